@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The ring of slots between a producer and capture.
+ *
+ * A ring is 2^n slots of 64 bytes and two counters, both of which only grow:
+ * head counts the slots ever reserved, tail the slots ever consumed. The slot
+ * of position p is slots[p & (2^n - 1)].
+ *
+ * Producer: h = head; give up (and count) if h + n - tail > size; take the
+ * slots by compare-and-swap of head from h to h + n; read the clock; fill the
+ * record; store (u32)(h + 1) to the `seq` of its first slot last, with release
+ * order. The clock is read after the reservation: whatever is older than a
+ * cut is published or visibly reserved when head is read after the cut.
+ *
+ * Consumer: at position p, the record is there when the first slot's seq is
+ * (u32)(p + 1) (acquire); its `slots` says where the next begins. A slot that
+ * is reserved and not yet published stops the consumer: a producer can be
+ * preempted in the middle. After copying, tail is stored (release).
+ *
+ * Flight recorder: the producer does not look at tail. The consumer copies a
+ * record and believes it only if its seq is unchanged afterwards and head has
+ * not come around.
+ *
+ * Kernel rings: one array map `slots` of (possible CPUs << n) elements, ring c
+ * begins at c << n; one array map `rings` of struct ring_control per CPU. Both
+ * are mapped by capture. Programs of one CPU share its ring; interrupts nest,
+ * which the compare-and-swap allows.
+ */
+#ifndef RECORD_RING_H
+#define RECORD_RING_H
+
+#include "record.h"
+
+struct ring_slot {
+	u8 bytes[RECORD_SLOT_BYTES];
+} __attribute__((aligned(8)));
+
+struct ring_control {
+	/* written by the producer */
+	u64 head;
+	u64 lost[6]; /* records, by ring_lost_class() */
+	u64 incomplete; /* fields that could not be read */
+	/* written by the consumer, on a cache line of its own */
+	u64 tail;
+	u64 reserved[7];
+} __attribute__((aligned(8)));
+
+/* lost[]: what kind of record did not fit */
+#define RING_LOST_SWITCH 0
+#define RING_LOST_WAKING 1
+#define RING_LOST_SYSCALL 2
+#define RING_LOST_FAULT 3
+#define RING_LOST_BYTES 4
+#define RING_LOST_OTHER 5
+
+_Static_assert(sizeof(struct ring_slot) == 64, "slot");
+_Static_assert(sizeof(struct ring_control) == 128, "control");
+
+#endif
