@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The split of a time: every nanosecond belongs to exactly one part.
+ *
+ * The parts of a span, thread or process sum to its duration, to the
+ * nanosecond. What is not known is a part of its own and never spread over
+ * the others. Values are persisted in partials: only ever append.
+ */
+#ifndef MODEL_SPLIT_H
+#define MODEL_SPLIT_H
+
+#include "record/record.h"
+
+/* P(part, value, what): also the order in which outputs show them */
+#define SPLIT_PARTS(P)                                                                             \
+	P(user, 0, "on a CPU in user code")                                                        \
+	P(kernel, 1, "on a CPU in a syscall or a fault")                                           \
+	P(runnable, 2, "ready to run, waiting for a CPU")                                          \
+	P(throttled, 3, "off the CPU because its cgroup used up its CPU quota")                    \
+	P(disk, 4, "blocked on storage")                                                           \
+	P(network, 5, "blocked on a network peer")                                                 \
+	P(lock, 6, "blocked on a lock")                                                            \
+	P(timer, 7, "asleep until a time")                                                         \
+	P(ipc, 8, "blocked on another program of this host: pipe, eventfd, Unix socket, signal")   \
+	P(fault, 9, "blocked in a page fault")                                                     \
+	P(child, 10, "blocked until a child ends")                                                 \
+	P(other, 11, "blocked on something else that is known")                                    \
+	P(off_thread, 12, "no thread had the span")                                                \
+	P(unknown, 13, "nothing was seen")
+
+enum split_part {
+#define P(part, value, what) SPLIT_##part = value,
+	SPLIT_PARTS(P)
+#undef P
+};
+#define SPLIT_PARTS_COUNT 14
+
+/* The name of a part ("off_thread"), NULL if there is no such part. */
+static inline const char *split_part_name(unsigned int part)
+{
+	static const char *const names[SPLIT_PARTS_COUNT] = {
+#define P(part, value, what) [value] = #part,
+		SPLIT_PARTS(P)
+#undef P
+	};
+
+	return part < SPLIT_PARTS_COUNT ? names[part] : 0;
+}
+
+/* Nanoseconds of each part. All zero is the split of nothing. */
+struct split {
+	s64 ns[SPLIT_PARTS_COUNT];
+};
+
+static inline void split_add(struct split *sum, const struct split *more)
+{
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		sum->ns[i] += more->ns[i];
+}
+
+/* Takes from `sum` what split_add() of the same split added. */
+static inline void split_subtract(struct split *sum, const struct split *less)
+{
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		sum->ns[i] -= less->ns[i];
+}
+
+/* The duration that the parts make up. */
+static inline s64 split_total(const struct split *split)
+{
+	s64 total = 0;
+
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		total += split->ns[i];
+	return total;
+}
+
+#define P(part, value, what)                                                                       \
+	_Static_assert((value) >= 0 && (value) < SPLIT_PARTS_COUNT, #part " is outside the split");
+SPLIT_PARTS(P)
+#undef P
+
+#endif
