@@ -88,14 +88,15 @@ typedef signed long long s64;
 	K(file_entry, 30, "a row of a packet's table of files")                \
 	K(gap, 31, "nothing was recorded from this begin to this time")        \
 	K(cgroup, 32, "the name of a cgroup")                                  \
-	K(cgroup_attach, 33, "a process moved to another cgroup")
+	K(cgroup_attach, 33, "a process moved to another cgroup")              \
+	K(thread_entry, 34, "a row of a packet's table of threads: head.tid belongs to this process")
 
 enum record_kind {
 #define K(kind, value, what) RECORD_##kind = value,
 	RECORD_KINDS(K)
 #undef K
 };
-#define RECORD_KIND_MAX 33
+#define RECORD_KIND_MAX 34
 
 /* What a file descriptor stands for: taken from the kernel when it is used. */
 #define RECORD_FILE_KINDS(V)                                                   \
@@ -134,9 +135,10 @@ struct record_head {
 	u16 cpu; /* CPU that wrote it; for application records 0xffff */
 	u64 time_ns; /* CLOCK_MONOTONIC at which it happened, read after reserving */
 	u32 tid; /* the thread that the record is about, in the initial pid namespace */
+	u32 pid; /* its process; 0 if not known. In a chunk: the packet's table of threads */
 } __attribute__((packed, aligned(4)));
 
-/* syscall.flags, and switch.mode_flags for the call that was left open */
+/* syscall.flags */
 #define SYSCALL_COMPAT 1 /* 32-bit call: nr is from the other table */
 #define SYSCALL_BEGIN_UNKNOWN 2 /* no entry was seen; duration is 0 */
 #define SYSCALL_X32 4
@@ -159,6 +161,9 @@ enum record_mode {
 	RECORD_MODES(V)
 #undef V
 };
+#define MODE_MASK 15
+#define MODE_COMPAT 16 /* nr is from the table of 32-bit calls */
+#define MODE_IN_SYSCALL 32 /* with MODE_fault: the fault lies in syscall nr, since_ns is the syscall's */
 
 /* waking.context: from where the wake-up came */
 #define RECORD_WAKE_CONTEXTS(V)                                                \
@@ -224,7 +229,7 @@ enum record_attribute_type {
 #undef V
 };
 
-/* ---- the fields of each kind; every list starts at byte 20 of its slot ---- */
+/* ---- the fields of each kind; every list starts at byte 24 of its slot ---- */
 
 #define RECORD_FIELDS_clock(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
 	FIX(u32, reason, "0 cut, 1 realtime was set, 2 begin of a recording")  \
@@ -239,7 +244,6 @@ enum record_attribute_type {
 	FIX(u64, begin_ns, "they were lost between this and head.time_ns")
 
 #define RECORD_FIELDS_fork(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(u32, pid, "process of the new thread")                             \
 	FIX(u32, parent_tid, "thread that made it")                            \
 	FIX(u32, parent_pid, "its process")                                    \
 	FIX(u64, start_ns, "start time of the new thread: its identity")       \
@@ -248,19 +252,16 @@ enum record_attribute_type {
 	TEXT(16, comm, "its name")
 
 #define RECORD_FIELDS_exec(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(u32, pid, "the process; head.tid is its leader from now on")       \
 	FIX(u32, old_tid, "tid of the thread that called execve")              \
 	PAD(u32, pad)                                                          \
 	FIX(u64, start_ns, "start time of the leader")                         \
 	TEXT(1024, command, "name, executable, arguments: NUL after each")
 
 #define RECORD_FIELDS_exit(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(u32, pid, "its process")                                           \
 	FIX(s32, code, "exit code as wait reports it")                         \
 	FIX(u32, flags, "1: the whole process ends")
 
 #define RECORD_FIELDS_name(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(u32, pid, "its process")                                           \
 	TEXT(16, comm, "the new name")
 
 #define RECORD_FIELDS_process(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
@@ -272,7 +273,6 @@ enum record_attribute_type {
 	TEXT(1024, command, "name, executable, arguments: NUL after each")
 
 #define RECORD_FIELDS_thread(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FIX(u32, pid, "its process")                                           \
 	FIX(u64, start_ns, "its start time")                                   \
 	VAR(u64, since_ns, "how long ago the syscall or fault began, if known") \
 	VAR(u64, arg0, "first argument of that syscall")                       \
@@ -286,13 +286,10 @@ enum record_attribute_type {
 
 #define RECORD_FIELDS_switch(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
 	FIX(u32, next_tid, "the thread that runs from now on; 0 is idle")      \
-	VAR(u64, since_ns, "how long ago the syscall or fault began, if known") \
-	FIX(u16, nr, "syscall that head.tid left the CPU in")                  \
-	FIX(u8, mode, "enum record_mode")                                      \
+	FIX(u16, nr, "syscall that head.tid is in, with MODE_syscall or MODE_IN_SYSCALL") \
+	FIX(u8, mode, "enum record_mode, with MODE_* flags")                   \
 	FIX(u8, state, "enum record_leave_state")                              \
-	FIX(u8, mode_flags, "SYSCALL_*")                                       \
-	PAD(u8, pad)                                                           \
-	PAD(u16, pad2)                                                         \
+	VAR(u64, since_ns, "how long ago it left user mode; 0 in user mode or if not known") \
 	FILEREF(file, "file behind arg0")                                      \
 	VAR(u64, arg0, "first argument of that syscall, or address of the fault") \
 	CTXREF(ctx, "its active span")
@@ -302,13 +299,13 @@ enum record_attribute_type {
 	FIX(u8, context, "enum record_wake_context")                           \
 	FIX(u8, vector, "softirq vector, with context softirq")                \
 	FIX(u16, irq, "number of the hard interrupt, with context hardirq")    \
-	PAD(u32, pad)                                                          \
 	FILEREF(file, "socket whose data woke it, if known")
 
 #define RECORD_FIELDS_syscall(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
 	FIX(u16, nr, "number of the call")                                     \
 	FIX(u8, flags, "SYSCALL_*")                                            \
 	PAD(u8, pad)                                                           \
+	PAD(u32, pad2)                                                         \
 	VAR(u64, duration_ns, "since its begin")                               \
 	VAR(s64, result, "what the kernel returned")                           \
 	VAR(u64, arg0, "arguments as the kernel got them")                     \
@@ -321,18 +318,15 @@ enum record_attribute_type {
 	CTXREF(ctx, "the active span")
 
 #define RECORD_FIELDS_fd(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                 \
-	FIX(u32, pid, "the process")                                           \
 	FIX(s32, fd, "the descriptor; of close_range the first")               \
 	FIX(s32, from, "dup: the original; close_range: the last; else -1")    \
 	FIX(u8, op, "enum record_fd_op")                                       \
 	FIX(u8, flags, "FD_*")                                                 \
 	PAD(u16, pad)                                                          \
-	PAD(u32, pad2)                                                         \
 	FILEREF(file, "what it stands for")                                    \
 	TEXT(4096, path, "what readlink of /proc/PID/fd/N says")
 
 #define RECORD_FIELDS_socket(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FIX(u32, pid, "the process that has it")                               \
 	FILEREF(file, "the socket")                                            \
 	FIX(u64, netns, "cookie of its network namespace")                     \
 	FIX(u16, family, "AF_*")                                               \
@@ -348,6 +342,7 @@ enum record_attribute_type {
 
 #define RECORD_FIELDS_fault(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
 	FIX(u32, flags, "FAULT_*")                                             \
+	PAD(u32, pad)                                                          \
 	VAR(u64, duration_ns, "since its begin")                               \
 	VAR(u64, address, "that faulted")                                      \
 	VAR(u64, ip, "instruction that faulted")                               \
@@ -355,17 +350,19 @@ enum record_attribute_type {
 
 #define RECORD_FIELDS_block(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
 	FIX(u32, dev, "device, as in st_dev")                                  \
+	FIX(u32, bytes, "size")                                                \
 	VAR(u64, duration_ns, "from issue to completion")                      \
 	VAR(u64, queued_ns, "from the thread's submission to the issue")       \
 	VAR(u64, sector, "in units of 512 bytes")                              \
-	FIX(u32, bytes, "size")                                                \
 	FIX(u32, flags, "BLOCK_*")                                             \
+	PAD(u32, pad)                                                          \
 	VAR(u64, cgroup, "of the bio, for writeback")
 
 #define RECORD_FIELDS_bytes(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
 	FIX(u8, direction, "BYTES_SENT or BYTES_RECEIVED")                     \
 	FIX(u8, flags, "BYTES_UNSURE")                                         \
 	PAD(u16, pad)                                                          \
+	PAD(u32, pad2)                                                         \
 	VAR(u64, from, "first byte, counted from the connection's begin")      \
 	VAR(u64, length, "bytes")                                              \
 	FILEREF(file, "the socket")                                            \
@@ -377,7 +374,6 @@ enum record_attribute_type {
 	TEXT(1024, frames, "addresses, u64 each, innermost first")
 
 #define RECORD_FIELDS_mapping(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
-	FIX(u32, pid, "the process")                                           \
 	FIX(u64, begin, "first address")                                       \
 	FIX(u64, end, "first address behind it")                               \
 	FIX(u64, offset, "of begin in the file")                               \
@@ -398,7 +394,6 @@ enum record_attribute_type {
 	FIX(u64, begin_ns, "time of that record")
 
 #define RECORD_FIELDS_service(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
-	FIX(u32, pid, "the process")                                           \
 	TEXT(1024, resource, "key, NUL, value, NUL, for each attribute of the resource")
 
 #define RECORD_FIELDS_span_begin(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)         \
@@ -406,6 +401,7 @@ enum record_attribute_type {
 	FIX(u8, level, "severity, 0 emergency to 7 debug")                     \
 	FIX(u8, flags, "1: active on head.tid from now on; 2: the parent is remote") \
 	PAD(u8, pad)                                                           \
+	PAD(u32, pad2)                                                         \
 	FIX(u64, parent, "span id of the parent, as in context.span; 0: a root") \
 	CTXREF(ctx, "the new span")                                            \
 	TEXT(512, name, "of the span")
@@ -419,11 +415,9 @@ enum record_attribute_type {
 	TEXT(512, message, "description of the status")
 
 #define RECORD_FIELDS_span_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)        \
-	PAD(u32, pad)                                                          \
 	CTXREF(ctx, "the span that is active on head.tid from now on")
 
 #define RECORD_FIELDS_span_detach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)        \
-	PAD(u32, pad)                                                          \
 	CTXREF(ctx, "the span that was active on head.tid until now")
 
 #define RECORD_FIELDS_span_event(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)         \
@@ -454,8 +448,10 @@ enum record_attribute_type {
 	FIX(u16, file_kind, "enum record_file_kind")                           \
 	FIX(u16, flags, "FILE_*")
 
+#define RECORD_FIELDS_thread_entry(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)       \
+	FIX(u32, process, "stands before the first record of head.tid in the packet, and again if it changes")
+
 #define RECORD_FIELDS_gap(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                \
-	PAD(u32, pad)                                                          \
 	FIX(u64, begin_ns, "begin of the gap; head.time_ns is its end")
 
 #define RECORD_FIELDS_cgroup(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
@@ -464,7 +460,6 @@ enum record_attribute_type {
 	TEXT(1024, path, "in its hierarchy")
 
 #define RECORD_FIELDS_cgroup_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)      \
-	FIX(u32, pid, "the process")                                           \
 	FIX(u64, cgroup, "kernfs id of the cgroup it is in now")               \
 	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")
 
@@ -507,24 +502,25 @@ RECORD_KINDS(K)
 #ifndef __cplusplus
 RECORD_SIZE(struct file_ref, 16);
 RECORD_SIZE(struct context, 24);
-RECORD_SIZE(struct record_head, 20);
+RECORD_SIZE(struct record_head, 24);
 RECORD_SIZE(struct record_switch, 88);
 RECORD_SIZE(struct record_waking, 48);
-RECORD_SIZE(struct record_syscall, 128);
-RECORD_AT(switch, since_ns, 24);
+RECORD_SIZE(struct record_syscall, 136);
+RECORD_SIZE(struct record_fault, 80);
+RECORD_AT(switch, since_ns, 32);
 RECORD_AT(switch, file, 40);
 RECORD_AT(switch, arg0, 56);
 RECORD_AT(switch, ctx, 64);
 RECORD_AT(waking, file, 32);
-RECORD_AT(syscall, duration_ns, 24);
-RECORD_AT(syscall, arg0, 40);
-RECORD_AT(syscall, file, 88);
-RECORD_AT(syscall, ctx, 104);
-RECORD_AT(fault, duration_ns, 24);
-RECORD_AT(bytes, from, 24);
-RECORD_AT(span_begin, parent, 24);
-RECORD_AT(span_begin, ctx, 32);
-RECORD_AT(span_begin, name_len, 56);
+RECORD_AT(syscall, duration_ns, 32);
+RECORD_AT(syscall, arg0, 48);
+RECORD_AT(syscall, file, 96);
+RECORD_AT(syscall, ctx, 112);
+RECORD_AT(fault, duration_ns, 32);
+RECORD_AT(bytes, from, 32);
+RECORD_AT(span_begin, parent, 32);
+RECORD_AT(span_begin, ctx, 40);
+RECORD_AT(span_begin, name_len, 64);
 #endif
 
 #endif
