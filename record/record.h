@@ -163,6 +163,8 @@ enum record_mode {
 };
 #define MODE_MASK 15
 #define MODE_COMPAT 16 /* nr is from the table of 32-bit calls */
+#define MODE_NEXT_OUT 64 /* the next thread is out of the scope of the recording */
+#define MODE_PREV_OUT 128 /* head.tid is out of scope: the record only says that next got the CPU */
 #define MODE_IN_SYSCALL 32 /* with MODE_fault: the fault lies in syscall nr, since_ns is the syscall's */
 
 /* waking.context: from where the wake-up came */
