@@ -136,7 +136,7 @@ struct record_head {
 	u64 time_ns; /* CLOCK_MONOTONIC at which it happened, read after reserving */
 	u32 tid; /* the thread that the record is about, in the initial pid namespace */
 	u32 pid; /* its process; 0 if not known. In a chunk: the packet's table of threads */
-} __attribute__((packed, aligned(4)));
+} __attribute__((packed, aligned(8)));
 
 /* syscall.flags */
 #define SYSCALL_COMPAT 1 /* 32-bit call: nr is from the other table */
