@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# The commands people type. Meson does the work; a fresh Debian 12 needs
+# nothing by hand, since each target installs the packages that it misses.
+
+BUILD ?= build
+DESTDIR ?=
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint format install clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
+		while IFS='	' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
+
+$(BUILD)/build.ninja:
+	meson setup --prefix=$(PREFIX) $(BUILD)
+
+build: ## compile everything into build/
+	tools/install-packages build
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	ninja -C $(BUILD) -j$(JOBS)
+
+test: ## build, run every test, count them (as root: all of them)
+	tools/install-packages build test
+	tools/run-tests --build $(BUILD)
+
+lint: ## check format, sizes and what clang-tidy finds
+	tools/install-packages build lint
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	tools/lint $(BUILD)
+
+format: ## bring all C sources into the project's format
+	tools/install-packages lint
+	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
+
+install: build ## install under DESTDIR and PREFIX (/usr/local)
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+clean: ## remove what was built
+	rm -rf $(BUILD) $(BUILD)-asan
+
+ifneq ($(wildcard examples/thumbnailer/run),)
+.PHONY: run
+run: ## record the thumbnail server under load and show where its time went
+	tools/install-packages build run
+	@$(MAKE) --no-print-directory build
+	examples/thumbnailer/run $(BUILD)
+endif
+
+ifneq ($(wildcard bench/run),)
+.PHONY: bench
+bench: ## measure fathom's cost and speed
+	tools/install-packages build bench
+	@$(MAKE) --no-print-directory build
+	bench/run $(BUILD)
+endif

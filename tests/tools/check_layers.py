@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The layer check finds each kind of violation, and only these."""
+import os
+import subprocess
+import sys
+import tempfile
+
+TOOL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/check-layers")
+
+CASES = [
+    ("a clean tree passes", {
+        "src/base/a.c": '#include "base/a.h"\n#include <stdio.h>\n',
+        "src/base/a.h": "",
+        "src/map/a.c": '#include "model/a.h"\n#include "record/record.h"\n#include "chunk/x.h"\n',
+        "src/model/a.h": "",
+        "record/record.h": "",
+        "src/cli/a.c": '#include "capture/a.h"\n#include "map/a.h"\n',
+        "src/capture/a.c": '#include "fathom.skel.h"\n#include "bpf/shared.h"\n',
+    }, []),
+    ("a folder behind is refused", {
+        "src/model/a.c": '#include "map/a.h"\n', "src/map/a.h": "",
+    }, ["src/model/a.c:1"]),
+    ("capture does not include chunk", {
+        "src/capture/a.c": '\n#include "chunk/chunk.h"\n', "src/chunk/chunk.h": "",
+    }, ["src/capture/a.c:2"]),
+    ("a relative path does not hide it", {
+        "src/base/a.c": '#include "../chunk/chunk.h"\n', "src/chunk/chunk.h": "",
+    }, ["src/base/a.c:1"]),
+    ("angle brackets do not hide it", {
+        "src/lib/a.c": "#  include <capture/a.h>\n", "src/capture/a.h": "",
+    }, ["src/lib/a.c:1"]),
+    ("kernel programs use the contract alone", {
+        "bpf/a.bpf.c": '#include "record/record.h"\n#include "base/map.h"\n',
+        "record/record.h": "", "src/base/map.h": "",
+    }, ["bpf/a.bpf.c:2"]),
+    ("only cli composes", {
+        "src/map/a.c": '#include "cli/a.h"\n', "src/cli/a.h": "",
+    }, ["src/map/a.c:1"]),
+    ("a new folder needs its place", {"src/misc/a.c": ""}, ["src/misc"]),
+]
+
+
+def check(files):
+    with tempfile.TemporaryDirectory() as tree:
+        for path, text in files.items():
+            os.makedirs(os.path.dirname(os.path.join(tree, path)), exist_ok=True)
+            with open(os.path.join(tree, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        done = subprocess.run([sys.executable, TOOL, tree], stdout=subprocess.PIPE, text=True)
+        return done.returncode, done.stdout.splitlines()
+
+
+def main():
+    failed = 0
+    print(f"1..{len(CASES)}")
+    for number, (name, files, expected) in enumerate(CASES, 1):
+        code, lines = check(files)
+        good = code == (1 if expected else 0) and len(lines) == len(expected) and all(
+            line.startswith(start + ":") for line, start in zip(lines, expected))
+        failed += not good
+        if not good:
+            print(f"# status {code}: {lines}, should be {expected}")
+        print(f"{'ok' if good else 'not ok'} {number} - {name}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
