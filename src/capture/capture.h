@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Capture: loads the kernel programs, drains their rings, hands over records.
+ *
+ *   struct capture *c = NULL;
+ *   capture_open(&options, &c, &error)       load, nothing is recorded yet
+ *   capture_spawn(c, argv, &error)           optional: start CMD, stopped
+ *   capture_start(c, &sink, &error)          attach, then snapshot into the sink
+ *   capture_release(c, &error)               optional: let CMD exec
+ *   while (...) capture_poll(c, &sink)       about every millisecond
+ *   capture_cut(c, &sink, &cut_ns)           now and then
+ *   capture_stop(c); capture_cut(...)        detach, then take what is left
+ *   capture_close(c)                         nothing is left behind
+ *
+ * One thread uses a `struct capture`; the traced programs go on meanwhile.
+ * Functions return 0 or a negative errno, with a cause where they take an
+ * error, and print nothing. Times are CLOCK_MONOTONIC in nanoseconds. None of
+ * the caller's own threads is ever recorded.
+ *
+ * Memory: the rings, capture_memory_bytes() in all, fixed at capture_open();
+ * about 300 bytes of kernel memory for each thread in scope.
+ */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "record/record.h"
+
+struct capture;
+
+#define CAPTURE_SYSCALLS 512 /* numbers that a filter knows */
+
+struct capture_options {
+	/* Scope. All empty and host false: only what capture_spawn() starts. */
+	bool host; /* every thread of the host */
+	const pid_t *pids; /* processes, with all their threads and later children; borrowed */
+	size_t pid_count;
+	const char *const *cgroups; /* cgroup directories, subtrees included; borrowed */
+	size_t cgroup_count;
+
+	/* NULL: all; else one byte per number, not 0: record it. Borrowed. */
+	const u8 *syscalls;
+	u64 buffer_bytes; /* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
+	bool flight; /* rings overwrite; read them with capture_flight() */
+	bool spans_only; /* switches, wake-ups and syscalls only under a span */
+	bool no_files; /* no fd and socket records, no file names in the snapshot */
+	bool no_faults; /* no page faults */
+	bool no_blocks; /* no block I/O */
+	bool no_bytes; /* no byte ranges of connections */
+};
+
+/* Where a record comes from. Each stream is nearly in the order of time: sort it. */
+enum capture_stream_kind {
+	CAPTURE_STREAM_CPU, /* id: the CPU; what happens often */
+	CAPTURE_STREAM_LIFE, /* id 0: life of threads, fds, snapshot: what is rare and long */
+};
+
+struct capture_stream {
+	u16 kind; /* enum capture_stream_kind */
+	u16 id;
+};
+
+/*
+ * Who takes the records. A callback returns 0, or a negative errno that ends
+ * the drain and is returned by the function that called it; the record counts
+ * as delivered.
+ */
+struct capture_sink {
+	void *arg;
+	/*
+	 * A record in slot layout: `r->slots * 64` bytes may be read, until the
+	 * callback returns. What the struct of its kind has beyond is zero.
+	 */
+	int (*record)(void *arg, const struct capture_stream *stream, const struct record_head *r);
+	/* Records of this stream that were dropped since the last call; may be NULL. */
+	int (*lost)(void *arg, const struct capture_stream *stream, const struct record_lost *lost);
+};
+
+/*
+ * Loads the programs. `*out` is the caller's, to be freed with
+ * capture_close(). Errors: -EPERM without the privilege, -ENOTSUP where the
+ * kernel lacks BTF or what cannot be done without, -EINVAL, -ENOMEM.
+ */
+int capture_open(const struct capture_options *options, struct capture **out, struct error *e);
+
+/*
+ * Starts a command, stopped before its exec; everything it does from its exec
+ * on is in scope. It keeps user, environment, directory, stdin, stdout, stderr
+ * and signal mask, and inherits no other fd. Once per capture. argv ends with
+ * NULL and is borrowed until capture_release(). The caller reaps the child
+ * (capture_child()).
+ */
+int capture_spawn(struct capture *c, char *const argv[], struct error *e);
+
+/*
+ * Attaches everything and writes the snapshot: each process, thread, open file
+ * and socket in scope. No thread is missed between the two. The snapshot's records have
+ * the time at which each was looked at.
+ */
+int capture_start(struct capture *c, const struct capture_sink *sink, struct error *e);
+
+/*
+ * Lets the command of capture_spawn() exec and waits until it has. -ENOENT and
+ * the like if it could not: then it is gone and reaped.
+ */
+int capture_release(struct capture *c, struct error *e);
+
+/* Process id of the command, 0 if there is none. */
+pid_t capture_child(const struct capture *c);
+
+/* Hands over all that was published, in batches of a ring; never waits. */
+int capture_poll(struct capture *c, const struct capture_sink *sink);
+
+/*
+ * Cuts all streams at one instant, which `*cut_ns` gets: when it returns, the
+ * sink has every record with time <= *cut_ns and none with a later time; later
+ * ones are kept for the next capture_poll(). Waits for producers in the middle
+ * of a record, 100 ms at most: what they (and, in their ring, those behind
+ * them) publish after that is late: it comes with its true time, <= *cut_ns,
+ * in a later drain. Returns 1 if such may come, 0 if not, or a negative errno.
+ */
+int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns);
+
+/*
+ * With options.flight: hands over a copy of what the rings hold, which stays
+ * there. Records that were overwritten meanwhile are left out.
+ */
+int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_ns);
+
+/* Detaches the programs: nothing is recorded from now on; rings can be drained. */
+void capture_stop(struct capture *c);
+
+/* Detaches, unloads, frees. A child that was not released is killed and reaped. NULL is allowed. */
+void capture_close(struct capture *c);
+
+struct capture_counts {
+	u64 records; /* handed over */
+	u64 lost_buffer; /* found their ring full */
+	u64 lost_recursion; /* programs that the kernel did not run */
+	u64 incomplete; /* fields that could not be read or were cut */
+};
+
+/* What was counted since capture_start(). */
+void capture_counts(const struct capture *c, struct capture_counts *out);
+
+/* Bytes of memory that the rings take. */
+u64 capture_memory_bytes(const struct capture *c);
+
+/* How full the fullest ring is, 0 to 100: poll sooner above 25. */
+unsigned int capture_fill_percent(const struct capture *c);
+
+/* One thing that the kernel offers or not, for `fathom doctor`. */
+struct capture_feature {
+	const char *name; /* "sched_switch" */
+	const char *what; /* what it is for, and so what is missing without it */
+	bool needed; /* nothing can be recorded without it */
+	bool available; /* the kernel has it */
+	bool on; /* it is attached in this capture */
+};
+
+/* The features, `*count` of them; owned by the capture. */
+const struct capture_feature *capture_features(const struct capture *c, size_t *count);
+
+/*
+ * Asks the kernel for the features without loading anything: fills at most
+ * `max` and returns how many there are, or a negative errno (no BTF).
+ */
+int capture_probe(struct capture_feature *features, size_t max, struct error *e);
+
+#endif
