@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the fields of a protobuf message one after the other, in place.
+ * Nothing is allocated and nothing recurses: the caller walks into the
+ * messages that it knows, so the depth is its own.
+ */
+#ifndef CAPTURE_CONTEXT_PROTOBUF_H
+#define CAPTURE_CONTEXT_PROTOBUF_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROTOBUF_VARINT 0
+#define PROTOBUF_FIXED64 1
+#define PROTOBUF_BYTES 2
+#define PROTOBUF_FIXED32 5
+
+struct protobuf_bytes {
+	const char *data;
+	size_t len;
+};
+
+struct protobuf_field {
+	uint32_t number;
+	uint32_t type; /* PROTOBUF_* */
+	uint64_t value; /* of a varint */
+	struct protobuf_bytes bytes; /* of PROTOBUF_BYTES: inside the message */
+};
+
+static inline int protobuf_varint(struct protobuf_bytes *from, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < 10 && i < from->len; i++) {
+		uint64_t byte = (unsigned char)from->data[i];
+
+		sum |= (byte & 127) << (7 * i);
+		if (byte & 128)
+			continue;
+		from->data += i + 1;
+		from->len -= i + 1;
+		*value = sum;
+		return 0;
+	}
+	return -EPROTO;
+}
+
+static inline int protobuf_skip(struct protobuf_bytes *from, uint64_t len)
+{
+	if (len > from->len)
+		return -EPROTO;
+	from->data += len;
+	from->len -= (size_t)len;
+	return 0;
+}
+
+/* Takes the next field: 1, 0 at the end, or -EPROTO if the message is malformed. */
+static inline int protobuf_next(struct protobuf_bytes *from, struct protobuf_field *field)
+{
+	uint64_t tag, len;
+
+	if (!from->len)
+		return 0;
+	if (protobuf_varint(from, &tag) || tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3)
+		return -EPROTO;
+	*field = (struct protobuf_field){.number = (uint32_t)(tag >> 3), .type = tag & 7};
+	switch (field->type) {
+	case PROTOBUF_VARINT:
+		return protobuf_varint(from, &field->value) ? -EPROTO : 1;
+	case PROTOBUF_FIXED64:
+		return protobuf_skip(from, 8) ? -EPROTO : 1;
+	case PROTOBUF_FIXED32:
+		return protobuf_skip(from, 4) ? -EPROTO : 1;
+	case PROTOBUF_BYTES:
+		if (protobuf_varint(from, &len))
+			return -EPROTO;
+		field->bytes.data = from->data;
+		field->bytes.len = (size_t)len;
+		return protobuf_skip(from, len) ? -EPROTO : 1;
+	}
+	return -EPROTO; /* groups and what is not defined */
+}
+
+#endif

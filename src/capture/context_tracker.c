@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/context_tracker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "capture/context_locate.h"
+
+#define MS 1000000ull
+#define NEVER UINT64_MAX
+#define LOOK_PAUSE_NS (10 * MS) /* between two looks at one process */
+#define ASK_FIRST_NS (1 * MS)
+#define ASK_LAST_NS (90 * MS)
+#define SETTLE_NS (50 * MS) /* after which a location is confirmed once */
+#define DESCRIBE_PAUSE_NS (10 * MS)
+#define DESCRIBE_TRIES 8
+
+/*
+ * Looks that follow an exec or a new mapping on their own, in case that a
+ * notification was lost: after these times.
+ */
+static const u64 follow_ns[] = {5 * MS, 25 * MS, 80 * MS};
+#define FOLLOWS (sizeof(follow_ns) / sizeof(follow_ns[0]))
+
+static const struct context_location location_unknown;
+
+struct process {
+	pid_t pid;
+	struct process *next, **link; /* in the list of those with something due */
+	u64 event_ns; /* the last exec or mapping: origin of follow_ns */
+	u64 looked_ns, look_due_ns;
+	u64 unresolved_ns, ask_due_ns;
+	u64 describe_due_ns;
+	unsigned int follow; /* how many of follow_ns are done */
+	unsigned int describe_tries;
+	bool confirm; /* the next ask only confirms */
+	bool foreign; /* its process context names a schema that is not read */
+	bool is_fathom;
+	u64 published_ns;
+	struct context_location location; /* as last told by set() */
+	struct context_places *places; /* NULL: none */
+};
+
+struct context_tracker {
+	struct context_tracker_sink sink;
+	struct context_tracker_counts counts;
+	struct context_files *files;
+	struct map processes; /* pid -> struct process */
+	struct process *pending;
+};
+
+struct context_tracker *context_tracker_new(const struct context_tracker_sink *sink)
+{
+	struct context_tracker *tracker = calloc(1, sizeof(*tracker));
+
+	if (!tracker)
+		return NULL;
+	tracker->sink = *sink;
+	tracker->files = context_files_new();
+	if (!tracker->files) {
+		free(tracker);
+		return NULL;
+	}
+	return tracker;
+}
+
+/* ---- the list of processes with something due ---- */
+
+static u64 process_due(const struct process *process)
+{
+	u64 due = process->look_due_ns;
+
+	if (process->ask_due_ns < due)
+		due = process->ask_due_ns;
+	return process->describe_due_ns < due ? process->describe_due_ns : due;
+}
+
+static void process_unlink(struct process *process)
+{
+	if (!process->link)
+		return;
+	*process->link = process->next;
+	if (process->next)
+		process->next->link = process->link;
+	process->link = NULL;
+}
+
+/* Puts it into the list if something is due, takes it out otherwise. */
+static void process_schedule(struct context_tracker *tracker, struct process *process)
+{
+	if (process_due(process) == NEVER) {
+		process_unlink(process);
+		return;
+	}
+	if (process->link)
+		return;
+	process->next = tracker->pending;
+	process->link = &tracker->pending;
+	if (process->next)
+		process->next->link = &process->next;
+	tracker->pending = process;
+}
+
+static void process_free(struct process *process)
+{
+	process_unlink(process);
+	free(process->places);
+	free(process);
+}
+
+void context_tracker_free(struct context_tracker *tracker)
+{
+	struct map_entry entry;
+	size_t at = 0;
+
+	if (!tracker)
+		return;
+	while (map_next(&tracker->processes, &at, &entry))
+		process_free(entry.value);
+	map_free(&tracker->processes);
+	context_files_free(tracker->files);
+	free(tracker);
+}
+
+static struct process *process_get(struct context_tracker *tracker, pid_t pid)
+{
+	struct process *process = map_get(&tracker->processes, (u64)pid);
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->look_due_ns = process->ask_due_ns = process->describe_due_ns = NEVER;
+	if (map_put(&tracker->processes, (u64)pid, process)) {
+		free(process);
+		return NULL;
+	}
+	return process;
+}
+
+void context_tracker_exit(struct context_tracker *tracker, pid_t pid)
+{
+	struct process *process = map_remove(&tracker->processes, (u64)pid);
+
+	if (process)
+		process_free(process);
+}
+
+/* ---- telling ---- */
+
+static void location_tell(struct context_tracker *tracker, struct process *process,
+			  const struct context_location *found)
+{
+	struct context_location location = *found;
+
+	if (process->foreign)
+		memset(&location, 0, sizeof(location));
+	else if (location.known && process->is_fathom)
+		location.flags |= CONTEXT_FATHOM;
+	if (!memcmp(&location, &process->location, sizeof(location)))
+		return;
+	process->location = location;
+	tracker->counts.located += location.known;
+	tracker->sink.set(tracker->sink.arg, process->pid, &location);
+}
+
+/* ---- asking, looking, describing ---- */
+
+/*
+ * Asks for the words of the places that are known. Resolved: once more a bit
+ * later, since the loader writes them one after the other.
+ */
+static int process_ask(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	struct context_location found = {0};
+	u64 pause;
+	int result = context_places_resolve(process->pid, process->places, &found);
+
+	tracker->counts.asks++;
+	process->ask_due_ns = NEVER;
+	if (result < 0)
+		return result;
+	if (result) {
+		location_tell(tracker, process, &found);
+		if (!process->confirm)
+			process->ask_due_ns = now_ns + SETTLE_NS;
+		process->confirm = !process->confirm;
+		return 0;
+	}
+	location_tell(tracker, process, &found);
+	process->confirm = false;
+	if (!process->unresolved_ns)
+		process->unresolved_ns = now_ns;
+	pause = (now_ns - process->unresolved_ns) / 4;
+	if (pause < ASK_FIRST_NS)
+		pause = ASK_FIRST_NS;
+	process->ask_due_ns = now_ns + (pause > ASK_LAST_NS ? ASK_LAST_NS : pause);
+	return 0;
+}
+
+static int places_keep(struct process *process, const struct context_places *found)
+{
+	if (!found->count) {
+		free(process->places);
+		process->places = NULL;
+		return 0;
+	}
+	if (!process->places)
+		process->places = malloc(sizeof(*process->places));
+	if (!process->places)
+		return -ENOMEM;
+	*process->places = *found;
+	return 0;
+}
+
+static void look_schedule_next(struct process *process, u64 now_ns)
+{
+	process->look_due_ns = NEVER;
+	while (process->follow < FOLLOWS) {
+		u64 due = process->event_ns + follow_ns[process->follow++];
+
+		if (due > now_ns) {
+			process->look_due_ns = due;
+			return;
+		}
+	}
+}
+
+static int process_look(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	struct context_places found = {0};
+	int err = context_places_find(tracker->files, process->pid, &found, NULL);
+
+	tracker->counts.looks++;
+	process->looked_ns = now_ns;
+	look_schedule_next(process, now_ns);
+	if (!err)
+		err = places_keep(process, &found);
+	if (err)
+		return err;
+	if (!process->places) {
+		process->ask_due_ns = NEVER;
+		location_tell(tracker, process, &location_unknown);
+		return 0;
+	}
+	process->confirm = false;
+	process->unresolved_ns = 0;
+	return process_ask(tracker, process, now_ns);
+}
+
+static void description_take(struct context_tracker *tracker, struct process *process,
+			     const struct process_context *context)
+{
+	struct context_location location = process->location;
+
+	if (context->published_ns == process->published_ns)
+		return;
+	process->published_ns = context->published_ns;
+	process->is_fathom = context->is_fathom;
+	process->foreign = context->schema > SCHEMA_TLS;
+	location.flags &= (u8)~CONTEXT_FATHOM;
+	location_tell(tracker, process, &location);
+	if (tracker->sink.describe)
+		tracker->sink.describe(tracker->sink.arg, process->pid, context);
+}
+
+/* Its name can be given to the mapping before the kernel shows it, or again later. */
+static int process_describe(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	struct process_context *context = calloc(1, sizeof(*context));
+	int result = context ? process_context_read(process->pid, context, NULL) : -ENOMEM;
+
+	process->describe_due_ns = NEVER;
+	if (result > 0)
+		description_take(tracker, process, context);
+	else if (result != -ESRCH && ++process->describe_tries < DESCRIBE_TRIES)
+		process->describe_due_ns = now_ns + DESCRIBE_PAUSE_NS;
+	free(context);
+	return result == -ESRCH ? -ESRCH : 0;
+}
+
+static void process_run(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	int err = 0;
+
+	if (process->describe_due_ns <= now_ns)
+		err = process_describe(tracker, process, now_ns);
+	if (!err && process->look_due_ns <= now_ns)
+		err = process_look(tracker, process, now_ns);
+	else if (!err && process->ask_due_ns <= now_ns)
+		err = process_ask(tracker, process, now_ns);
+	if (err == -ESRCH) {
+		context_tracker_exit(tracker, process->pid);
+		return;
+	}
+	if (err)
+		tracker->counts.refused++;
+	process_schedule(tracker, process);
+}
+
+u64 context_tracker_run(struct context_tracker *tracker, u64 now_ns)
+{
+	struct process *process, *next;
+	u64 due = NEVER;
+
+	for (process = tracker->pending; process; process = next) {
+		next = process->next;
+		if (process_due(process) <= now_ns)
+			process_run(tracker, process, now_ns);
+	}
+	for (process = tracker->pending; process; process = process->next)
+		if (process_due(process) < due)
+			due = process_due(process);
+	return due;
+}
+
+/* ---- what happened ---- */
+
+/* A look as soon as the last one is long enough ago. */
+static void look_request(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	u64 due = process->looked_ns ? process->looked_ns + LOOK_PAUSE_NS : now_ns;
+
+	if (due < now_ns)
+		due = now_ns;
+	process->event_ns = now_ns;
+	process->follow = 0;
+	if (due < process->look_due_ns)
+		process->look_due_ns = due;
+	process_schedule(tracker, process);
+}
+
+static void describe_request(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	process->describe_due_ns = now_ns;
+	process->describe_tries = 0;
+	process_schedule(tracker, process);
+}
+
+int context_tracker_found(struct context_tracker *tracker, pid_t pid, u64 now_ns)
+{
+	struct process *process = process_get(tracker, pid);
+
+	if (!process)
+		return -ENOMEM;
+	look_request(tracker, process, now_ns);
+	describe_request(tracker, process, now_ns);
+	return 0;
+}
+
+int context_tracker_exec(struct context_tracker *tracker, pid_t pid, u64 now_ns)
+{
+	struct process *process = process_get(tracker, pid);
+
+	if (!process)
+		return -ENOMEM;
+	process->looked_ns = 0;
+	process->ask_due_ns = process->describe_due_ns = NEVER;
+	process->published_ns = 0;
+	process->foreign = process->is_fathom = false;
+	free(process->places);
+	process->places = NULL;
+	location_tell(tracker, process, &location_unknown);
+	look_request(tracker, process, now_ns);
+	return 0;
+}
+
+static int places_copy(struct process *to, const struct process *from)
+{
+	struct context_places none = {0};
+
+	return places_keep(to, from->places ? from->places : &none);
+}
+
+int context_tracker_fork(struct context_tracker *tracker, pid_t parent, pid_t child, u64 now_ns)
+{
+	const struct process *from = map_get(&tracker->processes, (u64)parent);
+	struct process *to;
+
+	if (!from)
+		return context_tracker_found(tracker, child, now_ns);
+	context_tracker_exit(tracker, child); /* a pid that is used again */
+	to = process_get(tracker, child);
+	if (!to || places_copy(to, from))
+		return -ENOMEM;
+	to->foreign = from->foreign;
+	to->is_fathom = from->is_fathom;
+	if (from->location.known)
+		location_tell(tracker, to, &from->location);
+	/* The parent was still being looked at: the child is on its own from here. */
+	if (process_due(from) != NEVER)
+		look_request(tracker, to, now_ns);
+	return 0;
+}
+
+int context_tracker_mapped(struct context_tracker *tracker, pid_t pid, u64 now_ns)
+{
+	struct process *process = process_get(tracker, pid);
+
+	if (!process)
+		return -ENOMEM;
+	look_request(tracker, process, now_ns);
+	return 0;
+}
+
+int context_tracker_named(struct context_tracker *tracker, pid_t pid, u64 now_ns)
+{
+	struct process *process = process_get(tracker, pid);
+
+	if (!process)
+		return -ENOMEM;
+	describe_request(tracker, process, now_ns);
+	look_request(tracker, process, now_ns);
+	return 0;
+}
+
+void context_tracker_counts(const struct context_tracker *tracker,
+			    struct context_tracker_counts *counts)
+{
+	*counts = tracker->counts;
+}
