@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libfathom: spans of an application, seen from outside the process.
+ *
+ * A span is an interval of work with a name: a request, or a phase of it. The
+ * spans of one request share a trace id and know their parents. What a span
+ * is told goes to shared memory, from which `fathom record` takes it; which
+ * span a thread works for stands in thread-local memory, where kernel
+ * programs find it (OpenTelemetry's thread context).
+ *
+ *	fathom_init("thumbnailer");
+ *	...
+ *	struct fathom_span request = fathom_span_begin("GET /thumbnail");
+ *	struct fathom_span phase = fathom_span_begin("decode");
+ *	fathom_span_integer(&phase, "frame", 42);
+ *	fathom_span_end(&phase);
+ *	fathom_span_end(&request);
+ *
+ * Rules that hold for every function here, unless it says otherwise:
+ *
+ * - It may be called by any thread at any time, in signal handlers too, and by
+ *   several threads at once. One `struct fathom_span` must not be changed
+ *   (ended, given a status) by two threads at the same time.
+ * - It never blocks, locks, prints or exits, and what it cannot do it leaves
+ *   undone: no call has to be checked for the sake of the program. A thread's
+ *   first call makes a few syscalls to set itself up; later ones make none.
+ * - Strings are the caller's and are copied before the function returns.
+ *   Names longer than 512 bytes and keys with values longer than 1,024 are cut.
+ * - Times are CLOCK_MONOTONIC, taken by the library.
+ * - With nobody listening nothing is recorded; the context is published still.
+ *
+ * After fork the child has no active span. A copy of a span begun by the
+ * parent process serves there as a parent; ending it in the child does nothing.
+ *
+ * Environment: FATHOM_SERVICE (else OTEL_SERVICE_NAME) the service's name,
+ * FATHOM_LEVEL the level at start, FATHOM_SAMPLING the sampling at start
+ * ("always", "never", "1/100" one root in a hundred, "50/s" at most fifty a
+ * second), FATHOM_DISABLE=1 neither records nor publishes anything.
+ */
+#ifndef FATHOM_FATHOM_H
+#define FATHOM_FATHOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FATHOM_VERSION "0.1.0"
+
+#if defined(FATHOM_BUILD)
+#define FATHOM_API __attribute__((visibility("default")))
+#else
+#define FATHOM_API
+#endif
+
+/* ---- words ---- */
+
+/* How bad it is: the eight of syslog. A smaller number is more severe. */
+enum fathom_level {
+	FATHOM_EMERGENCY = 0,
+	FATHOM_ALERT = 1,
+	FATHOM_CRITICAL = 2,
+	FATHOM_ERROR = 3,
+	FATHOM_WARNING = 4,
+	FATHOM_NOTICE = 5,
+	FATHOM_INFO = 6, /* what spans have, and where the level stands at start */
+	FATHOM_DEBUG = 7,
+};
+
+/* What a span is in the conversation between services. */
+enum fathom_kind {
+	FATHOM_INTERNAL = 0,
+	FATHOM_SERVER = 1, /* answers a request */
+	FATHOM_CLIENT = 2, /* sent a request and waits for the answer */
+	FATHOM_PRODUCER = 3, /* handed work over, does not wait */
+	FATHOM_CONSUMER = 4, /* took such work */
+};
+
+enum fathom_status {
+	FATHOM_UNSET = 0,
+	FATHOM_OK = 1,
+	FATHOM_FAILED = 2,
+};
+
+/* A span. Treat it as opaque; it may be copied, and all zero is "no span". */
+struct fathom_span {
+	uint8_t trace_id[16];
+	uint8_t span_id[8];
+	uint8_t parent_id[8];
+	uint8_t flags;
+	uint8_t state;
+	uint8_t status;
+	uint8_t reserved;
+	uint32_t process;
+};
+
+/*
+ * What travels from service to service: who the parent is, and the decision
+ * whether the trace is recorded. Ids are in W3C byte order; all zero is none.
+ */
+struct fathom_context {
+	uint8_t trace_id[16];
+	uint8_t span_id[8];
+	uint8_t parent_id[8]; /* parent of span_id; only B3 and binary carry it */
+	uint8_t flags; /* FATHOM_SAMPLED and so on */
+};
+#define FATHOM_SAMPLED 0x01 /* the trace is recorded */
+#define FATHOM_RANDOM 0x02 /* the last 7 bytes of the trace id are random (W3C level 2) */
+#define FATHOM_DEFERRED 0x40 /* no decision was made: who receives this decides (B3) */
+#define FATHOM_DEBUG_TRACE 0x80 /* record this whatever the sampling says (B3) */
+
+/* A key with a value. Use the macros below; both strings end in NUL. */
+enum fathom_type { FATHOM_STRING = 1, FATHOM_INTEGER = 2, FATHOM_REAL = 3, FATHOM_BOOLEAN = 4 };
+struct fathom_attribute {
+	const char *key;
+	enum fathom_type type;
+	size_t bytes; /* of the string; 0: up to its NUL */
+	union {
+		const char *string;
+		int64_t integer;
+		double real;
+		bool boolean;
+	} value;
+};
+
+/* Where something happened, or who the other side is. NULL or 0: not known. */
+struct fathom_endpoint {
+	const char *name; /* of the service */
+	const char *address; /* "192.0.2.1", "2001:db8::1", or the path of a Unix socket */
+	uint16_t port; /* host byte order */
+};
+
+/* ---- the process ---- */
+
+/*
+ * Names the service that this process is. Not needed if the environment names
+ * it. May be called again: the new name holds from then on. NULL keeps the name.
+ *
+ * The following four are for the start of a program and for rare changes: they
+ * make syscalls, and must not be called in signal handlers. 0 or a negative
+ * errno: -EINVAL for an argument, -E2BIG if the identity grows beyond 1,024
+ * bytes, -EBUSY if another call of these is under way, -ENOMEM.
+ */
+FATHOM_API int fathom_init(const char *service);
+
+/* Adds an attribute of the process ("service.version", "1.2"), or replaces it. */
+FATHOM_API int fathom_resource_set(const char *key, const char *value);
+
+/* Where this process can be reached: network.local.address and .port of its identity. */
+FATHOM_API int fathom_endpoint_set(const struct fathom_endpoint *endpoint);
+
+/*
+ * Sampling of root spans, in the words of FATHOM_SAMPLING: "always", "never",
+ * "1/N", "N/s". The decision is made once for each root and holds for all its
+ * descendants, in other processes too. What is not sampled is not recorded; its
+ * context is published and travels, marked as not sampled.
+ */
+FATHOM_API int fathom_sampling_set(const char *policy);
+
+/*
+ * Spans and events less severe than the level are not recorded. Children of a
+ * span left out this way belong to its parent. Out of range: nothing changes.
+ */
+FATHOM_API void fathom_level_set(int level);
+FATHOM_API int fathom_level_get(void);
+
+/* "emergency" ... "debug", syslog's short forms, or "0" ... "7"; -EINVAL for others. */
+FATHOM_API int fathom_level_parse(const char *name);
+
+/*
+ * True if somebody listens: for work that is done for the trace alone. A call
+ * costs a nanosecond or two.
+ */
+FATHOM_API bool fathom_listening(void);
+
+/* ---- spans ---- */
+
+/*
+ * Begins a span: child of the thread's active span, or the root of a new trace
+ * if there is none. It is active on the thread until it ends or is detached.
+ * Every span wants fathom_span_end(), on whatever thread.
+ */
+FATHOM_API struct fathom_span fathom_span_begin(const char *name);
+
+/* The same with a parent named by the caller; "no span" as parent begins a trace. */
+FATHOM_API struct fathom_span fathom_span_child(const struct fathom_span *parent,
+						const char *name);
+
+/*
+ * A span of kind server whose parent is in another process, as extracted from a
+ * request. A context of zeros, as a failed extract leaves it, begins a new trace.
+ */
+FATHOM_API struct fathom_span fathom_span_remote(const struct fathom_context *parent,
+						 const char *name);
+
+/* Begins a span and says everything. All zero but name, FATHOM_INFO: fathom_span_begin(). */
+struct fathom_span_options {
+	const char *name;
+	size_t name_bytes; /* 0: up to its NUL */
+	const struct fathom_span *parent; /* NULL: the active span */
+	const struct fathom_context *remote; /* not NULL: the parent, in another process */
+	enum fathom_kind kind;
+	enum fathom_level level; /* zero is FATHOM_EMERGENCY: is recorded at every level */
+	bool root; /* begin a new trace, whatever is active */
+	bool inactive; /* do not make it the thread's active span */
+};
+FATHOM_API struct fathom_span fathom_span_open(const struct fathom_span_options *options);
+
+/*
+ * Ends a span. If it is the active span of the calling thread, the one before it
+ * is active again. Ending it a second time, NULL and "no span" do nothing.
+ */
+FATHOM_API void fathom_span_end(struct fathom_span *span);
+
+/* The same with a status and the reason for it; `message` may be NULL. */
+FATHOM_API void fathom_span_end_status(struct fathom_span *span, enum fathom_status status,
+				       const char *message);
+
+/* The status with which the span will end. */
+FATHOM_API void fathom_span_status(struct fathom_span *span, enum fathom_status status);
+
+/* True if what is said about this span will be recorded, as things stand. */
+FATHOM_API bool fathom_span_recorded(const struct fathom_span *span);
+
+/* ---- what is said about a span ---- */
+
+FATHOM_API void fathom_span_string(const struct fathom_span *span, const char *key,
+				   const char *value);
+FATHOM_API void fathom_span_integer(const struct fathom_span *span, const char *key,
+				    int64_t value);
+FATHOM_API void fathom_span_real(const struct fathom_span *span, const char *key, double value);
+FATHOM_API void fathom_span_boolean(const struct fathom_span *span, const char *key, bool value);
+
+/* Several at once, or strings without a NUL. */
+FATHOM_API void fathom_span_attributes(const struct fathom_span *span,
+				       const struct fathom_attribute *attributes, size_t count);
+
+/* An endpoint of this span: service.name, network.local.address, network.local.port. */
+FATHOM_API void fathom_span_endpoint(const struct fathom_span *span,
+				     const struct fathom_endpoint *endpoint);
+
+/* The other side, for clients and servers: peer.service, network.peer.address and .port. */
+FATHOM_API void fathom_span_peer(const struct fathom_span *span,
+				 const struct fathom_endpoint *endpoint);
+
+/* Something happened now, inside the span. */
+FATHOM_API void fathom_span_event(const struct fathom_span *span, enum fathom_level level,
+				  const char *name);
+
+/* The same with attributes of the event, and where it happened (NULL: nothing to say). */
+struct fathom_event {
+	const char *name;
+	size_t name_bytes; /* 0: up to its NUL */
+	enum fathom_level level;
+	const struct fathom_attribute *attributes;
+	size_t count;
+	const struct fathom_endpoint *endpoint;
+};
+FATHOM_API void fathom_span_tell(const struct fathom_span *span, const struct fathom_event *event);
+
+/* ---- spans and threads ---- */
+
+/*
+ * The span is the calling thread's active span from now on; the one that was
+ * comes back when this one ends or is detached. For a pool: detach on the
+ * thread that queues the work, attach on the one that takes it. For an event
+ * loop: attach and detach around each callback. Up to 64 spans can be active
+ * inside each other; deeper ones are recorded, but do not become active.
+ */
+FATHOM_API void fathom_span_attach(const struct fathom_span *span);
+FATHOM_API void fathom_span_detach(const struct fathom_span *span);
+
+/* The calling thread's active span. "No span" if there is none. It is not the caller's to end. */
+FATHOM_API struct fathom_span fathom_span_current(void);
+
+/* ---- contexts on the wire ---- */
+
+/* The context of a span, for inject. Zeros for "no span" and NULL. */
+FATHOM_API struct fathom_context fathom_span_context(const struct fathom_span *span);
+
+/*
+ * W3C `traceparent`: 55 characters and NUL. Like all injects: 0, or -EINVAL if
+ * the context has no ids, and then `out` is untouched.
+ */
+#define FATHOM_TRACEPARENT_BYTES 56
+FATHOM_API int fathom_inject_traceparent(const struct fathom_context *context,
+					 char out[FATHOM_TRACEPARENT_BYTES]);
+
+/* The value of a single `b3` header, with NUL. */
+#define FATHOM_B3_BYTES 69
+FATHOM_API int fathom_inject_b3(const struct fathom_context *context, char out[FATHOM_B3_BYTES]);
+
+/* The headers X-B3-TraceId and so on; an empty string: leave that header out. */
+struct fathom_b3_headers {
+	char trace_id[33];
+	char span_id[17];
+	char parent_id[17]; /* X-B3-ParentSpanId */
+	char sampled[2];
+	char flags[2]; /* "1" for debug; then sampled is empty */
+};
+FATHOM_API int fathom_inject_b3_headers(const struct fathom_context *context,
+					struct fathom_b3_headers *out);
+
+/*
+ * For protocols that carry bytes: version (0), trace id (16), span id (8),
+ * parent id (8), flags (1).
+ */
+#define FATHOM_BINARY_BYTES 34
+FATHOM_API int fathom_inject_binary(const struct fathom_context *context,
+				    uint8_t out[FATHOM_BINARY_BYTES]);
+
+/*
+ * The other way round. 0, or -EINVAL for what is not well formed: then *out is
+ * untouched. Input is of any origin: it is read up to its NUL (binary: `bytes`)
+ * and no further than the format can be long. NULL is not well formed. A `b3` of
+ * "0", "1" or "d" alone carries a decision and no ids; that is well formed, and
+ * fathom_span_remote() begins a new trace under that decision.
+ */
+FATHOM_API int fathom_extract_traceparent(const char *text, struct fathom_context *out);
+FATHOM_API int fathom_extract_b3(const char *text, struct fathom_context *out);
+
+/* Each value as it was received; NULL for a header that was not there. */
+struct fathom_b3_received {
+	const char *trace_id;
+	const char *span_id;
+	const char *parent_id;
+	const char *sampled; /* "1", "0", and "true", "false" of older senders */
+	const char *flags;
+};
+FATHOM_API int fathom_extract_b3_headers(const struct fathom_b3_received *headers,
+					 struct fathom_context *out);
+FATHOM_API int fathom_extract_binary(const void *data, size_t bytes, struct fathom_context *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
