@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A time split as a bar of cells: a color for each part on a terminal, a
+ * letter for each where there are no colors.
+ */
+#ifndef CLI_BAR_H
+#define CLI_BAR_H
+
+#include "cli/view.h"
+#include "model/split.h"
+
+/*
+ * Deals out `cells` cells to the parts, in proportion, to the last cell (none
+ * if the split is empty): the largest remainders get what rounding leaves,
+ * the first of equals first.
+ */
+void bar_apportion(const struct split *split, int cells, int parts[SPLIT_PARTS_COUNT]);
+
+/* Writes `cells` columns. */
+void bar_write(const struct terminal *t, const struct split *split, int cells);
+
+/* Marks in `used` the parts that occur in a split. */
+void bar_mark(const struct split *split, bool used[SPLIT_PARTS_COUNT]);
+
+/* One line that explains the marked parts; nothing if none is. */
+void bar_legend(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT]);
+
+/*
+ * "disk 62% user 30% kernel 8%": the largest parts first, at most `most`,
+ * those under 1 % left out. Returns the number of columns.
+ */
+int bar_percents(const struct terminal *t, const struct split *split, int most);
+
+/* Writes a 14-part object of nanoseconds under the key "time". */
+void split_write_json(struct json *j, const struct split *split);
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_rows.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/query.h"
+#include "map/tree.h"
+#include "model/syscall_format.h"
+
+/* ---- groups ---- */
+
+__attribute__((format(printf, 2, 3))) static const char *text_keep(struct report_rows *out,
+								   const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	if (n < 0)
+		return NULL;
+	if (vec_push(&out->texts, text)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* The group that bears this identity, a new one if there is none. */
+static struct report_group *group_of(struct report_rows *out, const char *identity)
+{
+	struct report_group *g = bytes_map_get(&out->by_key, identity, strlen(identity));
+
+	if (g)
+		return g;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	if (vec_push(&out->groups, g)) {
+		free(g);
+		return NULL;
+	}
+	return bytes_map_put(&out->by_key, identity, strlen(identity), g) ? NULL : g;
+}
+
+static int group_add(struct report_group *g, const struct split *split, u64 duration_ns, bool error)
+{
+	g->row.count++;
+	g->row.errors += error;
+	g->row.total_ns += duration_ns;
+	split_add(&g->row.time, split);
+	return histogram_add(&g->durations, duration_ns, 1);
+}
+
+static int group_add_sum(struct report_group *g, const struct sum *sum)
+{
+	g->row.count += sum->count;
+	g->row.errors += sum->errors;
+	g->row.total_ns += (u64)split_total(&sum->split);
+	split_add(&g->row.time, &sum->split);
+	return histogram_merge(&g->durations, &sum->durations);
+}
+
+/* ---- one function per --by ---- */
+
+static const char *comm_or_unknown(const char *comm)
+{
+	return comm ? comm : "?";
+}
+
+static int fill_spans(struct report_rows *out, const struct partial *p, bool by_name)
+{
+	struct span_time *times = calloc(p->spans.count + 1, sizeof(*times));
+	int err = times ? span_times(p, times) : -ENOMEM;
+
+	for (size_t i = 0; i < p->spans.count && !err; i++) {
+		const struct app_span *s = p->spans.data[i];
+		const char *service = query_resource(p, s->pid, times[i].begin_ns, "service.name");
+		char id[17], key[2048];
+		const char *name = s->name;
+		struct report_group *g;
+
+		if (!name) { /* only its context was seen */
+			snprintf(id, sizeof(id), "%016llx",
+				 (unsigned long long)span_number(s->ctx.span));
+			name = id;
+		}
+		snprintf(key, sizeof(key), "%s%c%s", by_name ? name : "", 1,
+			 service ? service : "");
+		g = group_of(out, key);
+		if (!g)
+			err = -ENOMEM;
+		else if (!g->row.key)
+			g->row.key = text_keep(out, "%s", by_name ? name : service ? service : "?");
+		if (!err) {
+			g->row.service = service;
+			err = group_add(g, &times[i].split, (u64)split_total(&times[i].split),
+					s->status == 2);
+		}
+	}
+	free(times);
+	return err;
+}
+
+static int fill_name(struct report_rows *out, const struct partial *p)
+{
+	return fill_spans(out, p, true);
+}
+
+static int fill_service(struct report_rows *out, const struct partial *p)
+{
+	return fill_spans(out, p, false);
+}
+
+static int fill_process(struct report_rows *out, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		const struct life *l = p->lives.data[i];
+		u32 pid = l->pid ? l->pid : query_pid(p, l->tid, UINT64_MAX);
+		const char *comm = comm_or_unknown(query_comm(p, pid, UINT64_MAX));
+		struct report_group *g;
+		char key[32];
+
+		snprintf(key, sizeof(key), "%u", pid);
+		g = group_of(out, key);
+		if (!g)
+			return -ENOMEM;
+		g->row.key = g->row.process = comm;
+		g->row.pid = pid;
+		g->row.absent = REPORT_NO_ERRORS;
+		err = group_add(g, &l->total, (u64)split_total(&l->total), false);
+	}
+	return err;
+}
+
+static int fill_thread(struct report_rows *out, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		const struct life *l = p->lives.data[i];
+		struct report_group *g;
+		char key[32];
+
+		snprintf(key, sizeof(key), "%zu", i);
+		g = group_of(out, key);
+		if (!g)
+			return -ENOMEM;
+		g->row.pid = l->pid ? l->pid : query_pid(p, l->tid, UINT64_MAX);
+		g->row.tid = l->tid;
+		g->row.thread = comm_or_unknown(query_comm(p, l->tid, UINT64_MAX));
+		g->row.process = comm_or_unknown(query_comm(p, g->row.pid, UINT64_MAX));
+		g->row.key = g->row.thread;
+		g->row.absent = REPORT_NO_ERRORS;
+		err = group_add(g, &l->total, (u64)split_total(&l->total), false);
+	}
+	return err;
+}
+
+static int fill_syscall(struct report_rows *out, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->syscalls.list.count && !err; i++) {
+		const struct sum *sum = &p->syscalls.list.data[i];
+		char name[64];
+		struct report_group *g;
+
+		syscall_name(sum->key >> 16 ? SYSCALL_COMPAT : 0, sum->key & 0xffff, name);
+		g = group_of(out, name);
+		if (!g)
+			return -ENOMEM;
+		if (!g->row.key)
+			g->row.key = text_keep(out, "%s", name);
+		err = group_add_sum(g, sum);
+	}
+	return err;
+}
+
+/* The parts of all threads' time; waits also say how often and how long. */
+static int fill_cause(struct report_rows *out, const struct partial *p)
+{
+	struct split total = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count; i++)
+		split_add(&total, &p->lives.data[i]->total);
+	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT && !err; part++) {
+		struct report_group *g;
+
+		if (!total.ns[part])
+			continue;
+		g = group_of(out, split_part_name(part));
+		if (!g)
+			return -ENOMEM;
+		g->row.key = split_part_name(part);
+		g->row.absent = REPORT_NO_ERRORS;
+		g->row.total_ns = (u64)total.ns[part];
+		g->row.time.ns[part] = total.ns[part];
+		for (size_t i = 0; i < p->causes.list.count && !err; i++) {
+			const struct sum *sum = &p->causes.list.data[i];
+
+			if (sum->key != part)
+				continue;
+			g->row.count = sum->count;
+			err = histogram_merge(&g->durations, &sum->durations);
+		}
+	}
+	return err;
+}
+
+static const char *file_text(const struct partial *p, const struct sum *sum, char buf[256])
+{
+	static const char *const kinds[] = {
+#define V(name, value) [value] = #name,
+		RECORD_FILE_KINDS(V)
+#undef V
+	};
+	const char *path = query_file_path(p, sum->pid, &sum->file);
+
+	if (path)
+		return path;
+	snprintf(buf, 256, "%s:[%llu]",
+		 sum->file.kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[sum->file.kind] : "?",
+		 (unsigned long long)sum->file.key);
+	return buf;
+}
+
+static int fill_file(struct report_rows *out, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->files.list.count && !err; i++) {
+		const struct sum *sum = &p->files.list.data[i];
+		char buf[256];
+		const char *name = file_text(p, sum, buf);
+		struct report_group *g = group_of(out, name);
+
+		if (!g)
+			return -ENOMEM;
+		if (!g->row.key)
+			g->row.key = text_keep(out, "%s", name);
+		err = group_add_sum(g, sum);
+	}
+	return err;
+}
+
+/* "address:port", "[address]:port" or the path of a Unix socket. */
+static const char *peer_text(const struct fact_socket *s, char buf[256])
+{
+	const struct record_socket *r = &s->socket;
+	char address[INET6_ADDRSTRLEN] = "?";
+	u8 bytes[16];
+
+	if (r->family == AF_UNIX) {
+		snprintf(buf, 256, "unix:%s", s->path ? s->path : "");
+		return buf;
+	}
+	memcpy(bytes, &r->remote_hi, 8);
+	memcpy(bytes + 8, &r->remote_lo, 8);
+	if (r->family == AF_INET) {
+		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
+		snprintf(buf, 256, "%s:%u", address, r->remote_port);
+	} else {
+		inet_ntop(AF_INET6, bytes, address, sizeof(address));
+		snprintf(buf, 256, "[%s]:%u", address, r->remote_port);
+	}
+	return buf;
+}
+
+static int fill_peer(struct report_rows *out, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->files.list.count && !err; i++) {
+		const struct sum *sum = &p->files.list.data[i];
+		const struct fact_socket *s = query_socket(p, &sum->file);
+		struct report_group *g;
+		const char *name;
+		char buf[256];
+
+		if (!s || (!s->socket.remote_port && s->socket.family != AF_UNIX))
+			continue;
+		name = peer_text(s, buf);
+		g = group_of(out, name);
+		if (!g)
+			return -ENOMEM;
+		if (!g->row.key)
+			g->row.key = text_keep(out, "%s", name);
+		err = group_add_sum(g, sum);
+	}
+	return err;
+}
+
+const struct report_grouping report_groupings[] = {
+	{"name", fill_name},	 {"service", fill_service}, {"process", fill_process},
+	{"thread", fill_thread}, {"syscall", fill_syscall}, {"file", fill_file},
+	{"peer", fill_peer},	 {"cause", fill_cause},	    {NULL, NULL},
+};
+
+const struct report_grouping *report_grouping_find(const char *name)
+{
+	for (const struct report_grouping *g = report_groupings; g->name; g++)
+		if (strcmp(g->name, name) == 0)
+			return g;
+	return NULL;
+}
+
+/* ---- order ---- */
+
+static u64 sort_total(const struct report_row *r)
+{
+	return r->total_ns;
+}
+static u64 sort_count(const struct report_row *r)
+{
+	return r->count;
+}
+static u64 sort_errors(const struct report_row *r)
+{
+	return r->errors;
+}
+static u64 sort_p50(const struct report_row *r)
+{
+	return r->p50_ns;
+}
+static u64 sort_p95(const struct report_row *r)
+{
+	return r->p95_ns;
+}
+static u64 sort_p99(const struct report_row *r)
+{
+	return r->p99_ns;
+}
+static u64 sort_max(const struct report_row *r)
+{
+	return r->max_ns;
+}
+static u64 sort_key(const struct report_row *r)
+{
+	return 0;
+}
+
+static const struct sort {
+	const char *name;
+	u64 (*value)(const struct report_row *r);
+} sorts[] = {
+	{"total", sort_total}, {"count", sort_count}, {"errors", sort_errors}, {"p50", sort_p50},
+	{"p95", sort_p95},     {"p99", sort_p99},     {"max", sort_max},       {"key", sort_key},
+};
+
+static int row_compare(const void *a, const void *b, void *arg)
+{
+	const struct report_row *x = a, *y = b;
+	const struct sort *sort = arg;
+	u64 vx = sort->value(x), vy = sort->value(y);
+	int keys;
+
+	if (vx != vy)
+		return vx > vy ? -1 : 1;
+	keys = strcmp(x->key, y->key);
+	if (keys)
+		return keys;
+	keys = strcmp(x->service ? x->service : "", y->service ? y->service : "");
+	if (keys)
+		return keys;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void percentiles(struct report_group *g)
+{
+	g->row.p50_ns = histogram_percentile(&g->durations, 5000);
+	g->row.p95_ns = histogram_percentile(&g->durations, 9500);
+	g->row.p99_ns = histogram_percentile(&g->durations, 9900);
+	g->row.max_ns = g->durations.max;
+}
+
+int report_rows_build(struct report_rows *out, const struct partial *p,
+		      const struct report_grouping *by, const char *sort)
+{
+	const struct sort *order = NULL;
+	int err;
+
+	*out = (struct report_rows){0};
+	for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++)
+		if (strcmp(sorts[i].name, sort) == 0)
+			order = &sorts[i];
+	if (!order)
+		return -EINVAL;
+	err = by->fill(out, p);
+	for (size_t i = 0; i < out->groups.count && !err; i++) {
+		if (!out->groups.data[i]->row.key)
+			return -ENOMEM;
+		percentiles(out->groups.data[i]);
+		err = vec_push(&out->rows, out->groups.data[i]->row);
+	}
+	if (!err && out->rows.count)
+		qsort_r(out->rows.data, out->rows.count, sizeof(*out->rows.data), row_compare,
+			(void *)order);
+	return err;
+}
+
+void report_rows_free(struct report_rows *rows)
+{
+	for (size_t i = 0; i < rows->groups.count; i++) {
+		histogram_free(&rows->groups.data[i]->durations);
+		free(rows->groups.data[i]);
+	}
+	for (size_t i = 0; i < rows->texts.count; i++)
+		free(rows->texts.data[i]);
+	vec_free(&rows->groups);
+	vec_free(&rows->rows);
+	vec_free(&rows->texts);
+	bytes_map_free(&rows->by_key);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A report as it is shown. Whoever fills it owns all that it points to.
+ */
+#ifndef CLI_REPORT_VIEW_H
+#define CLI_REPORT_VIEW_H
+
+#include "cli/view.h"
+#include "model/split.h"
+
+/* report_row.absent: keys that do not apply to a row */
+#define REPORT_NO_ERRORS 1
+#define REPORT_NO_DURATIONS 2 /* neither total nor percentiles: events */
+#define REPORT_NO_SPLIT 4
+#define REPORT_NO_PERCENTILES 8 /* a sum with nothing to rank: causes */
+
+struct report_row {
+	const char *key;
+	const char *service; /* NULL: does not apply, as below */
+	const char *process;
+	uint32_t pid; /* 0: does not apply */
+	const char *thread;
+	uint32_t tid; /* 0: does not apply */
+	unsigned int absent;
+	uint64_t count;
+	uint64_t errors;
+	uint64_t total_ns;
+	uint64_t p50_ns;
+	uint64_t p95_ns;
+	uint64_t p99_ns;
+	uint64_t max_ns;
+	struct split time;
+};
+
+struct report_view {
+	const char *by; /* what the rows are: "name", "process", ... */
+	uint64_t from_ns;
+	uint64_t to_ns;
+	struct source_view source;
+	const struct report_row *rows; /* in the order in which they are shown */
+	size_t rows_count;
+};
+
+/* The JSON of `fathom report --json`, with a line for each row. */
+void report_write_json(FILE *file, const struct report_view *report);
+
+/* An aligned table with a bar for each row. */
+void report_write_text(const struct terminal *t, const struct report_view *report);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The waterfall: a line for each span with its place in the tree, its bar in
+ * the trace's time, its duration, and what there is to say about it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/units.h"
+#include "cli/bar.h"
+#include "cli/trace_view.h"
+
+#define DEPTH_SHOWN 40 /* deeper spans are indented like this */
+#define PARTS_SHOWN 3
+#define NONE SIZE_MAX
+
+/* The spans of one trace as a tree; all arrays have a place for each span. */
+struct tree {
+	const struct trace_view *trace;
+	size_t *order; /* by begin: siblings are linked in this order */
+	size_t *parent;
+	size_t *first_child;
+	size_t *next_sibling;
+	bool *shown;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+};
+
+static int span_compare(const void *a, const void *b, void *spans)
+{
+	const struct span_view *one = (const struct span_view *)spans + *(const size_t *)a;
+	const struct span_view *other = (const struct span_view *)spans + *(const size_t *)b;
+
+	if (one->begin_ns != other->begin_ns)
+		return one->begin_ns < other->begin_ns ? -1 : 1;
+	if (one->end_ns != other->end_ns)
+		return one->end_ns > other->end_ns ? -1 : 1;
+	return strcmp(one->span_id, other->span_id);
+}
+
+static void tree_free(struct tree *tree)
+{
+	free(tree->order);
+	free(tree->parent);
+	free(tree->first_child);
+	free(tree->next_sibling);
+	free(tree->shown);
+}
+
+static int tree_find_parents(struct tree *tree)
+{
+	const struct trace_view *trace = tree->trace;
+	struct bytes_map ids = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < trace->spans_count && !err; i++)
+		err = bytes_map_put(&ids, trace->spans[i].span_id, strlen(trace->spans[i].span_id),
+				    (void *)(i + 1));
+	for (size_t i = 0; i < trace->spans_count && !err; i++) {
+		const char *id = trace->spans[i].parent_id;
+		size_t place = (size_t)bytes_map_get(&ids, id, strlen(id));
+
+		tree->parent[i] = *id && place && place - 1 != i ? place - 1 : NONE;
+	}
+	bytes_map_free(&ids);
+	return err;
+}
+
+static int tree_build(struct tree *tree, const struct trace_view *trace)
+{
+	size_t count = trace->spans_count;
+	int err;
+
+	*tree = (struct tree){.trace = trace, .begin_ns = UINT64_MAX};
+	tree->order = calloc(count + 1, sizeof(size_t));
+	tree->parent = calloc(count + 1, sizeof(size_t));
+	tree->first_child = calloc(count + 1, sizeof(size_t));
+	tree->next_sibling = calloc(count + 1, sizeof(size_t));
+	tree->shown = calloc(count + 1, sizeof(bool));
+	err = tree->order && tree->parent && tree->first_child && tree->next_sibling && tree->shown
+		      ? tree_find_parents(tree)
+		      : -ENOMEM;
+	if (err) {
+		tree_free(tree);
+		return err;
+	}
+	for (size_t i = 0; i < count; i++) {
+		tree->order[i] = i;
+		tree->first_child[i] = tree->next_sibling[i] = NONE;
+		if (trace->spans[i].begin_ns < tree->begin_ns)
+			tree->begin_ns = trace->spans[i].begin_ns;
+		if (trace->spans[i].end_ns > tree->end_ns)
+			tree->end_ns = trace->spans[i].end_ns;
+	}
+	qsort_r(tree->order, count, sizeof(size_t), span_compare, (void *)trace->spans);
+	for (size_t i = count; i-- > 0;) {
+		size_t span = tree->order[i], parent = tree->parent[span];
+
+		if (parent == NONE)
+			continue;
+		tree->next_sibling[span] = tree->first_child[parent];
+		tree->first_child[parent] = span;
+	}
+	return 0;
+}
+
+static void attribute_write(const struct terminal *t, const struct attribute_view *a)
+{
+	switch (a->type) {
+	case ATTRIBUTE_VIEW_STRING:
+		terminal_text(t, a->string);
+		break;
+	case ATTRIBUTE_VIEW_INTEGER:
+		fprintf(t->file, "%" PRId64, a->integer);
+		break;
+	case ATTRIBUTE_VIEW_REAL:
+		fprintf(t->file, "%g", a->real);
+		break;
+	case ATTRIBUTE_VIEW_BOOLEAN:
+		fputs(a->integer ? "true" : "false", t->file);
+		break;
+	}
+}
+
+static void attributes_write(const struct terminal *t, const struct attribute_view *list,
+			     size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		fputs("  ", t->file);
+		terminal_text(t, list[i].key);
+		putc('=', t->file);
+		attribute_write(t, &list[i]);
+	}
+}
+
+/* "(3, 0x7f.., 4096) = -1 ENOENT  </etc/passwd>" as strace has it */
+static void call_write(const struct terminal *t, const struct span_view *span)
+{
+	const struct attribute_view *args = span_view_attribute(span, "args");
+	const struct attribute_view *result = span_view_attribute(span, "result");
+	const struct attribute_view *error = span_view_attribute(span, "error.type");
+	const struct attribute_view *name = span_view_attribute(span, "fd.name");
+	const struct attribute_view *peer = span_view_attribute(span, "network.peer.address");
+	const struct attribute_view *port = span_view_attribute(span, "network.peer.port");
+
+	putc('(', t->file);
+	if (args)
+		attribute_write(t, args);
+	putc(')', t->file);
+	if (result) {
+		fputs(" = ", t->file);
+		attribute_write(t, result);
+	}
+	if (error) {
+		putc(' ', t->file);
+		attribute_write(t, error);
+	}
+	if (!name)
+		name = span_view_attribute(span, "file.path");
+	if (name) {
+		fputs("  <", t->file);
+		attribute_write(t, name);
+		putc('>', t->file);
+	}
+	if (peer) {
+		fputs("  peer ", t->file);
+		attribute_write(t, peer);
+	}
+	if (peer && port) {
+		putc(':', t->file);
+		attribute_write(t, port);
+	}
+}
+
+static void details_write(const struct terminal *t, const struct span_view *span)
+{
+	const struct attribute_view *waker = span_view_attribute(span, "waker");
+
+	if (strcmp(span->kind, "syscall") == 0) {
+		call_write(t, span);
+	} else if (strcmp(span->kind, "wait") != 0) {
+		bar_percents(t, &span->time, PARTS_SHOWN);
+		attributes_write(t, span->attributes, span->attributes_count);
+	}
+	if (waker && strcmp(span->kind, "wait") == 0) {
+		fputs("woken by ", t->file);
+		attribute_write(t, waker);
+	}
+	if (span->begin_soft)
+		fputs("  began earlier", t->file);
+	if (span->end_soft)
+		fputs("  was not seen to end", t->file);
+}
+
+/* The details in what is left of the line. */
+static void details_fit(const struct terminal *t, const struct span_view *span, int room)
+{
+	char *text = NULL;
+	size_t size = 0;
+	struct terminal memory = {.file = open_memstream(&text, &size)};
+
+	if (!memory.file)
+		return;
+	details_write(&memory, span);
+	fclose(memory.file);
+	if (t->cut && terminal_columns(text) > room)
+		terminal_cell(t, text, room);
+	else
+		terminal_text(t, text);
+	free(text);
+}
+
+/* The span's bar at its place in the trace's time; at least one cell wide. */
+static void place_write(const struct terminal *t, const struct tree *tree,
+			const struct span_view *span, int cells)
+{
+	uint64_t length = tree->end_ns - tree->begin_ns;
+	unsigned __int128 scaled = (unsigned __int128)(span->begin_ns - tree->begin_ns);
+	int from = 0, width = cells;
+
+	if (length > 0) {
+		from = (int)(scaled * (unsigned int)cells / length);
+		scaled = (unsigned __int128)(span->end_ns - tree->begin_ns) * (unsigned int)cells;
+		width = (int)((scaled + length - 1) / length) - from;
+	}
+	if (from >= cells)
+		from = cells - 1;
+	if (width < 1)
+		width = 1;
+	fprintf(t->file, "%*s", from, "");
+	if (split_total(&span->time) > 0)
+		bar_write(t, &span->time, width);
+	else
+		fprintf(t->file, "%.*s%*s", 1, "|", width - 1, "");
+	fprintf(t->file, "%*s", cells - from - width, "");
+}
+
+/* Tree lines before the name: `more` says at each depth if siblings follow. */
+static void label_write(const struct terminal *t, const char *name, const bool *more, int depth,
+			int width)
+{
+	int columns = 0;
+
+	if (depth > DEPTH_SHOWN)
+		depth = DEPTH_SHOWN;
+	for (int i = 1; i <= depth && columns + 12 < width; i++) {
+		bool last = i == depth;
+
+		fputs(last ? (more[i] ? "├─" : "└─") : (more[i] ? "│ " : "  "), t->file);
+		columns += 2;
+	}
+	terminal_cell(t, name, width - columns);
+}
+
+static void events_write(const struct terminal *t, const struct tree *tree,
+			 const struct span_view *span, int indent)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	for (size_t i = 0; i < span->events_count; i++) {
+		const struct event_view *event = &span->events[i];
+
+		fprintf(t->file, "%*s* +%s ", 2 * indent + 2, "",
+			units_format_ns((int64_t)(event->time_ns - tree->begin_ns), text));
+		if (event->level != EVENT_VIEW_NO_LEVEL)
+			fprintf(t->file, "%s ", level_view_name(event->level));
+		terminal_text(t, event->name);
+		attributes_write(t, event->attributes, event->attributes_count);
+		putc('\n', t->file);
+	}
+}
+
+static void span_write(struct trace_writer *w, const struct tree *tree, size_t place,
+		       const bool *more, int depth)
+{
+	const struct span_view *span = &tree->trace->spans[place];
+	int bar = w->t.width / 4, label = w->t.width * 2 / 5;
+	char text[UNITS_TEXT_BYTES];
+
+	label_write(&w->t, span->name, more, depth, label);
+	putc(' ', w->t.file);
+	place_write(&w->t, tree, span, bar);
+	fprintf(w->t.file, " %9s  ",
+		units_format_ns((int64_t)(span->end_ns - span->begin_ns), text));
+	details_fit(&w->t, span, w->t.width - label - bar - 13);
+	putc('\n', w->t.file);
+	events_write(&w->t, tree, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
+	bar_mark(&span->time, w->used);
+}
+
+/* Shows a span and all below it, without recursion: depth is the data's. */
+static void tree_write(struct trace_writer *w, struct tree *tree, size_t root)
+{
+	bool more[DEPTH_SHOWN + 1] = {false};
+	size_t at = root;
+	int depth = 0;
+
+	for (;;) {
+		if (!tree->shown[at]) {
+			tree->shown[at] = true;
+			if (depth > 0 && depth <= DEPTH_SHOWN)
+				more[depth] = tree->next_sibling[at] != NONE;
+			span_write(w, tree, at, more, depth);
+			if (tree->first_child[at] != NONE) {
+				at = tree->first_child[at];
+				depth++;
+				continue;
+			}
+		}
+		while (at != root && tree->next_sibling[at] == NONE) {
+			at = tree->parent[at];
+			depth--;
+		}
+		if (at == root)
+			return;
+		at = tree->next_sibling[at];
+	}
+}
+
+static void trace_head_write(struct trace_writer *w, const struct tree *tree)
+{
+	const struct trace_view *trace = tree->trace;
+	char text[UNITS_TEXT_BYTES];
+
+	if (w->traces++ > 0)
+		putc('\n', w->t.file);
+	if (trace->trace_id[0])
+		fprintf(w->t.file, "trace %s", trace->trace_id);
+	else
+		fputs("no trace", w->t.file);
+	fprintf(w->t.file, ", %zu span%s, %s", trace->spans_count,
+		trace->spans_count == 1 ? "" : "s",
+		units_format_ns((int64_t)(tree->end_ns - tree->begin_ns), text));
+	for (size_t i = 0; i < trace->spans_count; i++) {
+		const struct span_view *first = &trace->spans[tree->order[i]];
+
+		if (!first->process)
+			continue;
+		fputs(", ", w->t.file);
+		terminal_text(&w->t, first->service ? first->service : first->process);
+		fprintf(w->t.file, " (pid %u)", first->pid);
+		break;
+	}
+	putc('\n', w->t.file);
+}
+
+static void trace_text_begin(void *writer, const struct terminal *t,
+			     const struct source_view *source)
+{
+	struct trace_writer *w = writer;
+
+	w->t = *t;
+	w->source = source;
+}
+
+static int trace_text_trace(void *writer, const struct trace_view *trace)
+{
+	struct trace_writer *w = writer;
+	struct tree tree;
+	int err;
+
+	if (trace->spans_count == 0)
+		return 0;
+	err = tree_build(&tree, trace);
+	if (err)
+		return err;
+	trace_head_write(w, &tree);
+	for (size_t i = 0; i < trace->spans_count; i++) {
+		if (tree.parent[tree.order[i]] == NONE)
+			tree_write(w, &tree, tree.order[i]);
+	}
+	/* what is left are parents of each other in a circle */
+	for (size_t i = 0; i < trace->spans_count; i++) {
+		size_t span = tree.order[i];
+
+		if (!tree.shown[span]) {
+			bool more[2] = {false};
+
+			tree.shown[span] = true;
+			span_write(w, &tree, span, more, 0);
+		}
+	}
+	tree_free(&tree);
+	return 0;
+}
+
+static void trace_text_end(void *writer)
+{
+	struct trace_writer *w = writer;
+
+	if (w->traces == 0)
+		fputs("no traces\n", w->t.file);
+	bar_legend(&w->t, w->used);
+	source_write_text(&w->t, w->source);
+}
+
+const struct trace_format trace_format_text = {
+	.name = "text",
+	.begin = trace_text_begin,
+	.trace = trace_text_trace,
+	.end = trace_text_end,
+};

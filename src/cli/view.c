@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+#define DEFAULT_WIDTH 120
+#define MIN_WIDTH 60
+
+struct terminal terminal_of(FILE *file)
+{
+	struct terminal t = {.file = file, .width = DEFAULT_WIDTH};
+	const char *no_color = getenv("NO_COLOR");
+	const char *name = getenv("TERM");
+	struct winsize size;
+
+	if (!isatty(fileno(file)))
+		return t;
+	t.cut = true;
+	t.color = !(no_color && *no_color) && name && strcmp(name, "dumb") != 0;
+	if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		t.width = size.ws_col < MIN_WIDTH ? MIN_WIDTH : size.ws_col;
+	return t;
+}
+
+uint64_t lost_total(const struct lost_view *lost)
+{
+	return lost->buffer + lost->recursion + lost->application + lost->damaged;
+}
+
+void lost_write_json(struct json *j, const struct lost_view *lost)
+{
+	json_object_begin(j, "lost");
+	json_u64(j, "total", lost_total(lost));
+	json_u64(j, "buffer", lost->buffer);
+	json_u64(j, "recursion", lost->recursion);
+	json_u64(j, "application", lost->application);
+	json_u64(j, "damaged", lost->damaged);
+	json_object_end(j);
+}
+
+void source_write_json(struct json *j, const struct source_view *source)
+{
+	json_array_begin(j, "clock");
+	for (size_t i = 0; i < source->clocks_count; i++) {
+		json_object_begin(j, NULL);
+		json_string(j, "host", source->clocks[i].host);
+		json_string(j, "boot_id", source->clocks[i].boot_id);
+		json_u64(j, "monotonic_ns", source->clocks[i].monotonic_ns);
+		json_u64(j, "unix_ns", source->clocks[i].unix_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	lost_write_json(j, &source->lost);
+	json_u64(j, "incomplete", source->incomplete);
+	json_array_begin(j, "gaps");
+	for (size_t i = 0; i < source->gaps_count; i++) {
+		json_object_begin(j, NULL);
+		json_u64(j, "from_ns", source->gaps[i].from_ns);
+		json_u64(j, "to_ns", source->gaps[i].to_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void lost_write_text(const struct terminal *t, const struct lost_view *lost)
+{
+	const struct {
+		const char *name;
+		uint64_t count;
+	} parts[] = {
+		{"buffer", lost->buffer},
+		{"recursion", lost->recursion},
+		{"application", lost->application},
+		{"damaged", lost->damaged},
+	};
+	const char *separator = " (";
+
+	if (lost_total(lost) == 0)
+		return;
+	fprintf(t->file, "lost: %" PRIu64 " records", lost_total(lost));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].count == 0)
+			continue;
+		fprintf(t->file, "%s%s %" PRIu64, separator, parts[i].name, parts[i].count);
+		separator = ", ";
+	}
+	fprintf(t->file, "); what they would have told is missing above or unknown\n");
+}
+
+void source_write_text(const struct terminal *t, const struct source_view *source)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	lost_write_text(t, &source->lost);
+	if (source->incomplete)
+		fprintf(t->file, "incomplete: %" PRIu64 " fields are cut or could not be read\n",
+			source->incomplete);
+	for (size_t i = 0; i < source->gaps_count; i++) {
+		const struct gap_view *gap = &source->gaps[i];
+
+		fprintf(t->file, "gap: nothing was recorded for %s (%" PRIu64 " to %" PRIu64 ")\n",
+			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
+			gap->to_ns);
+	}
+	if (source->cpu_ns && source->steal_ns > source->cpu_ns / 100)
+		fprintf(t->file,
+			"steal: the hypervisor took %" PRIu64
+			" %% of the CPUs' time; it is inside user and kernel\n",
+			source->steal_ns * 100 / source->cpu_ns);
+}
+
+/*
+ * The next character of a text: its bytes at *at, and how many; 0 at the end.
+ * What must not reach a terminal is '?'.
+ */
+static size_t character_next(const char **text, const char **at)
+{
+	const unsigned char *s = (const unsigned char *)*text;
+	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 1;
+
+	if (s[0] == '\0')
+		return 0;
+	*at = *text;
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80) {
+			n = 1;
+			break;
+		}
+	}
+	/* the 8-bit control characters are two bytes in UTF-8 */
+	if (s[0] < 0x20 || s[0] == 0x7f || (n == 1 && s[0] >= 0x80) ||
+	    (n == 2 && s[0] == 0xc2 && s[1] < 0xa0)) {
+		*at = "?";
+		*text += n;
+		return 1;
+	}
+	*text += n;
+	return n;
+}
+
+int terminal_columns(const char *text)
+{
+	const char *at;
+	int columns = 0;
+
+	while (character_next(&text, &at) > 0)
+		columns++;
+	return columns;
+}
+
+static int characters_write(const struct terminal *t, const char *text, int limit)
+{
+	const char *at;
+	size_t n;
+	int columns = 0;
+
+	for (; columns < limit && (n = character_next(&text, &at)) > 0; columns++)
+		fwrite(at, 1, n, t->file);
+	return columns;
+}
+
+int terminal_text(const struct terminal *t, const char *text)
+{
+	return characters_write(t, text, 1 << 20);
+}
+
+void terminal_cell(const struct terminal *t, const char *text, int width)
+{
+	int columns;
+
+	if (width <= 0)
+		return;
+	if (terminal_columns(text) > width) {
+		columns = characters_write(t, text, width - 1);
+		fputs("…", t->file);
+		columns++;
+	} else {
+		columns = characters_write(t, text, width);
+	}
+	fprintf(t->file, "%*s", width - columns, "");
+}
+
+void terminal_color(const struct terminal *t, int color)
+{
+	if (t->color)
+		fprintf(t->file, "\033[38;5;%dm", color);
+}
+
+void terminal_reset(const struct terminal *t)
+{
+	if (t->color)
+		fputs("\033[0m", t->file);
+}

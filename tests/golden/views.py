@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what the program `views` prints with the golden files.
+
+Usage: views.py PROGRAM [--write]. Each tests/golden/<case>/expected.<format>
+is the text that case and format must give. JSON is checked against the
+contract, too: the keys, and that the parts of a time sum up.
+"""
+import difflib
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PARTS = [part + "_ns" for part in (
+    "user kernel runnable throttled disk network lock timer ipc fault child other off_thread "
+    "unknown").split()]
+ROW = ["key", "service", "process", "pid", "thread", "tid", "count", "errors", "total_ns",
+       "p50_ns", "p95_ns", "p99_ns", "max_ns", "time"]
+SPAN = ["span_id", "parent_id", "name", "kind", "service", "host", "process", "pid", "thread",
+        "tid", "begin_ns", "end_ns", "begin_bound", "end_bound", "threads", "time",
+        "attributes", "events"]
+LOST = ["total", "buffer", "recursion", "application", "damaged"]
+EXPECTED = {
+    "report": ["from_ns", "to_ns", "clock", "lost", "incomplete", "gaps", "rows"],
+    "trace": ["clock", "lost", "incomplete", "gaps", "traces"],
+    "chunks": ["chunks"],
+}
+
+
+def ordered(keys, allowed):
+    """All keys are allowed ones, in the contract's order."""
+    places = [allowed.index(key) for key in keys]
+    return places == sorted(places)
+
+
+def check_time(time, total):
+    assert list(time) == PARTS, time
+    assert sum(time.values()) == total, (time, total)
+
+
+def check_json(case, text):
+    data = json.loads(text)
+    kind = case.split("-")[0]
+    assert list(data) == EXPECTED[kind], list(data)
+    for lost in [data[key] for key in ("lost",) if key in data]:
+        assert list(lost) == LOST and lost["total"] == sum(lost[key] for key in LOST[1:])
+    for row in data.get("rows", []):
+        assert ordered(row, ROW), list(row)
+        if "time" in row:
+            check_time(row["time"], row["total_ns"])
+    for trace in data.get("traces", []):
+        assert list(trace) == ["trace_id", "spans"]
+        for span in trace["spans"]:
+            assert ordered(span, SPAN), list(span)
+            assert list(span["time"]) == PARTS
+            if span["threads"] == 1 and "soft" not in (span["begin_bound"], span["end_bound"]):
+                check_time(span["time"], span["end_ns"] - span["begin_ns"])
+    for chunk in data.get("chunks", []):
+        assert list(chunk) == ["path", "begin_ns", "end_ns", "records", "bytes", "lost", "state"]
+
+
+def main():
+    program, write = sys.argv[1], "--write" in sys.argv
+    names = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    cases = [(name, form) for name in names for form in ("json", "txt", "color")
+             if write or os.path.exists(f"{HERE}/{name}/expected.{form}")]
+    missing = [name for name in names if not os.path.exists(f"{HERE}/{name}/expected.json")]
+    failed = 0
+    print(f"1..{len(cases) + 1}")
+    for number, (name, form) in enumerate(cases, 1):
+        path = f"{HERE}/{name}/expected.{form}"
+        text = subprocess.run([program, name, form], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout
+        if write:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if form != "color" or name in ("report-by-name", "trace-request"):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            continue
+        with open(path, encoding="utf-8") as file:
+            golden = file.read()
+        why = "".join("# " + line for line in difflib.unified_diff(
+            golden.splitlines(True), text.splitlines(True), "expected", "printed"))
+        if form == "json" and not why:
+            try:
+                check_json(name, text)
+            except (AssertionError, ValueError) as error:
+                why = f"# against the contract: {error}\n"
+        failed += bool(why)
+        print(why, end="")
+        print(f"{'not ok' if why else 'ok'} {number} - {name} {form}")
+    failed += bool(missing)
+    print(f"{'not ok' if missing else 'ok'} {len(cases) + 1} - each case has its JSON", *missing)
+    return 1 if failed else 0
+
+
+sys.exit(main())
