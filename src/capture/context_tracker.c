@@ -21,7 +21,7 @@
  * Looks that follow an exec or a new mapping on their own, in case that a
  * notification was lost: after these times.
  */
-static const u64 follow_ns[] = {5 * MS, 25 * MS, 80 * MS};
+static const u64 follow_ns[] = {10 * MS, 30 * MS, 80 * MS};
 #define FOLLOWS (sizeof(follow_ns) / sizeof(follow_ns[0]))
 
 static const struct context_location location_unknown;
@@ -224,7 +224,9 @@ static void look_schedule_next(struct process *process, u64 now_ns)
 		u64 due = process->event_ns + follow_ns[process->follow++];
 
 		if (due > now_ns) {
-			process->look_due_ns = due;
+			u64 soonest = now_ns + LOOK_PAUSE_NS;
+
+			process->look_due_ns = due > soonest ? due : soonest;
 			return;
 		}
 	}

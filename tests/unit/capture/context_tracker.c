@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tracker looks when it must, says what changed, and not more. */
+#include "capture/context_tracker.h"
+
+#include "capture/context_locate.h"
+#include "tests/unit/capture/publisher.h"
+
+#define MS 1000000ull
+
+static struct context_tracker *tracker;
+static struct context_location last;
+static pid_t last_pid;
+static unsigned int told;
+
+static void location_told(void *arg, pid_t pid, const struct context_location *location)
+{
+	told++;
+	last_pid = pid;
+	last = *location;
+}
+
+static void tracker_begin(void)
+{
+	const struct context_tracker_sink sink = {.set = location_told};
+
+	context_tracker_free(tracker);
+	tracker = context_tracker_new(&sink);
+	CHECK(tracker != NULL);
+	told = 0;
+	memset(&last, 0, sizeof(last));
+}
+
+/*
+ * Runs what is due until the location is known, on the tracker's own time: a
+ * slow machine changes nothing. Returns the time that it took, in that time.
+ */
+static u64 run_until_known(u64 from)
+{
+	u64 now = from;
+
+	for (int i = 0; i < 1000 && !last.known; i++) {
+		u64 due = context_tracker_run(tracker, now);
+
+		if (last.known)
+			break;
+		CHECK(due != UINT64_MAX);
+		CHECK(due > now);
+		now = due;
+	}
+	return now - from;
+}
+
+static void start(const char *program)
+{
+	char path[PATH_MAX];
+
+	publisher_path(program, path);
+	publisher_start(path);
+}
+
+static void open_library(const char *name)
+{
+	char path[PATH_MAX];
+
+	publisher_path(name, path);
+	publisher_do("open %s", path);
+}
+
+TEST(found_at_the_first_look)
+{
+	struct context context;
+
+	tracker_begin();
+	start("glibc-pie");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	CHECK_EQ(told, 0);
+	CHECK_EQ(run_until_known(1 * MS), 0);
+	CHECK_EQ(last_pid, publisher.pid);
+	CHECK_EQ(last.flags, 0);
+	publisher_do("set 12");
+	CHECK_EQ(context_read_remote(publisher.pid, &last, &context, NULL), 1);
+}
+
+TEST(nothing_pending_in_the_end)
+{
+	u64 now = 1 * MS, due;
+
+	tracker_begin();
+	start("glibc-opener");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, now), 0);
+	for (int i = 0; i < 100; i++) {
+		due = context_tracker_run(tracker, now);
+		if (due == UINT64_MAX)
+			break;
+		now = due;
+	}
+	CHECK_EQ(due, UINT64_MAX);
+	CHECK(now < 200 * MS);
+	CHECK_EQ(told, 0);
+}
+
+TEST(library_that_comes_late)
+{
+	struct context_tracker_counts counts;
+	u64 now = 1000 * MS;
+
+	tracker_begin();
+	start("glibc-opener");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	while (context_tracker_run(tracker, now) != UINT64_MAX)
+		now += 10 * MS;
+	CHECK_EQ(told, 0);
+	open_library("libglibc-tlsdesc.so");
+	CHECK_EQ(context_tracker_mapped(tracker, publisher.pid, now), 0);
+	CHECK(run_until_known(now) <= 100 * MS);
+	context_tracker_counts(tracker, &counts);
+	CHECK_EQ(counts.located, 1);
+	CHECK_EQ(counts.refused, 0);
+}
+
+/* Many mappings in a burst are one look, and at most one in 10 ms. */
+TEST(burst_of_mappings)
+{
+	struct context_tracker_counts counts;
+	u64 now = 1000 * MS;
+
+	tracker_begin();
+	start("glibc-opener");
+	for (int i = 0; i < 1000; i++) {
+		CHECK_EQ(context_tracker_mapped(tracker, publisher.pid, now), 0);
+		context_tracker_run(tracker, now);
+		now += MS / 10; /* 100 ms together */
+	}
+	context_tracker_counts(tracker, &counts);
+	CHECK(counts.looks >= 10 && counts.looks <= 12);
+}
+
+TEST(exec_forgets)
+{
+	tracker_begin();
+	start("glibc-pie");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	run_until_known(1 * MS);
+	publisher_do("exec");
+	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 500 * MS), 0);
+	CHECK_EQ(told, 2);
+	CHECK_EQ(last.known, 0);
+	CHECK_EQ(run_until_known(500 * MS), 0);
+	CHECK_EQ(told, 3);
+}
+
+TEST(fork_inherits)
+{
+	struct context_location parents;
+	int child;
+
+	tracker_begin();
+	start("glibc-linked-classic");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	run_until_known(1 * MS);
+	parents = last;
+	child = publisher_do("fork");
+	CHECK_EQ(context_tracker_fork(tracker, publisher.pid, child, 2 * MS), 0);
+	CHECK_EQ(told, 2);
+	CHECK_EQ(last_pid, child);
+	CHECK_MEM(&last, &parents, sizeof(last));
+}
+
+TEST(told_once)
+{
+	u64 now = 1 * MS;
+
+	tracker_begin();
+	start("glibc-pie");
+	for (int i = 0; i < 50; i++) {
+		CHECK_EQ(context_tracker_mapped(tracker, publisher.pid, now), 0);
+		context_tracker_run(tracker, now);
+		now += 20 * MS;
+	}
+	CHECK_EQ(told, 1);
+}
+
+/* From its exec on, by the clock: a program in the middle of its start. */
+TEST(found_while_it_starts)
+{
+	static const char *const programs[] = {"glibc-static-pie", "glibc-linked-tlsdesc",
+					       "glibc-linked-initial", "musl-linked-classic"};
+
+	int input[2], output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	CHECK(output >= 0 && !pipe2(input, O_CLOEXEC));
+	for (int i = 0; i < 4; i++) {
+		char path[PATH_MAX];
+		u64 begin, now;
+		pid_t pid;
+
+		tracker_begin();
+		publisher_path(programs[i], path);
+		pid = vfork();
+		if (!pid) {
+			dup2(input[0], 0);
+			dup2(output, 1);
+			execl(path, path, (char *)NULL);
+			_exit(127);
+		}
+		CHECK(pid > 0);
+		begin = now = now_ns();
+		context_tracker_exec(tracker, pid, now);
+		while (!last.known && now - begin < 5000 * MS) {
+			u64 due = context_tracker_run(tracker, now);
+
+			now = now_ns();
+			if (last.known || due == UINT64_MAX)
+				break;
+			if (due > now)
+				usleep((due - now) / 1000 + 1);
+			now = now_ns();
+		}
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		CHECK_EQ(last.known, 1);
+	}
+	close(input[0]);
+	close(input[1]);
+	close(output);
+}
+
+TEST(gone_process)
+{
+	tracker_begin();
+	start("glibc-pie");
+	CHECK_EQ(context_tracker_found(tracker, publisher.pid, 1 * MS), 0);
+	publisher_end();
+	CHECK_EQ(context_tracker_run(tracker, 2 * MS), UINT64_MAX);
+	CHECK_EQ(told, 0);
+	context_tracker_exit(tracker, 1);
+	context_tracker_free(tracker);
+	tracker = NULL;
+}
+
+TEST_MAIN()
