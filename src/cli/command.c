@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXIT_USAGE 2
+#define COMMANDS_MAX 32
+#define HELP_COLUMN 26
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; command_table[i]; i++) {
+		if (strcmp(command_table[i]->name, name) == 0)
+			return command_table[i];
+	}
+	return NULL;
+}
+
+static void option_help(const struct option *option, FILE *file)
+{
+	char head[80];
+
+	snprintf(head, sizeof(head), "  %c%c%s --%s%s%s", option->letter ? '-' : ' ',
+		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
+		 option->metavar ? " " : "", option->metavar ? option->metavar : "");
+	if (strlen(head) + 2 > HELP_COLUMN)
+		fprintf(file, "%s\n%*s", head, HELP_COLUMN, "");
+	else
+		fprintf(file, "%-*s", HELP_COLUMN, head);
+	fputs(option->help, file);
+	if (option->preset)
+		fprintf(file, " (default: %s)", option->preset);
+	putc('\n', file);
+}
+
+void command_help(const struct command *command, FILE *file)
+{
+	fprintf(file, "fathom %s: %s\n\nusage: fathom %s%s%s\n", command->name, command->summary,
+		command->name, *command->usage ? " " : "", command->usage);
+	if (command->description)
+		fprintf(file, "\n%s\n", command->description);
+	fputs("\noptions:\n", file);
+	for (const struct option *option = command->options; option && option->name; option++)
+		option_help(option, file);
+	fputs("  -h, --help              show this help\n", file);
+	if (command->examples)
+		fprintf(file, "\nexamples:\n%s\n", command->examples);
+}
+
+void commands_help(FILE *file)
+{
+	fputs("fathom shows where time went, from a request down to the kernel.\n\n"
+	      "usage: fathom COMMAND [OPTION...]\n\ncommands:\n",
+	      file);
+	for (size_t i = 0; command_table[i]; i++)
+		fprintf(file, "  %-10s %s\n", command_table[i]->name, command_table[i]->summary);
+	fputs("\n'fathom COMMAND --help' and 'man fathom-COMMAND' explain a command.\n", file);
+}
+
+static int command_unknown(const char *name)
+{
+	const char *names[COMMANDS_MAX];
+	const char *closest;
+	size_t count = 0;
+
+	while (command_table[count] && count < COMMANDS_MAX) {
+		names[count] = command_table[count]->name;
+		count++;
+	}
+	closest = name_suggest(name, names, count);
+	fprintf(stderr, "fathom: no command '%s'", name);
+	if (closest)
+		fprintf(stderr, "; did you mean '%s'?\n", closest);
+	else
+		fputs("; 'fathom help' lists them\n", stderr);
+	return EXIT_USAGE;
+}
+
+static int command_check(const struct command *command, void *options,
+			 const struct operands *operands, struct error *e)
+{
+	if (command->check)
+		return command->check(options, operands, e);
+	if (operands->count > 0)
+		return error_say(e, EINVAL, "what is '%s'? No argument is expected",
+				 operands->items[0]);
+	if (operands->command)
+		return error_say(e, EINVAL, "nothing is expected after --");
+	return 0;
+}
+
+/* An answer that did not reach its reader was not given. */
+static int output_finish(const struct command *command, int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fprintf(stderr, "fathom %s: cannot write the output: %s\n", command->name,
+		strerror(errno));
+	return status ? status : EXIT_FAILURE;
+}
+
+static int command_execute(const struct command *command, const void *options,
+			   const struct operands *operands)
+{
+	struct error e = {0};
+	int status = command->run(options, operands, &e);
+
+	if (status < 0) {
+		fprintf(stderr, "fathom %s: %s\n", command->name,
+			error_is_set(&e) ? e.text : strerror(-status));
+		status = EXIT_FAILURE;
+	}
+	return output_finish(command, status);
+}
+
+static int command_main(const struct command *command, int argc, char **argv)
+{
+	static const struct option none[] = {{0}};
+	const struct option *table = command->options ? command->options : none;
+	void *options = calloc(1, command->options_bytes + 1);
+	struct operands operands = {0};
+	struct error e = {0};
+	int status;
+
+	if (!options) {
+		fprintf(stderr, "fathom: %s\n", strerror(ENOMEM));
+		return EXIT_FAILURE;
+	}
+	status = options_parse(table, argc, argv, options, &operands, &e);
+	if (status == 0)
+		status = command_check(command, options, &operands, &e);
+	if (status == OPTIONS_HELP) {
+		command_help(command, stdout);
+		status = output_finish(command, 0);
+	} else if (status) {
+		fprintf(stderr, "fathom %s: %s\n", command->name, e.text);
+		fprintf(stderr, "usage: fathom %s %s ('fathom %s --help' says more)\n",
+			command->name, command->usage, command->name);
+		status = status == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
+	} else {
+		status = command_execute(command, options, &operands);
+	}
+	if (command->release)
+		command->release(options);
+	free(options);
+	operands_free(&operands);
+	return status;
+}
+
+int commands_main(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2) {
+		commands_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		argv[1] = "help";
+	else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		argv[1] = "version";
+	command = command_find(argv[1]);
+	if (!command)
+		return command_unknown(argv[1]);
+	return command_main(command, argc - 1, argv + 1);
+}

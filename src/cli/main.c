@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command.h"
+
+int main(int argc, char **argv)
+{
+	return commands_main(argc, argv);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/option.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MAX 64
+
+void operands_free(struct operands *operands)
+{
+	free(operands->items);
+	*operands = (struct operands){0};
+}
+
+/* Edit distance, bounded: texts longer than 31 are never close. */
+static int distance(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	int row[32];
+
+	if (la > 31 || lb > 31)
+		return 99;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = (int)j;
+	for (size_t i = 1; i <= la; i++) {
+		int diagonal = row[0];
+
+		row[0] = (int)i;
+		for (size_t j = 1; j <= lb; j++) {
+			int best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[lb];
+}
+
+const char *name_suggest(const char *text, const char *const *names, size_t count)
+{
+	const char *closest = NULL;
+	int least = 3;
+
+	for (size_t i = 0; i < count; i++) {
+		int d = distance(text, names[i]);
+
+		if (d < least && d < (int)strlen(names[i])) {
+			least = d;
+			closest = names[i];
+		}
+	}
+	return closest;
+}
+
+static int option_unknown(const struct option *table, const char *text, struct error *e)
+{
+	const char *names[NAMES_MAX];
+	const char *closest;
+	size_t count = 0;
+
+	for (; table->name && count < NAMES_MAX; table++)
+		names[count++] = table->name;
+	closest = name_suggest(text, names, count);
+	if (closest)
+		return error_say(e, EINVAL, "no option --%s; did you mean --%s?", text, closest);
+	return error_say(e, EINVAL, "no option --%s", text);
+}
+
+static int option_apply(const struct option *option, const char *text, void *fields,
+			struct error *e)
+{
+	int err = option->parse((char *)fields + option->offset, text, e);
+
+	if (err && text)
+		return error_say(e, err, "--%s '%s'", option->name, text);
+	return err;
+}
+
+/* The arguments and how far they are read. */
+struct cursor {
+	char **argv;
+	int argc;
+	int at;
+};
+
+/* "--name", "--name VALUE" or "--name=VALUE" */
+static int long_parse(const struct option *table, struct cursor *c, void *fields, struct error *e)
+{
+	char name[64];
+	const char *text = c->argv[c->at++] + 2;
+	const char *value = strchr(text, '=');
+	size_t len = value ? (size_t)(value - text) : strlen(text);
+	const struct option *option = table;
+
+	if (len >= sizeof(name))
+		return error_say(e, EINVAL, "no option --%s", text);
+	memcpy(name, text, len);
+	name[len] = '\0';
+	if (strcmp(name, "help") == 0)
+		return OPTIONS_HELP;
+	while (option->name && strcmp(option->name, name) != 0)
+		option++;
+	if (!option->name)
+		return option_unknown(table, name, e);
+	if (!option->metavar)
+		return value ? error_say(e, EINVAL, "--%s takes no value", name)
+			     : option_apply(option, NULL, fields, e);
+	if (!value && c->at == c->argc)
+		return error_say(e, EINVAL, "--%s needs a value: %s", name, option->metavar);
+	return option_apply(option, value ? value + 1 : c->argv[c->at++], fields, e);
+}
+
+/* "-abc", "-o VALUE" or "-oVALUE" */
+static int short_parse(const struct option *table, struct cursor *c, void *fields, struct error *e)
+{
+	const char *text = c->argv[c->at++] + 1;
+
+	while (*text) {
+		const struct option *option = table;
+		char letter = *text++;
+		int err;
+
+		if (letter == 'h')
+			return OPTIONS_HELP;
+		while (option->name && option->letter != letter)
+			option++;
+		if (!option->name)
+			return error_say(e, EINVAL, "no option -%c", letter);
+		if (option->metavar) {
+			if (!*text && c->at == c->argc)
+				return error_say(e, EINVAL, "-%c needs a value: %s", letter,
+						 option->metavar);
+			return option_apply(option, *text ? text : c->argv[c->at++], fields, e);
+		}
+		err = option_apply(option, NULL, fields, e);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int presets_parse(const struct option *table, void *fields, struct error *e)
+{
+	for (; table->name; table++) {
+		int err = table->preset ? option_apply(table, table->preset, fields, e) : 0;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int options_parse(const struct option *table, int argc, char **argv, void *fields,
+		  struct operands *operands, struct error *e)
+{
+	struct cursor c = {argv, argc, 1};
+	int err = presets_parse(table, fields, e);
+
+	operands->items = calloc((size_t)argc + 1, sizeof(char *));
+	if (!operands->items)
+		return error_set(e, ENOMEM, "cannot read the command line");
+	while (!err && c.at < argc) {
+		char *text = argv[c.at];
+
+		if (strcmp(text, "--") == 0) {
+			operands->command = argv + c.at + 1;
+			break;
+		}
+		if (strncmp(text, "--", 2) == 0)
+			err = long_parse(table, &c, fields, e);
+		else if (text[0] == '-' && text[1])
+			err = short_parse(table, &c, fields, e);
+		else
+			operands->items[operands->count++] = argv[c.at++];
+	}
+	return err;
+}

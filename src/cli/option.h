@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options as tables. A command describes each option once; from the table come
+ * the parsing, the defaults and the help.
+ *
+ *   struct sleep_options { uint64_t time_ns; bool quiet; };
+ *   static const struct option options[] = {
+ *           {"time", 't', "TIME", "how long", "1s", offsetof(...), option_duration},
+ *           {"quiet", 'q', NULL, "say nothing", NULL, offsetof(...), option_flag},
+ *           {0},
+ *   };
+ *
+ * A new type of value is a function like option_duration().
+ */
+#ifndef CLI_OPTION_H
+#define CLI_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+struct option {
+	const char *name; /* long, without dashes; NULL ends the table */
+	char letter; /* short, 0: none */
+	const char *metavar; /* NULL: it takes no value */
+	const char *help;
+	const char *preset; /* parsed before the command line; NULL: the field stays zero */
+	size_t offset; /* of its field in the command's struct */
+	/*
+	 * Reads a text (NULL for a flag) into the field. 0, or -EINVAL with what
+	 * would be right in the error. A list gathers over several calls.
+	 */
+	int (*parse)(void *field, const char *text, struct error *e);
+};
+
+/* A list of texts; the texts are owned. Zero is the empty list. */
+struct option_list {
+	char **data;
+	size_t count;
+	size_t capacity;
+};
+
+/* A limit by time, by size, or both; 0: none. */
+struct option_limits {
+	uint64_t time_ns;
+	uint64_t bytes;
+};
+
+/* A point in time of a recording. */
+struct option_time {
+	enum { OPTION_TIME_NONE, OPTION_TIME_MONOTONIC, OPTION_TIME_SINCE_BEGIN } kind;
+	uint64_t ns;
+};
+
+struct option_pids {
+	uint32_t *data; /* owned */
+	size_t count;
+	size_t capacity;
+};
+
+int option_flag(void *field, const char *text, struct error *e); /* bool */
+int option_text(void *field, const char *text, struct error *e); /* const char *, borrowed */
+int option_texts(void *field, const char *text, struct error *e); /* struct option_list, as given */
+int option_names(void *field, const char *text, struct error *e); /* the same, split at commas */
+int option_pids(void *field, const char *text, struct error *e); /* struct option_pids */
+int option_pid(void *field, const char *text, struct error *e); /* uint32_t, not 0 */
+int option_count(void *field, const char *text, struct error *e); /* uint64_t, not 0 */
+int option_duration(void *field, const char *text, struct error *e); /* uint64_t ns */
+int option_seconds(void *field, const char *text, struct error *e); /* the same, bare: seconds */
+int option_size(void *field, const char *text, struct error *e); /* uint64_t bytes */
+int option_limits(void *field, const char *text, struct error *e); /* struct option_limits */
+int option_time(void *field, const char *text, struct error *e); /* struct option_time */
+int option_boot(void *field, const char *text, struct error *e); /* int, 0 or negative */
+
+void option_list_free(struct option_list *list);
+
+/* What is no option. Borrows from argv. */
+struct operands {
+	char **items; /* owned array */
+	size_t count;
+	char **command; /* what follows "--", NULL-terminated; NULL: there was no "--" */
+};
+
+void operands_free(struct operands *operands);
+
+#define OPTIONS_HELP 1
+
+/*
+ * Parses argv[1..] by a table into `fields`, which is zeroed memory; options
+ * and operands may mix. 0, OPTIONS_HELP if help was asked for, or -EINVAL with
+ * a line that says what is wrong. What it got so far is to be freed in any case.
+ */
+int options_parse(const struct option *table, int argc, char **argv, void *fields,
+		  struct operands *operands, struct error *e);
+
+/* "--name" with the smallest edit distance to a text, NULL if none is close. */
+const char *name_suggest(const char *text, const char *const *names, size_t count);
+
+#endif

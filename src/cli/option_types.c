@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The types of values that options can have.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/option.h"
+
+#define DURATION_SYNTAX "is no duration: a number and us, ms, s, m, h or d, like 250ms"
+#define SIZE_SYNTAX "is no size: a number and K, M, G or T, like 64M"
+
+int option_flag(void *field, const char *text, struct error *e)
+{
+	*(bool *)field = true;
+	return 0;
+}
+
+int option_text(void *field, const char *text, struct error *e)
+{
+	if (!*text)
+		return error_say(e, EINVAL, "must not be empty");
+	*(const char **)field = text;
+	return 0;
+}
+
+static int list_add(struct option_list *list, const char *text, size_t len, struct error *e)
+{
+	char *copy;
+	int err;
+
+	if (len == 0)
+		return error_say(e, EINVAL, "has an empty part");
+	copy = strndup(text, len);
+	if (!copy)
+		return error_set(e, ENOMEM, "cannot read the list");
+	err = vec_push(list, copy);
+	if (err) {
+		free(copy);
+		return error_set(e, err, "cannot read the list");
+	}
+	return 0;
+}
+
+int option_texts(void *field, const char *text, struct error *e)
+{
+	return list_add(field, text, strlen(text), e);
+}
+
+/* Calls for each part between commas; empty parts are refused by the callee. */
+static int parts_each(const char *text, void *field, struct error *e,
+		      int (*each)(void *field, const char *part, size_t len, struct error *e))
+{
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		int err = each(field, text, len, e);
+
+		if (err || !text[len])
+			return err;
+		text += len + 1;
+	}
+}
+
+static int name_each(void *field, const char *part, size_t len, struct error *e)
+{
+	return list_add(field, part, len, e);
+}
+
+int option_names(void *field, const char *text, struct error *e)
+{
+	return parts_each(text, field, e, name_each);
+}
+
+void option_list_free(struct option_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->data[i]);
+	vec_free(list);
+}
+
+/* A whole number from 1 to max. */
+static int number_parse(const char *text, size_t len, uint64_t max, uint64_t *value)
+{
+	uint64_t number = 0;
+
+	if (len == 0)
+		return -EINVAL;
+	for (size_t i = 0; i < len; i++) {
+		unsigned int digit = (unsigned int)(text[i] - '0');
+
+		if (digit > 9 || number > (max - digit) / 10)
+			return -EINVAL;
+		number = number * 10 + digit;
+	}
+	if (number == 0)
+		return -EINVAL;
+	*value = number;
+	return 0;
+}
+
+static int pid_each(void *field, const char *part, size_t len, struct error *e)
+{
+	struct option_pids *pids = field;
+	uint64_t pid;
+
+	if (number_parse(part, len, INT32_MAX, &pid))
+		return error_say(e, EINVAL, "is no process id");
+	if (vec_push(pids, (uint32_t)pid))
+		return error_set(e, ENOMEM, "cannot read the list");
+	return 0;
+}
+
+int option_pids(void *field, const char *text, struct error *e)
+{
+	return parts_each(text, field, e, pid_each);
+}
+
+int option_pid(void *field, const char *text, struct error *e)
+{
+	uint64_t pid;
+
+	if (number_parse(text, strlen(text), INT32_MAX, &pid))
+		return error_say(e, EINVAL, "is no process or thread id");
+	*(uint32_t *)field = (uint32_t)pid;
+	return 0;
+}
+
+int option_count(void *field, const char *text, struct error *e)
+{
+	if (number_parse(text, strlen(text), INT64_MAX, field))
+		return error_say(e, EINVAL, "is no number from 1 on");
+	return 0;
+}
+
+/* Durations and sizes that are asked for are never 0. */
+static int positive(int err, uint64_t value, void *field, const char *syntax, struct error *e)
+{
+	if (err == -ERANGE)
+		return error_say(e, EINVAL, "is too large");
+	if (err)
+		return error_say(e, EINVAL, "%s", syntax);
+	if (value == 0)
+		return error_say(e, EINVAL, "must be more than 0");
+	*(uint64_t *)field = value;
+	return 0;
+}
+
+int option_duration(void *field, const char *text, struct error *e)
+{
+	uint64_t ns = 0;
+	int err = units_parse_duration(text, &ns);
+
+	return positive(err, ns, field, DURATION_SYNTAX, e);
+}
+
+int option_seconds(void *field, const char *text, struct error *e)
+{
+	uint64_t ns = 0;
+	int err = units_parse_seconds(text, &ns);
+
+	return positive(err, ns, field, DURATION_SYNTAX ", or a bare number of seconds", e);
+}
+
+int option_size(void *field, const char *text, struct error *e)
+{
+	uint64_t bytes = 0;
+	int err = units_parse_size(text, &bytes);
+
+	return positive(err, bytes, field, SIZE_SYNTAX, e);
+}
+
+static int limit_each(void *field, const char *part, size_t len, struct error *e)
+{
+	struct option_limits *limits = field;
+	char text[32];
+
+	if (len >= sizeof(text))
+		return error_say(e, EINVAL, "is too long for a limit");
+	memcpy(text, part, len);
+	text[len] = '\0';
+	if (len > 0 && strchr("KMGT", text[len - 1])) {
+		if (limits->bytes)
+			return error_say(e, EINVAL, "has two sizes");
+		return option_size(&limits->bytes, text, e);
+	}
+	if (limits->time_ns)
+		return error_say(e, EINVAL, "has two durations");
+	if (units_parse_duration(text, &(uint64_t){0}) == -EINVAL)
+		return error_say(e, EINVAL,
+				 "is no limit: a duration like 10m, a size like 64M, or both "
+				 "with a comma");
+	return option_duration(&limits->time_ns, text, e);
+}
+
+int option_limits(void *field, const char *text, struct error *e)
+{
+	struct option_limits limits = {0};
+	int err = parts_each(text, &limits, e, limit_each);
+
+	if (err == 0)
+		*(struct option_limits *)field = limits;
+	return err;
+}
+
+int option_time(void *field, const char *text, struct error *e)
+{
+	struct option_time *time = field;
+	uint64_t ns = 0;
+
+	if (strcmp(text, "0") == 0 || number_parse(text, strlen(text), INT64_MAX, &ns) == 0) {
+		*time = (struct option_time){OPTION_TIME_MONOTONIC, ns};
+		return 0;
+	}
+	if (units_parse_duration(text, &ns) == 0) {
+		*time = (struct option_time){OPTION_TIME_SINCE_BEGIN, ns};
+		return 0;
+	}
+	return error_say(e, EINVAL,
+			 "is no point in time: nanoseconds of the monotonic clock as --json shows "
+			 "them, or a duration since the recording began, like 1.5s");
+}
+
+int option_boot(void *field, const char *text, struct error *e)
+{
+	uint64_t back = 0;
+
+	if (strcmp(text, "0") != 0 &&
+	    (text[0] != '-' || number_parse(text + 1, strlen(text + 1), 1000000, &back)))
+		return error_say(e, EINVAL, "is no boot: 0 is the latest, -1 the one before it");
+	*(int *)field = -(int)back;
+	return 0;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/read_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define JSON_HELP "print JSON"
+#define BOOT_HELP "answer for an earlier boot: -1 is the one before the latest"
+
+static const char *const default_dirs[] = {DEFAULT_DIR};
+
+#define AT(field) offsetof(struct dir_options, field)
+const struct option chunks_option_table[] = {
+	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
+	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
+	{0},
+};
+
+const struct option seal_option_table[] = {
+	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
+	{0},
+};
+#undef AT
+
+static int no_command(const struct operands *operands, struct error *e)
+{
+	if (operands->command)
+		return error_say(e, EINVAL, "nothing is expected after --");
+	return 0;
+}
+
+int dir_options_check(void *options, const struct operands *operands, struct error *e)
+{
+	struct dir_options *o = options;
+
+	if (operands->count > 1)
+		return error_say(e, EINVAL, "one directory is expected, '%s' is another",
+				 operands->items[1]);
+	o->dir = operands->count ? operands->items[0] : DEFAULT_DIR;
+	return no_command(operands, e);
+}
+
+#define AT(field) offsetof(struct report_options, field)
+const char report_usage[] =
+	"[DIR...] [--by name|service|process|thread|syscall|file|peer|cause|event]\n"
+	"       [--sort KEY] [--from T] [--to T] [--boot N] [--json]";
+
+const struct option report_option_table[] = {
+	{"by", 0, "WHAT",
+	 "a row per name, service, process, thread, syscall, file, peer, cause or event", NULL,
+	 AT(by), option_text},
+	{"sort", 0, "KEY", "total, count, errors, p50, p95, p99, max or key", "total", AT(sort),
+	 option_text},
+	{"from", 0, "T", "begin: monotonic ns, or a duration since the first record", NULL,
+	 AT(from), option_time},
+	{"to", 0, "T", "end, likewise", NULL, AT(to), option_time},
+	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
+	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
+	{0},
+};
+#undef AT
+
+static int word_check(const char *option, const char *word, const char *const *words,
+		      struct error *e)
+{
+	for (; *words; words++) {
+		if (strcmp(word, *words) == 0)
+			return 0;
+	}
+	return error_say(e, EINVAL, "--%s does not know '%s'", option, word);
+}
+
+int report_options_check(void *options, const struct operands *operands, struct error *e)
+{
+	static const char *const bys[] = {"name", "service", "process", "thread", "syscall",
+					  "file", "peer",    "cause",   "event",  NULL};
+	static const char *const sorts[] = {"total", "count", "errors", "p50", "p95",
+					    "p99",   "max",   "key",    NULL};
+	struct report_options *o = options;
+	int err = no_command(operands, e);
+
+	if (!err && o->by)
+		err = word_check("by", o->by, bys, e);
+	if (!err)
+		err = word_check("sort", o->sort, sorts, e);
+	if (!err && o->from.kind && o->from.kind == o->to.kind && o->from.ns >= o->to.ns)
+		err = error_say(e, EINVAL, "--from must lie before --to");
+	o->dirs = operands->count ? (const char *const *)operands->items : default_dirs;
+	o->dirs_count = operands->count ? operands->count : 1;
+	return err;
+}
+
+#define AT(field) offsetof(struct trace_options, field)
+const char trace_usage[] =
+	"[DIR...] [TRACE_ID | --slowest N | --name GLOB | --service NAME | --all]\n"
+	"       [--pid N] [--tid N] [--boot N] [--json]";
+
+const struct option trace_option_table[] = {
+	{"slowest", 0, "N", "the N traces that took longest", NULL, AT(slowest), option_count},
+	{"name", 0, "GLOB", "traces with a span of such a name", NULL, AT(name), option_text},
+	{"service", 0, "NAME", "traces with a span of this service", NULL, AT(service),
+	 option_text},
+	{"all", 0, NULL, "every trace, then what each thread did under no span", NULL, AT(all),
+	 option_flag},
+	{"pid", 0, "N", "only spans of this process", NULL, AT(pid), option_pid},
+	{"tid", 0, "N", "only spans of this thread", NULL, AT(tid), option_pid},
+	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
+	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
+	{0},
+};
+#undef AT
+
+/* 32 hex digits that name no directory */
+static bool is_trace_id(const char *text)
+{
+	struct stat st;
+
+	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32)
+		return false;
+	return stat(text, &st) != 0 || !S_ISDIR(st.st_mode);
+}
+
+int trace_options_check(void *options, const struct operands *operands, struct error *e)
+{
+	struct trace_options *o = options;
+	int choices;
+
+	o->dirs = calloc(operands->count + 1, sizeof(*o->dirs));
+	if (!o->dirs)
+		return error_set(e, ENOMEM, "cannot read the command line");
+	for (size_t i = 0; i < operands->count; i++) {
+		if (!is_trace_id(operands->items[i]))
+			o->dirs[o->dirs_count++] = operands->items[i];
+		else if (o->trace_id)
+			return error_say(e, EINVAL, "one trace id at a time");
+		else
+			o->trace_id = operands->items[i];
+	}
+	if (o->dirs_count == 0)
+		o->dirs[o->dirs_count++] = DEFAULT_DIR;
+	choices = !!o->trace_id + !!o->slowest + !!o->name + !!o->service + o->all;
+	if (choices > 1)
+		return error_say(e, EINVAL,
+				 "choose one of TRACE_ID, --slowest, --name, --service and --all");
+	return no_command(operands, e);
+}
+
+void trace_options_release(void *options)
+{
+	free(((struct trace_options *)options)->dirs);
+}

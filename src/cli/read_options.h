@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options of the commands that read recordings.
+ */
+#ifndef CLI_READ_OPTIONS_H
+#define CLI_READ_OPTIONS_H
+
+#include "cli/option.h"
+
+#define DEFAULT_DIR "fathom.data"
+
+/* chunks, rotate, snapshot: one directory */
+struct dir_options {
+	const char *dir; /* set by the check */
+	int boot; /* 0 the latest, -1 the one before; chunks only */
+	bool json;
+};
+
+extern const struct option chunks_option_table[];
+extern const struct option seal_option_table[]; /* rotate, snapshot */
+int dir_options_check(void *options, const struct operands *operands, struct error *e);
+
+struct report_options {
+	const char *by; /* NULL: name if there are application spans, else process */
+	const char *sort;
+	struct option_time from;
+	struct option_time to;
+	int boot;
+	bool json;
+	const char *const *dirs; /* set by the check: operands, or the default; borrowed */
+	size_t dirs_count;
+};
+
+extern const struct option report_option_table[];
+extern const char report_usage[];
+int report_options_check(void *options, const struct operands *operands, struct error *e);
+
+struct trace_options {
+	const char *trace_id; /* set by the check: 32 hex digits, NULL: not given */
+	uint64_t slowest; /* 0: not given */
+	const char *name; /* a glob over the names of spans */
+	const char *service;
+	bool all;
+	uint32_t pid; /* 0: any */
+	uint32_t tid;
+	int boot;
+	bool json;
+	const char **dirs; /* owned array */
+	size_t dirs_count;
+};
+
+extern const struct option trace_option_table[];
+extern const char trace_usage[];
+int trace_options_check(void *options, const struct operands *operands, struct error *e);
+void trace_options_release(void *options);
+
+#endif

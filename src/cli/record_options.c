@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct record_options, field)
+
+const char record_usage[] =
+	"[-o DIR] [-d TIME] [-a] [-p PID]... [--cgroup PATH]... [--rotate LIMITS]\n"
+	"       [--keep LIMITS] [--event S:N]... [--syscalls LIST] [--spans-only] [--stacks MIN]\n"
+	"       [--flight] [--compress] [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
+
+const struct option record_option_table[] = {
+	{"output", 'o', "DIR", "add the chunks to this directory (default: a new fathom.data)", NULL,
+	 AT(output), option_text},
+	{"duration", 'd', "TIME", "stop after this time; a bare number counts seconds", NULL,
+	 AT(duration_ns), option_seconds},
+	{"all", 'a', NULL, "with a command: the whole host while it runs", NULL, AT(all),
+	 option_flag},
+	{"pid", 'p', "PID", "these processes and their children to come", NULL, AT(pids),
+	 option_pids},
+	{"cgroup", 0, "PATH", "the processes of this cgroup", NULL, AT(cgroups), option_texts},
+	{"rotate", 0, "LIMITS", "begin a new chunk after a time, a size, or both: 1s,64M", NULL,
+	 AT(rotate), option_limits},
+	{"keep", 0, "LIMITS", "delete chunks beyond an age, a size, or both: 10m,2G", NULL,
+	 AT(keep), option_limits},
+	{"event", 0, "S:N", "record this kernel tracepoint, subsystem:name; globs too", NULL,
+	 AT(events), option_names},
+	{"syscalls", 0, "LIST", "record these system calls only: read,%network,!close", NULL,
+	 AT(syscalls), option_syscalls},
+	{"spans-only", 0, NULL, "kernel records only while a thread has an active span", NULL,
+	 AT(spans_only), option_flag},
+	{"stacks", 0, "MIN", "record the stacks of waits longer than this", NULL, AT(stacks_ns),
+	 option_duration},
+	{"flight", 0, NULL, "keep only the newest in memory, for 'fathom snapshot'", NULL,
+	 AT(flight), option_flag},
+	{"compress", 0, NULL, "compress sealed chunks", NULL, AT(compress), option_flag},
+	{"buffer", 0, "SIZE", "memory for records on their way, of all CPUs together", NULL,
+	 AT(buffer_bytes), option_size},
+	{"on-chunk", 0, "CMD", "run this with the path of each sealed chunk", NULL, AT(on_chunk),
+	 option_text},
+	{0},
+};
+
+static const char *const syscall_names[SYSCALL_TABLE_SIZE] = {
+#define S(nr, name, arguments, fd, classes, kinds) [nr] = #name,
+	RECORD_SYSCALLS(S)
+#undef S
+};
+
+static const unsigned short syscall_classes[SYSCALL_TABLE_SIZE] = {
+#define S(nr, name, arguments, fd, classes, kinds) [nr] = (classes),
+	RECORD_SYSCALLS(S)
+#undef S
+};
+
+static unsigned int class_find(const char *name)
+{
+#define V(class, bit)                                                                              \
+	if (strcmp(name, #class) == 0)                                                             \
+		return bit;
+	SYSCALL_CLASSES(V)
+#undef V
+	return 0;
+}
+
+static int class_set(struct option_syscalls *set, const char *name, u8 to, struct error *e)
+{
+	unsigned int class = class_find(name);
+
+	if (!class)
+		return error_say(e, EINVAL,
+				 "no class %%%s; there are %%file %%network %%process %%memory %%ipc "
+				 "%%desc %%signal",
+				 name);
+	for (size_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
+		if (syscall_classes[nr] & class)
+			set->record[nr] = to;
+	}
+	return 0;
+}
+
+static int syscall_set(struct option_syscalls *set, const char *name, u8 to, struct error *e)
+{
+	const char *names[SYSCALL_TABLE_SIZE];
+	const char *closest;
+	size_t count = 0;
+
+	for (size_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
+		if (!syscall_names[nr])
+			continue;
+		if (strcmp(syscall_names[nr], name) == 0) {
+			set->record[nr] = to;
+			return 0;
+		}
+		names[count++] = syscall_names[nr];
+	}
+	closest = name_suggest(name, names, count);
+	if (closest)
+		return error_say(e, EINVAL, "no system call '%s'; did you mean %s?", name, closest);
+	return error_say(e, EINVAL, "no system call '%s'", name);
+}
+
+int option_syscalls(void *field, const char *text, struct error *e)
+{
+	struct option_syscalls *result = field;
+	struct option_syscalls set = *result;
+
+	if (!set.given)
+		memset(set.record, text[0] == '!', sizeof(set.record));
+	set.given = true;
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		bool take = text[0] == '!';
+		char name[64];
+		int err;
+
+		if (len <= take || len - take >= sizeof(name))
+			return error_say(e, EINVAL, "has a part that names nothing");
+		memcpy(name, text + take, len - take);
+		name[len - take] = '\0';
+		err = name[0] == '%' ? class_set(&set, name + 1, !take, e)
+				     : syscall_set(&set, name, !take, e);
+		if (err)
+			return err;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	*result = set;
+	return 0;
+}
+
+static int events_check(const struct option_list *events, struct error *e)
+{
+	for (size_t i = 0; i < events->count; i++) {
+		const char *colon = strchr(events->data[i], ':');
+
+		if (!colon || colon == events->data[i] || !colon[1] || strchr(colon + 1, ':'))
+			return error_say(e, EINVAL,
+					 "--event '%s' is no SUBSYSTEM:NAME, like block:block_rq_issue",
+					 events->data[i]);
+	}
+	return 0;
+}
+
+int record_options_check(void *options, const struct operands *operands, struct error *e)
+{
+	const struct record_options *o = options;
+
+	if (operands->count > 0)
+		return error_say(e, EINVAL, "what is '%s'? A command to run stands behind --",
+				 operands->items[0]);
+	if (operands->command && !operands->command[0])
+		return error_say(e, EINVAL, "a command must follow --");
+	if (o->all && (o->pids.count || o->cgroups.count))
+		return error_say(e, EINVAL, "-a is the whole host: leave out -p and --cgroup");
+	if (o->flight && (o->rotate.time_ns || o->rotate.bytes))
+		return error_say(e, EINVAL,
+				 "--flight writes no chunks by itself: leave out --rotate");
+	return events_check(&o->events, e);
+}
+
+void record_options_release(void *options)
+{
+	struct record_options *o = options;
+
+	vec_free(&o->pids);
+	option_list_free(&o->cgroups);
+	option_list_free(&o->events);
+}
+
+bool record_options_host(const struct record_options *options, const struct operands *operands)
+{
+	if (options->all)
+		return true;
+	return !operands->command && !options->pids.count && !options->cgroups.count;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_RECORD_OPTIONS_H
+#define CLI_RECORD_OPTIONS_H
+
+#include "cli/option.h"
+#include "record/record.h"
+#include "record/syscalls.h"
+
+/* Which system calls are recorded. */
+struct option_syscalls {
+	bool given; /* false: all */
+	u8 record[SYSCALL_TABLE_SIZE]; /* by number: not 0: recorded */
+};
+
+/*
+ * "read,write", "%file,%network", "!futex" (all but), "%desc,!close": a name or
+ * a class adds, ! takes away; a list that begins with ! starts from all.
+ */
+int option_syscalls(void *field, const char *text, struct error *e);
+
+struct record_options {
+	const char *output; /* NULL: fathom.data, and what was there is moved away */
+	uint64_t duration_ns; /* 0: until Ctrl-C or the end of the command */
+	bool all;
+	struct option_pids pids;
+	struct option_list cgroups;
+	struct option_limits rotate;
+	struct option_limits keep;
+	struct option_list events; /* "subsystem:name", both may be globs */
+	struct option_syscalls syscalls;
+	bool spans_only;
+	uint64_t stacks_ns; /* 0: no stacks */
+	bool flight;
+	bool compress;
+	uint64_t buffer_bytes; /* 0: the capture's own default */
+	const char *on_chunk; /* NULL: none */
+};
+
+extern const struct option record_option_table[];
+extern const char record_usage[];
+
+/* The command to run is operands->command, NULL if there is none. */
+int record_options_check(void *options, const struct operands *operands, struct error *e);
+void record_options_release(void *options);
+
+/* True if the whole host is recorded. */
+bool record_options_host(const struct record_options *options, const struct operands *operands);
+
+#endif

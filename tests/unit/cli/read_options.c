@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/read_options.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "tests/unit/check.h"
+#include "tests/unit/cli/parse.h"
+
+#define ID "4bf92f3577b34da6a3ce929d0e0e4736"
+
+static struct trace_options t;
+
+static int traced(const char *line)
+{
+	trace_options_release(&t);
+	memset(&t, 0, sizeof(t));
+	return parse(trace_option_table, &t, line, trace_options_check);
+}
+
+TEST(report)
+{
+	struct report_options o = {0};
+
+	CHECK_EQ(parse(report_option_table, &o, "", report_options_check), 0);
+	CHECK(!o.by && !o.json);
+	CHECK_STR(o.sort, "total");
+	CHECK_EQ(o.dirs_count, 1);
+	CHECK_STR(o.dirs[0], "fathom.data");
+	CHECK_EQ(parse(report_option_table, &o, "a --by thread b --json --sort p99 --from 1s --to 2s",
+		       report_options_check),
+		 0);
+	CHECK_STR(o.by, "thread");
+	CHECK_EQ(o.dirs_count, 2);
+	CHECK_STR(o.dirs[1], "b");
+	CHECK(o.json);
+}
+
+TEST(report_wrong_usage)
+{
+	static const char *const lines[] = {"--by color",   "--sort size", "--from 2s --to 1s",
+					    "a -- b",       "--from x",    "--by",
+					    "--boot 2"};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct report_options o = {0};
+
+		CHECK_EQ(parse(report_option_table, &o, lines[i], report_options_check), -EINVAL);
+	}
+}
+
+TEST(trace_id_or_directory)
+{
+	char dir[] = "/tmp/fathom-test-XXXXXX";
+
+	CHECK_EQ(traced(ID), 0);
+	CHECK_STR(t.trace_id, ID);
+	CHECK_STR(t.dirs[0], "fathom.data");
+	CHECK_EQ(traced("a " ID " b --pid 7"), 0);
+	CHECK_STR(t.trace_id, ID);
+	CHECK_EQ(t.dirs_count, 2);
+	CHECK_STR(t.dirs[1], "b");
+	CHECK_EQ(t.pid, 7);
+	CHECK_EQ(traced("4bf92f3577b34da6a3ce929d0e0e473"), 0);
+	CHECK(!t.trace_id);
+	/* a directory of such a name is a directory */
+	CHECK(mkdtemp(dir) && chdir(dir) == 0 && mkdir(ID, 0700) == 0);
+	CHECK_EQ(traced(ID), 0);
+	CHECK(!t.trace_id);
+	CHECK_STR(t.dirs[0], ID);
+	CHECK(rmdir(ID) == 0 && chdir("/") == 0 && rmdir(dir) == 0);
+	CHECK_EQ(traced(""), 0);
+}
+
+TEST(trace_choices_exclude_each_other)
+{
+	CHECK_EQ(traced("--slowest 3"), 0);
+	CHECK_EQ(t.slowest, 3);
+	CHECK_EQ(traced("--all --tid 4"), 0);
+	CHECK_EQ(traced("--all --slowest 3"), -EINVAL);
+	CHECK_EQ(traced(ID " --name x*"), -EINVAL);
+	CHECK_EQ(traced(ID " " ID), -EINVAL);
+	CHECK_EQ(traced("--slowest 0"), -EINVAL);
+	CHECK_EQ(traced(""), 0);
+	trace_options_release(&t);
+}
+
+TEST(one_directory)
+{
+	struct dir_options o = {0};
+
+	CHECK_EQ(parse(chunks_option_table, &o, "--json", dir_options_check), 0);
+	CHECK_STR(o.dir, "fathom.data");
+	CHECK(o.json);
+	CHECK_EQ(parse(chunks_option_table, &o, "x --boot -2", dir_options_check), 0);
+	CHECK_STR(o.dir, "x");
+	CHECK_EQ(o.boot, -2);
+	CHECK_EQ(parse(seal_option_table, &o, "x y", dir_options_check), -EINVAL);
+	CHECK_EQ(parse(seal_option_table, &o, "--boot -2", dir_options_check), -EINVAL);
+}
+
+TEST_MAIN()

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record_options.h"
+
+#include <errno.h>
+
+#include "tests/unit/check.h"
+#include "tests/unit/cli/parse.h"
+
+static struct record_options o;
+
+static int parsed(const char *line)
+{
+	record_options_release(&o);
+	memset(&o, 0, sizeof(o));
+	return parse(record_option_table, &o, line, record_options_check);
+}
+
+TEST(everything_at_once)
+{
+	CHECK_EQ(parsed("-o out -d 10 -p 12,13 -p 14 --cgroup /a --cgroup b --rotate 1s,64M "
+			"--keep 10m,2G --event sched:*,block:block_rq_issue --syscalls read,write "
+			"--spans-only --stacks 5ms --compress --buffer 64M --on-chunk true "
+			"-- ls -l"),
+		 0);
+	CHECK_STR(o.output, "out");
+	CHECK_EQ(o.duration_ns, 10000000000);
+	CHECK_EQ(o.pids.count, 3);
+	CHECK_STR(o.cgroups.data[1], "b");
+	CHECK_EQ(o.rotate.bytes, 64 << 20);
+	CHECK_EQ(o.keep.time_ns, 600000000000);
+	CHECK_STR(o.events.data[0], "sched:*");
+	CHECK_EQ(o.events.count, 2);
+	CHECK(o.spans_only && o.compress && !o.flight && !o.all);
+	CHECK_EQ(o.stacks_ns, 5000000);
+	CHECK_EQ(o.buffer_bytes, 64 << 20);
+	CHECK_STR(o.on_chunk, "true");
+	CHECK_STR(parse_operands.command[1], "-l");
+}
+
+TEST(the_whole_host_unless_told_otherwise)
+{
+	CHECK_EQ(parsed(""), 0);
+	CHECK(!o.output && o.duration_ns == 0);
+	CHECK(record_options_host(&o, &parse_operands));
+	CHECK_EQ(parsed("-- true"), 0);
+	CHECK(!record_options_host(&o, &parse_operands));
+	CHECK_EQ(parsed("-a -- true"), 0);
+	CHECK(record_options_host(&o, &parse_operands));
+	CHECK_EQ(parsed("-p 1"), 0);
+	CHECK(!record_options_host(&o, &parse_operands));
+}
+
+static size_t syscalls_count(void)
+{
+	size_t count = 0;
+
+	for (size_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++)
+		count += o.syscalls.record[nr];
+	return count;
+}
+
+TEST(lists_of_syscalls)
+{
+	CHECK_EQ(parsed(""), 0);
+	CHECK(!o.syscalls.given);
+	CHECK_EQ(parsed("--syscalls read,write"), 0);
+	CHECK(o.syscalls.given && o.syscalls.record[SYSCALL_NR_read]);
+	CHECK_EQ(syscalls_count(), 2);
+	CHECK_EQ(parsed("--syscalls !futex,!read"), 0);
+	CHECK(!o.syscalls.record[SYSCALL_NR_futex] && !o.syscalls.record[SYSCALL_NR_read]);
+	CHECK_EQ(syscalls_count(), SYSCALL_TABLE_SIZE - 2);
+	CHECK_EQ(parsed("--syscalls %network"), 0);
+	CHECK(o.syscalls.record[SYSCALL_NR_sendto] && !o.syscalls.record[SYSCALL_NR_openat]);
+	CHECK_EQ(parsed("--syscalls %desc,!close"), 0);
+	CHECK(o.syscalls.record[SYSCALL_NR_read] && !o.syscalls.record[SYSCALL_NR_close]);
+	CHECK_EQ(parsed("--syscalls !%file"), 0);
+	CHECK(!o.syscalls.record[SYSCALL_NR_openat] && o.syscalls.record[SYSCALL_NR_futex]);
+	CHECK_EQ(parsed("--syscalls read --syscalls write"), 0);
+	CHECK_EQ(syscalls_count(), 2);
+}
+
+TEST(wrong_usage)
+{
+	CHECK_EQ(parsed("ls -l"), -EINVAL);
+	CHECK_EQ(parsed("ls"), -EINVAL);
+	CHECK_STR(parse_error.text, "what is 'ls'? A command to run stands behind --");
+	CHECK_EQ(parsed("--"), -EINVAL);
+	CHECK_STR(parse_error.text, "a command must follow --");
+	CHECK_EQ(parsed("-a -p 1"), -EINVAL);
+	CHECK_EQ(parsed("--flight --rotate 1s"), -EINVAL);
+	CHECK_EQ(parsed("--event nocolon"), -EINVAL);
+	CHECK_EQ(parsed("--event :x"), -EINVAL);
+	CHECK_EQ(parsed("--event a:b:c"), -EINVAL);
+	CHECK_EQ(parsed("--syscalls raed"), -EINVAL);
+	CHECK_STR(parse_error.text,
+		  "--syscalls 'raed': no system call 'raed'; did you mean read?");
+	CHECK_EQ(parsed("--syscalls %files"), -EINVAL);
+	CHECK_EQ(parsed("--syscalls read,"), -EINVAL);
+	CHECK_EQ(parsed("--syscalls !"), -EINVAL);
+	CHECK_EQ(parsed("--buffer 0M"), -EINVAL);
+	CHECK_EQ(parsed("--stacks 5"), -EINVAL);
+	CHECK_EQ(parsed(""), 0);
+}
+
+TEST_MAIN()

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view.h"
+
+#include "tests/unit/check.h"
+
+static char *cell(const char *text, int width)
+{
+	static char out[256];
+	struct terminal t = {.file = fmemopen(out, sizeof(out), "w")};
+
+	terminal_cell(&t, text, width);
+	fclose(t.file);
+	return out;
+}
+
+TEST(cells_are_padded_and_cut)
+{
+	CHECK_STR(cell("abc", 5), "abc  ");
+	CHECK_STR(cell("abcdef", 5), "abcd…");
+	CHECK_STR(cell("abcde", 5), "abcde");
+	CHECK_STR(cell("", 2), "  ");
+	CHECK_STR(cell("héé", 4), "héé ");
+}
+
+TEST(terminals_are_safe_from_names)
+{
+	CHECK_STR(cell("a\033[31mb\n", 8), "a?[31mb?");
+	CHECK_STR(cell("\xc2\x9b"
+		       "1m",
+		       4),
+		  "?1m ");
+	CHECK_STR(cell("\xff\xe2\x82", 4), "??? ");
+	CHECK_EQ(terminal_columns("a\033b"), 3);
+}
+
+TEST(no_colors_into_files)
+{
+	FILE *file = tmpfile();
+	struct terminal t;
+
+	CHECK(file);
+	setenv("TERM", "xterm", 1);
+	t = terminal_of(file);
+	CHECK(!t.color && !t.cut && t.width > 0);
+	fclose(file);
+}
+
+TEST(losses_sum_up)
+{
+	struct lost_view lost = {1, 2, 3, 4};
+
+	CHECK_EQ(lost_total(&lost), 10);
+}
+
+TEST_MAIN()
