@@ -1,473 +1,476 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The names of the system calls of 32-bit x86 programs: another table of
- * numbers, which a record with SYSCALL_COMPAT refers to. C(nr, name).
+ * The system calls of 32-bit x86 programs: another table of numbers, which a
+ * record with SYSCALL_COMPAT refers to. C(nr, name, native): native is the
+ * number of the 64-bit call that waits for the same things, -1 if none does.
  */
 #ifndef RECORD_SYSCALLS_COMPAT_H
 #define RECORD_SYSCALLS_COMPAT_H
 
+#define SYSCALL_COMPAT_TABLE_SIZE 512
+
 /* clang-format off */
 #define RECORD_SYSCALLS_COMPAT(C)                                                                  \
-	C(0, restart_syscall)                                                                      \
-	C(1, exit)                                                                                 \
-	C(2, fork)                                                                                 \
-	C(3, read)                                                                                 \
-	C(4, write)                                                                                \
-	C(5, open)                                                                                 \
-	C(6, close)                                                                                \
-	C(7, waitpid)                                                                              \
-	C(8, creat)                                                                                \
-	C(9, link)                                                                                 \
-	C(10, unlink)                                                                              \
-	C(11, execve)                                                                              \
-	C(12, chdir)                                                                               \
-	C(13, time)                                                                                \
-	C(14, mknod)                                                                               \
-	C(15, chmod)                                                                               \
-	C(16, lchown)                                                                              \
-	C(17, break)                                                                               \
-	C(18, oldstat)                                                                             \
-	C(19, lseek)                                                                               \
-	C(20, getpid)                                                                              \
-	C(21, mount)                                                                               \
-	C(22, umount)                                                                              \
-	C(23, setuid)                                                                              \
-	C(24, getuid)                                                                              \
-	C(25, stime)                                                                               \
-	C(26, ptrace)                                                                              \
-	C(27, alarm)                                                                               \
-	C(28, oldfstat)                                                                            \
-	C(29, pause)                                                                               \
-	C(30, utime)                                                                               \
-	C(31, stty)                                                                                \
-	C(32, gtty)                                                                                \
-	C(33, access)                                                                              \
-	C(34, nice)                                                                                \
-	C(35, ftime)                                                                               \
-	C(36, sync)                                                                                \
-	C(37, kill)                                                                                \
-	C(38, rename)                                                                              \
-	C(39, mkdir)                                                                               \
-	C(40, rmdir)                                                                               \
-	C(41, dup)                                                                                 \
-	C(42, pipe)                                                                                \
-	C(43, times)                                                                               \
-	C(44, prof)                                                                                \
-	C(45, brk)                                                                                 \
-	C(46, setgid)                                                                              \
-	C(47, getgid)                                                                              \
-	C(48, signal)                                                                              \
-	C(49, geteuid)                                                                             \
-	C(50, getegid)                                                                             \
-	C(51, acct)                                                                                \
-	C(52, umount2)                                                                             \
-	C(53, lock)                                                                                \
-	C(54, ioctl)                                                                               \
-	C(55, fcntl)                                                                               \
-	C(56, mpx)                                                                                 \
-	C(57, setpgid)                                                                             \
-	C(58, ulimit)                                                                              \
-	C(59, oldolduname)                                                                         \
-	C(60, umask)                                                                               \
-	C(61, chroot)                                                                              \
-	C(62, ustat)                                                                               \
-	C(63, dup2)                                                                                \
-	C(64, getppid)                                                                             \
-	C(65, getpgrp)                                                                             \
-	C(66, setsid)                                                                              \
-	C(67, sigaction)                                                                           \
-	C(68, sgetmask)                                                                            \
-	C(69, ssetmask)                                                                            \
-	C(70, setreuid)                                                                            \
-	C(71, setregid)                                                                            \
-	C(72, sigsuspend)                                                                          \
-	C(73, sigpending)                                                                          \
-	C(74, sethostname)                                                                         \
-	C(75, setrlimit)                                                                           \
-	C(76, getrlimit)                                                                           \
-	C(77, getrusage)                                                                           \
-	C(78, gettimeofday)                                                                        \
-	C(79, settimeofday)                                                                        \
-	C(80, getgroups)                                                                           \
-	C(81, setgroups)                                                                           \
-	C(82, select)                                                                              \
-	C(83, symlink)                                                                             \
-	C(84, oldlstat)                                                                            \
-	C(85, readlink)                                                                            \
-	C(86, uselib)                                                                              \
-	C(87, swapon)                                                                              \
-	C(88, reboot)                                                                              \
-	C(89, readdir)                                                                             \
-	C(90, mmap)                                                                                \
-	C(91, munmap)                                                                              \
-	C(92, truncate)                                                                            \
-	C(93, ftruncate)                                                                           \
-	C(94, fchmod)                                                                              \
-	C(95, fchown)                                                                              \
-	C(96, getpriority)                                                                         \
-	C(97, setpriority)                                                                         \
-	C(98, profil)                                                                              \
-	C(99, statfs)                                                                              \
-	C(100, fstatfs)                                                                            \
-	C(101, ioperm)                                                                             \
-	C(102, socketcall)                                                                         \
-	C(103, syslog)                                                                             \
-	C(104, setitimer)                                                                          \
-	C(105, getitimer)                                                                          \
-	C(106, stat)                                                                               \
-	C(107, lstat)                                                                              \
-	C(108, fstat)                                                                              \
-	C(109, olduname)                                                                           \
-	C(110, iopl)                                                                               \
-	C(111, vhangup)                                                                            \
-	C(112, idle)                                                                               \
-	C(113, vm86old)                                                                            \
-	C(114, wait4)                                                                              \
-	C(115, swapoff)                                                                            \
-	C(116, sysinfo)                                                                            \
-	C(117, ipc)                                                                                \
-	C(118, fsync)                                                                              \
-	C(119, sigreturn)                                                                          \
-	C(120, clone)                                                                              \
-	C(121, setdomainname)                                                                      \
-	C(122, uname)                                                                              \
-	C(123, modify_ldt)                                                                         \
-	C(124, adjtimex)                                                                           \
-	C(125, mprotect)                                                                           \
-	C(126, sigprocmask)                                                                        \
-	C(127, create_module)                                                                      \
-	C(128, init_module)                                                                        \
-	C(129, delete_module)                                                                      \
-	C(130, get_kernel_syms)                                                                    \
-	C(131, quotactl)                                                                           \
-	C(132, getpgid)                                                                            \
-	C(133, fchdir)                                                                             \
-	C(134, bdflush)                                                                            \
-	C(135, sysfs)                                                                              \
-	C(136, personality)                                                                        \
-	C(137, afs_syscall)                                                                        \
-	C(138, setfsuid)                                                                           \
-	C(139, setfsgid)                                                                           \
-	C(140, _llseek)                                                                            \
-	C(141, getdents)                                                                           \
-	C(142, _newselect)                                                                         \
-	C(143, flock)                                                                              \
-	C(144, msync)                                                                              \
-	C(145, readv)                                                                              \
-	C(146, writev)                                                                             \
-	C(147, getsid)                                                                             \
-	C(148, fdatasync)                                                                          \
-	C(149, _sysctl)                                                                            \
-	C(150, mlock)                                                                              \
-	C(151, munlock)                                                                            \
-	C(152, mlockall)                                                                           \
-	C(153, munlockall)                                                                         \
-	C(154, sched_setparam)                                                                     \
-	C(155, sched_getparam)                                                                     \
-	C(156, sched_setscheduler)                                                                 \
-	C(157, sched_getscheduler)                                                                 \
-	C(158, sched_yield)                                                                        \
-	C(159, sched_get_priority_max)                                                             \
-	C(160, sched_get_priority_min)                                                             \
-	C(161, sched_rr_get_interval)                                                              \
-	C(162, nanosleep)                                                                          \
-	C(163, mremap)                                                                             \
-	C(164, setresuid)                                                                          \
-	C(165, getresuid)                                                                          \
-	C(166, vm86)                                                                               \
-	C(167, query_module)                                                                       \
-	C(168, poll)                                                                               \
-	C(169, nfsservctl)                                                                         \
-	C(170, setresgid)                                                                          \
-	C(171, getresgid)                                                                          \
-	C(172, prctl)                                                                              \
-	C(173, rt_sigreturn)                                                                       \
-	C(174, rt_sigaction)                                                                       \
-	C(175, rt_sigprocmask)                                                                     \
-	C(176, rt_sigpending)                                                                      \
-	C(177, rt_sigtimedwait)                                                                    \
-	C(178, rt_sigqueueinfo)                                                                    \
-	C(179, rt_sigsuspend)                                                                      \
-	C(180, pread64)                                                                            \
-	C(181, pwrite64)                                                                           \
-	C(182, chown)                                                                              \
-	C(183, getcwd)                                                                             \
-	C(184, capget)                                                                             \
-	C(185, capset)                                                                             \
-	C(186, sigaltstack)                                                                        \
-	C(187, sendfile)                                                                           \
-	C(188, getpmsg)                                                                            \
-	C(189, putpmsg)                                                                            \
-	C(190, vfork)                                                                              \
-	C(191, ugetrlimit)                                                                         \
-	C(192, mmap2)                                                                              \
-	C(193, truncate64)                                                                         \
-	C(194, ftruncate64)                                                                        \
-	C(195, stat64)                                                                             \
-	C(196, lstat64)                                                                            \
-	C(197, fstat64)                                                                            \
-	C(198, lchown32)                                                                           \
-	C(199, getuid32)                                                                           \
-	C(200, getgid32)                                                                           \
-	C(201, geteuid32)                                                                          \
-	C(202, getegid32)                                                                          \
-	C(203, setreuid32)                                                                         \
-	C(204, setregid32)                                                                         \
-	C(205, getgroups32)                                                                        \
-	C(206, setgroups32)                                                                        \
-	C(207, fchown32)                                                                           \
-	C(208, setresuid32)                                                                        \
-	C(209, getresuid32)                                                                        \
-	C(210, setresgid32)                                                                        \
-	C(211, getresgid32)                                                                        \
-	C(212, chown32)                                                                            \
-	C(213, setuid32)                                                                           \
-	C(214, setgid32)                                                                           \
-	C(215, setfsuid32)                                                                         \
-	C(216, setfsgid32)                                                                         \
-	C(217, pivot_root)                                                                         \
-	C(218, mincore)                                                                            \
-	C(219, madvise)                                                                            \
-	C(220, getdents64)                                                                         \
-	C(221, fcntl64)                                                                            \
-	C(224, gettid)                                                                             \
-	C(225, readahead)                                                                          \
-	C(226, setxattr)                                                                           \
-	C(227, lsetxattr)                                                                          \
-	C(228, fsetxattr)                                                                          \
-	C(229, getxattr)                                                                           \
-	C(230, lgetxattr)                                                                          \
-	C(231, fgetxattr)                                                                          \
-	C(232, listxattr)                                                                          \
-	C(233, llistxattr)                                                                         \
-	C(234, flistxattr)                                                                         \
-	C(235, removexattr)                                                                        \
-	C(236, lremovexattr)                                                                       \
-	C(237, fremovexattr)                                                                       \
-	C(238, tkill)                                                                              \
-	C(239, sendfile64)                                                                         \
-	C(240, futex)                                                                              \
-	C(241, sched_setaffinity)                                                                  \
-	C(242, sched_getaffinity)                                                                  \
-	C(243, set_thread_area)                                                                    \
-	C(244, get_thread_area)                                                                    \
-	C(245, io_setup)                                                                           \
-	C(246, io_destroy)                                                                         \
-	C(247, io_getevents)                                                                       \
-	C(248, io_submit)                                                                          \
-	C(249, io_cancel)                                                                          \
-	C(250, fadvise64)                                                                          \
-	C(252, exit_group)                                                                         \
-	C(253, lookup_dcookie)                                                                     \
-	C(254, epoll_create)                                                                       \
-	C(255, epoll_ctl)                                                                          \
-	C(256, epoll_wait)                                                                         \
-	C(257, remap_file_pages)                                                                   \
-	C(258, set_tid_address)                                                                    \
-	C(259, timer_create)                                                                       \
-	C(260, timer_settime)                                                                      \
-	C(261, timer_gettime)                                                                      \
-	C(262, timer_getoverrun)                                                                   \
-	C(263, timer_delete)                                                                       \
-	C(264, clock_settime)                                                                      \
-	C(265, clock_gettime)                                                                      \
-	C(266, clock_getres)                                                                       \
-	C(267, clock_nanosleep)                                                                    \
-	C(268, statfs64)                                                                           \
-	C(269, fstatfs64)                                                                          \
-	C(270, tgkill)                                                                             \
-	C(271, utimes)                                                                             \
-	C(272, fadvise64_64)                                                                       \
-	C(273, vserver)                                                                            \
-	C(274, mbind)                                                                              \
-	C(275, get_mempolicy)                                                                      \
-	C(276, set_mempolicy)                                                                      \
-	C(277, mq_open)                                                                            \
-	C(278, mq_unlink)                                                                          \
-	C(279, mq_timedsend)                                                                       \
-	C(280, mq_timedreceive)                                                                    \
-	C(281, mq_notify)                                                                          \
-	C(282, mq_getsetattr)                                                                      \
-	C(283, kexec_load)                                                                         \
-	C(284, waitid)                                                                             \
-	C(286, add_key)                                                                            \
-	C(287, request_key)                                                                        \
-	C(288, keyctl)                                                                             \
-	C(289, ioprio_set)                                                                         \
-	C(290, ioprio_get)                                                                         \
-	C(291, inotify_init)                                                                       \
-	C(292, inotify_add_watch)                                                                  \
-	C(293, inotify_rm_watch)                                                                   \
-	C(294, migrate_pages)                                                                      \
-	C(295, openat)                                                                             \
-	C(296, mkdirat)                                                                            \
-	C(297, mknodat)                                                                            \
-	C(298, fchownat)                                                                           \
-	C(299, futimesat)                                                                          \
-	C(300, fstatat64)                                                                          \
-	C(301, unlinkat)                                                                           \
-	C(302, renameat)                                                                           \
-	C(303, linkat)                                                                             \
-	C(304, symlinkat)                                                                          \
-	C(305, readlinkat)                                                                         \
-	C(306, fchmodat)                                                                           \
-	C(307, faccessat)                                                                          \
-	C(308, pselect6)                                                                           \
-	C(309, ppoll)                                                                              \
-	C(310, unshare)                                                                            \
-	C(311, set_robust_list)                                                                    \
-	C(312, get_robust_list)                                                                    \
-	C(313, splice)                                                                             \
-	C(314, sync_file_range)                                                                    \
-	C(315, tee)                                                                                \
-	C(316, vmsplice)                                                                           \
-	C(317, move_pages)                                                                         \
-	C(318, getcpu)                                                                             \
-	C(319, epoll_pwait)                                                                        \
-	C(320, utimensat)                                                                          \
-	C(321, signalfd)                                                                           \
-	C(322, timerfd_create)                                                                     \
-	C(323, eventfd)                                                                            \
-	C(324, fallocate)                                                                          \
-	C(325, timerfd_settime)                                                                    \
-	C(326, timerfd_gettime)                                                                    \
-	C(327, signalfd4)                                                                          \
-	C(328, eventfd2)                                                                           \
-	C(329, epoll_create1)                                                                      \
-	C(330, dup3)                                                                               \
-	C(331, pipe2)                                                                              \
-	C(332, inotify_init1)                                                                      \
-	C(333, preadv)                                                                             \
-	C(334, pwritev)                                                                            \
-	C(335, rt_tgsigqueueinfo)                                                                  \
-	C(336, perf_event_open)                                                                    \
-	C(337, recvmmsg)                                                                           \
-	C(338, fanotify_init)                                                                      \
-	C(339, fanotify_mark)                                                                      \
-	C(340, prlimit64)                                                                          \
-	C(341, name_to_handle_at)                                                                  \
-	C(342, open_by_handle_at)                                                                  \
-	C(343, clock_adjtime)                                                                      \
-	C(344, syncfs)                                                                             \
-	C(345, sendmmsg)                                                                           \
-	C(346, setns)                                                                              \
-	C(347, process_vm_readv)                                                                   \
-	C(348, process_vm_writev)                                                                  \
-	C(349, kcmp)                                                                               \
-	C(350, finit_module)                                                                       \
-	C(351, sched_setattr)                                                                      \
-	C(352, sched_getattr)                                                                      \
-	C(353, renameat2)                                                                          \
-	C(354, seccomp)                                                                            \
-	C(355, getrandom)                                                                          \
-	C(356, memfd_create)                                                                       \
-	C(357, bpf)                                                                                \
-	C(358, execveat)                                                                           \
-	C(359, socket)                                                                             \
-	C(360, socketpair)                                                                         \
-	C(361, bind)                                                                               \
-	C(362, connect)                                                                            \
-	C(363, listen)                                                                             \
-	C(364, accept4)                                                                            \
-	C(365, getsockopt)                                                                         \
-	C(366, setsockopt)                                                                         \
-	C(367, getsockname)                                                                        \
-	C(368, getpeername)                                                                        \
-	C(369, sendto)                                                                             \
-	C(370, sendmsg)                                                                            \
-	C(371, recvfrom)                                                                           \
-	C(372, recvmsg)                                                                            \
-	C(373, shutdown)                                                                           \
-	C(374, userfaultfd)                                                                        \
-	C(375, membarrier)                                                                         \
-	C(376, mlock2)                                                                             \
-	C(377, copy_file_range)                                                                    \
-	C(378, preadv2)                                                                            \
-	C(379, pwritev2)                                                                           \
-	C(380, pkey_mprotect)                                                                      \
-	C(381, pkey_alloc)                                                                         \
-	C(382, pkey_free)                                                                          \
-	C(383, statx)                                                                              \
-	C(384, arch_prctl)                                                                         \
-	C(385, io_pgetevents)                                                                      \
-	C(386, rseq)                                                                               \
-	C(393, semget)                                                                             \
-	C(394, semctl)                                                                             \
-	C(395, shmget)                                                                             \
-	C(396, shmctl)                                                                             \
-	C(397, shmat)                                                                              \
-	C(398, shmdt)                                                                              \
-	C(399, msgget)                                                                             \
-	C(400, msgsnd)                                                                             \
-	C(401, msgrcv)                                                                             \
-	C(402, msgctl)                                                                             \
-	C(403, clock_gettime64)                                                                    \
-	C(404, clock_settime64)                                                                    \
-	C(405, clock_adjtime64)                                                                    \
-	C(406, clock_getres_time64)                                                                \
-	C(407, clock_nanosleep_time64)                                                             \
-	C(408, timer_gettime64)                                                                    \
-	C(409, timer_settime64)                                                                    \
-	C(410, timerfd_gettime64)                                                                  \
-	C(411, timerfd_settime64)                                                                  \
-	C(412, utimensat_time64)                                                                   \
-	C(413, pselect6_time64)                                                                    \
-	C(414, ppoll_time64)                                                                       \
-	C(416, io_pgetevents_time64)                                                               \
-	C(417, recvmmsg_time64)                                                                    \
-	C(418, mq_timedsend_time64)                                                                \
-	C(419, mq_timedreceive_time64)                                                             \
-	C(420, semtimedop_time64)                                                                  \
-	C(421, rt_sigtimedwait_time64)                                                             \
-	C(422, futex_time64)                                                                       \
-	C(423, sched_rr_get_interval_time64)                                                       \
-	C(424, pidfd_send_signal)                                                                  \
-	C(425, io_uring_setup)                                                                     \
-	C(426, io_uring_enter)                                                                     \
-	C(427, io_uring_register)                                                                  \
-	C(428, open_tree)                                                                          \
-	C(429, move_mount)                                                                         \
-	C(430, fsopen)                                                                             \
-	C(431, fsconfig)                                                                           \
-	C(432, fsmount)                                                                            \
-	C(433, fspick)                                                                             \
-	C(434, pidfd_open)                                                                         \
-	C(435, clone3)                                                                             \
-	C(436, close_range)                                                                        \
-	C(437, openat2)                                                                            \
-	C(438, pidfd_getfd)                                                                        \
-	C(439, faccessat2)                                                                         \
-	C(440, process_madvise)                                                                    \
-	C(441, epoll_pwait2)                                                                       \
-	C(442, mount_setattr)                                                                      \
-	C(443, quotactl_fd)                                                                        \
-	C(444, landlock_create_ruleset)                                                            \
-	C(445, landlock_add_rule)                                                                  \
-	C(446, landlock_restrict_self)                                                             \
-	C(447, memfd_secret)                                                                       \
-	C(448, process_mrelease)                                                                   \
-	C(449, futex_waitv)                                                                        \
-	C(450, set_mempolicy_home_node)                                                            \
-	C(451, cachestat)                                                                          \
-	C(452, fchmodat2)                                                                          \
-	C(453, map_shadow_stack)                                                                   \
-	C(454, futex_wake)                                                                         \
-	C(455, futex_wait)                                                                         \
-	C(456, futex_requeue)                                                                      \
-	C(457, statmount)                                                                          \
-	C(458, listmount)                                                                          \
-	C(459, lsm_get_self_attr)                                                                  \
-	C(460, lsm_set_self_attr)                                                                  \
-	C(461, lsm_list_modules)                                                                   \
-	C(462, mseal)                                                                              \
-	C(463, setxattrat)                                                                         \
-	C(464, getxattrat)                                                                         \
-	C(465, listxattrat)                                                                        \
-	C(466, removexattrat)                                                                      \
-	C(467, open_tree_attr)                                                                     \
-	C(468, file_getattr)                                                                       \
-	C(469, file_setattr)                                                                       \
-	C(470, listns)
+	C(0, restart_syscall, 219)                                                                 \
+	C(1, exit, 60)                                                                             \
+	C(2, fork, 57)                                                                             \
+	C(3, read, 0)                                                                              \
+	C(4, write, 1)                                                                             \
+	C(5, open, 2)                                                                              \
+	C(6, close, 3)                                                                             \
+	C(7, waitpid, 61)                                                                          \
+	C(8, creat, 85)                                                                            \
+	C(9, link, 86)                                                                             \
+	C(10, unlink, 87)                                                                          \
+	C(11, execve, 59)                                                                          \
+	C(12, chdir, 80)                                                                           \
+	C(13, time, 201)                                                                           \
+	C(14, mknod, 133)                                                                          \
+	C(15, chmod, 90)                                                                           \
+	C(16, lchown, 94)                                                                          \
+	C(17, break, -1)                                                                           \
+	C(18, oldstat, 4)                                                                          \
+	C(19, lseek, 8)                                                                            \
+	C(20, getpid, 39)                                                                          \
+	C(21, mount, 165)                                                                          \
+	C(22, umount, 166)                                                                         \
+	C(23, setuid, 105)                                                                         \
+	C(24, getuid, 102)                                                                         \
+	C(25, stime, -1)                                                                           \
+	C(26, ptrace, 101)                                                                         \
+	C(27, alarm, 37)                                                                           \
+	C(28, oldfstat, 5)                                                                         \
+	C(29, pause, 34)                                                                           \
+	C(30, utime, 132)                                                                          \
+	C(31, stty, -1)                                                                            \
+	C(32, gtty, -1)                                                                            \
+	C(33, access, 21)                                                                          \
+	C(34, nice, 141)                                                                           \
+	C(35, ftime, -1)                                                                           \
+	C(36, sync, 162)                                                                           \
+	C(37, kill, 62)                                                                            \
+	C(38, rename, 82)                                                                          \
+	C(39, mkdir, 83)                                                                           \
+	C(40, rmdir, 84)                                                                           \
+	C(41, dup, 32)                                                                             \
+	C(42, pipe, 22)                                                                            \
+	C(43, times, 100)                                                                          \
+	C(44, prof, -1)                                                                            \
+	C(45, brk, 12)                                                                             \
+	C(46, setgid, 106)                                                                         \
+	C(47, getgid, 104)                                                                         \
+	C(48, signal, -1)                                                                          \
+	C(49, geteuid, 107)                                                                        \
+	C(50, getegid, 108)                                                                        \
+	C(51, acct, 163)                                                                           \
+	C(52, umount2, 166)                                                                        \
+	C(53, lock, -1)                                                                            \
+	C(54, ioctl, 16)                                                                           \
+	C(55, fcntl, 72)                                                                           \
+	C(56, mpx, -1)                                                                             \
+	C(57, setpgid, 109)                                                                        \
+	C(58, ulimit, -1)                                                                          \
+	C(59, oldolduname, 63)                                                                     \
+	C(60, umask, 95)                                                                           \
+	C(61, chroot, 161)                                                                         \
+	C(62, ustat, 136)                                                                          \
+	C(63, dup2, 33)                                                                            \
+	C(64, getppid, 110)                                                                        \
+	C(65, getpgrp, 111)                                                                        \
+	C(66, setsid, 112)                                                                         \
+	C(67, sigaction, 13)                                                                       \
+	C(68, sgetmask, -1)                                                                        \
+	C(69, ssetmask, -1)                                                                        \
+	C(70, setreuid, 113)                                                                       \
+	C(71, setregid, 114)                                                                       \
+	C(72, sigsuspend, 130)                                                                     \
+	C(73, sigpending, 127)                                                                     \
+	C(74, sethostname, 170)                                                                    \
+	C(75, setrlimit, 160)                                                                      \
+	C(76, getrlimit, 97)                                                                       \
+	C(77, getrusage, 98)                                                                       \
+	C(78, gettimeofday, 96)                                                                    \
+	C(79, settimeofday, 164)                                                                   \
+	C(80, getgroups, 115)                                                                      \
+	C(81, setgroups, 116)                                                                      \
+	C(82, select, 23)                                                                          \
+	C(83, symlink, 88)                                                                         \
+	C(84, oldlstat, 6)                                                                         \
+	C(85, readlink, 89)                                                                        \
+	C(86, uselib, 134)                                                                         \
+	C(87, swapon, 167)                                                                         \
+	C(88, reboot, 169)                                                                         \
+	C(89, readdir, 78)                                                                         \
+	C(90, mmap, 9)                                                                             \
+	C(91, munmap, 11)                                                                          \
+	C(92, truncate, 76)                                                                        \
+	C(93, ftruncate, 77)                                                                       \
+	C(94, fchmod, 91)                                                                          \
+	C(95, fchown, 93)                                                                          \
+	C(96, getpriority, 140)                                                                    \
+	C(97, setpriority, 141)                                                                    \
+	C(98, profil, -1)                                                                          \
+	C(99, statfs, 137)                                                                         \
+	C(100, fstatfs, 138)                                                                       \
+	C(101, ioperm, 173)                                                                        \
+	C(102, socketcall, -1)                                                                     \
+	C(103, syslog, 103)                                                                        \
+	C(104, setitimer, 38)                                                                      \
+	C(105, getitimer, 36)                                                                      \
+	C(106, stat, 4)                                                                            \
+	C(107, lstat, 6)                                                                           \
+	C(108, fstat, 5)                                                                           \
+	C(109, olduname, 63)                                                                       \
+	C(110, iopl, 172)                                                                          \
+	C(111, vhangup, 153)                                                                       \
+	C(112, idle, -1)                                                                           \
+	C(113, vm86old, -1)                                                                        \
+	C(114, wait4, 61)                                                                          \
+	C(115, swapoff, 168)                                                                       \
+	C(116, sysinfo, 99)                                                                        \
+	C(117, ipc, -1)                                                                            \
+	C(118, fsync, 74)                                                                          \
+	C(119, sigreturn, 15)                                                                      \
+	C(120, clone, 56)                                                                          \
+	C(121, setdomainname, 171)                                                                 \
+	C(122, uname, 63)                                                                          \
+	C(123, modify_ldt, 154)                                                                    \
+	C(124, adjtimex, 159)                                                                      \
+	C(125, mprotect, 10)                                                                       \
+	C(126, sigprocmask, 14)                                                                    \
+	C(127, create_module, 174)                                                                 \
+	C(128, init_module, 175)                                                                   \
+	C(129, delete_module, 176)                                                                 \
+	C(130, get_kernel_syms, 177)                                                               \
+	C(131, quotactl, 179)                                                                      \
+	C(132, getpgid, 121)                                                                       \
+	C(133, fchdir, 81)                                                                         \
+	C(134, bdflush, -1)                                                                        \
+	C(135, sysfs, 139)                                                                         \
+	C(136, personality, 135)                                                                   \
+	C(137, afs_syscall, 183)                                                                   \
+	C(138, setfsuid, 122)                                                                      \
+	C(139, setfsgid, 123)                                                                      \
+	C(140, _llseek, 8)                                                                         \
+	C(141, getdents, 78)                                                                       \
+	C(142, _newselect, 23)                                                                     \
+	C(143, flock, 73)                                                                          \
+	C(144, msync, 26)                                                                          \
+	C(145, readv, 19)                                                                          \
+	C(146, writev, 20)                                                                         \
+	C(147, getsid, 124)                                                                        \
+	C(148, fdatasync, 75)                                                                      \
+	C(149, _sysctl, 156)                                                                       \
+	C(150, mlock, 149)                                                                         \
+	C(151, munlock, 150)                                                                       \
+	C(152, mlockall, 151)                                                                      \
+	C(153, munlockall, 152)                                                                    \
+	C(154, sched_setparam, 142)                                                                \
+	C(155, sched_getparam, 143)                                                                \
+	C(156, sched_setscheduler, 144)                                                            \
+	C(157, sched_getscheduler, 145)                                                            \
+	C(158, sched_yield, 24)                                                                    \
+	C(159, sched_get_priority_max, 146)                                                        \
+	C(160, sched_get_priority_min, 147)                                                        \
+	C(161, sched_rr_get_interval, 148)                                                         \
+	C(162, nanosleep, 35)                                                                      \
+	C(163, mremap, 25)                                                                         \
+	C(164, setresuid, 117)                                                                     \
+	C(165, getresuid, 118)                                                                     \
+	C(166, vm86, -1)                                                                           \
+	C(167, query_module, 178)                                                                  \
+	C(168, poll, 7)                                                                            \
+	C(169, nfsservctl, 180)                                                                    \
+	C(170, setresgid, 119)                                                                     \
+	C(171, getresgid, 120)                                                                     \
+	C(172, prctl, 157)                                                                         \
+	C(173, rt_sigreturn, 15)                                                                   \
+	C(174, rt_sigaction, 13)                                                                   \
+	C(175, rt_sigprocmask, 14)                                                                 \
+	C(176, rt_sigpending, 127)                                                                 \
+	C(177, rt_sigtimedwait, 128)                                                               \
+	C(178, rt_sigqueueinfo, 129)                                                               \
+	C(179, rt_sigsuspend, 130)                                                                 \
+	C(180, pread64, 17)                                                                        \
+	C(181, pwrite64, 18)                                                                       \
+	C(182, chown, 92)                                                                          \
+	C(183, getcwd, 79)                                                                         \
+	C(184, capget, 125)                                                                        \
+	C(185, capset, 126)                                                                        \
+	C(186, sigaltstack, 131)                                                                   \
+	C(187, sendfile, 40)                                                                       \
+	C(188, getpmsg, 181)                                                                       \
+	C(189, putpmsg, 182)                                                                       \
+	C(190, vfork, 58)                                                                          \
+	C(191, ugetrlimit, 97)                                                                     \
+	C(192, mmap2, 9)                                                                           \
+	C(193, truncate64, 76)                                                                     \
+	C(194, ftruncate64, 77)                                                                    \
+	C(195, stat64, 4)                                                                          \
+	C(196, lstat64, 6)                                                                         \
+	C(197, fstat64, 5)                                                                         \
+	C(198, lchown32, 94)                                                                       \
+	C(199, getuid32, 102)                                                                      \
+	C(200, getgid32, 104)                                                                      \
+	C(201, geteuid32, 107)                                                                     \
+	C(202, getegid32, 108)                                                                     \
+	C(203, setreuid32, 113)                                                                    \
+	C(204, setregid32, 114)                                                                    \
+	C(205, getgroups32, 115)                                                                   \
+	C(206, setgroups32, 116)                                                                   \
+	C(207, fchown32, 93)                                                                       \
+	C(208, setresuid32, 117)                                                                   \
+	C(209, getresuid32, 118)                                                                   \
+	C(210, setresgid32, 119)                                                                   \
+	C(211, getresgid32, 120)                                                                   \
+	C(212, chown32, 92)                                                                        \
+	C(213, setuid32, 105)                                                                      \
+	C(214, setgid32, 106)                                                                      \
+	C(215, setfsuid32, 122)                                                                    \
+	C(216, setfsgid32, 123)                                                                    \
+	C(217, pivot_root, 155)                                                                    \
+	C(218, mincore, 27)                                                                        \
+	C(219, madvise, 28)                                                                        \
+	C(220, getdents64, 217)                                                                    \
+	C(221, fcntl64, 72)                                                                        \
+	C(224, gettid, 186)                                                                        \
+	C(225, readahead, 187)                                                                     \
+	C(226, setxattr, 188)                                                                      \
+	C(227, lsetxattr, 189)                                                                     \
+	C(228, fsetxattr, 190)                                                                     \
+	C(229, getxattr, 191)                                                                      \
+	C(230, lgetxattr, 192)                                                                     \
+	C(231, fgetxattr, 193)                                                                     \
+	C(232, listxattr, 194)                                                                     \
+	C(233, llistxattr, 195)                                                                    \
+	C(234, flistxattr, 196)                                                                    \
+	C(235, removexattr, 197)                                                                   \
+	C(236, lremovexattr, 198)                                                                  \
+	C(237, fremovexattr, 199)                                                                  \
+	C(238, tkill, 200)                                                                         \
+	C(239, sendfile64, 40)                                                                     \
+	C(240, futex, 202)                                                                         \
+	C(241, sched_setaffinity, 203)                                                             \
+	C(242, sched_getaffinity, 204)                                                             \
+	C(243, set_thread_area, 205)                                                               \
+	C(244, get_thread_area, 211)                                                               \
+	C(245, io_setup, 206)                                                                      \
+	C(246, io_destroy, 207)                                                                    \
+	C(247, io_getevents, 208)                                                                  \
+	C(248, io_submit, 209)                                                                     \
+	C(249, io_cancel, 210)                                                                     \
+	C(250, fadvise64, 221)                                                                     \
+	C(252, exit_group, 231)                                                                    \
+	C(253, lookup_dcookie, 212)                                                                \
+	C(254, epoll_create, 213)                                                                  \
+	C(255, epoll_ctl, 233)                                                                     \
+	C(256, epoll_wait, 232)                                                                    \
+	C(257, remap_file_pages, 216)                                                              \
+	C(258, set_tid_address, 218)                                                               \
+	C(259, timer_create, 222)                                                                  \
+	C(260, timer_settime, 223)                                                                 \
+	C(261, timer_gettime, 224)                                                                 \
+	C(262, timer_getoverrun, 225)                                                              \
+	C(263, timer_delete, 226)                                                                  \
+	C(264, clock_settime, 227)                                                                 \
+	C(265, clock_gettime, 228)                                                                 \
+	C(266, clock_getres, 229)                                                                  \
+	C(267, clock_nanosleep, 230)                                                               \
+	C(268, statfs64, 137)                                                                      \
+	C(269, fstatfs64, 138)                                                                     \
+	C(270, tgkill, 234)                                                                        \
+	C(271, utimes, 235)                                                                        \
+	C(272, fadvise64_64, 221)                                                                  \
+	C(273, vserver, 236)                                                                       \
+	C(274, mbind, 237)                                                                         \
+	C(275, get_mempolicy, 239)                                                                 \
+	C(276, set_mempolicy, 238)                                                                 \
+	C(277, mq_open, 240)                                                                       \
+	C(278, mq_unlink, 241)                                                                     \
+	C(279, mq_timedsend, 242)                                                                  \
+	C(280, mq_timedreceive, 243)                                                               \
+	C(281, mq_notify, 244)                                                                     \
+	C(282, mq_getsetattr, 245)                                                                 \
+	C(283, kexec_load, 246)                                                                    \
+	C(284, waitid, 247)                                                                        \
+	C(286, add_key, 248)                                                                       \
+	C(287, request_key, 249)                                                                   \
+	C(288, keyctl, 250)                                                                        \
+	C(289, ioprio_set, 251)                                                                    \
+	C(290, ioprio_get, 252)                                                                    \
+	C(291, inotify_init, 253)                                                                  \
+	C(292, inotify_add_watch, 254)                                                             \
+	C(293, inotify_rm_watch, 255)                                                              \
+	C(294, migrate_pages, 256)                                                                 \
+	C(295, openat, 257)                                                                        \
+	C(296, mkdirat, 258)                                                                       \
+	C(297, mknodat, 259)                                                                       \
+	C(298, fchownat, 260)                                                                      \
+	C(299, futimesat, 261)                                                                     \
+	C(300, fstatat64, 262)                                                                     \
+	C(301, unlinkat, 263)                                                                      \
+	C(302, renameat, 264)                                                                      \
+	C(303, linkat, 265)                                                                        \
+	C(304, symlinkat, 266)                                                                     \
+	C(305, readlinkat, 267)                                                                    \
+	C(306, fchmodat, 268)                                                                      \
+	C(307, faccessat, 269)                                                                     \
+	C(308, pselect6, 270)                                                                      \
+	C(309, ppoll, 271)                                                                         \
+	C(310, unshare, 272)                                                                       \
+	C(311, set_robust_list, 273)                                                               \
+	C(312, get_robust_list, 274)                                                               \
+	C(313, splice, 275)                                                                        \
+	C(314, sync_file_range, 277)                                                               \
+	C(315, tee, 276)                                                                           \
+	C(316, vmsplice, 278)                                                                      \
+	C(317, move_pages, 279)                                                                    \
+	C(318, getcpu, 309)                                                                        \
+	C(319, epoll_pwait, 281)                                                                   \
+	C(320, utimensat, 280)                                                                     \
+	C(321, signalfd, 282)                                                                      \
+	C(322, timerfd_create, 283)                                                                \
+	C(323, eventfd, 284)                                                                       \
+	C(324, fallocate, 285)                                                                     \
+	C(325, timerfd_settime, 286)                                                               \
+	C(326, timerfd_gettime, 287)                                                               \
+	C(327, signalfd4, 289)                                                                     \
+	C(328, eventfd2, 290)                                                                      \
+	C(329, epoll_create1, 291)                                                                 \
+	C(330, dup3, 292)                                                                          \
+	C(331, pipe2, 293)                                                                         \
+	C(332, inotify_init1, 294)                                                                 \
+	C(333, preadv, 295)                                                                        \
+	C(334, pwritev, 296)                                                                       \
+	C(335, rt_tgsigqueueinfo, 297)                                                             \
+	C(336, perf_event_open, 298)                                                               \
+	C(337, recvmmsg, 299)                                                                      \
+	C(338, fanotify_init, 300)                                                                 \
+	C(339, fanotify_mark, 301)                                                                 \
+	C(340, prlimit64, 302)                                                                     \
+	C(341, name_to_handle_at, 303)                                                             \
+	C(342, open_by_handle_at, 304)                                                             \
+	C(343, clock_adjtime, 305)                                                                 \
+	C(344, syncfs, 306)                                                                        \
+	C(345, sendmmsg, 307)                                                                      \
+	C(346, setns, 308)                                                                         \
+	C(347, process_vm_readv, 310)                                                              \
+	C(348, process_vm_writev, 311)                                                             \
+	C(349, kcmp, 312)                                                                          \
+	C(350, finit_module, 313)                                                                  \
+	C(351, sched_setattr, 314)                                                                 \
+	C(352, sched_getattr, 315)                                                                 \
+	C(353, renameat2, 316)                                                                     \
+	C(354, seccomp, 317)                                                                       \
+	C(355, getrandom, 318)                                                                     \
+	C(356, memfd_create, 319)                                                                  \
+	C(357, bpf, 321)                                                                           \
+	C(358, execveat, 322)                                                                      \
+	C(359, socket, 41)                                                                         \
+	C(360, socketpair, 53)                                                                     \
+	C(361, bind, 49)                                                                           \
+	C(362, connect, 42)                                                                        \
+	C(363, listen, 50)                                                                         \
+	C(364, accept4, 288)                                                                       \
+	C(365, getsockopt, 55)                                                                     \
+	C(366, setsockopt, 54)                                                                     \
+	C(367, getsockname, 51)                                                                    \
+	C(368, getpeername, 52)                                                                    \
+	C(369, sendto, 44)                                                                         \
+	C(370, sendmsg, 46)                                                                        \
+	C(371, recvfrom, 45)                                                                       \
+	C(372, recvmsg, 47)                                                                        \
+	C(373, shutdown, 48)                                                                       \
+	C(374, userfaultfd, 323)                                                                   \
+	C(375, membarrier, 324)                                                                    \
+	C(376, mlock2, 325)                                                                        \
+	C(377, copy_file_range, 326)                                                               \
+	C(378, preadv2, 327)                                                                       \
+	C(379, pwritev2, 328)                                                                      \
+	C(380, pkey_mprotect, 329)                                                                 \
+	C(381, pkey_alloc, 330)                                                                    \
+	C(382, pkey_free, 331)                                                                     \
+	C(383, statx, 332)                                                                         \
+	C(384, arch_prctl, 158)                                                                    \
+	C(385, io_pgetevents, 333)                                                                 \
+	C(386, rseq, 334)                                                                          \
+	C(393, semget, 64)                                                                         \
+	C(394, semctl, 66)                                                                         \
+	C(395, shmget, 29)                                                                         \
+	C(396, shmctl, 31)                                                                         \
+	C(397, shmat, 30)                                                                          \
+	C(398, shmdt, 67)                                                                          \
+	C(399, msgget, 68)                                                                         \
+	C(400, msgsnd, 69)                                                                         \
+	C(401, msgrcv, 70)                                                                         \
+	C(402, msgctl, 71)                                                                         \
+	C(403, clock_gettime64, 228)                                                               \
+	C(404, clock_settime64, 227)                                                               \
+	C(405, clock_adjtime64, 305)                                                               \
+	C(406, clock_getres_time64, 229)                                                           \
+	C(407, clock_nanosleep_time64, 230)                                                        \
+	C(408, timer_gettime64, 224)                                                               \
+	C(409, timer_settime64, 223)                                                               \
+	C(410, timerfd_gettime64, 287)                                                             \
+	C(411, timerfd_settime64, 286)                                                             \
+	C(412, utimensat_time64, 280)                                                              \
+	C(413, pselect6_time64, 270)                                                               \
+	C(414, ppoll_time64, 271)                                                                  \
+	C(416, io_pgetevents_time64, 333)                                                          \
+	C(417, recvmmsg_time64, 299)                                                               \
+	C(418, mq_timedsend_time64, 242)                                                           \
+	C(419, mq_timedreceive_time64, 243)                                                        \
+	C(420, semtimedop_time64, 220)                                                             \
+	C(421, rt_sigtimedwait_time64, 128)                                                        \
+	C(422, futex_time64, 202)                                                                  \
+	C(423, sched_rr_get_interval_time64, 148)                                                  \
+	C(424, pidfd_send_signal, 424)                                                             \
+	C(425, io_uring_setup, 425)                                                                \
+	C(426, io_uring_enter, 426)                                                                \
+	C(427, io_uring_register, 427)                                                             \
+	C(428, open_tree, 428)                                                                     \
+	C(429, move_mount, 429)                                                                    \
+	C(430, fsopen, 430)                                                                        \
+	C(431, fsconfig, 431)                                                                      \
+	C(432, fsmount, 432)                                                                       \
+	C(433, fspick, 433)                                                                        \
+	C(434, pidfd_open, 434)                                                                    \
+	C(435, clone3, 435)                                                                        \
+	C(436, close_range, 436)                                                                   \
+	C(437, openat2, 437)                                                                       \
+	C(438, pidfd_getfd, 438)                                                                   \
+	C(439, faccessat2, 439)                                                                    \
+	C(440, process_madvise, 440)                                                               \
+	C(441, epoll_pwait2, 441)                                                                  \
+	C(442, mount_setattr, 442)                                                                 \
+	C(443, quotactl_fd, 443)                                                                   \
+	C(444, landlock_create_ruleset, 444)                                                       \
+	C(445, landlock_add_rule, 445)                                                             \
+	C(446, landlock_restrict_self, 446)                                                        \
+	C(447, memfd_secret, 447)                                                                  \
+	C(448, process_mrelease, 448)                                                              \
+	C(449, futex_waitv, 449)                                                                   \
+	C(450, set_mempolicy_home_node, 450)                                                       \
+	C(451, cachestat, 451)                                                                     \
+	C(452, fchmodat2, 452)                                                                     \
+	C(453, map_shadow_stack, 453)                                                              \
+	C(454, futex_wake, 454)                                                                    \
+	C(455, futex_wait, 455)                                                                    \
+	C(456, futex_requeue, 456)                                                                 \
+	C(457, statmount, 457)                                                                     \
+	C(458, listmount, 458)                                                                     \
+	C(459, lsm_get_self_attr, 459)                                                             \
+	C(460, lsm_set_self_attr, 460)                                                             \
+	C(461, lsm_list_modules, 461)                                                              \
+	C(462, mseal, 462)                                                                         \
+	C(463, setxattrat, 463)                                                                    \
+	C(464, getxattrat, 464)                                                                    \
+	C(465, listxattrat, 465)                                                                   \
+	C(466, removexattrat, 466)                                                                 \
+	C(467, open_tree_attr, 467)                                                                \
+	C(468, file_getattr, 468)                                                                  \
+	C(469, file_setattr, 469)                                                                  \
+	C(470, listns, 470)
 /* clang-format on */
 
 #endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules by which a wait gets its cause: one table, matched from its top.
+ *
+ * A rule names what must hold, and where it names nothing anything does. The
+ * first rule that matches answers, so the special stand before the general.
+ *
+ * Cases that can be disputed, and how they are decided here:
+ * - A stopped, traced or frozen thread is `other`, whatever syscall it is in:
+ *   somebody holds it, and what it waited for does not matter meanwhile.
+ * - A futex that times out, and a sigtimedwait, semtimedop or poll that does,
+ *   is `timer`; so is a pause() ended by alarm(). Nothing else came.
+ * - A recv() that times out stays `network`: the peer is what did not answer.
+ * - poll, select, epoll_wait and io_uring_enter wait for many things at once:
+ *   what woke them is the cause. As long as nothing has, they are `other`
+ *   (waiting for events): no cause can be named, but nothing was missed.
+ * - Loopback TCP is `network`, although no wire is involved: the programs use
+ *   it as a network, and time lost there is found with the same tools.
+ * - A signal is `ipc`, as is a System V semaphore, even where programs use
+ *   one as a lock; a file lock (flock, fcntl) is `lock`.
+ * - A file of procfs, sysfs or cgroupfs is `other`: behind it is kernel code
+ *   and no device. A file in memory (tmpfs) likewise.
+ * - A file on a network file system is `network`, fsync included.
+ * - Waiting for a lock inside the kernel while reading or writing a file
+ *   (inode lock, page lock) is `disk`: what its holder does is that.
+ * - A call that changes the memory map waits for the map's lock, which faults
+ *   and other calls of the process hold: `lock`; `disk` if an interrupt of a
+ *   block device ended the wait, as when it populates a mapping.
+ * - open() that sleeps interruptibly is at a FIFO whose other end is not open
+ *   (`ipc`); uninterruptibly, it reads directories (`disk`).
+ * - clone3() hides its flags in memory. It sleeps for a vfork child or, shortly,
+ *   for locks: `child`.
+ * - A terminal is `other`: behind it is a person.
+ */
+#include "model/cause.h"
+
+#include "record/syscalls.h"
+#include "record/syscalls_compat.h"
+
+/* ---- what rules can ask for ---- */
+
+/* Calls that wait alike. */
+enum {
+	CALL_POLL = 1 << 0, /* waits for any of several things */
+	CALL_RING = 1 << 1, /* io_uring_enter: also for storage */
+	CALL_FUTEX = 1 << 2,
+	CALL_SLEEP = 1 << 3,
+	CALL_CHILD = 1 << 4,
+	CALL_CLONE = 1 << 5,
+	CALL_SIGNAL = 1 << 6, /* waits for a signal */
+	CALL_MESSAGE = 1 << 7, /* System V and POSIX queues and semaphores */
+	CALL_SYNC = 1 << 8,
+	CALL_AIO = 1 << 9,
+	CALL_FILE_LOCK = 1 << 10,
+	CALL_SEND_FILE = 1 << 11, /* moves from one file to another */
+	CALL_END = 1 << 12,
+	CALL_SELECT_NONE = 1 << 13, /* poll or select of which arg0 0 means: just sleep */
+	CALL_VFORK = 1 << 14,
+	CALL_PATH = 1 << 15, /* looks up a path */
+	CALL_MEMORY = 1 << 16, /* changes the memory map */
+	CALL_FORK = 1 << 17,
+};
+
+/* Who did the waking. */
+enum {
+	WAKER_NOT_SEEN = 1 << 0,
+	WAKER_NETWORK_SOCKET = 1 << 1, /* data of a TCP, UDP or other socket of a network */
+	WAKER_LOCAL_SOCKET = 1 << 2, /* data of a Unix socket, a pipe or an eventfd */
+	WAKER_KERNEL_SOCKET = 1 << 3, /* netlink */
+	WAKER_TIMER = 1 << 4,
+	WAKER_NETWORK_IRQ = 1 << 5, /* network softirq, the socket is not known */
+	WAKER_BLOCK_IRQ = 1 << 6, /* softirq of the block layer */
+	WAKER_IRQ = 1 << 7, /* any other interrupt */
+	WAKER_TASK = 1 << 8,
+	WAKER_KERNEL_THREAD = 1 << 9,
+	WAKER_NOT_KNOWN = 1 << 10, /* a waking whose context could not be told */
+};
+
+enum { ARG_ANY, ARG_ZERO, ARG_VFORK };
+
+#define MODE(name) (1 << MODE_##name)
+#define STATE(name) (1 << LEAVE_##name)
+#define KIND(name) (1u << FILE_KIND_##name)
+
+#define KINDS_NETWORK (KIND(tcp) | KIND(udp) | KIND(socket_other))
+#define KINDS_LOCAL (KIND(pipe) | KIND(fifo) | KIND(unix) | KIND(eventfd))
+#define KINDS_STORAGE (KIND(regular) | KIND(directory) | KIND(block))
+#define WAKER_STORAGE (WAKER_BLOCK_IRQ | WAKER_IRQ)
+
+/* A mask of 0 asks for nothing. */
+struct cause_rule {
+	u32 modes;
+	u32 calls;
+	u32 kinds;
+	u32 states;
+	u32 wakers;
+	u8 arg0; /* ARG_* */
+	u8 part; /* enum split_part */
+	const char *reason;
+};
+
+#define THEN(what, why) .part = SPLIT_##what, .reason = (why)
+
+/* clang-format off */
+static const struct cause_rule rules[] = {
+	/* not asleep, or held by somebody */
+	{ .states = STATE(preempted), THEN(runnable, "preempted") },
+	{ .states = STATE(throttled), THEN(throttled, "the CPU quota of its cgroup was used up") },
+	{ .states = STATE(stopped), THEN(other, "stopped by a signal") },
+	{ .states = STATE(traced), THEN(other, "held by a tracer") },
+	{ .states = STATE(frozen), THEN(other, "frozen") },
+	{ .states = STATE(dead), THEN(other, "has ended") },
+	{ .states = STATE(parked), THEN(other, "parked") },
+
+	/* kernel threads */
+	{ .modes = MODE(kernel_thread), .wakers = WAKER_TIMER,
+	  THEN(timer, "kernel thread, until a time") },
+	{ .modes = MODE(kernel_thread), .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
+	  THEN(disk, "kernel thread, for storage") },
+	{ .modes = MODE(kernel_thread), THEN(other, "kernel thread, for work") },
+
+	/* asleep with no syscall and no fault open */
+	{ .modes = MODE(user), .states = STATE(disk_sleep),
+	  THEN(other, "return to user: memory or I/O limit") },
+	{ .modes = MODE(user), THEN(other, "return to user or entry: held by a supervisor") },
+
+	{ .modes = MODE(fault), THEN(fault, "page fault") },
+
+	/* calls whose name says it all */
+	{ .calls = CALL_SLEEP, THEN(timer, "sleeps") },
+	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ZERO, THEN(timer, "waits for no file: sleeps") },
+	{ .calls = CALL_FUTEX, .wakers = WAKER_TIMER, THEN(timer, "futex timed out") },
+	{ .calls = CALL_FUTEX, THEN(lock, "futex") },
+	{ .calls = CALL_FILE_LOCK, .wakers = WAKER_STORAGE, .states = STATE(disk_sleep),
+	  THEN(disk, "file metadata") },
+	{ .calls = CALL_FILE_LOCK, THEN(lock, "file lock") },
+	{ .calls = CALL_CHILD, THEN(child, "waits for a child") },
+	{ .calls = CALL_VFORK, THEN(child, "vfork: until the child executes or ends") },
+	{ .calls = CALL_CLONE, .arg0 = ARG_VFORK,
+	  THEN(child, "vfork: until the child executes or ends") },
+	{ .calls = CALL_CLONE | CALL_FORK, THEN(lock, "locks of the process that is copied") },
+	{ .calls = CALL_SIGNAL, .wakers = WAKER_TIMER,
+	  THEN(timer, "signal of a timer, or timed out") },
+	{ .calls = CALL_SIGNAL, THEN(ipc, "waits for a signal") },
+	{ .calls = CALL_MESSAGE, .wakers = WAKER_TIMER,
+	  THEN(timer, "queue or semaphore timed out") },
+	{ .calls = CALL_MESSAGE, THEN(ipc, "message queue or semaphore") },
+	{ .calls = CALL_END, THEN(other, "ends: gives back files and memory") },
+
+	/* calls that wait for many things: what did the waking */
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_NETWORK_SOCKET,
+	  THEN(network, "data of a socket came") },
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_LOCAL_SOCKET,
+	  THEN(ipc, "data of a local peer came") },
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_KERNEL_SOCKET,
+	  THEN(other, "a message of the kernel came") },
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_TIMER,
+	  THEN(timer, "timed out, or a timerfd expired") },
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_NETWORK_IRQ,
+	  THEN(network, "woken by network traffic") },
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_BLOCK_IRQ,
+	  THEN(disk, "woken by a block device") },
+	{ .calls = CALL_RING, .wakers = WAKER_IRQ | WAKER_KERNEL_THREAD,
+	  THEN(disk, "an I/O of the ring completed") },
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_TASK,
+	  THEN(ipc, "woken by another thread: pipe, eventfd, signal") },
+	{ .calls = CALL_POLL, .wakers = WAKER_IRQ | WAKER_KERNEL_THREAD,
+	  THEN(other, "woken by a device") },
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_NOT_SEEN,
+	  THEN(other, "waits for events") },
+	{ .calls = CALL_POLL | CALL_RING, THEN(unknown, "what woke it could not be told") },
+	{ .calls = CALL_AIO, .wakers = WAKER_TIMER, THEN(timer, "asynchronous I/O timed out") },
+
+	/* calls on files: what the file is */
+	{ .kinds = KIND(network_fs), THEN(network, "file of another machine") },
+	{ .kinds = KIND(pseudo), THEN(other, "file of the kernel (procfs, sysfs, cgroupfs)") },
+	{ .calls = CALL_SEND_FILE, .states = STATE(disk_sleep), THEN(disk, "reads what it sends") },
+	{ .kinds = KINDS_NETWORK, THEN(network, "network socket") },
+	{ .kinds = KINDS_LOCAL, THEN(ipc, "pipe, eventfd or Unix socket") },
+	{ .kinds = KIND(signalfd), THEN(ipc, "waits for a signal") },
+	{ .kinds = KIND(inotify), THEN(ipc, "waits until another program changes files") },
+	{ .kinds = KIND(timerfd), THEN(timer, "timerfd") },
+	{ .kinds = KIND(netlink), THEN(other, "socket to the kernel") },
+	{ .kinds = KIND(memory_fs), THEN(other, "file in memory") },
+	{ .kinds = KIND(tty), THEN(other, "terminal") },
+	{ .kinds = KIND(character) | KIND(null), THEN(other, "character device") },
+	{ .calls = CALL_PATH, .states = STATE(sleep),
+	  THEN(ipc, "opens a FIFO: until the other end is open") },
+	{ .calls = CALL_AIO, THEN(disk, "asynchronous I/O") },
+	{ .calls = CALL_SYNC, THEN(disk, "writes back to storage") },
+	{ .calls = CALL_MEMORY, .wakers = WAKER_STORAGE, THEN(disk, "fills memory from storage") },
+	{ .calls = CALL_MEMORY, THEN(lock, "lock of the memory map") },
+	{ .kinds = KINDS_STORAGE, THEN(disk, "file on storage") },
+	{ .calls = CALL_PATH, THEN(disk, "looks up a path") },
+
+	/* any other call */
+	{ .modes = MODE(syscall), .wakers = WAKER_NETWORK_SOCKET | WAKER_NETWORK_IRQ,
+	  THEN(network, "woken by network traffic") },
+	{ .modes = MODE(syscall), .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
+	  THEN(disk, "woken by a device") },
+	{ .modes = MODE(syscall), .wakers = WAKER_TIMER, THEN(timer, "until a time") },
+	{ .modes = MODE(syscall), THEN(other, "inside the kernel") },
+	{ THEN(unknown, "not known") },
+};
+/* clang-format on */
+
+#define RULES (sizeof(rules) / sizeof(rules[0]))
+
+/* ---- from a query to what rules ask for ---- */
+
+#define CALL(name) [SYSCALL_NR_##name]
+
+static const u32 call_groups[SYSCALL_TABLE_SIZE] = {
+	CALL(poll) = CALL_POLL | CALL_SELECT_NONE,
+	CALL(ppoll) = CALL_POLL | CALL_SELECT_NONE,
+	CALL(select) = CALL_POLL | CALL_SELECT_NONE,
+	CALL(pselect6) = CALL_POLL | CALL_SELECT_NONE,
+	CALL(epoll_wait) = CALL_POLL,
+	CALL(epoll_pwait) = CALL_POLL,
+	CALL(epoll_pwait2) = CALL_POLL,
+	/* the model names the call that it restarts; alone, it is one of these or a sleep */
+	CALL(restart_syscall) = CALL_POLL,
+	CALL(io_uring_enter) = CALL_RING,
+	CALL(futex) = CALL_FUTEX,
+	CALL(futex_wait) = CALL_FUTEX,
+	CALL(futex_waitv) = CALL_FUTEX,
+	CALL(futex_wake) = CALL_FUTEX,
+	CALL(futex_requeue) = CALL_FUTEX,
+	CALL(nanosleep) = CALL_SLEEP,
+	CALL(clock_nanosleep) = CALL_SLEEP,
+	CALL(wait4) = CALL_CHILD,
+	CALL(waitid) = CALL_CHILD,
+	CALL(clone) = CALL_CLONE,
+	CALL(fork) = CALL_FORK,
+	CALL(vfork) = CALL_VFORK,
+	CALL(clone3) = CALL_VFORK,
+	CALL(pause) = CALL_SIGNAL,
+	CALL(rt_sigsuspend) = CALL_SIGNAL,
+	CALL(rt_sigtimedwait) = CALL_SIGNAL,
+	CALL(semop) = CALL_MESSAGE,
+	CALL(semtimedop) = CALL_MESSAGE,
+	CALL(msgsnd) = CALL_MESSAGE,
+	CALL(msgrcv) = CALL_MESSAGE,
+	CALL(mq_timedsend) = CALL_MESSAGE,
+	CALL(mq_timedreceive) = CALL_MESSAGE,
+	CALL(fsync) = CALL_SYNC,
+	CALL(fdatasync) = CALL_SYNC,
+	CALL(sync) = CALL_SYNC,
+	CALL(syncfs) = CALL_SYNC,
+	CALL(sync_file_range) = CALL_SYNC,
+	CALL(msync) = CALL_SYNC,
+	CALL(io_getevents) = CALL_AIO,
+	CALL(io_pgetevents) = CALL_AIO,
+	CALL(io_submit) = CALL_AIO,
+	CALL(io_destroy) = CALL_AIO,
+	CALL(flock) = CALL_FILE_LOCK,
+	CALL(fcntl) = CALL_FILE_LOCK,
+	CALL(sendfile) = CALL_SEND_FILE,
+	CALL(splice) = CALL_SEND_FILE,
+	CALL(copy_file_range) = CALL_SEND_FILE,
+	CALL(exit) = CALL_END,
+	CALL(exit_group) = CALL_END,
+};
+
+#define ROW(nr, name, nargs, fd, classes, kinds) [nr] = (classes),
+static const u8 call_classes[SYSCALL_TABLE_SIZE] = { RECORD_SYSCALLS(ROW) };
+#undef ROW
+
+/* number + 1 of the native call of a 32-bit one, 0: none */
+#define ROW(nr, name, native) [nr] = (native) + 1,
+static const u16 call_native[SYSCALL_COMPAT_TABLE_SIZE] = { RECORD_SYSCALLS_COMPAT(ROW) };
+#undef ROW
+
+static u32 query_calls(const struct cause_query *q)
+{
+	unsigned int nr = q->nr;
+	u32 calls;
+
+	if (q->mode != MODE_syscall)
+		return 0;
+	if (q->abi_flags & SYSCALL_COMPAT) {
+		if (nr >= SYSCALL_COMPAT_TABLE_SIZE || !call_native[nr])
+			return 0;
+		nr = call_native[nr] - 1u;
+	}
+	if (nr >= SYSCALL_TABLE_SIZE)
+		return 0;
+	calls = call_groups[nr];
+	if (call_classes[nr] & SC_FILE)
+		calls |= CALL_PATH;
+	if (call_classes[nr] & SC_MEMORY)
+		calls |= CALL_MEMORY;
+	return calls;
+}
+
+static u32 file_waker(const struct file_ref *file)
+{
+	u32 kind = file->kind < 32 ? 1u << file->kind : 0;
+
+	if (kind & KINDS_NETWORK)
+		return WAKER_NETWORK_SOCKET;
+	if (kind & KINDS_LOCAL)
+		return WAKER_LOCAL_SOCKET;
+	if (kind & KIND(netlink))
+		return WAKER_KERNEL_SOCKET;
+	if (kind & KIND(timerfd))
+		return WAKER_TIMER;
+	return 0;
+}
+
+/* The numbers of the kernel's softirqs; the rest is other work put off. */
+static const u16 vector_wakers[] = {
+	[1] = WAKER_TIMER,     [2] = WAKER_NETWORK_IRQ, [3] = WAKER_NETWORK_IRQ,
+	[4] = WAKER_BLOCK_IRQ, [5] = WAKER_BLOCK_IRQ,   [8] = WAKER_TIMER,
+};
+
+static const u16 context_wakers[] = {
+	[WAKE_task] = WAKER_TASK,     [WAKE_softirq] = WAKER_IRQ,
+	[WAKE_hardirq] = WAKER_IRQ,   [WAKE_timer] = WAKER_TIMER,
+	[WAKE_unknown] = WAKER_NOT_KNOWN, [WAKE_kernel_thread] = WAKER_KERNEL_THREAD,
+};
+
+static u32 query_waker(const struct cause_query *q)
+{
+	const size_t vectors = sizeof(vector_wakers) / sizeof(vector_wakers[0]);
+	const size_t contexts = sizeof(context_wakers) / sizeof(context_wakers[0]);
+	u32 waker;
+
+	if (!q->has_waker)
+		return WAKER_NOT_SEEN;
+	waker = file_waker(&q->waker_file);
+	if (waker)
+		return waker;
+	if (q->waker_context == WAKE_softirq && q->waker_vector < vectors &&
+	    vector_wakers[q->waker_vector])
+		return vector_wakers[q->waker_vector];
+	return q->waker_context < contexts ? context_wakers[q->waker_context] : WAKER_NOT_KNOWN;
+}
+
+#define CLONE_VFORK_FLAG 0x4000
+
+static bool arg0_fits(u8 want, u64 arg0)
+{
+	if (want == ARG_ZERO)
+		return arg0 == 0;
+	return want == ARG_ANY || (arg0 & CLONE_VFORK_FLAG);
+}
+
+static bool mask_fits(u32 want, u32 is)
+{
+	return !want || (want & is);
+}
+
+size_t cause_rule_index(const struct cause_query *q)
+{
+	u32 mode = q->mode < 32 ? 1u << q->mode : 0;
+	u32 state = q->leave_state < 32 ? 1u << q->leave_state : 0;
+	u32 kind = q->mode == MODE_syscall && q->file.kind < 32 ? 1u << q->file.kind : 0;
+	u32 calls = query_calls(q);
+	u32 waker = query_waker(q);
+
+	for (size_t i = 0; i < RULES - 1; i++) {
+		const struct cause_rule *r = &rules[i];
+
+		if (mask_fits(r->modes, mode) && mask_fits(r->calls, calls) &&
+		    mask_fits(r->kinds, kind) && mask_fits(r->states, state) &&
+		    mask_fits(r->wakers, waker) && arg0_fits(r->arg0, q->arg0))
+			return i;
+	}
+	return RULES - 1;
+}
+
+size_t cause_rules_count(void)
+{
+	return RULES;
+}
+
+enum split_part cause_find(const struct cause_query *q, const char **reason)
+{
+	const struct cause_rule *rule = &rules[cause_rule_index(q)];
+
+	if (reason)
+		*reason = rule->reason;
+	return rule->part;
+}
