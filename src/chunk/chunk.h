@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chunks: directories of records of one host over one range of time.
+ *
+ * A recording is a directory of chunks. A chunk is written under the name
+ * `.open-<begin>-<seq>` and becomes `<begin>-<end>-<seq>` when it is sealed;
+ * begin and end are Unix nanoseconds with 20 digits, so names sort by time.
+ * The bytes of a chunk are described in chunk/format.h. It is a valid CTF 1.8
+ * trace.
+ *
+ * Points in time are nanoseconds of CLOCK_MONOTONIC unless a name says unix.
+ * All functions return 0 (or what they say) or a negative errno and then have
+ * put a cause into `e`, which may be NULL; outputs are untouched on failure.
+ *
+ * The life of a recorder:
+ *
+ *   recording_lock(dir, &lock)              one recorder in a directory
+ *   recording_recover(dir, ...)             seal what a crash left
+ *   chunk_sealer_open(&sealer, ...)         the thread that seals
+ *   chunk_writer_open(&w, &options)
+ *   loop: chunk_writer_add(stream, record)  as the rings are drained
+ *         chunk_writer_advance(stream, T)   nothing older than T will come
+ *         chunk_writer_flush(w, T)          every few 100 ms: bounds what a crash takes
+ *   rotate at the instant C (all rings are drained past C):
+ *         chunk_writer_open(&next, begin_ns = C)
+ *         chunk_writer_cut(w, C, next)      records at C and later move to next
+ *         chunk_sealer_push(sealer, w)      fsync, rename: not on this thread
+ *   chunk_sealer_close(sealer)              waits
+ *
+ * To cut a chunk elsewhere (also at another time for each stream), read it
+ * stream by stream with chunk_cursor_* and add each record to the writer that
+ * should have it; chunk_recut() does this for one range of time.
+ */
+#ifndef CHUNK_CHUNK_H
+#define CHUNK_CHUNK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "record/record.h"
+
+/* ---- what is told of a chunk ---- */
+
+enum chunk_state {
+	CHUNK_OPEN, /* being written, or left by a crash */
+	CHUNK_SEALED,
+	CHUNK_RECOVERED, /* sealed after a crash, up to the last whole packet of each stream */
+};
+
+const char *chunk_state_name(enum chunk_state state);
+
+/* Records that are absent, by class: enum record_loss. */
+struct chunk_lost {
+	uint64_t buffer;
+	uint64_t recursion;
+	uint64_t application;
+	uint64_t damaged;
+};
+
+uint64_t chunk_lost_total(const struct chunk_lost *lost);
+
+/* CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME at one instant. */
+struct chunk_clock {
+	uint64_t monotonic_ns;
+	uint64_t unix_ns;
+	uint64_t boottime_ns;
+	uint64_t error_ns; /* bound on the error of the relation */
+};
+
+/* Reads the clocks of this host. */
+void chunk_clock_read(struct chunk_clock *clock);
+
+#define CHUNK_HOST_BYTES 65
+#define CHUNK_BOOT_BYTES 37
+#define CHUNK_NAME_BYTES 80
+
+struct chunk_info {
+	char path[4096]; /* of the directory */
+	uint8_t identity[16]; /* the CTF uuid */
+	char host[CHUNK_HOST_BYTES];
+	char boot_id[CHUNK_BOOT_BYTES];
+	uint64_t seq;
+	uint64_t begin_ns; /* the cut at which it begins */
+	uint64_t end_ns; /* the cut at which it ends: its records are older */
+	uint64_t complete_ns; /* recovered: no stream misses anything older than this */
+	struct chunk_clock clock; /* at its begin */
+	uint64_t records; /* CTF events, what babeltrace2 counts */
+	uint64_t bytes; /* of its files */
+	struct chunk_lost lost;
+	uint64_t incomplete; /* fields that are cut or could not be read */
+	enum chunk_state state;
+};
+
+/* ---- writing ---- */
+
+struct chunk_writer;
+struct chunk_stream;
+
+enum chunk_stream_kind {
+	CHUNK_STREAM_CPU, /* "cpu<number>" */
+	CHUNK_STREAM_LIFE, /* "life": rare and long records of the kernel and of snapshots */
+	CHUNK_STREAM_APP, /* "app-<pid>" */
+	CHUNK_STREAM_LATE, /* "late": came after the cut before their time */
+};
+
+struct chunk_writer_options {
+	const char *dir; /* the recording; created if missing */
+	uint64_t begin_ns; /* the cut; 0: now */
+	const char *host; /* NULL: this host's name */
+	const char *boot_id; /* NULL: this boot's */
+	const struct chunk_clock *clock; /* NULL: of this host, now */
+	bool compress; /* zstd, when it is sealed */
+	bool no_sync; /* tests: no fsync */
+};
+
+/*
+ * Begins a chunk. The writer belongs to the caller until chunk_writer_close()
+ * or chunk_sealer_push(). One thread at a time.
+ */
+int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_options *options,
+		      struct error *e);
+
+/*
+ * The stream of a CPU (number) or a process (number is its pid); made at the
+ * first call. Belongs to the writer. NULL with errno set if memory ran out.
+ */
+struct chunk_stream *chunk_writer_stream(struct chunk_writer *writer, enum chunk_stream_kind kind,
+					 uint32_t number);
+
+/*
+ * Takes a copy of a record. `head.slots` says how many bytes of it there are
+ * (64 each; what is missing of its struct is zero); 0: the whole struct is
+ * there. Records of a stream may come in any order, as long as none is older
+ * than what its stream has advanced to: a record that is (or that is older
+ * than the begin of the chunk) goes to the late stream by itself. seq is ignored.
+ * A record that makes no sense (kind, length) is -EINVAL, counted as lost.
+ * What memory or disk do not take is counted as lost (buffer) in the stream.
+ */
+int chunk_writer_add(struct chunk_stream *stream, const struct record_head *record);
+
+/*
+ * Counts records that never came: becomes a `lost` record at end_ns and the
+ * stream's discarded events. `lost_kind` is 0 if not known.
+ */
+int chunk_writer_lost(struct chunk_stream *stream, enum record_loss why, uint16_t lost_kind,
+		      uint64_t count, uint64_t begin_ns, uint64_t end_ns);
+
+/* Counts fields that could not be read, into the manifest. */
+void chunk_writer_incomplete(struct chunk_writer *writer, uint64_t count);
+
+/* Says that nothing older than up_to_ns will come to the stream: it is encoded. */
+int chunk_writer_advance(struct chunk_stream *stream, uint64_t up_to_ns);
+
+/*
+ * Advances all streams (late excepted) to up_to_ns, ends their packets and
+ * writes them to the files; every CPU stream gets a packet that says so, even
+ * without a record. A failed write (disk full) is returned, what it concerns
+ * is counted as lost, and the writer goes on.
+ */
+int chunk_writer_flush(struct chunk_writer *writer, uint64_t up_to_ns, struct error *e);
+
+/*
+ * Ends the chunk at the instant cut_ns: encodes and writes all older records.
+ * Later ones go to `next`, if it is not NULL, else they are counted as lost.
+ * Only chunk_writer_seal() and chunk_writer_close() may follow. No fsync.
+ */
+int chunk_writer_cut(struct chunk_writer *writer, uint64_t cut_ns, struct chunk_writer *next,
+		     struct error *e);
+
+/*
+ * Seals a chunk that was cut: compresses, writes the manifest, fsyncs, renames.
+ * May be called by another thread than the one that wrote. `info` may be NULL.
+ */
+int chunk_writer_seal(struct chunk_writer *writer, struct chunk_info *info, struct error *e);
+
+/* Bytes in files and in memory so far (for rotation by size), and its directory. */
+uint64_t chunk_writer_bytes(const struct chunk_writer *writer);
+const char *chunk_writer_path(const struct chunk_writer *writer);
+
+/* Frees a writer; an unsealed chunk stays under its temporary name. NULL is fine. */
+void chunk_writer_close(struct chunk_writer *writer);
+
+/* ---- sealing without waiting ---- */
+
+struct chunk_sealer;
+
+/*
+ * Called on the sealer's thread after each chunk: `err` is 0 and info is
+ * filled, or negative and e says why (the chunk is left for recovery).
+ */
+typedef void chunk_sealed_fn(void *arg, int err, const struct chunk_info *info,
+			     const struct error *e);
+
+int chunk_sealer_open(struct chunk_sealer **sealer, chunk_sealed_fn *sealed, void *arg,
+		      struct error *e);
+/* Takes the writer over; it is sealed and freed in the order of the calls. Never blocks on I/O. */
+int chunk_sealer_push(struct chunk_sealer *sealer, struct chunk_writer *writer);
+/* Waits until all is sealed, ends the thread, frees. NULL is fine. */
+void chunk_sealer_close(struct chunk_sealer *sealer);
+
+/* ---- a directory of chunks ---- */
+
+/*
+ * Makes the directory if it is missing and locks it for one recorder. -EBUSY
+ * if another has it. *lock is a descriptor to close(), which unlocks.
+ */
+int recording_lock(const char *dir, int *lock, struct error *e);
+
+/*
+ * Seals what a crash left in `dir`, each stream up to its last whole packet.
+ * Call it with the lock held. `recovered` (may be NULL) is called for each;
+ * a directory without anything to recover is removed.
+ * Returns how many were recovered.
+ */
+int recording_recover(const char *dir, void (*recovered)(void *arg, const struct chunk_info *info),
+		      void *arg, struct error *e);
+
+struct recording_keep {
+	uint64_t age_ns; /* 0: no limit */
+	uint64_t bytes; /* 0: no limit */
+};
+
+/*
+ * Deletes the oldest sealed chunks until the limits are met (the latest one
+ * always stays). `before` is called for each, and keeps it if it does not
+ * return 0: then nothing more is deleted and that is returned.
+ * Returns how many were deleted.
+ */
+int recording_retain(const char *dir, const struct recording_keep *keep, uint64_t now_unix_ns,
+		     int (*before)(void *arg, const struct chunk_info *info), void *arg,
+		     struct error *e);
+
+/* ---- reading ---- */
+
+/* Called with one line for each damaged chunk; `text` has no line break. */
+typedef void chunk_damage_fn(void *arg, const char *text);
+
+struct chunk_reader;
+
+/*
+ * Opens a chunk (also one that is still being written). Thread-safe between
+ * different readers. Fails only if there is no chunk at all: what is damaged
+ * is skipped and counted in chunk_reader_info()->lost.damaged.
+ */
+int chunk_reader_open(struct chunk_reader **reader, const char *path, struct error *e);
+
+/*
+ * The next record of all streams by (time, cpu, order in the stream): 1 and
+ * *record, or 0 at the end. head.slots says how many slots it would fill, seq
+ * is 0; all fields of its struct are filled, of a text `<name>_len` bytes and,
+ * if it has room, a NUL. The record is the reader's and lives until the next call.
+ * Records of the packets' tables are not delivered. Negative only if memory runs out.
+ */
+int chunk_reader_next(struct chunk_reader *reader, const struct record_head **record,
+		      struct error *e);
+
+/* What the manifest says and, once all is read, what was found damaged. */
+const struct chunk_info *chunk_reader_info(const struct chunk_reader *reader);
+/* Why it is damaged, one line, NULL if it is not (as far as it was read). */
+const char *chunk_reader_damage(const struct chunk_reader *reader);
+void chunk_reader_close(struct chunk_reader *reader);
+
+/* Streams one by one: index from 0 up to chunk_reader_streams(). Do not mix with _next(). */
+size_t chunk_reader_streams(const struct chunk_reader *reader);
+const char *chunk_reader_stream_name(const struct chunk_reader *reader, size_t index);
+int chunk_reader_stream_next(struct chunk_reader *reader, size_t index,
+			     const struct record_head **record, struct error *e);
+
+/*
+ * Writes the records of [from_ns, to_ns) of a chunk into the recording
+ * options->dir as a chunk of its own; the cut at which it begins is from_ns.
+ */
+int chunk_recut(const char *path, uint64_t from_ns, uint64_t to_ns,
+		const struct chunk_writer_options *options, struct chunk_info *info,
+		struct error *e);
+
+struct recording;
+
+struct recording_gap {
+	uint64_t from_ns;
+	uint64_t to_ns;
+};
+
+struct recording_info {
+	const struct chunk_info *chunks; /* in the order of time */
+	size_t chunk_count;
+	const struct recording_gap *gaps; /* between its chunks */
+	size_t gap_count;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	struct chunk_lost lost; /* sum; `damaged` grows while it is read */
+	uint64_t incomplete;
+	const char *boot_id;
+	const char *host;
+};
+
+struct recording_options {
+	int boot; /* 0: the latest in it, -1: the one before, ... */
+	bool with_open; /* chunks that are being written too */
+	chunk_damage_fn *damage; /* may be NULL */
+	void *arg;
+};
+
+/*
+ * Opens recordings and chunks, in any order and any mix: a chunk given twice
+ * (by its identity) counts once; sorted by time. `options` may be NULL.
+ * -ENOENT if there is no chunk.
+ */
+int recording_open(struct recording **recording, const char *const *dirs, size_t count,
+		   const struct recording_options *options, struct error *e);
+
+/*
+ * The next record, chunk after chunk, each in the order of chunk_reader_next().
+ * Where nothing was recorded between two chunks a `gap` record is put in.
+ * Records of a late stream come first in their chunk, with their true time.
+ * 1, 0 at the end, or negative.
+ */
+int recording_next(struct recording *recording, const struct record_head **record,
+		   struct error *e);
+
+const struct recording_info *recording_info(const struct recording *recording);
+void recording_close(struct recording *recording);
+
+#endif
