@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Is what a truth program says about itself true? check_truth.py PROGRAM ROWS
+
+A thread's time is its CPU time, its waits on run queues and what it was
+blocked for. The first two the kernel counts, so the third must agree with what
+the program expects, within the bounds that fathom has to meet with room for
+what no one can stamp (a wake-up is counted from its queueing on, which is
+later than the stamp on a loaded machine). Checks on a CPU time are against
+that count.
+"""
+import json
+import subprocess
+import sys
+
+BLOCKED = ("disk", "network", "lock", "timer", "ipc", "fault", "child", "other")
+
+
+def measured(row, part):
+    """The same part of the thread's time as the kernel's own counters give it."""
+    range_ns = row["to_ns"] - row["from_ns"]
+    if part in BLOCKED:
+        return range_ns - row["run_ns"] - row["wait_ns"]
+    if part in ("user", "kernel"):
+        return row["run_ns"]
+    return row["wait_ns"]  # runnable, throttled
+
+
+def bound(row, part, expected):
+    """2 % or 200 us, and what each switch and each counter may differ by."""
+    wide = 5 if part in ("user", "kernel", "throttled") else 1
+    return max(expected * 0.02 * wide, 200e3) + row["switches"] * 50e3
+
+
+def main():
+    program, rows_wanted = sys.argv[1], int(sys.argv[2])
+    run = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        return run.returncode
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    print(f"1..{len(rows) + 1}")
+    failed = len(rows) != rows_wanted
+    print(f"{'not ok' if failed else 'ok'} 1 - {rows_wanted} rows")
+    for number, row in enumerate(rows, 2):
+        (key, expected), = row["expect"].items()
+        part = key.removesuffix("_ns")
+        is_ns = measured(row, part)
+        good = 0 < expected and abs(is_ns - expected) <= bound(row, part, expected)
+        failed |= not good
+        if not good:
+            print(f"# {part}: expected {expected}, counters say {is_ns}: {row}")
+        print(f"{'ok' if good else 'not ok'} {number} - {row['what']}")
+    return 1 if failed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs whose time is known: each makes a thread wait for one cause and
+ * says, by its own clock, how long. One JSON object per line and thread:
+ *
+ *   {"program","what","pid","tid","from_ns","to_ns","expect":{PART_ns:...},
+ *    "run_ns","wait_ns","switches"}
+ *
+ * Between from_ns and to_ns (CLOCK_MONOTONIC) the thread spent expect[PART] in
+ * that part of the split; parts that are not named are not stated. run_ns is
+ * the thread's CPU time in that range, wait_ns its time on a run queue as
+ * schedstat counts it (throttled time included), switches how often it left
+ * the CPU. Exit status 77: the cause cannot be made here, stderr says why.
+ *
+ * A wait is counted from just before the call that blocks to just before what
+ * ends it (stamped by the one who does that), so wake-up latency is not in it.
+ */
+#ifndef TESTS_TRUTH_TRUTH_H
+#define TESTS_TRUTH_TRUTH_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000ll
+
+struct truth {
+	const char *program, *what;
+	int64_t from_ns, run_ns, wait_ns;
+	long switches;
+};
+
+#define TRUTH_TRY(call)                                                                            \
+	do {                                                                                       \
+		if ((call) < 0) {                                                                  \
+			perror(#call);                                                             \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+#define TRUTH_SKIP(...)                                                                            \
+	do {                                                                                       \
+		fprintf(stderr, __VA_ARGS__);                                                      \
+		fprintf(stderr, "\n");                                                             \
+		exit(77);                                                                          \
+	} while (0)
+
+static inline int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000 * MS + now.tv_nsec;
+}
+
+static inline int64_t truth_now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Time that the calling thread has waited on run queues so far. */
+static inline int64_t truth_waited(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	long long run = 0, wait = 0;
+
+	if (!file || fscanf(file, "%lld %lld", &run, &wait) != 2)
+		wait = 0;
+	if (file)
+		fclose(file);
+	return wait;
+}
+
+static inline long truth_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+static inline void truth_begin(struct truth *truth, const char *program, const char *what)
+{
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	truth->program = program;
+	truth->what = what;
+	truth->switches = truth_switches();
+	truth->wait_ns = truth_waited();
+	truth->run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	truth->from_ns = truth_now();
+}
+
+/* Says what is true of the calling thread since truth_begin(). */
+static inline void truth_end(const struct truth *truth, const char *part, int64_t expected_ns)
+{
+	int64_t to_ns = truth_now();
+	int64_t run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - truth->run_ns;
+	int64_t wait_ns = truth_waited() - truth->wait_ns;
+
+	printf("{\"program\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%ld,"
+	       "\"from_ns\":%lld,\"to_ns\":%lld,\"expect\":{\"%s_ns\":%lld},"
+	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"switches\":%ld}\n",
+	       truth->program, truth->what, getpid(), syscall(SYS_gettid),
+	       (long long)truth->from_ns, (long long)to_ns, part, (long long)expected_ns,
+	       (long long)run_ns, (long long)wait_ns, truth_switches() - truth->switches);
+	fflush(stdout);
+}
+
+/* Time off the CPU that is no run-queue wait: for causes whose end nobody can stamp. */
+struct blocked {
+	int64_t sum_ns, from_ns, run_ns, wait_ns;
+};
+
+static inline void blocked_begin(struct blocked *blocked)
+{
+	blocked->wait_ns = truth_waited();
+	blocked->run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	blocked->from_ns = truth_now();
+}
+
+static inline void blocked_end(struct blocked *blocked)
+{
+	int64_t wall = truth_now() - blocked->from_ns;
+	int64_t run = clock_ns(CLOCK_THREAD_CPUTIME_ID) - blocked->run_ns;
+	int64_t wait = truth_waited() - blocked->wait_ns;
+
+	if (wall > run + wait)
+		blocked->sum_ns += wall - run - wait;
+}
+
+static inline void sleep_until(int64_t when_ns)
+{
+	struct timespec when = {when_ns / (1000 * MS), when_ns % (1000 * MS)};
+
+	while (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) &&
+	       errno == EINTR)
+		;
+}
+
+static inline void busy_until(int64_t when_ns)
+{
+	while (truth_now() < when_ns)
+		;
+}
+
+/* Pages that parent and children share, all zero. */
+static inline void *truth_share(size_t size)
+{
+	void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED) {
+		perror("mmap");
+		exit(1);
+	}
+	return shared;
+}
+
+/*
+ * A child that sends the time on `to` every `pause_ns`, `rounds` times: the
+ * slow peer of truth_receive(). Ends by itself, and with its parent.
+ */
+static inline pid_t truth_peer(int to, int rounds, int64_t pause_ns)
+{
+	pid_t pid = fork();
+
+	TRUTH_TRY(pid);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < rounds; i++) {
+		int64_t now;
+
+		sleep_until(truth_now() + pause_ns);
+		now = truth_now();
+		if (write(to, &now, sizeof(now)) != sizeof(now))
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* Reads what a peer sends; returns how long there was nothing to read. */
+static inline int64_t truth_receive(int from, int rounds)
+{
+	int64_t waited = 0;
+
+	for (int i = 0; i < rounds; i++) {
+		int64_t begin = truth_now(), stamp = begin;
+
+		TRUTH_TRY(read(from, &stamp, sizeof(stamp)));
+		if (stamp > begin)
+			waited += stamp - begin;
+	}
+	return waited;
+}
+
+/*
+ * Opens a file of `size` bytes that is on a disk and not in the page cache,
+ * already unlinked. In $TMPDIR, else /var/tmp.
+ */
+int truth_cold_file(size_t size, int flags);
+
+#endif
