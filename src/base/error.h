@@ -17,7 +17,7 @@
 #define ERROR_TEXT_BYTES 1024
 
 struct error {
-	int err; /* positive errno of the first cause; 0: nothing failed */
+	int err;		     /* positive errno of the first cause; 0: nothing failed */
 	char text[ERROR_TEXT_BYTES]; /* the chain, always NUL-terminated */
 };
 

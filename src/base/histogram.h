@@ -25,9 +25,9 @@ struct histogram_bucket {
 
 struct histogram {
 	struct histogram_bucket *data; /* sorted by index, no count is 0 */
-	size_t count; /* of buckets */
+	size_t count;		       /* of buckets */
 	size_t capacity;
-	size_t last; /* where the last value went */
+	size_t last;	 /* where the last value went */
 	uint64_t values; /* how many were added */
 	uint64_t min;
 	uint64_t max;

@@ -33,9 +33,8 @@ static size_t utf8_length(const unsigned char *s, size_t len)
 
 static void text_write(FILE *file, const char *text, size_t len)
 {
-	static const char escapes[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n',
-				       ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"',
-				       ['\\'] = '\\'};
+	static const char escapes[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
+				       ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
 	const unsigned char *s = (const unsigned char *)text;
 
 	putc('"', file);

@@ -8,12 +8,12 @@ static const struct {
 	int color;
 	char letter;
 } looks[SPLIT_PARTS_COUNT] = {
-	[SPLIT_user] = {34, 'u'},      [SPLIT_kernel] = {28, 'k'},
-	[SPLIT_runnable] = {220, 'r'}, [SPLIT_throttled] = {202, 'q'},
-	[SPLIT_disk] = {196, 'd'},     [SPLIT_network] = {39, 'n'},
-	[SPLIT_lock] = {201, 'l'},     [SPLIT_timer] = {244, 't'},
-	[SPLIT_ipc] = {51, 'i'},       [SPLIT_fault] = {130, 'f'},
-	[SPLIT_child] = {99, 'c'},     [SPLIT_other] = {250, 'o'},
+	[SPLIT_user] = {34, 'u'},	 [SPLIT_kernel] = {28, 'k'},
+	[SPLIT_runnable] = {220, 'r'},	 [SPLIT_throttled] = {202, 'q'},
+	[SPLIT_disk] = {196, 'd'},	 [SPLIT_network] = {39, 'n'},
+	[SPLIT_lock] = {201, 'l'},	 [SPLIT_timer] = {244, 't'},
+	[SPLIT_ipc] = {51, 'i'},	 [SPLIT_fault] = {130, 'f'},
+	[SPLIT_child] = {99, 'c'},	 [SPLIT_other] = {250, 'o'},
 	[SPLIT_off_thread] = {238, '-'}, [SPLIT_unknown] = {255, '?'},
 };
 

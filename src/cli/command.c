@@ -96,8 +96,7 @@ static int output_finish(const struct command *command, int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
-	fprintf(stderr, "fathom %s: cannot write the output: %s\n", command->name,
-		strerror(errno));
+	fprintf(stderr, "fathom %s: cannot write the output: %s\n", command->name, strerror(errno));
 	return status ? status : EXIT_FAILURE;
 }
 
@@ -115,7 +114,7 @@ static int command_execute(const struct command *command, const void *options,
 	return output_finish(command, status);
 }
 
-static int command_main(const struct command *command, int argc, char **argv)
+static int command_main(const struct command *command, char **argv)
 {
 	static const struct option none[] = {{0}};
 	const struct option *table = command->options ? command->options : none;
@@ -128,7 +127,7 @@ static int command_main(const struct command *command, int argc, char **argv)
 		fprintf(stderr, "fathom: %s\n", strerror(ENOMEM));
 		return EXIT_FAILURE;
 	}
-	status = options_parse(table, argc, argv, options, &operands, &e);
+	status = options_parse(table, argv, options, &operands, &e);
 	if (status == 0)
 		status = command_check(command, options, &operands, &e);
 	if (status == OPTIONS_HELP) {
@@ -164,5 +163,5 @@ int commands_main(int argc, char **argv)
 	command = command_find(argv[1]);
 	if (!command)
 		return command_unknown(argv[1]);
-	return command_main(command, argc - 1, argv + 1);
+	return command_main(command, argv + 1);
 }

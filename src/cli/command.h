@@ -13,12 +13,12 @@
 
 struct command {
 	const char *name;
-	const char *summary; /* one line, without a full stop */
-	const char *usage; /* what follows the name: "[-o DIR] [-- CMD ARG...]" */
-	const char *description; /* a paragraph for --help */
-	const char *examples; /* lines, each with two spaces in front */
+	const char *summary;	      /* one line, without a full stop */
+	const char *usage;	      /* what follows the name: "[-o DIR] [-- CMD ARG...]" */
+	const char *description;      /* a paragraph for --help */
+	const char *examples;	      /* lines, each with two spaces in front */
 	const struct option *options; /* NULL: none but --help */
-	size_t options_bytes; /* of the struct that the options fill */
+	size_t options_bytes;	      /* of the struct that the options fill */
 	/*
 	 * What a table cannot say: operands, options that exclude each other.
 	 * -EINVAL with a line. May be NULL: then operands are refused.

@@ -155,16 +155,19 @@ static int presets_parse(const struct option *table, void *fields, struct error 
 	return 0;
 }
 
-int options_parse(const struct option *table, int argc, char **argv, void *fields,
-		  struct operands *operands, struct error *e)
+int options_parse(const struct option *table, char **argv, void *fields, struct operands *operands,
+		  struct error *e)
 {
-	struct cursor c = {argv, argc, 1};
+	struct cursor c = {argv, 0, 1};
 	int err = presets_parse(table, fields, e);
 
-	operands->items = calloc((size_t)argc + 1, sizeof(char *));
+	while (argv[c.argc])
+		c.argc++;
+
+	operands->items = calloc((size_t)c.argc + 1, sizeof(char *));
 	if (!operands->items)
 		return error_set(e, ENOMEM, "cannot read the command line");
-	while (!err && c.at < argc) {
+	while (!err && c.at < c.argc) {
 		char *text = argv[c.at];
 
 		if (strcmp(text, "--") == 0) {

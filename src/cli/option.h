@@ -23,12 +23,12 @@
 #include "base/vec.h"
 
 struct option {
-	const char *name; /* long, without dashes; NULL ends the table */
-	char letter; /* short, 0: none */
+	const char *name;    /* long, without dashes; NULL ends the table */
+	char letter;	     /* short, 0: none */
 	const char *metavar; /* NULL: it takes no value */
 	const char *help;
 	const char *preset; /* parsed before the command line; NULL: the field stays zero */
-	size_t offset; /* of its field in the command's struct */
+	size_t offset;	    /* of its field in the command's struct */
 	/*
 	 * Reads a text (NULL for a flag) into the field. 0, or -EINVAL with what
 	 * would be right in the error. A list gathers over several calls.
@@ -61,19 +61,19 @@ struct option_pids {
 	size_t capacity;
 };
 
-int option_flag(void *field, const char *text, struct error *e); /* bool */
-int option_text(void *field, const char *text, struct error *e); /* const char *, borrowed */
+int option_flag(void *field, const char *text, struct error *e);  /* bool */
+int option_text(void *field, const char *text, struct error *e);  /* const char *, borrowed */
 int option_texts(void *field, const char *text, struct error *e); /* struct option_list, as given */
 int option_names(void *field, const char *text, struct error *e); /* the same, split at commas */
-int option_pids(void *field, const char *text, struct error *e); /* struct option_pids */
-int option_pid(void *field, const char *text, struct error *e); /* uint32_t, not 0 */
+int option_pids(void *field, const char *text, struct error *e);  /* struct option_pids */
+int option_pid(void *field, const char *text, struct error *e);	  /* uint32_t, not 0 */
 int option_count(void *field, const char *text, struct error *e); /* uint64_t, not 0 */
 int option_duration(void *field, const char *text, struct error *e); /* uint64_t ns */
-int option_seconds(void *field, const char *text, struct error *e); /* the same, bare: seconds */
-int option_size(void *field, const char *text, struct error *e); /* uint64_t bytes */
-int option_limits(void *field, const char *text, struct error *e); /* struct option_limits */
-int option_time(void *field, const char *text, struct error *e); /* struct option_time */
-int option_boot(void *field, const char *text, struct error *e); /* int, 0 or negative */
+int option_seconds(void *field, const char *text, struct error *e);  /* the same, bare: seconds */
+int option_size(void *field, const char *text, struct error *e);     /* uint64_t bytes */
+int option_limits(void *field, const char *text, struct error *e);   /* struct option_limits */
+int option_time(void *field, const char *text, struct error *e);     /* struct option_time */
+int option_boot(void *field, const char *text, struct error *e);     /* int, 0 or negative */
 
 void option_list_free(struct option_list *list);
 
@@ -89,12 +89,12 @@ void operands_free(struct operands *operands);
 #define OPTIONS_HELP 1
 
 /*
- * Parses argv[1..] by a table into `fields`, which is zeroed memory; options
+ * Parses argv[1..], which ends with NULL, by a table into `fields`, which is zeroed memory; options
  * and operands may mix. 0, OPTIONS_HELP if help was asked for, or -EINVAL with
  * a line that says what is wrong. What it got so far is to be freed in any case.
  */
-int options_parse(const struct option *table, int argc, char **argv, void *fields,
-		  struct operands *operands, struct error *e);
+int options_parse(const struct option *table, char **argv, void *fields, struct operands *operands,
+		  struct error *e);
 
 /* "--name" with the smallest edit distance to a text, NULL if none is close. */
 const char *name_suggest(const char *text, const char *const *names, size_t count);

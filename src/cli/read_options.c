@@ -75,9 +75,9 @@ static int word_check(const char *option, const char *word, const char *const *w
 int report_options_check(void *options, const struct operands *operands, struct error *e)
 {
 	static const char *const bys[] = {"name", "service", "process", "thread", "syscall",
-					  "file", "peer",    "cause",   "event",  NULL};
+					  "file", "peer",    "cause",	"event",  NULL};
 	static const char *const sorts[] = {"total", "count", "errors", "p50", "p95",
-					    "p99",   "max",   "key",    NULL};
+					    "p99",   "max",   "key",	NULL};
 	struct report_options *o = options;
 	int err = no_command(operands, e);
 

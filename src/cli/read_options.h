@@ -12,7 +12,7 @@
 /* chunks, rotate, snapshot: one directory */
 struct dir_options {
 	const char *dir; /* set by the check */
-	int boot; /* 0 the latest, -1 the one before; chunks only */
+	int boot;	 /* 0 the latest, -1 the one before; chunks only */
 	bool json;
 };
 
@@ -37,8 +37,8 @@ int report_options_check(void *options, const struct operands *operands, struct 
 
 struct trace_options {
 	const char *trace_id; /* set by the check: 32 hex digits, NULL: not given */
-	uint64_t slowest; /* 0: not given */
-	const char *name; /* a glob over the names of spans */
+	uint64_t slowest;     /* 0: not given */
+	const char *name;     /* a glob over the names of spans */
 	const char *service;
 	bool all;
 	uint32_t pid; /* 0: any */

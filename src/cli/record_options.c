@@ -12,8 +12,8 @@ const char record_usage[] =
 	"       [--flight] [--compress] [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
 
 const struct option record_option_table[] = {
-	{"output", 'o', "DIR", "add the chunks to this directory (default: a new fathom.data)", NULL,
-	 AT(output), option_text},
+	{"output", 'o', "DIR", "add the chunks to this directory (default: a new fathom.data)",
+	 NULL, AT(output), option_text},
 	{"duration", 'd', "TIME", "stop after this time; a bare number counts seconds", NULL,
 	 AT(duration_ns), option_seconds},
 	{"all", 'a', NULL, "with a command: the whole host while it runs", NULL, AT(all),
@@ -70,10 +70,11 @@ static int class_set(struct option_syscalls *set, const char *name, u8 to, struc
 	unsigned int class = class_find(name);
 
 	if (!class)
-		return error_say(e, EINVAL,
-				 "no class %%%s; there are %%file %%network %%process %%memory %%ipc "
-				 "%%desc %%signal",
-				 name);
+		return error_say(
+			e, EINVAL,
+			"no class %%%s; there are %%file %%network %%process %%memory %%ipc "
+			"%%desc %%signal",
+			name);
 	for (size_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
 		if (syscall_classes[nr] & class)
 			set->record[nr] = to;
@@ -138,9 +139,10 @@ static int events_check(const struct option_list *events, struct error *e)
 		const char *colon = strchr(events->data[i], ':');
 
 		if (!colon || colon == events->data[i] || !colon[1] || strchr(colon + 1, ':'))
-			return error_say(e, EINVAL,
-					 "--event '%s' is no SUBSYSTEM:NAME, like block:block_rq_issue",
-					 events->data[i]);
+			return error_say(
+				e, EINVAL,
+				"--event '%s' is no SUBSYSTEM:NAME, like block:block_rq_issue",
+				events->data[i]);
 	}
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 /* Which system calls are recorded. */
 struct option_syscalls {
-	bool given; /* false: all */
+	bool given;		       /* false: all */
 	u8 record[SYSCALL_TABLE_SIZE]; /* by number: not 0: recorded */
 };
 
@@ -19,7 +19,7 @@ struct option_syscalls {
 int option_syscalls(void *field, const char *text, struct error *e);
 
 struct record_options {
-	const char *output; /* NULL: fathom.data, and what was there is moved away */
+	const char *output;   /* NULL: fathom.data, and what was there is moved away */
 	uint64_t duration_ns; /* 0: until Ctrl-C or the end of the command */
 	bool all;
 	struct option_pids pids;
@@ -33,7 +33,7 @@ struct record_options {
 	bool flight;
 	bool compress;
 	uint64_t buffer_bytes; /* 0: the capture's own default */
-	const char *on_chunk; /* NULL: none */
+	const char *on_chunk;  /* NULL: none */
 };
 
 extern const struct option record_option_table[];

@@ -16,7 +16,7 @@ const struct attribute_view *span_view_attribute(const struct span_view *span, c
 const char *level_view_name(int level)
 {
 	static const char *const names[] = {"emergency", "alert",  "critical", "error",
-					    "warning",   "notice", "info",     "debug"};
+					    "warning",	 "notice", "info",     "debug"};
 
 	return names[level < 0 ? 0 : level > 7 ? 7 : level];
 }

@@ -10,14 +10,18 @@
 #include "cli/view.h"
 #include "model/split.h"
 
-enum attribute_view_type { ATTRIBUTE_VIEW_STRING, ATTRIBUTE_VIEW_INTEGER, ATTRIBUTE_VIEW_REAL,
-			   ATTRIBUTE_VIEW_BOOLEAN };
+enum attribute_view_type {
+	ATTRIBUTE_VIEW_STRING,
+	ATTRIBUTE_VIEW_INTEGER,
+	ATTRIBUTE_VIEW_REAL,
+	ATTRIBUTE_VIEW_BOOLEAN
+};
 
 struct attribute_view {
 	const char *key;
 	enum attribute_view_type type;
 	const char *string; /* with ATTRIBUTE_VIEW_STRING */
-	int64_t integer; /* also the boolean */
+	int64_t integer;    /* also the boolean */
 	double real;
 };
 
@@ -32,10 +36,10 @@ struct event_view {
 };
 
 struct span_view {
-	char span_id[17]; /* lower-case hex */
+	char span_id[17];   /* lower-case hex */
 	char parent_id[17]; /* "": it has none */
 	const char *name;
-	const char *kind; /* "internal", "server", ..., "syscall", "wait", "thread", "context" */
+	const char *kind;    /* "internal", "server", ..., "syscall", "wait", "thread", "context" */
 	const char *service; /* NULL: does not apply, as below */
 	const char *host;
 	const char *process;

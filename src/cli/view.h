@@ -43,7 +43,7 @@ struct source_view {
 	const struct gap_view *gaps;
 	size_t gaps_count;
 	uint64_t steal_ns; /* what the hypervisor took from the CPUs in the range */
-	uint64_t cpu_ns; /* length of the range times the number of CPUs; 0 if not known */
+	uint64_t cpu_ns;   /* length of the range times the number of CPUs; 0 if not known */
 };
 
 /* Where a text goes. */
@@ -51,7 +51,7 @@ struct terminal {
 	FILE *file; /* borrowed */
 	bool color;
 	int width; /* columns */
-	bool cut; /* lines end at the width; else only tables keep to it */
+	bool cut;  /* lines end at the width; else only tables keep to it */
 };
 
 /*

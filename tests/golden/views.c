@@ -33,7 +33,10 @@ static const struct source_view damaged = {
 	.cpu_ns = 2000 * MS,
 };
 
-#define SPLIT(...) {.ns = {__VA_ARGS__}}
+#define SPLIT(...)                                                                                 \
+	{                                                                                          \
+		.ns = { __VA_ARGS__ }                                                              \
+	}
 
 static void report_show(const struct terminal *t, const char *format,
 			const struct report_view *report)
@@ -47,21 +50,43 @@ static void report_show(const struct terminal *t, const char *format,
 static void report_by_name(const struct terminal *t, const char *format)
 {
 	static const struct report_row rows[] = {
-		{.key = "GET /thumb", .service = "thumbnailer", .count = 128, .errors = 2,
-		 .total_ns = 12800 * MS, .p50_ns = 90 * MS, .p95_ns = 180 * MS, .p99_ns = 240 * MS,
+		{.key = "GET /thumb",
+		 .service = "thumbnailer",
+		 .count = 128,
+		 .errors = 2,
+		 .total_ns = 12800 * MS,
+		 .p50_ns = 90 * MS,
+		 .p95_ns = 180 * MS,
+		 .p99_ns = 240 * MS,
 		 .max_ns = 251123456,
 		 .time = SPLIT([SPLIT_user] = 7000 * MS, [SPLIT_kernel] = 500 * MS,
 			       [SPLIT_runnable] = 1300 * MS, [SPLIT_disk] = 3000 * MS,
 			       [SPLIT_off_thread] = 1000 * MS)},
-		{.key = "decode", .service = "thumbnailer", .count = 128, .total_ns = 6400 * MS,
-		 .p50_ns = 49 * MS, .p95_ns = 60 * MS, .p99_ns = 80 * MS, .max_ns = 99 * MS,
+		{.key = "decode",
+		 .service = "thumbnailer",
+		 .count = 128,
+		 .total_ns = 6400 * MS,
+		 .p50_ns = 49 * MS,
+		 .p95_ns = 60 * MS,
+		 .p99_ns = 80 * MS,
+		 .max_ns = 99 * MS,
 		 .time = SPLIT([SPLIT_user] = 6400 * MS)},
-		{.key = "a name that is far too long for the first column of any table, \033[31mreally",
-		 .service = "s\"q", .count = 1, .total_ns = 3, .p50_ns = 3, .p95_ns = 3,
-		 .p99_ns = 3, .max_ns = 3, .time = SPLIT([SPLIT_lock] = 1, [SPLIT_unknown] = 2)},
+		{.key = "a name that is far too long for the first column of any table, "
+			"\033[31mreally",
+		 .service = "s\"q",
+		 .count = 1,
+		 .total_ns = 3,
+		 .p50_ns = 3,
+		 .p95_ns = 3,
+		 .p99_ns = 3,
+		 .max_ns = 3,
+		 .time = SPLIT([SPLIT_lock] = 1, [SPLIT_unknown] = 2)},
 	};
-	const struct report_view report = {.by = "name", .from_ns = T0, .to_ns = T0 + 2000 * MS,
-					   .source = whole, .rows = rows,
+	const struct report_view report = {.by = "name",
+					   .from_ns = T0,
+					   .to_ns = T0 + 2000 * MS,
+					   .source = whole,
+					   .rows = rows,
 					   .rows_count = COUNT(rows)};
 
 	report_show(t, format, &report);
@@ -70,20 +95,39 @@ static void report_by_name(const struct terminal *t, const char *format)
 static void report_by_thread(const struct terminal *t, const char *format)
 {
 	static const struct report_row rows[] = {
-		{.key = "redis-server", .process = "redis-server", .pid = 71, .thread = "redis-server",
-		 .tid = 71, .absent = REPORT_NO_ERRORS, .count = 1, .total_ns = 2000 * MS,
-		 .p50_ns = 2000 * MS, .p95_ns = 2000 * MS, .p99_ns = 2000 * MS,
+		{.key = "redis-server",
+		 .process = "redis-server",
+		 .pid = 71,
+		 .thread = "redis-server",
+		 .tid = 71,
+		 .absent = REPORT_NO_ERRORS,
+		 .count = 1,
+		 .total_ns = 2000 * MS,
+		 .p50_ns = 2000 * MS,
+		 .p95_ns = 2000 * MS,
+		 .p99_ns = 2000 * MS,
 		 .max_ns = 2000 * MS,
 		 .time = SPLIT([SPLIT_user] = 100 * MS, [SPLIT_kernel] = 300 * MS,
 			       [SPLIT_network] = 1600 * MS)},
-		{.key = "bio_close_file", .process = "redis-server", .pid = 71,
-		 .thread = "bio_close_file", .tid = 75, .absent = REPORT_NO_ERRORS, .count = 1,
-		 .total_ns = 1880 * MS, .p50_ns = 1880 * MS, .p95_ns = 1880 * MS,
-		 .p99_ns = 1880 * MS, .max_ns = 1880 * MS,
+		{.key = "bio_close_file",
+		 .process = "redis-server",
+		 .pid = 71,
+		 .thread = "bio_close_file",
+		 .tid = 75,
+		 .absent = REPORT_NO_ERRORS,
+		 .count = 1,
+		 .total_ns = 1880 * MS,
+		 .p50_ns = 1880 * MS,
+		 .p95_ns = 1880 * MS,
+		 .p99_ns = 1880 * MS,
+		 .max_ns = 1880 * MS,
 		 .time = SPLIT([SPLIT_lock] = 1760 * MS, [SPLIT_unknown] = 120 * MS)},
 	};
-	const struct report_view report = {.by = "thread", .from_ns = T0, .to_ns = T0 + 2000 * MS,
-					   .source = damaged, .rows = rows,
+	const struct report_view report = {.by = "thread",
+					   .from_ns = T0,
+					   .to_ns = T0 + 2000 * MS,
+					   .source = damaged,
+					   .rows = rows,
 					   .rows_count = COUNT(rows)};
 
 	report_show(t, format, &report);
@@ -92,12 +136,16 @@ static void report_by_thread(const struct terminal *t, const char *format)
 static void report_by_cause(const struct terminal *t, const char *format)
 {
 	struct report_row rows[SPLIT_PARTS_COUNT] = {0};
-	struct report_view report = {.by = "cause", .from_ns = T0, .to_ns = T0 + 1000 * MS,
-				     .source = whole, .rows = rows,
+	struct report_view report = {.by = "cause",
+				     .from_ns = T0,
+				     .to_ns = T0 + 1000 * MS,
+				     .source = whole,
+				     .rows = rows,
 				     .rows_count = SPLIT_PARTS_COUNT};
 
 	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
-		rows[i] = (struct report_row){.key = split_part_name(i), .count = i,
+		rows[i] = (struct report_row){.key = split_part_name(i),
+					      .count = i,
 					      .total_ns = i * MS,
 					      .absent = REPORT_NO_ERRORS | REPORT_NO_PERCENTILES};
 		rows[i].time.ns[i] = (s64)(i * MS);
@@ -108,11 +156,16 @@ static void report_by_cause(const struct terminal *t, const char *format)
 static void report_by_event(const struct terminal *t, const char *format)
 {
 	static const struct report_row rows[] = {
-		{.key = "sched:sched_migrate_task", .count = 17, .absent = REPORT_NO_ERRORS |
-		 REPORT_NO_DURATIONS | REPORT_NO_SPLIT},
+		{.key = "sched:sched_migrate_task",
+		 .count = 17,
+		 .absent = REPORT_NO_ERRORS | REPORT_NO_DURATIONS | REPORT_NO_SPLIT},
 	};
-	const struct report_view report = {.by = "event", .from_ns = T0, .to_ns = T0 + MS,
-					   .source = whole, .rows = rows, .rows_count = 1};
+	const struct report_view report = {.by = "event",
+					   .from_ns = T0,
+					   .to_ns = T0 + MS,
+					   .source = whole,
+					   .rows = rows,
+					   .rows_count = 1};
 
 	report_show(t, format, &report);
 }
@@ -128,8 +181,8 @@ static void traces_show(const struct terminal *t, const char *format,
 			const struct source_view *source, const struct trace_view *traces,
 			size_t count)
 {
-	const struct trace_format *f =
-		strcmp(format, "json") == 0 ? &trace_format_json : &trace_format_text;
+	const struct trace_format *f = strcmp(format, "json") == 0 ? &trace_format_json
+								   : &trace_format_text;
 	struct trace_writer writer = {0};
 
 	f->begin(&writer, t, source);
@@ -138,8 +191,14 @@ static void traces_show(const struct terminal *t, const char *format,
 	f->end(&writer);
 }
 
-#define STRING(k, s) {.key = k, .type = ATTRIBUTE_VIEW_STRING, .string = s}
-#define INTEGER(k, n) {.key = k, .type = ATTRIBUTE_VIEW_INTEGER, .integer = n}
+#define STRING(k, s)                                                                               \
+	{                                                                                          \
+		.key = k, .type = ATTRIBUTE_VIEW_STRING, .string = s                               \
+	}
+#define INTEGER(k, n)                                                                              \
+	{                                                                                          \
+		.key = k, .type = ATTRIBUTE_VIEW_INTEGER, .integer = n                             \
+	}
 #define OWNER                                                                                      \
 	.service = "thumbnailer", .host = "web-1", .process = "thumbnailer", .pid = 812,           \
 	.thread = "worker-1", .tid = 815
@@ -152,10 +211,12 @@ static const struct attribute_view request_attributes[] = {
 };
 static const struct attribute_view event_attributes[] = {INTEGER("frame", 250)};
 static const struct event_view request_events[] = {
-	{.time_ns = T0 + 11 * MS, .name = "keyframe found", .level = 6,
-	 .attributes = event_attributes, .attributes_count = 1},
-	{.time_ns = T0 + 12 * MS, .name = "sched:sched_migrate_task",
-	 .level = EVENT_VIEW_NO_LEVEL},
+	{.time_ns = T0 + 11 * MS,
+	 .name = "keyframe found",
+	 .level = 6,
+	 .attributes = event_attributes,
+	 .attributes_count = 1},
+	{.time_ns = T0 + 12 * MS, .name = "sched:sched_migrate_task", .level = EVENT_VIEW_NO_LEVEL},
 };
 static const struct attribute_view openat_attributes[] = {
 	STRING("args", "AT_FDCWD, \"/srv/video.mp4\", O_RDONLY|O_CLOEXEC"),
@@ -180,32 +241,71 @@ static const struct attribute_view wait_attributes[] = {
 static void trace_request(const struct terminal *t, const char *format)
 {
 	static const struct span_view spans[] = {
-		{.span_id = "00f067aa0ba902b7", .name = "GET /thumb", .kind = "server", OWNER,
-		 .begin_ns = T0, .end_ns = T0 + 40 * MS, .threads = 1,
+		{.span_id = "00f067aa0ba902b7",
+		 .name = "GET /thumb",
+		 .kind = "server",
+		 OWNER,
+		 .begin_ns = T0,
+		 .end_ns = T0 + 40 * MS,
+		 .threads = 1,
 		 .time = SPLIT([SPLIT_user] = 22 * MS, [SPLIT_kernel] = 3 * MS,
 			       [SPLIT_network] = 15 * MS),
-		 .attributes = request_attributes, .attributes_count = COUNT(request_attributes),
-		 .events = request_events, .events_count = COUNT(request_events)},
-		{.span_id = "1111111111111111", .parent_id = "00f067aa0ba902b7", .name = "open",
-		 .kind = "internal", OWNER, .begin_ns = T0 + 1 * MS, .end_ns = T0 + 3 * MS,
-		 .threads = 1, .time = SPLIT([SPLIT_user] = 1 * MS, [SPLIT_kernel] = 1 * MS)},
-		{.span_id = "2222222222222222", .parent_id = "1111111111111111", .name = "openat",
-		 .kind = "syscall", OWNER, .begin_ns = T0 + 2 * MS, .end_ns = T0 + 3 * MS,
-		 .threads = 1, .time = SPLIT([SPLIT_kernel] = 1 * MS),
-		 .attributes = openat_attributes, .attributes_count = COUNT(openat_attributes)},
-		{.span_id = "3333333333333333", .parent_id = "00f067aa0ba902b7", .name = "send",
-		 .kind = "internal", OWNER, .begin_ns = T0 + 22 * MS, .end_ns = T0 + 40 * MS,
+		 .attributes = request_attributes,
+		 .attributes_count = COUNT(request_attributes),
+		 .events = request_events,
+		 .events_count = COUNT(request_events)},
+		{.span_id = "1111111111111111",
+		 .parent_id = "00f067aa0ba902b7",
+		 .name = "open",
+		 .kind = "internal",
+		 OWNER,
+		 .begin_ns = T0 + 1 * MS,
+		 .end_ns = T0 + 3 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_user] = 1 * MS, [SPLIT_kernel] = 1 * MS)},
+		{.span_id = "2222222222222222",
+		 .parent_id = "1111111111111111",
+		 .name = "openat",
+		 .kind = "syscall",
+		 OWNER,
+		 .begin_ns = T0 + 2 * MS,
+		 .end_ns = T0 + 3 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_kernel] = 1 * MS),
+		 .attributes = openat_attributes,
+		 .attributes_count = COUNT(openat_attributes)},
+		{.span_id = "3333333333333333",
+		 .parent_id = "00f067aa0ba902b7",
+		 .name = "send",
+		 .kind = "internal",
+		 OWNER,
+		 .begin_ns = T0 + 22 * MS,
+		 .end_ns = T0 + 40 * MS,
 		 .threads = 1,
 		 .time = SPLIT([SPLIT_user] = 1 * MS, [SPLIT_kernel] = 2 * MS,
 			       [SPLIT_network] = 15 * MS)},
-		{.span_id = "4444444444444444", .parent_id = "3333333333333333", .name = "sendto",
-		 .kind = "syscall", OWNER, .begin_ns = T0 + 23 * MS, .end_ns = T0 + 40 * MS,
-		 .threads = 1, .time = SPLIT([SPLIT_kernel] = 2 * MS, [SPLIT_network] = 15 * MS),
-		 .attributes = sendto_attributes, .attributes_count = COUNT(sendto_attributes)},
-		{.span_id = "5555555555555555", .parent_id = "4444444444444444", .name = "network",
-		 .kind = "wait", OWNER, .begin_ns = T0 + 25 * MS, .end_ns = T0 + 40 * MS,
-		 .threads = 1, .time = SPLIT([SPLIT_network] = 15 * MS),
-		 .attributes = wait_attributes, .attributes_count = COUNT(wait_attributes)},
+		{.span_id = "4444444444444444",
+		 .parent_id = "3333333333333333",
+		 .name = "sendto",
+		 .kind = "syscall",
+		 OWNER,
+		 .begin_ns = T0 + 23 * MS,
+		 .end_ns = T0 + 40 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_kernel] = 2 * MS, [SPLIT_network] = 15 * MS),
+		 .attributes = sendto_attributes,
+		 .attributes_count = COUNT(sendto_attributes)},
+		{.span_id = "5555555555555555",
+		 .parent_id = "4444444444444444",
+		 .name = "network",
+		 .kind = "wait",
+		 OWNER,
+		 .begin_ns = T0 + 25 * MS,
+		 .end_ns = T0 + 40 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_network] = 15 * MS),
+		 .attributes = wait_attributes,
+		 .attributes_count = COUNT(wait_attributes)},
 	};
 	const struct trace_view trace = {"4bf92f3577b34da6a3ce929d0e0e4736", spans, COUNT(spans)};
 
@@ -216,23 +316,58 @@ static void trace_request(const struct terminal *t, const char *format)
 static void trace_threads(const struct terminal *t, const char *format)
 {
 	static const struct span_view thread[] = {
-		{.span_id = "aaaaaaaaaaaaaaaa", .name = "fio", .kind = "thread", .host = "web-1",
-		 .process = "fio", .pid = 90, .thread = "fio", .tid = 91, .begin_ns = T0,
-		 .end_ns = T0 + 10 * MS, .begin_soft = true, .end_soft = true, .threads = 1,
+		{.span_id = "aaaaaaaaaaaaaaaa",
+		 .name = "fio",
+		 .kind = "thread",
+		 .host = "web-1",
+		 .process = "fio",
+		 .pid = 90,
+		 .thread = "fio",
+		 .tid = 91,
+		 .begin_ns = T0,
+		 .end_ns = T0 + 10 * MS,
+		 .begin_soft = true,
+		 .end_soft = true,
+		 .threads = 1,
 		 .time = SPLIT([SPLIT_disk] = 8 * MS, [SPLIT_kernel] = 2 * MS)},
-		{.span_id = "bbbbbbbbbbbbbbbb", .parent_id = "aaaaaaaaaaaaaaaa", .name = "disk",
-		 .kind = "wait", .host = "web-1", .process = "fio", .pid = 90, .thread = "fio",
-		 .tid = 91, .begin_ns = T0, .end_ns = T0 + 8 * MS, .begin_soft = true,
-		 .threads = 1, .time = SPLIT([SPLIT_disk] = 8 * MS)},
+		{.span_id = "bbbbbbbbbbbbbbbb",
+		 .parent_id = "aaaaaaaaaaaaaaaa",
+		 .name = "disk",
+		 .kind = "wait",
+		 .host = "web-1",
+		 .process = "fio",
+		 .pid = 90,
+		 .thread = "fio",
+		 .tid = 91,
+		 .begin_ns = T0,
+		 .end_ns = T0 + 8 * MS,
+		 .begin_soft = true,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_disk] = 8 * MS)},
 	};
 	static const struct span_view odd[] = {
-		{.span_id = "cccccccccccccccc", .parent_id = "eeeeeeeeeeeeeeee", .name = "orphan",
-		 .kind = "context", .begin_ns = T0 + 5, .end_ns = T0 + 5, .threads = 0},
-		{.span_id = "d1d1d1d1d1d1d1d1", .parent_id = "d2d2d2d2d2d2d2d2", .name = "circle",
-		 .kind = "internal", .begin_ns = T0, .end_ns = T0 + 900, .threads = 2,
+		{.span_id = "cccccccccccccccc",
+		 .parent_id = "eeeeeeeeeeeeeeee",
+		 .name = "orphan",
+		 .kind = "context",
+		 .begin_ns = T0 + 5,
+		 .end_ns = T0 + 5,
+		 .threads = 0},
+		{.span_id = "d1d1d1d1d1d1d1d1",
+		 .parent_id = "d2d2d2d2d2d2d2d2",
+		 .name = "circle",
+		 .kind = "internal",
+		 .begin_ns = T0,
+		 .end_ns = T0 + 900,
+		 .threads = 2,
 		 .time = SPLIT([SPLIT_user] = 1800)},
-		{.span_id = "d2d2d2d2d2d2d2d2", .parent_id = "d1d1d1d1d1d1d1d1", .name = "circle",
-		 .kind = "internal", .begin_ns = T0, .end_ns = T0 + 800, .threads = 1,
+		{.span_id = "d2d2d2d2d2d2d2d2",
+		 .parent_id = "d1d1d1d1d1d1d1d1",
+		 .name = "circle",
+		 .kind = "internal",
+		 .begin_ns = T0,
+		 .end_ns = T0 + 800,
+		 .threads = 1,
 		 .time = SPLIT([SPLIT_user] = 800)},
 	};
 	const struct trace_view traces[] = {
@@ -251,10 +386,20 @@ static void trace_empty(const struct terminal *t, const char *format)
 static void chunks_list(const struct terminal *t, const char *format)
 {
 	static const struct chunk_row rows[] = {
-		{"fathom.data/1763700000000000000-1763700001000000000-0", T0, T0 + 1000 * MS, 81234,
-		 1572864, {0}, "sealed"},
-		{"fathom.data/1763700001000000000-1763700002000000000-1", T0 + 1000 * MS,
-		 T0 + 2000 * MS, 79113, 1500000, {.buffer = 7, .application = 1}, "recovered"},
+		{"fathom.data/1763700000000000000-1763700001000000000-0",
+		 T0,
+		 T0 + 1000 * MS,
+		 81234,
+		 1572864,
+		 {0},
+		 "sealed"},
+		{"fathom.data/1763700001000000000-1763700002000000000-1",
+		 T0 + 1000 * MS,
+		 T0 + 2000 * MS,
+		 79113,
+		 1500000,
+		 {.buffer = 7, .application = 1},
+		 "recovered"},
 		{"fathom.data/open-2", T0 + 2000 * MS, T0 + 2100 * MS, 100, 4096, {0}, "open"},
 	};
 
@@ -268,10 +413,14 @@ static const struct {
 	const char *name;
 	void (*show)(const struct terminal *t, const char *format);
 } cases[] = {
-	{"report-by-name", report_by_name},   {"report-by-thread", report_by_thread},
-	{"report-by-cause", report_by_cause}, {"report-by-event", report_by_event},
-	{"report-empty", report_empty},       {"trace-request", trace_request},
-	{"trace-threads", trace_threads},     {"trace-empty", trace_empty},
+	{"report-by-name", report_by_name},
+	{"report-by-thread", report_by_thread},
+	{"report-by-cause", report_by_cause},
+	{"report-by-event", report_by_event},
+	{"report-empty", report_empty},
+	{"trace-request", trace_request},
+	{"trace-threads", trace_threads},
+	{"trace-empty", trace_empty},
 	{"chunks", chunks_list},
 };
 

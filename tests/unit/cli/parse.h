@@ -25,7 +25,7 @@ static inline int parse(const struct option *table, void *fields, const char *li
 	for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
 	argv[argc] = NULL;
-	err = options_parse(table, argc, argv, fields, &parse_operands, &parse_error);
+	err = options_parse(table, argv, fields, &parse_operands, &parse_error);
 	return err || !check ? err : check(fields, &parse_operands, &parse_error);
 }
 

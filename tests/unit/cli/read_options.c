@@ -27,8 +27,8 @@ TEST(report)
 	CHECK_STR(o.sort, "total");
 	CHECK_EQ(o.dirs_count, 1);
 	CHECK_STR(o.dirs[0], "fathom.data");
-	CHECK_EQ(parse(report_option_table, &o, "a --by thread b --json --sort p99 --from 1s --to 2s",
-		       report_options_check),
+	CHECK_EQ(parse(report_option_table, &o,
+		       "a --by thread b --json --sort p99 --from 1s --to 2s", report_options_check),
 		 0);
 	CHECK_STR(o.by, "thread");
 	CHECK_EQ(o.dirs_count, 2);
@@ -38,8 +38,8 @@ TEST(report)
 
 TEST(report_wrong_usage)
 {
-	static const char *const lines[] = {"--by color",   "--sort size", "--from 2s --to 1s",
-					    "a -- b",       "--from x",    "--by",
+	static const char *const lines[] = {"--by color", "--sort size", "--from 2s --to 1s",
+					    "a -- b",	  "--from x",	 "--by",
 					    "--boot 2"};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {

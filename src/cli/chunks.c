@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "chunk/chunk.h"
+#include "cli/chunks_view.h"
+#include "cli/command.h"
+#include "cli/read_options.h"
+
+/* A line for each damaged chunk: the answer on stdout stays clean. */
+static void damage_print(void *arg, const char *text)
+{
+	fprintf(stderr, "fathom chunks: %s\n", text);
+}
+
+static struct chunk_row row_of(const struct chunk_info *chunk)
+{
+	return (struct chunk_row){
+		.path = chunk->path,
+		.begin_ns = chunk->begin_ns,
+		.end_ns = chunk->end_ns,
+		.records = chunk->records,
+		.bytes = chunk->bytes,
+		.lost = {.buffer = chunk->lost.buffer,
+			 .recursion = chunk->lost.recursion,
+			 .application = chunk->lost.application,
+			 .damaged = chunk->lost.damaged},
+		.state = chunk_state_name(chunk->state),
+	};
+}
+
+static int rows_show(const struct dir_options *options, const struct recording_info *info,
+		     struct error *e)
+{
+	struct chunk_row *rows = calloc(info->chunk_count + 1, sizeof(*rows));
+	struct terminal t = terminal_of(stdout);
+
+	if (!rows)
+		return error_set(e, ENOMEM, "cannot list %s", options->dir);
+	for (size_t i = 0; i < info->chunk_count; i++)
+		rows[i] = row_of(&info->chunks[i]);
+	if (options->json)
+		chunks_write_json(stdout, rows, info->chunk_count);
+	else
+		chunks_write_text(&t, rows, info->chunk_count);
+	free(rows);
+	return 0;
+}
+
+static int chunks_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct dir_options *options = fields;
+	const struct recording_options how = {
+		.boot = options->boot, .with_open = true, .damage = damage_print};
+	struct recording *recording = NULL;
+	int err = recording_open(&recording, &options->dir, 1, &how, e);
+
+	if (err)
+		return err;
+	err = rows_show(options, recording_info(recording), e);
+	recording_close(recording);
+	return err;
+}
+
+const struct command command_chunks = {
+	.name = "chunks",
+	.summary = "list the chunks of a recording",
+	.usage = "[DIR] [--boot N] [--json]",
+	.description = "Range, records, bytes, losses and state of each chunk in DIR (default: "
+		       "fathom.data).",
+	.examples = "  fathom chunks\n  fathom chunks --json /var/lib/fathom",
+	.options = chunks_option_table,
+	.options_bytes = sizeof(struct dir_options),
+	.check = dir_options_check,
+	.run = chunks_run,
+};
