@@ -112,7 +112,7 @@ struct fathom_context {
 #define FATHOM_DEFERRED 0x40 /* no decision was made: who receives this decides (B3) */
 #define FATHOM_DEBUG_TRACE 0x80 /* record this whatever the sampling says (B3) */
 
-/* A key with a value. Use the macros below; both strings end in NUL. */
+/* A key, which ends in NUL, with a value. */
 enum fathom_type { FATHOM_STRING = 1, FATHOM_INTEGER = 2, FATHOM_REAL = 3, FATHOM_BOOLEAN = 4 };
 struct fathom_attribute {
 	const char *key;

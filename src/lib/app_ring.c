@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader's side of an application ring. The other side may be hostile. */
+#include "lib/app_ring.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define MASK (APP_RING_SLOTS - 1)
+
+int app_ring_open(int fd, struct app_ring **out)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct app_ring *ring;
+	struct stat st;
+
+	/* Unsealed, it could be cut under our feet, which is SIGBUS. */
+	if (seals < 0 || (seals & APP_RING_SEALS) != APP_RING_SEALS || fstat(fd, &st) < 0 ||
+	    st.st_size != (off_t)APP_RING_BYTES)
+		return -EINVAL;
+	ring = mmap(NULL, APP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		return -errno;
+	if (__atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE) != APP_RING_MAGIC ||
+	    ring->version != APP_RING_VERSION ||
+	    ring->header_bytes != offsetof(struct app_ring, lane) ||
+	    ring->lanes != APP_RING_LANES || ring->lane_bytes != sizeof(struct app_lane) ||
+	    ring->slots != APP_RING_SLOTS) {
+		munmap(ring, APP_RING_BYTES);
+		return -EINVAL;
+	}
+	*out = ring;
+	return 0;
+}
+
+void app_ring_close(struct app_ring *ring)
+{
+	if (ring)
+		munmap(ring, APP_RING_BYTES);
+}
+
+void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns)
+{
+	__atomic_store_n(&ring->lease_ns, until_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->listening, session, __ATOMIC_RELEASE);
+}
+
+static u32 lanes_used(const struct app_ring *ring)
+{
+	u32 used = __atomic_load_n(&ring->lanes_used, __ATOMIC_ACQUIRE);
+
+	return used < APP_RING_LANES ? used : APP_RING_LANES;
+}
+
+u64 app_ring_lost(const struct app_ring *ring)
+{
+	u64 lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
+
+	for (u32 i = 0; i < lanes_used(ring); i++)
+		lost += __atomic_load_n(&ring->lane[i].control.lost[RING_LOST_OTHER],
+					__ATOMIC_RELAXED);
+	return lost;
+}
+
+/* A record in our own memory, as big as any of the kinds that a process writes. */
+union app_record {
+	struct record_head head;
+	struct record_service service;
+	struct record_span_begin span_begin;
+	struct record_span_end span_end;
+	struct record_span_event span_event;
+	struct record_span_attribute span_attribute;
+	u8 bytes[18 * RECORD_SLOT_BYTES];
+};
+
+/* True if lengths and numbers are such that a reader of the struct stays inside it. */
+static bool record_is_sound(const union app_record *r)
+{
+	size_t bytes = (size_t)r->head.slots * RECORD_SLOT_BYTES;
+
+#define TEXT_FITS(kind, text)                                                                      \
+	(r->kind.text##_len <= sizeof(r->kind.text) &&                                             \
+	 (r->kind.text##_len == 0 ||                                                               \
+	  offsetof(struct record_##kind, text) + r->kind.text##_len <= bytes))
+	switch (r->head.kind) {
+	case RECORD_service:
+		return TEXT_FITS(service, resource);
+	case RECORD_span_begin:
+		return TEXT_FITS(span_begin, name);
+	case RECORD_span_end:
+		return TEXT_FITS(span_end, message);
+	case RECORD_span_event:
+		return TEXT_FITS(span_event, name);
+	case RECORD_span_attribute:
+		return TEXT_FITS(span_attribute, text) &&
+		       r->span_attribute.key_len <= r->span_attribute.text_len &&
+		       r->span_attribute.type >= ATTRIBUTE_string &&
+		       r->span_attribute.type <= ATTRIBUTE_boolean;
+	case RECORD_span_attach:
+	case RECORD_span_detach:
+		return true;
+	}
+	return false;
+#undef TEXT_FITS
+}
+
+/* Copies the record at a position. 0: none is there yet; negative: damage. */
+static int record_take(struct app_lane *lane, u64 at, u64 reserved, union app_record *out)
+{
+	struct ring_slot *slots = lane->slots;
+	u32 seq = __atomic_load_n((u32 *)(void *)slots[at & MASK].bytes, __ATOMIC_ACQUIRE);
+	u32 n;
+
+	if (seq != (u32)(at + 1))
+		return 0;
+	memcpy(out->bytes, slots[at & MASK].bytes, RECORD_SLOT_BYTES);
+	n = out->head.slots;
+	if (n == 0 || n > reserved || n > sizeof(out->bytes) / RECORD_SLOT_BYTES)
+		return -EINVAL;
+	for (u32 i = 1; i < n; i++)
+		memcpy(out->bytes + (size_t)i * RECORD_SLOT_BYTES, slots[(at + i) & MASK].bytes,
+		       RECORD_SLOT_BYTES);
+	memset(out->bytes + (size_t)n * RECORD_SLOT_BYTES, 0,
+	       sizeof(out->bytes) - (size_t)n * RECORD_SLOT_BYTES);
+	return (int)n;
+}
+
+/* What lies between is the producer's again, and no text in it looks like a seq. */
+static void lane_give_back(struct app_lane *lane, u64 from, u64 to)
+{
+	for (; from != to; from++)
+		__atomic_store_n((u32 *)(void *)lane->slots[from & MASK].bytes, 0,
+				 __ATOMIC_RELAXED);
+	__atomic_store_n(&lane->control.tail, to, __ATOMIC_RELEASE);
+}
+
+static u64 lane_drain(struct app_lane *lane, bool ended, const struct app_ring_sink *sink,
+		      u64 *damaged)
+{
+	u64 head = __atomic_load_n(&lane->control.head, __ATOMIC_ACQUIRE);
+	u64 tail = lane->control.tail, at = tail, records = 0;
+	union app_record r;
+
+	if (head - tail > APP_RING_SLOTS) { /* no library of ours does this */
+		++*damaged;
+		__atomic_store_n(&lane->control.tail, head, __ATOMIC_RELEASE);
+		return 0;
+	}
+	while (at != head) {
+		int n = record_take(lane, at, head - at, &r);
+
+		if (n < 0 || (n == 0 && ended)) { /* nobody will say where the next one is */
+			++*damaged;
+			at = head;
+			break;
+		}
+		if (n == 0)
+			break;
+		at += (u64)n;
+		if (record_is_sound(&r)) {
+			sink->record(sink->owner, &r.head);
+			records++;
+		} else {
+			++*damaged;
+		}
+	}
+	lane_give_back(lane, tail, at);
+	return records;
+}
+
+u64 app_ring_drain(struct app_ring *ring, const struct app_ring_sink *sink, u64 *damaged)
+{
+	u32 used = lanes_used(ring);
+	u64 records = 0;
+
+	for (u32 i = 0; i < used; i++) {
+		u32 state = __atomic_load_n(&ring->table[i].state, __ATOMIC_ACQUIRE);
+		struct ring_control *c = &ring->lane[i].control;
+
+		if (__atomic_load_n(&c->head, __ATOMIC_RELAXED) != c->tail)
+			records += lane_drain(&ring->lane[i], state == APP_LANE_LEFT, sink, damaged);
+	}
+	return records;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ring of an application process: what libfathom writes, capture reads.
+ *
+ * A process has one memfd named "fathom_ring" of APP_RING_BYTES bytes (sparse:
+ * a thread touches at most its lane, 128 KiB). It is sealed against shrinking,
+ * growing and further seals, mapped shared by the process, not inherited by
+ * fork (a child makes its own when it first uses the library) and kept open.
+ * All numbers are in host byte order.
+ *
+ *	offset size field
+ *	0      8    magic, APP_RING_MAGIC
+ *	8      4    version, 1
+ *	12     4    header bytes: offset of lane 0
+ *	16     4    lanes
+ *	20     4    lane bytes: from one lane to the next
+ *	24     4    slots in a lane, a power of two
+ *	28     4    pid, in the pid namespace of the process
+ *	32     8    CLOCK_MONOTONIC at its creation
+ *	40     4    lanes in use or ever used: those behind were never touched
+ *	44     4    level of the process (0 to 7), for information
+ *	48     8    records lost because no lane was free
+ *	64     4    listening: 0 nobody, else a number that differs for each
+ *	            session of a listener              (written by capture)
+ *	72     8    lease: listening is void after this time, in the
+ *	            CLOCK_MONOTONIC of the process     (written by capture)
+ *	4096   8*n  for each lane: state (4), tid (4) of the thread that has or
+ *	            had it, in the pid namespace of the process
+ *	12288       lane 0: struct ring_control, then the slots, as in record/ring.h;
+ *	            lane i follows at 12288 + i * lane bytes
+ *
+ * A lane has one producer, a thread with its signal handlers. Records are those
+ * of record/record.h of the kinds service and span_*, cut to the slots they
+ * use. head.tid and head.pid are numbers of the process's own pid namespace, and
+ * head.time_ns is its own CLOCK_MONOTONIC: the reader translates both. A record
+ * says whose it is, so a lane given to another thread needs no draining before.
+ * lost[RING_LOST_OTHER] counts records that did not fit, ever.
+ *
+ * Finding it: the process has `/memfd:fathom_ring (deleted)` in /proc/PID/fd
+ * and /proc/PID/maps. Take the fd with pidfd_getfd, or open
+ * /proc/PID/fd/N or /proc/PID/map_files/RANGE. A forked child shows its
+ * parent's until the library's fork handler has run: header.pid differs from the
+ * child's, and the inode is one that is known.
+ *
+ * What is valid (app_ring_open() checks it): F_GET_SEALS has APP_RING_SEALS, the
+ * size is exactly APP_RING_BYTES, and the numbers at 0 to 27 are those below.
+ * Then nothing behind the header's first words is believed: sizes come from
+ * this file, not from the mapping; a record is copied before it is looked at;
+ * `slots` beyond what is reserved, kinds other than ours and lengths beyond
+ * the record are damage, which is counted and never followed.
+ *
+ * Reader: write the lease, then `listening`, and the lease again at least once in
+ * half its length. To stop write listening = 0. Drain each lane up to
+ * `lanes used`. Of each slot that is given back the first four bytes are set
+ * to zero before tail is stored: what was text in the last round is never
+ * taken for the `seq` of this one. Records older than the session are left
+ * over from a listener that died; discard them.
+ *
+ * When the reader dies: lanes run full; a thread that finds its lane full and
+ * the lease over sets listening to 0 and stops writing. While the lease holds,
+ * what does not fit is counted. When the process dies: whatever was published
+ * is there as long as the reader has the mapping. A slot that was reserved and
+ * never published (killed in mid-write, longjmp out of a handler) hides what
+ * follows it in its lane: in a lane of a thread that is gone the reader
+ * counts it as damaged and goes to head.
+ */
+#ifndef LIB_APP_RING_H
+#define LIB_APP_RING_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+
+#include "record/ring.h"
+
+#define APP_RING_NAME "fathom_ring"
+#define APP_RING_MAGIC 0x31474e4952485446ull /* "FTHRING1" in little endian */
+#define APP_RING_VERSION 1
+#define APP_RING_LANES 1024
+#define APP_RING_SLOTS 2048
+#define APP_RING_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+enum app_lane_state {
+	APP_LANE_FREE = 0, /* of no thread, and everything was consumed */
+	APP_LANE_USED = 1,
+	APP_LANE_LEFT = 2, /* its thread ended; records may be in it; may be given to another */
+};
+
+struct app_lane_entry {
+	u32 state; /* written by the process alone */
+	u32 tid;
+};
+
+struct app_lane {
+	struct ring_control control;
+	struct ring_slot slots[APP_RING_SLOTS];
+} __attribute__((aligned(64)));
+
+struct app_ring {
+	u64 magic;
+	u32 version;
+	u32 header_bytes;
+	u32 lanes;
+	u32 lane_bytes;
+	u32 slots;
+	u32 pid;
+	u64 start_ns;
+	u32 lanes_used;
+	u32 level;
+	u64 lost;
+	u64 pad;
+	/* on a cache line of its own, written by capture */
+	u32 listening;
+	u32 pad2;
+	u64 lease_ns;
+	u8 pad3[4016];
+	struct app_lane_entry table[APP_RING_LANES];
+	struct app_lane lane[APP_RING_LANES];
+} __attribute__((aligned(64)));
+
+#define APP_RING_BYTES sizeof(struct app_ring)
+
+_Static_assert(sizeof(struct app_lane) == 131200, "lane");
+_Static_assert(__builtin_offsetof(struct app_ring, listening) == 64, "listening");
+_Static_assert(__builtin_offsetof(struct app_ring, table) == 4096, "table");
+_Static_assert(__builtin_offsetof(struct app_ring, lane) == 12288, "lanes");
+
+/* ---- the reader's side (app_ring.c) ---- */
+
+/*
+ * Checks a memfd and maps it. *out is the caller's, for app_ring_close(); the
+ * fd stays the caller's and may be closed at once. -EINVAL: not such a ring.
+ */
+int app_ring_open(int fd, struct app_ring **out);
+void app_ring_close(struct app_ring *ring);
+
+struct app_ring_sink {
+	/* A record, copied, zero behind what was published. Its text lengths are checked. */
+	void (*record)(void *owner, const struct record_head *head);
+	void *owner;
+};
+
+/*
+ * Takes out what is published, lane after lane, and passes it on. Returns how many
+ * records there were; *damaged grows by what was not believed. One reader at a
+ * time for each ring.
+ */
+u64 app_ring_drain(struct app_ring *ring, const struct app_ring_sink *sink, u64 *damaged);
+
+/* Listens for the next `lease_ns` from `now_ns` on, both of the process's clock. */
+void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns);
+
+/* Records that did not fit since the ring was made. */
+u64 app_ring_lost(const struct app_ring *ring);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who this process is: `service` records, and OpenTelemetry's process context
+ * (OTEP 4719), a mapping that readers outside the process find by its name.
+ *
+ *	offset size field
+ *	0      8    "OTEL_CTX"
+ *	8      4    version, 2
+ *	12     4    payload size
+ *	16     8    published at, CLOCK_BOOTTIME; 0 while it is being changed
+ *	24     8    address of the payload, which follows in the same mapping
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "lib/protobuf_write.h"
+#include "lib/record_write.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+
+#define CONTEXT_BYTES 4096
+#define TEXT_BYTES 1024
+
+struct process_context {
+	char signature[8];
+	u32 version;
+	u32 payload_bytes;
+	u64 published_ns;
+	u64 payload;
+	u8 data[CONTEXT_BYTES - 32];
+};
+
+static struct {
+	char text[TEXT_BYTES]; /* key, NUL, value, NUL, ...; service.name first */
+	size_t bytes;
+	u32 busy; /* 1: somebody changes it or copies it */
+	u32 pid; /* process that looked for others and published; 0: nobody yet */
+	bool stands_down;
+	struct process_context *context;
+} identity;
+
+static bool identity_take(void)
+{
+	return __atomic_exchange_n(&identity.busy, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
+static void identity_give(void)
+{
+	__atomic_store_n(&identity.busy, 0, __ATOMIC_RELEASE);
+}
+
+/* Replaces or appends; the caller has it. */
+static int identity_set(const char *key, const char *value)
+{
+	size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+	size_t at = 0, old = 0;
+
+	while (at < identity.bytes) {
+		size_t k = strlen(identity.text + at) + 1;
+		size_t v = strlen(identity.text + at + k) + 1;
+
+		if (strcmp(identity.text + at, key) == 0) {
+			old = k + v;
+			break;
+		}
+		at += k + v;
+	}
+	if (identity.bytes - old + key_bytes + value_bytes > TEXT_BYTES)
+		return -E2BIG;
+	memmove(identity.text + at + key_bytes + value_bytes, identity.text + at + old,
+		identity.bytes - at - old);
+	memcpy(identity.text + at, key, key_bytes);
+	memcpy(identity.text + at + key_bytes, value, value_bytes);
+	identity.bytes += key_bytes + value_bytes - old;
+	return 0;
+}
+
+void fathom_identity_start(void)
+{
+	const char *name = secure_getenv("FATHOM_SERVICE");
+
+	if (!name || !*name)
+		name = secure_getenv("OTEL_SERVICE_NAME");
+	if (!name || !*name || identity_set("service.name", name) < 0)
+		identity_set("service.name", program_invocation_short_name);
+	identity_set("telemetry.sdk.name", "fathom");
+	identity_set("telemetry.sdk.language", "c");
+	identity_set("telemetry.sdk.version", FATHOM_VERSION);
+}
+
+size_t fathom_identity_text(char *out, size_t size)
+{
+	size_t bytes = 0;
+
+	if (identity_take()) {
+		bytes = identity.bytes <= size ? identity.bytes : 0;
+		memcpy(out, identity.text, bytes);
+		identity_give();
+	}
+	return bytes;
+}
+
+static u32 context_encode(u8 *out, size_t size)
+{
+	struct protobuf resource, all;
+	u8 inner[sizeof(identity.context->data)];
+
+	protobuf_init(&resource, inner, sizeof(inner));
+	for (size_t at = 0; at < identity.bytes;) {
+		const char *key = identity.text + at;
+		const char *value = key + strlen(key) + 1;
+
+		protobuf_attribute(&resource, 1, key, value);
+		at += strlen(key) + strlen(value) + 2;
+	}
+	protobuf_init(&all, out, size);
+	protobuf_bytes(&all, 1, inner, resource.bytes);
+	protobuf_attribute(&all, 2, "threadlocal.schema_version", "tlsdesc_v1_dev");
+	protobuf_empty_array(&all, 2, "threadlocal.attribute_key_map");
+	return resource.full || all.full ? 0 : (u32)all.bytes;
+}
+
+static u64 boottime_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
+}
+
+/* Writes the mapping and announces it; the caller has the identity. */
+static void context_write(struct process_context *context)
+{
+	u64 before = context->published_ns, now = boottime_ns();
+
+	__atomic_store_n(&context->published_ns, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	memcpy(context->signature, "OTEL_CTX", 8);
+	context->version = 2;
+	context->payload = (u64)(uintptr_t)context->data;
+	context->payload_bytes = context_encode(context->data, sizeof(context->data));
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&context->published_ns, now > before ? now : before + 1,
+			 __ATOMIC_RELEASE);
+	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, context, CONTEXT_BYTES, "OTEL_CTX");
+}
+
+static struct process_context *context_map(void)
+{
+	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	int flags = MAP_PRIVATE;
+	void *map;
+
+	if (fd < 0)
+		fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || ftruncate(fd, CONTEXT_BYTES) < 0)
+		flags |= MAP_ANONYMOUS;
+	map = mmap(NULL, CONTEXT_BYTES, PROT_READ | PROT_WRITE, flags,
+		   flags & MAP_ANONYMOUS ? -1 : fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (map == MAP_FAILED)
+		return NULL;
+	madvise(map, CONTEXT_BYTES, MADV_DONTFORK);
+	return map;
+}
+
+/* True if a line of /proc/self/maps names a process context. */
+static bool line_is_context(const char *line)
+{
+	const char *name = strchr(line, '/');
+
+	if (!name)
+		name = strchr(line, '[');
+	return name && (strncmp(name, "/memfd:OTEL_CTX", 15) == 0 ||
+			strcmp(name, "[anon:OTEL_CTX]") == 0 ||
+			strcmp(name, "[anon_shmem:OTEL_CTX]") == 0);
+}
+
+/* Somebody else's context is mapped here. Called before we have one. */
+static bool context_is_foreign(void)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	char block[2048], line[160];
+	size_t filled = 0;
+	bool found = false;
+	ssize_t got;
+
+	if (fd < 0)
+		return false;
+	while (!found && (got = read(fd, block, sizeof(block))) > 0) {
+		for (ssize_t i = 0; i < got && !found; i++) {
+			if (block[i] != '\n') {
+				if (filled < sizeof(line) - 1)
+					line[filled++] = block[i];
+				continue;
+			}
+			line[filled] = '\0';
+			filled = 0;
+			found = line_is_context(line);
+		}
+	}
+	close(fd);
+	return found;
+}
+
+int fathom_identity_publish(void)
+{
+	u32 pid = (u32)getpid();
+	struct process_context *context;
+
+	if (__atomic_load_n(&identity.pid, __ATOMIC_ACQUIRE) == pid)
+		return 0;
+	if (!identity_take())
+		return -EBUSY;
+	if (identity.pid != pid) {
+		identity.context = NULL; /* a forked child has no mapping any more */
+		identity.stands_down = context_is_foreign();
+		context = identity.stands_down ? NULL : context_map();
+		if (context)
+			context_write(context);
+		identity.context = context;
+		__atomic_store_n(&identity.pid, pid, __ATOMIC_RELEASE);
+	}
+	identity_give();
+	return 0;
+}
+
+bool fathom_identity_stands_down(void)
+{
+	return identity.stands_down;
+}
+
+void fathom_identity_forked(void)
+{
+	identity.busy = 0; /* whoever was at it is not in this process */
+	identity.context = NULL;
+	identity.pid = 0;
+}
+
+/* After a change: the new identity to those who read it. */
+static void identity_changed(struct fathom_thread *t)
+{
+	u32 session = __atomic_load_n(&t->ring->listening, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&fathom_process.told, 0, __ATOMIC_RELAXED);
+	if (session)
+		fathom_write_service(t, session);
+}
+
+int fathom_resource_set(const char *key, const char *value)
+{
+	struct fathom_thread *t;
+	int err;
+
+	if (!key || !*key || !value)
+		return -EINVAL;
+	if (fathom_process.disabled)
+		return 0;
+	t = thread_get();
+	if (!t)
+		return -ENOMEM;
+	if (!identity_take())
+		return -EBUSY;
+	err = identity_set(key, value);
+	if (!err && identity.context && identity.pid == t->pid)
+		context_write(identity.context);
+	identity_give();
+	if (!err)
+		identity_changed(t);
+	return err;
+}
+
+int fathom_init(const char *service)
+{
+	struct fathom_thread *t;
+
+	if (service)
+		return *service ? fathom_resource_set("service.name", service) : -EINVAL;
+	t = thread_get();
+	return t || fathom_process.disabled ? 0 : -ENOMEM;
+}
+
+int fathom_endpoint_set(const struct fathom_endpoint *endpoint)
+{
+	char port[8];
+	int err = 0;
+
+	if (!endpoint)
+		return -EINVAL;
+	if (endpoint->name)
+		err = fathom_resource_set("service.name", endpoint->name);
+	if (!err && endpoint->address)
+		err = fathom_resource_set("network.local.address", endpoint->address);
+	if (!err && endpoint->port) {
+		snprintf(port, sizeof(port), "%u", endpoint->port);
+		err = fathom_resource_set("network.local.port", port);
+	}
+	return err;
+}

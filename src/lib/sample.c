@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sampling: which root spans are recorded. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/record_write.h"
+
+#define SAMPLE_TRIES 8
+
+/*
+ * One of each n roots of a thread, at a random place among them: exact in
+ * number, and blind to patterns in the order of requests.
+ */
+static u8 sample_one_in(struct fathom_thread *t, u32 n)
+{
+	u32 left = t->sample_left;
+
+	if (left == 0 || left > n) {
+		left = n;
+		t->sample_pick = (u32)(((thread_id_next(t) >> 32) * n) >> 32);
+	}
+	t->sample_left = left - 1;
+	return left - 1 == t->sample_pick ? FATHOM_SAMPLED : 0;
+}
+
+/*
+ * At most n in each second of the monotonic clock. So that they are spread over
+ * the second and not its first milliseconds, as many are allowed as the part of
+ * the second that is gone is worth, and at least one.
+ */
+static u8 sample_rate(u32 n)
+{
+	u64 *word = &fathom_process.sampled;
+	u64 now = __atomic_load_n(word, __ATOMIC_RELAXED);
+	struct timespec ts;
+	u64 allowed;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	allowed = 1 + (u64)n * (u64)ts.tv_nsec / 1000000000ull;
+	if (allowed > n)
+		allowed = n;
+	for (int i = 0; i < SAMPLE_TRIES; i++) {
+		u64 used = (u32)(now >> 32) == (u32)ts.tv_sec ? (u32)now : 0;
+		u64 next = (u64)(u32)ts.tv_sec << 32 | (used + 1);
+
+		if (used >= allowed)
+			return 0;
+		if (__atomic_compare_exchange_n(word, &now, next, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return FATHOM_SAMPLED;
+	}
+	return 0; /* others were faster each time: they took the places */
+}
+
+u8 fathom_sample(struct fathom_thread *t)
+{
+	u64 policy = __atomic_load_n(&fathom_process.sampling, __ATOMIC_RELAXED);
+	u32 n = (u32)policy;
+
+	switch ((enum sample_mode)(policy >> 32)) {
+	case SAMPLE_ALWAYS:
+		return FATHOM_SAMPLED;
+	case SAMPLE_NEVER:
+		return 0;
+	case SAMPLE_ONE_IN:
+		return sample_one_in(t, n);
+	case SAMPLE_RATE:
+		return sample_rate(n);
+	}
+	return 0;
+}
+
+/* A decimal number from 1 to 2^32 - 1 that ends where *end says. */
+static bool number_parse(const char *text, u32 *out, const char **end)
+{
+	u64 value = 0;
+
+	for (; *text >= '0' && *text <= '9' && value < UINT32_MAX; text++)
+		value = value * 10 + (u64)(*text - '0');
+	*end = text;
+	*out = (u32)value;
+	return value > 0 && value <= UINT32_MAX;
+}
+
+int fathom_sampling_set(const char *policy)
+{
+	enum sample_mode mode;
+	const char *end;
+	u32 n = 0;
+
+	if (!policy)
+		return -EINVAL;
+	if (strcmp(policy, "always") == 0)
+		mode = SAMPLE_ALWAYS;
+	else if (strcmp(policy, "never") == 0)
+		mode = SAMPLE_NEVER;
+	else if (strncmp(policy, "1/", 2) == 0 && number_parse(policy + 2, &n, &end) && !*end)
+		mode = SAMPLE_ONE_IN;
+	else if (number_parse(policy, &n, &end) && strcmp(end, "/s") == 0)
+		mode = SAMPLE_RATE;
+	else
+		return -EINVAL;
+	__atomic_store_n(&fathom_process.sampling, (u64)mode << 32 | n, __ATOMIC_RELAXED);
+	return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said about a span: attributes, events, endpoints. */
+#include "lib/record_write.h"
+
+#define TEXT_BYTES 1024
+#define NAME_BYTES 512
+
+static void record_attribute(struct fathom_thread *t, const struct fathom_span *s,
+			     const struct fathom_attribute *a, bool of_event)
+{
+	size_t key = a->key ? strnlen(a->key, TEXT_BYTES) : 0;
+	size_t text = key;
+	struct record_span_attribute *r;
+	struct write w;
+
+	if (a->type == FATHOM_STRING && a->value.string)
+		text += a->bytes ? a->bytes : strnlen(a->value.string, TEXT_BYTES);
+	if (text > TEXT_BYTES)
+		text = TEXT_BYTES;
+	if (key == 0 || !write_begin(&w, t, RECORD_span_attribute,
+				     offsetof(struct record_span_attribute, text) + text))
+		return;
+	r = (struct record_span_attribute *)(void *)w.to;
+	r->type = (u8)a->type;
+	r->of_event = of_event;
+	r->key_len = (u16)key;
+	r->value = 0;
+	if (a->type == FATHOM_INTEGER)
+		r->value = (u64)a->value.integer;
+	else if (a->type == FATHOM_REAL)
+		memcpy(&r->value, &a->value.real, 8);
+	else if (a->type == FATHOM_BOOLEAN)
+		r->value = a->value.boolean;
+	memcpy(r->ctx.trace, s->trace_id, 16);
+	memcpy(r->ctx.span, s->span_id, 8);
+	r->text_len = (u16)text;
+	memcpy(r->text, a->key, key);
+	if (text > key)
+		memcpy(r->text + key, a->value.string, text - key);
+	write_publish(&w);
+}
+
+/* The calling thread if what is said about the span will be recorded, else NULL. */
+static struct fathom_thread *say_begin(const struct fathom_span *span)
+{
+	return fathom_span_recorded(span) ? thread_get() : NULL;
+}
+
+static void say_one(const struct fathom_span *span, const struct fathom_attribute *a)
+{
+	struct fathom_thread *t = say_begin(span);
+
+	if (t)
+		record_attribute(t, span, a, false);
+}
+
+void fathom_span_string(const struct fathom_span *span, const char *key, const char *value)
+{
+	say_one(span, &(struct fathom_attribute){
+			      .key = key, .type = FATHOM_STRING, .value.string = value});
+}
+
+void fathom_span_integer(const struct fathom_span *span, const char *key, int64_t value)
+{
+	say_one(span, &(struct fathom_attribute){
+			      .key = key, .type = FATHOM_INTEGER, .value.integer = value});
+}
+
+void fathom_span_real(const struct fathom_span *span, const char *key, double value)
+{
+	say_one(span,
+		&(struct fathom_attribute){.key = key, .type = FATHOM_REAL, .value.real = value});
+}
+
+void fathom_span_boolean(const struct fathom_span *span, const char *key, bool value)
+{
+	say_one(span, &(struct fathom_attribute){
+			      .key = key, .type = FATHOM_BOOLEAN, .value.boolean = value});
+}
+
+void fathom_span_attributes(const struct fathom_span *span,
+			    const struct fathom_attribute *attributes, size_t count)
+{
+	struct fathom_thread *t = say_begin(span);
+
+	for (size_t i = 0; t && attributes && i < count; i++)
+		record_attribute(t, span, &attributes[i], false);
+}
+
+struct endpoint_keys {
+	const char *name, *address, *port;
+};
+static const struct endpoint_keys keys_local = {"service.name", "network.local.address",
+						"network.local.port"};
+static const struct endpoint_keys keys_peer = {"peer.service", "network.peer.address",
+					       "network.peer.port"};
+
+static void record_endpoint(struct fathom_thread *t, const struct fathom_span *span,
+			    const struct fathom_endpoint *e, const struct endpoint_keys *keys,
+			    bool of_event)
+{
+	struct fathom_attribute name = {.key = keys->name, .type = FATHOM_STRING};
+	struct fathom_attribute address = {.key = keys->address, .type = FATHOM_STRING};
+	struct fathom_attribute port = {.key = keys->port, .type = FATHOM_INTEGER};
+
+	name.value.string = e->name;
+	address.value.string = e->address;
+	port.value.integer = e->port;
+	if (e->name)
+		record_attribute(t, span, &name, of_event);
+	if (e->address)
+		record_attribute(t, span, &address, of_event);
+	if (e->port)
+		record_attribute(t, span, &port, of_event);
+}
+
+void fathom_span_endpoint(const struct fathom_span *span, const struct fathom_endpoint *endpoint)
+{
+	struct fathom_thread *t = endpoint ? say_begin(span) : NULL;
+
+	if (t)
+		record_endpoint(t, span, endpoint, &keys_local, false);
+}
+
+void fathom_span_peer(const struct fathom_span *span, const struct fathom_endpoint *endpoint)
+{
+	struct fathom_thread *t = endpoint ? say_begin(span) : NULL;
+
+	if (t)
+		record_endpoint(t, span, endpoint, &keys_peer, false);
+}
+
+/* False: there will be no event that attributes could belong to. */
+static bool record_event(struct fathom_thread *t, const struct fathom_span *span,
+			 const struct fathom_event *event)
+{
+	size_t bytes = event->name_bytes;
+	struct record_span_event *r;
+	struct write w;
+
+	if (event->name && bytes == 0)
+		bytes = strnlen(event->name, NAME_BYTES);
+	if (!event->name || bytes > NAME_BYTES)
+		bytes = event->name ? NAME_BYTES : 0;
+	if (!write_begin(&w, t, RECORD_span_event,
+			 offsetof(struct record_span_event, name) + bytes))
+		return false;
+	r = (struct record_span_event *)(void *)w.to;
+	r->level = (u8)event->level;
+	r->pad = 0;
+	r->pad2 = 0;
+	memcpy(r->ctx.trace, span->trace_id, 16);
+	memcpy(r->ctx.span, span->span_id, 8);
+	r->name_len = (u16)bytes;
+	if (bytes)
+		memcpy(r->name, event->name, bytes);
+	write_publish(&w);
+	return true;
+}
+
+void fathom_span_tell(const struct fathom_span *span, const struct fathom_event *event)
+{
+	struct fathom_thread *t;
+
+	if (!event || (int)event->level > fathom_level_get())
+		return;
+	t = say_begin(span);
+	if (!t || !record_event(t, span, event))
+		return;
+	for (size_t i = 0; event->attributes && i < event->count; i++)
+		record_attribute(t, span, &event->attributes[i], true);
+	if (event->endpoint)
+		record_endpoint(t, span, event->endpoint, &keys_local, true);
+}
+
+void fathom_span_event(const struct fathom_span *span, enum fathom_level level, const char *name)
+{
+	fathom_span_tell(span, &(struct fathom_event){.name = name, .level = level});
+}

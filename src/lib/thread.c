@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread of the program: its state, its lane in the ring, its published context. */
+#include "lib/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/process.h"
+#include "lib/record_write.h"
+
+/*
+ * OpenTelemetry's thread context: the active record, NULL for none. Readers
+ * outside the process find it by this name, see OTEP 4947.
+ */
+FATHOM_API extern __thread void *otel_thread_ctx_v1;
+__thread void *otel_thread_ctx_v1;
+
+__thread struct fathom_thread *fathom_self;
+
+static pthread_key_t thread_key;
+static bool thread_key_valid;
+
+/* Locked, unlike the compare-and-swap of records: threads compete for lanes. */
+static bool lane_take(struct fathom_thread *t, u32 i, u32 from)
+{
+	struct app_lane_entry *entry = &t->ring->table[i];
+	u32 used = __atomic_load_n(&t->ring->lanes_used, __ATOMIC_RELAXED);
+
+	if (!__atomic_compare_exchange_n(&entry->state, &from, APP_LANE_USED, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&entry->tid, t->tid, __ATOMIC_RELAXED);
+	while (used < i + 1 &&
+	       !__atomic_compare_exchange_n(&t->ring->lanes_used, &used, i + 1, false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		;
+	t->lane_index = i;
+	signal_fence();
+	t->lane = &t->ring->lane[i];
+	return true;
+}
+
+bool fathom_lane_claim(struct fathom_thread *t)
+{
+	static const u32 order[] = {APP_LANE_FREE, APP_LANE_LEFT};
+
+	if (t->ring->magic != APP_RING_MAGIC) /* one that nobody hears */
+		return false;
+	for (u32 o = 0; o < 2; o++) {
+		for (u32 i = 0; i < APP_RING_LANES; i++) {
+			u32 state = __atomic_load_n(&t->ring->table[i].state, __ATOMIC_RELAXED);
+
+			if (state == order[o] && lane_take(t, i, state))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void lane_release(struct fathom_thread *t)
+{
+	struct app_lane *lane = t->lane;
+	u32 state;
+
+	if (!lane)
+		return;
+	state = __atomic_load_n(&lane->control.head, __ATOMIC_RELAXED) ==
+				__atomic_load_n(&lane->control.tail, __ATOMIC_ACQUIRE)
+			? APP_LANE_FREE
+			: APP_LANE_LEFT;
+	__atomic_store_n(&t->ring->table[t->lane_index].state, state, __ATOMIC_RELEASE);
+}
+
+/* A thread ends: first nobody finds its records any more, then they go. */
+static void thread_end(void *arg)
+{
+	struct fathom_thread *t = arg;
+
+	otel_thread_ctx_v1 = NULL;
+	fathom_self = NULL;
+	signal_fence();
+	if (t->ready == THREAD_READY)
+		lane_release(t);
+	munmap(t, sizeof(*t));
+}
+
+void fathom_thread_key_create(void)
+{
+	thread_key_valid = pthread_key_create(&thread_key, thread_end) == 0;
+}
+
+void fathom_thread_key_delete(void)
+{
+	if (thread_key_valid)
+		pthread_key_delete(thread_key);
+	thread_key_valid = false;
+}
+
+void fathom_thread_forked(void)
+{
+	otel_thread_ctx_v1 = NULL;
+	if (fathom_self)
+		fathom_self->ready = 0;
+}
+
+/* A random start for ids: from the kernel, else from what differs between threads. */
+static void thread_seed(struct fathom_thread *t)
+{
+	u64 seed[3];
+
+	if (getrandom(seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
+		seed[0] = write_clock() * 0x9e3779b97f4a7c15ull;
+		seed[1] = ((u64)t->tid << 32 | t->pid) * 0xd1342543de82ef95ull;
+		seed[2] = seed[0] ^ (u64)(uintptr_t)t;
+	}
+	t->id_state = seed[0];
+	t->id_gamma = seed[1] | 1;
+	t->id_key = seed[2];
+}
+
+static void thread_prepare(struct fathom_thread *t)
+{
+	t->tid = (u32)syscall(SYS_gettid);
+	t->pid = (u32)getpid();
+	t->ring = fathom_process.ring;
+	t->lane = NULL;
+	t->told = 0;
+	t->top = NULL;
+	t->depth = 0;
+	t->sample_left = 0;
+	fathom_identity_publish();
+	t->published = fathom_identity_stands_down() ? &t->unpublished
+						     : (struct frame **)&otel_thread_ctx_v1;
+	*t->published = NULL;
+	thread_seed(t);
+	fathom_lane_claim(t);
+	signal_fence();
+	t->ready = THREAD_READY;
+}
+
+static struct fathom_thread *thread_create(void)
+{
+	struct fathom_thread *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (t == MAP_FAILED)
+		return NULL;
+	madvise(t, sizeof(*t), MADV_WIPEONFORK); /* without it the fork handler does it */
+	thread_prepare(t);
+	return t;
+}
+
+/* Sets a fresh state up, or anew the one that a fork has wiped. */
+static struct fathom_thread *thread_start(void)
+{
+	struct fathom_thread *t = fathom_self;
+
+	if (t) {
+		thread_prepare(t);
+		return t;
+	}
+	t = thread_create();
+	if (!t)
+		return NULL;
+	if (fathom_self) { /* a handler has been here meanwhile */
+		lane_release(t);
+		munmap(t, sizeof(*t));
+		return fathom_self;
+	}
+	fathom_self = t;
+	if (thread_key_valid)
+		pthread_setspecific(thread_key, t);
+	return t;
+}
+
+struct fathom_thread *fathom_thread_enter(void)
+{
+	int err = errno;
+	struct fathom_thread *t = fathom_process_enter() ? thread_start() : NULL;
+
+	errno = err;
+	return t;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What libfathom keeps for a thread and for the process. Internal.
+ *
+ * A signal handler may interrupt any function and call any function: whatever
+ * is shared between a thread and its handlers is changed by one instruction, or
+ * reserved first and filled afterwards.
+ */
+#ifndef LIB_THREAD_H
+#define LIB_THREAD_H
+
+#include <fathom/fathom.h>
+
+#include "lib/app_ring.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define THREAD_FRAMES 64
+#define THREAD_READY 0x66746872
+
+/* Between a thread and its handlers the compiler alone must keep the order. */
+#define signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+/* An OpenTelemetry thread context record, and our own behind it. */
+struct frame {
+	struct context ctx;
+	u8 valid; /* always 1: records are changed only while nobody sees them */
+	u8 trace_flags;
+	u16 attributes_bytes;
+	u32 index;
+	struct frame *prev;
+	u64 parent;
+	u32 process; /* pid of the process that began the span */
+	u32 dead; /* ended while it was not on top */
+} __attribute__((aligned(64)));
+
+_Static_assert(__builtin_offsetof(struct frame, valid) == 24, "valid");
+_Static_assert(__builtin_offsetof(struct frame, attributes_bytes) == 26, "attributes");
+
+/*
+ * In memory that the kernel gives to a forked child as zeros, so that `ready`
+ * is the check for having been forked, by whatever call.
+ */
+struct fathom_thread {
+	u32 ready;
+	u32 tid;
+	u32 pid;
+	u32 told; /* session that was told who we are */
+	struct app_ring *ring; /* never NULL; one that nobody hears if there is none */
+	struct app_lane *lane; /* NULL: none was free */
+	struct frame **published; /* this thread's otel_thread_ctx_v1 */
+	struct frame *unpublished; /* stands in for it when another library publishes */
+	struct frame *top; /* the active span */
+	u32 depth;
+	u32 lane_index;
+	u64 id_state, id_gamma, id_key;
+	u32 sample_left, sample_pick;
+	struct frame frames[THREAD_FRAMES];
+};
+
+/* Shared by all threads; changed by single atomic stores. */
+struct process {
+	u64 state; /* pid << 2 | PROCESS_*: as left behind by that process */
+	struct app_ring *ring;
+	u32 level;
+	u32 disabled;
+	u32 told; /* the last session that any thread has told who we are */
+	u64 sampling; /* mode << 32 | n */
+	u64 sampled; /* SAMPLE_RATE: second << 32 | roots sampled in it */
+};
+#define PROCESS_NONE 0
+#define PROCESS_STARTING 1
+#define PROCESS_READY 2
+
+enum sample_mode { SAMPLE_ALWAYS, SAMPLE_NEVER, SAMPLE_ONE_IN, SAMPLE_RATE };
+
+extern struct process fathom_process;
+extern __thread struct fathom_thread *fathom_self;
+
+/* Sets the calling thread up. NULL if that cannot be done, or not now. */
+struct fathom_thread *fathom_thread_enter(void);
+
+static inline struct fathom_thread *thread_get(void)
+{
+	struct fathom_thread *t = fathom_self;
+
+	return likely(t && t->ready == THREAD_READY) ? t : fathom_thread_enter();
+}
+
+/* A lane for a thread that has none. True if it has one now. */
+bool fathom_lane_claim(struct fathom_thread *t);
+
+/* A number that no other call in the world returns, never 0. */
+static inline u64 thread_id_next(struct fathom_thread *t)
+{
+	u64 z = t->id_gamma;
+
+	/* One instruction, so that a handler in between gets another number. */
+#if defined(__x86_64__)
+	__asm__ volatile("xaddq %0, %1" : "+r"(z), "+m"(t->id_state) : : "memory");
+#else
+	z = __atomic_fetch_add(&t->id_state, z, __ATOMIC_RELAXED);
+#endif
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	z ^= z >> 31;
+	return likely(z) ? z : t->id_key | 1;
+}
+
+/* FATHOM_SAMPLED or 0: the decision about a new root. */
+u8 fathom_sample(struct fathom_thread *t);
+
+/* identity.c: publishes the process context, unless somebody else has. */
+int fathom_identity_publish(void);
+/* True if another library publishes contexts in this process. */
+bool fathom_identity_stands_down(void);
+/* The service's name from the environment, before anything is published. */
+void fathom_identity_start(void);
+/* The text of a `service` record; returns its length. */
+size_t fathom_identity_text(char *out, size_t size);
+/* In a forked child: the mapping is gone. */
+void fathom_identity_forked(void);
+
+#endif
