@@ -199,7 +199,7 @@
 	S(155, pivot_root, 2, 0, SC_FILE, (path, path))                                            \
 	S(156, _sysctl, 1, 0, 0, (address))                                                        \
 	S(157, prctl, 5, 0, 0, (prctl_option, lhex, lhex, lhex, lhex))                             \
-	S(158, arch_prctl, 2, 0, SC_PROCESS, (arch_prctl_code, address))                           \
+	S(158, arch_prctl, 2, 0, 0, (arch_prctl_code, address))                                    \
 	S(159, adjtimex, 1, 0, 0, (address))                                                       \
 	S(160, setrlimit, 2, 0, 0, (rlimit_resource, address))                                     \
 	S(161, chroot, 1, 0, SC_FILE, (path))                                                      \
@@ -222,8 +222,8 @@
 	S(178, query_module, 5, 0, 0, (path, int, address, size, address))                         \
 	S(179, quotactl, 4, 0, SC_FILE, (hex, path, uint, address))                                \
 	S(180, nfsservctl, 3, 0, 0, (int, address, address))                                       \
-	S(181, getpmsg, 5, 0, 0, (lhex, lhex, lhex, lhex, lhex))                                   \
-	S(182, putpmsg, 5, 0, 0, (lhex, lhex, lhex, lhex, lhex))                                   \
+	S(181, getpmsg, 5, 0, SC_NETWORK, (lhex, lhex, lhex, lhex, lhex))                          \
+	S(182, putpmsg, 5, 0, SC_NETWORK, (lhex, lhex, lhex, lhex, lhex))                          \
 	S(183, afs_syscall, 5, 0, 0, (lhex, lhex, lhex, lhex, lhex))                               \
 	S(184, tuxcall, 3, 0, 0, (lhex, lhex, lhex))                                               \
 	S(185, security, 3, 0, 0, (lhex, lhex, lhex))                                              \
@@ -254,7 +254,7 @@
 	S(209, io_submit, 3, 0, 0, (address, long, address))                                       \
 	S(210, io_cancel, 3, 0, 0, (address, address, address))                                    \
 	S(211, get_thread_area, 1, 0, 0, (address))                                                \
-	S(212, lookup_dcookie, 3, 0, SC_FILE, (ulong, address, size))                              \
+	S(212, lookup_dcookie, 3, 0, 0, (ulong, address, size))                                    \
 	S(213, epoll_create, 1, 0, SC_DESC, (int))                                                 \
 	S(214, epoll_ctl_old, 4, 0, 0, (lhex, lhex, lhex, lhex))                                   \
 	S(215, epoll_wait_old, 4, 0, 0, (lhex, lhex, lhex, lhex))                                  \
@@ -316,7 +316,7 @@
 	S(269, faccessat, 3, 1, SC_DESC | SC_FILE, (dirfd, path, access_mode))                     \
 	S(270, pselect6, 6, 0, SC_DESC, (int, address, address, address, address, address))        \
 	S(271, ppoll, 5, 0, SC_DESC, (address, uint, address, address, size))                      \
-	S(272, unshare, 1, 0, SC_PROCESS, (unshare_flags))                                         \
+	S(272, unshare, 1, 0, 0, (unshare_flags))                                                  \
 	S(273, set_robust_list, 2, 0, 0, (address, size))                                          \
 	S(274, get_robust_list, 3, 0, 0, (pid, address, address))                                  \
 	S(275, splice, 6, 1, SC_DESC, (fd, address, fd, address, size, splice_flags))              \
@@ -359,7 +359,7 @@
 	S(309, getcpu, 3, 0, 0, (address, address, address))                                       \
 	S(310, process_vm_readv, 6, 0, 0, (pid, address, ulong, address, ulong, ulong))            \
 	S(311, process_vm_writev, 6, 0, 0, (pid, address, ulong, address, ulong, ulong))           \
-	S(312, kcmp, 5, 0, SC_DESC, (pid, pid, kcmp_type, ulong, ulong))                           \
+	S(312, kcmp, 5, 0, 0, (pid, pid, kcmp_type, ulong, ulong))                                 \
 	S(313, finit_module, 3, 1, SC_DESC, (fd, address, finit_module_flags))                     \
 	S(314, sched_setattr, 3, 0, 0, (pid, address, uint))                                       \
 	S(315, sched_getattr, 4, 0, 0, (pid, address, uint, uint))                                 \
@@ -372,7 +372,7 @@
 	S(322, execveat, 5, 1, SC_DESC | SC_FILE | SC_PROCESS,                                     \
 		(dirfd, path, address, address, at_flags))                                         \
 	S(323, userfaultfd, 1, 0, SC_DESC, (userfaultfd_flags))                                    \
-	S(324, membarrier, 2, 0, SC_MEMORY, (membarrier_command, hex))                             \
+	S(324, membarrier, 2, 0, 0, (membarrier_command, hex))                                     \
 	S(325, mlock2, 3, 0, SC_MEMORY, (address, size, mlock_flags))                              \
 	S(326, copy_file_range, 6, 1, SC_DESC, (fd, address, fd, address, size, uint))             \
 	S(327, preadv2, 6, 1, SC_DESC, (fd, address, ulong, offset, unused, read_write_flags))     \
@@ -385,7 +385,8 @@
 	S(334, rseq, 4, 0, 0, (address, uint, rseq_flags, hex))                                    \
 	S(335, uretprobe, 0, 0, 0, ())                                                             \
 	S(336, uprobe, 0, 0, 0, ())                                                                \
-	S(424, pidfd_send_signal, 4, 1, SC_DESC | SC_SIGNAL, (fd, signal, address, hex))           \
+	S(424, pidfd_send_signal, 4, 1, SC_DESC | SC_PROCESS | SC_SIGNAL,                          \
+		(fd, signal, address, hex))                                                        \
 	S(425, io_uring_setup, 2, 0, SC_DESC, (uint, address))                                     \
 	S(426, io_uring_enter, 6, 1, SC_DESC | SC_SIGNAL,                                          \
 		(fd, uint, uint, io_uring_enter_flags, address, size))                             \
@@ -399,12 +400,11 @@
 	S(433, fspick, 3, 1, SC_DESC | SC_FILE, (dirfd, path, fspick_flags))                       \
 	S(434, pidfd_open, 2, 0, SC_DESC, (pid, pidfd_flags))                                      \
 	S(435, clone3, 2, 0, SC_PROCESS, (address, size))                                          \
-	S(436, close_range, 3, 0, SC_DESC, (uint, uint, close_range_flags))                        \
+	S(436, close_range, 3, 0, 0, (uint, uint, close_range_flags))                              \
 	S(437, openat2, 4, 1, SC_DESC | SC_FILE, (dirfd, path, address, size))                     \
 	S(438, pidfd_getfd, 3, 1, SC_DESC, (fd, fd, hex))                                          \
 	S(439, faccessat2, 4, 1, SC_DESC | SC_FILE, (dirfd, path, access_mode, at_flags))          \
-	S(440, process_madvise, 5, 1, SC_DESC | SC_MEMORY,                                         \
-		(fd, address, ulong, madvise_advice, hex))                                         \
+	S(440, process_madvise, 5, 1, SC_DESC, (fd, address, ulong, madvise_advice, hex))          \
 	S(441, epoll_pwait2, 6, 1, SC_DESC, (fd, address, int, address, address, size))            \
 	S(442, mount_setattr, 5, 1, SC_DESC | SC_FILE, (dirfd, path, at_flags, address, size))     \
 	S(443, quotactl_fd, 4, 1, SC_DESC, (fd, hex, uint, address))                               \
