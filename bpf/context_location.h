@@ -24,13 +24,13 @@
 struct context_location {
 	u8 known; /* 0: nothing was found, the rest is 0 */
 	u8 dynamic;
-	signed char dtv_at; /* from the thread pointer to the pointer to the dtv */
+	signed char dtv_at;   /* from the thread pointer to the pointer to the dtv */
 	signed char count_at; /* from the dtv to the number of its entries */
-	u8 entry_bytes; /* of one entry of the dtv */
-	u8 flags; /* CONTEXT_* */
+	u8 entry_bytes;	      /* of one entry of the dtv */
+	u8 flags;	      /* CONTEXT_* */
 	u8 pad[2];
-	s64 tp_offset; /* static: 0 is legal on aarch64 */
-	u64 module; /* dynamic: 1..65535 */
+	s64 tp_offset;	/* static: 0 is legal on aarch64 */
+	u64 module;	/* dynamic: 1..65535 */
 	u64 var_offset; /* dynamic */
 };
 

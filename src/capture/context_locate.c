@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/context_locate.h"
 
-#include <errno.h>
 #include <elf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -165,8 +165,7 @@ static int locate_dynamic(const struct context_place *place, u64 module, u64 off
 	return 1;
 }
 
-static int resolve_tpoff(pid_t pid, const struct context_place *place,
-			 struct context_location *out)
+static int resolve_tpoff(pid_t pid, const struct context_place *place, struct context_location *out)
 {
 	s64 offset;
 	int err = context_memory_read(pid, place->slot, &offset, sizeof(offset));
@@ -248,8 +247,7 @@ static int resolve_descriptor(pid_t pid, const struct context_place *place,
 	return resolve_descriptor_dynamic(pid, place, (u64)words.argument, out);
 }
 
-static int place_resolve(pid_t pid, const struct context_place *place,
-			 struct context_location *out)
+static int place_resolve(pid_t pid, const struct context_place *place, struct context_location *out)
 {
 	switch (place->way) {
 	case ELF_TLS_TPOFF:

@@ -38,8 +38,8 @@ unsigned long context_files_parsed(const struct context_files *files);
 struct context_place {
 	u8 way; /* enum elf_tls_way */
 	u8 with_symbol, musl;
-	u64 slot; /* address in the process */
-	u64 symbol, beyond; /* see struct elf_tls */
+	u64 slot;		  /* address in the process */
+	u64 symbol, beyond;	  /* see struct elf_tls */
 	u64 lazy_begin, lazy_end; /* addresses: an argument in between is not resolved */
 	s64 tp_offset;
 };

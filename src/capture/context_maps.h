@@ -16,8 +16,8 @@
 
 struct context_map {
 	uint64_t start, end;
-	uint64_t offset; /* in the file */
-	uint64_t inode; /* 0: no file */
+	uint64_t offset;       /* in the file */
+	uint64_t inode;	       /* 0: no file */
 	uint32_t major, minor; /* of the file's device */
 	bool readable, executable, shared;
 	const char *name; /* "" if it has none; newlines escaped as \012 */

@@ -23,26 +23,26 @@
 
 /* threadlocal.schema_version: how the records of the threads are to be read. */
 enum process_schema {
-	SCHEMA_ABSENT = 0, /* not said: read as TLS */
-	SCHEMA_TLS = 1, /* tlsdesc_v1_dev, tlsdesc_v1, tls_v1 */
-	SCHEMA_NODEJS = 2, /* nodejs_v1_dev */
+	SCHEMA_ABSENT = 0,    /* not said: read as TLS */
+	SCHEMA_TLS = 1,	      /* tlsdesc_v1_dev, tlsdesc_v1, tls_v1 */
+	SCHEMA_NODEJS = 2,    /* nodejs_v1_dev */
 	SCHEMA_GO_LABELS = 3, /* go_pprof_labels_v1 */
 	SCHEMA_UNKNOWN = 4,
 };
 
 /* Texts are UTF-8 as the process gave them (not checked), cut to fit, NUL-terminated. */
 struct process_context {
-	u64 published_ns; /* CLOCK_BOOTTIME; differs after each update */
-	u8 schema; /* enum process_schema */
-	u8 is_fathom; /* telemetry.sdk.name is fathom */
-	u16 keys; /* attributes of thread records, by index */
+	u64 published_ns;  /* CLOCK_BOOTTIME; differs after each update */
+	u8 schema;	   /* enum process_schema */
+	u8 is_fathom;	   /* telemetry.sdk.name is fathom */
+	u16 keys;	   /* attributes of thread records, by index */
 	char service[128]; /* service.name */
 	char service_version[64];
 	char service_instance[128]; /* service.instance.id */
-	char sdk[64]; /* telemetry.sdk.name */
-	char language[32]; /* telemetry.sdk.language */
+	char sdk[64];		    /* telemetry.sdk.name */
+	char language[32];	    /* telemetry.sdk.language */
 	char schema_name[48];
-	u16 key_at[PROCESS_CONTEXT_KEYS_MAX]; /* begin in key_text */
+	u16 key_at[PROCESS_CONTEXT_KEYS_MAX];	  /* begin in key_text */
 	char key_text[PROCESS_CONTEXT_KEY_BYTES]; /* NUL after each */
 };
 

@@ -23,8 +23,8 @@ struct protobuf_bytes {
 
 struct protobuf_field {
 	uint32_t number;
-	uint32_t type; /* PROTOBUF_* */
-	uint64_t value; /* of a varint */
+	uint32_t type;		     /* PROTOBUF_* */
+	uint64_t value;		     /* of a varint */
 	struct protobuf_bytes bytes; /* of PROTOBUF_BYTES: inside the message */
 };
 

@@ -29,7 +29,7 @@ static const struct context_location location_unknown;
 struct process {
 	pid_t pid;
 	struct process *next, **link; /* in the list of those with something due */
-	u64 event_ns; /* the last exec or mapping: origin of follow_ns */
+	u64 event_ns;		      /* the last exec or mapping: origin of follow_ns */
 	u64 looked_ns, look_due_ns;
 	u64 unresolved_ns, ask_due_ns;
 	u64 describe_due_ns;
@@ -40,7 +40,7 @@ struct process {
 	bool is_fathom;
 	u64 published_ns;
 	struct context_location location; /* as last told by set() */
-	struct context_places *places; /* NULL: none */
+	struct context_places *places;	  /* NULL: none */
 };
 
 struct context_tracker {

@@ -29,8 +29,8 @@ struct context_tracker_sink {
 };
 
 struct context_tracker_counts {
-	u64 looks; /* walks over the mappings of a process */
-	u64 asks; /* of words not yet resolved */
+	u64 looks;   /* walks over the mappings of a process */
+	u64 asks;    /* of words not yet resolved */
 	u64 located; /* calls of set() with a known location */
 	u64 refused; /* looks that the kernel did not allow or that failed */
 };

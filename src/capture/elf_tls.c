@@ -133,8 +133,9 @@ static int offset_of(const struct reader *reader, uint64_t address, uint64_t *of
 
 		if (address < segment->address || address - segment->address >= segment->size)
 			continue;
-		*offset = reader->source->in_memory ? address - reader->header_address
-						    : segment->offset + (address - segment->address);
+		*offset = reader->source->in_memory
+				  ? address - reader->header_address
+				  : segment->offset + (address - segment->address);
 		return 0;
 	}
 	return -ENOEXEC;
@@ -176,8 +177,9 @@ static void segment_add(struct reader *reader, const Elf64_Phdr *program)
 		return;
 	if (!facts->segments)
 		reader->header_address = program->p_vaddr - program->p_offset;
-	facts->segment[facts->segments++] = (struct elf_tls_segment){
-		.offset = program->p_offset, .address = program->p_vaddr, .size = program->p_filesz};
+	facts->segment[facts->segments++] = (struct elf_tls_segment){.offset = program->p_offset,
+								     .address = program->p_vaddr,
+								     .size = program->p_filesz};
 }
 
 static int headers_read(struct reader *reader)
@@ -427,8 +429,7 @@ static int symbols_search(struct reader *reader, const Elf64_Sym *symbols, size_
 	return 0;
 }
 
-static int section_search(struct reader *reader, const Elf64_Shdr *table,
-			  const Elf64_Shdr *strings)
+static int section_search(struct reader *reader, const Elf64_Shdr *table, const Elf64_Shdr *strings)
 {
 	Elf64_Sym symbols[BATCH_BYTES / sizeof(Elf64_Sym)];
 	unsigned int candidates = 0;

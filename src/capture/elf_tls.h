@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ELF_TLS_SEGMENTS 16 /* loadable segments that are looked at */
+#define ELF_TLS_SEGMENTS 16		  /* loadable segments that are looked at */
 #define ELF_TLS_BUDGET_BYTES (256u << 20) /* read of one file at most */
 
 /* What the facts are read from. */
@@ -28,11 +28,11 @@ struct elf_source {
 	 * in_memory, offsets count from the ELF header in the loaded image.
 	 */
 	int (*read)(const struct elf_source *source, uint64_t at, void *to, size_t len);
-	uint64_t size; /* bytes that there are at most */
-	bool in_memory; /* a loaded image: segments stand at their addresses */
-	uint64_t image; /* in_memory: address of the ELF header */
-	int fd; /* for elf_source_file() */
-	pid_t pid; /* for elf_source_memory() */
+	uint64_t size;	  /* bytes that there are at most */
+	bool in_memory;	  /* a loaded image: segments stand at their addresses */
+	uint64_t image;	  /* in_memory: address of the ELF header */
+	int fd;		  /* for elf_source_file() */
+	pid_t pid;	  /* for elf_source_memory() */
 	const void *data; /* for elf_source_buffer() */
 };
 
@@ -45,10 +45,10 @@ struct elf_source elf_source_memory(pid_t pid, uint64_t image);
 
 /* How code reaches the variable: the first of these that the file has. */
 enum elf_tls_way {
-	ELF_TLS_NONE = 0, /* the variable is not defined here, or cannot be reached */
-	ELF_TLS_TPOFF = 1, /* the slot holds the offset from the thread pointer */
+	ELF_TLS_NONE = 0,	/* the variable is not defined here, or cannot be reached */
+	ELF_TLS_TPOFF = 1,	/* the slot holds the offset from the thread pointer */
 	ELF_TLS_DESCRIPTOR = 2, /* the slot is a TLS descriptor of two words */
-	ELF_TLS_MODULE = 3, /* the slot is {module, offset} */
+	ELF_TLS_MODULE = 3,	/* the slot is {module, offset} */
 	ELF_TLS_EXECUTABLE = 4, /* main executable: tp_offset holds for every process */
 };
 
@@ -57,17 +57,17 @@ struct elf_tls_segment {
 };
 
 struct elf_tls {
-	uint8_t way; /* enum elf_tls_way */
+	uint8_t way;	     /* enum elf_tls_way */
 	uint8_t with_symbol; /* the relocation names the variable */
-	uint8_t fixed; /* ET_EXEC: loaded where it was linked */
-	uint8_t musl; /* its interpreter is musl's loader */
-	uint8_t lazy_table; /* 1 if lazy_begin..lazy_end is set */
-	uint16_t machine; /* EM_* */
+	uint8_t fixed;	     /* ET_EXEC: loaded where it was linked */
+	uint8_t musl;	     /* its interpreter is musl's loader */
+	uint8_t lazy_table;  /* 1 if lazy_begin..lazy_end is set */
+	uint16_t machine;    /* EM_* */
 	uint16_t segments;
-	uint64_t slot; /* linked address of the slot */
-	uint64_t symbol; /* offset of the variable in its TLS segment */
-	uint64_t beyond; /* descriptor: the variable stands so far behind it */
-	int64_t tp_offset; /* with ELF_TLS_EXECUTABLE */
+	uint64_t slot;		       /* linked address of the slot */
+	uint64_t symbol;	       /* offset of the variable in its TLS segment */
+	uint64_t beyond;	       /* descriptor: the variable stands so far behind it */
+	int64_t tp_offset;	       /* with ELF_TLS_EXECUTABLE */
 	uint64_t lazy_begin, lazy_end; /* linked addresses of the PLT's relocations */
 	struct elf_tls_segment segment[ELF_TLS_SEGMENTS];
 };

@@ -5,7 +5,7 @@
 #define STOPS 5
 
 struct shared {
-	int begun, done; /* by the looping child; by its parent */
+	int begun, done;    /* by the looping child; by its parent */
 	int64_t stopped_ns; /* how long it was, in all */
 };
 

@@ -112,10 +112,14 @@ TEST(schemas)
 		const char *name;
 		enum process_schema schema;
 	} rows[] = {
-		{NULL, SCHEMA_ABSENT},		  {"tls_v1", SCHEMA_TLS},
-		{"tlsdesc_v1", SCHEMA_TLS},	  {"tlsdesc_v1_dev", SCHEMA_TLS},
-		{"nodejs_v1_dev", SCHEMA_NODEJS}, {"go_pprof_labels_v1", SCHEMA_GO_LABELS},
-		{"tls_v2", SCHEMA_UNKNOWN},	  {"", SCHEMA_UNKNOWN},
+		{NULL, SCHEMA_ABSENT},
+		{"tls_v1", SCHEMA_TLS},
+		{"tlsdesc_v1", SCHEMA_TLS},
+		{"tlsdesc_v1_dev", SCHEMA_TLS},
+		{"nodejs_v1_dev", SCHEMA_NODEJS},
+		{"go_pprof_labels_v1", SCHEMA_GO_LABELS},
+		{"tls_v2", SCHEMA_UNKNOWN},
+		{"", SCHEMA_UNKNOWN},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
