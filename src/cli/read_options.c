@@ -24,6 +24,20 @@ const struct option seal_option_table[] = {
 };
 #undef AT
 
+#define AT(field) offsetof(struct top_options, field)
+const struct option top_option_table[] = {
+	{"duration", 'd', "TIME", "stop after this time; a bare number counts seconds", NULL,
+	 AT(duration_ns), option_seconds},
+	{"json", 0, NULL, "print JSON, a line for each second", NULL, AT(json), option_flag},
+	{0},
+};
+#undef AT
+
+const struct option doctor_option_table[] = {
+	{"json", 0, NULL, JSON_HELP, NULL, offsetof(struct doctor_options, json), option_flag},
+	{0},
+};
+
 static int no_command(const struct operands *operands, struct error *e)
 {
 	if (operands->command)

@@ -20,6 +20,19 @@ extern const struct option chunks_option_table[];
 extern const struct option seal_option_table[]; /* rotate, snapshot */
 int dir_options_check(void *options, const struct operands *operands, struct error *e);
 
+struct top_options {
+	uint64_t duration_ns; /* 0: until Ctrl-C */
+	bool json;
+};
+
+extern const struct option top_option_table[];
+
+struct doctor_options {
+	bool json;
+};
+
+extern const struct option doctor_option_table[];
+
 struct report_options {
 	const char *by; /* NULL: name if there are application spans, else process */
 	const char *sort;

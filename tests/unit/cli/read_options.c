@@ -99,4 +99,16 @@ TEST(one_directory)
 	CHECK_EQ(parse(seal_option_table, &o, "--boot -2", dir_options_check), -EINVAL);
 }
 
+TEST(live)
+{
+	struct top_options top = {0};
+	struct doctor_options doctor = {0};
+
+	CHECK_EQ(parse(top_option_table, &top, "-d 2 --json", NULL), 0);
+	CHECK_EQ(top.duration_ns, 2000000000);
+	CHECK(top.json);
+	CHECK_EQ(parse(doctor_option_table, &doctor, "--json", NULL), 0);
+	CHECK(doctor.json);
+}
+
 TEST_MAIN()
