@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,50 +30,84 @@ static size_t utf8_length(const unsigned char *s, size_t len)
 	return n;
 }
 
+/* What a byte becomes inside of a string; 0: it stays, 'u': \\uXXXX. */
+static char escape_of(unsigned char byte)
+{
+	switch (byte) {
+	case '\b':
+		return 'b';
+	case '\t':
+		return 't';
+	case '\n':
+		return 'n';
+	case '\f':
+		return 'f';
+	case '\r':
+		return 'r';
+	case '"':
+	case '\\':
+		return (char)byte;
+	default:
+		return byte < 0x20 || byte == 0x7f ? 'u' : 0;
+	}
+}
+
+/* Most bytes stay as they are: these are written in runs. */
 static void text_write(FILE *file, const char *text, size_t len)
 {
-	static const char escapes[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
-				       ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
-	const unsigned char *s = (const unsigned char *)text;
+	const unsigned char *s = (const unsigned char *)text, *end = s + len, *run = s;
 
-	putc('"', file);
-	while (len > 0) {
-		size_t n = utf8_length(s, len);
+	putc_unlocked('"', file);
+	while (s < end) {
+		size_t n = utf8_length(s, (size_t)(end - s));
+		char escape = n == 1 ? escape_of(*s) : 0;
 
-		if (n == 0) {
-			fputs("\\ufffd", file);
-			n = 1;
-		} else if (s[0] < sizeof(escapes) && escapes[s[0]]) {
-			putc('\\', file);
-			putc(escapes[s[0]], file);
-		} else if (s[0] < 0x20 || s[0] == 0x7f) {
-			fprintf(file, "\\u%04x", s[0]);
-		} else {
-			fwrite(s, 1, n, file);
+		if (n > 0 && !escape) {
+			s += n;
+			continue;
 		}
-		s += n;
-		len -= n;
+		fwrite_unlocked(run, 1, (size_t)(s - run), file);
+		if (n == 0)
+			fputs_unlocked("\\ufffd", file);
+		else if (escape == 'u')
+			fprintf(file, "\\u%04x", *s);
+		else
+			fprintf(file, "\\%c", escape);
+		run = ++s;
 	}
-	putc('"', file);
+	fwrite_unlocked(run, 1, (size_t)(s - run), file);
+	putc_unlocked('"', file);
+}
+
+static void digits_write(FILE *file, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	fwrite_unlocked(digits + at, 1, sizeof(digits) - at, file);
 }
 
 static void value_begin(struct json *j, const char *key)
 {
 	if (j->begun[j->depth])
-		putc(',', j->file);
+		putc_unlocked(',', j->file);
 	j->begun[j->depth] = true;
 	if (j->lines[j->depth])
-		putc('\n', j->file);
+		putc_unlocked('\n', j->file);
 	if (key) {
 		text_write(j->file, key, strlen(key));
-		putc(':', j->file);
+		putc_unlocked(':', j->file);
 	}
 }
 
 static void level_begin(struct json *j, const char *key, char bracket, bool lines)
 {
 	value_begin(j, key);
-	putc(bracket, j->file);
+	putc_unlocked(bracket, j->file);
 	if (j->depth + 1 == JSON_DEPTH)
 		abort(); /* the depth is fixed by the caller's code, not by data */
 	j->depth++;
@@ -85,8 +118,8 @@ static void level_begin(struct json *j, const char *key, char bracket, bool line
 static void level_end(struct json *j, char bracket)
 {
 	if (j->lines[j->depth] && j->begun[j->depth])
-		putc('\n', j->file);
-	putc(bracket, j->file);
+		putc_unlocked('\n', j->file);
+	putc_unlocked(bracket, j->file);
 	j->depth--;
 }
 
@@ -129,13 +162,15 @@ void json_string(struct json *j, const char *key, const char *value)
 void json_s64(struct json *j, const char *key, int64_t value)
 {
 	value_begin(j, key);
-	fprintf(j->file, "%" PRId64, value);
+	if (value < 0)
+		putc_unlocked('-', j->file);
+	digits_write(j->file, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void json_u64(struct json *j, const char *key, uint64_t value)
 {
 	value_begin(j, key);
-	fprintf(j->file, "%" PRIu64, value);
+	digits_write(j->file, value);
 }
 
 void json_bool(struct json *j, const char *key, bool value)
@@ -166,5 +201,5 @@ void json_double(struct json *j, const char *key, double value)
 
 void json_end(struct json *j)
 {
-	putc('\n', j->file);
+	putc_unlocked('\n', j->file);
 }

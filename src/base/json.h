@@ -4,7 +4,8 @@
  *
  * Every value has a key inside an object, and NULL inside an array or at the
  * top. The text is always valid UTF-8: a byte that is none becomes U+FFFD.
- * Failures of the stream are found with ferror(). Not thread-safe.
+ * Failures of the stream are found with ferror(). Not thread-safe: the stream
+ * is written without its lock.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

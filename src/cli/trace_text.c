@@ -206,10 +206,7 @@ static void details_fit(const struct terminal *t, const struct span_view *span, 
 		return;
 	details_write(&memory, span);
 	fclose(memory.file);
-	if (t->cut && terminal_columns(text) > room)
-		terminal_cell(t, text, room);
-	else
-		terminal_text(t, text);
+	terminal_rest(t, text, room);
 	free(text);
 }
 

@@ -186,6 +186,14 @@ void terminal_cell(const struct terminal *t, const char *text, int width)
 	fprintf(t->file, "%*s", width - columns, "");
 }
 
+void terminal_rest(const struct terminal *t, const char *text, int room)
+{
+	if (t->cut && terminal_columns(text) > room)
+		terminal_cell(t, text, room);
+	else
+		terminal_text(t, text);
+}
+
 void terminal_color(const struct terminal *t, int color)
 {
 	if (t->color)

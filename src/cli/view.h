@@ -77,6 +77,8 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 void terminal_cell(const struct terminal *t, const char *text, int width);
 /* The same without a width; returns the number of columns. */
 int terminal_text(const struct terminal *t, const char *text);
+/* The last text of a line: cut to `room` columns where lines must end at the width. */
+void terminal_rest(const struct terminal *t, const char *text, int room);
 /* Columns that a text takes. */
 int terminal_columns(const char *text);
 
