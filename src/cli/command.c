@@ -46,7 +46,8 @@ void command_help(const struct command *command, FILE *file)
 		option_help(option, file);
 	fputs("  -h, --help              show this help\n", file);
 	if (command->examples)
-		fprintf(file, "\nexamples:\n%s\n", command->examples);
+		fprintf(file, "\nexamples:\n%s%s", command->examples,
+			command->examples[strlen(command->examples) - 1] == '\n' ? "" : "\n");
 }
 
 void commands_help(FILE *file)
