@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for every command: exit codes, and one clear line on stderr.
+
+Usage: command_line.py FATHOM. 0 done, 1 could not be done, 2 wrong usage.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+FATHOM = sys.argv[1]
+READERS = ("chunks", "report", "trace", "rotate", "snapshot")  # they need a recording
+
+
+def run(*words, cwd=None, stdout=subprocess.PIPE):
+    done = subprocess.run([FATHOM, *words], stdout=stdout, stderr=subprocess.PIPE, text=True,
+                          cwd=cwd, timeout=60)
+    return done.returncode, done.stdout or "", done.stderr
+
+
+def commands():
+    return re.findall(r"^  ([\w-]+) ", run("help")[1].split("commands:\n", 1)[1], re.M)
+
+
+def cases():
+    def expect(name, got, status, error=None):
+        code, out, err = got
+        good = code == status and (error is None) == (err == "")
+        if error:
+            good = good and re.match(error, err) is not None
+        return name, good, f"status {code}, stderr {err!r}"
+
+    with tempfile.TemporaryDirectory() as empty, open("/dev/full", "w", encoding="ascii") as full:
+        yield expect("help", run("help"), 0)
+        yield expect("--help", run("--help"), 0)
+        yield expect("--version", run("--version"), 0)
+        yield expect("no command", run(), 2, "fathom shows")
+        yield expect("an unknown command", run("frobnicate"), 2, "fathom: no command 'frobnicate'")
+        yield expect("a full disk", run("help", stdout=full), 1, "fathom help: cannot write")
+        for name in commands():
+            line = f"fathom {name}: "
+            yield expect(f"{name} --help", run(name, "--help"), 0)
+            yield expect(f"{name} --nonsense", run(name, "--nonsense"), 2,
+                         line + "no option --nonsense")
+            if name not in READERS:
+                continue
+            yield expect(f"{name} without a recording", run(name, cwd=empty), 1, line + r".+\n$")
+            yield expect(f"{name} of nothing", run(name, empty + "/none"), 1, line + r".+\n$")
+            yield expect(f"{name} of an empty directory", run(name, empty), 1, line + r".+\n$")
+            yield expect(f"{name} --json of nothing", run(name, "--json", empty + "/none"), 1,
+                         line + r".+\n$")
+
+
+def main():
+    failed = number = 0
+    os.environ.pop("FATHOM_LEVEL", None)
+    for number, (name, good, why) in enumerate(cases(), 1):
+        failed += not good
+        if not good:
+            print(f"# {why}")
+        print(f"{'ok' if good else 'not ok'} {number} - {name}")
+    print(f"1..{number}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
