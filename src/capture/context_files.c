@@ -129,7 +129,7 @@ static int answer_keep(struct context_files *files, const struct file_key *key,
 static int file_learn(struct context_files *files, const char *path, const struct stat *info,
 		      const struct file_key *key, const struct elf_tls **facts)
 {
-	struct elf_tls found;
+	struct elf_tls found = {0};
 	int err;
 
 	if (files->known.count >= FILES_MAX)

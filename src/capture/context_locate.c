@@ -280,7 +280,7 @@ int context_locate(struct context_files *files, pid_t pid, struct context_locati
 		   struct error *e)
 {
 	struct context_files *own = files ? NULL : context_files_new();
-	struct context_places places;
+	struct context_places places = {0};
 	int err;
 
 	if (!files && !own)

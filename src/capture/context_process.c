@@ -251,7 +251,7 @@ static int context_read_once(pid_t pid, u64 at, void *payload, struct process_co
 
 	if (err)
 		return err;
-	if (memcmp(header.signature, SIGNATURE, sizeof(header.signature)) ||
+	if (memcmp(header.signature, SIGNATURE, sizeof(header.signature)) != 0 ||
 	    header.version != VERSION)
 		return 0;
 	if (!header.published_ns)
@@ -262,7 +262,7 @@ static int context_read_once(pid_t pid, u64 at, void *payload, struct process_co
 	err = context_memory_read(pid, header.payload, payload, header.payload_bytes);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (context_memory_read(pid, at, &again, sizeof(again)) ||
-	    memcmp(&header, &again, sizeof(header)))
+	    memcmp(&header, &again, sizeof(header)) != 0)
 		return -EAGAIN; /* also explains an error of the copy */
 	if (!err)
 		err = process_context_decode(payload, header.payload_bytes, out);

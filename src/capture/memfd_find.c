@@ -85,7 +85,8 @@ static int mapping_look(void *arg, const struct context_map *map)
 	struct search *search = arg;
 	int fd;
 
-	if (!map->inode || !map->shared || map->offset || strcmp(map->name, search->mapped_name))
+	if (!map->inode || !map->shared || map->offset ||
+	    strcmp(map->name, search->mapped_name) != 0)
 		return 0;
 	if (++search->looked > MAPPINGS_MAX)
 		return -E2BIG;
