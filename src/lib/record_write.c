@@ -50,6 +50,6 @@ void fathom_write_service(struct fathom_thread *t, u32 session)
 		return;
 	r = (struct record_service *)(void *)w.to;
 	r->resource_len = (u16)bytes;
-	memcpy(r->resource, text, bytes);
+	write_text(r->resource, text, bytes);
 	write_publish(&w);
 }

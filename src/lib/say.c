@@ -34,9 +34,9 @@ static void record_attribute(struct fathom_thread *t, const struct fathom_span *
 	memcpy(r->ctx.trace, s->trace_id, 16);
 	memcpy(r->ctx.span, s->span_id, 8);
 	r->text_len = (u16)text;
-	memcpy(r->text, a->key, key);
+	write_text(r->text, a->key, key);
 	if (text > key)
-		memcpy(r->text + key, a->value.string, text - key);
+		write_text(r->text + key, a->value.string, text - key);
 	write_publish(&w);
 }
 
@@ -153,7 +153,7 @@ static bool record_event(struct fathom_thread *t, const struct fathom_span *span
 	memcpy(r->ctx.span, span->span_id, 8);
 	r->name_len = (u16)bytes;
 	if (bytes)
-		memcpy(r->name, event->name, bytes);
+		write_text(r->name, event->name, bytes);
 	write_publish(&w);
 	return true;
 }

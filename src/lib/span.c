@@ -25,7 +25,7 @@
 
 struct begin {
 	const char *name;
-	size_t name_bytes;
+	size_t name_bytes; /* 0: up to its NUL */
 	const u8 *trace; /* NULL: a new one */
 	u64 parent; /* its span id, 0: a root */
 	u8 trace_flags; /* of the parent */
@@ -42,20 +42,39 @@ static inline u64 id_load(const u8 *id)
 	return value;
 }
 
+/* In halves, as ids are made: 16 bytes loaded after two stores of 8 wait for both. */
+static inline void trace_copy(u8 *to, const u8 *from)
+{
+	u64 first = id_load(from), last = id_load(from + 8);
+
+	memcpy(to, &first, 8);
+	memcpy(to + 8, &last, 8);
+}
+
 static inline void context_fill(struct context *c, const u8 *trace, u64 span)
 {
-	memcpy(c->trace, trace, sizeof(c->trace));
+	trace_copy(c->trace, trace);
 	memcpy(c->span, &span, sizeof(c->span));
 }
 
-static void record_begin(struct fathom_thread *t, const struct fathom_span *s,
-			 const struct begin *b)
+static inline size_t name_bytes(const char *name, size_t given)
 {
+	if (!name)
+		return 0;
+	if (given == 0)
+		return strnlen(name, NAME_BYTES);
+	return given < NAME_BYTES ? given : NAME_BYTES;
+}
+
+static inline void record_begin(struct fathom_thread *t, const struct fathom_span *s,
+				const struct begin *b)
+{
+	size_t length = name_bytes(b->name, b->name_bytes);
 	struct record_span_begin *r;
 	struct write w;
 
 	if (!write_begin(&w, t, RECORD_span_begin,
-			 offsetof(struct record_span_begin, name) + b->name_bytes))
+			 offsetof(struct record_span_begin, name) + length))
 		return;
 	r = (struct record_span_begin *)(void *)w.to;
 	r->span_kind = b->kind;
@@ -65,8 +84,9 @@ static void record_begin(struct fathom_thread *t, const struct fathom_span *s,
 	r->pad2 = 0;
 	r->parent = b->parent;
 	context_fill(&r->ctx, s->trace_id, id_load(s->span_id));
-	r->name_len = (u16)b->name_bytes;
-	memcpy(r->name, b->name, b->name_bytes);
+	r->name_len = (u16)length;
+	if (length)
+		write_text(r->name, b->name, length);
 	write_publish(&w);
 }
 
@@ -91,12 +111,12 @@ static void record_end(struct fathom_thread *t, const struct fathom_span *s, u8 
 	r->pad = 0;
 	context_fill(&r->ctx, s->trace_id, id_load(s->span_id));
 	if (next)
-		r->next = next->ctx;
+		context_fill(&r->next, next->ctx.trace, id_load(next->ctx.span));
 	else /* up to the end of the first slot; what lies behind is zero */
 		memset(&r->next, 0, RECORD_SLOT_BYTES - offsetof(struct record_span_end, next));
 	if (length) {
 		r->message_len = (u16)length;
-		memcpy(r->message, message, length);
+		write_text(r->message, message, length);
 	}
 	write_publish(&w);
 }
@@ -148,7 +168,7 @@ static inline bool frame_push(struct fathom_thread *t, const struct fathom_span 
 		return false;
 	*(volatile u32 *)&t->depth = i + 1;
 	signal_fence();
-	memcpy(f->ctx.trace, s->trace_id, 16);
+	trace_copy(f->ctx.trace, s->trace_id);
 	memcpy(f->ctx.span, s->span_id, 8);
 	f->valid = 1;
 	f->trace_flags = s->flags & (FATHOM_SAMPLED | FATHOM_RANDOM);
@@ -194,13 +214,16 @@ static inline bool frame_remove(struct fathom_thread *t, u64 span)
 
 static void span_trace_new(struct fathom_thread *t, struct fathom_span *s, u8 flags)
 {
-	u64 id[2] = {thread_id_next(t) ^ t->id_key, thread_id_next(t)};
+	u64 first = thread_id_next(t) ^ t->id_key, last = thread_id_next(t);
 
-	memcpy(s->trace_id, id, sizeof(id));
+	memcpy(s->trace_id, &first, 8);
+	memcpy(s->trace_id + 8, &last, 8);
 	if (!(flags & FATHOM_DEFERRED))
 		s->flags = (flags & (FATHOM_SAMPLED | FATHOM_DEBUG_TRACE)) | FATHOM_RANDOM;
 	else
-		s->flags = fathom_sample(t) | FATHOM_RANDOM;
+		s->flags = (likely(fathom_process.sampling == 0) ? FATHOM_SAMPLED
+								 : fathom_sample(t)) |
+			   FATHOM_RANDOM;
 }
 
 /* The span of a begin that the level leaves out: it stands for its parent. */
@@ -226,7 +249,7 @@ static inline struct fathom_span span_start(struct fathom_thread *t, struct begi
 		return span_pass(t, b);
 	id = thread_id_next(t);
 	if (b->trace) {
-		memcpy(s.trace_id, b->trace, 16);
+		trace_copy(s.trace_id, b->trace);
 		s.flags = b->trace_flags & (u8)~FATHOM_DEFERRED;
 		if (unlikely(b->trace_flags & FATHOM_DEFERRED))
 			s.flags |= fathom_sample(t);
@@ -283,21 +306,11 @@ static void begin_under_remote(struct begin *b, const struct fathom_context *rem
 		b->trace_flags |= FATHOM_SAMPLED;
 }
 
-static inline size_t name_bytes(const char *name, size_t given)
-{
-	if (!name)
-		return 0;
-	if (given == 0)
-		return strnlen(name, NAME_BYTES);
-	return given < NAME_BYTES ? given : NAME_BYTES;
-}
-
 struct fathom_span fathom_span_begin(const char *name)
 {
 	struct fathom_thread *t = thread_get();
 	struct begin b = {
 		.name = name,
-		.name_bytes = name_bytes(name, 0),
 		.trace_flags = FATHOM_DEFERRED,
 		.level = FATHOM_INFO,
 		.flags = BEGIN_ACTIVE,
@@ -317,7 +330,7 @@ struct fathom_span fathom_span_open(const struct fathom_span_options *options)
 	if (unlikely(!t || !options))
 		return (struct fathom_span){0};
 	b.name = options->name;
-	b.name_bytes = name_bytes(options->name, options->name_bytes);
+	b.name_bytes = options->name_bytes;
 	b.kind = (u8)options->kind;
 	b.level = (u8)options->level;
 	b.flags = options->inactive ? 0 : BEGIN_ACTIVE;

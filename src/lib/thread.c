@@ -44,17 +44,37 @@ static bool lane_take(struct fathom_thread *t, u32 i, u32 from)
 	return true;
 }
 
+/*
+ * Lanes that were touched before come first, as long as there is room in them, then
+ * those that were not, then whatever nobody has: memory grows with the threads
+ * that live at once, and not with all that ever were.
+ */
+static bool lane_suits(const struct app_ring *ring, u32 i, int pass)
+{
+	const struct ring_control *c = &ring->lane[i].control;
+
+	if (__atomic_load_n(&ring->table[i].state, __ATOMIC_ACQUIRE) == APP_LANE_USED)
+		return false;
+	if (pass == 0)
+		return i < __atomic_load_n(&ring->lanes_used, __ATOMIC_ACQUIRE) &&
+		       __atomic_load_n(&c->head, __ATOMIC_RELAXED) -
+				       __atomic_load_n(&c->tail, __ATOMIC_RELAXED) <=
+			       APP_RING_SLOTS / 2;
+	return pass == 2 || i >= __atomic_load_n(&ring->lanes_used, __ATOMIC_ACQUIRE);
+}
+
 bool fathom_lane_claim(struct fathom_thread *t)
 {
-	static const u32 order[] = {APP_LANE_FREE, APP_LANE_LEFT};
+	struct app_ring *ring = t->ring;
 
-	if (t->ring->magic != APP_RING_MAGIC) /* one that nobody hears */
+	if (ring->magic != APP_RING_MAGIC) /* one that nobody hears */
 		return false;
-	for (u32 o = 0; o < 2; o++) {
+	for (int pass = 0; pass < 3; pass++) {
 		for (u32 i = 0; i < APP_RING_LANES; i++) {
-			u32 state = __atomic_load_n(&t->ring->table[i].state, __ATOMIC_RELAXED);
+			u32 state = __atomic_load_n(&ring->table[i].state, __ATOMIC_RELAXED);
 
-			if (state == order[o] && lane_take(t, i, state))
+			if (lane_suits(ring, i, pass) && state != APP_LANE_USED &&
+			    lane_take(t, i, state))
 				return true;
 		}
 	}

@@ -66,7 +66,7 @@ struct process {
 	u32 level;
 	u32 disabled;
 	u32 told; /* the last session that any thread has told who we are */
-	u64 sampling; /* mode << 32 | n */
+	u64 sampling; /* mode << 32 | n; 0: always */
 	u64 sampled; /* SAMPLE_RATE: second << 32 | roots sampled in it */
 };
 #define PROCESS_NONE 0
