@@ -47,7 +47,12 @@ void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns)
 	__atomic_store_n(&ring->listening, session, __ATOMIC_RELEASE);
 }
 
-static u32 lanes_used(const struct app_ring *ring)
+u64 app_ring_head(const struct app_ring *ring, u32 lane)
+{
+	return __atomic_load_n(&ring->lane[lane].control.head, __ATOMIC_ACQUIRE);
+}
+
+u32 app_ring_lanes(const struct app_ring *ring)
 {
 	u32 used = __atomic_load_n(&ring->lanes_used, __ATOMIC_ACQUIRE);
 
@@ -58,7 +63,7 @@ u64 app_ring_lost(const struct app_ring *ring)
 {
 	u64 lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
 
-	for (u32 i = 0; i < lanes_used(ring); i++)
+	for (u32 i = 0, used = app_ring_lanes(ring); i < used; i++)
 		lost += __atomic_load_n(&ring->lane[i].control.lost[RING_LOST_OTHER],
 					__ATOMIC_RELAXED);
 	return lost;
@@ -136,24 +141,24 @@ static void lane_give_back(struct app_lane *lane, u64 from, u64 to)
 	__atomic_store_n(&lane->control.tail, to, __ATOMIC_RELEASE);
 }
 
-static u64 lane_drain(struct app_lane *lane, bool ended, const struct app_ring_sink *sink,
-		      u64 *damaged)
+/* Up to `limit`, a head that was read before. True if nothing is missing before it. */
+static bool lane_drain(struct app_lane *lane, u64 limit, bool ended,
+		       const struct app_ring_sink *sink, struct app_drained *drained)
 {
-	u64 head = __atomic_load_n(&lane->control.head, __ATOMIC_ACQUIRE);
-	u64 tail = lane->control.tail, at = tail, records = 0;
+	u64 tail = __atomic_load_n(&lane->control.tail, __ATOMIC_RELAXED), at = tail;
 	union app_record r;
 
-	if (head - tail > APP_RING_SLOTS) { /* no library of ours does this */
-		++*damaged;
-		__atomic_store_n(&lane->control.tail, head, __ATOMIC_RELEASE);
-		return 0;
+	if (limit - tail > APP_RING_SLOTS) { /* no library of ours does this */
+		drained->damaged++;
+		__atomic_store_n(&lane->control.tail, limit, __ATOMIC_RELEASE);
+		return true;
 	}
-	while (at != head) {
-		int n = record_take(lane, at, head - at, &r);
+	while (at != limit) {
+		int n = record_take(lane, at, limit - at, &r);
 
 		if (n < 0 || (n == 0 && ended)) { /* nobody will say where the next one is */
-			++*damaged;
-			at = head;
+			drained->damaged++;
+			at = limit;
 			break;
 		}
 		if (n == 0)
@@ -161,26 +166,32 @@ static u64 lane_drain(struct app_lane *lane, bool ended, const struct app_ring_s
 		at += (u64)n;
 		if (record_is_sound(&r)) {
 			sink->record(sink->owner, &r.head);
-			records++;
+			drained->records++;
 		} else {
-			++*damaged;
+			drained->damaged++;
 		}
 	}
 	lane_give_back(lane, tail, at);
-	return records;
+	return at == limit;
+}
+
+bool app_ring_drain_lane(struct app_ring *ring, u32 lane, u64 limit,
+			 const struct app_ring_sink *sink, struct app_drained *drained)
+{
+	u32 state = __atomic_load_n(&ring->table[lane].state, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&ring->lane[lane].control.tail, __ATOMIC_RELAXED) == limit)
+		return true;
+	return lane_drain(&ring->lane[lane], limit, state == APP_LANE_LEFT, sink, drained);
 }
 
 u64 app_ring_drain(struct app_ring *ring, const struct app_ring_sink *sink, u64 *damaged)
 {
-	u32 used = lanes_used(ring);
-	u64 records = 0;
+	struct app_drained drained = {0};
+	u32 used = app_ring_lanes(ring);
 
-	for (u32 i = 0; i < used; i++) {
-		u32 state = __atomic_load_n(&ring->table[i].state, __ATOMIC_ACQUIRE);
-		struct ring_control *c = &ring->lane[i].control;
-
-		if (__atomic_load_n(&c->head, __ATOMIC_RELAXED) != c->tail)
-			records += lane_drain(&ring->lane[i], state == APP_LANE_LEFT, sink, damaged);
-	}
-	return records;
+	for (u32 i = 0; i < used; i++)
+		app_ring_drain_lane(ring, i, app_ring_head(ring, i), sink, &drained);
+	*damaged += drained.damaged;
+	return drained.records;
 }

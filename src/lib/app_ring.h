@@ -146,6 +146,25 @@ struct app_ring_sink {
  */
 u64 app_ring_drain(struct app_ring *ring, const struct app_ring_sink *sink, u64 *damaged);
 
+struct app_drained {
+	u64 records;
+	u64 damaged; /* what was not believed */
+};
+
+/*
+ * The same for one lane (below app_ring_lanes()), up to `limit`: a position that
+ * app_ring_head() gave. *drained grows. Returns true if all that was reserved before
+ * `limit` is out, false if some of it is not published yet.
+ */
+bool app_ring_drain_lane(struct app_ring *ring, u32 lane, u64 limit,
+			 const struct app_ring_sink *sink, struct app_drained *drained);
+
+/* Lanes in use or ever used, APP_RING_LANES at most. */
+u32 app_ring_lanes(const struct app_ring *ring);
+
+/* How many slots of a lane were ever reserved. */
+u64 app_ring_head(const struct app_ring *ring, u32 lane);
+
 /* Listens for the next `lease_ns` from `now_ns` on, both of the process's clock. */
 void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns);
 
