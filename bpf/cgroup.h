@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Cgroups of a thread, and the processes and cgroups that the user named.
+ */
+#ifndef BPF_CGROUP_H
+#define BPF_CGROUP_H
+
+#include "bpf/kernel.h"
+
+#define CGROUP_DEPTH 24
+#define CGROUP_HIERARCHIES 13 /* 12 controllers of v1, then v2 */
+
+/* Processes (tgid) named with -p: the snapshot puts their threads in scope. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, u8);
+} scope_pids SEC(".maps") __weak;
+
+/* Directories named with --cgroup: kernfs id and hierarchy (controller, or 12 for v2). */
+struct cgroup_key {
+	u64 id;
+	u64 hierarchy;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct cgroup_key);
+	__type(value, u8);
+} scope_cgroups SEC(".maps") __weak;
+
+/* Set by capture before loading: bit h is set if a cgroup of hierarchy h was named. */
+const volatile u32 scope_hierarchies __weak = 0;
+
+/* kernfs id of its cgroup in the default hierarchy. */
+static __always_inline u64 cgroup_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
+static __always_inline struct kernfs_node *cgroup_parent(struct kernfs_node *kn)
+{
+	struct kernfs_node___6_14 *new = (void *)kn;
+
+	if (bpf_core_field_exists(new->__parent))
+		return BPF_CORE_READ(new, __parent);
+	return BPF_CORE_READ(kn, parent);
+}
+
+/* Is the node, or one above it, a directory that the user named? */
+static __always_inline bool cgroup_named(struct kernfs_node *kn, u32 hierarchy)
+{
+	struct cgroup_key key = {.hierarchy = hierarchy};
+
+	for (int depth = 0; depth < CGROUP_DEPTH && kn; depth++) {
+		key.id = BPF_CORE_READ(kn, id);
+		if (bpf_map_lookup_elem(&scope_cgroups, &key))
+			return true;
+		kn = cgroup_parent(kn);
+	}
+	return false;
+}
+
+static __always_inline bool cgroup_in_scope(struct task_struct *task)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css;
+
+	if ((scope_hierarchies & (1 << 12)) &&
+	    cgroup_named(BPF_CORE_READ(set, dfl_cgrp, kn), 12))
+		return true;
+	for (u32 h = 0; h < 12; h++) {
+		if (!(scope_hierarchies & (1u << h)))
+			continue;
+		css = NULL;
+		bpf_core_read(&css, sizeof(css), &set->subsys[h]);
+		if (css && cgroup_named(BPF_CORE_READ(css, cgroup, kn), h))
+			return true;
+	}
+	return false;
+}
+
+/* Did the user name the thread's process, or a cgroup that it is in? */
+static __always_inline bool scope_has(struct task_struct *task)
+{
+	u32 tgid = task->tgid;
+
+	if (bpf_map_lookup_elem(&scope_pids, &tgid))
+		return true;
+	return scope_hierarchies && cgroup_in_scope(task);
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Reads the active span of the running thread from its memory, as
+ * bpf/context_location.h says. Pages that are not there read as no span.
+ */
+#ifndef BPF_CONTEXT_H
+#define BPF_CONTEXT_H
+
+#include "bpf/state.h"
+
+static __always_inline void context_refresh(struct thread_state *state, u32 tgid)
+{
+	struct context_location *location;
+
+	state->location_generation = context_generation;
+	location = bpf_map_lookup_elem(&locations, &tgid);
+	if (location)
+		state->location = *location;
+	else
+		state->location.known = 0;
+}
+
+/* Address of the variable, 0 if this thread has none. */
+static __always_inline u64 context_variable(const struct context_location *at, u64 tp)
+{
+	u64 dtv = 0, entry = 0, count = 0;
+
+	if (!at->dynamic)
+		return tp + at->tp_offset;
+	bpf_probe_read_user(&dtv, 8, (void *)(tp + at->dtv_at));
+	if (!dtv || bpf_probe_read_user(&count, 8, (void *)(dtv + at->count_at)) ||
+	    at->module > count)
+		return 0;
+	bpf_probe_read_user(&entry, 8, (void *)(dtv + at->module * at->entry_bytes));
+	return entry == 0 || entry == ~0ull ? 0 : entry + at->var_offset;
+}
+
+/* Sets state->ctx: zero if no span is active. `task` must be the current one. */
+static __always_inline void context_read(struct thread_state *state, struct task_struct *task)
+{
+	struct otel_record record;
+	u64 variable, at = 0;
+
+	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
+	if (state->location_generation != context_generation)
+		context_refresh(state, task->tgid);
+	if (!state->location.known || (state->flags & STATE_NO_CONTEXT) ||
+	    (task->flags & (PF_KTHREAD | PF_IO_WORKER)))
+		return;
+	variable = context_variable(&state->location, task->thread.fsbase);
+	if (!variable || bpf_probe_read_user(&at, 8, (void *)variable) || !at)
+		return;
+	if (bpf_probe_read_user(&record, sizeof(record), (void *)at) || record.valid != 1)
+		return;
+	if (spans_only && (state->location.flags & CONTEXT_FATHOM) && !(record.trace_flags & 1))
+		return;
+	__builtin_memcpy(&state->ctx, &record, sizeof(state->ctx));
+}
+
+static __always_inline bool context_is_set(const struct context *ctx)
+{
+	return *(const u64 *)ctx->span != 0;
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What stands behind a file descriptor: kind, key and device. The key of a
+ * socket is its inode number, as in the name socket:[N] and /proc/net/.
+ */
+#ifndef BPF_FILE_H
+#define BPF_FILE_H
+
+#include "bpf/kernel.h"
+
+#define S_IFMT 0170000
+#define S_IFSOCK 0140000
+#define S_IFREG 0100000
+#define S_IFBLK 0060000
+#define S_IFDIR 0040000
+#define S_IFCHR 0020000
+#define S_IFIFO 0010000
+#define O_DIRECT_FLAG 040000
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define AF_NETLINK 16
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define IPPROTO_MPTCP 262
+
+#define MAGIC_ANON 0x09041934
+#define MAGIC_PIPE 0x50495045
+#define MAGIC_PIDFS 0x50494446
+
+/* What the magic number of its file system says of a regular file. */
+static __always_inline u16 file_kind_of_fs(u64 magic)
+{
+	switch ((u32)magic) {
+	case 0x9fa0: /* proc */
+	case 0x62656572: /* sysfs */
+	case 0x27e0eb: /* cgroup */
+	case 0x63677270: /* cgroup2 */
+	case 0x64626720: /* debugfs */
+	case 0x74726163: /* tracefs */
+	case 0x73636673: /* securityfs */
+	case 0xcafe4a11: /* bpf */
+	case 0x6e736673: /* nsfs */
+	case 0x42494e4d: /* binfmt_misc */
+		return FILE_KIND_pseudo;
+	case 0x6969: /* nfs */
+	case 0xff534d42: /* cifs */
+	case 0xfe534d42: /* smb2 */
+	case 0x00c36400: /* ceph */
+	case 0x01021997: /* 9p */
+	case 0x5346414f: /* afs */
+		return FILE_KIND_network_fs;
+	case 0x01021994: /* tmpfs */
+	case 0x858458f6: /* ramfs */
+	case 0x958458f6: /* hugetlbfs */
+		return FILE_KIND_memory_fs;
+	}
+	return FILE_KIND_regular;
+}
+
+/* An anonymous inode is told by its name: "[eventfd]". */
+static __always_inline u16 file_kind_of_anon(struct file *file)
+{
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+	u64 first = 0;
+
+	bpf_probe_read_kernel(&first, 8, name);
+#define FOUR(a, b, c, d) ((u64)(a) | (u64)(b) << 8 | (u64)(c) << 16 | (u64)(d) << 24)
+	switch ((u32)(first >> 8)) {
+	case FOUR('e', 'v', 'e', 'n'):
+		return (u8)(first >> 40) == 't' && (u8)(first >> 48) == 'f' ? FILE_KIND_eventfd
+									     : FILE_KIND_epoll;
+	case FOUR('t', 'i', 'm', 'e'):
+		return FILE_KIND_timerfd;
+	case FOUR('s', 'i', 'g', 'n'):
+		return FILE_KIND_signalfd;
+	case FOUR('p', 'i', 'd', 'f'):
+		return FILE_KIND_pidfd;
+	case FOUR('i', 'o', '_', 'u'):
+		return FILE_KIND_io_uring;
+	}
+	/* inotify and fanotify have no brackets */
+	return (u32)first == (u32)FOUR('i', 'n', 'o', 't') ? FILE_KIND_inotify
+							    : FILE_KIND_anon_other;
+}
+
+static __always_inline u16 file_kind_of_device(u32 rdev)
+{
+	u32 major = rdev >> 20, minor = rdev & 0xfffff;
+
+	if (major == 1 && minor != 1 && minor != 2 && minor <= 9)
+		return FILE_KIND_null;
+	if (major == 4 || major == 5 || (major >= 136 && major <= 143))
+		return FILE_KIND_tty;
+	return FILE_KIND_character;
+}
+
+static __always_inline bool file_peer_on_host(struct sock *sk, u16 family)
+{
+	u64 daddr[2], saddr[2];
+	u32 to, from;
+
+	if (family == AF_INET) {
+		to = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+		from = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		return to && ((to & 0xff) == 127 || to == from);
+	}
+	BPF_CORE_READ_INTO(&daddr, sk, __sk_common.skc_v6_daddr);
+	BPF_CORE_READ_INTO(&saddr, sk, __sk_common.skc_v6_rcv_saddr);
+	if (!daddr[0] && !daddr[1])
+		return false;
+	return daddr[0] == saddr[0] && daddr[1] == saddr[1];
+}
+
+static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *sk)
+{
+	u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	u16 protocol = BPF_CORE_READ(sk, sk_protocol);
+
+	ref->dev = 0;
+	ref->kind = FILE_KIND_socket_other;
+	if (family == AF_UNIX) {
+		ref->kind = FILE_KIND_unix;
+		ref->flags |= FILE_PEER_ON_HOST;
+	} else if (family == AF_NETLINK) {
+		ref->kind = FILE_KIND_netlink;
+	} else if (family == AF_INET || family == AF_INET6) {
+		if (protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP)
+			ref->kind = FILE_KIND_tcp;
+		else if (protocol == IPPROTO_UDP)
+			ref->kind = FILE_KIND_udp;
+		if (file_peer_on_host(sk, family))
+			ref->flags |= FILE_PEER_ON_HOST;
+	}
+}
+
+/* Fills a zeroed ref. */
+static __always_inline void file_fill(struct file_ref *ref, struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
+	u16 mode = BPF_CORE_READ(inode, i_mode);
+	u32 magic = BPF_CORE_READ(sb, s_magic);
+	struct socket *socket;
+
+	ref->key = BPF_CORE_READ(inode, i_ino);
+	ref->dev = BPF_CORE_READ(sb, s_dev);
+	if (BPF_CORE_READ(file, f_flags) & O_DIRECT_FLAG)
+		ref->flags |= FILE_DIRECT;
+	ref->kind = FILE_KIND_other;
+	if (magic == MAGIC_ANON)
+		ref->kind = file_kind_of_anon(file);
+	else if (magic == MAGIC_PIDFS)
+		ref->kind = FILE_KIND_pidfd;
+	else if ((mode & S_IFMT) == S_IFREG)
+		ref->kind = file_kind_of_fs(magic);
+	else if ((mode & S_IFMT) == S_IFDIR)
+		ref->kind = FILE_KIND_directory;
+	else if ((mode & S_IFMT) == S_IFIFO)
+		ref->kind = magic == MAGIC_PIPE ? FILE_KIND_pipe : FILE_KIND_fifo;
+	else if ((mode & S_IFMT) == S_IFBLK)
+		ref->kind = FILE_KIND_block;
+	else if ((mode & S_IFMT) == S_IFCHR)
+		ref->kind = file_kind_of_device(BPF_CORE_READ(inode, i_rdev));
+	else if ((mode & S_IFMT) == S_IFSOCK) {
+		socket = BPF_CORE_READ(file, private_data);
+		file_fill_socket(ref, BPF_CORE_READ(socket, sk));
+	}
+}
+
+/* The file behind a descriptor of a task, NULL if it is not open. */
+static __always_inline struct file *file_of_fd(struct task_struct *task, u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files = BPF_CORE_READ(table, fd);
+	struct file *file = NULL;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	return file;
+}
+
+/* Zero if the descriptor is not open. */
+static __always_inline void file_of_task(struct file_ref *ref, struct task_struct *task, u32 fd)
+{
+	struct file *file = file_of_fd(task, fd);
+
+	__builtin_memset(ref, 0, sizeof(*ref));
+	if (file)
+		file_fill(ref, file);
+}
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The few kernel types that the programs read, and of these the few fields.
+ *
+ * Offsets are relocated when the programs are loaded (CO-RE), so order and
+ * what is left out do not matter. What only some kernels have is asked for
+ * with bpf_core_field_exists() or comes as a constant from capture.
+ */
+#ifndef BPF_KERNEL_H
+#define BPF_KERNEL_H
+
+#ifndef __BPF__
+#define __BPF__ 1
+#endif
+
+#include "record/record.h"
+
+/* What bpf_helper_defs.h wants to be there. */
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef s32 __s32;
+typedef s64 __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+#define BPF_ANY 0
+#define BPF_F_NO_PREALLOC 1
+#define BPF_F_MMAPABLE 1024
+#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+#define BPF_RB_NO_WAKEUP 1
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs {
+	unsigned long bp, bx, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, flags, r11, cs, sp;
+};
+
+struct thread_info {
+	u32 status;
+};
+
+struct thread_struct {
+	unsigned long fsbase;
+};
+
+struct qstr {
+	u32 len;
+	const unsigned char *name;
+};
+
+struct super_block {
+	u32 s_dev;
+	unsigned long s_magic;
+};
+
+struct inode {
+	u16 i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	u32 i_rdev;
+};
+
+struct dentry {
+	u32 d_flags;
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	void *private_data;
+	struct inode *f_inode;
+	u32 f_flags;
+	struct path f_path;
+};
+
+struct fdtable {
+	u32 max_fds;
+	struct file **fd;
+	unsigned long *close_on_exec;
+	unsigned long *open_fds;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct fs_struct {
+	struct path root;
+};
+
+struct in6_addr {
+	union {
+		u8 u6_addr8[16];
+	} in6_u;
+};
+
+struct sock_common {
+	u32 skc_daddr;
+	u32 skc_rcv_saddr;
+	u16 skc_dport;
+	u16 skc_num;
+	u16 skc_family;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct socket;
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_type;
+	u16 sk_protocol;
+	struct socket *sk_socket;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+};
+
+struct kernfs_node {
+	u64 id;
+	struct kernfs_node *parent;
+};
+
+/* 6.14 and later name the parent so. */
+struct kernfs_node___6_14 {
+	struct kernfs_node *__parent;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[12];
+	struct cgroup *dfl_cgrp;
+};
+
+struct cfs_rq {
+	int throttle_count;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct signal_struct {
+	struct {
+		int counter;
+	} live;
+};
+
+struct cred {
+	struct {
+		u32 val;
+	} uid;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	u32 __state;
+	u32 flags;
+	int on_cpu;
+	struct sched_entity se;
+	struct mm_struct *mm;
+	int exit_code;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	unsigned long nvcsw, nivcsw;
+	u64 start_time;
+	const struct cred *real_cred;
+	char comm[16];
+	struct fs_struct *fs;
+	struct files_struct *files;
+	struct signal_struct *signal;
+	struct css_set *cgroups;
+	struct thread_struct thread;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+struct seq_file {
+	u64 index;
+};
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	u64 session_id;
+	u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file;
+};
+
+#pragma clang attribute pop
+
+#define PF_KTHREAD 0x00200000
+#define PF_IO_WORKER 0x00000010
+#define TS_COMPAT 2
+#define CLONE_VM 0x100
+#define CLONE_FILES 0x400
+#define CLONE_THREAD 0x10000
+#define CLONE_SETTLS 0x80000
+#define X32_BIT 0x40000000
+
+
+/* Bounds an index in assembly, lest the compiler drop what the verifier wants to see. */
+#define BOUND(index, mask) __asm__ volatile("%0 &= " #mask : "+r"(index))
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Life of threads and processes: fork, exec, exit, names; and how the scope of
+ * a recording is handed on. Recorded whatever filters there are.
+ */
+#include "bpf/cgroup.h"
+#include "bpf/context.h"
+#include "bpf/ring.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define EXEC_TEXT 1024
+
+struct exec_scratch {
+	struct record_exec r;
+	u8 rest[1152 - sizeof(struct record_exec)];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct exec_scratch);
+} exec_scratches SEC(".maps");
+
+static __always_inline void fork_record(struct task_struct *parent, struct task_struct *child,
+					u64 clone_flags)
+{
+	struct {
+		struct record_fork r;
+		u8 rest[128 - sizeof(struct record_fork)];
+	} out = {};
+	struct record_fork *r = &out.r;
+
+	r->head.kind = RECORD_fork;
+	r->head.tid = child->pid;
+	r->head.pid = child->tgid;
+	r->parent_tid = parent->pid;
+	r->parent_pid = parent->tgid;
+	r->start_ns = child->start_time;
+	r->cgroup = cgroup_of(child);
+	if (clone_flags & CLONE_FILES)
+		r->flags |= THREAD_SHARES_FILES;
+	if (clone_flags & CLONE_THREAD)
+		r->flags |= THREAD_IS_THREAD;
+	if (child->flags & PF_KTHREAD)
+		r->flags |= THREAD_KERNEL;
+	r->comm_len = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), parent->comm) - 1;
+	rare_emit(&r->head, sizeof(*r));
+}
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
+{
+	struct task_struct *parent = bpf_get_current_task_btf();
+	struct thread_state *mine = state_of(parent), *state;
+
+	if (!scope_host && !mine && !scope_has(parent))
+		return 0;
+	if (mine && !(mine->flags & (STATE_IN | STATE_PENDING)) && !scope_host)
+		return 0;
+	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state) {
+		ring_count_lost(RING_LOST_OTHER);
+		return 0;
+	}
+	state->flags = STATE_DECIDED | STATE_NEWBORN | STATE_SEEN;
+	if (scope_host)
+		state->flags |= (u32)task->tgid == own_tgid ? 0 : STATE_IN;
+	else
+		state->flags |= mine ? mine->flags & (STATE_IN | STATE_PENDING) : STATE_IN;
+	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
+		state->flags |= STATE_NO_CONTEXT;
+	if (mine)
+		state->ctx = mine->ctx;
+	if (state->flags & STATE_IN)
+		fork_record(parent, task, clone_flags);
+	return 0;
+}
+
+/* Name, executable, arguments; 16 + 256 + 751 bytes at most. Returns how many. */
+static __always_inline u64 exec_read_command(char *to, struct task_struct *task,
+					     struct linux_binprm *bprm)
+{
+	u64 begin = BPF_CORE_READ(task, mm, arg_start), end = BPF_CORE_READ(task, mm, arg_end);
+	u64 at, n = end - begin;
+	long got;
+
+	at = bpf_probe_read_kernel_str(to, 16, task->comm);
+	BOUND(at, 31);
+	got = bpf_probe_read_kernel_str(to + at, 256, bprm->filename);
+	if (got > 0)
+		at += got;
+	BOUND(at, 511);
+	if (begin >= end)
+		return at;
+	if (n > 751) {
+		n = 751;
+		ring_count_incomplete();
+	}
+	BOUND(n, 1023);
+	if (n <= 751 && at <= 272 && bpf_probe_read_user(to + at, n, (void *)begin) == 0)
+		at += n;
+	return at;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
+{
+	struct thread_state *state = state_of(task);
+	struct exec_scratch *out;
+	struct record_exec *r;
+	u32 zero = 0;
+	u64 at;
+
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
+		return 0;
+	state->flags = (state->flags & ~(STATE_PENDING | STATE_NO_CONTEXT)) | STATE_IN;
+	state->location.known = 0;
+	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
+	out = bpf_map_lookup_elem(&exec_scratches, &zero);
+	if (!out)
+		return 0;
+	r = &out->r;
+	__builtin_memset(r, 0, 64);
+	r->head.kind = RECORD_exec;
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->old_tid = old_pid;
+	r->start_ns = task->group_leader->start_time;
+	at = exec_read_command(r->command, task, bprm);
+	r->command_len = at;
+	rare_emit(&r->head, __builtin_offsetof(struct record_exec, command) + at);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(sched_process_exit, struct task_struct *task)
+{
+	struct thread_state *state = state_of(task);
+	struct {
+		struct record_exit r;
+		u8 rest[128 - sizeof(struct record_exit)];
+	} out = {};
+
+	if (!state_in(state))
+		return 0;
+	out.r.head.kind = RECORD_exit;
+	out.r.head.tid = task->pid;
+	out.r.head.pid = task->tgid;
+	out.r.code = task->exit_code;
+	out.r.flags = BPF_CORE_READ(task, signal, live.counter) == 0;
+	rare_emit(&out.r.head, sizeof(out.r));
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
+{
+	struct thread_state *state = state_of(task);
+	struct {
+		struct record_name r;
+		u8 rest[128 - sizeof(struct record_name)];
+	} out = {};
+	long n;
+
+	if (!state_in(state))
+		return 0;
+	out.r.head.kind = RECORD_name;
+	out.r.head.tid = task->pid;
+	out.r.head.pid = task->tgid;
+	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), comm);
+	out.r.comm_len = n > 0 ? n - 1 : 0;
+	rare_emit(&out.r.head, sizeof(out.r));
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The name of an open file, as readlink of /proc/PID/fd/N shows it in the
+ * process's own mount namespace, put into an fd record. The helper for it
+ * (bpf_d_path) is refused to tracepoint programs, so dentries and mounts are
+ * walked here, from the file to the root and backwards into the buffer.
+ */
+#ifndef BPF_PATH_H
+#define BPF_PATH_H
+
+#include "bpf/file.h"
+#include "bpf/ring.h"
+
+#define PATH_DEPTH 48 /* directories and mounts on the way; more are cut and counted */
+#define PATH_BUFFER 4096
+
+struct path_scratch {
+	struct record_fd r;
+	u8 rest[RARE_BYTES - sizeof(struct record_fd)];
+	/* the path is written backwards from PATH_BUFFER; room for a name behind */
+	char buffer[PATH_BUFFER + 256];
+	u32 length;
+};
+
+/* Puts "/name" before what is there. 0, or -1: no room. */
+static __always_inline int path_prepend(struct path_scratch *s, const unsigned char *name, u32 len)
+{
+	u64 at = PATH_BUFFER - s->length, n = len;
+
+	BOUND(n, 255);
+	if (s->length + n + 1 > PATH_BUFFER - 1)
+		return -1;
+	at -= n;
+	BOUND(at, 4095);
+	bpf_probe_read_kernel(s->buffer + at, n, name);
+	at -= 1;
+	BOUND(at, 4095);
+	s->buffer[at] = '/';
+	s->length += n + 1;
+	return 0;
+}
+
+struct path_walk {
+	struct dentry *dentry;
+	struct mount *mount;
+	struct dentry *root_dentry;
+	struct vfsmount *root_mount;
+};
+
+/* One step up. 1: done, 0: go on, -1: cut. */
+static __always_inline int path_step(struct path_scratch *s, struct path_walk *w)
+{
+	struct dentry *dentry = w->dentry, *parent;
+	struct mount *mount = w->mount, *above;
+	struct vfsmount *vfs = (void *)mount + bpf_core_field_offset(struct mount, mnt);
+
+	if (dentry == w->root_dentry && vfs == w->root_mount)
+		return 1;
+	if (dentry == BPF_CORE_READ(vfs, mnt_root)) {
+		above = BPF_CORE_READ(mount, mnt_parent);
+		if (!above || above == mount)
+			return 1;
+		w->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		w->mount = above;
+		return 0;
+	}
+	parent = BPF_CORE_READ(dentry, d_parent);
+	if (!parent || parent == dentry)
+		return 1;
+	if (path_prepend(s, BPF_CORE_READ(dentry, d_name.name), BPF_CORE_READ(dentry, d_name.len)))
+		return -1;
+	w->dentry = parent;
+	return 0;
+}
+
+/* Writes the path into the record. */
+static __always_inline void path_of_file(struct path_scratch *s, struct task_struct *task,
+					 struct file *file)
+{
+	struct path_walk w = {};
+	int done = 0;
+	u64 at, n;
+
+	s->length = 0;
+	w.dentry = BPF_CORE_READ(file, f_path.dentry);
+	w.mount = (void *)BPF_CORE_READ(file, f_path.mnt) -
+		  bpf_core_field_offset(struct mount, mnt);
+	w.root_dentry = BPF_CORE_READ(task, fs, root.dentry);
+	w.root_mount = BPF_CORE_READ(task, fs, root.mnt);
+	for (int i = 0; i < PATH_DEPTH && !done; i++)
+		done = path_step(s, &w);
+	if (done != 1) {
+		s->r.flags |= FD_NAME_CUT;
+		ring_count_incomplete();
+	}
+	if (s->length == 0)
+		path_prepend(s, NULL, 0);
+	n = s->length;
+	at = PATH_BUFFER - n;
+	BOUND(at, 4095);
+	BOUND(n, 4095);
+	if (at + n <= PATH_BUFFER)
+		bpf_probe_read_kernel(s->r.path, n, s->buffer + at);
+	s->r.path_len = n;
+}
+
+/* "pipe:[7]", "socket:[7]": prefix and inode number. */
+static __always_inline void path_of_number(struct path_scratch *s, const char *format)
+{
+	u64 key = s->r.file.key;
+	long n = bpf_snprintf(s->r.path, 64, format, &key, sizeof(key));
+
+	s->r.path_len = n > 1 && n <= 64 ? n - 1 : 0;
+}
+
+/* "anon_inode:[eventfd]": the dentry's name behind a prefix. */
+static __always_inline void path_of_anon(struct path_scratch *s, struct file *file)
+{
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+	long n;
+
+	__builtin_memcpy(s->r.path, "anon_inode:", 11);
+	n = bpf_probe_read_kernel_str(s->r.path + 11, 64, name);
+	s->r.path_len = n > 0 ? 11 + n - 1 : 11;
+}
+
+/* The record of one descriptor, but for its head's time. */
+static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *task,
+				    struct file *file, s32 fd, u8 op)
+{
+	struct record_fd *r = &s->r;
+	struct file_ref ref = {};
+	u16 kind;
+
+	__builtin_memset(r, 0, 64);
+	r->head.kind = RECORD_fd;
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->fd = fd;
+	r->from = -1;
+	r->op = op;
+	file_fill(&ref, file);
+	r->file = ref;
+	kind = ref.kind;
+	if (kind == FILE_KIND_pipe)
+		path_of_number(s, "pipe:[%llu]");
+	else if (kind >= FILE_KIND_tcp && kind <= FILE_KIND_socket_other)
+		path_of_number(s, "socket:[%llu]");
+	else if (kind >= FILE_KIND_eventfd && kind <= FILE_KIND_anon_other)
+		path_of_anon(s, file);
+	else
+		path_of_file(s, task, file);
+}
+
+static __always_inline void fd_emit(struct path_scratch *s)
+{
+	rare_emit(&s->r.head, __builtin_offsetof(struct record_fd, path) + s->r.path_len);
+}
+
+#endif

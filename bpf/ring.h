@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * The producer's side of the rings.
+ *
+ * What happens often goes through the slots of the CPU (record/ring.h):
+ *
+ *	struct ring_place place;
+ *
+ *	if (ring_reserve(&place, slots, RING_LOST_SWITCH))
+ *		return 0;	(the loss is counted)
+ *	r.head.time_ns = bpf_ktime_get_ns();
+ *	...
+ *	ring_publish(&place, &r, slots);
+ *
+ * What is rare or long goes through the ring buffer `rare`, in the same layout.
+ */
+#ifndef BPF_RING_H
+#define BPF_RING_H
+
+#include "bpf/kernel.h"
+#include "record/ring.h"
+
+/* Set by capture before the programs are loaded. */
+const volatile u32 ring_bits __weak = 10; /* slots of a CPU: 1 << ring_bits */
+const volatile bool ring_overwrites __weak = false; /* flight recorder */
+
+/* Capture sets max_entries of the three. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1024);
+	__type(key, u32);
+	__type(value, struct ring_slot);
+} slots SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ring_control);
+} rings SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} rare SEC(".maps") __weak;
+
+struct ring_place {
+	u64 position;
+	u32 cpu;
+};
+
+#define RING_TRIES 4
+
+static __always_inline void ring_count_lost(u32 class)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (ring && class < 6)
+		__sync_fetch_and_add(&ring->lost[class], 1);
+}
+
+static __always_inline void ring_count_incomplete(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (ring)
+		__sync_fetch_and_add(&ring->incomplete, 1);
+}
+
+/* Takes `n` slots of this CPU's ring. 0, or -1 with the loss counted. */
+static __always_inline int ring_reserve(struct ring_place *place, u32 n, u32 class)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
+	u64 head;
+
+	if (!ring)
+		return -1;
+#pragma unroll
+	for (int i = 0; i < RING_TRIES; i++) {
+		head = *(volatile u64 *)&ring->head;
+		if (!ring_overwrites &&
+		    head + n - *(volatile u64 *)&ring->tail > (1ull << (ring_bits & 31)))
+			break;
+		if (__sync_val_compare_and_swap(&ring->head, head, head + n) == head) {
+			place->position = head;
+			place->cpu = cpu;
+			return 0;
+		}
+	}
+	__sync_fetch_and_add(&ring->lost[class], 1);
+	return -1;
+}
+
+static __always_inline struct ring_slot *ring_slot_at(const struct ring_place *place, u32 i)
+{
+	u32 bits = ring_bits & 31;
+	u32 index = (place->cpu << bits) | ((u32)(place->position + i) & ((1u << bits) - 1));
+
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+static __always_inline int ring_copy_slot(const struct ring_place *place, const u64 *from, u32 i)
+{
+	u64 *to = (u64 *)ring_slot_at(place, i);
+
+	if (!to)
+		return -1;
+#pragma unroll
+	for (int word = 0; word < 8; word++)
+		to[word] = from[8 * i + word];
+	return 0;
+}
+
+/*
+ * Copies the record, which must be readable up to the end of its last slot,
+ * and publishes it: the sequence number is stored last. Stores are not
+ * reordered with older stores on x86; other machines get an atomic exchange.
+ */
+static __always_inline void ring_publish(const struct ring_place *place, void *record, u32 n)
+{
+	struct record_head *head = record;
+	u64 *from = record, *to;
+	struct ring_slot *slot;
+
+	head->slots = n;
+	head->cpu = place->cpu;
+	if (n > 1 && ring_copy_slot(place, from, 1))
+		return;
+	if (n > 2 && ring_copy_slot(place, from, 2))
+		return;
+	slot = ring_slot_at(place, 0);
+	if (!slot)
+		return;
+	to = (u64 *)slot;
+#pragma unroll
+	for (int word = 1; word < 8; word++)
+		to[word] = from[word];
+	((u32 *)to)[1] = ((u32 *)from)[1];
+	barrier();
+#ifdef __TARGET_ARCH_x86
+	*(volatile u32 *)to = (u32)place->position + 1;
+#else
+	__sync_lock_test_and_set((u32 *)to, (u32)place->position + 1);
+#endif
+}
+
+/*
+ * Copies `class_bytes` (a constant) of a record into the rare ring. Reserved
+ * first, the clock read after.
+ */
+#define RARE_EMIT(record, class_bytes)                                                             \
+	({                                                                                         \
+		struct record_head *to_ = bpf_ringbuf_reserve(&rare, (class_bytes), 0);            \
+		if (to_) {                                                                         \
+			bpf_probe_read_kernel(to_, (class_bytes), (record));                       \
+			to_->cpu = bpf_get_smp_processor_id();                                     \
+			to_->time_ns = bpf_ktime_get_ns();                                         \
+			bpf_ringbuf_submit(to_, BPF_RB_NO_WAKEUP);                                 \
+		} else {                                                                           \
+			ring_count_lost(RING_LOST_OTHER);                                          \
+		}                                                                                  \
+	})
+
+/* A record in a scratch buffer of RARE_BYTES, of which `len` bytes are used. */
+#define RARE_BYTES (RECORD_MAX_SLOTS * RECORD_SLOT_BYTES)
+
+static __always_inline void rare_emit(struct record_head *record, u32 len)
+{
+	record->slots = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
+	if (len <= 128)
+		RARE_EMIT(record, 128);
+	else if (len <= 256)
+		RARE_EMIT(record, 256);
+	else if (len <= 1152)
+		RARE_EMIT(record, 1152);
+	else
+		RARE_EMIT(record, RARE_BYTES);
+}
+
+struct rare_scratch {
+	u8 bytes[RARE_BYTES];
+};
+
+#endif

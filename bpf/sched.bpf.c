@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Context switches and wake-ups, and from where a wake-up came.
+ */
+#include "bpf/context.h"
+#include "bpf/file.h"
+#include "bpf/ring.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/*
+ * Where task_struct has a `throttled` flag, its byte and mask; mask 0: it has
+ * none. Capture finds them in BTF: the field is a bit field on some kernels.
+ */
+const volatile u32 throttled_offset = 0;
+const volatile u8 throttled_mask = 0;
+
+/* What runs on a CPU above the thread. Capture sets max_entries. */
+struct interrupt_state {
+	u32 softirq; /* vector + 1 */
+	u32 hardirq; /* number + 1 */
+	u32 timer; /* depth */
+	u32 pad[13];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct interrupt_state);
+} interrupts SEC(".maps");
+
+static __always_inline struct interrupt_state *interrupt_here(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&interrupts, &cpu);
+}
+
+static __always_inline bool task_throttled(struct task_struct *task)
+{
+	struct cfs_rq *cfs_rq;
+	u8 byte = 0;
+
+	if (throttled_mask) {
+		bpf_probe_read_kernel(&byte, 1, (void *)task + throttled_offset);
+		return byte & throttled_mask;
+	}
+	cfs_rq = BPF_CORE_READ(task, se.cfs_rq);
+	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->throttle_count))
+		return false;
+	return BPF_CORE_READ(cfs_rq, throttle_count) > 0;
+}
+
+static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struct *task)
+{
+	if (preempt || state == 0)
+		return task_throttled(task) ? LEAVE_throttled : LEAVE_preempted;
+	if (state & 0x80)
+		return LEAVE_dead;
+	if (state & 0x8000)
+		return LEAVE_frozen;
+	if (state & 4)
+		return LEAVE_stopped;
+	if (state & 8)
+		return LEAVE_traced;
+	if (state & 0x40)
+		return LEAVE_parked;
+	if ((state & 2) && (state & 0x400))
+		return LEAVE_idle;
+	if (state & 2)
+		return LEAVE_disk_sleep;
+	return LEAVE_sleep;
+}
+
+/* Where the thread was: fault, syscall or user mode. */
+static __always_inline void switch_fill_mode(struct record_switch *r, struct thread_state *state,
+					     u64 now)
+{
+	if (state->in_syscall) {
+		r->mode = MODE_syscall | (state->compat ? MODE_COMPAT : 0);
+		r->nr = state->nr;
+		r->arg0 = state->args[0];
+		r->file = state->file;
+		if (state->begin_ns && now > state->begin_ns)
+			r->since_ns = now - state->begin_ns;
+		if (state->fault_begin_ns)
+			r->mode += MODE_fault - MODE_syscall + MODE_IN_SYSCALL;
+	} else if (state->fault_begin_ns) {
+		r->mode = MODE_fault;
+		r->arg0 = state->fault_address;
+		if (now > state->fault_begin_ns)
+			r->since_ns = now - state->fault_begin_ns;
+	}
+}
+
+static __always_inline u32 switch_slots(const struct record_switch *r)
+{
+	if (context_is_set(&r->ctx))
+		return 2;
+	return 1; /* up to arg0 */
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     u32 prev_state)
+{
+	struct thread_state *state = prev->pid ? state_of(prev) : NULL;
+	struct thread_state *next_state = next->pid ? state_of(next) : NULL;
+	bool in = state_in(state), next_in = state_in(next_state);
+	struct {
+		struct record_switch r;
+		u64 rest[5];
+	} out = {};
+	struct record_switch *r = &out.r;
+	struct ring_place place;
+	u32 n;
+
+	if (!in && !next_in)
+		return 0;
+	if (in && !(prev->flags & PF_KTHREAD)) {
+		if (!state->in_syscall)
+			context_read(state, prev);
+		r->ctx = state->ctx;
+	}
+	if (spans_only && !context_is_set(&r->ctx) &&
+	    !(next_in && context_is_set(&next_state->ctx)))
+		return 0;
+	n = switch_slots(r);
+	if (ring_reserve(&place, n, RING_LOST_SWITCH))
+		return 0;
+	r->head.kind = RECORD_switch;
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = prev->pid;
+	r->head.pid = prev->tgid;
+	r->next_tid = next->pid;
+	r->state = prev->pid ? leave_state(preempt, prev_state, prev) : LEAVE_idle;
+	if (prev->flags & (PF_KTHREAD | PF_IO_WORKER))
+		r->mode = MODE_kernel_thread;
+	else if (in)
+		switch_fill_mode(r, state, r->head.time_ns);
+	if (prev->pid && !in)
+		r->mode |= MODE_PREV_OUT;
+	if (next->pid && !next_in)
+		r->mode |= MODE_NEXT_OUT;
+	ring_publish(&place, r, n);
+	return 0;
+}
+
+static __always_inline void waking_fill_context(struct record_waking *r, struct task_struct *waker)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (!interrupt)
+		r->context = WAKE_unknown;
+	else if (interrupt->timer)
+		r->context = WAKE_timer;
+	else if (interrupt->hardirq) {
+		r->context = WAKE_hardirq;
+		r->irq = interrupt->hardirq - 1;
+	} else if (interrupt->softirq) {
+		r->context = WAKE_softirq;
+		r->vector = interrupt->softirq - 1;
+	} else if (waker->flags & (PF_KTHREAD | PF_IO_WORKER))
+		r->context = WAKE_kernel_thread;
+	else
+		r->context = WAKE_task;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *task)
+{
+	struct thread_state *state = state_of(task);
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct {
+		struct record_waking r;
+		u64 rest[2];
+	} out = {};
+	struct record_waking *r = &out.r;
+	struct ring_place place;
+
+	if (!state_in(state))
+		return 0;
+	if (spans_only && !context_is_set(&state->ctx))
+		return 0;
+	if (ring_reserve(&place, 1, RING_LOST_WAKING))
+		return 0;
+	r->head.kind = RECORD_waking;
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->waker_tid = waker->pid;
+	waking_fill_context(r, waker);
+	ring_publish(&place, r, 1);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, u32 vector)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->softirq = vector + 1;
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_exit, u32 vector)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->softirq = 0;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_handler_entry, int irq)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->hardirq = irq + 1;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_handler_exit, int irq)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->hardirq = 0;
+	return 0;
+}
+
+SEC("tp_btf/local_timer_entry")
+int BPF_PROG(local_timer_entry, int vector)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->timer |= 1;
+	return 0;
+}
+
+SEC("tp_btf/local_timer_exit")
+int BPF_PROG(local_timer_exit, int vector)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->timer &= ~1u;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_expire_entry)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->timer |= 2;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(hrtimer_expire_exit)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->timer &= ~2u;
+	return 0;
+}

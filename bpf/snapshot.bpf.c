@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * The snapshot: iterators over threads and their files, run by capture once
+ * the other programs are attached. They also put into scope the threads that
+ * the user named; capture runs them until nothing new turns up.
+ */
+#include "bpf/cgroup.h"
+#include "bpf/context.h"
+#include "bpf/file.h"
+#include "bpf/path.h"
+#include "bpf/ring.h"
+#include "record/syscalls.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+static const u8 snapshot_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
+
+u64 snapshot_new = 0; /* threads that were new to this run */
+
+/*
+ * Hands a record to whom reads the iterator. If there is no room the kernel
+ * forgets what this run wrote and runs the program again.
+ */
+static __always_inline long snapshot_write(struct seq_file *seq, struct record_head *head, u64 len)
+{
+	u64 bytes = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES * RECORD_SLOT_BYTES;
+
+	head->slots = bytes / RECORD_SLOT_BYTES;
+	head->cpu = bpf_get_smp_processor_id();
+	head->time_ns = bpf_ktime_get_ns();
+	BOUND(bytes, 8191);
+	if (bytes > RARE_BYTES)
+		return -1;
+	return bpf_seq_write(seq, head, bytes);
+}
+
+struct process_scratch {
+	struct record_process r;
+	u8 rest[1152 - sizeof(struct record_process)];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct process_scratch);
+} process_scratches SEC(".maps");
+
+/*
+ * The syscall instruction leaves the return address in cx and the flags in
+ * r11: this tells a thread asleep in a call from one asleep in a fault.
+ */
+static __always_inline bool snapshot_in_syscall(const struct pt_regs *regs)
+{
+	return (long)regs->orig_ax >= 0 && regs->orig_ax < SYSCALL_TABLE_SIZE &&
+	       regs->cx == regs->ip && regs->r11 == regs->flags;
+}
+
+static __always_inline u8 snapshot_state(u32 state)
+{
+	if (state == 0)
+		return LEAVE_preempted;
+	if (state & 0x80)
+		return LEAVE_dead;
+	if (state & 0x8000)
+		return LEAVE_frozen;
+	if (state & 4)
+		return LEAVE_stopped;
+	if (state & 8)
+		return LEAVE_traced;
+	if (state & 0x40)
+		return LEAVE_parked;
+	if ((state & 2) && (state & 0x400))
+		return LEAVE_idle;
+	return state & 2 ? LEAVE_disk_sleep : LEAVE_sleep;
+}
+
+/* Of a thread off the CPU: in which call it is, also for the records to come. */
+static __always_inline void snapshot_fill_syscall(struct record_thread *r,
+						  struct thread_state *state,
+						  struct task_struct *task)
+{
+	struct pt_regs regs = {};
+	unsigned long switches = task->nvcsw + task->nivcsw;
+	u8 which;
+	u64 row;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)) ||
+	    !snapshot_in_syscall(&regs))
+		return;
+	r->mode = MODE_syscall;
+	r->nr = regs.orig_ax;
+	r->arg0 = regs.di;
+	row = regs.orig_ax;
+	BOUND(row, 511);
+	which = snapshot_fdarg[row];
+	if (which)
+		file_of_task(&r->file, task,
+			     which == 1 ? regs.di
+			     : which == 2 ? regs.si
+			     : which == 3 ? regs.dx
+			     : which == 4 ? regs.r10
+					  : regs.r8);
+	if (state->in_syscall || state->begin_ns) {
+		r->since_ns = state->begin_ns;
+		return;
+	}
+	state->nr = r->nr;
+	state->args[0] = r->arg0;
+	state->file = r->file;
+	state->in_syscall = 1;
+	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)
+		state->in_syscall = 0; /* it ran meanwhile */
+}
+
+static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,
+					    struct thread_state *state)
+{
+	struct {
+		struct record_thread r;
+		u8 rest[256 - sizeof(struct record_thread)];
+	} out = {};
+	struct record_thread *r = &out.r;
+	long n;
+
+	r->head.kind = RECORD_thread;
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->start_ns = task->start_time;
+	r->flags = task->pid != task->tgid ? THREAD_IS_THREAD : 0;
+	if (task->on_cpu)
+		r->flags |= THREAD_ON_CPU;
+	r->state = snapshot_state(task->__state);
+	if (task->flags & PF_KTHREAD) {
+		r->flags |= THREAD_KERNEL;
+		r->mode = MODE_kernel_thread;
+	} else if (task->flags & PF_IO_WORKER) {
+		r->mode = MODE_kernel_thread;
+	} else if (!task->on_cpu) {
+		snapshot_fill_syscall(r, state, task);
+	}
+	n = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), task->comm);
+	r->comm_len = n > 0 ? n - 1 : 0;
+	r->head.slots = sizeof(out) / RECORD_SLOT_BYTES;
+	r->head.cpu = bpf_get_smp_processor_id();
+	r->head.time_ns = bpf_ktime_get_ns();
+	if (r->since_ns)
+		r->since_ns = r->head.time_ns - r->since_ns;
+	return bpf_seq_write(seq, &out, sizeof(out));
+}
+
+/* Its command line is in memory of another process: capture reads it from /proc. */
+static __always_inline long snapshot_process(struct seq_file *seq, struct task_struct *task)
+{
+	struct process_scratch *out;
+	struct record_process *r;
+	u32 zero = 0;
+	u64 at;
+
+	out = bpf_map_lookup_elem(&process_scratches, &zero);
+	if (!out)
+		return -1;
+	r = &out->r;
+	__builtin_memset(r, 0, 64);
+	r->head.kind = RECORD_process;
+	r->head.tid = task->pid;
+	r->head.pid = task->pid;
+	r->parent_pid = BPF_CORE_READ(task, real_parent, tgid);
+	r->start_ns = task->start_time;
+	r->cgroup = cgroup_of(task);
+	r->uid = BPF_CORE_READ(task, real_cred, uid.val);
+	r->files = task->tgid;
+	at = bpf_probe_read_kernel_str(r->command, 16, task->comm);
+	BOUND(at, 31);
+	r->command_len = at;
+	return snapshot_write(seq, &r->head, __builtin_offsetof(struct record_process, command) + at);
+}
+
+static __always_inline struct thread_state *snapshot_state_of(struct task_struct *task)
+{
+	struct thread_state *state;
+
+	if (!scope_host && !bpf_task_storage_get(&states, task, 0, 0) && !scope_has(task))
+		return NULL;
+	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state)
+		return NULL;
+	if (!(state->flags & STATE_DECIDED))
+		state->flags |= STATE_DECIDED | ((u32)task->tgid == own_tgid ? 0 : STATE_IN);
+	return state;
+}
+
+SEC("iter/task")
+int snapshot_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_state *state;
+
+	if (!task)
+		return 0;
+	state = snapshot_state_of(task);
+	if (!state_in(state) || (state->flags & STATE_SEEN))
+		return 0;
+	if (task->pid == task->tgid && snapshot_process(ctx->meta->seq, task))
+		return 0;
+	if (snapshot_thread(ctx->meta->seq, task, state))
+		return 0;
+	state->flags |= STATE_SEEN;
+	snapshot_new++;
+	return 0;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct path_scratch);
+} snapshot_paths SEC(".maps");
+
+/* Every open file of each process, once for each table (its leader's). */
+SEC("iter/task_file")
+int snapshot_files(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct path_scratch *scratch;
+	struct thread_state *state;
+	u32 zero = 0;
+
+	if (!task || !file || task->pid != task->tgid)
+		return 0;
+	state = bpf_task_storage_get(&states, task, 0, 0);
+	scratch = bpf_map_lookup_elem(&snapshot_paths, &zero);
+	if (!state_in(state) || !scratch)
+		return 0;
+	fd_fill(scratch, task, file, ctx->fd, FD_snapshot);
+	snapshot_write(ctx->meta->seq, &scratch->r.head,
+		       __builtin_offsetof(struct record_fd, path) + scratch->r.path_len);
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What the programs keep of each thread, in task storage: it comes and goes
+ * with the thread, so that a reused tid inherits nothing.
+ *
+ * Who is in scope: with scope_host every thread but those of capture itself;
+ * else the threads whose state says so. State is made by the fork program
+ * (children inherit), by the snapshot (scope_pids) and by capture for the
+ * command that it starts. A thread without state costs one look-up.
+ */
+#ifndef BPF_STATE_H
+#define BPF_STATE_H
+
+#include "bpf/kernel.h"
+#include "bpf/thread_state.h"
+
+/* Set by capture before the programs are loaded. */
+const volatile bool scope_host __weak = false;
+const volatile u32 own_tgid __weak = 0;
+const volatile bool spans_only __weak = false;
+
+/* Set while they run: grows with each change of `locations`. */
+u32 context_generation __weak = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_state);
+} states SEC(".maps") __weak;
+
+/* Where each process (tgid) keeps its context. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, u32);
+	__type(value, struct context_location);
+} locations SEC(".maps") __weak;
+
+/* State of a thread, NULL if it is of no interest (or memory ran out). */
+static __always_inline struct thread_state *state_of(struct task_struct *task)
+{
+	struct thread_state *state;
+
+	if (!scope_host)
+		return bpf_task_storage_get(&states, task, 0, 0);
+	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (state && !(state->flags & STATE_DECIDED))
+		state->flags |= STATE_DECIDED | ((u32)task->tgid == own_tgid ? 0 : STATE_IN);
+	return state;
+}
+
+static __always_inline bool state_in(const struct thread_state *state)
+{
+	return state && (state->flags & STATE_IN);
+}
+
+#endif

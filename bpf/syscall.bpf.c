@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * System calls: one record each, at the exit. The entry keeps the time, the
+ * first argument and the file behind its fd: a thread that leaves the CPU in
+ * the middle is explained by them, and after close() the file is gone.
+ */
+#include "bpf/context.h"
+#include "bpf/file.h"
+#include "bpf/ring.h"
+#include "record/syscalls.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
+const u8 syscall_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
+/* Set by capture: not 0 for calls that are not to be recorded. */
+const volatile u8 syscall_unwanted[SYSCALL_TABLE_SIZE] = {0};
+
+static __always_inline u64 syscall_row(u16 nr)
+{
+	u64 row = nr;
+
+	BOUND(row, 511);
+	return row;
+}
+
+static __always_inline bool syscall_keeps_args(u32 nr)
+{
+	return nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat ||
+	       nr == SYSCALL_NR_rt_sigreturn;
+}
+
+/* A 32-bit call has its arguments in other registers. */
+static __always_inline void syscall_read_args(u64 args[6], struct pt_regs *regs, bool compat)
+{
+	if (compat) {
+		args[0] = (u32)regs->bx;
+		args[1] = (u32)regs->cx;
+		args[2] = (u32)regs->dx;
+		args[3] = (u32)regs->si;
+		args[4] = (u32)regs->di;
+		args[5] = (u32)regs->bp;
+		return;
+	}
+	args[0] = regs->di;
+	args[1] = regs->si;
+	args[2] = regs->dx;
+	args[3] = regs->r10;
+	args[4] = regs->r8;
+	args[5] = regs->r9;
+}
+
+static __always_inline u64 syscall_fd(struct pt_regs *regs, u8 which)
+{
+	switch (which) {
+	case 1:
+		return regs->di;
+	case 2:
+		return regs->si;
+	case 3:
+		return regs->dx;
+	case 4:
+		return regs->r10;
+	default:
+		return regs->r8;
+	}
+}
+
+static __always_inline void syscall_find_file(struct thread_state *state, struct task_struct *task,
+					      struct pt_regs *regs)
+{
+	u8 which = state->compat ? 0 : syscall_fdarg[syscall_row(state->nr)];
+
+	if (which)
+		file_of_task(&state->file, task, syscall_fd(regs, which));
+	else
+		__builtin_memset(&state->file, 0, sizeof(state->file));
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
+		return 0;
+	state->nr = id;
+	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
+	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
+	if (!state->compat && syscall_keeps_args(state->nr))
+		syscall_read_args(state->args, regs, false);
+	state->flags &= ~STATE_NEWBORN;
+	state->fault_begin_ns = 0;
+	syscall_find_file(state, task, regs);
+	context_read(state, task);
+	state->begin_ns = bpf_ktime_get_ns();
+	state->in_syscall = 1;
+	return 0;
+}
+
+/* How many slots: what is zero at the end need not be published. */
+static __always_inline u32 syscall_slots(const struct record_syscall *r)
+{
+	if (context_is_set(&r->ctx))
+		return 3;
+	if (r->file.kind || r->arg2 || r->arg3 || r->arg4 || r->arg5)
+		return 2;
+	return 1;
+}
+
+static __always_inline void syscall_fill_args(struct record_syscall *r, const u64 args[6], u32 n)
+{
+	if (n > 0)
+		r->arg0 = args[0];
+	if (n > 1)
+		r->arg1 = args[1];
+	if (n > 2)
+		r->arg2 = args[2];
+	if (n > 3)
+		r->arg3 = args[3];
+	if (n > 4)
+		r->arg4 = args[4];
+	if (n > 5)
+		r->arg5 = args[5];
+}
+
+static __always_inline void syscall_fill(struct record_syscall *r, struct thread_state *state,
+					 struct task_struct *task, struct pt_regs *regs)
+{
+	u64 args[6];
+
+	if (state->in_syscall) {
+		r->nr = state->nr;
+		r->file = state->file;
+		r->ctx = state->ctx;
+	} else {
+		r->nr = regs->orig_ax;
+		state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
+	}
+	if (state->compat)
+		r->flags |= SYSCALL_COMPAT;
+	if (state->in_syscall && !state->compat && syscall_keeps_args(r->nr))
+		syscall_fill_args(r, state->args, syscall_nargs[syscall_row(r->nr)]);
+	else {
+		syscall_read_args(args, regs, state->compat);
+		syscall_fill_args(r, args, state->compat ? 6 : syscall_nargs[syscall_row(r->nr)]);
+	}
+}
+
+static __always_inline bool syscall_is_wanted(const struct record_syscall *r)
+{
+	if (r->nr < SYSCALL_TABLE_SIZE && syscall_unwanted[syscall_row(r->nr)])
+		return false;
+	return !spans_only || context_is_set(&r->ctx);
+}
+
+static __always_inline void syscall_record(struct thread_state *state, struct task_struct *task,
+					   struct pt_regs *regs, long result)
+{
+	struct {
+		struct record_syscall r;
+		u64 rest[7];
+	} out = {};
+	struct record_syscall *r = &out.r;
+	struct ring_place place;
+	u32 n;
+
+	syscall_fill(r, state, task, regs);
+	if (!syscall_is_wanted(r))
+		return;
+	n = syscall_slots(r);
+	if (ring_reserve(&place, n, RING_LOST_SYSCALL))
+		return;
+	r->head.kind = RECORD_syscall;
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->result = result;
+	if (state->in_syscall && state->begin_ns)
+		r->duration_ns = r->head.time_ns - state->begin_ns;
+	else
+		r->flags |= SYSCALL_BEGIN_UNKNOWN;
+	ring_publish(&place, r, n);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
+		return 0;
+	if ((state->flags & STATE_IN) && !(state->flags & STATE_NEWBORN))
+		syscall_record(state, task, regs, result);
+	state->flags &= ~STATE_NEWBORN;
+	state->in_syscall = 0;
+	state->begin_ns = 0;
+	return 0;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The consumer's side of the rings (record/ring.h), and the cut.
+ *
+ * Positions only grow. A ring is drained from tail towards a limit: head as it
+ * was read once. A slot that is reserved and not published ends the drain.
+ * Where a record took several slots, the first word of the later ones is
+ * cleared before they are given back: it came from the traced program and
+ * could look like a sequence number.
+ *
+ * The ring buffer `rare` has the kernel's layout: a page with the consumer's
+ * position, a page with the producer's, then the data twice in a row; each
+ * record behind a header of length, flags and page offset.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "capture/internal.h"
+#include "programs.skel.h"
+
+#define RING_BATCH 512 /* slots after which they are given back */
+#define RARE_BUSY (1u << 31)
+#define RARE_DISCARD (1u << 30)
+#define RARE_HEADER 8
+
+static const u16 lost_kinds[6] = {RECORD_switch, RECORD_waking, RECORD_syscall,
+				  RECORD_fault,	 RECORD_bytes,	0};
+
+u64 capture_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + t.tv_nsec;
+}
+
+/* ---- mapping ---- */
+
+static int ring_map(struct capture *c, u32 cpu, int fd)
+{
+	size_t size = (size_t)RECORD_SLOT_BYTES << c->ring_bits;
+	u8 *at = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	c->rings[cpu].slots = at;
+	for (int i = 0; i < 2; i++) {
+		if (mmap(at + i * size, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 cpu * size) == MAP_FAILED)
+			return -errno;
+	}
+	return 0;
+}
+
+static size_t controls_size(const struct capture *c)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (c->ring_count * sizeof(struct ring_control) + page - 1) / page * page;
+}
+
+static int rare_map(struct capture *c, int fd)
+{
+	struct capture_rare *rare = &c->rare;
+	u8 *at;
+
+	rare->page = sysconf(_SC_PAGESIZE);
+	rare->size = CAPTURE_RARE_BYTES;
+	at = mmap(NULL, rare->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	rare->consumer = (void *)at;
+	at = mmap(NULL, rare->page + 2 * rare->size, PROT_READ, MAP_SHARED, fd, rare->page);
+	if (at == MAP_FAILED)
+		return -errno;
+	rare->producer = (void *)at;
+	rare->data = at + rare->page;
+	return 0;
+}
+
+int capture_rings_map(struct capture *c, struct error *e)
+{
+	int fd = bpf_map__fd(c->programs->maps.slots), err = 0;
+	u64 now = capture_now();
+
+	c->rings = calloc(c->ring_count, sizeof(*c->rings));
+	if (!c->rings)
+		return error_set(e, ENOMEM, "cannot map the rings");
+	c->controls = mmap(NULL, controls_size(c), PROT_READ | PROT_WRITE, MAP_SHARED,
+			   bpf_map__fd(c->programs->maps.rings), 0);
+	if (c->controls == MAP_FAILED) {
+		c->controls = NULL;
+		return error_set(e, errno, "cannot map the rings");
+	}
+	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
+		c->rings[cpu].control = &c->controls[cpu];
+		c->rings[cpu].checked_ns = now;
+		err = ring_map(c, cpu, fd);
+	}
+	if (!err)
+		err = rare_map(c, bpf_map__fd(c->programs->maps.rare));
+	return err ? error_set(e, err, "cannot map the rings") : 0;
+}
+
+void capture_rings_unmap(struct capture *c)
+{
+	size_t size = (size_t)RECORD_SLOT_BYTES << c->ring_bits;
+
+	for (u32 cpu = 0; c->rings && cpu < c->ring_count; cpu++) {
+		if (c->rings[cpu].slots)
+			munmap(c->rings[cpu].slots, 2 * size);
+	}
+	free(c->rings);
+	c->rings = NULL;
+	if (c->controls)
+		munmap(c->controls, controls_size(c));
+	c->controls = NULL;
+	if (c->rare.consumer)
+		munmap((void *)c->rare.consumer, c->rare.page);
+	if (c->rare.producer)
+		munmap((void *)c->rare.producer, c->rare.page + 2 * c->rare.size);
+	memset(&c->rare, 0, sizeof(c->rare));
+	for (size_t i = 0; i < c->held.count; i++)
+		free(c->held.data[i].record);
+	vec_free(&c->held);
+}
+
+/* ---- delivering ---- */
+
+int capture_deliver(struct capture *c, const struct capture_sink *sink,
+		    const struct capture_stream *stream, const struct record_head *r)
+{
+	c->counts.records++;
+	return sink->record(sink->arg, stream, r);
+}
+
+/* Keeps a copy for the next drain. */
+static int held_add(struct capture *c, const struct capture_stream *stream,
+		    const struct record_head *r)
+{
+	size_t bytes = (size_t)r->slots * RECORD_SLOT_BYTES;
+	struct record_head *copy = malloc(bytes);
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, r, bytes);
+	err = vec_push(&c->held, ((struct capture_held){*stream, copy}));
+	if (err)
+		free(copy);
+	return err;
+}
+
+/* Delivers a record, or holds it back if it is later than the cut. */
+static int drain_record(struct capture *c, const struct capture_sink *sink,
+			const struct capture_stream *stream, const struct record_head *r,
+			u64 until_ns)
+{
+	if (r->time_ns > until_ns)
+		return held_add(c, stream, r);
+	return capture_deliver(c, sink, stream, r);
+}
+
+/* What was held back and is not later than `until_ns`. */
+static int held_deliver(struct capture *c, const struct capture_sink *sink, u64 until_ns)
+{
+	size_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < c->held.count; i++) {
+		struct capture_held *held = &c->held.data[i];
+
+		if (err || held->record->time_ns > until_ns) {
+			c->held.data[kept++] = *held;
+			continue;
+		}
+		err = capture_deliver(c, sink, &held->stream, held->record);
+		free(held->record);
+	}
+	c->held.count = kept;
+	return err;
+}
+
+/* ---- the rings of the CPUs ---- */
+
+struct drain {
+	const struct capture_sink *sink;
+	u64 until_ns; /* later records are held back */
+};
+
+static void ring_give_back(struct capture_ring *ring, u64 tail)
+{
+	__atomic_store_n(&ring->control->tail, tail, __ATOMIC_RELEASE);
+}
+
+/* Drains up to position `limit`. 1: there, 0: a slot is not published yet, or an error. */
+static int ring_drain(struct capture *c, u32 cpu, u64 limit, const struct drain *d)
+{
+	struct capture_ring *ring = &c->rings[cpu];
+	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
+	u64 mask = (1ull << c->ring_bits) - 1, tail = ring->control->tail, given = tail;
+	int err = 0;
+
+	while (tail < limit && !err) {
+		u8 *slot = ring->slots + (tail & mask) * RECORD_SLOT_BYTES;
+		struct record_head *r = (void *)slot;
+		u32 n;
+
+		if (__atomic_load_n(&r->seq, __ATOMIC_ACQUIRE) != (u32)(tail + 1))
+			break;
+		n = r->slots;
+		if (n == 0 || n > limit - tail)
+			return -EBADMSG;
+		err = drain_record(c, d->sink, &stream, r, d->until_ns);
+		for (u32 i = 1; i < n; i++)
+			*(u32 *)(slot + i * RECORD_SLOT_BYTES) = 0;
+		tail += n;
+		if (tail - given >= RING_BATCH) {
+			ring_give_back(ring, tail);
+			given = tail;
+		}
+	}
+	ring_give_back(ring, tail);
+	if (err)
+		return err;
+	return tail >= limit;
+}
+
+static u64 ring_head(const struct capture_ring *ring)
+{
+	return __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE);
+}
+
+/* Tells the sink what did not fit since the last time. */
+static int ring_tell_lost(struct capture *c, u32 cpu, const struct capture_sink *sink)
+{
+	struct capture_ring *ring = &c->rings[cpu];
+	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
+	u64 now = 0;
+	int err = 0;
+
+	for (int class = 0; class < 6 && !err; class++) {
+		u64 count = __atomic_load_n(&ring->control->lost[class], __ATOMIC_RELAXED);
+		struct record_lost lost = {.why = LOST_buffer, .lost_kind = lost_kinds[class]};
+
+		if (count == ring->lost[class])
+			continue;
+		now = now ? now : capture_now();
+		lost.head.kind = RECORD_lost;
+		lost.head.slots = 1;
+		lost.head.cpu = cpu;
+		lost.head.time_ns = now;
+		lost.count = count - ring->lost[class];
+		lost.begin_ns = ring->checked_ns;
+		ring->lost[class] = count;
+		c->counts.lost_buffer += lost.count;
+		if (sink->lost)
+			err = sink->lost(sink->arg, &stream, &lost);
+	}
+	ring->checked_ns = now ? now : ring->checked_ns;
+	return err;
+}
+
+/* ---- the ring buffer of rare things ---- */
+
+static unsigned long rare_head(const struct capture *c)
+{
+	return __atomic_load_n(c->rare.producer, __ATOMIC_ACQUIRE);
+}
+
+static int rare_drain(struct capture *c, unsigned long limit, const struct drain *d)
+{
+	static const struct capture_stream stream = {CAPTURE_STREAM_LIFE, 0};
+	struct capture_rare *rare = &c->rare;
+	unsigned long at = *rare->consumer;
+	int err = 0;
+
+	while (at < limit && !err) {
+		const u8 *entry = rare->data + (at & (rare->size - 1));
+		u32 length = __atomic_load_n((const u32 *)entry, __ATOMIC_ACQUIRE);
+
+		if (length & RARE_BUSY)
+			break;
+		if (!(length & RARE_DISCARD))
+			err = drain_record(c, d->sink, &stream, (const void *)(entry + RARE_HEADER),
+					   d->until_ns);
+		length &= ~(RARE_BUSY | RARE_DISCARD);
+		at += (length + RARE_HEADER + 7) / 8 * 8;
+		__atomic_store_n(rare->consumer, at, __ATOMIC_RELEASE);
+	}
+	if (err)
+		return err;
+	return at >= limit;
+}
+
+/* ---- poll and cut ---- */
+
+int capture_poll(struct capture *c, const struct capture_sink *sink)
+{
+	const struct drain d = {sink, ~0ull};
+	int err = held_deliver(c, sink, ~0ull);
+
+	if (!err)
+		err = rare_drain(c, rare_head(c), &d);
+	for (u32 cpu = 0; cpu < c->ring_count && err >= 0; cpu++) {
+		if (!c->flight)
+			err = ring_drain(c, cpu, ring_head(&c->rings[cpu]), &d);
+		if (err >= 0)
+			err = ring_tell_lost(c, cpu, sink);
+	}
+	return err < 0 ? err : 0;
+}
+
+/* One pass over what was reserved before the cut: 1 if all of it was there. */
+static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, const struct drain *d)
+{
+	int all = rare_drain(c, rare, d);
+
+	for (u32 cpu = 0; cpu < c->ring_count && all >= 0 && !c->flight; cpu++) {
+		int there = ring_drain(c, cpu, heads[cpu], d);
+
+		all = there < 0 ? there : all & there;
+	}
+	return all;
+}
+
+static int cut_losses(struct capture *c, const struct capture_sink *sink)
+{
+	int err = capture_features_lost(c, sink);
+
+	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++)
+		err = ring_tell_lost(c, cpu, sink);
+	return err;
+}
+
+int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
+{
+	struct timespec pause = {0, 50000};
+	u64 *heads = calloc(c->ring_count, sizeof(*heads));
+	struct drain d = {.sink = sink};
+	unsigned long rare;
+	int all;
+
+	if (!heads)
+		return -ENOMEM;
+	d.until_ns = capture_now();
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
+		heads[cpu] = ring_head(&c->rings[cpu]);
+	rare = rare_head(c);
+	all = held_deliver(c, sink, d.until_ns);
+	while (all >= 0) {
+		all = cut_pass(c, heads, rare, &d);
+		if (all || capture_now() > d.until_ns + CAPTURE_CUT_WAIT_NS)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	free(heads);
+	if (all >= 0) {
+		int err = cut_losses(c, sink);
+
+		*cut_ns = d.until_ns;
+		return err ? err : !all;
+	}
+	return all;
+}
+
+void capture_counts(const struct capture *c, struct capture_counts *out)
+{
+	*out = c->counts;
+	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
+		out->incomplete += c->controls[cpu].incomplete;
+}
+
+unsigned int capture_fill_percent(const struct capture *c)
+{
+	u64 most = 0;
+
+	for (u32 cpu = 0; cpu < c->ring_count && !c->flight; cpu++) {
+		u64 used = ring_head(&c->rings[cpu]) - c->rings[cpu].control->tail;
+
+		most = used > most ? used : most;
+	}
+	return most * 100 >> c->ring_bits;
+}

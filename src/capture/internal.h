@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of capture share; nothing outside includes it.
+ */
+#ifndef CAPTURE_INTERNAL_H
+#define CAPTURE_INTERNAL_H
+
+#include "base/bytes.h"
+#include "base/vec.h"
+#include "capture/capture.h"
+#include "record/ring.h"
+
+struct programs; /* the skeleton of bpf/ */
+struct bpf_link;
+
+#define CAPTURE_FEATURES_MAX 48
+#define CAPTURE_CUT_WAIT_NS 100000000ull
+#define CAPTURE_RARE_BYTES (4u << 20)
+
+/* A CPU's ring; its slots are mapped twice in a row, so no record is broken at the end. */
+struct capture_ring {
+	u8 *slots;
+	struct ring_control *control;
+	u64 lost[6]; /* as told to the sink */
+	u64 checked_ns; /* when they were last compared */
+};
+
+/* The ring buffer for what is rare: the kernel's own layout. */
+struct capture_rare {
+	volatile unsigned long *consumer;
+	volatile unsigned long *producer;
+	const u8 *data; /* mapped twice in a row */
+	unsigned long size;
+	size_t page;
+};
+
+struct capture_held {
+	struct capture_stream stream;
+	struct record_head *record; /* owned */
+};
+
+struct capture {
+	struct programs *programs;
+	struct bpf_link *links[CAPTURE_FEATURES_MAX]; /* by feature */
+	struct capture_feature features[CAPTURE_FEATURES_MAX];
+	size_t feature_count;
+	u64 recursion[CAPTURE_FEATURES_MAX]; /* misses as told to the sink */
+	u64 recursion_ns;
+	struct capture_ring *rings;
+	struct ring_control *controls;
+	u32 ring_count;
+	u32 ring_bits;
+	bool flight;
+	bool files;
+	struct capture_rare rare;
+	VEC(struct capture_held) held; /* later than the last cut */
+	struct capture_counts counts;
+	pid_t child;
+	int go_fd; /* writing lets the child exec */
+	int exec_fd; /* errno of its exec, or end of file */
+};
+
+u64 capture_now(void);
+
+/* drain.c */
+int capture_rings_map(struct capture *c, struct error *e);
+void capture_rings_unmap(struct capture *c);
+int capture_deliver(struct capture *c, const struct capture_sink *sink,
+		    const struct capture_stream *stream, const struct record_head *r);
+
+/* features.c: probes the kernel, attaches and detaches. */
+int capture_features_probe(struct capture_feature *features, size_t max, struct error *e);
+int capture_features_choose(struct capture *c, const struct capture_options *options,
+			    struct error *e);
+int capture_features_attach(struct capture *c, struct error *e);
+void capture_features_detach(struct capture *c);
+/* Runs that the kernel skipped since the last call, told to the sink. */
+int capture_features_lost(struct capture *c, const struct capture_sink *sink);
+
+/* snapshot.c */
+int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e);
+
+/* scope.c */
+int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e);
+int capture_scope_add(struct capture *c, const struct capture_options *options, struct error *e);
+int capture_scope_seed(struct capture *c, pid_t child, struct error *e);
+
+/* spawn.c */
+void capture_spawn_abandon(struct capture *c);
+
+/* message.c: what libbpf has to say goes into the causes of errors. */
+void capture_messages_begin(void);
+/* Adds what libbpf said to the chain and returns -|err|. */
+int capture_messages_fail(struct error *e, int err, const char *what);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The life of a capture: load, start, stop, close.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "capture/internal.h"
+#include "programs.skel.h"
+
+#define RING_BITS_MAX 17 /* 8 MiB a CPU */
+#define RING_BITS_MIN 6 /* a page */
+
+/* The largest rings that fit the wish, or by default an eighth of the memory. */
+static u32 ring_bits_choose(u32 cpus, u64 wish)
+{
+	u32 bits = wish ? 24 : RING_BITS_MAX;
+	struct sysinfo info = {0};
+
+	sysinfo(&info);
+	if (!wish)
+		wish = (u64)info.totalram * info.mem_unit / 8;
+	while (bits > RING_BITS_MIN && ((u64)cpus * RECORD_SLOT_BYTES << bits) > wish)
+		bits--;
+	return bits;
+}
+
+/* Byte and mask of task_struct.throttled; left alone where there is none. */
+static void throttled_find(struct programs *programs)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *task;
+	s32 id = btf ? btf__find_by_name_kind(btf, "task_struct", BTF_KIND_STRUCT) : -1;
+
+	task = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	for (u32 i = 0; task && i < btf_vlen(task); i++) {
+		const char *name = btf__name_by_offset(btf, btf_members(task)[i].name_off);
+		u32 bit = btf_member_bit_offset(task, i), bits = btf_member_bitfield_size(task, i);
+
+		if (!name || strcmp(name, "throttled") != 0)
+			continue;
+		programs->rodata->throttled_offset = bit / 8;
+		programs->rodata->throttled_mask = bits ? ((1u << bits) - 1) << (bit % 8) : 0xff;
+	}
+	btf__free(btf);
+}
+
+static int open_sizes(struct capture *c, const struct capture_options *options)
+{
+	struct programs *p = c->programs;
+	int cpus = libbpf_num_possible_cpus();
+	int err;
+
+	if (cpus < 0)
+		return cpus;
+	c->ring_count = cpus;
+	c->ring_bits = ring_bits_choose(cpus, options->buffer_bytes);
+	p->rodata->ring_bits = c->ring_bits;
+	err = bpf_map__set_max_entries(p->maps.slots, (u32)cpus << c->ring_bits);
+	if (!err)
+		err = bpf_map__set_max_entries(p->maps.rings, cpus);
+	if (!err)
+		err = bpf_map__set_max_entries(p->maps.interrupts, cpus);
+	if (!err)
+		err = bpf_map__set_max_entries(p->maps.rare, CAPTURE_RARE_BYTES);
+	return err;
+}
+
+static int open_configure(struct capture *c, const struct capture_options *options,
+			  struct error *e)
+{
+	struct programs *p = c->programs;
+	int err = open_sizes(c, options);
+
+	if (err)
+		return error_set(e, err, "cannot size the rings");
+	p->rodata->ring_overwrites = options->flight;
+	p->rodata->scope_host = options->host;
+	p->rodata->own_tgid = getpid();
+	p->rodata->spans_only = options->spans_only;
+	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
+		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
+	throttled_find(p);
+	c->flight = options->flight;
+	c->files = !options->no_files;
+	err = capture_scope_set(c, options, e);
+	return err ? err : capture_features_choose(c, options, e);
+}
+
+static int open_load(struct capture *c, const struct capture_options *options, struct error *e)
+{
+	int err;
+
+	capture_messages_begin();
+	c->programs = programs__open();
+	if (!c->programs)
+		return capture_messages_fail(e, errno, "cannot prepare the kernel programs");
+	err = open_configure(c, options, e);
+	if (err)
+		return err;
+	capture_messages_begin();
+	err = programs__load(c->programs);
+	if ((err == -EPERM || err == -EACCES) && geteuid() != 0)
+		return error_say(e, EPERM,
+				 "not allowed to load kernel programs: run as root, or with the "
+				 "capabilities CAP_BPF and CAP_PERFMON");
+	if (err)
+		return capture_messages_fail(e, err, "the kernel refused the programs");
+	return capture_rings_map(c, e);
+}
+
+int capture_open(const struct capture_options *options, struct capture **out, struct error *e)
+{
+	struct capture *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c)
+		return error_set(e, ENOMEM, "cannot open the capture");
+	c->go_fd = -1;
+	c->exec_fd = -1;
+	err = open_load(c, options, e);
+	if (!err)
+		err = capture_scope_add(c, options, e);
+	if (err) {
+		capture_close(c);
+		return error_set(e, err, "cannot start recording");
+	}
+	*out = c;
+	return 0;
+}
+
+int capture_start(struct capture *c, const struct capture_sink *sink, struct error *e)
+{
+	int err;
+
+	c->recursion_ns = capture_now();
+	err = capture_features_attach(c, e);
+	return err ? err : capture_snapshot(c, sink, e);
+}
+
+pid_t capture_child(const struct capture *c)
+{
+	return c->child;
+}
+
+u64 capture_memory_bytes(const struct capture *c)
+{
+	return ((u64)c->ring_count * RECORD_SLOT_BYTES << c->ring_bits) +
+	       c->ring_count * sizeof(struct ring_control) + CAPTURE_RARE_BYTES;
+}
+
+const struct capture_feature *capture_features(const struct capture *c, size_t *count)
+{
+	*count = c->feature_count;
+	return c->features;
+}
+
+int capture_probe(struct capture_feature *features, size_t max, struct error *e)
+{
+	return capture_features_probe(features, max, e);
+}
+
+void capture_stop(struct capture *c)
+{
+	capture_features_detach(c);
+}
+
+void capture_close(struct capture *c)
+{
+	if (!c)
+		return;
+	capture_spawn_abandon(c);
+	capture_features_detach(c);
+	capture_rings_unmap(c);
+	programs__destroy(c->programs);
+	free(c);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The snapshot at the start of a recording, made by iterators in the kernel
+ * (bpf/snapshot.bpf.c) after all programs are attached: a thread that is made
+ * meanwhile was seen by the fork program, all others are in the kernel's list.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "capture/internal.h"
+#include "programs.skel.h"
+
+#define SNAPSHOT_RUNS 16 /* until nothing new turns up */
+#define SNAPSHOT_BUFFER 65536
+
+static const struct capture_stream snapshot_stream = {.kind = CAPTURE_STREAM_LIFE};
+
+/* Reads at most `room` bytes of a file of /proc; 0 if it cannot be read. */
+static size_t proc_read(u32 pid, const char *name, char *to, size_t room)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, to, room);
+	close(fd);
+	return n > 0 ? n : 0;
+}
+
+/* Adds executable and arguments to a process's name, as an exec record has them. */
+static void process_fill_command(struct record_process *r)
+{
+	size_t room = sizeof(r->command), at = r->command_len;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", r->head.tid);
+	if (at + 257 > room)
+		return;
+	n = readlink(path, r->command + at, 256);
+	if (n < 0)
+		return; /* a kernel thread */
+	at += n;
+	r->command[at++] = '\0';
+	at += proc_read(r->head.tid, "cmdline", r->command + at, room - at - 1);
+	if (r->command[at - 1] != '\0')
+		r->command[at++] = '\0';
+	r->command_len = at;
+}
+
+static int deliver_process(struct capture *c, const struct capture_sink *sink,
+			   const struct record_head *r)
+{
+	union {
+		struct record_process process;
+		u8 slots[RECORD_MAX_SLOTS * RECORD_SLOT_BYTES];
+	} copy;
+	size_t bytes = (size_t)r->slots * RECORD_SLOT_BYTES;
+
+	memset(&copy, 0, sizeof(copy));
+	memcpy(&copy, r, bytes);
+	process_fill_command(&copy.process);
+	bytes = offsetof(struct record_process, command) + copy.process.command_len;
+	copy.process.head.slots = (bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
+	return capture_deliver(c, sink, &snapshot_stream, &copy.process.head);
+}
+
+/* Delivers the whole records in a buffer; *used gets how many bytes they were. */
+static int deliver_buffer(struct capture *c, const struct capture_sink *sink, const u8 *buffer,
+			  size_t bytes, size_t *used)
+{
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && at + RECORD_SLOT_BYTES <= bytes) {
+		const struct record_head *r = (const void *)(buffer + at);
+		size_t size = (size_t)r->slots * RECORD_SLOT_BYTES;
+
+		if (size == 0 || size > (size_t)RECORD_MAX_SLOTS * RECORD_SLOT_BYTES)
+			return -EBADMSG;
+		if (at + size > bytes)
+			break;
+		if (r->kind == RECORD_process)
+			err = deliver_process(c, sink, r);
+		else
+			err = capture_deliver(c, sink, &snapshot_stream, r);
+		at += size;
+	}
+	*used = at;
+	return err;
+}
+
+static int iterator_read(struct capture *c, const struct capture_sink *sink, int fd)
+{
+	u8 *buffer = malloc(SNAPSHOT_BUFFER);
+	size_t have = 0;
+	int err = buffer ? 0 : -ENOMEM;
+
+	while (!err) {
+		ssize_t n = read(fd, buffer + have, SNAPSHOT_BUFFER - have);
+		size_t used = 0;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0) {
+			err = n < 0 ? -errno : 0;
+			break;
+		}
+		have += n;
+		err = deliver_buffer(c, sink, buffer, have, &used);
+		memmove(buffer, buffer + used, have - used);
+		have -= used;
+	}
+	free(buffer);
+	return err;
+}
+
+static int iterator_run(struct capture *c, const struct capture_sink *sink,
+			struct bpf_program *program)
+{
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	int fd, err;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	err = fd < 0 ? -errno : iterator_read(c, sink, fd);
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e)
+{
+	struct programs *p = c->programs;
+	int err = 0;
+
+	for (int run = 0; run < SNAPSHOT_RUNS && !err; run++) {
+		p->bss->snapshot_new = 0;
+		err = iterator_run(c, sink, p->progs.snapshot_tasks);
+		if (!err)
+			err = capture_poll(c, sink);
+		if (p->bss->snapshot_new == 0)
+			break;
+	}
+	if (!err && c->files)
+		err = iterator_run(c, sink, p->progs.snapshot_files);
+	return err ? error_set(e, err, "cannot look at what runs") : 0;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The command that fathom starts: forked and stopped on a pipe, put into scope
+ * (from its exec on), and let go when everything is attached.
+ *
+ * Two pipes: `go` lets the child exec; `exec` is closed by a successful exec,
+ * or carries the errno of a failed one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/internal.h"
+
+/* Runs in the child; nothing of the parent's state may be touched. */
+static void spawn_child(char *const argv[], int go, int exec)
+{
+	ssize_t got;
+	char byte;
+	int err;
+
+	/* both pipes and whatever else is open close by themselves at the exec */
+	syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+	do
+		got = read(go, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(127); /* the parent gave up */
+	execvp(argv[0], argv);
+	err = errno;
+	while (write(exec, &err, sizeof(err)) < 0 && errno == EINTR)
+		;
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+int capture_spawn(struct capture *c, char *const argv[], struct error *e)
+{
+	int go[2], exec[2], err;
+	pid_t pid;
+
+	if (c->child)
+		return error_say(e, EBUSY, "a command was started already");
+	if (pipe2(go, O_CLOEXEC))
+		return error_set(e, errno, "cannot start %s", argv[0]);
+	if (pipe2(exec, O_CLOEXEC)) {
+		err = errno;
+		close(go[0]);
+		close(go[1]);
+		return error_set(e, err, "cannot start %s", argv[0]);
+	}
+	pid = fork();
+	if (pid == 0) {
+		close(go[1]);
+		close(exec[0]);
+		spawn_child(argv, go[0], exec[1]);
+	}
+	err = errno;
+	close(go[0]);
+	close(exec[1]);
+	c->go_fd = go[1];
+	c->exec_fd = exec[0];
+	if (pid < 0) {
+		capture_spawn_abandon(c);
+		return error_set(e, err, "cannot start %s", argv[0]);
+	}
+	c->child = pid;
+	err = capture_scope_seed(c, pid, e);
+	if (err)
+		capture_spawn_abandon(c);
+	return err;
+}
+
+int capture_release(struct capture *c, struct error *e)
+{
+	int err = 0;
+	ssize_t n;
+
+	if (c->go_fd < 0)
+		return error_say(e, EINVAL, "no command waits to be let go");
+	do
+		n = write(c->go_fd, "", 1);
+	while (n < 0 && errno == EINTR);
+	close(c->go_fd);
+	c->go_fd = -1;
+	do
+		n = read(c->exec_fd, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(c->exec_fd);
+	c->exec_fd = -1;
+	if (n != sizeof(err))
+		return 0;
+	waitpid(c->child, NULL, 0);
+	c->child = 0;
+	return error_set(e, err, "cannot run the command");
+}
+
+void capture_spawn_abandon(struct capture *c)
+{
+	bool waits = c->go_fd >= 0;
+
+	if (c->go_fd >= 0)
+		close(c->go_fd);
+	if (c->exec_fd >= 0)
+		close(c->exec_fd);
+	c->go_fd = -1;
+	c->exec_fd = -1;
+	if (!waits || c->child <= 0)
+		return;
+	kill(c->child, SIGKILL);
+	waitpid(c->child, NULL, 0);
+	c->child = 0;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records a child for real: what it does is known to the last call.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "capture/capture.h"
+#include "tests/unit/check.h"
+
+#define SYS_COUNTED 110 /* getppid */
+#define ROUNDS 20000
+
+static struct error failure;
+
+struct seen {
+	struct capture *c;
+	pid_t child; /* 0: all */
+	u64 records[RECORD_KIND_MAX + 1];
+	u64 counted, counted_elsewhere, begin_unknown, lost;
+	u64 reads, reads_of_pipe;
+	u64 switches, dead, wakings_by_task;
+	u32 first_kind, first_is_child;
+	u32 child_comm_ok;
+	u64 newest, cut_ns, after_cut;
+	u64 fd_named;
+	char fd_name[64]; /* looked for */
+};
+
+static void see_syscall(struct seen *s, const struct record_syscall *r)
+{
+	bool mine = !s->child || r->head.pid == (u32)s->child;
+
+	if (r->nr == SYS_COUNTED) {
+		s->counted += mine;
+		s->counted_elsewhere += !mine;
+	}
+	if (r->nr == SYS_read && mine) {
+		s->reads++;
+		if (r->head.slots > 1 && r->file.kind == FILE_KIND_pipe)
+			s->reads_of_pipe++;
+	}
+	s->begin_unknown += (r->flags & SYSCALL_BEGIN_UNKNOWN) != 0;
+}
+
+static int see(void *arg, const struct capture_stream *stream, const struct record_head *r)
+{
+	struct seen *s = arg;
+
+	if (r->kind > RECORD_KIND_MAX || r->kind == 0 || r->slots == 0)
+		return -EBADMSG;
+	s->records[r->kind]++;
+	if (!s->first_kind) {
+		s->first_kind = r->kind;
+		s->first_is_child = r->tid == (u32)capture_child(s->c);
+	}
+	if (s->cut_ns && r->time_ns > s->cut_ns)
+		s->after_cut++;
+	if (r->time_ns > s->newest)
+		s->newest = r->time_ns;
+	if (r->kind == RECORD_syscall)
+		see_syscall(s, (const void *)r);
+	if (r->kind == RECORD_switch) {
+		const struct record_switch *w = (const void *)r;
+
+		s->switches++;
+		s->dead += w->state == LEAVE_dead && r->pid == (u32)capture_child(s->c);
+	}
+	if (r->kind == RECORD_waking)
+		s->wakings_by_task += ((const struct record_waking *)(const void *)r)->context == WAKE_task;
+	if (r->kind == RECORD_fd && s->fd_name[0]) {
+		const struct record_fd *f = (const void *)r;
+
+		if (f->path_len == strlen(s->fd_name) && memcmp(f->path, s->fd_name, f->path_len) == 0)
+			s->fd_named++;
+	}
+	return 0;
+}
+
+static int see_lost(void *arg, const struct capture_stream *stream, const struct record_lost *lost)
+{
+	struct seen *s = arg;
+
+	if (lost->why == LOST_buffer)
+		s->lost += lost->count;
+	return 0;
+}
+
+static unsigned int program_count(void)
+{
+	unsigned int id = 0, n = 0;
+
+	while (bpf_prog_get_next_id(id, &id) == 0)
+		n++;
+	return n;
+}
+
+static void need_root(void)
+{
+	if (geteuid() != 0)
+		SKIP("loading kernel programs needs root");
+}
+
+#define CHECK_OK(call)                                                                             \
+	do {                                                                                       \
+		int check_err_ = (call);                                                           \
+		if (check_err_ < 0)                                                                \
+			CHECK_FAIL("%s: %d %s", #call, check_err_, failure.text);                  \
+	} while (0)
+
+/* Programs are freed after a grace period. */
+static void check_nothing_left(unsigned int before)
+{
+	for (int i = 0; i < 200 && program_count() > before; i++)
+		usleep(10000);
+	CHECK(program_count() <= before);
+}
+
+/* What the recorded command is: this program again, with a word. */
+static int truth(const char *what)
+{
+	int fds[2];
+	char byte;
+
+	if (strcmp(what, "calls") == 0) {
+		for (int i = 0; i < ROUNDS; i++)
+			syscall(SYS_getppid);
+		return 7;
+	}
+	if (strcmp(what, "ping") == 0) {
+		if (pipe(fds))
+			return 1;
+		if (fork() == 0) {
+			for (int i = 0; i < 100; i++) {
+				usleep(500);
+				if (write(fds[1], "x", 1) != 1)
+					_exit(1);
+			}
+			_exit(0);
+		}
+		for (int i = 0; i < 100; i++) {
+			if (read(fds[0], &byte, 1) != 1)
+				return 1;
+		}
+		wait(NULL);
+		return 0;
+	}
+	return 3;
+}
+
+static void run_command(struct seen *s, char *const argv[], int *status)
+{
+	struct capture_options options = {0};
+	struct capture_sink sink = {s, see, see_lost};
+	u64 cut;
+
+	failure = (struct error){0};
+	CHECK_OK(capture_open(&options, &s->c, &failure));
+	CHECK_OK(capture_spawn(s->c, argv, &failure));
+	CHECK_OK(capture_start(s->c, &sink, &failure));
+	CHECK_OK(capture_release(s->c, &failure));
+	while (waitpid(capture_child(s->c), status, WNOHANG) == 0) {
+		CHECK_OK(capture_poll(s->c, &sink));
+		usleep(1000);
+	}
+	capture_stop(s->c);
+	CHECK_EQ(capture_cut(s->c, &sink, &cut), 0);
+	CHECK_EQ(capture_fill_percent(s->c), 0);
+}
+
+TEST(command_is_recorded_exactly)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "calls", NULL};
+	unsigned int before;
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	before = program_count();
+	run_command(&s, argv, &status);
+	CHECK_EQ(WEXITSTATUS(status), 7);
+	CHECK_EQ(s.first_kind, RECORD_exec);
+	CHECK(s.first_is_child);
+	CHECK_EQ(s.records[RECORD_exec], 1);
+	CHECK_EQ(s.records[RECORD_fork], 0);
+	CHECK_EQ(s.records[RECORD_exit], 1);
+	CHECK_EQ(s.counted, ROUNDS);
+	CHECK_EQ(s.begin_unknown, 0);
+	CHECK_EQ(s.lost, 0);
+	CHECK_EQ(s.dead, 1);
+	CHECK(s.switches > 0);
+	capture_close(s.c);
+	check_nothing_left(before);
+}
+
+TEST(children_are_in_scope)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "ping", NULL};
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	run_command(&s, argv, &status);
+	s.child = capture_child(s.c);
+	CHECK_EQ(WEXITSTATUS(status), 0);
+	CHECK_EQ(s.records[RECORD_fork], 1);
+	CHECK_EQ(s.records[RECORD_exit], 2);
+	CHECK(s.reads_of_pipe >= 100);
+	CHECK(s.wakings_by_task >= 90);
+	CHECK(s.records[RECORD_waking] >= 190);
+	capture_close(s.c);
+}
+
+TEST(missing_command_is_told)
+{
+	char *argv[] = {"/does/not/exist", NULL};
+	struct capture_options options = {0};
+	struct seen s = {0};
+	struct capture_sink sink = {&s, see, see_lost};
+
+	need_root();
+	failure = (struct error){0};
+	CHECK_OK(capture_open(&options, &s.c, &failure));
+	CHECK_OK(capture_spawn(s.c, argv, &failure));
+	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_EQ(capture_release(s.c, &failure), -ENOENT);
+	CHECK_EQ(capture_child(s.c), 0);
+	capture_close(s.c);
+}
+
+/* The host: others are seen, this program is not, names are there. */
+TEST(host_is_recorded_without_ourselves)
+{
+	struct capture_options options = {.host = true};
+	struct seen s = {0};
+	struct capture_sink sink = {&s, see, see_lost};
+	int go[2], fd, status;
+	pid_t child;
+	u64 cut;
+
+	need_root();
+	CHECK_EQ(pipe(go), 0);
+	child = fork();
+	if (child == 0) {
+		char byte;
+		fd = open("/etc/passwd", O_RDONLY);
+		close(go[1]);
+		if (fd < 0 || read(go[0], &byte, 1) < 0)
+			_exit(1);
+		_exit(truth("calls"));
+	}
+	close(go[0]);
+	usleep(20000);
+	strcpy(s.fd_name, "/etc/passwd");
+	failure = (struct error){0};
+	CHECK_OK(capture_open(&options, &s.c, &failure));
+	s.child = child;
+	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK(s.records[RECORD_process] > 1);
+	CHECK(s.records[RECORD_thread] > s.records[RECORD_process]);
+	CHECK(s.fd_named >= 1);
+	for (int i = 0; i < 1000; i++)
+		syscall(SYS_getppid);
+	close(go[1]);
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		CHECK_OK(capture_poll(s.c, &sink));
+		s.cut_ns = 0;
+		CHECK_EQ(capture_cut(s.c, &sink, &cut), 0);
+		CHECK(s.newest <= cut);
+		usleep(1000);
+	}
+	capture_stop(s.c);
+	CHECK_EQ(capture_cut(s.c, &sink, &cut), 0);
+	CHECK_EQ(s.counted, ROUNDS);
+	CHECK_EQ(s.lost, 0);
+	CHECK(s.records[RECORD_waking] > 0);
+	CHECK_EQ(s.dead, 0);
+	capture_close(s.c);
+}
+
+/* A process that runs already, named by its pid. */
+TEST(process_is_recorded_by_pid)
+{
+	struct seen s = {0};
+	struct capture_sink sink = {&s, see, see_lost};
+	struct capture_options options = {.pid_count = 1};
+	int go[2], status;
+	pid_t child;
+	u64 cut;
+
+	need_root();
+	CHECK_EQ(pipe(go), 0);
+	child = fork();
+	if (child == 0) {
+		char byte;
+
+		close(go[1]);
+		if (read(go[0], &byte, 1) < 0)
+			_exit(1);
+		_exit(truth("calls"));
+	}
+	close(go[0]);
+	usleep(20000);
+	options.pids = &child;
+	s.child = child;
+	failure = (struct error){0};
+	CHECK_OK(capture_open(&options, &s.c, &failure));
+	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_EQ(s.records[RECORD_process], 1);
+	CHECK_EQ(s.records[RECORD_thread], 1);
+	close(go[1]);
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		CHECK_OK(capture_poll(s.c, &sink));
+		usleep(1000);
+	}
+	capture_stop(s.c);
+	CHECK_EQ(capture_cut(s.c, &sink, &cut), 0);
+	CHECK_EQ(s.counted, ROUNDS);
+	CHECK_EQ(s.counted_elsewhere, 0);
+	CHECK_EQ(s.reads_of_pipe, 1);
+	CHECK_EQ(s.records[RECORD_exit], 1);
+	capture_close(s.c);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "--truth") == 0)
+		return truth(argv[2]);
+	return check_main(argc, argv);
+}
