@@ -86,11 +86,13 @@ static int thread_start(uint64_t span)
 
 static int child_start(void)
 {
-	int pid = fork();
+	int parent = getpid(), pid = fork();
 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0); /* it died before: nobody would end this child */
 	for (;;)
 		pause();
 }
