@@ -50,10 +50,28 @@ struct {
  * The syscall instruction leaves the return address in cx and the flags in
  * r11: this tells a thread asleep in a call from one asleep in a fault.
  */
-static __always_inline bool snapshot_in_syscall(const struct pt_regs *regs)
+static __always_inline bool snapshot_in_syscall(struct pt_regs *regs)
 {
-	return (long)regs->orig_ax >= 0 && regs->orig_ax < SYSCALL_TABLE_SIZE &&
-	       regs->cx == regs->ip && regs->r11 == regs->flags;
+	u64 nr = BPF_CORE_READ(regs, orig_ax);
+
+	return nr < SYSCALL_TABLE_SIZE && BPF_CORE_READ(regs, cx) == BPF_CORE_READ(regs, ip) &&
+	       BPF_CORE_READ(regs, r11) == BPF_CORE_READ(regs, flags);
+}
+
+static __always_inline u64 snapshot_fd(struct pt_regs *regs, u8 which)
+{
+	switch (which) {
+	case 1:
+		return BPF_CORE_READ(regs, di);
+	case 2:
+		return BPF_CORE_READ(regs, si);
+	case 3:
+		return BPF_CORE_READ(regs, dx);
+	case 4:
+		return BPF_CORE_READ(regs, r10);
+	default:
+		return BPF_CORE_READ(regs, r8);
+	}
 }
 
 static __always_inline u8 snapshot_state(u32 state)
@@ -80,27 +98,21 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 						  struct thread_state *state,
 						  struct task_struct *task)
 {
-	struct pt_regs regs = {};
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	unsigned long switches = task->nvcsw + task->nivcsw;
 	u8 which;
 	u64 row;
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)) ||
-	    !snapshot_in_syscall(&regs))
+	if (!snapshot_in_syscall(regs))
 		return;
+	row = BPF_CORE_READ(regs, orig_ax);
 	r->mode = MODE_syscall;
-	r->nr = regs.orig_ax;
-	r->arg0 = regs.di;
-	row = regs.orig_ax;
+	r->nr = row;
+	r->arg0 = BPF_CORE_READ(regs, di);
 	BOUND(row, 511);
 	which = snapshot_fdarg[row];
 	if (which)
-		file_of_task(&r->file, task,
-			     which == 1 ? regs.di
-			     : which == 2 ? regs.si
-			     : which == 3 ? regs.dx
-			     : which == 4 ? regs.r10
-					  : regs.r8);
+		file_of_task(&r->file, task, snapshot_fd(regs, which));
 	if (state->in_syscall || state->begin_ns) {
 		r->since_ns = state->begin_ns;
 		return;
