@@ -380,7 +380,7 @@
 	S(329, pkey_mprotect, 4, 0, SC_MEMORY, (address, size, mmap_prot, int))                    \
 	S(330, pkey_alloc, 2, 0, 0, (hex, pkey_rights))                                            \
 	S(331, pkey_free, 1, 0, 0, (int))                                                          \
-	S(332, statx, 5, 1, SC_DESC | SC_FILE, (dirfd, path, at_flags, statx_mask, address))       \
+	S(332, statx, 5, 1, SC_DESC | SC_FILE, (dirfd, path, statx_flags, statx_mask, address))    \
 	S(333, io_pgetevents, 6, 0, 0, (address, long, long, address, address, address))           \
 	S(334, rseq, 4, 0, 0, (address, uint, rseq_flags, hex))                                    \
 	S(335, uretprobe, 0, 0, 0, ())                                                             \

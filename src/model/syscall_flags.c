@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constants by name; where libc's headers lack or redefine one, the kernel's value stands. */
+#include "model/syscall_flags.h"
+
+#include <asm/prctl.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <linux/futex.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define N(constant) { (u64)(u32)(constant), #constant }
+
+/* clang-format off */
+const struct flag_name flags_access_mode[] = {
+	{ 0, "F_OK" }, N(R_OK), N(W_OK), N(X_OK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_at_flags[] = {
+	N(AT_SYMLINK_NOFOLLOW), N(AT_REMOVEDIR), N(AT_SYMLINK_FOLLOW), N(AT_NO_AUTOMOUNT),
+	N(AT_EMPTY_PATH), N(AT_STATX_FORCE_SYNC), N(AT_STATX_DONT_SYNC), N(AT_RECURSIVE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_statx_flags[] = {
+	N(AT_STATX_FORCE_SYNC), N(AT_STATX_DONT_SYNC), N(AT_SYMLINK_NOFOLLOW), N(AT_REMOVEDIR),
+	N(AT_SYMLINK_FOLLOW), N(AT_NO_AUTOMOUNT), N(AT_EMPTY_PATH), N(AT_RECURSIVE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_unlink_flags[] = {
+	N(AT_REMOVEDIR),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_mmap_prot[] = {
+	{ 0, "PROT_NONE" }, N(PROT_READ), N(PROT_WRITE), N(PROT_EXEC), N(PROT_GROWSDOWN),
+	N(PROT_GROWSUP),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_mmap_flags[] = {
+	N(MAP_SHARED_VALIDATE), N(MAP_SHARED), N(MAP_PRIVATE), N(MAP_FIXED), N(MAP_ANONYMOUS),
+	N(MAP_32BIT), N(MAP_NORESERVE), N(MAP_POPULATE), N(MAP_NONBLOCK), N(MAP_GROWSDOWN),
+	N(MAP_DENYWRITE), N(MAP_EXECUTABLE), N(MAP_LOCKED), N(MAP_STACK), N(MAP_HUGETLB),
+	N(MAP_SYNC), N(MAP_FIXED_NOREPLACE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_mremap_flags[] = {
+	N(MREMAP_MAYMOVE), N(MREMAP_FIXED), N(MREMAP_DONTUNMAP),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_msync_flags[] = {
+	N(MS_ASYNC), N(MS_INVALIDATE), N(MS_SYNC),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_madvise_advice[] = {
+	N(MADV_NORMAL), N(MADV_RANDOM), N(MADV_SEQUENTIAL), N(MADV_WILLNEED), N(MADV_DONTNEED),
+	N(MADV_FREE), N(MADV_REMOVE), N(MADV_DONTFORK), N(MADV_DOFORK), N(MADV_MERGEABLE),
+	N(MADV_UNMERGEABLE), N(MADV_HUGEPAGE), N(MADV_NOHUGEPAGE), N(MADV_DONTDUMP),
+	N(MADV_DODUMP), N(MADV_WIPEONFORK), N(MADV_KEEPONFORK), N(MADV_COLD), N(MADV_PAGEOUT),
+	N(MADV_POPULATE_READ), N(MADV_POPULATE_WRITE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_fadvise_advice[] = {
+	N(POSIX_FADV_NORMAL), N(POSIX_FADV_RANDOM), N(POSIX_FADV_SEQUENTIAL),
+	N(POSIX_FADV_WILLNEED), N(POSIX_FADV_DONTNEED), N(POSIX_FADV_NOREUSE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_open_flags[] = {
+	N(O_CREAT), N(O_EXCL), N(O_NOCTTY), N(O_TRUNC), N(O_APPEND), N(O_NONBLOCK), N(O_SYNC),
+	N(O_DSYNC), N(O_DIRECT), { 0100000, "O_LARGEFILE" }, N(O_NOFOLLOW), N(O_NOATIME),
+	N(O_CLOEXEC), N(O_PATH), N(O_TMPFILE), N(O_DIRECTORY), N(FASYNC),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_pipe_flags[] = {
+	N(O_NONBLOCK), N(O_DIRECT), N(O_CLOEXEC),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_dup_flags[] = {
+	N(O_CLOEXEC),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_whence[] = {
+	N(SEEK_SET), N(SEEK_CUR), N(SEEK_END), N(SEEK_DATA), N(SEEK_HOLE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_fcntl_command[] = {
+	N(F_DUPFD), N(F_GETFD), N(F_SETFD), N(F_GETFL), N(F_SETFL), { 5, "F_GETLK" },
+	{ 6, "F_SETLK" }, { 7, "F_SETLKW" }, N(F_SETOWN), N(F_GETOWN), N(F_SETSIG), N(F_GETSIG),
+	N(F_SETOWN_EX), N(F_GETOWN_EX), N(F_OFD_GETLK), N(F_OFD_SETLK), N(F_OFD_SETLKW),
+	N(F_SETLEASE), N(F_GETLEASE), N(F_NOTIFY), N(F_DUPFD_CLOEXEC), N(F_SETPIPE_SZ),
+	N(F_GETPIPE_SZ), N(F_ADD_SEALS), N(F_GET_SEALS), N(F_GET_RW_HINT), N(F_SET_RW_HINT),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_flock_operation[] = {
+	N(LOCK_SH), N(LOCK_EX), N(LOCK_NB), N(LOCK_UN),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_socket_family[] = {
+	N(AF_UNSPEC), N(AF_UNIX), N(AF_INET), N(AF_INET6), N(AF_NETLINK), N(AF_PACKET),
+	N(AF_VSOCK), N(AF_BLUETOOTH), N(AF_ALG), N(AF_XDP), N(AF_CAN), N(AF_KEY), N(AF_TIPC),
+	N(AF_RDS),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_socket_kind[] = {
+	N(SOCK_STREAM), N(SOCK_DGRAM), N(SOCK_RAW), N(SOCK_RDM), N(SOCK_SEQPACKET), N(SOCK_DCCP),
+	N(SOCK_PACKET),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_socket_flags[] = {
+	N(SOCK_CLOEXEC), N(SOCK_NONBLOCK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_inet_protocol[] = {
+	N(IPPROTO_IP), N(IPPROTO_ICMP), N(IPPROTO_IGMP), N(IPPROTO_TCP), N(IPPROTO_UDP),
+	N(IPPROTO_IPV6), N(IPPROTO_ICMPV6), N(IPPROTO_SCTP), N(IPPROTO_UDPLITE), N(IPPROTO_RAW),
+	N(IPPROTO_MPTCP), N(IPPROTO_DCCP),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_netlink_protocol[] = {
+	N(NETLINK_ROUTE), N(NETLINK_USERSOCK), N(NETLINK_FIREWALL), N(NETLINK_SOCK_DIAG),
+	N(NETLINK_NFLOG), N(NETLINK_XFRM), N(NETLINK_SELINUX), N(NETLINK_ISCSI), N(NETLINK_AUDIT),
+	N(NETLINK_FIB_LOOKUP), N(NETLINK_CONNECTOR), N(NETLINK_NETFILTER),
+	N(NETLINK_KOBJECT_UEVENT), N(NETLINK_GENERIC), N(NETLINK_CRYPTO),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_shutdown_how[] = {
+	N(SHUT_RD), N(SHUT_WR), N(SHUT_RDWR),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_message_flags[] = {
+	N(MSG_OOB), N(MSG_PEEK), N(MSG_DONTROUTE), N(MSG_CTRUNC), N(MSG_PROXY), N(MSG_TRUNC),
+	N(MSG_DONTWAIT), N(MSG_EOR), N(MSG_WAITALL), N(MSG_FIN), N(MSG_SYN), N(MSG_CONFIRM),
+	N(MSG_RST), N(MSG_ERRQUEUE), N(MSG_NOSIGNAL), N(MSG_MORE), N(MSG_WAITFORONE),
+	N(MSG_BATCH), N(MSG_ZEROCOPY), N(MSG_FASTOPEN), N(MSG_CMSG_CLOEXEC),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_socket_level[] = {
+	N(SOL_IP), N(SOL_SOCKET), { 6, "SOL_TCP" }, { 17, "SOL_UDP" }, { 41, "SOL_IPV6" },
+	N(SOL_ICMPV6), N(SOL_RAW), N(SOL_PACKET), N(SOL_NETLINK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_socket_options[] = {
+	N(SO_DEBUG), N(SO_REUSEADDR), N(SO_TYPE), N(SO_ERROR), N(SO_DONTROUTE), N(SO_BROADCAST),
+	N(SO_SNDBUF), N(SO_RCVBUF), N(SO_KEEPALIVE), N(SO_OOBINLINE), N(SO_NO_CHECK),
+	N(SO_PRIORITY), N(SO_LINGER), N(SO_BSDCOMPAT), N(SO_REUSEPORT), N(SO_PASSCRED),
+	N(SO_PEERCRED), N(SO_RCVLOWAT), N(SO_SNDLOWAT), { 20, "SO_RCVTIMEO_OLD" },
+	{ 21, "SO_SNDTIMEO_OLD" }, N(SO_BINDTODEVICE), N(SO_ATTACH_FILTER), N(SO_DETACH_FILTER),
+	N(SO_PEERNAME), N(SO_ACCEPTCONN), N(SO_PEERSEC), N(SO_SNDBUFFORCE), N(SO_RCVBUFFORCE),
+	N(SO_PASSSEC), N(SO_MARK), N(SO_PROTOCOL), N(SO_DOMAIN), N(SO_RXQ_OVFL), N(SO_PEEK_OFF),
+	N(SO_BUSY_POLL), N(SO_INCOMING_CPU), N(SO_COOKIE), N(SO_ZEROCOPY),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_tcp_options[] = {
+	N(TCP_NODELAY), N(TCP_MAXSEG), N(TCP_CORK), N(TCP_KEEPIDLE), N(TCP_KEEPINTVL),
+	N(TCP_KEEPCNT), N(TCP_SYNCNT), N(TCP_LINGER2), N(TCP_DEFER_ACCEPT), N(TCP_WINDOW_CLAMP),
+	N(TCP_INFO), N(TCP_QUICKACK), N(TCP_CONGESTION), N(TCP_USER_TIMEOUT), N(TCP_FASTOPEN),
+	N(TCP_NOTSENT_LOWAT), N(TCP_ULP),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_epoll_operation[] = {
+	N(EPOLL_CTL_ADD), N(EPOLL_CTL_DEL), N(EPOLL_CTL_MOD),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_epoll_create_flags[] = {
+	N(EPOLL_CLOEXEC),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_eventfd_flags[] = {
+	N(EFD_SEMAPHORE), N(EFD_CLOEXEC), N(EFD_NONBLOCK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_signalfd_flags[] = {
+	N(SFD_CLOEXEC), N(SFD_NONBLOCK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_timerfd_flags[] = {
+	N(TFD_CLOEXEC), N(TFD_NONBLOCK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_timerfd_settime_flags[] = {
+	N(TFD_TIMER_ABSTIME), N(TFD_TIMER_CANCEL_ON_SET),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_timer_flags[] = {
+	N(TIMER_ABSTIME),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_clock[] = {
+	N(CLOCK_REALTIME), N(CLOCK_MONOTONIC), N(CLOCK_PROCESS_CPUTIME_ID),
+	N(CLOCK_THREAD_CPUTIME_ID), N(CLOCK_MONOTONIC_RAW), N(CLOCK_REALTIME_COARSE),
+	N(CLOCK_MONOTONIC_COARSE), N(CLOCK_BOOTTIME), N(CLOCK_REALTIME_ALARM),
+	N(CLOCK_BOOTTIME_ALARM), N(CLOCK_TAI),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_itimer[] = {
+	N(ITIMER_REAL), N(ITIMER_VIRTUAL), N(ITIMER_PROF),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_futex_command[] = {
+	N(FUTEX_WAIT), N(FUTEX_WAKE), N(FUTEX_FD), N(FUTEX_REQUEUE), N(FUTEX_CMP_REQUEUE),
+	N(FUTEX_WAKE_OP), N(FUTEX_LOCK_PI), N(FUTEX_UNLOCK_PI), N(FUTEX_TRYLOCK_PI),
+	N(FUTEX_WAIT_BITSET), N(FUTEX_WAKE_BITSET), N(FUTEX_WAIT_REQUEUE_PI),
+	N(FUTEX_CMP_REQUEUE_PI), { 13, "FUTEX_LOCK_PI2" },
+	{ 0, NULL }
+};
+
+const struct flag_name flags_clone_flags[] = {
+	N(CLONE_VM), N(CLONE_FS), N(CLONE_FILES), N(CLONE_SIGHAND), N(CLONE_PIDFD),
+	N(CLONE_PTRACE), N(CLONE_VFORK), N(CLONE_PARENT), N(CLONE_THREAD), N(CLONE_NEWNS),
+	N(CLONE_SYSVSEM), N(CLONE_SETTLS), N(CLONE_PARENT_SETTID), N(CLONE_CHILD_CLEARTID),
+	N(CLONE_DETACHED), N(CLONE_UNTRACED), N(CLONE_CHILD_SETTID), N(CLONE_NEWCGROUP),
+	N(CLONE_NEWUTS), N(CLONE_NEWIPC), N(CLONE_NEWUSER), N(CLONE_NEWPID), N(CLONE_NEWNET),
+	N(CLONE_IO),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_unshare_flags[] = {
+	{ 128, "CLONE_NEWTIME" }, N(CLONE_VM), N(CLONE_FS), N(CLONE_FILES), N(CLONE_SIGHAND),
+	N(CLONE_THREAD), N(CLONE_NEWNS), N(CLONE_SYSVSEM), N(CLONE_NEWCGROUP), N(CLONE_NEWUTS),
+	N(CLONE_NEWIPC), N(CLONE_NEWUSER), N(CLONE_NEWPID), N(CLONE_NEWNET),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_wait_flags[] = {
+	N(WNOHANG), N(WSTOPPED), N(WEXITED), N(WCONTINUED), N(WNOWAIT), N(__WCLONE), N(__WALL),
+	N(__WNOTHREAD),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_waitid_type[] = {
+	N(P_ALL), N(P_PID), N(P_PGID), { 3, "P_PIDFD" },
+	{ 0, NULL }
+};
+
+const struct flag_name flags_signal[] = {
+	N(SIGHUP), N(SIGINT), N(SIGQUIT), N(SIGILL), N(SIGTRAP), N(SIGABRT), N(SIGBUS), N(SIGFPE),
+	N(SIGKILL), N(SIGUSR1), N(SIGSEGV), N(SIGUSR2), N(SIGPIPE), N(SIGALRM), N(SIGTERM),
+	N(SIGSTKFLT), N(SIGCHLD), N(SIGCONT), N(SIGSTOP), N(SIGTSTP), N(SIGTTIN), N(SIGTTOU),
+	N(SIGURG), N(SIGXCPU), N(SIGXFSZ), N(SIGVTALRM), N(SIGPROF), N(SIGWINCH), N(SIGIO),
+	N(SIGPWR), N(SIGSYS),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_sigmask_how[] = {
+	N(SIG_BLOCK), N(SIG_UNBLOCK), N(SIG_SETMASK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_ioctl_request[] = {
+	N(TCGETS), N(TCSETS), N(TCSETSW), N(TCSETSF), N(TIOCGWINSZ), N(TIOCSWINSZ), N(TIOCGPGRP),
+	N(TIOCSPGRP), N(TIOCSCTTY), N(TIOCNOTTY), N(TIOCGPTN), N(TIOCSPTLCK), N(FIONREAD),
+	N(FIONBIO), N(FIOASYNC), N(FIOCLEX), N(FIONCLEX),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_rlimit_resource[] = {
+	N(RLIMIT_CPU), N(RLIMIT_FSIZE), N(RLIMIT_DATA), N(RLIMIT_STACK), N(RLIMIT_CORE),
+	N(RLIMIT_RSS), N(RLIMIT_NPROC), N(RLIMIT_NOFILE), N(RLIMIT_MEMLOCK), N(RLIMIT_AS),
+	N(RLIMIT_LOCKS), N(RLIMIT_SIGPENDING), N(RLIMIT_MSGQUEUE), N(RLIMIT_NICE),
+	N(RLIMIT_RTPRIO), N(RLIMIT_RTTIME),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_rusage_who[] = {
+	N(RUSAGE_SELF), { 0xffffffff, "RUSAGE_CHILDREN" }, N(RUSAGE_THREAD),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_priority_which[] = {
+	N(PRIO_PROCESS), N(PRIO_PGRP), N(PRIO_USER),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_scheduler_policy[] = {
+	N(SCHED_OTHER), N(SCHED_FIFO), N(SCHED_RR), N(SCHED_BATCH), N(SCHED_IDLE),
+	{ 6, "SCHED_DEADLINE" },
+	{ 0, NULL }
+};
+
+const struct flag_name flags_inotify_flags[] = {
+	N(IN_CLOEXEC), N(IN_NONBLOCK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_inotify_mask[] = {
+	N(IN_ACCESS), N(IN_MODIFY), N(IN_ATTRIB), N(IN_CLOSE_WRITE), N(IN_CLOSE_NOWRITE),
+	N(IN_OPEN), N(IN_MOVED_FROM), N(IN_MOVED_TO), N(IN_CREATE), N(IN_DELETE),
+	N(IN_DELETE_SELF), N(IN_MOVE_SELF), N(IN_UNMOUNT), N(IN_Q_OVERFLOW), N(IN_IGNORED),
+	N(IN_ONLYDIR), N(IN_DONT_FOLLOW), N(IN_EXCL_UNLINK), N(IN_MASK_CREATE), N(IN_MASK_ADD),
+	N(IN_ISDIR), { 0x80000000, "IN_ONESHOT" },
+	{ 0, NULL }
+};
+
+const struct flag_name flags_getrandom_flags[] = {
+	N(GRND_NONBLOCK), N(GRND_RANDOM), N(GRND_INSECURE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_memfd_flags[] = {
+	N(MFD_CLOEXEC), N(MFD_ALLOW_SEALING), N(MFD_HUGETLB),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_splice_flags[] = {
+	N(SPLICE_F_MOVE), N(SPLICE_F_NONBLOCK), N(SPLICE_F_MORE), N(SPLICE_F_GIFT),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_fallocate_mode[] = {
+	N(FALLOC_FL_KEEP_SIZE), N(FALLOC_FL_PUNCH_HOLE), N(FALLOC_FL_NO_HIDE_STALE),
+	N(FALLOC_FL_COLLAPSE_RANGE), N(FALLOC_FL_ZERO_RANGE), N(FALLOC_FL_INSERT_RANGE),
+	N(FALLOC_FL_UNSHARE_RANGE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_rename_flags[] = {
+	N(RENAME_NOREPLACE), N(RENAME_EXCHANGE), N(RENAME_WHITEOUT),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_statx_mask[] = {
+	N(STATX_ALL), N(STATX_BASIC_STATS), N(STATX_TYPE), N(STATX_MODE), N(STATX_NLINK),
+	N(STATX_UID), N(STATX_GID), N(STATX_ATIME), N(STATX_MTIME), N(STATX_CTIME), N(STATX_INO),
+	N(STATX_SIZE), N(STATX_BLOCKS), N(STATX_BTIME), N(STATX_MNT_ID),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_read_write_flags[] = {
+	N(RWF_HIPRI), N(RWF_DSYNC), N(RWF_SYNC), N(RWF_NOWAIT), N(RWF_APPEND),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_close_range_flags[] = {
+	N(CLOSE_RANGE_UNSHARE), N(CLOSE_RANGE_CLOEXEC),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_mlockall_flags[] = {
+	N(MCL_CURRENT), N(MCL_FUTURE), N(MCL_ONFAULT),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_arch_prctl_code[] = {
+	N(ARCH_SET_GS), N(ARCH_SET_FS), N(ARCH_GET_FS), N(ARCH_GET_GS), N(ARCH_GET_CPUID),
+	N(ARCH_SET_CPUID),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_fd_flags[] = {
+	N(FD_CLOEXEC),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_sync_range_flags[] = {
+	N(SYNC_FILE_RANGE_WAIT_BEFORE), N(SYNC_FILE_RANGE_WRITE), N(SYNC_FILE_RANGE_WAIT_AFTER),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_io_uring_enter_flags[] = {
+	{ 1, "IORING_ENTER_GETEVENTS" }, { 2, "IORING_ENTER_SQ_WAKEUP" },
+	{ 4, "IORING_ENTER_SQ_WAIT" }, { 8, "IORING_ENTER_EXT_ARG" },
+	{ 0, NULL }
+};
+
+const struct flag_name flags_prctl_option[] = {
+	N(PR_SET_PDEATHSIG), N(PR_GET_PDEATHSIG), N(PR_GET_DUMPABLE), N(PR_SET_DUMPABLE),
+	N(PR_SET_NAME), N(PR_GET_NAME), N(PR_SET_SECCOMP), N(PR_GET_SECCOMP), N(PR_CAPBSET_READ),
+	N(PR_CAPBSET_DROP), N(PR_SET_TIMERSLACK), N(PR_GET_TIMERSLACK), N(PR_SET_NO_NEW_PRIVS),
+	N(PR_GET_NO_NEW_PRIVS), N(PR_SET_CHILD_SUBREAPER), N(PR_GET_CHILD_SUBREAPER),
+	N(PR_SET_PTRACER), N(PR_SET_MM), N(PR_SET_THP_DISABLE), N(PR_SET_VMA), N(PR_CAP_AMBIENT),
+	{ 0, NULL }
+};
+
+/* clang-format on */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of flags and other constants in arguments of system calls: tables. */
+#ifndef MODEL_SYSCALL_FLAGS_H
+#define MODEL_SYSCALL_FLAGS_H
+
+#include "record/record.h"
+
+struct flag_name {
+	u64 value;
+	const char *name;
+};
+
+/*
+ * One set of constants. Its table ends with a NULL name. As flags, each entry
+ * is a bit or several, those with more bits first; an entry 0 names the
+ * absence of all. `unknown` is what strace says of a value without a name.
+ */
+struct flag_set {
+	const struct flag_name *names;
+	const char *unknown;
+};
+
+/* F(set, is a bit mask, text for unknown values); the sets are in syscall_flags.c */
+#define SYSCALL_FLAG_SETS(F)                                                                       \
+	F(access_mode, 1, "?_OK")                                                                  \
+	F(at_flags, 1, "AT_???")                                                                   \
+	F(statx_flags, 1, "AT_???")                                                                \
+	F(unlink_flags, 1, "AT_???")                                                               \
+	F(mmap_prot, 1, "PROT_???")                                                                \
+	F(mmap_flags, 1, "MAP_???")                                                                \
+	F(mremap_flags, 1, "MREMAP_???")                                                           \
+	F(msync_flags, 1, "MS_???")                                                                \
+	F(madvise_advice, 0, "MADV_???")                                                           \
+	F(fadvise_advice, 0, "POSIX_FADV_???")                                                     \
+	F(open_flags, 1, "O_???")                                                                  \
+	F(pipe_flags, 1, "O_???")                                                                  \
+	F(dup_flags, 1, "O_???")                                                                   \
+	F(whence, 0, "SEEK_???")                                                                   \
+	F(fcntl_command, 0, "F_???")                                                               \
+	F(flock_operation, 1, "LOCK_???")                                                          \
+	F(socket_family, 0, "AF_???")                                                              \
+	F(socket_kind, 0, "SOCK_???")                                                              \
+	F(socket_flags, 1, "SOCK_???")                                                             \
+	F(inet_protocol, 0, "IPPROTO_???")                                                         \
+	F(netlink_protocol, 0, "NETLINK_???")                                                      \
+	F(shutdown_how, 0, "SHUT_???")                                                             \
+	F(message_flags, 1, "MSG_???")                                                             \
+	F(socket_level, 0, "SOL_??")                                                               \
+	F(socket_options, 0, "SO_???")                                                             \
+	F(tcp_options, 0, "TCP_???")                                                               \
+	F(epoll_operation, 0, "EPOLL_CTL_???")                                                     \
+	F(epoll_create_flags, 1, "EPOLL_???")                                                      \
+	F(eventfd_flags, 1, "EFD_???")                                                             \
+	F(signalfd_flags, 1, "SFD_???")                                                            \
+	F(timerfd_flags, 1, "TFD_???")                                                             \
+	F(timerfd_settime_flags, 1, "TFD_???")                                                     \
+	F(timer_flags, 1, "TIMER_???")                                                             \
+	F(clock, 0, "CLOCK_???")                                                                   \
+	F(itimer, 0, "ITIMER_???")                                                                 \
+	F(futex_command, 0, "FUTEX_???")                                                           \
+	F(clone_flags, 1, "CLONE_???")                                                             \
+	F(unshare_flags, 1, "CLONE_???")                                                           \
+	F(wait_flags, 1, "W???")                                                                   \
+	F(waitid_type, 0, "P_???")                                                                 \
+	F(signal, 0, "SIG???")                                                                     \
+	F(sigmask_how, 0, "SIG_???")                                                               \
+	F(ioctl_request, 0, "")                                                                    \
+	F(rlimit_resource, 0, "RLIMIT_???")                                                        \
+	F(rusage_who, 0, "RUSAGE_???")                                                             \
+	F(priority_which, 0, "PRIO_???")                                                           \
+	F(scheduler_policy, 0, "SCHED_???")                                                        \
+	F(inotify_flags, 1, "IN_???")                                                              \
+	F(inotify_mask, 1, "IN_???")                                                               \
+	F(getrandom_flags, 1, "GRND_???")                                                          \
+	F(memfd_flags, 1, "MFD_???")                                                               \
+	F(splice_flags, 1, "SPLICE_F_???")                                                         \
+	F(fallocate_mode, 1, "FALLOC_FL_???")                                                      \
+	F(rename_flags, 1, "RENAME_???")                                                           \
+	F(statx_mask, 1, "STATX_???")                                                              \
+	F(read_write_flags, 1, "RWF_???")                                                          \
+	F(close_range_flags, 1, "CLOSE_RANGE_???")                                                 \
+	F(mlockall_flags, 1, "MCL_???")                                                            \
+	F(arch_prctl_code, 0, "ARCH_???")                                                          \
+	F(fd_flags, 1, "FD_???")                                                                   \
+	F(sync_range_flags, 1, "SYNC_FILE_RANGE_???")                                              \
+	F(io_uring_enter_flags, 1, "IORING_ENTER_???")                                             \
+	F(prctl_option, 0, "PR_???")
+
+#define F(set, mask, unknown) extern const struct flag_name flags_##set[];
+SYSCALL_FLAG_SETS(F)
+#undef F
+
+#endif

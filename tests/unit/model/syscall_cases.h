@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls with known arguments: syscall_truth.c makes them under strace,
+ * syscall_format.c formats them. Addresses are such that strace cannot read them.
+ */
+#ifndef TESTS_UNIT_MODEL_SYSCALL_CASES_H
+#define TESTS_UNIT_MODEL_SYSCALL_CASES_H
+
+#include <asm/prctl.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <linux/futex.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/syscalls.h"
+
+/* clang-format off */
+#define SYSCALL_CASES(C)                                                                           \
+C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
+	C(openat, AT_FDCWD, 0xdead0, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644) \
+	C(openat, 7, 0xdead0, O_RDWR | O_NONBLOCK | O_DIRECTORY) \
+	C(openat, AT_FDCWD, 0xdead0, O_RDONLY | O_SYNC) \
+	C(openat, AT_FDCWD, 0xdead0, O_RDWR | O_TMPFILE, 0600) \
+	C(read, 3, 0xdead0, 4096) \
+	C(write, -1, 0xdead0, 100000) \
+	C(pread64, 3, 0xdead0, 10, -1) \
+	C(lseek, 3, -100, SEEK_END) \
+	C(mmap, 0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) \
+	C(mmap, 0xdead000, 4096, PROT_NONE, MAP_SHARED | MAP_FIXED, 4, 0x2000) \
+	C(mprotect, 0xdead000, 4096, PROT_READ | PROT_EXEC) \
+	C(munmap, 0xdead000, 4096) \
+	C(madvise, 0xdead000, 4096, MADV_DONTNEED) \
+	C(mremap, 0xdead000, 4096, 8192, MREMAP_MAYMOVE, 0) \
+	C(msync, 0xdead000, 4096, MS_SYNC) \
+	C(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP) \
+	C(socket, AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) \
+	C(socket, AF_UNIX, SOCK_SEQPACKET, 0) \
+	C(socket, AF_NETLINK, SOCK_RAW, NETLINK_GENERIC) \
+	C(socketpair, AF_UNIX, SOCK_STREAM, 0, 0xdead0) \
+	C(accept4, 3, 0xdead0, 0xdead4, SOCK_CLOEXEC | SOCK_NONBLOCK) \
+	C(sendto, 3, 0xdead0, 5, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0) \
+	C(recvfrom, 3, 0xdead0, 5, MSG_PEEK, 0, 0) \
+	C(recvmsg, 3, 0xdead0, MSG_WAITALL) \
+	C(setsockopt, 3, SOL_SOCKET, SO_REUSEADDR, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_TCP, TCP_NODELAY, 0xdead0, 4) \
+	C(shutdown, 3, SHUT_WR) \
+	C(connect, 3, 0xdead0, 16) \
+	C(listen, 3, 128) \
+	C(epoll_create1, EPOLL_CLOEXEC) \
+	C(epoll_ctl, 3, EPOLL_CTL_ADD, 4, 0xdead0) \
+	C(epoll_wait, 3, 0xdead0, 10, -1) \
+	C(poll, 0xdead0, 2, -1) \
+	C(futex, 0xdead0, FUTEX_WAIT_PRIVATE, 2, 0) \
+	C(futex, 0xdead0, FUTEX_WAKE_PRIVATE, 1) \
+	C(futex, 0xdead0, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0, 0xdead8, 0, -1) \
+	C(clock_gettime, CLOCK_MONOTONIC, 0xdead0) \
+	C(clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, 0xdead0, 0) \
+	C(clock_nanosleep, CLOCK_BOOTTIME, 0, 0xdead0, 0xdead8) \
+	C(nanosleep, 0xdead0, 0) \
+	C(timerfd_create, CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC) \
+	C(timerfd_settime, 3, TFD_TIMER_ABSTIME, 0xdead0, 0) \
+	C(eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK) \
+	C(pipe2, 0xdead0, O_CLOEXEC | O_DIRECT) \
+	C(dup3, 3, 4, O_CLOEXEC) \
+	C(fcntl, 3, F_SETFD, FD_CLOEXEC) \
+	C(fcntl, 3, F_GETFL) \
+	C(fcntl, 3, F_SETFL, O_RDWR | O_NONBLOCK) \
+	C(fcntl, 3, F_DUPFD_CLOEXEC, 10) \
+	C(fcntl, 3, F_SETLKW, 0xdead0) \
+	C(flock, 3, LOCK_EX | LOCK_NB) \
+	C(ioctl, 3, TCGETS, 0xdead0) \
+	C(ioctl, 3, FIONBIO, 0xdead0) \
+	C(wait4, -1, 0xdead0, WNOHANG | WCONTINUED, 0) \
+	C(waitid, P_ALL, 0, 0xdead0, WEXITED | WNOWAIT, 0) \
+	C(kill, 12345678, SIGTERM) \
+	C(tgkill, 12345678, 12345678, 34) \
+	C(rt_sigaction, SIGUSR1, 0, 0xdead0, 8) \
+	C(rt_sigprocmask, SIG_SETMASK, 0xdead0, 0, 8) \
+	C(access, 0xdead0, F_OK) \
+	C(access, 0xdead0, R_OK | X_OK) \
+	C(newfstatat, AT_FDCWD, 0xdead0, 0xdead8, AT_SYMLINK_NOFOLLOW) \
+	C(unlinkat, AT_FDCWD, 0xdead0, AT_REMOVEDIR) \
+	C(mkdir, 0xdead0, 0755) \
+	C(fchownat, AT_FDCWD, 0xdead0, -1, 1000, 0) \
+	C(renameat2, AT_FDCWD, 0xdead0, AT_FDCWD, 0xdead8, RENAME_NOREPLACE) \
+	C(getrandom, 0xdead0, 8, GRND_NONBLOCK) \
+	C(fallocate, 3, FALLOC_FL_KEEP_SIZE, 0, 4096) \
+	C(fadvise64, 3, 0, 4096, POSIX_FADV_SEQUENTIAL) \
+	C(prlimit64, 0, RLIMIT_NOFILE, 0, 0xdead0) \
+	C(close_range, 3, -1, 0) \
+	C(preadv2, 3, 0xdead0, 2, 77, 0, RWF_NOWAIT) \
+	C(getdents64, 3, 0xdead0, 32768) \
+	C(statx, AT_FDCWD, 0xdead0, AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME, 0xdead8) \
+	C(arch_prctl, ARCH_SET_FS, 0xdead0) \
+	C(sendfile, 3, 4, 0, 65536) \
+	C(splice, 3, 0, 4, 0, 65536, SPLICE_F_MOVE | SPLICE_F_MORE) \
+	C(futex, 0xdead0, FUTEX_CMP_REQUEUE_PRIVATE, 1, 2, 0xdead8, 3) \
+	C(futex, 0xdead0, FUTEX_WAKE_BITSET_PRIVATE, 1, 0, 0, 0xf) \
+	C(statx, 3, 0xdead0, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, 0xdead8) \
+	C(mremap, 0xdead000, 4096, 8192, MREMAP_MAYMOVE | MREMAP_FIXED, 0xbeef000) \
+	C(epoll_pwait, 3, 0xdead0, 10, 1500, 0, 8) \
+	C(dup2, 3, 4) \
+	C(inotify_add_watch, 3, 0xdead0, IN_CREATE | IN_ONLYDIR) \
+	C(memfd_create, 0xdead0, MFD_CLOEXEC | MFD_ALLOW_SEALING) \
+	C(mmap, 0, 8192, PROT_READ, 0x4, -1, 0) \
+	C(ftruncate, 3, 4096) \
+	C(sched_setscheduler, 0, SCHED_FIFO, 0xdead0) \
+	C(setpriority, PRIO_PROCESS, 0, -5) \
+	C(signalfd4, 3, 0xdead0, 8, SFD_NONBLOCK) \
+	C(getrusage, RUSAGE_SELF, 0xdead0) \
+	C(mlockall, MCL_CURRENT | MCL_FUTURE) \
+	C(sync_file_range, 3, 0, 4096, SYNC_FILE_RANGE_WRITE) \
+	C(getppid) \
+	C(exit, 3)
+/* clang-format on */
+
+struct syscall_case {
+	int nr;
+	long args[6];
+};
+
+#define C(name, ...) { SYSCALL_NR_##name, { __VA_ARGS__ } },
+static const struct syscall_case syscall_cases[] = { SYSCALL_CASES(C) };
+#undef C
+
+#define SYSCALL_CASES_COUNT (sizeof(syscall_cases) / sizeof(syscall_cases[0]))
+
+#endif
