@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/internal.h"
+
+char *text_copy(const char *text, size_t bytes)
+{
+	char *copy = malloc(bytes + 1);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, bytes);
+	copy[bytes] = '\0';
+	return copy;
+}
+
+static int name_add(struct facts *f, const struct record_head *r, const char *comm, size_t len)
+{
+	struct fact_name name = {.time_ns = r->time_ns, .tid = r->tid, .pid = r->pid};
+
+	name.weak = r->kind == RECORD_thread || r->kind == RECORD_process;
+	len = strnlen(comm, len < sizeof(name.comm) ? len : sizeof(name.comm) - 1);
+	memcpy(name.comm, comm, len);
+	return vec_push(&f->names, name);
+}
+
+static int fork_add(struct facts *f, const struct record_fork *r)
+{
+	struct fact_fork fork = {.time_ns = r->head.time_ns,
+				 .tid = r->head.tid,
+				 .pid = r->head.pid,
+				 .parent_tid = r->parent_tid,
+				 .parent_pid = r->parent_pid,
+				 .start_ns = r->start_ns};
+	int err = vec_push(&f->forks, fork);
+
+	return err ? err : name_add(f, &r->head, r->comm, r->comm_len);
+}
+
+static int process_add(struct facts *f, struct fact_process process, const char *command)
+{
+	int err;
+
+	process.command = text_copy(command, process.command_bytes);
+	if (!process.command)
+		return -ENOMEM;
+	err = vec_push(&f->processes, process);
+	if (err)
+		free(process.command);
+	return err;
+}
+
+static int exec_add(struct facts *f, const struct record_exec *r)
+{
+	struct fact_process process = {.time_ns = r->head.time_ns,
+				       .pid = r->head.pid,
+				       .start_ns = r->start_ns,
+				       .command_bytes = r->command_len};
+	int err = process_add(f, process, r->command);
+
+	return err ? err : name_add(f, &r->head, r->command, r->command_len);
+}
+
+static int snapshot_add(struct facts *f, const struct record_process *r)
+{
+	struct fact_process process = {.time_ns = r->head.time_ns,
+				       .pid = r->head.pid,
+				       .parent_pid = r->parent_pid,
+				       .start_ns = r->start_ns,
+				       .cgroup = r->cgroup,
+				       .snapshot = true,
+				       .command_bytes = r->command_len};
+	int err = process_add(f, process, r->command);
+
+	return err ? err : name_add(f, &r->head, r->command, r->command_len);
+}
+
+static int thread_add(struct facts *f, const struct record_thread *r)
+{
+	return name_add(f, &r->head, r->comm, r->comm_len);
+}
+
+static int comm_add(struct facts *f, const struct record_name *r)
+{
+	return name_add(f, &r->head, r->comm, r->comm_len);
+}
+
+static int fd_add(struct facts *f, const struct record_fd *r)
+{
+	struct fact_fd fd = {.time_ns = r->head.time_ns,
+			     .pid = r->head.pid,
+			     .tid = r->head.tid,
+			     .fd = r->fd,
+			     .from = r->from,
+			     .op = r->op,
+			     .flags = r->flags,
+			     .file = r->file};
+	int err;
+
+	if (r->path_len) {
+		fd.path = text_copy(r->path, r->path_len);
+		if (!fd.path)
+			return -ENOMEM;
+	}
+	err = vec_push(&f->fds, fd);
+	if (err)
+		free(fd.path);
+	return err;
+}
+
+static int socket_add(struct facts *f, const struct record_socket *r)
+{
+	struct fact_socket s = {.time_ns = r->head.time_ns, .pid = r->head.pid, .socket = *r};
+	int err;
+
+	if (r->path_len) {
+		s.path = text_copy(r->path, r->path_len);
+		if (!s.path)
+			return -ENOMEM;
+	}
+	err = vec_push(&f->sockets, s);
+	if (err)
+		free(s.path);
+	return err;
+}
+
+static int service_add(struct facts *f, const struct record_service *r)
+{
+	struct fact_service s = {
+		.time_ns = r->head.time_ns, .pid = r->head.pid, .bytes = r->resource_len};
+	int err;
+
+	s.resource = text_copy(r->resource, r->resource_len);
+	if (!s.resource)
+		return -ENOMEM;
+	err = vec_push(&f->services, s);
+	if (err)
+		free(s.resource);
+	return err;
+}
+
+static int clock_add(struct facts *f, const struct record_clock *r)
+{
+	struct fact_clock c = {.monotonic_ns = r->head.time_ns,
+			       .realtime_ns = r->realtime_ns,
+			       .boottime_ns = r->boottime_ns,
+			       .reason = r->reason};
+
+	return vec_push(&f->clocks, c);
+}
+
+int facts_add(struct facts *f, const struct record_head *r)
+{
+	switch (r->kind) {
+	case RECORD_fork:
+		return fork_add(f, (const void *)r);
+	case RECORD_exec:
+		return exec_add(f, (const void *)r);
+	case RECORD_name:
+		return comm_add(f, (const void *)r);
+	case RECORD_process:
+		return snapshot_add(f, (const void *)r);
+	case RECORD_thread:
+		return thread_add(f, (const void *)r);
+	case RECORD_fd:
+		return fd_add(f, (const void *)r);
+	case RECORD_socket:
+		return socket_add(f, (const void *)r);
+	case RECORD_service:
+		return service_add(f, (const void *)r);
+	case RECORD_clock:
+		return clock_add(f, (const void *)r);
+	default:
+		return 0;
+	}
+}
+
+/* Moves all elements of b behind those of a; b is left empty. */
+#define MOVE_ALL(a, b)                                                                             \
+	({                                                                                         \
+		int move_err_ = vec_reserve(a, (b)->count);                                        \
+		if (!move_err_ && (b)->count) {                                                    \
+			memcpy((a)->data + (a)->count, (b)->data,                                  \
+			       (b)->count * sizeof(*(b)->data));                                   \
+			(a)->count += (b)->count;                                                  \
+			(b)->count = 0;                                                            \
+		}                                                                                  \
+		move_err_;                                                                         \
+	})
+
+int facts_merge(struct facts *left, struct facts *right)
+{
+	int err = MOVE_ALL(&left->names, &right->names);
+
+	err = err ? err : MOVE_ALL(&left->forks, &right->forks);
+	err = err ? err : MOVE_ALL(&left->processes, &right->processes);
+	err = err ? err : MOVE_ALL(&left->fds, &right->fds);
+	err = err ? err : MOVE_ALL(&left->sockets, &right->sockets);
+	err = err ? err : MOVE_ALL(&left->services, &right->services);
+	err = err ? err : MOVE_ALL(&left->clocks, &right->clocks);
+	return err;
+}
+
+/* Lists are in the order of time as they come; stable sorts by owner keep that. */
+#define COMPARE(x, y)                                                                              \
+	do {                                                                                       \
+		if ((x) != (y))                                                                    \
+			return (x) < (y) ? -1 : 1;                                                 \
+	} while (0)
+
+static int name_compare(const void *a, const void *b)
+{
+	const struct fact_name *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->time_ns, y->time_ns);
+	return strcmp(x->comm, y->comm);
+}
+
+static int fork_compare(const void *a, const void *b)
+{
+	const struct fact_fork *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->time_ns, y->time_ns);
+	return 0;
+}
+
+static int process_compare(const void *a, const void *b)
+{
+	const struct fact_process *x = a, *y = b;
+
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->command_bytes, y->command_bytes);
+	return memcmp(x->command, y->command, x->command_bytes);
+}
+
+static int fd_compare(const void *a, const void *b)
+{
+	const struct fact_fd *x = a, *y = b;
+
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->fd, y->fd);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->op, y->op);
+	COMPARE(x->from, y->from);
+	return strcmp(x->path ? x->path : "", y->path ? y->path : "");
+}
+
+static int socket_compare(const void *a, const void *b)
+{
+	const struct fact_socket *x = a, *y = b;
+
+	COMPARE(x->socket.file.key, y->socket.file.key);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->pid, y->pid);
+	return 0;
+}
+
+static int service_compare(const void *a, const void *b)
+{
+	const struct fact_service *x = a, *y = b;
+
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->time_ns, y->time_ns);
+	return 0;
+}
+
+static int clock_compare(const void *a, const void *b)
+{
+	const struct fact_clock *x = a, *y = b;
+
+	COMPARE(x->monotonic_ns, y->monotonic_ns);
+	COMPARE(x->realtime_ns, y->realtime_ns);
+	return 0;
+}
+
+#define SORT(list, compare)                                                                        \
+	do {                                                                                       \
+		if ((list)->count)                                                                 \
+			qsort((list)->data, (list)->count, sizeof(*(list)->data), compare);        \
+	} while (0)
+
+void facts_sort(struct facts *f)
+{
+	SORT(&f->names, name_compare);
+	SORT(&f->forks, fork_compare);
+	SORT(&f->processes, process_compare);
+	SORT(&f->fds, fd_compare);
+	SORT(&f->sockets, socket_compare);
+	SORT(&f->services, service_compare);
+	SORT(&f->clocks, clock_compare);
+}
+
+void facts_free(struct facts *f)
+{
+	for (size_t i = 0; i < f->processes.count; i++)
+		free(f->processes.data[i].command);
+	for (size_t i = 0; i < f->fds.count; i++)
+		free(f->fds.data[i].path);
+	for (size_t i = 0; i < f->sockets.count; i++)
+		free(f->sockets.data[i].path);
+	for (size_t i = 0; i < f->services.count; i++)
+		free(f->services.data[i].resource);
+	vec_free(&f->names);
+	vec_free(&f->forks);
+	vec_free(&f->processes);
+	vec_free(&f->fds);
+	vec_free(&f->sockets);
+	vec_free(&f->services);
+	vec_free(&f->clocks);
+}

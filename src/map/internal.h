@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of src/map share and nobody else needs. */
+#ifndef MAP_INTERNAL_H
+#define MAP_INTERNAL_H
+
+#include "map/partial.h"
+
+/* The calls through which lives tell what they settle; arg is the partial. */
+struct life_sink partial_sink(struct partial *p);
+
+/* Remembers the first failure of a callback. */
+static inline void partial_failed(struct partial *p, int err)
+{
+	if (err && !p->err)
+		p->err = err;
+}
+
+/* A copy of text that ends with NUL; NULL with errno ENOMEM. */
+char *text_copy(const char *text, size_t bytes);
+
+/* facts.c */
+int facts_add(struct facts *f, const struct record_head *r);
+int facts_merge(struct facts *left, struct facts *right); /* right is left empty */
+void facts_sort(struct facts *f);
+void facts_free(struct facts *f);
+
+/* sums.c */
+struct sum_of {
+	u64 key;
+	u32 pid;
+	struct file_ref file;
+};
+int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
+	     bool error);
+int sums_merge(struct sums *left, const struct sums *right);
+void sums_sort(struct sums *s);
+void sums_free(struct sums *s);
+
+/* spans.c */
+int spans_add(struct partial *p, const struct record_head *r);
+int spans_share(struct partial *p, bool active, u32 tid, const struct life_share *share);
+int spans_merge(struct partial *left, struct partial *right); /* right is left empty */
+void spans_sort(struct partial *p);
+void spans_free(struct partial *p);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/internal.h"
+
+/*
+ * A life of the right partial. If its begin was not seen there, it goes on
+ * with the one that bears its number at the end of the left partial.
+ */
+static int life_merge(struct partial *left, struct partial *right, struct life *l, struct map *next)
+{
+	bool goes_on = map_get(&right->current, l->tid) == l;
+	struct life *before = map_get(&left->current, l->left_tid);
+	struct life_sink sink = partial_sink(left);
+	int err = 0;
+
+	if (before && !l->born && !l->severed) {
+		map_remove(&left->current, l->left_tid);
+		err = life_join(before, l, &sink);
+		free(l);
+		l = before;
+	} else {
+		if (l->born && !l->severed) /* whoever had this number before ended unseen */
+			map_remove(&left->current, l->left_tid);
+		if (left->gaps.count)
+			l->severed = true;
+		err = vec_push(&left->lives, l);
+	}
+	if (!err && goes_on)
+		err = map_put(next, l->tid, l);
+	return err;
+}
+
+static int gaps_merge(struct partial *left, struct partial *right)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < right->gaps.count && !err; i++)
+		err = vec_push(&left->gaps, right->gaps.data[i]);
+	return err;
+}
+
+/* The first n lives have gone to the left. */
+static void lives_taken(struct partial *p, size_t n)
+{
+	if (n)
+		memmove(p->lives.data, p->lives.data + n,
+			(p->lives.count - n) * sizeof(*p->lives.data));
+	p->lives.count -= n;
+}
+
+static int lives_merge(struct partial *left, struct partial *right)
+{
+	struct map after_gap = {0}; /* who goes on, if nobody from the left does */
+	bool gap = right->gaps.count > 0;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < right->lives.count && !err; i++)
+		err = life_merge(left, right, right->lives.data[i],
+				 gap ? &after_gap : &left->current);
+	lives_taken(right, i);
+	if (gap) {
+		map_free(&left->current);
+		left->current = after_gap;
+	}
+	return err;
+}
+
+int partial_merge(struct partial *left, struct partial *right)
+{
+	int err;
+	size_t i;
+
+	if (right->from_ns)
+		partial_cover(left, right->from_ns, right->to_ns);
+	err = lives_merge(left, right);
+	for (i = 0; i < right->kspans.count && !err; i++)
+		err = vec_push(&left->kspans, right->kspans.data[i]);
+	err = err ? err : facts_merge(&left->facts, &right->facts);
+	err = err ? err : spans_merge(left, right);
+	err = err ? err : sums_merge(&left->syscalls, &right->syscalls);
+	err = err ? err : sums_merge(&left->files, &right->files);
+	err = err ? err : sums_merge(&left->causes, &right->causes);
+	err = err ? err : gaps_merge(left, right);
+	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)
+		left->lost[i] += right->lost[i];
+	left->incomplete += right->incomplete;
+	partial_free(right);
+	return err ? err : left->err;
+}
+
+/* ---- finish ---- */
+
+/* A syscall that had not returned when the recording ended. */
+static int open_visit(struct partial *p, const struct life *l)
+{
+	const struct life_state *s = &l->state;
+	const struct life_leave *v = &s->leave;
+	struct kspan k = {.kind = KSPAN_SYSCALL,
+			  .open = 1,
+			  .begin_ns = v->visit_ns,
+			  .end_ns = p->to_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .nr = v->nr,
+			  .mode = v->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0,
+			  .args = {v->arg0},
+			  .file = v->file,
+			  .ctx = v->ctx,
+			  .split = s->visit_waits};
+	s64 rest = (s64)(k.end_ns - k.begin_ns) - split_total(&k.split);
+
+	if (!p->options.spans || s->place != LIFE_OFF_CPU || !v->visit_ns ||
+	    (v->mode & MODE_MASK) != MODE_syscall || rest < 0)
+		return 0;
+	k.split.ns[v->visit_ns < p->from_ns ? SPLIT_unknown : SPLIT_kernel] += rest;
+	return vec_push(&p->kspans, k);
+}
+
+/* Where the accounting of a life begins that was not born: the range, or the gap before it. */
+static u64 life_from(const struct partial *p, const struct life *l)
+{
+	u64 from = p->from_ns;
+
+	for (size_t i = 0; i < p->gaps.count; i++)
+		if (p->gaps.data[i].head.time_ns <= l->first_ns)
+			from = p->gaps.data[i].head.time_ns;
+	return from;
+}
+
+/*
+ * Where it ends: with the range, with the gap behind it, or, if another took
+ * its number, with its last record.
+ */
+static u64 life_to(const struct partial *p, const struct life *l)
+{
+	if (map_get(&p->current, l->tid) == l)
+		return p->to_ns;
+	for (size_t i = 0; i < p->gaps.count; i++)
+		if (p->gaps.data[i].begin_ns >= l->last_ns)
+			return p->gaps.data[i].begin_ns;
+	return 0;
+}
+
+static int life_end(struct partial *p, struct life *l)
+{
+	struct life_sink sink = partial_sink(p);
+	bool goes_on = map_get(&p->current, l->tid) == l;
+	int err = life_finish(l, life_from(p, l), life_to(p, l), &sink);
+
+	if (!err && goes_on)
+		err = open_visit(p, l);
+	return err;
+}
+
+static int life_compare(const void *a, const void *b)
+{
+	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
+}
+
+/*
+ * The snapshot after a gap confirmed that a thread is the one from before: it
+ * is one again, and what it did in the gap is unknown.
+ */
+static void lives_rejoin(struct partial *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->lives.count; i++) {
+		struct life *l = p->lives.data[i], *before = n ? p->lives.data[n - 1] : NULL;
+
+		if (!before || before->tid != l->tid || !l->severed || l->born || !l->start_ns ||
+		    before->start_ns != l->start_ns) {
+			p->lives.data[n++] = l;
+			continue;
+		}
+		before->total.ns[SPLIT_unknown] += (s64)(l->origin_ns - before->state.last_ns);
+		split_add(&before->total, &l->total);
+		before->state = l->state;
+		before->last_ns = l->last_ns;
+		life_free(l);
+		free(l);
+	}
+	p->lives.count = n;
+}
+
+static int kspan_compare(const void *a, const void *b)
+{
+	const struct kspan *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns) /* what encloses stands first */
+		return x->end_ns > y->end_ns ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+static int gap_compare(const void *a, const void *b)
+{
+	const struct record_gap *x = a, *y = b;
+
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+int partial_finish(struct partial *p)
+{
+	int err = 0;
+
+	if (p->gaps.count)
+		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
+	for (size_t i = 0; i < p->lives.count && !err; i++)
+		err = life_end(p, p->lives.data[i]);
+	if (err || p->err)
+		return err ? err : p->err;
+	if (p->lives.count)
+		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
+	lives_rejoin(p);
+	if (p->kspans.count)
+		qsort(p->kspans.data, p->kspans.count, sizeof(*p->kspans.data), kspan_compare);
+	facts_sort(&p->facts);
+	spans_sort(p);
+	sums_sort(&p->syscalls);
+	sums_sort(&p->files);
+	sums_sort(&p->causes);
+	p->finished = true;
+	return 0;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/partial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/internal.h"
+#include "model/syscall_format.h"
+
+/* ---- what the lives tell ---- */
+
+static void wait_sums(struct partial *p, const struct life_wait *w)
+{
+	struct split split = {0};
+	struct sum_of of = {.key = w->part};
+	u64 blocked = (u64)w->split.ns[w->part];
+	u64 runnable = (u64)w->split.ns[SPLIT_runnable];
+
+	split.ns[w->part] = (s64)blocked;
+	partial_failed(p, sums_add(&p->causes, &of, &split, blocked, false));
+	if (w->part == SPLIT_runnable || runnable == 0)
+		return;
+	split = (struct split){0};
+	split.ns[SPLIT_runnable] = (s64)runnable;
+	of.key = SPLIT_runnable;
+	partial_failed(p, sums_add(&p->causes, &of, &split, runnable, false));
+}
+
+static void wait_keep(struct partial *p, const struct life *l, const struct life_wait *w)
+{
+	struct kspan k = {.kind = KSPAN_WAIT,
+			  .begin_ns = w->begin_ns,
+			  .end_ns = w->end_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .part = w->part,
+			  .state = w->state,
+			  .mode = w->mode,
+			  .nr = w->nr,
+			  .wake_context = w->wake_context,
+			  .waker_tid = w->waker_tid,
+			  .woken_ns = w->woken_ns,
+			  .visit_ns = w->visit_ns,
+			  .file = w->file,
+			  .ctx = w->ctx,
+			  .reason = w->reason,
+			  .split = w->split};
+
+	partial_failed(p, vec_push(&p->kspans, k));
+}
+
+static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
+{
+	struct partial *p = arg;
+
+	if (!partial_in_range(p, w->end_ns))
+		return;
+	wait_sums(p, w);
+	if (p->options.spans)
+		wait_keep(p, l, w);
+}
+
+static void syscall_sums(struct partial *p, const struct life *l, const struct life_visit *v)
+{
+	const struct record_syscall *c = v->syscall;
+	bool error = syscall_result_is_error(c->result);
+	u64 duration = v->end_ns - v->begin_ns;
+	struct sum_of of = {.key = c->nr | (c->flags & SYSCALL_COMPAT ? 1u << 16 : 0)};
+
+	partial_failed(p, sums_add(&p->syscalls, &of, &v->split, duration, error));
+	if (!c->file.kind)
+		return;
+	of = (struct sum_of){.pid = l->pid, .file = c->file};
+	partial_failed(p, sums_add(&p->files, &of, &v->split, duration, error));
+}
+
+static void syscall_keep(struct partial *p, const struct life *l, const struct life_visit *v)
+{
+	const struct record_syscall *c = v->syscall;
+	struct kspan k = {.kind = KSPAN_SYSCALL,
+			  .begin_ns = v->begin_ns,
+			  .end_ns = v->end_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .nr = c->nr,
+			  .mode = c->flags,
+			  .args = {c->arg0, c->arg1, c->arg2, c->arg3, c->arg4, c->arg5},
+			  .result = c->result,
+			  .file = c->file,
+			  .ctx = c->ctx,
+			  .split = v->split};
+
+	partial_failed(p, vec_push(&p->kspans, k));
+}
+
+static void fault_keep(struct partial *p, const struct life *l, const struct life_visit *v)
+{
+	const struct record_fault *f = v->fault;
+	struct kspan k = {.kind = KSPAN_FAULT,
+			  .begin_ns = v->begin_ns,
+			  .end_ns = v->end_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .args = {f->address, f->ip, f->flags},
+			  .ctx = f->ctx,
+			  .split = v->split};
+
+	partial_failed(p, vec_push(&p->kspans, k));
+}
+
+static void on_visit(void *arg, const struct life *l, const struct life_visit *v)
+{
+	struct partial *p = arg;
+
+	if (!partial_in_range(p, v->end_ns))
+		return;
+	if (v->syscall)
+		syscall_sums(p, l, v);
+	if (!p->options.spans)
+		return;
+	if (v->syscall)
+		syscall_keep(p, l, v);
+	else
+		fault_keep(p, l, v);
+}
+
+static void on_owned(void *arg, const struct life *l, const struct life_share *share)
+{
+	partial_failed(arg, spans_share(arg, true, l->tid, share));
+}
+
+static void on_sighted(void *arg, const struct life *l, const struct life_share *share)
+{
+	partial_failed(arg, spans_share(arg, false, l->tid, share));
+}
+
+struct life_sink partial_sink(struct partial *p)
+{
+	return (struct life_sink){.arg = p,
+				  .wait = on_wait,
+				  .visit = on_visit,
+				  .owned = on_owned,
+				  .sighted = on_sighted};
+}
+
+/* ---- begin and end ---- */
+
+struct partial *partial_new(const struct partial_options *options)
+{
+	struct partial *p = calloc(1, sizeof(*p));
+
+	if (p && options)
+		p->options = *options;
+	return p;
+}
+
+void partial_free(struct partial *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->lives.count; i++) {
+		life_free(p->lives.data[i]);
+		free(p->lives.data[i]);
+	}
+	vec_free(&p->lives);
+	map_free(&p->current);
+	facts_free(&p->facts);
+	vec_free(&p->kspans);
+	spans_free(p);
+	sums_free(&p->syscalls);
+	sums_free(&p->files);
+	sums_free(&p->causes);
+	vec_free(&p->gaps);
+	free(p);
+}
+
+void partial_cover(struct partial *p, u64 from_ns, u64 to_ns)
+{
+	if (!p->from_ns || from_ns < p->from_ns)
+		p->from_ns = from_ns;
+	if (to_ns > p->to_ns)
+		p->to_ns = to_ns;
+}
+
+/* ---- records ---- */
+
+static struct life *life_add(struct partial *p, u32 tid)
+{
+	struct life *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	life_init(l, tid);
+	l->severed = p->gaps.count > 0;
+	l->clip_from_ns = p->options.from_ns;
+	l->clip_to_ns = p->options.to_ns;
+	if (vec_push(&p->lives, l)) {
+		free(l);
+		return NULL;
+	}
+	return map_put(&p->current, tid, l) ? NULL : l;
+}
+
+static struct life *life_of(struct partial *p, u32 tid)
+{
+	struct life *l = map_get(&p->current, tid);
+
+	return l ? l : life_add(p, tid);
+}
+
+static int feed(struct partial *p, u32 tid, enum life_role role, const struct record_head *r)
+{
+	struct life_sink sink = partial_sink(p);
+	struct life *l = life_of(p, tid);
+
+	return l ? life_feed(l, role, r, &sink) : -ENOMEM;
+}
+
+static int switch_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_switch *sw = (const void *)r;
+	int err = 0;
+
+	if (r->tid && !(sw->mode & MODE_PREV_OUT)) {
+		err = feed(p, r->tid, LIFE_LEAVES, r);
+		if (sw->state == LEAVE_dead)
+			map_remove(&p->current, r->tid);
+	}
+	if (!err && sw->next_tid && !(sw->mode & MODE_NEXT_OUT))
+		err = feed(p, sw->next_tid, LIFE_ENTERS, r);
+	return err;
+}
+
+/* A life of the same number that is still there ended unseen: it goes no further. */
+static int fork_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_fork *f = (const void *)r;
+	struct life *l;
+
+	map_remove(&p->current, r->tid);
+	l = life_add(p, r->tid);
+	if (!l)
+		return -ENOMEM;
+	life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
+	l->clip_from_ns = p->options.from_ns;
+	l->clip_to_ns = p->options.to_ns;
+	return facts_add(&p->facts, r);
+}
+
+/* An exec from another thread than the leader: the thread takes the leader's number. */
+static int exec_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_exec *e = (const void *)r;
+	struct life *l;
+
+	if (e->old_tid && e->old_tid != r->tid) {
+		l = life_of(p, e->old_tid);
+		if (!l)
+			return -ENOMEM;
+		map_remove(&p->current, e->old_tid);
+		l->tid = r->tid;
+		l->pid = r->pid;
+		if (map_put(&p->current, r->tid, l))
+			return -ENOMEM;
+	}
+	return facts_add(&p->facts, r);
+}
+
+/* An application record: the thread is in user code, and may change its active span. */
+static int span_apply(struct partial *p, const struct record_head *r)
+{
+	static const struct context none;
+	struct life_sink sink = partial_sink(p);
+	struct context active;
+	bool changes = true;
+	int err = feed(p, r->tid, LIFE_USER, r);
+
+	if (err)
+		return err;
+	switch (r->kind) {
+	case RECORD_span_begin:
+		active = ((const struct record_span_begin *)r)->ctx;
+		changes = ((const struct record_span_begin *)r)->flags & 1;
+		break;
+	case RECORD_span_end:
+		active = ((const struct record_span_end *)r)->next;
+		changes = ((const struct record_span_end *)r)->flags & 1;
+		break;
+	case RECORD_span_attach:
+		active = ((const struct record_span_attach *)r)->ctx;
+		break;
+	case RECORD_span_detach:
+		active = none;
+		break;
+	default:
+		changes = false;
+	}
+	if (changes)
+		life_active(life_of(p, r->tid), &active, &sink);
+	return spans_add(p, r);
+}
+
+static int lost_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_lost *lost = (const void *)r;
+
+	if (lost->why < sizeof(p->lost) / sizeof(p->lost[0]))
+		p->lost[lost->why] += lost->count;
+	return 0;
+}
+
+static int thread_apply(struct partial *p, const struct record_head *r)
+{
+	int err = feed(p, r->tid, LIFE_SNAPSHOT, r);
+	struct life *l = life_of(p, r->tid);
+
+	if (err || !l)
+		return err ? err : -ENOMEM;
+	l->start_ns = ((const struct record_thread *)r)->start_ns;
+	return facts_add(&p->facts, r);
+}
+
+static int waking_apply(struct partial *p, const struct record_head *r)
+{
+	return feed(p, r->tid, LIFE_WAKING, r);
+}
+
+static int syscall_apply(struct partial *p, const struct record_head *r)
+{
+	return feed(p, r->tid, LIFE_SYSCALL, r);
+}
+
+static int fault_apply(struct partial *p, const struct record_head *r)
+{
+	return feed(p, r->tid, LIFE_FAULT, r);
+}
+
+static int fact_apply(struct partial *p, const struct record_head *r)
+{
+	return facts_add(&p->facts, r);
+}
+
+/* No life goes on through a gap. */
+static int gap_apply(struct partial *p, const struct record_head *r)
+{
+	map_free(&p->current);
+	return vec_push(&p->gaps, *(const struct record_gap *)r);
+}
+
+typedef int apply_fn(struct partial *, const struct record_head *);
+
+static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
+	[RECORD_switch] = switch_apply,
+	[RECORD_waking] = waking_apply,
+	[RECORD_syscall] = syscall_apply,
+	[RECORD_fault] = fault_apply,
+	[RECORD_fork] = fork_apply,
+	[RECORD_exec] = exec_apply,
+	[RECORD_thread] = thread_apply,
+	[RECORD_name] = fact_apply,
+	[RECORD_process] = fact_apply,
+	[RECORD_fd] = fact_apply,
+	[RECORD_socket] = fact_apply,
+	[RECORD_service] = fact_apply,
+	[RECORD_clock] = fact_apply,
+	[RECORD_lost] = lost_apply,
+	[RECORD_gap] = gap_apply,
+	[RECORD_span_begin] = span_apply,
+	[RECORD_span_end] = span_apply,
+	[RECORD_span_attach] = span_apply,
+	[RECORD_span_detach] = span_apply,
+	[RECORD_span_event] = span_apply,
+	[RECORD_span_attribute] = span_apply,
+};
+
+int partial_apply(struct partial *p, const struct record_head *r)
+{
+	int err;
+
+	if (r->kind > RECORD_KIND_MAX || !apply[r->kind])
+		return 0;
+	err = apply[r->kind](p, r);
+	return err ? err : p->err;
+}

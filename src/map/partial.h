@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a stretch of a recording says, in a form that joins with what its
+ * neighbours say.
+ *
+ * A partial is made by applying the records of one chunk in order
+ * (partial_apply), never needs another chunk, and leaves undecided what only
+ * a neighbour can decide:
+ * - lives: each thread with the records before it settled (model/life.h);
+ * - spans: of the application, and contexts that were only seen published.
+ *   Their halves join by id, their time adds up per thread;
+ * - facts: who forked whom, names, fds, each with its time. They are kept as
+ *   they are and asked when everything is together;
+ * - sums: histograms and splits, which add up.
+ * partial_merge() is associative, an empty partial is its identity, and for
+ * any cut of a trace merge(map(a), map(b)) gives the answers of map(a then b).
+ *
+ * What every thread does not know of another never matters, so each list may
+ * be in any order until partial_finish() sorts it.
+ *
+ * Not thread-safe; different partials may be used by different threads.
+ */
+#ifndef MAP_PARTIAL_H
+#define MAP_PARTIAL_H
+
+#include "base/histogram.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/life.h"
+
+struct partial_options {
+	bool spans; /* keep each syscall, fault and wait, not only their sums */
+	/*
+	 * Answers for [from_ns, to_ns) only; 0: no limit. What is known of before
+	 * still counts: time of threads is cut at the limits, a syscall, wait or span
+	 * belongs to the range in which it ends.
+	 */
+	u64 from_ns, to_ns;
+};
+
+/* ---- facts: something true of a tid, pid or file from a time on ---- */
+
+struct fact_name {
+	u64 time_ns;
+	u32 tid, pid;
+	bool weak;     /* from a snapshot: true before, too, if nothing older is known */
+	char comm[16]; /* NUL-terminated */
+};
+
+struct fact_fork {
+	u64 time_ns;
+	u32 tid, pid, parent_tid, parent_pid;
+	u64 start_ns;
+};
+
+struct fact_process {
+	u64 time_ns;
+	u32 pid, parent_pid;
+	u64 start_ns, cgroup;
+	bool snapshot; /* it ran before */
+	char *command; /* name, executable, arguments, NUL after each; owned */
+	u32 command_bytes;
+};
+
+struct fact_fd {
+	u64 time_ns;
+	u32 pid, tid;
+	s32 fd, from;
+	u8 op, flags;
+	struct file_ref file;
+	char *path; /* NULL if it has none; owned */
+};
+
+struct fact_socket {
+	u64 time_ns;
+	u32 pid;
+	struct record_socket socket; /* without the text behind it */
+	char *path;
+};
+
+struct fact_service {
+	u64 time_ns;
+	u32 pid;
+	u32 bytes;
+	char *resource; /* key, NUL, value, NUL, ...; owned */
+};
+
+struct fact_clock {
+	u64 monotonic_ns, realtime_ns, boottime_ns;
+	u32 reason;
+};
+
+struct facts {
+	VEC(struct fact_name) names;
+	VEC(struct fact_fork) forks;
+	VEC(struct fact_process) processes;
+	VEC(struct fact_fd) fds;
+	VEC(struct fact_socket) sockets;
+	VEC(struct fact_service) services;
+	VEC(struct fact_clock) clocks;
+};
+
+/* ---- spans of the kernel, with partial_options.spans ---- */
+
+enum kspan_kind { KSPAN_SYSCALL, KSPAN_FAULT, KSPAN_WAIT };
+
+struct kspan {
+	u64 begin_ns, end_ns;
+	u32 tid, pid;
+	u8 kind;	/* enum kspan_kind */
+	u8 part;	/* wait: enum split_part */
+	u8 state, mode; /* wait: how it left the CPU; syscall: flags in mode */
+	u16 nr;
+	u8 wake_context;
+	u8 open; /* syscall: it had not returned at the end of the recording */
+	u32 waker_tid;
+	u64 woken_ns;
+	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
+	u64 args[6];  /* fault: address, ip, flags */
+	s64 result;
+	struct file_ref file;
+	struct context ctx;
+	const char *reason;
+	struct split split;
+};
+
+/* ---- spans of the application ---- */
+
+struct span_share {
+	u32 tid;
+	u32 times; /* how often it was told */
+	u64 begin_ns, end_ns;
+	struct split split;
+};
+
+struct span_shares {
+	VEC(struct span_share) list; /* one per thread */
+};
+
+struct span_attribute {
+	char *text; /* the key, then the string; owned */
+	u32 text_bytes, key_bytes;
+	u8 type; /* enum record_attribute_type */
+	u64 value;
+};
+
+struct span_event {
+	u64 time_ns;
+	char *name; /* owned */
+	u8 level;
+	VEC(struct span_attribute) attributes;
+};
+
+struct app_span {
+	struct context ctx;
+	bool begun, ended; /* its record was seen */
+	u8 kind, level, status, flags;
+	u32 tid, pid; /* where it began */
+	u64 begin_ns, end_ns;
+	u64 parent;		   /* as in struct context.span, 0: none */
+	char *name, *message;	   /* owned */
+	struct span_shares active; /* by its own records */
+	struct span_shares seen;   /* by its published context */
+	VEC(struct span_event) events;
+	VEC(struct span_attribute) attributes;
+};
+
+/* ---- sums ---- */
+
+struct sum {
+	u64 key; /* what it is of, per table */
+	u64 count, errors;
+	struct split split;
+	struct histogram durations;
+	u32 pid;
+	struct file_ref file;
+};
+
+#define SUMS_RECENT 64
+
+struct sums {
+	u8 recent[SUMS_RECENT]; /* numbers in list that were found last, as a hint */
+	struct map index;	/* hash of key, pid, file -> number in list + 1 */
+	VEC(struct sum) list;
+};
+
+struct partial {
+	struct partial_options options;
+	u64 from_ns, to_ns;	  /* the range it covers; both 0: empty */
+	struct map current;	  /* tid -> struct life, of threads that may go on */
+	VEC(struct life *) lives; /* all, owned */
+	struct facts facts;
+	VEC(struct kspan) kspans;
+	struct bytes_map span_index;  /* struct context -> struct app_span */
+	VEC(struct app_span *) spans; /* owned */
+	struct sums syscalls;	      /* key: nr | compat << 16 */
+	struct sums files;	      /* by pid and file */
+	struct sums causes;	      /* key: enum split_part; durations of waits */
+	u64 lost[8];		      /* by enum record_loss */
+	u64 incomplete;
+	VEC(struct record_gap) gaps;
+	int err; /* the first failure inside a callback: -ENOMEM */
+	bool finished;
+};
+
+/* An empty partial, the identity of merge. NULL if memory ran out. */
+struct partial *partial_new(const struct partial_options *options);
+void partial_free(struct partial *p);
+
+/* It covers [from_ns, to_ns) of the monotonic clock, besides what it covered. */
+void partial_cover(struct partial *p, u64 from_ns, u64 to_ns);
+
+/* Applies the next record. 0 or -ENOMEM. Unknown kinds are passed over. */
+int partial_apply(struct partial *p, const struct record_head *r);
+
+/* Joins `right`, which follows in time, into `left`; frees `right`. 0 or -ENOMEM. */
+int partial_merge(struct partial *left, struct partial *right);
+
+/* Whether something that ends then belongs to the range of the options. */
+static inline bool partial_in_range(const struct partial *p, u64 end_ns)
+{
+	return end_ns >= p->options.from_ns && (!p->options.to_ns || end_ns < p->options.to_ns);
+}
+
+/*
+ * Nothing more will come: settles all lives over the range and sorts every
+ * list, so that the same input gives the same bytes. 0 or -ENOMEM. Afterwards
+ * only the queries may be called.
+ */
+int partial_finish(struct partial *p);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/query.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The number of elements for which `before` holds; they stand first. */
+#define COUNT_BEFORE(list, element, before)                                                        \
+	({                                                                                         \
+		size_t low_ = 0, high_ = (list)->count;                                            \
+		while (low_ < high_) {                                                             \
+			size_t middle_ = low_ + (high_ - low_) / 2;                                \
+			__typeof__((list)->data) element = &(list)->data[middle_];                 \
+			if (before)                                                                \
+				low_ = middle_ + 1;                                                \
+			else                                                                       \
+				high_ = middle_;                                                   \
+		}                                                                                  \
+		low_;                                                                              \
+	})
+
+/*
+ * The last name given before or at that time. A name from a snapshot was
+ * true before, too; any other first name was not.
+ */
+const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
+{
+	const struct fact_name *names = p->facts.names.data;
+	size_t n = COUNT_BEFORE(&p->facts.names, e,
+				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
+
+	if (n > 0 && names[n - 1].tid == tid)
+		return names[n - 1].comm;
+	if (n < p->facts.names.count && names[n].tid == tid)
+		return names[n].comm;
+	return NULL;
+}
+
+u32 query_pid(const struct partial *p, u32 tid, u64 time_ns)
+{
+	const struct fact_name *names = p->facts.names.data;
+	size_t n = COUNT_BEFORE(&p->facts.names, e,
+				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
+
+	if (n > 0 && names[n - 1].tid == tid)
+		return names[n - 1].pid;
+	return n < p->facts.names.count && names[n].tid == tid ? names[n].pid : 0;
+}
+
+const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_process *list = p->facts.processes.data;
+	size_t n = COUNT_BEFORE(&p->facts.processes, e,
+				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+
+	if (n > 0 && list[n - 1].pid == pid)
+		return &list[n - 1];
+	if (n < p->facts.processes.count && list[n].pid == pid && list[n].snapshot)
+		return &list[n];
+	return NULL;
+}
+
+const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key)
+{
+	const struct fact_service *list = p->facts.services.data;
+	size_t n = COUNT_BEFORE(&p->facts.services, e,
+				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+	const struct fact_service *s;
+
+	if (n == 0 || list[n - 1].pid != pid) {
+		if (n == p->facts.services.count || list[n].pid != pid)
+			return NULL;
+		n++;
+	}
+	s = &list[n - 1];
+	for (const char *at = s->resource, *end = at + s->bytes; at < end;) {
+		const char *value = at + strlen(at) + 1;
+
+		if (value > end)
+			return NULL;
+		if (strcmp(at, key) == 0)
+			return value;
+		at = value + strlen(value) + 1;
+	}
+	return NULL;
+}
+
+static bool same_file(const struct file_ref *a, const struct file_ref *b)
+{
+	return a->key == b->key && a->dev == b->dev;
+}
+
+/* The fork that made a process: where it got its fds from. */
+static const struct fact_fork *fork_of(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_fork *list = p->facts.forks.data;
+	size_t n = COUNT_BEFORE(&p->facts.forks, e,
+				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
+
+	return n > 0 && list[n - 1].tid == pid ? &list[n - 1] : NULL;
+}
+
+/* The last thing that happened to an fd before or at a time, looking through forks. */
+static const struct fact_fd *fd_fact(const struct partial *p, u32 pid, s32 fd, u64 time_ns)
+{
+	for (int generations = 0; generations < 64; generations++) {
+		const struct fact_fd *list = p->facts.fds.data;
+		size_t n = COUNT_BEFORE(
+			&p->facts.fds, e,
+			e->pid < pid || (e->pid == pid &&
+					 (e->fd < fd || (e->fd == fd && e->time_ns <= time_ns))));
+		const struct fact_fork *fork = fork_of(p, pid, time_ns);
+
+		if (n > 0 && list[n - 1].pid == pid && list[n - 1].fd == fd &&
+		    (!fork || list[n - 1].time_ns >= fork->time_ns))
+			return &list[n - 1];
+		/* what a snapshot tells was so before, too */
+		if (n < p->facts.fds.count && list[n].pid == pid && list[n].fd == fd &&
+		    list[n].op == FD_snapshot)
+			return &list[n];
+		if (!fork || fork->parent_pid == pid)
+			return NULL;
+		time_ns = fork->time_ns;
+		pid = fork->parent_pid;
+	}
+	return NULL;
+}
+
+const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file)
+{
+	const struct fact_fd *any = NULL;
+
+	for (size_t i = 0; i < p->facts.fds.count; i++) {
+		const struct fact_fd *f = &p->facts.fds.data[i];
+
+		if (!f->path || !same_file(&f->file, file))
+			continue;
+		if (f->pid == pid)
+			return f->path;
+		if (!any)
+			any = f;
+	}
+	return any ? any->path : NULL;
+}
+
+const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
+			  const struct file_ref *file, char buf[4160])
+{
+	const struct fact_fd *f = NULL;
+	const char *path = NULL;
+
+	for (int hops = 0; hops < 16; hops++) {
+		f = fd_fact(p, pid, fd, time_ns);
+		if (!f || f->op != FD_dup || f->path)
+			break;
+		if (f->from == fd || f->from < 0)
+			break;
+		fd = f->from;
+		time_ns = f->time_ns - 1;
+	}
+	if (f && f->path && (!file->kind || same_file(&f->file, file) || !f->file.kind))
+		path = f->path;
+	if (!path && file->kind)
+		path = query_file_path(p, pid, file);
+	if (!path)
+		return NULL;
+	snprintf(buf, 4160, "%s", path);
+	return buf;
+}
+
+const struct fact_socket *query_socket(const struct partial *p, const struct file_ref *file)
+{
+	const struct fact_socket *list = p->facts.sockets.data;
+	size_t n = COUNT_BEFORE(&p->facts.sockets, e, e->socket.file.key <= file->key);
+
+	return n > 0 && list[n - 1].socket.file.key == file->key ? &list[n - 1] : NULL;
+}

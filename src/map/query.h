@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions to a finished partial: what a thread, process or file was called
+ * at a time. All are binary searches over the sorted facts. Nothing is
+ * changed; results point into the partial.
+ */
+#ifndef MAP_QUERY_H
+#define MAP_QUERY_H
+
+#include "map/partial.h"
+
+/* Name of a thread at a time; at UINT64_MAX its last one. NULL: not known. */
+const char *query_comm(const struct partial *p, u32 tid, u64 time_ns);
+
+/* The process of a thread as facts tell it, 0: not known. */
+u32 query_pid(const struct partial *p, u32 tid, u64 time_ns);
+
+/* What the process ran at a time (its exec or snapshot), NULL: not known. */
+const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns);
+
+/* The value of an attribute of the process's resource ("service.name"), or NULL. */
+const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key);
+
+/*
+ * What readlink of /proc/PID/fd/FD would have said at a time: found through
+ * the opens, duplicates and forks before; where these are unknown, through any
+ * sighting of the same file. `file` is what the kernel said at use, and a name
+ * of another file is never given. Writes to buf and returns it, or NULL.
+ */
+const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
+			  const struct file_ref *file, char buf[4160]);
+
+/* The addresses of a socket by what the kernel said at use, or NULL. */
+const struct fact_socket *query_socket(const struct partial *p, const struct file_ref *file);
+
+/* A path that a file was opened by, whoever did; NULL: not known. */
+const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file);
+
+#endif

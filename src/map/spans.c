@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans of the application. Their records and the shares of their threads'
+ * time come in any order and from any chunk; all of it joins by id.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/internal.h"
+
+static struct app_span *span_get(struct partial *p, const struct context *ctx)
+{
+	struct app_span *span = bytes_map_get(&p->span_index, ctx, sizeof(*ctx));
+
+	if (span)
+		return span;
+	span = calloc(1, sizeof(*span));
+	if (!span)
+		return NULL;
+	span->ctx = *ctx;
+	if (vec_push(&p->spans, span)) {
+		free(span);
+		return NULL;
+	}
+	if (bytes_map_put(&p->span_index, ctx, sizeof(*ctx), span))
+		return NULL;
+	return span;
+}
+
+static int begin_add(struct app_span *span, const struct record_span_begin *r)
+{
+	span->begun = true;
+	span->begin_ns = r->head.time_ns;
+	span->tid = r->head.tid;
+	span->pid = r->head.pid;
+	span->kind = r->span_kind;
+	span->level = r->level;
+	span->flags = r->flags;
+	span->parent = r->parent;
+	free(span->name);
+	span->name = text_copy(r->name, r->name_len);
+	return span->name ? 0 : -ENOMEM;
+}
+
+static int end_add(struct app_span *span, const struct record_span_end *r)
+{
+	span->ended = true;
+	span->end_ns = r->head.time_ns;
+	span->status = r->status;
+	if (!span->pid)
+		span->pid = r->head.pid;
+	if (!r->message_len)
+		return 0;
+	free(span->message);
+	span->message = text_copy(r->message, r->message_len);
+	return span->message ? 0 : -ENOMEM;
+}
+
+static int event_add(struct app_span *span, const struct record_span_event *r)
+{
+	struct span_event event = {.time_ns = r->head.time_ns, .level = r->level};
+
+	event.name = text_copy(r->name, r->name_len);
+	return event.name ? vec_push(&span->events, event) : -ENOMEM;
+}
+
+/* An attribute of an event follows it in the thread's stream, so it is of the last one. */
+static int attribute_add(struct app_span *span, const struct record_span_attribute *r)
+{
+	struct span_attribute a = {.type = r->type,
+				   .value = r->value,
+				   .text_bytes = r->text_len,
+				   .key_bytes = r->key_len};
+
+	if (a.key_bytes > a.text_bytes)
+		a.key_bytes = a.text_bytes;
+	a.text = text_copy(r->text, r->text_len);
+	if (!a.text)
+		return -ENOMEM;
+	if (!r->of_event)
+		return vec_push(&span->attributes, a);
+	if (!span->events.count) { /* its event lies in the chunk before: joined by merge */
+		struct span_event event = {.time_ns = 0};
+		int err = vec_push(&span->events, event);
+
+		if (err)
+			return err;
+	}
+	return vec_push(&span->events.data[span->events.count - 1].attributes, a);
+}
+
+int spans_add(struct partial *p, const struct record_head *r)
+{
+	struct context ctx;
+	struct app_span *span;
+
+	switch (r->kind) {
+	case RECORD_span_begin:
+		ctx = ((const struct record_span_begin *)r)->ctx;
+		span = span_get(p, &ctx);
+		return span ? begin_add(span, (const void *)r) : -ENOMEM;
+	case RECORD_span_end:
+		ctx = ((const struct record_span_end *)r)->ctx;
+		span = span_get(p, &ctx);
+		return span ? end_add(span, (const void *)r) : -ENOMEM;
+	case RECORD_span_event:
+		ctx = ((const struct record_span_event *)r)->ctx;
+		span = span_get(p, &ctx);
+		return span ? event_add(span, (const void *)r) : -ENOMEM;
+	case RECORD_span_attribute:
+		ctx = ((const struct record_span_attribute *)r)->ctx;
+		span = span_get(p, &ctx);
+		return span ? attribute_add(span, (const void *)r) : -ENOMEM;
+	default:
+		return 0;
+	}
+}
+
+static int share_add(struct span_shares *shares, const struct span_share *more)
+{
+	for (size_t i = 0; i < shares->list.count; i++) {
+		struct span_share *s = &shares->list.data[i];
+
+		if (s->tid != more->tid)
+			continue;
+		s->times += more->times;
+		split_add(&s->split, &more->split);
+		if (more->begin_ns && (!s->begin_ns || more->begin_ns < s->begin_ns))
+			s->begin_ns = more->begin_ns;
+		if (more->end_ns > s->end_ns)
+			s->end_ns = more->end_ns;
+		return 0;
+	}
+	return vec_push(&shares->list, *more);
+}
+
+int spans_share(struct partial *p, bool active, u32 tid, const struct life_share *share)
+{
+	struct app_span *span = span_get(p, &share->ctx);
+	struct span_share s = {.tid = tid,
+			       .times = share->begin_ns != 0,
+			       .begin_ns = share->begin_ns,
+			       .end_ns = share->end_ns,
+			       .split = share->split};
+
+	if (!span)
+		return -ENOMEM;
+	return share_add(active ? &span->active : &span->seen, &s);
+}
+
+static void attribute_free(struct span_attribute *a)
+{
+	free(a->text);
+}
+
+static void event_free(struct span_event *event)
+{
+	free(event->name);
+	for (size_t i = 0; i < event->attributes.count; i++)
+		attribute_free(&event->attributes.data[i]);
+	vec_free(&event->attributes);
+}
+
+static void span_free(struct app_span *span)
+{
+	free(span->name);
+	free(span->message);
+	for (size_t i = 0; i < span->events.count; i++)
+		event_free(&span->events.data[i]);
+	for (size_t i = 0; i < span->attributes.count; i++)
+		attribute_free(&span->attributes.data[i]);
+	vec_free(&span->events);
+	vec_free(&span->attributes);
+	vec_free(&span->active.list);
+	vec_free(&span->seen.list);
+	free(span);
+}
+
+/* Attributes whose event was the last one to the left. */
+static int events_move(struct app_span *to, struct app_span *from)
+{
+	size_t first = 0;
+	int err = 0;
+
+	if (from->events.count && !from->events.data[0].time_ns && to->events.count) {
+		struct span_event *orphans = &from->events.data[0];
+		struct span_event *last = &to->events.data[to->events.count - 1];
+
+		for (size_t i = 0; i < orphans->attributes.count && !err; i++)
+			err = vec_push(&last->attributes, orphans->attributes.data[i]);
+		vec_free(&orphans->attributes);
+		first = 1;
+	}
+	for (size_t i = first; i < from->events.count && !err; i++)
+		err = vec_push(&to->events, from->events.data[i]);
+	from->events.count = 0;
+	for (size_t i = 0; i < from->attributes.count && !err; i++)
+		err = vec_push(&to->attributes, from->attributes.data[i]);
+	from->attributes.count = 0;
+	return err;
+}
+
+static int span_join(struct app_span *to, struct app_span *from)
+{
+	int err = events_move(to, from);
+
+	if (from->begun) {
+		to->begun = true;
+		to->begin_ns = from->begin_ns;
+		to->tid = from->tid;
+		to->pid = from->pid;
+		to->kind = from->kind;
+		to->level = from->level;
+		to->flags = from->flags;
+		to->parent = from->parent;
+		free(to->name);
+		to->name = from->name;
+		from->name = NULL;
+	}
+	if (from->ended) {
+		to->ended = true;
+		to->end_ns = from->end_ns;
+		to->status = from->status;
+		if (!to->pid)
+			to->pid = from->pid;
+		if (from->message) {
+			free(to->message);
+			to->message = from->message;
+			from->message = NULL;
+		}
+	}
+	for (size_t i = 0; i < from->active.list.count && !err; i++)
+		err = share_add(&to->active, &from->active.list.data[i]);
+	for (size_t i = 0; i < from->seen.list.count && !err; i++)
+		err = share_add(&to->seen, &from->seen.list.data[i]);
+	return err;
+}
+
+int spans_merge(struct partial *left, struct partial *right)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < right->spans.count && !err; i++) {
+		struct app_span *from = right->spans.data[i];
+		struct app_span *to = span_get(left, &from->ctx);
+
+		err = to ? span_join(to, from) : -ENOMEM;
+	}
+	spans_free(right);
+	return err;
+}
+
+static int span_compare(const void *a, const void *b)
+{
+	const struct app_span *x = *(struct app_span *const *)a, *y = *(struct app_span *const *)b;
+
+	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
+}
+
+static int share_compare(const void *a, const void *b)
+{
+	const struct span_share *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void shares_sort(struct span_shares *s)
+{
+	if (s->list.count)
+		qsort(s->list.data, s->list.count, sizeof(*s->list.data), share_compare);
+}
+
+void spans_sort(struct partial *p)
+{
+	for (size_t i = 0; i < p->spans.count; i++) {
+		shares_sort(&p->spans.data[i]->active);
+		shares_sort(&p->spans.data[i]->seen);
+	}
+	if (p->spans.count)
+		qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_compare);
+}
+
+void spans_free(struct partial *p)
+{
+	for (size_t i = 0; i < p->spans.count; i++)
+		span_free(p->spans.data[i]);
+	vec_free(&p->spans);
+	bytes_map_free(&p->span_index);
+}

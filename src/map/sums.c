@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/internal.h"
+
+static u64 sum_hash(const struct sum_of *of)
+{
+	u64 h = hash_pair(of->key, of->pid);
+
+	return hash_pair(h ^ of->file.key, (u64)of->file.dev << 16 | of->file.kind);
+}
+
+static bool sum_is(const struct sum *sum, const struct sum_of *of)
+{
+	return sum->key == of->key && sum->pid == of->pid && sum->file.key == of->file.key &&
+	       sum->file.dev == of->file.dev && sum->file.kind == of->file.kind;
+}
+
+static int sum_find(struct sums *s, const struct sum_of *of, struct sum **found)
+{
+	struct sum fresh = {.key = of->key, .pid = of->pid, .file = of->file};
+	u64 h = sum_hash(of);
+	u8 *recent = &s->recent[(of->key ^ of->pid ^ of->file.key) % SUMS_RECENT];
+	size_t number;
+	int err;
+
+	if (*recent < s->list.count && sum_is(&s->list.data[*recent], of)) {
+		*found = &s->list.data[*recent];
+		return 0;
+	}
+	for (;; h++) { /* two things of one hash take the next number */
+		number = (size_t)map_get(&s->index, h);
+		if (!number)
+			break;
+		*found = &s->list.data[number - 1];
+		if (!sum_is(*found, of))
+			continue;
+		if (number <= UINT8_MAX)
+			*recent = (u8)(number - 1);
+		return 0;
+	}
+	err = vec_push(&s->list, fresh);
+	if (!err)
+		err = map_put(&s->index, h, (void *)s->list.count);
+	if (!err)
+		*found = &s->list.data[s->list.count - 1];
+	return err;
+}
+
+int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
+	     bool error)
+{
+	struct sum *sum;
+	int err = sum_find(s, of, &sum);
+
+	if (err)
+		return err;
+	sum->count++;
+	sum->errors += error;
+	split_add(&sum->split, split);
+	return histogram_add(&sum->durations, duration_ns, 1);
+}
+
+int sums_merge(struct sums *left, const struct sums *right)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < right->list.count && !err; i++) {
+		const struct sum *from = &right->list.data[i];
+		struct sum_of of = {from->key, from->pid, from->file};
+		struct sum *to;
+
+		err = sum_find(left, &of, &to);
+		if (err)
+			break;
+		to->count += from->count;
+		to->errors += from->errors;
+		split_add(&to->split, &from->split);
+		err = histogram_merge(&to->durations, &from->durations);
+	}
+	return err;
+}
+
+static int sum_compare(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->file.dev != y->file.dev)
+		return x->file.dev < y->file.dev ? -1 : 1;
+	if (x->file.kind != y->file.kind)
+		return x->file.kind < y->file.kind ? -1 : 1;
+	return x->file.key < y->file.key ? -1 : x->file.key > y->file.key;
+}
+
+void sums_sort(struct sums *s)
+{
+	map_free(&s->index);
+	if (s->list.count)
+		qsort(s->list.data, s->list.count, sizeof(*s->list.data), sum_compare);
+}
+
+void sums_free(struct sums *s)
+{
+	for (size_t i = 0; i < s->list.count; i++)
+		histogram_free(&s->list.data[i].durations);
+	vec_free(&s->list);
+	map_free(&s->index);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a thread: a state machine over the records of one thread that
+ * accounts every nanosecond between the first and the last of them.
+ *
+ * A life can begin in the middle, since a chunk does. Until a record says by
+ * itself what state the thread is in, the life is not *settled*: its records
+ * are kept, not applied. That record (the end of a syscall, a switch out of
+ * user mode, ...) settles it: whatever was before, the state after it is the
+ * same. The kept records, up to and including that one, are the *head* of the
+ * life. Joining two halves feeds the head of the right one to the left one,
+ * which is then in the very state in which the right one was settled; so the
+ * rest of the right half can be taken over as it is. This makes
+ * join(life(a), life(b)) equal to life(a then b), and join associative.
+ *
+ * How the intervals between records are told apart:
+ * - On a CPU: the record that closes the interval says since when the thread
+ *   has been in the kernel, so the border to user code is exact.
+ * - Off a CPU: the switch says why it left; a waking divides the sleep into
+ *   blocked and runnable. A waking can carry an earlier time than the switch
+ *   (it raced with the thread going to sleep): then the thread is runnable
+ *   from the switch on, if it went to sleep in the very kernel visit in which
+ *   the waking came; else the waking is void.
+ *
+ * Time accounted also goes to who owns it, in two books that are kept apart:
+ * the span that is active by the application's own records, and the context
+ * that kernel programs saw published.
+ */
+#ifndef MODEL_LIFE_H
+#define MODEL_LIFE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "model/cause.h"
+#include "model/split.h"
+#include "record/record.h"
+
+/* What a record means to the thread that it is fed to. */
+enum life_role {
+	LIFE_LEAVES, /* switch: the thread left the CPU */
+	LIFE_ENTERS, /* switch: the thread got the CPU */
+	LIFE_WAKING,
+	LIFE_SYSCALL,
+	LIFE_FAULT,
+	LIFE_USER,     /* an application record: the thread is in user code */
+	LIFE_SNAPSHOT, /* thread: its state as /proc told it */
+};
+
+/* One stay off the CPU. */
+struct life_wait {
+	u64 begin_ns, end_ns;
+	u64 woken_ns; /* 0: no waking was seen */
+	u64 visit_ns; /* begin of the syscall or fault it lies in, 0 if none or not known */
+	u16 nr;
+	u8 mode;	 /* enum record_mode and MODE_* flags */
+	u8 state;	 /* enum record_leave_state */
+	u8 part;	 /* enum split_part of the time before the waking */
+	u8 wake_context; /* enum record_wake_context, with woken_ns */
+	u32 waker_tid;
+	const char *reason; /* why it is that part; static */
+	struct file_ref file;
+	struct context ctx;
+	struct split split;
+};
+
+/* A finished syscall or fault. */
+struct life_visit {
+	u64 begin_ns, end_ns;
+	const struct record_syscall *syscall; /* or */
+	const struct record_fault *fault;
+	struct split split;
+};
+
+/* Time of a thread that belongs to a span. */
+struct life_share {
+	struct context ctx;
+	u64 begin_ns, end_ns; /* both 0: lies between shares that were told before */
+	struct split split;
+};
+
+struct life;
+
+/* What a life tells as it goes on. `arg` comes first in each call. */
+struct life_sink {
+	void *arg;
+	void (*wait)(void *arg, const struct life *l, const struct life_wait *wait);
+	void (*visit)(void *arg, const struct life *l, const struct life_visit *visit);
+	/* the application's span was active on the thread */
+	void (*owned)(void *arg, const struct life *l, const struct life_share *share);
+	/* the context was seen published */
+	void (*sighted)(void *arg, const struct life *l, const struct life_share *share);
+};
+
+enum life_place { LIFE_UNSEEN, LIFE_ON_CPU, LIFE_OFF_CPU, LIFE_GONE };
+
+struct life_wake {
+	bool has;
+	u64 time_ns;
+	u32 waker_tid;
+	u8 context, vector;
+	u16 irq;
+	struct file_ref file;
+};
+
+/* How the thread left the CPU. */
+struct life_leave {
+	u64 time_ns;
+	u64 visit_ns; /* when it had left user mode; 0: in user mode, or not known */
+	u64 arg0;
+	u16 nr;
+	u8 mode, state;
+	bool fresh; /* a new thread that has not run yet */
+	struct file_ref file;
+	struct context ctx;
+};
+
+/* The state: what the next record needs to know of the ones before. */
+struct life_state {
+	enum life_place place;
+	u64 last_ns;		 /* everything before is accounted */
+	struct life_leave leave; /* with LIFE_OFF_CPU */
+	struct life_wake wake;
+	u64 visit_ns;	    /* the visit to the kernel to which visit_waits belongs, 0: none */
+	u64 visit_guess_ns; /* not 0: its begin is not known, but lies before this */
+	struct split visit_waits;
+};
+
+/* Who owns the time: one book for active spans, one for sighted contexts. */
+struct life_book {
+	bool known;	      /* an owner was named since the life was settled */
+	struct context owner; /* with known; all zero: nobody */
+	struct context first; /* the owner that was named first */
+	u64 since_ns;	      /* when the owner was named last */
+	u64 first_ns;	      /* when `first` was named */
+	struct split head;    /* time before that, whose owner lies to the left */
+	struct split open;    /* time since the last naming; with !known since the begin */
+};
+
+struct life {
+	u32 tid;      /* its number at the end */
+	u32 left_tid; /* its number at the begin: exec from a second thread changes it */
+	u32 pid;      /* last known, 0: none */
+	bool settled;
+	bool born;     /* its begin was seen: nothing joins it from the left */
+	bool severed;  /* a gap in the recording lies to its left: likewise */
+	u64 origin_ns; /* where its accounting begins, once settled by birth or by finish */
+	u64 start_ns;  /* start time, 0: not known */
+	u64 clip_from_ns, clip_to_ns; /* only time between is accounted; 0: no limit */
+	u64 first_ns, last_ns;	      /* times of its first and last record */
+	u8 *head;		      /* kept records while it was not settled; owned */
+	size_t head_bytes, head_space;
+	struct life_state state;
+	struct split total;
+	struct life_book active, seen;
+};
+
+/* A life of which the begin was not seen. */
+void life_init(struct life *l, u32 tid);
+
+/* A thread that was made at time_ns: it is runnable until it runs. */
+void life_init_born(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns);
+
+/* Frees what it holds. NULL and a zeroed life are fine. */
+void life_free(struct life *l);
+
+/*
+ * Feeds one record, in the order of time. `r` need not outlive the call.
+ * Returns 0 or -ENOMEM. Calls `sink` for what the record settles.
+ */
+int life_feed(struct life *l, enum life_role role, const struct record_head *r,
+	      const struct life_sink *sink);
+
+/*
+ * The application says that `ctx` (all zero: none) is active from here on.
+ * Feed LIFE_USER with the same record first.
+ */
+void life_active(struct life *l, const struct context *ctx, const struct life_sink *sink);
+
+/*
+ * Joins `right`, which follows `left` in time, into `left`; frees `right`.
+ * Returns 0 or -ENOMEM.
+ */
+int life_join(struct life *left, struct life *right, const struct life_sink *sink);
+
+/*
+ * Ends a life for a final answer over [from_ns, to_ns]: applies its head on
+ * nothing known, and accounts its last interval up to to_ns.
+ */
+int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *sink);
+
+static inline bool context_is_none(const struct context *c)
+{
+	u64 a, b;
+
+	__builtin_memcpy(&a, c->span, 8);
+	__builtin_memcpy(&b, c->trace, 8);
+	return a == 0 && b == 0;
+}
+
+static inline bool context_equal(const struct context *a, const struct context *b)
+{
+	return __builtin_memcmp(a, b, sizeof(*a)) == 0;
+}
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+struct actor {
+	struct simulation *s;
+	struct simulated_thread *thread;
+	u64 now;
+	u64 on_since; /* when it last got the CPU, or returned to user code */
+	u64 spans[8]; /* ids of the open spans, innermost last */
+	int depth;
+};
+
+u64 simulation_random(struct simulation *s, u64 below)
+{
+	s->random = hash_u64(s->random + 0x9e3779b97f4a7c15u);
+	return s->random % below;
+}
+
+static u64 some(struct actor *a, u64 below)
+{
+	return 1 + simulation_random(a->s, below);
+}
+
+static void emit(struct actor *a, void *record, size_t bytes, u8 kind, u64 time_ns)
+{
+	struct simulation *s = a->s;
+	struct record_head *head = record;
+	static const char zero[8];
+
+	head->kind = kind;
+	head->time_ns = time_ns;
+	vec_push(&s->records, (struct simulated_record){time_ns, s->records.count, s->bytes.count});
+	bytes_put(&s->bytes, record, bytes);
+	bytes_put(&s->bytes, zero, (8 - bytes % 8) % 8);
+}
+
+static void run(struct actor *a, enum split_part part, u64 ns)
+{
+	a->now += ns;
+	a->thread->truth.ns[part] += (s64)ns;
+}
+
+struct call {
+	u16 nr, file_kind;
+	u8 part;
+};
+
+static const struct call calls[] = {
+	{230, 0, SPLIT_timer},		/* clock_nanosleep */
+	{0, FILE_KIND_pipe, SPLIT_ipc}, /* read */
+	{61, 0, SPLIT_child},		/* wait4 */
+	{0, FILE_KIND_tcp, SPLIT_network},
+};
+
+static struct record_head head_of(struct actor *a)
+{
+	return (struct record_head){.tid = a->thread->tid, .pid = a->thread->pid};
+}
+
+static void enters(struct actor *a)
+{
+	struct record_switch sw = {.next_tid = a->thread->tid};
+
+	emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
+	a->on_since = a->now;
+}
+
+static void leaves(struct actor *a, u8 state, u8 mode, u64 visit, const struct call *call)
+{
+	struct record_switch sw = {.head = head_of(a), .state = state, .mode = mode};
+
+	if (visit)
+		sw.since_ns = a->now - visit;
+	if (call && mode == MODE_syscall) {
+		sw.nr = call->nr;
+		sw.file.kind = call->file_kind;
+		sw.file.key = 7;
+	}
+	emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
+}
+
+static void preempted(struct actor *a, u8 mode, u64 visit, const struct call *call)
+{
+	leaves(a, LEAVE_preempted, mode, visit, call);
+	run(a, SPLIT_runnable, some(a, 300));
+	enters(a);
+}
+
+/* Asleep in a visit or, with MODE_user, stopped; the waking may carry an earlier time. */
+static void sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, u8 part)
+{
+	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+	u64 left = a->now, on_since = visit > a->on_since ? visit : a->on_since;
+
+	if (call == &calls[0])
+		w.context = WAKE_timer;
+	leaves(a, mode == MODE_user ? LEAVE_stopped : LEAVE_sleep, mode, visit, call);
+	if (on_since < left && simulation_random(a->s, 3) == 0) {
+		u64 early = left - simulation_random(a->s, left - on_since);
+
+		emit(a, &w, sizeof(w), RECORD_waking, early);
+	} else {
+		run(a, part, some(a, 2000));
+		emit(a, &w, sizeof(w), RECORD_waking, a->now);
+	}
+	run(a, SPLIT_runnable, some(a, 100));
+	enters(a);
+}
+
+/* A waking of a thread that does not go to sleep after all: it must change nothing. */
+static void woken_in_vain(struct actor *a)
+{
+	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+
+	run(a, SPLIT_kernel, 1);
+	emit(a, &w, sizeof(w), RECORD_waking, a->now);
+	run(a, SPLIT_kernel, 1);
+}
+
+static void does_syscall(struct actor *a)
+{
+	const struct call *call = &calls[simulation_random(a->s, 4)];
+	struct record_syscall r = {.head = head_of(a), .nr = call->nr};
+	u64 begin = a->now;
+
+	run(a, SPLIT_kernel, some(a, 500));
+	for (u64 n = simulation_random(a->s, 4); n > 0; n--) {
+		if (simulation_random(a->s, 4) == 0)
+			preempted(a, MODE_syscall, begin, call);
+		else
+			sleeps(a, MODE_syscall, begin, call, call->part);
+		run(a, SPLIT_kernel, some(a, 500));
+	}
+	if (simulation_random(a->s, 3) == 0)
+		woken_in_vain(a);
+	r.duration_ns = a->now - begin;
+	r.result = simulation_random(a->s, 5) ? 1 : -2;
+	r.file.kind = call->file_kind;
+	r.file.key = call->file_kind ? 7 : 0;
+	if (a->depth)
+		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
+	emit(a, &r, sizeof(r), RECORD_syscall, a->now);
+	a->on_since = a->now;
+}
+
+static void does_fault(struct actor *a)
+{
+	struct record_fault r = {.head = head_of(a), .flags = FAULT_USER};
+	u64 begin = a->now;
+
+	run(a, SPLIT_kernel, some(a, 200));
+	if (simulation_random(a->s, 2)) {
+		sleeps(a, MODE_fault, begin, NULL, SPLIT_fault);
+		run(a, SPLIT_kernel, some(a, 200));
+	}
+	r.duration_ns = a->now - begin;
+	emit(a, &r, sizeof(r), RECORD_fault, a->now);
+	a->on_since = a->now;
+}
+
+static void does_span(struct actor *a)
+{
+	u64 id = hash_u64(a->now * 4096 + a->thread->tid);
+
+	a->on_since = a->now;
+	if (a->depth < 8 && simulation_random(a->s, 2)) {
+		struct record_span_begin r = {
+			.head = head_of(a), .flags = 1, .name_len = 4, .name = "span"};
+		r.parent = a->depth ? a->spans[a->depth - 1] : 0;
+		memcpy(r.ctx.span, &id, 8);
+		a->spans[a->depth++] = id;
+		emit(a, &r, sizeof(r), RECORD_span_begin, a->now);
+	} else if (a->depth) {
+		struct record_span_end r = {.head = head_of(a), .flags = 1};
+
+		memcpy(r.ctx.span, &a->spans[--a->depth], 8);
+		if (a->depth)
+			memcpy(r.next.span, &a->spans[a->depth - 1], 8);
+		emit(a, &r, sizeof(r), RECORD_span_end, a->now);
+	}
+}
+
+static void act(struct actor *a)
+{
+	run(a, SPLIT_user, some(a, 1000));
+	switch (simulation_random(a->s, 8)) {
+	case 0:
+		preempted(a, MODE_user, 0, NULL);
+		break;
+	case 1:
+		does_fault(a);
+		break;
+	case 2:
+		does_span(a);
+		break;
+	case 3:
+		sleeps(a, MODE_user, 0, NULL, SPLIT_other);
+		break;
+	default:
+		does_syscall(a);
+	}
+}
+
+/* Half of the threads are born here, half were there; some die. */
+static void live(struct actor *a, int actions)
+{
+	struct simulated_thread *t = a->thread;
+
+	if (t->tid % 2) {
+		struct record_fork f = {.head = head_of(a),
+					.parent_tid = 1,
+					.parent_pid = 1,
+					.start_ns = a->now,
+					.comm_len = 4,
+					.comm = "born"};
+
+		emit(a, &f, sizeof(f), RECORD_fork, a->now);
+		run(a, SPLIT_runnable, some(a, 100));
+		enters(a);
+	} else {
+		run(a, SPLIT_user, some(a, 100));
+		preempted(a, MODE_user, 0, NULL);
+	}
+	for (int i = 0; i < actions; i++)
+		act(a);
+	if (t->tid % 3 == 0) {
+		leaves(a, LEAVE_dead, MODE_user, 0, NULL);
+		t->end_ns = a->now;
+		return;
+	}
+	leaves(a, LEAVE_preempted, MODE_user, 0, NULL);
+	t->end_ns = 0; /* runnable until the end */
+}
+
+static int record_compare(const void *x, const void *y)
+{
+	const struct simulated_record *a = x, *b = y;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+void simulate(struct simulation *s, u64 seed, int threads, int actions)
+{
+	*s = (struct simulation){.random = seed, .from_ns = 1000000};
+	for (int i = 0; i < threads; i++)
+		vec_push(&s->threads, (struct simulated_thread){.tid = 100 + (u32)i, .pid = 100});
+	for (int i = 0; i < threads; i++) {
+		struct actor a = {.s = s, .thread = &s->threads.data[i], .now = s->from_ns};
+
+		if (a.thread->tid % 2)
+			a.now += simulation_random(s, 5000);
+		a.thread->begin_ns = a.now;
+		live(&a, actions);
+		if (a.now >= s->to_ns)
+			s->to_ns = a.now + 10;
+	}
+	for (int i = 0; i < threads; i++) {
+		struct simulated_thread *t = &s->threads.data[i];
+		s64 rest = (s64)(s->to_ns - t->begin_ns) - split_total(&t->truth);
+
+		if (!t->end_ns) {
+			t->end_ns = s->to_ns;
+			t->truth.ns[SPLIT_runnable] += rest;
+		}
+	}
+	qsort(s->records.data, s->records.count, sizeof(*s->records.data), record_compare);
+}
+
+void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
+{
+	struct actor a = {.s = s};
+	struct record_gap gap = {.begin_ns = begin_ns};
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->records.count; i++) {
+		u64 t = s->records.data[i].time_ns;
+
+		if (t < begin_ns || t >= end_ns)
+			s->records.data[n++] = s->records.data[i];
+	}
+	s->records.count = n;
+	emit(&a, &gap, sizeof(gap), RECORD_gap, end_ns);
+	s->records.data[n].order = 0;			   /* before what else happened then */
+	for (size_t i = 0; i < s->threads.count; i += 2) { /* the snapshot finds some again */
+		const struct simulated_thread *t = &s->threads.data[i];
+		struct record_thread r = {.head = {.tid = t->tid, .pid = t->pid},
+					  .start_ns = 5 + t->tid,
+					  .flags = THREAD_ON_CPU};
+
+		if (t->end_ns <= end_ns)
+			continue;
+		emit(&a, &r, sizeof(r), RECORD_thread, end_ns);
+		emit(&a, &r, sizeof(r), RECORD_thread, s->from_ns);
+	}
+	qsort(s->records.data, s->records.count, sizeof(*s->records.data), record_compare);
+}
+
+void simulation_free(struct simulation *s)
+{
+	vec_free(&s->records);
+	vec_free(&s->threads);
+	bytes_free(&s->bytes);
+}

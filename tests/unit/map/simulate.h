@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads that never ran: a random but consistent stream of records, and the
+ * time split of each thread that the records must give.
+ */
+#ifndef TESTS_SIMULATE_H
+#define TESTS_SIMULATE_H
+
+#include "base/bytes.h"
+#include "base/vec.h"
+#include "model/split.h"
+#include "record/record.h"
+
+struct simulated_record {
+	u64 time_ns;
+	size_t order; /* in which it was made: breaks ties */
+	size_t at;    /* where it lies in `bytes`, 8-byte aligned */
+};
+
+struct simulated_thread {
+	u32 tid, pid;
+	u64 begin_ns, end_ns; /* of its records */
+	struct split truth;   /* between them */
+};
+
+struct simulation {
+	u64 random; /* state of the generator */
+	u64 from_ns, to_ns;
+	VEC(struct simulated_record) records; /* sorted by time */
+	VEC(struct simulated_thread) threads;
+	struct bytes bytes;
+};
+
+/* Simulates `threads` threads, each doing `actions` random things. */
+void simulate(struct simulation *s, u64 seed, int threads, int actions);
+
+/* Takes away what happened in [begin_ns, end_ns), as if nobody had recorded. */
+void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns);
+void simulation_free(struct simulation *s);
+
+static inline const struct record_head *simulation_record(const struct simulation *s, size_t i)
+{
+	return (const void *)(s->bytes.data + s->records.data[i].at);
+}
+
+/* A number below `below` (not 0). */
+u64 simulation_random(struct simulation *s, u64 below);
+
+#endif

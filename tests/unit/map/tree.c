@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/tree.h"
+#include "check.h"
+#include "map/query.h"
+#include "simulate.h"
+
+static const struct partial_options all = {.spans = true};
+static const struct context outer = {{1}, {0, 0, 0, 0, 0, 0, 0, 1}};
+static const struct context inner = {{1}, {0, 0, 0, 0, 0, 0, 0, 2}};
+static const struct context foreign = {{9}, {0, 0, 0, 0, 0, 0, 0, 3}};
+
+static struct record_head head(u8 kind, u64 time_ns)
+{
+	return (struct record_head){.kind = kind, .time_ns = time_ns, .tid = 5, .pid = 5};
+}
+
+static void apply(struct partial *p, const void *record)
+{
+	CHECK_EQ(partial_apply(p, record), 0);
+}
+
+static void span_begins(struct partial *p, u64 time_ns, const struct context *ctx,
+			const struct context *parent, const char *name)
+{
+	struct record_span_begin r = {.head = head(RECORD_span_begin, time_ns),
+				      .ctx = *ctx,
+				      .flags = 1,
+				      .name_len = (u16)strlen(name)};
+
+	if (parent)
+		memcpy(&r.parent, parent->span, 8);
+	memcpy(r.name, name, r.name_len);
+	apply(p, &r);
+}
+
+static void span_ends(struct partial *p, u64 time_ns, const struct context *ctx,
+		      const struct context *next)
+{
+	struct record_span_end r = {
+		.head = head(RECORD_span_end, time_ns), .ctx = *ctx, .flags = 1};
+
+	if (next)
+		r.next = *next;
+	apply(p, &r);
+}
+
+static void call(struct partial *p, u64 end_ns, u64 duration_ns, u16 nr, const struct context *ctx)
+{
+	struct record_syscall r = {
+		.head = head(RECORD_syscall, end_ns), .nr = nr, .duration_ns = duration_ns};
+
+	if (ctx)
+		r.ctx = *ctx;
+	apply(p, &r);
+}
+
+static void leaves(struct partial *p, u64 time_ns, u64 since_ns, u16 nr)
+{
+	struct record_switch r = {.head = head(RECORD_switch, time_ns),
+				  .state = LEAVE_sleep,
+				  .mode = MODE_syscall,
+				  .since_ns = since_ns,
+				  .nr = nr,
+				  .ctx = inner};
+
+	apply(p, &r);
+}
+
+static void enters(struct partial *p, u64 time_ns)
+{
+	struct record_switch r = {.head = {.kind = RECORD_switch, .time_ns = time_ns},
+				  .next_tid = 5};
+
+	apply(p, &r);
+}
+
+/*
+ * outer [1000, 9000) with inner [2000, 6000); inner calls nanosleep [3000,
+ * 5000), off the CPU [3500, 4500). Before outer a getpid under no span, and
+ * after it one under a context that nobody tells a record of.
+ */
+static struct partial *story(void)
+{
+	struct partial *p = partial_new(&all);
+
+	call(p, 600, 100, 39, NULL);
+	span_begins(p, 1000, &outer, NULL, "outer");
+	span_begins(p, 2000, &inner, &outer, "inner");
+	leaves(p, 3500, 500, 35);
+	enters(p, 4500);
+	call(p, 5000, 2000, 35, &inner);
+	span_ends(p, 6000, &inner, &outer);
+	span_ends(p, 9000, &outer, NULL);
+	call(p, 9600, 100, 39, &foreign);
+	partial_cover(p, 500, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+	return p;
+}
+
+static const struct node *find(const struct tree *tree, enum node_kind kind, u64 begin_ns)
+{
+	for (size_t i = 0; i < tree->nodes.count; i++)
+		if (tree->nodes.data[i].kind == kind && tree->nodes.data[i].begin_ns == begin_ns)
+			return &tree->nodes.data[i];
+	return NULL;
+}
+
+TEST(each_node_stands_under_what_it_ran_in)
+{
+	struct partial *p = story();
+	struct tree_options options = {.boot = 42, .threads = true};
+	const struct node *sleep, *wait, *in, *out, *before, *thread, *context;
+	struct tree tree;
+
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	out = find(&tree, NODE_APP, 1000);
+	in = find(&tree, NODE_APP, 2000);
+	sleep = find(&tree, NODE_SYSCALL, 3000);
+	wait = find(&tree, NODE_WAIT, 3500);
+	before = find(&tree, NODE_SYSCALL, 500);
+	thread = find(&tree, NODE_THREAD, 500);
+	context = find(&tree, NODE_CONTEXT, 9500);
+	CHECK(out && in && sleep && wait && before && thread && context);
+	CHECK_EQ(out->parent, 0);
+	CHECK_EQ(in->parent, out->id);
+	CHECK_EQ(sleep->parent, in->id);
+	CHECK_EQ(wait->parent, sleep->id);
+	CHECK_EQ(before->parent, thread->id);
+	CHECK_EQ(thread->parent, 0);
+	CHECK_EQ(out->id, 1);
+	CHECK(context->begin_soft && context->end_soft);
+	CHECK(tree.nodes.data[0].kind == NODE_APP && tree.nodes.data[0].id == 1);
+	tree_free(&tree);
+	partial_free(p);
+}
+
+TEST(split_of_a_span_includes_its_children)
+{
+	struct partial *p = story();
+	struct tree_options options = {.boot = 42};
+	struct tree tree;
+	const struct node *out, *in;
+
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	out = find(&tree, NODE_APP, 1000);
+	in = find(&tree, NODE_APP, 2000);
+	CHECK_EQ(in->split.ns[SPLIT_timer], 1000);
+	CHECK_EQ(in->split.ns[SPLIT_kernel], 1000);
+	CHECK_EQ(in->split.ns[SPLIT_user], 2000);
+	CHECK_EQ(split_total(&in->split), 4000);
+	CHECK_EQ(out->split.ns[SPLIT_timer], 1000);
+	CHECK_EQ(out->split.ns[SPLIT_user], 6000);
+	CHECK_EQ(split_total(&out->split), 8000);
+	CHECK_EQ(out->threads, 1);
+	tree_free(&tree);
+	partial_free(p);
+}
+
+TEST(ids_are_derived)
+{
+	struct partial *p = story(), *q = story();
+	struct tree_options options = {.boot = 42, .threads = true}, other = {.boot = 43};
+	struct tree a, b, c;
+
+	CHECK_EQ(tree_build(p, &options, &a), 0);
+	CHECK_EQ(tree_build(q, &options, &b), 0);
+	CHECK_EQ(tree_build(q, &other, &c), 0);
+	CHECK_EQ(a.nodes.count, b.nodes.count);
+	for (size_t i = 0; i < a.nodes.count; i++)
+		CHECK_EQ(a.nodes.data[i].id, b.nodes.data[i].id);
+	CHECK(find(&c, NODE_SYSCALL, 3000)->id != find(&a, NODE_SYSCALL, 3000)->id);
+	tree_free(&a);
+	tree_free(&b);
+	tree_free(&c);
+	partial_free(p);
+	partial_free(q);
+}
+
+/* fd names come through opens, duplicates and forks, and never from another file. */
+TEST(fd_names_are_those_of_the_moment)
+{
+	struct partial *p = partial_new(&all);
+	struct record_fd open = {.head = head(RECORD_fd, 100),
+				 .fd = 3,
+				 .from = -1,
+				 .op = FD_open,
+				 .file = {.key = 11, .kind = FILE_KIND_regular},
+				 .path_len = 4,
+				 .path = "/one"};
+	struct record_fd again = {.head = head(RECORD_fd, 300),
+				  .fd = 3,
+				  .from = -1,
+				  .op = FD_open,
+				  .file = {.key = 12, .kind = FILE_KIND_regular},
+				  .path_len = 4,
+				  .path = "/two"};
+	struct record_fd dup = {.head = head(RECORD_fd, 350), .fd = 9, .from = 3, .op = FD_dup};
+	struct record_fork fork = {
+		.head = {.kind = RECORD_fork, .time_ns = 200, .tid = 6, .pid = 6},
+		.parent_tid = 5,
+		.parent_pid = 5};
+	struct file_ref one = {.key = 11, .kind = FILE_KIND_regular},
+			two = {.key = 12, .kind = FILE_KIND_regular},
+			three = {.key = 13, .kind = FILE_KIND_regular};
+	char buf[4160];
+
+	apply(p, &open);
+	apply(p, &fork);
+	apply(p, &again);
+	apply(p, &dup);
+	partial_cover(p, 50, 1000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_STR(query_fd_name(p, 5, 3, 150, &one, buf), "/one");
+	CHECK_STR(query_fd_name(p, 5, 3, 400, &two, buf), "/two");
+	CHECK_STR(query_fd_name(p, 6, 3, 400, &one, buf), "/one");
+	CHECK_STR(query_fd_name(p, 5, 9, 400, &two, buf), "/two");
+	CHECK(query_fd_name(p, 5, 3, 400, &three, buf) == NULL);
+	partial_free(p);
+}
+
+TEST_MAIN()
