@@ -5,6 +5,7 @@
  * the middle is explained by them, and after close() the file is gone.
  */
 #include "bpf/context.h"
+#include "bpf/fd.h"
 #include "bpf/file.h"
 #include "bpf/ring.h"
 #include "record/syscalls.h"
@@ -13,6 +14,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
 const u8 syscall_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
+const u8 fd_calls[SYSCALL_TABLE_SIZE] = FD_CALLS_INIT;
+const volatile bool record_files = true; /* set by capture */
 /* Set by capture: not 0 for calls that are not to be recorded. */
 const volatile u8 syscall_unwanted[SYSCALL_TABLE_SIZE] = {0};
 
@@ -96,6 +99,10 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	context_read(state, task);
 	state->begin_ns = bpf_ktime_get_ns();
 	state->in_syscall = 1;
+	/* before the number is free for others; none is open: it will fail */
+	if (record_files && state->nr == SYSCALL_NR_close && state->file.kind &&
+	    (state->flags & STATE_IN) && !state->compat)
+		fd_closes(state->args[0]);
 	return 0;
 }
 
@@ -184,6 +191,18 @@ static __always_inline void syscall_record(struct thread_state *state, struct ta
 	ring_publish(&place, r, n);
 }
 
+/* What the call did to descriptors; its own record stands before. */
+static __always_inline void syscall_files(struct thread_state *state, struct pt_regs *regs,
+					  long result)
+{
+	u8 class = fd_calls[syscall_row(state->nr)];
+
+	if (!record_files || !state->in_syscall || state->compat || class == 0 ||
+	    class == FD_CALL_CLOSE || result < 0)
+		return;
+	fd_after(class, class == FD_CALL_PAIR4 ? regs->r10 : regs->di, regs->si, regs->dx, result);
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
@@ -194,6 +213,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	if ((state->flags & STATE_IN) && !(state->flags & STATE_NEWBORN))
 		syscall_record(state, task, regs, result);
+	if (state->flags & STATE_IN)
+		syscall_files(state, regs, result);
 	state->flags &= ~STATE_NEWBORN;
 	state->in_syscall = 0;
 	state->begin_ns = 0;

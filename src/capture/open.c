@@ -84,6 +84,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	p->rodata->scope_host = options->host;
 	p->rodata->own_tgid = getpid();
 	p->rodata->spans_only = options->spans_only;
+	p->rodata->record_files = !options->no_files;
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
 	throttled_find(p);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +33,8 @@ struct seen {
 	u64 newest, cut_ns, after_cut;
 	u64 fd_named;
 	char fd_name[64]; /* looked for */
+	u64 fd_ops[8];
+	char fd_names[64][64]; /* of the fds of the child, as they are now */
 };
 
 static void see_syscall(struct seen *s, const struct record_syscall *r)
@@ -47,6 +51,17 @@ static void see_syscall(struct seen *s, const struct record_syscall *r)
 			s->reads_of_pipe++;
 	}
 	s->begin_unknown += (r->flags & SYSCALL_BEGIN_UNKNOWN) != 0;
+}
+
+static void see_fd(struct seen *s, const struct record_fd *r)
+{
+	s->fd_ops[r->op & 7]++;
+	if (r->fd < 0 || r->fd >= 64)
+		return;
+	if (r->op == FD_open || r->op == FD_dup || r->op == FD_snapshot)
+		snprintf(s->fd_names[r->fd], 64, "%.*s", r->path_len, r->path);
+	if (r->op == FD_close)
+		s->fd_names[r->fd][0] = '\0';
 }
 
 static int see(void *arg, const struct capture_stream *stream, const struct record_head *r)
@@ -74,6 +89,8 @@ static int see(void *arg, const struct capture_stream *stream, const struct reco
 	}
 	if (r->kind == RECORD_waking)
 		s->wakings_by_task += ((const struct record_waking *)(const void *)r)->context == WAKE_task;
+	if (r->kind == RECORD_fd)
+		see_fd(s, (const void *)r);
 	if (r->kind == RECORD_fd && s->fd_name[0]) {
 		const struct record_fd *f = (const void *)r;
 
@@ -151,6 +168,30 @@ static int truth(const char *what)
 		wait(NULL);
 		return 0;
 	}
+	if (strcmp(what, "files") == 0) {
+		dup2(open("/usr/../etc//passwd", O_RDONLY), 40);
+		dup2(open("/dev/null", O_WRONLY), 41);
+		dup2(open("/proc/self/status", O_RDONLY), 42);
+		dup2(eventfd(0, 0), 43);
+		dup2(open("/", O_RDONLY), 44);
+		dup2(socket(AF_UNIX, SOCK_STREAM, 0), 45);
+		if (pipe(fds))
+			return 1;
+		dup2(fds[0], 46);
+		dup2(open("/dev/shm/fathom-test-removed", O_CREAT | O_RDWR, 0600), 47);
+		unlink("/dev/shm/fathom-test-removed");
+		for (int fd = 3; fd < 20; fd++)
+			close(fd);
+		for (int fd = 40; fd < 48; fd++) {
+			char path[64], name[64] = "";
+
+			snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+			if (readlink(path, name, 63) < 0)
+				return 1;
+			dprintf(1, "%s\n", name);
+		}
+		return 0;
+	}
 	return 3;
 }
 
@@ -214,6 +255,43 @@ TEST(children_are_in_scope)
 	CHECK(s.reads_of_pipe >= 100);
 	CHECK(s.wakings_by_task >= 90);
 	CHECK(s.records[RECORD_waking] >= 190);
+	capture_close(s.c);
+}
+
+/* Each name is what readlink says of /proc/PID/fd/N, which the command prints. */
+TEST(files_have_their_names)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "files", NULL};
+	char path[] = "/tmp/fathom-capture-XXXXXX", line[128];
+	struct seen s = {0};
+	int status, saved, fd;
+	FILE *out;
+
+	need_root();
+	fd = mkstemp(path);
+	CHECK(fd >= 0);
+	saved = dup(1);
+	fflush(stdout);
+	dup2(fd, 1);
+	run_command(&s, argv, &status);
+	dup2(saved, 1);
+	out = fdopen(fd, "r");
+	rewind(out);
+	CHECK_EQ(status, 0);
+	for (int i = 40; i < 48; i++) {
+		CHECK(fgets(line, sizeof(line), out) != NULL);
+		line[strcspn(line, "\n")] = '\0';
+		if (i == 42) /* /proc/self is the process */
+			CHECK(strncmp(s.fd_names[i], "/proc/", 6) == 0);
+		if (i == 47) /* it was there when it was opened */
+			line[strcspn(line, " ")] = '\0';
+		CHECK_STR(s.fd_names[i], line);
+	}
+	for (int i = 3; i < 20; i++)
+		CHECK_STR(s.fd_names[i], "");
+	fclose(out);
+	unlink(path);
+	CHECK_EQ(s.lost, 0);
 	capture_close(s.c);
 }
 

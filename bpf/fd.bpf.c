@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Descriptors that come and go, with their names. Called by the programs of
+ * syscall.bpf.c for the few calls that matter (fd_calls there).
+ */
+#include "bpf/fd.h"
+#include "bpf/path.h"
+#include "bpf/ring.h"
+#include "bpf/state.h"
+#include "record/syscalls.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define F_DUPFD 0
+#define F_SETFD 2
+#define F_DUPFD_CLOEXEC 1030
+#define CLOSE_RANGE_UNSHARE 2
+#define CLOSE_RANGE_CLOEXEC 4
+
+/* One for each program that calls: a program does not nest on a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct path_scratch);
+} fd_paths SEC(".maps");
+
+static __always_inline bool fd_is_cloexec(struct task_struct *task, u32 fd)
+{
+	unsigned long *bits = BPF_CORE_READ(task, files, fdt, close_on_exec), word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word), bits + fd / 64);
+	return word >> (fd & 63) & 1;
+}
+
+/* A descriptor that is open now, with its name. */
+static __noinline int fd_name(u32 fd, s32 from, u8 op)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct path_scratch *scratch;
+	struct file *file = file_of_fd(task, fd);
+	u32 zero = 0;
+
+	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
+	if (!file || !scratch)
+		return 0;
+	fd_fill(scratch, task, file, fd, op);
+	scratch->r.from = from;
+	if (fd_is_cloexec(task, fd))
+		scratch->r.flags |= FD_CLOEXEC_SET;
+	fd_emit(scratch);
+	return 0;
+}
+
+/* A change without a name. */
+static __noinline int fd_change(u32 fd, u32 from, u8 op, u8 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct {
+		u8 bytes[128];
+	} out = {};
+	struct record_fd *r = (void *)&out;
+
+	r->head.kind = RECORD_fd;
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->fd = fd;
+	r->from = from;
+	r->op = op;
+	r->flags = flags;
+	rare_emit(&r->head, 64);
+	return 0;
+}
+
+int fd_closes(u32 fd)
+{
+	return fd_change(fd, -1, FD_close, 0);
+}
+
+static __always_inline int fd_pair(u64 at)
+{
+	u32 fds[2] = {};
+
+	if (bpf_probe_read_user(fds, sizeof(fds), (void *)at))
+		return 0;
+	fd_name(fds[0], -1, FD_open);
+	return fd_name(fds[1], -1, FD_open);
+}
+
+static __always_inline int fd_control(u64 fd, u64 command, u64 value, long result)
+{
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+		return fd_name(result, fd, FD_dup);
+	if (command == F_SETFD)
+		return fd_change(fd, -1, FD_cloexec, value & 1 ? FD_CLOEXEC_SET : 0);
+	return 0;
+}
+
+static __always_inline int fd_range(u64 first, u64 last, u64 flags)
+{
+	if (flags & CLOSE_RANGE_UNSHARE)
+		fd_change(-1, -1, FD_unshare, 0);
+	if (flags & CLOSE_RANGE_CLOEXEC)
+		return 0; /* they go at the exec, which the fork and exec records say */
+	return fd_change(first, last > 0x7fffffff ? 0x7fffffff : last, FD_close_range, 0);
+}
+
+/* After a call of class `class` that did not fail. */
+int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
+{
+	switch (class) {
+	case FD_CALL_RESULT:
+		return fd_name(result, -1, FD_open);
+	case FD_CALL_DUP:
+		return fd_name(result, arg0, FD_dup);
+	case FD_CALL_PAIR:
+	case FD_CALL_PAIR4: /* arg0 is where */
+		return fd_pair(arg0);
+	case FD_CALL_RANGE:
+		return fd_range(arg0, arg1, arg2);
+	case FD_CALL_CONTROL:
+		return fd_control(arg0, arg1, arg2, result);
+	case FD_CALL_UNSHARE:
+		return arg0 & CLONE_FILES ? fd_change(-1, -1, FD_unshare, 0) : 0;
+	}
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Which system calls make, copy or close descriptors.
+ */
+#ifndef BPF_FD_H
+#define BPF_FD_H
+
+#include "bpf/kernel.h"
+#include "record/syscalls.h"
+
+#define FD_CALL_RESULT 1 /* returns a new one */
+#define FD_CALL_DUP 2 /* returns a copy of its first argument */
+#define FD_CALL_PAIR 3 /* writes two to its first argument */
+#define FD_CALL_PAIR4 4 /* to its fourth */
+#define FD_CALL_RANGE 5
+#define FD_CALL_CONTROL 6
+#define FD_CALL_UNSHARE 7
+#define FD_CALL_CLOSE 8
+
+#define FD_CALL(name, class) [SYSCALL_NR_##name] = class
+#define FD_CALLS_INIT                                                                              \
+	{                                                                                          \
+		FD_CALL(open, 1), FD_CALL(openat, 1), FD_CALL(openat2, 1), FD_CALL(creat, 1),      \
+		FD_CALL(socket, 1), FD_CALL(accept, 1), FD_CALL(accept4, 1),                       \
+		FD_CALL(epoll_create, 1), FD_CALL(epoll_create1, 1), FD_CALL(eventfd, 1),          \
+		FD_CALL(eventfd2, 1), FD_CALL(timerfd_create, 1), FD_CALL(signalfd, 1),            \
+		FD_CALL(signalfd4, 1), FD_CALL(inotify_init, 1), FD_CALL(inotify_init1, 1),        \
+		FD_CALL(memfd_create, 1), FD_CALL(memfd_secret, 1), FD_CALL(pidfd_open, 1),        \
+		FD_CALL(pidfd_getfd, 1), FD_CALL(io_uring_setup, 1), FD_CALL(userfaultfd, 1),      \
+		FD_CALL(perf_event_open, 1), FD_CALL(fanotify_init, 1), FD_CALL(open_tree, 1),     \
+		FD_CALL(mq_open, 1), FD_CALL(open_by_handle_at, 1), FD_CALL(dup, 2),               \
+		FD_CALL(dup2, 2), FD_CALL(dup3, 2), FD_CALL(pipe, 3), FD_CALL(pipe2, 3),           \
+		FD_CALL(socketpair, 4), FD_CALL(close_range, 5), FD_CALL(fcntl, 6),                \
+		FD_CALL(unshare, 7), FD_CALL(close, 8)                                             \
+	}
+
+/* fd.bpf.c */
+int fd_closes(u32 fd);
+int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result);
+
+#endif
