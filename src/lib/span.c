@@ -239,36 +239,37 @@ static struct fathom_span span_pass(const struct fathom_thread *t, const struct 
 	return s;
 }
 
-static inline struct fathom_span span_start(struct fathom_thread *t, struct begin *b)
+/* Fills *s, the caller's result, in place: a copy would wait for its stores-> */
+static inline void span_start(struct fathom_thread *t, struct begin *b, struct fathom_span *s)
 {
-	struct fathom_span s;
 	const struct frame *before = t->top;
 	u64 id;
 
-	if (unlikely(b->level > __atomic_load_n(&fathom_process.level, __ATOMIC_RELAXED)))
-		return span_pass(t, b);
+	if (unlikely(b->level > __atomic_load_n(&fathom_process.level, __ATOMIC_RELAXED))) {
+		*s = span_pass(t, b);
+		return;
+	}
 	id = thread_id_next(t);
 	if (b->trace) {
-		trace_copy(s.trace_id, b->trace);
-		s.flags = b->trace_flags & (u8)~FATHOM_DEFERRED;
+		trace_copy(s->trace_id, b->trace);
+		s->flags = b->trace_flags & (u8)~FATHOM_DEFERRED;
 		if (unlikely(b->trace_flags & FATHOM_DEFERRED))
-			s.flags |= fathom_sample(t);
+			s->flags |= fathom_sample(t);
 	} else {
-		span_trace_new(t, &s, b->trace_flags);
+		span_trace_new(t, s, b->trace_flags);
 	}
-	memcpy(s.span_id, &id, 8);
-	memcpy(s.parent_id, &b->parent, 8);
-	s.state = SPAN_LIVE;
-	s.status = 0;
-	s.reserved = 0;
-	s.process = t->pid;
+	memcpy(s->span_id, &id, 8);
+	memcpy(s->parent_id, &b->parent, 8);
+	s->state = SPAN_LIVE;
+	s->status = 0;
+	s->reserved = 0;
+	s->process = t->pid;
 	if (unlikely(t->depth >= THREAD_FRAMES))
 		b->flags &= (u8)~BEGIN_ACTIVE;
-	if (likely(s.flags & FATHOM_SAMPLED) && write_wanted(t))
-		record_begin(t, &s, b);
-	if (b->flags & BEGIN_ACTIVE && frame_push(t, &s) && unlikely(!(s.flags & FATHOM_SAMPLED)))
+	if (likely(s->flags & FATHOM_SAMPLED) && write_wanted(t))
+		record_begin(t, s, b);
+	if (b->flags & BEGIN_ACTIVE && frame_push(t, s) && unlikely(!(s->flags & FATHOM_SAMPLED)))
 		record_active(t, before);
-	return s;
 }
 
 /* The parent of a begin: the active span. */
@@ -315,17 +316,22 @@ struct fathom_span fathom_span_begin(const char *name)
 		.level = FATHOM_INFO,
 		.flags = BEGIN_ACTIVE,
 	};
+	struct fathom_span span;
 
-	if (unlikely(!t))
-		return (struct fathom_span){0};
+	if (unlikely(!t)) {
+		span = (struct fathom_span){0};
+		return span;
+	}
 	begin_under_active(&b, t);
-	return span_start(t, &b);
+	span_start(t, &b, &span);
+	return span;
 }
 
 struct fathom_span fathom_span_open(const struct fathom_span_options *options)
 {
 	struct fathom_thread *t = thread_get();
 	struct begin b = {.trace_flags = FATHOM_DEFERRED};
+	struct fathom_span span;
 
 	if (unlikely(!t || !options))
 		return (struct fathom_span){0};
@@ -340,7 +346,8 @@ struct fathom_span fathom_span_open(const struct fathom_span_options *options)
 		begin_under_span(&b, options->parent);
 	else if (!options->root)
 		begin_under_active(&b, t);
-	return span_start(t, &b);
+	span_start(t, &b, &span);
+	return span;
 }
 
 struct fathom_span fathom_span_child(const struct fathom_span *parent, const char *name)
