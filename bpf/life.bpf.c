@@ -117,6 +117,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 		return 0;
 	state->flags = (state->flags & ~(STATE_PENDING | STATE_NO_CONTEXT)) | STATE_IN;
 	state->location.known = 0;
+	state->location_generation = context_generation;
 	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 	out = bpf_map_lookup_elem(&exec_scratches, &zero);
 	if (!out)

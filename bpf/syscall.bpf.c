@@ -5,6 +5,7 @@
  * the middle is explained by them, and after close() the file is gone.
  */
 #include "bpf/context.h"
+#include "bpf/fault.h"
 #include "bpf/fd.h"
 #include "bpf/file.h"
 #include "bpf/ring.h"
@@ -88,13 +89,14 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
+	if (state->fault_begin_ns)
+		fault_soft_end();
 	state->nr = id;
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
 	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
 	if (!state->compat && syscall_keeps_args(state->nr))
 		syscall_read_args(state->args, regs, false);
 	state->flags &= ~STATE_NEWBORN;
-	state->fault_begin_ns = 0;
 	syscall_find_file(state, task, regs);
 	context_read(state, task);
 	state->begin_ns = bpf_ktime_get_ns();
@@ -211,6 +213,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
+	if (state->fault_begin_ns)
+		fault_soft_end();
 	if ((state->flags & STATE_IN) && !(state->flags & STATE_NEWBORN))
 		syscall_record(state, task, regs, result);
 	if (state->flags & STATE_IN)

@@ -28,6 +28,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "bpf/context_location.h"
 #include "record/record.h"
 
 struct capture;
@@ -57,11 +58,12 @@ struct capture_options {
 enum capture_stream_kind {
 	CAPTURE_STREAM_CPU, /* id: the CPU; what happens often */
 	CAPTURE_STREAM_LIFE, /* id 0: life of threads, fds, snapshot: what is rare and long */
+	CAPTURE_STREAM_APP, /* id: a process; what its libfathom wrote */
 };
 
 struct capture_stream {
-	u16 kind; /* enum capture_stream_kind */
-	u16 id;
+	u32 kind; /* enum capture_stream_kind */
+	u32 id;
 };
 
 /*
@@ -136,6 +138,14 @@ void capture_stop(struct capture *c);
 
 /* Detaches, unloads, frees. A child that was not released is killed and reaped. NULL is allowed. */
 void capture_close(struct capture *c);
+
+/*
+ * Tells the programs where a process (of the initial pid namespace) keeps the
+ * context of its threads: its next record carries the active span. NULL, or
+ * one with known = 0, forgets it. Fits the callbacks of context_tracker.h. May be called by
+ * another thread than the one that drains, by one at a time.
+ */
+int capture_context_set(struct capture *c, pid_t pid, const struct context_location *location);
 
 struct capture_counts {
 	u64 records; /* handed over */

@@ -5,8 +5,10 @@
  * order: life first, so that no thread slips between the snapshot and its fork.
  */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -120,6 +122,60 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 	return 0;
 }
 
+/* A software event on each CPU that is online, period 1. */
+static int perf_open(u64 event, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = event,
+		.sample_period = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int perf_attach(struct capture *c, struct bpf_program *program, u64 event)
+{
+	int attached = 0;
+
+	for (u32 cpu = 0; cpu < c->ring_count; cpu++) {
+		int fd = perf_open(event, cpu), err;
+		struct bpf_link *link;
+
+		if (fd < 0)
+			continue; /* no such CPU just now */
+		link = bpf_program__attach_perf_event(program, fd);
+		err = link ? vec_push(&c->perf_links, link) : -errno;
+		if (!link)
+			close(fd);
+		else if (err)
+			bpf_link__destroy(link);
+		attached += err == 0;
+	}
+	return attached;
+}
+
+static bool faults_on(const struct capture *c)
+{
+	for (size_t i = 0; i < c->feature_count; i++) {
+		if (strcmp(c->features[i].name, "page_fault_user") == 0)
+			return c->features[i].on;
+	}
+	return false;
+}
+
+/* The ends of page faults; without them no fault is recorded. */
+static void faults_attach(struct capture *c)
+{
+	struct programs *p = c->programs;
+
+	if (faults_on(c)) {
+		perf_attach(c, p->progs.fault_minor_end, PERF_COUNT_SW_PAGE_FAULTS_MIN);
+		perf_attach(c, p->progs.fault_major_end, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+	}
+}
+
 int capture_features_attach(struct capture *c, struct error *e)
 {
 	for (size_t i = 0; i < c->feature_count; i++) {
@@ -141,11 +197,15 @@ int capture_features_attach(struct capture *c, struct error *e)
 		}
 		feature->on = false;
 	}
+	faults_attach(c);
 	return 0;
 }
 
 void capture_features_detach(struct capture *c)
 {
+	for (size_t i = 0; i < c->perf_links.count; i++)
+		bpf_link__destroy(c->perf_links.data[i]);
+	vec_free(&c->perf_links);
 	for (size_t i = CAPTURE_FEATURES_MAX; i-- > 0;) {
 		bpf_link__destroy(c->links[i]);
 		c->links[i] = NULL;

@@ -42,6 +42,7 @@ struct capture_held {
 struct capture {
 	struct programs *programs;
 	struct bpf_link *links[CAPTURE_FEATURES_MAX]; /* by feature */
+	VEC(struct bpf_link *) perf_links; /* one for each CPU and event */
 	struct capture_feature features[CAPTURE_FEATURES_MAX];
 	size_t feature_count;
 	u64 recursion[CAPTURE_FEATURES_MAX]; /* misses as told to the sink */

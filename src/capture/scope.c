@@ -145,6 +145,20 @@ int capture_scope_add(struct capture *c, const struct capture_options *options, 
 	return 0;
 }
 
+int capture_context_set(struct capture *c, pid_t pid, const struct context_location *location)
+{
+	int locations = bpf_map__fd(c->programs->maps.locations);
+	u32 key = pid;
+
+	if (!location || !location->known)
+		bpf_map_delete_elem(locations, &key);
+	else if (bpf_map_update_elem(locations, &key, location, BPF_ANY))
+		return -errno;
+	/* what threads have copied is void from here on */
+	__atomic_fetch_add(&c->programs->bss->context_generation, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
 int capture_scope_seed(struct capture *c, pid_t child, struct error *e)
 {
 	struct thread_state state = {.flags = STATE_DECIDED | STATE_PENDING};

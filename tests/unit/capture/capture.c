@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,11 +35,25 @@ struct seen {
 	u64 fd_named;
 	char fd_name[64]; /* looked for */
 	u64 fd_ops[8];
+	u64 with_context, faults;
 	char fd_names[64][64]; /* of the fds of the child, as they are now */
 };
 
+/* What this program publishes as a thread context when it is the command. */
+static const struct otel_record published = {
+	{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, {9, 8, 7, 6, 5, 4, 3, 2}, 1, 1, 0};
+static __thread const struct otel_record *volatile context_variable;
+
+static bool is_published(const struct context *ctx)
+{
+	return memcmp(ctx, &published, sizeof(*ctx)) == 0;
+}
+
 static void see_syscall(struct seen *s, const struct record_syscall *r)
 {
+	if (r->nr == SYS_COUNTED && r->head.slots == 3)
+		s->with_context += is_published(&r->ctx);
+
 	bool mine = !s->child || r->head.pid == (u32)s->child;
 
 	if (r->nr == SYS_COUNTED) {
@@ -89,6 +104,12 @@ static int see(void *arg, const struct capture_stream *stream, const struct reco
 	}
 	if (r->kind == RECORD_waking)
 		s->wakings_by_task += ((const struct record_waking *)(const void *)r)->context == WAKE_task;
+	if (r->kind == RECORD_fault && s->counted == 1) {
+		const struct record_fault *f = (const void *)r;
+
+		s->faults += (f->flags & FAULT_USER) && (f->flags & FAULT_WRITE) &&
+			     !(f->flags & FAULT_SOFT_END) && f->duration_ns > 0 && f->address;
+	}
 	if (r->kind == RECORD_fd)
 		see_fd(s, (const void *)r);
 	if (r->kind == RECORD_fd && s->fd_name[0]) {
@@ -166,6 +187,28 @@ static int truth(const char *what)
 				return 1;
 		}
 		wait(NULL);
+		return 0;
+	}
+	if (strcmp(what, "faults") == 0) {
+		char *memory = mmap(NULL, 500 * 4096, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		madvise(memory, 500 * 4096, MADV_NOHUGEPAGE);
+		syscall(SYS_getppid); /* between: only the faults that are wanted */
+		for (int i = 0; i < 500; i++)
+			memory[i * 4096] = 1;
+		syscall(SYS_getppid);
+		return 0;
+	}
+	if (strcmp(what, "context") == 0) {
+		if (read(0, &byte, 1) != 1)
+			return 1;
+		syscall(SYS_getppid);
+		context_variable = &published;
+		for (int i = 0; i < 100; i++)
+			syscall(SYS_getppid);
+		context_variable = NULL;
+		syscall(SYS_getppid);
 		return 0;
 	}
 	if (strcmp(what, "files") == 0) {
@@ -293,6 +336,55 @@ TEST(files_have_their_names)
 	unlink(path);
 	CHECK_EQ(s.lost, 0);
 	capture_close(s.c);
+}
+
+TEST(page_faults_are_recorded)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "faults", NULL};
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	run_command(&s, argv, &status);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(s.counted, 2);
+	CHECK(s.faults >= 500);
+	CHECK(s.faults < 520);
+	capture_close(s.c);
+}
+
+TEST(calls_carry_the_active_span)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "context", NULL};
+	struct context_location location = {.known = 1};
+	struct capture_options options = {0};
+	struct seen s = {0};
+	struct capture_sink sink = {&s, see, see_lost};
+	int in[2], saved, status;
+	u64 cut;
+
+	need_root();
+	location.tp_offset = (char *)&context_variable - (char *)__builtin_thread_pointer();
+	failure = (struct error){0};
+	CHECK_EQ(pipe2(in, O_CLOEXEC), 0);
+	saved = dup(0);
+	dup2(in[0], 0);
+	CHECK_OK(capture_open(&options, &s.c, &failure));
+	CHECK_OK(capture_spawn(s.c, argv, &failure));
+	dup2(saved, 0);
+	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_OK(capture_release(s.c, &failure));
+	CHECK_OK(capture_context_set(s.c, capture_child(s.c), &location));
+	CHECK_EQ(write(in[1], "x", 1), 1);
+	CHECK_EQ(waitpid(capture_child(s.c), &status, 0), capture_child(s.c));
+	capture_stop(s.c);
+	CHECK_EQ(capture_cut(s.c, &sink, &cut), 0);
+	CHECK_EQ(s.counted, 102);
+	CHECK_EQ(s.with_context, 100);
+	capture_close(s.c);
+	close(in[0]);
+	close(in[1]);
+	close(saved);
 }
 
 TEST(missing_command_is_told)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Page faults: opened by the tracepoints at their begin, closed and recorded
+ * by the kernel's own software events, which count a fault at its end. One
+ * that has no such end (it became a signal) is closed, soft, by the next
+ * entry or exit of a system call. An end without a begin is counted.
+ */
+#include "bpf/context.h"
+#include "bpf/fault.h"
+#include "bpf/ring.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define ERROR_WRITE 2
+#define ERROR_USER 4
+
+/* What a perf event program gets; the first fields are the registers. */
+struct bpf_perf_event_data;
+
+static __always_inline int fault_begin(u64 address, struct pt_regs *regs, u64 error, u32 flags)
+{
+	struct thread_state *state = state_of(bpf_get_current_task_btf());
+
+	if (!state_in(state))
+		return 0;
+	if (error & ERROR_WRITE)
+		flags |= FAULT_WRITE;
+	state->fault_address = address;
+	state->fault_ip = regs->ip;
+	state->fault_flags = flags;
+	state->fault_begin_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(page_fault_user, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return fault_begin(address, regs, error, FAULT_USER);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(page_fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long error)
+{
+	return fault_begin(address, regs, error, 0);
+}
+
+static __always_inline int fault_end(u32 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+	struct {
+		struct record_fault r;
+		u64 rest[6];
+	} out = {};
+	struct record_fault *r = &out.r;
+	struct ring_place place;
+	u32 n;
+
+	if (!state_in(state))
+		return 0;
+	if (!state->fault_begin_ns) {
+		ring_count_incomplete();
+		return 0;
+	}
+	if (!state->in_syscall)
+		context_read(state, task);
+	r->ctx = state->ctx;
+	n = context_is_set(&r->ctx) ? 2 : 1;
+	if ((spans_only && n == 1) || ring_reserve(&place, n, RING_LOST_FAULT)) {
+		state->fault_begin_ns = 0;
+		return 0;
+	}
+	r->head.kind = RECORD_fault;
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->flags = state->fault_flags | flags;
+	r->duration_ns = r->head.time_ns - state->fault_begin_ns;
+	r->address = state->fault_address;
+	r->ip = state->fault_ip;
+	state->fault_begin_ns = 0;
+	ring_publish(&place, r, n);
+	return 0;
+}
+
+__noinline int fault_soft_end(void)
+{
+	return fault_end(FAULT_SOFT_END);
+}
+
+SEC("perf_event")
+int fault_minor_end(struct bpf_perf_event_data *ctx)
+{
+	return fault_end(0);
+}
+
+SEC("perf_event")
+int fault_major_end(struct bpf_perf_event_data *ctx)
+{
+	return fault_end(FAULT_MAJOR);
+}
