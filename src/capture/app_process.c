@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/app_process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define THREADS_KNOWN_MAX 65536 /* a process that says more of them starts anew */
+#define ASK_BUDGET 1024		/* look-ups in /proc between two refills */
+#define SCAN_COST 512		/* of them, for a walk over all threads */
+#define NOT_OURS ((void *)~(uintptr_t)0)
+
+static int file_read(const char *path, char *text, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	size_t n;
+
+	if (!file)
+		return errno == ENOENT ? -ESRCH : -errno;
+	n = fread(text, 1, size - 1, file);
+	text[n] = '\0';
+	n = ferror(file) ? 0 : n;
+	fclose(file);
+	return n ? 0 : -ESRCH;
+}
+
+/* The id in the innermost pid namespace, and whether that is another than ours. */
+static int inner_id_read(const char *path, u32 *inner, bool *nested)
+{
+	char text[4096], *at, *end;
+	int err = file_read(path, text, sizeof(text)), depth = 0;
+
+	if (err)
+		return err;
+	at = strstr(text, "\nNSpid:");
+	if (!at)
+		return -EPROTO;
+	for (at += strlen("\nNSpid:"); *at == '\t' || *at == ' '; at = end, depth++) {
+		unsigned long id = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		*inner = (u32)id;
+	}
+	*nested = depth > 1;
+	return depth ? 0 : -EPROTO;
+}
+
+static int namespace_read(const char *process, const char *name, char *text, size_t size)
+{
+	char path[96];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/%s", process, name);
+	n = readlink(path, text, size - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return 0;
+}
+
+/*
+ * The kernel shows the offsets of the namespace that children will be in; they
+ * are those of the process if that is its own.
+ */
+static int clock_read(pid_t pid, s64 *clock_ns)
+{
+	char process[16], path[64], text[512], own[64], theirs[64], children[64];
+	int64_t seconds, ns;
+	const char *line;
+	int err;
+
+	snprintf(process, sizeof(process), "%d", pid);
+	*clock_ns = 0;
+	if (namespace_read("self", "time", own, sizeof(own)))
+		return 0; /* a kernel without time namespaces */
+	err = namespace_read(process, "time", theirs, sizeof(theirs));
+	if (err || strcmp(own, theirs) == 0)
+		return err == -ENOENT ? -ESRCH : err;
+	err = namespace_read(process, "time_for_children", children, sizeof(children));
+	if (err || strcmp(children, theirs) != 0)
+		return err ? err : -ENOTSUP;
+	snprintf(path, sizeof(path), "/proc/%d/timens_offsets", pid);
+	err = file_read(path, text, sizeof(text));
+	if (err)
+		return err;
+	line = strstr(text, "monotonic");
+	if (!line || sscanf(line, "monotonic %" SCNd64 " %" SCNd64, &seconds, &ns) != 2)
+		return -EPROTO;
+	*clock_ns = seconds * 1000000000 + ns;
+	return 0;
+}
+
+int app_process_open(pid_t pid, struct app_process *out, struct error *e)
+{
+	struct app_process process = {.pid = pid, .budget = ASK_BUDGET};
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	err = inner_id_read(path, &process.inner_pid, &process.nested);
+	if (!err)
+		err = clock_read(pid, &process.clock_ns);
+	if (err)
+		return error_set(e, err, "cannot read the namespaces of process %d", pid);
+	*out = process;
+	return 0;
+}
+
+void app_process_close(struct app_process *process)
+{
+	map_free(&process->threads);
+}
+
+void app_process_refill(struct app_process *process)
+{
+	process->budget = ASK_BUDGET;
+}
+
+static void thread_know(struct app_process *process, u32 inner, void *value)
+{
+	if (process->threads.count >= THREADS_KNOWN_MAX)
+		map_free(&process->threads);
+	/* Without memory it is asked for again. */
+	(void)map_put(&process->threads, inner, value);
+}
+
+/* Learns the names of all threads; which of them is asked for cannot be looked up. */
+static void threads_scan(struct app_process *process)
+{
+	char path[300];
+	struct dirent *entry;
+	DIR *tasks;
+	int left = THREADS_KNOWN_MAX;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", process->pid);
+	tasks = opendir(path);
+	while (tasks && left-- && (entry = readdir(tasks))) {
+		unsigned long tid = strtoul(entry->d_name, NULL, 10);
+		bool nested;
+		u32 inner;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", process->pid,
+			 entry->d_name);
+		if (tid && inner_id_read(path, &inner, &nested) == 0 && inner)
+			thread_know(process, inner, (void *)(uintptr_t)tid);
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+static void thread_ask(struct app_process *process, u32 inner)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", process->pid, inner);
+	if (access(path, F_OK) != 0) {
+		snprintf(path, sizeof(path), "/proc/%u", inner);
+		if (access(path, F_OK) == 0) {
+			thread_know(process, inner, NOT_OURS);
+			return;
+		}
+	}
+	thread_know(process, inner, (void *)(uintptr_t)inner);
+}
+
+u32 app_process_thread(struct app_process *process, u32 inner)
+{
+	int cost = process->nested ? SCAN_COST : 1;
+	void *known = map_get(&process->threads, inner);
+
+	if (!known && inner && process->budget >= cost) {
+		process->budget -= cost;
+		if (process->nested)
+			threads_scan(process);
+		else
+			thread_ask(process, inner);
+		known = map_get(&process->threads, inner);
+	}
+	return known == NOT_OURS ? 0 : (u32)(uintptr_t)known;
+}

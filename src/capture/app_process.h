@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Translates what an application process says about itself: its thread ids
+ * are those of its own pid namespace, its times those of its time namespace.
+ * It may say anything, so a thread id is asked for in /proc once.
+ */
+#ifndef CAPTURE_APP_PROCESS_H
+#define CAPTURE_APP_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "record/record.h"
+
+struct app_process {
+	pid_t pid;     /* as capture sees it */
+	u32 inner_pid; /* in its own pid namespace */
+	bool nested;   /* that is not ours */
+	s64 clock_ns;  /* its CLOCK_MONOTONIC is ours plus this */
+	int budget;    /* how often /proc may still be asked until _refill() */
+	struct map threads;
+};
+
+/*
+ * Reads what /proc says about a process. 0 with *out the caller's, for
+ * app_process_close(), or a negative errno with *out untouched: -ESRCH if the
+ * process is gone, -ENOTSUP if its clock cannot be known. Threads may call it
+ * at once.
+ */
+int app_process_open(pid_t pid, struct app_process *out, struct error *e);
+void app_process_close(struct app_process *process);
+
+/* Lets /proc be asked again: once for each drain. */
+void app_process_refill(struct app_process *process);
+
+/*
+ * The thread that the process calls `inner`: 0 if that is none of its threads, or
+ * cannot be told. A thread that is gone is believed if nobody else has its id.
+ */
+u32 app_process_thread(struct app_process *process, u32 inner);
+
+#endif

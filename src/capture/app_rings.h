@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rings of application processes (lib/app_ring.h): reaches them, listens, and
+ * hands over what libfathom wrote.
+ *
+ *   app_ring_reach(pid, &reached, &error)   slow, by a thread that drains nothing
+ *   app_rings_add(rings, reached)           by the thread that drains, like all below
+ *   app_rings_poll(rings, &sink)            about every millisecond
+ *   app_rings_cut_begin(rings, cut_ns), app_rings_cut_pass(rings, &sink)
+ *   app_rings_free(rings)
+ *
+ * The other side may be hostile. Records are copied before they are looked at,
+ * the process and its threads are named by capture and not by what they
+ * write, times are bounded by the session and the present, and a drain is bounded
+ * in time. What is not believed is counted as damaged in the process's stream.
+ *
+ * One capture at a time listens to a ring: it holds a lock on the file, which
+ * the kernel releases when it dies.
+ */
+#ifndef CAPTURE_APP_RINGS_H
+#define CAPTURE_APP_RINGS_H
+
+#include "capture/capture.h"
+
+struct app_rings;
+struct app_ring_reached; /* a ring that was mapped and is not yet listened to */
+
+/*
+ * Looks for the ring of a process, maps it and reads what is to be known about the
+ * process. 1 and a ring, the caller's, for app_rings_add() or
+ * app_ring_drop(); 0 if there is none; or a negative errno: -ESRCH if the
+ * process is gone, -EBUSY if another capture listens to it. Threads may call it
+ * at once.
+ */
+int app_ring_reach(pid_t pid, struct app_ring_reached **out, struct error *e);
+void app_ring_drop(struct app_ring_reached *reached);
+
+/* NULL if there is no memory. */
+struct app_rings *app_rings_new(void);
+/* Stops listening and frees all; NULL is allowed. The programs go on. */
+void app_rings_free(struct app_rings *rings);
+
+/*
+ * Listens to a ring, which is ours from now on, also on failure. A ring that is
+ * known already is dropped; another one of the same process succeeds the one before,
+ * which is drained and given up by the next poll. 0, -ENOMEM, or -EMFILE
+ * if as many are there as a quarter of our file descriptors.
+ */
+int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
+
+/* A process that had a ring ended before it was reached: the next poll tells the sink. */
+void app_rings_missed(struct app_rings *rings, pid_t pid);
+
+/*
+ * Hands over what is published in the streams CAPTURE_STREAM_APP, at most a
+ * batch of each ring, renews the leases, and lets go of processes that ended. 0 or
+ * what the sink returned.
+ */
+int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink);
+
+/*
+ * A cut: _begin() notes what is reserved, after cut_ns was read. Each _pass()
+ * hands over what of that is published and not later than cut_ns; later records
+ * are kept for the next poll. 1: all of it is out; 0: some producer is in the middle of a
+ * record; or a negative errno. Losses are told in a pass that returns 1.
+ */
+int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns);
+int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink);
+
+/* Tells the sink what was lost until now. */
+int app_rings_losses(struct app_rings *rings, const struct capture_sink *sink);
+
+struct app_rings_counts {
+	u64 rings;	 /* listened to now */
+	u64 records;	 /* handed over */
+	u64 lost;	 /* did not fit into their ring */
+	u64 damaged;	 /* were not believed */
+	u64 stale;	 /* left over from a listener before us */
+	u64 not_reached; /* rings of processes that ended before */
+};
+void app_rings_counts(const struct app_rings *rings, struct app_rings_counts *out);
+
+#endif

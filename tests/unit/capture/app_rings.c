@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings of real programs with libfathom, and of programs that lie. */
+#include "capture/app_rings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "lib/app_ring.h"
+#include "tests/unit/check.h"
+
+/* ---- a program that does as it is told ---- */
+
+struct writer {
+	pid_t pid;
+	FILE *to, *from;
+};
+
+static const char *writer_read(struct writer *w)
+{
+	static char line[64];
+
+	CHECK(fgets(line, sizeof(line), w->from) != NULL);
+	line[strcspn(line, "\n")] = '\0';
+	return line;
+}
+
+static struct writer writer_start(void)
+{
+	const char *program = getenv("APP_WRITER");
+	struct writer w;
+	int to[2], from[2];
+
+	CHECK(program != NULL);
+	CHECK_EQ(pipe2(to, O_CLOEXEC), 0);
+	CHECK_EQ(pipe2(from, O_CLOEXEC), 0);
+	w.pid = fork();
+	CHECK(w.pid >= 0);
+	if (w.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(to[0], 0);
+		dup2(from[1], 1);
+		execl(program, program, NULL);
+		_exit(127);
+	}
+	close(to[0]);
+	close(from[1]);
+	w.to = fdopen(to[1], "w");
+	w.from = fdopen(from[0], "r");
+	CHECK_STR(writer_read(&w), "ready");
+	return w;
+}
+
+static void writer_send(struct writer *w, const char *command)
+{
+	fprintf(w->to, "%s\n", command);
+	fflush(w->to);
+}
+
+static const char *writer_ask(struct writer *w, const char *command)
+{
+	writer_send(w, command);
+	return writer_read(w);
+}
+
+static void writer_reap(struct writer *w)
+{
+	kill(w->pid, SIGKILL);
+	waitpid(w->pid, NULL, 0);
+	fclose(w->to);
+	fclose(w->from);
+}
+
+/* ---- who takes the records ---- */
+
+struct taken {
+	u64 kinds[RECORD_KIND_MAX + 1];
+	u64 lost, damaged, missed;
+	u64 last_ns; /* the latest time */
+	u64 late;    /* later than until_ns */
+	u64 until_ns;
+	u32 pid; /* not 0: all must be of this process */
+	u64 strange;
+	u32 tids[64];
+	u32 tid_count;
+	s64 next; /* value that the next attribute must have */
+	u64 out_of_order;
+	int fail_once;
+};
+
+static struct taken taken;
+
+static void tid_note(u32 tid)
+{
+	for (u32 i = 0; i < taken.tid_count; i++) {
+		if (taken.tids[i] == tid)
+			return;
+	}
+	if (taken.tid_count < 64)
+		taken.tids[taken.tid_count++] = tid;
+}
+
+static int on_record(void *arg, const struct capture_stream *s, const struct record_head *r)
+{
+	int fail = taken.fail_once;
+
+	taken.kinds[r->kind]++;
+	taken.strange += s->kind != CAPTURE_STREAM_APP || s->id != r->pid || r->cpu != 0xffff ||
+			 (taken.pid && r->pid != taken.pid);
+	taken.last_ns = r->time_ns > taken.last_ns ? r->time_ns : taken.last_ns;
+	taken.late += taken.until_ns && r->time_ns > taken.until_ns;
+	tid_note(r->tid);
+	if (r->kind == RECORD_span_attribute)
+		taken.out_of_order +=
+			(s64)((const struct record_span_attribute *)r)->value != taken.next++;
+	taken.fail_once = 0;
+	return fail;
+}
+
+static int on_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
+{
+	if (lost->lost_kind == RECORD_service)
+		taken.missed += lost->count;
+	else if (lost->why == LOST_application)
+		taken.lost += lost->count;
+	else if (lost->why == LOST_damaged)
+		taken.damaged += lost->count;
+	taken.strange += s->kind != CAPTURE_STREAM_APP || (taken.pid && s->id != taken.pid);
+	return 0;
+}
+
+static const struct capture_sink sink = {NULL, on_record, on_lost};
+
+static struct app_rings *rings_start(pid_t pid)
+{
+	struct app_rings *rings = app_rings_new();
+	struct app_ring_reached *reached = NULL;
+	struct error e = {0};
+
+	memset(&taken, 0, sizeof(taken));
+	CHECK(rings != NULL);
+	taken.pid = (u32)pid;
+	if (app_ring_reach(pid, &reached, &e) != 1)
+		CHECK_STR(e.text, "reached");
+	CHECK_EQ(app_rings_add(rings, reached), 0);
+	return rings;
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static u64 rings_left(const struct app_rings *rings)
+{
+	struct app_rings_counts counts;
+
+	app_rings_counts(rings, &counts);
+	return counts.rings;
+}
+
+/* Polls until the ring of a process that ended was let go. */
+static void rings_settle(struct app_rings *rings)
+{
+	u64 until = now_ns() + 30000000000ull;
+
+	while (rings_left(rings) && now_ns() < until) {
+		CHECK_EQ(app_rings_poll(rings, &sink), 0);
+		usleep(1000);
+	}
+	CHECK_EQ(rings_left(rings), 0);
+}
+
+/* ---- programs that mean well ---- */
+
+TEST(spans_arrive)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings;
+
+	CHECK_STR(writer_ask(&w, "spans 100"), "done"); /* nobody listens */
+	rings = rings_start(w.pid);
+	CHECK_STR(writer_ask(&w, "listening"), "1");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 0);
+	CHECK_STR(writer_ask(&w, "spans 200"), "done");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_service], 1);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 200);
+	CHECK_EQ(taken.kinds[RECORD_span_attribute], 200);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 200);
+	CHECK_EQ(taken.out_of_order, 0);
+	CHECK_EQ(taken.strange, 0);
+	CHECK_EQ(taken.tid_count, 1);
+	CHECK_EQ(taken.tids[0], w.pid);
+	app_rings_free(rings);
+	CHECK_STR(writer_ask(&w, "listening"), "0");
+	writer_reap(&w);
+}
+
+TEST(what_does_not_fit_is_counted)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+	struct app_rings_counts counts;
+
+	CHECK_STR(writer_ask(&w, "spans 5000"), "done");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	app_rings_counts(rings, &counts);
+	CHECK(taken.lost > 0);
+	CHECK_EQ(taken.lost, counts.lost);
+	CHECK_EQ(taken.kinds[RECORD_service] + taken.kinds[RECORD_span_begin] +
+			 taken.kinds[RECORD_span_attribute] + taken.kinds[RECORD_span_end] +
+			 taken.lost,
+		 15001);
+	CHECK_EQ(taken.damaged, 0);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(threads_come_and_go)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+
+	CHECK_STR(writer_ask(&w, "threads 20"), "done");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 20);
+	CHECK_EQ(taken.tid_count, 20);
+	CHECK_EQ(taken.damaged, 0);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(a_crash_loses_nothing_that_was_finished)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+
+	writer_send(&w, "die 300");
+	CHECK_EQ(waitpid(w.pid, NULL, 0), w.pid);
+	rings_settle(rings);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 300);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 300);
+	CHECK_EQ(taken.out_of_order, 0);
+	CHECK_EQ(taken.lost + taken.damaged, 0);
+	app_rings_free(rings);
+	fclose(w.to);
+	fclose(w.from);
+}
+
+TEST(a_forked_child_has_its_own)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+	struct app_ring_reached *reached = NULL;
+	pid_t child = atoi(writer_ask(&w, "fork"));
+	int result = 0;
+
+	CHECK(child > 0);
+	for (int i = 0; i < 10000 && result != 1; i++) {
+		result = app_ring_reach(child, &reached, NULL);
+		usleep(1000);
+	}
+	CHECK_EQ(result, 1);
+	CHECK_EQ(app_rings_add(rings, reached), 0);
+	CHECK_EQ(rings_left(rings), 2);
+	taken.pid = (u32)child;
+	for (int i = 0; i < 10000 && !taken.kinds[RECORD_span_end]; i++) {
+		CHECK_EQ(app_rings_poll(rings, &sink), 0);
+		usleep(1000);
+	}
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 1);
+	CHECK_EQ(taken.strange, 0);
+	CHECK_EQ(taken.tids[0], child);
+	kill(child, SIGKILL);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(a_cut_is_an_instant)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+	u64 cut, before;
+
+	CHECK_STR(writer_ask(&w, "spans 50"), "done");
+	cut = now_ns();
+	CHECK_STR(writer_ask(&w, "spans 50"), "done");
+	CHECK_EQ(app_rings_cut_begin(rings, cut), 0);
+	taken.until_ns = cut;
+	CHECK_EQ(app_rings_cut_pass(rings, &sink), 1);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 50);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 50);
+	CHECK_EQ(taken.late, 0);
+	before = taken.last_ns;
+	taken.until_ns = 0;
+	taken.next = 0;
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 100);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 100);
+	CHECK_EQ(taken.out_of_order, 0);
+	CHECK(before <= cut);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(a_sink_that_fails_loses_nothing)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+
+	CHECK_STR(writer_ask(&w, "spans 50"), "done");
+	taken.fail_once = -ENOSPC;
+	CHECK_EQ(app_rings_poll(rings, &sink), -ENOSPC);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 50);
+	CHECK_EQ(taken.out_of_order, 0);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+/* A capture that dies with its lock held, in a process of its own. */
+TEST(one_capture_at_a_time_and_the_next_after_a_crash)
+{
+	struct writer w = writer_start();
+	struct app_ring_reached *reached = NULL;
+	struct app_rings *rings;
+	int ready[2], status;
+	char byte;
+	pid_t other;
+
+	CHECK_EQ(pipe(ready), 0);
+	other = fork();
+	CHECK(other >= 0);
+	if (other == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		rings = app_rings_new();
+		if (app_ring_reach(w.pid, &reached, NULL) == 1 &&
+		    app_rings_add(rings, reached) == 0 && write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	CHECK_EQ(app_ring_reach(w.pid, &reached, NULL), -EBUSY);
+	CHECK_STR(writer_ask(&w, "spans 10"), "done"); /* for the other, which never drains */
+	kill(other, SIGKILL);
+	CHECK_EQ(waitpid(other, &status, 0), other);
+	rings = rings_start(w.pid);
+	CHECK_STR(writer_ask(&w, "spans 20"), "done");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_service], 1);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 20);
+	app_rings_free(rings);
+	writer_reap(&w);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+TEST(a_process_that_was_not_reached_is_told)
+{
+	struct app_rings *rings = app_rings_new();
+
+	memset(&taken, 0, sizeof(taken));
+	app_rings_missed(rings, 4711);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.missed, 1);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.missed, 1);
+	app_rings_free(rings);
+}
+
+/* ---- programs that lie ---- */
+
+static struct app_ring *liar_ring;
+static pid_t liar;
+
+/* A ring that this process writes too, held by a child that only sleeps. */
+static void liar_start(int seals)
+{
+	int fd = memfd_create(APP_RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, APP_RING_BYTES), 0);
+	CHECK_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
+	liar_ring = mmap(NULL, APP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK((void *)liar_ring != MAP_FAILED);
+	close(fd);
+	liar = fork();
+	CHECK(liar >= 0);
+	if (liar == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	liar_ring->magic = APP_RING_MAGIC;
+	liar_ring->version = APP_RING_VERSION;
+	liar_ring->header_bytes = offsetof(struct app_ring, lane);
+	liar_ring->lanes = APP_RING_LANES;
+	liar_ring->lane_bytes = sizeof(struct app_lane);
+	liar_ring->slots = APP_RING_SLOTS;
+	liar_ring->pid = (u32)liar;
+	liar_ring->lanes_used = 1;
+}
+
+static void liar_end(struct app_rings *rings)
+{
+	app_rings_free(rings);
+	kill(liar, SIGKILL);
+	waitpid(liar, NULL, 0);
+	munmap(liar_ring, APP_RING_BYTES);
+}
+
+/* A span's end at a position, as the library would write it. */
+static struct record_span_end *liar_write(u64 at, u32 tid)
+{
+	struct record_span_end *r = (void *)liar_ring->lane[0].slots[at % APP_RING_SLOTS].bytes;
+
+	memset(r, 0, RECORD_SLOT_BYTES);
+	r->head.kind = RECORD_span_end;
+	r->head.slots = 1;
+	r->head.time_ns = now_ns();
+	r->head.tid = tid;
+	memset(&r->ctx, 7, sizeof(r->ctx));
+	__atomic_store_n(&r->head.seq, (u32)(at + 1), __ATOMIC_RELEASE);
+	__atomic_store_n(&liar_ring->lane[0].control.head, at + 1, __ATOMIC_RELEASE);
+	return r;
+}
+
+TEST(without_seals_it_is_none)
+{
+	struct app_ring_reached *reached = NULL;
+
+	liar_start(F_SEAL_GROW);
+	CHECK_EQ(app_ring_reach(liar, &reached, NULL), 0);
+	liar_end(NULL);
+}
+
+TEST(a_ring_of_another_process_is_none)
+{
+	struct app_ring_reached *reached = NULL;
+
+	liar_start(APP_RING_SEALS);
+	liar_ring->pid = 1;
+	CHECK_EQ(app_ring_reach(liar, &reached, NULL), 0);
+	liar_ring->pid = (u32)liar;
+	liar_ring->slots = 1 << 30;
+	CHECK_EQ(app_ring_reach(liar, &reached, NULL), 0);
+	liar_end(NULL);
+}
+
+TEST(names_of_others_are_not_believed)
+{
+	struct app_rings *rings;
+
+	liar_start(APP_RING_SEALS);
+	rings = rings_start(liar);
+	liar_write(0, (u32)liar)->head.pid = 1;
+	liar_write(1, 1);		     /* a thread of init */
+	liar_write(2, (u32)getpid());	     /* of ours */
+	liar_write(3, 0);
+	liar_write(4, (u32)liar)->head.time_ns = now_ns() + 3600000000000ull;
+	liar_write(5, (u32)liar)->head.time_ns = ~0ull;
+	liar_write(6, (u32)liar)->head.time_ns = 5; /* long before we listened */
+	memset(&liar_write(7, (u32)liar)->ctx, 0, sizeof(struct context));
+	liar_write(8, (u32)liar)->head.kind = RECORD_switch;
+	liar_write(9, (u32)liar)->status = 77;
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
+	CHECK_EQ(taken.kinds[RECORD_switch], 0);
+	CHECK_EQ(taken.damaged, 8);
+	CHECK_EQ(taken.strange, 0);
+	CHECK_EQ(taken.tids[0], liar);
+	liar_end(rings);
+}
+
+TEST(absurd_heads_and_lengths)
+{
+	static const u64 heads[] = {1, 2049, ~0ull, 1ull << 63, 5};
+	struct app_rings *rings;
+
+	liar_start(APP_RING_SEALS);
+	rings = rings_start(liar);
+	for (size_t i = 0; i < 5; i++) {
+		liar_write(i, (u32)liar)->head.slots = (u8)(i % 2 ? 0 : 255);
+		liar_ring->lane[0].control.head = heads[i];
+		CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	}
+	liar_ring->lane[0].control.head = liar_ring->lane[0].control.tail = 10;
+	liar_write(10, (u32)liar);
+	liar_ring->lane[0].control.tail = 11; /* ahead of a head that is told to be behind */
+	liar_ring->lane[0].control.head = 3;
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK(taken.damaged >= 5);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 0);
+	liar_ring->lanes_used = ~0u;
+	liar_ring->lost = ~0ull;
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(taken.lost, 0);
+	liar_end(rings);
+}
+
+TEST(garbage_everywhere)
+{
+	struct app_rings *rings;
+	u64 random = 88172645463325252ull;
+
+	liar_start(APP_RING_SEALS);
+	rings = rings_start(liar);
+	liar_ring->lanes_used = 8;
+	for (int round = 0; round < 20; round++) {
+		for (u32 lane = 0; lane < 8; lane++) {
+			u64 *words = (u64 *)liar_ring->lane[lane].slots;
+			u64 tail = liar_ring->lane[lane].control.tail;
+
+			for (size_t i = 0; i < APP_RING_SLOTS * 8; i++) {
+				random ^= random << 13;
+				random ^= random >> 7;
+				random ^= random << 17;
+				words[i] = random;
+			}
+			for (u64 i = 0; i < APP_RING_SLOTS; i++) { /* so that they are looked at */
+				u8 *at = liar_ring->lane[lane].slots[(tail + i) % APP_RING_SLOTS].bytes;
+				u32 seq = (u32)(tail + i + 1);
+
+				memcpy(at, &seq, 4);
+				at[4] = (u8)(RECORD_service + at[4] % 7);
+				at[5] = (u8)(1 + at[5] % 20);
+			}
+			liar_ring->lane[lane].control.head = tail + APP_RING_SLOTS;
+		}
+		CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	}
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK(taken.damaged > 1000);
+	CHECK_EQ(taken.strange, 0);
+	liar_end(rings);
+}
+
+/* What stands behind it may be anything: it is reached when the program has ended. */
+TEST(half_a_record_hides_what_follows_until_the_end)
+{
+	struct app_rings *rings;
+
+	liar_start(APP_RING_SEALS);
+	rings = rings_start(liar);
+	liar_write(0, (u32)liar);
+	liar_write(1, (u32)liar)->head.seq = 0;
+	liar_write(2, (u32)liar);
+	CHECK_EQ(app_rings_cut_begin(rings, now_ns()), 0);
+	CHECK_EQ(app_rings_cut_pass(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
+	kill(liar, SIGKILL);
+	waitpid(liar, NULL, 0);
+	rings_settle(rings);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
+	CHECK_EQ(taken.damaged, 1);
+	app_rings_free(rings);
+	munmap(liar_ring, APP_RING_BYTES);
+}
+
+TEST_MAIN()
