@@ -35,7 +35,7 @@ struct seen {
 	u64 fd_named;
 	char fd_name[64]; /* looked for */
 	u64 fd_ops[8];
-	u64 with_context, faults;
+	u64 with_context, faults, written;
 	char fd_names[64][64]; /* of the fds of the child, as they are now */
 };
 
@@ -109,6 +109,12 @@ static int see(void *arg, const struct capture_stream *stream, const struct reco
 
 		s->faults += (f->flags & FAULT_USER) && (f->flags & FAULT_WRITE) &&
 			     !(f->flags & FAULT_SOFT_END) && f->duration_ns > 0 && f->address;
+	}
+	if (r->kind == RECORD_block) {
+		const struct record_block *b = (const void *)r;
+
+		s->written += (b->flags & BLOCK_WRITE) && b->bytes == 4096 && b->duration_ns &&
+			      b->dev && r->tid == (u32)capture_child(s->c);
 	}
 	if (r->kind == RECORD_fd)
 		see_fd(s, (const void *)r);
@@ -198,6 +204,21 @@ static int truth(const char *what)
 		for (int i = 0; i < 500; i++)
 			memory[i * 4096] = 1;
 		syscall(SYS_getppid);
+		return 0;
+	}
+	if (strcmp(what, "disk") == 0) {
+		char path[] = "/tmp/fathom-disk-XXXXXX";
+		int fd = mkstemp(path);
+		void *block = aligned_alloc(4096, 4096);
+
+		unlink(path);
+		memset(block, 1, 4096);
+		if (fallocate(fd, 0, 0, 1 << 20) || fcntl(fd, F_SETFL, O_DIRECT))
+			return 77;
+		for (int i = 0; i < 16; i++) {
+			if (pwrite(fd, block, 4096, i * 65536) != 4096)
+				return 77;
+		}
 		return 0;
 	}
 	if (strcmp(what, "context") == 0) {
@@ -350,6 +371,48 @@ TEST(page_faults_are_recorded)
 	CHECK_EQ(s.counted, 2);
 	CHECK(s.faults >= 500);
 	CHECK(s.faults < 520);
+	capture_close(s.c);
+}
+
+TEST(block_io_belongs_to_who_asked_for_it)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "disk", NULL};
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	run_command(&s, argv, &status);
+	capture_close(s.c);
+	if (WEXITSTATUS(status) == 77 || s.records[RECORD_block] == 0)
+		SKIP("/tmp lies on no disk that takes direct I/O");
+	CHECK_EQ(status, 0);
+	CHECK_EQ(s.written, 16);
+}
+
+TEST(flight_recorder_keeps_the_latest)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "calls", NULL};
+	struct capture_options options = {.flight = true, .buffer_bytes = 1 << 19};
+	struct seen s = {0};
+	struct capture_sink sink = {&s, see, see_lost};
+	u64 cut, first;
+	int status;
+
+	need_root();
+	failure = (struct error){0};
+	CHECK_OK(capture_open(&options, &s.c, &failure));
+	CHECK(capture_memory_bytes(s.c) < 8 << 20);
+	CHECK_OK(capture_spawn(s.c, argv, &failure));
+	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_OK(capture_release(s.c, &failure));
+	CHECK_EQ(waitpid(capture_child(s.c), &status, 0), capture_child(s.c));
+	CHECK_OK(capture_flight(s.c, &sink, &cut));
+	first = s.counted;
+	CHECK(first > 100 && first < ROUNDS);
+	CHECK_EQ(s.dead, 1);
+	CHECK_EQ(s.lost, 0);
+	CHECK_OK(capture_flight(s.c, &sink, &cut));
+	CHECK_EQ(s.counted, 2 * first);
 	capture_close(s.c);
 }
 

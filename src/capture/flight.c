@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reads rings that overwrite, while they go on.
+ *
+ * Where the oldest record begins is not known: the walk takes the first slot
+ * whose sequence number is that of its position. A record is copied, and
+ * believed only if afterwards its number is unchanged and head has not come
+ * around to it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "capture/internal.h"
+
+#define FLIGHT_SLOTS_MAX 3 /* of a record in the ring of a CPU */
+
+/* Copies the record at a position: how many slots it has, 0 if there is none. */
+static u32 flight_copy(const struct capture_ring *ring, u64 position, u32 bits, u8 *to)
+{
+	const u8 *slot = ring->slots + (position & ((1ull << bits) - 1)) * RECORD_SLOT_BYTES;
+	const struct record_head *r = (const void *)slot;
+	u32 n;
+
+	if (__atomic_load_n(&r->seq, __ATOMIC_ACQUIRE) != (u32)(position + 1))
+		return 0;
+	n = r->slots;
+	if (n == 0 || n > FLIGHT_SLOTS_MAX)
+		return 0;
+	memcpy(to, slot, n * RECORD_SLOT_BYTES);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&r->seq, __ATOMIC_RELAXED) != (u32)(position + 1) ||
+	    __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE) - position > 1ull << bits)
+		return 0;
+	return n;
+}
+
+static int flight_ring(struct capture *c, u32 cpu, const struct capture_sink *sink, u64 until_ns)
+{
+	const struct capture_ring *ring = &c->rings[cpu];
+	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
+	u64 head = __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE), size = 1ull << c->ring_bits;
+	union {
+		struct record_head head;
+		u8 slots[FLIGHT_SLOTS_MAX * RECORD_SLOT_BYTES];
+	} copy;
+	int err = 0;
+
+	for (u64 at = head > size ? head - size : 0; at < head && !err;) {
+		u32 n = flight_copy(ring, at, c->ring_bits, copy.slots);
+
+		at += n ? n : 1;
+		if (n && copy.head.kind && copy.head.kind <= RECORD_KIND_MAX &&
+		    copy.head.time_ns <= until_ns)
+			err = capture_deliver(c, sink, &stream, &copy.head);
+	}
+	return err;
+}
+
+int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
+{
+	int err = c->flight ? capture_cut(c, sink, cut_ns) : -EINVAL;
+
+	for (u32 cpu = 0; cpu < c->ring_count && err >= 0; cpu++) {
+		int ring = flight_ring(c, cpu, sink, *cut_ns);
+
+		err = ring < 0 ? ring : err;
+	}
+	return err;
+}
