@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CRC-32C (Castagnoli), as iSCSI and ext4 use it: crc32c("123456789") is 0xe3069283. */
+#ifndef CHUNK_CRC32C_H
+#define CHUNK_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Continues a checksum; begin with 0. crc32c(crc32c(0, a), b) is that of a and b joined. */
+uint32_t crc32c(uint32_t crc, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chunk/directory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOCK_NAME ".lock"
+
+/* Exactly `min` digits or more, then `end`; returns behind it, NULL if not so. */
+static const char *parse_digits(const char *text, size_t min, char end, uint64_t *value)
+{
+	size_t n = strspn(text, "0123456789");
+
+	if (n < min || n > 20 || text[n] != end)
+		return NULL;
+	errno = 0;
+	*value = strtoull(text, NULL, 10);
+	return errno ? NULL : text + n + (end != '\0');
+}
+
+bool chunk_name_parse(const char *text, struct chunk_name *name)
+{
+	struct chunk_name n = {.open = strncmp(text, ".open-", 6) == 0};
+	const char *at = text;
+
+	if (strlen(text) >= sizeof(n.name))
+		return false;
+	at = parse_digits(n.open ? at + 6 : at, 20, '-', &n.begin_unix_ns);
+	if (at && !n.open)
+		at = parse_digits(at, 20, '-', &n.end_unix_ns);
+	if (!at || !parse_digits(at, 6, '\0', &n.seq))
+		return false;
+	strcpy(n.name, text);
+	*name = n;
+	return true;
+}
+
+void chunk_name_sealed(char *text, uint64_t begin_unix_ns, uint64_t end_unix_ns, uint64_t seq)
+{
+	snprintf(text, CHUNK_NAME_BYTES, "%020" PRIu64 "-%020" PRIu64 "-%06" PRIu64, begin_unix_ns,
+		 end_unix_ns, seq);
+}
+
+void chunk_name_open(char *text, uint64_t begin_unix_ns, uint64_t seq)
+{
+	snprintf(text, CHUNK_NAME_BYTES, ".open-%020" PRIu64 "-%06" PRIu64, begin_unix_ns, seq);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct chunk_name *x = a, *y = b;
+
+	if (x->begin_unix_ns != y->begin_unix_ns)
+		return x->begin_unix_ns < y->begin_unix_ns ? -1 : 1;
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+int chunk_names_list(const char *dir, struct chunk_names *names, struct error *e)
+{
+	struct chunk_names list = {0};
+	size_t capacity = 0;
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+
+	if (!d)
+		return error_set(e, errno, "cannot list %s", dir);
+	while ((entry = readdir(d))) {
+		struct chunk_name name;
+
+		if (!chunk_name_parse(entry->d_name, &name))
+			continue;
+		if (list.count == capacity) {
+			struct chunk_name *more;
+
+			capacity = capacity ? 2 * capacity : 64;
+			more = realloc(list.names, capacity * sizeof(*more));
+			if (!more) {
+				closedir(d);
+				chunk_names_free(&list);
+				return error_set(e, ENOMEM, "cannot list %s", dir);
+			}
+			list.names = more;
+		}
+		list.names[list.count++] = name;
+	}
+	closedir(d);
+	if (list.count)
+		qsort(list.names, list.count, sizeof(*list.names), compare_names);
+	*names = list;
+	return 0;
+}
+
+void chunk_names_free(struct chunk_names *names)
+{
+	free(names->names);
+	*names = (struct chunk_names){0};
+}
+
+int chunk_directory_remove(const char *path, struct error *e)
+{
+	DIR *d = opendir(path);
+	struct dirent *entry;
+
+	if (!d)
+		return error_set(e, errno, "cannot remove %s", path);
+	while ((entry = readdir(d))) {
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dirfd(d), entry->d_name, 0);
+	}
+	closedir(d);
+	if (rmdir(path) < 0)
+		return error_set(e, errno, "cannot remove %s", path);
+	return 0;
+}
+
+int recording_lock(const char *dir, int *lock, struct error *e)
+{
+	char path[4096 + 16];
+	int fd;
+
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		return error_set(e, errno, "cannot make %s", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, LOCK_NAME);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return error_set(e, errno, "cannot open %s", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		int err = errno == EWOULDBLOCK ? EBUSY : errno;
+
+		close(fd);
+		if (err == EBUSY)
+			return error_say(e, err, "another recording writes to %s", dir);
+		return error_set(e, err, "cannot lock %s", path);
+	}
+	*lock = fd;
+	return 0;
+}

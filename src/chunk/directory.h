@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of chunks in a recording's directory. */
+#ifndef CHUNK_DIRECTORY_H
+#define CHUNK_DIRECTORY_H
+
+#include "chunk/chunk.h"
+
+struct chunk_name {
+	char name[CHUNK_NAME_BYTES];
+	uint64_t begin_unix_ns;
+	uint64_t end_unix_ns; /* 0 while it is open */
+	uint64_t seq;
+	bool open;
+};
+
+struct chunk_names {
+	struct chunk_name *names; /* sorted by (begin, seq) */
+	size_t count;
+};
+
+/* Is this the name of a chunk, sealed or open? */
+bool chunk_name_parse(const char *text, struct chunk_name *name);
+void chunk_name_sealed(char *text, uint64_t begin_unix_ns, uint64_t end_unix_ns, uint64_t seq);
+void chunk_name_open(char *text, uint64_t begin_unix_ns, uint64_t seq);
+
+/* Lists the chunks in a directory: 0 or negative errno. Free with chunk_names_free(). */
+int chunk_names_list(const char *dir, struct chunk_names *names, struct error *e);
+void chunk_names_free(struct chunk_names *names);
+
+/* Removes a directory of plain files. */
+int chunk_directory_remove(const char *path, struct error *e);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chunk/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int file_open_regular(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
+}
+
+ssize_t file_read_at(int fd, void *data, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(fd, (char *)data + done, len - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int file_write(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int file_replace(int dir, const char *name, const void *data, size_t len, bool sync)
+{
+	char temporary[64];
+	int fd, err;
+
+	snprintf(temporary, sizeof(temporary), ".%s.new", name);
+	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	err = file_write(fd, data, len);
+	if (!err && sync && fsync(fd) < 0)
+		err = -errno;
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (!err && renameat(dir, temporary, dir, name) < 0)
+		err = -errno;
+	if (err)
+		unlinkat(dir, temporary, 0);
+	return err;
+}
+
+int file_read_all(int dir, const char *name, size_t max, void **data, size_t *len)
+{
+	int fd = file_open_regular(dir, name);
+	struct stat st;
+	ssize_t n;
+	char *all;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || (uint64_t)st.st_size > max) {
+		close(fd);
+		return -EFBIG;
+	}
+	all = malloc((size_t)st.st_size + 1);
+	n = all ? file_read_at(fd, all, (size_t)st.st_size, 0) : -ENOMEM;
+	close(fd);
+	if (n < 0) {
+		free(all);
+		return (int)n;
+	}
+	all[n] = '\0';
+	*data = all;
+	*len = (size_t)n;
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zstd, behind a wall: stream files compressed and read again. */
+#ifndef CHUNK_INFLATE_H
+#define CHUNK_INFLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct inflater;
+
+/* NULL if memory ran out. */
+struct inflater *inflater_new(void);
+void inflater_free(struct inflater *z);
+
+/*
+ * Fills `to` from the file, of which *file_at bytes were taken before: bytes
+ * produced (fewer than len: the end), or negative errno. -EBADMSG: damaged.
+ */
+ssize_t inflater_read(struct inflater *z, int fd, uint64_t *file_at, void *to, size_t len);
+
+/* Compresses a file of `dir` into another: 0 or negative errno; its size and CRC-32C. */
+int deflate_file(int dir, const char *from, const char *to, uint64_t *bytes, uint32_t *crc);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The manifest of a chunk: what it is and which files it has. Text, a line for
+ * each key, at most MANIFEST_MAX_BYTES:
+ *
+ *   fathom_chunk=1                the contract's version
+ *   identity=<32 hex digits>
+ *   host=<name>
+ *   boot=<boot id>
+ *   seq=<number>
+ *   begin_ns=  end_ns=  complete_ns=
+ *   clock=<monotonic_ns> <unix_ns> <boottime_ns> <error_ns>
+ *   state=open|sealed|recovered
+ *   events=<CTF events in all files>
+ *   lost=<buffer> <recursion> <application> <damaged>
+ *   incomplete=<fields>
+ *   file=<name> <bytes> <crc32c, 8 hex digits> <records> <events>
+ *                                 for each file but the manifest; `records` are
+ *                                 the events that are not rows of tables
+ *   checksum=<crc32c of all before this line, 8 hex digits>
+ *
+ * Unknown keys are skipped. Valid: the checksum is right, and every key up to
+ * `incomplete` is there. It is replaced by rename, so a crash leaves an old one
+ * or a new one.
+ */
+#ifndef CHUNK_MANIFEST_H
+#define CHUNK_MANIFEST_H
+
+#include "chunk/chunk.h"
+
+#define MANIFEST_MAX_BYTES (16u << 20)
+#define MANIFEST_NAME "manifest"
+#define METADATA_NAME "metadata"
+#define CHUNK_FILE_NAME_BYTES 32
+
+struct manifest_file {
+	char name[CHUNK_FILE_NAME_BYTES];
+	uint64_t bytes;
+	uint32_t crc;
+	uint64_t records;
+	uint64_t events;
+};
+
+struct manifest {
+	struct chunk_info info; /* .path and .bytes are not in the text */
+	struct manifest_file *files;
+	size_t file_count;
+};
+
+/* Writes `manifest` in the directory and, if `sync`, fsyncs it. */
+int manifest_write(int dir, const struct manifest *manifest, bool sync, struct error *e);
+
+/*
+ * Reads it. -ENOENT if there is none, -EBADMSG if it is not valid. Free the
+ * result with manifest_free(). info.bytes becomes the sum of the files.
+ */
+int manifest_read(int dir, struct manifest *manifest, struct error *e);
+
+void manifest_free(struct manifest *manifest);
+
+/* Is this the name of a stream's file? */
+bool chunk_file_is_stream(const char *name);
+bool chunk_file_is_compressed(const char *name);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A chunk, read: its streams merged by time. */
+#include "chunk/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- what was lost ---- */
+
+/* The end of a stream: what is missing of it is counted. */
+static void finish_stream(struct chunk_reader *r, struct reader_stream *s)
+{
+	if (s->finished)
+		return;
+	s->finished = true;
+	if (s->has_expected)
+		stream_expect(&s->stream, s->expected);
+	else if ((s->stream.skipped || s->stream.truncated_packet) && s->stream.damaged == 0)
+		s->stream.damaged = 1; /* nobody knows how many */
+	r->info.lost.damaged += s->stream.damaged;
+	if (s->stream.damage)
+		chunk_reader_set_damage(r, s->stream.name, s->stream.damage);
+}
+
+void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record)
+{
+	switch (record->why) {
+	case LOST_buffer:
+		lost->buffer += record->count;
+		break;
+	case LOST_recursion:
+		lost->recursion += record->count;
+		break;
+	case LOST_application:
+		lost->application += record->count;
+		break;
+	default:
+		lost->damaged += record->count;
+		break;
+	}
+}
+
+/* Where no manifest says what was lost, the records do. */
+static void count_loss(struct chunk_reader *r, const struct record_head *record)
+{
+	r->info.records++;
+	if (record->kind == RECORD_lost)
+		chunk_lost_add(&r->info.lost, (const struct record_lost *)record);
+}
+
+/* ---- one stream ---- */
+
+size_t chunk_reader_streams(const struct chunk_reader *r)
+{
+	return r->count;
+}
+
+const char *chunk_reader_stream_name(const struct chunk_reader *r, size_t index)
+{
+	return r->streams[index].stream.name;
+}
+
+/* 1 and the stream stands before a record, 0 at its end, negative. */
+static int peek(struct chunk_reader *r, struct reader_stream *s)
+{
+	int got = stream_peek(&s->stream);
+
+	if (got == 0)
+		finish_stream(r, s);
+	return got;
+}
+
+static const struct record_head *taken(struct chunk_reader *r, struct reader_stream *s)
+{
+	const struct record_head *record = &s->stream.unpacker.record.head;
+
+	if (__builtin_expect(r->count_losses, 0))
+		count_loss(r, record);
+	return record;
+}
+
+int chunk_reader_stream_next(struct chunk_reader *r, size_t index,
+			     const struct record_head **record, struct error *e)
+{
+	struct reader_stream *s = &r->streams[index];
+
+	for (;;) {
+		int got = peek(r, s);
+
+		if (got < 0)
+			return error_set(e, got, "cannot read %s", r->info.path);
+		if (got == 0)
+			return 0;
+		if (stream_take(&s->stream)) {
+			*record = taken(r, s);
+			return 1;
+		}
+	}
+}
+
+/* ---- all of them, by (time, cpu, number of the stream) ---- */
+
+static inline bool before(const struct chunk_reader *r, uint32_t a, uint32_t b)
+{
+	const struct unpacker *x = &r->streams[a].stream.unpacker;
+	const struct unpacker *y = &r->streams[b].stream.unpacker;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns;
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu;
+	return a < b;
+}
+
+static void sift_down(struct chunk_reader *r, size_t at)
+{
+	uint32_t moving = r->heap[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= r->heap_count)
+			break;
+		if (child + 1 < r->heap_count && before(r, r->heap[child + 1], r->heap[child]))
+			child++;
+		if (!before(r, r->heap[child], moving))
+			break;
+		r->heap[at] = r->heap[child];
+		at = child;
+	}
+	r->heap[at] = moving;
+}
+
+static int start_merge(struct chunk_reader *r)
+{
+	r->heap = calloc(r->count ? r->count : 1, sizeof(*r->heap));
+	if (!r->heap)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->count; i++) {
+		int got = peek(r, &r->streams[i]);
+
+		if (got < 0)
+			return got;
+		if (got)
+			r->heap[r->heap_count++] = (uint32_t)i;
+	}
+	for (size_t i = r->heap_count / 2; i-- > 0;)
+		sift_down(r, i);
+	return 0;
+}
+
+/* The stream on top has given its record: its next one finds its place. */
+static int step_top(struct chunk_reader *r)
+{
+	int got = peek(r, &r->streams[r->heap[0]]);
+
+	if (got < 0)
+		return got;
+	if (got == 0)
+		r->heap[0] = r->heap[--r->heap_count];
+	if (r->heap_count > 1)
+		sift_down(r, 0);
+	return 0;
+}
+
+int chunk_reader_next(struct chunk_reader *r, const struct record_head **record, struct error *e)
+{
+	int err = 0;
+
+	if (!r->heap)
+		err = start_merge(r);
+	else if (r->current != SIZE_MAX && r->heap_count)
+		err = step_top(r);
+	r->current = SIZE_MAX;
+	while (!err && r->heap_count) {
+		struct reader_stream *s = &r->streams[r->heap[0]];
+
+		if (stream_take(&s->stream)) {
+			r->current = r->heap[0];
+			*record = taken(r, s);
+			return 1;
+		}
+		err = step_top(r);
+	}
+	return err ? error_set(e, err, "cannot read %s", r->info.path) : 0;
+}
+
+/* ---- the rest ---- */
+
+const struct chunk_info *chunk_reader_info(const struct chunk_reader *r)
+{
+	return &r->info;
+}
+
+const char *chunk_reader_damage(const struct chunk_reader *r)
+{
+	return r->damage[0] ? r->damage : NULL;
+}
+
+void chunk_reader_close(struct chunk_reader *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->count; i++)
+		stream_free(&r->streams[i].stream);
+	free(r->streams);
+	free(r->heap);
+	if (r->dir >= 0)
+		close(r->dir);
+	free(r);
+}

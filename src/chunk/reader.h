@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of a chunk reader: shared with recover.c. */
+#ifndef CHUNK_READER_H
+#define CHUNK_READER_H
+
+#include "chunk/chunk.h"
+#include "chunk/manifest.h"
+#include "chunk/stream.h"
+
+struct reader_stream {
+	struct stream stream;
+	uint64_t expected; /* records, by the manifest */
+	bool has_expected;
+	bool finished;
+};
+
+struct chunk_reader {
+	int dir;
+	struct chunk_info info;
+	bool has_manifest;
+	bool manifest_damaged;
+	bool count_losses; /* from the records: no manifest sums them up */
+	struct reader_stream *streams;
+	size_t count;
+	size_t capacity;
+	uint32_t *heap; /* of indexes of streams that stand before a record */
+	size_t heap_count;
+	size_t current; /* stream of the record delivered last; SIZE_MAX: none */
+	char damage[4096]; /* "" if nothing is damaged */
+};
+
+/* Says why the chunk is damaged, in `name` if that is not NULL; the first reason stays. */
+void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const char *why);
+
+/* Counts a `lost` record by its class. */
+void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A chunk, opened: its manifest, or what can be known without it, and its streams. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "chunk/crc32c.h"
+#include "chunk/directory.h"
+#include "chunk/file.h"
+#include "chunk/reader.h"
+
+#define STREAMS_MAX 16384u
+#define METADATA_MAX ((size_t)1 << 20)
+
+void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const char *why)
+{
+	if (r->damage[0])
+		return;
+	snprintf(r->damage, sizeof(r->damage), "%.3000s is damaged: %s%s%s", r->info.path,
+		 name ? name : "", name ? ": " : "", why);
+}
+
+/* cpu0 .. cpuN, app-*, late, life; by number within. */
+static int compare_streams(const void *a, const void *b)
+{
+	const struct reader_stream *x = a, *y = b;
+	int kind = strncmp(x->stream.name, y->stream.name, 3);
+	unsigned long long nx = 0, ny = 0;
+
+	if (kind)
+		return kind;
+	nx = strtoull(x->stream.name + strcspn(x->stream.name, "0123456789"), NULL, 10);
+	ny = strtoull(y->stream.name + strcspn(y->stream.name, "0123456789"), NULL, 10);
+	if (nx != ny)
+		return nx < ny ? -1 : 1;
+	return strcmp(x->stream.name, y->stream.name);
+}
+
+static int add_stream(struct chunk_reader *r, const char *name, const struct manifest_file *file)
+{
+	struct reader_stream *s;
+	int err;
+
+	if (r->count == STREAMS_MAX) {
+		chunk_reader_set_damage(r, NULL, "too many streams");
+		r->info.lost.damaged++;
+		return 0;
+	}
+	if (r->count == r->capacity) {
+		size_t capacity = r->capacity ? 2 * r->capacity : 8;
+
+		s = realloc(r->streams, capacity * sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		r->streams = s;
+		r->capacity = capacity;
+	}
+	s = &r->streams[r->count];
+	*s = (struct reader_stream){.has_expected = file != NULL};
+	if (file)
+		s->expected = file->records;
+	err = stream_init(&s->stream, r->dir, name, r->has_manifest ? r->info.identity : NULL,
+			  !file && r->info.state == CHUNK_OPEN);
+	if (!err)
+		r->count++;
+	return err;
+}
+
+/* Without a list of files: what lies there. A file and its compressed twin are one. */
+static int scan_streams(struct chunk_reader *r)
+{
+	int fd = dup(r->dir), err = 0;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	struct stat st;
+
+	if (!d) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	rewinddir(d);
+	while (!err && (entry = readdir(d))) {
+		char plain[sizeof(entry->d_name)];
+
+		if (!chunk_file_is_stream(entry->d_name))
+			continue;
+		strcpy(plain, entry->d_name);
+		if (chunk_file_is_compressed(plain)) {
+			plain[strlen(plain) - 4] = '\0';
+			if (fstatat(r->dir, plain, &st, AT_SYMLINK_NOFOLLOW) == 0)
+				continue;
+		}
+		if (fstatat(r->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			r->info.bytes += (uint64_t)st.st_size;
+		err = add_stream(r, entry->d_name, NULL);
+	}
+	closedir(d);
+	return err;
+}
+
+/* Records do not need it, but other viewers do. */
+static void check_metadata(struct chunk_reader *r, const struct manifest_file *file)
+{
+	void *text;
+	size_t len;
+
+	if (file_read_all(r->dir, METADATA_NAME, METADATA_MAX, &text, &len)) {
+		chunk_reader_set_damage(r, METADATA_NAME, "it is missing");
+		return;
+	}
+	if (len != file->bytes || crc32c(0, text, len) != file->crc)
+		chunk_reader_set_damage(r, METADATA_NAME, "its checksum is wrong");
+	free(text);
+}
+
+static int list_streams(struct chunk_reader *r, const struct manifest *m)
+{
+	for (size_t i = 0; i < m->file_count; i++) {
+		int err;
+
+		if (!chunk_file_is_stream(m->files[i].name)) {
+			check_metadata(r, &m->files[i]);
+			continue;
+		}
+		err = add_stream(r, m->files[i].name, &m->files[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The word behind `key` in the metadata, empty if there is none. */
+static void metadata_word(const char *text, const char *key, char *to, size_t size)
+{
+	const char *at = strstr(text, key);
+	size_t n = 0;
+
+	for (at = at ? at + strlen(key) : ""; isalnum((unsigned char)*at) || strchr("-._", *at); at++) {
+		if (*at == '\0' || n + 1 >= size)
+			break;
+		to[n++] = *at;
+	}
+	to[n] = '\0';
+}
+
+/*
+ * Without a manifest: the name says when the chunk was, and the metadata of
+ * which host and boot. Damage to these is not noticed, but no record depends
+ * on them.
+ */
+static void guess_info(struct chunk_reader *r)
+{
+	const char *slash = strrchr(r->info.path, '/');
+	struct chunk_name name = {0};
+	char seconds[24] = "", rest[24] = "";
+	uint64_t offset;
+	void *text;
+	size_t len;
+
+	r->info.state = CHUNK_SEALED;
+	if (chunk_name_parse(slash ? slash + 1 : r->info.path, &name))
+		r->info.state = name.open ? CHUNK_OPEN : CHUNK_SEALED;
+	r->info.seq = name.seq;
+	if (file_read_all(r->dir, METADATA_NAME, METADATA_MAX, &text, &len))
+		return;
+	metadata_word(text, "hostname = \"", r->info.host, sizeof(r->info.host));
+	metadata_word(text, "boot_id = \"", r->info.boot_id, sizeof(r->info.boot_id));
+	metadata_word(text, "offset_s = ", seconds, sizeof(seconds));
+	metadata_word(text, "offset = ", rest, sizeof(rest));
+	free(text);
+	offset = strtoull(seconds, NULL, 10) * 1000000000u + strtoull(rest, NULL, 10);
+	if (offset == 0 || name.begin_unix_ns < offset)
+		return;
+	r->info.begin_ns = name.begin_unix_ns - offset;
+	r->info.end_ns = name.open || name.end_unix_ns < name.begin_unix_ns
+				 ? r->info.begin_ns
+				 : name.end_unix_ns - offset;
+	r->info.complete_ns = r->info.end_ns;
+	r->info.clock = (struct chunk_clock){r->info.begin_ns, name.begin_unix_ns, 0, 0};
+}
+
+static int read_manifest(struct chunk_reader *r, struct error *e)
+{
+	struct manifest m = {0};
+	struct error why = {0};
+	char path[sizeof(r->info.path)];
+	int err = manifest_read(r->dir, &m, &why);
+
+	if (err == -ENOMEM)
+		return error_set(e, err, "cannot read %s", r->info.path);
+	if (err) {
+		guess_info(r);
+		chunk_reader_set_damage(r, NULL, why.text);
+		r->manifest_damaged = true;
+		return scan_streams(r);
+	}
+	strcpy(path, r->info.path);
+	r->info = m.info;
+	strcpy(r->info.path, path);
+	r->has_manifest = true;
+	if (m.info.state == CHUNK_OPEN) {
+		r->info.bytes = 0;
+		r->count_losses = true;
+		err = scan_streams(r);
+	} else {
+		err = list_streams(r, &m);
+	}
+	manifest_free(&m);
+	return err;
+}
+
+/* Is there anything that looks like a chunk? */
+static int check_is_chunk(int dir, const char *path, struct error *e)
+{
+	struct chunk_name name;
+	const char *slash = strrchr(path, '/');
+
+	if (faccessat(dir, MANIFEST_NAME, F_OK, 0) == 0 ||
+	    faccessat(dir, METADATA_NAME, F_OK, 0) == 0 ||
+	    chunk_name_parse(slash ? slash + 1 : path, &name))
+		return 0;
+	return error_say(e, ENOENT, "%s is no chunk", path);
+}
+
+int chunk_reader_open(struct chunk_reader **reader, const char *path, struct error *e)
+{
+	struct chunk_reader *r = calloc(1, sizeof(*r));
+	size_t len = strlen(path);
+	int err;
+
+	if (!r)
+		return error_set(e, ENOMEM, "cannot open %s", path);
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	snprintf(r->info.path, sizeof(r->info.path), "%.*s", (int)len, path);
+	r->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = r->dir < 0 ? error_set(e, errno, "cannot open %s", path)
+			 : check_is_chunk(r->dir, r->info.path, e);
+	if (!err) {
+		err = read_manifest(r, e);
+		if (err)
+			error_set(e, err, "cannot read %s", path);
+	}
+	if (err) {
+		chunk_reader_close(r);
+		return err;
+	}
+	if (r->manifest_damaged)
+		r->count_losses = true;
+	if (r->count)
+		qsort(r->streams, r->count, sizeof(*r->streams), compare_streams);
+	r->current = SIZE_MAX;
+	*reader = r;
+	return 0;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chunks of one boot of one host, joined by time. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/vec.h"
+#include "chunk/directory.h"
+#include "chunk/reader.h"
+#include "chunk/writer.h"
+
+struct recording {
+	struct recording_info info;
+	VEC(struct chunk_info) chunks;
+	VEC(struct recording_gap) gaps;
+	struct recording_options options;
+	struct chunk_reader *reader; /* of the chunk before `next` */
+	size_t next;
+	uint64_t covered_ns; /* end of what was read */
+	struct record_gap gap; /* delivered between chunks */
+};
+
+/* ---- which chunks ---- */
+
+static void tell_damage(struct recording *r, const char *text)
+{
+	if (r->options.damage)
+		r->options.damage(r->options.arg, text);
+}
+
+static bool is_known(const struct recording *r, const struct chunk_info *info)
+{
+	static const uint8_t none[16];
+
+	for (size_t i = 0; i < r->chunks.count; i++) {
+		const struct chunk_info *other = &r->chunks.data[i];
+
+		if (strcmp(other->path, info->path) == 0)
+			return true;
+		if (memcmp(info->identity, none, sizeof(none)) != 0 &&
+		    memcmp(other->identity, info->identity, sizeof(none)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Only memory makes it fail: a chunk that cannot be read is damaged. */
+static int add_chunk(struct recording *r, const char *path, struct error *e)
+{
+	struct chunk_reader *reader;
+	struct error why = {0};
+	int err = chunk_reader_open(&reader, path, &why);
+
+	if (err == -ENOMEM)
+		return error_set(e, err, "cannot open %s", path);
+	if (err) {
+		tell_damage(r, why.text);
+		r->info.lost.damaged++;
+		return 0;
+	}
+	if (!is_known(r, chunk_reader_info(reader)))
+		err = vec_push(&r->chunks, *chunk_reader_info(reader));
+	chunk_reader_close(reader);
+	return err ? error_set(e, err, "cannot open %s", path) : 0;
+}
+
+static bool looks_like_chunk(const char *path)
+{
+	char file[4096 + 16];
+	struct chunk_name name;
+	const char *end = path + strlen(path), *begin;
+	char last[CHUNK_NAME_BYTES];
+	struct stat st;
+
+	while (end > path && end[-1] == '/')
+		end--;
+	for (begin = end; begin > path && begin[-1] != '/'; begin--)
+		;
+	snprintf(last, sizeof(last), "%.*s", (int)(end - begin), begin);
+	if (chunk_name_parse(last, &name))
+		return true;
+	snprintf(file, sizeof(file), "%.4090s/" MANIFEST_NAME, path);
+	return stat(file, &st) == 0;
+}
+
+static int add_directory(struct recording *r, const char *dir, struct error *e)
+{
+	struct chunk_names names;
+	int err;
+
+	if (looks_like_chunk(dir))
+		return add_chunk(r, dir, e);
+	err = chunk_names_list(dir, &names, e);
+	if (err)
+		return err;
+	for (size_t i = 0; i < names.count && !err; i++) {
+		char path[4096 + CHUNK_NAME_BYTES];
+
+		if (names.names[i].open && !r->options.with_open)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, names.names[i].name);
+		err = add_chunk(r, path, e);
+	}
+	chunk_names_free(&names);
+	return err;
+}
+
+/* ---- in which order ---- */
+
+static int compare_unix(const void *a, const void *b)
+{
+	const struct chunk_info *x = a, *y = b;
+	uint64_t tx = chunk_unix_ns(x, x->begin_ns), ty = chunk_unix_ns(y, y->begin_ns);
+
+	if (tx != ty)
+		return tx < ty ? -1 : 1;
+	return memcmp(x->identity, y->identity, sizeof(x->identity));
+}
+
+static int compare_monotonic(const void *a, const void *b)
+{
+	const struct chunk_info *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return memcmp(x->identity, y->identity, sizeof(x->identity));
+}
+
+/* Keeps the chunks of one boot: 0 is that of the latest chunk, -1 the one before. */
+static int keep_boot(struct recording *r, int boot, struct error *e)
+{
+	char id[CHUNK_BOOT_BYTES] = "";
+	size_t kept = 0, at = r->chunks.count;
+	int distinct = 0;
+
+	qsort(r->chunks.data, r->chunks.count, sizeof(*r->chunks.data), compare_unix);
+	for (; at > 0; at--) {
+		if (distinct && strcmp(id, r->chunks.data[at - 1].boot_id) == 0)
+			continue;
+		strcpy(id, r->chunks.data[at - 1].boot_id);
+		if (distinct++ == -boot)
+			break;
+	}
+	if (at == 0)
+		return error_say(e, ENOENT, "there is no chunk of such an early boot");
+	for (size_t i = 0; i < r->chunks.count; i++) {
+		if (strcmp(r->chunks.data[i].boot_id, id) == 0)
+			r->chunks.data[kept++] = r->chunks.data[i];
+	}
+	r->chunks.count = kept;
+	qsort(r->chunks.data, kept, sizeof(*r->chunks.data), compare_monotonic);
+	return 0;
+}
+
+static int summarize(struct recording *r, struct error *e)
+{
+	struct recording_info *info = &r->info;
+	uint64_t covered = r->chunks.data[0].begin_ns;
+
+	for (size_t i = 0; i < r->chunks.count; i++) {
+		const struct chunk_info *chunk = &r->chunks.data[i];
+		const struct recording_gap gap = {covered, chunk->begin_ns};
+
+		if (gap.from_ns < gap.to_ns && vec_push(&r->gaps, gap))
+			return error_set(e, ENOMEM, "cannot open the recording");
+		if (chunk->end_ns > covered)
+			covered = chunk->end_ns;
+		info->lost.buffer += chunk->lost.buffer;
+		info->lost.recursion += chunk->lost.recursion;
+		info->lost.application += chunk->lost.application;
+		info->lost.damaged += chunk->lost.damaged;
+		info->incomplete += chunk->incomplete;
+	}
+	info->chunks = r->chunks.data;
+	info->chunk_count = r->chunks.count;
+	info->gaps = r->gaps.data;
+	info->gap_count = r->gaps.count;
+	info->begin_ns = r->chunks.data[0].begin_ns;
+	info->end_ns = covered;
+	info->boot_id = r->chunks.data[0].boot_id;
+	info->host = r->chunks.data[0].host;
+	r->covered_ns = info->begin_ns;
+	return 0;
+}
+
+int recording_open(struct recording **recording, const char *const *dirs, size_t count,
+		   const struct recording_options *options, struct error *e)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	int err = 0;
+
+	if (!r)
+		return error_set(e, ENOMEM, "cannot open the recording");
+	if (options)
+		r->options = *options;
+	for (size_t i = 0; i < count && !err; i++)
+		err = add_directory(r, dirs[i], e);
+	if (!err && r->chunks.count == 0)
+		err = error_say(e, ENOENT, "there is no chunk in %s", count ? dirs[0] : "nothing");
+	if (!err)
+		err = keep_boot(r, r->options.boot, e);
+	if (!err)
+		err = summarize(r, e);
+	if (err) {
+		recording_close(r);
+		return err;
+	}
+	*recording = r;
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* What was found damaged by now goes into the sums. */
+static void take_damage(struct recording *r)
+{
+	struct chunk_info *chunk = &r->chunks.data[r->next - 1];
+	const struct chunk_info *now = chunk_reader_info(r->reader);
+
+	r->info.lost.buffer += now->lost.buffer - chunk->lost.buffer;
+	r->info.lost.recursion += now->lost.recursion - chunk->lost.recursion;
+	r->info.lost.application += now->lost.application - chunk->lost.application;
+	r->info.lost.damaged += now->lost.damaged - chunk->lost.damaged;
+	chunk->lost = now->lost;
+	chunk->records = now->records;
+}
+
+static void leave_chunk(struct recording *r)
+{
+	const char *damage = chunk_reader_damage(r->reader);
+
+	take_damage(r);
+	if (damage)
+		tell_damage(r, damage);
+	chunk_reader_close(r->reader);
+	r->reader = NULL;
+}
+
+/* Goes into the next chunk: 1 if there is one, 0, or -ENOMEM. */
+static int enter_chunk(struct recording *r, struct error *e)
+{
+	while (r->next < r->chunks.count) {
+		struct chunk_info *chunk = &r->chunks.data[r->next++];
+		struct error why = {0};
+		int err = chunk_reader_open(&r->reader, chunk->path, &why);
+
+		if (!err) {
+			/* what a manifest did not say is counted anew */
+			struct chunk_lost before = chunk->lost;
+
+			chunk->lost = chunk_reader_info(r->reader)->lost;
+			r->info.lost.damaged += chunk->lost.damaged - before.damaged;
+			return 1;
+		}
+		if (err == -ENOMEM)
+			return error_set(e, err, "cannot read %s", chunk->path);
+		tell_damage(r, why.text);
+		r->info.lost.damaged += chunk->records;
+	}
+	return 0;
+}
+
+static bool make_gap(struct recording *r)
+{
+	const struct chunk_info *chunk = &r->chunks.data[r->next - 1];
+	uint64_t from = r->covered_ns;
+
+	if (chunk->end_ns > r->covered_ns)
+		r->covered_ns = chunk->end_ns;
+	if (chunk->begin_ns <= from)
+		return false;
+	r->gap = (struct record_gap){
+		.head = {.kind = RECORD_gap,
+			 .slots = 1,
+			 .cpu = 0xffff,
+			 .time_ns = chunk->begin_ns},
+		.begin_ns = from,
+	};
+	return true;
+}
+
+int recording_next(struct recording *r, const struct record_head **record, struct error *e)
+{
+	for (;;) {
+		int got;
+
+		if (r->reader) {
+			got = chunk_reader_next(r->reader, record, e);
+			if (got)
+				return got;
+			leave_chunk(r);
+		}
+		got = enter_chunk(r, e);
+		if (got <= 0)
+			return got;
+		if (make_gap(r)) {
+			*record = &r->gap.head;
+			return 1;
+		}
+	}
+}
+
+const struct recording_info *recording_info(const struct recording *r)
+{
+	return &r->info;
+}
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	chunk_reader_close(r->reader);
+	vec_free(&r->chunks);
+	vec_free(&r->gaps);
+	free(r);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The begin and the end of a chunk that is written. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "chunk/directory.h"
+#include "chunk/file.h"
+#include "chunk/inflate.h"
+#include "chunk/metadata.h"
+#include "chunk/writer.h"
+
+/* ---- this host ---- */
+
+static uint64_t read_clock(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The relation is known best where the readings around it lie closest. */
+void chunk_clock_read(struct chunk_clock *clock)
+{
+	struct chunk_clock best = {.error_ns = UINT64_MAX};
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = read_clock(CLOCK_MONOTONIC);
+		uint64_t unix_ns = read_clock(CLOCK_REALTIME);
+		uint64_t boottime_ns = read_clock(CLOCK_BOOTTIME);
+		uint64_t after = read_clock(CLOCK_MONOTONIC);
+
+		if (after - before < best.error_ns)
+			best = (struct chunk_clock){before + (after - before) / 2, unix_ns,
+						    boottime_ns, after - before};
+	}
+	*clock = best;
+}
+
+/* What is no plain character would break the manifest's lines and TSDL's strings. */
+static void copy_word(char *to, size_t size, const char *from)
+{
+	size_t n = 0;
+
+	for (; from[n] && n + 1 < size; n++)
+		to[n] = isalnum((unsigned char)from[n]) || strchr("-._", from[n]) ? from[n] : '_';
+	to[n] = '\0';
+}
+
+static void read_boot_id(char *boot_id, size_t size)
+{
+	char text[64] = "";
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	copy_word(boot_id, size, text);
+}
+
+static void fill_info(struct chunk_info *info, const struct chunk_writer_options *o)
+{
+	char host[CHUNK_HOST_BYTES] = "localhost";
+
+	if (o->clock)
+		info->clock = *o->clock;
+	else
+		chunk_clock_read(&info->clock);
+	info->begin_ns = o->begin_ns ? o->begin_ns : info->clock.monotonic_ns;
+	info->end_ns = info->complete_ns = info->begin_ns;
+	gethostname(host, sizeof(host) - 1);
+	copy_word(info->host, sizeof(info->host), o->host ? o->host : host);
+	if (o->boot_id)
+		copy_word(info->boot_id, sizeof(info->boot_id), o->boot_id);
+	else
+		read_boot_id(info->boot_id, sizeof(info->boot_id));
+}
+
+uint64_t chunk_unix_ns(const struct chunk_info *info, uint64_t monotonic_ns)
+{
+	return info->clock.unix_ns - info->clock.monotonic_ns + monotonic_ns;
+}
+
+/* ---- the begin ---- */
+
+/* A number that no chunk in the directory has. */
+static int next_seq(const char *dir, uint64_t *seq, struct error *e)
+{
+	struct chunk_names names;
+	int err = chunk_names_list(dir, &names, e);
+
+	if (err)
+		return err;
+	*seq = 0;
+	for (size_t i = 0; i < names.count; i++) {
+		if (names.names[i].seq >= *seq)
+			*seq = names.names[i].seq + 1;
+	}
+	chunk_names_free(&names);
+	return 0;
+}
+
+static int make_directory(struct chunk_writer *w, struct error *e)
+{
+	char name[CHUNK_NAME_BYTES];
+	int err;
+
+	if (mkdir(w->recording, 0755) < 0 && errno != EEXIST)
+		return error_set(e, errno, "cannot make %s", w->recording);
+	err = next_seq(w->recording, &w->info.seq, e);
+	if (err)
+		return err;
+	chunk_name_open(name, chunk_unix_ns(&w->info, w->info.begin_ns), w->info.seq);
+	snprintf(w->path, sizeof(w->path), "%s/%s", w->recording, name);
+	if (mkdir(w->path, 0755) < 0)
+		return error_set(e, errno, "cannot make %s", w->path);
+	w->dir = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->dir < 0)
+		return error_set(e, errno, "cannot open %s", w->path);
+	return 0;
+}
+
+/* A chunk is readable from its first moment: metadata and a manifest that says `open`. */
+static int write_beginnings(struct chunk_writer *w, struct error *e)
+{
+	struct manifest manifest = {.info = w->info};
+	int err = metadata_write(w->dir, &w->info, &w->metadata.bytes, &w->metadata.crc, e);
+
+	snprintf(w->metadata.name, sizeof(w->metadata.name), METADATA_NAME);
+	return err ? err : manifest_write(w->dir, &manifest, false, e);
+}
+
+int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_options *options,
+		      struct error *e)
+{
+	struct chunk_writer *w;
+	int err;
+
+	if (strlen(options->dir) >= sizeof(w->recording))
+		return error_set(e, ENAMETOOLONG, "cannot record to %s", options->dir);
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return error_set(e, ENOMEM, "cannot begin a chunk");
+	strcpy(w->recording, options->dir);
+	w->dir = -1;
+	w->last_stream = &w->streams;
+	w->compress = options->compress;
+	w->sync = !options->no_sync;
+	fill_info(&w->info, options);
+	err = getrandom(w->info.identity, sizeof(w->info.identity), 0) ==
+			      (ssize_t)sizeof(w->info.identity)
+		      ? 0
+		      : -EIO;
+	if (err)
+		error_set(e, err, "cannot get random bytes");
+	if (!err)
+		err = make_directory(w, e);
+	if (!err) {
+		err = write_beginnings(w, e);
+		if (err)
+			chunk_directory_remove(w->path, NULL);
+	}
+	if (err) {
+		chunk_writer_close(w);
+		return err;
+	}
+	*writer = w;
+	return 0;
+}
+
+/* ---- the end ---- */
+
+static int sync_file(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int compress_stream(struct chunk_writer *w, struct manifest_file *file)
+{
+	char name[CHUNK_FILE_NAME_BYTES + 4];
+	int err;
+
+	snprintf(name, sizeof(name), "%s.zst", file->name);
+	err = deflate_file(w->dir, file->name, name, &file->bytes, &file->crc);
+	if (!err && w->sync) /* before the only other copy goes */
+		err = sync_file(w->dir, name);
+	if (err)
+		return err;
+	unlinkat(w->dir, file->name, 0);
+	memcpy(file->name, name, sizeof(file->name));
+	return 0;
+}
+
+/* The table of files, each compressed if it was asked for, and on the disk. */
+static int list_files(struct chunk_writer *w, struct manifest *m, struct error *e)
+{
+	size_t count = 1;
+	int err = 0;
+
+	for (const struct chunk_stream *s = w->streams; s; s = s->next)
+		count++;
+	m->files = calloc(count, sizeof(*m->files));
+	if (!m->files)
+		return error_set(e, ENOMEM, "cannot seal %s", w->path);
+	m->files[m->file_count++] = w->metadata;
+	for (const struct chunk_stream *s = w->streams; s; s = s->next) {
+		m->info.lost.buffer += s->unwritten;
+		if (s->packets == 0)
+			continue;
+		m->files[m->file_count] = s->file;
+		if (w->compress)
+			err = compress_stream(w, &m->files[m->file_count]);
+		if (err)
+			return error_set(e, err, "cannot compress %s/%s", w->path, s->name);
+		m->info.records += s->file.events;
+		m->file_count++;
+	}
+	for (size_t i = 0; i < m->file_count; i++) {
+		err = w->sync ? sync_file(w->dir, m->files[i].name) : 0;
+		if (err)
+			return error_set(e, err, "cannot sync %s/%s", w->path, m->files[i].name);
+		m->info.bytes += m->files[i].bytes;
+	}
+	return 0;
+}
+
+/* The moment in which the chunk becomes one. */
+static int rename_sealed(struct chunk_writer *w, struct chunk_info *info, struct error *e)
+{
+	char name[CHUNK_NAME_BYTES];
+	int dir;
+
+	chunk_name_sealed(name, chunk_unix_ns(info, info->begin_ns), chunk_unix_ns(info, info->end_ns),
+			  info->seq);
+	if (snprintf(info->path, sizeof(info->path), "%s/%s", w->recording, name) >=
+	    (int)sizeof(info->path))
+		return error_set(e, ENAMETOOLONG, "cannot seal %s", w->path);
+	if (w->sync && fsync(w->dir) < 0)
+		return error_set(e, errno, "cannot sync %s", w->path);
+	if (rename(w->path, info->path) < 0)
+		return error_set(e, errno, "cannot rename %s to %s", w->path, info->path);
+	dir = w->sync ? open(w->recording, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (dir >= 0) {
+		fsync(dir);
+		close(dir);
+	}
+	return 0;
+}
+
+int chunk_writer_seal(struct chunk_writer *w, struct chunk_info *info, struct error *e)
+{
+	struct manifest m = {.info = w->info};
+	int err;
+
+	if (!w->is_cut || w->is_sealed)
+		return error_say(e, EINVAL, "%s cannot be sealed", w->path);
+	m.info.state = CHUNK_SEALED;
+	err = list_files(w, &m, e);
+	if (!err)
+		err = manifest_write(w->dir, &m, w->sync, e);
+	if (!err)
+		err = rename_sealed(w, &m.info, e);
+	manifest_free(&m);
+	if (err)
+		return err;
+	w->is_sealed = true;
+	if (info)
+		*info = m.info;
+	return 0;
+}
+
+void chunk_writer_close(struct chunk_writer *w)
+{
+	if (!w)
+		return;
+	while (w->streams) {
+		struct chunk_stream *s = w->streams;
+
+		w->streams = s->next;
+		chunk_stream_free(s);
+	}
+	if (w->dir >= 0)
+		close(w->dir);
+	free(w);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread that seals chunks, so that draining never waits for a disk. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "chunk/chunk.h"
+
+struct sealer_job {
+	struct sealer_job *next;
+	struct chunk_writer *writer;
+};
+
+struct chunk_sealer {
+	pthread_t thread;
+	pthread_mutex_t lock; /* of the queue and `ending` */
+	pthread_cond_t wake;
+	struct sealer_job *first;
+	struct sealer_job **last;
+	bool ending;
+	chunk_sealed_fn *sealed;
+	void *arg;
+};
+
+static struct sealer_job *next_job(struct chunk_sealer *sealer)
+{
+	struct sealer_job *job;
+
+	pthread_mutex_lock(&sealer->lock);
+	while (!sealer->first && !sealer->ending)
+		pthread_cond_wait(&sealer->wake, &sealer->lock);
+	job = sealer->first;
+	if (job) {
+		sealer->first = job->next;
+		if (!sealer->first)
+			sealer->last = &sealer->first;
+	}
+	pthread_mutex_unlock(&sealer->lock);
+	return job;
+}
+
+static void *sealer_run(void *arg)
+{
+	struct chunk_sealer *sealer = arg;
+	struct sealer_job *job;
+
+	while ((job = next_job(sealer))) {
+		struct chunk_info info = {0};
+		struct error e = {0};
+		int err = chunk_writer_seal(job->writer, &info, &e);
+
+		if (sealer->sealed)
+			sealer->sealed(sealer->arg, err, &info, &e);
+		chunk_writer_close(job->writer);
+		free(job);
+	}
+	return NULL;
+}
+
+/* Signals are for the caller's threads. */
+static int start_thread(struct chunk_sealer *sealer)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	err = pthread_create(&sealer->thread, NULL, sealer_run, sealer);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -err;
+}
+
+int chunk_sealer_open(struct chunk_sealer **sealer, chunk_sealed_fn *sealed, void *arg,
+		      struct error *e)
+{
+	struct chunk_sealer *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return error_set(e, ENOMEM, "cannot start the thread that seals chunks");
+	s->last = &s->first;
+	s->sealed = sealed;
+	s->arg = arg;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->wake, NULL);
+	err = start_thread(s);
+	if (err) {
+		free(s);
+		return error_set(e, err, "cannot start the thread that seals chunks");
+	}
+	*sealer = s;
+	return 0;
+}
+
+int chunk_sealer_push(struct chunk_sealer *sealer, struct chunk_writer *writer)
+{
+	struct sealer_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	*job = (struct sealer_job){NULL, writer};
+	pthread_mutex_lock(&sealer->lock);
+	*sealer->last = job;
+	sealer->last = &job->next;
+	pthread_cond_signal(&sealer->wake);
+	pthread_mutex_unlock(&sealer->lock);
+	return 0;
+}
+
+void chunk_sealer_close(struct chunk_sealer *sealer)
+{
+	if (!sealer)
+		return;
+	pthread_mutex_lock(&sealer->lock);
+	sealer->ending = true;
+	pthread_cond_signal(&sealer->wake);
+	pthread_mutex_unlock(&sealer->lock);
+	pthread_join(sealer->thread, NULL);
+	pthread_mutex_destroy(&sealer->lock);
+	pthread_cond_destroy(&sealer->wake);
+	free(sealer);
+}

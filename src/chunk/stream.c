@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chunk/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "chunk/crc32c.h"
+#include "chunk/file.h"
+#include "chunk/inflate.h"
+
+#define READ_BYTES ((size_t)PACKET_TARGET_BYTES)
+#define FIRST_READ_BYTES ((size_t)16 << 10)
+#define BUFFER_MAX (2 * (size_t)PACKET_MAX_BYTES)
+#define WASTE_FLOOR ((uint64_t)16 << 20)
+#define WASTE_FACTOR 8 /* bytes checked in vain for each byte read */
+
+int stream_init(struct stream *s, int dir, const char *name, const uint8_t *identity, bool growing)
+{
+	*s = (struct stream){.dir = dir, .growing = growing};
+	strncpy(s->name, name, sizeof(s->name) - 1);
+	if (identity) {
+		s->has_identity = true;
+		memcpy(s->identity, identity, sizeof(s->identity));
+	}
+	if (unpacker_init(&s->unpacker))
+		return -ENOMEM;
+	if (chunk_file_is_compressed(name)) {
+		s->inflater = inflater_new();
+		if (!s->inflater) {
+			unpacker_free(&s->unpacker);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void stream_free(struct stream *s)
+{
+	inflater_free(s->inflater);
+	unpacker_free(&s->unpacker);
+	free(s->buffer);
+	s->inflater = NULL;
+	s->buffer = NULL;
+}
+
+static void stream_damage(struct stream *s, const char *why)
+{
+	if (!s->damage)
+		s->damage = why;
+}
+
+/* Reads on behind buffer[to]. Sets file_ended. */
+static void read_more(struct stream *s, size_t len)
+{
+	int fd = file_open_regular(s->dir, s->name);
+	ssize_t n;
+
+	if (fd < 0) {
+		n = fd;
+	} else if (s->inflater) {
+		n = inflater_read(s->inflater, fd, &s->file_at, s->buffer + s->to, len);
+	} else {
+		n = file_read_at(fd, s->buffer + s->to, len, s->file_at);
+		if (n > 0)
+			s->file_at += (uint64_t)n;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (n < 0) {
+		s->read_err = (int)n;
+		stream_damage(s, n == -EBADMSG ? "its compression is damaged" : "cannot be read");
+		s->file_ended = true;
+		return;
+	}
+	s->to += (size_t)n;
+	if ((size_t)n < len)
+		s->file_ended = true;
+}
+
+/* Makes `need` bytes (at most a packet) available at `from` if the file has them. */
+static int stream_fill(struct stream *s, size_t need)
+{
+	size_t piece = s->capacity ? READ_BYTES : FIRST_READ_BYTES;
+
+	if (s->to - s->from >= need || s->file_ended)
+		return 0;
+	if (s->from) {
+		memmove(s->buffer, s->buffer + s->from, s->to - s->from);
+		s->to -= s->from;
+		s->from = 0;
+	}
+	while (s->to < need && !s->file_ended) {
+		if (s->to + piece > s->capacity) {
+			u8 *more = realloc(s->buffer, s->to + piece + UNPACK_SLACK);
+
+			if (!more)
+				return -ENOMEM;
+			s->buffer = more;
+			s->capacity = s->to + piece;
+		}
+		read_more(s, piece);
+		piece = READ_BYTES;
+	}
+	return 0;
+}
+
+static const char *check_head(const struct stream *s, const struct packet_head *head)
+{
+	if (head->magic != PACKET_MAGIC)
+		return "a packet does not begin where it should";
+	if (s->has_identity && memcmp(head->uuid, s->identity, sizeof(s->identity)) != 0)
+		return "a packet belongs to another chunk";
+	if (head->content_bits % 8 || head->packet_bits % 64 ||
+	    head->packet_bits > 8ull * PACKET_MAX_BYTES || head->content_bits > head->packet_bits ||
+	    head->content_bits < 8ull * PACKET_HEAD_BYTES ||
+	    head->timestamp_begin > head->timestamp_end || head->cpu_id > 0xffff)
+		return "the head of a packet makes no sense";
+	if (head->timestamp_begin < s->last_end_ns)
+		return "a packet is older than the one before it";
+	return NULL;
+}
+
+static bool check_sum(const u8 *packet, const struct packet_head *head)
+{
+	const size_t at = offsetof(struct packet_head, checksum);
+	uint32_t crc = crc32c(0, packet, at);
+
+	return crc32c(crc, packet + at + 4, head->packet_bits / 8 - at - 4) == head->checksum;
+}
+
+/* Looks for the next magic number behind `from`. */
+static int stream_resync(struct stream *s)
+{
+	static const u32 magic = PACKET_MAGIC;
+	size_t skip = 1;
+
+	for (;;) {
+		u8 *begin = s->buffer + s->from, *found = NULL;
+		size_t len = s->to - s->from;
+
+		if (len > skip)
+			found = memmem(begin + skip, len - skip, &magic, sizeof(magic));
+		if (found) {
+			s->skipped += (size_t)(found - begin);
+			s->from += (size_t)(found - begin);
+			return 0;
+		}
+		if (s->file_ended) {
+			s->skipped += len;
+			s->from = s->to;
+			return 0;
+		}
+		/* the last three bytes may be the begin of one */
+		size_t drop = len > 3 ? len - 3 : 0;
+
+		s->skipped += drop;
+		s->from += drop;
+		skip = drop ? 0 : skip;
+		int err = stream_fill(s, s->to - s->from + READ_BYTES);
+		if (err)
+			return err;
+	}
+}
+
+/* Counts what a hole took: a good packet says how many records stood before it. */
+static void stream_close_hole(struct stream *s, uint64_t before)
+{
+	if (s->skipped || s->truncated_packet || before > s->delivered + s->damaged) {
+		/* an event has 8 bytes at least: more cannot have been there */
+		uint64_t most = (s->skipped + PACKET_MAX_BYTES) / 8;
+		uint64_t known = s->delivered + s->damaged;
+		uint64_t count = before > known ? before - known : 0;
+
+		s->damaged += count < most ? count : most;
+		stream_damage(s, "a packet is missing");
+	}
+	s->skipped = 0;
+	s->truncated_packet = false;
+}
+
+static void stream_enter(struct stream *s, const struct packet_head *head)
+{
+	size_t bytes = head->packet_bits / 8;
+
+	if (!s->has_identity) {
+		memcpy(s->identity, head->uuid, sizeof(s->identity));
+		s->has_identity = true;
+	}
+	stream_close_hole(s, head->records_before);
+	unpacker_begin(&s->unpacker, s->buffer + s->from, head);
+	s->in_packet = true;
+	s->packets++;
+	s->last_end_ns = head->timestamp_end;
+	s->discarded = head->events_discarded;
+	s->from += bytes;
+	if (!s->damage) {
+		s->good_end = s->inflater ? 0 : s->file_at - (s->to - s->from);
+		s->good_end_ns = head->timestamp_end;
+	}
+}
+
+/* Tries the packet at `from`: 1 if it is good, 0 if it was skipped, -ENOMEM. */
+static int stream_try_packet(struct stream *s)
+{
+	struct packet_head head;
+	const char *why;
+	size_t bytes;
+
+	memcpy(&head, s->buffer + s->from, sizeof(head));
+	why = check_head(s, &head);
+	bytes = head.packet_bits / 8;
+	if (!why) {
+		int err = stream_fill(s, bytes);
+
+		if (err)
+			return err;
+		if (s->to - s->from < bytes) {
+			why = s->growing ? NULL : "its last packet is cut off";
+			if (!why) {
+				s->from = s->to;
+				return 0;
+			}
+		} else if (!check_sum(s->buffer + s->from, &head)) {
+			why = "the checksum of a packet is wrong";
+			s->wasted += bytes;
+		}
+	}
+	if (!why) {
+		stream_enter(s, &head);
+		return 1;
+	}
+	stream_damage(s, why);
+	return stream_resync(s);
+}
+
+/* Goes into the next good packet: 1, 0 at the end, -ENOMEM. */
+static int stream_next_packet(struct stream *s)
+{
+	while (!s->gave_up) {
+		int err = stream_fill(s, PACKET_HEAD_BYTES);
+		size_t left = s->to - s->from;
+
+		if (err)
+			return err;
+		if (left < PACKET_HEAD_BYTES) {
+			if (left && !s->growing) {
+				stream_damage(s, "its last packet is cut off");
+				s->skipped += left;
+			}
+			s->from = s->to;
+			return 0;
+		}
+		err = stream_try_packet(s);
+		if (err)
+			return err;
+		if (s->wasted > WASTE_FLOOR + WASTE_FACTOR * s->file_at) {
+			stream_damage(s, "it is too damaged to be searched");
+			s->gave_up = true;
+		}
+	}
+	return 0;
+}
+
+int stream_peek(struct stream *s)
+{
+	for (;;) {
+		if (s->in_packet) {
+			int got = unpacker_peek(&s->unpacker);
+
+			if (got == 1 || got == -ENOMEM)
+				return got;
+			if (got < 0) {
+				stream_damage(s, "an event makes no sense");
+				s->truncated_packet = true;
+			}
+			s->in_packet = false;
+		}
+		int err = stream_next_packet(s);
+		if (err <= 0)
+			return err;
+	}
+}
+
+int stream_take(struct stream *s)
+{
+	if (unpacker_take(&s->unpacker) == 0) {
+		s->delivered++;
+		return 1;
+	}
+	stream_damage(s, "an event makes no sense");
+	s->truncated_packet = true;
+	s->in_packet = false;
+	return 0;
+}
+
+void stream_expect(struct stream *s, uint64_t records)
+{
+	uint64_t known = s->delivered + s->damaged;
+
+	if (records > known) {
+		s->damaged += records - known;
+		stream_damage(s, "it is cut off");
+	}
+	s->skipped = 0;
+	s->truncated_packet = false;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One stream of a chunk, read packet by packet, plain or compressed. The file
+ * is opened for each read only, so that thousands of streams need no
+ * descriptors. Memory: a packet, and with zstd a window of 1 MiB.
+ */
+#ifndef CHUNK_STREAM_H
+#define CHUNK_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chunk/decode.h"
+#include "chunk/manifest.h"
+
+#define STREAM_WINDOW_LOG 20 /* zstd: the largest window */
+
+struct inflater;
+
+struct stream {
+	char name[CHUNK_FILE_NAME_BYTES];
+	int dir; /* borrowed */
+	bool growing; /* an incomplete end is no damage */
+	bool has_identity;
+	uint8_t identity[16]; /* of the chunk; of the first packet if it is not known */
+	uint64_t file_at; /* bytes read of the file */
+	struct inflater *inflater; /* NULL: plain */
+	bool file_ended;
+	int read_err; /* of the file, negative */
+
+	u8 *buffer;
+	size_t capacity;
+	size_t from; /* what is not consumed: buffer[from .. to) */
+	size_t to;
+
+	struct unpacker unpacker;
+	bool in_packet;
+	uint64_t packets;
+	uint64_t last_end_ns; /* of the packet before */
+	uint64_t delivered; /* records */
+	uint64_t good_end; /* plain: offset behind the last packet before any damage */
+	uint64_t good_end_ns; /* its timestamp_end */
+	uint64_t discarded; /* of the last packet */
+
+	uint64_t damaged; /* records that are known to be missing */
+	uint64_t skipped; /* bytes since the last good packet */
+	bool truncated_packet; /* the rest of a packet was skipped */
+	uint64_t wasted; /* bytes checked in vain: bounds the time */
+	bool gave_up;
+	const char *damage; /* why, NULL: nothing was damaged */
+};
+
+/* `identity` may be NULL. The stream keeps `dir` and must not outlive it. */
+int stream_init(struct stream *s, int dir, const char *name, const uint8_t *identity, bool growing);
+void stream_free(struct stream *s);
+
+/*
+ * Goes to the next record: 1 (its time is s->unpacker.time_ns), 0 at the end,
+ * or -ENOMEM. Damage is skipped and counted.
+ */
+int stream_peek(struct stream *s);
+
+/* Unpacks the record that peek went to: 1 and s->unpacker.record, 0 if it is damaged. */
+int stream_take(struct stream *s);
+
+/*
+ * At the end: what the manifest says the stream has. The rest is damaged.
+ */
+void stream_expect(struct stream *s, uint64_t records);
+
+#endif

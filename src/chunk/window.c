@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chunk/window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/format.h"
+
+#define FIRST_BYTES ((size_t)16 << 10)
+#define FIRST_ENTRIES ((size_t)128)
+
+struct shape {
+	u16 fixed; /* bytes of the struct without those of its text */
+	u16 text_max; /* 0: no text */
+};
+
+#define NONE FORMAT_NOTHING
+#define TEXT_MAX(size, name, what) +size
+#define TEXT_AT(size, name, what) +offsetof(KIND, name)
+#define OF_TEXT(kind, FIELD) (0 RECORD_APPLY(kind, NONE, NONE, NONE, NONE, NONE, FIELD))
+
+/* The length of a text stands right before it. */
+static struct shape shape_of(unsigned int kind)
+{
+	switch (kind) {
+#define K(kind_, value, what)                                                                      \
+	case value: {                                                                              \
+		typedef struct record_##kind_ KIND;                                                \
+		return (struct shape){OF_TEXT(kind_, TEXT_MAX) ? OF_TEXT(kind_, TEXT_AT)           \
+							       : sizeof(KIND),                     \
+				      OF_TEXT(kind_, TEXT_MAX)};                                   \
+	}
+		RECORD_KINDS(K)
+#undef K
+	default:
+		return (struct shape){0, 0};
+	}
+}
+
+static int window_reserve(struct window *w, size_t bytes)
+{
+	if (w->used + bytes > w->capacity) {
+		size_t capacity = w->capacity ? 2 * w->capacity : FIRST_BYTES;
+		u8 *more = realloc(w->bytes, capacity);
+
+		if (!more)
+			return -ENOMEM;
+		w->bytes = more;
+		w->capacity = capacity;
+	}
+	if (w->count == w->entry_capacity) {
+		size_t capacity = w->entry_capacity ? 2 * w->entry_capacity : FIRST_ENTRIES;
+		struct window_entry *more = realloc(w->entries, capacity * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		w->entries = more;
+		w->entry_capacity = capacity;
+	}
+	return 0;
+}
+
+/* Copies a record and makes it whole: bytes that it takes. */
+static size_t copy_whole(u8 *to, const struct record_head *record, struct shape shape, bool *cut)
+{
+	size_t there = record->slots ? (size_t)record->slots * RECORD_SLOT_BYTES
+				     : (size_t)shape.fixed + shape.text_max;
+	size_t text, room;
+
+	if (there < shape.fixed) {
+		memcpy(to, record, there);
+		memset(to + there, 0, shape.fixed - there);
+		return shape.fixed;
+	}
+	memcpy(to, record, shape.fixed);
+	if (!shape.text_max)
+		return shape.fixed;
+	text = load16(to + shape.fixed - 2);
+	room = there - shape.fixed < shape.text_max ? there - shape.fixed : shape.text_max;
+	if (text > room) {
+		*cut = true;
+		text = room;
+		store16(to + shape.fixed - 2, (u16)text);
+	}
+	memcpy(to + shape.fixed, (const u8 *)record + shape.fixed, text);
+	return shape.fixed + text;
+}
+
+int window_add(struct window *w, const struct record_head *record, bool *cut)
+{
+	struct shape shape = shape_of(record->kind);
+	struct window_entry entry = {record->time_ns, w->used};
+	size_t at;
+	int err;
+
+	if (shape.fixed == 0)
+		return -EINVAL;
+	err = window_reserve(w, (size_t)shape.fixed + shape.text_max + 8);
+	if (err)
+		return err;
+	w->used += (copy_whole(w->bytes + w->used, record, shape, cut) + 7) & ~(size_t)7;
+	for (at = w->count++; at > w->first && w->entries[at - 1].time_ns > entry.time_ns; at--)
+		w->entries[at] = w->entries[at - 1];
+	w->entries[at] = entry;
+	return 0;
+}
+
+/* Moves what waits to the front if that frees at least half. */
+void window_trim(struct window *w)
+{
+	size_t count = w->count - w->first, used = 0;
+	u8 *bytes;
+
+	if (count == 0) {
+		w->first = w->count = w->used = 0;
+		return;
+	}
+	if (w->first < count || w->used < FIRST_BYTES)
+		return;
+	bytes = malloc(w->capacity);
+	if (!bytes)
+		return; /* it stays as it is, which is only larger */
+	for (size_t i = 0; i < count; i++) {
+		const u8 *from = w->bytes + w->entries[w->first + i].at;
+		struct shape shape = shape_of(((const struct record_head *)from)->kind);
+		size_t len = shape.fixed + (shape.text_max ? load16(from + shape.fixed - 2) : 0u);
+
+		memcpy(bytes + used, from, len);
+		w->entries[i] = (struct window_entry){w->entries[w->first + i].time_ns, used};
+		used += (len + 7) & ~(size_t)7;
+	}
+	free(w->bytes);
+	w->bytes = bytes;
+	w->used = used;
+	w->first = 0;
+	w->count = count;
+}
+
+void window_free(struct window *w)
+{
+	free(w->bytes);
+	free(w->entries);
+	*w = (struct window){0};
+}

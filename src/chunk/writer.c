@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "chunk/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "chunk/crc32c.h"
+#include "chunk/file.h"
+
+#define WINDOW_MAX_BYTES ((size_t)8 << 20) /* then the oldest half is encoded */
+#define LATE_MAX_BYTES ((size_t)64 << 20) /* then what is late is lost */
+
+/* ---- packets to the file ---- */
+
+/* Fills the head of a packet that lies at `bytes`, padded to whole 8 bytes. */
+static void fill_head(const struct chunk_stream *s, u8 *bytes, uint64_t begin_ns, uint64_t end_ns,
+		      uint32_t content)
+{
+	uint32_t size = (content + 7) & ~7u;
+	struct packet_head *head = (struct packet_head *)bytes;
+	uint32_t crc;
+
+	*head = (struct packet_head){
+		.magic = PACKET_MAGIC,
+		.timestamp_begin = begin_ns,
+		.timestamp_end = end_ns,
+		.content_bits = 8ull * content,
+		.packet_bits = 8ull * size,
+		.events_discarded = s->discarded,
+		.packet_seq = s->packets,
+		.records_before = s->packet_records_before,
+		.cpu_id = s->cpu,
+	};
+	memcpy(head->uuid, s->writer->info.identity, sizeof(head->uuid));
+	memset(bytes + content, 0, size - content);
+	crc = crc32c(0, bytes, offsetof(struct packet_head, checksum));
+	head->checksum = crc32c(crc, bytes + PACKET_HEAD_BYTES, size - PACKET_HEAD_BYTES);
+}
+
+/*
+ * Appends to the file. After a failure the file is as it was: readers must
+ * not find half a packet before a whole one.
+ */
+static int append(struct chunk_stream *s, const u8 *bytes, size_t len)
+{
+	int fd = openat(s->writer->dir, s->name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = file_write(fd, bytes, len);
+	if (err && ftruncate(fd, (off_t)s->file.bytes) < 0)
+		err = -errno;
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (err)
+		return err;
+	s->file.crc = crc32c(s->file.crc, bytes, len);
+	s->file.bytes += len;
+	s->packets++;
+	return 0;
+}
+
+/* The empty packet with which a stream begins. */
+static int append_first(struct chunk_stream *s, uint64_t time_ns)
+{
+	u8 bytes[PACKET_HEAD_BYTES] __attribute__((aligned(8)));
+	uint64_t discarded = s->discarded;
+	int err;
+
+	s->discarded = 0;
+	fill_head(s, bytes, time_ns, time_ns, sizeof(bytes));
+	s->discarded = discarded;
+	err = append(s, bytes, sizeof(bytes));
+	return err;
+}
+
+/* Ends the packet at end_ns, or at its last event if that is later, and writes it. */
+static int packet_write(struct chunk_stream *s, uint64_t end_ns)
+{
+	struct packet *p = &s->packet;
+	uint64_t begin_ns = p->events ? p->begin_ns : end_ns;
+	int err = 0;
+
+	if (p->events && p->end_ns > end_ns)
+		end_ns = p->end_ns;
+	s->in_packet = false;
+	if (s->packets == 0) {
+		uint64_t cut = s->writer->info.begin_ns;
+
+		err = append_first(s, begin_ns < cut ? begin_ns : cut);
+	}
+	if (!err) {
+		fill_head(s, p->bytes, begin_ns, end_ns, p->unpadded);
+		err = append(s, p->bytes, (p->unpadded + 7) & ~7u);
+	}
+	if (!err) {
+		s->file.records += p->records;
+		s->file.events += p->events;
+		s->encoded_ns = end_ns;
+	} else {
+		if (s->unwritten == 0)
+			s->unwritten_since_ns = begin_ns;
+		s->unwritten += p->records;
+		if (!s->writer->write_err)
+			s->writer->write_err = err;
+	}
+	s->packet_records_before = s->file.records;
+	return err;
+}
+
+static int packet_start(struct chunk_stream *s, u16 cpu)
+{
+	if (s->packet.capacity == 0) {
+		/* the first event makes room; an empty packet needs its head only */
+		s->packet.bytes = malloc(4096 + PACKET_SLACK);
+		if (!s->packet.bytes)
+			return -ENOMEM;
+		s->packet.capacity = 4096;
+	}
+	packet_begin(&s->packet);
+	s->cpu = cpu;
+	s->in_packet = true;
+	return 0;
+}
+
+/* ---- from the window into the packet ---- */
+
+static void count_loss(struct chunk_stream *s, const struct record_lost *lost)
+{
+	struct chunk_lost *sum = &s->writer->info.lost;
+
+	switch (lost->why) {
+	case LOST_buffer:
+		sum->buffer += lost->count;
+		break;
+	case LOST_recursion:
+		sum->recursion += lost->count;
+		break;
+	case LOST_application:
+		sum->application += lost->count;
+		break;
+	default:
+		sum->damaged += lost->count;
+		return; /* those are no discarded events */
+	}
+	s->discarded += lost->count;
+}
+
+static int encode_record(struct chunk_stream *s, const struct record_head *record)
+{
+	int err;
+
+	if (s->in_packet && s->packet.events &&
+	    (packet_must_end(&s->packet, record->time_ns) || record->cpu != s->cpu))
+		packet_write(s, s->packet.end_ns);
+	if (!s->in_packet) {
+		err = packet_start(s, record->cpu);
+		if (err)
+			return err;
+	}
+	s->cpu = record->cpu;
+	err = packet_add(&s->packet, record);
+	if (err)
+		return err;
+	if (record->kind == RECORD_lost)
+		count_loss(s, (const struct record_lost *)record);
+	return 0;
+}
+
+/* What the disk or memory did not take becomes a record as soon as it can. */
+static void encode_unwritten(struct chunk_stream *s, uint64_t time_ns)
+{
+	struct record_lost lost = {
+		.head = {.kind = RECORD_lost, .slots = 1, .cpu = s->cpu, .time_ns = time_ns},
+		.why = LOST_buffer,
+		.count = s->unwritten,
+		.begin_ns = s->unwritten_since_ns,
+	};
+
+	if (encode_record(s, &lost.head) == 0)
+		s->unwritten = 0;
+}
+
+static void encode_until(struct chunk_stream *s, uint64_t up_to_ns)
+{
+	while (!window_is_empty(&s->window)) {
+		const struct record_head *record = window_first(&s->window);
+
+		if (record->time_ns >= up_to_ns)
+			break;
+		if (__builtin_expect(s->unwritten != 0, 0))
+			encode_unwritten(s, record->time_ns);
+		if (encode_record(s, record)) {
+			if (s->unwritten++ == 0)
+				s->unwritten_since_ns = record->time_ns;
+		}
+		window_pop(&s->window);
+	}
+	window_trim(&s->window);
+	if (up_to_ns > s->advanced_ns)
+		s->advanced_ns = up_to_ns;
+}
+
+/* ---- the interface ---- */
+
+static void name_stream(struct chunk_stream *s)
+{
+	switch (s->kind) {
+	case CHUNK_STREAM_CPU:
+		snprintf(s->name, sizeof(s->name), "cpu%u", s->number);
+		break;
+	case CHUNK_STREAM_APP:
+		snprintf(s->name, sizeof(s->name), "app-%u", s->number);
+		break;
+	case CHUNK_STREAM_LIFE:
+		snprintf(s->name, sizeof(s->name), "life");
+		break;
+	case CHUNK_STREAM_LATE:
+		snprintf(s->name, sizeof(s->name), "late");
+		break;
+	}
+	snprintf(s->file.name, sizeof(s->file.name), "%s", s->name);
+}
+
+static struct chunk_stream *make_stream(struct chunk_writer *w, enum chunk_stream_kind kind,
+					uint32_t number)
+{
+	struct chunk_stream *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	s->writer = w;
+	s->kind = kind;
+	s->number = number;
+	s->cpu = kind == CHUNK_STREAM_CPU ? (u16)number : PACKET_NO_CPU;
+	s->advanced_ns = kind == CHUNK_STREAM_LATE ? 0 : w->info.begin_ns;
+	packet_init(&s->packet);
+	name_stream(s);
+	*w->last_stream = s;
+	w->last_stream = &s->next;
+	if (kind == CHUNK_STREAM_LATE)
+		w->late = s;
+	return s;
+}
+
+struct chunk_stream *chunk_writer_stream(struct chunk_writer *w, enum chunk_stream_kind kind,
+					 uint32_t number)
+{
+	if (kind == CHUNK_STREAM_LIFE || kind == CHUNK_STREAM_LATE)
+		number = 0;
+	for (struct chunk_stream *s = w->streams; s; s = s->next) {
+		if (s->kind == kind && s->number == number)
+			return s;
+	}
+	return make_stream(w, kind, number);
+}
+
+static void lose_one(struct chunk_stream *s, uint64_t time_ns)
+{
+	if (s->unwritten++ == 0)
+		s->unwritten_since_ns = time_ns;
+}
+
+/* A record whose time is past in its stream. */
+static int add_late(struct chunk_writer *w, const struct record_head *record)
+{
+	struct chunk_stream *late = chunk_writer_stream(w, CHUNK_STREAM_LATE, 0);
+
+	if (!late)
+		return -ENOMEM;
+	if (late->window.used > LATE_MAX_BYTES) {
+		lose_one(late, record->time_ns);
+		return -ENOBUFS;
+	}
+	return chunk_writer_add(late, record);
+}
+
+int chunk_writer_add(struct chunk_stream *s, const struct record_head *record)
+{
+	bool cut = false;
+	int err;
+
+	if (record->kind == RECORD_context_entry || record->kind == RECORD_file_entry ||
+	    record->kind == RECORD_thread_entry) {
+		lose_one(s, record->time_ns);
+		return -EINVAL;
+	}
+	if (__builtin_expect(record->time_ns < s->advanced_ns, 0))
+		return add_late(s->writer, record);
+	err = window_add(&s->window, record, &cut);
+	if (__builtin_expect(err != 0, 0)) {
+		lose_one(s, record->time_ns);
+		return err;
+	}
+	s->writer->info.incomplete += cut;
+	if (s->window.used > WINDOW_MAX_BYTES && s->kind != CHUNK_STREAM_LATE) {
+		size_t middle = s->window.first + (s->window.count - s->window.first) / 2;
+
+		encode_until(s, s->window.entries[middle].time_ns + 1);
+	}
+	return 0;
+}
+
+int chunk_writer_lost(struct chunk_stream *s, enum record_loss why, uint16_t lost_kind,
+		      uint64_t count, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct record_lost lost = {
+		.head = {.kind = RECORD_lost,
+			 .slots = 1,
+			 .cpu = s->kind == CHUNK_STREAM_CPU ? (u16)s->number : PACKET_NO_CPU,
+			 .time_ns = end_ns},
+		.why = (u16)why,
+		.lost_kind = lost_kind,
+		.count = count,
+		.begin_ns = begin_ns,
+	};
+
+	return count ? chunk_writer_add(s, &lost.head) : 0;
+}
+
+void chunk_writer_incomplete(struct chunk_writer *w, uint64_t count)
+{
+	w->info.incomplete += count;
+}
+
+int chunk_writer_advance(struct chunk_stream *s, uint64_t up_to_ns)
+{
+	if (s->kind != CHUNK_STREAM_LATE && up_to_ns > s->advanced_ns)
+		encode_until(s, up_to_ns);
+	return s->writer->write_err;
+}
+
+static int take_write_error(struct chunk_writer *w, struct error *e)
+{
+	int err = w->write_err;
+
+	w->write_err = 0;
+	return err ? error_set(e, err, "cannot write to %s", w->path) : 0;
+}
+
+/* The end of a packet must not be before that of the one before it. */
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+int chunk_writer_flush(struct chunk_writer *w, uint64_t up_to_ns, struct error *e)
+{
+	for (struct chunk_stream *s = w->streams; s; s = s->next) {
+		if (s->kind == CHUNK_STREAM_LATE)
+			continue;
+		if (up_to_ns > s->advanced_ns)
+			encode_until(s, up_to_ns);
+		if (!s->in_packet && (s->kind != CHUNK_STREAM_CPU || packet_start(s, s->cpu)))
+			continue;
+		packet_write(s, later(s->advanced_ns, s->encoded_ns));
+	}
+	return take_write_error(w, e);
+}
+
+/* What is left in the window belongs to the next chunk. */
+static void hand_over(struct chunk_stream *s, struct chunk_writer *next)
+{
+	struct chunk_stream *to = NULL;
+
+	if (next)
+		to = chunk_writer_stream(next, s->kind, s->number);
+	for (; !window_is_empty(&s->window); window_pop(&s->window)) {
+		struct record_head *record = (struct record_head *)window_first(&s->window);
+
+		record->slots = 0; /* in the window it is whole */
+		if (!to)
+			lose_one(s, s->advanced_ns);
+		else
+			chunk_writer_add(to, record);
+	}
+	window_free(&s->window);
+}
+
+int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_writer *next,
+		     struct error *e)
+{
+	if (w->is_cut)
+		return error_say(e, EINVAL, "%s is cut already", w->path);
+	for (struct chunk_stream *s = w->streams; s; s = s->next) {
+		encode_until(s, cut_ns);
+		hand_over(s, next);
+		if (s->unwritten)
+			encode_unwritten(s, later(later(s->encoded_ns, s->packet.end_ns),
+						  w->info.begin_ns));
+		if (s->in_packet)
+			packet_write(s, later(s->encoded_ns, s->packet.end_ns));
+		w->info.incomplete += s->packet.incomplete;
+		packet_free(&s->packet);
+	}
+	w->info.end_ns = later(cut_ns, w->info.begin_ns);
+	w->info.complete_ns = w->info.end_ns;
+	w->is_cut = true;
+	return take_write_error(w, e);
+}
+
+uint64_t chunk_writer_bytes(const struct chunk_writer *w)
+{
+	uint64_t bytes = 0;
+
+	for (const struct chunk_stream *s = w->streams; s; s = s->next)
+		bytes += s->file.bytes + (s->in_packet ? s->packet.used : 0) + s->window.used;
+	return bytes;
+}
+
+const char *chunk_writer_path(const struct chunk_writer *w)
+{
+	return w->path;
+}
+
+void chunk_stream_free(struct chunk_stream *s)
+{
+	window_free(&s->window);
+	packet_free(&s->packet);
+	free(s);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of a chunk writer: shared by writer.c and seal.c. */
+#ifndef CHUNK_WRITER_H
+#define CHUNK_WRITER_H
+
+#include "chunk/chunk.h"
+#include "chunk/encode.h"
+#include "chunk/manifest.h"
+#include "chunk/window.h"
+
+struct chunk_stream {
+	struct chunk_writer *writer;
+	struct chunk_stream *next; /* of the writer */
+	enum chunk_stream_kind kind;
+	uint32_t number;
+	char name[CHUNK_FILE_NAME_BYTES];
+	struct window window;
+	struct packet packet;
+	bool in_packet;
+	u16 cpu; /* of the packet */
+	uint64_t advanced_ns; /* nothing older may be encoded */
+	uint64_t encoded_ns; /* time of the last event or end of packet */
+	uint64_t packets; /* in the file */
+	uint64_t discarded;
+	uint64_t unwritten; /* records that the disk did not take, not yet in a `lost` record */
+	uint64_t unwritten_since_ns;
+	struct manifest_file file; /* what is in the file */
+	uint64_t packet_records_before;
+};
+
+struct chunk_writer {
+	char recording[4096]; /* directory of the chunks */
+	char path[4096 + CHUNK_NAME_BYTES]; /* of the open chunk */
+	int dir;
+	bool compress;
+	bool sync;
+	bool is_cut;
+	bool is_sealed;
+	struct chunk_info info;
+	struct manifest_file metadata;
+	struct chunk_stream *streams; /* in the order in which they were made */
+	struct chunk_stream **last_stream;
+	struct chunk_stream *late;
+	int write_err; /* first failed write since the last flush */
+};
+
+/* Unix time of a point in monotonic time, by the chunk's clock. */
+uint64_t chunk_unix_ns(const struct chunk_info *info, uint64_t monotonic_ns);
+
+/* Frees what the writer has; its file stays. */
+void chunk_stream_free(struct chunk_stream *stream);
+
+#endif
