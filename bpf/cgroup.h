@@ -67,8 +67,7 @@ static __always_inline bool cgroup_in_scope(struct task_struct *task)
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *css;
 
-	if ((scope_hierarchies & (1 << 12)) &&
-	    cgroup_named(BPF_CORE_READ(set, dfl_cgrp, kn), 12))
+	if ((scope_hierarchies & (1 << 12)) && cgroup_named(BPF_CORE_READ(set, dfl_cgrp, kn), 12))
 		return true;
 	for (u32 h = 0; h < 12; h++) {
 		if (!(scope_hierarchies & (1u << h)))

@@ -5,8 +5,8 @@
  * that has no such end (it became a signal) is closed, soft, by the next
  * entry or exit of a system call. An end without a begin is counted.
  */
-#include "bpf/context.h"
 #include "bpf/fault.h"
+#include "bpf/context.h"
 #include "bpf/ring.h"
 
 char LICENSE[] SEC("license") = "GPL";

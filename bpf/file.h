@@ -33,9 +33,9 @@
 static __always_inline u16 file_kind_of_fs(u64 magic)
 {
 	switch ((u32)magic) {
-	case 0x9fa0: /* proc */
+	case 0x9fa0:	 /* proc */
 	case 0x62656572: /* sysfs */
-	case 0x27e0eb: /* cgroup */
+	case 0x27e0eb:	 /* cgroup */
 	case 0x63677270: /* cgroup2 */
 	case 0x64626720: /* debugfs */
 	case 0x74726163: /* tracefs */
@@ -44,7 +44,7 @@ static __always_inline u16 file_kind_of_fs(u64 magic)
 	case 0x6e736673: /* nsfs */
 	case 0x42494e4d: /* binfmt_misc */
 		return FILE_KIND_pseudo;
-	case 0x6969: /* nfs */
+	case 0x6969:	 /* nfs */
 	case 0xff534d42: /* cifs */
 	case 0xfe534d42: /* smb2 */
 	case 0x00c36400: /* ceph */
@@ -71,7 +71,7 @@ static __always_inline u16 file_kind_of_anon(struct file *file)
 	switch ((u32)(first >> 8)) {
 	case FOUR('e', 'v', 'e', 'n'):
 		return (u8)(first >> 40) == 't' && (u8)(first >> 48) == 'f' ? FILE_KIND_eventfd
-									     : FILE_KIND_epoll;
+									    : FILE_KIND_epoll;
 	case FOUR('t', 'i', 'm', 'e'):
 		return FILE_KIND_timerfd;
 	case FOUR('s', 'i', 'g', 'n'):
@@ -83,7 +83,7 @@ static __always_inline u16 file_kind_of_anon(struct file *file)
 	}
 	/* inotify and fanotify have no brackets */
 	return (u32)first == (u32)FOUR('i', 'n', 'o', 't') ? FILE_KIND_inotify
-							    : FILE_KIND_anon_other;
+							   : FILE_KIND_anon_other;
 }
 
 static __always_inline u16 file_kind_of_device(u32 rdev)

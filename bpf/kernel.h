@@ -44,9 +44,9 @@ enum bpf_map_type {
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 #define BPF_RB_NO_WAKEUP 1
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-#include <bpf/bpf_core_read.h>
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -263,7 +263,6 @@ struct bpf_iter__task_file {
 #define CLONE_THREAD 0x10000
 #define CLONE_SETTLS 0x80000
 #define X32_BIT 0x40000000
-
 
 /* Bounds an index in assembly, lest the compiler drop what the verifier wants to see. */
 #define BOUND(index, mask) __asm__ volatile("%0 &= " #mask : "+r"(index))

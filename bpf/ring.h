@@ -21,7 +21,7 @@
 #include "record/ring.h"
 
 /* Set by capture before the programs are loaded. */
-const volatile u32 ring_bits __weak = 10; /* slots of a CPU: 1 << ring_bits */
+const volatile u32 ring_bits __weak = 10;	    /* slots of a CPU: 1 << ring_bits */
 const volatile bool ring_overwrites __weak = false; /* flight recorder */
 
 /* Capture sets max_entries of the three. */

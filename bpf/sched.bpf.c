@@ -19,7 +19,7 @@ const volatile u8 throttled_mask = 0;
 struct interrupt_state {
 	u32 softirq; /* vector + 1 */
 	u32 hardirq; /* number + 1 */
-	u32 timer; /* depth */
+	u32 timer;   /* depth */
 	u32 pad[13];
 };
 

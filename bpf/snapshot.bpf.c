@@ -94,9 +94,8 @@ static __always_inline u8 snapshot_state(u32 state)
 }
 
 /* Of a thread off the CPU: in which call it is, also for the records to come. */
-static __always_inline void snapshot_fill_syscall(struct record_thread *r,
-						  struct thread_state *state,
-						  struct task_struct *task)
+static __always_inline void
+snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struct task_struct *task)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	unsigned long switches = task->nvcsw + task->nivcsw;
@@ -185,7 +184,8 @@ static __always_inline long snapshot_process(struct seq_file *seq, struct task_s
 	at = bpf_probe_read_kernel_str(r->command, 16, task->comm);
 	BOUND(at, 31);
 	r->command_len = at;
-	return snapshot_write(seq, &r->head, __builtin_offsetof(struct record_process, command) + at);
+	return snapshot_write(seq, &r->head,
+			      __builtin_offsetof(struct record_process, command) + at);
 }
 
 static __always_inline struct thread_state *snapshot_state_of(struct task_struct *task)

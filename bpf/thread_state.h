@@ -9,23 +9,23 @@
 #include "bpf/context_location.h"
 
 #define STATE_DECIDED 1
-#define STATE_IN 2 /* in scope */
-#define STATE_PENDING 4 /* in scope from its exec on */
-#define STATE_NEWBORN 8 /* its return from clone is no syscall of its own */
+#define STATE_IN 2	    /* in scope */
+#define STATE_PENDING 4	    /* in scope from its exec on */
+#define STATE_NEWBORN 8	    /* its return from clone is no syscall of its own */
 #define STATE_NO_CONTEXT 16 /* it shares its creator's thread pointer */
-#define STATE_SEEN 32 /* the snapshot has it */
+#define STATE_SEEN 32	    /* the snapshot has it */
 
 struct thread_state {
-	u64 begin_ns; /* of the open syscall; 0: not seen */
-	u64 args[6]; /* at its entry; only the first is always set */
+	u64 begin_ns;	      /* of the open syscall; 0: not seen */
+	u64 args[6];	      /* at its entry; only the first is always set */
 	struct file_ref file; /* behind its fd */
-	struct context ctx; /* active span at its entry, or when the thread left its CPU */
-	u64 fault_begin_ns; /* of the open fault; 0: none */
+	struct context ctx;   /* active span at its entry, or when the thread left its CPU */
+	u64 fault_begin_ns;   /* of the open fault; 0: none */
 	u64 fault_address;
 	u64 fault_ip;
 	struct context_location location;
 	u32 location_generation;
-	u32 flags; /* STATE_* */
+	u32 flags;	 /* STATE_* */
 	u32 fault_flags; /* FAULT_* */
 	u16 nr;
 	u8 in_syscall;

@@ -37,7 +37,7 @@ struct capture;
 
 struct capture_options {
 	/* Scope. All empty and host false: only what capture_spawn() starts. */
-	bool host; /* every thread of the host */
+	bool host;	   /* every thread of the host */
 	const pid_t *pids; /* processes, with all their threads and later children; borrowed */
 	size_t pid_count;
 	const char *const *cgroups; /* cgroup directories, subtrees included; borrowed */
@@ -46,19 +46,19 @@ struct capture_options {
 	/* NULL: all; else one byte per number, not 0: record it. Borrowed. */
 	const u8 *syscalls;
 	u64 buffer_bytes; /* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
-	bool flight; /* rings overwrite; read them with capture_flight() */
-	bool spans_only; /* switches, wake-ups and syscalls only under a span */
-	bool no_files; /* no fd and socket records, no file names in the snapshot */
-	bool no_faults; /* no page faults */
-	bool no_blocks; /* no block I/O */
-	bool no_bytes; /* no byte ranges of connections */
+	bool flight;	  /* rings overwrite; read them with capture_flight() */
+	bool spans_only;  /* switches, wake-ups and syscalls only under a span */
+	bool no_files;	  /* no fd and socket records, no file names in the snapshot */
+	bool no_faults;	  /* no page faults */
+	bool no_blocks;	  /* no block I/O */
+	bool no_bytes;	  /* no byte ranges of connections */
 };
 
 /* Where a record comes from. Each stream is nearly in the order of time: sort it. */
 enum capture_stream_kind {
-	CAPTURE_STREAM_CPU, /* id: the CPU; what happens often */
+	CAPTURE_STREAM_CPU,  /* id: the CPU; what happens often */
 	CAPTURE_STREAM_LIFE, /* id 0: life of threads, fds, snapshot: what is rare and long */
-	CAPTURE_STREAM_APP, /* id: a process; what its libfathom wrote */
+	CAPTURE_STREAM_APP,  /* id: a process; what its libfathom wrote */
 };
 
 struct capture_stream {
@@ -148,10 +148,10 @@ void capture_close(struct capture *c);
 int capture_context_set(struct capture *c, pid_t pid, const struct context_location *location);
 
 struct capture_counts {
-	u64 records; /* handed over */
-	u64 lost_buffer; /* found their ring full */
+	u64 records;	    /* handed over */
+	u64 lost_buffer;    /* found their ring full */
 	u64 lost_recursion; /* programs that the kernel did not run */
-	u64 incomplete; /* fields that could not be read or were cut */
+	u64 incomplete;	    /* fields that could not be read or were cut */
 };
 
 /* What was counted since capture_start(). */
@@ -167,9 +167,9 @@ unsigned int capture_fill_percent(const struct capture *c);
 struct capture_feature {
 	const char *name; /* "sched_switch" */
 	const char *what; /* what it is for, and so what is missing without it */
-	bool needed; /* nothing can be recorded without it */
-	bool available; /* the kernel has it */
-	bool on; /* it is attached in this capture */
+	bool needed;	  /* nothing can be recorded without it */
+	bool available;	  /* the kernel has it */
+	bool on;	  /* it is attached in this capture */
 };
 
 /* The features, `*count` of them; owned by the capture. */

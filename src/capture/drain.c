@@ -246,7 +246,7 @@ static int ring_tell_lost(struct capture *c, u32 cpu, const struct capture_sink 
 	u64 now = 0;
 	int err = 0;
 
-	for (int class = 0; class < 6 && !err; class++) {
+	for (int class = 0; class < 6 && !err; class ++) {
 		u64 count = __atomic_load_n(&ring->control->lost[class], __ATOMIC_RELAXED);
 		struct record_lost lost = {.why = LOST_buffer, .lost_kind = lost_kinds[class]};
 

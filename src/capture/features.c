@@ -69,9 +69,10 @@ int capture_features_probe(struct capture_feature *features, size_t max, struct 
 	capture_messages_begin();
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
-		return error_say(e, ENOTSUP,
-				 "this kernel does not describe its types (no /sys/kernel/btf/vmlinux): "
-				 "a kernel built with CONFIG_DEBUG_INFO_BTF=y is needed");
+		return error_say(
+			e, ENOTSUP,
+			"this kernel does not describe its types (no /sys/kernel/btf/vmlinux): "
+			"a kernel built with CONFIG_DEBUG_INFO_BTF=y is needed");
 	for (size_t i = 0; i < FEATURE_ROWS && i < max; i++)
 		features[i] = (struct capture_feature){
 			.name = feature_rows[i].name,

@@ -38,7 +38,8 @@ static int flight_ring(struct capture *c, u32 cpu, const struct capture_sink *si
 {
 	const struct capture_ring *ring = &c->rings[cpu];
 	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
-	u64 head = __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE), size = 1ull << c->ring_bits;
+	u64 head = __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE),
+	    size = 1ull << c->ring_bits;
 	union {
 		struct record_head head;
 		u8 slots[FLIGHT_SLOTS_MAX * RECORD_SLOT_BYTES];

@@ -21,7 +21,7 @@ struct bpf_link;
 struct capture_ring {
 	u8 *slots;
 	struct ring_control *control;
-	u64 lost[6]; /* as told to the sink */
+	u64 lost[6];	/* as told to the sink */
 	u64 checked_ns; /* when they were last compared */
 };
 
@@ -42,7 +42,7 @@ struct capture_held {
 struct capture {
 	struct programs *programs;
 	struct bpf_link *links[CAPTURE_FEATURES_MAX]; /* by feature */
-	VEC(struct bpf_link *) perf_links; /* one for each CPU and event */
+	VEC(struct bpf_link *) perf_links;	      /* one for each CPU and event */
 	struct capture_feature features[CAPTURE_FEATURES_MAX];
 	size_t feature_count;
 	u64 recursion[CAPTURE_FEATURES_MAX]; /* misses as told to the sink */
@@ -57,7 +57,7 @@ struct capture {
 	VEC(struct capture_held) held; /* later than the last cut */
 	struct capture_counts counts;
 	pid_t child;
-	int go_fd; /* writing lets the child exec */
+	int go_fd;   /* writing lets the child exec */
 	int exec_fd; /* errno of its exec, or end of file */
 };
 
@@ -80,6 +80,9 @@ int capture_features_lost(struct capture *c, const struct capture_sink *sink);
 
 /* snapshot.c */
 int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e);
+
+/* snapshot_cgroup.c: the names of all cgroups of the default hierarchy */
+int capture_snapshot_cgroups(struct capture *c, const struct capture_sink *sink);
 
 /* scope.c */
 int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e);

@@ -15,7 +15,7 @@
 #include "programs.skel.h"
 
 #define RING_BITS_MAX 17 /* 8 MiB a CPU */
-#define RING_BITS_MIN 6 /* a page */
+#define RING_BITS_MIN 6	 /* a page */
 
 /* The largest rings that fit the wish, or by default an eighth of the memory. */
 static u32 ring_bits_choose(u32 cpus, u64 wish)
@@ -72,8 +72,7 @@ static int open_sizes(struct capture *c, const struct capture_options *options)
 	return err;
 }
 
-static int open_configure(struct capture *c, const struct capture_options *options,
-			  struct error *e)
+static int open_configure(struct capture *c, const struct capture_options *options, struct error *e)
 {
 	struct programs *p = c->programs;
 	int err = open_sizes(c, options);

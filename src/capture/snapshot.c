@@ -155,6 +155,8 @@ int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct 
 		if (p->bss->snapshot_new == 0)
 			break;
 	}
+	if (!err && (c->child == 0 || p->rodata->scope_host))
+		err = capture_snapshot_cgroups(c, sink);
 	if (!err && c->files)
 		err = iterator_run(c, sink, p->progs.snapshot_files);
 	return err ? error_set(e, err, "cannot look at what runs") : 0;

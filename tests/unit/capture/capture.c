@@ -103,7 +103,8 @@ static int see(void *arg, const struct capture_stream *stream, const struct reco
 		s->dead += w->state == LEAVE_dead && r->pid == (u32)capture_child(s->c);
 	}
 	if (r->kind == RECORD_waking)
-		s->wakings_by_task += ((const struct record_waking *)(const void *)r)->context == WAKE_task;
+		s->wakings_by_task += ((const struct record_waking *)(const void *)r)->context ==
+				      WAKE_task;
 	if (r->kind == RECORD_fault && s->counted == 1) {
 		const struct record_fault *f = (const void *)r;
 
@@ -121,7 +122,8 @@ static int see(void *arg, const struct capture_stream *stream, const struct reco
 	if (r->kind == RECORD_fd && s->fd_name[0]) {
 		const struct record_fd *f = (const void *)r;
 
-		if (f->path_len == strlen(s->fd_name) && memcmp(f->path, s->fd_name, f->path_len) == 0)
+		if (f->path_len == strlen(s->fd_name) &&
+		    memcmp(f->path, s->fd_name, f->path_len) == 0)
 			s->fd_named++;
 	}
 	return 0;
@@ -166,6 +168,51 @@ static void check_nothing_left(unsigned int before)
 	CHECK(program_count() <= before);
 }
 
+static int truth_files(void)
+{
+	int fds[2];
+
+	dup2(open("/usr/../etc//passwd", O_RDONLY), 40);
+	dup2(open("/dev/null", O_WRONLY), 41);
+	dup2(open("/proc/self/status", O_RDONLY), 42);
+	dup2(eventfd(0, 0), 43);
+	dup2(open("/", O_RDONLY), 44);
+	dup2(socket(AF_UNIX, SOCK_STREAM, 0), 45);
+	if (pipe(fds))
+		return 1;
+	dup2(fds[0], 46);
+	dup2(open("/dev/shm/fathom-test-removed", O_CREAT | O_RDWR, 0600), 47);
+	unlink("/dev/shm/fathom-test-removed");
+	for (int fd = 3; fd < 20; fd++)
+		close(fd);
+	for (int fd = 40; fd < 48; fd++) {
+		char path[64], name[64] = "";
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (readlink(path, name, 63) < 0)
+			return 1;
+		dprintf(1, "%s\n", name);
+	}
+	return 0;
+}
+
+static int truth_disk(void)
+{
+	char path[] = "/tmp/fathom-disk-XXXXXX";
+	int fd = mkstemp(path);
+	void *block = aligned_alloc(4096, 4096);
+
+	unlink(path);
+	memset(block, 1, 4096);
+	if (fallocate(fd, 0, 0, 1 << 20) || fcntl(fd, F_SETFL, O_DIRECT))
+		return 77;
+	for (int i = 0; i < 16; i++) {
+		if (pwrite(fd, block, 4096, i * 65536) != 4096)
+			return 77;
+	}
+	return 0;
+}
+
 /* What the recorded command is: this program again, with a word. */
 static int truth(const char *what)
 {
@@ -206,21 +253,8 @@ static int truth(const char *what)
 		syscall(SYS_getppid);
 		return 0;
 	}
-	if (strcmp(what, "disk") == 0) {
-		char path[] = "/tmp/fathom-disk-XXXXXX";
-		int fd = mkstemp(path);
-		void *block = aligned_alloc(4096, 4096);
-
-		unlink(path);
-		memset(block, 1, 4096);
-		if (fallocate(fd, 0, 0, 1 << 20) || fcntl(fd, F_SETFL, O_DIRECT))
-			return 77;
-		for (int i = 0; i < 16; i++) {
-			if (pwrite(fd, block, 4096, i * 65536) != 4096)
-				return 77;
-		}
-		return 0;
-	}
+	if (strcmp(what, "disk") == 0)
+		return truth_disk();
 	if (strcmp(what, "context") == 0) {
 		if (read(0, &byte, 1) != 1)
 			return 1;
@@ -232,30 +266,8 @@ static int truth(const char *what)
 		syscall(SYS_getppid);
 		return 0;
 	}
-	if (strcmp(what, "files") == 0) {
-		dup2(open("/usr/../etc//passwd", O_RDONLY), 40);
-		dup2(open("/dev/null", O_WRONLY), 41);
-		dup2(open("/proc/self/status", O_RDONLY), 42);
-		dup2(eventfd(0, 0), 43);
-		dup2(open("/", O_RDONLY), 44);
-		dup2(socket(AF_UNIX, SOCK_STREAM, 0), 45);
-		if (pipe(fds))
-			return 1;
-		dup2(fds[0], 46);
-		dup2(open("/dev/shm/fathom-test-removed", O_CREAT | O_RDWR, 0600), 47);
-		unlink("/dev/shm/fathom-test-removed");
-		for (int fd = 3; fd < 20; fd++)
-			close(fd);
-		for (int fd = 40; fd < 48; fd++) {
-			char path[64], name[64] = "";
-
-			snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-			if (readlink(path, name, 63) < 0)
-				return 1;
-			dprintf(1, "%s\n", name);
-		}
-		return 0;
-	}
+	if (strcmp(what, "files") == 0)
+		return truth_files();
 	return 3;
 }
 
@@ -498,6 +510,7 @@ TEST(host_is_recorded_without_ourselves)
 	CHECK(s.records[RECORD_process] > 1);
 	CHECK(s.records[RECORD_thread] > s.records[RECORD_process]);
 	CHECK(s.fd_named >= 1);
+	CHECK(access("/sys/fs/cgroup/unified", F_OK) != 0 || s.records[RECORD_cgroup] > 0);
 	for (int i = 0; i < 1000; i++)
 		syscall(SYS_getppid);
 	close(go[1]);
