@@ -86,6 +86,8 @@ static int fill_spans(struct report_rows *out, const struct partial *p, bool by_
 		const char *name = s->name;
 		struct report_group *g;
 
+		if (!partial_in_range(p, times[i].end_ns))
+			continue;
 		if (!name) { /* only its context was seen */
 			snprintf(id, sizeof(id), "%016llx",
 				 (unsigned long long)span_number(s->ctx.span));
@@ -171,15 +173,16 @@ static int fill_syscall(struct report_rows *out, const struct partial *p)
 
 	for (size_t i = 0; i < p->syscalls.list.count && !err; i++) {
 		const struct sum *sum = &p->syscalls.list.data[i];
-		char name[64];
+		u16 nr = sum->key & 0xffff;
+		const char *name = syscall_name(sum->key >> 16 ? SYSCALL_COMPAT : 0, nr);
 		struct report_group *g;
 
-		syscall_name(sum->key >> 16 ? SYSCALL_COMPAT : 0, sum->key & 0xffff, name);
-		g = group_of(out, name);
+		if (!name) /* no table knows it: the name that strace gives it */
+			name = text_keep(out, "syscall_0x%x", nr);
+		g = name ? group_of(out, name) : NULL;
 		if (!g)
 			return -ENOMEM;
-		if (!g->row.key)
-			g->row.key = text_keep(out, "%s", name);
+		g->row.key = name;
 		err = group_add_sum(g, sum);
 	}
 	return err;

@@ -4,10 +4,20 @@
  */
 #include "cli/command.h"
 
+extern const struct command command_record;
+extern const struct command command_rotate;
+extern const struct command command_chunks;
+extern const struct command command_report;
+extern const struct command command_trace;
 extern const struct command command_version;
 extern const struct command command_help_command;
 
 const struct command *const command_table[] = {
+	&command_record,
+	&command_rotate,
+	&command_chunks,
+	&command_report,
+	&command_trace,
 	&command_version,
 	&command_help_command,
 	NULL,

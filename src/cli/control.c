@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+#define CLIENTS_MAX 64
+
+struct client {
+	int fd;
+	bool asked; /* its line has come: the rotation that answers it is wanted or under way */
+	size_t waits_for; /* answered by the seal of that number */
+};
+
+struct control {
+	int listener;
+	char path[4096];
+	VEC(struct client) clients;
+	bool wanted;
+	size_t rotations;      /* begun, on account of requests or not */
+	pthread_mutex_t mutex; /* guards: */
+	VEC(char *) sealed;    /* paths in the order of sealing; NULL: failed */
+};
+
+/*
+ * A Unix address holds 108 bytes; a longer path is reached through the
+ * directory's descriptor, which the caller keeps open meanwhile.
+ */
+static int address_of(const char *dir, struct sockaddr_un *address, int *dir_fd)
+{
+	*dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*dir_fd < 0)
+		return -errno;
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/.control",
+		 *dir_fd);
+	return 0;
+}
+
+int control_open(struct control **out, const char *dir, struct error *e)
+{
+	struct control *c = calloc(1, sizeof(*c));
+	struct sockaddr_un address;
+	int dir_fd = -1, err;
+
+	if (!c)
+		return error_set(e, ENOMEM, "cannot listen for requests");
+	pthread_mutex_init(&c->mutex, NULL);
+	snprintf(c->path, sizeof(c->path), "%s/.control", dir);
+	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	err = c->listener < 0 ? -errno : address_of(dir, &address, &dir_fd);
+	if (!err) {
+		unlink(c->path); /* left by a recorder that was killed: the lock is ours */
+		if (bind(c->listener, (const struct sockaddr *)&address, sizeof(address)) ||
+		    chmod(c->path, 0600) || listen(c->listener, 8))
+			err = -errno;
+	}
+	if (dir_fd >= 0)
+		close(dir_fd);
+	if (err) {
+		control_close(c);
+		return error_set(e, err, "cannot listen on %s/.control", dir);
+	}
+	*out = c;
+	return 0;
+}
+
+static void accept_clients(struct control *c)
+{
+	int fd;
+
+	while (c->clients.count < CLIENTS_MAX &&
+	       (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		if (vec_push(&c->clients, (struct client){.fd = fd}))
+			close(fd);
+}
+
+/* Reads a client's request; false if it is to be dropped. */
+static bool client_read(struct control *c, struct client *client)
+{
+	char line[64];
+	ssize_t n = recv(client->fd, line, sizeof(line), 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n < 7 || memcmp(line, "rotate\n", 7) != 0)
+		return false;
+	client->asked = true;
+	client->waits_for = c->rotations + 1;
+	c->wanted = true;
+	return true;
+}
+
+/* Answers a client whose chunk is sealed; false if it is done with. */
+static bool client_answer(struct control *c, struct client *client)
+{
+	char text[4200] = "error the chunk could not be sealed\n";
+	bool done;
+
+	pthread_mutex_lock(&c->mutex);
+	done = c->sealed.count >= client->waits_for;
+	if (done && c->sealed.data[client->waits_for - 1])
+		snprintf(text, sizeof(text), "%s\n", c->sealed.data[client->waits_for - 1]);
+	pthread_mutex_unlock(&c->mutex);
+	if (done)
+		send(client->fd, text, strlen(text), MSG_NOSIGNAL);
+	return !done;
+}
+
+int control_serve(struct control *c, struct error *e)
+{
+	size_t left = 0;
+
+	accept_clients(c);
+	for (size_t i = 0; i < c->clients.count; i++) {
+		struct client *client = &c->clients.data[i];
+		bool stays = client->asked ? client_answer(c, client) : client_read(c, client);
+
+		if (stays)
+			c->clients.data[left++] = *client;
+		else
+			close(client->fd);
+	}
+	c->clients.count = left;
+	return 0;
+}
+
+bool control_wants_rotation(struct control *c)
+{
+	bool wanted = c->wanted;
+
+	c->wanted = false;
+	return wanted;
+}
+
+void control_rotates(struct control *c)
+{
+	c->rotations++;
+}
+
+void control_sealed(struct control *c, const char *path)
+{
+	char *copy = path ? strdup(path) : NULL;
+
+	pthread_mutex_lock(&c->mutex);
+	if (vec_push(&c->sealed, copy))
+		free(copy);
+	pthread_mutex_unlock(&c->mutex);
+}
+
+void control_close(struct control *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->clients.count; i++) {
+		if (c->clients.data[i].asked)
+			client_answer(c, &c->clients.data[i]);
+		close(c->clients.data[i].fd);
+	}
+	if (c->listener >= 0) {
+		close(c->listener);
+		unlink(c->path);
+	}
+	for (size_t i = 0; i < c->sealed.count; i++)
+		free(c->sealed.data[i]);
+	vec_free(&c->sealed);
+	vec_free(&c->clients);
+	pthread_mutex_destroy(&c->mutex);
+	free(c);
+}
+
+int control_ask(const char *dir, const char *request, char *answer, size_t size, struct error *e)
+{
+	struct sockaddr_un address;
+	int dir_fd = -1, fd = -1;
+	size_t len = 0;
+	ssize_t n = 1;
+	int err = address_of(dir, &address, &dir_fd);
+
+	if (err)
+		return error_set(e, err, "cannot open %s", dir);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+		err = error_say(e, errno, "nobody records into %s: start 'fathom record -o %s'",
+				dir, dir);
+	close(dir_fd);
+	if (!err && send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
+		err = error_set(e, errno, "cannot ask the recorder of %s", dir);
+	while (!err && n > 0 && len + 1 < size) {
+		n = recv(fd, answer + len, size - 1 - len, 0);
+		if (n < 0 && errno != EINTR)
+			err = error_set(e, errno, "no answer from the recorder of %s", dir);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	answer[len] = '\0';
+	answer[strcspn(answer, "\n")] = '\0';
+	if (!err && (len == 0 || strncmp(answer, "error ", 6) == 0))
+		err = error_say(e, EIO, "the recorder of %s: %s", dir,
+				len ? answer + 6 : "it ended before it answered");
+	return err;
+}

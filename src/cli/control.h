@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How `fathom rotate` talks to the recorder of a directory: a Unix socket
+ * `.control` in it. A request is a line ("rotate"), the answer one too: the path
+ * of the sealed chunk, or "error" and why.
+ */
+#ifndef CLI_CONTROL_H
+#define CLI_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct control;
+
+/* The recorder's side: listens in `dir`. Free with control_close(). */
+int control_open(struct control **out, const char *dir, struct error *e);
+
+/* Accepts and reads requests, answers those that are done. Never waits. */
+int control_serve(struct control *c, struct error *e);
+
+/* True if a request came since the last call: end the chunk now. */
+bool control_wants_rotation(struct control *c);
+
+/* A chunk is ended and will be sealed: call it once for each. */
+void control_rotates(struct control *c);
+
+/* A chunk was sealed (NULL: could not be); may be called by another thread. */
+void control_sealed(struct control *c, const char *path);
+
+/* Answers what is left, closes. NULL is fine. */
+void control_close(struct control *c);
+
+/* The client's side: asks, waits, and gives the answer's text. */
+int control_ask(const char *dir, const char *request, char *answer, size_t size, struct error *e);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/hook.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static VEC(pid_t) running; /* guarded by mutex */
+
+/* In the child: the caller's user, no capability left or to be had again. */
+static void privileges_drop(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+
+	for (int cap = 0; cap <= 63; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (setresgid(getgid(), getgid(), getgid()) || setresuid(getuid(), getuid(), getuid()))
+		_exit(126);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	syscall(SYS_capset, &header, none);
+}
+
+static void child_run(const char *command, const char *path)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setenv("FATHOM_CHUNK", path, 1);
+	syscall(SYS_close_range, 3, ~0u, 0);
+	privileges_drop();
+	execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
+	_exit(127);
+}
+
+void hook_run(const char *command, const char *path)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		child_run(command, path);
+	if (pid < 0) {
+		fprintf(stderr, "fathom: cannot run --on-chunk for %s: %s\n", path,
+			strerror(errno));
+		return;
+	}
+	pthread_mutex_lock(&mutex);
+	if (vec_push(&running, pid))
+		fprintf(stderr, "fathom: --on-chunk for %s is not watched: out of memory\n", path);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void tell(pid_t pid, int status)
+{
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "fathom: --on-chunk (pid %d) was killed by signal %d\n", (int)pid,
+			WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		fprintf(stderr, "fathom: --on-chunk (pid %d) ended with status %d\n", (int)pid,
+			WEXITSTATUS(status));
+}
+
+static size_t reap_once(void)
+{
+	size_t left = 0;
+
+	pthread_mutex_lock(&mutex);
+	for (size_t i = 0; i < running.count; i++) {
+		int status;
+		pid_t pid = waitpid(running.data[i], &status, WNOHANG);
+
+		if (pid == running.data[i])
+			tell(pid, status);
+		else if (pid == 0)
+			running.data[left++] = running.data[i];
+	}
+	running.count = left;
+	pthread_mutex_unlock(&mutex);
+	return left;
+}
+
+void hooks_reap(bool wait)
+{
+	size_t left = reap_once();
+
+	for (int tenths = 0; wait && left && tenths < 600; tenths++) {
+		usleep(100000);
+		left = reap_once();
+	}
+	if (wait && left)
+		fprintf(stderr, "fathom: %zu commands of --on-chunk still run\n", left);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command of --on-chunk.
+ */
+#ifndef CLI_HOOK_H
+#define CLI_HOOK_H
+
+#include <stdbool.h>
+
+/*
+ * Starts `sh -c COMMAND` with the path of a sealed chunk as $1 and in
+ * FATHOM_CHUNK, as the user who called fathom, without capabilities and with no
+ * descriptors but the standard ones. Does not wait. Thread-safe.
+ */
+void hook_run(const char *command, const char *path);
+
+/*
+ * Reaps those that ended; a line on stderr for each that failed. With `wait`
+ * it waits for all, a minute at most.
+ */
+void hooks_reap(bool wait);
+
+#endif

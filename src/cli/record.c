@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/hook.h"
+#include "cli/read_options.h"
+#include "cli/record_options.h"
+#include "cli/recorder.h"
+#include "cli/view.h"
+
+#define POLL_NS 1000000
+#define PROGRESS_NS 500000000ull
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+	interrupted = signal;
+}
+
+/* ---- the directory ---- */
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+/* An earlier default recording goes to fathom.data.old, as perf does. */
+static int default_dir_free(struct error *e)
+{
+	static const char old[] = DEFAULT_DIR ".old";
+	struct stat st;
+
+	if (lstat(DEFAULT_DIR, &st) != 0)
+		return 0;
+	if (lstat(old, &st) == 0 && nftw(old, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
+		return error_set(e, errno, "cannot remove %s", old);
+	if (rename(DEFAULT_DIR, old) != 0)
+		return error_set(e, errno, "cannot move %s to %s", DEFAULT_DIR, old);
+	return 0;
+}
+
+static int directory_choose(const struct record_options *o, const char **dir, struct error *e)
+{
+	*dir = o->output ? o->output : DEFAULT_DIR;
+	return o->output ? 0 : default_dir_free(e);
+}
+
+/* ---- while it records ---- */
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+struct session {
+	struct recorder *recorder;
+	u64 until_ns;  /* 0: no end */
+	int status;    /* of the command */
+	bool ended;    /* the command has ended */
+	bool progress; /* stderr is a terminal, and no command writes to it */
+};
+
+static void progress_print(const struct session *s, u64 begin, u64 now)
+{
+	struct recorder_counts c;
+
+	recorder_counts(s->recorder, &c);
+	fprintf(stderr,
+		"\r\033[Krecording %.1f s, %" PRIu64 " chunks sealed, %" PRIu64
+		" records lost (Ctrl-C ends it)",
+		(double)(now - begin) / 1e9, c.chunks, c.lost_buffer + c.lost_recursion);
+}
+
+static bool command_ended(struct session *s)
+{
+	pid_t child = recorder_child(s->recorder);
+
+	if (child && !s->ended && waitpid(child, &s->status, WNOHANG) == child)
+		s->ended = true;
+	return s->ended;
+}
+
+static int session_run(struct session *s, struct error *e)
+{
+	const struct timespec pause = {.tv_nsec = POLL_NS};
+	u64 begin = now_ns(), printed = 0;
+	int err = 0;
+
+	while (!err && !interrupted) {
+		u64 now = now_ns();
+
+		if (command_ended(s) || (s->until_ns && now >= s->until_ns))
+			break;
+		err = recorder_step(s->recorder, e);
+		hooks_reap(false);
+		if (s->progress && now - printed >= PROGRESS_NS) {
+			progress_print(s, begin, now);
+			printed = now;
+		}
+		nanosleep(&pause, NULL);
+	}
+	if (s->progress && printed)
+		fprintf(stderr, "\r\033[K");
+	return err;
+}
+
+static void summary_print(const struct session *s, const char *dir)
+{
+	struct recorder_counts c;
+	char bytes[UNITS_TEXT_BYTES];
+
+	recorder_counts(s->recorder, &c);
+	units_format_bytes(c.bytes, bytes);
+	fprintf(stderr, "fathom: %.1f s, %" PRIu64 " records, %s in %" PRIu64 " chunk%s, ",
+		(double)(c.end_ns - c.begin_ns) / 1e9, c.records, bytes, c.chunks,
+		c.chunks == 1 ? "" : "s");
+	if (c.lost_buffer + c.lost_recursion)
+		fprintf(stderr, "%" PRIu64 " LOST (--buffer gives more room)",
+			c.lost_buffer + c.lost_recursion);
+	else
+		fprintf(stderr, "nothing lost");
+	fprintf(stderr, " -> %s\n", dir);
+}
+
+/* ---- the command ---- */
+
+static int scope_fill(const struct record_options *o, const struct operands *operands,
+		      struct recorder_options *r, struct error *e)
+{
+	pid_t *pids = calloc(o->pids.count + 1, sizeof(*pids));
+
+	if (!pids)
+		return error_set(e, ENOMEM, "cannot begin a recording");
+	for (size_t i = 0; i < o->pids.count; i++)
+		pids[i] = (pid_t)o->pids.data[i];
+	r->host = record_options_host(o, operands);
+	r->pids = pids;
+	r->pid_count = o->pids.count;
+	r->cgroups = (const char *const *)o->cgroups.data;
+	r->cgroup_count = o->cgroups.count;
+	r->syscalls = o->syscalls.given ? o->syscalls.record : NULL;
+	r->buffer_bytes = o->buffer_bytes;
+	r->rotate = o->rotate;
+	r->keep = o->keep;
+	r->compress = o->compress;
+	r->on_chunk = o->on_chunk;
+	r->command = operands->command;
+	return 0;
+}
+
+/* A signal to fathom alone, not typed at the terminal, ends only the recording. */
+static void signals_catch(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+/* Ctrl-C reaches the command, too: wait for it a little, so that its end is recorded. */
+static void command_await(struct session *s, struct error *e)
+{
+	for (int i = 0; i < 2000 && !command_ended(s); i++) {
+		if (recorder_step(s->recorder, e))
+			return;
+		usleep(1000);
+	}
+}
+
+static int exit_status(const struct session *s)
+{
+	if (!s->ended)
+		return 0;
+	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
+}
+
+static int record_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct record_options *o = fields;
+	struct recorder_options options = {0};
+	struct session s = {.progress = isatty(STDERR_FILENO) && !operands->command};
+	int command_failed = 0, err = scope_fill(o, operands, &options, e);
+
+	if (!err)
+		err = directory_choose(o, &options.dir, e);
+	if (!err)
+		err = recorder_open(&s.recorder, &options, &command_failed, e);
+	if (!err) {
+		signals_catch();
+		s.until_ns = o->duration_ns ? now_ns() + o->duration_ns : 0;
+		err = session_run(&s, e);
+		if (interrupted && operands->command)
+			command_await(&s, e);
+	}
+	if (!err)
+		err = recorder_finish(s.recorder, e);
+	if (!err)
+		summary_print(&s, options.dir);
+	hooks_reap(true);
+	recorder_close(s.recorder);
+	free((void *)options.pids);
+	if (command_failed) {
+		fprintf(stderr, "fathom: %s\n", e->text);
+		return command_failed == -ENOENT ? 127 : 126;
+	}
+	return err ? err : exit_status(&s);
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "record the host, some processes, or a command",
+	.usage = record_usage,
+	.description = "Records what happens in the kernel, and the spans of applications, into a "
+		       "directory\n"
+		       "of chunks. Without a scope: the whole host, until Ctrl-C.",
+	.examples = "  fathom record -d 10\n"
+		    "  fathom record -- curl -s http://localhost/\n"
+		    "  fathom record -p $(pidof nginx | tr ' ' ,) -d 5s -o nginx.data\n"
+		    "  fathom record --rotate 1s --keep 10m -o /var/lib/fathom\n",
+	.options = record_option_table,
+	.options_bytes = sizeof(struct record_options),
+	.check = record_options_check,
+	.run = record_run,
+	.release = record_options_release,
+};

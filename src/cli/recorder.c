@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "capture/capture.h"
+#include "chunk/chunk.h"
+#include "cli/control.h"
+#include "cli/hook.h"
+
+#define FLUSH_NS 200000000ull	 /* what a crash may take */
+#define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
+#define RETAIN_NS 1000000000ull
+
+struct recorder {
+	struct recorder_options options;
+	struct capture *capture;
+	struct chunk_writer *writer;
+	struct chunk_sealer *sealer;
+	struct control *control; /* where `fathom rotate` asks */
+	int lock;
+	u64 chunk_begin_ns, flushed_ns, retained_ns, begin_ns, end_ns;
+	bool stopped;
+	struct chunk_stream *life;	 /* of the writer, made when first used */
+	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
+
+	pthread_mutex_t mutex; /* guards what the sealer's thread writes: */
+	struct recorder_counts counts;
+	struct error seal_error;
+};
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+/* ---- from capture to the writer ---- */
+
+static struct chunk_stream *stream_of(struct recorder *r, const struct capture_stream *s)
+{
+	if (s->kind == CAPTURE_STREAM_LIFE) {
+		if (!r->life)
+			r->life = chunk_writer_stream(r->writer, CHUNK_STREAM_LIFE, 0);
+		return r->life;
+	}
+	while (r->cpus.count <= s->id)
+		if (vec_push(&r->cpus, NULL))
+			return NULL;
+	if (!r->cpus.data[s->id])
+		r->cpus.data[s->id] = chunk_writer_stream(r->writer, CHUNK_STREAM_CPU, s->id);
+	return r->cpus.data[s->id];
+}
+
+static int take_record(void *arg, const struct capture_stream *s, const struct record_head *record)
+{
+	struct chunk_stream *stream = stream_of(arg, s);
+	int err = stream ? chunk_writer_add(stream, record) : -ENOMEM;
+
+	return err == -ENOMEM ? err : 0; /* anything else is counted as lost where it happened */
+}
+
+static int take_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
+{
+	struct chunk_stream *stream = stream_of(arg, s);
+
+	if (!stream)
+		return -ENOMEM;
+	return chunk_writer_lost(stream, lost->why, lost->lost_kind, lost->count, lost->begin_ns,
+				 lost->head.time_ns);
+}
+
+static struct capture_sink sink_of(struct recorder *r)
+{
+	return (struct capture_sink){.arg = r, .record = take_record, .lost = take_lost};
+}
+
+/* ---- chunks ---- */
+
+/* On the sealer's thread. */
+static void chunk_sealed(void *arg, int err, const struct chunk_info *info, const struct error *e)
+{
+	struct recorder *r = arg;
+
+	pthread_mutex_lock(&r->mutex);
+	if (err && !error_is_set(&r->seal_error)) {
+		r->seal_error = *e;
+	} else if (!err) {
+		r->counts.records += info->records;
+		r->counts.bytes += info->bytes;
+		r->counts.chunks++;
+	}
+	pthread_mutex_unlock(&r->mutex);
+	if (!err && r->options.on_chunk)
+		hook_run(r->options.on_chunk, info->path);
+	control_sealed(r->control, err ? NULL : info->path);
+}
+
+static int chunk_begin(struct recorder *r, u64 begin_ns, struct chunk_writer **writer,
+		       struct error *e)
+{
+	struct chunk_writer_options o = {
+		.dir = r->options.dir, .begin_ns = begin_ns, .compress = r->options.compress};
+
+	return chunk_writer_open(writer, &o, e);
+}
+
+static void streams_forget(struct recorder *r)
+{
+	r->life = NULL;
+	r->cpus.count = 0;
+}
+
+/* Ends the chunk at one instant and goes on in the next. */
+static int rotate(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = sink_of(r);
+	struct chunk_writer *next = NULL;
+	u64 cut_ns;
+	int err = capture_cut(r->capture, &sink, &cut_ns);
+
+	if (err < 0)
+		return error_set(e, err, "cannot cut the streams");
+	err = chunk_begin(r, cut_ns, &next, e);
+	if (!err)
+		err = chunk_writer_cut(r->writer, cut_ns, next, e);
+	if (err) {
+		chunk_writer_close(next);
+		return err;
+	}
+	err = chunk_sealer_push(r->sealer, r->writer);
+	if (err)
+		return error_set(e, err, "cannot seal the chunk");
+	control_rotates(r->control);
+	r->writer = next;
+	r->chunk_begin_ns = r->flushed_ns = cut_ns;
+	streams_forget(r);
+	return 0;
+}
+
+static int retain(struct recorder *r, struct error *e)
+{
+	struct recording_keep keep = {.age_ns = r->options.keep.time_ns,
+				      .bytes = r->options.keep.bytes};
+	struct timespec t;
+	int n;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	n = recording_retain(r->options.dir, &keep, (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec,
+			     NULL, NULL, e);
+	return n < 0 ? n : 0;
+}
+
+static bool rotation_due(const struct recorder *r, u64 now)
+{
+	const struct option_limits *limits = &r->options.rotate;
+
+	return (limits->time_ns && now - r->chunk_begin_ns >= limits->time_ns) ||
+	       (limits->bytes && chunk_writer_bytes(r->writer) >= limits->bytes) ||
+	       control_wants_rotation(r->control);
+}
+
+int recorder_step(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = sink_of(r);
+	u64 now = now_ns();
+	int err = capture_poll(r->capture, &sink);
+
+	if (err < 0)
+		return error_set(e, err, "cannot drain the rings");
+	err = control_serve(r->control, e);
+	if (!err && rotation_due(r, now))
+		err = rotate(r, e);
+	if (!err && now >= r->flushed_ns + FLUSH_NS && now > LATENESS_NS) {
+		err = chunk_writer_flush(r->writer, now - LATENESS_NS, e);
+		r->flushed_ns = now;
+	}
+	if (!err && (r->options.keep.time_ns || r->options.keep.bytes) &&
+	    now >= r->retained_ns + RETAIN_NS) {
+		err = retain(r, e);
+		r->retained_ns = now;
+	}
+	return err;
+}
+
+/* ---- begin and end ---- */
+
+static int directory_open(struct recorder *r, struct error *e)
+{
+	int err = recording_lock(r->options.dir, &r->lock, e);
+
+	if (!err)
+		err = recording_recover(r->options.dir, NULL, NULL, e);
+	if (err < 0)
+		return err;
+	return control_open(&r->control, r->options.dir, e);
+}
+
+static int capture_begin(struct recorder *r, int *command_failed, struct error *e)
+{
+	const struct recorder_options *o = &r->options;
+	struct capture_options scope = {.host = o->host,
+					.pids = o->pids,
+					.pid_count = o->pid_count,
+					.cgroups = o->cgroups,
+					.cgroup_count = o->cgroup_count,
+					.syscalls = o->syscalls,
+					.buffer_bytes = o->buffer_bytes};
+	struct capture_sink sink = sink_of(r);
+	int err = capture_open(&scope, &r->capture, e);
+
+	if (!err && o->command)
+		err = capture_spawn(r->capture, o->command, e);
+	if (!err) {
+		r->begin_ns = r->chunk_begin_ns = r->flushed_ns = now_ns();
+		err = chunk_begin(r, r->begin_ns, &r->writer, e);
+	}
+	if (!err)
+		err = capture_start(r->capture, &sink, e);
+	if (!err && o->command) {
+		err = capture_release(r->capture, e);
+		*command_failed = err;
+	}
+	return err;
+}
+
+int recorder_open(struct recorder **out, const struct recorder_options *options,
+		  int *command_failed, struct error *e)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	int err;
+
+	*command_failed = 0;
+	if (!r)
+		return error_set(e, ENOMEM, "cannot begin a recording");
+	r->options = *options;
+	r->lock = -1;
+	pthread_mutex_init(&r->mutex, NULL);
+	*out = r;
+	err = directory_open(r, e);
+	if (!err)
+		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
+	if (!err)
+		err = capture_begin(r, command_failed, e);
+	return err;
+}
+
+pid_t recorder_child(const struct recorder *r)
+{
+	return capture_child(r->capture);
+}
+
+int recorder_finish(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = sink_of(r);
+	u64 cut_ns = now_ns();
+	int err;
+
+	r->stopped = true;
+	err = capture_cut(r->capture, &sink, &cut_ns);
+	capture_stop(r->capture);
+	r->end_ns = cut_ns;
+	if (err < 0)
+		return error_set(e, err, "cannot drain the rings");
+	err = chunk_writer_cut(r->writer, cut_ns, NULL, e);
+	if (err)
+		return err;
+	err = chunk_sealer_push(r->sealer, r->writer);
+	if (err)
+		return error_set(e, err, "cannot seal the chunk");
+	r->writer = NULL;
+	chunk_sealer_close(r->sealer);
+	r->sealer = NULL;
+	if (error_is_set(&r->seal_error)) {
+		*e = r->seal_error;
+		return -e->err;
+	}
+	return 0;
+}
+
+void recorder_counts(const struct recorder *r, struct recorder_counts *out)
+{
+	struct capture_counts c = {0};
+
+	capture_counts(r->capture, &c);
+	*out = r->counts;
+	out->lost_buffer = c.lost_buffer;
+	out->lost_recursion = c.lost_recursion;
+	out->incomplete = c.incomplete;
+	out->begin_ns = r->begin_ns;
+	out->end_ns = r->end_ns;
+}
+
+void recorder_close(struct recorder *r)
+{
+	if (!r)
+		return;
+	capture_close(r->capture);
+	chunk_writer_close(r->writer);
+	chunk_sealer_close(r->sealer);
+	control_close(r->control);
+	if (r->lock >= 0)
+		close(r->lock);
+	vec_free(&r->cpus);
+	pthread_mutex_destroy(&r->mutex);
+	free(r);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording under way: capture drains into chunks, chunks are cut and sealed.
+ * One thread; only the sealing happens on another.
+ */
+#ifndef CLI_RECORDER_H
+#define CLI_RECORDER_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "cli/option.h"
+#include "record/record.h"
+
+struct recorder;
+
+struct recorder_options {
+	const char *dir;
+	bool host;
+	const pid_t *pids; /* borrowed, as everything here */
+	size_t pid_count;
+	const char *const *cgroups;
+	size_t cgroup_count;
+	const u8 *syscalls; /* NULL: all */
+	u64 buffer_bytes; /* 0: default */
+	struct option_limits rotate, keep; /* 0: none */
+	bool compress;
+	const char *on_chunk; /* NULL: none */
+	char *const *command; /* NULL: none */
+};
+
+/*
+ * Locks the directory, recovers what a crash left there, loads the programs,
+ * and starts to record; with a command, lets it exec then. Free with
+ * recorder_close() in any case. -ENOENT or -EACCES in *command_failed if only
+ * the command could not be started.
+ */
+int recorder_open(struct recorder **out, const struct recorder_options *options,
+		  int *command_failed, struct error *e);
+
+/* Drains once and does what is due: rotation, retention, requests. Never waits long. */
+int recorder_step(struct recorder *r, struct error *e);
+
+/* The command's pid, 0: there is none. */
+pid_t recorder_child(const struct recorder *r);
+
+/* Detaches, drains, cuts and seals the last chunk. */
+int recorder_finish(struct recorder *r, struct error *e);
+
+struct recorder_counts {
+	u64 records, bytes, chunks, lost_buffer, lost_recursion, incomplete;
+	u64 begin_ns, end_ns;
+};
+
+/* What was recorded; complete after recorder_finish(). */
+void recorder_counts(const struct recorder *r, struct recorder_counts *out);
+
+/* Frees everything; leaves nothing in the kernel. NULL is fine. */
+void recorder_close(struct recorder *r);
+
+#endif

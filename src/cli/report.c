@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/read_options.h"
+#include "cli/report_rows.h"
+#include "cli/source.h"
+
+static bool has_app_spans(const struct partial *p)
+{
+	for (size_t i = 0; i < p->spans.count; i++)
+		if (p->spans.data[i]->begun || p->spans.data[i]->ended)
+			return true;
+	return false;
+}
+
+static int report_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct report_options *o = fields;
+	struct source_options from = {.dirs = o->dirs,
+				      .dirs_count = o->dirs_count,
+				      .boot = o->boot,
+				      .from = o->from,
+				      .to = o->to};
+	struct report_rows rows = {0};
+	const char *by = o->by;
+	struct source source;
+	int err = source_load(&from, &source, e);
+
+	if (!err) {
+		if (!by)
+			by = has_app_spans(source.partial) ? "name" : "process";
+		err = report_rows_build(&rows, source.partial, report_grouping_find(by), o->sort);
+		if (err)
+			error_set(e, err, "cannot sum up the rows");
+	}
+	if (!err) {
+		struct report_view view = {.by = by,
+					   .from_ns = source.from_ns,
+					   .to_ns = source.to_ns,
+					   .source = source.view,
+					   .rows = rows.rows.data,
+					   .rows_count = rows.rows.count};
+		struct terminal t = terminal_of(stdout);
+
+		if (o->json)
+			report_write_json(stdout, &view);
+		else
+			report_write_text(&t, &view);
+	}
+	report_rows_free(&rows);
+	source_free(&source);
+	return err;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "say where the time of spans, threads or processes went",
+	.usage = report_usage,
+	.description = "Sums up a recording: how often, how long (total, median, 95 %, 99 %, "
+		       "maximum), and\n"
+		       "where the time went: on a CPU, waiting for one, throttled, or blocked and "
+		       "on what.\n"
+		       "The parts sum to the total exactly; what was not seen is \"unknown\".",
+	.examples = "  fathom report\n"
+		    "  fathom report --by syscall --sort p99\n"
+		    "  fathom report --by thread --json fathom.data | jq .rows[0]\n",
+	.options = report_option_table,
+	.options_bytes = sizeof(struct report_options),
+	.check = report_options_check,
+	.run = report_run,
+};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/control.h"
+#include "cli/read_options.h"
+
+static int rotate_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct dir_options *o = fields;
+	char path[4200];
+	struct json j;
+	int err = control_ask(o->dir, "rotate\n", path, sizeof(path), e);
+
+	if (err)
+		return err;
+	if (!o->json) {
+		printf("%s\n", path);
+		return 0;
+	}
+	json_init(&j, stdout);
+	json_object_begin(&j, NULL);
+	json_string(&j, "path", path);
+	json_object_end(&j);
+	json_end(&j);
+	return 0;
+}
+
+const struct command command_rotate = {
+	.name = "rotate",
+	.summary = "end the chunk that is being written, wait until it is sealed, print its path",
+	.usage = "[DIR] [--json]",
+	.description = "Asks the recorder of DIR (default: fathom.data) to go on in a new chunk.\n"
+		       "No record is lost, and the traced programs do not notice.",
+	.examples = "  fathom rotate\n  fathom rotate /var/lib/fathom\n",
+	.options = seal_option_table,
+	.options_bytes = sizeof(struct dir_options),
+	.check = dir_options_check,
+	.run = rotate_run,
+};

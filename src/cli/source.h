@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where an answer comes from: recordings, mapped and merged.
+ */
+#ifndef CLI_SOURCE_H
+#define CLI_SOURCE_H
+
+#include "base/error.h"
+#include "cli/option.h"
+#include "cli/view.h"
+#include "map/partial.h"
+
+struct source_options {
+	const char *const *dirs; /* recordings and chunks; borrowed */
+	size_t dirs_count;
+	int boot; /* 0: the latest in them */
+	bool spans; /* keep each syscall, fault and wait */
+	struct option_time from, to; /* only what lies between */
+};
+
+struct source {
+	struct partial *partial; /* finished; owned */
+	struct source_view view; /* points into this struct's memory */
+	u64 from_ns, to_ns; /* what the answers cover */
+	u64 boot; /* hash of the boot id */
+	char host[256], boot_id[64];
+	VEC(struct clock_view) clocks;
+	VEC(struct gap_view) gaps;
+};
+
+/*
+ * Reads, maps, merges and finishes. Damaged chunks are told on stderr, a line
+ * each. 0 or a negative errno with the causes. Free with source_free() in any case.
+ */
+int source_load(const struct source_options *options, struct source *out, struct error *e);
+void source_free(struct source *source);
+
+#endif

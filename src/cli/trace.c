@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "cli/command.h"
+#include "cli/read_options.h"
+#include "cli/source.h"
+#include "cli/trace_build.h"
+
+static int traces_write(const struct trace_options *o, const struct trace_choice *choice,
+			const struct source *source, size_t *written)
+{
+	const struct trace_format *format = o->json ? &trace_format_json : &trace_format_text;
+	struct tree_options shape = {.boot = source->boot,
+				     .threads = o->all || o->pid || o->tid,
+				     .pid = o->pid,
+				     .tid = o->tid};
+	struct terminal t = terminal_of(stdout);
+	struct trace_writer writer = {0};
+	struct tree tree;
+	int err = tree_build(source->partial, &shape, &tree);
+
+	if (err)
+		return err;
+	format->begin(&writer, &t, &source->view);
+	err = trace_build(source->partial, &tree, choice, format, &writer, written);
+	format->end(&writer);
+	tree_free(&tree);
+	return err;
+}
+
+static int trace_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct trace_options *o = fields;
+	struct source_options from = {
+		.dirs = o->dirs, .dirs_count = o->dirs_count, .boot = o->boot, .spans = true};
+	struct trace_choice choice = {.trace_id = o->trace_id,
+				      .name = o->name,
+				      .service = o->service,
+				      .slowest = o->slowest};
+	struct source source = {0};
+	size_t written = 0;
+	int err = source_load(&from, &source, e);
+	if (!choice.trace_id && !o->name && !o->service && !o->slowest && !o->all && !o->pid &&
+	    !o->tid)
+		choice.slowest = 1;
+	choice.host = source.host;
+	if (!err) {
+		err = traces_write(o, &choice, &source, &written);
+		if (err)
+			error_set(e, err, "cannot build the traces");
+	}
+	if (!err && !written && !o->json) {
+		if (choice.trace_id)
+			err = error_say(e, ENOENT, "no trace %s in this recording",
+					choice.trace_id);
+		else if (!o->all && !o->pid && !o->tid)
+			err = error_say(e, ENOENT,
+					"no span of an application in this recording; "
+					"--all shows what each thread did in the kernel");
+	}
+	source_free(&source);
+	return err;
+}
+
+const struct command command_trace = {
+	.name = "trace",
+	.summary = "show single traces down to the kernel, as a waterfall",
+	.usage =
+		"[--slowest N | --name GLOB | --service NAME | --all | TRACE_ID] [--json] [DIR]...",
+	.description = "Shows traces with all that their spans did in the kernel: syscalls with "
+		       "arguments and\n"
+		       "results, waits with their cause and who ended them, page faults. Without a "
+		       "choice:\n"
+		       "the longest trace.",
+	.examples = "  fathom trace\n"
+		    "  fathom trace --slowest 3 --name 'GET *'\n"
+		    "  fathom trace --all --tid 4711\n"
+		    "  fathom trace 4bf92f3577b34da6a3ce929d0e0e4736 --json\n",
+	.options = trace_option_table,
+	.options_bytes = sizeof(struct trace_options),
+	.check = trace_options_check,
+	.run = trace_run,
+	.release = trace_options_release,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the trees of a finished partial to the traces that are shown.
+ */
+#ifndef CLI_TRACE_BUILD_H
+#define CLI_TRACE_BUILD_H
+
+#include "cli/trace_view.h"
+#include "map/tree.h"
+
+/* Which traces are shown, of those that a tree has. */
+struct trace_choice {
+	const char *trace_id; /* 32 hex digits, or NULL */
+	const char *name; /* glob over the names of spans, or NULL */
+	const char *service; /* NULL: any */
+	size_t slowest; /* not 0: only so many, the longest first */
+	const char *host; /* name of the host */
+};
+
+/*
+ * Writes the chosen traces of a tree. `*written` gets how many. 0 or -ENOMEM.
+ */
+int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
+		const struct trace_format *format, struct trace_writer *writer, size_t *written);
+
+#endif

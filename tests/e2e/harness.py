@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: running fathom, and checks that hold of every recording."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns",
+         "timer_ns", "ipc_ns", "fault_ns", "child_ns", "other_ns", "off_thread_ns", "unknown_ns"]
+SUMMED = ["thread", "process", "syscall", "cause", "name", "service"]
+
+
+class Failure(Exception):
+    """A check that does not hold."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def equal(got, expected, text):
+    check(got == expected, f"{text}: is {got!r}, should be {expected!r}")
+
+
+class Tests:
+    """Runs functions as TAP tests: `tests = Tests(); @tests.add; def name(): ...; tests.run()`."""
+
+    def __init__(self):
+        self.list = []
+
+    def add(self, function):
+        self.list.append(function)
+        return function
+
+    def run(self):
+        failed = 0
+        print(f"1..{len(self.list)}", flush=True)
+        for number, test in enumerate(self.list, 1):
+            try:
+                skip = test()
+                print(f"ok {number} - {test.__name__}" + (f" # SKIP {skip}" if skip else ""),
+                      flush=True)
+            except Exception as problem:  # a test that breaks has failed
+                failed += 1
+                for line in f"{type(problem).__name__}: {problem}".splitlines():
+                    print("#", line)
+                print(f"not ok {number} - {test.__name__}", flush=True)
+        sys.exit(1 if failed else 0)
+
+
+def require_root():
+    if os.geteuid() != 0:
+        print("recording needs root")
+        sys.exit(77)
+
+
+class Fathom:
+    """The binary under test, and a directory for its recordings, removed at the end."""
+
+    def __init__(self, binary):
+        self.binary = os.path.abspath(binary)
+        self.dir = tempfile.mkdtemp(prefix="fathom-e2e-")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def run(self, *args, **options):
+        options.setdefault("timeout", 120)
+        return subprocess.run([self.binary, *map(str, args)], text=True, capture_output=True,
+                              cwd=self.dir, **options)
+
+    def ok(self, *args, **options):
+        result = self.run(*args, **options)
+        equal(result.returncode, 0, f"fathom {' '.join(map(str, args))}: {result.stderr}")
+        return result.stdout
+
+    def record(self, name, *args):
+        """Records into a directory of that name; the command's status must be 0."""
+        result = self.run("record", "-o", self.path(name), *args)
+        equal(result.returncode, 0, f"record {' '.join(map(str, args))}: {result.stderr}")
+        return self.path(name)
+
+    def report(self, recording, by, *args):
+        return json.loads(self.ok("report", "--json", "--by", by, *args, recording))
+
+    def trace_all(self, recording, *args):
+        return json.loads(self.ok("trace", "--json", "--all", *args, recording))
+
+    def chunks(self, recording):
+        return json.loads(self.ok("chunks", "--json", recording))["chunks"]
+
+
+def total(time):
+    equal(sorted(time), sorted(PARTS), "parts of a time split")
+    return sum(time.values())
+
+
+def check_sums(fathom, recording):
+    """The sums that the command line promises of every recording."""
+    for by in SUMMED:
+        for row in fathom.report(recording, by)["rows"]:
+            equal(total(row["time"]), row["total_ns"], f"split of {by} {row['key']}")
+    threads = {}
+    for row in fathom.report(recording, "thread")["rows"]:
+        threads[row["pid"]] = threads.get(row["pid"], 0) + row["total_ns"]
+    for row in fathom.report(recording, "process")["rows"]:
+        equal(row["total_ns"], threads[row["pid"]], f"process {row['key']} over its threads")
+    for trace in fathom.trace_all(recording)["traces"]:
+        for span in trace["spans"]:
+            hard = span["begin_bound"] == span["end_bound"] == "hard"
+            if span["threads"] == 1 and hard:
+                equal(total(span["time"]), span["end_ns"] - span["begin_ns"],
+                      f"split of {span['kind']} {span['name']}")
+
+
+def babeltrace_counts(chunk):
+    """How many events babeltrace2 counts in a chunk, and how many it says were discarded."""
+    result = subprocess.run(["babeltrace2", chunk, "-c", "sink.utils.counter"], text=True,
+                            capture_output=True, timeout=300)
+    equal(result.returncode, 0, f"babeltrace2 {chunk}: {result.stderr}")
+    events = re.search(r"(\d+) Event message", result.stdout)
+    check(events, f"babeltrace2 {chunk} counts nothing: {result.stdout}")
+    text = subprocess.run(["babeltrace2", chunk], text=True, capture_output=True, timeout=300)
+    equal(text.returncode, 0, f"babeltrace2 {chunk}: {text.stderr}")
+    discarded = sum(int(n) for n in re.findall(r"discarded (\d+) event", text.stderr))
+    check("may have discarded" not in text.stderr, "a loss without a number")
+    return int(events.group(1)), discarded
+
+
+def check_babeltrace(fathom, recording):
+    if not shutil.which("babeltrace2"):
+        return
+    for chunk in fathom.chunks(recording):
+        events, discarded = babeltrace_counts(chunk["path"])
+        lost = chunk["lost"]
+        equal(events, chunk["records"], f"events of {chunk['path']}")
+        equal(discarded, lost["buffer"] + lost["recursion"] + lost["application"],
+              f"discarded events of {chunk['path']}")
+
+
+def programs_loaded():
+    """Ids of the BPF programs in the kernel, None where they cannot be listed."""
+    tool = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin")
+    if not tool:
+        return None
+    result = subprocess.run([tool, "prog", "show", "--json"], text=True, capture_output=True)
+    if result.returncode:
+        return None
+    return {program["id"] for program in json.loads(result.stdout or "[]")}

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records a command whose system calls are known, and asks for all of them."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+CALLS = sys.argv[2]
+N = 5000
+tests = harness.Tests()
+before = harness.programs_loaded()
+recording = None
+
+
+@tests.add
+def records_the_command():
+    global recording
+    recording = fathom.record("calls", "--", CALLS, N)
+    lost = fathom.report(recording, "syscall")["lost"]
+    equal(lost["total"], 0, "lost records")
+
+
+@tests.add
+def counts_every_call_exactly_once():
+    rows = {row["key"]: row for row in fathom.report(recording, "syscall")["rows"]}
+    for name in ("getppid", "gettid", "getuid"):
+        equal(rows[name]["count"], N, name)
+    equal(rows["nanosleep"]["count"], 10, "nanosleep")
+    equal(rows["wait4"]["count"], 1, "wait4")
+    check("exit_group" not in rows, "a call that does not return is not counted")
+    check(rows["nanosleep"]["time"]["timer_ns"] >= 10 * 2000000, "sleep is timer")
+
+
+@tests.add
+def sums_are_exact():
+    harness.check_sums(fathom, recording)
+
+
+@tests.add
+def first_record_is_the_exec():
+    names = [row["process"] for row in fathom.report(recording, "process")["rows"]]
+    equal(names, ["e2e-calls", "e2e-calls"], "processes")
+    threads = fathom.report(recording, "thread")["rows"]
+    equal(len(threads), 3, "threads")
+
+
+@tests.add
+def calls_have_arguments_and_results():
+    spans = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]]
+    opens = [span["attributes"] for span in spans if span["name"] == "openat"]
+    missing = [a for a in opens if "ENOENT" == a.get("error.type")]
+    check(any(a["result"] == -2 for a in missing), f"the open that fails: {opens}")
+    seek = next(span for span in spans if span["name"] == "lseek" and
+                span["attributes"]["args"].endswith("7, SEEK_SET"))
+    equal(seek["attributes"]["result"], 7, "result of lseek")
+    equal(seek["attributes"].get("fd.name"), "/etc/passwd", "name of the fd")
+    roots = [s for s in spans if s["kind"] == "thread"]
+    equal(len(roots), 3, "roots")
+    ids = {span["span_id"] for span in spans}
+    equal(len(ids), len(spans), "span ids are unique")
+    for span in spans:
+        check("parent_id" not in span or span["parent_id"] in ids,
+              f"parent of {span['kind']} {span['name']}")
+
+
+@tests.add
+def agrees_with_babeltrace():
+    if not shutil.which("babeltrace2"):
+        return "babeltrace2 is missing"
+    harness.check_babeltrace(fathom, recording)
+    return None
+
+
+@tests.add
+def same_input_gives_same_bytes():
+    first = fathom.ok("trace", "--json", "--all", recording)
+    equal(fathom.ok("trace", "--json", "--all", recording), first, "a second look")
+    check(fathom.ok("report", recording).strip(), "the report says something")
+
+
+@tests.add
+def keeps_the_status_of_the_command():
+    equal(fathom.run("record", "-o", fathom.path("s"), "--", "sh", "-c", "exit 7").returncode, 7,
+          "status")
+    equal(fathom.run("record", "-o", fathom.path("s"), "--", "sh", "-c", "kill -9 $$").returncode,
+          137, "killed")
+    equal(fathom.run("record", "-o", fathom.path("s"), "--", "/no/such/program").returncode, 127,
+          "not there")
+    equal(fathom.run("record", "-o", fathom.path("s"), "--", "/etc/passwd").returncode, 126,
+          "not a program")
+
+
+@tests.add
+def the_command_inherits_nothing():
+    listing = fathom.run("record", "-o", fathom.path("i"), "--", "ls", "/proc/self/fd").stdout
+    equal(listing.split(), ["0", "1", "2", "3"], "fds of the command (3 is its listing)")
+
+
+@tests.add
+def ctrl_c_ends_a_recording_of_the_host():
+    recorder = subprocess.Popen([fathom.binary, "record", "-o", fathom.path("host")],
+                                stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    subprocess.run(["ls", "/"], stdout=subprocess.DEVNULL)
+    time.sleep(0.2)
+    recorder.send_signal(signal.SIGINT)
+    _, stderr = recorder.communicate(timeout=60)
+    equal(recorder.returncode, 0, f"status after Ctrl-C: {stderr}")
+    names = {row["process"] for row in fathom.report(fathom.path("host"), "process")["rows"]}
+    check("ls" in names, f"ls is among {names}")
+    check("fathom" not in names, "fathom does not record itself")
+    harness.check_sums(fathom, fathom.path("host"))
+
+
+@tests.add
+def a_recording_is_rotated_on_demand():
+    directory = fathom.path("rotated")
+    recorder = subprocess.Popen([fathom.binary, "record", "-o", directory, "--", "sleep", "3"],
+                                stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    path = fathom.ok("rotate", directory).strip()
+    check(os.path.isdir(path), f"{path} is sealed")
+    equal(recorder.wait(timeout=60), 0, "status")
+    equal(len(fathom.chunks(directory)), 2, "chunks")
+    sleep = [span for trace in fathom.trace_all(directory)["traces"] for span in trace["spans"]
+             if span["name"] == "clock_nanosleep"]
+    equal(len(sleep), 1, "one sleep across two chunks")
+    check(sleep[0]["time"]["timer_ns"] > 2900000000, "it slept all the time")
+    harness.check_sums(fathom, directory)
+
+
+@tests.add
+def nothing_is_left_in_the_kernel():
+    if before is None:
+        return "bpftool is missing"
+    after = harness.programs_loaded()
+    check(after <= before, f"programs {sorted(after - before)} are still loaded")
+    return None
+
+
+with fathom:
+    tests.run()
