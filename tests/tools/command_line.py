@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-FATHOM = sys.argv[1]
+FATHOM = os.path.abspath(sys.argv[1])
 READERS = ("chunks", "report", "trace", "rotate", "snapshot")  # they need a recording
 
 
