@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns",
          "timer_ns", "ipc_ns", "fault_ns", "child_ns", "other_ns", "off_thread_ns", "unknown_ns"]
@@ -148,12 +149,19 @@ def check_babeltrace(fathom, recording):
               f"discarded events of {chunk['path']}")
 
 
-def programs_loaded():
-    """Ids of the BPF programs in the kernel, None where they cannot be listed."""
+def programs_left(before):
+    """Programs in the kernel that were not there before and that no living process holds."""
     tool = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin")
     if not tool:
         return None
-    result = subprocess.run([tool, "prog", "show", "--json"], text=True, capture_output=True)
-    if result.returncode:
-        return None
-    return {program["id"] for program in json.loads(result.stdout or "[]")}
+    left = set()
+    for _ in range(50):  # the kernel frees them a little after their last descriptor
+        result = subprocess.run([tool, "prog", "show", "--json"], text=True, capture_output=True)
+        if result.returncode:
+            return None
+        left = {program["id"] for program in json.loads(result.stdout or "[]")
+                if not program.get("pids")} - before
+        if not left:
+            break
+        time.sleep(0.1)
+    return left

@@ -16,7 +16,7 @@ fathom = harness.Fathom(sys.argv[1])
 CALLS = sys.argv[2]
 N = 5000
 tests = harness.Tests()
-before = harness.programs_loaded()
+before = harness.programs_left(set())
 recording = None
 
 
@@ -141,8 +141,7 @@ def a_recording_is_rotated_on_demand():
 def nothing_is_left_in_the_kernel():
     if before is None:
         return "bpftool is missing"
-    after = harness.programs_loaded()
-    check(after <= before, f"programs {sorted(after - before)} are still loaded")
+    equal(sorted(harness.programs_left(before)), [], "programs still loaded")
     return None
 
 

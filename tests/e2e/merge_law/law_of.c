@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The merge law over a recorded trace: `law_of CHUNK SEED TIMES` maps its
+ * records whole, then TIMES times cut at random places and merged in a random
+ * grouping, and compares all answers to the byte.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answers.h"
+#include "chunk/chunk.h"
+
+static int chunk_take(struct simulation *s, const char *path)
+{
+	static const char zero[8];
+	const struct record_head *r;
+	struct chunk_reader *reader;
+	struct error e = {0};
+	int err = chunk_reader_open(&reader, path, &e);
+
+	while (!err && (err = chunk_reader_next(reader, &r, &e)) > 0) {
+		size_t bytes = (size_t)r->slots * RECORD_SLOT_BYTES;
+
+		err = vec_push(&s->records, (struct simulated_record){r->time_ns, s->records.count,
+								      s->bytes.count});
+		bytes_put(&s->bytes, r, bytes);
+		/* behind what was published a record reads as zero */
+		for (int i = 0; i < 40; i++)
+			bytes_put(&s->bytes, zero, sizeof(zero));
+	}
+	if (err) {
+		fprintf(stderr, "%s\n", e.text);
+		return err;
+	}
+	s->from_ns = chunk_reader_info(reader)->begin_ns;
+	s->to_ns = chunk_reader_info(reader)->end_ns;
+	chunk_reader_close(reader);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct simulation s = {0};
+	char *whole;
+	int times, failed = 0;
+
+	if (argc != 4)
+		return 2;
+	s.random = strtoull(argv[2], NULL, 10);
+	times = atoi(argv[3]);
+	if (chunk_take(&s, argv[1]))
+		return 1;
+	whole = answers(map_range(&s, 0, s.records.count), &s);
+	for (int i = 0; i < times && !failed; i++) {
+		char *cut = answers(map_cut(&s, 1 + (int)simulation_random(&s, 16)), &s);
+
+		failed = strcmp(whole, cut) != 0;
+		if (failed)
+			print_difference(whole, cut);
+		free(cut);
+	}
+	printf("%zu records, %zu bytes of answers\n", s.records.count, strlen(whole));
+	free(whole);
+	simulation_free(&s);
+	return failed;
+}

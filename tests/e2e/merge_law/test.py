@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The merge law over recorded traces: cut anywhere, grouped anyhow, the answers are the same."""
+import json
+import random
+import subprocess
+import sys
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+LAW_OF, RECUT, CALLS = sys.argv[2:5]
+SEED = 20261121
+tests = harness.Tests()
+random.seed(SEED)
+
+
+def record_busy_host():
+    """Whole host: processes that come and go, sleep, read, talk through pipes."""
+    script = ("for i in 1 2 3 4 5; do ls -lR /etc/apt >/dev/null; cat /etc/passwd | sort | wc -l;"
+              " sleep 0.05; python3 -c 'import threading,time;"
+              " t=[threading.Thread(target=time.sleep,args=(.02,)) for _ in range(4)];"
+              " [x.start() for x in t]; [x.join() for x in t]'; done")
+    return fathom.record("host", "-a", "--", "sh", "-c", script)
+
+
+@tests.add
+def answers_of_a_cut_trace_are_those_of_the_whole():
+    recording = record_busy_host()
+    chunk = fathom.chunks(recording)[0]["path"]
+    result = subprocess.run([LAW_OF, chunk, str(SEED), "25"], text=True, capture_output=True,
+                            timeout=500)
+    equal(result.returncode, 0, f"law over {chunk}: {result.stdout}{result.stderr}")
+
+
+def answers_of(*directories):
+    """What the command line says, but for the clock, which has an entry for each cut."""
+    answers = []
+    for by in ("thread", "process", "syscall", "cause", "file"):
+        report = json.loads(fathom.ok("report", "--json", "--by", by, *directories))
+        del report["clock"]
+        answers.append(report)
+    traces = json.loads(fathom.ok("trace", "--json", "--all", *directories))
+    del traces["clock"]
+    answers.append(traces)
+    return answers
+
+
+@tests.add
+def reports_over_chunks_are_those_over_one():
+    chunk = fathom.chunks(fathom.path("host"))[0]
+    whole = answers_of(fathom.path("host"))
+    for number in range(4):
+        cuts = sorted(random.sample(range(chunk["begin_ns"] + 1, chunk["end_ns"]), 1 + number * 3))
+        pieces = fathom.path(f"pieces{number}")
+        subprocess.run([RECUT, chunk["path"], pieces, *map(str, cuts)], check=True)
+        equal(len(fathom.chunks(pieces)), len(cuts) + 1, "pieces")
+        cut = answers_of(pieces)
+        for one, other in zip(whole, cut):
+            check(one == other, f"seed {SEED}, cuts {cuts}: {difference(one, other)}")
+
+
+def difference(one, other, where=""):
+    """The first place in which two answers differ."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for key in one:
+            if one[key] != other[key]:
+                return difference(one[key], other[key], f"{where}.{key}")
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, (left, right) in enumerate(zip(one, other)):
+            if left != right:
+                return difference(left, right, f"{where}[{number}]")
+    return f"{where}: whole {str(one)[:600]}, cut {str(other)[:600]}"
+
+
+@tests.add
+def the_order_of_directories_does_not_matter():
+    chunks = [chunk["path"] for chunk in fathom.chunks(fathom.path("pieces3"))]
+    first = fathom.ok("report", "--json", "--by", "thread", *chunks)
+    random.shuffle(chunks)
+    equal(fathom.ok("report", "--json", "--by", "thread", *chunks), first, "shuffled")
+    equal(fathom.ok("report", "--json", "--by", "thread", *chunks, fathom.path("pieces3")), first,
+          "given twice")
+
+
+@tests.add
+def a_rotated_recording_is_whole():
+    directory = fathom.path("rotating")
+    fathom.record("rotating", "--rotate", "100ms", "--", "sh", "-c",
+                  f"{CALLS} 20000; sleep 0.35; {CALLS} 20000")
+    chunks = fathom.chunks(directory)
+    check(len(chunks) >= 4, f"{len(chunks)} chunks")
+    rows = {row["key"]: row for row in fathom.report(directory, "syscall")["rows"]}
+    equal(rows["gettid"]["count"], 40000, "gettid")  # the shell has its own getppid and getuid
+    harness.check_sums(fathom, directory)
+    harness.check_babeltrace(fathom, directory)
+
+
+with fathom:
+    tests.run()

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct partial_options all = {.spans = true};
+
+static void must(int err)
+{
+	if (err) {
+		fprintf(stderr, "out of memory (%d)\n", err);
+		abort();
+	}
+}
+
+struct partial *map_range(const struct simulation *s, size_t first, size_t end)
+{
+	struct partial *p = partial_new(&all);
+
+	for (size_t i = first; i < end; i++)
+		must(partial_apply(p, simulation_record(s, i)));
+	return p;
+}
+
+static void print_split(FILE *out, const struct split *split)
+{
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		fprintf(out, " %lld", (long long)split->ns[i]);
+	fprintf(out, "\n");
+}
+
+static void print_context(FILE *out, const struct context *ctx)
+{
+	for (int i = 0; i < 8; i++)
+		fprintf(out, "%02x", ctx->span[i]);
+}
+
+static void print_sums(FILE *out, const char *what, const struct sums *sums)
+{
+	for (size_t i = 0; i < sums->list.count; i++) {
+		const struct sum *sum = &sums->list.data[i];
+
+		fprintf(out,
+			"%s %llu pid %u file %llu count %llu errors %llu p50 %llu max %llu:", what,
+			(unsigned long long)sum->key, sum->pid, (unsigned long long)sum->file.key,
+			(unsigned long long)sum->count, (unsigned long long)sum->errors,
+			(unsigned long long)histogram_percentile(&sum->durations, 5000),
+			(unsigned long long)sum->durations.max);
+		print_split(out, &sum->split);
+	}
+}
+
+static void print_shares(FILE *out, const char *what, const struct span_shares *shares)
+{
+	for (size_t i = 0; i < shares->list.count; i++) {
+		const struct span_share *s = &shares->list.data[i];
+
+		fprintf(out, "  %s tid %u %llu-%llu:", what, s->tid,
+			(unsigned long long)s->begin_ns, (unsigned long long)s->end_ns);
+		print_split(out, &s->split);
+	}
+}
+
+static void print_spans(FILE *out, const struct partial *p)
+{
+	for (size_t i = 0; i < p->spans.count; i++) {
+		const struct app_span *s = p->spans.data[i];
+
+		fprintf(out, "span ");
+		print_context(out, &s->ctx);
+		fprintf(out, " %s %llu-%llu parent %llx\n", s->name ? s->name : "?",
+			(unsigned long long)s->begin_ns, (unsigned long long)s->end_ns,
+			(unsigned long long)s->parent);
+		print_shares(out, "active", &s->active);
+		print_shares(out, "seen", &s->seen);
+	}
+}
+
+/* Everything that a finished partial knows, as text. Frees it. */
+char *answers(struct partial *p, const struct simulation *s)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	partial_cover(p, s->from_ns, s->to_ns);
+	must(partial_finish(p));
+	for (size_t i = 0; i < p->lives.count; i++) {
+		fprintf(out, "life %u pid %u:", p->lives.data[i]->tid, p->lives.data[i]->pid);
+		print_split(out, &p->lives.data[i]->total);
+	}
+	for (size_t i = 0; i < p->kspans.count; i++) {
+		const struct kspan *k = &p->kspans.data[i];
+
+		fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u:", k->kind,
+			k->tid, (unsigned long long)k->begin_ns, (unsigned long long)k->end_ns,
+			k->nr, k->part, (unsigned long long)k->visit_ns, k->waker_tid);
+		print_split(out, &k->split);
+	}
+	print_sums(out, "syscall", &p->syscalls);
+	print_sums(out, "file", &p->files);
+	print_sums(out, "cause", &p->causes);
+	print_spans(out, p);
+	fclose(out);
+	partial_free(p);
+	return text;
+}
+
+/* Maps pieces between random cuts and merges them in a random grouping. */
+struct partial *map_cut(struct simulation *s, int cuts)
+{
+	struct partial *pieces[17];
+	size_t at = 0;
+	int n = 0;
+
+	for (int i = 0; i < cuts; i++) {
+		size_t left = s->records.count - at;
+		size_t end = at +
+			     (left ? simulation_random(s, left / (size_t)(cuts - i) * 2 + 2) : 0);
+
+		if (end > s->records.count)
+			end = s->records.count;
+		pieces[n++] = map_range(s, at, end);
+		at = end;
+	}
+	pieces[n++] = map_range(s, at, s->records.count);
+	while (n > 1) {
+		int i = (int)simulation_random(s, (u64)n - 1);
+
+		must(partial_merge(pieces[i], pieces[i + 1]));
+		memmove(&pieces[i + 1], &pieces[i + 2], (size_t)(n - i - 2) * sizeof(pieces[0]));
+		n--;
+	}
+	return pieces[0];
+}
+
+/* The line in which two texts first differ, for the reader of a failure. */
+void print_difference(const char *a, const char *b)
+{
+	while (*a && *b) {
+		size_t x = strcspn(a, "\n"), y = strcspn(b, "\n");
+
+		if (x != y || memcmp(a, b, x) != 0) {
+			printf("# whole: %.*s\n# cut:   %.*s\n", (int)x, a, (int)y, b);
+			return;
+		}
+		a += x + 1;
+		b += y + 1;
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mapping records whole or in pieces, and all that comes of it as text, to be
+ * compared to the byte.
+ */
+#ifndef TESTS_ANSWERS_H
+#define TESTS_ANSWERS_H
+
+#include "map/partial.h"
+#include "simulate.h"
+
+/* Maps records [first, end). */
+struct partial *map_range(const struct simulation *s, size_t first, size_t end);
+
+/* Maps pieces between `cuts` (16 at most) random cuts, merges them in a random grouping. */
+struct partial *map_cut(struct simulation *s, int cuts);
+
+/* Everything that a partial knows when it is finished. Frees the partial; free the text. */
+char *answers(struct partial *p, const struct simulation *s);
+
+/* Prints the line in which two texts first differ. */
+void print_difference(const char *whole, const char *cut);
+
+#endif
