@@ -16,12 +16,14 @@
 #define FD_CALL_CONTROL 6
 #define FD_CALL_UNSHARE 7
 #define FD_CALL_CLOSE 8
+#define FD_CALL_ACCEPT 9
+#define FD_CALL_CONNECT 10
 
 #define FD_CALL(name, class) [SYSCALL_NR_##name] = class
 #define FD_CALLS_INIT                                                                              \
 	{                                                                                          \
 		FD_CALL(open, 1), FD_CALL(openat, 1), FD_CALL(openat2, 1), FD_CALL(creat, 1),      \
-		FD_CALL(socket, 1), FD_CALL(accept, 1), FD_CALL(accept4, 1),                       \
+		FD_CALL(socket, 1), FD_CALL(accept, 9), FD_CALL(accept4, 9),                       \
 		FD_CALL(epoll_create, 1), FD_CALL(epoll_create1, 1), FD_CALL(eventfd, 1),          \
 		FD_CALL(eventfd2, 1), FD_CALL(timerfd_create, 1), FD_CALL(signalfd, 1),            \
 		FD_CALL(signalfd4, 1), FD_CALL(inotify_init, 1), FD_CALL(inotify_init1, 1),        \
@@ -31,7 +33,7 @@
 		FD_CALL(mq_open, 1), FD_CALL(open_by_handle_at, 1), FD_CALL(dup, 2),               \
 		FD_CALL(dup2, 2), FD_CALL(dup3, 2), FD_CALL(pipe, 3), FD_CALL(pipe2, 3),           \
 		FD_CALL(socketpair, 4), FD_CALL(close_range, 5), FD_CALL(fcntl, 6),                \
-		FD_CALL(unshare, 7), FD_CALL(close, 8)                                             \
+		FD_CALL(unshare, 7), FD_CALL(close, 8), FD_CALL(connect, 10)                                             \
 	}
 
 /* fd.bpf.c */

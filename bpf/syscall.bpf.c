@@ -11,6 +11,8 @@
 #include "bpf/ring.h"
 #include "record/syscalls.h"
 
+#define EINPROGRESS 115
+
 char LICENSE[] SEC("license") = "GPL";
 
 const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
@@ -200,7 +202,8 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 	u8 class = fd_calls[syscall_row(state->nr)];
 
 	if (!record_files || !state->in_syscall || state->compat || class == 0 ||
-	    class == FD_CALL_CLOSE || result < 0)
+	    class == FD_CALL_CLOSE ||
+	    (result < 0 && !(class == FD_CALL_CONNECT && result == -EINPROGRESS)))
 		return;
 	fd_after(class, class == FD_CALL_PAIR4 ? regs->r10 : regs->di, regs->si, regs->dx, result);
 }

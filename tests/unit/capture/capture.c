@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -35,6 +35,7 @@ struct seen {
 	u64 fd_named;
 	char fd_name[64]; /* looked for */
 	u64 fd_ops[8];
+	struct record_socket sockets[2];
 	u64 with_context, faults, written;
 	char fd_names[64][64]; /* of the fds of the child, as they are now */
 };
@@ -111,6 +112,9 @@ static int see(void *arg, const struct capture_stream *stream, const struct reco
 		s->faults += (f->flags & FAULT_USER) && (f->flags & FAULT_WRITE) &&
 			     !(f->flags & FAULT_SOFT_END) && f->duration_ns > 0 && f->address;
 	}
+	if (r->kind == RECORD_socket)
+		s->sockets[s->records[RECORD_socket] & 1] =
+			*(const struct record_socket *)(const void *)r;
 	if (r->kind == RECORD_block) {
 		const struct record_block *b = (const void *)r;
 
@@ -196,6 +200,20 @@ static int truth_files(void)
 	return 0;
 }
 
+/* A connection to itself on the loopback. */
+static int truth_socket(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), one = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(listener, (void *)&at, len) || listen(listener, 1) ||
+	    getsockname(listener, (void *)&at, &len) || connect(one, (void *)&at, len) ||
+	    accept(listener, NULL, NULL) < 0)
+		return 1;
+	return 0;
+}
+
 static int truth_disk(void)
 {
 	char path[] = "/tmp/fathom-disk-XXXXXX";
@@ -253,6 +271,8 @@ static int truth(const char *what)
 		syscall(SYS_getppid);
 		return 0;
 	}
+	if (strcmp(what, "socket") == 0)
+		return truth_socket();
 	if (strcmp(what, "disk") == 0)
 		return truth_disk();
 	if (strcmp(what, "context") == 0) {
@@ -426,6 +446,30 @@ TEST(flight_recorder_keeps_the_latest)
 	CHECK_OK(capture_flight(s.c, &sink, &cut));
 	CHECK_EQ(s.counted, 2 * first);
 	capture_close(s.c);
+}
+
+TEST(sockets_have_their_addresses)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "socket", NULL};
+	u8 loopback[8] = {0, 0, 0xff, 0xff, 127, 0, 0, 1};
+	struct record_socket *a, *b;
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	run_command(&s, argv, &status);
+	capture_close(s.c);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(s.records[RECORD_socket], 2);
+	a = &s.sockets[0];
+	b = &s.sockets[1];
+	CHECK_EQ(a->file.kind, FILE_KIND_tcp);
+	CHECK(a->file.flags & FILE_PEER_ON_HOST);
+	CHECK(a->file.key && a->file.key != b->file.key);
+	CHECK(a->local_port && a->local_port == b->remote_port);
+	CHECK(a->remote_port && a->remote_port == b->local_port);
+	CHECK_MEM(&a->local_lo, loopback, 8);
+	CHECK_MEM(&b->remote_lo, loopback, 8);
 }
 
 TEST(calls_carry_the_active_span)
