@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever happens to a chunk's bytes: all that is missing is counted. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "make.h"
+#include "tests/unit/check.h"
+
+#define COUNT 20000u
+
+static void change_byte(const char *path, off_t at)
+{
+	int fd = open(path, O_RDWR);
+	unsigned char c;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(pread(fd, &c, 1, at), 1);
+	c ^= 0x55;
+	CHECK_EQ(pwrite(fd, &c, 1, at), 1);
+	close(fd);
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 ? -1 : st.st_size;
+}
+
+/* What is read and what is damaged sum to what was written. */
+static void check_sum_is(const char *path, bool damaged)
+{
+	struct chunk_info info;
+	uint64_t read = make_count(path, &info);
+
+	CHECK_EQ(read + info.lost.damaged, COUNT);
+	CHECK_EQ(info.lost.damaged != 0, damaged);
+}
+
+TEST(nothing_damaged)
+{
+	struct chunk_info info;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	check_sum_is(info.path, false);
+}
+
+TEST(a_changed_byte_takes_one_packet)
+{
+	static const off_t places[] = {100, 88 + 3, 88 + 50, 300000, 88 + 88 + 5, 270000};
+	struct chunk_info info;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		make_chunk(make_directory(), 1000, COUNT, false, &info);
+		const char *path = make_path(info.path, "cpu0");
+
+		CHECK(size_of(path) > 0);
+		change_byte(path, places[i] % size_of(path));
+		check_sum_is(info.path, true);
+	}
+}
+
+TEST(a_changed_first_byte_loses_no_record)
+{
+	struct chunk_info info;
+	struct chunk_reader *r;
+	const struct record_head *record;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	change_byte(make_path(info.path, "cpu0"), 0);
+	check_sum_is(info.path, false); /* the first packet is empty */
+	CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+	while (chunk_reader_next(r, &record, NULL) == 1)
+		;
+	CHECK(chunk_reader_damage(r) != NULL);
+	CHECK(strstr(chunk_reader_damage(r), "cpu0") != NULL);
+	chunk_reader_close(r);
+}
+
+TEST(a_missing_file_is_counted)
+{
+	struct chunk_info info;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	CHECK_EQ(unlink(make_path(info.path, "cpu1")), 0);
+	check_sum_is(info.path, true);
+}
+
+TEST(a_truncated_file_is_counted)
+{
+	for (int i = 0; i < 20; i++) {
+		struct chunk_info info;
+		const char *path;
+
+		make_chunk(make_directory(), 1000, COUNT, i % 2, &info);
+		path = make_path(info.path, i % 2 ? "cpu1.zst" : "cpu1");
+		CHECK_EQ(truncate(path, size_of(path) * i / 20), 0);
+		check_sum_is(info.path, true);
+	}
+}
+
+TEST(a_damaged_compressed_file_is_counted)
+{
+	for (int i = 0; i < 20; i++) {
+		struct chunk_info info;
+		const char *path;
+		uint64_t read;
+
+		make_chunk(make_directory(), 1000, COUNT, true, &info);
+		path = make_path(info.path, "cpu0.zst");
+		change_byte(path, size_of(path) * i / 20);
+		read = make_count(info.path, &info);
+		CHECK_EQ(read + info.lost.damaged, COUNT);
+	}
+}
+
+TEST(a_damaged_manifest_is_not_believed)
+{
+	struct chunk_info info;
+	struct chunk_reader *r;
+	off_t size;
+
+	make_chunk(make_directory(), 1000, 100, false, &info);
+	size = size_of(make_path(info.path, "manifest"));
+	for (off_t at = 0; at < size; at += 7) {
+		const char *path = make_path(info.path, "manifest");
+		struct chunk_info now;
+
+		change_byte(path, at);
+		CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+		CHECK(chunk_reader_damage(r) != NULL);
+		CHECK_STR(chunk_reader_info(r)->boot_id, info.boot_id);
+		CHECK_EQ(chunk_reader_info(r)->begin_ns, info.begin_ns);
+		CHECK_EQ(chunk_reader_info(r)->end_ns, info.end_ns);
+		chunk_reader_close(r);
+		CHECK_EQ(make_count(info.path, &now), 100);
+		change_byte(path, at);
+	}
+	CHECK_EQ(unlink(make_path(info.path, "manifest")), 0);
+	CHECK_EQ(make_count(info.path, &info), 100);
+}
+
+TEST(damaged_metadata_is_told)
+{
+	struct chunk_info info;
+	struct chunk_reader *r;
+
+	make_chunk(make_directory(), 1000, 100, false, &info);
+	change_byte(make_path(info.path, "metadata"), 50);
+	CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+	CHECK(strstr(chunk_reader_damage(r), "metadata") != NULL);
+	chunk_reader_close(r);
+	CHECK_EQ(make_count(info.path, &info), 100);
+}
+
+/*
+ * 20 MB that look like the heads of large packets: the time must be bounded
+ * (10 s for 100 MB, measured in CPU time), and all is counted.
+ */
+TEST(a_field_of_false_heads_ends_soon)
+{
+	const char *dir = make_directory();
+	struct chunk_info info;
+	unsigned char head[88];
+	clock_t begin = clock();
+	FILE *f;
+
+	make_chunk(dir, 1000, COUNT, false, &info);
+	f = fopen(make_path(info.path, "cpu0"), "r+");
+	CHECK(f != NULL);
+	CHECK_EQ(fread(head, 1, sizeof(head), f), sizeof(head));
+	/* content and packet size: 256 KiB */
+	for (int i = 0; i < 8; i++)
+		head[40 + i] = head[48 + i] = i == 2 ? 0x20 : 0;
+	for (int i = 0; i < 20000000 / 88; i++)
+		fwrite(head, 1, sizeof(head), f);
+	fclose(f);
+	check_sum_is(info.path, true);
+	CHECK(clock() - begin < 2 * CLOCKS_PER_SEC * 10);
+}
+
+TEST_MAIN()

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes records and directories for the tests of chunks. */
+#ifndef TESTS_UNIT_CHUNK_MAKE_H
+#define TESTS_UNIT_CHUNK_MAKE_H
+
+#include "chunk/chunk.h"
+#include "record/describe.h"
+
+union make_record {
+	struct record_head head;
+	unsigned char bytes[8192];
+};
+
+/* A sequence that is the same in each run. */
+uint64_t make_random(uint64_t *state);
+
+/* A whole record of a kind with random values, texts up to 300 bytes. */
+void make_any(union make_record *r, unsigned int kind, uint64_t time_ns, uint64_t *state);
+
+/* A small record: a syscall of tid 7. */
+void make_syscall(union make_record *r, uint64_t time_ns, uint16_t cpu, uint64_t result);
+
+/* Do both say the same (seq, slots and padding aside)? Texts up to their length. */
+bool make_same(const struct record_head *a, const struct record_head *b);
+
+/* A new empty directory, removed with all in it when the program ends. */
+const char *make_directory(void);
+
+/* A chunk of n syscalls on 2 CPUs, sealed, from time 1000 on, 1000 apart; its info. */
+void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compress,
+		struct chunk_info *info);
+
+/* Reads all of a chunk: records, and what is missing of it. */
+uint64_t make_count(const char *path, struct chunk_info *info);
+
+/* The path of a file in a directory, static memory. */
+const char *make_path(const char *dir, const char *name);
+
+#endif
