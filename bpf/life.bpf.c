@@ -49,6 +49,27 @@ static __always_inline void fork_record(struct task_struct *parent, struct task_
 	rare_emit(&r->head, sizeof(*r));
 }
 
+/* The child has its parent's memory: what was found in the one holds for the other. */
+static __always_inline void location_inherit(struct task_struct *parent, struct task_struct *child)
+{
+	struct context_location *location, copy;
+	u32 tgid = parent->tgid;
+
+	location = bpf_map_lookup_elem(&locations, &tgid);
+	if (!location)
+		return;
+	copy = *location;
+	tgid = child->tgid;
+	bpf_map_update_elem(&locations, &tgid, &copy, BPF_ANY);
+}
+
+static __always_inline void location_drop(struct task_struct *task)
+{
+	u32 tgid = task->tgid;
+
+	bpf_map_delete_elem(&locations, &tgid);
+}
+
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 {
@@ -73,6 +94,8 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		state->flags |= STATE_NO_CONTEXT;
 	if (mine)
 		state->ctx = mine->ctx;
+	if (!(clone_flags & CLONE_THREAD))
+		location_inherit(parent, task);
 	if (state->flags & STATE_IN)
 		fork_record(parent, task, clone_flags);
 	return 0;
@@ -116,6 +139,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
 	state->flags = (state->flags & ~(STATE_PENDING | STATE_NO_CONTEXT)) | STATE_IN;
+	location_drop(task);
 	state->location.known = 0;
 	state->location_generation = context_generation;
 	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
@@ -151,6 +175,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	out.r.head.pid = task->tgid;
 	out.r.code = task->exit_code;
 	out.r.flags = BPF_CORE_READ(task, signal, live.counter) == 0;
+	if (out.r.flags)
+		location_drop(task);
 	rare_emit(&out.r.head, sizeof(out.r));
 	return 0;
 }

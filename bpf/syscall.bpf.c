@@ -8,6 +8,7 @@
 #include "bpf/fault.h"
 #include "bpf/fd.h"
 #include "bpf/file.h"
+#include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 #include "record/syscalls.h"
 
@@ -222,6 +223,9 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		syscall_record(state, task, regs, result);
 	if (state->flags & STATE_IN)
 		syscall_files(state, regs, result);
+	/* The name is given whether or not the kernel can show it: its result is ignored. */
+	if ((state->flags & STATE_IN) && state->in_syscall && !state->compat)
+		notice_syscall(task, regs, state->nr);
 	state->flags &= ~STATE_NEWBORN;
 	state->in_syscall = 0;
 	state->begin_ns = 0;

@@ -59,8 +59,8 @@ static int reached_open(pid_t pid, struct app_ring_reached *r, struct error *e)
 	if (r->pidfd < 0)
 		return error_set(e, errno, "cannot watch process %d", pid);
 	err = memfd_find(pid, &wanted, &found, e);
-	if (err != 1)
-		return err;
+	if (err != 1) /* what has ended shows no mappings */
+		return err == 0 && app_ring_is_ended(r) ? -ESRCH : err;
 	r->inode = found.inode;
 	r->device = found.device;
 	r->fd = file_take(found.fd);

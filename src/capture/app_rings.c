@@ -476,14 +476,12 @@ int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
 	bool all = true;
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++) {
-		struct take take = {rings,  &rings->sources.data[i], sink, rings->cut_ns,
-				    now_ns(), 0};
+		struct take take = {rings, &rings->sources.data[i], sink, rings->cut_ns, now_ns(),
+				    0};
 
 		all &= source_cut(take.source, &take);
 		err = take.err;
 	}
-	if (!err && all)
-		err = app_rings_losses(rings, sink);
 	return err ? err : all;
 }
 

@@ -18,7 +18,8 @@
  * the caller's own threads is ever recorded.
  *
  * Memory: the rings, capture_memory_bytes() in all, fixed at capture_open();
- * about 300 bytes of kernel memory for each thread in scope.
+ * about 300 bytes of kernel memory for each thread in scope. Rings of applications
+ * with libfathom are theirs and mapped: 128 KiB for each thread that uses it.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -151,6 +152,8 @@ struct capture_counts {
 	u64 records;	    /* handed over */
 	u64 lost_buffer;    /* found their ring full */
 	u64 lost_recursion; /* programs that the kernel did not run */
+	u64 lost_application; /* did not fit into an application's ring, or were not believed */
+	u64 rings_missed; /* of applications that ended before theirs was found */
 	u64 incomplete;	    /* fields that could not be read or were cut */
 };
 

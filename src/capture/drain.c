@@ -138,6 +138,8 @@ int capture_deliver(struct capture *c, const struct capture_sink *sink,
 		    const struct capture_stream *stream, const struct record_head *r)
 {
 	c->counts.records++;
+	if (stream->kind == CAPTURE_STREAM_LIFE)
+		capture_watch_life(c->watch, r);
 	return sink->record(sink->arg, stream, r);
 }
 
@@ -285,12 +287,13 @@ static int rare_drain(struct capture *c, unsigned long limit, const struct drain
 	while (at < limit && !err) {
 		const u8 *entry = rare->data + (at & (rare->size - 1));
 		u32 length = __atomic_load_n((const u32 *)entry, __ATOMIC_ACQUIRE);
+		const struct record_head *r;
 
 		if (length & RARE_BUSY)
 			break;
-		if (!(length & RARE_DISCARD))
-			err = drain_record(c, d->sink, &stream, (const void *)(entry + RARE_HEADER),
-					   d->until_ns);
+		r = (const void *)(entry + RARE_HEADER);
+		if (!(length & RARE_DISCARD) && !capture_watch_notice(c->watch, r))
+			err = drain_record(c, d->sink, &stream, r, d->until_ns);
 		length &= ~(RARE_BUSY | RARE_DISCARD);
 		at += (length + RARE_HEADER + 7) / 8 * 8;
 		__atomic_store_n(rare->consumer, at, __ATOMIC_RELEASE);
@@ -315,6 +318,10 @@ int capture_poll(struct capture *c, const struct capture_sink *sink)
 		if (err >= 0)
 			err = ring_tell_lost(c, cpu, sink);
 	}
+	if (err >= 0 && c->apps) {
+		capture_watch_collect(c->watch, c->apps);
+		err = app_rings_poll(c->apps, sink);
+	}
 	return err < 0 ? err : 0;
 }
 
@@ -328,6 +335,11 @@ static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, con
 
 		all = there < 0 ? there : all & there;
 	}
+	if (all >= 0 && c->apps) {
+		int there = app_rings_cut_pass(c->apps, d->sink);
+
+		all = there < 0 ? there : all & there;
+	}
 	return all;
 }
 
@@ -337,7 +349,7 @@ static int cut_losses(struct capture *c, const struct capture_sink *sink)
 
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++)
 		err = ring_tell_lost(c, cpu, sink);
-	return err;
+	return err || !c->apps ? err : app_rings_losses(c->apps, sink);
 }
 
 int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
@@ -355,7 +367,9 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
 		heads[cpu] = ring_head(&c->rings[cpu]);
 	rare = rare_head(c);
-	all = held_deliver(c, sink, d.until_ns);
+	all = c->apps ? app_rings_cut_begin(c->apps, d.until_ns) : 0;
+	if (!all)
+		all = held_deliver(c, sink, d.until_ns);
 	while (all >= 0) {
 		all = cut_pass(c, heads, rare, &d);
 		if (all || capture_now() > d.until_ns + CAPTURE_CUT_WAIT_NS)
@@ -377,6 +391,14 @@ void capture_counts(const struct capture *c, struct capture_counts *out)
 	*out = c->counts;
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
 		out->incomplete += c->controls[cpu].incomplete;
+	if (c->apps) {
+		struct app_rings_counts apps;
+
+		app_rings_counts(c->apps, &apps);
+		out->records += apps.records;
+		out->lost_application = apps.lost + apps.damaged;
+		out->rings_missed = apps.not_reached;
+	}
 }
 
 unsigned int capture_fill_percent(const struct capture *c)

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/vec.h"
 #include "capture/capture.h"
+#include "capture/watch.h"
 #include "record/ring.h"
 
 struct programs; /* the skeleton of bpf/ */
@@ -56,6 +57,8 @@ struct capture {
 	struct capture_rare rare;
 	VEC(struct capture_held) held; /* later than the last cut */
 	struct capture_counts counts;
+	struct app_rings *apps; /* from capture_start() on */
+	struct capture_watch *watch; /* likewise */
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
 	int exec_fd; /* errno of its exec, or end of file */

@@ -140,7 +140,10 @@ int capture_start(struct capture *c, const struct capture_sink *sink, struct err
 	int err;
 
 	c->recursion_ns = capture_now();
-	err = capture_features_attach(c, e);
+	c->apps = app_rings_new();
+	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
+	if (!err)
+		err = capture_features_attach(c, e);
 	return err ? err : capture_snapshot(c, sink, e);
 }
 
@@ -177,6 +180,8 @@ void capture_close(struct capture *c)
 		return;
 	capture_spawn_abandon(c);
 	capture_features_detach(c);
+	capture_watch_close(c->watch);
+	app_rings_free(c->apps);
 	capture_rings_unmap(c);
 	programs__destroy(c->programs);
 	free(c);

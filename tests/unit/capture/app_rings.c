@@ -115,8 +115,8 @@ static int on_record(void *arg, const struct capture_stream *s, const struct rec
 	taken.late += taken.until_ns && r->time_ns > taken.until_ns;
 	tid_note(r->tid);
 	if (r->kind == RECORD_span_attribute)
-		taken.out_of_order +=
-			(s64)((const struct record_span_attribute *)r)->value != taken.next++;
+		taken.out_of_order += (s64)((const struct record_span_attribute *)r)->value !=
+				      taken.next++;
 	taken.fail_once = 0;
 	return fail;
 }
@@ -464,8 +464,8 @@ TEST(names_of_others_are_not_believed)
 	liar_start(APP_RING_SEALS);
 	rings = rings_start(liar);
 	liar_write(0, (u32)liar)->head.pid = 1;
-	liar_write(1, 1);		     /* a thread of init */
-	liar_write(2, (u32)getpid());	     /* of ours */
+	liar_write(1, 1);	      /* a thread of init */
+	liar_write(2, (u32)getpid()); /* of ours */
 	liar_write(3, 0);
 	liar_write(4, (u32)liar)->head.time_ns = now_ns() + 3600000000000ull;
 	liar_write(5, (u32)liar)->head.time_ns = ~0ull;
@@ -531,7 +531,9 @@ TEST(garbage_everywhere)
 				words[i] = random;
 			}
 			for (u64 i = 0; i < APP_RING_SLOTS; i++) { /* so that they are looked at */
-				u8 *at = liar_ring->lane[lane].slots[(tail + i) % APP_RING_SLOTS].bytes;
+				u8 *at = liar_ring->lane[lane]
+						 .slots[(tail + i) % APP_RING_SLOTS]
+						 .bytes;
 				u32 seq = (u32)(tail + i + 1);
 
 				memcpy(at, &seq, 4);

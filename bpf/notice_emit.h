@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Sends the notices of notice.h, at the exit of a few system calls. */
+#ifndef BPF_NOTICE_EMIT_H
+#define BPF_NOTICE_EMIT_H
+
+#include "bpf/notice.h"
+#include "bpf/ring.h"
+#include "record/syscalls.h"
+
+#define NOTICE_PROT_EXEC 4
+#define NOTICE_MAP_ANONYMOUS 0x20
+#define NOTICE_PR_SET_VMA 0x53564d41
+
+static __always_inline void notice_emit(struct task_struct *task, u8 what)
+{
+	struct {
+		struct record_head head;
+		u8 rest[40];
+	} out = {};
+
+	out.head.kind = NOTICE_KIND;
+	out.head.slots = what;
+	out.head.tid = task->pid;
+	out.head.pid = task->tgid;
+	RARE_EMIT(&out, 64);
+}
+
+/* True if the program's text is `name`, 15 bytes at most, with its NUL. */
+static __always_inline bool notice_text_is(u64 at, const char *name, u32 bytes)
+{
+	char text[16] = {};
+
+	if (bpf_probe_read_user_str(text, sizeof(text), (void *)at) != bytes)
+		return false;
+#pragma unroll
+	for (u32 i = 0; i < 16; i++) {
+		if (i < bytes && text[i] != name[i])
+			return false;
+	}
+	return true;
+}
+
+/* Three comparisons for all other calls. A call that failed costs a look in vain. */
+static __always_inline void notice_syscall(struct task_struct *task, struct pt_regs *regs, u32 nr)
+{
+	if (nr == SYSCALL_NR_mmap) {
+		if ((regs->dx & NOTICE_PROT_EXEC) && !(regs->r10 & NOTICE_MAP_ANONYMOUS))
+			notice_emit(task, NOTICE_MAPPED);
+	} else if (nr == SYSCALL_NR_prctl) {
+		if (regs->di == NOTICE_PR_SET_VMA && notice_text_is(regs->r8, "OTEL_CTX", 9))
+			notice_emit(task, NOTICE_NAMED);
+	} else if (nr == SYSCALL_NR_memfd_create) {
+		if (notice_text_is(regs->di, "fathom_ring", 12))
+			notice_emit(task, NOTICE_RING);
+	}
+}
+
+#endif

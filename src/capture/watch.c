@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/map.h"
+#include "bpf/notice.h"
+#include "capture/context_tracker.h"
+#include "capture/internal.h"
+
+#define EVENTS_MAX 262144 /* waiting; more are dropped, and found by later looks or not at all */
+#define NEVER UINT64_MAX
+#define MS 1000000ull
+#define BUSY_NS (100 * MS) /* until a ring that another capture has is tried again */
+#define STUCK_NS (1000 * MS)
+
+enum watch_what {
+	WATCH_FOUND,
+	WATCH_FORK,
+	WATCH_EXEC,
+	WATCH_EXIT,
+	WATCH_RING,
+	WATCH_MAPPED,
+	WATCH_NAMED,
+};
+
+struct watch_event {
+	u32 what;
+	pid_t pid, parent;
+};
+
+/* Tries to reach a process's ring, which is there, or is about to be. */
+struct watch_try {
+	pid_t pid;
+	unsigned int tries;
+	bool made; /* it was seen to make one */
+	u64 due_ns;
+};
+
+struct capture_watch {
+	pthread_t thread;
+	pthread_mutex_t mutex; /* guards what follows */
+	pthread_cond_t wake;
+	bool stop;
+	VEC(struct watch_event) events;
+	VEC(struct app_ring_reached *) reached;
+	VEC(pid_t) missed;
+	int ready; /* reached or missed has something: read without the mutex */
+
+	pthread_mutex_t gate;	 /* guards the next */
+	struct capture *capture; /* NULL: it is being closed */
+
+	/* of the thread alone */
+	struct context_tracker *tracker;
+	struct map located; /* processes whose location the programs know */
+	VEC(struct watch_try) attempts;
+};
+
+/*
+ * A memfd has its name before it is mapped and has its header: a few
+ * milliseconds, or longer where the program is slow. The last try is after a second.
+ */
+static u64 try_pause_ns(unsigned int tries)
+{
+	return tries < 8 ? MS : tries < 16 ? 10 * MS : tries < 24 ? 100 * MS : NEVER;
+}
+
+/* ---- what the tracker says ---- */
+
+static void location_set(void *arg, pid_t pid, const struct context_location *location)
+{
+	struct capture_watch *w = arg;
+
+	if (location->known)
+		(void)map_put(&w->located, (u64)pid, w);
+	else if (!map_remove(&w->located, (u64)pid))
+		return;
+	pthread_mutex_lock(&w->gate);
+	if (w->capture)
+		(void)capture_context_set(w->capture, pid, location);
+	pthread_mutex_unlock(&w->gate);
+}
+
+/* ---- rings ---- */
+
+static void try_begin(struct capture_watch *w, pid_t pid, bool made, u64 now)
+{
+	/* One that was there before is there at once, or at the second look if it was in the
+	 * making. */
+	struct watch_try attempt = {pid, made ? 0 : 15, made, now};
+
+	for (size_t i = 0; i < w->attempts.count; i++) {
+		if (w->attempts.data[i].pid == pid) {
+			w->attempts.data[i] = attempt;
+			return;
+		}
+	}
+	(void)vec_push(&w->attempts, attempt);
+}
+
+static void ring_pass_on(struct capture_watch *w, struct app_ring_reached *reached)
+{
+	pthread_mutex_lock(&w->mutex);
+	if (vec_push(&w->reached, reached))
+		app_ring_drop(reached);
+	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+static void ring_missed(struct capture_watch *w, pid_t pid)
+{
+	pthread_mutex_lock(&w->mutex);
+	(void)vec_push(&w->missed, pid);
+	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+/* False: this one is done with. */
+static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now)
+{
+	struct app_ring_reached *reached;
+	u64 pause;
+
+	switch (app_ring_reach(attempt->pid, &reached, NULL)) {
+	case 1:
+		ring_pass_on(w, reached);
+		return false;
+	case -EBUSY:
+		attempt->due_ns = now + BUSY_NS;
+		return true;
+	case -ESRCH:
+		if (attempt->made)
+			ring_missed(w, attempt->pid);
+		return false;
+	}
+	attempt->tries++;
+	pause = attempt->made || attempt->tries <= 16 ? try_pause_ns(attempt->tries) : NEVER;
+	if (pause == NEVER)
+		return false;
+	attempt->due_ns = now + pause;
+	return true;
+}
+
+/* Does what is due, and says when the next is. */
+static u64 tries_run(struct capture_watch *w, u64 now)
+{
+	u64 due = NEVER;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->attempts.count; i++) {
+		struct watch_try attempt = w->attempts.data[i];
+
+		if (attempt.due_ns <= now && !try_once(w, &attempt, now))
+			continue;
+		due = attempt.due_ns < due ? attempt.due_ns : due;
+		w->attempts.data[kept++] = attempt;
+	}
+	w->attempts.count = kept;
+	return due;
+}
+
+/* ---- the thread ---- */
+
+static void event_exit(struct capture_watch *w, pid_t pid)
+{
+	static const struct context_location unknown;
+
+	context_tracker_exit(w->tracker, pid);
+	location_set(w, pid, &unknown);
+	for (size_t i = 0; i < w->attempts.count; i++) {
+		if (w->attempts.data[i].pid == pid)
+			w->attempts.data[i].due_ns = 0; /* finds it gone */
+	}
+}
+
+static void event_take(struct capture_watch *w, const struct watch_event *event, u64 now)
+{
+	switch (event->what) {
+	case WATCH_FOUND:
+		(void)context_tracker_found(w->tracker, event->pid, now);
+		try_begin(w, event->pid, false, now);
+		break;
+	case WATCH_FORK:
+		(void)context_tracker_fork(w->tracker, event->parent, event->pid, now);
+		break;
+	case WATCH_EXEC:
+		(void)context_tracker_exec(w->tracker, event->pid, now);
+		break;
+	case WATCH_EXIT:
+		event_exit(w, event->pid);
+		break;
+	case WATCH_RING:
+		try_begin(w, event->pid, true, now);
+		break;
+	case WATCH_MAPPED:
+		(void)context_tracker_mapped(w->tracker, event->pid, now);
+		break;
+	case WATCH_NAMED:
+		(void)context_tracker_named(w->tracker, event->pid, now);
+		break;
+	}
+}
+
+static u64 watch_step(struct capture_watch *w, const struct watch_event *events, size_t count)
+{
+	u64 now = capture_now(), due, tracker_due;
+
+	for (size_t i = 0; i < count; i++)
+		event_take(w, &events[i], now);
+	due = tries_run(w, now);
+	tracker_due = context_tracker_run(w->tracker, capture_now());
+	return tracker_due < due ? tracker_due : due;
+}
+
+static void watch_wait(struct capture_watch *w, u64 due_ns)
+{
+	struct timespec until = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
+
+	if (due_ns == NEVER)
+		pthread_cond_wait(&w->wake, &w->mutex);
+	else
+		pthread_cond_timedwait(&w->wake, &w->mutex, &until);
+}
+
+static void *watch_run(void *arg)
+{
+	struct capture_watch *w = arg;
+	struct watch_event batch[256];
+	u64 due = NEVER;
+
+	pthread_mutex_lock(&w->mutex);
+	while (!w->stop) {
+		size_t count = w->events.count < 256 ? w->events.count : 256;
+
+		if (count == 0 && capture_now() < due) {
+			watch_wait(w, due);
+			continue;
+		}
+		memcpy(batch, w->events.data, count * sizeof(batch[0]));
+		w->events.count -= count;
+		memmove(w->events.data, w->events.data + count, w->events.count * sizeof(batch[0]));
+		pthread_mutex_unlock(&w->mutex);
+		due = watch_step(w, batch, count);
+		pthread_mutex_lock(&w->mutex);
+	}
+	pthread_mutex_unlock(&w->mutex);
+	return NULL;
+}
+
+/* ---- begin and end ---- */
+
+static void watch_free(struct capture_watch *w)
+{
+	context_tracker_free(w->tracker);
+	for (size_t i = 0; i < w->reached.count; i++)
+		app_ring_drop(w->reached.data[i]);
+	vec_free(&w->events);
+	vec_free(&w->reached);
+	vec_free(&w->missed);
+	vec_free(&w->attempts);
+	map_free(&w->located);
+	free(w);
+}
+
+static int thread_start(struct capture_watch *w)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all); /* signals are the caller's */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&w->thread, NULL, watch_run, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+int capture_watch_open(struct capture *c, struct capture_watch **out, struct error *e)
+{
+	struct capture_watch *w = calloc(1, sizeof(*w));
+	const struct context_tracker_sink sink = {.arg = w, .set = location_set};
+	pthread_condattr_t attr;
+	int err;
+
+	if (!w)
+		return error_set(e, ENOMEM, "cannot look at processes");
+	w->capture = c;
+	pthread_mutex_init(&w->mutex, NULL);
+	pthread_mutex_init(&w->gate, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->wake, &attr);
+	w->tracker = context_tracker_new(&sink);
+	err = w->tracker ? thread_start(w) : ENOMEM;
+	if (err) {
+		watch_free(w);
+		return error_set(e, err, "cannot look at processes");
+	}
+	*out = w;
+	return 0;
+}
+
+void capture_watch_close(struct capture_watch *w)
+{
+	u64 until_ns = capture_now() + STUCK_NS;
+	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->gate);
+	w->capture = NULL;
+	pthread_mutex_unlock(&w->gate);
+	pthread_mutex_lock(&w->mutex);
+	w->stop = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->mutex);
+	if (pthread_clockjoin_np(w->thread, NULL, CLOCK_MONOTONIC, &until))
+		pthread_detach(w->thread);
+	else
+		watch_free(w);
+}
+
+/* ---- in and out ---- */
+
+static void event_push(struct capture_watch *w, u32 what, u32 pid, u32 parent)
+{
+	pthread_mutex_lock(&w->mutex);
+	if (w->events.count < EVENTS_MAX)
+		(void)vec_push(&w->events, ((struct watch_event){what, (pid_t)pid, (pid_t)parent}));
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->mutex);
+}
+
+void capture_watch_life(struct capture_watch *w, const struct record_head *r)
+{
+	const struct record_fork *fork = (const void *)r;
+	const struct record_exit *exit = (const void *)r;
+
+	if (!w)
+		return;
+	switch (r->kind) {
+	case RECORD_process:
+		event_push(w, WATCH_FOUND, r->tid, 0);
+		break;
+	case RECORD_fork:
+		if (!(fork->flags & (THREAD_IS_THREAD | THREAD_KERNEL)))
+			event_push(w, WATCH_FORK, r->pid, fork->parent_pid);
+		break;
+	case RECORD_exec:
+		event_push(w, WATCH_EXEC, r->pid, 0);
+		break;
+	case RECORD_exit:
+		if (exit->flags & 1)
+			event_push(w, WATCH_EXIT, r->pid, 0);
+		break;
+	}
+}
+
+bool capture_watch_notice(struct capture_watch *w, const struct record_head *r)
+{
+	static const u8 what[] = {[NOTICE_RING] = WATCH_RING,
+				  [NOTICE_MAPPED] = WATCH_MAPPED,
+				  [NOTICE_NAMED] = WATCH_NAMED};
+
+	if (r->kind != NOTICE_KIND)
+		return false;
+	if (w && r->slots && r->slots < sizeof(what))
+		event_push(w, what[r->slots], r->pid, 0);
+	return true;
+}
+
+void capture_watch_collect(struct capture_watch *w, struct app_rings *rings)
+{
+	if (!w || !__atomic_load_n(&w->ready, __ATOMIC_ACQUIRE))
+		return;
+	pthread_mutex_lock(&w->mutex);
+	for (size_t i = 0; i < w->reached.count; i++)
+		(void)app_rings_add(rings, w->reached.data[i]);
+	for (size_t i = 0; i < w->missed.count; i++)
+		app_rings_missed(rings, w->missed.data[i]);
+	w->reached.count = w->missed.count = 0;
+	__atomic_store_n(&w->ready, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->mutex);
+}
