@@ -117,6 +117,7 @@ bool make_same(const struct record_head *a, const struct record_head *b)
 
 static char directories[64][64];
 static int directory_count;
+static bool registered;
 
 static void remove_all(const char *path)
 {
@@ -136,6 +137,7 @@ static void remove_all(const char *path)
 	rmdir(path);
 }
 
+/* A forked child ends by _exit() or a signal, so this is the test program itself. */
 static void remove_directories(void)
 {
 	while (directory_count > 0)
@@ -151,9 +153,18 @@ const char *make_directory(void)
 		perror("mkdtemp");
 		exit(1);
 	}
-	if (directory_count++ == 0)
+	directory_count++;
+	if (!registered) {
+		registered = true;
 		atexit(remove_directories);
+	}
 	return path;
+}
+
+void make_forget(const char *dir)
+{
+	if (directory_count > 0 && dir == directories[directory_count - 1])
+		remove_all(directories[--directory_count]);
 }
 
 const char *make_path(const char *dir, const char *name)

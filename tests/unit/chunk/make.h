@@ -26,6 +26,9 @@ bool make_same(const struct record_head *a, const struct record_head *b);
 /* A new empty directory, removed with all in it when the program ends. */
 const char *make_directory(void);
 
+/* Removes the directory that was made last, which must be this one. */
+void make_forget(const char *dir);
+
 /* A chunk of n syscalls on 2 CPUs, sealed, from time 1000 on, 1000 apart; its info. */
 void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compress,
 		struct chunk_info *info);

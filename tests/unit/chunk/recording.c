@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "make.h"
+#include "tests/unit/check.h"
+
+static uint64_t read_all(struct recording *recording)
+{
+	const struct record_head *record;
+	uint64_t n = 0, last = 0;
+	int got;
+
+	while ((got = recording_next(recording, &record, NULL)) == 1) {
+		CHECK(record->time_ns >= last);
+		last = record->time_ns;
+		n += record->kind != RECORD_gap;
+	}
+	CHECK_EQ(got, 0);
+	return n;
+}
+
+TEST(chunks_in_any_order_and_twice)
+{
+	const char *one = make_directory(), *two = make_directory();
+	struct chunk_info a, b, c;
+	struct recording *recording;
+
+	make_chunk(one, 1000, 10, false, &a); /* 1000 .. 11000 */
+	make_chunk(two, 11000, 20, true, &b); /* 11000 .. 31000 */
+	make_chunk(one, 41000, 30, false, &c);
+	const char *const dirs[] = {c.path, two, one, a.path, make_path(two, "")};
+
+	CHECK_EQ(recording_open(&recording, dirs, 5, NULL, NULL), 0);
+	CHECK_EQ(recording_info(recording)->chunk_count, 3);
+	CHECK_STR(recording_info(recording)->chunks[0].path, a.path);
+	CHECK_EQ(recording_info(recording)->gap_count, 1);
+	CHECK_EQ(recording_info(recording)->gaps[0].from_ns, 31000);
+	CHECK_EQ(recording_info(recording)->gaps[0].to_ns, 41000);
+	CHECK_EQ(recording_info(recording)->begin_ns, 1000);
+	CHECK_EQ(recording_info(recording)->end_ns, 71000);
+	CHECK_EQ(read_all(recording), 60);
+	recording_close(recording);
+}
+
+static void make_boot(const char *dir, const char *boot_id, uint64_t unix_ns, uint64_t begin_ns)
+{
+	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = unix_ns};
+	const struct chunk_writer_options options = {.dir = dir, .begin_ns = begin_ns,
+						     .boot_id = boot_id, .clock = &clock,
+						     .no_sync = true};
+	struct chunk_writer *w;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	CHECK_EQ(chunk_writer_lost(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), LOST_buffer, 0, 1,
+				   begin_ns, begin_ns), 0);
+	CHECK_EQ(chunk_writer_cut(w, begin_ns + 100, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
+	chunk_writer_close(w);
+}
+
+/* The monotonic clock began anew: the later boot has the earlier times. */
+TEST(boots_do_not_mix)
+{
+	const char *dir = make_directory();
+	struct recording_options options = {0};
+	struct recording *recording;
+	struct error e = {0};
+
+	make_boot(dir, "first", 1000000000000, 9000);
+	make_boot(dir, "first", 1000000000100, 9100);
+	make_boot(dir, "second", 1000000001000, 500);
+	CHECK_EQ(recording_open(&recording, &dir, 1, &options, NULL), 0);
+	CHECK_STR(recording_info(recording)->boot_id, "second");
+	CHECK_EQ(recording_info(recording)->chunk_count, 1);
+	CHECK_EQ(recording_info(recording)->lost.buffer, 1);
+	recording_close(recording);
+	options.boot = -1;
+	CHECK_EQ(recording_open(&recording, &dir, 1, &options, NULL), 0);
+	CHECK_STR(recording_info(recording)->boot_id, "first");
+	CHECK_EQ(recording_info(recording)->chunk_count, 2);
+	CHECK_EQ(recording_info(recording)->lost.buffer, 2);
+	recording_close(recording);
+	options.boot = -2;
+	CHECK_EQ(recording_open(&recording, &dir, 1, &options, &e), -ENOENT);
+}
+
+static void count_lines(void *arg, const char *text)
+{
+	CHECK(strchr(text, '\n') == NULL);
+	++*(int *)arg;
+}
+
+TEST(damage_is_told_once_for_a_chunk)
+{
+	const char *dir = make_directory();
+	int lines = 0;
+	const struct recording_options options = {.damage = count_lines, .arg = &lines};
+	struct recording *recording;
+	struct chunk_info a, b;
+	uint64_t n;
+
+	make_chunk(dir, 1000, 1000, false, &a);
+	make_chunk(dir, 1001000, 1000, false, &b);
+	CHECK_EQ(truncate(make_path(a.path, "cpu0"), 150), 0);
+	CHECK_EQ(unlink(make_path(a.path, "cpu1")), 0);
+	CHECK_EQ(recording_open(&recording, &dir, 1, &options, NULL), 0);
+	n = read_all(recording);
+	CHECK_EQ(lines, 1);
+	CHECK_EQ(n, 1000);
+	CHECK_EQ(recording_info(recording)->lost.damaged, 1000);
+	recording_close(recording);
+}
+
+TEST(nothing_there)
+{
+	const char *dir = make_directory();
+	struct recording *recording;
+	struct error e = {0};
+
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, &e), -ENOENT);
+	CHECK(e.text[0] != '\0');
+}
+
+struct gone {
+	int count;
+	int refuse_at;
+	uint64_t last_begin;
+};
+
+static int on_gone(void *arg, const struct chunk_info *info)
+{
+	struct gone *gone = arg;
+	struct stat st;
+
+	CHECK_EQ(stat(info->path, &st), 0); /* it can still be read */
+	CHECK(info->begin_ns > gone->last_begin);
+	gone->last_begin = info->begin_ns;
+	return gone->count++ == gone->refuse_at ? -ECANCELED : 0;
+}
+
+TEST(old_chunks_go_by_size)
+{
+	const char *dir = make_directory();
+	struct gone gone = {.refuse_at = -1};
+	struct recording_keep keep = {0};
+	struct recording *recording;
+	struct chunk_info info;
+
+	for (unsigned int i = 0; i < 6; i++)
+		make_chunk(dir, 1000 + 10000 * i, 10, false, &info);
+	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), 0);
+	keep.bytes = 3 * info.bytes + info.bytes / 2;
+	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), 3);
+	CHECK_EQ(gone.count, 3);
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+	CHECK_EQ(recording_info(recording)->chunk_count, 3);
+	CHECK_EQ(recording_info(recording)->begin_ns, 31000);
+	recording_close(recording);
+	gone = (struct gone){.refuse_at = 1};
+	keep.bytes = 1;
+	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), -ECANCELED);
+	gone.refuse_at = -1;
+	gone.last_begin = 0;
+	/* the latest stays */
+	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), 1);
+	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), 0);
+}
+
+TEST(old_chunks_go_by_age)
+{
+	const char *dir = make_directory();
+	struct gone gone = {.refuse_at = -1};
+	const struct recording_keep keep = {.age_ns = 5000};
+
+	make_boot(dir, "b", 1000000, 1000);
+	make_boot(dir, "b", 1004000, 5000);
+	make_boot(dir, "b", 1008000, 9000);
+	/* they end 100 ns later */
+	CHECK_EQ(recording_retain(dir, &keep, 1005100, on_gone, &gone, NULL), 0);
+	CHECK_EQ(recording_retain(dir, &keep, 1005101, on_gone, &gone, NULL), 1);
+	CHECK_EQ(gone.last_begin, 1000);
+	CHECK_EQ(recording_retain(dir, &keep, 1009999999, on_gone, &gone, NULL), 1);
+}
+
+/* Cut at any place, the parts together are the whole. */
+TEST(recut_parts_are_the_whole)
+{
+	const char *dir = make_directory(), *parts = make_directory();
+	const struct chunk_writer_options options = {.dir = parts, .no_sync = true};
+	const struct record_head *x, *y;
+	struct recording *a, *b;
+	struct chunk_info info, part;
+	uint64_t state = 3, from = 1000;
+
+	make_chunk(dir, 1000, 1000, false, &info);
+	while (from < info.end_ns) {
+		uint64_t to = from + 1 + make_random(&state) % 200000;
+
+		to = to > info.end_ns ? info.end_ns : to;
+		CHECK_EQ(chunk_recut(info.path, from, to, &options, &part, NULL), 0);
+		CHECK_EQ(part.begin_ns, from);
+		CHECK_EQ(part.end_ns, to);
+		from = to;
+	}
+	CHECK_EQ(recording_open(&a, &dir, 1, NULL, NULL), 0);
+	CHECK_EQ(recording_open(&b, &parts, 1, NULL, NULL), 0);
+	CHECK(recording_info(b)->chunk_count > 3);
+	CHECK_STR(recording_info(b)->boot_id, info.boot_id);
+	for (int i = 0; i < 1000; i++) {
+		CHECK_EQ(recording_next(a, &x, NULL), 1);
+		CHECK_EQ(recording_next(b, &y, NULL), 1);
+		CHECK(make_same(x, y));
+	}
+	CHECK_EQ(recording_next(a, &x, NULL), 0);
+	CHECK_EQ(recording_next(b, &y, NULL), 0);
+	recording_close(a);
+	recording_close(b);
+}
+
+TEST_MAIN()

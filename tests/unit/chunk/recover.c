@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a crash leaves is sealed up to the last whole packet. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "chunk/format.h"
+#include "make.h"
+#include "tests/unit/check.h"
+
+#define PACKETS 4u
+#define IN_PACKET 5u
+
+static struct chunk_info found;
+static int found_count;
+
+static void on_recovered(void *arg, const struct chunk_info *info)
+{
+	found = *info;
+	found_count++;
+}
+
+/* An open chunk as a killed recorder leaves it: 4 packets of 5 records. Its path. */
+static const char *leave_open(const char *dir)
+{
+	static char path[8192];
+	const struct chunk_writer_options options = {
+		.dir = dir, .begin_ns = 1000, .no_sync = true};
+	struct chunk_writer *w;
+	struct chunk_stream *cpu;
+	union make_record r;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	cpu = chunk_writer_stream(w, CHUNK_STREAM_CPU, 0);
+	for (unsigned int i = 0; i < PACKETS * IN_PACKET + 3; i++) {
+		make_syscall(&r, 1000 + i, 0, i);
+		CHECK_EQ(chunk_writer_add(cpu, &r.head), 0);
+		if (i % IN_PACKET == IN_PACKET - 1)
+			CHECK_EQ(chunk_writer_flush(w, 1001 + i, NULL), 0);
+	}
+	snprintf(path, sizeof(path), "%s", chunk_writer_path(w));
+	chunk_writer_close(w);
+	return path;
+}
+
+/* Where each packet of a stream ends. */
+static unsigned int packet_ends(const char *path, off_t ends[16])
+{
+	int fd = open(path, O_RDONLY);
+	struct packet_head head;
+	off_t at = 0;
+	unsigned int n = 0;
+
+	CHECK(fd >= 0);
+	while (pread(fd, &head, sizeof(head), at) == sizeof(head) && n < 16) {
+		at += (off_t)(head.packet_bits / 8);
+		ends[n++] = at;
+	}
+	close(fd);
+	return n;
+}
+
+static int entries_in(const char *dir)
+{
+	DIR *d = opendir(dir);
+	int n = 0;
+
+	CHECK(d != NULL);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n - 2;
+}
+
+/* Truncated at every byte: as many records as whole packets before it have. */
+TEST(a_stream_cut_anywhere)
+{
+	const char *dir = make_directory();
+	off_t ends[16], size;
+	unsigned int n = packet_ends(make_path(leave_open(dir), "cpu0"), ends);
+
+	CHECK_EQ(n, 1 + PACKETS);
+	size = ends[n - 1];
+	CHECK_EQ(recording_recover(dir, on_recovered, NULL, NULL), 1);
+	for (off_t cut = 0; cut <= size; cut++) {
+		unsigned int whole = 0;
+		struct chunk_info info;
+		struct error e = {0};
+
+		dir = make_directory();
+		CHECK_EQ(truncate(make_path(leave_open(dir), "cpu0"), cut), 0);
+		while (whole < n && ends[whole] <= cut)
+			whole++;
+		found_count = 0;
+		if (whole < 2) {
+			/* no packet with a record is whole: nothing stays */
+			CHECK_EQ(recording_recover(dir, on_recovered, NULL, &e), 0);
+			CHECK_EQ(entries_in(dir), 0);
+		} else {
+			CHECK_EQ(recording_recover(dir, on_recovered, NULL, &e), 1);
+			CHECK_EQ(found_count, 1);
+			CHECK_EQ(found.state, CHUNK_RECOVERED);
+			CHECK_EQ(make_count(found.path, &info), (whole - 1) * IN_PACKET);
+			CHECK_EQ(info.lost.damaged, 0);
+			CHECK_EQ(found.end_ns, 1001 + (whole - 1) * IN_PACKET);
+			CHECK_EQ(entries_in(dir), 1);
+		}
+		CHECK_EQ(recording_recover(dir, on_recovered, NULL, &e), 0);
+		make_forget(dir);
+	}
+}
+
+/* kill -9 in the middle of writing; all that was flushed is there, and the next begins. */
+TEST(a_killed_recorder)
+{
+	const struct chunk_writer_options options = {.dir = make_directory(), .begin_ns = 1000};
+	const struct record_head *record;
+	struct recording *recording;
+	struct chunk_info info;
+	uint64_t records = 0, gaps = 0;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct chunk_writer *w;
+		union make_record r;
+
+		if (chunk_writer_open(&w, &options, NULL))
+			_exit(1);
+		for (unsigned int i = 0; i < 5000; i++) {
+			make_syscall(&r, 1000 + i, i % 2, i);
+			chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, i % 2), &r.head);
+			if (i == 3999)
+				chunk_writer_flush(w, 1000 + 4000, NULL);
+		}
+		kill(getpid(), SIGKILL);
+	}
+	CHECK(child > 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFSIGNALED(status));
+	CHECK_EQ(recording_recover(options.dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(make_count(found.path, &info), 4000);
+	CHECK_EQ(found.complete_ns, 5000);
+	make_chunk(options.dir, 9000, 10, false, &info);
+	CHECK_EQ(info.seq, found.seq + 1);
+	CHECK_EQ(recording_open(&recording, &options.dir, 1, NULL, NULL), 0);
+	CHECK_EQ(recording_info(recording)->gap_count, 1);
+	CHECK_EQ(recording_info(recording)->gaps[0].from_ns, found.end_ns);
+	CHECK_EQ(recording_info(recording)->gaps[0].to_ns, 9000);
+	while (recording_next(recording, &record, NULL) == 1) {
+		if (record->kind == RECORD_gap) {
+			CHECK_EQ(((const struct record_gap *)record)->begin_ns, found.end_ns);
+			CHECK_EQ(record->time_ns, 9000);
+			CHECK_EQ(records, 4000);
+			gaps++;
+		} else {
+			records++;
+		}
+	}
+	CHECK_EQ(records, 4010);
+	CHECK_EQ(gaps, 1);
+	recording_close(recording);
+}
+
+/* A bad packet in the middle: what stands behind it goes, so that CTF readers are content. */
+TEST(a_torn_page)
+{
+	const char *dir = make_directory();
+	const char *path = make_path(leave_open(dir), "cpu0");
+	struct chunk_info info;
+	off_t ends[16];
+	int fd;
+
+	packet_ends(path, ends);
+	fd = open(path, O_WRONLY);
+	CHECK_EQ(pwrite(fd, "torn", 4, ends[1] + 100), 4);
+	close(fd);
+	CHECK_EQ(recording_recover(dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(make_count(found.path, &info), IN_PACKET);
+	CHECK_EQ(info.lost.damaged, 0);
+}
+
+/* It died between the manifest and the rename. */
+TEST(sealed_but_for_its_name)
+{
+	const char *dir = make_directory();
+	struct chunk_info info;
+
+	make_chunk(dir, 1000, 10, false, &info);
+	CHECK_EQ(rename(info.path, make_path(dir, ".open-00000000000000001000-000000")), 0);
+	CHECK_EQ(recording_recover(dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(found.state, CHUNK_SEALED);
+	CHECK_STR(found.path, info.path);
+	CHECK_EQ(make_count(found.path, &info), 10);
+}
+
+TEST(an_open_chunk_can_be_read)
+{
+	const char *path = leave_open(make_directory());
+	struct chunk_info info;
+	struct stat st;
+
+	CHECK_EQ(make_count(path, &info), PACKETS * IN_PACKET);
+	CHECK_EQ(info.state, CHUNK_OPEN);
+	CHECK_EQ(info.lost.damaged, 0);
+	/* in the middle of a packet as well */
+	CHECK_EQ(stat(make_path(path, "cpu0"), &st), 0);
+	CHECK_EQ(truncate(make_path(path, "cpu0"), st.st_size - 7), 0);
+	CHECK_EQ(make_count(path, &info), (PACKETS - 1) * IN_PACKET);
+	CHECK_EQ(info.lost.damaged, 0);
+}
+
+TEST_MAIN()
