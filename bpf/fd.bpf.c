@@ -6,14 +6,12 @@
 #include "bpf/fd.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
+#include "bpf/socket.h"
 #include "bpf/state.h"
 #include "record/syscalls.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#include <bpf/bpf_endian.h>
-
-#define MAPPED_PREFIX 0xffff0000ull /* ::ffff:a.b.c.d, bytes 8 to 11, little endian */
 #define F_DUPFD 0
 #define F_SETFD 2
 #define F_DUPFD_CLOEXEC 1030
@@ -55,54 +53,21 @@ static __noinline int fd_name(u32 fd, s32 from, u8 op)
 	return 0;
 }
 
-static __always_inline void socket_addresses(struct record_socket *r, struct sock *sk)
-{
-	u64 pair[2];
-
-	if (r->family == AF_INET) {
-		r->local_lo = MAPPED_PREFIX | (u64)BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr)
-						      << 32;
-		r->remote_lo = MAPPED_PREFIX | (u64)BPF_CORE_READ(sk, __sk_common.skc_daddr) << 32;
-	} else if (r->family == AF_INET6) {
-		BPF_CORE_READ_INTO(&pair, sk, __sk_common.skc_v6_rcv_saddr);
-		r->local_hi = pair[0];
-		r->local_lo = pair[1];
-		BPF_CORE_READ_INTO(&pair, sk, __sk_common.skc_v6_daddr);
-		r->remote_hi = pair[0];
-		r->remote_lo = pair[1];
-	}
-	r->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
-	r->remote_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
-}
-
-/* Both addresses of a TCP or UDP socket, once they are known. */
+/* The addresses of a socket, once they are known. */
 static __noinline int fd_socket(u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct file *file = file_of_fd(task, fd);
-	struct file_ref ref = {};
 	struct record_socket *r;
-	struct socket *socket;
-	struct sock *sk;
 	u32 zero = 0;
+	u64 bytes;
 
 	r = bpf_map_lookup_elem(&fd_paths, &zero);
 	if (!file || !r)
 		return 0;
-	file_fill(&ref, file);
-	if (ref.kind != FILE_KIND_tcp && ref.kind != FILE_KIND_udp)
-		return 0;
-	socket = BPF_CORE_READ(file, private_data);
-	sk = BPF_CORE_READ(socket, sk);
-	__builtin_memset(r, 0, 128);
-	r->head.kind = RECORD_socket;
-	r->head.tid = task->pid;
-	r->head.pid = task->tgid;
-	r->file = ref;
-	r->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	r->protocol = BPF_CORE_READ(sk, sk_protocol);
-	socket_addresses(r, sk);
-	rare_emit(&r->head, 128);
+	bytes = socket_fill(r, task, file);
+	if (bytes)
+		rare_emit(&r->head, bytes);
 	return 0;
 }
 

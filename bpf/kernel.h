@@ -157,6 +157,22 @@ struct socket_alloc {
 	struct inode vfs_inode;
 };
 
+struct sockaddr_un {
+	u16 sun_family;
+	char sun_path[108];
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[0];
+};
+
+struct unix_sock {
+	struct sock sk;
+	struct unix_address *addr;
+	struct sock *peer;
+};
+
 struct mm_struct {
 	unsigned long arg_start, arg_end;
 };

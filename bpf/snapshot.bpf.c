@@ -9,6 +9,7 @@
 #include "bpf/file.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
+#include "bpf/socket.h"
 #include "record/syscalls.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -238,6 +239,7 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 	struct path_scratch *scratch;
 	struct thread_state *state;
 	u32 zero = 0;
+	u64 bytes;
 
 	if (!task || !file || task->pid != task->tgid)
 		return 0;
@@ -246,7 +248,11 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 	if (!state_in(state) || !scratch)
 		return 0;
 	fd_fill(scratch, task, file, ctx->fd, FD_snapshot);
-	snapshot_write(ctx->meta->seq, &scratch->r.head,
-		       __builtin_offsetof(struct record_fd, path) + scratch->r.path_len);
+	if (snapshot_write(ctx->meta->seq, &scratch->r.head,
+			   __builtin_offsetof(struct record_fd, path) + scratch->r.path_len))
+		return 0;
+	bytes = socket_fill((struct record_socket *)&scratch->r, task, file);
+	if (bytes)
+		snapshot_write(ctx->meta->seq, &scratch->r.head, bytes);
 	return 0;
 }

@@ -256,7 +256,7 @@ static int fill_file(struct report_rows *out, const struct partial *p)
 	return err;
 }
 
-/* "address:port", "[address]:port" or the path of a Unix socket. */
+/* "address:port", "[address]:port", or the path of a Unix socket, or its peer's inode. */
 static const char *peer_text(const struct fact_socket *s, char buf[256])
 {
 	const struct record_socket *r = &s->socket;
@@ -264,7 +264,10 @@ static const char *peer_text(const struct fact_socket *s, char buf[256])
 	u8 bytes[16];
 
 	if (r->family == AF_UNIX) {
-		snprintf(buf, 256, "unix:%s", s->path ? s->path : "");
+		if (s->path)
+			snprintf(buf, 256, "unix:%s", s->path);
+		else /* a pair without a name */
+			snprintf(buf, 256, "unix:[%llu]", (unsigned long long)r->peer);
 		return buf;
 	}
 	memcpy(bytes, &r->remote_hi, 8);
@@ -279,6 +282,11 @@ static const char *peer_text(const struct fact_socket *s, char buf[256])
 	return buf;
 }
 
+static bool socket_has_peer(const struct fact_socket *s)
+{
+	return s->socket.family == AF_UNIX ? s->path || s->socket.peer : s->socket.remote_port;
+}
+
 static int fill_peer(struct report_rows *out, const struct partial *p)
 {
 	int err = 0;
@@ -290,7 +298,7 @@ static int fill_peer(struct report_rows *out, const struct partial *p)
 		const char *name;
 		char buf[256];
 
-		if (!s || (!s->socket.remote_port && s->socket.family != AF_UNIX))
+		if (!s || !socket_has_peer(s))
 			continue;
 		name = peer_text(s, buf);
 		g = group_of(out, name);
