@@ -296,14 +296,9 @@ static int source_tell(struct app_rings *rings, struct app_source *s,
 		more = 0;
 	rings->counts.lost += more;
 	rings->counts.damaged += damaged;
-	if (more) {
-		struct record_lost r = {.why = LOST_application, .count = more, .begin_ns = begin};
-
-		r.head.time_ns = now;
-		err = lost_tell(sink, s->r->process.pid, &r);
-	}
-	if (damaged && !err) {
-		struct record_lost r = {.why = LOST_damaged, .count = damaged, .begin_ns = begin};
+	if (more + damaged) {
+		struct record_lost r = {
+			.why = LOST_application, .count = more + damaged, .begin_ns = begin};
 
 		r.head.time_ns = now;
 		err = lost_tell(sink, s->r->process.pid, &r);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "capture/capture.h"
 #include "chunk/chunk.h"
@@ -30,6 +31,7 @@ struct recorder {
 	bool stopped;
 	struct chunk_stream *life;	 /* of the writer, made when first used */
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
+	struct map apps;		 /* of the writer, by process */
 
 	pthread_mutex_t mutex; /* guards what the sealer's thread writes: */
 	struct recorder_counts counts;
@@ -46,8 +48,20 @@ static u64 now_ns(void)
 
 /* ---- from capture to the writer ---- */
 
+static struct chunk_stream *app_stream_of(struct recorder *r, u32 pid)
+{
+	struct chunk_stream *stream = map_get(&r->apps, pid);
+
+	if (stream)
+		return stream;
+	stream = chunk_writer_stream(r->writer, CHUNK_STREAM_APP, pid);
+	return stream && map_put(&r->apps, pid, stream) == 0 ? stream : NULL;
+}
+
 static struct chunk_stream *stream_of(struct recorder *r, const struct capture_stream *s)
 {
+	if (s->kind == CAPTURE_STREAM_APP)
+		return app_stream_of(r, s->id);
 	if (s->kind == CAPTURE_STREAM_LIFE) {
 		if (!r->life)
 			r->life = chunk_writer_stream(r->writer, CHUNK_STREAM_LIFE, 0);
@@ -118,6 +132,7 @@ static void streams_forget(struct recorder *r)
 {
 	r->life = NULL;
 	r->cpus.count = 0;
+	map_free(&r->apps);
 }
 
 /* Ends the chunk at one instant and goes on in the next. */
@@ -311,6 +326,7 @@ void recorder_close(struct recorder *r)
 	if (r->lock >= 0)
 		close(r->lock);
 	vec_free(&r->cpus);
+	map_free(&r->apps);
 	pthread_mutex_destroy(&r->mutex);
 	free(r);
 }
