@@ -4,7 +4,7 @@
  *
  * Directory `<begin>-<end>-<seq>` (Unix ns with 20 digits, seq with 6):
  *
- *   manifest     text, see manifest.c; its last line is its own checksum
+ *   .manifest    text, see manifest.h; its last line is its own checksum
  *   metadata     CTF 1.8 metadata as text (TSDL), made from the lists of record.h
  *   cpu<n>, life, app-<pid>, late
  *                streams: packets one after the other; with `.zst` behind the

@@ -29,7 +29,7 @@
 #include "chunk/chunk.h"
 
 #define MANIFEST_MAX_BYTES (16u << 20)
-#define MANIFEST_NAME "manifest"
+#define MANIFEST_NAME ".manifest" /* hidden: CTF readers take any other file for a stream */
 #define METADATA_NAME "metadata"
 #define CHUNK_FILE_NAME_BYTES 32
 
@@ -47,7 +47,7 @@ struct manifest {
 	size_t file_count;
 };
 
-/* Writes `manifest` in the directory and, if `sync`, fsyncs it. */
+/* Writes it in the directory and, if `sync`, fsyncs it. */
 int manifest_write(int dir, const struct manifest *manifest, bool sync, struct error *e);
 
 /*

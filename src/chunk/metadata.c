@@ -26,7 +26,6 @@ static const char types[] =
 	"typealias integer { size = 32; align = 8; signed = true; } := s32;\n"
 	"typealias integer { size = 64; align = 8; signed = true; } := s64;\n"
 	"typealias integer { size = 8; align = 8; encoding = UTF8; } := text;\n"
-	"typealias integer { size = 64; align = 8; map = clock.monotonic.value; } := time;\n"
 	"typealias enum : integer { size = 2; align = 1; } { none = 0, word = 1, quad = 2 }"
 	" := presence;\n";
 
@@ -38,6 +37,7 @@ static const char packet_header[] =
 	"\t};\n";
 
 static const char stream_class[] =
+	"typealias integer { size = 64; align = 8; map = clock.monotonic.value; } := time;\n"
 	"stream {\n"
 	"\tid = 0;\n"
 	"\tpacket.context := struct {\n"

@@ -107,8 +107,8 @@ static void remove_rest(struct chunk_reader *r)
 		snprintf(name, sizeof(name), "%s.zst", r->streams[i].stream.name);
 		unlinkat(r->dir, name, 0);
 	}
-	unlinkat(r->dir, ".manifest.new", 0);
-	unlinkat(r->dir, ".metadata.new", 0);
+	unlinkat(r->dir, "." MANIFEST_NAME ".new", 0);
+	unlinkat(r->dir, "." METADATA_NAME ".new", 0);
 }
 
 static int rename_chunk(const char *dir, const char *from, struct chunk_info *info, struct error *e)

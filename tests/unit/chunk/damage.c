@@ -122,9 +122,9 @@ TEST(a_damaged_manifest_is_not_believed)
 	off_t size;
 
 	make_chunk(make_directory(), 1000, 100, false, &info);
-	size = size_of(make_path(info.path, "manifest"));
+	size = size_of(make_path(info.path, ".manifest"));
 	for (off_t at = 0; at < size; at += 7) {
-		const char *path = make_path(info.path, "manifest");
+		const char *path = make_path(info.path, ".manifest");
 		struct chunk_info now;
 
 		change_byte(path, at);
@@ -137,7 +137,7 @@ TEST(a_damaged_manifest_is_not_believed)
 		CHECK_EQ(make_count(info.path, &now), 100);
 		change_byte(path, at);
 	}
-	CHECK_EQ(unlink(make_path(info.path, "manifest")), 0);
+	CHECK_EQ(unlink(make_path(info.path, ".manifest")), 0);
 	CHECK_EQ(make_count(info.path, &info), 100);
 }
 
