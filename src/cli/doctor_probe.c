@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/doctor_probe.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <mntent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "capture/capture.h"
+
+#define FEATURES_MAX 64
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
+
+__attribute__((format(printf, 3, 4))) static int finding_add(struct diagnosis *d, struct finding f,
+							     const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(f.text, sizeof(f.text), format, args);
+	va_end(args);
+	return vec_push(&d->findings, f);
+}
+
+/* ---- the kernel ---- */
+
+/* The first line of a file, without its end. Empty if it cannot be read. */
+static void line_read(const char *path, char *line, int size)
+{
+	FILE *file = fopen(path, "re");
+
+	line[0] = '\0';
+	if (!file)
+		return;
+	if (!fgets(line, size, file))
+		line[0] = '\0';
+	fclose(file);
+	line[strcspn(line, "\n")] = '\0';
+}
+
+static int probe_types(struct diagnosis *d)
+{
+	struct finding f = {.section = "kernel",
+			    .name = "types (BTF)",
+			    .needed = true,
+			    .available = access(VMLINUX_BTF, R_OK) == 0};
+
+	return finding_add(d, f, "%s",
+			   f.available ? VMLINUX_BTF
+				       : "no " VMLINUX_BTF
+					 ": a kernel built with CONFIG_DEBUG_INFO_BTF is needed");
+}
+
+/* Clocks that are read without leaving the CPU, in tens of nanoseconds. */
+static bool clock_is_fast(const char *source)
+{
+	static const char *const fast[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
+					   "arch_sys_counter", "xen"};
+
+	for (size_t i = 0; i < sizeof(fast) / sizeof(fast[0]); i++)
+		if (strcmp(source, fast[i]) == 0)
+			return true;
+	return false;
+}
+
+static int probe_clock(struct diagnosis *d)
+{
+	struct finding f = {.section = "kernel", .name = "fast clock"};
+	char source[64];
+
+	line_read(CLOCKSOURCE, source, sizeof(source));
+	f.available = clock_is_fast(source);
+	return finding_add(d, f, "clocksource %s%s", source[0] ? source : "unknown",
+			   f.available ? "" : ": each record waits for a slow clock, about 1 us");
+}
+
+static int probe_tracefs(struct diagnosis *d)
+{
+	static const char *const places[] = {"/sys/kernel/tracing/events",
+					     "/sys/kernel/debug/tracing/events"};
+	struct finding f = {.section = "kernel", .name = "tracefs"};
+	const char *found = NULL;
+
+	for (size_t i = 0; i < 2 && !found; i++)
+		if (access(places[i], R_OK | X_OK) == 0)
+			found = places[i];
+	f.available = found;
+	return finding_add(d, f, "%s",
+			   found ? found
+				 : "not mounted or not readable: --event cannot find tracepoints");
+}
+
+/* Where the first file system of a type is mounted; with a word in its options if not NULL. */
+static bool mount_find(const char *type, const char *option, char *path, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	bool found = false;
+
+	while (mounts && !found && (m = getmntent(mounts))) {
+		found = strcmp(m->mnt_type, type) == 0 && (!option || hasmntopt(m, option));
+		if (found)
+			snprintf(path, size, "%s", m->mnt_dir);
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+static int probe_cgroups(struct diagnosis *d)
+{
+	struct finding v2 = {.section = "kernel", .name = "cgroup v2"};
+	struct finding v1 = {.section = "kernel", .name = "cgroup v1 (cpu)"};
+	char path[160];
+	bool both;
+	int err;
+
+	v2.available = mount_find("cgroup2", NULL, path, sizeof(path));
+	err = finding_add(
+		d, v2, "%s",
+		v2.available ? path : "not mounted: containers are not named, --cgroup needs v1");
+	if (err)
+		return err;
+	both = v2.available;
+	v1.available = mount_find("cgroup", "cpu", path, sizeof(path));
+	return finding_add(d, v1, "%s",
+			   v1.available ? path
+			   : both	? "not mounted: nothing is missing, v2 is there"
+					: "not mounted: no CPU quotas are known");
+}
+
+/* ---- privileges ---- */
+
+static const struct {
+	const char *name;
+	int number;
+	bool needed;
+	const char *use, *cost;
+} capabilities[] = {
+	{"CAP_BPF", CAP_BPF, true, "loads the kernel programs", "kernel programs cannot be loaded"},
+	{"CAP_PERFMON", CAP_PERFMON, true, "attaches them to tracepoints",
+	 "kernel programs cannot be attached"},
+	{"CAP_SYS_PTRACE", CAP_SYS_PTRACE, false, "reads memory and files of other users' programs",
+	 "no spans, contexts and open files of other users' programs"},
+	{"CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false, "reads programs and libraries anywhere",
+	 "contexts of programs whose files are not readable are not found"},
+};
+
+static int probe_privileges(struct diagnosis *d)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+	u64 effective;
+	int err = 0;
+
+	syscall(SYS_capget, &header, data);
+	effective = data[0].effective | (u64)data[1].effective << 32;
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]) && !err; i++) {
+		struct finding f = {.section = "privilege", .needed = capabilities[i].needed};
+
+		f.available = effective >> capabilities[i].number & 1;
+		/* the kernel lets CAP_SYS_ADMIN stand for the two younger ones */
+		if (f.needed && effective >> CAP_SYS_ADMIN & 1)
+			f.available = true;
+		snprintf(f.name, sizeof(f.name), "%s", capabilities[i].name);
+		err = finding_add(d, f, "%s",
+				  f.available ? capabilities[i].use : capabilities[i].cost);
+	}
+	return err;
+}
+
+/* ---- tracepoints ---- */
+
+static int probe_features(struct diagnosis *d, const struct capture_feature *features, size_t count,
+			  bool tried)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		const struct capture_feature *c = &features[i];
+		struct finding f = {.section = "tracepoint",
+				    .needed = c->needed,
+				    .available = tried ? c->on : c->available};
+
+		snprintf(f.name, sizeof(f.name), "%s", c->name);
+		err = finding_add(d, f, "%s%s",
+				  f.available	 ? ""
+				  : c->available ? "not in use: "
+						 : "missing: ",
+				  c->what);
+	}
+	return err;
+}
+
+static int drop_record(void *arg, const struct capture_stream *s, const struct record_head *r)
+{
+	return 0;
+}
+
+/* Loads and attaches for a moment: the only proof that it can. */
+static int probe_capture(struct diagnosis *d)
+{
+	const struct capture_options nothing = {0};
+	const struct capture_sink sink = {.record = drop_record};
+	struct capture_feature probed[FEATURES_MAX];
+	const struct capture_feature *features = probed;
+	struct capture *c = NULL;
+	size_t count = 0;
+	int n, err = capture_open(&nothing, &c, &d->reason);
+
+	if (!err)
+		err = capture_start(c, &sink, &d->reason);
+	d->can_record = !err;
+	if (d->can_record) {
+		features = capture_features(c, &count);
+		d->ring_bytes = capture_memory_bytes(c);
+	} else {
+		n = capture_probe(probed, FEATURES_MAX, NULL);
+		count = n > 0 ? (size_t)n : 0;
+	}
+	err = probe_features(d, features, count, d->can_record);
+	capture_close(c);
+	return err;
+}
+
+/* ---- all of it ---- */
+
+static void probe_host(struct diagnosis *d)
+{
+	struct utsname name = {0};
+	char load[128];
+
+	uname(&name);
+	snprintf(d->kernel, sizeof(d->kernel), "%s %s %s", name.sysname, name.release,
+		 name.machine);
+	d->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	line_read("/proc/loadavg", load, sizeof(load));
+	if (sscanf(load, "%*s %*s %*s %*d/%lu", &d->threads) != 1)
+		d->threads = 0;
+}
+
+int diagnosis_make(struct diagnosis *d, struct error *e)
+{
+	static int (*const probes[])(struct diagnosis *) = {
+		probe_types,   probe_clock,	 probe_tracefs,
+		probe_cgroups, probe_privileges, probe_capture,
+	};
+	int err = 0;
+
+	*d = (struct diagnosis){0};
+	probe_host(d);
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !err; i++)
+		err = probes[i](d);
+	return err ? error_set(e, err, "cannot look at this host") : 0;
+}
+
+void diagnosis_free(struct diagnosis *d)
+{
+	vec_free(&d->findings);
+}

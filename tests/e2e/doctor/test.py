@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What doctor says is so: with every privilege, and with none."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+before = harness.programs_left(set())
+NOBODY = 65534
+
+
+def findings(answer, section):
+    return {f["name"]: f for f in answer["findings"] if f["section"] == section}
+
+
+@tests.add
+def root_can_record():
+    answer = json.loads(fathom.ok("doctor", "--json"))
+    equal(answer["can_record"], True, "can_record")
+    check("reason" not in answer, "no reason where there is nothing to explain")
+    for finding in answer["findings"]:
+        check(finding["available"] or not finding["needed"], f"{finding} is there")
+    check(findings(answer, "tracepoint")["sched_switch"]["needed"], "sched_switch is needed")
+    with open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+              encoding="ascii") as file:
+        check(file.read().strip() in findings(answer, "kernel")["fast clock"]["text"], "clock")
+    check(answer["ring_bytes"] >= answer["cpus"] * 4096, "memory of the rings")
+    check(answer["threads"] > 0, "threads")
+
+
+@tests.add
+def the_text_says_the_same():
+    text = fathom.ok("doctor")
+    check("fathom can record here" in text.splitlines()[0], "the first line")
+    for finding in json.loads(fathom.ok("doctor", "--json"))["findings"]:
+        word = "yes" if finding["available"] else "no"
+        check(re.search(rf"^  {re.escape(finding['name'])} +{word} ", text, re.M), finding["name"])
+
+
+@tests.add
+def who_may_not_record_is_told_why():
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        binary = shutil.copy(fathom.binary, place)
+        result = subprocess.run([binary, "doctor", "--json"], text=True, capture_output=True,
+                                user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", timeout=60)
+    equal(result.returncode, 1, "status")
+    equal(len(result.stderr.splitlines()), 1, f"lines of {result.stderr!r}")
+    answer = json.loads(result.stdout)
+    equal(answer["can_record"], False, "can_record")
+    check(answer["reason"] in result.stderr, "the line is the reason")
+    for name, finding in findings(answer, "privilege").items():
+        equal(finding["available"], False, name)
+
+
+@tests.add
+def nothing_is_left_in_the_kernel():
+    if before is None:
+        return "bpftool is missing"
+    left = harness.programs_left(before)
+    check(not left, f"programs {sorted(left)} are still loaded")
+    return None
+
+
+with fathom:
+    tests.run()
