@@ -48,7 +48,7 @@ void app_rings_free(struct app_rings *rings);
  */
 int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
 
-/* A process that had a ring ended before it was reached: the next poll tells the sink. */
+/* A process has a ring that cannot be listened to, or had: the next poll tells the sink. */
 void app_rings_missed(struct app_rings *rings, pid_t pid);
 
 /*
@@ -76,7 +76,7 @@ struct app_rings_counts {
 	u64 lost;	 /* did not fit into their ring */
 	u64 damaged;	 /* were not believed */
 	u64 stale;	 /* left over from a listener before us */
-	u64 not_reached; /* rings of processes that ended before */
+	u64 not_reached; /* rings of processes that ended before, or that another capture has */
 };
 void app_rings_counts(const struct app_rings *rings, struct app_rings_counts *out);
 

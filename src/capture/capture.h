@@ -153,7 +153,7 @@ struct capture_counts {
 	u64 lost_buffer;    /* found their ring full */
 	u64 lost_recursion; /* programs that the kernel did not run */
 	u64 lost_application; /* did not fit into an application's ring, or were not believed */
-	u64 rings_missed; /* of applications that ended before theirs was found */
+	u64 rings_missed; /* of applications that ended before theirs was found, or that another capture has */
 	u64 incomplete;	    /* fields that could not be read or were cut */
 };
 

@@ -39,6 +39,7 @@ struct watch_try {
 	pid_t pid;
 	unsigned int tries;
 	bool made; /* it was seen to make one */
+	bool told; /* that it is not heard */
 	u64 due_ns;
 };
 
@@ -92,7 +93,7 @@ static void try_begin(struct capture_watch *w, pid_t pid, bool made, u64 now)
 {
 	/* One that was there before is there at once, or at the second look if it was in the
 	 * making. */
-	struct watch_try attempt = {pid, made ? 0 : 15, made, now};
+	struct watch_try attempt = {pid, made ? 0 : 15, made, false, now};
 
 	for (size_t i = 0; i < w->attempts.count; i++) {
 		if (w->attempts.data[i].pid == pid) {
@@ -131,10 +132,13 @@ static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now
 		ring_pass_on(w, reached);
 		return false;
 	case -EBUSY:
+		if (!attempt->told)
+			ring_missed(w, attempt->pid);
+		attempt->told = true;
 		attempt->due_ns = now + BUSY_NS;
 		return true;
 	case -ESRCH:
-		if (attempt->made)
+		if (attempt->made && !attempt->told)
 			ring_missed(w, attempt->pid);
 		return false;
 	}
