@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program with libfathom whose spans, and what each does, are known:
+ *
+ *	e2e-application ROUNDS [fork|die|wait]
+ *
+ * Waits until somebody listens (10 s at most). Then for each round
+ *
+ *	request				getppid
+ *	  sleep				nanosleep of 2 ms
+ *	  read				64 reads of /dev/zero
+ *	  queued, on another thread	getuid, twice
+ *	(no span)			gettid
+ *
+ * fork: a child does the same in a process of its own. die: ends by SIGKILL
+ * inside a span. wait: ends when its stdin does.
+ */
+#include <fathom/fathom.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READS 64
+
+static int zero;
+
+static void sleep_ms(long ms)
+{
+	struct timespec pause = {0, ms * 1000000};
+
+	nanosleep(&pause, NULL);
+}
+
+static void *thread_run(void *arg)
+{
+	struct fathom_span *span = arg;
+
+	fathom_span_attach(span);
+	syscall(SYS_getuid);
+	syscall(SYS_getuid);
+	fathom_span_end(span);
+	return NULL;
+}
+
+static void round_run(long number)
+{
+	struct fathom_span request = fathom_span_begin("request"), phase, queued;
+	pthread_t thread;
+	char byte;
+
+	fathom_span_integer(&request, "number", number);
+	syscall(SYS_getppid);
+	phase = fathom_span_begin("sleep");
+	sleep_ms(2);
+	fathom_span_end(&phase);
+	phase = fathom_span_begin("read");
+	fathom_span_event(&phase, FATHOM_INFO, "begins to read");
+	for (int i = 0; i < READS; i++) {
+		if (read(zero, &byte, 1) != 1)
+			exit(1);
+	}
+	fathom_span_end(&phase);
+	queued = fathom_span_open(&(struct fathom_span_options){
+		.name = "queued", .level = FATHOM_INFO, .inactive = true});
+	if (pthread_create(&thread, NULL, thread_run, &queued) == 0)
+		pthread_join(thread, NULL);
+	fathom_span_end(&request);
+	syscall(SYS_gettid);
+}
+
+static int listener_await(void)
+{
+	for (int i = 0; i < 10000 && !fathom_listening(); i++)
+		sleep_ms(1);
+	return fathom_listening();
+}
+
+static int rounds_run(long rounds)
+{
+	struct fathom_span first = fathom_span_begin("not heard, perhaps");
+
+	fathom_span_end(&first); /* a forked child makes its ring here */
+	if (!listener_await())
+		return 2;
+	sleep_ms(200); /* for who looks where the context is */
+	for (long i = 0; i < rounds; i++)
+		round_run(i);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 2 ? argv[2] : "";
+	int result, status = 0;
+	pid_t child = 0;
+	char byte;
+
+	zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	fathom_init("e2e-application");
+	if (strcmp(how, "fork") == 0 && (child = fork()) == 0)
+		_exit(rounds_run(atol(argv[1])));
+	result = rounds_run(argc > 1 ? atol(argv[1]) : 1);
+	if (child)
+		waitpid(child, &status, 0);
+	if (strcmp(how, "die") == 0) {
+		fathom_span_begin("crash");
+		raise(SIGKILL);
+	}
+	while (strcmp(how, "wait") == 0 && read(0, &byte, 1) > 0)
+		;
+	return result || status;
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records programs with libfathom: their spans, and under each what it really did."""
+import subprocess
+import sys
+from collections import Counter
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+PROGRAM = sys.argv[2]
+ROUNDS = 5
+NAMES = ["request", "sleep", "read", "queued"]
+tests = harness.Tests()
+recording = None
+
+
+def spans_of(where):
+    return [span for trace in fathom.trace_all(where)["traces"] if trace["trace_id"]
+            for span in trace["spans"]]
+
+
+def check_round(spans, request):
+    """One round of program.c: who is under whom."""
+    def under(span, kind):
+        return [s for s in spans if s.get("parent_id") == span["span_id"] and s["kind"] == kind]
+
+    phases = {s["name"]: s for s in under(request, "internal")}
+    equal(sorted(phases), sorted(NAMES[1:]), "phases of a request")
+    calls = Counter(s["name"] for s in under(request, "syscall"))
+    equal(calls["getppid"], 1, "getppid under request")
+    for other in ("read", "nanosleep", "clock_nanosleep", "getuid", "gettid"):
+        equal(calls[other], 0, f"{other} under request")
+    equal([s["name"] for s in under(phases["sleep"], "syscall")], ["clock_nanosleep"],
+          "calls under sleep")
+    check(phases["sleep"]["time"]["timer_ns"] >= 2000000, "sleep is timer")
+    equal([s["name"] for s in under(phases["read"], "syscall")], ["read"] * 64,
+          "calls under read")
+    equal([e["name"] for e in phases["read"]["events"]], ["begins to read"], "events")
+    equal([s["name"] for s in under(phases["queued"], "syscall")][:2], ["getuid"] * 2,
+          "calls under queued")
+    check(phases["queued"]["time"]["off_thread_ns"] > 0, "what is queued is on no thread")
+    for span in [request, *phases.values()]:
+        equal((span["begin_bound"], span["end_bound"]), ("hard", "hard"), "bounds")
+        equal(harness.total(span["time"]), span["end_ns"] - span["begin_ns"],
+              f"split of {span['name']}")
+
+
+def check_rounds(where, rounds):
+    spans = spans_of(where)
+    requests = [s for s in spans if s["name"] == "request"]
+    equal(len(requests), rounds, "requests")
+    equal(sorted(s["attributes"]["number"] for s in requests),
+          sorted(number % ROUNDS for number in range(rounds)), "numbers")
+    for request in requests:
+        equal(request.get("parent_id"), None, "parent of a request")
+        equal(request["service"], "e2e-application", "service")
+        check_round(spans, request)
+    return requests
+
+
+@tests.add
+def spans_have_what_they_did():
+    global recording
+    recording = fathom.record("plain", "--", PROGRAM, ROUNDS)
+    equal(fathom.report(recording, "name")["lost"]["total"], 0, "lost records")
+    check_rounds(recording, ROUNDS)
+
+
+@tests.add
+def names_are_counted():
+    rows = {row["key"]: row for row in fathom.report(recording, "name")["rows"]}
+    counts = {name: row["count"] for name, row in rows.items() if name in NAMES}
+    equal(counts, {name: ROUNDS for name in NAMES}, "spans by name")
+
+
+@tests.add
+def sums_are_exact():
+    harness.check_sums(fathom, recording)
+
+
+@tests.add
+def babeltrace_agrees():
+    harness.check_babeltrace(fathom, recording)
+
+
+@tests.add
+def a_forked_child_is_heard_too():
+    where = fathom.record("fork", "--", PROGRAM, ROUNDS, "fork")
+    requests = check_rounds(where, 2 * ROUNDS)
+    equal(len({s["pid"] for s in requests}), 2, "processes")
+    harness.check_sums(fathom, where)
+
+
+@tests.add
+def a_crash_loses_nothing_that_was_written():
+    where = fathom.path("die")
+    result = fathom.run("record", "-o", where, "--", PROGRAM, ROUNDS, "die")
+    equal(result.returncode, 128 + 9, "status of a program that was killed")
+    check_rounds(where, ROUNDS)
+    crash = [s for s in spans_of(where) if s["name"] == "crash"]
+    equal(len(crash), 1, "the span in which it died")
+    equal((crash[0]["begin_bound"], crash[0]["end_bound"]), ("hard", "soft"), "its bounds")
+
+
+@tests.add
+def chunks_may_end_anywhere():
+    where = fathom.record("cuts", "--rotate", "10ms", "--", PROGRAM, ROUNDS)
+    check(len(fathom.chunks(where)) > 5, "several chunks")
+    equal(fathom.report(where, "name")["lost"]["total"], 0, "lost records")
+    check_rounds(where, ROUNDS)
+    harness.check_sums(fathom, where)
+
+
+@tests.add
+def a_program_that_runs_already():
+    with subprocess.Popen([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
+        try:
+            where = fathom.path("later")
+            result = fathom.run("record", "-o", where, "-p", program.pid, "-d", "2s")
+            equal(result.returncode, 0, f"record -p: {result.stderr}")
+        finally:
+            program.kill()
+    check_rounds(where, ROUNDS)
+
+
+@tests.add
+def start_order_does_not_matter_for_the_whole_host():
+    with subprocess.Popen([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
+        try:
+            where = fathom.path("host")
+            result = fathom.run("record", "-o", where, "-d", "2s")
+            equal(result.returncode, 0, f"record: {result.stderr}")
+        finally:
+            program.kill()
+    check_rounds(where, ROUNDS)
+
+
+with fathom:
+    tests.run()
