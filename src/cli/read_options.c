@@ -65,8 +65,10 @@ const struct option report_option_table[] = {
 	{"by", 0, "WHAT",
 	 "a row per name, service, process, thread, syscall, file, peer, cause or event", NULL,
 	 AT(by), option_text},
-	{"sort", 0, "KEY", "total, count, errors, p50, p95, p99, max or key", "total", AT(sort),
-	 option_text},
+	{"sort", 0, "KEY",
+	 "cpu, total, count, errors, p50, p95, p99, max or key (default: total; cpu for processes\n"
+	 "and threads, which all live long)",
+	 NULL, AT(sort), option_text},
 	{"from", 0, "T", "begin: monotonic ns, or a duration since the first record", NULL,
 	 AT(from), option_time},
 	{"to", 0, "T", "end, likewise", NULL, AT(to), option_time},
@@ -90,14 +92,14 @@ int report_options_check(void *options, const struct operands *operands, struct 
 {
 	static const char *const bys[] = {"name", "service", "process", "thread", "syscall",
 					  "file", "peer",    "cause",	"event",  NULL};
-	static const char *const sorts[] = {"total", "count", "errors", "p50", "p95",
+	static const char *const sorts[] = {"cpu",   "total", "count", "errors", "p50", "p95",
 					    "p99",   "max",   "key",	NULL};
 	struct report_options *o = options;
 	int err = no_command(operands, e);
 
 	if (!err && o->by)
 		err = word_check("by", o->by, bys, e);
-	if (!err)
+	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	if (!err && o->from.kind && o->from.kind == o->to.kind && o->from.ns >= o->to.ns)
 		err = error_say(e, EINVAL, "--from must lie before --to");

@@ -35,7 +35,7 @@ extern const struct option doctor_option_table[];
 
 struct report_options {
 	const char *by; /* NULL: name if there are application spans, else process */
-	const char *sort;
+	const char *sort; /* NULL: what suits the rows */
 	struct option_time from;
 	struct option_time to;
 	int boot;

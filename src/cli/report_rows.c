@@ -312,9 +312,15 @@ static int fill_peer(struct report_rows *out, const struct partial *p)
 }
 
 const struct report_grouping report_groupings[] = {
-	{"name", fill_name},	 {"service", fill_service}, {"process", fill_process},
-	{"thread", fill_thread}, {"syscall", fill_syscall}, {"file", fill_file},
-	{"peer", fill_peer},	 {"cause", fill_cause},	    {NULL, NULL},
+	{"name", "total", fill_name},
+	{"service", "total", fill_service},
+	{"process", "cpu", fill_process},
+	{"thread", "cpu", fill_thread},
+	{"syscall", "total", fill_syscall},
+	{"file", "total", fill_file},
+	{"peer", "total", fill_peer},
+	{"cause", "total", fill_cause},
+	{NULL, NULL, NULL},
 };
 
 const struct report_grouping *report_grouping_find(const char *name)
@@ -331,6 +337,14 @@ static u64 sort_total(const struct report_row *r)
 {
 	return r->total_ns;
 }
+/* Time on a CPU or waiting for one. */
+static u64 sort_cpu(const struct report_row *r)
+{
+	const s64 *ns = r->time.ns;
+
+	return (u64)(ns[SPLIT_user] + ns[SPLIT_kernel] + ns[SPLIT_runnable] + ns[SPLIT_throttled]);
+}
+
 static u64 sort_count(const struct report_row *r)
 {
 	return r->count;
@@ -364,7 +378,7 @@ static const struct sort {
 	const char *name;
 	u64 (*value)(const struct report_row *r);
 } sorts[] = {
-	{"total", sort_total}, {"count", sort_count}, {"errors", sort_errors}, {"p50", sort_p50},
+	{"cpu", sort_cpu},     {"total", sort_total}, {"count", sort_count}, {"errors", sort_errors}, {"p50", sort_p50},
 	{"p95", sort_p95},     {"p99", sort_p99},     {"max", sort_max},       {"key", sort_key},
 };
 
@@ -403,6 +417,8 @@ int report_rows_build(struct report_rows *out, const struct partial *p,
 	int err;
 
 	*out = (struct report_rows){0};
+	if (!sort)
+		sort = by->sort;
 	for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++)
 		if (strcmp(sorts[i].name, sort) == 0)
 			order = &sorts[i];

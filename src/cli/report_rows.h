@@ -27,6 +27,7 @@ struct report_rows {
 /* A value of --by. `none` says what to do where a recording has nothing of the kind. */
 struct report_grouping {
 	const char *name;
+	const char *sort; /* the order if none is asked for */
 	int (*fill)(struct report_rows *out, const struct partial *p);
 };
 
@@ -37,8 +38,8 @@ const struct report_grouping *report_grouping_find(const char *name);
 extern const struct report_grouping report_groupings[];
 
 /*
- * Fills `out` with the rows of a finished partial, sorted by `sort` ("total",
- * "count", "errors", "p50", "p95", "p99", "max", "key"; ties by key, process, thread).
+ * Fills `out` with the rows of a finished partial, sorted by `sort` (NULL: as
+ * suits the grouping; "cpu", "total", "count", "errors", "p50", "p95", "p99", "max", "key"; ties by key, process, thread).
  * 0, -EINVAL for an unknown key, -ENOMEM. Free with report_rows_free() in any case.
  */
 int report_rows_build(struct report_rows *out, const struct partial *p,

@@ -24,7 +24,7 @@ TEST(report)
 
 	CHECK_EQ(parse(report_option_table, &o, "", report_options_check), 0);
 	CHECK(!o.by && !o.json);
-	CHECK_STR(o.sort, "total");
+	CHECK(o.sort == NULL);
 	CHECK_EQ(o.dirs_count, 1);
 	CHECK_STR(o.dirs[0], "fathom.data");
 	CHECK_EQ(parse(report_option_table, &o,
