@@ -23,14 +23,21 @@ struct client {
 	size_t waits_for; /* answered by the seal of that number */
 };
 
+struct seal {
+	size_t number;
+	char *path; /* owned; NULL: failed */
+};
+
 struct control {
 	int listener;
 	char path[4096];
+	const char *request; /* the one that is answered; static */
 	VEC(struct client) clients;
 	bool wanted;
 	size_t rotations;      /* begun, on account of requests or not */
 	pthread_mutex_t mutex; /* guards: */
-	VEC(char *) sealed;    /* paths in the order of sealing; NULL: failed */
+	size_t seals;	       /* how many there were */
+	VEC(struct seal) kept; /* those that a client may wait for, in their order */
 };
 
 /*
@@ -48,7 +55,7 @@ static int address_of(const char *dir, struct sockaddr_un *address, int *dir_fd)
 	return 0;
 }
 
-int control_open(struct control **out, const char *dir, struct error *e)
+int control_open(struct control **out, const char *dir, const char *request, struct error *e)
 {
 	struct control *c = calloc(1, sizeof(*c));
 	struct sockaddr_un address;
@@ -56,6 +63,7 @@ int control_open(struct control **out, const char *dir, struct error *e)
 
 	if (!c)
 		return error_set(e, ENOMEM, "cannot listen for requests");
+	c->request = request;
 	pthread_mutex_init(&c->mutex, NULL);
 	snprintf(c->path, sizeof(c->path), "%s/.control", dir);
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -86,16 +94,30 @@ static void accept_clients(struct control *c)
 			close(fd);
 }
 
+static void client_refuse(const struct control *c, const struct client *client)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "error it answers to 'fathom %s' only\n", c->request);
+	send(client->fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
 /* Reads a client's request; false if it is to be dropped. */
 static bool client_read(struct control *c, struct client *client)
 {
 	char line[64];
-	ssize_t n = recv(client->fd, line, sizeof(line), 0);
+	ssize_t n = recv(client->fd, line, sizeof(line) - 1, 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
-	if (n < 7 || memcmp(line, "rotate\n", 7) != 0)
+	if (n <= 0)
 		return false;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (strcmp(line, c->request) != 0) {
+		client_refuse(c, client);
+		return false;
+	}
 	client->asked = true;
 	client->waits_for = c->rotations + 1;
 	c->wanted = true;
@@ -109,13 +131,33 @@ static bool client_answer(struct control *c, struct client *client)
 	bool done;
 
 	pthread_mutex_lock(&c->mutex);
-	done = c->sealed.count >= client->waits_for;
-	if (done && c->sealed.data[client->waits_for - 1])
-		snprintf(text, sizeof(text), "%s\n", c->sealed.data[client->waits_for - 1]);
+	done = c->seals >= client->waits_for;
+	for (size_t i = 0; i < c->kept.count && done; i++)
+		if (c->kept.data[i].number == client->waits_for && c->kept.data[i].path)
+			snprintf(text, sizeof(text), "%s\n", c->kept.data[i].path);
 	pthread_mutex_unlock(&c->mutex);
 	if (done)
 		send(client->fd, text, strlen(text), MSG_NOSIGNAL);
 	return !done;
+}
+
+/* Forgets the seals that nobody waits for: later clients wait for later ones. */
+static void seals_forget(struct control *c)
+{
+	size_t oldest = c->rotations + 1, left = 0;
+
+	for (size_t i = 0; i < c->clients.count; i++)
+		if (c->clients.data[i].asked && c->clients.data[i].waits_for < oldest)
+			oldest = c->clients.data[i].waits_for;
+	pthread_mutex_lock(&c->mutex);
+	for (size_t i = 0; i < c->kept.count; i++) {
+		if (c->kept.data[i].number >= oldest)
+			c->kept.data[left++] = c->kept.data[i];
+		else
+			free(c->kept.data[i].path);
+	}
+	c->kept.count = left;
+	pthread_mutex_unlock(&c->mutex);
 }
 
 int control_serve(struct control *c, struct error *e)
@@ -133,6 +175,7 @@ int control_serve(struct control *c, struct error *e)
 			close(client->fd);
 	}
 	c->clients.count = left;
+	seals_forget(c);
 	return 0;
 }
 
@@ -154,8 +197,9 @@ void control_sealed(struct control *c, const char *path)
 	char *copy = path ? strdup(path) : NULL;
 
 	pthread_mutex_lock(&c->mutex);
-	if (vec_push(&c->sealed, copy))
-		free(copy);
+	c->seals++;
+	if (vec_push(&c->kept, ((struct seal){c->seals, copy})))
+		free(copy); /* whoever waits for it is told that it failed */
 	pthread_mutex_unlock(&c->mutex);
 }
 
@@ -172,9 +216,9 @@ void control_close(struct control *c)
 		close(c->listener);
 		unlink(c->path);
 	}
-	for (size_t i = 0; i < c->sealed.count; i++)
-		free(c->sealed.data[i]);
-	vec_free(&c->sealed);
+	for (size_t i = 0; i < c->kept.count; i++)
+		free(c->kept.data[i].path);
+	vec_free(&c->kept);
 	vec_free(&c->clients);
 	pthread_mutex_destroy(&c->mutex);
 	free(c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How `fathom rotate` talks to the recorder of a directory: a Unix socket
- * `.control` in it. A request is a line ("rotate"), the answer one too: the path
- * of the sealed chunk, or "error" and why.
+ * How `fathom rotate` and `fathom snapshot` talk to the recorder of a directory:
+ * a Unix socket `.control` in it. A request is a line ("rotate"), the answer one
+ * too: the path of the sealed chunk, or "error" and why.
  */
 #ifndef CLI_CONTROL_H
 #define CLI_CONTROL_H
@@ -14,8 +14,11 @@
 
 struct control;
 
-/* The recorder's side: listens in `dir`. Free with control_close(). */
-int control_open(struct control **out, const char *dir, struct error *e);
+/*
+ * The recorder's side: listens in `dir` for one kind of request ("rotate" or
+ * "snapshot", a static text), and refuses others. Free with control_close().
+ */
+int control_open(struct control **out, const char *dir, const char *request, struct error *e);
 
 /* Accepts and reads requests, answers those that are done. Never waits. */
 int control_serve(struct control *c, struct error *e);

@@ -217,7 +217,7 @@ static int directory_open(struct recorder *r, struct error *e)
 		err = recording_recover(r->options.dir, NULL, NULL, e);
 	if (err < 0)
 		return err;
-	return control_open(&r->control, r->options.dir, e);
+	return control_open(&r->control, r->options.dir, "rotate", e);
 }
 
 static int capture_begin(struct recorder *r, int *command_failed, struct error *e)

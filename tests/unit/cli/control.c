@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients that wait for the seal of a chunk, while others are sealed. */
+#include "cli/control.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/check.h"
+
+struct asking {
+	pthread_t thread;
+	const char *dir, *request;
+	char answer[256];
+	int result;
+	struct error error;
+};
+
+static void *ask(void *arg)
+{
+	struct asking *a = arg;
+
+	a->result = control_ask(a->dir, a->request, a->answer, sizeof(a->answer), &a->error);
+	return NULL;
+}
+
+static void asking_start(struct asking *a, const char *dir, const char *request)
+{
+	*a = (struct asking){.dir = dir, .request = request};
+	CHECK_EQ(pthread_create(&a->thread, NULL, ask, a), 0);
+}
+
+/* Serves until a request is there. */
+static void serve_until_wanted(struct control *c)
+{
+	while (!control_wants_rotation(c)) {
+		control_serve(c, NULL);
+		usleep(200);
+	}
+}
+
+static void rotate_and_seal(struct control *c, int number)
+{
+	char path[32];
+
+	control_rotates(c);
+	snprintf(path, sizeof(path), "/chunk-%d", number);
+	control_sealed(c, path);
+}
+
+static char dir[] = "/tmp/fathom-control-XXXXXX";
+static struct control *control;
+
+TEST(a_client_gets_the_chunk_that_follows_its_request)
+{
+	struct asking a;
+
+	CHECK(mkdtemp(dir) != NULL);
+	CHECK_EQ(control_open(&control, dir, "rotate", NULL), 0);
+	for (int i = 1; i <= 1000; i++) {
+		rotate_and_seal(control, i);
+		control_serve(control, NULL);
+	}
+	asking_start(&a, dir, "rotate\n");
+	serve_until_wanted(control);
+	rotate_and_seal(control, 1001);
+	rotate_and_seal(control, 1002);
+	control_serve(control, NULL);
+	CHECK_EQ(pthread_join(a.thread, NULL), 0);
+	CHECK_EQ(a.result, 0);
+	CHECK_STR(a.answer, "/chunk-1001");
+}
+
+TEST(a_seal_under_way_is_not_the_answer)
+{
+	struct asking a;
+
+	control_rotates(control); /* 1003 is cut, but not sealed yet */
+	asking_start(&a, dir, "rotate\n");
+	serve_until_wanted(control);
+	control_sealed(control, "/chunk-1003");
+	control_serve(control, NULL);
+	rotate_and_seal(control, 1004);
+	control_serve(control, NULL);
+	CHECK_EQ(pthread_join(a.thread, NULL), 0);
+	CHECK_STR(a.answer, "/chunk-1004");
+}
+
+TEST(a_chunk_that_cannot_be_sealed_is_an_error)
+{
+	struct asking a;
+
+	asking_start(&a, dir, "rotate\n");
+	serve_until_wanted(control);
+	control_rotates(control);
+	control_sealed(control, NULL);
+	control_serve(control, NULL);
+	CHECK_EQ(pthread_join(a.thread, NULL), 0);
+	CHECK(a.result < 0);
+	CHECK(strstr(a.error.text, "could not be sealed") != NULL);
+}
+
+static void *serve_for_a_while(void *arg)
+{
+	for (int i = 0; i < 10000 && !*(volatile bool *)arg; i++) {
+		control_serve(control, NULL);
+		usleep(200);
+	}
+	return NULL;
+}
+
+TEST(another_request_is_refused_and_says_which_is_right)
+{
+	bool done = false;
+	pthread_t server;
+	struct asking a = {.dir = dir, .request = "snapshot\n"};
+
+	CHECK_EQ(pthread_create(&server, NULL, serve_for_a_while, &done), 0);
+	ask(&a);
+	*(volatile bool *)&done = true;
+	CHECK_EQ(pthread_join(server, NULL), 0);
+	CHECK(a.result < 0);
+	CHECK(strstr(a.error.text, "fathom rotate") != NULL);
+	CHECK(!control_wants_rotation(control));
+}
+
+TEST(nobody_answers_when_it_is_closed)
+{
+	char answer[64];
+	struct error e = {0};
+
+	control_close(control);
+	CHECK(control_ask(dir, "rotate\n", answer, sizeof(answer), &e) < 0);
+	CHECK_EQ(rmdir(dir), 0); /* the socket is gone */
+}
+
+TEST_MAIN()
