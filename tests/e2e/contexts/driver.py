@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs each publisher (tests/unit/capture/publisher) through the same steps.
+
+driver.py FOLDER OUTPUT: writes to OUTPUT, as JSON, what is known of each: its
+processes and threads, and `spans`, under each of which (0: none) it writes an
+answer and then reads the next command.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDER, OUTPUT = sys.argv[1:]
+LOOK_S = 0.3  # an exec or a dlopen is looked at within a tenth of a second
+LINKED = ["pie", "nopie", "static", "static-pie", "linked-tlsdesc", "linked-classic",
+          "linked-initial"]
+OPENED = {"glibc": ["tlsdesc", "classic", "initial", "tlsdesc-large", "classic-large",
+                    "tlsdesc-symbolic", "classic-hidden", "initial-hidden", "tlsdesc-hidden",
+                    "tlsdesc+", "classic+"],
+          "musl": ["tlsdesc", "classic", "tlsdesc-hidden"]}
+
+
+class Publisher:
+    """A running publisher."""
+
+    def __init__(self, name, library=None):
+        self.name = f"{name} {library or ''}".strip()
+        self.process = subprocess.Popen([os.path.join(FOLDER, name)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        self.process.stdout.readline()
+
+    def do(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline().split()[1])
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def publishers():
+    for libc in ("glibc", "musl"):
+        for name in LINKED:
+            if os.path.exists(os.path.join(FOLDER, f"{libc}-{name}")):
+                yield Publisher(f"{libc}-{name}"), None
+        for library in OPENED[libc]:
+            if os.path.exists(os.path.join(FOLDER, f"{libc}-opener")):
+                yield Publisher(f"{libc}-opener", library), (libc, library)
+
+
+def library_open(publisher, libc, library, copies):
+    if library.endswith("+"):  # no static TLS is left
+        for i in range(24):
+            copy = os.path.join(copies, f"{publisher.pid}-{i}.so")
+            shutil.copy(os.path.join(FOLDER, f"lib{libc}-filler.so"), copy)
+            publisher.do(f"filler {copy}")
+    publisher.do(f"open {FOLDER}/lib{libc}-{library.rstrip('+')}.so")
+
+
+def main():
+    running, told = [], []
+    copies = tempfile.mkdtemp(prefix="contexts.")
+    try:
+        for number, (publisher, library) in enumerate(publishers(), 1):
+            if library:
+                library_open(publisher, *library, copies)
+            running.append((number << 16, publisher))
+        time.sleep(LOOK_S)
+        for base, publisher in running:
+            publisher.do(f"set {base + 1:x}")
+            publisher.do(f"set {base + 2:x}")
+            publisher.do("clear")
+            publisher.do(f"set {base + 3:x}")
+            thread = publisher.do(f"thread {base + 4:x}")
+            child = publisher.do("fork")
+            told.append({"name": publisher.name, "pid": publisher.pid, "thread": thread,
+                         "child": child, "base": base,
+                         "spans": [base + 1, base + 2, 0] + [base + 3] * 3})
+        time.sleep(0.1)
+        for _, publisher in running:
+            publisher.end()
+    finally:
+        shutil.rmtree(copies)
+    with open(OUTPUT, "w", encoding="utf-8") as file:
+        json.dump(told, file)
+
+
+main()

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts that fathom did not write: each call stands under the span that was active."""
+import json
+import sys
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+DRIVER, FOLDER = sys.argv[2:4]
+tests = harness.Tests()
+told = []
+calls = {}  # (pid, tid) -> [(begin, name, parent)]
+
+
+def id_of(span):
+    return f"{span:016x}" if span else None
+
+
+@tests.add
+def records_all_publishers():
+    where = fathom.record("publishers", "--", sys.executable, DRIVER, FOLDER,
+                          fathom.path("told.json"))
+    with open(fathom.path("told.json"), encoding="utf-8") as file:
+        told.extend(json.load(file))
+    check(len(told) >= 18, f"publishers that ran: {len(told)}")
+    for trace in fathom.trace_all(where)["traces"]:
+        ids = {span["span_id"]: span for span in trace["spans"]}
+        for span in trace["spans"]:
+            if span["kind"] != "syscall":
+                continue
+            parent = span.get("parent_id") if trace["trace_id"] else None
+            while parent in ids and ids[parent]["kind"] in ("syscall", "wait"):
+                parent = ids[parent].get("parent_id")
+            calls.setdefault((span["pid"], span["tid"]), []).append(
+                (span["begin_ns"], span["name"], parent))
+    for made in calls.values():
+        made.sort()
+
+
+@tests.add
+def each_call_stands_under_its_span():
+    wrong = []
+    for process in told:
+        made = []
+        for _, name, parent in calls[process["pid"], process["pid"]]:
+            call = (name[:5].rstrip("v"), parent)  # musl calls readv and writev
+            if call[0] in ("read", "write") and call != (made or [None])[-1]:
+                made.append(call)
+        should = [(name, id_of(span)) for span in process["spans"] for name in ("write", "read")]
+        if made[-len(should):] != should:
+            wrong.append(f"{process['name']}: {made[-len(should):]}, should be {should}")
+    equal(wrong, [], "publishers with calls under another span")
+
+
+@tests.add
+def a_child_works_for_the_span_of_its_parent():
+    for process in told:
+        made = [parent for _, name, parent in calls[process["child"], process["child"]]
+                if name in ("prctl", "getppid")]
+        equal(made, [id_of(process["base"] + 3)] * 2, f"calls of the child of {process['name']}")
+
+
+@tests.add
+def a_span_of_which_only_the_context_was_seen_is_shown():
+    spans = {span["span_id"]: span for trace in fathom.trace_all(fathom.path("publishers"))["traces"]
+             for span in trace["spans"] if trace["trace_id"]}
+    for process in told:
+        for number in (1, 2, 3):
+            span = spans[id_of(process["base"] + number)]
+            equal((span["begin_bound"], span["end_bound"]), ("soft", "soft"),
+                  f"bounds of a span of {process['name']}")
+
+
+@tests.add
+def sums_are_exact():
+    harness.check_sums(fathom, fathom.path("publishers"))
+
+
+with fathom:
+    tests.run()
