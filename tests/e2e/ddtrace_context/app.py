@@ -3,13 +3,19 @@
 
 Lines on stdout: {"tid", "trace", "span"} per thread in a span, then "ready".
 Each line on stdin moves the main thread into another span; the end of stdin ends it.
+
+With the argument "calls" it makes CALLS times getppid in each span instead, and says
+so: {"tid", "trace", "span"} for every time.
 """
 import json
+import os
 import sys
 import threading
+import time
 
 from ddtrace.trace import tracer
 
+CALLS = 5
 lock = threading.Lock()
 
 
@@ -24,6 +30,35 @@ def thread_run(said):
         say(span)
         said.release()
         threading.Event().wait()
+
+
+def calls_make(span):
+    for _ in range(CALLS):
+        os.getppid()
+    say(span)
+
+
+def calls_in_thread():
+    for _ in range(3):
+        with tracer.trace("in a thread") as span:
+            calls_make(span)
+
+
+def calls_main():
+    with tracer.trace("the first loads what is needed"):
+        time.sleep(1)
+    threads = [threading.Thread(target=calls_in_thread) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    with tracer.trace("outer") as outer:
+        calls_make(outer)
+        with tracer.trace("inner") as inner:
+            calls_make(inner)
+        calls_make(outer)
+    for thread in threads:
+        thread.join()
+    for _ in range(CALLS):
+        os.getppid()  # in no span
 
 
 def main():
@@ -44,4 +79,7 @@ def main():
     sys.stdin.readline()
 
 
-main()
+if sys.argv[1:] == ["calls"]:
+    calls_main()
+else:
+    main()

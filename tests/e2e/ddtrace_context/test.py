@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The context that Datadog's tracer for Python publishes is found and read.
 
-test.py CONTEXT_SHOW VENV: installs ddtrace from PyPI into VENV unless it is
-there, runs app.py under ddtrace-run and compares what each thread says with
-what context_show reads from outside. Exit 77 if PyPI cannot be reached.
+test.py CONTEXT_SHOW VENV FATHOM: installs ddtrace from PyPI into VENV unless it
+is there, runs app.py under ddtrace-run and compares what each thread says with
+what context_show reads from outside, and with the spans under which fathom
+shows its calls. Exit 77 if PyPI cannot be reached.
 """
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections import Counter
 
 PACKAGE = "ddtrace==4.16.*"
 HERE = os.path.dirname(os.path.abspath(__file__))
+CALLS = 5  # in each span, as in app.py
 
 
 def skip(why):
@@ -38,16 +42,23 @@ def install(venv):
     return os.path.join(venv, "bin")
 
 
+def environment(programs):
+    return dict(os.environ, DD_TRACE_OTEL_CTX_ENABLED="true", DD_TRACE_STARTUP_LOGS="false",
+                DD_INSTRUMENTATION_TELEMETRY_ENABLED="false",
+                DD_REMOTE_CONFIGURATION_ENABLED="false",
+                PATH=f"{programs}:{os.environ['PATH']}")
+
+
+def command(programs, *args):
+    return [f"{programs}/ddtrace-run", f"{programs}/python3", f"{HERE}/app.py", *args]
+
+
 class App:
     """app.py, and what it last said about each of its threads."""
 
     def __init__(self, programs):
-        env = dict(os.environ, DD_TRACE_OTEL_CTX_ENABLED="true", DD_TRACE_STARTUP_LOGS="false",
-                   DD_INSTRUMENTATION_TELEMETRY_ENABLED="false",
-                   DD_REMOTE_CONFIGURATION_ENABLED="false",
-                   PATH=f"{programs}:{os.environ['PATH']}")
         self.process = subprocess.Popen(
-            [f"{programs}/ddtrace-run", f"{programs}/python3", f"{HERE}/app.py"], env=env,
+            command(programs), env=environment(programs),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.pid = self.process.pid
         self.said = {}
@@ -107,15 +118,41 @@ def check(show, app, checks):
     checks.equal("no span any more", look(show, app.pid)[1], app.said)
 
 
+def calls_recorded(fathom, programs, folder):
+    """Each getppid of app.py: (tid, trace, span), as it says, and as fathom shows it."""
+    done = subprocess.run([fathom, "record", "-o", folder, "--", *command(programs, "calls")],
+                          env=environment(programs), capture_output=True, text=True, check=True)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    shown = Counter()
+    traces = json.loads(subprocess.run([fathom, "trace", "--all", "--json", folder],
+                                       capture_output=True, check=True).stdout)["traces"]
+    for trace in traces:
+        for span in trace["spans"]:
+            if span["name"] == "getppid" and trace["trace_id"]:
+                shown[span["tid"], trace["trace_id"], span["parent_id"]] += 1
+    return Counter({key: CALLS * n for key, n in Counter(
+        (one["tid"], one["trace"], one["span"]) for one in said).items()}), shown
+
+
+def check_recorded(fathom, programs, checks):
+    with tempfile.TemporaryDirectory(prefix="ddtrace.") as folder:
+        said, shown = calls_recorded(fathom, programs, folder)
+    checks.equal("spans with calls", len(said), 11)
+    checks.equal("each call stands under the span that was active", shown, said)
+
+
 def main():
-    show, venv = sys.argv[1:]
-    app = App(install(venv))
+    show, venv, fathom = sys.argv[1:]
+    programs = install(venv)
+    app = App(programs)
     checks = Checks()
     started = time.monotonic()
     try:
         check(show, app, checks)
     finally:
         app.end()
+    if os.geteuid() == 0:
+        check_recorded(fathom, programs, checks)
     print(f"1..{checks.number}")
     print(f"# {time.monotonic() - started:.1f} s")
     return 1 if checks.failed else 0
