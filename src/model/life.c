@@ -43,30 +43,6 @@ static void visit_leave(struct life_state *s)
 	}
 }
 
-/*
- * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did
- * not) and is at t at the end of a stretch on a CPU. If the beginning of the
- * stretch was lost, the time is unknown. Returns what was kernel time.
- */
-static u64 spend_until(struct life *l, u64 t, u64 visit_ns)
-{
-	struct life_state *s = &l->state;
-	u64 border = visit_ns > s->last_ns ? visit_ns : s->last_ns;
-
-	if (visit_ns == 0 || border > t)
-		border = t;
-	if (visit_ns)
-		visit_enter(s, visit_ns);
-	if (s->place == LIFE_OFF_CPU || s->place == LIFE_GONE) {
-		spend(l, SPLIT_unknown, s->last_ns, t);
-		s->visit_waits.ns[SPLIT_unknown] += (s64)(t - border);
-		return 0;
-	}
-	spend(l, SPLIT_user, s->last_ns, border);
-	spend(l, SPLIT_kernel, border, t);
-	return t - border;
-}
-
 /* A span or nobody was named the owner of the time until t. */
 static void sight(struct life *l, const struct life_share *own, const struct life_sink *sink)
 {
@@ -195,6 +171,46 @@ static void unseen_end(struct life *l, u64 t)
 	s->visit_waits.ns[SPLIT_runnable] += (s64)(t - woken);
 }
 
+/* It got the CPU unseen: it was off the CPU until it was woken, at least. */
+static void wait_end_unseen(struct life *l, u64 t, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+
+	if (!s->wake.has || s->wake.time_ns <= s->last_ns || s->wake.time_ns > t)
+		return;
+	t = s->wake.time_ns;
+	wait_end(l, t, sink);
+	s->last_ns = t;
+}
+
+/*
+ * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did
+ * not) and is at t at the end of a stretch on a CPU. If the beginning of the
+ * stretch was lost, the time since the thread was woken is unknown. Returns
+ * what was kernel time.
+ */
+static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 border;
+
+	if (s->place == LIFE_OFF_CPU)
+		wait_end_unseen(l, t, sink);
+	border = visit_ns > s->last_ns ? visit_ns : s->last_ns;
+	if (visit_ns == 0 || border > t)
+		border = t;
+	if (visit_ns)
+		visit_enter(s, visit_ns);
+	if (s->place == LIFE_OFF_CPU || s->place == LIFE_GONE) {
+		spend(l, SPLIT_unknown, s->last_ns, t);
+		s->visit_waits.ns[SPLIT_unknown] += (s64)(t - border);
+		return 0;
+	}
+	spend(l, SPLIT_user, s->last_ns, border);
+	spend(l, SPLIT_kernel, border, t);
+	return t - border;
+}
+
 /* ---- one function per role: accounts up to the record, then takes its state ---- */
 
 static void role_leaves(struct life *l, const struct record_head *r, const struct life_sink *sink)
@@ -212,9 +228,9 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	} else if (visit) {
 		if (visit >= s->last_ns)
 			own.begin_ns = visit;
-		own.split.ns[SPLIT_kernel] = (s64)spend_until(l, t, visit);
+		own.split.ns[SPLIT_kernel] = (s64)spend_until(l, t, visit, sink);
 	} else {
-		spend_until(l, t, 0);
+		spend_until(l, t, 0, sink);
 		visit_leave(s);
 	}
 	if (thread)
@@ -296,7 +312,7 @@ static void visit_end(struct life *l, struct life_visit *v, const struct context
 {
 	struct life_share own = {.ctx = *ctx, .begin_ns = v->begin_ns, .end_ns = v->end_ns};
 
-	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns);
+	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
 	visit_split(l, v);
 	own.split = v->split;
 	sight(l, &own, sink);
@@ -333,8 +349,7 @@ static void role_user(struct life *l, const struct record_head *r, const struct 
 {
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
 
-	(void)sink;
-	spend_until(l, t, 0);
+	spend_until(l, t, 0, sink);
 	enter_user(l, t);
 }
 

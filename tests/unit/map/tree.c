@@ -176,6 +176,29 @@ TEST(ids_are_derived)
 	partial_free(q);
 }
 
+/* Where the switch back to it was lost, a thread slept until it was woken; the rest is unknown. */
+TEST(a_lost_switch_is_unknown_only_after_the_waking)
+{
+	struct partial *p = partial_new(&all);
+	struct record_waking w = {.head = head(RECORD_waking, 4000), .context = WAKE_timer};
+	const struct life *l;
+
+	call(p, 2000, 100, 39, NULL);
+	leaves(p, 3500, 500, 35);
+	apply(p, &w);
+	call(p, 5000, 2000, 35, &inner);
+	partial_cover(p, 1900, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	l = p->lives.data[0];
+	CHECK_EQ(l->total.ns[SPLIT_user], 1000);
+	CHECK_EQ(l->total.ns[SPLIT_kernel], 600);
+	CHECK_EQ(l->total.ns[SPLIT_timer], 500);
+	CHECK_EQ(l->total.ns[SPLIT_unknown], 1000);
+	CHECK_EQ(split_total(&l->total), 3100);
+	CHECK_EQ(p->syscalls.list.data[0].split.ns[SPLIT_unknown], 1000);
+	partial_free(p);
+}
+
 /* fd names come through opens, duplicates and forks, and never from another file. */
 TEST(fd_names_are_those_of_the_moment)
 {
