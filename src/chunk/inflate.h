@@ -8,6 +8,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/*
+ * A small file must not become endless work: a reader takes no more out of one
+ * than this, and a file that would be larger is not compressed.
+ */
+static inline uint64_t inflater_limit(uint64_t compressed_bytes)
+{
+	return ((uint64_t)64 << 20) + 100 * compressed_bytes;
+}
+
 struct inflater;
 
 /* NULL if memory ran out. */

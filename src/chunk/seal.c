@@ -195,10 +195,16 @@ static int sync_file(int dir, const char *name)
 static int compress_stream(struct chunk_writer *w, struct manifest_file *file)
 {
 	char name[CHUNK_FILE_NAME_BYTES + 4];
+	struct manifest_file plain = *file;
 	int err;
 
 	snprintf(name, sizeof(name), "%s.zst", file->name);
 	err = deflate_file(w->dir, file->name, name, &file->bytes, &file->crc);
+	if (!err && plain.bytes > inflater_limit(file->bytes)) {
+		unlinkat(w->dir, name, 0);
+		*file = plain;
+		return 0;
+	}
 	if (!err && w->sync) /* before the only other copy goes */
 		err = sync_file(w->dir, name);
 	if (err)

@@ -76,6 +76,11 @@ static void read_more(struct stream *s, size_t len)
 	s->to += (size_t)n;
 	if ((size_t)n < len)
 		s->file_ended = true;
+	s->inflated += s->inflater ? (size_t)n : 0;
+	if (s->inflater && s->inflated > inflater_limit(s->file_at)) {
+		stream_damage(s, "it is compressed beyond belief");
+		s->file_ended = true;
+	}
 }
 
 /* Makes `need` bytes (at most a packet) available at `from` if the file has them. */

@@ -26,6 +26,7 @@ struct stream {
 	uint8_t identity[16]; /* of the chunk; of the first packet if it is not known */
 	uint64_t file_at; /* bytes read of the file */
 	struct inflater *inflater; /* NULL: plain */
+	uint64_t inflated; /* bytes that came out of it */
 	bool file_ended;
 	int read_err; /* of the file, negative */
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <zstd.h>
 
 #include "make.h"
 #include "tests/unit/check.h"
@@ -178,6 +179,34 @@ TEST(a_field_of_false_heads_ends_soon)
 	fclose(f);
 	check_sum_is(info.path, true);
 	CHECK(clock() - begin < 2 * CLOCKS_PER_SEC * 10);
+}
+
+/* 2 GiB of zeros in 2 MB at most: given up early, and counted. */
+TEST(a_bomb_does_not_go_off)
+{
+	static unsigned char zeros[1 << 20], out[2 << 20];
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	struct chunk_info info;
+	clock_t begin;
+	FILE *f;
+
+	make_chunk(make_directory(), 1000, COUNT, true, &info);
+	f = fopen(make_path(info.path, "cpu0.zst"), "w");
+	CHECK(f != NULL);
+	ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 20);
+	for (int i = 0; i < 2048; i++) {
+		ZSTD_inBuffer src = {zeros, sizeof(zeros), 0};
+		ZSTD_outBuffer dst = {out, sizeof(out), 0};
+
+		CHECK(!ZSTD_isError(ZSTD_compressStream2(context, &dst, &src, ZSTD_e_continue)));
+		CHECK_EQ(src.pos, src.size);
+		fwrite(out, 1, dst.pos, f);
+	}
+	fclose(f);
+	ZSTD_freeCCtx(context);
+	begin = clock();
+	check_sum_is(info.path, true);
+	CHECK(clock() - begin < CLOCKS_PER_SEC);
 }
 
 TEST_MAIN()
