@@ -27,7 +27,7 @@ struct histogram {
 	struct histogram_bucket *data; /* sorted by index, no count is 0 */
 	size_t count;		       /* of buckets */
 	size_t capacity;
-	size_t last;	 /* where the last value went */
+	uint16_t *hints; /* where known buckets stood last; NULL while there are few */
 	uint64_t values; /* how many were added */
 	uint64_t min;
 	uint64_t max;

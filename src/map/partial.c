@@ -310,14 +310,33 @@ static int lost_apply(struct partial *p, const struct record_head *r)
 	return 0;
 }
 
+/* A thread that came into scope: what it did before is no part of the recording. */
+static int enter_apply(struct partial *p, const struct record_head *r, u64 start_ns)
+{
+	struct life *l;
+
+	map_remove(&p->current, r->tid);
+	l = life_add(p, r->tid);
+	if (!l)
+		return -ENOMEM;
+	life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
+	l->clip_from_ns = p->options.from_ns;
+	l->clip_to_ns = p->options.to_ns;
+	return 0;
+}
+
 static int thread_apply(struct partial *p, const struct record_head *r)
 {
-	int err = feed(p, r->tid, LIFE_SNAPSHOT, r);
-	struct life *l = life_of(p, r->tid);
+	const struct record_thread *th = (const void *)r;
+	int err = th->flags & THREAD_ENTERS ? enter_apply(p, r, th->start_ns) : 0;
+	struct life *l;
 
+	if (!err)
+		err = feed(p, r->tid, LIFE_SNAPSHOT, r);
+	l = life_of(p, r->tid);
 	if (err || !l)
 		return err ? err : -ENOMEM;
-	l->start_ns = ((const struct record_thread *)r)->start_ns;
+	l->start_ns = th->start_ns;
 	return facts_add(&p->facts, r);
 }
 
@@ -334,6 +353,45 @@ static int syscall_apply(struct partial *p, const struct record_head *r)
 static int fault_apply(struct partial *p, const struct record_head *r)
 {
 	return feed(p, r->tid, LIFE_FAULT, r);
+}
+
+/* With the scope its life in the recording ends; should it come back, another one begins. */
+static int attach_apply(struct partial *p, const struct record_head *r)
+{
+	u32 flags = ((const struct record_cgroup_attach *)r)->flags;
+	int err;
+
+	if (flags & CGROUP_ENTERED_SCOPE)
+		return enter_apply(p, r, 0);
+	if (!(flags & CGROUP_LEFT_SCOPE))
+		return 0;
+	err = feed(p, r->tid, LIFE_OUT, r);
+	map_remove(&p->current, r->tid);
+	return err;
+}
+
+static int filter_apply(struct partial *p, const struct record_head *r)
+{
+	p->filters |= ((const struct record_filter *)r)->flags;
+	return 0;
+}
+
+/* Of a record that reaches over a limit of the range, the part inside: time is taken evenly. */
+static int steal_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_steal *s = (const void *)r;
+	u64 from = s->begin_ns, to = r->time_ns;
+
+	if (p->cpus <= s->of_cpu)
+		p->cpus = s->of_cpu + 1;
+	if (p->options.from_ns && from < p->options.from_ns)
+		from = p->options.from_ns;
+	if (p->options.to_ns && to > p->options.to_ns)
+		to = p->options.to_ns;
+	if (from < to)
+		p->steal_ns += (u64)((unsigned __int128)s->steal_ns * (to - from) /
+				     (r->time_ns - s->begin_ns));
+	return 0;
 }
 
 static int fact_apply(struct partial *p, const struct record_head *r)
@@ -366,6 +424,9 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_clock] = fact_apply,
 	[RECORD_lost] = lost_apply,
 	[RECORD_gap] = gap_apply,
+	[RECORD_cgroup_attach] = attach_apply,
+	[RECORD_filter] = filter_apply,
+	[RECORD_steal] = steal_apply,
 	[RECORD_span_begin] = span_apply,
 	[RECORD_span_end] = span_apply,
 	[RECORD_span_attach] = span_apply,

@@ -169,17 +169,17 @@ struct app_span {
 
 struct sum {
 	u64 key; /* what it is of, per table */
+	u32 pid;
+	struct file_ref file;
 	u64 count, errors;
 	struct split split;
 	struct histogram durations;
-	u32 pid;
-	struct file_ref file;
 };
 
-#define SUMS_RECENT 64
+#define SUMS_RECENT 512
 
 struct sums {
-	u8 recent[SUMS_RECENT]; /* numbers in list that were found last, as a hint */
+	u16 recent[SUMS_RECENT]; /* numbers in list that were found last, as a hint */
 	struct map index;	/* hash of key, pid, file -> number in list + 1 */
 	VEC(struct sum) list;
 };
@@ -198,6 +198,9 @@ struct partial {
 	struct sums causes;	      /* key: enum split_part; durations of waits */
 	u64 lost[8];		      /* by enum record_loss */
 	u64 incomplete;
+	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */
+	u32 cpus;     /* of the host; 0: not known */
+	u64 steal_ns; /* what the hypervisor took from them inside the limits */
 	VEC(struct record_gap) gaps;
 	int err; /* the first failure inside a callback: -ENOMEM */
 	bool finished;

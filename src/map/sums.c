@@ -22,7 +22,7 @@ static int sum_find(struct sums *s, const struct sum_of *of, struct sum **found)
 {
 	struct sum fresh = {.key = of->key, .pid = of->pid, .file = of->file};
 	u64 h = sum_hash(of);
-	u8 *recent = &s->recent[(of->key ^ of->pid ^ of->file.key) % SUMS_RECENT];
+	u16 *recent = &s->recent[(of->key + of->pid * 31 + of->file.key * 7) % SUMS_RECENT];
 	size_t number;
 	int err;
 
@@ -37,8 +37,8 @@ static int sum_find(struct sums *s, const struct sum_of *of, struct sum **found)
 		*found = &s->list.data[number - 1];
 		if (!sum_is(*found, of))
 			continue;
-		if (number <= UINT8_MAX)
-			*recent = (u8)(number - 1);
+		if (number <= UINT16_MAX)
+			*recent = (u16)(number - 1);
 		return 0;
 	}
 	err = vec_push(&s->list, fresh);
