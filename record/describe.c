@@ -15,21 +15,23 @@
 
 /* KIND is a typedef in the block that the fields are listed in. */
 #define FIELD(class_, type, is_signed, name, what)                                                 \
-	{#name, what, type, class_, is_signed, offsetof(KIND, name),                               \
-	 sizeof(((KIND *)0)->name), 0},
+	{#name, what, type, class_, is_signed, offsetof(KIND, name), sizeof(((KIND *)0)->name), 0},
 #define FIX(type, name, what) FIELD(RECORD_FIELD_FIX, #type, IS_SIGNED_##type, name, what)
 #define VAR(type, name, what) FIELD(RECORD_FIELD_VAR, #type, IS_SIGNED_##type, name, what)
 #define PAD(type, name) FIELD(RECORD_FIELD_PAD, #type, IS_SIGNED_##type, name, "")
 #define FILEREF(name, what) FIELD(RECORD_FIELD_FILEREF, "file_ref", false, name, what)
 #define CTXREF(name, what) FIELD(RECORD_FIELD_CTXREF, "context", false, name, what)
 #define TEXT(size, name, what)                                                                     \
-	{#name, what, "char", RECORD_FIELD_TEXT, false, offsetof(KIND, name),                      \
-	 size,  offsetof(KIND, name##_len)},
+	{#name,	 what,                                                                             \
+	 "char", RECORD_FIELD_TEXT,                                                                \
+	 false,	 offsetof(KIND, name),                                                             \
+	 size,	 offsetof(KIND, name##_len)},
 
 #define NOTHING(...)
 #define TEXT_MAX(size, name, what) +size
 #define TEXT_LEN(size, name, what) +offsetof(KIND, name##_len)
-#define OF_TEXT(kind, TEXT_) (0 RECORD_APPLY(kind, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, TEXT_))
+#define OF_TEXT(kind, TEXT_)                                                                       \
+	(0 RECORD_APPLY(kind, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, TEXT_))
 
 const struct record_kind_info *record_kind_info(unsigned int kind)
 {

@@ -23,12 +23,12 @@ enum record_field_class {
 
 struct record_field {
 	const char *name;
-	const char *what; /* "" if the list says nothing */
-	const char *type; /* "u32"; of TEXT "char" */
+	const char *what;    /* "" if the list says nothing */
+	const char *type;    /* "u32"; of TEXT "char" */
 	uint8_t field_class; /* enum record_field_class */
 	bool is_signed;
-	uint16_t offset; /* in struct record_<kind>; of TEXT that of its first byte */
-	uint16_t size; /* bytes in the slot layout; of TEXT the most it can hold */
+	uint16_t offset;     /* in struct record_<kind>; of TEXT that of its first byte */
+	uint16_t size;	     /* bytes in the slot layout; of TEXT the most it can hold */
 	uint16_t len_offset; /* TEXT: of its length, a u16 */
 };
 
@@ -37,9 +37,9 @@ struct record_kind_info {
 	const char *what;
 	const struct record_field *fields; /* in the order of the list */
 	uint16_t field_count;
-	uint16_t size; /* of the struct */
+	uint16_t size;	     /* of the struct */
 	uint16_t fixed_size; /* without the bytes of its text */
-	uint16_t text_max; /* 0: it has no text */
+	uint16_t text_max;   /* 0: it has no text */
 	uint16_t text_len_offset;
 };
 

@@ -77,17 +77,17 @@ void chunk_clock_read(struct chunk_clock *clock);
 #define CHUNK_NAME_BYTES 80
 
 struct chunk_info {
-	char path[4096]; /* of the directory */
+	char path[4096];      /* of the directory */
 	uint8_t identity[16]; /* the CTF uuid */
 	char host[CHUNK_HOST_BYTES];
 	char boot_id[CHUNK_BOOT_BYTES];
 	uint64_t seq;
-	uint64_t begin_ns; /* the cut at which it begins */
-	uint64_t end_ns; /* the cut at which it ends: its records are older */
-	uint64_t complete_ns; /* recovered: no stream misses anything older than this */
+	uint64_t begin_ns;	  /* the cut at which it begins */
+	uint64_t end_ns;	  /* the cut at which it ends: its records are older */
+	uint64_t complete_ns;	  /* recovered: no stream misses anything older than this */
 	struct chunk_clock clock; /* at its begin */
-	uint64_t records; /* CTF events, what babeltrace2 counts */
-	uint64_t bytes; /* of its files */
+	uint64_t records;	  /* CTF events, what babeltrace2 counts */
+	uint64_t bytes;		  /* of its files */
 	struct chunk_lost lost;
 	uint64_t incomplete; /* fields that are cut or could not be read */
 	enum chunk_state state;
@@ -99,20 +99,20 @@ struct chunk_writer;
 struct chunk_stream;
 
 enum chunk_stream_kind {
-	CHUNK_STREAM_CPU, /* "cpu<number>" */
+	CHUNK_STREAM_CPU,  /* "cpu<number>" */
 	CHUNK_STREAM_LIFE, /* "life": rare and long records of the kernel and of snapshots */
-	CHUNK_STREAM_APP, /* "app-<pid>" */
+	CHUNK_STREAM_APP,  /* "app-<pid>" */
 	CHUNK_STREAM_LATE, /* "late": came after the cut before their time */
 };
 
 struct chunk_writer_options {
-	const char *dir; /* the recording; created if missing */
-	uint64_t begin_ns; /* the cut; 0: now */
-	const char *host; /* NULL: this host's name */
-	const char *boot_id; /* NULL: this boot's */
+	const char *dir;		 /* the recording; created if missing */
+	uint64_t begin_ns;		 /* the cut; 0: now */
+	const char *host;		 /* NULL: this host's name */
+	const char *boot_id;		 /* NULL: this boot's */
 	const struct chunk_clock *clock; /* NULL: of this host, now */
-	bool compress; /* zstd, when it is sealed */
-	bool no_sync; /* tests: no fsync */
+	bool compress;			 /* zstd, when it is sealed */
+	bool no_sync;			 /* tests: no fsync */
 };
 
 /*
@@ -219,7 +219,7 @@ int recording_recover(const char *dir, void (*recovered)(void *arg, const struct
 
 struct recording_keep {
 	uint64_t age_ns; /* 0: no limit */
-	uint64_t bytes; /* 0: no limit */
+	uint64_t bytes;	 /* 0: no limit */
 };
 
 /*
@@ -297,8 +297,8 @@ struct recording_info {
 };
 
 struct recording_options {
-	int boot; /* 0: the latest in it, -1: the one before, ... */
-	bool with_open; /* chunks that are being written too */
+	int boot;		 /* 0: the latest in it, -1: the one before, ... */
+	bool with_open;		 /* chunks that are being written too */
 	chunk_damage_fn *damage; /* may be NULL */
 	void *arg;
 };
@@ -317,8 +317,7 @@ int recording_open(struct recording **recording, const char *const *dirs, size_t
  * Records of a late stream come first in their chunk, with their true time.
  * 1, 0 at the end, or negative.
  */
-int recording_next(struct recording *recording, const struct record_head **record,
-		   struct error *e);
+int recording_next(struct recording *recording, const struct record_head **record, struct error *e);
 
 const struct recording_info *recording_info(const struct recording *recording);
 void recording_close(struct recording *recording);

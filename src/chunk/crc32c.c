@@ -44,7 +44,7 @@ static uint32_t crc32c_table(uint32_t crc, const unsigned char *at, size_t len)
 
 #ifdef __x86_64__
 __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc32,
-								const unsigned char *at, size_t len)
+							       const unsigned char *at, size_t len)
 {
 	uint64_t crc = crc32;
 

@@ -118,12 +118,10 @@ _Static_assert(UNPACK_SLACK >= 16 * 8 + 8, "slack");
 				return -EBADMSG;                                                   \
 		}                                                                                  \
 		RECORD_FIELDS_##kind(GET_FIX, NONE, GET_PAD, NONE, NONE, NONE)                     \
-		RECORD_FIELDS_##kind(NONE, NONE, NONE, GET_FILE, GET_CTX, GET_LEN)                 \
-		RECORD_FIELDS_##kind(NONE, GET_VAR, NONE, NONE, NONE, NONE)                        \
-		if (at > u->end)                                                                   \
-			return -EBADMSG;                                                           \
-		RECORD_FIELDS_##kind(NONE, NONE, NONE, NONE, NONE, GET_TEXT)                       \
-		(void)row;                                                                         \
+			RECORD_FIELDS_##kind(NONE, NONE, NONE, GET_FILE, GET_CTX, GET_LEN)         \
+				RECORD_FIELDS_##kind(NONE, GET_VAR, NONE, NONE, NONE,              \
+						     NONE) if (at > u->end) return -EBADMSG;       \
+		RECORD_FIELDS_##kind(NONE, NONE, NONE, NONE, NONE, GET_TEXT)(void) row;            \
 		(void)text_len;                                                                    \
 		r->head.slots = (u8)slots;                                                         \
 		u->at += format_align4((unsigned int)(at - u->at));                                \

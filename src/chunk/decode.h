@@ -22,9 +22,9 @@ struct unpacker {
 	const u8 *at; /* the next event */
 	const u8 *end;
 	u64 time_ns; /* of the event before, then of the one at `at` */
-	u64 end_ns; /* none may be later */
+	u64 end_ns;  /* none may be later */
 	u16 cpu;
-	u64 rows; /* of tables, in all packets */
+	u64 rows;	/* of tables, in all packets */
 	u32 file_count; /* rows, row 0 not counted */
 	u32 file_capacity;
 	u32 context_count;

@@ -199,18 +199,18 @@ static inline u16 intern_context(struct packet *packet, const struct record_head
 		u8 *at;                                                                            \
                                                                                                    \
 		RECORD_FIELDS_##kind(NONE, NONE, NONE, FILE_ROW, CTX_ROW, NONE)                    \
-		RECORD_FIELDS_##kind(NONE, PRESENCE, NONE, NONE, NONE, NONE)                       \
-		at = put_head(packet->bytes + packet->used, &r->head, value);                      \
+			RECORD_FIELDS_##kind(NONE, PRESENCE, NONE, NONE, NONE, NONE)               \
+				at = put_head(packet->bytes + packet->used, &r->head, value);      \
 		if (FORMAT_VARS(kind)) {                                                           \
 			store32(at, presence);                                                     \
 			at += 4;                                                                   \
 		}                                                                                  \
 		(void)shift;                                                                       \
-		RECORD_FIELDS_##kind(PUT_FIX, NONE, NONE, NONE, NONE, NONE)                        \
-		RECORD_FIELDS_##kind(NONE, NONE, NONE, PUT_REF, PUT_REF, PUT_LEN)                  \
-		RECORD_FIELDS_##kind(NONE, PUT_VAR, NONE, NONE, NONE, NONE)                        \
-		RECORD_FIELDS_##kind(NONE, NONE, NONE, NONE, NONE, PUT_TEXT)                       \
-		packet_end_event(packet, at);                                                      \
+		RECORD_FIELDS_##kind(PUT_FIX, NONE, NONE, NONE, NONE, NONE) RECORD_FIELDS_##kind(  \
+			NONE, NONE, NONE, PUT_REF, PUT_REF, PUT_LEN)                               \
+			RECORD_FIELDS_##kind(NONE, PUT_VAR, NONE, NONE, NONE, NONE)                \
+				RECORD_FIELDS_##kind(NONE, NONE, NONE, NONE, NONE, PUT_TEXT)       \
+					packet_end_event(packet, at);                              \
 	}
 RECORD_KINDS(K)
 #undef K

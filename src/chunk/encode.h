@@ -10,11 +10,11 @@
 #include "chunk/tables.h"
 
 struct packet {
-	u8 *bytes; /* the head's place first */
+	u8 *bytes;    /* the head's place first */
 	u32 capacity; /* PACKET_SLACK bytes behind it are there too */
 	u32 used;
 	u32 unpadded; /* end of the last event without its zeros */
-	u32 records; /* in it, rows of tables not counted */
+	u32 records;  /* in it, rows of tables not counted */
 	u32 events;
 	u64 incomplete; /* references for which there was no memory, since packet_init() */
 	u64 begin_ns;

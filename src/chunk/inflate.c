@@ -30,8 +30,8 @@ struct inflater *inflater_new(void)
 	z->in = malloc(PIECE_BYTES);
 	z->context = ZSTD_createDCtx();
 	if (!z->in || !z->context ||
-	    ZSTD_isError(ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax,
-						STREAM_WINDOW_LOG))) {
+	    ZSTD_isError(
+		    ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax, STREAM_WINDOW_LOG))) {
 		inflater_free(z);
 		return NULL;
 	}
@@ -76,72 +76,86 @@ ssize_t inflater_read(struct inflater *z, int fd, uint64_t *file_at, void *to, s
 	return (ssize_t)out.pos;
 }
 
-static int deflate(ZSTD_CCtx *context, int in, int out, unsigned char *buffers, uint64_t *bytes,
-		   uint32_t *crc)
+struct deflater {
+	ZSTD_CCtx *context;
+	int in;
+	int out;
+	unsigned char *buffers; /* a piece in, a piece out */
+	uint64_t bytes;
+	uint32_t crc;
+};
+
+static int deflate_piece(struct deflater *z, size_t len)
+{
+	ZSTD_inBuffer src = {z->buffers, len, 0};
+	size_t left;
+
+	do {
+		ZSTD_outBuffer dst = {z->buffers + PIECE_BYTES, PIECE_BYTES, 0};
+		int err;
+
+		left = ZSTD_compressStream2(z->context, &dst, &src,
+					    len ? ZSTD_e_continue : ZSTD_e_end);
+		if (ZSTD_isError(left))
+			return -EIO;
+		err = file_write(z->out, dst.dst, dst.pos);
+		if (err)
+			return err;
+		z->bytes += dst.pos;
+		z->crc = crc32c(z->crc, dst.dst, dst.pos);
+	} while (len ? src.pos < src.size : left != 0);
+	return 0;
+}
+
+static int deflate(struct deflater *z)
 {
 	uint64_t at = 0;
-	size_t left = 1;
 	ssize_t n;
 
 	do {
-		n = file_read_at(in, buffers, PIECE_BYTES, at);
+		int err;
+
+		n = file_read_at(z->in, z->buffers, PIECE_BYTES, at);
 		if (n < 0)
 			return (int)n;
 		at += (uint64_t)n;
-		ZSTD_inBuffer src = {buffers, (size_t)n, 0};
-		do {
-			ZSTD_outBuffer dst = {buffers + PIECE_BYTES, PIECE_BYTES, 0};
-			int err;
-
-			left = ZSTD_compressStream2(context, &dst, &src,
-						    n ? ZSTD_e_continue : ZSTD_e_end);
-			if (ZSTD_isError(left))
-				return -EIO;
-			err = file_write(out, dst.dst, dst.pos);
-			if (err)
-				return err;
-			*bytes += dst.pos;
-			*crc = crc32c(*crc, dst.dst, dst.pos);
-		} while (n ? src.pos < src.size : left != 0);
+		err = deflate_piece(z, (size_t)n);
+		if (err)
+			return err;
 	} while (n);
 	return 0;
 }
 
 int deflate_file(int dir, const char *from, const char *to, uint64_t *bytes, uint32_t *crc)
 {
-	int in = file_open_regular(dir, from), out = -1, err = -ENOMEM;
-	unsigned char *buffers = malloc(2 * PIECE_BYTES);
-	ZSTD_CCtx *context = ZSTD_createCCtx();
-	uint64_t size = 0;
-	uint32_t sum = 0;
+	struct deflater z = {.in = file_open_regular(dir, from), .out = -1};
+	int err = z.in < 0 ? z.in : 0;
 
-	if (in < 0) {
-		err = in;
-		goto end;
-	}
-	out = openat(dir, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (out < 0) {
-		err = -errno;
-		goto end;
-	}
-	if (!buffers || !context)
-		goto end;
-	ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
-	ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, STREAM_WINDOW_LOG);
-	ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-	err = deflate(context, in, out, buffers, &size, &sum);
-end:
-	if (in >= 0)
-		close(in);
-	if (out >= 0 && close(out) < 0 && !err)
-		err = -errno;
-	if (err && out >= 0)
-		unlinkat(dir, to, 0);
-	ZSTD_freeCCtx(context);
-	free(buffers);
 	if (!err) {
-		*bytes = size;
-		*crc = sum;
+		z.out = openat(dir, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		err = z.out < 0 ? -errno : 0;
+	}
+	z.buffers = malloc(2 * PIECE_BYTES);
+	z.context = ZSTD_createCCtx();
+	if (!err && (!z.buffers || !z.context))
+		err = -ENOMEM;
+	if (!err) {
+		ZSTD_CCtx_setParameter(z.context, ZSTD_c_compressionLevel, LEVEL);
+		ZSTD_CCtx_setParameter(z.context, ZSTD_c_windowLog, STREAM_WINDOW_LOG);
+		ZSTD_CCtx_setParameter(z.context, ZSTD_c_checksumFlag, 1);
+		err = deflate(&z);
+	}
+	if (z.in >= 0)
+		close(z.in);
+	if (z.out >= 0 && close(z.out) < 0 && !err)
+		err = -errno;
+	if (err && z.out >= 0)
+		unlinkat(dir, to, 0);
+	ZSTD_freeCCtx(z.context);
+	free(z.buffers);
+	if (!err) {
+		*bytes = z.bytes;
+		*crc = z.crc;
 	}
 	return err;
 }

@@ -199,11 +199,10 @@ static bool parse_file(const char *text, struct manifest *m)
 	return true;
 }
 
-/* Takes one line; adds what it was to *has. */
-static bool parse_line(const char *key, const char *value, struct manifest *m, unsigned int *has)
+/* Keys with one number: 1 if it was one and is right, 0 if it is wrong, -1 if it is another key. */
+static int parse_plain(const char *key, const char *value, struct chunk_info *info,
+		       unsigned int *has)
 {
-	struct chunk_info *info = &m->info;
-	uint64_t numbers[4];
 	const struct {
 		const char *key;
 		unsigned int bit;
@@ -223,6 +222,18 @@ static bool parse_line(const char *key, const char *value, struct manifest *m, u
 			return parse_numbers(value, plain[i].to, 1);
 		}
 	}
+	return -1;
+}
+
+/* Takes one line; adds what it was to *has. */
+static bool parse_line(const char *key, const char *value, struct manifest *m, unsigned int *has)
+{
+	struct chunk_info *info = &m->info;
+	int right = parse_plain(key, value, info, has);
+	uint64_t numbers[4];
+
+	if (right >= 0)
+		return right;
 	if (strcmp(key, "fathom_chunk") == 0) {
 		*has |= HAS_VERSION;
 		return parse_numbers(value, numbers, 1) && numbers[0] == RECORD_CONTRACT_VERSION;

@@ -29,12 +29,11 @@ static const char types[] =
 	"typealias enum : integer { size = 2; align = 1; } { none = 0, word = 1, quad = 2 }"
 	" := presence;\n";
 
-static const char packet_header[] =
-	"\tpacket.header := struct {\n"
-	"\t\tu32 magic;\n"
-	"\t\tu8 uuid[16];\n"
-	"\t\tu32 stream_id;\n"
-	"\t};\n";
+static const char packet_header[] = "\tpacket.header := struct {\n"
+				    "\t\tu32 magic;\n"
+				    "\t\tu8 uuid[16];\n"
+				    "\t\tu32 stream_id;\n"
+				    "\t};\n";
 
 static const char stream_class[] =
 	"typealias integer { size = 64; align = 8; map = clock.monotonic.value; } := time;\n"
@@ -95,8 +94,8 @@ static void print_event(FILE *f, unsigned int id, const struct record_kind_info 
 {
 	const struct record_field *text = NULL;
 
-	fprintf(f, "/* %s */\nevent {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n", kind->what,
-		kind->name, id);
+	fprintf(f, "/* %s */\nevent {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n",
+		kind->what, kind->name, id);
 	fprintf(f, "\tfields := struct {\n");
 	print_presence(f, kind);
 	print_fixed(f, kind);

@@ -25,7 +25,7 @@ struct chunk_reader {
 	size_t capacity;
 	uint32_t *heap; /* of indexes of streams that stand before a record */
 	size_t heap_count;
-	size_t current; /* stream of the record delivered last; SIZE_MAX: none */
+	size_t current;	   /* stream of the record delivered last; SIZE_MAX: none */
 	char damage[4096]; /* "" if nothing is damaged */
 };
 

@@ -143,7 +143,8 @@ static void metadata_word(const char *text, const char *key, char *to, size_t si
 	const char *at = strstr(text, key);
 	size_t n = 0;
 
-	for (at = at ? at + strlen(key) : ""; isalnum((unsigned char)*at) || strchr("-._", *at); at++) {
+	for (at = at ? at + strlen(key) : ""; isalnum((unsigned char)*at) || strchr("-._", *at);
+	     at++) {
 		if (*at == '\0' || n + 1 >= size)
 			break;
 		to[n++] = *at;

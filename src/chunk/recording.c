@@ -18,7 +18,7 @@ struct recording {
 	struct recording_options options;
 	struct chunk_reader *reader; /* of the chunk before `next` */
 	size_t next;
-	uint64_t covered_ns; /* end of what was read */
+	uint64_t covered_ns;   /* end of what was read */
 	struct record_gap gap; /* delivered between chunks */
 };
 
@@ -274,10 +274,7 @@ static bool make_gap(struct recording *r)
 	if (chunk->begin_ns <= from)
 		return false;
 	r->gap = (struct record_gap){
-		.head = {.kind = RECORD_gap,
-			 .slots = 1,
-			 .cpu = 0xffff,
-			 .time_ns = chunk->begin_ns},
+		.head = {.kind = RECORD_gap, .slots = 1, .cpu = 0xffff, .time_ns = chunk->begin_ns},
 		.begin_ns = from,
 	};
 	return true;

@@ -115,8 +115,8 @@ static int rename_chunk(const char *dir, const char *from, struct chunk_info *in
 {
 	char name[CHUNK_NAME_BYTES];
 
-	chunk_name_sealed(name, chunk_unix_ns(info, info->begin_ns), chunk_unix_ns(info, info->end_ns),
-			  info->seq);
+	chunk_name_sealed(name, chunk_unix_ns(info, info->begin_ns),
+			  chunk_unix_ns(info, info->end_ns), info->seq);
 	if (snprintf(info->path, sizeof(info->path), "%.4000s/%s", dir, name) >=
 	    (int)sizeof(info->path))
 		return error_set(e, ENAMETOOLONG, "cannot seal %s", from);
@@ -125,7 +125,8 @@ static int rename_chunk(const char *dir, const char *from, struct chunk_info *in
 	return 0;
 }
 
-static int recover_open(const char *dir, struct chunk_reader *r, struct manifest *m, struct error *e)
+static int recover_open(const char *dir, struct chunk_reader *r, struct manifest *m,
+			struct error *e)
 {
 	int err = 0;
 
@@ -160,7 +161,8 @@ static int recover_open(const char *dir, struct chunk_reader *r, struct manifest
 /*
  * 0: recovered; 1: there was nothing in it, and it is gone; negative.
  */
-static int recover_chunk(const char *dir, const char *path, struct chunk_info *info, struct error *e)
+static int recover_chunk(const char *dir, const char *path, struct chunk_info *info,
+			 struct error *e)
 {
 	struct chunk_reader *r;
 	struct manifest m = {0};

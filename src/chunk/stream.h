@@ -20,13 +20,13 @@ struct inflater;
 
 struct stream {
 	char name[CHUNK_FILE_NAME_BYTES];
-	int dir; /* borrowed */
+	int dir;      /* borrowed */
 	bool growing; /* an incomplete end is no damage */
 	bool has_identity;
-	uint8_t identity[16]; /* of the chunk; of the first packet if it is not known */
-	uint64_t file_at; /* bytes read of the file */
+	uint8_t identity[16];	   /* of the chunk; of the first packet if it is not known */
+	uint64_t file_at;	   /* bytes read of the file */
 	struct inflater *inflater; /* NULL: plain */
-	uint64_t inflated; /* bytes that came out of it */
+	uint64_t inflated;	   /* bytes that came out of it */
 	bool file_ended;
 	int read_err; /* of the file, negative */
 
@@ -39,15 +39,15 @@ struct stream {
 	bool in_packet;
 	uint64_t packets;
 	uint64_t last_end_ns; /* of the packet before */
-	uint64_t delivered; /* records */
-	uint64_t good_end; /* plain: offset behind the last packet before any damage */
+	uint64_t delivered;   /* records */
+	uint64_t good_end;    /* plain: offset behind the last packet before any damage */
 	uint64_t good_end_ns; /* its timestamp_end */
-	uint64_t discarded; /* of the last packet */
+	uint64_t discarded;   /* of the last packet */
 
-	uint64_t damaged; /* records that are known to be missing */
-	uint64_t skipped; /* bytes since the last good packet */
+	uint64_t damaged;      /* records that are known to be missing */
+	uint64_t skipped;      /* bytes since the last good packet */
 	bool truncated_packet; /* the rest of a packet was skipped */
-	uint64_t wasted; /* bytes checked in vain: bounds the time */
+	uint64_t wasted;       /* bytes checked in vain: bounds the time */
 	bool gave_up;
 	const char *damage; /* why, NULL: nothing was damaged */
 };

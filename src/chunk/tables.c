@@ -109,8 +109,8 @@ static int intern_table_grow(struct intern_table *table)
 	for (u32 n = 1; n <= table->count; n++) {
 		const u64 *value = &values[(n - 1) * table->words];
 
-		*intern_slot_of(table, slots, capacity, value) =
-			(struct intern_slot){table->generation, n};
+		*intern_slot_of(table, slots, capacity,
+				value) = (struct intern_slot){table->generation, n};
 	}
 	free(table->slots);
 	table->slots = slots;

@@ -11,7 +11,7 @@
 #define FIRST_ENTRIES ((size_t)128)
 
 struct shape {
-	u16 fixed; /* bytes of the struct without those of its text */
+	u16 fixed;    /* bytes of the struct without those of its text */
 	u16 text_max; /* 0: no text */
 };
 

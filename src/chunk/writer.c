@@ -11,7 +11,7 @@
 #include "chunk/file.h"
 
 #define WINDOW_MAX_BYTES ((size_t)8 << 20) /* then the oldest half is encoded */
-#define LATE_MAX_BYTES ((size_t)64 << 20) /* then what is late is lost */
+#define LATE_MAX_BYTES ((size_t)64 << 20)  /* then what is late is lost */
 
 /* ---- packets to the file ---- */
 
@@ -392,8 +392,8 @@ int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_write
 		encode_until(s, cut_ns);
 		hand_over(s, next);
 		if (s->unwritten)
-			encode_unwritten(s, later(later(s->encoded_ns, s->packet.end_ns),
-						  w->info.begin_ns));
+			encode_unwritten(
+				s, later(later(s->encoded_ns, s->packet.end_ns), w->info.begin_ns));
 		if (s->in_packet)
 			packet_write(s, later(s->encoded_ns, s->packet.end_ns));
 		w->info.incomplete += s->packet.incomplete;

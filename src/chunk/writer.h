@@ -17,10 +17,10 @@ struct chunk_stream {
 	struct window window;
 	struct packet packet;
 	bool in_packet;
-	u16 cpu; /* of the packet */
+	u16 cpu;	      /* of the packet */
 	uint64_t advanced_ns; /* nothing older may be encoded */
-	uint64_t encoded_ns; /* time of the last event or end of packet */
-	uint64_t packets; /* in the file */
+	uint64_t encoded_ns;  /* time of the last event or end of packet */
+	uint64_t packets;     /* in the file */
 	uint64_t discarded;
 	uint64_t unwritten; /* records that the disk did not take, not yet in a `lost` record */
 	uint64_t unwritten_since_ns;
@@ -29,7 +29,7 @@ struct chunk_stream {
 };
 
 struct chunk_writer {
-	char recording[4096]; /* directory of the chunks */
+	char recording[4096];		    /* directory of the chunks */
 	char path[4096 + CHUNK_NAME_BYTES]; /* of the open chunk */
 	int dir;
 	bool compress;

@@ -24,8 +24,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const names[] = {"cpu0", "cpu1", "life", "app-7", "late", "cpu0.zst",
-				    "metadata", ".manifest"};
+static const char *const names[] = {"cpu0", "cpu1",	"life",	    "app-7",
+				    "late", "cpu0.zst", "metadata", ".manifest"};
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
 static char directory[64];

@@ -31,7 +31,7 @@ static void open_packet(struct unpacker *u, const struct packet *p, u8 *copy)
 TEST(every_kind_comes_back)
 {
 	static u8 copy[PACKET_MAX_BYTES + UNPACK_SLACK];
-	static union make_record records[34 * 20];
+	static union make_record records[RECORD_KIND_MAX * 20];
 	uint64_t state = 42;
 	struct packet p;
 	struct unpacker u;

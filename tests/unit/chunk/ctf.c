@@ -99,7 +99,8 @@ static void make_rich(const char *dir, struct chunk_info *info)
 			continue;
 		make_any(&r, kind, time_ns, &state);
 		CHECK_EQ(chunk_writer_add(i % 7 ? cpu : chunk_writer_stream(w, CHUNK_STREAM_APP, 5),
-					  &r.head), 0);
+					  &r.head),
+			 0);
 		if (i % 1000 == 0)
 			CHECK_EQ(chunk_writer_lost(cpu, LOST_buffer, 0, 3, time_ns, time_ns), 0);
 		if (i % 100 == 0) {
@@ -133,8 +134,11 @@ TEST(babeltrace2_sees_the_fields)
 {
 	const struct chunk_writer_options options = {
 		.dir = make_directory(), .begin_ns = 100, .no_sync = true};
-	struct record_exec exec = {.head = {.kind = RECORD_exec, .cpu = 0xffff, .time_ns = 150,
-					    .tid = 321, .pid = 321},
+	struct record_exec exec = {.head = {.kind = RECORD_exec,
+					    .cpu = 0xffff,
+					    .time_ns = 150,
+					    .tid = 321,
+					    .pid = 321},
 				   .old_tid = 5,
 				   .start_ns = 99,
 				   .command_len = 5,

@@ -30,7 +30,7 @@ static uint64_t any_value(uint64_t *state)
 	case 2:
 		return value & 0xffffffff;
 	case 3:
-		return (uint64_t)-(int64_t)(value & 0xfff);
+		return (uint64_t) - (int64_t)(value & 0xfff);
 	case 4:
 		return 0x80000000u;
 	default:
@@ -80,8 +80,12 @@ void make_syscall(union make_record *r, uint64_t time_ns, uint16_t cpu, uint64_t
 	struct record_syscall *s = (struct record_syscall *)r;
 
 	memset(r, 0, sizeof(*r));
-	s->head = (struct record_head){.kind = RECORD_syscall, .slots = 3, .cpu = cpu,
-				       .time_ns = time_ns, .tid = 7, .pid = 6};
+	s->head = (struct record_head){.kind = RECORD_syscall,
+				       .slots = 3,
+				       .cpu = cpu,
+				       .time_ns = time_ns,
+				       .tid = 7,
+				       .pid = 6};
 	s->nr = 1;
 	s->duration_ns = 500;
 	s->result = (s64)result;

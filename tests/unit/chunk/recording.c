@@ -46,14 +46,17 @@ TEST(chunks_in_any_order_and_twice)
 static void make_boot(const char *dir, const char *boot_id, uint64_t unix_ns, uint64_t begin_ns)
 {
 	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = unix_ns};
-	const struct chunk_writer_options options = {.dir = dir, .begin_ns = begin_ns,
-						     .boot_id = boot_id, .clock = &clock,
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = begin_ns,
+						     .boot_id = boot_id,
+						     .clock = &clock,
 						     .no_sync = true};
 	struct chunk_writer *w;
 
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
 	CHECK_EQ(chunk_writer_lost(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), LOST_buffer, 0, 1,
-				   begin_ns, begin_ns), 0);
+				   begin_ns, begin_ns),
+		 0);
 	CHECK_EQ(chunk_writer_cut(w, begin_ns + 100, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
 	chunk_writer_close(w);

@@ -27,8 +27,7 @@ static void on_recovered(void *arg, const struct chunk_info *info)
 static const char *leave_open(const char *dir)
 {
 	static char path[8192];
-	const struct chunk_writer_options options = {
-		.dir = dir, .begin_ns = 1000, .no_sync = true};
+	const struct chunk_writer_options options = {.dir = dir, .begin_ns = 1000, .no_sync = true};
 	struct chunk_writer *w;
 	struct chunk_stream *cpu;
 	union make_record r;

@@ -166,7 +166,8 @@ TEST(short_records_read_as_zero_behind)
 	memcpy(&slot, &a, sizeof(slot));
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
 	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0),
-				  (const struct record_head *)&slot), 0);
+				  (const struct record_head *)&slot),
+		 0);
 	CHECK_EQ(chunk_writer_cut(w, 20, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
 	chunk_writer_close(w);

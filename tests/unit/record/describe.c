@@ -55,11 +55,17 @@ TEST(names_of_values)
 
 TEST(one_line)
 {
-	struct record_syscall s = {.head = {.kind = RECORD_syscall, .cpu = 1, .tid = 7, .pid = 6,
+	struct record_syscall s = {.head = {.kind = RECORD_syscall,
+					    .cpu = 1,
+					    .tid = 7,
+					    .pid = 6,
 					    .time_ns = 12000000345},
-				   .nr = 1, .result = -2, .arg0 = 3};
+				   .nr = 1,
+				   .result = -2,
+				   .arg0 = 3};
 	struct record_name n = {.head = {.kind = RECORD_name, .cpu = 0xffff, .tid = 7, .pid = 6},
-				.comm_len = 4, .comm = "a\"\n\xff"};
+				.comm_len = 4,
+				.comm = "a\"\n\xff"};
 	char line[256], small[8];
 	int len;
 
