@@ -220,6 +220,16 @@ struct cred {
 	} uid;
 };
 
+struct upid {
+	int nr;
+	void *ns;
+};
+
+struct pid {
+	u32 level; /* of pid namespaces; 0: only the initial one */
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
@@ -232,6 +242,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	unsigned long nvcsw, nivcsw;
 	u64 start_time;
 	const struct cred *real_cred;

@@ -5,6 +5,7 @@
  */
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
+#include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -70,6 +71,19 @@ static __always_inline void location_drop(struct task_struct *task)
 	bpf_map_delete_elem(&locations, &tgid);
 }
 
+/* In a container it has another number, by which its own records will call it. */
+static __always_inline void notice_thread(struct task_struct *task)
+{
+	u32 level = task->thread_pid->level;
+	int nr = 0;
+
+	if (level == 0)
+		return;
+	if (level > 32 || bpf_probe_read_kernel(&nr, sizeof(nr), &task->thread_pid->numbers[level].nr))
+		return;
+	notice_emit(task, NOTICE_THREAD, nr);
+}
+
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 {
@@ -96,8 +110,10 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		state->ctx = mine->ctx;
 	if (!(clone_flags & CLONE_THREAD))
 		location_inherit(parent, task);
-	if (state->flags & STATE_IN)
+	if (state->flags & STATE_IN) {
 		fork_record(parent, task, clone_flags);
+		notice_thread(task);
+	}
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #define NOTICE_RING 1	/* it made a memfd with the name of libfathom's ring */
 #define NOTICE_MAPPED 2 /* it mapped a file as executable: a library, perhaps */
 #define NOTICE_NAMED 3	/* it gave memory the name of a process context */
+#define NOTICE_THREAD 4 /* head.tid was made in a pid namespace, where it is number head.seq */
 
 _Static_assert(RECORD_KIND_MAX < NOTICE_KIND, "kinds of records");
 

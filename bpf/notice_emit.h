@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Sends the notices of notice.h, at the exit of a few system calls. */
+/* Sends the notices of notice.h. */
 #ifndef BPF_NOTICE_EMIT_H
 #define BPF_NOTICE_EMIT_H
 
@@ -11,13 +11,14 @@
 #define NOTICE_MAP_ANONYMOUS 0x20
 #define NOTICE_PR_SET_VMA 0x53564d41
 
-static __always_inline void notice_emit(struct task_struct *task, u8 what)
+static __always_inline void notice_emit(struct task_struct *task, u8 what, u32 number)
 {
 	struct {
 		struct record_head head;
 		u8 rest[40];
 	} out = {};
 
+	out.head.seq = number;
 	out.head.kind = NOTICE_KIND;
 	out.head.slots = what;
 	out.head.tid = task->pid;
@@ -45,13 +46,13 @@ static __always_inline void notice_syscall(struct task_struct *task, struct pt_r
 {
 	if (nr == SYSCALL_NR_mmap) {
 		if ((regs->dx & NOTICE_PROT_EXEC) && !(regs->r10 & NOTICE_MAP_ANONYMOUS))
-			notice_emit(task, NOTICE_MAPPED);
+			notice_emit(task, NOTICE_MAPPED, 0);
 	} else if (nr == SYSCALL_NR_prctl) {
 		if (regs->di == NOTICE_PR_SET_VMA && notice_text_is(regs->r8, "OTEL_CTX", 9))
-			notice_emit(task, NOTICE_NAMED);
+			notice_emit(task, NOTICE_NAMED, 0);
 	} else if (nr == SYSCALL_NR_memfd_create) {
 		if (notice_text_is(regs->di, "fathom_ring", 12))
-			notice_emit(task, NOTICE_RING);
+			notice_emit(task, NOTICE_RING, 0);
 	}
 }
 

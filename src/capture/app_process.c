@@ -129,6 +129,12 @@ static void thread_know(struct app_process *process, u32 inner, void *value)
 	(void)map_put(&process->threads, inner, value);
 }
 
+void app_process_learn(struct app_process *process, u32 inner, u32 tid)
+{
+	if (process->nested && tid)
+		thread_know(process, inner, (void *)(uintptr_t)tid);
+}
+
 /* Learns the names of all threads; which of them is asked for cannot be looked up. */
 static void threads_scan(struct app_process *process)
 {

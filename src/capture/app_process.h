@@ -35,6 +35,9 @@ void app_process_close(struct app_process *process);
 /* Lets /proc be asked again: once for each drain. */
 void app_process_refill(struct app_process *process);
 
+/* Says that a thread is called `inner` by the process: it need not be asked for. */
+void app_process_learn(struct app_process *process, u32 inner, u32 tid);
+
 /*
  * The thread that the process calls `inner`: 0 if that is none of its threads, or
  * cannot be told. A thread that is gone is believed if nobody else has its id.

@@ -132,6 +132,16 @@ void app_rings_missed(struct app_rings *rings, pid_t pid)
 	(void)vec_push(&rings->missed, pid); /* without memory it is only counted */
 }
 
+void app_rings_thread(struct app_rings *rings, u32 pid, u32 inner, u32 tid)
+{
+	for (size_t i = 0; i < rings->sources.count; i++) {
+		struct app_process *process = &rings->sources.data[i].r->process;
+
+		if ((u32)process->pid == pid)
+			app_process_learn(process, inner, tid);
+	}
+}
+
 /* ---- one record ---- */
 
 struct take {

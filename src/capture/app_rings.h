@@ -48,6 +48,9 @@ void app_rings_free(struct app_rings *rings);
  */
 int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
 
+/* A process made a thread that it calls `inner`, in a pid namespace of its own. */
+void app_rings_thread(struct app_rings *rings, u32 pid, u32 inner, u32 tid);
+
 /* A process has a ring that cannot be listened to, or had: the next poll tells the sink. */
 void app_rings_missed(struct app_rings *rings, pid_t pid);
 

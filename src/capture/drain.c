@@ -22,6 +22,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf/notice.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -277,6 +278,18 @@ static unsigned long rare_head(const struct capture *c)
 	return __atomic_load_n(c->rare.producer, __ATOMIC_ACQUIRE);
 }
 
+/* True if it is no record, but a notice for ourselves. */
+static bool notice_take(struct capture *c, const struct record_head *r)
+{
+	if (r->kind != NOTICE_KIND)
+		return false;
+	if (r->slots != NOTICE_THREAD)
+		capture_watch_notice(c->watch, r);
+	else if (c->apps)
+		app_rings_thread(c->apps, r->pid, r->seq, r->tid);
+	return true;
+}
+
 static int rare_drain(struct capture *c, unsigned long limit, const struct drain *d)
 {
 	static const struct capture_stream stream = {CAPTURE_STREAM_LIFE, 0};
@@ -292,7 +305,7 @@ static int rare_drain(struct capture *c, unsigned long limit, const struct drain
 		if (length & RARE_BUSY)
 			break;
 		r = (const void *)(entry + RARE_HEADER);
-		if (!(length & RARE_DISCARD) && !capture_watch_notice(c->watch, r))
+		if (!(length & RARE_DISCARD) && !notice_take(c, r))
 			err = drain_record(c, d->sink, &stream, r, d->until_ns);
 		length &= ~(RARE_BUSY | RARE_DISCARD);
 		at += (length + RARE_HEADER + 7) / 8 * 8;
@@ -343,8 +356,30 @@ static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, con
 	return all;
 }
 
-static int cut_losses(struct capture *c, const struct capture_sink *sink)
+/* What was lost until now was lost before the cut: it belongs to what the cut ends. */
+struct before_cut {
+	const struct capture_sink *sink;
+	u64 cut_ns;
+};
+
+static int lost_before_cut(void *arg, const struct capture_stream *stream,
+			   const struct record_lost *lost)
 {
+	const struct before_cut *before = arg;
+	struct record_lost copy = *lost;
+
+	if (copy.head.time_ns >= before->cut_ns)
+		copy.head.time_ns = before->cut_ns - 1; /* at the cut, the next begins */
+	if (copy.begin_ns > copy.head.time_ns)
+		copy.begin_ns = copy.head.time_ns;
+	return before->sink->lost ? before->sink->lost(before->sink->arg, stream, &copy) : 0;
+}
+
+static int cut_losses(struct capture *c, const struct capture_sink *to, u64 cut_ns)
+{
+	struct before_cut before = {to, cut_ns};
+	const struct capture_sink told = {.arg = &before, .lost = lost_before_cut};
+	const struct capture_sink *sink = &told;
 	int err = capture_features_lost(c, sink);
 
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++)
@@ -378,7 +413,7 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 	}
 	free(heads);
 	if (all >= 0) {
-		int err = cut_losses(c, sink);
+		int err = cut_losses(c, sink, d.until_ns);
 
 		*cut_ns = d.until_ns;
 		return err ? err : !all;

@@ -2,7 +2,7 @@
 /*
  * A program with libfathom whose spans, and what each does, are known:
  *
- *	e2e-application ROUNDS [fork|die|wait]
+ *	e2e-application ROUNDS [fork|die|wait|flood]
  *
  * Waits until somebody listens (10 s at most). Then for each round
  *
@@ -13,7 +13,8 @@
  *	(no span)			gettid
  *
  * fork: a child does the same in a process of its own. die: ends by SIGKILL
- * inside a span. wait: ends when its stdin does.
+ * inside a span. wait: ends when its stdin does. flood: then as many spans as the
+ * ring has slots, twenty times.
  */
 #include <fathom/fathom.h>
 #include <fcntl.h>
@@ -112,6 +113,11 @@ int main(int argc, char **argv)
 	if (strcmp(how, "die") == 0) {
 		fathom_span_begin("crash");
 		raise(SIGKILL);
+	}
+	for (int i = 0; strcmp(how, "flood") == 0 && i < 20 * 2048; i++) {
+		struct fathom_span span = fathom_span_begin("flood");
+
+		fathom_span_end(&span);
 	}
 	while (strcmp(how, "wait") == 0 && read(0, &byte, 1) > 0)
 		;

@@ -115,6 +115,38 @@ def chunks_may_end_anywhere():
 
 
 @tests.add
+def what_does_not_fit_is_counted():
+    where = fathom.record("flood", "--", PROGRAM, ROUNDS, "flood")
+    lost = fathom.report(where, "name")["lost"]
+    check(lost["application"] > 0, "records that did not fit")
+    equal(lost["total"], lost["application"], "other losses")
+    check_rounds(where, ROUNDS)
+    harness.check_babeltrace(fathom, where)
+
+
+def unshared(name, *options):
+    """The program in namespaces of its own."""
+    if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
+        return f"no unshare {options[0]} here"
+    where = fathom.record(name, "--", "unshare", *options, PROGRAM, ROUNDS)
+    equal(fathom.report(where, "name")["lost"]["total"], 0, "lost records")
+    for request in check_rounds(where, ROUNDS):
+        equal(request["process"][:8], "e2e-appl", "the process")
+    harness.check_sums(fathom, where)
+    return None
+
+
+@tests.add
+def in_a_pid_namespace():
+    return unshared("pids", "--pid", "--mount-proc", "--fork")
+
+
+@tests.add
+def in_a_time_namespace():
+    return unshared("time", "--time", "--monotonic", "100000", "--fork")
+
+
+@tests.add
 def a_program_that_runs_already():
     with subprocess.Popen([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
         try:
