@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `loop N`: N calls of getppid in a row, and what one took. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc > 1 ? atol(argv[1]) : 1000000;
+	double begin = now_ns();
+
+	for (long i = 0; i < n; i++)
+		syscall(SYS_getppid);
+	printf("ns_per_call %.2f\n", (now_ns() - begin) / (double)n);
+	return 0;
+}
