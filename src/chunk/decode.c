@@ -82,7 +82,7 @@ static inline s64 value_s64(const u8 *at, u32 presence)
 	r->name##_len = (u16)text_len;
 #define GET_VAR(type, name, what)                                                                  \
 	r->name = value_##type(at, presence & 3);                                                  \
-	at += 4 * (presence & 3);                                                                  \
+	at += (size_t)4 * (presence & 3);                                                          \
 	presence >>= 2;
 #define GET_TEXT(size, name, what)                                                                 \
 	if (text_len > (size_t)(u->end - at))                                                      \
@@ -97,7 +97,7 @@ static inline s64 value_s64(const u8 *at, u32 presence)
  * The fixed part is checked before it is read. VAR values may be read behind
  * the end, into the slack, before the end is checked.
  */
-_Static_assert(UNPACK_SLACK >= 16 * 8 + 8, "slack");
+_Static_assert(UNPACK_SLACK >= 136, "slack");
 
 #define K(kind, value, what)                                                                       \
 	static int unpack_##kind(struct unpacker *u)                                               \
@@ -156,7 +156,7 @@ int unpacker_take(struct unpacker *u)
 
 static int rows_grow(void **rows, u32 *capacity, size_t size)
 {
-	void *more = realloc(*rows, 2 * *capacity * size);
+	void *more = realloc(*rows, (size_t)2 * *capacity * size);
 
 	if (!more)
 		return -ENOMEM;

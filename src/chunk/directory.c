@@ -115,7 +115,7 @@ int chunk_directory_remove(const char *path, struct error *e)
 	if (!d)
 		return error_set(e, errno, "cannot remove %s", path);
 	while ((entry = readdir(d))) {
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			unlinkat(dirfd(d), entry->d_name, 0);
 	}
 	closedir(d);

@@ -110,7 +110,7 @@ static __attribute__((noinline)) void put_context_row(struct packet *packet,
 
 	store32(at, index);
 	for (int i = 0; i < 3; i++)
-		store64(at + 4 + 8 * i, be64toh(context[i]));
+		store64(at + 4 + (size_t)8 * i, be64toh(context[i]));
 	packet_end_event(packet, at + 28);
 }
 
@@ -185,7 +185,7 @@ static inline u16 intern_context(struct packet *packet, const struct record_head
 	at += 2;
 #define PUT_VAR(type, name, what)                                                                  \
 	store64(at, (u64)r->name);                                                                 \
-	at += 4 * (presence & 3);                                                                  \
+	at += (size_t)4 * (presence & 3);                                                          \
 	presence >>= 2;
 #define PUT_TEXT(size, name, what)                                                                 \
 	memcpy(at, r->name, r->name##_len);                                                        \

@@ -129,8 +129,8 @@ _Static_assert(offsetof(struct packet_head, checksum) == 84, "packet head");
 
 /* Bytes of an event without its VAR values and its text. */
 #define FORMAT_BASE(kind)                                                                          \
-	(8u + (FORMAT_VARS(kind) ? 4u : 0u) + FORMAT_FIXES(kind) + 2u * FORMAT_REFS(kind) +        \
-	 2u * FORMAT_TEXTS(kind))
+	(8u + (FORMAT_VARS(kind) ? 4u : 0u) + FORMAT_FIXES(kind) + 2ul * FORMAT_REFS(kind) +       \
+	 2ul * FORMAT_TEXTS(kind))
 
 /* Bits of the presence word that a kind may use. */
 #define FORMAT_PRESENCE(kind) ((u32)((1ull << (2 * FORMAT_VARS(kind))) - 1))
@@ -143,7 +143,7 @@ static inline unsigned int format_align4(unsigned int bytes)
 #define FORMAT_FITS(kind, value, what)                                                             \
 	_Static_assert(FORMAT_VARS(kind) <= 16, "presence of " #kind " fits one word");            \
 	_Static_assert(FORMAT_TEXTS(kind) <= 1, "text of " #kind);                                 \
-	_Static_assert(sizeof(struct record_##kind) + 16 * 4 <= EVENT_ROOM, "room of " #kind);
+	_Static_assert(sizeof(struct record_##kind) + 64 <= EVENT_ROOM, "room of " #kind);
 RECORD_KINDS(FORMAT_FITS)
 #undef FORMAT_FITS
 

@@ -135,7 +135,7 @@ int deflate_file(int dir, const char *from, const char *to, uint64_t *bytes, uin
 		z.out = openat(dir, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 		err = z.out < 0 ? -errno : 0;
 	}
-	z.buffers = malloc(2 * PIECE_BYTES);
+	z.buffers = malloc((size_t)2 * PIECE_BYTES);
 	z.context = ZSTD_createCCtx();
 	if (!err && (!z.buffers || !z.context))
 		err = -ENOMEM;

@@ -145,9 +145,10 @@ static bool parse_identity(const char *text, uint8_t *identity)
 	if (strlen(text) != 32 || strspn(text, "0123456789abcdef") != 32)
 		return false;
 	for (int i = 0; i < 16; i++) {
-		char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
+		char digits[3] = {text[0], text[1], '\0'};
 
 		identity[i] = (uint8_t)strtoul(digits, NULL, 16);
+		text += 2;
 	}
 	return true;
 }
@@ -184,7 +185,8 @@ static bool parse_file(const char *text, struct manifest *m)
 
 	if (sscanf(text, "%31s %" SCNu64 " %" SCNx32 " %" SCNu64 " %" SCNu64 "%n", file.name,
 		   &file.bytes, &file.crc, &file.records, &file.events, &end) < 5 ||
-	    text[end] || (!chunk_file_is_stream(file.name) && strcmp(file.name, METADATA_NAME)))
+	    text[end] ||
+	    (!chunk_file_is_stream(file.name) && strcmp(file.name, METADATA_NAME) != 0))
 		return false;
 	/* capacity is the next power of two */
 	if ((m->file_count & (m->file_count - 1)) == 0) {
@@ -277,7 +279,8 @@ static bool check_checksum(char *text, size_t len)
 	const size_t line = sizeof(key) - 1 + 8 + 1;
 	char digits[9], should[9];
 
-	if (len < line || strlen(text) != len || memcmp(text + len - line, key, sizeof(key) - 1))
+	if (len < line || strlen(text) != len ||
+	    memcmp(text + len - line, key, sizeof(key) - 1) != 0)
 		return false;
 	memcpy(digits, text + len - 9, 8);
 	digits[8] = '\0';

@@ -137,6 +137,8 @@ static int keep_boot(struct recording *r, int boot, struct error *e)
 	size_t kept = 0, at = r->chunks.count;
 	int distinct = 0;
 
+	if (!r->chunks.data)
+		return error_say(e, ENOENT, "there is no chunk");
 	qsort(r->chunks.data, r->chunks.count, sizeof(*r->chunks.data), compare_unix);
 	for (; at > 0; at--) {
 		if (distinct && strcmp(id, r->chunks.data[at - 1].boot_id) == 0)
@@ -159,8 +161,11 @@ static int keep_boot(struct recording *r, int boot, struct error *e)
 static int summarize(struct recording *r, struct error *e)
 {
 	struct recording_info *info = &r->info;
-	uint64_t covered = r->chunks.data[0].begin_ns;
+	uint64_t covered;
 
+	if (!r->chunks.data)
+		return error_say(e, ENOENT, "there is no chunk");
+	covered = r->chunks.data[0].begin_ns;
 	for (size_t i = 0; i < r->chunks.count; i++) {
 		const struct chunk_info *chunk = &r->chunks.data[i];
 		const struct recording_gap gap = {covered, chunk->begin_ns};

@@ -88,7 +88,7 @@ static struct intern_slot *intern_slot_of(const struct intern_table *table,
 		struct intern_slot *slot = &slots[i & (capacity - 1)];
 
 		if (slot->generation != table->generation ||
-		    memcmp(&table->values[(slot->index - 1) * table->words], value,
+		    memcmp(&table->values[(size_t)(slot->index - 1) * table->words], value,
 			   table->words * sizeof(u64)) == 0)
 			return slot;
 	}
@@ -107,7 +107,7 @@ static int intern_table_grow(struct intern_table *table)
 		return -ENOMEM;
 	}
 	for (u32 n = 1; n <= table->count; n++) {
-		const u64 *value = &values[(n - 1) * table->words];
+		const u64 *value = &values[(size_t)(n - 1) * table->words];
 
 		*intern_slot_of(table, slots, capacity,
 				value) = (struct intern_slot){table->generation, n};
@@ -127,7 +127,7 @@ u32 intern_table_slow(struct intern_table *table, const u64 *value, bool *is_new
 	slot = intern_slot_of(table, table->slots, table->capacity, value);
 	*is_new = slot->generation != table->generation;
 	if (*is_new) {
-		memcpy(&table->values[table->count * table->words], value,
+		memcpy(&table->values[(size_t)table->count * table->words], value,
 		       table->words * sizeof(u64));
 		*slot = (struct intern_slot){table->generation, ++table->count};
 	}

@@ -79,7 +79,7 @@ static inline u32 intern_table_put(struct intern_table *table, u32 words, const 
 				   bool *is_new)
 {
 	if (table->last) {
-		const u64 *row = &table->values[(table->last - 1) * words];
+		const u64 *row = &table->values[(size_t)(table->last - 1) * words];
 
 		if (row[0] == value[0] && row[1] == value[1] && (words < 3 || row[2] == value[2])) {
 			*is_new = false;
