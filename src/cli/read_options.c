@@ -25,9 +25,22 @@ const struct option seal_option_table[] = {
 #undef AT
 
 #define AT(field) offsetof(struct top_options, field)
+const char top_usage[] =
+	"[DIR | -p PID... | --cgroup PATH...] [-d TIME] [-n N] [--once]\n"
+	"       [--by name|service|process|thread|syscall|cause] [--sort KEY] [--json]";
+
 const struct option top_option_table[] = {
 	{"duration", 'd', "TIME", "stop after this time; a bare number counts seconds", NULL,
 	 AT(duration_ns), option_seconds},
+	{"count", 'n', "N", "stop after so many seconds were shown", NULL, AT(count), option_count},
+	{"once", 0, NULL, "show one second", NULL, AT(once), option_flag},
+	{"pid", 'p', "PID", "only these processes and their children to come", NULL, AT(pids),
+	 option_pids},
+	{"cgroup", 0, "PATH", "only the processes of this cgroup", NULL, AT(cgroups), option_texts},
+	{"by", 0, "WHAT", "a row per name, service, process, thread, syscall or cause", NULL,
+	 AT(by), option_text},
+	{"sort", 0, "KEY", "cpu, total, count, errors, p99, max or key", NULL, AT(sort),
+	 option_text},
 	{"json", 0, NULL, "print JSON, a line for each second", NULL, AT(json), option_flag},
 	{0},
 };
@@ -88,12 +101,47 @@ static int word_check(const char *option, const char *word, const char *const *w
 	return error_say(e, EINVAL, "--%s does not know '%s'", option, word);
 }
 
+int top_options_check(void *options, const struct operands *operands, struct error *e)
+{
+	static const char *const bys[] = {"name",    "service", "process", "thread",
+					  "syscall", "cause",	NULL};
+	static const char *const sorts[] = {"cpu", "total", "count", "errors",
+					    "p99", "max",   "key",   NULL};
+	struct top_options *o = options;
+	int err = no_command(operands, e);
+
+	if (!err && o->by)
+		err = word_check("by", o->by, bys, e);
+	if (!err && o->sort)
+		err = word_check("sort", o->sort, sorts, e);
+	if (!err && operands->count > 1)
+		err = error_say(e, EINVAL, "one directory is expected, '%s' is another",
+				operands->items[1]);
+	o->dir = operands->count ? operands->items[0] : NULL;
+	if (!err && o->dir && (o->pids.count || o->cgroups.count))
+		err = error_say(e, EINVAL,
+				"what %s has is chosen by its recorder: leave out -p "
+				"and --cgroup",
+				o->dir);
+	if (o->once)
+		o->count = 1;
+	return err;
+}
+
+void top_options_release(void *options)
+{
+	struct top_options *o = options;
+
+	vec_free(&o->pids);
+	option_list_free(&o->cgroups);
+}
+
 int report_options_check(void *options, const struct operands *operands, struct error *e)
 {
 	static const char *const bys[] = {"name", "service", "process", "thread", "syscall",
 					  "file", "peer",    "cause",	"event",  NULL};
-	static const char *const sorts[] = {"cpu",   "total", "count", "errors", "p50", "p95",
-					    "p99",   "max",   "key",	NULL};
+	static const char *const sorts[] = {"cpu", "total", "count", "errors", "p50",
+					    "p95", "p99",   "max",   "key",    NULL};
 	struct report_options *o = options;
 	int err = no_command(operands, e);
 

@@ -22,10 +22,20 @@ int dir_options_check(void *options, const struct operands *operands, struct err
 
 struct top_options {
 	uint64_t duration_ns; /* 0: until Ctrl-C */
+	uint64_t count;	      /* seconds to show, 0: no limit */
+	bool once;
+	struct option_pids pids;
+	struct option_list cgroups;
+	const char *by;	  /* NULL: services, names and processes */
+	const char *sort; /* NULL: as suits the rows */
 	bool json;
+	const char *dir; /* set by the check: of a recorder that runs; NULL: record */
 };
 
 extern const struct option top_option_table[];
+extern const char top_usage[];
+int top_options_check(void *options, const struct operands *operands, struct error *e);
+void top_options_release(void *options);
 
 struct doctor_options {
 	bool json;
@@ -34,7 +44,7 @@ struct doctor_options {
 extern const struct option doctor_option_table[];
 
 struct report_options {
-	const char *by; /* NULL: name if there are application spans, else process */
+	const char *by;	  /* NULL: name if there are application spans, else process */
 	const char *sort; /* NULL: what suits the rows */
 	struct option_time from;
 	struct option_time to;

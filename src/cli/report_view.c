@@ -16,7 +16,7 @@
 #define PARTS_SHOWN 3 /* as numbers behind the bar */
 #define PARTS_COLUMNS 32
 
-static void row_write_json(struct json *j, const struct report_row *row)
+void report_row_write_json(struct json *j, const struct report_row *row)
 {
 	json_object_begin(j, NULL);
 	json_string(j, "key", row->key);
@@ -57,14 +57,13 @@ void report_write_json(FILE *file, const struct report_view *report)
 	source_write_json(&j, &report->source);
 	json_array_begin_lines(&j, "rows");
 	for (size_t i = 0; i < report->rows_count; i++)
-		row_write_json(&j, &report->rows[i]);
+		report_row_write_json(&j, &report->rows[i]);
 	json_array_end(&j);
 	json_object_end(&j);
 	json_end(&j);
 }
 
-/* What stands in the first column: the key, and which process or thread it is. */
-static void row_label(const struct report_row *row, char *text, size_t size)
+void report_row_label(const struct report_row *row, char *text, size_t size)
 {
 	if (row->tid && row->process && row->thread && strcmp(row->process, row->thread) != 0)
 		snprintf(text, size, "%s (%s, tid %u)", row->key, row->process, row->tid);
@@ -86,7 +85,7 @@ static int label_columns(const struct report_view *report, int most)
 		char label[512];
 		int wanted;
 
-		row_label(&report->rows[i], label, sizeof(label));
+		report_row_label(&report->rows[i], label, sizeof(label));
 		wanted = terminal_columns(label);
 		if (wanted > columns)
 			columns = wanted;
@@ -149,7 +148,7 @@ static void row_write_text(const struct terminal *t, const struct report_row *ro
 	bool no_ranks = row->absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES);
 	char text[512];
 
-	row_label(row, text, sizeof(text));
+	report_row_label(row, text, sizeof(text));
 	terminal_cell(t, text, layout->label);
 	fprintf(t->file, " %*" PRIu64, COUNT_COLUMNS - 1, row->count);
 	duration_write(t, row->total_ns, no_durations);

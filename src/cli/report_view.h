@@ -44,6 +44,12 @@ struct report_view {
 /* The JSON of `fathom report --json`, with a line for each row. */
 void report_write_json(FILE *file, const struct report_view *report);
 
+/* One row of it. */
+void report_row_write_json(struct json *j, const struct report_row *row);
+
+/* What stands in the first column: the key, and which process or thread it is. */
+void report_row_label(const struct report_row *row, char *text, size_t size);
+
 /* An aligned table with a bar for each row. */
 void report_write_text(const struct terminal *t, const struct report_view *report);
 

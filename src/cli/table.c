@@ -9,6 +9,7 @@ extern const struct command command_rotate;
 extern const struct command command_chunks;
 extern const struct command command_report;
 extern const struct command command_trace;
+extern const struct command command_top;
 extern const struct command command_doctor;
 extern const struct command command_version;
 extern const struct command command_help_command;
@@ -19,6 +20,7 @@ const struct command *const command_table[] = {
 	&command_chunks,
 	&command_report,
 	&command_trace,
+	&command_top,
 	&command_doctor,
 	&command_version,
 	&command_help_command,

@@ -107,6 +107,10 @@ TEST(live)
 	CHECK_EQ(parse(top_option_table, &top, "-d 2 --json", NULL), 0);
 	CHECK_EQ(top.duration_ns, 2000000000);
 	CHECK(top.json);
+	CHECK_EQ(parse(top_option_table, &top, "-n 3 --by thread --sort cpu -p 7", NULL), 0);
+	CHECK_EQ(top.count, 3);
+	CHECK_EQ(top.pids.count, 1);
+	top_options_release(&top);
 	CHECK_EQ(parse(doctor_option_table, &doctor, "--json", NULL), 0);
 	CHECK(doctor.json);
 }

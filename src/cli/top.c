@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/read_options.h"
+#include "cli/report_rows.h"
+#include "cli/top_feed.h"
+#include "cli/top_view.h"
+
+#define SECOND_NS 1000000000ull
+#define PARTS_MAX 4
+#define PLAIN_LINES 50 /* where nobody says how many there are room for */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+	interrupted = signal;
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * SECOND_NS + (u64)t.tv_nsec;
+}
+
+/* ---- the screen ---- */
+
+struct screen {
+	bool live; /* a terminal, both ways */
+	struct termios before;
+	bool quit;
+	const char *by;	  /* NULL: services, names and processes */
+	const char *sort; /* NULL: as suits the rows */
+};
+
+/* Keys are read as they are typed; the text that was there comes back at the end. */
+static void screen_open(struct screen *s)
+{
+	struct termios raw;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &s->before))
+		return;
+	raw = s->before;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 0;
+	raw.c_cc[VTIME] = 0;
+	if (tcsetattr(STDIN_FILENO, TCSANOW, &raw))
+		return;
+	s->live = true;
+	fputs("\033[?1049h\033[?25l\033[H\033[J", stdout);
+	fflush(stdout);
+}
+
+static void screen_close(struct screen *s)
+{
+	if (!s->live)
+		return;
+	fputs("\033[?25h\033[?1049l", stdout);
+	fflush(stdout);
+	tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
+	s->live = false;
+}
+
+static int screen_lines(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 4)
+		return 24;
+	return size.ws_row;
+}
+
+/* Overwrites the screen line by line, so that nothing flickers. */
+static void screen_draw(const char *text, int lines)
+{
+	fputs("\033[H", stdout);
+	for (int i = 0; i < lines && *text; i++) {
+		size_t n = strcspn(text, "\n");
+
+		fwrite(text, 1, n, stdout);
+		fputs(i + 1 < lines ? "\033[K\r\n" : "\033[K", stdout);
+		text += n + (text[n] == '\n');
+	}
+	fputs("\033[J", stdout);
+	fflush(stdout);
+}
+
+static const struct {
+	char key;
+	const char *by, *sort; /* which it sets */
+} keys[] = {
+	{'a', NULL, NULL},	{'n', "name", NULL},   {'s', "service", NULL},
+	{'p', "process", NULL}, {'t', "thread", NULL}, {'y', "syscall", NULL},
+	{'w', "cause", NULL},	{'C', NULL, "cpu"},    {'T', NULL, "total"},
+	{'N', NULL, "count"},	{'E', NULL, "errors"}, {'9', NULL, "p99"},
+	{'M', NULL, "max"},
+};
+
+/* True if something else is to be shown. */
+static bool key_take(struct screen *s, char key)
+{
+	if (key == 'q' || key == 'Q')
+		s->quit = true;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (keys[i].key != key)
+			continue;
+		if (keys[i].sort)
+			s->sort = keys[i].sort;
+		else
+			s->by = keys[i].by;
+		return true;
+	}
+	return false;
+}
+
+/* Waits until a time, a signal, or a key; true if something else is to be shown. */
+static bool screen_wait(struct screen *s, u64 until_ns)
+{
+	u64 now = now_ns();
+	struct pollfd input = {.fd = s->live ? STDIN_FILENO : -1, .events = POLLIN};
+	struct timespec left = {.tv_nsec = 0};
+	sigset_t none;
+	char key;
+
+	if (now >= until_ns)
+		return false;
+	left.tv_sec = (time_t)((until_ns - now) / SECOND_NS);
+	left.tv_nsec = (long)((until_ns - now) % SECOND_NS);
+	sigemptyset(&none);
+	if (ppoll(&input, 1, &left, &none) <= 0)
+		return false;
+	if (read(STDIN_FILENO, &key, 1) == 1)
+		return key_take(s, key);
+	s->quit = true; /* the terminal is gone */
+	return false;
+}
+
+/* ---- a second ---- */
+
+struct frame {
+	struct source source;
+	struct report_rows rows[PARTS_MAX];
+	struct top_part parts[PARTS_MAX];
+	size_t parts_count;
+};
+
+/* A process that was there before what is mapped has its name in /proc only. */
+static void row_name(struct report_row *row, char *(*keep)(struct report_rows *, const char *),
+		     struct report_rows *rows)
+{
+	char path[64], comm[32] = "";
+	FILE *file;
+
+	if (!row->pid || strcmp(row->key, "?") != 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/comm", row->tid ? row->tid : row->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(comm, sizeof(comm), file)) {
+		comm[strcspn(comm, "\n")] = '\0';
+		row->key = keep(rows, comm);
+		if (row->tid)
+			row->thread = row->key;
+		else
+			row->process = row->key;
+	}
+	fclose(file);
+}
+
+static char *text_own(struct report_rows *rows, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (copy && vec_push(&rows->texts, copy)) {
+		free(copy);
+		copy = NULL;
+	}
+	return copy ? copy : (char *)"?";
+}
+
+static int frame_part(struct frame *f, const char *by, const char *sort, struct error *e)
+{
+	struct report_rows *rows = &f->rows[f->parts_count];
+	const struct report_grouping *grouping = report_grouping_find(by);
+	size_t left = 0;
+	int err = report_rows_build(rows, f->source.partial, grouping, sort);
+
+	f->parts[f->parts_count++].by = by;
+	if (err)
+		return error_set(e, err, "cannot sum up the rows");
+	for (size_t i = 0; i < rows->rows.count; i++) {
+		struct report_row *row = &rows->rows.data[i];
+
+		if (!row->total_ns)
+			continue; /* gone before this second, or asleep all the time */
+		row_name(row, text_own, rows);
+		rows->rows.data[left++] = *row;
+	}
+	f->parts[f->parts_count - 1].rows = rows->rows.data;
+	f->parts[f->parts_count - 1].rows_count = left;
+	return 0;
+}
+
+/* Sums up a second. JSON has all four parts; a screen has no room for threads. */
+static int frame_build(struct frame *f, const struct screen *s, bool json, struct error *e)
+{
+	static const char *const all[PARTS_MAX] = {"service", "name", "process", "thread"};
+	size_t count = json ? 4 : 3;
+	int err = 0;
+
+	if (s->by)
+		return frame_part(f, s->by, s->sort, e);
+	for (size_t i = 0; i < count && !err; i++) {
+		err = frame_part(f, all[i], s->sort, e);
+		if (!err && !json && !f->parts[f->parts_count - 1].rows_count)
+			report_rows_free(&f->rows[--f->parts_count]);
+	}
+	return err;
+}
+
+static void frame_rows_free(struct frame *f)
+{
+	for (size_t i = 0; i < f->parts_count; i++)
+		report_rows_free(&f->rows[i]);
+	f->parts_count = 0;
+}
+
+static void live_write(const struct top_view *view)
+{
+	static const char help[] = "q quit  a all  n names  s services  p processes  t threads  "
+				   "y syscalls  w causes | order: C cpu  T total  N count  9 p99  "
+				   "M max  E errors\n";
+	struct terminal t = terminal_of(stdout);
+	int lines = screen_lines();
+	char *text = NULL;
+	size_t size = 0;
+
+	t.file = open_memstream(&text, &size);
+	if (!t.file)
+		return;
+	top_write_text(&t, view, lines - 1);
+	terminal_rest(&t, help, t.width);
+	fclose(t.file);
+	screen_draw(text, lines);
+	free(text);
+}
+
+static int frame_show(struct frame *f, const struct screen *s, bool json, struct error *e)
+{
+	struct terminal t = terminal_of(stdout);
+	int err = frame_build(f, s, json, e);
+	struct top_view view = {.from_ns = f->source.from_ns,
+				.to_ns = f->source.to_ns,
+				.sort = s->sort,
+				.source = f->source.view,
+				.parts = f->parts,
+				.parts_count = f->parts_count};
+
+	if (!err && json)
+		top_write_json(stdout, &view);
+	else if (!err && s->live)
+		live_write(&view);
+	else if (!err)
+		top_write_text(&t, &view, PLAIN_LINES);
+	frame_rows_free(f);
+	if (!err && fflush(stdout))
+		err = error_set(e, errno, "cannot write");
+	return err;
+}
+
+/* ---- the command ---- */
+
+/* Blocked but while it waits: a signal ends the waiting, and is never missed. */
+static void signals_catch(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static int seconds_show(struct top_feed *feed, const struct top_options *o, struct screen *s,
+			struct error *e)
+{
+	u64 begin = now_ns(), next = begin;
+	u64 end = o->duration_ns ? begin + o->duration_ns : UINT64_MAX;
+	struct frame frame = {0};
+	int err = 0;
+
+	for (u64 shown = 0; !err && !interrupted && !s->quit && next < end;) {
+		next = next + SECOND_NS < end ? next + SECOND_NS : end;
+		while (!err && !interrupted && !s->quit && now_ns() < next)
+			if (screen_wait(s, next) && frame.source.partial)
+				err = frame_show(&frame, s, o->json, e);
+		if (err || interrupted || s->quit)
+			break;
+		source_free(&frame.source);
+		err = top_feed_next(feed, &frame.source, e);
+		if (!err)
+			err = frame_show(&frame, s, o->json, e);
+		if (++shown == o->count)
+			break;
+		if (now_ns() > next + SECOND_NS)
+			next = now_ns(); /* it does not keep up: longer seconds */
+	}
+	source_free(&frame.source);
+	return err;
+}
+
+static int top_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	const struct top_options *o = fields;
+	struct screen screen = {.by = o->by, .sort = o->sort};
+	struct top_feed *feed = NULL;
+	int err;
+
+	signals_catch();
+	err = top_feed_open(&feed, o, e);
+	if (!err) {
+		if (!o->json && !o->count)
+			screen_open(&screen);
+		err = seconds_show(feed, o, &screen, e);
+		screen_close(&screen);
+	}
+	top_feed_close(feed);
+	return err;
+}
+
+const struct command command_top = {
+	.name = "top",
+	.summary = "show live what services and processes wait for",
+	.usage = top_usage,
+	.description =
+		"Records the host in chunks of a second and shows, as they come, services, "
+		"names of\n"
+		"spans and processes with their time split. With DIR it follows the recorder "
+		"of DIR,\n"
+		"which ends a chunk for each second then. Keys on a terminal: q ends it, "
+		"a n s p t y w\n"
+		"choose the rows, C T N 9 M E their order.",
+	.examples = "  fathom top\n"
+		    "  fathom top -p $(pidof redis-server)\n"
+		    "  fathom top --once --json | jq .by.process[0]\n",
+	.options = top_option_table,
+	.options_bytes = sizeof(struct top_options),
+	.check = top_options_check,
+	.run = top_run,
+	.release = top_options_release,
+};

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top_feed.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "chunk/chunk.h"
+#include "cli/control.h"
+#include "cli/recorder.h"
+
+#define DRAIN_US 1000
+/*
+ * Chunks that are mapped: the first has the snapshot, the last ones have the
+ * begins of what ends in the newest.
+ */
+#define CHUNKS_MAPPED 6
+#define PATH_BYTES 4200
+
+struct top_feed {
+	char *dir;	   /* owned: where the recorder is asked */
+	bool own;	   /* it is ours: a recorder on a thread, a directory to remove */
+	VEC(char *) paths; /* owned; the first, then the last ones */
+
+	/* with own: */
+	struct recorder *recorder; /* the thread's, from its start to its end */
+	pid_t *pids;
+	pthread_t thread;
+	bool running;
+	atomic_bool stop;
+	struct error error; /* of the thread, read after it has ended */
+};
+
+/* ---- a recorder of its own ---- */
+
+static void *recorder_run(void *arg)
+{
+	struct top_feed *f = arg;
+	int err = 0;
+
+	while (!err && !atomic_load(&f->stop)) {
+		err = recorder_step(f->recorder, &f->error);
+		usleep(DRAIN_US);
+	}
+	if (!err)
+		recorder_finish(f->recorder, &f->error);
+	recorder_close(f->recorder); /* whoever waits for an answer gets none */
+	f->recorder = NULL;
+	return NULL;
+}
+
+static int directory_make(struct top_feed *f, struct error *e)
+{
+	const char *place = getenv("TMPDIR");
+
+	if (asprintf(&f->dir, "%s/fathom-top-XXXXXX", place && *place ? place : "/tmp") < 0)
+		return error_set(e, ENOMEM, "cannot record");
+	if (!mkdtemp(f->dir)) {
+		int err = error_set(e, errno, "cannot make the directory %s", f->dir);
+
+		free(f->dir);
+		f->dir = NULL;
+		return err;
+	}
+	f->own = true;
+	return 0;
+}
+
+static int recorder_begin(struct top_feed *f, const struct top_options *o, struct error *e)
+{
+	struct recorder_options options = {.dir = f->dir,
+					   .host = !o->pids.count && !o->cgroups.count,
+					   .pid_count = o->pids.count,
+					   .cgroups = (const char *const *)o->cgroups.data,
+					   .cgroup_count = o->cgroups.count};
+	int command_failed, err;
+
+	f->pids = calloc(o->pids.count + 1, sizeof(*f->pids));
+	if (!f->pids)
+		return error_set(e, ENOMEM, "cannot record");
+	for (size_t i = 0; i < o->pids.count; i++)
+		f->pids[i] = (pid_t)o->pids.data[i];
+	options.pids = f->pids;
+	err = recorder_open(&f->recorder, &options, &command_failed, e);
+	if (!err && (err = -pthread_create(&f->thread, NULL, recorder_run, f)))
+		error_set(e, err, "cannot start the recorder's thread");
+	f->running = !err;
+	return err;
+}
+
+int top_feed_open(struct top_feed **feed, const struct top_options *o, struct error *e)
+{
+	struct top_feed *f = calloc(1, sizeof(*f));
+	int err;
+
+	if (!f)
+		return error_set(e, ENOMEM, "cannot record");
+	*feed = f;
+	if (o->dir) {
+		f->dir = strdup(o->dir);
+		return f->dir ? 0 : error_set(e, ENOMEM, "cannot follow %s", o->dir);
+	}
+	err = directory_make(f, e);
+	return err ? err : recorder_begin(f, o, e);
+}
+
+/* ---- chunks ---- */
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void tree_remove(const char *path)
+{
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Lets go of what is neither the first nor one of the last. */
+static void chunks_forget(struct top_feed *f)
+{
+	if (f->paths.count <= CHUNKS_MAPPED)
+		return;
+	if (f->own)
+		tree_remove(f->paths.data[1]);
+	free(f->paths.data[1]);
+	f->paths.count--;
+	memmove(&f->paths.data[1], &f->paths.data[2],
+		(f->paths.count - 1) * sizeof(*f->paths.data));
+}
+
+/* Has the chunk ended that is being written. Its path may be relative to the recorder's place. */
+static int chunk_ask(struct top_feed *f, struct error *e)
+{
+	char answer[PATH_BYTES], *path;
+	const char *name;
+	int err = control_ask(f->dir, "rotate\n", answer, sizeof(answer), e);
+
+	if (err)
+		return err;
+	name = strrchr(answer, '/');
+	if (asprintf(&path, "%s/%s", f->dir, name ? name + 1 : answer) < 0)
+		return error_set(e, ENOMEM, "cannot follow %s", f->dir);
+	err = vec_push(&f->paths, path);
+	if (err) {
+		free(path);
+		return error_set(e, err, "cannot follow %s", f->dir);
+	}
+	chunks_forget(f);
+	return 0;
+}
+
+/* What the manifest of the newest chunk says. */
+static int newest_read(const struct top_feed *f, struct chunk_info *info, struct error *e)
+{
+	struct chunk_reader *reader;
+	int err = chunk_reader_open(&reader, f->paths.data[f->paths.count - 1], e);
+
+	if (err)
+		return err;
+	*info = *chunk_reader_info(reader);
+	chunk_reader_close(reader);
+	return 0;
+}
+
+/* The answer is for the newest chunk only: so is what is missing in it. */
+static void view_narrow(struct source_view *view, const struct chunk_info *newest)
+{
+	view->gaps_count = 0;
+	view->incomplete = newest->incomplete;
+	view->lost = (struct lost_view){newest->lost.buffer, newest->lost.recursion,
+					newest->lost.application, newest->lost.damaged};
+	if (view->clocks_count > 1) {
+		view->clocks += view->clocks_count - 1;
+		view->clocks_count = 1;
+	}
+}
+
+int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
+{
+	struct source_options from = {.from.kind = OPTION_TIME_MONOTONIC};
+	struct chunk_info *newest = malloc(sizeof(*newest));
+	size_t last;
+	int err;
+
+	*out = (struct source){0};
+	if (!newest)
+		return error_set(e, ENOMEM, "cannot follow %s", f->dir);
+	err = chunk_ask(f, e);
+	if (!err)
+		err = newest_read(f, newest, e);
+	if (!err) {
+		last = f->paths.count - 1;
+		from.from.ns = newest->begin_ns;
+		from.dirs = (const char *const *)f->paths.data;
+		from.dirs_count = f->paths.count;
+		err = source_load(&from, out, NULL);
+		if (err) { /* a foreign recorder may have deleted old ones: the newest is enough */
+			source_free(out);
+			from.dirs += last;
+			from.dirs_count = 1;
+			err = source_load(&from, out, e);
+		}
+	}
+	if (!err)
+		view_narrow(&out->view, newest);
+	free(newest);
+	return err;
+}
+
+void top_feed_close(struct top_feed *f)
+{
+	if (!f)
+		return;
+	if (f->running) {
+		atomic_store(&f->stop, true);
+		pthread_join(f->thread, NULL);
+	} else {
+		recorder_close(f->recorder);
+	}
+	if (f->own)
+		tree_remove(f->dir);
+	for (size_t i = 0; i < f->paths.count; i++)
+		free(f->paths.data[i]);
+	vec_free(&f->paths);
+	free(f->pids);
+	free(f->dir);
+	free(f);
+}

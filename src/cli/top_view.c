@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top_view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "cli/bar.h"
+
+#define LABEL_MIN 26
+#define LABEL_MAX 44
+#define BAR_MIN 12
+#define BAR_MAX 40
+#define PARTS_SHOWN 3
+#define PARTS_COLUMNS 36
+#define NUMBERS_COLUMNS (7 + 9 + 10 + 10 + 2) /* CPU, count, p99, max, a gap */
+#define LINES_AROUND 3			      /* title, legend, a line for losses */
+
+void top_write_json(FILE *file, const struct top_view *top)
+{
+	struct json j;
+
+	json_init(&j, file);
+	json_object_begin(&j, NULL);
+	json_u64(&j, "from_ns", top->from_ns);
+	json_u64(&j, "to_ns", top->to_ns);
+	source_write_json(&j, &top->source);
+	json_object_begin(&j, "by");
+	for (size_t i = 0; i < top->parts_count; i++) {
+		json_array_begin(&j, top->parts[i].by);
+		for (size_t n = 0; n < top->parts[i].rows_count; n++)
+			report_row_write_json(&j, &top->parts[i].rows[n]);
+		json_array_end(&j);
+	}
+	json_object_end(&j);
+	json_object_end(&j);
+	json_end(&j);
+}
+
+struct layout {
+	int label, bar;
+	uint64_t range_ns;
+};
+
+static struct layout layout_of(const struct top_view *top, int width)
+{
+	struct layout l = {.range_ns = top->to_ns - top->from_ns};
+	int room = width - NUMBERS_COLUMNS;
+
+	l.label = room / 4 < LABEL_MIN ? LABEL_MIN : room / 4 > LABEL_MAX ? LABEL_MAX : room / 4;
+	l.bar = room - l.label - PARTS_COLUMNS;
+	l.bar = l.bar < BAR_MIN ? BAR_MIN : l.bar > BAR_MAX ? BAR_MAX : l.bar;
+	return l;
+}
+
+static void duration_write(const struct terminal *t, uint64_t ns)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	fprintf(t->file, " %9s", units_format_ns((int64_t)ns, text));
+}
+
+/* The largest parts as numbers, in what is left of the line. */
+static void percents_write(const struct terminal *t, const struct report_row *row, int room)
+{
+	char *text = NULL;
+	size_t size = 0;
+	struct terminal memory = {.file = open_memstream(&text, &size)};
+
+	if (!memory.file)
+		return;
+	bar_percents(&memory, &row->time, PARTS_SHOWN);
+	if (!(row->absent & REPORT_NO_ERRORS) && row->errors)
+		fprintf(memory.file, "  %" PRIu64 " errors", row->errors);
+	fclose(memory.file);
+	if (room > 1)
+		terminal_rest(t, text, room);
+	free(text);
+}
+
+static void row_write_text(const struct terminal *t, const struct report_row *row,
+			   const struct layout *l)
+{
+	int64_t cpu = row->time.ns[SPLIT_user] + row->time.ns[SPLIT_kernel];
+	char label[512];
+
+	report_row_label(row, label, sizeof(label));
+	terminal_cell(t, label, l->label);
+	fprintf(t->file, " %5.1f%%", l->range_ns ? 100.0 * (double)cpu / (double)l->range_ns : 0.0);
+	fprintf(t->file, " %8" PRIu64, row->count);
+	duration_write(t, row->p99_ns);
+	duration_write(t, row->max_ns);
+	fputs("  ", t->file);
+	bar_write(t, &row->time, l->bar);
+	putc(' ', t->file);
+	percents_write(t, row, t->width - l->label - NUMBERS_COLUMNS - l->bar - 1);
+	putc('\n', t->file);
+}
+
+static void part_write_text(const struct terminal *t, const struct top_part *part, size_t most,
+			    const struct layout *l)
+{
+	terminal_cell(t, part->by, l->label);
+	fprintf(t->file, " %6s %8s %9s %9s  waits for\n", "cpu", "count", "p99", "max");
+	for (size_t i = 0; i < most; i++)
+		row_write_text(t, &part->rows[i], l);
+}
+
+/* Local time of the end of the range. */
+static void title_write(const struct terminal *t, const struct top_view *top)
+{
+	char text[UNITS_TEXT_BYTES], clock[32] = "";
+
+	if (top->source.clocks_count) {
+		const struct clock_view *c = &top->source.clocks[0];
+		time_t s = (time_t)((c->unix_ns + (top->to_ns - c->monotonic_ns)) / 1000000000u);
+		struct tm tm;
+
+		if (localtime_r(&s, &tm))
+			strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+	}
+	fprintf(t->file, "%s  %s", clock,
+		units_format_ns((int64_t)(top->to_ns - top->from_ns), text));
+	if (top->sort)
+		fprintf(t->file, "  by %s", top->sort);
+	fprintf(t->file, "  lost %" PRIu64 "\n", lost_total(&top->source.lost));
+}
+
+/* Rows of a part where all parts share `room` rows: small ones leave theirs to the last. */
+static size_t share_of(const struct top_view *top, size_t i, size_t room)
+{
+	size_t fair = room / (top->parts_count - i);
+
+	if (i + 1 == top->parts_count || top->parts[i].rows_count < fair)
+		return top->parts[i].rows_count < room ? top->parts[i].rows_count : room;
+	return fair;
+}
+
+void top_write_text(const struct terminal *t, const struct top_view *top, int lines)
+{
+	struct layout l = layout_of(top, t->width);
+	bool used[SPLIT_PARTS_COUNT] = {false};
+	int around = LINES_AROUND + (int)top->parts_count;
+	size_t room = !lines ? SIZE_MAX : lines > around ? (size_t)(lines - around) : 1;
+
+	title_write(t, top);
+	for (size_t i = 0; i < top->parts_count; i++) {
+		size_t most = share_of(top, i, room);
+
+		part_write_text(t, &top->parts[i], most, &l);
+		for (size_t n = 0; n < most; n++)
+			bar_mark(&top->parts[i].rows[n].time, used);
+		room -= most;
+	}
+	bar_legend(t, used);
+	source_write_text(t, &top->source);
+}

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A host second by second: on a terminal, as JSON, and of a recorder that runs."""
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+before = harness.programs_left(set())
+PLACE = fathom.path("place")
+os.mkdir(PLACE)
+os.environ["TMPDIR"] = PLACE
+
+
+class Running:
+    """A program that runs meanwhile."""
+
+    def __init__(self, *args, **options):
+        self.process = subprocess.Popen(args, **options)
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+
+def spinning():
+    return Running("sh", "-c", "while :; do :; done")
+
+
+def top(*args):
+    return [json.loads(line) for line in fathom.ok("top", "--json", *args).splitlines()]
+
+
+def sums(second):
+    for by, rows in second["by"].items():
+        for row in rows:
+            equal(harness.total(row["time"]), row["total_ns"], f"split of {by} {row['key']}")
+
+
+@tests.add
+def once_shows_one_second():
+    with spinning() as spin, Running("sleep", "1000") as sleep:
+        seconds = top("--once")
+    equal(len(seconds), 1, "seconds")
+    second = seconds[0]
+    equal(sorted(second["by"]), ["name", "process", "service", "thread"], "parts")
+    sums(second)
+    processes = {row["pid"]: row for row in second["by"]["process"]}
+    busy = processes[spin.pid]["time"]
+    equal(processes[spin.pid]["key"], "sh", "name of what spins")
+    on_cpu = busy["user_ns"] + busy["kernel_ns"] + busy["runnable_ns"] + busy["fault_ns"]
+    check(on_cpu + busy["unknown_ns"] >= 0.9 * processes[spin.pid]["total_ns"],
+          f"it has or wants the CPU: {busy}")
+    asleep = processes[sleep.pid]
+    equal(asleep["key"], "sleep", "name of what sleeps")
+    check(asleep["time"]["timer_ns"] >= 0.9 * asleep["total_ns"], f"it sleeps: {asleep['time']}")
+
+
+@tests.add
+def seconds_follow_on_each_other():
+    with spinning() as spin:
+        seconds = top("-n", 3, "-p", spin.pid)
+    equal(len(seconds), 3, "seconds")
+    for one, two in zip(seconds, seconds[1:]):
+        equal(two["from_ns"], one["to_ns"], "where the next second begins")
+    for second in seconds:
+        sums(second)
+        equal([row["pid"] for row in second["by"]["process"]], [spin.pid], "the one process")
+        equal(second["by"]["process"][0]["key"], "sh", "its name, long after the snapshot")
+        equal(second["by"]["process"][0]["total_ns"], second["to_ns"] - second["from_ns"],
+              "its time is the second")
+
+
+@tests.add
+def text_has_the_rows_that_were_asked_for():
+    with spinning() as spin:
+        text = fathom.ok("top", "--once", "--by", "process", "-p", spin.pid)
+        causes = fathom.ok("top", "--once", "--by", "cause", "-p", spin.pid)
+    check(f"sh (pid {spin.pid})" in text, text)
+    check("\033" not in text, "no colors in a file")
+    check(any(line.startswith("user ") for line in causes.splitlines()), causes)
+
+
+@tests.add
+def follows_a_recorder_that_runs():
+    directory = fathom.path("followed")
+    with Running(fathom.binary, "record", "-o", directory, stderr=subprocess.DEVNULL) as recorder:
+        deadline = time.monotonic() + 30
+        while not os.path.exists(directory + "/.control") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        seconds = top("-n", 2, directory)
+        recorder.send_signal(signal.SIGINT)
+        equal(recorder.wait(timeout=60), 0, "status of the recorder")
+    equal(seconds[1]["from_ns"], seconds[0]["to_ns"], "the second second")
+    equal(len(fathom.chunks(directory)), 3, "its chunks are still there")
+    harness.check_sums(fathom, directory)
+    result = fathom.run("top", "--once", directory)
+    equal(result.returncode, 1, "status where nobody records")
+    equal(len(result.stderr.splitlines()), 1, f"lines of {result.stderr!r}")
+
+
+@tests.add
+def ctrl_c_ends_it_cleanly():
+    with Running(fathom.binary, "top", "--json", stdout=subprocess.PIPE, text=True) as running:
+        check(running.stdout.readline().startswith("{"), "the first second")
+        running.send_signal(signal.SIGINT)
+        rest = running.communicate(timeout=60)[0]
+        equal(running.returncode, 0, f"status, {rest!r}")
+    equal(os.listdir(PLACE), [], "directories left")
+
+
+def terminal_read(fd, until, seconds):
+    text = b""
+    deadline = time.monotonic() + seconds
+    while until not in text and time.monotonic() < deadline:
+        if select.select([fd], [], [], 0.2)[0]:
+            try:
+                text += os.read(fd, 65536)
+            except OSError:
+                break
+    check(until in text, f"{until!r} in {text[-2000:]!r}")
+    return text
+
+
+@tests.add
+def a_terminal_is_as_it_was_afterwards():
+    master, slave = pty.openpty()
+    modes = termios.tcgetattr(slave)
+    with Running(fathom.binary, "top", stdin=slave, stdout=slave, stderr=slave,
+                 env={**os.environ, "TERM": "xterm"}) as running:
+        terminal_read(master, b"\033[?1049h", 30)
+        check(termios.tcgetattr(slave)[3] & termios.ICANON == 0, "keys come as they are typed")
+        terminal_read(master, b"q quit", 30)
+        os.write(master, b"t")
+        terminal_read(master, b"thread ", 30)
+        os.write(master, b"q")
+        terminal_read(master, b"\033[?1049l", 30)
+        equal(running.wait(timeout=60), 0, "status")
+    equal(termios.tcgetattr(slave), modes, "modes of the terminal")
+    os.close(master)
+    os.close(slave)
+
+
+@tests.add
+def nothing_is_left():
+    equal(os.listdir(PLACE), [], "directories left")
+    if before is None:
+        return "bpftool is missing"
+    equal(sorted(harness.programs_left(before)), [], "programs still loaded")
+    return None
+
+
+with fathom:
+    tests.run()
