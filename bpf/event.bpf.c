@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Tracepoints that the user chose: the payload as the kernel lays it out for
+ * perf, which is what the tracepoint's format describes. One program for all;
+ * its cookie says which it is.
+ *
+ * What the kernel puts in front (type, flags, preempt count, pid: 8 bytes) it
+ * replaces with a pointer for programs like this: type and pid are set again.
+ */
+#include "bpf/event.h"
+#include "bpf/context.h"
+#include "bpf/named.h"
+#include "bpf/ring.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Capture sets max_entries and fills it in. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct event_config);
+} event_configs SEC(".maps");
+
+/* The kernel runs one such program at a time on a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct rare_scratch);
+} event_scratches SEC(".maps");
+
+struct event_common {
+	u16 type;
+	u8 flags, preempt_count;
+	u32 pid;
+};
+
+/* Whose event it is, and its active span. False: out of scope. */
+static __always_inline bool event_of_current(struct record_event *r, struct task_struct *task)
+{
+	struct thread_state *state = task->pid ? state_of(task) : NULL;
+
+	if (task->pid ? !state_in(state) : !scope_host)
+		return false;
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	if (!state)
+		return true;
+	if (!state->in_syscall)
+		context_read(state, task);
+	r->ctx = state->ctx;
+	return true;
+}
+
+static __always_inline bool event_of_named(struct record_event *r, u32 tid)
+{
+	struct named_thread *named = bpf_map_lookup_elem(&named_threads, &tid), copy = {};
+
+	if (named)
+		copy = *named;
+	if (copy.tid != tid) { /* not known, or replaced just now */
+		if (!scope_host)
+			return false;
+		if (tid)
+			ring_count_incomplete();
+		r->head.tid = tid;
+		return true;
+	}
+	r->head.tid = tid;
+	r->head.pid = copy.pid;
+	r->ctx = copy.ctx;
+	return copy.in;
+}
+
+static __always_inline bool event_owner(struct record_event *r, const struct event_config *config,
+					void *payload)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 tid = 0;
+
+	__builtin_memset(&r->head, 0, sizeof(r->head));
+	__builtin_memset(&r->ctx, 0, sizeof(r->ctx));
+	if (!config->thread_at)
+		return event_of_current(r, task);
+	bpf_probe_read_kernel(&tid, sizeof(tid), payload + config->thread_at);
+	if (tid == (u32)task->pid)
+		return event_of_current(r, task);
+	return event_of_named(r, tid);
+}
+
+/* Bytes up to the end of the last string. */
+static __always_inline u32 event_bytes(const struct event_config *config, void *payload)
+{
+	u32 bytes = config->fixed;
+
+#pragma unroll
+	for (int i = 0; i < EVENT_LOCATIONS; i++) {
+		u32 location = 0, at = config->location_at[i], end;
+
+		if (i >= config->location_count)
+			break;
+		bpf_probe_read_kernel(&location, sizeof(location), payload + at);
+		end = (location & 0xffff) + (location >> 16);
+		if (config->relative >> i & 1)
+			end += at + 4;
+		if (end > bytes)
+			bytes = end;
+	}
+	return bytes;
+}
+
+SEC("tracepoint")
+int event_fired(void *payload)
+{
+	u32 index = bpf_get_attach_cookie(payload), zero = 0, bytes;
+	struct event_config *config = bpf_map_lookup_elem(&event_configs, &index);
+	struct record_event *r = bpf_map_lookup_elem(&event_scratches, &zero);
+	struct event_common common = {};
+
+	if (!config || !r || !event_owner(r, config, payload))
+		return 0;
+	if (spans_only && !context_is_set(&r->ctx))
+		return 0;
+	bytes = event_bytes(config, payload);
+	if (bytes > EVENT_PAYLOAD_MAX) {
+		bytes = EVENT_PAYLOAD_MAX;
+		ring_count_incomplete();
+	}
+	BOUND(bytes, 0xfff);
+	if (bytes > EVENT_PAYLOAD_MAX || bpf_probe_read_kernel(r->payload, bytes, payload)) {
+		ring_count_lost(RING_LOST_OTHER);
+		return 0;
+	}
+	common.type = config->type;
+	common.pid = bpf_get_current_pid_tgid();
+	__builtin_memcpy(r->payload, &common, sizeof(common));
+	r->head.kind = RECORD_event;
+	r->format = config->format;
+	r->payload_len = bytes;
+	rare_emit(&r->head, __builtin_offsetof(struct record_event, payload) + bytes);
+	return 0;
+}

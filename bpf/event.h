@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What capture says of each tracepoint that the user chose. */
+#ifndef BPF_EVENT_H
+#define BPF_EVENT_H
+
+#include "record/record.h"
+
+#define EVENT_LOCATIONS 12
+#define EVENT_PAYLOAD_MAX 2048
+
+struct event_config {
+	u32 format;    /* id of its format record */
+	u32 type;      /* the kernel's number of it: common_type */
+	u16 fixed;     /* bytes of the payload up to its strings */
+	u16 thread_at; /* offset of the number of the thread that it belongs to; 0: the running one
+			*/
+	u16 relative;  /* bit by bit: that location counts from behind itself */
+	u16 location_count;
+	u16 location_at[EVENT_LOCATIONS]; /* offsets of (length << 16 | begin) of strings */
+};
+
+#endif

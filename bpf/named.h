@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Threads by their number, for events that name one (bpf/event.bpf.c): the
+ * kernels in use give no way from a number to a thread's own state. Kept only
+ * if such an event was chosen: the snapshot, forks and execs add, each switch
+ * keeps the span with which the thread left its CPU, and its last one removes.
+ */
+#ifndef BPF_NAMED_H
+#define BPF_NAMED_H
+
+#include "bpf/ring.h"
+#include "bpf/state.h"
+
+/* Set by capture before the programs are loaded. */
+const volatile bool event_names_threads __weak = false;
+
+struct named_thread {
+	struct context ctx;
+	u32 tid, pid;
+	u32 in; /* in scope */
+	u32 pad;
+};
+
+/* Capture sets max_entries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct named_thread);
+} named_threads SEC(".maps") __weak;
+
+static __always_inline void named_keep(struct task_struct *task, const struct thread_state *state)
+{
+	struct named_thread now = {}, *before;
+	u32 tid = task->pid;
+
+	if (!event_names_threads || !state || !tid)
+		return;
+	now.ctx = state->ctx;
+	now.tid = tid;
+	now.pid = task->tgid;
+	now.in = state_in(state);
+	before = bpf_map_lookup_elem(&named_threads, &tid);
+	if (before && before->pid == now.pid && before->in == now.in &&
+	    *(u64 *)before->ctx.span == *(u64 *)now.ctx.span)
+		return; /* as nearly always */
+	if (bpf_map_update_elem(&named_threads, &tid, &now, BPF_ANY))
+		ring_count_incomplete();
+}
+
+static __always_inline void named_drop(u32 tid)
+{
+	if (event_names_threads)
+		bpf_map_delete_elem(&named_threads, &tid);
+}
+
+#endif

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Kernel tracepoints that the user chose: found in tracefs by name or glob,
+ * described (bpf/event.h) for the one program that all of them run, attached
+ * through perf. Their formats go into every chunk, under an id that is a hash
+ * of what they say: the same on each host and boot.
+ */
+#include "capture/event.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/hash.h"
+#include "bpf/event.h"
+#include "capture/internal.h"
+#include "capture/tracefs.h"
+#include "programs.skel.h"
+
+#define NAMED_THREADS 65536
+#define NAME_BYTES 160
+#define FORMAT_BYTES 16384
+
+struct event {
+	char name[NAME_BYTES]; /* subsystem:name */
+	struct event_config config;
+	struct record_format *record; /* owned, whole slots */
+	struct bpf_link *link;
+};
+
+struct capture_events {
+	VEC(struct event) list;
+	bool named; /* one of them names a thread */
+	bool due;   /* the formats are to be told */
+	u64 misses; /* as told to the sink */
+};
+
+/* ---- what a format says that the program has to know ---- */
+
+/* In these subsystems `pid` is the thread that an event is about. */
+static bool names_thread(const char *event)
+{
+	if (strcmp(event, "sched:sched_process_wait") == 0) /* the child that is waited for */
+		return false;
+	return strncmp(event, "sched:", 6) == 0 || strncmp(event, "task:", 5) == 0 ||
+	       strncmp(event, "signal:", 7) == 0;
+}
+
+/* A line like "field:pid_t pid; offset:12; size:4; signed:1;" */
+static void field_apply(struct event *event, const char *line)
+{
+	struct event_config *c = &event->config;
+	unsigned int offset, size;
+	char declaration[128];
+
+	if (sscanf(line, " field:%127[^;]; offset:%u; size:%u;", declaration, &offset, &size) !=
+		    3 ||
+	    offset + size > EVENT_PAYLOAD_MAX)
+		return;
+	if (offset + size > c->fixed)
+		c->fixed = offset + size;
+	if (offset && size == 4 && names_thread(event->name) && strlen(declaration) > 4 &&
+	    strcmp(declaration + strlen(declaration) - 4, " pid") == 0)
+		c->thread_at = offset;
+	/* for calls the kernel hands programs only the arguments, without the strings */
+	if (strncmp(event->name, "syscalls:", 9) == 0 || c->location_count == EVENT_LOCATIONS)
+		return;
+	if (strncmp(declaration, "__rel_loc", 9) == 0)
+		c->relative |= 1u << c->location_count;
+	else if (strncmp(declaration, "__data_loc", 10) != 0)
+		return;
+	c->location_at[c->location_count++] = offset;
+}
+
+static void fields_apply(struct event *event, const char *format)
+{
+	for (const char *line = format; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		field_apply(event, line);
+	}
+}
+
+/* The record with name and format; what does not fit (how to print) is left out. */
+static int record_make(struct event *event, const char *format)
+{
+	size_t name = strlen(event->name) + 1, text = strlen(format);
+	struct record_format *r = calloc(RECORD_MAX_SLOTS, RECORD_SLOT_BYTES);
+
+	if (!r)
+		return -ENOMEM;
+	if (name + text > sizeof(r->text)) {
+		const char *print = strstr(format, "\nprint fmt:");
+
+		text = print ? (size_t)(print + 1 - format) : text;
+		if (name + text > sizeof(r->text))
+			text = sizeof(r->text) - name;
+	}
+	memcpy(r->text, event->name, name);
+	memcpy(r->text + name, format, text);
+	r->text_len = name + text;
+	r->format = (u32)hash_bytes(r->text, r->text_len);
+	r->head.kind = RECORD_format;
+	r->head.cpu = 0xffff;
+	r->head.slots =
+		(offsetof(struct record_format, text) + r->text_len + RECORD_SLOT_BYTES - 1) /
+		RECORD_SLOT_BYTES;
+	event->config.format = r->format;
+	event->record = r;
+	return 0;
+}
+
+/* ---- choosing ---- */
+
+static int event_read(struct capture_events *events, int tracefs, const char *name, struct error *e)
+{
+	struct event event = {0};
+	char format[FORMAT_BYTES], number[32];
+	int err;
+
+	snprintf(event.name, sizeof(event.name), "%s", name);
+	err = tracefs_read(tracefs, name, "id", number, sizeof(number));
+	if (!err)
+		err = tracefs_read(tracefs, name, "format", format, sizeof(format));
+	if (err)
+		return error_set(e, err, "cannot read the format of %s", name);
+	event.config.type = strtoul(number, NULL, 10);
+	fields_apply(&event, format);
+	err = record_make(&event, format);
+	if (!err)
+		err = vec_push(&events->list, event);
+	if (err) {
+		free(event.record);
+		return error_set(e, err, "cannot choose %s", name);
+	}
+	events->named |= event.config.thread_at != 0;
+	return 0;
+}
+
+static bool event_chosen(const struct capture_events *events, const char *name)
+{
+	for (size_t i = 0; i < events->list.count; i++) {
+		if (strcmp(events->list.data[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int event_choose(struct capture_events *events, int tracefs,
+			const struct tracefs_names *names, const char *wanted, struct error *e)
+{
+	bool found = false;
+	char near[256];
+	int err = 0;
+
+	for (size_t i = 0; i < names->list.count && !err; i++) {
+		const char *name = names->list.data[i];
+
+		if (fnmatch(wanted, name, 0) != 0)
+			continue;
+		found = true;
+		if (!event_chosen(events, name))
+			err = event_read(events, tracefs, name, e);
+	}
+	if (err || found)
+		return err;
+	tracefs_near(names, wanted, near, sizeof(near));
+	if (near[0])
+		return error_say(e, ENOENT, "this kernel has no event %s; near it: %s", wanted,
+				 near);
+	return error_say(e, ENOENT,
+			 "this kernel has no event %s (see /sys/kernel/tracing/available_events)",
+			 wanted);
+}
+
+static int events_choose(struct capture_events *events, const struct capture_options *options,
+			 struct error *e)
+{
+	struct tracefs_names names = {0};
+	int tracefs = tracefs_open(e), err;
+
+	if (tracefs < 0)
+		return tracefs;
+	err = tracefs_list(tracefs, &names);
+	if (err)
+		error_set(e, err, "cannot list the kernel's events");
+	for (size_t i = 0; i < options->event_count && !err; i++)
+		err = event_choose(events, tracefs, &names, options->events[i], e);
+	tracefs_names_free(&names);
+	close(tracefs);
+	return err;
+}
+
+int capture_events_open(struct capture *c, const struct capture_options *options, struct error *e)
+{
+	struct programs *p = c->programs;
+	int err;
+
+	bpf_program__set_autoload(p->progs.event_fired, options->event_count > 0);
+	if (!options->event_count)
+		return 0;
+	c->events = calloc(1, sizeof(*c->events));
+	if (!c->events)
+		return error_set(e, ENOMEM, "cannot choose events");
+	err = events_choose(c->events, options, e);
+	if (err)
+		return err;
+	c->events->due = true;
+	p->rodata->event_names_threads = c->events->named;
+	err = bpf_map__set_max_entries(p->maps.event_configs, c->events->list.count);
+	if (!err && c->events->named)
+		err = bpf_map__set_max_entries(p->maps.named_threads, NAMED_THREADS);
+	return err ? error_set(e, err, "cannot choose events") : 0;
+}
+
+/* ---- attaching ---- */
+
+/* Each takes two descriptors. */
+static void room_for_descriptors(size_t events)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= 2 * events + 256)
+		return;
+	limit.rlim_cur = limit.rlim_max < 2 * events + 256 ? limit.rlim_max : 2 * events + 256;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int event_attach(struct capture *c, u32 index, struct error *e)
+{
+	struct event *event = &c->events->list.data[index];
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = event->config.type,
+	};
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = index);
+	int configs = bpf_map__fd(c->programs->maps.event_configs), fd, err;
+
+	if (bpf_map_update_elem(configs, &index, &event->config, BPF_ANY))
+		return error_set(e, errno, "cannot describe %s", event->name);
+	/* on one CPU: the program runs on all of them */
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return error_set(e, errno, "cannot open the event %s", event->name);
+	capture_messages_begin();
+	event->link = bpf_program__attach_perf_event_opts(c->programs->progs.event_fired, fd,
+							  &opts);
+	if (event->link)
+		return 0;
+	err = capture_messages_fail(e, errno, event->name);
+	close(fd);
+	return error_set(e, err, "cannot attach to an event");
+}
+
+int capture_events_attach(struct capture *c, struct error *e)
+{
+	int err = 0;
+
+	if (!c->events)
+		return 0;
+	room_for_descriptors(c->events->list.count);
+	for (size_t i = 0; i < c->events->list.count && !err; i++)
+		err = event_attach(c, i, e);
+	return err;
+}
+
+void capture_events_detach(struct capture *c)
+{
+	for (size_t i = 0; c->events && i < c->events->list.count; i++) {
+		bpf_link__destroy(c->events->list.data[i].link);
+		c->events->list.data[i].link = NULL;
+	}
+}
+
+void capture_events_close(struct capture *c)
+{
+	if (!c->events)
+		return;
+	capture_events_detach(c);
+	for (size_t i = 0; i < c->events->list.count; i++)
+		free(c->events->list.data[i].record);
+	vec_free(&c->events->list);
+	free(c->events);
+	c->events = NULL;
+}
+
+/* ---- telling ---- */
+
+int capture_events_tell(struct capture *c, const struct capture_sink *sink)
+{
+	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	int err = 0;
+
+	if (!c->events || !c->events->due)
+		return 0;
+	for (size_t i = 0; i < c->events->list.count && !err; i++) {
+		struct record_format *r = c->events->list.data[i].record;
+
+		r->head.time_ns = capture_now();
+		err = capture_deliver(c, sink, &stream, &r->head);
+	}
+	c->events->due = err != 0;
+	return err;
+}
+
+void capture_events_tell_again(struct capture *c)
+{
+	if (c->events)
+		c->events->due = true;
+}
+
+/* The kernel runs no such program inside another one: it counts what it skips. */
+u64 capture_events_missed(struct capture *c)
+{
+	struct bpf_prog_info info = {0};
+	u32 size = sizeof(info);
+	u64 missed;
+
+	if (!c->events ||
+	    bpf_obj_get_info_by_fd(bpf_program__fd(c->programs->progs.event_fired), &info, &size) ||
+	    info.recursion_misses <= c->events->misses)
+		return 0;
+	missed = info.recursion_misses - c->events->misses;
+	c->events->misses = info.recursion_misses;
+	return missed;
+}
