@@ -22,7 +22,8 @@ static int traces_write(const struct trace_options *o, const struct trace_choice
 	if (err)
 		return err;
 	format->begin(&writer, &t, &source->view);
-	err = trace_build(source->partial, &tree, choice, format, &writer, written);
+	err = trace_build(source->partial, &tree, choice,
+			  &(struct trace_output){.format = format, .writer = &writer}, written);
 	format->end(&writer);
 	tree_free(&tree);
 	return err;

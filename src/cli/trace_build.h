@@ -11,16 +11,22 @@
 /* Which traces are shown, of those that a tree has. */
 struct trace_choice {
 	const char *trace_id; /* 32 hex digits, or NULL */
-	const char *name; /* glob over the names of spans, or NULL */
-	const char *service; /* NULL: any */
-	size_t slowest; /* not 0: only so many, the longest first */
-	const char *host; /* name of the host */
+	const char *name;     /* glob over the names of spans, or NULL */
+	const char *service;  /* NULL: any */
+	size_t slowest;	      /* not 0: only so many, the longest first */
+	const char *host;     /* name of the host */
+};
+
+/* Where they go; begun and ended by the caller. */
+struct trace_output {
+	const struct trace_format *format;
+	struct trace_writer *writer;
 };
 
 /*
  * Writes the chosen traces of a tree. `*written` gets how many. 0 or -ENOMEM.
  */
 int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
-		const struct trace_format *format, struct trace_writer *writer, size_t *written);
+		const struct trace_output *to, size_t *written);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/query.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The number of elements for which `before` holds; they stand first. */
@@ -144,7 +143,7 @@ const char *query_file_path(const struct partial *p, u32 pid, const struct file_
 }
 
 const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
-			  const struct file_ref *file, char buf[4160])
+			  const struct file_ref *file)
 {
 	const struct fact_fd *f = NULL;
 	const char *path = NULL;
@@ -162,10 +161,7 @@ const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
 		path = f->path;
 	if (!path && file->kind)
 		path = query_file_path(p, pid, file);
-	if (!path)
-		return NULL;
-	snprintf(buf, 4160, "%s", path);
-	return buf;
+	return path;
 }
 
 const struct fact_socket *query_socket(const struct partial *p, const struct file_ref *file)

@@ -25,10 +25,10 @@ const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const 
  * What readlink of /proc/PID/fd/FD would have said at a time: found through
  * the opens, duplicates and forks before; where these are unknown, through any
  * sighting of the same file. `file` is what the kernel said at use, and a name
- * of another file is never given. Writes to buf and returns it, or NULL.
+ * of another file is never given. NULL: not known.
  */
 const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
-			  const struct file_ref *file, char buf[4160]);
+			  const struct file_ref *file);
 
 /* The addresses of a socket by what the kernel said at use, or NULL. */
 const struct fact_socket *query_socket(const struct partial *p, const struct file_ref *file);

@@ -225,7 +225,6 @@ TEST(fd_names_are_those_of_the_moment)
 	struct file_ref one = {.key = 11, .kind = FILE_KIND_regular},
 			two = {.key = 12, .kind = FILE_KIND_regular},
 			three = {.key = 13, .kind = FILE_KIND_regular};
-	char buf[4160];
 
 	apply(p, &open);
 	apply(p, &fork);
@@ -233,11 +232,11 @@ TEST(fd_names_are_those_of_the_moment)
 	apply(p, &dup);
 	partial_cover(p, 50, 1000);
 	CHECK_EQ(partial_finish(p), 0);
-	CHECK_STR(query_fd_name(p, 5, 3, 150, &one, buf), "/one");
-	CHECK_STR(query_fd_name(p, 5, 3, 400, &two, buf), "/two");
-	CHECK_STR(query_fd_name(p, 6, 3, 400, &one, buf), "/one");
-	CHECK_STR(query_fd_name(p, 5, 9, 400, &two, buf), "/two");
-	CHECK(query_fd_name(p, 5, 3, 400, &three, buf) == NULL);
+	CHECK_STR(query_fd_name(p, 5, 3, 150, &one), "/one");
+	CHECK_STR(query_fd_name(p, 5, 3, 400, &two), "/two");
+	CHECK_STR(query_fd_name(p, 6, 3, 400, &one), "/one");
+	CHECK_STR(query_fd_name(p, 5, 9, 400, &two), "/two");
+	CHECK(query_fd_name(p, 5, 3, 400, &three) == NULL);
 	partial_free(p);
 }
 
