@@ -5,6 +5,7 @@
  */
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
+#include "bpf/named.h"
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 
@@ -110,6 +111,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		state->ctx = mine->ctx;
 	if (!(clone_flags & CLONE_THREAD))
 		location_inherit(parent, task);
+	named_keep(task, state);
 	if (state->flags & STATE_IN) {
 		fork_record(parent, task, clone_flags);
 		notice_thread(task);
@@ -159,6 +161,9 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	state->location.known = 0;
 	state->location_generation = context_generation;
 	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
+	if (old_pid != task->pid)
+		named_drop(old_pid);
+	named_keep(task, state);
 	out = bpf_map_lookup_elem(&exec_scratches, &zero);
 	if (!out)
 		return 0;

@@ -4,6 +4,7 @@
  */
 #include "bpf/context.h"
 #include "bpf/file.h"
+#include "bpf/named.h"
 #include "bpf/ring.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -123,6 +124,10 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 			context_read(state, prev);
 		r->ctx = state->ctx;
 	}
+	if (in && prev_state & 0x80) /* dead */
+		named_drop(prev->pid);
+	else if (in)
+		named_keep(prev, state);
 	if (spans_only && !context_is_set(&r->ctx) &&
 	    !(next_in && context_is_set(&next_state->ctx)))
 		return 0;

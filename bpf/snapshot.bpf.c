@@ -7,6 +7,7 @@
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
 #include "bpf/file.h"
+#include "bpf/named.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
 #include "bpf/socket.h"
@@ -212,6 +213,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	state = snapshot_state_of(task);
+	named_keep(task, state);
 	if (!state_in(state) || (state->flags & STATE_SEEN))
 		return 0;
 	if (task->pid == task->tgid && snapshot_process(ctx->meta->seq, task))

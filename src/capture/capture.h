@@ -46,6 +46,9 @@ struct capture_options {
 
 	/* NULL: all; else one byte per number, not 0: record it. Borrowed. */
 	const u8 *syscalls;
+	/* Tracepoints to record, too: "subsystem:name" or globs; borrowed until it is open. */
+	const char *const *events;
+	size_t event_count;
 	u64 buffer_bytes; /* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
 	bool flight;	  /* rings overwrite; read them with capture_flight() */
 	bool spans_only;  /* switches, wake-ups and syscalls only under a span */

@@ -23,6 +23,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/notice.h"
+#include "capture/event.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -324,6 +325,8 @@ int capture_poll(struct capture *c, const struct capture_sink *sink)
 	int err = held_deliver(c, sink, ~0ull);
 
 	if (!err)
+		err = capture_events_tell(c, sink);
+	if (!err)
 		err = rare_drain(c, rare_head(c), &d);
 	for (u32 cpu = 0; cpu < c->ring_count && err >= 0; cpu++) {
 		if (!c->flight)
@@ -397,6 +400,11 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 
 	if (!heads)
 		return -ENOMEM;
+	all = capture_events_tell(c, sink);
+	if (all) {
+		free(heads);
+		return all;
+	}
 	d.until_ns = capture_now();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
@@ -415,6 +423,7 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 	if (all >= 0) {
 		int err = cut_losses(c, sink, d.until_ns);
 
+		capture_events_tell_again(c);
 		*cut_ns = d.until_ns;
 		return err ? err : !all;
 	}

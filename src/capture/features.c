@@ -15,6 +15,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "capture/event.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -223,31 +224,37 @@ static u64 feature_misses(const struct capture *c, const char *name)
 	return info.recursion_misses;
 }
 
-int capture_features_lost(struct capture *c, const struct capture_sink *sink)
+static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 lost_kind,
+		       u64 count, u64 now)
 {
 	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	struct record_lost lost = {.why = LOST_recursion, .lost_kind = lost_kind, .count = count};
+
+	if (!count)
+		return 0;
+	c->counts.lost_recursion += count;
+	lost.head.kind = RECORD_lost;
+	lost.head.slots = 1;
+	lost.head.time_ns = now;
+	lost.begin_ns = c->recursion_ns;
+	return sink->lost ? sink->lost(sink->arg, &stream, &lost) : 0;
+}
+
+int capture_features_lost(struct capture *c, const struct capture_sink *sink)
+{
 	u64 now = capture_now();
-	int err = 0;
+	int err = misses_tell(c, sink, RECORD_event, capture_events_missed(c), now);
 
 	for (size_t i = 0; i < c->feature_count && !err; i++) {
-		struct record_lost lost = {.why = LOST_recursion};
-		u64 misses;
+		u64 misses, told = c->recursion[i];
 
 		if (!c->features[i].on || !feature_rows[i].lost_kind)
 			continue;
 		misses = feature_misses(c, c->features[i].name);
-		lost.count = misses - c->recursion[i];
-		if (misses <= c->recursion[i])
+		if (misses <= told)
 			continue;
 		c->recursion[i] = misses;
-		c->counts.lost_recursion += lost.count;
-		lost.head.kind = RECORD_lost;
-		lost.head.slots = 1;
-		lost.head.time_ns = now;
-		lost.lost_kind = feature_rows[i].lost_kind;
-		lost.begin_ns = c->recursion_ns;
-		if (sink->lost)
-			err = sink->lost(sink->arg, &stream, &lost);
+		err = misses_tell(c, sink, feature_rows[i].lost_kind, misses - told, now);
 	}
 	c->recursion_ns = now;
 	return err;

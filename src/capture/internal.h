@@ -59,6 +59,7 @@ struct capture {
 	struct capture_counts counts;
 	struct app_rings *apps; /* from capture_start() on */
 	struct capture_watch *watch; /* likewise */
+	struct capture_events *events; /* NULL: none were chosen */
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
 	int exec_fd; /* errno of its exec, or end of file */

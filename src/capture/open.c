@@ -11,6 +11,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "capture/event.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -90,6 +91,8 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	c->flight = options->flight;
 	c->files = !options->no_files;
 	err = capture_scope_set(c, options, e);
+	if (!err)
+		err = capture_events_open(c, options, e);
 	return err ? err : capture_features_choose(c, options, e);
 }
 
@@ -144,6 +147,8 @@ int capture_start(struct capture *c, const struct capture_sink *sink, struct err
 	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
 	if (!err)
 		err = capture_features_attach(c, e);
+	if (!err)
+		err = capture_events_attach(c, e);
 	return err ? err : capture_snapshot(c, sink, e);
 }
 
@@ -171,6 +176,7 @@ int capture_probe(struct capture_feature *features, size_t max, struct error *e)
 
 void capture_stop(struct capture *c)
 {
+	capture_events_detach(c);
 	capture_features_detach(c);
 }
 
@@ -179,6 +185,7 @@ void capture_close(struct capture *c)
 	if (!c)
 		return;
 	capture_spawn_abandon(c);
+	capture_events_close(c);
 	capture_features_detach(c);
 	capture_watch_close(c->watch);
 	app_rings_free(c->apps);

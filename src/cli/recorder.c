@@ -229,6 +229,8 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 					.cgroups = o->cgroups,
 					.cgroup_count = o->cgroup_count,
 					.syscalls = o->syscalls,
+					.events = o->events,
+					.event_count = o->event_count,
 					.buffer_bytes = o->buffer_bytes};
 	struct capture_sink sink = sink_of(r);
 	int err = capture_open(&scope, &r->capture, e);

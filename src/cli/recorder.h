@@ -22,6 +22,8 @@ struct recorder_options {
 	const char *const *cgroups;
 	size_t cgroup_count;
 	const u8 *syscalls; /* NULL: all */
+	const char *const *events; /* subsystem:name, or globs */
+	size_t event_count;
 	u64 buffer_bytes; /* 0: default */
 	struct option_limits rotate, keep; /* 0: none */
 	bool compress;
