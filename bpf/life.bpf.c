@@ -159,8 +159,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	state->flags = (state->flags & ~(STATE_PENDING | STATE_NO_CONTEXT)) | STATE_IN;
 	location_drop(task);
 	state->location.known = 0;
+	/* state->ctx stays until the next call: execve ran under the span that made it */
 	state->location_generation = context_generation;
-	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 	if (old_pid != task->pid)
 		named_drop(old_pid);
 	named_keep(task, state);

@@ -146,6 +146,29 @@ def in_a_time_namespace():
     return unshared("time", "--time", "--monotonic", "100000", "--fork")
 
 
+def calls_recorded(name, sampling):
+    where = fathom.record(name, "--spans-only", "--", "env", f"FATHOM_SAMPLING={sampling}",
+                          PROGRAM, ROUNDS)
+    return where, {row["key"]: row["count"] for row in fathom.report(where, "syscall")["rows"]}
+
+
+@tests.add
+def only_what_ran_under_a_span():
+    where, calls = calls_recorded("spans-only", "always")
+    equal((calls["getppid"], calls["read"], calls["getuid"]), (ROUNDS, 64 * ROUNDS, 2 * ROUNDS),
+          "calls under spans")
+    check("gettid" not in calls, "a call under no span")
+    check_rounds(where, ROUNDS)
+
+
+@tests.add
+def a_span_that_is_not_sampled_is_none():
+    where, calls = calls_recorded("not-sampled", "never")
+    for name in ("getppid", "read", "getuid"):
+        check(name not in calls, f"{name} under a span that is not sampled")
+    equal([s["name"] for s in spans_of(where)], [], "spans")
+
+
 @tests.add
 def a_program_that_runs_already():
     with subprocess.Popen([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:

@@ -29,6 +29,7 @@ class Publisher:
 
     def __init__(self, name, library=None):
         self.name = f"{name} {library or ''}".strip()
+        self.library = library
         self.process = subprocess.Popen([os.path.join(FOLDER, name)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.pid = self.process.pid
@@ -82,7 +83,13 @@ def main():
             told.append({"name": publisher.name, "pid": publisher.pid, "thread": thread,
                          "child": child, "base": base,
                          "spans": [base + 1, base + 2, 0] + [base + 3] * 3})
-        time.sleep(0.1)
+        for _, publisher in running:
+            publisher.do("exec")
+        time.sleep(LOOK_S)
+        for (base, publisher), process in zip(running, told):
+            if not publisher.library:  # else it would have to be opened again
+                publisher.do(f"set {base + 5:x}")
+                process["again"] = base + 5
         for _, publisher in running:
             publisher.end()
     finally:

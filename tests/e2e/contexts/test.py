@@ -40,12 +40,19 @@ def records_all_publishers():
         made.sort()
 
 
+def of_first_program(pid):
+    """The calls of a process's main thread from its first exec to its second."""
+    made = calls[pid, pid]
+    execs = [i for i, call in enumerate(made) if call[1] == "execve"]
+    return made[:execs[-1]]
+
+
 @tests.add
 def each_call_stands_under_its_span():
     wrong = []
     for process in told:
         made = []
-        for _, name, parent in calls[process["pid"], process["pid"]]:
+        for _, name, parent in of_first_program(process["pid"]):
             call = (name[:5].rstrip("v"), parent)  # musl calls readv and writev
             if call[0] in ("read", "write") and call != (made or [None])[-1]:
                 made.append(call)
@@ -53,6 +60,19 @@ def each_call_stands_under_its_span():
         if made[-len(should):] != should:
             wrong.append(f"{process['name']}: {made[-len(should):]}, should be {should}")
     equal(wrong, [], "publishers with calls under another span")
+
+
+@tests.add
+def an_exec_ends_the_old_and_finds_the_new():
+    for process in told:
+        made = calls[process["pid"], process["pid"]][len(of_first_program(process["pid"])):]
+        equal(made[0][2], id_of(process["base"] + 3), f"span of the exec of {process['name']}")
+        found = [i for i, call in enumerate(made) if call[2] == id_of(process.get("again"))]
+        if "again" in process:
+            check([made[i] for i in found if made[i][1].startswith("write")],
+                  f"a call under the new span of {process['name']}")
+            made = made[:found[0]]
+        equal({call[2] for call in made[1:]}, {None}, f"spans after the exec of {process['name']}")
 
 
 @tests.add
