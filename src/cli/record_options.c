@@ -8,7 +8,7 @@
 
 const char record_usage[] =
 	"[-o DIR] [-d TIME] [-a] [-p PID]... [--cgroup PATH]... [--rotate LIMITS]\n"
-	"       [--keep LIMITS] [--event S:N]... [--syscalls LIST] [--spans-only] [--stacks MIN]\n"
+	"       [--keep LIMITS] [--event S:N]... [--syscalls LIST] [--spans-only]\n"
 	"       [--flight] [--compress] [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
 
 const struct option record_option_table[] = {
@@ -31,8 +31,6 @@ const struct option record_option_table[] = {
 	 AT(syscalls), option_syscalls},
 	{"spans-only", 0, NULL, "kernel records only while a thread has an active span", NULL,
 	 AT(spans_only), option_flag},
-	{"stacks", 0, "MIN", "record the stacks of waits longer than this", NULL, AT(stacks_ns),
-	 option_duration},
 	{"flight", 0, NULL, "keep only the newest in memory, for 'fathom snapshot'", NULL,
 	 AT(flight), option_flag},
 	{"compress", 0, NULL, "compress sealed chunks", NULL, AT(compress), option_flag},
