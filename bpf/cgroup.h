@@ -5,7 +5,7 @@
 #ifndef BPF_CGROUP_H
 #define BPF_CGROUP_H
 
-#include "bpf/kernel.h"
+#include "bpf/state.h"
 
 #define CGROUP_DEPTH 24
 #define CGROUP_HIERARCHIES 13 /* 12 controllers of v1, then v2 */
@@ -80,14 +80,35 @@ static __always_inline bool cgroup_in_scope(struct task_struct *task)
 	return false;
 }
 
-/* Did the user name the thread's process, or a cgroup that it is in? */
-static __always_inline bool scope_has(struct task_struct *task)
+static __always_inline bool scope_names(struct task_struct *task)
 {
 	u32 tgid = task->tgid;
 
-	if (bpf_map_lookup_elem(&scope_pids, &tgid))
-		return true;
-	return scope_hierarchies && cgroup_in_scope(task);
+	return bpf_map_lookup_elem(&scope_pids, &tgid) != NULL;
+}
+
+/*
+ * STATE_* of a thread whose process, or a cgroup that it is in, was named by
+ * the user; 0 if neither was. Never capture's own threads.
+ */
+static __always_inline u32 scope_of(struct task_struct *task)
+{
+	if ((u32)task->tgid == own_tgid)
+		return 0;
+	if (scope_names(task))
+		return STATE_IN;
+	return scope_hierarchies && cgroup_in_scope(task) ? STATE_IN | STATE_BY_CGROUP : 0;
+}
+
+/* The record of a move; `r` is zero. */
+static __always_inline void cgroup_attach_fill(struct record_cgroup_attach *r,
+					       struct task_struct *task, struct cgroup *to)
+{
+	r->head.kind = RECORD_cgroup_attach;
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->cgroup = BPF_CORE_READ(to, kn, id);
+	r->hierarchy = BPF_CORE_READ(to, root, hierarchy_id);
 }
 
 #endif

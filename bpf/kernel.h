@@ -121,6 +121,7 @@ struct files_struct {
 
 struct fs_struct {
 	struct path root;
+	struct path pwd;
 };
 
 struct in6_addr {
@@ -187,8 +188,13 @@ struct kernfs_node___6_14 {
 	struct kernfs_node *__parent;
 };
 
+struct cgroup_root {
+	int hierarchy_id;
+};
+
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
 struct cgroup_subsys_state {

@@ -5,8 +5,8 @@
  */
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
-#include "bpf/named.h"
 #include "bpf/notice_emit.h"
+#include "bpf/named.h"
 #include "bpf/ring.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -90,10 +90,14 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct thread_state *mine = state_of(parent), *state;
+	u32 named = scope_host || mine ? 0 : scope_of(parent);
 
-	if (!scope_host && !mine && !scope_has(parent))
+	/* clone3 can put a child into another cgroup than its parent's */
+	if (scope_hierarchies && !named && !state_in(mine))
+		named = scope_of(task);
+	if (!scope_host && !mine && !named)
 		return 0;
-	if (mine && !(mine->flags & (STATE_IN | STATE_PENDING)) && !scope_host)
+	if (!named && mine && !(mine->flags & (STATE_IN | STATE_PENDING)) && !scope_host)
 		return 0;
 	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state) {
@@ -104,7 +108,8 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	if (scope_host)
 		state->flags |= (u32)task->tgid == own_tgid ? 0 : STATE_IN;
 	else
-		state->flags |= mine ? mine->flags & (STATE_IN | STATE_PENDING) : STATE_IN;
+		state->flags |= named ? named
+				      : mine->flags & (STATE_IN | STATE_PENDING | STATE_BY_CGROUP);
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
 		state->flags |= STATE_NO_CONTEXT;
 	if (mine)
@@ -116,6 +121,55 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		fork_record(parent, task, clone_flags);
 		notice_thread(task);
 	}
+	return 0;
+}
+
+/* Counts the moves that capture has to follow: threads and fds are to be looked at. */
+u64 scope_moves = 0;
+
+/*
+ * A thread (its process's leader, if all of them went) is in another cgroup
+ * now. One that comes into scope is recorded from here on; capture looks at
+ * its name and files, and at the other threads of its process.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct task_struct *task)
+{
+	struct thread_state *state = state_of(task);
+	u32 named = scope_hierarchies ? scope_of(task) : 0;
+	struct {
+		struct record_cgroup_attach r;
+		u8 rest[128 - sizeof(struct record_cgroup_attach)];
+	} out = {};
+
+	if (named && !state_in(state)) {
+		/* before any other record of it */
+		out.r.flags = CGROUP_ENTERED_SCOPE;
+		cgroup_attach_fill(&out.r, task, to);
+		rare_emit(&out.r.head, sizeof(out.r));
+		state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!state) {
+			ring_count_lost(RING_LOST_OTHER);
+			return 0;
+		}
+		state->flags &= ~(STATE_SEEN | STATE_NEWBORN);
+		state->flags |= STATE_DECIDED | named;
+		state->in_syscall = 0;
+		state->begin_ns = 0;
+		state->fault_begin_ns = 0;
+		__sync_fetch_and_add(&scope_moves, 1);
+		return 0;
+	}
+	if (!state_in(state))
+		return 0;
+	if ((state->flags & STATE_BY_CGROUP) && !named) {
+		state->flags &= ~(STATE_IN | STATE_BY_CGROUP);
+		out.r.flags = CGROUP_LEFT_SCOPE;
+		__sync_fetch_and_add(&scope_moves, 1);
+	}
+	named_keep(task, state);
+	cgroup_attach_fill(&out.r, task, to);
+	rare_emit(&out.r.head, sizeof(out.r));
 	return 0;
 }
 

@@ -128,9 +128,14 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		named_drop(prev->pid);
 	else if (in)
 		named_keep(prev, state);
-	if (spans_only && !context_is_set(&r->ctx) &&
-	    !(next_in && context_is_set(&next_state->ctx)))
-		return 0;
+	if (spans_only) {
+		/* the life of threads is always recorded: their first stay on a CPU, and their end */
+		in = in && (context_is_set(&r->ctx) || (prev_state & 0x80));
+		next_in = next_in && (context_is_set(&next_state->ctx) ||
+				      (next_state->flags & STATE_NEWBORN));
+		if (!in && !next_in)
+			return 0;
+	}
 	n = switch_slots(r);
 	if (ring_reserve(&place, n, RING_LOST_SWITCH))
 		return 0;
@@ -142,7 +147,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	r->state = prev->pid ? leave_state(preempt, prev_state, prev) : LEAVE_idle;
 	if (prev->flags & (PF_KTHREAD | PF_IO_WORKER))
 		r->mode = MODE_kernel_thread;
-	else if (in)
+	else if (in && !(spans_only && !context_is_set(&r->ctx)))
 		switch_fill_mode(r, state, r->head.time_ns);
 	if (prev->pid && !in)
 		r->mode |= MODE_PREV_OUT;

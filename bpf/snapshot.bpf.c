@@ -18,6 +18,8 @@ char LICENSE[] SEC("license") = "GPL";
 static const u8 snapshot_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
 
 u64 snapshot_new = 0; /* threads that were new to this run */
+u32 snapshot_again = 0; /* set by capture: tell those that were told before, too */
+u64 snapshot_enters = 0; /* set by capture once recording is under way: who is new now came late */
 
 /*
  * Hands a record to whom reads the iterator. If there is no room the kernel
@@ -127,7 +129,7 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 }
 
 static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,
-					    struct thread_state *state)
+					    struct thread_state *state, u64 entered_ns)
 {
 	struct {
 		struct record_thread r;
@@ -143,6 +145,8 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	r->flags = task->pid != task->tgid ? THREAD_IS_THREAD : 0;
 	if (task->on_cpu)
 		r->flags |= THREAD_ON_CPU;
+	if (spans_only)
+		r->flags |= THREAD_UNFOLLOWED;
 	r->state = snapshot_state(task->__state);
 	if (task->flags & PF_KTHREAD) {
 		r->flags |= THREAD_KERNEL;
@@ -157,6 +161,11 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	r->head.slots = sizeof(out) / RECORD_SLOT_BYTES;
 	r->head.cpu = bpf_get_smp_processor_id();
 	r->head.time_ns = bpf_ktime_get_ns();
+	if (entered_ns) {
+		/* before any other record of it */
+		r->head.time_ns = entered_ns;
+		r->flags |= THREAD_ENTERS;
+	}
 	if (r->since_ns)
 		r->since_ns = r->head.time_ns - r->since_ns;
 	return bpf_seq_write(seq, &out, sizeof(out));
@@ -176,8 +185,8 @@ static __always_inline long snapshot_process(struct seq_file *seq, struct task_s
 	r = &out->r;
 	__builtin_memset(r, 0, 64);
 	r->head.kind = RECORD_process;
-	r->head.tid = task->pid;
-	r->head.pid = task->pid;
+	r->head.tid = task->tgid;
+	r->head.pid = task->tgid;
 	r->parent_pid = BPF_CORE_READ(task, real_parent, tgid);
 	r->start_ns = task->start_time;
 	r->cgroup = cgroup_of(task);
@@ -193,15 +202,47 @@ static __always_inline long snapshot_process(struct seq_file *seq, struct task_s
 static __always_inline struct thread_state *snapshot_state_of(struct task_struct *task)
 {
 	struct thread_state *state;
+	u32 named;
 
-	if (!scope_host && !bpf_task_storage_get(&states, task, 0, 0) && !scope_has(task))
-		return NULL;
+	if (scope_host)
+		return state_of(task);
+	named = scope_of(task);
+	if (!named)
+		return bpf_task_storage_get(&states, task, 0, 0);
 	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!state)
-		return NULL;
-	if (!(state->flags & STATE_DECIDED))
-		state->flags |= STATE_DECIDED | ((u32)task->tgid == own_tgid ? 0 : STATE_IN);
+	if (!state || (state->flags & (STATE_IN | STATE_PENDING)))
+		return state;
+	state->flags = STATE_DECIDED | named;
+	state->in_syscall = 0;
+	state->begin_ns = 0;
+	state->fault_begin_ns = 0;
 	return state;
+}
+
+/* A thread went out of scope with its process: the kernel told of the leader only. */
+static __always_inline void snapshot_leaves(struct seq_file *seq, struct task_struct *task,
+					    struct thread_state *state)
+{
+	struct {
+		struct record_cgroup_attach r;
+		u8 rest[64 - sizeof(struct record_cgroup_attach)];
+	} out = {};
+
+	cgroup_attach_fill(&out.r, task, BPF_CORE_READ(task, cgroups, dfl_cgrp));
+	out.r.flags = CGROUP_LEFT_SCOPE;
+	out.r.head.slots = 1;
+	out.r.head.cpu = bpf_get_smp_processor_id();
+	out.r.head.time_ns = bpf_ktime_get_ns();
+	if (bpf_seq_write(seq, &out, sizeof(out)) == 0)
+		state->flags &= ~(STATE_IN | STATE_BY_CGROUP);
+}
+
+/* The leader tells the process; where only a thread is in scope, the thread does. */
+static __always_inline bool snapshot_tells_process(struct task_struct *task,
+						   const struct thread_state *state)
+{
+	return task->pid == task->tgid ||
+	       ((state->flags & STATE_BY_CGROUP) && !cgroup_in_scope(task->group_leader));
 }
 
 SEC("iter/task")
@@ -209,16 +250,28 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread_state *state;
+	u64 entered_ns = 0;
 
 	if (!task)
 		return 0;
+	if (snapshot_enters) {
+		state = bpf_task_storage_get(&states, task, 0, 0);
+		entered_ns = state_in(state) ? 0 : bpf_ktime_get_ns();
+	}
 	state = snapshot_state_of(task);
 	named_keep(task, state);
-	if (!state_in(state) || (state->flags & STATE_SEEN))
+	if (!state_in(state))
 		return 0;
-	if (task->pid == task->tgid && snapshot_process(ctx->meta->seq, task))
+	if ((state->flags & STATE_BY_CGROUP) && !cgroup_in_scope(task)) {
+		snapshot_leaves(ctx->meta->seq, task, state);
 		return 0;
-	if (snapshot_thread(ctx->meta->seq, task, state))
+	}
+	if ((state->flags & STATE_SEEN) && !snapshot_again)
+		return 0;
+	if (snapshot_tells_process(task, state) &&
+	    snapshot_process(ctx->meta->seq, task->group_leader))
+		return 0;
+	if (snapshot_thread(ctx->meta->seq, task, state, entered_ns))
 		return 0;
 	state->flags |= STATE_SEEN;
 	snapshot_new++;

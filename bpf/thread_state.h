@@ -14,6 +14,7 @@
 #define STATE_NEWBORN 8	    /* its return from clone is no syscall of its own */
 #define STATE_NO_CONTEXT 16 /* it shares its creator's thread pointer */
 #define STATE_SEEN 32	    /* the snapshot has it */
+#define STATE_BY_CGROUP 64  /* in scope for as long as it is in a cgroup that was named */
 
 struct thread_state {
 	u64 begin_ns;	      /* of the open syscall; 0: not seen */

@@ -89,14 +89,16 @@ typedef signed long long s64;
 	K(gap, 31, "nothing was recorded from this begin to this time")        \
 	K(cgroup, 32, "the name of a cgroup")                                  \
 	K(cgroup_attach, 33, "a process moved to another cgroup")              \
-	K(thread_entry, 34, "a row of a packet's table of threads: head.tid belongs to this process")
+	K(thread_entry, 34, "a row of a packet's table of threads: head.tid belongs to this process") \
+	K(filter, 35, "what this recording leaves out, as it was asked to")    \
+	K(path, 36, "the path that a system call was asked for; that call's record stands before")
 
 enum record_kind {
 #define K(kind, value, what) RECORD_##kind = value,
 	RECORD_KINDS(K)
 #undef K
 };
-#define RECORD_KIND_MAX 34
+#define RECORD_KIND_MAX 36
 
 /* What a file descriptor stands for: taken from the kernel when it is used. */
 #define RECORD_FILE_KINDS(V)                                                   \
@@ -182,6 +184,17 @@ enum record_wake_context {
 #define THREAD_IS_THREAD 2 /* not the leader of its process */
 #define THREAD_KERNEL 4
 #define THREAD_ON_CPU 8 /* thread: it was running at that instant */
+#define THREAD_UNFOLLOWED 16 /* thread: its switches and calls are left out until a span is active */
+
+#define THREAD_ENTERS 32 /* thread: it came into scope just then; it had lived before */
+
+/* cgroup_attach.flags */
+#define CGROUP_LEFT_SCOPE 1
+#define CGROUP_ENTERED_SCOPE 2
+
+/* filter.flags: while they are set, time on a CPU that no record splits is unknown */
+#define FILTER_SYSCALLS 1 /* some system calls are not recorded (--syscalls) */
+#define FILTER_SPANS 2 /* only what runs under a span is recorded (--spans-only) */
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                       \
@@ -194,6 +207,9 @@ enum record_fd_op {
 };
 #define FD_CLOEXEC_SET 1 /* fd.flags */
 #define FD_NAME_CUT 2 /* the name did not fit and was cut at its begin */
+
+/* path.flags */
+#define PATH_CUT 1 /* its directory was cut at its begin, or the path at its end */
 
 /* fault.flags */
 #define FAULT_USER 1
@@ -463,7 +479,19 @@ enum record_attribute_type {
 
 #define RECORD_FIELDS_cgroup_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)      \
 	FIX(u64, cgroup, "kernfs id of the cgroup it is in now")               \
-	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")
+	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")   \
+	FIX(u32, flags, "CGROUP_*: with that the thread left the scope, or came into it")
+
+#define RECORD_FIELDS_filter(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
+	FIX(u32, flags, "FILTER_*")
+
+#define RECORD_FIELDS_path(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
+	FIX(u64, call_ns, "when the call began")                               \
+	FIX(u16, nr, "number of the call")                                     \
+	FIX(u16, flags, "PATH_*")                                              \
+	PAD(u64, pad)                                                          \
+	PAD(u64, pad2)                                                         \
+	TEXT(4096, path, "the directory that the call started from, a slash, and what was asked")
 
 /* ---- the structs ---- */
 
@@ -520,6 +548,8 @@ RECORD_AT(syscall, file, 96);
 RECORD_AT(syscall, ctx, 112);
 RECORD_AT(fault, duration_ns, 32);
 RECORD_AT(bytes, from, 32);
+RECORD_AT(path, path, 54); /* as in fd, with which it shares code */
+RECORD_AT(fd, path, 54);
 RECORD_AT(span_begin, parent, 32);
 RECORD_AT(span_begin, ctx, 40);
 RECORD_AT(span_begin, name_len, 64);

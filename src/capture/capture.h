@@ -51,7 +51,7 @@ struct capture_options {
 	size_t event_count;
 	u64 buffer_bytes; /* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
 	bool flight;	  /* rings overwrite; read them with capture_flight() */
-	bool spans_only;  /* switches, wake-ups and syscalls only under a span */
+	bool spans_only;  /* switches, wake-ups, syscalls and faults only under a span */
 	bool no_files;	  /* no fd and socket records, no file names in the snapshot */
 	bool no_faults;	  /* no page faults */
 	bool no_blocks;	  /* no block I/O */
@@ -133,9 +133,19 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 
 /*
  * With options.flight: hands over a copy of what the rings hold, which stays
- * there. Records that were overwritten meanwhile are left out.
+ * there, and cuts as capture_cut() does. Records that were overwritten
+ * meanwhile are left out.
  */
 int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_ns);
+
+/* Since when what the last capture_flight() handed over has no hole; 0: since capture_start(). */
+u64 capture_flight_from(const struct capture *c);
+
+/*
+ * Takes the snapshot of capture_start() again: every process, thread, open
+ * file and socket in scope as it is now, with the time at which it was looked at.
+ */
+int capture_look(struct capture *c, const struct capture_sink *sink, struct error *e);
 
 /* Detaches the programs: nothing is recorded from now on; rings can be drained. */
 void capture_stop(struct capture *c);

@@ -22,8 +22,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/notice.h"
 #include "capture/event.h"
+#include "bpf/notice.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -321,6 +321,15 @@ static int rare_drain(struct capture *c, unsigned long limit, const struct drain
 
 int capture_poll(struct capture *c, const struct capture_sink *sink)
 {
+	int err = capture_conditions_tell(c, sink, false);
+
+	if (!err)
+		err = capture_drain(c, sink);
+	return err ? err : capture_snapshot_moves(c, sink);
+}
+
+int capture_drain(struct capture *c, const struct capture_sink *sink)
+{
 	const struct drain d = {sink, ~0ull};
 	int err = held_deliver(c, sink, ~0ull);
 
@@ -400,6 +409,11 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 
 	if (!heads)
 		return -ENOMEM;
+	all = capture_conditions_tell(c, sink, true);
+	if (all) {
+		free(heads);
+		return all;
+	}
 	all = capture_events_tell(c, sink);
 	if (all) {
 		free(heads);
@@ -424,6 +438,7 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 		int err = cut_losses(c, sink, d.until_ns);
 
 		capture_events_tell_again(c);
+		c->conditions_told = false;
 		*cut_ns = d.until_ns;
 		return err ? err : !all;
 	}

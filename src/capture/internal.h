@@ -40,6 +40,11 @@ struct capture_held {
 	struct record_head *record; /* owned */
 };
 
+/* What the hypervisor took from a CPU since boot, as it was told last. */
+struct capture_steal {
+	u64 steal_ns, time_ns;
+};
+
 struct capture {
 	struct programs *programs;
 	struct bpf_link *links[CAPTURE_FEATURES_MAX]; /* by feature */
@@ -53,7 +58,13 @@ struct capture {
 	u32 ring_count;
 	u32 ring_bits;
 	bool flight;
+	u64 flight_from_ns; /* of the last capture_flight() */
 	bool files;
+	u32 filters; /* FILTER_* */
+	bool conditions_told; /* in this chunk */
+	u64 steal_read_ns;
+	VEC(struct capture_steal) steal; /* by CPU */
+	u64 moves; /* scope_moves as it was when they were followed last */
 	struct capture_rare rare;
 	VEC(struct capture_held) held; /* later than the last cut */
 	struct capture_counts counts;
@@ -68,6 +79,8 @@ struct capture {
 u64 capture_now(void);
 
 /* drain.c */
+/* capture_poll() without what capture itself has to say. */
+int capture_drain(struct capture *c, const struct capture_sink *sink);
 int capture_rings_map(struct capture *c, struct error *e);
 void capture_rings_unmap(struct capture *c);
 int capture_deliver(struct capture *c, const struct capture_sink *sink,
@@ -82,8 +95,16 @@ void capture_features_detach(struct capture *c);
 /* Runs that the kernel skipped since the last call, told to the sink. */
 int capture_features_lost(struct capture *c, const struct capture_sink *sink);
 
+/*
+ * conditions.c: under what conditions the chunk is recorded: filter records at
+ * its begin, the steal time of each CPU about every second and at its end.
+ */
+int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, bool cut);
+
 /* snapshot.c */
 int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e);
+/* Looks at what came into scope with a move to another cgroup; costs nothing if nothing did. */
+int capture_snapshot_moves(struct capture *c, const struct capture_sink *sink);
 
 /* snapshot_cgroup.c: the names of all cgroups of the default hierarchy */
 int capture_snapshot_cgroups(struct capture *c, const struct capture_sink *sink);
@@ -92,6 +113,8 @@ int capture_snapshot_cgroups(struct capture *c, const struct capture_sink *sink)
 int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e);
 int capture_scope_add(struct capture *c, const struct capture_options *options, struct error *e);
 int capture_scope_seed(struct capture *c, pid_t child, struct error *e);
+/* After the snapshot: pids that were named mean nobody any more. */
+void capture_scope_settled(struct capture *c);
 
 /* spawn.c */
 void capture_spawn_abandon(struct capture *c);

@@ -88,6 +88,9 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
 	throttled_find(p);
+	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
+		c->filters |= options->syscalls[nr] ? 0 : FILTER_SYSCALLS;
+	c->filters |= options->spans_only ? FILTER_SPANS : 0;
 	c->flight = options->flight;
 	c->files = !options->no_files;
 	err = capture_scope_set(c, options, e);
@@ -189,6 +192,7 @@ void capture_close(struct capture *c)
 	capture_features_detach(c);
 	capture_watch_close(c->watch);
 	app_rings_free(c->apps);
+	vec_free(&c->steal);
 	capture_rings_unmap(c);
 	programs__destroy(c->programs);
 	free(c);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,9 +25,16 @@
 #define CGROUP1_MAGIC 0x27e0eb
 #define HIERARCHY_V2 12
 
+#define CGROUP_PLACES 16 /* a path below its mount can be there in each hierarchy */
+
 struct cgroup_place {
 	u64 id; /* kernfs id: the inode number */
 	u64 hierarchy;
+};
+
+struct cgroup_places {
+	struct cgroup_place list[CGROUP_PLACES];
+	size_t count;
 };
 
 /* Number of a controller in this kernel's enum, -1 if it has none of that name. */
@@ -85,21 +93,65 @@ static int controller_of_device(dev_t dev)
 	return number;
 }
 
-static int cgroup_find(const char *path, struct cgroup_place *place, struct error *e)
+/* 1: `path` is a cgroup, added to the list; 0: it is none; or a negative errno. */
+static int cgroup_look(const char *path, struct cgroup_places *found)
 {
 	struct statfs fs;
 	struct stat st;
 	int number = HIERARCHY_V2;
 
-	if (stat(path, &st) || statfs(path, &fs))
-		return error_set(e, errno, "cannot find the cgroup %s", path);
+	if (stat(path, &st) || statfs(path, &fs) || !S_ISDIR(st.st_mode))
+		return 0;
 	if (fs.f_type == CGROUP1_MAGIC)
 		number = controller_of_device(st.st_dev);
 	else if (fs.f_type != CGROUP2_MAGIC)
-		return error_say(e, EINVAL, "%s is no directory of a cgroup hierarchy", path);
+		return 0;
 	if (number < 0)
-		return error_say(e, ENOTSUP, "the hierarchy of %s has no controller", path);
-	*place = (struct cgroup_place){st.st_ino, number};
+		return -ENOTSUP;
+	if (found->count < CGROUP_PLACES)
+		found->list[found->count++] = (struct cgroup_place){st.st_ino, number};
+	return 1;
+}
+
+/* The cgroup of that path in every hierarchy that has one. */
+static int cgroup_look_below_mounts(const char *path, struct cgroup_places *found)
+{
+	FILE *file = setmntent("/proc/self/mounts", "re");
+	struct mntent *mount;
+	char full[4096];
+	int err = 0;
+
+	while (file && (mount = getmntent(file))) {
+		int is;
+
+		if (strcmp(mount->mnt_type, "cgroup") != 0 &&
+		    strcmp(mount->mnt_type, "cgroup2") != 0)
+			continue;
+		snprintf(full, sizeof(full), "%s/%s", mount->mnt_dir, path);
+		is = cgroup_look(full, found);
+		err = is < 0 ? is : err;
+	}
+	if (file)
+		endmntent(file);
+	return found->count ? 0 : err;
+}
+
+/* An absolute path of a directory, or a path as /proc/PID/cgroup shows it. */
+static int cgroup_find(const char *path, struct cgroup_places *found, struct error *e)
+{
+	int err = path[0] == '/' ? cgroup_look(path, found) : 0;
+
+	if (err > 0)
+		return 0;
+	if (!err)
+		err = cgroup_look_below_mounts(path, found);
+	if (err == -ENOTSUP)
+		return error_say(e, ENOTSUP,
+				 "the cgroup %s is in a hierarchy without a controller, which "
+				 "cannot be followed: name its cgroup in another one",
+				 path);
+	if (!found->count)
+		return error_say(e, ENOENT, "there is no cgroup %s", path);
 	return 0;
 }
 
@@ -108,12 +160,13 @@ int capture_scope_set(struct capture *c, const struct capture_options *options, 
 	u32 hierarchies = 0;
 
 	for (size_t i = 0; i < options->cgroup_count; i++) {
-		struct cgroup_place place;
-		int err = cgroup_find(options->cgroups[i], &place, e);
+		struct cgroup_places found = {.count = 0};
+		int err = cgroup_find(options->cgroups[i], &found, e);
 
 		if (err)
 			return err;
-		hierarchies |= 1u << place.hierarchy;
+		for (size_t k = 0; k < found.count; k++)
+			hierarchies |= 1u << found.list[k].hierarchy;
 	}
 	c->programs->rodata->scope_hierarchies = hierarchies;
 	return 0;
@@ -134,15 +187,29 @@ int capture_scope_add(struct capture *c, const struct capture_options *options, 
 			return error_set(e, errno, "cannot record process %u", pid);
 	}
 	for (size_t i = 0; i < options->cgroup_count; i++) {
-		struct cgroup_place place;
-		int err = cgroup_find(options->cgroups[i], &place, e);
+		struct cgroup_places found = {.count = 0};
+		int err = cgroup_find(options->cgroups[i], &found, e);
 
+		for (size_t k = 0; k < found.count && !err; k++) {
+			if (bpf_map_update_elem(cgroups, &found.list[k], &one, BPF_ANY))
+				err = error_set(e, errno, "cannot record cgroup %s",
+						options->cgroups[i]);
+		}
 		if (err)
 			return err;
-		if (bpf_map_update_elem(cgroups, &place, &one, BPF_ANY))
-			return error_set(e, errno, "cannot record cgroup %s", options->cgroups[i]);
 	}
 	return 0;
+}
+
+void capture_scope_settled(struct capture *c)
+{
+	int pids = bpf_map__fd(c->programs->maps.scope_pids);
+	u32 pid;
+
+	/* every thread of theirs is marked by now, and the numbers will be those of others */
+	while (bpf_map_get_next_key(pids, NULL, &pid) == 0)
+		if (bpf_map_delete_elem(pids, &pid))
+			break;
 }
 
 int capture_context_set(struct capture *c, pid_t pid, const struct context_location *location)

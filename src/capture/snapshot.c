@@ -126,10 +126,14 @@ static int iterator_read(struct capture *c, const struct capture_sink *sink, int
 	return err;
 }
 
+/* Runs an iterator over all threads, or those of one process (0: all). */
 static int iterator_run(struct capture *c, const struct capture_sink *sink,
-			struct bpf_program *program)
+			struct bpf_program *program, u32 pid)
 {
-	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	union bpf_iter_link_info info = {.task.pid = pid};
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+		    .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(program, pid ? &options : NULL);
 	int fd, err;
 
 	if (!link)
@@ -142,22 +146,93 @@ static int iterator_run(struct capture *c, const struct capture_sink *sink,
 	return err;
 }
 
-int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e)
+/* Looks at all threads until nothing new turns up. */
+static int threads_look(struct capture *c, const struct capture_sink *sink)
 {
 	struct programs *p = c->programs;
 	int err = 0;
 
 	for (int run = 0; run < SNAPSHOT_RUNS && !err; run++) {
 		p->bss->snapshot_new = 0;
-		err = iterator_run(c, sink, p->progs.snapshot_tasks);
+		err = iterator_run(c, sink, p->progs.snapshot_tasks, 0);
 		if (!err)
-			err = capture_poll(c, sink);
+			err = capture_drain(c, sink);
 		if (p->bss->snapshot_new == 0)
 			break;
 	}
+	return err;
+}
+
+/* Passes records on, and takes note of the processes among them. */
+struct moves {
+	const struct capture_sink *sink;
+	VEC(u32) pids;
+};
+
+static int moves_record(void *arg, const struct capture_stream *stream,
+			const struct record_head *r)
+{
+	struct moves *m = arg;
+	int err = r->kind == RECORD_process ? vec_push(&m->pids, r->tid) : 0;
+
+	return err ? err : m->sink->record(m->sink->arg, stream, r);
+}
+
+static int moves_lost(void *arg, const struct capture_stream *stream,
+		      const struct record_lost *lost)
+{
+	struct moves *m = arg;
+
+	return m->sink->lost ? m->sink->lost(m->sink->arg, stream, lost) : 0;
+}
+
+int capture_snapshot_moves(struct capture *c, const struct capture_sink *sink)
+{
+	u64 moves = __atomic_load_n(&c->programs->bss->scope_moves, __ATOMIC_ACQUIRE);
+	struct moves m = {.sink = sink};
+	const struct capture_sink between = {
+		.arg = &m, .record = moves_record, .lost = moves_lost};
+	int err;
+
+	if (moves == c->moves)
+		return 0;
+	c->moves = moves;
+	c->programs->bss->snapshot_enters = 1;
+	err = threads_look(c, &between);
+	for (size_t i = 0; i < m.pids.count && !err && c->files; i++) {
+		err = iterator_run(c, sink, c->programs->progs.snapshot_files, m.pids.data[i]);
+		if (err == -ESRCH || err == -ENOENT)
+			err = 0; /* it is gone */
+	}
+	vec_free(&m.pids);
+	return err;
+}
+
+int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e)
+{
+	struct programs *p = c->programs;
+	int err = threads_look(c, sink);
+
+	if (!err)
+		capture_scope_settled(c);
 	if (!err && (c->child == 0 || p->rodata->scope_host))
 		err = capture_snapshot_cgroups(c, sink);
 	if (!err && c->files)
-		err = iterator_run(c, sink, p->progs.snapshot_files);
+		err = iterator_run(c, sink, p->progs.snapshot_files, 0);
+	return err ? error_set(e, err, "cannot look at what runs") : 0;
+}
+
+int capture_look(struct capture *c, const struct capture_sink *sink, struct error *e)
+{
+	struct programs *p = c->programs;
+	int err;
+
+	p->bss->snapshot_again = 1;
+	err = iterator_run(c, sink, p->progs.snapshot_tasks, 0);
+	p->bss->snapshot_again = 0;
+	if (!err)
+		err = capture_snapshot_cgroups(c, sink);
+	if (!err && c->files)
+		err = iterator_run(c, sink, p->progs.snapshot_files, 0);
 	return err ? error_set(e, err, "cannot look at what runs") : 0;
 }

@@ -231,6 +231,7 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 					.syscalls = o->syscalls,
 					.events = o->events,
 					.event_count = o->event_count,
+					.spans_only = o->spans_only,
 					.buffer_bytes = o->buffer_bytes};
 	struct capture_sink sink = sink_of(r);
 	int err = capture_open(&scope, &r->capture, e);

@@ -24,6 +24,7 @@ struct recorder_options {
 	const u8 *syscalls; /* NULL: all */
 	const char *const *events; /* subsystem:name, or globs */
 	size_t event_count;
+	bool spans_only;
 	u64 buffer_bytes; /* 0: default */
 	struct option_limits rotate, keep; /* 0: none */
 	bool compress;

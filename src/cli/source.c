@@ -134,6 +134,9 @@ static int recording_map(struct source *out, const struct source_options *o,
 		err = chunk_map(out, info, i, &options, e);
 	if (!err && (err = partial_finish(out->partial)))
 		error_set(e, err, "cannot finish the answer");
+	out->view.filters = out->partial->filters;
+	out->view.steal_ns = out->partial->steal_ns;
+	out->view.cpu_ns = (out->to_ns - out->from_ns) * out->partial->cpus;
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "record/record.h"
 
 #define DEFAULT_WIDTH 120
 #define MIN_WIDTH 60
@@ -108,6 +109,12 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
 			gap->to_ns);
 	}
+	if (source->filters & FILTER_SYSCALLS)
+		fprintf(t->file, "filter: not all system calls were recorded (--syscalls); time on "
+				 "a CPU outside those that were is unknown\n");
+	if (source->filters & FILTER_SPANS)
+		fprintf(t->file, "filter: only what ran under a span was recorded (--spans-only); "
+				 "all other time is unknown\n");
 	if (source->cpu_ns && source->steal_ns > source->cpu_ns / 100)
 		fprintf(t->file,
 			"steal: the hypervisor took %" PRIu64

@@ -42,6 +42,7 @@ struct source_view {
 	uint64_t incomplete; /* fields that are cut or could not be read */
 	const struct gap_view *gaps;
 	size_t gaps_count;
+	unsigned int filters; /* FILTER_*: what was left out on request */
 	uint64_t steal_ns; /* what the hypervisor took from the CPUs in the range */
 	uint64_t cpu_ns;   /* length of the range times the number of CPUs; 0 if not known */
 };

@@ -353,6 +353,22 @@ static void role_user(struct life *l, const struct record_head *r, const struct 
 	enter_user(l, t);
 }
 
+/* It left the scope: what it does from here on is not recorded, nor asked for. */
+static void role_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+
+	if (s->place == LIFE_OFF_CPU)
+		wait_end(l, t, sink);
+	else if (s->place != LIFE_GONE)
+		spend(l, SPLIT_unknown, s->last_ns, t);
+	visit_leave(s);
+	s->wake.has = false;
+	s->place = LIFE_GONE;
+	s->last_ns = t;
+}
+
 /* What /proc said counts only if no record says anything: it is not taken at one instant. */
 static void role_snapshot(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
@@ -360,7 +376,8 @@ static void role_snapshot(struct life *l, const struct record_head *r, const str
 	struct life_state *s = &l->state;
 
 	(void)sink;
-	if (s->place != LIFE_UNSEEN || s->wake.has || (th->flags & THREAD_ON_CPU))
+	if (s->place != LIFE_UNSEEN || s->wake.has ||
+	    (th->flags & (THREAD_ON_CPU | THREAD_UNFOLLOWED)))
 		return;
 	s->place = LIFE_OFF_CPU;
 	if ((th->mode & MODE_MASK) == MODE_syscall)
@@ -379,7 +396,7 @@ typedef void role_fn(struct life *, const struct record_head *, const struct lif
 static role_fn *const roles[] = {
 	[LIFE_LEAVES] = role_leaves,	 [LIFE_ENTERS] = role_enters, [LIFE_WAKING] = role_waking,
 	[LIFE_SYSCALL] = role_syscall,	 [LIFE_FAULT] = role_fault,   [LIFE_USER] = role_user,
-	[LIFE_SNAPSHOT] = role_snapshot,
+	[LIFE_SNAPSHOT] = role_snapshot, [LIFE_OUT] = role_out,
 };
 
 /* ---- the head: records kept until one settles the life ---- */
@@ -397,6 +414,7 @@ static const size_t role_bytes[] = {
 	[LIFE_FAULT] = sizeof(struct record_fault),
 	[LIFE_USER] = sizeof(struct record_head),
 	[LIFE_SNAPSHOT] = sizeof(struct record_thread),
+	[LIFE_OUT] = sizeof(struct record_cgroup_attach),
 };
 
 static int head_keep(struct life *l, enum life_role role, const struct record_head *r)
@@ -431,6 +449,7 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 	switch (role) {
 	case LIFE_SYSCALL:
 	case LIFE_USER:
+	case LIFE_OUT:
 		return true;
 	case LIFE_FAULT:
 		return ((const struct record_fault *)r)->flags & FAULT_USER;
@@ -535,6 +554,13 @@ void life_init_born(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns)
 	l->state.leave = (struct life_leave){.time_ns = time_ns, .fresh = true};
 	l->active.known = l->seen.known = true;
 	l->active.since_ns = l->seen.since_ns = time_ns;
+}
+
+void life_init_entered(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns)
+{
+	life_init_born(l, tid, pid, time_ns, start_ns);
+	l->state.place = LIFE_UNSEEN;
+	l->state.leave = (struct life_leave){0};
 }
 
 void life_free(struct life *l)

@@ -45,6 +45,7 @@ enum life_role {
 	LIFE_FAULT,
 	LIFE_USER,     /* an application record: the thread is in user code */
 	LIFE_SNAPSHOT, /* thread: its state as /proc told it */
+	LIFE_OUT,      /* cgroup_attach: the thread left the scope of the recording */
 };
 
 /* One stay off the CPU. */
@@ -160,6 +161,9 @@ void life_init(struct life *l, u32 tid);
 
 /* A thread that was made at time_ns: it is runnable until it runs. */
 void life_init_born(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns);
+
+/* A thread that had lived before, and is recorded from time_ns on. */
+void life_init_entered(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns);
 
 /* Frees what it holds. NULL and a zeroed life are fine. */
 void life_free(struct life *l);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The merge law over recorded traces: cut anywhere, grouped anyhow, the answers are the same."""
+import os
 import json
 import random
 import subprocess
@@ -11,7 +12,7 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-LAW_OF, RECUT, CALLS = sys.argv[2:5]
+LAW_OF, RECUT, CALLS = map(os.path.abspath, sys.argv[2:5])
 SEED = 20261121
 tests = harness.Tests()
 random.seed(SEED)

@@ -13,7 +13,7 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-CALLS = sys.argv[2]
+CALLS = os.path.abspath(sys.argv[2])
 N = 5000
 tests = harness.Tests()
 before = harness.programs_left(set())

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a reader must know of the conditions of a recording: what was left out
+ * on request, and how much time the hypervisor took from each CPU. /proc/stat
+ * counts that in ticks of 10 ms: over a second the error is at most 1 %.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "capture/internal.h"
+
+#define STEAL_EVERY_NS 1000000000ull
+#define CPUS_MAX 65536
+
+static const struct capture_stream conditions_stream = {.kind = CAPTURE_STREAM_LIFE};
+
+static int filter_tell(struct capture *c, const struct capture_sink *sink)
+{
+	struct record_filter r = {
+		.head = {.kind = RECORD_filter, .slots = 1, .time_ns = capture_now()},
+		.flags = c->filters};
+
+	_Static_assert(sizeof(r) <= RECORD_SLOT_BYTES, "filter");
+	return c->filters ? capture_deliver(c, sink, &conditions_stream, &r.head) : 0;
+}
+
+/* Told when time was taken, and at a cut in any case: so the CPUs are counted. */
+static int steal_tell(struct capture *c, const struct capture_sink *sink, u32 cpu, u64 steal_ns,
+		      bool cut)
+{
+	u64 now = capture_now();
+	union {
+		struct record_steal steal;
+		u8 slot[RECORD_SLOT_BYTES];
+	} r = {.slot = {0}};
+	struct capture_steal *last;
+
+	while (c->steal.count <= cpu) {
+		/* a CPU that is seen for the first time has no past */
+		if (vec_push(&c->steal, ((struct capture_steal){steal_ns, now})))
+			return -ENOMEM;
+	}
+	last = &c->steal.data[cpu];
+	if ((steal_ns <= last->steal_ns && !cut) || now <= last->time_ns)
+		return 0;
+	r.steal.head.kind = RECORD_steal;
+	r.steal.head.slots = 1;
+	r.steal.head.cpu = cpu;
+	r.steal.head.time_ns = now;
+	r.steal.of_cpu = cpu;
+	r.steal.begin_ns = last->time_ns;
+	r.steal.steal_ns = steal_ns > last->steal_ns ? steal_ns - last->steal_ns : 0;
+	*last = (struct capture_steal){steal_ns, now};
+	return capture_deliver(c, sink, &conditions_stream, &r.steal.head);
+}
+
+static int steal_read(struct capture *c, const struct capture_sink *sink, bool cut)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	u64 tick_ns = 1000000000ull / (u64)sysconf(_SC_CLK_TCK);
+	char line[512];
+	int err = 0;
+
+	while (file && !err && fgets(line, sizeof(line), file)) {
+		u64 steal;
+		u32 cpu;
+
+		if (sscanf(line, "cpu%" SCNu32 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &cpu,
+			   &steal) == 2 &&
+		    cpu < CPUS_MAX)
+			err = steal_tell(c, sink, cpu, steal * tick_ns, cut);
+	}
+	if (file)
+		fclose(file);
+	return err;
+}
+
+int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, bool cut)
+{
+	u64 now = capture_now();
+	int err = 0;
+
+	if (!c->conditions_told) {
+		err = filter_tell(c, sink);
+		c->conditions_told = true;
+	}
+	if (err || (!cut && now < c->steal_read_ns + STEAL_EVERY_NS))
+		return err;
+	c->steal_read_ns = now;
+	return steal_read(c, sink, cut);
+}

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who is recorded and what: -p, --cgroup of both versions, --syscalls, --spans-only."""
+import contextlib
+import os
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+CHURN = os.path.abspath(sys.argv[2])
+tests = harness.Tests()
+
+
+def mounts():
+    """Where hierarchies of cgroups are: {"v2": path, controller: path}."""
+    found = {}
+    with open("/proc/self/mounts", encoding="ascii") as lines:
+        for line in lines:
+            _, path, kind, options = line.split()[:4]
+            if kind == "cgroup2":
+                found["v2"] = path
+            elif kind == "cgroup":
+                for name in options.split(","):
+                    found.setdefault(name, path)
+    return found
+
+
+@contextlib.contextmanager
+def cgroup(hierarchy):
+    """A new cgroup with one below it; both are removed, and whoever is left inside moved out."""
+    path = os.path.join(mounts()[hierarchy], f"fathom-test-{os.getpid()}")
+    below = os.path.join(path, "below")
+    os.mkdir(path)
+    os.mkdir(below)
+    try:
+        yield path, below
+    finally:
+        for directory in (below, path):
+            for _ in range(100):
+                with open(os.path.join(directory, "cgroup.procs"), encoding="ascii") as inside:
+                    for pid in inside.read().split():
+                        with contextlib.suppress(OSError):
+                            move(pid, mounts()[hierarchy])
+                try:
+                    os.rmdir(directory)
+                    break
+                except OSError:
+                    time.sleep(0.05)
+
+
+def move(pid, directory):
+    with open(os.path.join(directory, "cgroup.procs"), "w", encoding="ascii") as file:
+        file.write(str(pid))
+
+
+@contextlib.contextmanager
+def running(*command):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def start_recording(name, *args):
+    """Starts a recorder and returns when it records."""
+    path = fathom.path(name)
+    recorder = subprocess.Popen([fathom.binary, "record", "-o", path, *map(str, args)],
+                                stderr=subprocess.PIPE, text=True)
+    for _ in range(1000):
+        result = fathom.run("rotate", path)
+        if result.returncode == 0:
+            return recorder, path
+        if recorder.poll() is not None:
+            break
+        time.sleep(0.02)
+    raise harness.Failure(f"no recording: {result.stderr} {recorder.communicate()[1]}")
+
+
+def stop(recorder):
+    recorder.send_signal(2)
+    _, stderr = recorder.communicate(timeout=60)
+    equal(recorder.returncode, 0, f"recorder: {stderr}")
+
+
+def rows(path, by):
+    return fathom.report(path, by)["rows"]
+
+
+def pids(path):
+    return {row["pid"] for row in rows(path, "process")}
+
+
+@tests.add
+def pid_with_children_and_threads_made_at_any_moment():
+    """Every thread made while the snapshot walks is there from its first call on."""
+    for attempt in range(5):
+        with running(CHURN, "1.0") as churn:
+            time.sleep(0.05)
+            path = fathom.record(f"pid{attempt}", "-p", churn.pid, "-d", "30",
+                                 "--", "sleep", "1.5")
+            rounds = int(churn.communicate()[0])
+        check(rounds > 20, f"{rounds} rounds")
+        threads = rows(path, "thread")
+        names = {row["process"] for row in threads}
+        equal(names, {"e2e-churn", "sleep"}, "processes")
+        # all but what is born before the start makes one getppid: 5 of each round
+        calls = sum(row["count"] for row in rows(path, "syscall") if row["key"] == "getppid")
+        born = [row for row in threads if row["process"] == "e2e-churn" and
+                row["tid"] != churn.pid]
+        check(abs(len(born) - calls) <= 5, f"{len(born)} threads, {calls} getppid")
+        check(calls >= 20, f"{calls} calls")
+        harness.check_sums(fathom, path)
+
+
+@tests.add
+def others_appear_nowhere():
+    with running(CHURN, "3") as other, running(CHURN, "still", "3", "2") as named:
+        time.sleep(0.1)
+        path = fathom.record("others", "-p", named.pid, "-d", "1")
+        equal(pids(path), {named.pid}, "processes")
+        equal(len(rows(path, "thread")), 3, "threads")
+        for by in ("process", "thread", "syscall", "file", "cause"):
+            for row in rows(path, by):
+                check(row.get("pid") in (None, named.pid), f"{by}: {row}")
+        for trace in fathom.trace_all(path)["traces"]:
+            for span in trace["spans"]:
+                equal(span["pid"], named.pid, f"owner of {span['name']}")
+        check(other.poll() is None, "the other one ran all the time")
+    harness.check_sums(fathom, path)
+
+
+def follows_a_cgroup(hierarchy):
+    if hierarchy not in mounts():
+        return f"no hierarchy {hierarchy}"
+    with cgroup(hierarchy) as (path, below), running("sleep", "60") as outside, \
+            running(CHURN, "still", "60", "3") as inside, \
+            running(CHURN, "still", "60", "3") as later:
+        move(inside.pid, below)
+        recorder, recording = start_recording(f"cgroup-{hierarchy}", "--cgroup", path)
+        time.sleep(0.3)
+        move(later.pid, path)
+        time.sleep(0.7)
+        move(inside.pid, mounts()[hierarchy])
+        time.sleep(0.7)
+        stop(recorder)
+        equal(pids(recording), {inside.pid, later.pid}, f"processes, {outside.pid} is outside")
+    threads = rows(recording, "thread")
+    for process, least, most in ((inside, 0.95, 1.5), (later, 1.35, 2.0)):
+        mine = [row for row in threads if row["pid"] == process.pid]
+        equal(len(mine), 4, "threads")
+        for row in mine:
+            check(least * 1e9 < row["total_ns"] < most * 1e9, f"in scope from move to move: {row}")
+            check(row["time"]["unknown_ns"] < 0.2e9, f"little is unknown: {row}")
+    check(all(row["process"] == "e2e-churn" for row in threads), "processes have names")
+    harness.check_sums(fathom, recording)
+    return None
+
+
+@tests.add
+def cgroup_of_version_1():
+    return follows_a_cgroup("cpu")
+
+
+@tests.add
+def cgroup_of_version_2():
+    return follows_a_cgroup("v2")
+
+
+@tests.add
+def cgroup_relative_to_its_mount():
+    hierarchy = "cpu" if "cpu" in mounts() else "v2"
+    with cgroup(hierarchy) as (path, below), running(CHURN, "still", "60", "1") as inside:
+        move(inside.pid, below)
+        for name in (os.path.basename(path), os.path.basename(path) + "/below",
+                     "/" + os.path.basename(path)):
+            recording = fathom.record(f"relative{len(name)}{name[0] == '/'}", "--cgroup", name,
+                                      "-d", "300ms")
+            equal(pids(recording), {inside.pid}, f"--cgroup {name}")
+    result = fathom.run("record", "-o", fathom.path("none"), "--cgroup", "no/such", "-d", "1")
+    equal(result.returncode, 1, "status")
+    check("there is no cgroup no/such" in result.stderr, result.stderr)
+
+
+@tests.add
+def children_of_a_cgroup():
+    hierarchy = "cpu" if "cpu" in mounts() else "v2"
+    with cgroup(hierarchy) as (path, _), running("sh") as _, \
+            subprocess.Popen(["sh"], stdin=subprocess.PIPE, text=True) as shell:
+        move(shell.pid, path)
+        recorder, recording = start_recording("children", "--cgroup", path)
+        shell.communicate("ls / >/dev/null; /bin/true; exit\n")
+        stop(recorder)
+    names = sorted(row["process"] for row in rows(recording, "process"))
+    equal(names, ["ls", "sh", "true"], "processes")
+
+
+def spends(row):
+    return {part: ns for part, ns in row["time"].items() if ns}
+
+
+@tests.add
+def only_some_system_calls():
+    recording = fathom.record("syscalls", "--syscalls", "getppid", "--", CHURN, "mixed")
+    calls = {row["key"]: row["count"] for row in rows(recording, "syscall")}
+    equal(calls, {"getppid": 1000}, "calls")
+    row = rows(recording, "thread")[0]
+    equal(row["time"]["user_ns"], 0, "user code cannot be told from calls that were left out")
+    check(row["time"]["unknown_ns"] > 20e6, f"it computes: {spends(row)}")
+    check(row["time"]["timer_ns"] > 49e6, f"waits keep their cause: {spends(row)}")
+    check(row["time"]["kernel_ns"] > 0, f"calls that were recorded: {spends(row)}")
+    check("--syscalls" in fathom.ok("report", recording), "the report says it")
+    files = [row["key"] for row in rows(recording, "file")]
+    text = subprocess.run(["babeltrace2", fathom.chunks(recording)[0]["path"]], text=True,
+                          capture_output=True).stdout
+    if text:
+        check("/etc/hostname" in text, f"fds are recorded whatever is left out: {files}")
+    harness.check_sums(fathom, recording)
+    harness.check_babeltrace(fathom, recording)
+
+
+@tests.add
+def all_but_some_system_calls():
+    recording = fathom.record("but", "--syscalls", "!getppid", "--", CHURN, "mixed")
+    calls = {row["key"]: row["count"] for row in rows(recording, "syscall")}
+    check("getppid" not in calls, "left out")
+    equal(calls["getuid"], 1000, "getuid")
+
+
+@tests.add
+def all_system_calls_leave_nothing_out():
+    recording = fathom.record("all", "--", CHURN, "mixed")
+    row = rows(recording, "thread")[0]
+    check(row["time"]["user_ns"] > 20e6, f"user code is known: {spends(row)}")
+    check("filter:" not in fathom.ok("report", recording), "the report says nothing of a filter")
+
+
+@tests.add
+def without_spans_only_life_remains():
+    recording = fathom.record("spans", "--spans-only", "--", CHURN, "0.3")
+    equal(rows(recording, "syscall"), [], "calls")
+    threads = rows(recording, "thread")
+    check(len(threads) > 20, "threads are recorded")
+    for row in threads:
+        known = {part for part in spends(row) if part not in ("unknown_ns", "runnable_ns")}
+        equal(known, set(), f"what is known of {row['key']}")
+    ends = sorted(row["total_ns"] for row in threads)
+    check(ends[len(ends) // 2] < 0.25e9, "lives end where they ended")
+    check("--spans-only" in fathom.ok("report", recording), "the report says it")
+    harness.check_sums(fathom, recording)
+
+
+with fathom:
+    tests.run()
