@@ -15,7 +15,10 @@
 #define PATH_BUFFER 4096
 
 struct path_scratch {
-	struct record_fd r;
+	union {
+		struct record_fd r;
+		struct record_path asked;
+	};
 	u8 rest[RARE_BYTES - sizeof(struct record_fd)];
 	/* the path is written backwards from PATH_BUFFER; room for a name behind */
 	char buffer[PATH_BUFFER + 256];
@@ -73,26 +76,22 @@ static __always_inline int path_step(struct path_scratch *s, struct path_walk *w
 	return 0;
 }
 
-/* Writes the path into the record. */
-static __always_inline void path_of_file(struct path_scratch *s, struct task_struct *task,
-					 struct file *file)
+/* Writes the path into the record. Whether all of it fitted. */
+static __always_inline bool path_write(struct path_scratch *s, struct task_struct *task,
+				       struct dentry *dentry, struct vfsmount *mount)
 {
-	struct path_walk w = {};
+	struct path_walk w = {.dentry = dentry};
 	int done = 0;
 	u64 at, n;
 
 	s->length = 0;
-	w.dentry = BPF_CORE_READ(file, f_path.dentry);
-	w.mount = (void *)BPF_CORE_READ(file, f_path.mnt) -
-		  bpf_core_field_offset(struct mount, mnt);
+	w.mount = (void *)mount - bpf_core_field_offset(struct mount, mnt);
 	w.root_dentry = BPF_CORE_READ(task, fs, root.dentry);
 	w.root_mount = BPF_CORE_READ(task, fs, root.mnt);
 	for (int i = 0; i < PATH_DEPTH && !done; i++)
 		done = path_step(s, &w);
-	if (done != 1) {
-		s->r.flags |= FD_NAME_CUT;
+	if (done != 1)
 		ring_count_incomplete();
-	}
 	if (s->length == 0)
 		path_prepend(s, NULL, 0);
 	n = s->length;
@@ -102,6 +101,15 @@ static __always_inline void path_of_file(struct path_scratch *s, struct task_str
 	if (at + n <= PATH_BUFFER)
 		bpf_probe_read_kernel(s->r.path, n, s->buffer + at);
 	s->r.path_len = n;
+	return done == 1;
+}
+
+static __always_inline void path_of_file(struct path_scratch *s, struct task_struct *task,
+					 struct file *file)
+{
+	if (!path_write(s, task, BPF_CORE_READ(file, f_path.dentry),
+			BPF_CORE_READ(file, f_path.mnt)))
+		s->r.flags |= FD_NAME_CUT;
 }
 
 /* "pipe:[7]", "socket:[7]": prefix and inode number. */

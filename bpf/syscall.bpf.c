@@ -4,6 +4,7 @@
  * first argument and the file behind its fd: a thread that leaves the CPU in
  * the middle is explained by them, and after close() the file is gone.
  */
+#include "bpf/call_path.h"
 #include "bpf/context.h"
 #include "bpf/fault.h"
 #include "bpf/fd.h"
@@ -18,6 +19,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
 const u8 syscall_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
+const u8 call_paths_of[SYSCALL_TABLE_SIZE] = CALL_PATHS_INIT;
 const u8 fd_calls[SYSCALL_TABLE_SIZE] = FD_CALLS_INIT;
 const volatile bool record_files = true; /* set by capture */
 /* Set by capture: not 0 for calls that are not to be recorded. */
@@ -209,6 +211,24 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 	fd_after(class, class == FD_CALL_PAIR4 ? regs->r10 : regs->di, regs->si, regs->dx, result);
 }
 
+/* The path that it was asked for. An exec that succeeds has none to read: its record tells it. */
+static __always_inline void syscall_path(struct thread_state *state, struct pt_regs *regs,
+					 long result)
+{
+	u64 row = syscall_row(state->nr);
+	u8 which = call_paths_of[row];
+	s32 dirfd = CALL_PATH_AT_CWD;
+
+	if (!which || !record_files || !state->in_syscall || !state->begin_ns || state->compat ||
+	    syscall_unwanted[row] || (spans_only && !context_is_set(&state->ctx)) ||
+	    (result == 0 && syscall_keeps_args(state->nr)))
+		return;
+	if (which & CALL_PATH_DIRFD)
+		dirfd = syscall_fd(regs, (which & CALL_PATH_MASK) - 1);
+	call_path(state->nr, state->begin_ns, dirfd, syscall_fd(regs, which & CALL_PATH_MASK),
+		  result);
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
@@ -221,6 +241,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		fault_soft_end();
 	if ((state->flags & STATE_IN) && !(state->flags & STATE_NEWBORN))
 		syscall_record(state, task, regs, result);
+	if (state->flags & STATE_IN)
+		syscall_path(state, regs, result);
 	if (state->flags & STATE_IN)
 		syscall_files(state, regs, result);
 	/* The name is given whether or not the kernel can show it: its result is ignored. */

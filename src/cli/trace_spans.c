@@ -124,20 +124,45 @@ static int call_fd_argument(const struct kspan *k)
 	return nr >= 0 && nr < SYSCALL_TABLE_SIZE ? arguments[nr] - 1 : -1;
 }
 
+/* What the call was asked for; an exec that succeeded says it in its own record. */
+static const char *call_path(struct making *m, const struct kspan *k)
+{
+	const struct fact_process *process;
+	int nr = k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
+	size_t name;
+
+	if (k->open || (nr != SYSCALL_NR_execve && nr != SYSCALL_NR_execveat) || k->result != 0)
+		return query_call_path(m->p, k->tid, k->begin_ns, k->nr);
+	process = query_process(m->p, k->pid, k->end_ns);
+	if (!process || process->time_ns < k->begin_ns)
+		return NULL;
+	name = strlen(process->command) + 1;
+	return name < process->command_bytes && process->command[name] == '/'
+		       ? process->command + name
+		       : NULL;
+}
+
+#define FD_WORKING_DIRECTORY -100
+
 static void add_fd(struct making *m, const struct kspan *k)
 {
+	const char *asked = call_path(m, k);
 	int index = call_fd_argument(k);
 	const char *name;
 	s32 fd;
 
+	if (asked)
+		add_string(m, "file.path", asked);
 	if (index < 0)
 		return;
 	fd = (s32)k->args[index];
+	if (fd == FD_WORKING_DIRECTORY)
+		return;
 	add_integer(m, "fd", fd);
 	name = query_fd_name(m->p, k->pid, fd, k->begin_ns, &k->file);
 	if (name) {
 		add_string(m, "fd.name", name);
-		if (name[0] == '/')
+		if (name[0] == '/' && !asked)
 			add_string(m, "file.path", name);
 	}
 	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)

@@ -142,7 +142,7 @@ static void call_write(const struct terminal *t, const struct span_view *span)
 	const struct attribute_view *args = span_view_attribute(span, "args");
 	const struct attribute_view *result = span_view_attribute(span, "result");
 	const struct attribute_view *error = span_view_attribute(span, "error.type");
-	const struct attribute_view *name = span_view_attribute(span, "fd.name");
+	const struct attribute_view *name = span_view_attribute(span, "file.path");
 	const struct attribute_view *peer = span_view_attribute(span, "network.peer.address");
 	const struct attribute_view *port = span_view_attribute(span, "network.peer.port");
 
@@ -159,7 +159,7 @@ static void call_write(const struct terminal *t, const struct span_view *span)
 		attribute_write(t, error);
 	}
 	if (!name)
-		name = span_view_attribute(span, "file.path");
+		name = span_view_attribute(span, "fd.name");
 	if (name) {
 		fputs("  <", t->file);
 		attribute_write(t, name);

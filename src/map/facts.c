@@ -126,6 +126,39 @@ static int socket_add(struct facts *f, const struct record_socket *r)
 	return err;
 }
 
+/* Folds `//` and `/./`; what only the file system can tell is left as it is. */
+static void path_fold(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from;) {
+		if (from[0] == '/' && from[1] == '/')
+			from++;
+		else if (from[0] == '/' && from[1] == '.' && (from[2] == '/' || !from[2]))
+			from += 2;
+		else
+			*to++ = *from++;
+	}
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+}
+
+static int path_add(struct facts *f, const struct record_path *r)
+{
+	struct fact_path p = {.call_ns = r->call_ns, .tid = r->head.tid, .nr = r->nr};
+	int err;
+
+	p.path = text_copy(r->path, r->path_len);
+	if (!p.path)
+		return -ENOMEM;
+	path_fold(p.path);
+	err = vec_push(&f->paths, p);
+	if (err)
+		free(p.path);
+	return err;
+}
+
 static int service_add(struct facts *f, const struct record_service *r)
 {
 	struct fact_service s = {
@@ -168,6 +201,8 @@ int facts_add(struct facts *f, const struct record_head *r)
 		return fd_add(f, (const void *)r);
 	case RECORD_socket:
 		return socket_add(f, (const void *)r);
+	case RECORD_path:
+		return path_add(f, (const void *)r);
 	case RECORD_service:
 		return service_add(f, (const void *)r);
 	case RECORD_clock:
@@ -198,6 +233,7 @@ int facts_merge(struct facts *left, struct facts *right)
 	err = err ? err : MOVE_ALL(&left->processes, &right->processes);
 	err = err ? err : MOVE_ALL(&left->fds, &right->fds);
 	err = err ? err : MOVE_ALL(&left->sockets, &right->sockets);
+	err = err ? err : MOVE_ALL(&left->paths, &right->paths);
 	err = err ? err : MOVE_ALL(&left->services, &right->services);
 	err = err ? err : MOVE_ALL(&left->clocks, &right->clocks);
 	return err;
@@ -260,6 +296,16 @@ static int socket_compare(const void *a, const void *b)
 	return 0;
 }
 
+static int path_compare(const void *a, const void *b)
+{
+	const struct fact_path *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->call_ns, y->call_ns);
+	COMPARE(x->nr, y->nr);
+	return strcmp(x->path, y->path);
+}
+
 static int service_compare(const void *a, const void *b)
 {
 	const struct fact_service *x = a, *y = b;
@@ -291,6 +337,7 @@ void facts_sort(struct facts *f)
 	SORT(&f->processes, process_compare);
 	SORT(&f->fds, fd_compare);
 	SORT(&f->sockets, socket_compare);
+	SORT(&f->paths, path_compare);
 	SORT(&f->services, service_compare);
 	SORT(&f->clocks, clock_compare);
 }
@@ -303,6 +350,8 @@ void facts_free(struct facts *f)
 		free(f->fds.data[i].path);
 	for (size_t i = 0; i < f->sockets.count; i++)
 		free(f->sockets.data[i].path);
+	for (size_t i = 0; i < f->paths.count; i++)
+		free(f->paths.data[i].path);
 	for (size_t i = 0; i < f->services.count; i++)
 		free(f->services.data[i].resource);
 	vec_free(&f->names);
@@ -310,6 +359,7 @@ void facts_free(struct facts *f)
 	vec_free(&f->processes);
 	vec_free(&f->fds);
 	vec_free(&f->sockets);
+	vec_free(&f->paths);
 	vec_free(&f->services);
 	vec_free(&f->clocks);
 }

@@ -370,6 +370,11 @@ static int attach_apply(struct partial *p, const struct record_head *r)
 	return err;
 }
 
+static int path_apply(struct partial *p, const struct record_head *r)
+{
+	return p->options.spans ? facts_add(&p->facts, r) : 0;
+}
+
 static int filter_apply(struct partial *p, const struct record_head *r)
 {
 	p->filters |= ((const struct record_filter *)r)->flags;
@@ -426,6 +431,7 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_gap] = gap_apply,
 	[RECORD_cgroup_attach] = attach_apply,
 	[RECORD_filter] = filter_apply,
+	[RECORD_path] = path_apply,
 	[RECORD_steal] = steal_apply,
 	[RECORD_span_begin] = span_apply,
 	[RECORD_span_end] = span_apply,

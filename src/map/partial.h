@@ -78,6 +78,14 @@ struct fact_socket {
 	char *path;
 };
 
+/* What a call was asked for. */
+struct fact_path {
+	u64 call_ns; /* begin of the call */
+	u32 tid;
+	u16 nr;
+	char *path; /* absolute, `//` and `/./` folded; owned */
+};
+
 struct fact_service {
 	u64 time_ns;
 	u32 pid;
@@ -96,6 +104,7 @@ struct facts {
 	VEC(struct fact_process) processes;
 	VEC(struct fact_fd) fds;
 	VEC(struct fact_socket) sockets;
+	VEC(struct fact_path) paths; /* with partial_options.spans */
 	VEC(struct fact_service) services;
 	VEC(struct fact_clock) clocks;
 };

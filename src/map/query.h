@@ -36,4 +36,7 @@ const struct fact_socket *query_socket(const struct partial *p, const struct fil
 /* A path that a file was opened by, whoever did; NULL: not known. */
 const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file);
 
+/* The path that the call which began at call_ns was asked for, or NULL. */
+const char *query_call_path(const struct partial *p, u32 tid, u64 call_ns, u16 nr);
+
 #endif

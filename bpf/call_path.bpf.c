@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * The path that a call was asked for, read when the call ends: its page is in
+ * memory then, for the kernel itself has just read it.
+ */
+#include "bpf/call_path.h"
+#include "bpf/path.h"
+#include "bpf/ring.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define PATH_BYTES 4096
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct path_scratch);
+} call_paths SEC(".maps");
+
+/* The directory that a relative path starts from. False if it is none. */
+static __always_inline bool call_directory(struct path_scratch *s, struct task_struct *task,
+					   s32 dirfd)
+{
+	struct dentry *dentry;
+	struct vfsmount *mount;
+	struct file *file;
+
+	if (dirfd == CALL_PATH_AT_CWD) {
+		dentry = BPF_CORE_READ(task, fs, pwd.dentry);
+		mount = BPF_CORE_READ(task, fs, pwd.mnt);
+	} else {
+		file = file_of_fd(task, dirfd);
+		if (!file)
+			return false;
+		dentry = BPF_CORE_READ(file, f_path.dentry);
+		mount = BPF_CORE_READ(file, f_path.mnt);
+	}
+	if (!path_write(s, task, dentry, mount))
+		s->asked.flags |= PATH_CUT;
+	return true;
+}
+
+int call_path(u32 nr, u64 begin_ns, s32 dirfd, u64 text, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct path_scratch *s;
+	bool moved = false;
+	char first = 0;
+	u32 zero = 0;
+	u64 at = 0;
+	long n = 1;
+
+	s = bpf_map_lookup_elem(&call_paths, &zero);
+	if (!s || bpf_probe_read_user(&first, 1, (void *)text) || !first)
+		return 0;
+	__builtin_memset(&s->asked, 0, 64);
+	if (first != '/') {
+		if (!call_directory(s, task, dirfd))
+			return 0;
+		at = s->asked.path_len;
+		BOUND(at, 4095);
+		moved = nr == SYSCALL_NR_chdir && result == 0;
+		if (!moved) {
+			s->asked.path[at] = '/';
+			at++;
+		}
+	}
+	BOUND(at, 4095);
+	if (!moved) /* else that is where it went */
+		n = bpf_probe_read_user_str(s->asked.path + at, PATH_BYTES, (void *)text);
+	if (n <= 0)
+		return 0;
+	at += n - 1;
+	if (at > PATH_BYTES) {
+		at = PATH_BYTES;
+		s->asked.flags |= PATH_CUT;
+		ring_count_incomplete();
+	}
+	s->asked.head.kind = RECORD_path;
+	s->asked.head.tid = task->pid;
+	s->asked.head.pid = task->tgid;
+	s->asked.call_ns = begin_ns;
+	s->asked.nr = nr;
+	s->asked.path_len = at;
+	rare_emit(&s->asked.head, __builtin_offsetof(struct record_path, path) + at);
+	return 0;
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fio, which counts its own I/O: as a command, and with the whole host."""
+import json
+import sys
+
+import harness
+import servers
+from harness import check, equal
+
+harness.require_root()
+servers.need("fio")
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+DATA = fathom.path("data")
+JOBS = 2
+
+
+def fio_args(result):
+    return ["fio", "--name=job", f"--filename={DATA}", "--rw=randrw", "--bs=4k", "--size=8m",
+            "--io_size=4m", "--ioengine=psync", "--fsync=16", f"--numjobs={JOBS}", "--randseed=7",
+            "--invalidate=0", "--output-format=json", f"--output={fathom.path(result)}"]
+
+
+def counts(result):
+    with open(fathom.path(result), encoding="ascii") as text:
+        jobs = json.load(text)["jobs"]
+    equal(len(jobs), JOBS, "jobs")
+    return {"pread64": sum(job["read"]["total_ios"] for job in jobs),
+            "pwrite64": sum(job["write"]["total_ios"] for job in jobs),
+            "fsync": sum(job["sync"]["total_ios"] for job in jobs)}
+
+
+def check_io(recording, expected):
+    """The calls on the data file, by all processes, and the report by file."""
+    spans = [span for pid in servers.pids_named(fathom, recording, "fio")
+             for span in servers.spans_of(fathom, recording, pid)]
+    for name in ("pread64", "pwrite64"):
+        calls = servers.on_path(servers.calls_of(spans, name), DATA)
+        equal(len(calls), expected[name], f"{name} that fathom and fio counted")
+        equal({call["attributes"]["result"] for call in calls}, {4096}, f"results of {name}")
+    syncs = servers.on_path(servers.calls_of(spans, "fsync"), DATA)
+    check(expected["fsync"] > 0 and len(syncs) >= expected["fsync"],
+          f"{len(syncs)} fsyncs, fio counted {expected['fsync']}")
+    rows = {row["key"]: row for row in fathom.report(recording, "file")["rows"]}
+    check(rows[DATA]["count"] >= sum(expected.values()), "calls on the data file")
+    return spans
+
+
+@tests.add
+def as_a_command_agrees_with_fio():
+    servers.run("truncate", "-s", "8m", DATA)
+    recording = fathom.record("command", "--", *fio_args("command.json"))
+    equal({row["process"] for row in fathom.report(recording, "process")["rows"]}, {"fio"},
+          "processes")
+    if servers.check_loss(fathom, recording) == 0:
+        spans = check_io(recording, counts("command.json"))
+        servers.check_report_and_trace(fathom, recording, spans)
+    causes = {row["key"]: row for row in fathom.report(recording, "cause")["rows"]}
+    check(causes["kernel"]["total_ns"] > 0 and causes["user"]["total_ns"] > 0, "it ran")
+    servers.check_all(fathom, recording)
+
+
+@tests.add
+def with_the_whole_host():
+    recording = fathom.record("host", "-a", "--", *fio_args("host.json"))
+    names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
+    check("fio" in names, f"processes: {names}")
+    if servers.check_loss(fathom, recording) == 0:
+        check_io(recording, counts("host.json"))
+    servers.check_all(fathom, recording)
+
+
+with fathom:
+    tests.run()
