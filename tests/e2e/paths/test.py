@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""file.path of calls that take a path: as asked, made absolute, whether it exists or not."""
+import os
+import subprocess
+import sys
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+LONG = "/".join(["l" * 200] * 20)
+
+PROGRAM = f"""
+import os
+def fails(call, *args, **options):
+    try: call(*args, **options)
+    except OSError: return
+    raise SystemExit(1)
+os.mkdir("sub")
+os.chdir("sub")
+os.chdir("..")
+os.symlink("target", ".//sub/./link")
+os.rename("sub/link", "sub/other")
+os.unlink("./sub/other")
+fd = os.open("sub", os.O_RDONLY)
+os.mkdir("made", dir_fd=fd)
+os.rmdir("made", dir_fd=fd)
+os.rmdir("../" + os.path.basename(os.getcwd()) + "/sub")
+fails(os.mkdir, "{LONG}")
+fails(os.rmdir, "/" + "{LONG}")
+fails(os.execv, "./nothing", ["nothing"])
+os.chdir("/")
+os.rmdir("usr/nowhere") if os.path.isdir("/usr/nowhere") else fails(os.rmdir, "usr/nowhere")
+os.execv("/bin/true", ["true"])
+"""
+
+
+def expected(directory):
+    base = os.path.basename(directory)
+    return [("mkdir", directory + "/sub"), ("chdir", directory + "/sub"), ("chdir", directory),
+            ("symlink", directory + "/sub/link"), ("rename", directory + "/sub/link"),
+            ("unlink", directory + "/sub/other"), ("openat", directory + "/sub"),
+            ("mkdirat", directory + "/sub/made"), ("unlinkat", directory + "/sub/made"),
+            ("rmdir", f"{directory}/../{base}/sub"), ("mkdir", f"{directory}/{LONG}"[:4096]),
+            ("rmdir", "/" + LONG), ("execve", directory + "/nothing"), ("chdir", "/"),
+            ("rmdir", "/usr/nowhere"), ("execve", None)]
+
+
+@tests.add
+def paths_are_as_asked():
+    directory = fathom.path("work")
+    os.mkdir(directory)
+    interpreter = os.path.realpath(sys.executable)
+    recording = fathom.path("data")
+    result = subprocess.run([fathom.binary, "record", "-o", recording, "--", interpreter, "-I",
+                             "-S", "-c", PROGRAM], cwd=directory, text=True,
+                            capture_output=True, timeout=60)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    spans = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
+             if span["kind"] == "syscall"]
+    spans.sort(key=lambda span: span["begin_ns"])
+    wanted = expected(directory)
+    first = next(i for i, span in enumerate(spans) if span["name"] == "mkdir")
+    names = {name for name, _ in wanted} - {"openat"}
+    calls = [(span["name"], span["attributes"].get("file.path")) for span in spans[first:]
+             if span["name"] in names or
+             span["attributes"].get("file.path") == directory + "/sub"]
+    equal([name for name, _ in calls], [name for name, _ in wanted], "calls")
+    for (name, path), (_, want) in zip(calls, wanted):
+        if want is not None:
+            equal(path, want, f"path of {name}")
+    check(calls[-1][1] in ("/bin/true", "/usr/bin/true"), f"path of the exec: {calls[-1]}")
+    directory_calls = [s for s in spans if s["name"] == "mkdirat"]
+    equal(directory_calls[0]["attributes"].get("fd.name"), directory + "/sub", "its directory")
+    check(all("fd" not in s["attributes"] for s in spans
+              if s["attributes"].get("args", "").startswith("(AT_FDCWD")),
+          "the working directory is no descriptor")
+    equal(spans[0]["attributes"].get("file.path"), interpreter, "path of the first exec")
+
+
+@tests.add
+def babeltrace_reads_them():
+    harness.check_babeltrace(fathom, fathom.path("data"))
+
+
+with fathom:
+    tests.run()
