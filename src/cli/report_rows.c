@@ -311,6 +311,27 @@ static int fill_peer(struct report_rows *out, const struct partial *p)
 	return err;
 }
 
+static int fill_event(struct report_rows *out, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->events.counts.list.count && !err; i++) {
+		const struct sum *sum = &p->events.counts.list.data[i];
+		const struct event_text *text = query_event_format(p, (u32)sum->key);
+		/* the name ends with NUL; without its format an event has a number */
+		const char *name = text ? text_keep(out, "%s", text->text)
+					: text_keep(out, "event:%llu", (unsigned long long)sum->key);
+		struct report_group *g = name ? group_of(out, name) : NULL;
+
+		if (!g)
+			return -ENOMEM;
+		g->row.key = name;
+		g->row.absent = REPORT_NO_ERRORS | REPORT_NO_DURATIONS | REPORT_NO_SPLIT;
+		err = group_add_sum(g, sum);
+	}
+	return err;
+}
+
 const struct report_grouping report_groupings[] = {
 	{"name", "total", fill_name},
 	{"service", "total", fill_service},
@@ -320,6 +341,7 @@ const struct report_grouping report_groupings[] = {
 	{"file", "total", fill_file},
 	{"peer", "total", fill_peer},
 	{"cause", "total", fill_cause},
+	{"event", "count", fill_event},
 	{NULL, NULL, NULL},
 };
 

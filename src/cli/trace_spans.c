@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "map/query.h"
+#include "model/event_format.h"
 #include "model/syscall_format.h"
 
 void making_reset(struct making *m)
@@ -20,6 +21,16 @@ void making_reset(struct making *m)
 	m->attributes.count = m->events.count = m->texts.count = m->spans.count = 0;
 }
 
+static void formats_free(struct map *formats)
+{
+	struct map_entry entry;
+	size_t at = 0;
+
+	while (map_next(formats, &at, &entry))
+		event_format_free(entry.value);
+	map_free(formats);
+}
+
 void making_free(struct making *m)
 {
 	making_reset(m);
@@ -28,6 +39,7 @@ void making_free(struct making *m)
 	vec_free(&m->events);
 	vec_free(&m->texts);
 	vec_free(&m->current);
+	formats_free(&m->formats);
 }
 
 __attribute__((format(printf, 2, 3))) static const char *text_keep(struct making *m,
@@ -279,30 +291,81 @@ static void attribute_add(struct making *m, const struct span_attribute *a)
 		m->failed = true;
 }
 
-static const struct event_view *events_make(struct making *m, const struct app_span *s,
-					    size_t *count)
+static const struct event_format *format_of(struct making *m, u32 id)
 {
+	struct event_format *format = map_get(&m->formats, id);
+	const struct event_text *text = format ? NULL : query_event_format(m->p, id);
+
+	if (!text || event_format_parse(text->text, text->bytes, &format))
+		return format;
+	if (map_put(&m->formats, id, format) == 0)
+		return format;
+	event_format_free(format);
+	m->failed = true;
+	return NULL;
+}
+
+static struct event_view kernel_event_view(struct making *m, const struct kevent *k)
+{
+	const struct event_format *format = format_of(m, k->format);
+	struct event_view view = {.time_ns = k->time_ns, .level = EVENT_VIEW_NO_LEVEL};
+
+	view.name = format ? format->name : text_keep(m, "event:%u", k->format);
+	for (unsigned int i = 0; format && i < format->count; i++) {
+		const struct event_field *field = &format->fields[i];
+		char text[4096];
+		s64 integer;
+
+		if (event_field_integer(field, k->payload, k->bytes, &integer))
+			add_integer(m, field->name, integer);
+		else if (event_field_print(field, k->payload, k->bytes, text, sizeof(text)))
+			add_string(m, field->name, text_keep(m, "%s", text));
+	}
+	add_integer(m, "thread.id", k->tid);
+	view.attributes = attributes_take(m, &view.attributes_count);
+	return view;
+}
+
+static int event_view_compare(const void *a, const void *b)
+{
+	const struct event_view *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* The events of the application, and those of the kernel that fired in the span or thread. */
+static const struct event_view *events_make(struct making *m, const struct node *n, size_t *count)
+{
+	static const struct context none;
+	const struct app_span *s = n->app;
+	size_t kernel, told = s ? s->events.count : 0;
+	const struct kevent *k = query_events(m->p, s ? &s->ctx : &none, n->tid, &kernel);
 	struct event_view *events;
 
-	*count = s->events.count;
-	if (!s->events.count)
+	*count = 0;
+	if (told + kernel == 0)
 		return NULL;
-	events = calloc(s->events.count, sizeof(*events));
+	events = calloc(told + kernel, sizeof(*events));
 	if (!events || vec_push(&m->events, events)) {
 		free(events);
 		m->failed = true;
-		*count = 0;
 		return NULL;
 	}
-	for (size_t i = 0; i < s->events.count; i++) {
+	for (size_t i = 0; i < told; i++) {
 		const struct span_event *e = &s->events.data[i];
+		struct event_view *v = &events[(*count)++];
 
 		for (size_t j = 0; j < e->attributes.count; j++)
 			attribute_add(m, &e->attributes.data[j]);
-		events[i] = (struct event_view){
+		*v = (struct event_view){
 			.time_ns = e->time_ns, .level = e->level, .name = e->name ? e->name : "?"};
-		events[i].attributes = attributes_take(m, &events[i].attributes_count);
+		v->attributes = attributes_take(m, &v->attributes_count);
 	}
+	for (size_t i = 0; i < kernel; i++) { /* a thread's number may have been another's before */
+		if (s || (k[i].time_ns >= n->begin_ns && k[i].time_ns <= n->end_ns))
+			events[(*count)++] = kernel_event_view(m, &k[i]);
+	}
+	qsort(events, *count, sizeof(*events), event_view_compare);
 	return events;
 }
 
@@ -314,7 +377,7 @@ static void app_view(struct making *m, const struct node *n, struct span_view *v
 	v->kind = n->kind == NODE_CONTEXT ? "context" : s->kind < 5 ? kinds[s->kind] : "internal";
 	v->name = s->name ? s->name : text_keep(m, "%s", v->span_id);
 	v->service = query_resource(m->p, n->pid, n->begin_ns, "service.name");
-	v->events = events_make(m, s, &v->events_count);
+	v->events = events_make(m, n, &v->events_count);
 	for (size_t i = 0; i < s->attributes.count; i++)
 		attribute_add(m, &s->attributes.data[i]);
 	if (s->status == 2)
@@ -350,6 +413,7 @@ void making_add(struct making *m, const struct node *n)
 	} else {
 		v.kind = "thread";
 		v.name = v.thread ? v.thread : "?";
+		v.events = events_make(m, n, &v.events_count);
 	}
 	v.attributes = attributes_take(m, &v.attributes_count);
 	if (vec_push(&m->spans, v))

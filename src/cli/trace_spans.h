@@ -5,6 +5,7 @@
 #ifndef CLI_TRACE_SPANS_H
 #define CLI_TRACE_SPANS_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "cli/trace_view.h"
 #include "map/tree.h"
@@ -18,6 +19,7 @@ struct making {
 	VEC(struct event_view *) events;	 /* owned, one array per span */
 	VEC(char *) texts;			 /* owned */
 	VEC(struct attribute_view) current;	 /* attributes of the span being made */
+	struct map formats;			 /* of events: id -> struct event_format, owned */
 	bool failed;				 /* memory ran out */
 };
 

@@ -36,6 +36,12 @@ int sums_merge(struct sums *left, const struct sums *right);
 void sums_sort(struct sums *s);
 void sums_free(struct sums *s);
 
+/* events.c */
+int events_add(struct partial *p, const struct record_head *r);
+int events_merge(struct kevents *left, struct kevents *right); /* moves what it can */
+void events_sort(struct partial *p);			       /* after all spans are there */
+void events_free(struct kevents *events);
+
 /* spans.c */
 int spans_add(struct partial *p, const struct record_head *r);
 int spans_share(struct partial *p, bool active, u32 tid, const struct life_share *share);

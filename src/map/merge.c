@@ -84,6 +84,7 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : sums_merge(&left->syscalls, &right->syscalls);
 	err = err ? err : sums_merge(&left->files, &right->files);
 	err = err ? err : sums_merge(&left->causes, &right->causes);
+	err = err ? err : events_merge(&left->events, &right->events);
 	err = err ? err : gaps_merge(left, right);
 	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)
 		left->lost[i] += right->lost[i];
@@ -264,6 +265,7 @@ int partial_finish(struct partial *p)
 	sums_sort(&p->syscalls);
 	sums_sort(&p->files);
 	sums_sort(&p->causes);
+	events_sort(p);
 	p->finished = true;
 	return 0;
 }

@@ -171,6 +171,7 @@ void partial_free(struct partial *p)
 	sums_free(&p->syscalls);
 	sums_free(&p->files);
 	sums_free(&p->causes);
+	events_free(&p->events);
 	vec_free(&p->gaps);
 	free(p);
 }
@@ -433,6 +434,8 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_filter] = filter_apply,
 	[RECORD_path] = path_apply,
 	[RECORD_steal] = steal_apply,
+	[RECORD_event] = events_add,
+	[RECORD_format] = events_add,
 	[RECORD_span_begin] = span_apply,
 	[RECORD_span_end] = span_apply,
 	[RECORD_span_attach] = span_apply,

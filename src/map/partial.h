@@ -174,6 +174,21 @@ struct app_span {
 	VEC(struct span_attribute) attributes;
 };
 
+/* ---- tracepoints that the user chose ---- */
+
+struct event_text {
+	u32 format, bytes;
+	char *text; /* as in the format record; owned */
+};
+
+struct kevent {
+	u64 time_ns;
+	u32 tid, pid;
+	u32 format, bytes;
+	struct context ctx; /* finished: only of a span that is in partial.spans */
+	char *payload;	    /* owned */
+};
+
 /* ---- sums ---- */
 
 struct sum {
@@ -193,6 +208,13 @@ struct sums {
 	VEC(struct sum) list;
 };
 
+struct kevents {
+	struct map index; /* id of a format -> number in formats + 1 */
+	VEC(struct event_text) formats;
+	struct sums counts; /* key: id of a format */
+	VEC(struct kevent) list; /* with partial_options.spans */
+};
+
 struct partial {
 	struct partial_options options;
 	u64 from_ns, to_ns;	  /* the range it covers; both 0: empty */
@@ -205,6 +227,7 @@ struct partial {
 	struct sums syscalls;	      /* key: nr | compat << 16 */
 	struct sums files;	      /* by pid and file */
 	struct sums causes;	      /* key: enum split_part; durations of waits */
+	struct kevents events;
 	u64 lost[8];		      /* by enum record_loss */
 	u64 incomplete;
 	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */

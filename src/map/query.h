@@ -33,6 +33,16 @@ const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
 /* The addresses of a socket by what the kernel said at use, or NULL. */
 const struct fact_socket *query_socket(const struct partial *p, const struct file_ref *file);
 
+/* How events of this format are to be read, NULL: not known. */
+const struct event_text *query_event_format(const struct partial *p, u32 format);
+
+/*
+ * The events that fired in a span, or, with a context of zeros, in a thread
+ * under no span: `*count` of them, in the order of time.
+ */
+const struct kevent *query_events(const struct partial *p, const struct context *ctx, u32 tid,
+				  size_t *count);
+
 /* A path that a file was opened by, whoever did; NULL: not known. */
 const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map/query.h"
+
 static const struct partial_options all = {.spans = true};
 
 static void must(int err)
@@ -78,6 +80,26 @@ static void print_spans(FILE *out, const struct partial *p)
 	}
 }
 
+static void print_events(FILE *out, const struct partial *p)
+{
+	print_sums(out, "event", &p->events.counts);
+	for (size_t i = 0; i < p->events.counts.list.count; i++) {
+		u32 id = (u32)p->events.counts.list.data[i].key;
+		const struct event_text *text = query_event_format(p, id);
+
+		fprintf(out, "format %u %s %u\n", id, text ? text->text : "?",
+			text ? text->bytes : 0);
+	}
+	for (size_t i = 0; i < p->events.list.count; i++) {
+		const struct kevent *k = &p->events.list.data[i];
+
+		fprintf(out, "event %u tid %u %llu %u bytes of %u in ", k->format, k->tid,
+			(unsigned long long)k->time_ns, k->bytes, (unsigned char)k->payload[0]);
+		print_context(out, &k->ctx);
+		fprintf(out, "\n");
+	}
+}
+
 /* Everything that a finished partial knows, as text. Frees it. */
 char *answers(struct partial *p, const struct simulation *s)
 {
@@ -103,6 +125,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	print_sums(out, "file", &p->files);
 	print_sums(out, "cause", &p->causes);
 	print_spans(out, p);
+	print_events(out, p);
 	fclose(out);
 	partial_free(p);
 	return text;

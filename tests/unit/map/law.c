@@ -5,6 +5,7 @@
  */
 #include "answers.h"
 #include "check.h"
+#include "map/query.h"
 
 TEST(split_of_a_thread_is_exact)
 {
@@ -85,6 +86,40 @@ TEST(merge_covers_gaps)
 {
 	for (u64 seed = 1; seed <= 60; seed++)
 		check_law(seed, 1 + (int)seed % 3);
+}
+
+/* Each event is shown once: in its span, or in its thread if nothing else tells of the span. */
+TEST(events_belong_to_their_spans)
+{
+	static const struct context none;
+	size_t shown = 0, in_spans = 0, count;
+	struct simulation s;
+	struct partial *p;
+	u64 sum = 0;
+
+	simulate(&s, 17, 6, 120);
+	p = map_cut(&s, 9);
+	partial_cover(p, s.from_ns, s.to_ns);
+	CHECK_EQ(partial_finish(p), 0);
+	for (size_t i = 0; i < p->spans.count; i++) {
+		const struct kevent *k = query_events(p, &p->spans.data[i]->ctx, 0, &count);
+
+		for (size_t j = 0; j < count; j++)
+			CHECK(j == 0 || k[j - 1].time_ns <= k[j].time_ns);
+		in_spans += count;
+	}
+	for (size_t i = 0; i < p->lives.count; i++) {
+		query_events(p, &none, p->lives.data[i]->tid, &count);
+		shown += count;
+	}
+	for (size_t i = 0; i < p->events.counts.list.count; i++)
+		sum += p->events.counts.list.data[i].count;
+	CHECK(in_spans > 10 && shown > 10);
+	CHECK_EQ(shown + in_spans, sum);
+	CHECK_EQ(sum, p->events.list.count);
+	CHECK(query_event_format(p, 1) && !query_event_format(p, 4));
+	partial_free(p);
+	simulation_free(&s);
 }
 
 TEST(time_in_a_gap_is_unknown)

@@ -185,10 +185,30 @@ static void does_span(struct actor *a)
 	}
 }
 
+/* A tracepoint; now and then, as at the begin of a chunk, how to read it. */
+static void does_event(struct actor *a)
+{
+	struct record_event r = {.head = head_of(a), .format = 1 + (u32)simulation_random(a->s, 3)};
+	struct record_format f = {.format = r.format};
+
+	if (simulation_random(a->s, 4) == 0) {
+		f.text_len = 13 + (u16)simulation_random(a->s, 2); /* now and then another one */
+		memcpy(f.text, "sim:tick\0line\n", f.text_len);
+		emit(a, &f, sizeof(f), RECORD_format, a->now);
+	}
+	r.payload_len = 4 + (u16)simulation_random(a->s, 9);
+	memset(r.payload, (int)simulation_random(a->s, 256), r.payload_len);
+	if (a->depth)
+		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
+	else if (simulation_random(a->s, 4) == 0)
+		r.ctx.span[0] = 1; /* a span that nothing else tells of */
+	emit(a, &r, sizeof(r), RECORD_event, a->now);
+}
+
 static void act(struct actor *a)
 {
 	run(a, SPLIT_user, some(a, 1000));
-	switch (simulation_random(a->s, 8)) {
+	switch (simulation_random(a->s, 10)) {
 	case 0:
 		preempted(a, MODE_user, 0, NULL);
 		break;
@@ -200,6 +220,10 @@ static void act(struct actor *a)
 		break;
 	case 3:
 		sleeps(a, MODE_user, 0, NULL, SPLIT_other);
+		break;
+	case 4:
+	case 5:
+		does_event(a);
 		break;
 	default:
 		does_syscall(a);
