@@ -6,6 +6,7 @@
 #include "bpf/file.h"
 #include "bpf/named.h"
 #include "bpf/ring.h"
+#include "bpf/waker.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -21,7 +22,9 @@ struct interrupt_state {
 	u32 softirq; /* vector + 1 */
 	u32 hardirq; /* number + 1 */
 	u32 timer;   /* depth */
-	u32 pad[13];
+	u32 pad;
+	u64 sock; /* struct sock to which the softirq brought something last; 0: none */
+	u32 pad2[10];
 };
 
 struct {
@@ -171,10 +174,17 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 	} else if (interrupt->softirq) {
 		r->context = WAKE_softirq;
 		r->vector = interrupt->softirq - 1;
+		if (interrupt->sock) {
+			waker_socket(&r->file, (struct sock *)interrupt->sock);
+			if (waker_feeds(waker, (struct sock *)interrupt->sock))
+				r->context = WAKE_task;
+		}
 	} else if (waker->flags & (PF_KTHREAD | PF_IO_WORKER))
 		r->context = WAKE_kernel_thread;
-	else
+	else {
 		r->context = WAKE_task;
+		waker_file(&r->file, waker);
+	}
 }
 
 SEC("tp_btf/sched_waking")
@@ -210,8 +220,10 @@ int BPF_PROG(softirq_entry, u32 vector)
 {
 	struct interrupt_state *interrupt = interrupt_here();
 
-	if (interrupt)
+	if (interrupt) {
 		interrupt->softirq = vector + 1;
+		interrupt->sock = 0;
+	}
 	return 0;
 }
 
@@ -220,9 +232,33 @@ int BPF_PROG(softirq_exit, u32 vector)
 {
 	struct interrupt_state *interrupt = interrupt_here();
 
-	if (interrupt)
+	if (interrupt) {
 		interrupt->softirq = 0;
+		interrupt->sock = 0;
+	}
 	return 0;
+}
+
+static __always_inline int softirq_feeds(const struct sock *sk)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt && interrupt->softirq)
+		interrupt->sock = (u64)sk;
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(sk_data_ready, const struct sock *sk)
+{
+	return softirq_feeds(sk);
+}
+
+/* Connected, or closed by the other end: that wakes a thread too. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(inet_sock_set_state, const struct sock *sk)
+{
+	return softirq_feeds(sk);
 }
 
 SEC("tp_btf/irq_handler_entry")

@@ -14,6 +14,7 @@
 #include "record/syscalls.h"
 
 #define EINPROGRESS 115
+#define ERESTART_RESTARTBLOCK 516
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -86,6 +87,25 @@ static __always_inline void syscall_find_file(struct thread_state *state, struct
 		__builtin_memset(&state->file, 0, sizeof(state->file));
 }
 
+/* restart_syscall goes on with the call that was interrupted: its number, file and arguments. */
+static __always_inline bool syscall_goes_on(const struct thread_state *state,
+					    struct task_struct *task, long id)
+{
+	return id == SYSCALL_NR_restart_syscall && (state->flags & STATE_RESTARTS) &&
+	       !(task->thread_info.status & TS_COMPAT);
+}
+
+static __always_inline void syscall_begin(struct thread_state *state, struct task_struct *task,
+					  struct pt_regs *regs, long id)
+{
+	state->nr = id;
+	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
+	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
+	if (!state->compat && syscall_keeps_args(state->nr))
+		syscall_read_args(state->args, regs, false);
+	syscall_find_file(state, task, regs);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
@@ -96,13 +116,9 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
-	state->nr = id;
-	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
-	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
-	if (!state->compat && syscall_keeps_args(state->nr))
-		syscall_read_args(state->args, regs, false);
-	state->flags &= ~STATE_NEWBORN;
-	syscall_find_file(state, task, regs);
+	if (!syscall_goes_on(state, task, id))
+		syscall_begin(state, task, regs, id);
+	state->flags &= ~(STATE_NEWBORN | STATE_RESTARTS);
 	context_read(state, task);
 	state->begin_ns = bpf_ktime_get_ns();
 	state->in_syscall = 1;
@@ -249,6 +265,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	if ((state->flags & STATE_IN) && state->in_syscall && !state->compat)
 		notice_syscall(task, regs, state->nr);
 	state->flags &= ~STATE_NEWBORN;
+	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall && !state->compat)
+		state->flags |= STATE_RESTARTS;
 	state->in_syscall = 0;
 	state->begin_ns = 0;
 	return 0;

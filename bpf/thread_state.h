@@ -15,6 +15,7 @@
 #define STATE_NO_CONTEXT 16 /* it shares its creator's thread pointer */
 #define STATE_SEEN 32	    /* the snapshot has it */
 #define STATE_BY_CGROUP 64  /* in scope for as long as it is in a cgroup that was named */
+#define STATE_RESTARTS 128  /* its last call goes on as restart_syscall */
 
 struct thread_state {
 	u64 begin_ns;	      /* of the open syscall; 0: not seen */

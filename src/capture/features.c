@@ -35,6 +35,8 @@ static const struct feature_row feature_rows[] = {
 	 RECORD_cgroup_attach},
 	{"softirq_entry", "wake-ups by softirqs told from those by threads", false, 0},
 	{"softirq_exit", "wake-ups by softirqs told from those by threads", false, 0},
+	{"sk_data_ready", "sockets whose data woke a thread, and senders on this host", false, 0},
+	{"inet_sock_set_state", "connections whose begin or end woke a thread", false, 0},
 	{"irq_handler_entry", "wake-ups by devices told from those by threads", false, 0},
 	{"irq_handler_exit", "wake-ups by devices told from those by threads", false, 0},
 	{"local_timer_entry", "wake-ups by timers told from those by threads", false, 0},

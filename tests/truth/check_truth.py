@@ -42,8 +42,8 @@ def main():
     failed = len(rows) != rows_wanted
     print(f"{'not ok' if failed else 'ok'} 1 - {rows_wanted} rows")
     for number, row in enumerate(rows, 2):
-        (key, expected), = row["expect"].items()
-        part = key.removesuffix("_ns")
+        part = next(iter(row["expect"])).removesuffix("_ns")
+        expected = sum(row["expect"].values())  # several only where all are blocked time
         is_ns = measured(row, part)
         good = 0 < expected and abs(is_ns - expected) <= bound(row, part, expected)
         failed |= not good

@@ -103,20 +103,28 @@ static inline void truth_begin(struct truth *truth, const char *program, const c
 	truth->from_ns = truth_now();
 }
 
-/* Says what is true of the calling thread since truth_begin(). */
-static inline void truth_end(const struct truth *truth, const char *part, int64_t expected_ns)
+/* Says what is true of the calling thread since truth_begin(): `expect` as in the rows. */
+static inline void truth_say(const struct truth *truth, const char *expect)
 {
 	int64_t to_ns = truth_now();
 	int64_t run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - truth->run_ns;
 	int64_t wait_ns = truth_waited() - truth->wait_ns;
 
 	printf("{\"program\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%ld,"
-	       "\"from_ns\":%lld,\"to_ns\":%lld,\"expect\":{\"%s_ns\":%lld},"
+	       "\"from_ns\":%lld,\"to_ns\":%lld,\"expect\":{%s},"
 	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"switches\":%ld}\n",
 	       truth->program, truth->what, getpid(), syscall(SYS_gettid),
-	       (long long)truth->from_ns, (long long)to_ns, part, (long long)expected_ns,
-	       (long long)run_ns, (long long)wait_ns, truth_switches() - truth->switches);
+	       (long long)truth->from_ns, (long long)to_ns, expect, (long long)run_ns,
+	       (long long)wait_ns, truth_switches() - truth->switches);
 	fflush(stdout);
+}
+
+static inline void truth_end(const struct truth *truth, const char *part, int64_t expected_ns)
+{
+	char expect[64];
+
+	snprintf(expect, sizeof(expect), "\"%s_ns\":%lld", part, (long long)expected_ns);
+	truth_say(truth, expect);
 }
 
 /* Time off the CPU that is no run-queue wait: for causes whose end nobody can stamp. */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What a wake-up was about: the file that the waking thread works on, or the
+ * socket that a softirq brought data to. A packet of a connection within the
+ * host is delivered by a softirq inside the sender's own call: there the
+ * sender is the waker. That the socket is the other end of the one the call
+ * works on tells it from an interrupt that came in the middle of the call.
+ */
+#ifndef BPF_WAKER_H
+#define BPF_WAKER_H
+
+#include "bpf/file.h"
+#include "bpf/state.h"
+#include "record/syscalls.h"
+
+/* What explains a thread that waited for events; other files are left out. */
+#define WAKER_FILES                                                                                \
+	(1u << FILE_KIND_pipe | 1u << FILE_KIND_fifo | 1u << FILE_KIND_unix |                      \
+	 1u << FILE_KIND_eventfd | 1u << FILE_KIND_timerfd | 1u << FILE_KIND_tcp |                 \
+	 1u << FILE_KIND_udp | 1u << FILE_KIND_socket_other | 1u << FILE_KIND_netlink)
+
+/* The file of the call that the thread is in. Of threads out of scope nothing is kept. */
+static __always_inline void waker_file(struct file_ref *file, struct task_struct *waker)
+{
+	struct thread_state *state = state_of(waker);
+
+	if (state && state->in_syscall && state->file.kind < 32 &&
+	    (1u << state->file.kind & WAKER_FILES))
+		*file = state->file;
+}
+
+/* The descriptor that a call sends on, receives from, connects or closes; -1: no such call. */
+static __always_inline int waker_fd(const struct pt_regs *regs)
+{
+	switch ((long)BPF_CORE_READ(regs, orig_ax)) { /* -1 where an interrupt hit user mode */
+	case SYSCALL_NR_read:
+	case SYSCALL_NR_readv:
+	case SYSCALL_NR_write:
+	case SYSCALL_NR_writev:
+	case SYSCALL_NR_sendto:
+	case SYSCALL_NR_sendmsg:
+	case SYSCALL_NR_sendmmsg:
+	case SYSCALL_NR_recvfrom:
+	case SYSCALL_NR_recvmsg:
+	case SYSCALL_NR_recvmmsg:
+	case SYSCALL_NR_connect:
+	case SYSCALL_NR_shutdown:
+	case SYSCALL_NR_sendfile:
+		return BPF_CORE_READ(regs, di);
+	case SYSCALL_NR_splice:
+		return BPF_CORE_READ(regs, dx);
+	}
+	return -1;
+}
+
+static __always_inline u16 port_swap(u16 port)
+{
+	return port << 8 | port >> 8;
+}
+
+/* Do the two lie at the ends of one connection? A listener has no other end. */
+static __always_inline bool socks_are_ends(struct sock *mine, struct sock *other)
+{
+	u16 other_to = port_swap(BPF_CORE_READ(other, __sk_common.skc_dport));
+
+	return port_swap(BPF_CORE_READ(mine, __sk_common.skc_dport)) ==
+		       BPF_CORE_READ(other, __sk_common.skc_num) &&
+	       (!other_to || other_to == BPF_CORE_READ(mine, __sk_common.skc_num));
+}
+
+/* Is the softirq that brought data to `sk` part of what the running thread's call does? */
+static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *sk)
+{
+	struct thread_state *state = state_of(waker);
+	struct pt_regs *regs;
+	struct socket *socket;
+	struct file *file;
+	int fd;
+
+	if (waker->flags & (PF_KTHREAD | PF_IO_WORKER) || waker->thread_info.status & TS_COMPAT)
+		return false;
+	/* the descriptor is gone: the kind must do */
+	if (state && state->in_syscall && state->nr == SYSCALL_NR_close)
+		return state->file.kind == FILE_KIND_tcp && state->file.flags & FILE_PEER_ON_HOST;
+	regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+	fd = waker_fd(regs);
+	file = fd >= 0 ? file_of_fd(waker, fd) : NULL;
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return false;
+	socket = BPF_CORE_READ(file, private_data);
+	return socks_are_ends(BPF_CORE_READ(socket, sk), sk);
+}
+
+static __always_inline void waker_socket(struct file_ref *ref, struct sock *sk)
+{
+	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
+
+	file_fill_socket(ref, sk);
+	if (socket) /* none before accept() */
+		ref->key = BPF_CORE_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
+}
+
+#endif

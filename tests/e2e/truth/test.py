@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records the programs of tests/truth and compares the split of each thread with what it says.
+
+What is compared, and with what room:
+
+- The part that a program names must have what the program stamped, within 2 %
+  or 200 us and 2.5 us for each switch. Where the machine is busy a stamp is
+  early (its writer was preempted before it did the waking) or a timer late:
+  then the kernel's own count of the thread's blocked time (wall less CPU time
+  and run-queue wait) bounds it from above.
+- Where the program itself could only take that count (disk, fault), it holds
+  the time between waking and queueing, which fathom calls runnable: the two
+  together must reach it, and the runnable time has a bound of its own.
+- Steal is CPU time to fathom, and none to the thread's clock.
+- Unknown time is asked to be none, or widens the room: some kernels do not
+  show the switch out of certain threads, and a preempted thread then comes
+  back unseen.
+"""
+import json
+import os
+import sys
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+PROGRAMS = {os.path.basename(path).removeprefix("truth-"): os.path.abspath(path)
+            for path in sys.argv[2:]}
+BLOCKED = ["disk", "network", "lock", "timer", "ipc", "fault", "child", "other"]
+MS = 1000000
+tests = harness.Tests()
+
+PEER, TIMER, NONE, ANY = "another thread", "timer", "nobody", "anybody"
+
+# Of each row: who ended the waits, how many there are at least, and the calls that it made.
+ROWS = {
+    "loop": (NONE, 0, {}),
+    "reads of /dev/zero": (NONE, 0, {}),
+    "two loops on one CPU": (NONE, 10, {}),
+    "wait4 for a child that sleeps": (PEER, 4, {"wait4": 5}),
+    "pages that are not cached": (ANY, 100, {"pread64": 128}),
+    "O_DIRECT": (ANY, 100, {"pread64": 128}),
+    "woken by a socket": (PEER, 8, {"epoll_wait": 10, "read": 10}),
+    "woken by an eventfd": (PEER, 8, {"epoll_wait": 10, "read": 10}),
+    "woken by a timerfd": (TIMER, 8, {"epoll_wait": 10, "read": 10, "timerfd_settime": 10}),
+    "times out": (TIMER, 8, {}),
+    "fsync after each write": (ANY, 15, {"fsync": 30, "pwrite64": 30}),
+    "handed over by another thread": (PEER, 8, {}),
+    "touch of a mapped file": (ANY, 100, {}),
+    "read with a slow writer": (PEER, 8, {"read": 10}),
+    "read with a slow peer": (PEER, 8, {"read": 10}),
+    "loop under a CPU quota": (NONE, 5, {}),
+    "clock_nanosleep until a time": (TIMER, 10, {"clock_nanosleep": 10}),
+    "nanosleep": (TIMER, 10, {"nanosleep": 10}),
+    "nanosleep through SIGSTOP": (ANY, 10, {"nanosleep": 5, "restart_syscall": 0}),
+    "poll of nothing with a time-out": (TIMER, 10, {"poll": 10}),
+    "SIGSTOP to SIGCONT": (PEER, 5, {}),
+}
+WITNESSED = {"disk", "fault"}  # expected is the kernel's count of blocked time
+
+
+class Thread:
+    """What fathom says of the thread of a row, between the row's two stamps."""
+
+    def __init__(self, recording, spans, row):
+        report = fathom.report(recording, "thread", "--from", row["from_ns"], "--to", row["to_ns"])
+        equal(report["lost"]["total"], 0, "lost records")
+        mine = [r for r in report["rows"] if r["tid"] == row["tid"]]
+        equal(len(mine), 1, f"rows of thread {row['tid']}")
+        self.row = row
+        self.range_ns = row["to_ns"] - row["from_ns"]
+        self.time = {key.removesuffix("_ns"): ns for key, ns in mine[0]["time"].items()}
+        equal(harness.total(mine[0]["time"]), self.range_ns, "sum of the parts")
+        self.spans = [s for s in spans if s["tid"] == row["tid"] and
+                      s["begin_ns"] >= row["from_ns"] and s["end_ns"] <= row["to_ns"]]
+
+    def waits(self, part):
+        return [s for s in self.spans if s["kind"] == "wait" and s["name"] == part]
+
+    def room(self, ns):
+        return max(0.02 * ns, 200e3) + 2500 * self.row["switches"] + self.time["unknown"]
+
+    def check_part(self, part, expected, expected_all):
+        row, is_ns, room = self.row, self.time[part], self.room(expected)
+        blocked = self.range_ns - row["run_ns"] - row["wait_ns"]
+        low, high = expected, expected
+        if part in WITNESSED:
+            low -= self.time["runnable"]
+            late = self.time["runnable"] - row["wait_ns"]
+            check(late <= room + 100e3 * row["switches"], f"runnable {late} ns more than queued")
+        elif part in BLOCKED:
+            high = max(expected, blocked - (expected_all - expected))
+        elif part in ("user", "kernel"):
+            high = max(expected, self.range_ns - row["wait_ns"])  # steal
+        check(low - room <= is_ns <= high + room,
+              f"{part}: is {is_ns}, should be {expected} to {high} within {room:.0f}: "
+              f"{self.time} {row}")
+
+    def check_rest(self, expect):
+        """Nothing else was waited for; what was preempted is runnable."""
+        for other in BLOCKED:
+            if other not in expect:
+                check(self.time[other] <= self.room(0) + 0.01 * self.range_ns,
+                      f"{other} has {self.time[other]} ns: {self.time}")
+        check(self.time["unknown"] <= 0.1 * self.range_ns, f"unknown: {self.time}")
+        run = self.time["user"] + self.time["kernel"]
+        # a thread's clock starts up to the wake-up before its switch-in
+        late = max(0, self.time["runnable"] + self.time["throttled"] - self.row["wait_ns"])
+        check(run >= self.row["run_ns"] - self.room(self.row["run_ns"]) - late,
+              f"CPU time {run}, the kernel counts {self.row['run_ns']}: {self.time}")
+
+    def check_waits(self, part, waker, least):
+        waits = self.waits(part)
+        check(len(waits) >= least or self.time["unknown"] > 0,
+              f"{len(waits)} waits of {part}, should be at least {least}")
+        for wait in waits:
+            attributes = wait["attributes"]
+            equal(attributes["cause"], part, "cause")
+            if wait["end_ns"] - wait["begin_ns"] >= MS or part == "runnable":
+                check_waker(attributes.get("waker"), waker, wait)
+
+    def check_calls(self, calls):
+        for name, count in calls.items():
+            made = [s for s in self.spans if s["kind"] == "syscall" and s["name"] == name and
+                    not s["attributes"].get("restarted")]
+            equal(len(made), count, f"calls of {name}")
+
+
+def check_waker(is_waker, waker, wait):
+    if waker == TIMER:
+        equal(is_waker, "timer", f"waker: {wait}")
+    elif waker == NONE:
+        equal(is_waker, None, f"waker: {wait}")
+    elif waker == PEER:
+        check(is_waker and is_waker.startswith("truth-") and "/" in is_waker and
+              int(is_waker.split("/")[1]) != wait["tid"], f"waker is {is_waker}: {wait}")
+
+
+def record(name):
+    """Records a program; (recording, its rows), or None if it cannot make its cause here."""
+    recording = fathom.path(name)
+    result = fathom.run("record", "-o", recording, "--", PROGRAMS[name])
+    if result.returncode == 77:
+        return None
+    equal(result.returncode, 0, f"record {name}: {result.stderr}")
+    return recording, [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def verify(name):
+    made = record(name)
+    if made is None:
+        return "this cause cannot be made here"
+    recording, rows = made
+    check(rows, "the program says something")
+    harness.check_sums(fathom, recording)
+    spans = [s for trace in fathom.trace_all(recording)["traces"] for s in trace["spans"]]
+    for row in rows:
+        thread = Thread(recording, spans, row)
+        waker, least, calls = ROWS[row["what"]]
+        expect = {key.removesuffix("_ns"): ns for key, ns in row["expect"].items()}
+        for part, expected in expect.items():
+            print(f"# {name}, {row['what']}: {part} is {thread.time[part]}, said {expected}; "
+                  f"runnable {thread.time['runnable']}, unknown {thread.time['unknown']}")
+            thread.check_part(part, expected, sum(expect.values()))
+        thread.check_rest(expect)
+        thread.check_waits(next(iter(expect)), waker, least)
+        thread.check_calls(calls)
+    return None
+
+
+def add(name):
+    def test():
+        return verify(name)
+    test.__name__ = name
+    tests.add(test)
+
+
+for program in PROGRAMS:
+    add(program)
+
+with fathom:
+    tests.run()
