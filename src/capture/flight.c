@@ -34,25 +34,42 @@ static u32 flight_copy(const struct capture_ring *ring, u64 position, u32 bits, 
 	return n;
 }
 
-static int flight_ring(struct capture *c, u32 cpu, const struct capture_sink *sink, u64 until_ns)
+static u64 ring_head(const struct capture_ring *ring)
+{
+	return __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * One ring, from its oldest record on. *from_ns gets the time of the record
+ * since which there is no hole, 0 if nothing was ever overwritten.
+ */
+static int flight_ring(struct capture *c, u32 cpu, const struct capture_sink *sink, u64 until_ns,
+		       u64 *from_ns)
 {
 	const struct capture_ring *ring = &c->rings[cpu];
 	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
-	u64 head = __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE),
-	    size = 1ull << c->ring_bits;
+	u64 head = ring_head(ring), size = 1ull << c->ring_bits;
+	bool hole = head > size;
 	union {
 		struct record_head head;
 		u8 slots[FLIGHT_SLOTS_MAX * RECORD_SLOT_BYTES];
 	} copy;
 	int err = 0;
 
+	*from_ns = hole ? until_ns : 0; /* if nothing follows the hole */
 	for (u64 at = head > size ? head - size : 0; at < head && !err;) {
 		u32 n = flight_copy(ring, at, c->ring_bits, copy.slots);
 
+		if (!n && ring_head(ring) - at > size)
+			hole = true; /* it was overwritten while it was read */
 		at += n ? n : 1;
-		if (n && copy.head.kind && copy.head.kind <= RECORD_KIND_MAX &&
-		    copy.head.time_ns <= until_ns)
-			err = capture_deliver(c, sink, &stream, &copy.head);
+		if (!n || !copy.head.kind || copy.head.kind > RECORD_KIND_MAX ||
+		    copy.head.time_ns > until_ns)
+			continue;
+		if (hole)
+			*from_ns = copy.head.time_ns;
+		hole = false;
+		err = capture_deliver(c, sink, &stream, &copy.head);
 	}
 	return err;
 }
@@ -61,10 +78,19 @@ int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_
 {
 	int err = c->flight ? capture_cut(c, sink, cut_ns) : -EINVAL;
 
+	c->flight_from_ns = 0;
 	for (u32 cpu = 0; cpu < c->ring_count && err >= 0; cpu++) {
-		int ring = flight_ring(c, cpu, sink, *cut_ns);
+		u64 from_ns;
+		int ring = flight_ring(c, cpu, sink, *cut_ns, &from_ns);
 
+		if (from_ns > c->flight_from_ns)
+			c->flight_from_ns = from_ns;
 		err = ring < 0 ? ring : err;
 	}
 	return err;
+}
+
+u64 capture_flight_from(const struct capture *c)
+{
+	return c->flight_from_ns;
 }

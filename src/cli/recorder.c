@@ -14,6 +14,7 @@
 #include "capture/capture.h"
 #include "chunk/chunk.h"
 #include "cli/control.h"
+#include "cli/flight.h"
 #include "cli/hook.h"
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
@@ -25,7 +26,8 @@ struct recorder {
 	struct capture *capture;
 	struct chunk_writer *writer;
 	struct chunk_sealer *sealer;
-	struct control *control; /* where `fathom rotate` asks */
+	struct control *control; /* where `fathom rotate` and `fathom snapshot` ask */
+	struct flight *flight;	 /* a flight recorder: a writer only while a chunk is asked for */
 	int lock;
 	u64 chunk_begin_ns, flushed_ns, retained_ns, begin_ns, end_ns;
 	bool stopped;
@@ -93,9 +95,17 @@ static int take_lost(void *arg, const struct capture_stream *s, const struct rec
 				 lost->head.time_ns);
 }
 
-static struct capture_sink sink_of(struct recorder *r)
+static struct capture_sink writer_sink_of(struct recorder *r)
 {
 	return (struct capture_sink){.arg = r, .record = take_record, .lost = take_lost};
+}
+
+static struct capture_sink sink_of(struct recorder *r)
+{
+	if (!r->flight)
+		return writer_sink_of(r);
+	return (struct capture_sink){
+		.arg = r->flight, .record = flight_record, .lost = flight_lost};
 }
 
 /* ---- chunks ---- */
@@ -162,6 +172,34 @@ static int rotate(struct recorder *r, struct error *e)
 	return 0;
 }
 
+/* A flight recorder's chunk: what the rings hold, and no chunk had before. */
+static int snapshot(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = writer_sink_of(r);
+	u64 from_ns, cut_ns;
+	int err = flight_take(r->flight, r->capture, &from_ns, &cut_ns, e);
+
+	if (err)
+		return err;
+	if (from_ns < r->chunk_begin_ns)
+		from_ns = r->chunk_begin_ns;
+	err = chunk_begin(r, from_ns, &r->writer, e);
+	if (!err)
+		err = flight_write(r->flight, r->capture, from_ns, cut_ns, &sink, e);
+	if (!err)
+		err = chunk_writer_cut(r->writer, cut_ns + 1, NULL, e);
+	if (err)
+		return err;
+	err = chunk_sealer_push(r->sealer, r->writer);
+	if (err)
+		return error_set(e, err, "cannot seal the chunk");
+	control_rotates(r->control);
+	r->writer = NULL;
+	r->chunk_begin_ns = cut_ns + 1;
+	streams_forget(r);
+	return 0;
+}
+
 static int retain(struct recorder *r, struct error *e)
 {
 	struct recording_keep keep = {.age_ns = r->options.keep.time_ns,
@@ -193,9 +231,12 @@ int recorder_step(struct recorder *r, struct error *e)
 	if (err < 0)
 		return error_set(e, err, "cannot drain the rings");
 	err = control_serve(r->control, e);
-	if (!err && rotation_due(r, now))
+	if (!err && r->flight) {
+		err = control_wants_rotation(r->control) ? snapshot(r, e) : 0;
+	} else if (!err && rotation_due(r, now)) {
 		err = rotate(r, e);
-	if (!err && now >= r->flushed_ns + FLUSH_NS && now > LATENESS_NS) {
+	}
+	if (!err && r->writer && now >= r->flushed_ns + FLUSH_NS && now > LATENESS_NS) {
 		err = chunk_writer_flush(r->writer, now - LATENESS_NS, e);
 		r->flushed_ns = now;
 	}
@@ -217,7 +258,7 @@ static int directory_open(struct recorder *r, struct error *e)
 		err = recording_recover(r->options.dir, NULL, NULL, e);
 	if (err < 0)
 		return err;
-	return control_open(&r->control, r->options.dir, "rotate", e);
+	return control_open(&r->control, r->options.dir, r->flight ? "snapshot" : "rotate", e);
 }
 
 static int capture_begin(struct recorder *r, int *command_failed, struct error *e)
@@ -232,16 +273,16 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 					.events = o->events,
 					.event_count = o->event_count,
 					.spans_only = o->spans_only,
+					.flight = o->flight,
 					.buffer_bytes = o->buffer_bytes};
 	struct capture_sink sink = sink_of(r);
 	int err = capture_open(&scope, &r->capture, e);
 
 	if (!err && o->command)
 		err = capture_spawn(r->capture, o->command, e);
-	if (!err) {
-		r->begin_ns = r->chunk_begin_ns = r->flushed_ns = now_ns();
+	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = now_ns();
+	if (!err && !r->flight)
 		err = chunk_begin(r, r->begin_ns, &r->writer, e);
-	}
 	if (!err)
 		err = capture_start(r->capture, &sink, e);
 	if (!err && o->command) {
@@ -264,6 +305,9 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	r->lock = -1;
 	pthread_mutex_init(&r->mutex, NULL);
 	*out = r;
+	r->flight = options->flight ? flight_new() : NULL;
+	if (options->flight && !r->flight)
+		return error_set(e, ENOMEM, "cannot begin a recording");
 	err = directory_open(r, e);
 	if (!err)
 		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
@@ -289,10 +333,10 @@ int recorder_finish(struct recorder *r, struct error *e)
 	r->end_ns = cut_ns;
 	if (err < 0)
 		return error_set(e, err, "cannot drain the rings");
-	err = chunk_writer_cut(r->writer, cut_ns, NULL, e);
+	err = r->writer ? chunk_writer_cut(r->writer, cut_ns, NULL, e) : 0;
 	if (err)
 		return err;
-	err = chunk_sealer_push(r->sealer, r->writer);
+	err = r->writer ? chunk_sealer_push(r->sealer, r->writer) : 0;
 	if (err)
 		return error_set(e, err, "cannot seal the chunk");
 	r->writer = NULL;
@@ -326,6 +370,7 @@ void recorder_close(struct recorder *r)
 	chunk_writer_close(r->writer);
 	chunk_sealer_close(r->sealer);
 	control_close(r->control);
+	flight_free(r->flight);
 	if (r->lock >= 0)
 		close(r->lock);
 	vec_free(&r->cpus);

@@ -4,12 +4,12 @@
 #include "cli/control.h"
 #include "cli/read_options.h"
 
-static int rotate_run(const void *fields, const struct operands *operands, struct error *e)
+/* Asks, waits, and prints the path of the chunk. */
+static int chunk_ask(const struct dir_options *o, const char *request, struct error *e)
 {
-	const struct dir_options *o = fields;
 	char path[4200];
 	struct json j;
-	int err = control_ask(o->dir, "rotate\n", path, sizeof(path), e);
+	int err = control_ask(o->dir, request, path, sizeof(path), e);
 
 	if (err)
 		return err;
@@ -25,6 +25,16 @@ static int rotate_run(const void *fields, const struct operands *operands, struc
 	return 0;
 }
 
+static int rotate_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	return chunk_ask(fields, "rotate\n", e);
+}
+
+static int snapshot_run(const void *fields, const struct operands *operands, struct error *e)
+{
+	return chunk_ask(fields, "snapshot\n", e);
+}
+
 const struct command command_rotate = {
 	.name = "rotate",
 	.summary = "end the chunk that is being written, wait until it is sealed, print its path",
@@ -36,4 +46,21 @@ const struct command command_rotate = {
 	.options_bytes = sizeof(struct dir_options),
 	.check = dir_options_check,
 	.run = rotate_run,
+};
+
+const struct command command_snapshot = {
+	.name = "snapshot",
+	.summary = "write what a flight recorder holds",
+	.usage = "[DIR] [--json]",
+	.description = "Makes the recording that was started with --flight and writes to DIR "
+		       "(default:\n"
+		       "fathom.data) write what its memory holds as a chunk, waits until it is "
+		       "sealed, and\n"
+		       "prints its path. The recording goes on.",
+	.examples = "  fathom record --flight -o /var/lib/fathom &\n"
+		    "  fathom report $(fathom snapshot /var/lib/fathom)\n",
+	.options = seal_option_table,
+	.options_bytes = sizeof(struct dir_options),
+	.check = dir_options_check,
+	.run = snapshot_run,
 };

@@ -6,6 +6,7 @@
 
 extern const struct command command_record;
 extern const struct command command_rotate;
+extern const struct command command_snapshot;
 extern const struct command command_chunks;
 extern const struct command command_report;
 extern const struct command command_trace;
@@ -17,6 +18,7 @@ extern const struct command command_help_command;
 const struct command *const command_table[] = {
 	&command_record,
 	&command_rotate,
+	&command_snapshot,
 	&command_chunks,
 	&command_report,
 	&command_trace,

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A flight recorder: nothing on disk until it is asked, then what the rings hold."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+CALLS = sys.argv[2]
+N = 5000
+tests = harness.Tests()
+before = harness.programs_left(set())
+
+
+class Recorder:
+    """`fathom record --flight ... -- CMD`; ends with the block."""
+
+    def __init__(self, name, *args):
+        self.dir = fathom.path(name)
+        self.process = subprocess.Popen(
+            [fathom.binary, "record", "--flight", "-o", self.dir, *map(str, args)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+
+    def line(self):
+        return self.process.stdout.readline()
+
+    def snapshot(self):
+        return fathom.ok("snapshot", self.dir).strip()
+
+
+@tests.add
+def writes_nothing_until_it_is_asked():
+    with Recorder("quiet", "--", "sh", "-c", f"{CALLS} {N}; echo done; sleep 100") as recorder:
+        equal(recorder.line(), "done\n", "the command's output")
+        equal(sorted(os.listdir(recorder.dir)), [".control", ".lock"],
+              "chunks before a snapshot")
+        chunk = recorder.snapshot()
+        check(os.path.isdir(chunk), f"{chunk} is there")
+        rows = {row["key"]: row for row in fathom.report(chunk, "syscall")["rows"]}
+        equal(rows["gettid"]["count"], N, "all calls are still in the rings")
+        check(rows["getppid"]["count"] >= N, "and of those that the shell makes, too")
+        equal(fathom.report(chunk, "syscall")["lost"]["total"], 0, "lost records")
+        opened = [s["attributes"] for t in fathom.trace_all(chunk)["traces"] for s in t["spans"]
+                  if s["name"] == "lseek" and s["attributes"].get("fd.name") == "/etc/passwd"]
+        equal(len(opened), 1, "a file that was opened while only memory was written")
+        recorder.process.send_signal(signal.SIGINT)
+        recorder.process.wait(timeout=60)
+    equal([c["path"] for c in fathom.chunks(recorder.dir)], [chunk], "only what was asked for")
+    harness.check_sums(fathom, recorder.dir)
+    harness.check_babeltrace(fathom, recorder.dir)
+
+
+BUSY = "import os; print('begun', flush=True)\nwhile True: os.getppid()"
+
+
+@tests.add
+def rings_overwrite_and_keep_the_newest():
+    with Recorder("wrapped", "--buffer", "256K", "--", "sh", "-c",
+                  f'sleep 1000 & exec "{sys.executable}" -c "$0"', BUSY) as recorder:
+        begun = recorder.line()
+        equal(begun, "begun\n", "the command's output")
+        time.sleep(2)
+        asked = time.monotonic_ns()
+        chunks = [recorder.snapshot(), recorder.snapshot()]
+        first, second = [json.loads(fathom.ok("chunks", "--json", c))["chunks"][0] for c in chunks]
+        check(first["end_ns"] >= asked, "it reaches up to the request")
+        check(0 < first["end_ns"] - first["begin_ns"] < 1_000_000_000,
+              f"256K do not hold a second of that: {first}")
+        check(second["begin_ns"] >= first["end_ns"], f"nothing is told twice: {first}, {second}")
+        for chunk in chunks:
+            harness.check_sums(fathom, chunk)
+            report = fathom.report(chunk, "thread")
+            length = report["to_ns"] - report["from_ns"]
+            rows = {row["key"]: row for row in report["rows"]}
+            busy = next(row for name, row in rows.items() if name.startswith("python"))
+            equal(busy["total_ns"], length, "the busy thread was there all the time")
+            check(busy["time"]["unknown_ns"] <= length // 2, f"and was seen: {busy}")
+            equal(rows["sleep"]["time"]["timer_ns"], length, f"a sleeper: {rows['sleep']}")
+        calls = {row["key"]: row for row in fathom.report(chunks[0], "syscall")["rows"]}
+        check(calls["getppid"]["count"] > 100, f"calls: {calls}")
+    harness.check_sums(fathom, recorder.dir)
+    harness.check_babeltrace(fathom, recorder.dir)
+
+
+@tests.add
+def each_recorder_answers_to_its_own_request():
+    with Recorder("only", "--", "sh", "-c", "echo begun; sleep 100") as recorder:
+        recorder.line()
+        result = fathom.run("rotate", recorder.dir)
+        equal(result.returncode, 1, "rotate of a flight recorder")
+        check("fathom snapshot" in result.stderr, result.stderr)
+        equal(list(json.loads(fathom.ok("snapshot", "--json", recorder.dir))), ["path"], "--json")
+    plain = fathom.path("plain")
+    with subprocess.Popen([fathom.binary, "record", "-o", plain, "--", "sh", "-c",
+                           "echo begun; sleep 2"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as recorder:
+        recorder.stdout.readline()
+        result = fathom.run("snapshot", plain)
+        equal(result.returncode, 1, "snapshot of a recorder that writes everything")
+        check("fathom rotate" in result.stderr, result.stderr)
+    check(fathom.run("snapshot", plain).returncode == 1, "nobody records any more")
+
+
+@tests.add
+def nothing_is_left_in_the_kernel():
+    if before is None:
+        return "bpftool is missing"
+    equal(sorted(harness.programs_left(before)), [], "programs still loaded")
+    return None
+
+
+with fathom:
+    tests.run()
