@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records tracepoints that the user chose, around a program that does a known number of each."""
+import os
+import shutil
+import subprocess
+import sys
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+PROGRAM, LAW_OF = map(os.path.abspath, sys.argv[2:4])
+N = 3000
+CHOSEN = ("--event", "syscalls:sys_enter_getppid", "--event", "sched:sched_process_*",
+          "--event", "sched:sched_wakeup*", "--event", "signal:signal_generate")
+tests = harness.Tests()
+recording = pid = sleeper = child = None
+
+
+def counts(directory):
+    rows = fathom.report(directory, "event")["rows"]
+    return {row["key"]: row["count"] for row in rows}
+
+
+def spans_with_events(directory):
+    """(span, event) for each event that a trace shows."""
+    return [(span, event) for trace in fathom.trace_all(directory)["traces"]
+            for span in trace["spans"] for event in span["events"]]
+
+
+def named(shown, name):
+    return [(span, event) for span, event in shown if event["name"] == name]
+
+
+@tests.add
+def records_what_was_chosen():
+    global recording, pid, sleeper, child
+    result = fathom.run("record", "-o", fathom.path("r"), *CHOSEN, "--", PROGRAM, N)
+    equal(result.returncode, 0, result.stderr)
+    pid, sleeper, child = map(int, result.stdout.split())
+    recording = fathom.path("r")
+    report = fathom.report(recording, "event")
+    equal(report["lost"]["total"], 0, "lost records")
+    for row in report["rows"]:
+        equal(sorted(row), ["count", "key"], "keys of a row")
+
+
+@tests.add
+def counts_every_event_exactly_once():
+    count = counts(recording)
+    equal(count["syscalls:sys_enter_getppid"], N + 2, "getppid")
+    equal(count["sched:sched_process_exec"], 2, "exec")
+    equal(count["sched:sched_process_fork"], 2, "fork")
+    equal(count["sched:sched_process_exit"], 3, "exit")
+    equal(count["sched:sched_wakeup_new"], 2, "new threads")
+    shown = spans_with_events(recording)
+    for name in count:
+        equal(len(named(shown, name)), count[name], f"{name} in the trace")
+
+
+@tests.add
+def events_stand_in_the_span_in_which_they_fired():
+    calls = named(spans_with_events(recording), "syscalls:sys_enter_getppid")
+    equal(sum(span["name"] == "work" for span, _ in calls), N, "under work")
+    equal(sum(span["kind"] == "thread" for span, _ in calls), 2, "under no span")
+    for span, event in calls:
+        check(span["begin_ns"] <= event["time_ns"] <= span["end_ns"], f"{event} in {span['name']}")
+        equal(event["attributes"]["thread.id"], pid, "thread")
+    times = [event["time_ns"] for span, event in calls if span["name"] == "work"]
+    equal(times, sorted(times), "order")
+
+
+@tests.add
+def fields_have_the_values_of_the_kernel():
+    shown = spans_with_events(recording)
+    execs = {e["attributes"]["pid"]: e["attributes"]
+             for _, e in named(shown, "sched:sched_process_exec")}
+    equal(execs[pid]["filename"], PROGRAM, "file of the command")
+    equal(execs[child]["filename"], "/bin/true", "file of the child")
+    equal(execs[child]["old_pid"], child, "an integer")
+    fork = next(e["attributes"] for _, e in named(shown, "sched:sched_process_fork")
+                if e["attributes"]["child_pid"] == child)
+    equal(fork["parent_pid"], pid, "parent")
+    new = sorted(e["attributes"]["pid"] for _, e in named(shown, "sched:sched_wakeup_new"))
+    equal(new, sorted((sleeper, child)), "new threads")
+    comm = {e["attributes"]["comm"] for _, e in named(shown, "sched:sched_wakeup_new")}
+    equal(comm, {"e2e-events"}, "an array of characters")
+    died = [e["attributes"] for _, e in named(shown, "signal:signal_generate")]
+    check(any(a["sig"] == 17 and a["pid"] == pid for a in died), f"SIGCHLD among {died}")
+
+
+@tests.add
+def an_event_that_names_a_thread_belongs_to_it():
+    shown = spans_with_events(recording)
+    for span, event in shown:
+        if event["name"].startswith("sched:sched_wakeup"):
+            equal(event["attributes"]["thread.id"], event["attributes"]["pid"], "owner")
+    woken = [e for span, e in named(shown, "sched:sched_wakeup") if span["name"] == "sleeper"]
+    check(len(woken) >= 5, f"{len(woken)} wake-ups in the span that slept 5 times")
+    equal({e["attributes"]["pid"] for e in woken}, {sleeper}, "who was woken in it")
+
+
+@tests.add
+def the_merge_law_holds():
+    chunk = fathom.chunks(recording)[0]["path"]
+    result = subprocess.run([LAW_OF, chunk, "7", "10"], text=True, capture_output=True,
+                            timeout=200)
+    equal(result.returncode, 0, f"law over {chunk}: {result.stdout}{result.stderr}")
+    harness.check_sums(fathom, recording)
+    harness.check_babeltrace(fathom, recording)
+
+
+@tests.add
+def every_chunk_can_be_read_alone():
+    directory = fathom.record("rotated", "--rotate", "100ms", "--event",
+                              "syscalls:sys_enter_getppid", "--event", "sched:sched_wakeup*", "--",
+                              PROGRAM, 10)
+    chunks = [chunk["path"] for chunk in fathom.chunks(directory)]
+    check(len(chunks) >= 2, f"{len(chunks)} chunks")
+    for chunk in chunks:
+        for name in counts(chunk):
+            check(name.startswith(("sched:", "syscalls:")), f"{name} has its format in {chunk}")
+    equal(counts(directory)["syscalls:sys_enter_getppid"], 12, "over all chunks")
+    fathom.ok("chunks", directory)
+
+
+@tests.add
+def only_what_is_in_scope():
+    directory = fathom.record("scope", "--event", "sched:sched_process_exec", "--", "sh", "-c",
+                              "/bin/true; /bin/true")
+    other = subprocess.run(["/bin/true"])
+    equal(other.returncode, 0, "true")
+    execs = named(spans_with_events(directory), "sched:sched_process_exec")
+    equal(len(execs), 3, "sh and what it ran")
+
+
+@tests.add
+def an_unknown_event_is_refused_in_one_line():
+    result = fathom.run("record", "-o", fathom.path("no"), "--event", "sched:sched_proces_exec",
+                        "--", "true")
+    equal(result.returncode, 1, "status")
+    equal(len(result.stderr.strip().splitlines()), 1, result.stderr)
+    check("sched:sched_process_exec" in result.stderr, f"what is near: {result.stderr}")
+    equal(fathom.run("record", "-o", fathom.path("no"), "--event", "nothing:at_all*", "--",
+                     "true").returncode, 1, "a glob that matches nothing")
+    equal(fathom.run("record", "--event", "sched", "--", "true").returncode, 2, "no name")
+
+
+@tests.add
+def needs_no_tracefs_in_any_directory():
+    if not shutil.which("unshare"):
+        return "unshare is missing"
+    script = ("umount -l /sys/kernel/debug/tracing /sys/kernel/tracing /sys/kernel/debug "
+              "2>/dev/null; test ! -e /sys/kernel/tracing/events || exit 99; before=$(wc -l "
+              "</proc/self/mountinfo); \"$@\" || exit; "
+              "test $before = $(wc -l </proc/self/mountinfo)")
+    result = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", fathom.binary, "record",
+                             "-o", fathom.path("bare"), "--event", "sched:sched_process_exec",
+                             "--", "true"], text=True, capture_output=True, timeout=60)
+    if result.returncode == 99:
+        return "tracefs cannot be unmounted here"
+    equal(result.returncode, 0, result.stderr)
+    equal(counts(fathom.path("bare")), {"sched:sched_process_exec": 1}, "events")
+    return None
+
+
+with fathom:
+    tests.run()
