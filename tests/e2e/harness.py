@@ -9,6 +9,9 @@ import sys
 import tempfile
 import time
 
+# meson names programs relative to its build directory; tests go elsewhere
+sys.argv[1:] = [os.path.abspath(word) if os.path.exists(word) else word for word in sys.argv[1:]]
+
 PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns",
          "timer_ns", "ipc_ns", "fault_ns", "child_ns", "other_ns", "off_thread_ns", "unknown_ns"]
 SUMMED = ["thread", "process", "syscall", "cause", "name", "service"]

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fathom/fathom.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -42,7 +43,42 @@ static inline u64 listener_now(void)
 	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
 }
 
-/* The number of rings among our fds; the last in *ring if that is not NULL. */
+/* Descriptors of our own that lock rings: each is an open file of its own. */
+static int listener_locks[8], listener_locks_count;
+
+/*
+ * A recorder of the whole host on this machine would take what is written: like
+ * any listener, the test locks the ring, and waits until another is done with it.
+ */
+static inline bool listener_lock(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[32];
+	int own;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, O_RDWR | O_CLOEXEC);
+	if (own < 0 || listener_locks_count == 8)
+		return false;
+	listener_locks[listener_locks_count++] = own;
+	for (int tenths = 0; tenths < 300; tenths++) {
+		if (fcntl(own, F_OFD_SETLK, &lock) == 0)
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
+static inline bool listener_is_lock(int fd)
+{
+	for (int i = 0; i < listener_locks_count; i++) {
+		if (listener_locks[i] == fd)
+			return true;
+	}
+	return false;
+}
+
+/* The number of rings among our fds; the last, locked, in *ring if that is not NULL. */
 static inline int listener_find(struct app_ring **ring)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -55,8 +91,11 @@ static inline int listener_find(struct app_ring **ring)
 
 		if (n <= 0 || strncmp(target, "/memfd:" APP_RING_NAME, 18) != 0)
 			continue;
+		if (listener_is_lock(atoi(entry->d_name)))
+			continue;
 		found++;
-		if (ring && app_ring_open(atoi(entry->d_name), ring) < 0)
+		if (ring && (!listener_lock(atoi(entry->d_name)) ||
+			     app_ring_open(atoi(entry->d_name), ring) < 0))
 			found = -1000;
 	}
 	if (dir)
