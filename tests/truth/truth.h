@@ -92,30 +92,42 @@ static inline long truth_switches(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
+/* The three clocks at one point in time: nothing was waited for between their readings. */
+static inline int64_t truth_stamp(int64_t *run_ns, int64_t *wait_ns)
+{
+	int64_t again_ns, now_ns;
+
+	again_ns = truth_waited();
+	do {
+		*wait_ns = again_ns;
+		*run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		now_ns = truth_now();
+		again_ns = truth_waited();
+	} while (again_ns != *wait_ns);
+	return now_ns;
+}
+
 static inline void truth_begin(struct truth *truth, const char *program, const char *what)
 {
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	truth->program = program;
 	truth->what = what;
 	truth->switches = truth_switches();
-	truth->wait_ns = truth_waited();
-	truth->run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	truth->from_ns = truth_now();
+	truth->from_ns = truth_stamp(&truth->run_ns, &truth->wait_ns);
 }
 
 /* Says what is true of the calling thread since truth_begin(): `expect` as in the rows. */
 static inline void truth_say(const struct truth *truth, const char *expect)
 {
-	int64_t to_ns = truth_now();
-	int64_t run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - truth->run_ns;
-	int64_t wait_ns = truth_waited() - truth->wait_ns;
+	int64_t run_ns, wait_ns, to_ns = truth_stamp(&run_ns, &wait_ns);
 
 	printf("{\"program\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%ld,"
 	       "\"from_ns\":%lld,\"to_ns\":%lld,\"expect\":{%s},"
 	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"switches\":%ld}\n",
 	       truth->program, truth->what, getpid(), syscall(SYS_gettid),
-	       (long long)truth->from_ns, (long long)to_ns, expect, (long long)run_ns,
-	       (long long)wait_ns, truth_switches() - truth->switches);
+	       (long long)truth->from_ns, (long long)to_ns, expect,
+	       (long long)(run_ns - truth->run_ns), (long long)(wait_ns - truth->wait_ns),
+	       truth_switches() - truth->switches);
 	fflush(stdout);
 }
 
@@ -134,17 +146,15 @@ struct blocked {
 
 static inline void blocked_begin(struct blocked *blocked)
 {
-	blocked->wait_ns = truth_waited();
-	blocked->run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	blocked->from_ns = truth_now();
+	blocked->from_ns = truth_stamp(&blocked->run_ns, &blocked->wait_ns);
 }
 
 static inline void blocked_end(struct blocked *blocked)
 {
-	int64_t wall = truth_now() - blocked->from_ns;
-	int64_t run = clock_ns(CLOCK_THREAD_CPUTIME_ID) - blocked->run_ns;
-	int64_t wait = truth_waited() - blocked->wait_ns;
+	int64_t run, wait, wall = truth_stamp(&run, &wait) - blocked->from_ns;
 
+	run -= blocked->run_ns;
+	wait -= blocked->wait_ns;
 	if (wall > run + wait)
 		blocked->sum_ns += wall - run - wait;
 }

@@ -20,6 +20,7 @@ What is compared, and with what room:
 import json
 import os
 import sys
+import tempfile
 
 import harness
 from harness import check, equal
@@ -58,7 +59,13 @@ ROWS = {
     "poll of nothing with a time-out": (TIMER, 10, {"poll": 10}),
     "SIGSTOP to SIGCONT": (PEER, 5, {}),
 }
+UNKNOWN_MAX = 0.05  # of a thread's time
+TRIES = 4
 WITNESSED = {"disk", "fault"}  # expected is the kernel's count of blocked time
+
+
+class Impossible(Exception):
+    """A program cannot make its cause on this machine."""
 
 
 class Thread:
@@ -91,9 +98,16 @@ class Thread:
             late = self.time["runnable"] - row["wait_ns"]
             check(late <= room + 100e3 * row["switches"], f"runnable {late} ns more than queued")
         elif part in BLOCKED:
+            if expected_all > expected:  # the time-out runs on while the thread is runnable
+                low -= self.time["runnable"]
             high = max(expected, blocked - (expected_all - expected))
         elif part in ("user", "kernel"):
             high = max(expected, self.range_ns - row["wait_ns"])  # steal
+        elif part == "throttled":  # until it runs again; the cgroup counts until it may run
+            high = max(expected, row["wait_ns"])
+            both = is_ns + self.time["runnable"]
+            check(abs(both - row["wait_ns"]) <= self.room(row["wait_ns"]),
+                  f"throttled and runnable {both}, the kernel counts {row['wait_ns']}")
         check(low - room <= is_ns <= high + room,
               f"{part}: is {is_ns}, should be {expected} to {high} within {room:.0f}: "
               f"{self.time} {row}")
@@ -104,7 +118,7 @@ class Thread:
             if other not in expect:
                 check(self.time[other] <= self.room(0) + 0.01 * self.range_ns,
                       f"{other} has {self.time[other]} ns: {self.time}")
-        check(self.time["unknown"] <= 0.1 * self.range_ns, f"unknown: {self.time}")
+        check(self.time["unknown"] <= UNKNOWN_MAX * self.range_ns, f"unknown: {self.time}")
         run = self.time["user"] + self.time["kernel"]
         # a thread's clock starts up to the wake-up before its switch-in
         late = max(0, self.time["runnable"] + self.time["throttled"] - self.row["wait_ns"])
@@ -124,7 +138,8 @@ class Thread:
     def check_calls(self, calls):
         for name, count in calls.items():
             made = [s for s in self.spans if s["kind"] == "syscall" and s["name"] == name and
-                    not s["attributes"].get("restarted")]
+                    not s["attributes"].get("restarted") and
+                    not s["attributes"].get("fd.name", "").endswith("/schedstat")]
             equal(len(made), count, f"calls of {name}")
 
 
@@ -139,34 +154,48 @@ def check_waker(is_waker, waker, wait):
 
 
 def record(name):
-    """Records a program; (recording, its rows), or None if it cannot make its cause here."""
-    recording = fathom.path(name)
+    """Records a program: the recording, and the rows that the program says."""
+    recording = tempfile.mkdtemp(prefix=name, dir=fathom.dir)
     result = fathom.run("record", "-o", recording, "--", PROGRAMS[name])
     if result.returncode == 77:
-        return None
+        raise Impossible("this cause cannot be made here")
     equal(result.returncode, 0, f"record {name}: {result.stderr}")
     return recording, [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def verify(name):
-    made = record(name)
-    if made is None:
-        return "this cause cannot be made here"
-    recording, rows = made
+def look(name):
+    """Records a program: [(what fathom says of the thread, its row)]."""
+    recording, rows = record(name)
     check(rows, "the program says something")
     harness.check_sums(fathom, recording)
     spans = [s for trace in fathom.trace_all(recording)["traces"] for s in trace["spans"]]
-    for row in rows:
-        thread = Thread(recording, spans, row)
-        waker, least, calls = ROWS[row["what"]]
-        expect = {key.removesuffix("_ns"): ns for key, ns in row["expect"].items()}
-        for part, expected in expect.items():
-            print(f"# {name}, {row['what']}: {part} is {thread.time[part]}, said {expected}; "
-                  f"runnable {thread.time['runnable']}, unknown {thread.time['unknown']}")
-            thread.check_part(part, expected, sum(expect.values()))
-        thread.check_rest(expect)
-        thread.check_waits(next(iter(expect)), waker, least)
-        thread.check_calls(calls)
+    return [Thread(recording, spans, row) for row in rows]
+
+
+def verify_thread(name, thread):
+    row = thread.row
+    waker, least, calls = ROWS[row["what"]]
+    expect = {key.removesuffix("_ns"): ns for key, ns in row["expect"].items()}
+    for part, expected in expect.items():
+        print(f"# {name}, {row['what']}: {part} is {thread.time[part]}, said {expected}; "
+              f"runnable {thread.time['runnable']}, unknown {thread.time['unknown']}")
+        thread.check_part(part, expected, sum(expect.values()))
+    thread.check_rest(expect)
+    thread.check_waits(next(iter(expect)), waker, least)
+    thread.check_calls(calls)
+
+
+def verify(name):
+    """Again where the kernel hid too much: what was not seen can be neither right nor wrong."""
+    for _ in range(TRIES):
+        try:
+            threads = look(name)
+        except Impossible as reason:
+            return str(reason)
+        if all(t.time["unknown"] <= UNKNOWN_MAX * t.range_ns for t in threads):
+            break
+    for thread in threads:
+        verify_thread(name, thread)
     return None
 
 
