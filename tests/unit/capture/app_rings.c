@@ -3,77 +3,10 @@
 #include "capture/app_rings.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "lib/app_ring.h"
-#include "tests/unit/check.h"
-
-/* ---- a program that does as it is told ---- */
-
-struct writer {
-	pid_t pid;
-	FILE *to, *from;
-};
-
-static const char *writer_read(struct writer *w)
-{
-	static char line[64];
-
-	CHECK(fgets(line, sizeof(line), w->from) != NULL);
-	line[strcspn(line, "\n")] = '\0';
-	return line;
-}
-
-static struct writer writer_start(void)
-{
-	const char *program = getenv("APP_WRITER");
-	struct writer w;
-	int to[2], from[2];
-
-	CHECK(program != NULL);
-	CHECK_EQ(pipe2(to, O_CLOEXEC), 0);
-	CHECK_EQ(pipe2(from, O_CLOEXEC), 0);
-	w.pid = fork();
-	CHECK(w.pid >= 0);
-	if (w.pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(to[0], 0);
-		dup2(from[1], 1);
-		execl(program, program, NULL);
-		_exit(127);
-	}
-	close(to[0]);
-	close(from[1]);
-	w.to = fdopen(to[1], "w");
-	w.from = fdopen(from[0], "r");
-	CHECK_STR(writer_read(&w), "ready");
-	return w;
-}
-
-static void writer_send(struct writer *w, const char *command)
-{
-	fprintf(w->to, "%s\n", command);
-	fflush(w->to);
-}
-
-static const char *writer_ask(struct writer *w, const char *command)
-{
-	writer_send(w, command);
-	return writer_read(w);
-}
-
-static void writer_reap(struct writer *w)
-{
-	kill(w->pid, SIGKILL);
-	waitpid(w->pid, NULL, 0);
-	fclose(w->to);
-	fclose(w->from);
-}
+#include "tests/unit/capture/app_writer.h"
 
 /* ---- who takes the records ---- */
 
@@ -146,14 +79,6 @@ static struct app_rings *rings_start(pid_t pid)
 		CHECK_STR(e.text, "reached");
 	CHECK_EQ(app_rings_add(rings, reached), 0);
 	return rings;
-}
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
 }
 
 static u64 rings_damaged(const struct app_rings *rings)
@@ -355,6 +280,7 @@ TEST(one_capture_at_a_time_and_the_next_after_a_crash)
 			pause();
 		_exit(1);
 	}
+	close(ready[1]);
 	CHECK_EQ(read(ready[0], &byte, 1), 1);
 	CHECK_EQ(app_ring_reach(w.pid, &reached, NULL), -EBUSY);
 	CHECK_STR(writer_ask(&w, "spans 10"), "done"); /* for the other, which never drains */
@@ -368,7 +294,6 @@ TEST(one_capture_at_a_time_and_the_next_after_a_crash)
 	app_rings_free(rings);
 	writer_reap(&w);
 	close(ready[0]);
-	close(ready[1]);
 }
 
 TEST(a_process_that_was_not_reached_is_told)

@@ -8,6 +8,8 @@
  *	threads N	N threads, one after the other, with a span each
  *	fork		a child with a span of its own; answers with its pid once it listens
  *	die N		N spans, then SIGKILL
+ *
+ * With the argument "stay" it makes calls inside a span for a fifth of a second instead.
  */
 #include <fathom/fathom.h>
 #include <pthread.h>
@@ -65,9 +67,25 @@ static void fork_run(void)
 	printf("%d\n", pid);
 }
 
-int main(void)
+static void span_stay(void)
+{
+	struct fathom_span s = fathom_span_begin("stay");
+
+	for (int i = 0; i < 200; i++) {
+		spans_write(1, "tick");
+		usleep(1000);
+	}
+	fathom_span_end(&s);
+}
+
+int main(int argc, char **argv)
 {
 	char line[64];
+
+	if (argc > 1 && strcmp(argv[1], "stay") == 0) {
+		span_stay();
+		return 0;
+	}
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fathom_init("writer");

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings and contexts are found while a recording runs, soon, and missing ones are told. */
+#include "capture/watch.h"
+
+#include <sys/syscall.h>
+
+#include "bpf/notice.h"
+#include "tests/unit/capture/app_writer.h"
+
+#define WAIT_NS 30000000000ull
+
+static u64 missed;
+
+static int on_record(void *arg, const struct capture_stream *s, const struct record_head *r)
+{
+	return 0;
+}
+
+static int on_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
+{
+	missed += lost->why == LOST_application && lost->lost_kind == RECORD_service;
+	return 0;
+}
+
+static const struct capture_sink sink = {NULL, on_record, on_lost};
+
+struct watched {
+	struct capture_watch *watch;
+	struct app_rings *rings;
+};
+
+static struct watched watched_start(void)
+{
+	struct watched w = {.rings = app_rings_new()};
+	struct error e = {0};
+
+	missed = 0;
+	CHECK(w.rings != NULL);
+	CHECK_EQ(capture_watch_open(NULL, &w.watch, &e), 0);
+	return w;
+}
+
+static void watched_end(struct watched *w)
+{
+	capture_watch_close(w->watch);
+	app_rings_free(w->rings);
+}
+
+static void watched_notice(struct watched *w, u8 what, pid_t pid)
+{
+	struct record_head head = {.kind = NOTICE_KIND, .slots = what, .pid = (u32)pid};
+
+	CHECK(capture_watch_notice(w->watch, &head));
+}
+
+/* Until so many rings are listened to and so many were missed. */
+static void watched_await(struct watched *w, u64 rings, u64 not_reached)
+{
+	struct app_rings_counts counts = {0};
+	u64 until = now_ns() + WAIT_NS;
+
+	while (now_ns() < until) {
+		capture_watch_collect(w->watch, w->rings);
+		CHECK_EQ(app_rings_poll(w->rings, &sink), 0);
+		app_rings_counts(w->rings, &counts);
+		if (counts.rings == rings && missed == not_reached)
+			return;
+		usleep(1000);
+	}
+	CHECK_EQ(counts.rings, rings);
+	CHECK_EQ(missed, not_reached);
+}
+
+TEST(a_process_that_was_there_is_reached)
+{
+	struct record_head found = {.kind = RECORD_process};
+	struct watched w = watched_start();
+	struct writer writer = writer_start();
+
+	found.tid = found.pid = (u32)writer.pid;
+	capture_watch_life(w.watch, &found);
+	watched_await(&w, 1, 0);
+	CHECK_STR(writer_ask(&writer, "listening"), "1");
+	watched_end(&w);
+	CHECK_STR(writer_ask(&writer, "listening"), "0");
+	writer_reap(&writer);
+}
+
+TEST(a_ring_that_is_made_is_reached)
+{
+	struct watched w = watched_start();
+	struct writer writer = writer_start();
+
+	watched_notice(&w, NOTICE_RING, writer.pid);
+	watched_await(&w, 1, 0);
+	writer_reap(&writer);
+	watched_await(&w, 0, 0); /* and is let go */
+	watched_end(&w);
+}
+
+TEST(a_process_that_ended_before_is_told)
+{
+	struct watched w = watched_start();
+	siginfo_t info;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0)
+		_exit(0);
+	CHECK_EQ(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	watched_notice(&w, NOTICE_RING, pid); /* a zombie */
+	watched_await(&w, 0, 1);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	watched_notice(&w, NOTICE_RING, pid); /* nothing */
+	watched_await(&w, 0, 2);
+	watched_end(&w);
+}
+
+TEST(a_ring_that_another_capture_has_is_told_and_taken_later)
+{
+	struct writer writer = writer_start();
+	struct watched w = watched_start();
+	struct app_ring_reached *reached = NULL;
+	struct app_rings *other = app_rings_new();
+
+	CHECK_EQ(app_ring_reach(writer.pid, &reached, NULL), 1);
+	CHECK_EQ(app_rings_add(other, reached), 0);
+	watched_notice(&w, NOTICE_RING, writer.pid);
+	watched_await(&w, 0, 1);
+	app_rings_free(other);
+	watched_await(&w, 1, 1);
+	CHECK_STR(writer_ask(&writer, "listening"), "1");
+	watched_end(&w);
+	writer_reap(&writer);
+}
+
+/* ---- a recording for real ---- */
+
+#define STARTS 9
+#define SOON_NS 100000000ull
+
+struct seen {
+	pid_t pid;
+	u64 exec_ns, heard_ns, context_ns;
+};
+
+static struct seen seen[64];
+static size_t seen_count;
+
+static struct seen *seen_of(u32 pid)
+{
+	for (size_t i = seen_count; i-- > 0;) {
+		if (seen[i].pid == (pid_t)pid)
+			return &seen[i];
+	}
+	return NULL;
+}
+
+static int on_real_record(void *arg, const struct capture_stream *s, const struct record_head *r)
+{
+	const struct record_syscall *call = (const void *)r;
+	static const struct context none;
+	struct seen *of = seen_of(r->pid);
+
+	if (r->kind == RECORD_exec && seen_count < 64)
+		seen[seen_count++] = (struct seen){.pid = (pid_t)r->pid, .exec_ns = r->time_ns};
+	if (of && r->kind == RECORD_service && !of->heard_ns)
+		of->heard_ns = r->time_ns;
+	if (of && r->kind == RECORD_syscall && r->slots >= 3 && !of->context_ns &&
+	    memcmp(&call->ctx, &none, sizeof(none)) != 0)
+		of->context_ns = r->time_ns;
+	return 0;
+}
+
+static const struct capture_sink real_sink = {NULL, on_real_record, NULL};
+
+static void programs_record(void)
+{
+	char command[4096];
+	char *argv[] = {"/bin/sh", "-c", command, NULL};
+	struct capture_options options = {0};
+	struct capture *c = NULL;
+	struct error e = {0};
+	int status;
+
+	snprintf(command, sizeof(command), "for i in 1 2 3 4 5 6 7 8 9; do \"%s\" stay; done",
+		 getenv("APP_WRITER"));
+	CHECK_EQ(capture_open(&options, &c, &e), 0);
+	CHECK_EQ(capture_spawn(c, argv, &e), 0);
+	CHECK_EQ(capture_start(c, &real_sink, &e), 0);
+	CHECK_EQ(capture_release(c, &e), 0);
+	while (waitpid(capture_child(c), &status, WNOHANG) == 0) {
+		CHECK_EQ(capture_poll(c, &real_sink), 0);
+		usleep(1000);
+	}
+	CHECK_EQ(status, 0);
+	CHECK_EQ(capture_poll(c, &real_sink), 0);
+	capture_close(c);
+}
+
+static int u64_compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The median: on a busy machine single ones may be late. */
+TEST(rings_and_contexts_are_found_soon)
+{
+	u64 heard[STARTS], context[STARTS];
+	size_t n = 0;
+
+	if (geteuid() != 0)
+		SKIP("recording needs root");
+	programs_record();
+	for (size_t i = 0; i < seen_count && n < STARTS; i++) {
+		if (i == 0)
+			continue; /* the shell */
+		heard[n] = seen[i].heard_ns ? seen[i].heard_ns - seen[i].exec_ns : ~0ull;
+		context[n] = seen[i].context_ns ? seen[i].context_ns - seen[i].exec_ns : ~0ull;
+		n++;
+	}
+	CHECK_EQ(n, STARTS);
+	qsort(heard, n, sizeof(heard[0]), u64_compare);
+	qsort(context, n, sizeof(context[0]), u64_compare);
+	printf("# context after %llu us, ring after %llu us\n",
+	       (unsigned long long)context[n / 2] / 1000, (unsigned long long)heard[n / 2] / 1000);
+	CHECK(context[n / 2] < SOON_NS);
+	CHECK(heard[n / 2] < SOON_NS);
+}
+
+TEST_MAIN()
