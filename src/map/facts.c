@@ -330,7 +330,33 @@ static int clock_compare(const void *a, const void *b)
 			qsort((list)->data, (list)->count, sizeof(*(list)->data), compare);        \
 	} while (0)
 
-void facts_sort(struct facts *f)
+static int file_compare(const void *a, const void *b, void *arg)
+{
+	const struct facts *f = arg;
+	const u32 *i = a, *j = b;
+	const struct file_ref *x = &f->fds.data[*i].file, *y = &f->fds.data[*j].file;
+
+	COMPARE(x->key, y->key);
+	COMPARE(x->dev, y->dev);
+	COMPARE(*i, *j);
+	return 0;
+}
+
+static int files_index(struct facts *f)
+{
+	f->fds_by_file.count = 0;
+	for (size_t i = 0; i < f->fds.count; i++) {
+		int err = f->fds.data[i].path ? vec_push(&f->fds_by_file, (u32)i) : 0;
+
+		if (err)
+			return err;
+	}
+	if (f->fds_by_file.count)
+		qsort_r(f->fds_by_file.data, f->fds_by_file.count, sizeof(u32), file_compare, f);
+	return 0;
+}
+
+int facts_sort(struct facts *f)
 {
 	SORT(&f->names, name_compare);
 	SORT(&f->forks, fork_compare);
@@ -340,6 +366,7 @@ void facts_sort(struct facts *f)
 	SORT(&f->paths, path_compare);
 	SORT(&f->services, service_compare);
 	SORT(&f->clocks, clock_compare);
+	return files_index(f);
 }
 
 void facts_free(struct facts *f)
@@ -358,6 +385,7 @@ void facts_free(struct facts *f)
 	vec_free(&f->forks);
 	vec_free(&f->processes);
 	vec_free(&f->fds);
+	vec_free(&f->fds_by_file);
 	vec_free(&f->sockets);
 	vec_free(&f->paths);
 	vec_free(&f->services);

@@ -21,7 +21,7 @@ char *text_copy(const char *text, size_t bytes);
 /* facts.c */
 int facts_add(struct facts *f, const struct record_head *r);
 int facts_merge(struct facts *left, struct facts *right); /* right is left empty */
-void facts_sort(struct facts *f);
+int facts_sort(struct facts *f); /* and makes what queries need */
 void facts_free(struct facts *f);
 
 /* sums.c */

@@ -260,7 +260,9 @@ int partial_finish(struct partial *p)
 		filters_apply(p);
 	if (p->kspans.count)
 		qsort(p->kspans.data, p->kspans.count, sizeof(*p->kspans.data), kspan_compare);
-	facts_sort(&p->facts);
+	err = facts_sort(&p->facts);
+	if (err)
+		return err;
 	spans_sort(p);
 	sums_sort(&p->syscalls);
 	sums_sort(&p->files);

@@ -103,6 +103,7 @@ struct facts {
 	VEC(struct fact_fork) forks;
 	VEC(struct fact_process) processes;
 	VEC(struct fact_fd) fds;
+	VEC(u32) fds_by_file; /* once finished: those with a path, by file, then as they are */
 	VEC(struct fact_socket) sockets;
 	VEC(struct fact_path) paths; /* with partial_options.spans */
 	VEC(struct fact_service) services;

@@ -127,19 +127,25 @@ static const struct fact_fd *fd_fact(const struct partial *p, u32 pid, s32 fd, u
 
 const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file)
 {
-	const struct fact_fd *any = NULL;
+	const struct fact_fd *fds = p->facts.fds.data, *f;
+	const u32 *index = p->facts.fds_by_file.data;
+	size_t end = p->facts.fds_by_file.count;
+	size_t first = COUNT_BEFORE(
+		&p->facts.fds_by_file, e,
+		fds[*e].file.key < file->key ||
+			(fds[*e].file.key == file->key && fds[*e].file.dev < file->dev));
+	/* within a file they stand in the order of pids */
+	size_t own = COUNT_BEFORE(&p->facts.fds_by_file, e,
+				  fds[*e].file.key < file->key ||
+					  (fds[*e].file.key == file->key &&
+					   (fds[*e].file.dev < file->dev ||
+					    (fds[*e].file.dev == file->dev && fds[*e].pid < pid))));
 
-	for (size_t i = 0; i < p->facts.fds.count; i++) {
-		const struct fact_fd *f = &p->facts.fds.data[i];
-
-		if (!f->path || !same_file(&f->file, file))
-			continue;
-		if (f->pid == pid)
-			return f->path;
-		if (!any)
-			any = f;
-	}
-	return any ? any->path : NULL;
+	f = own < end ? &fds[index[own]] : NULL;
+	if (f && f->pid == pid && same_file(&f->file, file))
+		return f->path;
+	f = first < end ? &fds[index[first]] : NULL;
+	return f && same_file(&f->file, file) ? f->path : NULL;
 }
 
 const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
