@@ -182,6 +182,25 @@ static void view_narrow(struct source_view *view, const struct chunk_info *newes
 	}
 }
 
+static void recorder_end(struct top_feed *f)
+{
+	if (!f->running)
+		return;
+	atomic_store(&f->stop, true);
+	pthread_join(f->thread, NULL);
+	f->running = false;
+}
+
+/* Why there is no chunk: if our own recorder failed, that is the reason. */
+static int feed_fail(struct top_feed *f, int err, struct error *e)
+{
+	recorder_end(f);
+	if (!error_is_set(&f->error))
+		return err;
+	*e = f->error;
+	return -e->err;
+}
+
 int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 {
 	struct source_options from = {.from.kind = OPTION_TIME_MONOTONIC};
@@ -211,19 +230,15 @@ int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 	if (!err)
 		view_narrow(&out->view, newest);
 	free(newest);
-	return err;
+	return err ? feed_fail(f, err, e) : 0;
 }
 
 void top_feed_close(struct top_feed *f)
 {
 	if (!f)
 		return;
-	if (f->running) {
-		atomic_store(&f->stop, true);
-		pthread_join(f->thread, NULL);
-	} else {
-		recorder_close(f->recorder);
-	}
+	recorder_end(f);
+	recorder_close(f->recorder); /* of a thread that never began */
 	if (f->own)
 		tree_remove(f->dir);
 	for (size_t i = 0; i < f->paths.count; i++)
