@@ -12,7 +12,8 @@ What is compared, and with what room:
 - Where the program itself could only take that count (disk, fault), it holds
   the time between waking and queueing, which fathom calls runnable: the two
   together must reach it, and the runnable time has a bound of its own.
-- Steal is CPU time to fathom, and none to the thread's clock.
+- What the hypervisor takes is time on the CPU to fathom; the thread's clock leaves it out,
+  and where it falls into a switch it is run-queue wait to the kernel.
 - Unknown time is asked to be none, or widens the room: some kernels do not
   show the switch out of certain threads, and a preempted thread then comes
   back unseen.
@@ -64,6 +65,12 @@ TRIES = 4
 WITNESSED = {"disk", "fault"}  # expected is the kernel's count of blocked time
 
 
+def steal_now():
+    """What the hypervisor has taken from all CPUs; known to a tick."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        return int(stat.readline().split()[8]) * 10 * MS
+
+
 class Impossible(Exception):
     """A program cannot make its cause on this machine."""
 
@@ -102,7 +109,9 @@ class Thread:
                 low -= self.time["runnable"]
             high = max(expected, blocked - (expected_all - expected))
         elif part in ("user", "kernel"):
-            high = max(expected, self.range_ns - row["wait_ns"])  # steal
+            high = max(expected, self.range_ns - row["wait_ns"]) + row["steal_ns"]
+        elif part == "runnable":
+            low -= row["steal_ns"]
         elif part == "throttled":  # until it runs again; the cgroup counts until it may run
             high = max(expected, row["wait_ns"])
             both = is_ns + self.time["runnable"]
@@ -156,11 +165,14 @@ def check_waker(is_waker, waker, wait):
 def record(name):
     """Records a program: the recording, and the rows that the program says."""
     recording = tempfile.mkdtemp(prefix=name, dir=fathom.dir)
+    steal_ns = steal_now()
     result = fathom.run("record", "-o", recording, "--", PROGRAMS[name])
     if result.returncode == 77:
         raise Impossible("this cause cannot be made here")
     equal(result.returncode, 0, f"record {name}: {result.stderr}")
-    return recording, [json.loads(line) for line in result.stdout.splitlines()]
+    steal_ns = steal_now() - steal_ns
+    return recording, [dict(json.loads(line), steal_ns=steal_ns)
+                       for line in result.stdout.splitlines()]
 
 
 def look(name):
