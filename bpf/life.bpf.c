@@ -91,9 +91,10 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct thread_state *mine = state_of(parent), *state;
 	u32 named = scope_host || mine ? 0 : scope_of(parent);
+	bool told = *(volatile u32 *)&recording;
 
 	/* clone3 can put a child into another cgroup than its parent's */
-	if (scope_hierarchies && !named && !state_in(mine))
+	if (scope_hierarchies && !named && !(mine && (mine->flags & STATE_IN)))
 		named = scope_of(task);
 	if (!scope_host && !mine && !named)
 		return 0;
@@ -104,7 +105,8 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		ring_count_lost(RING_LOST_OTHER);
 		return 0;
 	}
-	state->flags = STATE_DECIDED | STATE_NEWBORN | STATE_SEEN;
+	/* one that is made before recording begins is for the snapshot to tell */
+	state->flags = STATE_DECIDED | STATE_NEWBORN | (told ? STATE_SEEN : 0);
 	if (scope_host)
 		state->flags |= (u32)task->tgid == own_tgid ? 0 : STATE_IN;
 	else
@@ -117,7 +119,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	if (!(clone_flags & CLONE_THREAD))
 		location_inherit(parent, task);
 	named_keep(task, state);
-	if (state->flags & STATE_IN) {
+	if (told && (state->flags & STATE_IN)) {
 		fork_record(parent, task, clone_flags);
 		notice_thread(task);
 	}
@@ -142,6 +144,8 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 		u8 rest[128 - sizeof(struct record_cgroup_attach)];
 	} out = {};
 
+	if (!*(volatile u32 *)&recording)
+		return 0; /* the snapshot will see where it is */
 	if (named && !state_in(state)) {
 		/* before any other record of it */
 		out.r.flags = CGROUP_ENTERED_SCOPE;
@@ -210,6 +214,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
+	if (state->flags & STATE_PENDING)
+		state->flags |= STATE_SEEN; /* this record tells all that a snapshot would */
 	state->flags = (state->flags & ~(STATE_PENDING | STATE_NO_CONTEXT)) | STATE_IN;
 	location_drop(task);
 	state->location.known = 0;
@@ -218,6 +224,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	if (old_pid != task->pid)
 		named_drop(old_pid);
 	named_keep(task, state);
+	if (!state_in(state))
+		return 0; /* nothing is recorded yet */
 	out = bpf_map_lookup_elem(&exec_scratches, &zero);
 	if (!out)
 		return 0;
@@ -234,6 +242,22 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	return 0;
 }
 
+static __always_inline void name_record(struct task_struct *task, const char *comm)
+{
+	struct {
+		struct record_name r;
+		u8 rest[128 - sizeof(struct record_name)];
+	} out = {};
+	long n;
+
+	out.r.head.kind = RECORD_name;
+	out.r.head.tid = task->pid;
+	out.r.head.pid = task->tgid;
+	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), comm);
+	out.r.comm_len = n > 0 ? n - 1 : 0;
+	rare_emit(&out.r.head, sizeof(out.r));
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
@@ -245,6 +269,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 
 	if (!state_in(state))
 		return 0;
+	if (!(state->flags & STATE_SEEN)) /* it ends before the snapshot came to it */
+		name_record(task, task->comm);
 	out.r.head.kind = RECORD_exit;
 	out.r.head.tid = task->pid;
 	out.r.head.pid = task->tgid;
@@ -260,19 +286,9 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 {
 	struct thread_state *state = state_of(task);
-	struct {
-		struct record_name r;
-		u8 rest[128 - sizeof(struct record_name)];
-	} out = {};
-	long n;
 
 	if (!state_in(state))
 		return 0;
-	out.r.head.kind = RECORD_name;
-	out.r.head.tid = task->pid;
-	out.r.head.pid = task->tgid;
-	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), comm);
-	out.r.comm_len = n > 0 ? n - 1 : 0;
-	rare_emit(&out.r.head, sizeof(out.r));
+	name_record(task, comm);
 	return 0;
 }

@@ -19,6 +19,12 @@ const volatile bool scope_host __weak = false;
 const volatile u32 own_tgid __weak = 0;
 const volatile bool spans_only __weak = false;
 
+/*
+ * Set when all programs are attached: until then they keep state and write no
+ * record, so that no thread is recorded by some of them only.
+ */
+u32 recording __weak = 0;
+
 /* Set while they run: grows with each change of `locations`. */
 u32 context_generation __weak = 0;
 
@@ -53,7 +59,7 @@ static __always_inline struct thread_state *state_of(struct task_struct *task)
 
 static __always_inline bool state_in(const struct thread_state *state)
 {
-	return state && (state->flags & STATE_IN);
+	return state && (state->flags & STATE_IN) && *(volatile u32 *)&recording;
 }
 
 #endif

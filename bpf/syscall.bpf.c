@@ -124,7 +124,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	state->in_syscall = 1;
 	/* before the number is free for others; none is open: it will fail */
 	if (record_files && state->nr == SYSCALL_NR_close && state->file.kind &&
-	    (state->flags & STATE_IN) && !state->compat)
+	    state_in(state) && !state->compat)
 		fd_closes(state->args[0]);
 	return 0;
 }
@@ -255,14 +255,14 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
-	if ((state->flags & STATE_IN) && !(state->flags & STATE_NEWBORN))
+	if (state_in(state) && !(state->flags & STATE_NEWBORN))
 		syscall_record(state, task, regs, result);
-	if (state->flags & STATE_IN)
+	if (state_in(state))
 		syscall_path(state, regs, result);
-	if (state->flags & STATE_IN)
+	if (state_in(state))
 		syscall_files(state, regs, result);
 	/* The name is given whether or not the kernel can show it: its result is ignored. */
-	if ((state->flags & STATE_IN) && state->in_syscall && !state->compat)
+	if (state_in(state) && state->in_syscall && !state->compat)
 		notice_syscall(task, regs, state->nr);
 	state->flags &= ~STATE_NEWBORN;
 	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall && !state->compat)

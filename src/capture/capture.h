@@ -52,6 +52,8 @@ struct capture_options {
 	u64 buffer_bytes; /* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
 	bool flight;	  /* rings overwrite; read them with capture_flight() */
 	bool spans_only;  /* switches, wake-ups, syscalls and faults only under a span */
+	bool drop_capabilities; /* see capture_start() */
+	u64 keep_capabilities;	/* those that the caller itself still needs, 1 << CAP_* */
 	bool no_files;	  /* no fd and socket records, no file names in the snapshot */
 	bool no_faults;	  /* no page faults */
 	bool no_blocks;	  /* no block I/O */
@@ -106,6 +108,10 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e);
  * Attaches everything and writes the snapshot: each process, thread, open file
  * and socket in scope. No thread is missed between the two. The snapshot's records have
  * the time at which each was looked at.
+ *
+ * With options.drop_capabilities the calling thread and those that it makes later have
+ * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE from then on, of what
+ * they had, and options.keep_capabilities. The command that was spawned keeps everything.
  */
 int capture_start(struct capture *c, const struct capture_sink *sink, struct error *e);
 

@@ -60,6 +60,8 @@ struct capture {
 	bool flight;
 	u64 flight_from_ns; /* of the last capture_flight() */
 	bool files;
+	bool drop_capabilities; /* as in the options */
+	u64 keep_capabilities;
 	u32 filters; /* FILTER_* */
 	bool conditions_told; /* in this chunk */
 	u64 steal_read_ns;
@@ -100,6 +102,12 @@ int capture_features_lost(struct capture *c, const struct capture_sink *sink);
  * its begin, the steal time of each CPU about every second and at its end.
  */
 int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, bool cut);
+
+/*
+ * capabilities.c: of the calling thread's capabilities only those that capture
+ * needs while it runs are left, and `more` (bits).
+ */
+int capture_capabilities_drop(u64 more);
 
 /* snapshot.c */
 int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e);

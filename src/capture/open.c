@@ -90,6 +90,8 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	throttled_find(p);
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		c->filters |= options->syscalls[nr] ? 0 : FILTER_SYSCALLS;
+	c->drop_capabilities = options->drop_capabilities;
+	c->keep_capabilities = options->keep_capabilities;
 	c->filters |= options->spans_only ? FILTER_SPANS : 0;
 	c->flight = options->flight;
 	c->files = !options->no_files;
@@ -152,7 +154,13 @@ int capture_start(struct capture *c, const struct capture_sink *sink, struct err
 		err = capture_features_attach(c, e);
 	if (!err)
 		err = capture_events_attach(c, e);
-	return err ? err : capture_snapshot(c, sink, e);
+	if (!err) {
+		__atomic_store_n(&c->programs->bss->recording, 1, __ATOMIC_RELEASE);
+		err = capture_snapshot(c, sink, e);
+	}
+	if (!err && c->drop_capabilities && (err = capture_capabilities_drop(c->keep_capabilities)))
+		error_set(e, err, "cannot give up privileges");
+	return err;
 }
 
 pid_t capture_child(const struct capture *c)

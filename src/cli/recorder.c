@@ -2,10 +2,12 @@
 #include "cli/recorder.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -261,6 +263,14 @@ static int directory_open(struct recorder *r, struct error *e)
 	return control_open(&r->control, r->options.dir, r->flight ? "snapshot" : "rotate", e);
 }
 
+/* What root needs to write into a directory of somebody else. */
+static u64 directory_capabilities(const char *dir)
+{
+	struct stat st;
+
+	return stat(dir, &st) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
+}
+
 static int capture_begin(struct recorder *r, int *command_failed, struct error *e)
 {
 	const struct recorder_options *o = &r->options;
@@ -273,6 +283,8 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 					.events = o->events,
 					.event_count = o->event_count,
 					.spans_only = o->spans_only,
+					.drop_capabilities = true,
+					.keep_capabilities = directory_capabilities(o->dir),
 					.flight = o->flight,
 					.buffer_bytes = o->buffer_bytes};
 	struct capture_sink sink = sink_of(r);
@@ -310,9 +322,9 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 		return error_set(e, ENOMEM, "cannot begin a recording");
 	err = directory_open(r, e);
 	if (!err)
-		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
-	if (!err)
 		err = capture_begin(r, command_failed, e);
+	if (!err) /* its thread begins with what privileges are left */
+		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
 	return err;
 }
 

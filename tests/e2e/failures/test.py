@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot be recorded is said in one clear line; with few privileges much can be."""
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+NOBODY = 65534
+CAPABILITIES = ["bpf", "perfmon", "sys_ptrace", "dac_read_search"]
+BITS = {"dac_read_search": 2, "sys_ptrace": 19, "perfmon": 38, "bpf": 39}
+AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+
+
+def mask(names):
+    return sum(1 << BITS[name] for name in names)
+
+
+def with_capabilities(names):
+    text = ",".join("+" + name for name in names)
+    return AS_NOBODY + ["--inh-caps", text, "--ambient-caps", text]
+
+
+def record(prefix, *args):
+    """fathom record, by way of a command that changes who runs it."""
+    return subprocess.run([*prefix, binary(), "record", *map(str, args)], text=True, timeout=60,
+                          capture_output=True, cwd=fathom.dir)
+
+
+def binary():
+    """A copy that everybody may run, wherever the tree lies."""
+    path = fathom.path("fathom")
+    if not os.path.exists(path):
+        os.chmod(fathom.dir, 0o711)
+        shutil.copy(fathom.binary, path)
+        os.chmod(path, 0o755)
+    return path
+
+
+def directory_of(user, name):
+    path = fathom.path(name)
+    os.mkdir(path)
+    os.chown(path, user, user)
+    return path
+
+
+def fails(result, *texts):
+    """Status 1 and one line that names what is wrong."""
+    equal(result.returncode, 1, f"status: {result.stderr}")
+    equal(result.stdout, "", "output")
+    lines = result.stderr.splitlines()
+    equal(len(lines), 1, f"lines: {lines}")
+    check(lines[0].startswith("fathom"), lines[0])
+    check(len(lines[0]) < 300, f"a line to be read: {lines[0]}")
+    for text in texts:
+        check(text in lines[0], f"{text!r} in: {lines[0]}")
+
+
+@contextlib.contextmanager
+def mounted(name, options):
+    path = fathom.path(name)
+    os.mkdir(path)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", path], check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "-l", path], check=True)
+
+
+@tests.add
+def unknown_pid():
+    with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+        nobody = int(file.read()) - 1
+    check(not os.path.exists(f"/proc/{nobody}"), "no such process")
+    fails(fathom.run("record", "-o", "x", "-p", nobody, "-d", "1"), f"no process {nobody}")
+
+
+@tests.add
+def unknown_cgroup():
+    fails(fathom.run("record", "-o", "x", "--cgroup", "/sys/fs/cgroup/no-such", "-d", "1"),
+          "no cgroup /sys/fs/cgroup/no-such")
+    fails(fathom.run("record", "-o", "x", "--cgroup", fathom.dir, "-d", "1"), "no cgroup")
+
+
+@tests.add
+def a_file_is_no_directory():
+    with open(fathom.path("file"), "w", encoding="ascii"):
+        pass
+    fails(fathom.run("record", "-o", "file", "-d", "1"), "file", "Not a directory")
+
+
+@tests.add
+def read_only_file_system():
+    with mounted("ro", "ro") as path:
+        fails(fathom.run("record", "-o", path + "/new", "-d", "1"), "Read-only file system")
+        fails(fathom.run("record", "-o", path, "-d", "1"), "Read-only file system")
+
+
+@tests.add
+def two_recorders_in_one_directory():
+    path = fathom.path("two")
+    first = subprocess.Popen([fathom.binary, "record", "-o", path, "--", "sleep", "5"],
+                             stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(500):
+            if fathom.run("rotate", path).returncode == 0:
+                break
+            time.sleep(0.02)
+        fails(fathom.run("record", "-o", path, "-d", "1"), "another recording writes to")
+    finally:
+        _, stderr = first.communicate(timeout=60)
+    equal(first.returncode, 0, f"the first one goes on: {stderr}")
+
+
+@tests.add
+def full_disk():
+    """What was sealed before stays readable, and the next start goes on."""
+    with mounted("full", "size=1m") as path:
+        out = os.path.join(path, "out")
+        loop = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); read x < /etc/hostname; done"
+        result = fathom.run("record", "-o", out, "--rotate", "100K", "--", "sh", "-c", loop)
+        fails(result, "No space left on device")
+        sealed = fathom.chunks(out)
+        check(len(sealed) >= 1, "chunks were sealed before")
+        whole = [chunk for chunk in sealed if chunk["state"] == "sealed"]
+        check(fathom.report(out, "process")["rows"], "they are read")
+        subprocess.run(["mount", "-o", "remount,size=64m", path], check=True)
+        fathom.ok("record", "-o", out, "--", "true")
+        after = {chunk["path"] for chunk in fathom.chunks(out)}
+        check({chunk["path"] for chunk in whole} <= after, "they are still there")
+        check(len(after) > len(whole), "and more")
+        harness.check_sums(fathom, out)
+
+
+@tests.add
+def no_types_of_the_kernel():
+    """BTF is hidden from fathom by a mount over it, in a mount namespace of its own."""
+    hide = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\""
+    if not os.path.exists("/sys/kernel/btf/vmlinux"):
+        return "this kernel has none anyway"
+    fails(record(["unshare", "-m", "sh", "-c", hide, "sh"], "-o", "x", "-d", "1"),
+          "CONFIG_DEBUG_INFO_BTF")
+    return None
+
+
+@tests.add
+def no_privilege():
+    path = directory_of(NOBODY, "unprivileged")
+    for prefix in (AS_NOBODY, with_capabilities(["bpf"]), with_capabilities(["sys_ptrace"])):
+        fails(record(prefix, "-o", path + "/out", "-d", "1"), "CAP_BPF", "CAP_PERFMON")
+
+
+@tests.add
+def directory_of_somebody_else():
+    path = directory_of(0, "roots")
+    os.chmod(path, 0o755)
+    prefix = with_capabilities(CAPABILITIES)
+    fails(record(prefix, "-o", path, "-d", "1"), path, "Permission denied")
+    fails(record(prefix, "-o", path + "/out", "-d", "1"), path + "/out", "Permission denied")
+    path = directory_of(NOBODY, "nobodys")
+    equal(record([], "-o", path, "--rotate", "50ms", "--", "sleep", "0.3").returncode, 0,
+          "root may write anywhere")
+
+
+STATUS = "grep -E '^(Uid|Cap|SigBlk)' /proc/self/status; echo $FATHOM_TEST; sleep 0.3"
+
+
+def status(text):
+    return dict(re.findall(r"^(\w+):\s*(.*)$", text, re.M))
+
+
+@tests.add
+def four_capabilities_instead_of_root():
+    """All that root records; the command is what it would be without fathom."""
+    path = directory_of(NOBODY, "capable")
+    prefix = ["env", "FATHOM_TEST=kept", *with_capabilities(CAPABILITIES)]
+    plain = subprocess.run([*prefix, "sh", "-c", STATUS], text=True, capture_output=True)
+    result = record(prefix, "-o", path + "/out", "--", "sh", "-c", STATUS)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    equal(result.stdout, plain.stdout, "user, capabilities, signals and environment of CMD")
+    equal(int(status(result.stdout)["CapEff"], 16), mask(CAPABILITIES), "what it was given")
+    rows = fathom.report(path + "/out", "process")["rows"]
+    equal(sorted(row["process"] for row in rows), ["grep", "sh", "sleep"], "processes")
+    calls = {row["key"] for row in fathom.report(path + "/out", "syscall")["rows"]}
+    check({"openat", "clock_nanosleep", "wait4", "execve"} <= calls, f"calls {calls}")
+    faults = [row for row in rows if row["time"]["user_ns"] > 0]
+    equal(len(faults), 3, "all of them ran")
+    harness.check_sums(fathom, path + "/out")
+    result = record(prefix, "-o", path + "/host", "-d", "500ms")
+    equal(result.returncode, 0, f"the host: {result.stderr}")
+    names = {row["process"] for row in fathom.report(path + "/host", "process")["rows"]}
+    check(len(names) > 3, f"others are seen, too: {names}")
+
+
+def capabilities_of(pid):
+    """Of each thread of a process: (permitted, effective)."""
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as file:
+            fields = status(file.read())
+        found.append((int(fields["CapPrm"], 16), int(fields["CapEff"], 16)))
+    return found
+
+
+@tests.add
+def what_is_not_needed_is_given_up():
+    """Root, too: the recorder keeps what it looks into processes with; its command keeps all."""
+    path = fathom.path("dropped")
+    kept = mask(["sys_ptrace", "dac_read_search"]) | 1 << 40
+    recorder = subprocess.Popen([fathom.binary, "record", "-o", path, "--", "sh", "-c",
+                                 "grep CapEff /proc/self/status; sleep 5"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = recorder.stdout.readline()
+        equal(fathom.run("rotate", path).returncode, 0, "it records")
+        threads = capabilities_of(recorder.pid)
+    finally:
+        _, stderr = recorder.communicate(timeout=60)
+    equal(recorder.returncode, 0, f"it ends well: {stderr}")
+    check(len(threads) >= 2, f"threads: {threads}")
+    for permitted, effective in threads:
+        equal((permitted & ~kept, effective & ~kept), (0, 0), "nothing else is left")
+    with open("/proc/self/status", encoding="ascii") as file:
+        mine = int(status(file.read())["CapEff"], 16)
+    equal(int(line.split()[1], 16), mine, "the command has what the caller has")
+    equal(len(fathom.chunks(path)), 2, "chunks")
+
+
+with fathom:
+    tests.run()
