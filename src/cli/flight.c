@@ -166,7 +166,7 @@ int flight_take(struct flight *f, struct capture *c, u64 *from_ns, u64 *cut_ns, 
 /* From capture_look() to the sink: as if it had been looked at when the chunk begins. */
 struct look {
 	const struct capture_sink *to;
-	u64 from_ns, cut_ns;
+	u64 from_ns;
 };
 
 static u64 min_u64(u64 a, u64 b)
@@ -241,10 +241,10 @@ static int losses_write(const struct flight *f, u64 from_ns, const struct captur
 	return err;
 }
 
-int flight_write(struct flight *f, struct capture *c, u64 from_ns, u64 cut_ns,
-		 const struct capture_sink *to, struct error *e)
+int flight_write(struct flight *f, struct capture *c, u64 from_ns, const struct capture_sink *to,
+		 struct error *e)
 {
-	struct look look = {.to = to, .from_ns = from_ns, .cut_ns = cut_ns};
+	struct look look = {.to = to, .from_ns = from_ns};
 	const struct capture_sink sink = {.arg = &look, .record = look_record, .lost = look_lost};
 	int err = capture_look(c, &sink, e);
 

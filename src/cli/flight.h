@@ -26,10 +26,10 @@ int flight_lost(void *arg, const struct capture_stream *s, const struct record_l
 int flight_take(struct flight *f, struct capture *c, u64 *from_ns, u64 *cut_ns, struct error *e);
 
 /*
- * Hands everything of [from_ns, cut_ns] to a sink: what is true at its begin
+ * Hands everything since from_ns to a sink: what is true at its begin
  * (it has the time from_ns then), and what happened. Once for each flight_take().
  */
-int flight_write(struct flight *f, struct capture *c, u64 from_ns, u64 cut_ns,
-		 const struct capture_sink *to, struct error *e);
+int flight_write(struct flight *f, struct capture *c, u64 from_ns, const struct capture_sink *to,
+		 struct error *e);
 
 #endif
