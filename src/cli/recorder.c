@@ -2,10 +2,12 @@
 #include "cli/recorder.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -261,6 +263,14 @@ static int directory_open(struct recorder *r, struct error *e)
 	return control_open(&r->control, r->options.dir, r->flight ? "snapshot" : "rotate", e);
 }
 
+/* What root needs to write into a directory of somebody else. */
+static u64 directory_capabilities(const char *dir)
+{
+	struct stat st;
+
+	return stat(dir, &st) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
+}
+
 static int capture_begin(struct recorder *r, int *command_failed, struct error *e)
 {
 	const struct recorder_options *o = &r->options;
@@ -273,6 +283,8 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 					.events = o->events,
 					.event_count = o->event_count,
 					.spans_only = o->spans_only,
+					.drop_capabilities = true,
+					.keep_capabilities = directory_capabilities(o->dir),
 					.flight = o->flight,
 					.buffer_bytes = o->buffer_bytes};
 	struct capture_sink sink = sink_of(r);
@@ -333,8 +345,7 @@ int recorder_finish(struct recorder *r, struct error *e)
 	r->end_ns = cut_ns;
 	if (err < 0)
 		return error_set(e, err, "cannot drain the rings");
-	/* a chunk ends before its end; capture's cut includes its instant */
-	err = r->writer ? chunk_writer_cut(r->writer, cut_ns + 1, NULL, e) : 0;
+	err = r->writer ? chunk_writer_cut(r->writer, cut_ns, NULL, e) : 0;
 	if (err)
 		return err;
 	err = r->writer ? chunk_sealer_push(r->sealer, r->writer) : 0;
@@ -358,8 +369,6 @@ void recorder_counts(const struct recorder *r, struct recorder_counts *out)
 	*out = r->counts;
 	out->lost_buffer = c.lost_buffer;
 	out->lost_recursion = c.lost_recursion;
-	out->lost_application = c.lost_application;
-	out->rings_missed = c.rings_missed;
 	out->incomplete = c.incomplete;
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;
