@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Under what conditions a recording was made: steal time inside the limits,
+ * and filters, which make user time unknown however the records are cut.
+ */
+#include "map/partial.h"
+#include "check.h"
+
+static void apply_steal(struct partial *p, u32 cpu, u64 from, u64 to, u64 ns)
+{
+	struct record_steal r = {.head = {.kind = RECORD_steal, .time_ns = to},
+				 .of_cpu = cpu,
+				 .steal_ns = ns,
+				 .begin_ns = from};
+
+	CHECK_EQ(partial_apply(p, &r.head), 0);
+}
+
+TEST(steal_is_summed_inside_the_limits)
+{
+	struct partial_options options = {.from_ns = 1500, .to_ns = 3000};
+	struct partial *a = partial_new(&options), *b = partial_new(&options);
+
+	partial_cover(a, 1000, 2000);
+	partial_cover(b, 2000, 4000);
+	apply_steal(a, 0, 1000, 2000, 100);
+	apply_steal(a, 2, 1000, 2000, 10);
+	apply_steal(b, 1, 2000, 4000, 40);
+	CHECK_EQ(partial_merge(a, b), 0);
+	CHECK_EQ(partial_finish(a), 0);
+	CHECK_EQ(a->steal_ns, 50 + 5 + 20);
+	CHECK_EQ(a->cpus, 3);
+	partial_free(a);
+}
+
+static void apply_thread(struct partial *p, u64 from)
+{
+	struct record_syscall r = {.head = {.kind = RECORD_syscall, .tid = 7, .pid = 7},
+				   .nr = 110,
+				   .duration_ns = 100};
+
+	for (u64 t = from + 1000; t <= from + 5000; t += 1000) {
+		r.head.time_ns = t;
+		CHECK_EQ(partial_apply(p, &r.head), 0);
+	}
+}
+
+static void check_split(u32 filters, s64 user, s64 unknown)
+{
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 100001},
+				       .flags = filters};
+	struct partial_options options = {0};
+	struct partial *a = partial_new(&options), *b = partial_new(&options);
+
+	/* only the first half says it */
+	CHECK_EQ(partial_apply(a, &filter.head), 0);
+	apply_thread(a, 100000);
+	apply_thread(b, 105000);
+	partial_cover(a, 100000, 105000);
+	partial_cover(b, 105000, 110000);
+	CHECK_EQ(partial_merge(a, b), 0);
+	CHECK_EQ(partial_finish(a), 0);
+	CHECK_EQ(a->lives.count, 1);
+	CHECK_EQ(a->lives.data[0]->total.ns[SPLIT_kernel], 1000);
+	CHECK_EQ(a->lives.data[0]->total.ns[SPLIT_user], user);
+	CHECK_EQ(a->lives.data[0]->total.ns[SPLIT_unknown], unknown);
+	partial_free(a);
+}
+
+TEST(what_was_left_out_is_unknown)
+{
+	check_split(0, 9000, 0);
+	check_split(FILTER_SYSCALLS, 0, 9000);
+	check_split(FILTER_SPANS, 0, 9000);
+}
+
+TEST_MAIN()
