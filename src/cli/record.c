@@ -75,6 +75,11 @@ struct session {
 	bool progress; /* stderr is a terminal, and no command writes to it */
 };
 
+static u64 lost_of(const struct recorder_counts *c)
+{
+	return c->lost_buffer + c->lost_recursion + c->lost_application;
+}
+
 static void progress_print(const struct session *s, u64 begin, u64 now)
 {
 	struct recorder_counts c;
@@ -83,7 +88,7 @@ static void progress_print(const struct session *s, u64 begin, u64 now)
 	fprintf(stderr,
 		"\r\033[Krecording %.1f s, %" PRIu64 " chunks sealed, %" PRIu64
 		" records lost (Ctrl-C ends it)",
-		(double)(now - begin) / 1e9, c.chunks, c.lost_buffer + c.lost_recursion);
+		(double)(now - begin) / 1e9, c.chunks, lost_of(&c));
 }
 
 static bool command_ended(struct session *s)
@@ -129,11 +134,13 @@ static void summary_print(const struct session *s, const char *dir)
 	fprintf(stderr, "fathom: %.1f s, %" PRIu64 " records, %s in %" PRIu64 " chunk%s, ",
 		(double)(c.end_ns - c.begin_ns) / 1e9, c.records, bytes, c.chunks,
 		c.chunks == 1 ? "" : "s");
-	if (c.lost_buffer + c.lost_recursion)
-		fprintf(stderr, "%" PRIu64 " LOST (--buffer gives more room)",
-			c.lost_buffer + c.lost_recursion);
+	if (lost_of(&c))
+		fprintf(stderr, "%" PRIu64 " LOST%s", lost_of(&c),
+			c.lost_buffer ? " (--buffer gives more room)" : "");
 	else
 		fprintf(stderr, "nothing lost");
+	if (c.rings_missed)
+		fprintf(stderr, ", spans of %" PRIu64 " programs not reached", c.rings_missed);
 	fprintf(stderr, " -> %s\n", dir);
 }
 

@@ -345,7 +345,8 @@ int recorder_finish(struct recorder *r, struct error *e)
 	r->end_ns = cut_ns;
 	if (err < 0)
 		return error_set(e, err, "cannot drain the rings");
-	err = r->writer ? chunk_writer_cut(r->writer, cut_ns, NULL, e) : 0;
+	/* a chunk ends before its end; capture's cut includes its instant */
+	err = r->writer ? chunk_writer_cut(r->writer, cut_ns + 1, NULL, e) : 0;
 	if (err)
 		return err;
 	err = r->writer ? chunk_sealer_push(r->sealer, r->writer) : 0;
@@ -369,6 +370,8 @@ void recorder_counts(const struct recorder *r, struct recorder_counts *out)
 	*out = r->counts;
 	out->lost_buffer = c.lost_buffer;
 	out->lost_recursion = c.lost_recursion;
+	out->lost_application = c.lost_application;
+	out->rings_missed = c.rings_missed;
 	out->incomplete = c.incomplete;
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;

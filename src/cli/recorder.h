@@ -52,7 +52,9 @@ pid_t recorder_child(const struct recorder *r);
 int recorder_finish(struct recorder *r, struct error *e);
 
 struct recorder_counts {
-	u64 records, bytes, chunks, lost_buffer, lost_recursion, incomplete;
+	u64 records, bytes, chunks, incomplete;
+	u64 lost_buffer, lost_recursion, lost_application;
+	u64 rings_missed; /* programs whose spans could not be taken */
 	u64 begin_ns, end_ns;
 };
 
