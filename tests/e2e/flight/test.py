@@ -32,8 +32,10 @@ class Recorder:
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)  # the command outlives its recorder
+        except ProcessLookupError:
+            pass
         self.process.communicate()
 
     def line(self):
