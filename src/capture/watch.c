@@ -237,7 +237,7 @@ static void *watch_run(void *arg)
 	struct watch_event batch[256];
 	u64 due = NEVER;
 
-	if (w->capture->drop_capabilities)
+	if (w->capture && w->capture->drop_capabilities)
 		capture_capabilities_drop(0);
 	pthread_mutex_lock(&w->mutex);
 	while (!w->stop) {
