@@ -110,7 +110,11 @@ def pid_with_children_and_threads_made_at_any_moment():
             rounds = int(churn.communicate()[0])
         check(rounds > 20, f"{rounds} rounds")
         threads = rows(path, "thread")
-        names = {row["process"] for row in threads}
+        # a child that ends between the attaching and the snapshot has no name to be found
+        nameless = [row for row in threads if row["process"] == "?"]
+        check(len(nameless) <= 3 and all(row["total_ns"] < 50e6 for row in nameless),
+              f"threads without a name: {nameless}")
+        names = {row["process"] for row in threads} - {"?"}
         equal(names, {"e2e-churn", "sleep"}, "processes")
         # all but what is born before the start makes one getppid: 5 of each round
         calls = sum(row["count"] for row in rows(path, "syscall") if row["key"] == "getppid")
