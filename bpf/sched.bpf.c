@@ -4,6 +4,7 @@
  */
 #include "bpf/context.h"
 #include "bpf/file.h"
+#include "bpf/leave.h"
 #include "bpf/named.h"
 #include "bpf/ring.h"
 #include "bpf/waker.h"
@@ -60,21 +61,7 @@ static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struc
 {
 	if (preempt || state == 0)
 		return task_throttled(task) ? LEAVE_throttled : LEAVE_preempted;
-	if (state & 0x80)
-		return LEAVE_dead;
-	if (state & 0x8000)
-		return LEAVE_frozen;
-	if (state & 4)
-		return LEAVE_stopped;
-	if (state & 8)
-		return LEAVE_traced;
-	if (state & 0x40)
-		return LEAVE_parked;
-	if ((state & 2) && (state & 0x400))
-		return LEAVE_idle;
-	if (state & 2)
-		return LEAVE_disk_sleep;
-	return LEAVE_sleep;
+	return leave_of_task_state(state);
 }
 
 /* Where the thread was: fault, syscall or user mode. */

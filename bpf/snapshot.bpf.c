@@ -7,6 +7,7 @@
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
 #include "bpf/file.h"
+#include "bpf/leave.h"
 #include "bpf/named.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
@@ -78,25 +79,6 @@ static __always_inline u64 snapshot_fd(struct pt_regs *regs, u8 which)
 	}
 }
 
-static __always_inline u8 snapshot_state(u32 state)
-{
-	if (state == 0)
-		return LEAVE_preempted;
-	if (state & 0x80)
-		return LEAVE_dead;
-	if (state & 0x8000)
-		return LEAVE_frozen;
-	if (state & 4)
-		return LEAVE_stopped;
-	if (state & 8)
-		return LEAVE_traced;
-	if (state & 0x40)
-		return LEAVE_parked;
-	if ((state & 2) && (state & 0x400))
-		return LEAVE_idle;
-	return state & 2 ? LEAVE_disk_sleep : LEAVE_sleep;
-}
-
 /* Of a thread off the CPU: in which call it is, also for the records to come. */
 static __always_inline void
 snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struct task_struct *task)
@@ -147,7 +129,7 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 		r->flags |= THREAD_ON_CPU;
 	if (spans_only)
 		r->flags |= THREAD_UNFOLLOWED;
-	r->state = snapshot_state(task->__state);
+	r->state = leave_of_task_state(task->__state);
 	if (task->flags & PF_KTHREAD) {
 		r->flags |= THREAD_KERNEL;
 		r->mode = MODE_kernel_thread;
