@@ -27,9 +27,8 @@
  *         chunk_sealer_push(sealer, w)      fsync, rename: not on this thread
  *   chunk_sealer_close(sealer)              waits
  *
- * To cut a chunk elsewhere (also at another time for each stream), read it
- * stream by stream with chunk_cursor_* and add each record to the writer that
- * should have it; chunk_recut() does this for one range of time.
+ * Our own cuts are instants. Where they are not (a foreign trace), begun_ns and
+ * complete_ns of the writer's options say where all streams are there.
  */
 #ifndef CHUNK_CHUNK_H
 #define CHUNK_CHUNK_H
@@ -84,7 +83,9 @@ struct chunk_info {
 	uint64_t seq;
 	uint64_t begin_ns;	  /* the cut at which it begins */
 	uint64_t end_ns;	  /* the cut at which it ends: its records are older */
-	uint64_t complete_ns;	  /* recovered: no stream misses anything older than this */
+	uint64_t begun_ns;	  /* all streams had begun: begin_ns, unless cut one by one */
+	uint64_t complete_ns;	  /* no stream misses anything older; end_ns, unless cut one
+				     by one, or recovered after a crash */
 	struct chunk_clock clock; /* at its begin */
 	uint64_t records;	  /* CTF events, what babeltrace2 counts */
 	uint64_t bytes;		  /* of its files */
@@ -108,6 +109,8 @@ enum chunk_stream_kind {
 struct chunk_writer_options {
 	const char *dir;		 /* the recording; created if missing */
 	uint64_t begin_ns;		 /* the cut; 0: now */
+	uint64_t begun_ns;		 /* when the last stream begins; 0: at the cut, too */
+	uint64_t complete_ns;		 /* when the first stream ends; 0: at the end, too */
 	const char *host;		 /* NULL: this host's name */
 	const char *boot_id;		 /* NULL: this boot's */
 	const struct chunk_clock *clock; /* NULL: of this host, now */
@@ -141,11 +144,11 @@ struct chunk_stream *chunk_writer_stream(struct chunk_writer *writer, enum chunk
 int chunk_writer_add(struct chunk_stream *stream, const struct record_head *record);
 
 /*
- * Counts records that never came: becomes a `lost` record at end_ns and the
- * stream's discarded events. `lost_kind` is 0 if not known.
+ * Counts records that never came: becomes a `lost` record of this stream, if
+ * lost->count is not 0, and the stream's discarded events. Of the head only
+ * time_ns counts.
  */
-int chunk_writer_lost(struct chunk_stream *stream, enum record_loss why, uint16_t lost_kind,
-		      uint64_t count, uint64_t begin_ns, uint64_t end_ns);
+int chunk_writer_lost(struct chunk_stream *stream, const struct record_lost *lost);
 
 /* Counts fields that could not be read, into the manifest. */
 void chunk_writer_incomplete(struct chunk_writer *writer, uint64_t count);
@@ -267,14 +270,6 @@ size_t chunk_reader_streams(const struct chunk_reader *reader);
 const char *chunk_reader_stream_name(const struct chunk_reader *reader, size_t index);
 int chunk_reader_stream_next(struct chunk_reader *reader, size_t index,
 			     const struct record_head **record, struct error *e);
-
-/*
- * Writes the records of [from_ns, to_ns) of a chunk into the recording
- * options->dir as a chunk of its own; the cut at which it begins is from_ns.
- */
-int chunk_recut(const char *path, uint64_t from_ns, uint64_t to_ns,
-		const struct chunk_writer_options *options, struct chunk_info *info,
-		struct error *e);
 
 struct recording;
 

@@ -68,8 +68,10 @@ static void print_manifest(FILE *f, const struct manifest *m)
 	for (int i = 0; i < 16; i++)
 		fprintf(f, "%02x", info->identity[i]);
 	fprintf(f, "\nhost=%s\nboot=%s\nseq=%" PRIu64, info->host, info->boot_id, info->seq);
-	fprintf(f, "\nbegin_ns=%" PRIu64 "\nend_ns=%" PRIu64 "\ncomplete_ns=%" PRIu64,
-		info->begin_ns, info->end_ns, info->complete_ns);
+	fprintf(f,
+		"\nbegin_ns=%" PRIu64 "\nbegun_ns=%" PRIu64 "\ncomplete_ns=%" PRIu64
+		"\nend_ns=%" PRIu64,
+		info->begin_ns, info->begun_ns, info->complete_ns, info->end_ns);
 	fprintf(f, "\nclock=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info->clock.monotonic_ns,
 		info->clock.unix_ns, info->clock.boottime_ns, info->clock.error_ns);
 	fprintf(f, "\nstate=%s\nevents=%" PRIu64, chunk_state_name(info->state), info->records);
@@ -120,7 +122,8 @@ enum {
 	HAS_EVENTS = 1024,
 	HAS_LOST = 2048,
 	HAS_INCOMPLETE = 4096,
-	HAS_ALL = 8191,
+	HAS_BEGUN = 8192,
+	HAS_ALL = 16383,
 };
 
 /* Numbers separated by one blank; false if there are more or fewer. */
@@ -213,6 +216,7 @@ static int parse_plain(const char *key, const char *value, struct chunk_info *in
 		{"seq", HAS_SEQ, &info->seq},
 		{"begin_ns", HAS_BEGIN, &info->begin_ns},
 		{"end_ns", HAS_END, &info->end_ns},
+		{"begun_ns", HAS_BEGUN, &info->begun_ns},
 		{"complete_ns", HAS_COMPLETE, &info->complete_ns},
 		{"events", HAS_EVENTS, &info->records},
 		{"incomplete", HAS_INCOMPLETE, &info->incomplete},
@@ -238,7 +242,7 @@ static bool parse_line(const char *key, const char *value, struct manifest *m, u
 		return right;
 	if (strcmp(key, "fathom_chunk") == 0) {
 		*has |= HAS_VERSION;
-		return parse_numbers(value, numbers, 1) && numbers[0] == RECORD_CONTRACT_VERSION;
+		return parse_numbers(value, numbers, 1);
 	}
 	if (strcmp(key, "identity") == 0) {
 		*has |= HAS_IDENTITY;
@@ -289,11 +293,21 @@ static bool check_checksum(char *text, size_t len)
 	return strcmp(digits, should) == 0;
 }
 
+/* The version of the contract by which it was written, 0 if it does not say. */
+static unsigned long version_of(const char *text)
+{
+	static const char key[] = "fathom_chunk=";
+
+	return strncmp(text, key, sizeof(key) - 1) ? 0 : strtoul(text + sizeof(key) - 1, NULL, 10);
+}
+
 static int parse_manifest(char *text, struct manifest *m)
 {
 	unsigned int has = 0;
 	char *save = NULL;
 
+	if (version_of(text) != RECORD_CONTRACT_VERSION)
+		return version_of(text) ? -EPROTO : -EBADMSG;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char *equals = strchr(line, '=');
 
@@ -320,10 +334,17 @@ int manifest_read(int dir, struct manifest *manifest, struct error *e)
 	if (err)
 		return error_set(e, err, "cannot read the manifest");
 	err = check_checksum(text, len) ? parse_manifest(text, &m) : -EBADMSG;
+	if (err == -EPROTO)
+		error_say(e, err,
+			  "it was recorded by a fathom of version %lu of the record "
+			  "contract, this one reads version %d: use the one that recorded it",
+			  version_of(text), RECORD_CONTRACT_VERSION);
+	else if (err)
+		error_say(e, err, "the manifest is damaged");
 	free(text);
 	if (err) {
 		manifest_free(&m);
-		return error_say(e, err, "the manifest is damaged");
+		return err;
 	}
 	*manifest = m;
 	return 0;

@@ -3,12 +3,12 @@
  * The manifest of a chunk: what it is and which files it has. Text, a line for
  * each key, at most MANIFEST_MAX_BYTES:
  *
- *   fathom_chunk=1                the contract's version
+ *   fathom_chunk=2                the contract's version
  *   identity=<32 hex digits>
  *   host=<name>
  *   boot=<boot id>
  *   seq=<number>
- *   begin_ns=  end_ns=  complete_ns=
+ *   begin_ns=  begun_ns=  complete_ns=  end_ns=
  *   clock=<monotonic_ns> <unix_ns> <boottime_ns> <error_ns>
  *   state=open|sealed|recovered
  *   events=<CTF events in all files>
@@ -51,7 +51,8 @@ struct manifest {
 int manifest_write(int dir, const struct manifest *manifest, bool sync, struct error *e);
 
 /*
- * Reads it. -ENOENT if there is none, -EBADMSG if it is not valid. Free the
+ * Reads it. -ENOENT if there is none, -EBADMSG if it is not valid,
+ * -EPROTO if it is of another version of the contract. Free the
  * result with manifest_free(). info.bytes becomes the sum of the files.
  */
 int manifest_read(int dir, struct manifest *manifest, struct error *e);

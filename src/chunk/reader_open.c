@@ -184,6 +184,7 @@ static void guess_info(struct chunk_reader *r)
 	r->info.end_ns = name.open || name.end_unix_ns < name.begin_unix_ns
 				 ? r->info.begin_ns
 				 : name.end_unix_ns - offset;
+	r->info.begun_ns = r->info.begin_ns;
 	r->info.complete_ns = r->info.end_ns;
 	r->info.clock = (struct chunk_clock){r->info.begin_ns, name.begin_unix_ns, 0, 0};
 }
@@ -195,8 +196,10 @@ static int read_manifest(struct chunk_reader *r, struct error *e)
 	char path[sizeof(r->info.path)];
 	int err = manifest_read(r->dir, &m, &why);
 
-	if (err == -ENOMEM)
-		return error_set(e, err, "cannot read %s", r->info.path);
+	if (err == -EPROTO && e)
+		*e = why;
+	if (err == -ENOMEM || err == -EPROTO)
+		return err;
 	if (err) {
 		guess_info(r);
 		chunk_reader_set_damage(r, NULL, why.text);

@@ -76,7 +76,9 @@ static void fill_info(struct chunk_info *info, const struct chunk_writer_options
 	else
 		chunk_clock_read(&info->clock);
 	info->begin_ns = o->begin_ns ? o->begin_ns : info->clock.monotonic_ns;
-	info->end_ns = info->complete_ns = info->begin_ns;
+	info->begun_ns = o->begun_ns ? o->begun_ns : info->begin_ns;
+	info->end_ns = info->begin_ns;
+	info->complete_ns = o->complete_ns;
 	gethostname(host, sizeof(host) - 1);
 	copy_word(info->host, sizeof(info->host), o->host ? o->host : host);
 	if (o->boot_id)

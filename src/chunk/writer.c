@@ -307,21 +307,17 @@ int chunk_writer_add(struct chunk_stream *s, const struct record_head *record)
 	return 0;
 }
 
-int chunk_writer_lost(struct chunk_stream *s, enum record_loss why, uint16_t lost_kind,
-		      uint64_t count, uint64_t begin_ns, uint64_t end_ns)
+int chunk_writer_lost(struct chunk_stream *s, const struct record_lost *lost)
 {
-	struct record_lost lost = {
-		.head = {.kind = RECORD_lost,
-			 .slots = 1,
-			 .cpu = s->kind == CHUNK_STREAM_CPU ? (u16)s->number : PACKET_NO_CPU,
-			 .time_ns = end_ns},
-		.why = (u16)why,
-		.lost_kind = lost_kind,
-		.count = count,
-		.begin_ns = begin_ns,
-	};
+	struct record_lost r = *lost;
 
-	return count ? chunk_writer_add(s, &lost.head) : 0;
+	r.head = (struct record_head){
+		.kind = RECORD_lost,
+		.slots = 1,
+		.cpu = s->kind == CHUNK_STREAM_CPU ? (u16)s->number : PACKET_NO_CPU,
+		.time_ns = lost->head.time_ns,
+	};
+	return r.count ? chunk_writer_add(s, &r.head) : 0;
 }
 
 void chunk_writer_incomplete(struct chunk_writer *w, uint64_t count)
@@ -400,7 +396,8 @@ int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_write
 		packet_free(&s->packet);
 	}
 	w->info.end_ns = later(cut_ns, w->info.begin_ns);
-	w->info.complete_ns = w->info.end_ns;
+	if (!w->info.complete_ns || w->info.complete_ns > w->info.end_ns)
+		w->info.complete_ns = w->info.end_ns;
 	w->is_cut = true;
 	return take_write_error(w, e);
 }

@@ -93,8 +93,7 @@ static int take_lost(void *arg, const struct capture_stream *s, const struct rec
 
 	if (!stream)
 		return -ENOMEM;
-	return chunk_writer_lost(stream, lost->why, lost->lost_kind, lost->count, lost->begin_ns,
-				 lost->head.time_ns);
+	return chunk_writer_lost(stream, lost);
 }
 
 static struct capture_sink writer_sink_of(struct recorder *r)

@@ -74,6 +74,10 @@ static int chunk_map(struct source *s, const struct recording_info *info, size_t
 	struct partial *p = partial_new(options);
 	int err = p ? 0 : error_set(e, ENOMEM, "cannot map %s", info->chunks[i].path);
 
+	if (!err && info->chunks[i].state == CHUNK_SEALED &&
+	    (info->chunks[i].begun_ns > info->chunks[i].begin_ns ||
+	     info->chunks[i].complete_ns < info->chunks[i].end_ns))
+		partial_streams(p, info->chunks[i].begun_ns, info->chunks[i].complete_ns);
 	if (!err && gap) {
 		struct record_gap r = {.head = {.kind = RECORD_gap, .time_ns = gap->to_ns},
 				       .begin_ns = gap->from_ns};

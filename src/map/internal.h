@@ -15,6 +15,9 @@ static inline void partial_failed(struct partial *p, int err)
 		p->err = err;
 }
 
+/* Applies a record wherever its time lies. */
+int partial_apply_now(struct partial *p, const struct record_head *r);
+
 /* A copy of text that ends with NUL; NULL with errno ENOMEM. */
 char *text_copy(const char *text, size_t bytes);
 
@@ -48,5 +51,11 @@ int spans_share(struct partial *p, bool active, u32 tid, const struct life_share
 int spans_merge(struct partial *left, struct partial *right); /* right is left empty */
 void spans_sort(struct partial *p);
 void spans_free(struct partial *p);
+
+/* zone.c */
+int zone_keep(struct partial *p, const struct record_head *r); /* takes a copy */
+int zones_merge(struct partial *left, struct partial *right);  /* before their bodies */
+int zones_finish(struct partial *p);			       /* applies what is left */
+void zones_free(struct partial *p);
 
 #endif

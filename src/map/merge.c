@@ -71,12 +71,12 @@ static int lives_merge(struct partial *left, struct partial *right)
 
 int partial_merge(struct partial *left, struct partial *right)
 {
-	int err;
+	int err = zones_merge(left, right);
 	size_t i;
 
 	if (right->from_ns)
 		partial_cover(left, right->from_ns, right->to_ns);
-	err = lives_merge(left, right);
+	err = err ? err : lives_merge(left, right);
 	for (i = 0; i < right->kspans.count && !err; i++)
 		err = vec_push(&left->kspans, right->kspans.data[i]);
 	err = err ? err : facts_merge(&left->facts, &right->facts);
@@ -93,6 +93,8 @@ int partial_merge(struct partial *left, struct partial *right)
 	left->steal_ns += right->steal_ns;
 	if (left->cpus < right->cpus)
 		left->cpus = right->cpus;
+	if (!left->err)
+		left->err = right->err;
 	partial_free(right);
 	return err ? err : left->err;
 }
@@ -245,7 +247,7 @@ static void filters_apply(struct partial *p)
 
 int partial_finish(struct partial *p)
 {
-	int err = 0;
+	int err = zones_finish(p);
 
 	if (p->gaps.count)
 		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);

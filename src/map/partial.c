@@ -173,6 +173,7 @@ void partial_free(struct partial *p)
 	sums_free(&p->causes);
 	events_free(&p->events);
 	vec_free(&p->gaps);
+	zones_free(p);
 	free(p);
 }
 
@@ -445,6 +446,13 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 };
 
 int partial_apply(struct partial *p, const struct record_head *r)
+{
+	if (p->zoned && (r->time_ns < p->begun_ns || r->time_ns >= p->complete_ns))
+		return zone_keep(p, r);
+	return partial_apply_now(p, r);
+}
+
+int partial_apply_now(struct partial *p, const struct record_head *r)
 {
 	int err;
 

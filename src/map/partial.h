@@ -11,7 +11,9 @@
  *   Their halves join by id, their time adds up per thread;
  * - facts: who forked whom, names, fds, each with its time. They are kept as
  *   they are and asked when everything is together;
- * - sums: histograms and splits, which add up.
+ * - sums: histograms and splits, which add up;
+ * - records of a time at which some of its streams had not begun or had ended
+ *   already (zone.c): the neighbour has those of the other streams.
  * partial_merge() is associative, an empty partial is its identity, and for
  * any cut of a trace merge(map(a), map(b)) gives the answers of map(a then b).
  *
@@ -216,9 +218,27 @@ struct kevents {
 	VEC(struct kevent) list; /* with partial_options.spans */
 };
 
+/* ---- records that wait for a neighbour ---- */
+
+struct raw_record {
+	struct record_head *record; /* whole; owned */
+	u32 bytes;
+};
+
+struct raw_records {
+	VEC(struct raw_record) list; /* by time, CPU, order */
+};
+
 struct partial {
 	struct partial_options options;
 	u64 from_ns, to_ns;	  /* the range it covers; both 0: empty */
+	/*
+	 * Where streams were cut at different instants: what lies in [begun_ns,
+	 * complete_ns) is applied, the rest waits for what a neighbour has of that time.
+	 */
+	bool zoned;
+	u64 begun_ns, complete_ns;
+	struct raw_records raw;
 	struct map current;	  /* tid -> struct life, of threads that may go on */
 	VEC(struct life *) lives; /* all, owned */
 	struct facts facts;
@@ -245,6 +265,13 @@ void partial_free(struct partial *p);
 
 /* It covers [from_ns, to_ns) of the monotonic clock, besides what it covered. */
 void partial_cover(struct partial *p, u64 from_ns, u64 to_ns);
+
+/*
+ * The streams of what comes were cut at different instants, as in foreign
+ * traces: all of them had begun at begun_ns, none ends before complete_ns. Call
+ * it before the first record; without it, cuts are instants.
+ */
+void partial_streams(struct partial *p, u64 begun_ns, u64 complete_ns);
 
 /* Applies the next record. 0 or -ENOMEM. Unknown kinds are passed over. */
 int partial_apply(struct partial *p, const struct record_head *r);

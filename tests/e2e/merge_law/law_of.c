@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The merge law over a recorded trace: `law_of CHUNK SEED TIMES` maps its
- * records whole, then TIMES times cut at random places and merged in a random
- * grouping, and compares all answers to the byte.
+ * records whole, then TIMES times cut at random places, every other time at a place for each CPU,
+ * and merged in a random grouping, and compares all answers to the byte.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,8 @@ int main(int argc, char **argv)
 		return 1;
 	whole = answers(map_range(&s, 0, s.records.count), &s);
 	for (int i = 0; i < times && !failed; i++) {
-		char *cut = answers(map_cut(&s, 1 + (int)simulation_random(&s, 16)), &s);
+		int cuts = 1 + (int)simulation_random(&s, 16);
+		char *cut = answers(i % 2 ? map_cut_streams(&s, cuts) : map_cut(&s, cuts), &s);
 
 		failed = strcmp(whole, cut) != 0;
 		if (failed)

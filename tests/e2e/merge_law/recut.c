@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `recut CHUNK DIR TIME...` writes a chunk again, cut at these times, into DIR. */
+/*
+ * `recut CHUNK DIR TIME...` writes a chunk again, cut at these times, into DIR.
+ * A TIME of several numbers, separated by commas, is one for each CPU modulo 4.
+ */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "chunk/chunk.h"
+#include "recut.h"
+
+static void times_parse(const char *text, uint64_t times[RECUT_CPUS])
+{
+	for (int i = 0; i < RECUT_CPUS; i++) {
+		times[i] = strtoull(text, NULL, 10);
+		text = strchr(text, ',') ? strchr(text, ',') + 1 : text;
+	}
+}
 
 int main(int argc, char **argv)
 {
@@ -11,7 +23,7 @@ int main(int argc, char **argv)
 	struct chunk_reader *reader;
 	struct chunk_info info;
 	struct error e = {0};
-	uint64_t from;
+	struct recut_range range;
 
 	if (argc < 3)
 		return 2;
@@ -23,13 +35,16 @@ int main(int argc, char **argv)
 	options.host = info.host;
 	options.boot_id = info.boot_id;
 	options.clock = &info.clock;
-	from = info.begin_ns;
+	for (int cpu = 0; cpu < RECUT_CPUS; cpu++)
+		range.from_ns[cpu] = info.begin_ns;
 	for (int i = 3; i <= argc; i++) {
-		uint64_t to = i < argc ? strtoull(argv[i], NULL, 10) : info.end_ns;
-
-		if (chunk_recut(argv[1], from, to, &options, NULL, &e))
+		for (int cpu = 0; cpu < RECUT_CPUS; cpu++)
+			range.to_ns[cpu] = info.end_ns;
+		if (i < argc)
+			times_parse(argv[i], range.to_ns);
+		if (recut(argv[1], &options, &range, NULL, &e))
 			goto failed;
-		from = to;
+		memcpy(range.from_ns, range.to_ns, sizeof(range.from_ns));
 	}
 	return 0;
 failed:

@@ -77,6 +77,24 @@ def difference(one, other, where=""):
 
 
 @tests.add
+def each_cpu_may_be_cut_at_its_own_time():
+    chunk = fathom.chunks(fathom.path("host"))[0]
+    whole = answers_of(fathom.path("host"))
+    length = chunk["end_ns"] - chunk["begin_ns"]
+    for number, width in enumerate((length // 1000, length // 20, length // 3)):
+        pieces = fathom.path(f"streams{number}")
+        starts = sorted(random.sample(range(chunk["begin_ns"] + 1, chunk["end_ns"] - width), 4))
+        cuts, last = [], [0] * 4
+        for start in starts:
+            last = [max(before, start + random.randrange(width)) for before in last]
+            cuts.append(",".join(map(str, last)))
+        subprocess.run([RECUT, chunk["path"], pieces, *cuts], check=True)
+        cut = answers_of(pieces)
+        for one, other in zip(whole, cut):
+            check(one == other, f"seed {SEED}, cuts {cuts}: {difference(one, other)}")
+
+
+@tests.add
 def the_order_of_directories_does_not_matter():
     chunks = [chunk["path"] for chunk in fathom.chunks(fathom.path("pieces3"))]
     first = fathom.ok("report", "--json", "--by", "thread", *chunks)

@@ -102,7 +102,7 @@ static void make_rich(const char *dir, struct chunk_info *info)
 					  &r.head),
 			 0);
 		if (i % 1000 == 0)
-			CHECK_EQ(chunk_writer_lost(cpu, LOST_buffer, 0, 3, time_ns, time_ns), 0);
+			CHECK_EQ(make_lost(cpu, LOST_buffer, 3, time_ns, time_ns), 0);
 		if (i % 100 == 0) {
 			r.head.cpu = i % 3;
 			CHECK_EQ(chunk_writer_add(late, &r.head), 0);
@@ -110,8 +110,8 @@ static void make_rich(const char *dir, struct chunk_info *info)
 		if (i % 3000 == 1)
 			CHECK_EQ(chunk_writer_flush(w, time_ns, NULL), 0);
 	}
-	CHECK_EQ(chunk_writer_lost(only_lost, LOST_recursion, 0, 9, time_ns, time_ns), 0);
-	CHECK_EQ(chunk_writer_lost(only_lost, LOST_damaged, 0, 100, time_ns, time_ns), 0);
+	CHECK_EQ(make_lost(only_lost, LOST_recursion, 9, time_ns, time_ns), 0);
+	CHECK_EQ(make_lost(only_lost, LOST_damaged, 100, time_ns, time_ns), 0);
 	CHECK_EQ(chunk_writer_cut(w, time_ns + 1, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, info, NULL), 0);
 	chunk_writer_close(w);

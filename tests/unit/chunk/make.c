@@ -226,3 +226,12 @@ uint64_t make_count(const char *path, struct chunk_info *info)
 	chunk_reader_close(r);
 	return count;
 }
+
+int make_lost(struct chunk_stream *stream, enum record_loss why, uint64_t count, uint64_t begin_ns,
+	      uint64_t end_ns)
+{
+	struct record_lost lost = {
+		.head.time_ns = end_ns, .why = why, .count = count, .begin_ns = begin_ns};
+
+	return chunk_writer_lost(stream, &lost);
+}

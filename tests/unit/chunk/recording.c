@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "make.h"
+#include "recut.h"
 #include "tests/unit/check.h"
 
 static uint64_t read_all(struct recording *recording)
@@ -54,8 +55,8 @@ static void make_boot(const char *dir, const char *boot_id, uint64_t unix_ns, ui
 	struct chunk_writer *w;
 
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	CHECK_EQ(chunk_writer_lost(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), LOST_buffer, 0, 1,
-				   begin_ns, begin_ns),
+	CHECK_EQ(make_lost(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), LOST_buffer, 1, begin_ns,
+			   begin_ns),
 		 0);
 	CHECK_EQ(chunk_writer_cut(w, begin_ns + 100, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
@@ -199,9 +200,14 @@ TEST(recut_parts_are_the_whole)
 	make_chunk(dir, 1000, 1000, false, &info);
 	while (from < info.end_ns) {
 		uint64_t to = from + 1 + make_random(&state) % 200000;
+		struct recut_range range;
 
 		to = to > info.end_ns ? info.end_ns : to;
-		CHECK_EQ(chunk_recut(info.path, from, to, &options, &part, NULL), 0);
+		for (int i = 0; i < RECUT_CPUS; i++) {
+			range.from_ns[i] = from;
+			range.to_ns[i] = to;
+		}
+		CHECK_EQ(recut(info.path, &options, &range, &part, NULL), 0);
 		CHECK_EQ(part.begin_ns, from);
 		CHECK_EQ(part.end_ns, to);
 		from = to;

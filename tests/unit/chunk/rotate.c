@@ -107,10 +107,10 @@ TEST(losses_are_carried_by_class)
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
 	cpu = chunk_writer_stream(w, CHUNK_STREAM_CPU, 2); /* it has losses only */
 	app = chunk_writer_stream(w, CHUNK_STREAM_APP, 99);
-	CHECK_EQ(chunk_writer_lost(cpu, LOST_buffer, RECORD_switch, 5, 1000, 1100), 0);
-	CHECK_EQ(chunk_writer_lost(cpu, LOST_recursion, 0, 3, 1000, 1200), 0);
-	CHECK_EQ(chunk_writer_lost(app, LOST_application, 0, 2, 1000, 1300), 0);
-	CHECK_EQ(chunk_writer_lost(app, LOST_application, 0, 0, 1000, 1300), 0);
+	CHECK_EQ(make_lost(cpu, LOST_buffer, 5, 1000, 1100), 0);
+	CHECK_EQ(make_lost(cpu, LOST_recursion, 3, 1000, 1200), 0);
+	CHECK_EQ(make_lost(app, LOST_application, 2, 1000, 1300), 0);
+	CHECK_EQ(make_lost(app, LOST_application, 0, 1000, 1300), 0);
 	chunk_writer_incomplete(w, 4);
 	CHECK_EQ(chunk_writer_cut(w, 2000, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);

@@ -100,6 +100,28 @@ static void print_events(FILE *out, const struct partial *p)
 	}
 }
 
+static void print_facts(FILE *out, const struct facts *f)
+{
+	for (size_t i = 0; i < f->names.count; i++)
+		fprintf(out, "name %u %s %llu\n", f->names.data[i].tid, f->names.data[i].comm,
+			(unsigned long long)f->names.data[i].time_ns);
+	for (size_t i = 0; i < f->forks.count; i++)
+		fprintf(out, "fork %u of %u\n", f->forks.data[i].tid, f->forks.data[i].parent_tid);
+	for (size_t i = 0; i < f->processes.count; i++)
+		fprintf(out, "process %u %s\n", f->processes.data[i].pid,
+			f->processes.data[i].command);
+	for (size_t i = 0; i < f->fds.count; i++)
+		fprintf(out, "fd %u %d op %u %s\n", f->fds.data[i].pid, f->fds.data[i].fd,
+			f->fds.data[i].op, f->fds.data[i].path ? f->fds.data[i].path : "?");
+	for (size_t i = 0; i < f->sockets.count; i++)
+		fprintf(out, "socket %llu\n",
+			(unsigned long long)f->sockets.data[i].socket.file.key);
+	for (size_t i = 0; i < f->paths.count; i++)
+		fprintf(out, "path %u %s\n", f->paths.data[i].tid, f->paths.data[i].path);
+	for (size_t i = 0; i < f->services.count; i++)
+		fprintf(out, "service %u %u\n", f->services.data[i].pid, f->services.data[i].bytes);
+}
+
 /* Everything that a finished partial knows, as text. Frees it. */
 char *answers(struct partial *p, const struct simulation *s)
 {
@@ -126,9 +148,22 @@ char *answers(struct partial *p, const struct simulation *s)
 	print_sums(out, "cause", &p->causes);
 	print_spans(out, p);
 	print_events(out, p);
+	print_facts(out, &p->facts);
 	fclose(out);
 	partial_free(p);
 	return text;
+}
+
+static struct partial *merge_at_random(struct simulation *s, struct partial **pieces, int n)
+{
+	while (n > 1) {
+		int i = (int)simulation_random(s, (u64)n - 1);
+
+		must(partial_merge(pieces[i], pieces[i + 1]));
+		memmove(&pieces[i + 1], &pieces[i + 2], (size_t)(n - i - 2) * sizeof(pieces[0]));
+		n--;
+	}
+	return pieces[0];
 }
 
 /* Maps pieces between random cuts and merges them in a random grouping. */
@@ -149,14 +184,73 @@ struct partial *map_cut(struct simulation *s, int cuts)
 		at = end;
 	}
 	pieces[n++] = map_range(s, at, s->records.count);
-	while (n > 1) {
-		int i = (int)simulation_random(s, (u64)n - 1);
+	return merge_at_random(s, pieces, n);
+}
 
-		must(partial_merge(pieces[i], pieces[i + 1]));
-		memmove(&pieces[i + 1], &pieces[i + 2], (size_t)(n - i - 2) * sizeof(pieces[0]));
-		n--;
+#define STREAMS 4
+
+/* Cuts that each stream (CPU modulo STREAMS) sees at a time of its own, in order for each. */
+static void streams_cut(struct simulation *s, u64 times[][STREAMS], int cuts)
+{
+	u64 span = s->to_ns - s->from_ns;
+
+	for (int i = 0; i < STREAMS; i++)
+		times[0][i] = s->from_ns;
+	for (int k = 1; k <= cuts; k++) {
+		u64 middle = s->from_ns + span * (u64)k / (u64)(cuts + 1);
+		/* some zones are narrow, some reach over several cuts */
+		u64 width = 1 + span / (1ull << (2 + simulation_random(s, 12)));
+
+		for (int i = 0; i < STREAMS; i++) {
+			u64 at = middle + simulation_random(s, width);
+
+			times[k][i] = at > times[k - 1][i] ? at : times[k - 1][i];
+		}
 	}
-	return pieces[0];
+	for (int i = 0; i < STREAMS; i++)
+		times[cuts + 1][i] = UINT64_MAX;
+}
+
+static void min_max(const u64 *times, u64 *min, u64 *max)
+{
+	*min = *max = times[0];
+	for (int i = 1; i < STREAMS; i++) {
+		if (times[i] < *min)
+			*min = times[i];
+		if (times[i] > *max)
+			*max = times[i];
+	}
+}
+
+/* What lies, for each stream, between its own two times. */
+static struct partial *map_streams(const struct simulation *s, const u64 *from, const u64 *to)
+{
+	struct partial *p = partial_new(&all);
+	u64 first, begun, complete, last;
+
+	min_max(from, &first, &begun);
+	min_max(to, &complete, &last);
+	partial_streams(p, begun, complete);
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record_head *r = simulation_record(s, i);
+		int stream = r->cpu % STREAMS;
+
+		if (r->time_ns >= from[stream] && r->time_ns < to[stream])
+			must(partial_apply(p, r));
+	}
+	partial_cover(p, first, last < s->to_ns ? last : s->to_ns);
+	return p;
+}
+
+struct partial *map_cut_streams(struct simulation *s, int cuts)
+{
+	struct partial *pieces[17];
+	u64 times[18][STREAMS];
+
+	streams_cut(s, times, cuts);
+	for (int i = 0; i <= cuts; i++)
+		pieces[i] = map_streams(s, times[i], times[i + 1]);
+	return merge_at_random(s, pieces, cuts + 1);
 }
 
 /* The line in which two texts first differ, for the reader of a failure. */

@@ -15,6 +15,9 @@ struct partial *map_range(const struct simulation *s, size_t first, size_t end);
 /* Maps pieces between `cuts` (16 at most) random cuts, merges them in a random grouping. */
 struct partial *map_cut(struct simulation *s, int cuts);
 
+/* The same, with each stream of records cut at a time of its own. */
+struct partial *map_cut_streams(struct simulation *s, int cuts);
+
 /* Everything that a partial knows when it is finished. Frees the partial; free the text. */
 char *answers(struct partial *p, const struct simulation *s);
 

@@ -51,7 +51,9 @@ TEST(split_of_each_span_sums_to_its_duration)
 }
 
 /* Compares the answers of a simulation with those of it cut and merged at random. */
-static void check_law(u64 seed, int gaps)
+typedef struct partial *cut_fn(struct simulation *, int cuts);
+
+static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces)
 {
 	struct simulation s;
 	char *whole;
@@ -64,7 +66,7 @@ static void check_law(u64 seed, int gaps)
 	}
 	whole = answers(map_range(&s, 0, s.records.count), &s);
 	for (int i = 0; i < 12; i++) {
-		char *cut = answers(map_cut(&s, 1 + (int)simulation_random(&s, 15)), &s);
+		char *cut = answers(map_in_pieces(&s, 1 + (int)simulation_random(&s, 15)), &s);
 
 		if (strcmp(whole, cut) != 0) {
 			print_difference(whole, cut);
@@ -79,13 +81,19 @@ static void check_law(u64 seed, int gaps)
 TEST(merge_is_map_of_the_whole)
 {
 	for (u64 seed = 1; seed <= 60; seed++)
-		check_law(seed, 0);
+		check_law(seed, 0, map_cut);
 }
 
 TEST(merge_covers_gaps)
 {
 	for (u64 seed = 1; seed <= 60; seed++)
-		check_law(seed, 1 + (int)seed % 3);
+		check_law(seed, 1 + (int)seed % 3, map_cut);
+}
+
+TEST(streams_may_be_cut_at_different_times)
+{
+	for (u64 seed = 1; seed <= 60; seed++)
+		check_law(seed, seed % 2 ? 0 : 1 + (int)seed % 3, map_cut_streams);
 }
 
 /* Each event is shown once: in its span, or in its thread if nothing else tells of the span. */

@@ -34,6 +34,7 @@ static void emit(struct actor *a, void *record, size_t bytes, u8 kind, u64 time_
 
 	head->kind = kind;
 	head->time_ns = time_ns;
+	head->cpu = (u16)(hash_u64(time_ns) % 4); /* what happens at once happens on one CPU */
 	vec_push(&s->records, (struct simulated_record){time_ns, s->records.count, s->bytes.count});
 	bytes_put(&s->bytes, record, bytes);
 	bytes_put(&s->bytes, zero, (8 - bytes % 8) % 8);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk made of a part of another. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/reader.h"
+#include "recut.h"
 
 static struct chunk_stream *same_stream(struct chunk_writer *w, const char *name)
 {
@@ -21,7 +20,7 @@ static struct chunk_stream *same_stream(struct chunk_writer *w, const char *name
 }
 
 static int copy_stream(struct chunk_reader *r, size_t index, struct chunk_writer *w,
-		       const uint64_t range[2], struct error *e)
+		       const struct recut_range *range, struct error *e)
 {
 	struct chunk_stream *to = same_stream(w, chunk_reader_stream_name(r, index));
 	const struct record_head *record;
@@ -30,39 +29,52 @@ static int copy_stream(struct chunk_reader *r, size_t index, struct chunk_writer
 	if (!to)
 		return error_set(e, ENOMEM, "cannot copy a stream");
 	while ((got = chunk_reader_stream_next(r, index, &record, e)) > 0) {
-		if (record->time_ns < range[0] || record->time_ns >= range[1])
+		int cpu = record->cpu % RECUT_CPUS, err;
+
+		if (record->time_ns < range->from_ns[cpu] || record->time_ns >= range->to_ns[cpu])
 			continue;
-		int err = chunk_writer_add(to, record);
+		err = chunk_writer_add(to, record);
 		if (err)
 			return error_set(e, err, "cannot copy a record");
 	}
 	return got;
 }
 
-int chunk_recut(const char *path, uint64_t from_ns, uint64_t to_ns,
-		const struct chunk_writer_options *options, struct chunk_info *info,
-		struct error *e)
+static void min_max(const uint64_t *times, uint64_t *min, uint64_t *max)
+{
+	*min = *max = times[0];
+	for (int i = 1; i < RECUT_CPUS; i++) {
+		*min = times[i] < *min ? times[i] : *min;
+		*max = times[i] > *max ? times[i] : *max;
+	}
+}
+
+int recut(const char *path, const struct chunk_writer_options *options,
+	  const struct recut_range *range, struct chunk_info *info, struct error *e)
 {
 	struct chunk_writer_options o = *options;
-	const uint64_t range[2] = {from_ns, to_ns};
+	const struct chunk_info *of;
 	struct chunk_writer *w = NULL;
 	struct chunk_reader *r;
+	uint64_t end_ns;
 	int err = chunk_reader_open(&r, path, e);
 
 	if (err)
 		return err;
-	o.begin_ns = from_ns;
+	of = chunk_reader_info(r);
+	min_max(range->from_ns, &o.begin_ns, &o.begun_ns);
+	min_max(range->to_ns, &o.complete_ns, &end_ns);
 	if (!o.host)
-		o.host = r->info.host;
+		o.host = of->host;
 	if (!o.boot_id)
-		o.boot_id = r->info.boot_id;
+		o.boot_id = of->boot_id;
 	if (!o.clock)
-		o.clock = &r->info.clock;
+		o.clock = &of->clock;
 	err = chunk_writer_open(&w, &o, e);
-	for (size_t i = 0; i < r->count && !err; i++)
+	for (size_t i = 0; i < chunk_reader_streams(r) && !err; i++)
 		err = copy_stream(r, i, w, range, e);
 	if (!err)
-		err = chunk_writer_cut(w, to_ns, NULL, e);
+		err = chunk_writer_cut(w, end_ns, NULL, e);
 	if (!err)
 		err = chunk_writer_seal(w, info, e);
 	chunk_writer_close(w);
