@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time and who owns it: the two books of a life. */
+#include "model/life_internal.h"
+
+void life_spend(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
+{
+	u64 ns;
+
+	if (from_ns < l->clip_from_ns)
+		from_ns = l->clip_from_ns;
+	if (l->clip_to_ns && to_ns > l->clip_to_ns)
+		to_ns = l->clip_to_ns;
+	if (from_ns >= to_ns)
+		return;
+	ns = to_ns - from_ns;
+	l->total.ns[part] += (s64)ns;
+	l->active.open.ns[part] += (s64)ns;
+	l->seen.open.ns[part] += (s64)ns;
+}
+
+/* A span or nobody was named the owner of the time until t. */
+void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink)
+{
+	struct life_book *b = &l->seen;
+	struct life_share share = *own;
+
+	if (!b->known) {
+		b->known = true;
+		b->first = own->ctx;
+		b->first_ns = own->begin_ns;
+		b->head = b->open;
+		split_subtract(&b->head, &own->split);
+	} else if (context_equal(&b->owner, &own->ctx)) {
+		share.split = b->open;
+	}
+	if (!context_is_none(&own->ctx))
+		sink->sighted(sink->arg, l, &share);
+	b->owner = own->ctx;
+	b->since_ns = own->end_ns;
+	b->open = (struct split){0};
+}
+
+void life_active(struct life *l, const struct context *ctx, const struct life_sink *sink)
+{
+	struct life_book *b = &l->active;
+	u64 now = l->state.last_ns;
+
+	if (b->known) {
+		struct life_share share = {
+			.ctx = b->owner, .begin_ns = b->since_ns, .end_ns = now, .split = b->open};
+		if (!context_is_none(&b->owner))
+			sink->owned(sink->arg, l, &share);
+	} else {
+		b->known = true;
+		b->first = *ctx;
+		b->first_ns = now;
+		b->head = b->open;
+	}
+	b->owner = *ctx;
+	b->since_ns = now;
+	b->open = (struct split){0};
+}
+
+void life_book_join(struct life *left, struct life_book *a, const struct life_book *b,
+		    void (*tell)(void *, const struct life *, const struct life_share *),
+		    const struct life_sink *sink)
+{
+	bool active = a == &left->active;
+	struct split between = a->open;
+
+	if (!b->known) {
+		split_add(&a->open, &b->open);
+		return;
+	}
+	split_add(&between, &b->head);
+	if (a->known) {
+		struct life_share share = {.ctx = a->owner, .split = between};
+
+		if (active) {
+			share.begin_ns = a->since_ns;
+			share.end_ns = b->first_ns;
+		}
+		if (!context_is_none(&a->owner) && (active || context_equal(&a->owner, &b->first)))
+			tell(sink->arg, left, &share);
+	} else {
+		a->first = b->first;
+		a->first_ns = b->first_ns;
+		a->head = between;
+	}
+	a->known = true;
+	a->owner = b->owner;
+	a->since_ns = b->since_ns;
+	a->open = b->open;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of a life share: its books, and what each role does. */
+#ifndef MODEL_LIFE_INTERNAL_H
+#define MODEL_LIFE_INTERNAL_H
+
+#include "model/life.h"
+
+/* ---- life_book.c ---- */
+
+/* Adds [from, to) to the total and to both books; from >= to adds nothing. */
+void life_spend(struct life *l, enum split_part part, u64 from_ns, u64 to_ns);
+
+/* own->ctx (all zero: none) was seen published from own->begin_ns to own->end_ns. */
+void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink);
+
+/* Joins a book of a right half, `b`, into that of the left one, `a`; calls `tell` for what is
+ * whole. */
+void life_book_join(struct life *left, struct life_book *a, const struct life_book *b,
+		    void (*tell)(void *, const struct life *, const struct life_share *),
+		    const struct life_sink *sink);
+
+/* ---- life_roles.c ---- */
+
+/* Accounts up to the record and takes the state after it. */
+void life_apply(struct life *l, enum life_role role, const struct record_head *r,
+		const struct life_sink *sink);
+
+/* Accounts the last interval, which no record ends, up to to_ns. */
+void life_account(struct life *l, u64 to_ns, const struct life_sink *sink);
+
+/* Whether a thread that left its CPU in this state has to be woken. */
+static inline bool life_leave_sleeps(u8 state)
+{
+	return state != LEAVE_preempted && state != LEAVE_throttled && state != LEAVE_dead;
+}
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each record means to a thread: the time up to it, and the state after it. */
+#include "model/life_internal.h"
+
+/* The visit to the kernel that began at begin_ns; its waits are kept if it is the one known. */
+static void visit_enter(struct life_state *s, u64 begin_ns)
+{
+	bool same = s->visit_guess_ns ? begin_ns < s->visit_guess_ns : begin_ns == s->visit_ns;
+
+	s->visit_guess_ns = 0;
+	s->visit_ns = begin_ns;
+	if (same)
+		return;
+	s->visit_waits = (struct split){0};
+}
+
+static void visit_leave(struct life_state *s)
+{
+	if (s->visit_ns || s->visit_guess_ns) {
+		s->visit_ns = s->visit_guess_ns = 0;
+		s->visit_waits = (struct split){0};
+	}
+}
+
+/* ---- off the CPU ---- */
+
+static enum split_part wait_part(const struct life_state *s, const char **reason)
+{
+	const struct life_leave *v = &s->leave;
+	struct cause_query q = {
+		.mode = v->mode & MODE_MASK,
+		.nr = v->nr,
+		.abi_flags = v->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0,
+		.leave_state = v->state,
+		.file = v->file,
+		.arg0 = v->arg0,
+		.has_waker = s->wake.has,
+		.waker_context = s->wake.context,
+		.waker_vector = s->wake.vector,
+		.waker_irq = s->wake.irq,
+		.waker_file = s->wake.file,
+	};
+
+	*reason = "";
+	if (v->state == LEAVE_preempted || v->fresh)
+		return SPLIT_runnable;
+	if (v->state == LEAVE_throttled)
+		return SPLIT_throttled;
+	return cause_find(&q, reason);
+}
+
+/* Accounts the stay off the CPU that ends at t and tells it. */
+static void wait_end(struct life *l, u64 t, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	struct life_leave *v = &s->leave;
+	struct life_wait w = {.begin_ns = s->last_ns,
+			      .end_ns = t,
+			      .visit_ns = v->visit_ns,
+			      .nr = v->nr,
+			      .mode = v->mode,
+			      .state = v->state,
+			      .file = v->file,
+			      .ctx = v->ctx};
+	u64 woken = t;
+
+	w.part = wait_part(s, &w.reason);
+	if (life_leave_sleeps(v->state) && !v->fresh && s->wake.has) {
+		woken = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
+		if (woken > t)
+			woken = t;
+		w.woken_ns = s->wake.time_ns;
+		w.wake_context = s->wake.context;
+		w.waker_tid = s->wake.waker_tid;
+	}
+	w.split.ns[w.part] += (s64)(woken - s->last_ns);
+	w.split.ns[SPLIT_runnable] += (s64)(t - woken);
+	life_spend(l, w.part, s->last_ns, woken);
+	life_spend(l, SPLIT_runnable, woken, t);
+	if (s->visit_guess_ns)
+		s->visit_guess_ns = t;
+	if (s->visit_ns || s->visit_guess_ns)
+		split_add(&s->visit_waits, &w.split);
+	if (!v->fresh)
+		sink->wait(sink->arg, l, &w);
+}
+
+/* It got the CPU, and nothing says how it had left it. */
+static void unseen_end(struct life *l, u64 t)
+{
+	struct life_state *s = &l->state;
+	u64 woken = t;
+
+	if (s->place == LIFE_UNSEEN && s->wake.has && s->wake.time_ns < t)
+		woken = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
+	life_spend(l, SPLIT_unknown, s->last_ns, woken);
+	life_spend(l, SPLIT_runnable, woken, t);
+	/* if a syscall that began earlier ends next, this was part of it */
+	if (!s->visit_ns)
+		s->visit_guess_ns = t;
+	s->visit_waits.ns[SPLIT_unknown] += (s64)(woken - s->last_ns);
+	s->visit_waits.ns[SPLIT_runnable] += (s64)(t - woken);
+}
+
+/* It got the CPU unseen: it was off the CPU until it was woken, at least. */
+static void wait_end_unseen(struct life *l, u64 t, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+
+	if (!s->wake.has || s->wake.time_ns <= s->last_ns || s->wake.time_ns > t)
+		return;
+	t = s->wake.time_ns;
+	wait_end(l, t, sink);
+	s->last_ns = t;
+}
+
+/*
+ * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did
+ * not) and is at t at the end of a stretch on a CPU. If the beginning of the
+ * stretch was lost, the time since the thread was woken is unknown. Returns
+ * what was kernel time.
+ */
+static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 border;
+
+	if (s->place == LIFE_OFF_CPU)
+		wait_end_unseen(l, t, sink);
+	border = visit_ns > s->last_ns ? visit_ns : s->last_ns;
+	if (visit_ns == 0 || border > t)
+		border = t;
+	if (visit_ns)
+		visit_enter(s, visit_ns);
+	if (s->place == LIFE_OFF_CPU || s->place == LIFE_GONE) {
+		life_spend(l, SPLIT_unknown, s->last_ns, t);
+		s->visit_waits.ns[SPLIT_unknown] += (s64)(t - border);
+		return 0;
+	}
+	life_spend(l, SPLIT_user, s->last_ns, border);
+	life_spend(l, SPLIT_kernel, border, t);
+	return t - border;
+}
+
+/* ---- one function per role: accounts up to the record, then takes its state ---- */
+
+static void role_leaves(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_switch *sw = (const void *)r;
+	struct life_state *s = &l->state;
+	bool in_kernel = (sw->mode & MODE_MASK) != MODE_user;
+	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+	u64 visit = in_kernel && thread && sw->since_ns ? r->time_ns - sw->since_ns : 0;
+	struct life_share own = {.ctx = sw->ctx, .begin_ns = t, .end_ns = t};
+
+	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
+		life_spend(l, s->place == LIFE_OFF_CPU ? SPLIT_unknown : SPLIT_kernel, s->last_ns,
+			   t);
+	} else if (visit) {
+		if (visit >= s->last_ns)
+			own.begin_ns = visit;
+		own.split.ns[SPLIT_kernel] = (s64)spend_until(l, t, visit, sink);
+	} else {
+		spend_until(l, t, 0, sink);
+		visit_leave(s);
+	}
+	if (thread)
+		life_sight(l, &own, sink);
+	if (s->wake.has && (!life_leave_sleeps(sw->state) || s->wake.time_ns < visit))
+		s->wake.has = false;
+	s->place = sw->state == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
+	s->last_ns = t;
+	s->leave = (struct life_leave){.time_ns = t,
+				       .visit_ns = visit,
+				       .arg0 = sw->arg0,
+				       .nr = sw->nr,
+				       .mode = sw->mode,
+				       .state = sw->state,
+				       .file = sw->file,
+				       .ctx = sw->ctx};
+}
+
+static void role_enters(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+
+	if (s->place == LIFE_OFF_CPU)
+		wait_end(l, t, sink);
+	else
+		unseen_end(l, t);
+	s->wake.has = false;
+	s->place = LIFE_ON_CPU;
+	s->last_ns = t;
+}
+
+static void role_waking(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_waking *w = (const void *)r;
+	struct life_state *s = &l->state;
+
+	(void)sink;
+	if (s->place == LIFE_OFF_CPU && (s->wake.has || !life_leave_sleeps(s->leave.state)))
+		return;
+	s->wake = (struct life_wake){.has = true,
+				     .time_ns = r->time_ns,
+				     .waker_tid = w->waker_tid,
+				     .context = w->context,
+				     .vector = w->vector,
+				     .irq = w->irq,
+				     .file = w->file};
+}
+
+/* The thread is in user code at t, whatever it did before. */
+static void enter_user(struct life *l, u64 t)
+{
+	l->state.place = LIFE_ON_CPU;
+	l->state.last_ns = t;
+	l->state.wake.has = false;
+	visit_leave(&l->state);
+}
+
+/* The split of a visit: its waits, what lies before the accounting, and the rest on the CPU. */
+static void visit_split(const struct life *l, struct life_visit *v)
+{
+	s64 rest;
+
+	v->split = l->state.visit_waits;
+	if (v->begin_ns < l->origin_ns)
+		v->split.ns[SPLIT_unknown] += (s64)(l->origin_ns - v->begin_ns);
+	rest = (s64)(v->end_ns - v->begin_ns) - split_total(&v->split);
+	for (int part = SPLIT_PARTS_COUNT - 1; rest < 0 && part >= 0; part--) {
+		s64 cut = v->split.ns[part] < -rest ? v->split.ns[part] : -rest;
+
+		v->split.ns[part] -= cut;
+		rest += cut;
+	}
+	v->split.ns[SPLIT_kernel] += rest;
+}
+
+static void visit_end(struct life *l, struct life_visit *v, const struct context *ctx,
+		      const struct life_sink *sink)
+{
+	struct life_share own = {.ctx = *ctx, .begin_ns = v->begin_ns, .end_ns = v->end_ns};
+
+	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
+	visit_split(l, v);
+	own.split = v->split;
+	life_sight(l, &own, sink);
+	sink->visit(sink->arg, l, v);
+	enter_user(l, v->end_ns);
+}
+
+static void role_syscall(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_syscall *c = (const void *)r;
+	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
+	struct life_visit v = {.begin_ns = r->time_ns - c->duration_ns, .end_ns = t, .syscall = c};
+
+	visit_end(l, &v, &c->ctx, sink);
+}
+
+static void role_fault(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_fault *f = (const void *)r;
+	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
+	struct life_visit v = {.begin_ns = r->time_ns - f->duration_ns, .end_ns = t, .fault = f};
+
+	if (f->flags & FAULT_USER) {
+		visit_end(l, &v, &f->ctx, sink);
+		return;
+	}
+	/* nested in a syscall: told, but the syscall's time goes on */
+	v.end_ns = r->time_ns;
+	v.split.ns[SPLIT_kernel] = (s64)f->duration_ns;
+	sink->visit(sink->arg, l, &v);
+}
+
+static void role_user(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
+
+	spend_until(l, t, 0, sink);
+	enter_user(l, t);
+}
+
+/* It left the scope: what it does from here on is not recorded, nor asked for. */
+static void role_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+
+	if (s->place == LIFE_OFF_CPU)
+		wait_end(l, t, sink);
+	else if (s->place != LIFE_GONE)
+		life_spend(l, SPLIT_unknown, s->last_ns, t);
+	visit_leave(s);
+	s->wake.has = false;
+	s->place = LIFE_GONE;
+	s->last_ns = t;
+}
+
+/* What /proc said counts only if no record says anything: it is not taken at one instant. */
+static void role_snapshot(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_thread *th = (const void *)r;
+	struct life_state *s = &l->state;
+
+	(void)sink;
+	if (s->place != LIFE_UNSEEN || s->wake.has ||
+	    (th->flags & (THREAD_ON_CPU | THREAD_UNFOLLOWED)))
+		return;
+	s->place = LIFE_OFF_CPU;
+	if ((th->mode & MODE_MASK) == MODE_syscall)
+		s->visit_guess_ns = s->last_ns + 1;
+	s->leave = (struct life_leave){.time_ns = s->last_ns,
+				       .arg0 = th->arg0,
+				       .nr = th->nr,
+				       .mode = th->mode,
+				       .state = th->state,
+				       .file = th->file,
+				       .ctx = th->ctx};
+}
+
+typedef void role_fn(struct life *, const struct record_head *, const struct life_sink *);
+
+static role_fn *const roles[] = {
+	[LIFE_LEAVES] = role_leaves,	 [LIFE_ENTERS] = role_enters, [LIFE_WAKING] = role_waking,
+	[LIFE_SYSCALL] = role_syscall,	 [LIFE_FAULT] = role_fault,   [LIFE_USER] = role_user,
+	[LIFE_SNAPSHOT] = role_snapshot, [LIFE_OUT] = role_out,
+};
+
+void life_apply(struct life *l, enum life_role role, const struct record_head *r,
+		const struct life_sink *sink)
+{
+	roles[role](l, r, sink);
+}
+
+void life_account(struct life *l, u64 to_ns, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+
+	if (s->place == LIFE_OFF_CPU)
+		wait_end(l, to_ns > s->last_ns ? to_ns : s->last_ns, sink);
+	else if (s->place != LIFE_GONE && to_ns > s->last_ns)
+		life_spend(l, SPLIT_unknown, s->last_ns, to_ns);
+	if (s->place != LIFE_GONE && to_ns > s->last_ns)
+		s->last_ns = to_ns;
+}
