@@ -3,6 +3,11 @@
  * Block I/O, from issue to completion. The thread is the one that submitted
  * the bio; the one that issues the request is often a kernel worker, and the
  * one that runs at the completion is any.
+ *
+ * Bios that were merged before the issue are one request, which is counted to
+ * the first of them that somebody in scope submitted. What is left of a bio
+ * that was split, and the part split off, are requests of their own, of the same thread.
+ * A flush of the device has no bio: it is for whoever asked last for one.
  */
 #include "bpf/block.h"
 #include "bpf/ring.h"
@@ -10,19 +15,45 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define OP_MASK 0xff
+#define OP_FLUSH 2
+#define OP_DISCARD 3
+#define OP_SYNC (1u << 11)
+#define OP_PREFLUSH (1u << 18)
+#define MERGED_MAX 64 /* bios of a request that are looked at */
+
 struct block_open {
 	u64 queued_ns, issued_ns;
 	u32 tid, pid;
-	u64 flags; /* BLOCK_WRITEBACK: submitted by a kernel thread */
+	u64 flags;  /* BLOCK_WRITEBACK: submitted by a kernel thread */
+	u64 cgroup; /* of the bio, with BLOCK_WRITEBACK */
+	u64 bytes;  /* done so far, of a request that completes in parts */
 };
 
-/* By address of the bio, then of the request. What never completes is thrown out. */
+/*
+ * By address of the bio, of the queue (who asked for a flush), and of the
+ * request. What never completes is thrown out.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, u64);
 	__type(value, struct block_open);
 } block_bios SEC(".maps"), block_requests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, u64);
+	__type(value, struct block_open);
+} block_flushes SEC(".maps");
+
+static __always_inline u64 bio_cgroup(struct bio *bio)
+{
+	if (!bpf_core_field_exists(bio->bi_blkg))
+		return 0;
+	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
+}
 
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
@@ -32,45 +63,105 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	struct block_open open = {.tid = task->pid, .pid = task->tgid};
 	u64 key = (u64)bio;
 
-	if (!state_in(state))
+	if (!state_in(state)) {
+		bpf_map_delete_elem(&block_bios, &key); /* the address was another's before */
 		return 0;
-	if (task->flags & PF_KTHREAD)
+	}
+	if (task->flags & PF_KTHREAD && bio->bi_opf & 1 && (bio->bi_opf & OP_MASK) != OP_DISCARD) {
 		open.flags = BLOCK_WRITEBACK;
+		open.cgroup = bio_cgroup(bio);
+	}
 	open.queued_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&block_bios, &key, &open, BPF_ANY);
+	if (bio->bi_opf & OP_PREFLUSH) {
+		key = (u64)BPF_CORE_READ(bio, bi_bdev, bd_disk);
+		bpf_map_update_elem(&block_flushes, &key, &open, BPF_ANY);
+	}
 	return 0;
+}
+
+/* `bio` is the first part of another, which goes on as what is left. */
+SEC("tp_btf/block_split")
+int BPF_PROG(block_split, struct bio *bio)
+{
+	u64 key = (u64)bio->bi_private; /* chained to it */
+	struct block_open *whole = bpf_map_lookup_elem(&block_bios, &key), part;
+
+	if (!whole)
+		return 0;
+	part = *whole;
+	key = (u64)bio;
+	bpf_map_update_elem(&block_bios, &key, &part, BPF_ANY);
+	return 0;
+}
+
+/* Who submitted the request, in `open`; its bios are forgotten. */
+static __always_inline bool block_take_bios(struct block_open *open, struct request *request)
+{
+	struct bio *bio = request->bio;
+	bool found = false;
+
+	for (int i = 0; i < MERGED_MAX && bio; i++) {
+		u64 key = (u64)bio;
+		struct block_open *of_bio = bpf_map_lookup_elem(&block_bios, &key);
+
+		if (of_bio && !found) {
+			*open = *of_bio;
+			found = true;
+		}
+		if (of_bio)
+			bpf_map_delete_elem(&block_bios, &key);
+		bio = BPF_CORE_READ(bio, bi_next);
+	}
+	return found;
+}
+
+static __always_inline bool block_take_flush(struct block_open *open, struct request *request)
+{
+	u64 key = (u64)BPF_CORE_READ(request, q, disk);
+	struct block_open *asked = bpf_map_lookup_elem(&block_flushes, &key);
+
+	if (!asked || (request->cmd_flags & OP_MASK) != OP_FLUSH)
+		return false;
+	*open = *asked;
+	bpf_map_delete_elem(&block_flushes, &key);
+	return true;
 }
 
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request *request)
 {
-	u64 key = (u64)request->bio;
-	struct block_open *found = key ? bpf_map_lookup_elem(&block_bios, &key) : NULL;
-	struct block_open open;
+	struct block_open open = {};
+	u64 key = (u64)request;
 
-	if (!found)
-		return 0;
-	open = *found;
-	bpf_map_delete_elem(&block_bios, &key);
+	if (request->bio ? !block_take_bios(&open, request) : !block_take_flush(&open, request))
+		return 0; /* or it was issued before, and is issued again */
 	open.issued_ns = bpf_ktime_get_ns();
-	key = (u64)request;
 	bpf_map_update_elem(&block_requests, &key, &open, BPF_ANY);
 	return 0;
 }
 
 static __always_inline u32 block_flags(struct request *request, int error)
 {
-	u32 operation = request->cmd_flags & 0xff, flags = 0;
+	u32 operation = request->cmd_flags & OP_MASK, flags = 0;
 
-	if ((operation & 1) && operation != 3)
+	if ((operation & 1) && operation != OP_DISCARD)
 		flags |= BLOCK_WRITE;
-	if (operation == 2)
+	if (operation == OP_FLUSH)
 		flags |= BLOCK_FLUSH;
-	if (operation == 3)
+	if (operation == OP_DISCARD)
 		flags |= BLOCK_DISCARD;
-	if (request->cmd_flags & (1u << 11)) /* REQ_SYNC */
+	if (request->cmd_flags & OP_SYNC)
 		flags |= BLOCK_SYNC;
 	return error ? flags | BLOCK_FAILED : flags;
+}
+
+/* The partition, where requests are counted to it; else the disk. */
+static __always_inline u32 block_device_of(struct request *request)
+{
+	struct block_device *part = request->part;
+
+	return part ? BPF_CORE_READ(part, bd_dev) : BPF_CORE_READ(request, q, disk, part0, bd_dev);
 }
 
 SEC("tp_btf/block_rq_complete")
@@ -87,17 +178,21 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 
 	if (!open)
 		return 0;
+	open->bytes += bytes;
+	if (bytes < request->__data_len)
+		return 0; /* the rest is still to come */
 	if (ring_reserve(&place, 2, RING_LOST_OTHER) == 0) {
 		r->head.kind = RECORD_block;
 		r->head.time_ns = bpf_ktime_get_ns();
 		r->head.tid = open->tid;
 		r->head.pid = open->pid;
-		r->dev = BPF_CORE_READ(request, part, bd_dev);
-		r->bytes = bytes;
+		r->dev = block_device_of(request);
+		r->bytes = open->bytes;
 		r->duration_ns = r->head.time_ns - open->issued_ns;
 		r->queued_ns = open->issued_ns - open->queued_ns;
 		r->sector = request->__sector;
 		r->flags = block_flags(request, error) | open->flags;
+		r->cgroup = open->cgroup;
 		ring_publish(&place, r, 2);
 	}
 	bpf_map_delete_elem(&block_requests, &key);

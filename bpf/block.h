@@ -7,14 +7,41 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct bio;
+struct gendisk;
 
 struct block_device {
 	u32 bd_dev;
+	struct gendisk *bd_disk;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	u32 bi_opf;
+	void *bi_private;
+	struct blkcg_gq *bi_blkg;
+};
+
+struct gendisk {
+	struct block_device *part0;
+};
+
+struct request_queue {
+	struct gendisk *disk;
 };
 
 struct request {
+	struct request_queue *q;
 	u32 cmd_flags;
+	u32 __data_len;
 	u64 __sector;
 	struct bio *bio;
 	struct block_device *part;

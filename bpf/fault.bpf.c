@@ -2,8 +2,9 @@
 /*
  * Page faults: opened by the tracepoints at their begin, closed and recorded
  * by the kernel's own software events, which count a fault at its end. One
- * that has no such end (it became a signal) is closed, soft, by the next
- * entry or exit of a system call. An end without a begin is counted.
+ * that has no such end is closed, soft, by the signal that it became, by the next
+ * fault, entry or exit of a system call, or by the end of the thread. An end without
+ * a begin is counted.
  */
 #include "bpf/fault.h"
 #include "bpf/context.h"
@@ -23,6 +24,8 @@ static __always_inline int fault_begin(u64 address, struct pt_regs *regs, u64 er
 
 	if (!state_in(state))
 		return 0;
+	if (state->fault_begin_ns)
+		fault_soft_end();
 	if (error & ERROR_WRITE)
 		flags |= FAULT_WRITE;
 	state->fault_address = address;
@@ -86,6 +89,16 @@ static __always_inline int fault_end(u32 flags)
 __noinline int fault_soft_end(void)
 {
 	return fault_end(FAULT_SOFT_END);
+}
+
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(signal_deliver)
+{
+	struct thread_state *state = state_of(bpf_get_current_task_btf());
+
+	if (state && state->fault_begin_ns)
+		fault_soft_end();
+	return 0;
 }
 
 SEC("perf_event")

@@ -5,8 +5,9 @@
  */
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
-#include "bpf/notice_emit.h"
+#include "bpf/fault.h"
 #include "bpf/named.h"
+#include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -80,7 +81,8 @@ static __always_inline void notice_thread(struct task_struct *task)
 
 	if (level == 0)
 		return;
-	if (level > 32 || bpf_probe_read_kernel(&nr, sizeof(nr), &task->thread_pid->numbers[level].nr))
+	if (level > 32 ||
+	    bpf_probe_read_kernel(&nr, sizeof(nr), &task->thread_pid->numbers[level].nr))
 		return;
 	notice_emit(task, NOTICE_THREAD, nr);
 }
@@ -269,6 +271,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 
 	if (!state_in(state))
 		return 0;
+	if (state->fault_begin_ns)
+		fault_soft_end();
 	if (!(state->flags & STATE_SEEN)) /* it ends before the snapshot came to it */
 		name_record(task, task->comm);
 	out.r.head.kind = RECORD_exit;

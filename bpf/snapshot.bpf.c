@@ -18,8 +18,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 static const u8 snapshot_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
 
-u64 snapshot_new = 0; /* threads that were new to this run */
-u32 snapshot_again = 0; /* set by capture: tell those that were told before, too */
+u64 snapshot_new = 0;	 /* threads that were new to this run */
+u32 snapshot_again = 0;	 /* set by capture: tell those that were told before, too */
 u64 snapshot_enters = 0; /* set by capture once recording is under way: who is new now came late */
 
 /*
@@ -37,6 +37,16 @@ static __always_inline long snapshot_write(struct seq_file *seq, struct record_h
 	if (bytes > RARE_BYTES)
 		return -1;
 	return bpf_seq_write(seq, head, bytes);
+}
+
+/*
+ * Run once, by capture: in a pid namespace it cannot know its own number otherwise.
+ */
+SEC("raw_tp")
+int own_find(void *ctx)
+{
+	own_tgid = bpf_get_current_pid_tgid() >> 32;
+	return 0;
 }
 
 struct process_scratch {

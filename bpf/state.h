@@ -16,8 +16,10 @@
 
 /* Set by capture before the programs are loaded. */
 const volatile bool scope_host __weak = false;
-const volatile u32 own_tgid __weak = 0;
 const volatile bool spans_only __weak = false;
+
+/* Capture's own process, as the kernel numbers it: found by own_find() before they are attached. */
+u32 own_tgid __weak = 0;
 
 /*
  * Set when all programs are attached: until then they keep state and write no

@@ -3,6 +3,7 @@
  * What a reader must know of the conditions of a recording: what was left out
  * on request, and how much time the hypervisor took from each CPU. /proc/stat
  * counts that in ticks of 10 ms: over a second the error is at most 1 %.
+ * CPUs that come and go are noticed here, too.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -89,5 +90,6 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 	if (err || (!cut && now < c->steal_read_ns + STEAL_EVERY_NS))
 		return err;
 	c->steal_read_ns = now;
+	capture_features_cpus(c);
 	return steal_read(c, sink, cut);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,7 +46,9 @@ static const struct feature_row feature_rows[] = {
 	{"hrtimer_expire_exit", "wake-ups by timers told from those by threads", false, 0},
 	{"page_fault_user", "page faults, and time in them", false, 0},
 	{"page_fault_kernel", "page faults inside system calls", false, 0},
+	{"signal_deliver", "page faults that end as a signal", false, 0},
 	{"block_bio_queue", "threads that block I/O is done for", false, 0},
+	{"block_split", "threads that large block I/O is done for", false, 0},
 	{"block_rq_issue", "block I/O", false, 0},
 	{"block_rq_complete", "block I/O", false, RECORD_block},
 	{"sock_send_length", "bytes sent on connections", false, RECORD_bytes},
@@ -96,7 +99,7 @@ static struct bpf_program *feature_program(const struct capture *c, const char *
 
 static bool feature_wanted(const struct capture_options *options, const char *name)
 {
-	if (strncmp(name, "page_fault", 10) == 0)
+	if (strncmp(name, "page_fault", 10) == 0 || strcmp(name, "signal_deliver") == 0)
 		return !options->no_faults;
 	if (strncmp(name, "block_", 6) == 0)
 		return !options->no_blocks;
@@ -128,7 +131,7 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 	return 0;
 }
 
-/* A software event on each CPU that is online, period 1. */
+/* A software event of a CPU that is online, period 1. */
 static int perf_open(u64 event, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -141,25 +144,15 @@ static int perf_open(u64 event, int cpu)
 	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int perf_attach(struct capture *c, struct bpf_program *program, u64 event)
+/* The link of a program to an event of a CPU; NULL if the CPU is gone again. */
+static struct bpf_link *perf_attach(struct bpf_program *program, u64 event, int cpu)
 {
-	int attached = 0;
+	int fd = perf_open(event, cpu);
+	struct bpf_link *link = fd < 0 ? NULL : bpf_program__attach_perf_event(program, fd);
 
-	for (u32 cpu = 0; cpu < c->ring_count; cpu++) {
-		int fd = perf_open(event, cpu), err;
-		struct bpf_link *link;
-
-		if (fd < 0)
-			continue; /* no such CPU just now */
-		link = bpf_program__attach_perf_event(program, fd);
-		err = link ? vec_push(&c->perf_links, link) : -errno;
-		if (!link)
-			close(fd);
-		else if (err)
-			bpf_link__destroy(link);
-		attached += err == 0;
-	}
-	return attached;
+	if (fd >= 0 && !link)
+		close(fd);
+	return link;
 }
 
 static bool faults_on(const struct capture *c)
@@ -171,15 +164,76 @@ static bool faults_on(const struct capture *c)
 	return false;
 }
 
-/* The ends of page faults; without them no fault is recorded. */
-static void faults_attach(struct capture *c)
+static void fault_ends_detach(struct capture_fault_ends *ends)
 {
+	bpf_link__destroy(ends->minor);
+	bpf_link__destroy(ends->major);
+	*ends = (struct capture_fault_ends){NULL, NULL};
+}
+
+/* The ends of page faults on one CPU. */
+static void fault_ends_follow(struct capture *c, u32 cpu, bool online)
+{
+	struct capture_fault_ends *ends = &c->fault_ends[cpu];
 	struct programs *p = c->programs;
 
-	if (faults_on(c)) {
-		perf_attach(c, p->progs.fault_minor_end, PERF_COUNT_SW_PAGE_FAULTS_MIN);
-		perf_attach(c, p->progs.fault_major_end, PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+	if (!online) {
+		fault_ends_detach(ends); /* they would not come back with the CPU */
+		return;
 	}
+	if (!ends->minor)
+		ends->minor = perf_attach(p->progs.fault_minor_end, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+					  cpu);
+	if (!ends->major)
+		ends->major = perf_attach(p->progs.fault_major_end, PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+					  cpu);
+}
+
+/* Reads a list of CPUs as in "0-3,5"; calls for each of the first `count` whether it is in. */
+static void cpus_each(struct capture *c, FILE *list)
+{
+	u32 from, to, next = 0;
+
+	while (fscanf(list, "%u", &from) == 1) {
+		int c1 = fgetc(list);
+
+		to = from;
+		if (c1 == '-' && fscanf(list, "%u", &to) == 1)
+			c1 = fgetc(list);
+		for (; next < from && next < c->ring_count; next++)
+			fault_ends_follow(c, next, false);
+		for (; next <= to && next < c->ring_count; next++)
+			fault_ends_follow(c, next, true);
+		if (c1 != ',')
+			break;
+	}
+	for (; next > 0 && next < c->ring_count; next++)
+		fault_ends_follow(c, next, false);
+}
+
+void capture_features_cpus(struct capture *c)
+{
+	FILE *list = c->fault_ends ? fopen("/sys/devices/system/cpu/online", "re") : NULL;
+
+	if (list)
+		cpus_each(c, list);
+	else
+		for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
+			fault_ends_follow(c, cpu, true);
+	if (list)
+		fclose(list);
+}
+
+/* Without these ends no fault is recorded. */
+static int faults_attach(struct capture *c)
+{
+	if (!faults_on(c))
+		return 0;
+	c->fault_ends = calloc(c->ring_count, sizeof(*c->fault_ends));
+	if (!c->fault_ends)
+		return -ENOMEM;
+	capture_features_cpus(c);
+	return 0;
 }
 
 int capture_features_attach(struct capture *c, struct error *e)
@@ -203,15 +257,19 @@ int capture_features_attach(struct capture *c, struct error *e)
 		}
 		feature->on = false;
 	}
-	faults_attach(c);
+	if (faults_attach(c)) {
+		capture_features_detach(c);
+		return error_set(e, ENOMEM, "cannot attach to the kernel");
+	}
 	return 0;
 }
 
 void capture_features_detach(struct capture *c)
 {
-	for (size_t i = 0; i < c->perf_links.count; i++)
-		bpf_link__destroy(c->perf_links.data[i]);
-	vec_free(&c->perf_links);
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
+		fault_ends_detach(&c->fault_ends[cpu]);
+	free(c->fault_ends);
+	c->fault_ends = NULL;
 	for (size_t i = CAPTURE_FEATURES_MAX; i-- > 0;) {
 		bpf_link__destroy(c->links[i]);
 		c->links[i] = NULL;
@@ -228,8 +286,8 @@ static u64 feature_misses(const struct capture *c, const char *name)
 	return info.recursion_misses;
 }
 
-static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 lost_kind,
-		       u64 count, u64 now)
+static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 lost_kind, u64 count,
+		       u64 now)
 {
 	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
 	struct record_lost lost = {.why = LOST_recursion, .lost_kind = lost_kind, .count = count};

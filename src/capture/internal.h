@@ -40,6 +40,11 @@ struct capture_held {
 	struct record_head *record; /* owned */
 };
 
+/* The events that a CPU ends page faults with; NULL where it is not there. */
+struct capture_fault_ends {
+	struct bpf_link *minor, *major;
+};
+
 /* What the hypervisor took from a CPU since boot, as it was told last. */
 struct capture_steal {
 	u64 steal_ns, time_ns;
@@ -48,7 +53,7 @@ struct capture_steal {
 struct capture {
 	struct programs *programs;
 	struct bpf_link *links[CAPTURE_FEATURES_MAX]; /* by feature */
-	VEC(struct bpf_link *) perf_links;	      /* one for each CPU and event */
+	struct capture_fault_ends *fault_ends;	      /* by CPU; NULL: no faults are recorded */
 	struct capture_feature features[CAPTURE_FEATURES_MAX];
 	size_t feature_count;
 	u64 recursion[CAPTURE_FEATURES_MAX]; /* misses as told to the sink */
@@ -62,16 +67,16 @@ struct capture {
 	bool files;
 	bool drop_capabilities; /* as in the options */
 	u64 keep_capabilities;
-	u32 filters; /* FILTER_* */
+	u32 filters;	      /* FILTER_* */
 	bool conditions_told; /* in this chunk */
 	u64 steal_read_ns;
 	VEC(struct capture_steal) steal; /* by CPU */
-	u64 moves; /* scope_moves as it was when they were followed last */
+	u64 moves;			 /* scope_moves as it was when they were followed last */
 	struct capture_rare rare;
 	VEC(struct capture_held) held; /* later than the last cut */
 	struct capture_counts counts;
-	struct app_rings *apps; /* from capture_start() on */
-	struct capture_watch *watch; /* likewise */
+	struct app_rings *apps;	       /* from capture_start() on */
+	struct capture_watch *watch;   /* likewise */
 	struct capture_events *events; /* NULL: none were chosen */
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
@@ -94,6 +99,8 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 			    struct error *e);
 int capture_features_attach(struct capture *c, struct error *e);
 void capture_features_detach(struct capture *c);
+/* Follows CPUs that came or went; needs CAP_PERFMON, and does without if it is not there. */
+void capture_features_cpus(struct capture *c);
 /* Runs that the kernel skipped since the last call, told to the sink. */
 int capture_features_lost(struct capture *c, const struct capture_sink *sink);
 

@@ -3,11 +3,13 @@
  * The life of a capture: load, start, stop, close.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -82,7 +84,6 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 		return error_set(e, err, "cannot size the rings");
 	p->rodata->ring_overwrites = options->flight;
 	p->rodata->scope_host = options->host;
-	p->rodata->own_tgid = getpid();
 	p->rodata->spans_only = options->spans_only;
 	p->rodata->record_files = !options->no_files;
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
@@ -99,6 +100,15 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	if (!err)
 		err = capture_events_open(c, options, e);
 	return err ? err : capture_features_choose(c, options, e);
+}
+
+/* Which process is not to be recorded. */
+static int own_find(struct capture *c, struct error *e)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int err = bpf_prog_test_run_opts(bpf_program__fd(c->programs->progs.own_find), &run);
+
+	return err ? error_set(e, err, "cannot tell the recorder from what it records") : 0;
 }
 
 static int open_load(struct capture *c, const struct capture_options *options, struct error *e)
@@ -120,7 +130,8 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 				 "capabilities CAP_BPF and CAP_PERFMON");
 	if (err)
 		return capture_messages_fail(e, err, "the kernel refused the programs");
-	return capture_rings_map(c, e);
+	err = own_find(c, e);
+	return err ? err : capture_rings_map(c, e);
 }
 
 int capture_open(const struct capture_options *options, struct capture **out, struct error *e)
@@ -158,6 +169,9 @@ int capture_start(struct capture *c, const struct capture_sink *sink, struct err
 		__atomic_store_n(&c->programs->bss->recording, 1, __ATOMIC_RELEASE);
 		err = capture_snapshot(c, sink, e);
 	}
+	/* events of a CPU that comes later are opened then */
+	if ((u32)sysconf(_SC_NPROCESSORS_ONLN) < c->ring_count)
+		c->keep_capabilities |= 1ull << CAP_PERFMON;
 	if (!err && c->drop_capabilities && (err = capture_capabilities_drop(c->keep_capabilities)))
 		error_set(e, err, "cannot give up privileges");
 	return err;

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""System calls whose two ends do not tell the same."""
+import os
+import shutil
+import sys
+
+import harness
+from harness import check, equal
+from trapped import events, fathom, length, record, skips, spans, thread_rows
+
+MS = 1000000
+BEGIN_UNKNOWN, COMPAT = 2, 1
+TRUTH_RESTARTED = os.path.abspath(sys.argv[3])
+tests = harness.Tests()
+
+
+@tests.add
+@skips
+def a_refused_call_has_no_begin():
+    """An exit without an entry: zero length, and not the begin of the call before."""
+    path, _ = record("refused", 30)
+    refused = spans(path, "syscall", "getppid")
+    equal(len(refused), 30, "refused calls")
+    for call in refused:
+        equal((length(call), call["attributes"]["error.type"]), (0, "EPERM"), f"{call}")
+    allowed = spans(path, "syscall", "getuid")
+    equal(len(allowed), 30, "calls between")
+    check(all(length(call) > 0 for call in allowed), "they have their length")
+    if shutil.which("babeltrace2"):
+        unknown = [e for e in events(path, "syscall") if e["flags"] & BEGIN_UNKNOWN]
+        equal(len(unknown), 30, "records without a begin")
+    # 1 ms before each; a busy machine takes it from the thread
+    row = thread_rows(path)[0]
+    check(row["time"]["user_ns"] + row["time"]["runnable_ns"] > 30 * MS,
+          f"user code before a refused call is user code: {row['time']}")
+
+
+def pieces(path, name):
+    calls = sorted(spans(path, "syscall", name), key=lambda s: s["begin_ns"])
+    whole = [s for s in calls if not s["attributes"].get("restarted")]
+    return calls, whole
+
+
+def goes_on_as(path, name, count, stops, causes):
+    """`count` calls that were broken off `stops` times: all pieces have name, arguments and cause."""
+    calls, whole = pieces(path, name)
+    equal(len(whole), count, f"{name} that ended: {calls}")
+    equal(len(calls) - len(whole), stops, f"pieces of {name} that did not")
+    equal(len({c["attributes"]["args"] for c in calls}), 1, f"arguments {calls}")
+    check(all("error.type" not in c["attributes"] for c in calls), f"none is an error: {calls}")
+    waits = [s for s in spans(path, "wait") if s.get("parent_id") in {c["span_id"] for c in calls}]
+    check(len(waits) >= count, "they waited")
+    equal({w["name"] for w in waits if length(w) > 5 * MS}, causes, "causes")
+    equal([s["name"] for s in spans(path, "syscall", "restart_syscall")], [], "restart_syscall")
+
+
+@tests.add
+def a_read_that_a_handler_interrupts():
+    path, _ = record("read_again", 3)
+    calls, _ = pieces(path, "read")
+    calls = [c for c in calls if c["attributes"].get("fd.name", "").startswith("pipe:")]
+    equal([c["attributes"].get("restarted", False) for c in calls], [True] * 3 + [False],
+          f"pieces {calls}")
+    check(all("error.type" not in c["attributes"] for c in calls), "none is an error")
+    equal(calls[-1]["attributes"]["result"], 1, "what it read")
+    rows = {r["key"]: r for r in fathom.report(path, "syscall")["rows"]}
+    equal(rows["read"]["errors"], 0, "errors")
+
+
+@tests.add
+def a_poll_that_is_stopped():
+    path, _ = record("poll_again", 4)
+    goes_on_as(path, "poll", 1, 4, {"timer", "ipc"})  # a signal ended the pieces
+
+
+def sleeps(*options):
+    path = fathom.path(f"sleeps{len(options)}")
+    result = fathom.run("record", "-o", path, *options, "--", TRUTH_RESTARTED)
+    equal(result.returncode, 0, result.stderr)
+    equal(fathom.report(path, "thread")["lost"]["total"], 0, "lost records")
+    harness.check_sums(fathom, path)
+    return path
+
+
+@tests.add
+def a_sleep_that_is_stopped():
+    goes_on_as(sleeps(), "nanosleep", 5, 5, {"timer"})
+
+
+@tests.add
+def a_sleep_that_is_stopped_and_cut():
+    """Chunks of 7 ms: the call and what goes on with it lie in different ones."""
+    path = sleeps("--rotate", "7ms")
+    check(len(fathom.chunks(path)) > 15, "chunks")
+    goes_on_as(path, "nanosleep", 5, 5, {"timer"})
+
+
+@tests.add
+@skips
+def calls_of_32_bits():
+    path, _ = record("compat", 10)
+    calls = [s for s in spans(path, "syscall", "getpid")
+             if s["attributes"].get("abi") or s["attributes"].get("compat")]
+    if shutil.which("babeltrace2"):
+        equal(len([e for e in events(path, "syscall") if e["flags"] & COMPAT]), 10, "records")
+    named = {s["name"] for s in spans(path, "syscall")}
+    check("getpid" in named and "writev" not in named, f"its own table: {named} {calls}")
+
+
+@tests.add
+def a_return_from_a_handler_has_its_name():
+    path, _ = record("handlers", 10)
+    returns = spans(path, "syscall", "rt_sigreturn")
+    equal(len(returns), 10, "rt_sigreturn")
+    check(all(0 < length(call) for call in returns), "with a begin")
+
+
+@tests.add
+def an_exec_has_the_arguments_of_its_entry():
+    path, _ = record("handlers", 1)
+    calls = spans(path, "syscall", "execve")
+    equal(len(calls), 1, "execve")
+    check(calls[0]["attributes"]["args"].count("0x") == 3, f"pointers: {calls[0]['attributes']}")
+
+
+@tests.add
+def a_call_that_does_not_return_ends_with_its_thread():
+    path, _ = record("read_again", 1)
+    for thread in spans(path, "thread"):
+        equal(thread["end_bound"], "hard", f"end of {thread['thread']}")
+    equal(spans(path, "syscall", "exit_group"), [], "calls that returned")
+    for row in thread_rows(path):
+        check(row["time"]["unknown_ns"] <= 0.1 * row["total_ns"], f"it is known: {row['time']}")
+
+
+with fathom:
+    tests.run()

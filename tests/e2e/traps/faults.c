@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Page faults that do not pair by themselves. */
+#include <setjmp.h>
+
+#include "traps.h"
+
+static sigjmp_buf back;
+
+static void *pages_new(size_t bytes, int protection)
+{
+	void *pages = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED)
+		exit(1);
+	madvise(pages, bytes, MADV_NOHUGEPAGE);
+	return pages;
+}
+
+/* Computes where a tracer could take the time for that of the fault. */
+static void on_fault(int signal)
+{
+	(void)signal;
+	spin_ms(2);
+	siglongjmp(back, 1);
+}
+
+/* Faults that end as a signal, with 2 ms of user code and no call behind each. */
+static int segv_run(long times, char **argv)
+{
+	struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
+	volatile char *page = pages_new(4096, PROT_NONE);
+	volatile long i = 0;
+
+	(void)argv;
+	sigaction(SIGSEGV, &action, NULL);
+	while (i < times) {
+		i++;
+		if (sigsetjmp(back, 0) == 0)
+			*page = 1;
+	}
+	return 0;
+}
+
+/* The last thing that the thread does is a fault. */
+static int segv_die_run(long number, char **argv)
+{
+	volatile char *page = pages_new(4096, PROT_NONE);
+
+	(void)argv;
+	prctl(PR_SET_DUMPABLE, 0);
+	*page = (char)number;
+	return 0;
+}
+
+/* Fresh memory that a call fills: one fault of the kernel for each of the pages. */
+static int nested_run(long pages, char **argv)
+{
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	char *memory = pages_new((size_t)pages * 4096, PROT_READ | PROT_WRITE);
+	bool good = true;
+
+	(void)argv;
+	for (long i = 0; i < pages; i++)
+		good &= read(zero, memory + i * 4096, 4096) == 4096;
+	return !good;
+}
+
+/* A call that meets memory that is not there fails, and its fault has no end. */
+static int efault_run(long times, char **argv)
+{
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	char *nothing = pages_new(4096, PROT_NONE);
+	bool good = true;
+
+	(void)argv;
+	for (long i = 0; i < times; i++) {
+		good &= read(zero, nothing, 1) == -1 && errno == EFAULT;
+		spin_ms(2);
+	}
+	return !good;
+}
+
+/* Touches fresh pages on a CPU, one after the other, with 3 ms of user code behind each. */
+static int touch_run(long pages, char **argv)
+{
+	volatile char *memory = pages_new((size_t)pages * 4096, PROT_READ | PROT_WRITE);
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(argv[2] && argv[3] ? atoi(argv[3]) : 0, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		TRUTH_SKIP("there is no such CPU");
+	for (long i = 0; i < pages; i++) {
+		memory[i * 4096] = 1;
+		spin_ms(3);
+		sleep_until(truth_now() + 15 * MS);
+	}
+	return 0;
+}
+
+const struct trap traps_faults[] = {
+	{"segv", segv_run},	{"segv_die", segv_die_run}, {"nested", nested_run},
+	{"efault", efault_run}, {"touch", touch_run},	    {NULL, NULL},
+};

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Faults do not pair by themselves."""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+from trapped import TRAPS, events, fathom, length, record, spans, thread_rows
+
+MS = 1000000
+USER, MAJOR, SOFT_END = 1, 2, 8
+tests = harness.Tests()
+
+
+def faults(path):
+    return spans(path, "fault")
+
+
+@tests.add
+def a_fault_that_is_a_signal_ends_with_it():
+    """What the handler computes is user code, not the fault."""
+    path, _ = record("segv", 50)
+    row = thread_rows(path)[0]
+    check(row["time"]["user_ns"] > 50 * 1.8 * MS or row["time"]["runnable_ns"] > 10 * MS,
+          f"2 ms of user code behind each: {row['time']}")
+    long = [f for f in faults(path) if f["time"]["kernel_ns"] > MS]
+    equal(len(long), 0, f"faults of more than 1 ms in the kernel: {long[:1]}")
+    if shutil.which("babeltrace2"):
+        soft = [f for f in events(path, "fault") if f["flags"] & SOFT_END]
+        equal(len(soft), 50, "faults whose end was not seen")
+
+
+@tests.add
+def a_fault_that_kills_is_told():
+    path = fathom.path("die")
+    result = fathom.run("record", "-o", path, "--", TRAPS, "segv_die")
+    equal(result.returncode, 128 + 11, "status")
+    harness.check_sums(fathom, path)
+    last = max(faults(path), key=lambda f: f["begin_ns"])
+    thread = [s for s in spans(path, "thread")][0]
+    check(last["end_ns"] <= thread["end_ns"], "it ends before its thread")
+    if shutil.which("babeltrace2"):
+        soft = [f for f in events(path, "fault") if f["flags"] & SOFT_END]
+        equal(len(soft), 1, "faults whose end was not seen")
+
+
+@tests.add
+def faults_inside_a_call_are_its_own():
+    """read() into fresh memory: a fault in each call, under it, and none is taken for user code's."""
+    path, _ = record("nested", 300)
+    calls = {s["span_id"]: s for s in spans(path, "syscall", "read")
+             if s["attributes"].get("fd.name") == "/dev/zero"}
+    equal(len(calls), 300, "reads of /dev/zero")
+    inside = [f for f in faults(path) if f.get("parent_id") in calls]
+    equal(len({f["parent_id"] for f in inside}), 300, "calls with a fault")
+    for fault in inside:
+        call = calls[fault["parent_id"]]
+        check(call["begin_ns"] <= fault["begin_ns"] <= fault["end_ns"] <= call["end_ns"],
+              f"{fault} lies in {call}")
+    if shutil.which("babeltrace2"):
+        kernel = [f for f in events(path, "fault") if not f["flags"] & USER]
+        check(len(kernel) >= 300, f"{len(kernel)} faults in calls")
+        check(all(not f["flags"] & SOFT_END for f in kernel), "their ends were seen")
+
+
+@tests.add
+def a_fault_that_a_call_fails_by_is_closed_with_it():
+    path, _ = record("efault", 20)
+    failed = [s for s in spans(path, "syscall", "read")
+              if s["attributes"].get("error.type") == "EFAULT"]
+    equal(len(failed), 20, "reads that failed")
+    check(all(f["time"]["kernel_ns"] < MS for f in faults(path)), "no fault lasts until the next")
+    if shutil.which("babeltrace2"):
+        soft = [f for f in events(path, "fault") if f["flags"] & SOFT_END]
+        equal(len(soft), 20, "faults whose end was not seen")
+        check(all(not f["flags"] & USER for f in soft), "all of them in calls")
+
+
+@tests.add
+def an_end_without_a_begin_is_counted():
+    """Nothing in these programs is incomplete, so ends find their begin."""
+    path, _ = record("nested", 300)
+    for chunk in fathom.chunks(path):
+        equal(chunk.get("incomplete", 0), 0, "incomplete")
+
+
+@tests.add
+def a_cpu_that_comes_later_has_ends_of_faults():
+    """No CPU is unplugged: to fathom alone the second one seems to come while it records."""
+    if not os.path.exists("/sys/devices/system/cpu/cpu1"):
+        return "there is one CPU only"
+    if not shutil.which("babeltrace2"):
+        return "babeltrace2 is missing"
+    fake = fathom.path("online")
+    with open(fake, "w", encoding="ascii") as file:
+        file.write("0\n")
+    script = 'mount --bind "$1" /sys/devices/system/cpu/online && shift && exec "$@"'
+    path = fathom.path("hotplug")
+    with subprocess.Popen(["unshare", "-m", "sh", "-c", script, "sh", fake, fathom.binary, "record",
+                           "-o", path, "--", TRAPS, "touch", "200", "1"],
+                          stderr=subprocess.PIPE, text=True) as recorder:
+        time.sleep(1.5)
+        with open(fake, "w", encoding="ascii") as file:
+            file.write("0-1\n")
+        came = time.monotonic_ns()
+        _, stderr = recorder.communicate(timeout=60)
+    if recorder.returncode == 77:
+        return stderr.splitlines()[0]
+    equal(recorder.returncode, 0, stderr)
+    times = {}
+    for span in faults(path):
+        times[span["attributes"]["address"]] = span
+    late = [s for s in times.values() if s["begin_ns"] > came + 1500 * MS]
+    early = [s for s in times.values() if s["end_ns"] < came and length(s) > 2.5 * MS]
+    check(len(early) > 20, "before, a fault lasts until the next call")
+    check(len(late) > 20, f"{len(late)} faults afterwards")
+    check(all(length(s) < 2.5 * MS for s in late), "then they end when they end")
+    return None
+
+
+with fathom:
+    tests.run()

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that somebody holds, outside of any system call. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+
+#include "traps.h"
+
+#define HELD_MS 20
+
+/* Computes until its end is wanted, and ends with the one who holds it. */
+static pid_t loop_start(volatile int *done)
+{
+	pid_t child = fork();
+
+	TRUTH_TRY(child);
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!*done)
+		;
+	_exit(0);
+}
+
+/* A tracer interrupts a loop and holds it for 20 ms, some times. */
+static int traced_run(long times, char **argv)
+{
+	volatile int *done = truth_share(sizeof(*done));
+	pid_t child = loop_start(done);
+
+	(void)argv;
+	TRUTH_TRY(ptrace(PTRACE_SEIZE, child, NULL, NULL));
+	for (long i = 0; i < times; i++) {
+		sleep_until(truth_now() + 5 * MS);
+		TRUTH_TRY(ptrace(PTRACE_INTERRUPT, child, NULL, NULL));
+		TRUTH_TRY(waitpid(child, NULL, __WALL));
+		sleep_until(truth_now() + HELD_MS * MS);
+		TRUTH_TRY(ptrace(PTRACE_CONT, child, NULL, NULL));
+	}
+	*done = 1;
+	return waitpid(child, NULL, 0) != child;
+}
+
+/* The listener of a filter that asks for each getppid. */
+static int listener_new(void)
+{
+	struct sock_filter program[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {.len = sizeof(program) / sizeof(program[0]), .filter = program};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			    &filter);
+}
+
+/* A supervisor lets the call go on after 20 ms. */
+static int supervised_run(long times, char **argv)
+{
+	int listener = listener_new();
+	pid_t child;
+
+	(void)argv;
+	if (listener < 0)
+		TRUTH_SKIP("this kernel has no seccomp notification");
+	child = fork();
+	TRUTH_TRY(child);
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (long i = 0; i < times; i++)
+			syscall(SYS_getppid);
+		_exit(0);
+	}
+	for (long i = 0; i < times; i++) {
+		struct seccomp_notif ask = {0};
+		struct seccomp_notif_resp answer = {.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+
+		TRUTH_TRY(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &ask));
+		sleep_until(truth_now() + HELD_MS * MS);
+		answer.id = ask.id;
+		TRUTH_TRY(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer));
+	}
+	return waitpid(child, NULL, 0) != child;
+}
+
+/* Computes for so many ms of wall time, whoever holds it meanwhile. */
+static int loop_run(long ms, char **argv)
+{
+	(void)argv;
+	spin_ms(ms);
+	return 0;
+}
+
+/* Sleeps in one call for so many ms. */
+static int doze_run(long ms, char **argv)
+{
+	struct timespec pause = {ms / 1000, ms % 1000 * MS};
+
+	(void)argv;
+	return (int)syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+/* Takes so many MiB and keeps them; its cgroup may slow it down on the way. */
+static int hoard_run(long mib, char **argv)
+{
+	(void)argv;
+	for (long i = 0; i < mib; i++) {
+		char *memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (memory == MAP_FAILED)
+			return 1;
+	}
+	return 0;
+}
+
+const struct trap traps_holds[] = {
+	{"traced", traced_run}, {"supervised", supervised_run}, {"loop", loop_run},
+	{"doze", doze_run},	{"hoard", hoard_run},		{NULL, NULL},
+};

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that somebody holds, outside of any system call: other, with a reason, never unknown."""
+import contextlib
+import os
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check
+from trapped import TRAPS, Skip, fathom, length, record, skips, spans
+
+MS = 1000000
+tests = harness.Tests()
+
+
+def mounts():
+    found = {}
+    with open("/proc/self/mounts", encoding="ascii") as lines:
+        for line in lines:
+            _, path, kind, options = line.split()[:4]
+            if kind == "cgroup2":
+                found["v2"] = path
+            elif kind == "cgroup":
+                for name in options.split(","):
+                    found.setdefault(name, path)
+    return found
+
+
+def write(text, *path):
+    with open(os.path.join(*path), "w", encoding="ascii") as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def cgroup(hierarchy):
+    if hierarchy not in mounts():
+        raise Skip(f"no hierarchy {hierarchy}")
+    path = os.path.join(mounts()[hierarchy], f"fathom-trap-{os.getpid()}")
+    os.mkdir(path)
+    try:
+        yield path
+    finally:
+        for _ in range(100):
+            try:
+                os.rmdir(path)
+                break
+            except OSError:
+                time.sleep(0.05)
+
+
+def held(path, pid, reason, least_ms, longest_ms=None):
+    """The waits of a thread that have this reason: other, and so long in all."""
+    waits = [s for s in spans(path, "wait") if s["pid"] == pid and
+             s["attributes"].get("cause.reason") == reason]
+    total = sum(w["time"]["other_ns"] for w in waits)
+    check(all(w["name"] == "other" for w in waits), f"they are other: {waits}")
+    reasons = {s["attributes"].get("cause.reason") for s in spans(path, "wait")
+               if s["pid"] == pid and length(s) > MS}
+    check(total > least_ms * MS, f"{reason}: {total} ns of {least_ms} ms; reasons are {reasons}")
+    check(longest_ms is None or total < longest_ms * MS, f"{reason}: {total} ns")
+    thread = [s for s in spans(path, "thread") if s["pid"] == pid][0]
+    check(thread["time"]["unknown_ns"] < 0.1 * length(thread), f"little is unknown: {thread}")
+
+
+def child_of(path):
+    """The process that the trap made."""
+    return max(s["pid"] for s in spans(path, "thread"))
+
+
+@tests.add
+def ptrace():
+    path, _ = record("traced", 5)
+    held(path, child_of(path), "held by a tracer", 5 * 18)
+
+
+@tests.add
+@skips
+def seccomp_notify():
+    path, _ = record("supervised", 5)
+    held(path, child_of(path), "return to user or entry: held by a supervisor", 5 * 18)
+    calls = spans(path, "syscall", "getppid")
+    check(len(calls) >= 5 and all(length(c) < 10 * MS for c in calls),
+          f"the calls begin when they are let in: {calls}")
+
+
+@contextlib.contextmanager
+def recording(name, pid):
+    """A recording of a process, from here until the end of the block."""
+    path = fathom.path(name)
+    with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", str(pid)],
+                          stderr=subprocess.PIPE, text=True) as recorder:
+        try:
+            for _ in range(1000):
+                if fathom.run("rotate", path).returncode == 0 or recorder.poll() is not None:
+                    break
+                time.sleep(0.02)
+            yield path
+        finally:
+            recorder.send_signal(2)
+            _, stderr = recorder.communicate(timeout=60)
+        check(recorder.returncode == 0, stderr)
+
+
+def freeze_some_times(group, name, frozen, thawed, *trap):
+    """Freezes a trap three times for 50 ms. -> (recording, pid)"""
+    with subprocess.Popen([TRAPS, *trap]) as process:
+        try:
+            write(str(process.pid), group, "cgroup.procs")
+            with recording(name, process.pid) as path:
+                for _ in range(3):
+                    write(frozen[1], group, frozen[0])
+                    time.sleep(0.05)
+                    write(thawed[1], group, thawed[0])
+                    time.sleep(0.02)
+                if "doze" in trap:
+                    process.wait(timeout=30)
+        finally:
+            with contextlib.suppress(OSError):
+                write(thawed[1], group, thawed[0])
+            process.kill()
+    return path, process.pid
+
+
+def check_calls_end(path, pid):
+    """A sleep that was broken off by the freezer goes on under its name."""
+    calls = [s for s in spans(path, "syscall") if s["pid"] == pid]
+    names = {s["name"] for s in calls}
+    check("restart_syscall" not in names, f"calls: {names}")
+    check(any(s["name"] == "clock_nanosleep" for s in calls), f"the sleep ended: {names}")
+
+
+@tests.add
+@skips
+def freezer_of_version_1():
+    with cgroup("freezer") as group:
+        frozen, thawed = ("freezer.state", "FROZEN"), ("freezer.state", "THAWED")
+        path, pid = freeze_some_times(group, "v1-loop", frozen, thawed, "loop", "60000")
+        held(path, pid, "frozen", 3 * 45)
+        # a sleeper is frozen where it sleeps, or broken off: what it does keeps its name
+        path, pid = freeze_some_times(group, "v1-doze", frozen, thawed, "doze", "2000")
+        check_calls_end(path, pid)
+
+
+@tests.add
+@skips
+def freezer_of_version_2():
+    with cgroup("v2") as group:
+        if not os.path.exists(os.path.join(group, "cgroup.freeze")):
+            raise Skip("no cgroup.freeze")
+        frozen, thawed = ("cgroup.freeze", "1"), ("cgroup.freeze", "0")
+        for trap in (("loop", "60000"), ("doze", "2000")):
+            path, pid = freeze_some_times(group, "v2-" + trap[0], frozen, thawed, *trap)
+            held(path, pid, "return to user or entry: held by a supervisor", 3 * 45)
+
+
+@tests.add
+@skips
+def memory_high_of_version_2():
+    """A cgroup slows down who takes more than memory.high, on the way back to user code."""
+    top = mounts().get("v2")
+    if not top:
+        raise Skip("no hierarchy v2")
+    with open(os.path.join(top, "cgroup.controllers"), encoding="ascii") as file:
+        if "memory" not in file.read().split():
+            raise Skip("the memory controller is not in v2 here")
+    with contextlib.suppress(OSError):
+        write("+memory", top, "cgroup.subtree_control")
+    with cgroup("v2") as group:
+        write(str(8 << 20), group, "memory.high")
+        script = f'echo $$ > {group}/cgroup.procs; exec "$@"'
+        path = fathom.record("high", "--", "sh", "-c", script, "sh", TRAPS, "hoard", "24")
+        pid = min(s["pid"] for s in spans(path, "thread"))
+        held(path, pid, "return to user: memory or I/O limit", 10)
+
+
+with fathom:
+    tests.run()

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wake-ups by somebody else than the thread that runs, and such as come early. */
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "traps.h"
+
+static volatile int done;
+
+static void pin(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+/* The first CPU that the process may use. */
+static int cpu_first(void)
+{
+	cpu_set_t cpus;
+	int cpu = 0;
+
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &cpus))
+		cpu++;
+	return cpu;
+}
+
+static void *sleeper_run(void *arg)
+{
+	prctl(PR_SET_NAME, "sleeper");
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	pin(cpu_first());
+	for (long i = 0; i < (long)arg; i++)
+		sleep_until(truth_now() + 2 * MS);
+	done = 1;
+	return NULL;
+}
+
+/* One thread sleeps, the other writes all the time, on one CPU: its timer hits the write. */
+static int interrupted_run(long sleeps, char **argv)
+{
+	int memory = memfd_create("trap", MFD_CLOEXEC);
+	static char buffer[1 << 20];
+	pthread_t thread;
+
+	(void)argv;
+	pin(cpu_first());
+	if (pthread_create(&thread, NULL, sleeper_run, (void *)sleeps))
+		return 1;
+	while (!done)
+		TRUTH_TRY(pwrite(memory, buffer, sizeof(buffer), 0));
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+/* Sends a byte and reads one, so many times. */
+static void play(int fd, long rounds, bool serves)
+{
+	char byte = 0;
+
+	for (long i = 0; i < rounds; i++) {
+		if (serves)
+			TRUTH_TRY(write(fd, &byte, 1));
+		TRUTH_TRY(read(fd, &byte, 1));
+		if (!serves)
+			TRUTH_TRY(write(fd, &byte, 1));
+	}
+}
+
+static int player_start(int fd, int other, long rounds)
+{
+	pid_t child = fork();
+
+	TRUTH_TRY(child);
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(other);
+		play(fd, rounds, false);
+		_exit(0);
+	}
+	close(fd);
+	play(other, rounds, true);
+	return waitpid(child, NULL, 0) != child;
+}
+
+/* Two processes that wake each other as fast as they can: many wake-ups come early. */
+static int pingpong_run(long rounds, char **argv)
+{
+	int ends[2];
+
+	(void)argv;
+	TRUTH_TRY(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	return player_start(ends[0], ends[1], rounds);
+}
+
+/* The same over TCP: the wake-up is done by a softirq in the sender's call. */
+static int loopback_run(long rounds, char **argv)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), mine, peer;
+
+	(void)argv;
+	mine = socket(AF_INET, SOCK_STREAM, 0);
+	TRUTH_TRY(bind(listener, (void *)&address, sizeof(address)));
+	TRUTH_TRY(listen(listener, 1));
+	TRUTH_TRY(getsockname(listener, (void *)&address, &length));
+	TRUTH_TRY(connect(mine, (void *)&address, sizeof(address)));
+	peer = accept(listener, NULL, NULL);
+	TRUTH_TRY(peer);
+	return player_start(peer, mine, rounds);
+}
+
+const struct trap traps_wakers[] = {
+	{"interrupted", interrupted_run},
+	{"pingpong", pingpong_run},
+	{"loopback", loopback_run},
+	{NULL, NULL},
+};

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who woke a thread, and when."""
+import sys
+
+import harness
+from harness import check, equal
+from trapped import fathom, record, spans
+
+MS = 1000000
+tests = harness.Tests()
+
+
+def waker(span):
+    return span["attributes"].get("waker")
+
+
+@tests.add
+def a_thread_that_an_interrupt_hits_is_no_waker():
+    """A timer fires while another thread writes: the timer is what wakes the sleeper."""
+    path, _ = record("interrupted", "200")
+    sleeper = [s["tid"] for s in spans(path, "thread") if s["tid"] != s["pid"]][0]
+    waits = [s for s in spans(path, "wait", "timer") if s["tid"] == sleeper]
+    check(len(waits) > 150, f"{len(waits)} sleeps")
+    equal({waker(s) for s in waits}, {"timer"}, "wakers")
+    writes = sorted((s["begin_ns"], s["end_ns"]) for s in spans(path, "syscall", "pwrite64"))
+    ends = [s["begin_ns"] + s["time"]["timer_ns"] for s in waits]
+    hit = sum(any(begin < end < until for begin, until in writes) for end in ends)
+    check(hit > 100, f"{hit} of them in the middle of a write")
+
+
+def woken_by_each_other(name, part, rounds=2000):
+    path, _ = record(name, str(rounds))
+    threads = {s["tid"]: f"{s['thread']}/{s['tid']}" for s in spans(path, "thread")}
+    equal(len(threads), 2, "threads")
+    waits = [s for s in spans(path, "wait", part)]
+    check(len(waits) > rounds / 4, f"{len(waits)} waits in {rounds} rounds")
+    for tid in threads:
+        other = next(iter(set(threads) - {tid}))
+        wrong = [s for s in waits if s["tid"] == tid and waker(s) != threads[other]]
+        # the last one can be ended by the other's end
+        check(len(wrong) <= 2, f"{len(wrong)} of {len(waits)} not woken by the sender: {wrong[:2]}")
+    blocked = sum(s["time"][part + "_ns"] for s in waits)
+    late = sum(s["time"]["runnable_ns"] for s in waits)
+    print(f"# {name}: {len(waits)} waits, {blocked} ns blocked, {late} ns runnable")
+
+
+@tests.add
+def wakings_that_come_before_the_switch():
+    """On two CPUs many a waking has an earlier time than its sleeper's switch: none gets lost."""
+    woken_by_each_other("pingpong", "ipc", 5000)
+
+
+@tests.add
+def the_sender_wakes_over_loopback():
+    """A softirq in the sender's call brings the data: the sender is the waker."""
+    woken_by_each_other("loopback", "network")
+
+
+with fathom:
+    tests.run()
