@@ -91,14 +91,15 @@ typedef signed long long s64;
 	K(cgroup_attach, 33, "a process moved to another cgroup")              \
 	K(thread_entry, 34, "a row of a packet's table of threads: head.tid belongs to this process") \
 	K(filter, 35, "what this recording leaves out, as it was asked to")    \
-	K(path, 36, "the path that a system call was asked for; that call's record stands before")
+	K(path, 36, "the path that a system call was asked for; that call's record stands before") \
+	K(uring, 37, "a request to an io_uring, written at its completion")
 
 enum record_kind {
 #define K(kind, value, what) RECORD_##kind = value,
 	RECORD_KINDS(K)
 #undef K
 };
-#define RECORD_KIND_MAX 36
+#define RECORD_KIND_MAX 37
 
 /* What a file descriptor stands for: taken from the kernel when it is used. */
 #define RECORD_FILE_KINDS(V)                                                   \
@@ -210,6 +211,13 @@ enum record_fd_op {
 
 /* path.flags */
 #define PATH_CUT 1 /* its directory was cut at its begin, or the path at its end */
+#define PATH_SECOND 2 /* the call has two: this is the later argument */
+
+/* uring.flags */
+#define URING_BEGIN_UNKNOWN 1 /* its submission was not seen; duration is 0 */
+#define URING_END_UNKNOWN 2 /* it asked for no completion: it ended before head.time_ns */
+#define URING_SQPOLL 4 /* taken by the kernel's polling thread: whose span it is, is not known */
+#define URING_DIRECT 8 /* fd is a slot of the ring's own table, not a descriptor */
 
 /* fault.flags */
 #define FAULT_USER 1
@@ -336,8 +344,8 @@ enum record_attribute_type {
 	CTXREF(ctx, "the active span")
 
 #define RECORD_FIELDS_fd(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                 \
-	FIX(s32, fd, "the descriptor; of close_range the first")               \
-	FIX(s32, from, "dup: the original; close_range: the last; else -1")    \
+	FIX(s32, fd, "the descriptor; of a range the first; -1: a file that has none") \
+	FIX(s32, from, "dup: the original; of a range the last; else -1")      \
 	FIX(u8, op, "enum record_fd_op")                                       \
 	FIX(u8, flags, "FD_*")                                                 \
 	PAD(u16, pad)                                                          \
@@ -493,6 +501,17 @@ enum record_attribute_type {
 	PAD(u64, pad2)                                                         \
 	TEXT(4096, path, "the directory that the call started from, a slash, and what was asked")
 
+#define RECORD_FIELDS_uring(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
+	FIX(u8, opcode, "IORING_OP_*")                                         \
+	FIX(u8, flags, "URING_*")                                              \
+	PAD(u16, pad)                                                          \
+	FIX(s32, fd, "what it works on, or -1; with URING_DIRECT a slot")      \
+	VAR(u64, duration_ns, "since its submission by head.tid")              \
+	FIX(s32, result, "of the completion: an error if negative")            \
+	FIX(u32, submit_flags, "IOSQE_*")                                      \
+	FILEREF(file, "what it worked on")                                     \
+	CTXREF(ctx, "the active span of the submitter")
+
 /* ---- the structs ---- */
 
 #define RECORD_STRUCT_INT(type, name, what) type name;
@@ -547,6 +566,10 @@ RECORD_AT(syscall, arg0, 48);
 RECORD_AT(syscall, file, 96);
 RECORD_AT(syscall, ctx, 112);
 RECORD_AT(fault, duration_ns, 32);
+RECORD_SIZE(struct record_uring, 88);
+RECORD_AT(uring, duration_ns, 32);
+RECORD_AT(uring, file, 48);
+RECORD_AT(uring, ctx, 64);
 RECORD_AT(bytes, from, 32);
 RECORD_AT(path, path, 54); /* as in fd, with which it shares code */
 RECORD_AT(fd, path, 54);

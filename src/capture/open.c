@@ -35,11 +35,10 @@ static u32 ring_bits_choose(u32 cpus, u64 wish)
 }
 
 /* Byte and mask of task_struct.throttled; left alone where there is none. */
-static void throttled_find(struct programs *programs)
+static void throttled_find(struct programs *programs, const struct btf *btf)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
 	const struct btf_type *task;
-	s32 id = btf ? btf__find_by_name_kind(btf, "task_struct", BTF_KIND_STRUCT) : -1;
+	s32 id = btf__find_by_name_kind(btf, "task_struct", BTF_KIND_STRUCT);
 
 	task = id > 0 ? btf__type_by_id(btf, id) : NULL;
 	for (u32 i = 0; task && i < btf_vlen(task); i++) {
@@ -51,6 +50,29 @@ static void throttled_find(struct programs *programs)
 		programs->rodata->throttled_offset = bit / 8;
 		programs->rodata->throttled_mask = bits ? ((1u << bits) - 1) << (bit % 8) : 0xff;
 	}
+}
+
+/* Older kernels give the fields of a completion one by one: eight arguments instead of four. */
+static void uring_find(struct programs *programs, const struct btf *btf)
+{
+	s32 id = btf__find_by_name_kind(btf, "btf_trace_io_uring_complete", BTF_KIND_TYPEDEF);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	while (type && !btf_is_func_proto(type))
+		type = btf__type_by_id(btf, type->type);
+	if (type)
+		programs->rodata->uring_gives_cqe = btf_vlen(type) == 4;
+}
+
+/* What the programs are told of the kernel's types. */
+static void types_find(struct programs *programs)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf)
+		return;
+	throttled_find(programs, btf);
+	uring_find(programs, btf);
 	btf__free(btf);
 }
 
@@ -88,7 +110,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	p->rodata->record_files = !options->no_files;
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
-	throttled_find(p);
+	types_find(p);
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		c->filters |= options->syscalls[nr] ? 0 : FILTER_SYSCALLS;
 	c->drop_capabilities = options->drop_capabilities;

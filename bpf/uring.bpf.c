@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Requests to an io_uring, from submission to completion. The span is that of
+ * the submitter, as it was at the entry of its io_uring_enter; what the
+ * kernel's polling thread submits has none. Who runs at the completion is any
+ * thread of the process. A request is known by its address while it is in
+ * flight.
+ */
+#include "bpf/uring.h"
+#include "bpf/context.h"
+#include "bpf/path.h"
+#include "bpf/ring.h"
+#include "bpf/socket.h"
+#include "record/uring.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define URING_IN_FLIGHT 16384
+#define URING_FILES 4096
+#define REQUEST_FIXED_FILE 1
+#define OP_CONNECT 16
+
+#define U(nr, name, fd) [nr] = fd,
+const u8 uring_fds[URING_OPS] = {RECORD_URING_OPS(U)};
+#undef U
+
+/* Set by capture: whether the tracepoint of completions gives an entry of the queue. */
+const volatile bool uring_gives_cqe = true;
+extern const volatile bool record_files;
+
+struct uring_open {
+	u64 begin_ns;
+	struct context ctx;
+	u32 tid, pid;
+	s32 fd;
+	u32 flags; /* URING_* */
+	u32 opcode;
+	u32 submit_flags;
+};
+
+/* By address of the request. What never completes is thrown out, or replaced. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, URING_IN_FLIGHT);
+	__type(key, u64);
+	__type(value, struct uring_open);
+} uring_requests SEC(".maps");
+
+/* Files of slots that were named: address to inode number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, URING_FILES);
+	__type(key, u64);
+	__type(value, u64);
+} uring_named SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct path_scratch);
+} uring_paths SEC(".maps");
+
+static __always_inline void uring_emit(const struct uring_open *open, s32 result,
+				       const struct file_ref *file)
+{
+	struct {
+		struct record_uring r;
+		u64 rest[5];
+	} out = {};
+	struct record_uring *r = &out.r;
+	u32 n = context_is_set(&open->ctx) ? 2 : 1;
+	struct ring_place place;
+
+	if (ring_reserve(&place, n, RING_LOST_OTHER))
+		return;
+	r->head.kind = RECORD_uring;
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = open->tid;
+	r->head.pid = open->pid;
+	r->opcode = open->opcode;
+	r->flags = open->flags;
+	r->fd = open->fd;
+	if (open->begin_ns)
+		r->duration_ns = r->head.time_ns - open->begin_ns;
+	r->result = result;
+	r->submit_flags = open->submit_flags;
+	if (file)
+		r->file = *file;
+	r->ctx = open->ctx;
+	ring_publish(&place, r, n);
+}
+
+static __always_inline void uring_fill(struct uring_open *open, struct io_kiocb *req)
+{
+	u64 flags = BPF_CORE_READ(req, flags);
+	u32 opcode = BPF_CORE_READ(req, opcode);
+
+	open->opcode = opcode;
+	open->submit_flags = flags & 0xff; /* these are the same bits */
+	open->fd = -1;
+	BOUND(opcode, 63);
+	if (uring_fds[opcode] & URING_FD_USES) {
+		open->fd = BPF_CORE_READ(req, cqe.fd);
+		if (flags & REQUEST_FIXED_FILE)
+			open->flags |= URING_DIRECT;
+	}
+}
+
+static __always_inline int uring_begin(struct io_kiocb *req, bool failed)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+	struct uring_open open = {}, *before;
+	u64 key = (u64)req;
+
+	if (!state_in(state))
+		return 0;
+	open.tid = task->pid;
+	open.pid = task->tgid;
+	if (task->flags & PF_IO_WORKER)
+		open.flags = URING_SQPOLL;
+	else
+		open.ctx = state->ctx;
+	if (spans_only && !context_is_set(&open.ctx))
+		return 0;
+	uring_fill(&open, req);
+	if (failed) /* it was refused before its descriptor was looked at */
+		open.fd = -1;
+	before = bpf_map_lookup_elem(&uring_requests, &key);
+	if (before) { /* the address is another's now, so that one has ended */
+		before->flags |= URING_END_UNKNOWN;
+		uring_emit(before, 0, NULL);
+	}
+	open.begin_ns = bpf_ktime_get_ns();
+	bpf_map_update_elem(&uring_requests, &key, &open, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(io_uring_submit_req, struct io_kiocb *req)
+{
+	return uring_begin(req, false);
+}
+
+SEC("tp_btf/io_uring_req_failed")
+int BPF_PROG(io_uring_req_failed, const void *sqe, struct io_kiocb *req)
+{
+	return uring_begin(req, true);
+}
+
+/* One that was submitted before anybody looked. False: it is of no interest. */
+static __always_inline bool uring_unseen(struct uring_open *open, struct io_kiocb *req)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (spans_only || !state_in(state_of(task)))
+		return false;
+	open->tid = task->pid;
+	open->pid = task->tgid;
+	if (bpf_core_field_exists(req->tctx)) {
+		open->tid = BPF_CORE_READ(req, tctx, task, pid);
+		open->pid = BPF_CORE_READ(req, tctx, task, tgid);
+	}
+	uring_fill(open, req);
+	open->fd = -1; /* by now something else lies there */
+	open->flags = URING_BEGIN_UNKNOWN;
+	return true;
+}
+
+/* The slot that a new file went into, from 1; 0: it has a descriptor. */
+static __always_inline u32 uring_slot(struct io_kiocb *req, u32 opcode)
+{
+	switch (opcode) {
+	case 13: /* accept */
+		return BPF_CORE_READ((struct io_accept *)req, file_slot);
+	case 18: /* openat, openat2 */
+	case 28:
+		return BPF_CORE_READ((struct io_open *)req, file_slot);
+	case 45: /* socket */
+		return BPF_CORE_READ((struct io_socket *)req, file_slot);
+	}
+	return 0;
+}
+
+/* Tells the name of a file, and of a socket its addresses. fd -1: it is in a slot. */
+static __always_inline void uring_name(const struct uring_open *open, struct file *file, s32 fd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct path_scratch *scratch;
+	u32 zero = 0;
+	u64 bytes;
+
+	scratch = bpf_map_lookup_elem(&uring_paths, &zero);
+	if (!file || !scratch)
+		return;
+	fd_fill(scratch, task, file, fd, FD_open);
+	scratch->r.head.tid = open->tid;
+	scratch->r.head.pid = open->pid;
+	fd_emit(scratch);
+	bytes = socket_fill((struct record_socket *)&scratch->r, task, file);
+	if (bytes)
+		rare_emit(&scratch->r.head, bytes);
+}
+
+static __always_inline void uring_closes(const struct uring_open *open, s32 fd)
+{
+	struct {
+		u8 bytes[128];
+	} out = {};
+	struct record_fd *r = (void *)&out;
+
+	r->head.kind = RECORD_fd;
+	r->head.tid = open->tid;
+	r->head.pid = open->pid;
+	r->fd = fd;
+	r->from = -1;
+	r->op = FD_close;
+	rare_emit(&r->head, 64);
+}
+
+/* Whether the file of a slot has no name yet. */
+static __always_inline bool uring_is_new(struct file *file, u64 inode)
+{
+	u64 key = (u64)file, *known = bpf_map_lookup_elem(&uring_named, &key);
+
+	if (known && *known == inode)
+		return false;
+	bpf_map_update_elem(&uring_named, &key, &inode, BPF_ANY);
+	return true;
+}
+
+/* Descriptors that it made or closed, and files that only a slot names. */
+static __always_inline void uring_files(const struct uring_open *open, struct io_kiocb *req,
+					s32 result, const struct file_ref *ref)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct file *file = NULL;
+	u32 opcode = open->opcode;
+	s32 fd = -1;
+
+	BOUND(opcode, 63);
+	if (result < 0 || (u32)task->tgid != open->pid)
+		return;
+	if ((uring_fds[opcode] & URING_FD_OPENS) && !uring_slot(req, opcode)) {
+		fd = result;
+		file = file_of_fd(task, fd);
+	} else if (uring_fds[opcode] == URING_FD_CLOSES) {
+		if (!BPF_CORE_READ((struct io_close *)req, file_slot))
+			uring_closes(open, BPF_CORE_READ((struct io_close *)req, fd));
+		return;
+	} else if (ref->kind && (opcode == OP_CONNECT || ((open->flags & URING_DIRECT) &&
+							  uring_is_new(BPF_CORE_READ(req, file),
+								       ref->key)))) {
+		file = BPF_CORE_READ(req, file);
+	}
+	if (file)
+		uring_name(open, file, fd);
+}
+
+SEC("tp_btf/io_uring_complete")
+int io_uring_complete(u64 *args)
+{
+	struct io_kiocb *req = (void *)args[1];
+	struct uring_open *found, open = {};
+	struct file_ref ref = {};
+	u64 key = (u64)req;
+	struct file *file;
+	s32 result;
+	u32 opcode;
+
+	if (!req) /* one more completion of a request that goes on */
+		return 0;
+	found = bpf_map_lookup_elem(&uring_requests, &key);
+	if (found) {
+		open = *found;
+		bpf_map_delete_elem(&uring_requests, &key);
+	} else if (!uring_unseen(&open, req)) {
+		return 0;
+	}
+	if (uring_gives_cqe)
+		result = BPF_CORE_READ((struct io_uring_cqe *)args[2], res);
+	else
+		result = args[3];
+	opcode = open.opcode;
+	BOUND(opcode, 63);
+	file = uring_fds[opcode] & URING_FD_USES ? BPF_CORE_READ(req, file) : NULL;
+	if (file)
+		file_fill(&ref, file);
+	uring_emit(&open, result, &ref);
+	if (record_files)
+		uring_files(&open, req, result, &ref);
+	return 0;
+}
