@@ -12,10 +12,17 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define SOL_SOCKET 1
+#define SCM_RIGHTS 1
+#define RIGHTS_MAX 253 /* the kernel's own limit */
+#define CONTROLS_MAX 4
+#define MESSAGES_MAX 16
+
 #define F_DUPFD 0
 #define F_SETFD 2
 #define F_DUPFD_CLOEXEC 1030
 #define CLOSE_RANGE_UNSHARE 2
+#define FD_MAX 0x7fffffff
 #define CLOSE_RANGE_CLOEXEC 4
 
 /* One for each program that calls: a program does not nest on a CPU. */
@@ -26,16 +33,8 @@ struct {
 	__type(value, struct path_scratch);
 } fd_paths SEC(".maps");
 
-static __always_inline bool fd_is_cloexec(struct task_struct *task, u32 fd)
-{
-	unsigned long *bits = BPF_CORE_READ(task, files, fdt, close_on_exec), word = 0;
-
-	bpf_probe_read_kernel(&word, sizeof(word), bits + fd / 64);
-	return word >> (fd & 63) & 1;
-}
-
 /* A descriptor that is open now, with its name. */
-static __noinline int fd_name(u32 fd, s32 from, u8 op)
+__noinline int fd_name(u32 fd, s32 from, u8 op)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct path_scratch *scratch;
@@ -47,8 +46,6 @@ static __noinline int fd_name(u32 fd, s32 from, u8 op)
 		return 0;
 	fd_fill(scratch, task, file, fd, op);
 	scratch->r.from = from;
-	if (fd_is_cloexec(task, fd))
-		scratch->r.flags |= FD_CLOEXEC_SET;
 	fd_emit(scratch);
 	return 0;
 }
@@ -119,10 +116,78 @@ static __always_inline int fd_range(u64 first, u64 last, u64 flags)
 {
 	if (flags & CLOSE_RANGE_UNSHARE)
 		fd_change(-1, -1, FD_unshare, 0);
+	if (last > FD_MAX)
+		last = FD_MAX;
 	if (flags & CLOSE_RANGE_CLOEXEC)
-		return 0; /* they go at the exec, which the fork and exec records say */
-	return fd_change(first, last > 0x7fffffff ? 0x7fffffff : last, FD_close_range, 0);
+		return fd_change(first, last, FD_cloexec, FD_CLOEXEC_SET);
+	return fd_change(first, last, FD_close_range, 0);
 }
+
+/* ---- descriptors that came with a message (SCM_RIGHTS) ---- */
+
+struct message_header { /* as recvmsg has it */
+	u64 name, name_len, parts, parts_count, control, control_len;
+	u64 flags;
+};
+
+struct control_header {
+	u64 len; /* with this header */
+	s32 level, type;
+};
+
+struct message_of_many {
+	struct message_header header;
+	u64 len;
+};
+
+/* The descriptors of one control message. */
+static __always_inline int fd_rights(u64 at, u64 end)
+{
+	s32 fd;
+
+	for (int i = 0; i < RIGHTS_MAX && at + sizeof(fd) <= end; i++, at += sizeof(fd)) {
+		if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
+			break;
+		fd_name(fd, -1, FD_open);
+	}
+	return 0;
+}
+
+/* The control messages of a message that was received. */
+__noinline int fd_message(u64 address)
+{
+	struct message_header header = {};
+	struct control_header control = {};
+	u64 at, end;
+
+	if (bpf_probe_read_user(&header, sizeof(header), (void *)address))
+		return 0;
+	at = header.control;
+	end = at + header.control_len;
+	for (int i = 0; i < CONTROLS_MAX && at + sizeof(control) <= end; i++) {
+		if (bpf_probe_read_user(&control, sizeof(control), (void *)at) ||
+		    control.len < sizeof(control) || control.len > end - at)
+			break;
+		if (control.level == SOL_SOCKET && control.type == SCM_RIGHTS)
+			fd_rights(at + sizeof(control), at + control.len);
+		at += (control.len + 7) & ~7ull;
+	}
+	return 0;
+}
+
+static __always_inline int fd_messages(u64 address, long count)
+{
+	for (int i = 0; i < MESSAGES_MAX && i < count; i++)
+		fd_message(address + i * sizeof(struct message_of_many));
+	if (count > MESSAGES_MAX)
+		ring_count_incomplete();
+	return 0;
+}
+
+/* Of the commands of bpf(2) those whose result is a descriptor. */
+#define BPF_COMMANDS                                                                               \
+	(1ull << 0 | 1ull << 5 | 1ull << 7 | 1ull << 13 | 1ull << 14 | 1ull << 17 | 1ull << 18 |   \
+	 1ull << 19 | 1ull << 28 | 1ull << 30 | 1ull << 32 | 1ull << 33 | 1ull << 36)
 
 /* After a call of class `class` that did not fail. */
 int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
@@ -144,6 +209,14 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 		return fd_range(arg0, arg1, arg2);
 	case FD_CALL_CONTROL:
 		return fd_control(arg0, arg1, arg2, result);
+	case FD_CALL_BPF:
+		return arg0 < 64 && (BPF_COMMANDS >> (arg0 & 63) & 1)
+			       ? fd_name(result, -1, FD_open)
+			       : 0;
+	case FD_CALL_RIGHTS:
+		return fd_message(arg1);
+	case FD_CALL_RIGHTS_MANY:
+		return fd_messages(arg1, result);
 	case FD_CALL_UNSHARE:
 		return arg0 & CLONE_FILES ? fd_change(-1, -1, FD_unshare, 0) : 0;
 	}

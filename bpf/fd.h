@@ -18,6 +18,9 @@
 #define FD_CALL_CLOSE 8
 #define FD_CALL_ACCEPT 9
 #define FD_CALL_CONNECT 10
+#define FD_CALL_BPF 13 /* with some commands */
+#define FD_CALL_RIGHTS 11 /* receives a message, which can bring some */
+#define FD_CALL_RIGHTS_MANY 12
 
 #define FD_CALL(name, class) [SYSCALL_NR_##name] = class
 #define FD_CALLS_INIT                                                                              \
@@ -33,7 +36,9 @@
 		FD_CALL(mq_open, 1), FD_CALL(open_by_handle_at, 1), FD_CALL(dup, 2),               \
 		FD_CALL(dup2, 2), FD_CALL(dup3, 2), FD_CALL(pipe, 3), FD_CALL(pipe2, 3),           \
 		FD_CALL(socketpair, 4), FD_CALL(close_range, 5), FD_CALL(fcntl, 6),                \
-		FD_CALL(unshare, 7), FD_CALL(close, 8), FD_CALL(connect, 10)                                             \
+		FD_CALL(unshare, 7), FD_CALL(close, 8), FD_CALL(connect, 10),                    \
+		FD_CALL(recvmsg, 11), FD_CALL(recvmmsg, 12), FD_CALL(bpf, 13), FD_CALL(fsopen, 1),                   \
+		FD_CALL(fsmount, 1), FD_CALL(fspick, 1), FD_CALL(landlock_create_ruleset, 1)       \
 	}
 
 /* fd.bpf.c */

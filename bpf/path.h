@@ -104,12 +104,38 @@ static __always_inline bool path_write(struct path_scratch *s, struct task_struc
 	return done == 1;
 }
 
+/* A file without a place in a directory: memory files and the like. Its name stands alone. */
+static __always_inline bool path_is_apart(struct dentry *dentry, struct vfsmount *mount)
+{
+	return BPF_CORE_READ(dentry, d_parent) == dentry &&
+	       BPF_CORE_READ(mount, mnt_root) != dentry;
+}
+
 static __always_inline void path_of_file(struct path_scratch *s, struct task_struct *task,
 					 struct file *file)
 {
-	if (!path_write(s, task, BPF_CORE_READ(file, f_path.dentry),
-			BPF_CORE_READ(file, f_path.mnt)))
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	struct vfsmount *mount = BPF_CORE_READ(file, f_path.mnt);
+	bool apart = path_is_apart(dentry, mount);
+	u64 at;
+	long n;
+
+	if (apart) {
+		s->r.path[0] = '/';
+		n = bpf_probe_read_kernel_str(s->r.path + 1, 256, BPF_CORE_READ(dentry, d_name.name));
+		s->r.path_len = n > 0 ? n : 1;
+	} else if (!path_write(s, task, dentry, mount)) {
 		s->r.flags |= FD_NAME_CUT;
+	}
+	if (!apart && (BPF_CORE_READ(dentry, d_parent) == dentry ||
+		       BPF_CORE_READ(dentry, d_hash.pprev)))
+		return;
+	at = s->r.path_len;
+	BOUND(at, 4095);
+	if (at + 10 > sizeof(s->r.path))
+		return;
+	__builtin_memcpy(s->r.path + at, " (deleted)", 10);
+	s->r.path_len = at + 10;
 }
 
 /* "pipe:[7]", "socket:[7]": prefix and inode number. */
@@ -129,11 +155,27 @@ static __always_inline void path_of_anon(struct path_scratch *s, struct file *fi
 	long n;
 
 	__builtin_memcpy(s->r.path, "anon_inode:", 11);
+	if (s->r.file.kind == FILE_KIND_pidfd) { /* newer kernels name it when they are asked */
+		__builtin_memcpy(s->r.path + 11, "[pidfd]", 7);
+		s->r.path_len = 18;
+		return;
+	}
 	n = bpf_probe_read_kernel_str(s->r.path + 11, 64, name);
 	s->r.path_len = n > 0 ? 11 + n - 1 : 11;
 }
 
-/* The record of one descriptor, but for its head's time. */
+static __always_inline bool fd_is_cloexec(struct task_struct *task, u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	unsigned long *bits = BPF_CORE_READ(table, close_on_exec), word = 0;
+
+	if (fd >= BPF_CORE_READ(table, max_fds))
+		return false;
+	bpf_probe_read_kernel(&word, sizeof(word), bits + fd / 64);
+	return word >> (fd & 63) & 1;
+}
+
+/* The record of one descriptor (-1: of a file without), but for its head's time. */
 static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *task,
 				    struct file *file, s32 fd, u8 op)
 {
@@ -148,6 +190,8 @@ static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *
 	r->fd = fd;
 	r->from = -1;
 	r->op = op;
+	if (fd >= 0 && fd_is_cloexec(task, fd))
+		r->flags |= FD_CLOEXEC_SET;
 	file_fill(&ref, file);
 	r->file = ref;
 	kind = ref.kind;

@@ -163,8 +163,37 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	return bpf_seq_write(seq, &out, sizeof(out));
 }
 
+/* Tables of descriptors by address: the first process that a run of the iterator saw it with. */
+struct table_owner {
+	u64 session;
+	u32 pid, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u64);
+	__type(value, struct table_owner);
+} snapshot_tables SEC(".maps");
+
+/* Runs go from the lowest pid to the highest. */
+static __always_inline u32 snapshot_table_owner(struct task_struct *task, u64 session)
+{
+	struct table_owner fresh = {.session = session, .pid = task->tgid}, *known;
+	u64 table = (u64)task->files;
+
+	if (!table)
+		return fresh.pid;
+	known = bpf_map_lookup_elem(&snapshot_tables, &table);
+	if (known && known->session == session)
+		return known->pid;
+	bpf_map_update_elem(&snapshot_tables, &table, &fresh, BPF_ANY);
+	return fresh.pid;
+}
+
 /* Its command line is in memory of another process: capture reads it from /proc. */
-static __always_inline long snapshot_process(struct seq_file *seq, struct task_struct *task)
+static __always_inline long snapshot_process(struct seq_file *seq, struct task_struct *task,
+					     u64 session)
 {
 	struct process_scratch *out;
 	struct record_process *r;
@@ -183,7 +212,7 @@ static __always_inline long snapshot_process(struct seq_file *seq, struct task_s
 	r->start_ns = task->start_time;
 	r->cgroup = cgroup_of(task);
 	r->uid = BPF_CORE_READ(task, real_cred, uid.val);
-	r->files = task->tgid;
+	r->files = snapshot_table_owner(task, session);
 	at = bpf_probe_read_kernel_str(r->command, 16, task->comm);
 	BOUND(at, 31);
 	r->command_len = at;
@@ -261,7 +290,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	if ((state->flags & STATE_SEEN) && !snapshot_again)
 		return 0;
 	if (snapshot_tells_process(task, state) &&
-	    snapshot_process(ctx->meta->seq, task->group_leader))
+	    snapshot_process(ctx->meta->seq, task->group_leader, ctx->meta->session_id))
 		return 0;
 	if (snapshot_thread(ctx->meta->seq, task, state, entered_ns))
 		return 0;
@@ -277,7 +306,7 @@ struct {
 	__type(value, struct path_scratch);
 } snapshot_paths SEC(".maps");
 
-/* Every open file of each process, once for each table (its leader's). */
+/* Every open file of each process, once for each table. */
 SEC("iter/task_file")
 int snapshot_files(struct bpf_iter__task_file *ctx)
 {
@@ -288,13 +317,15 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 	u32 zero = 0;
 	u64 bytes;
 
-	if (!task || !file || task->pid != task->tgid)
+	if (!task || !file)
 		return 0;
 	state = bpf_task_storage_get(&states, task, 0, 0);
 	scratch = bpf_map_lookup_elem(&snapshot_paths, &zero);
 	if (!state_in(state) || !scratch)
 		return 0;
 	fd_fill(scratch, task, file, ctx->fd, FD_snapshot);
+	if (task->pid != task->tgid) /* the kernel passes over threads that share their leader's */
+		scratch->r.flags |= FD_OWN_TABLE;
 	if (snapshot_write(ctx->meta->seq, &scratch->r.head,
 			   __builtin_offsetof(struct record_fd, path) + scratch->r.path_len))
 		return 0;

@@ -222,6 +222,8 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 
 	if (!record_files || !state->in_syscall || state->compat || class == 0 ||
 	    class == FD_CALL_CLOSE ||
+	    ((class == FD_CALL_RIGHTS || class == FD_CALL_RIGHTS_MANY) &&
+	     state->file.kind != FILE_KIND_unix) ||
 	    (result < 0 && !(class == FD_CALL_CONNECT && result == -EINPROGRESS)))
 		return;
 	fd_after(class, class == FD_CALL_PAIR4 ? regs->r10 : regs->di, regs->si, regs->dx, result);

@@ -19,6 +19,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define URING_FILES 4096
 #define REQUEST_FIXED_FILE 1
 #define OP_CONNECT 16
+#define SLOT_ANY 0xffffffff
 
 #define U(nr, name, fd) [nr] = fd,
 const u8 uring_fds[URING_OPS] = {RECORD_URING_OPS(U)};
@@ -249,9 +250,9 @@ static __always_inline void uring_files(const struct uring_open *open, struct io
 		if (!BPF_CORE_READ((struct io_close *)req, file_slot))
 			uring_closes(open, BPF_CORE_READ((struct io_close *)req, fd));
 		return;
-	} else if (ref->kind && (opcode == OP_CONNECT || ((open->flags & URING_DIRECT) &&
-							  uring_is_new(BPF_CORE_READ(req, file),
-								       ref->key)))) {
+	} else if (ref->kind &&
+		   (opcode == OP_CONNECT || ((open->flags & URING_DIRECT) &&
+					     uring_is_new(BPF_CORE_READ(req, file), ref->key)))) {
 		file = BPF_CORE_READ(req, file);
 	}
 	if (file)
@@ -266,8 +267,8 @@ int io_uring_complete(u64 *args)
 	struct file_ref ref = {};
 	u64 key = (u64)req;
 	struct file *file;
+	u32 opcode, slot;
 	s32 result;
-	u32 opcode;
 
 	if (!req) /* one more completion of a request that goes on */
 		return 0;
@@ -284,11 +285,16 @@ int io_uring_complete(u64 *args)
 		result = args[3];
 	opcode = open.opcode;
 	BOUND(opcode, 63);
+	slot = uring_fds[opcode] == URING_FD_OPENS ? uring_slot(req, opcode) : 0;
+	if (slot) { /* that it chose itself, or that the kernel did */
+		open.flags |= URING_DIRECT;
+		open.fd = slot == SLOT_ANY ? result : (s32)slot - 1;
+	}
 	file = uring_fds[opcode] & URING_FD_USES ? BPF_CORE_READ(req, file) : NULL;
 	if (file)
 		file_fill(&ref, file);
-	uring_emit(&open, result, &ref);
 	if (record_files)
 		uring_files(&open, req, result, &ref);
+	uring_emit(&open, result, &ref);
 	return 0;
 }

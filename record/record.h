@@ -208,6 +208,7 @@ enum record_fd_op {
 };
 #define FD_CLOEXEC_SET 1 /* fd.flags */
 #define FD_NAME_CUT 2 /* the name did not fit and was cut at its begin */
+#define FD_OWN_TABLE 4 /* snapshot: the thread does not share its process's table */
 
 /* path.flags */
 #define PATH_CUT 1 /* its directory was cut at its begin, or the path at its end */

@@ -9,7 +9,9 @@
 
 #include "map/query.h"
 #include "map/tree.h"
+#include "model/file_name.h"
 #include "model/syscall_format.h"
+#include "model/uring.h"
 
 /* ---- groups ---- */
 
@@ -185,6 +187,19 @@ static int fill_syscall(struct report_rows *out, const struct partial *p)
 		g->row.key = name;
 		err = group_add_sum(g, sum);
 	}
+	for (size_t i = 0; i < p->urings.list.count && !err; i++) {
+		const struct sum *sum = &p->urings.list.data[i];
+		const char *name = uring_name((u8)sum->key);
+		struct report_group *g;
+
+		if (!name)
+			name = text_keep(out, "io_uring 0x%llx", (unsigned long long)sum->key);
+		g = name ? group_of(out, name) : NULL;
+		if (!g)
+			return -ENOMEM;
+		g->row.key = name;
+		err = group_add_sum(g, sum);
+	}
 	return err;
 }
 
@@ -231,6 +246,8 @@ static const char *file_text(const struct partial *p, const struct sum *sum, cha
 
 	if (path)
 		return path;
+	if (file_name(buf, 256, &sum->file))
+		return buf;
 	snprintf(buf, 256, "%s:[%llu]",
 		 sum->file.kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[sum->file.kind] : "?",
 		 (unsigned long long)sum->file.key);

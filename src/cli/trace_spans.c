@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trace_spans.h"
 
-#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "map/query.h"
 #include "model/event_format.h"
-#include "model/syscall_format.h"
 
 void making_reset(struct making *m)
 {
@@ -42,8 +40,7 @@ void making_free(struct making *m)
 	formats_free(&m->formats);
 }
 
-__attribute__((format(printf, 2, 3))) static const char *text_keep(struct making *m,
-								   const char *format, ...)
+const char *making_text(struct making *m, const char *format, ...)
 {
 	va_list args;
 	char *text = NULL;
@@ -60,7 +57,7 @@ __attribute__((format(printf, 2, 3))) static const char *text_keep(struct making
 	return "";
 }
 
-static void add_string(struct making *m, const char *key, const char *value)
+void making_string(struct making *m, const char *key, const char *value)
 {
 	if (vec_push(&m->current, (struct attribute_view){.key = key,
 							  .string = value,
@@ -68,7 +65,7 @@ static void add_string(struct making *m, const char *key, const char *value)
 		m->failed = true;
 }
 
-static void add_integer(struct making *m, const char *key, s64 value)
+void making_integer(struct making *m, const char *key, s64 value)
 {
 	if (vec_push(&m->current, (struct attribute_view){.key = key,
 							  .integer = value,
@@ -76,7 +73,7 @@ static void add_integer(struct making *m, const char *key, s64 value)
 		m->failed = true;
 }
 
-static void add_boolean(struct making *m, const char *key, bool value)
+void making_boolean(struct making *m, const char *key, bool value)
 {
 	if (vec_push(&m->current, (struct attribute_view){.key = key,
 							  .integer = value,
@@ -104,171 +101,11 @@ static const struct attribute_view *attributes_take(struct making *m, size_t *co
 	return array;
 }
 
-/* ---- kernel spans ---- */
-
-static void add_peer(struct making *m, const struct file_ref *file)
-{
-	const struct fact_socket *s = query_socket(m->p, file);
-	char address[INET6_ADDRSTRLEN] = "";
-	u8 bytes[16];
-
-	if (!s || (s->socket.family != AF_INET && s->socket.family != AF_INET6))
-		return;
-	add_string(m, "network.transport", file->kind == FILE_KIND_udp ? "udp" : "tcp");
-	if (!s->socket.remote_port)
-		return;
-	memcpy(bytes, &s->socket.remote_hi, 8);
-	memcpy(bytes + 8, &s->socket.remote_lo, 8);
-	if (s->socket.family == AF_INET)
-		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
-	else
-		inet_ntop(AF_INET6, bytes, address, sizeof(address));
-	add_string(m, "network.peer.address", text_keep(m, "%s", address));
-	add_integer(m, "network.peer.port", s->socket.remote_port);
-}
-
-/* Which argument is the fd that a call works on, -1: none. */
-static int call_fd_argument(const struct kspan *k)
-{
-	static const u8 arguments[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT; /* from 1 */
-	int nr = k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
-
-	return nr >= 0 && nr < SYSCALL_TABLE_SIZE ? arguments[nr] - 1 : -1;
-}
-
-/* What the call was asked for; an exec that succeeded says it in its own record. */
-static const char *call_path(struct making *m, const struct kspan *k)
-{
-	const struct fact_process *process;
-	int nr = k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
-	size_t name;
-
-	if (k->open || (nr != SYSCALL_NR_execve && nr != SYSCALL_NR_execveat) || k->result != 0)
-		return query_call_path(m->p, k->tid, k->begin_ns, k->nr);
-	process = query_process(m->p, k->pid, k->end_ns);
-	if (!process || process->time_ns < k->begin_ns)
-		return NULL;
-	name = strlen(process->command) + 1;
-	return name < process->command_bytes && process->command[name] == '/'
-		       ? process->command + name
-		       : NULL;
-}
-
-#define FD_WORKING_DIRECTORY -100
-
-static void add_fd(struct making *m, const struct kspan *k)
-{
-	const char *asked = call_path(m, k);
-	int index = call_fd_argument(k);
-	const char *name;
-	s32 fd;
-
-	if (asked)
-		add_string(m, "file.path", asked);
-	if (index < 0)
-		return;
-	fd = (s32)k->args[index];
-	if (fd == FD_WORKING_DIRECTORY)
-		return;
-	add_integer(m, "fd", fd);
-	name = query_fd_name(m->p, k->pid, fd, k->begin_ns, &k->file);
-	if (name) {
-		add_string(m, "fd.name", name);
-		if (name[0] == '/' && !asked)
-			add_string(m, "file.path", name);
-	}
-	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)
-		add_peer(m, &k->file);
-}
-
-static void syscall_attributes(struct making *m, const struct kspan *k)
-{
-	struct record_syscall r = {.nr = k->nr,
-				   .flags = k->mode,
-				   .result = k->result,
-				   .arg0 = k->args[0],
-				   .arg1 = k->args[1],
-				   .arg2 = k->args[2],
-				   .arg3 = k->args[3],
-				   .arg4 = k->args[4],
-				   .arg5 = k->args[5],
-				   .file = k->file};
-	char args[1024];
-
-	if (!k->open) {
-		syscall_args_format(args, sizeof(args), &r);
-		add_string(m, "args", text_keep(m, "%s", args));
-		add_integer(m, "result", k->result);
-		if (syscall_is_restart(k->result))
-			add_boolean(m, "restarted", true);
-		else if (syscall_result_is_error(k->result))
-			add_string(m, "error.type", syscall_errno_name((int)-k->result));
-	}
-	add_fd(m, k);
-}
-
-static void wait_attributes(struct making *m, const struct kspan *k)
-{
-	static const char *const contexts[] = {
-#define V(name, value) [value] = #name,
-		RECORD_WAKE_CONTEXTS(V)
-#undef V
-	};
-	const char *comm;
-
-	add_string(m, "cause", split_part_name(k->part));
-	if (k->reason && k->reason[0])
-		add_string(m, "cause.reason", k->reason);
-	if (!k->woken_ns)
-		return;
-	if (k->wake_context != WAKE_task && k->wake_context != WAKE_kernel_thread) {
-		add_string(m, "waker", contexts[k->wake_context]);
-		return;
-	}
-	comm = query_comm(m->p, k->waker_tid, k->woken_ns);
-	add_string(m, "waker",
-		   comm ? text_keep(m, "%s/%u", comm, k->waker_tid)
-			: text_keep(m, "%u", k->waker_tid));
-}
-
-static const char *fault_attributes(struct making *m, const struct kspan *k)
-{
-	add_string(m, "address", text_keep(m, "0x%llx", (unsigned long long)k->args[0]));
-	add_boolean(m, "write", k->args[2] & FAULT_WRITE);
-	return k->args[2] & FAULT_MAJOR ? "major fault" : "minor fault";
-}
-
-/* A number that no table knows has the name that strace gives it. */
-static const char *call_name(struct making *m, u8 abi_flags, u16 nr)
-{
-	const char *name = syscall_name(abi_flags, nr);
-
-	return name ? name : text_keep(m, "syscall_0x%x", nr);
-}
-
-static void kernel_view(struct making *m, const struct node *n, struct span_view *v)
-{
-	const struct kspan *k = n->kernel;
-
-	if (n->kind == NODE_SYSCALL) {
-		v->kind = "syscall";
-		v->name = call_name(m, k->mode & SYSCALL_COMPAT, k->nr);
-		syscall_attributes(m, k);
-	} else if (n->kind == NODE_WAIT) {
-		v->kind = "wait";
-		v->name = split_part_name(k->part);
-		wait_attributes(m, k);
-	} else {
-		v->kind = "fault";
-		v->name = fault_attributes(m, k);
-	}
-}
-
 /* ---- spans of the application ---- */
 
 static void attribute_add(struct making *m, const struct span_attribute *a)
 {
-	const char *key = text_keep(m, "%.*s", (int)a->key_bytes, a->text);
+	const char *key = making_text(m, "%.*s", (int)a->key_bytes, a->text);
 	struct attribute_view view = {.key = key, .integer = (s64)a->value};
 
 	switch (a->type) {
@@ -284,7 +121,7 @@ static void attribute_add(struct making *m, const struct span_attribute *a)
 		break;
 	default:
 		view.type = ATTRIBUTE_VIEW_STRING;
-		view.string = text_keep(m, "%.*s", (int)(a->text_bytes - a->key_bytes),
+		view.string = making_text(m, "%.*s", (int)(a->text_bytes - a->key_bytes),
 					a->text + a->key_bytes);
 	}
 	if (vec_push(&m->current, view))
@@ -310,18 +147,18 @@ static struct event_view kernel_event_view(struct making *m, const struct kevent
 	const struct event_format *format = format_of(m, k->format);
 	struct event_view view = {.time_ns = k->time_ns, .level = EVENT_VIEW_NO_LEVEL};
 
-	view.name = format ? format->name : text_keep(m, "event:%u", k->format);
+	view.name = format ? format->name : making_text(m, "event:%u", k->format);
 	for (unsigned int i = 0; format && i < format->count; i++) {
 		const struct event_field *field = &format->fields[i];
 		char text[4096];
 		s64 integer;
 
 		if (event_field_integer(field, k->payload, k->bytes, &integer))
-			add_integer(m, field->name, integer);
+			making_integer(m, field->name, integer);
 		else if (event_field_print(field, k->payload, k->bytes, text, sizeof(text)))
-			add_string(m, field->name, text_keep(m, "%s", text));
+			making_string(m, field->name, making_text(m, "%s", text));
 	}
-	add_integer(m, "thread.id", k->tid);
+	making_integer(m, "thread.id", k->tid);
 	view.attributes = attributes_take(m, &view.attributes_count);
 	return view;
 }
@@ -375,13 +212,13 @@ static void app_view(struct making *m, const struct node *n, struct span_view *v
 	const struct app_span *s = n->app;
 
 	v->kind = n->kind == NODE_CONTEXT ? "context" : s->kind < 5 ? kinds[s->kind] : "internal";
-	v->name = s->name ? s->name : text_keep(m, "%s", v->span_id);
+	v->name = s->name ? s->name : making_text(m, "%s", v->span_id);
 	v->service = query_resource(m->p, n->pid, n->begin_ns, "service.name");
 	v->events = events_make(m, n, &v->events_count);
 	for (size_t i = 0; i < s->attributes.count; i++)
 		attribute_add(m, &s->attributes.data[i]);
 	if (s->status == 2)
-		add_string(m, "error.type", s->message ? s->message : "error");
+		making_string(m, "error.type", s->message ? s->message : "error");
 }
 
 /* ---- all ---- */
@@ -407,7 +244,7 @@ void making_add(struct making *m, const struct node *n)
 	v.process = query_comm(m->p, v.pid, n->begin_ns);
 	v.thread = query_comm(m->p, n->tid, n->begin_ns);
 	if (n->kernel) {
-		kernel_view(m, n, &v);
+		making_kernel(m, n, &v);
 	} else if (n->app) {
 		app_view(m, n, &v);
 	} else {

@@ -30,4 +30,16 @@ void making_add(struct making *m, const struct node *n);
 void making_reset(struct making *m);
 void making_free(struct making *m);
 
+/* trace_kernel.c: kind, name and attributes of a node of the kernel. */
+void making_kernel(struct making *m, const struct node *n, struct span_view *v);
+
+/* A text that lives as long as the trace; "" with `failed` set if memory ran out. */
+__attribute__((format(printf, 2, 3))) const char *making_text(struct making *m, const char *format,
+							      ...);
+
+/* An attribute for the span being made; key and value must outlive the trace. */
+void making_string(struct making *m, const char *key, const char *value);
+void making_integer(struct making *m, const char *key, s64 value);
+void making_boolean(struct making *m, const char *key, bool value);
+
 #endif

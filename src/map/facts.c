@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map/fds.h"
 #include "map/internal.h"
 
 char *text_copy(const char *text, size_t bytes)
@@ -33,6 +34,7 @@ static int fork_add(struct facts *f, const struct record_fork *r)
 				 .pid = r->head.pid,
 				 .parent_tid = r->parent_tid,
 				 .parent_pid = r->parent_pid,
+				 .flags = r->flags,
 				 .start_ns = r->start_ns};
 	int err = vec_push(&f->forks, fork);
 
@@ -56,6 +58,7 @@ static int exec_add(struct facts *f, const struct record_exec *r)
 {
 	struct fact_process process = {.time_ns = r->head.time_ns,
 				       .pid = r->head.pid,
+				       .old_tid = r->old_tid,
 				       .start_ns = r->start_ns,
 				       .command_bytes = r->command_len};
 	int err = process_add(f, process, r->command);
@@ -70,6 +73,7 @@ static int snapshot_add(struct facts *f, const struct record_process *r)
 				       .parent_pid = r->parent_pid,
 				       .start_ns = r->start_ns,
 				       .cgroup = r->cgroup,
+				       .files = r->files,
 				       .snapshot = true,
 				       .command_bytes = r->command_len};
 	int err = process_add(f, process, r->command);
@@ -274,18 +278,6 @@ static int process_compare(const void *a, const void *b)
 	return memcmp(x->command, y->command, x->command_bytes);
 }
 
-static int fd_compare(const void *a, const void *b)
-{
-	const struct fact_fd *x = a, *y = b;
-
-	COMPARE(x->pid, y->pid);
-	COMPARE(x->fd, y->fd);
-	COMPARE(x->time_ns, y->time_ns);
-	COMPARE(x->op, y->op);
-	COMPARE(x->from, y->from);
-	return strcmp(x->path ? x->path : "", y->path ? y->path : "");
-}
-
 static int socket_compare(const void *a, const void *b)
 {
 	const struct fact_socket *x = a, *y = b;
@@ -338,6 +330,7 @@ static int file_compare(const void *a, const void *b, void *arg)
 
 	COMPARE(x->key, y->key);
 	COMPARE(x->dev, y->dev);
+	COMPARE(f->fds.data[*i].pid, f->fds.data[*j].pid);
 	COMPARE(*i, *j);
 	return 0;
 }
@@ -361,12 +354,11 @@ int facts_sort(struct facts *f)
 	SORT(&f->names, name_compare);
 	SORT(&f->forks, fork_compare);
 	SORT(&f->processes, process_compare);
-	SORT(&f->fds, fd_compare);
 	SORT(&f->sockets, socket_compare);
 	SORT(&f->paths, path_compare);
 	SORT(&f->services, service_compare);
 	SORT(&f->clocks, clock_compare);
-	return files_index(f);
+	return fds_sort(f) ? -ENOMEM : files_index(f);
 }
 
 void facts_free(struct facts *f)
@@ -385,6 +377,8 @@ void facts_free(struct facts *f)
 	vec_free(&f->forks);
 	vec_free(&f->processes);
 	vec_free(&f->fds);
+	vec_free(&f->tables);
+	vec_free(&f->fd_ranges);
 	vec_free(&f->fds_by_file);
 	vec_free(&f->sockets);
 	vec_free(&f->paths);

@@ -52,6 +52,9 @@ int spans_merge(struct partial *left, struct partial *right); /* right is left e
 void spans_sort(struct partial *p);
 void spans_free(struct partial *p);
 
+/* urings.c */
+int urings_add(struct partial *p, const struct record_head *r);
+
 /* zone.c */
 int zone_keep(struct partial *p, const struct record_head *r); /* takes a copy */
 int zones_merge(struct partial *left, struct partial *right);  /* before their bodies */

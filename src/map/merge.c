@@ -82,6 +82,7 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : facts_merge(&left->facts, &right->facts);
 	err = err ? err : spans_merge(left, right);
 	err = err ? err : sums_merge(&left->syscalls, &right->syscalls);
+	err = err ? err : sums_merge(&left->urings, &right->urings);
 	err = err ? err : sums_merge(&left->files, &right->files);
 	err = err ? err : sums_merge(&left->causes, &right->causes);
 	err = err ? err : events_merge(&left->events, &right->events);
@@ -208,7 +209,13 @@ static int kspan_compare(const void *a, const void *b)
 		return x->end_ns > y->end_ns ? -1 : 1;
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
-	return (int)x->kind - (int)y->kind;
+	if (x->kind != y->kind)
+		return (int)x->kind - (int)y->kind;
+	if (x->nr != y->nr)
+		return (int)x->nr - (int)y->nr;
+	if (x->result != y->result)
+		return x->result < y->result ? -1 : 1;
+	return memcmp(x->args, y->args, sizeof(x->args));
 }
 
 static int gap_compare(const void *a, const void *b)
@@ -267,6 +274,7 @@ int partial_finish(struct partial *p)
 		return err;
 	spans_sort(p);
 	sums_sort(&p->syscalls);
+	sums_sort(&p->urings);
 	sums_sort(&p->files);
 	sums_sort(&p->causes);
 	events_sort(p);

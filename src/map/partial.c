@@ -169,6 +169,7 @@ void partial_free(struct partial *p)
 	vec_free(&p->kspans);
 	spans_free(p);
 	sums_free(&p->syscalls);
+	sums_free(&p->urings);
 	sums_free(&p->files);
 	sums_free(&p->causes);
 	events_free(&p->events);
@@ -434,6 +435,7 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_cgroup_attach] = attach_apply,
 	[RECORD_filter] = filter_apply,
 	[RECORD_path] = path_apply,
+	[RECORD_uring] = urings_add,
 	[RECORD_steal] = steal_apply,
 	[RECORD_event] = events_add,
 	[RECORD_format] = events_add,

@@ -52,12 +52,15 @@ struct fact_name {
 struct fact_fork {
 	u64 time_ns;
 	u32 tid, pid, parent_tid, parent_pid;
+	u32 flags; /* THREAD_* */
 	u64 start_ns;
 };
 
 struct fact_process {
 	u64 time_ns;
 	u32 pid, parent_pid;
+	u32 old_tid; /* exec: the thread that called it */
+	u32 files;   /* snapshot: lowest pid that has the same table of descriptors */
 	u64 start_ns, cgroup;
 	bool snapshot; /* it ran before */
 	char *command; /* name, executable, arguments, NUL after each; owned */
@@ -71,6 +74,22 @@ struct fact_fd {
 	u8 op, flags;
 	struct file_ref file;
 	char *path; /* NULL if it has none; owned */
+	u64 table;  /* finished: the table of descriptors that its thread had */
+};
+
+/* A thread got a table of descriptors. */
+enum table_event_kind {
+	TABLE_FORK_SHARES, /* with from_tid */
+	TABLE_FORK_COPIES, /* a copy of its */
+	TABLE_EXEC,	   /* a copy, without what was close-on-exec */
+	TABLE_UNSHARED,	   /* a copy of what it had */
+	TABLE_WAS_OWN,	   /* a snapshot found it apart from its process */
+};
+
+struct table_event {
+	u64 time_ns;
+	u32 tid, from_tid, from_pid;
+	u8 kind; /* enum table_event_kind */
 };
 
 struct fact_socket {
@@ -105,6 +124,8 @@ struct facts {
 	VEC(struct fact_fork) forks;
 	VEC(struct fact_process) processes;
 	VEC(struct fact_fd) fds;
+	VEC(struct table_event) tables; /* once finished */
+	VEC(u32) fd_ranges; /* once finished: facts of ranges, by table and time */
 	VEC(u32) fds_by_file; /* once finished: those with a path, by file, then as they are */
 	VEC(struct fact_socket) sockets;
 	VEC(struct fact_path) paths; /* with partial_options.spans */
@@ -114,21 +135,21 @@ struct facts {
 
 /* ---- spans of the kernel, with partial_options.spans ---- */
 
-enum kspan_kind { KSPAN_SYSCALL, KSPAN_FAULT, KSPAN_WAIT };
+enum kspan_kind { KSPAN_SYSCALL, KSPAN_FAULT, KSPAN_WAIT, KSPAN_URING };
 
 struct kspan {
 	u64 begin_ns, end_ns;
 	u32 tid, pid;
 	u8 kind;	/* enum kspan_kind */
 	u8 part;	/* wait: enum split_part */
-	u8 state, mode; /* wait: how it left the CPU; syscall: flags in mode */
-	u16 nr;
+	u8 state, mode; /* wait: how it left the CPU; syscall, uring: flags in mode */
+	u16 nr;		/* uring: the operation */
 	u8 wake_context;
 	u8 open; /* syscall: it had not returned at the end of the recording */
 	u32 waker_tid;
 	u64 woken_ns;
 	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
-	u64 args[6];  /* fault: address, ip, flags */
+	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_* */
 	s64 result;
 	struct file_ref file;
 	struct context ctx;
@@ -246,6 +267,7 @@ struct partial {
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
 	struct sums syscalls;	      /* key: nr | compat << 16 */
+	struct sums urings;	      /* key: IORING_OP_* */
 	struct sums files;	      /* by pid and file */
 	struct sums causes;	      /* key: enum split_part; durations of waits */
 	struct kevents events;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "map/fds.h"
+
 /* The number of elements for which `before` holds; they stand first. */
 #define COUNT_BEFORE(list, element, before)                                                        \
 	({                                                                                         \
@@ -86,43 +88,13 @@ const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const 
 
 static bool same_file(const struct file_ref *a, const struct file_ref *b)
 {
-	return a->key == b->key && a->dev == b->dev;
+	return a->key == b->key && a->dev == b->dev && a->kind == b->kind;
 }
 
-/* The fork that made a process: where it got its fds from. */
-static const struct fact_fork *fork_of(const struct partial *p, u32 pid, u64 time_ns)
+/* Of these one inode stands for all there are: a name found by it may be another's. */
+static bool inode_is_shared(const struct file_ref *file)
 {
-	const struct fact_fork *list = p->facts.forks.data;
-	size_t n = COUNT_BEFORE(&p->facts.forks, e,
-				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
-
-	return n > 0 && list[n - 1].tid == pid ? &list[n - 1] : NULL;
-}
-
-/* The last thing that happened to an fd before or at a time, looking through forks. */
-static const struct fact_fd *fd_fact(const struct partial *p, u32 pid, s32 fd, u64 time_ns)
-{
-	for (int generations = 0; generations < 64; generations++) {
-		const struct fact_fd *list = p->facts.fds.data;
-		size_t n = COUNT_BEFORE(
-			&p->facts.fds, e,
-			e->pid < pid || (e->pid == pid &&
-					 (e->fd < fd || (e->fd == fd && e->time_ns <= time_ns))));
-		const struct fact_fork *fork = fork_of(p, pid, time_ns);
-
-		if (n > 0 && list[n - 1].pid == pid && list[n - 1].fd == fd &&
-		    (!fork || list[n - 1].time_ns >= fork->time_ns))
-			return &list[n - 1];
-		/* what a snapshot tells was so before, too */
-		if (n < p->facts.fds.count && list[n].pid == pid && list[n].fd == fd &&
-		    list[n].op == FD_snapshot)
-			return &list[n];
-		if (!fork || fork->parent_pid == pid)
-			return NULL;
-		time_ns = fork->time_ns;
-		pid = fork->parent_pid;
-	}
-	return NULL;
+	return file->kind >= FILE_KIND_eventfd && file->kind <= FILE_KIND_anon_other;
 }
 
 const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file)
@@ -141,6 +113,8 @@ const char *query_file_path(const struct partial *p, u32 pid, const struct file_
 					   (fds[*e].file.dev < file->dev ||
 					    (fds[*e].file.dev == file->dev && fds[*e].pid < pid))));
 
+	if (inode_is_shared(file))
+		return NULL;
 	f = own < end ? &fds[index[own]] : NULL;
 	if (f && f->pid == pid && same_file(&f->file, file))
 		return f->path;
@@ -148,25 +122,26 @@ const char *query_file_path(const struct partial *p, u32 pid, const struct file_
 	return f && same_file(&f->file, file) ? f->path : NULL;
 }
 
-const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
-			  const struct file_ref *file)
+const char *query_fd_name(const struct partial *p, const struct fd_question *question)
 {
+	struct fd_question q = *question;
 	const struct fact_fd *f = NULL;
 	const char *path = NULL;
 
-	for (int hops = 0; hops < 16; hops++) {
-		f = fd_fact(p, pid, fd, time_ns);
-		if (!f || f->op != FD_dup || f->path)
+	for (int hops = 0; hops < 16 && q.fd >= 0; hops++) {
+		if (fds_look(&p->facts, &q, &f) != FD_IS_OPEN) {
+			f = NULL;
 			break;
-		if (f->from == fd || f->from < 0)
+		}
+		if (f->op != FD_dup || f->path || f->from == q.fd || f->from < 0)
 			break;
-		fd = f->from;
-		time_ns = f->time_ns - 1;
+		q.fd = f->from;
+		q.time_ns = f->time_ns - 1;
 	}
-	if (f && f->path && (!file->kind || same_file(&f->file, file) || !f->file.kind))
+	if (f && f->path && (!q.file.kind || same_file(&f->file, &q.file) || !f->file.kind))
 		path = f->path;
-	if (!path && file->kind)
-		path = query_file_path(p, pid, file);
+	if (!path && q.file.kind)
+		path = query_file_path(p, q.pid, &q.file);
 	return path;
 }
 

@@ -21,14 +21,21 @@ const struct fact_process *query_process(const struct partial *p, u32 pid, u64 t
 /* The value of an attribute of the process's resource ("service.name"), or NULL. */
 const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key);
 
+/* A descriptor of a thread at a time. */
+struct fd_question {
+	u32 tid, pid;
+	s32 fd; /* -1: not known */
+	u64 time_ns;
+	struct file_ref file; /* what the kernel said at use; kind none: nothing */
+};
+
 /*
- * What readlink of /proc/PID/fd/FD would have said at a time: found through
- * the opens, duplicates and forks before; where these are unknown, through any
- * sighting of the same file. `file` is what the kernel said at use, and a name
- * of another file is never given. NULL: not known.
+ * What readlink of /proc/TID/fd/FD would have said: found through the opens,
+ * duplicates, forks, unshared tables and execs before; where these are
+ * unknown, through any sighting of the same file. A name of another file than
+ * that which the kernel saw is never given. NULL: not known, or closed.
  */
-const char *query_fd_name(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
-			  const struct file_ref *file);
+const char *query_fd_name(const struct partial *p, const struct fd_question *q);
 
 /* The addresses of a socket by what the kernel said at use, or NULL. */
 const struct fact_socket *query_socket(const struct partial *p, const struct file_ref *file);

@@ -72,7 +72,8 @@ static int kernel_node(const struct partial *p, const struct tree_options *o, co
 {
 	static const enum node_kind kinds[] = {[KSPAN_SYSCALL] = NODE_SYSCALL,
 					       [KSPAN_FAULT] = NODE_FAULT,
-					       [KSPAN_WAIT] = NODE_WAIT};
+					       [KSPAN_WAIT] = NODE_WAIT,
+					       [KSPAN_URING] = NODE_URING};
 	struct enclosing *in = map_get(open, k->tid);
 	u64 thread_id = kernel_id(o, k->tid, 0, NODE_THREAD);
 	struct node n = {.kind = kinds[k->kind],
@@ -81,7 +82,7 @@ static int kernel_node(const struct partial *p, const struct tree_options *o, co
 			 .pid = k->pid,
 			 .begin_ns = k->begin_ns,
 			 .end_ns = k->end_ns,
-			 .threads = 1,
+			 .threads = k->kind != KSPAN_URING,
 			 .split = k->split};
 
 	if (k->kind == KSPAN_SYSCALL) {
@@ -100,6 +101,10 @@ static int kernel_node(const struct partial *p, const struct tree_options *o, co
 	n.parent = kernel_parent(o, k, in, thread_id);
 	n.begin_soft = k->kind == KSPAN_WAIT && k->begin_ns == p->from_ns;
 	n.end_soft = k->open || (k->kind == KSPAN_WAIT && k->end_ns == p->to_ns);
+	if (k->kind == KSPAN_URING) {
+		n.begin_soft = k->mode & URING_BEGIN_UNKNOWN;
+		n.end_soft = k->mode & URING_END_UNKNOWN;
+	}
 	memcpy(n.trace, k->ctx.trace, sizeof(n.trace));
 	return vec_push(&tree->nodes, n);
 }

@@ -122,6 +122,23 @@ static void print_facts(FILE *out, const struct facts *f)
 		fprintf(out, "service %u %u\n", f->services.data[i].pid, f->services.data[i].bytes);
 }
 
+/* The names of all descriptors after each change of one. */
+static void print_names(FILE *out, const struct partial *p)
+{
+	for (size_t i = 0; i < p->facts.fds.count; i++) {
+		const struct fact_fd *f = &p->facts.fds.data[i];
+		struct fd_question q = {.tid = f->tid, .pid = f->pid, .time_ns = f->time_ns + 1};
+
+		fprintf(out, "names of %u at %llu:", q.tid, (unsigned long long)q.time_ns);
+		for (q.fd = 3; q.fd < 9; q.fd++) {
+			const char *name = query_fd_name(p, &q);
+
+			fprintf(out, " %s", name ? name : "-");
+		}
+		fprintf(out, "\n");
+	}
+}
+
 /* Everything that a finished partial knows, as text. Frees it. */
 char *answers(struct partial *p, const struct simulation *s)
 {
@@ -138,16 +155,19 @@ char *answers(struct partial *p, const struct simulation *s)
 	for (size_t i = 0; i < p->kspans.count; i++) {
 		const struct kspan *k = &p->kspans.data[i];
 
-		fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u:", k->kind,
-			k->tid, (unsigned long long)k->begin_ns, (unsigned long long)k->end_ns,
-			k->nr, k->part, (unsigned long long)k->visit_ns, k->waker_tid);
+		fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u = %lld:",
+			k->kind, k->tid, (unsigned long long)k->begin_ns,
+			(unsigned long long)k->end_ns, k->nr, k->part,
+			(unsigned long long)k->visit_ns, k->waker_tid, (long long)k->result);
 		print_split(out, &k->split);
 	}
 	print_sums(out, "syscall", &p->syscalls);
+	print_sums(out, "io_uring", &p->urings);
 	print_sums(out, "file", &p->files);
 	print_sums(out, "cause", &p->causes);
 	print_spans(out, p);
 	print_events(out, p);
+	print_names(out, p);
 	print_facts(out, &p->facts);
 	fclose(out);
 	partial_free(p);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,10 +207,57 @@ static void does_event(struct actor *a)
 	emit(a, &r, sizeof(r), RECORD_event, a->now);
 }
 
+/* A descriptor comes, is copied, marked or goes; now and then the thread parts with its table. */
+static void does_files(struct actor *a)
+{
+	static const u8 ops[] = {FD_open, FD_open,  FD_open,	FD_dup,	    FD_close,
+				 FD_cloexec, FD_close_range, FD_snapshot, FD_unshare};
+	struct record_fd r = {.head = head_of(a), .fd = 3 + (s32)simulation_random(a->s, 6)};
+
+	r.op = ops[simulation_random(a->s, sizeof(ops))];
+	r.from = -1;
+	r.flags = simulation_random(a->s, 2) ? FD_CLOEXEC_SET : 0;
+	if (r.op == FD_dup)
+		r.from = 3 + (s32)simulation_random(a->s, 6);
+	if (r.op == FD_close_range || (r.op == FD_cloexec && simulation_random(a->s, 2)))
+		r.from = r.fd + (s32)simulation_random(a->s, 3);
+	if (r.op == FD_unshare)
+		r.fd = -1;
+	if (r.op == FD_open || r.op == FD_snapshot) {
+		r.file.kind = FILE_KIND_regular;
+		r.file.key = 1 + simulation_random(a->s, 50);
+		r.path_len = (u16)snprintf(r.path, sizeof(r.path), "/file/%llu",
+					   (unsigned long long)r.file.key);
+	}
+	emit(a, &r, sizeof(r), RECORD_fd, a->now);
+}
+
+static void does_exec(struct actor *a)
+{
+	struct record_exec r = {.head = head_of(a), .command_len = 4, .command = "exec"};
+
+	if (a->thread->tid == a->thread->pid)
+		emit(a, &r, sizeof(r), RECORD_exec, a->now);
+}
+
+/* A request that was submitted some time ago: it takes nothing from the thread. */
+static void does_request(struct actor *a)
+{
+	struct record_uring r = {.head = head_of(a), .opcode = 22 + (u8)simulation_random(a->s, 3)};
+
+	r.duration_ns = simulation_random(a->s, a->now - a->thread->begin_ns + 1);
+	r.result = simulation_random(a->s, 4) ? 4096 : -5;
+	r.file.kind = FILE_KIND_regular;
+	r.file.key = 1 + simulation_random(a->s, 4);
+	if (a->depth)
+		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
+	emit(a, &r, sizeof(r), RECORD_uring, a->now);
+}
+
 static void act(struct actor *a)
 {
 	run(a, SPLIT_user, some(a, 1000));
-	switch (simulation_random(a->s, 10)) {
+	switch (simulation_random(a->s, 14)) {
 	case 0:
 		preempted(a, MODE_user, 0, NULL);
 		break;
@@ -225,6 +273,16 @@ static void act(struct actor *a)
 	case 4:
 	case 5:
 		does_event(a);
+		break;
+	case 6:
+	case 7:
+		does_files(a);
+		break;
+	case 8:
+		does_request(a);
+		break;
+	case 9:
+		does_exec(a);
 		break;
 	default:
 		does_syscall(a);

@@ -199,6 +199,14 @@ TEST(a_lost_switch_is_unknown_only_after_the_waking)
 	partial_free(p);
 }
 
+static const char *name_at(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
+			   struct file_ref file)
+{
+	const struct fd_question q = {.tid = pid, .pid = pid, .fd = fd, .time_ns = time_ns, .file = file};
+
+	return query_fd_name(p, &q);
+}
+
 /* fd names come through opens, duplicates and forks, and never from another file. */
 TEST(fd_names_are_those_of_the_moment)
 {
@@ -232,11 +240,11 @@ TEST(fd_names_are_those_of_the_moment)
 	apply(p, &dup);
 	partial_cover(p, 50, 1000);
 	CHECK_EQ(partial_finish(p), 0);
-	CHECK_STR(query_fd_name(p, 5, 3, 150, &one), "/one");
-	CHECK_STR(query_fd_name(p, 5, 3, 400, &two), "/two");
-	CHECK_STR(query_fd_name(p, 6, 3, 400, &one), "/one");
-	CHECK_STR(query_fd_name(p, 5, 9, 400, &two), "/two");
-	CHECK(query_fd_name(p, 5, 3, 400, &three) == NULL);
+	CHECK_STR(name_at(p, 5, 3, 150, one), "/one");
+	CHECK_STR(name_at(p, 5, 3, 400, two), "/two");
+	CHECK_STR(name_at(p, 6, 3, 400, one), "/one");
+	CHECK_STR(name_at(p, 5, 9, 400, two), "/two");
+	CHECK(name_at(p, 5, 3, 400, three) == NULL);
 	partial_free(p);
 }
 

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What there is to say of system calls, faults, waits and requests to io_uring. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "cli/trace_spans.h"
+#include "map/query.h"
+#include "model/file_name.h"
+#include "model/syscall_format.h"
+#include "model/uring.h"
+
+static void add_peer(struct making *m, const struct file_ref *file)
+{
+	const struct fact_socket *s = query_socket(m->p, file);
+	char address[INET6_ADDRSTRLEN] = "";
+	u8 bytes[16];
+
+	if (!s || (s->socket.family != AF_INET && s->socket.family != AF_INET6))
+		return;
+	making_string(m, "network.transport", file->kind == FILE_KIND_udp ? "udp" : "tcp");
+	if (!s->socket.remote_port)
+		return;
+	memcpy(bytes, &s->socket.remote_hi, 8);
+	memcpy(bytes + 8, &s->socket.remote_lo, 8);
+	if (s->socket.family == AF_INET)
+		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
+	else
+		inet_ntop(AF_INET6, bytes, address, sizeof(address));
+	making_string(m, "network.peer.address", making_text(m, "%s", address));
+	making_integer(m, "network.peer.port", s->socket.remote_port);
+}
+
+/* Which argument is the fd that a call works on, -1: none. */
+static int call_fd_argument(const struct kspan *k)
+{
+	static const u8 arguments[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT; /* from 1 */
+	int nr = k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
+
+	return nr >= 0 && nr < SYSCALL_TABLE_SIZE ? arguments[nr] - 1 : -1;
+}
+
+/* What the call was asked for; an exec that succeeded says it in its own record. */
+static const char *call_path(struct making *m, const struct kspan *k)
+{
+	const struct fact_process *process;
+	int nr = k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
+	size_t name;
+
+	if (k->open || (nr != SYSCALL_NR_execve && nr != SYSCALL_NR_execveat) || k->result != 0)
+		return query_call_path(m->p, k->tid, k->begin_ns, k->nr);
+	process = query_process(m->p, k->pid, k->end_ns);
+	if (!process || process->time_ns < k->begin_ns)
+		return NULL;
+	name = strlen(process->command) + 1;
+	return name < process->command_bytes && process->command[name] == '/'
+		       ? process->command + name
+		       : NULL;
+}
+
+#define FD_WORKING_DIRECTORY -100
+
+/* What is behind a descriptor; for sockets and the like the kernel's own name is known anyway. */
+static const char *fd_name(struct making *m, const struct kspan *k, s32 fd, u64 time_ns)
+{
+	const struct fd_question q = {
+		.tid = k->tid, .pid = k->pid, .fd = fd, .time_ns = time_ns, .file = k->file};
+	const char *name = query_fd_name(m->p, &q);
+	char text[64];
+
+	if (name || !file_name(text, sizeof(text), &k->file))
+		return name;
+	return making_text(m, "%s", text);
+}
+
+/* A call that ended with EBADF had no file, whatever the number stood for before. */
+static bool call_found_no_file(const struct kspan *k)
+{
+	return !k->open && k->result == -EBADF && !k->file.kind;
+}
+
+static void add_fd(struct making *m, const struct kspan *k)
+{
+	const char *asked = call_path(m, k);
+	int index = call_fd_argument(k);
+	const char *name;
+	s32 fd;
+
+	if (asked)
+		making_string(m, "file.path", asked);
+	if (index < 0)
+		return;
+	fd = (s32)k->args[index];
+	if (fd == FD_WORKING_DIRECTORY)
+		return;
+	making_integer(m, "fd", fd);
+	name = call_found_no_file(k) ? NULL : fd_name(m, k, fd, k->begin_ns);
+	if (name) {
+		making_string(m, "fd.name", name);
+		if (name[0] == '/' && !asked)
+			making_string(m, "file.path", name);
+	}
+	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)
+		add_peer(m, &k->file);
+}
+
+static void syscall_attributes(struct making *m, const struct kspan *k)
+{
+	struct record_syscall r = {.nr = k->nr,
+				   .flags = k->mode,
+				   .result = k->result,
+				   .arg0 = k->args[0],
+				   .arg1 = k->args[1],
+				   .arg2 = k->args[2],
+				   .arg3 = k->args[3],
+				   .arg4 = k->args[4],
+				   .arg5 = k->args[5],
+				   .file = k->file};
+	char args[1024];
+
+	if (!k->open) {
+		syscall_args_format(args, sizeof(args), &r);
+		making_string(m, "args", making_text(m, "%s", args));
+		making_integer(m, "result", k->result);
+		if (syscall_is_restart(k->result))
+			making_boolean(m, "restarted", true);
+		else if (syscall_result_is_error(k->result))
+			making_string(m, "error.type", syscall_errno_name((int)-k->result));
+	}
+	add_fd(m, k);
+}
+
+static void wait_attributes(struct making *m, const struct kspan *k)
+{
+	static const char *const contexts[] = {
+#define V(name, value) [value] = #name,
+		RECORD_WAKE_CONTEXTS(V)
+#undef V
+	};
+	const char *comm;
+
+	making_string(m, "cause", split_part_name(k->part));
+	if (k->reason && k->reason[0])
+		making_string(m, "cause.reason", k->reason);
+	if (!k->woken_ns)
+		return;
+	if (k->wake_context != WAKE_task && k->wake_context != WAKE_kernel_thread) {
+		making_string(m, "waker", contexts[k->wake_context]);
+		return;
+	}
+	comm = query_comm(m->p, k->waker_tid, k->woken_ns);
+	making_string(m, "waker",
+		      comm ? making_text(m, "%s/%u", comm, k->waker_tid)
+			   : making_text(m, "%u", k->waker_tid));
+}
+
+static const char *fault_attributes(struct making *m, const struct kspan *k)
+{
+	making_string(m, "address", making_text(m, "0x%llx", (unsigned long long)k->args[0]));
+	making_boolean(m, "write", k->args[2] & FAULT_WRITE);
+	return k->args[2] & FAULT_MAJOR ? "major fault" : "minor fault";
+}
+
+/* A request that opens works on nothing: what it opened is told. Returns its name. */
+static const char *uring_attributes(struct making *m, const struct kspan *k)
+{
+	const char *known = uring_name((u8)k->nr), *name = NULL;
+	bool opened = uring_opens((u8)k->nr) && k->result >= 0 && !(k->mode & URING_DIRECT);
+	s32 fd = (s32)k->args[0];
+	char flags[256];
+
+	if (k->mode & URING_DIRECT)
+		making_integer(m, "io_uring.slot", fd);
+	else if (fd >= 0)
+		making_integer(m, "fd", fd);
+	if (k->file.kind)
+		name = fd_name(m, k, k->mode & URING_DIRECT ? -1 : fd, k->begin_ns);
+	else if (opened)
+		name = fd_name(m, k, (s32)k->result, k->end_ns);
+	if (name)
+		making_string(m, "fd.name", name);
+	if (name && name[0] == '/')
+		making_string(m, "file.path", name);
+	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)
+		add_peer(m, &k->file);
+	if (uring_flags_format(flags, sizeof(flags), (u32)k->args[1]))
+		making_string(m, "io_uring.flags", making_text(m, "%s", flags));
+	if (k->mode & URING_SQPOLL)
+		making_boolean(m, "io_uring.polled", true);
+	if (!(k->mode & URING_END_UNKNOWN))
+		making_integer(m, "result", k->result);
+	if (syscall_result_is_error(k->result))
+		making_string(m, "error.type", syscall_errno_name((int)-k->result));
+	return known ? known : making_text(m, "io_uring 0x%x", k->nr);
+}
+
+/* A number that no table knows has the name that strace gives it. */
+static const char *call_name(struct making *m, u8 abi_flags, u16 nr)
+{
+	const char *name = syscall_name(abi_flags, nr);
+
+	return name ? name : making_text(m, "syscall_0x%x", nr);
+}
+
+void making_kernel(struct making *m, const struct node *n, struct span_view *v)
+{
+	const struct kspan *k = n->kernel;
+
+	if (n->kind == NODE_SYSCALL) {
+		v->kind = "syscall";
+		v->name = call_name(m, k->mode & SYSCALL_COMPAT, k->nr);
+		syscall_attributes(m, k);
+	} else if (n->kind == NODE_WAIT) {
+		v->kind = "wait";
+		v->name = split_part_name(k->part);
+		wait_attributes(m, k);
+	} else if (n->kind == NODE_URING) {
+		v->kind = "io_uring";
+		v->name = uring_attributes(m, k);
+	} else {
+		v->kind = "fault";
+		v->name = fault_attributes(m, k);
+	}
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to io_uring. One is a span of its own under that of its submitter,
+ * whose thread goes on meanwhile: it has no part in the time of any thread,
+ * nor in that of the span above it, and its own time is off_thread.
+ */
+#include <errno.h>
+
+#include "map/internal.h"
+#include "model/syscall_format.h"
+
+static int request_keep(struct partial *p, const struct record_uring *r, const struct split *split)
+{
+	struct kspan k = {.kind = KSPAN_URING,
+			  .begin_ns = r->head.time_ns - r->duration_ns,
+			  .end_ns = r->head.time_ns,
+			  .tid = r->head.tid,
+			  .pid = r->head.pid,
+			  .nr = r->opcode,
+			  .mode = r->flags,
+			  .args = {(u64)(s64)r->fd, r->submit_flags},
+			  .result = r->result,
+			  .file = r->file,
+			  .ctx = r->ctx,
+			  .split = *split};
+
+	return vec_push(&p->kspans, k);
+}
+
+int urings_add(struct partial *p, const struct record_head *head)
+{
+	const struct record_uring *r = (const void *)head;
+	struct sum_of of = {.key = r->opcode};
+	struct split split = {0};
+	bool error = syscall_result_is_error(r->result);
+	u64 duration = r->flags & URING_END_UNKNOWN ? 0 : r->duration_ns;
+	int err;
+
+	if (!partial_in_range(p, head->time_ns))
+		return 0;
+	split.ns[SPLIT_off_thread] = (s64)duration;
+	err = sums_add(&p->urings, &of, &split, duration, error);
+	if (!err && r->file.kind) {
+		of = (struct sum_of){.pid = head->pid, .file = r->file};
+		err = sums_add(&p->files, &of, &split, duration, error);
+	}
+	if (err || !p->options.spans)
+		return err;
+	split.ns[SPLIT_off_thread] = (s64)r->duration_ns;
+	return request_keep(p, r, &split);
+}

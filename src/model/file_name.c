@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/file_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+bool file_name(char *buf, size_t size, const struct file_ref *file)
+{
+	static const char *const anonymous[] = {
+		[FILE_KIND_eventfd] = "[eventfd]",   [FILE_KIND_timerfd] = "[timerfd]",
+		[FILE_KIND_signalfd] = "[signalfd]", [FILE_KIND_epoll] = "[eventpoll]",
+		[FILE_KIND_inotify] = "inotify",     [FILE_KIND_pidfd] = "[pidfd]",
+		[FILE_KIND_io_uring] = "[io_uring]",
+	};
+
+	switch (file->kind) {
+	case FILE_KIND_pipe:
+		snprintf(buf, size, "pipe:[%" PRIu64 "]", (uint64_t)file->key);
+		return true;
+	case FILE_KIND_tcp:
+	case FILE_KIND_udp:
+	case FILE_KIND_unix:
+	case FILE_KIND_netlink:
+	case FILE_KIND_socket_other:
+		snprintf(buf, size, "socket:[%" PRIu64 "]", (uint64_t)file->key);
+		return true;
+	}
+	if (file->kind >= sizeof(anonymous) / sizeof(anonymous[0]) || !anonymous[file->kind])
+		return false;
+	snprintf(buf, size, "anon_inode:%s", anonymous[file->kind]);
+	return true;
+}
