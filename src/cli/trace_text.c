@@ -136,20 +136,15 @@ static void attributes_write(const struct terminal *t, const struct attribute_vi
 	}
 }
 
-/* "(3, 0x7f.., 4096) = -1 ENOENT  </etc/passwd>" as strace has it */
-static void call_write(const struct terminal *t, const struct span_view *span)
+/* " = -2 ENOENT  </etc/passwd>": what came of a call or request, and of what file */
+static void outcome_write(const struct terminal *t, const struct span_view *span)
 {
-	const struct attribute_view *args = span_view_attribute(span, "args");
 	const struct attribute_view *result = span_view_attribute(span, "result");
 	const struct attribute_view *error = span_view_attribute(span, "error.type");
 	const struct attribute_view *name = span_view_attribute(span, "file.path");
 	const struct attribute_view *peer = span_view_attribute(span, "network.peer.address");
 	const struct attribute_view *port = span_view_attribute(span, "network.peer.port");
 
-	putc('(', t->file);
-	if (args)
-		attribute_write(t, args);
-	putc(')', t->file);
 	if (result) {
 		fputs(" = ", t->file);
 		attribute_write(t, result);
@@ -175,12 +170,38 @@ static void call_write(const struct terminal *t, const struct span_view *span)
 	}
 }
 
+/* "(3, 0x7f.., 4096) = 4096  </etc/passwd>" as strace has it */
+static void call_write(const struct terminal *t, const struct span_view *span)
+{
+	const struct attribute_view *args = span_view_attribute(span, "args");
+
+	putc('(', t->file);
+	if (args)
+		attribute_write(t, args);
+	putc(')', t->file);
+	outcome_write(t, span);
+}
+
+static void request_write(const struct terminal *t, const struct span_view *span)
+{
+	const struct attribute_view *fd = span_view_attribute(span, "fd");
+	const struct attribute_view *slot = span_view_attribute(span, "io_uring.slot");
+
+	if (fd || slot) {
+		fputs(fd ? "fd " : "slot ", t->file);
+		attribute_write(t, fd ? fd : slot);
+	}
+	outcome_write(t, span);
+}
+
 static void details_write(const struct terminal *t, const struct span_view *span)
 {
 	const struct attribute_view *waker = span_view_attribute(span, "waker");
 
 	if (strcmp(span->kind, "syscall") == 0) {
 		call_write(t, span);
+	} else if (strcmp(span->kind, "io_uring") == 0) {
+		request_write(t, span);
 	} else if (strcmp(span->kind, "wait") != 0) {
 		bar_percents(t, &span->time, PARTS_SHOWN);
 		attributes_write(t, span->attributes, span->attributes_count);

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to an io_uring by raw system calls, each said with what the program
+ * knows of it: "operation fd result name", all inside its span "asking".
+ *
+ * usage: requests DIRECTORY [poll]; with poll the kernel's thread submits.
+ */
+#include <errno.h>
+#include <fathom/fathom.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ENTRIES 16
+
+struct ring {
+	int fd;
+	int polled;
+	struct io_uring_params params;
+	unsigned char *queues;
+	struct io_uring_sqe *requests;
+	unsigned int submitted;
+};
+
+static _Atomic unsigned int *word(struct ring *r, unsigned int offset)
+{
+	return (_Atomic unsigned int *)(r->queues + offset);
+}
+
+static void open_ring(struct ring *r, int polled)
+{
+	size_t bytes;
+
+	r->polled = polled;
+	r->params.flags = polled ? IORING_SETUP_SQPOLL : 0;
+	r->params.sq_thread_idle = 2000;
+	r->fd = (int)syscall(SYS_io_uring_setup, ENTRIES, &r->params);
+	if (r->fd < 0) {
+		fprintf(stderr, "no io_uring here: %s\n", strerror(errno));
+		exit(77);
+	}
+	bytes = r->params.cq_off.cqes + r->params.cq_entries * sizeof(struct io_uring_cqe);
+	if (bytes < r->params.sq_off.array + ENTRIES * sizeof(unsigned int))
+		bytes = r->params.sq_off.array + ENTRIES * sizeof(unsigned int);
+	r->queues = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd,
+			 IORING_OFF_SQ_RING);
+	r->requests = mmap(NULL, ENTRIES * sizeof(struct io_uring_sqe), PROT_READ | PROT_WRITE,
+			   MAP_SHARED, r->fd, IORING_OFF_SQES);
+	if (r->queues == MAP_FAILED || r->requests == MAP_FAILED)
+		exit(3);
+}
+
+/* A place for the next request, zeroed. */
+static struct io_uring_sqe *ask(struct ring *r, int opcode, int fd)
+{
+	unsigned int at = r->submitted++ & (r->params.sq_entries - 1);
+	struct io_uring_sqe *request = &r->requests[at];
+
+	memset(request, 0, sizeof(*request));
+	request->opcode = (unsigned char)opcode;
+	request->fd = fd;
+	word(r, r->params.sq_off.array)[at] = at;
+	return request;
+}
+
+/* Submits what was asked for and waits for `wait` completions. */
+static void submit(struct ring *r, unsigned int wait)
+{
+	unsigned int flags = IORING_ENTER_GETEVENTS;
+	unsigned int before = atomic_load(word(r, r->params.sq_off.tail));
+
+	atomic_store(word(r, r->params.sq_off.tail), r->submitted);
+	if (r->polled)
+		flags |= IORING_ENTER_SQ_WAKEUP;
+	if (syscall(SYS_io_uring_enter, r->fd, r->submitted - before, wait, flags, NULL, 0) < 0)
+		exit(4);
+}
+
+/* Takes the next completion; its result. */
+static int take(struct ring *r)
+{
+	unsigned int head = atomic_load(word(r, r->params.cq_off.head));
+	struct io_uring_cqe *queue = (void *)(r->queues + r->params.cq_off.cqes);
+	int result;
+
+	while (atomic_load(word(r, r->params.cq_off.tail)) == head)
+		syscall(SYS_io_uring_enter, r->fd, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
+	result = queue[head & (r->params.cq_entries - 1)].res;
+	atomic_store(word(r, r->params.cq_off.head), head + 1);
+	return result;
+}
+
+static int one(struct ring *r)
+{
+	submit(r, 1);
+	return take(r);
+}
+
+static void say(const char *operation, int fd, int result, const char *name)
+{
+	printf("%s %d %d %s\n", operation, fd, result, name ? name : "-");
+	fflush(stdout);
+}
+
+static const char *name_of(int fd)
+{
+	static char name[4096];
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, name, sizeof(name) - 1);
+	name[n > 0 ? n : 0] = '\0';
+	return name;
+}
+
+static struct io_uring_sqe *open_file(struct ring *r, const char *name, unsigned int slot)
+{
+	struct io_uring_sqe *request = ask(r, IORING_OP_OPENAT, AT_FDCWD);
+
+	request->addr = (uintptr_t)name;
+	request->len = 0600;
+	request->open_flags = O_RDWR | O_CREAT;
+	request->file_index = slot;
+	return request;
+}
+
+static void data(struct io_uring_sqe *request, void *bytes, unsigned int len)
+{
+	request->addr = (uintptr_t)bytes;
+	request->len = len;
+}
+
+/* Opens, writes, reads and closes by requests alone. */
+static void file(struct ring *r)
+{
+	char bytes[512] = "text";
+	int fd, result;
+
+	open_file(r, "opened", 0);
+	fd = one(r);
+	say("openat", -1, fd, name_of(fd));
+	data(ask(r, IORING_OP_WRITE, fd), bytes, 512);
+	say("write", fd, one(r), name_of(fd));
+	data(ask(r, IORING_OP_READ, fd), bytes, 100);
+	say("read", fd, one(r), name_of(fd));
+	ask(r, IORING_OP_FSYNC, fd);
+	say("fsync", fd, one(r), name_of(fd));
+	ask(r, IORING_OP_CLOSE, fd);
+	result = one(r);
+	say("close", -1, result, NULL);
+	syscall(SYS_lseek, fd, 0L, 99); /* not open any more */
+	data(ask(r, IORING_OP_READ, fd), bytes, 100);
+	say("read", fd, one(r), NULL);
+	open_file(r, "/nowhere/at all", 0);
+	say("openat", -1, one(r), NULL);
+	ask(r, 200, 0);
+	say("nop", -1, one(r), NULL); /* refused: what no table knows counts as nop */
+}
+
+/* A file that has only a slot. */
+static void direct(struct ring *r, const char *directory)
+{
+	int slots[2] = {-1, -1};
+	char bytes[64], name[4096];
+
+	if (syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_FILES, slots, 2))
+		return;
+	open_file(r, "direct", 2);
+	say("openat", 1, one(r), NULL);
+	data(ask(r, IORING_OP_WRITE, 1), bytes, 64);
+	r->requests[(r->submitted - 1) & (r->params.sq_entries - 1)].flags = IOSQE_FIXED_FILE;
+	snprintf(name, sizeof(name), "%s/direct", directory);
+	say("write", 1, one(r), name);
+}
+
+/* One waits for the other; both were asked for at once. */
+static void pipes(struct ring *r)
+{
+	char from[8], to[8] = "byte";
+	int ends[2];
+
+	if (pipe(ends))
+		exit(5);
+	data(ask(r, IORING_OP_READ, ends[0]), from, 8);
+	submit(r, 0);
+	usleep(20000);
+	data(ask(r, IORING_OP_WRITE, ends[1]), to, 8);
+	submit(r, 2);
+	take(r);
+	take(r);
+	say("read", ends[0], 8, name_of(ends[0]));
+	say("write", ends[1], 8, name_of(ends[1]));
+}
+
+static void sockets(struct ring *r)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int listener = socket(AF_INET, SOCK_STREAM, 0), client, results[2];
+	struct io_uring_sqe *request;
+	socklen_t len = sizeof(at);
+
+	if (bind(listener, (void *)&at, len) || listen(listener, 1) ||
+	    getsockname(listener, (void *)&at, &len))
+		exit(6);
+	request = ask(r, IORING_OP_SOCKET, AF_INET);
+	request->off = SOCK_STREAM;
+	client = one(r);
+	say("socket", -1, client, name_of(client));
+	ask(r, IORING_OP_ACCEPT, listener);
+	submit(r, 0);
+	request = ask(r, IORING_OP_CONNECT, client);
+	request->addr = (uintptr_t)&at;
+	request->off = sizeof(at);
+	submit(r, 2);
+	results[0] = take(r);
+	results[1] = take(r);
+	say("accept", listener, results[0] > results[1] ? results[0] : results[1],
+	    name_of(listener));
+	say("connect", client, 0, name_of(client));
+	syscall(SYS_lseek, results[0] > results[1] ? results[0] : results[1], 1L, 99);
+	printf("port %d\n", ntohs(at.sin_port));
+}
+
+int main(int argc, char **argv)
+{
+	int polled = argc == 3 && strcmp(argv[2], "poll") == 0;
+	struct ring ring = {0};
+	struct fathom_span span;
+
+	if (argc < 2 || chdir(argv[1]))
+		return 2;
+	fathom_init("requests");
+	for (int i = 0; i < 10000 && !fathom_listening(); i++)
+		usleep(1000);
+	open_ring(&ring, polled);
+	span = fathom_span_begin("asking");
+	file(&ring);
+	pipes(&ring);
+	if (!polled) {
+		direct(&ring, argv[1]);
+		sockets(&ring);
+	}
+	fathom_span_end(&span);
+	return 0;
+}

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to io_uring: each is a span of its own, and takes nothing from its thread's time."""
+import json
+import os
+import sys
+
+import harness
+import servers
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+REQUESTS = os.path.abspath(sys.argv[2])
+tests = harness.Tests()
+ERRORS = {-2: "ENOENT", -9: "EBADF", -22: "EINVAL"}
+
+
+def run(name, *args):
+    """Records the program; returns the recording and what it said of each request."""
+    work = fathom.path(name + "-work")
+    os.mkdir(work)
+    result = fathom.run("record", "-o", fathom.path(name), "--", REQUESTS, work, *args)
+    if result.returncode == 77:
+        return None, None
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    said = []
+    for line in result.stdout.splitlines():
+        operation, fd, *rest = line.split(" ", 3)
+        if operation != "port":
+            said.append((operation, int(fd), int(rest[0]), None if rest[1] == "-" else rest[1]))
+    return fathom.path(name), said
+
+
+def spans_of(recording):
+    return [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]]
+
+
+def requests_of(spans):
+    return sorted((span for span in spans if span["kind"] == "io_uring"),
+                  key=lambda span: span["begin_ns"])
+
+
+def check_requests(requests, said):
+    equal([span["name"] for span in requests], ["io_uring " + row[0] for row in said], "requests")
+    for span, (operation, fd, result, name) in zip(requests, said):
+        has = span["attributes"]
+        what = f"of {operation} on {fd}"
+        equal(has["result"], result, f"result {what}")
+        equal(has.get("fd", has.get("io_uring.slot", -1)), fd, f"descriptor {what}")
+        equal(has.get("fd.name"), name, f"name {what}")
+        equal(has.get("error.type"), ERRORS[result] if result < 0 else None, f"error {what}")
+        equal((span["begin_bound"], span["end_bound"]), ("hard", "hard"), f"bounds {what}")
+        equal(span["threads"], 0, f"threads {what}")
+        equal(span["time"]["off_thread_ns"], span["end_ns"] - span["begin_ns"], f"time {what}")
+        equal(harness.total(span["time"]), span["end_ns"] - span["begin_ns"], f"split {what}")
+
+
+def check_report(recording, requests):
+    rows = {row["key"]: row for row in fathom.report(recording, "syscall")["rows"]}
+    for name in {span["name"] for span in requests}:
+        mine = [span for span in requests if span["name"] == name]
+        equal(rows[name]["count"], len(mine), f"count of {name}")
+        equal(rows[name]["total_ns"], sum(s["end_ns"] - s["begin_ns"] for s in mine),
+              f"total of {name}")
+        equal(rows[name]["errors"], sum(s["attributes"]["result"] < 0 for s in mine),
+              f"errors of {name}")
+
+
+@tests.add
+def each_request_is_a_span_under_that_of_its_submitter():
+    recording, said = run("data")
+    if recording is None:
+        return "no io_uring here"
+    spans = spans_of(recording)
+    requests = requests_of(spans)
+    check_requests(requests, said)
+    check_report(recording, requests)
+    asking = [span for span in spans if span["name"] == "asking"]
+    equal(len(asking), 1, "spans of the program")
+    equal({span.get("parent_id") for span in requests}, {asking[0]["span_id"]}, "parents")
+    equal(asking[0]["time"]["off_thread_ns"], 0, "time of the span that nobody had")
+    waits = requests[[row[0] for row in said].index("fsync") + 1:]
+    long = [s for s in waits if s["name"] == "io_uring read" and
+            s["end_ns"] - s["begin_ns"] >= 20_000_000]
+    equal(len(long), 1, "reads that waited for the other end")
+    calls = [span["attributes"] for span in spans if span["name"] == "lseek" and
+             span["attributes"]["args"].endswith("0x63 /* SEEK_??? */")]
+    equal(calls[0].get("fd.name"), None, "name of a descriptor that a request closed")
+    if len(calls) > 1:
+        check(calls[1]["fd.name"].startswith("socket:["), f"accepted by a request: {calls[1]}")
+    peers = {s["name"]: s["attributes"].get("network.peer.address") for s in requests}
+    equal(peers.get("io_uring connect"), "127.0.0.1", "peer of the connection")
+    harness.check_sums(fathom, recording)
+    harness.check_babeltrace(fathom, recording)
+    return None
+
+
+@tests.add
+def what_the_polling_thread_submits_has_no_span():
+    recording, said = run("polled", "poll")
+    if recording is None:
+        return "no io_uring here"
+    requests = requests_of(spans_of(recording))
+    check_requests(requests, said)
+    for span in requests:
+        equal(span["attributes"].get("io_uring.polled"), True, "polled")
+        check(span["thread"].startswith("iou-sqp"), f"submitted by {span['thread']}")
+    harness.check_sums(fathom, recording)
+    return None
+
+
+FIO = ["fio", "--name=job", "--rw=randrw", "--bs=4k", "--size=4m", "--io_size=4m",
+       "--ioengine=io_uring", "--iodepth=8", "--fsync=16", "--randseed=7", "--invalidate=0",
+       "--output-format=json"]
+
+
+@tests.add
+def as_many_as_fio_counts():
+    servers.need("fio")
+    data, out = fathom.path("fio-data"), fathom.path("fio.json")
+    recording = fathom.path("fio")
+    result = fathom.run("record", "-o", recording, "--rotate", "10ms", "--", *FIO,
+                        f"--filename={data}", f"--output={out}")
+    equal(result.returncode, 0, f"fio: {result.stderr}")
+    with open(out, encoding="ascii") as text:
+        job = json.load(text)["jobs"][0]
+    rows = {row["key"]: row for row in fathom.report(recording, "syscall")["rows"]}
+    for name, direction in (("read", "read"), ("write", "write"), ("fsync", "sync")):
+        equal(rows[f"io_uring {name}"]["count"], job[direction]["total_ios"], f"{name}s")
+        equal(rows[f"io_uring {name}"]["errors"], 0, f"errors of {name}")
+    requests = requests_of(spans_of(recording))
+    for name, direction in (("read", "read"), ("write", "write")):
+        mine = [s for s in requests if s["name"] == f"io_uring {name}"]
+        equal(len(mine), job[direction]["total_ios"], f"spans of {name}")
+        equal({s["attributes"]["result"] for s in mine}, {4096}, f"results of {name}")
+        equal({s["attributes"].get("file.path") for s in mine}, {data}, f"file of {name}")
+    files = {row["key"]: row for row in fathom.report(recording, "file")["rows"]}
+    check(files[data]["count"] >= len(requests), "the data file counts them")
+    harness.check_sums(fathom, recording)
+    harness.check_babeltrace(fathom, recording)
+
+
+with fathom:
+    tests.run()
