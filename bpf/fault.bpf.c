@@ -75,7 +75,7 @@ static __always_inline int fault_end(u32 flags)
 	}
 	r->head.kind = RECORD_fault;
 	r->head.time_ns = bpf_ktime_get_ns();
-	r->head.tid = task->pid;
+	r->head.tid = tid_of(task, state);
 	r->head.pid = task->tgid;
 	r->flags = state->fault_flags | flags;
 	r->duration_ns = r->head.time_ns - state->fault_begin_ns;

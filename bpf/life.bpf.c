@@ -216,6 +216,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
+	state->held_tid = 0;
 	if (state->flags & STATE_PENDING)
 		state->flags |= STATE_SEEN; /* this record tells all that a snapshot would */
 	state->flags = (state->flags & ~(STATE_PENDING | STATE_NO_CONTEXT)) | STATE_IN;
@@ -244,7 +245,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	return 0;
 }
 
-static __always_inline void name_record(struct task_struct *task, const char *comm)
+static __always_inline void name_record(struct task_struct *task, const struct thread_state *state,
+					const char *comm)
 {
 	struct {
 		struct record_name r;
@@ -253,7 +255,7 @@ static __always_inline void name_record(struct task_struct *task, const char *co
 	long n;
 
 	out.r.head.kind = RECORD_name;
-	out.r.head.tid = task->pid;
+	out.r.head.tid = tid_of(task, state);
 	out.r.head.pid = task->tgid;
 	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), comm);
 	out.r.comm_len = n > 0 ? n - 1 : 0;
@@ -274,15 +276,17 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	if (state->fault_begin_ns)
 		fault_soft_end();
 	if (!(state->flags & STATE_SEEN)) /* it ends before the snapshot came to it */
-		name_record(task, task->comm);
+		name_record(task, state, task->comm);
 	out.r.head.kind = RECORD_exit;
-	out.r.head.tid = task->pid;
+	out.r.head.tid = tid_of(task, state);
 	out.r.head.pid = task->tgid;
 	out.r.code = task->exit_code;
 	out.r.flags = BPF_CORE_READ(task, signal, live.counter) == 0;
 	if (out.r.flags)
 		location_drop(task);
 	rare_emit(&out.r.head, sizeof(out.r));
+	if (!state->held_tid)
+		state->held_tid = task->pid;
 	return 0;
 }
 
@@ -293,6 +297,6 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 
 	if (!state_in(state))
 		return 0;
-	name_record(task, comm);
+	name_record(task, state, comm);
 	return 0;
 }

@@ -119,10 +119,11 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	else if (in)
 		named_keep(prev, state);
 	if (spans_only) {
-		/* the life of threads is always recorded: their first stay on a CPU, and their end */
+		/* the life of threads is always recorded: their first stay on a CPU, and their end
+		 */
 		in = in && (context_is_set(&r->ctx) || (prev_state & 0x80));
-		next_in = next_in && (context_is_set(&next_state->ctx) ||
-				      (next_state->flags & STATE_NEWBORN));
+		next_in = next_in &&
+			  (context_is_set(&next_state->ctx) || (next_state->flags & STATE_NEWBORN));
 		if (!in && !next_in)
 			return 0;
 	}
@@ -131,9 +132,9 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		return 0;
 	r->head.kind = RECORD_switch;
 	r->head.time_ns = bpf_ktime_get_ns();
-	r->head.tid = prev->pid;
+	r->head.tid = tid_of(prev, state);
 	r->head.pid = prev->tgid;
-	r->next_tid = next->pid;
+	r->next_tid = tid_of(next, next_state);
 	r->state = prev->pid ? leave_state(preempt, prev_state, prev) : LEAVE_idle;
 	if (prev->flags & (PF_KTHREAD | PF_IO_WORKER))
 		r->mode = MODE_kernel_thread;
@@ -194,7 +195,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 		return 0;
 	r->head.kind = RECORD_waking;
 	r->head.time_ns = bpf_ktime_get_ns();
-	r->head.tid = task->pid;
+	r->head.tid = tid_of(task, state);
 	r->head.pid = task->tgid;
 	r->waker_tid = waker->pid;
 	waking_fill_context(r, waker);

@@ -59,6 +59,17 @@ static __always_inline struct thread_state *state_of(struct task_struct *task)
 	return state;
 }
 
+/*
+ * The number that a thread's records bear. An exec from a second thread swaps the
+ * numbers of that thread and the leader in its middle, before the exec is told,
+ * and perhaps before the leader has left its CPU for the last time: until the exec
+ * record, and from a thread's exit on, the number from before is held.
+ */
+static __always_inline u32 tid_of(const struct task_struct *task, const struct thread_state *state)
+{
+	return state && state->held_tid ? state->held_tid : (u32)task->pid;
+}
+
 static __always_inline bool state_in(const struct thread_state *state)
 {
 	return state && (state->flags & STATE_IN) && *(volatile u32 *)&recording;

@@ -15,6 +15,8 @@
 
 #define EINPROGRESS 115
 #define ERESTART_RESTARTBLOCK 516
+#define COMPAT_NR_EXECVE 11
+#define COMPAT_NR_EXECVEAT 358
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -38,6 +40,14 @@ static __always_inline bool syscall_keeps_args(u32 nr)
 {
 	return nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat ||
 	       nr == SYSCALL_NR_rt_sigreturn;
+}
+
+/* An exec from a second thread takes the leader's number. */
+static __always_inline bool syscall_may_rename(u32 nr, bool compat)
+{
+	if (compat)
+		return nr == COMPAT_NR_EXECVE || nr == COMPAT_NR_EXECVEAT;
+	return nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat;
 }
 
 /* A 32-bit call has its arguments in other registers. */
@@ -103,6 +113,8 @@ static __always_inline void syscall_begin(struct thread_state *state, struct tas
 	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
 	if (!state->compat && syscall_keeps_args(state->nr))
 		syscall_read_args(state->args, regs, false);
+	if (syscall_may_rename(state->nr, state->compat))
+		state->held_tid = task->pid;
 	syscall_find_file(state, task, regs);
 }
 
@@ -123,8 +135,8 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	state->begin_ns = bpf_ktime_get_ns();
 	state->in_syscall = 1;
 	/* before the number is free for others; none is open: it will fail */
-	if (record_files && state->nr == SYSCALL_NR_close && state->file.kind &&
-	    state_in(state) && !state->compat)
+	if (record_files && state->nr == SYSCALL_NR_close && state->file.kind && state_in(state) &&
+	    !state->compat)
 		fd_closes(state->args[0]);
 	return 0;
 }
@@ -257,6 +269,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
+	state->held_tid = 0;
 	if (state_in(state) && !(state->flags & STATE_NEWBORN))
 		syscall_record(state, task, regs, result);
 	if (state_in(state))

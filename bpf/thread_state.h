@@ -28,6 +28,7 @@ struct thread_state {
 	struct context_location location;
 	u32 location_generation;
 	u32 flags;	 /* STATE_* */
+	u32 held_tid;	 /* see tid_of() in state.h */
 	u32 fault_flags; /* FAULT_* */
 	u16 nr;
 	u8 in_syscall;

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,18 +123,25 @@ static int fill_service(struct report_rows *out, const struct partial *p)
 	return fill_spans(out, p, false);
 }
 
+static u32 life_process(const struct partial *p, const struct life *l)
+{
+	return l->pid ? l->pid : query_pid(p, l->tid, query_held_until(p, l->tid, l->origin_ns));
+}
+
+/* Processes are told apart by when somebody else got their number. */
 static int fill_process(struct report_rows *out, const struct partial *p)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < p->lives.count && !err; i++) {
 		const struct life *l = p->lives.data[i];
-		u32 pid = l->pid ? l->pid : query_pid(p, l->tid, UINT64_MAX);
-		const char *comm = comm_or_unknown(query_comm(p, pid, UINT64_MAX));
+		u32 pid = life_process(p, l);
+		u64 until_ns = query_held_until(p, pid, l->origin_ns);
+		const char *comm = comm_or_unknown(query_comm(p, pid, until_ns));
 		struct report_group *g;
-		char key[32];
+		char key[48];
 
-		snprintf(key, sizeof(key), "%u", pid);
+		snprintf(key, sizeof(key), "%u %" PRIu64, pid, until_ns);
 		g = group_of(out, key);
 		if (!g)
 			return -ENOMEM;
@@ -151,17 +159,21 @@ static int fill_thread(struct report_rows *out, const struct partial *p)
 
 	for (size_t i = 0; i < p->lives.count && !err; i++) {
 		const struct life *l = p->lives.data[i];
+		u64 until_ns = query_held_until(p, l->tid, l->origin_ns);
 		struct report_group *g;
 		char key[32];
 
+		if (l->state.place == LIFE_GONE) /* by an exec, the number can be another's */
+			until_ns = l->state.last_ns;
 		snprintf(key, sizeof(key), "%zu", i);
 		g = group_of(out, key);
 		if (!g)
 			return -ENOMEM;
-		g->row.pid = l->pid ? l->pid : query_pid(p, l->tid, UINT64_MAX);
+		g->row.pid = life_process(p, l);
 		g->row.tid = l->tid;
-		g->row.thread = comm_or_unknown(query_comm(p, l->tid, UINT64_MAX));
-		g->row.process = comm_or_unknown(query_comm(p, g->row.pid, UINT64_MAX));
+		g->row.thread = comm_or_unknown(query_comm(p, l->tid, until_ns));
+		g->row.process = comm_or_unknown(
+			query_comm(p, g->row.pid, query_held_until(p, g->row.pid, l->origin_ns)));
 		g->row.key = g->row.thread;
 		g->row.absent = REPORT_NO_ERRORS;
 		err = group_add(g, &l->total, (u64)split_total(&l->total), false);
@@ -337,7 +349,8 @@ static int fill_event(struct report_rows *out, const struct partial *p)
 		const struct event_text *text = query_event_format(p, (u32)sum->key);
 		/* the name ends with NUL; without its format an event has a number */
 		const char *name = text ? text_keep(out, "%s", text->text)
-					: text_keep(out, "event:%llu", (unsigned long long)sum->key);
+					: text_keep(out, "event:%llu",
+						    (unsigned long long)sum->key);
 		struct report_group *g = name ? group_of(out, name) : NULL;
 
 		if (!g)
@@ -350,16 +363,11 @@ static int fill_event(struct report_rows *out, const struct partial *p)
 }
 
 const struct report_grouping report_groupings[] = {
-	{"name", "total", fill_name},
-	{"service", "total", fill_service},
-	{"process", "cpu", fill_process},
-	{"thread", "cpu", fill_thread},
-	{"syscall", "total", fill_syscall},
-	{"file", "total", fill_file},
-	{"peer", "total", fill_peer},
-	{"cause", "total", fill_cause},
-	{"event", "count", fill_event},
-	{NULL, NULL, NULL},
+	{"name", "total", fill_name},	    {"service", "total", fill_service},
+	{"process", "cpu", fill_process},   {"thread", "cpu", fill_thread},
+	{"syscall", "total", fill_syscall}, {"file", "total", fill_file},
+	{"peer", "total", fill_peer},	    {"cause", "total", fill_cause},
+	{"event", "count", fill_event},	    {NULL, NULL, NULL},
 };
 
 const struct report_grouping *report_grouping_find(const char *name)
@@ -417,8 +425,9 @@ static const struct sort {
 	const char *name;
 	u64 (*value)(const struct report_row *r);
 } sorts[] = {
-	{"cpu", sort_cpu},     {"total", sort_total}, {"count", sort_count}, {"errors", sort_errors}, {"p50", sort_p50},
-	{"p95", sort_p95},     {"p99", sort_p99},     {"max", sort_max},       {"key", sort_key},
+	{"cpu", sort_cpu},	 {"total", sort_total}, {"count", sort_count},
+	{"errors", sort_errors}, {"p50", sort_p50},	{"p95", sort_p95},
+	{"p99", sort_p99},	 {"max", sort_max},	{"key", sort_key},
 };
 
 static int row_compare(const void *a, const void *b, void *arg)

@@ -51,21 +51,25 @@ static void lives_taken(struct partial *p, size_t n)
 	p->lives.count -= n;
 }
 
+/*
+ * Who goes on is put down when all are through: an exec can have given a life
+ * the number of another one, of which the end is still to be joined.
+ */
 static int lives_merge(struct partial *left, struct partial *right)
 {
-	struct map after_gap = {0}; /* who goes on, if nobody from the left does */
-	bool gap = right->gaps.count > 0;
+	struct map after = {0};
+	struct map_entry entry;
+	size_t i, at = 0;
 	int err = 0;
-	size_t i;
 
 	for (i = 0; i < right->lives.count && !err; i++)
-		err = life_merge(left, right, right->lives.data[i],
-				 gap ? &after_gap : &left->current);
+		err = life_merge(left, right, right->lives.data[i], &after);
 	lives_taken(right, i);
-	if (gap) {
+	if (right->gaps.count) /* nobody from the left goes on */
 		map_free(&left->current);
-		left->current = after_gap;
-	}
+	while (!err && map_next(&after, &at, &entry))
+		err = map_put(&left->current, entry.key, entry.value);
+	map_free(&after);
 	return err;
 }
 

@@ -37,6 +37,17 @@ const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
 	return NULL;
 }
 
+u64 query_held_until(const struct partial *p, u32 number, u64 time_ns)
+{
+	const struct fact_fork *list = p->facts.forks.data;
+	size_t n = COUNT_BEFORE(&p->facts.forks, e,
+				e->tid < number || (e->tid == number && e->time_ns <= time_ns));
+
+	if (n < p->facts.forks.count && list[n].tid == number)
+		return list[n].time_ns - 1;
+	return UINT64_MAX;
+}
+
 u32 query_pid(const struct partial *p, u32 tid, u64 time_ns)
 {
 	const struct fact_name *names = p->facts.names.data;

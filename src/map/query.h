@@ -12,6 +12,12 @@
 /* Name of a thread at a time; at UINT64_MAX its last one. NULL: not known. */
 const char *query_comm(const struct partial *p, u32 tid, u64 time_ns);
 
+/*
+ * How long a number of a thread or process means who had it at that time: until
+ * another one was made with it; UINT64_MAX: to the end.
+ */
+u64 query_held_until(const struct partial *p, u32 number, u64 time_ns);
+
 /* The process of a thread as facts tell it, 0: not known. */
 u32 query_pid(const struct partial *p, u32 tid, u64 time_ns);
 

@@ -47,35 +47,116 @@ static int app_nodes(const struct partial *p, struct tree *tree)
 	return err;
 }
 
+/* ---- whose a number was when ---- */
+
+/* From from_ns on the number was that of a life, of which the node has this id. */
+struct holder {
+	u32 number;
+	u64 from_ns;
+	const struct life *life;
+	u64 id;
+};
+
+struct holders {
+	VEC(struct holder) list; /* by number, then time */
+};
+
+static int holder_compare(const void *a, const void *b)
+{
+	const struct holder *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+/* A thread that took another number by an exec held two. */
+static int holders_fill(const struct partial *p, const struct tree_options *o, struct holders *h)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		const struct life *l = p->lives.data[i];
+		struct holder now = {.number = l->tid,
+				     .from_ns = l->renamed_ns ? l->renamed_ns : l->origin_ns,
+				     .life = l,
+				     .id = kernel_id(o, l->tid, 0, NODE_THREAD)};
+		struct holder before = now;
+
+		if (l->tid != l->left_tid || (l->born && i && p->lives.data[i - 1]->tid == l->tid))
+			now.id = kernel_id(o, l->tid, l->origin_ns, NODE_THREAD);
+		before = (struct holder){l->left_tid, l->origin_ns, l, now.id};
+		err = vec_push(&h->list, now);
+		if (!err && l->tid != l->left_tid)
+			err = vec_push(&h->list, before);
+	}
+	if (h->list.count)
+		qsort(h->list.data, h->list.count, sizeof(*h->list.data), holder_compare);
+	return err;
+}
+
+/* Who had the number at that time, or had it first after; NULL: nobody. */
+static const struct holder *holder_of(const struct holders *h, u32 number, u64 time_ns)
+{
+	size_t low = 0, high = h->list.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct holder *at = &h->list.data[middle];
+
+		if (at->number < number || (at->number == number && at->from_ns <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low > 0 && h->list.data[low - 1].number == number)
+		return &h->list.data[low - 1];
+	return low < h->list.count && h->list.data[low].number == number ? &h->list.data[low]
+									 : NULL;
+}
+
 /* The syscall a thread is in, for the faults nested in it. */
 struct enclosing {
 	u64 begin_ns, end_ns;
 };
 
+/* `owner`: the thread. Its number at the end stands for all that it had, in ids. */
 static u64 kernel_parent(const struct tree_options *o, const struct kspan *k,
-			 const struct enclosing *in, u64 thread_id)
+			 const struct enclosing *in, const struct holder *owner)
 {
+	u32 tid = owner ? owner->life->tid : k->tid;
+
 	if (k->kind == KSPAN_WAIT && k->visit_ns) {
 		bool fault = (k->mode & MODE_MASK) == MODE_fault && !(k->mode & MODE_IN_SYSCALL);
 
-		return kernel_id(o, k->tid, k->visit_ns, fault ? NODE_FAULT : NODE_SYSCALL);
+		return kernel_id(o, tid, k->visit_ns, fault ? NODE_FAULT : NODE_SYSCALL);
 	}
 	if (k->kind == KSPAN_FAULT && in && k->begin_ns >= in->begin_ns && k->end_ns <= in->end_ns)
-		return kernel_id(o, k->tid, in->begin_ns, NODE_SYSCALL);
+		return kernel_id(o, tid, in->begin_ns, NODE_SYSCALL);
 	if (!context_is_none(&k->ctx))
 		return span_number(k->ctx.span);
-	return thread_id;
+	return owner ? owner->id : kernel_id(o, tid, 0, NODE_THREAD);
 }
 
-static int kernel_node(const struct partial *p, const struct tree_options *o, const struct kspan *k,
-		       struct map *open, struct tree *tree)
+struct making_kernel {
+	const struct partial *p;
+	const struct tree_options *o;
+	struct holders holders;
+	struct map open; /* the call that each thread made last */
+};
+
+static int kernel_node(struct making_kernel *m, const struct kspan *k, struct tree *tree)
 {
 	static const enum node_kind kinds[] = {[KSPAN_SYSCALL] = NODE_SYSCALL,
 					       [KSPAN_FAULT] = NODE_FAULT,
 					       [KSPAN_WAIT] = NODE_WAIT,
 					       [KSPAN_URING] = NODE_URING};
-	struct enclosing *in = map_get(open, k->tid);
-	u64 thread_id = kernel_id(o, k->tid, 0, NODE_THREAD);
+	/* a request is its submitter's, who can be gone when it completes */
+	u64 known_ns = k->kind == KSPAN_URING ? k->begin_ns : k->end_ns;
+	const struct holder *owner = holder_of(&m->holders, k->tid, known_ns);
+	const struct tree_options *o = m->o;
+	u32 tid = owner ? owner->life->tid : k->tid;
+	struct enclosing *in = map_get(&m->open, tid);
 	struct node n = {.kind = kinds[k->kind],
 			 .kernel = k,
 			 .tid = k->tid,
@@ -88,19 +169,20 @@ static int kernel_node(const struct partial *p, const struct tree_options *o, co
 	if (k->kind == KSPAN_SYSCALL) {
 		if (!in) {
 			in = calloc(1, sizeof(*in));
-			if (!in || map_put(open, k->tid, in)) {
+			if (!in || map_put(&m->open, tid, in)) {
 				free(in);
 				return -ENOMEM;
 			}
 		}
 		*in = (struct enclosing){k->begin_ns, k->end_ns};
 	}
-	if (!wanted(o, k->tid, k->pid) || (context_is_none(&k->ctx) && !o->threads))
+	if ((!wanted(o, k->tid, k->pid) && !wanted(o, tid, k->pid)) ||
+	    (context_is_none(&k->ctx) && !o->threads))
 		return 0;
-	n.id = kernel_id(o, k->tid, k->begin_ns, n.kind);
-	n.parent = kernel_parent(o, k, in, thread_id);
-	n.begin_soft = k->kind == KSPAN_WAIT && k->begin_ns == p->from_ns;
-	n.end_soft = k->open || (k->kind == KSPAN_WAIT && k->end_ns == p->to_ns);
+	n.id = kernel_id(o, tid, k->begin_ns, n.kind);
+	n.parent = kernel_parent(o, k, in, owner);
+	n.begin_soft = k->kind == KSPAN_WAIT && k->begin_ns == m->p->from_ns;
+	n.end_soft = k->open || (k->kind == KSPAN_WAIT && k->end_ns == m->p->to_ns);
 	if (k->kind == KSPAN_URING) {
 		n.begin_soft = k->mode & URING_BEGIN_UNKNOWN;
 		n.end_soft = k->mode & URING_END_UNKNOWN;
@@ -109,28 +191,15 @@ static int kernel_node(const struct partial *p, const struct tree_options *o, co
 	return vec_push(&tree->nodes, n);
 }
 
-static int kernel_nodes(const struct partial *p, const struct tree_options *o, struct tree *tree)
-{
-	struct map open = {0};
-	struct map_entry entry;
-	size_t at = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < p->kspans.count && !err; i++)
-		err = kernel_node(p, o, &p->kspans.data[i], &open, tree);
-	while (map_next(&open, &at, &entry))
-		free(entry.value);
-	map_free(&open);
-	return err;
-}
-
-static int thread_nodes(const struct partial *p, const struct tree_options *o, struct tree *tree)
+static int thread_nodes(const struct making_kernel *m, struct tree *tree)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < p->lives.count && !err; i++) {
-		const struct life *l = p->lives.data[i];
+	for (size_t i = 0; i < m->holders.list.count && !err; i++) {
+		const struct holder *h = &m->holders.list.data[i];
+		const struct life *l = h->life;
 		struct node n = {.kind = NODE_THREAD,
+				 .id = h->id,
 				 .life = l,
 				 .tid = l->tid,
 				 .pid = l->pid,
@@ -141,13 +210,27 @@ static int thread_nodes(const struct partial *p, const struct tree_options *o, s
 				 .begin_soft = !l->born,
 				 .end_soft = l->state.place != LIFE_GONE};
 
-		if (!wanted(o, l->tid, l->pid))
-			continue;
-		n.id = kernel_id(o, l->tid, 0, NODE_THREAD);
-		if (l->tid != l->left_tid || (l->born && i && p->lives.data[i - 1]->tid == l->tid))
-			n.id = kernel_id(o, l->tid, l->origin_ns, NODE_THREAD);
-		err = vec_push(&tree->nodes, n);
+		if (h->number == l->tid && wanted(m->o, l->tid, l->pid))
+			err = vec_push(&tree->nodes, n);
 	}
+	return err;
+}
+
+static int kernel_nodes(const struct partial *p, const struct tree_options *o, struct tree *tree)
+{
+	struct making_kernel m = {.p = p, .o = o};
+	struct map_entry entry;
+	int err = holders_fill(p, o, &m.holders);
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->kspans.count && !err; i++)
+		err = kernel_node(&m, &p->kspans.data[i], tree);
+	if (!err && o->threads)
+		err = thread_nodes(&m, tree);
+	while (map_next(&m.open, &at, &entry))
+		free(entry.value);
+	map_free(&m.open);
+	vec_free(&m.holders.list);
 	return err;
 }
 
@@ -281,8 +364,6 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 	err = app_nodes(p, tree);
 	if (!err)
 		err = kernel_nodes(p, options, tree);
-	if (!err && options->threads)
-		err = thread_nodes(p, options, tree);
 	if (!err)
 		err = tree_order(tree);
 	if (err)

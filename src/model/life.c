@@ -123,6 +123,8 @@ int life_feed(struct life *l, enum life_role role, const struct record_head *r,
 {
 	int err;
 
+	/* of kept records, too, some can be from before an exec that changed it */
+	l->tid = role == LIFE_ENTERS ? ((const struct record_switch *)r)->next_tid : r->tid;
 	if (r->pid && role != LIFE_ENTERS)
 		l->pid = r->pid;
 	if (!l->first_ns)
@@ -194,6 +196,8 @@ int life_join(struct life *left, struct life *right, const struct life_sink *sin
 	if (err)
 		return err;
 	left->tid = right->tid;
+	if (right->renamed_ns)
+		left->renamed_ns = right->renamed_ns;
 	left->last_ns = right->last_ns;
 	if (right->pid)
 		left->pid = right->pid;

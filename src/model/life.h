@@ -139,9 +139,10 @@ struct life_book {
 };
 
 struct life {
-	u32 tid;      /* its number at the end */
-	u32 left_tid; /* its number at the begin: exec from a second thread changes it */
-	u32 pid;      /* last known, 0: none */
+	u32 tid;	/* its number at the end */
+	u32 left_tid;	/* its number at the begin: exec from a second thread changes it */
+	u64 renamed_ns; /* when it got `tid` by an exec, 0: it always had it */
+	u32 pid;	/* last known, 0: none */
 	bool settled;
 	bool born;     /* its begin was seen: nothing joins it from the left */
 	bool severed;  /* a gap in the recording lies to its left: likewise */

@@ -13,27 +13,38 @@ tests = harness.Tests()
 
 def exec_by_a_second_thread(*options):
     path, _ = record("exec_second", "60", options=options)
-    exec_ = spans(path, "syscall", "execve")
-    late = [s for s in exec_ if "after_exec" in s["process"] or s["begin_ns"] > min(
-        x["begin_ns"] for x in exec_)]
-    equal(len(exec_), 2, f"calls of execve {exec_}")
-    call = max(exec_, key=lambda s: s["begin_ns"])
-    check(late and call["tid"] == call["pid"], f"it returns in the leader: {call}")
+    call = max(spans(path, "syscall", "execve"), key=lambda s: s["begin_ns"])
+    equal(call["tid"], call["pid"], "it returns in the leader")
     equal((call["begin_bound"], call["attributes"]["result"]), ("hard", 0), "its begin is known")
-    rows = {row["tid"]: row for row in thread_rows(path)}
-    equal(len(rows), 2, f"threads {rows}")
-    leader, other = rows.pop(call["pid"]), next(iter(row for row in rows.values()))
-    threads = {s["tid"]: s for s in spans(path, "thread")}
+    threads = sorted(spans(path, "thread"), key=lambda s: s["begin_ns"])
+    equal([s["tid"] for s in threads], [call["pid"]] * 2, "both had the leader's number at the end")
+    leader, other = threads
     # the leader's thread ended in the exec, the other one went on under its number
-    check(threads[other["tid"]]["end_ns"] <= call["end_ns"], f"no life after: {threads} {call}")
-    check(leader["total_ns"] > 40 * MS, f"the leader's number lives on: {leader}")
-    calls = {(s["tid"], s["name"]) for s in spans(path, "syscall")}
-    check((leader["tid"], "getppid") in calls and (leader["tid"], "getuid") in calls,
-          f"calls before and after: {calls}")
-    before = [s for s in spans(path, "syscall", "getuid")]
-    after = [s for s in spans(path, "syscall", "getppid")]
-    equal((len(before) >= 50, len(after)), (True, 70), "calls before and after")
-    for row in [leader, other]:
+    check(call["begin_ns"] <= leader["end_ns"] <= call["end_ns"], f"{leader} ends in {call}")
+    check(length(other) > 100 * MS and other["end_bound"] == "hard", f"it lived on: {other}")
+    rows = thread_rows(path)
+    equal(sorted((row["total_ns"], row["process"]) for row in rows),
+          sorted((length(s), "exe") for s in threads), "rows of threads")
+    equal(sorted(row["thread"] for row in rows), ["e2e-traps", "exe"], "names when they ended")
+    by_id = {s["span_id"]: s for s in spans(path)}
+    for span in spans(path):
+        check(span["kind"] == "thread" or span.get("parent_id") in by_id,
+              f"it belongs to a thread: {span}")
+
+    def thread_of(span):
+        while span["kind"] != "thread":
+            span = by_id[span["parent_id"]]
+        return span["span_id"]
+
+    made = [thread_of(s) for s in spans(path, "syscall", "getuid") + [call]
+            if s["begin_ns"] > other["begin_ns"]]
+    equal(set(made[:-1]), {leader["span_id"]}, "whose the calls before the exec are")
+    equal(made[-1], other["span_id"], "whose the exec is")
+    after = spans(path, "syscall", "getppid")
+    equal((len(after), {thread_of(s) for s in after}), (70, {other["span_id"]}), "calls after it")
+    dozes = [s for s in spans(path, "wait", "timer") if s["begin_ns"] < call["begin_ns"]]
+    equal({thread_of(s) for s in dozes if length(s) > 10 * MS}, {other["span_id"]}, "its sleep")
+    for row in rows:
         check(row["time"]["unknown_ns"] < 0.1 * row["total_ns"] + 2 * MS, f"known: {row}")
     return path
 
