@@ -60,7 +60,7 @@ static int event_apply(struct partial *p, const struct record_event *r)
 			       .ctx = r->ctx};
 	int err;
 
-	if (!partial_in_range(p, event.time_ns))
+	if (p->options.state_only || !partial_in_range(p, event.time_ns))
 		return 0;
 	err = sums_add(&p->events.counts, &of, &none, 0, false);
 	if (err || !p->options.spans)
@@ -79,6 +79,15 @@ int events_add(struct partial *p, const struct record_head *r)
 	if (r->kind == RECORD_format)
 		return format_apply(p, (const void *)r);
 	return event_apply(p, (const void *)r);
+}
+
+int events_index(struct kevents *events)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < events->formats.count && !err; i++)
+		err = map_put(&events->index, events->formats.data[i].format, (void *)(i + 1));
+	return err;
 }
 
 int events_merge(struct kevents *left, struct kevents *right)

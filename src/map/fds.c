@@ -241,12 +241,15 @@ struct looking {
 	s32 fd;
 	bool exec_follows; /* an exec lies between what is looked at and the question */
 	bool flag_known, flag;
+	bool cloexec; /* at the time of the question: before an exec, and now */
 };
 
 static void flag_found(struct looking *l, bool flag)
 {
 	if (!l->flag_known)
 		l->flag = flag;
+	if (!l->flag_known && !l->exec_follows)
+		l->cloexec = flag;
 	l->flag_known = true;
 }
 
@@ -342,16 +345,16 @@ static enum fd_known look_in(struct looking *l, u64 table, u64 time_ns,
 	return FD_NOT_KNOWN;
 }
 
-enum fd_known fds_look(const struct facts *f, const struct fd_question *q,
-		       const struct fact_fd **found)
+enum fd_known fds_look(const struct facts *f, const struct fd_question *q, struct fd_found *found)
 {
 	u64 time_ns = q->time_ns, table = fds_table(f, q->tid, q->pid, time_ns);
 	struct looking l = {.f = f, .fd = q->fd};
 
 	for (int hops = 0; hops < HOPS; hops++) {
-		enum fd_known known = look_in(&l, table, time_ns, found);
+		enum fd_known known = look_in(&l, table, time_ns, &found->fact);
 		const struct table_event *e;
 
+		found->cloexec = l.cloexec;
 		if (known != FD_NOT_KNOWN || !(table & OF_EVENT))
 			return known;
 		e = &f->tables.data[table & (OF_EVENT - 1)];
@@ -360,7 +363,8 @@ enum fd_known fds_look(const struct facts *f, const struct fd_question *q,
 		if (e->kind == TABLE_EXEC) {
 			if (l.exec_follows && l.flag_known && l.flag)
 				return FD_IS_CLOSED;
-			l = (struct looking){.f = f, .fd = q->fd, .exec_follows = true};
+			l = (struct looking){
+				.f = f, .fd = q->fd, .exec_follows = true, .cloexec = l.cloexec};
 		}
 		if (!e->time_ns)
 			return FD_NOT_KNOWN;
@@ -368,4 +372,73 @@ enum fd_known fds_look(const struct facts *f, const struct fd_question *q,
 		table = fds_table(f, e->from_tid, e->from_pid, time_ns);
 	}
 	return FD_NOT_KNOWN;
+}
+
+const struct fact_fd *fds_origin(const struct facts *f, const struct fd_question *question)
+{
+	struct fd_question q = *question;
+	struct fd_found found;
+
+	for (int hops = 0; hops < 16 && q.fd >= 0; hops++) {
+		if (fds_look(f, &q, &found) != FD_IS_OPEN)
+			return NULL;
+		if (found.fact->op != FD_dup || found.fact->path || found.fact->from == q.fd ||
+		    found.fact->from < 0)
+			return found.fact;
+		q.fd = found.fact->from;
+		q.time_ns = found.fact->time_ns - 1;
+	}
+	return NULL;
+}
+
+/* ---- all that are open ---- */
+
+/* The first fact of a table. */
+static size_t table_begin(const struct facts *f, u64 table)
+{
+	size_t low = 0, high = f->fds.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->fds.data[middle].table < table)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int fds_each(const struct facts *f, const struct fd_question *who,
+	     int (*each)(void *arg, const struct fd_question *q, const struct fd_found *found),
+	     void *arg)
+{
+	u64 table = fds_table(f, who->tid, who->pid, who->time_ns);
+	struct map asked = {0};
+	int err = 0;
+
+	for (int hops = 0; hops < HOPS && !err; hops++) {
+		const struct table_event *e;
+		size_t i = table_begin(f, table);
+
+		for (; i < f->fds.count && f->fds.data[i].table == table && !err; i++) {
+			struct fd_question q = *who;
+			struct fd_found found;
+
+			q.fd = f->fds.data[i].fd;
+			if (map_get(&asked, (u32)q.fd))
+				continue;
+			err = map_put(&asked, (u32)q.fd, &asked);
+			if (!err && fds_look(f, &q, &found) == FD_IS_OPEN)
+				err = each(arg, &q, &found);
+		}
+		if (!(table & OF_EVENT))
+			break;
+		e = &f->tables.data[table & (OF_EVENT - 1)];
+		if (e->kind == TABLE_WAS_OWN || !e->time_ns)
+			break;
+		table = fds_table(f, e->from_tid, e->from_pid, e->time_ns - 1);
+	}
+	map_free(&asked);
+	return err;
 }

@@ -14,9 +14,26 @@ int fds_sort(struct facts *f);
 /* Identity of the table that a thread had at a time. */
 u64 fds_table(const struct facts *f, u32 tid, u32 pid, u64 time_ns);
 
-/* What the descriptor was: if open, *found gets the fact that names it. */
-enum fd_known fds_look(const struct facts *f, const struct fd_question *q,
-		       const struct fact_fd **found);
+/* What is known of a descriptor that is open. */
+struct fd_found {
+	const struct fact_fd *fact; /* by which it came */
+	bool cloexec;		    /* an exec closes it */
+};
+
+/* What the descriptor was at the time; *found is for one that is open. */
+enum fd_known fds_look(const struct facts *f, const struct fd_question *q, struct fd_found *found);
+
+/* The fact that names it, through the duplicates that it may be of; NULL: not known, or closed. */
+const struct fact_fd *fds_origin(const struct facts *f, const struct fd_question *q);
+
+/*
+ * Calls `each` for every descriptor that is known to be open in the table that
+ * a thread (q->tid, q->pid) has at a time, with q->fd set. Stops at the first
+ * negative result and returns it; else 0, or -ENOMEM.
+ */
+int fds_each(const struct facts *f, const struct fd_question *who,
+	     int (*each)(void *arg, const struct fd_question *q, const struct fd_found *found),
+	     void *arg);
 
 /* True if the fact tells of descriptors fd to from. */
 bool fd_is_range(const struct fact_fd *d);

@@ -18,13 +18,18 @@ static inline void partial_failed(struct partial *p, int err)
 /* Applies a record wherever its time lies. */
 int partial_apply_now(struct partial *p, const struct record_head *r);
 
+/* Nothing more will come of a life: it tells what is left. Not twice. */
+int partial_life_end(struct partial *p, struct life *l);
+/* Where the accounting of a life begins that was not born. */
+u64 partial_life_from(const struct partial *p, const struct life *l);
+
 /* A copy of text that ends with NUL; NULL with errno ENOMEM. */
 char *text_copy(const char *text, size_t bytes);
 
 /* facts.c */
 int facts_add(struct facts *f, const struct record_head *r);
 int facts_merge(struct facts *left, struct facts *right); /* right is left empty */
-int facts_sort(struct facts *f); /* and makes what queries need */
+int facts_sort(struct facts *f);			  /* and makes what queries need */
 void facts_free(struct facts *f);
 
 /* sums.c */
@@ -41,11 +46,14 @@ void sums_free(struct sums *s);
 
 /* events.c */
 int events_add(struct partial *p, const struct record_head *r);
+int events_index(struct kevents *events);		       /* of formats that came otherwise */
 int events_merge(struct kevents *left, struct kevents *right); /* moves what it can */
 void events_sort(struct partial *p);			       /* after all spans are there */
 void events_free(struct kevents *events);
 
 /* spans.c */
+struct app_span *span_get(struct partial *p, const struct context *ctx); /* made if new */
+void span_free(struct app_span *span);
 int spans_add(struct partial *p, const struct record_head *r);
 int spans_share(struct partial *p, bool active, u32 tid, const struct life_share *share);
 int spans_merge(struct partial *left, struct partial *right); /* right is left empty */
@@ -56,9 +64,13 @@ void spans_free(struct partial *p);
 int urings_add(struct partial *p, const struct record_head *r);
 
 /* zone.c */
+int raw_read(struct raw_record *raw, const char *data);	       /* raw->bytes of foreign bytes */
 int zone_keep(struct partial *p, const struct record_head *r); /* takes a copy */
 int zones_merge(struct partial *left, struct partial *right);  /* before their bodies */
 int zones_finish(struct partial *p);			       /* applies what is left */
 void zones_free(struct partial *p);
+
+/* prune.c: leaves what still holds at its end, and sorted facts */
+int base_prune(struct partial *p);
 
 #endif

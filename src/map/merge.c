@@ -133,7 +133,7 @@ static int open_visit(struct partial *p, const struct life *l)
 }
 
 /* Where the accounting of a life begins that was not born: the range, or the gap before it. */
-static u64 life_from(const struct partial *p, const struct life *l)
+u64 partial_life_from(const struct partial *p, const struct life *l)
 {
 	u64 from = p->from_ns;
 
@@ -157,11 +157,11 @@ static u64 life_to(const struct partial *p, const struct life *l)
 	return 0;
 }
 
-static int life_end(struct partial *p, struct life *l)
+int partial_life_end(struct partial *p, struct life *l)
 {
 	struct life_sink sink = partial_sink(p);
 	bool goes_on = map_get(&p->current, l->tid) == l;
-	int err = life_finish(l, life_from(p, l), life_to(p, l), &sink);
+	int err = life_finish(l, partial_life_from(p, l), life_to(p, l), &sink);
 
 	if (!err && goes_on)
 		err = open_visit(p, l);
@@ -263,7 +263,7 @@ int partial_finish(struct partial *p)
 	if (p->gaps.count)
 		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
 	for (size_t i = 0; i < p->lives.count && !err; i++)
-		err = life_end(p, p->lives.data[i]);
+		err = partial_life_end(p, p->lives.data[i]);
 	if (err || p->err)
 		return err ? err : p->err;
 	if (p->lives.count)

@@ -54,7 +54,7 @@ static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
 {
 	struct partial *p = arg;
 
-	if (!partial_in_range(p, w->end_ns))
+	if (p->options.state_only || !partial_in_range(p, w->end_ns))
 		return;
 	wait_sums(p, w);
 	if (p->options.spans)
@@ -113,7 +113,7 @@ static void on_visit(void *arg, const struct life *l, const struct life_visit *v
 {
 	struct partial *p = arg;
 
-	if (!partial_in_range(p, v->end_ns))
+	if (p->options.state_only || !partial_in_range(p, v->end_ns))
 		return;
 	if (v->syscall)
 		syscall_sums(p, l, v);

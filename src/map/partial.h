@@ -31,7 +31,8 @@
 #include "model/life.h"
 
 struct partial_options {
-	bool spans; /* keep each syscall, fault and wait, not only their sums */
+	bool spans;	 /* keep each syscall, fault and wait, not only their sums */
+	bool state_only; /* no sums either: just what later records may ask for (map/base.h) */
 	/*
 	 * Answers for [from_ns, to_ns) only; 0: no limit. What is known of before
 	 * still counts: time of threads is cut at the limits, a syscall, wait or span
@@ -228,14 +229,14 @@ struct sum {
 
 struct sums {
 	u16 recent[SUMS_RECENT]; /* numbers in list that were found last, as a hint */
-	struct map index;	/* hash of key, pid, file -> number in list + 1 */
+	struct map index;	 /* hash of key, pid, file -> number in list + 1 */
 	VEC(struct sum) list;
 };
 
 struct kevents {
 	struct map index; /* id of a format -> number in formats + 1 */
 	VEC(struct event_text) formats;
-	struct sums counts; /* key: id of a format */
+	struct sums counts;	 /* key: id of a format */
 	VEC(struct kevent) list; /* with partial_options.spans */
 };
 
@@ -252,7 +253,7 @@ struct raw_records {
 
 struct partial {
 	struct partial_options options;
-	u64 from_ns, to_ns;	  /* the range it covers; both 0: empty */
+	u64 from_ns, to_ns; /* the range it covers; both 0: empty */
 	/*
 	 * Where streams were cut at different instants: what lies in [begun_ns,
 	 * complete_ns) is applied, the rest waits for what a neighbour has of that time.
@@ -271,7 +272,7 @@ struct partial {
 	struct sums files;	      /* by pid and file */
 	struct sums causes;	      /* key: enum split_part; durations of waits */
 	struct kevents events;
-	u64 lost[8];		      /* by enum record_loss */
+	u64 lost[8]; /* by enum record_loss */
 	u64 incomplete;
 	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */
 	u32 cpus;     /* of the host; 0: not known */

@@ -135,24 +135,14 @@ const char *query_file_path(const struct partial *p, u32 pid, const struct file_
 
 const char *query_fd_name(const struct partial *p, const struct fd_question *question)
 {
-	struct fd_question q = *question;
-	const struct fact_fd *f = NULL;
+	const struct file_ref *file = &question->file;
+	const struct fact_fd *f = fds_origin(&p->facts, question);
 	const char *path = NULL;
 
-	for (int hops = 0; hops < 16 && q.fd >= 0; hops++) {
-		if (fds_look(&p->facts, &q, &f) != FD_IS_OPEN) {
-			f = NULL;
-			break;
-		}
-		if (f->op != FD_dup || f->path || f->from == q.fd || f->from < 0)
-			break;
-		q.fd = f->from;
-		q.time_ns = f->time_ns - 1;
-	}
-	if (f && f->path && (!q.file.kind || same_file(&f->file, &q.file) || !f->file.kind))
+	if (f && f->path && (!file->kind || same_file(&f->file, file) || !f->file.kind))
 		path = f->path;
-	if (!path && q.file.kind)
-		path = query_file_path(p, q.pid, &q.file);
+	if (!path && file->kind)
+		path = query_file_path(p, question->pid, file);
 	return path;
 }
 

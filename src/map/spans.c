@@ -9,7 +9,7 @@
 
 #include "map/internal.h"
 
-static struct app_span *span_get(struct partial *p, const struct context *ctx)
+struct app_span *span_get(struct partial *p, const struct context *ctx)
 {
 	struct app_span *span = bytes_map_get(&p->span_index, ctx, sizeof(*ctx));
 
@@ -162,7 +162,7 @@ static void event_free(struct span_event *event)
 	vec_free(&event->attributes);
 }
 
-static void span_free(struct app_span *span)
+void span_free(struct app_span *span)
 {
 	free(span->name);
 	free(span->message);

@@ -36,7 +36,7 @@ int urings_add(struct partial *p, const struct record_head *head)
 	u64 duration = r->flags & URING_END_UNKNOWN ? 0 : r->duration_ns;
 	int err;
 
-	if (!partial_in_range(p, head->time_ns))
+	if (p->options.state_only || !partial_in_range(p, head->time_ns))
 		return 0;
 	split.ns[SPLIT_off_thread] = (s64)duration;
 	err = sums_add(&p->urings, &of, &split, duration, error);

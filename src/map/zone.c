@@ -49,6 +49,18 @@ static int raw_copy(const struct record_head *r, struct raw_record *raw)
 	return 0;
 }
 
+int raw_read(struct raw_record *raw, const char *data)
+{
+	const struct record_head *r = (const void *)data;
+	const struct record_kind_info *info = raw->bytes >= sizeof(*r) ? record_kind_info(r->kind)
+								       : NULL;
+
+	raw->record = NULL;
+	if (!info || raw->bytes < info->fixed_size || record_bytes(r) != raw->bytes)
+		return -EBADMSG;
+	return raw_copy(r, raw);
+}
+
 int zone_keep(struct partial *p, const struct record_head *r)
 {
 	struct raw_record raw;

@@ -44,6 +44,22 @@ static int head_keep(struct life *l, enum life_role role, const struct record_he
 	return 0;
 }
 
+bool life_head_valid(const struct life *l)
+{
+	for (size_t at = 0; at < l->head_bytes;) {
+		struct head_entry entry;
+
+		if (l->head_bytes - at < sizeof(entry))
+			return false;
+		memcpy(&entry, l->head + at, sizeof(entry));
+		if (entry.role > LIFE_OUT || entry.bytes > l->head_bytes - at ||
+		    entry.bytes != sizeof(entry) + ((role_bytes[entry.role] + 7) & ~(size_t)7))
+			return false;
+		at += entry.bytes;
+	}
+	return true;
+}
+
 /*
  * Whether the state after this record follows from it and from the records in
  * the head. A sleep can have been preceded by its waking: where that could
@@ -211,6 +227,28 @@ int life_join(struct life *left, struct life *right, const struct life_sink *sin
 	}
 	life_free(right);
 	return 0;
+}
+
+int life_anchor(struct life *l, u64 from_ns, const struct life_sink *sink)
+{
+	struct life whole;
+	int err;
+
+	if (l->origin_ns)
+		return 0;
+	life_init(&whole, l->left_tid);
+	whole.pid = l->pid;
+	whole.severed = l->severed;
+	whole.clip_from_ns = l->clip_from_ns;
+	whole.clip_to_ns = l->clip_to_ns;
+	whole.settled = true;
+	whole.first_ns = l->first_ns;
+	whole.origin_ns = whole.state.last_ns = from_ns;
+	whole.active.known = whole.seen.known = true;
+	err = life_join(&whole, l, sink);
+	if (!err)
+		*l = whole;
+	return err;
 }
 
 int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *sink)

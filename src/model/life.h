@@ -146,7 +146,7 @@ struct life {
 	bool settled;
 	bool born;     /* its begin was seen: nothing joins it from the left */
 	bool severed;  /* a gap in the recording lies to its left: likewise */
-	u64 origin_ns; /* where its accounting begins, once settled by birth or by finish */
+	u64 origin_ns; /* where its accounting begins, once settled by birth or anchored; else 0 */
 	u64 start_ns;  /* start time, 0: not known */
 	u64 clip_from_ns, clip_to_ns; /* only time between is accounted; 0: no limit */
 	u64 first_ns, last_ns;	      /* times of its first and last record */
@@ -189,10 +189,20 @@ void life_active(struct life *l, const struct context *ctx, const struct life_si
 int life_join(struct life *left, struct life *right, const struct life_sink *sink);
 
 /*
+ * Nothing will come from the left: applies the head on nothing known, and
+ * accounts from from_ns on. Does nothing to a life whose begin is known.
+ * Returns 0 or -ENOMEM.
+ */
+int life_anchor(struct life *l, u64 from_ns, const struct life_sink *sink);
+
+/*
  * Ends a life for a final answer over [from_ns, to_ns]: applies its head on
  * nothing known, and accounts its last interval up to to_ns.
  */
 int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *sink);
+
+/* Whether a head that was read from elsewhere is one that a life may have kept. */
+bool life_head_valid(const struct life *l);
 
 static inline bool context_is_none(const struct context *c)
 {

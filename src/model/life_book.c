@@ -24,12 +24,14 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 	struct life_book *b = &l->seen;
 	struct life_share share = *own;
 
+	if (own->end_ns <= l->clip_from_ns)
+		share.split = (struct split){0};
 	if (!b->known) {
 		b->known = true;
 		b->first = own->ctx;
 		b->first_ns = own->begin_ns;
 		b->head = b->open;
-		split_subtract(&b->head, &own->split);
+		split_subtract(&b->head, &share.split);
 	} else if (context_equal(&b->owner, &own->ctx)) {
 		share.split = b->open;
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map/base.h"
 #include "map/query.h"
 
 static const struct partial_options all = {.spans = true};
@@ -24,6 +25,52 @@ struct partial *map_range(const struct simulation *s, size_t first, size_t end)
 	for (size_t i = first; i < end; i++)
 		must(partial_apply(p, simulation_record(s, i)));
 	return p;
+}
+
+/* Maps what happened in [from_ns, to_ns). */
+static struct partial *map_time(const struct simulation *s, u64 from_ns, u64 to_ns,
+				const struct partial_options *options)
+{
+	struct partial *p = partial_new(options);
+
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record_head *r = simulation_record(s, i);
+
+		if (r->time_ns >= from_ns && r->time_ns < to_ns)
+			must(partial_apply(p, r));
+	}
+	partial_cover(p, from_ns, to_ns);
+	return p;
+}
+
+struct partial *map_since(const struct simulation *s, u64 at_ns)
+{
+	const struct partial_options options = {.spans = true, .from_ns = at_ns};
+
+	return map_time(s, s->from_ns, UINT64_MAX, &options);
+}
+
+struct partial *map_on_base(struct simulation *s, u64 at_ns, int steps)
+{
+	const struct partial_options state = {.state_only = true};
+	const struct partial_options rest = {.spans = true, .from_ns = at_ns};
+	struct partial *base = partial_new(&state), *p;
+	u64 from = s->from_ns;
+
+	for (int i = 1; i <= steps; i++) { /* a chunk goes, and another one */
+		u64 to = i == steps ? at_ns : from + simulation_random(s, at_ns - from + 1);
+		struct bytes bytes = {0};
+
+		must(partial_merge(base, map_time(s, from, to, &state)));
+		must(base_write(base, &bytes));
+		partial_free(base);
+		must(base_read(&base, bytes.data, bytes.count, i == steps ? &rest : &state));
+		bytes_free(&bytes);
+		from = to;
+	}
+	p = map_time(s, at_ns, UINT64_MAX, &rest);
+	must(partial_merge(base, p));
+	return base;
 }
 
 static void print_split(FILE *out, const struct split *split)
@@ -65,19 +112,29 @@ static void print_shares(FILE *out, const char *what, const struct span_shares *
 	}
 }
 
+static void print_span(FILE *out, const struct app_span *s)
+{
+	fprintf(out, "span ");
+	print_context(out, &s->ctx);
+	fprintf(out, " %s %llu-%llu parent %llx\n", s->name ? s->name : "?",
+		(unsigned long long)s->begin_ns, (unsigned long long)s->end_ns,
+		(unsigned long long)s->parent);
+	print_shares(out, "active", &s->active);
+	print_shares(out, "seen", &s->seen);
+}
+
 static void print_spans(FILE *out, const struct partial *p)
 {
-	for (size_t i = 0; i < p->spans.count; i++) {
-		const struct app_span *s = p->spans.data[i];
+	for (size_t i = 0; i < p->spans.count; i++)
+		print_span(out, p->spans.data[i]);
+}
 
-		fprintf(out, "span ");
-		print_context(out, &s->ctx);
-		fprintf(out, " %s %llu-%llu parent %llx\n", s->name ? s->name : "?",
-			(unsigned long long)s->begin_ns, (unsigned long long)s->end_ns,
-			(unsigned long long)s->parent);
-		print_shares(out, "active", &s->active);
-		print_shares(out, "seen", &s->seen);
-	}
+static void print_kspan(FILE *out, const struct kspan *k)
+{
+	fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u = %lld:", k->kind,
+		k->tid, (unsigned long long)k->begin_ns, (unsigned long long)k->end_ns, k->nr,
+		k->part, (unsigned long long)k->visit_ns, k->waker_tid, (long long)k->result);
+	print_split(out, &k->split);
 }
 
 static void print_events(FILE *out, const struct partial *p)
@@ -123,7 +180,7 @@ static void print_facts(FILE *out, const struct facts *f)
 }
 
 /* The names of all descriptors after each change of one. */
-static void print_names(FILE *out, const struct partial *p)
+static void print_fd_names(FILE *out, const struct partial *p)
 {
 	for (size_t i = 0; i < p->facts.fds.count; i++) {
 		const struct fact_fd *f = &p->facts.fds.data[i];
@@ -139,6 +196,62 @@ static void print_names(FILE *out, const struct partial *p)
 	}
 }
 
+/* What names say of a syscall, fault or wait at its begin, or at from_ns. */
+static void print_names(FILE *out, const struct partial *p, const struct kspan *k, u64 from_ns)
+{
+	u64 time_ns = k->begin_ns > from_ns ? k->begin_ns : from_ns;
+	const struct fd_question q = {
+		.tid = k->tid, .pid = k->pid, .fd = (s32)k->args[0], .time_ns = time_ns};
+	const char *comm = query_comm(p, k->tid, time_ns);
+	const struct fact_process *process = query_process(p, k->pid, time_ns);
+	const char *path = k->kind == KSPAN_SYSCALL && k->file.kind ? query_fd_name(p, &q) : NULL;
+
+	fprintf(out, " %s %s %s\n", comm ? comm : "?", process ? process->command : "?",
+		path ? path : "?");
+}
+
+static u64 span_last(const struct app_span *s)
+{
+	u64 last = s->ended ? s->end_ns : s->begun ? UINT64_MAX : 0;
+
+	for (size_t i = 0; i < s->seen.list.count && !s->begun; i++)
+		if (s->seen.list.data[i].end_ns > last)
+			last = s->seen.list.data[i].end_ns;
+	return last;
+}
+
+/* What a finished partial knows of the time from from_ns on. Frees it. */
+char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	p->to_ns = s->to_ns;
+	must(partial_finish(p));
+	for (size_t i = 0; i < p->lives.count; i++) {
+		if (split_total(&p->lives.data[i]->total) == 0)
+			continue;
+		fprintf(out, "life %u pid %u:", p->lives.data[i]->tid, p->lives.data[i]->pid);
+		print_split(out, &p->lives.data[i]->total);
+	}
+	for (size_t i = 0; i < p->kspans.count; i++) {
+		print_kspan(out, &p->kspans.data[i]);
+		print_names(out, p, &p->kspans.data[i], from_ns);
+	}
+	print_sums(out, "syscall", &p->syscalls);
+	print_sums(out, "io_uring", &p->urings);
+	print_sums(out, "file", &p->files);
+	print_sums(out, "cause", &p->causes);
+	for (size_t i = 0; i < p->spans.count; i++)
+		if (span_last(p->spans.data[i]) > from_ns)
+			print_span(out, p->spans.data[i]);
+	print_events(out, p);
+	fclose(out);
+	partial_free(p);
+	return text;
+}
+
 /* Everything that a finished partial knows, as text. Frees it. */
 char *answers(struct partial *p, const struct simulation *s)
 {
@@ -152,22 +265,15 @@ char *answers(struct partial *p, const struct simulation *s)
 		fprintf(out, "life %u pid %u:", p->lives.data[i]->tid, p->lives.data[i]->pid);
 		print_split(out, &p->lives.data[i]->total);
 	}
-	for (size_t i = 0; i < p->kspans.count; i++) {
-		const struct kspan *k = &p->kspans.data[i];
-
-		fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u = %lld:",
-			k->kind, k->tid, (unsigned long long)k->begin_ns,
-			(unsigned long long)k->end_ns, k->nr, k->part,
-			(unsigned long long)k->visit_ns, k->waker_tid, (long long)k->result);
-		print_split(out, &k->split);
-	}
+	for (size_t i = 0; i < p->kspans.count; i++)
+		print_kspan(out, &p->kspans.data[i]);
 	print_sums(out, "syscall", &p->syscalls);
 	print_sums(out, "io_uring", &p->urings);
 	print_sums(out, "file", &p->files);
 	print_sums(out, "cause", &p->causes);
 	print_spans(out, p);
 	print_events(out, p);
-	print_names(out, p);
+	print_fd_names(out, p);
 	print_facts(out, &p->facts);
 	fclose(out);
 	partial_free(p);

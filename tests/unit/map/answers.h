@@ -18,6 +18,15 @@ struct partial *map_cut(struct simulation *s, int cuts);
 /* The same, with each stream of records cut at a time of its own. */
 struct partial *map_cut_streams(struct simulation *s, int cuts);
 
+/* Maps all, to be asked only for what is from at_ns on. */
+struct partial *map_since(const struct simulation *s, u64 at_ns);
+
+/* The same, but of what was before at_ns only a base is kept, made in so many steps. */
+struct partial *map_on_base(struct simulation *s, u64 at_ns, int steps);
+
+/* What is known of the time from from_ns on, names included. Frees the partial. */
+char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns);
+
 /* Everything that a partial knows when it is finished. Frees the partial; free the text. */
 char *answers(struct partial *p, const struct simulation *s);
 

@@ -96,6 +96,32 @@ TEST(streams_may_be_cut_at_different_times)
 		check_law(seed, seed % 2 ? 0 : 1 + (int)seed % 3, map_cut_streams);
 }
 
+/* What was deleted left a base: the rest says what the whole says of the same time. */
+TEST(base_stands_for_what_was_deleted)
+{
+	for (u64 seed = 1; seed <= 60; seed++) {
+		struct simulation s;
+		u64 at;
+
+		simulate(&s, seed, 5, 40);
+		for (int i = 0; i < 6; i++) {
+			char *whole, *based;
+
+			at = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
+			whole = answers_since(map_since(&s, at), &s, at);
+			based = answers_since(map_on_base(&s, at, 1 + i), &s, at);
+			if (strcmp(whole, based) != 0) {
+				print_difference(whole, based);
+				CHECK_FAIL("seed %llu, cut at %llu", (unsigned long long)seed,
+					   (unsigned long long)at);
+			}
+			free(whole);
+			free(based);
+		}
+		simulation_free(&s);
+	}
+}
+
 /* Each event is shown once: in its span, or in its thread if nothing else tells of the span. */
 TEST(events_belong_to_their_spans)
 {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What still holds at an instant: the state that chunks carry which are about
+ * to be deleted, as a partial that later ones merge with.
+ *
+ * It has the threads that go on (each as it was left: asleep in which call, woken
+ * by whom, under which span), their names, processes, open files and services,
+ * spans that have not ended, and formats of events. It has no time, count or
+ * closed span: these went with the chunks. Merged before map(rest), with
+ * options.from_ns at the cut, it gives the answers that the whole would give
+ * with the same options.
+ */
+#ifndef MAP_BASE_H
+#define MAP_BASE_H
+
+#include "base/bytes.h"
+#include "map/partial.h"
+
+/*
+ * Appends what of `p` holds at its end (p->to_ns) to `out`. `p` must not be
+ * finished; it is only good to be freed afterwards. 0 or -ENOMEM.
+ */
+int base_write(struct partial *p, struct bytes *out);
+
+/*
+ * Makes a partial of what base_write() wrote; borrowed only during the call.
+ * 0 and *base, which is the caller's; -EBADMSG if it makes no sense, -EPROTO
+ * if it is of another version, -ENOMEM.
+ */
+int base_read(struct partial **base, const void *data, size_t bytes,
+	      const struct partial_options *options);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What of a partial still holds at its end: of each fact that may change, the
+ * last one, of threads and processes that go on; and spans that are open.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/fds.h"
+#include "map/internal.h"
+
+/* Whoever may be asked for later. */
+struct living {
+	struct map tids;	/* threads that go on, and whoever woke one that still waits */
+	struct map pids;	/* processes of those that go on */
+	struct map files;	/* keys of files that are open */
+	struct bytes_map spans; /* contexts that own the time of a thread */
+};
+
+#define PRESENT ((void *)1)
+
+static bool has(const struct map *set, u64 key)
+{
+	return map_get(set, key);
+}
+
+static int span_keep(struct living *l, const struct context *ctx)
+{
+	return context_is_none(ctx) ? 0 : bytes_map_put(&l->spans, ctx, sizeof(*ctx), PRESENT);
+}
+
+static int life_keep(struct living *living, const struct life *l)
+{
+	int err = map_put(&living->tids, l->tid, PRESENT);
+
+	if (!err && l->pid)
+		err = map_put(&living->pids, l->pid, PRESENT);
+	if (!err && l->state.wake.has)
+		err = map_put(&living->tids, l->state.wake.waker_tid, PRESENT);
+	err = err ? err : span_keep(living, &l->active.owner);
+	return err ? err : span_keep(living, &l->seen.owner);
+}
+
+/*
+ * Those that ended tell the spans that they had, and go. Nothing comes any more
+ * from the left of the others.
+ */
+static int lives_prune(struct partial *p)
+{
+	struct life_sink sink = partial_sink(p);
+	size_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count; i++) {
+		struct life *l = p->lives.data[i];
+
+		if (!err && map_get(&p->current, l->tid) == l)
+			err = life_anchor(l, partial_life_from(p, l), &sink);
+		if (err || map_get(&p->current, l->tid) == l) {
+			p->lives.data[kept++] = l;
+			continue;
+		}
+		err = partial_life_end(p, l);
+		life_free(l);
+		free(l);
+	}
+	p->lives.count = kept;
+	return err;
+}
+
+static int living_find(struct living *living, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++)
+		err = life_keep(living, p->lives.data[i]);
+	return err;
+}
+
+static void living_free(struct living *l)
+{
+	map_free(&l->tids);
+	map_free(&l->pids);
+	map_free(&l->files);
+	bytes_map_free(&l->spans);
+}
+
+/*
+ * Of a list that is sorted by owner and time, leaves the last element of each
+ * owner for which `wanted` holds; `release` frees what another one owns.
+ */
+#define KEEP_LAST(list, e, owner, wanted, release)                                                 \
+	do {                                                                                       \
+		size_t kept_ = 0;                                                                  \
+		for (size_t i_ = 0; i_ < (list)->count; i_++) {                                    \
+			__typeof__((list)->data) e = &(list)->data[i_];                            \
+			bool last_ = i_ + 1 == (list)->count || e->owner != e[1].owner;            \
+			if (last_ && (wanted))                                                     \
+				(list)->data[kept_++] = *e;                                        \
+			else                                                                       \
+				release;                                                           \
+		}                                                                                  \
+		(list)->count = kept_;                                                             \
+	} while (0)
+
+/* ---- open files ---- */
+
+/*
+ * Tables of descriptors, as a snapshot at the end of the partial would tell
+ * them: each once, by a thread that has it, and which processes have one together.
+ */
+struct tables {
+	const struct partial *p;
+	struct living *living;
+	struct map told;	 /* table -> the lowest pid that has it */
+	VEC(struct fact_fd) fds; /* of all of them */
+	bool own;		 /* the one that is told is not that of its process */
+};
+
+static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found *found)
+{
+	struct tables *t = arg;
+	const struct fact_fd *of = fds_origin(&t->p->facts, q);
+	struct fact_fd fd = {.time_ns = t->p->to_ns,
+			     .pid = q->pid,
+			     .tid = q->tid,
+			     .fd = q->fd,
+			     .from = -1,
+			     .op = FD_snapshot,
+			     .file = found->fact->file};
+	int err;
+
+	if (found->cloexec)
+		fd.flags |= FD_CLOEXEC_SET;
+	if (t->own)
+		fd.flags |= FD_OWN_TABLE;
+	if (of && !fd.file.kind)
+		fd.file = of->file;
+	if (of && of->path) {
+		fd.flags |= of->flags & FD_NAME_CUT;
+		fd.path = text_copy(of->path, strlen(of->path));
+		if (!fd.path)
+			return -ENOMEM;
+	}
+	err = vec_push(&t->fds, fd);
+	if (err)
+		free(fd.path);
+	return err ? err : map_put(&t->living->files, fd.file.key, PRESENT);
+}
+
+/* Processes in the order of their numbers, so that the lowest one tells a table. */
+static int life_order(const void *a, const void *b)
+{
+	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static int table_keep(struct tables *t, const struct life *l)
+{
+	const struct facts *f = &t->p->facts;
+	struct fd_question who = {.tid = l->tid, .pid = l->pid, .time_ns = t->p->to_ns};
+	u64 table = fds_table(f, l->tid, l->pid, t->p->to_ns);
+	int err;
+
+	if (!l->pid || map_get(&t->told, table))
+		return 0;
+	err = map_put(&t->told, table, (void *)(uintptr_t)l->pid);
+	t->own = table != fds_table(f, l->pid, l->pid, t->p->to_ns);
+	return err ? err : fds_each(f, &who, fd_keep, t);
+}
+
+/* Who has its table together with another process says so, as a snapshot does. */
+static void processes_share(const struct tables *t, struct facts *f)
+{
+	for (size_t i = 0; i < f->processes.count; i++) {
+		struct fact_process *p = &f->processes.data[i];
+		u64 table = fds_table(f, p->pid, p->pid, t->p->to_ns);
+
+		p->files = (u32)(uintptr_t)map_get(&t->told, table);
+	}
+}
+
+static int fds_prune(struct partial *p, struct living *living)
+{
+	struct tables t = {.p = p, .living = living};
+	struct facts *f = &p->facts;
+	int err = 0;
+
+	if (p->lives.count)
+		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_order);
+	for (size_t i = 0; i < p->lives.count && !err; i++)
+		err = table_keep(&t, p->lives.data[i]);
+	processes_share(&t, f);
+	for (size_t i = 0; i < f->fds.count; i++)
+		free(f->fds.data[i].path);
+	vec_free(&f->fds);
+	f->fds.data = t.fds.data;
+	f->fds.count = t.fds.count;
+	f->fds.capacity = t.fds.capacity;
+	map_free(&t.told);
+	return err;
+}
+
+/* ---- the whole ---- */
+
+static int facts_prune(struct partial *p, struct living *l)
+{
+	struct facts *f = &p->facts;
+	int err = facts_sort(f);
+
+	if (!err) /* it looks through forks: before these go */
+		err = fds_prune(p, l);
+	if (err)
+		return err;
+	KEEP_LAST(&f->names, e, tid, has(&l->tids, e->tid), (void)0);
+	f->forks.count = 0;
+	KEEP_LAST(&f->processes, e, pid, has(&l->pids, e->pid), free(e->command));
+	for (size_t i = 0; i < f->processes.count; i++) { /* as a snapshot tells them */
+		f->processes.data[i].snapshot = true;
+		f->processes.data[i].old_tid = 0;
+	}
+	KEEP_LAST(&f->services, e, pid, has(&l->pids, e->pid), free(e->resource));
+	KEEP_LAST(&f->sockets, e, socket.file.key, has(&l->files, e->socket.file.key),
+		  free(e->path));
+	return 0;
+}
+
+/* A span whose program ended without ending it will not go on. */
+static bool span_holds(const struct living *l, const struct app_span *s)
+{
+	return (s->begun && !s->ended && has(&l->pids, s->pid)) ||
+	       bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx));
+}
+
+static void spans_prune(struct partial *p, const struct living *l)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->spans.count; i++) {
+		struct app_span *s = p->spans.data[i];
+
+		if (span_holds(l, s)) {
+			p->spans.data[kept++] = s;
+			continue;
+		}
+		bytes_map_remove(&p->span_index, &s->ctx, sizeof(s->ctx));
+		span_free(s);
+	}
+	p->spans.count = kept;
+}
+
+int base_prune(struct partial *p)
+{
+	struct living living = {0};
+	int err = lives_prune(p);
+
+	err = err ? err : living_find(&living, p);
+	err = err ? err : facts_prune(p, &living);
+	if (!err)
+		spans_prune(p, &living);
+	living_free(&living);
+	return err;
+}
