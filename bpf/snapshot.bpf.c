@@ -89,16 +89,30 @@ static __always_inline u64 snapshot_fd(struct pt_regs *regs, u8 which)
 	}
 }
 
-/* Of a thread off the CPU: in which call it is, also for the records to come. */
-static __always_inline void
-snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struct task_struct *task)
+/*
+ * A call whose entry was not seen is known from the begin of the recording on:
+ * it was open then. Of a thread that came into scope later, from then on.
+ */
+static __always_inline u64 snapshot_call_begin(u64 entered_ns)
 {
+	if (entered_ns)
+		return entered_ns;
+	return snapshot_enters ? bpf_ktime_get_ns() : recording_ns;
+}
+
+/* Of a thread off the CPU: in which call it is, also for the records to come. */
+static __always_inline void snapshot_fill_syscall(struct record_thread *r,
+						  struct thread_state *state,
+						  struct task_struct *task, u64 entered_ns)
+{
+	u64 begin_ns = snapshot_call_begin(entered_ns);
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	unsigned long switches = task->nvcsw + task->nivcsw;
 	u8 which;
 	u64 row;
 
-	if (!snapshot_in_syscall(regs))
+	/* one that is held by a signal or a tracer is past its call, or before it */
+	if (!snapshot_in_syscall(regs) || r->state == LEAVE_stopped || r->state == LEAVE_traced)
 		return;
 	row = BPF_CORE_READ(regs, orig_ax);
 	r->mode = MODE_syscall;
@@ -115,9 +129,16 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 	state->nr = r->nr;
 	state->args[0] = r->arg0;
 	state->file = r->file;
-	state->in_syscall = 1;
-	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)
-		state->in_syscall = 0; /* it ran meanwhile */
+	state->in_syscall = IN_SYSCALL_SOFT;
+	if (__sync_val_compare_and_swap(&state->begin_ns, 0, begin_ns))
+		return; /* it ran meanwhile, and has entered another one */
+	if (task->on_cpu || task->nvcsw + task->nivcsw != switches) {
+		/* it ran meanwhile: what it is in now, if anything, is its own to say */
+		if (__sync_val_compare_and_swap(&state->begin_ns, begin_ns, 0) == begin_ns)
+			state->in_syscall = 0;
+		return;
+	}
+	r->since_ns = begin_ns;
 }
 
 static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,
@@ -146,7 +167,7 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	} else if (task->flags & PF_IO_WORKER) {
 		r->mode = MODE_kernel_thread;
 	} else if (!task->on_cpu) {
-		snapshot_fill_syscall(r, state, task);
+		snapshot_fill_syscall(r, state, task, entered_ns);
 	}
 	n = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), task->comm);
 	r->comm_len = n > 0 ? n - 1 : 0;

@@ -26,6 +26,7 @@ u32 own_tgid __weak = 0;
  * record, so that no thread is recorded by some of them only.
  */
 u32 recording __weak = 0;
+u64 recording_ns __weak = 0; /* since when; set before it */
 
 /* Set while they run: grows with each change of `locations`. */
 u32 context_generation __weak = 0;

@@ -133,7 +133,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	state->flags &= ~(STATE_NEWBORN | STATE_RESTARTS);
 	context_read(state, task);
 	state->begin_ns = bpf_ktime_get_ns();
-	state->in_syscall = 1;
+	state->in_syscall = IN_SYSCALL_SEEN;
 	/* before the number is free for others; none is open: it will fail */
 	if (record_files && state->nr == SYSCALL_NR_close && state->file.kind && state_in(state) &&
 	    !state->compat)
@@ -219,10 +219,13 @@ static __always_inline void syscall_record(struct thread_state *state, struct ta
 	r->head.tid = task->pid;
 	r->head.pid = task->tgid;
 	r->result = result;
-	if (state->in_syscall && state->begin_ns)
+	if (state->in_syscall && state->begin_ns) {
 		r->duration_ns = r->head.time_ns - state->begin_ns;
-	else
+		if (state->in_syscall == IN_SYSCALL_SOFT)
+			r->flags |= SYSCALL_BEGIN_SOFT;
+	} else {
 		r->flags |= SYSCALL_BEGIN_UNKNOWN;
+	}
 	ring_publish(&place, r, n);
 }
 

@@ -17,6 +17,10 @@
 #define STATE_BY_CGROUP 64  /* in scope for as long as it is in a cgroup that was named */
 #define STATE_RESTARTS 128  /* its last call goes on as restart_syscall */
 
+/* How the open syscall is known; 0: none is open. */
+#define IN_SYSCALL_SEEN 1
+#define IN_SYSCALL_SOFT 2 /* it was open before: begin_ns is when recording began, of that thread */
+
 struct thread_state {
 	u64 begin_ns;	      /* of the open syscall; 0: not seen */
 	u64 args[6];	      /* at its entry; only the first is always set */
@@ -31,7 +35,7 @@ struct thread_state {
 	u32 held_tid;	 /* see tid_of() in state.h */
 	u32 fault_flags; /* FAULT_* */
 	u16 nr;
-	u8 in_syscall;
+	u8 in_syscall; /* IN_SYSCALL_* */
 	u8 compat;
 	u64 bytes_begin; /* position in the stream at the begin of a send or receive */
 	u64 bytes_key;

@@ -5,7 +5,8 @@
  *   struct capture *c = NULL;
  *   capture_open(&options, &c, &error)       load, nothing is recorded yet
  *   capture_spawn(c, argv, &error)           optional: start CMD, stopped
- *   capture_start(c, &sink, &error)          attach, then snapshot into the sink
+ *   capture_attach(c, &error)                optional: the programs run, nothing is recorded yet
+ *   capture_start(c, 0, &sink, &error)       attach and record; snapshot into the sink
  *   capture_release(c, &error)               optional: let CMD exec
  *   while (...) capture_poll(c, &sink)       about every millisecond
  *   capture_cut(c, &sink, &cut_ns)           now and then
@@ -105,15 +106,25 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 int capture_spawn(struct capture *c, char *const argv[], struct error *e);
 
 /*
- * Attaches everything and writes the snapshot: each process, thread, open file
- * and socket in scope. No thread is missed between the two. The snapshot's records have
- * the time at which each was looked at.
+ * Attaches everything and puts the threads that the user named in scope: the
+ * programs follow which call each thread is in, but write no record yet. This
+ * takes a while; a recording that begins after it has no such hole at its begin.
+ */
+int capture_attach(struct capture *c, struct error *e);
+
+/*
+ * Does capture_attach() if that was not done, begins to record, and writes the
+ * snapshot: each process, thread, open file and socket in scope. No thread is missed
+ * between the two. The snapshot's records have the time at which each was looked at.
+ * `begin_ns` is when the recording begins, a moment ago; 0: now. A call that was
+ * open before anything was attached is recorded as begun then (SYSCALL_BEGIN_SOFT).
  *
  * With options.drop_capabilities the calling thread and those that it makes later have
  * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE from then on, of what
  * they had, and options.keep_capabilities. The command that was spawned keeps everything.
  */
-int capture_start(struct capture *c, const struct capture_sink *sink, struct error *e);
+int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink,
+		  struct error *e);
 
 /*
  * Lets the command of capture_spawn() exec and waits until it has. -ENOENT and

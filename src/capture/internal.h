@@ -117,6 +117,8 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 int capture_capabilities_drop(u64 more);
 
 /* snapshot.c */
+/* Puts the threads that the user named in scope, before anything is recorded. */
+int capture_snapshot_scope(struct capture *c, struct error *e);
 int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e);
 /* Looks at what came into scope with a move to another cgroup; costs nothing if nothing did. */
 int capture_snapshot_moves(struct capture *c, const struct capture_sink *sink);

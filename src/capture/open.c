@@ -176,7 +176,7 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 	return 0;
 }
 
-int capture_start(struct capture *c, const struct capture_sink *sink, struct error *e)
+int capture_attach(struct capture *c, struct error *e)
 {
 	int err;
 
@@ -187,10 +187,18 @@ int capture_start(struct capture *c, const struct capture_sink *sink, struct err
 		err = capture_features_attach(c, e);
 	if (!err)
 		err = capture_events_attach(c, e);
-	if (!err) {
-		__atomic_store_n(&c->programs->bss->recording, 1, __ATOMIC_RELEASE);
-		err = capture_snapshot(c, sink, e);
-	}
+	return err ? err : capture_snapshot_scope(c, e);
+}
+
+int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink, struct error *e)
+{
+	int err = c->apps ? 0 : capture_attach(c, e);
+
+	if (err)
+		return err;
+	c->programs->bss->recording_ns = begin_ns ? begin_ns : capture_now();
+	__atomic_store_n(&c->programs->bss->recording, 1, __ATOMIC_RELEASE);
+	err = capture_snapshot(c, sink, e);
 	/* events of a CPU that comes later are opened then */
 	if ((u32)sysconf(_SC_NPROCESSORS_ONLN) < c->ring_count)
 		c->keep_capabilities |= 1ull << CAP_PERFMON;

@@ -169,8 +169,7 @@ struct moves {
 	VEC(u32) pids;
 };
 
-static int moves_record(void *arg, const struct capture_stream *stream,
-			const struct record_head *r)
+static int moves_record(void *arg, const struct capture_stream *stream, const struct record_head *r)
 {
 	struct moves *m = arg;
 	int err = r->kind == RECORD_process ? vec_push(&m->pids, r->tid) : 0;
@@ -190,8 +189,7 @@ int capture_snapshot_moves(struct capture *c, const struct capture_sink *sink)
 {
 	u64 moves = __atomic_load_n(&c->programs->bss->scope_moves, __ATOMIC_ACQUIRE);
 	struct moves m = {.sink = sink};
-	const struct capture_sink between = {
-		.arg = &m, .record = moves_record, .lost = moves_lost};
+	const struct capture_sink between = {.arg = &m, .record = moves_record, .lost = moves_lost};
 	int err;
 
 	if (moves == c->moves)
@@ -206,6 +204,22 @@ int capture_snapshot_moves(struct capture *c, const struct capture_sink *sink)
 	}
 	vec_free(&m.pids);
 	return err;
+}
+
+static int nothing_recorded(void *arg, const struct capture_stream *stream,
+			    const struct record_head *r)
+{
+	return 0;
+}
+
+int capture_snapshot_scope(struct capture *c, struct error *e)
+{
+	static const struct capture_sink nobody = {.record = nothing_recorded};
+	int err = c->programs->rodata->scope_host
+			  ? 0 /* everybody is */
+			  : iterator_run(c, &nobody, c->programs->progs.snapshot_tasks, 0);
+
+	return err ? error_set(e, err, "cannot look at what runs") : 0;
 }
 
 int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e)

@@ -215,7 +215,7 @@ static int probe_capture(struct diagnosis *d)
 	int n, err = capture_open(&nothing, &c, &d->reason);
 
 	if (!err)
-		err = capture_start(c, &sink, &d->reason);
+		err = capture_start(c, 0, &sink, &d->reason);
 	d->can_record = !err;
 	if (d->can_record) {
 		features = capture_features(c, &count);

@@ -291,11 +291,13 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 
 	if (!err && o->command)
 		err = capture_spawn(r->capture, o->command, e);
+	if (!err)
+		err = capture_attach(r->capture, e);
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = now_ns();
 	if (!err && !r->flight)
 		err = chunk_begin(r, r->begin_ns, &r->writer, e);
 	if (!err)
-		err = capture_start(r->capture, &sink, e);
+		err = capture_start(r->capture, r->begin_ns, &sink, e);
 	if (!err && o->command) {
 		err = capture_release(r->capture, e);
 		*command_failed = err;

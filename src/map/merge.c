@@ -128,6 +128,8 @@ static int open_visit(struct partial *p, const struct life *l)
 	if (!p->options.spans || s->place != LIFE_OFF_CPU || !v->visit_ns ||
 	    (v->mode & MODE_MASK) != MODE_syscall || rest < 0)
 		return 0;
+	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
+		k.mode |= SYSCALL_BEGIN_SOFT;
 	k.split.ns[v->visit_ns < p->from_ns ? SPLIT_unknown : SPLIT_kernel] += rest;
 	return vec_push(&p->kspans, k);
 }

@@ -182,6 +182,8 @@ static int kernel_node(struct making_kernel *m, const struct kspan *k, struct tr
 	n.id = kernel_id(o, tid, k->begin_ns, n.kind);
 	n.parent = kernel_parent(o, k, in, owner);
 	n.begin_soft = k->kind == KSPAN_WAIT && k->begin_ns == m->p->from_ns;
+	if (k->kind == KSPAN_SYSCALL)
+		n.begin_soft = k->mode & SYSCALL_BEGIN_SOFT;
 	n.end_soft = k->open || (k->kind == KSPAN_WAIT && k->end_ns == m->p->to_ns);
 	if (k->kind == KSPAN_URING) {
 		n.begin_soft = k->mode & URING_BEGIN_UNKNOWN;

@@ -306,15 +306,24 @@ static void role_snapshot(struct life *l, const struct record_head *r, const str
 {
 	const struct record_thread *th = (const void *)r;
 	struct life_state *s = &l->state;
+	u64 visit = 0; /* begin of the call that it is in */
 
 	(void)sink;
 	if (s->place != LIFE_UNSEEN || s->wake.has ||
 	    (th->flags & (THREAD_ON_CPU | THREAD_UNFOLLOWED)))
 		return;
+	if ((th->mode & MODE_MASK) == MODE_syscall && (th->since_ns || th->flags & THREAD_ENTERS))
+		visit = r->time_ns - th->since_ns;
+	if (visit > s->last_ns) {
+		life_spend(l, SPLIT_unknown, s->last_ns, visit);
+		s->last_ns = visit;
+	}
 	s->place = LIFE_OFF_CPU;
-	if ((th->mode & MODE_MASK) == MODE_syscall)
+	s->visit_ns = visit;
+	if ((th->mode & MODE_MASK) == MODE_syscall && !visit)
 		s->visit_guess_ns = s->last_ns + 1;
 	s->leave = (struct life_leave){.time_ns = s->last_ns,
+				       .visit_ns = visit,
 				       .arg0 = th->arg0,
 				       .nr = th->nr,
 				       .mode = th->mode,

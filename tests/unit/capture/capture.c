@@ -300,7 +300,7 @@ static void run_command(struct seen *s, char *const argv[], int *status)
 	failure = (struct error){0};
 	CHECK_OK(capture_open(&options, &s->c, &failure));
 	CHECK_OK(capture_spawn(s->c, argv, &failure));
-	CHECK_OK(capture_start(s->c, &sink, &failure));
+	CHECK_OK(capture_start(s->c, 0, &sink, &failure));
 	CHECK_OK(capture_release(s->c, &failure));
 	while (waitpid(capture_child(s->c), status, WNOHANG) == 0) {
 		CHECK_OK(capture_poll(s->c, &sink));
@@ -435,7 +435,7 @@ TEST(flight_recorder_keeps_the_latest)
 	CHECK_OK(capture_open(&options, &s.c, &failure));
 	CHECK(capture_memory_bytes(s.c) < 8 << 20);
 	CHECK_OK(capture_spawn(s.c, argv, &failure));
-	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_OK(capture_start(s.c, 0, &sink, &failure));
 	CHECK_OK(capture_release(s.c, &failure));
 	CHECK_EQ(waitpid(capture_child(s.c), &status, 0), capture_child(s.c));
 	CHECK_OK(capture_flight(s.c, &sink, &cut));
@@ -491,7 +491,7 @@ TEST(calls_carry_the_active_span)
 	CHECK_OK(capture_open(&options, &s.c, &failure));
 	CHECK_OK(capture_spawn(s.c, argv, &failure));
 	dup2(saved, 0);
-	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_OK(capture_start(s.c, 0, &sink, &failure));
 	CHECK_OK(capture_release(s.c, &failure));
 	CHECK_OK(capture_context_set(s.c, capture_child(s.c), &location));
 	CHECK_EQ(write(in[1], "x", 1), 1);
@@ -517,7 +517,7 @@ TEST(missing_command_is_told)
 	failure = (struct error){0};
 	CHECK_OK(capture_open(&options, &s.c, &failure));
 	CHECK_OK(capture_spawn(s.c, argv, &failure));
-	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_OK(capture_start(s.c, 0, &sink, &failure));
 	CHECK_EQ(capture_release(s.c, &failure), -ENOENT);
 	CHECK_EQ(capture_child(s.c), 0);
 	capture_close(s.c);
@@ -550,7 +550,7 @@ TEST(host_is_recorded_without_ourselves)
 	failure = (struct error){0};
 	CHECK_OK(capture_open(&options, &s.c, &failure));
 	s.child = child;
-	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_OK(capture_start(s.c, 0, &sink, &failure));
 	CHECK(s.records[RECORD_process] > 1);
 	CHECK(s.records[RECORD_thread] > s.records[RECORD_process]);
 	CHECK(s.fd_named >= 1);
@@ -601,7 +601,7 @@ TEST(process_is_recorded_by_pid)
 	s.child = child;
 	failure = (struct error){0};
 	CHECK_OK(capture_open(&options, &s.c, &failure));
-	CHECK_OK(capture_start(s.c, &sink, &failure));
+	CHECK_OK(capture_start(s.c, 0, &sink, &failure));
 	CHECK_EQ(s.records[RECORD_process], 1);
 	CHECK_EQ(s.records[RECORD_thread], 1);
 	close(go[1]);

@@ -187,7 +187,7 @@ static void programs_record(void)
 		 getenv("APP_WRITER"));
 	CHECK_EQ(capture_open(&options, &c, &e), 0);
 	CHECK_EQ(capture_spawn(c, argv, &e), 0);
-	CHECK_EQ(capture_start(c, &real_sink, &e), 0);
+	CHECK_EQ(capture_start(c, 0, &real_sink, &e), 0);
 	CHECK_EQ(capture_release(c, &e), 0);
 	while (waitpid(capture_child(c), &status, WNOHANG) == 0) {
 		CHECK_EQ(capture_poll(c, &real_sink), 0);

@@ -289,7 +289,39 @@ static void act(struct actor *a)
 	}
 }
 
-/* Half of the threads are born here, half were there; some die. */
+/* Asleep in a call when recording begins: the snapshot says so, and its exit has a soft begin. */
+static void was_in_call(struct actor *a)
+{
+	const struct call *call = &calls[simulation_random(a->s, 4)];
+	struct record_thread th = {
+		.head = head_of(a), .start_ns = 5 + a->thread->tid, .mode = MODE_syscall};
+	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+	struct record_syscall r = {.head = head_of(a), .nr = call->nr, .flags = SYSCALL_BEGIN_SOFT};
+	u64 begin = a->now;
+
+	th.nr = r.nr;
+	th.state = LEAVE_sleep;
+	th.file.kind = r.file.kind = call->file_kind;
+	th.file.key = r.file.key = call->file_kind ? 7 : 0;
+	run(a, call->part, some(a, 500));
+	th.since_ns = a->now - begin;
+	emit(a, &th, sizeof(th), RECORD_thread, a->now);
+	run(a, call->part, some(a, 2000));
+	if (call == &calls[0])
+		w.context = WAKE_timer;
+	emit(a, &w, sizeof(w), RECORD_waking, a->now);
+	run(a, SPLIT_runnable, some(a, 100));
+	enters(a);
+	run(a, SPLIT_kernel, some(a, 500));
+	r.duration_ns = a->now - begin;
+	emit(a, &r, sizeof(r), RECORD_syscall, a->now);
+	a->on_since = a->now;
+}
+
+/*
+ * Half of the threads are born here, of the others half were asleep in a call; some
+ * die.
+ */
 static void live(struct actor *a, int actions)
 {
 	struct simulated_thread *t = a->thread;
@@ -305,6 +337,8 @@ static void live(struct actor *a, int actions)
 		emit(a, &f, sizeof(f), RECORD_fork, a->now);
 		run(a, SPLIT_runnable, some(a, 100));
 		enters(a);
+	} else if (t->tid % 4 == 0) {
+		was_in_call(a);
 	} else {
 		run(a, SPLIT_user, some(a, 100));
 		preempted(a, MODE_user, 0, NULL);

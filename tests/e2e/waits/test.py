@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Waits: calls that were open when recording began, and what is said of who woke whom."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+
+SLEEPER = """
+import os, select, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR)
+poll = select.epoll()
+poll.register(fd, select.EPOLLIN)
+print("ready", flush=True)
+poll.poll()
+os.read(fd, 1)
+poll.poll()
+"""
+
+
+def asleep_in(pid, call):
+    """Waits until the process is in that system call."""
+    for _ in range(2000):
+        with open(f"/proc/{pid}/syscall") as file:
+            if file.read().split()[0] == str(call):
+                return
+        time.sleep(0.01)
+    check(False, f"process {pid} never came into call {call}")
+
+
+class Sleeper:
+    """A process that was in epoll_wait before the recording began."""
+
+    def __init__(self):
+        self.fifo = fathom.path("fifo")
+        if not os.path.exists(self.fifo):
+            os.mkfifo(self.fifo)
+
+    def __enter__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", SLEEPER, self.fifo],
+                                        stdout=subprocess.PIPE, text=True)
+        equal(self.process.stdout.readline(), "ready\n", "sleeper")
+        asleep_in(self.process.pid, 232)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def spans_of(recording, pid):
+    traces = fathom.trace_all(recording, "--pid", pid)["traces"]
+    equal(len(traces), 1, "threads")
+    return traces[0]["spans"]
+
+
+def check_open_call(recording, pid):
+    spans = spans_of(recording, pid)
+    thread = spans[0]
+    calls = [s for s in spans if s["name"] == "epoll_wait"]
+    equal(len(calls), 2, "epoll_wait is counted once each")
+    first, last = calls
+    equal((first["begin_bound"], first["end_bound"]), ("soft", "hard"), "the open call")
+    equal(first["begin_ns"], thread["begin_ns"], "it is known from the begin of the recording")
+    check(first["end_ns"] - first["begin_ns"] > 100_000_000, "it lasted")
+    waits = [s for s in spans if s.get("parent_id") == first["span_id"]]
+    equal([(w["kind"], w["name"]) for w in waits], [("wait", "ipc")], "its wait")
+    equal(waits[0]["begin_ns"], first["begin_ns"], "it slept all the while")
+    equal(sum(first["time"].values()), first["end_ns"] - first["begin_ns"], "its split")
+    equal(first["time"]["unknown_ns"], 0, "nothing of it is unknown")
+    equal((last["begin_bound"], last["end_bound"]), ("hard", "soft"), "the call at the end")
+
+
+@tests.add
+def call_open_at_the_begin_of_a_recording_of_the_host():
+    with Sleeper() as sleeper:
+        recording = fathom.record("host", "-a", "--", "sh", "-c",
+                                  f"sleep 0.2; printf x > {sleeper.fifo}; sleep 0.1")
+        check_open_call(recording, sleeper.process.pid)
+    harness.check_sums(fathom, recording)
+
+
+@tests.add
+def call_open_at_the_begin_of_a_recording_of_its_process():
+    with Sleeper() as sleeper:
+        recording = fathom.path("process")
+        pid = sleeper.process.pid
+        record = subprocess.Popen([fathom.binary, "record", "-o", recording, "--rotate", "300ms",
+                                   "-p", str(pid)], stderr=subprocess.PIPE, text=True)
+        while record.poll() is None and fathom.run("chunks", recording).stdout.count("sealed") < 2:
+            time.sleep(0.1)
+        with open(sleeper.fifo, "w") as fifo:
+            fifo.write("x")
+        time.sleep(0.2)
+        record.send_signal(signal.SIGINT)
+        equal(record.wait(60), 0, "status")
+        record.stderr.close()
+        check(len(fathom.chunks(recording)) > 2, "the call reaches over chunks")
+        check_open_call(recording, pid)
+    harness.check_sums(fathom, recording)
+
+
+with fathom:
+    tests.run()
