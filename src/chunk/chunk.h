@@ -223,17 +223,31 @@ int recording_recover(const char *dir, void (*recovered)(void *arg, const struct
 struct recording_keep {
 	uint64_t age_ns; /* 0: no limit */
 	uint64_t bytes;	 /* 0: no limit */
+	/*
+	 * Called for each chunk before it goes, if it can be read; what does not
+	 * return 0 keeps it. NULL: nobody asks.
+	 */
+	int (*before)(void *arg, const struct chunk_info *info, struct error *e);
+	void *arg;
 };
 
 /*
- * Deletes the oldest sealed chunks until the limits are met (the latest one
- * always stays). `before` is called for each, and keeps it if it does not
- * return 0: then nothing more is deleted and that is returned.
- * Returns how many were deleted.
+ * Keeps a recording within limits. One thread at a time, with the lock held.
+ * Opening it removes what a crash left of chunks that were being deleted.
  */
-int recording_retain(const char *dir, const struct recording_keep *keep, uint64_t now_unix_ns,
-		     int (*before)(void *arg, const struct chunk_info *info), void *arg,
-		     struct error *e);
+struct recording_retainer;
+
+int recording_retainer_open(struct recording_retainer **retainer, const char *dir,
+			    const struct recording_keep *keep, struct error *e);
+
+/*
+ * Deletes the oldest sealed chunks until the limits are met (the latest one
+ * always stays). If `before` keeps one, nothing more is deleted and its result
+ * is returned. Returns how many were deleted.
+ */
+int recording_retain(struct recording_retainer *retainer, uint64_t now_unix_ns, struct error *e);
+
+void recording_retainer_close(struct recording_retainer *retainer); /* NULL is fine */
 
 /* ---- reading ---- */
 

@@ -1,26 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Old chunks go, by age and by size. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/map.h"
 #include "chunk/directory.h"
 #include "chunk/reader.h"
 
-static int chunk_info_read(const char *dir, const char *name, struct chunk_info *info)
-{
-	char path[4096 + CHUNK_NAME_BYTES];
-	struct chunk_reader *r;
-	int err;
+#define GONE_PREFIX ".gone-"
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	err = chunk_reader_open(&r, path, NULL);
-	if (err)
-		return err;
-	*info = *chunk_reader_info(r);
-	chunk_reader_close(r);
-	return 0;
+struct recording_retainer {
+	char dir[4096];
+	struct recording_keep keep;
+	struct bytes_map sizes; /* name of a sealed chunk -> its bytes + 1 */
+};
+
+/* ---- how large chunks are ---- */
+
+/* Bytes of the files in a directory, 0 if it is not there any more. */
+static uint64_t measure(const char *path)
+{
+	DIR *dir = opendir(path);
+	uint64_t sum = 0;
+	struct dirent *entry;
+	struct stat st;
+
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)))
+		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode))
+			sum += (uint64_t)st.st_size;
+	closedir(dir);
+	return sum;
 }
+
+/* A sealed chunk does not change: it is measured once. */
+static uint64_t size_of(struct recording_retainer *r, const char *name)
+{
+	void *known = bytes_map_get(&r->sizes, name, strlen(name));
+	char path[sizeof(r->dir) + CHUNK_NAME_BYTES];
+	uint64_t bytes;
+
+	if (known)
+		return (uint64_t)(uintptr_t)known - 1;
+	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
+	bytes = measure(path);
+	bytes_map_put(&r->sizes, name, strlen(name), (void *)(uintptr_t)(bytes + 1));
+	return bytes;
+}
+
+/* ---- which of them go ---- */
 
 static bool must_go(const struct recording_keep *keep, const struct chunk_name *name, uint64_t sum,
 		    uint64_t now_unix_ns)
@@ -32,98 +68,116 @@ static bool must_go(const struct recording_keep *keep, const struct chunk_name *
 }
 
 /* One chunk: a name that is not read any more goes before its files do. */
-static int remove_chunk(const char *dir, const struct chunk_name *name, struct error *e)
+static int remove_chunk(struct recording_retainer *r, const char *name, struct error *e)
 {
-	char from[4096 + CHUNK_NAME_BYTES], to[4096 + CHUNK_NAME_BYTES + 8];
+	char from[sizeof(r->dir) + CHUNK_NAME_BYTES], to[sizeof(from) + sizeof(GONE_PREFIX)];
 
-	snprintf(from, sizeof(from), "%s/%s", dir, name->name);
-	snprintf(to, sizeof(to), "%s/.gone-%s", dir, name->name);
-	if (rename(from, to) < 0)
-		return error_set(e, errno, "cannot remove %s", from);
+	snprintf(from, sizeof(from), "%s/%s", r->dir, name);
+	snprintf(to, sizeof(to), "%s/" GONE_PREFIX "%s", r->dir, name);
+	bytes_map_remove(&r->sizes, name, strlen(name));
+	if (rename(from, to) < 0) /* somebody else may have taken it away */
+		return errno == ENOENT ? 0 : error_set(e, errno, "cannot remove %s", from);
 	return chunk_directory_remove(to, e);
 }
 
-/* What was asked for. */
-struct retention {
-	const char *dir;
-	const struct recording_keep *keep;
-	uint64_t now_unix_ns;
-	int (*before)(void *arg, const struct chunk_info *info);
-	void *arg;
-};
-
-/* Bytes of each sealed chunk (0: open, or unreadable), and their sum. */
-static uint64_t measure_all(const char *dir, const struct chunk_names *names, uint64_t *bytes)
+/* A chunk that cannot be read has nothing to tell before it goes. */
+static int retire(struct recording_retainer *r, const char *name, struct error *e)
 {
-	uint64_t sum = 0;
+	char path[sizeof(r->dir) + CHUNK_NAME_BYTES];
+	struct chunk_reader *reader;
+	int err;
 
-	for (size_t i = 0; i < names->count; i++) {
-		struct chunk_info info;
-
-		if (names->names[i].open || chunk_info_read(dir, names->names[i].name, &info))
-			continue;
-		bytes[i] = info.bytes;
-		sum += info.bytes;
-	}
-	return sum;
-}
-
-static int retire(const struct retention *what, const struct chunk_name *name, struct error *e)
-{
-	struct chunk_info info;
-	int err = chunk_info_read(what->dir, name->name, &info);
-
-	if (err)
-		return error_set(e, err, "cannot read %s/%s", what->dir, name->name);
-	if (what->before)
-		err = what->before(what->arg, &info);
-	return err ? err : remove_chunk(what->dir, name, e);
-}
-
-/* `bytes` are those of each of `names`. */
-static int retain_names(const struct retention *what, const struct chunk_names *names,
-			const uint64_t *bytes, uint64_t sum, struct error *e)
-{
-	size_t last = names->count;
-	int gone = 0;
-
-	while (last > 0 && bytes[last - 1] == 0)
-		last--;
-	for (size_t i = 0; i + 1 < last; i++) {
-		int err;
-
-		if (bytes[i] == 0)
-			continue;
-		if (!must_go(what->keep, &names->names[i], sum, what->now_unix_ns))
-			break;
-		err = retire(what, &names->names[i], e);
+	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
+	err = r->keep.before ? chunk_reader_open(&reader, path, NULL) : -ENOENT;
+	if (err == -ENOMEM)
+		return error_set(e, err, "cannot read %s", path);
+	if (!err) {
+		err = r->keep.before(r->keep.arg, chunk_reader_info(reader), e);
+		chunk_reader_close(reader);
 		if (err)
 			return err;
-		sum -= bytes[i];
+	}
+	return remove_chunk(r, name, e);
+}
+
+static int retain_names(struct recording_retainer *r, const struct chunk_names *names,
+			uint64_t now_unix_ns, struct error *e)
+{
+	size_t last = names->count;
+	uint64_t sum = 0;
+	int gone = 0;
+
+	while (last > 0 && names->names[last - 1].open)
+		last--;
+	for (size_t i = 0; i < last; i++)
+		if (!names->names[i].open)
+			sum += size_of(r, names->names[i].name);
+	for (size_t i = 0; i + 1 < last; i++) {
+		uint64_t bytes;
+		int err;
+
+		if (names->names[i].open)
+			continue;
+		if (!must_go(&r->keep, &names->names[i], sum, now_unix_ns))
+			break;
+		bytes = size_of(r, names->names[i].name);
+		err = retire(r, names->names[i].name, e);
+		if (err)
+			return err;
+		sum -= bytes;
 		gone++;
 	}
 	return gone;
 }
 
-int recording_retain(const char *dir, const struct recording_keep *keep, uint64_t now_unix_ns,
-		     int (*before)(void *arg, const struct chunk_info *info), void *arg,
-		     struct error *e)
+/* What a crash left half removed. */
+static void sweep(const char *path)
 {
-	const struct retention what = {dir, keep, now_unix_ns, before, arg};
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char gone[4096 + sizeof(entry->d_name) + 1];
+
+		if (strncmp(entry->d_name, GONE_PREFIX, sizeof(GONE_PREFIX) - 1) != 0)
+			continue;
+		snprintf(gone, sizeof(gone), "%s/%s", path, entry->d_name);
+		chunk_directory_remove(gone, NULL);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+int recording_retainer_open(struct recording_retainer **retainer, const char *dir,
+			    const struct recording_keep *keep, struct error *e)
+{
+	struct recording_retainer *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return error_set(e, ENOMEM, "cannot look after %s", dir);
+	snprintf(r->dir, sizeof(r->dir), "%s", dir);
+	r->keep = *keep;
+	sweep(dir);
+	*retainer = r;
+	return 0;
+}
+
+int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, struct error *e)
+{
 	struct chunk_names names;
-	uint64_t *bytes, sum;
-	int err = chunk_names_list(dir, &names, e);
+	int err = chunk_names_list(r->dir, &names, e);
 
 	if (err)
 		return err;
-	bytes = calloc(names.count + 1, sizeof(*bytes));
-	if (!bytes) {
-		chunk_names_free(&names);
-		return error_set(e, ENOMEM, "cannot look through %s", dir);
-	}
-	sum = measure_all(dir, &names, bytes);
-	err = retain_names(&what, &names, bytes, sum, e);
-	free(bytes);
+	err = retain_names(r, &names, now_unix_ns, e);
 	chunk_names_free(&names);
 	return err;
+}
+
+void recording_retainer_close(struct recording_retainer *r)
+{
+	if (!r)
+		return;
+	bytes_map_free(&r->sizes);
+	free(r);
 }

@@ -18,20 +18,22 @@
 #include "cli/control.h"
 #include "cli/flight.h"
 #include "cli/hook.h"
+#include "cli/retainer.h"
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
 #define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
-#define RETAIN_NS 1000000000ull
 
 struct recorder {
 	struct recorder_options options;
 	struct capture *capture;
 	struct chunk_writer *writer;
 	struct chunk_sealer *sealer;
+	struct retainer *retainer; /* with options.keep */
+	struct error retention_error; /* told last */
 	struct control *control; /* where `fathom rotate` and `fathom snapshot` ask */
 	struct flight *flight;	 /* a flight recorder: a writer only while a chunk is asked for */
 	int lock;
-	u64 chunk_begin_ns, flushed_ns, retained_ns, begin_ns, end_ns;
+	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
 	bool stopped;
 	struct chunk_stream *life;	 /* of the writer, made when first used */
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
@@ -201,19 +203,6 @@ static int snapshot(struct recorder *r, struct error *e)
 	return 0;
 }
 
-static int retain(struct recorder *r, struct error *e)
-{
-	struct recording_keep keep = {.age_ns = r->options.keep.time_ns,
-				      .bytes = r->options.keep.bytes};
-	struct timespec t;
-	int n;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	n = recording_retain(r->options.dir, &keep, (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec,
-			     NULL, NULL, e);
-	return n < 0 ? n : 0;
-}
-
 static bool rotation_due(const struct recorder *r, u64 now)
 {
 	const struct option_limits *limits = &r->options.rotate;
@@ -221,6 +210,18 @@ static bool rotation_due(const struct recorder *r, u64 now)
 	return (limits->time_ns && now - r->chunk_begin_ns >= limits->time_ns) ||
 	       (limits->bytes && chunk_writer_bytes(r->writer) >= limits->bytes) ||
 	       control_wants_rotation(r->control);
+}
+
+/* The recording goes on even if nothing can be deleted; each reason is told once. */
+static void tell_retention(struct recorder *r)
+{
+	struct error e = {0};
+
+	if (!r->retainer || !retainer_check(r->retainer, &e))
+		return;
+	if (strcmp(e.text, r->retention_error.text) != 0)
+		fprintf(stderr, "fathom: old chunks stay: %s\n", e.text);
+	r->retention_error = e;
 }
 
 int recorder_step(struct recorder *r, struct error *e)
@@ -241,11 +242,7 @@ int recorder_step(struct recorder *r, struct error *e)
 		err = chunk_writer_flush(r->writer, now - LATENESS_NS, e);
 		r->flushed_ns = now;
 	}
-	if (!err && (r->options.keep.time_ns || r->options.keep.bytes) &&
-	    now >= r->retained_ns + RETAIN_NS) {
-		err = retain(r, e);
-		r->retained_ns = now;
-	}
+	tell_retention(r);
 	return err;
 }
 
@@ -326,6 +323,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 		err = capture_begin(r, command_failed, e);
 	if (!err) /* its thread begins with what privileges are left */
 		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
+	if (!err && (options->keep.time_ns || options->keep.bytes))
+		err = retainer_open(&r->retainer, options->dir, &options->keep, e);
 	return err;
 }
 
@@ -385,6 +384,7 @@ void recorder_close(struct recorder *r)
 	capture_close(r->capture);
 	chunk_writer_close(r->writer);
 	chunk_sealer_close(r->sealer);
+	retainer_close(r->retainer);
 	control_close(r->control);
 	flight_free(r->flight);
 	if (r->lock >= 0)

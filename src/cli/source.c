@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "chunk/base.h"
 #include "chunk/chunk.h"
+#include "map/base.h"
+#include "map/chunk_map.h"
 
 static void tell_damage(void *arg, const char *text)
 {
@@ -26,15 +29,6 @@ static u64 absolute(const struct option_time *t, const struct recording_info *in
 	}
 }
 
-/* The gap that ends where a chunk begins, NULL: it follows on the one before. */
-static const struct recording_gap *gap_before(const struct recording_info *info, size_t i)
-{
-	for (size_t g = 0; g < info->gap_count; g++)
-		if (info->gaps[g].to_ns == info->chunks[i].begin_ns)
-			return &info->gaps[g];
-	return NULL;
-}
-
 static void lost_add(struct lost_view *sum, const struct chunk_lost *more)
 {
 	sum->buffer += more->buffer;
@@ -43,56 +37,107 @@ static void lost_add(struct lost_view *sum, const struct chunk_lost *more)
 	sum->damaged += more->damaged;
 }
 
-/* Applies all records of a chunk. */
-static int chunk_apply(struct source *s, struct partial *p, const char *path, struct error *e)
-{
-	const struct record_head *record;
-	struct chunk_reader *reader;
-	int err = chunk_reader_open(&reader, path, e);
+/* ---- what stands for chunks that are gone ---- */
 
-	if (err)
-		return err;
-	while ((err = chunk_reader_next(reader, &record, e)) > 0) {
-		err = partial_apply(p, record);
-		if (err) {
-			error_set(e, err, "cannot map %s", path);
-			break;
-		}
-	}
-	lost_add(&s->view.lost, &chunk_reader_info(reader)->lost);
-	if (chunk_reader_damage(reader))
-		fprintf(stderr, "fathom: %s\n", chunk_reader_damage(reader));
-	chunk_reader_close(reader);
-	return err;
+static bool lies_in(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	while (len > 1 && dir[len - 1] == '/')
+		len--;
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
 }
 
-/* map(chunk): needs no other chunk; a gap before it is part of it. */
-static int chunk_map(struct source *s, const struct recording_info *info, size_t i,
-		     const struct partial_options *options, struct error *e)
+/* The first chunk that a base does not stand for; it stands for none that lies elsewhere. */
+static bool base_fits(const struct recording_base *base, const char *dir,
+		      const struct recording_info *info, size_t *first)
 {
-	const struct recording_gap *gap = gap_before(info, i);
-	struct partial *p = partial_new(options);
-	int err = p ? 0 : error_set(e, ENOMEM, "cannot map %s", info->chunks[i].path);
+	size_t n = 0;
 
-	if (!err && info->chunks[i].state == CHUNK_SEALED &&
-	    (info->chunks[i].begun_ns > info->chunks[i].begin_ns ||
-	     info->chunks[i].complete_ns < info->chunks[i].end_ns))
-		partial_streams(p, info->chunks[i].begun_ns, info->chunks[i].complete_ns);
-	if (!err && gap) {
-		struct record_gap r = {.head = {.kind = RECORD_gap, .time_ns = gap->to_ns},
-				       .begin_ns = gap->from_ns};
+	if (strcmp(base->boot_id, info->boot_id) != 0)
+		return false;
+	while (n < info->chunk_count && info->chunks[n].end_ns <= base->end_ns &&
+	       lies_in(info->chunks[n].path, dir))
+		n++;
+	if (n == info->chunk_count || info->chunks[n].begin_ns < base->end_ns)
+		return false;
+	*first = n;
+	return true;
+}
 
-		err = partial_apply(p, &r.head);
-	}
+/* The partial of a base, NULL if it cannot be used: then names of before are not known. */
+static struct partial *base_take(const struct recording_base *base, const char *dir,
+				 struct partial_options options)
+{
+	struct partial *p;
+	int err;
+
+	if (options.from_ns < base->end_ns)
+		options.from_ns = base->end_ns;
+	err = base_read(&p, base->data, base->bytes, &options);
 	if (!err)
-		err = chunk_apply(s, p, info->chunks[i].path, e);
-	if (err) {
-		partial_free(p);
+		return p;
+	fprintf(stderr,
+		"fathom: the base of %s %s: names that only deleted chunks had are not known\n",
+		dir, err == -EPROTO ? "is of another version of fathom" : "is damaged");
+	return NULL;
+}
+
+/*
+ * Where the answer begins: with nothing, or with the base of one of the
+ * directories. `*first` is the first chunk that is not in it.
+ */
+static struct partial *begin_with(const struct source_options *o, const struct recording_info *info,
+				  const struct partial_options *options, size_t *first)
+{
+	struct partial *p = NULL;
+
+	*first = 0;
+	if (o->base)
+		p = base_take(o->base, "the recorder", *options);
+	for (size_t i = 0; i < o->dirs_count && !p; i++) {
+		struct recording_base base = {0};
+		struct error e = {0};
+		int err = recording_base_read(o->dirs[i], &base, &e);
+
+		if (err == -EBADMSG)
+			fprintf(stderr, "fathom: %s\n", e.text);
+		if (!err && base_fits(&base, o->dirs[i], info, first))
+			p = base_take(&base, o->dirs[i], *options);
+		recording_base_free(&base);
+	}
+	return p ? p : partial_new(options);
+}
+
+/* ---- the chunks ---- */
+
+/* Maps a chunk and merges it; one that cannot be read is counted as lost. */
+static int chunk_take(struct source *s, const struct chunk_info *info, u64 *covered_ns,
+		      struct error *e)
+{
+	struct chunk_task task = {
+		.info = info, .covered_ns = *covered_ns, .options = s->partial->options};
+	struct chunk_found found = {0};
+	struct error why = {0};
+	struct partial *p;
+	int err = chunk_map(&p, &task, &found, &why);
+
+	if (err == -ENOMEM) {
+		*e = why;
 		return err;
 	}
-	partial_cover(p, info->chunks[i].begin_ns, info->chunks[i].end_ns);
+	if (err) {
+		fprintf(stderr, "fathom: %s\n", why.text);
+		s->view.lost.damaged += info->records;
+		return 0;
+	}
+	lost_add(&s->view.lost, &found.lost);
+	if (found.damage[0])
+		fprintf(stderr, "fathom: %s\n", found.damage);
+	if (info->end_ns > *covered_ns)
+		*covered_ns = info->end_ns;
 	err = partial_merge(s->partial, p);
-	return err ? error_set(e, err, "cannot merge %s", info->chunks[i].path) : 0;
+	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;
 }
 
 static int describe(struct source *s, const struct recording_info *info, struct error *e)
@@ -127,15 +172,18 @@ static int recording_map(struct source *out, const struct source_options *o,
 	struct partial_options options = {.spans = o->spans,
 					  .from_ns = absolute(&o->from, info),
 					  .to_ns = absolute(&o->to, info)};
+	u64 covered_ns;
+	size_t first;
 	int err = 0;
 
-	out->from_ns = options.from_ns ? options.from_ns : info->begin_ns;
 	out->to_ns = options.to_ns ? options.to_ns : info->end_ns;
-	out->partial = partial_new(&options);
+	out->partial = begin_with(o, info, &options, &first);
 	if (!out->partial)
 		return error_set(e, ENOMEM, "cannot map the recording");
-	for (size_t i = 0; i < info->chunk_count && !err; i++)
-		err = chunk_map(out, info, i, &options, e);
+	out->from_ns = options.from_ns ? options.from_ns : info->chunks[first].begin_ns;
+	covered_ns = out->partial->to_ns;
+	for (size_t i = first; i < info->chunk_count && !err; i++)
+		err = chunk_take(out, &info->chunks[i], &covered_ns, e);
 	if (!err && (err = partial_finish(out->partial)))
 		error_set(e, err, "cannot finish the answer");
 	out->view.filters = out->partial->filters;

@@ -6,6 +6,7 @@
 #define CLI_SOURCE_H
 
 #include "base/error.h"
+#include "chunk/base.h"
 #include "cli/option.h"
 #include "cli/view.h"
 #include "map/partial.h"
@@ -16,6 +17,7 @@ struct source_options {
 	int boot; /* 0: the latest in them */
 	bool spans; /* keep each syscall, fault and wait */
 	struct option_time from, to; /* only what lies between */
+	const struct recording_base *base; /* in place of those in dirs; NULL; borrowed */
 };
 
 struct source {

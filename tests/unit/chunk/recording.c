@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "chunk/base.h"
 #include "make.h"
 #include "recut.h"
 #include "tests/unit/check.h"
@@ -132,7 +136,7 @@ struct gone {
 	uint64_t last_begin;
 };
 
-static int on_gone(void *arg, const struct chunk_info *info)
+static int on_gone(void *arg, const struct chunk_info *info, struct error *e)
 {
 	struct gone *gone = arg;
 	struct stat st;
@@ -143,19 +147,31 @@ static int on_gone(void *arg, const struct chunk_info *info)
 	return gone->count++ == gone->refuse_at ? -ECANCELED : 0;
 }
 
+static int retain(const char *dir, const struct recording_keep *keep, uint64_t now_unix_ns)
+{
+	struct recording_retainer *r;
+	int n;
+
+	CHECK_EQ(recording_retainer_open(&r, dir, keep, NULL), 0);
+	n = recording_retain(r, now_unix_ns, NULL);
+	CHECK(n < 0 || recording_retain(r, now_unix_ns, NULL) == 0);
+	recording_retainer_close(r);
+	return n;
+}
+
 TEST(old_chunks_go_by_size)
 {
 	const char *dir = make_directory();
 	struct gone gone = {.refuse_at = -1};
-	struct recording_keep keep = {0};
+	struct recording_keep keep = {.before = on_gone, .arg = &gone};
 	struct recording *recording;
 	struct chunk_info info;
 
 	for (unsigned int i = 0; i < 6; i++)
 		make_chunk(dir, 1000 + 10000 * i, 10, false, &info);
-	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), 0);
-	keep.bytes = 3 * info.bytes + info.bytes / 2;
-	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), 3);
+	CHECK_EQ(retain(dir, &keep, 0), 0);
+	keep.bytes = 4 * info.bytes; /* and its manifest is a file, too */
+	CHECK_EQ(retain(dir, &keep, 0), 3);
 	CHECK_EQ(gone.count, 3);
 	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
 	CHECK_EQ(recording_info(recording)->chunk_count, 3);
@@ -163,28 +179,68 @@ TEST(old_chunks_go_by_size)
 	recording_close(recording);
 	gone = (struct gone){.refuse_at = 1};
 	keep.bytes = 1;
-	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), -ECANCELED);
+	CHECK_EQ(retain(dir, &keep, 0), -ECANCELED);
 	gone.refuse_at = -1;
 	gone.last_begin = 0;
 	/* the latest stays */
-	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), 1);
-	CHECK_EQ(recording_retain(dir, &keep, 0, on_gone, &gone, NULL), 0);
+	CHECK_EQ(retain(dir, &keep, 0), 1);
+	CHECK_EQ(retain(dir, &keep, 0), 0);
 }
 
 TEST(old_chunks_go_by_age)
 {
 	const char *dir = make_directory();
 	struct gone gone = {.refuse_at = -1};
-	const struct recording_keep keep = {.age_ns = 5000};
+	const struct recording_keep keep = {.age_ns = 5000, .before = on_gone, .arg = &gone};
 
 	make_boot(dir, "b", 1000000, 1000);
 	make_boot(dir, "b", 1004000, 5000);
 	make_boot(dir, "b", 1008000, 9000);
 	/* they end 100 ns later */
-	CHECK_EQ(recording_retain(dir, &keep, 1005100, on_gone, &gone, NULL), 0);
-	CHECK_EQ(recording_retain(dir, &keep, 1005101, on_gone, &gone, NULL), 1);
+	CHECK_EQ(retain(dir, &keep, 1005100), 0);
+	CHECK_EQ(retain(dir, &keep, 1005101), 1);
 	CHECK_EQ(gone.last_begin, 1000);
-	CHECK_EQ(recording_retain(dir, &keep, 1009999999, on_gone, &gone, NULL), 1);
+	CHECK_EQ(retain(dir, &keep, 1009999999), 1);
+}
+
+/* Nothing keeps what cannot be read, nor what a crash left of a removal. */
+TEST(broken_chunks_go_too)
+{
+	const char *dir = make_directory();
+	const struct recording_keep keep = {.bytes = 1};
+	struct chunk_info info;
+	char *half;
+
+	make_chunk(dir, 1000, 10, false, &info);
+	CHECK(truncate(make_path(info.path, ".manifest"), 3) == 0);
+	CHECK(truncate(make_path(info.path, "metadata"), 0) == 0);
+	make_chunk(dir, 91000, 10, false, &info);
+	half = strdup(make_path(dir, ".gone-x"));
+	CHECK_EQ(mkdir(half, 0700), 0);
+	CHECK_EQ(retain(dir, &keep, 0), 1);
+	CHECK(access(half, F_OK) < 0);
+	free(half);
+}
+
+TEST(base_is_what_was_written)
+{
+	const char *dir = make_directory();
+	struct recording_base base = {.boot_id = "boot", .end_ns = 77, .data = "state", .bytes = 5};
+	struct recording_base read;
+	struct error e = {0};
+
+	CHECK_EQ(recording_base_read(dir, &read, &e), -ENOENT);
+	CHECK_EQ(recording_base_write(dir, &base, &e), 0);
+	CHECK_EQ(recording_base_read(dir, &read, &e), 0);
+	CHECK_STR(read.boot_id, "boot");
+	CHECK_EQ(read.end_ns, 77);
+	CHECK_EQ(read.bytes, 5);
+	CHECK(memcmp(read.data, "state", 5) == 0);
+	recording_base_free(&read);
+	CHECK(truncate(make_path(dir, "base"), 60) == 0);
+	CHECK_EQ(recording_base_read(dir, &read, &e), -EBADMSG);
+	CHECK(truncate(make_path(dir, "base"), 3) == 0);
+	CHECK_EQ(recording_base_read(dir, &read, &e), -EBADMSG);
 }
 
 /* Cut at any place, the parts together are the whole. */

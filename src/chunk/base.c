@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file "base" of a recording, little endian:
+ *
+ *   bytes   what
+ *   0-7     "fathomB1"
+ *   8-11    CRC32C of all that follows
+ *   12-48   boot id, NULs behind it
+ *   49-56   end_ns
+ *   57-     the data, to the end of the file
+ *
+ * It is replaced by a rename, so a crash leaves the old one or the new one.
+ * A chunk that ends by end_ns and is still there is one that a crash kept from
+ * being deleted: it counts as gone.
+ */
+#include "chunk/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "chunk/crc32c.h"
+#include "chunk/file.h"
+
+#define BASE_NAME "base"
+#define BASE_MAGIC "fathomB1"
+#define BASE_CHECKED 12 /* where the part begins that the checksum covers */
+#define BASE_DATA (BASE_CHECKED + CHUNK_BOOT_BYTES + 8)
+#define BASE_MAX_BYTES (1u << 30)
+
+static int directory_open(const char *dir, struct error *e)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? error_set(e, errno, "cannot open %s", dir) : fd;
+}
+
+static int base_replace(int dir, const struct recording_base *base)
+{
+	struct bytes checked = {0}, file = {0};
+	int err;
+
+	bytes_put(&checked, base->boot_id, CHUNK_BOOT_BYTES);
+	bytes_put_u64(&checked, base->end_ns);
+	bytes_put(&checked, base->data, base->bytes);
+	bytes_put(&file, BASE_MAGIC, 8);
+	bytes_put_u32(&file, checked.failed ? 0 : crc32c(0, checked.data, checked.count));
+	bytes_put(&file, checked.data, checked.count);
+	err = checked.failed || file.failed
+		      ? -ENOMEM
+		      : file_replace(dir, BASE_NAME, file.data, file.count, true);
+	if (!err && fsync(dir) < 0)
+		err = -errno;
+	bytes_free(&checked);
+	bytes_free(&file);
+	return err;
+}
+
+int recording_base_write(const char *dir, const struct recording_base *base, struct error *e)
+{
+	int fd = directory_open(dir, e), err;
+
+	if (fd < 0)
+		return fd;
+	err = base_replace(fd, base);
+	close(fd);
+	return err ? error_set(e, err, "cannot write %s/" BASE_NAME, dir) : 0;
+}
+
+static int base_parse(const unsigned char *file, size_t len, struct recording_base *base)
+{
+	struct bytes_reader r = bytes_reader_over(file, len);
+	struct recording_base b = {0};
+	const void *magic = bytes_get(&r, 8), *boot;
+	uint32_t crc = bytes_get_u32(&r);
+
+	if (len < BASE_DATA || memcmp(magic, BASE_MAGIC, 8) != 0 ||
+	    crc != crc32c(0, file + BASE_CHECKED, len - BASE_CHECKED))
+		return -EBADMSG;
+	boot = bytes_get(&r, CHUNK_BOOT_BYTES);
+	memcpy(b.boot_id, boot, CHUNK_BOOT_BYTES - 1);
+	b.end_ns = bytes_get_u64(&r);
+	b.bytes = len - BASE_DATA;
+	b.data = malloc(b.bytes + 1);
+	if (!b.data)
+		return -ENOMEM;
+	memcpy(b.data, file + BASE_DATA, b.bytes);
+	*base = b;
+	return 0;
+}
+
+int recording_base_read(const char *dir, struct recording_base *base, struct error *e)
+{
+	int fd = directory_open(dir, e), err;
+	void *file = NULL;
+	size_t len = 0;
+
+	if (fd < 0)
+		return fd;
+	err = file_read_all(fd, BASE_NAME, BASE_MAX_BYTES, &file, &len);
+	close(fd);
+	if (err == -ENOENT)
+		return err;
+	if (!err)
+		err = base_parse(file, len, base);
+	free(file);
+	if (err == -EBADMSG)
+		return error_say(e, err, "%s/" BASE_NAME " is damaged", dir);
+	return err ? error_set(e, err, "cannot read %s/" BASE_NAME, dir) : 0;
+}
+
+void recording_base_free(struct recording_base *base)
+{
+	free(base->data);
+	base->data = NULL;
+	base->bytes = 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The base of a recording: one file that holds, of the chunks that retention
+ * deleted, what the others need. What its bytes mean is known to src/map.
+ */
+#ifndef CHUNK_BASE_H
+#define CHUNK_BASE_H
+
+#include "chunk/chunk.h"
+
+struct recording_base {
+	char boot_id[CHUNK_BOOT_BYTES];
+	uint64_t end_ns; /* it stands for all chunks of that boot which end by then */
+	void *data;	 /* owned */
+	size_t bytes;
+};
+
+/*
+ * Replaces the base of the recording in `dir`; it is on the disk when this
+ * returns, so what it stands for may be deleted. 0 or a negative errno.
+ */
+int recording_base_write(const char *dir, const struct recording_base *base, struct error *e);
+
+/*
+ * Reads it: 0, -ENOENT if there is none, -EBADMSG if it is damaged, or another
+ * negative errno. Free it with recording_base_free().
+ */
+int recording_base_read(const char *dir, struct recording_base *base, struct error *e);
+
+void recording_base_free(struct recording_base *base);
+
+#endif
