@@ -41,47 +41,58 @@ static __always_inline bool call_directory(struct path_scratch *s, struct task_s
 	return true;
 }
 
-int call_path(u32 nr, u64 begin_ns, s32 dirfd, u64 text, long result)
+/* Puts the directory that `text` starts from. False if there is none. */
+static __always_inline bool call_begin(struct path_scratch *s, u32 call, s32 dirfd, u64 text)
+{
+	char first = 0;
+	u64 at;
+
+	__builtin_memset(&s->asked, 0, 64);
+	if (bpf_probe_read_user(&first, 1, (void *)text) || !first)
+		return false;
+	if (first == '/' || call & CALL_PATH_IS_TEXT)
+		return true;
+	if (!call_directory(s, bpf_get_current_task_btf(), dirfd))
+		return false;
+	at = s->asked.path_len;
+	BOUND(at, 4095);
+	s->asked.path[at] = call & CALL_PATH_MOVED ? '\0' : '/';
+	s->asked.path_len = at + 1;
+	return true;
+}
+
+int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct path_scratch *s;
-	bool moved = false;
-	char first = 0;
 	u32 zero = 0;
-	u64 at = 0;
-	long n = 1;
+	long n;
+	u64 at;
 
 	s = bpf_map_lookup_elem(&call_paths, &zero);
-	if (!s || bpf_probe_read_user(&first, 1, (void *)text) || !first)
+	if (!s || !call_begin(s, call, dirfd, text))
 		return 0;
-	__builtin_memset(&s->asked, 0, 64);
-	if (first != '/') {
-		if (!call_directory(s, task, dirfd))
-			return 0;
-		at = s->asked.path_len;
-		BOUND(at, 4095);
-		moved = nr == SYSCALL_NR_chdir && result == 0;
-		if (!moved) {
-			s->asked.path[at] = '/';
-			at++;
-		}
-	}
+	at = s->asked.path_len;
 	BOUND(at, 4095);
-	if (!moved) /* else that is where it went */
-		n = bpf_probe_read_user_str(s->asked.path + at, PATH_BYTES, (void *)text);
+	n = bpf_probe_read_user_str(s->asked.path + at, PATH_BYTES, (void *)text);
 	if (n <= 0)
 		return 0;
+	s->asked.asked = at;
 	at += n - 1;
 	if (at > PATH_BYTES) {
 		at = PATH_BYTES;
 		s->asked.flags |= PATH_CUT;
 		ring_count_incomplete();
 	}
+	if (call & CALL_PATH_IS_SECOND)
+		s->asked.flags |= PATH_SECOND;
+	if (call & CALL_PATH_MOVED)
+		s->asked.flags |= PATH_ARRIVED;
 	s->asked.head.kind = RECORD_path;
 	s->asked.head.tid = task->pid;
 	s->asked.head.pid = task->tgid;
 	s->asked.call_ns = begin_ns;
-	s->asked.nr = nr;
+	s->asked.nr = call;
 	s->asked.path_len = at;
 	rare_emit(&s->asked.head, __builtin_offsetof(struct record_path, path) + at);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Which system calls take a path: those of class %file that have an argument
- * of kind `path`. The first counts, but of a symbolic link its place.
+ * of kind `path`; some take two.
  */
 #ifndef BPF_CALL_PATH_H
 #define BPF_CALL_PATH_H
@@ -11,6 +11,7 @@
 
 #define CALL_PATH_AT_CWD -100
 #define CALL_PATH_DIRFD 16 /* the argument before it is the directory */
+#define CALL_PATH_TEXT 32  /* it starts nowhere: the target of a link, the source of a mount */
 #define CALL_PATH_MASK 15
 
 #define CALL_PATH_IS(kind, word) (__builtin_strcmp(#kind, #word) == 0)
@@ -20,19 +21,39 @@
 				 : 0)
 #define CALL_PATH_PLACE(...) CALL_PATH_PLACE_(__VA_ARGS__, none, none)
 #define CALL_PATH_ROW(nr, name, nargs, fd, classes, kinds)                                         \
-	[nr] = (nr) == SYSCALL_NR_symlink      ? 2                                                 \
-	       : (nr) == SYSCALL_NR_symlinkat  ? 3 | CALL_PATH_DIRFD                               \
-	       : (nr) == SYSCALL_NR_pivot_root ? 0                                                 \
-	       : ((classes)&SC_FILE)	       ? CALL_PATH_PLACE kinds                             \
-					       : 0,
+	[nr] = (nr) == SYSCALL_NR_symlink || (nr) == SYSCALL_NR_symlinkat ? 1 | CALL_PATH_TEXT     \
+	       : (nr) == SYSCALL_NR_mount				   ? 1 | CALL_PATH_TEXT    \
+	       : ((classes)&SC_FILE)					   ? CALL_PATH_PLACE kinds \
+									   : 0,
 
-/* For a u8 table: the argument, from 1, with CALL_PATH_DIRFD; 0: none. */
+/* The second is behind the first or, with a directory between, behind that. */
+#define CALL_SECOND_PLACE_(a, b, c, d, ...)                                                        \
+	(CALL_PATH_IS(a, path) && CALL_PATH_IS(b, path) ? 2                                        \
+	 : CALL_PATH_IS(a, path) && CALL_PATH_IS(b, dirfd) && CALL_PATH_IS(c, path)                \
+		 ? 3 | CALL_PATH_DIRFD                                                             \
+	 : CALL_PATH_IS(b, path) && CALL_PATH_IS(c, dirfd) && CALL_PATH_IS(d, path)                \
+		 ? 4 | CALL_PATH_DIRFD                                                             \
+		 : 0)
+#define CALL_SECOND_PLACE(...) CALL_SECOND_PLACE_(__VA_ARGS__, none, none, none, none)
+#define CALL_SECOND_ROW(nr, name, nargs, fd, classes, kinds)                                       \
+	[nr] = ((classes)&SC_FILE) ? CALL_SECOND_PLACE kinds : 0,
+
+/* For a u8 table: the argument, from 1, with CALL_PATH_DIRFD or _TEXT; 0: none. */
 #define CALL_PATHS_INIT                                                                            \
 	{                                                                                          \
 		RECORD_SYSCALLS(CALL_PATH_ROW)                                                     \
 	}
+#define CALL_SECOND_PATHS_INIT                                                                     \
+	{                                                                                          \
+		RECORD_SYSCALLS(CALL_SECOND_ROW)                                                   \
+	}
+
+/* With the number of the call: */
+#define CALL_PATH_IS_SECOND 0x10000
+#define CALL_PATH_IS_TEXT 0x20000
+#define CALL_PATH_MOVED 0x40000 /* the working directory is already where it asked to go */
 
 /* call_path.bpf.c: after the record of the call that began at begin_ns. */
-int call_path(u32 nr, u64 begin_ns, s32 dirfd, u64 text, long result);
+int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text);
 
 #endif

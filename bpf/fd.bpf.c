@@ -125,20 +125,56 @@ static __always_inline int fd_range(u64 first, u64 last, u64 flags)
 
 /* ---- descriptors that came with a message (SCM_RIGHTS) ---- */
 
-struct message_header { /* as recvmsg has it */
-	u64 name, name_len, parts, parts_count, control, control_len;
-	u64 flags;
+/* What is wanted of a message's header and of that of a control message. */
+struct message {
+	u64 control, control_len;
 };
 
-struct control_header {
-	u64 len; /* with this header */
+struct control {
+	u64 len; /* with its header */
 	s32 level, type;
 };
 
-struct message_of_many {
-	struct message_header header;
-	u64 len;
+struct message_native {
+	u64 name, name_len, parts, parts_count, control, control_len, flags;
 };
+
+struct message_compat {
+	u32 name, name_len, parts, parts_count, control, control_len, flags;
+};
+
+struct control_compat {
+	u32 len;
+	s32 level, type;
+};
+
+static __always_inline long message_read(struct message *m, u64 address, bool compat)
+{
+	struct message_native native = {};
+	struct message_compat small = {};
+	long err;
+
+	if (compat) {
+		err = bpf_probe_read_user(&small, sizeof(small), (void *)address);
+		*m = (struct message){small.control, small.control_len};
+	} else {
+		err = bpf_probe_read_user(&native, sizeof(native), (void *)address);
+		*m = (struct message){native.control, native.control_len};
+	}
+	return err;
+}
+
+static __always_inline long control_read(struct control *c, u64 address, bool compat)
+{
+	struct control_compat small = {};
+	long err;
+
+	if (!compat)
+		return bpf_probe_read_user(c, sizeof(*c), (void *)address);
+	err = bpf_probe_read_user(&small, sizeof(small), (void *)address);
+	*c = (struct control){small.len, small.level, small.type};
+	return err;
+}
 
 /* The descriptors of one control message. */
 static __always_inline int fd_rights(u64 at, u64 end)
@@ -154,31 +190,35 @@ static __always_inline int fd_rights(u64 at, u64 end)
 }
 
 /* The control messages of a message that was received. */
-__noinline int fd_message(u64 address)
+__noinline int fd_message(u64 address, u32 compat)
 {
-	struct message_header header = {};
-	struct control_header control = {};
-	u64 at, end;
+	u32 header = compat ? sizeof(struct control_compat) : sizeof(struct control);
+	u64 align = compat ? 3 : 7, at, end;
+	struct control control = {};
+	struct message m = {};
 
-	if (bpf_probe_read_user(&header, sizeof(header), (void *)address))
+	if (message_read(&m, address, compat))
 		return 0;
-	at = header.control;
-	end = at + header.control_len;
-	for (int i = 0; i < CONTROLS_MAX && at + sizeof(control) <= end; i++) {
-		if (bpf_probe_read_user(&control, sizeof(control), (void *)at) ||
-		    control.len < sizeof(control) || control.len > end - at)
+	at = m.control;
+	end = at + m.control_len;
+	for (int i = 0; i < CONTROLS_MAX && at + header <= end; i++) {
+		if (control_read(&control, at, compat) || control.len < header ||
+		    control.len > end - at)
 			break;
 		if (control.level == SOL_SOCKET && control.type == SCM_RIGHTS)
-			fd_rights(at + sizeof(control), at + control.len);
-		at += (control.len + 7) & ~7ull;
+			fd_rights(at + header, at + control.len);
+		at += (control.len + align) & ~align;
 	}
 	return 0;
 }
 
-static __always_inline int fd_messages(u64 address, long count)
+static __always_inline int fd_messages(u64 address, long count, u32 compat)
 {
+	/* each is followed by its length */
+	u64 size = compat ? sizeof(struct message_compat) + 4 : sizeof(struct message_native) + 8;
+
 	for (int i = 0; i < MESSAGES_MAX && i < count; i++)
-		fd_message(address + i * sizeof(struct message_of_many));
+		fd_message(address + i * size, compat);
 	if (count > MESSAGES_MAX)
 		ring_count_incomplete();
 	return 0;
@@ -192,7 +232,7 @@ static __always_inline int fd_messages(u64 address, long count)
 /* After a call of class `class` that did not fail. */
 int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 {
-	switch (class) {
+	switch (class & FD_CALL_MASK) {
 	case FD_CALL_RESULT:
 		return fd_name(result, -1, FD_open);
 	case FD_CALL_ACCEPT:
@@ -214,9 +254,9 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 			       ? fd_name(result, -1, FD_open)
 			       : 0;
 	case FD_CALL_RIGHTS:
-		return fd_message(arg1);
+		return fd_message(arg1, class & FD_CALL_COMPAT);
 	case FD_CALL_RIGHTS_MANY:
-		return fd_messages(arg1, result);
+		return fd_messages(arg1, result, class & FD_CALL_COMPAT);
 	case FD_CALL_UNSHARE:
 		return arg0 & CLONE_FILES ? fd_change(-1, -1, FD_unshare, 0) : 0;
 	}

@@ -18,6 +18,8 @@
 #define FD_CALL_CLOSE 8
 #define FD_CALL_ACCEPT 9
 #define FD_CALL_CONNECT 10
+#define FD_CALL_MASK 255
+#define FD_CALL_COMPAT 256 /* of a 32-bit program: what it points to is laid out otherwise */
 #define FD_CALL_BPF 13 /* with some commands */
 #define FD_CALL_RIGHTS 11 /* receives a message, which can bring some */
 #define FD_CALL_RIGHTS_MANY 12

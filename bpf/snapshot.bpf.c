@@ -127,6 +127,8 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 		return;
 	}
 	state->nr = r->nr;
+	state->row = r->nr;
+	state->compat = 0;
 	state->args[0] = r->arg0;
 	state->file = r->file;
 	state->in_syscall = IN_SYSCALL_SOFT;

@@ -4,6 +4,7 @@
  * first argument and the file behind its fd: a thread that leaves the CPU in
  * the middle is explained by them, and after close() the file is gone.
  */
+#include "bpf/call.h"
 #include "bpf/call_path.h"
 #include "bpf/context.h"
 #include "bpf/fault.h"
@@ -15,59 +16,29 @@
 
 #define EINPROGRESS 115
 #define ERESTART_RESTARTBLOCK 516
-#define COMPAT_NR_EXECVE 11
-#define COMPAT_NR_EXECVEAT 358
 
 char LICENSE[] SEC("license") = "GPL";
 
 const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
 const u8 syscall_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
 const u8 call_paths_of[SYSCALL_TABLE_SIZE] = CALL_PATHS_INIT;
+const u8 call_second_paths_of[SYSCALL_TABLE_SIZE] = CALL_SECOND_PATHS_INIT;
 const u8 fd_calls[SYSCALL_TABLE_SIZE] = FD_CALLS_INIT;
 const volatile bool record_files = true; /* set by capture */
 /* Set by capture: not 0 for calls that are not to be recorded. */
 const volatile u8 syscall_unwanted[SYSCALL_TABLE_SIZE] = {0};
 
-static __always_inline u64 syscall_row(u16 nr)
+/* Of these the registers say nothing any more at the exit. */
+static __always_inline bool syscall_keeps_args(u64 row)
 {
-	u64 row = nr;
-
-	BOUND(row, 511);
-	return row;
-}
-
-static __always_inline bool syscall_keeps_args(u32 nr)
-{
-	return nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat ||
-	       nr == SYSCALL_NR_rt_sigreturn;
+	return row == SYSCALL_NR_execve || row == SYSCALL_NR_execveat ||
+	       row == SYSCALL_NR_rt_sigreturn;
 }
 
 /* An exec from a second thread takes the leader's number. */
-static __always_inline bool syscall_may_rename(u32 nr, bool compat)
+static __always_inline bool syscall_may_rename(u64 row)
 {
-	if (compat)
-		return nr == COMPAT_NR_EXECVE || nr == COMPAT_NR_EXECVEAT;
-	return nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat;
-}
-
-/* A 32-bit call has its arguments in other registers. */
-static __always_inline void syscall_read_args(u64 args[6], struct pt_regs *regs, bool compat)
-{
-	if (compat) {
-		args[0] = (u32)regs->bx;
-		args[1] = (u32)regs->cx;
-		args[2] = (u32)regs->dx;
-		args[3] = (u32)regs->si;
-		args[4] = (u32)regs->di;
-		args[5] = (u32)regs->bp;
-		return;
-	}
-	args[0] = regs->di;
-	args[1] = regs->si;
-	args[2] = regs->dx;
-	args[3] = regs->r10;
-	args[4] = regs->r8;
-	args[5] = regs->r9;
+	return row == SYSCALL_NR_execve || row == SYSCALL_NR_execveat;
 }
 
 static __always_inline u64 syscall_fd(struct pt_regs *regs, u8 which)
@@ -89,12 +60,17 @@ static __always_inline u64 syscall_fd(struct pt_regs *regs, u8 which)
 static __always_inline void syscall_find_file(struct thread_state *state, struct task_struct *task,
 					      struct pt_regs *regs)
 {
-	u8 which = state->compat ? 0 : syscall_fdarg[syscall_row(state->nr)];
+	u8 which = syscall_fdarg[call_row_of(state)];
+	u64 args[6];
 
-	if (which)
-		file_of_task(&state->file, task, syscall_fd(regs, which));
-	else
+	if (!which) {
 		__builtin_memset(&state->file, 0, sizeof(state->file));
+	} else if (!state->compat) {
+		file_of_task(&state->file, task, syscall_fd(regs, which));
+	} else {
+		call_arguments(args, regs, state->nr, true);
+		file_of_task(&state->file, task, call_argument(args, which));
+	}
 }
 
 /* restart_syscall goes on with the call that was interrupted: its number, file and arguments. */
@@ -110,10 +86,11 @@ static __always_inline void syscall_begin(struct thread_state *state, struct tas
 {
 	state->nr = id;
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
+	state->row = call_row(state->nr, state->compat, regs);
 	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
-	if (!state->compat && syscall_keeps_args(state->nr))
-		syscall_read_args(state->args, regs, false);
-	if (syscall_may_rename(state->nr, state->compat))
+	if (syscall_keeps_args(state->row))
+		call_registers(state->args, regs, state->compat);
+	if (syscall_may_rename(state->row))
 		state->held_tid = task->pid;
 	syscall_find_file(state, task, regs);
 }
@@ -135,8 +112,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	state->begin_ns = bpf_ktime_get_ns();
 	state->in_syscall = IN_SYSCALL_SEEN;
 	/* before the number is free for others; none is open: it will fail */
-	if (record_files && state->nr == SYSCALL_NR_close && state->file.kind && state_in(state) &&
-	    !state->compat)
+	if (record_files && state->row == SYSCALL_NR_close && state->file.kind && state_in(state))
 		fd_closes(state->args[0]);
 	return 0;
 }
@@ -171,6 +147,7 @@ static __always_inline void syscall_fill(struct record_syscall *r, struct thread
 					 struct task_struct *task, struct pt_regs *regs)
 {
 	u64 args[6];
+	u32 n;
 
 	if (state->in_syscall) {
 		r->nr = state->nr;
@@ -179,20 +156,25 @@ static __always_inline void syscall_fill(struct record_syscall *r, struct thread
 	} else {
 		r->nr = regs->orig_ax;
 		state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
+		state->row = call_row(r->nr, state->compat, regs);
 	}
 	if (state->compat)
 		r->flags |= SYSCALL_COMPAT;
-	if (state->in_syscall && !state->compat && syscall_keeps_args(r->nr))
-		syscall_fill_args(r, state->args, syscall_nargs[syscall_row(r->nr)]);
-	else {
-		syscall_read_args(args, regs, state->compat);
-		syscall_fill_args(r, args, state->compat ? 6 : syscall_nargs[syscall_row(r->nr)]);
+	n = state->compat ? 6 : syscall_nargs[call_row_of(state)];
+	if (state->in_syscall && syscall_keeps_args(state->row)) {
+		syscall_fill_args(r, state->args, n);
+	} else {
+		call_registers(args, regs, state->compat);
+		syscall_fill_args(r, args, n);
 	}
 }
 
-static __always_inline bool syscall_is_wanted(const struct record_syscall *r)
+static __always_inline bool syscall_is_wanted(const struct thread_state *state,
+					      const struct record_syscall *r)
 {
-	if (r->nr < SYSCALL_TABLE_SIZE && syscall_unwanted[syscall_row(r->nr)])
+	u64 row = call_row_of(state);
+
+	if (row != CALL_NO_ROW && syscall_unwanted[row])
 		return false;
 	return !spans_only || context_is_set(&r->ctx);
 }
@@ -209,7 +191,7 @@ static __always_inline void syscall_record(struct thread_state *state, struct ta
 	u32 n;
 
 	syscall_fill(r, state, task, regs);
-	if (!syscall_is_wanted(r))
+	if (!syscall_is_wanted(state, r))
 		return;
 	n = syscall_slots(r);
 	if (ring_reserve(&place, n, RING_LOST_SYSCALL))
@@ -233,33 +215,53 @@ static __always_inline void syscall_record(struct thread_state *state, struct ta
 static __always_inline void syscall_files(struct thread_state *state, struct pt_regs *regs,
 					  long result)
 {
-	u8 class = fd_calls[syscall_row(state->nr)];
+	u32 class = fd_calls[call_row_of(state)];
+	u64 args[6];
 
-	if (!record_files || !state->in_syscall || state->compat || class == 0 ||
+	if (!record_files || !state->in_syscall || class == 0 ||
 	    class == FD_CALL_CLOSE ||
 	    ((class == FD_CALL_RIGHTS || class == FD_CALL_RIGHTS_MANY) &&
 	     state->file.kind != FILE_KIND_unix) ||
 	    (result < 0 && !(class == FD_CALL_CONNECT && result == -EINPROGRESS)))
 		return;
-	fd_after(class, class == FD_CALL_PAIR4 ? regs->r10 : regs->di, regs->si, regs->dx, result);
+	call_arguments(args, regs, state->nr, state->compat);
+	if (state->compat)
+		class |= FD_CALL_COMPAT;
+	fd_after(class, (class & FD_CALL_MASK) == FD_CALL_PAIR4 ? args[3] : args[0], args[1],
+		 args[2], result);
 }
 
-/* The path that it was asked for. An exec that succeeds has none to read: its record tells it. */
-static __always_inline void syscall_path(struct thread_state *state, struct pt_regs *regs,
-					 long result)
+static __always_inline void syscall_path(struct thread_state *state, const u64 args[6], u8 which,
+					 u32 flags, long result)
 {
-	u64 row = syscall_row(state->nr);
-	u8 which = call_paths_of[row];
+	u8 place = which & CALL_PATH_MASK;
 	s32 dirfd = CALL_PATH_AT_CWD;
 
-	if (!which || !record_files || !state->in_syscall || !state->begin_ns || state->compat ||
-	    syscall_unwanted[row] || (spans_only && !context_is_set(&state->ctx)) ||
-	    (result == 0 && syscall_keeps_args(state->nr)))
-		return;
 	if (which & CALL_PATH_DIRFD)
-		dirfd = syscall_fd(regs, (which & CALL_PATH_MASK) - 1);
-	call_path(state->nr, state->begin_ns, dirfd, syscall_fd(regs, which & CALL_PATH_MASK),
-		  result);
+		dirfd = call_argument(args, place - 1);
+	if (which & CALL_PATH_TEXT)
+		flags |= CALL_PATH_IS_TEXT;
+	if (state->row == SYSCALL_NR_chdir && result == 0)
+		flags |= CALL_PATH_MOVED;
+	call_path(state->nr | flags, state->begin_ns, dirfd, call_argument(args, place));
+}
+
+/* The paths that it was asked for. An exec that succeeds has none to read: its record tells it. */
+static __always_inline void syscall_paths(struct thread_state *state, struct pt_regs *regs,
+					  long result)
+{
+	u64 row = call_row_of(state);
+	u8 first = call_paths_of[row], second = call_second_paths_of[row];
+	u64 args[6];
+
+	if (!first || !record_files || !state->in_syscall || !state->begin_ns ||
+	    syscall_unwanted[row] || (spans_only && !context_is_set(&state->ctx)) ||
+	    (result == 0 && syscall_keeps_args(row)))
+		return;
+	call_registers(args, regs, state->compat);
+	syscall_path(state, args, first, 0, result);
+	if (second)
+		syscall_path(state, args, second, CALL_PATH_IS_SECOND, result);
 }
 
 SEC("tp_btf/sys_exit")
@@ -276,7 +278,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	if (state_in(state) && !(state->flags & STATE_NEWBORN))
 		syscall_record(state, task, regs, result);
 	if (state_in(state))
-		syscall_path(state, regs, result);
+		syscall_paths(state, regs, result);
 	if (state_in(state))
 		syscall_files(state, regs, result);
 	/* The name is given whether or not the kernel can show it: its result is ignored. */

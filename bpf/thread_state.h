@@ -37,6 +37,8 @@ struct thread_state {
 	u16 nr;
 	u8 in_syscall; /* IN_SYSCALL_* */
 	u8 compat;
+	u16 row; /* of the open syscall: bpf/call.h */
+	u16 pad[3];
 	u64 bytes_begin; /* position in the stream at the begin of a send or receive */
 	u64 bytes_key;
 };

@@ -80,7 +80,7 @@ static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *
 	if (waker->flags & (PF_KTHREAD | PF_IO_WORKER) || waker->thread_info.status & TS_COMPAT)
 		return false;
 	/* the descriptor is gone: the kind must do */
-	if (state && state->in_syscall && state->nr == SYSCALL_NR_close)
+	if (state && state->in_syscall && state->row == SYSCALL_NR_close)
 		return state->file.kind == FILE_KIND_tcp && state->file.flags & FILE_PEER_ON_HOST;
 	regs = (struct pt_regs *)bpf_task_pt_regs(waker);
 	fd = waker_fd(regs);

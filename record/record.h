@@ -214,6 +214,7 @@ enum record_fd_op {
 /* path.flags */
 #define PATH_CUT 1 /* its directory was cut at its begin, or the path at its end */
 #define PATH_SECOND 2 /* the call has two: this is the later argument */
+#define PATH_ARRIVED 4 /* a change of directory: where it led, NUL, what was asked */
 
 /* uring.flags */
 #define URING_BEGIN_UNKNOWN 1 /* its submission was not seen; duration is 0 */
@@ -499,9 +500,9 @@ enum record_attribute_type {
 	FIX(u64, call_ns, "when the call began")                               \
 	FIX(u16, nr, "number of the call")                                     \
 	FIX(u16, flags, "PATH_*")                                              \
-	PAD(u64, pad)                                                          \
+	FIX(u64, asked, "where in `path` that begins what was asked")          \
 	PAD(u64, pad2)                                                         \
-	TEXT(4096, path, "the directory that the call started from, a slash, and what was asked")
+	TEXT(4096, path, "the directory that a relative one started from, a slash, and what was asked")
 
 #define RECORD_FIELDS_uring(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
 	FIX(u8, opcode, "IORING_OP_*")                                         \

@@ -473,4 +473,32 @@
 	C(470, listns, 470)
 /* clang-format on */
 
+/*
+ * socketcall (102) is many calls in one: its first argument says which, its
+ * second where the arguments are. C(first argument, name, native)
+ */
+#define SYSCALL_COMPAT_NR_socketcall 102
+#define SYSCALL_SOCKETCALLS 21
+#define RECORD_SOCKETCALLS(C)                                                                      \
+	C(1, SOCKET, 41)                                                                           \
+	C(2, BIND, 49)                                                                             \
+	C(3, CONNECT, 42)                                                                          \
+	C(4, LISTEN, 50)                                                                           \
+	C(5, ACCEPT, 43)                                                                           \
+	C(6, GETSOCKNAME, 51)                                                                      \
+	C(7, GETPEERNAME, 52)                                                                      \
+	C(8, SOCKETPAIR, 53)                                                                       \
+	C(9, SEND, 44)                                                                             \
+	C(10, RECV, 45)                                                                            \
+	C(11, SENDTO, 44)                                                                          \
+	C(12, RECVFROM, 45)                                                                        \
+	C(13, SHUTDOWN, 48)                                                                        \
+	C(14, SETSOCKOPT, 54)                                                                      \
+	C(15, GETSOCKOPT, 55)                                                                      \
+	C(16, SENDMSG, 46)                                                                         \
+	C(17, RECVMSG, 47)                                                                         \
+	C(18, ACCEPT4, 288)                                                                        \
+	C(19, RECVMMSG, 299)                                                                       \
+	C(20, SENDMMSG, 307)
+
 #endif

@@ -31,31 +31,81 @@ static void add_peer(struct making *m, const struct file_ref *file)
 	making_integer(m, "network.peer.port", s->socket.remote_port);
 }
 
+/* The 64-bit call that it is or corresponds to, -1 if there is none. */
+static int call_native(const struct kspan *k)
+{
+	return k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
+}
+
+#define COMPAT_MMAP 90 /* its arguments lie in memory */
+
 /* Which argument is the fd that a call works on, -1: none. */
 static int call_fd_argument(const struct kspan *k)
 {
 	static const u8 arguments[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT; /* from 1 */
-	int nr = k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
+	int nr = call_native(k);
 
+	if (k->mode & SYSCALL_COMPAT && k->nr == COMPAT_MMAP)
+		return -1;
 	return nr >= 0 && nr < SYSCALL_TABLE_SIZE ? arguments[nr] - 1 : -1;
 }
 
-/* What the call was asked for; an exec that succeeded says it in its own record. */
-static const char *call_path(struct making *m, const struct kspan *k)
+/* What an exec that succeeded was asked for: its own record says it. */
+static const char *exec_path(struct making *m, const struct kspan *k)
 {
-	const struct fact_process *process;
-	int nr = k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
+	const struct fact_process *process = query_process(m->p, k->pid, k->end_ns);
 	size_t name;
 
-	if (k->open || (nr != SYSCALL_NR_execve && nr != SYSCALL_NR_execveat) || k->result != 0)
-		return query_call_path(m->p, k->tid, k->begin_ns, k->nr);
-	process = query_process(m->p, k->pid, k->end_ns);
 	if (!process || process->time_ns < k->begin_ns)
 		return NULL;
 	name = strlen(process->command) + 1;
-	return name < process->command_bytes && process->command[name] == '/'
-		       ? process->command + name
-		       : NULL;
+	return name < process->command_bytes ? process->command + name : NULL;
+}
+
+/* What a call was asked for: as it was written, and what is told of it. */
+struct call_paths {
+	struct syscall_paths asked;
+	const char *path;   /* absolute */
+	const char *second; /* of those that have two */
+	const char *second_key;
+};
+
+/* Two paths mean: from here to there, or a link here to what it says. */
+static void call_paths_order(struct call_paths *paths, int nr)
+{
+	const char *first = paths->path;
+
+	paths->second_key = "file.path.new";
+	if (nr != SYSCALL_NR_symlink && nr != SYSCALL_NR_symlinkat && nr != SYSCALL_NR_mount)
+		return;
+	paths->second_key = nr == SYSCALL_NR_mount ? "mount.source"
+						   : "file.symbolic_link.target_path";
+	paths->path = paths->second;
+	paths->second = paths->asked.asked[0] ? paths->asked.asked[0] : first;
+}
+
+static struct call_paths call_paths_find(struct making *m, const struct kspan *k)
+{
+	const struct fact_path *f;
+	struct call_paths paths = {0};
+	int nr = call_native(k);
+
+	if (!k->open && (nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat) && k->result == 0) {
+		paths.asked.asked[0] = exec_path(m, k);
+		if (paths.asked.asked[0] && paths.asked.asked[0][0] == '/')
+			paths.path = paths.asked.asked[0];
+		return paths;
+	}
+	for (int i = 0; i < 2; i++) {
+		f = query_call_path(m->p, k, i == 1);
+		if (!f)
+			continue;
+		paths.asked.asked[i] = f->asked;
+		paths.asked.cut[i] = f->flags & PATH_CUT;
+		*(i ? &paths.second : &paths.path) = f->path;
+	}
+	call_paths_order(&paths, nr);
+	return paths;
 }
 
 #define FD_WORKING_DIRECTORY -100
@@ -79,15 +129,25 @@ static bool call_found_no_file(const struct kspan *k)
 	return !k->open && k->result == -EBADF && !k->file.kind;
 }
 
-static void add_fd(struct making *m, const struct kspan *k)
+/* Of a call whose descriptor lies in memory (socketcall). */
+static void add_file(struct making *m, const struct kspan *k)
 {
-	const char *asked = call_path(m, k);
+	const char *name = k->file.kind ? fd_name(m, k, -1, k->begin_ns) : NULL;
+
+	if (name)
+		making_string(m, "fd.name", name);
+	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)
+		add_peer(m, &k->file);
+}
+
+static void add_fd(struct making *m, const struct kspan *k, bool has_path)
+{
 	int index = call_fd_argument(k);
 	const char *name;
 	s32 fd;
 
-	if (asked)
-		making_string(m, "file.path", asked);
+	if (index < 0) /* the descriptor is not among the arguments, its file is known */
+		add_file(m, k);
 	if (index < 0)
 		return;
 	fd = (s32)k->args[index];
@@ -97,12 +157,14 @@ static void add_fd(struct making *m, const struct kspan *k)
 	name = call_found_no_file(k) ? NULL : fd_name(m, k, fd, k->begin_ns);
 	if (name) {
 		making_string(m, "fd.name", name);
-		if (name[0] == '/' && !asked)
+		if (name[0] == '/' && !has_path)
 			making_string(m, "file.path", name);
 	}
 	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)
 		add_peer(m, &k->file);
 }
+
+#define ARGS_BYTES (2 * 4 * 4096 + 1024) /* two paths of octal digits, and the rest */
 
 static void syscall_attributes(struct making *m, const struct kspan *k)
 {
@@ -116,10 +178,11 @@ static void syscall_attributes(struct making *m, const struct kspan *k)
 				   .arg4 = k->args[4],
 				   .arg5 = k->args[5],
 				   .file = k->file};
-	char args[1024];
+	struct call_paths paths = call_paths_find(m, k);
+	char args[ARGS_BYTES];
 
 	if (!k->open) {
-		syscall_args_format(args, sizeof(args), &r);
+		syscall_args_format(args, sizeof(args), &r, &paths.asked);
 		making_string(m, "args", making_text(m, "%s", args));
 		making_integer(m, "result", k->result);
 		if (syscall_is_restart(k->result))
@@ -127,7 +190,11 @@ static void syscall_attributes(struct making *m, const struct kspan *k)
 		else if (syscall_result_is_error(k->result))
 			making_string(m, "error.type", syscall_errno_name((int)-k->result));
 	}
-	add_fd(m, k);
+	if (paths.path)
+		making_string(m, "file.path", paths.path);
+	if (paths.second)
+		making_string(m, paths.second_key, paths.second);
+	add_fd(m, k, paths.path);
 }
 
 static void wait_attributes(struct making *m, const struct kspan *k)

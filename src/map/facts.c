@@ -150,12 +150,19 @@ static void path_fold(char *path)
 
 static int path_add(struct facts *f, const struct record_path *r)
 {
-	struct fact_path p = {.call_ns = r->call_ns, .tid = r->head.tid, .nr = r->nr};
+	struct fact_path p = {
+		.call_ns = r->call_ns, .tid = r->head.tid, .nr = r->nr, .flags = r->flags};
+	size_t bytes = r->path_len, asked = r->asked < bytes ? r->asked : 0;
 	int err;
 
-	p.path = text_copy(r->path, r->path_len);
+	p.path = malloc(2 * bytes + 2);
 	if (!p.path)
 		return -ENOMEM;
+	memcpy(p.path, r->path, bytes);
+	p.path[bytes] = '\0';
+	p.asked = p.path + bytes + 1;
+	memcpy(p.asked, r->path + asked, bytes - asked);
+	p.asked[bytes - asked] = '\0';
 	path_fold(p.path);
 	err = vec_push(&f->paths, p);
 	if (err)
@@ -295,7 +302,11 @@ static int path_compare(const void *a, const void *b)
 	COMPARE(x->tid, y->tid);
 	COMPARE(x->call_ns, y->call_ns);
 	COMPARE(x->nr, y->nr);
-	return strcmp(x->path, y->path);
+	COMPARE(x->flags & PATH_SECOND, y->flags & PATH_SECOND);
+	COMPARE(x->flags, y->flags);
+	if (strcmp(x->path, y->path) != 0)
+		return strcmp(x->path, y->path);
+	return strcmp(x->asked, y->asked);
 }
 
 static int service_compare(const void *a, const void *b)

@@ -105,7 +105,9 @@ struct fact_path {
 	u64 call_ns; /* begin of the call */
 	u32 tid;
 	u16 nr;
-	char *path; /* absolute, `//` and `/./` folded; owned */
+	u16 flags;   /* PATH_* */
+	char *path;  /* absolute, `//` and `/./` folded; owned */
+	char *asked; /* as the program wrote it; in the same memory */
 };
 
 struct fact_service {

@@ -154,13 +154,19 @@ const struct fact_socket *query_socket(const struct partial *p, const struct fil
 	return n > 0 && list[n - 1].socket.file.key == file->key ? &list[n - 1] : NULL;
 }
 
-const char *query_call_path(const struct partial *p, u32 tid, u64 call_ns, u16 nr)
+const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,
+					bool second)
 {
 	const struct fact_path *list = p->facts.paths.data;
 	size_t n = COUNT_BEFORE(&p->facts.paths, e,
-				e->tid < tid || (e->tid == tid && e->call_ns < call_ns));
+				e->tid < call->tid ||
+					(e->tid == call->tid && e->call_ns < call->begin_ns));
 
-	if (n == p->facts.paths.count || list[n].tid != tid || list[n].call_ns != call_ns)
-		return NULL;
-	return list[n].nr == nr ? list[n].path : NULL;
+	for (; n < p->facts.paths.count; n++) {
+		if (list[n].tid != call->tid || list[n].call_ns != call->begin_ns)
+			break;
+		if (list[n].nr == call->nr && !(list[n].flags & PATH_SECOND) == !second)
+			return &list[n];
+	}
+	return NULL;
 }

@@ -59,7 +59,8 @@ const struct kevent *query_events(const struct partial *p, const struct context 
 /* A path that a file was opened by, whoever did; NULL: not known. */
 const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file);
 
-/* The path that the call which began at call_ns was asked for, or NULL. */
-const char *query_call_path(const struct partial *p, u32 tid, u64 call_ns, u16 nr);
+/* The path that a call was asked for, of its two the second if that is asked; or NULL. */
+const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,
+					bool second);
 
 #endif

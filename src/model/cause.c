@@ -271,6 +271,10 @@ static const u8 call_classes[SYSCALL_TABLE_SIZE] = { RECORD_SYSCALLS(ROW) };
 static const u16 call_native[SYSCALL_COMPAT_TABLE_SIZE] = { RECORD_SYSCALLS_COMPAT(ROW) };
 #undef ROW
 
+#define ROW(call, name, native) [call] = (native),
+static const u16 socket_native[SYSCALL_SOCKETCALLS] = { RECORD_SOCKETCALLS(ROW) };
+#undef ROW
+
 static u32 query_calls(const struct cause_query *q)
 {
 	unsigned int nr = q->nr;
@@ -279,9 +283,13 @@ static u32 query_calls(const struct cause_query *q)
 	if (q->mode != MODE_syscall)
 		return 0;
 	if (q->abi_flags & SYSCALL_COMPAT) {
-		if (nr >= SYSCALL_COMPAT_TABLE_SIZE || !call_native[nr])
+		if (nr == SYSCALL_COMPAT_NR_socketcall && q->arg0 > 0 &&
+		    q->arg0 < SYSCALL_SOCKETCALLS)
+			nr = socket_native[q->arg0];
+		else if (nr < SYSCALL_COMPAT_TABLE_SIZE && call_native[nr])
+			nr = call_native[nr] - 1u;
+		else
 			return 0;
-		nr = call_native[nr] - 1u;
 	}
 	if (nr >= SYSCALL_TABLE_SIZE)
 		return 0;

@@ -44,12 +44,20 @@ static inline bool syscall_set_has(const struct syscall_set *set, unsigned int n
  */
 int syscall_set_parse(struct syscall_set *set, const char *list, struct error *e);
 
+/* The paths that a call was asked for, as the program wrote them. */
+struct syscall_paths {
+	const char *asked[2]; /* in the order of the arguments; NULL: not known */
+	bool cut[2];
+};
+
 /*
  * The arguments as strace prints them, without parentheses: flags by name,
- * memory by address. Writes at most size bytes, NUL-terminated if size > 0.
+ * paths (which may be NULL) in quotes, other memory by address; of a 32-bit
+ * call those that lie in two registers as one. Writes at most size bytes, NUL-terminated if size > 0.
  * Returns the length that the whole text has, as snprintf does.
  */
-size_t syscall_args_format(char *buf, size_t size, const struct record_syscall *r);
+size_t syscall_args_format(char *buf, size_t size, const struct record_syscall *r,
+			   const struct syscall_paths *paths);
 
 /* True if the call is to be restarted by the kernel: no error, it goes on. */
 static inline bool syscall_is_restart(s64 result)

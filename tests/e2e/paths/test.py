@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """file.path of calls that take a path: as asked, made absolute, whether it exists or not."""
 import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -79,6 +81,73 @@ def paths_are_as_asked():
               if s["attributes"].get("args", "").startswith("(AT_FDCWD")),
           "the working directory is no descriptor")
     equal(spans[0]["attributes"].get("file.path"), interpreter, "path of the first exec")
+
+
+TWO = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+fd = os.open(".", os.O_RDONLY)
+open("one \\"quoted\\"\\tand \\u00e9", "w").close()
+os.link("one \\"quoted\\"\\tand \\u00e9", "./two")
+os.rename("two", os.getcwd() + "/three")
+os.symlink("nowhere/at all", "four")
+os.symlink("/over there", "five", dir_fd=fd)
+os.rename("three", "six", src_dir_fd=fd, dst_dir_fd=fd)
+os.link("six", "seven", src_dir_fd=fd, dst_dir_fd=fd)
+libc.renameat2(-100, b"seven", fd, b"eight", 1)
+libc.renameat2(-100, b"eight", fd, b"./six", 1)
+libc.mount(b"not there", b"neither", b"tmpfs", 0, 0)
+os.unlink("one \\"quoted\\"\\tand \\u00e9")
+for name in ("four", "five", "six", "eight"): os.unlink(name)
+"""
+BOTH = {"link", "rename", "symlink", "symlinkat", "renameat", "renameat2", "linkat", "mount",
+        "unlink"}
+
+
+def recorded_calls(name, directory, program):
+    recording = fathom.path(name)
+    result = subprocess.run([fathom.binary, "record", "-o", recording, "--",
+                             os.path.realpath(sys.executable), "-I", "-S", "-c", program],
+                            cwd=directory, text=True, capture_output=True, timeout=60)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    spans = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
+             if span["kind"] == "syscall" and span["name"] in BOTH]
+    return sorted(spans, key=lambda span: span["begin_ns"])
+
+
+@tests.add
+def both_paths_are_shown_as_strace_shows_them():
+    directory = fathom.path("two")
+    os.mkdir(directory)
+    spans = recorded_calls("two-data", directory, TWO)
+    told = [(span["name"], span["attributes"].get("file.path"),
+             span["attributes"].get("file.path.new") or
+             span["attributes"].get("file.symbolic_link.target_path") or
+             span["attributes"].get("mount.source")) for span in spans]
+    at = directory + "/"
+    odd = at + 'one "quoted"\tand \u00e9'
+    equal(told[:10], [
+        ("link", odd, at + "two"), ("rename", at + "two", at + "three"),
+        ("symlink", at + "four", "nowhere/at all"), ("symlinkat", at + "five", "/over there"),
+        ("renameat", at + "three", at + "six"), ("linkat", at + "six", at + "seven"),
+        ("renameat2", at + "seven", at + "eight"), ("renameat2", at + "eight", at + "six"),
+        ("mount", at + "neither", "not there"), ("unlink", odd, None)], "paths of calls")
+    if not shutil.which("strace"):
+        return "without strace"
+    log = fathom.path("strace.log")
+    result = subprocess.run(["strace", "-o", log, "-e", "trace=" + ",".join(BOTH),
+                             os.path.realpath(sys.executable), "-I", "-S", "-c", TWO],
+                            cwd=directory, text=True, capture_output=True, timeout=60)
+    equal(result.returncode, 0, f"strace: {result.stderr}")
+    with open(log, encoding="utf-8") as text:
+        lines = re.findall(r"^(\w+)\((.*)\) += (-?\d+)", text.read(), re.MULTILINE)
+    ours = [(span["name"], span["attributes"]["args"], str(max(span["attributes"]["result"], -1)))
+            for span in spans]
+    for mine, theirs in zip(ours, lines):
+        if mine[0] != "mount":  # its type is text, too
+            equal(mine, theirs, "a call as strace shows it")
+    equal(len(ours), len(lines), "calls")
+    return None
 
 
 @tests.add

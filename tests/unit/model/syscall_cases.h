@@ -133,6 +133,32 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(sync_file_range, 3, 0, 4096, SYNC_FILE_RANGE_WRITE) \
 	C(getppid) \
 	C(exit, 3)
+
+/* Those of 32-bit programs: the number and what lies in the registers. */
+#define SYSCALL_COMPAT_CASES(C) \
+	C(3, 3, 0xdead0, 4096) /* read */ \
+	C(5, 0xdead0, O_WRONLY | O_CREAT, 0644) /* open */ \
+	C(7, -1, 0xdead0, WNOHANG) /* waitpid */ \
+	C(19, 3, -100, SEEK_END) /* lseek */ \
+	C(48, SIGUSR1, 0xdead0) /* signal */ \
+	C(54, 3, TCGETS, 0xdead0) /* ioctl */ \
+	C(140, 3, 1, 2, 0xdead0, SEEK_SET) /* _llseek */ \
+	C(180, 3, 0xdead0, 10, 5, 1) /* pread64 */ \
+	C(181, 3, 0xdead0, 10, -1, -1) /* pwrite64 */ \
+	C(192, 0, 8192, PROT_READ, MAP_PRIVATE, 3, 2) /* mmap2 */ \
+	C(193, 0xdead0, 0, 1) /* truncate64 */ \
+	C(194, 3, 4096, 2) /* ftruncate64 */ \
+	C(221, 3, F_SETFD, FD_CLOEXEC) /* fcntl64 */ \
+	C(225, 3, 7, 1, 4096) /* readahead */ \
+	C(250, 3, 7, 1, 4096, POSIX_FADV_SEQUENTIAL) /* fadvise64 */ \
+	C(272, 3, 7, 1, 8, 2, POSIX_FADV_WILLNEED) /* fadvise64_64 */ \
+	C(295, AT_FDCWD, 0xdead0, O_RDWR | O_CLOEXEC) /* openat */ \
+	C(314, 3, 0, 1, 4096, 0, SYNC_FILE_RANGE_WRITE) /* sync_file_range */ \
+	C(324, 3, FALLOC_FL_KEEP_SIZE, 0, 1, 4096, 0) /* fallocate */ \
+	C(333, 3, 0xdead0, 2, 77, 1) /* preadv */ \
+	C(359, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP) /* socket */ \
+	C(364, 3, 0xdead0, 0xdead4, SOCK_CLOEXEC) /* accept4 */ \
+	C(64) /* getppid */
 /* clang-format on */
 
 struct syscall_case {
@@ -144,6 +170,13 @@ struct syscall_case {
 static const struct syscall_case syscall_cases[] = { SYSCALL_CASES(C) };
 #undef C
 
+#define C(nr, ...) { nr, { __VA_ARGS__ } },
+static const struct syscall_case syscall_compat_cases[] __attribute__((unused)) = {
+	SYSCALL_COMPAT_CASES(C)
+};
+#undef C
+
+#define SYSCALL_COMPAT_CASES_COUNT (sizeof(syscall_compat_cases) / sizeof(syscall_compat_cases[0]))
 #define SYSCALL_CASES_COUNT (sizeof(syscall_cases) / sizeof(syscall_cases[0]))
 
 #endif

@@ -19,6 +19,22 @@ static long call(long nr, const long *a)
 	return result;
 }
 
+/* The same with the number and the registers of a 32-bit program. */
+static long call_compat(long nr, const long *a)
+{
+	long result;
+
+	__asm__ volatile("push %%rbp\n\t"
+			 "mov %7, %%ebp\n\t"
+			 "int $0x80\n\t"
+			 "pop %%rbp"
+			 : "=a"(result)
+			 : "a"(nr), "b"(a[0]), "c"(a[1]), "d"(a[2]), "S"(a[3]), "D"(a[4]),
+			   "r"((int)a[5])
+			 : "r8", "r9", "r10", "r11", "memory");
+	return result;
+}
+
 void _start(void);
 
 /* Without strace the first call is not refused: then end at once. */
@@ -29,6 +45,9 @@ void _start(void)
 	if (call(SYSCALL_NR_getpid, none) == -38) {
 		for (unsigned long i = 0; i < SYSCALL_CASES_COUNT; i++)
 			call(syscall_cases[i].nr, syscall_cases[i].args);
+		call(SYSCALL_NR_getpid, none);
+		for (unsigned long i = 0; i < SYSCALL_COMPAT_CASES_COUNT; i++)
+			call_compat(syscall_compat_cases[i].nr, syscall_compat_cases[i].args);
 	}
 	call(SYSCALL_NR_exit_group, none);
 	__builtin_unreachable();

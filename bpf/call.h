@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Which call a thread is in and with what arguments, in either ABI. A row is
+ * the number in the table of 64-bit calls, by which it is known what a call
+ * does with descriptors and paths.
+ */
+#ifndef BPF_CALL_H
+#define BPF_CALL_H
+
+#include "bpf/state.h"
+#include "record/syscalls.h"
+#include "record/syscalls_compat.h"
+
+#define CALL_NO_ROW 511 /* of no table */
+#define CALL_COMPAT_MMAP 90 /* its arguments lie in memory */
+
+#define CALL_COMPAT_ROW(nr, name, native)                                                          \
+	[nr] = (nr) == CALL_COMPAT_MMAP ? 0 : (native) + 1,
+#define CALL_SOCKET_ROW(call, name, native) [call] = (native) + 1,
+
+/* Number + 1; 0: none. */
+const u16 call_compat_rows[SYSCALL_COMPAT_TABLE_SIZE] = {RECORD_SYSCALLS_COMPAT(CALL_COMPAT_ROW)};
+const u16 call_socket_rows[32] = {RECORD_SOCKETCALLS(CALL_SOCKET_ROW)};
+
+static __always_inline u32 call_row(u32 nr, bool compat, struct pt_regs *regs)
+{
+	u64 row = nr, call;
+
+	if (!compat) {
+		if (row >= SYSCALL_TABLE_SIZE)
+			row = CALL_NO_ROW;
+		return row;
+	}
+	if (row == SYSCALL_COMPAT_NR_socketcall) {
+		call = (u32)regs->bx;
+		if (call > 31)
+			call = 0;
+		BOUND(call, 31);
+		row = call_socket_rows[call];
+	} else {
+		if (row >= SYSCALL_COMPAT_TABLE_SIZE)
+			row = CALL_COMPAT_MMAP;
+		BOUND(row, 511);
+		row = call_compat_rows[row];
+	}
+	return row ? row - 1 : CALL_NO_ROW;
+}
+
+static __always_inline u64 call_row_of(const struct thread_state *state)
+{
+	u64 row = state->row;
+
+	BOUND(row, 511);
+	return row;
+}
+
+/* A 32-bit call has its arguments in other registers. */
+static __always_inline void call_registers(u64 args[6], struct pt_regs *regs, bool compat)
+{
+	if (compat) {
+		args[0] = (u32)regs->bx;
+		args[1] = (u32)regs->cx;
+		args[2] = (u32)regs->dx;
+		args[3] = (u32)regs->si;
+		args[4] = (u32)regs->di;
+		args[5] = (u32)regs->bp;
+		return;
+	}
+	args[0] = regs->di;
+	args[1] = regs->si;
+	args[2] = regs->dx;
+	args[3] = regs->r10;
+	args[4] = regs->r8;
+	args[5] = regs->r9;
+}
+
+/* The arguments that the row's call has; those of socketcall are in memory. */
+static __always_inline void call_arguments(u64 args[6], struct pt_regs *regs, u32 nr, bool compat)
+{
+	u32 values[6] = {};
+
+	call_registers(args, regs, compat);
+	if (!compat || nr != SYSCALL_COMPAT_NR_socketcall)
+		return;
+	bpf_probe_read_user(values, sizeof(values), (void *)args[1]);
+	for (int i = 0; i < 6; i++)
+		args[i] = values[i];
+}
+
+/* Argument `which`, from 1. */
+static __always_inline u64 call_argument(const u64 args[6], u8 which)
+{
+	switch (which) {
+	case 1:
+		return args[0];
+	case 2:
+		return args[1];
+	case 3:
+		return args[2];
+	case 4:
+		return args[3];
+	default:
+		return args[4];
+	}
+}
+
+#endif

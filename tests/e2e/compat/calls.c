@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls as a 32-bit program makes them (int 0x80), from a program that keeps
+ * its memory below 4 GiB. Says "name fd" of what readlink shows of its
+ * descriptors. usage: calls DIRECTORY
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static char text[64] = "text", room[64];
+static int ends[2], pair[2];
+static uint32_t socket_args[6];
+
+/* As the kernel lays them out for 32-bit programs. */
+static struct {
+	uint32_t name, name_len, parts, parts_count, control, control_len, flags;
+} message;
+static struct {
+	uint32_t bytes, len;
+} part;
+static struct {
+	uint32_t len;
+	int32_t level, type, fd;
+} control;
+
+static long call(long nr, long a, long b, long c, long d, long e)
+{
+	long result;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "a"(nr), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e)
+			 : "r8", "r9", "r10", "r11", "memory");
+	return (int)result;
+}
+
+static long at(const void *p)
+{
+	return (long)(uint32_t)(uintptr_t)p;
+}
+
+static const char *keep(const char *string)
+{
+	static char strings[8][64];
+	static int n;
+
+	return strcpy(strings[n++ % 8], string);
+}
+
+static long socketcall(uint32_t which, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	const uint32_t args[6] = {a, b, c, d, 0, 0};
+
+	memcpy(socket_args, args, sizeof(args));
+	return call(102, which, at(socket_args), 0, 0, 0);
+}
+
+static void say(const char *what, int fd)
+{
+	char path[64], name[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, name, sizeof(name) - 1);
+	name[n > 0 ? n : 0] = '\0';
+	printf("%s %d %s\n", what, fd, name);
+	fflush(stdout);
+}
+
+static void *writes_late(void *arg)
+{
+	usleep(30000);
+	if (write(ends[1], text, 4) != 4)
+		exit(3);
+	return NULL;
+}
+
+static void files(void)
+{
+	int fd = (int)call(5, at(keep("by-32-bit")), 02 | 0100 | 0100000, 0600, 0, 0);
+
+	say("open", fd);
+	call(4, fd, at(text), 4, 0, 0);	  /* write */
+	call(194, fd, 4096, 1, 0, 0);	  /* ftruncate64: 4 GiB and a page */
+	call(180, fd, at(room), 4, 1, 1); /* pread64 */
+	call(140, fd, 1, 5, at(room), 0); /* _llseek */
+	call(63, fd, 50, 0, 0, 0);	  /* dup2 */
+	call(221, 50, 2, 1, 0, 0);	  /* fcntl64 */
+	call(3, 50, at(room), 8, 0, 0);	  /* read */
+	call(38, at(keep("by-32-bit")), at(keep("renamed")), 0, 0, 0);
+	call(304, at(keep("target")), -100, at(keep("link")), 0, 0); /* symlinkat */
+	call(6, 50, 0, 0, 0, 0);				     /* close */
+	call(3, 50, at(room), 8, 0, 0);				     /* read: it is closed */
+}
+
+static void waits(void)
+{
+	pthread_t thread;
+
+	if (call(42, at(ends), 0, 0, 0, 0) || pthread_create(&thread, NULL, writes_late, NULL))
+		exit(4);
+	say("pipe", ends[0]);
+	call(3, ends[0], at(room), 4, 0, 0); /* read, until the other thread writes */
+	pthread_join(thread, NULL);
+}
+
+static void sockets(void)
+{
+	int fd;
+
+	if (socketcall(8, AF_UNIX, SOCK_STREAM, 0, (uint32_t)at(pair)))
+		exit(5);
+	say("socketpair", pair[0]);
+	part.bytes = (uint32_t)at(text);
+	part.len = 1;
+	message.parts = (uint32_t)at(&part);
+	message.parts_count = 1;
+	message.control = (uint32_t)at(&control);
+	message.control_len = sizeof(control);
+	control.len = sizeof(control);
+	control.level = SOL_SOCKET;
+	control.type = SCM_RIGHTS;
+	control.fd = 0;
+	if (socketcall(16, (uint32_t)pair[0], (uint32_t)at(&message), 0, 0) != 1)
+		exit(6);
+	if (socketcall(17, (uint32_t)pair[1], (uint32_t)at(&message), 0, 0) != 1)
+		exit(7);
+	fd = control.fd;
+	say("received", fd);
+	call(19, fd, 0, 1, 0, 0); /* lseek */
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGSEGV, _exit); /* a kernel without 32-bit calls */
+	if (argc != 2 || chdir(argv[1]))
+		return 2;
+	if (call(20, 0, 0, 0, 0, 0) != getpid())
+		return 77;
+	files();
+	waits();
+	sockets();
+	return 0;
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""32-bit calls: their arguments in their own order, their files, paths and waits."""
+import os
+import re
+import sys
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+CALLS = os.path.abspath(sys.argv[2])
+tests = harness.Tests()
+ANY = "0x[0-9a-f]+"
+
+
+def expected(work, fds):
+    """Of each call: name, arguments, result, and attributes."""
+    f, p, s, r = fds["open"][0], fds["pipe"][0], fds["socketpair"][0], fds["received"][0]
+    path, sock = work + "/by-32-bit", fds["socketpair"][1]
+    return [
+        ("open", '"by-32-bit", O_RDWR|O_CREAT|O_LARGEFILE, 0600', f, {"file.path": path}),
+        ("write", f"{f}, {ANY}, 4", 4, {"fd": f, "fd.name": path}),
+        ("ftruncate64", f"{f}, 4294971392", 0, {"fd": f, "fd.name": path}),
+        ("pread64", f"{f}, {ANY}, 4, 4294967297", 4, {"fd": f, "fd.name": path}),
+        ("_llseek", f"{f}, 4294967301, {ANY}, SEEK_SET", 0, {"fd": f, "fd.name": path}),
+        ("dup2", f"{f}, 50", 50, {"fd": f, "fd.name": path}),
+        ("fcntl64", "50, F_SETFD, FD_CLOEXEC", 0, {"fd": 50, "fd.name": path}),
+        ("read", f"50, {ANY}, 8", 8, {"fd": 50, "fd.name": path}),
+        ("rename", '"by-32-bit", "renamed"', 0,
+         {"file.path": path, "file.path.new": work + "/renamed"}),
+        ("symlinkat", '"target", AT_FDCWD, "link"', 0,
+         {"file.path": work + "/link", "file.symbolic_link.target_path": "target"}),
+        ("close", "50", 0, {"fd": 50, "fd.name": path}),
+        ("read", f"50, {ANY}, 8", -9, {"fd": 50, "fd.name": None, "error.type": "EBADF"}),
+        ("pipe", ANY, 0, {}),
+        ("read", f"{p}, {ANY}, 4", 4, {"fd": p, "fd.name": fds["pipe"][1]}),
+        ("socketcall", f"SYS_SOCKETPAIR, {ANY}", 0, {}),
+        ("socketcall", f"SYS_SENDMSG, {ANY}", 1, {"fd.name": sock}),
+        ("socketcall", f"SYS_RECVMSG, {ANY}", 1, {}),
+        ("lseek", f"{r}, 0, SEEK_CUR", 0, {"fd": r, "fd.name": fds["received"][1]}),
+    ] if s else None
+
+
+def check_call(span, want):
+    name, args, result, attributes = want
+    has = span["attributes"]
+    equal(span["name"], name, "call")
+    check(re.fullmatch(args.replace("|", r"\|"), has["args"]), f"{name}({has['args']}): {args}")
+    equal(has["result"], result, f"result of {name}({has['args']})")
+    for key, value in attributes.items():
+        equal(has.get(key), value, f"{key} of {name}({has['args']})")
+
+
+@tests.add
+def calls_of_a_32_bit_program():
+    work, sent = fathom.path("work"), fathom.path("sent")
+    os.mkdir(work)
+    with open(sent, "w+", encoding="ascii") as stdin:
+        result = fathom.run("record", "-o", fathom.path("data"), "--", CALLS, work, stdin=stdin)
+    if result.returncode in (11, 77):
+        return "this kernel has no 32-bit calls"
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    fds = {}
+    for line in result.stdout.splitlines():
+        what, fd, name = line.split(" ", 2)
+        fds[what] = (int(fd), name)
+    equal(fds["received"][1], sent, "what came with the message")
+    wanted = expected(work, fds)
+    names = {name for name, *_ in wanted}
+    spans = [span for trace in fathom.trace_all(fathom.path("data"))["traces"]
+             for span in trace["spans"]]
+    calls = sorted((s for s in spans if s["kind"] == "syscall" and s["name"] in names),
+                   key=lambda span: span["begin_ns"])
+    first = next(i for i, span in enumerate(calls) if span["name"] == "open")
+    calls = [span for span in calls[first:] if span["tid"] == span["pid"] and not
+             (span["name"] == "write" and span["attributes"].get("fd") == 1)]
+    equal([span["name"] for span in calls], [name for name, *_ in wanted], "calls")
+    for span, want in zip(calls, wanted):
+        check_call(span, want)
+    waited = calls[[name for name, *_ in wanted].index("pipe") + 1]
+    waits = [s for s in spans if s["kind"] == "wait" and s.get("parent_id") == waited["span_id"]]
+    check(sum(s["time"]["ipc_ns"] for s in waits) > 10_000_000, f"its wait: {waits}")
+    harness.check_sums(fathom, fathom.path("data"))
+    return None
+
+
+@tests.add
+def a_filter_knows_them():
+    work = fathom.path("filtered-work")
+    os.mkdir(work)
+    result = fathom.run("record", "-o", fathom.path("filtered"), "--syscalls", "rename", "--",
+                        CALLS, work, stdin=open(os.devnull, "rb"))
+    if result.returncode in (11, 77):
+        return "this kernel has no 32-bit calls"
+    rows = fathom.report(fathom.path("filtered"), "syscall")["rows"]
+    equal([(row["key"], row["count"]) for row in rows], [("rename", 1)], "calls recorded")
+    return None
+
+
+with fathom:
+    tests.run()
