@@ -9,6 +9,7 @@
 #include "bpf/fault.h"
 #include "bpf/context.h"
 #include "bpf/ring.h"
+#include "bpf/stack.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -64,6 +65,11 @@ static __always_inline int fault_end(u32 flags)
 	if (!state->fault_begin_ns) {
 		ring_count_incomplete();
 		return 0;
+	}
+	if (stack_min_ns && state->stack_since_ns && !state->in_syscall) {
+		if (!(flags & FAULT_SOFT_END)) /* else that was another stack */
+			stack_of_current(STACK_AT_FAULT, state->stack_since_ns);
+		state->stack_since_ns = 0;
 	}
 	if (!state->in_syscall)
 		context_read(state, task);

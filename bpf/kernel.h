@@ -193,6 +193,11 @@ struct kernfs_node___6_14 {
 	struct kernfs_node *__parent;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_flags, vm_pgoff;
+	struct file *vm_file;
+};
+
 struct cgroup_root {
 	int hierarchy_id;
 };
@@ -256,6 +261,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	unsigned long nvcsw, nivcsw;
 	u64 start_time;
+	u32 self_exec_id;
 	const struct cred *real_cred;
 	char comm[16];
 	struct fs_struct *fs;

@@ -12,6 +12,7 @@
 #include "bpf/path.h"
 #include "bpf/ring.h"
 #include "bpf/socket.h"
+#include "bpf/stack.h"
 #include "record/syscalls.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -181,6 +182,8 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 		r->head.time_ns = entered_ns;
 		r->flags |= THREAD_ENTERS;
 	}
+	if (stack_min_ns && !task->on_cpu && !state->off_ns)
+		state->off_ns = r->head.time_ns;
 	if (r->since_ns)
 		r->since_ns = r->head.time_ns - r->since_ns;
 	return bpf_seq_write(seq, &out, sizeof(out));

@@ -39,6 +39,9 @@ struct thread_state {
 	u8 compat;
 	u16 row; /* of the open syscall: bpf/call.h */
 	u16 pad[3];
+	u64 off_ns; /* for stacks: since when it is off its CPU; 0: it is not, or not known */
+	u64 stack_told_ns;  /* off_ns of the wait whose stack was told before its end */
+	u64 stack_since_ns; /* its user stack is owed, which is the same since then; 0: none is */
 	u64 bytes_begin; /* position in the stream at the begin of a send or receive */
 	u64 bytes_key;
 };

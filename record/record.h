@@ -236,6 +236,15 @@ enum record_fd_op {
 #define BLOCK_SYNC 16
 #define BLOCK_FAILED 32
 
+/*
+ * stack.flags. The words are those from the top of a user stack on; what does
+ * not lie in code is 0. Where a function keeps no frame pointer, the
+ * return address is among them.
+ * Addresses of the kernel are those of a kernel that was not moved at boot.
+ */
+#define STACK_KERNEL 1
+#define STACK_USER 2
+
 /* bytes.direction */
 #define BYTES_SENT 0
 #define BYTES_RECEIVED 1
@@ -398,15 +407,18 @@ enum record_attribute_type {
 	CTXREF(ctx, "the active span")
 
 #define RECORD_FIELDS_stack(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u32, flags, "1 kernel, 2 user")                                    \
-	FIX(u64, wait_ns, "end of the wait that it explains")                  \
-	TEXT(1024, frames, "addresses, u64 each, innermost first")
+	FIX(u32, flags, "STACK_*")                                             \
+	FIX(u32, words, "how many u64 at the end of frames are words of the stack") \
+	FIX(u64, since_ns, "it was the same from then until head.time_ns")     \
+	TEXT(1024, frames, "addresses, u64 each, innermost first, then the words")
 
 #define RECORD_FIELDS_mapping(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
 	FIX(u64, begin, "first address")                                       \
 	FIX(u64, end, "first address behind it")                               \
 	FIX(u64, offset, "of begin in the file")                               \
-	TEXT(1024, file, "path, NUL, build id in hex")
+	FIX(u64, since_ns, "it was seen then; 0: it was always there")         \
+	FILEREF(file, "the file; none with a function of the kernel")          \
+	TEXT(1024, path, "path, NUL, build id in hex; or [kernel], NUL, NUL, function")
 
 #define RECORD_FIELDS_event(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
 	FIX(u32, format, "id of its format record")                            \
@@ -576,6 +588,10 @@ RECORD_AT(uring, ctx, 64);
 RECORD_AT(bytes, from, 32);
 RECORD_AT(path, path, 54); /* as in fd, with which it shares code */
 RECORD_AT(fd, path, 54);
+RECORD_AT(stack, since_ns, 32);
+RECORD_AT(stack, frames, 42);
+RECORD_AT(mapping, since_ns, 48);
+RECORD_AT(mapping, path, 74);
 RECORD_AT(span_begin, parent, 32);
 RECORD_AT(span_begin, ctx, 40);
 RECORD_AT(span_begin, name_len, 64);

@@ -19,7 +19,8 @@
  * the caller's own threads is ever recorded.
  *
  * Memory: the rings, capture_memory_bytes() in all, fixed at capture_open();
- * about 300 bytes of kernel memory for each thread in scope. Rings of applications
+ * about 300 bytes of kernel memory for each thread in scope. With stacks, 8 MiB more at
+ * most: the kernel's functions and what was told. Rings of applications
  * with libfathom are theirs and mapped: 128 KiB for each thread that uses it.
  */
 #ifndef CAPTURE_CAPTURE_H
@@ -50,6 +51,7 @@ struct capture_options {
 	/* Tracepoints to record, too: "subsystem:name" or globs; borrowed until it is open. */
 	const char *const *events;
 	size_t event_count;
+	u64 stacks_min_ns; /* not 0: stacks of waits that are longer */
 	u64 buffer_bytes; /* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
 	bool flight;	  /* rings overwrite; read them with capture_flight() */
 	bool spans_only;  /* switches, wake-ups, syscalls and faults only under a span */

@@ -22,9 +22,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "capture/event.h"
 #include "bpf/notice.h"
+#include "capture/event.h"
 #include "capture/internal.h"
+#include "capture/stacks.h"
 #include "programs.skel.h"
 
 #define RING_BATCH 512 /* slots after which they are given back */
@@ -139,9 +140,15 @@ void capture_rings_unmap(struct capture *c)
 int capture_deliver(struct capture *c, const struct capture_sink *sink,
 		    const struct capture_stream *stream, const struct record_head *r)
 {
+	int err = r->kind == RECORD_stack ? capture_stacks_names(c->stacks, c, sink, r) : 0;
+
+	if (err)
+		return err < 0 ? err : 0;
 	c->counts.records++;
 	if (stream->kind == CAPTURE_STREAM_LIFE)
 		capture_watch_life(c->watch, r);
+	if (r->kind == RECORD_stack)
+		return capture_stacks_record(c->stacks, sink, stream, r);
 	return sink->record(sink->arg, stream, r);
 }
 
@@ -282,6 +289,8 @@ static unsigned long rare_head(const struct capture *c)
 /* True if it is no record, but a notice for ourselves. */
 static bool notice_take(struct capture *c, const struct record_head *r)
 {
+	if (r->kind == RECORD_mapping && c->stacks)
+		return capture_stacks_mapping(c->stacks, r);
 	if (r->kind != NOTICE_KIND)
 		return false;
 	if (r->slots != NOTICE_THREAD)
@@ -347,6 +356,8 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 		capture_watch_collect(c->watch, c->apps);
 		err = app_rings_poll(c->apps, sink);
 	}
+	if (err >= 0)
+		err = capture_stacks_collect(c->stacks, c, sink, capture_now());
 	return err < 0 ? err : 0;
 }
 
@@ -415,6 +426,8 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 		return all;
 	}
 	all = capture_events_tell(c, sink);
+	if (!all)
+		all = capture_stacks_open_waits(c->stacks, c, sink);
 	if (all) {
 		free(heads);
 		return all;
@@ -435,7 +448,10 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 	}
 	free(heads);
 	if (all >= 0) {
-		int err = cut_losses(c, sink, d.until_ns);
+		int err = capture_stacks_settle(c->stacks, c, sink, d.until_ns);
+
+		if (!err)
+			err = cut_losses(c, sink, d.until_ns);
 
 		capture_events_tell_again(c);
 		c->conditions_told = false;

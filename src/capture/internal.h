@@ -13,6 +13,7 @@
 
 struct programs; /* the skeleton of bpf/ */
 struct bpf_link;
+struct bpf_program;
 
 #define CAPTURE_FEATURES_MAX 48
 #define CAPTURE_CUT_WAIT_NS 100000000ull
@@ -50,6 +51,8 @@ struct capture_steal {
 	u64 steal_ns, time_ns;
 };
 
+struct capture_stacks;
+
 struct capture {
 	struct programs *programs;
 	struct bpf_link *links[CAPTURE_FEATURES_MAX]; /* by feature */
@@ -77,6 +80,7 @@ struct capture {
 	struct capture_counts counts;
 	struct app_rings *apps;	       /* from capture_start() on */
 	struct capture_watch *watch;   /* likewise */
+	struct capture_stacks *stacks; /* NULL: none are recorded */
 	struct capture_events *events; /* NULL: none were chosen */
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
@@ -92,6 +96,10 @@ int capture_rings_map(struct capture *c, struct error *e);
 void capture_rings_unmap(struct capture *c);
 int capture_deliver(struct capture *c, const struct capture_sink *sink,
 		    const struct capture_stream *stream, const struct record_head *r);
+
+/* snapshot.c: runs an iterator over all threads, or those of one process (0: all). */
+int capture_iterator_run(struct capture *c, const struct capture_sink *sink,
+			 struct bpf_program *program, u32 pid);
 
 /* features.c: probes the kernel, attaches and detaches. */
 int capture_features_probe(struct capture_feature *features, size_t max, struct error *e);

@@ -15,6 +15,7 @@
 
 #include "capture/event.h"
 #include "capture/internal.h"
+#include "capture/stacks.h"
 #include "programs.skel.h"
 
 #define RING_BITS_MAX 17 /* 8 MiB a CPU */
@@ -120,6 +121,8 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	c->files = !options->no_files;
 	err = capture_scope_set(c, options, e);
 	if (!err)
+		err = capture_stacks_open(&c->stacks, c, options->stacks_min_ns, e);
+	if (!err)
 		err = capture_events_open(c, options, e);
 	return err ? err : capture_features_choose(c, options, e);
 }
@@ -184,6 +187,8 @@ int capture_attach(struct capture *c, struct error *e)
 	c->apps = app_rings_new();
 	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
 	if (!err)
+		err = capture_stacks_start(c->stacks, c, e);
+	if (!err)
 		err = capture_features_attach(c, e);
 	if (!err)
 		err = capture_events_attach(c, e);
@@ -243,6 +248,7 @@ void capture_close(struct capture *c)
 	capture_events_close(c);
 	capture_features_detach(c);
 	capture_watch_close(c->watch);
+	capture_stacks_close(c->stacks);
 	app_rings_free(c->apps);
 	vec_free(&c->steal);
 	capture_rings_unmap(c);

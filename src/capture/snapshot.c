@@ -126,9 +126,8 @@ static int iterator_read(struct capture *c, const struct capture_sink *sink, int
 	return err;
 }
 
-/* Runs an iterator over all threads, or those of one process (0: all). */
-static int iterator_run(struct capture *c, const struct capture_sink *sink,
-			struct bpf_program *program, u32 pid)
+int capture_iterator_run(struct capture *c, const struct capture_sink *sink,
+			 struct bpf_program *program, u32 pid)
 {
 	union bpf_iter_link_info info = {.task.pid = pid};
 	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
@@ -154,7 +153,7 @@ static int threads_look(struct capture *c, const struct capture_sink *sink)
 
 	for (int run = 0; run < SNAPSHOT_RUNS && !err; run++) {
 		p->bss->snapshot_new = 0;
-		err = iterator_run(c, sink, p->progs.snapshot_tasks, 0);
+		err = capture_iterator_run(c, sink, p->progs.snapshot_tasks, 0);
 		if (!err)
 			err = capture_drain(c, sink);
 		if (p->bss->snapshot_new == 0)
@@ -198,7 +197,8 @@ int capture_snapshot_moves(struct capture *c, const struct capture_sink *sink)
 	c->programs->bss->snapshot_enters = 1;
 	err = threads_look(c, &between);
 	for (size_t i = 0; i < m.pids.count && !err && c->files; i++) {
-		err = iterator_run(c, sink, c->programs->progs.snapshot_files, m.pids.data[i]);
+		err = capture_iterator_run(c, sink, c->programs->progs.snapshot_files,
+					   m.pids.data[i]);
 		if (err == -ESRCH || err == -ENOENT)
 			err = 0; /* it is gone */
 	}
@@ -217,7 +217,7 @@ int capture_snapshot_scope(struct capture *c, struct error *e)
 	static const struct capture_sink nobody = {.record = nothing_recorded};
 	int err = c->programs->rodata->scope_host
 			  ? 0 /* everybody is */
-			  : iterator_run(c, &nobody, c->programs->progs.snapshot_tasks, 0);
+			  : capture_iterator_run(c, &nobody, c->programs->progs.snapshot_tasks, 0);
 
 	return err ? error_set(e, err, "cannot look at what runs") : 0;
 }
@@ -232,7 +232,7 @@ int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct 
 	if (!err && (c->child == 0 || p->rodata->scope_host))
 		err = capture_snapshot_cgroups(c, sink);
 	if (!err && c->files)
-		err = iterator_run(c, sink, p->progs.snapshot_files, 0);
+		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
 	return err ? error_set(e, err, "cannot look at what runs") : 0;
 }
 
@@ -242,11 +242,11 @@ int capture_look(struct capture *c, const struct capture_sink *sink, struct erro
 	int err;
 
 	p->bss->snapshot_again = 1;
-	err = iterator_run(c, sink, p->progs.snapshot_tasks, 0);
+	err = capture_iterator_run(c, sink, p->progs.snapshot_tasks, 0);
 	p->bss->snapshot_again = 0;
 	if (!err)
 		err = capture_snapshot_cgroups(c, sink);
 	if (!err && c->files)
-		err = iterator_run(c, sink, p->progs.snapshot_files, 0);
+		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
 	return err ? error_set(e, err, "cannot look at what runs") : 0;
 }

@@ -90,6 +90,12 @@ static void print_fixed(FILE *f, const struct record_kind_info *kind)
 	}
 }
 
+/* Not every text is text: readers print these as numbers. */
+static const char *text_type(unsigned int id)
+{
+	return id == RECORD_stack || id == RECORD_event ? "u8" : "text";
+}
+
 static void print_event(FILE *f, unsigned int id, const struct record_kind_info *kind)
 {
 	const struct record_field *text = NULL;
@@ -116,7 +122,7 @@ static void print_event(FILE *f, unsigned int id, const struct record_kind_info 
 				field->name, sign, sign, field->name);
 	}
 	if (text)
-		fprintf(f, "\t\ttext _%s[__%s_len];\n", text->name, text->name);
+		fprintf(f, "\t\t%s _%s[__%s_len];\n", text_type(id), text->name, text->name);
 	fprintf(f, "\t};\n};\n");
 }
 

@@ -9,7 +9,8 @@
 const char record_usage[] =
 	"[-o DIR] [-d TIME] [-a] [-p PID]... [--cgroup PATH]... [--rotate LIMITS]\n"
 	"       [--keep LIMITS] [--event S:N]... [--syscalls LIST] [--spans-only]\n"
-	"       [--flight] [--compress] [--buffer SIZE] [--on-chunk CMD] [-- CMD ARG...]";
+	"       [--stacks MIN] [--flight] [--compress] [--buffer SIZE] [--on-chunk CMD]\n"
+	"       [-- CMD ARG...]";
 
 const struct option record_option_table[] = {
 	{"output", 'o', "DIR", "add the chunks to this directory (default: a new fathom.data)",
@@ -31,6 +32,8 @@ const struct option record_option_table[] = {
 	 AT(syscalls), option_syscalls},
 	{"spans-only", 0, NULL, "kernel records only while a thread has an active span", NULL,
 	 AT(spans_only), option_flag},
+	{"stacks", 0, "MIN", "record kernel and user stacks of waits longer than this", NULL,
+	 AT(stacks_min_ns), option_duration},
 	{"flight", 0, NULL, "keep only the newest in memory, for 'fathom snapshot'", NULL,
 	 AT(flight), option_flag},
 	{"compress", 0, NULL, "compress sealed chunks", NULL, AT(compress), option_flag},

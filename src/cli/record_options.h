@@ -29,6 +29,7 @@ struct record_options {
 	struct option_list events; /* "subsystem:name", both may be globs */
 	struct option_syscalls syscalls;
 	bool spans_only;
+	uint64_t stacks_min_ns; /* 0: no stacks */
 	bool flight;
 	bool compress;
 	uint64_t buffer_bytes; /* 0: the capture's own default */

@@ -279,6 +279,7 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 					.events = o->events,
 					.event_count = o->event_count,
 					.spans_only = o->spans_only,
+					.stacks_min_ns = o->stacks_min_ns,
 					.drop_capabilities = true,
 					.keep_capabilities = directory_capabilities(o->dir),
 					.flight = o->flight,

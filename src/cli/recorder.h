@@ -25,6 +25,7 @@ struct recorder_options {
 	const char *const *events; /* subsystem:name, or globs */
 	size_t event_count;
 	bool spans_only;
+	u64 stacks_min_ns; /* 0: no stacks */
 	bool flight; /* write only what `fathom snapshot` asks for */
 	u64 buffer_bytes; /* 0: default */
 	struct option_limits rotate, keep; /* 0: none */

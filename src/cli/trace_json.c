@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/bar.h"
@@ -62,6 +64,33 @@ static void events_write(struct json *j, const struct span_view *span)
 	json_array_end(j);
 }
 
+static void frames_write(struct json *j, const struct span_view *span)
+{
+	char address[19];
+
+	if (!span->frames_count)
+		return;
+	json_array_begin(j, "stack");
+	for (size_t i = 0; i < span->frames_count; i++) {
+		const struct frame_view *frame = &span->frames[i];
+
+		json_object_begin(j, NULL);
+		snprintf(address, sizeof(address), "0x%" PRIx64, frame->address);
+		json_string(j, "address", address);
+		if (frame->function) {
+			json_string(j, "function", frame->function);
+			json_u64(j, "offset", frame->offset);
+		}
+		if (frame->file)
+			json_string(j, "file", frame->file);
+		if (frame->file && !frame->kernel)
+			json_u64(j, "file_offset", frame->file_offset);
+		json_bool(j, "kernel", frame->kernel);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void owner_write(struct json *j, const struct span_view *span)
 {
 	if (span->service)
@@ -95,6 +124,7 @@ static void span_write(struct json *j, const struct span_view *span)
 	split_write_json(j, &span->time);
 	attributes_write(j, span->attributes, span->attributes_count);
 	events_write(j, span);
+	frames_write(j, span);
 	json_object_end(j);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/frames.h"
 #include "cli/trace_spans.h"
 #include "map/query.h"
 #include "model/file_name.h"
@@ -221,6 +222,20 @@ static void wait_attributes(struct making *m, const struct kspan *k)
 			   : making_text(m, "%u", k->waker_tid));
 }
 
+/* The stack, if one was recorded. */
+static void wait_frames(struct making *m, const struct kspan *k, struct span_view *v)
+{
+	struct frame_view *frames = NULL;
+
+	if (!m->p->facts.stacks.count)
+		return;
+	if (!m->symbolizer)
+		m->symbolizer = symbolizer_new();
+	if (!m->symbolizer || frames_make(m->p, m->symbolizer, k, &frames, &v->frames_count))
+		m->failed = true;
+	v->frames = frames;
+}
+
 static const char *fault_attributes(struct making *m, const struct kspan *k)
 {
 	making_string(m, "address", making_text(m, "0x%llx", (unsigned long long)k->args[0]));
@@ -281,6 +296,7 @@ void making_kernel(struct making *m, const struct node *n, struct span_view *v)
 		v->kind = "wait";
 		v->name = split_part_name(k->part);
 		wait_attributes(m, k);
+		wait_frames(m, k, v);
 	} else if (n->kind == NODE_URING) {
 		v->kind = "io_uring";
 		v->name = uring_attributes(m, k);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/frames.h"
 #include "map/query.h"
 #include "model/event_format.h"
 
@@ -16,6 +17,9 @@ void making_reset(struct making *m)
 		free(m->events.data[i]);
 	for (size_t i = 0; i < m->texts.count; i++)
 		free(m->texts.data[i]);
+	for (size_t i = 0; i < m->spans.count; i++)
+		frames_free((struct frame_view *)m->spans.data[i].frames,
+			    m->spans.data[i].frames_count);
 	m->attributes.count = m->events.count = m->texts.count = m->spans.count = 0;
 }
 
@@ -38,6 +42,7 @@ void making_free(struct making *m)
 	vec_free(&m->texts);
 	vec_free(&m->current);
 	formats_free(&m->formats);
+	symbolizer_free(m->symbolizer);
 }
 
 const char *making_text(struct making *m, const char *format, ...)
@@ -253,6 +258,8 @@ void making_add(struct making *m, const struct node *n)
 		v.events = events_make(m, n, &v.events_count);
 	}
 	v.attributes = attributes_take(m, &v.attributes_count);
-	if (vec_push(&m->spans, v))
-		m->failed = true;
+	if (vec_push(&m->spans, v) == 0)
+		return;
+	frames_free((struct frame_view *)v.frames, v.frames_count);
+	m->failed = true;
 }

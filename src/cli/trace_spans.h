@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "cli/symbolizer.h"
 #include "cli/trace_view.h"
 #include "map/tree.h"
 
@@ -14,6 +15,7 @@
 struct making {
 	const struct partial *p;
 	const char *host;
+	struct symbolizer *symbolizer; /* made when the first stack is shown; owned */
 	VEC(struct span_view) spans;
 	VEC(struct attribute_view *) attributes; /* owned, one array per span or event */
 	VEC(struct event_view *) events;	 /* owned, one array per span */

@@ -291,6 +291,30 @@ static void events_write(const struct terminal *t, const struct tree *tree,
 	}
 }
 
+/* "function+0x1f (file)": a line for each call, under its wait. */
+static void frames_write(const struct terminal *t, const struct span_view *span, int indent)
+{
+	for (size_t i = 0; i < span->frames_count; i++) {
+		const struct frame_view *frame = &span->frames[i];
+
+		fprintf(t->file, "%*s", 2 * indent + 4, "");
+		if (frame->function) {
+			terminal_text(t, frame->function);
+			fprintf(t->file, "+0x%" PRIx64, frame->offset);
+		} else {
+			fprintf(t->file, "0x%" PRIx64, frame->address);
+		}
+		if (frame->file) {
+			fputs(" (", t->file);
+			terminal_text(t, frame->file);
+			if (!frame->function && !frame->kernel)
+				fprintf(t->file, "+0x%" PRIx64, frame->file_offset);
+			putc(')', t->file);
+		}
+		putc('\n', t->file);
+	}
+}
+
 static void span_write(struct trace_writer *w, const struct tree *tree, size_t place,
 		       const bool *more, int depth)
 {
@@ -306,6 +330,7 @@ static void span_write(struct trace_writer *w, const struct tree *tree, size_t p
 	details_fit(&w->t, span, w->t.width - label - bar - 13);
 	putc('\n', w->t.file);
 	events_write(&w->t, tree, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
+	frames_write(&w->t, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
 	bar_mark(&span->time, w->used);
 }
 

@@ -35,6 +35,16 @@ struct event_view {
 	size_t attributes_count;
 };
 
+/* One call of a stack. */
+struct frame_view {
+	uint64_t address;
+	const char *function; /* NULL: not known */
+	uint64_t offset;      /* of the address in it */
+	const char *file;     /* "[kernel]", a module's name in brackets, a path; NULL: not known */
+	uint64_t file_offset; /* of the address in it */
+	bool kernel;
+};
+
 struct span_view {
 	char span_id[17];   /* lower-case hex */
 	char parent_id[17]; /* "": it has none */
@@ -56,6 +66,8 @@ struct span_view {
 	size_t attributes_count;
 	const struct event_view *events; /* in the order of time */
 	size_t events_count;
+	const struct frame_view *frames; /* of a wait: where the thread was, innermost first */
+	size_t frames_count;
 };
 
 struct trace_view {

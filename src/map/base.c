@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 1
+#define BASE_VERSION 2
 
 static const char magic[8] = "fathombs";
 
@@ -198,6 +198,37 @@ static void archive_service(struct archive *a, struct fact_service *f)
 		archive_fail(a, -EBADMSG);
 }
 
+static void archive_stack(struct archive *a, struct fact_stack *f)
+{
+	u32 bytes = (f->frames + f->words) * 8;
+	char *addresses = (char *)f->addresses;
+
+	archive_u64(a, &f->time_ns);
+	archive_u64(a, &f->since_ns);
+	archive_u32(a, &f->tid);
+	archive_u32(a, &f->pid);
+	archive_u32(a, &f->flags);
+	archive_u32(a, &f->frames);
+	archive_u32(a, &f->words);
+	archive_text(a, &addresses, &bytes);
+	f->addresses = (u64 *)addresses;
+	if (!addresses || bytes / 8 < f->frames || bytes / 8 - f->frames != f->words)
+		archive_fail(a, -EBADMSG);
+}
+
+/* Behind its path are always the build id and the function. */
+static void archive_mapping(struct archive *a, struct fact_mapping *f)
+{
+	archive_u64(a, &f->since_ns);
+	archive_u64(a, &f->begin);
+	archive_u64(a, &f->end);
+	archive_u64(a, &f->offset);
+	archive_u32(a, &f->pid);
+	archive_text(a, &f->path, &f->bytes);
+	if (!f->path || f->bytes < 3 || memcmp(f->path + f->bytes - 3, "\0\0", 3) != 0)
+		archive_fail(a, -EBADMSG);
+}
+
 static void archive_facts(struct archive *a, struct facts *f)
 {
 	archive_list(a, &f->names, archive_name);
@@ -205,6 +236,8 @@ static void archive_facts(struct archive *a, struct facts *f)
 	archive_list(a, &f->fds, archive_fd);
 	archive_list(a, &f->sockets, archive_socket);
 	archive_list(a, &f->services, archive_service);
+	archive_list(a, &f->stacks, archive_stack);
+	archive_list(a, &f->mappings, archive_mapping);
 }
 
 /* ---- spans, formats, records that wait ---- */

@@ -214,6 +214,10 @@ int facts_add(struct facts *f, const struct record_head *r)
 		return socket_add(f, (const void *)r);
 	case RECORD_path:
 		return path_add(f, (const void *)r);
+	case RECORD_stack:
+		return stack_fact_add(f, (const void *)r);
+	case RECORD_mapping:
+		return mapping_fact_add(f, (const void *)r);
 	case RECORD_service:
 		return service_add(f, (const void *)r);
 	case RECORD_clock:
@@ -245,6 +249,8 @@ int facts_merge(struct facts *left, struct facts *right)
 	err = err ? err : MOVE_ALL(&left->fds, &right->fds);
 	err = err ? err : MOVE_ALL(&left->sockets, &right->sockets);
 	err = err ? err : MOVE_ALL(&left->paths, &right->paths);
+	err = err ? err : MOVE_ALL(&left->stacks, &right->stacks);
+	err = err ? err : MOVE_ALL(&left->mappings, &right->mappings);
 	err = err ? err : MOVE_ALL(&left->services, &right->services);
 	err = err ? err : MOVE_ALL(&left->clocks, &right->clocks);
 	return err;
@@ -369,6 +375,7 @@ int facts_sort(struct facts *f)
 	SORT(&f->paths, path_compare);
 	SORT(&f->services, service_compare);
 	SORT(&f->clocks, clock_compare);
+	stack_facts_sort(f);
 	return fds_sort(f) ? -ENOMEM : files_index(f);
 }
 
@@ -384,6 +391,7 @@ void facts_free(struct facts *f)
 		free(f->paths.data[i].path);
 	for (size_t i = 0; i < f->services.count; i++)
 		free(f->services.data[i].resource);
+	stack_facts_free(f);
 	vec_free(&f->names);
 	vec_free(&f->forks);
 	vec_free(&f->processes);

@@ -26,11 +26,36 @@ u64 partial_life_from(const struct partial *p, const struct life *l);
 /* A copy of text that ends with NUL; NULL with errno ENOMEM. */
 char *text_copy(const char *text, size_t bytes);
 
+/* The number of elements for which `before` holds; they stand first. */
+#define COUNT_BEFORE(list, element, before)                                                        \
+	({                                                                                         \
+		size_t low_ = 0, high_ = (list)->count;                                            \
+		while (low_ < high_) {                                                             \
+			size_t middle_ = low_ + (high_ - low_) / 2;                                \
+			__typeof__((list)->data) element = &(list)->data[middle_];                 \
+			if (before)                                                                \
+				low_ = middle_ + 1;                                                \
+			else                                                                       \
+				high_ = middle_;                                                   \
+		}                                                                                  \
+		low_;                                                                              \
+	})
+
 /* facts.c */
 int facts_add(struct facts *f, const struct record_head *r);
 int facts_merge(struct facts *left, struct facts *right); /* right is left empty */
 int facts_sort(struct facts *f);			  /* and makes what queries need */
 void facts_free(struct facts *f);
+
+/* stacks.c: stacks and mappings among the facts */
+int stack_fact_add(struct facts *f, const struct record_stack *r);
+int mapping_fact_add(struct facts *f, const struct record_mapping *r);
+void stack_facts_sort(struct facts *f);
+void stack_facts_free(struct facts *f);
+/* Since when a process runs what it runs: what was mapped before is gone. */
+u64 stack_facts_image(const struct facts *f, u32 pid, u64 time_ns);
+/* Leaves what later stacks and waits of these threads and processes may ask for. */
+void stack_facts_prune(struct facts *f, const struct map *tids, const struct map *pids, u64 at_ns);
 
 /* sums.c */
 struct sum_of {

@@ -379,6 +379,12 @@ static int path_apply(struct partial *p, const struct record_head *r)
 	return p->options.spans ? facts_add(&p->facts, r) : 0;
 }
 
+/* What lies before an instant can explain waits behind it. */
+static int stack_apply(struct partial *p, const struct record_head *r)
+{
+	return p->options.spans || p->options.state_only ? facts_add(&p->facts, r) : 0;
+}
+
 static int filter_apply(struct partial *p, const struct record_head *r)
 {
 	p->filters |= ((const struct record_filter *)r)->flags;
@@ -437,6 +443,8 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_filter] = filter_apply,
 	[RECORD_path] = path_apply,
 	[RECORD_uring] = urings_add,
+	[RECORD_stack] = stack_apply,
+	[RECORD_mapping] = stack_apply,
 	[RECORD_steal] = steal_apply,
 	[RECORD_event] = events_add,
 	[RECORD_format] = events_add,

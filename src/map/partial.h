@@ -122,6 +122,24 @@ struct fact_clock {
 	u32 reason;
 };
 
+/* A call stack, the same from since_ns to time_ns. */
+struct fact_stack {
+	u64 time_ns, since_ns;
+	u32 tid, pid;
+	u32 flags;	   /* STACK_* */
+	u32 frames, words; /* how many of each */
+	u64 *addresses;	   /* the frames, innermost first, then the words; owned */
+};
+
+/* Code that was mapped; of the kernel (pid 0): one of its functions. */
+struct fact_mapping {
+	u64 since_ns;
+	u64 begin, end, offset;
+	u32 pid;
+	u32 bytes;
+	char *path; /* path, NUL, build id, NUL, function; each may be ""; owned */
+};
+
 struct facts {
 	VEC(struct fact_name) names;
 	VEC(struct fact_fork) forks;
@@ -132,6 +150,8 @@ struct facts {
 	VEC(u32) fds_by_file; /* once finished: those with a path, by file, then as they are */
 	VEC(struct fact_socket) sockets;
 	VEC(struct fact_path) paths; /* with partial_options.spans */
+	VEC(struct fact_stack) stacks;	   /* likewise */
+	VEC(struct fact_mapping) mappings; /* likewise */
 	VEC(struct fact_service) services;
 	VEC(struct fact_clock) clocks;
 };

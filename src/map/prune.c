@@ -216,6 +216,7 @@ static int facts_prune(struct partial *p, struct living *l)
 		err = fds_prune(p, l);
 	if (err)
 		return err;
+	stack_facts_prune(f, &l->tids, &l->pids, p->to_ns); /* likewise */
 	KEEP_LAST(&f->names, e, tid, has(&l->tids, e->tid), (void)0);
 	f->forks.count = 0;
 	KEEP_LAST(&f->processes, e, pid, has(&l->pids, e->pid), free(e->command));

@@ -4,21 +4,7 @@
 #include <string.h>
 
 #include "map/fds.h"
-
-/* The number of elements for which `before` holds; they stand first. */
-#define COUNT_BEFORE(list, element, before)                                                        \
-	({                                                                                         \
-		size_t low_ = 0, high_ = (list)->count;                                            \
-		while (low_ < high_) {                                                             \
-			size_t middle_ = low_ + (high_ - low_) / 2;                                \
-			__typeof__((list)->data) element = &(list)->data[middle_];                 \
-			if (before)                                                                \
-				low_ = middle_ + 1;                                                \
-			else                                                                       \
-				high_ = middle_;                                                   \
-		}                                                                                  \
-		low_;                                                                              \
-	})
+#include "map/internal.h"
 
 /*
  * The last name given before or at that time. A name from a snapshot was
@@ -169,4 +155,51 @@ const struct fact_path *query_call_path(const struct partial *p, const struct ks
 			return &list[n];
 	}
 	return NULL;
+}
+
+const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid, u64 begin_ns,
+				     u64 end_ns)
+{
+	const struct fact_stack *list = p->facts.stacks.data;
+	/* those of waits before it were told before it began */
+	size_t n = COUNT_BEFORE(
+		&p->facts.stacks, e,
+		e->tid < tid || (e->tid == tid && (e->flags < flags ||
+						   (e->flags == flags && e->time_ns <= begin_ns))));
+
+	if (n == p->facts.stacks.count || list[n].tid != tid || list[n].flags != flags)
+		return NULL;
+	return list[n].since_ns < end_ns ? &list[n] : NULL;
+}
+
+/* Functions of the kernel were always there, and do not lap over. */
+static const struct fact_mapping *kernel_mapping(const struct partial *p, u64 address)
+{
+	const struct fact_mapping *list = p->facts.mappings.data;
+	size_t n = COUNT_BEFORE(&p->facts.mappings, e, e->pid == 0 && e->begin <= address);
+
+	return n > 0 && list[n - 1].pid == 0 && address < list[n - 1].end ? &list[n - 1] : NULL;
+}
+
+const struct fact_mapping *query_mapping(const struct partial *p, const struct fact_stack *stack,
+					 u64 address)
+{
+	const struct fact_mapping *list = p->facts.mappings.data, *found = NULL;
+	u32 pid = stack->pid;
+	size_t n = COUNT_BEFORE(&p->facts.mappings, e,
+				e->pid < pid || (e->pid == pid && e->since_ns <= stack->time_ns));
+	u64 since = stack_facts_image(&p->facts, pid, stack->time_ns);
+
+	if (stack->flags & STACK_KERNEL)
+		return kernel_mapping(p, address);
+	for (; n > 0 && list[n - 1].pid == pid && list[n - 1].since_ns >= since; n--) {
+		const struct fact_mapping *m = &list[n - 1];
+
+		if (address < m->begin || address >= m->end)
+			continue;
+		if (found && (m->begin != found->begin))
+			return NULL;
+		found = found ? found : m;
+	}
+	return found;
 }

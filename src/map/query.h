@@ -63,4 +63,18 @@ const char *query_file_path(const struct partial *p, u32 pid, const struct file_
 const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,
 					bool second);
 
+/*
+ * The stack of a thread in a wait [begin_ns, end_ns): of STACK_KERNEL or STACK_USER.
+ * NULL: none was recorded.
+ */
+const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid, u64 begin_ns,
+				     u64 end_ns);
+
+/*
+ * What an address of a stack lay in, NULL if that is not known for sure: of two
+ * mappings that lap over, the later need not have been there longer.
+ */
+const struct fact_mapping *query_mapping(const struct partial *p, const struct fact_stack *stack,
+					 u64 address);
+
 #endif

@@ -233,6 +233,22 @@ static const struct attribute_view sendto_attributes[] = {
 	INTEGER("network.peer.port", 51234),
 	STRING("network.transport", "tcp"),
 };
+static const struct frame_view frames[] = {
+	{.address = 0xffffffff8115a0f4,
+	 .function = "io_schedule",
+	 .offset = 0x44,
+	 .file = "[kernel]",
+	 .kernel = true},
+	{.address = 0xffffffffc0101020, .kernel = true},
+	{.address = 0x7f0000012345,
+	 .function = "pread",
+	 .offset = 0x15,
+	 .file = "/usr/lib/libc.so.6",
+	 .file_offset = 0x12345},
+	{.address = 0x555500001111, .file = "/usr/bin/f\033io", .file_offset = 0x1111},
+	{.address = 0x7fffdead0000},
+};
+
 static const struct attribute_view wait_attributes[] = {
 	STRING("cause", "network"),
 	STRING("waker", "softirq net_rx"),
@@ -343,7 +359,9 @@ static void trace_threads(const struct terminal *t, const char *format)
 		 .end_ns = T0 + 8 * MS,
 		 .begin_soft = true,
 		 .threads = 1,
-		 .time = SPLIT([SPLIT_disk] = 8 * MS)},
+		 .time = SPLIT([SPLIT_disk] = 8 * MS),
+		 .frames = frames,
+		 .frames_count = COUNT(frames)},
 	};
 	static const struct span_view odd[] = {
 		{.span_id = "cccccccccccccccc",

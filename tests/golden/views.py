@@ -20,7 +20,7 @@ ROW = ["key", "service", "process", "pid", "thread", "tid", "count", "errors", "
        "p50_ns", "p95_ns", "p99_ns", "max_ns", "time"]
 SPAN = ["span_id", "parent_id", "name", "kind", "service", "host", "process", "pid", "thread",
         "tid", "begin_ns", "end_ns", "begin_bound", "end_bound", "threads", "time",
-        "attributes", "events"]
+        "attributes", "events", "stack"]
 LOST = ["total", "buffer", "recursion", "application", "damaged"]
 EXPECTED = {
     "report": ["from_ns", "to_ns", "clock", "lost", "incomplete", "gaps", "rows"],

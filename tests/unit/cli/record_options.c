@@ -19,7 +19,7 @@ TEST(everything_at_once)
 {
 	CHECK_EQ(parsed("-o out -d 10 -p 12,13 -p 14 --cgroup /a --cgroup b --rotate 1s,64M "
 			"--keep 10m,2G --event sched:*,block:block_rq_issue --syscalls read,write "
-			"--spans-only --compress --buffer 64M --on-chunk true "
+			"--spans-only --stacks 10ms --compress --buffer 64M --on-chunk true "
 			"-- ls -l"),
 		 0);
 	CHECK_STR(o.output, "out");
@@ -31,6 +31,7 @@ TEST(everything_at_once)
 	CHECK_STR(o.events.data[0], "sched:*");
 	CHECK_EQ(o.events.count, 2);
 	CHECK(o.spans_only && o.compress && !o.flight && !o.all);
+	CHECK_EQ(o.stacks_min_ns, 10000000);
 	CHECK_EQ(o.buffer_bytes, 64 << 20);
 	CHECK_STR(o.on_chunk, "true");
 	CHECK_STR(parse_operands.command[1], "-l");

@@ -129,12 +129,32 @@ static void print_spans(FILE *out, const struct partial *p)
 		print_span(out, p->spans.data[i]);
 }
 
-static void print_kspan(FILE *out, const struct kspan *k)
+static void print_stack(FILE *out, const struct partial *p, u32 flags, const struct kspan *k)
+{
+	const struct fact_stack *s = query_stack(p, flags, k->tid, k->begin_ns, k->end_ns);
+
+	if (!s || k->kind != KSPAN_WAIT)
+		return;
+	fprintf(out, "  stack %u since %llu told %llu, %u and %u:", s->flags,
+		(unsigned long long)s->since_ns, (unsigned long long)s->time_ns, s->frames,
+		s->words);
+	for (u32 i = 0; i < s->frames + s->words; i++) {
+		const struct fact_mapping *m = query_mapping(p, s, s->addresses[i]);
+
+		fprintf(out, " %llx %s %llu", (unsigned long long)s->addresses[i],
+			m ? m->path : "?", (unsigned long long)(m ? m->offset : 0));
+	}
+	fprintf(out, "\n");
+}
+
+static void print_kspan(FILE *out, const struct partial *p, const struct kspan *k)
 {
 	fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u = %lld:", k->kind,
 		k->tid, (unsigned long long)k->begin_ns, (unsigned long long)k->end_ns, k->nr,
 		k->part, (unsigned long long)k->visit_ns, k->waker_tid, (long long)k->result);
 	print_split(out, &k->split);
+	print_stack(out, p, STACK_KERNEL, k);
+	print_stack(out, p, STACK_USER, k);
 }
 
 static void print_events(FILE *out, const struct partial *p)
@@ -236,7 +256,7 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 		print_split(out, &p->lives.data[i]->total);
 	}
 	for (size_t i = 0; i < p->kspans.count; i++) {
-		print_kspan(out, &p->kspans.data[i]);
+		print_kspan(out, p, &p->kspans.data[i]);
 		print_names(out, p, &p->kspans.data[i], from_ns);
 	}
 	print_sums(out, "syscall", &p->syscalls);
@@ -266,7 +286,7 @@ char *answers(struct partial *p, const struct simulation *s)
 		print_split(out, &p->lives.data[i]->total);
 	}
 	for (size_t i = 0; i < p->kspans.count; i++)
-		print_kspan(out, &p->kspans.data[i]);
+		print_kspan(out, p, &p->kspans.data[i]);
 	print_sums(out, "syscall", &p->syscalls);
 	print_sums(out, "io_uring", &p->urings);
 	print_sums(out, "file", &p->files);

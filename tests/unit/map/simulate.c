@@ -93,6 +93,35 @@ static void preempted(struct actor *a, u8 mode, u64 visit, const struct call *ca
 	enters(a);
 }
 
+/*
+ * The stack of a wait that just ended, of the kernel or of the program, and now and
+ * then what lies there: libraries come and go, and lap over.
+ */
+static void tells_stack(struct actor *a, u64 since_ns)
+{
+	u32 flags = 1 + (u32)simulation_random(a->s, 2);
+	struct record_stack r = {.head = head_of(a), .flags = flags, .since_ns = since_ns};
+	struct record_mapping m = {.since_ns = a->now,
+				   .begin = 4096 * simulation_random(a->s, 3),
+				   .offset = simulation_random(a->s, 100),
+				   .path_len = 8};
+	u64 address = simulation_random(a->s, 20000);
+
+	m.end = m.begin + 8192;
+	memcpy(m.path, flags & STACK_KERNEL ? "[k]\0\0fun" : "/lib\0abc", m.path_len);
+	if (flags & STACK_USER)
+		m.head = head_of(a);
+	else
+		m.since_ns = 0;
+	r.words = (u32)simulation_random(a->s, 2);
+	r.frames_len = 16;
+	memcpy(r.frames, &address, 8);
+	memcpy(r.frames + 8, &a->now, 8);
+	if (simulation_random(a->s, 2))
+		emit(a, &m, sizeof(m), RECORD_mapping, a->now);
+	emit(a, &r, sizeof(r), RECORD_stack, a->now);
+}
+
 /* Asleep in a visit or, with MODE_user, stopped; the waking may carry an earlier time. */
 static void sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, u8 part)
 {
@@ -108,10 +137,14 @@ static void sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call,
 		emit(a, &w, sizeof(w), RECORD_waking, early);
 	} else {
 		run(a, part, some(a, 2000));
+		if (simulation_random(a->s, 3) == 0)
+			tells_stack(a, left); /* as at a cut: it goes on */
+		run(a, part, some(a, 100));
 		emit(a, &w, sizeof(w), RECORD_waking, a->now);
 	}
 	run(a, SPLIT_runnable, some(a, 100));
 	enters(a);
+	tells_stack(a, left);
 }
 
 /* A waking of a thread that does not go to sleep after all: it must change nothing. */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "map/query.h"
+
+#define STEPS_MAX 64 /* through the words of the stack's top */
+
+struct making_frames {
+	const struct partial *p;
+	struct symbolizer *symbolizer;
+	const struct fact_stack *stack;
+	VEC(struct frame_view) list;
+	int err;
+};
+
+static const char *mapping_build_id(const struct fact_mapping *m)
+{
+	return m->path + strlen(m->path) + 1;
+}
+
+/* Where the code lies. An address to return to can lie behind the function that called. */
+static struct symbol_place place_of(const struct fact_mapping *m, u64 address)
+{
+	return (struct symbol_place){.path = m->path,
+				     .build_id = mapping_build_id(m),
+				     .offset = address - m->begin + m->offset};
+}
+
+static char *text_of(const char *text)
+{
+	return text && text[0] ? strdup(text) : NULL;
+}
+
+static void function_find(struct making_frames *f, const struct fact_mapping *m, u64 called,
+			  struct frame_view *view)
+{
+	const char *id = mapping_build_id(m);
+	struct symbol_place place = place_of(m, called);
+	struct symbol symbol;
+	int err;
+
+	if (view->kernel) {
+		view->function = text_of(id + strlen(id) + 1);
+		view->offset = view->address - m->begin;
+		return;
+	}
+	err = symbolizer_find(f->symbolizer, &place, &symbol);
+	if (!err) {
+		view->function = strndup(symbol.name, strcspn(symbol.name, "@")); /* its version */
+		view->offset = symbol.offset + (view->address - called);
+	}
+	if (err == -ENOMEM || (!err && !view->function))
+		f->err = -ENOMEM;
+}
+
+static void frame_add(struct making_frames *f, u64 address, bool innermost)
+{
+	u64 called = address - !innermost;
+	const struct fact_mapping *m = query_mapping(f->p, f->stack, called);
+	struct frame_view view = {.address = address, .kernel = f->stack->flags & STACK_KERNEL};
+
+	if (m) {
+		view.file = text_of(m->path);
+		view.file_offset = view.kernel ? 0 : address - m->begin + m->offset;
+		function_find(f, m, called, &view);
+	}
+	if (!f->err)
+		f->err = vec_push(&f->list, view);
+}
+
+/* From the frame at `from` on as the frame pointers say, up to what is no code. */
+static void chain_add(struct making_frames *f, u32 from)
+{
+	for (u32 i = from; i < f->stack->frames && f->stack->addresses[i] && !f->err; i++)
+		frame_add(f, f->stack->addresses[i], i == 0);
+}
+
+static int frame_of(struct making_frames *f, u64 address, struct symbol_frame *frame)
+{
+	const struct fact_mapping *m = query_mapping(f->p, f->stack, address);
+	struct symbol_place place;
+
+	if (!m)
+		return -ENOENT;
+	place = place_of(m, address);
+	return symbolizer_frame(f->symbolizer, &place, frame);
+}
+
+/*
+ * A user stack. Functions that keep no frame pointer are found through what
+ * their files say of their frames, and the words of the stack's top; the first
+ * one that keeps it is where the chain of frame pointers begins. If one of them
+ * uses that register for something else, the chain means nothing.
+ */
+static void user_add(struct making_frames *f)
+{
+	const struct fact_stack *s = f->stack;
+	u64 address = s->frames ? s->addresses[0] : 0, top = 0;
+	bool chained = true;
+
+	if (address)
+		frame_add(f, address, true);
+	for (int step = 0; step < STEPS_MAX && address && !f->err; step++) {
+		struct symbol_frame frame;
+		int err = s->words ? frame_of(f, address - (step > 0), &frame) : -ENOENT;
+
+		if (!err && frame.outermost)
+			return;
+		if (err || frame.by_pointer || frame.size < 8 || frame.size % 8)
+			break;
+		chained = chained && frame.pointer_kept;
+		top += (u64)frame.size;
+		if (top / 8 > s->words)
+			break;
+		address = s->addresses[s->frames + top / 8 - 1];
+		if (address)
+			frame_add(f, address, false);
+	}
+	if (chained)
+		chain_add(f, 1);
+}
+
+static void stack_add(struct making_frames *f, const struct fact_stack *stack)
+{
+	f->stack = stack;
+	if (!stack)
+		return;
+	if (stack->flags & STACK_KERNEL)
+		chain_add(f, 0);
+	else
+		user_add(f);
+}
+
+static bool has_kernel_stacks(const struct partial *p)
+{
+	return p->facts.mappings.count && p->facts.mappings.data[0].pid == 0;
+}
+
+int frames_make(const struct partial *p, struct symbolizer *symbolizer, const struct kspan *wait,
+		struct frame_view **frames, size_t *count)
+{
+	struct making_frames f = {.p = p, .symbolizer = symbolizer};
+	const struct fact_stack *kernel = query_stack(p, STACK_KERNEL, wait->tid, wait->begin_ns,
+						      wait->end_ns);
+
+	*frames = NULL;
+	*count = 0;
+	/* a short wait in a call that has a long one, too */
+	if (!kernel && has_kernel_stacks(p))
+		return 0;
+	stack_add(&f, kernel);
+	stack_add(&f, query_stack(p, STACK_USER, wait->tid, wait->begin_ns, wait->end_ns));
+	if (f.err) {
+		frames_free(f.list.data, f.list.count);
+		return -ENOMEM;
+	}
+	*frames = f.list.data;
+	*count = f.list.count;
+	return 0;
+}
+
+void frames_free(struct frame_view *frames, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free((char *)frames[i].function);
+		free((char *)frames[i].file);
+	}
+	free(frames);
+}

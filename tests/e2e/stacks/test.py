@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks of long waits: of programs whose stack is known, that are gone when it is shown."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+LAW_OF, LIBRARY, POINTERS, BARE, OTHER = map(os.path.abspath, sys.argv[2:7])
+KNOWN = ["inner", "middle", "outer", "main"]
+NOBODY = 65534
+tests = harness.Tests()
+known = None
+
+
+def spans_of(directory):
+    return [span for trace in fathom.trace_all(directory)["traces"] for span in trace["spans"]]
+
+
+def stacks(directory):
+    """(name of the call or fault it lies in, wait, stack) of each wait that has one."""
+    spans = spans_of(directory)
+    names = {span["span_id"]: span["name"] for span in spans}
+    return [(names.get(span.get("parent_id"), ""), span, span["stack"])
+            for span in spans if "stack" in span]
+
+
+def stack_of(directory, call, at_least_ns=50_000_000):
+    """The stack of the longest wait in calls of that name; None: in any."""
+    found = [(span["end_ns"] - span["begin_ns"], stack) for name, span, stack in stacks(directory)
+             if call in (None, name)]
+    check(found, f"no stack of a wait in {call}")
+    length, stack = max(found, key=lambda one: one[0])
+    check(length >= at_least_ns, f"the longest wait in {call}: {length} ns")
+    return stack
+
+
+def functions(stack, kernel):
+    return [frame.get("function") for frame in stack if frame["kernel"] == kernel]
+
+
+def check_inside(stack, names, file):
+    """The functions of a file, in their order, with nothing between them."""
+    got = functions(stack, False)
+    check(names[0] in got, f"{names[0]} among {got}")
+    at = got.index(names[0])
+    equal(got[at:at + len(names)], names, "functions of the program")
+    frames = [frame for frame in stack if not frame["kernel"]]
+    for frame in frames[at:at + len(names)]:
+        equal(frame["file"], file, f"file of {frame['function']}")
+
+
+@tests.add
+def the_stack_is_the_one_of_the_source():
+    global known
+    known = fathom.record("known", "--stacks", "20ms", "--", POINTERS, "nanosleep", "futex", "pipe")
+    for call, of_kernel in (("nanosleep", "nanosleep"), ("futex", "futex"), ("read", "pipe_read")):
+        stack = stack_of(known, call)
+        kernel = functions(stack, True)
+        check(any(of_kernel in (name or "") for name in kernel), f"{of_kernel} among {kernel}")
+        check(None not in kernel, f"a function of the kernel without a name: {kernel}")
+        equal([frame["kernel"] for frame in stack],
+              sorted((frame["kernel"] for frame in stack), reverse=True), "the kernel is inside")
+        check_inside(stack, KNOWN, POINTERS)
+    text = fathom.ok("trace", "--all", known)
+    check(f" ({POINTERS})\n" in text and "    inner+0x" in text, f"as text: {text[-2000:]}")
+    equal(fathom.report(known, "thread")["lost"]["total"], 0, "lost records")
+
+
+@tests.add
+def only_waits_that_are_long_have_one():
+    for name, span, _ in stacks(known):
+        # a cut can come while it lasts; else it is longer than the limit
+        check(span["end_ns"] - span["begin_ns"] > 20_000_000, f"a short wait in {name}")
+    directory = fathom.record("short", "--stacks", "10s", "--", POINTERS, "nanosleep")
+    equal(stacks(directory), [], "stacks of waits that were not so long")
+    directory = fathom.record("none", "--", POINTERS, "nanosleep")
+    equal(stacks(directory), [], "stacks that nobody asked for")
+
+
+@tests.add
+def without_frame_pointers():
+    if os.uname().machine != "x86_64":
+        return "unwind tables are used on x86-64"
+    directory = fathom.record("bare", "--stacks", "20ms", "--", BARE, "nanosleep", "futex")
+    for call in ("nanosleep", "futex"):
+        check_inside(stack_of(directory, call), KNOWN, BARE)
+    return None
+
+
+@tests.add
+def libraries_that_come_late_and_other_programs():
+    directory = fathom.record("late", "--stacks", "20ms", "--", POINTERS, "nanosleep", "library",
+                              LIBRARY, "exec", OTHER, "futex")
+    sleeps = [stack for call, _, stack in stacks(directory) if call == "nanosleep"]
+    equal(len(sleeps), 2, "in the program, and in its library")
+    check_inside(next(s for s in sleeps if "library_waits" not in functions(s, False)), KNOWN,
+                 POINTERS)
+    late = next(s for s in sleeps if "library_waits" in functions(s, False))
+    check_inside(late, ["library_inner", "library_waits"], LIBRARY)
+    check_inside(late, ["main"], POINTERS)
+    check_inside(stack_of(directory, "futex"), ["other_inner", "other_middle", "other_outer"],
+                 OTHER)
+
+
+@tests.add
+def a_file_of_another_build_gives_no_names():
+    place = fathom.path("replaced")
+    shutil.copy(POINTERS, place)
+    directory = fathom.record("replaced.d", "--stacks", "20ms", "--", place, "nanosleep")
+    check_inside(stack_of(directory, "nanosleep"), KNOWN, place)
+    places = [frame["file_offset"] for frame in stack_of(directory, "nanosleep")
+              if frame.get("file") == place]
+
+    def nameless(why):
+        own = [f for f in stack_of(directory, "nanosleep") if f.get("file") == place]
+        check(own, f"{why}: the file is told")
+        equal([f for f in own if "function" in f], [], f"{why}: names")
+        check(set(f["file_offset"] for f in own) <= set(places), f"{why}: where in the file")
+
+    os.unlink(place)
+    shutil.copy(OTHER, place)
+    nameless("another build")
+    os.unlink(place)
+    nameless("no file")
+    with open(place, "wb") as file:
+        file.write(b"\x7fELF\x02\x01\x01" + bytes(5000))
+    nameless("a damaged file")
+    shutil.copy(POINTERS, place)
+    check_inside(stack_of(directory, "nanosleep"), KNOWN, place)
+
+
+class Sleeper:
+    """A program that waits for ever in its known stack; ends with the block."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen([POINTERS, "forever"], stdout=subprocess.PIPE, text=True)
+        equal(self.process.stdout.readline(), "ready\n", "what the program says")
+        with open(f"/proc/{self.process.pid}/wchan", encoding="ascii") as file:
+            for _ in range(100):  # until it sleeps
+                file.seek(0)
+                if "pipe" in file.read():
+                    break
+                time.sleep(0.02)
+        return self.process.pid
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+@tests.add
+def a_wait_that_does_not_end():
+    with Sleeper() as pid:
+        directory = fathom.record("open", "--stacks", "100ms", "-d", "700ms", "-p", pid)
+    stack = stack_of(directory, None, 500_000_000)
+    check(any("pipe_read" in name for name in functions(stack, True)), f"in the kernel: {stack}")
+    check_inside(stack, KNOWN, POINTERS)
+
+
+@tests.add
+def a_flight_recorder_has_them():
+    directory = fathom.path("flight")
+    with Sleeper() as pid, subprocess.Popen(
+            [fathom.binary, "record", "--flight", "--stacks", "20ms", "-o", directory, "-p",
+             str(pid)], stderr=subprocess.PIPE, text=True) as recorder:
+        try:
+            for _ in range(200):
+                if os.path.exists(os.path.join(directory, ".control")):
+                    break
+                time.sleep(0.02)
+            for _ in range(50):  # until the wait is long enough
+                chunk = fathom.ok("snapshot", directory).strip()
+                if stacks(chunk):
+                    break
+                time.sleep(0.1)
+        finally:
+            recorder.terminate()
+            recorder.communicate(timeout=60)
+    check_inside(stack_of(chunk, None, 0), KNOWN, POINTERS)
+    harness.check_sums(fathom, directory)
+    check_inside(stack_of(directory, None, 0), KNOWN, POINTERS)
+
+
+@tests.add
+def any_user_sees_the_same():
+    """Nothing is asked of the running kernel or of processes when a stack is shown."""
+    copy = shutil.copytree(known, fathom.path("theirs"))
+    os.chmod(fathom.dir, 0o755)
+    for path, _, files in os.walk(copy):
+        for name in [path, *(os.path.join(path, file) for file in files)]:
+            os.chown(name, NOBODY, NOBODY)
+    if subprocess.run(["test", "-r", POINTERS, "-a", "-x", fathom.binary], user=NOBODY).returncode:
+        return "the program is where nobody else may read"
+    shown = fathom.run("trace", "--all", "--json", copy, user=NOBODY, group=NOBODY,
+                       extra_groups=[])
+    equal(shown.returncode, 0, shown.stderr)
+    equal(json.loads(shown.stdout)["traces"], fathom.trace_all(known)["traces"], "the traces")
+    return None
+
+
+@tests.add
+def the_merge_law_holds():
+    directory = fathom.record("rotated", "--rotate", "100ms", "--stacks", "20ms", "--", POINTERS,
+                              "nanosleep", "futex", "pipe", "nanosleep", "library", LIBRARY)
+    chunks = [chunk["path"] for chunk in fathom.chunks(directory)]
+    check(len(chunks) >= 3, f"{len(chunks)} chunks")
+    for chunk in [fathom.chunks(known)[0]["path"], *chunks[:3]]:
+        result = subprocess.run([LAW_OF, chunk, "7", "10"], text=True, capture_output=True,
+                                timeout=200)
+        equal(result.returncode, 0, f"law over {chunk}: {result.stdout}{result.stderr}")
+    whole = fathom.ok("trace", "--json", "--all", directory)
+    equal(fathom.ok("trace", "--json", "--all", *reversed(chunks)), whole, "dealt out otherwise")
+    for call in ("futex", "read"):
+        check_inside(stack_of(directory, call), KNOWN, POINTERS)
+    sleeps = [functions(stack, False) for call, _, stack in stacks(directory)
+              if call == "nanosleep"]
+    equal(sorted("library_inner" in names for names in sleeps), [False, False, True], "sleeps")
+    for recording in (known, directory):
+        harness.check_sums(fathom, recording)
+        harness.check_babeltrace(fathom, recording)
+
+
+@tests.add
+def a_server_that_nobody_changed():
+    for name in ("redis-server", "redis-benchmark"):
+        if not shutil.which(name):
+            return f"{name} is missing"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    with subprocess.Popen(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
+                           "--dir", fathom.dir], stdout=subprocess.DEVNULL) as redis:
+        try:
+            for _ in range(100):
+                if socket.socket().connect_ex(("127.0.0.1", int(port))) == 0:
+                    break
+                time.sleep(0.05)
+            script = (f"redis-benchmark -p {port} -n 3000 -c 8 -q -t set,get >/dev/null; sleep 0.3")
+            directory = fathom.path("redis")
+            result = fathom.run("record", "-a", "-o", directory, "--stacks", "10ms", "--", "sh",
+                                "-c", script)
+            equal(result.returncode, 0, result.stderr)
+        finally:
+            redis.terminate()
+    of_redis = [stack for name, span, stack in stacks(directory)
+                if span["pid"] == redis.pid and name == "epoll_wait"]
+    check(of_redis, "redis waits for more than 10 ms when nobody asks it anything")
+    for stack in of_redis:
+        check(any("epoll" in (name or "") for name in functions(stack, True)), f"kernel: {stack}")
+        check(any("redis" in frame.get("file", "") for frame in stack), f"redis: {stack}")
+        check("epoll_wait" in functions(stack, False), f"libc: {stack}")
+    harness.check_sums(fathom, directory)
+    harness.check_babeltrace(fathom, directory)
+    return None
+
+
+@tests.add
+def a_limit_that_is_too_low_loses_nothing_silently():
+    directory = fathom.path("all")
+    result = fathom.run("record", "-o", directory, "--stacks", "1us", "--", "sh", "-c",
+                        "for i in 1 2 3 4 5 6 7 8 9; do /bin/true | /bin/true; done")
+    equal(result.returncode, 0, result.stderr)
+    check(len(stacks(directory)) > 20, "every wait has its stack")
+    harness.check_sums(fathom, directory)
+    harness.check_babeltrace(fathom, directory)
+
+
+with fathom:
+    tests.run()

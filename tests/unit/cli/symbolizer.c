@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of this program's own functions, from its file and from what is made of
+ * it: stripped, with its symbols elsewhere, of another build, damaged.
+ */
+#include "cli/symbolizer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "capture/elf_build_id.h"
+#include "tests/unit/check.h"
+
+static char self[PATH_MAX], folder[] = "/tmp/fathom-symbols-XXXXXX", own_id[65];
+static struct symbolizer *symbolizer;
+
+__attribute__((noinline)) static uint64_t well_known_function(void)
+{
+	return (uint64_t)__builtin_return_address(0);
+}
+
+__attribute__((noinline)) static uint64_t calling_function(void)
+{
+	uint64_t address = well_known_function();
+
+	__asm__ volatile("" : "+r"(address));
+	return address;
+}
+
+/* The offset in this program's file of an address of it. */
+static uint64_t offset_of(uint64_t address)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long long begin, end, offset, found = 0;
+	char line[PATH_MAX + 100];
+
+	CHECK(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%llx-%llx %*s %llx", &begin, &end, &offset) == 3 &&
+		    address >= begin && address < end)
+			found = address - begin + offset;
+	fclose(maps);
+	CHECK(found);
+	return found;
+}
+
+static void id_read(const char *path, char hex[65])
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	int fd = open(path, O_RDONLY | O_CLOEXEC), bytes;
+	struct elf_source source;
+	struct stat info;
+
+	CHECK(fd >= 0 && !fstat(fd, &info));
+	source = elf_source_file(fd, (uint64_t)info.st_size);
+	bytes = elf_build_id_read(&source, id);
+	close(fd);
+	CHECK(bytes > 0);
+	for (int i = 0; i < bytes; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+}
+
+__attribute__((format(printf, 1, 2))) static bool shell(const char *format, ...)
+{
+	char command[3 * PATH_MAX], all[4 * PATH_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	snprintf(all, sizeof(all), "cd %s && { %s; } >/dev/null 2>&1", folder, command);
+	return system(all) == 0;
+}
+
+static void prepare(void)
+{
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (symbolizer)
+		return;
+	CHECK(n > 0);
+	self[n] = '\0';
+	CHECK(mkdtemp(folder));
+	id_read(self, own_id);
+	symbolizer = symbolizer_new();
+	CHECK(symbolizer);
+}
+
+static const char *path_in(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static int find(const char *path, const char *id, uint64_t address, struct symbol *symbol)
+{
+	struct symbol_place place = {path, id, offset_of(address)};
+
+	return symbolizer_find(symbolizer, &place, symbol);
+}
+
+TEST(a_function_of_a_file)
+{
+	struct symbol symbol;
+
+	prepare();
+	CHECK_EQ(find(self, own_id, (uint64_t)well_known_function, &symbol), 0);
+	CHECK_STR(symbol.name, "well_known_function");
+	CHECK_EQ(symbol.offset, 0);
+	CHECK_EQ(find(self, own_id, calling_function() - 1, &symbol), 0);
+	CHECK_STR(symbol.name, "calling_function");
+	CHECK_EQ(symbol.offset, calling_function() - 1 - (uint64_t)calling_function);
+}
+
+TEST(another_build_gives_no_names)
+{
+	struct symbol symbol;
+	char other[65];
+
+	prepare();
+	strcpy(other, own_id);
+	other[0] = other[0] == '0' ? '1' : '0';
+	CHECK_EQ(find(self, other, (uint64_t)well_known_function, &symbol), -ENOENT);
+	CHECK_EQ(find(self, "", (uint64_t)well_known_function, &symbol), -ENOENT);
+	CHECK_EQ(find("/nonexistent", own_id, (uint64_t)well_known_function, &symbol), -ENOENT);
+	other[2] = '\0'; /* the begin of an id is none */
+	CHECK_EQ(find(self, other, (uint64_t)well_known_function, &symbol), -ENOENT);
+}
+
+TEST(what_was_stripped_has_no_name_rather_than_a_wrong_one)
+{
+	struct symbol symbol;
+
+	prepare();
+	if (!shell("cp '%s' stripped && strip stripped", self))
+		SKIP("strip is missing");
+	CHECK_EQ(find(path_in("stripped"), own_id, (uint64_t)well_known_function, &symbol),
+		 -ENOENT);
+}
+
+TEST(symbols_in_a_debug_file)
+{
+	struct symbol symbol;
+
+	prepare();
+	if (!shell("cp '%s' linked && objcopy --only-keep-debug linked linked.debug && "
+		   "strip linked && objcopy --add-gnu-debuglink=linked.debug linked",
+		   self))
+		SKIP("objcopy is missing");
+	CHECK_EQ(find(path_in("linked"), own_id, (uint64_t)well_known_function, &symbol), 0);
+	CHECK_STR(symbol.name, "well_known_function");
+}
+
+TEST(symbols_in_gnu_debugdata)
+{
+	struct symbol symbol;
+
+	prepare();
+	if (!shell("cp '%s' mini && objcopy --only-keep-debug mini mini.part && "
+		   "strip --strip-debug mini.part && xz mini.part && strip mini && "
+		   "objcopy --add-section .gnu_debugdata=mini.part.xz mini",
+		   self))
+		SKIP("objcopy or xz is missing");
+	CHECK_EQ(find(path_in("mini"), own_id, (uint64_t)well_known_function, &symbol), 0);
+	CHECK_STR(symbol.name, "well_known_function");
+}
+
+TEST(damaged_and_strange_files)
+{
+	static const char *const made[] = {
+		"head -c 100 '%s' >strange",
+		"head -c 20000 '%s' >strange",
+		"(head -c 3000 '%s'; head -c 50000 /dev/zero) >strange",
+		"true '%s'; rm -f strange; mkfifo strange",
+		"true '%s'; rm -f strange; mkdir strange",
+		"true '%s'; rmdir strange; yes | head -c 5000 >strange",
+		"rm -f strange; gzip -c '%s' >strange",
+	};
+	struct symbol symbol;
+
+	prepare();
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+		CHECK(shell(made[i], self));
+		symbolizer_free(symbolizer); /* it has looked at that path */
+		symbolizer = symbolizer_new();
+		CHECK_EQ(find(path_in("strange"), own_id, (uint64_t)well_known_function, &symbol),
+			 -ENOENT);
+	}
+}
+
+#ifdef __x86_64__
+TEST(how_functions_keep_their_frames)
+{
+	struct symbol_place place = {self, own_id, 0};
+	struct symbol_frame frame;
+
+	prepare();
+	place.offset = offset_of((uint64_t)well_known_function);
+	CHECK_EQ(symbolizer_frame(symbolizer, &place, &frame), 0);
+	CHECK(!frame.by_pointer && frame.pointer_kept && !frame.outermost);
+	CHECK_EQ(frame.size, 8); /* nothing but the return address */
+	place.offset = offset_of(calling_function() - 1);
+	CHECK_EQ(symbolizer_frame(symbolizer, &place, &frame), 0);
+	CHECK(frame.by_pointer); /* it is compiled so */
+	place.offset = 1ull << 40;
+	CHECK_EQ(symbolizer_frame(symbolizer, &place, &frame), -ENOENT);
+}
+#endif
+
+TEST(nothing_is_left)
+{
+	prepare();
+	symbolizer_free(symbolizer);
+	symbolizer = NULL;
+	shell("rm -f linked* mini* strip* strange");
+	CHECK_EQ(rmdir(folder), 0);
+}
+
+TEST_MAIN()
