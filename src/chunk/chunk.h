@@ -5,8 +5,9 @@
  * A recording is a directory of chunks. A chunk is written under the name
  * `.open-<begin>-<seq>` and becomes `<begin>-<end>-<seq>` when it is sealed;
  * begin and end are Unix nanoseconds with 20 digits, so names sort by time.
- * The bytes of a chunk are described in chunk/format.h. It is a valid CTF 1.8
- * trace.
+ * Directories and files are for their owner alone (0700, 0600): a recording
+ * shows arguments and paths of everybody. The bytes of a chunk are described in chunk/format.h. It
+ * is a valid CTF 1.8 trace.
  *
  * Points in time are nanoseconds of CLOCK_MONOTONIC unless a name says unix.
  * All functions return 0 (or what they say) or a negative errno and then have
@@ -14,7 +15,7 @@
  *
  * The life of a recorder:
  *
- *   recording_lock(dir, &lock)              one recorder in a directory
+ *   recording_lock(dir, ...)                 one recorder in a directory
  *   recording_recover(dir, ...)             seal what a crash left
  *   chunk_sealer_open(&sealer, ...)         the thread that seals
  *   chunk_writer_open(&w, &options)
@@ -36,6 +37,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "record/record.h"
@@ -106,6 +108,12 @@ enum chunk_stream_kind {
 	CHUNK_STREAM_LATE, /* "late": came after the cut before their time */
 };
 
+/* Whom a recording belongs to, where that is not the user who writes it. */
+struct chunk_owner {
+	uid_t uid;
+	gid_t gid;
+};
+
 struct chunk_writer_options {
 	const char *dir;		 /* the recording; created if missing */
 	uint64_t begin_ns;		 /* the cut; 0: now */
@@ -114,6 +122,7 @@ struct chunk_writer_options {
 	const char *host;		 /* NULL: this host's name */
 	const char *boot_id;		 /* NULL: this boot's */
 	const struct chunk_clock *clock; /* NULL: of this host, now */
+	const struct chunk_owner *owner; /* of what is made; NULL: the effective user */
 	bool compress;			 /* zstd, when it is sealed */
 	bool no_sync;			 /* tests: no fsync */
 };
@@ -173,8 +182,8 @@ int chunk_writer_cut(struct chunk_writer *writer, uint64_t cut_ns, struct chunk_
 		     struct error *e);
 
 /*
- * Seals a chunk that was cut: compresses, writes the manifest, fsyncs, renames.
- * May be called by another thread than the one that wrote. `info` may be NULL.
+ * Seals a chunk that was cut: compresses (what cannot be, stays plain), writes the manifest,
+ * fsyncs, renames. May be called by another thread than the one that wrote. `info` may be NULL.
  */
 int chunk_writer_seal(struct chunk_writer *writer, struct chunk_info *info, struct error *e);
 
@@ -206,10 +215,11 @@ void chunk_sealer_close(struct chunk_sealer *sealer);
 /* ---- a directory of chunks ---- */
 
 /*
- * Makes the directory if it is missing and locks it for one recorder. -EBUSY
+ * Makes the directory if it is missing, for `owner` (NULL: the effective user),
+ * and locks it for one recorder. -EBUSY
  * if another has it. *lock is a descriptor to close(), which unlocks.
  */
-int recording_lock(const char *dir, int *lock, struct error *e);
+int recording_lock(const char *dir, const struct chunk_owner *owner, int *lock, struct error *e);
 
 /*
  * Seals what a crash left in `dir`, each stream up to its last whole packet.

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chunk/file.h"
+
 #define LOCK_NAME ".lock"
 
 /* Exactly `min` digits or more, then `end`; returns behind it, NULL if not so. */
@@ -124,24 +126,64 @@ int chunk_directory_remove(const char *path, struct error *e)
 	return 0;
 }
 
-int recording_lock(const char *dir, int *lock, struct error *e)
+int chunk_directory_make(int parent, const char *name, const struct chunk_owner *owner, int *dir)
 {
-	char path[4096 + 16];
-	int fd;
+	struct stat st;
+	int fd, err = 0;
 
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return error_set(e, errno, "cannot make %s", dir);
-	snprintf(path, sizeof(path), "%s/%s", dir, LOCK_NAME);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (mkdirat(parent, name, 0700) < 0)
+		return -errno;
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return error_set(e, errno, "cannot open %s", path);
+		return -errno;
+	/* whoever may write to the parent may have put another in its place */
+	if (fstat(fd, &st) < 0)
+		err = -errno;
+	else if (st.st_uid != geteuid())
+		err = -EPERM;
+	else if (owner && owner->uid != st.st_uid && fchown(fd, owner->uid, owner->gid) < 0)
+		err = -errno;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	*dir = fd;
+	return 0;
+}
+
+/* The file that is locked: made, for the owner of its directory, if it is missing. */
+static int lock_open(int dir)
+{
+	int fd = file_make(dir, LOCK_NAME);
+
+	if (fd == -EEXIST) {
+		fd = openat(dir, LOCK_NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		fd = fd < 0 ? -errno : fd;
+	}
+	return fd;
+}
+
+int recording_lock(const char *dir, const struct chunk_owner *owner, int *lock, struct error *e)
+{
+	int at, fd, err = chunk_directory_make(AT_FDCWD, dir, owner, &at);
+
+	if (err == -EEXIST) {
+		at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		err = at < 0 ? -errno : 0;
+	}
+	if (err)
+		return error_set(e, err, "cannot make %s", dir);
+	fd = lock_open(at);
+	close(at);
+	if (fd < 0)
+		return error_set(e, fd, "cannot open %s/" LOCK_NAME, dir);
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		int err = errno == EWOULDBLOCK ? EBUSY : errno;
 
 		close(fd);
 		if (err == EBUSY)
 			return error_say(e, err, "another recording writes to %s", dir);
-		return error_set(e, err, "cannot lock %s", path);
+		return error_set(e, err, "cannot lock %s", dir);
 	}
 	*lock = fd;
 	return 0;

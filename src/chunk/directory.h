@@ -27,6 +27,12 @@ void chunk_name_open(char *text, uint64_t begin_unix_ns, uint64_t seq);
 int chunk_names_list(const char *dir, struct chunk_names *names, struct error *e);
 void chunk_names_free(struct chunk_names *names);
 
+/*
+ * Makes a directory for `owner` alone (NULL: the effective user), and opens it.
+ * 0 or negative errno: -EEXIST if there is something of that name.
+ */
+int chunk_directory_make(int parent, const char *name, const struct chunk_owner *owner, int *dir);
+
 /* Removes a directory of plain files. */
 int chunk_directory_remove(const char *path, struct error *e);
 

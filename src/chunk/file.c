@@ -22,6 +22,55 @@ int file_open_regular(int dir, const char *name)
 	return fd;
 }
 
+/* The owner of the directory may be another user than the one who writes into it. */
+static int give_to_owner_of(int dir, int fd)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return -errno;
+	if (st.st_uid == geteuid())
+		return 0;
+	return fchown(fd, st.st_uid, st.st_gid) < 0 ? -errno : 0;
+}
+
+int file_make(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = give_to_owner_of(dir, fd);
+	if (err) {
+		unlinkat(dir, name, 0);
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int file_create(int dir, const char *name)
+{
+	if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	return file_make(dir, name);
+}
+
+int file_open_write(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
+}
+
 ssize_t file_read_at(int fd, void *data, size_t len, uint64_t offset)
 {
 	size_t done = 0;
@@ -63,9 +112,9 @@ int file_replace(int dir, const char *name, const void *data, size_t len, bool s
 	int fd, err;
 
 	snprintf(temporary, sizeof(temporary), ".%s.new", name);
-	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = file_create(dir, temporary);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = file_write(fd, data, len);
 	if (!err && sync && fsync(fd) < 0)
 		err = -errno;

@@ -132,8 +132,8 @@ int deflate_file(int dir, const char *from, const char *to, uint64_t *bytes, uin
 	int err = z.in < 0 ? z.in : 0;
 
 	if (!err) {
-		z.out = openat(dir, to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		err = z.out < 0 ? -errno : 0;
+		z.out = file_create(dir, to);
+		err = z.out < 0 ? z.out : 0;
 	}
 	z.buffers = malloc((size_t)2 * PIECE_BYTES);
 	z.context = ZSTD_createCCtx();

@@ -26,7 +26,7 @@ void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const cha
 		 name ? name : "", name ? ": " : "", why);
 }
 
-/* cpu0 .. cpuN, app-*, late, life; by number within. */
+/* app-*, cpu0 .. cpuN, late, life; by number within. */
 static int compare_streams(const void *a, const void *b)
 {
 	const struct reader_stream *x = a, *y = b;

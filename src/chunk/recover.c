@@ -11,10 +11,17 @@
 #include "chunk/crc32c.h"
 #include "chunk/directory.h"
 #include "chunk/file.h"
+#include "chunk/metadata.h"
 #include "chunk/reader.h"
 #include "chunk/writer.h"
 
 #define PIECE_BYTES ((size_t)256 << 10)
+
+struct chunk_recovery {
+	struct chunk_reader *reader;
+	struct manifest manifest; /* what becomes of it */
+	bool has_identity;
+};
 
 /* Size and checksum of a file as it is now, on the disk for good. */
 static int measure(int dir, struct manifest_file *file)
@@ -60,23 +67,43 @@ static int read_stream(struct chunk_reader *r, struct stream *s, struct manifest
 	return 0;
 }
 
-/* Cuts one stream behind its last whole packet and puts it into the manifest. */
-static int recover_stream(struct chunk_reader *r, struct stream *s, struct manifest *m)
+/* Without a manifest the first stream with a whole packet says which chunk it is. */
+static int read_stream_of(struct chunk_recovery *k, struct stream *s, struct manifest_file *file)
 {
+	uint8_t *identity = k->manifest.info.identity;
+	int err;
+
+	if (k->has_identity) {
+		memcpy(s->identity, identity, sizeof(s->identity));
+		s->has_identity = true;
+	}
+	err = read_stream(k->reader, s, file);
+	if (!err && !k->has_identity && s->packets) {
+		memcpy(identity, s->identity, sizeof(s->identity));
+		k->has_identity = true;
+	}
+	return err;
+}
+
+/* Cuts one stream behind its last whole packet and puts it into the manifest. */
+static int recover_stream(struct chunk_recovery *k, struct stream *s)
+{
+	struct manifest *m = &k->manifest;
+	struct chunk_reader *r = k->reader;
 	struct manifest_file *file = &m->files[m->file_count];
 	bool is_cpu = strncmp(s->name, "cpu", 3) == 0;
 	int err;
 
 	memset(file, 0, sizeof(*file));
 	memcpy(file->name, s->name, sizeof(file->name));
-	err = read_stream(r, s, file);
+	err = read_stream_of(k, s, file);
 	if (err)
 		return err;
 	if (!s->inflater) {
-		int fd = openat(r->dir, s->name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+		int fd = file_open_write(r->dir, s->name);
 
 		if (fd < 0)
-			return -errno;
+			return fd;
 		err = ftruncate(fd, (off_t)s->good_end) < 0 ? -errno : 0;
 		close(fd);
 		if (err)
@@ -125,9 +152,45 @@ static int rename_chunk(const char *dir, const char *from, struct chunk_info *in
 	return 0;
 }
 
-static int recover_open(const char *dir, struct chunk_reader *r, struct manifest *m,
-			struct error *e)
+/*
+ * The first manifest and the metadata are not synced, so both may be gone. What
+ * the chunk's name and the first packets of its streams say of the clocks is
+ * then all that is known.
+ */
+static void clock_recover(const struct chunk_reader *r, struct chunk_info *info)
 {
+	const char *slash = strrchr(r->info.path, '/');
+	uint64_t begin_ns = UINT64_MAX;
+	struct chunk_name name;
+
+	if (info->clock.unix_ns || !chunk_name_parse(slash ? slash + 1 : r->info.path, &name))
+		return;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct stream *s = &r->streams[i].stream;
+
+		if (s->packets && s->first_begin_ns < begin_ns)
+			begin_ns = s->first_begin_ns;
+	}
+	info->begin_ns = info->begun_ns = begin_ns;
+	info->clock = (struct chunk_clock){begin_ns, name.begin_unix_ns, 0, 0};
+}
+
+static int metadata_recover(struct chunk_recovery *k, struct error *e)
+{
+	struct manifest_file *file = &k->manifest.files[0];
+	int err = metadata_write(k->reader->dir, &k->manifest.info, &file->bytes, &file->crc, e);
+
+	if (err)
+		return err;
+	snprintf(file->name, sizeof(file->name), METADATA_NAME);
+	err = measure(k->reader->dir, file);
+	return err ? error_set(e, err, "cannot recover %s", k->reader->info.path) : 0;
+}
+
+static int streams_recover(struct chunk_recovery *k, struct error *e)
+{
+	struct chunk_reader *r = k->reader;
+	struct manifest *m = &k->manifest;
 	int err = 0;
 
 	m->info = r->info;
@@ -139,15 +202,26 @@ static int recover_open(const char *dir, struct chunk_reader *r, struct manifest
 	m->files = calloc(r->count + 1, sizeof(*m->files));
 	if (!m->files)
 		return error_set(e, ENOMEM, "cannot recover %s", r->info.path);
-	snprintf(m->files[0].name, sizeof(m->files[0].name), METADATA_NAME);
-	if (measure(r->dir, &m->files[0]) == 0)
-		m->file_count = 1;
+	m->file_count = 1; /* the metadata comes first */
 	for (size_t i = 0; i < r->count && !err; i++)
-		err = recover_stream(r, &r->streams[i].stream, m);
+		err = recover_stream(k, &r->streams[i].stream);
+	return err ? error_set(e, err, "cannot recover %s", r->info.path) : 0;
+}
+
+static int recover_open(const char *dir, struct chunk_recovery *k, struct error *e)
+{
+	struct chunk_reader *r = k->reader;
+	struct manifest *m = &k->manifest;
+	int err = streams_recover(k, e);
+
 	if (err)
-		return error_set(e, err, "cannot recover %s", r->info.path);
+		return err;
 	if (m->info.records == 0)
 		return chunk_directory_remove(r->info.path, e) ?: 1;
+	clock_recover(r, &m->info);
+	err = metadata_recover(k, e);
+	if (err)
+		return err;
 	remove_rest(r);
 	m->info.lost = r->info.lost;
 	if (m->info.complete_ns > m->info.end_ns)
@@ -164,23 +238,23 @@ static int recover_open(const char *dir, struct chunk_reader *r, struct manifest
 static int recover_chunk(const char *dir, const char *path, struct chunk_info *info,
 			 struct error *e)
 {
-	struct chunk_reader *r;
-	struct manifest m = {0};
-	int err = chunk_reader_open(&r, path, e);
+	struct chunk_recovery k = {0};
+	int err = chunk_reader_open(&k.reader, path, e);
 
 	if (err)
 		return err;
-	if (r->has_manifest && r->info.state != CHUNK_OPEN) {
+	k.has_identity = k.reader->has_manifest;
+	if (k.reader->has_manifest && k.reader->info.state != CHUNK_OPEN) {
 		/* all was written but the name */
-		m.info = r->info;
-		err = rename_chunk(dir, path, &m.info, e);
+		k.manifest.info = k.reader->info;
+		err = rename_chunk(dir, path, &k.manifest.info, e);
 	} else {
-		err = recover_open(dir, r, &m, e);
+		err = recover_open(dir, &k, e);
 	}
 	if (!err)
-		*info = m.info;
-	manifest_free(&m);
-	chunk_reader_close(r);
+		*info = k.manifest.info;
+	manifest_free(&k.manifest);
+	chunk_reader_close(k.reader);
 	return err;
 }
 

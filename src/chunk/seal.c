@@ -111,24 +111,24 @@ static int next_seq(const char *dir, uint64_t *seq, struct error *e)
 	return 0;
 }
 
-static int make_directory(struct chunk_writer *w, struct error *e)
+static int make_directory(struct chunk_writer *w, const struct chunk_owner *owner, struct error *e)
 {
+	int err = chunk_directory_make(AT_FDCWD, w->recording, owner, &w->parent);
 	char name[CHUNK_NAME_BYTES];
-	int err;
 
-	if (mkdir(w->recording, 0755) < 0 && errno != EEXIST)
-		return error_set(e, errno, "cannot make %s", w->recording);
+	if (err == -EEXIST) {
+		w->parent = open(w->recording, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		err = w->parent < 0 ? -errno : 0;
+	}
+	if (err)
+		return error_set(e, err, "cannot make %s", w->recording);
 	err = next_seq(w->recording, &w->info.seq, e);
 	if (err)
 		return err;
 	chunk_name_open(name, chunk_unix_ns(&w->info, w->info.begin_ns), w->info.seq);
 	snprintf(w->path, sizeof(w->path), "%s/%s", w->recording, name);
-	if (mkdir(w->path, 0755) < 0)
-		return error_set(e, errno, "cannot make %s", w->path);
-	w->dir = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->dir < 0)
-		return error_set(e, errno, "cannot open %s", w->path);
-	return 0;
+	err = chunk_directory_make(w->parent, name, owner, &w->dir);
+	return err ? error_set(e, err, "cannot make %s", w->path) : 0;
 }
 
 /* A chunk is readable from its first moment: metadata and a manifest that says `open`. */
@@ -153,7 +153,7 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 	if (!w)
 		return error_set(e, ENOMEM, "cannot begin a chunk");
 	strcpy(w->recording, options->dir);
-	w->dir = -1;
+	w->dir = w->parent = -1;
 	w->last_stream = &w->streams;
 	w->compress = options->compress;
 	w->sync = !options->no_sync;
@@ -165,7 +165,7 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 	if (err)
 		error_set(e, err, "cannot get random bytes");
 	if (!err)
-		err = make_directory(w, e);
+		err = make_directory(w, options->owner, e);
 	if (!err) {
 		err = write_beginnings(w, e);
 		if (err)
@@ -183,44 +183,42 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 
 static int sync_file(int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	int err = 0;
+	int fd = file_open_regular(dir, name), err = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fsync(fd) < 0)
 		err = -errno;
 	close(fd);
 	return err;
 }
 
-static int compress_stream(struct chunk_writer *w, struct manifest_file *file)
+/* What cannot be compressed, perhaps since the disk is full, stays as it is: it is whole. */
+static void compress_stream(struct chunk_writer *w, struct manifest_file *file)
 {
 	char name[CHUNK_FILE_NAME_BYTES + 4];
-	struct manifest_file plain = *file;
+	struct manifest_file small = *file;
 	int err;
 
 	snprintf(name, sizeof(name), "%s.zst", file->name);
-	err = deflate_file(w->dir, file->name, name, &file->bytes, &file->crc);
-	if (!err && plain.bytes > inflater_limit(file->bytes)) {
-		unlinkat(w->dir, name, 0);
-		*file = plain;
-		return 0;
-	}
+	err = deflate_file(w->dir, file->name, name, &small.bytes, &small.crc);
+	if (!err && file->bytes > inflater_limit(small.bytes))
+		err = -EFBIG;
 	if (!err && w->sync) /* before the only other copy goes */
 		err = sync_file(w->dir, name);
-	if (err)
-		return err;
+	if (err) {
+		unlinkat(w->dir, name, 0);
+		return;
+	}
 	unlinkat(w->dir, file->name, 0);
-	memcpy(file->name, name, sizeof(file->name));
-	return 0;
+	memcpy(small.name, name, sizeof(small.name));
+	*file = small;
 }
 
 /* The table of files, each compressed if it was asked for, and on the disk. */
 static int list_files(struct chunk_writer *w, struct manifest *m, struct error *e)
 {
 	size_t count = 1;
-	int err = 0;
 
 	for (const struct chunk_stream *s = w->streams; s; s = s->next)
 		count++;
@@ -234,14 +232,12 @@ static int list_files(struct chunk_writer *w, struct manifest *m, struct error *
 			continue;
 		m->files[m->file_count] = s->file;
 		if (w->compress)
-			err = compress_stream(w, &m->files[m->file_count]);
-		if (err)
-			return error_set(e, err, "cannot compress %s/%s", w->path, s->name);
+			compress_stream(w, &m->files[m->file_count]);
 		m->info.records += s->file.events;
 		m->file_count++;
 	}
 	for (size_t i = 0; i < m->file_count; i++) {
-		err = w->sync ? sync_file(w->dir, m->files[i].name) : 0;
+		int err = w->sync ? sync_file(w->dir, m->files[i].name) : 0;
 		if (err)
 			return error_set(e, err, "cannot sync %s/%s", w->path, m->files[i].name);
 		m->info.bytes += m->files[i].bytes;
@@ -253,7 +249,6 @@ static int list_files(struct chunk_writer *w, struct manifest *m, struct error *
 static int rename_sealed(struct chunk_writer *w, struct chunk_info *info, struct error *e)
 {
 	char name[CHUNK_NAME_BYTES];
-	int dir;
 
 	chunk_name_sealed(name, chunk_unix_ns(info, info->begin_ns),
 			  chunk_unix_ns(info, info->end_ns), info->seq);
@@ -262,13 +257,10 @@ static int rename_sealed(struct chunk_writer *w, struct chunk_info *info, struct
 		return error_set(e, ENAMETOOLONG, "cannot seal %s", w->path);
 	if (w->sync && fsync(w->dir) < 0)
 		return error_set(e, errno, "cannot sync %s", w->path);
-	if (rename(w->path, info->path) < 0)
+	if (renameat(w->parent, strrchr(w->path, '/') + 1, w->parent, name) < 0)
 		return error_set(e, errno, "cannot rename %s to %s", w->path, info->path);
-	dir = w->sync ? open(w->recording, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (dir >= 0) {
-		fsync(dir);
-		close(dir);
-	}
+	if (w->sync)
+		fsync(w->parent);
 	return 0;
 }
 
@@ -306,5 +298,7 @@ void chunk_writer_close(struct chunk_writer *w)
 	}
 	if (w->dir >= 0)
 		close(w->dir);
+	if (w->parent >= 0)
+		close(w->parent);
 	free(w);
 }

@@ -195,7 +195,8 @@ static void stream_enter(struct stream *s, const struct packet_head *head)
 	stream_close_hole(s, head->records_before);
 	unpacker_begin(&s->unpacker, s->buffer + s->from, head);
 	s->in_packet = true;
-	s->packets++;
+	if (s->packets++ == 0)
+		s->first_begin_ns = head->timestamp_begin;
 	s->last_end_ns = head->timestamp_end;
 	s->discarded = head->events_discarded;
 	s->from += bytes;

@@ -46,12 +46,14 @@ static void fill_head(const struct chunk_stream *s, u8 *bytes, uint64_t begin_ns
  */
 static int append(struct chunk_stream *s, const u8 *bytes, size_t len)
 {
-	int fd = openat(s->writer->dir, s->name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	int err;
+	int dir = s->writer->dir, err;
+	int fd = s->packets ? file_open_write(dir, s->name) : file_create(dir, s->name);
 
 	if (fd < 0)
-		return -errno;
-	err = file_write(fd, bytes, len);
+		return fd;
+	err = lseek(fd, (off_t)s->file.bytes, SEEK_SET) < 0 ? -errno : 0;
+	if (!err)
+		err = file_write(fd, bytes, len);
 	if (err && ftruncate(fd, (off_t)s->file.bytes) < 0)
 		err = -errno;
 	if (close(fd) < 0 && !err)

@@ -31,6 +31,7 @@ struct chunk_stream {
 struct chunk_writer {
 	char recording[4096];		    /* directory of the chunks */
 	char path[4096 + CHUNK_NAME_BYTES]; /* of the open chunk */
+	int parent;			    /* descriptor of the recording */
 	int dir;
 	bool compress;
 	bool sync;

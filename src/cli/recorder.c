@@ -250,7 +250,7 @@ int recorder_step(struct recorder *r, struct error *e)
 
 static int directory_open(struct recorder *r, struct error *e)
 {
-	int err = recording_lock(r->options.dir, &r->lock, e);
+	int err = recording_lock(r->options.dir, NULL, &r->lock, e);
 
 	if (!err)
 		err = recording_recover(r->options.dir, NULL, NULL, e);

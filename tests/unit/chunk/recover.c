@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "chunk/format.h"
+#include "chunk/manifest.h"
 #include "make.h"
 #include "tests/unit/check.h"
 
@@ -15,6 +16,7 @@
 #define IN_PACKET 5u
 
 static struct chunk_info found;
+static uint64_t unix_offset_ns; /* of the chunk that was left open last */
 static int found_count;
 
 static void on_recovered(void *arg, const struct chunk_info *info)
@@ -41,6 +43,7 @@ static const char *leave_open(const char *dir)
 			CHECK_EQ(chunk_writer_flush(w, 1001 + i, NULL), 0);
 	}
 	snprintf(path, sizeof(path), "%s", chunk_writer_path(w));
+	unix_offset_ns = strtoull(strrchr(path, '/') + sizeof("/.open-") - 1, NULL, 10) - 1000;
 	chunk_writer_close(w);
 	return path;
 }
@@ -194,6 +197,64 @@ TEST(sealed_but_for_its_name)
 	CHECK_EQ(found.state, CHUNK_SEALED);
 	CHECK_STR(found.path, info.path);
 	CHECK_EQ(make_count(found.path, &info), 10);
+}
+
+/* All that was flushed is there, and a CTF reader's metadata fits it. */
+static void check_recovered(const char *dir)
+{
+	struct chunk_info info;
+
+	found_count = 0;
+	CHECK_EQ(recording_recover(dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(found_count, 1);
+	CHECK_EQ(make_count(found.path, &info), PACKETS * IN_PACKET);
+	CHECK_EQ(info.lost.damaged, 0);
+	CHECK_EQ(info.begin_ns, 1000);
+	CHECK_EQ(info.end_ns, 1001 + PACKETS * IN_PACKET);
+	CHECK(info.clock.unix_ns > 0);
+	CHECK_EQ(info.clock.unix_ns - info.clock.monotonic_ns, unix_offset_ns);
+}
+
+/* Neither is synced before the end: a power cut may leave nothing of them, or zeros. */
+TEST(a_power_cut_took_the_manifest)
+{
+	const char *dir = make_directory();
+
+	CHECK_EQ(unlink(make_path(leave_open(dir), MANIFEST_NAME)), 0);
+	check_recovered(dir);
+	dir = make_directory();
+	CHECK_EQ(truncate(make_path(leave_open(dir), MANIFEST_NAME), 0), 0);
+	check_recovered(dir);
+}
+
+TEST(a_power_cut_took_the_metadata_too)
+{
+	const char *dir = make_directory(), *path = leave_open(dir);
+	struct stat st;
+
+	CHECK_EQ(truncate(make_path(path, MANIFEST_NAME), 0), 0);
+	CHECK_EQ(truncate(make_path(path, METADATA_NAME), 0), 0);
+	check_recovered(dir);
+	CHECK_EQ(stat(make_path(found.path, METADATA_NAME), &st), 0);
+	CHECK(st.st_size > 1000);
+}
+
+/* With a manifest of another chunk in its place, nothing of this one is believed. */
+TEST(streams_of_two_chunks)
+{
+	const char *dir = make_directory(), *path = leave_open(dir);
+	char from[8192];
+	struct chunk_info info;
+
+	snprintf(from, sizeof(from), "%s", make_path(path, "cpu0"));
+	path = leave_open(dir);
+	CHECK_EQ(rename(from, make_path(path, "cpu1")), 0);
+	CHECK_EQ(unlink(make_path(path, MANIFEST_NAME)), 0);
+	found_count = 0;
+	recording_recover(dir, on_recovered, NULL, NULL);
+	CHECK_EQ(found_count, 1);
+	CHECK_EQ(make_count(found.path, &info), PACKETS * IN_PACKET);
+	CHECK_EQ(info.lost.damaged, 0);
 }
 
 TEST(an_open_chunk_can_be_read)

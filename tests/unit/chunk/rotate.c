@@ -175,12 +175,12 @@ TEST(one_recorder_in_a_directory)
 	struct error e = {0};
 	int lock, other = -1;
 
-	CHECK_EQ(recording_lock(dir, &lock, &e), 0);
-	CHECK_EQ(recording_lock(dir, &other, &e), -EBUSY);
+	CHECK_EQ(recording_lock(dir, NULL, &lock, &e), 0);
+	CHECK_EQ(recording_lock(dir, NULL, &other, &e), -EBUSY);
 	CHECK_EQ(other, -1);
 	CHECK(strstr(e.text, dir) != NULL);
 	close(lock);
-	CHECK_EQ(recording_lock(dir, &lock, &e), 0);
+	CHECK_EQ(recording_lock(dir, NULL, &lock, &e), 0);
 	close(lock);
 }
 
