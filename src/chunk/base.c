@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -59,13 +60,27 @@ static int base_replace(int dir, const struct recording_base *base)
 	return err;
 }
 
-int recording_base_write(const char *dir, const struct recording_base *base, struct error *e)
+/* In a directory of the owner's it is theirs already, and nothing else may be changed there. */
+static int base_give(int dir, const struct chunk_owner *owner)
+{
+	struct stat st;
+
+	if (!owner || (fstat(dir, &st) == 0 && st.st_uid != geteuid()))
+		return 0;
+	return fchownat(dir, BASE_NAME, owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
+											 : 0;
+}
+
+int recording_base_write(const char *dir, const struct chunk_owner *owner,
+			 const struct recording_base *base, struct error *e)
 {
 	int fd = directory_open(dir, e), err;
 
 	if (fd < 0)
 		return fd;
 	err = base_replace(fd, base);
+	if (!err)
+		err = base_give(fd, owner);
 	close(fd);
 	return err ? error_set(e, err, "cannot write %s/" BASE_NAME, dir) : 0;
 }

@@ -230,6 +230,19 @@ int recording_lock(const char *dir, const struct chunk_owner *owner, int *lock, 
 int recording_recover(const char *dir, void (*recovered)(void *arg, const struct chunk_info *info),
 		      void *arg, struct error *e);
 
+/* Makes a new directory for a recording. -EEXIST if there is something of that name. */
+int recording_make(const char *dir, const struct chunk_owner *owner, struct error *e);
+
+/*
+ * Removes a recording, if it is one: a directory of the effective user's or of
+ * `owner` (may be NULL) that has nothing but chunks and what recorders leave
+ * beside them. Else -EPERM or -ENOTEMPTY, -EBUSY while it is being recorded.
+ */
+int recording_remove(const char *dir, const struct chunk_owner *owner, struct error *e);
+
+/* Removes one chunk, whatever its directory's name. */
+int chunk_remove(const char *path, struct error *e);
+
 struct recording_keep {
 	uint64_t age_ns; /* 0: no limit */
 	uint64_t bytes;	 /* 0: no limit */

@@ -109,21 +109,32 @@ void chunk_names_free(struct chunk_names *names)
 	*names = (struct chunk_names){0};
 }
 
-int chunk_directory_remove(const char *path, struct error *e)
+int chunk_directory_remove_at(int parent, const char *name)
 {
-	DIR *d = opendir(path);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
-	if (!d)
-		return error_set(e, errno, "cannot remove %s", path);
+	if (!d) {
+		int err = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
 	while ((entry = readdir(d))) {
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			unlinkat(dirfd(d), entry->d_name, 0);
+			unlinkat(fd, entry->d_name, 0);
 	}
 	closedir(d);
-	if (rmdir(path) < 0)
-		return error_set(e, errno, "cannot remove %s", path);
-	return 0;
+	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+int chunk_remove(const char *path, struct error *e)
+{
+	int err = chunk_directory_remove_at(AT_FDCWD, path);
+
+	return err ? error_set(e, err, "cannot remove %s", path) : 0;
 }
 
 int chunk_directory_make(int parent, const char *name, const struct chunk_owner *owner, int *dir)
@@ -148,6 +159,16 @@ int chunk_directory_make(int parent, const char *name, const struct chunk_owner 
 		return err;
 	}
 	*dir = fd;
+	return 0;
+}
+
+int recording_make(const char *dir, const struct chunk_owner *owner, struct error *e)
+{
+	int fd, err = chunk_directory_make(AT_FDCWD, dir, owner, &fd);
+
+	if (err)
+		return error_set(e, err, "cannot make %s", dir);
+	close(fd);
 	return 0;
 }
 

@@ -33,7 +33,7 @@ void chunk_names_free(struct chunk_names *names);
  */
 int chunk_directory_make(int parent, const char *name, const struct chunk_owner *owner, int *dir);
 
-/* Removes a directory of plain files. */
-int chunk_directory_remove(const char *path, struct error *e);
+/* Removes a directory of plain files in another: 0 or negative errno. Follows no link. */
+int chunk_directory_remove_at(int parent, const char *name);
 
 #endif

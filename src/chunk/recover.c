@@ -217,7 +217,7 @@ static int recover_open(const char *dir, struct chunk_recovery *k, struct error 
 	if (err)
 		return err;
 	if (m->info.records == 0)
-		return chunk_directory_remove(r->info.path, e) ?: 1;
+		return chunk_remove(r->info.path, e) ?: 1;
 	clock_recover(r, &m->info);
 	err = metadata_recover(k, e);
 	if (err)

@@ -77,7 +77,7 @@ static int remove_chunk(struct recording_retainer *r, const char *name, struct e
 	bytes_map_remove(&r->sizes, name, strlen(name));
 	if (rename(from, to) < 0) /* somebody else may have taken it away */
 		return errno == ENOENT ? 0 : error_set(e, errno, "cannot remove %s", from);
-	return chunk_directory_remove(to, e);
+	return chunk_remove(to, e);
 }
 
 /* A chunk that cannot be read has nothing to tell before it goes. */
@@ -142,7 +142,7 @@ static void sweep(const char *path)
 		if (strncmp(entry->d_name, GONE_PREFIX, sizeof(GONE_PREFIX) - 1) != 0)
 			continue;
 		snprintf(gone, sizeof(gone), "%s/%s", path, entry->d_name);
-		chunk_directory_remove(gone, NULL);
+		chunk_remove(gone, NULL);
 	}
 	if (dir)
 		closedir(dir);

@@ -169,7 +169,7 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 	if (!err) {
 		err = write_beginnings(w, e);
 		if (err)
-			chunk_directory_remove(w->path, NULL);
+			chunk_directory_remove_at(w->parent, strrchr(w->path, '/') + 1);
 	}
 	if (err) {
 		chunk_writer_close(w);

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 
 #define CLIENTS_MAX 64
+#define SOCKET_NAME ".control"
 
 struct client {
 	int fd;
@@ -30,7 +31,7 @@ struct seal {
 
 struct control {
 	int listener;
-	char path[4096];
+	int dir;	     /* the socket is named in it */
 	const char *request; /* the one that is answered; static */
 	VEC(struct client) clients;
 	bool wanted;
@@ -50,7 +51,7 @@ static int address_of(const char *dir, struct sockaddr_un *address, int *dir_fd)
 	if (*dir_fd < 0)
 		return -errno;
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/.control",
+	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/" SOCKET_NAME,
 		 *dir_fd);
 	return 0;
 }
@@ -59,23 +60,24 @@ int control_open(struct control **out, const char *dir, const char *request, str
 {
 	struct control *c = calloc(1, sizeof(*c));
 	struct sockaddr_un address;
-	int dir_fd = -1, err;
+	int err;
 
 	if (!c)
 		return error_set(e, ENOMEM, "cannot listen for requests");
 	c->request = request;
+	c->dir = -1;
 	pthread_mutex_init(&c->mutex, NULL);
-	snprintf(c->path, sizeof(c->path), "%s/.control", dir);
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	err = c->listener < 0 ? -errno : address_of(dir, &address, &dir_fd);
+	err = c->listener < 0 ? -errno : address_of(dir, &address, &c->dir);
 	if (!err) {
-		unlink(c->path); /* left by a recorder that was killed: the lock is ours */
-		if (bind(c->listener, (const struct sockaddr *)&address, sizeof(address)) ||
-		    chmod(c->path, 0600) || listen(c->listener, 8))
+		/* left by a recorder that was killed: the lock is ours */
+		unlinkat(c->dir, SOCKET_NAME, 0);
+		/* the name gets the mode of the socket; by its name it may be another's by then */
+		if (fchmod(c->listener, 0600) ||
+		    bind(c->listener, (const struct sockaddr *)&address, sizeof(address)) ||
+		    listen(c->listener, 8))
 			err = -errno;
 	}
-	if (dir_fd >= 0)
-		close(dir_fd);
 	if (err) {
 		control_close(c);
 		return error_set(e, err, "cannot listen on %s/.control", dir);
@@ -212,9 +214,11 @@ void control_close(struct control *c)
 			client_answer(c, &c->clients.data[i]);
 		close(c->clients.data[i].fd);
 	}
-	if (c->listener >= 0) {
+	if (c->listener >= 0)
 		close(c->listener);
-		unlink(c->path);
+	if (c->dir >= 0) {
+		unlinkat(c->dir, SOCKET_NAME, 0);
+		close(c->dir);
 	}
 	for (size_t i = 0; i < c->kept.count; i++)
 		free(c->kept.data[i].path);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,8 +11,10 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "chunk/chunk.h"
 #include "cli/command.h"
 #include "cli/hook.h"
+#include "cli/owner.h"
 #include "cli/read_options.h"
 #include "cli/record_options.h"
 #include "cli/recorder.h"
@@ -31,11 +32,6 @@ static void on_signal(int signal)
 
 /* ---- the directory ---- */
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 /* An earlier default recording goes to fathom.data.old, as perf does. */
 static int default_dir_free(struct error *e)
 {
@@ -44,8 +40,12 @@ static int default_dir_free(struct error *e)
 
 	if (lstat(DEFAULT_DIR, &st) != 0)
 		return 0;
-	if (lstat(old, &st) == 0 && nftw(old, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
-		return error_set(e, errno, "cannot remove %s", old);
+	if (lstat(old, &st) == 0) {
+		int err = recording_remove(old, owner_find(), e);
+
+		if (err)
+			return err;
+	}
 	if (rename(DEFAULT_DIR, old) != 0)
 		return error_set(e, errno, "cannot move %s to %s", DEFAULT_DIR, old);
 	return 0;
@@ -53,8 +53,13 @@ static int default_dir_free(struct error *e)
 
 static int directory_choose(const struct record_options *o, const char **dir, struct error *e)
 {
+	int err;
+
 	*dir = o->output ? o->output : DEFAULT_DIR;
-	return o->output ? 0 : default_dir_free(e);
+	if (o->output)
+		return 0;
+	err = default_dir_free(e);
+	return err ? err : recording_make(DEFAULT_DIR, owner_find(), e);
 }
 
 /* ---- while it records ---- */

@@ -18,6 +18,7 @@
 #include "cli/control.h"
 #include "cli/flight.h"
 #include "cli/hook.h"
+#include "cli/owner.h"
 #include "cli/retainer.h"
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
@@ -33,6 +34,7 @@ struct recorder {
 	struct control *control; /* where `fathom rotate` and `fathom snapshot` ask */
 	struct flight *flight;	 /* a flight recorder: a writer only while a chunk is asked for */
 	int lock;
+	const struct chunk_owner *owner; /* static; NULL: the effective user */
 	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
 	bool stopped;
 	struct chunk_stream *life;	 /* of the writer, made when first used */
@@ -135,8 +137,10 @@ static void chunk_sealed(void *arg, int err, const struct chunk_info *info, cons
 static int chunk_begin(struct recorder *r, u64 begin_ns, struct chunk_writer **writer,
 		       struct error *e)
 {
-	struct chunk_writer_options o = {
-		.dir = r->options.dir, .begin_ns = begin_ns, .compress = r->options.compress};
+	struct chunk_writer_options o = {.dir = r->options.dir,
+					 .begin_ns = begin_ns,
+					 .owner = r->owner,
+					 .compress = r->options.compress};
 
 	return chunk_writer_open(writer, &o, e);
 }
@@ -250,7 +254,7 @@ int recorder_step(struct recorder *r, struct error *e)
 
 static int directory_open(struct recorder *r, struct error *e)
 {
-	int err = recording_lock(r->options.dir, NULL, &r->lock, e);
+	int err = recording_lock(r->options.dir, r->owner, &r->lock, e);
 
 	if (!err)
 		err = recording_recover(r->options.dir, NULL, NULL, e);
@@ -259,12 +263,14 @@ static int directory_open(struct recorder *r, struct error *e)
 	return control_open(&r->control, r->options.dir, r->flight ? "snapshot" : "rotate", e);
 }
 
-/* What root needs to write into a directory of somebody else. */
-static u64 directory_capabilities(const char *dir)
+/* What root needs to write into a directory of somebody else, and for somebody else. */
+static u64 directory_capabilities(const struct recorder *r)
 {
 	struct stat st;
 
-	return stat(dir, &st) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
+	if (r->owner)
+		return 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
+	return stat(r->options.dir, &st) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
 }
 
 static int capture_begin(struct recorder *r, int *command_failed, struct error *e)
@@ -281,7 +287,7 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 					.spans_only = o->spans_only,
 					.stacks_min_ns = o->stacks_min_ns,
 					.drop_capabilities = true,
-					.keep_capabilities = directory_capabilities(o->dir),
+					.keep_capabilities = directory_capabilities(r),
 					.flight = o->flight,
 					.buffer_bytes = o->buffer_bytes};
 	struct capture_sink sink = sink_of(r);
@@ -314,6 +320,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 		return error_set(e, ENOMEM, "cannot begin a recording");
 	r->options = *options;
 	r->lock = -1;
+	r->owner = owner_find();
 	pthread_mutex_init(&r->mutex, NULL);
 	*out = r;
 	r->flight = options->flight ? flight_new() : NULL;

@@ -13,6 +13,7 @@
 
 #include "chunk/base.h"
 #include "chunk/chunk.h"
+#include "cli/owner.h"
 #include "map/base.h"
 #include "map/chunk_map.h"
 
@@ -78,7 +79,7 @@ static int base_store(struct retainer *r, struct error *e)
 	memcpy(file.boot_id, r->boot_id, sizeof(file.boot_id));
 	file.data = bytes.data;
 	file.bytes = bytes.count;
-	err = recording_base_write(r->dir, &file, e);
+	err = recording_base_write(r->dir, owner_find(), &file, e);
 	bytes_free(&bytes);
 	r->unsaved = err == -ENOSPC || err == -EDQUOT;
 	if (!r->unsaved)

@@ -2,7 +2,6 @@
 #include "cli/top_feed.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include "chunk/chunk.h"
 #include "cli/control.h"
+#include "cli/owner.h"
 #include "cli/recorder.h"
 
 #define DRAIN_US 1000
@@ -112,23 +112,13 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 
 /* ---- chunks ---- */
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
-static void tree_remove(const char *path)
-{
-	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 /* Lets go of what is neither the first nor one of the last. */
 static void chunks_forget(struct top_feed *f)
 {
 	if (f->paths.count <= CHUNKS_MAPPED)
 		return;
 	if (f->own)
-		tree_remove(f->paths.data[1]);
+		chunk_remove(f->paths.data[1], NULL);
 	free(f->paths.data[1]);
 	f->paths.count--;
 	memmove(&f->paths.data[1], &f->paths.data[2],
@@ -240,7 +230,7 @@ void top_feed_close(struct top_feed *f)
 	recorder_end(f);
 	recorder_close(f->recorder); /* of a thread that never began */
 	if (f->own)
-		tree_remove(f->dir);
+		recording_remove(f->dir, owner_find(), NULL);
 	for (size_t i = 0; i < f->paths.count; i++)
 		free(f->paths.data[i]);
 	vec_free(&f->paths);

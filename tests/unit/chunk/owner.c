@@ -201,4 +201,85 @@ TEST(a_stream_that_cannot_be_compressed)
 	CHECK(status_of(make_path(info.path, "cpu0")).st_size > 0);
 }
 
+/* ---- removing ---- */
+
+static const char *recorded(void)
+{
+	static char dir[4096];
+	struct chunk_info info;
+	int lock;
+
+	snprintf(dir, sizeof(dir), "%s", make_path(make_directory(), "recording"));
+	CHECK_EQ(recording_make(dir, NULL, NULL), 0);
+	CHECK_EQ(recording_make(dir, NULL, NULL), -EEXIST);
+	CHECK_EQ(recording_lock(dir, NULL, &lock, NULL), 0);
+	make_chunk(dir, 1000, 10, false, &info);
+	make_chunk(dir, 20000, 10, true, &info);
+	CHECK_EQ(recording_remove(dir, NULL, NULL), -EBUSY);
+	close(lock);
+	return dir;
+}
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+TEST(a_recording_is_removed)
+{
+	const char *dir = recorded();
+
+	CHECK_EQ(recording_remove(dir, NULL, NULL), 0);
+	CHECK(!is_there(dir));
+}
+
+/* Then nothing of it goes. */
+TEST(what_is_not_only_a_recording_stays)
+{
+	const char *dir = recorded(), *other = make_path(dir, "letter");
+	struct chunk_info info;
+	int fd = open(other, O_WRONLY | O_CREAT, 0600);
+
+	close(fd);
+	CHECK_EQ(recording_remove(dir, NULL, NULL), -ENOTEMPTY);
+	CHECK(is_there(other));
+	CHECK_EQ(unlink(other), 0);
+	make_chunk(dir, 40000, 10, false, &info);
+	other = make_path(info.path, "letter");
+	close(open(other, O_WRONLY | O_CREAT, 0600));
+	CHECK_EQ(recording_remove(dir, NULL, NULL), -ENOTEMPTY);
+	CHECK(is_there(other));
+	CHECK_EQ(make_count(info.path, &info), 10);
+}
+
+TEST(no_link_is_removed_nor_what_is_behind_it)
+{
+	const char *dir = recorded(), *away = make_directory();
+	const char *chunk = make_path(dir, "00000000000000000001-00000000000000000002-000009");
+	const char *file = make_path(away, "cpu0");
+
+	close(open(file, O_WRONLY | O_CREAT, 0600));
+	CHECK_EQ(symlink(away, chunk), 0);
+	CHECK(recording_remove(dir, NULL, NULL) < 0);
+	CHECK(is_there(file));
+	CHECK_EQ(unlink(chunk), 0);
+	CHECK_EQ(symlink(dir, make_path(away, "link")), 0);
+	CHECK(recording_remove(make_path(away, "link"), NULL, NULL) < 0);
+	CHECK_EQ(recording_remove(dir, NULL, NULL), 0);
+}
+
+TEST(somebody_elses_is_left_alone)
+{
+	const struct chunk_owner owner = {SOMEBODY, SOMEBODY};
+	const char *dir = recorded();
+
+	if (geteuid() != 0)
+		SKIP("only root may make files of others");
+	CHECK_EQ(chown(dir, SOMEBODY, SOMEBODY), 0);
+	CHECK_EQ(recording_remove(dir, NULL, NULL), -EPERM);
+	CHECK_EQ(recording_remove(dir, &owner, NULL), 0);
+}
+
 TEST_MAIN()

@@ -230,7 +230,7 @@ TEST(base_is_what_was_written)
 	struct error e = {0};
 
 	CHECK_EQ(recording_base_read(dir, &read, &e), -ENOENT);
-	CHECK_EQ(recording_base_write(dir, &base, &e), 0);
+	CHECK_EQ(recording_base_write(dir, NULL, &base, &e), 0);
 	CHECK_EQ(recording_base_read(dir, &read, &e), 0);
 	CHECK_STR(read.boot_id, "boot");
 	CHECK_EQ(read.end_ns, 77);

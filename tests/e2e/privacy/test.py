@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who can read a recording, and what fathom does not touch on the way to it."""
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+NOBODY, OTHER = 65534, 65533
+os.umask(0)
+
+
+def entries(path):
+    yield path
+    for base, dirs, files in os.walk(path):
+        for name in dirs + files:
+            yield os.path.join(base, name)
+
+
+def owners(path):
+    """Everything in a recording is for its owner alone; the set of owners."""
+    found = set()
+    for name in entries(path):
+        info = os.lstat(name)
+        mode = 0o700 if stat.S_ISDIR(info.st_mode) else 0o600
+        equal(stat.S_IMODE(info.st_mode), mode, f"mode of {name}")
+        found.add((info.st_uid, info.st_gid))
+    return found
+
+
+def as_user(user, *args):
+    binary = fathom.path("fathom")
+    if not os.path.exists(binary):
+        os.chmod(fathom.dir, 0o711)
+        shutil.copy(fathom.binary, binary)
+        os.chmod(binary, 0o755)
+    return subprocess.run(["setpriv", "--reuid", str(user), "--regid", str(user),
+                           "--clear-groups", binary, *args], text=True, timeout=60,
+                          capture_output=True, cwd="/")
+
+
+@tests.add
+def a_recording_is_for_its_owner_alone():
+    for name, *args in (["small", "--compress"], ["plain"]):
+        path = fathom.record(name, "--rotate", "50ms", *args, "--", "sleep", "0.2")
+        equal(owners(path), {(0, 0)}, "owners")
+        check(as_user(NOBODY, "report", path).returncode != 0, "nobody else reads it")
+    harness.check_babeltrace(fathom, path)
+
+
+@tests.add
+def through_sudo_it_is_for_who_called():
+    path = fathom.path("called")
+    result = fathom.run("record", "-o", path, "--rotate", "50ms", "--", "sh", "-c",
+                        f"stat -c '%a %u' {path}/.control; sleep 0.2",
+                        env={**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    equal(result.stdout, "600 0\n", "who may ask the recorder")
+    equal(owners(path), {(NOBODY, NOBODY)}, "owners")
+    check(len(fathom.chunks(path)) > 2, "it went on after privileges were given up")
+    equal(as_user(NOBODY, "report", path).returncode, 0, "who called reads it")
+    check(as_user(OTHER, "report", path).returncode != 0, "nobody else does")
+
+
+@tests.add
+def in_a_directory_of_root_it_is_for_who_called():
+    """What stands for deleted chunks, too."""
+    path = fathom.path("shared")
+    os.mkdir(path, 0o755)
+    result = fathom.run("record", "-o", path, "--rotate", "100ms", "--keep", "200ms", "--",
+                        "sleep", "2", env={**os.environ, "SUDO_UID": str(NOBODY),
+                                           "SUDO_GID": str(NOBODY)})
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    check(os.path.exists(os.path.join(path, "base")), "chunks were deleted")
+    result = as_user(NOBODY, "report", path)
+    equal(result.returncode, 0, f"who called reads it: {result.stderr}")
+
+
+@tests.add
+def a_crash_is_recovered_for_the_same_owner():
+    path = fathom.path("crashed")
+    env = {**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
+    recorder = subprocess.Popen([fathom.binary, "record", "-o", path, "--", "sh", "-c",
+                                 "sleep 0.5; kill -9 $PPID"], env=env, stderr=subprocess.PIPE)
+    recorder.communicate(timeout=60)
+    equal(fathom.run("record", "-o", path, "--", "true", env=env).returncode, 0, "the next one")
+    check("recovered" in {chunk["state"] for chunk in fathom.chunks(path)}, "recovered")
+    equal(owners(path), {(NOBODY, NOBODY)}, "owners")
+
+
+def record_here():
+    return fathom.run("record", "--", "true")
+
+
+@tests.add
+def an_old_recording_makes_way():
+    for _ in range(3):
+        equal(record_here().returncode, 0, "into the default directory")
+    for name in ("fathom.data", "fathom.data.old"):
+        equal(len(fathom.chunks(fathom.path(name))), 1, f"chunks of {name}")
+
+
+@tests.add
+def what_is_no_recording_stays():
+    old = fathom.path("fathom.data.old")
+    letter = os.path.join(old, "letter")
+    with open(letter, "w", encoding="ascii"):
+        pass
+    result = record_here()
+    equal(result.returncode, 1, "status")
+    check("letter" in result.stderr and "left alone" in result.stderr, result.stderr)
+    check(os.path.exists(letter) and fathom.chunks(old), "all of it is there")
+    shutil.rmtree(old)
+    shutil.copytree(fathom.path("fathom.data"), fathom.path("target"))
+    os.symlink("target", old)
+    equal(record_here().returncode, 1, "a link is not followed")
+    check(fathom.chunks(fathom.path("target")), "what it points to is there")
+
+
+with fathom:
+    tests.run()
