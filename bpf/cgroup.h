@@ -10,7 +10,7 @@
 #define CGROUP_DEPTH 24
 #define CGROUP_HIERARCHIES 13 /* 12 controllers of v1, then v2 */
 
-/* Processes (tgid) named with -p: the snapshot puts their threads in scope. */
+/* Processes named with -p, by own_number(): the snapshot puts their threads in scope. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -82,7 +82,7 @@ static __always_inline bool cgroup_in_scope(struct task_struct *task)
 
 static __always_inline bool scope_names(struct task_struct *task)
 {
-	u32 tgid = task->tgid;
+	u32 tgid = own_number(task->group_leader);
 
 	return bpf_map_lookup_elem(&scope_pids, &tgid) != NULL;
 }

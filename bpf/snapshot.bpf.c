@@ -41,12 +41,20 @@ static __always_inline long snapshot_write(struct seq_file *seq, struct record_h
 }
 
 /*
- * Run once, by capture: in a pid namespace it cannot know its own number otherwise.
+ * Run once, by capture: in a pid namespace it cannot know its own number otherwise. Not 0: failed.
  */
 SEC("raw_tp")
 int own_find(void *ctx)
 {
-	own_tgid = bpf_get_current_pid_tgid() >> 32;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct upid number = {};
+
+	own_tgid = task->tgid;
+	own_level = task->thread_pid->level;
+	if (own_level > 32 ||
+	    bpf_probe_read_kernel(&number, sizeof(number), &task->thread_pid->numbers[own_level]))
+		return 1;
+	own_namespace = (u64)number.ns;
 	return 0;
 }
 
@@ -232,6 +240,7 @@ static __always_inline long snapshot_process(struct seq_file *seq, struct task_s
 	r = &out->r;
 	__builtin_memset(r, 0, 64);
 	r->head.kind = RECORD_process;
+	r->head.seq = own_number(task); /* for capture's look into /proc */
 	r->head.tid = task->tgid;
 	r->head.pid = task->tgid;
 	r->parent_pid = BPF_CORE_READ(task, real_parent, tgid);

@@ -18,8 +18,13 @@
 const volatile bool scope_host __weak = false;
 const volatile bool spans_only __weak = false;
 
-/* Capture's own process, as the kernel numbers it: found by own_find() before they are attached. */
+/*
+ * Capture's own process, as the kernel numbers it, and its pid namespace with that one's
+ * depth (0: the initial one): found by own_find() before the programs are attached.
+ */
 u32 own_tgid __weak = 0;
+u32 own_level __weak = 0;
+u64 own_namespace __weak = 0;
 
 /*
  * Set when all programs are attached: until then they keep state and write no
@@ -46,6 +51,20 @@ struct {
 	__type(key, u32);
 	__type(value, struct context_location);
 } locations SEC(".maps") __weak;
+
+/* The number of a thread in capture's own pid namespace; 0: it is not to be seen there. */
+static __always_inline u32 own_number(struct task_struct *task)
+{
+	struct upid seen = {};
+
+	if (own_level == 0)
+		return task->pid;
+	if (own_level > 32 || task->thread_pid->level < own_level ||
+	    bpf_probe_read_kernel(&seen, sizeof(seen), &task->thread_pid->numbers[own_level]) ||
+	    (u64)seen.ns != own_namespace)
+		return 0;
+	return seen.nr;
+}
 
 /* State of a thread, NULL if it is of no interest (or memory ran out). */
 static __always_inline struct thread_state *state_of(struct task_struct *task)

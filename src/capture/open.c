@@ -133,6 +133,8 @@ static int own_find(struct capture *c, struct error *e)
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	int err = bpf_prog_test_run_opts(bpf_program__fd(c->programs->progs.own_find), &run);
 
+	if (!err && run.retval)
+		err = EFAULT;
 	return err ? error_set(e, err, "cannot tell the recorder from what it records") : 0;
 }
 

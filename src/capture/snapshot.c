@@ -38,22 +38,25 @@ static size_t proc_read(u32 pid, const char *name, char *to, size_t room)
 	return n > 0 ? n : 0;
 }
 
-/* Adds executable and arguments to a process's name, as an exec record has them. */
-static void process_fill_command(struct record_process *r)
+/*
+ * Adds executable and arguments to a process's name, as an exec record has them.
+ * `number` is the process's in our pid namespace, 0: it is not in /proc.
+ */
+static void process_fill_command(struct record_process *r, u32 number)
 {
 	size_t room = sizeof(r->command), at = r->command_len;
 	char path[64];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", r->head.tid);
-	if (at + 257 > room)
+	snprintf(path, sizeof(path), "/proc/%u/exe", number);
+	if (!number || at + 257 > room)
 		return;
 	n = readlink(path, r->command + at, 256);
 	if (n < 0)
 		return; /* a kernel thread */
 	at += n;
 	r->command[at++] = '\0';
-	at += proc_read(r->head.tid, "cmdline", r->command + at, room - at - 1);
+	at += proc_read(number, "cmdline", r->command + at, room - at - 1);
 	if (r->command[at - 1] != '\0')
 		r->command[at++] = '\0';
 	r->command_len = at;
@@ -70,7 +73,8 @@ static int deliver_process(struct capture *c, const struct capture_sink *sink,
 
 	memset(&copy, 0, sizeof(copy));
 	memcpy(&copy, r, bytes);
-	process_fill_command(&copy.process);
+	copy.process.head.seq = 0;
+	process_fill_command(&copy.process, r->seq);
 	bytes = offsetof(struct record_process, command) + copy.process.command_len;
 	copy.process.head.slots = (bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
 	return capture_deliver(c, sink, &snapshot_stream, &copy.process.head);

@@ -12,6 +12,7 @@
 #include "bpf/notice.h"
 #include "capture/context_tracker.h"
 #include "capture/internal.h"
+#include "programs.skel.h"
 
 #define EVENTS_MAX 262144 /* waiting; more are dropped, and found by later looks or not at all */
 #define NEVER UINT64_MAX
@@ -341,12 +342,21 @@ static void event_push(struct capture_watch *w, u32 what, u32 pid, u32 parent)
 	pthread_mutex_unlock(&w->mutex);
 }
 
+/*
+ * In a pid namespace the numbers in records are not those of our /proc: what
+ * is looked up there by number would be another process's.
+ */
+static bool watch_can_look(const struct capture_watch *w)
+{
+	return !w->capture || !w->capture->programs || !w->capture->programs->bss->own_level;
+}
+
 void capture_watch_life(struct capture_watch *w, const struct record_head *r)
 {
 	const struct record_fork *fork = (const void *)r;
 	const struct record_exit *exit = (const void *)r;
 
-	if (!w)
+	if (!w || !watch_can_look(w))
 		return;
 	switch (r->kind) {
 	case RECORD_process:
@@ -374,7 +384,9 @@ bool capture_watch_notice(struct capture_watch *w, const struct record_head *r)
 
 	if (r->kind != NOTICE_KIND)
 		return false;
-	if (w && r->slots && r->slots < sizeof(what))
+	if (w && !watch_can_look(w) && r->slots == NOTICE_RING)
+		ring_missed(w, (pid_t)r->pid);
+	else if (w && watch_can_look(w) && r->slots && r->slots < sizeof(what))
 		event_push(w, what[r->slots], r->pid, 0);
 	return true;
 }

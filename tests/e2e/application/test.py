@@ -146,6 +146,21 @@ def in_a_time_namespace():
     return unshared("time", "--time", "--monotonic", "100000", "--fork")
 
 
+@tests.add
+def in_a_container_without_shared_memory():
+    """Namespaces of its own, and a /dev/shm in which nothing can be made."""
+    options = ["--mount", "--pid", "--fork", "--ipc", "--uts", "--mount-proc"]
+    if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
+        return "no unshare here"
+    script = 'mount -t tmpfs -o ro none /dev/shm && ! touch /dev/shm/x 2>/dev/null && exec "$0" "$@"'
+    where = fathom.record("container", "--", "unshare", *options, "sh", "-c", script, PROGRAM,
+                          ROUNDS)
+    equal(fathom.report(where, "name")["lost"]["total"], 0, "lost records")
+    check_rounds(where, ROUNDS)
+    harness.check_sums(fathom, where)
+    return None
+
+
 def calls_recorded(name, sampling):
     where = fathom.record(name, "--spans-only", "--", "env", f"FATHOM_SAMPLING={sampling}",
                           PROGRAM, ROUNDS)

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""100 times attached and detached in one process: no program, map, link or fd is left behind."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+REPEAT = os.path.abspath(sys.argv[2])
+BPFTOOL = shutil.which("bpftool") or shutil.which("bpftool", path="/usr/sbin")
+KINDS = ["prog", "map", "link"]
+tests = harness.Tests()
+
+
+def objects(kind):
+    """{id: pids that hold it} of what is loaded in the kernel."""
+    result = subprocess.run([BPFTOOL, kind, "show", "--json"], text=True, capture_output=True,
+                            check=True)
+    return {o["id"]: {p["pid"] for p in o.get("pids", [])}
+            for o in json.loads(result.stdout or "[]")}
+
+
+def left(before, pid):
+    """What is new and held by that process, or by nobody."""
+    found = {}
+    for kind in KINDS:
+        new = {number: pids for number, pids in objects(kind).items()
+               if number not in before[kind] and (pid in pids or not pids)}
+        if new:
+            found[kind] = new
+    return found
+
+
+@tests.add
+def a_hundred_times():
+    if not BPFTOOL:
+        return "bpftool is missing"
+    before = {kind: set(objects(kind)) for kind in KINDS}
+    with subprocess.Popen([REPEAT, "100"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline()
+            check(line.startswith("done"), f"it ran: {line}")
+            check(int(line.split()[1]) > 1000, f"it recorded: {line}")
+            for _ in range(100):  # the kernel frees them a little after their last descriptor
+                found = left(before, process.pid)
+                if not found:
+                    break
+                time.sleep(0.1)
+            equal(found, {}, "left in the kernel while the process lives")
+        finally:
+            _, stderr = process.communicate(timeout=30)
+    equal((process.returncode, stderr), (0, ""), "status")
+    return None
+
+
+tests.run()
