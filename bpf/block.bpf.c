@@ -10,6 +10,7 @@
  * A flush of the device has no bio: it is for whoever asked last for one.
  */
 #include "bpf/block.h"
+#include "bpf/interrupt.h"
 #include "bpf/ring.h"
 #include "bpf/state.h"
 
@@ -164,6 +165,15 @@ static __always_inline u32 block_device_of(struct request *request)
 	return part ? BPF_CORE_READ(part, bd_dev) : BPF_CORE_READ(request, q, disk, part0, bd_dev);
 }
 
+/* Whom this wakes, it wakes for that. */
+static __always_inline void block_is_served(u32 dev, u32 flags)
+{
+	struct interrupt_state *interrupt = interrupt_serving();
+
+	if (interrupt)
+		interrupt->block = WAKE_BLOCK(dev, flags);
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 {
@@ -176,6 +186,7 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 	struct record_block *r = &out.r;
 	struct ring_place place;
 
+	block_is_served(block_device_of(request), block_flags(request, error));
 	if (!open)
 		return 0;
 	open->bytes += bytes;

@@ -268,6 +268,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct css_set *cgroups;
+	void *worker_private;
 	struct thread_struct thread;
 };
 

@@ -4,6 +4,7 @@
  */
 #include "bpf/context.h"
 #include "bpf/file.h"
+#include "bpf/interrupt.h"
 #include "bpf/leave.h"
 #include "bpf/named.h"
 #include "bpf/ring.h"
@@ -18,30 +19,6 @@ char LICENSE[] SEC("license") = "GPL";
  */
 const volatile u32 throttled_offset = 0;
 const volatile u8 throttled_mask = 0;
-
-/* What runs on a CPU above the thread. Capture sets max_entries. */
-struct interrupt_state {
-	u32 softirq; /* vector + 1 */
-	u32 hardirq; /* number + 1 */
-	u32 timer;   /* depth */
-	u32 pad;
-	u64 sock; /* struct sock to which the softirq brought something last; 0: none */
-	u32 pad2[10];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct interrupt_state);
-} interrupts SEC(".maps");
-
-static __always_inline struct interrupt_state *interrupt_here(void)
-{
-	u32 cpu = bpf_get_smp_processor_id();
-
-	return bpf_map_lookup_elem(&interrupts, &cpu);
-}
 
 static __always_inline bool task_throttled(struct task_struct *task)
 {
@@ -153,6 +130,22 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
+/* A kernel thread wakes nobody for its own sake: what it served does. */
+static __always_inline void waking_fill_served(struct record_waking *r, struct task_struct *waker,
+					       const struct interrupt_state *interrupt)
+{
+	r->context = WAKE_kernel_thread;
+	if (interrupt->worker == (u32)waker->pid) {
+		if (interrupt->sock)
+			waker_socket(&r->file, (struct sock *)interrupt->sock);
+		else
+			r->file = interrupt->file;
+		r->block = interrupt->block;
+	} else if (waker->flags & PF_IO_WORKER) {
+		waker_request(&r->file, waker);
+	}
+}
+
 static __always_inline void waking_fill_context(struct record_waking *r, struct task_struct *waker)
 {
 	struct interrupt_state *interrupt = interrupt_here();
@@ -164,20 +157,59 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 	else if (interrupt->hardirq) {
 		r->context = WAKE_hardirq;
 		r->irq = interrupt->hardirq - 1;
+		r->block = interrupt->block;
 	} else if (interrupt->softirq) {
 		r->context = WAKE_softirq;
 		r->vector = interrupt->softirq - 1;
+		r->block = interrupt->block;
 		if (interrupt->sock) {
 			waker_socket(&r->file, (struct sock *)interrupt->sock);
 			if (waker_feeds(waker, (struct sock *)interrupt->sock))
 				r->context = WAKE_task;
 		}
 	} else if (waker->flags & (PF_KTHREAD | PF_IO_WORKER))
-		r->context = WAKE_kernel_thread;
+		waking_fill_served(r, waker, interrupt);
 	else {
 		r->context = WAKE_task;
 		waker_file(&r->file, waker);
 	}
+}
+
+/* Wakers out of scope whose name was told: tid to start time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, u64);
+} named_wakers SEC(".maps");
+
+/* Nothing else tells the name of a thread out of scope. */
+static __always_inline void waker_name(struct task_struct *waker)
+{
+	struct {
+		struct record_name r;
+		u64 rest[2];
+	} out = {};
+	u64 start_ns = waker->start_time, *told;
+	struct ring_place place;
+	u32 tid = waker->pid;
+	long n;
+
+	if (scope_host || !tid || state_in(state_of(waker)))
+		return;
+	told = bpf_map_lookup_elem(&named_wakers, &tid);
+	if (told && *told == start_ns)
+		return;
+	bpf_map_update_elem(&named_wakers, &tid, &start_ns, BPF_ANY);
+	if (ring_reserve(&place, 1, RING_LOST_OTHER))
+		return;
+	out.r.head.kind = RECORD_name;
+	out.r.head.time_ns = bpf_ktime_get_ns();
+	out.r.head.tid = tid;
+	out.r.head.pid = waker->tgid;
+	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), waker->comm);
+	out.r.comm_len = n > 0 ? n - 1 : 0;
+	ring_publish(&place, &out.r, 1);
 }
 
 SEC("tp_btf/sched_waking")
@@ -187,7 +219,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct {
 		struct record_waking r;
-		u64 rest[2];
+		u64 rest;
 	} out = {};
 	struct record_waking *r = &out.r;
 	struct ring_place place;
@@ -196,6 +228,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 		return 0;
 	if (spans_only && !context_is_set(&state->ctx))
 		return 0;
+	waker_name(waker);
 	if (ring_reserve(&place, 1, RING_LOST_WAKING))
 		return 0;
 	r->head.kind = RECORD_waking;
@@ -216,6 +249,7 @@ int BPF_PROG(softirq_entry, u32 vector)
 	if (interrupt) {
 		interrupt->softirq = vector + 1;
 		interrupt->sock = 0;
+		interrupt->block = 0;
 	}
 	return 0;
 }
@@ -228,15 +262,16 @@ int BPF_PROG(softirq_exit, u32 vector)
 	if (interrupt) {
 		interrupt->softirq = 0;
 		interrupt->sock = 0;
+		interrupt->block = 0;
 	}
 	return 0;
 }
 
-static __always_inline int softirq_feeds(const struct sock *sk)
+static __always_inline int socket_is_served(const struct sock *sk)
 {
-	struct interrupt_state *interrupt = interrupt_here();
+	struct interrupt_state *interrupt = interrupt_serving();
 
-	if (interrupt && interrupt->softirq)
+	if (interrupt)
 		interrupt->sock = (u64)sk;
 	return 0;
 }
@@ -244,14 +279,14 @@ static __always_inline int softirq_feeds(const struct sock *sk)
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(sk_data_ready, const struct sock *sk)
 {
-	return softirq_feeds(sk);
+	return socket_is_served(sk);
 }
 
 /* Connected, or closed by the other end: that wakes a thread too. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, const struct sock *sk)
 {
-	return softirq_feeds(sk);
+	return socket_is_served(sk);
 }
 
 SEC("tp_btf/irq_handler_entry")
@@ -259,8 +294,10 @@ int BPF_PROG(irq_handler_entry, int irq)
 {
 	struct interrupt_state *interrupt = interrupt_here();
 
-	if (interrupt)
+	if (interrupt) {
 		interrupt->hardirq = irq + 1;
+		interrupt->block = 0;
+	}
 	return 0;
 }
 
@@ -269,8 +306,10 @@ int BPF_PROG(irq_handler_exit, int irq)
 {
 	struct interrupt_state *interrupt = interrupt_here();
 
-	if (interrupt)
+	if (interrupt) {
 		interrupt->hardirq = 0;
+		interrupt->block = 0;
+	}
 	return 0;
 }
 
@@ -311,5 +350,16 @@ int BPF_PROG(hrtimer_expire_exit)
 
 	if (interrupt)
 		interrupt->timer &= ~2u;
+	return 0;
+}
+
+/* What the worker did before says nothing of this. */
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(workqueue_execute_start)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->worker = 0;
 	return 0;
 }

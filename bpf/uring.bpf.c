@@ -8,6 +8,7 @@
  */
 #include "bpf/uring.h"
 #include "bpf/context.h"
+#include "bpf/interrupt.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
 #include "bpf/socket.h"
@@ -259,6 +260,19 @@ static __always_inline void uring_files(const struct uring_open *open, struct io
 		uring_name(open, file, fd);
 }
 
+/* In a kernel thread, the one that polls the queue: whom it wakes, it wakes for that. */
+static __always_inline void uring_is_served(const struct file_ref *file)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct interrupt_state *interrupt;
+
+	if (!(task->flags & PF_IO_WORKER))
+		return;
+	interrupt = interrupt_serving();
+	if (interrupt)
+		interrupt->file = *file;
+}
+
 SEC("tp_btf/io_uring_complete")
 int io_uring_complete(u64 *args)
 {
@@ -291,8 +305,10 @@ int io_uring_complete(u64 *args)
 		open.fd = slot == SLOT_ANY ? result : (s32)slot - 1;
 	}
 	file = uring_fds[opcode] & URING_FD_USES ? BPF_CORE_READ(req, file) : NULL;
-	if (file)
+	if (file) {
 		file_fill(&ref, file);
+		uring_is_served(&ref);
+	}
 	if (record_files)
 		uring_files(&open, req, result, &ref);
 	uring_emit(&open, result, &ref);

@@ -13,6 +13,23 @@
 #include "bpf/state.h"
 #include "record/syscalls.h"
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct io_wq_work {
+	u32 flags;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
+
+struct io_kiocb___work {
+	struct file *file;
+	struct io_wq_work work;
+};
+
+#pragma clang attribute pop
+
 /* What explains a thread that waited for events; other files are left out. */
 #define WAKER_FILES                                                                                \
 	(1u << FILE_KIND_pipe | 1u << FILE_KIND_fifo | 1u << FILE_KIND_unix |                      \
@@ -89,6 +106,26 @@ static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *
 		return false;
 	socket = BPF_CORE_READ(file, private_data);
 	return socks_are_ends(BPF_CORE_READ(socket, sk), sk);
+}
+
+/* The file of the request that a worker of io_uring carries out. */
+static __always_inline void waker_request(struct file_ref *ref, struct task_struct *waker)
+{
+	struct io_worker *worker = waker->worker_private;
+	struct io_kiocb___work *request = NULL;
+	struct io_wq_work *work;
+	struct file *file;
+
+	if (!worker || !bpf_core_field_exists(worker->cur_work) ||
+	    !bpf_core_field_exists(request->work))
+		return;
+	work = BPF_CORE_READ(worker, cur_work);
+	if (!work)
+		return;
+	request = (void *)work - bpf_core_field_offset(request->work);
+	file = BPF_CORE_READ(request, file);
+	if (file)
+		file_fill(ref, file);
 }
 
 static __always_inline void waker_socket(struct file_ref *ref, struct sock *sk)

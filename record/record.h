@@ -181,6 +181,11 @@ enum record_wake_context {
 #undef V
 };
 
+/* waking.block: not 0, since no device has number 0 */
+#define WAKE_BLOCK(dev, flags) ((u64)(dev) << 8 | ((flags) & 255)) /* flags: BLOCK_* */
+#define WAKE_BLOCK_DEV(block) ((u32)((block) >> 8))
+#define WAKE_BLOCK_FLAGS(block) ((u32)(block) & 255)
+
 /* fork.flags, thread.flags */
 #define THREAD_SHARES_FILES 1 /* fork: parent and child have one table of fds */
 #define THREAD_IS_THREAD 2 /* not the leader of its process */
@@ -337,7 +342,8 @@ enum record_attribute_type {
 	FIX(u8, context, "enum record_wake_context")                           \
 	FIX(u8, vector, "softirq vector, with context softirq")                \
 	FIX(u16, irq, "number of the hard interrupt, with context hardirq")    \
-	FILEREF(file, "socket whose data woke it, if known")
+	FILEREF(file, "socket whose data woke it, or file of what its waker did, if known") \
+	VAR(u64, block, "WAKE_BLOCK of the block I/O whose completion woke it, if any")
 
 #define RECORD_FIELDS_syscall(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
 	FIX(u16, nr, "number of the call")                                     \
@@ -568,7 +574,7 @@ RECORD_SIZE(struct file_ref, 16);
 RECORD_SIZE(struct context, 24);
 RECORD_SIZE(struct record_head, 24);
 RECORD_SIZE(struct record_switch, 88);
-RECORD_SIZE(struct record_waking, 48);
+RECORD_SIZE(struct record_waking, 56);
 RECORD_SIZE(struct record_syscall, 136);
 RECORD_SIZE(struct record_fault, 80);
 RECORD_AT(switch, since_ns, 32);
@@ -576,6 +582,7 @@ RECORD_AT(switch, file, 40);
 RECORD_AT(switch, arg0, 56);
 RECORD_AT(switch, ctx, 64);
 RECORD_AT(waking, file, 32);
+RECORD_AT(waking, block, 48);
 RECORD_AT(syscall, duration_ns, 32);
 RECORD_AT(syscall, arg0, 48);
 RECORD_AT(syscall, file, 96);

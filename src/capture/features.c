@@ -44,6 +44,7 @@ static const struct feature_row feature_rows[] = {
 	{"local_timer_exit", "wake-ups by timers told from those by threads", false, 0},
 	{"hrtimer_expire_entry", "wake-ups by timers told from those by threads", false, 0},
 	{"hrtimer_expire_exit", "wake-ups by timers told from those by threads", false, 0},
+	{"workqueue_execute_start", "what kernel workers did told from what they do", false, 0},
 	{"page_fault_user", "page faults, and time in them", false, 0},
 	{"page_fault_kernel", "page faults inside system calls", false, 0},
 	{"signal_deliver", "page faults that end as a signal", false, 0},

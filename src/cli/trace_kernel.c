@@ -200,26 +200,11 @@ static void syscall_attributes(struct making *m, const struct kspan *k)
 
 static void wait_attributes(struct making *m, const struct kspan *k)
 {
-	static const char *const contexts[] = {
-#define V(name, value) [value] = #name,
-		RECORD_WAKE_CONTEXTS(V)
-#undef V
-	};
-	const char *comm;
-
 	making_string(m, "cause", split_part_name(k->part));
 	if (k->reason && k->reason[0])
 		making_string(m, "cause.reason", k->reason);
-	if (!k->woken_ns)
-		return;
-	if (k->wake_context != WAKE_task && k->wake_context != WAKE_kernel_thread) {
-		making_string(m, "waker", contexts[k->wake_context]);
-		return;
-	}
-	comm = query_comm(m->p, k->waker_tid, k->woken_ns);
-	making_string(m, "waker",
-		      comm ? making_text(m, "%s/%u", comm, k->waker_tid)
-			   : making_text(m, "%u", k->waker_tid));
+	if (k->wake.has)
+		making_waker(m, &k->wake);
 }
 
 /* The stack, if one was recorded. */

@@ -35,6 +35,9 @@ void making_free(struct making *m);
 /* trace_kernel.c: kind, name and attributes of a node of the kernel. */
 void making_kernel(struct making *m, const struct node *n, struct span_view *v);
 
+/* trace_waker.c: attributes that say who ended a wait. */
+void making_waker(struct making *m, const struct life_wake *wake);
+
 /* A text that lives as long as the trace; "" with `failed` set if memory ran out. */
 __attribute__((format(printf, 2, 3))) const char *making_text(struct making *m, const char *format,
 							      ...);

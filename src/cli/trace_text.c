@@ -194,10 +194,25 @@ static void request_write(const struct terminal *t, const struct span_view *span
 	outcome_write(t, span);
 }
 
-static void details_write(const struct terminal *t, const struct span_view *span)
+/* A thread as top and gdb have it: its name, and its number in brackets. */
+static void waker_write(const struct terminal *t, const struct span_view *span)
 {
 	const struct attribute_view *waker = span_view_attribute(span, "waker");
+	const struct attribute_view *tid = span_view_attribute(span, "waker.tid");
+	const char *slash = waker && tid ? strrchr(waker->string, '/') : NULL;
+	char name[64];
 
+	if (!waker)
+		return;
+	fputs("woken by ", t->file);
+	if (slash)
+		snprintf(name, sizeof(name), "%.*s[%" PRId64 "]", (int)(slash - waker->string),
+			 waker->string, tid->integer);
+	terminal_text(t, slash ? name : waker->string);
+}
+
+static void details_write(const struct terminal *t, const struct span_view *span)
+{
 	if (strcmp(span->kind, "syscall") == 0) {
 		call_write(t, span);
 	} else if (strcmp(span->kind, "io_uring") == 0) {
@@ -206,10 +221,8 @@ static void details_write(const struct terminal *t, const struct span_view *span
 		bar_percents(t, &span->time, PARTS_SHOWN);
 		attributes_write(t, span->attributes, span->attributes_count);
 	}
-	if (waker && strcmp(span->kind, "wait") == 0) {
-		fputs("woken by ", t->file);
-		attribute_write(t, waker);
-	}
+	if (strcmp(span->kind, "wait") == 0)
+		waker_write(t, span);
 	if (span->begin_soft)
 		fputs("  began earlier", t->file);
 	if (span->end_soft)

@@ -38,6 +38,7 @@ static void archive_wake(struct archive *a, struct life_wake *wake)
 	archive_u8(a, &wake->vector);
 	archive_u16(a, &wake->irq);
 	archive_file(a, &wake->file);
+	archive_u64(a, &wake->block);
 }
 
 static void archive_leave(struct archive *a, struct life_leave *leave)

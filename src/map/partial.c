@@ -38,13 +38,11 @@ static void wait_keep(struct partial *p, const struct life *l, const struct life
 			  .state = w->state,
 			  .mode = w->mode,
 			  .nr = w->nr,
-			  .wake_context = w->wake_context,
-			  .waker_tid = w->waker_tid,
-			  .woken_ns = w->woken_ns,
 			  .visit_ns = w->visit_ns,
 			  .file = w->file,
 			  .ctx = w->ctx,
 			  .reason = w->reason,
+			  .wake = w->wake,
 			  .split = w->split};
 
 	partial_failed(p, vec_push(&p->kspans, k));

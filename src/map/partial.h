@@ -167,16 +167,14 @@ struct kspan {
 	u8 part;	/* wait: enum split_part */
 	u8 state, mode; /* wait: how it left the CPU; syscall, uring: flags in mode */
 	u16 nr;		/* uring: the operation */
-	u8 wake_context;
 	u8 open; /* syscall: it had not returned at the end of the recording */
-	u32 waker_tid;
-	u64 woken_ns;
 	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
 	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_* */
 	s64 result;
 	struct file_ref file;
 	struct context ctx;
 	const char *reason;
+	struct life_wake wake; /* wait: what ended it, if that was seen */
 	struct split split;
 };
 

@@ -69,11 +69,12 @@ enum {
 	WAKER_KERNEL_SOCKET = 1 << 3, /* netlink */
 	WAKER_TIMER = 1 << 4,
 	WAKER_NETWORK_IRQ = 1 << 5, /* network softirq, the socket is not known */
-	WAKER_BLOCK_IRQ = 1 << 6, /* softirq of the block layer */
+	WAKER_BLOCK_IRQ = 1 << 6, /* a block I/O completed, or softirq of the block layer */
 	WAKER_IRQ = 1 << 7, /* any other interrupt */
 	WAKER_TASK = 1 << 8,
 	WAKER_KERNEL_THREAD = 1 << 9,
 	WAKER_NOT_KNOWN = 1 << 10, /* a waking whose context could not be told */
+	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread, for a file behind which is no device */
 };
 
 enum { ARG_ANY, ARG_ZERO, ARG_VFORK };
@@ -154,6 +155,8 @@ static const struct cause_rule rules[] = {
 	  THEN(ipc, "data of a local peer came") },
 	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_KERNEL_SOCKET,
 	  THEN(other, "a message of the kernel came") },
+	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_NO_DEVICE,
+	  THEN(other, "done by the kernel or a terminal") },
 	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_TIMER,
 	  THEN(timer, "timed out, or a timerfd expired") },
 	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_NETWORK_IRQ,
@@ -313,6 +316,10 @@ static u32 file_waker(const struct file_ref *file)
 		return WAKER_KERNEL_SOCKET;
 	if (kind & KIND(timerfd))
 		return WAKER_TIMER;
+	if (kind & KIND(network_fs))
+		return WAKER_NETWORK_IRQ;
+	if (kind & (KIND(memory_fs) | KIND(pseudo) | KIND(tty) | KIND(character) | KIND(null)))
+		return WAKER_NO_DEVICE;
 	return 0;
 }
 
@@ -336,7 +343,7 @@ static u32 query_waker(const struct cause_query *q)
 
 	if (!q->has_waker)
 		return WAKER_NOT_SEEN;
-	waker = file_waker(&q->waker_file);
+	waker = q->waker_block ? WAKER_BLOCK_IRQ : file_waker(&q->waker_file);
 	if (waker)
 		return waker;
 	if (q->waker_context == WAKE_softirq && q->waker_vector < vectors &&

@@ -22,9 +22,10 @@ struct cause_query {
 	u8 waker_context; /* enum record_wake_context */
 	u8 waker_vector; /* with WAKE_softirq */
 	u16 waker_irq; /* with WAKE_hardirq */
+	bool waker_block; /* the completion of a block I/O woke it */
 	u64 arg0; /* first argument of the syscall */
 	struct file_ref file; /* behind arg0 */
-	struct file_ref waker_file; /* the socket whose data woke it, kind none if not known */
+	struct file_ref waker_file; /* what its waker worked on: as in record_waking */
 };
 
 /*

@@ -48,17 +48,26 @@ enum life_role {
 	LIFE_OUT,      /* cgroup_attach: the thread left the scope of the recording */
 };
 
+/* As in record_waking. */
+struct life_wake {
+	bool has;
+	u64 time_ns;
+	u32 waker_tid;
+	u8 context, vector;
+	u16 irq;
+	struct file_ref file;
+	u64 block;
+};
+
 /* One stay off the CPU. */
 struct life_wait {
 	u64 begin_ns, end_ns;
-	u64 woken_ns; /* 0: no waking was seen */
 	u64 visit_ns; /* begin of the syscall or fault it lies in, 0 if none or not known */
 	u16 nr;
 	u8 mode;	 /* enum record_mode and MODE_* flags */
 	u8 state;	 /* enum record_leave_state */
 	u8 part;	 /* enum split_part of the time before the waking */
-	u8 wake_context; /* enum record_wake_context, with woken_ns */
-	u32 waker_tid;
+	struct life_wake wake; /* what ended it, if that was seen */
 	const char *reason; /* why it is that part; static */
 	struct file_ref file;
 	struct context ctx;
@@ -94,15 +103,6 @@ struct life_sink {
 };
 
 enum life_place { LIFE_UNSEEN, LIFE_ON_CPU, LIFE_OFF_CPU, LIFE_GONE };
-
-struct life_wake {
-	bool has;
-	u64 time_ns;
-	u32 waker_tid;
-	u8 context, vector;
-	u16 irq;
-	struct file_ref file;
-};
 
 /* How the thread left the CPU. */
 struct life_leave {

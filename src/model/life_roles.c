@@ -39,6 +39,7 @@ static enum split_part wait_part(const struct life_state *s, const char **reason
 		.waker_vector = s->wake.vector,
 		.waker_irq = s->wake.irq,
 		.waker_file = s->wake.file,
+		.waker_block = s->wake.block != 0,
 	};
 
 	*reason = "";
@@ -69,9 +70,7 @@ static void wait_end(struct life *l, u64 t, const struct life_sink *sink)
 		woken = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
 		if (woken > t)
 			woken = t;
-		w.woken_ns = s->wake.time_ns;
-		w.wake_context = s->wake.context;
-		w.waker_tid = s->wake.waker_tid;
+		w.wake = s->wake;
 	}
 	w.split.ns[w.part] += (s64)(woken - s->last_ns);
 	w.split.ns[SPLIT_runnable] += (s64)(t - woken);
@@ -209,7 +208,8 @@ static void role_waking(struct life *l, const struct record_head *r, const struc
 				     .context = w->context,
 				     .vector = w->vector,
 				     .irq = w->irq,
-				     .file = w->file};
+				     .file = w->file,
+				     .block = w->block};
 }
 
 /* The thread is in user code at t, whatever it did before. */

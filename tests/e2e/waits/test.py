@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits: calls that were open when recording began, and what is said of who woke whom."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -78,6 +79,7 @@ def check_open_call(recording, pid):
     equal(sum(first["time"].values()), first["end_ns"] - first["begin_ns"], "its split")
     equal(first["time"]["unknown_ns"], 0, "nothing of it is unknown")
     equal((last["begin_bound"], last["end_bound"]), ("hard", "soft"), "the call at the end")
+    return waits[0]
 
 
 @tests.add
@@ -105,8 +107,42 @@ def call_open_at_the_begin_of_a_recording_of_its_process():
         equal(record.wait(60), 0, "status")
         record.stderr.close()
         check(len(fathom.chunks(recording)) > 2, "the call reaches over chunks")
-        check_open_call(recording, pid)
+        wait = check_open_call(recording, pid)
+        with open("/proc/self/comm") as comm:
+            equal(wait["attributes"].get("waker"), f"{comm.read().strip()}/{os.getpid()}",
+                  "its waker, which is not recorded itself, has a name")
+        check(f"woken by {wait['attributes']['waker'].split('/')[0]}[{os.getpid()}]" in
+              fathom.ok("trace", "--all", recording), "the text says who woke it")
     harness.check_sums(fathom, recording)
+
+
+COLD = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+for at in range(0, 64 << 20, 8 << 20):
+    os.pread(fd, 4096, at)
+"""
+
+
+@tests.add
+def disk_that_ends_a_wait_is_named():
+    """An interrupt, or a thread of the kernel, did it for a request: that one is told."""
+    path = fathom.path("cold")
+    with open(path, "wb") as file:
+        for _ in range(64):
+            file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+    recording = fathom.record("disk", "--", sys.executable, "-c", COLD, path)
+    spans = [s for t in fathom.trace_all(recording)["traces"] for s in t["spans"]]
+    calls = {s["span_id"] for s in spans if s["name"] == "pread64"}
+    waits = [s for s in spans if s["kind"] == "wait" and s["name"] == "disk" and
+             s.get("parent_id") in calls]
+    if not waits:
+        return "the file system needs no disk"
+    told = [s["attributes"]["waker"] for s in waits]
+    check(all(re.fullmatch(r"disk \d+:\d+ read", waker) for waker in told), f"wakers: {told}")
 
 
 with fathom:

@@ -149,9 +149,10 @@ static void print_stack(FILE *out, const struct partial *p, u32 flags, const str
 
 static void print_kspan(FILE *out, const struct partial *p, const struct kspan *k)
 {
-	fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u = %lld:", k->kind,
-		k->tid, (unsigned long long)k->begin_ns, (unsigned long long)k->end_ns, k->nr,
-		k->part, (unsigned long long)k->visit_ns, k->waker_tid, (long long)k->result);
+	fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u block %llx = %lld:",
+		k->kind, k->tid, (unsigned long long)k->begin_ns, (unsigned long long)k->end_ns,
+		k->nr, k->part, (unsigned long long)k->visit_ns, k->wake.waker_tid,
+		(unsigned long long)k->wake.block, (long long)k->result);
 	print_split(out, &k->split);
 	print_stack(out, p, STACK_KERNEL, k);
 	print_stack(out, p, STACK_USER, k);
