@@ -8,7 +8,7 @@
 #include "cli/read_options.h"
 #include "cli/view.h"
 
-#define NAME_COLUMNS 22
+#define NAME_COLUMNS 23
 #define GREEN 34
 #define RED 160
 #define GRAY 245
