@@ -59,7 +59,8 @@ class Sleeper:
 
 
 def spans_of(recording, pid):
-    traces = fathom.trace_all(recording, "--pid", pid)["traces"]
+    traces = [t for t in fathom.trace_all(recording, "--pid", pid)["traces"]
+              if t["spans"][0]["kind"] == "thread" and t["spans"][0]["tid"] == pid]
     equal(len(traces), 1, "threads")
     return traces[0]["spans"]
 
