@@ -35,6 +35,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -135,7 +136,14 @@ struct in6_addr {
 	} in6_u;
 };
 
+struct net {
+	u64 net_cookie;
+};
+
 struct sock_common {
+	struct {
+		struct net *net;
+	} skc_net;
 	u32 skc_daddr;
 	u32 skc_rcv_saddr;
 	u16 skc_dport;
@@ -147,15 +155,42 @@ struct sock_common {
 
 struct socket;
 
+struct sk_buff_head {
+	u32 qlen;
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
 	u16 sk_protocol;
+	u32 sk_max_ack_backlog;
+	struct sk_buff_head sk_receive_queue;
 	struct socket *sk_socket;
 };
 
 struct socket {
+	struct file *file;
 	struct sock *sk;
+};
+
+struct inet_connection_sock {
+	void *icsk_ulp_ops;
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	u32 write_seq, snd_una, snd_nxt;
+	u64 bytes_acked, bytes_sent, bytes_retrans;
+	u32 copied_seq, rcv_nxt;
+	u64 bytes_received;
+};
+
+struct iov_iter {
+	unsigned long count;
+};
+
+struct msghdr {
+	struct iov_iter msg_iter;
 };
 
 struct socket_alloc {
@@ -177,6 +212,7 @@ struct unix_sock {
 	struct sock sk;
 	struct unix_address *addr;
 	struct sock *peer;
+	int inq_len; /* 6.17 and later; bytes in the receive queue of a stream */
 };
 
 struct mm_struct {

@@ -112,6 +112,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	context_read(state, task);
 	state->begin_ns = bpf_ktime_get_ns();
 	state->in_syscall = IN_SYSCALL_SEEN;
+	state->bytes_sock = 0;
 	/* before the number is free for others; none is open: it will fail */
 	if (record_files && state->row == SYSCALL_NR_close && state->file.kind && state_in(state))
 		fd_closes(state->args[0]);

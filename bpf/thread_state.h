@@ -38,12 +38,15 @@ struct thread_state {
 	u8 in_syscall; /* IN_SYSCALL_* */
 	u8 compat;
 	u16 row; /* of the open syscall: bpf/call.h */
-	u16 pad[3];
+	u16 pad;
+	u32 bytes_flags; /* BYTES_* */
 	u64 off_ns; /* for stacks: since when it is off its CPU; 0: it is not, or not known */
 	u64 stack_told_ns;  /* off_ns of the wait whose stack was told before its end */
 	u64 stack_since_ns; /* its user stack is owed, which is the same since then; 0: none is */
-	u64 bytes_begin; /* position in the stream at the begin of a send or receive */
-	u64 bytes_key;
+	u64 bytes_sock; /* TCP socket of the send or receive in progress (net.bpf.c); 0: none */
+	u64 bytes_at;	/* position: of a send where it begins, of a receive where it ends */
+	u64 bytes_left; /* of a send: what remained of the message at bytes_at */
+	u64 bytes_told; /* of a send: what stands before bytes_at, and in records of its own */
 };
 
 #endif

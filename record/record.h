@@ -253,7 +253,8 @@ enum record_fd_op {
 /* bytes.direction */
 #define BYTES_SENT 0
 #define BYTES_RECEIVED 1
-#define BYTES_UNSURE 1 /* bytes.flags */
+#define BYTES_UNSURE 1 /* bytes.flags: where it begins is a guess, or not known */
+#define BYTES_MESSAGE 2 /* bytes.flags: a datagram: from is its number in its receiver's queue */
 
 /* lost.why */
 #define RECORD_LOSSES(V)                                                       \
@@ -404,7 +405,7 @@ enum record_attribute_type {
 
 #define RECORD_FIELDS_bytes(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
 	FIX(u8, direction, "BYTES_SENT or BYTES_RECEIVED")                     \
-	FIX(u8, flags, "BYTES_UNSURE")                                         \
+	FIX(u8, flags, "BYTES_*")                                              \
 	PAD(u16, pad)                                                          \
 	PAD(u32, pad2)                                                         \
 	VAR(u64, from, "first byte, counted from the connection's begin")      \

@@ -52,6 +52,8 @@ static const struct feature_row feature_rows[] = {
 	{"block_split", "threads that large block I/O is done for", false, 0},
 	{"block_rq_issue", "block I/O", false, 0},
 	{"block_rq_complete", "block I/O", false, RECORD_block},
+	{"tcp_sendmsg_locked", "exact byte ranges where a TCP socket sends", false, 0},
+	{"tcp_rcv_space_adjust", "exact byte ranges where a TCP socket receives", false, 0},
 	{"sock_send_length", "bytes sent on connections", false, RECORD_bytes},
 	{"sock_recv_length", "bytes received on connections", false, RECORD_bytes},
 	{"io_uring_complete", "requests to io_uring", false, RECORD_uring},
@@ -107,7 +109,7 @@ static bool feature_wanted(const struct capture_options *options, const char *na
 		return !options->no_faults;
 	if (strncmp(name, "block_", 6) == 0)
 		return !options->no_blocks;
-	if (strncmp(name, "sock_", 5) == 0)
+	if (strncmp(name, "sock_", 5) == 0 || strncmp(name, "tcp_", 4) == 0)
 		return !options->no_bytes;
 	return true;
 }

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Bytes that went through connections: one record for each message sent or
+ * received, with its range in the stream.
+ *
+ * TCP: both ends count from the first byte behind the SYN, so they name the
+ * same range alike. The position is taken where the socket is locked by the
+ * thread itself (at the begin of a send, at the last copy of a receive), and
+ * kept with the thread until the call tells how much went through. What other
+ * threads send or receive on the socket does not move it, and the counters
+ * that are read together belong together.
+ *
+ * Unix streams and sequenced packets: see unix_queue.h. Datagrams: no number.
+ */
+#include "bpf/context.h"
+#include "bpf/file.h"
+#include "bpf/ring.h"
+#include "bpf/unix_queue.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define MSG_OOB 1
+#define MSG_PEEK 2
+#define SOCK_STREAM 1
+#define SOCK_DGRAM 2
+
+/* A record to be, with room up to the end of its last slot. */
+struct bytes_out {
+	struct record_bytes r;
+	u64 rest[5];
+};
+
+/* State of the running thread if it is in scope. */
+static __always_inline struct thread_state *bytes_state(struct task_struct *task)
+{
+	struct thread_state *state = state_of(task);
+
+	return state_in(state) ? state : NULL;
+}
+
+static __always_inline bool bytes_wanted(const struct thread_state *state)
+{
+	return !spans_only || context_is_set(&state->ctx);
+}
+
+/* false for sockets of the kernel itself, behind which no file is. */
+static __always_inline bool bytes_fill_file(struct file_ref *ref, const struct thread_state *state,
+					    struct sock *sk)
+{
+	u64 key = sk->sk_socket->file->f_inode->i_ino; /* 0 where one of them is NULL */
+
+	if (!key)
+		return false;
+	if (state->in_syscall && state->file.key == key && state->file.kind >= FILE_KIND_tcp &&
+	    state->file.kind <= FILE_KIND_socket_other) {
+		*ref = state->file;
+		return true;
+	}
+	ref->key = key;
+	file_fill_socket(ref, sk);
+	return true;
+}
+
+/* Takes room for the record and its time; what is left to fill in is the range. */
+static __always_inline bool bytes_begin(struct bytes_out *out, struct ring_place *place,
+					const struct thread_state *state, struct task_struct *task)
+{
+	struct record_bytes *r = &out->r;
+	u32 n = 1;
+
+	if (context_is_set(&state->ctx)) {
+		r->ctx = state->ctx;
+		n = 2;
+	}
+	if (ring_reserve(place, n, RING_LOST_BYTES))
+		return false;
+	r->head.kind = RECORD_bytes;
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->head.slots = n;
+	r->head.time_ns = bpf_ktime_get_ns();
+	return true;
+}
+
+/* ---- TCP ---- */
+
+/*
+ * How many bytes were sent before write_seq. What was acknowledged counts the
+ * SYN of the end that connected; what was handed to the network does not, but
+ * is off for good once that failed.
+ */
+static __always_inline u64 tcp_sent(const struct tcp_sock *tcp, const struct sock *sk, u32 *flags)
+{
+	u64 acked = tcp->bytes_acked;
+	u32 una = tcp->snd_una;
+	u64 data = tcp->bytes_sent - tcp->bytes_retrans - (u32)(tcp->snd_nxt - una);
+	u64 syn = acked - data;
+
+	if (syn > 1) {
+		*flags |= BYTES_UNSURE;
+		syn = sk->sk_max_ack_backlog ? 0 : 1; /* inherited from the listener */
+	}
+	return acked - syn + (u32)(tcp->write_seq - una);
+}
+
+/* How many bytes were received before copied_seq. */
+static __always_inline u64 tcp_received(const struct tcp_sock *tcp)
+{
+	return tcp->bytes_received - (u32)(tcp->rcv_nxt - tcp->copied_seq);
+}
+
+/* A message that waited for room, while another thread sent: what went before is told by itself. */
+static __always_inline void tcp_tell_piece(struct thread_state *state, struct task_struct *task,
+					   struct sock *sk, u64 length)
+{
+	struct bytes_out out = {.r.direction = BYTES_SENT,
+				.r.flags = state->bytes_flags,
+				.r.from = state->bytes_at,
+				.r.length = length};
+	struct ring_place place;
+
+	state->bytes_told += length;
+	if (length && bytes_fill_file(&out.r.file, state, sk) &&
+	    bytes_begin(&out, &place, state, task))
+		ring_publish(&place, &out.r, out.r.head.slots);
+}
+
+/* A layer between (TLS) makes other bytes of what the call sends. */
+static __always_inline u32 tcp_flags(const struct tcp_sock *tcp)
+{
+	return tcp->inet_conn.icsk_ulp_ops ? BYTES_UNSURE : 0;
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = bytes_state(task);
+	struct tcp_sock *tcp;
+	u64 at, left, gone;
+	u32 flags;
+
+	if (!state || !bytes_wanted(state))
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return 0;
+	flags = tcp_flags(tcp);
+	left = msg->msg_iter.count;
+	at = tcp_sent(tcp, sk, &flags);
+	if (state->bytes_sock == (u64)sk && left <= state->bytes_left) {
+		gone = state->bytes_left - left;
+		if (at == state->bytes_at + gone)
+			return 0;
+		tcp_tell_piece(state, task, sk, gone);
+	} else {
+		state->bytes_told = 0;
+	}
+	state->bytes_sock = (u64)sk;
+	state->bytes_at = at;
+	state->bytes_left = left;
+	state->bytes_flags = flags;
+	return 0;
+}
+
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
+{
+	struct thread_state *state = bytes_state(bpf_get_current_task_btf());
+	struct tcp_sock *tcp;
+
+	if (!state || !bytes_wanted(state))
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return 0;
+	state->bytes_sock = (u64)sk;
+	state->bytes_at = tcp_received(tcp);
+	state->bytes_flags = tcp_flags(tcp);
+	return 0;
+}
+
+/*
+ * Without what was kept under the lock the socket is asked now, which is right
+ * if no other thread uses it and no packet comes between two of its counters.
+ */
+static __always_inline void tcp_ask(struct record_bytes *r, struct sock *sk)
+{
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+	u32 flags = BYTES_UNSURE;
+	u64 end = 0;
+
+	if (tcp && r->direction == BYTES_SENT)
+		end = tcp_sent(tcp, sk, &flags);
+	else if (tcp)
+		end = tcp_received(tcp);
+	r->flags = flags;
+	r->from = end > r->length ? end - r->length : 0;
+}
+
+static __always_inline void tcp_fill(struct record_bytes *r, const struct thread_state *state,
+				     struct sock *sk)
+{
+	if (state->bytes_sock != (u64)sk) {
+		tcp_ask(r, sk);
+		return;
+	}
+	r->flags = state->bytes_flags;
+	if (r->direction == BYTES_RECEIVED) {
+		r->from = state->bytes_at - r->length;
+		return;
+	}
+	r->from = state->bytes_at;
+	r->length -= state->bytes_told;
+}
+
+/* ---- Unix ---- */
+
+/* Must be asked of every call, told or not: it counts. */
+static __always_inline void unix_fill(struct record_bytes *r, const struct thread_state *state,
+				      struct sock *sk)
+{
+	struct unix_queue *queue = NULL;
+	struct unix_call call = {.begin_ns = state->begin_ns,
+				 .end_ns = r->head.time_ns,
+				 .amount = r->length,
+				 .tid = r->head.tid};
+	struct sock *to = sk; /* whose queue it is */
+	struct unix_sock *end;
+	bool unsure = true;
+
+	call.messages = sk->sk_type != SOCK_STREAM;
+	if (call.messages) {
+		r->flags = BYTES_MESSAGE;
+		call.amount = 1;
+	}
+	/* a datagram socket may lose its peer under our eyes, the others hold theirs */
+	end = sk->sk_type != SOCK_DGRAM ? bpf_skc_to_unix_sock(sk) : NULL;
+	if (end && r->direction == BYTES_SENT) {
+		to = end->peer;
+		end = to ? bpf_skc_to_unix_sock(to) : NULL;
+	}
+	if (end)
+		queue = bpf_sk_storage_get(&unix_queues, to, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (queue && r->direction == BYTES_SENT)
+		r->from = unix_sent(queue, end, &call, &unsure);
+	else if (queue)
+		r->from = unix_received(queue, end, &call, &unsure);
+	if (unsure)
+		r->flags |= BYTES_UNSURE;
+}
+
+/* ---- both ---- */
+
+static __always_inline void bytes_went(struct thread_state *state, struct task_struct *task,
+				       struct sock *sk, struct bytes_out *out)
+{
+	struct record_bytes *r = &out->r;
+	u16 family = sk->__sk_common.skc_family;
+	struct ring_place place;
+	bool told = bytes_wanted(state);
+
+	if (family != AF_UNIX && (!told || (family != AF_INET && family != AF_INET6)))
+		return;
+	if (!bytes_fill_file(&r->file, state, sk))
+		return;
+	if (told)
+		told = bytes_begin(out, &place, state, task);
+	if (family == AF_UNIX) {
+		if (!told) {
+			r->head.tid = task->pid;
+			r->head.time_ns = bpf_ktime_get_ns();
+		}
+		unix_fill(r, state, sk);
+	} else if (sk->sk_protocol == IPPROTO_TCP) {
+		tcp_fill(r, state, sk);
+	} else { /* multipath TCP has a numbering of its own */
+		r->flags = BYTES_UNSURE | (sk->sk_type == SOCK_STREAM ? 0 : BYTES_MESSAGE);
+	}
+	if (told)
+		ring_publish(&place, r, r->head.slots);
+}
+
+static __always_inline int bytes_end(struct sock *sk, int result, u8 direction)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = bytes_state(task);
+	struct bytes_out out = {.r.direction = direction, .r.length = result};
+
+	if (!state)
+		return 0;
+	if (result > 0)
+		bytes_went(state, task, sk, &out);
+	state->bytes_sock = 0;
+	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(sock_send_length, struct sock *sk, int result)
+{
+	return bytes_end(sk, result, BYTES_SENT);
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
+{
+	if (flags & (MSG_PEEK | MSG_OOB))
+		result = 0;
+	return bytes_end(sk, result, BYTES_RECEIVED);
+}
