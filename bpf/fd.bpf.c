@@ -93,14 +93,18 @@ int fd_closes(u32 fd)
 	return fd_change(fd, -1, FD_close, 0);
 }
 
-static __always_inline int fd_pair(u64 at)
+static __always_inline int fd_pair(u64 at, bool sockets)
 {
 	u32 fds[2] = {};
 
 	if (bpf_probe_read_user(fds, sizeof(fds), (void *)at))
 		return 0;
 	fd_name(fds[0], -1, FD_open);
-	return fd_name(fds[1], -1, FD_open);
+	fd_name(fds[1], -1, FD_open);
+	if (!sockets)
+		return 0;
+	fd_socket(fds[0]);
+	return fd_socket(fds[1]);
 }
 
 static __always_inline int fd_control(u64 fd, u64 command, u64 value, long result)
@@ -244,7 +248,7 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 		return fd_name(result, arg0, FD_dup);
 	case FD_CALL_PAIR:
 	case FD_CALL_PAIR4: /* arg0 is where */
-		return fd_pair(arg0);
+		return fd_pair(arg0, class == FD_CALL_PAIR4);
 	case FD_CALL_RANGE:
 		return fd_range(arg0, arg1, arg2);
 	case FD_CALL_CONTROL:

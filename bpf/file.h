@@ -111,6 +111,8 @@ static __always_inline bool file_peer_on_host(struct sock *sk, u16 family)
 	BPF_CORE_READ_INTO(&saddr, sk, __sk_common.skc_v6_rcv_saddr);
 	if (!daddr[0] && !daddr[1])
 		return false;
+	if (!daddr[0] && (daddr[1] & 0xffffffffff) == 0x7fffff0000) /* ::ffff:127.x.x.x */
+		return true;
 	return daddr[0] == saddr[0] && daddr[1] == saddr[1];
 }
 

@@ -13,6 +13,61 @@
 #define MAPPED_PREFIX 0xffff0000ull /* ::ffff:a.b.c.d, bytes 8 to 11, little endian */
 #define SOCKADDR_FAMILY_BYTES 2
 
+/*
+ * Connections within the host, by how the end sees it that was told last: it
+ * is found when the other end is told. The kernel links the two nowhere.
+ */
+struct socket_end {
+	u64 netns, local_hi, local_lo, remote_hi, remote_lo;
+	u32 local_port, remote_port;
+};
+
+struct socket_found {
+	u64 sk, key;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct socket_end);
+	__type(value, struct socket_found);
+} socket_ends SEC(".maps") __weak;
+
+static __always_inline u64 socket_key(struct socket *socket)
+{
+	return BPF_CORE_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
+}
+
+/* Is it still that socket? Its memory may be another's by now. */
+static __always_inline bool socket_is(const struct socket_found *found,
+				      const struct socket_end *end)
+{
+	struct sock *sk = (struct sock *)found->sk;
+	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
+
+	return socket && socket_key(socket) == found->key &&
+	       BPF_CORE_READ(sk, __sk_common.skc_num) == end->local_port &&
+	       bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport)) == end->remote_port;
+}
+
+/* The key of the other end, if that was told before. Remembers this one otherwise. */
+static __always_inline u64 socket_tcp_peer(const struct record_socket *r, struct sock *sk)
+{
+	struct socket_end mine = {r->netns,	r->local_hi,   r->local_lo,   r->remote_hi,
+				  r->remote_lo, r->local_port, r->remote_port};
+	struct socket_end other = {r->netns,	r->remote_hi,	r->remote_lo, r->local_hi,
+				   r->local_lo, r->remote_port, r->local_port};
+	struct socket_found me = {(u64)sk, r->file.key}, *found;
+
+	if (!(r->file.flags & FILE_PEER_ON_HOST) || !r->remote_port)
+		return 0;
+	found = bpf_map_lookup_elem(&socket_ends, &other);
+	if (found && socket_is(found, &other))
+		return found->key;
+	bpf_map_update_elem(&socket_ends, &mine, &me, BPF_ANY);
+	return 0;
+}
+
 static __always_inline void socket_inet_fill(struct record_socket *r, struct sock *sk)
 {
 	u64 pair[2];
@@ -44,8 +99,8 @@ static __always_inline void socket_unix_fill(struct record_socket *r, struct soc
 	int len;
 	u64 n;
 
-	if (socket)
-		r->peer = BPF_CORE_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
+	if (socket) /* none before accept() */
+		r->peer = socket_key(socket);
 	if (!address)
 		address = BPF_CORE_READ((struct unix_sock *)peer, addr);
 	len = BPF_CORE_READ(address, len);
@@ -88,10 +143,13 @@ static __always_inline u64 socket_fill(struct record_socket *r, struct task_stru
 	r->file = ref;
 	r->family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	r->protocol = BPF_CORE_READ(sk, sk_protocol);
+	r->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, net_cookie);
 	if (ref.kind == FILE_KIND_unix)
 		socket_unix_fill(r, sk);
 	else
 		socket_inet_fill(r, sk);
+	if (ref.kind == FILE_KIND_tcp)
+		r->peer = socket_tcp_peer(r, sk);
 	return __builtin_offsetof(struct record_socket, path) + r->path_len;
 }
 

@@ -115,7 +115,11 @@ enum record_file_kind {
 #undef V
 };
 
-/* The file behind an fd. key: the inode number, or for a socket its cookie. */
+/*
+ * The file behind an fd. key: the inode number; of a socket that of its name
+ * socket:[N]. The kernel counts those with 32 bits, so a later socket can have
+ * the number again: with its socket record another one begins.
+ */
 struct file_ref {
 	u64 key;
 	u32 dev; /* as in st_dev: major << 20 | minor; 0 for sockets */
@@ -382,7 +386,7 @@ enum record_attribute_type {
 	FIX(u64, local_lo, "")                                                 \
 	FIX(u64, remote_hi, "address of the peer likewise")                    \
 	FIX(u64, remote_lo, "")                                                \
-	VAR(u64, peer, "key of the other end if it is on this host")           \
+	VAR(u64, peer, "key of the other end, if it is on this host and was told before") \
 	TEXT(108, path, "address of a Unix socket")
 
 #define RECORD_FIELDS_fault(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
@@ -491,7 +495,7 @@ enum record_attribute_type {
 
 #define RECORD_FIELDS_file_entry(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)         \
 	FIX(u32, index, "its number in the packet, from 1")                    \
-	FIX(u64, key, "inode number or socket cookie")                         \
+	FIX(u64, key, "inode number")                                          \
 	FIX(u32, dev, "device")                                                \
 	FIX(u16, file_kind, "enum record_file_kind")                           \
 	FIX(u16, flags, "FILE_*")
