@@ -84,8 +84,7 @@ static __always_inline bool unix_overlaps(struct unix_end *end, const struct uni
 static __always_inline void unix_settle(struct unix_queue *queue, s64 queued)
 {
 	if ((queue->flags & QUEUE_UNSURE) && queued >= 0 && (queue->flags & QUEUE_SENT) &&
-	    (queue->flags & QUEUE_RECEIVED) &&
-	    queue->sender.at - queue->receiver.at == (u64)queued)
+	    (queue->flags & QUEUE_RECEIVED) && queue->sender.at - queue->receiver.at == (u64)queued)
 		queue->flags &= ~QUEUE_UNSURE;
 }
 

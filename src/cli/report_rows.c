@@ -286,7 +286,7 @@ static int fill_file(struct report_rows *out, const struct partial *p)
 }
 
 /* "address:port", "[address]:port", or the path of a Unix socket, or its peer's inode. */
-static const char *peer_text(const struct fact_socket *s, char buf[256])
+static const char *peer_text(const struct partial *p, const struct fact_socket *s, char buf[256])
 {
 	const struct record_socket *r = &s->socket;
 	char address[INET6_ADDRSTRLEN] = "?";
@@ -296,7 +296,7 @@ static const char *peer_text(const struct fact_socket *s, char buf[256])
 		if (s->path)
 			snprintf(buf, 256, "unix:%s", s->path);
 		else /* a pair without a name */
-			snprintf(buf, 256, "unix:[%llu]", (unsigned long long)r->peer);
+			snprintf(buf, 256, "unix:[%llu]", (unsigned long long)query_socket_peer(p, s));
 		return buf;
 	}
 	memcpy(bytes, &r->remote_hi, 8);
@@ -311,9 +311,11 @@ static const char *peer_text(const struct fact_socket *s, char buf[256])
 	return buf;
 }
 
-static bool socket_has_peer(const struct fact_socket *s)
+static bool socket_has_peer(const struct partial *p, const struct fact_socket *s)
 {
-	return s->socket.family == AF_UNIX ? s->path || s->socket.peer : s->socket.remote_port;
+	if (s->socket.family == AF_UNIX)
+		return s->path || query_socket_peer(p, s);
+	return s->socket.remote_port;
 }
 
 static int fill_peer(struct report_rows *out, const struct partial *p)
@@ -322,14 +324,14 @@ static int fill_peer(struct report_rows *out, const struct partial *p)
 
 	for (size_t i = 0; i < p->files.list.count && !err; i++) {
 		const struct sum *sum = &p->files.list.data[i];
-		const struct fact_socket *s = query_socket(p, &sum->file);
+		const struct fact_socket *s = query_socket(p, sum->file.key, UINT64_MAX);
 		struct report_group *g;
 		const char *name;
 		char buf[256];
 
-		if (!s || !socket_has_peer(s))
+		if (!s || !socket_has_peer(p, s))
 			continue;
-		name = peer_text(s, buf);
+		name = peer_text(p, s, buf);
 		g = group_of(out, name);
 		if (!g)
 			return -ENOMEM;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What there is to say of system calls, faults, waits and requests to io_uring. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -10,27 +9,6 @@
 #include "model/file_name.h"
 #include "model/syscall_format.h"
 #include "model/uring.h"
-
-static void add_peer(struct making *m, const struct file_ref *file)
-{
-	const struct fact_socket *s = query_socket(m->p, file);
-	char address[INET6_ADDRSTRLEN] = "";
-	u8 bytes[16];
-
-	if (!s || (s->socket.family != AF_INET && s->socket.family != AF_INET6))
-		return;
-	making_string(m, "network.transport", file->kind == FILE_KIND_udp ? "udp" : "tcp");
-	if (!s->socket.remote_port)
-		return;
-	memcpy(bytes, &s->socket.remote_hi, 8);
-	memcpy(bytes + 8, &s->socket.remote_lo, 8);
-	if (s->socket.family == AF_INET)
-		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
-	else
-		inet_ntop(AF_INET6, bytes, address, sizeof(address));
-	making_string(m, "network.peer.address", making_text(m, "%s", address));
-	making_integer(m, "network.peer.port", s->socket.remote_port);
-}
 
 /* The 64-bit call that it is or corresponds to, -1 if there is none. */
 static int call_native(const struct kspan *k)
@@ -137,8 +115,7 @@ static void add_file(struct making *m, const struct kspan *k)
 
 	if (name)
 		making_string(m, "fd.name", name);
-	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)
-		add_peer(m, &k->file);
+	making_peer(m, k);
 }
 
 static void add_fd(struct making *m, const struct kspan *k, bool has_path)
@@ -161,8 +138,7 @@ static void add_fd(struct making *m, const struct kspan *k, bool has_path)
 		if (name[0] == '/' && !has_path)
 			making_string(m, "file.path", name);
 	}
-	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)
-		add_peer(m, &k->file);
+	making_peer(m, k);
 }
 
 #define ARGS_BYTES (2 * 4 * 4096 + 1024) /* two paths of octal digits, and the rest */
@@ -196,6 +172,7 @@ static void syscall_attributes(struct making *m, const struct kspan *k)
 	if (paths.second)
 		making_string(m, paths.second_key, paths.second);
 	add_fd(m, k, paths.path);
+	making_bytes(m, k);
 }
 
 static void wait_attributes(struct making *m, const struct kspan *k)
@@ -248,8 +225,7 @@ static const char *uring_attributes(struct making *m, const struct kspan *k)
 		making_string(m, "fd.name", name);
 	if (name && name[0] == '/')
 		making_string(m, "file.path", name);
-	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp)
-		add_peer(m, &k->file);
+	making_peer(m, k);
 	if (uring_flags_format(flags, sizeof(flags), (u32)k->args[1]))
 		making_string(m, "io_uring.flags", making_text(m, "%s", flags));
 	if (k->mode & URING_SQPOLL)

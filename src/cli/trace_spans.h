@@ -38,6 +38,15 @@ void making_kernel(struct making *m, const struct node *n, struct span_view *v);
 /* trace_waker.c: attributes that say who ended a wait. */
 void making_waker(struct making *m, const struct life_wake *wake);
 
+/* trace_connection.c: who is at the other end of the socket that a call worked on. */
+void making_peer(struct making *m, const struct kspan *k);
+
+/*
+ * The range in its stream of what a call sent or received; of packets the
+ * numbers. If something of others lies between, the first range.
+ */
+void making_bytes(struct making *m, const struct kspan *k);
+
 /* A text that lives as long as the trace; "" with `failed` set if memory ran out. */
 __attribute__((format(printf, 2, 3))) const char *making_text(struct making *m, const char *format,
 							      ...);

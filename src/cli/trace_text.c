@@ -136,14 +136,38 @@ static void attributes_write(const struct terminal *t, const struct attribute_vi
 	}
 }
 
+static void named_write(const struct terminal *t, const char *before,
+			const struct attribute_view *a)
+{
+	if (!a)
+		return;
+	fputs(before, t->file);
+	attribute_write(t, a);
+}
+
+/* "peer 127.0.0.1:80  bytes 0-64": which bytes of the stream, the last one not included */
+static void connection_write(const struct terminal *t, const struct span_view *span)
+{
+	const struct attribute_view *peer = span_view_attribute(span, "network.peer.address");
+
+	if (!peer)
+		peer = span_view_attribute(span, "peer.fd.name");
+	named_write(t, "  peer ", peer);
+	named_write(t, ":", span_view_attribute(span, "network.peer.port"));
+	named_write(t, "  bytes ", span_view_attribute(span, "bytes.from"));
+	named_write(t, "-", span_view_attribute(span, "bytes.to"));
+	named_write(t, "  messages ", span_view_attribute(span, "messages.from"));
+	named_write(t, "-", span_view_attribute(span, "messages.to"));
+	if (span_view_attribute(span, "bytes.unsure"))
+		putc('?', t->file);
+}
+
 /* " = -2 ENOENT  </etc/passwd>": what came of a call or request, and of what file */
 static void outcome_write(const struct terminal *t, const struct span_view *span)
 {
 	const struct attribute_view *result = span_view_attribute(span, "result");
 	const struct attribute_view *error = span_view_attribute(span, "error.type");
 	const struct attribute_view *name = span_view_attribute(span, "file.path");
-	const struct attribute_view *peer = span_view_attribute(span, "network.peer.address");
-	const struct attribute_view *port = span_view_attribute(span, "network.peer.port");
 
 	if (result) {
 		fputs(" = ", t->file);
@@ -160,14 +184,7 @@ static void outcome_write(const struct terminal *t, const struct span_view *span
 		attribute_write(t, name);
 		putc('>', t->file);
 	}
-	if (peer) {
-		fputs("  peer ", t->file);
-		attribute_write(t, peer);
-	}
-	if (peer && port) {
-		putc(':', t->file);
-		attribute_write(t, port);
-	}
+	connection_write(t, span);
 }
 
 /* "(3, 0x7f.., 4096) = 4096  </etc/passwd>" as strace has it */

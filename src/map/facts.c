@@ -130,6 +130,19 @@ static int socket_add(struct facts *f, const struct record_socket *r)
 	return err;
 }
 
+static int bytes_add(struct facts *f, const struct record_bytes *r)
+{
+	struct fact_bytes b = {.time_ns = r->head.time_ns,
+			       .from = r->from,
+			       .length = r->length,
+			       .key = r->file.key,
+			       .tid = r->head.tid,
+			       .direction = r->direction,
+			       .flags = r->flags};
+
+	return vec_push(&f->bytes, b);
+}
+
 /* Folds `//` and `/./`; what only the file system can tell is left as it is. */
 static void path_fold(char *path)
 {
@@ -212,6 +225,8 @@ int facts_add(struct facts *f, const struct record_head *r)
 		return fd_add(f, (const void *)r);
 	case RECORD_socket:
 		return socket_add(f, (const void *)r);
+	case RECORD_bytes:
+		return bytes_add(f, (const void *)r);
 	case RECORD_path:
 		return path_add(f, (const void *)r);
 	case RECORD_stack:
@@ -248,6 +263,7 @@ int facts_merge(struct facts *left, struct facts *right)
 	err = err ? err : MOVE_ALL(&left->processes, &right->processes);
 	err = err ? err : MOVE_ALL(&left->fds, &right->fds);
 	err = err ? err : MOVE_ALL(&left->sockets, &right->sockets);
+	err = err ? err : MOVE_ALL(&left->bytes, &right->bytes);
 	err = err ? err : MOVE_ALL(&left->paths, &right->paths);
 	err = err ? err : MOVE_ALL(&left->stacks, &right->stacks);
 	err = err ? err : MOVE_ALL(&left->mappings, &right->mappings);
@@ -298,6 +314,19 @@ static int socket_compare(const void *a, const void *b)
 	COMPARE(x->socket.file.key, y->socket.file.key);
 	COMPARE(x->time_ns, y->time_ns);
 	COMPARE(x->pid, y->pid);
+	return 0;
+}
+
+static int bytes_compare(const void *a, const void *b)
+{
+	const struct fact_bytes *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->key, y->key);
+	COMPARE(x->direction, y->direction);
+	COMPARE(x->from, y->from);
+	COMPARE(x->length, y->length);
 	return 0;
 }
 
@@ -352,6 +381,32 @@ static int file_compare(const void *a, const void *b, void *arg)
 	return 0;
 }
 
+static int peer_compare(const void *a, const void *b, void *arg)
+{
+	const struct facts *f = arg;
+	const u32 *i = a, *j = b;
+
+	COMPARE(f->sockets.data[*i].socket.peer, f->sockets.data[*j].socket.peer);
+	COMPARE(*i, *j);
+	return 0;
+}
+
+static int peers_index(struct facts *f)
+{
+	f->sockets_by_peer.count = 0;
+	for (size_t i = 0; i < f->sockets.count; i++) {
+		bool told = f->sockets.data[i].socket.peer != 0;
+		int err = told ? vec_push(&f->sockets_by_peer, (u32)i) : 0;
+
+		if (err)
+			return err;
+	}
+	if (f->sockets_by_peer.count)
+		qsort_r(f->sockets_by_peer.data, f->sockets_by_peer.count, sizeof(u32),
+			peer_compare, f);
+	return 0;
+}
+
 static int files_index(struct facts *f)
 {
 	f->fds_by_file.count = 0;
@@ -368,15 +423,19 @@ static int files_index(struct facts *f)
 
 int facts_sort(struct facts *f)
 {
+	int err;
+
 	SORT(&f->names, name_compare);
 	SORT(&f->forks, fork_compare);
 	SORT(&f->processes, process_compare);
 	SORT(&f->sockets, socket_compare);
+	SORT(&f->bytes, bytes_compare);
 	SORT(&f->paths, path_compare);
 	SORT(&f->services, service_compare);
 	SORT(&f->clocks, clock_compare);
 	stack_facts_sort(f);
-	return fds_sort(f) ? -ENOMEM : files_index(f);
+	err = fds_sort(f) ? -ENOMEM : files_index(f);
+	return err ? err : peers_index(f);
 }
 
 void facts_free(struct facts *f)
@@ -400,6 +459,8 @@ void facts_free(struct facts *f)
 	vec_free(&f->fd_ranges);
 	vec_free(&f->fds_by_file);
 	vec_free(&f->sockets);
+	vec_free(&f->sockets_by_peer);
+	vec_free(&f->bytes);
 	vec_free(&f->paths);
 	vec_free(&f->services);
 	vec_free(&f->clocks);

@@ -372,7 +372,8 @@ static int attach_apply(struct partial *p, const struct record_head *r)
 	return err;
 }
 
-static int path_apply(struct partial *p, const struct record_head *r)
+/* What is told of calls is of use only where calls are kept. */
+static int detail_apply(struct partial *p, const struct record_head *r)
 {
 	return p->options.spans ? facts_add(&p->facts, r) : 0;
 }
@@ -439,7 +440,8 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_gap] = gap_apply,
 	[RECORD_cgroup_attach] = attach_apply,
 	[RECORD_filter] = filter_apply,
-	[RECORD_path] = path_apply,
+	[RECORD_path] = detail_apply,
+	[RECORD_bytes] = detail_apply,
 	[RECORD_uring] = urings_add,
 	[RECORD_stack] = stack_apply,
 	[RECORD_mapping] = stack_apply,

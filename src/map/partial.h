@@ -100,6 +100,16 @@ struct fact_socket {
 	char *path;
 };
 
+/* Bytes [from, from + length) of one direction of a connection, sent or received by a thread. */
+struct fact_bytes {
+	u64 time_ns; /* the end of it */
+	u64 from, length;
+	u64 key; /* of the socket */
+	u32 tid;
+	u8 direction; /* BYTES_SENT or BYTES_RECEIVED */
+	u8 flags;     /* BYTES_* */
+};
+
 /* What a call was asked for. */
 struct fact_path {
 	u64 call_ns; /* begin of the call */
@@ -149,6 +159,8 @@ struct facts {
 	VEC(u32) fd_ranges; /* once finished: facts of ranges, by table and time */
 	VEC(u32) fds_by_file; /* once finished: those with a path, by file, then as they are */
 	VEC(struct fact_socket) sockets;
+	VEC(u32) sockets_by_peer; /* once finished: those that name a peer, by its key */
+	VEC(struct fact_bytes) bytes; /* with partial_options.spans */
 	VEC(struct fact_path) paths; /* with partial_options.spans */
 	VEC(struct fact_stack) stacks;	   /* likewise */
 	VEC(struct fact_mapping) mappings; /* likewise */

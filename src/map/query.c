@@ -132,12 +132,48 @@ const char *query_fd_name(const struct partial *p, const struct fd_question *que
 	return path;
 }
 
-const struct fact_socket *query_socket(const struct partial *p, const struct file_ref *file)
+const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 time_ns)
 {
 	const struct fact_socket *list = p->facts.sockets.data;
-	size_t n = COUNT_BEFORE(&p->facts.sockets, e, e->socket.file.key <= file->key);
+	size_t n = COUNT_BEFORE(&p->facts.sockets, e,
+				e->socket.file.key < key ||
+					(e->socket.file.key == key && e->time_ns <= time_ns));
 
-	return n > 0 && list[n - 1].socket.file.key == file->key ? &list[n - 1] : NULL;
+	if (n > 0 && list[n - 1].socket.file.key == key)
+		return &list[n - 1];
+	return n < p->facts.sockets.count && list[n].socket.file.key == key ? &list[n] : NULL;
+}
+
+/* Of two ends the one that was told later names the other. */
+u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket)
+{
+	const struct fact_socket *list = p->facts.sockets.data;
+	const u32 *index = p->facts.sockets_by_peer.data;
+	u64 key = socket->socket.file.key;
+	size_t n;
+
+	if (socket->socket.peer)
+		return socket->socket.peer;
+	n = COUNT_BEFORE(&p->facts.sockets_by_peer, e,
+			 list[*e].socket.peer < key || (list[*e].socket.peer == key &&
+							list[*e].time_ns < socket->time_ns));
+	if (n == p->facts.sockets_by_peer.count || list[index[n]].socket.peer != key)
+		return 0;
+	return list[index[n]].socket.file.key;
+}
+
+const struct fact_bytes *query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
+				     size_t *count)
+{
+	const struct fact_bytes *list = p->facts.bytes.data;
+	size_t n = COUNT_BEFORE(&p->facts.bytes, e,
+				e->tid < tid || (e->tid == tid && e->time_ns < begin_ns));
+	size_t end = n;
+
+	while (end < p->facts.bytes.count && list[end].tid == tid && list[end].time_ns <= end_ns)
+		end++;
+	*count = end - n;
+	return *count ? list + n : NULL;
 }
 
 const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,

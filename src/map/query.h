@@ -43,8 +43,18 @@ struct fd_question {
  */
 const char *query_fd_name(const struct partial *p, const struct fd_question *q);
 
-/* The addresses of a socket by what the kernel said at use, or NULL. */
-const struct fact_socket *query_socket(const struct partial *p, const struct file_ref *file);
+/*
+ * The addresses of the socket with this key (of its struct file_ref) at a
+ * time, as they were told last before, else first after. NULL: not known.
+ */
+const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 time_ns);
+
+/* The key of the socket at the other end, 0: not on this host, or not known. */
+u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket);
+
+/* What a thread sent and received in a time, in the order of time; `*count` of them. */
+const struct fact_bytes *query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
+				     size_t *count);
 
 /* How events of this format are to be read, NULL: not known. */
 const struct event_text *query_event_format(const struct partial *p, u32 format);

@@ -232,6 +232,9 @@ static const struct attribute_view sendto_attributes[] = {
 	STRING("network.peer.address", "10.0.0.7"),
 	INTEGER("network.peer.port", 51234),
 	STRING("network.transport", "tcp"),
+	STRING("bytes.direction", "sent"),
+	INTEGER("bytes.from", 16384),
+	INTEGER("bytes.to", 24576),
 };
 static const struct frame_view frames[] = {
 	{.address = 0xffffffff8115a0f4,

@@ -191,9 +191,6 @@ static void print_facts(FILE *out, const struct facts *f)
 	for (size_t i = 0; i < f->fds.count; i++)
 		fprintf(out, "fd %u %d op %u %s\n", f->fds.data[i].pid, f->fds.data[i].fd,
 			f->fds.data[i].op, f->fds.data[i].path ? f->fds.data[i].path : "?");
-	for (size_t i = 0; i < f->sockets.count; i++)
-		fprintf(out, "socket %llu\n",
-			(unsigned long long)f->sockets.data[i].socket.file.key);
 	for (size_t i = 0; i < f->paths.count; i++)
 		fprintf(out, "path %u %s\n", f->paths.data[i].tid, f->paths.data[i].path);
 	for (size_t i = 0; i < f->services.count; i++)
@@ -214,6 +211,25 @@ static void print_fd_names(FILE *out, const struct partial *p)
 			fprintf(out, " %s", name ? name : "-");
 		}
 		fprintf(out, "\n");
+	}
+}
+
+static void print_traffic(FILE *out, const struct partial *p)
+{
+	for (size_t i = 0; i < p->facts.sockets.count; i++) {
+		const struct fact_socket *s = &p->facts.sockets.data[i];
+
+		fprintf(out, "socket %llu at %llu peer %llu\n",
+			(unsigned long long)s->socket.file.key, (unsigned long long)s->time_ns,
+			(unsigned long long)query_socket_peer(p, s));
+	}
+	for (size_t i = 0; i < p->facts.bytes.count; i++) {
+		const struct fact_bytes *b = &p->facts.bytes.data[i];
+
+		fprintf(out, "bytes of %llu tid %u at %llu: %u %llu + %llu flags %u\n",
+			(unsigned long long)b->key, b->tid, (unsigned long long)b->time_ns,
+			b->direction, (unsigned long long)b->from, (unsigned long long)b->length,
+			b->flags);
 	}
 }
 
@@ -296,6 +312,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	print_events(out, p);
 	print_fd_names(out, p);
 	print_facts(out, &p->facts);
+	print_traffic(out, p);
 	fclose(out);
 	partial_free(p);
 	return text;

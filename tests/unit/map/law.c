@@ -4,6 +4,9 @@
  * exact, and merge(map(a), map(b)) is map(a then b) for any cut and grouping.
  */
 #include "answers.h"
+
+#include <stdlib.h>
+
 #include "check.h"
 #include "map/query.h"
 
@@ -154,6 +157,82 @@ TEST(events_belong_to_their_spans)
 	CHECK(query_event_format(p, 1) && !query_event_format(p, 4));
 	partial_free(p);
 	simulation_free(&s);
+}
+
+static int range_compare(const void *a, const void *b)
+{
+	const struct fact_bytes *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->direction != y->direction)
+		return x->direction < y->direction ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* What a merge put together tiles each stream, and stands in the calls that moved it. */
+TEST(bytes_belong_to_their_calls)
+{
+	size_t in_calls = 0, count;
+	struct simulation s;
+	struct partial *p;
+	u64 at = 0;
+
+	simulate(&s, 23, 6, 150);
+	p = map_cut(&s, 11);
+	partial_cover(p, s.from_ns, s.to_ns);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK(p->facts.bytes.count > 100 && p->facts.sockets.count > 20);
+	for (size_t i = 0; i < p->kspans.count; i++) {
+		const struct kspan *k = &p->kspans.data[i];
+
+		if (k->kind != KSPAN_SYSCALL || (k->nr != 44 && k->nr != 45))
+			continue;
+		CHECK(query_bytes(p, k->tid, k->begin_ns, k->end_ns, &count));
+		in_calls += count;
+	}
+	CHECK_EQ(in_calls, p->facts.bytes.count);
+	qsort(p->facts.bytes.data, p->facts.bytes.count, sizeof(struct fact_bytes), range_compare);
+	for (size_t i = 0; i < p->facts.bytes.count; i++) {
+		const struct fact_bytes *b = &p->facts.bytes.data[i];
+
+		if (i && (b[-1].key != b->key || b[-1].direction != b->direction))
+			at = 0;
+		CHECK_EQ(b->from, at);
+		at += b->length;
+	}
+	partial_free(p);
+	simulation_free(&s);
+}
+
+static void tell_socket(struct partial *p, u64 time_ns, u64 key, u64 peer, u16 port)
+{
+	struct record_socket r = {.head = {.kind = RECORD_socket, .time_ns = time_ns},
+				  .file = {.key = key, .kind = FILE_KIND_tcp},
+				  .remote_port = port,
+				  .peer = peer};
+
+	CHECK_EQ(partial_apply(p, &r.head), 0);
+}
+
+/* One end names the other; a number that is used again is another socket. */
+TEST(sockets_find_their_other_end)
+{
+	struct partial *a = partial_new(NULL), *b = partial_new(NULL);
+
+	tell_socket(a, 1000, 5, 0, 80);
+	tell_socket(b, 2000, 6, 5, 81);
+	tell_socket(b, 5000, 5, 9, 90);
+	CHECK_EQ(partial_merge(a, b), 0);
+	CHECK_EQ(partial_finish(a), 0);
+	CHECK_EQ(query_socket(a, 5, 500)->socket.remote_port, 80);
+	CHECK_EQ(query_socket(a, 5, 4999)->socket.remote_port, 80);
+	CHECK_EQ(query_socket(a, 5, 5000)->socket.remote_port, 90);
+	CHECK(!query_socket(a, 7, 5000));
+	CHECK_EQ(query_socket_peer(a, query_socket(a, 5, 1000)), 6);
+	CHECK_EQ(query_socket_peer(a, query_socket(a, 6, 2000)), 5);
+	CHECK_EQ(query_socket_peer(a, query_socket(a, 5, 5000)), 9);
+	partial_free(a);
 }
 
 TEST(time_in_a_gap_is_unknown)

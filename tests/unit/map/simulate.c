@@ -287,10 +287,43 @@ static void does_request(struct actor *a)
 	emit(a, &r, sizeof(r), RECORD_uring, a->now);
 }
 
+/*
+ * A call that sends or receives once or twice on a connection, the streams of
+ * which the simulation counts; now and then the addresses are told.
+ */
+static void does_bytes(struct actor *a)
+{
+	struct record_bytes b = {.head = head_of(a),
+				 .direction = (u8)simulation_random(a->s, 2),
+				 .file.kind = FILE_KIND_tcp};
+	struct record_socket n = {.head = head_of(a), .family = 2, .remote_port = 80};
+	struct record_syscall r = {.head = head_of(a), .nr = b.direction == BYTES_SENT ? 44 : 45};
+	u64 begin = a->now, connection = simulation_random(a->s, SIMULATED_CONNECTIONS);
+
+	b.file.key = SIMULATED_SOCKET + connection;
+	n.file = r.file = b.file;
+	for (u64 times = some(a, 2); times > 0; times--) {
+		run(a, SPLIT_kernel, some(a, 200));
+		b.from = a->s->streams[connection][b.direction];
+		b.length = some(a, 3000);
+		a->s->streams[connection][b.direction] += b.length;
+		emit(a, &b, sizeof(b), RECORD_bytes, a->now);
+	}
+	run(a, SPLIT_kernel, some(a, 100));
+	r.duration_ns = a->now - begin;
+	r.result = (s64)b.length;
+	emit(a, &r, sizeof(r), RECORD_syscall, a->now);
+	a->on_since = a->now;
+	if (simulation_random(a->s, 3) == 0) {
+		n.peer = simulation_random(a->s, 2) ? b.file.key ^ 1 : 0;
+		emit(a, &n, sizeof(n), RECORD_socket, a->now);
+	}
+}
+
 static void act(struct actor *a)
 {
 	run(a, SPLIT_user, some(a, 1000));
-	switch (simulation_random(a->s, 14)) {
+	switch (simulation_random(a->s, 16)) {
 	case 0:
 		preempted(a, MODE_user, 0, NULL);
 		break;
@@ -316,6 +349,10 @@ static void act(struct actor *a)
 		break;
 	case 9:
 		does_exec(a);
+		break;
+	case 10:
+	case 11:
+		does_bytes(a);
 		break;
 	default:
 		does_syscall(a);

@@ -23,11 +23,15 @@ struct simulated_thread {
 	struct split truth;   /* between them */
 };
 
+#define SIMULATED_CONNECTIONS 4
+#define SIMULATED_SOCKET 70 /* key of the first; its other end has key ^ 1 */
+
 struct simulation {
 	u64 random; /* state of the generator */
 	u64 from_ns, to_ns;
 	VEC(struct simulated_record) records; /* sorted by time */
 	VEC(struct simulated_thread) threads;
+	u64 streams[SIMULATED_CONNECTIONS][2]; /* bytes so far, by direction */
 	struct bytes bytes;
 };
 
