@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which bytes of a connection each call moved, against those who moved them."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import harness
+import servers
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+TALK, SHARED = sys.argv[2:4]
+tests = harness.Tests()
+
+Range = collections.namedtuple("Range", "socket peer direction begin end unsure more span")
+
+
+def ranges_of(spans):
+    """What the calls moved, in the order of their ends; of each socket by its name."""
+    found = []
+    for span in sorted(spans, key=lambda s: s["end_ns"]):
+        a = span["attributes"]
+        unit = "messages" if "messages.from" in a else "bytes"
+        if span["kind"] == "syscall" and f"{unit}.from" in a:
+            found.append(Range(a["fd.name"], a.get("peer.fd.name"), a["bytes.direction"],
+                               a[f"{unit}.from"], a[f"{unit}.to"], a.get("bytes.unsure", False),
+                               a.get("bytes.more", 0), span))
+    return found
+
+
+def record_talk(name, *args, options=()):
+    """Records a conversation from its begin; returns the recording and what both ends noted."""
+    result = fathom.run("record", "-o", fathom.path(name), *options, "--", sys.executable, TALK,
+                        *args)
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    return fathom.path(name), json.loads(result.stdout.splitlines()[-1])
+
+
+def record_talk_late(name, *args):
+    """Records it from when it was under way."""
+    command = [sys.executable, TALK, "--wait", *map(str, args)]
+    with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as talk:
+        _, *pids = talk.stdout.readline().split()
+        recorder = servers.Recorder(fathom, name, *(f"-p{pid}" for pid in pids))
+        out, _ = talk.communicate("\n", timeout=60)
+    equal(talk.returncode, 0, "the conversation")
+    return recorder.stop(), json.loads(out)
+
+
+def check_notes(recording, ends, minus=None):
+    """Each call of each end moved what the end noted, less what had gone before the first sight."""
+    minus = minus or {}
+    kept = []
+    for number, end in enumerate(ends):
+        name = f"socket:[{end['inode']}]"
+        other = f"socket:[{ends[1 - number]['inode']}]"
+        seen = [r for r in ranges_of(servers.spans_of(fathom, recording, end["pid"]))
+                if r.socket == name]
+        expected = [[direction, begin - minus.get((number, direction), 0),
+                     to - minus.get((number, direction), 0)]
+                    for direction, begin, to in end["notes"]]
+        equal([[r.direction, r.begin, r.end] for r in seen], expected, f"ranges of {name}")
+        equal({r.peer for r in seen}, {other}, f"peer of {name}")
+        equal({r.more for r in seen}, {0}, "calls with more than one range")
+        kept.append(seen)
+    equal(servers.check_loss(fathom, recording), 0, "what was lost")
+    return kept
+
+
+def check_kernel_counts(ends):
+    """
+    The kernel's own counts at the end; the SYN of the end that connected was
+    acknowledged, too, and the end of the one that ended first received.
+    """
+    for number, end in enumerate(ends):
+        last = {direction: to for direction, _, to in end["notes"]}
+        check(last["received"] <= end["received"] <= last["received"] + 1,
+              f"{end['received']} bytes came of {last['received']}")
+        # the last answer may not be acknowledged yet
+        check(last["sent"] - 9000 <= end["acked"] - (number == 0) <= last["sent"],
+              f"{end['acked']} bytes were acknowledged of {last['sent']}")
+
+
+def all_sure(seen):
+    return not any(r.unsure for end in seen for r in end)
+
+
+@tests.add
+def tcp_from_its_begin():
+    recording, ends = record_talk("tcp", "tcp", "--splice")
+    check(all_sure(check_notes(recording, ends)), "all is sure")
+    check_kernel_counts(ends)
+    harness.check_babeltrace(fathom, recording)
+
+
+@tests.add
+def tcp_begun_before_the_recording():
+    recording, ends = record_talk_late("tcp-late", "tcp", "--early", 70000, 50000)
+    check(all_sure(check_notes(recording, ends)), "all is sure")
+    check_kernel_counts(ends)
+
+
+@tests.add
+def unix_from_its_begin():
+    recording, ends = record_talk("unix", "unix", "--splice")
+    check(all_sure(check_notes(recording, ends)), "all is sure")
+
+
+@tests.add
+def sequenced_packets_have_numbers():
+    recording, ends = record_talk("packets", "packets")
+    check(all_sure(check_notes(recording, ends)), "all is sure")
+
+
+@tests.add
+def unix_begun_before_the_recording():
+    """What lies in the queue at first sight is counted, and unsure until both ends agree."""
+    recording, ends = record_talk_late("unix-late", "unix", "--early", 1000, 300)
+    seen = check_notes(recording, ends, {(0, "sent"): 300, (1, "received"): 300})
+    check(seen[0][0].unsure and seen[1][0].unsure, "the first are unsure")
+    check(not any(r.unsure for end in seen for r in end[5:]), "the later ones are sure")
+
+
+def raw_bytes(recording):
+    """(tid, direction, flags, from, length) of the records themselves, as babeltrace2 reads them."""
+    found = []
+    for chunk in fathom.chunks(recording):
+        text = servers.run("babeltrace2", chunk["path"])
+        for line in text.splitlines():
+            if " bytes: " not in line:
+                continue
+            values = [int(re.search(pattern, line).group(1) or 0) for pattern in (
+                r"\{ tid = (\d+) \}", r" direction = (\d+)", r" flags = (\d+)",
+                r" from = \{ \{? ?(\d*) ?\}", r" length = \{ \{? ?(\d*) ?\}")]
+            found.append(values)
+    return found
+
+
+@tests.add
+def threads_that_share_a_socket():
+    if not shutil.which("babeltrace2"):
+        return "babeltrace2 is missing"
+    result = fathom.run("record", "-o", fathom.path("shared"), "--", sys.executable, SHARED)
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    truth = json.loads(result.stdout)
+    records = raw_bytes(fathom.path("shared"))
+    check(len(truth) > 24, "calls were interleaved")
+    equal({flags for _, _, flags, _, _ in records}, {0}, "flags")
+    sent = sorted([begin, begin + size, tid] for tid, direction, _, begin, size in records
+                  if direction == 0)
+    runs = []
+    for begin, end, tid in sent:
+        if runs and runs[-1][0] == tid and runs[-1][2] == begin:
+            runs[-1][2] = end
+        else:
+            runs.append([tid, begin, end])
+    equal(runs, truth, "who sent which bytes")
+    at = 0
+    for _, direction, _, begin, size in sorted(records, key=lambda r: r[3]):
+        if direction == 1:
+            equal(begin, at, "what was received has no hole")
+            at = begin + size
+    equal(at, truth[-1][2], "all was received")
+    return None
+
+
+def check_tiles(spans, at_least):
+    """Both directions of each connection lie without hole or overlap, as seen by each end."""
+    streams = collections.defaultdict(list)
+    for r in ranges_of(spans):
+        check(not r.unsure and not r.more, f"{r} is sure")
+        streams[r.socket, r.direction].append(r)
+    matched = 0
+    for (name, direction), list_ in streams.items():
+        list_.sort(key=lambda r: r.begin)
+        for one, other in zip(list_, list_[1:]):
+            equal(other.begin, one.end, f"what {name} {direction} goes on behind {one}")
+        if direction == "received" or not list_[0].peer:
+            continue
+        got = streams.get((list_[0].peer, "received"))
+        if got:
+            equal((got[0].begin, max(r.end for r in got)), (list_[0].begin, list_[-1].end),
+                  f"what {name} sent and its other end received")
+            matched += 1
+    check(matched >= at_least, f"{matched} directions have both ends")
+
+
+def record_host(name, *command):
+    """Records the whole host under a command; again if the rings were too small for the machine."""
+    for attempt in range(4):
+        recording = fathom.record(f"{name}{attempt}", "-a", "--buffer", "128M", "--", *command)
+        lost = fathom.report(recording, "cause")["lost"]
+        if lost["buffer"] + lost["recursion"] + lost["damaged"] == 0:
+            return recording
+    raise harness.Failure("something was lost each time")
+
+
+@tests.add
+def redis_and_its_clients():
+    if not shutil.which("redis-server"):
+        return "redis is missing"
+    port = servers.free_port()
+    with servers.Server("redis-server", "--port", port, "--save", "", "--dir", fathom.dir) as redis:
+        servers.wait_until("redis", lambda: servers.answers(port))
+        recording = record_host("redis", "redis-benchmark", "-p", port, "-n", 2000, "-c", 4,
+                                "-t", "set,get", "-d", 5000, "-q")
+    client = servers.pids_named(fathom, recording, "redis-benchmark").pop()
+    check_tiles(servers.spans_of(fathom, recording, client) +
+                servers.spans_of(fathom, recording, redis.pid), 8)
+    return None
+
+
+NGINX = """daemon off; worker_processes 2; pid {0}/nginx.pid; error_log {0}/error.log;
+events {{ worker_connections 64; }}
+http {{ access_log off; sendfile on; root {0};
+  client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fastcgi_temp_path {0}/t3;
+  uwsgi_temp_path {0}/t4; scgi_temp_path {0}/t5; server {{ listen 127.0.0.1:{1}; }} }}
+"""
+
+
+@tests.add
+def nginx_sends_files():
+    os.environ["PATH"] += ":/usr/sbin"
+    if not shutil.which("nginx") or not shutil.which("wrk"):
+        return "nginx or wrk is missing"
+    port = servers.free_port()
+    os.chmod(fathom.dir, 0o755)
+    with open(fathom.path("nginx.conf"), "w", encoding="ascii") as text:
+        text.write(NGINX.format(fathom.dir, port))
+    with open(fathom.path("page"), "wb") as page:
+        page.write(bytes(300000))
+    with open(fathom.path("pace.lua"), "w", encoding="ascii") as text:
+        text.write("function delay() return 20 end\n")
+    with servers.Server("nginx", "-p", fathom.dir, "-e", fathom.path("error.log"), "-c",
+                        fathom.path("nginx.conf")):
+        servers.wait_until("nginx", lambda: servers.answers(port))
+        recording = record_host("nginx", "wrk", "-t", 1, "-c", 4, "-d", "1s", "-s",
+                                fathom.path("pace.lua"), f"http://127.0.0.1:{port}/page")
+    spans = [span for name in ("nginx", "wrk") for pid in servers.pids_named(fathom, recording, name)
+             for span in servers.spans_of(fathom, recording, pid)]
+    files = [r for r in ranges_of(spans) if r.span["name"] == "sendfile"]
+    check(files, "files were sent")
+    for r in files:
+        equal(r.end - r.begin, r.span["attributes"]["result"], "bytes of a sendfile")
+    check_requests(spans)
+    return None
+
+
+def check_requests(spans):
+    """wrk ends in the middle of answers: what it did not read is not received."""
+    streams = collections.defaultdict(list)
+    for r in ranges_of(spans):
+        streams[r.socket, r.direction].append(r)
+    answered = 0
+    for (name, direction), list_ in streams.items():
+        list_.sort(key=lambda r: r.begin)
+        for one, other in zip(list_, list_[1:]):
+            equal(other.begin, one.end, f"what {name} {direction} goes on behind {one}")
+        got = streams.get((list_[0].peer, "received"))
+        if direction == "sent" and got:
+            equal(min(r.begin for r in got), list_[0].begin, "where both begin")
+            check(max(r.end for r in got) <= list_[-1].end, "nothing is received that was not sent")
+            answered += 1
+    check(answered >= 8, f"{answered} directions have both ends")
+
+
+@tests.add
+def filters_leave_what_they_should():
+    recording, ends = record_talk("filtered", "tcp", options=["--syscalls", "openat"])
+    moved = sum(len(end["notes"]) for end in ends)
+    tids = {end["pid"] for end in ends}
+    equal(len([r for r in raw_bytes(recording) if r[0] in tids]), moved, "records without calls")
+    recording, _ = record_talk("spans", "tcp", options=["--spans-only"])
+    equal(raw_bytes(recording), [], "records under no span")
+
+
+with fathom:
+    tests.run()
