@@ -7,6 +7,8 @@
  */
 #include <dirent.h>
 #include <fathom/fathom.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,23 @@ static u64 now_ns(void)
 	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
 }
 
+/* A ring has one listener. A recorder of the whole host may have come first. */
+static bool ring_lock(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[32];
+	int own;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, O_RDWR | O_CLOEXEC);
+	for (int i = 0; own >= 0 && i < 30; i++) {
+		if (fcntl(own, F_OFD_SETLK, &lock) == 0)
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
 /* Our own ring, found as capture finds that of others. */
 static struct app_ring *ring_find(void)
 {
@@ -37,7 +56,9 @@ static struct app_ring *ring_find(void)
 	while (dir && !ring && (entry = readdir(dir))) {
 		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
 
-		if (n > 0 && strncmp(target, "/memfd:" APP_RING_NAME, 18) == 0)
+		if (n <= 0 || strncmp(target, "/memfd:" APP_RING_NAME, 18) != 0)
+			continue;
+		if (ring_lock(atoi(entry->d_name)))
 			app_ring_open(atoi(entry->d_name), &ring);
 	}
 	if (dir)
@@ -83,7 +104,8 @@ int main(int argc, char **argv)
 	for (int side = 0; side < SIDES; side++)
 		ns[side] = calloc((size_t)(rounds > 0 ? rounds : 1), sizeof(double));
 	if (!ring || rounds < 1 || !ns[0] || !ns[1]) {
-		fprintf(stderr, "bench-span: no ring, or not a number of rounds\n");
+		fprintf(stderr, "bench-span: no ring, or another listens to it, or not a number of "
+				"rounds\n");
 		return 1;
 	}
 	for (int i = 0; i < rounds; i++) {
