@@ -20,17 +20,38 @@
  *
  * - It may be called by any thread at any time, in signal handlers too, and by
  *   several threads at once. One `struct fathom_span` must not be changed
- *   (ended, given a status) by two threads at the same time.
- * - It never blocks, locks, prints or exits, and what it cannot do it leaves
- *   undone: no call has to be checked for the sake of the program. A thread's
- *   first call makes a few syscalls to set itself up; later ones make none.
- * - Strings are the caller's and are copied before the function returns.
- *   Names longer than 512 bytes and keys with values longer than 1,024 are cut.
+ *   (ended, given a status) by two threads at the same time, and of the copies
+ *   of a span one alone is to be ended: each end of a copy is recorded.
+ * - It never blocks, locks, prints or exits, keeps errno, and what it cannot do
+ *   it leaves undone: no call has to be checked for the sake of the program.
+ * - A thread's first call makes some ten syscalls and maps a page or two to set the
+ *   thread up; later ones make none, but for the few functions that say so. Should the
+ *   thread be set up by another call just then (of the process, at a fork; of the
+ *   identity), it waits for a thousand sched_yield() at most; then this call
+ *   does nothing, and the next one tries again.
+ * - NULL for a span, or "no span": nothing is done. Numbers that are no word of
+ *   their enum: a kind counts as FATHOM_INTERNAL, a level is below all levels, an
+ *   attribute or a status is left out.
+ * - Strings are the caller's and are copied before the function returns. They
+ *   should be UTF-8 without control characters; they are not checked. Names and
+ *   reasons of a status are cut after 512 bytes, an attribute after 1,024 bytes of
+ *   key and string together.
  * - Times are CLOCK_MONOTONIC, taken by the library.
- * - With nobody listening nothing is recorded; the context is published still.
+ * - With nobody listening nothing is recorded; the context is published still,
+ *   unless another library in the process published one first.
+ *
+ * In signal handlers: a thread's later calls do nothing that a handler may not. Its
+ * first call does not allocate with malloc() either, with one exception: where
+ * more than 31 keys of pthread_key_create() were in use when this library was
+ * loaded, glibc allocates once for each thread. Programs like that let each thread
+ * call fathom_listening() once outside of handlers. (With another C library than
+ * glibc, and this library opened with dlopen(), the same holds for its
+ * thread-local memory.) A handler must end or detach what it made active.
  *
  * After fork the child has no active span. A copy of a span begun by the
- * parent process serves there as a parent; ending it in the child does nothing.
+ * parent process serves there as a parent and can be attached; ending it in the
+ * child does nothing, so detach it there. Between vfork and exec call nothing.
+ * A thread that ends leaves its spans as they are: other threads may end them.
  *
  * Environment: FATHOM_SERVICE (else OTEL_SERVICE_NAME) the service's name,
  * FATHOM_LEVEL the level at start, FATHOM_SAMPLING the sampling at start
@@ -90,10 +111,9 @@ struct fathom_span {
 	uint8_t trace_id[16];
 	uint8_t span_id[8];
 	uint8_t parent_id[8];
-	uint8_t flags;
+	uint8_t flags; /* as in struct fathom_context */
 	uint8_t state;
-	uint8_t status;
-	uint8_t reserved;
+	uint16_t where;
 	uint32_t process;
 };
 
@@ -112,12 +132,12 @@ struct fathom_context {
 #define FATHOM_DEFERRED 0x40 /* no decision was made: who receives this decides (B3) */
 #define FATHOM_DEBUG_TRACE 0x80 /* record this whatever the sampling says (B3) */
 
-/* A key, which ends in NUL, with a value. */
+/* A key, which ends in NUL, with a value. Without a key it is left out; a string may be NULL. */
 enum fathom_type { FATHOM_STRING = 1, FATHOM_INTEGER = 2, FATHOM_REAL = 3, FATHOM_BOOLEAN = 4 };
 struct fathom_attribute {
 	const char *key;
 	enum fathom_type type;
-	size_t bytes; /* of the string; 0: up to its NUL */
+	size_t bytes; /* of the string, which holds no NUL then; 0: up to its NUL */
 	union {
 		const char *string;
 		int64_t integer;
@@ -137,26 +157,36 @@ struct fathom_endpoint {
 
 /*
  * Names the service that this process is. Not needed if the environment names
- * it. May be called again: the new name holds from then on. NULL keeps the name.
+ * it; without either it is the program's name. May be called again: the new name
+ * holds from then on. NULL keeps the name, and sets the calling thread up.
  *
- * The following four are for the start of a program and for rare changes: they
- * make syscalls, and must not be called in signal handlers. 0 or a negative
- * errno: -EINVAL for an argument, -E2BIG if the identity grows beyond 1,024
- * bytes, -EBUSY if another call of these is under way, -ENOMEM.
+ * The three functions of the identity (this and the next two) are for the start of
+ * a program and for rare changes: they make syscalls, and must not be called in
+ * signal handlers. They return 0, or a negative errno and then nothing has
+ * changed: -EINVAL for an argument (NULL or empty, where not said otherwise), -E2BIG if
+ * all keys and values of the identity, each with its NUL, would be longer than 1,024
+ * bytes, -EBUSY if another call of these does not end, -ENOMEM if the thread
+ * cannot be set up. With FATHOM_DISABLE=1 they do nothing and return 0.
  */
 FATHOM_API int fathom_init(const char *service);
 
 /* Adds an attribute of the process ("service.version", "1.2"), or replaces it. */
 FATHOM_API int fathom_resource_set(const char *key, const char *value);
 
-/* Where this process can be reached: network.local.address and .port of its identity. */
+/*
+ * Where this process can be reached: service.name, network.local.address and
+ * network.local.port of its identity, as far as `endpoint` knows them; all of
+ * them are set or none.
+ */
 FATHOM_API int fathom_endpoint_set(const struct fathom_endpoint *endpoint);
 
 /*
  * Sampling of root spans, in the words of FATHOM_SAMPLING: "always", "never",
  * "1/N", "N/s". The decision is made once for each root and holds for all its
  * descendants, in other processes too. What is not sampled is not recorded; its
- * context is published and travels, marked as not sampled.
+ * context is published and travels, marked as not sampled. "1/N" counts on each
+ * thread by itself, "N/s" in the whole process. N is 1 to 4,294,967,295. Holds for
+ * roots from now on. 0, or -EINVAL for other words: then nothing changes.
  */
 FATHOM_API int fathom_sampling_set(const char *policy);
 
@@ -167,7 +197,10 @@ FATHOM_API int fathom_sampling_set(const char *policy);
 FATHOM_API void fathom_level_set(int level);
 FATHOM_API int fathom_level_get(void);
 
-/* "emergency" ... "debug", syslog's short forms, or "0" ... "7"; -EINVAL for others. */
+/*
+ * The level for "emergency" ... "debug", syslog's short forms, or "0" ... "7", in lower
+ * case; -EINVAL for others and NULL.
+ */
 FATHOM_API int fathom_level_parse(const char *name);
 
 /*
@@ -181,22 +214,31 @@ FATHOM_API bool fathom_listening(void);
 /*
  * Begins a span: child of the thread's active span, or the root of a new trace
  * if there is none. It is active on the thread until it ends or is detached.
- * Every span wants fathom_span_end(), on whatever thread.
+ * Every span wants fathom_span_end(), on whatever thread. NULL is an empty name.
+ * "No span" is returned if the thread cannot be set up.
  */
 FATHOM_API struct fathom_span fathom_span_begin(const char *name);
 
-/* The same with a parent named by the caller; "no span" as parent begins a trace. */
+/*
+ * The same with a parent named by the caller, which may have ended; NULL or "no span"
+ * as parent begins a trace.
+ */
 FATHOM_API struct fathom_span fathom_span_child(const struct fathom_span *parent,
 						const char *name);
 
 /*
  * A span of kind server whose parent is in another process, as extracted from a
- * request. A context of zeros, as a failed extract leaves it, begins a new trace.
+ * request. NULL or a context of zeros, which a failed extract leaves as it was,
+ * begins a new trace.
  */
 FATHOM_API struct fathom_span fathom_span_remote(const struct fathom_context *parent,
 						 const char *name);
 
-/* Begins a span and says everything. All zero but name, FATHOM_INFO: fathom_span_begin(). */
+/*
+ * Begins a span and says everything. All zero but name and FATHOM_INFO: fathom_span_begin().
+ * The first that is set of remote, parent and root decides where it belongs. NULL for
+ * `options`: "no span".
+ */
 struct fathom_span_options {
 	const char *name;
 	size_t name_bytes; /* 0: up to its NUL */
@@ -210,22 +252,35 @@ struct fathom_span_options {
 FATHOM_API struct fathom_span fathom_span_open(const struct fathom_span_options *options);
 
 /*
- * Ends a span. If it is the active span of the calling thread, the one before it
- * is active again. Ending it a second time, NULL and "no span" do nothing.
+ * Ends a span; `span` is marked as ended, and ending it a second time does nothing. If
+ * it is the active span of the calling thread, the one before it is active again.
+ *
+ * A span may be ended by another thread than that on which it began: there it is
+ * active no more, either. But that thread learns of it with its next call of a
+ * function that begins a span, ends, attaches or detaches one, or asks for the
+ * current one. Until then outside observers still count its time as the span's; to
+ * have it exact, detach the span before it is handed over. Attached spans must be
+ * detached: their end is seen on the thread that ends them and on that where the
+ * span began, and not on others.
  */
 FATHOM_API void fathom_span_end(struct fathom_span *span);
 
-/* The same with a status and the reason for it; `message` may be NULL. */
+/* The same with a status and the reason for it, of 512 bytes at most; `message` may be NULL. */
 FATHOM_API void fathom_span_end_status(struct fathom_span *span, enum fathom_status status,
 				       const char *message);
 
-/* The status with which the span will end. */
+/* The status with which the span will end, if no other is given. Not after its end. */
 FATHOM_API void fathom_span_status(struct fathom_span *span, enum fathom_status status);
 
-/* True if what is said about this span will be recorded, as things stand. */
+/* True if what is said about this span now will be recorded: it lives, is sampled, is heard. */
 FATHOM_API bool fathom_span_recorded(const struct fathom_span *span);
 
-/* ---- what is said about a span ---- */
+/*
+ * ---- what is said about a span ----
+ *
+ * By any thread, as long as the span lives: what is said after its end is left out.
+ * A key that is told twice is recorded twice.
+ */
 
 FATHOM_API void fathom_span_string(const struct fathom_span *span, const char *key,
 				   const char *value);
@@ -246,7 +301,7 @@ FATHOM_API void fathom_span_endpoint(const struct fathom_span *span,
 FATHOM_API void fathom_span_peer(const struct fathom_span *span,
 				 const struct fathom_endpoint *endpoint);
 
-/* Something happened now, inside the span. */
+/* Something happened now, inside the span. NULL is an empty name. */
 FATHOM_API void fathom_span_event(const struct fathom_span *span, enum fathom_level level,
 				  const char *name);
 
@@ -265,20 +320,26 @@ FATHOM_API void fathom_span_tell(const struct fathom_span *span, const struct fa
 
 /*
  * The span is the calling thread's active span from now on; the one that was
- * comes back when this one ends or is detached. For a pool: detach on the
- * thread that queues the work, attach on the one that takes it. For an event
- * loop: attach and detach around each callback. Up to 64 spans can be active
- * inside each other; deeper ones are recorded, but do not become active.
+ * comes back when this one ends or is detached on this thread. For a pool: detach on
+ * the thread that queues the work, attach on the one that takes it. For an event
+ * loop: attach and detach around each callback. An ended span is not attached.
+ * Detach takes away the last attach or begin of the span on this thread that was not
+ * taken away yet; if there is none, it does nothing. The end takes away all of them.
+ * Up to 64 spans can be active inside each other; deeper ones are recorded, but do
+ * not become active, and spans that are never ended nor detached count.
  */
 FATHOM_API void fathom_span_attach(const struct fathom_span *span);
 FATHOM_API void fathom_span_detach(const struct fathom_span *span);
 
-/* The calling thread's active span. "No span" if there is none. It is not the caller's to end. */
+/*
+ * A copy of the calling thread's active span, "no span" if there is none. It serves to
+ * say something, as a parent, and for fathom_span_context(). It is not the caller's to end.
+ */
 FATHOM_API struct fathom_span fathom_span_current(void);
 
 /* ---- contexts on the wire ---- */
 
-/* The context of a span, for inject. Zeros for "no span" and NULL. */
+/* The context of a span, ended or not, for inject. Zeros for "no span" and NULL. */
 FATHOM_API struct fathom_context fathom_span_context(const struct fathom_span *span);
 
 /*

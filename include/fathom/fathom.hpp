@@ -11,7 +11,8 @@
  *
  * A span that is left by an exception ends with the status FATHOM_FAILED, unless
  * a status was set. Nothing here throws or allocates. What fathom.h says of
- * threads and signal handlers holds.
+ * threads and signal handlers holds: one thread at a time may end a span, move it
+ * or set its status. Views need not end in NUL, keys and messages must.
  */
 #ifndef FATHOM_FATHOM_HPP
 #define FATHOM_FATHOM_HPP
@@ -33,7 +34,7 @@ public:
 		open(name, kind, level, nullptr, nullptr);
 	}
 
-	/* A child of another span. */
+	/* A child of another span, which may have ended; of one that was moved away, a root. */
 	span(const span &parent, std::string_view name, fathom_kind kind = FATHOM_INTERNAL) noexcept
 	{
 		open(name, kind, FATHOM_INFO, &parent.span_, nullptr);
@@ -80,19 +81,23 @@ public:
 		fathom_span_end(&span_);
 	}
 
-	/* Ends it with a status and the reason, which ends in NUL. */
+	/* Ends it with a status and the reason, which ends in NUL and may be a null pointer. */
 	void end(fathom_status status, const char *message) noexcept
 	{
 		fathom_span_end_status(&span_, status, message);
 	}
 
+	/* The status with which it will end, also when an exception leaves it. */
 	void status(fathom_status status) noexcept
 	{
 		has_status_ = true;
 		fathom_span_status(&span_, status);
 	}
 
-	/* Keys end in NUL. */
+	/*
+	 * An attribute: bool, integers and enums (beyond int64_t they wrap), floating point, or
+	 * whatever a string_view can be made of, but not a null pointer. Keys end in NUL.
+	 */
 	template <typename T> void set(const char *key, const T &value) const noexcept
 	{
 		fathom_attribute a = attribute(key, value);
@@ -101,11 +106,13 @@ public:
 		fathom_span_attributes(&span_, &a, 1);
 	}
 
+	/* Something happened now. */
 	void event(const char *name, fathom_level level = FATHOM_INFO) const noexcept
 	{
 		fathom_span_event(&span_, level, name);
 	}
 
+	/* Where this side of the span is, and where the other. */
 	void endpoint(const fathom_endpoint &endpoint) const noexcept
 	{
 		fathom_span_endpoint(&span_, &endpoint);
@@ -116,6 +123,7 @@ public:
 		fathom_span_peer(&span_, &endpoint);
 	}
 
+	/* For inject. */
 	fathom_context context() const noexcept
 	{
 		return fathom_span_context(&span_);
@@ -169,7 +177,10 @@ private:
 	bool has_status_ = false;
 };
 
-/* Makes a span the active one of this thread for a scope: in a pool, or a callback. */
+/*
+ * Makes a span the active one of this thread for a scope: in a pool, or a callback. It
+ * has a copy of the handle, so the span may be moved or ended meanwhile.
+ */
 class attached {
 public:
 	explicit attached(const span &span) noexcept : attached(*span.get())

@@ -134,7 +134,7 @@ int app_ring_open(int fd, struct app_ring **out);
 void app_ring_close(struct app_ring *ring);
 
 struct app_ring_sink {
-	/* A record, copied, zero behind what was published. Its text lengths are checked. */
+	/* A record, copied, zero behind its slots. Its text lengths are checked. */
 	void (*record)(void *owner, const struct record_head *head);
 	void *owner;
 };

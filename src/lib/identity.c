@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -31,6 +32,7 @@
 
 #define CONTEXT_BYTES 4096
 #define TEXT_BYTES 1024
+#define TRIES 1000 /* to get the identity; who has it gives it back after a few syscalls */
 
 struct process_context {
 	char signature[8];
@@ -41,18 +43,39 @@ struct process_context {
 	u8 data[CONTEXT_BYTES - 32];
 };
 
-static struct {
+struct identity_text {
 	char text[TEXT_BYTES]; /* key, NUL, value, NUL, ...; service.name first */
 	size_t bytes;
-	u32 busy; /* 1: somebody changes it or copies it */
-	u32 pid; /* process that looked for others and published; 0: nobody yet */
+};
+
+static struct {
+	struct identity_text is;
+	u32 busy; /* pid of the process of which a thread changes or copies it; 0: none */
+	u32 pid;  /* process that looked for others and published; 0: nobody yet */
 	bool stands_down;
 	struct process_context *context;
 } identity;
 
+/* In a child forked behind our back, the thread of the parent that had it is not there. */
+static bool identity_try(u32 pid)
+{
+	u32 busy = __atomic_load_n(&identity.busy, __ATOMIC_RELAXED);
+
+	return busy != pid && __atomic_compare_exchange_n(&identity.busy, &busy, pid, false,
+							  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* False after a while, since it may be our own thread that has it, below a handler. */
 static bool identity_take(void)
 {
-	return __atomic_exchange_n(&identity.busy, 1, __ATOMIC_ACQUIRE) == 0;
+	u32 pid = (u32)getpid();
+
+	for (int i = 0; i < TRIES; i++) {
+		if (identity_try(pid))
+			return true;
+		sched_yield();
+	}
+	return false;
 }
 
 static void identity_give(void)
@@ -60,52 +83,52 @@ static void identity_give(void)
 	__atomic_store_n(&identity.busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Replaces or appends; the caller has it. */
-static int identity_set(const char *key, const char *value)
+/* Replaces or appends. */
+static int text_set(struct identity_text *t, const char *key, const char *value)
 {
 	size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
 	size_t at = 0, old = 0;
 
-	while (at < identity.bytes) {
-		size_t k = strlen(identity.text + at) + 1;
-		size_t v = strlen(identity.text + at + k) + 1;
+	while (at < t->bytes) {
+		size_t k = strlen(t->text + at) + 1;
+		size_t v = strlen(t->text + at + k) + 1;
 
-		if (strcmp(identity.text + at, key) == 0) {
+		if (strcmp(t->text + at, key) == 0) {
 			old = k + v;
 			break;
 		}
 		at += k + v;
 	}
-	if (identity.bytes - old + key_bytes + value_bytes > TEXT_BYTES)
+	if (t->bytes - old + key_bytes + value_bytes > TEXT_BYTES)
 		return -E2BIG;
-	memmove(identity.text + at + key_bytes + value_bytes, identity.text + at + old,
-		identity.bytes - at - old);
-	memcpy(identity.text + at, key, key_bytes);
-	memcpy(identity.text + at + key_bytes, value, value_bytes);
-	identity.bytes += key_bytes + value_bytes - old;
+	memmove(t->text + at + key_bytes + value_bytes, t->text + at + old, t->bytes - at - old);
+	memcpy(t->text + at, key, key_bytes);
+	memcpy(t->text + at + key_bytes, value, value_bytes);
+	t->bytes += key_bytes + value_bytes - old;
 	return 0;
 }
 
 void fathom_identity_start(void)
 {
+	struct identity_text *t = &identity.is;
 	const char *name = secure_getenv("FATHOM_SERVICE");
 
 	if (!name || !*name)
 		name = secure_getenv("OTEL_SERVICE_NAME");
-	if (!name || !*name || identity_set("service.name", name) < 0)
-		identity_set("service.name", program_invocation_short_name);
-	identity_set("telemetry.sdk.name", "fathom");
-	identity_set("telemetry.sdk.language", "c");
-	identity_set("telemetry.sdk.version", FATHOM_VERSION);
+	if (!name || !*name || text_set(t, "service.name", name) < 0)
+		text_set(t, "service.name", program_invocation_short_name);
+	text_set(t, "telemetry.sdk.name", "fathom");
+	text_set(t, "telemetry.sdk.language", "c");
+	text_set(t, "telemetry.sdk.version", FATHOM_VERSION);
 }
 
 size_t fathom_identity_text(char *out, size_t size)
 {
 	size_t bytes = 0;
 
-	if (identity_take()) {
-		bytes = identity.bytes <= size ? identity.bytes : 0;
-		memcpy(out, identity.text, bytes);
+	if (identity_try((u32)getpid())) {
+		bytes = identity.is.bytes <= size ? identity.is.bytes : 0;
+		memcpy(out, identity.is.text, bytes);
 		identity_give();
 	}
 	return bytes;
@@ -117,8 +140,8 @@ static u32 context_encode(u8 *out, size_t size)
 	u8 inner[sizeof(identity.context->data)];
 
 	protobuf_init(&resource, inner, sizeof(inner));
-	for (size_t at = 0; at < identity.bytes;) {
-		const char *key = identity.text + at;
+	for (size_t at = 0; at < identity.is.bytes;) {
+		const char *key = identity.is.text + at;
 		const char *value = key + strlen(key) + 1;
 
 		protobuf_attribute(&resource, 1, key, value);
@@ -151,8 +174,7 @@ static void context_write(struct process_context *context)
 	context->payload = (u64)(uintptr_t)context->data;
 	context->payload_bytes = context_encode(context->data, sizeof(context->data));
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&context->published_ns, now > before ? now : before + 1,
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&context->published_ns, now > before ? now : before + 1, __ATOMIC_RELEASE);
 	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, context, CONTEXT_BYTES, "OTEL_CTX");
 }
 
@@ -183,9 +205,9 @@ static bool line_is_context(const char *line)
 
 	if (!name)
 		name = strchr(line, '[');
-	return name && (strncmp(name, "/memfd:OTEL_CTX", 15) == 0 ||
-			strcmp(name, "[anon:OTEL_CTX]") == 0 ||
-			strcmp(name, "[anon_shmem:OTEL_CTX]") == 0);
+	return name &&
+	       (strncmp(name, "/memfd:OTEL_CTX", 15) == 0 || strcmp(name, "[anon:OTEL_CTX]") == 0 ||
+		strcmp(name, "[anon_shmem:OTEL_CTX]") == 0);
 }
 
 /* Somebody else's context is mapped here. Called before we have one. */
@@ -254,18 +276,23 @@ static void identity_changed(struct fathom_thread *t)
 {
 	u32 session = __atomic_load_n(&t->ring->listening, __ATOMIC_RELAXED);
 
-	__atomic_store_n(&fathom_process.told, 0, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fathom_process.version, 1, __ATOMIC_RELEASE);
+	t->told = 0;
 	if (session)
 		fathom_write_service(t, session);
 }
 
-int fathom_resource_set(const char *key, const char *value)
+struct attribute {
+	const char *key, *value;
+};
+
+/* All of them or none. A value of NULL stays as it is. */
+static int identity_set(const struct attribute *attributes, size_t count)
 {
 	struct fathom_thread *t;
-	int err;
+	struct identity_text text;
+	int err = 0, kept = errno;
 
-	if (!key || !*key || !value)
-		return -EINVAL;
 	if (fathom_process.disabled)
 		return 0;
 	t = thread_get();
@@ -273,13 +300,27 @@ int fathom_resource_set(const char *key, const char *value)
 		return -ENOMEM;
 	if (!identity_take())
 		return -EBUSY;
-	err = identity_set(key, value);
+	text = identity.is;
+	for (size_t i = 0; i < count && !err; i++) {
+		if (attributes[i].value)
+			err = text_set(&text, attributes[i].key, attributes[i].value);
+	}
+	if (!err)
+		identity.is = text;
 	if (!err && identity.context && identity.pid == t->pid)
 		context_write(identity.context);
 	identity_give();
 	if (!err)
 		identity_changed(t);
+	errno = kept;
 	return err;
+}
+
+int fathom_resource_set(const char *key, const char *value)
+{
+	if (!key || !*key || !value)
+		return -EINVAL;
+	return identity_set(&(struct attribute){key, value}, 1);
 }
 
 int fathom_init(const char *service)
@@ -294,18 +335,14 @@ int fathom_init(const char *service)
 
 int fathom_endpoint_set(const struct fathom_endpoint *endpoint)
 {
+	struct attribute all[3];
 	char port[8];
-	int err = 0;
 
 	if (!endpoint)
 		return -EINVAL;
-	if (endpoint->name)
-		err = fathom_resource_set("service.name", endpoint->name);
-	if (!err && endpoint->address)
-		err = fathom_resource_set("network.local.address", endpoint->address);
-	if (!err && endpoint->port) {
-		snprintf(port, sizeof(port), "%u", endpoint->port);
-		err = fathom_resource_set("network.local.port", port);
-	}
-	return err;
+	snprintf(port, sizeof(port), "%u", endpoint->port);
+	all[0] = (struct attribute){"service.name", endpoint->name};
+	all[1] = (struct attribute){"network.local.address", endpoint->address};
+	all[2] = (struct attribute){"network.local.port", endpoint->port ? port : NULL};
+	return identity_set(all, 3);
 }

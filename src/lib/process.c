@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include "lib/record_write.h"
+
+#define TRIES 1000 /* to see the process started; it takes a few syscalls */
 
 struct process fathom_process = {.level = FATHOM_INFO};
 
@@ -91,21 +94,33 @@ static struct app_ring *ring_create(void)
 	return ring;
 }
 
+/* The state, once no thread of the process is starting it, or after a while. */
+static u64 process_state(u64 pid)
+{
+	u64 state = __atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE);
+
+	/* Not for ever: the thread that starts it may be ours, below this handler. */
+	for (int i = 0; i < TRIES && state == (pid << 2 | PROCESS_STARTING); i++) {
+		sched_yield();
+		state = __atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE);
+	}
+	return state;
+}
+
 bool fathom_process_enter(void)
 {
-	u64 pid = (u64)getpid();
-	u64 state = __atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE);
+	u64 pid = (u64)getpid(), state;
 	struct app_ring *ring;
 
 	if (fathom_process.disabled)
 		return false;
+	state = process_state(pid);
 	if (state == (pid << 2 | PROCESS_READY))
 		return true;
-	if (state == (pid << 2 | PROCESS_STARTING)) /* by another thread, or below this handler */
+	if (state == (pid << 2 | PROCESS_STARTING))
 		return false;
-	if (!__atomic_compare_exchange_n(&fathom_process.state, &state,
-					 pid << 2 | PROCESS_STARTING, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
+	if (!__atomic_compare_exchange_n(&fathom_process.state, &state, pid << 2 | PROCESS_STARTING,
+					 false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
 	ring_file_close(); /* the parent's, if this is a child without fork handlers */
 	ring = ring_create();
@@ -177,7 +192,7 @@ int fathom_level_get(void)
 int fathom_level_parse(const char *name)
 {
 	static const char *const names[8][3] = {
-		{"emergency", "emerg", "0"}, {"alert", "alert", "1"}, {"critical", "crit", "2"},
+		{"emergency", "emerg", "0"}, {"alert", "alert", "1"},  {"critical", "crit", "2"},
 		{"error", "err", "3"},	     {"warning", "warn", "4"}, {"notice", "notice", "5"},
 		{"info", "info", "6"},	     {"debug", "debug", "7"},
 	};

@@ -31,25 +31,44 @@ void fathom_write_lost(struct fathom_thread *t)
 		__atomic_fetch_add(&t->lane->control.lost[RING_LOST_OTHER], 1, __ATOMIC_RELAXED);
 }
 
+/* True if the longest of our records fits. Not so: nothing is counted, as nothing was tried. */
+static bool lane_has_room(const struct fathom_thread *t)
+{
+	const struct ring_control *c = t->lane ? &t->lane->control : NULL;
+
+	return c && __atomic_load_n(&c->head, __ATOMIC_RELAXED) + WRITE_MAX_SLOTS -
+				    __atomic_load_n(&c->tail, __ATOMIC_ACQUIRE) <=
+			    APP_RING_SLOTS;
+}
+
+/*
+ * The session counts as told once the record is written, and not before: a thread
+ * that cannot write it now tries again with its next record, and so do others. Two
+ * may write it; the reader does not mind.
+ */
 void fathom_write_service(struct fathom_thread *t, u32 session)
 {
-	u32 *told = &fathom_process.told;
-	u32 before = __atomic_load_n(told, __ATOMIC_RELAXED);
+	u64 version = __atomic_load_n(&fathom_process.version, __ATOMIC_ACQUIRE);
+	u64 tell = version << 32 | session;
 	struct record_service *r;
 	struct write w;
 	char text[1024];
 	size_t bytes;
 
-	t->told = session;
-	if (session == 0 || before == session ||
-	    !__atomic_compare_exchange_n(told, &before, session, false, __ATOMIC_RELAXED,
-					 __ATOMIC_RELAXED))
+	if (session == 0 || __atomic_load_n(&fathom_process.told, __ATOMIC_RELAXED) == tell) {
+		t->told = session;
+		return;
+	}
+	if (!lane_has_room(t))
 		return;
 	bytes = fathom_identity_text(text, sizeof(text));
-	if (!write_begin(&w, t, RECORD_service, offsetof(struct record_service, resource) + bytes))
+	if (!bytes ||
+	    !write_begin(&w, t, RECORD_service, offsetof(struct record_service, resource) + bytes))
 		return;
 	r = (struct record_service *)(void *)w.to;
 	r->resource_len = (u16)bytes;
 	write_text(r->resource, text, bytes);
 	write_publish(&w);
+	__atomic_store_n(&fathom_process.told, tell, __ATOMIC_RELAXED);
+	t->told = session;
 }

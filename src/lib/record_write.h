@@ -74,8 +74,9 @@ static inline bool write_wanted(struct fathom_thread *t)
 }
 
 /*
- * Reserves and stamps a record of `bytes` bytes. False: it was lost. The fields up
- * to the last slot are the caller's to fill; the last of several is zeroed.
+ * Reserves and stamps a record of `bytes` bytes. False: it was lost. What is in its
+ * slots is left over from earlier records: the caller fills every field that lies in
+ * them in part or whole. Behind the text nobody looks.
  */
 static inline bool write_begin(struct write *w, struct fathom_thread *t, u8 kind, size_t bytes)
 {
@@ -101,10 +102,11 @@ static inline bool write_begin(struct write *w, struct fathom_thread *t, u8 kind
 	w->at = at;
 	w->slots = n;
 	index = at & (APP_RING_SLOTS - 1);
-	w->to = likely(index + n <= APP_RING_SLOTS) ? w->lane->slots[index].bytes
-						    : w->scratch[0].bytes;
-	if (n > 1)
-		memset(w->to + (n - 1) * RECORD_SLOT_BYTES, 0, RECORD_SLOT_BYTES);
+	w->to = w->lane->slots[index].bytes;
+	if (unlikely(index + n > APP_RING_SLOTS)) {
+		w->to = w->scratch[0].bytes;
+		memset(w->scratch[n - 1].bytes, 0, RECORD_SLOT_BYTES); /* not our stack */
+	}
 	head = (struct record_head *)w->to;
 	head->kind = kind;
 	head->slots = (u8)n;

@@ -14,11 +14,14 @@ static void record_attribute(struct fathom_thread *t, const struct fathom_span *
 	struct write w;
 
 	if (a->type == FATHOM_STRING && a->value.string)
-		text += a->bytes ? a->bytes : strnlen(a->value.string, TEXT_BYTES);
+		text += a->bytes && a->bytes < TEXT_BYTES ? a->bytes
+							  : strnlen(a->value.string, TEXT_BYTES);
 	if (text > TEXT_BYTES)
 		text = TEXT_BYTES;
-	if (key == 0 || !write_begin(&w, t, RECORD_span_attribute,
-				     offsetof(struct record_span_attribute, text) + text))
+	if (key == 0 || a->type < FATHOM_STRING || a->type > FATHOM_BOOLEAN)
+		return;
+	if (!write_begin(&w, t, RECORD_span_attribute,
+			 offsetof(struct record_span_attribute, text) + text))
 		return;
 	r = (struct record_span_attribute *)(void *)w.to;
 	r->type = (u8)a->type;
@@ -162,7 +165,7 @@ void fathom_span_tell(const struct fathom_span *span, const struct fathom_event 
 {
 	struct fathom_thread *t;
 
-	if (!event || (int)event->level > fathom_level_get())
+	if (!event || (unsigned)event->level > (unsigned)fathom_level_get())
 		return;
 	t = say_begin(span);
 	if (!t || !record_event(t, span, event))

@@ -7,14 +7,22 @@
  * reserved before it is filled and published after it: a signal handler in
  * between uses the next one. The record of a begin is written before its span is
  * published and that of an end after it is withdrawn, so that whoever sees a
- * span active sees it inside its bounds.
+ * span active sees it inside its bounds. A span that was ended by another thread
+ * than the one it is active on is the exception: that thread withdraws it when it
+ * is here next.
  */
 #include "lib/record_write.h"
 
-/* fathom_span.state */
+/* fathom_span.state: one of these, and the status in the bits above */
 #define SPAN_NONE 0
 #define SPAN_LIVE 1
 #define SPAN_PASSED 2 /* below the level: its ids are those of its parent */
+#define SPAN_STATE 3
+#define SPAN_STATUS_SHIFT 2
+
+/* frame.attached */
+#define ATTACHED_LIVE 1
+#define ATTACHED_PASSED 2
 
 /* span_begin.flags, span_end.flags */
 #define BEGIN_ACTIVE 1
@@ -22,13 +30,15 @@
 #define END_ACTIVE 1
 
 #define NAME_BYTES 512
+#define END_SHORT_BYTES                                                                            \
+	offsetof(struct record_span_end, next) /* of an end with nothing behind it */
 
 struct begin {
 	const char *name;
 	size_t name_bytes; /* 0: up to its NUL */
-	const u8 *trace; /* NULL: a new one */
-	u64 parent; /* its span id, 0: a root */
-	u8 trace_flags; /* of the parent */
+	const u8 *trace;   /* NULL: a new one */
+	u64 parent;	   /* its span id, 0: a root */
+	u8 trace_flags;	   /* of the parent */
 	u8 kind;
 	u8 level;
 	u8 flags; /* BEGIN_* */
@@ -97,7 +107,7 @@ static void record_end(struct fathom_thread *t, const struct fathom_span *s, u8 
 	const struct frame *next = flags & END_ACTIVE ? t->top : NULL;
 	size_t bytes = length ? offsetof(struct record_span_end, message) + length
 		       : next ? offsetof(struct record_span_end, message_len)
-			      : offsetof(struct record_span_end, next);
+			      : END_SHORT_BYTES;
 	struct record_span_end *r;
 	struct write w;
 
@@ -106,18 +116,19 @@ static void record_end(struct fathom_thread *t, const struct fathom_span *s, u8 
 	if (!write_begin(&w, t, RECORD_span_end, bytes))
 		return;
 	r = (struct record_span_end *)(void *)w.to;
-	r->status = s->status;
+	r->status = s->state >> SPAN_STATUS_SHIFT;
 	r->flags = flags;
 	r->pad = 0;
 	context_fill(&r->ctx, s->trace_id, id_load(s->span_id));
 	if (next)
 		context_fill(&r->next, next->ctx.trace, id_load(next->ctx.span));
-	else /* up to the end of the first slot; what lies behind is zero */
-		memset(&r->next, 0, RECORD_SLOT_BYTES - offsetof(struct record_span_end, next));
-	if (length) {
+	else /* in a single slot there is half of it */
+		memset(&r->next, 0,
+		       w.slots > 1 ? sizeof(r->next) : RECORD_SLOT_BYTES - END_SHORT_BYTES);
+	if (w.slots > 1)
 		r->message_len = (u16)length;
+	if (length)
 		write_text(r->message, message, length);
-	}
 	write_publish(&w);
 }
 
@@ -150,6 +161,16 @@ static void record_active(struct fathom_thread *t, const struct frame *before)
 		record_switch_to(t, RECORD_span_detach, &before->ctx);
 }
 
+static inline bool frame_is_live(const struct fathom_thread *t, const struct frame *f)
+{
+	return __atomic_load_n(&t->live[f->index], __ATOMIC_RELAXED) == id_load(f->ctx.span);
+}
+
+static inline void frame_live_set(struct fathom_thread *t, const struct frame *f, u64 span)
+{
+	__atomic_store_n(&t->live[f->index], span, __ATOMIC_RELAXED);
+}
+
 static inline void frame_publish(struct fathom_thread *t, struct frame *f)
 {
 	signal_fence();
@@ -158,8 +179,8 @@ static inline void frame_publish(struct fathom_thread *t, struct frame *f)
 	signal_fence();
 }
 
-/* False: as many are active as there is room for. */
-static inline bool frame_push(struct fathom_thread *t, const struct fathom_span *s)
+/* Makes the span active. False: as many are as there is room for. */
+static inline bool frame_push(struct fathom_thread *t, const struct fathom_span *s, u8 attached)
 {
 	u32 i = t->depth;
 	struct frame *f = &t->frames[i];
@@ -177,7 +198,10 @@ static inline bool frame_push(struct fathom_thread *t, const struct fathom_span 
 	f->prev = t->top;
 	f->parent = id_load(s->parent_id);
 	f->process = s->process;
-	f->dead = 0;
+	f->where = s->where;
+	f->flags = s->flags;
+	f->attached = attached;
+	frame_live_set(t, f, id_load(f->ctx.span));
 	frame_publish(t, f);
 	return true;
 }
@@ -188,27 +212,74 @@ static inline void frame_pop(struct fathom_thread *t)
 	struct frame *f = t->top;
 	u32 depth = f->index;
 
-	for (f = f->prev; unlikely(f && f->dead); f = f->prev)
+	if (f->prev) { /* see below: a handler may take it away while we look at the next */
+		frame_live_set(t, f, 0);
+		signal_fence();
+	}
+	for (f = f->prev; f && unlikely(!frame_is_live(t, f)); f = f->prev)
 		depth = f->index;
 	frame_publish(t, f);
 	*(volatile u32 *)&t->depth = depth;
 }
 
-/* Takes a span out of the thread's frames. True if it was the active one. */
-static inline bool frame_remove(struct fathom_thread *t, u64 span)
+/* The top frame was ended by another thread. */
+static __attribute__((noinline)) struct frame *frames_settle(struct fathom_thread *t)
+{
+	struct frame *before = t->top;
+
+	frame_pop(t);
+	record_active(t, before);
+	return t->top;
+}
+
+/* The thread's active frame. */
+static inline struct frame *frame_top(struct fathom_thread *t)
 {
 	struct frame *f = t->top;
 
-	if (likely(f && id_load(f->ctx.span) == span)) {
+	return f && unlikely(!frame_is_live(t, f)) ? frames_settle(t) : f;
+}
+
+/* A span that ended: wherever it stands in our frames, and where it began. */
+static __attribute__((noinline)) void frames_end(struct fathom_thread *t, u64 span, u16 where)
+{
+	for (struct frame *f = t->top; f; f = f->prev) {
+		if (id_load(f->ctx.span) == span)
+			frame_live_set(t, f, 0);
+	}
+	if (where) /* it may be another's by now */
+		__atomic_compare_exchange_n(&fathom_live[where - 1], &span, 0, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* Takes a span that ends out of the frames. True if it was active here. */
+static inline bool frame_end(struct fathom_thread *t, const struct fathom_span *s)
+{
+	u64 span = id_load(s->span_id);
+	struct frame *f = t->top;
+	bool was_active = f && id_load(f->ctx.span) == span;
+
+	if (unlikely(!was_active || f->attached))
+		frames_end(t, span, s->where);
+	if (likely(was_active))
+		frame_pop(t);
+	return was_active;
+}
+
+/* Takes the last frame of a span away. True if it was the active one. */
+static bool frame_detach(struct fathom_thread *t, u64 span)
+{
+	struct frame *f = frame_top(t);
+
+	while (f && !(id_load(f->ctx.span) == span && frame_is_live(t, f)))
+		f = f->prev;
+	if (!f)
+		return false;
+	if (f == t->top) {
 		frame_pop(t);
 		return true;
 	}
-	for (; f; f = f->prev) {
-		if (id_load(f->ctx.span) == span && !f->dead) {
-			f->dead = 1;
-			break;
-		}
-	}
+	frame_live_set(t, f, 0);
 	return false;
 }
 
@@ -229,17 +300,16 @@ static void span_trace_new(struct fathom_thread *t, struct fathom_span *s, u8 fl
 /* The span of a begin that the level leaves out: it stands for its parent. */
 static struct fathom_span span_pass(const struct fathom_thread *t, const struct begin *b)
 {
-	struct fathom_span s = {.state = SPAN_PASSED, .process = t->pid};
+	struct fathom_span s = {.state = SPAN_PASSED, .flags = b->trace_flags, .process = t->pid};
 
 	if (b->trace) {
 		memcpy(s.trace_id, b->trace, 16);
 		memcpy(s.span_id, &b->parent, 8);
-		s.flags = b->trace_flags;
 	}
 	return s;
 }
 
-/* Fills *s, the caller's result, in place: a copy would wait for its stores-> */
+/* Fills *s, the caller's result, in place: a copy would wait for its stores. */
 static inline void span_start(struct fathom_thread *t, struct begin *b, struct fathom_span *s)
 {
 	const struct frame *before = t->top;
@@ -261,36 +331,34 @@ static inline void span_start(struct fathom_thread *t, struct begin *b, struct f
 	memcpy(s->span_id, &id, 8);
 	memcpy(s->parent_id, &b->parent, 8);
 	s->state = SPAN_LIVE;
-	s->status = 0;
-	s->reserved = 0;
-	s->process = t->pid;
 	if (unlikely(t->depth >= THREAD_FRAMES))
 		b->flags &= (u8)~BEGIN_ACTIVE;
+	s->where = b->flags & BEGIN_ACTIVE ? (u16)(t->home + t->depth) : 0;
+	s->process = t->pid;
 	if (likely(s->flags & FATHOM_SAMPLED) && write_wanted(t))
 		record_begin(t, s, b);
-	if (b->flags & BEGIN_ACTIVE && frame_push(t, s) && unlikely(!(s->flags & FATHOM_SAMPLED)))
+	if (b->flags & BEGIN_ACTIVE && frame_push(t, s, 0) &&
+	    unlikely(!(s->flags & FATHOM_SAMPLED)))
 		record_active(t, before);
 }
 
 /* The parent of a begin: the active span. */
-static inline void begin_under_active(struct begin *b, const struct fathom_thread *t)
+static inline void begin_under(struct begin *b, const struct frame *f)
 {
-	const struct frame *f = t->top;
-
 	if (!f)
 		return;
 	b->trace = f->ctx.trace;
 	b->parent = id_load(f->ctx.span);
-	b->trace_flags = f->trace_flags;
+	b->trace_flags = f->flags;
 }
 
 static void begin_under_span(struct begin *b, const struct fathom_span *parent)
 {
 	b->parent = id_load(parent->span_id);
-	if (b->parent == 0)
-		return;
-	b->trace = parent->trace_id;
-	b->trace_flags = parent->flags;
+	if (b->parent)
+		b->trace = parent->trace_id;
+	if (b->parent || (parent->state & SPAN_STATE) == SPAN_PASSED)
+		b->trace_flags = parent->flags;
 }
 
 static void begin_under_remote(struct begin *b, const struct fathom_context *remote)
@@ -322,7 +390,7 @@ struct fathom_span fathom_span_begin(const char *name)
 		span = (struct fathom_span){0};
 		return span;
 	}
-	begin_under_active(&b, t);
+	begin_under(&b, frame_top(t));
 	span_start(t, &b, &span);
 	return span;
 }
@@ -332,20 +400,22 @@ struct fathom_span fathom_span_open(const struct fathom_span_options *options)
 	struct fathom_thread *t = thread_get();
 	struct begin b = {.trace_flags = FATHOM_DEFERRED};
 	struct fathom_span span;
+	const struct frame *top;
 
 	if (unlikely(!t || !options))
 		return (struct fathom_span){0};
+	top = frame_top(t);
 	b.name = options->name;
 	b.name_bytes = options->name_bytes;
-	b.kind = (u8)options->kind;
-	b.level = (u8)options->level;
+	b.kind = (unsigned)options->kind <= FATHOM_CONSUMER ? (u8)options->kind : FATHOM_INTERNAL;
+	b.level = (unsigned)options->level <= FATHOM_DEBUG ? (u8)options->level : FATHOM_DEBUG;
 	b.flags = options->inactive ? 0 : BEGIN_ACTIVE;
 	if (options->remote)
 		begin_under_remote(&b, options->remote);
 	else if (options->parent)
 		begin_under_span(&b, options->parent);
 	else if (!options->root)
-		begin_under_active(&b, t);
+		begin_under(&b, top);
 	span_start(t, &b, &span);
 	return span;
 }
@@ -368,20 +438,41 @@ struct fathom_span fathom_span_remote(const struct fathom_context *parent, const
 							      .remote = parent ? parent : &none});
 }
 
+/* A span that the level leaves out has a frame only where it was attached. */
+static void span_pass_end(struct fathom_thread *t, const struct fathom_span *span)
+{
+	struct frame *f = frame_top(t);
+	const struct frame *before = f;
+
+	while (f && !(f->attached == ATTACHED_PASSED && frame_is_live(t, f) &&
+		      id_load(f->ctx.span) == id_load(span->span_id)))
+		f = f->prev;
+	if (f)
+		frame_live_set(t, f, 0);
+	if (f && f == before)
+		frames_settle(t);
+}
+
 static inline void span_finish(struct fathom_span *span, const char *message)
 {
 	struct fathom_thread *t;
 	const struct frame *before;
 	bool was_active;
+	u8 state;
 
-	if (!span || span->state != SPAN_LIVE)
+	if (!span || (span->state & SPAN_STATE) == SPAN_NONE)
 		return;
 	t = thread_get();
-	span->state = SPAN_NONE;
+	state = span->state;
+	span->state = state & (u8)~SPAN_STATE;
 	if (unlikely(!t || span->process != t->pid))
 		return;
+	if (unlikely((state & SPAN_STATE) == SPAN_PASSED)) {
+		span_pass_end(t, span);
+		return;
+	}
 	before = t->top;
-	was_active = frame_remove(t, id_load(span->span_id));
+	was_active = frame_end(t, span);
 	if (likely(span->flags & FATHOM_SAMPLED)) {
 		if (write_wanted(t))
 			record_end(t, span, was_active ? END_ACTIVE : 0, message);
@@ -404,15 +495,15 @@ void fathom_span_end_status(struct fathom_span *span, enum fathom_status status,
 
 void fathom_span_status(struct fathom_span *span, enum fathom_status status)
 {
-	if (span && (unsigned)status <= FATHOM_FAILED)
-		span->status = (u8)status;
+	if (span && (span->state & SPAN_STATE) != SPAN_NONE && (unsigned)status <= FATHOM_FAILED)
+		span->state = (u8)((span->state & SPAN_STATE) | (u8)(status << SPAN_STATUS_SHIFT));
 }
 
 bool fathom_span_recorded(const struct fathom_span *span)
 {
 	struct fathom_thread *t;
 
-	if (!span || span->state != SPAN_LIVE || !(span->flags & FATHOM_SAMPLED))
+	if (!span || (span->state & SPAN_STATE) != SPAN_LIVE || !(span->flags & FATHOM_SAMPLED))
 		return false;
 	t = thread_get();
 	return t && write_wanted(t);
@@ -430,10 +521,11 @@ void fathom_span_attach(const struct fathom_span *span)
 	struct fathom_thread *t = thread_get();
 	const struct frame *before;
 
-	if (!t || !span || id_load(span->span_id) == 0)
+	if (!t || !span || (span->state & SPAN_STATE) == SPAN_NONE || id_load(span->span_id) == 0)
 		return;
-	before = t->top;
-	if (frame_push(t, span))
+	before = frame_top(t);
+	if (frame_push(t, span,
+		       (span->state & SPAN_STATE) == SPAN_LIVE ? ATTACHED_LIVE : ATTACHED_PASSED))
 		record_active(t, before);
 }
 
@@ -444,8 +536,8 @@ void fathom_span_detach(const struct fathom_span *span)
 
 	if (!t || !span || id_load(span->span_id) == 0)
 		return;
-	before = t->top;
-	if (frame_remove(t, id_load(span->span_id)))
+	before = frame_top(t);
+	if (frame_detach(t, id_load(span->span_id)))
 		record_active(t, before);
 }
 
@@ -453,14 +545,15 @@ struct fathom_span fathom_span_current(void)
 {
 	struct fathom_span s = {0};
 	struct fathom_thread *t = thread_get();
-	const struct frame *f = t ? t->top : NULL;
+	const struct frame *f = t ? frame_top(t) : NULL;
 
 	if (!f)
 		return s;
 	memcpy(s.trace_id, f->ctx.trace, 16);
 	memcpy(s.span_id, f->ctx.span, 8);
 	memcpy(s.parent_id, &f->parent, 8);
-	s.flags = f->trace_flags;
+	s.flags = f->flags;
+	s.where = f->where;
 	s.process = f->process;
 	s.state = SPAN_LIVE;
 	return s;
@@ -475,6 +568,7 @@ struct fathom_context fathom_span_context(const struct fathom_span *span)
 	memcpy(c.trace_id, span->trace_id, 16);
 	memcpy(c.span_id, span->span_id, 8);
 	memcpy(c.parent_id, span->parent_id, 8);
-	c.flags = span->flags & (FATHOM_SAMPLED | FATHOM_RANDOM | FATHOM_DEBUG_TRACE);
+	c.flags = span->flags &
+		  (FATHOM_SAMPLED | FATHOM_RANDOM | FATHOM_DEFERRED | FATHOM_DEBUG_TRACE);
 	return c;
 }

@@ -20,6 +20,7 @@ FATHOM_API extern __thread void *otel_thread_ctx_v1;
 __thread void *otel_thread_ctx_v1;
 
 __thread struct fathom_thread *fathom_self;
+u64 fathom_live[(WHERE_ROWS + 1) * THREAD_FRAMES] __attribute__((aligned(64)));
 
 static pthread_key_t thread_key;
 static bool thread_key_valid;
@@ -152,12 +153,16 @@ static void thread_prepare(struct fathom_thread *t)
 	t->top = NULL;
 	t->depth = 0;
 	t->sample_left = 0;
-	fathom_identity_publish();
 	t->published = fathom_identity_stands_down() ? &t->unpublished
 						     : (struct frame **)&otel_thread_ctx_v1;
 	*t->published = NULL;
 	thread_seed(t);
-	fathom_lane_claim(t);
+	t->live = t->hidden;
+	t->home = WHERE_HIDDEN;
+	if (fathom_lane_claim(t) && t->lane_index < WHERE_ROWS) {
+		t->live = fathom_live + (size_t)t->lane_index * THREAD_FRAMES;
+		t->home = t->lane_index * THREAD_FRAMES + 1;
+	}
 	signal_fence();
 	t->ready = THREAD_READY;
 }
@@ -177,8 +182,11 @@ static struct fathom_thread *thread_create(void)
 /* Sets a fresh state up, or anew the one that a fork has wiped. */
 static struct fathom_thread *thread_start(void)
 {
-	struct fathom_thread *t = fathom_self;
+	struct fathom_thread *t;
 
+	if (fathom_identity_publish() < 0) /* whose the context is, is not known yet */
+		return NULL;
+	t = fathom_self;
 	if (t) {
 		thread_prepare(t);
 		return t;

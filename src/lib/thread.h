@@ -25,18 +25,32 @@
 /* An OpenTelemetry thread context record, and our own behind it. */
 struct frame {
 	struct context ctx;
-	u8 valid; /* always 1: records are changed only while nobody sees them */
-	u8 trace_flags;
+	u8 valid;	/* always 1: records are changed only while nobody sees them */
+	u8 trace_flags; /* as published */
 	u16 attributes_bytes;
 	u32 index;
 	struct frame *prev;
 	u64 parent;
 	u32 process; /* pid of the process that began the span */
-	u32 dead; /* ended while it was not on top */
+	u16 where;   /* of the span: see fathom_live */
+	u8 flags;    /* of the span, all of them */
+	u8 attached; /* by fathom_span_attach(): the span may be active elsewhere, too */
 } __attribute__((aligned(64)));
 
 _Static_assert(__builtin_offsetof(struct frame, valid) == 24, "valid");
 _Static_assert(__builtin_offsetof(struct frame, attributes_bytes) == 26, "attributes");
+
+/*
+ * Which frames are alive: the span id of each, by lane and index. Whoever ends a
+ * span on a thread where it is not active puts a zero in place of its id, and the
+ * thread that has the frame takes it away when it next looks. An id is never used
+ * twice, so an old place of a span cannot be taken for that of another. It is not
+ * in memory that goes with its thread. A span's `where` is its place plus one; 0: none.
+ * The last row is of all threads for which there is no other, and stays empty.
+ */
+#define WHERE_ROWS (APP_RING_LANES - 1)
+#define WHERE_HIDDEN (WHERE_ROWS * THREAD_FRAMES + 1)
+extern u64 fathom_live[(WHERE_ROWS + 1) * THREAD_FRAMES];
 
 /*
  * In memory that the kernel gives to a forked child as zeros, so that `ready`
@@ -46,16 +60,19 @@ struct fathom_thread {
 	u32 ready;
 	u32 tid;
 	u32 pid;
-	u32 told; /* session that was told who we are */
-	struct app_ring *ring; /* never NULL; one that nobody hears if there is none */
-	struct app_lane *lane; /* NULL: none was free */
-	struct frame **published; /* this thread's otel_thread_ctx_v1 */
+	u32 told;		   /* session that was told who we are */
+	struct app_ring *ring;	   /* never NULL; one that nobody hears if there is none */
+	struct app_lane *lane;	   /* NULL: none was free */
+	struct frame **published;  /* this thread's otel_thread_ctx_v1 */
 	struct frame *unpublished; /* stands in for it when another library publishes */
-	struct frame *top; /* the active span */
+	struct frame *top;	   /* the active span, unless it was ended elsewhere */
+	u64 *live;		   /* of `frames`: in fathom_live, or `hidden` without a lane */
+	u32 home;		   /* `where` of frame 0 */
 	u32 depth;
 	u32 lane_index;
 	u64 id_state, id_gamma, id_key;
 	u32 sample_left, sample_pick;
+	u64 hidden[THREAD_FRAMES];
 	struct frame frames[THREAD_FRAMES];
 };
 
@@ -65,9 +82,10 @@ struct process {
 	struct app_ring *ring;
 	u32 level;
 	u32 disabled;
-	u32 told; /* the last session that any thread has told who we are */
+	u32 version;  /* of the identity: how often it was changed */
+	u64 told;     /* version << 32 | the last session, which knows that version */
 	u64 sampling; /* mode << 32 | n; 0: always */
-	u64 sampled; /* SAMPLE_RATE: second << 32 | roots sampled in it */
+	u64 sampled;  /* SAMPLE_RATE: second << 32 | roots sampled in it */
 };
 #define PROCESS_NONE 0
 #define PROCESS_STARTING 1
@@ -76,7 +94,18 @@ struct process {
 enum sample_mode { SAMPLE_ALWAYS, SAMPLE_NEVER, SAMPLE_ONE_IN, SAMPLE_RATE };
 
 extern struct process fathom_process;
-extern __thread struct fathom_thread *fathom_self;
+
+/*
+ * In the static block of thread-local memory, in a library that is opened later, too:
+ * found without a call, and never made at the first use, which would allocate.
+ * musl has no room there for such libraries.
+ */
+#ifdef __GLIBC__
+#define TLS_STATIC __attribute__((tls_model("initial-exec")))
+#else
+#define TLS_STATIC
+#endif
+extern __thread struct fathom_thread *fathom_self TLS_STATIC;
 
 /* Sets the calling thread up. NULL if that cannot be done, or not now. */
 struct fathom_thread *fathom_thread_enter(void);
@@ -111,13 +140,16 @@ static inline u64 thread_id_next(struct fathom_thread *t)
 /* FATHOM_SAMPLED or 0: the decision about a new root. */
 u8 fathom_sample(struct fathom_thread *t);
 
-/* identity.c: publishes the process context, unless somebody else has. */
+/*
+ * identity.c: publishes the process context, unless somebody else has. -EBUSY: it is
+ * not known yet which of the two, since somebody is at it for long.
+ */
 int fathom_identity_publish(void);
 /* True if another library publishes contexts in this process. */
 bool fathom_identity_stands_down(void);
 /* The service's name from the environment, before anything is published. */
 void fathom_identity_start(void);
-/* The text of a `service` record; returns its length. */
+/* The text of a `service` record; returns its length, 0 if somebody changes it. */
 size_t fathom_identity_text(char *out, size_t size);
 /* In a forked child: the mapping is gone. */
 void fathom_identity_forked(void);
