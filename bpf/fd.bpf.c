@@ -14,6 +14,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define SOL_SOCKET 1
 #define SCM_RIGHTS 1
+#define SCM_PIDFD 4
 #define RIGHTS_MAX 253 /* the kernel's own limit */
 #define CONTROLS_MAX 4
 #define MESSAGES_MAX 16
@@ -209,7 +210,8 @@ __noinline int fd_message(u64 address, u32 compat)
 		if (control_read(&control, at, compat) || control.len < header ||
 		    control.len > end - at)
 			break;
-		if (control.level == SOL_SOCKET && control.type == SCM_RIGHTS)
+		if (control.level == SOL_SOCKET &&
+		    (control.type == SCM_RIGHTS || control.type == SCM_PIDFD))
 			fd_rights(at + header, at + control.len);
 		at += (control.len + align) & ~align;
 	}
@@ -233,6 +235,14 @@ static __always_inline int fd_messages(u64 address, long count, u32 compat)
 	(1ull << 0 | 1ull << 5 | 1ull << 7 | 1ull << 13 | 1ull << 14 | 1ull << 17 | 1ull << 18 |   \
 	 1ull << 19 | 1ull << 28 | 1ull << 30 | 1ull << 32 | 1ull << 33 | 1ull << 36)
 
+/* Whether the result of an ioctl is a descriptor: of the many those that programs meet. */
+static __always_inline bool ioctl_opens(u32 request)
+{
+	return request == 0x5441 /* TIOCGPTPEER */ || request == 0xaa00 /* USERFAULTFD_IOC_NEW */ ||
+	       request == 0xb701 /* NS_GET_USERNS */ || request == 0xb702 /* NS_GET_PARENT */ ||
+	       request == 0xae01 /* KVM_CREATE_VM */ || request == 0xae41 /* KVM_CREATE_VCPU */;
+}
+
 /* After a call of class `class` that did not fail. */
 int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 {
@@ -253,6 +263,8 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 		return fd_range(arg0, arg1, arg2);
 	case FD_CALL_CONTROL:
 		return fd_control(arg0, arg1, arg2, result);
+	case FD_CALL_IOCTL:
+		return ioctl_opens(arg1) ? fd_name(result, -1, FD_open) : 0;
 	case FD_CALL_BPF:
 		return arg0 < 64 && (BPF_COMMANDS >> (arg0 & 63) & 1)
 			       ? fd_name(result, -1, FD_open)

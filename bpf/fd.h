@@ -21,6 +21,7 @@
 #define FD_CALL_MASK 255
 #define FD_CALL_COMPAT 256 /* of a 32-bit program: what it points to is laid out otherwise */
 #define FD_CALL_BPF 13 /* with some commands */
+#define FD_CALL_IOCTL 14 /* with some requests */
 #define FD_CALL_RIGHTS 11 /* receives a message, which can bring some */
 #define FD_CALL_RIGHTS_MANY 12
 
@@ -39,8 +40,9 @@
 		FD_CALL(dup2, 2), FD_CALL(dup3, 2), FD_CALL(pipe, 3), FD_CALL(pipe2, 3),           \
 		FD_CALL(socketpair, 4), FD_CALL(close_range, 5), FD_CALL(fcntl, 6),                \
 		FD_CALL(unshare, 7), FD_CALL(close, 8), FD_CALL(connect, 10),                    \
-		FD_CALL(recvmsg, 11), FD_CALL(recvmmsg, 12), FD_CALL(bpf, 13), FD_CALL(fsopen, 1),                   \
-		FD_CALL(fsmount, 1), FD_CALL(fspick, 1), FD_CALL(landlock_create_ruleset, 1)       \
+		FD_CALL(recvmsg, 11), FD_CALL(recvmmsg, 12), FD_CALL(bpf, 13), FD_CALL(ioctl, 14), FD_CALL(fsopen, 1),                   \
+		FD_CALL(fsmount, 1), FD_CALL(fspick, 1), FD_CALL(landlock_create_ruleset, 1),     \
+		FD_CALL(open_tree_attr, 1)                                                         \
 	}
 
 /* fd.bpf.c */

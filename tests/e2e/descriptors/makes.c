@@ -24,6 +24,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -75,6 +76,15 @@ static void receive(int many)
 	probe(fds[1], many ? "recvmmsg" : "recvmsg");
 }
 
+static int pseudo_terminal(void)
+{
+	int unlock = 0, fd = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+
+	if (fd < 0 || ioctl(fd, TIOCSPTLCK, &unlock))
+		return -1;
+	return ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+}
+
 static void anonymous(void)
 {
 	struct perf_event_attr attr = {
@@ -93,6 +103,7 @@ static void anonymous(void)
 	probe((int)syscall(SYS_userfaultfd, 1 /* user mode only */), "userfaultfd");
 	probe((int)syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof(map)), "bpf");
 	probe((int)syscall(SYS_pidfd_open, getpid(), 0), "pidfd_open");
+	probe(pseudo_terminal(), "TIOCGPTPEER");
 	probe((int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0), "perf_event_open");
 }
 

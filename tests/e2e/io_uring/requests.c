@@ -3,7 +3,8 @@
  * Requests to an io_uring by raw system calls, each said with what the program
  * knows of it: "operation fd result name", all inside its span "asking".
  *
- * usage: requests DIRECTORY [poll]; with poll the kernel's thread submits.
+ * usage: requests DIRECTORY [poll|pending]; with poll the kernel's thread submits,
+ * with pending a request waits for a byte on standard input.
  */
 #include <errno.h>
 #include <fathom/fathom.h>
@@ -231,6 +232,34 @@ static void sockets(struct ring *r)
 	printf("port %d\n", ntohs(at.sin_port));
 }
 
+/* One that asks for no completion: that it ended shows when its memory is used again. */
+static void skipped(struct ring *r)
+{
+	ask(r, IORING_OP_NOP, -1)->flags = IOSQE_CQE_SKIP_SUCCESS;
+	submit(r, 0);
+	say("nop", -1, 0, "skipped");
+	ask(r, IORING_OP_NOP, -1);
+	say("nop", -1, one(r), NULL);
+}
+
+/* One that is in flight before anybody records. */
+static int pending(struct ring *r)
+{
+	char from[8], to[8] = "byte", byte;
+	int ends[2];
+
+	if (pipe(ends))
+		return 7;
+	data(ask(r, IORING_OP_READ, ends[0]), from, 8);
+	submit(r, 0);
+	puts("ready");
+	fflush(stdout);
+	if (read(0, &byte, 1) != 1 || write(ends[1], to, 8) != 8)
+		return 8;
+	say("read", -1, take(r), name_of(ends[0]));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int polled = argc == 3 && strcmp(argv[2], "poll") == 0;
@@ -239,14 +268,20 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || chdir(argv[1]))
 		return 2;
+	if (argc == 3 && strcmp(argv[2], "pending") == 0) {
+		open_ring(&ring, 0);
+		return pending(&ring);
+	}
 	fathom_init("requests");
 	for (int i = 0; i < 10000 && !fathom_listening(); i++)
 		usleep(1000);
+	usleep(300000); /* until the active span is found, too */
 	open_ring(&ring, polled);
 	span = fathom_span_begin("asking");
 	file(&ring);
 	pipes(&ring);
 	if (!polled) {
+		skipped(&ring);
 		direct(&ring, argv[1]);
 		sockets(&ring);
 	}
