@@ -156,6 +156,52 @@ TEST(split_of_a_span_includes_its_children)
 	partial_free(p);
 }
 
+/* A request stands under its submitter's span and takes nothing from it, nor from the thread. */
+TEST(a_request_is_a_span_that_no_thread_has)
+{
+	struct partial *p = partial_new(&all);
+	struct record_uring r = {.head = head(RECORD_uring, 8000),
+				 .opcode = 22,
+				 .fd = 3,
+				 .duration_ns = 6500,
+				 .result = -5,
+				 .file = {.key = 11, .kind = FILE_KIND_regular},
+				 .ctx = outer};
+	struct tree_options options = {.boot = 42, .threads = true};
+	const struct node *out, *under, *free;
+	struct tree tree;
+
+	span_begins(p, 1000, &outer, NULL, "outer");
+	span_ends(p, 9000, &outer, NULL);
+	apply(p, &r);
+	r.ctx = (struct context){0};
+	r.flags = URING_END_UNKNOWN;
+	r.duration_ns = 7000;
+	r.result = 0;
+	apply(p, &r);
+	partial_cover(p, 500, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	out = find(&tree, NODE_APP, 1000);
+	under = find(&tree, NODE_URING, 1500);
+	free = find(&tree, NODE_URING, 1000);
+	CHECK(out && under && free);
+	CHECK_EQ(under->parent, out->id);
+	CHECK_EQ(under->threads, 0);
+	CHECK_EQ(under->split.ns[SPLIT_off_thread], 6500);
+	CHECK_EQ(split_total(&under->split), 6500);
+	CHECK(!under->end_soft && free->end_soft);
+	CHECK_EQ(free->parent, find(&tree, NODE_THREAD, 500)->id);
+	CHECK_EQ(out->split.ns[SPLIT_off_thread], 0);
+	CHECK_EQ(split_total(&out->split), 8000);
+	CHECK_EQ(p->urings.list.count, 1);
+	CHECK_EQ(p->urings.list.data[0].count, 2);
+	CHECK_EQ(p->urings.list.data[0].errors, 1);
+	CHECK_EQ(p->urings.list.data[0].split.ns[SPLIT_off_thread], 6500);
+	tree_free(&tree);
+	partial_free(p);
+}
+
 TEST(ids_are_derived)
 {
 	struct partial *p = story(), *q = story();

@@ -139,7 +139,7 @@ static const struct {
 	{ { .mode = MODE_syscall, .nr = 60000, STATE(sleep) }, SPLIT_other, "inside the kernel" },
 	{ { .mode = 9, STATE(sleep) }, SPLIT_unknown, "not known" },
 
-	/* 32-bit calls: 3 is read, 162 nanosleep, 422 futex_time64, 7 waitpid */
+	/* 32-bit calls: 3 is read, 162 nanosleep, 422 futex_time64, 7 waitpid, 102 socketcall */
 	{ { .mode = MODE_syscall, .abi_flags = SYSCALL_COMPAT, .nr = 3, FD(pipe), STATE(sleep) },
 	  SPLIT_ipc, "pipe" },
 	{ { .mode = MODE_syscall, .abi_flags = SYSCALL_COMPAT, .nr = 162, STATE(sleep) },
@@ -148,6 +148,10 @@ static const struct {
 	  SPLIT_lock, "futex" },
 	{ { .mode = MODE_syscall, .abi_flags = SYSCALL_COMPAT, .nr = 7, STATE(sleep) },
 	  SPLIT_child, "child" },
+	{ { .mode = MODE_syscall, .abi_flags = SYSCALL_COMPAT, .nr = 102, .arg0 = 3 /* connect */,
+	    FD(tcp), STATE(sleep) }, SPLIT_network, "" },
+	{ { .mode = MODE_syscall, .abi_flags = SYSCALL_COMPAT, .nr = 102, .arg0 = 99,
+	    STATE(sleep) }, SPLIT_other, "inside the kernel" },
 	{ { .mode = MODE_syscall, .abi_flags = SYSCALL_COMPAT, .nr = 600, STATE(sleep) },
 	  SPLIT_other, "inside the kernel" },
 };
