@@ -10,9 +10,9 @@
 #include "map/query.h"
 #include "model/file_name.h"
 
-static const char *socket_text(struct making *m, const struct file_ref *file)
+static const char *socket_text(struct making *m, const struct file_ref *file, u64 time_ns)
 {
-	const struct fact_socket *s = query_socket(m->p, file);
+	const struct fact_socket *s = query_socket(m->p, file->key, time_ns);
 	char address[INET6_ADDRSTRLEN] = "";
 	u8 bytes[16];
 
@@ -29,7 +29,7 @@ static const char *socket_text(struct making *m, const struct file_ref *file)
 	return making_text(m, "network socket [%s]:%u", address, s->socket.remote_port);
 }
 
-static const char *file_text(struct making *m, const struct file_ref *file)
+static const char *file_text(struct making *m, const struct file_ref *file, u64 time_ns)
 {
 	const char *path = query_file_path(m->p, 0, file);
 	char name[64];
@@ -38,7 +38,7 @@ static const char *file_text(struct making *m, const struct file_ref *file)
 	case FILE_KIND_tcp:
 	case FILE_KIND_udp:
 	case FILE_KIND_socket_other:
-		return socket_text(m, file);
+		return socket_text(m, file, time_ns);
 	case FILE_KIND_unix:
 		return "unix socket";
 	case FILE_KIND_netlink:
@@ -109,7 +109,7 @@ void making_waker(struct making *m, const struct life_wake *wake)
 	if (wake->block)
 		served = block_text(m, wake->block);
 	else if (wake->file.kind)
-		served = file_text(m, &wake->file);
+		served = file_text(m, &wake->file, wake->time_ns);
 	making_string(m, "waker", served ? served : from);
 	if (served)
 		making_string(m, "waker.context", from);
