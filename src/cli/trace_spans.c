@@ -200,7 +200,9 @@ static const struct event_view *events_make(struct making *m, const struct node 
 		for (size_t j = 0; j < e->attributes.count; j++)
 			attribute_add(m, &e->attributes.data[j]);
 		*v = (struct event_view){
-			.time_ns = e->time_ns, .level = e->level, .name = e->name ? e->name : "?"};
+			.time_ns = e->time_ns ? e->time_ns : n->begin_ns, /* 0: it was not seen */
+			.level = e->level,
+			.name = e->name ? e->name : "?"};
 		v->attributes = attributes_take(m, &v->attributes_count);
 	}
 	for (size_t i = 0; i < kernel; i++) { /* a thread's number may have been another's before */

@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 3
+#define BASE_VERSION 4
 
 static const char magic[8] = "fathombs";
 
@@ -256,6 +256,7 @@ static void archive_attribute(struct archive *a, struct span_attribute *t)
 static void archive_event(struct archive *a, struct span_event *e)
 {
 	archive_u64(a, &e->time_ns);
+	archive_u32(a, &e->tid);
 	archive_path(a, &e->name);
 	archive_u8(a, &e->level);
 	archive_list(a, &e->attributes, archive_attribute);

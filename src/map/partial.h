@@ -211,8 +211,9 @@ struct span_attribute {
 };
 
 struct span_event {
-	u64 time_ns;
-	char *name; /* owned */
+	u64 time_ns; /* 0: the event is not known, its attributes are */
+	char *name;  /* owned */
+	u32 tid;     /* of the thread that told it */
 	u8 level;
 	VEC(struct span_attribute) attributes;
 };

@@ -59,19 +59,35 @@ static int end_add(struct app_span *span, const struct record_span_end *r)
 
 static int event_add(struct app_span *span, const struct record_span_event *r)
 {
-	struct span_event event = {.time_ns = r->head.time_ns, .level = r->level};
+	struct span_event event = {
+		.time_ns = r->head.time_ns, .tid = r->head.tid, .level = r->level};
 
 	event.name = text_copy(r->name, r->name_len);
 	return event.name ? vec_push(&span->events, event) : -ENOMEM;
 }
 
-/* An attribute of an event follows it in the thread's stream, so it is of the last one. */
+/* The last event that a thread told, NULL if it told none. */
+static struct span_event *event_of(struct app_span *span, u32 tid)
+{
+	for (size_t i = span->events.count; i > 0; i--) {
+		if (span->events.data[i - 1].tid == tid)
+			return &span->events.data[i - 1];
+	}
+	return NULL;
+}
+
+/*
+ * An attribute of an event follows it in the thread's stream, so it is of the last one
+ * that its thread told. If that lies in a chunk before, an event without a time keeps
+ * the place of its attributes until a merge joins them.
+ */
 static int attribute_add(struct app_span *span, const struct record_span_attribute *r)
 {
 	struct span_attribute a = {.type = r->type,
 				   .value = r->value,
 				   .text_bytes = r->text_len,
 				   .key_bytes = r->key_len};
+	struct span_event *event;
 
 	if (a.key_bytes > a.text_bytes)
 		a.key_bytes = a.text_bytes;
@@ -80,14 +96,15 @@ static int attribute_add(struct app_span *span, const struct record_span_attribu
 		return -ENOMEM;
 	if (!r->of_event)
 		return vec_push(&span->attributes, a);
-	if (!span->events.count) { /* its event lies in the chunk before: joined by merge */
-		struct span_event event = {.time_ns = 0};
-		int err = vec_push(&span->events, event);
+	event = event_of(span, r->head.tid);
+	if (!event) {
+		int err = vec_push(&span->events, (struct span_event){.tid = r->head.tid});
 
 		if (err)
 			return err;
+		event = &span->events.data[span->events.count - 1];
 	}
-	return vec_push(&span->events.data[span->events.count - 1].attributes, a);
+	return vec_push(&event->attributes, a);
 }
 
 int spans_add(struct partial *p, const struct record_head *r)
@@ -177,23 +194,26 @@ void span_free(struct app_span *span)
 	free(span);
 }
 
-/* Attributes whose event was the last one to the left. */
-static int events_move(struct app_span *to, struct app_span *from)
+/* An event goes to the left; one without a time is attributes of the last one there. */
+static int event_move(struct app_span *to, struct span_event *event)
 {
-	size_t first = 0;
+	struct span_event *last = event->time_ns ? NULL : event_of(to, event->tid);
 	int err = 0;
 
-	if (from->events.count && !from->events.data[0].time_ns && to->events.count) {
-		struct span_event *orphans = &from->events.data[0];
-		struct span_event *last = &to->events.data[to->events.count - 1];
+	if (!last)
+		return vec_push(&to->events, *event);
+	for (size_t i = 0; i < event->attributes.count && !err; i++)
+		err = vec_push(&last->attributes, event->attributes.data[i]);
+	vec_free(&event->attributes);
+	return err;
+}
 
-		for (size_t i = 0; i < orphans->attributes.count && !err; i++)
-			err = vec_push(&last->attributes, orphans->attributes.data[i]);
-		vec_free(&orphans->attributes);
-		first = 1;
-	}
-	for (size_t i = first; i < from->events.count && !err; i++)
-		err = vec_push(&to->events, from->events.data[i]);
+static int events_move(struct app_span *to, struct app_span *from)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < from->events.count && !err; i++)
+		err = event_move(to, &from->events.data[i]);
 	from->events.count = 0;
 	for (size_t i = 0; i < from->attributes.count && !err; i++)
 		err = vec_push(&to->attributes, from->attributes.data[i]);

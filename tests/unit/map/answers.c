@@ -112,6 +112,29 @@ static void print_shares(FILE *out, const char *what, const struct span_shares *
 	}
 }
 
+static void print_attribute(FILE *out, const struct span_attribute *a)
+{
+	fprintf(out, " %.*s: %llu", (int)a->text_bytes, a->text, (unsigned long long)a->value);
+}
+
+/* What was told about it. */
+static void print_told(FILE *out, const struct app_span *s)
+{
+	for (size_t i = 0; i < s->events.count; i++) {
+		const struct span_event *e = &s->events.data[i];
+
+		fprintf(out, "  %s at %llu with", e->name ? e->name : "?",
+			(unsigned long long)e->time_ns);
+		for (size_t k = 0; k < e->attributes.count; k++)
+			print_attribute(out, &e->attributes.data[k]);
+		fprintf(out, "\n");
+	}
+	fprintf(out, "  attributes");
+	for (size_t i = 0; i < s->attributes.count; i++)
+		print_attribute(out, &s->attributes.data[i]);
+	fprintf(out, "\n");
+}
+
 static void print_span(FILE *out, const struct app_span *s)
 {
 	fprintf(out, "span ");
@@ -121,6 +144,7 @@ static void print_span(FILE *out, const struct app_span *s)
 		(unsigned long long)s->parent);
 	print_shares(out, "active", &s->active);
 	print_shares(out, "seen", &s->seen);
+	print_told(out, s);
 }
 
 static void print_spans(FILE *out, const struct partial *p)

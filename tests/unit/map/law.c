@@ -260,6 +260,39 @@ TEST(time_in_a_gap_is_unknown)
 	simulation_free(&s);
 }
 
+/* What several threads tell of one span is not mixed up, wherever it is cut. */
+TEST(events_keep_the_attributes_of_their_thread)
+{
+	size_t attributes = 0, spans = 0;
+	struct simulation s;
+	struct partial *p;
+
+	simulate(&s, 23, 6, 120);
+	p = map_cut(&s, 9);
+	CHECK_EQ(partial_finish(p), 0);
+	for (size_t i = 0; i < p->spans.count; i++) {
+		const struct app_span *span = p->spans.data[i];
+
+		spans += span->events.count > 20;
+		for (size_t j = 0; j < span->events.count; j++) {
+			const struct span_event *e = &span->events.data[j];
+
+			CHECK(e->time_ns && e->name);
+			for (size_t k = 0; k < e->attributes.count; k++) {
+				const struct span_attribute *a = &e->attributes.data[k];
+
+				CHECK_EQ(atoi(a->text + 3),
+					 atoi(e->name + 9)); /* by 7, event of 7 */
+				CHECK(a->value > e->time_ns);
+				attributes++;
+			}
+		}
+	}
+	CHECK(attributes > 50 && spans == 1);
+	partial_free(p);
+	simulation_free(&s);
+}
+
 TEST(empty_partial_is_the_identity)
 {
 	struct simulation s;

@@ -220,6 +220,37 @@ static void does_span(struct actor *a)
 	}
 }
 
+static void tells(struct actor *a, const struct context *ctx, u8 of_event)
+{
+	struct record_span_attribute r = {
+		.head = head_of(a), .type = ATTRIBUTE_integer, .of_event = of_event, .ctx = *ctx};
+
+	r.value = a->now;
+	r.key_len = r.text_len = (u16)snprintf(r.text, sizeof(r.text), "by %u", a->thread->tid);
+	emit(a, &r, sizeof(r), RECORD_span_attribute, a->now);
+	a->on_since = a->now;
+}
+
+/* Says something about its own span, or about one that all threads have. */
+static void does_tell(struct actor *a)
+{
+	struct context ctx = {.span = {0xee}};
+	struct record_span_event r = {.head = head_of(a), .level = 6};
+
+	if (a->depth && simulation_random(a->s, 2))
+		memcpy(ctx.span, &a->spans[a->depth - 1], 8);
+	r.ctx = ctx;
+	r.name_len = (u16)snprintf(r.name, sizeof(r.name), "event of %u", a->thread->tid);
+	emit(a, &r, sizeof(r), RECORD_span_event, a->now);
+	a->on_since = a->now;
+	for (u64 n = simulation_random(a->s, 4); n > 0; n--) {
+		run(a, SPLIT_user, some(a, 2000)); /* others come in between */
+		tells(a, &ctx, 1);
+	}
+	if (simulation_random(a->s, 2))
+		tells(a, &ctx, 0);
+}
+
 /* A tracepoint; now and then, as at the begin of a chunk, how to read it. */
 static void does_event(struct actor *a)
 {
@@ -323,7 +354,7 @@ static void does_bytes(struct actor *a)
 static void act(struct actor *a)
 {
 	run(a, SPLIT_user, some(a, 1000));
-	switch (simulation_random(a->s, 16)) {
+	switch (simulation_random(a->s, 18)) {
 	case 0:
 		preempted(a, MODE_user, 0, NULL);
 		break;
@@ -353,6 +384,10 @@ static void act(struct actor *a)
 	case 10:
 	case 11:
 		does_bytes(a);
+		break;
+	case 12:
+	case 13:
+		does_tell(a);
 		break;
 	default:
 		does_syscall(a);
