@@ -19,12 +19,17 @@ static const struct capture_stream conditions_stream = {.kind = CAPTURE_STREAM_L
 
 static int filter_tell(struct capture *c, const struct capture_sink *sink)
 {
-	struct record_filter r = {
-		.head = {.kind = RECORD_filter, .slots = 1, .time_ns = capture_now()},
-		.flags = c->filters};
+	union {
+		struct record_filter filter;
+		u8 slot[RECORD_SLOT_BYTES]; /* whole slots are read */
+	} r = {.slot = {0}};
 
-	_Static_assert(sizeof(r) <= RECORD_SLOT_BYTES, "filter");
-	return c->filters ? capture_deliver(c, sink, &conditions_stream, &r.head) : 0;
+	_Static_assert(sizeof(r) == RECORD_SLOT_BYTES, "filter");
+	r.filter.head.kind = RECORD_filter;
+	r.filter.head.slots = 1;
+	r.filter.head.time_ns = capture_now();
+	r.filter.flags = c->filters;
+	return c->filters ? capture_deliver(c, sink, &conditions_stream, &r.filter.head) : 0;
 }
 
 /* Told when time was taken, and at a cut in any case: so the CPUs are counted. */

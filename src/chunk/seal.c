@@ -264,6 +264,25 @@ static int rename_sealed(struct chunk_writer *w, struct chunk_info *info, struct
 	return 0;
 }
 
+/*
+ * On a full disk the place of the first manifest is all there is for the last one. A
+ * crash between the two leaves none, and recovery does without.
+ */
+static int write_manifest(struct chunk_writer *w, const struct manifest *m, struct error *e)
+{
+	struct error full = {0};
+	int err = manifest_write(w->dir, m, w->sync, &full);
+
+	if (err == -ENOSPC || err == -EDQUOT) {
+		unlinkat(w->dir, MANIFEST_NAME, 0);
+		error_clear(&full);
+		err = manifest_write(w->dir, m, w->sync, &full);
+	}
+	if (err && e)
+		*e = full;
+	return err;
+}
+
 int chunk_writer_seal(struct chunk_writer *w, struct chunk_info *info, struct error *e)
 {
 	struct manifest m = {.info = w->info};
@@ -274,7 +293,7 @@ int chunk_writer_seal(struct chunk_writer *w, struct chunk_info *info, struct er
 	m.info.state = CHUNK_SEALED;
 	err = list_files(w, &m, e);
 	if (!err)
-		err = manifest_write(w->dir, &m, w->sync, e);
+		err = write_manifest(w, &m, e);
 	if (!err)
 		err = rename_sealed(w, &m.info, e);
 	manifest_free(&m);

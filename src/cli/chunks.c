@@ -25,6 +25,7 @@ static struct chunk_row row_of(const struct chunk_info *chunk)
 			 .recursion = chunk->lost.recursion,
 			 .application = chunk->lost.application,
 			 .damaged = chunk->lost.damaged},
+		.incomplete = chunk->incomplete,
 		.state = chunk_state_name(chunk->state),
 	};
 }

@@ -20,6 +20,7 @@ void chunks_write_json(FILE *file, const struct chunk_row *rows, size_t count)
 		json_u64(&j, "records", rows[i].records);
 		json_u64(&j, "bytes", rows[i].bytes);
 		lost_write_json(&j, &rows[i].lost);
+		json_u64(&j, "incomplete", rows[i].incomplete);
 		json_string(&j, "state", rows[i].state);
 		json_object_end(&j);
 	}

@@ -14,6 +14,7 @@ struct chunk_row {
 	uint64_t records; /* what babeltrace2 counts as events */
 	uint64_t bytes;
 	struct lost_view lost;
+	uint64_t incomplete; /* fields that are cut or could not be read */
 	const char *state; /* "sealed", "open" or "recovered" */
 };
 

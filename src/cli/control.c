@@ -194,6 +194,24 @@ void control_rotates(struct control *c)
 	c->rotations++;
 }
 
+void control_refuses(struct control *c)
+{
+	static const char text[] = "error the chunk could not be written\n";
+	size_t left = 0;
+
+	for (size_t i = 0; i < c->clients.count; i++) {
+		struct client *client = &c->clients.data[i];
+
+		if (!client->asked || client->waits_for != c->rotations + 1) {
+			c->clients.data[left++] = *client;
+			continue;
+		}
+		send(client->fd, text, strlen(text), MSG_NOSIGNAL);
+		close(client->fd);
+	}
+	c->clients.count = left;
+}
+
 void control_sealed(struct control *c, const char *path)
 {
 	char *copy = path ? strdup(path) : NULL;

@@ -29,6 +29,9 @@ bool control_wants_rotation(struct control *c);
 /* A chunk is ended and will be sealed: call it once for each. */
 void control_rotates(struct control *c);
 
+/* No chunk comes of the requests that wait for the next one: they are told so. */
+void control_refuses(struct control *c);
+
 /* A chunk was sealed (NULL: could not be); may be called by another thread. */
 void control_sealed(struct control *c, const char *path);
 

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 
-/* Bytes of the two lists. What does not fit drops the oldest half. */
+/* Bytes of two lists. What does not fit drops the oldest half. */
 #define RECENT_BYTES (32u << 20)
 #define LASTING_BYTES (4u << 20)
 #define LOSSES_MAX 1024
@@ -29,9 +30,11 @@ struct kept_loss {
 
 struct flight {
 	struct kept_list recent;  /* what happened: life of threads, fds, application records */
-	struct kept_list lasting; /* what is true from then on: services, formats, filters */
-	struct kept_list rings;	  /* copied by flight_take() */
-	u64 recent_from_ns;	  /* recent has nothing older: it was dropped */
+	struct kept_list stated;  /* what is true from then on, and of the host: few */
+	struct kept_list lasting; /* the same of processes: services, mapped files */
+	u64 forgotten_services, forgotten_mappings; /* did not fit into lasting */
+	struct kept_list rings;			    /* copied by flight_take() */
+	u64 recent_from_ns;			    /* recent has nothing older: it was dropped */
 	VEC(struct kept_loss) losses;
 };
 
@@ -75,24 +78,32 @@ static int kept_add(struct kept_list *l, const struct capture_stream *s,
 
 void flight_free(struct flight *f)
 {
-	struct kept_list *const lists[] = {&f->recent, &f->lasting, &f->rings};
+	if (!f)
+		return;
 
-	for (size_t i = 0; f && i < 3; i++) {
+	struct kept_list *const lists[] = {&f->recent, &f->stated, &f->lasting, &f->rings};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		kept_drop(lists[i], lists[i]->list.count);
 		vec_free(&lists[i]->list);
 	}
-	if (f)
-		vec_free(&f->losses);
+	vec_free(&f->losses);
 	free(f);
 }
 
 /* ---- keeping ---- */
 
-/* What stays true until something else is said. */
+/* What stays true of the host: as many as there are formats, and functions of the kernel. */
+static bool is_stated(const struct record_head *r)
+{
+	return r->kind == RECORD_format || r->kind == RECORD_filter ||
+	       (r->kind == RECORD_mapping && r->pid == 0);
+}
+
+/* What stays true of a process until something else is said. */
 static bool is_lasting(const struct record_head *r)
 {
-	return r->kind == RECORD_service || r->kind == RECORD_format || r->kind == RECORD_filter ||
-	       r->kind == RECORD_mapping;
+	return r->kind == RECORD_service || r->kind == RECORD_mapping;
 }
 
 /* What capture_look() tells again when it is wanted. */
@@ -118,17 +129,76 @@ static int recent_add(struct flight *f, const struct capture_stream *s, const st
 	return kept_add(&f->recent, s, r);
 }
 
+/* Does one say anew what the other says? Formats and filters are told at each cut. */
+static bool is_restated(const struct record_head *a, const struct record_head *b)
+{
+	if (a->kind != b->kind || a->kind == RECORD_mapping)
+		return false;
+	return a->kind == RECORD_filter || ((const struct record_format *)a)->format ==
+						   ((const struct record_format *)b)->format;
+}
+
+static int stated_add(struct flight *f, const struct capture_stream *s, const struct record_head *r)
+{
+	for (size_t i = 0; i < f->stated.list.count && r->kind != RECORD_mapping; i++)
+		if (is_restated(f->stated.list.data[i].record, r))
+			return 0;
+	return kept_add(&f->stated, s, r);
+}
+
+/* Drops what a later service of the same process has replaced: nothing is missed. */
+static void lasting_drop_replaced(struct kept_list *l)
+{
+	struct map seen = {0};
+	size_t kept = l->list.count;
+
+	for (size_t i = l->list.count; i-- > 0;) {
+		struct kept *k = &l->list.data[i];
+
+		if (k->record->kind == RECORD_service) {
+			if (map_get(&seen, k->record->pid)) {
+				l->bytes -= record_bytes(k->record);
+				free(k->record);
+				continue;
+			}
+			(void)map_put(&seen, k->record->pid, l);
+		}
+		l->list.data[--kept] = *k;
+	}
+	l->list.count -= kept;
+	memmove(l->list.data, l->list.data + kept, l->list.count * sizeof(*l->list.data));
+	map_free(&seen);
+}
+
+static int lasting_add(struct flight *f, const struct capture_stream *s,
+		       const struct record_head *r)
+{
+	size_t oldest = 0;
+
+	if (f->lasting.bytes > LASTING_BYTES) {
+		lasting_drop_replaced(&f->lasting);
+		for (size_t left = f->lasting.bytes; left > LASTING_BYTES / 2; oldest++) {
+			const struct record_head *k = f->lasting.list.data[oldest].record;
+
+			left -= record_bytes(k);
+			f->forgotten_services += k->kind == RECORD_service;
+			f->forgotten_mappings += k->kind == RECORD_mapping;
+		}
+		kept_drop(&f->lasting, oldest);
+	}
+	return kept_add(&f->lasting, s, r);
+}
+
 int flight_record(void *arg, const struct capture_stream *s, const struct record_head *r)
 {
 	struct flight *f = arg;
 
 	if (s->kind == CAPTURE_STREAM_CPU)
 		return kept_add(&f->rings, s, r);
-	if (is_lasting(r)) {
-		if (f->lasting.bytes > LASTING_BYTES)
-			kept_drop(&f->lasting, f->lasting.list.count / 2);
-		return kept_add(&f->lasting, s, r);
-	}
+	if (is_stated(r))
+		return stated_add(f, s, r);
+	if (is_lasting(r))
+		return lasting_add(f, s, r);
 	return is_snapshot(r) ? 0 : recent_add(f, s, r);
 }
 
@@ -218,12 +288,12 @@ static int list_write(const struct kept_list *l, u64 from_ns, const struct captu
 	return err;
 }
 
-static int lasting_write(const struct flight *f, u64 from_ns, const struct capture_sink *to)
+static int lasting_write(const struct kept_list *l, u64 from_ns, const struct capture_sink *to)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < f->lasting.list.count && !err; i++) {
-		const struct kept *k = &f->lasting.list.data[i];
+	for (size_t i = 0; i < l->list.count && !err; i++) {
+		const struct kept *k = &l->list.data[i];
 
 		err = restamp(to, &k->stream, k->record,
 			      k->record->time_ns > from_ns ? k->record->time_ns : from_ns);
@@ -231,9 +301,25 @@ static int lasting_write(const struct flight *f, u64 from_ns, const struct captu
 	return err;
 }
 
+/* Each chunk misses it. */
+static int forgotten_write(u16 kind, u64 count, u64 from_ns, const struct capture_sink *to)
+{
+	const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	struct record_lost lost = {
+		.why = LOST_buffer, .lost_kind = kind, .count = count, .begin_ns = from_ns};
+
+	lost.head.kind = RECORD_lost;
+	lost.head.slots = 1;
+	lost.head.time_ns = from_ns;
+	return count ? to->lost(to->arg, &stream, &lost) : 0;
+}
+
 static int losses_write(const struct flight *f, u64 from_ns, const struct capture_sink *to)
 {
-	int err = 0;
+	int err = forgotten_write(RECORD_service, f->forgotten_services, from_ns, to);
+
+	if (!err)
+		err = forgotten_write(RECORD_mapping, f->forgotten_mappings, from_ns, to);
 
 	for (size_t i = 0; i < f->losses.count && !err; i++)
 		if (f->losses.data[i].lost.head.time_ns >= from_ns)
@@ -250,7 +336,9 @@ int flight_write(struct flight *f, struct capture *c, u64 from_ns, const struct 
 
 	if (err)
 		return err;
-	err = lasting_write(f, from_ns, to);
+	err = lasting_write(&f->stated, from_ns, to);
+	if (!err)
+		err = lasting_write(&f->lasting, from_ns, to);
 	if (!err)
 		err = list_write(&f->recent, from_ns, to);
 	if (!err)

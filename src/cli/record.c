@@ -144,6 +144,9 @@ static void summary_print(const struct session *s, const char *dir)
 			c.lost_buffer ? " (--buffer gives more room)" : "");
 	else
 		fprintf(stderr, "nothing lost");
+	if (c.incomplete)
+		fprintf(stderr, ", %" PRIu64 " incomplete field%s", c.incomplete,
+			c.incomplete == 1 ? "" : "s");
 	if (c.rings_missed)
 		fprintf(stderr, ", spans of %" PRIu64 " programs not reached", c.rings_missed);
 	fprintf(stderr, " -> %s\n", dir);
@@ -200,6 +203,23 @@ static void command_await(struct session *s, struct error *e)
 	}
 }
 
+/* Whatever went wrong, what was recorded until then is sealed. The first error counts. */
+static int session_finish(struct session *s, int err, struct error *e)
+{
+	struct error later = {0};
+	int finished = recorder_finish(s->recorder, &later);
+
+	if (!err && finished) {
+		*e = later;
+		err = finished;
+	}
+	if (err == -ENOSPC || err == -EDQUOT)
+		error_say(e, -err,
+			  "the disk is full: make room, or set a limit with --keep; what was "
+			  "recorded can be read");
+	return err;
+}
+
 static int exit_status(const struct session *s)
 {
 	if (!s->ended)
@@ -222,11 +242,10 @@ static int record_run(const void *fields, const struct operands *operands, struc
 		signals_catch();
 		s.until_ns = o->duration_ns ? now_ns() + o->duration_ns : 0;
 		err = session_run(&s, e);
-		if (interrupted && operands->command)
+		if (!err && interrupted && operands->command)
 			command_await(&s, e);
+		err = session_finish(&s, err, e);
 	}
-	if (!err)
-		err = recorder_finish(s.recorder, e);
 	if (!err)
 		summary_print(&s, options.dir);
 	hooks_reap(true);

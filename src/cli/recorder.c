@@ -22,6 +22,7 @@
 #include "cli/retainer.h"
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
+#define SEALS_FAILED_MAX 8	 /* in a row, then it ends */
 #define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
 
 struct recorder {
@@ -29,21 +30,23 @@ struct recorder {
 	struct capture *capture;
 	struct chunk_writer *writer;
 	struct chunk_sealer *sealer;
-	struct retainer *retainer; /* with options.keep */
+	struct retainer *retainer;    /* with options.keep */
 	struct error retention_error; /* told last */
-	struct control *control; /* where `fathom rotate` and `fathom snapshot` ask */
-	struct flight *flight;	 /* a flight recorder: a writer only while a chunk is asked for */
+	struct control *control;      /* where `fathom rotate` and `fathom snapshot` ask */
+	struct flight *flight; /* a flight recorder: a writer only while a chunk is asked for */
 	int lock;
 	const struct chunk_owner *owner; /* static; NULL: the effective user */
+	u64 incomplete_told;		 /* to chunks, of what capture has counted */
 	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
-	bool stopped;
 	struct chunk_stream *life;	 /* of the writer, made when first used */
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
 	struct map apps;		 /* of the writer, by process */
 
-	pthread_mutex_t mutex; /* guards what the sealer's thread writes: */
+	pthread_mutex_t mutex; /* guards what the sealer's thread reads and writes: */
+	bool stopped;
 	struct recorder_counts counts;
-	struct error seal_error;
+	struct error seal_error;   /* the first */
+	unsigned int seals_failed; /* in a row */
 };
 
 static u64 now_ns(void)
@@ -115,18 +118,34 @@ static struct capture_sink sink_of(struct recorder *r)
 
 /* ---- chunks ---- */
 
+/* The first of a row is told at once: a recorder may go on for days. */
+static void seal_failed(struct recorder *r, const struct error *e)
+{
+	bool tell = !r->stopped && r->seals_failed++ == 0;
+
+	if (!error_is_set(&r->seal_error))
+		r->seal_error = *e;
+	if (tell)
+		fprintf(stderr,
+			"fathom: a chunk stays unsealed, until the next 'fathom record' there: "
+			"%s\n",
+			e->text);
+}
+
 /* On the sealer's thread. */
 static void chunk_sealed(void *arg, int err, const struct chunk_info *info, const struct error *e)
 {
 	struct recorder *r = arg;
 
 	pthread_mutex_lock(&r->mutex);
-	if (err && !error_is_set(&r->seal_error)) {
-		r->seal_error = *e;
-	} else if (!err) {
+	if (err) {
+		seal_failed(r, e);
+	} else {
 		r->counts.records += info->records;
 		r->counts.bytes += info->bytes;
+		r->counts.incomplete += info->incomplete;
 		r->counts.chunks++;
+		r->seals_failed = 0;
 	}
 	pthread_mutex_unlock(&r->mutex);
 	if (!err && r->options.on_chunk)
@@ -152,6 +171,38 @@ static void streams_forget(struct recorder *r)
 	map_free(&r->apps);
 }
 
+/* What capture could not read or cut short since the last chunk was cut goes to this one. */
+static void incomplete_tell(struct recorder *r, struct chunk_writer *writer)
+{
+	struct capture_counts c = {0};
+
+	capture_counts(r->capture, &c);
+	chunk_writer_incomplete(writer, c.incomplete - r->incomplete_told);
+	r->incomplete_told = c.incomplete;
+}
+
+/*
+ * Cuts the chunk and has it sealed, also if the disk did not take all of it: that is
+ * counted in it, and returned. The writer is gone then.
+ */
+static int chunk_end(struct recorder *r, u64 cut_ns, struct chunk_writer *next, struct error *e)
+{
+	int err, pushed;
+
+	incomplete_tell(r, r->writer);
+	err = chunk_writer_cut(r->writer, cut_ns, next, e);
+	pushed = chunk_sealer_push(r->sealer, r->writer);
+	if (pushed)
+		chunk_writer_close(r->writer);
+	else
+		control_rotates(r->control);
+	r->writer = NULL;
+	streams_forget(r);
+	if (!err && pushed)
+		err = error_set(e, pushed, "cannot seal the chunk");
+	return err;
+}
+
 /* Ends the chunk at one instant and goes on in the next. */
 static int rotate(struct recorder *r, struct error *e)
 {
@@ -163,20 +214,12 @@ static int rotate(struct recorder *r, struct error *e)
 	if (err < 0)
 		return error_set(e, err, "cannot cut the streams");
 	err = chunk_begin(r, cut_ns, &next, e);
-	if (!err)
-		err = chunk_writer_cut(r->writer, cut_ns, next, e);
-	if (err) {
-		chunk_writer_close(next);
-		return err;
-	}
-	err = chunk_sealer_push(r->sealer, r->writer);
 	if (err)
-		return error_set(e, err, "cannot seal the chunk");
-	control_rotates(r->control);
+		return err;
+	err = chunk_end(r, cut_ns, next, e);
 	r->writer = next;
 	r->chunk_begin_ns = r->flushed_ns = cut_ns;
-	streams_forget(r);
-	return 0;
+	return err;
 }
 
 /* A flight recorder's chunk: what the rings hold, and no chunk had before. */
@@ -193,27 +236,48 @@ static int snapshot(struct recorder *r, struct error *e)
 	err = chunk_begin(r, from_ns, &r->writer, e);
 	if (!err)
 		err = flight_write(r->flight, r->capture, from_ns, &sink, e);
-	if (!err)
-		err = chunk_writer_cut(r->writer, cut_ns + 1, NULL, e);
 	if (err)
 		return err;
-	err = chunk_sealer_push(r->sealer, r->writer);
-	if (err)
-		return error_set(e, err, "cannot seal the chunk");
-	control_rotates(r->control);
-	r->writer = NULL;
 	r->chunk_begin_ns = cut_ns + 1;
+	return chunk_end(r, cut_ns + 1, NULL, e);
+}
+
+/* What could not be written now can be later: a flight recorder goes on. */
+static void snapshot_or_tell(struct recorder *r)
+{
+	struct error e = {0};
+
+	if (!snapshot(r, &e))
+		return;
+	fprintf(stderr, "fathom: snapshot: %s\n", e.text);
+	control_refuses(r->control); /* none waits any more if the chunk is being sealed */
+	chunk_writer_close(r->writer);
+	r->writer = NULL;
 	streams_forget(r);
-	return 0;
 }
 
 static bool rotation_due(const struct recorder *r, u64 now)
 {
 	const struct option_limits *limits = &r->options.rotate;
+	bool wanted = control_wants_rotation(r->control); /* one rotation answers it, too */
 
-	return (limits->time_ns && now - r->chunk_begin_ns >= limits->time_ns) ||
-	       (limits->bytes && chunk_writer_bytes(r->writer) >= limits->bytes) ||
-	       control_wants_rotation(r->control);
+	return wanted || (limits->time_ns && now - r->chunk_begin_ns >= limits->time_ns) ||
+	       (limits->bytes && chunk_writer_bytes(r->writer) >= limits->bytes);
+}
+
+/* Unsealed chunks pile up, and --keep deletes none of them. */
+static int seals_check(struct recorder *r, struct error *e)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&r->mutex);
+	if (r->seals_failed >= SEALS_FAILED_MAX) {
+		*e = r->seal_error;
+		err = error_say(e, e->err, "%u chunks in a row could not be sealed",
+				r->seals_failed);
+	}
+	pthread_mutex_unlock(&r->mutex);
+	return err;
 }
 
 /* The recording goes on even if nothing can be deleted; each reason is told once. */
@@ -237,8 +301,11 @@ int recorder_step(struct recorder *r, struct error *e)
 	if (err < 0)
 		return error_set(e, err, "cannot drain the rings");
 	err = control_serve(r->control, e);
+	if (!err)
+		err = seals_check(r, e);
 	if (!err && r->flight) {
-		err = control_wants_rotation(r->control) ? snapshot(r, e) : 0;
+		if (control_wants_rotation(r->control))
+			snapshot_or_tell(r);
 	} else if (!err && rotation_due(r, now)) {
 		err = rotate(r, e);
 	}
@@ -344,43 +411,43 @@ pid_t recorder_child(const struct recorder *r)
 int recorder_finish(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
+	struct error cut_error = {0};
 	u64 cut_ns = now_ns();
 	int err;
 
+	pthread_mutex_lock(&r->mutex);
 	r->stopped = true;
+	pthread_mutex_unlock(&r->mutex);
 	err = capture_cut(r->capture, &sink, &cut_ns);
 	capture_stop(r->capture);
 	r->end_ns = cut_ns;
-	if (err < 0)
-		return error_set(e, err, "cannot drain the rings");
+	err = err < 0 ? error_set(e, err, "cannot drain the rings") : 0;
 	/* a chunk ends before its end; capture's cut includes its instant */
-	err = r->writer ? chunk_writer_cut(r->writer, cut_ns + 1, NULL, e) : 0;
-	if (err)
-		return err;
-	err = r->writer ? chunk_sealer_push(r->sealer, r->writer) : 0;
-	if (err)
-		return error_set(e, err, "cannot seal the chunk");
-	r->writer = NULL;
+	if (r->writer && chunk_end(r, cut_ns + 1, NULL, &cut_error) && !err) {
+		*e = cut_error;
+		err = -e->err;
+	}
 	chunk_sealer_close(r->sealer);
 	r->sealer = NULL;
-	if (error_is_set(&r->seal_error)) {
+	if (!err && error_is_set(&r->seal_error)) {
 		*e = r->seal_error;
-		return -e->err;
+		err = -e->err;
 	}
-	return 0;
+	return err;
 }
 
-void recorder_counts(const struct recorder *r, struct recorder_counts *out)
+void recorder_counts(struct recorder *r, struct recorder_counts *out)
 {
 	struct capture_counts c = {0};
 
 	capture_counts(r->capture, &c);
+	pthread_mutex_lock(&r->mutex);
 	*out = r->counts;
+	pthread_mutex_unlock(&r->mutex);
 	out->lost_buffer = c.lost_buffer;
 	out->lost_recursion = c.lost_recursion;
 	out->lost_application = c.lost_application;
 	out->rings_missed = c.rings_missed;
-	out->incomplete = c.incomplete;
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;
 }

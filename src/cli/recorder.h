@@ -49,18 +49,22 @@ int recorder_step(struct recorder *r, struct error *e);
 /* The command's pid, 0: there is none. */
 pid_t recorder_child(const struct recorder *r);
 
-/* Detaches, drains, cuts and seals the last chunk. */
+/*
+ * Detaches, drains, cuts and seals the last chunk: also after recorder_step() failed,
+ * as far as it goes. Returns the first error, that of an earlier chunk's seal, too.
+ */
 int recorder_finish(struct recorder *r, struct error *e);
 
 struct recorder_counts {
-	u64 records, bytes, chunks, incomplete;
+	u64 records, bytes, chunks; /* sealed */
+	u64 incomplete;		    /* fields in them that were cut or could not be read */
 	u64 lost_buffer, lost_recursion, lost_application;
 	u64 rings_missed; /* programs whose spans could not be taken */
 	u64 begin_ns, end_ns;
 };
 
 /* What was recorded; complete after recorder_finish(). */
-void recorder_counts(const struct recorder *r, struct recorder_counts *out);
+void recorder_counts(struct recorder *r, struct recorder_counts *out);
 
 /* Frees everything; leaves nothing in the kernel. NULL is fine. */
 void recorder_close(struct recorder *r);

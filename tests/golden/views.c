@@ -413,6 +413,7 @@ static void chunks_list(const struct terminal *t, const char *format)
 		 81234,
 		 1572864,
 		 {0},
+		 0,
 		 "sealed"},
 		{"fathom.data/1763700001000000000-1763700002000000000-1",
 		 T0 + 1000 * MS,
@@ -420,8 +421,9 @@ static void chunks_list(const struct terminal *t, const char *format)
 		 79113,
 		 1500000,
 		 {.buffer = 7, .application = 1},
+		 3,
 		 "recovered"},
-		{"fathom.data/open-2", T0 + 2000 * MS, T0 + 2100 * MS, 100, 4096, {0}, "open"},
+		{"fathom.data/open-2", T0 + 2000 * MS, T0 + 2100 * MS, 100, 4096, {0}, 0, "open"},
 	};
 
 	if (strcmp(format, "json") == 0)

@@ -58,7 +58,8 @@ def check_json(case, text):
             if span["threads"] == 1 and "soft" not in (span["begin_bound"], span["end_bound"]):
                 check_time(span["time"], span["end_ns"] - span["begin_ns"])
     for chunk in data.get("chunks", []):
-        assert list(chunk) == ["path", "begin_ns", "end_ns", "records", "bytes", "lost", "state"]
+        assert list(chunk) == ["path", "begin_ns", "end_ns", "records", "bytes", "lost", "incomplete",
+                               "state"]
 
 
 def main():

@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -128,7 +129,8 @@ def full_disk():
         out = os.path.join(path, "out")
         loop = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); read x < /etc/hostname; done"
         result = fathom.run("record", "-o", out, "--rotate", "100K", "--", "sh", "-c", loop)
-        fails(result, "No space left on device")
+        fails(result, "No space left on device", "the disk is full", "--keep")
+        equal([name for name in os.listdir(out) if name.startswith(".open")], [], "left open")
         sealed = fathom.chunks(out)
         check(len(sealed) >= 1, "chunks were sealed before")
         whole = [chunk for chunk in sealed if chunk["state"] == "sealed"]
@@ -139,6 +141,113 @@ def full_disk():
         check({chunk["path"] for chunk in whole} <= after, "they are still there")
         check(len(after) > len(whole), "and more")
         harness.check_sums(fathom, out)
+
+
+@contextlib.contextmanager
+def running(*args):
+    """A recorder whose command may outlive it, but not the test."""
+    recorder = subprocess.Popen([fathom.binary, *args], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        yield recorder
+    finally:
+        try:
+            os.killpg(recorder.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        recorder.communicate()
+
+
+def fill(path):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT)
+    try:
+        while os.write(fd, b"x" * 4096):
+            pass
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+
+
+@tests.add
+def full_disk_without_rotation():
+    """The only chunk is sealed with what fitted, and says what is missing."""
+    with mounted("narrow", "size=600k") as path:
+        out = os.path.join(path, "out")
+        loop = "while :; do read x < /etc/hostname; done"
+        with running("record", "-o", out, "--", "sh", "-c", loop) as recorder:
+            equal(recorder.wait(timeout=60), 1, "status")
+            line = recorder.stderr.readline()
+            check("the disk is full" in line, line)
+        chunks = fathom.chunks(out)
+        equal([chunk["state"] for chunk in chunks], ["sealed"], "chunks")
+        check(chunks[0]["records"] > 100, f"what fitted: {chunks}")
+        check(chunks[0]["lost"]["total"] > 0, f"and what did not: {chunks}")
+        harness.check_sums(fathom, out)
+
+
+@tests.add
+def a_chunk_that_cannot_be_sealed():
+    """It is told at once, the recording goes on, and the next one recovers the chunk."""
+    path = fathom.path("unsealed")
+    with subprocess.Popen([fathom.binary, "record", "-o", path, "--", "sh", "-c",
+                           "echo begun; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as recorder:
+        recorder.stdout.readline()
+        (name,) = [n for n in os.listdir(path) if n.startswith(".open")]
+        os.mkdir(os.path.join(path, name, "..manifest.new"))
+        result = fathom.run("rotate", path)
+        equal(result.returncode, 1, "who asked for it")
+        check("could not be sealed" in result.stderr, result.stderr)
+        check("stays unsealed" in recorder.stderr.readline(), "told at once")
+        fathom.ok("rotate", path)
+        recorder.stdin.write("\n")
+        recorder.stdin.close()
+        equal(recorder.wait(timeout=60), 1, "status")
+    states = sorted(chunk["state"] for chunk in fathom.chunks(path))
+    equal(states, ["open", "sealed", "sealed"], "the others")
+    os.rmdir(os.path.join(path, name, "..manifest.new"))
+    fathom.ok("record", "-o", path, "--", "true")
+    states = [chunk["state"] for chunk in fathom.chunks(path)]
+    equal(states, ["recovered", "sealed", "sealed", "sealed"], "chunks")
+
+
+@tests.add
+def chunks_that_cannot_be_sealed():
+    """If none can be, the recording ends."""
+    path = fathom.path("never-sealed")
+    with running("record", "-o", path, "--", "sh", "-c", "echo begun; exec sleep 60") as recorder:
+        recorder.stdout.readline()
+        for _ in range(8):
+            (name,) = [n for n in os.listdir(path) if n.startswith(".open")
+                       and not os.path.exists(os.path.join(path, n, "..manifest.new"))]
+            os.mkdir(os.path.join(path, name, "..manifest.new"))
+            equal(fathom.run("rotate", path).returncode, 1, "rotate")
+        equal(recorder.wait(timeout=60), 1, "status")
+        recorder.stderr.readline()
+        line = recorder.stderr.readline()
+        check("8 chunks in a row" in line, f"why: {line}")
+
+
+@tests.add
+def flight_recorder_on_a_full_disk():
+    """A snapshot that cannot be written is an error, and the next one is another try."""
+    with mounted("flight", "size=64k") as path:
+        out = os.path.join(path, "out")
+        with subprocess.Popen([fathom.binary, "record", "--flight", "-o", out, "--", "sh", "-c",
+                               "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); read x < /etc/hostname;"
+                               " done; echo begun; read x"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as recorder:
+            recorder.stdout.readline()
+            fill(os.path.join(path, "fill"))
+            equal(fathom.run("snapshot", out).returncode, 1, "snapshot")
+            check("No space left" in recorder.stderr.readline(), "the recorder says it, too")
+            subprocess.run(["mount", "-o", "remount,size=64m", path], check=True)
+            chunk = fathom.ok("snapshot", out).strip()
+            check(fathom.report(chunk, "syscall")["rows"], "what memory held is there")
+            recorder.stdin.close()
+            equal(recorder.wait(timeout=60), 1, "the command's own status: read has no input")
 
 
 @tests.add

@@ -40,6 +40,17 @@ def counts_every_call_exactly_once():
 
 
 @tests.add
+def what_is_cut_is_counted():
+    """A command line that is longer than its record: in the chunk, and in the summary."""
+    path = fathom.path("cut")
+    result = fathom.run("record", "-o", path, "--", "/bin/true", "x" * 20000)
+    equal(result.returncode, 0, "status")
+    counts = [chunk["incomplete"] for chunk in fathom.chunks(path)]
+    check(sum(counts) > 0, f"incomplete: {counts}")
+    check(f", {sum(counts)} incomplete field" in result.stderr, result.stderr)
+
+
+@tests.add
 def sums_are_exact():
     harness.check_sums(fathom, recording)
 

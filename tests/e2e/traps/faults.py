@@ -85,7 +85,7 @@ def an_end_without_a_begin_is_counted():
     """Nothing in these programs is incomplete, so ends find their begin."""
     path, _ = record("nested", 300)
     for chunk in fathom.chunks(path):
-        equal(chunk.get("incomplete", 0), 0, "incomplete")
+        equal(chunk["incomplete"], 0, "incomplete")
 
 
 @tests.add

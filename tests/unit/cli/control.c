@@ -102,6 +102,25 @@ TEST(a_chunk_that_cannot_be_sealed_is_an_error)
 	CHECK(strstr(a.error.text, "could not be sealed") != NULL);
 }
 
+TEST(a_chunk_that_cannot_be_begun_is_an_error)
+{
+	struct asking a, b;
+
+	asking_start(&a, dir, "rotate\n");
+	serve_until_wanted(control);
+	control_rotates(control); /* under way: it will be answered */
+	asking_start(&b, dir, "rotate\n");
+	serve_until_wanted(control);
+	control_refuses(control);
+	CHECK_EQ(pthread_join(b.thread, NULL), 0);
+	CHECK(b.result < 0);
+	CHECK(strstr(b.error.text, "could not be written") != NULL);
+	control_sealed(control, "/chunk-of-a");
+	control_serve(control, NULL);
+	CHECK_EQ(pthread_join(a.thread, NULL), 0);
+	CHECK_STR(a.answer, "/chunk-of-a");
+}
+
 static void *serve_for_a_while(void *arg)
 {
 	for (int i = 0; i < 10000 && !*(volatile bool *)arg; i++) {
