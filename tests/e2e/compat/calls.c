@@ -29,16 +29,19 @@ static struct {
 	int32_t level, type, fd;
 } control;
 
-static long call(long nr, long a, long b, long c, long d, long e)
+static long call_with(long nr, const long args[5])
 {
 	long result;
 
 	__asm__ volatile("int $0x80"
 			 : "=a"(result)
-			 : "a"(nr), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e)
+			 : "a"(nr), "b"(args[0]), "c"(args[1]), "d"(args[2]), "S"(args[3]),
+			   "D"(args[4])
 			 : "r8", "r9", "r10", "r11", "memory");
 	return (int)result;
 }
+
+#define CALL(nr, ...) call_with(nr, (const long[5]){__VA_ARGS__})
 
 static long at(const void *p)
 {
@@ -58,7 +61,7 @@ static long socketcall(uint32_t which, uint32_t a, uint32_t b, uint32_t c, uint3
 	const uint32_t args[6] = {a, b, c, d, 0, 0};
 
 	memcpy(socket_args, args, sizeof(args));
-	return call(102, which, at(socket_args), 0, 0, 0);
+	return CALL(102, which, at(socket_args), 0, 0, 0);
 }
 
 static void say(const char *what, int fd)
@@ -83,30 +86,30 @@ static void *writes_late(void *arg)
 
 static void files(void)
 {
-	int fd = (int)call(5, at(keep("by-32-bit")), 02 | 0100 | 0100000, 0600, 0, 0);
+	int fd = (int)CALL(5, at(keep("by-32-bit")), 02 | 0100 | 0100000, 0600, 0, 0);
 
 	say("open", fd);
-	call(4, fd, at(text), 4, 0, 0);	  /* write */
-	call(194, fd, 4096, 1, 0, 0);	  /* ftruncate64: 4 GiB and a page */
-	call(180, fd, at(room), 4, 1, 1); /* pread64 */
-	call(140, fd, 1, 5, at(room), 0); /* _llseek */
-	call(63, fd, 50, 0, 0, 0);	  /* dup2 */
-	call(221, 50, 2, 1, 0, 0);	  /* fcntl64 */
-	call(3, 50, at(room), 8, 0, 0);	  /* read */
-	call(38, at(keep("by-32-bit")), at(keep("renamed")), 0, 0, 0);
-	call(304, at(keep("target")), -100, at(keep("link")), 0, 0); /* symlinkat */
-	call(6, 50, 0, 0, 0, 0);				     /* close */
-	call(3, 50, at(room), 8, 0, 0);				     /* read: it is closed */
+	CALL(4, fd, at(text), 4, 0, 0);	  /* write */
+	CALL(194, fd, 4096, 1, 0, 0);	  /* ftruncate64: 4 GiB and a page */
+	CALL(180, fd, at(room), 4, 1, 1); /* pread64 */
+	CALL(140, fd, 1, 5, at(room), 0); /* _llseek */
+	CALL(63, fd, 50, 0, 0, 0);	  /* dup2 */
+	CALL(221, 50, 2, 1, 0, 0);	  /* fcntl64 */
+	CALL(3, 50, at(room), 8, 0, 0);	  /* read */
+	CALL(38, at(keep("by-32-bit")), at(keep("renamed")), 0, 0, 0);
+	CALL(304, at(keep("target")), -100, at(keep("link")), 0, 0); /* symlinkat */
+	CALL(6, 50, 0, 0, 0, 0);				     /* close */
+	CALL(3, 50, at(room), 8, 0, 0);				     /* read: it is closed */
 }
 
 static void waits(void)
 {
 	pthread_t thread;
 
-	if (call(42, at(ends), 0, 0, 0, 0) || pthread_create(&thread, NULL, writes_late, NULL))
+	if (CALL(42, at(ends), 0, 0, 0, 0) || pthread_create(&thread, NULL, writes_late, NULL))
 		exit(4);
 	say("pipe", ends[0]);
-	call(3, ends[0], at(room), 4, 0, 0); /* read, until the other thread writes */
+	CALL(3, ends[0], at(room), 4, 0, 0); /* read, until the other thread writes */
 	pthread_join(thread, NULL);
 }
 
@@ -133,7 +136,7 @@ static void sockets(void)
 		exit(7);
 	fd = control.fd;
 	say("received", fd);
-	call(19, fd, 0, 1, 0, 0); /* lseek */
+	CALL(19, fd, 0, 1, 0, 0); /* lseek */
 }
 
 int main(int argc, char **argv)
@@ -141,7 +144,7 @@ int main(int argc, char **argv)
 	signal(SIGSEGV, _exit); /* a kernel without 32-bit calls */
 	if (argc != 2 || chdir(argv[1]))
 		return 2;
-	if (call(20, 0, 0, 0, 0, 0) != getpid())
+	if (CALL(20, 0, 0, 0, 0, 0) != getpid())
 		return 77;
 	files();
 	waits();
