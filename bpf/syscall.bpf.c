@@ -266,6 +266,14 @@ static __always_inline void syscall_paths(struct thread_state *state, struct pt_
 		syscall_path(state, args, second, CALL_PATH_IS_SECOND, result);
 }
 
+/* What splice takes out of a socket no tracepoint tells: a hole in what was received. */
+static __always_inline void syscall_count_hole(const struct thread_state *state, long result)
+{
+	if (state->nr == SYSCALL_NR_splice && result > 0 && state->in_syscall && !state->compat &&
+	    (state->file.kind == FILE_KIND_tcp || state->file.kind == FILE_KIND_unix))
+		ring_count_incomplete();
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
@@ -283,6 +291,8 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		syscall_paths(state, regs, result);
 	if (state_in(state))
 		syscall_files(state, regs, result);
+	if (state_in(state))
+		syscall_count_hole(state, result);
 	/* The name is given whether or not the kernel can show it: its result is ignored. */
 	if (state_in(state) && state->in_syscall && !state->compat)
 		notice_syscall(task, regs, state->nr);

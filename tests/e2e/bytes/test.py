@@ -96,6 +96,9 @@ def tcp_from_its_begin():
     recording, ends = record_talk("tcp", "tcp", "--splice")
     check(all_sure(check_notes(recording, ends)), "all is sure")
     check_kernel_counts(ends)
+    splices = servers.calls_of(servers.spans_of(fathom, recording, ends[1]["pid"]), "splice")
+    check(len(splices) > 3, "some was taken by splice")
+    check(fathom.report(recording, "cause")["incomplete"] >= len(splices), "holes are counted")
     harness.check_babeltrace(fathom, recording)
 
 
