@@ -36,6 +36,7 @@ struct seen {
 	char fd_name[64]; /* looked for */
 	u64 fd_ops[8];
 	struct record_socket sockets[2];
+	struct record_bytes bytes[4];
 	u64 with_context, faults, written;
 	char fd_names[64][64]; /* of the fds of the child, as they are now */
 };
@@ -115,6 +116,8 @@ static int see(void *arg, const struct capture_stream *stream, const struct reco
 	if (r->kind == RECORD_socket)
 		s->sockets[s->records[RECORD_socket] & 1] =
 			*(const struct record_socket *)(const void *)r;
+	if (r->kind == RECORD_bytes && s->records[RECORD_bytes] <= 4)
+		memcpy(&s->bytes[s->records[RECORD_bytes] - 1], r, RECORD_SLOT_BYTES);
 	if (r->kind == RECORD_block) {
 		const struct record_block *b = (const void *)r;
 
@@ -200,18 +203,24 @@ static int truth_files(void)
 	return 0;
 }
 
-/* A connection to itself on the loopback. */
+/* A connection to itself on the loopback: 200 bytes go in two messages and come in two others. */
 static int truth_socket(void)
 {
+	char bytes[150] = {0};
+	int other;
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(at);
 	int listener = socket(AF_INET, SOCK_STREAM, 0), one = socket(AF_INET, SOCK_STREAM, 0);
 
 	if (bind(listener, (void *)&at, len) || listen(listener, 1) ||
-	    getsockname(listener, (void *)&at, &len) || connect(one, (void *)&at, len) ||
-	    accept(listener, NULL, NULL) < 0)
+	    getsockname(listener, (void *)&at, &len) || connect(one, (void *)&at, len))
 		return 1;
-	return 0;
+	other = accept(listener, NULL, NULL);
+	if (send(one, bytes, 100, 0) != 100 || send(one, bytes, 100, 0) != 100)
+		return 1;
+	return recv(other, bytes, 10, MSG_PEEK) != 10 ||
+	       recv(other, bytes, 150, MSG_WAITALL) != 150 ||
+	       recv(other, bytes, 150, 0) != 50;
 }
 
 static int truth_disk(void)
@@ -470,6 +479,34 @@ TEST(sockets_have_their_addresses)
 	CHECK(a->remote_port && a->remote_port == b->local_port);
 	CHECK_MEM(&a->local_lo, loopback, 8);
 	CHECK_MEM(&b->remote_lo, loopback, 8);
+	CHECK(a->netns && a->netns == b->netns);
+	CHECK_EQ(a->peer, b->file.key); /* the end that was told last knows the other */
+	CHECK_EQ(b->peer, 0);
+}
+
+TEST(both_ends_name_the_same_bytes)
+{
+	static const u64 expected[4][2] = {{0, 100}, {100, 100}, {0, 150}, {150, 50}};
+	char *argv[] = {"/proc/self/exe", "--truth", "socket", NULL};
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	run_command(&s, argv, &status);
+	capture_close(s.c);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(s.records[RECORD_bytes], 4);
+	for (int i = 0; i < 4; i++) {
+		const struct record_bytes *b = &s.bytes[i];
+
+		CHECK_EQ(b->head.slots, 1); /* no span is active */
+		CHECK_EQ(b->direction, i < 2 ? BYTES_SENT : BYTES_RECEIVED);
+		CHECK_EQ(b->flags, 0);
+		CHECK_EQ(b->from, expected[i][0]);
+		CHECK_EQ(b->length, expected[i][1]);
+		CHECK_EQ(b->file.key, s.sockets[i < 2].file.key);
+		CHECK_EQ(b->file.kind, FILE_KIND_tcp);
+	}
 }
 
 TEST(calls_carry_the_active_span)
