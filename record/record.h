@@ -206,6 +206,7 @@ enum record_wake_context {
 /* filter.flags: while they are set, time on a CPU that no record splits is unknown */
 #define FILTER_SYSCALLS 1 /* some system calls are not recorded (--syscalls) */
 #define FILTER_SPANS 2 /* only what runs under a span is recorded (--spans-only) */
+#define FILTER_FOLLOWS 4 /* from then on all that head.pid does under its spans is recorded */
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                       \

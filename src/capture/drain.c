@@ -353,8 +353,10 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 			err = ring_tell_lost(c, cpu, sink);
 	}
 	if (err >= 0 && c->apps) {
+		err = capture_watch_followed(c, sink);
 		capture_watch_collect(c->watch, c->apps);
-		err = app_rings_poll(c->apps, sink);
+		if (!err)
+			err = app_rings_poll(c->apps, sink);
 	}
 	if (err >= 0)
 		err = capture_stacks_collect(c->stacks, c, sink, capture_now());

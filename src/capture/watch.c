@@ -52,7 +52,8 @@ struct capture_watch {
 	VEC(struct watch_event) events;
 	VEC(struct app_ring_reached *) reached;
 	VEC(pid_t) missed;
-	int ready; /* reached or missed has something: read without the mutex */
+	VEC(pid_t) followed; /* with --spans-only */
+	int ready;	     /* reached or missed has something: read without the mutex */
 
 	pthread_mutex_t gate;	 /* guards the next */
 	struct capture *capture; /* NULL: it is being closed */
@@ -74,6 +75,15 @@ static u64 try_pause_ns(unsigned int tries)
 
 /* ---- what the tracker says ---- */
 
+/* From now on the programs see when the process has a span. */
+static void followed_pass_on(struct capture_watch *w, pid_t pid)
+{
+	pthread_mutex_lock(&w->mutex);
+	(void)vec_push(&w->followed, pid); /* else it is in doubt what it does */
+	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->mutex);
+}
+
 static void location_set(void *arg, pid_t pid, const struct context_location *location)
 {
 	struct capture_watch *w = arg;
@@ -83,8 +93,9 @@ static void location_set(void *arg, pid_t pid, const struct context_location *lo
 	else if (!map_remove(&w->located, (u64)pid))
 		return;
 	pthread_mutex_lock(&w->gate);
-	if (w->capture)
-		(void)capture_context_set(w->capture, pid, location);
+	if (w->capture && capture_context_set(w->capture, pid, location) == 0 && location->known &&
+	    (w->capture->filters & FILTER_SPANS))
+		followed_pass_on(w, pid);
 	pthread_mutex_unlock(&w->gate);
 }
 
@@ -269,6 +280,7 @@ static void watch_free(struct capture_watch *w)
 	vec_free(&w->events);
 	vec_free(&w->reached);
 	vec_free(&w->missed);
+	vec_free(&w->followed);
 	vec_free(&w->attempts);
 	map_free(&w->located);
 	free(w);
@@ -401,6 +413,37 @@ void capture_watch_collect(struct capture_watch *w, struct app_rings *rings)
 	for (size_t i = 0; i < w->missed.count; i++)
 		app_rings_missed(rings, w->missed.data[i]);
 	w->reached.count = w->missed.count = 0;
-	__atomic_store_n(&w->ready, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->ready, w->followed.count > 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&w->mutex);
+}
+
+int capture_watch_followed(struct capture *c, const struct capture_sink *sink)
+{
+	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	struct capture_watch *w = c->watch;
+	pid_t pids[256];
+	size_t count;
+	int err = 0;
+
+	if (!w || !__atomic_load_n(&w->ready, __ATOMIC_ACQUIRE))
+		return 0;
+	pthread_mutex_lock(&w->mutex);
+	count = w->followed.count < 256 ? w->followed.count : 256;
+	for (size_t i = 0; i < count; i++)
+		pids[i] = w->followed.data[w->followed.count - 1 - i];
+	w->followed.count -= count;
+	pthread_mutex_unlock(&w->mutex);
+	for (size_t i = 0; i < count && !err; i++) {
+		union {
+			struct record_filter r;
+			u8 slot[RECORD_SLOT_BYTES];
+		} out = {.r = {.head = {.kind = RECORD_filter,
+					.slots = 1,
+					.time_ns = capture_now(),
+					.pid = (u32)pids[i]},
+			       .flags = FILTER_SPANS | FILTER_FOLLOWS}};
+
+		err = capture_deliver(c, sink, &stream, &out.r.head);
+	}
+	return err;
 }

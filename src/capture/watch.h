@@ -26,6 +26,12 @@ void capture_watch_life(struct capture_watch *watch, const struct record_head *r
 /* True if it is a notice (bpf/notice.h) and no record. */
 bool capture_watch_notice(struct capture_watch *watch, const struct record_head *r);
 
+/*
+ * With --spans-only: tells of which processes the programs know the context by
+ * now, with the time of the call; before capture_watch_collect(). 0 or what the sink said.
+ */
+int capture_watch_followed(struct capture *c, const struct capture_sink *sink);
+
 /* Hands over the rings that were reached since the last call; costs nothing if none was. */
 void capture_watch_collect(struct capture_watch *watch, struct app_rings *rings);
 

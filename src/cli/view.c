@@ -114,7 +114,7 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 				 "a CPU outside those that were is unknown\n");
 	if (source->filters & FILTER_SPANS)
 		fprintf(t->file, "filter: only what ran under a span was recorded (--spans-only); "
-				 "all other time is unknown\n");
+				 "time outside of spans is unknown\n");
 	if (source->cpu_ns && source->steal_ns > source->cpu_ns / 100)
 		fprintf(t->file,
 			"steal: the hypervisor took %" PRIu64

@@ -199,6 +199,12 @@ static void archive_service(struct archive *a, struct fact_service *f)
 		archive_fail(a, -EBADMSG);
 }
 
+static void archive_follow(struct archive *a, struct fact_follow *f)
+{
+	archive_u64(a, &f->time_ns);
+	archive_u32(a, &f->pid);
+}
+
 static void archive_stack(struct archive *a, struct fact_stack *f)
 {
 	u32 bytes = (f->frames + f->words) * 8;
@@ -237,6 +243,7 @@ static void archive_facts(struct archive *a, struct facts *f)
 	archive_list(a, &f->fds, archive_fd);
 	archive_list(a, &f->sockets, archive_socket);
 	archive_list(a, &f->services, archive_service);
+	archive_list(a, &f->follows, archive_follow);
 	archive_list(a, &f->stacks, archive_stack);
 	archive_list(a, &f->mappings, archive_mapping);
 }

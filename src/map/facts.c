@@ -208,6 +208,13 @@ static int clock_add(struct facts *f, const struct record_clock *r)
 	return vec_push(&f->clocks, c);
 }
 
+static int follow_add(struct facts *f, const struct record_filter *r)
+{
+	struct fact_follow follow = {.time_ns = r->head.time_ns, .pid = r->head.pid};
+
+	return r->flags & FILTER_FOLLOWS ? vec_push(&f->follows, follow) : 0;
+}
+
 int facts_add(struct facts *f, const struct record_head *r)
 {
 	switch (r->kind) {
@@ -237,6 +244,8 @@ int facts_add(struct facts *f, const struct record_head *r)
 		return service_add(f, (const void *)r);
 	case RECORD_clock:
 		return clock_add(f, (const void *)r);
+	case RECORD_filter:
+		return follow_add(f, (const void *)r);
 	default:
 		return 0;
 	}
@@ -269,6 +278,7 @@ int facts_merge(struct facts *left, struct facts *right)
 	err = err ? err : MOVE_ALL(&left->mappings, &right->mappings);
 	err = err ? err : MOVE_ALL(&left->services, &right->services);
 	err = err ? err : MOVE_ALL(&left->clocks, &right->clocks);
+	err = err ? err : MOVE_ALL(&left->follows, &right->follows);
 	return err;
 }
 
@@ -407,6 +417,15 @@ static int peers_index(struct facts *f)
 	return 0;
 }
 
+static int follow_compare(const void *a, const void *b)
+{
+	const struct fact_follow *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
 static int files_index(struct facts *f)
 {
 	f->fds_by_file.count = 0;
@@ -433,6 +452,7 @@ int facts_sort(struct facts *f)
 	SORT(&f->paths, path_compare);
 	SORT(&f->services, service_compare);
 	SORT(&f->clocks, clock_compare);
+	SORT(&f->follows, follow_compare);
 	stack_facts_sort(f);
 	err = fds_sort(f) ? -ENOMEM : files_index(f);
 	return err ? err : peers_index(f);
@@ -464,4 +484,5 @@ void facts_free(struct facts *f)
 	vec_free(&f->paths);
 	vec_free(&f->services);
 	vec_free(&f->clocks);
+	vec_free(&f->follows);
 }

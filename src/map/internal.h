@@ -88,6 +88,9 @@ void spans_free(struct partial *p);
 /* urings.c */
 int urings_add(struct partial *p, const struct record_head *r);
 
+/* filters.c: once lives and facts are sorted. 0 or -ENOMEM */
+int filters_apply(struct partial *p);
+
 /* zone.c */
 int raw_read(struct raw_record *raw, const char *data);	       /* raw->bytes of foreign bytes */
 int zone_keep(struct partial *p, const struct record_head *r); /* takes a copy */

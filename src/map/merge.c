@@ -231,33 +231,6 @@ static int gap_compare(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-static void user_to_unknown(struct split *s)
-{
-	s->ns[SPLIT_unknown] += s->ns[SPLIT_user];
-	s->ns[SPLIT_user] = 0;
-}
-
-static void shares_to_unknown(struct span_shares *shares)
-{
-	for (size_t i = 0; i < shares->list.count; i++)
-		user_to_unknown(&shares->list.data[i].split);
-}
-
-/*
- * Where calls or switches were left out, time on a CPU that no record claims
- * is not known to be user code. That holds of the recording as a whole, so it
- * is done when everything is together: partials of any cut carry the same.
- */
-static void filters_apply(struct partial *p)
-{
-	for (size_t i = 0; i < p->lives.count; i++)
-		user_to_unknown(&p->lives.data[i]->total);
-	for (size_t i = 0; i < p->spans.count; i++) {
-		shares_to_unknown(&p->spans.data[i]->active);
-		shares_to_unknown(&p->spans.data[i]->seen);
-	}
-}
-
 int partial_finish(struct partial *p)
 {
 	int err = zones_finish(p);
@@ -271,11 +244,11 @@ int partial_finish(struct partial *p)
 	if (p->lives.count)
 		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
 	lives_rejoin(p);
-	if (p->filters)
-		filters_apply(p);
 	if (p->kspans.count)
 		qsort(p->kspans.data, p->kspans.count, sizeof(*p->kspans.data), kspan_compare);
 	err = facts_sort(&p->facts);
+	if (!err)
+		err = filters_apply(p);
 	if (err)
 		return err;
 	spans_sort(p);

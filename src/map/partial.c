@@ -386,8 +386,8 @@ static int stack_apply(struct partial *p, const struct record_head *r)
 
 static int filter_apply(struct partial *p, const struct record_head *r)
 {
-	p->filters |= ((const struct record_filter *)r)->flags;
-	return 0;
+	p->filters |= ((const struct record_filter *)r)->flags & ~(u32)FILTER_FOLLOWS;
+	return facts_add(&p->facts, r);
 }
 
 /* Of a record that reaches over a limit of the range, the part inside: time is taken evenly. */

@@ -127,6 +127,12 @@ struct fact_service {
 	char *resource; /* key, NUL, value, NUL, ...; owned */
 };
 
+/* With FILTER_SPANS: from then on all that a process does under its spans is recorded. */
+struct fact_follow {
+	u64 time_ns;
+	u32 pid;
+};
+
 struct fact_clock {
 	u64 monotonic_ns, realtime_ns, boottime_ns;
 	u32 reason;
@@ -166,6 +172,7 @@ struct facts {
 	VEC(struct fact_mapping) mappings; /* likewise */
 	VEC(struct fact_service) services;
 	VEC(struct fact_clock) clocks;
+	VEC(struct fact_follow) follows;
 };
 
 /* ---- spans of the kernel, with partial_options.spans ---- */

@@ -14,6 +14,7 @@ from harness import check, equal
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
 tests = harness.Tests()
+SPANS = sys.argv[2]
 
 SLEEPER = """
 import os, select, sys, time
@@ -144,6 +145,42 @@ def disk_that_ends_a_wait_is_named():
         return "the file system needs no disk"
     told = [s["attributes"]["waker"] for s in waits]
     check(all(re.fullmatch(r"disk \d+:\d+ read", waker) for waker in told), f"wakers: {told}")
+
+
+ROUNDS = 10
+ROUND_NS = 10_000_000
+
+
+@tests.add
+def time_under_spans_is_known_with_spans_only():
+    recording = fathom.record("spans", "--spans-only", "--", SPANS, ROUNDS)
+    harness.check_sums(fathom, recording)
+    [work] = [r for r in fathom.report(recording, "name")["rows"] if r["key"] == "work"]
+    equal(work["count"], ROUNDS, "spans")
+    span = work["time"]
+    equal(span["unknown_ns"], 0, f"nothing under the spans is unknown: {span}")
+    on_cpu = span["user_ns"] + span["kernel_ns"] + span["runnable_ns"]
+    check(on_cpu >= ROUNDS * ROUND_NS, f"it computed: {span}")
+    check(span["user_ns"] > on_cpu / 10, f"in user code: {span}")
+    check(span["timer_ns"] >= ROUNDS * ROUND_NS, f"it slept: {span}")
+    [thread] = [r for r in fathom.report(recording, "thread")["rows"]
+                if r["thread"].startswith("e2e-waits")]
+    equal(thread["time"]["user_ns"], span["user_ns"], "user code is known under spans only")
+    check(thread["time"]["unknown_ns"] >= 2 * ROUNDS * ROUND_NS, f"else it is unknown: {thread}")
+
+
+@tests.add
+def waits_in_calls_that_are_left_out_have_their_cause():
+    recording = fathom.record("syscalls", "--syscalls", "getppid", "--", "sleep", "0.1")
+    harness.check_sums(fathom, recording)
+    equal(fathom.report(recording, "syscall")["rows"], [], "calls")
+    [thread] = fathom.report(recording, "thread")["rows"]
+    check(thread["time"]["timer_ns"] >= 95_000_000, f"it slept: {thread['time']}")
+    equal(thread["time"]["user_ns"], 0, "user code is not told from calls")
+    waits = [s for t in fathom.trace_all(recording)["traces"] for s in t["spans"]
+             if s["kind"] == "wait" and s["name"] == "timer"]
+    equal([(w["attributes"]["cause"], w["attributes"]["waker"]) for w in waits],
+          [("timer", "timer")], "its wait")
 
 
 with fathom:

@@ -56,12 +56,12 @@ TEST(split_of_each_span_sums_to_its_duration)
 /* Compares the answers of a simulation with those of it cut and merged at random. */
 typedef struct partial *cut_fn(struct simulation *, int cuts);
 
-static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces)
+static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 {
 	struct simulation s;
 	char *whole;
 
-	simulate(&s, seed, 5, 40);
+	simulate_filtered(&s, seed, 5, 40, filters);
 	for (int i = 0; i < gaps; i++) {
 		u64 begin = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
 
@@ -84,19 +84,19 @@ static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces)
 TEST(merge_is_map_of_the_whole)
 {
 	for (u64 seed = 1; seed <= 60; seed++)
-		check_law(seed, 0, map_cut);
+		check_law(seed, 0, map_cut, 0);
 }
 
 TEST(merge_covers_gaps)
 {
 	for (u64 seed = 1; seed <= 60; seed++)
-		check_law(seed, 1 + (int)seed % 3, map_cut);
+		check_law(seed, 1 + (int)seed % 3, map_cut, 0);
 }
 
 TEST(streams_may_be_cut_at_different_times)
 {
 	for (u64 seed = 1; seed <= 60; seed++)
-		check_law(seed, seed % 2 ? 0 : 1 + (int)seed % 3, map_cut_streams);
+		check_law(seed, seed % 2 ? 0 : 1 + (int)seed % 3, map_cut_streams, 0);
 }
 
 /* What was deleted left a base: the rest says what the whole says of the same time. */
@@ -123,6 +123,66 @@ TEST(base_stands_for_what_was_deleted)
 		}
 		simulation_free(&s);
 	}
+}
+
+TEST(merge_covers_filters)
+{
+	for (u64 seed = 1; seed <= 60; seed++)
+		check_law(seed, (int)seed % 4 / 3, seed % 5 ? map_cut : map_cut_streams,
+			  1 + (u32)seed % 3);
+}
+
+/* Calls an own check for each life of simulations with a filter. */
+static void check_filtered(u32 filters,
+			   void (*check)(const struct simulated_thread *, const struct life *))
+{
+	for (u64 seed = 1; seed <= 50; seed++) {
+		struct simulation s;
+		struct partial *p;
+
+		simulate_filtered(&s, seed, 6, 60, filters);
+		p = seed % 2 ? map_cut(&s, 5) : map_range(&s, 0, s.records.count);
+		partial_cover(p, s.from_ns, s.to_ns);
+		CHECK_EQ(partial_finish(p), 0);
+		CHECK_EQ(p->lives.count, s.threads.count);
+		for (size_t i = 0; i < p->lives.count; i++) {
+			const struct simulated_thread *t = &s.threads.data[i];
+
+			CHECK_EQ(split_total(&p->lives.data[i]->total),
+				 (s64)(t->end_ns - t->begin_ns));
+			check(t, p->lives.data[i]);
+		}
+		partial_free(p);
+		simulation_free(&s);
+	}
+}
+
+/* All that happened under spans is known to the nanosecond, and nothing else is. */
+static void check_spans_only(const struct simulated_thread *t, const struct life *l)
+{
+	for (int part = 0; part < SPLIT_PARTS_COUNT; part++)
+		if (part != SPLIT_unknown)
+			CHECK_EQ(l->total.ns[part], t->under.ns[part]);
+}
+
+TEST(time_under_spans_is_known_with_spans_only)
+{
+	check_filtered(FILTER_SPANS, check_spans_only);
+}
+
+/* User code is not told from calls that are left out; a waking in one of them is void. */
+static void check_syscalls_left_out(const struct simulated_thread *t, const struct life *l)
+{
+	CHECK_EQ(l->total.ns[SPLIT_user], 0);
+	CHECK(l->total.ns[SPLIT_kernel] <= t->truth.ns[SPLIT_kernel]);
+	for (int part = 0; part < SPLIT_PARTS_COUNT; part++)
+		if (part != SPLIT_unknown && part != SPLIT_user && part != SPLIT_kernel)
+			CHECK_EQ(l->total.ns[part], t->truth.ns[part]);
+}
+
+TEST(waits_are_exact_where_calls_are_left_out)
+{
+	check_filtered(FILTER_SYSCALLS, check_syscalls_left_out);
 }
 
 /* Each event is shown once: in its span, or in its thread if nothing else tells of the span. */

@@ -14,6 +14,7 @@ struct actor {
 	u64 on_since; /* when it last got the CPU, or returned to user code */
 	u64 spans[8]; /* ids of the open spans, innermost last */
 	int depth;
+	bool unborn; /* it has not run yet */
 };
 
 u64 simulation_random(struct simulation *s, u64 below)
@@ -45,6 +46,8 @@ static void run(struct actor *a, enum split_part part, u64 ns)
 {
 	a->now += ns;
 	a->thread->truth.ns[part] += (s64)ns;
+	if (a->depth || a->unborn)
+		a->thread->under.ns[part] += (s64)ns;
 }
 
 struct call {
@@ -364,8 +367,11 @@ static void act(struct actor *a)
 	case 2:
 		does_span(a);
 		break;
-	case 3:
-		sleeps(a, MODE_user, 0, NULL, SPLIT_other);
+	case 3: /* whether it was woken in a call that is left out cannot be told then */
+		if (a->s->filters & FILTER_SYSCALLS)
+			preempted(a, MODE_user, 0, NULL);
+		else
+			sleeps(a, MODE_user, 0, NULL, SPLIT_other);
 		break;
 	case 4:
 	case 5:
@@ -440,7 +446,9 @@ static void live(struct actor *a, int actions)
 					.comm = "born"};
 
 		emit(a, &f, sizeof(f), RECORD_fork, a->now);
+		a->unborn = true;
 		run(a, SPLIT_runnable, some(a, 100));
+		a->unborn = false;
 		enters(a);
 	} else if (t->tid % 4 == 0) {
 		was_in_call(a);
@@ -456,6 +464,7 @@ static void live(struct actor *a, int actions)
 		return;
 	}
 	leaves(a, LEAVE_preempted, MODE_user, 0, NULL);
+	t->ends_under = a->depth;
 	t->end_ns = 0; /* runnable until the end */
 }
 
@@ -468,9 +477,80 @@ static int record_compare(const void *x, const void *y)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* Whether a thread's record comes while it has no span; *open counts its spans. */
+static bool is_under_none(const struct record_head *r, int *open, bool first)
+{
+	const struct record_switch *sw = (const void *)r;
+
+	switch (r->kind) {
+	case RECORD_span_begin:
+		(*open)++;
+		return false;
+	case RECORD_span_end:
+		(*open)--;
+		return false;
+	case RECORD_switch:
+		return !*open && !first && (!r->tid || sw->state != LEAVE_dead);
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+	case RECORD_event:
+		return !*open;
+	default:
+		return false;
+	}
+}
+
+static bool is_left_out(struct simulation *s, struct record_head *r, int *open, bool *ran)
+{
+	u32 tid = r->tid ? r->tid : ((struct record_switch *)r)->next_tid;
+	bool first = r->kind == RECORD_switch && tid % 2 && !ran[tid - 100];
+
+	if (r->kind == RECORD_switch)
+		ran[tid - 100] = true;
+	if (r->kind == RECORD_thread && s->filters & FILTER_SPANS)
+		((struct record_thread *)r)->flags |= THREAD_UNFOLLOWED;
+	if (s->filters & FILTER_SPANS && is_under_none(r, &open[tid - 100], first))
+		return true;
+	return s->filters & FILTER_SYSCALLS && r->kind == RECORD_syscall &&
+	       ((struct record_syscall *)r)->nr == 0;
+}
+
+/* Takes away what the filters say, and tells them. */
+static void filter(struct simulation *s)
+{
+	struct actor a = {.s = s};
+	struct record_filter filter = {.flags = s->filters};
+	struct record_filter follows = {.flags = s->filters | FILTER_FOLLOWS};
+	size_t n = 0, count = s->records.count;
+	int open[64] = {0};
+	bool ran[64] = {false};
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_left_out(s, (void *)(s->bytes.data + s->records.data[i].at), open, ran))
+			s->records.data[n++] = s->records.data[i];
+	s->records.count = count = n;
+	emit(&a, &filter, sizeof(filter), RECORD_filter, s->from_ns);
+	follows.head.pid = 100;
+	emit(&a, &follows, sizeof(follows), RECORD_filter, s->from_ns);
+	for (size_t i = 0; i < count; i++) { /* each program is found anew */
+		struct simulated_record *r = &s->records.data[i];
+
+		follows.head.pid = simulation_record(s, i)->pid;
+		if (simulation_record(s, i)->kind == RECORD_exec)
+			emit(&a, &follows, sizeof(follows), RECORD_filter, r->time_ns);
+	}
+	qsort(s->records.data, s->records.count, sizeof(*s->records.data), record_compare);
+}
+
 void simulate(struct simulation *s, u64 seed, int threads, int actions)
 {
-	*s = (struct simulation){.random = seed, .from_ns = 1000000};
+	simulate_filtered(s, seed, threads, actions, 0);
+}
+
+void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
+{
+	*s = (struct simulation){.random = seed, .from_ns = 1000000, .filters = filters};
 	for (int i = 0; i < threads; i++)
 		vec_push(&s->threads, (struct simulated_thread){.tid = 100 + (u32)i, .pid = 100});
 	for (int i = 0; i < threads; i++) {
@@ -490,9 +570,12 @@ void simulate(struct simulation *s, u64 seed, int threads, int actions)
 		if (!t->end_ns) {
 			t->end_ns = s->to_ns;
 			t->truth.ns[SPLIT_runnable] += rest;
+			t->under.ns[SPLIT_runnable] += t->ends_under ? rest : 0;
 		}
 	}
 	qsort(s->records.data, s->records.count, sizeof(*s->records.data), record_compare);
+	if (filters)
+		filter(s);
 }
 
 void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)

@@ -21,6 +21,8 @@ struct simulated_thread {
 	u32 tid, pid;
 	u64 begin_ns, end_ns; /* of its records */
 	struct split truth;   /* between them */
+	struct split under;   /* of that, under spans, and until it first ran */
+	bool ends_under;      /* it has a span at its end */
 };
 
 #define SIMULATED_CONNECTIONS 4
@@ -29,6 +31,7 @@ struct simulated_thread {
 struct simulation {
 	u64 random; /* state of the generator */
 	u64 from_ns, to_ns;
+	u32 filters; /* FILTER_* */
 	VEC(struct simulated_record) records; /* sorted by time */
 	VEC(struct simulated_thread) threads;
 	u64 streams[SIMULATED_CONNECTIONS][2]; /* bytes so far, by direction */
@@ -37,6 +40,9 @@ struct simulation {
 
 /* Simulates `threads` threads, each doing `actions` random things. */
 void simulate(struct simulation *s, u64 seed, int threads, int actions);
+
+/* The same with what is left out on request; all spans are followed from the begin on. */
+void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters);
 
 /* Takes away what happened in [begin_ns, end_ns), as if nobody had recorded. */
 void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a filter leaves undecided. Lives take time on a CPU that no record
+ * claims for user code; where records were left out that need not be so:
+ *
+ * - With --syscalls it may be a call that was not recorded: it is unknown.
+ * - With --spans-only everything under a span is recorded, so there it is user
+ *   code, and unknown elsewhere. A process is followed once the place of its
+ *   context was found; of a span that is older, the time until then is in doubt.
+ *
+ * That holds of the recording as a whole, so it is done when everything is
+ * together: partials of any cut carry the same.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "map/internal.h"
+
+/* User time of a life that is known, by its application's records, and by sightings. */
+struct known {
+	s64 active, seen;
+};
+
+static void user_to_unknown(struct split *s, s64 ns)
+{
+	if (ns > s->ns[SPLIT_user])
+		ns = s->ns[SPLIT_user];
+	s->ns[SPLIT_unknown] += ns;
+	s->ns[SPLIT_user] -= ns;
+}
+
+static void shares_to_unknown(struct span_shares *shares)
+{
+	for (size_t i = 0; i < shares->list.count; i++)
+		user_to_unknown(&shares->list.data[i].split, INT64_MAX);
+}
+
+/* The number of the life that had this tid at that time; lives.count: none. */
+static size_t life_at(const struct partial *p, u32 tid, u64 time_ns)
+{
+	size_t low = 0, high = p->lives.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct life *l = p->lives.data[middle];
+
+		if (l->tid < tid || (l->tid == tid && l->origin_ns <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low > 0 && p->lives.data[low - 1]->tid == tid)
+		return low - 1;
+	return low < p->lives.count && p->lives.data[low]->tid == tid ? low : p->lives.count;
+}
+
+/* When the program that the process ran at that time was executed, if that was seen. */
+static u64 exec_before(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_process *list = p->facts.processes.data;
+	u64 exec_ns = 0;
+	size_t low = 0, high = p->facts.processes.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list[middle].pid < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < p->facts.processes.count && list[low].pid == pid; low++)
+		if (!list[low].snapshot && list[low].time_ns <= time_ns)
+			exec_ns = list[low].time_ns;
+	return exec_ns;
+}
+
+/* Since when the spans of its program are followed. */
+static u64 followed_from(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_follow *list = p->facts.follows.data;
+	u64 exec_ns = exec_before(p, pid, time_ns);
+	size_t low = 0, high = p->facts.follows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list[middle].pid < pid ||
+		    (list[middle].pid == pid && list[middle].time_ns < exec_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < p->facts.follows.count && list[low].pid == pid ? list[low].time_ns
+								    : UINT64_MAX;
+}
+
+/* Of the time that a span had a thread, user code before it was followed is in doubt. */
+static void share_doubt(const struct partial *p, struct span_share *share, size_t life)
+{
+	u64 from = UINT64_MAX;
+
+	if (life < p->lives.count && share->begin_ns)
+		from = followed_from(p, p->lives.data[life]->pid, share->begin_ns);
+	if (from == UINT64_MAX || from >= share->end_ns)
+		user_to_unknown(&share->split, INT64_MAX);
+	else if (from > share->begin_ns)
+		user_to_unknown(&share->split, (s64)(from - share->begin_ns));
+}
+
+static void shares_apply(struct partial *p, struct app_span *span, struct known *known)
+{
+	for (size_t i = 0; i < span->active.list.count; i++) {
+		struct span_share *share = &span->active.list.data[i];
+		size_t life = life_at(p, share->tid, share->begin_ns);
+
+		share_doubt(p, share, life);
+		known[life].active += share->split.ns[SPLIT_user];
+	}
+	for (size_t i = 0; i < span->seen.list.count; i++) {
+		const struct span_share *share = &span->seen.list.data[i];
+
+		known[life_at(p, share->tid, share->begin_ns)].seen += share->split.ns[SPLIT_user];
+	}
+}
+
+static int spans_apply(struct partial *p)
+{
+	/* one more, for shares of no life */
+	struct known *known = calloc(p->lives.count + 1, sizeof(*known));
+
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->spans.count; i++)
+		shares_apply(p, p->spans.data[i], known);
+	for (size_t i = 0; i < p->lives.count; i++) {
+		struct split *total = &p->lives.data[i]->total;
+		/* the two overlap */
+		s64 most = known[i].active > known[i].seen ? known[i].active : known[i].seen;
+
+		if (most < total->ns[SPLIT_user])
+			user_to_unknown(total, total->ns[SPLIT_user] - most);
+	}
+	free(known);
+	return 0;
+}
+
+int filters_apply(struct partial *p)
+{
+	if (!p->filters)
+		return 0;
+	if (p->filters == FILTER_SPANS)
+		return spans_apply(p);
+	for (size_t i = 0; i < p->lives.count; i++)
+		user_to_unknown(&p->lives.data[i]->total, INT64_MAX);
+	for (size_t i = 0; i < p->spans.count; i++) {
+		shares_to_unknown(&p->spans.data[i]->active);
+		shares_to_unknown(&p->spans.data[i]->seen);
+	}
+	return 0;
+}

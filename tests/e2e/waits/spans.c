@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A known time under spans, and outside of them: spans ROUNDS. Each round computes
+ * and sleeps 10 ms under a span `work`, then does the same under none.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include <fathom/fathom.h>
+
+#define MS 1000000
+
+static long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* Of the clock on the wall, which costs no system call. */
+static void computes(void)
+{
+	long long end = now_ns() + 10 * MS;
+
+	while (now_ns() < end)
+		;
+}
+
+static void sleeps(long ns)
+{
+	struct timespec t = {.tv_nsec = ns};
+
+	nanosleep(&t, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 1 ? atoi(argv[1]) : 1;
+
+	sleeps(500 * MS); /* until it is followed */
+	for (int i = 0; i < rounds; i++) {
+		struct fathom_span span = fathom_span_begin("work");
+
+		computes();
+		sleeps(10 * MS);
+		fathom_span_end(&span);
+		computes();
+		sleeps(10 * MS);
+	}
+	return 0;
+}
