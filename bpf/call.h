@@ -11,16 +11,32 @@
 #include "record/syscalls.h"
 #include "record/syscalls_compat.h"
 
-#define CALL_NO_ROW 511 /* of no table */
+#define CALL_NO_ROW 511	  /* of no table */
+#define CALL_X32_ROW 1023 /* likewise; bounded to 511 it is that, too */
+#define CALL_NR_NONE 0xffff
 #define CALL_COMPAT_MMAP 90 /* its arguments lie in memory */
 
-#define CALL_COMPAT_ROW(nr, name, native)                                                          \
-	[nr] = (nr) == CALL_COMPAT_MMAP ? 0 : (native) + 1,
+#define CALL_COMPAT_ROW(nr, name, native) [nr] = (nr) == CALL_COMPAT_MMAP ? 0 : (native) + 1,
 #define CALL_SOCKET_ROW(call, name, native) [call] = (native) + 1,
 
 /* Number + 1; 0: none. */
 const u16 call_compat_rows[SYSCALL_COMPAT_TABLE_SIZE] = {RECORD_SYSCALLS_COMPAT(CALL_COMPAT_ROW)};
 const u16 call_socket_rows[32] = {RECORD_SOCKETCALLS(CALL_SOCKET_ROW)};
+
+static __always_inline bool call_is_x32(u32 id)
+{
+	return (id & X32_BIT) && !(id >> 31);
+}
+
+/* What a record says of a number as it was called with: CALL_NR_NONE if no table can have it. */
+static __always_inline u16 call_number(u32 id)
+{
+	if (__builtin_expect(id < SYSCALL_TABLE_SIZE, 1))
+		return id;
+	if (call_is_x32(id))
+		id &= ~X32_BIT;
+	return id < CALL_NR_NONE ? id : CALL_NR_NONE;
+}
 
 static __always_inline u32 call_row(u32 nr, bool compat, struct pt_regs *regs)
 {
@@ -28,7 +44,7 @@ static __always_inline u32 call_row(u32 nr, bool compat, struct pt_regs *regs)
 
 	if (!compat) {
 		if (row >= SYSCALL_TABLE_SIZE)
-			row = CALL_NO_ROW;
+			row = call_is_x32(nr) ? CALL_X32_ROW : CALL_NO_ROW;
 		return row;
 	}
 	if (row == SYSCALL_COMPAT_NR_socketcall) {

@@ -85,9 +85,9 @@ static __always_inline bool syscall_goes_on(const struct thread_state *state,
 static __always_inline void syscall_begin(struct thread_state *state, struct task_struct *task,
 					  struct pt_regs *regs, long id)
 {
-	state->nr = id;
+	state->nr = call_number(id);
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
-	state->row = call_row(state->nr, state->compat, regs);
+	state->row = call_row(id, state->compat, regs);
 	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
 	if (syscall_keeps_args(state->row))
 		call_registers(state->args, regs, state->compat);
@@ -156,12 +156,14 @@ static __always_inline void syscall_fill(struct record_syscall *r, struct thread
 		r->file = state->file;
 		r->ctx = state->ctx;
 	} else {
-		r->nr = regs->orig_ax;
+		r->nr = call_number(regs->orig_ax);
 		state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
-		state->row = call_row(r->nr, state->compat, regs);
+		state->row = call_row(regs->orig_ax, state->compat, regs);
 	}
 	if (state->compat)
 		r->flags |= SYSCALL_COMPAT;
+	else if (state->row == CALL_X32_ROW)
+		r->flags |= SYSCALL_X32;
 	n = state->compat ? 6 : syscall_nargs[call_row_of(state)];
 	if (state->in_syscall && syscall_keeps_args(state->row)) {
 		syscall_fill_args(r, state->args, n);
@@ -220,8 +222,7 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 	u32 class = fd_calls[call_row_of(state)];
 	u64 args[6];
 
-	if (!record_files || !state->in_syscall || class == 0 ||
-	    class == FD_CALL_CLOSE ||
+	if (!record_files || !state->in_syscall || class == 0 || class == FD_CALL_CLOSE ||
 	    ((class == FD_CALL_RIGHTS || class == FD_CALL_RIGHTS_MANY) &&
 	     state->file.kind != FILE_KIND_unix) ||
 	    (result < 0 && !(class == FD_CALL_CONNECT && result == -EINPROGRESS)))

@@ -148,7 +148,7 @@ struct record_head {
 /* syscall.flags */
 #define SYSCALL_COMPAT 1 /* 32-bit call: nr is from the other table */
 #define SYSCALL_BEGIN_UNKNOWN 2 /* no entry was seen; duration is 0 */
-#define SYSCALL_X32 4
+#define SYSCALL_X32 4 /* nr is without the bit that says so */
 #define SYSCALL_BEGIN_SOFT 8 /* it was open when recording began: its begin is that instant */
 
 /* switch.state: why the thread left the CPU */

@@ -3,7 +3,7 @@
  * The command that fathom starts: forked and stopped on a pipe, put into scope
  * (from its exec on), and let go when everything is attached.
  *
- * Two pipes: `go` lets the child exec; `exec` is closed by a successful exec,
+ * A socket `go` lets the child exec; a pipe `exec` is closed by a successful exec,
  * or carries the errno of a failed one.
  */
 #include <errno.h>
@@ -11,11 +11,20 @@
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "capture/internal.h"
+
+/* A set-uid fathom lends its user to nobody. */
+static void user_restore(void)
+{
+	if ((getegid() != getgid() && setresgid(getgid(), getgid(), getgid())) ||
+	    (geteuid() != getuid() && setresuid(getuid(), getuid(), getuid())))
+		_exit(126);
+}
 
 /* Runs in the child; nothing of the parent's state may be touched. */
 static void spawn_child(char *const argv[], int go, int exec)
@@ -31,6 +40,7 @@ static void spawn_child(char *const argv[], int go, int exec)
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
 		_exit(127); /* the parent gave up */
+	user_restore();
 	execvp(argv[0], argv);
 	err = errno;
 	while (write(exec, &err, sizeof(err)) < 0 && errno == EINTR)
@@ -45,7 +55,7 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 
 	if (c->child)
 		return error_say(e, EBUSY, "a command was started already");
-	if (pipe2(go, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
 		return error_set(e, errno, "cannot start %s", argv[0]);
 	if (pipe2(exec, O_CLOEXEC)) {
 		err = errno;
@@ -83,7 +93,7 @@ int capture_release(struct capture *c, struct error *e)
 	if (c->go_fd < 0)
 		return error_say(e, EINVAL, "no command waits to be let go");
 	do
-		n = write(c->go_fd, "", 1);
+		n = send(c->go_fd, "", 1, MSG_NOSIGNAL); /* it may have been killed */
 	while (n < 0 && errno == EINTR);
 	close(c->go_fd);
 	c->go_fd = -1;

@@ -42,6 +42,9 @@ int main(int argc, char **argv)
 	fd = (int)syscall(SYS_openat, AT_FDCWD, "/nowhere/at/all", O_RDONLY);
 	fd = (int)syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY | O_CLOEXEC);
 	syscall(SYS_lseek, fd, 7, SEEK_SET);
+	syscall(0x10003, fd); /* neither is there */
+	syscall(0x40000003, fd);
+	syscall(SYS_lseek, fd, 8, SEEK_SET);
 	syscall(SYS_close, fd);
 	return 0;
 }

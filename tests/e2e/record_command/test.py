@@ -51,6 +51,17 @@ def what_is_cut_is_counted():
 
 
 @tests.add
+def numbers_of_no_table():
+    """Their low bits are those of close(): nothing was closed."""
+    spans = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]]
+    none = [span["attributes"]["result"] for span in spans if span["name"] == "syscall_0xffff"]
+    equal(none, [-38], "calls with a number that there cannot be")
+    seeks = [(a["result"], a.get("fd.name")) for a in
+             (span["attributes"] for span in spans if span["name"] == "lseek")]
+    check((8, "/etc/passwd") in seeks, f"the file is still open: {seeks}")
+
+
+@tests.add
 def sums_are_exact():
     harness.check_sums(fathom, recording)
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -38,6 +39,7 @@ struct seen {
 	struct record_socket sockets[2];
 	struct record_bytes bytes[4];
 	u64 with_context, faults, written;
+	u64 filter_rest;       /* what stands behind the struct in its slot */
 	char fd_names[64][64]; /* of the fds of the child, as they are now */
 };
 
@@ -124,6 +126,9 @@ static int see(void *arg, const struct capture_stream *stream, const struct reco
 		s->written += (b->flags & BLOCK_WRITE) && b->bytes == 4096 && b->duration_ns &&
 			      b->dev && r->tid == (u32)capture_child(s->c);
 	}
+	for (size_t i = sizeof(struct record_filter);
+	     r->kind == RECORD_filter && i < RECORD_SLOT_BYTES; i++)
+		s->filter_rest += ((const u8 *)r)[i];
 	if (r->kind == RECORD_fd)
 		see_fd(s, (const void *)r);
 	if (r->kind == RECORD_fd && s->fd_name[0]) {
@@ -557,6 +562,50 @@ TEST(missing_command_is_told)
 	CHECK_OK(capture_start(s.c, 0, &sink, &failure));
 	CHECK_EQ(capture_release(s.c, &failure), -ENOENT);
 	CHECK_EQ(capture_child(s.c), 0);
+	capture_close(s.c);
+}
+
+/* Somebody else ends it while it waits: that is its end, and not ours. */
+TEST(a_command_that_is_killed_before_it_begins)
+{
+	char *argv[] = {"/bin/true", NULL};
+	struct capture_options options = {0};
+	struct seen s = {0};
+	struct capture_sink sink = {&s, see, see_lost};
+	siginfo_t ended;
+	int status;
+
+	need_root();
+	failure = (struct error){0};
+	CHECK_OK(capture_open(&options, &s.c, &failure));
+	CHECK_OK(capture_spawn(s.c, argv, &failure));
+	CHECK_OK(capture_start(s.c, 0, &sink, &failure));
+	CHECK_EQ(kill(capture_child(s.c), SIGKILL), 0);
+	CHECK_EQ(waitid(P_PID, (id_t)capture_child(s.c), &ended, WEXITED | WNOWAIT), 0);
+	CHECK_EQ(capture_release(s.c, &failure), 0);
+	CHECK_EQ(waitpid(capture_child(s.c), &status, 0), capture_child(s.c));
+	CHECK(WIFSIGNALED(status));
+	capture_close(s.c);
+}
+
+/* What is read beyond a struct, up to its whole slots, is zero. */
+TEST(records_have_whole_slots)
+{
+	u8 wanted[CAPTURE_SYSCALLS] = {1};
+	char *argv[] = {"/bin/true", NULL};
+	struct capture_options options = {.syscalls = wanted};
+	struct seen s = {0};
+	struct capture_sink sink = {&s, see, see_lost};
+	u64 cut;
+
+	need_root();
+	failure = (struct error){0};
+	CHECK_OK(capture_open(&options, &s.c, &failure));
+	CHECK_OK(capture_spawn(s.c, argv, &failure));
+	CHECK_OK(capture_start(s.c, 0, &sink, &failure));
+	CHECK_OK(capture_cut(s.c, &sink, &cut));
+	CHECK_EQ(s.records[RECORD_filter], 1);
+	CHECK_EQ(s.filter_rest, 0);
 	capture_close(s.c);
 }
 
