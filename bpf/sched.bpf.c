@@ -8,7 +8,6 @@
 #include "bpf/leave.h"
 #include "bpf/named.h"
 #include "bpf/ring.h"
-#include "bpf/stack.h"
 #include "bpf/waker.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -123,10 +122,6 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (next->pid && !next_in)
 		r->mode |= MODE_NEXT_OUT;
 	ring_publish(&place, r, n);
-	if (stack_min_ns && in)
-		state->off_ns = r->head.time_ns;
-	if (stack_min_ns && next_in)
-		stack_enters(next, next_state, r->head.time_ns);
 	return 0;
 }
 

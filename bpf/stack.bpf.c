@@ -9,6 +9,7 @@
  * told before: the process may be gone when somebody asks.
  */
 #include "bpf/stack.h"
+#include "bpf/context.h"
 #include "bpf/path.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -31,7 +32,7 @@ struct stack_range {
 /* The ranges that were told, as they were then. Capture sets max_entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 256);
+	__uint(max_entries, 64);
 	__type(key, struct stack_range_key);
 	__type(value, struct stack_range);
 } stack_ranges SEC(".maps");
@@ -46,7 +47,7 @@ struct mapping_scratch {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, STACK_PLACES);
+	__uint(max_entries, 1); /* set by capture */
 	__type(key, u32);
 	__type(value, struct mapping_scratch);
 } mapping_scratches SEC(".maps");
@@ -230,6 +231,49 @@ static __always_inline u32 walk_end(struct stack_scratch *s)
 	return __builtin_offsetof(struct record_stack, frames) + bytes;
 }
 
+/* ---- when a thread gets a CPU ---- */
+
+static __always_inline void stack_instruction(struct record_stack *r, struct task_struct *task,
+					      u64 since_ns)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 ip = BPF_CORE_READ(regs, ip);
+
+	stack_head(r, task, STACK_USER, since_ns);
+	__builtin_memcpy(r->frames, &ip, sizeof(ip));
+	r->frames_len = sizeof(ip);
+	rare_emit(&r->head, __builtin_offsetof(struct record_stack, frames) + sizeof(ip));
+}
+
+/* A thread gets the CPU at `now`. */
+static __always_inline void stack_enters(struct task_struct *next, struct thread_state *state,
+					 u64 now)
+{
+	u64 off_ns = state->off_ns;
+	struct stack_scratch *s;
+	struct record_stack *r;
+	u32 at = STACK_AT_SWITCH, bytes;
+
+	state->off_ns = 0;
+	if (!off_ns || now < off_ns || now - off_ns <= stack_min_ns)
+		return;
+	s = bpf_map_lookup_elem(&stack_scratches, &at);
+	if (!s)
+		return;
+	r = &s->r;
+	if (state->stack_told_ns != off_ns) {
+		bytes = stack_kernel_fill(r, next, off_ns);
+		if (bytes)
+			rare_emit(&r->head, bytes);
+	}
+	if (!stack_has_user(next))
+		return;
+	if (!state->in_syscall && !state->fault_begin_ns)
+		stack_instruction(r, next, off_ns);
+	else if (!state->stack_since_ns)
+		state->stack_since_ns = stack_visit(state, off_ns);
+}
+
 /* ---- of the running thread ---- */
 
 static long current_step(u32 index, void *arg)
@@ -260,6 +304,32 @@ int stack_of_current(u32 at, u64 since_ns)
 		s->count += STACK_WORDS;
 	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w, 0);
 	rare_emit(&s->r.head, walk_end(s));
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(stack_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct thread_state *state = prev->pid ? state_of(prev) : NULL;
+	struct thread_state *next_state = next->pid ? state_of(next) : NULL;
+	u64 now = bpf_ktime_get_ns();
+
+	if (state_in(state) && (!spans_only || context_is_set(&state->ctx)))
+		state->off_ns = now;
+	if (state_in(next_state))
+		stack_enters(next, next_state, now);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(stack_exit)
+{
+	struct thread_state *state = state_of(bpf_get_current_task_btf());
+
+	if (!state_in(state) || !state->stack_since_ns)
+		return 0;
+	stack_of_current(STACK_AT_EXIT, state->stack_since_ns);
+	state->stack_since_ns = 0;
 	return 0;
 }
 

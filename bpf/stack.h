@@ -11,7 +11,7 @@
 #include "bpf/ring.h"
 #include "bpf/state.h"
 
-/* Set by capture before the programs are loaded; 0: no stacks, and all of this is no code. */
+/* Set by capture before the programs are loaded; 0: no stacks, and their programs are not. */
 const volatile u64 stack_min_ns __weak = 0;
 
 #define USER_CS_32 0x23
@@ -35,11 +35,11 @@ struct stack_scratch {
 };
 
 /* One for each program that calls: a program does not nest on a CPU. */
-enum stack_at { STACK_AT_SWITCH, STACK_AT_EXIT, STACK_AT_FAULT, STACK_AT_ITERATOR, STACK_PLACES };
+enum stack_at { STACK_AT_SWITCH, STACK_AT_EXIT, STACK_AT_FAULT, STACK_AT_ITERATOR };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, STACK_PLACES);
+	__uint(max_entries, 1); /* set by capture */
 	__type(key, u32);
 	__type(value, struct stack_scratch);
 } stack_scratches SEC(".maps") __weak;
@@ -91,47 +91,6 @@ static __always_inline u64 stack_visit(const struct thread_state *state, u64 off
 	u64 since = state->in_syscall ? state->begin_ns : state->fault_begin_ns;
 
 	return since ? since : off_ns;
-}
-
-static __always_inline void stack_instruction(struct record_stack *r, struct task_struct *task,
-					      u64 since_ns)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	u64 ip = BPF_CORE_READ(regs, ip);
-
-	stack_head(r, task, STACK_USER, since_ns);
-	__builtin_memcpy(r->frames, &ip, sizeof(ip));
-	r->frames_len = sizeof(ip);
-	rare_emit(&r->head, __builtin_offsetof(struct record_stack, frames) + sizeof(ip));
-}
-
-/* A thread gets the CPU at `now`, as its switch record says. */
-static __always_inline void stack_enters(struct task_struct *next, struct thread_state *state,
-					 u64 now)
-{
-	u64 off_ns = state->off_ns;
-	struct stack_scratch *s;
-	struct record_stack *r;
-	u32 at = STACK_AT_SWITCH, bytes;
-
-	state->off_ns = 0;
-	if (!off_ns || now < off_ns || now - off_ns <= stack_min_ns)
-		return;
-	s = bpf_map_lookup_elem(&stack_scratches, &at);
-	if (!s)
-		return;
-	r = &s->r;
-	if (state->stack_told_ns != off_ns) {
-		bytes = stack_kernel_fill(r, next, off_ns);
-		if (bytes)
-			rare_emit(&r->head, bytes);
-	}
-	if (!stack_has_user(next))
-		return;
-	if (!state->in_syscall && !state->fault_begin_ns)
-		stack_instruction(r, next, off_ns);
-	else if (!state->stack_since_ns)
-		state->stack_since_ns = stack_visit(state, off_ns);
 }
 
 #endif

@@ -12,7 +12,6 @@
 #include "bpf/file.h"
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
-#include "bpf/stack.h"
 #include "record/syscalls.h"
 
 #define EINPROGRESS 115
@@ -297,10 +296,6 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	/* The name is given whether or not the kernel can show it: its result is ignored. */
 	if (state_in(state) && state->in_syscall && !state->compat)
 		notice_syscall(task, regs, state->nr);
-	if (stack_min_ns && state->stack_since_ns) {
-		stack_of_current(STACK_AT_EXIT, state->stack_since_ns);
-		state->stack_since_ns = 0;
-	}
 	state->flags &= ~STATE_NEWBORN;
 	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall && !state->compat)
 		state->flags |= STATE_RESTARTS;

@@ -18,6 +18,7 @@
 
 #include "capture/event.h"
 #include "capture/internal.h"
+#include "capture/stacks.h"
 #include "programs.skel.h"
 
 struct feature_row {
@@ -313,6 +314,8 @@ int capture_features_lost(struct capture *c, const struct capture_sink *sink)
 	u64 now = capture_now();
 	int err = misses_tell(c, sink, RECORD_event, capture_events_missed(c), now);
 
+	if (!err)
+		err = misses_tell(c, sink, RECORD_stack, capture_stacks_missed(c->stacks, c), now);
 	for (size_t i = 0; i < c->feature_count && !err; i++) {
 		u64 misses, told = c->recursion[i];
 

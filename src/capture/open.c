@@ -193,6 +193,8 @@ int capture_attach(struct capture *c, struct error *e)
 	if (!err)
 		err = capture_features_attach(c, e);
 	if (!err)
+		err = capture_stacks_attach(c->stacks, c, e);
+	if (!err)
 		err = capture_events_attach(c, e);
 	return err ? err : capture_snapshot_scope(c, e);
 }
@@ -239,6 +241,7 @@ int capture_probe(struct capture_feature *features, size_t max, struct error *e)
 void capture_stop(struct capture *c)
 {
 	capture_events_detach(c);
+	capture_stacks_detach(c->stacks);
 	capture_features_detach(c);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "capture/internal.h"
@@ -12,6 +13,7 @@
 #include "capture/mapping_ids.h"
 #include "programs.skel.h"
 
+#define STACK_PLACES 4	  /* enum stack_at of bpf/stack.h */
 #define RANGES_TOLD 16384 /* mappings that the kernel programs remember to have told */
 
 static const struct capture_stream stacks_stream = {.kind = CAPTURE_STREAM_LIFE};
@@ -20,20 +22,37 @@ struct capture_stacks {
 	struct kernel_symbols *symbols; /* NULL: they cannot be read */
 	u8 *told;			/* a byte for each of them */
 	struct mapping_ids *ids;	/* from capture_stacks_start() on */
+	struct bpf_link *links[2];	/* of programs_of() */
+	u64 missed;			/* runs of the programs that the kernel skipped, as told */
 };
+
+/* The programs that record stacks; they are attached behind all others. */
+static size_t programs_of(const struct capture *c, struct bpf_program *list[2])
+{
+	list[0] = c->programs->progs.stack_switch;
+	list[1] = c->programs->progs.stack_exit;
+	return 2;
+}
 
 int capture_stacks_open(struct capture_stacks **out, struct capture *c, u64 min_ns, struct error *e)
 {
 	struct programs *p = c->programs;
+	struct bpf_program *list[2];
 	struct capture_stacks *s;
 	int err;
 
+	for (size_t i = programs_of(c, list); i-- > 0;)
+		bpf_program__set_autoload(list[i], min_ns != 0);
 	bpf_program__set_autoload(p->progs.stacks_open, min_ns != 0);
 	*out = NULL;
 	if (!min_ns)
 		return 0;
 	p->rodata->stack_min_ns = min_ns;
 	err = bpf_map__set_max_entries(p->maps.stack_ranges, RANGES_TOLD);
+	if (!err)
+		err = bpf_map__set_max_entries(p->maps.stack_scratches, STACK_PLACES);
+	if (!err)
+		err = bpf_map__set_max_entries(p->maps.mapping_scratches, STACK_PLACES);
 	s = err ? NULL : calloc(1, sizeof(*s));
 	if (!s)
 		return error_set(e, err ? err : ENOMEM, "cannot record stacks");
@@ -53,10 +72,51 @@ int capture_stacks_start(struct capture_stacks *s, struct capture *c, struct err
 	return s ? mapping_ids_open(&s->ids, c->drop_capabilities, e) : 0;
 }
 
+int capture_stacks_attach(struct capture_stacks *s, struct capture *c, struct error *e)
+{
+	struct bpf_program *list[2];
+	size_t count = s ? programs_of(c, list) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		s->links[i] = bpf_program__attach(list[i]);
+		if (!s->links[i])
+			return capture_messages_fail(e, errno, "cannot attach what records stacks");
+	}
+	return 0;
+}
+
+void capture_stacks_detach(struct capture_stacks *s)
+{
+	for (size_t i = 0; s && i < 2; i++) {
+		bpf_link__destroy(s->links[i]);
+		s->links[i] = NULL;
+	}
+}
+
+u64 capture_stacks_missed(struct capture_stacks *s, struct capture *c)
+{
+	struct bpf_program *list[2];
+	size_t count = s ? programs_of(c, list) : 0;
+	u64 missed = 0, before = s ? s->missed : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct bpf_prog_info info = {0};
+		u32 size = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(list[i]), &info, &size))
+			missed += info.recursion_misses;
+	}
+	if (missed <= before)
+		return 0;
+	s->missed = missed;
+	return missed - before;
+}
+
 void capture_stacks_close(struct capture_stacks *s)
 {
 	if (!s)
 		return;
+	capture_stacks_detach(s);
 	mapping_ids_close(s->ids);
 	kernel_symbols_free(s->symbols);
 	free(s->told);

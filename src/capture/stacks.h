@@ -20,6 +20,13 @@ int capture_stacks_open(struct capture_stacks **out, struct capture *c, u64 min_
 int capture_stacks_start(struct capture_stacks *s, struct capture *c, struct error *e);
 void capture_stacks_close(struct capture_stacks *s);
 
+/* Attaches their programs, behind all others. */
+int capture_stacks_attach(struct capture_stacks *s, struct capture *c, struct error *e);
+void capture_stacks_detach(struct capture_stacks *s);
+
+/* How many stacks can be missing, since the last call: runs that the kernel skipped. */
+u64 capture_stacks_missed(struct capture_stacks *s, struct capture *c);
+
 /*
  * Tells the functions of the kernel that a stack record names first. 1: the record is not
  * to be handed on, since without functions only the place of the kernel could be learnt.

@@ -6,6 +6,7 @@
 #include <mntent.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -94,6 +95,31 @@ static int probe_tracefs(struct diagnosis *d)
 	return finding_add(d, f, "%s",
 			   found ? found
 				 : "not mounted or not readable: --event cannot find tracepoints");
+}
+
+/* Addresses are all zero for who may not see them. */
+static bool symbols_shown(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[1024];
+	bool shown = false;
+
+	for (int i = 0; file && i < 1000 && !shown && fgets(line, sizeof(line), file); i++)
+		shown = strtoull(line, NULL, 16) >= 1ull << 63;
+	if (file)
+		fclose(file);
+	return shown;
+}
+
+static int probe_symbols(struct diagnosis *d)
+{
+	struct finding f = {
+		.section = "kernel", .name = "kernel symbols", .available = symbols_shown()};
+
+	return finding_add(d, f, "/proc/kallsyms%s",
+			   f.available ? ""
+				       : " shows no addresses (kptr_restrict): --stacks has no "
+					 "stacks of the kernel");
 }
 
 /* Where the first file system of a type is mounted; with a word in its options if not NULL. */
@@ -248,7 +274,7 @@ static void probe_host(struct diagnosis *d)
 int diagnosis_make(struct diagnosis *d, struct error *e)
 {
 	static int (*const probes[])(struct diagnosis *) = {
-		probe_types,   probe_clock,	 probe_tracefs,
+		probe_types,   probe_clock,	 probe_tracefs, probe_symbols,
 		probe_cgroups, probe_privileges, probe_capture,
 	};
 	int err = 0;

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "capture/elf_build_id.h"
 #include "tests/unit/check.h"
@@ -191,6 +192,57 @@ TEST(damaged_and_strange_files)
 		CHECK_EQ(find(path_in("strange"), own_id, (uint64_t)well_known_function, &symbol),
 			 -ENOENT);
 	}
+}
+
+/* A file with the right build id can say anything else. In a child: a crash fails the test. */
+static int mutant_try(void)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct symbol_place place = {path_in("mutant"), own_id, 0};
+	struct symbol symbol;
+	struct symbol_frame frame;
+
+	alarm(20);
+	for (place.offset = 0; place.offset < 60000; place.offset += 501) {
+		if (symbolizer_find(s, &place, &symbol) == 0 && !symbol.name[0])
+			return 1;
+		symbolizer_frame(s, &place, &frame);
+	}
+	symbolizer_free(s);
+	return 0;
+}
+
+TEST(mutants_of_a_file)
+{
+	static uint8_t whole[1 << 20], mutant[1 << 20];
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), status;
+	ssize_t bytes = read(fd, whole, sizeof(whole));
+	uint64_t random = 1;
+
+	prepare();
+	close(fd);
+	CHECK(bytes > 0);
+	for (int i = 0; i < 60; i++) {
+		pid_t child;
+
+		memcpy(mutant, whole, (size_t)bytes);
+		for (int k = 0; k < 20; k++) {
+			size_t at, within = k % 2 ? (size_t)bytes : 1000;
+
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			at = (random >> 33) % within; /* half of them in the headers */
+			mutant[at] = k % 3 ? (uint8_t)(random >> 20) : 0xff;
+		}
+		fd = open(path_in("mutant"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		CHECK_EQ(write(fd, mutant, (size_t)bytes), bytes);
+		close(fd);
+		child = fork();
+		if (child == 0)
+			_exit(mutant_try());
+		CHECK(waitpid(child, &status, 0) == child);
+		CHECK_EQ(status, 0);
+	}
+	CHECK_EQ(unlink(path_in("mutant")), 0);
 }
 
 #ifdef __x86_64__
