@@ -6,8 +6,7 @@
  * A changed checksum would end every try early: with an odd name byte the
  * packets of the file get right ones before they are read.
  *
- * Build with clang -fsanitize=fuzzer,address,undefined and the sources of
- * src/chunk, src/base and record/describe.c; seeds: test-chunk-fuzz DIRECTORY/.
+ * The seeds are written by `test-chunk-fuzz DIRECTORY/`, anew when the format changes.
  */
 #include <fcntl.h>
 #include <stdint.h>
