@@ -121,7 +121,7 @@ def an_exec_has_the_arguments_of_its_entry():
     path, _ = record("handlers", 1)
     calls = spans(path, "syscall", "execve")
     equal(len(calls), 1, "execve")
-    check(calls[0]["attributes"]["args"].count("0x") == 3, f"pointers: {calls[0]['attributes']}")
+    check(calls[0]["attributes"]["args"].count("0x") >= 2, f"pointers: {calls[0]}")
 
 
 @tests.add
