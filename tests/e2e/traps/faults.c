@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Page faults that do not pair by themselves. */
+#include <linux/userfaultfd.h>
 #include <setjmp.h>
+#include <sys/ioctl.h>
 
 #include "traps.h"
 
@@ -98,7 +100,40 @@ static int touch_run(long pages, char **argv)
 	return 0;
 }
 
+static void *page_touch(void *page)
+{
+	*(volatile char *)page = 1;
+	return NULL;
+}
+
+/* A thread is in a fault until a byte comes in; says when it is. */
+static int late_end_run(long number, char **argv)
+{
+	int fd = (int)syscall(SYS_userfaultfd, UFFD_USER_MODE_ONLY | O_CLOEXEC);
+	void *page = pages_new(4096, PROT_READ | PROT_WRITE);
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register watched = {.range = {(uintptr_t)page, 4096},
+					  .mode = UFFDIO_REGISTER_MODE_MISSING};
+	struct uffdio_zeropage fill = {.range = {(uintptr_t)page, 4096}};
+	struct uffd_msg message;
+	pthread_t thread;
+	char byte;
+
+	(void)number, (void)argv;
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &watched))
+		TRUTH_SKIP("faults cannot be held here: %s", strerror(errno));
+	if (pthread_create(&thread, NULL, page_touch, page))
+		return 1;
+	TRUTH_TRY(read(fd, &message, sizeof(message)));
+	printf("in a fault\n");
+	fflush(stdout);
+	TRUTH_TRY(read(0, &byte, 1));
+	TRUTH_TRY(ioctl(fd, UFFDIO_ZEROPAGE, &fill));
+	return pthread_join(thread, NULL);
+}
+
 const struct trap traps_faults[] = {
 	{"segv", segv_run},	{"segv_die", segv_die_run}, {"nested", nested_run},
-	{"efault", efault_run}, {"touch", touch_run},	    {NULL, NULL},
+	{"efault", efault_run}, {"touch", touch_run},	    {"late_end", late_end_run},
+	{NULL, NULL},
 };

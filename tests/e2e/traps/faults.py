@@ -82,10 +82,26 @@ def a_fault_that_a_call_fails_by_is_closed_with_it():
 
 @tests.add
 def an_end_without_a_begin_is_counted():
-    """Nothing in these programs is incomplete, so ends find their begin."""
-    path, _ = record("nested", 300)
-    for chunk in fathom.chunks(path):
-        equal(chunk["incomplete"], 0, "incomplete")
+    """A thread is in a fault as the recording begins: what ends it is no other fault's end."""
+    with subprocess.Popen([TRAPS, "late_end"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as trap:
+        if not trap.stdout.readline():
+            _, stderr = trap.communicate(timeout=30)
+            return stderr.strip() if trap.returncode == 77 else check(False, stderr)
+        path = fathom.path("late")
+        with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", str(trap.pid)],
+                              stderr=subprocess.PIPE, text=True) as recorder:
+            while fathom.run("rotate", path).returncode and recorder.poll() is None:
+                time.sleep(0.02)
+            trap.communicate("x", timeout=30)
+            recorder.send_signal(2)
+            _, stderr = recorder.communicate(timeout=60)
+    equal((trap.returncode, recorder.returncode), (0, 0), stderr)
+    equal(fathom.report(path, "thread")["incomplete"], 1, "ends without a begin")
+    harness.check_sums(fathom, path)
+    for chunk in (record("nested", 300)[0], record("segv", 5)[0]):
+        equal(fathom.report(chunk, "thread")["incomplete"], 0, "elsewhere all have their begin")
+    return None
 
 
 @tests.add

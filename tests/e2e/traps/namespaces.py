@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """fathom itself in a pid namespace: it does not record itself, and numbers are the host's."""
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -62,31 +63,45 @@ def the_recorder_is_not_recorded():
 
 
 @tests.add
-def names_are_those_of_the_numbers():
-    """A number means another process in the namespace: its name must not be given to ours."""
+def commands_are_those_of_the_numbers():
+    """A number of the host can be another process's in the namespace: that one's command is not ours."""
     if not unshare_works():
         return "no pid namespaces here"
     path = fathom.path("names")
-    with subprocess.Popen(["sleep", "60"]) as sleeper:
-        try:
-            # enough processes in the namespace that small numbers are taken
-            script = 'for i in 1 2 3; do sleep 30 & done; "$@"; s=$?; kill -9 %1 %2 %3; exit $s'
-            result = subprocess.run([*UNSHARED, "sh", "-c", script, "sh", fathom.binary, "record",
-                                     "-o", path, "-d", "1s"], capture_output=True, text=True,
-                                    timeout=60)
-        finally:
-            sleeper.kill()
-    equal(result.returncode, 0, result.stderr)
-    for row in thread_rows(path):
-        try:
-            with open(f"/proc/{row['pid']}/comm", encoding="ascii", errors="replace") as file:
-                comm = file.read().strip()
-        except OSError:
-            continue
-        if row["process"] != "?" and os.path.exists(f"/proc/{row['pid']}/exe"):
-            check(row["process"] == comm or row["process"] in ("sh", "fathom"),
-                  f"process {row['pid']} is {comm}, not {row['process']}")
+    script = ('sleep 60 & one=$!; read number; echo $((number - 1)) > /proc/sys/kernel/ns_last_pid; '
+              '"$0" loop 60000 & other=$!; test $other = $number || exit 77; '
+              '"$@"; status=$?; kill $one $other; exit $status')
+    with subprocess.Popen([*UNSHARED, "sh", "-c", script, TRAPS, fathom.binary, "record", "-o",
+                           path, "-d", "500ms"], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as recorder:
+        sleeper = None
+        for _ in range(500):
+            sleeper = sleeper or next((pid for pid in descendants(recorder.pid)
+                                       if command_of(pid).startswith("sleep\0")), None)
+            if sleeper:
+                break
+            time.sleep(0.01)
+        _, stderr = recorder.communicate(f"{sleeper}\n", timeout=60)
+    if recorder.returncode == 77:
+        return "a number cannot be chosen for a process"
+    equal(recorder.returncode, 0, stderr)
+    found = b""
+    for chunk in fathom.chunks(path):
+        for name in os.listdir(chunk["path"]):
+            with open(os.path.join(chunk["path"], name), "rb") as file:
+                found += file.read()
+    sleep = os.path.realpath(shutil.which("sleep")).encode()
+    check(b"sleep\0" + sleep + b"\0sleep\0" in found, "the command of the sleeper")
+    check(b"sleep\0" + os.path.realpath(TRAPS).encode() not in found, "not that of the other")
     return None
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="ascii", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 @tests.add

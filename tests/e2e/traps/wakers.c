@@ -16,7 +16,7 @@ static void pin(int cpu)
 	sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
-/* The first CPU that the process may use. */
+/* The first CPU that the process may use, or the last. */
 static int cpu_first(void)
 {
 	cpu_set_t cpus;
@@ -25,6 +25,17 @@ static int cpu_first(void)
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &cpus))
 		cpu++;
+	return cpu;
+}
+
+static int cpu_last(void)
+{
+	cpu_set_t cpus;
+	int cpu = CPU_SETSIZE - 1;
+
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	while (cpu > 0 && !CPU_ISSET(cpu, &cpus))
+		cpu--;
 	return cpu;
 }
 
@@ -72,9 +83,11 @@ static void play(int fd, long rounds, bool serves)
 
 static int player_start(int fd, int other, long rounds)
 {
+	int first = cpu_first(), last = cpu_last();
 	pid_t child = fork();
 
 	TRUTH_TRY(child);
+	pin(child ? first : last);
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(other);
