@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	syscall(SYS_lseek, fd, 7, SEEK_SET);
 	syscall(0x10003, fd); /* neither is there */
 	syscall(0x40000003, fd);
-	syscall(SYS_lseek, fd, 8, SEEK_SET);
+	syscall(SYS_fcntl, fd, F_GETFD);
 	syscall(SYS_close, fd);
 	return 0;
 }
