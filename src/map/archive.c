@@ -97,6 +97,8 @@ void archive_text(struct archive *a, char **text, u32 *bytes)
 
 	archive_bool(a, &has);
 	archive_u32(a, bytes);
+	if (!has && *bytes)
+		archive_fail(a, -EBADMSG);
 	if (!has || a->err)
 		return;
 	if (a->out) {

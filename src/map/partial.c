@@ -416,8 +416,12 @@ static int fact_apply(struct partial *p, const struct record_head *r)
 /* No life goes on through a gap. */
 static int gap_apply(struct partial *p, const struct record_head *r)
 {
+	struct record_gap gap = *(const struct record_gap *)r;
+
+	if (gap.begin_ns > r->time_ns)
+		gap.begin_ns = r->time_ns;
 	map_free(&p->current);
-	return vec_push(&p->gaps, *(const struct record_gap *)r);
+	return vec_push(&p->gaps, gap);
 }
 
 typedef int apply_fn(struct partial *, const struct record_head *);

@@ -12,7 +12,7 @@
 static int request_keep(struct partial *p, const struct record_uring *r, const struct split *split)
 {
 	struct kspan k = {.kind = KSPAN_URING,
-			  .begin_ns = r->head.time_ns - r->duration_ns,
+			  .begin_ns = r->head.time_ns - (u64)split->ns[SPLIT_off_thread],
 			  .end_ns = r->head.time_ns,
 			  .tid = r->head.tid,
 			  .pid = r->head.pid,
@@ -33,7 +33,8 @@ int urings_add(struct partial *p, const struct record_head *head)
 	struct sum_of of = {.key = r->opcode};
 	struct split split = {0};
 	bool error = syscall_result_is_error(r->result);
-	u64 duration = r->flags & URING_END_UNKNOWN ? 0 : r->duration_ns;
+	u64 took = r->duration_ns < head->time_ns ? r->duration_ns : head->time_ns;
+	u64 duration = r->flags & URING_END_UNKNOWN ? 0 : took;
 	int err;
 
 	if (p->options.state_only || !partial_in_range(p, head->time_ns))
@@ -46,6 +47,6 @@ int urings_add(struct partial *p, const struct record_head *head)
 	}
 	if (err || !p->options.spans)
 		return err;
-	split.ns[SPLIT_off_thread] = (s64)r->duration_ns;
+	split.ns[SPLIT_off_thread] = (s64)took;
 	return request_keep(p, r, &split);
 }

@@ -80,7 +80,7 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 		if ((sw->mode & MODE_MASK) == MODE_user ||
 		    (sw->mode & MODE_MASK) == MODE_kernel_thread)
 			return !life_leave_sleeps(sw->state) || l->state.place == LIFE_ON_CPU;
-		return sw->since_ns && l->first_ns && r->time_ns - sw->since_ns >= l->first_ns;
+		return sw->since_ns && l->first_ns && life_ago(r->time_ns, sw->since_ns) >= l->first_ns;
 	default:
 		return false;
 	}

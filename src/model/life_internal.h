@@ -34,4 +34,10 @@ static inline bool life_leave_sleeps(u8 state)
 	return state != LEAVE_preempted && state != LEAVE_throttled && state != LEAVE_dead;
 }
 
+/* A time before t. What claims to have begun before the clock did is damaged: it is cut off there. */
+static inline u64 life_ago(u64 t, u64 ago_ns)
+{
+	return ago_ns < t ? t - ago_ns : 0;
+}
+
 #endif

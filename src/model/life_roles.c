@@ -150,7 +150,7 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	bool in_kernel = (sw->mode & MODE_MASK) != MODE_user;
 	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
-	u64 visit = in_kernel && thread && sw->since_ns ? r->time_ns - sw->since_ns : 0;
+	u64 visit = in_kernel && thread && sw->since_ns ? life_ago(r->time_ns, sw->since_ns) : 0;
 	struct life_share own = {.ctx = sw->ctx, .begin_ns = t, .end_ns = t};
 
 	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
@@ -256,7 +256,9 @@ static void role_syscall(struct life *l, const struct record_head *r, const stru
 {
 	const struct record_syscall *c = (const void *)r;
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
-	struct life_visit v = {.begin_ns = r->time_ns - c->duration_ns, .end_ns = t, .syscall = c};
+	struct life_visit v = {.begin_ns = life_ago(r->time_ns, c->duration_ns),
+			       .end_ns = t,
+			       .syscall = c};
 
 	visit_end(l, &v, &c->ctx, sink);
 }
@@ -265,7 +267,9 @@ static void role_fault(struct life *l, const struct record_head *r, const struct
 {
 	const struct record_fault *f = (const void *)r;
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
-	struct life_visit v = {.begin_ns = r->time_ns - f->duration_ns, .end_ns = t, .fault = f};
+	struct life_visit v = {.begin_ns = life_ago(r->time_ns, f->duration_ns),
+			       .end_ns = t,
+			       .fault = f};
 
 	if (f->flags & FAULT_USER) {
 		visit_end(l, &v, &f->ctx, sink);
@@ -273,7 +277,7 @@ static void role_fault(struct life *l, const struct record_head *r, const struct
 	}
 	/* nested in a syscall: told, but the syscall's time goes on */
 	v.end_ns = r->time_ns;
-	v.split.ns[SPLIT_kernel] = (s64)f->duration_ns;
+	v.split.ns[SPLIT_kernel] = (s64)(v.end_ns - v.begin_ns);
 	sink->visit(sink->arg, l, &v);
 }
 
@@ -313,7 +317,7 @@ static void role_snapshot(struct life *l, const struct record_head *r, const str
 	    (th->flags & (THREAD_ON_CPU | THREAD_UNFOLLOWED)))
 		return;
 	if ((th->mode & MODE_MASK) == MODE_syscall && (th->since_ns || th->flags & THREAD_ENTERS))
-		visit = r->time_ns - th->since_ns;
+		visit = life_ago(r->time_ns, th->since_ns);
 	if (visit > s->last_ns) {
 		life_spend(l, SPLIT_unknown, s->last_ns, visit);
 		s->last_ns = visit;
