@@ -95,6 +95,7 @@ static void archive_life(struct archive *a, struct life *l)
 	archive_bool(a, &l->severed);
 	archive_u64(a, &l->origin_ns);
 	archive_u64(a, &l->start_ns);
+	archive_u64(a, &l->renamed_ns);
 	archive_u64(a, &l->first_ns);
 	archive_u64(a, &l->last_ns);
 	archive_text(a, &head, &head_bytes);

@@ -106,6 +106,28 @@ int partial_merge(struct partial *left, struct partial *right)
 
 /* ---- finish ---- */
 
+/* exit and exit_group, which are no spans. */
+static bool call_returns(const struct life_leave *v)
+{
+	return v->mode & MODE_COMPAT ? v->nr != 1 && v->nr != 252 : v->nr != 60 && v->nr != 231;
+}
+
+/* It counts as one that returned, with the time that it had. */
+static int open_sums(struct partial *p, const struct kspan *k)
+{
+	struct sum_of of = {.key = k->nr | (k->mode & SYSCALL_COMPAT ? 1u << 16 : 0)};
+	u64 duration = k->end_ns - k->begin_ns;
+	int err;
+
+	if (!partial_in_range(p, k->end_ns - 1))
+		return 0;
+	err = sums_add(&p->syscalls, &of, &k->split, duration, false);
+	if (err || !k->file.kind)
+		return err;
+	of = (struct sum_of){.pid = k->pid, .file = k->file};
+	return sums_add(&p->files, &of, &k->split, duration, false);
+}
+
 /* A syscall that had not returned when the recording ended. */
 static int open_visit(struct partial *p, const struct life *l)
 {
@@ -125,13 +147,16 @@ static int open_visit(struct partial *p, const struct life *l)
 			  .split = s->visit_waits};
 	s64 rest = (s64)(k.end_ns - k.begin_ns) - split_total(&k.split);
 
-	if (!p->options.spans || s->place != LIFE_OFF_CPU || !v->visit_ns ||
-	    (v->mode & MODE_MASK) != MODE_syscall || rest < 0)
+	int err;
+
+	if (s->place != LIFE_OFF_CPU || !v->visit_ns || (v->mode & MODE_MASK) != MODE_syscall ||
+	    rest < 0 || !call_returns(v))
 		return 0;
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
 		k.mode |= SYSCALL_BEGIN_SOFT;
 	k.split.ns[v->visit_ns < p->from_ns ? SPLIT_unknown : SPLIT_kernel] += rest;
-	return vec_push(&p->kspans, k);
+	err = open_sums(p, &k);
+	return err || !p->options.spans ? err : vec_push(&p->kspans, k);
 }
 
 /* Where the accounting of a life begins that was not born: the range, or the gap before it. */

@@ -5,12 +5,22 @@
 
 #include "map/tree.h"
 
+/* A process ended, or ran another program: no span of its goes on. */
+struct ending {
+	u32 pid;
+	u64 time_ns;
+};
+
 /* The spans of the application linked as a forest, by number in p->spans. */
 struct forest {
 	const struct partial *p;
 	size_t *first_child; /* number + 1; 0: none */
 	size_t *next_sibling;
+	struct ending *endings; /* by pid, then time */
+	size_t endings_count;
 };
+
+#define DEPTH_MAX 256 /* a cycle of hostile parents ends here */
 
 static struct app_span *parent_of(const struct partial *p, const struct app_span *span)
 {
@@ -20,6 +30,43 @@ static struct app_span *parent_of(const struct partial *p, const struct app_span
 		return NULL;
 	memcpy(up.span, &span->parent, sizeof(up.span));
 	return bytes_map_get(&p->span_index, &up, sizeof(up));
+}
+
+static int ending_compare(const void *a, const void *b)
+{
+	const struct ending *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* When each process ended: with the last of its threads, if none was still there. */
+static int endings_find(const struct partial *p, struct forest *f)
+{
+	size_t space = p->lives.count + p->facts.processes.count + 1, n = 0;
+
+	f->endings = calloc(space, sizeof(*f->endings));
+	if (!f->endings)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->lives.count; i++) {
+		const struct life *l = p->lives.data[i];
+		bool gone = l->state.place == LIFE_GONE;
+
+		if (l->pid) /* one that goes on stands behind all that ended */
+			f->endings[n++] = (struct ending){l->pid,
+							  gone ? l->state.last_ns : p->to_ns};
+	}
+	qsort(f->endings, n, sizeof(*f->endings), ending_compare);
+	for (size_t i = 0; i < n; i++) /* of each process the last thread counts */
+		if (i + 1 == n || f->endings[i + 1].pid != f->endings[i].pid)
+			f->endings[f->endings_count++] = f->endings[i];
+	for (size_t i = 0; i < p->facts.processes.count; i++)
+		if (!p->facts.processes.data[i].snapshot)
+			f->endings[f->endings_count++] = (struct ending){
+				p->facts.processes.data[i].pid, p->facts.processes.data[i].time_ns};
+	qsort(f->endings, f->endings_count, sizeof(*f->endings), ending_compare);
+	return 0;
 }
 
 static int forest_build(const struct partial *p, struct forest *f)
@@ -44,21 +91,40 @@ static int forest_build(const struct partial *p, struct forest *f)
 		f->first_child[n - 1] = i + 1;
 	}
 	map_free(&number);
-	return err;
+	return err ? err : endings_find(p, f);
 }
 
 static void forest_free(struct forest *f)
 {
+	free(f->endings);
 	free(f->first_child);
 	free(f->next_sibling);
 }
 
-static bool has_thread(const struct span_shares *shares, u32 tid)
+/* ---- which threads had it ---- */
+
+static const struct span_share *share_of(const struct span_shares *shares, u32 tid)
 {
 	for (size_t i = 0; i < shares->list.count; i++)
 		if (shares->list.data[i].tid == tid)
-			return true;
-	return false;
+			return &shares->list.data[i];
+	return NULL;
+}
+
+/*
+ * A span of which the begin was seen has exactly what its own records say. Of
+ * one that was under way already, its published context may have told more.
+ */
+static const struct span_share *share_best(const struct app_span *span, u32 tid)
+{
+	const struct span_share *active = share_of(&span->active, tid), *seen;
+
+	if (span->begun)
+		return active;
+	seen = share_of(&span->seen, tid);
+	if (!active || (seen && split_total(&seen->split) > split_total(&active->split)))
+		return seen;
+	return active;
 }
 
 /* Adds the time of span `at` and everything below it on the threads of `owner`. */
@@ -66,17 +132,23 @@ static void add_below(const struct forest *f, const struct app_span *owner, size
 		      struct split *sum)
 {
 	const struct app_span *span = f->p->spans.data[at];
+	const struct span_shares *books[] = {&span->active, &span->seen};
 
-	for (size_t i = 0; i < span->active.list.count; i++)
-		if (has_thread(&owner->active, span->active.list.data[i].tid))
-			split_add(sum, &span->active.list.data[i].split);
-	if (depth >= 256) /* a cycle of hostile parents ends here */
+	for (int b = 0; b < (span->begun ? 1 : 2); b++) {
+		for (size_t i = 0; i < books[b]->list.count; i++) {
+			const struct span_share *s = &books[b]->list.data[i];
+
+			if (s == share_best(span, s->tid) && share_best(owner, s->tid))
+				split_add(sum, &s->split);
+		}
+	}
+	if (depth >= DEPTH_MAX)
 		return;
 	for (size_t child = f->first_child[at]; child; child = f->next_sibling[child - 1])
 		add_below(f, owner, child - 1, depth + 1, sum);
 }
 
-/* The most of these intervals that overlap at one instant. */
+/* The most threads that had it at one instant. */
 static u32 most_at_once(const struct span_shares *shares)
 {
 	u32 most = shares->list.count ? 1 : 0;
@@ -94,13 +166,97 @@ static u32 most_at_once(const struct span_shares *shares)
 	return most;
 }
 
-/* Makes the parts sum to the duration: what no thread had is off-thread. */
-static void fit(struct span_time *t)
+/* ---- from when to when ---- */
+
+static void bounds_widen(struct span_time *t, u64 begin_ns, u64 end_ns)
+{
+	if (begin_ns && (!t->begin_ns || begin_ns < t->begin_ns))
+		t->begin_ns = begin_ns;
+	if (end_ns > t->end_ns)
+		t->end_ns = end_ns;
+}
+
+static void bounds_of_shares(const struct span_shares *shares, struct span_time *t)
+{
+	for (size_t i = 0; i < shares->list.count; i++)
+		bounds_widen(t, shares->list.data[i].begin_ns, shares->list.data[i].end_ns);
+}
+
+/* First to last sighting: of its own, of its context, and of what lies below it. */
+static void bounds_of_sightings(const struct forest *f, size_t at, int depth, struct span_time *t)
+{
+	const struct app_span *span = f->p->spans.data[at];
+
+	bounds_of_shares(&span->active, t);
+	bounds_of_shares(&span->seen, t);
+	if (span->begun)
+		bounds_widen(t, span->begin_ns, span->begin_ns);
+	if (span->ended)
+		bounds_widen(t, span->end_ns, span->end_ns);
+	if (depth >= DEPTH_MAX)
+		return;
+	for (size_t child = f->first_child[at]; child; child = f->next_sibling[child - 1])
+		bounds_of_sightings(f, child - 1, depth + 1, t);
+}
+
+/* When the program that had begun it ended, or ran another one; the recording's end if it did not.
+ */
+static u64 program_end(const struct forest *f, const struct app_span *span)
+{
+	const struct ending *e = f->endings;
+	size_t low = 0, high = f->endings_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (e[middle].pid < span->pid ||
+		    (e[middle].pid == span->pid && e[middle].time_ns <= span->begin_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->endings_count && e[low].pid == span->pid ? e[low].time_ns : f->p->to_ns;
+}
+
+static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
+{
+	const struct app_span *span = f->p->spans.data[at];
+
+	t->begin_soft = !span->begun;
+	t->end_soft = !span->ended;
+	if (t->begin_soft || t->end_soft)
+		bounds_of_sightings(f, at, 0, t);
+	if (span->begun)
+		t->begin_ns = span->begin_ns;
+	if (span->ended)
+		t->end_ns = span->end_ns;
+	else if (span->begun)
+		t->end_ns = program_end(f, span);
+	if (!t->begin_ns || t->begin_ns > t->end_ns)
+		t->begin_ns = t->end_ns;
+}
+
+/* ---- the split ---- */
+
+/*
+ * Makes the parts sum to the duration. If the whole of it was seen, what is
+ * left had no thread. What lies before the range of the answer, and what is
+ * left of a span that was not seen whole, is not known.
+ */
+static void fit(const struct forest *f, struct span_time *t)
 {
 	s64 rest = (s64)(t->end_ns - t->begin_ns) - split_total(&t->split);
+	u64 from_ns = f->p->options.from_ns;
 
-	if (rest > 0) {
-		t->split.ns[SPLIT_off_thread] += rest;
+	if (rest > 0 && t->begin_ns < from_ns) {
+		s64 before = (s64)((t->end_ns < from_ns ? t->end_ns : from_ns) - t->begin_ns);
+
+		before = before < rest ? before : rest;
+		t->split.ns[SPLIT_unknown] += before;
+		rest -= before;
+	}
+	if (rest >= 0) {
+		t->split.ns[t->begin_soft ? SPLIT_unknown : SPLIT_off_thread] += rest;
 		return;
 	}
 	/* clocks of two readers differ by nanoseconds: what is over comes off the CPU time */
@@ -112,50 +268,17 @@ static void fit(struct span_time *t)
 	}
 }
 
-static void bounds_of_shares(const struct span_shares *shares, struct span_time *t)
-{
-	t->begin_soft = t->end_soft = true;
-	for (size_t i = 0; i < shares->list.count; i++) {
-		const struct span_share *s = &shares->list.data[i];
-
-		if (!t->begin_ns || s->begin_ns < t->begin_ns)
-			t->begin_ns = s->begin_ns;
-		if (s->end_ns > t->end_ns)
-			t->end_ns = s->end_ns;
-	}
-}
-
-static void app_time(const struct forest *f, size_t i, struct span_time *t)
+static void time_of(const struct forest *f, size_t i, struct span_time *t)
 {
 	const struct app_span *span = f->p->spans.data[i];
 
-	bounds_of_shares(span->active.list.count ? &span->active : &span->seen, t);
-	if (span->begun) {
-		t->begin_ns = span->begin_ns;
-		t->begin_soft = false;
-	}
-	if (span->ended) {
-		t->end_ns = span->end_ns;
-		t->end_soft = false;
-	} else if (span->begun) {
-		t->end_ns = f->p->to_ns;
-	}
-	if (!t->begin_ns || t->begin_ns > t->end_ns)
-		t->begin_ns = t->end_ns;
+	bounds_of(f, i, t);
 	add_below(f, span, i, 0, &t->split);
 	t->threads = most_at_once(&span->active);
+	if (!span->begun && t->threads < most_at_once(&span->seen))
+		t->threads = most_at_once(&span->seen);
 	if (t->threads <= 1)
-		fit(t);
-}
-
-static void context_time(const struct app_span *span, struct span_time *t)
-{
-	bounds_of_shares(&span->seen, t);
-	for (size_t i = 0; i < span->seen.list.count; i++)
-		split_add(&t->split, &span->seen.list.data[i].split);
-	t->threads = most_at_once(&span->seen);
-	if (t->threads <= 1)
-		fit(t);
+		fit(f, t);
 }
 
 int span_times(const struct partial *p, struct span_time *out)
@@ -165,10 +288,7 @@ int span_times(const struct partial *p, struct span_time *out)
 
 	for (size_t i = 0; i < p->spans.count && !err; i++) {
 		out[i] = (struct span_time){0};
-		if (p->spans.data[i]->begun || p->spans.data[i]->ended)
-			app_time(&f, i, &out[i]);
-		else
-			context_time(p->spans.data[i], &out[i]);
+		time_of(&f, i, &out[i]);
 	}
 	forest_free(&f);
 	return err;

@@ -120,6 +120,15 @@ struct enclosing {
 	u64 begin_ns, end_ns;
 };
 
+/* The span or thread under which it ran. */
+static u64 kernel_above(const struct tree_options *o, const struct kspan *k,
+			const struct holder *owner)
+{
+	if (!context_is_none(&k->ctx))
+		return span_number(k->ctx.span);
+	return owner ? owner->id : kernel_id(o, k->tid, 0, NODE_THREAD);
+}
+
 /* `owner`: the thread. Its number at the end stands for all that it had, in ids. */
 static u64 kernel_parent(const struct tree_options *o, const struct kspan *k,
 			 const struct enclosing *in, const struct holder *owner)
@@ -133,9 +142,18 @@ static u64 kernel_parent(const struct tree_options *o, const struct kspan *k,
 	}
 	if (k->kind == KSPAN_FAULT && in && k->begin_ns >= in->begin_ns && k->end_ns <= in->end_ns)
 		return kernel_id(o, tid, in->begin_ns, NODE_SYSCALL);
-	if (!context_is_none(&k->ctx))
-		return span_number(k->ctx.span);
-	return owner ? owner->id : kernel_id(o, tid, 0, NODE_THREAD);
+	return kernel_above(o, k, owner);
+}
+
+/* Whether a time is one at which the recording begins, ends or was interrupted. */
+static bool is_edge(const struct partial *p, u64 time_ns)
+{
+	if (time_ns == p->from_ns || time_ns == p->to_ns)
+		return true;
+	for (size_t i = 0; i < p->gaps.count; i++)
+		if (time_ns == p->gaps.data[i].begin_ns || time_ns == p->gaps.data[i].head.time_ns)
+			return true;
+	return false;
 }
 
 struct making_kernel {
@@ -181,10 +199,11 @@ static int kernel_node(struct making_kernel *m, const struct kspan *k, struct tr
 		return 0;
 	n.id = kernel_id(o, tid, k->begin_ns, n.kind);
 	n.parent = kernel_parent(o, k, in, owner);
-	n.begin_soft = k->kind == KSPAN_WAIT && k->begin_ns == m->p->from_ns;
+	n.above = kernel_above(o, k, owner);
+	n.begin_soft = k->kind == KSPAN_WAIT && is_edge(m->p, k->begin_ns);
 	if (k->kind == KSPAN_SYSCALL)
 		n.begin_soft = k->mode & SYSCALL_BEGIN_SOFT;
-	n.end_soft = k->open || (k->kind == KSPAN_WAIT && k->end_ns == m->p->to_ns);
+	n.end_soft = k->open || (k->kind == KSPAN_WAIT && is_edge(m->p, k->end_ns));
 	if (k->kind == KSPAN_URING) {
 		n.begin_soft = k->mode & URING_BEGIN_UNKNOWN;
 		n.end_soft = k->mode & URING_END_UNKNOWN;
@@ -301,6 +320,8 @@ static int link_children(struct tree *tree, struct ordering *o)
 		struct node *node = &tree->nodes.data[i];
 		size_t up = node->parent ? (size_t)map_get(&number, node->parent) : 0;
 
+		if (!up && node->above && (up = (size_t)map_get(&number, node->above)))
+			node->parent = node->above; /* a call that does not return is no span */
 		if (!up || up == i + 1 ||
 		    memcmp(tree->nodes.data[up - 1].trace, node->trace, 16) != 0) {
 			/* its parent is elsewhere, or was lost: it stands on its own */

@@ -17,6 +17,7 @@ enum node_kind { NODE_APP, NODE_CONTEXT, NODE_SYSCALL, NODE_FAULT, NODE_WAIT, NO
 struct node {
 	u8 trace[16];	/* all zero: under no span */
 	u64 id, parent; /* as numbers that print as the id's 16 digits; parent 0: a root */
+	u64 above;	/* kernel spans: the span or thread, should the parent be none */
 	enum node_kind kind;
 	bool begin_soft, end_soft;
 	u32 tid, pid;
