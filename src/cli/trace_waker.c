@@ -113,4 +113,6 @@ void making_waker(struct making *m, const struct life_wake *wake)
 	making_string(m, "waker", served ? served : from);
 	if (served)
 		making_string(m, "waker.context", from);
+	else if (wake->context == WAKE_kernel_thread) /* for itself, as far as is known */
+		making_integer(m, "waker.tid", wake->waker_tid);
 }
