@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+
 #include "capture/internal.h"
 
 /*
@@ -18,6 +20,36 @@
 #define KEPT                                                                                       \
 	((1ull << CAP_SYS_PTRACE) | (1ull << CAP_DAC_READ_SEARCH) |                                \
 	 (1ull << CAP_CHECKPOINT_RESTORE))
+
+/* Is the syscall bpf() refused without the capabilities `without`, of this thread? */
+static bool is_refused(struct __user_cap_header_struct *header,
+		       const struct __user_cap_data_struct had[2], u64 without, int map)
+{
+	struct __user_cap_data_struct less[2] = {had[0], had[1]};
+	struct context_location none;
+	u32 key = 0; /* no process */
+	bool refused;
+
+	for (int half = 0; half < 2; half++)
+		less[half].effective &= ~(u32)(without >> (32 * half));
+	if (syscall(SYS_capset, header, less))
+		return false;
+	refused = bpf_map_lookup_elem(map, &key, &none) && errno == EPERM;
+	syscall(SYS_capset, header, had);
+	return refused;
+}
+
+u64 capture_capabilities_bpf(int map)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct had[2];
+
+	if (syscall(SYS_capget, &header, had))
+		return 0;
+	return is_refused(&header, had, 1ull << CAP_BPF | 1ull << CAP_SYS_ADMIN, map)
+		       ? 1ull << CAP_BPF
+		       : 0;
+}
 
 int capture_capabilities_drop(u64 more)
 {

@@ -83,7 +83,7 @@ struct capture_stream {
 struct capture_sink {
 	void *arg;
 	/*
-	 * A record in slot layout: `r->slots * 64` bytes may be read, until the
+	 * A record in slot layout: `r->slots * 64` bytes may be read, whole slots, until the
 	 * callback returns. What the struct of its kind has beyond is zero.
 	 */
 	int (*record)(void *arg, const struct capture_stream *stream, const struct record_head *r);
@@ -133,6 +133,9 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
  * the like if it could not: then it is gone and reaped.
  */
 int capture_release(struct capture *c, struct error *e);
+
+/* Does it keep CAP_BPF when it drops the others? Kernels before 5.19 may ask for it. */
+bool capture_keeps_bpf(const struct capture *c);
 
 /* Process id of the command, 0 if there is none. */
 pid_t capture_child(const struct capture *c);
@@ -186,7 +189,8 @@ struct capture_counts {
 	u64 lost_recursion; /* programs that the kernel did not run */
 	u64 lost_application; /* did not fit into an application's ring, or were not believed */
 	u64 rings_missed; /* of applications that ended before theirs was found, or that another capture has */
-	u64 incomplete;	    /* fields that could not be read or were cut */
+	u64 not_followed; /* news of processes whose contexts could not be looked up or told */
+	u64 incomplete;	    /* fields that could not be read or were cut, and not_followed */
 };
 
 /* What was counted since capture_start(). */
@@ -194,9 +198,6 @@ void capture_counts(const struct capture *c, struct capture_counts *out);
 
 /* Bytes of memory that the rings take. */
 u64 capture_memory_bytes(const struct capture *c);
-
-/* How full the fullest ring is, 0 to 100: poll sooner above 25. */
-unsigned int capture_fill_percent(const struct capture *c);
 
 /* One thing that the kernel offers or not, for `fathom doctor`. */
 struct capture_feature {

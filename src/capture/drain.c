@@ -468,6 +468,8 @@ void capture_counts(const struct capture *c, struct capture_counts *out)
 	*out = c->counts;
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
 		out->incomplete += c->controls[cpu].incomplete;
+	out->not_followed = capture_watch_missed(c->watch);
+	out->incomplete += out->not_followed;
 	if (c->apps) {
 		struct app_rings_counts apps;
 
@@ -476,16 +478,4 @@ void capture_counts(const struct capture *c, struct capture_counts *out)
 		out->lost_application = apps.lost + apps.damaged;
 		out->rings_missed = apps.not_reached;
 	}
-}
-
-unsigned int capture_fill_percent(const struct capture *c)
-{
-	u64 most = 0;
-
-	for (u32 cpu = 0; cpu < c->ring_count && !c->flight; cpu++) {
-		u64 used = ring_head(&c->rings[cpu]) - c->rings[cpu].control->tail;
-
-		most = used > most ? used : most;
-	}
-	return most * 100 >> c->ring_bits;
 }

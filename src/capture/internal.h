@@ -123,6 +123,11 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
  * needs while it runs are left, and `more` (bits).
  */
 int capture_capabilities_drop(u64 more);
+/*
+ * What bpf() needs on this kernel for maps that are open, as a bit: CAP_BPF before Linux 5.19 where
+ * unprivileged_bpf_disabled is set, else 0. `map` is the map of locations.
+ */
+u64 capture_capabilities_bpf(int map);
 
 /* snapshot.c */
 /* Puts the threads that the user named in scope, before anything is recorded. */

@@ -157,6 +157,7 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 				 "capabilities CAP_BPF and CAP_PERFMON");
 	if (err)
 		return capture_messages_fail(e, err, "the kernel refused the programs");
+	c->keep_capabilities |= capture_capabilities_bpf(bpf_map__fd(c->programs->maps.locations));
 	err = own_find(c, e);
 	return err ? err : capture_rings_map(c, e);
 }
@@ -214,6 +215,11 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
 	if (!err && c->drop_capabilities && (err = capture_capabilities_drop(c->keep_capabilities)))
 		error_set(e, err, "cannot give up privileges");
 	return err;
+}
+
+bool capture_keeps_bpf(const struct capture *c)
+{
+	return c->keep_capabilities >> CAP_BPF & 1;
 }
 
 pid_t capture_child(const struct capture *c)

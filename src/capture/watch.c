@@ -2,6 +2,7 @@
 #include "capture/watch.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -55,6 +56,8 @@ struct capture_watch {
 	VEC(pid_t) followed; /* with --spans-only */
 	int ready;	     /* reached or missed has something: read without the mutex */
 
+	u64 missed_count; /* events dropped, locations not told: by any thread, atomic */
+
 	pthread_mutex_t gate;	 /* guards the next */
 	struct capture *capture; /* NULL: it is being closed */
 
@@ -93,8 +96,9 @@ static void location_set(void *arg, pid_t pid, const struct context_location *lo
 	else if (!map_remove(&w->located, (u64)pid))
 		return;
 	pthread_mutex_lock(&w->gate);
-	if (w->capture && capture_context_set(w->capture, pid, location) == 0 && location->known &&
-	    (w->capture->filters & FILTER_SPANS))
+	if (w->capture && capture_context_set(w->capture, pid, location))
+		__atomic_fetch_add(&w->missed_count, 1, __ATOMIC_RELAXED);
+	else if (w->capture && location->known && (w->capture->filters & FILTER_SPANS))
 		followed_pass_on(w, pid);
 	pthread_mutex_unlock(&w->gate);
 }
@@ -250,7 +254,7 @@ static void *watch_run(void *arg)
 	u64 due = NEVER;
 
 	if (w->capture && w->capture->drop_capabilities)
-		capture_capabilities_drop(0);
+		capture_capabilities_drop(w->capture->keep_capabilities & 1ull << CAP_BPF);
 	pthread_mutex_lock(&w->mutex);
 	while (!w->stop) {
 		size_t count = w->events.count < 256 ? w->events.count : 256;
@@ -348,8 +352,9 @@ void capture_watch_close(struct capture_watch *w)
 static void event_push(struct capture_watch *w, u32 what, u32 pid, u32 parent)
 {
 	pthread_mutex_lock(&w->mutex);
-	if (w->events.count < EVENTS_MAX)
-		(void)vec_push(&w->events, ((struct watch_event){what, (pid_t)pid, (pid_t)parent}));
+	if (w->events.count >= EVENTS_MAX ||
+	    vec_push(&w->events, ((struct watch_event){what, (pid_t)pid, (pid_t)parent})))
+		__atomic_fetch_add(&w->missed_count, 1, __ATOMIC_RELAXED);
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->mutex);
 }
@@ -361,6 +366,11 @@ static void event_push(struct capture_watch *w, u32 what, u32 pid, u32 parent)
 static bool watch_can_look(const struct capture_watch *w)
 {
 	return !w->capture || !w->capture->programs || !w->capture->programs->bss->own_level;
+}
+
+u64 capture_watch_missed(const struct capture_watch *w)
+{
+	return w ? __atomic_load_n(&w->missed_count, __ATOMIC_RELAXED) : 0;
 }
 
 void capture_watch_life(struct capture_watch *w, const struct record_head *r)

@@ -23,6 +23,9 @@ void capture_watch_close(struct capture_watch *watch);
 /* A record of the stream LIFE: forks, execs, ends and processes found are taken note of. */
 void capture_watch_life(struct capture_watch *watch, const struct record_head *r);
 
+/* How many events were dropped, and locations could not be told. */
+u64 capture_watch_missed(const struct capture_watch *watch);
+
 /* True if it is a notice (bpf/notice.h) and no record. */
 bool capture_watch_notice(struct capture_watch *watch, const struct record_head *r);
 

@@ -251,6 +251,13 @@ static int probe_capture(struct diagnosis *d)
 		count = n > 0 ? (size_t)n : 0;
 	}
 	err = probe_features(d, features, count, d->can_record);
+	if (!err && d->can_record && capture_keeps_bpf(c)) {
+		struct finding f = {
+			.section = "privilege", .name = "CAP_BPF kept", .available = true};
+
+		err = finding_add(d, f, "%s",
+				  "this kernel asks for it while it records: it is not given up");
+	}
 	capture_close(c);
 	return err;
 }

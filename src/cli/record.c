@@ -147,6 +147,9 @@ static void summary_print(const struct session *s, const char *dir)
 	if (c.incomplete)
 		fprintf(stderr, ", %" PRIu64 " incomplete field%s", c.incomplete,
 			c.incomplete == 1 ? "" : "s");
+	if (c.not_followed)
+		fprintf(stderr, ", contexts of up to %" PRIu64 " programs not followed",
+			c.not_followed);
 	if (c.rings_missed)
 		fprintf(stderr, ", spans of %" PRIu64 " programs not reached", c.rings_missed);
 	fprintf(stderr, " -> %s\n", dir);

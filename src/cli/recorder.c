@@ -448,6 +448,7 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	out->lost_recursion = c.lost_recursion;
 	out->lost_application = c.lost_application;
 	out->rings_missed = c.rings_missed;
+	out->not_followed = c.not_followed;
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;
 }

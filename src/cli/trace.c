@@ -66,8 +66,7 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 const struct command command_trace = {
 	.name = "trace",
 	.summary = "show single traces down to the kernel, as a waterfall",
-	.usage =
-		"[--slowest N | --name GLOB | --service NAME | --all | TRACE_ID] [--json] [DIR]...",
+	.usage = trace_usage,
 	.description = "Shows traces with all that their spans did in the kernel: syscalls with "
 		       "arguments and\n"
 		       "results, waits with their cause and who ended them, page faults. Without a "

@@ -230,4 +230,18 @@ TEST(rings_and_contexts_are_found_soon)
 	CHECK(heard[n / 2] < SOON_NS);
 }
 
+/* More at once than it can look at: what is dropped is counted. */
+TEST(what_is_dropped_is_counted)
+{
+	struct record_process r = {.head = {.kind = RECORD_process, .slots = 1, .tid = 1u << 30}};
+	struct capture_watch *watch = NULL;
+
+	CHECK_EQ(capture_watch_open(NULL, &watch, NULL), 0);
+	CHECK_EQ(capture_watch_missed(watch), 0);
+	for (int i = 0; i < 2000000 && capture_watch_missed(watch) == 0; i++)
+		capture_watch_life(watch, &r.head);
+	CHECK(capture_watch_missed(watch) > 0);
+	capture_watch_close(watch);
+}
+
 TEST_MAIN()
