@@ -15,8 +15,16 @@
 
 #include "base/vec.h"
 
+#define HOOKS_MAX 8 /* at once */
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static VEC(pid_t) running; /* guarded by mutex */
+
+struct waiting {
+	const char *command;
+	char *path; /* owned */
+};
+static VEC(struct waiting) waiting; /* guarded by mutex; their turn comes in this order */
 
 /* In the child: the caller's user, no capability left or to be had again. */
 static void privileges_drop(void)
@@ -45,7 +53,8 @@ static void child_run(const char *command, const char *path)
 	_exit(127);
 }
 
-void hook_run(const char *command, const char *path)
+/* With the mutex. */
+static void start(const char *command, const char *path)
 {
 	pid_t pid = fork();
 
@@ -56,9 +65,33 @@ void hook_run(const char *command, const char *path)
 			strerror(errno));
 		return;
 	}
-	pthread_mutex_lock(&mutex);
 	if (vec_push(&running, pid))
 		fprintf(stderr, "fathom: --on-chunk for %s is not watched: out of memory\n", path);
+}
+
+/* With the mutex: as many as may run at once. */
+static void start_waiting(void)
+{
+	size_t next = 0;
+
+	for (; next < waiting.count && running.count < HOOKS_MAX; next++) {
+		start(waiting.data[next].command, waiting.data[next].path);
+		free(waiting.data[next].path);
+	}
+	waiting.count -= next;
+	memmove(waiting.data, waiting.data + next, waiting.count * sizeof(*waiting.data));
+}
+
+void hook_run(const char *command, const char *path)
+{
+	struct waiting last = {command, strdup(path)};
+
+	pthread_mutex_lock(&mutex);
+	if (!last.path || vec_push(&waiting, last)) {
+		fprintf(stderr, "fathom: cannot run --on-chunk for %s: out of memory\n", path);
+		free(last.path);
+	}
+	start_waiting();
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -87,6 +120,8 @@ static size_t reap_once(void)
 			running.data[left++] = running.data[i];
 	}
 	running.count = left;
+	start_waiting();
+	left = running.count + waiting.count;
 	pthread_mutex_unlock(&mutex);
 	return left;
 }
@@ -100,5 +135,6 @@ void hooks_reap(bool wait)
 		left = reap_once();
 	}
 	if (wait && left)
-		fprintf(stderr, "fathom: %zu commands of --on-chunk still run\n", left);
+		fprintf(stderr, "fathom: %zu commands of --on-chunk still run, or never did\n",
+			left);
 }

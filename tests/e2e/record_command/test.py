@@ -61,6 +61,24 @@ def numbers_of_no_table():
 
 
 @tests.add
+def a_command_for_each_chunk():
+    """Each gets its turn, in the order of the chunks, eight at once at most."""
+    told = fathom.path("told")
+    path = fathom.record("hooked", "--rotate", "20ms", "--on-chunk",
+                         f'echo "+ $1" >> {told}; sleep 0.5; echo "- $1" >> {told}', "--",
+                         "sleep", "0.6")
+    with open(told, encoding="ascii") as file:
+        lines = [line.split() for line in file]
+    running = most = 0
+    for what, _ in lines:
+        running += 1 if what == "+" else -1
+        most = max(most, running)
+    equal(sorted(chunk for what, chunk in lines if what == "-"),
+          sorted(chunk["path"] for chunk in fathom.chunks(path)), "chunks told")
+    check(2 <= most <= 8, f"at once: {most}")
+
+
+@tests.add
 def sums_are_exact():
     harness.check_sums(fathom, recording)
 
