@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "capture/app_rings_internal.h"
 
@@ -51,14 +52,6 @@ struct app_rings {
 	struct app_rings_counts counts;
 };
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
-
 struct app_rings *app_rings_new(void)
 {
 	struct app_rings *rings = calloc(1, sizeof(*rings));
@@ -68,7 +61,7 @@ struct app_rings *app_rings_new(void)
 		return NULL;
 	while (rings->session == 0) {
 		if (getrandom(&rings->session, sizeof(rings->session), 0) < 0)
-			rings->session = (u32)now_ns();
+			rings->session = (u32)clock_now_ns();
 	}
 	rings->max = getrlimit(RLIMIT_NOFILE, &files) ? 256 : files.rlim_cur / 4;
 	return rings;
@@ -113,7 +106,7 @@ int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached)
 		if (s->r->process.pid == reached->process.pid)
 			s->ended = true;
 	}
-	source.since_ns = source.told_ns = now_ns();
+	source.since_ns = source.told_ns = clock_now_ns();
 	source.lost_told = app_ring_lost(reached->ring);
 	if (!err)
 		err = vec_push(&rings->sources, source);
@@ -201,7 +194,7 @@ static bool record_translate(struct take *take, union app_copy *r)
 		return false;
 	r->head.time_ns -= (u64)process->clock_ns;
 	if (r->head.time_ns > take->now_ns) {
-		take->now_ns = now_ns();
+		take->now_ns = clock_now_ns();
 		if (r->head.time_ns > take->now_ns)
 			return false;
 	}
@@ -336,7 +329,7 @@ static int missed_tell(struct app_rings *rings, const struct capture_sink *sink,
 
 int app_rings_losses(struct app_rings *rings, const struct capture_sink *sink)
 {
-	u64 now = now_ns();
+	u64 now = clock_now_ns();
 	int err = missed_tell(rings, sink, now);
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++)
@@ -414,7 +407,7 @@ static void sources_tend(struct app_rings *rings, u64 now)
 
 int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink)
 {
-	u64 now = now_ns();
+	u64 now = clock_now_ns();
 	int err = held_deliver(rings, sink, ~0ull);
 	size_t kept = 0;
 
@@ -481,8 +474,8 @@ int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
 	bool all = true;
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++) {
-		struct take take = {rings, &rings->sources.data[i], sink, rings->cut_ns, now_ns(),
-				    0};
+		struct take take = {rings,	   &rings->sources.data[i], sink,
+				    rings->cut_ns, clock_now_ns(),	    0};
 
 		all &= source_cut(take.source, &take);
 		err = take.err;

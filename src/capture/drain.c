@@ -22,6 +22,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "bpf/notice.h"
 #include "capture/event.h"
 #include "capture/internal.h"
@@ -38,10 +39,7 @@ static const u16 lost_kinds[6] = {RECORD_switch, RECORD_waking, RECORD_syscall,
 
 u64 capture_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + t.tv_nsec;
+	return clock_now_ns();
 }
 
 /* ---- mapping ---- */

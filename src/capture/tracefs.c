@@ -11,8 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define NEAR_MAX 3
-#define DISTANCE_MAX 64 /* longest name that is compared letter by letter */
 
 /* An instance of tracefs that no directory shows. */
 static int tracefs_mount(void)
@@ -138,36 +139,10 @@ int tracefs_read(int events, const char *name, const char *file, char *buffer, s
 
 /* ---- what was meant ---- */
 
-/* How many letters must be added, left out or changed; at most 99. */
-static int distance(const char *a, const char *b)
-{
-	size_t n = strlen(a), m = strlen(b);
-	int row[DISTANCE_MAX + 1];
-
-	if (n > DISTANCE_MAX || m > DISTANCE_MAX)
-		return 99;
-	for (size_t j = 0; j <= m; j++)
-		row[j] = (int)j;
-	for (size_t i = 1; i <= n; i++) {
-		int diagonal = row[0];
-
-		row[0] = (int)i;
-		for (size_t j = 1; j <= m; j++) {
-			int change = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j - 1] + 1 < change)
-				change = row[j - 1] + 1;
-			row[j] = row[j] + 1 < change ? row[j] + 1 : change;
-		}
-	}
-	return row[m];
-}
-
 static int far_from(const char *name, const char *wanted)
 {
 	const char *last = strchr(wanted, ':'), *own = strchr(name, ':');
-	int d = distance(name, wanted), e = last && own ? distance(own, last) + 1 : 99;
+	int d = text_distance(name, wanted), e = last && own ? text_distance(own, last) + 1 : 99;
 
 	if (last && strlen(last) > 5 && strstr(name, last + 1))
 		return 1;

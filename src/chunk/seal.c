@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "chunk/directory.h"
 #include "chunk/file.h"
 #include "chunk/inflate.h"
@@ -18,24 +19,16 @@
 
 /* ---- this host ---- */
 
-static uint64_t read_clock(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The relation is known best where the readings around it lie closest. */
 void chunk_clock_read(struct chunk_clock *clock)
 {
 	struct chunk_clock best = {.error_ns = UINT64_MAX};
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = read_clock(CLOCK_MONOTONIC);
-		uint64_t unix_ns = read_clock(CLOCK_REALTIME);
-		uint64_t boottime_ns = read_clock(CLOCK_BOOTTIME);
-		uint64_t after = read_clock(CLOCK_MONOTONIC);
+		uint64_t before = clock_read_ns(CLOCK_MONOTONIC);
+		uint64_t unix_ns = clock_read_ns(CLOCK_REALTIME);
+		uint64_t boottime_ns = clock_read_ns(CLOCK_BOOTTIME);
+		uint64_t after = clock_read_ns(CLOCK_MONOTONIC);
 
 		if (after - before < best.error_ns)
 			best = (struct chunk_clock){before + (after - before) / 2, unix_ns,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define NAMES_MAX 64
 
 void operands_free(struct operands *operands)
@@ -13,41 +15,13 @@ void operands_free(struct operands *operands)
 	*operands = (struct operands){0};
 }
 
-/* Edit distance, bounded: texts longer than 31 are never close. */
-static int distance(const char *a, const char *b)
-{
-	size_t la = strlen(a), lb = strlen(b);
-	int row[32];
-
-	if (la > 31 || lb > 31)
-		return 99;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = (int)j;
-	for (size_t i = 1; i <= la; i++) {
-		int diagonal = row[0];
-
-		row[0] = (int)i;
-		for (size_t j = 1; j <= lb; j++) {
-			int best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[lb];
-}
-
 const char *name_suggest(const char *text, const char *const *names, size_t count)
 {
 	const char *closest = NULL;
 	int least = 3;
 
 	for (size_t i = 0; i < count; i++) {
-		int d = distance(text, names[i]);
+		int d = text_distance(text, names[i]);
 
 		if (d < least && d < (int)strlen(names[i])) {
 			least = d;

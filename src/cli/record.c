@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "chunk/chunk.h"
 #include "cli/command.h"
@@ -64,14 +65,6 @@ static int directory_choose(const struct record_options *o, const char **dir, st
 
 /* ---- while it records ---- */
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
-
 struct session {
 	struct recorder *recorder;
 	u64 until_ns;  /* 0: no end */
@@ -108,11 +101,11 @@ static bool command_ended(struct session *s)
 static int session_run(struct session *s, struct error *e)
 {
 	const struct timespec pause = {.tv_nsec = POLL_NS};
-	u64 begin = now_ns(), printed = 0;
+	u64 begin = clock_now_ns(), printed = 0;
 	int err = 0;
 
 	while (!err && !interrupted) {
-		u64 now = now_ns();
+		u64 now = clock_now_ns();
 
 		if (command_ended(s) || (s->until_ns && now >= s->until_ns))
 			break;
@@ -243,7 +236,7 @@ static int record_run(const void *fields, const struct operands *operands, struc
 		err = recorder_open(&s.recorder, &options, &command_failed, e);
 	if (!err) {
 		signals_catch();
-		s.until_ns = o->duration_ns ? now_ns() + o->duration_ns : 0;
+		s.until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
 		err = session_run(&s, e);
 		if (!err && interrupted && operands->command)
 			command_await(&s, e);

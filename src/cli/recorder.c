@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "capture/capture.h"
@@ -48,14 +49,6 @@ struct recorder {
 	struct error seal_error;   /* the first */
 	unsigned int seals_failed; /* in a row */
 };
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
 
 /* ---- from capture to the writer ---- */
 
@@ -295,7 +288,7 @@ static void tell_retention(struct recorder *r)
 int recorder_step(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
-	u64 now = now_ns();
+	u64 now = clock_now_ns();
 	int err = capture_poll(r->capture, &sink);
 
 	if (err < 0)
@@ -364,7 +357,7 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 		err = capture_spawn(r->capture, o->command, e);
 	if (!err)
 		err = capture_attach(r->capture, e);
-	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = now_ns();
+	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = clock_now_ns();
 	if (!err && !r->flight)
 		err = chunk_begin(r, r->begin_ns, &r->writer, e);
 	if (!err)
@@ -412,7 +405,7 @@ int recorder_finish(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
 	struct error cut_error = {0};
-	u64 cut_ns = now_ns();
+	u64 cut_ns = clock_now_ns();
 	int err;
 
 	pthread_mutex_lock(&r->mutex);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "chunk/base.h"
 #include "chunk/chunk.h"
 #include "cli/owner.h"
@@ -126,10 +127,8 @@ static int chunk_absorb(void *arg, const struct chunk_info *info, struct error *
 static void round_run(struct retainer *r)
 {
 	struct error e = {0};
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	recording_retain(r->chunks, (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec, &e);
+	recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), &e);
 	if (r->unsaved && r->base)
 		base_store(r, error_is_set(&e) ? NULL : &e);
 	pthread_mutex_lock(&r->lock);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/read_options.h"
 #include "cli/report_rows.h"
@@ -25,14 +26,6 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int signal)
 {
 	interrupted = signal;
-}
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * SECOND_NS + (u64)t.tv_nsec;
 }
 
 /* ---- the screen ---- */
@@ -128,7 +121,7 @@ static bool key_take(struct screen *s, char key)
 /* Waits until a time, a signal, or a key; true if something else is to be shown. */
 static bool screen_wait(struct screen *s, u64 until_ns)
 {
-	u64 now = now_ns();
+	u64 now = clock_now_ns();
 	struct pollfd input = {.fd = s->live ? STDIN_FILENO : -1, .events = POLLIN};
 	struct timespec left = {.tv_nsec = 0};
 	sigset_t none;
@@ -302,14 +295,14 @@ static void signals_catch(void)
 static int seconds_show(struct top_feed *feed, const struct top_options *o, struct screen *s,
 			struct error *e)
 {
-	u64 begin = now_ns(), next = begin;
+	u64 begin = clock_now_ns(), next = begin;
 	u64 end = o->duration_ns ? begin + o->duration_ns : UINT64_MAX;
 	struct frame frame = {0};
 	int err = 0;
 
 	for (u64 shown = 0; !err && !interrupted && !s->quit && next < end;) {
 		next = next + SECOND_NS < end ? next + SECOND_NS : end;
-		while (!err && !interrupted && !s->quit && now_ns() < next)
+		while (!err && !interrupted && !s->quit && clock_now_ns() < next)
 			if (screen_wait(s, next) && frame.source.partial)
 				err = frame_show(&frame, s, o->json, e);
 		if (err || interrupted || s->quit)
@@ -320,8 +313,8 @@ static int seconds_show(struct top_feed *feed, const struct top_options *o, stru
 			err = frame_show(&frame, s, o->json, e);
 		if (++shown == o->count)
 			break;
-		if (now_ns() > next + SECOND_NS)
-			next = now_ns(); /* it does not keep up: longer seconds */
+		if (clock_now_ns() > next + SECOND_NS)
+			next = clock_now_ns(); /* it does not keep up: longer seconds */
 	}
 	source_free(&frame.source);
 	return err;

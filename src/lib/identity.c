@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "lib/protobuf_write.h"
 #include "lib/record_write.h"
 
@@ -154,18 +155,10 @@ static u32 context_encode(u8 *out, size_t size)
 	return resource.full || all.full ? 0 : (u32)all.bytes;
 }
 
-static u64 boottime_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
-}
-
 /* Writes the mapping and announces it; the caller has the identity. */
 static void context_write(struct process_context *context)
 {
-	u64 before = context->published_ns, now = boottime_ns();
+	u64 before = context->published_ns, now = clock_read_ns(CLOCK_BOOTTIME);
 
 	__atomic_store_n(&context->published_ns, 0, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

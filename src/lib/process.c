@@ -88,7 +88,7 @@ static struct app_ring *ring_create(void)
 	ring->lane_bytes = sizeof(struct app_lane);
 	ring->slots = APP_RING_SLOTS;
 	ring->pid = (u32)getpid();
-	ring->start_ns = write_clock();
+	ring->start_ns = clock_now_ns();
 	ring->level = fathom_process.level;
 	__atomic_store_n(&ring->magic, APP_RING_MAGIC, __ATOMIC_RELEASE);
 	return ring;

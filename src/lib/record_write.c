@@ -19,7 +19,7 @@ void fathom_write_lost(struct fathom_thread *t)
 
 	if (session == 0)
 		return;
-	if (write_clock() > __atomic_load_n(&t->ring->lease_ns, __ATOMIC_RELAXED)) {
+	if (clock_now_ns() > __atomic_load_n(&t->ring->lease_ns, __ATOMIC_RELAXED)) {
 		/* Not if another listener has come in between. */
 		__atomic_compare_exchange_n(&t->ring->listening, &session, 0, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "lib/thread.h"
 
 /* The longest record that we write: a service with 1,024 bytes of text, an attribute. */
@@ -40,14 +41,6 @@ static inline bool write_take(u64 *head, u64 old, u64 new)
 	return __atomic_compare_exchange_n(head, &old, new, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 #endif
-}
-
-static inline u64 write_clock(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
 }
 
 /* memcpy() of the C library: knowing the bound, gcc would use the slower `rep movs`. */
@@ -111,7 +104,7 @@ static inline bool write_begin(struct write *w, struct fathom_thread *t, u8 kind
 	head->kind = kind;
 	head->slots = (u8)n;
 	head->cpu = 0xffff;
-	head->time_ns = write_clock();
+	head->time_ns = clock_now_ns();
 	head->tid = t->tid;
 	head->pid = t->pid;
 	return true;

@@ -134,7 +134,7 @@ static void thread_seed(struct fathom_thread *t)
 	u64 seed[3];
 
 	if (getrandom(seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
-		seed[0] = write_clock() * 0x9e3779b97f4a7c15ull;
+		seed[0] = clock_now_ns() * 0x9e3779b97f4a7c15ull;
 		seed[1] = ((u64)t->tid << 32 | t->pid) * 0xd1342543de82ef95ull;
 		seed[2] = seed[0] ^ (u64)(uintptr_t)t;
 	}
