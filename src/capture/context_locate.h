@@ -72,13 +72,4 @@ int context_places_resolve(pid_t pid, const struct context_places *places,
 int context_locate(struct context_files *files, pid_t pid, struct context_location *out,
 		   struct error *e);
 
-/*
- * Reads the context that a thread publishes just now, by stopping it for a
- * moment with ptrace and following the location as kernel programs do. For
- * tests and `fathom doctor`, not for tracing.
- * Returns 1 and the context, 0 if no valid one is set, or a negative errno.
- */
-int context_read_remote(pid_t tid, const struct context_location *location, struct context *out,
-			struct error *e);
-
 #endif

@@ -9,6 +9,7 @@
 
 #include "capture/context_locate.h"
 #include "capture/context_process.h"
+#include "tests/unit/capture/context_remote.h"
 
 static void hex_print(const unsigned char *bytes, int len)
 {

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "capture/elf_tls.h"
+#include "tests/unit/capture/context_remote.h"
 #include "tests/unit/capture/publisher.h"
 
 static struct context_files *files;

@@ -3,6 +3,7 @@
 #include "capture/context_tracker.h"
 
 #include "capture/context_locate.h"
+#include "tests/unit/capture/context_remote.h"
 #include "tests/unit/capture/publisher.h"
 
 #define MS 1000000ull

@@ -11,6 +11,7 @@
 
 #include "capture/context_locate.h"
 #include "capture/context_maps.h"
+#include "tests/unit/capture/context_remote.h"
 
 /* Stops the thread; `signal_number` is what it must still get when let go. */
 static int thread_stop(pid_t tid, int *signal_number)
