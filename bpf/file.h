@@ -62,8 +62,8 @@ static __always_inline u16 file_kind_of_fs(u64 magic)
 /* An anonymous inode is told by its name: "[eventfd]". */
 static __always_inline u16 file_kind_of_anon(struct file *file)
 {
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
-	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+	struct dentry *dentry = KERNEL_READ(file, f_path.dentry);
+	const unsigned char *name = KERNEL_READ(dentry, d_name.name);
 	u64 first = 0;
 
 	bpf_probe_read_kernel(&first, 8, name);
@@ -97,18 +97,26 @@ static __always_inline u16 file_kind_of_device(u32 rdev)
 	return FILE_KIND_character;
 }
 
+static __always_inline void file_read_address(u64 to[2], struct in6_addr *from)
+{
+	to[0] = KERNEL_READ(from, in6_u.u6_addr32[0]) | (u64)KERNEL_READ(from, in6_u.u6_addr32[1])
+								<< 32;
+	to[1] = KERNEL_READ(from, in6_u.u6_addr32[2]) | (u64)KERNEL_READ(from, in6_u.u6_addr32[3])
+								<< 32;
+}
+
 static __always_inline bool file_peer_on_host(struct sock *sk, u16 family)
 {
 	u64 daddr[2], saddr[2];
 	u32 to, from;
 
 	if (family == AF_INET) {
-		to = BPF_CORE_READ(sk, __sk_common.skc_daddr);
-		from = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+		to = KERNEL_READ(sk, __sk_common.skc_daddr);
+		from = KERNEL_READ(sk, __sk_common.skc_rcv_saddr);
 		return to && ((to & 0xff) == 127 || to == from);
 	}
-	BPF_CORE_READ_INTO(&daddr, sk, __sk_common.skc_v6_daddr);
-	BPF_CORE_READ_INTO(&saddr, sk, __sk_common.skc_v6_rcv_saddr);
+	file_read_address(daddr, &sk->__sk_common.skc_v6_daddr);
+	file_read_address(saddr, &sk->__sk_common.skc_v6_rcv_saddr);
 	if (!daddr[0] && !daddr[1])
 		return false;
 	if (!daddr[0] && (daddr[1] & 0xffffffffff) == 0x7fffff0000) /* ::ffff:127.x.x.x */
@@ -118,8 +126,8 @@ static __always_inline bool file_peer_on_host(struct sock *sk, u16 family)
 
 static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *sk)
 {
-	u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	u16 protocol = BPF_CORE_READ(sk, sk_protocol);
+	u16 family = KERNEL_READ(sk, __sk_common.skc_family);
+	u16 protocol = KERNEL_READ(sk, sk_protocol);
 
 	ref->dev = 0;
 	ref->kind = FILE_KIND_socket_other;
@@ -141,15 +149,15 @@ static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *
 /* Fills a zeroed ref. */
 static __always_inline void file_fill(struct file_ref *ref, struct file *file)
 {
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	struct super_block *sb = BPF_CORE_READ(inode, i_sb);
-	u16 mode = BPF_CORE_READ(inode, i_mode);
-	u32 magic = BPF_CORE_READ(sb, s_magic);
+	struct inode *inode = KERNEL_READ(file, f_inode);
+	struct super_block *sb = KERNEL_READ(inode, i_sb);
+	u16 mode = KERNEL_READ(inode, i_mode);
+	u32 magic = KERNEL_READ(sb, s_magic);
 	struct socket *socket;
 
-	ref->key = BPF_CORE_READ(inode, i_ino);
-	ref->dev = BPF_CORE_READ(sb, s_dev);
-	if (BPF_CORE_READ(file, f_flags) & O_DIRECT_FLAG)
+	ref->key = KERNEL_READ(inode, i_ino);
+	ref->dev = KERNEL_READ(sb, s_dev);
+	if (KERNEL_READ(file, f_flags) & O_DIRECT_FLAG)
 		ref->flags |= FILE_DIRECT;
 	ref->kind = FILE_KIND_other;
 	if (magic == MAGIC_ANON)
@@ -165,24 +173,22 @@ static __always_inline void file_fill(struct file_ref *ref, struct file *file)
 	else if ((mode & S_IFMT) == S_IFBLK)
 		ref->kind = FILE_KIND_block;
 	else if ((mode & S_IFMT) == S_IFCHR)
-		ref->kind = file_kind_of_device(BPF_CORE_READ(inode, i_rdev));
+		ref->kind = file_kind_of_device(KERNEL_READ(inode, i_rdev));
 	else if ((mode & S_IFMT) == S_IFSOCK) {
-		socket = BPF_CORE_READ(file, private_data);
-		file_fill_socket(ref, BPF_CORE_READ(socket, sk));
+		socket = KERNEL_READ(file, private_data);
+		file_fill_socket(ref, KERNEL_READ(socket, sk));
 	}
 }
 
 /* The file behind a descriptor of a task, NULL if it is not open. */
 static __always_inline struct file *file_of_fd(struct task_struct *task, u32 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd);
-	struct file *file = NULL;
+	struct fdtable *table = KERNEL_READ(task, files, fdt);
+	struct file **files = KERNEL_READ(table, fd);
 
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+	if (!table || fd >= KERNEL_READ(table, max_fds))
 		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
-	return file;
+	return kernel_read_pointer(files + fd);
 }
 
 /* Zero if the descriptor is not open. */

@@ -133,7 +133,13 @@ struct fs_struct {
 struct in6_addr {
 	union {
 		u8 u6_addr8[16];
+		u32 u6_addr32[4];
 	} in6_u;
+};
+
+/* Wherever a pointer lies alone. */
+struct list_head {
+	struct list_head *next;
 };
 
 struct net {
@@ -335,6 +341,46 @@ struct bpf_iter__task_file {
 };
 
 #pragma clang attribute pop
+
+/*
+ * Set by capture: the kernel takes a number for a pointer to one of its types (6.2 and
+ * later). What is read through it is a plain load that gives 0 where nothing is; the
+ * helper for the same costs five times as much.
+ */
+const volatile bool kernel_casts __weak = false;
+
+#ifdef KERNEL_CASTS
+#define KERNEL_CASTS_ON kernel_casts
+#else
+#define KERNEL_CASTS_ON 0
+#endif
+
+extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
+
+#define KERNEL_CAST(p) ((typeof(p))bpf_rdonly_cast((p), bpf_core_type_id_kernel(typeof(*(p)))))
+
+/* p->a->b of kernel memory, whatever `p` is: KERNEL_READ(p, a, b). 0 if it cannot be read. */
+#define KERNEL_READ(p, ...)                                                                        \
+	({                                                                                         \
+		___type((p), __VA_ARGS__) value_;                                                  \
+		if (KERNEL_CASTS_ON)                                                               \
+			value_ = ___arrow(KERNEL_CAST(p), __VA_ARGS__);                            \
+		else                                                                               \
+			value_ = BPF_CORE_READ((p), __VA_ARGS__);                                  \
+		value_;                                                                            \
+	})
+
+/* The pointer that lies at `at`. */
+static __always_inline void *kernel_read_pointer(void *at)
+{
+	struct list_head *link = at;
+	void *value = NULL;
+
+	if (KERNEL_CASTS_ON)
+		return KERNEL_CAST(link)->next;
+	bpf_probe_read_kernel(&value, sizeof(value), at);
+	return value;
+}
 
 #define PF_KTHREAD 0x00200000
 #define PF_IO_WORKER 0x00000010

@@ -14,10 +14,9 @@
  */
 #include "bpf/context.h"
 #include "bpf/file.h"
+#include "bpf/license.h"
 #include "bpf/ring.h"
 #include "bpf/unix_queue.h"
-
-char LICENSE[] SEC("license") = "GPL";
 
 #define MSG_OOB 1
 #define MSG_PEEK 2

@@ -59,18 +59,18 @@ static __always_inline int path_step(struct path_scratch *s, struct path_walk *w
 
 	if (dentry == w->root_dentry && vfs == w->root_mount)
 		return 1;
-	if (dentry == BPF_CORE_READ(vfs, mnt_root)) {
-		above = BPF_CORE_READ(mount, mnt_parent);
+	if (dentry == KERNEL_READ(vfs, mnt_root)) {
+		above = KERNEL_READ(mount, mnt_parent);
 		if (!above || above == mount)
 			return 1;
-		w->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		w->dentry = KERNEL_READ(mount, mnt_mountpoint);
 		w->mount = above;
 		return 0;
 	}
-	parent = BPF_CORE_READ(dentry, d_parent);
+	parent = KERNEL_READ(dentry, d_parent);
 	if (!parent || parent == dentry)
 		return 1;
-	if (path_prepend(s, BPF_CORE_READ(dentry, d_name.name), BPF_CORE_READ(dentry, d_name.len)))
+	if (path_prepend(s, KERNEL_READ(dentry, d_name.name), KERNEL_READ(dentry, d_name.len)))
 		return -1;
 	w->dentry = parent;
 	return 0;
@@ -86,8 +86,8 @@ static __always_inline bool path_write(struct path_scratch *s, struct task_struc
 
 	s->length = 0;
 	w.mount = (void *)mount - bpf_core_field_offset(struct mount, mnt);
-	w.root_dentry = BPF_CORE_READ(task, fs, root.dentry);
-	w.root_mount = BPF_CORE_READ(task, fs, root.mnt);
+	w.root_dentry = KERNEL_READ(task, fs, root.dentry);
+	w.root_mount = KERNEL_READ(task, fs, root.mnt);
 	for (int i = 0; i < PATH_DEPTH && !done; i++)
 		done = path_step(s, &w);
 	if (done != 1)
@@ -107,28 +107,27 @@ static __always_inline bool path_write(struct path_scratch *s, struct task_struc
 /* A file without a place in a directory: memory files and the like. Its name stands alone. */
 static __always_inline bool path_is_apart(struct dentry *dentry, struct vfsmount *mount)
 {
-	return BPF_CORE_READ(dentry, d_parent) == dentry &&
-	       BPF_CORE_READ(mount, mnt_root) != dentry;
+	return KERNEL_READ(dentry, d_parent) == dentry && KERNEL_READ(mount, mnt_root) != dentry;
 }
 
 static __always_inline void path_of_file(struct path_scratch *s, struct task_struct *task,
 					 struct file *file)
 {
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
-	struct vfsmount *mount = BPF_CORE_READ(file, f_path.mnt);
+	struct dentry *dentry = KERNEL_READ(file, f_path.dentry);
+	struct vfsmount *mount = KERNEL_READ(file, f_path.mnt);
 	bool apart = path_is_apart(dentry, mount);
 	u64 at;
 	long n;
 
 	if (apart) {
 		s->r.path[0] = '/';
-		n = bpf_probe_read_kernel_str(s->r.path + 1, 256, BPF_CORE_READ(dentry, d_name.name));
+		n = bpf_probe_read_kernel_str(s->r.path + 1, 256, KERNEL_READ(dentry, d_name.name));
 		s->r.path_len = n > 0 ? n : 1;
 	} else if (!path_write(s, task, dentry, mount)) {
 		s->r.flags |= FD_NAME_CUT;
 	}
-	if (!apart && (BPF_CORE_READ(dentry, d_parent) == dentry ||
-		       BPF_CORE_READ(dentry, d_hash.pprev)))
+	if (!apart &&
+	    (KERNEL_READ(dentry, d_parent) == dentry || KERNEL_READ(dentry, d_hash.pprev)))
 		return;
 	at = s->r.path_len;
 	BOUND(at, 4095);
@@ -150,8 +149,8 @@ static __always_inline void path_of_number(struct path_scratch *s, const char *f
 /* "anon_inode:[eventfd]": the dentry's name behind a prefix. */
 static __always_inline void path_of_anon(struct path_scratch *s, struct file *file)
 {
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
-	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+	struct dentry *dentry = KERNEL_READ(file, f_path.dentry);
+	const unsigned char *name = KERNEL_READ(dentry, d_name.name);
 	long n;
 
 	__builtin_memcpy(s->r.path, "anon_inode:", 11);
@@ -166,10 +165,10 @@ static __always_inline void path_of_anon(struct path_scratch *s, struct file *fi
 
 static __always_inline bool fd_is_cloexec(struct task_struct *task, u32 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	unsigned long *bits = BPF_CORE_READ(table, close_on_exec), word = 0;
+	struct fdtable *table = KERNEL_READ(task, files, fdt);
+	unsigned long *bits = KERNEL_READ(table, close_on_exec), word = 0;
 
-	if (fd >= BPF_CORE_READ(table, max_fds))
+	if (fd >= KERNEL_READ(table, max_fds))
 		return false;
 	bpf_probe_read_kernel(&word, sizeof(word), bits + fd / 64);
 	return word >> (fd & 63) & 1;

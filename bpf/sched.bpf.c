@@ -6,11 +6,10 @@
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
 #include "bpf/leave.h"
+#include "bpf/license.h"
 #include "bpf/named.h"
 #include "bpf/ring.h"
 #include "bpf/waker.h"
-
-char LICENSE[] SEC("license") = "GPL";
 
 /*
  * Where task_struct has a `throttled` flag, its byte and mask; mask 0: it has

@@ -10,14 +10,13 @@
 #include "bpf/fault.h"
 #include "bpf/fd.h"
 #include "bpf/file.h"
+#include "bpf/license.h"
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 #include "record/syscalls.h"
 
 #define EINPROGRESS 115
 #define ERESTART_RESTARTBLOCK 516
-
-char LICENSE[] SEC("license") = "GPL";
 
 const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
 const u8 syscall_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;

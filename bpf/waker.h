@@ -47,9 +47,9 @@ static __always_inline void waker_file(struct file_ref *file, struct task_struct
 }
 
 /* The descriptor that a call sends on, receives from, connects or closes; -1: no such call. */
-static __always_inline int waker_fd(const struct pt_regs *regs)
+static __always_inline int waker_fd(struct pt_regs *regs)
 {
-	switch ((long)BPF_CORE_READ(regs, orig_ax)) { /* -1 where an interrupt hit user mode */
+	switch ((long)KERNEL_READ(regs, orig_ax)) { /* -1 where an interrupt hit user mode */
 	case SYSCALL_NR_read:
 	case SYSCALL_NR_readv:
 	case SYSCALL_NR_write:
@@ -63,9 +63,9 @@ static __always_inline int waker_fd(const struct pt_regs *regs)
 	case SYSCALL_NR_connect:
 	case SYSCALL_NR_shutdown:
 	case SYSCALL_NR_sendfile:
-		return BPF_CORE_READ(regs, di);
+		return KERNEL_READ(regs, di);
 	case SYSCALL_NR_splice:
-		return BPF_CORE_READ(regs, dx);
+		return KERNEL_READ(regs, dx);
 	}
 	return -1;
 }
@@ -78,11 +78,11 @@ static __always_inline u16 port_swap(u16 port)
 /* Do the two lie at the ends of one connection? A listener has no other end. */
 static __always_inline bool socks_are_ends(struct sock *mine, struct sock *other)
 {
-	u16 other_to = port_swap(BPF_CORE_READ(other, __sk_common.skc_dport));
+	u16 other_to = port_swap(KERNEL_READ(other, __sk_common.skc_dport));
 
-	return port_swap(BPF_CORE_READ(mine, __sk_common.skc_dport)) ==
-		       BPF_CORE_READ(other, __sk_common.skc_num) &&
-	       (!other_to || other_to == BPF_CORE_READ(mine, __sk_common.skc_num));
+	return port_swap(KERNEL_READ(mine, __sk_common.skc_dport)) ==
+		       KERNEL_READ(other, __sk_common.skc_num) &&
+	       (!other_to || other_to == KERNEL_READ(mine, __sk_common.skc_num));
 }
 
 /* Is the softirq that brought data to `sk` part of what the running thread's call does? */
@@ -102,10 +102,10 @@ static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *
 	regs = (struct pt_regs *)bpf_task_pt_regs(waker);
 	fd = waker_fd(regs);
 	file = fd >= 0 ? file_of_fd(waker, fd) : NULL;
-	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+	if (!file || (KERNEL_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
 		return false;
-	socket = BPF_CORE_READ(file, private_data);
-	return socks_are_ends(BPF_CORE_READ(socket, sk), sk);
+	socket = KERNEL_READ(file, private_data);
+	return socks_are_ends(KERNEL_READ(socket, sk), sk);
 }
 
 /* The file of the request that a worker of io_uring carries out. */
@@ -119,22 +119,22 @@ static __always_inline void waker_request(struct file_ref *ref, struct task_stru
 	if (!worker || !bpf_core_field_exists(worker->cur_work) ||
 	    !bpf_core_field_exists(request->work))
 		return;
-	work = BPF_CORE_READ(worker, cur_work);
+	work = KERNEL_READ(worker, cur_work);
 	if (!work)
 		return;
 	request = (void *)work - bpf_core_field_offset(request->work);
-	file = BPF_CORE_READ(request, file);
+	file = KERNEL_READ(request, file);
 	if (file)
 		file_fill(ref, file);
 }
 
 static __always_inline void waker_socket(struct file_ref *ref, struct sock *sk)
 {
-	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
+	struct socket *socket = KERNEL_READ(sk, sk_socket);
 
 	file_fill_socket(ref, sk);
 	if (socket) /* none before accept() */
-		ref->key = BPF_CORE_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
+		ref->key = KERNEL_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
 }
 
 #endif

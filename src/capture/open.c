@@ -73,6 +73,8 @@ static void types_find(struct programs *programs)
 	if (!btf)
 		return;
 	throttled_find(programs, btf);
+	programs->rodata->kernel_casts = btf__find_by_name_kind(btf, "bpf_rdonly_cast",
+								BTF_KIND_FUNC) > 0;
 	uring_find(programs, btf);
 	btf__free(btf);
 }

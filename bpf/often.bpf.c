@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * What runs most often, as one object: with libbpf 1.1 a function of the kernel
+ * (KERNEL_CAST) can be named in one of those that are linked, not in two.
+ */
+#define KERNEL_CASTS
+
+#include "bpf/net.bpf.c"
+#include "bpf/sched.bpf.c"
+#include "bpf/syscall.bpf.c"
