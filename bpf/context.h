@@ -52,7 +52,8 @@ static __always_inline void context_read(struct thread_state *state, struct task
 		return;
 	if (bpf_probe_read_user(&record, sizeof(record), (void *)at) || record.valid != 1)
 		return;
-	if (spans_only && (state->location.flags & CONTEXT_FATHOM) && !(record.trace_flags & 1))
+	/* a fathom writer puts spans there that it was told not to sample */
+	if (!(record.trace_flags & 1) && (state->location.flags & CONTEXT_FATHOM))
 		return;
 	__builtin_memcpy(&state->ctx, &record, sizeof(state->ctx));
 }

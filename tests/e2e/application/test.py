@@ -185,6 +185,19 @@ def a_span_that_is_not_sampled_is_none():
 
 
 @tests.add
+def a_span_that_is_not_sampled_has_no_calls():
+    """Its thread has them: what is not sampled must not stand in a report by name."""
+    where = fathom.record("not-sampled-at-all", "--", "env", "FATHOM_SAMPLING=never", PROGRAM,
+                          ROUNDS)
+    equal(fathom.report(where, "name")["rows"], [], "rows by name")
+    under = [span["name"] for trace in fathom.trace_all(where)["traces"] if trace["trace_id"]
+             for span in trace["spans"]]
+    equal(under, [], "what lies in a trace")
+    calls = {row["key"]: row["count"] for row in fathom.report(where, "syscall")["rows"]}
+    equal((calls["getppid"], calls["gettid"] > 0), (ROUNDS, True), "calls of the thread")
+
+
+@tests.add
 def a_program_that_runs_already():
     with subprocess.Popen([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
         try:
