@@ -136,8 +136,7 @@ static int command_main(const struct command *command, char **argv)
 		status = output_finish(command, 0);
 	} else if (status) {
 		fprintf(stderr, "fathom %s: %s\n", command->name, e.text);
-		fprintf(stderr, "usage: fathom %s %s ('fathom %s --help' says more)\n",
-			command->name, command->usage, command->name);
+		fprintf(stderr, "'fathom %s --help' lists the options\n", command->name);
 		status = status == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	} else {
 		status = command_execute(command, options, &operands);

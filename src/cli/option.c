@@ -48,10 +48,11 @@ static int option_unknown(const struct option *table, const char *text, struct e
 static int option_apply(const struct option *option, const char *text, void *fields,
 			struct error *e)
 {
-	int err = option->parse((char *)fields + option->offset, text, e);
+	struct error why = {0};
+	int err = option->parse((char *)fields + option->offset, text, &why);
 
-	if (err && text)
-		return error_say(e, err, "--%s '%s'", option->name, text);
+	if (err && text) /* what is wrong is said of the value: "is too large" */
+		error_say(e, err, "--%s '%s' %s", option->name, text, why.text);
 	return err;
 }
 

@@ -71,11 +71,11 @@ static int class_set(struct option_syscalls *set, const char *name, u8 to, struc
 	unsigned int class = class_find(name);
 
 	if (!class)
-		return error_say(
-			e, EINVAL,
-			"no class %%%s; there are %%file %%network %%process %%memory %%ipc "
-			"%%desc %%signal",
-			name);
+		return error_say(e, EINVAL,
+				 "names %%%s, which is no class; there are %%file %%network "
+				 "%%process %%memory %%ipc "
+				 "%%desc %%signal",
+				 name);
 	for (size_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
 		if (syscall_classes[nr] & class)
 			set->record[nr] = to;
@@ -100,8 +100,9 @@ static int syscall_set(struct option_syscalls *set, const char *name, u8 to, str
 	}
 	closest = name_suggest(name, names, count);
 	if (closest)
-		return error_say(e, EINVAL, "no system call '%s'; did you mean %s?", name, closest);
-	return error_say(e, EINVAL, "no system call '%s'", name);
+		return error_say(e, EINVAL, "names %s, which is no system call; did you mean %s?",
+				 name, closest);
+	return error_say(e, EINVAL, "names %s, which is no system call", name);
 }
 
 int option_syscalls(void *field, const char *text, struct error *e)
@@ -130,6 +131,8 @@ int option_syscalls(void *field, const char *text, struct error *e)
 			break;
 		text += len + 1;
 	}
+	if (!memchr(set.record, 1, sizeof(set.record)))
+		return error_say(e, EINVAL, "leaves no system call");
 	*result = set;
 	return 0;
 }

@@ -2,10 +2,12 @@
 #include "cli/source.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/units.h"
 #include "chunk/base.h"
 #include "chunk/chunk.h"
 #include "map/base.h"
@@ -166,6 +168,23 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 	return 0;
 }
 
+/* A range that lies beside the recording holds nothing. */
+static int range_check(const struct partial_options *range, const struct recording_info *info,
+		       struct error *e)
+{
+	char length[UNITS_TEXT_BYTES];
+
+	if (range->to_ns && range->from_ns >= range->to_ns)
+		return error_say(e, ERANGE, "--from lies behind --to");
+	if (range->from_ns < info->end_ns && (!range->to_ns || range->to_ns > info->begin_ns))
+		return 0;
+	return error_say(e, ERANGE,
+			 "the range holds nothing: the recording lasts %s, from %" PRIu64
+			 " to %" PRIu64 " ns",
+			 units_format_ns((int64_t)(info->end_ns - info->begin_ns), length),
+			 info->begin_ns, info->end_ns);
+}
+
 static int recording_map(struct source *out, const struct source_options *o,
 			 const struct recording_info *info, struct error *e)
 {
@@ -174,8 +193,10 @@ static int recording_map(struct source *out, const struct source_options *o,
 					  .to_ns = absolute(&o->to, info)};
 	u64 covered_ns;
 	size_t first;
-	int err = 0;
+	int err = range_check(&options, info, e);
 
+	if (err)
+		return err;
 	out->to_ns = options.to_ns ? options.to_ns : info->end_ns;
 	out->partial = begin_with(o, info, &options, &first);
 	if (!out->partial)

@@ -108,9 +108,9 @@ TEST(wrong_usage_is_named)
 	CHECK_EQ(parsed("--loud=1"), -EINVAL);
 	CHECK_STR(parse_error.text, "--loud takes no value");
 	CHECK_EQ(parsed("--size 5m"), -EINVAL);
-	CHECK_STR(parse_error.text, "--size '5m': is no size: a number and K, M, G or T, like 64M");
+	CHECK_STR(parse_error.text, "--size '5m' is no size: a number and K, M, G or T, like 64M");
 	CHECK_EQ(parsed("-t 0"), -EINVAL);
-	CHECK_STR(parse_error.text, "--time '0': must be more than 0");
+	CHECK_STR(parse_error.text, "--time '0' must be more than 0");
 }
 
 TEST(numbers_and_lists)

@@ -92,7 +92,10 @@ TEST(wrong_usage)
 	CHECK_EQ(parsed("--event :x"), -EINVAL);
 	CHECK_EQ(parsed("--event a:b:c"), -EINVAL);
 	CHECK_EQ(parsed("--syscalls raed"), -EINVAL);
-	CHECK_STR(parse_error.text, "--syscalls 'raed': no system call 'raed'; did you mean read?");
+	CHECK_STR(parse_error.text,
+		  "--syscalls 'raed' names raed, which is no system call; did you mean read?");
+	CHECK_EQ(parsed("--syscalls openat,!openat"), -EINVAL);
+	CHECK_STR(parse_error.text, "--syscalls 'openat,!openat' leaves no system call");
 	CHECK_EQ(parsed("--syscalls %files"), -EINVAL);
 	CHECK_EQ(parsed("--syscalls read,"), -EINVAL);
 	CHECK_EQ(parsed("--syscalls !"), -EINVAL);
