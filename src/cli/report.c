@@ -37,6 +37,8 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	}
 	if (!err) {
 		struct report_view view = {.by = by,
+					   .sort = o->sort ? o->sort
+							   : report_grouping_find(by)->sort,
 					   .from_ns = source.from_ns,
 					   .to_ns = source.to_ns,
 					   .source = source.view,

@@ -296,7 +296,8 @@ static const char *peer_text(const struct partial *p, const struct fact_socket *
 		if (s->path)
 			snprintf(buf, 256, "unix:%s", s->path);
 		else /* a pair without a name */
-			snprintf(buf, 256, "unix:[%llu]", (unsigned long long)query_socket_peer(p, s));
+			snprintf(buf, 256, "unix:[%llu]",
+				 (unsigned long long)query_socket_peer(p, s));
 		return buf;
 	}
 	memcpy(bytes, &r->remote_hi, 8);
@@ -386,12 +387,12 @@ static u64 sort_total(const struct report_row *r)
 {
 	return r->total_ns;
 }
-/* Time on a CPU or waiting for one. */
+/* Time on a CPU. */
 static u64 sort_cpu(const struct report_row *r)
 {
 	const s64 *ns = r->time.ns;
 
-	return (u64)(ns[SPLIT_user] + ns[SPLIT_kernel] + ns[SPLIT_runnable] + ns[SPLIT_throttled]);
+	return (u64)(ns[SPLIT_user] + ns[SPLIT_kernel]);
 }
 
 static u64 sort_count(const struct report_row *r)

@@ -195,9 +195,9 @@ void report_write_text(const struct terminal *t, const struct report_view *repor
 	bool used[SPLIT_PARTS_COUNT] = {false};
 	char text[UNITS_TEXT_BYTES];
 
-	fprintf(t->file, "%zu row%s by %s in %s\n", report->rows_count,
+	fprintf(t->file, "%zu row%s by %s in %s, sorted by %s\n", report->rows_count,
 		report->rows_count == 1 ? "" : "s", report->by,
-		units_format_ns((int64_t)(report->to_ns - report->from_ns), text));
+		units_format_ns((int64_t)(report->to_ns - report->from_ns), text), report->sort);
 	terminal_cell(t, report->by, layout.label);
 	fprintf(t->file, " %*s", COUNT_COLUMNS - 1, "count");
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)

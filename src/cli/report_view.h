@@ -37,6 +37,7 @@ struct report_view {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	struct source_view source;
+	const char *sort;	       /* what that is */
 	const struct report_row *rows; /* in the order in which they are shown */
 	size_t rows_count;
 };

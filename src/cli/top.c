@@ -191,6 +191,7 @@ static int frame_part(struct frame *f, const char *by, const char *sort, struct 
 	size_t left = 0;
 	int err = report_rows_build(rows, f->source.partial, grouping, sort);
 
+	f->parts[f->parts_count].sort = sort ? sort : grouping->sort;
 	f->parts[f->parts_count++].by = by;
 	if (err)
 		return error_set(e, err, "cannot sum up the rows");
@@ -257,7 +258,6 @@ static int frame_show(struct frame *f, const struct screen *s, bool json, struct
 	int err = frame_build(f, s, json, e);
 	struct top_view view = {.from_ns = f->source.from_ns,
 				.to_ns = f->source.to_ns,
-				.sort = s->sort,
 				.source = f->source.view,
 				.parts = f->parts,
 				.parts_count = f->parts_count};

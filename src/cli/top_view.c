@@ -102,7 +102,10 @@ static void row_write_text(const struct terminal *t, const struct report_row *ro
 static void part_write_text(const struct terminal *t, const struct top_part *part, size_t most,
 			    const struct layout *l)
 {
-	terminal_cell(t, part->by, l->label);
+	char head[64];
+
+	snprintf(head, sizeof(head), "%s, by %s", part->by, part->sort);
+	terminal_cell(t, head, l->label);
 	fprintf(t->file, " %6s %8s %9s %9s  waits for\n", "cpu", "count", "p99", "max");
 	for (size_t i = 0; i < most; i++)
 		row_write_text(t, &part->rows[i], l);
@@ -123,8 +126,6 @@ static void title_write(const struct terminal *t, const struct top_view *top)
 	}
 	fprintf(t->file, "%s  %s", clock,
 		units_format_ns((int64_t)(top->to_ns - top->from_ns), text));
-	if (top->sort)
-		fprintf(t->file, "  by %s", top->sort);
 	fprintf(t->file, "  lost %" PRIu64 "\n", lost_total(&top->source.lost));
 }
 

@@ -9,13 +9,13 @@
 
 struct top_part {
 	const char *by;		       /* what its rows are: "process" */
+	const char *sort;	       /* by what they are sorted */
 	const struct report_row *rows; /* in the order in which they are shown */
 	size_t rows_count;
 };
 
 struct top_view {
 	uint64_t from_ns, to_ns;
-	const char *sort; /* NULL: as suits the rows */
 	struct source_view source;
 	const struct top_part *parts;
 	size_t parts_count;

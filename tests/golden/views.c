@@ -83,6 +83,7 @@ static void report_by_name(const struct terminal *t, const char *format)
 		 .time = SPLIT([SPLIT_lock] = 1, [SPLIT_unknown] = 2)},
 	};
 	const struct report_view report = {.by = "name",
+					   .sort = "total",
 					   .from_ns = T0,
 					   .to_ns = T0 + 2000 * MS,
 					   .source = whole,
@@ -124,6 +125,7 @@ static void report_by_thread(const struct terminal *t, const char *format)
 		 .time = SPLIT([SPLIT_lock] = 1760 * MS, [SPLIT_unknown] = 120 * MS)},
 	};
 	const struct report_view report = {.by = "thread",
+					   .sort = "cpu",
 					   .from_ns = T0,
 					   .to_ns = T0 + 2000 * MS,
 					   .source = damaged,
@@ -137,6 +139,7 @@ static void report_by_cause(const struct terminal *t, const char *format)
 {
 	struct report_row rows[SPLIT_PARTS_COUNT] = {0};
 	struct report_view report = {.by = "cause",
+				     .sort = "total",
 				     .from_ns = T0,
 				     .to_ns = T0 + 1000 * MS,
 				     .source = whole,
@@ -161,6 +164,7 @@ static void report_by_event(const struct terminal *t, const char *format)
 		 .absent = REPORT_NO_ERRORS | REPORT_NO_DURATIONS | REPORT_NO_SPLIT},
 	};
 	const struct report_view report = {.by = "event",
+					   .sort = "count",
 					   .from_ns = T0,
 					   .to_ns = T0 + MS,
 					   .source = whole,
@@ -172,7 +176,8 @@ static void report_by_event(const struct terminal *t, const char *format)
 
 static void report_empty(const struct terminal *t, const char *format)
 {
-	const struct report_view report = {.by = "process", .from_ns = T0, .to_ns = T0};
+	const struct report_view report = {
+		.by = "process", .sort = "cpu", .from_ns = T0, .to_ns = T0};
 
 	report_show(t, format, &report);
 }

@@ -22,18 +22,15 @@ static const struct top_part *parts_make(size_t first, size_t second)
 		rows[i].time.ns[SPLIT_user] = 250000000;
 		rows[i].time.ns[SPLIT_disk] = 750000000;
 	}
-	parts[0] = (struct top_part){"name", rows, first};
-	parts[1] = (struct top_part){"process", rows, second};
+	parts[0] = (struct top_part){"name", "total", rows, first};
+	parts[1] = (struct top_part){"process", "cpu", rows, second};
 	return parts;
 }
 
 static char *text_of(const struct top_part *parts, size_t count, int lines)
 {
-	struct top_view view = {.from_ns = 5,
-				.to_ns = 1000000005,
-				.sort = "cpu",
-				.parts = parts,
-				.parts_count = count};
+	struct top_view view = {
+		.from_ns = 5, .to_ns = 1000000005, .parts = parts, .parts_count = count};
 	char *text = NULL;
 	size_t size;
 	struct terminal t = {.file = open_memstream(&text, &size), .width = 120, .cut = true};
