@@ -191,6 +191,9 @@ int chunk_writer_seal(struct chunk_writer *writer, struct chunk_info *info, stru
 uint64_t chunk_writer_bytes(const struct chunk_writer *writer);
 const char *chunk_writer_path(const struct chunk_writer *writer);
 
+/* The recording has another name now. */
+void chunk_writer_moved(struct chunk_writer *writer, const char *dir);
+
 /* Frees a writer; an unsealed chunk stays under its temporary name. NULL is fine. */
 void chunk_writer_close(struct chunk_writer *writer);
 
@@ -239,6 +242,9 @@ int recording_make(const char *dir, const struct chunk_owner *owner, struct erro
  * beside them. Else -EPERM or -ENOTEMPTY, -EBUSY while it is being recorded.
  */
 int recording_remove(const char *dir, const struct chunk_owner *owner, struct error *e);
+
+/* Would recording_remove() remove it? 0, or what it would return. */
+int recording_removable(const char *dir, const struct chunk_owner *owner, struct error *e);
 
 /* Removes one chunk, whatever its directory's name. */
 int chunk_remove(const char *path, struct error *e);
@@ -330,14 +336,15 @@ struct recording_info {
 
 struct recording_options {
 	int boot;		 /* 0: the latest in it, -1: the one before, ... */
-	bool with_open;		 /* chunks that are being written too */
-	chunk_damage_fn *damage; /* may be NULL */
+	bool with_open;		 /* chunks that are being written too, and what is damaged */
+	chunk_damage_fn *damage; /* may be NULL; told of chunks that a crash left, too */
 	void *arg;
 };
 
 /*
  * Opens recordings and chunks, in any order and any mix: a chunk given twice
  * (by its identity) counts once; sorted by time. `options` may be NULL.
+ * Open chunks that nobody writes to are read up to their last whole packets.
  * -ENOENT if there is no chunk.
  */
 int recording_open(struct recording **recording, const char *const *dirs, size_t count,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "chunk/file.h"
@@ -172,6 +173,35 @@ int recording_make(const char *dir, const struct chunk_owner *owner, struct erro
 	return 0;
 }
 
+bool recording_is_written(const char *dir)
+{
+	int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+	bool written;
+
+	if (at < 0)
+		return false;
+	fd = openat(at, LOCK_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	close(at);
+	if (fd < 0)
+		return false;
+	written = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	close(fd);
+	return written;
+}
+
+/* Somebody who looks whether it is locked has it for a moment. */
+static int lock_take(int fd)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (errno != EWOULDBLOCK || i == 10)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 /* The file that is locked: made, for the owner of its directory, if it is missing. */
 static int lock_open(int dir)
 {
@@ -198,12 +228,11 @@ int recording_lock(const char *dir, const struct chunk_owner *owner, int *lock, 
 	close(at);
 	if (fd < 0)
 		return error_set(e, fd, "cannot open %s/" LOCK_NAME, dir);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		int err = errno == EWOULDBLOCK ? EBUSY : errno;
-
+	err = lock_take(fd);
+	if (err) {
 		close(fd);
-		if (err == EBUSY)
-			return error_say(e, err, "another recording writes to %s", dir);
+		if (err == -EWOULDBLOCK)
+			return error_say(e, EBUSY, "another recording writes to %s", dir);
 		return error_set(e, err, "cannot lock %s", dir);
 	}
 	*lock = fd;

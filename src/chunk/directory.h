@@ -33,6 +33,9 @@ void chunk_names_free(struct chunk_names *names);
  */
 int chunk_directory_make(int parent, const char *name, const struct chunk_owner *owner, int *dir);
 
+/* Does a recorder write to it? Needs no more than to read it. */
+bool recording_is_written(const char *dir);
+
 /* Removes a directory of plain files in another: 0 or negative errno. Follows no link. */
 int chunk_directory_remove_at(int parent, const char *name);
 

@@ -32,6 +32,16 @@ struct chunk_reader {
 /* Says why the chunk is damaged, in `name` if that is not NULL; the first reason stays. */
 void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const char *why);
 
+/* False: no manifest says what is in it, chunk_reader_measure() would. */
+bool chunk_reader_has_sums(const struct chunk_reader *r);
+
+/*
+ * Reads all of it, up to the last whole packet of each stream, and fills the sums, the end
+ * and the identity in its info; a sealed chunk without them counts as recovered. No record
+ * can be read from it after that. 0 or -ENOMEM.
+ */
+int chunk_reader_measure(struct chunk_reader *r, struct error *e);
+
 /* Counts a `lost` record by its class. */
 void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record);
 

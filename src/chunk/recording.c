@@ -20,6 +20,7 @@ struct recording {
 	size_t next;
 	uint64_t covered_ns;   /* end of what was read */
 	struct record_gap gap; /* delivered between chunks */
+	char open_in[4096];    /* where a chunk is being written, which was left out */
 };
 
 /* ---- which chunks ---- */
@@ -46,8 +47,26 @@ static bool is_known(const struct recording *r, const struct chunk_info *info)
 	return false;
 }
 
+/* What no manifest says is found by reading. */
+static int add_opened(struct recording *r, struct chunk_reader *reader, bool growing,
+		      struct error *e)
+{
+	int err = 0;
+
+	if (is_known(r, chunk_reader_info(reader)))
+		return 0;
+	if (!growing && !chunk_reader_has_sums(reader)) {
+		err = chunk_reader_measure(reader, e);
+		if (!err && r->options.with_open && chunk_reader_damage(reader))
+			tell_damage(r, chunk_reader_damage(reader));
+	}
+	if (!err && !is_known(r, chunk_reader_info(reader)))
+		err = vec_push(&r->chunks, *chunk_reader_info(reader));
+	return err;
+}
+
 /* Only memory makes it fail: a chunk that cannot be read is damaged. */
-static int add_chunk(struct recording *r, const char *path, struct error *e)
+static int add_chunk(struct recording *r, const char *path, bool growing, struct error *e)
 {
 	struct chunk_reader *reader;
 	struct error why = {0};
@@ -60,8 +79,7 @@ static int add_chunk(struct recording *r, const char *path, struct error *e)
 		r->info.lost.damaged++;
 		return 0;
 	}
-	if (!is_known(r, chunk_reader_info(reader)))
-		err = vec_push(&r->chunks, *chunk_reader_info(reader));
+	err = add_opened(r, reader, growing, e);
 	chunk_reader_close(reader);
 	return err ? error_set(e, err, "cannot open %s", path) : 0;
 }
@@ -85,25 +103,51 @@ static bool looks_like_chunk(const char *path)
 	return stat(file, &st) == 0;
 }
 
+/* Of the open chunks of a directory: how many are read, and left out. */
+struct open_chunks {
+	bool written;
+	size_t read, left_out;
+};
+
+static void open_chunks_tell(struct recording *r, const char *dir, const struct open_chunks *open)
+{
+	char text[4096 + 96];
+
+	if (open->left_out && !r->open_in[0])
+		snprintf(r->open_in, sizeof(r->open_in), "%.4095s", dir);
+	if (!open->read || r->options.with_open)
+		return;
+	snprintf(text, sizeof(text),
+		 "%.4096s: %zu chunk%s that a crash left open %s read up to the last whole packet",
+		 dir, open->read, open->read == 1 ? "" : "s", open->read == 1 ? "is" : "are");
+	tell_damage(r, text);
+}
+
 static int add_directory(struct recording *r, const char *dir, struct error *e)
 {
+	struct open_chunks open = {0};
 	struct chunk_names names;
 	int err;
 
 	if (looks_like_chunk(dir))
-		return add_chunk(r, dir, e);
+		return add_chunk(r, dir, false, e);
 	err = chunk_names_list(dir, &names, e);
 	if (err)
 		return err;
+	open.written = recording_is_written(dir);
 	for (size_t i = 0; i < names.count && !err; i++) {
 		char path[4096 + CHUNK_NAME_BYTES];
 
-		if (names.names[i].open && !r->options.with_open)
+		if (names.names[i].open && open.written && !r->options.with_open) {
+			open.left_out++;
 			continue;
+		}
+		open.read += names.names[i].open;
 		snprintf(path, sizeof(path), "%s/%s", dir, names.names[i].name);
-		err = add_chunk(r, path, e);
+		err = add_chunk(r, path, names.names[i].open && open.written, e);
 	}
 	chunk_names_free(&names);
+	open_chunks_tell(r, dir, &open);
 	return err;
 }
 
@@ -204,7 +248,12 @@ int recording_open(struct recording **recording, const char *const *dirs, size_t
 		r->options = *options;
 	for (size_t i = 0; i < count && !err; i++)
 		err = add_directory(r, dirs[i], e);
-	if (!err && r->chunks.count == 0)
+	if (!err && r->chunks.count == 0 && r->open_in[0])
+		err = error_say(e, ENOENT,
+				"there is no chunk in %s yet: the one that is being written can be "
+				"read when 'fathom rotate' has sealed it",
+				r->open_in);
+	else if (!err && r->chunks.count == 0)
 		err = error_say(e, ENOENT, "there is no chunk in %s", count ? dirs[0] : "nothing");
 	if (!err)
 		err = keep_boot(r, r->options.boot, e);
@@ -258,6 +307,9 @@ static int enter_chunk(struct recording *r, struct error *e)
 			struct chunk_lost before = chunk->lost;
 
 			chunk->lost = chunk_reader_info(r->reader)->lost;
+			r->info.lost.buffer += chunk->lost.buffer - before.buffer;
+			r->info.lost.recursion += chunk->lost.recursion - before.recursion;
+			r->info.lost.application += chunk->lost.application - before.application;
 			r->info.lost.damaged += chunk->lost.damaged - before.damaged;
 			return 1;
 		}

@@ -131,28 +131,55 @@ static int lock_try(int dir)
 	return -EBUSY;
 }
 
-int recording_remove(const char *path, const struct chunk_owner *owner, struct error *e)
+/* A recording that may go: its directory and, if there is one, its lock. */
+struct removable {
+	int dir, lock;
+};
+
+static void removable_close(const struct removable *r)
 {
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (r->lock >= 0)
+		close(r->lock);
+	if (r->dir >= 0)
+		close(r->dir);
+}
+
+/* To be closed in any case. */
+static int removable_open(struct removable *r, const char *path, const struct chunk_owner *owner,
+			  struct error *e)
+{
 	const struct owners owners = {geteuid(), owner ? owner->uid : geteuid()};
 	struct stat st;
-	int lock, err;
 
-	if (dir < 0 || fstat(dir, &st) < 0)
+	r->lock = -1;
+	r->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (r->dir < 0 || fstat(r->dir, &st) < 0)
 		return error_set(e, errno, "cannot remove %s", path);
-	if (!is_ours(&owners, &st)) {
-		close(dir);
+	if (!is_ours(&owners, &st))
 		return error_say(e, EPERM, "%s is somebody else's: it is left alone", path);
-	}
-	lock = lock_try(dir);
-	err = lock == -EBUSY ? error_say(e, EBUSY, "%s is being recorded", path)
-			     : look_through(dir, path, &owners, e);
+	r->lock = lock_try(r->dir);
+	return r->lock == -EBUSY ? error_say(e, EBUSY, "%s is being recorded", path)
+				 : look_through(r->dir, path, &owners, e);
+}
+
+int recording_removable(const char *path, const struct chunk_owner *owner, struct error *e)
+{
+	struct removable r;
+	int err = removable_open(&r, path, owner, e);
+
+	removable_close(&r);
+	return err;
+}
+
+int recording_remove(const char *path, const struct chunk_owner *owner, struct error *e)
+{
+	struct removable r;
+	int err = removable_open(&r, path, owner, e);
+
 	if (!err)
-		err = take_away(dir, path, e);
+		err = take_away(r.dir, path, e);
 	if (!err && rmdir(path) < 0)
 		err = error_set(e, errno, "cannot remove %s", path);
-	if (lock >= 0)
-		close(lock);
-	close(dir);
+	removable_close(&r);
 	return err;
 }

@@ -244,7 +244,8 @@ static int rename_sealed(struct chunk_writer *w, struct chunk_info *info, struct
 	char name[CHUNK_NAME_BYTES];
 
 	chunk_name_sealed(name, chunk_unix_ns(info, info->begin_ns),
-			  chunk_unix_ns(info, info->end_ns), info->seq);
+			  w->end_unix_ns ? w->end_unix_ns : chunk_unix_ns(info, info->end_ns),
+			  info->seq);
 	if (snprintf(info->path, sizeof(info->path), "%s/%s", w->recording, name) >=
 	    (int)sizeof(info->path))
 		return error_set(e, ENAMETOOLONG, "cannot seal %s", w->path);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "chunk/crc32c.h"
@@ -400,6 +401,8 @@ int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_write
 	w->info.end_ns = later(cut_ns, w->info.begin_ns);
 	if (!w->info.complete_ns || w->info.complete_ns > w->info.end_ns)
 		w->info.complete_ns = w->info.end_ns;
+	if (next)
+		w->end_unix_ns = chunk_unix_ns(&next->info, w->info.end_ns);
 	w->is_cut = true;
 	return take_write_error(w, e);
 }
@@ -416,6 +419,15 @@ uint64_t chunk_writer_bytes(const struct chunk_writer *w)
 const char *chunk_writer_path(const struct chunk_writer *w)
 {
 	return w->path;
+}
+
+void chunk_writer_moved(struct chunk_writer *w, const char *dir)
+{
+	char name[CHUNK_NAME_BYTES];
+
+	snprintf(name, sizeof(name), "%s", strrchr(w->path, '/') + 1);
+	snprintf(w->recording, sizeof(w->recording), "%s", dir);
+	snprintf(w->path, sizeof(w->path), "%s/%s", w->recording, name);
 }
 
 void chunk_stream_free(struct chunk_stream *s)

@@ -38,6 +38,7 @@ struct chunk_writer {
 	bool is_cut;
 	bool is_sealed;
 	struct chunk_info info;
+	uint64_t end_unix_ns; /* where the next one begins, by its clock; 0: there is none */
 	struct manifest_file metadata;
 	struct chunk_stream *streams; /* in the order in which they were made */
 	struct chunk_stream **last_stream;

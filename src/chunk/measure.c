@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What no manifest says of a chunk is found by reading it. */
+#include <errno.h>
+#include <string.h>
+
+#include "chunk/reader.h"
+
+static void end_take(struct chunk_info *info, const struct stream *s)
+{
+	bool is_cpu = strncmp(s->name, "cpu", 3) == 0;
+
+	if (!s->packets)
+		return;
+	if (s->last_end_ns >= info->end_ns)
+		info->end_ns = s->last_end_ns + 1;
+	if (is_cpu && s->last_end_ns < info->complete_ns)
+		info->complete_ns = s->last_end_ns;
+}
+
+bool chunk_reader_has_sums(const struct chunk_reader *r)
+{
+	return !r->manifest_damaged && r->info.state != CHUNK_OPEN;
+}
+
+int chunk_reader_measure(struct chunk_reader *r, struct error *e)
+{
+	const struct record_head *record;
+	struct chunk_info *info = &r->info;
+	int got;
+
+	while ((got = chunk_reader_next(r, &record, e)) > 0)
+		;
+	if (got < 0)
+		return got;
+	info->records = 0;
+	info->complete_ns = UINT64_MAX;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct stream *s = &r->streams[i].stream;
+
+		info->records += s->delivered + s->unpacker.rows;
+		if (memcmp(info->identity, (uint8_t[16]){0}, 16) == 0 && s->has_identity)
+			memcpy(info->identity, s->identity, sizeof(info->identity));
+		end_take(info, s);
+	}
+	if (info->complete_ns > info->end_ns)
+		info->complete_ns = info->end_ns;
+	if (info->state == CHUNK_SEALED)
+		info->state = CHUNK_RECOVERED;
+	return 0;
+}
