@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "chunk/chunk.h"
 #include "cli/command.h"
+#include "cli/default_dir.h"
 #include "cli/hook.h"
-#include "cli/owner.h"
 #include "cli/read_options.h"
 #include "cli/record_options.h"
 #include "cli/recorder.h"
@@ -29,38 +29,6 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int signal)
 {
 	interrupted = signal;
-}
-
-/* ---- the directory ---- */
-
-/* An earlier default recording goes to fathom.data.old, as perf does. */
-static int default_dir_free(struct error *e)
-{
-	static const char old[] = DEFAULT_DIR ".old";
-	struct stat st;
-
-	if (lstat(DEFAULT_DIR, &st) != 0)
-		return 0;
-	if (lstat(old, &st) == 0) {
-		int err = recording_remove(old, owner_find(), e);
-
-		if (err)
-			return err;
-	}
-	if (rename(DEFAULT_DIR, old) != 0)
-		return error_set(e, errno, "cannot move %s to %s", DEFAULT_DIR, old);
-	return 0;
-}
-
-static int directory_choose(const struct record_options *o, const char **dir, struct error *e)
-{
-	int err;
-
-	*dir = o->output ? o->output : DEFAULT_DIR;
-	if (o->output)
-		return 0;
-	err = default_dir_free(e);
-	return err ? err : recording_make(DEFAULT_DIR, owner_find(), e);
 }
 
 /* ---- while it records ---- */
@@ -179,14 +147,27 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	return 0;
 }
 
-/* A signal to fathom alone, not typed at the terminal, ends only the recording. */
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+static struct sigaction before[sizeof(caught) / sizeof(caught[0])];
+
+/* In each child: a command gets what fathom was given. */
+static void signals_give_back(void)
+{
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+		sigaction(caught[i], &before[i], NULL);
+}
+
+/*
+ * A signal to fathom alone, not typed at the terminal, ends only the recording. While it
+ * begins nothing may fail of it.
+ */
 static void signals_catch(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+		sigaction(caught[i], &action, &before[i]);
+	pthread_atfork(NULL, NULL, signals_give_back);
 }
 
 /* Ctrl-C reaches the command, too: wait for it a little, so that its end is recorded. */
@@ -223,33 +204,53 @@ static int exit_status(const struct session *s)
 	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
 }
 
+/* From the begin to the end, with what is said of it. */
+static int session_hold(struct session *s, const struct record_options *o, struct error *e)
+{
+	int err;
+
+	s->until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
+	err = session_run(s, e);
+	if (!err && interrupted && recorder_child(s->recorder))
+		command_await(s, e);
+	err = session_finish(s, err, e);
+	if (!err)
+		summary_print(s, recorder_dir(s->recorder));
+	hooks_reap(true);
+	return err;
+}
+
 static int record_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct record_options *o = fields;
-	struct recorder_options options = {0};
+	struct recorder_options options = {.dir = o->output};
 	struct session s = {.progress = isatty(STDERR_FILENO) && !operands->command};
 	int command_failed = 0, err = scope_fill(o, operands, &options, e);
+	bool begun = false;
 
-	if (!err)
-		err = directory_choose(o, &options.dir, e);
+	signals_catch();
+	if (!err && !o->output) {
+		err = default_dir_begin(&options.dir, e);
+		options.settle = !err;
+	}
 	if (!err)
 		err = recorder_open(&s.recorder, &options, &command_failed, e);
 	if (!err) {
-		signals_catch();
-		s.until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
-		err = session_run(&s, e);
-		if (!err && interrupted && operands->command)
-			command_await(&s, e);
-		err = session_finish(&s, err, e);
+		begun = true;
+		err = session_hold(&s, o, e);
 	}
-	if (!err)
-		summary_print(&s, options.dir);
-	hooks_reap(true);
 	recorder_close(s.recorder);
+	if (options.settle && !begun)
+		default_dir_abandon();
 	free((void *)options.pids);
 	if (command_failed) {
-		fprintf(stderr, "fathom: %s\n", e->text);
+		fprintf(stderr, "fathom: cannot run %s: %s\n", operands->command[0],
+			strerror(-command_failed));
 		return command_failed == -ENOENT ? 127 : 126;
+	}
+	if (err && !begun && interrupted) {
+		fprintf(stderr, "fathom: interrupted before the recording began\n");
+		return 0;
 	}
 	return err ? err : exit_status(&s);
 }

@@ -17,6 +17,7 @@
 #include "capture/capture.h"
 #include "chunk/chunk.h"
 #include "cli/control.h"
+#include "cli/default_dir.h"
 #include "cli/flight.h"
 #include "cli/hook.h"
 #include "cli/owner.h"
@@ -323,14 +324,29 @@ static int directory_open(struct recorder *r, struct error *e)
 	return control_open(&r->control, r->options.dir, r->flight ? "snapshot" : "rotate", e);
 }
 
-/* What root needs to write into a directory of somebody else, and for somebody else. */
-static u64 directory_capabilities(const struct recorder *r)
+static u64 capabilities_for(const char *dir)
 {
 	struct stat st;
 
+	return stat(dir, &st) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
+}
+
+/* What root needs to write into a directory of somebody else, and for somebody else. */
+static u64 directory_capabilities(const struct recorder *r)
+{
 	if (r->owner)
 		return 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
-	return stat(r->options.dir, &st) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
+	return capabilities_for(r->options.dir) | (r->options.settle ? capabilities_for(".") : 0);
+}
+
+/* It records: from here on it may take the place of another one. */
+static int directory_settle(struct recorder *r, struct error *e)
+{
+	int err = default_dir_settle(&r->options.dir, e);
+
+	if (!err && r->writer)
+		chunk_writer_moved(r->writer, r->options.dir);
+	return err;
 }
 
 static int capture_begin(struct recorder *r, int *command_failed, struct error *e)
@@ -366,6 +382,8 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 		err = capture_release(r->capture, e);
 		*command_failed = err;
 	}
+	if (!err && o->settle)
+		err = directory_settle(r, e);
 	return err;
 }
 
@@ -392,7 +410,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	if (!err) /* its thread begins with what privileges are left */
 		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
 	if (!err && (options->keep.time_ns || options->keep.bytes))
-		err = retainer_open(&r->retainer, options->dir, &options->keep, e);
+		err = retainer_open(&r->retainer, r->options.dir, &options->keep, e);
 	return err;
 }
 
@@ -427,6 +445,11 @@ int recorder_finish(struct recorder *r, struct error *e)
 		err = -e->err;
 	}
 	return err;
+}
+
+const char *recorder_dir(const struct recorder *r)
+{
+	return r->options.dir;
 }
 
 void recorder_counts(struct recorder *r, struct recorder_counts *out)

@@ -16,18 +16,19 @@ struct recorder;
 
 struct recorder_options {
 	const char *dir;
+	bool settle; /* dir is of default_dir_begin(): it takes its place when it has begun */
 	bool host;
 	const pid_t *pids; /* borrowed, as everything here */
 	size_t pid_count;
 	const char *const *cgroups;
 	size_t cgroup_count;
-	const u8 *syscalls; /* NULL: all */
+	const u8 *syscalls;	   /* NULL: all */
 	const char *const *events; /* subsystem:name, or globs */
 	size_t event_count;
 	bool spans_only;
-	u64 stacks_min_ns; /* 0: no stacks */
-	bool flight; /* write only what `fathom snapshot` asks for */
-	u64 buffer_bytes; /* 0: default */
+	u64 stacks_min_ns;		   /* 0: no stacks */
+	bool flight;			   /* write only what `fathom snapshot` asks for */
+	u64 buffer_bytes;		   /* 0: default */
 	struct option_limits rotate, keep; /* 0: none */
 	bool compress;
 	const char *on_chunk; /* NULL: none */
@@ -45,6 +46,9 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 
 /* Drains once and does what is due: rotation, retention, requests. Never waits long. */
 int recorder_step(struct recorder *r, struct error *e);
+
+/* Where it records: options.dir, or what that was settled to. */
+const char *recorder_dir(const struct recorder *r);
 
 /* The command's pid, 0: there is none. */
 pid_t recorder_child(const struct recorder *r);

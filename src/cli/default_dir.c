@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/default_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "chunk/chunk.h"
+#include "cli/owner.h"
+#include "cli/read_options.h"
+
+#define OLD_DIR DEFAULT_DIR ".old"
+#define NEW_DIR DEFAULT_DIR ".new"
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+/* Seals what a crash left. What is no recording of ours is not looked into. */
+static int recover(const char *dir, struct error *e)
+{
+	int lock, err = recording_removable(dir, owner_find(), NULL);
+
+	if (err && err != -EBUSY)
+		return 0;
+	err = recording_lock(dir, owner_find(), &lock, e);
+	if (err)
+		return err;
+	err = recording_recover(dir, NULL, NULL, e);
+	close(lock);
+	return err < 0 ? err : 0;
+}
+
+static int move_up(struct error *e)
+{
+	int err = is_there(OLD_DIR) && is_there(DEFAULT_DIR)
+			  ? recording_remove(OLD_DIR, owner_find(), e)
+			  : 0;
+
+	if (err)
+		return err;
+	if (rename(DEFAULT_DIR, OLD_DIR) != 0 && errno != ENOENT)
+		return error_set(e, errno, "cannot move " DEFAULT_DIR " to " OLD_DIR);
+	if (rename(NEW_DIR, DEFAULT_DIR) != 0)
+		return error_set(e, errno, "cannot move " NEW_DIR " to " DEFAULT_DIR);
+	return 0;
+}
+
+/* A recorder was killed just as it began: what it had is a recording like others. */
+static int stale_move_up(struct error *e)
+{
+	struct recording *recording;
+	const char *dir = NEW_DIR;
+	int err = recover(dir, e);
+
+	if (err)
+		return err;
+	if (recording_open(&recording, &dir, 1, NULL, NULL))
+		return recording_remove(dir, owner_find(), e);
+	recording_close(recording);
+	return move_up(e);
+}
+
+int default_dir_begin(const char **dir, struct error *e)
+{
+	int err = 0;
+
+	if (is_there(DEFAULT_DIR))
+		err = recover(DEFAULT_DIR, e);
+	if (!err && is_there(NEW_DIR))
+		err = stale_move_up(e);
+	if (!err && is_there(OLD_DIR) && is_there(DEFAULT_DIR))
+		err = recording_removable(OLD_DIR, owner_find(), e);
+	if (!err)
+		err = recording_make(NEW_DIR, owner_find(), e);
+	if (!err)
+		*dir = NEW_DIR;
+	return err;
+}
+
+int default_dir_settle(const char **dir, struct error *e)
+{
+	int err = move_up(e);
+
+	if (!err)
+		*dir = DEFAULT_DIR;
+	return err;
+}
+
+void default_dir_abandon(void)
+{
+	recording_remove(NEW_DIR, owner_find(), NULL);
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What recorders that were killed, interrupted or never began leave in the default directory."""
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+LOOP = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); read x < /etc/hostname; done; sleep 0.6"
+
+
+@contextlib.contextmanager
+def folder(name):
+    """A directory in which fathom is called."""
+    path = fathom.path(name)
+    os.mkdir(path)
+    outer, fathom.dir = fathom.dir, path
+    try:
+        yield path
+    finally:
+        fathom.dir = outer
+
+
+def data(suffix=""):
+    return fathom.path("fathom.data" + suffix)
+
+
+def killed_recording():
+    result = fathom.run("record", "--", "sh", "-c", LOOP + "; kill -9 $PPID")
+    equal(result.returncode, -signal.SIGKILL, "the recorder was killed")
+
+
+@tests.add
+def what_was_left_open_is_read():
+    with folder("left"):
+        killed_recording()
+        result = fathom.run("report", "--json", "--by", "syscall")
+        equal(result.returncode, 0, f"report: {result.stderr}")
+        equal(len(result.stderr.splitlines()), 1, f"lines: {result.stderr}")
+        check("a crash left open" in result.stderr, result.stderr)
+        rows = {row["key"]: row["count"] for row in fathom.report(data(), "syscall")["rows"]}
+        check(rows["openat"] >= 3000, f"calls: {rows}")
+        harness.check_sums(fathom, data())
+        (chunk,) = fathom.chunks(data())
+        equal(chunk["state"], "open", "state")
+        check(chunk["records"] > 6000, f"it was counted: {chunk}")
+        check(chunk["end_ns"] > chunk["begin_ns"] + 500000000, f"and measured: {chunk}")
+
+
+@tests.add
+def it_is_recovered_before_it_makes_way():
+    with folder("way"):
+        killed_recording()
+        before = fathom.ok("report", "--json", "--by", "syscall")
+        fathom.ok("record", "--", "true")
+        (chunk,) = fathom.chunks(data(".old"))
+        equal(chunk["state"], "recovered", "state")
+        equal(fathom.ok("report", "--json", "--by", "syscall", data(".old")), before, "the answer")
+
+
+@tests.add
+def a_chunk_without_its_manifest_is_counted():
+    with folder("manifest"):
+        fathom.ok("record", "--", "sh", "-c", LOOP)
+        (whole,) = fathom.chunks(data())
+        answer = fathom.report(data(), "syscall")
+        os.unlink(os.path.join(fathom.path(whole["path"]), ".manifest"))
+        result = fathom.run("chunks", "--json")
+        check("damaged" in result.stderr, f"it is told: {result.stderr}")
+        (chunk,) = fathom.chunks(data())
+        equal(chunk["records"], whole["records"], "records")
+        equal(chunk["state"], "recovered", "state")
+        equal(fathom.report(data(), "syscall")["rows"], answer["rows"], "what is read")
+
+
+@tests.add
+def a_command_that_cannot_be_run_costs_nothing():
+    with folder("typo"):
+        for word in ("first", "second"):
+            fathom.ok("record", "--", "echo", word)
+        before = [fathom.chunks(data()), fathom.chunks(data(".old"))]
+        script = fathom.path("script")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("#!/no/such/interpreter\n")
+        os.chmod(script, 0o755)
+        for command, status in (("nosuchcmd", 127), (script, 127), ("/etc/passwd", 126)):
+            result = fathom.run("record", "--", command)
+            equal(result.returncode, status, f"status of {command}")
+            equal(len(result.stderr.splitlines()), 1, f"lines: {result.stderr}")
+            check(f"cannot run {command}: " in result.stderr, result.stderr)
+        equal(fathom.run("record", "--event", "no:such").returncode, 1, "no such event")
+        equal([fathom.chunks(data()), fathom.chunks(data(".old"))], before, "all is there")
+        equal(sorted(os.listdir(fathom.dir)), ["fathom.data", "fathom.data.old", "script"],
+              "nothing else is left")
+
+
+def began(path, recorder):
+    """Waits until the recorder has made its directory."""
+    for _ in range(3000):
+        if os.path.exists(path) or recorder.poll() is not None:
+            return
+        time.sleep(0.001)
+
+
+@tests.add
+def ctrl_c_while_it_begins():
+    """At every moment from the first one on: it ends well, and so does the next one."""
+    with folder("interrupted"):
+        for delay in (0, 0.02, 0.1, 0.3, 0.8):
+            recorder = subprocess.Popen([fathom.binary, "record"], cwd=fathom.dir,
+                                        stderr=subprocess.PIPE, text=True)
+            began(data(".new"), recorder)
+            time.sleep(delay)
+            recorder.send_signal(signal.SIGINT)
+            _, stderr = recorder.communicate(timeout=60)
+            equal(recorder.returncode, 0, f"status after {delay} s: {stderr}")
+            check(set(os.listdir(fathom.dir)) <= {"fathom.data", "fathom.data.old"}, "names")
+            left = [n for n in os.listdir(data()) if n.startswith(".open")]
+            equal(left, [], "open chunks")
+
+
+@tests.add
+def a_command_gets_the_signals_that_fathom_was_given():
+    text = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status"
+    ignoring = ["sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"]
+    plain = subprocess.run([*ignoring, "sh", "-c", text], text=True, capture_output=True)
+    recorded = subprocess.run([*ignoring, fathom.binary, "record", "-o", fathom.path("signals"),
+                               "--", "sh", "-c", text], text=True, capture_output=True, timeout=60)
+    equal(recorded.stdout, plain.stdout, "signals of the command")
+
+
+@tests.add
+def a_recorder_that_goes_on_is_left_alone():
+    with folder("running"):
+        with subprocess.Popen([fathom.binary, "record", "--", "sh", "-c", "echo; read x"],
+                              cwd=fathom.dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as recorder:
+            recorder.stdout.readline()
+            for _ in range(500):
+                if os.path.exists(data()):
+                    break
+                time.sleep(0.01)
+            result = fathom.run("report")
+            equal(result.returncode, 1, "there is nothing yet")
+            check("fathom rotate" in result.stderr, result.stderr)
+            result = fathom.run("record", "--", "true")
+            equal(result.returncode, 1, "status of another one")
+            check("another recording writes to fathom.data" in result.stderr, result.stderr)
+            fathom.ok("rotate")
+            result = fathom.run("report", "--json")
+            equal((result.returncode, result.stderr), (0, ""), "report")
+            recorder.communicate("\n", timeout=60)
+        equal([chunk["state"] for chunk in fathom.chunks(data())], ["sealed"] * 2, "chunks")
+
+
+@tests.add
+def names_of_chunks_join():
+    """The end of one is the begin of the next, in the names, too."""
+    where = fathom.record("joined", "--rotate", "50ms", "--", "sleep", "0.5")
+    names = [os.path.basename(chunk["path"]).split("-") for chunk in fathom.chunks(where)]
+    check(len(names) >= 4, f"chunks: {names}")
+    for one, next_one in zip(names, names[1:]):
+        equal(one[1], next_one[0], "end and begin")
+
+
+@tests.add
+def a_range_beside_the_recording():
+    where = fathom.record("range", "--", "true")
+    result = fathom.run("report", "--from", "100s", where)
+    equal((result.returncode, result.stdout), (1, ""), "status and output")
+    equal(len(result.stderr.splitlines()), 1, f"lines: {result.stderr}")
+    check("holds nothing" in result.stderr and "the recording lasts" in result.stderr,
+          result.stderr)
+
+
+with fathom:
+    tests.run()
