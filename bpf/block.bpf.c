@@ -29,6 +29,7 @@ struct block_open {
 	u64 flags;  /* BLOCK_WRITEBACK: submitted by a kernel thread */
 	u64 cgroup; /* of the bio, with BLOCK_WRITEBACK */
 	u64 bytes;  /* done so far, of a request that completes in parts */
+	struct context ctx;
 };
 
 /*
@@ -72,6 +73,8 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 		open.flags = BLOCK_WRITEBACK;
 		open.cgroup = bio_cgroup(bio);
 	}
+	if (state)
+		open.ctx = state->ctx;
 	open.queued_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&block_bios, &key, &open, BPF_ANY);
 	if (bio->bi_opf & OP_PREFLUSH) {
@@ -204,6 +207,7 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 		r->sector = request->__sector;
 		r->flags = block_flags(request, error) | open->flags;
 		r->cgroup = open->cgroup;
+		r->ctx = open->ctx;
 		ring_publish(&place, r, 2);
 	}
 	bpf_map_delete_elem(&block_requests, &key);

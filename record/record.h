@@ -406,7 +406,8 @@ enum record_attribute_type {
 	VAR(u64, sector, "in units of 512 bytes")                              \
 	FIX(u32, flags, "BLOCK_*")                                             \
 	PAD(u32, pad)                                                          \
-	VAR(u64, cgroup, "of the bio, for writeback")
+	VAR(u64, cgroup, "of the bio, for writeback")                          \
+	CTXREF(ctx, "the active span of head.tid when it submitted")
 
 #define RECORD_FIELDS_bytes(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
 	FIX(u8, direction, "BYTES_SENT or BYTES_RECEIVED")                     \

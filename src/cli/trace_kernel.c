@@ -258,6 +258,9 @@ void making_kernel(struct making *m, const struct node *n, struct span_view *v)
 		v->name = split_part_name(k->part);
 		wait_attributes(m, k);
 		wait_frames(m, k, v);
+	} else if (n->kind == NODE_BLOCK) {
+		v->kind = "block";
+		v->name = making_block(m, k);
 	} else if (n->kind == NODE_URING) {
 		v->kind = "io_uring";
 		v->name = uring_attributes(m, k);

@@ -228,6 +228,26 @@ static void app_view(struct making *m, const struct node *n, struct span_view *v
 		making_string(m, "error.type", s->message ? s->message : "error");
 }
 
+/* ---- threads ---- */
+
+/* How it ended, as wait tells of a process. Of a thread that is not the leader only its own. */
+static void thread_attributes(struct making *m, const struct life *l)
+{
+	bool leader = l->tid == l->pid;
+	int signal = l->exit_code & 0x7f;
+	const char *name = signal ? sigabbrev_np(signal) : NULL;
+
+	if (!l->exit_ns)
+		return;
+	if (!signal)
+		making_integer(m, leader ? "process.exit.code" : "thread.exit.code",
+			       l->exit_code >> 8 & 0xff);
+	else
+		making_string(m, leader ? "process.exit.signal" : "thread.exit.signal",
+			      name ? making_text(m, "SIG%s", name)
+				   : making_text(m, "%d", signal));
+}
+
 /* ---- all ---- */
 
 void making_add(struct making *m, const struct node *n)
@@ -258,6 +278,7 @@ void making_add(struct making *m, const struct node *n)
 		v.kind = "thread";
 		v.name = v.thread ? v.thread : "?";
 		v.events = events_make(m, n, &v.events_count);
+		thread_attributes(m, n->life);
 	}
 	v.attributes = attributes_take(m, &v.attributes_count);
 	if (vec_push(&m->spans, v) == 0)

@@ -38,6 +38,11 @@ void making_kernel(struct making *m, const struct node *n, struct span_view *v);
 /* trace_waker.c: attributes that say who ended a wait. */
 void making_waker(struct making *m, const struct life_wake *wake);
 
+/* trace_block.c: attributes of a request to a disk; returns its name. */
+const char *making_block(struct making *m, const struct kspan *k);
+/* "read", "write", "flush" or "discard", from BLOCK_*. */
+const char *block_operation(u32 flags);
+
 /* trace_connection.c: who is at the other end of the socket that a call worked on. */
 void making_peer(struct making *m, const struct kspan *k);
 

@@ -211,6 +211,24 @@ static void request_write(const struct terminal *t, const struct span_view *span
 	outcome_write(t, span);
 }
 
+/* "disk 253:0 4.00 K at 1234567, queued 12.0 us, sync": what the name does not say. */
+static void block_write(const struct terminal *t, const struct span_view *span)
+{
+	const struct attribute_view *bytes = span_view_attribute(span, "disk.bytes");
+	const struct attribute_view *queued = span_view_attribute(span, "disk.queued_ns");
+	char text[UNITS_TEXT_BYTES];
+
+	named_write(t, "disk ", span_view_attribute(span, "system.device"));
+	if (bytes && bytes->integer)
+		fprintf(t->file, " %s", units_format_bytes((uint64_t)bytes->integer, text));
+	named_write(t, " at ", span_view_attribute(span, "disk.sector"));
+	if (queued && queued->integer)
+		fprintf(t->file, ", queued %s", units_format_ns(queued->integer, text));
+	named_write(t, ", ", span_view_attribute(span, "disk.flags"));
+	if (span_view_attribute(span, "error.type"))
+		fputs(", failed", t->file);
+}
+
 /* A thread as top and gdb have it: its name, and its number in brackets. */
 static void waker_write(const struct terminal *t, const struct span_view *span)
 {
@@ -234,6 +252,8 @@ static void details_write(const struct terminal *t, const struct span_view *span
 		call_write(t, span);
 	} else if (strcmp(span->kind, "io_uring") == 0) {
 		request_write(t, span);
+	} else if (strcmp(span->kind, "block") == 0) {
+		block_write(t, span);
 	} else if (strcmp(span->kind, "wait") != 0) {
 		bar_percents(t, &span->time, PARTS_SHOWN);
 		attributes_write(t, span->attributes, span->attributes_count);

@@ -52,12 +52,8 @@ static const char *file_text(struct making *m, const struct file_ref *file, u64 
 static const char *block_text(struct making *m, u64 block)
 {
 	u32 dev = WAKE_BLOCK_DEV(block), flags = WAKE_BLOCK_FLAGS(block);
-	const char *what = flags & BLOCK_DISCARD ? "discard"
-			   : flags & BLOCK_FLUSH ? "flush"
-			   : flags & BLOCK_WRITE ? "write"
-						 : "read";
 
-	return making_text(m, "disk %u:%u %s%s", dev >> 20, dev & 0xfffff, what,
+	return making_text(m, "disk %u:%u %s%s", dev >> 20, dev & 0xfffff, block_operation(flags),
 			   flags & BLOCK_FAILED ? ", failed" : "");
 }
 

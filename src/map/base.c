@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 5
+#define BASE_VERSION 6
 
 static const char magic[8] = "fathombs";
 
@@ -98,6 +98,8 @@ static void archive_life(struct archive *a, struct life *l)
 	archive_u64(a, &l->renamed_ns);
 	archive_u64(a, &l->first_ns);
 	archive_u64(a, &l->last_ns);
+	archive_u64(a, &l->exit_ns);
+	archive_s32(a, &l->exit_code);
 	archive_text(a, &head, &head_bytes);
 	if (archive_reads(a)) {
 		l->head = (u8 *)head;

@@ -88,6 +88,9 @@ void spans_free(struct partial *p);
 /* urings.c */
 int urings_add(struct partial *p, const struct record_head *r);
 
+/* blocks.c */
+int blocks_add(struct partial *p, const struct record_head *r);
+
 /* filters.c: once lives and facts are sorted. 0 or -ENOMEM */
 int filters_apply(struct partial *p);
 

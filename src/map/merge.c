@@ -172,10 +172,12 @@ u64 partial_life_from(const struct partial *p, const struct life *l)
 
 /*
  * Where it ends: with the range, with the gap behind it, or, if another took
- * its number, with its last record.
+ * its number or it had begun to end on its CPU, with its last record.
  */
 static u64 life_to(const struct partial *p, const struct life *l)
 {
+	if (l->exit_ns && l->state.place != LIFE_OFF_CPU)
+		return l->last_ns;
 	if (map_get(&p->current, l->tid) == l)
 		return p->to_ns;
 	for (size_t i = 0; i < p->gaps.count; i++)
@@ -224,6 +226,10 @@ static void lives_rejoin(struct partial *p)
 		split_add(&before->total, &l->total);
 		before->state = l->state;
 		before->last_ns = l->last_ns;
+		if (l->exit_ns) {
+			before->exit_ns = l->exit_ns;
+			before->exit_code = l->exit_code;
+		}
 		life_free(l);
 		free(l);
 	}

@@ -352,6 +352,15 @@ static int syscall_apply(struct partial *p, const struct record_head *r)
 	return feed(p, r->tid, LIFE_SYSCALL, r);
 }
 
+static int exit_apply(struct partial *p, const struct record_head *r)
+{
+	struct life *l = life_of(p, r->tid);
+
+	if (l)
+		life_exits(l, (const void *)r);
+	return l ? 0 : -ENOMEM;
+}
+
 static int fault_apply(struct partial *p, const struct record_head *r)
 {
 	return feed(p, r->tid, LIFE_FAULT, r);
@@ -433,6 +442,7 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_fault] = fault_apply,
 	[RECORD_fork] = fork_apply,
 	[RECORD_exec] = exec_apply,
+	[RECORD_exit] = exit_apply,
 	[RECORD_thread] = thread_apply,
 	[RECORD_name] = fact_apply,
 	[RECORD_process] = fact_apply,
@@ -447,6 +457,7 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_path] = detail_apply,
 	[RECORD_bytes] = detail_apply,
 	[RECORD_uring] = urings_add,
+	[RECORD_block] = blocks_add,
 	[RECORD_stack] = stack_apply,
 	[RECORD_mapping] = stack_apply,
 	[RECORD_steal] = steal_apply,

@@ -177,18 +177,20 @@ struct facts {
 
 /* ---- spans of the kernel, with partial_options.spans ---- */
 
-enum kspan_kind { KSPAN_SYSCALL, KSPAN_FAULT, KSPAN_WAIT, KSPAN_URING };
+enum kspan_kind { KSPAN_SYSCALL, KSPAN_FAULT, KSPAN_WAIT, KSPAN_URING, KSPAN_BLOCK };
+
+enum block_arg { BLOCK_ARG_DEV, BLOCK_ARG_SECTOR, BLOCK_ARG_BYTES, BLOCK_ARG_QUEUED_NS };
 
 struct kspan {
 	u64 begin_ns, end_ns;
 	u32 tid, pid;
 	u8 kind;	/* enum kspan_kind */
 	u8 part;	/* wait: enum split_part */
-	u8 state, mode; /* wait: how it left the CPU; syscall, uring: flags in mode */
+	u8 state, mode; /* wait: how it left the CPU; syscall, uring, block: flags in mode */
 	u16 nr;		/* uring: the operation */
 	u8 open; /* syscall: it had not returned at the end of the recording */
 	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
-	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_* */
+	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
 	s64 result;
 	struct file_ref file;
 	struct context ctx;

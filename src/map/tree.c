@@ -115,17 +115,30 @@ static const struct holder *holder_of(const struct holders *h, u32 number, u64 t
 									 : NULL;
 }
 
-/* The syscall a thread is in, for the faults nested in it. */
+/* The last syscall and fault of a thread, for what lies in them; NULL: none yet. */
 struct enclosing {
-	u64 begin_ns, end_ns;
+	const struct kspan *call, *fault;
 };
+
+static bool begins_in(const struct kspan *k, const struct kspan *visit)
+{
+	return visit && k->begin_ns >= visit->begin_ns && k->begin_ns <= visit->end_ns;
+}
+
+/* In which of them a block request was submitted, NULL: in none that is known. */
+static const struct kspan *submitted_in(const struct kspan *k, const struct enclosing *in)
+{
+	if (k->kind != KSPAN_BLOCK || !in)
+		return NULL;
+	return begins_in(k, in->fault) ? in->fault : begins_in(k, in->call) ? in->call : NULL;
+}
 
 /* The span or thread under which it ran. */
 static u64 kernel_above(const struct tree_options *o, const struct kspan *k,
-			const struct holder *owner)
+			const struct context *ctx, const struct holder *owner)
 {
-	if (!context_is_none(&k->ctx))
-		return span_number(k->ctx.span);
+	if (!context_is_none(ctx))
+		return span_number(ctx->span);
 	return owner ? owner->id : kernel_id(o, k->tid, 0, NODE_THREAD);
 }
 
@@ -134,15 +147,19 @@ static u64 kernel_parent(const struct tree_options *o, const struct kspan *k,
 			 const struct enclosing *in, const struct holder *owner)
 {
 	u32 tid = owner ? owner->life->tid : k->tid;
+	const struct kspan *visit = submitted_in(k, in);
 
 	if (k->kind == KSPAN_WAIT && k->visit_ns) {
 		bool fault = (k->mode & MODE_MASK) == MODE_fault && !(k->mode & MODE_IN_SYSCALL);
 
 		return kernel_id(o, tid, k->visit_ns, fault ? NODE_FAULT : NODE_SYSCALL);
 	}
-	if (k->kind == KSPAN_FAULT && in && k->begin_ns >= in->begin_ns && k->end_ns <= in->end_ns)
-		return kernel_id(o, tid, in->begin_ns, NODE_SYSCALL);
-	return kernel_above(o, k, owner);
+	if (visit)
+		return kernel_id(o, tid, visit->begin_ns,
+				 visit->kind == KSPAN_FAULT ? NODE_FAULT : NODE_SYSCALL);
+	if (k->kind == KSPAN_FAULT && in && begins_in(k, in->call) && k->end_ns <= in->call->end_ns)
+		return kernel_id(o, tid, in->call->begin_ns, NODE_SYSCALL);
+	return kernel_above(o, k, &k->ctx, owner);
 }
 
 /* Whether a time is one at which the recording begins, ends or was interrupted. */
@@ -160,55 +177,86 @@ struct making_kernel {
 	const struct partial *p;
 	const struct tree_options *o;
 	struct holders holders;
-	struct map open; /* the call that each thread made last */
+	struct map open; /* tid -> struct enclosing, owned */
 };
+
+/* `*in` gets what the thread is in, NULL before its first. 0 or -ENOMEM. */
+static int enclosing_follow(struct making_kernel *m, const struct kspan *k, u32 tid,
+			    struct enclosing **in)
+{
+	*in = map_get(&m->open, tid);
+	if (k->kind != KSPAN_SYSCALL && k->kind != KSPAN_FAULT)
+		return 0;
+	if (!*in) {
+		*in = calloc(1, sizeof(**in));
+		if (!*in || map_put(&m->open, tid, *in)) {
+			free(*in);
+			return -ENOMEM;
+		}
+	}
+	*(k->kind == KSPAN_SYSCALL ? &(*in)->call : &(*in)->fault) = k;
+	return 0;
+}
+
+static void node_bounds(const struct partial *p, const struct kspan *k, struct node *n)
+{
+	n->begin_soft = k->kind == KSPAN_WAIT && is_edge(p, k->begin_ns);
+	if (k->kind == KSPAN_SYSCALL)
+		n->begin_soft = k->mode & SYSCALL_BEGIN_SOFT;
+	n->end_soft = k->open || (k->kind == KSPAN_WAIT && is_edge(p, k->end_ns));
+	if (k->kind == KSPAN_URING) {
+		n->begin_soft = k->mode & URING_BEGIN_UNKNOWN;
+		n->end_soft = k->mode & URING_END_UNKNOWN;
+	}
+}
+
+/* Parts of one bio were submitted at once: where they lie on the disk tells them apart. */
+static u64 node_id(const struct tree_options *o, const struct kspan *k, u32 tid,
+		   enum node_kind kind)
+{
+	u64 id = kernel_id(o, tid, k->begin_ns, kind);
+
+	if (kind == NODE_BLOCK)
+		id = hash_pair(id, k->args[BLOCK_ARG_SECTOR]);
+	return id ? id : 1;
+}
 
 static int kernel_node(struct making_kernel *m, const struct kspan *k, struct tree *tree)
 {
 	static const enum node_kind kinds[] = {[KSPAN_SYSCALL] = NODE_SYSCALL,
 					       [KSPAN_FAULT] = NODE_FAULT,
 					       [KSPAN_WAIT] = NODE_WAIT,
-					       [KSPAN_URING] = NODE_URING};
+					       [KSPAN_URING] = NODE_URING,
+					       [KSPAN_BLOCK] = NODE_BLOCK};
 	/* a request is its submitter's, who can be gone when it completes */
-	u64 known_ns = k->kind == KSPAN_URING ? k->begin_ns : k->end_ns;
+	bool request = k->kind == KSPAN_URING || k->kind == KSPAN_BLOCK;
+	u64 known_ns = request ? k->begin_ns : k->end_ns;
 	const struct holder *owner = holder_of(&m->holders, k->tid, known_ns);
 	const struct tree_options *o = m->o;
 	u32 tid = owner ? owner->life->tid : k->tid;
-	struct enclosing *in = map_get(&m->open, tid);
+	const struct context *ctx = &k->ctx;
+	struct enclosing *in;
 	struct node n = {.kind = kinds[k->kind],
 			 .kernel = k,
 			 .tid = k->tid,
 			 .pid = k->pid,
 			 .begin_ns = k->begin_ns,
 			 .end_ns = k->end_ns,
-			 .threads = k->kind != KSPAN_URING,
+			 .threads = !request,
 			 .split = k->split};
 
-	if (k->kind == KSPAN_SYSCALL) {
-		if (!in) {
-			in = calloc(1, sizeof(*in));
-			if (!in || map_put(&m->open, tid, in)) {
-				free(in);
-				return -ENOMEM;
-			}
-		}
-		*in = (struct enclosing){k->begin_ns, k->end_ns};
-	}
+	if (enclosing_follow(m, k, tid, &in))
+		return -ENOMEM;
+	if (submitted_in(k, in)) /* it stands where that does */
+		ctx = &submitted_in(k, in)->ctx;
 	if ((!wanted(o, k->tid, k->pid) && !wanted(o, tid, k->pid)) ||
-	    (context_is_none(&k->ctx) && !o->threads))
+	    (context_is_none(ctx) && !o->threads))
 		return 0;
-	n.id = kernel_id(o, tid, k->begin_ns, n.kind);
+	n.id = node_id(o, k, tid, n.kind);
 	n.parent = kernel_parent(o, k, in, owner);
-	n.above = kernel_above(o, k, owner);
-	n.begin_soft = k->kind == KSPAN_WAIT && is_edge(m->p, k->begin_ns);
-	if (k->kind == KSPAN_SYSCALL)
-		n.begin_soft = k->mode & SYSCALL_BEGIN_SOFT;
-	n.end_soft = k->open || (k->kind == KSPAN_WAIT && is_edge(m->p, k->end_ns));
-	if (k->kind == KSPAN_URING) {
-		n.begin_soft = k->mode & URING_BEGIN_UNKNOWN;
-		n.end_soft = k->mode & URING_END_UNKNOWN;
-	}
-	memcpy(n.trace, k->ctx.trace, sizeof(n.trace));
+	n.above = kernel_above(o, k, ctx, owner);
+	node_bounds(m->p, k, &n);
+	memcpy(n.trace, ctx->trace, sizeof(n.trace));
 	return vec_push(&tree->nodes, n);
 }
 

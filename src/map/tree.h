@@ -12,7 +12,7 @@
 
 #include "map/partial.h"
 
-enum node_kind { NODE_APP, NODE_CONTEXT, NODE_SYSCALL, NODE_FAULT, NODE_WAIT, NODE_THREAD, NODE_URING };
+enum node_kind { NODE_APP, NODE_CONTEXT, NODE_SYSCALL, NODE_FAULT, NODE_WAIT, NODE_THREAD, NODE_URING, NODE_BLOCK };
 
 struct node {
 	u8 trace[16];	/* all zero: under no span */
@@ -21,11 +21,11 @@ struct node {
 	enum node_kind kind;
 	bool begin_soft, end_soft;
 	u32 tid, pid;
-	u32 threads; /* the most that had it at once; NODE_URING: none has */
+	u32 threads; /* the most that had it at once; NODE_URING, NODE_BLOCK: none has */
 	u64 begin_ns, end_ns;
 	struct split split;
 	const struct app_span *app; /* NODE_APP, NODE_CONTEXT; borrowed from the partial */
-	const struct kspan *kernel; /* NODE_SYSCALL, NODE_FAULT, NODE_WAIT, NODE_URING */
+	const struct kspan *kernel; /* NODE_SYSCALL, NODE_FAULT, NODE_WAIT, NODE_URING, NODE_BLOCK */
 	const struct life *life;    /* NODE_THREAD */
 };
 

@@ -160,6 +160,18 @@ int life_feed(struct life *l, enum life_role role, const struct record_head *r,
 	return 0;
 }
 
+/* It says nothing of where the thread is, so it is no part of the head. */
+void life_exits(struct life *l, const struct record_exit *r)
+{
+	l->tid = r->head.tid;
+	if (r->head.pid)
+		l->pid = r->head.pid;
+	if (!l->first_ns)
+		l->first_ns = r->head.time_ns;
+	l->last_ns = l->exit_ns = r->head.time_ns;
+	l->exit_code = r->code;
+}
+
 /* ---- begin, join, finish ---- */
 
 void life_init(struct life *l, u32 tid)
@@ -219,6 +231,10 @@ int life_join(struct life *left, struct life *right, const struct life_sink *sin
 		left->pid = right->pid;
 	if (right->start_ns)
 		left->start_ns = right->start_ns;
+	if (right->exit_ns) {
+		left->exit_ns = right->exit_ns;
+		left->exit_code = right->exit_code;
+	}
 	if (right->settled) {
 		split_add(&left->total, &right->total);
 		life_book_join(left, &left->active, &right->active, sink->owned, sink);

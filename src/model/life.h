@@ -150,6 +150,8 @@ struct life {
 	u64 start_ns;  /* start time, 0: not known */
 	u64 clip_from_ns, clip_to_ns; /* only time between is accounted; 0: no limit */
 	u64 first_ns, last_ns;	      /* times of its first and last record */
+	u64 exit_ns;		      /* when it began to end, 0: that was not seen */
+	s32 exit_code;		      /* with exit_ns: as wait reports it */
 	u8 *head;		      /* kept records while it was not settled; owned */
 	size_t head_bytes, head_space;
 	struct life_state state;
@@ -175,6 +177,9 @@ void life_free(struct life *l);
  */
 int life_feed(struct life *l, enum life_role role, const struct record_head *r,
 	      const struct life_sink *sink);
+
+/* It begins to end: what it does from here on it does in the kernel, until it is dead. */
+void life_exits(struct life *l, const struct record_exit *r);
 
 /*
  * The application says that `ctx` (all zero: none) is active from here on.

@@ -173,13 +173,24 @@ static void print_stack(FILE *out, const struct partial *p, u32 flags, const str
 
 static void print_kspan(FILE *out, const struct partial *p, const struct kspan *k)
 {
-	fprintf(out, "kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u block %llx = %lld:",
+	fprintf(out,
+		"kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u block %llx args %llx %llx "
+		"%llx %llx mode %u = %lld:",
 		k->kind, k->tid, (unsigned long long)k->begin_ns, (unsigned long long)k->end_ns,
 		k->nr, k->part, (unsigned long long)k->visit_ns, k->wake.waker_tid,
-		(unsigned long long)k->wake.block, (long long)k->result);
+		(unsigned long long)k->wake.block, (unsigned long long)k->args[0],
+		(unsigned long long)k->args[1], (unsigned long long)k->args[2],
+		(unsigned long long)k->args[3], k->mode, (long long)k->result);
 	print_split(out, &k->split);
 	print_stack(out, p, STACK_KERNEL, k);
 	print_stack(out, p, STACK_USER, k);
+}
+
+static void print_life(FILE *out, const struct life *l)
+{
+	fprintf(out, "life %u pid %u exit %d at %llu:", l->tid, l->pid, l->exit_code,
+		(unsigned long long)l->exit_ns);
+	print_split(out, &l->total);
 }
 
 static void print_events(FILE *out, const struct partial *p)
@@ -293,8 +304,7 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 	for (size_t i = 0; i < p->lives.count; i++) {
 		if (split_total(&p->lives.data[i]->total) == 0)
 			continue;
-		fprintf(out, "life %u pid %u:", p->lives.data[i]->tid, p->lives.data[i]->pid);
-		print_split(out, &p->lives.data[i]->total);
+		print_life(out, p->lives.data[i]);
 	}
 	for (size_t i = 0; i < p->kspans.count; i++) {
 		print_kspan(out, p, &p->kspans.data[i]);
@@ -323,8 +333,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	partial_cover(p, s->from_ns, s->to_ns);
 	must(partial_finish(p));
 	for (size_t i = 0; i < p->lives.count; i++) {
-		fprintf(out, "life %u pid %u:", p->lives.data[i]->tid, p->lives.data[i]->pid);
-		print_split(out, &p->lives.data[i]->total);
+		print_life(out, p->lives.data[i]);
 	}
 	for (size_t i = 0; i < p->kspans.count; i++)
 		print_kspan(out, p, &p->kspans.data[i]);

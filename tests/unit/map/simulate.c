@@ -321,6 +321,21 @@ static void does_request(struct actor *a)
 	emit(a, &r, sizeof(r), RECORD_uring, a->now);
 }
 
+/* A request to a disk that this thread submitted some time ago; likewise. */
+static void does_block(struct actor *a)
+{
+	struct record_block r = {.head = head_of(a), .dev = 8 << 20, .bytes = 4096};
+	u64 since = simulation_random(a->s, a->now - a->thread->begin_ns + 1);
+
+	r.queued_ns = simulation_random(a->s, since + 1);
+	r.duration_ns = since - r.queued_ns;
+	r.sector = simulation_random(a->s, 1000);
+	r.flags = (u32)simulation_random(a->s, 64);
+	if (a->depth)
+		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
+	emit(a, &r, sizeof(r), RECORD_block, a->now);
+}
+
 /*
  * A call that sends or receives once or twice on a connection, the streams of
  * which the simulation counts; now and then the addresses are told.
@@ -357,7 +372,7 @@ static void does_bytes(struct actor *a)
 static void act(struct actor *a)
 {
 	run(a, SPLIT_user, some(a, 1000));
-	switch (simulation_random(a->s, 18)) {
+	switch (simulation_random(a->s, 19)) {
 	case 0:
 		preempted(a, MODE_user, 0, NULL);
 		break;
@@ -395,6 +410,9 @@ static void act(struct actor *a)
 	case 13:
 		does_tell(a);
 		break;
+	case 14:
+		does_block(a);
+		break;
 	default:
 		does_syscall(a);
 	}
@@ -429,6 +447,21 @@ static void was_in_call(struct actor *a)
 	a->on_since = a->now;
 }
 
+/* It begins to end; now and then the record of its last switch was lost. */
+static void dies(struct actor *a)
+{
+	struct record_exit r = {.head = head_of(a), .code = 256 * (s32)simulation_random(a->s, 3)};
+
+	if (simulation_random(a->s, 2)) {
+		preempted(a, MODE_user, 0, NULL);
+		emit(a, &r, sizeof(r), RECORD_exit, a->now);
+	} else {
+		emit(a, &r, sizeof(r), RECORD_exit, a->now);
+		leaves(a, LEAVE_dead, MODE_user, 0, NULL);
+	}
+	a->thread->end_ns = a->now;
+}
+
 /*
  * Half of the threads are born here, of the others half were asleep in a call; some
  * die.
@@ -459,8 +492,7 @@ static void live(struct actor *a, int actions)
 	for (int i = 0; i < actions; i++)
 		act(a);
 	if (t->tid % 3 == 0) {
-		leaves(a, LEAVE_dead, MODE_user, 0, NULL);
-		t->end_ns = a->now;
+		dies(a);
 		return;
 	}
 	leaves(a, LEAVE_preempted, MODE_user, 0, NULL);

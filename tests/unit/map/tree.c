@@ -202,6 +202,111 @@ TEST(a_request_is_a_span_that_no_thread_has)
 	partial_free(p);
 }
 
+static struct record_block request(u64 end_ns, u64 queued_ns, u64 duration_ns, u64 sector)
+{
+	return (struct record_block){.head = head(RECORD_block, end_ns),
+				     .dev = 8 << 20 | 1,
+				     .bytes = 4096,
+				     .queued_ns = queued_ns,
+				     .duration_ns = duration_ns,
+				     .sector = sector};
+}
+
+/* It stands under the call or fault that submitted it, where that stands, however long it took. */
+TEST(a_block_request_stands_under_what_submitted_it)
+{
+	struct partial *p = partial_new(&all);
+	struct record_fault fault = {
+		.head = head(RECORD_fault, 7500), .flags = FAULT_USER, .duration_ns = 500};
+	struct record_block one = request(5500, 100, 1900, 1), two = request(5500, 100, 1900, 2),
+			    faulted = request(7400, 0, 300, 3), late = request(8600, 0, 500, 4),
+			    own = request(9800, 0, 300, 5);
+	struct tree_options options = {.boot = 42, .threads = true};
+	const struct node *in, *thread, *read, *out;
+	size_t count = 0;
+	struct tree tree;
+
+	span_begins(p, 1000, &outer, NULL, "outer");
+	call(p, 5000, 2000, 0, &outer);
+	apply(p, &one); /* both of one bio */
+	apply(p, &two);
+	apply(p, &faulted);
+	apply(p, &fault);
+	apply(p, &late); /* of a call that is left out */
+	span_ends(p, 9000, &outer, NULL);
+	own.ctx = foreign;
+	apply(p, &own);
+	partial_cover(p, 500, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	out = find(&tree, NODE_APP, 1000);
+	read = find(&tree, NODE_SYSCALL, 3000);
+	thread = find(&tree, NODE_THREAD, 500);
+	CHECK(out && read && thread);
+	for (size_t i = 0; i < tree.nodes.count; i++) {
+		const struct node *n = &tree.nodes.data[i];
+
+		if (n->kind != NODE_BLOCK || n->begin_ns != 3500)
+			continue;
+		count++;
+		CHECK_EQ(n->parent, read->id);
+		CHECK_EQ(n->end_ns, 5500);
+		CHECK_EQ(n->threads, 0);
+		CHECK_EQ(n->split.ns[SPLIT_off_thread], 2000);
+		CHECK_EQ(split_total(&n->split), 2000);
+		CHECK(memcmp(n->trace, outer.trace, 16) == 0);
+		CHECK(count == 1 || n->id != n[-1].id);
+	}
+	CHECK_EQ(count, 2);
+	in = find(&tree, NODE_BLOCK, 7100);
+	CHECK(in && in->parent == find(&tree, NODE_FAULT, 7000)->id);
+	in = find(&tree, NODE_BLOCK, 8100);
+	CHECK(in && in->parent == thread->id);
+	in = find(&tree, NODE_BLOCK, 9500);
+	CHECK(in && memcmp(in->trace, foreign.trace, 16) == 0);
+	CHECK_EQ(out->split.ns[SPLIT_off_thread], 0);
+	CHECK_EQ(split_total(&out->split), 8000);
+	tree_free(&tree);
+	partial_free(p);
+}
+
+/* Of a thread that began to end the last switch was lost: it ends, with what it did last. */
+TEST(a_thread_that_exits_ends)
+{
+	struct partial *p = partial_new(&all);
+	struct record_exit exit = {.head = head(RECORD_exit, 6000), .code = 9};
+	const struct life *l;
+
+	call(p, 2000, 100, 39, NULL);
+	leaves(p, 3500, 500, 35);
+	enters(p, 4500);
+	apply(p, &exit);
+	partial_cover(p, 1900, 50000);
+	CHECK_EQ(partial_finish(p), 0);
+	l = p->lives.data[0];
+	CHECK_EQ(l->exit_ns, 6000);
+	CHECK_EQ(l->exit_code, 9);
+	CHECK_EQ(l->state.last_ns, 6000);
+	CHECK_EQ(split_total(&l->total), 4100);
+	partial_free(p);
+}
+
+/* One that sleeps while it ends is there, until it is seen dead. */
+TEST(a_thread_may_wait_while_it_exits)
+{
+	struct partial *p = partial_new(&all);
+	struct record_exit exit = {.head = head(RECORD_exit, 3000)};
+
+	call(p, 2000, 100, 39, NULL);
+	apply(p, &exit);
+	leaves(p, 3500, 1000, 231);
+	partial_cover(p, 1900, 50000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.data[0]->state.last_ns, 50000);
+	CHECK_EQ(split_total(&p->lives.data[0]->total), 48100);
+	partial_free(p);
+}
+
 TEST(ids_are_derived)
 {
 	struct partial *p = story(), *q = story();

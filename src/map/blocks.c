@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to disks. One is a span of its own from its submission on, under
+ * the syscall or fault in which that was: the thread may wait for it, or go on
+ * meanwhile, so it has no part in the time of any thread, and its own time is
+ * off_thread.
+ */
+#include <errno.h>
+
+#include "map/internal.h"
+
+int blocks_add(struct partial *p, const struct record_head *head)
+{
+	const struct record_block *r = (const void *)head;
+	u64 issued = r->duration_ns < head->time_ns ? head->time_ns - r->duration_ns : 0;
+	u64 begin = r->queued_ns < issued ? issued - r->queued_ns : 0;
+	struct kspan k = {.kind = KSPAN_BLOCK,
+			  .begin_ns = begin,
+			  .end_ns = head->time_ns,
+			  .tid = head->tid,
+			  .pid = head->pid,
+			  .mode = (u8)r->flags,
+			  .args = {[BLOCK_ARG_DEV] = r->dev,
+				   [BLOCK_ARG_SECTOR] = r->sector,
+				   [BLOCK_ARG_BYTES] = r->bytes,
+				   [BLOCK_ARG_QUEUED_NS] = issued - begin},
+			  .ctx = r->ctx};
+
+	if (!p->options.spans || !partial_in_range(p, head->time_ns))
+		return 0;
+	k.split.ns[SPLIT_off_thread] = (s64)(k.end_ns - k.begin_ns);
+	return vec_push(&p->kspans, k);
+}
