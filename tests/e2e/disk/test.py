@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to disks: each is a span under the call that submitted it; and how processes end."""
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+
+import harness
+import servers
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+MIB = 1 << 20
+WORK = tempfile.mkdtemp(prefix="fathom-disk-", dir=os.environ.get("TMPDIR", "/var/tmp"))
+
+
+class Disk:
+    """The spans of a recording, and how they hang together."""
+
+    def __init__(self, recording):
+        self.spans = [span for trace in fathom.trace_all(recording)["traces"]
+                      for span in trace["spans"]]
+        self.by_id = {span["span_id"]: span for span in self.spans}
+        self.blocks = [span for span in self.spans if span["kind"] == "block"]
+
+    def parent(self, span):
+        return self.by_id[span["parent_id"]]
+
+    def under(self, name, path, operation="block read"):
+        """Requests that calls of that name on that file submitted."""
+        return [span for span in self.blocks if span["name"] == operation and
+                self.parent(span)["name"] == name and
+                self.parent(span)["attributes"].get("file.path") == path]
+
+
+def evict(path):
+    """The file is on the disk and not in memory."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(fd)
+
+
+def check_spans(disk):
+    equal(len(disk.by_id), len(disk.spans), "spans have ids of their own")
+    for span in disk.blocks:
+        has, length = span["attributes"], span["end_ns"] - span["begin_ns"]
+        equal(span["threads"], 0, "threads that have it")
+        equal(span["time"]["off_thread_ns"], length, "its time")
+        equal(harness.total(span["time"]), length, "split")
+        check(0 <= has["disk.queued_ns"] <= length, f"time in the queue: {span}")
+        check(has["system.device"].replace(":", "").isdigit(), f"device: {has}")
+        if disk.parent(span)["kind"] in ("syscall", "fault"):
+            above = disk.parent(span)
+            check(above["begin_ns"] <= span["begin_ns"] <= above["end_ns"], f"begins in {above}")
+
+
+def job(kind, *args):
+    """What fio did and counted, and the recording of it."""
+    data, out, recording = (os.path.join(WORK, "data"), fathom.path(kind + ".json"),
+                            fathom.path(kind))
+    result = fathom.run("record", "-o", recording, "--rotate", "20ms", "--", "fio", "--name=job",
+                        f"--filename={data}", f"--rw={kind}", "--bs=4k", "--size=4m",
+                        "--io_size=2m", "--ioengine=psync", "--direct=1", "--randseed=7",
+                        "--output-format=json", f"--output={out}", *args)
+    equal(result.returncode, 0, f"fio: {result.stderr}")
+    with open(out, encoding="ascii") as text:
+        return data, json.load(text)["jobs"][0], recording
+
+
+@tests.add
+def as_many_as_fio_counts():
+    servers.need("fio")
+    data = os.path.join(WORK, "data")
+    with open(data, "wb") as file:
+        file.write(os.urandom(4 * MIB))
+    evict(data)
+    for kind, call in (("read", "pread64"), ("write", "pwrite64")):
+        _, counted, recording = job("rand" + kind)
+        if servers.check_loss(fathom, recording):
+            continue
+        disk = Disk(recording)
+        check_spans(disk)
+        mine = disk.under(call, data, f"block {kind}")
+        if not mine:
+            return "the file lies on no disk"
+        mine = [span for span in mine if span["attributes"]["disk.bytes"] == 4096]
+        equal(len(mine), counted[kind]["total_ios"], f"requests that {kind}")
+        equal(sum(s["attributes"]["disk.bytes"] for s in mine), counted[kind]["io_bytes"], "bytes")
+        equal({s["attributes"]["disk.io.direction"] for s in mine}, {kind}, "direction")
+        equal(len({s["parent_id"] for s in mine}), len(mine), "calls, of one request each")
+        devices = {s["attributes"]["system.device"] for s in mine}
+        equal(len(devices), 1, f"disks: {devices}")
+        check_wakers(disk, mine, f"disk {devices.pop()} {kind}")
+        harness.check_sums(fathom, recording)
+        harness.check_babeltrace(fathom, recording)
+    return None
+
+
+def check_wakers(disk, requests, name):
+    """Calls that waited for the disk were woken by what they had asked it for."""
+    calls = {span["parent_id"] for span in requests}
+    waits = [s for s in disk.spans if s["kind"] == "wait" and s.get("parent_id") in calls and
+             s["attributes"]["cause"] == "disk"]
+    named = [s for s in waits if s["attributes"].get("waker") == name]
+    check(len(named) * 10 >= len(waits) * 9 and named,
+          f"{len(named)} of {len(waits)} waits name {name}: "
+          f"{ {s['attributes'].get('waker') for s in waits} }")
+
+
+def cold(name, path, *command):
+    """What a program's calls of that name read of a file that is not in memory."""
+    evict(path)
+    recording = fathom.record(os.path.basename(path), "--", *command)
+    disk = Disk(recording)
+    check_spans(disk)
+    return disk.under(name, path)
+
+
+@tests.add
+def a_cold_read_is_all_bytes_of_the_file():
+    path = os.path.join(WORK, "cold")
+    with open(path, "wb") as file:
+        file.write(os.urandom(3 * MIB))
+    mine = cold("read", path, "dd", f"if={path}", "of=/dev/null", "bs=64k")
+    if not mine:
+        return "the file lies on no disk"
+    read = sum(span["attributes"]["disk.bytes"] for span in mine)
+    # what says where the file's blocks are may be read, too
+    check(3 * MIB * 9 // 10 <= read <= 3 * MIB + (64 << 10), f"{read} bytes of {3 * MIB}")
+    text = fathom.ok("trace", "--all", fathom.path("cold"))
+    check("disk " + mine[0]["attributes"]["system.device"] in text, "the text says which disk")
+    return None
+
+
+@tests.add
+def a_cold_database():
+    servers.need("sqlite3")
+    path = os.path.join(WORK, "database")
+    servers.run("sqlite3", path, "create table t(x); with recursive n(i) as (select 1 union all "
+                "select i + 1 from n where i < 20000) insert into t select hex(randomblob(50)) "
+                "from n;")
+    mine = cold("pread64", path, "sqlite3", path, "select count(x) from t where x like '%ab%';")
+    if not mine:
+        return "the file lies on no disk"
+    read, size = sum(s["attributes"]["disk.bytes"] for s in mine), os.path.getsize(path)
+    # some of it may have stayed in memory
+    check(size * 9 // 10 <= read <= size + (256 << 10), f"{read} bytes read of {size}")
+    return None
+
+
+@tests.add
+def what_is_written_behind_is_its_writers():
+    path = os.path.join(WORK, "behind")
+    recording = fathom.record("behind", "-a", "--", "sh", "-c",
+                              f"dd if=/dev/zero of={path} bs=64k count=64 2>/dev/null; "
+                              f"sync -f {path}")
+    disk = Disk(recording)
+    check_spans(disk)
+    behind = [s for s in disk.blocks if "writeback" in s["attributes"].get("disk.flags", "")]
+    if not behind:
+        return "the file lies on no disk"
+    check(sum(s["attributes"]["disk.bytes"] for s in behind) >= 4 * MIB, "bytes")
+    equal({disk.parent(s)["kind"] for s in behind}, {"thread"}, "under whom")
+    check(all(s["thread"].startswith("kworker") for s in behind), "written by workers")
+    return None
+
+
+@tests.add
+def processes_end_as_wait_says():
+    recording = fathom.path("ends")
+    fathom.run("record", "-o", recording, "--", "sh", "-c",
+               "sh -c 'exit 3'; sh -c 'kill -TERM $$'; sh -c 'kill -KILL $$'; exit 5")
+    threads = [s for s in Disk(recording).spans if s["kind"] == "thread"]
+    ends = [(s["attributes"].get("process.exit.code"), s["attributes"].get("process.exit.signal"))
+            for s in sorted(threads, key=lambda s: (s["begin_ns"], s["tid"]))]
+    equal(ends, [(5, None), (3, None), (None, signal.SIGTERM.name), (None, signal.SIGKILL.name)],
+          "ends")
+
+
+try:
+    with fathom:
+        tests.run()
+finally:
+    shutil.rmtree(WORK, ignore_errors=True)
