@@ -247,8 +247,9 @@ static u64 ring_head(const struct capture_ring *ring)
 	return __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE);
 }
 
-/* Tells the sink what did not fit since the last time. */
-static int ring_tell_lost(struct capture *c, u32 cpu, const struct capture_sink *sink)
+/* Tells the sink what did not fit since the last time; this poll began at polled_ns. */
+static int ring_tell_lost(struct capture *c, u32 cpu, u64 polled_ns,
+			  const struct capture_sink *sink)
 {
 	struct capture_ring *ring = &c->rings[cpu];
 	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
@@ -273,7 +274,7 @@ static int ring_tell_lost(struct capture *c, u32 cpu, const struct capture_sink 
 		if (sink->lost)
 			err = sink->lost(sink->arg, &stream, &lost);
 	}
-	ring->checked_ns = now ? now : ring->checked_ns;
+	ring->checked_ns = polled_ns;
 	return err;
 }
 
@@ -338,6 +339,7 @@ int capture_poll(struct capture *c, const struct capture_sink *sink)
 int capture_drain(struct capture *c, const struct capture_sink *sink)
 {
 	const struct drain d = {sink, ~0ull};
+	u64 polled_ns = capture_now();
 	int err = held_deliver(c, sink, ~0ull);
 
 	if (!err)
@@ -348,7 +350,7 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 		if (!c->flight)
 			err = ring_drain(c, cpu, ring_head(&c->rings[cpu]), &d);
 		if (err >= 0)
-			err = ring_tell_lost(c, cpu, sink);
+			err = ring_tell_lost(c, cpu, polled_ns, sink);
 	}
 	if (err >= 0 && c->apps) {
 		err = capture_watch_followed(c, sink);
@@ -406,7 +408,7 @@ static int cut_losses(struct capture *c, const struct capture_sink *to, u64 cut_
 	int err = capture_features_lost(c, sink);
 
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++)
-		err = ring_tell_lost(c, cpu, sink);
+		err = ring_tell_lost(c, cpu, capture_now(), sink);
 	return err || !c->apps ? err : app_rings_losses(c->apps, sink);
 }
 

@@ -68,6 +68,10 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_u64(a, &s->visit_ns);
 	archive_u64(a, &s->visit_guess_ns);
 	archive_split(a, &s->visit_waits);
+	archive_u64(a, &s->doubt_from_ns);
+	archive_u64(a, &s->doubt_to_ns);
+	archive_u64(a, &s->doubt_ns);
+	archive_u16(a, &s->cpu);
 }
 
 /* Who owns the time from here on; what was owned before is not of interest any more. */
@@ -91,6 +95,7 @@ static void archive_life(struct archive *a, struct life *l)
 	archive_u32(a, &l->left_tid);
 	archive_u32(a, &l->pid);
 	archive_bool(a, &l->settled);
+	archive_bool(a, &l->doubted);
 	archive_bool(a, &l->born);
 	archive_bool(a, &l->severed);
 	archive_u64(a, &l->origin_ns);

@@ -18,6 +18,9 @@ static inline void partial_failed(struct partial *p, int err)
 /* Applies a record wherever its time lies. */
 int partial_apply_now(struct partial *p, const struct record_head *r);
 
+/* Tells a life of the losses that it was not told of: the first `count`, until to_ns. 0 or -ENOMEM. */
+int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns);
+
 /* Nothing more will come of a life: it tells what is left. Not twice. */
 int partial_life_end(struct partial *p, struct life *l);
 /* Where the accounting of a life begins that was not born. */

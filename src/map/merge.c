@@ -18,7 +18,9 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 
 	if (before && !l->born && !l->severed) {
 		map_remove(&left->current, l->left_tid);
-		err = life_join(before, l, &sink);
+		err = partial_tell_losses(left, before, l->losses_before, UINT64_MAX);
+		before->losses_seen = l->losses_seen;
+		err = err ? err : life_join(before, l, &sink);
 		free(l);
 		l = before;
 	} else {
@@ -39,6 +41,22 @@ static int gaps_merge(struct partial *left, struct partial *right)
 
 	for (size_t i = 0; i < right->gaps.count && !err; i++)
 		err = vec_push(&left->gaps, right->gaps.data[i]);
+	return err;
+}
+
+/* What was lost to the right comes after what was lost to the left. */
+static int losses_merge(struct partial *left, struct partial *right)
+{
+	u32 before = (u32)left->losses.count;
+	int err = 0;
+
+	for (size_t i = 0; i < right->losses.count && !err; i++)
+		err = vec_push(&left->losses, right->losses.data[i]);
+	for (size_t i = 0; i < right->lives.count; i++) {
+		right->lives.data[i]->losses_before += before;
+		right->lives.data[i]->losses_seen += before;
+	}
+	left->losses_told = (u32)left->losses.count;
 	return err;
 }
 
@@ -80,6 +98,7 @@ int partial_merge(struct partial *left, struct partial *right)
 
 	if (right->from_ns)
 		partial_cover(left, right->from_ns, right->to_ns);
+	err = err ? err : losses_merge(left, right);
 	err = err ? err : lives_merge(left, right);
 	for (i = 0; i < right->kspans.count && !err; i++)
 		err = vec_push(&left->kspans, right->kspans.data[i]);
@@ -190,8 +209,10 @@ int partial_life_end(struct partial *p, struct life *l)
 {
 	struct life_sink sink = partial_sink(p);
 	bool goes_on = map_get(&p->current, l->tid) == l;
-	int err = life_finish(l, partial_life_from(p, l), life_to(p, l), &sink);
+	u64 to_ns = life_to(p, l);
+	int err = partial_tell_losses(p, l, p->losses.count, to_ns);
 
+	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &sink);
 	if (!err && goes_on)
 		err = open_visit(p, l);
 	return err;

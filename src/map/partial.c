@@ -172,6 +172,7 @@ void partial_free(struct partial *p)
 	sums_free(&p->causes);
 	events_free(&p->events);
 	vec_free(&p->gaps);
+	vec_free(&p->losses);
 	zones_free(p);
 	free(p);
 }
@@ -186,6 +187,13 @@ void partial_cover(struct partial *p, u64 from_ns, u64 to_ns)
 
 /* ---- records ---- */
 
+static void life_place(struct partial *p, struct life *l)
+{
+	l->clip_from_ns = p->options.from_ns;
+	l->clip_to_ns = p->options.to_ns;
+	l->losses_before = l->losses_seen = p->losses_told = (u32)p->losses.count;
+}
+
 static struct life *life_add(struct partial *p, u32 tid)
 {
 	struct life *l = calloc(1, sizeof(*l));
@@ -194,8 +202,7 @@ static struct life *life_add(struct partial *p, u32 tid)
 		return NULL;
 	life_init(l, tid);
 	l->severed = p->gaps.count > 0;
-	l->clip_from_ns = p->options.from_ns;
-	l->clip_to_ns = p->options.to_ns;
+	life_place(p, l);
 	if (vec_push(&p->lives, l)) {
 		free(l);
 		return NULL;
@@ -214,8 +221,13 @@ static int feed(struct partial *p, u32 tid, enum life_role role, const struct re
 {
 	struct life_sink sink = partial_sink(p);
 	struct life *l = life_of(p, tid);
+	int err = 0;
 
-	return l ? life_feed(l, role, r, &sink) : -ENOMEM;
+	if (!l)
+		return -ENOMEM;
+	if (l->losses_seen < p->losses.count)
+		err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
+	return err ? err : life_feed(l, role, r, &sink);
 }
 
 static int switch_apply(struct partial *p, const struct record_head *r)
@@ -244,8 +256,7 @@ static int fork_apply(struct partial *p, const struct record_head *r)
 	if (!l)
 		return -ENOMEM;
 	life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
-	l->clip_from_ns = p->options.from_ns;
-	l->clip_to_ns = p->options.to_ns;
+	life_place(p, l);
 	return facts_add(&p->facts, r);
 }
 
@@ -303,13 +314,53 @@ static int span_apply(struct partial *p, const struct record_head *r)
 	return spans_add(p, r);
 }
 
+int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns)
+{
+	struct life_sink sink = partial_sink(p);
+	int err = 0;
+
+	for (; l->losses_seen < count && !err; l->losses_seen++) {
+		const struct record_lost *lost = &p->losses.data[l->losses_seen];
+
+		if (lost->head.time_ns <= to_ns)
+			err = life_feed(l, LIFE_LOST, &lost->head, &sink);
+	}
+	if (p->losses_told < l->losses_seen)
+		p->losses_told = l->losses_seen;
+	return err;
+}
+
+/* Whether a thread may have come and gone in what was lost, or entered a call. */
+static bool loss_matters(const struct record_lost *lost)
+{
+	switch (lost->lost_kind) {
+	case 0:
+	case RECORD_switch:
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+		return lost->why != LOST_application;
+	default:
+		return false;
+	}
+}
+
 static int lost_apply(struct partial *p, const struct record_head *r)
 {
 	const struct record_lost *lost = (const void *)r;
+	struct record_lost *last = p->losses.count ? &p->losses.data[p->losses.count - 1] : NULL;
 
 	if (lost->why < sizeof(p->lost) / sizeof(p->lost[0]))
 		p->lost[lost->why] += lost->count;
-	return 0;
+	if (!loss_matters(lost) || lost->begin_ns >= r->time_ns)
+		return 0;
+	/* a loss goes on: it is one, as long as nobody was told of the first part */
+	if (last && p->losses_told < p->losses.count && last->head.cpu == r->cpu &&
+	    lost->begin_ns <= last->head.time_ns && lost->begin_ns >= last->begin_ns) {
+		last->head.time_ns = r->time_ns;
+		return 0;
+	}
+	return vec_push(&p->losses, *lost);
 }
 
 /* A thread that came into scope: what it did before is no part of the recording. */
@@ -322,8 +373,7 @@ static int enter_apply(struct partial *p, const struct record_head *r, u64 start
 	if (!l)
 		return -ENOMEM;
 	life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
-	l->clip_from_ns = p->options.from_ns;
-	l->clip_to_ns = p->options.to_ns;
+	life_place(p, l);
 	return 0;
 }
 

@@ -320,6 +320,12 @@ struct partial {
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */
 	VEC(struct record_gap) gaps;
+	/*
+	 * When which CPU's records were lost. A life is told of those that came since
+	 * its last record before its next one, or at the end.
+	 */
+	VEC(struct record_lost) losses;
+	u32 losses_told; /* the most that any life knows of */
 	int err; /* the first failure inside a callback: -ENOMEM */
 	bool finished;
 };

@@ -56,6 +56,8 @@ static int lives_prune(struct partial *p)
 		struct life *l = p->lives.data[i];
 
 		if (!err && map_get(&p->current, l->tid) == l)
+			err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
+		if (!err && map_get(&p->current, l->tid) == l)
 			err = life_anchor(l, partial_life_from(p, l), &sink);
 		if (err || map_get(&p->current, l->tid) == l) {
 			p->lives.data[kept++] = l;
@@ -233,11 +235,24 @@ static int facts_prune(struct partial *p, struct living *l)
 	return 0;
 }
 
+/* Whether a thread that goes on had it, or told an event of it. */
+static bool span_is_known_to_living(const struct living *l, const struct app_span *s)
+{
+	for (size_t i = 0; i < s->active.list.count; i++)
+		if (has(&l->tids, s->active.list.data[i].tid))
+			return true;
+	for (size_t i = 0; i < s->events.count; i++)
+		if (has(&l->tids, s->events.data[i].tid))
+			return true;
+	return false;
+}
+
 /* A span whose program ended without ending it will not go on. */
 static bool span_holds(const struct living *l, const struct app_span *s)
 {
-	return (s->begun && !s->ended && has(&l->pids, s->pid)) ||
-	       bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx));
+	if (bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)))
+		return true;
+	return !s->ended && (s->begun ? has(&l->pids, s->pid) : span_is_known_to_living(l, s));
 }
 
 static void spans_prune(struct partial *p, const struct living *l)

@@ -22,6 +22,7 @@ static const size_t role_bytes[] = {
 	[LIFE_USER] = sizeof(struct record_head),
 	[LIFE_SNAPSHOT] = sizeof(struct record_thread),
 	[LIFE_OUT] = sizeof(struct record_cgroup_attach),
+	[LIFE_LOST] = sizeof(struct record_lost),
 };
 
 static int head_keep(struct life *l, enum life_role role, const struct record_head *r)
@@ -52,7 +53,7 @@ bool life_head_valid(const struct life *l)
 		if (l->head_bytes - at < sizeof(entry))
 			return false;
 		memcpy(&entry, l->head + at, sizeof(entry));
-		if (entry.role > LIFE_OUT || entry.bytes > l->head_bytes - at ||
+		if (entry.role > LIFE_LOST || entry.bytes > l->head_bytes - at ||
 		    entry.bytes != sizeof(entry) + ((role_bytes[entry.role] + 7) & ~(size_t)7))
 			return false;
 		at += entry.bytes;
@@ -80,7 +81,9 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 		if ((sw->mode & MODE_MASK) == MODE_user ||
 		    (sw->mode & MODE_MASK) == MODE_kernel_thread)
 			return !life_leave_sleeps(sw->state) || l->state.place == LIFE_ON_CPU;
-		return sw->since_ns && l->first_ns && life_ago(r->time_ns, sw->since_ns) >= l->first_ns;
+		/* of all that the visit had so far nothing lies to the left, or was missed */
+		return sw->since_ns && !l->doubted && l->state.place == LIFE_ON_CPU &&
+		       life_ago(r->time_ns, sw->since_ns) >= l->state.last_ns;
 	default:
 		return false;
 	}
@@ -93,7 +96,9 @@ static void head_follow(struct life *l, enum life_role role, const struct record
 
 	if (role == LIFE_ENTERS) {
 		l->state.place = LIFE_ON_CPU;
+		l->state.last_ns = r->time_ns;
 		l->state.wake.has = false;
+		l->doubted = false;
 	} else if (role == LIFE_LEAVES) {
 		l->state.place = LIFE_OFF_CPU;
 		l->state.wake.has = false;
@@ -139,6 +144,12 @@ int life_feed(struct life *l, enum life_role role, const struct record_head *r,
 {
 	int err;
 
+	if (role == LIFE_LOST) { /* it tells nothing of the thread, but of what is not known of it */
+		if (l->settled)
+			life_apply(l, role, r, sink);
+		l->doubted = !l->settled;
+		return l->settled ? 0 : head_keep(l, role, r);
+	}
 	/* of kept records, too, some can be from before an exec that changed it */
 	l->tid = role == LIFE_ENTERS ? ((const struct record_switch *)r)->next_tid : r->tid;
 	if (r->pid && role != LIFE_ENTERS)
@@ -259,6 +270,8 @@ int life_anchor(struct life *l, u64 from_ns, const struct life_sink *sink)
 	whole.clip_to_ns = l->clip_to_ns;
 	whole.settled = true;
 	whole.first_ns = l->first_ns;
+	whole.losses_before = l->losses_before;
+	whole.losses_seen = l->losses_seen;
 	whole.origin_ns = whole.state.last_ns = from_ns;
 	whole.active.known = whole.seen.known = true;
 	err = life_join(&whole, l, sink);

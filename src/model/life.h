@@ -22,6 +22,10 @@
  *   from the switch on, if it went to sleep in the very kernel visit in which
  *   the waking came; else the waking is void.
  *
+ * - Records that were lost: a thread that had the CPU concerned may have left it
+ *   and come back meanwhile, so that this time is unknown; a thread that was
+ *   runnable may have run. A sleeper that is woken later, and seen to be, slept.
+ *
  * Time accounted also goes to who owns it, in two books that are kept apart:
  * the span that is active by the application's own records, and the context
  * that kernel programs saw published.
@@ -46,6 +50,7 @@ enum life_role {
 	LIFE_USER,     /* an application record: the thread is in user code */
 	LIFE_SNAPSHOT, /* thread: its state as /proc told it */
 	LIFE_OUT,      /* cgroup_attach: the thread left the scope of the recording */
+	LIFE_LOST,     /* lost: records of one CPU, or of all; the thread may have had some */
 };
 
 /* As in record_waking. */
@@ -125,7 +130,14 @@ struct life_state {
 	u64 visit_ns;	    /* the visit to the kernel to which visit_waits belongs, 0: none */
 	u64 visit_guess_ns; /* not 0: its begin is not known, but lies before this */
 	struct split visit_waits;
+	/*
+	 * Losses since last_ns that may concern the thread: from the begin of the
+	 * first to the end of the last one, and the time that they cover. None: all 0.
+	 */
+	u64 doubt_from_ns, doubt_to_ns, doubt_ns;
+	u16 cpu; /* with LIFE_ON_CPU: where, LIFE_CPU_UNKNOWN if not known */
 };
+#define LIFE_CPU_UNKNOWN 0xffff
 
 /* Who owns the time: one book for active spans, one for sighted contexts. */
 struct life_book {
@@ -144,14 +156,20 @@ struct life {
 	u64 renamed_ns; /* when it got `tid` by an exec, 0: it always had it */
 	u32 pid;	/* last known, 0: none */
 	bool settled;
+	bool doubted;  /* not settled: it was told of a loss */
 	bool born;     /* its begin was seen: nothing joins it from the left */
 	bool severed;  /* a gap in the recording lies to its left: likewise */
 	u64 origin_ns; /* where its accounting begins, once settled by birth or anchored; else 0 */
 	u64 start_ns;  /* start time, 0: not known */
 	u64 clip_from_ns, clip_to_ns; /* only time between is accounted; 0: no limit */
 	u64 first_ns, last_ns;	      /* times of its first and last record */
+<<<<<<< HEAD
 	u64 exit_ns;		      /* when it began to end, 0: that was not seen */
 	s32 exit_code;		      /* with exit_ns: as wait reports it */
+=======
+	/* The caller's: how many losses there were before its first record, and it was told of. */
+	u32 losses_before, losses_seen;
+>>>>>>> 9c6ae42 (Tell time in which records were lost as unknown)
 	u8 *head;		      /* kept records while it was not settled; owned */
 	size_t head_bytes, head_space;
 	struct life_state state;

@@ -22,6 +22,42 @@ static void visit_leave(struct life_state *s)
 	}
 }
 
+/* ---- what may have been missed ---- */
+
+static void doubt_clear(struct life_state *s)
+{
+	s->doubt_from_ns = s->doubt_to_ns = s->doubt_ns = 0;
+}
+
+/* How much of [from, to) lies between the first and the last loss on its CPU. */
+static u64 doubt_within(const struct life_state *s, u64 from_ns, u64 to_ns)
+{
+	if (!s->doubt_to_ns)
+		return 0;
+	if (from_ns < s->doubt_from_ns)
+		from_ns = s->doubt_from_ns;
+	if (to_ns > s->doubt_to_ns)
+		to_ns = s->doubt_to_ns;
+	return from_ns < to_ns ? to_ns - from_ns : 0;
+}
+
+/* [from, to) on a CPU, less what was missed of it, which is returned and unknown. */
+static u64 spend_seen(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
+{
+	const struct life_state *s = &l->state;
+	u64 missed = doubt_within(s, from_ns, to_ns);
+	u64 begin = from_ns > s->doubt_from_ns ? from_ns : s->doubt_from_ns;
+
+	if (!missed) {
+		life_spend(l, part, from_ns, to_ns);
+		return 0;
+	}
+	life_spend(l, part, from_ns, begin);
+	life_spend(l, SPLIT_unknown, begin, begin + missed);
+	life_spend(l, part, begin + missed, to_ns);
+	return missed;
+}
+
 /* ---- off the CPU ---- */
 
 static enum split_part wait_part(const struct life_state *s, const char **reason)
@@ -50,6 +86,23 @@ static enum split_part wait_part(const struct life_state *s, const char **reason
 	return cause_find(&q, reason);
 }
 
+/*
+ * Until when the stay off the CPU [last, t], woken at `woken` (t: not), is told
+ * by what was seen. Losses before a waking do not matter. One that was woken, or
+ * had to be and was not seen to be, may have run since the first loss after it;
+ * one that was preempted or is still asleep may have run while records were lost.
+ */
+static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
+{
+	u64 from = s->doubt_from_ns > s->last_ns ? s->doubt_from_ns : s->last_ns;
+
+	if (!s->doubt_to_ns || from >= t)
+		return t;
+	if (woken < t)
+		return from > woken ? from : woken;
+	return t - (s->doubt_ns < t - s->last_ns ? s->doubt_ns : t - s->last_ns);
+}
+
 /* Accounts the stay off the CPU that ends at t and tells it. */
 static void wait_end(struct life *l, u64 t, const struct life_sink *sink)
 {
@@ -63,7 +116,7 @@ static void wait_end(struct life *l, u64 t, const struct life_sink *sink)
 			      .state = v->state,
 			      .file = v->file,
 			      .ctx = v->ctx};
-	u64 woken = t;
+	u64 woken = t, known;
 
 	w.part = wait_part(s, &w.reason);
 	if (life_leave_sleeps(v->state) && !v->fresh && s->wake.has) {
@@ -72,10 +125,15 @@ static void wait_end(struct life *l, u64 t, const struct life_sink *sink)
 			woken = t;
 		w.wake = s->wake;
 	}
+	known = wait_known(s, woken, t);
+	if (known < woken)
+		woken = known;
 	w.split.ns[w.part] += (s64)(woken - s->last_ns);
-	w.split.ns[SPLIT_runnable] += (s64)(t - woken);
+	w.split.ns[SPLIT_runnable] += (s64)(known - woken);
+	w.split.ns[SPLIT_unknown] += (s64)(t - known);
 	life_spend(l, w.part, s->last_ns, woken);
-	life_spend(l, SPLIT_runnable, woken, t);
+	life_spend(l, SPLIT_runnable, woken, known);
+	life_spend(l, SPLIT_unknown, known, t);
 	if (s->visit_guess_ns)
 		s->visit_guess_ns = t;
 	if (s->visit_ns || s->visit_guess_ns)
@@ -122,7 +180,7 @@ static void wait_end_unseen(struct life *l, u64 t, const struct life_sink *sink)
 static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
-	u64 border;
+	u64 border, missed;
 
 	if (s->place == LIFE_OFF_CPU)
 		wait_end_unseen(l, t, sink);
@@ -136,9 +194,10 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 		s->visit_waits.ns[SPLIT_unknown] += (s64)(t - border);
 		return 0;
 	}
-	life_spend(l, SPLIT_user, s->last_ns, border);
-	life_spend(l, SPLIT_kernel, border, t);
-	return t - border;
+	spend_seen(l, SPLIT_user, s->last_ns, border);
+	missed = spend_seen(l, SPLIT_kernel, border, t);
+	s->visit_waits.ns[SPLIT_unknown] += (s64)missed;
+	return t - border - missed;
 }
 
 /* ---- one function per role: accounts up to the record, then takes its state ---- */
@@ -154,7 +213,7 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	struct life_share own = {.ctx = sw->ctx, .begin_ns = t, .end_ns = t};
 
 	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
-		life_spend(l, s->place == LIFE_OFF_CPU ? SPLIT_unknown : SPLIT_kernel, s->last_ns,
+		spend_seen(l, s->place == LIFE_OFF_CPU ? SPLIT_unknown : SPLIT_kernel, s->last_ns,
 			   t);
 	} else if (visit) {
 		if (visit >= s->last_ns)
@@ -170,6 +229,7 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 		s->wake.has = false;
 	s->place = sw->state == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
 	s->last_ns = t;
+	doubt_clear(s);
 	s->leave = (struct life_leave){.time_ns = t,
 				       .visit_ns = visit,
 				       .arg0 = sw->arg0,
@@ -191,7 +251,9 @@ static void role_enters(struct life *l, const struct record_head *r, const struc
 		unseen_end(l, t);
 	s->wake.has = false;
 	s->place = LIFE_ON_CPU;
+	s->cpu = r->cpu;
 	s->last_ns = t;
+	doubt_clear(s);
 }
 
 static void role_waking(struct life *l, const struct record_head *r, const struct life_sink *sink)
@@ -202,6 +264,8 @@ static void role_waking(struct life *l, const struct record_head *r, const struc
 	(void)sink;
 	if (s->place == LIFE_OFF_CPU && (s->wake.has || !life_leave_sleeps(s->leave.state)))
 		return;
+	if (s->place == LIFE_OFF_CPU) /* it slept until now, whatever was lost */
+		doubt_clear(s);
 	s->wake = (struct life_wake){.has = true,
 				     .time_ns = r->time_ns,
 				     .waker_tid = w->waker_tid,
@@ -213,9 +277,11 @@ static void role_waking(struct life *l, const struct record_head *r, const struc
 }
 
 /* The thread is in user code at t, whatever it did before. */
-static void enter_user(struct life *l, u64 t)
+static void enter_user(struct life *l, u64 t, u16 cpu)
 {
+	doubt_clear(&l->state);
 	l->state.place = LIFE_ON_CPU;
+	l->state.cpu = cpu;
 	l->state.last_ns = t;
 	l->state.wake.has = false;
 	visit_leave(&l->state);
@@ -242,6 +308,7 @@ static void visit_split(const struct life *l, struct life_visit *v)
 static void visit_end(struct life *l, struct life_visit *v, const struct context *ctx,
 		      const struct life_sink *sink)
 {
+	u16 cpu = v->syscall ? v->syscall->head.cpu : v->fault->head.cpu;
 	struct life_share own = {.ctx = *ctx, .begin_ns = v->begin_ns, .end_ns = v->end_ns};
 
 	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
@@ -249,16 +316,15 @@ static void visit_end(struct life *l, struct life_visit *v, const struct context
 	own.split = v->split;
 	life_sight(l, &own, sink);
 	sink->visit(sink->arg, l, v);
-	enter_user(l, v->end_ns);
+	enter_user(l, v->end_ns, cpu);
 }
 
 static void role_syscall(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	const struct record_syscall *c = (const void *)r;
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
-	struct life_visit v = {.begin_ns = life_ago(r->time_ns, c->duration_ns),
-			       .end_ns = t,
-			       .syscall = c};
+	struct life_visit v = {
+		.begin_ns = life_ago(r->time_ns, c->duration_ns), .end_ns = t, .syscall = c};
 
 	visit_end(l, &v, &c->ctx, sink);
 }
@@ -267,9 +333,8 @@ static void role_fault(struct life *l, const struct record_head *r, const struct
 {
 	const struct record_fault *f = (const void *)r;
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
-	struct life_visit v = {.begin_ns = life_ago(r->time_ns, f->duration_ns),
-			       .end_ns = t,
-			       .fault = f};
+	struct life_visit v = {
+		.begin_ns = life_ago(r->time_ns, f->duration_ns), .end_ns = t, .fault = f};
 
 	if (f->flags & FAULT_USER) {
 		visit_end(l, &v, &f->ctx, sink);
@@ -286,7 +351,26 @@ static void role_user(struct life *l, const struct record_head *r, const struct 
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
 
 	spend_until(l, t, 0, sink);
-	enter_user(l, t);
+	enter_user(l, t, LIFE_CPU_UNKNOWN);
+}
+
+/* Records were lost from begin_ns to the record's time, on one CPU or (no CPU) on any. */
+static void role_lost(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_lost *lost = (const void *)r;
+	struct life_state *s = &l->state;
+	u64 from = lost->begin_ns > s->last_ns ? lost->begin_ns : s->last_ns, to = r->time_ns;
+	bool here = r->cpu == LIFE_CPU_UNKNOWN || s->cpu == LIFE_CPU_UNKNOWN || r->cpu == s->cpu;
+
+	(void)sink;
+	if (s->place == LIFE_GONE || (s->place == LIFE_ON_CPU && !here) || from >= to)
+		return;
+	if (!s->doubt_to_ns || from < s->doubt_from_ns)
+		s->doubt_from_ns = from;
+	if (to > s->doubt_to_ns) {
+		s->doubt_ns += to - (from > s->doubt_to_ns ? from : s->doubt_to_ns);
+		s->doubt_to_ns = to;
+	}
 }
 
 /* It left the scope: what it does from here on is not recorded, nor asked for. */
@@ -300,6 +384,7 @@ static void role_out(struct life *l, const struct record_head *r, const struct l
 	else if (s->place != LIFE_GONE)
 		life_spend(l, SPLIT_unknown, s->last_ns, t);
 	visit_leave(s);
+	doubt_clear(s);
 	s->wake.has = false;
 	s->place = LIFE_GONE;
 	s->last_ns = t;
@@ -341,7 +426,7 @@ typedef void role_fn(struct life *, const struct record_head *, const struct lif
 static role_fn *const roles[] = {
 	[LIFE_LEAVES] = role_leaves,	 [LIFE_ENTERS] = role_enters, [LIFE_WAKING] = role_waking,
 	[LIFE_SYSCALL] = role_syscall,	 [LIFE_FAULT] = role_fault,   [LIFE_USER] = role_user,
-	[LIFE_SNAPSHOT] = role_snapshot, [LIFE_OUT] = role_out,
+	[LIFE_SNAPSHOT] = role_snapshot, [LIFE_OUT] = role_out,	      [LIFE_LOST] = role_lost,
 };
 
 void life_apply(struct life *l, enum life_role role, const struct record_head *r,

@@ -101,13 +101,17 @@ static void print_sums(FILE *out, const char *what, const struct sums *sums)
 	}
 }
 
-static void print_shares(FILE *out, const char *what, const struct span_shares *shares)
+/* A base does not keep when a context was seen first that nobody has for a while. */
+static void print_shares(FILE *out, const char *what, const struct span_shares *shares, u64 from_ns)
 {
 	for (size_t i = 0; i < shares->list.count; i++) {
 		const struct span_share *s = &shares->list.data[i];
 
+		if (from_ns && s->end_ns <= from_ns)
+			continue;
 		fprintf(out, "  %s tid %u %llu-%llu:", what, s->tid,
-			(unsigned long long)s->begin_ns, (unsigned long long)s->end_ns);
+			from_ns ? 0 : (unsigned long long)s->begin_ns,
+			(unsigned long long)s->end_ns);
 		print_split(out, &s->split);
 	}
 }
@@ -135,22 +139,22 @@ static void print_told(FILE *out, const struct app_span *s)
 	fprintf(out, "\n");
 }
 
-static void print_span(FILE *out, const struct app_span *s)
+static void print_span(FILE *out, const struct app_span *s, u64 from_ns)
 {
 	fprintf(out, "span ");
 	print_context(out, &s->ctx);
 	fprintf(out, " %s %llu-%llu parent %llx\n", s->name ? s->name : "?",
 		(unsigned long long)s->begin_ns, (unsigned long long)s->end_ns,
 		(unsigned long long)s->parent);
-	print_shares(out, "active", &s->active);
-	print_shares(out, "seen", &s->seen);
+	print_shares(out, "active", &s->active, from_ns);
+	print_shares(out, "seen", &s->seen, from_ns);
 	print_told(out, s);
 }
 
 static void print_spans(FILE *out, const struct partial *p)
 {
 	for (size_t i = 0; i < p->spans.count; i++)
-		print_span(out, p->spans.data[i]);
+		print_span(out, p->spans.data[i], 0);
 }
 
 static void print_stack(FILE *out, const struct partial *p, u32 flags, const struct kspan *k)
@@ -193,7 +197,9 @@ static void print_life(FILE *out, const struct life *l)
 	print_split(out, &l->total);
 }
 
-static void print_events(FILE *out, const struct partial *p)
+/* That a context was seen which nobody has any more is not kept: its events may be their thread's.
+ */
+static void print_events(FILE *out, const struct partial *p, bool each)
 {
 	print_sums(out, "event", &p->events.counts);
 	for (size_t i = 0; i < p->events.counts.list.count; i++) {
@@ -203,7 +209,7 @@ static void print_events(FILE *out, const struct partial *p)
 		fprintf(out, "format %u %s %u\n", id, text ? text->text : "?",
 			text ? text->bytes : 0);
 	}
-	for (size_t i = 0; i < p->events.list.count; i++) {
+	for (size_t i = 0; each && i < p->events.list.count; i++) {
 		const struct kevent *k = &p->events.list.data[i];
 
 		fprintf(out, "event %u tid %u %llu %u bytes of %u in ", k->format, k->tid,
@@ -316,8 +322,8 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 	print_sums(out, "cause", &p->causes);
 	for (size_t i = 0; i < p->spans.count; i++)
 		if (span_last(p->spans.data[i]) > from_ns)
-			print_span(out, p->spans.data[i]);
-	print_events(out, p);
+			print_span(out, p->spans.data[i], from_ns);
+	print_events(out, p, false);
 	fclose(out);
 	partial_free(p);
 	return text;
@@ -342,7 +348,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	print_sums(out, "file", &p->files);
 	print_sums(out, "cause", &p->causes);
 	print_spans(out, p);
-	print_events(out, p);
+	print_events(out, p, true);
 	print_fd_names(out, p);
 	print_facts(out, &p->facts);
 	print_traffic(out, p);

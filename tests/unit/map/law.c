@@ -53,6 +53,16 @@ TEST(split_of_each_span_sums_to_its_duration)
 	simulation_free(&s);
 }
 
+static void lose_some(struct simulation *s, int times)
+{
+	for (int i = 0; i < times; i++) {
+		u64 begin = s->from_ns + simulation_random(s, s->to_ns - s->from_ns);
+
+		simulation_loss(s, begin, begin + simulation_random(s, 3000) + 1,
+				(u16)simulation_random(s, 4));
+	}
+}
+
 /* Compares the answers of a simulation with those of it cut and merged at random. */
 typedef struct partial *cut_fn(struct simulation *, int cuts);
 
@@ -67,6 +77,7 @@ static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 
 		simulation_gap(&s, begin, begin + simulation_random(&s, 9000) + 1);
 	}
+	lose_some(&s, seed % 4 == 3 ? 6 : 0);
 	whole = answers(map_range(&s, 0, s.records.count), &s);
 	for (int i = 0; i < 12; i++) {
 		char *cut = answers(map_in_pieces(&s, 1 + (int)simulation_random(&s, 15)), &s);
@@ -107,6 +118,7 @@ TEST(base_stands_for_what_was_deleted)
 		u64 at;
 
 		simulate(&s, seed, 5, 40);
+		lose_some(&s, seed % 4 == 3 ? 6 : 0);
 		for (int i = 0; i < 6; i++) {
 			char *whole, *based;
 

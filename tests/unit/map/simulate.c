@@ -28,6 +28,12 @@ static u64 some(struct actor *a, u64 below)
 	return 1 + simulation_random(a->s, below);
 }
 
+/* What happens at once happens on one CPU. */
+static u16 cpu_of(u64 time_ns)
+{
+	return (u16)(hash_u64(time_ns) % 4);
+}
+
 static void emit(struct actor *a, void *record, size_t bytes, u8 kind, u64 time_ns)
 {
 	struct simulation *s = a->s;
@@ -36,7 +42,7 @@ static void emit(struct actor *a, void *record, size_t bytes, u8 kind, u64 time_
 
 	head->kind = kind;
 	head->time_ns = time_ns;
-	head->cpu = (u16)(hash_u64(time_ns) % 4); /* what happens at once happens on one CPU */
+	head->cpu = cpu_of(time_ns);
 	vec_push(&s->records, (struct simulated_record){time_ns, s->records.count, s->bytes.count});
 	bytes_put(&s->bytes, record, bytes);
 	bytes_put(&s->bytes, zero, (8 - bytes % 8) % 8);
@@ -636,6 +642,29 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
 		emit(&a, &r, sizeof(r), RECORD_thread, end_ns);
 		emit(&a, &r, sizeof(r), RECORD_thread, s->from_ns);
 	}
+	qsort(s->records.data, s->records.count, sizeof(*s->records.data), record_compare);
+}
+
+void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu)
+{
+	struct actor a = {.s = s};
+	struct record_lost lost = {.why = LOST_buffer, .begin_ns = begin_ns};
+	size_t n = 0;
+
+	while (end_ns > s->to_ns || cpu_of(end_ns) != cpu)
+		end_ns--;
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct simulated_record *r = &s->records.data[i];
+		const struct record_head *head = simulation_record(s, i);
+
+		if (r->time_ns >= begin_ns && r->time_ns < end_ns && head->cpu == cpu &&
+		    head->kind != RECORD_lost)
+			lost.count++;
+		else
+			s->records.data[n++] = *r;
+	}
+	s->records.count = n;
+	emit(&a, &lost, sizeof(lost), RECORD_lost, end_ns);
 	qsort(s->records.data, s->records.count, sizeof(*s->records.data), record_compare);
 }
 

@@ -46,6 +46,8 @@ void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions,
 
 /* Takes away what happened in [begin_ns, end_ns), as if nobody had recorded. */
 void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns);
+/* Takes away what a CPU recorded in [begin_ns, end_ns), and says so. */
+void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu);
 void simulation_free(struct simulation *s);
 
 static inline const struct record_head *simulation_record(const struct simulation *s, size_t i)
