@@ -297,7 +297,9 @@ int chunk_reader_open(struct chunk_reader **reader, const char *path, struct err
  * *record, or 0 at the end. head.slots says how many slots it would fill, seq
  * is 0; all fields of its struct are filled, of a text `<name>_len` bytes and,
  * if it has room, a NUL. The record is the reader's and lives until the next call.
- * Records of the packets' tables are not delivered. Negative only if memory runs out.
+ * Records of the packets' tables are not delivered. In place of what is damaged in the
+ * stream of a CPU comes a `lost` record that is in none: why is damaged, count 0.
+ * Negative only if memory runs out.
  */
 int chunk_reader_next(struct chunk_reader *reader, const struct record_head **record,
 		      struct error *e);

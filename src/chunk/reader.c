@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- what was lost ---- */
@@ -164,6 +165,41 @@ static int step_top(struct chunk_reader *r)
 	return 0;
 }
 
+/* The CPU of a stream by its name, PACKET_NO_CPU if it is none of a CPU. */
+static uint16_t cpu_of(const struct stream *s)
+{
+	return strncmp(s->name, "cpu", 3) ? PACKET_NO_CPU : (uint16_t)strtoul(s->name + 3, NULL, 10);
+}
+
+/* Tells a hole that ends at to_ns: from when to when a CPU's records are missing. */
+static const struct record_head *hole_tell(struct chunk_reader *r, struct stream *s, uint64_t to_ns)
+{
+	uint64_t from_ns = s->hole_from_ns ? s->hole_from_ns : r->info.begin_ns;
+
+	s->hole = false;
+	if (cpu_of(s) == PACKET_NO_CPU || from_ns >= to_ns)
+		return NULL;
+	r->hole = (struct record_lost){
+		.head = {.kind = RECORD_lost, .slots = 1, .cpu = cpu_of(s), .time_ns = to_ns},
+		.why = LOST_damaged,
+		.begin_ns = from_ns,
+	};
+	return &r->hole.head;
+}
+
+/* After the last record: the next stream of which the end is missing, NULL if there is none. */
+static const struct record_head *tail_tell(struct chunk_reader *r)
+{
+	while (r->tails < r->count) {
+		struct stream *s = &r->streams[r->tails++].stream;
+		const struct record_head *hole = s->hole ? hole_tell(r, s, r->info.end_ns) : NULL;
+
+		if (hole)
+			return hole;
+	}
+	return NULL;
+}
+
 int chunk_reader_next(struct chunk_reader *r, const struct record_head **record, struct error *e)
 {
 	int err = 0;
@@ -176,6 +212,11 @@ int chunk_reader_next(struct chunk_reader *r, const struct record_head **record,
 	while (!err && r->heap_count) {
 		struct reader_stream *s = &r->streams[r->heap[0]];
 
+		if (__builtin_expect(s->stream.hole, 0)) {
+			*record = hole_tell(r, &s->stream, s->stream.unpacker.time_ns);
+			if (*record)
+				return 1;
+		}
 		if (stream_take(&s->stream)) {
 			r->current = r->heap[0];
 			*record = taken(r, s);
@@ -183,7 +224,10 @@ int chunk_reader_next(struct chunk_reader *r, const struct record_head **record,
 		}
 		err = step_top(r);
 	}
-	return err ? error_set(e, err, "cannot read %s", r->info.path) : 0;
+	if (err)
+		return error_set(e, err, "cannot read %s", r->info.path);
+	*record = tail_tell(r);
+	return *record != NULL;
 }
 
 /* ---- the rest ---- */

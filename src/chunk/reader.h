@@ -26,6 +26,8 @@ struct chunk_reader {
 	uint32_t *heap; /* of indexes of streams that stand before a record */
 	size_t heap_count;
 	size_t current;	   /* stream of the record delivered last; SIZE_MAX: none */
+	struct record_lost hole; /* told in place of what is damaged */
+	size_t tails;		 /* streams of which the end was looked at for a hole */
 	char damage[4096]; /* "" if nothing is damaged */
 };
 

@@ -44,8 +44,18 @@ void stream_free(struct stream *s)
 	s->buffer = NULL;
 }
 
+static void stream_open_hole(struct stream *s)
+{
+	if (s->hole)
+		return;
+	s->hole = true;
+	/* inside of a packet what was delivered last has the time of its record */
+	s->hole_from_ns = s->in_packet ? s->unpacker.time_ns : s->last_end_ns;
+}
+
 static void stream_damage(struct stream *s, const char *why)
 {
+	stream_open_hole(s);
 	if (!s->damage)
 		s->damage = why;
 }

@@ -51,6 +51,8 @@ struct stream {
 	uint64_t wasted;       /* bytes checked in vain: bounds the time */
 	bool gave_up;
 	const char *damage; /* why, NULL: nothing was damaged */
+	bool hole;	       /* something is missing before the next record, or the end */
+	uint64_t hole_from_ns; /* since when; 0: since the begin */
 };
 
 /* `identity` may be NULL. The stream keeps `dir` and must not outlive it. */

@@ -79,6 +79,35 @@ TEST(a_changed_first_byte_loses_no_record)
 	chunk_reader_close(r);
 }
 
+/* From the last good record before to the first behind it, or to an end of the chunk. */
+TEST(a_hole_is_told_with_its_time)
+{
+	const struct record_lost *lost;
+	const struct record_head *record;
+	struct chunk_info info;
+	struct chunk_reader *r;
+	uint64_t last[2] = {0};
+	int holes = 0;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	change_byte(make_path(info.path, "cpu0"), size_of(make_path(info.path, "cpu0")) / 2);
+	CHECK_EQ(unlink(make_path(info.path, "cpu1")), 0);
+	CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+	while (chunk_reader_next(r, &record, NULL) == 1) {
+		lost = (const void *)record;
+		if (make_is_hole(record)) {
+			holes++;
+			CHECK(lost->begin_ns >= last[record->cpu]);
+			CHECK(lost->begin_ns < record->time_ns);
+			CHECK(record->cpu == 0 || lost->begin_ns == info.begin_ns);
+			CHECK(record->cpu == 0 || record->time_ns == info.end_ns);
+		}
+		last[record->cpu] = record->time_ns;
+	}
+	CHECK_EQ(holes, 2);
+	chunk_reader_close(r);
+}
+
 TEST(a_missing_file_is_counted)
 {
 	struct chunk_info info;

@@ -210,6 +210,13 @@ void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compres
 	chunk_writer_close(w);
 }
 
+bool make_is_hole(const struct record_head *record)
+{
+	const struct record_lost *lost = (const void *)record;
+
+	return record->kind == RECORD_lost && lost->why == LOST_damaged && lost->count == 0;
+}
+
 uint64_t make_count(const char *path, struct chunk_info *info)
 {
 	const struct record_head *record;
@@ -220,7 +227,7 @@ uint64_t make_count(const char *path, struct chunk_info *info)
 
 	must(chunk_reader_open(&r, path, &e), &e);
 	while ((got = chunk_reader_next(r, &record, &e)) > 0)
-		count++;
+		count += !make_is_hole(record);
 	must(got, &e);
 	*info = *chunk_reader_info(r);
 	chunk_reader_close(r);

@@ -39,6 +39,9 @@ uint64_t make_count(const char *path, struct chunk_info *info);
 /* The path of a file in a directory, static memory. */
 const char *make_path(const char *dir, const char *name);
 
+/* Whether a reader told it in place of damaged records. */
+bool make_is_hole(const struct record_head *record);
+
 /* Has a stream count records that never came; see chunk_writer_lost(). */
 int make_lost(struct chunk_stream *stream, enum record_loss why, uint64_t count,
 	      uint64_t begin_ns, uint64_t end_ns);

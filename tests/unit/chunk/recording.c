@@ -19,7 +19,7 @@ static uint64_t read_all(struct recording *recording)
 	while ((got = recording_next(recording, &record, NULL)) == 1) {
 		CHECK(record->time_ns >= last);
 		last = record->time_ns;
-		n += record->kind != RECORD_gap;
+		n += record->kind != RECORD_gap && !make_is_hole(record);
 	}
 	CHECK_EQ(got, 0);
 	return n;
