@@ -163,13 +163,10 @@ struct life {
 	u64 start_ns;  /* start time, 0: not known */
 	u64 clip_from_ns, clip_to_ns; /* only time between is accounted; 0: no limit */
 	u64 first_ns, last_ns;	      /* times of its first and last record */
-<<<<<<< HEAD
 	u64 exit_ns;		      /* when it began to end, 0: that was not seen */
 	s32 exit_code;		      /* with exit_ns: as wait reports it */
-=======
 	/* The caller's: how many losses there were before its first record, and it was told of. */
 	u32 losses_before, losses_seen;
->>>>>>> 9c6ae42 (Tell time in which records were lost as unknown)
 	u8 *head;		      /* kept records while it was not settled; owned */
 	size_t head_bytes, head_space;
 	struct life_state state;
