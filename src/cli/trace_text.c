@@ -162,6 +162,17 @@ static void connection_write(const struct terminal *t, const struct span_view *s
 		putc('?', t->file);
 }
 
+/* Calls that return an address. */
+static bool returns_address(const struct span_view *span)
+{
+	static const char *const calls[] = {"brk", "mmap", "mremap", "shmat"};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strcmp(span->name, calls[i]) == 0)
+			return true;
+	return false;
+}
+
 /* " = -2 ENOENT  </etc/passwd>": what came of a call or request, and of what file */
 static void outcome_write(const struct terminal *t, const struct span_view *span)
 {
@@ -171,7 +182,10 @@ static void outcome_write(const struct terminal *t, const struct span_view *span
 
 	if (result) {
 		fputs(" = ", t->file);
-		attribute_write(t, result);
+		if (!error && result->integer && returns_address(span))
+			fprintf(t->file, "%#" PRIx64, (uint64_t)result->integer);
+		else
+			attribute_write(t, result);
 	}
 	if (error) {
 		putc(' ', t->file);
