@@ -174,6 +174,11 @@ static int event_choose(struct capture_events *events, int tracefs,
 	}
 	if (err || found)
 		return err;
+	if (names->closed)
+		return error_say(
+			e, EACCES,
+			"the kernel's events in /sys/kernel/tracing may not be read: record "
+			"as root, or with CAP_DAC_READ_SEARCH");
 	tracefs_near(names, wanted, near, sizeof(near));
 	if (near[0])
 		return error_say(e, ENOENT, "this kernel has no event %s; near it: %s", wanted,

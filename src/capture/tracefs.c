@@ -38,14 +38,22 @@ int tracefs_open(struct error *e)
 {
 	static const char *const places[] = {"/sys/kernel/tracing/events",
 					     "/sys/kernel/debug/tracing/events"};
+	const char *closed = NULL;
 	int fd;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			return fd;
+		if (errno == EACCES && !closed)
+			closed = places[i];
 	}
 	fd = tracefs_mount();
+	if (fd < 0 && closed)
+		return error_say(e, EACCES,
+				 "--event reads %s, which it may not: record as root, or with "
+				 "CAP_DAC_READ_SEARCH",
+				 closed);
 	if (fd < 0)
 		return error_set(e, fd,
 				 "--event needs tracefs, which is not mounted, nor can it be");
@@ -79,8 +87,11 @@ static int subsystem_list(int events, const char *subsystem, struct tracefs_name
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s/id", subsystem, entry->d_name);
-		if (faccessat(events, path, R_OK, 0) != 0)
+		/* by capabilities, too, which plain access() leaves out */
+		if (faccessat(events, path, R_OK, AT_EACCESS) != 0) {
+			names->closed |= errno == EACCES;
 			continue; /* a file, or nothing that perf can open */
+		}
 		if (asprintf(&name, "%s:%s", subsystem, entry->d_name) < 0)
 			err = -ENOMEM;
 		else if ((err = vec_push(&names->list, name)))

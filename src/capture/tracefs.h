@@ -16,6 +16,7 @@ int tracefs_open(struct error *e);
 
 struct tracefs_names {
 	VEC(char *) list; /* "subsystem:name", sorted; owned */
+	bool closed;	  /* there are some that may not be read */
 };
 
 /* All events that programs can be attached to. 0 or a negative errno; free in any case. */

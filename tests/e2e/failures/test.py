@@ -310,6 +310,28 @@ def four_capabilities_instead_of_root():
     check(len(names) > 3, f"others are seen, too: {names}")
 
 
+@tests.add
+def events_with_few_privileges():
+    """By capabilities of the file, and without the one that opens tracefs."""
+    if not shutil.which("setcap"):
+        return "no setcap here"
+    path = directory_of(NOBODY, "events")
+    capable = fathom.path("capable-fathom")
+    shutil.copy(binary(), capable)
+    os.chmod(capable, 0o755)
+    event = ["--event", "sched:sched_switch", "--", "true"]
+    for names, status in ((CAPABILITIES, 0), (CAPABILITIES[:3], 1)):
+        if subprocess.run(["setcap", "".join(f"cap_{n}," for n in names)[:-1] + "+ep", capable],
+                          capture_output=True).returncode:
+            return "no capabilities of files here"
+        result = subprocess.run([*AS_NOBODY, capable, "record", "-o", path + "/out", *event],
+                                text=True, timeout=60, capture_output=True)
+        equal(result.returncode, status, f"with {names}: {result.stderr}")
+    check("CAP_DAC_READ_SEARCH" in result.stderr, result.stderr)
+    check("has no event" not in result.stderr, result.stderr)
+    return None
+
+
 def capabilities_of(pid):
     """Of each thread of a process: (permitted, effective)."""
     found = []
