@@ -376,19 +376,21 @@ enum fd_known fds_look(const struct facts *f, const struct fd_question *q, struc
 
 const struct fact_fd *fds_origin(const struct facts *f, const struct fd_question *question)
 {
+	const struct fact_fd *named = NULL;
 	struct fd_question q = *question;
 	struct fd_found found;
 
 	for (int hops = 0; hops < 16 && q.fd >= 0; hops++) {
 		if (fds_look(f, &q, &found) != FD_IS_OPEN)
-			return NULL;
-		if (found.fact->op != FD_dup || found.fact->path || found.fact->from == q.fd ||
-		    found.fact->from < 0)
-			return found.fact;
+			return named;
+		if (found.fact->path)
+			named = found.fact;
+		if (found.fact->op != FD_dup || found.fact->from == q.fd || found.fact->from < 0)
+			return named ? named : found.fact;
 		q.fd = found.fact->from;
 		q.time_ns = found.fact->time_ns - 1;
 	}
-	return NULL;
+	return named;
 }
 
 /* ---- all that are open ---- */

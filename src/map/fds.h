@@ -23,7 +23,10 @@ struct fd_found {
 /* What the descriptor was at the time; *found is for one that is open. */
 enum fd_known fds_look(const struct facts *f, const struct fd_question *q, struct fd_found *found);
 
-/* The fact that names it, through the duplicates that it may be of; NULL: not known, or closed. */
+/*
+ * The fact that names it: that of its open, through the duplicates that it may be of, or the
+ * earliest that is known; NULL: not known, or closed.
+ */
 const struct fact_fd *fds_origin(const struct facts *f, const struct fd_question *q);
 
 /*

@@ -111,6 +111,31 @@ def those_of_before_the_recording():
     equal(closed[:2], [101, 102], "closed by the exec")
 
 
+RENAMES = """
+import os, sys
+one, two = sys.argv[1:]
+fd = os.open(one, os.O_RDWR | os.O_CREAT)
+os.pread(fd, 1, 4242)
+os.rename(one, two)
+copy = os.dup(fd)
+for each in (fd, copy):
+    os.pread(each, 1, 4242)
+again = os.open(two, os.O_RDWR)
+os.pread(again, 1, 4242)
+"""
+
+
+@tests.add
+def a_file_has_the_name_of_its_open():
+    """Also when it is renamed, and through duplicates: one name at a time, one row."""
+    one, two = fathom.path("one"), fathom.path("two")
+    where = fathom.record("renamed", "--", sys.executable, "-c", RENAMES, one, two)
+    names = [span["attributes"].get("fd.name") for trace in fathom.trace_all(where)["traces"]
+             for span in trace["spans"] if span["name"] == "pread64"
+             and span["attributes"]["args"].endswith(", 1, 4242")]
+    equal(names, [one, one, one, two], "names")
+
+
 @tests.add
 def babeltrace_reads_them():
     harness.check_babeltrace(fathom, fathom.path("data"))
