@@ -142,29 +142,34 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;
 }
 
+/* Of what the base stands for nothing is told. */
 static int describe(struct source *s, const struct recording_info *info, struct error *e)
 {
+	u64 begin_ns = info->chunks[s->first].begin_ns;
 	int err = 0;
 
 	snprintf(s->host, sizeof(s->host), "%s", info->host);
 	snprintf(s->boot_id, sizeof(s->boot_id), "%s", info->boot_id);
 	s->boot = hash_bytes(s->boot_id, strlen(s->boot_id));
-	for (size_t i = 0; i < info->chunk_count && !err; i++) {
+	s->view.incomplete = info->incomplete;
+	for (size_t i = 0; i < s->first; i++)
+		s->view.incomplete -= info->chunks[i].incomplete;
+	for (size_t i = s->first; i < info->chunk_count && !err; i++) {
 		const struct chunk_clock *c = &info->chunks[i].clock;
 
 		err = vec_push(&s->clocks, (struct clock_view){s->host, s->boot_id, c->monotonic_ns,
 							       c->unix_ns});
 	}
 	for (size_t i = 0; i < info->gap_count && !err; i++)
-		err = vec_push(&s->gaps,
-			       (struct gap_view){info->gaps[i].from_ns, info->gaps[i].to_ns});
+		if (info->gaps[i].to_ns > begin_ns)
+			err = vec_push(&s->gaps, (struct gap_view){info->gaps[i].from_ns,
+								   info->gaps[i].to_ns});
 	if (err)
 		return error_set(e, err, "cannot describe the recording");
 	s->view.clocks = s->clocks.data;
 	s->view.clocks_count = s->clocks.count;
 	s->view.gaps = s->gaps.data;
 	s->view.gaps_count = s->gaps.count;
-	s->view.incomplete = info->incomplete;
 	return 0;
 }
 
@@ -192,18 +197,17 @@ static int recording_map(struct source *out, const struct source_options *o,
 					  .from_ns = absolute(&o->from, info),
 					  .to_ns = absolute(&o->to, info)};
 	u64 covered_ns;
-	size_t first;
 	int err = range_check(&options, info, e);
 
 	if (err)
 		return err;
 	out->to_ns = options.to_ns ? options.to_ns : info->end_ns;
-	out->partial = begin_with(o, info, &options, &first);
+	out->partial = begin_with(o, info, &options, &out->first);
 	if (!out->partial)
 		return error_set(e, ENOMEM, "cannot map the recording");
-	out->from_ns = options.from_ns ? options.from_ns : info->chunks[first].begin_ns;
+	out->from_ns = options.from_ns ? options.from_ns : info->chunks[out->first].begin_ns;
 	covered_ns = out->partial->to_ns;
-	for (size_t i = first; i < info->chunk_count && !err; i++)
+	for (size_t i = out->first; i < info->chunk_count && !err; i++)
 		err = chunk_take(out, &info->chunks[i], &covered_ns, e);
 	if (!err && (err = partial_finish(out->partial)))
 		error_set(e, err, "cannot finish the answer");

@@ -14,17 +14,18 @@
 struct source_options {
 	const char *const *dirs; /* recordings and chunks; borrowed */
 	size_t dirs_count;
-	int boot; /* 0: the latest in them */
-	bool spans; /* keep each syscall, fault and wait */
-	struct option_time from, to; /* only what lies between */
+	int boot;			   /* 0: the latest in them */
+	bool spans;			   /* keep each syscall, fault and wait */
+	struct option_time from, to;	   /* only what lies between */
 	const struct recording_base *base; /* in place of those in dirs; NULL; borrowed */
 };
 
 struct source {
 	struct partial *partial; /* finished; owned */
 	struct source_view view; /* points into this struct's memory */
-	u64 from_ns, to_ns; /* what the answers cover */
-	u64 boot; /* hash of the boot id */
+	u64 from_ns, to_ns;	 /* what the answers cover */
+	size_t first;		 /* chunk that the base does not stand for */
+	u64 boot;		 /* hash of the boot id */
 	char host[256], boot_id[64];
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What chunks that --keep deleted knew: names, and what a long wait was for."""
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check, equal
+
+harness.require_root()
+fathom = harness.Fathom(sys.argv[1])
+tests = harness.Tests()
+LIMITS = ["--rotate", "200ms", "--keep", "1s"]
+
+# All that has a name is made before the one long call.
+PROGRAM = """
+import os, sys
+with open("/proc/self/comm", "w") as comm:
+    comm.write("the-sleeper")
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+out, into = os.pipe()
+print(os.readlink(f"/proc/self/fd/{into}"), flush=True)
+os.read(0, 1)
+os.pread(file, 1, 4242)
+os.write(into, b"x")
+"""
+
+
+def program(*prefix):
+    """The program, by itself or by a recorder; it goes on when it gets a byte."""
+    return subprocess.Popen([*prefix, sys.executable, "-c", PROGRAM, fathom.path("file")],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def recorder_of(pid, path):
+    return subprocess.Popen([fathom.binary, "record", "-o", path, *LIMITS, "-p", str(pid)],
+                            stderr=subprocess.PIPE, text=True)
+
+
+def sealed(path):
+    with contextlib.suppress(FileNotFoundError):
+        return sorted(name for name in os.listdir(path) if name[0].isdigit())
+    return []
+
+
+def wait_for(condition, what):
+    for _ in range(3000):
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise harness.Failure(f"in vain: {what}")
+
+
+def first_chunk_kept(path, aside):
+    """A copy of the oldest chunk from before its deletion, under its name."""
+    name = wait_for(lambda: sealed(path), "a chunk")[0]
+    shutil.copytree(os.path.join(path, name), os.path.join(aside, name))
+    return name
+
+
+def check_answer(path, pipe):
+    spans = [span for trace in fathom.trace_all(path)["traces"] for span in trace["spans"]]
+    names = {span["name"]: span["attributes"].get("fd.name") for span in spans
+             if span["name"] == "write" or
+             span["attributes"].get("args", "").endswith(", 1, 4242")}
+    equal(names, {"pread64": fathom.path("file"), "write": pipe}, "names of descriptors")
+    (row,) = fathom.report(path, "thread")["rows"]
+    equal((row["thread"], row["process"]), ("the-sleeper", "the-sleeper"), "its name")
+    check(row["time"]["ipc_ns"] > row["total_ns"] / 2, f"it waited for a pipe: {row}")
+    (read,) = [span for span in spans if span["name"] == "read" and span["threads"] == 1
+               and span["attributes"]["args"].startswith("0, ")]
+    check(read["time"]["ipc_ns"] > (read["end_ns"] - read["begin_ns"]) / 2, f"the wait: {read}")
+    harness.check_sums(fathom, path)
+    return row
+
+
+@tests.add
+def what_deleted_chunks_knew():
+    path, aside = fathom.path("kept"), fathom.path("aside")
+    os.mkdir(aside)
+    with program(fathom.binary, "record", "-o", path, *LIMITS, "--") as recorder:
+        pipe = recorder.stdout.readline().strip()
+        first = first_chunk_kept(path, aside)
+        wait_for(lambda: first not in sealed(path), "the first chunk goes")
+        deleted = sealed(path)
+        wait_for(lambda: not set(deleted) & set(sealed(path)), "all that were there then go")
+        recorder.communicate("\n", timeout=60)
+        equal(recorder.returncode, 0, "status")
+    row = check_answer(path, pipe)
+    equal(row["time"]["unknown_ns"], 0, "nothing is unknown")
+    check(os.path.exists(os.path.join(path, "base")), "the base is there")
+
+
+@tests.add
+def a_chunk_that_the_base_stands_for():
+    """A crash came between its merging and its deletion: it counts once."""
+    path = fathom.path("kept")
+    questions = [["report", "--json", "--by", by] for by in ("thread", "syscall", "cause")]
+    questions.append(["trace", "--json", "--all"])
+    before = [fathom.ok(*question, path) for question in questions]
+    (name,) = os.listdir(fathom.path("aside"))
+    shutil.copytree(os.path.join(fathom.path("aside"), name), os.path.join(path, name))
+    equal([fathom.ok(*question, path) for question in questions], before, "answers")
+
+
+@tests.add
+def a_damaged_base():
+    path = fathom.path("kept")
+    base = os.path.join(path, "base")
+    with open(base, "r+b") as file:
+        file.seek(os.path.getsize(base) // 2)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 0x55]))
+    for name in sealed(path)[:1]: # the one that was put back
+        shutil.rmtree(os.path.join(path, name))
+    result = fathom.run("report", "--json", "--by", "syscall", path)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    lines = result.stderr.splitlines()
+    equal(len(lines), 1, f"lines: {lines}")
+    check("base" in lines[0] and "damaged" in lines[0], lines[0])
+    calls = {row["key"]: row["count"] for row in fathom.report(path, "syscall")["rows"]}
+    equal((calls["pread64"], calls["write"]), (1, 1), "what the chunks tell is told")
+    harness.check_sums(fathom, path)
+    result = fathom.run("record", "-o", path, *LIMITS, "--", "true")
+    equal(result.returncode, 0, f"the next recording begins another: {result.stderr}")
+
+
+@tests.add
+def after_a_crash_and_a_restart():
+    path = fathom.path("crashed")
+    with program() as sleeper:
+        pipe = sleeper.stdout.readline().strip()
+        try:
+            with recorder_of(sleeper.pid, path) as recorder:
+                wait_for(lambda: os.path.exists(os.path.join(path, "base")), "a base")
+                recorder.send_signal(signal.SIGKILL)
+            before = sealed(path)
+            with recorder_of(sleeper.pid, path) as recorder:
+                wait_for(lambda: sealed(path) and not set(before) & set(sealed(path)),
+                         "the chunks of the first recorder go")
+                wait_for(lambda: len(sealed(path)) > 3, "chunks of the second one")
+                sleeper.communicate("\n", timeout=60)
+                last = sealed(path)[-1]
+                wait_for(lambda: sealed(path)[-1] > last, "another chunk")
+                recorder.send_signal(signal.SIGINT)
+                _, stderr = recorder.communicate(timeout=60)
+                equal(recorder.returncode, 0, f"status: {stderr}")
+        finally:
+            sleeper.kill()
+    equal({chunk["state"] for chunk in fathom.chunks(path)}, {"sealed"}, "chunks")
+    check_answer(path, pipe)
+
+
+with fathom:
+    tests.run()
