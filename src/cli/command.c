@@ -29,7 +29,11 @@ static void option_help(const struct option *option, FILE *file)
 		fprintf(file, "%s\n%*s", head, HELP_COLUMN, "");
 	else
 		fprintf(file, "%-*s", HELP_COLUMN, head);
-	fputs(option->help, file);
+	for (const char *at = option->help; *at; at++) {
+		putc(*at, file);
+		if (*at == '\n')
+			fprintf(file, "%*s", HELP_COLUMN, "");
+	}
 	if (option->preset)
 		fprintf(file, " (default: %s)", option->preset);
 	putc('\n', file);

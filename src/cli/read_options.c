@@ -76,11 +76,11 @@ const char report_usage[] =
 
 const struct option report_option_table[] = {
 	{"by", 0, "WHAT",
-	 "a row per name, service, process, thread, syscall, file, peer, cause or event", NULL,
+	 "a row per name, service, process, thread, syscall, file,\npeer, cause or event", NULL,
 	 AT(by), option_text},
 	{"sort", 0, "KEY",
-	 "cpu, total, count, errors, p50, p95, p99, max or key (default: total; cpu for processes\n"
-	 "and threads, which all live long)",
+	 "cpu, total, count, errors, p50, p95, p99, max or key\n"
+	 "(default: total; cpu for processes and threads, which all live long)",
 	 NULL, AT(sort), option_text},
 	{"from", 0, "T", "begin: monotonic ns, or a duration since the first record", NULL,
 	 AT(from), option_time},
