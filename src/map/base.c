@@ -67,7 +67,7 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_wake(a, &s->wake);
 	archive_u64(a, &s->visit_ns);
 	archive_u64(a, &s->visit_guess_ns);
-	archive_split(a, &s->visit_waits);
+	archive_split(a, &s->visit_had);
 	archive_u64(a, &s->doubt_from_ns);
 	archive_u64(a, &s->doubt_to_ns);
 	archive_u64(a, &s->doubt_ns);

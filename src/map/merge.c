@@ -163,7 +163,7 @@ static int open_visit(struct partial *p, const struct life *l)
 			  .args = {v->arg0},
 			  .file = v->file,
 			  .ctx = v->ctx,
-			  .split = s->visit_waits};
+			  .split = s->visit_had};
 	s64 rest = (s64)(k.end_ns - k.begin_ns) - split_total(&k.split);
 
 	int err;
@@ -173,7 +173,7 @@ static int open_visit(struct partial *p, const struct life *l)
 		return 0;
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
 		k.mode |= SYSCALL_BEGIN_SOFT;
-	k.split.ns[v->visit_ns < p->from_ns ? SPLIT_unknown : SPLIT_kernel] += rest;
+	k.split.ns[SPLIT_unknown] += rest;
 	err = open_sums(p, &k);
 	return err || !p->options.spans ? err : vec_push(&p->kspans, k);
 }

@@ -127,9 +127,9 @@ struct life_state {
 	u64 last_ns;		 /* everything before is accounted */
 	struct life_leave leave; /* with LIFE_OFF_CPU */
 	struct life_wake wake;
-	u64 visit_ns;	    /* the visit to the kernel to which visit_waits belongs, 0: none */
+	u64 visit_ns;	    /* the visit to the kernel to which visit_had belongs, 0: none */
 	u64 visit_guess_ns; /* not 0: its begin is not known, but lies before this */
-	struct split visit_waits;
+	struct split visit_had;
 	/*
 	 * Losses since last_ns that may concern the thread: from the begin of the
 	 * first to the end of the last one, and the time that they cover. None: all 0.

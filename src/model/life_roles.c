@@ -11,14 +11,14 @@ static void visit_enter(struct life_state *s, u64 begin_ns)
 	s->visit_ns = begin_ns;
 	if (same)
 		return;
-	s->visit_waits = (struct split){0};
+	s->visit_had = (struct split){0};
 }
 
 static void visit_leave(struct life_state *s)
 {
 	if (s->visit_ns || s->visit_guess_ns) {
 		s->visit_ns = s->visit_guess_ns = 0;
-		s->visit_waits = (struct split){0};
+		s->visit_had = (struct split){0};
 	}
 }
 
@@ -137,7 +137,7 @@ static void wait_end(struct life *l, u64 t, const struct life_sink *sink)
 	if (s->visit_guess_ns)
 		s->visit_guess_ns = t;
 	if (s->visit_ns || s->visit_guess_ns)
-		split_add(&s->visit_waits, &w.split);
+		split_add(&s->visit_had, &w.split);
 	if (!v->fresh)
 		sink->wait(sink->arg, l, &w);
 }
@@ -155,8 +155,8 @@ static void unseen_end(struct life *l, u64 t)
 	/* if a syscall that began earlier ends next, this was part of it */
 	if (!s->visit_ns)
 		s->visit_guess_ns = t;
-	s->visit_waits.ns[SPLIT_unknown] += (s64)(woken - s->last_ns);
-	s->visit_waits.ns[SPLIT_runnable] += (s64)(t - woken);
+	s->visit_had.ns[SPLIT_unknown] += (s64)(woken - s->last_ns);
+	s->visit_had.ns[SPLIT_runnable] += (s64)(t - woken);
 }
 
 /* It got the CPU unseen: it was off the CPU until it was woken, at least. */
@@ -191,12 +191,13 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 		visit_enter(s, visit_ns);
 	if (s->place == LIFE_OFF_CPU || s->place == LIFE_GONE) {
 		life_spend(l, SPLIT_unknown, s->last_ns, t);
-		s->visit_waits.ns[SPLIT_unknown] += (s64)(t - border);
+		s->visit_had.ns[SPLIT_unknown] += (s64)(t - border);
 		return 0;
 	}
 	spend_seen(l, SPLIT_user, s->last_ns, border);
 	missed = spend_seen(l, SPLIT_kernel, border, t);
-	s->visit_waits.ns[SPLIT_unknown] += (s64)missed;
+	s->visit_had.ns[SPLIT_unknown] += (s64)missed;
+	s->visit_had.ns[SPLIT_kernel] += (s64)(t - border - missed);
 	return t - border - missed;
 }
 
@@ -287,12 +288,12 @@ static void enter_user(struct life *l, u64 t, u16 cpu)
 	visit_leave(&l->state);
 }
 
-/* The split of a visit: its waits, what lies before the accounting, and the rest on the CPU. */
+/* The split of a visit: what it had, as far as that was seen; the rest is not known. */
 static void visit_split(const struct life *l, struct life_visit *v)
 {
 	s64 rest;
 
-	v->split = l->state.visit_waits;
+	v->split = l->state.visit_had;
 	if (v->begin_ns < l->origin_ns)
 		v->split.ns[SPLIT_unknown] += (s64)(l->origin_ns - v->begin_ns);
 	rest = (s64)(v->end_ns - v->begin_ns) - split_total(&v->split);
@@ -302,7 +303,7 @@ static void visit_split(const struct life *l, struct life_visit *v)
 		v->split.ns[part] -= cut;
 		rest += cut;
 	}
-	v->split.ns[SPLIT_kernel] += rest;
+	v->split.ns[SPLIT_unknown] += rest;
 }
 
 static void visit_end(struct life *l, struct life_visit *v, const struct context *ctx,
