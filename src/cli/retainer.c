@@ -15,7 +15,6 @@
 #include "chunk/base.h"
 #include "chunk/chunk.h"
 #include "cli/owner.h"
-#include "map/base.h"
 #include "map/chunk_map.h"
 
 #define ROUND_NS 1000000000ull
@@ -30,58 +29,28 @@ struct retainer {
 	bool ending;
 	struct error error; /* of the last round */
 
-	/* the thread's: what stands for the chunks that are gone */
-	struct partial *base; /* NULL: nothing does yet */
-	char boot_id[CHUNK_BOOT_BYTES];
-	u64 end_ns;
-	bool unsaved; /* it is not on the disk, which is full: chunks go first */
+	struct recording_base base; /* the thread's: it stands for the chunks that are gone */
+	bool unsaved;		    /* it is not on the disk, which is full */
 };
-
-static const struct partial_options state_only = {.state_only = true};
 
 /* ---- the base ---- */
 
 /* Goes on with what an earlier recorder left; a base that cannot be read is begun anew. */
 static int base_load(struct retainer *r, struct error *e)
 {
-	struct recording_base file = {0};
-	int err = recording_base_read(r->dir, &file, e);
+	int err = recording_base_read(r->dir, &r->base, e);
 
-	if (err == -ENOENT || err == -EBADMSG) {
-		error_clear(e);
-		return 0;
-	}
-	if (err)
+	if (err != -ENOENT && err != -EBADMSG)
 		return err;
-	err = base_read(&r->base, file.data, file.bytes, &state_only);
-	if (!err) {
-		memcpy(r->boot_id, file.boot_id, sizeof(r->boot_id));
-		r->end_ns = file.end_ns;
-	}
-	recording_base_free(&file);
-	return err == -ENOMEM ? error_set(e, err, "cannot read the base of %s", r->dir) : 0;
+	error_clear(e);
+	return 0;
 }
 
-/* Leaves what still holds, in memory and on the disk. */
+/* A disk that is full is no reason to keep chunks: the base is written when they are gone. */
 static int base_store(struct retainer *r, struct error *e)
 {
-	struct recording_base file = {.end_ns = r->end_ns};
-	struct bytes bytes = {0};
-	int err = base_write(r->base, &bytes);
+	int err = recording_base_write(r->dir, owner_find(), &r->base, e);
 
-	partial_free(r->base);
-	r->base = NULL;
-	if (!err)
-		err = base_read(&r->base, bytes.data, bytes.count, &state_only);
-	if (err) {
-		bytes_free(&bytes);
-		return error_set(e, err, "cannot keep what %s needs of its oldest chunk", r->dir);
-	}
-	memcpy(file.boot_id, r->boot_id, sizeof(file.boot_id));
-	file.data = bytes.data;
-	file.bytes = bytes.count;
-	err = recording_base_write(r->dir, owner_find(), &file, e);
-	bytes_free(&bytes);
 	r->unsaved = err == -ENOSPC || err == -EDQUOT;
 	if (!r->unsaved)
 		return err;
@@ -90,36 +59,12 @@ static int base_store(struct retainer *r, struct error *e)
 }
 
 /* Before a chunk goes: what later ones need of it is merged into the base. */
-static int chunk_absorb(void *arg, const struct chunk_info *info, struct error *e)
+static int chunk_goes(void *arg, const struct chunk_info *info, struct error *e)
 {
 	struct retainer *r = arg;
-	struct chunk_task task = {.info = info, .options = state_only};
-	struct error unreadable = {0};
-	struct partial *p;
-	int err;
+	int err = chunk_absorb(&r->base, info, e);
 
-	if (r->base && strcmp(r->boot_id, info->boot_id) != 0) { /* nothing is joined over a boot */
-		partial_free(r->base);
-		r->base = NULL;
-	}
-	if (r->base && info->end_ns <= r->end_ns)
-		return 0; /* a crash came between its merging and its deletion */
-	if (!r->base)
-		r->base = partial_new(&state_only);
-	else
-		task.covered_ns = r->end_ns;
-	err = r->base ? chunk_map(&p, &task, NULL, &unreadable) : -ENOMEM;
-	if (err && err != -ENOMEM)
-		return 0; /* it has nothing to tell; the time it covered becomes a gap */
-	err = err ? err : partial_merge(r->base, p);
-	if (err) {
-		partial_free(r->base);
-		r->base = NULL;
-		return error_set(e, err, "cannot map %s", info->path);
-	}
-	memcpy(r->boot_id, info->boot_id, sizeof(r->boot_id));
-	r->end_ns = info->end_ns;
-	return base_store(r, e);
+	return err || !r->base.data ? err : base_store(r, e);
 }
 
 /* ---- the thread ---- */
@@ -129,7 +74,7 @@ static void round_run(struct retainer *r)
 	struct error e = {0};
 
 	recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), &e);
-	if (r->unsaved && r->base)
+	if (r->unsaved)
 		base_store(r, error_is_set(&e) ? NULL : &e);
 	pthread_mutex_lock(&r->lock);
 	r->error = e;
@@ -188,7 +133,7 @@ static int thread_start(struct retainer *r)
 static void retainer_free(struct retainer *r)
 {
 	recording_retainer_close(r->chunks);
-	partial_free(r->base);
+	recording_base_free(&r->base);
 	free(r);
 }
 
@@ -197,7 +142,7 @@ int retainer_open(struct retainer **retainer, const char *dir, const struct opti
 {
 	struct retainer *r = calloc(1, sizeof(*r));
 	struct recording_keep limits = {
-		.age_ns = keep->time_ns, .bytes = keep->bytes, .before = chunk_absorb, .arg = r};
+		.age_ns = keep->time_ns, .bytes = keep->bytes, .before = chunk_goes, .arg = r};
 	int err;
 
 	if (!r)

@@ -10,23 +10,21 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "chunk/base.h"
 #include "chunk/chunk.h"
 #include "cli/control.h"
 #include "cli/owner.h"
 #include "cli/recorder.h"
+#include "map/chunk_map.h"
 
 #define DRAIN_US 1000
-/*
- * Chunks that are mapped: the first has the snapshot, the last ones have the
- * begins of what ends in the newest.
- */
-#define CHUNKS_MAPPED 6
 #define PATH_BYTES 4200
 
 struct top_feed {
-	char *dir;	   /* owned: where the recorder is asked */
-	bool own;	   /* it is ours: a recorder on a thread, a directory to remove */
-	VEC(char *) paths; /* owned; the first, then the last ones */
+	char *dir;		    /* owned: where the recorder is asked */
+	bool own;		    /* it is ours: a recorder on a thread, a directory to remove */
+	char *newest;		    /* owned: the path of the chunk that is shown; NULL: none yet */
+	struct recording_base base; /* stands for all chunks before */
 
 	/* with own: */
 	struct recorder *recorder; /* the thread's, from its start to its end */
@@ -94,6 +92,30 @@ static int recorder_begin(struct top_feed *f, const struct top_options *o, struc
 	return err;
 }
 
+/* What was recorded before somebody looked, so that what goes on has names. */
+static int past_absorb(struct top_feed *f, struct error *e)
+{
+	const char *const dirs[] = {f->dir};
+	struct recording *recording;
+	const struct recording_info *info;
+	int err = recording_base_read(f->dir, &f->base, NULL);
+
+	if (err && err != -ENOENT && err != -EBADMSG)
+		return error_set(e, err, "cannot follow %s", f->dir);
+	err = recording_open(&recording, dirs, 1, NULL, e);
+	if (err == -ENOENT) { /* no chunk is sealed yet */
+		error_clear(e);
+		return 0;
+	}
+	if (err)
+		return err;
+	info = recording_info(recording);
+	for (size_t i = 0; i < info->chunk_count && !err; i++)
+		err = chunk_absorb(&f->base, &info->chunks[i], e);
+	recording_close(recording);
+	return err;
+}
+
 int top_feed_open(struct top_feed **feed, const struct top_options *o, struct error *e)
 {
 	struct top_feed *f = calloc(1, sizeof(*f));
@@ -104,7 +126,8 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 	*feed = f;
 	if (o->dir) {
 		f->dir = strdup(o->dir);
-		return f->dir ? 0 : error_set(e, ENOMEM, "cannot follow %s", o->dir);
+		return f->dir ? past_absorb(f, e)
+			      : error_set(e, ENOMEM, "cannot follow %s", o->dir);
 	}
 	err = directory_make(f, e);
 	return err ? err : recorder_begin(f, o, e);
@@ -112,17 +135,14 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 
 /* ---- chunks ---- */
 
-/* Lets go of what is neither the first nor one of the last. */
-static void chunks_forget(struct top_feed *f)
+/* The chunk that was shown goes into the base. */
+static int newest_absorb(struct top_feed *f, const struct chunk_info *newest, struct error *e)
 {
-	if (f->paths.count <= CHUNKS_MAPPED)
-		return;
+	int err = chunk_absorb(&f->base, newest, e);
+
 	if (f->own)
-		chunk_remove(f->paths.data[1], NULL);
-	free(f->paths.data[1]);
-	f->paths.count--;
-	memmove(&f->paths.data[1], &f->paths.data[2],
-		(f->paths.count - 1) * sizeof(*f->paths.data));
+		chunk_remove(f->newest, NULL);
+	return err;
 }
 
 /* Has the chunk ended that is being written. Its path may be relative to the recorder's place. */
@@ -137,12 +157,8 @@ static int chunk_ask(struct top_feed *f, struct error *e)
 	name = strrchr(answer, '/');
 	if (asprintf(&path, "%s/%s", f->dir, name ? name + 1 : answer) < 0)
 		return error_set(e, ENOMEM, "cannot follow %s", f->dir);
-	err = vec_push(&f->paths, path);
-	if (err) {
-		free(path);
-		return error_set(e, err, "cannot follow %s", f->dir);
-	}
-	chunks_forget(f);
+	free(f->newest);
+	f->newest = path;
 	return 0;
 }
 
@@ -150,7 +166,7 @@ static int chunk_ask(struct top_feed *f, struct error *e)
 static int newest_read(const struct top_feed *f, struct chunk_info *info, struct error *e)
 {
 	struct chunk_reader *reader;
-	int err = chunk_reader_open(&reader, f->paths.data[f->paths.count - 1], e);
+	int err = chunk_reader_open(&reader, f->newest, e);
 
 	if (err)
 		return err;
@@ -195,7 +211,6 @@ int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 {
 	struct source_options from = {.from.kind = OPTION_TIME_MONOTONIC};
 	struct chunk_info *newest = malloc(sizeof(*newest));
-	size_t last;
 	int err;
 
 	*out = (struct source){0};
@@ -205,18 +220,14 @@ int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 	if (!err)
 		err = newest_read(f, newest, e);
 	if (!err) {
-		last = f->paths.count - 1;
 		from.from.ns = newest->begin_ns;
-		from.dirs = (const char *const *)f->paths.data;
-		from.dirs_count = f->paths.count;
-		err = source_load(&from, out, NULL);
-		if (err) { /* a foreign recorder may have deleted old ones: the newest is enough */
-			source_free(out);
-			from.dirs += last;
-			from.dirs_count = 1;
-			err = source_load(&from, out, e);
-		}
+		from.dirs = (const char *const *)&f->newest;
+		from.dirs_count = 1;
+		from.base = f->base.data ? &f->base : NULL;
+		err = source_load(&from, out, e);
 	}
+	if (!err)
+		err = newest_absorb(f, newest, e);
 	if (!err)
 		view_narrow(&out->view, newest);
 	free(newest);
@@ -231,9 +242,8 @@ void top_feed_close(struct top_feed *f)
 	recorder_close(f->recorder); /* of a thread that never began */
 	if (f->own)
 		recording_remove(f->dir, owner_find(), NULL);
-	for (size_t i = 0; i < f->paths.count; i++)
-		free(f->paths.data[i]);
-	vec_free(&f->paths);
+	free(f->newest);
+	recording_base_free(&f->base);
 	free(f->pids);
 	free(f->dir);
 	free(f);

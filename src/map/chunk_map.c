@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "map/base.h"
 
 /* Applies all records. */
 static int records_apply(struct partial *p, struct chunk_reader *reader, struct error *e)
@@ -68,4 +71,57 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 	partial_cover(p, info->begin_ns, info->end_ns);
 	*out = p;
 	return 0;
+}
+
+/* ---- what later chunks need ---- */
+
+static const struct partial_options state_only = {.state_only = true};
+
+static bool goes_on(const struct recording_base *base, const struct chunk_info *info)
+{
+	return base->data && strcmp(base->boot_id, info->boot_id) == 0;
+}
+
+static int state_pack(struct partial *state, const struct chunk_info *info,
+		      struct recording_base *base)
+{
+	struct bytes bytes = {0};
+	int err = base_write(state, &bytes);
+
+	if (err) {
+		bytes_free(&bytes);
+		return err;
+	}
+	recording_base_free(base);
+	memcpy(base->boot_id, info->boot_id, sizeof(base->boot_id));
+	base->end_ns = info->end_ns;
+	base->data = bytes.data;
+	base->bytes = bytes.count;
+	return 0;
+}
+
+int chunk_absorb(struct recording_base *base, const struct chunk_info *info, struct error *e)
+{
+	struct chunk_task task = {.info = info, .options = state_only};
+	struct partial *state = NULL, *more = NULL;
+	struct error unreadable = {0};
+	int err;
+
+	if (goes_on(base, info) && info->end_ns <= base->end_ns)
+		return 0;
+	if (goes_on(base, info) && base_read(&state, base->data, base->bytes, &state_only) == 0)
+		task.covered_ns = base->end_ns;
+	if (!state)
+		state = partial_new(&state_only);
+	err = state ? chunk_map(&more, &task, NULL, &unreadable) : -ENOMEM;
+	if (err && err != -ENOMEM) {
+		partial_free(state);
+		return 0;
+	}
+	if (!err)
+		err = partial_merge(state, more);
+	if (!err)
+		err = state_pack(state, info, base);
+	partial_free(state);
+	return err ? error_set(e, err, "cannot keep what is needed of %s", info->path) : 0;
 }

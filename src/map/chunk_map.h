@@ -4,6 +4,7 @@
 #define MAP_CHUNK_MAP_H
 
 #include "base/error.h"
+#include "chunk/base.h"
 #include "chunk/chunk.h"
 #include "map/partial.h"
 
@@ -26,5 +27,14 @@ struct chunk_found {
  */
 int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_found *found,
 	      struct error *e);
+
+/*
+ * Adds to a base what later chunks need of this one, which follows: afterwards
+ * the base stands for it, too. A base without data stands for nothing yet; one of
+ * another boot, or that cannot be read, is begun anew. A chunk that cannot be
+ * read has nothing to tell: its time becomes a gap. 0, or a negative errno with
+ * the base as it was.
+ */
+int chunk_absorb(struct recording_base *base, const struct chunk_info *info, struct error *e);
 
 #endif
