@@ -68,7 +68,10 @@ def once_shows_one_second():
           f"it has or wants the CPU: {busy}")
     asleep = processes[sleep.pid]
     equal(asleep["key"], "sleep", "name of what sleeps")
-    check(asleep["time"]["timer_ns"] >= 0.9 * asleep["total_ns"], f"it sleeps: {asleep['time']}")
+    sleeps = asleep["time"]["timer_ns"]
+    if second["lost"]["total"]:  # a busy host: whether it slept meanwhile is not known
+        sleeps += asleep["time"]["unknown_ns"]
+    check(sleeps >= 0.9 * asleep["total_ns"], f"it sleeps: {asleep['time']}")
 
 
 @tests.add
