@@ -128,6 +128,34 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	return 0;
 }
 
+/* Its name, for whoever will be in it. */
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
+{
+	struct record_cgroup *r;
+	u32 zero = 0;
+	long n;
+
+	_Static_assert(sizeof(*r) <= sizeof(struct exec_scratch), "it fits");
+	if (!*(volatile u32 *)&recording)
+		return 0; /* the snapshot will find it */
+	r = bpf_map_lookup_elem(&exec_scratches, &zero);
+	if (!r)
+		return 0;
+	__builtin_memset(r, 0, 64);
+	r->head.kind = RECORD_cgroup;
+	r->id = BPF_CORE_READ(made, kn, id);
+	r->hierarchy = BPF_CORE_READ(made, root, hierarchy_id);
+	n = bpf_probe_read_kernel_str(r->path, sizeof(r->path), path);
+	if (n <= 1)
+		return 0;
+	n--;
+	BOUND(n, 1023);
+	r->path_len = n;
+	rare_emit(&r->head, __builtin_offsetof(struct record_cgroup, path) + r->path_len);
+	return 0;
+}
+
 /* Counts the moves that capture has to follow: threads and fds are to be looked at. */
 u64 scope_moves = 0;
 

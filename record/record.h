@@ -202,6 +202,7 @@ enum record_wake_context {
 /* cgroup_attach.flags */
 #define CGROUP_LEFT_SCOPE 1
 #define CGROUP_ENTERED_SCOPE 2
+#define CGROUP_FOUND 4 /* a snapshot found it there */
 
 /* filter.flags: while they are set, time on a CPU that no record splits is unknown */
 #define FILTER_SYSCALLS 1 /* some system calls are not recorded (--syscalls) */
@@ -516,7 +517,7 @@ enum record_attribute_type {
 #define RECORD_FIELDS_cgroup_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)      \
 	FIX(u64, cgroup, "kernfs id of the cgroup it is in now")               \
 	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")   \
-	FIX(u32, flags, "CGROUP_*: with that the thread left the scope, or came into it")
+	FIX(u32, flags, "CGROUP_*: with that the thread left the scope, or came into it; or was there")
 
 #define RECORD_FIELDS_filter(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
 	FIX(u32, flags, "FILTER_*")

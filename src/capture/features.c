@@ -33,6 +33,7 @@ static const struct feature_row feature_rows[] = {
 	{"sched_process_exec", "programs that are run", true, RECORD_exec},
 	{"sched_process_exit", "ends of threads", true, RECORD_exit},
 	{"task_rename", "names of threads that change", false, RECORD_name},
+	{"cgroup_mkdir", "names of cgroups that are made", false, RECORD_cgroup},
 	{"cgroup_attach_task", "processes that move to another cgroup", false,
 	 RECORD_cgroup_attach},
 	{"softirq_entry", "wake-ups by softirqs told from those by threads", false, 0},

@@ -1,46 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The snapshot's cgroups: each directory of the default hierarchy, with the
- * kernfs id (its inode number) by which process and fork records name it.
+ * kernfs id (its inode number) by which process and fork records name it; and
+ * of the hierarchies of version 1 those that are of containers, by their ids,
+ * with the processes in them, which nothing else tells of.
  */
 #include <errno.h>
 #include <fts.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "capture/internal.h"
+#include "programs.skel.h"
 
 #define CGROUP_TEXT 1024
 
-/* Where the default hierarchy is mounted; false if it is not. */
-static bool cgroup_mount(char *path, size_t room)
+static const struct capture_stream life_stream = {.kind = CAPTURE_STREAM_LIFE};
+
+struct cgroup_mount {
+	char path[512];
+	u32 hierarchy; /* 0: the default one */
+};
+
+/* The number of the hierarchy of version 1 with one of these options, 0: not known. */
+static u32 hierarchy_number(const char *options)
 {
-	FILE *file = fopen("/proc/self/mounts", "re");
-	char line[4096], type[64];
-	bool found = false;
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[4096], first[128];
+	u32 number, found = 0;
 
-	if (!file)
-		return false;
-	while (!found && fgets(line, sizeof(line), file)) {
-		char *at = strchr(line, ' ');
-		char *end = at ? strchr(at + 1, ' ') : NULL;
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		const char *at = options;
+		size_t len;
 
-		if (!end || sscanf(end, " %63s", type) != 1 || strcmp(type, "cgroup2") != 0)
+		/* "4:cpu,cpuacct:/path": the first controller says which */
+		if (sscanf(line, "%u:%127[^:,]", &number, first) != 2)
 			continue;
-		*end = '\0';
-		found = strlen(at + 1) < room;
-		if (found)
-			strcpy(path, at + 1);
+		len = strlen(first);
+		while (!found && (at = strstr(at, first))) {
+			bool begins = at == options || at[-1] == ',';
+
+			if (begins && (at[len] == ',' || at[len] == '\0'))
+				found = number;
+			at += len;
+		}
 	}
-	fclose(file);
+	if (file)
+		fclose(file);
 	return found;
 }
 
-static int cgroup_deliver(struct capture *c, const struct capture_sink *sink, const char *path,
-			  u64 id)
+/* Takes a line of /proc/self/mounts: whether it is one of a hierarchy that can be named. */
+static bool mount_parse(const char *line, struct cgroup_mount *mount)
 {
-	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	char type[64], options[1024];
+
+	if (sscanf(line, "%*s %511s %63s %1023s", mount->path, type, options) != 3)
+		return false;
+	mount->hierarchy = 0;
+	if (strcmp(type, "cgroup2") == 0)
+		return true;
+	if (strcmp(type, "cgroup") == 0)
+		mount->hierarchy = hierarchy_number(options);
+	return mount->hierarchy != 0;
+}
+
+static int cgroup_deliver(struct capture *c, const struct capture_sink *sink, const char *path,
+			  u32 hierarchy, u64 id)
+{
 	union {
 		struct record_cgroup cgroup;
 		u8 slots[18 * RECORD_SLOT_BYTES];
@@ -53,33 +83,110 @@ static int cgroup_deliver(struct capture *c, const struct capture_sink *sink, co
 		len = CGROUP_TEXT;
 	r.cgroup.head.kind = RECORD_cgroup;
 	r.cgroup.head.time_ns = capture_now();
+	r.cgroup.hierarchy = hierarchy;
 	r.cgroup.id = id;
 	r.cgroup.path_len = len;
 	memcpy(r.cgroup.path, path, len);
 	len += offsetof(struct record_cgroup, path);
 	r.cgroup.head.slots = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
-	return capture_deliver(c, sink, &stream, &r.cgroup.head);
+	return capture_deliver(c, sink, &life_stream, &r.cgroup.head);
+}
+
+static int member_deliver(struct capture *c, const struct capture_sink *sink, u32 pid,
+			  u32 hierarchy, u64 id)
+{
+	union {
+		struct record_cgroup_attach attach;
+		u8 slots[RECORD_SLOT_BYTES];
+	} r;
+
+	_Static_assert(sizeof(struct record_cgroup_attach) <= sizeof(r), "attach");
+	memset(&r, 0, sizeof(r));
+	r.attach.head.kind = RECORD_cgroup_attach;
+	r.attach.head.time_ns = capture_now();
+	r.attach.head.tid = r.attach.head.pid = pid;
+	r.attach.head.slots = 1;
+	r.attach.cgroup = id;
+	r.attach.hierarchy = hierarchy;
+	r.attach.flags = CGROUP_FOUND;
+	return capture_deliver(c, sink, &life_stream, &r.attach.head);
+}
+
+/* Whom we see under another number than the kernel's own is not told. */
+static int members_deliver(struct capture *c, const struct capture_sink *sink,
+			   const FTSENT *directory, u32 hierarchy)
+{
+	char name[4096 + 32];
+	FILE *file;
+	u32 pid;
+	int err = 0;
+
+	if (c->programs->bss->own_level)
+		return 0;
+	snprintf(name, sizeof(name), "%s/cgroup.procs", directory->fts_path);
+	file = fopen(name, "re");
+	while (file && !err && fscanf(file, "%" SCNu32, &pid) == 1)
+		if (pid)
+			err = member_deliver(c, sink, pid, hierarchy, directory->fts_statp->st_ino);
+	if (file)
+		fclose(file);
+	return err;
+}
+
+#define CONTAINER_DIGITS 64
+
+static bool names_container(const char *path)
+{
+	size_t run = 0;
+
+	for (; *path && run < CONTAINER_DIGITS; path++)
+		run = strchr("0123456789abcdef", *path) ? run + 1 : 0;
+	return run == CONTAINER_DIGITS;
+}
+
+static int hierarchy_walk(struct capture *c, const struct capture_sink *sink,
+			  struct cgroup_mount *mount)
+{
+	char *roots[] = {mount->path, NULL};
+	size_t prefix = strlen(mount->path);
+	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	FTSENT *entry;
+	int err = 0;
+
+	while (walk && !err && (entry = fts_read(walk))) {
+		const char *path = entry->fts_path + prefix;
+
+		if (entry->fts_info != FTS_D || (mount->hierarchy && !names_container(path)))
+			continue;
+		err = cgroup_deliver(c, sink, *path ? path : "/", mount->hierarchy,
+				     entry->fts_statp->st_ino);
+		if (!err && mount->hierarchy)
+			err = members_deliver(c, sink, entry, mount->hierarchy);
+	}
+	if (walk)
+		fts_close(walk);
+	return err;
 }
 
 int capture_snapshot_cgroups(struct capture *c, const struct capture_sink *sink)
 {
-	char root[512], *roots[] = {root, NULL};
-	size_t prefix;
-	FTSENT *entry;
-	FTS *walk;
+	FILE *file = fopen("/proc/self/mounts", "re");
+	u64 walked = 0; /* hierarchies can be mounted twice */
+	char line[4096];
 	int err = 0;
 
-	if (!cgroup_mount(root, sizeof(root)))
-		return 0;
-	prefix = strlen(root);
-	walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
-	while (walk && !err && (entry = fts_read(walk))) {
-		const char *path = entry->fts_path + prefix;
+	while (file && !err && fgets(line, sizeof(line), file)) {
+		struct cgroup_mount mount;
+		u64 bit;
 
-		if (entry->fts_info == FTS_D)
-			err = cgroup_deliver(c, sink, *path ? path : "/", entry->fts_statp->st_ino);
+		if (!mount_parse(line, &mount))
+			continue;
+		bit = 1ull << mount.hierarchy % 64;
+		if (!(walked & bit))
+			err = hierarchy_walk(c, sink, &mount);
+		walked |= bit;
 	}
-	if (walk)
-		fts_close(walk);
+	if (file)
+		fclose(file);
 	return err;
 }

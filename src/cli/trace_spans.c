@@ -228,6 +228,18 @@ static void app_view(struct making *m, const struct node *n, struct span_view *v
 		making_string(m, "error.type", s->message ? s->message : "error");
 }
 
+/* Unless the program says so itself. */
+static void container_attribute(struct making *m, u32 pid, u64 time_ns)
+{
+	const char *id = pid ? query_container(m->p, pid, time_ns) : NULL;
+
+	for (size_t i = 0; i < m->current.count; i++)
+		if (strcmp(m->current.data[i].key, "container.id") == 0)
+			return;
+	if (id)
+		making_string(m, "container.id", id);
+}
+
 /* ---- threads ---- */
 
 /* How it ended, as wait tells of a process. Of a thread that is not the leader only its own. */
@@ -274,11 +286,13 @@ void making_add(struct making *m, const struct node *n)
 		making_kernel(m, n, &v);
 	} else if (n->app) {
 		app_view(m, n, &v);
+		container_attribute(m, v.pid, n->begin_ns);
 	} else {
 		v.kind = "thread";
 		v.name = v.thread ? v.thread : "?";
 		v.events = events_make(m, n, &v.events_count);
 		thread_attributes(m, n->life);
+		container_attribute(m, v.pid, n->end_ns); /* it is made outside and put there */
 	}
 	v.attributes = attributes_take(m, &v.attributes_count);
 	if (vec_push(&m->spans, v) == 0)

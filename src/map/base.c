@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 6
+#define BASE_VERSION 7
 
 static const char magic[8] = "fathombs";
 
@@ -213,6 +213,24 @@ static void archive_follow(struct archive *a, struct fact_follow *f)
 	archive_u32(a, &f->pid);
 }
 
+static void archive_cgroup(struct archive *a, struct fact_cgroup *f)
+{
+	archive_u64(a, &f->id);
+	archive_u32(a, &f->hierarchy);
+	archive_u32(a, &f->path_bytes);
+	archive_bytes(a, f->container, sizeof(f->container));
+	f->container[sizeof(f->container) - 1] = '\0';
+}
+
+static void archive_move(struct archive *a, struct fact_move *f)
+{
+	archive_u64(a, &f->time_ns);
+	archive_u64(a, &f->cgroup);
+	archive_u32(a, &f->pid);
+	archive_u32(a, &f->hierarchy);
+	archive_bool(a, &f->found);
+}
+
 static void archive_stack(struct archive *a, struct fact_stack *f)
 {
 	u32 bytes = (f->frames + f->words) * 8;
@@ -252,6 +270,8 @@ static void archive_facts(struct archive *a, struct facts *f)
 	archive_list(a, &f->sockets, archive_socket);
 	archive_list(a, &f->services, archive_service);
 	archive_list(a, &f->follows, archive_follow);
+	archive_list(a, &f->cgroups, archive_cgroup);
+	archive_list(a, &f->moves, archive_move);
 	archive_list(a, &f->stacks, archive_stack);
 	archive_list(a, &f->mappings, archive_mapping);
 }

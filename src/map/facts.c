@@ -35,7 +35,8 @@ static int fork_add(struct facts *f, const struct record_fork *r)
 				 .parent_tid = r->parent_tid,
 				 .parent_pid = r->parent_pid,
 				 .flags = r->flags,
-				 .start_ns = r->start_ns};
+				 .start_ns = r->start_ns,
+				 .cgroup = r->cgroup};
 	int err = vec_push(&f->forks, fork);
 
 	return err ? err : name_add(f, &r->head, r->comm, r->comm_len);
@@ -76,9 +77,26 @@ static int snapshot_add(struct facts *f, const struct record_process *r)
 				       .files = r->files,
 				       .snapshot = true,
 				       .command_bytes = r->command_len};
+	struct fact_move there = {.time_ns = r->head.time_ns,
+				  .pid = r->head.pid,
+				  .cgroup = r->cgroup,
+				  .found = true};
 	int err = process_add(f, process, r->command);
 
-	return err ? err : name_add(f, &r->head, r->command, r->command_len);
+	err = err ? err : name_add(f, &r->head, r->command, r->command_len);
+	return err || !r->cgroup ? err : move_fact_add(f, there);
+}
+
+/* Its leader stands for a process. */
+static int attach_add(struct facts *f, const struct record_cgroup_attach *r)
+{
+	struct fact_move move = {.time_ns = r->head.time_ns,
+				 .pid = r->head.pid,
+				 .cgroup = r->cgroup,
+				 .hierarchy = r->hierarchy,
+				 .found = r->flags & CGROUP_FOUND};
+
+	return r->head.tid == r->head.pid ? move_fact_add(f, move) : 0;
 }
 
 static int thread_add(struct facts *f, const struct record_thread *r)
@@ -244,6 +262,10 @@ int facts_add(struct facts *f, const struct record_head *r)
 		return service_add(f, (const void *)r);
 	case RECORD_clock:
 		return clock_add(f, (const void *)r);
+	case RECORD_cgroup:
+		return cgroup_fact_add(f, (const void *)r);
+	case RECORD_cgroup_attach:
+		return attach_add(f, (const void *)r);
 	case RECORD_filter:
 		return follow_add(f, (const void *)r);
 	default:
@@ -279,6 +301,8 @@ int facts_merge(struct facts *left, struct facts *right)
 	err = err ? err : MOVE_ALL(&left->services, &right->services);
 	err = err ? err : MOVE_ALL(&left->clocks, &right->clocks);
 	err = err ? err : MOVE_ALL(&left->follows, &right->follows);
+	err = err ? err : MOVE_ALL(&left->cgroups, &right->cgroups);
+	err = err ? err : MOVE_ALL(&left->moves, &right->moves);
 	return err;
 }
 
@@ -454,6 +478,7 @@ int facts_sort(struct facts *f)
 	SORT(&f->clocks, clock_compare);
 	SORT(&f->follows, follow_compare);
 	stack_facts_sort(f);
+	container_facts_sort(f);
 	err = fds_sort(f) ? -ENOMEM : files_index(f);
 	return err ? err : peers_index(f);
 }
@@ -485,4 +510,6 @@ void facts_free(struct facts *f)
 	vec_free(&f->services);
 	vec_free(&f->clocks);
 	vec_free(&f->follows);
+	vec_free(&f->cgroups);
+	vec_free(&f->moves);
 }

@@ -60,6 +60,13 @@ u64 stack_facts_image(const struct facts *f, u32 pid, u64 time_ns);
 /* Leaves what later stacks and waits of these threads and processes may ask for. */
 void stack_facts_prune(struct facts *f, const struct map *tids, const struct map *pids, u64 at_ns);
 
+/* containers.c: cgroups and moves among the facts */
+int cgroup_fact_add(struct facts *f, const struct record_cgroup *r);
+int move_fact_add(struct facts *f, struct fact_move move);
+void container_facts_sort(struct facts *f);
+/* Leaves where these processes are at that time; before forks go. 0 or -ENOMEM */
+int container_facts_prune(struct facts *f, const struct map *pids, u64 at_ns);
+
 /* sums.c */
 struct sum_of {
 	u64 key;

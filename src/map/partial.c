@@ -420,8 +420,10 @@ static int fault_apply(struct partial *p, const struct record_head *r)
 static int attach_apply(struct partial *p, const struct record_head *r)
 {
 	u32 flags = ((const struct record_cgroup_attach *)r)->flags;
-	int err;
+	int err = facts_add(&p->facts, r);
 
+	if (err)
+		return err;
 	if (flags & CGROUP_ENTERED_SCOPE)
 		return enter_apply(p, r, 0);
 	if (!(flags & CGROUP_LEFT_SCOPE))
@@ -502,6 +504,7 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_clock] = fact_apply,
 	[RECORD_lost] = lost_apply,
 	[RECORD_gap] = gap_apply,
+	[RECORD_cgroup] = fact_apply,
 	[RECORD_cgroup_attach] = attach_apply,
 	[RECORD_filter] = filter_apply,
 	[RECORD_path] = detail_apply,

@@ -28,6 +28,7 @@
 #include "base/histogram.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/container.h"
 #include "model/life.h"
 
 struct partial_options {
@@ -54,7 +55,7 @@ struct fact_fork {
 	u64 time_ns;
 	u32 tid, pid, parent_tid, parent_pid;
 	u32 flags; /* THREAD_* */
-	u64 start_ns;
+	u64 start_ns, cgroup;
 };
 
 struct fact_process {
@@ -133,6 +134,21 @@ struct fact_follow {
 	u32 pid;
 };
 
+/* A cgroup that is that of a container; of others nothing is kept. */
+struct fact_cgroup {
+	u64 id; /* of kernfs */
+	u32 hierarchy;
+	u32 path_bytes;
+	char container[CONTAINER_ID_BYTES];
+};
+
+/* A process was put into a cgroup of one hierarchy, or found there. */
+struct fact_move {
+	u64 time_ns, cgroup;
+	u32 pid, hierarchy;
+	bool found; /* it was there before, too */
+};
+
 struct fact_clock {
 	u64 monotonic_ns, realtime_ns, boottime_ns;
 	u32 reason;
@@ -173,6 +189,8 @@ struct facts {
 	VEC(struct fact_service) services;
 	VEC(struct fact_clock) clocks;
 	VEC(struct fact_follow) follows;
+	VEC(struct fact_cgroup) cgroups;
+	VEC(struct fact_move) moves;
 };
 
 /* ---- spans of the kernel, with partial_options.spans ---- */

@@ -219,6 +219,9 @@ static int facts_prune(struct partial *p, struct living *l)
 	if (err)
 		return err;
 	stack_facts_prune(f, &l->tids, &l->pids, p->to_ns); /* likewise */
+	err = container_facts_prune(f, &l->pids, p->to_ns); /* likewise */
+	if (err)
+		return err;
 	KEEP_LAST(&f->names, e, tid, has(&l->tids, e->tid), (void)0);
 	f->forks.count = 0;
 	KEEP_LAST(&f->processes, e, pid, has(&l->pids, e->pid), free(e->command));

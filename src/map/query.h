@@ -27,6 +27,12 @@ const struct fact_process *query_process(const struct partial *p, u32 pid, u64 t
 /* The value of an attribute of the process's resource ("service.name"), or NULL. */
 const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key);
 
+/*
+ * The id of the container that a process was in at a time, as the cgroup with the longest
+ * path says of those that it was in, in any hierarchy; NULL: in none, or not known.
+ */
+const char *query_container(const struct partial *p, u32 pid, u64 time_ns);
+
 /* A descriptor of a thread at a time. */
 struct fd_question {
 	u32 tid, pid;

@@ -274,6 +274,13 @@ static void print_traffic(FILE *out, const struct partial *p)
 	}
 }
 
+static void print_container(FILE *out, const struct partial *p, u32 pid, u64 time_ns)
+{
+	const char *id = query_container(p, pid, time_ns);
+
+	fprintf(out, "  container %s\n", id ? id : "-");
+}
+
 /* What names say of a syscall, fault or wait at its begin, or at from_ns. */
 static void print_names(FILE *out, const struct partial *p, const struct kspan *k, u64 from_ns)
 {
@@ -286,6 +293,7 @@ static void print_names(FILE *out, const struct partial *p, const struct kspan *
 
 	fprintf(out, " %s %s %s\n", comm ? comm : "?", process ? process->command : "?",
 		path ? path : "?");
+	print_container(out, p, k->pid, time_ns);
 }
 
 static u64 span_last(const struct app_span *s)
@@ -341,8 +349,10 @@ char *answers(struct partial *p, const struct simulation *s)
 	for (size_t i = 0; i < p->lives.count; i++) {
 		print_life(out, p->lives.data[i]);
 	}
-	for (size_t i = 0; i < p->kspans.count; i++)
+	for (size_t i = 0; i < p->kspans.count; i++) {
 		print_kspan(out, p, &p->kspans.data[i]);
+		print_container(out, p, p->kspans.data[i].pid, p->kspans.data[i].begin_ns);
+	}
 	print_sums(out, "syscall", &p->syscalls);
 	print_sums(out, "io_uring", &p->urings);
 	print_sums(out, "file", &p->files);

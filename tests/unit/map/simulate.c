@@ -375,10 +375,27 @@ static void does_bytes(struct actor *a)
 	}
 }
 
+/* Its process moves in one of two hierarchies, or is found there; now and then with the name. */
+static void does_move(struct actor *a)
+{
+	struct record_cgroup_attach r = {.head = {.tid = a->thread->pid, .pid = a->thread->pid}};
+	struct record_cgroup name = {.id = 1 + simulation_random(a->s, 4)};
+
+	name.hierarchy = r.hierarchy = (u32)simulation_random(a->s, 2);
+	r.cgroup = name.id;
+	r.flags = simulation_random(a->s, 3) ? 0 : CGROUP_FOUND;
+	name.path_len = (u16)snprintf(name.path, sizeof(name.path), "%s/%064llu",
+				      name.hierarchy ? "/longer" : "",
+				      (unsigned long long)(10 * name.id + name.hierarchy));
+	if (name.id > 1 && simulation_random(a->s, 3) == 0)
+		emit(a, &name, sizeof(name), RECORD_cgroup, a->now);
+	emit(a, &r, sizeof(r), RECORD_cgroup_attach, a->now);
+}
+
 static void act(struct actor *a)
 {
 	run(a, SPLIT_user, some(a, 1000));
-	switch (simulation_random(a->s, 19)) {
+	switch (simulation_random(a->s, 20)) {
 	case 0:
 		preempted(a, MODE_user, 0, NULL);
 		break;
@@ -418,6 +435,9 @@ static void act(struct actor *a)
 		break;
 	case 14:
 		does_block(a);
+		break;
+	case 15:
+		does_move(a);
 		break;
 	default:
 		does_syscall(a);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Containers of processes. A process is where it was put last, in each
+ * hierarchy; until it was, where a snapshot found it later, else where its
+ * parent was when it was made.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/internal.h"
+#include "map/query.h"
+
+#define ANCESTORS_MAX 4096 /* of a process that are looked at */
+
+int cgroup_fact_add(struct facts *f, const struct record_cgroup *r)
+{
+	struct fact_cgroup g = {.id = r->id, .hierarchy = r->hierarchy, .path_bytes = r->path_len};
+
+	return container_id_find(r->path, r->path_len, g.container) ? vec_push(&f->cgroups, g) : 0;
+}
+
+int move_fact_add(struct facts *f, struct fact_move move)
+{
+	return vec_push(&f->moves, move);
+}
+
+#define COMPARE(x, y)                                                                              \
+	do {                                                                                       \
+		if ((x) != (y))                                                                    \
+			return (x) < (y) ? -1 : 1;                                                 \
+	} while (0)
+
+static int cgroup_compare(const void *a, const void *b)
+{
+	const struct fact_cgroup *x = a, *y = b;
+
+	COMPARE(x->hierarchy, y->hierarchy);
+	COMPARE(x->id, y->id);
+	COMPARE(x->path_bytes, y->path_bytes);
+	return strcmp(x->container, y->container);
+}
+
+static int move_compare(const void *a, const void *b)
+{
+	const struct fact_move *x = a, *y = b;
+
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->hierarchy, y->hierarchy);
+	COMPARE(x->cgroup, y->cgroup);
+	return (int)x->found - (int)y->found;
+}
+
+/* Each cgroup is left once, by its longest path: a snapshot can have cut it. */
+void container_facts_sort(struct facts *f)
+{
+	size_t n = 0;
+
+	if (f->moves.count)
+		qsort(f->moves.data, f->moves.count, sizeof(*f->moves.data), move_compare);
+	if (f->cgroups.count)
+		qsort(f->cgroups.data, f->cgroups.count, sizeof(*f->cgroups.data), cgroup_compare);
+	for (size_t i = 0; i < f->cgroups.count; i++) {
+		const struct fact_cgroup *g = &f->cgroups.data[i];
+
+		if (n && f->cgroups.data[n - 1].id == g->id &&
+		    f->cgroups.data[n - 1].hierarchy == g->hierarchy)
+			n--;
+		f->cgroups.data[n++] = *g;
+	}
+	f->cgroups.count = n;
+}
+
+/* ---- where a process is ---- */
+
+struct places {
+	VEC(struct fact_move) list; /* one per hierarchy */
+};
+
+/* What is said of a hierarchy first holds. */
+static int place_add(struct places *places, u32 hierarchy, u64 cgroup)
+{
+	for (size_t i = 0; i < places->list.count; i++)
+		if (places->list.data[i].hierarchy == hierarchy)
+			return 0;
+	return vec_push(&places->list,
+			(struct fact_move){.hierarchy = hierarchy, .cgroup = cgroup});
+}
+
+/* The last fork that made the process before that time, NULL: it is older. */
+static const struct fact_fork *birth(const struct facts *f, u32 pid, u64 time_ns)
+{
+	const struct fact_fork *list = f->forks.data;
+	size_t n = COUNT_BEFORE(&f->forks, e,
+				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
+
+	return n > 0 && list[n - 1].tid == pid && list[n - 1].pid == pid ? &list[n - 1] : NULL;
+}
+
+/* What was said of the process itself, from its birth to that time, the last first. */
+static int places_own(const struct facts *f, u32 pid, u64 from_ns, u64 time_ns,
+		      struct places *places)
+{
+	const struct fact_move *list = f->moves.data;
+	size_t n = COUNT_BEFORE(&f->moves, e,
+				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+	int err = 0;
+
+	for (size_t i = n; i > 0 && !err; i--) {
+		if (list[i - 1].pid != pid || list[i - 1].time_ns < from_ns)
+			break;
+		err = place_add(places, list[i - 1].hierarchy, list[i - 1].cgroup);
+	}
+	if (from_ns) /* its birth is known: no snapshot need tell */
+		return err;
+	for (; n < f->moves.count && list[n].pid == pid && list[n].found && !err; n++)
+		err = place_add(places, list[n].hierarchy, list[n].cgroup);
+	return err;
+}
+
+static int places_find(const struct facts *f, u32 pid, u64 time_ns, struct places *places)
+{
+	int err = 0;
+
+	for (int i = 0; i < ANCESTORS_MAX && !err; i++) {
+		const struct fact_fork *fork = birth(f, pid, time_ns);
+
+		err = places_own(f, pid, fork ? fork->time_ns : 0, time_ns, places);
+		if (!fork)
+			break;
+		if (!err && fork->cgroup)
+			err = place_add(places, 0, fork->cgroup);
+		if (fork->parent_pid == pid)
+			break;
+		pid = fork->parent_pid;
+		time_ns = fork->time_ns;
+	}
+	return err;
+}
+
+static const struct fact_cgroup *cgroup_of(const struct facts *f, u32 hierarchy, u64 id)
+{
+	size_t n = COUNT_BEFORE(&f->cgroups, e,
+				e->hierarchy < hierarchy ||
+					(e->hierarchy == hierarchy && e->id < id));
+
+	if (n == f->cgroups.count || f->cgroups.data[n].hierarchy != hierarchy ||
+	    f->cgroups.data[n].id != id)
+		return NULL;
+	return &f->cgroups.data[n];
+}
+
+const char *query_container(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_cgroup *best = NULL;
+	struct places places = {0};
+
+	if (!p->facts.cgroups.count || places_find(&p->facts, pid, time_ns, &places)) {
+		vec_free(&places.list);
+		return NULL;
+	}
+	for (size_t i = 0; i < places.list.count; i++) {
+		const struct fact_move *m = &places.list.data[i];
+		const struct fact_cgroup *g = cgroup_of(&p->facts, m->hierarchy, m->cgroup);
+
+		if (g && (!best || g->path_bytes > best->path_bytes ||
+			  (g->path_bytes == best->path_bytes && g->hierarchy < best->hierarchy)))
+			best = g;
+	}
+	vec_free(&places.list);
+	return best ? best->container : NULL;
+}
+
+/* ---- what of it still holds ---- */
+
+/* As a snapshot tells it. */
+static int places_keep(const struct facts *f, u32 pid, u64 at_ns, struct places *kept)
+{
+	struct places places = {0};
+	int err = places_find(f, pid, at_ns, &places);
+
+	for (size_t i = 0; i < places.list.count && !err; i++) {
+		struct fact_move m = places.list.data[i];
+
+		m.time_ns = at_ns ? at_ns - 1 : 0; /* before what comes at that time */
+		m.pid = pid;
+		m.found = true;
+		err = vec_push(&kept->list, m);
+	}
+	vec_free(&places.list);
+	return err;
+}
+
+int container_facts_prune(struct facts *f, const struct map *pids, u64 at_ns)
+{
+	struct places kept = {0};
+	struct map_entry entry;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && map_next(pids, &at, &entry))
+		err = places_keep(f, (u32)entry.key, at_ns, &kept);
+	vec_free(&f->moves);
+	f->moves.data = kept.list.data;
+	f->moves.count = kept.list.count;
+	f->moves.capacity = kept.list.capacity;
+	container_facts_sort(f);
+	return err;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/query.h"
+#include "check.h"
+
+#define ONE "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define TWO "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+
+static void apply(struct partial *p, const void *record)
+{
+	CHECK_EQ(partial_apply(p, record), 0);
+}
+
+static void named(struct partial *p, u32 hierarchy, u64 id, const char *path)
+{
+	struct record_cgroup r = {.head = {.kind = RECORD_cgroup, .time_ns = 1},
+				  .hierarchy = hierarchy,
+				  .id = id,
+				  .path_len = (u16)strlen(path)};
+
+	memcpy(r.path, path, r.path_len);
+	apply(p, &r);
+}
+
+static void moves(struct partial *p, u64 time_ns, u32 pid, u32 hierarchy, u64 id, u32 flags)
+{
+	struct record_cgroup_attach r = {.head = {.kind = RECORD_cgroup_attach,
+						  .time_ns = time_ns,
+						  .tid = pid,
+						  .pid = pid},
+					 .hierarchy = hierarchy,
+					 .cgroup = id,
+					 .flags = flags};
+
+	apply(p, &r);
+}
+
+static void forks(struct partial *p, u64 time_ns, u32 pid, u32 parent, u64 id)
+{
+	struct record_fork r = {
+		.head = {.kind = RECORD_fork, .time_ns = time_ns, .tid = pid, .pid = pid},
+		.parent_tid = parent,
+		.parent_pid = parent,
+		.cgroup = id};
+
+	apply(p, &r);
+}
+
+static void found(struct partial *p, u64 time_ns, u32 pid, u64 id)
+{
+	struct record_process r = {
+		.head = {.kind = RECORD_process, .time_ns = time_ns, .tid = pid, .pid = pid},
+		.cgroup = id};
+
+	apply(p, &r);
+}
+
+static struct partial *known(void)
+{
+	struct partial *p = partial_new(NULL);
+
+	named(p, 0, 10, "/docker/" ONE);
+	named(p, 0, 11, "/system.slice/cron.service");
+	named(p, 0, 12, "/docker/" TWO);
+	named(p, 4, 10, "/kubepods/burstable/pod1/" TWO);
+	return p;
+}
+
+static void finish(struct partial *p)
+{
+	partial_cover(p, 1, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+}
+
+TEST(a_process_is_where_it_was_put_last)
+{
+	struct partial *p = known();
+
+	found(p, 100, 5, 10);
+	moves(p, 200, 5, 0, 12, 0);
+	moves(p, 300, 5, 0, 11, 0);
+	finish(p);
+	CHECK_STR(query_container(p, 5, 50), ONE); /* the snapshot found it there */
+	CHECK_STR(query_container(p, 5, 150), ONE);
+	CHECK_STR(query_container(p, 5, 200), TWO);
+	CHECK(query_container(p, 5, 300) == NULL);
+	CHECK(query_container(p, 6, 300) == NULL);
+	partial_free(p);
+}
+
+TEST(a_move_says_nothing_of_before)
+{
+	struct partial *p = known();
+
+	moves(p, 200, 5, 0, 12, 0);
+	finish(p);
+	CHECK(query_container(p, 5, 100) == NULL);
+	CHECK_STR(query_container(p, 5, 250), TWO);
+	partial_free(p);
+}
+
+TEST(a_child_is_where_its_parent_was)
+{
+	struct partial *p = known();
+
+	moves(p, 100, 5, 4, 10, CGROUP_FOUND);
+	forks(p, 200, 6, 5, 0);
+	forks(p, 300, 7, 6, 0);
+	moves(p, 400, 5, 4, 99, 0); /* and leaves it; they stay */
+	forks(p, 500, 8, 5, 0);
+	forks(p, 600, 9, 5, 10); /* put into one as it was made */
+	finish(p);
+	CHECK_STR(query_container(p, 5, 300), TWO);
+	CHECK(query_container(p, 5, 450) == NULL);
+	CHECK_STR(query_container(p, 6, 900), TWO);
+	CHECK_STR(query_container(p, 7, 900), TWO);
+	CHECK(query_container(p, 8, 900) == NULL);
+	CHECK_STR(query_container(p, 9, 900), ONE);
+	partial_free(p);
+}
+
+TEST(a_number_that_is_used_again_begins_anew)
+{
+	struct partial *p = known();
+
+	found(p, 100, 5, 10);
+	forks(p, 500, 5, 1, 11);
+	finish(p);
+	CHECK_STR(query_container(p, 5, 400), ONE);
+	CHECK(query_container(p, 5, 600) == NULL);
+	partial_free(p);
+}
+
+TEST(the_longest_path_of_all_hierarchies_counts)
+{
+	struct partial *p = known();
+
+	moves(p, 100, 5, 0, 10, 0);
+	moves(p, 200, 5, 4, 10, 0);
+	finish(p);
+	CHECK_STR(query_container(p, 5, 150), ONE);
+	CHECK_STR(query_container(p, 5, 250), TWO);
+	partial_free(p);
+}
+
+/* Damaged records can make a process its own ancestor. */
+TEST(a_circle_of_forks_ends)
+{
+	struct partial *p = known();
+
+	forks(p, 100, 5, 6, 0);
+	forks(p, 100, 6, 5, 0);
+	forks(p, 100, 7, 7, 0);
+	finish(p);
+	CHECK(query_container(p, 5, 200) == NULL);
+	CHECK(query_container(p, 7, 200) == NULL);
+	partial_free(p);
+}
+
+TEST_MAIN()
