@@ -21,15 +21,15 @@ static void named(struct partial *p, u32 hierarchy, u64 id, const char *path)
 	apply(p, &r);
 }
 
-static void moves(struct partial *p, u64 time_ns, u32 pid, u32 hierarchy, u64 id, u32 flags)
+static void moves(struct partial *p, struct fact_move m)
 {
 	struct record_cgroup_attach r = {.head = {.kind = RECORD_cgroup_attach,
-						  .time_ns = time_ns,
-						  .tid = pid,
-						  .pid = pid},
-					 .hierarchy = hierarchy,
-					 .cgroup = id,
-					 .flags = flags};
+						  .time_ns = m.time_ns,
+						  .tid = m.pid,
+						  .pid = m.pid},
+					 .hierarchy = m.hierarchy,
+					 .cgroup = m.cgroup,
+					 .flags = m.found ? CGROUP_FOUND : 0};
 
 	apply(p, &r);
 }
@@ -76,8 +76,8 @@ TEST(a_process_is_where_it_was_put_last)
 	struct partial *p = known();
 
 	found(p, 100, 5, 10);
-	moves(p, 200, 5, 0, 12, 0);
-	moves(p, 300, 5, 0, 11, 0);
+	moves(p, (struct fact_move){200, 12, 5, 0, false});
+	moves(p, (struct fact_move){300, 11, 5, 0, false});
 	finish(p);
 	CHECK_STR(query_container(p, 5, 50), ONE); /* the snapshot found it there */
 	CHECK_STR(query_container(p, 5, 150), ONE);
@@ -91,7 +91,7 @@ TEST(a_move_says_nothing_of_before)
 {
 	struct partial *p = known();
 
-	moves(p, 200, 5, 0, 12, 0);
+	moves(p, (struct fact_move){200, 12, 5, 0, false});
 	finish(p);
 	CHECK(query_container(p, 5, 100) == NULL);
 	CHECK_STR(query_container(p, 5, 250), TWO);
@@ -102,10 +102,10 @@ TEST(a_child_is_where_its_parent_was)
 {
 	struct partial *p = known();
 
-	moves(p, 100, 5, 4, 10, CGROUP_FOUND);
+	moves(p, (struct fact_move){100, 10, 5, 4, true});
 	forks(p, 200, 6, 5, 0);
 	forks(p, 300, 7, 6, 0);
-	moves(p, 400, 5, 4, 99, 0); /* and leaves it; they stay */
+	moves(p, (struct fact_move){400, 99, 5, 4, false}); /* and leaves it; they stay */
 	forks(p, 500, 8, 5, 0);
 	forks(p, 600, 9, 5, 10); /* put into one as it was made */
 	finish(p);
@@ -134,8 +134,8 @@ TEST(the_longest_path_of_all_hierarchies_counts)
 {
 	struct partial *p = known();
 
-	moves(p, 100, 5, 0, 10, 0);
-	moves(p, 200, 5, 4, 10, 0);
+	moves(p, (struct fact_move){100, 10, 5, 0, false});
+	moves(p, (struct fact_move){200, 10, 5, 4, false});
 	finish(p);
 	CHECK_STR(query_container(p, 5, 150), ONE);
 	CHECK_STR(query_container(p, 5, 250), TWO);
