@@ -51,16 +51,16 @@ struct capture_options {
 	/* Tracepoints to record, too: "subsystem:name" or globs; borrowed until it is open. */
 	const char *const *events;
 	size_t event_count;
-	u64 stacks_min_ns; /* not 0: stacks of waits that are longer */
-	u64 buffer_bytes; /* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
-	bool flight;	  /* rings overwrite; read them with capture_flight() */
-	bool spans_only;  /* switches, wake-ups, syscalls and faults only under a span */
+	u64 stacks_min_ns;	/* not 0: stacks of waits that are longer */
+	u64 buffer_bytes;	/* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
+	bool flight;		/* rings overwrite; read them with capture_flight() */
+	bool spans_only;	/* switches, wake-ups, syscalls and faults only under a span */
 	bool drop_capabilities; /* see capture_start() */
 	u64 keep_capabilities;	/* those that the caller itself still needs, 1 << CAP_* */
-	bool no_files;	  /* no fd and socket records, no file names in the snapshot */
-	bool no_faults;	  /* no page faults */
-	bool no_blocks;	  /* no block I/O */
-	bool no_bytes;	  /* no byte ranges of connections */
+	bool no_files;		/* no fd and socket records, no file names in the snapshot */
+	bool no_faults;		/* no page faults */
+	bool no_blocks;		/* no block I/O */
+	bool no_bytes;		/* no byte ranges of connections */
 };
 
 /* Where a record comes from. Each stream is nearly in the order of time: sort it. */
@@ -184,13 +184,16 @@ void capture_close(struct capture *c);
 int capture_context_set(struct capture *c, pid_t pid, const struct context_location *location);
 
 struct capture_counts {
-	u64 records;	    /* handed over */
-	u64 lost_buffer;    /* found their ring full */
-	u64 lost_recursion; /* programs that the kernel did not run */
+	u64 records;	      /* handed over */
+	u64 lost_buffer;      /* found their ring full */
+	u64 lost_recursion;   /* programs that the kernel did not run */
 	u64 lost_application; /* did not fit into an application's ring, or were not believed */
-	u64 rings_missed; /* of applications that ended before theirs was found, or that another capture has */
-	u64 not_followed; /* news of processes whose contexts could not be looked up or told */
-	u64 incomplete;	    /* fields that could not be read or were cut, and not_followed */
+	u64 rings_missed;     /* of applications that ended before theirs was found, or that another
+				 capture has */
+	u64 hidden_pids;      /* of the scope, of which no thread can be seen */
+	u64 hidden_pid;	      /* one of them */
+	u64 not_followed;     /* news of processes whose contexts could not be looked up or told */
+	u64 incomplete;	      /* fields that could not be read or were cut, and not_followed */
 };
 
 /* What was counted since capture_start(). */

@@ -6,6 +6,7 @@
 #define CAPTURE_INTERNAL_H
 
 #include "base/bytes.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "capture/capture.h"
 #include "capture/watch.h"
@@ -82,6 +83,7 @@ struct capture {
 	struct capture_watch *watch;   /* likewise */
 	struct capture_stacks *stacks; /* NULL: none are recorded */
 	struct capture_events *events; /* NULL: none were chosen */
+	struct map shown; /* processes that the kernel's list shows, by their number here */
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
 	int exec_fd; /* errno of its exec, or end of file */
@@ -100,6 +102,13 @@ int capture_deliver(struct capture *c, const struct capture_sink *sink,
 /* snapshot.c: runs an iterator over all threads, or those of one process (0: all). */
 int capture_iterator_run(struct capture *c, const struct capture_sink *sink,
 			 struct bpf_program *program, u32 pid);
+
+/*
+ * snapshot_hidden.c: names of those that are not among c->shown, for a recording of the host;
+ * and how many of the pids in scope are not, to be asked before capture_scope_settled().
+ */
+int capture_hidden_tell(struct capture *c, const struct capture_sink *sink);
+void capture_hidden_count(struct capture *c);
 
 /* features.c: probes the kernel, attaches and detaches. */
 int capture_features_probe(struct capture_feature *features, size_t max, struct error *e);

@@ -264,6 +264,7 @@ void capture_close(struct capture *c)
 	capture_stacks_close(c->stacks);
 	app_rings_free(c->apps);
 	vec_free(&c->steal);
+	map_free(&c->shown);
 	capture_rings_unmap(c);
 	programs__destroy(c->programs);
 	free(c);

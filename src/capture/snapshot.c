@@ -75,6 +75,8 @@ static int deliver_process(struct capture *c, const struct capture_sink *sink,
 	memcpy(&copy, r, bytes);
 	copy.process.head.seq = 0;
 	process_fill_command(&copy.process, r->seq);
+	if (r->seq && map_put(&c->shown, r->seq, c))
+		return -ENOMEM;
 	bytes = offsetof(struct record_process, command) + copy.process.command_len;
 	copy.process.head.slots = (bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
 	return capture_deliver(c, sink, &snapshot_stream, &copy.process.head);
@@ -231,8 +233,11 @@ int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct 
 	struct programs *p = c->programs;
 	int err = threads_look(c, sink);
 
-	if (!err)
+	if (!err) {
+		capture_hidden_count(c);
 		capture_scope_settled(c);
+		err = capture_hidden_tell(c, sink);
+	}
 	if (!err && (c->child == 0 || p->rodata->scope_host))
 		err = capture_snapshot_cgroups(c, sink);
 	if (!err && c->files)
@@ -246,8 +251,11 @@ int capture_look(struct capture *c, const struct capture_sink *sink, struct erro
 	int err;
 
 	p->bss->snapshot_again = 1;
+	map_free(&c->shown);
 	err = capture_iterator_run(c, sink, p->progs.snapshot_tasks, 0);
 	p->bss->snapshot_again = 0;
+	if (!err)
+		err = capture_hidden_tell(c, sink);
 	if (!err)
 		err = capture_snapshot_cgroups(c, sink);
 	if (!err && c->files)

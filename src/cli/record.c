@@ -204,11 +204,29 @@ static int exit_status(const struct session *s)
 	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
 }
 
+static void hidden_tell(const struct session *s)
+{
+	struct recorder_counts c;
+
+	recorder_counts(s->recorder, &c);
+	if (c.hidden_pids == 1)
+		fprintf(stderr,
+			"fathom: this kernel shows no thread of process %" PRIu64
+			": nothing of it is recorded\n",
+			c.hidden_pid);
+	else if (c.hidden_pids)
+		fprintf(stderr,
+			"fathom: this kernel shows no thread of %" PRIu64
+			" processes (one is %" PRIu64 "): nothing of them is recorded\n",
+			c.hidden_pids, c.hidden_pid);
+}
+
 /* From the begin to the end, with what is said of it. */
 static int session_hold(struct session *s, const struct record_options *o, struct error *e)
 {
 	int err;
 
+	hidden_tell(s);
 	s->until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
 	err = session_run(s, e);
 	if (!err && interrupted && recorder_child(s->recorder))

@@ -464,6 +464,8 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	out->lost_recursion = c.lost_recursion;
 	out->lost_application = c.lost_application;
 	out->rings_missed = c.rings_missed;
+	out->hidden_pids = c.hidden_pids;
+	out->hidden_pid = c.hidden_pid;
 	out->not_followed = c.not_followed;
 	out->begin_ns = r->begin_ns;
 	out->end_ns = r->end_ns;

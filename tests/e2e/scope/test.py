@@ -262,5 +262,25 @@ def without_spans_only_life_remains():
     harness.check_sums(fathom, recording)
 
 
+@tests.add
+def what_the_kernel_hides_is_said():
+    """Of some machines' first process no program sees a thread: a line says so, or it is there."""
+    for pid in (1, os.getpid()):
+        path = fathom.path(f"hidden-{pid}")
+        result = fathom.run("record", "-o", path, "-p", pid, "-d", "300ms")
+        equal(result.returncode, 0, f"status: {result.stderr}")
+        shown = any(row["pid"] == pid for row in fathom.report(path, "thread")["rows"])
+        equal(f"no thread of process {pid}" in result.stderr, not shown, "it is said")
+    check(shown, "this process is shown")
+
+
+@tests.add
+def whatever_runs_has_its_name():
+    path = fathom.path("named")
+    fathom.ok("record", "-o", path, "-d", "500ms")
+    for row in fathom.report(path, "thread")["rows"]:
+        check(row["pid"] != 1 or row["thread"] != "?", f"the first process has a name: {row}")
+
+
 with fathom:
     tests.run()
