@@ -192,8 +192,8 @@ static int session_finish(struct session *s, int err, struct error *e)
 	}
 	if (err == -ENOSPC || err == -EDQUOT)
 		error_say(e, -err,
-			  "the disk is full: make room, or set a limit with --keep; what was "
-			  "recorded can be read");
+			  "the disk is full: make room, set a limit with --keep, or name another "
+			  "disk with -o; what was recorded can be read");
 	return err;
 }
 
