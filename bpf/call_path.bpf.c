@@ -4,10 +4,9 @@
  * memory then, for the kernel itself has just read it.
  */
 #include "bpf/call_path.h"
+#include "bpf/license.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
-
-char LICENSE[] SEC("license") = "GPL";
 
 #define PATH_BYTES 4096
 

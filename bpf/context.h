@@ -60,7 +60,8 @@ static __always_inline void context_read(struct thread_state *state, struct task
 
 static __always_inline bool context_is_set(const struct context *ctx)
 {
-	return *(const u64 *)ctx->span != 0;
+	/* by its type it may lie anywhere: the compiler would take it byte by byte */
+	return *(const u64 *)__builtin_assume_aligned(ctx->span, 8) != 0;
 }
 
 #endif

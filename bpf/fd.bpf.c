@@ -4,13 +4,12 @@
  * syscall.bpf.c for the few calls that matter (fd_calls there).
  */
 #include "bpf/fd.h"
+#include "bpf/license.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
 #include "bpf/socket.h"
 #include "bpf/state.h"
 #include "record/syscalls.h"
-
-char LICENSE[] SEC("license") = "GPL";
 
 #define SOL_SOCKET 1
 #define SCM_RIGHTS 1

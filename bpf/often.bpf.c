@@ -6,5 +6,7 @@
 #define KERNEL_CASTS
 
 #include "bpf/net.bpf.c"
+#include "bpf/fd.bpf.c"
+#include "bpf/call_path.bpf.c"
 #include "bpf/sched.bpf.c"
 #include "bpf/syscall.bpf.c"

@@ -104,6 +104,17 @@ static __always_inline struct ring_slot *ring_slot_at(const struct ring_place *p
 	return bpf_map_lookup_elem(&slots, &index);
 }
 
+/* Tells capture that the record that begins in `first` is complete: after all else is stored. */
+static __always_inline void ring_seal(const struct ring_place *place, void *first)
+{
+	barrier();
+#ifdef __TARGET_ARCH_x86
+	*(volatile u32 *)first = (u32)place->position + 1;
+#else
+	__sync_lock_test_and_set((u32 *)first, (u32)place->position + 1);
+#endif
+}
+
 static __always_inline int ring_copy_slot(const struct ring_place *place, const u64 *from, u32 i)
 {
 	u64 *to = (u64 *)ring_slot_at(place, i);
@@ -141,12 +152,7 @@ static __always_inline void ring_publish(const struct ring_place *place, void *r
 	for (int word = 1; word < 8; word++)
 		to[word] = from[word];
 	((u32 *)to)[1] = ((u32 *)from)[1];
-	barrier();
-#ifdef __TARGET_ARCH_x86
-	*(volatile u32 *)to = (u32)place->position + 1;
-#else
-	__sync_lock_test_and_set((u32 *)to, (u32)place->position + 1);
-#endif
+	ring_seal(place, to);
 }
 
 /*

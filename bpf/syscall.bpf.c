@@ -117,100 +117,144 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	return 0;
 }
 
+/* The record's slots behind the first, which ends with arg1. */
+struct syscall_second {
+	u64 args[4]; /* arg2 to arg5 */
+	struct file_ref file;
+	u64 trace[2];
+};
+
+struct syscall_third {
+	u64 span;
+};
+
+_Static_assert(__builtin_offsetof(struct record_syscall, arg2) == RECORD_SLOT_BYTES, "second");
+_Static_assert(__builtin_offsetof(struct record_syscall, file) ==
+		       RECORD_SLOT_BYTES + __builtin_offsetof(struct syscall_second, file),
+	       "file");
+_Static_assert(__builtin_offsetof(struct record_syscall, ctx.span) == 2 * RECORD_SLOT_BYTES,
+	       "third");
+
 /* How many slots: what is zero at the end need not be published. */
-static __always_inline u32 syscall_slots(const struct record_syscall *r)
+static __always_inline u32 syscall_slots(const struct thread_state *state, const u64 args[6])
 {
-	if (context_is_set(&r->ctx))
+	if (context_is_set(&state->ctx))
 		return 3;
-	if (r->file.kind || r->arg2 || r->arg3 || r->arg4 || r->arg5)
-		return 2;
-	return 1;
+	return state->file.kind || args[2] || args[3] || args[4] || args[5] ? 2 : 1;
 }
 
-static __always_inline void syscall_fill_args(struct record_syscall *r, const u64 args[6], u32 n)
+/* A call that was not seen to begin. */
+static __always_inline void syscall_begin_late(struct thread_state *state, struct task_struct *task,
+					       struct pt_regs *regs)
 {
-	if (n > 0)
-		r->arg0 = args[0];
-	if (n > 1)
-		r->arg1 = args[1];
-	if (n > 2)
-		r->arg2 = args[2];
-	if (n > 3)
-		r->arg3 = args[3];
-	if (n > 4)
-		r->arg4 = args[4];
-	if (n > 5)
-		r->arg5 = args[5];
+	state->nr = call_number(regs->orig_ax);
+	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
+	state->row = call_row(regs->orig_ax, state->compat, regs);
+	__builtin_memset(&state->file, 0, sizeof(state->file));
+	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 }
 
-static __always_inline void syscall_fill(struct record_syscall *r, struct thread_state *state,
-					 struct task_struct *task, struct pt_regs *regs)
+/* The arguments that the call has; 0 for the others. */
+static __always_inline void syscall_take_args(u64 args[6], const struct thread_state *state,
+					      struct pt_regs *regs)
 {
-	u64 args[6];
-	u32 n;
+	u32 n = state->compat ? 6 : syscall_nargs[call_row_of(state)];
 
-	if (state->in_syscall) {
-		r->nr = state->nr;
-		r->file = state->file;
-		r->ctx = state->ctx;
-	} else {
-		r->nr = call_number(regs->orig_ax);
-		state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
-		state->row = call_row(regs->orig_ax, state->compat, regs);
-	}
-	if (state->compat)
-		r->flags |= SYSCALL_COMPAT;
-	else if (state->row == CALL_X32_ROW)
-		r->flags |= SYSCALL_X32;
-	n = state->compat ? 6 : syscall_nargs[call_row_of(state)];
 	if (state->in_syscall && syscall_keeps_args(state->row)) {
-		syscall_fill_args(r, state->args, n);
+#pragma unroll
+		for (int i = 0; i < 6; i++)
+			args[i] = state->args[i];
 	} else {
 		call_registers(args, regs, state->compat);
-		syscall_fill_args(r, args, n);
 	}
+#pragma unroll
+	for (u32 i = 0; i < 6; i++)
+		args[i] = i < n ? args[i] : 0;
 }
 
-static __always_inline bool syscall_is_wanted(const struct thread_state *state,
-					      const struct record_syscall *r)
+static __always_inline bool syscall_is_wanted(const struct thread_state *state)
 {
 	u64 row = call_row_of(state);
 
 	if (row != CALL_NO_ROW && syscall_unwanted[row])
 		return false;
-	return !spans_only || context_is_set(&r->ctx);
+	return !spans_only || context_is_set(&state->ctx);
 }
 
+static __always_inline int syscall_put_rest(const struct ring_place *place, u32 n,
+					    const struct thread_state *state, const u64 args[6])
+{
+	const u64 *ctx = (const u64 *)&state->ctx;
+	struct syscall_second *second;
+	struct syscall_third *third;
+
+	second = (void *)ring_slot_at(place, 1);
+	if (!second)
+		return -1;
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		second->args[i] = args[i + 2];
+	second->file = state->file;
+	second->trace[0] = ctx[0];
+	second->trace[1] = ctx[1];
+	if (n < 3)
+		return 0;
+	third = (void *)ring_slot_at(place, 2);
+	if (!third)
+		return -1;
+	third->span = ctx[2];
+	return 0;
+}
+
+static __always_inline u8 syscall_flags(const struct thread_state *state, bool begin_known)
+{
+	u8 flags = begin_known ? 0 : SYSCALL_BEGIN_UNKNOWN;
+
+	if (state->compat)
+		flags |= SYSCALL_COMPAT;
+	else if (state->row == CALL_X32_ROW)
+		flags |= SYSCALL_X32;
+	if (begin_known && state->in_syscall == IN_SYSCALL_SOFT)
+		flags |= SYSCALL_BEGIN_SOFT;
+	return flags;
+}
+
+/* Fills the record where capture reads it: this runs too often for a copy. */
 static __always_inline void syscall_record(struct thread_state *state, struct task_struct *task,
 					   struct pt_regs *regs, long result)
 {
-	struct {
-		struct record_syscall r;
-		u64 rest[7];
-	} out = {};
-	struct record_syscall *r = &out.r;
+	bool begin_known = state->in_syscall && state->begin_ns;
+	struct record_syscall *r;
 	struct ring_place place;
+	u64 args[6];
 	u32 n;
 
-	syscall_fill(r, state, task, regs);
-	if (!syscall_is_wanted(state, r))
+	if (!state->in_syscall)
+		syscall_begin_late(state, task, regs);
+	if (!syscall_is_wanted(state))
 		return;
-	n = syscall_slots(r);
+	syscall_take_args(args, state, regs);
+	n = syscall_slots(state, args);
 	if (ring_reserve(&place, n, RING_LOST_SYSCALL))
 		return;
+	r = __builtin_assume_aligned(ring_slot_at(&place, 0), 8);
+	if (!r || (n > 1 && syscall_put_rest(&place, n, state, args)))
+		return;
 	r->head.kind = RECORD_syscall;
+	r->head.slots = n;
+	r->head.cpu = place.cpu;
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = task->pid;
 	r->head.pid = task->tgid;
+	r->nr = state->nr;
+	r->flags = syscall_flags(state, begin_known);
+	r->pad = 0;
+	r->pad2 = 0;
+	r->duration_ns = begin_known ? r->head.time_ns - state->begin_ns : 0;
 	r->result = result;
-	if (state->in_syscall && state->begin_ns) {
-		r->duration_ns = r->head.time_ns - state->begin_ns;
-		if (state->in_syscall == IN_SYSCALL_SOFT)
-			r->flags |= SYSCALL_BEGIN_SOFT;
-	} else {
-		r->flags |= SYSCALL_BEGIN_UNKNOWN;
-	}
-	ring_publish(&place, r, n);
+	r->arg0 = args[0];
+	r->arg1 = args[1];
+	ring_seal(&place, r);
 }
 
 /* What the call did to descriptors; its own record stands before. */

@@ -19,34 +19,37 @@
 
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1
-#define IN_SYSCALL_SOFT 2 /* it was open before: begin_ns is when recording began, of that thread */
+#define IN_SYSCALL_SOFT 2 /* it was open before: begin_ns is when recording began, of that thread  \
+			   */
 
+/* What every system call touches stands first, close together. */
 struct thread_state {
-	u64 begin_ns;	      /* of the open syscall; 0: not seen */
-	u64 args[6];	      /* at its entry; only the first is always set */
-	struct file_ref file; /* behind its fd */
-	struct context ctx;   /* active span at its entry, or when the thread left its CPU */
-	u64 fault_begin_ns;   /* of the open fault; 0: none */
-	u64 fault_address;
-	u64 fault_ip;
-	struct context_location location;
-	u32 location_generation;
-	u32 flags;	 /* STATE_* */
-	u32 held_tid;	 /* see tid_of() in state.h */
-	u32 fault_flags; /* FAULT_* */
+	u64 begin_ns; /* of the open syscall; 0: not seen */
+	u32 flags;    /* STATE_* */
+	u32 held_tid; /* see tid_of() in state.h */
 	u16 nr;
 	u8 in_syscall; /* IN_SYSCALL_* */
 	u8 compat;
 	u16 row; /* of the open syscall: bpf/call.h */
 	u16 pad;
-	u32 bytes_flags; /* BYTES_* */
-	u64 off_ns; /* for stacks: since when it is off its CPU; 0: it is not, or not known */
-	u64 stack_told_ns;  /* off_ns of the wait whose stack was told before its end */
-	u64 stack_since_ns; /* its user stack is owed, which is the same since then; 0: none is */
+	u64 fault_begin_ns;   /* of the open fault; 0: none */
+	struct file_ref file; /* behind its fd */
+	struct context ctx;   /* active span at its entry, or when the thread left its CPU */
 	u64 bytes_sock; /* TCP socket of the send or receive in progress (net.bpf.c); 0: none */
+	u32 location_generation;
+	u32 bytes_flags; /* BYTES_* */
+	u64 args[6];	 /* at its entry; only the first is always set */
+	struct context_location location;
 	u64 bytes_at;	/* position: of a send where it begins, of a receive where it ends */
 	u64 bytes_left; /* of a send: what remained of the message at bytes_at */
 	u64 bytes_told; /* of a send: what stands before bytes_at, and in records of its own */
+	u64 fault_address;
+	u64 fault_ip;
+	u64 off_ns; /* for stacks: since when it is off its CPU; 0: it is not, or not known */
+	u64 stack_told_ns;  /* off_ns of the wait whose stack was told before its end */
+	u64 stack_since_ns; /* its user stack is owed, which is the same since then; 0: none is */
+	u32 fault_flags;    /* FAULT_* */
+	u32 pad2;
 };
 
 #endif
