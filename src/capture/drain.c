@@ -30,6 +30,7 @@
 #include "programs.skel.h"
 
 #define RING_BATCH 512 /* slots after which they are given back */
+#define RING_AHEAD 16  /* slots: they come from another CPU's cache */
 #define RARE_BUSY (1u << 31)
 #define RARE_DISCARD (1u << 30)
 #define RARE_HEADER 8
@@ -227,6 +228,8 @@ static int ring_drain(struct capture *c, u32 cpu, u64 limit, const struct drain 
 		n = r->slots;
 		if (n == 0 || n > limit - tail)
 			return -EBADMSG;
+		for (u32 i = 0; i < n; i++)
+			__builtin_prefetch(slot + (RING_AHEAD + i) * RECORD_SLOT_BYTES);
 		err = drain_record(c, d->sink, &stream, r, d->until_ns);
 		for (u32 i = 1; i < n; i++)
 			*(u32 *)(slot + i * RECORD_SLOT_BYTES) = 0;

@@ -81,6 +81,15 @@ static u32 value_hash(const struct intern_table *table, const u64 *value)
 	return (u32)hash_pair(value[0] ^ (table->words > 2 ? value[2] : 0), value[1]);
 }
 
+static bool value_is(const u64 *row, const u64 *value, u32 words)
+{
+	for (u32 i = 0; i < words; i++) {
+		if (row[i] != value[i])
+			return false;
+	}
+	return true;
+}
+
 static struct intern_slot *intern_slot_of(const struct intern_table *table,
 					  struct intern_slot *slots, u32 capacity, const u64 *value)
 {
@@ -88,8 +97,8 @@ static struct intern_slot *intern_slot_of(const struct intern_table *table,
 		struct intern_slot *slot = &slots[i & (capacity - 1)];
 
 		if (slot->generation != table->generation ||
-		    memcmp(&table->values[(size_t)(slot->index - 1) * table->words], value,
-			   table->words * sizeof(u64)) == 0)
+		    value_is(&table->values[(size_t)(slot->index - 1) * table->words], value,
+			     table->words))
 			return slot;
 	}
 }

@@ -15,28 +15,25 @@ struct shape {
 	u16 text_max; /* 0: no text */
 };
 
+/* By kind. The structs are packed, a text is their last field, its length stands before it. */
 #define NONE FORMAT_NOTHING
+#define INT_BYTES(type, name, what) +sizeof(type)
+#define PAD_BYTES(type, name) +sizeof(type)
+#define FILE_BYTES(name, what) +sizeof(struct file_ref)
+#define CTX_BYTES(name, what) +sizeof(struct context)
+#define LEN_BYTES(size, name, what) +sizeof(u16)
 #define TEXT_MAX(size, name, what) +size
-#define TEXT_AT(size, name, what) +offsetof(KIND, name)
-#define OF_TEXT(kind, FIELD) (0 RECORD_APPLY(kind, NONE, NONE, NONE, NONE, NONE, FIELD))
+#define TEXT_OF(kind) (0 RECORD_APPLY(kind, NONE, NONE, NONE, NONE, NONE, TEXT_MAX))
+#define BEFORE_TEXT(kind)                                                                          \
+	(sizeof(struct record_head) RECORD_APPLY(kind, INT_BYTES, INT_BYTES, PAD_BYTES,            \
+						 FILE_BYTES, CTX_BYTES, LEN_BYTES))
 
-/* The length of a text stands right before it. */
-static struct shape shape_of(unsigned int kind)
-{
-	switch (kind) {
-#define K(kind_, value, what)                                                                      \
-	case value: {                                                                              \
-		typedef struct record_##kind_ KIND;                                                \
-		return (struct shape){OF_TEXT(kind_, TEXT_MAX) ? OF_TEXT(kind_, TEXT_AT)           \
-							       : sizeof(KIND),                     \
-				      OF_TEXT(kind_, TEXT_MAX)};                                   \
-	}
-		RECORD_KINDS(K)
+static const struct shape shapes[256] = {
+#define K(kind, value, what)                                                                       \
+	[value] = {TEXT_OF(kind) ? BEFORE_TEXT(kind) : sizeof(struct record_##kind), TEXT_OF(kind)},
+	RECORD_KINDS(K)
 #undef K
-	default:
-		return (struct shape){0, 0};
-	}
-}
+};
 
 static int window_reserve(struct window *w, size_t bytes)
 {
@@ -61,19 +58,39 @@ static int window_reserve(struct window *w, size_t bytes)
 	return 0;
 }
 
+/* Inline: what comes all the time is short, and calls cost more than the copy. */
+static inline void copy_bytes(u8 *to, const u8 *from, size_t len)
+{
+	for (; len >= 32; to += 32, from += 32, len -= 32)
+		memcpy(to, from, 32);
+	for (; len >= 8; to += 8, from += 8, len -= 8)
+		memcpy(to, from, 8);
+	while (len--)
+		*to++ = *from++;
+}
+
+static inline void zero_bytes(u8 *to, size_t len)
+{
+	for (; len >= 8; to += 8, len -= 8)
+		memset(to, 0, 8);
+	while (len--)
+		*to++ = 0;
+}
+
 /* Copies a record and makes it whole: bytes that it takes. */
-static size_t copy_whole(u8 *to, const struct record_head *record, struct shape shape, bool *cut)
+static inline size_t copy_whole(u8 *to, const struct record_head *record, struct shape shape,
+				bool *cut)
 {
 	size_t there = record->slots ? (size_t)record->slots * RECORD_SLOT_BYTES
 				     : (size_t)shape.fixed + shape.text_max;
 	size_t text, room;
 
 	if (there < shape.fixed) {
-		memcpy(to, record, there);
-		memset(to + there, 0, shape.fixed - there);
+		copy_bytes(to, (const u8 *)record, there);
+		zero_bytes(to + there, shape.fixed - there);
 		return shape.fixed;
 	}
-	memcpy(to, record, shape.fixed);
+	copy_bytes(to, (const u8 *)record, shape.fixed);
 	if (!shape.text_max)
 		return shape.fixed;
 	text = load16(to + shape.fixed - 2);
@@ -89,7 +106,7 @@ static size_t copy_whole(u8 *to, const struct record_head *record, struct shape 
 
 int window_add(struct window *w, const struct record_head *record, bool *cut)
 {
-	struct shape shape = shape_of(record->kind);
+	struct shape shape = shapes[record->kind];
 	struct window_entry entry = {record->time_ns, w->used};
 	size_t at;
 	int err;
@@ -118,19 +135,25 @@ void window_trim(struct window *w)
 	}
 	if (w->first < count || w->used < FIRST_BYTES)
 		return;
-	bytes = malloc(w->capacity);
-	if (!bytes)
-		return; /* it stays as it is, which is only larger */
+	if (w->spare_capacity < w->capacity) {
+		bytes = realloc(w->spare, w->capacity);
+		if (!bytes)
+			return; /* it stays as it is, which is only larger */
+		w->spare = bytes;
+		w->spare_capacity = w->capacity;
+	}
+	bytes = w->spare;
 	for (size_t i = 0; i < count; i++) {
 		const u8 *from = w->bytes + w->entries[w->first + i].at;
-		struct shape shape = shape_of(((const struct record_head *)from)->kind);
+		struct shape shape = shapes[((const struct record_head *)from)->kind];
 		size_t len = shape.fixed + (shape.text_max ? load16(from + shape.fixed - 2) : 0u);
 
-		memcpy(bytes + used, from, len);
+		copy_bytes(bytes + used, from, len);
 		w->entries[i] = (struct window_entry){w->entries[w->first + i].time_ns, used};
 		used += (len + 7) & ~(size_t)7;
 	}
-	free(w->bytes);
+	w->spare = w->bytes;
+	w->spare_capacity = w->capacity;
 	w->bytes = bytes;
 	w->used = used;
 	w->first = 0;
@@ -140,6 +163,7 @@ void window_trim(struct window *w)
 void window_free(struct window *w)
 {
 	free(w->bytes);
+	free(w->spare);
 	free(w->entries);
 	*w = (struct window){0};
 }

@@ -20,6 +20,8 @@ struct window {
 	u8 *bytes; /* whole structs, texts as long as they say */
 	size_t used;
 	size_t capacity;
+	u8 *spare; /* where window_trim() puts what stays; it becomes bytes then */
+	size_t spare_capacity;
 	struct window_entry *entries; /* [first, count) wait */
 	size_t first;
 	size_t count;

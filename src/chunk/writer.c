@@ -11,8 +11,12 @@
 #include "chunk/crc32c.h"
 #include "chunk/file.h"
 
-#define WINDOW_MAX_BYTES ((size_t)8 << 20) /* then the oldest half is encoded */
-#define LATE_MAX_BYTES ((size_t)64 << 20)  /* then what is late is lost */
+/*
+ * Then all but the newest quarter is encoded. It should stay in the CPU's cache; the records of a
+ * CPU are out of order by a few only, for a slot that is not published holds up what follows.
+ */
+#define WINDOW_MAX_BYTES ((size_t)1 << 20)
+#define LATE_MAX_BYTES ((size_t)64 << 20) /* then what is late is lost */
 
 /* ---- packets to the file ---- */
 
@@ -303,9 +307,9 @@ int chunk_writer_add(struct chunk_stream *s, const struct record_head *record)
 	}
 	s->writer->info.incomplete += cut;
 	if (s->window.used > WINDOW_MAX_BYTES && s->kind != CHUNK_STREAM_LATE) {
-		size_t middle = s->window.first + (s->window.count - s->window.first) / 2;
+		size_t kept = (s->window.count - s->window.first) / 4;
 
-		encode_until(s, s->window.entries[middle].time_ns + 1);
+		encode_until(s, s->window.entries[s->window.count - 1 - kept].time_ns + 1);
 	}
 	return 0;
 }

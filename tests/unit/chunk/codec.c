@@ -14,6 +14,24 @@ TEST(crc32c_is_the_known_one)
 	CHECK_EQ(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
 }
 
+/* Long ones are summed in lanes. */
+TEST(crc32c_of_parts_is_that_of_the_whole)
+{
+	static unsigned char bytes[20000];
+	uint64_t state = 7;
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)make_random(&state);
+	for (size_t len = 3000; len < sizeof(bytes) - 8; len += 611) {
+		const unsigned char *at = bytes + len % 8;
+		uint32_t crc = 0;
+
+		for (size_t i = 0; i < len; i += 100)
+			crc = crc32c(crc, at + i, len - i < 100 ? len - i : 100);
+		CHECK_EQ(crc32c(0, at, len), crc);
+	}
+}
+
 /* Opens what was encoded; `copy` has the slack behind it that unpacking needs. */
 static void open_packet(struct unpacker *u, const struct packet *p, u8 *copy)
 {
