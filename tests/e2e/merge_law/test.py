@@ -41,10 +41,10 @@ def answers_of(*directories):
     answers = []
     for by in ("thread", "process", "syscall", "cause", "file"):
         report = json.loads(fathom.ok("report", "--json", "--by", by, *directories))
-        del report["clock"]
+        del report["clock"], report["incomplete"]  # which the manifest of the whole counts
         answers.append(report)
     traces = json.loads(fathom.ok("trace", "--json", "--all", *directories))
-    del traces["clock"]
+    del traces["clock"], traces["incomplete"]
     answers.append(traces)
     return answers
 
