@@ -239,11 +239,12 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	struct thread_state *state = state_of(task);
 	struct exec_scratch *out;
 	struct record_exec *r;
-	u32 zero = 0;
+	u32 zero = 0, begins;
 	u64 at;
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
+	begins = state->flags & STATE_PENDING ? EXEC_BEGINS : 0;
 	state->held_tid = 0;
 	if (state->flags & STATE_PENDING)
 		state->flags |= STATE_SEEN; /* this record tells all that a snapshot would */
@@ -266,6 +267,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	r->head.tid = task->pid;
 	r->head.pid = task->tgid;
 	r->old_tid = old_pid;
+	r->flags = begins;
 	r->start_ns = task->group_leader->start_time;
 	at = exec_read_command(r->command, task, bprm);
 	r->command_len = at;

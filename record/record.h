@@ -199,6 +199,9 @@ enum record_wake_context {
 
 #define THREAD_ENTERS 32 /* thread: it came into scope just then; it had lived before */
 
+/* exec.flags */
+#define EXEC_BEGINS 1 /* the thread comes into scope with it */
+
 /* cgroup_attach.flags */
 #define CGROUP_LEFT_SCOPE 1
 #define CGROUP_ENTERED_SCOPE 2
@@ -303,7 +306,7 @@ enum record_attribute_type {
 
 #define RECORD_FIELDS_exec(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
 	FIX(u32, old_tid, "tid of the thread that called execve")              \
-	PAD(u32, pad)                                                          \
+	FIX(u32, flags, "EXEC_*")                                              \
 	FIX(u64, start_ns, "start time of the leader")                         \
 	TEXT(1024, command, "name, executable, arguments: NUL after each")
 

@@ -89,6 +89,8 @@ static void syscall_keep(struct partial *p, const struct life *l, const struct l
 			  .ctx = c->ctx,
 			  .split = v->split};
 
+	if (v->end_ns - v->begin_ns < c->duration_ns)
+		k.mode |= SYSCALL_BEGIN_SOFT;
 	partial_failed(p, vec_push(&p->kspans, k));
 }
 
@@ -260,12 +262,31 @@ static int fork_apply(struct partial *p, const struct record_head *r)
 	return facts_add(&p->facts, r);
 }
 
+/* A thread that came into scope: what it did before is no part of the recording. */
+static int enter_apply(struct partial *p, const struct record_head *r, u64 start_ns)
+{
+	struct life *l;
+
+	map_remove(&p->current, r->tid);
+	l = life_add(p, r->tid);
+	if (!l)
+		return -ENOMEM;
+	life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
+	life_place(p, l);
+	return 0;
+}
+
 /* An exec from another thread than the leader: the thread takes the leader's number. */
 static int exec_apply(struct partial *p, const struct record_head *r)
 {
 	const struct record_exec *e = (const void *)r;
 	struct life *l;
+	int err;
 
+	if (e->flags & EXEC_BEGINS) {
+		err = enter_apply(p, r, e->start_ns);
+		return err ? err : facts_add(&p->facts, r);
+	}
 	if (e->old_tid && e->old_tid != r->tid) {
 		l = life_of(p, e->old_tid);
 		if (!l)
@@ -361,20 +382,6 @@ static int lost_apply(struct partial *p, const struct record_head *r)
 		return 0;
 	}
 	return vec_push(&p->losses, *lost);
-}
-
-/* A thread that came into scope: what it did before is no part of the recording. */
-static int enter_apply(struct partial *p, const struct record_head *r, u64 start_ns)
-{
-	struct life *l;
-
-	map_remove(&p->current, r->tid);
-	l = life_add(p, r->tid);
-	if (!l)
-		return -ENOMEM;
-	life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
-	life_place(p, l);
-	return 0;
 }
 
 static int thread_apply(struct partial *p, const struct record_head *r)

@@ -260,6 +260,19 @@ static int kernel_node(struct making_kernel *m, const struct kspan *k, struct tr
 	return vec_push(&tree->nodes, n);
 }
 
+/* Of a thread the time inside the range of the answer is accounted. */
+static void thread_clip(const struct partial_options *o, struct node *n)
+{
+	if (n->begin_ns < o->from_ns) {
+		n->begin_ns = o->from_ns < n->end_ns ? o->from_ns : n->end_ns;
+		n->begin_soft = true;
+	}
+	if (o->to_ns && n->end_ns > o->to_ns) {
+		n->end_ns = o->to_ns > n->begin_ns ? o->to_ns : n->begin_ns;
+		n->end_soft = true;
+	}
+}
+
 static int thread_nodes(const struct making_kernel *m, struct tree *tree)
 {
 	int err = 0;
@@ -279,6 +292,7 @@ static int thread_nodes(const struct making_kernel *m, struct tree *tree)
 				 .begin_soft = !l->born,
 				 .end_soft = l->state.place != LIFE_GONE};
 
+		thread_clip(&m->p->options, &n);
 		if (h->number == l->tid && wanted(m->o, l->tid, l->pid))
 			err = vec_push(&tree->nodes, n);
 	}

@@ -327,6 +327,8 @@ static void role_syscall(struct life *l, const struct record_head *r, const stru
 	struct life_visit v = {
 		.begin_ns = life_ago(r->time_ns, c->duration_ns), .end_ns = t, .syscall = c};
 
+	if (l->born && v.begin_ns < l->origin_ns) /* what it did before is no part of the recording */
+		v.begin_ns = l->origin_ns;
 	visit_end(l, &v, &c->ctx, sink);
 }
 

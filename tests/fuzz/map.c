@@ -111,7 +111,7 @@ static void ask(const struct partial *p)
 		query_comm(p, i, p->to_ns);
 		query_process(p, i, p->to_ns);
 		query_resource(p, i, p->to_ns, "service.name");
-		query_socket(p, &q.file, p->to_ns);
+		query_socket(p, q.file.key, p->to_ns);
 	}
 }
 
