@@ -56,7 +56,8 @@ static void kept_drop(struct kept_list *l, size_t count)
 		free(l->list.data[i].record);
 	}
 	l->list.count -= count;
-	memmove(l->list.data, l->list.data + count, l->list.count * sizeof(*l->list.data));
+	if (count)
+		memmove(l->list.data, l->list.data + count, l->list.count * sizeof(*l->list.data));
 }
 
 static int kept_add(struct kept_list *l, const struct capture_stream *s,

@@ -120,10 +120,10 @@ def check_sums(fathom, recording):
             equal(total(row["time"]), row["total_ns"], f"split of {by} {row['key']}")
     threads = {}
     for row in fathom.report(recording, "thread")["rows"]:
-        threads[row["pid"]] = threads.get(row["pid"], 0) + row["total_ns"]
+        threads[row.get("pid")] = threads.get(row.get("pid"), 0) + row["total_ns"]
     processes = {}  # a number can have been that of several, one after the other
     for row in fathom.report(recording, "process")["rows"]:
-        processes[row["pid"]] = processes.get(row["pid"], 0) + row["total_ns"]
+        processes[row.get("pid")] = processes.get(row.get("pid"), 0) + row["total_ns"]
     equal(processes, threads, "processes over their threads")
     for trace in fathom.trace_all(recording)["traces"]:
         for span in trace["spans"]:

@@ -180,8 +180,8 @@ static void *first_span(void *arg)
 	pthread_barrier_wait(&together);
 	s = fathom_span_begin("first");
 	published = otel_thread_ctx_v1;
-	if (s.state == 0)
-		return "no span";
+	if (s.state == 0) /* on a busy host it may give up waiting, and then does nothing */
+		return published ? "published" : NULL;
 	fathom_span_end(&s);
 	return published ? "published" : NULL;
 }
