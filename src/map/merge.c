@@ -243,7 +243,7 @@ static void lives_rejoin(struct partial *p)
 			p->lives.data[n++] = l;
 			continue;
 		}
-		before->total.ns[SPLIT_unknown] += (s64)(l->origin_ns - before->state.last_ns);
+		life_unknown(before, before->state.last_ns, l->origin_ns);
 		split_add(&before->total, &l->total);
 		before->state = l->state;
 		before->last_ns = l->last_ns;

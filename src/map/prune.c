@@ -19,6 +19,7 @@ struct living {
 };
 
 #define PRESENT ((void *)1)
+#define SPANS_MAX 65536 /* open spans that are kept: the latest */
 
 static bool has(const struct map *set, u64 key)
 {
@@ -258,6 +259,35 @@ static bool span_holds(const struct living *l, const struct app_span *s)
 	return !s->ended && (s->begun ? has(&l->pids, s->pid) : span_is_known_to_living(l, s));
 }
 
+static int span_by_begin(const void *a, const void *b)
+{
+	const struct app_span *x = *(struct app_span *const *)a, *y = *(struct app_span *const *)b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
+}
+
+static void span_drop(struct partial *p, struct app_span *s)
+{
+	bytes_map_remove(&p->span_index, &s->ctx, sizeof(s->ctx));
+	span_free(s);
+}
+
+/* Programs that never end their spans, and ends that were lost, must not make it grow for ever. */
+static void spans_bound(struct partial *p)
+{
+	size_t over = p->spans.count > SPANS_MAX ? p->spans.count - SPANS_MAX : 0;
+
+	if (!over)
+		return;
+	qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_by_begin);
+	for (size_t i = 0; i < over; i++)
+		span_drop(p, p->spans.data[i]);
+	p->spans.count -= over;
+	memmove(p->spans.data, p->spans.data + over, p->spans.count * sizeof(*p->spans.data));
+}
+
 static void spans_prune(struct partial *p, const struct living *l)
 {
 	size_t kept = 0;
@@ -269,10 +299,10 @@ static void spans_prune(struct partial *p, const struct living *l)
 			p->spans.data[kept++] = s;
 			continue;
 		}
-		bytes_map_remove(&p->span_index, &s->ctx, sizeof(s->ctx));
-		span_free(s);
+		span_drop(p, s);
 	}
 	p->spans.count = kept;
+	spans_bound(p);
 }
 
 int base_prune(struct partial *p)

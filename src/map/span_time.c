@@ -41,32 +41,81 @@ static int ending_compare(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* When each process ended: with the last of its threads, if none was still there. */
-static int endings_find(const struct partial *p, struct forest *f)
+/* The number of endings that stand before (pid, time), or at it. */
+static size_t endings_until(const struct ending *list, size_t count, u32 pid, u64 time_ns)
 {
-	size_t space = p->lives.count + p->facts.processes.count + 1, n = 0;
+	size_t low = 0;
 
-	f->endings = calloc(space, sizeof(*f->endings));
-	if (!f->endings)
-		return -ENOMEM;
+	while (low < count) {
+		size_t middle = low + (count - low) / 2;
+
+		if (list[middle].pid < pid ||
+		    (list[middle].pid == pid && list[middle].time_ns <= time_ns))
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low;
+}
+
+/* When leaders were born: a number can be that of several processes, one after the other. */
+static size_t births_collect(const struct partial *p, struct ending *births)
+{
+	size_t n = 0;
+
 	for (size_t i = 0; i < p->lives.count; i++) {
 		const struct life *l = p->lives.data[i];
-		bool gone = l->state.place == LIFE_GONE;
 
-		if (l->pid) /* one that goes on stands behind all that ended */
-			f->endings[n++] = (struct ending){l->pid,
-							  gone ? l->state.last_ns : p->to_ns};
+		if (l->born && l->tid == l->pid)
+			births[n++] = (struct ending){l->pid, l->origin_ns};
 	}
-	qsort(f->endings, n, sizeof(*f->endings), ending_compare);
-	for (size_t i = 0; i < n; i++) /* of each process the last thread counts */
-		if (i + 1 == n || f->endings[i + 1].pid != f->endings[i].pid)
-			f->endings[f->endings_count++] = f->endings[i];
-	for (size_t i = 0; i < p->facts.processes.count; i++)
+	qsort(births, n, sizeof(*births), ending_compare);
+	return n;
+}
+
+/* A process ends with the last of its threads; if one goes on, with the recording. */
+static void endings_collect(const struct partial *p, struct ending *births, size_t born,
+			    struct forest *f)
+{
+	for (size_t i = 0; i < p->lives.count; i++) {
+		const struct life *l = p->lives.data[i];
+		u64 end_ns = l->state.place == LIFE_GONE ? l->state.last_ns : p->to_ns;
+
+		if (l->pid)
+			f->endings[f->endings_count++] = (struct ending){l->pid, end_ns};
+	}
+	qsort(f->endings, f->endings_count, sizeof(*f->endings), ending_compare);
+	for (size_t i = 0, n = f->endings_count, kept = 0; i < n; i++) {
+		const struct ending *e = &f->endings[i];
+		/* the next one is of the same process, unless a leader was born between */
+		bool last = i + 1 == n || e[1].pid != e->pid ||
+			    endings_until(births, born, e->pid, e->time_ns) !=
+				    endings_until(births, born, e->pid, e[1].time_ns);
+
+		if (last)
+			f->endings[kept++] = *e;
+		f->endings_count = kept;
+	}
+}
+
+static int endings_find(const struct partial *p, struct forest *f)
+{
+	struct ending *births = calloc(p->lives.count + 1, sizeof(*births));
+	int err = births ? 0 : -ENOMEM;
+
+	f->endings = calloc(p->lives.count + p->facts.processes.count + 1, sizeof(*f->endings));
+	if (!f->endings)
+		err = -ENOMEM;
+	if (!err)
+		endings_collect(p, births, births_collect(p, births), f);
+	for (size_t i = 0; i < p->facts.processes.count && !err; i++)
 		if (!p->facts.processes.data[i].snapshot)
 			f->endings[f->endings_count++] = (struct ending){
 				p->facts.processes.data[i].pid, p->facts.processes.data[i].time_ns};
-	qsort(f->endings, f->endings_count, sizeof(*f->endings), ending_compare);
-	return 0;
+	if (!err)
+		qsort(f->endings, f->endings_count, sizeof(*f->endings), ending_compare);
+	free(births);
+	return err;
 }
 
 static int forest_build(const struct partial *p, struct forest *f)
@@ -203,19 +252,10 @@ static void bounds_of_sightings(const struct forest *f, size_t at, int depth, st
  */
 static u64 program_end(const struct forest *f, const struct app_span *span)
 {
-	const struct ending *e = f->endings;
-	size_t low = 0, high = f->endings_count;
+	size_t n = endings_until(f->endings, f->endings_count, span->pid, span->begin_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (e[middle].pid < span->pid ||
-		    (e[middle].pid == span->pid && e[middle].time_ns <= span->begin_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < f->endings_count && e[low].pid == span->pid ? e[low].time_ns : f->p->to_ns;
+	return n < f->endings_count && f->endings[n].pid == span->pid ? f->endings[n].time_ns
+								      : f->p->to_ns;
 }
 
 static void bounds_of(const struct forest *f, size_t at, struct span_time *t)

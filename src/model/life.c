@@ -256,6 +256,11 @@ int life_join(struct life *left, struct life *right, const struct life_sink *sin
 	return 0;
 }
 
+void life_unknown(struct life *l, u64 from_ns, u64 to_ns)
+{
+	life_spend(l, SPLIT_unknown, from_ns, to_ns);
+}
+
 int life_anchor(struct life *l, u64 from_ns, const struct life_sink *sink)
 {
 	struct life whole;

@@ -224,6 +224,9 @@ int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *
 /* Whether a head that was read from elsewhere is one that a life may have kept. */
 bool life_head_valid(const struct life *l);
 
+/* Nothing is known of [from, to): adds what of it lies inside of its limits. */
+void life_unknown(struct life *l, u64 from_ns, u64 to_ns);
+
 static inline bool context_is_none(const struct context *c)
 {
 	u64 a, b;

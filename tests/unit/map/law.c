@@ -365,6 +365,28 @@ TEST(events_keep_the_attributes_of_their_thread)
 	simulation_free(&s);
 }
 
+/* However a gap lies to the limits of an answer: a thread has no more time than is between them. */
+TEST(a_range_holds_its_own_time_only)
+{
+	for (u64 seed = 1; seed <= 40; seed++) {
+		struct simulation s;
+		struct partial *p;
+		u64 at, begin;
+
+		simulate(&s, seed, 4, 60);
+		at = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
+		begin = at - simulation_random(&s, (at - s.from_ns) / 2 + 1);
+		simulation_gap(&s, begin, begin + simulation_random(&s, 2 * (at - begin) + 1) + 1);
+		p = map_since(&s, at);
+		p->to_ns = s.to_ns;
+		CHECK_EQ(partial_finish(p), 0);
+		for (size_t i = 0; i < p->lives.count; i++)
+			CHECK(split_total(&p->lives.data[i]->total) <= (s64)(s.to_ns - at));
+		partial_free(p);
+		simulation_free(&s);
+	}
+}
+
 TEST(empty_partial_is_the_identity)
 {
 	struct simulation s;

@@ -292,6 +292,33 @@ TEST(a_thread_that_exits_ends)
 }
 
 /* One that sleeps while it ends is there, until it is seen dead. */
+/* A number that is used again is another process: a span that was not ended ends with its own. */
+TEST(an_open_span_ends_with_its_process)
+{
+	struct partial *p = partial_new(&all);
+	struct span_time time;
+
+	for (u64 at = 100; at <= 500; at += 400) {
+		struct record_fork born = {.head = head(RECORD_fork, at), .parent_tid = 3};
+		struct record_switch dies = {.head = head(RECORD_switch, at + 200),
+					     .state = LEAVE_dead};
+
+		apply(p, &born);
+		enters(p, at + 10);
+		if (at == 100)
+			span_begins(p, at + 20, &outer, NULL, "open");
+		apply(p, &dies);
+	}
+	partial_cover(p, 1, 1000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, 1);
+	CHECK_EQ(span_times(p, &time), 0);
+	CHECK_EQ(time.begin_ns, 120);
+	CHECK_EQ(time.end_ns, 300);
+	CHECK(time.end_soft);
+	partial_free(p);
+}
+
 TEST(a_thread_may_wait_while_it_exits)
 {
 	struct partial *p = partial_new(&all);
