@@ -95,8 +95,12 @@ static struct partial *begin_with(const struct source_options *o, const struct r
 	struct partial *p = NULL;
 
 	*first = 0;
-	if (o->base)
+	if (o->base) {
 		p = base_take(o->base, "the recorder", *options);
+		while (p && *first + 1 < info->chunk_count &&
+		       info->chunks[*first].end_ns <= o->base->end_ns)
+			++*first;
+	}
 	for (size_t i = 0; i < o->dirs_count && !p; i++) {
 		struct recording_base base = {0};
 		struct error e = {0};

@@ -24,7 +24,7 @@ struct top_feed {
 	char *dir;		    /* owned: where the recorder is asked */
 	bool own;		    /* it is ours: a recorder on a thread, a directory to remove */
 	char *newest;		    /* owned: the path of the chunk that is shown; NULL: none yet */
-	struct recording_base base; /* stands for all chunks before */
+	struct recording_base base; /* stands for all chunks that were shown */
 
 	/* with own: */
 	struct recorder *recorder; /* the thread's, from its start to its end */
@@ -92,28 +92,38 @@ static int recorder_begin(struct top_feed *f, const struct top_options *o, struc
 	return err;
 }
 
+/* All that is sealed goes into the base: what was shown, or was there before somebody looked. */
+static int shown_absorb(struct top_feed *f, struct error *e)
+{
+	const char *const dirs[] = {f->dir};
+	const struct recording_info *info;
+	struct recording *recording;
+	int err = recording_open(&recording, dirs, 1, NULL, e);
+
+	if (err)
+		return err;
+	info = recording_info(recording);
+	for (size_t i = 0; i < info->chunk_count && !err; i++) {
+		err = chunk_absorb(&f->base, &info->chunks[i], e);
+		if (!err && f->own)
+			chunk_remove(info->chunks[i].path, NULL);
+	}
+	recording_close(recording);
+	return err;
+}
+
 /* What was recorded before somebody looked, so that what goes on has names. */
 static int past_absorb(struct top_feed *f, struct error *e)
 {
-	const char *const dirs[] = {f->dir};
-	struct recording *recording;
-	const struct recording_info *info;
 	int err = recording_base_read(f->dir, &f->base, NULL);
 
 	if (err && err != -ENOENT && err != -EBADMSG)
 		return error_set(e, err, "cannot follow %s", f->dir);
-	err = recording_open(&recording, dirs, 1, NULL, e);
-	if (err == -ENOENT) { /* no chunk is sealed yet */
-		error_clear(e);
-		return 0;
-	}
-	if (err)
+	err = shown_absorb(f, e);
+	if (err != -ENOENT) /* no chunk is sealed yet */
 		return err;
-	info = recording_info(recording);
-	for (size_t i = 0; i < info->chunk_count && !err; i++)
-		err = chunk_absorb(&f->base, &info->chunks[i], e);
-	recording_close(recording);
-	return err;
+	error_clear(e);
+	return 0;
 }
 
 int top_feed_open(struct top_feed **feed, const struct top_options *o, struct error *e)
@@ -135,57 +145,12 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 
 /* ---- chunks ---- */
 
-/* The chunk that was shown goes into the base. */
-static int newest_absorb(struct top_feed *f, const struct chunk_info *newest, struct error *e)
-{
-	int err = chunk_absorb(&f->base, newest, e);
-
-	if (f->own)
-		chunk_remove(f->newest, NULL);
-	return err;
-}
-
-/* Has the chunk ended that is being written. Its path may be relative to the recorder's place. */
+/* Has the chunk ended that is being written. */
 static int chunk_ask(struct top_feed *f, struct error *e)
 {
-	char answer[PATH_BYTES], *path;
-	const char *name;
-	int err = control_ask(f->dir, "rotate\n", answer, sizeof(answer), e);
+	char answer[PATH_BYTES];
 
-	if (err)
-		return err;
-	name = strrchr(answer, '/');
-	if (asprintf(&path, "%s/%s", f->dir, name ? name + 1 : answer) < 0)
-		return error_set(e, ENOMEM, "cannot follow %s", f->dir);
-	free(f->newest);
-	f->newest = path;
-	return 0;
-}
-
-/* What the manifest of the newest chunk says. */
-static int newest_read(const struct top_feed *f, struct chunk_info *info, struct error *e)
-{
-	struct chunk_reader *reader;
-	int err = chunk_reader_open(&reader, f->newest, e);
-
-	if (err)
-		return err;
-	*info = *chunk_reader_info(reader);
-	chunk_reader_close(reader);
-	return 0;
-}
-
-/* The answer is for the newest chunk only: so is what is missing in it. */
-static void view_narrow(struct source_view *view, const struct chunk_info *newest)
-{
-	view->gaps_count = 0;
-	view->incomplete = newest->incomplete;
-	view->lost = (struct lost_view){newest->lost.buffer, newest->lost.recursion,
-					newest->lost.application, newest->lost.damaged};
-	if (view->clocks_count > 1) {
-		view->clocks += view->clocks_count - 1;
-		view->clocks_count = 1;
-	}
+	return control_ask(f->dir, "rotate\n", answer, sizeof(answer), e);
 }
 
 static void recorder_end(struct top_feed *f)
@@ -209,28 +174,24 @@ static int feed_fail(struct top_feed *f, int err, struct error *e)
 
 int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 {
-	struct source_options from = {.from.kind = OPTION_TIME_MONOTONIC};
-	struct chunk_info *newest = malloc(sizeof(*newest));
+	const char *dirs[] = {f->dir};
+	struct source_options from = {.dirs = dirs, .dirs_count = 1};
 	int err;
 
 	*out = (struct source){0};
-	if (!newest)
-		return error_set(e, ENOMEM, "cannot follow %s", f->dir);
 	err = chunk_ask(f, e);
-	if (!err)
-		err = newest_read(f, newest, e);
 	if (!err) {
-		from.from.ns = newest->begin_ns;
-		from.dirs = (const char *const *)&f->newest;
-		from.dirs_count = 1;
 		from.base = f->base.data ? &f->base : NULL;
+		from.from.kind = from.base ? OPTION_TIME_MONOTONIC : OPTION_TIME_NONE;
+		from.from.ns = f->base.end_ns;
 		err = source_load(&from, out, e);
 	}
 	if (!err)
-		err = newest_absorb(f, newest, e);
-	if (!err)
-		view_narrow(&out->view, newest);
-	free(newest);
+		err = shown_absorb(f, e);
+	if (!err && out->view.clocks_count > 1) { /* one line, one time */
+		out->view.clocks += out->view.clocks_count - 1;
+		out->view.clocks_count = 1;
+	}
 	return err ? feed_fail(f, err, e) : 0;
 }
 
@@ -242,7 +203,6 @@ void top_feed_close(struct top_feed *f)
 	recorder_close(f->recorder); /* of a thread that never began */
 	if (f->own)
 		recording_remove(f->dir, owner_find(), NULL);
-	free(f->newest);
 	recording_base_free(&f->base);
 	free(f->pids);
 	free(f->dir);
