@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
  * The path that a call was asked for, read when the call ends: its page is in
- * memory then, for the kernel itself has just read it.
+ * memory then if the kernel itself has just read it. Of a call that was refused
+ * before that, a path that is not in memory is not told.
  */
 #include "bpf/call_path.h"
 #include "bpf/license.h"

@@ -292,6 +292,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
 	u32 flags;
+	int pagefault_disabled;
 	int on_cpu;
 	struct sched_entity se;
 	struct mm_struct *mm;

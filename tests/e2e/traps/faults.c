@@ -82,6 +82,25 @@ static int efault_run(long times, char **argv)
 	return !good;
 }
 
+/* Calls whose path is not in memory: one fails by that, the other before it reads the path. */
+static int unread_run(long times, char **argv)
+{
+	char *nothing = pages_new(4096, PROT_NONE), *untouched = pages_new(4096, PROT_READ);
+	bool good = true;
+
+	(void)argv;
+	printf("%lu\n", (unsigned long)untouched);
+	fflush(stdout);
+	for (long i = 0; i < times; i++) {
+		good &= syscall(SYS_openat, AT_FDCWD, nothing, O_RDONLY, 0) == -1 &&
+			errno == EFAULT;
+		spin_ms(2);
+		good &= syscall(SYS_openat2, AT_FDCWD, untouched, NULL, 1) == -1 && errno == EINVAL;
+		spin_ms(2);
+	}
+	return !good;
+}
+
 /* Touches fresh pages on a CPU, one after the other, with 3 ms of user code behind each. */
 static int touch_run(long pages, char **argv)
 {
@@ -133,7 +152,8 @@ static int late_end_run(long number, char **argv)
 }
 
 const struct trap traps_faults[] = {
-	{"segv", segv_run},	{"segv_die", segv_die_run}, {"nested", nested_run},
-	{"efault", efault_run}, {"touch", touch_run},	    {"late_end", late_end_run},
-	{NULL, NULL},
+	{"segv", segv_run},	    {"segv_die", segv_die_run},
+	{"nested", nested_run},	    {"efault", efault_run},
+	{"unread", unread_run},	    {"touch", touch_run},
+	{"late_end", late_end_run}, {NULL, NULL},
 };

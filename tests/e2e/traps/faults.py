@@ -81,6 +81,19 @@ def a_fault_that_a_call_fails_by_is_closed_with_it():
 
 
 @tests.add
+def what_the_recorder_itself_cannot_read_is_no_fault():
+    """The paths of refused calls are not in memory; user code runs behind them, not a fault."""
+    path, out = record("unread", 20)
+    calls = [s for s in spans(path, "syscall") if s["name"] in ("openat", "openat2")]
+    failed = [s["attributes"].get("error.type") for s in calls]
+    equal((failed.count("EFAULT"), failed.count("EINVAL")), (20, 20), "calls that were refused")
+    found = faults(path)
+    check(all(f["time"]["kernel_ns"] < MS for f in found), "no fault lasts until the next call")
+    equal([f for f in found if f["attributes"]["address"] == hex(int(out))], [],
+          "faults on the page that no one touched")
+
+
+@tests.add
 def an_end_without_a_begin_is_counted():
     """A thread is in a fault as the recording begins: what ends it is no other fault's end."""
     with subprocess.Popen([TRAPS, "late_end"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
