@@ -17,6 +17,7 @@
 #define RIGHTS_MAX 253 /* the kernel's own limit */
 #define CONTROLS_MAX 4
 #define MESSAGES_MAX 16
+#define RIGHTS_NAMED 64 /* of one call: each costs a walk to the root, with a CPU held up */
 
 #define F_DUPFD 0
 #define F_SETFD 2
@@ -180,28 +181,38 @@ static __always_inline long control_read(struct control *c, u64 address, bool co
 	return err;
 }
 
+/* Of the descriptors that a call received: how many were named, and whether that is not all. */
+struct rights {
+	u32 named;
+	u32 is_cut;
+};
+
 /* The descriptors of one control message. */
-static __always_inline int fd_rights(u64 at, u64 end)
+static __always_inline void fd_rights(struct rights *rights, u64 at, u64 end)
 {
 	s32 fd;
 
-	for (int i = 0; i < RIGHTS_MAX && at + sizeof(fd) <= end; i++, at += sizeof(fd)) {
-		if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
+	for (int i = 0; i < RIGHTS_NAMED && at + sizeof(fd) <= end; i++, at += sizeof(fd)) {
+		if (rights->named >= RIGHTS_NAMED)
 			break;
+		if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
+			return;
+		rights->named++;
 		fd_name(fd, -1, FD_open);
 	}
-	return 0;
+	if (at + sizeof(fd) <= end)
+		rights->is_cut = 1;
 }
 
 /* The control messages of a message that was received. */
-__noinline int fd_message(u64 address, u32 compat)
+static __noinline int fd_message(u64 address, u32 compat, struct rights *rights)
 {
 	u32 header = compat ? sizeof(struct control_compat) : sizeof(struct control);
 	u64 align = compat ? 3 : 7, at, end;
 	struct control control = {};
 	struct message m = {};
 
-	if (message_read(&m, address, compat))
+	if (!rights || message_read(&m, address, compat))
 		return 0;
 	at = m.control;
 	end = at + m.control_len;
@@ -211,7 +222,7 @@ __noinline int fd_message(u64 address, u32 compat)
 			break;
 		if (control.level == SOL_SOCKET &&
 		    (control.type == SCM_RIGHTS || control.type == SCM_PIDFD))
-			fd_rights(at + header, at + control.len);
+			fd_rights(rights, at + header, at + control.len);
 		at += (control.len + align) & ~align;
 	}
 	return 0;
@@ -221,10 +232,11 @@ static __always_inline int fd_messages(u64 address, long count, u32 compat)
 {
 	/* each is followed by its length */
 	u64 size = compat ? sizeof(struct message_compat) + 4 : sizeof(struct message_native) + 8;
+	struct rights rights = {};
 
 	for (int i = 0; i < MESSAGES_MAX && i < count; i++)
-		fd_message(address + i * size, compat);
-	if (count > MESSAGES_MAX)
+		fd_message(address + i * size, compat, &rights);
+	if (count > MESSAGES_MAX || rights.is_cut)
 		ring_count_incomplete();
 	return 0;
 }
@@ -269,7 +281,7 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 			       ? fd_name(result, -1, FD_open)
 			       : 0;
 	case FD_CALL_RIGHTS:
-		return fd_message(arg1, class & FD_CALL_COMPAT);
+		return fd_messages(arg1, 1, class & FD_CALL_COMPAT);
 	case FD_CALL_RIGHTS_MANY:
 		return fd_messages(arg1, result, class & FD_CALL_COMPAT);
 	case FD_CALL_UNSHARE:
