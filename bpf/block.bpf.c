@@ -29,6 +29,7 @@ struct block_open {
 	u64 flags;  /* BLOCK_WRITEBACK: submitted by a kernel thread */
 	u64 cgroup; /* of the bio, with BLOCK_WRITEBACK */
 	u64 bytes;  /* done so far, of a request that completes in parts */
+	u64 bio;    /* of a request: its first as it was issued; 0: a flush */
 	struct context ctx;
 };
 
@@ -132,14 +133,30 @@ static __always_inline bool block_take_flush(struct block_open *open, struct req
 	return true;
 }
 
+/*
+ * A request that nobody in scope submitted: it is issued again, or its address
+ * was another's, whose end was not seen. One that is done in part has other bios by then.
+ */
+static __always_inline void block_forget_other(struct request *request)
+{
+	u64 key = (u64)request;
+	struct block_open *open = bpf_map_lookup_elem(&block_requests, &key);
+
+	if (open && request->bio && open->bio != (u64)request->bio && !open->bytes)
+		bpf_map_delete_elem(&block_requests, &key);
+}
+
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request *request)
 {
 	struct block_open open = {};
 	u64 key = (u64)request;
 
-	if (request->bio ? !block_take_bios(&open, request) : !block_take_flush(&open, request))
-		return 0; /* or it was issued before, and is issued again */
+	if (request->bio ? !block_take_bios(&open, request) : !block_take_flush(&open, request)) {
+		block_forget_other(request);
+		return 0;
+	}
+	open.bio = (u64)request->bio;
 	open.issued_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&block_requests, &key, &open, BPF_ANY);
 	return 0;
@@ -173,7 +190,11 @@ static __always_inline void block_is_served(u32 dev, u32 flags)
 {
 	struct interrupt_state *interrupt = interrupt_serving();
 
-	if (interrupt)
+	if (!interrupt)
+		return;
+	if (interrupt->hardirq)
+		interrupt->hardirq_block = WAKE_BLOCK(dev, flags);
+	else
 		interrupt->block = WAKE_BLOCK(dev, flags);
 }
 

@@ -11,8 +11,9 @@
 
 /*
  * What is served is told by the program of a rare event, and forgotten with
- * the interrupt in which that was; of a kernel thread it counts while `worker` is
- * that thread.
+ * the interrupt in which that was. A hard interrupt can come in the middle of a softirq,
+ * which goes on with what it served: each has its own. Of a kernel thread it counts while
+ * `worker` is that thread.
  */
 struct interrupt_state {
 	u32 softirq; /* vector + 1 */
@@ -20,9 +21,10 @@ struct interrupt_state {
 	u32 timer;   /* depth */
 	u32 worker;  /* kernel thread outside of interrupts that served this; 0: none */
 	u64 sock;    /* struct sock to which something came last; 0: none */
-	u64 block;   /* as in record_waking */
+	u64 block;   /* as in record_waking; of the softirq or the worker */
 	struct file_ref file; /* of a request to an io_uring, with worker */
-	u32 pad[4];
+	u64 hardirq_block;    /* of the hard interrupt */
+	u32 pad[2];
 };
 
 /* Capture sets max_entries. */

@@ -151,7 +151,7 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 	else if (interrupt->hardirq) {
 		r->context = WAKE_hardirq;
 		r->irq = interrupt->hardirq - 1;
-		r->block = interrupt->block;
+		r->block = interrupt->hardirq_block;
 	} else if (interrupt->softirq) {
 		r->context = WAKE_softirq;
 		r->vector = interrupt->softirq - 1;
@@ -290,7 +290,7 @@ int BPF_PROG(irq_handler_entry, int irq)
 
 	if (interrupt) {
 		interrupt->hardirq = irq + 1;
-		interrupt->block = 0;
+		interrupt->hardirq_block = 0;
 	}
 	return 0;
 }
@@ -302,7 +302,7 @@ int BPF_PROG(irq_handler_exit, int irq)
 
 	if (interrupt) {
 		interrupt->hardirq = 0;
-		interrupt->block = 0;
+		interrupt->hardirq_block = 0;
 	}
 	return 0;
 }
