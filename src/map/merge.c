@@ -212,6 +212,8 @@ int partial_life_end(struct partial *p, struct life *l)
 	u64 to_ns = life_to(p, l);
 	int err = partial_tell_losses(p, l, p->losses.count, to_ns);
 
+	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
+		to_ns = l->last_ns;
 	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &sink);
 	if (!err && goes_on)
 		err = open_visit(p, l);

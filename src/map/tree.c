@@ -83,7 +83,7 @@ static int holders_fill(const struct partial *p, const struct tree_options *o, s
 				     .id = kernel_id(o, l->tid, 0, NODE_THREAD)};
 		struct holder before = now;
 
-		if (l->tid != l->left_tid || (l->born && i && p->lives.data[i - 1]->tid == l->tid))
+		if (l->tid != l->left_tid || (i && p->lives.data[i - 1]->tid == l->tid))
 			now.id = kernel_id(o, l->tid, l->origin_ns, NODE_THREAD);
 		before = (struct holder){l->left_tid, l->origin_ns, l, now.id};
 		err = vec_push(&h->list, now);

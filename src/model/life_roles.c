@@ -88,9 +88,9 @@ static enum split_part wait_part(const struct life_state *s, const char **reason
 
 /*
  * Until when the stay off the CPU [last, t], woken at `woken` (t: not), is told
- * by what was seen. Losses before a waking do not matter. One that was woken, or
- * had to be and was not seen to be, may have run since the first loss after it;
- * one that was preempted or is still asleep may have run while records were lost.
+ * by what was seen. Losses before a waking do not matter. One that was woken or
+ * preempted may have run since the first loss after it; one that is still asleep
+ * may have run while records were lost.
  */
 static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
 {
@@ -98,8 +98,8 @@ static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
 
 	if (!s->doubt_to_ns || from >= t)
 		return t;
-	if (woken < t)
-		return from > woken ? from : woken;
+	if (woken < t || !life_leave_sleeps(s->leave.state) || s->leave.fresh)
+		return from > woken || woken == t ? from : woken;
 	return t - (s->doubt_ns < t - s->last_ns ? s->doubt_ns : t - s->last_ns);
 }
 
