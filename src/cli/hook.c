@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/hook.h"
 
+#include <alloca.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -40,16 +41,22 @@ static void privileges_drop(void)
 	syscall(SYS_capset, &header, none);
 }
 
+/* A command that does not ask for the path gets it as its last argument. */
 static void child_run(const char *command, const char *path)
 {
+	static const char last[] = " \"$1\"";
+	char *text = alloca(strlen(command) + sizeof(last));
 	sigset_t none;
 
+	strcpy(text, command);
+	if (!strchr(command, '$'))
+		strcat(text, last);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setenv("FATHOM_CHUNK", path, 1);
 	syscall(SYS_close_range, 3, ~0u, 0);
 	privileges_drop();
-	execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
+	execl("/bin/sh", "sh", "-c", text, "sh", path, (char *)NULL);
 	_exit(127);
 }
 

@@ -79,6 +79,14 @@ def a_command_for_each_chunk():
 
 
 @tests.add
+def a_command_that_does_not_ask_gets_the_path_last():
+    told = fathom.path("told-last")
+    path = fathom.record("hooked-last", "--on-chunk", f">> {told} echo chunk:", "--", "true")
+    with open(told, encoding="ascii") as file:
+        equal(file.read().split(), ["chunk:", fathom.chunks(path)[0]["path"]], "told")
+
+
+@tests.add
 def sums_are_exact():
     harness.check_sums(fathom, recording)
 
