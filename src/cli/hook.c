@@ -17,6 +17,7 @@
 #include "base/vec.h"
 
 #define HOOKS_MAX 8 /* at once */
+#define WAITING_MAX 1024
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static VEC(pid_t) running; /* guarded by mutex */
@@ -85,8 +86,25 @@ static void start_waiting(void)
 		start(waiting.data[next].command, waiting.data[next].path);
 		free(waiting.data[next].path);
 	}
+	if (!next)
+		return;
 	waiting.count -= next;
 	memmove(waiting.data, waiting.data + next, waiting.count * sizeof(*waiting.data));
+}
+
+/* With the mutex. Told once, until all that wait have had their turn. */
+static bool is_full(const char *path)
+{
+	static bool told;
+	bool full = waiting.count >= WAITING_MAX;
+
+	if (full && !told)
+		fprintf(stderr,
+			"fathom: --on-chunk is slower than the chunks: %d wait, so it does not run "
+			"for %s and others\n",
+			WAITING_MAX, path);
+	told = full || (told && waiting.count);
+	return full;
 }
 
 void hook_run(const char *command, const char *path)
@@ -94,7 +112,9 @@ void hook_run(const char *command, const char *path)
 	struct waiting last = {command, strdup(path)};
 
 	pthread_mutex_lock(&mutex);
-	if (!last.path || vec_push(&waiting, last)) {
+	if (is_full(path)) {
+		free(last.path);
+	} else if (!last.path || vec_push(&waiting, last)) {
 		fprintf(stderr, "fathom: cannot run --on-chunk for %s: out of memory\n", path);
 		free(last.path);
 	}

@@ -11,13 +11,14 @@
  * Starts `sh -c COMMAND` with the path of a sealed chunk as $1 and in
  * FATHOM_CHUNK, as the user who called fathom, without capabilities and with no
  * descriptors but the standard ones. Does not wait: at most eight run at once, others
- * begin in hooks_reap() as these end. `command` must stay. Thread-safe.
+ * begin in hooks_reap() as these end, of which 1,024 wait at most: what comes then is
+ * refused, and that is told. `command` must stay. Thread-safe.
  */
 void hook_run(const char *command, const char *path);
 
 /*
- * Reaps those that ended, starts those that wait; a line on stderr for each that failed. With `wait`
- * it waits for all, a minute at most.
+ * Reaps those that ended, starts those that wait; a line on stderr for each that failed. With
+ * `wait` it waits for all, a minute at most.
  */
 void hooks_reap(bool wait);
 
