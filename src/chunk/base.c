@@ -24,6 +24,7 @@
 
 #include "base/bytes.h"
 #include "chunk/crc32c.h"
+#include "chunk/directory.h"
 #include "chunk/file.h"
 
 #define BASE_NAME "base"
@@ -31,13 +32,6 @@
 #define BASE_CHECKED 12 /* where the part begins that the checksum covers */
 #define BASE_DATA (BASE_CHECKED + CHUNK_BOOT_BYTES + 8)
 #define BASE_MAX_BYTES (1u << 30)
-
-static int directory_open(const char *dir, struct error *e)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 ? error_set(e, errno, "cannot open %s", dir) : fd;
-}
 
 static int base_replace(int dir, const struct recording_base *base)
 {
@@ -64,20 +58,32 @@ static int base_replace(int dir, const struct recording_base *base)
 static int base_give(int dir, const struct chunk_owner *owner)
 {
 	struct stat st;
+	int fd, err = 0;
 
 	if (!owner || (fstat(dir, &st) == 0 && st.st_uid != geteuid()))
 		return 0;
-	return fchownat(dir, BASE_NAME, owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
-											 : 0;
-}
-
-int recording_base_write(const char *dir, const struct chunk_owner *owner,
-			 const struct recording_base *base, struct error *e)
-{
-	int fd = directory_open(dir, e), err;
-
+	fd = file_open_regular(dir, BASE_NAME);
 	if (fd < 0)
 		return fd;
+	/* by its name it may be another's by then */
+	if (fstat(fd, &st) < 0)
+		err = -errno;
+	else if (st.st_uid != geteuid() || st.st_nlink != 1)
+		err = -EPERM;
+	else if (fchown(fd, owner->uid, owner->gid) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int recording_base_write(const char *dir, const struct recording_hold *hold,
+			 const struct chunk_owner *owner, const struct recording_base *base,
+			 struct error *e)
+{
+	int fd = recording_directory(dir, hold), err;
+
+	if (fd < 0)
+		return error_set(e, fd, "cannot open %s", dir);
 	err = base_replace(fd, base);
 	if (!err)
 		err = base_give(fd, owner);
@@ -107,14 +113,15 @@ static int base_parse(const unsigned char *file, size_t len, struct recording_ba
 	return 0;
 }
 
-int recording_base_read(const char *dir, struct recording_base *base, struct error *e)
+int recording_base_read(const char *dir, const struct recording_hold *hold,
+			struct recording_base *base, struct error *e)
 {
-	int fd = directory_open(dir, e), err;
+	int fd = recording_directory(dir, hold), err;
 	void *file = NULL;
 	size_t len = 0;
 
 	if (fd < 0)
-		return fd;
+		return error_set(e, fd, "cannot open %s", dir);
 	err = file_read_all(fd, BASE_NAME, BASE_MAX_BYTES, &file, &len);
 	close(fd);
 	if (err == -ENOENT)

@@ -16,17 +16,20 @@ struct recording_base {
 };
 
 /*
- * Replaces the base of the recording in `dir`, for `owner` (NULL: that of the directory); it is on
- * the disk when this returns, so what it stands for may be deleted. 0 or a negative errno.
+ * Replaces the base of the recording in `dir` (by way of `hold`, which may be NULL), for `owner`
+ * (NULL: that of the directory); it is on the disk when this returns, so what it stands for may be
+ * deleted. 0 or a negative errno.
  */
-int recording_base_write(const char *dir, const struct chunk_owner *owner,
-			 const struct recording_base *base, struct error *e);
+int recording_base_write(const char *dir, const struct recording_hold *hold,
+			 const struct chunk_owner *owner, const struct recording_base *base,
+			 struct error *e);
 
 /*
  * Reads it: 0, -ENOENT if there is none, -EBADMSG if it is damaged, or another
  * negative errno. Free it with recording_base_free().
  */
-int recording_base_read(const char *dir, struct recording_base *base, struct error *e);
+int recording_base_read(const char *dir, const struct recording_hold *hold,
+			struct recording_base *base, struct error *e);
 
 void recording_base_free(struct recording_base *base);
 

@@ -15,8 +15,8 @@
  *
  * The life of a recorder:
  *
- *   recording_lock(dir, ...)                 one recorder in a directory
- *   recording_recover(dir, ...)             seal what a crash left
+ *   recording_lock(dir, ..., &hold)         one recorder in a directory
+ *   recording_recover(dir, &hold, ...)      seal what a crash left
  *   chunk_sealer_open(&sealer, ...)         the thread that seals
  *   chunk_writer_open(&w, &options)
  *   loop: chunk_writer_add(stream, record)  as the rings are drained
@@ -96,6 +96,18 @@ struct chunk_info {
 	enum chunk_state state;
 };
 
+/* ---- a recording that is written ---- */
+
+/*
+ * What a recorder has of its recording. All writing goes by way of the descriptor: the path
+ * is of somebody who may put a link in its place, and whoever writes may have more rights. A
+ * path that stands beside a hold is only told. Without a hold (NULL) the path is opened.
+ */
+struct recording_hold {
+	int dir;  /* the directory */
+	int lock; /* its file that is locked */
+};
+
 /* ---- writing ---- */
 
 struct chunk_writer;
@@ -115,16 +127,17 @@ struct chunk_owner {
 };
 
 struct chunk_writer_options {
-	const char *dir;		 /* the recording; created if missing */
-	uint64_t begin_ns;		 /* the cut; 0: now */
-	uint64_t begun_ns;		 /* when the last stream begins; 0: at the cut, too */
-	uint64_t complete_ns;		 /* when the first stream ends; 0: at the end, too */
-	const char *host;		 /* NULL: this host's name */
-	const char *boot_id;		 /* NULL: this boot's */
-	const struct chunk_clock *clock; /* NULL: of this host, now */
-	const struct chunk_owner *owner; /* of what is made; NULL: the effective user */
-	bool compress;			 /* zstd, when it is sealed */
-	bool no_sync;			 /* tests: no fsync */
+	const char *dir;		   /* the recording; created if missing */
+	const struct recording_hold *hold; /* of it, borrowed while it opens; may be NULL */
+	uint64_t begin_ns;		   /* the cut; 0: now */
+	uint64_t begun_ns;		   /* when the last stream begins; 0: at the cut, too */
+	uint64_t complete_ns;		   /* when the first stream ends; 0: at the end, too */
+	const char *host;		   /* NULL: this host's name */
+	const char *boot_id;		   /* NULL: this boot's */
+	const struct chunk_clock *clock;   /* NULL: of this host, now */
+	const struct chunk_owner *owner;   /* of what is made; NULL: the effective user */
+	bool compress;			   /* zstd, when it is sealed */
+	bool no_sync;			   /* tests: no fsync */
 };
 
 /*
@@ -220,9 +233,13 @@ void chunk_sealer_close(struct chunk_sealer *sealer);
 /*
  * Makes the directory if it is missing, for `owner` (NULL: the effective user),
  * and locks it for one recorder. -EBUSY
- * if another has it. *lock is a descriptor to close(), which unlocks.
+ * if another has it. *hold is the caller's, to give to recording_unlock().
  */
-int recording_lock(const char *dir, const struct chunk_owner *owner, int *lock, struct error *e);
+int recording_lock(const char *dir, const struct chunk_owner *owner, struct recording_hold *hold,
+		   struct error *e);
+
+/* Closes both descriptors, of which any may be -1; they are -1 then. */
+void recording_unlock(struct recording_hold *hold);
 
 /*
  * Seals what a crash left in `dir`, each stream up to its last whole packet.
@@ -230,8 +247,9 @@ int recording_lock(const char *dir, const struct chunk_owner *owner, int *lock, 
  * a directory without anything to recover is removed.
  * Returns how many were recovered.
  */
-int recording_recover(const char *dir, void (*recovered)(void *arg, const struct chunk_info *info),
-		      void *arg, struct error *e);
+int recording_recover(const char *dir, const struct recording_hold *hold,
+		      void (*recovered)(void *arg, const struct chunk_info *info), void *arg,
+		      struct error *e);
 
 /* Makes a new directory for a recording. -EEXIST if there is something of that name. */
 int recording_make(const char *dir, const struct chunk_owner *owner, struct error *e);
@@ -249,15 +267,18 @@ int recording_removable(const char *dir, const struct chunk_owner *owner, struct
 /* Removes one chunk, whatever its directory's name. */
 int chunk_remove(const char *path, struct error *e);
 
+struct chunk_reader;
+
 struct recording_keep {
 	uint64_t age_ns; /* 0: no limit */
 	uint64_t bytes;	 /* 0: no limit */
 	/*
-	 * Called for each chunk before it goes, if it can be read; what does not
-	 * return 0 keeps it. NULL: nobody asks.
+	 * Called for each chunk before it goes, with a reader at its begin, unless it is no
+	 * chunk or a damaged one; what does not return 0 keeps it. NULL: nobody asks.
 	 */
-	int (*before)(void *arg, const struct chunk_info *info, struct error *e);
+	int (*before)(void *arg, struct chunk_reader *reader, struct error *e);
 	void *arg;
+	const struct recording_hold *hold; /* borrowed; may be NULL */
 };
 
 /*
@@ -271,8 +292,9 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 
 /*
  * Deletes the oldest sealed chunks until the limits are met (the latest one
- * always stays). If `before` keeps one, nothing more is deleted and its result
- * is returned. Returns how many were deleted.
+ * always stays). If `before` keeps one, or one cannot be read for a reason that is not its
+ * own (descriptors, rights, the disk), nothing more is deleted and that is returned. Returns how
+ * many were deleted.
  */
 int recording_retain(struct recording_retainer *retainer, uint64_t now_unix_ns, struct error *e);
 
@@ -282,8 +304,6 @@ void recording_retainer_close(struct recording_retainer *retainer); /* NULL is f
 
 /* Called with one line for each damaged chunk; `text` has no line break. */
 typedef void chunk_damage_fn(void *arg, const char *text);
-
-struct chunk_reader;
 
 /*
  * Opens a chunk (also one that is still being written). Thread-safe between
@@ -308,6 +328,13 @@ int chunk_reader_next(struct chunk_reader *reader, const struct record_head **re
 const struct chunk_info *chunk_reader_info(const struct chunk_reader *reader);
 /* Why it is damaged, one line, NULL if it is not (as far as it was read). */
 const char *chunk_reader_damage(const struct chunk_reader *reader);
+/*
+ * 0, or the negative errno of a file that could not be read (as far as it was) though it may be
+ * whole: for want of descriptors or rights, by an error of the disk. Another try may succeed.
+ */
+int chunk_reader_failed(const struct chunk_reader *reader);
+/* Is it the chunk's own fault that it cannot be read: it is none, or it is damaged? */
+bool chunk_error_is_own(int err);
 void chunk_reader_close(struct chunk_reader *reader);
 
 /* Streams one by one: index from 0 up to chunk_reader_streams(). Do not mix with _next(). */

@@ -69,15 +69,30 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-int chunk_names_list(const char *dir, struct chunk_names *names, struct error *e)
+int recording_directory(const char *dir, const struct recording_hold *hold)
 {
+	int fd = openat(hold ? hold->dir : AT_FDCWD, hold ? "." : dir,
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int chunk_names_list(const char *dir, const struct recording_hold *hold, struct chunk_names *names,
+		     struct error *e)
+{
+	int fd = recording_directory(dir, hold);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct chunk_names list = {0};
 	size_t capacity = 0;
 	struct dirent *entry;
-	DIR *d = opendir(dir);
 
-	if (!d)
-		return error_set(e, errno, "cannot list %s", dir);
+	if (!d) {
+		int err = fd < 0 ? fd : -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return error_set(e, err, "cannot list %s", dir);
+	}
 	while ((entry = readdir(d))) {
 		struct chunk_name name;
 
@@ -214,7 +229,8 @@ static int lock_open(int dir)
 	return fd;
 }
 
-int recording_lock(const char *dir, const struct chunk_owner *owner, int *lock, struct error *e)
+int recording_lock(const char *dir, const struct chunk_owner *owner, struct recording_hold *hold,
+		   struct error *e)
 {
 	int at, fd, err = chunk_directory_make(AT_FDCWD, dir, owner, &at);
 
@@ -225,16 +241,27 @@ int recording_lock(const char *dir, const struct chunk_owner *owner, int *lock, 
 	if (err)
 		return error_set(e, err, "cannot make %s", dir);
 	fd = lock_open(at);
-	close(at);
-	if (fd < 0)
+	if (fd < 0) {
+		close(at);
 		return error_set(e, fd, "cannot open %s/" LOCK_NAME, dir);
+	}
 	err = lock_take(fd);
 	if (err) {
+		close(at);
 		close(fd);
 		if (err == -EWOULDBLOCK)
 			return error_say(e, EBUSY, "another recording writes to %s", dir);
 		return error_set(e, err, "cannot lock %s", dir);
 	}
-	*lock = fd;
+	*hold = (struct recording_hold){.dir = at, .lock = fd};
 	return 0;
+}
+
+void recording_unlock(struct recording_hold *hold)
+{
+	if (hold->dir >= 0)
+		close(hold->dir);
+	if (hold->lock >= 0)
+		close(hold->lock);
+	*hold = (struct recording_hold){-1, -1};
 }

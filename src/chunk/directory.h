@@ -23,8 +23,15 @@ bool chunk_name_parse(const char *text, struct chunk_name *name);
 void chunk_name_sealed(char *text, uint64_t begin_unix_ns, uint64_t end_unix_ns, uint64_t seq);
 void chunk_name_open(char *text, uint64_t begin_unix_ns, uint64_t seq);
 
-/* Lists the chunks in a directory: 0 or negative errno. Free with chunk_names_free(). */
-int chunk_names_list(const char *dir, struct chunk_names *names, struct error *e);
+/* A descriptor of a recording's directory, with an offset of its own; or a negative errno. */
+int recording_directory(const char *dir, const struct recording_hold *hold);
+
+/*
+ * Lists the chunks in a directory (by way of `hold`, which may be NULL): 0 or negative errno.
+ * Free with chunk_names_free().
+ */
+int chunk_names_list(const char *dir, const struct recording_hold *hold, struct chunk_names *names,
+		     struct error *e);
 void chunk_names_free(struct chunk_names *names);
 
 /*

@@ -168,7 +168,8 @@ static int step_top(struct chunk_reader *r)
 /* The CPU of a stream by its name, PACKET_NO_CPU if it is none of a CPU. */
 static uint16_t cpu_of(const struct stream *s)
 {
-	return strncmp(s->name, "cpu", 3) ? PACKET_NO_CPU : (uint16_t)strtoul(s->name + 3, NULL, 10);
+	return strncmp(s->name, "cpu", 3) ? PACKET_NO_CPU
+					  : (uint16_t)strtoul(s->name + 3, NULL, 10);
 }
 
 /* Tells a hole that ends at to_ns: from when to when a CPU's records are missing. */
@@ -253,4 +254,28 @@ void chunk_reader_close(struct chunk_reader *r)
 	if (r->dir >= 0)
 		close(r->dir);
 	free(r);
+}
+
+bool chunk_error_is_own(int err)
+{
+	static const int own[] = {EBADMSG, ENOENT, EPROTO,	 ENOTDIR, ELOOP,
+				  EINVAL,  EFBIG,  ENAMETOOLONG, ENXIO,	  EISDIR};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (err == -own[i])
+			return true;
+	return false;
+}
+
+int chunk_reader_failed(const struct chunk_reader *r)
+{
+	if (r->manifest_err && !chunk_error_is_own(r->manifest_err))
+		return r->manifest_err;
+	for (size_t i = 0; i < r->count; i++) {
+		int err = r->streams[i].stream.read_err;
+
+		if (err && !chunk_error_is_own(err))
+			return err;
+	}
+	return 0;
 }

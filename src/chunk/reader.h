@@ -19,17 +19,25 @@ struct chunk_reader {
 	struct chunk_info info;
 	bool has_manifest;
 	bool manifest_damaged;
+	int manifest_err;  /* why its manifest was not read */
 	bool count_losses; /* from the records: no manifest sums them up */
 	struct reader_stream *streams;
 	size_t count;
 	size_t capacity;
 	uint32_t *heap; /* of indexes of streams that stand before a record */
 	size_t heap_count;
-	size_t current;	   /* stream of the record delivered last; SIZE_MAX: none */
+	size_t current;		 /* stream of the record delivered last; SIZE_MAX: none */
 	struct record_lost hole; /* told in place of what is damaged */
 	size_t tails;		 /* streams of which the end was looked at for a hole */
-	char damage[4096]; /* "" if nothing is damaged */
+	char damage[4096];	 /* "" if nothing is damaged */
 };
+
+/*
+ * chunk_reader_open() of what has the last name of `path` in the directory `parent`, and is no
+ * link: for whoever deletes or changes what he reads.
+ */
+int chunk_reader_open_at(struct chunk_reader **reader, int parent, const char *path,
+			 struct error *e);
 
 /* Says why the chunk is damaged, in `name` if that is not NULL; the first reason stays. */
 void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const char *why);

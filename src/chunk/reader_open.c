@@ -201,6 +201,7 @@ static int read_manifest(struct chunk_reader *r, struct error *e)
 	if (err == -ENOMEM || err == -EPROTO)
 		return err;
 	if (err) {
+		r->manifest_err = err;
 		guess_info(r);
 		chunk_reader_set_damage(r, NULL, why.text);
 		r->manifest_damaged = true;
@@ -234,19 +235,23 @@ static int check_is_chunk(int dir, const char *path, struct error *e)
 	return error_say(e, ENOENT, "%s is no chunk", path);
 }
 
-int chunk_reader_open(struct chunk_reader **reader, const char *path, struct error *e)
+/* `dir` is taken over; negative: why it is not open. */
+static int reader_open(struct chunk_reader **reader, int dir, const char *path, struct error *e)
 {
 	struct chunk_reader *r = calloc(1, sizeof(*r));
 	size_t len = strlen(path);
 	int err;
 
-	if (!r)
+	if (!r) {
+		if (dir >= 0)
+			close(dir);
 		return error_set(e, ENOMEM, "cannot open %s", path);
+	}
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	snprintf(r->info.path, sizeof(r->info.path), "%.*s", (int)len, path);
-	r->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	err = r->dir < 0 ? error_set(e, errno, "cannot open %s", path)
+	r->dir = dir;
+	err = r->dir < 0 ? error_set(e, dir, "cannot open %s", path)
 			 : check_is_chunk(r->dir, r->info.path, e);
 	if (!err) {
 		err = read_manifest(r, e);
@@ -264,4 +269,21 @@ int chunk_reader_open(struct chunk_reader **reader, const char *path, struct err
 	r->current = SIZE_MAX;
 	*reader = r;
 	return 0;
+}
+
+int chunk_reader_open(struct chunk_reader **reader, const char *path, struct error *e)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return reader_open(reader, dir < 0 ? -errno : dir, path, e);
+}
+
+int chunk_reader_open_at(struct chunk_reader **reader, int parent, const char *path,
+			 struct error *e)
+{
+	const char *slash = strrchr(path, '/');
+	int dir = openat(parent, slash ? slash + 1 : path,
+			 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	return reader_open(reader, dir < 0 ? -errno : dir, path, e);
 }

@@ -131,7 +131,7 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 
 	if (looks_like_chunk(dir))
 		return add_chunk(r, dir, false, e);
-	err = chunk_names_list(dir, &names, e);
+	err = chunk_names_list(dir, NULL, &names, e);
 	if (err)
 		return err;
 	open.written = recording_is_written(dir);

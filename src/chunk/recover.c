@@ -138,16 +138,30 @@ static void remove_rest(struct chunk_reader *r)
 	unlinkat(r->dir, "." METADATA_NAME ".new", 0);
 }
 
-static int rename_chunk(const char *dir, const char *from, struct chunk_info *info, struct error *e)
+/* Where chunks are recovered. */
+struct recovery_place {
+	const char *dir; /* told */
+	int fd;
+};
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int rename_chunk(const struct recovery_place *in, const char *from, struct chunk_info *info,
+			struct error *e)
 {
 	char name[CHUNK_NAME_BYTES];
 
 	chunk_name_sealed(name, chunk_unix_ns(info, info->begin_ns),
 			  chunk_unix_ns(info, info->end_ns), info->seq);
-	if (snprintf(info->path, sizeof(info->path), "%.4000s/%s", dir, name) >=
+	if (snprintf(info->path, sizeof(info->path), "%.4000s/%s", in->dir, name) >=
 	    (int)sizeof(info->path))
 		return error_set(e, ENAMETOOLONG, "cannot seal %s", from);
-	if (rename(from, info->path) < 0)
+	if (renameat(in->fd, last_name(from), in->fd, name) < 0)
 		return error_set(e, errno, "cannot rename %s", from);
 	return 0;
 }
@@ -159,11 +173,10 @@ static int rename_chunk(const char *dir, const char *from, struct chunk_info *in
  */
 static void clock_recover(const struct chunk_reader *r, struct chunk_info *info)
 {
-	const char *slash = strrchr(r->info.path, '/');
 	uint64_t begin_ns = UINT64_MAX;
 	struct chunk_name name;
 
-	if (info->clock.unix_ns || !chunk_name_parse(slash ? slash + 1 : r->info.path, &name))
+	if (info->clock.unix_ns || !chunk_name_parse(last_name(r->info.path), &name))
 		return;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct stream *s = &r->streams[i].stream;
@@ -208,7 +221,7 @@ static int streams_recover(struct chunk_recovery *k, struct error *e)
 	return err ? error_set(e, err, "cannot recover %s", r->info.path) : 0;
 }
 
-static int recover_open(const char *dir, struct chunk_recovery *k, struct error *e)
+static int recover_open(const struct recovery_place *in, struct chunk_recovery *k, struct error *e)
 {
 	struct chunk_reader *r = k->reader;
 	struct manifest *m = &k->manifest;
@@ -216,8 +229,10 @@ static int recover_open(const char *dir, struct chunk_recovery *k, struct error 
 
 	if (err)
 		return err;
-	if (m->info.records == 0)
-		return chunk_remove(r->info.path, e) ?: 1;
+	if (m->info.records == 0) {
+		err = chunk_directory_remove_at(in->fd, last_name(r->info.path));
+		return err ? error_set(e, err, "cannot remove %s", r->info.path) : 1;
+	}
 	clock_recover(r, &m->info);
 	err = metadata_recover(k, e);
 	if (err)
@@ -229,17 +244,17 @@ static int recover_open(const char *dir, struct chunk_recovery *k, struct error 
 	for (size_t i = 0; i < m->file_count; i++)
 		m->info.bytes += m->files[i].bytes;
 	err = manifest_write(r->dir, m, true, e);
-	return err ? err : rename_chunk(dir, r->info.path, &m->info, e);
+	return err ? err : rename_chunk(in, r->info.path, &m->info, e);
 }
 
 /*
  * 0: recovered; 1: there was nothing in it, and it is gone; negative.
  */
-static int recover_chunk(const char *dir, const char *path, struct chunk_info *info,
+static int recover_chunk(const struct recovery_place *in, const char *path, struct chunk_info *info,
 			 struct error *e)
 {
 	struct chunk_recovery k = {0};
-	int err = chunk_reader_open(&k.reader, path, e);
+	int err = chunk_reader_open_at(&k.reader, in->fd, path, e);
 
 	if (err)
 		return err;
@@ -247,9 +262,9 @@ static int recover_chunk(const char *dir, const char *path, struct chunk_info *i
 	if (k.reader->has_manifest && k.reader->info.state != CHUNK_OPEN) {
 		/* all was written but the name */
 		k.manifest.info = k.reader->info;
-		err = rename_chunk(dir, path, &k.manifest.info, e);
+		err = rename_chunk(in, path, &k.manifest.info, e);
 	} else {
-		err = recover_open(dir, &k, e);
+		err = recover_open(in, &k, e);
 	}
 	if (!err)
 		*info = k.manifest.info;
@@ -258,22 +273,21 @@ static int recover_chunk(const char *dir, const char *path, struct chunk_info *i
 	return err;
 }
 
-int recording_recover(const char *dir, void (*recovered)(void *arg, const struct chunk_info *info),
-		      void *arg, struct error *e)
+static int recover_names(const struct recovery_place *in, const struct chunk_names *names,
+			 void (*recovered)(void *arg, const struct chunk_info *info), void *arg,
+			 struct error *e)
 {
-	struct chunk_names names;
-	int err = chunk_names_list(dir, &names, e), count = 0, failed = 0;
+	int count = 0, failed = 0;
 
-	if (err)
-		return err;
-	for (size_t i = 0; i < names.count; i++) {
+	for (size_t i = 0; i < names->count; i++) {
 		char path[4096 + CHUNK_NAME_BYTES];
 		struct chunk_info info;
+		int err;
 
-		if (!names.names[i].open)
+		if (!names->names[i].open)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, names.names[i].name);
-		err = recover_chunk(dir, path, &info, e);
+		snprintf(path, sizeof(path), "%s/%s", in->dir, names->names[i].name);
+		err = recover_chunk(in, path, &info, e);
 		if (err < 0)
 			failed = err;
 		if (err)
@@ -282,6 +296,24 @@ int recording_recover(const char *dir, void (*recovered)(void *arg, const struct
 		if (recovered)
 			recovered(arg, &info);
 	}
-	chunk_names_free(&names);
 	return failed ? failed : count;
+}
+
+int recording_recover(const char *dir, const struct recording_hold *hold,
+		      void (*recovered)(void *arg, const struct chunk_info *info), void *arg,
+		      struct error *e)
+{
+	const struct recovery_place in = {dir, recording_directory(dir, hold)};
+	struct chunk_names names;
+	int err;
+
+	if (in.fd < 0)
+		return error_set(e, in.fd, "cannot open %s", dir);
+	err = chunk_names_list(dir, &(struct recording_hold){in.fd, -1}, &names, e);
+	if (!err) {
+		err = recover_names(&in, &names, recovered, arg, e);
+		chunk_names_free(&names);
+	}
+	close(in.fd);
+	return err;
 }

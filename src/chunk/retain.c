@@ -17,6 +17,7 @@
 
 struct recording_retainer {
 	char dir[4096];
+	struct recording_hold hold; /* the descriptor of the directory alone, its own */
 	struct recording_keep keep;
 	struct bytes_map sizes; /* name of a sealed chunk -> its bytes + 1 */
 };
@@ -24,15 +25,19 @@ struct recording_retainer {
 /* ---- how large chunks are ---- */
 
 /* Bytes of the files in a directory, 0 if it is not there any more. */
-static uint64_t measure(const char *path)
+static uint64_t measure(int parent, const char *name)
 {
-	DIR *dir = opendir(path);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	uint64_t sum = 0;
 	struct dirent *entry;
 	struct stat st;
 
-	if (!dir)
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
 		return 0;
+	}
 	while ((entry = readdir(dir)))
 		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
@@ -45,13 +50,11 @@ static uint64_t measure(const char *path)
 static uint64_t size_of(struct recording_retainer *r, const char *name)
 {
 	void *known = bytes_map_get(&r->sizes, name, strlen(name));
-	char path[sizeof(r->dir) + CHUNK_NAME_BYTES];
 	uint64_t bytes;
 
 	if (known)
 		return (uint64_t)(uintptr_t)known - 1;
-	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
-	bytes = measure(path);
+	bytes = measure(r->hold.dir, name);
 	bytes_map_put(&r->sizes, name, strlen(name), (void *)(uintptr_t)(bytes + 1));
 	return bytes;
 }
@@ -70,17 +73,20 @@ static bool must_go(const struct recording_keep *keep, const struct chunk_name *
 /* One chunk: a name that is not read any more goes before its files do. */
 static int remove_chunk(struct recording_retainer *r, const char *name, struct error *e)
 {
-	char from[sizeof(r->dir) + CHUNK_NAME_BYTES], to[sizeof(from) + sizeof(GONE_PREFIX)];
+	char gone[sizeof(GONE_PREFIX) + CHUNK_NAME_BYTES];
+	int err = 0;
 
-	snprintf(from, sizeof(from), "%s/%s", r->dir, name);
-	snprintf(to, sizeof(to), "%s/" GONE_PREFIX "%s", r->dir, name);
+	snprintf(gone, sizeof(gone), GONE_PREFIX "%s", name);
 	bytes_map_remove(&r->sizes, name, strlen(name));
-	if (rename(from, to) < 0) /* somebody else may have taken it away */
-		return errno == ENOENT ? 0 : error_set(e, errno, "cannot remove %s", from);
-	return chunk_remove(to, e);
+	if (renameat(r->hold.dir, name, r->hold.dir, gone) < 0)
+		/* somebody else may have taken it away */
+		err = errno == ENOENT ? 0 : -errno;
+	else
+		err = chunk_directory_remove_at(r->hold.dir, gone);
+	return err ? error_set(e, err, "cannot remove %s/%s", r->dir, name) : 0;
 }
 
-/* A chunk that cannot be read has nothing to tell before it goes. */
+/* A chunk that is damaged beyond reading has nothing to tell before it goes. */
 static int retire(struct recording_retainer *r, const char *name, struct error *e)
 {
 	char path[sizeof(r->dir) + CHUNK_NAME_BYTES];
@@ -88,11 +94,11 @@ static int retire(struct recording_retainer *r, const char *name, struct error *
 	int err;
 
 	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
-	err = r->keep.before ? chunk_reader_open(&reader, path, NULL) : -ENOENT;
-	if (err == -ENOMEM)
+	err = r->keep.before ? chunk_reader_open_at(&reader, r->hold.dir, path, NULL) : -ENOENT;
+	if (err && !chunk_error_is_own(err))
 		return error_set(e, err, "cannot read %s", path);
 	if (!err) {
-		err = r->keep.before(r->keep.arg, chunk_reader_info(reader), e);
+		err = r->keep.before(r->keep.arg, reader, e);
 		chunk_reader_close(reader);
 		if (err)
 			return err;
@@ -131,21 +137,19 @@ static int retain_names(struct recording_retainer *r, const struct chunk_names *
 }
 
 /* What a crash left half removed. */
-static void sweep(const char *path)
+static void sweep(const struct recording_hold *hold)
 {
-	DIR *dir = opendir(path);
+	int fd = recording_directory(".", hold);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir))) {
-		char gone[4096 + sizeof(entry->d_name) + 1];
-
-		if (strncmp(entry->d_name, GONE_PREFIX, sizeof(GONE_PREFIX) - 1) != 0)
-			continue;
-		snprintf(gone, sizeof(gone), "%s/%s", path, entry->d_name);
-		chunk_remove(gone, NULL);
-	}
+	while (dir && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, GONE_PREFIX, sizeof(GONE_PREFIX) - 1) == 0)
+			chunk_directory_remove_at(hold->dir, entry->d_name);
 	if (dir)
 		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
 }
 
 int recording_retainer_open(struct recording_retainer **retainer, const char *dir,
@@ -157,7 +161,14 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 		return error_set(e, ENOMEM, "cannot look after %s", dir);
 	snprintf(r->dir, sizeof(r->dir), "%s", dir);
 	r->keep = *keep;
-	sweep(dir);
+	r->hold = (struct recording_hold){recording_directory(dir, keep->hold), -1};
+	if (r->hold.dir < 0) {
+		int err = error_set(e, r->hold.dir, "cannot look after %s", dir);
+
+		free(r);
+		return err;
+	}
+	sweep(&r->hold);
 	*retainer = r;
 	return 0;
 }
@@ -165,7 +176,7 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, struct error *e)
 {
 	struct chunk_names names;
-	int err = chunk_names_list(r->dir, &names, e);
+	int err = chunk_names_list(r->dir, &r->hold, &names, e);
 
 	if (err)
 		return err;
@@ -179,5 +190,6 @@ void recording_retainer_close(struct recording_retainer *r)
 	if (!r)
 		return;
 	bytes_map_free(&r->sizes);
+	recording_unlock(&r->hold);
 	free(r);
 }

@@ -88,10 +88,11 @@ uint64_t chunk_unix_ns(const struct chunk_info *info, uint64_t monotonic_ns)
 /* ---- the begin ---- */
 
 /* A number that no chunk in the directory has. */
-static int next_seq(const char *dir, uint64_t *seq, struct error *e)
+static int next_seq(const struct chunk_writer *w, uint64_t *seq, struct error *e)
 {
+	const struct recording_hold hold = {.dir = w->parent, .lock = -1};
 	struct chunk_names names;
-	int err = chunk_names_list(dir, &names, e);
+	int err = chunk_names_list(w->recording, &hold, &names, e);
 
 	if (err)
 		return err;
@@ -104,18 +105,21 @@ static int next_seq(const char *dir, uint64_t *seq, struct error *e)
 	return 0;
 }
 
-static int make_directory(struct chunk_writer *w, const struct chunk_owner *owner, struct error *e)
+static int make_directory(struct chunk_writer *w, const struct chunk_writer_options *o,
+			  struct error *e)
 {
-	int err = chunk_directory_make(AT_FDCWD, w->recording, owner, &w->parent);
+	const struct chunk_owner *owner = o->owner;
+	int err = o->hold ? -EEXIST
+			  : chunk_directory_make(AT_FDCWD, w->recording, owner, &w->parent);
 	char name[CHUNK_NAME_BYTES];
 
 	if (err == -EEXIST) {
-		w->parent = open(w->recording, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		err = w->parent < 0 ? -errno : 0;
+		w->parent = recording_directory(w->recording, o->hold);
+		err = w->parent < 0 ? w->parent : 0;
 	}
 	if (err)
 		return error_set(e, err, "cannot make %s", w->recording);
-	err = next_seq(w->recording, &w->info.seq, e);
+	err = next_seq(w, &w->info.seq, e);
 	if (err)
 		return err;
 	chunk_name_open(name, chunk_unix_ns(&w->info, w->info.begin_ns), w->info.seq);
@@ -158,7 +162,7 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 	if (err)
 		error_set(e, err, "cannot get random bytes");
 	if (!err)
-		err = make_directory(w, options->owner, e);
+		err = make_directory(w, options, e);
 	if (!err) {
 		err = write_beginnings(w, e);
 		if (err)

@@ -13,13 +13,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 
 #define CLIENTS_MAX 64
+#define ASK_NS 1000000000ull /* a client that has not asked by then is dropped */
+#define PATIENCE_S 120
 #define SOCKET_NAME ".control"
 
 struct client {
 	int fd;
+	uint64_t since_ns; /* when it came */
 	bool asked; /* its line has come: the rotation that answers it is wanted or under way */
 	size_t waits_for; /* answered by the seal of that number */
 };
@@ -45,9 +49,11 @@ struct control {
  * A Unix address holds 108 bytes; a longer path is reached through the
  * directory's descriptor, which the caller keeps open meanwhile.
  */
-static int address_of(const char *dir, struct sockaddr_un *address, int *dir_fd)
+static int address_of(const char *dir, const struct recording_hold *hold,
+		      struct sockaddr_un *address, int *dir_fd)
 {
-	*dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	*dir_fd = openat(hold ? hold->dir : AT_FDCWD, hold ? "." : dir,
+			 O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (*dir_fd < 0)
 		return -errno;
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -56,7 +62,8 @@ static int address_of(const char *dir, struct sockaddr_un *address, int *dir_fd)
 	return 0;
 }
 
-int control_open(struct control **out, const char *dir, const char *request, struct error *e)
+int control_open(struct control **out, const char *dir, const struct recording_hold *hold,
+		 const char *request, struct error *e)
 {
 	struct control *c = calloc(1, sizeof(*c));
 	struct sockaddr_un address;
@@ -68,7 +75,7 @@ int control_open(struct control **out, const char *dir, const char *request, str
 	c->dir = -1;
 	pthread_mutex_init(&c->mutex, NULL);
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	err = c->listener < 0 ? -errno : address_of(dir, &address, &c->dir);
+	err = c->listener < 0 ? -errno : address_of(dir, hold, &address, &c->dir);
 	if (!err) {
 		/* left by a recorder that was killed: the lock is ours */
 		unlinkat(c->dir, SOCKET_NAME, 0);
@@ -92,7 +99,7 @@ static void accept_clients(struct control *c)
 
 	while (c->clients.count < CLIENTS_MAX &&
 	       (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-		if (vec_push(&c->clients, (struct client){.fd = fd}))
+		if (vec_push(&c->clients, ((struct client){.fd = fd, .since_ns = clock_now_ns()})))
 			close(fd);
 }
 
@@ -111,7 +118,7 @@ static bool client_read(struct control *c, struct client *client)
 	ssize_t n = recv(client->fd, line, sizeof(line) - 1, 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return true;
+		return clock_now_ns() - client->since_ns < ASK_NS;
 	if (n <= 0)
 		return false;
 	line[n] = '\0';
@@ -246,35 +253,77 @@ void control_close(struct control *c)
 	free(c);
 }
 
-int control_ask(const char *dir, const char *request, char *answer, size_t size, struct error *e)
+/* Connected, and not for ever patient; or a negative errno. */
+static int recorder_reach(const char *dir, unsigned int patience_s)
 {
+	const struct timeval patience = {.tv_sec = patience_s};
 	struct sockaddr_un address;
-	int dir_fd = -1, fd = -1;
-	size_t len = 0;
-	ssize_t n = 1;
-	int err = address_of(dir, &address, &dir_fd);
+	int dir_fd = -1, fd, err = address_of(dir, NULL, &address, &dir_fd);
 
 	if (err)
-		return error_set(e, err, "cannot open %s", dir);
+		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)))
-		err = error_say(e, errno, "nobody records into %s: start 'fathom record -o %s'",
-				dir, dir);
+	/* the one for sending bounds connect(), too */
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+		err = -errno;
 	close(dir_fd);
-	if (!err && send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
-		err = error_set(e, errno, "cannot ask the recorder of %s", dir);
-	while (!err && n > 0 && len + 1 < size) {
-		n = recv(fd, answer + len, size - 1 - len, 0);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+static int ask_failed(const char *dir, int err, unsigned int patience_s, struct error *e)
+{
+	if (err != -EAGAIN)
+		return error_set(e, err, "no answer from the recorder of %s", dir);
+	return error_say(
+		e, ETIMEDOUT,
+		"the recorder of %s has not answered within %u s: it is stopped, or its disk "
+		"is slow",
+		dir, patience_s);
+}
+
+/* Up to the end of what it sends: bytes, or a negative errno. */
+static int answer_read(int fd, char *answer, size_t size)
+{
+	size_t len = 0;
+
+	while (len + 1 < size) {
+		ssize_t n = recv(fd, answer + len, size - 1 - len, 0);
+
+		if (n == 0)
+			break;
 		if (n < 0 && errno != EINTR)
-			err = error_set(e, errno, "no answer from the recorder of %s", dir);
+			return -errno;
 		len += n > 0 ? (size_t)n : 0;
 	}
-	if (fd >= 0)
-		close(fd);
 	answer[len] = '\0';
 	answer[strcspn(answer, "\n")] = '\0';
-	if (!err && (len == 0 || strncmp(answer, "error ", 6) == 0))
-		err = error_say(e, EIO, "the recorder of %s: %s", dir,
-				len ? answer + 6 : "it ended before it answered");
-	return err;
+	return (int)len;
+}
+
+int control_ask(const char *dir, const struct control_request *request, char *answer, size_t size,
+		struct error *e)
+{
+	unsigned int patience_s = request->patience_s ? request->patience_s : PATIENCE_S;
+	int len, fd = recorder_reach(dir, patience_s);
+
+	if (fd < 0 && fd != -EAGAIN)
+		return error_say(e, -fd, "nobody records into %s: start 'fathom record -o %s'", dir,
+				 dir);
+	if (fd < 0)
+		return ask_failed(dir, fd, patience_s, e);
+	if (send(fd, request->line, strlen(request->line), MSG_NOSIGNAL) < 0)
+		len = -errno;
+	else
+		len = answer_read(fd, answer, size);
+	close(fd);
+	if (len < 0)
+		return ask_failed(dir, len, patience_s, e);
+	if (len == 0 || strncmp(answer, "error ", 6) == 0)
+		return error_say(e, EIO, "the recorder of %s: %s", dir,
+				 len ? answer + 6 : "it ended before it answered");
+	return 0;
 }

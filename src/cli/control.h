@@ -11,16 +11,21 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "chunk/chunk.h"
 
 struct control;
 
 /*
- * The recorder's side: listens in `dir` for one kind of request ("rotate" or
- * "snapshot", a static text), and refuses others. Free with control_close().
+ * The recorder's side: listens in `dir` (by way of `hold`, if that is not NULL) for one kind of
+ * request ("rotate" or "snapshot", a static text), and refuses others. Free with control_close().
  */
-int control_open(struct control **out, const char *dir, const char *request, struct error *e);
+int control_open(struct control **out, const char *dir, const struct recording_hold *hold,
+		 const char *request, struct error *e);
 
-/* Accepts and reads requests, answers those that are done. Never waits. */
+/*
+ * Accepts and reads requests, answers those that are done, drops whoever has asked for nothing
+ * within a second. Never waits.
+ */
 int control_serve(struct control *c, struct error *e);
 
 /* True if a request came since the last call: end the chunk now. */
@@ -38,7 +43,13 @@ void control_sealed(struct control *c, const char *path);
 /* Answers what is left, closes. NULL is fine. */
 void control_close(struct control *c);
 
-/* The client's side: asks, waits, and gives the answer's text. */
-int control_ask(const char *dir, const char *request, char *answer, size_t size, struct error *e);
+struct control_request {
+	const char *line;
+	unsigned int patience_s; /* for the answer; 0: two minutes, as long as a slow disk takes */
+};
+
+/* The client's side: asks, waits, and gives the answer's text. -ETIMEDOUT if there is none. */
+int control_ask(const char *dir, const struct control_request *request, char *answer, size_t size,
+		struct error *e);
 
 #endif

@@ -23,15 +23,16 @@ static bool is_there(const char *path)
 /* Seals what a crash left. What is no recording of ours is not looked into. */
 static int recover(const char *dir, struct error *e)
 {
-	int lock, err = recording_removable(dir, owner_find(), NULL);
+	struct recording_hold hold;
+	int err = recording_removable(dir, owner_find(), NULL);
 
 	if (err && err != -EBUSY)
 		return 0;
-	err = recording_lock(dir, owner_find(), &lock, e);
+	err = recording_lock(dir, owner_find(), &hold, e);
 	if (err)
 		return err;
-	err = recording_recover(dir, NULL, NULL, e);
-	close(lock);
+	err = recording_recover(dir, &hold, NULL, NULL, e);
+	recording_unlock(&hold);
 	return err < 0 ? err : 0;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ struct recorder {
 	struct error retention_error; /* told last */
 	struct control *control;      /* where `fathom rotate` and `fathom snapshot` ask */
 	struct flight *flight; /* a flight recorder: a writer only while a chunk is asked for */
-	int lock;
+	struct recording_hold hold;
 	const struct chunk_owner *owner; /* static; NULL: the effective user */
 	u64 incomplete_told;		 /* to chunks, of what capture has counted */
 	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
@@ -151,6 +152,7 @@ static int chunk_begin(struct recorder *r, u64 begin_ns, struct chunk_writer **w
 		       struct error *e)
 {
 	struct chunk_writer_options o = {.dir = r->options.dir,
+					 .hold = &r->hold,
 					 .begin_ns = begin_ns,
 					 .owner = r->owner,
 					 .compress = r->options.compress};
@@ -315,20 +317,21 @@ int recorder_step(struct recorder *r, struct error *e)
 
 static int directory_open(struct recorder *r, struct error *e)
 {
-	int err = recording_lock(r->options.dir, r->owner, &r->lock, e);
+	int err = recording_lock(r->options.dir, r->owner, &r->hold, e);
 
 	if (!err)
-		err = recording_recover(r->options.dir, NULL, NULL, e);
+		err = recording_recover(r->options.dir, &r->hold, NULL, NULL, e);
 	if (err < 0)
 		return err;
-	return control_open(&r->control, r->options.dir, r->flight ? "snapshot" : "rotate", e);
+	return control_open(&r->control, r->options.dir, &r->hold,
+			    r->flight ? "snapshot" : "rotate", e);
 }
 
-static u64 capabilities_for(const char *dir)
+static u64 capabilities_for(int dir, const char *name)
 {
 	struct stat st;
 
-	return stat(dir, &st) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
+	return fstatat(dir, name, &st, 0) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
 }
 
 /* What root needs to write into a directory of somebody else, and for somebody else. */
@@ -336,7 +339,13 @@ static u64 directory_capabilities(const struct recorder *r)
 {
 	if (r->owner)
 		return 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
-	return capabilities_for(r->options.dir) | (r->options.settle ? capabilities_for(".") : 0);
+	return capabilities_for(r->hold.dir, ".");
+}
+
+/* And to give it its place. */
+static u64 settle_capabilities(const struct recorder *r)
+{
+	return r->options.settle && !r->owner ? capabilities_for(AT_FDCWD, ".") : 0;
 }
 
 /* It records: from here on it may take the place of another one. */
@@ -363,7 +372,8 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 					.spans_only = o->spans_only,
 					.stacks_min_ns = o->stacks_min_ns,
 					.drop_capabilities = true,
-					.keep_capabilities = directory_capabilities(r),
+					.keep_capabilities = directory_capabilities(r) |
+							     settle_capabilities(r),
 					.flight = o->flight,
 					.buffer_bytes = o->buffer_bytes};
 	struct capture_sink sink = sink_of(r);
@@ -387,6 +397,16 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 	return err;
 }
 
+static int retention_begin(struct recorder *r, struct error *e)
+{
+	const struct retainer_options o = {.dir = r->options.dir,
+					   .hold = &r->hold,
+					   .keep = r->options.keep,
+					   .capabilities = directory_capabilities(r)};
+
+	return retainer_open(&r->retainer, &o, e);
+}
+
 int recorder_open(struct recorder **out, const struct recorder_options *options,
 		  int *command_failed, struct error *e)
 {
@@ -397,7 +417,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	if (!r)
 		return error_set(e, ENOMEM, "cannot begin a recording");
 	r->options = *options;
-	r->lock = -1;
+	r->hold = (struct recording_hold){-1, -1};
 	r->owner = owner_find();
 	pthread_mutex_init(&r->mutex, NULL);
 	*out = r;
@@ -410,7 +430,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	if (!err) /* its thread begins with what privileges are left */
 		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
 	if (!err && (options->keep.time_ns || options->keep.bytes))
-		err = retainer_open(&r->retainer, r->options.dir, &options->keep, e);
+		err = retention_begin(r, e);
 	return err;
 }
 
@@ -481,8 +501,7 @@ void recorder_close(struct recorder *r)
 	retainer_close(r->retainer);
 	control_close(r->control);
 	flight_free(r->flight);
-	if (r->lock >= 0)
-		close(r->lock);
+	recording_unlock(&r->hold);
 	vec_free(&r->cpus);
 	map_free(&r->apps);
 	pthread_mutex_destroy(&r->mutex);

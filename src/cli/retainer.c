@@ -2,6 +2,7 @@
 #include "cli/retainer.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@
 
 struct retainer {
 	char dir[4096];
+	const struct recording_hold *hold;
+	u64 capabilities;
 	struct recording_retainer *chunks;
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards `ending` and `error` */
@@ -38,7 +41,7 @@ struct retainer {
 /* Goes on with what an earlier recorder left; a base that cannot be read is begun anew. */
 static int base_load(struct retainer *r, struct error *e)
 {
-	int err = recording_base_read(r->dir, &r->base, e);
+	int err = recording_base_read(r->dir, r->hold, &r->base, e);
 
 	if (err != -ENOENT && err != -EBADMSG)
 		return err;
@@ -49,7 +52,7 @@ static int base_load(struct retainer *r, struct error *e)
 /* A disk that is full is no reason to keep chunks: the base is written when they are gone. */
 static int base_store(struct retainer *r, struct error *e)
 {
-	int err = recording_base_write(r->dir, owner_find(), &r->base, e);
+	int err = recording_base_write(r->dir, r->hold, owner_find(), &r->base, e);
 
 	r->unsaved = err == -ENOSPC || err == -EDQUOT;
 	if (!r->unsaved)
@@ -59,10 +62,10 @@ static int base_store(struct retainer *r, struct error *e)
 }
 
 /* Before a chunk goes: what later ones need of it is merged into the base. */
-static int chunk_goes(void *arg, const struct chunk_info *info, struct error *e)
+static int chunk_goes(void *arg, struct chunk_reader *reader, struct error *e)
 {
 	struct retainer *r = arg;
-	int err = chunk_absorb(&r->base, info, e);
+	int err = chunk_absorb(&r->base, chunk_reader_info(reader), reader, e);
 
 	return err || !r->base.data ? err : base_store(r, e);
 }
@@ -98,10 +101,37 @@ static bool round_wait(struct retainer *r)
 	return go_on;
 }
 
+/* Of this thread alone, as capabilities are on Linux. */
+static int capabilities_limit(u64 kept, struct error *e)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return error_set(e, errno, "cannot give privileges up");
+	for (int half = 0; half < 2; half++) {
+		u32 mask = (u32)(kept >> (32 * half));
+
+		data[half].permitted &= mask;
+		data[half].effective &= mask;
+		data[half].inheritable &= mask;
+	}
+	if (syscall(SYS_capset, &header, data))
+		return error_set(e, errno, "cannot give privileges up");
+	return 0;
+}
+
 static void *retainer_run(void *arg)
 {
 	struct retainer *r = arg;
+	struct error e = {0};
 
+	if (capabilities_limit(r->capabilities, &e)) {
+		pthread_mutex_lock(&r->lock);
+		r->error = e;
+		pthread_mutex_unlock(&r->lock);
+		return NULL;
+	}
 	/* on Linux this is the niceness of the thread alone */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	do
@@ -137,18 +167,22 @@ static void retainer_free(struct retainer *r)
 	free(r);
 }
 
-int retainer_open(struct retainer **retainer, const char *dir, const struct option_limits *keep,
-		  struct error *e)
+int retainer_open(struct retainer **retainer, const struct retainer_options *o, struct error *e)
 {
 	struct retainer *r = calloc(1, sizeof(*r));
-	struct recording_keep limits = {
-		.age_ns = keep->time_ns, .bytes = keep->bytes, .before = chunk_goes, .arg = r};
+	struct recording_keep limits = {.age_ns = o->keep.time_ns,
+					.bytes = o->keep.bytes,
+					.before = chunk_goes,
+					.arg = r,
+					.hold = o->hold};
 	int err;
 
 	if (!r)
-		return error_set(e, ENOMEM, "cannot look after %s", dir);
-	strncpy(r->dir, dir, sizeof(r->dir) - 1);
-	err = recording_retainer_open(&r->chunks, dir, &limits, e);
+		return error_set(e, ENOMEM, "cannot look after %s", o->dir);
+	strncpy(r->dir, o->dir, sizeof(r->dir) - 1);
+	r->hold = o->hold;
+	r->capabilities = o->capabilities;
+	err = recording_retainer_open(&r->chunks, o->dir, &limits, e);
 	if (!err)
 		err = base_load(r, e);
 	if (!err && (err = thread_start(r)))

@@ -3,23 +3,31 @@
  * Keeps a recording within the limits of --keep while it goes on, on a thread
  * of its own: what a chunk carries that later ones need is mapped into the
  * base of the recording before the chunk is deleted, and that takes its time.
+ * What it maps others may have written, so the thread has no capability but those
+ * which the directory asks for.
  */
 #ifndef CLI_RETAINER_H
 #define CLI_RETAINER_H
 
 #include "base/error.h"
+#include "chunk/chunk.h"
 #include "cli/option.h"
 
 struct retainer;
 
-/*
- * Starts it. The caller holds the lock of the recording until retainer_close().
- * 0 or a negative errno.
- */
-int retainer_open(struct retainer **retainer, const char *dir, const struct option_limits *keep,
+struct retainer_options {
+	const char *dir;
+	const struct recording_hold *hold; /* borrowed until retainer_close() */
+	struct option_limits keep;
+	u64 capabilities; /* what its thread keeps of the caller's, a bit each */
+};
+
+/* Starts it. 0 or a negative errno. */
+int retainer_open(struct retainer **retainer, const struct retainer_options *options,
 		  struct error *e);
 
-/* Why nothing could be deleted the last time: 0, or a negative errno and its causes. Never waits. */
+/* Why nothing could be deleted the last time: 0, or a negative errno and its causes. Never waits.
+ */
 int retainer_check(struct retainer *retainer, struct error *e);
 
 /* Meets the limits once more, ends the thread, frees. NULL is fine. */

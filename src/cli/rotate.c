@@ -7,9 +7,10 @@
 /* Asks, waits, and prints the path of the chunk. */
 static int chunk_ask(const struct dir_options *o, const char *request, struct error *e)
 {
+	const struct control_request line = {.line = request};
 	char path[4200];
 	struct json j;
-	int err = control_ask(o->dir, request, path, sizeof(path), e);
+	int err = control_ask(o->dir, &line, path, sizeof(path), e);
 
 	if (err)
 		return err;

@@ -104,7 +104,7 @@ static struct partial *begin_with(const struct source_options *o, const struct r
 	for (size_t i = 0; i < o->dirs_count && !p; i++) {
 		struct recording_base base = {0};
 		struct error e = {0};
-		int err = recording_base_read(o->dirs[i], &base, &e);
+		int err = recording_base_read(o->dirs[i], NULL, &base, &e);
 
 		if (err == -EBADMSG)
 			fprintf(stderr, "fathom: %s\n", e.text);

@@ -104,7 +104,7 @@ static int shown_absorb(struct top_feed *f, struct error *e)
 		return err;
 	info = recording_info(recording);
 	for (size_t i = 0; i < info->chunk_count && !err; i++) {
-		err = chunk_absorb(&f->base, &info->chunks[i], e);
+		err = chunk_absorb(&f->base, &info->chunks[i], NULL, e);
 		if (!err && f->own)
 			chunk_remove(info->chunks[i].path, NULL);
 	}
@@ -115,7 +115,7 @@ static int shown_absorb(struct top_feed *f, struct error *e)
 /* What was recorded before somebody looked, so that what goes on has names. */
 static int past_absorb(struct top_feed *f, struct error *e)
 {
-	int err = recording_base_read(f->dir, &f->base, NULL);
+	int err = recording_base_read(f->dir, NULL, &f->base, NULL);
 
 	if (err && err != -ENOENT && err != -EBADMSG)
 		return error_set(e, err, "cannot follow %s", f->dir);
@@ -148,9 +148,10 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 /* Has the chunk ended that is being written. */
 static int chunk_ask(struct top_feed *f, struct error *e)
 {
+	const struct control_request request = {.line = "rotate\n"};
 	char answer[PATH_BYTES];
 
-	return control_ask(f->dir, "rotate\n", answer, sizeof(answer), e);
+	return control_ask(f->dir, &request, answer, sizeof(answer), e);
 }
 
 static void recorder_end(struct top_feed *f)

@@ -21,22 +21,25 @@ static int records_apply(struct partial *p, struct chunk_reader *reader, struct 
 	return err;
 }
 
-static int chunk_apply(struct partial *p, const char *path, struct chunk_found *found,
+static int chunk_apply(struct partial *p, const struct chunk_task *task, struct chunk_found *found,
 		       struct error *e)
 {
-	struct chunk_reader *reader;
-	int err = chunk_reader_open(&reader, path, e);
+	struct chunk_reader *reader = task->reader;
+	int err = reader ? 0 : chunk_reader_open(&reader, task->info->path, e);
 
 	if (err)
 		return err;
 	err = records_apply(p, reader, e);
+	if (!err && task->whole && (err = chunk_reader_failed(reader)))
+		error_set(e, err, "cannot read all of it");
 	if (found) {
 		const char *damage = chunk_reader_damage(reader);
 
 		found->lost = chunk_reader_info(reader)->lost;
 		snprintf(found->damage, sizeof(found->damage), "%s", damage ? damage : "");
 	}
-	chunk_reader_close(reader);
+	if (!task->reader)
+		chunk_reader_close(reader);
 	return err;
 }
 
@@ -63,7 +66,7 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 		err = partial_apply(p, &gap.head);
 	}
 	if (!err)
-		err = chunk_apply(p, info->path, found, e);
+		err = chunk_apply(p, task, found, e);
 	if (err) {
 		partial_free(p);
 		return error_set(e, err, "cannot map %s", info->path);
@@ -100,9 +103,11 @@ static int state_pack(struct partial *state, const struct chunk_info *info,
 	return 0;
 }
 
-int chunk_absorb(struct recording_base *base, const struct chunk_info *info, struct error *e)
+int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
+		 struct chunk_reader *reader, struct error *e)
 {
-	struct chunk_task task = {.info = info, .options = state_only};
+	struct chunk_task task = {
+		.info = info, .reader = reader, .whole = true, .options = state_only};
 	struct partial *state = NULL, *more = NULL;
 	struct error unreadable = {0};
 	int err;
@@ -114,7 +119,7 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info, str
 	if (!state)
 		state = partial_new(&state_only);
 	err = state ? chunk_map(&more, &task, NULL, &unreadable) : -ENOMEM;
-	if (err && err != -ENOMEM) {
+	if (err && chunk_error_is_own(err)) {
 		partial_free(state);
 		return 0;
 	}
@@ -123,5 +128,7 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info, str
 	if (!err)
 		err = state_pack(state, info, base);
 	partial_free(state);
+	if (err && e && error_is_set(&unreadable))
+		*e = unreadable;
 	return err ? error_set(e, err, "cannot keep what is needed of %s", info->path) : 0;
 }

@@ -11,6 +11,8 @@
 /* Which chunk, and how. */
 struct chunk_task {
 	const struct chunk_info *info;
+	struct chunk_reader *reader; /* of it, at its begin; NULL: it is opened by its path */
+	bool whole;		     /* fail if a part of it could not be read that may be whole */
 	u64 covered_ns; /* end of what was recorded before: a gap up to its begin; 0: the first */
 	struct partial_options options;
 };
@@ -31,10 +33,12 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 /*
  * Adds to a base what later chunks need of this one, which follows: afterwards
  * the base stands for it, too. A base without data stands for nothing yet; one of
- * another boot, or that cannot be read, is begun anew. A chunk that cannot be
- * read has nothing to tell: its time becomes a gap. 0, or a negative errno with
- * the base as it was.
+ * another boot, or that cannot be read, is begun anew. A chunk that is gone or damaged
+ * beyond reading has nothing to tell: its time becomes a gap. `reader`, which may be NULL, is
+ * of it and at its begin. 0, or a negative errno with the base as it was: also where the
+ * chunk may be whole, and could not be read now.
  */
-int chunk_absorb(struct recording_base *base, const struct chunk_info *info, struct error *e);
+int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
+		 struct chunk_reader *reader, struct error *e);
 
 #endif

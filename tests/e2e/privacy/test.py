@@ -6,6 +6,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 
 import harness
 from harness import check, equal
@@ -33,6 +34,15 @@ def owners(path):
         equal(stat.S_IMODE(info.st_mode), mode, f"mode of {name}")
         found.add((info.st_uid, info.st_gid))
     return found
+
+
+def wait_for(is_so, what):
+    """For something that comes while a recorder runs; generous."""
+    for _ in range(500):
+        if is_so():
+            return
+        time.sleep(0.02)
+    check(False, f"in ten seconds: {what}")
 
 
 def as_user(user, *args):
@@ -93,6 +103,42 @@ def a_crash_is_recovered_for_the_same_owner():
     equal(fathom.run("record", "-o", path, "--", "true", env=env).returncode, 0, "the next one")
     check("recovered" in {chunk["state"] for chunk in fathom.chunks(path)}, "recovered")
     equal(owners(path), {(NOBODY, NOBODY)}, "owners")
+
+
+@tests.add
+def a_link_in_place_of_the_recording_leads_nowhere():
+    """Its owner moves it away while it is written, and puts a link to what is not theirs."""
+    home, other = fathom.path("home"), fathom.path("roots")
+    path = os.path.join(home, "rec")
+    os.mkdir(home, 0o755)
+    os.chown(home, NOBODY, NOBODY)
+    os.mkdir(other, 0o755)
+    base = os.path.join(other, "base")
+    with open(base, "w", encoding="ascii") as file:
+        file.write("mine")
+    before = os.lstat(base)
+    recorder = subprocess.Popen(
+        [fathom.binary, "record", "-o", path, "--rotate", "100ms", "--keep", "300ms", "--",
+         "sleep", "8"], stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
+    try:
+        wait_for(lambda: os.path.exists(os.path.join(path, "base")), "chunks go")
+        moved = os.path.join(home, "moved")
+        os.rename(path, moved)
+        os.symlink(other, path)
+        seen = max(name for name in os.listdir(moved) if name[0].isdigit())
+        # it goes on, and older chunks go, where its directory is now
+        wait_for(lambda: seen not in os.listdir(moved), "later chunks go")
+        stderr = recorder.communicate(timeout=60)[1]
+    finally:
+        recorder.kill()
+        recorder.wait()
+    equal(recorder.returncode, 0, f"status: {stderr}")
+    equal(os.listdir(other), ["base"], "nothing was put there")
+    after = os.lstat(base)
+    equal((after.st_ino, after.st_uid, after.st_size), (before.st_ino, 0, 4), "what was there")
+    check(fathom.chunks(moved), "the recording is whole")
+    equal(owners(moved), {(NOBODY, NOBODY)}, "owners")
 
 
 def record_here():

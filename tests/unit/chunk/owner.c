@@ -81,7 +81,7 @@ static void record_for(const struct chunk_owner *owner, bool compress, uid_t uid
 	struct chunk_writer *w;
 	struct chunk_info info;
 	mode_t before = umask(0);
-	int lock;
+	struct recording_hold lock;
 
 	snprintf(dir, sizeof(dir), "%s", make_path(make_directory(), "recording"));
 	CHECK_EQ(recording_lock(dir, owner, &lock, NULL), 0);
@@ -96,7 +96,7 @@ static void record_for(const struct chunk_owner *owner, bool compress, uid_t uid
 	CHECK_EQ(status_of(make_path(dir, ".lock")).st_uid, uid);
 	CHECK_EQ(check_private(info.path, uid), 3);
 	CHECK_EQ(make_count(info.path, &info), 10);
-	close(lock);
+	recording_unlock(&lock);
 }
 
 TEST(nobody_else_can_read_it)
@@ -177,7 +177,7 @@ TEST(a_stream_swapped_for_another_file)
 TEST(the_lock_is_no_link)
 {
 	const char *dir = make_directory(), *other = victim();
-	int lock;
+	struct recording_hold lock;
 
 	CHECK_EQ(symlink(other, make_path(dir, ".lock")), 0);
 	CHECK_EQ(recording_lock(dir, NULL, &lock, NULL), -ELOOP);
@@ -207,7 +207,7 @@ static const char *recorded(void)
 {
 	static char dir[4096];
 	struct chunk_info info;
-	int lock;
+	struct recording_hold lock;
 
 	snprintf(dir, sizeof(dir), "%s", make_path(make_directory(), "recording"));
 	CHECK_EQ(recording_make(dir, NULL, NULL), 0);
@@ -216,7 +216,7 @@ static const char *recorded(void)
 	make_chunk(dir, 1000, 10, false, &info);
 	make_chunk(dir, 20000, 10, true, &info);
 	CHECK_EQ(recording_remove(dir, NULL, NULL), -EBUSY);
-	close(lock);
+	recording_unlock(&lock);
 	return dir;
 }
 

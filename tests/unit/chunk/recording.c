@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,8 +137,9 @@ struct gone {
 	uint64_t last_begin;
 };
 
-static int on_gone(void *arg, const struct chunk_info *info, struct error *e)
+static int on_gone(void *arg, struct chunk_reader *reader, struct error *e)
 {
+	const struct chunk_info *info = chunk_reader_info(reader);
 	struct gone *gone = arg;
 	struct stat st;
 
@@ -203,6 +205,87 @@ TEST(old_chunks_go_by_age)
 	CHECK_EQ(retain(dir, &keep, 1009999999), 1);
 }
 
+/* The next `count` descriptors can be opened, no more; returns the limit to give back. */
+static struct rlimit descriptors_limit(unsigned int count)
+{
+	struct rlimit had, few;
+	int fd = dup(STDERR_FILENO);
+
+	CHECK(fd >= 0);
+	close(fd);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &had), 0);
+	few = (struct rlimit){(rlim_t)fd + count, had.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	return had;
+}
+
+/* It is whole: for another try there are descriptors. */
+TEST(chunks_that_cannot_be_read_now_stay)
+{
+	const char *dir = make_directory();
+	struct gone gone = {.refuse_at = -1};
+	const struct recording_keep keep = {.bytes = 1, .before = on_gone, .arg = &gone};
+	struct recording_retainer *r;
+	struct chunk_info first, last;
+	struct error e = {0};
+	struct rlimit had;
+
+	make_chunk(dir, 1000, 10, false, &first);
+	make_chunk(dir, 91000, 10, false, &last);
+	CHECK_EQ(recording_retainer_open(&r, dir, &keep, NULL), 0);
+	had = descriptors_limit(1); /* for the list, and for the chunk, but for nothing in it */
+	CHECK_EQ(recording_retain(r, 0, &e), -EMFILE);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &had), 0);
+	CHECK_EQ(gone.count, 0);
+	CHECK_EQ(access(first.path, F_OK), 0);
+	CHECK_EQ(recording_retain(r, 0, NULL), 1);
+	CHECK_EQ(gone.count, 1);
+	recording_retainer_close(r);
+}
+
+/* What was not read is told apart from what is damaged. */
+TEST(streams_that_cannot_be_read_now_are_told)
+{
+	const struct record_head *record;
+	struct chunk_reader *reader;
+	struct chunk_info info;
+	struct rlimit had;
+
+	make_chunk(make_directory(), 1000, 10, false, &info);
+	CHECK_EQ(chunk_reader_open(&reader, info.path, NULL), 0);
+	CHECK_EQ(chunk_reader_failed(reader), 0);
+	had = descriptors_limit(0);
+	while (chunk_reader_next(reader, &record, NULL) > 0)
+		;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &had), 0);
+	CHECK_EQ(chunk_reader_failed(reader), -EMFILE);
+	chunk_reader_close(reader);
+
+	CHECK_EQ(unlink(make_path(info.path, "cpu0")), 0);
+	CHECK_EQ(chunk_reader_open(&reader, info.path, NULL), 0);
+	while (chunk_reader_next(reader, &record, NULL) > 0)
+		;
+	CHECK_EQ(chunk_reader_failed(reader), 0);
+	CHECK(chunk_reader_damage(reader) != NULL);
+	chunk_reader_close(reader);
+}
+
+/* A link with a chunk's name leads nowhere. */
+TEST(links_are_not_followed_when_chunks_go)
+{
+	const char *dir = make_directory(), *other = make_directory();
+	struct gone gone = {.refuse_at = -1};
+	const struct recording_keep keep = {.bytes = 1, .before = on_gone, .arg = &gone};
+	struct chunk_info away, info;
+
+	make_chunk(other, 1000, 10, false, &away);
+	CHECK_EQ(symlink(away.path, make_path(dir, strrchr(away.path, '/') + 1)), 0);
+	make_chunk(dir, 91000, 10, false, &info);
+	CHECK_EQ(retain(dir, &keep, 0), -ENOTDIR);
+	CHECK_EQ(gone.count, 0);
+	CHECK_EQ(access(make_path(away.path, "metadata"), F_OK), 0);
+}
+
 /* Nothing keeps what cannot be read, nor what a crash left of a removal. */
 TEST(broken_chunks_go_too)
 {
@@ -229,18 +312,18 @@ TEST(base_is_what_was_written)
 	struct recording_base read;
 	struct error e = {0};
 
-	CHECK_EQ(recording_base_read(dir, &read, &e), -ENOENT);
-	CHECK_EQ(recording_base_write(dir, NULL, &base, &e), 0);
-	CHECK_EQ(recording_base_read(dir, &read, &e), 0);
+	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), -ENOENT);
+	CHECK_EQ(recording_base_write(dir, NULL, NULL, &base, &e), 0);
+	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), 0);
 	CHECK_STR(read.boot_id, "boot");
 	CHECK_EQ(read.end_ns, 77);
 	CHECK_EQ(read.bytes, 5);
 	CHECK(memcmp(read.data, "state", 5) == 0);
 	recording_base_free(&read);
 	CHECK(truncate(make_path(dir, "base"), 60) == 0);
-	CHECK_EQ(recording_base_read(dir, &read, &e), -EBADMSG);
+	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), -EBADMSG);
 	CHECK(truncate(make_path(dir, "base"), 3) == 0);
-	CHECK_EQ(recording_base_read(dir, &read, &e), -EBADMSG);
+	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), -EBADMSG);
 }
 
 /* Cut at any place, the parts together are the whole. */

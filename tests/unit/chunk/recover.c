@@ -86,7 +86,7 @@ TEST(a_stream_cut_anywhere)
 
 	CHECK_EQ(n, 1 + PACKETS);
 	size = ends[n - 1];
-	CHECK_EQ(recording_recover(dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
 	for (off_t cut = 0; cut <= size; cut++) {
 		unsigned int whole = 0;
 		struct chunk_info info;
@@ -99,10 +99,10 @@ TEST(a_stream_cut_anywhere)
 		found_count = 0;
 		if (whole < 2) {
 			/* no packet with a record is whole: nothing stays */
-			CHECK_EQ(recording_recover(dir, on_recovered, NULL, &e), 0);
+			CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, &e), 0);
 			CHECK_EQ(entries_in(dir), 0);
 		} else {
-			CHECK_EQ(recording_recover(dir, on_recovered, NULL, &e), 1);
+			CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, &e), 1);
 			CHECK_EQ(found_count, 1);
 			CHECK_EQ(found.state, CHUNK_RECOVERED);
 			CHECK_EQ(make_count(found.path, &info), (whole - 1) * IN_PACKET);
@@ -110,7 +110,7 @@ TEST(a_stream_cut_anywhere)
 			CHECK_EQ(found.end_ns, 1001 + (whole - 1) * IN_PACKET);
 			CHECK_EQ(entries_in(dir), 1);
 		}
-		CHECK_EQ(recording_recover(dir, on_recovered, NULL, &e), 0);
+		CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, &e), 0);
 		make_forget(dir);
 	}
 }
@@ -143,7 +143,7 @@ TEST(a_killed_recorder)
 	CHECK(child > 0);
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK(WIFSIGNALED(status));
-	CHECK_EQ(recording_recover(options.dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(recording_recover(options.dir, NULL, on_recovered, NULL, NULL), 1);
 	CHECK_EQ(make_count(found.path, &info), 4000);
 	CHECK_EQ(found.complete_ns, 5000);
 	make_chunk(options.dir, 9000, 10, false, &info);
@@ -180,7 +180,7 @@ TEST(a_torn_page)
 	fd = open(path, O_WRONLY);
 	CHECK_EQ(pwrite(fd, "torn", 4, ends[1] + 100), 4);
 	close(fd);
-	CHECK_EQ(recording_recover(dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
 	CHECK_EQ(make_count(found.path, &info), IN_PACKET);
 	CHECK_EQ(info.lost.damaged, 0);
 }
@@ -193,7 +193,7 @@ TEST(sealed_but_for_its_name)
 
 	make_chunk(dir, 1000, 10, false, &info);
 	CHECK_EQ(rename(info.path, make_path(dir, ".open-00000000000000001000-000000")), 0);
-	CHECK_EQ(recording_recover(dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
 	CHECK_EQ(found.state, CHUNK_SEALED);
 	CHECK_STR(found.path, info.path);
 	CHECK_EQ(make_count(found.path, &info), 10);
@@ -205,7 +205,7 @@ static void check_recovered(const char *dir)
 	struct chunk_info info;
 
 	found_count = 0;
-	CHECK_EQ(recording_recover(dir, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
 	CHECK_EQ(found_count, 1);
 	CHECK_EQ(make_count(found.path, &info), PACKETS * IN_PACKET);
 	CHECK_EQ(info.lost.damaged, 0);
@@ -251,7 +251,7 @@ TEST(streams_of_two_chunks)
 	CHECK_EQ(rename(from, make_path(path, "cpu1")), 0);
 	CHECK_EQ(unlink(make_path(path, MANIFEST_NAME)), 0);
 	found_count = 0;
-	recording_recover(dir, on_recovered, NULL, NULL);
+	recording_recover(dir, NULL, on_recovered, NULL, NULL);
 	CHECK_EQ(found_count, 1);
 	CHECK_EQ(make_count(found.path, &info), PACKETS * IN_PACKET);
 	CHECK_EQ(info.lost.damaged, 0);

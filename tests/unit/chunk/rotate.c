@@ -173,15 +173,15 @@ TEST(one_recorder_in_a_directory)
 {
 	const char *dir = make_directory();
 	struct error e = {0};
-	int lock, other = -1;
+	struct recording_hold lock, other = {-1, -1};
 
 	CHECK_EQ(recording_lock(dir, NULL, &lock, &e), 0);
 	CHECK_EQ(recording_lock(dir, NULL, &other, &e), -EBUSY);
-	CHECK_EQ(other, -1);
+	CHECK_EQ(other.lock, -1);
 	CHECK(strstr(e.text, dir) != NULL);
-	close(lock);
+	recording_unlock(&lock);
 	CHECK_EQ(recording_lock(dir, NULL, &lock, &e), 0);
-	close(lock);
+	recording_unlock(&lock);
 }
 
 TEST_MAIN()

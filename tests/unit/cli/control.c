@@ -2,10 +2,13 @@
 /* Clients that wait for the seal of a chunk, while others are sealed. */
 #include "cli/control.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/unit/check.h"
@@ -22,7 +25,9 @@ static void *ask(void *arg)
 {
 	struct asking *a = arg;
 
-	a->result = control_ask(a->dir, a->request, a->answer, sizeof(a->answer), &a->error);
+	const struct control_request request = {.line = a->request};
+
+	a->result = control_ask(a->dir, &request, a->answer, sizeof(a->answer), &a->error);
 	return NULL;
 }
 
@@ -58,7 +63,7 @@ TEST(a_client_gets_the_chunk_that_follows_its_request)
 	struct asking a;
 
 	CHECK(mkdtemp(dir) != NULL);
-	CHECK_EQ(control_open(&control, dir, "rotate", NULL), 0);
+	CHECK_EQ(control_open(&control, dir, NULL, "rotate", NULL), 0);
 	for (int i = 1; i <= 1000; i++) {
 		rotate_and_seal(control, i);
 		control_serve(control, NULL);
@@ -145,13 +150,54 @@ TEST(another_request_is_refused_and_says_which_is_right)
 	CHECK(!control_wants_rotation(control));
 }
 
+static int connect_idle(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/.control", dir);
+	CHECK_EQ(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+TEST(who_asks_nothing_is_in_nobodys_way)
+{
+	int idle[70]; /* more than are accepted: the others are in the queue, as is who asks */
+	struct asking a;
+
+	for (int i = 0; i < 70; i++) {
+		idle[i] = connect_idle();
+		control_serve(control, NULL);
+	}
+	asking_start(&a, dir, "rotate\n");
+	serve_until_wanted(control);
+	rotate_and_seal(control, 9);
+	control_serve(control, NULL);
+	CHECK_EQ(pthread_join(a.thread, NULL), 0);
+	CHECK_STR(a.answer, "/chunk-9");
+	for (int i = 0; i < 70; i++)
+		close(idle[i]);
+}
+
+TEST(who_asks_does_not_wait_for_ever)
+{
+	const struct control_request request = {.line = "rotate\n", .patience_s = 1};
+	char answer[64];
+	struct error e = {0};
+
+	/* nobody serves */
+	CHECK_EQ(control_ask(dir, &request, answer, sizeof(answer), &e), -ETIMEDOUT);
+	CHECK(strstr(e.text, "has not answered within 1 s") != NULL);
+}
+
 TEST(nobody_answers_when_it_is_closed)
 {
+	const struct control_request request = {.line = "rotate\n"};
 	char answer[64];
 	struct error e = {0};
 
 	control_close(control);
-	CHECK(control_ask(dir, "rotate\n", answer, sizeof(answer), &e) < 0);
+	CHECK(control_ask(dir, &request, answer, sizeof(answer), &e) < 0);
 	CHECK_EQ(rmdir(dir), 0); /* the socket is gone */
 }
 
