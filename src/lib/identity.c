@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <time.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -66,6 +67,17 @@ static bool identity_try(u32 pid)
 							  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+/* Whoever has it may need our CPU, and on a busy host more than a turn of it. */
+static void wait_a_little(int tries)
+{
+	static const struct timespec pause = {0, 100000};
+
+	if (tries < 16)
+		sched_yield();
+	else
+		nanosleep(&pause, NULL);
+}
+
 /* False after a while, since it may be our own thread that has it, below a handler. */
 static bool identity_take(void)
 {
@@ -74,7 +86,7 @@ static bool identity_take(void)
 	for (int i = 0; i < TRIES; i++) {
 		if (identity_try(pid))
 			return true;
-		sched_yield();
+		wait_a_little(i);
 	}
 	return false;
 }
