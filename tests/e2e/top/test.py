@@ -150,7 +150,7 @@ def a_terminal_is_as_it_was_afterwards():
         check(termios.tcgetattr(slave)[3] & termios.ICANON == 0, "keys come as they are typed")
         terminal_read(master, b"q quit", 30)
         os.write(master, b"t")
-        terminal_read(master, b"thread ", 30)
+        terminal_read(master, b"thread, by", 30)
         os.write(master, b"q")
         terminal_read(master, b"\033[?1049l", 30)
         equal(running.wait(timeout=60), 0, "status")
