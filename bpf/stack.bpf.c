@@ -335,13 +335,26 @@ int BPF_PROG(stack_exit)
 
 /* ---- of threads that are still asleep, for an iterator ---- */
 
+/*
+ * Reading brings pages in. Only memory without a file is read: a file can lie with a server
+ * that the program itself is, and that does not answer.
+ */
+static __always_inline long open_read(struct task_struct *task, void *to, u32 len, u64 address)
+{
+	struct vma_seen seen = {};
+
+	if (bpf_find_vma(task, address, vma_look, &seen, 0) || seen.file ||
+	    address + len > seen.end)
+		return -1;
+	return bpf_copy_from_user_task(to, len, (void *)address, task, 0);
+}
+
 static long open_step(u32 index, void *arg)
 {
 	struct stack_walk *w = arg;
 	u64 frame[2];
 
-	if (!walk_goes_on(w->s) ||
-	    bpf_copy_from_user_task(frame, sizeof(frame), (void *)w->s->fp, w->task, 0))
+	if (!walk_goes_on(w->s) || open_read(w->task, frame, sizeof(frame), w->s->fp))
 		return 1;
 	return frame_step(w->s, frame);
 }
@@ -371,7 +384,7 @@ static __always_inline long open_user(struct seq_file *seq, struct task_struct *
 	walk_begin(s, task);
 	bpf_loop(STACK_FRAMES, open_step, &w, 0);
 	words = words_begin(s);
-	if (words && !bpf_copy_from_user_task(words, STACK_WORDS * 8, (void *)s->sp, task, 0))
+	if (words && !open_read(task, words, STACK_WORDS * 8, s->sp))
 		s->count += STACK_WORDS;
 	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w, 0);
 	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)
