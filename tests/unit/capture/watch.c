@@ -233,7 +233,9 @@ TEST(rings_and_contexts_are_found_soon)
 /* More at once than it can look at: what is dropped is counted. */
 TEST(what_is_dropped_is_counted)
 {
-	struct record_process r = {.head = {.kind = RECORD_process, .slots = 1, .tid = 1u << 30}};
+	/* a process that is there, and takes longer to look into than to tell of */
+	struct record_process r = {
+		.head = {.kind = RECORD_process, .slots = 1, .tid = (u32)getpid()}};
 	struct capture_watch *watch = NULL;
 
 	CHECK_EQ(capture_watch_open(NULL, &watch, NULL), 0);
