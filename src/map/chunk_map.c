@@ -57,6 +57,8 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 	struct partial *p = partial_new(&task->options);
 	int err = p ? 0 : -ENOMEM;
 
+	if (!err)
+		p->late_ns = is_uneven(info) ? 0 : info->begin_ns;
 	if (!err && is_uneven(info))
 		partial_streams(p, info->begun_ns, info->complete_ns);
 	if (!err && task->covered_ns && task->covered_ns < info->begin_ns) {

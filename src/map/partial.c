@@ -306,10 +306,14 @@ static int span_apply(struct partial *p, const struct record_head *r)
 {
 	static const struct context none;
 	struct life_sink sink = partial_sink(p);
+	struct record_head at = *r;
 	struct context active;
 	bool changes = true;
-	int err = feed(p, r->tid, LIFE_USER, r);
+	int err;
 
+	if (at.time_ns < p->late_ns) /* what lies before is accounted to the left */
+		at.time_ns = p->late_ns;
+	err = feed(p, r->tid, LIFE_USER, &at);
 	if (err)
 		return err;
 	switch (r->kind) {

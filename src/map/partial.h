@@ -319,6 +319,7 @@ struct partial {
 	 * complete_ns) is applied, the rest waits for what a neighbour has of that time.
 	 */
 	bool zoned;
+	u64 late_ns; /* application records of before came late: their threads are in it by now */
 	u64 begun_ns, complete_ns;
 	struct raw_records raw;
 	struct map current;	  /* tid -> struct life, of threads that may go on */
