@@ -219,7 +219,11 @@ static int child_with_a_foreign_context(void)
 
 TEST(first_threads_at_once_stand_down_together)
 {
-	for (int i = 0; i < 10; i++) {
+	const char *preload = getenv("LD_PRELOAD");
+	/* valgrind runs one thread at a time: who waits makes the others wait for long */
+	int times = preload && strstr(preload, "vgpreload") ? 1 : 50;
+
+	for (int i = 0; i < times; i++) {
 		int status = -1;
 		pid_t pid = fork();
 
