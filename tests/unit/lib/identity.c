@@ -220,7 +220,7 @@ static int child_with_a_foreign_context(void)
 TEST(first_threads_at_once_stand_down_together)
 {
 	const char *preload = getenv("LD_PRELOAD");
-	/* valgrind runs one thread at a time: who waits makes the others wait for long */
+	/* at each exit valgrind looks for leaks in the whole ring, for 20 s */
 	int times = preload && strstr(preload, "vgpreload") ? 1 : 50;
 
 	for (int i = 0; i < times; i++) {
