@@ -124,6 +124,9 @@ int capture_attach(struct capture *c, struct error *e);
  * With options.drop_capabilities the calling thread and those that it makes later have
  * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE from then on, of what
  * they had, and options.keep_capabilities. The command that was spawned keeps everything.
+ *
+ * With CAP_SYS_NICE the calling thread, which is to drain, runs at nice -10 from then on,
+ * unless it has a niceness of its own; those that it makes later do not.
  */
 int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink,
 		  struct error *e);

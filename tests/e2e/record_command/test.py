@@ -187,6 +187,24 @@ def a_recording_is_rotated_on_demand():
 
 
 @tests.add
+def the_thread_that_drains_goes_first_and_nobody_else():
+    if os.getpriority(os.PRIO_PROCESS, 0) or \
+            subprocess.run(["nice", "-n", "-10", "true"], stderr=subprocess.PIPE).stderr:
+        return "no thread may be hurried here"
+    looks = "sleep 0.5; ps -L -o ni= -p $PPID; nice"
+    result = fathom.run("record", "-o", fathom.path("hurried"), "--rotate", "100ms",
+                        "--on-chunk", f"nice >>{fathom.path('hooks')}; :", "--",
+                        "sh", "-c", looks)
+    equal(result.returncode, 0, result.stderr)
+    first, *others, command = map(int, result.stdout.split())
+    equal((first, command), (-10, 0), "niceness of the thread that drains, and of the command")
+    check(others and min(others) >= 0, f"that of its other threads: {others}")
+    with open(fathom.path("hooks"), encoding="ascii") as lines:
+        equal(set(lines), {"0\n"}, "that of --on-chunk")
+    return None
+
+
+@tests.add
 def nothing_is_left_in_the_kernel():
     if before is None:
         return "bpftool is missing"
