@@ -10,6 +10,7 @@ import time
 
 import harness
 import servers
+from cgroups import Cgroups, mounts, move
 from harness import check, equal
 
 harness.require_root()
@@ -18,58 +19,8 @@ SPANS = os.path.abspath(sys.argv[2])
 tests = harness.Tests()
 
 
-def mounts():
-    """Where hierarchies of cgroups are: {"v2": path, "v1": path of one of them}."""
-    found = {}
-    with open("/proc/self/mounts", encoding="ascii") as text:
-        for line in text:
-            _, path, kind, options = line.split()[:4]
-            if kind == "cgroup2":
-                found.setdefault("v2", path)
-            elif kind == "cgroup" and {"freezer", "pids"} & set(options.split(",")):
-                found.setdefault("v1", path)
-    return found
-
-
 def container_id(name):
     return hashlib.sha256(f"{os.getpid()} {name}".encode()).hexdigest()
-
-
-def move(pid, directory):
-    with open(os.path.join(directory, "cgroup.procs"), "w", encoding="ascii") as file:
-        file.write(str(pid))
-
-
-class Cgroups:
-    """Cgroups of one hierarchy that are removed at the end, whoever is in them moved out."""
-
-    def __init__(self, root):
-        self.root, self.made = root, []
-
-    def make(self, *names):
-        path = self.root
-        for name in names:
-            path = os.path.join(path, name)
-            if not os.path.exists(path):
-                os.mkdir(path)
-                self.made.append(path)
-        return path
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for path in reversed(self.made):
-            for _ in range(100):
-                with open(os.path.join(path, "cgroup.procs"), encoding="ascii") as inside:
-                    for pid in inside.read().split():
-                        with contextlib.suppress(OSError):
-                            move(pid, self.root)
-                try:
-                    os.rmdir(path)
-                    break
-                except OSError:
-                    time.sleep(0.05)
 
 
 class Program:
@@ -160,7 +111,7 @@ def of_version_2():
 
 @tests.add
 def of_version_1():
-    return story("v1", "", "")
+    return story("freezer", "", "")
 
 
 @tests.add

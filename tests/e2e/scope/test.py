@@ -8,6 +8,7 @@ import sys
 import time
 
 import harness
+from cgroups import Cgroups, mounts, move
 from harness import check, equal
 
 harness.require_root()
@@ -16,46 +17,12 @@ CHURN = os.path.abspath(sys.argv[2])
 tests = harness.Tests()
 
 
-def mounts():
-    """Where hierarchies of cgroups are: {"v2": path, controller: path}."""
-    found = {}
-    with open("/proc/self/mounts", encoding="ascii") as lines:
-        for line in lines:
-            _, path, kind, options = line.split()[:4]
-            if kind == "cgroup2":
-                found["v2"] = path
-            elif kind == "cgroup":
-                for name in options.split(","):
-                    found.setdefault(name, path)
-    return found
-
-
 @contextlib.contextmanager
 def cgroup(hierarchy):
-    """A new cgroup with one below it; both are removed, and whoever is left inside moved out."""
-    path = os.path.join(mounts()[hierarchy], f"fathom-test-{os.getpid()}")
-    below = os.path.join(path, "below")
-    os.mkdir(path)
-    os.mkdir(below)
-    try:
-        yield path, below
-    finally:
-        for directory in (below, path):
-            for _ in range(100):
-                with open(os.path.join(directory, "cgroup.procs"), encoding="ascii") as inside:
-                    for pid in inside.read().split():
-                        with contextlib.suppress(OSError):
-                            move(pid, mounts()[hierarchy])
-                try:
-                    os.rmdir(directory)
-                    break
-                except OSError:
-                    time.sleep(0.05)
-
-
-def move(pid, directory):
-    with open(os.path.join(directory, "cgroup.procs"), "w", encoding="ascii") as file:
-        file.write(str(pid))
+    """A new cgroup with one below it."""
+    with Cgroups(mounts()[hierarchy]) as cgroups:
+        name = f"fathom-test-{os.getpid()}"
+        yield cgroups.make(name), cgroups.make(name, "below")
 
 
 @contextlib.contextmanager

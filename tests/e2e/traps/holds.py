@@ -8,24 +8,12 @@ import sys
 import time
 
 import harness
+from cgroups import Cgroups, mounts
 from harness import check
 from trapped import TRAPS, Skip, fathom, length, record, skips, spans
 
 MS = 1000000
 tests = harness.Tests()
-
-
-def mounts():
-    found = {}
-    with open("/proc/self/mounts", encoding="ascii") as lines:
-        for line in lines:
-            _, path, kind, options = line.split()[:4]
-            if kind == "cgroup2":
-                found["v2"] = path
-            elif kind == "cgroup":
-                for name in options.split(","):
-                    found.setdefault(name, path)
-    return found
 
 
 def write(text, *path):
@@ -37,17 +25,8 @@ def write(text, *path):
 def cgroup(hierarchy):
     if hierarchy not in mounts():
         raise Skip(f"no hierarchy {hierarchy}")
-    path = os.path.join(mounts()[hierarchy], f"fathom-trap-{os.getpid()}")
-    os.mkdir(path)
-    try:
-        yield path
-    finally:
-        for _ in range(100):
-            try:
-                os.rmdir(path)
-                break
-            except OSError:
-                time.sleep(0.05)
+    with Cgroups(mounts()[hierarchy]) as cgroups:
+        yield cgroups.make(f"fathom-trap-{os.getpid()}")
 
 
 def held(path, pid, reason, least_ms, longest_ms=None):
