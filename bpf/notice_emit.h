@@ -23,7 +23,10 @@ static __always_inline void notice_emit(struct task_struct *task, u8 what, u32 n
 	out.head.slots = what;
 	out.head.tid = task->pid;
 	out.head.pid = task->tgid;
-	RARE_EMIT(&out, 64);
+	if (what == NOTICE_RING) /* a program that is soon gone takes its ring along */
+		RARE_EMIT_WAKE(&out, 64, BPF_RB_FORCE_WAKEUP);
+	else
+		RARE_EMIT(&out, 64);
 }
 
 /* True if the program's text is `name`, 15 bytes at most, with its NUL. */

@@ -159,14 +159,16 @@ static __always_inline void ring_publish(const struct ring_place *place, void *r
  * Copies `class_bytes` (a constant) of a record into the rare ring. Reserved
  * first, the clock read after.
  */
-#define RARE_EMIT(record, class_bytes)                                                             \
+#define RARE_EMIT(record, class_bytes) RARE_EMIT_WAKE(record, class_bytes, BPF_RB_NO_WAKEUP)
+
+#define RARE_EMIT_WAKE(record, class_bytes, wake)                                                  \
 	({                                                                                         \
 		struct record_head *to_ = bpf_ringbuf_reserve(&rare, (class_bytes), 0);            \
 		if (to_) {                                                                         \
 			bpf_probe_read_kernel(to_, (class_bytes), (record));                       \
 			to_->cpu = bpf_get_smp_processor_id();                                     \
 			to_->time_ns = bpf_ktime_get_ns();                                         \
-			bpf_ringbuf_submit(to_, BPF_RB_NO_WAKEUP);                                 \
+			bpf_ringbuf_submit(to_, (wake));                                           \
 		} else {                                                                           \
 			ring_count_lost(RING_LOST_OTHER);                                          \
 		}                                                                                  \

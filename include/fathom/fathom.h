@@ -38,7 +38,10 @@
  *   key and string together.
  * - Times are CLOCK_MONOTONIC, taken by the library.
  * - With nobody listening nothing is recorded; the context is published still,
- *   unless another library in the process published one first.
+ *   unless another library in the process published one first. In the first tenth of
+ *   a second of a process (of a forked child: from its first call on) it records as if somebody
+ *   listened, as far as there is room, since a recorder needs some milliseconds to
+ *   find a program: what is found in that time is complete.
  *
  * In signal handlers: a thread's later calls do nothing that a handler may not. Its
  * first call does not allocate with malloc() either, with one exception: where
@@ -204,8 +207,8 @@ FATHOM_API int fathom_level_get(void);
 FATHOM_API int fathom_level_parse(const char *name);
 
 /*
- * True if somebody listens: for work that is done for the trace alone. A call
- * costs a nanosecond or two.
+ * True if somebody listens, or in the first tenth of a second might be about to: for work
+ * that is done for the trace alone. A call costs a nanosecond or two.
  */
 FATHOM_API bool fathom_listening(void);
 

@@ -95,22 +95,6 @@ static int clock_read(pid_t pid, s64 *clock_ns)
 	return 0;
 }
 
-int app_process_open(pid_t pid, struct app_process *out, struct error *e)
-{
-	struct app_process process = {.pid = pid, .budget = ASK_BUDGET};
-	char path[64];
-	int err;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	err = inner_id_read(path, &process.inner_pid, &process.nested);
-	if (!err)
-		err = clock_read(pid, &process.clock_ns);
-	if (err)
-		return error_set(e, err, "cannot read the namespaces of process %d", pid);
-	*out = process;
-	return 0;
-}
-
 void app_process_close(struct app_process *process)
 {
 	map_free(&process->threads);
@@ -157,6 +141,24 @@ static void threads_scan(struct app_process *process)
 	}
 	if (tasks)
 		closedir(tasks);
+}
+
+int app_process_open(pid_t pid, struct app_process *out, struct error *e)
+{
+	struct app_process process = {.pid = pid, .budget = ASK_BUDGET};
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	err = inner_id_read(path, &process.inner_pid, &process.nested);
+	if (!err)
+		err = clock_read(pid, &process.clock_ns);
+	if (err)
+		return error_set(e, err, "cannot read the namespaces of process %d", pid);
+	if (process.nested) /* it may be gone before the first record of it is looked at */
+		threads_scan(&process);
+	*out = process;
+	return 0;
 }
 
 static void thread_ask(struct app_process *process, u32 inner)

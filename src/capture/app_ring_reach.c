@@ -76,7 +76,7 @@ static int reached_open(pid_t pid, struct app_ring_reached *r, struct error *e)
 	return err ? err : reached_check(r);
 }
 
-int app_ring_reach(pid_t pid, struct app_ring_reached **out, struct error *e)
+int app_ring_reach(pid_t pid, u64 made_ns, struct app_ring_reached **out, struct error *e)
 {
 	struct app_ring_reached *reached = calloc(1, sizeof(*reached));
 	int result;
@@ -84,6 +84,7 @@ int app_ring_reach(pid_t pid, struct app_ring_reached **out, struct error *e)
 	if (!reached)
 		return error_set(e, ENOMEM, "cannot reach the ring of process %d", pid);
 	reached->fd = reached->pidfd = -1;
+	reached->made_ns = made_ns;
 	result = reached_open(pid, reached, e);
 	if (result == 1)
 		*out = reached;

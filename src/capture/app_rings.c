@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "capture/app_rings_internal.h"
+#include "capture/app_threads.h"
 
 #define LEASE_NS 2000000000ull
 #define RENEW_NS 500000000ull
@@ -45,6 +46,7 @@ struct app_rings {
 	VEC(struct app_source) sources;
 	VEC(struct app_held) held; /* later than the last cut */
 	VEC(pid_t) missed;
+	struct app_threads threads;
 	size_t max;
 	u32 session;
 	u64 cut_ns;
@@ -59,7 +61,7 @@ struct app_rings *app_rings_new(void)
 
 	if (!rings)
 		return NULL;
-	while (rings->session == 0) {
+	while (rings->session == 0 || rings->session == APP_RING_GRACE) {
 		if (getrandom(&rings->session, sizeof(rings->session), 0) < 0)
 			rings->session = (u32)clock_now_ns();
 	}
@@ -88,9 +90,27 @@ void app_rings_free(struct app_rings *rings)
 	free(rings);
 }
 
-static void source_listen(const struct app_rings *rings, const struct app_source *s, u64 now)
+static u64 source_lease(const struct app_source *s, u64 now)
 {
-	app_ring_listen(s->r->ring, rings->session, now + (u64)s->r->process.clock_ns + LEASE_NS);
+	return now + (u64)s->r->process.clock_ns + LEASE_NS;
+}
+
+/*
+ * From now on, or since the ring was made. Its own word for that is not taken: a process that
+ * lies would give itself a past in which its number was another's.
+ */
+static void source_begin(const struct app_rings *rings, struct app_source *s)
+{
+	u64 now = clock_now_ns();
+	bool first;
+
+	s->since_ns = s->told_ns = now;
+	s->lost_told = app_ring_lost(s->r->ring);
+	first = app_ring_take_over(s->r->ring, rings->session, source_lease(s, now));
+	if (!first || !s->r->made_ns || s->r->made_ns > now)
+		return;
+	s->since_ns = s->told_ns = s->r->made_ns;
+	s->lost_told = 0;
 }
 
 int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached)
@@ -106,13 +126,13 @@ int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached)
 		if (s->r->process.pid == reached->process.pid)
 			s->ended = true;
 	}
-	source.since_ns = source.told_ns = clock_now_ns();
-	source.lost_told = app_ring_lost(reached->ring);
 	if (!err)
 		err = vec_push(&rings->sources, source);
 	if (err)
 		goto drop;
-	source_listen(rings, &source, source.since_ns);
+	if (reached->made_ns)
+		app_threads_tell(&rings->threads, reached->made_ns, &reached->process);
+	source_begin(rings, &rings->sources.data[rings->sources.count - 1]);
 	return 0;
 drop:
 	app_ring_drop(reached);
@@ -125,13 +145,14 @@ void app_rings_missed(struct app_rings *rings, pid_t pid)
 	(void)vec_push(&rings->missed, pid); /* without memory it is only counted */
 }
 
-void app_rings_thread(struct app_rings *rings, u32 pid, u32 inner, u32 tid)
+void app_rings_thread(struct app_rings *rings, const struct app_thread *thread)
 {
+	app_threads_note(&rings->threads, thread);
 	for (size_t i = 0; i < rings->sources.count; i++) {
 		struct app_process *process = &rings->sources.data[i].r->process;
 
-		if ((u32)process->pid == pid)
-			app_process_learn(process, inner, tid);
+		if ((u32)process->pid == thread->pid)
+			app_process_learn(process, thread->inner, thread->tid);
 	}
 }
 
@@ -397,7 +418,7 @@ static void sources_tend(struct app_rings *rings, u64 now)
 		if (look && !s->ended)
 			s->ended = app_ring_is_ended(s->r);
 		if (renew && !s->ended)
-			source_listen(rings, s, now);
+			app_ring_listen(s->r->ring, rings->session, source_lease(s, now));
 	}
 	if (renew)
 		rings->renewed_ns = now;

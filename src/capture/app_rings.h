@@ -3,9 +3,9 @@
  * The rings of application processes (lib/app_ring.h): reaches them, listens, and
  * hands over what libfathom wrote.
  *
- *   app_ring_reach(pid, &reached, &error)   slow, by a thread that drains nothing
- *   app_rings_add(rings, reached)           by the thread that drains, like all below
- *   app_rings_poll(rings, &sink)            about every millisecond
+ *   app_ring_reach(pid, made, &reached, &error)   slow, by a thread that drains nothing
+ *   app_rings_add(rings, reached)                 by the thread that drains, like all below
+ *   app_rings_poll(rings, &sink)                  about every millisecond
  *   app_rings_cut_begin(rings, cut_ns), app_rings_cut_pass(rings, &sink)
  *   app_rings_free(rings)
  *
@@ -27,12 +27,13 @@ struct app_ring_reached; /* a ring that was mapped and is not yet listened to */
 
 /*
  * Looks for the ring of a process, maps it and reads what is to be known about the
- * process. 1 and a ring, the caller's, for app_rings_add() or
- * app_ring_drop(); 0 if there is none; or a negative errno: -ESRCH if the
- * process is gone, -EBUSY if another capture listens to it. Threads may call it
- * at once.
+ * process. `made_ns` is when the kernel saw a ring being made, in our scope; 0: not seen. If that
+ * was a moment ago, what is in it since then is for us, too (lib/app_ring.h: grace). 1 and a ring,
+ * the caller's, for app_rings_add() or app_ring_drop(); 0 if there is none; or a negative errno:
+ * -ESRCH if the process is gone, -EBUSY if another capture listens to it. Threads may call it at
+ * once.
  */
-int app_ring_reach(pid_t pid, struct app_ring_reached **out, struct error *e);
+int app_ring_reach(pid_t pid, u64 made_ns, struct app_ring_reached **out, struct error *e);
 void app_ring_drop(struct app_ring_reached *reached);
 
 /* NULL if there is no memory. */
@@ -49,7 +50,8 @@ void app_rings_free(struct app_rings *rings);
 int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
 
 /* A process made a thread that it calls `inner`, in a pid namespace of its own. */
-void app_rings_thread(struct app_rings *rings, u32 pid, u32 inner, u32 tid);
+struct app_thread;
+void app_rings_thread(struct app_rings *rings, const struct app_thread *thread);
 
 /* A process has a ring that cannot be listened to, or had: the next poll tells the sink. */
 void app_rings_missed(struct app_rings *rings, pid_t pid);

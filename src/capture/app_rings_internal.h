@@ -11,6 +11,7 @@ struct app_ring_reached {
 	int fd;	   /* holds the lock */
 	int pidfd; /* readable once the process has ended */
 	u64 inode, device;
+	u64 made_ns; /* when it was made, 0: not seen */
 	struct app_process process;
 };
 

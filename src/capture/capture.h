@@ -8,8 +8,9 @@
  *   capture_attach(c, &error)                optional: the programs run, nothing is recorded yet
  *   capture_start(c, 0, &sink, &error)       attach and record; snapshot into the sink
  *   capture_release(c, &error)               optional: let CMD exec
- *   while (...) capture_poll(c, &sink)       about every millisecond
+ *   while (...) capture_poll(c, &sink)       about every millisecond: capture_wait()
  *   capture_cut(c, &sink, &cut_ns)           now and then
+ *   capture_settle(c, &sink)                 before the last cut
  *   capture_stop(c); capture_cut(...)        detach, then take what is left
  *   capture_close(c)                         nothing is left behind
  *
@@ -143,6 +144,12 @@ bool capture_keeps_bpf(const struct capture *c);
 /* Process id of the command, 0 if there is none. */
 pid_t capture_child(const struct capture *c);
 
+/*
+ * Waits until the next capture_poll() is due: `ns`, or less if what has just happened may be
+ * gone by then. A signal ends it, too.
+ */
+void capture_wait(struct capture *c, u64 ns);
+
 /* Hands over all that was published, in batches of a ring; never waits. */
 int capture_poll(struct capture *c, const struct capture_sink *sink);
 
@@ -171,6 +178,13 @@ u64 capture_flight_from(const struct capture *c);
  * file and socket in scope as it is now, with the time at which it was looked at.
  */
 int capture_look(struct capture *c, const struct capture_sink *sink, struct error *e);
+
+/*
+ * Before the last cut: hands over as capture_poll() does, and waits a tenth of a second at
+ * most for rings of applications that are being reached, so that a command that ended a moment ago
+ * is heard.
+ */
+int capture_settle(struct capture *c, const struct capture_sink *sink);
 
 /* Detaches the programs: nothing is recorded from now on; rings can be drained. */
 void capture_stop(struct capture *c);

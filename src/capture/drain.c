@@ -15,7 +15,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@
 
 #include "base/clock.h"
 #include "bpf/notice.h"
+#include "capture/app_threads.h"
 #include "capture/event.h"
 #include "capture/internal.h"
 #include "capture/stacks.h"
@@ -87,6 +90,27 @@ static int rare_map(struct capture *c, int fd)
 	return 0;
 }
 
+/* On an edge: that there is something to read is true all the time, and no reason to wake. */
+static int wake_open(struct capture *c, int rare)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+	c->wake_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->wake_fd < 0 || epoll_ctl(c->wake_fd, EPOLL_CTL_ADD, rare, &event))
+		return -errno;
+	return 0;
+}
+
+void capture_wait(struct capture *c, u64 ns)
+{
+	struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	struct epoll_event event;
+
+	if (syscall(SYS_epoll_pwait2, c->wake_fd, &event, 1, &pause, NULL, 0) < 0 &&
+	    errno == ENOSYS) /* before Linux 5.11 */
+		nanosleep(&pause, NULL);
+}
+
 int capture_rings_map(struct capture *c, struct error *e)
 {
 	int fd = bpf_map__fd(c->programs->maps.slots), err = 0;
@@ -108,6 +132,8 @@ int capture_rings_map(struct capture *c, struct error *e)
 	}
 	if (!err)
 		err = rare_map(c, bpf_map__fd(c->programs->maps.rare));
+	if (!err)
+		err = wake_open(c, bpf_map__fd(c->programs->maps.rare));
 	return err ? error_set(e, err, "cannot map the rings") : 0;
 }
 
@@ -298,7 +324,7 @@ static bool notice_take(struct capture *c, const struct record_head *r)
 	if (r->slots != NOTICE_THREAD)
 		capture_watch_notice(c->watch, r);
 	else if (c->apps)
-		app_rings_thread(c->apps, r->pid, r->seq, r->tid);
+		app_rings_thread(c->apps, &(struct app_thread){r->pid, r->seq, r->tid, r->time_ns});
 	return true;
 }
 
@@ -364,6 +390,16 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 	if (err >= 0)
 		err = capture_stacks_collect(c->stacks, c, sink, capture_now());
 	return err < 0 ? err : 0;
+}
+
+int capture_settle(struct capture *c, const struct capture_sink *sink)
+{
+	int err = capture_poll(c, sink);
+
+	if (err || !c->apps)
+		return err;
+	capture_watch_settle(c->watch);
+	return capture_drain(c, sink);
 }
 
 /* One pass over what was reserved before the cut: 1 if all of it was there. */

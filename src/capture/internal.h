@@ -87,6 +87,7 @@ struct capture {
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
 	int exec_fd; /* errno of its exec, or end of file */
+	int wake_fd; /* an epoll of what the programs wake us for */
 };
 
 u64 capture_now(void);

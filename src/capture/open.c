@@ -178,6 +178,7 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 		return error_set(e, ENOMEM, "cannot open the capture");
 	c->go_fd = -1;
 	c->exec_fd = -1;
+	c->wake_fd = -1;
 	err = open_load(c, options, e);
 	if (!err)
 		err = capture_scope_add(c, options, e);
@@ -287,6 +288,8 @@ void capture_close(struct capture *c)
 	app_rings_free(c->apps);
 	vec_free(&c->steal);
 	map_free(&c->shown);
+	if (c->wake_fd >= 0)
+		close(c->wake_fd);
 	capture_rings_unmap(c);
 	programs__destroy(c->programs);
 	free(c);

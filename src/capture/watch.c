@@ -20,6 +20,7 @@
 #define MS 1000000ull
 #define BUSY_NS (100 * MS) /* until a ring that another capture has is tried again */
 #define STUCK_NS (1000 * MS)
+#define SETTLE_NS (100 * MS)
 
 enum watch_what {
 	WATCH_FOUND,
@@ -34,14 +35,16 @@ enum watch_what {
 struct watch_event {
 	u32 what;
 	pid_t pid, parent;
+	u64 time_ns; /* of a notice */
 };
 
 /* Tries to reach a process's ring, which is there, or is about to be. */
 struct watch_try {
 	pid_t pid;
 	unsigned int tries;
-	bool made; /* it was seen to make one */
-	bool told; /* that it is not heard */
+	bool made;   /* it was seen to make one */
+	bool told;   /* that it is not heard */
+	u64 made_ns; /* and when; else 0 */
 	u64 due_ns;
 };
 
@@ -49,6 +52,8 @@ struct capture_watch {
 	pthread_t thread;
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t wake;
+	pthread_cond_t settled; /* with each batch of events that was looked at */
+	u64 pushed, done;	/* events */
 	bool stop;
 	VEC(struct watch_event) events;
 	VEC(struct app_ring_reached *) reached;
@@ -73,7 +78,11 @@ struct capture_watch {
  */
 static u64 try_pause_ns(unsigned int tries)
 {
-	return tries < 8 ? MS : tries < 16 ? 10 * MS : tries < 24 ? 100 * MS : NEVER;
+	return tries < 4    ? MS / 4
+	       : tries < 8  ? MS
+	       : tries < 16 ? 10 * MS
+	       : tries < 24 ? 100 * MS
+			    : NEVER;
 }
 
 /* ---- what the tracker says ---- */
@@ -105,14 +114,16 @@ static void location_set(void *arg, pid_t pid, const struct context_location *lo
 
 /* ---- rings ---- */
 
-static void try_begin(struct capture_watch *w, pid_t pid, bool made, u64 now)
+static void try_begin(struct capture_watch *w, const struct watch_event *event, u64 now)
 {
 	/* One that was there before is there at once, or at the second look if it was in the
 	 * making. */
-	struct watch_try attempt = {pid, made ? 0 : 15, made, false, now};
+	bool made = event->what == WATCH_RING;
+	struct watch_try attempt = {
+		event->pid, made ? 0 : 15, made, false, made ? event->time_ns : 0, now};
 
 	for (size_t i = 0; i < w->attempts.count; i++) {
-		if (w->attempts.data[i].pid == pid) {
+		if (w->attempts.data[i].pid == event->pid) {
 			w->attempts.data[i] = attempt;
 			return;
 		}
@@ -143,7 +154,7 @@ static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now
 	struct app_ring_reached *reached;
 	u64 pause;
 
-	switch (app_ring_reach(attempt->pid, &reached, NULL)) {
+	switch (app_ring_reach(attempt->pid, attempt->made_ns, &reached, NULL)) {
 	case 1:
 		ring_pass_on(w, reached);
 		return false;
@@ -203,7 +214,7 @@ static void event_take(struct capture_watch *w, const struct watch_event *event,
 	switch (event->what) {
 	case WATCH_FOUND:
 		(void)context_tracker_found(w->tracker, event->pid, now);
-		try_begin(w, event->pid, false, now);
+		try_begin(w, event, now);
 		break;
 	case WATCH_FORK:
 		(void)context_tracker_fork(w->tracker, event->parent, event->pid, now);
@@ -215,7 +226,7 @@ static void event_take(struct capture_watch *w, const struct watch_event *event,
 		event_exit(w, event->pid);
 		break;
 	case WATCH_RING:
-		try_begin(w, event->pid, true, now);
+		try_begin(w, event, now);
 		break;
 	case WATCH_MAPPED:
 		(void)context_tracker_mapped(w->tracker, event->pid, now);
@@ -269,6 +280,8 @@ static void *watch_run(void *arg)
 		pthread_mutex_unlock(&w->mutex);
 		due = watch_step(w, batch, count);
 		pthread_mutex_lock(&w->mutex);
+		w->done += count;
+		pthread_cond_broadcast(&w->settled);
 	}
 	pthread_mutex_unlock(&w->mutex);
 	return NULL;
@@ -317,6 +330,7 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &attr);
+	pthread_cond_init(&w->settled, &attr);
 	w->tracker = context_tracker_new(&sink);
 	err = w->tracker ? thread_start(w) : ENOMEM;
 	if (err) {
@@ -349,12 +363,13 @@ void capture_watch_close(struct capture_watch *w)
 
 /* ---- in and out ---- */
 
-static void event_push(struct capture_watch *w, u32 what, u32 pid, u32 parent)
+static void event_push(struct capture_watch *w, const struct watch_event *event)
 {
 	pthread_mutex_lock(&w->mutex);
-	if (w->events.count >= EVENTS_MAX ||
-	    vec_push(&w->events, ((struct watch_event){what, (pid_t)pid, (pid_t)parent})))
+	if (w->events.count >= EVENTS_MAX || vec_push(&w->events, *event))
 		__atomic_fetch_add(&w->missed_count, 1, __ATOMIC_RELAXED);
+	else
+		w->pushed++;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->mutex);
 }
@@ -377,25 +392,33 @@ void capture_watch_life(struct capture_watch *w, const struct record_head *r)
 {
 	const struct record_fork *fork = (const void *)r;
 	const struct record_exit *exit = (const void *)r;
+	struct watch_event event = {.pid = (pid_t)r->pid, .time_ns = r->time_ns};
 
 	if (!w || !watch_can_look(w))
 		return;
 	switch (r->kind) {
 	case RECORD_process:
-		event_push(w, WATCH_FOUND, r->tid, 0);
+		event.what = WATCH_FOUND;
+		event.pid = (pid_t)r->tid;
 		break;
 	case RECORD_fork:
-		if (!(fork->flags & (THREAD_IS_THREAD | THREAD_KERNEL)))
-			event_push(w, WATCH_FORK, r->pid, fork->parent_pid);
+		if (fork->flags & (THREAD_IS_THREAD | THREAD_KERNEL))
+			return;
+		event.what = WATCH_FORK;
+		event.parent = (pid_t)fork->parent_pid;
 		break;
 	case RECORD_exec:
-		event_push(w, WATCH_EXEC, r->pid, 0);
+		event.what = WATCH_EXEC;
 		break;
 	case RECORD_exit:
-		if (exit->flags & 1)
-			event_push(w, WATCH_EXIT, r->pid, 0);
+		if (!(exit->flags & 1))
+			return;
+		event.what = WATCH_EXIT;
 		break;
+	default:
+		return;
 	}
+	event_push(w, &event);
 }
 
 bool capture_watch_notice(struct capture_watch *w, const struct record_head *r)
@@ -404,13 +427,31 @@ bool capture_watch_notice(struct capture_watch *w, const struct record_head *r)
 				  [NOTICE_MAPPED] = WATCH_MAPPED,
 				  [NOTICE_NAMED] = WATCH_NAMED};
 
+	struct watch_event event = {.pid = (pid_t)r->pid, .time_ns = r->time_ns};
+
 	if (r->kind != NOTICE_KIND)
 		return false;
 	if (w && !watch_can_look(w) && r->slots == NOTICE_RING)
 		ring_missed(w, (pid_t)r->pid);
-	else if (w && watch_can_look(w) && r->slots && r->slots < sizeof(what))
-		event_push(w, what[r->slots], r->pid, 0);
+	if (!w || !watch_can_look(w) || !r->slots || r->slots >= sizeof(what))
+		return true;
+	event.what = what[r->slots];
+	event_push(w, &event);
 	return true;
+}
+
+void capture_watch_settle(struct capture_watch *w)
+{
+	u64 until_ns = capture_now() + SETTLE_NS, wanted;
+	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->mutex);
+	wanted = w->pushed;
+	while (w->done < wanted && !pthread_cond_timedwait(&w->settled, &w->mutex, &until))
+		;
+	pthread_mutex_unlock(&w->mutex);
 }
 
 void capture_watch_collect(struct capture_watch *w, struct app_rings *rings)

@@ -35,6 +35,9 @@ bool capture_watch_notice(struct capture_watch *watch, const struct record_head 
  */
 int capture_watch_followed(struct capture *c, const struct capture_sink *sink);
 
+/* Waits, a tenth of a second at most, until all that went in was looked at once. */
+void capture_watch_settle(struct capture_watch *watch);
+
 /* Hands over the rings that were reached since the last call; costs nothing if none was. */
 void capture_watch_collect(struct capture_watch *watch, struct app_rings *rings);
 

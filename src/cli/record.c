@@ -68,7 +68,6 @@ static bool command_ended(struct session *s)
 
 static int session_run(struct session *s, struct error *e)
 {
-	const struct timespec pause = {.tv_nsec = POLL_NS};
 	u64 begin = clock_now_ns(), printed = 0;
 	int err = 0;
 
@@ -83,7 +82,7 @@ static int session_run(struct session *s, struct error *e)
 			progress_print(s, begin, now);
 			printed = now;
 		}
-		nanosleep(&pause, NULL);
+		recorder_wait(s->recorder, POLL_NS);
 	}
 	if (s->progress && printed)
 		fprintf(stderr, "\r\033[K");

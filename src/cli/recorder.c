@@ -313,6 +313,11 @@ int recorder_step(struct recorder *r, struct error *e)
 	return err;
 }
 
+void recorder_wait(struct recorder *r, u64 ns)
+{
+	capture_wait(r->capture, ns);
+}
+
 /* ---- begin and end ---- */
 
 static int directory_open(struct recorder *r, struct error *e)
@@ -449,7 +454,9 @@ int recorder_finish(struct recorder *r, struct error *e)
 	pthread_mutex_lock(&r->mutex);
 	r->stopped = true;
 	pthread_mutex_unlock(&r->mutex);
-	err = capture_cut(r->capture, &sink, &cut_ns);
+	err = capture_settle(r->capture, &sink);
+	if (!err)
+		err = capture_cut(r->capture, &sink, &cut_ns);
 	capture_stop(r->capture);
 	r->end_ns = cut_ns;
 	err = err < 0 ? error_set(e, err, "cannot drain the rings") : 0;

@@ -47,6 +47,9 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 /* Drains once and does what is due: rotation, retention, requests. Never waits long. */
 int recorder_step(struct recorder *r, struct error *e);
 
+/* Waits until the next step is due: `ns`, or less. A signal ends it. */
+void recorder_wait(struct recorder *r, u64 ns);
+
 /* Where it records: options.dir, or what that was settled to. */
 const char *recorder_dir(const struct recorder *r);
 

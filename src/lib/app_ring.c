@@ -47,6 +47,19 @@ void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns)
 	__atomic_store_n(&ring->listening, session, __ATOMIC_RELEASE);
 }
 
+bool app_ring_take_over(struct app_ring *ring, u32 session, u64 until_ns)
+{
+	u32 grace = APP_RING_GRACE;
+
+	/* The lease first: who asks from then on whether the grace is over goes on. */
+	__atomic_store_n(&ring->lease_ns, until_ns, __ATOMIC_SEQ_CST);
+	if (__atomic_compare_exchange_n(&ring->listening, &grace, session, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return true;
+	__atomic_store_n(&ring->listening, session, __ATOMIC_RELEASE);
+	return false;
+}
+
 u64 app_ring_head(const struct app_ring *ring, u32 lane)
 {
 	return __atomic_load_n(&ring->lane[lane].control.head, __ATOMIC_ACQUIRE);

@@ -20,8 +20,8 @@
  *	40     4    lanes in use or ever used: those behind were never touched
  *	44     4    level of the process (0 to 7), for information
  *	48     8    records lost because no lane was free
- *	64     4    listening: 0 nobody, else a number that differs for each
- *	            session of a listener              (written by capture)
+ *	64     4    listening: 0 nobody, APP_RING_GRACE nobody yet, else a number
+ *	            that differs for each session of a listener (written by capture)
  *	72     8    lease: listening is void after this time, in the
  *	            CLOCK_MONOTONIC of the process     (written by capture)
  *	4096   8*n  for each lane: state (4), tid (4) of the thread that has or
@@ -49,12 +49,19 @@
  * `slots` beyond what is reserved, kinds other than ours and lengths beyond
  * the record are damage, which is counted and never followed.
  *
+ * Grace: a ring begins with listening = APP_RING_GRACE and a lease of APP_RING_GRACE_NS.
+ * Whoever finds that lease over when it wants to write puts 0 in place of APP_RING_GRACE,
+ * writes nothing, and it never comes back. So a listener that replaces
+ * APP_RING_GRACE by its session, in one step, has everything since the ring was made: what
+ * was not written was counted as lost. One that finds anything else has it from now on.
+ *
  * Reader: write the lease, then `listening`, and the lease again at least once in
  * half its length. To stop write listening = 0. Drain each lane up to
  * `lanes used`. Of each slot that is given back the first four bytes are set
  * to zero before tail is stored: what was text in the last round is never
- * taken for the `seq` of this one. Records older than the session are left
- * over from a listener that died; discard them.
+ * taken for the `seq` of this one. Records older than the session, or than the ring
+ * where the grace was taken over, are left over from a listener that died, or from a grace
+ * that nobody used; discard them.
  *
  * When the reader dies: lanes run full; a thread that finds its lane full and
  * the lease over sets listening to 0 and stops writing. While the lease holds,
@@ -77,6 +84,8 @@
 #define APP_RING_VERSION 1
 #define APP_RING_LANES 1024
 #define APP_RING_SLOTS 2048
+#define APP_RING_GRACE 0xffffffffu
+#define APP_RING_GRACE_NS 100000000ull
 #define APP_RING_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 enum app_lane_state {
@@ -167,6 +176,12 @@ u64 app_ring_head(const struct app_ring *ring, u32 lane);
 
 /* Listens for the next `lease_ns` from `now_ns` on, both of the process's clock. */
 void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns);
+
+/*
+ * Begins to listen as app_ring_listen() does. True if this was in the grace of the ring: what
+ * is in it was written for us, and what did not fit was counted for us.
+ */
+bool app_ring_take_over(struct app_ring *ring, u32 session, u64 until_ns);
 
 /* Records that did not fit since the ring was made. */
 u64 app_ring_lost(const struct app_ring *ring);

@@ -279,12 +279,9 @@ void fathom_identity_forked(void)
 /* After a change: the new identity to those who read it. */
 static void identity_changed(struct fathom_thread *t)
 {
-	u32 session = __atomic_load_n(&t->ring->listening, __ATOMIC_RELAXED);
-
 	__atomic_fetch_add(&fathom_process.version, 1, __ATOMIC_RELEASE);
 	t->told = 0;
-	if (session)
-		fathom_write_service(t, session);
+	(void)write_wanted(t);
 }
 
 struct attribute {

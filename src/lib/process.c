@@ -90,6 +90,9 @@ static struct app_ring *ring_create(void)
 	ring->pid = (u32)getpid();
 	ring->start_ns = clock_now_ns();
 	ring->level = fathom_process.level;
+	/* Whoever looks for rings needs some milliseconds to find this one. */
+	ring->lease_ns = ring->start_ns + APP_RING_GRACE_NS;
+	ring->listening = APP_RING_GRACE;
 	__atomic_store_n(&ring->magic, APP_RING_MAGIC, __ATOMIC_RELEASE);
 	return ring;
 }

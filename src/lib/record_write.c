@@ -41,12 +41,27 @@ static bool lane_has_room(const struct fathom_thread *t)
 			    APP_RING_SLOTS;
 }
 
+/* The session once the grace, if it was in that, is over: 0 if nobody has come. */
+static u32 grace_check(const struct fathom_thread *t)
+{
+	u32 session = APP_RING_GRACE;
+
+	if (clock_now_ns() <= __atomic_load_n(&t->ring->lease_ns, __ATOMIC_RELAXED))
+		return session;
+	/* Not if a listener has come in between. */
+	return __atomic_compare_exchange_n(&t->ring->listening, &session, 0, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+		       ? 0
+		       : session;
+}
+
 /*
  * The session counts as told once the record is written, and not before: a thread
  * that cannot write it now tries again with its next record, and so do others. Two
- * may write it; the reader does not mind.
+ * may write it; the reader does not mind. For a thread the grace is never told, so that
+ * each record of it asks whether it is over.
  */
-void fathom_write_service(struct fathom_thread *t, u32 session)
+static void write_service(struct fathom_thread *t, u32 session)
 {
 	u64 version = __atomic_load_n(&fathom_process.version, __ATOMIC_ACQUIRE);
 	u64 tell = version << 32 | session;
@@ -56,7 +71,7 @@ void fathom_write_service(struct fathom_thread *t, u32 session)
 	size_t bytes;
 
 	if (session == 0 || __atomic_load_n(&fathom_process.told, __ATOMIC_RELAXED) == tell) {
-		t->told = session;
+		t->told = session == APP_RING_GRACE ? 0 : session;
 		return;
 	}
 	if (!lane_has_room(t))
@@ -70,5 +85,13 @@ void fathom_write_service(struct fathom_thread *t, u32 session)
 	write_text(r->resource, text, bytes);
 	write_publish(&w);
 	__atomic_store_n(&fathom_process.told, tell, __ATOMIC_RELAXED);
-	t->told = session;
+	t->told = session == APP_RING_GRACE ? 0 : session;
+}
+
+bool fathom_write_session(struct fathom_thread *t, u32 session)
+{
+	if (session == APP_RING_GRACE)
+		session = grace_check(t);
+	write_service(t, session);
+	return session != 0;
 }

@@ -52,18 +52,20 @@ static inline void write_text(char *to, const char *from, size_t bytes)
 
 /* Counts what does not fit, and stops writing if nobody listens any more. */
 void fathom_write_lost(struct fathom_thread *t);
-/* A listener came: tells it who we are, if no other thread has. */
-void fathom_write_service(struct fathom_thread *t, u32 session);
+/*
+ * Of a session that was not told who we are: tells it, if no other thread has. In the
+ * grace of the ring it looks whether that is over. True if somebody listens.
+ */
+bool fathom_write_session(struct fathom_thread *t, u32 session);
 
-/* True if somebody listens. */
+/* True if somebody listens, or may be about to. */
 static inline bool write_wanted(struct fathom_thread *t)
 {
 	u32 session = __atomic_load_n(&t->ring->listening, __ATOMIC_RELAXED);
 
 	if (likely(session == t->told))
 		return session != 0;
-	fathom_write_service(t, session);
-	return session != 0;
+	return fathom_write_session(t, session);
 }
 
 /*

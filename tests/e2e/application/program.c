@@ -4,7 +4,7 @@
  *
  *	e2e-application ROUNDS [fork|die|wait|flood]
  *
- * Waits until somebody listens (10 s at most). Then for each round
+ * Waits until somebody really listens (10 s at most). Then for each round
  *
  *	request				getppid
  *	  sleep				nanosleep of 2 ms
@@ -78,6 +78,7 @@ static void round_run(long number)
 
 static int listener_await(void)
 {
+	sleep_ms(150); /* in its first tenth of a second a program writes for who may come */
 	for (int i = 0; i < 10000 && !fathom_listening(); i++)
 		sleep_ms(1);
 	return fathom_listening();

@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 	fathom_init("e2e-events");
 	span = fathom_span_begin("not heard, perhaps");
 	fathom_span_end(&span);
+	sleep_ms(150); /* in its first tenth of a second a program writes for who may come */
 	for (int i = 0; i < 10000 && !fathom_listening(); i++)
 		sleep_ms(1);
 	sleep_ms(200); /* for who looks where the context is */

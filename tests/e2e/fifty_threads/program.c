@@ -88,6 +88,7 @@ int main(void)
 	fathom_init("fifty");
 	first = fathom_span_begin("first");
 	fathom_span_end(&first);
+	usleep(150000); /* in its first tenth of a second a program writes for who may come */
 	for (int i = 0; i < 10000 && !fathom_listening(); i++)
 		nanosleep(&pause, NULL);
 	pause.tv_nsec = 200000000; /* for who looks where the context is */

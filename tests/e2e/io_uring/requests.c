@@ -273,6 +273,7 @@ int main(int argc, char **argv)
 		return pending(&ring);
 	}
 	fathom_init("requests");
+	usleep(150000); /* in its first tenth of a second a program writes for who may come */
 	for (int i = 0; i < 10000 && !fathom_listening(); i++)
 		usleep(1000);
 	usleep(300000); /* until the active span is found, too */

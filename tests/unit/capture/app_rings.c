@@ -66,7 +66,8 @@ static int on_lost(void *arg, const struct capture_stream *s, const struct recor
 
 static const struct capture_sink sink = {NULL, on_record, on_lost};
 
-static struct app_rings *rings_start(pid_t pid)
+/* The ring was seen to be made at made_ns; 0: it was not. */
+static struct app_rings *rings_start_since(pid_t pid, u64 made_ns)
 {
 	struct app_rings *rings = app_rings_new();
 	struct app_ring_reached *reached = NULL;
@@ -75,10 +76,15 @@ static struct app_rings *rings_start(pid_t pid)
 	memset(&taken, 0, sizeof(taken));
 	CHECK(rings != NULL);
 	taken.pid = (u32)pid;
-	if (app_ring_reach(pid, &reached, &e) != 1)
+	if (app_ring_reach(pid, made_ns, &reached, &e) != 1)
 		CHECK_STR(e.text, "reached");
 	CHECK_EQ(app_rings_add(rings, reached), 0);
 	return rings;
+}
+
+static struct app_rings *rings_start(pid_t pid)
+{
+	return rings_start_since(pid, 0);
 }
 
 static u64 rings_damaged(const struct app_rings *rings)
@@ -198,7 +204,7 @@ TEST(a_forked_child_has_its_own)
 
 	CHECK(child > 0);
 	for (int i = 0; i < 10000 && result != 1; i++) {
-		result = app_ring_reach(child, &reached, NULL);
+		result = app_ring_reach(child, 0, &reached, NULL);
 		usleep(1000);
 	}
 	CHECK_EQ(result, 1);
@@ -275,14 +281,14 @@ TEST(one_capture_at_a_time_and_the_next_after_a_crash)
 	if (other == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		rings = app_rings_new();
-		if (app_ring_reach(w.pid, &reached, NULL) == 1 &&
+		if (app_ring_reach(w.pid, 0, &reached, NULL) == 1 &&
 		    app_rings_add(rings, reached) == 0 && write(ready[1], "x", 1) == 1)
 			pause();
 		_exit(1);
 	}
 	close(ready[1]);
 	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	CHECK_EQ(app_ring_reach(w.pid, &reached, NULL), -EBUSY);
+	CHECK_EQ(app_ring_reach(w.pid, 0, &reached, NULL), -EBUSY);
 	CHECK_STR(writer_ask(&w, "spans 10"), "done"); /* for the other, which never drains */
 	kill(other, SIGKILL);
 	CHECK_EQ(waitpid(other, &status, 0), other);
@@ -307,6 +313,105 @@ TEST(a_process_that_was_not_reached_is_told)
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
 	CHECK_EQ(taken.missed, 1);
 	app_rings_free(rings);
+}
+
+/* ---- the grace of a ring: what a program does before it is reached ---- */
+
+/* One that has written 100 spans, nobody listening, and since then was not told that it is over. */
+static struct writer writer_in_grace(u64 *made_ns)
+{
+	for (int i = 0; i < 100; i++) {
+		struct writer w;
+		bool in_grace;
+
+		*made_ns = now_ns();
+		w = writer_start();
+		CHECK_STR(writer_ask(&w, "spans 100"), "done");
+		in_grace = strcmp(writer_ask(&w, "listening"), "1") == 0;
+		if (in_grace)
+			return w;
+		writer_reap(&w); /* a slow machine */
+	}
+	CHECK_FAIL("each of 100 programs took more than its grace for 100 spans");
+}
+
+TEST(first_spans_are_there)
+{
+	u64 made;
+	struct writer w = writer_in_grace(&made);
+	struct app_rings *rings;
+
+	usleep(150000); /* nobody asks meanwhile */
+	rings = rings_start_since(w.pid, made);
+	CHECK_STR(writer_ask(&w, "spans 5"), "done");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK(taken.kinds[RECORD_service] >= 1);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 105);
+	CHECK_EQ(taken.kinds[RECORD_span_attribute], 105);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 105);
+	CHECK_EQ(taken.strange, 0);
+	CHECK_EQ(taken.tids[0], w.pid);
+	CHECK_EQ(rings_damaged(rings), 0);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(what_did_not_fit_before_is_counted)
+{
+	u64 made;
+	struct writer w = writer_in_grace(&made);
+	struct app_rings *rings;
+
+	CHECK_STR(writer_ask(&w, "spans 5000"), "done");
+	if (strcmp(writer_ask(&w, "listening"), "1") != 0) {
+		writer_reap(&w);
+		SKIP("5000 spans take more than their grace here");
+	}
+	rings = rings_start_since(w.pid, made);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK(taken.lost > 0);
+	CHECK_EQ(taken.kinds[RECORD_span_begin] + taken.kinds[RECORD_span_attribute] +
+			 taken.kinds[RECORD_span_end] + taken.lost,
+		 3 * 5100);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(after_the_grace_it_begins_with_the_listener)
+{
+	u64 made;
+	struct writer w = writer_in_grace(&made);
+	struct app_rings *rings;
+
+	for (int i = 0; i < 1000 && strcmp(writer_ask(&w, "listening"), "0") != 0; i++)
+		usleep(1000);
+	CHECK_STR(writer_ask(&w, "spans 7"), "done"); /* of which nothing is written */
+	rings = rings_start_since(w.pid, made);
+	CHECK_STR(writer_ask(&w, "spans 5"), "done");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_service], 1);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 5);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 5);
+	CHECK_EQ(taken.lost, 0);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+/* Not ours to hear: it was made before we began, or came into scope later. */
+TEST(a_ring_that_was_not_seen_to_be_made_begins_with_the_listener)
+{
+	u64 made;
+	struct writer w = writer_in_grace(&made);
+	struct app_rings *rings = rings_start(w.pid);
+
+	CHECK_STR(writer_ask(&w, "spans 5"), "done");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_begin], 5);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 5);
+	app_rings_free(rings);
+	writer_reap(&w);
 }
 
 /* ---- programs that lie ---- */
@@ -371,7 +476,7 @@ TEST(without_seals_it_is_none)
 	struct app_ring_reached *reached = NULL;
 
 	liar_start(F_SEAL_GROW);
-	CHECK_EQ(app_ring_reach(liar, &reached, NULL), 0);
+	CHECK_EQ(app_ring_reach(liar, 0, &reached, NULL), 0);
 	liar_end(NULL);
 }
 
@@ -381,10 +486,10 @@ TEST(a_ring_of_another_process_is_none)
 
 	liar_start(APP_RING_SEALS);
 	liar_ring->pid = 1;
-	CHECK_EQ(app_ring_reach(liar, &reached, NULL), 0);
+	CHECK_EQ(app_ring_reach(liar, 0, &reached, NULL), 0);
 	liar_ring->pid = (u32)liar;
 	liar_ring->slots = 1 << 30;
-	CHECK_EQ(app_ring_reach(liar, &reached, NULL), 0);
+	CHECK_EQ(app_ring_reach(liar, 0, &reached, NULL), 0);
 	liar_end(NULL);
 }
 
@@ -411,6 +516,30 @@ TEST(names_of_others_are_not_believed)
 	CHECK_EQ(rings_damaged(rings), 8);
 	CHECK_EQ(taken.strange, 0);
 	CHECK_EQ(taken.tids[0], liar);
+	liar_end(rings);
+}
+
+/* It says that it is in its grace, and tells of a time before the kernel saw its ring. */
+TEST(a_past_of_its_own_is_not_believed)
+{
+	struct app_rings *rings;
+	u64 made;
+
+	liar_start(APP_RING_SEALS);
+	liar_ring->listening = APP_RING_GRACE;
+	liar_ring->lease_ns = ~0ull;
+	liar_ring->start_ns = 1;
+	liar_ring->lost = 1ull << 40;
+	made = now_ns();
+	liar_write(0, (u32)liar)->head.time_ns = made - 1;
+	liar_write(1, (u32)liar)->head.time_ns = 5;
+	liar_write(2, (u32)liar);
+	rings = rings_start_since(liar, made);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
+	CHECK_EQ(taken.lost, 0);
+	CHECK_EQ(rings_damaged(rings), 0);
 	liar_end(rings);
 }
 

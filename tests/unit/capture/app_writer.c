@@ -50,6 +50,7 @@ static void child_run(void)
 	struct fathom_span s = fathom_span_begin("child"); /* makes its ring */
 
 	fathom_span_end(&s);
+	usleep(150000); /* in its first tenth of a second a program writes for who may come */
 	while (!fathom_listening())
 		usleep(1000);
 	spans_write(1, "child");
