@@ -8,7 +8,8 @@
  * are exact. Integers only: the same values give the same answers and the
  * same bytes in whatever order and grouping they came.
  *
- * Start with all zero. Memory: 16 bytes per bucket in use. Not thread-safe.
+ * Start with all zero. Memory: 16 bytes per bucket in use, or, of many buckets, 7 KiB
+ * and at most 128 bytes for each. Not thread-safe.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -16,19 +17,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/bytes.h"
-
 struct histogram_bucket {
 	uint32_t index;
 	uint64_t count;
 };
 
 struct histogram {
-	struct histogram_bucket *data; /* sorted by index, no count is 0 */
-	size_t count;		       /* of buckets */
+	struct histogram_bucket *data; /* sorted by index; few */
+	size_t count;		       /* of them */
 	size_t capacity;
-	uint16_t *hints; /* where known buckets stood last; NULL while there are few */
-	uint64_t values; /* how many were added */
+	struct histogram_pages *pages; /* instead, when there are many buckets */
+	uint64_t values;	       /* how many were added */
 	uint64_t min;
 	uint64_t max;
 };
@@ -45,12 +44,6 @@ int histogram_merge(struct histogram *h, const struct histogram *more);
  * there are no values.
  */
 uint64_t histogram_percentile(const struct histogram *h, unsigned int per_10000);
-
-/* Writes it; equal contents give equal bytes. */
-void histogram_write(const struct histogram *h, struct bytes *out);
-
-/* Reads one into an empty histogram. 0, -EBADMSG if damaged, -ENOMEM. */
-int histogram_read(struct histogram *h, struct bytes_reader *in);
 
 void histogram_free(struct histogram *h);
 

@@ -18,35 +18,50 @@ static bool sum_is(const struct sum *sum, const struct sum_of *of)
 	       sum->file.dev == of->file.dev && sum->file.kind == of->file.kind;
 }
 
-static int sum_find(struct sums *s, const struct sum_of *of, struct sum **found)
+/* A new one behind the others, found under the hash h from now on. */
+static int sum_new(struct sums *s, const struct sum_of *of, u64 h, struct sum **found)
 {
 	struct sum fresh = {.key = of->key, .pid = of->pid, .file = of->file};
-	u64 h = sum_hash(of);
-	u16 *recent = &s->recent[(of->key + of->pid * 31 + of->file.key * 7) % SUMS_RECENT];
-	size_t number;
-	int err;
+	int err = vec_push(&s->list, fresh);
 
-	if (*recent < s->list.count && sum_is(&s->list.data[*recent], of)) {
-		*found = &s->list.data[*recent];
-		return 0;
-	}
-	for (;; h++) { /* two things of one hash take the next number */
-		number = (size_t)map_get(&s->index, h);
-		if (!number)
-			break;
-		*found = &s->list.data[number - 1];
-		if (!sum_is(*found, of))
-			continue;
-		if (number <= UINT16_MAX)
-			*recent = (u16)(number - 1);
-		return 0;
-	}
-	err = vec_push(&s->list, fresh);
 	if (!err)
 		err = map_put(&s->index, h, (void *)s->list.count);
 	if (!err)
 		*found = &s->list.data[s->list.count - 1];
 	return err;
+}
+
+/* The one asked for last, of all that share a place: that it is nearly always. */
+static u16 *recent_of(struct sums *s, const struct sum_of *of)
+{
+	return &s->recent[(of->key + of->pid * 31 + of->file.key * 7) % SUMS_RECENT];
+}
+
+static __attribute__((noinline)) int sum_search(struct sums *s, const struct sum_of *of,
+						struct sum **found)
+{
+	for (u64 h = sum_hash(of);; h++) { /* two things of one hash take the next number */
+		size_t number = (size_t)map_get(&s->index, h);
+
+		if (!number)
+			return sum_new(s, of, h, found);
+		*found = &s->list.data[number - 1];
+		if (!sum_is(*found, of))
+			continue;
+		if (number <= UINT16_MAX)
+			*recent_of(s, of) = (u16)(number - 1);
+		return 0;
+	}
+}
+
+static int sum_find(struct sums *s, const struct sum_of *of, struct sum **found)
+{
+	u16 recent = *recent_of(s, of);
+
+	if (recent >= s->list.count || !sum_is(&s->list.data[recent], of))
+		return sum_search(s, of, found);
+	*found = &s->list.data[recent];
+	return 0;
 }
 
 int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,

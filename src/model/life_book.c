@@ -2,20 +2,11 @@
 /* Time and who owns it: the two books of a life. */
 #include "model/life_internal.h"
 
-void life_spend(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
+void life_unsighted(struct life *l, u64 end_ns)
 {
-	u64 ns;
-
-	if (from_ns < l->clip_from_ns)
-		from_ns = l->clip_from_ns;
-	if (l->clip_to_ns && to_ns > l->clip_to_ns)
-		to_ns = l->clip_to_ns;
-	if (from_ns >= to_ns)
-		return;
-	ns = to_ns - from_ns;
-	l->total.ns[part] += (s64)ns;
-	l->active.open.ns[part] += (s64)ns;
-	l->seen.open.ns[part] += (s64)ns;
+	l->seen.owner = (struct context){0};
+	l->seen.since_ns = end_ns;
+	l->seen.open = (struct split){0};
 }
 
 /* A span or nobody was named the owner of the time until t. */

@@ -8,10 +8,27 @@
 /* ---- life_book.c ---- */
 
 /* Adds [from, to) to the total and to both books; from >= to adds nothing. */
-void life_spend(struct life *l, enum split_part part, u64 from_ns, u64 to_ns);
+static inline void life_spend(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
+{
+	s64 ns;
+
+	if (from_ns < l->clip_from_ns)
+		from_ns = l->clip_from_ns;
+	if (l->clip_to_ns && to_ns > l->clip_to_ns)
+		to_ns = l->clip_to_ns;
+	if (from_ns >= to_ns)
+		return;
+	ns = (s64)(to_ns - from_ns);
+	l->total.ns[part] += ns;
+	l->active.open.ns[part] += ns;
+	l->seen.open.ns[part] += ns;
+}
 
 /* own->ctx (all zero: none) was seen published from own->begin_ns to own->end_ns. */
 void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink);
+
+/* No context was seen until end_ns: what life_sight() does then, once an owner is known. */
+void life_unsighted(struct life *l, u64 end_ns);
 
 /* Joins a book of a right half, `b`, into that of the left one, `a`; calls `tell` for what is
  * whole. */
@@ -34,7 +51,7 @@ static inline bool life_leave_sleeps(u8 state)
 	return state != LEAVE_preempted && state != LEAVE_throttled && state != LEAVE_dead;
 }
 
-/* A time before t. What claims to have begun before the clock did is damaged: it is cut off there. */
+/* A time before t. What claims to have begun before the clock did is damaged: it begins there. */
 static inline u64 life_ago(u64 t, u64 ago_ns)
 {
 	return ago_ns < t ? t - ago_ns : 0;

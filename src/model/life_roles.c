@@ -201,6 +201,22 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 	return t - border - missed;
 }
 
+/* Most time is of threads that nobody traces: it is not worth a share. */
+static void sight(struct life *l, const struct context *ctx, const struct life_visit *v,
+		  const struct life_sink *sink)
+{
+	if (l->seen.known && context_is_none(ctx)) {
+		life_unsighted(l, v->end_ns);
+	} else {
+		struct life_share own = {.ctx = *ctx,
+					 .begin_ns = v->begin_ns,
+					 .end_ns = v->end_ns,
+					 .split = v->split};
+
+		life_sight(l, &own, sink);
+	}
+}
+
 /* ---- one function per role: accounts up to the record, then takes its state ---- */
 
 static void role_leaves(struct life *l, const struct record_head *r, const struct life_sink *sink)
@@ -211,21 +227,21 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 	u64 visit = in_kernel && thread && sw->since_ns ? life_ago(r->time_ns, sw->since_ns) : 0;
-	struct life_share own = {.ctx = sw->ctx, .begin_ns = t, .end_ns = t};
+	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* so far */
 
 	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
 		spend_seen(l, s->place == LIFE_OFF_CPU ? SPLIT_unknown : SPLIT_kernel, s->last_ns,
 			   t);
 	} else if (visit) {
 		if (visit >= s->last_ns)
-			own.begin_ns = visit;
-		own.split.ns[SPLIT_kernel] = (s64)spend_until(l, t, visit, sink);
+			part.begin_ns = visit;
+		part.split.ns[SPLIT_kernel] = (s64)spend_until(l, t, visit, sink);
 	} else {
 		spend_until(l, t, 0, sink);
 		visit_leave(s);
 	}
 	if (thread)
-		life_sight(l, &own, sink);
+		sight(l, &sw->ctx, &part, sink);
 	if (s->wake.has && (!life_leave_sleeps(sw->state) || s->wake.time_ns < visit))
 		s->wake.has = false;
 	s->place = sw->state == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
@@ -310,12 +326,10 @@ static void visit_end(struct life *l, struct life_visit *v, const struct context
 		      const struct life_sink *sink)
 {
 	u16 cpu = v->syscall ? v->syscall->head.cpu : v->fault->head.cpu;
-	struct life_share own = {.ctx = *ctx, .begin_ns = v->begin_ns, .end_ns = v->end_ns};
 
 	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
 	visit_split(l, v);
-	own.split = v->split;
-	life_sight(l, &own, sink);
+	sight(l, ctx, v, sink);
 	sink->visit(sink->arg, l, v);
 	enter_user(l, v->end_ns, cpu);
 }
@@ -327,7 +341,8 @@ static void role_syscall(struct life *l, const struct record_head *r, const stru
 	struct life_visit v = {
 		.begin_ns = life_ago(r->time_ns, c->duration_ns), .end_ns = t, .syscall = c};
 
-	if (l->born && v.begin_ns < l->origin_ns) /* what it did before is no part of the recording */
+	/* what it did before is no part of the recording */
+	if (l->born && v.begin_ns < l->origin_ns)
 		v.begin_ns = l->origin_ns;
 	visit_end(l, &v, &c->ctx, sink);
 }

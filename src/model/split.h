@@ -70,13 +70,14 @@ static inline s64 split_total(const struct split *split)
 {
 	s64 total = 0;
 
+#pragma GCC unroll 14
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
 		total += split->ns[i];
 	return total;
 }
 
 #define P(part, value, what)                                                                       \
-	_Static_assert((value) >= 0 && (value) < SPLIT_PARTS_COUNT, #part " is outside the split");
+	_Static_assert((value) >= 0 && (value) < SPLIT_PARTS_COUNT, #part " is no part");
 SPLIT_PARTS(P)
 #undef P
 

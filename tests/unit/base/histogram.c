@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/histogram.h"
 
-#include <errno.h>
+#include <stdlib.h>
 
 #include "base/hash.h"
 #include "tests/unit/check.h"
@@ -56,63 +56,65 @@ static void add_range(struct histogram *h, uint64_t from, uint64_t to)
 		CHECK_EQ(histogram_add(h, random_value(i), 1 + i % 3), 0);
 }
 
-TEST(merges_in_any_grouping_to_the_same_bytes)
+static void check_same(const struct histogram *a, const struct histogram *b)
 {
-	struct histogram whole = {0}, a = {0}, b = {0}, c = {0}, none = {0};
-	struct bytes one = {0}, other = {0};
-
-	add_range(&whole, 0, 9000);
-	add_range(&a, 0, 10);
-	add_range(&b, 10, 7000);
-	add_range(&c, 7000, 9000);
-	CHECK_EQ(histogram_merge(&c, &a), 0);
-	CHECK_EQ(histogram_merge(&b, &none), 0);
-	CHECK_EQ(histogram_merge(&none, &b), 0);
-	CHECK_EQ(histogram_merge(&none, &c), 0);
-	histogram_write(&whole, &one);
-	histogram_write(&none, &other);
-	CHECK_EQ(one.count, other.count);
-	CHECK_MEM(one.data, other.data, one.count);
-	CHECK_EQ(histogram_percentile(&whole, 9900), histogram_percentile(&none, 9900));
-	bytes_free(&one);
-	bytes_free(&other);
-	histogram_free(&whole);
-	histogram_free(&a);
-	histogram_free(&b);
-	histogram_free(&c);
-	histogram_free(&none);
+	CHECK_EQ(a->values, b->values);
+	CHECK_EQ(a->min, b->min);
+	CHECK_EQ(a->max, b->max);
+	for (unsigned int per_10000 = 0; per_10000 <= 10000; per_10000++)
+		CHECK_EQ(histogram_percentile(a, per_10000), histogram_percentile(b, per_10000));
 }
 
-TEST(reads_what_it_wrote_and_refuses_damage)
+/* Of few buckets and of many, in every pairing. */
+TEST(merges_in_any_grouping_to_the_same_answers)
 {
-	struct histogram h = {0}, copy = {0};
-	struct bytes out = {0}, again = {0};
-	struct bytes_reader in;
+	static const uint64_t cuts[][2] = {{10, 7000}, {20, 40}, {3000, 3010}, {8000, 8990}};
 
-	add_range(&h, 0, 300);
-	histogram_write(&h, &out);
-	in = bytes_reader_over(out.data, out.count);
-	CHECK_EQ(histogram_read(&copy, &in), 0);
-	CHECK(in.at == in.end);
-	histogram_write(&copy, &again);
-	CHECK_EQ(again.count, out.count);
-	CHECK_MEM(again.data, out.data, out.count);
-	histogram_free(&copy);
-	for (size_t len = 0; len < out.count; len++) {
-		in = bytes_reader_over(out.data, len);
-		CHECK_EQ(histogram_read(&copy, &in), -EBADMSG);
-		CHECK(!copy.data);
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		struct histogram whole = {0}, a = {0}, b = {0}, c = {0}, none = {0};
+
+		add_range(&whole, 0, 9000);
+		add_range(&a, 0, cuts[i][0]);
+		add_range(&b, cuts[i][0], cuts[i][1]);
+		add_range(&c, cuts[i][1], 9000);
+		CHECK_EQ(histogram_merge(&c, &a), 0);
+		CHECK_EQ(histogram_merge(&b, &none), 0);
+		CHECK_EQ(histogram_merge(&none, &b), 0);
+		CHECK_EQ(histogram_merge(&none, &c), 0);
+		check_same(&whole, &none);
+		histogram_free(&whole);
+		histogram_free(&a);
+		histogram_free(&b);
+		histogram_free(&c);
+		histogram_free(&none);
 	}
-	for (size_t i = 0; i < out.count; i++) {
-		out.data[i] ^= 0x55; /* whatever it becomes, it must be consistent or refused */
-		in = bytes_reader_over(out.data, out.count);
-		if (histogram_read(&copy, &in) == 0)
-			CHECK(copy.min <= copy.max && copy.values >= copy.count);
-		histogram_free(&copy);
-		out.data[i] ^= 0x55;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Against the sorted values themselves. */
+TEST(every_percentile_is_close)
+{
+	enum { VALUES = 5000 };
+	static uint64_t values[VALUES];
+	struct histogram h = {0};
+
+	for (size_t i = 0; i < VALUES; i++) {
+		values[i] = random_value(i) >> 40;
+		CHECK_EQ(histogram_add(&h, values[i], 1), 0);
 	}
-	bytes_free(&out);
-	bytes_free(&again);
+	qsort(values, VALUES, sizeof(values[0]), compare);
+	for (unsigned int per_10000 = 1; per_10000 <= 10000; per_10000++) {
+		uint64_t exact = values[(per_10000 * VALUES + 9999) / 10000 - 1];
+		uint64_t told = histogram_percentile(&h, per_10000);
+
+		CHECK(told >= exact && told - exact <= exact / 1024);
+	}
 	histogram_free(&h);
 }
 
