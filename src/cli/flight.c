@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "cli/flight_names.h"
 
 /* Bytes of two lists. What does not fit drops the oldest half. */
 #define RECENT_BYTES (32u << 20)
@@ -34,6 +35,7 @@ struct flight {
 	struct kept_list lasting; /* the same of processes: services, mapped files */
 	u64 forgotten_services, forgotten_mappings; /* did not fit into lasting */
 	struct kept_list rings;			    /* copied by flight_take() */
+	struct flight_names names;		    /* of who lived before recent */
 	u64 recent_from_ns;			    /* recent has nothing older: it was dropped */
 	VEC(struct kept_loss) losses;
 };
@@ -88,6 +90,7 @@ void flight_free(struct flight *f)
 		kept_drop(lists[i], lists[i]->list.count);
 		vec_free(&lists[i]->list);
 	}
+	flight_names_free(&f->names);
 	vec_free(&f->losses);
 	free(f);
 }
@@ -120,10 +123,11 @@ static int recent_add(struct flight *f, const struct capture_stream *s, const st
 		size_t half = f->recent.list.count / 2;
 
 		for (size_t i = 0; i < half; i++) {
-			u64 t = f->recent.list.data[i].record->time_ns;
+			const struct record_head *old = f->recent.list.data[i].record;
 
-			if (t >= f->recent_from_ns)
-				f->recent_from_ns = t + 1;
+			if (old->time_ns >= f->recent_from_ns)
+				f->recent_from_ns = old->time_ns + 1;
+			flight_names_fold(&f->names, old);
 		}
 		kept_drop(&f->recent, half);
 	}
@@ -200,7 +204,10 @@ int flight_record(void *arg, const struct capture_stream *s, const struct record
 		return stated_add(f, s, r);
 	if (is_lasting(r))
 		return lasting_add(f, s, r);
-	return is_snapshot(r) ? 0 : recent_add(f, s, r);
+	if (!is_snapshot(r))
+		return recent_add(f, s, r);
+	flight_names_fold(&f->names, r);
+	return 0;
 }
 
 int flight_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
@@ -289,6 +296,40 @@ static int list_write(const struct kept_list *l, u64 from_ns, const struct captu
 	return err;
 }
 
+/* What is older than a chunk is in no later one, either: of it names are left. */
+static void recent_fold(struct flight *f, u64 from_ns)
+{
+	struct kept_list *l = &f->recent;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->list.count; i++) {
+		struct kept *k = &l->list.data[i];
+
+		if (k->record->time_ns >= from_ns) {
+			l->list.data[kept++] = *k;
+			continue;
+		}
+		flight_names_fold(&f->names, k->record);
+		l->bytes -= record_bytes(k->record);
+		free(k->record);
+	}
+	l->list.count = kept;
+}
+
+/* Those whose end is in the chunk, and what tells their names before it. */
+static int names_write(struct flight *f, u64 from_ns, const struct capture_sink *to)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < f->recent.list.count && !err; i++) {
+		const struct record_head *r = f->recent.list.data[i].record;
+
+		if (r->kind == RECORD_exit)
+			err = flight_names_tell(&f->names, r, from_ns, to);
+	}
+	return err;
+}
+
 static int lasting_write(const struct kept_list *l, u64 from_ns, const struct capture_sink *to)
 {
 	int err = 0;
@@ -337,7 +378,10 @@ int flight_write(struct flight *f, struct capture *c, u64 from_ns, const struct 
 
 	if (err)
 		return err;
-	err = lasting_write(&f->stated, from_ns, to);
+	recent_fold(f, from_ns);
+	err = names_write(f, from_ns, to);
+	if (!err)
+		err = lasting_write(&f->stated, from_ns, to);
 	if (!err)
 		err = lasting_write(&f->lasting, from_ns, to);
 	if (!err)

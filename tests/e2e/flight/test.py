@@ -99,6 +99,48 @@ def rings_overwrite_and_keep_the_newest():
     harness.check_babeltrace(fathom, recorder.dir)
 
 
+ENDS = """
+import ctypes, os, signal, subprocess, threading
+child = subprocess.Popen(["sleep", "1000"])
+name = ctypes.create_string_buffer(b"ends-soon")
+enough = threading.Event()
+def worker():
+    ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+    print(threading.get_native_id(), flush=True)
+    enough.wait()
+thread = threading.Thread(target=worker)
+thread.start()
+print(child.pid, flush=True)
+for _ in range(200000):
+    os.getppid()
+enough.set()
+thread.join()
+child.kill()
+child.wait()
+print("ended", flush=True)
+signal.pause()
+"""
+
+
+@tests.add
+def who_ended_in_the_snapshot_has_a_name():
+    """Both began before what the rings hold, and ended in it."""
+    with Recorder("ended", "--buffer", "256K", "--", sys.executable, "-c", ENDS) as recorder:
+        ids = sorted(int(recorder.line()) for _ in range(2))
+        equal(recorder.line(), "ended\n", "the command's output")
+        chunk = recorder.snapshot()
+        rows = {row["tid"]: row for row in fathom.report(chunk, "thread")["rows"]}
+        equal(sorted(rows[i]["thread"] for i in ids), ["ends-soon", "sleep"],
+              f"names of threads that ended, in {rows}")
+        for number in ids:
+            check(rows[number]["time"]["unknown_ns"] <= rows[number]["total_ns"],
+                  f"its time: {rows[number]}")
+        names = {row["key"] for row in fathom.report(chunk, "process")["rows"]}
+        check("sleep" in names and "?" not in names, f"processes: {names}")
+        harness.check_sums(fathom, chunk)
+    harness.check_babeltrace(fathom, recorder.dir)
+
+
 @tests.add
 def each_recorder_answers_to_its_own_request():
     with Recorder("only", "--", "sh", "-c", "echo begun; sleep 100") as recorder:

@@ -12,9 +12,11 @@ int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_
 	return 0;
 }
 
+static u64 flight_from;
+
 u64 capture_flight_from(const struct capture *c)
 {
-	return 0;
+	return flight_from;
 }
 
 int capture_look(struct capture *c, const struct capture_sink *sink, struct error *e)
@@ -90,10 +92,26 @@ static struct {
 	unsigned int filters, formats, services, mappings, functions;
 	u64 lost_services, lost_mappings;
 	u64 newest_of_7; /* time of the service of process 7 that was written last */
+	char names[512]; /* tid=name of what was said to be so at the begin */
 } written;
+
+static void see_name(u32 tid, char mark, const char *text, size_t bytes)
+{
+	size_t at = strlen(written.names);
+
+	snprintf(written.names + at, sizeof(written.names) - at, "%u%c%.*s ", tid, mark,
+		 (int)strnlen(text, bytes), text);
+}
 
 static int see(void *arg, const struct capture_stream *s, const struct record_head *r)
 {
+	const struct record_name *name = (const void *)r;
+	const struct record_process *process = (const void *)r;
+
+	if (r->kind == RECORD_name && r->time_ns == flight_from)
+		see_name(r->tid, '=', name->comm, name->comm_len);
+	if (r->kind == RECORD_process && r->time_ns == flight_from)
+		see_name(r->tid, ':', process->command, process->command_len);
 	written.filters += r->kind == RECORD_filter;
 	written.formats += r->kind == RECORD_format;
 	written.services += r->kind == RECORD_service;
@@ -186,6 +204,116 @@ TEST(a_service_that_was_replaced_is_no_loss)
 	CHECK_EQ(written.newest_of_7, 19998);
 	flight_free(f);
 	flight_free(NULL);
+}
+
+/* ---- names of those who ended ---- */
+
+static void say_fork(struct flight *f, u32 tid, u32 pid, const char *comm, u64 time_ns)
+{
+	union {
+		struct record_fork r;
+		u8 slots[2 * RECORD_SLOT_BYTES];
+	} out = {.r.head = {.kind = RECORD_fork, .slots = 2, .tid = tid, .pid = pid}};
+
+	out.r.head.time_ns = time_ns;
+	out.r.comm_len = (u16)strlen(comm);
+	memcpy(out.r.comm, comm, strlen(comm));
+	CHECK_EQ(flight_record(f, &life, &out.r.head), 0);
+}
+
+static void say_name(struct flight *f, u32 tid, u32 pid, const char *comm, u64 time_ns)
+{
+	union {
+		struct record_name r;
+		u8 slots[RECORD_SLOT_BYTES];
+	} out = {.r.head = {.kind = RECORD_name, .slots = 1, .tid = tid, .pid = pid}};
+
+	out.r.head.time_ns = time_ns;
+	out.r.comm_len = (u16)strlen(comm);
+	memcpy(out.r.comm, comm, strlen(comm));
+	CHECK_EQ(flight_record(f, &life, &out.r.head), 0);
+}
+
+/* An exec, or the process as a snapshot shows it. */
+static void say_command(struct flight *f, u16 kind, u32 pid, const char *name, u64 time_ns)
+{
+	union {
+		struct record_exec exec;
+		struct record_process process;
+		u8 slots[4 * RECORD_SLOT_BYTES];
+	} out = {.exec.head = {.kind = (u8)kind, .slots = 4, .tid = pid, .pid = pid}};
+	char *to = kind == RECORD_exec ? out.exec.command : out.process.command;
+
+	out.exec.head.time_ns = time_ns;
+	if (kind == RECORD_exec)
+		out.exec.command_len = (u16)strlen(name) + 1;
+	else
+		out.process.command_len = (u16)strlen(name) + 1;
+	memcpy(to, name, strlen(name) + 1);
+	CHECK_EQ(flight_record(f, &life, &out.exec.head), 0);
+}
+
+static void say_exit(struct flight *f, u32 tid, u32 pid, u64 time_ns)
+{
+	union {
+		struct record_exit r;
+		u8 slots[RECORD_SLOT_BYTES];
+	} out = {.r.head = {.kind = RECORD_exit, .slots = 1, .tid = tid, .pid = pid}};
+
+	out.r.head.time_ns = time_ns;
+	CHECK_EQ(flight_record(f, &life, &out.r.head), 0);
+}
+
+static void write_from(struct flight *f, u64 from_ns)
+{
+	flight_from = from_ns;
+	write_all(f);
+	flight_from = 0;
+}
+
+TEST(who_ended_in_the_chunk_has_the_name_of_its_begin)
+{
+	struct flight *f = flight_new();
+
+	say_command(f, RECORD_process, 10, "found", 1);
+	say_fork(f, 20, 20, "parent", 100);
+	say_command(f, RECORD_exec, 20, "made", 110);
+	say_name(f, 20, 20, "renamed", 120);
+	say_fork(f, 21, 20, "worker", 130);
+	say_fork(f, 30, 30, "before", 140);
+	say_command(f, RECORD_exec, 40, "lives", 150);
+	say_exit(f, 30, 30, 199);
+	say_name(f, 21, 20, "later", 210); /* in the chunk: it says so itself */
+	say_fork(f, 31, 31, "within", 220);
+	say_exit(f, 21, 20, 230);
+	say_exit(f, 20, 20, 240);
+	say_exit(f, 10, 10, 250);
+	say_exit(f, 31, 31, 260);
+	say_fork(f, 10, 10, "again", 270); /* another one with that number */
+	say_exit(f, 10, 10, 280);
+	write_from(f, 200);
+	CHECK_STR(written.names, "21=worker 20:made 20=renamed 10:found 10=found ");
+	write_from(f, 300);
+	CHECK_STR(written.names, "");
+	say_exit(f, 40, 40, 310);
+	write_from(f, 305);
+	CHECK_STR(written.names, "40:lives 40=lives ");
+	flight_free(f);
+}
+
+/* As many records that half of them are dropped before anybody asks. */
+TEST(names_are_left_of_what_was_dropped)
+{
+	struct flight *f = flight_new();
+	union long_record other = {.slots = {0}};
+
+	say_fork(f, 5, 5, "old", 10);
+	for (u64 i = 0; i < 40000; i++)
+		keep(f, &other, RECORD_fd, 9, 20 + i);
+	say_exit(f, 5, 5, 50000);
+	write_from(f, 45000);
+	CHECK_STR(written.names, "5:old 5=old ");
+	flight_free(f);
 }
 
 TEST_MAIN()
