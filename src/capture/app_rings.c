@@ -12,13 +12,15 @@
 #include "base/vec.h"
 #include "capture/app_rings_internal.h"
 #include "capture/app_threads.h"
+#include "capture/mark.h"
 
 #define LEASE_NS 2000000000ull
 #define RENEW_NS 500000000ull
-#define ENDED_NS 10000000ull /* how often we look who ended */
-#define TELL_NS 100000000ull /* how often losses are told */
-#define BATCH 16384	     /* records of one ring in a drain; a lane may go beyond */
-#define LOST_MAX UINT32_MAX  /* more at once was never counted by a library of ours */
+#define ENDED_NS 10000000ull  /* how often we look who ended */
+#define TELL_NS 100000000ull  /* how often losses are told */
+#define LATE_NS 1000000000ull /* who is longer in the middle of a record is not waited for */
+#define BATCH 16384	      /* records of one ring in a drain; a lane may go beyond */
+#define LOST_MAX UINT32_MAX   /* more at once was never counted by a library of ours */
 
 /* A lane that a cut waits for. */
 struct app_goal {
@@ -35,6 +37,7 @@ struct app_source {
 	u32 next_lane; /* where the next batch begins */
 	bool ended;    /* the process has, or its ring was succeeded */
 	VEC(struct app_goal) goals;
+	VEC(struct ring_mark) marks; /* by lane */
 };
 
 struct app_held {
@@ -74,6 +77,7 @@ static void source_close(struct app_source *s)
 	app_ring_listen(s->r->ring, 0, 0);
 	app_ring_drop(s->r);
 	vec_free(&s->goals);
+	vec_free(&s->marks);
 }
 
 void app_rings_free(struct app_rings *rings)
@@ -162,7 +166,8 @@ struct take {
 	struct app_rings *rings;
 	struct app_source *source;
 	const struct capture_sink *sink;
-	u64 until_ns; /* later ones are held back */
+	u64 until_ns;  /* later ones are held back */
+	u64 polled_ns; /* before any head was read */
 	u64 now_ns;
 	int err;
 };
@@ -369,10 +374,27 @@ static void source_end(struct app_source *s)
 		__atomic_store_n(&s->r->ring->table[i].state, APP_LANE_LEFT, __ATOMIC_RELAXED);
 }
 
+/* Takes a lane's records out up to `head`, which was read after now_ns. True if all were there. */
+static bool lane_drain(struct app_source *s, const struct app_goal *goal, u64 now_ns,
+		       struct take *take, struct app_drained *drained)
+{
+	const struct app_ring_sink sink = {.record = record_taken, .owner = take};
+	bool all = app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, drained);
+
+	while (s->marks.count <= goal->lane) {
+		const struct ring_mark first = {.ns = s->since_ns, .before_ns = s->since_ns};
+
+		if (vec_push(&s->marks, first))
+			return all; /* without a mark a lane is not waited for */
+	}
+	ring_mark_set(&s->marks.data[goal->lane], s->r->ring->lane[goal->lane].control.tail,
+		      goal->head, now_ns);
+	return all;
+}
+
 /* Drains lane after lane until a batch is full. True if all lanes were looked at. */
 static bool source_drain(struct app_source *s, struct take *take)
 {
-	const struct app_ring_sink sink = {.record = record_taken, .owner = take};
 	struct app_ring *ring = s->r->ring;
 	struct app_drained drained = {0};
 	u32 lanes = app_ring_lanes(ring), i;
@@ -380,8 +402,9 @@ static bool source_drain(struct app_source *s, struct take *take)
 	app_process_refill(&s->r->process);
 	for (i = 0; i < lanes && drained.records + drained.damaged < BATCH && !take->err; i++) {
 		u32 lane = (s->next_lane + i) % lanes;
+		const struct app_goal goal = {lane, app_ring_head(ring, lane)};
 
-		app_ring_drain_lane(ring, lane, app_ring_head(ring, lane), &sink, &drained);
+		lane_drain(s, &goal, take->polled_ns, take, &drained);
 	}
 	s->next_lane = lanes ? (s->next_lane + i) % lanes : 0;
 	s->damaged += drained.damaged;
@@ -391,7 +414,7 @@ static bool source_drain(struct app_source *s, struct take *take)
 static int source_poll(struct app_rings *rings, struct app_source *s,
 		       const struct capture_sink *sink, u64 now)
 {
-	struct take take = {rings, s, sink, ~0ull, now, 0};
+	struct take take = {rings, s, sink, ~0ull, now, now, 0};
 	bool all, ended = s->ended;
 
 	if (ended)
@@ -473,7 +496,6 @@ int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
 /* Goals that are reached are taken out. True if none is left. */
 static bool source_cut(struct app_source *s, struct take *take)
 {
-	const struct app_ring_sink sink = {.record = record_taken, .owner = take};
 	struct app_drained drained = {0};
 	size_t kept = 0;
 
@@ -481,7 +503,7 @@ static bool source_cut(struct app_source *s, struct take *take)
 		struct app_goal *goal = &s->goals.data[i];
 
 		if (take->err || drained.records + drained.damaged >= BATCH ||
-		    !app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, &drained))
+		    !lane_drain(s, goal, take->polled_ns, take, &drained))
 			s->goals.data[kept++] = *goal;
 	}
 	s->goals.count = kept;
@@ -495,13 +517,37 @@ int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
 	bool all = true;
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++) {
-		struct take take = {rings,	   &rings->sources.data[i], sink,
+		struct take take = {rings,	   &rings->sources.data[i], sink, rings->cut_ns,
 				    rings->cut_ns, clock_now_ns(),	    0};
 
+		if (take.source->goals.count &&
+		    app_ring_is_ended(take.source->r)) /* in mid-record */
+			source_end(take.source);
 		all &= source_cut(take.source, &take);
 		err = take.err;
 	}
 	return err ? err : all;
+}
+
+u64 app_rings_complete(const struct app_rings *rings)
+{
+	u64 complete = rings->cut_ns;
+
+	for (size_t i = 0; i < rings->sources.count; i++) {
+		const struct app_source *s = &rings->sources.data[i];
+
+		for (size_t k = 0; k < s->goals.count; k++) {
+			const struct app_goal *goal = &s->goals.data[k];
+			u64 tail = s->r->ring->lane[goal->lane].control.tail, clear;
+
+			if (goal->lane >= s->marks.count)
+				continue;
+			clear = ring_mark_clear_ns(&s->marks.data[goal->lane], tail);
+			if (clear < complete && clear + LATE_NS >= rings->cut_ns)
+				complete = clear;
+		}
+	}
+	return complete;
 }
 
 void app_rings_counts(const struct app_rings *rings, struct app_rings_counts *out)

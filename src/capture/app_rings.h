@@ -72,6 +72,12 @@ int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink);
 int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns);
 int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink);
 
+/*
+ * After the last pass: what is not out of the cut is later than this; the cut if all is out.
+ * A thread that has been in the middle of a record for more than a second does not count.
+ */
+u64 app_rings_complete(const struct app_rings *rings);
+
 /* Tells the sink what was lost until now. */
 int app_rings_losses(struct app_rings *rings, const struct capture_sink *sink);
 

@@ -164,6 +164,13 @@ int capture_poll(struct capture *c, const struct capture_sink *sink);
 int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns);
 
 /*
+ * What comes late of the last cut is not older than this; its *cut_ns if nothing is late. The
+ * kernel's records, and with `applications` those of applications too, but not of a thread that
+ * has been in the middle of a record for more than a second: it may be stopped for days.
+ */
+u64 capture_complete(const struct capture *c, bool applications);
+
+/*
  * With options.flight: hands over a copy of what the rings hold, which stays
  * there, and cuts as capture_cut() does. Records that were overwritten
  * meanwhile are left out.

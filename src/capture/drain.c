@@ -78,6 +78,7 @@ static int rare_map(struct capture *c, int fd)
 
 	rare->page = sysconf(_SC_PAGESIZE);
 	rare->size = CAPTURE_RARE_BYTES;
+	rare->mark.ns = rare->mark.before_ns = capture_now();
 	at = mmap(NULL, rare->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
@@ -128,6 +129,7 @@ int capture_rings_map(struct capture *c, struct error *e)
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
 		c->rings[cpu].control = &c->controls[cpu];
 		c->rings[cpu].checked_ns = now;
+		c->rings[cpu].mark = (struct ring_mark){.ns = now, .before_ns = now};
 		err = ring_map(c, cpu, fd);
 	}
 	if (!err)
@@ -365,19 +367,37 @@ int capture_poll(struct capture *c, const struct capture_sink *sink)
 	return err ? err : capture_snapshot_moves(c, sink);
 }
 
+/* Drains to heads that were read after now_ns. As ring_drain() and rare_drain(). */
+static int ring_pass(struct capture *c, u32 cpu, u64 head, u64 now_ns, const struct drain *d)
+{
+	int there = ring_drain(c, cpu, head, d);
+
+	ring_mark_set(&c->rings[cpu].mark, c->rings[cpu].control->tail, head, now_ns);
+	return there;
+}
+
+static int rare_pass(struct capture *c, unsigned long head, u64 now_ns, const struct drain *d)
+{
+	int there = rare_drain(c, head, d);
+
+	ring_mark_set(&c->rare.mark, *c->rare.consumer, head, now_ns);
+	return there;
+}
+
 int capture_drain(struct capture *c, const struct capture_sink *sink)
 {
 	const struct drain d = {sink, ~0ull};
 	u64 polled_ns = capture_now();
 	int err = held_deliver(c, sink, ~0ull);
 
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!err)
 		err = capture_events_tell(c, sink);
 	if (!err)
-		err = rare_drain(c, rare_head(c), &d);
+		err = rare_pass(c, rare_head(c), polled_ns, &d);
 	for (u32 cpu = 0; cpu < c->ring_count && err >= 0; cpu++) {
 		if (!c->flight)
-			err = ring_drain(c, cpu, ring_head(&c->rings[cpu]), &d);
+			err = ring_pass(c, cpu, ring_head(&c->rings[cpu]), polled_ns, &d);
 		if (err >= 0)
 			err = ring_tell_lost(c, cpu, polled_ns, sink);
 	}
@@ -405,10 +425,10 @@ int capture_settle(struct capture *c, const struct capture_sink *sink)
 /* One pass over what was reserved before the cut: 1 if all of it was there. */
 static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, const struct drain *d)
 {
-	int all = rare_drain(c, rare, d);
+	int all = rare_pass(c, rare, d->until_ns, d);
 
 	for (u32 cpu = 0; cpu < c->ring_count && all >= 0 && !c->flight; cpu++) {
-		int there = ring_drain(c, cpu, heads[cpu], d);
+		int there = ring_pass(c, cpu, heads[cpu], d->until_ns, d);
 
 		all = there < 0 ? there : all & there;
 	}
@@ -451,6 +471,34 @@ static int cut_losses(struct capture *c, const struct capture_sink *to, u64 cut_
 	return err || !c->apps ? err : app_rings_losses(c->apps, sink);
 }
 
+/* Up to when all of the kernel's records are there, after the last pass. */
+static u64 kernel_complete(const struct capture *c, const u64 *heads, unsigned long rare,
+			   u64 cut_ns)
+{
+	u64 complete = cut_ns, clear;
+
+	if (*c->rare.consumer < rare) {
+		clear = ring_mark_clear_ns(&c->rare.mark, *c->rare.consumer);
+		complete = clear < complete ? clear : complete;
+	}
+	for (u32 cpu = 0; cpu < c->ring_count && !c->flight; cpu++) {
+		u64 tail = c->rings[cpu].control->tail;
+
+		if (tail >= heads[cpu])
+			continue;
+		clear = ring_mark_clear_ns(&c->rings[cpu].mark, tail);
+		complete = clear < complete ? clear : complete;
+	}
+	return complete;
+}
+
+u64 capture_complete(const struct capture *c, bool applications)
+{
+	if (applications && c->apps_complete_ns < c->kernel_complete_ns)
+		return c->apps_complete_ns;
+	return c->kernel_complete_ns;
+}
+
 int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 {
 	struct timespec pause = {0, 50000};
@@ -487,6 +535,8 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 			break;
 		nanosleep(&pause, NULL);
 	}
+	c->kernel_complete_ns = kernel_complete(c, heads, rare, d.until_ns);
+	c->apps_complete_ns = c->apps ? app_rings_complete(c->apps) : d.until_ns;
 	free(heads);
 	if (all >= 0) {
 		int err = capture_stacks_settle(c->stacks, c, sink, d.until_ns);

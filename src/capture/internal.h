@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "capture/capture.h"
+#include "capture/mark.h"
 #include "capture/watch.h"
 #include "record/ring.h"
 
@@ -26,6 +27,7 @@ struct capture_ring {
 	struct ring_control *control;
 	u64 lost[6];	/* as told to the sink */
 	u64 checked_ns; /* when they were last compared */
+	struct ring_mark mark;
 };
 
 /* The ring buffer for what is rare: the kernel's own layout. */
@@ -35,6 +37,7 @@ struct capture_rare {
 	const u8 *data; /* mapped twice in a row */
 	unsigned long size;
 	size_t page;
+	struct ring_mark mark;
 };
 
 struct capture_held {
@@ -78,6 +81,8 @@ struct capture {
 	u64 moves;			 /* scope_moves as it was when they were followed last */
 	struct capture_rare rare;
 	VEC(struct capture_held) held; /* later than the last cut */
+	u64 kernel_complete_ns;	       /* of the last cut: capture_complete() */
+	u64 apps_complete_ns;
 	struct capture_counts counts;
 	struct app_rings *apps;	       /* from capture_start() on */
 	struct capture_watch *watch;   /* likewise */

@@ -29,7 +29,9 @@
  *   chunk_sealer_close(sealer)              waits
  *
  * Our own cuts are instants. Where they are not (a foreign trace), begun_ns and
- * complete_ns of the writer's options say where all streams are there.
+ * complete_ns of the writer's options say where all streams are there. So does
+ * chunk_writer_complete() where a producer was in the middle of a record at the
+ * cut: what it had of the time before comes to the late stream of a later chunk.
  */
 #ifndef CHUNK_CHUNK_H
 #define CHUNK_CHUNK_H
@@ -87,7 +89,9 @@ struct chunk_info {
 	uint64_t end_ns;	  /* the cut at which it ends: its records are older */
 	uint64_t begun_ns;	  /* all streams had begun: begin_ns, unless cut one by one */
 	uint64_t complete_ns;	  /* no stream misses anything older; end_ns, unless cut one
-				     by one, or recovered after a crash */
+				     by one, cut while a record was being written, or recovered
+				     after a crash; can be before begin_ns */
+	uint64_t late_ns;	  /* the chunk before is complete up to here: begin_ns, or less */
 	struct chunk_clock clock; /* at its begin */
 	uint64_t records;	  /* CTF events, what babeltrace2 counts */
 	uint64_t bytes;		  /* of its files */
@@ -132,6 +136,7 @@ struct chunk_writer_options {
 	uint64_t begin_ns;		   /* the cut; 0: now */
 	uint64_t begun_ns;		   /* when the last stream begins; 0: at the cut, too */
 	uint64_t complete_ns;		   /* when the first stream ends; 0: at the end, too */
+	uint64_t late_ns;		   /* complete_ns of the chunk before; 0: at the cut, too */
 	const char *host;		   /* NULL: this host's name */
 	const char *boot_id;		   /* NULL: this boot's */
 	const struct chunk_clock *clock;   /* NULL: of this host, now */
@@ -185,6 +190,12 @@ int chunk_writer_advance(struct chunk_stream *stream, uint64_t up_to_ns);
  * is counted as lost, and the writer goes on.
  */
 int chunk_writer_flush(struct chunk_writer *writer, uint64_t up_to_ns, struct error *e);
+
+/*
+ * Some records that are older than the cut are still being written; none of them is older
+ * than complete_ns. Before the cut.
+ */
+void chunk_writer_complete(struct chunk_writer *writer, uint64_t complete_ns);
 
 /*
  * Ends the chunk at the instant cut_ns: encodes and writes all older records.

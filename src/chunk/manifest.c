@@ -72,6 +72,8 @@ static void print_manifest(FILE *f, const struct manifest *m)
 		"\nbegin_ns=%" PRIu64 "\nbegun_ns=%" PRIu64 "\ncomplete_ns=%" PRIu64
 		"\nend_ns=%" PRIu64,
 		info->begin_ns, info->begun_ns, info->complete_ns, info->end_ns);
+	if (info->late_ns < info->begin_ns)
+		fprintf(f, "\nlate_ns=%" PRIu64, info->late_ns);
 	fprintf(f, "\nclock=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info->clock.monotonic_ns,
 		info->clock.unix_ns, info->clock.boottime_ns, info->clock.error_ns);
 	fprintf(f, "\nstate=%s\nevents=%" PRIu64, chunk_state_name(info->state), info->records);
@@ -124,6 +126,7 @@ enum {
 	HAS_INCOMPLETE = 4096,
 	HAS_BEGUN = 8192,
 	HAS_ALL = 16383,
+	HAS_LATE = 16384, /* need not be there */
 };
 
 /* Numbers separated by one blank; false if there are more or fewer. */
@@ -218,6 +221,7 @@ static int parse_plain(const char *key, const char *value, struct chunk_info *in
 		{"end_ns", HAS_END, &info->end_ns},
 		{"begun_ns", HAS_BEGUN, &info->begun_ns},
 		{"complete_ns", HAS_COMPLETE, &info->complete_ns},
+		{"late_ns", HAS_LATE, &info->late_ns},
 		{"events", HAS_EVENTS, &info->records},
 		{"incomplete", HAS_INCOMPLETE, &info->incomplete},
 	};
@@ -317,8 +321,10 @@ static int parse_manifest(char *text, struct manifest *m)
 		if (!parse_line(line, equals + 1, m, &has))
 			return -EBADMSG;
 	}
-	if (has != HAS_ALL || m->info.begin_ns > m->info.end_ns)
+	if ((has & HAS_ALL) != HAS_ALL || m->info.begin_ns > m->info.end_ns)
 		return -EBADMSG;
+	if (!(has & HAS_LATE))
+		m->info.late_ns = m->info.begin_ns;
 	for (size_t i = 0; i < m->file_count; i++)
 		m->info.bytes += m->files[i].bytes;
 	return 0;

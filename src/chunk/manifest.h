@@ -9,6 +9,7 @@
  *   boot=<boot id>
  *   seq=<number>
  *   begin_ns=  begun_ns=  complete_ns=  end_ns=
+ *   late_ns=                      only if it is before begin_ns
  *   clock=<monotonic_ns> <unix_ns> <boottime_ns> <error_ns>
  *   state=open|sealed|recovered
  *   events=<CTF events in all files>

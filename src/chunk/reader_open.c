@@ -184,7 +184,7 @@ static void guess_info(struct chunk_reader *r)
 	r->info.end_ns = name.open || name.end_unix_ns < name.begin_unix_ns
 				 ? r->info.begin_ns
 				 : name.end_unix_ns - offset;
-	r->info.begun_ns = r->info.begin_ns;
+	r->info.begun_ns = r->info.late_ns = r->info.begin_ns;
 	r->info.complete_ns = r->info.end_ns;
 	r->info.clock = (struct chunk_clock){r->info.begin_ns, name.begin_unix_ns, 0, 0};
 }

@@ -184,7 +184,7 @@ static void clock_recover(const struct chunk_reader *r, struct chunk_info *info)
 		if (s->packets && s->first_begin_ns < begin_ns)
 			begin_ns = s->first_begin_ns;
 	}
-	info->begin_ns = info->begun_ns = begin_ns;
+	info->begin_ns = info->begun_ns = info->late_ns = begin_ns;
 	info->clock = (struct chunk_clock){begin_ns, name.begin_unix_ns, 0, 0};
 }
 

@@ -72,6 +72,7 @@ static void fill_info(struct chunk_info *info, const struct chunk_writer_options
 	info->begun_ns = o->begun_ns ? o->begun_ns : info->begin_ns;
 	info->end_ns = info->begin_ns;
 	info->complete_ns = o->complete_ns;
+	info->late_ns = o->late_ns ? o->late_ns : info->begin_ns;
 	gethostname(host, sizeof(host) - 1);
 	copy_word(info->host, sizeof(info->host), o->host ? o->host : host);
 	if (o->boot_id)

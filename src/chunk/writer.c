@@ -386,6 +386,11 @@ static void hand_over(struct chunk_stream *s, struct chunk_writer *next)
 	window_free(&s->window);
 }
 
+void chunk_writer_complete(struct chunk_writer *w, uint64_t complete_ns)
+{
+	w->info.complete_ns = complete_ns;
+}
+
 int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_writer *next,
 		     struct error *e)
 {

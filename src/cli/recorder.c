@@ -148,12 +148,14 @@ static void chunk_sealed(void *arg, int err, const struct chunk_info *info, cons
 	control_sealed(r->control, err ? NULL : info->path);
 }
 
-static int chunk_begin(struct recorder *r, u64 begin_ns, struct chunk_writer **writer,
+/* The chunk before is complete up to late_ns; 0: up to its end. */
+static int chunk_begin(struct recorder *r, u64 begin_ns, u64 late_ns, struct chunk_writer **writer,
 		       struct error *e)
 {
 	struct chunk_writer_options o = {.dir = r->options.dir,
 					 .hold = &r->hold,
 					 .begin_ns = begin_ns,
+					 .late_ns = late_ns,
 					 .owner = r->owner,
 					 .compress = r->options.compress};
 
@@ -204,14 +206,16 @@ static int rotate(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
 	struct chunk_writer *next = NULL;
-	u64 cut_ns;
+	u64 cut_ns, complete_ns;
 	int err = capture_cut(r->capture, &sink, &cut_ns);
 
 	if (err < 0)
 		return error_set(e, err, "cannot cut the streams");
-	err = chunk_begin(r, cut_ns, &next, e);
+	complete_ns = capture_complete(r->capture, true);
+	err = chunk_begin(r, cut_ns, complete_ns, &next, e);
 	if (err)
 		return err;
+	chunk_writer_complete(r->writer, complete_ns);
 	err = chunk_end(r, cut_ns, next, e);
 	r->writer = next;
 	r->chunk_begin_ns = r->flushed_ns = cut_ns;
@@ -229,7 +233,7 @@ static int snapshot(struct recorder *r, struct error *e)
 		return err;
 	if (from_ns < r->chunk_begin_ns)
 		from_ns = r->chunk_begin_ns;
-	err = chunk_begin(r, from_ns, &r->writer, e);
+	err = chunk_begin(r, from_ns, 0, &r->writer, e);
 	if (!err)
 		err = flight_write(r->flight, r->capture, from_ns, &sink, e);
 	if (err)
@@ -390,7 +394,7 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 		err = capture_attach(r->capture, e);
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = clock_now_ns();
 	if (!err && !r->flight)
-		err = chunk_begin(r, r->begin_ns, &r->writer, e);
+		err = chunk_begin(r, r->begin_ns, 0, &r->writer, e);
 	if (!err)
 		err = capture_start(r->capture, r->begin_ns, &sink, e);
 	if (!err && o->command) {
@@ -460,6 +464,9 @@ int recorder_finish(struct recorder *r, struct error *e)
 	capture_stop(r->capture);
 	r->end_ns = cut_ns;
 	err = err < 0 ? error_set(e, err, "cannot drain the rings") : 0;
+	/* what an application did not write by now leaves no time of a thread in doubt */
+	if (r->writer && capture_complete(r->capture, false) < cut_ns)
+		chunk_writer_complete(r->writer, capture_complete(r->capture, false));
 	/* a chunk ends before its end; capture's cut includes its instant */
 	if (r->writer && chunk_end(r, cut_ns + 1, NULL, &cut_error) && !err) {
 		*e = cut_error;

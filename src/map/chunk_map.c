@@ -58,7 +58,7 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 	int err = p ? 0 : -ENOMEM;
 
 	if (!err)
-		p->late_ns = is_uneven(info) ? 0 : info->begin_ns;
+		partial_late(p, info->late_ns, info->begin_ns);
 	if (!err && is_uneven(info))
 		partial_streams(p, info->begun_ns, info->complete_ns);
 	if (!err && task->covered_ns && task->covered_ns < info->begin_ns) {

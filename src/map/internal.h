@@ -17,10 +17,17 @@ static inline void partial_failed(struct partial *p, int err)
 
 /* Applies a record wherever its time lies. */
 int partial_apply_now(struct partial *p, const struct record_head *r);
+/*
+ * Applies one of whose time not all records are there: no life follows from it. But what an
+ * application says of its thread holds from from_ns on.
+ */
+int partial_apply_outside(struct partial *p, const struct record_head *r, u64 from_ns);
 
 /* Tells a life of the losses that it was not told of: the first `count`, until to_ns. 0 or -ENOMEM. */
 int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns);
 
+/* Nothing comes from its left: it may miss what was lost there before its first record. */
+int partial_life_begin(struct partial *p, struct life *l);
 /* Nothing more will come of a life: it tells what is left. Not twice. */
 int partial_life_end(struct partial *p, struct life *l);
 /* Where the accounting of a life begins that was not born. */
@@ -105,10 +112,11 @@ int blocks_add(struct partial *p, const struct record_head *r);
 int filters_apply(struct partial *p);
 
 /* zone.c */
-int raw_read(struct raw_record *raw, const char *data);	       /* raw->bytes of foreign bytes */
-int zone_keep(struct partial *p, const struct record_head *r); /* takes a copy */
-int zones_merge(struct partial *left, struct partial *right);  /* before their bodies */
-int zones_finish(struct partial *p);			       /* applies what is left */
+int raw_read(struct raw_record *raw, const char *data); /* raw->bytes of foreign bytes */
+/* Takes a copy, with this time. */
+int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns);
+int zones_merge(struct partial *left, struct partial *right); /* before their bodies */
+int zones_finish(struct partial *p);			      /* applies what is left */
 void zones_free(struct partial *p);
 
 /* prune.c: leaves what still holds at its end, and sorted facts */

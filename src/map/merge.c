@@ -205,13 +205,38 @@ static u64 life_to(const struct partial *p, const struct life *l)
 	return 0;
 }
 
+int partial_life_begin(struct partial *p, struct life *l)
+{
+	struct life_sink sink = partial_sink(p);
+	struct life whole;
+	int err;
+
+	if (l->born || l->origin_ns || !l->losses_before)
+		return 0;
+	life_init(&whole, l->left_tid);
+	whole.severed = l->severed;
+	whole.first_ns = l->first_ns;
+	whole.clip_from_ns = l->clip_from_ns;
+	whole.clip_to_ns = l->clip_to_ns;
+	err = partial_tell_losses(p, &whole, l->losses_before, UINT64_MAX);
+	whole.losses_seen = l->losses_seen;
+	err = err ? err : life_join(&whole, l, &sink);
+	if (err) {
+		life_free(&whole);
+		return err;
+	}
+	*l = whole;
+	return 0;
+}
+
 int partial_life_end(struct partial *p, struct life *l)
 {
 	struct life_sink sink = partial_sink(p);
 	bool goes_on = map_get(&p->current, l->tid) == l;
 	u64 to_ns = life_to(p, l);
-	int err = partial_tell_losses(p, l, p->losses.count, to_ns);
+	int err = partial_life_begin(p, l);
 
+	err = err ? err : partial_tell_losses(p, l, p->losses.count, to_ns);
 	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
 		to_ns = l->last_ns;
 	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &sink);

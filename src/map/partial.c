@@ -302,7 +302,7 @@ static int exec_apply(struct partial *p, const struct record_head *r)
 }
 
 /* An application record: the thread is in user code, and may change its active span. */
-static int span_apply(struct partial *p, const struct record_head *r)
+static int span_apply_at(struct partial *p, const struct record_head *r, u64 time_ns)
 {
 	static const struct context none;
 	struct life_sink sink = partial_sink(p);
@@ -311,8 +311,7 @@ static int span_apply(struct partial *p, const struct record_head *r)
 	bool changes = true;
 	int err;
 
-	if (at.time_ns < p->late_ns) /* what lies before is accounted to the left */
-		at.time_ns = p->late_ns;
+	at.time_ns = time_ns;
 	err = feed(p, r->tid, LIFE_USER, &at);
 	if (err)
 		return err;
@@ -337,6 +336,11 @@ static int span_apply(struct partial *p, const struct record_head *r)
 	if (changes)
 		life_active(life_of(p, r->tid), &active, &sink);
 	return spans_add(p, r);
+}
+
+static int span_apply(struct partial *p, const struct record_head *r)
+{
+	return span_apply_at(p, r, r->time_ns);
 }
 
 int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns)
@@ -535,10 +539,75 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_span_attribute] = span_apply,
 };
 
+static bool is_of_span(const struct record_head *r)
+{
+	return r->kind <= RECORD_KIND_MAX && apply[r->kind] == span_apply;
+}
+
+/* What the order of records matters to: lives, and what application records follow each other. */
+static bool is_ordered(const struct record_head *r)
+{
+	switch (r->kind) {
+	case RECORD_switch:
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+	case RECORD_fork:
+	case RECORD_exec:
+	case RECORD_exit:
+	case RECORD_thread:
+	case RECORD_cgroup_attach:
+	case RECORD_gap:
+	case RECORD_lost:
+		return true;
+	default:
+		return is_of_span(r);
+	}
+}
+
+int partial_apply_outside(struct partial *p, const struct record_head *r, u64 from_ns)
+{
+	switch (r->kind) {
+	case RECORD_switch:
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+	case RECORD_exit:
+		return 0;
+	case RECORD_fork:
+	case RECORD_exec:
+	case RECORD_thread:
+	case RECORD_cgroup_attach:
+		return facts_add(&p->facts, r);
+	default:
+		if (!is_of_span(r))
+			return partial_apply_now(p, r);
+		return span_apply_at(p, r, r->time_ns < from_ns ? from_ns : r->time_ns);
+	}
+}
+
+/* What is older than its chunk waits for the neighbour that has the rest of that time. */
+static int late_apply(struct partial *p, const struct record_head *r)
+{
+	if (!is_ordered(r))
+		return partial_apply_now(p, r);
+	if (r->time_ns >= p->late_ns) {
+		if (!p->zoned)
+			partial_streams(p, p->begin_ns, UINT64_MAX);
+		return zone_keep(p, r, r->time_ns);
+	}
+	/* The neighbour did not wait for it. What holds from the begin on takes its turn there. */
+	if (p->zoned && p->complete_ns <= p->begin_ns && (is_of_span(r) || r->kind == RECORD_lost))
+		return zone_keep(p, r, p->begin_ns);
+	return partial_apply_outside(p, r, p->begin_ns);
+}
+
 int partial_apply(struct partial *p, const struct record_head *r)
 {
+	if (__builtin_expect(r->time_ns < p->begin_ns, 0))
+		return late_apply(p, r);
 	if (p->zoned && (r->time_ns < p->begun_ns || r->time_ns >= p->complete_ns))
-		return zone_keep(p, r);
+		return zone_keep(p, r, r->time_ns);
 	return partial_apply_now(p, r);
 }
 

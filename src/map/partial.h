@@ -319,7 +319,11 @@ struct partial {
 	 * complete_ns) is applied, the rest waits for what a neighbour has of that time.
 	 */
 	bool zoned;
-	u64 late_ns; /* application records of before came late: their threads are in it by now */
+	/*
+	 * A chunk's own: records older than begin_ns came late. They wait likewise, but those
+	 * older than late_ns, up to which the chunk before is complete: for them it did not wait.
+	 */
+	u64 late_ns, begin_ns;
 	u64 begun_ns, complete_ns;
 	struct raw_records raw;
 	struct map current;	  /* tid -> struct life, of threads that may go on */
@@ -362,6 +366,12 @@ void partial_cover(struct partial *p, u64 from_ns, u64 to_ns);
  * it before the first record; without it, cuts are instants.
  */
 void partial_streams(struct partial *p, u64 begun_ns, u64 complete_ns);
+
+/*
+ * What comes is of a chunk that begins at begin_ns; what is older came late, and the chunk
+ * before is complete up to late_ns only. Call it before the first record.
+ */
+void partial_late(struct partial *p, u64 late_ns, u64 begin_ns);
 
 /* Applies the next record. 0 or -ENOMEM. Unknown kinds are passed over. */
 int partial_apply(struct partial *p, const struct record_head *r);

@@ -57,6 +57,8 @@ static int lives_prune(struct partial *p)
 		struct life *l = p->lives.data[i];
 
 		if (!err && map_get(&p->current, l->tid) == l)
+			err = partial_life_begin(p, l);
+		if (!err && map_get(&p->current, l->tid) == l)
 			err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
 		if (!err && map_get(&p->current, l->tid) == l)
 			err = life_anchor(l, partial_life_from(p, l), &sink);
@@ -310,6 +312,8 @@ int base_prune(struct partial *p)
 	struct living living = {0};
 	int err = lives_prune(p);
 
+	if (err || p->raw.list.count) /* what waits for a neighbour may ask for anything */
+		return err;
 	err = err ? err : living_find(&living, p);
 	err = err ? err : facts_prune(p, &living);
 	if (!err)

@@ -26,6 +26,12 @@ void partial_streams(struct partial *p, u64 begun_ns, u64 complete_ns)
 	p->complete_ns = complete_ns;
 }
 
+void partial_late(struct partial *p, u64 late_ns, u64 begin_ns)
+{
+	p->late_ns = late_ns;
+	p->begin_ns = begin_ns;
+}
+
 /* The order in which a reader of all streams delivers records. */
 static bool raw_before(const struct raw_record *a, const struct raw_record *b)
 {
@@ -61,7 +67,7 @@ int raw_read(struct raw_record *raw, const char *data)
 	return raw_copy(r, raw);
 }
 
-int zone_keep(struct partial *p, const struct record_head *r)
+int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns)
 {
 	struct raw_record raw;
 	size_t at;
@@ -69,6 +75,7 @@ int zone_keep(struct partial *p, const struct record_head *r)
 
 	if (err || !record_kind_info(r->kind))
 		return err;
+	raw.record->time_ns = time_ns;
 	err = vec_push(&p->raw.list, raw);
 	if (err) {
 		free(raw.record);
@@ -81,8 +88,31 @@ int zone_keep(struct partial *p, const struct record_head *r)
 	return 0;
 }
 
+/* A stretch of time. In a part of it records can be missing for good: it is in doubt. */
+struct zone_time {
+	u64 from_ns, to_ns;
+	u64 doubt_from_ns, doubt_to_ns; /* both 0: all is there */
+	size_t lives;			/* that were told to doubt it, if they got a record */
+};
+
+/* Before each record in doubt and behind the last one: any thread may have done something else. */
+static int zone_doubt(struct partial *p, struct zone_time *z)
+{
+	struct record_lost lost = {
+		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = z->doubt_to_ns},
+		.begin_ns = z->doubt_from_ns,
+	};
+
+	if (z->doubt_from_ns >= z->doubt_to_ns)
+		return 0;
+	if (z->lives && z->lives == p->lives.count && p->losses_told < p->losses.count)
+		return 0; /* nobody was told of the last one yet */
+	z->lives = p->lives.count;
+	return vec_push(&p->losses, lost);
+}
+
 /* Applies what is kept of [from_ns, to_ns), and keeps it no longer. */
-static int zone_apply(struct partial *p, u64 from_ns, u64 to_ns)
+static int zone_apply(struct partial *p, struct zone_time z)
 {
 	size_t kept = 0;
 	int err = 0;
@@ -90,11 +120,32 @@ static int zone_apply(struct partial *p, u64 from_ns, u64 to_ns)
 	for (size_t i = 0; i < p->raw.list.count; i++) {
 		struct raw_record *raw = &p->raw.list.data[i];
 
-		if (err || raw->record->time_ns < from_ns || raw->record->time_ns >= to_ns) {
+		if (err || raw->record->time_ns < z.from_ns || raw->record->time_ns >= z.to_ns) {
 			p->raw.list.data[kept++] = *raw;
 			continue;
 		}
-		err = partial_apply_now(p, raw->record);
+		err = zone_doubt(p, &z);
+		err = err ? err : partial_apply_now(p, raw->record);
+		free(raw->record);
+	}
+	p->raw.list.count = kept;
+	return err ? err : zone_doubt(p, &z);
+}
+
+/* The same of what no neighbour will complete, and which lies before what the partial covers. */
+static int zone_apply_outside(struct partial *p, u64 to_ns, u64 clamp_ns)
+{
+	size_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < p->raw.list.count; i++) {
+		struct raw_record *raw = &p->raw.list.data[i];
+
+		if (err || raw->record->time_ns >= to_ns) {
+			p->raw.list.data[kept++] = *raw;
+			continue;
+		}
+		err = partial_apply_outside(p, raw->record, clamp_ns);
 		free(raw->record);
 	}
 	p->raw.list.count = kept;
@@ -129,6 +180,8 @@ static void body_of(const struct partial *p, u64 *from_ns, u64 *to_ns)
 {
 	*from_ns = p->zoned ? p->begun_ns : p->from_ns;
 	*to_ns = p->zoned ? p->complete_ns : p->to_ns;
+	if (*to_ns == UINT64_MAX && p->to_ns)
+		*to_ns = p->to_ns;
 }
 
 static bool is_empty(const struct partial *p)
@@ -136,16 +189,32 @@ static bool is_empty(const struct partial *p)
 	return !p->zoned && !p->from_ns && !p->to_ns;
 }
 
+/* Behind the body: nobody will bring the rest of that time. */
+static int tail_apply(struct partial *p, u64 body_to_ns)
+{
+	return zone_apply(p, (struct zone_time){body_to_ns, UINT64_MAX, body_to_ns, p->to_ns, 0});
+}
+
+/* Whether a partial begins where recording began anew. */
+static bool begins_with_gap(const struct partial *p, u64 from_ns)
+{
+	return p->gaps.count && p->gaps.data[0].head.time_ns <= from_ns;
+}
+
 int zones_merge(struct partial *left, struct partial *right)
 {
 	u64 left_from, left_to, right_from, right_to;
-	int err;
+	int err = 0;
 
 	if (!left->zoned && !right->zoned)
 		return 0;
 	body_of(right, &right_from, &right_to);
 	body_of(left, &left_from, &left_to);
-	err = raws_merge(left, right);
+	if (left->zoned && left_to < left->to_ns && begins_with_gap(right, right_from)) {
+		err = tail_apply(left, left_to);
+		left_to = left->to_ns;
+	}
+	err = err ? err : raws_merge(left, right);
 	if (err || is_empty(right))
 		return err;
 	if (is_empty(left)) {
@@ -154,8 +223,9 @@ int zones_merge(struct partial *left, struct partial *right)
 	}
 	partial_streams(left, left_from, right_to);
 	/* a side without a body of its own is whole where the other one is, too */
-	return zone_apply(left, left_from < left_to ? left_to : left_from,
-			  right_from < right_to ? right_from : right_to);
+	return zone_apply(left, (struct zone_time){left_from < left_to ? left_to : left_from,
+						   right_from < right_to ? right_from : right_to, 0,
+						   0, 0});
 }
 
 /*
@@ -169,21 +239,26 @@ int zones_finish(struct partial *p)
 	u64 from, to;
 	int err;
 
-	if (!p->zoned || !p->raw.list.count)
+	if (!p->zoned)
+		return 0;
+	body_of(p, &from, &to);
+	if (!raw.list.count && to >= p->to_ns)
 		return 0;
 	body = malloc(sizeof(*body));
 	if (!body)
 		return -ENOMEM;
-	body_of(p, &from, &to);
 	if (from > to)
 		from = to;
 	*body = *p;
 	body->zoned = false;
 	body->raw = (struct raw_records){0};
 	*p = (struct partial){.options = body->options, .raw = raw};
-	err = zone_apply(p, 0, from);
+	err = zone_apply_outside(p, body->from_ns, body->from_ns);
+	err = err ? err : zone_apply(p, (struct zone_time){0, from, 0, 0, 0});
 	err = err ? err : partial_merge(p, body);
-	return err ? err : zone_apply(p, from, UINT64_MAX);
+	/* what lies in the body came too late for it */
+	err = err ? err : zone_apply_outside(p, to, to);
+	return err ? err : tail_apply(p, to);
 }
 
 void zones_free(struct partial *p)

@@ -63,6 +63,8 @@ def a_writer_stopped_in_the_middle():
     equal(len(late), 1, "the one that was begun before the stop")
     check(length(late[0]) > 600 * MS, f"and ended after: {late}")
     equal((late[0]["begin_bound"], late[0]["end_bound"]), ("hard", "hard"), "its bounds")
+    check(late[0]["time"]["other_ns"] > 600 * MS, f"it was stopped: {late}")
+    check(late[0]["time"]["unknown_ns"] < 50 * MS, f"which is known: {late}")
     for one in found:
         equal(one["begin_bound"], "hard", "begins")
     harness.check_sums(fathom, path)

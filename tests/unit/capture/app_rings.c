@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "capture/mark.h"
 #include "lib/app_ring.h"
 #include "tests/unit/capture/app_writer.h"
 
@@ -608,6 +609,61 @@ TEST(garbage_everywhere)
 	CHECK(rings_damaged(rings) > 1000);
 	CHECK_EQ(taken.strange, 0);
 	liar_end(rings);
+}
+
+/* A thread that is in the middle of a record: how far back what it will write can lie. */
+TEST(a_cut_says_up_to_when_it_is_complete)
+{
+	struct app_rings *rings;
+	u64 drained, cut, seq;
+
+	liar_start(APP_RING_SEALS);
+	rings = rings_start(liar);
+	liar_write(0, (u32)liar);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	drained = now_ns();
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	liar_write(1, (u32)liar);
+	seq = liar_write(2, (u32)liar)->head.time_ns;
+	liar_write(2, (u32)liar)->head.seq = 0;
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	cut = now_ns();
+	CHECK_EQ(app_rings_cut_begin(rings, cut), 0);
+	CHECK_EQ(app_rings_cut_pass(rings, &sink), 0);
+	CHECK(app_rings_complete(rings) >= drained);
+	CHECK(app_rings_complete(rings) <= seq);
+	/* a second later nobody waits for it any more */
+	cut += 1000000000ull;
+	CHECK_EQ(app_rings_cut_begin(rings, cut), 0);
+	CHECK_EQ(app_rings_cut_pass(rings, &sink), 0);
+	CHECK_EQ(app_rings_complete(rings), cut);
+	liar_write(2, (u32)liar);
+	cut = now_ns();
+	CHECK_EQ(app_rings_cut_begin(rings, cut), 0);
+	CHECK_EQ(app_rings_cut_pass(rings, &sink), 1);
+	CHECK_EQ(app_rings_complete(rings), cut);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 3);
+	liar_end(rings);
+}
+
+TEST(a_mark_is_reached_or_not)
+{
+	struct ring_mark m = {.ns = 10, .before_ns = 10};
+
+	CHECK_EQ(ring_mark_clear_ns(&m, 0), 10);
+	ring_mark_set(&m, 5, 5, 20); /* all is out */
+	CHECK_EQ(ring_mark_clear_ns(&m, 5), 20);
+	ring_mark_set(&m, 6, 9, 30); /* 6 was not reserved at 20, but at 30 */
+	CHECK_EQ(ring_mark_clear_ns(&m, 6), 20);
+	ring_mark_set(&m, 6, 12, 40);
+	ring_mark_set(&m, 8, 15, 50);
+	CHECK_EQ(ring_mark_clear_ns(&m, 8), 20);
+	ring_mark_set(&m, 9, 15, 60); /* 9 was not reserved at 30 */
+	CHECK_EQ(ring_mark_clear_ns(&m, 9), 30);
+	CHECK_EQ(ring_mark_clear_ns(&m, 15), 60);
+	ring_mark_set(&m, 15, 15, 70);
+	CHECK_EQ(ring_mark_clear_ns(&m, 15), 70);
 }
 
 /* What stands behind it may be anything: it is reached when the program has ended. */

@@ -367,7 +367,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	return text;
 }
 
-static struct partial *merge_at_random(struct simulation *s, struct partial **pieces, int n)
+struct partial *merge_at_random(struct simulation *s, struct partial **pieces, int n)
 {
 	while (n > 1) {
 		int i = (int)simulation_random(s, (u64)n - 1);

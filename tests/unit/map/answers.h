@@ -18,6 +18,9 @@ struct partial *map_cut(struct simulation *s, int cuts);
 /* The same, with each stream of records cut at a time of its own. */
 struct partial *map_cut_streams(struct simulation *s, int cuts);
 
+/* Merges neighbours in a random grouping until there is one, which is returned. */
+struct partial *merge_at_random(struct simulation *s, struct partial **pieces, int n);
+
 /* Maps all, to be asked only for what is from at_ns on. */
 struct partial *map_since(const struct simulation *s, u64 at_ns);
 

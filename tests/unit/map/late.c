@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Producers that were in the middle of a record at a cut: what they and, in their stream,
+ * those behind them wrote before it comes with a later chunk.
+ */
+#include "answers.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "map/base.h"
+
+#define STREAMS 4
+#define CUTS_MAX 16
+
+/* Chunk k begins at cut[k]; it has of each stream what lies in [seen[k], seen[k + 1]). */
+struct late_cuts {
+	int chunks;
+	int waited; /* for so many streams: none is complete without them */
+	u64 cut[CUTS_MAX + 2];
+	u64 seen[CUTS_MAX + 2][STREAMS];
+};
+
+static u64 least(const u64 *times, int streams)
+{
+	u64 min = times[0];
+
+	for (int i = 1; i < streams; i++)
+		min = times[i] < min ? times[i] : min;
+	return min;
+}
+
+/* Until when a stream is seen at cut k: now and then less, also over several cuts. */
+static u64 seen_until(struct simulation *s, const struct late_cuts *c, int k, int stream)
+{
+	u64 before = c->seen[k - 1][stream], back;
+
+	if (before < c->cut[k - 1] && simulation_random(s, 3) == 0)
+		return before;
+	if (simulation_random(s, 4))
+		return c->cut[k];
+	back = simulation_random(s, 1ull << (4 + simulation_random(s, 12)));
+	return c->cut[k] > before + back ? c->cut[k] - back : before;
+}
+
+static void late_cut(struct simulation *s, struct late_cuts *c, int cuts)
+{
+	u64 span = s->to_ns - s->from_ns;
+
+	c->chunks = cuts + 1;
+	c->waited = STREAMS;
+	for (int i = 0; i < STREAMS; i++)
+		c->seen[0][i] = s->from_ns;
+	c->cut[0] = s->from_ns;
+	for (int k = 1; k <= cuts; k++) {
+		c->cut[k] = s->from_ns + span * (u64)k / (u64)(cuts + 1) +
+			    simulation_random(s, span / (u64)(cuts + 1) + 1);
+		if (c->cut[k] < c->cut[k - 1])
+			c->cut[k] = c->cut[k - 1];
+		for (int i = 0; i < STREAMS; i++)
+			c->seen[k][i] = seen_until(s, c, k, i);
+	}
+	c->cut[cuts + 1] = s->to_ns;
+	for (int i = 0; i < STREAMS; i++)
+		c->seen[cuts + 1][i] = UINT64_MAX; /* a gap may reach over the end */
+}
+
+static void must(int err)
+{
+	if (err)
+		abort();
+}
+
+/* As chunk_map() does it. */
+static struct partial *late_map(const struct simulation *s, const struct late_cuts *c, int k,
+				const struct partial_options *options)
+{
+	struct partial *p = partial_new(options);
+	u64 complete = least(c->seen[k + 1], c->waited), late = least(c->seen[k], c->waited);
+
+	partial_late(p, late < c->cut[k] ? late : c->cut[k], c->cut[k]);
+	if (complete < c->cut[k + 1])
+		partial_streams(p, c->cut[k], complete);
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record_head *r = simulation_record(s, i);
+		int stream = r->cpu % STREAMS;
+
+		if (r->time_ns >= c->seen[k][stream] && r->time_ns < c->seen[k + 1][stream])
+			must(partial_apply(p, r));
+	}
+	partial_cover(p, c->cut[k], c->cut[k + 1]);
+	return p;
+}
+
+static struct partial *map_late(struct simulation *s, int cuts)
+{
+	static const struct partial_options all = {.spans = true};
+	struct partial *pieces[CUTS_MAX + 1];
+	struct late_cuts c;
+
+	late_cut(s, &c, cuts);
+	for (int k = 0; k < c.chunks; k++)
+		pieces[k] = late_map(s, &c, k, &all);
+	return merge_at_random(s, pieces, c.chunks);
+}
+
+static void lose_and_gap(struct simulation *s, u64 seed)
+{
+	u64 begin = s->from_ns + simulation_random(s, s->to_ns - s->from_ns);
+
+	if (seed % 4 == 1)
+		simulation_gap(s, begin, begin + simulation_random(s, 9000) + 1);
+	for (int i = 0; seed % 4 == 3 && i < 6; i++) {
+		begin = s->from_ns + simulation_random(s, s->to_ns - s->from_ns);
+		simulation_loss(s, begin, begin + simulation_random(s, 3000) + 1,
+				(u16)simulation_random(s, 4));
+	}
+}
+
+TEST(what_came_late_is_where_it_belongs)
+{
+	for (u64 seed = 1; seed <= 80; seed++) {
+		struct simulation s;
+		char *whole;
+
+		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
+		lose_and_gap(&s, seed);
+		whole = answers(map_range(&s, 0, s.records.count), &s);
+		for (int i = 0; i < 12; i++) {
+			int cuts = 1 + (int)simulation_random(&s, CUTS_MAX);
+			char *cut = answers(map_late(&s, cuts), &s);
+
+			if (strcmp(whole, cut) != 0) {
+				print_difference(whole, cut);
+				CHECK_FAIL("seed %llu, grouping %d", (unsigned long long)seed, i);
+			}
+			free(cut);
+		}
+		free(whole);
+		simulation_free(&s);
+	}
+}
+
+/* Nothing is unknown that was recorded, however late. */
+TEST(split_with_late_records_is_the_truth)
+{
+	for (u64 seed = 1; seed <= 50; seed++) {
+		struct simulation s;
+		struct partial *p;
+
+		simulate(&s, seed, 6, 60);
+		p = map_late(&s, 1 + (int)seed % CUTS_MAX);
+		CHECK_EQ(partial_finish(p), 0);
+		CHECK_EQ(p->lives.count, s.threads.count);
+		for (size_t i = 0; i < p->lives.count; i++)
+			for (int part = 0; part < SPLIT_PARTS_COUNT; part++)
+				CHECK_EQ(p->lives.data[i]->total.ns[part],
+					 s.threads.data[i].truth.ns[part]);
+		partial_free(p);
+		simulation_free(&s);
+	}
+}
+
+/* What was not waited for is told all the same, and the grouping does not matter. */
+TEST(what_came_too_late_is_the_same_in_any_grouping)
+{
+	static const struct partial_options all = {.spans = true};
+
+	for (u64 seed = 1; seed <= 60; seed++) {
+		struct simulation s;
+		struct late_cuts c;
+		char *first = NULL;
+
+		simulate(&s, seed, 5, 40);
+		lose_and_gap(&s, seed | 2); /* a gap is never late */
+		late_cut(&s, &c, 2 + (int)seed % 8);
+		c.waited = (int)seed % STREAMS; /* 0: for one */
+		for (int i = 0; i < 8; i++) {
+			struct partial *pieces[CUTS_MAX + 1];
+			char *cut;
+
+			for (int k = 0; k < c.chunks; k++)
+				pieces[k] = late_map(&s, &c, k, &all);
+			cut = answers(merge_at_random(&s, pieces, c.chunks), &s);
+			if (first && strcmp(first, cut) != 0) {
+				print_difference(first, cut);
+				CHECK_FAIL("seed %llu, grouping %d", (unsigned long long)seed, i);
+			}
+			free(first);
+			first = cut;
+		}
+		free(first);
+		simulation_free(&s);
+	}
+}
+
+static const struct life *life_of(const struct partial *p, u32 tid)
+{
+	for (size_t i = 0; i < p->lives.count; i++)
+		if (p->lives.data[i]->tid == tid)
+			return p->lives.data[i];
+	return NULL;
+}
+
+/* Time on a CPU is claimed only where it was; where a thread slept is inferred. Sums up what is
+ * known. */
+static s64 check_claims(const struct partial *p, const struct partial *truth, u64 range_ns)
+{
+	s64 known = 0;
+
+	for (size_t i = 0; i < p->lives.count; i++) {
+		const struct life *l = p->lives.data[i], *t = life_of(truth, l->tid);
+		const struct split none = {0}, *should = t ? &t->total : &none;
+
+		CHECK(split_total(&l->total) <= (s64)range_ns);
+		CHECK(l->total.ns[SPLIT_user] <= should->ns[SPLIT_user]);
+		CHECK(l->total.ns[SPLIT_kernel] <= should->ns[SPLIT_kernel]);
+		known += split_total(&l->total) - l->total.ns[SPLIT_unknown];
+	}
+	return known;
+}
+
+/* What a chunk without its neighbours misses is unknown, and nothing that it has not missed. */
+TEST(a_chunk_alone_does_not_guess)
+{
+	static const struct partial_options all = {.spans = true};
+	s64 known = 0, total = 0;
+
+	for (u64 seed = 1; seed <= 60; seed++) {
+		struct simulation s;
+		struct late_cuts c;
+
+		simulate(&s, seed, 6, 60);
+		late_cut(&s, &c, 1 + (int)seed % 8);
+		for (int k = 0; k < c.chunks; k++) {
+			const struct partial_options range = {.from_ns = c.cut[k],
+							      .to_ns = c.cut[k + 1]};
+			struct partial *truth = partial_new(&range);
+			struct partial *p = late_map(&s, &c, k, &all);
+
+			for (size_t i = 0; i < s.records.count; i++)
+				must(partial_apply(truth, simulation_record(&s, i)));
+			partial_cover(truth, s.from_ns, s.to_ns);
+			must(partial_finish(truth));
+			must(partial_finish(p));
+			known += check_claims(p, truth, range.to_ns - range.from_ns);
+			for (size_t i = 0; i < truth->lives.count; i++)
+				total += split_total(&truth->lives.data[i]->total);
+			partial_free(truth);
+			partial_free(p);
+		}
+		simulation_free(&s);
+	}
+	CHECK(known > total / 2 && known < total);
+}
+
+/* A base that ends in the middle of what is late, and what comes then. */
+static struct partial *late_on_base(struct simulation *s, const struct late_cuts *c, int gone)
+{
+	const struct partial_options state = {.state_only = true};
+	const struct partial_options rest = {.spans = true, .from_ns = c->cut[gone]};
+	struct partial *base = partial_new(&state);
+
+	for (int k = 0; k < gone; k++) {
+		struct bytes bytes = {0};
+
+		must(partial_merge(base, late_map(s, c, k, &state)));
+		must(base_write(base, &bytes));
+		partial_free(base);
+		must(base_read(&base, bytes.data, bytes.count, k + 1 == gone ? &rest : &state));
+		bytes_free(&bytes);
+	}
+	for (int k = gone; k < c->chunks; k++)
+		must(partial_merge(base, late_map(s, c, k, &rest)));
+	return base;
+}
+
+TEST(base_carries_what_waits_for_late_records)
+{
+	for (u64 seed = 1; seed <= 60; seed++) {
+		struct simulation s;
+
+		simulate(&s, seed, 5, 40);
+		for (int i = 0; i < 6; i++) {
+			int cuts = 1 + (int)simulation_random(&s, 8);
+			int gone = 1 + (int)simulation_random(&s, (u64)cuts);
+			char *whole, *based;
+			struct late_cuts c;
+			u64 at;
+
+			late_cut(&s, &c, cuts);
+			at = c.cut[gone];
+			whole = answers_since(map_since(&s, at), &s, at);
+			based = answers_since(late_on_base(&s, &c, gone), &s, at);
+			if (strcmp(whole, based) != 0) {
+				print_difference(whole, based);
+				CHECK_FAIL("seed %llu, cut at %llu", (unsigned long long)seed,
+					   (unsigned long long)at);
+			}
+			free(whole);
+			free(based);
+		}
+		simulation_free(&s);
+	}
+}
+
+TEST_MAIN()
