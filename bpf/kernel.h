@@ -223,6 +223,7 @@ struct unix_sock {
 };
 
 struct mm_struct {
+	void *pgd;
 	unsigned long arg_start, arg_end;
 };
 

@@ -7,6 +7,7 @@
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
 #include "bpf/file.h"
+#include "bpf/iterator.h"
 #include "bpf/leave.h"
 #include "bpf/named.h"
 #include "bpf/path.h"
@@ -22,23 +23,6 @@ static const u8 snapshot_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
 u64 snapshot_new = 0;	 /* threads that were new to this run */
 u32 snapshot_again = 0;	 /* set by capture: tell those that were told before, too */
 u64 snapshot_enters = 0; /* set by capture once recording is under way: who is new now came late */
-
-/*
- * Hands a record to whom reads the iterator. If there is no room the kernel
- * forgets what this run wrote and runs the program again.
- */
-static __always_inline long snapshot_write(struct seq_file *seq, struct record_head *head, u64 len)
-{
-	u64 bytes = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES * RECORD_SLOT_BYTES;
-
-	head->slots = bytes / RECORD_SLOT_BYTES;
-	head->cpu = bpf_get_smp_processor_id();
-	head->time_ns = bpf_ktime_get_ns();
-	BOUND(bytes, 8191);
-	if (bytes > RARE_BYTES)
-		return -1;
-	return bpf_seq_write(seq, head, bytes);
-}
 
 /*
  * Run once, by capture: in a pid namespace it cannot know its own number otherwise. Not 0: failed.
@@ -251,8 +235,8 @@ static __always_inline long snapshot_process(struct seq_file *seq, struct task_s
 	at = bpf_probe_read_kernel_str(r->command, 16, task->comm);
 	BOUND(at, 31);
 	r->command_len = at;
-	return snapshot_write(seq, &r->head,
-			      __builtin_offsetof(struct record_process, command) + at);
+	return iterator_write(seq, &r->head,
+			      __builtin_offsetof(struct record_process, command) + at, RARE_BYTES);
 }
 
 static __always_inline struct thread_state *snapshot_state_of(struct task_struct *task)
@@ -361,11 +345,12 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 	fd_fill(scratch, task, file, ctx->fd, FD_snapshot);
 	if (task->pid != task->tgid) /* the kernel passes over threads that share their leader's */
 		scratch->r.flags |= FD_OWN_TABLE;
-	if (snapshot_write(ctx->meta->seq, &scratch->r.head,
-			   __builtin_offsetof(struct record_fd, path) + scratch->r.path_len))
+	if (iterator_write(ctx->meta->seq, &scratch->r.head,
+			   __builtin_offsetof(struct record_fd, path) + scratch->r.path_len,
+			   RARE_BYTES))
 		return 0;
 	bytes = socket_fill((struct record_socket *)&scratch->r, task, file);
 	if (bytes)
-		snapshot_write(ctx->meta->seq, &scratch->r.head, bytes);
+		iterator_write(ctx->meta->seq, &scratch->r.head, bytes, RARE_BYTES);
 	return 0;
 }

@@ -10,11 +10,15 @@
  */
 #include "bpf/stack.h"
 #include "bpf/context.h"
+#include "bpf/iterator.h"
 #include "bpf/path.h"
+#include "bpf/resident.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define VM_EXEC 4
+#define VM_UFFD_MISSING 0x200
+#define EBUSY 16
 #define PAGE_BITS 12
 #define MAPPING_PATH 900 /* the build id must fit behind */
 #define USER_END (1ull << 47)
@@ -56,6 +60,7 @@ struct vma_seen {
 	u64 begin, end, offset;
 	struct file *file;
 	bool code;
+	bool elsewhere; /* what is not in memory has contents that others know */
 };
 
 static long vma_look(struct task_struct *task, struct vm_area_struct *vma, void *arg)
@@ -67,6 +72,7 @@ static long vma_look(struct task_struct *task, struct vm_area_struct *vma, void 
 	seen->offset = (u64)vma->vm_pgoff << PAGE_BITS;
 	seen->file = vma->vm_file;
 	seen->code = vma->vm_flags & VM_EXEC;
+	seen->elsewhere = vma->vm_file || vma->vm_flags & VM_UFFD_MISSING;
 	return 0;
 }
 
@@ -133,25 +139,38 @@ static __always_inline void mapping_tell(struct task_struct *task, const struct 
 	bpf_map_update_elem(&stack_ranges, &key, &range, BPF_ANY);
 }
 
+struct stack_walk {
+	struct stack_scratch *s;
+	struct task_struct *task;
+	u32 at;
+	/* of a thread that is asleep: its memory, and what its stack pointer leads to */
+	struct resident resident;
+	struct vma_seen stack;
+};
+
+/* What lies at the address; false: nothing, or somebody is changing the mappings. */
+static __always_inline bool stack_look(struct stack_walk *w, u64 address, struct vma_seen *seen)
+{
+	long err = bpf_find_vma(w->task, address, vma_look, seen, 0);
+
+	if (err == -EBUSY)
+		w->s->lost = 1;
+	return !err;
+}
+
 /* Whether code lies at the address; its mapping is told. */
-static __always_inline bool stack_is_code(struct task_struct *task, u64 address, u32 at)
+static __always_inline bool stack_is_code(struct stack_walk *w, u64 address)
 {
 	struct vma_seen seen = {};
 
 	if (address < 1 << PAGE_BITS || address >= USER_END)
 		return false;
-	if (bpf_find_vma(task, address, vma_look, &seen, 0) || !seen.code)
+	if (!stack_look(w, address, &seen) || !seen.code)
 		return false;
 	if (seen.file)
-		mapping_tell(task, &seen, at);
+		mapping_tell(w->task, &seen, w->at);
 	return true;
 }
-
-struct stack_walk {
-	struct stack_scratch *s;
-	struct task_struct *task;
-	u32 at;
-};
 
 static __always_inline void frame_put(struct stack_scratch *s, u64 address)
 {
@@ -184,6 +203,7 @@ static __always_inline void walk_begin(struct stack_scratch *s, struct task_stru
 	s->fp = BPF_CORE_READ(regs, bp);
 	s->count = 0;
 	s->last = 0;
+	s->lost = 0;
 	frame_put(s, BPF_CORE_READ(regs, ip));
 }
 
@@ -214,7 +234,7 @@ static long place_check(u32 index, void *arg)
 	if (at > sizeof(s->r.frames) - 8 || index >= s->count)
 		return 1;
 	__builtin_memcpy(&address, s->r.frames + at, sizeof(address));
-	if (stack_is_code(w->task, address, w->at))
+	if (stack_is_code(w, address))
 		s->last = index + 1;
 	else
 		__builtin_memset(s->r.frames + at, 0, sizeof(address));
@@ -304,6 +324,8 @@ int stack_of_current(u32 at, u64 since_ns)
 		s->count += STACK_WORDS;
 	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w, 0);
 	rare_emit(&s->r.head, walk_end(s));
+	if (s->lost)
+		ring_count_incomplete();
 	return 0;
 }
 
@@ -335,18 +357,21 @@ int BPF_PROG(stack_exit)
 
 /* ---- of threads that are still asleep, for an iterator ---- */
 
-/*
- * Reading brings pages in. Only memory without a file is read: a file can lie with a server
- * that the program itself is, and that does not answer.
- */
-static __always_inline long open_read(struct task_struct *task, void *to, u32 len, u64 address)
+/* A word of its memory; 0: there is none. Only what is missing of the stack is a loss. */
+static __always_inline u64 open_word(struct stack_walk *w, u64 address)
 {
-	struct vma_seen seen = {};
+	u64 word = 0;
+	long found;
 
-	if (bpf_find_vma(task, address, vma_look, &seen, 0) || seen.file ||
-	    address + len > seen.end)
-		return -1;
-	return bpf_copy_from_user_task(to, len, (void *)address, task, 0);
+	if (address >= USER_END)
+		return 0;
+	found = resident_read(&w->resident, address, &word);
+	if (found == RESIDENT_HERE)
+		return word;
+	if ((found == RESIDENT_ELSEWHERE || w->stack.elsewhere) && address >= w->stack.begin &&
+	    address < w->stack.end)
+		w->s->lost = 1;
+	return 0;
 }
 
 static long open_step(u32 index, void *arg)
@@ -354,22 +379,19 @@ static long open_step(u32 index, void *arg)
 	struct stack_walk *w = arg;
 	u64 frame[2];
 
-	if (!walk_goes_on(w->s) || open_read(w->task, frame, sizeof(frame), w->s->fp))
+	if (!walk_goes_on(w->s))
 		return 1;
+	frame[0] = open_word(w, w->s->fp);
+	frame[1] = open_word(w, w->s->fp + 8);
 	return frame_step(w->s, frame);
 }
 
-static __always_inline long open_write(struct seq_file *seq, struct record_head *head, u64 len)
+static long open_top(u32 index, void *arg)
 {
-	u64 bytes = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES * RECORD_SLOT_BYTES;
+	struct stack_walk *w = arg;
 
-	head->slots = bytes / RECORD_SLOT_BYTES;
-	head->cpu = bpf_get_smp_processor_id();
-	head->time_ns = bpf_ktime_get_ns();
-	BOUND(bytes, 2047);
-	if (bytes > STACK_BYTES)
-		return -1;
-	return bpf_seq_write(seq, head, bytes);
+	frame_put(w->s, open_word(w, w->s->sp + 8 * index));
+	return 0;
 }
 
 /* 0, or -1: no room. */
@@ -378,21 +400,29 @@ static __always_inline long open_user(struct seq_file *seq, struct task_struct *
 {
 	unsigned long switches = task->nvcsw + task->nivcsw;
 	struct stack_walk w = {.s = s, .at = STACK_AT_ITERATOR, .task = task};
-	void *words;
 
 	stack_head(&s->r, task, STACK_USER, since_ns);
 	walk_begin(s, task);
-	bpf_loop(STACK_FRAMES, open_step, &w, 0);
-	words = words_begin(s);
-	if (words && !open_read(task, words, STACK_WORDS * 8, s->sp))
-		s->count += STACK_WORDS;
+	stack_look(&w, s->sp, &w.stack);
+	if (resident_begin(&w.resident, task)) {
+		bpf_loop(STACK_FRAMES, open_step, &w, 0);
+		words_begin(s);
+		bpf_loop(STACK_WORDS, open_top, &w, 0);
+	} else {
+		words_begin(s);
+		s->lost = 1;
+	}
 	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w, 0);
 	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)
 		return 0; /* it ran meanwhile */
-	return open_write(seq, &s->r.head, walk_end(s));
+	if (iterator_write(seq, &s->r.head, walk_end(s), STACK_BYTES))
+		return -1;
+	if (s->lost)
+		ring_count_incomplete();
+	return 0;
 }
 
-SEC("iter.s/task")
+SEC("iter/task")
 int stacks_open(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
@@ -412,7 +442,7 @@ int stacks_open(struct bpf_iter__task *ctx)
 	    bpf_ktime_get_ns() - off_ns <= stack_min_ns)
 		return 0;
 	bytes = stack_kernel_fill(&s->r, task, off_ns);
-	if (!bytes || open_write(ctx->meta->seq, &s->r.head, bytes))
+	if (!bytes || iterator_write(ctx->meta->seq, &s->r.head, bytes, STACK_BYTES))
 		return 0;
 	if (stack_has_user(task) && !stack_is_compat(task) &&
 	    open_user(ctx->meta->seq, task, s, stack_visit(state, off_ns)))

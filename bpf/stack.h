@@ -31,7 +31,7 @@ struct stack_scratch {
 	u32 count;    /* u64 in frames */
 	u32 words_at; /* where the words begin */
 	u32 last;     /* behind the last that lies in code */
-	u32 pad;
+	u32 lost;     /* something of it could not be read */
 };
 
 /* One for each program that calls: a program does not nest on a CPU. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of long waits: of programs whose stack is known, that are gone when it is shown."""
+import contextlib
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-LAW_OF, LIBRARY, POINTERS, BARE, OTHER = map(os.path.abspath, sys.argv[2:7])
+LAW_OF, LIBRARY, STRANGE, POINTERS, BARE, OTHER = map(os.path.abspath, sys.argv[2:8])
 KNOWN = ["inner", "middle", "outer", "main"]
 NOBODY = 65534
 tests = harness.Tests()
@@ -139,22 +140,30 @@ def a_file_of_another_build_gives_no_names():
 
 
 class Sleeper:
-    """A program that waits for ever in its known stack; ends with the block."""
+    """A program that waits for ever, in its known stack if not said otherwise; ends with the block."""
+
+    def __init__(self, *args):
+        self.args = args or (POINTERS, "forever")
 
     def __enter__(self):
-        self.process = subprocess.Popen([POINTERS, "forever"], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.args, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
         equal(self.process.stdout.readline(), "ready\n", "what the program says")
         with open(f"/proc/{self.process.pid}/wchan", encoding="ascii") as file:
             for _ in range(100):  # until it sleeps
                 file.seek(0)
-                if "pipe" in file.read():
+                if file.read() != "0":
                     break
                 time.sleep(0.02)
         return self.process.pid
 
+    def end(self):
+        """Ends its input; what it says then."""
+        return self.process.communicate("x", timeout=30)[0]
+
     def __exit__(self, *_):
         self.process.kill()
-        self.process.wait()
+        self.process.communicate()
 
 
 @tests.add
@@ -164,6 +173,98 @@ def a_wait_that_does_not_end():
     stack = stack_of(directory, None, 500_000_000)
     check(any("pipe_read" in name for name in functions(stack, True)), f"in the kernel: {stack}")
     check_inside(stack, KNOWN, POINTERS)
+
+
+@tests.add
+def stacks_of_sleepers_are_whole():
+    """Forty of them, since where a stack lies in its pages is another each time."""
+    with contextlib.ExitStack() as stack:
+        pids = [stack.enter_context(Sleeper()) for _ in range(40)]
+        directory = fathom.record("many", "--stacks", "100ms", "-d", "700ms", "-p",
+                                  ",".join(map(str, pids)))
+    found = {span["pid"]: stack for _, span, stack in stacks(directory)}
+    for pid in pids:
+        check(pid in found, f"no stack of {pid}")
+        check_inside(found[pid], KNOWN, POINTERS)
+    equal(incomplete(directory), 0, "what could not be read")
+
+
+def incomplete(directory):
+    return sum(chunk["incomplete"] for chunk in fathom.chunks(directory))
+
+
+def strange(mode, *place):
+    """A recording of a thread in strange memory, and what the program says at its end."""
+    sleeper = Sleeper(STRANGE, mode, *place)
+    with sleeper as pid:
+        directory = fathom.record(mode, "--stacks", "100ms", "-d", "700ms", "-p", pid)
+        said = sleeper.end() if mode in ("untouched", "file") else ""
+    return directory, said
+
+
+def needs_x86():
+    return "stacks are moved on x86-64" if os.uname().machine != "x86_64" else None
+
+
+def check_begin(directory):
+    """What the registers tell of a stack whose memory is strange."""
+    inside = [stack for _, _, stack in stacks(directory)
+              if functions(stack, False)[:1] == ["call_astray"]]
+    equal(len(inside), 1, "stacks in strange memory")
+    check(any("pipe_read" in name for name in functions(inside[0], True)), f"kernel: {inside}")
+
+
+@tests.add
+def no_page_is_brought_in():
+    if needs_x86():
+        return needs_x86()
+    for mode, lost, place in (("untouched", 0, ()), ("file", 1, [fathom.path("page")])):
+        directory, said = strange(mode, *place)
+        equal(said, "untouched\n", f"{mode}: the page that the stack pointer leads to")
+        check_begin(directory)
+        equal(incomplete(directory), lost, f"{mode}: stacks that could not be read")
+    return None
+
+
+@tests.add
+def nobody_waits_for_memory_that_does_not_come():
+    """Its faults, or reads of its file, are for the program itself to answer; it does not."""
+    if needs_x86():
+        return needs_x86()
+    place = fathom.path("served")
+    os.mkdir(place)
+    for mode in ("handled", "served"):
+        directory, _ = strange(mode, place)
+        check_begin(directory)
+        equal(incomplete(directory), 1, f"{mode}: stacks that could not be read")
+    return None
+
+
+@tests.add
+def memory_that_changes_while_it_is_read():
+    if needs_x86():
+        return needs_x86()
+    place = fathom.path("restless")
+    os.mkdir(place)
+    with Sleeper(STRANGE, "restless", place) as pid:
+        begin = time.monotonic()
+        directory = fathom.record("changes", "--stacks", "1ms", "--rotate", "50ms", "-d", "3s", "-p",
+                                  pid)
+        check(time.monotonic() - begin < 60, "the recorder ends in time")
+    chunks = fathom.chunks(directory)
+    check(len(chunks) >= 20, f"it is not held up: {len(chunks)} chunks in 3 s")
+    check(len(stacks(directory)) > 100, "stacks are told")
+    return None
+
+
+@tests.add
+def stacks_in_large_pages_and_in_such_that_nobody_may_read():
+    for mode in ("closed", "huge"):
+        directory, _ = strange(mode)
+        whole = [stack for _, _, stack in stacks(directory) if "inner" in functions(stack, False)]
+        equal(len(whole), 1, f"{mode}: stacks of the thread")
+        check_inside(whole[0], KNOWN[:-1] + ["stack_sleep"], STRANGE)
+        equal(incomplete(directory), 0, f"{mode}: what could not be read")
 
 
 @tests.add
