@@ -32,6 +32,7 @@ struct app_source {
 	struct app_ring_reached *r; /* owned */
 	u64 since_ns;		    /* older records are another listener's */
 	u64 lost_told;		    /* as the ring counts them */
+	u64 lost_cut;		    /* likewise, at the cut */
 	u64 damaged, damaged_told;
 	u64 told_ns;
 	u32 next_lane; /* where the next batch begins */
@@ -311,10 +312,11 @@ static int lost_tell(const struct capture_sink *sink, pid_t pid, struct record_l
 	return sink->lost ? sink->lost(sink->arg, &stream, lost) : 0;
 }
 
-static int source_tell(struct app_rings *rings, struct app_source *s,
+/* `lost`: as the ring counted them at `now`. */
+static int source_tell(struct app_rings *rings, struct app_source *s, u64 lost,
 		       const struct capture_sink *sink, u64 now)
 {
-	u64 lost = app_ring_lost(s->r->ring), more = lost - s->lost_told;
+	u64 more = lost - s->lost_told;
 	u64 damaged = s->damaged - s->damaged_told, begin = s->told_ns;
 	int err = 0;
 
@@ -359,7 +361,19 @@ int app_rings_losses(struct app_rings *rings, const struct capture_sink *sink)
 	int err = missed_tell(rings, sink, now);
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++)
-		err = source_tell(rings, &rings->sources.data[i], sink, now);
+		err = source_tell(rings, &rings->sources.data[i],
+				  app_ring_lost(rings->sources.data[i].r->ring), sink, now);
+	return err;
+}
+
+int app_rings_cut_losses(struct app_rings *rings, const struct capture_sink *sink)
+{
+	u64 before = rings->cut_ns - 1; /* at the cut, the next begins */
+	int err = missed_tell(rings, sink, before);
+
+	for (size_t i = 0; i < rings->sources.count && !err; i++)
+		err = source_tell(rings, &rings->sources.data[i], rings->sources.data[i].lost_cut,
+				  sink, before);
 	return err;
 }
 
@@ -421,7 +435,7 @@ static int source_poll(struct app_rings *rings, struct app_source *s,
 		source_end(s);
 	all = source_drain(s, &take);
 	if (!take.err && ((ended && all) || now >= s->told_ns + TELL_NS))
-		take.err = source_tell(rings, s, sink, now);
+		take.err = source_tell(rings, s, app_ring_lost(s->r->ring), sink, now);
 	if (!take.err && ended && all) {
 		source_close(s);
 		s->r = NULL;
@@ -482,6 +496,7 @@ int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
 		u32 lanes = app_ring_lanes(s->r->ring);
 
 		s->goals.count = 0;
+		s->lost_cut = app_ring_lost(s->r->ring);
 		app_process_refill(&s->r->process);
 		for (u32 lane = 0; lane < lanes && !err; lane++) {
 			u64 head = app_ring_head(s->r->ring, lane);

@@ -67,7 +67,7 @@ int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink);
  * A cut: _begin() notes what is reserved, after cut_ns was read. Each _pass()
  * hands over what of that is published and not later than cut_ns; later records
  * are kept for the next poll. 1: all of it is out; 0: some producer is in the middle of a
- * record; or a negative errno. What was lost is told by app_rings_losses().
+ * record; or a negative errno. What was lost is told by app_rings_cut_losses().
  */
 int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns);
 int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink);
@@ -78,8 +78,9 @@ int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
  */
 u64 app_rings_complete(const struct app_rings *rings);
 
-/* Tells the sink what was lost until now. */
+/* Tells the sink what was lost until now, or until the last cut. */
 int app_rings_losses(struct app_rings *rings, const struct capture_sink *sink);
+int app_rings_cut_losses(struct app_rings *rings, const struct capture_sink *sink);
 
 struct app_rings_counts {
 	u64 rings;	 /* listened to now */

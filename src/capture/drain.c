@@ -440,35 +440,54 @@ static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, con
 	return all;
 }
 
-/* What was lost until now was lost before the cut: it belongs to what the cut ends. */
-struct before_cut {
-	const struct capture_sink *sink;
-	u64 cut_ns;
+/* ---- losses at a cut ---- */
+
+struct cut_loss {
+	struct capture_stream stream;
+	struct record_lost lost;
 };
 
-static int lost_before_cut(void *arg, const struct capture_stream *stream,
-			   const struct record_lost *lost)
-{
-	const struct before_cut *before = arg;
-	struct record_lost copy = *lost;
+/*
+ * What was lost before a cut belongs to what it ends, and what is lost while the rings are being
+ * emptied to what follows: it is read just before the cut, and told when the records are out.
+ */
+struct cut_losses {
+	VEC(struct cut_loss) list;
+};
 
-	if (copy.head.time_ns >= before->cut_ns)
-		copy.head.time_ns = before->cut_ns - 1; /* at the cut, the next begins */
-	if (copy.begin_ns > copy.head.time_ns)
-		copy.begin_ns = copy.head.time_ns;
-	return before->sink->lost ? before->sink->lost(before->sink->arg, stream, &copy) : 0;
+static int loss_keep(void *arg, const struct capture_stream *stream, const struct record_lost *lost)
+{
+	struct cut_losses *losses = arg;
+
+	return vec_push(&losses->list, ((struct cut_loss){*stream, *lost}));
 }
 
-static int cut_losses(struct capture *c, const struct capture_sink *to, u64 cut_ns)
+/* From now on, losses are in doubt since a moment before this. */
+static int cut_losses_read(struct capture *c, struct cut_losses *losses)
 {
-	struct before_cut before = {to, cut_ns};
-	const struct capture_sink told = {.arg = &before, .lost = lost_before_cut};
-	const struct capture_sink *sink = &told;
-	int err = capture_features_lost(c, sink);
+	const struct capture_sink keep = {.arg = losses, .lost = loss_keep};
+	int err = capture_features_lost(c, &keep);
 
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++)
-		err = ring_tell_lost(c, cpu, capture_now(), sink);
-	return err || !c->apps ? err : app_rings_losses(c->apps, sink);
+		err = ring_tell_lost(c, cpu, capture_now(), &keep);
+	return err;
+}
+
+static int cut_losses_tell(struct capture *c, const struct cut_losses *losses,
+			   const struct capture_sink *sink, u64 cut_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < losses->list.count && !err && sink->lost; i++) {
+		struct cut_loss *loss = &losses->list.data[i];
+
+		if (loss->lost.head.time_ns >= cut_ns)
+			loss->lost.head.time_ns = cut_ns - 1; /* at the cut, the next begins */
+		if (loss->lost.begin_ns > loss->lost.head.time_ns)
+			loss->lost.begin_ns = loss->lost.head.time_ns;
+		err = sink->lost(sink->arg, &loss->stream, &loss->lost);
+	}
+	return err || !c->apps ? err : app_rings_cut_losses(c->apps, sink);
 }
 
 /* Up to when all of the kernel's records are there, after the last pass. */
@@ -499,57 +518,73 @@ u64 capture_complete(const struct capture *c, bool applications)
 	return c->kernel_complete_ns;
 }
 
-int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
+/* What is told of before a cut. */
+static int cut_prepare(struct capture *c, const struct capture_sink *sink,
+		       struct cut_losses *losses)
+{
+	int err = capture_conditions_tell(c, sink, true);
+
+	if (!err)
+		err = capture_events_tell(c, sink);
+	if (!err)
+		err = capture_stacks_open_waits(c->stacks, c, sink);
+	return err ? err : cut_losses_read(c, losses);
+}
+
+/* Hands over what was reserved before `d->until_ns`. 1: all of it; 0: a producer is in the way. */
+static int cut_drain(struct capture *c, const u64 *heads, unsigned long rare, const struct drain *d)
 {
 	struct timespec pause = {0, 50000};
+	int all = c->apps ? app_rings_cut_begin(c->apps, d->until_ns) : 0;
+
+	if (!all)
+		all = held_deliver(c, d->sink, d->until_ns);
+	while (all >= 0) {
+		all = cut_pass(c, heads, rare, d);
+		if (all || capture_now() > d->until_ns + CAPTURE_CUT_WAIT_NS)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	c->kernel_complete_ns = kernel_complete(c, heads, rare, d->until_ns);
+	c->apps_complete_ns = c->apps ? app_rings_complete(c->apps) : d->until_ns;
+	return all;
+}
+
+static int cut_end(struct capture *c, const struct cut_losses *losses,
+		   const struct capture_sink *sink, u64 cut_ns)
+{
+	int err = capture_stacks_settle(c->stacks, c, sink, cut_ns);
+
+	if (!err)
+		err = cut_losses_tell(c, losses, sink, cut_ns);
+	capture_events_tell_again(c);
+	c->conditions_told = false;
+	return err;
+}
+
+int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
+{
 	u64 *heads = calloc(c->ring_count, sizeof(*heads));
+	struct cut_losses losses = {0};
 	struct drain d = {.sink = sink};
 	unsigned long rare;
-	int all;
+	int err = heads ? cut_prepare(c, sink, &losses) : -ENOMEM, all = 0;
 
-	if (!heads)
-		return -ENOMEM;
-	all = capture_conditions_tell(c, sink, true);
-	if (all) {
-		free(heads);
-		return all;
-	}
-	all = capture_events_tell(c, sink);
-	if (!all)
-		all = capture_stacks_open_waits(c->stacks, c, sink);
-	if (all) {
-		free(heads);
-		return all;
-	}
+	if (err)
+		goto out;
 	d.until_ns = capture_now();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
 		heads[cpu] = ring_head(&c->rings[cpu]);
 	rare = rare_head(c);
-	all = c->apps ? app_rings_cut_begin(c->apps, d.until_ns) : 0;
-	if (!all)
-		all = held_deliver(c, sink, d.until_ns);
-	while (all >= 0) {
-		all = cut_pass(c, heads, rare, &d);
-		if (all || capture_now() > d.until_ns + CAPTURE_CUT_WAIT_NS)
-			break;
-		nanosleep(&pause, NULL);
-	}
-	c->kernel_complete_ns = kernel_complete(c, heads, rare, d.until_ns);
-	c->apps_complete_ns = c->apps ? app_rings_complete(c->apps) : d.until_ns;
-	free(heads);
-	if (all >= 0) {
-		int err = capture_stacks_settle(c->stacks, c, sink, d.until_ns);
-
-		if (!err)
-			err = cut_losses(c, sink, d.until_ns);
-
-		capture_events_tell_again(c);
-		c->conditions_told = false;
+	all = cut_drain(c, heads, rare, &d);
+	err = all < 0 ? all : cut_end(c, &losses, sink, d.until_ns);
+	if (all >= 0)
 		*cut_ns = d.until_ns;
-		return err ? err : !all;
-	}
-	return all;
+out:
+	vec_free(&losses.list);
+	free(heads);
+	return err ? err : !all;
 }
 
 void capture_counts(const struct capture *c, struct capture_counts *out)
