@@ -9,6 +9,7 @@
 
 #define FIRST_BYTES ((size_t)16 << 10)
 #define FIRST_ENTRIES ((size_t)128)
+#define STEPS_MAX 32 /* that a record goes back; farther off it waits for one sort of all */
 
 struct shape {
 	u16 fixed;    /* bytes of the struct without those of its text */
@@ -104,6 +105,23 @@ static inline size_t copy_whole(u8 *to, const struct record_head *record, struct
 	return shape.fixed + text;
 }
 
+/* The newest is older than the one before it. */
+static void entry_settle(struct window *w, size_t at)
+{
+	size_t end = at - w->first > STEPS_MAX ? at - STEPS_MAX : w->first;
+	struct window_entry entry = w->entries[at];
+
+	if (w->unsorted)
+		return;
+	if (end > w->first && w->entries[end - 1].time_ns > entry.time_ns) {
+		w->unsorted = true;
+		return;
+	}
+	for (; at > end && w->entries[at - 1].time_ns > entry.time_ns; at--)
+		w->entries[at] = w->entries[at - 1];
+	w->entries[at] = entry;
+}
+
 int window_add(struct window *w, const struct record_head *record, bool *cut)
 {
 	struct shape shape = shapes[record->kind];
@@ -117,10 +135,29 @@ int window_add(struct window *w, const struct record_head *record, bool *cut)
 	if (err)
 		return err;
 	w->used += (copy_whole(w->bytes + w->used, record, shape, cut) + 7) & ~(size_t)7;
-	for (at = w->count++; at > w->first && w->entries[at - 1].time_ns > entry.time_ns; at--)
-		w->entries[at] = w->entries[at - 1];
+	at = w->count++;
 	w->entries[at] = entry;
+	if (__builtin_expect(at > w->first && w->entries[at - 1].time_ns > entry.time_ns, 0))
+		entry_settle(w, at);
 	return 0;
+}
+
+/* Bytes lie in the order of arrival. */
+static int entry_compare(const void *a, const void *b)
+{
+	const struct window_entry *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+void window_sort(struct window *w)
+{
+	if (!w->unsorted)
+		return;
+	qsort(w->entries + w->first, w->count - w->first, sizeof(*w->entries), entry_compare);
+	w->unsorted = false;
 }
 
 /* Moves what waits to the front if that frees at least half. */

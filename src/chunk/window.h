@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records that wait until nothing older can come, sorted by time (equal times
- * in the order of arrival). Records come nearly in order, which makes it cheap.
+ * in the order of arrival). Records come nearly in order, which makes it cheap;
+ * what does not, as an application can write any time, is sorted when it is asked for.
  */
 #ifndef CHUNK_WINDOW_H
 #define CHUNK_WINDOW_H
@@ -26,6 +27,7 @@ struct window {
 	size_t first;
 	size_t count;
 	size_t entry_capacity;
+	bool unsorted; /* the entries wait for window_sort() */
 };
 
 /*
@@ -33,6 +35,9 @@ struct window {
  * 0, -EINVAL (no such kind), -ENOMEM. *cut is set if its text was cut.
  */
 int window_add(struct window *w, const struct record_head *record, bool *cut);
+
+/* Before the first is asked for, or entries[] is looked at. Cheap if nothing was out of order. */
+void window_sort(struct window *w);
 
 static inline const struct record_head *window_first(const struct window *w)
 {

@@ -194,6 +194,7 @@ static void encode_unwritten(struct chunk_stream *s, uint64_t time_ns)
 
 static void encode_until(struct chunk_stream *s, uint64_t up_to_ns)
 {
+	window_sort(&s->window);
 	while (!window_is_empty(&s->window)) {
 		const struct record_head *record = window_first(&s->window);
 
@@ -309,6 +310,7 @@ int chunk_writer_add(struct chunk_stream *s, const struct record_head *record)
 	if (s->window.used > WINDOW_MAX_BYTES && s->kind != CHUNK_STREAM_LATE) {
 		size_t kept = (s->window.count - s->window.first) / 4;
 
+		window_sort(&s->window);
 		encode_until(s, s->window.entries[s->window.count - 1 - kept].time_ns + 1);
 	}
 	return 0;
