@@ -3,7 +3,6 @@
 
 #include <alloca.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,11 +14,14 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "cli/privileges.h"
 
 #define HOOKS_MAX 8 /* at once */
 #define WAITING_MAX 1024
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn = PTHREAD_COND_INITIALIZER; /* the first that waits may have its */
+static struct login login; /* whose the commands are; of the thread that starts them */
 static VEC(pid_t) running; /* guarded by mutex */
 
 struct waiting {
@@ -27,20 +29,6 @@ struct waiting {
 	char *path; /* owned */
 };
 static VEC(struct waiting) waiting; /* guarded by mutex; their turn comes in this order */
-
-/* In the child: the caller's user, no capability left or to be had again. */
-static void privileges_drop(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{0}};
-
-	for (int cap = 0; cap <= 63; cap++)
-		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-	if (setresgid(getgid(), getgid(), getgid()) || setresuid(getuid(), getuid(), getuid()))
-		_exit(126);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	syscall(SYS_capset, &header, none);
-}
 
 /* A command that does not ask for the path gets it as its last argument. */
 static void child_run(const char *command, const char *path)
@@ -56,7 +44,8 @@ static void child_run(const char *command, const char *path)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setenv("FATHOM_CHUNK", path, 1);
 	syscall(SYS_close_range, 3, ~0u, 0);
-	privileges_drop();
+	if (login_take(&login))
+		_exit(126);
 	execl("/bin/sh", "sh", "-c", text, "sh", path, (char *)NULL);
 	_exit(127);
 }
@@ -77,19 +66,55 @@ static void start(const char *command, const char *path)
 		fprintf(stderr, "fathom: --on-chunk for %s is not watched: out of memory\n", path);
 }
 
-/* With the mutex: as many as may run at once. */
-static void start_waiting(void)
+/*
+ * Each has its turn on this thread. It alone keeps the capabilities to become another user; all
+ * that a program of root could have again is dropped for its children.
+ */
+static void *starter_run(void *arg)
 {
-	size_t next = 0;
-
-	for (; next < waiting.count && running.count < HOOKS_MAX; next++) {
-		start(waiting.data[next].command, waiting.data[next].path);
-		free(waiting.data[next].path);
+	(void)arg;
+	for (int cap = 0; cap <= 63; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (privileges_limit(login_capabilities(&login), NULL)) {
+		fprintf(stderr, "fathom: cannot give privileges up: --on-chunk does not run\n");
+		return NULL;
 	}
-	if (!next)
-		return;
-	waiting.count -= next;
-	memmove(waiting.data, waiting.data + next, waiting.count * sizeof(*waiting.data));
+	pthread_mutex_lock(&mutex);
+	for (;;) {
+		while (!waiting.count || running.count >= HOOKS_MAX)
+			pthread_cond_wait(&turn, &mutex);
+		start(waiting.data[0].command, waiting.data[0].path);
+		free(waiting.data[0].path);
+		waiting.count--;
+		memmove(waiting.data, waiting.data + 1, waiting.count * sizeof(*waiting.data));
+	}
+	return NULL;
+}
+
+/* Signals are for the caller's threads. */
+static int starter_start(void)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	err = pthread_create(&thread, NULL, starter_run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		pthread_detach(thread);
+	return -err;
+}
+
+int hooks_open(const struct chunk_owner *owner, struct error *e)
+{
+	int err = login_read(&login, owner, e);
+
+	if (err)
+		return err;
+	err = starter_start();
+	return err ? error_set(e, err, "cannot start the thread of --on-chunk") : 0;
 }
 
 /* With the mutex. Told once, until all that wait have had their turn. */
@@ -118,7 +143,7 @@ void hook_run(const char *command, const char *path)
 		fprintf(stderr, "fathom: cannot run --on-chunk for %s: out of memory\n", path);
 		free(last.path);
 	}
-	start_waiting();
+	pthread_cond_signal(&turn);
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -147,7 +172,7 @@ static size_t reap_once(void)
 			running.data[left++] = running.data[i];
 	}
 	running.count = left;
-	start_waiting();
+	pthread_cond_signal(&turn);
 	left = running.count + waiting.count;
 	pthread_mutex_unlock(&mutex);
 	return left;

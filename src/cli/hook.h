@@ -7,9 +7,19 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
+#include "chunk/chunk.h"
+
+/*
+ * Before hook_run(), once, and before privileges are given up: commands are those of `owner`,
+ * NULL: of the real user. They are started on a thread of their own, which keeps of the
+ * privileges only what becoming that user asks for. 0 or a negative errno.
+ */
+int hooks_open(const struct chunk_owner *owner, struct error *e);
+
 /*
  * Starts `sh -c COMMAND` with the path of a sealed chunk as $1 and in
- * FATHOM_CHUNK, as the user who called fathom, without capabilities and with no
+ * FATHOM_CHUNK, as the user of hooks_open(), without capabilities and with no
  * descriptors but the standard ones. Does not wait: at most eight run at once, others
  * begin in hooks_reap() as these end, of which 1,024 wait at most: what comes then is
  * refused, and that is told. `command` must stay. Thread-safe.

@@ -434,6 +434,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	if (options->flight && !r->flight)
 		return error_set(e, ENOMEM, "cannot begin a recording");
 	err = directory_open(r, e);
+	if (!err && options->on_chunk)
+		err = hooks_open(r->owner, e);
 	if (!err)
 		err = capture_begin(r, command_failed, e);
 	if (!err) /* its thread begins with what privileges are left */

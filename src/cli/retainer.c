@@ -2,7 +2,6 @@
 #include "cli/retainer.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "chunk/base.h"
 #include "chunk/chunk.h"
 #include "cli/owner.h"
+#include "cli/privileges.h"
 #include "map/chunk_map.h"
 
 #define ROUND_NS 1000000000ull
@@ -101,32 +101,12 @@ static bool round_wait(struct retainer *r)
 	return go_on;
 }
 
-/* Of this thread alone, as capabilities are on Linux. */
-static int capabilities_limit(u64 kept, struct error *e)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2];
-
-	if (syscall(SYS_capget, &header, data))
-		return error_set(e, errno, "cannot give privileges up");
-	for (int half = 0; half < 2; half++) {
-		u32 mask = (u32)(kept >> (32 * half));
-
-		data[half].permitted &= mask;
-		data[half].effective &= mask;
-		data[half].inheritable &= mask;
-	}
-	if (syscall(SYS_capset, &header, data))
-		return error_set(e, errno, "cannot give privileges up");
-	return 0;
-}
-
 static void *retainer_run(void *arg)
 {
 	struct retainer *r = arg;
 	struct error e = {0};
 
-	if (capabilities_limit(r->capabilities, &e)) {
+	if (privileges_limit(r->capabilities, &e)) {
 		pthread_mutex_lock(&r->lock);
 		r->error = e;
 		pthread_mutex_unlock(&r->lock);

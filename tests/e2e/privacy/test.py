@@ -94,6 +94,26 @@ def in_a_directory_of_root_it_is_for_who_called():
 
 
 @tests.add
+def through_sudo_its_commands_are_those_of_who_called():
+    """They read their chunks, and have nothing of root: no group, no capability."""
+    told = fathom.path("told")
+    with open(told, "w", encoding="ascii"):
+        os.chown(told, NOBODY, NOBODY)
+    looks = f'(id -u; id -g; id -G; grep -E "^Cap(Prm|Eff|Bnd)" /proc/self/status; ' \
+            f'ls "$1"; cat "$1"/* | wc -c) >>{told} 2>&1'
+    os.chmod(fathom.dir, 0o711)
+    result = fathom.run("record", "-o", fathom.path("told-to"), "--on-chunk", looks, "--", "true",
+                        env={**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    with open(told, encoding="ascii") as file:
+        lines = file.read().split("\n")
+    equal(lines[:3], [str(NOBODY)] * 3, "user, group, groups")
+    caps = [line.split()[1] for line in lines if line.startswith("Cap")]
+    equal(caps, ["0" * 16] * 3, "capabilities")
+    check("metadata" in lines and int(lines[-2]) > 1000, f"it reads its chunk: {lines}")
+
+
+@tests.add
 def a_crash_is_recovered_for_the_same_owner():
     path = fathom.path("crashed")
     env = {**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
