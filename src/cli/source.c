@@ -69,7 +69,7 @@ static bool base_fits(const struct recording_base *base, const char *dir,
 
 /* The partial of a base, NULL if it cannot be used: then names of before are not known. */
 static struct partial *base_take(const struct recording_base *base, const char *dir,
-				 struct partial_options options)
+				 struct partial_options options, bool quiet)
 {
 	struct partial *p;
 	int err;
@@ -79,6 +79,8 @@ static struct partial *base_take(const struct recording_base *base, const char *
 	err = base_read(&p, base->data, base->bytes, &options);
 	if (!err)
 		return p;
+	if (quiet)
+		return NULL;
 	fprintf(stderr,
 		"fathom: the base of %s %s: names that only deleted chunks had are not known\n",
 		dir, err == -EPROTO ? "is of another version of fathom" : "is damaged");
@@ -96,7 +98,7 @@ static struct partial *begin_with(const struct source_options *o, const struct r
 
 	*first = 0;
 	if (o->base) {
-		p = base_take(o->base, "the recorder", *options);
+		p = base_take(o->base, "the recorder", *options, o->quiet);
 		while (p && *first + 1 < info->chunk_count &&
 		       info->chunks[*first].end_ns <= o->base->end_ns)
 			++*first;
@@ -106,10 +108,10 @@ static struct partial *begin_with(const struct source_options *o, const struct r
 		struct error e = {0};
 		int err = recording_base_read(o->dirs[i], NULL, &base, &e);
 
-		if (err == -EBADMSG)
+		if (err == -EBADMSG && !o->quiet)
 			fprintf(stderr, "fathom: %s\n", e.text);
 		if (!err && base_fits(&base, o->dirs[i], info, first))
-			p = base_take(&base, o->dirs[i], *options);
+			p = base_take(&base, o->dirs[i], *options, o->quiet);
 		recording_base_free(&base);
 	}
 	return p ? p : partial_new(options);
@@ -133,12 +135,13 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 		return err;
 	}
 	if (err) {
-		fprintf(stderr, "fathom: %s\n", why.text);
+		if (!s->quiet)
+			fprintf(stderr, "fathom: %s\n", why.text);
 		s->view.lost.damaged += info->records;
 		return 0;
 	}
 	lost_add(&s->view.lost, &found.lost);
-	if (found.damage[0])
+	if (found.damage[0] && !s->quiet)
 		fprintf(stderr, "fathom: %s\n", found.damage);
 	if (info->end_ns > *covered_ns)
 		*covered_ns = info->end_ns;
@@ -198,6 +201,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 			 const struct recording_info *info, struct error *e)
 {
 	struct partial_options options = {.spans = o->spans,
+					  .only = o->only,
 					  .from_ns = absolute(&o->from, info),
 					  .to_ns = absolute(&o->to, info)};
 	u64 covered_ns;
@@ -223,11 +227,12 @@ static int recording_map(struct source *out, const struct source_options *o,
 
 int source_load(const struct source_options *o, struct source *out, struct error *e)
 {
-	struct recording_options reading = {.boot = o->boot, .damage = tell_damage};
+	struct recording_options reading = {.boot = o->boot,
+					    .damage = o->quiet ? NULL : tell_damage};
 	struct recording *recording = NULL;
 	int err;
 
-	*out = (struct source){0};
+	*out = (struct source){.quiet = o->quiet};
 	err = recording_open(&recording, o->dirs, o->dirs_count, &reading, e);
 	if (err)
 		return err;

@@ -16,6 +16,8 @@ struct source_options {
 	size_t dirs_count;
 	int boot;			   /* 0: the latest in them */
 	bool spans;			   /* keep each syscall, fault and wait */
+	const struct kspan_filter *only;   /* of them; NULL: all; borrowed by the source */
+	bool quiet;			   /* what is damaged has been told */
 	struct option_time from, to;	   /* only what lies between */
 	const struct recording_base *base; /* in place of those in dirs; NULL; borrowed */
 };
@@ -29,6 +31,7 @@ struct source {
 	char host[256], boot_id[64];
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;
+	bool quiet; /* the option */
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 
 #include "cli/command.h"
 #include "cli/read_options.h"
@@ -29,37 +30,101 @@ static int traces_write(const struct trace_options *o, const struct trace_choice
 	return err;
 }
 
+static int id_parse(const char *hex, struct trace_ids *ids)
+{
+	int err = vec_reserve(ids, 1);
+
+	for (int i = 0; i < 16 && !err; i++)
+		sscanf(hex + 2 * i, "%2hhx", &ids->data[0][i]);
+	ids->count = !err;
+	return err;
+}
+
+/* Which traces are shown, found without what their spans did in the kernel. */
+static int ids_find(const struct source_options *from, const struct trace_choice *choice,
+		    struct trace_ids *ids, struct error *e)
+{
+	const struct tree_options shape = {0};
+	struct source source = {0};
+	struct tree tree;
+	int err = source_load(from, &source, e);
+
+	if (!err) {
+		err = tree_build(source.partial, &shape, &tree);
+		if (!err) {
+			err = trace_choose(source.partial, &tree, choice, ids);
+			tree_free(&tree);
+		}
+		if (err)
+			error_set(e, err, "cannot find the traces");
+	}
+	source_free(&source);
+	return err;
+}
+
+/*
+ * Of a busy host's recording only what is shown fits into the memory: the first
+ * reading finds which traces that are, the second what they did in the kernel.
+ */
+static int filter_make(const struct trace_choice *choice, struct source_options *from,
+		       struct kspan_filter *only, struct trace_ids *ids, struct error *e)
+{
+	int err;
+
+	if (!only->traced)
+		return 0;
+	if (choice->trace_id) {
+		err = id_parse(choice->trace_id, ids);
+		if (err)
+			error_set(e, err, "cannot find the traces");
+	} else {
+		err = ids_find(from, choice, ids, e);
+		from->quiet = true;
+	}
+	only->traces = (const u8(*)[16])ids->data;
+	only->traces_count = ids->count;
+	return err;
+}
+
+static int nothing_written(const struct trace_choice *choice, struct error *e)
+{
+	if (choice->trace_id)
+		return error_say(e, ENOENT, "no trace %s in this recording", choice->trace_id);
+	return error_say(e, ENOENT,
+			 "no span of an application in this recording; "
+			 "--all shows what each thread did in the kernel");
+}
+
 static int trace_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct trace_options *o = fields;
+	bool threads = o->all || o->pid || o->tid;
 	struct source_options from = {
-		.dirs = o->dirs, .dirs_count = o->dirs_count, .boot = o->boot, .spans = true};
+		.dirs = o->dirs, .dirs_count = o->dirs_count, .boot = o->boot};
 	struct trace_choice choice = {.trace_id = o->trace_id,
 				      .name = o->name,
 				      .service = o->service,
 				      .slowest = o->slowest};
+	struct kspan_filter only = {.traced = !threads, .pid = o->pid, .tid = o->tid};
+	struct trace_ids ids = {0};
 	struct source source = {0};
 	size_t written = 0;
-	int err = source_load(&from, &source, e);
-	if (!choice.trace_id && !o->name && !o->service && !o->slowest && !o->all && !o->pid &&
-	    !o->tid)
+	int err;
+
+	if (!choice.trace_id && !o->name && !o->service && !o->slowest && !threads)
 		choice.slowest = 1;
+	err = filter_make(&choice, &from, &only, &ids, e);
+	from.spans = threads || ids.count; /* else there is nothing to show */
+	from.only = &only;
+	if (!err)
+		err = source_load(&from, &source, e);
 	choice.host = source.host;
-	if (!err) {
-		err = traces_write(o, &choice, &source, &written);
-		if (err)
-			error_set(e, err, "cannot build the traces");
-	}
-	if (!err && !written && !o->json) {
-		if (choice.trace_id)
-			err = error_say(e, ENOENT, "no trace %s in this recording",
-					choice.trace_id);
-		else if (!o->all && !o->pid && !o->tid)
-			err = error_say(e, ENOENT,
-					"no span of an application in this recording; "
-					"--all shows what each thread did in the kernel");
-	}
+	if (!err && (err = traces_write(o, &choice, &source, &written)))
+		error_set(e, err, "cannot build the traces");
+	if (!err && !written && !o->json && !threads)
+		err = nothing_written(&choice, e);
 	source_free(&source);
+	vec_free(&ids);
 	return err;
 }
 

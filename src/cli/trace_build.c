@@ -111,10 +111,11 @@ static int stretches(const struct tree *tree, struct stretch **out, size_t *coun
 	return err;
 }
 
-int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
-		const struct trace_output *to, size_t *written)
+/* Those that are chosen, in the order in which they are written. */
+static int stretches_chosen(const struct partial *p, const struct tree *tree,
+			    const struct trace_choice *choice, struct stretch **out,
+			    size_t *chosen_count)
 {
-	struct making m = {.p = p, .host = choice->host};
 	struct stretch *list = NULL;
 	size_t count = 0, kept = 0;
 	int err = stretches(tree, &list, &count);
@@ -127,9 +128,44 @@ int trace_build(const struct partial *p, const struct tree *tree, const struct t
 		if (kept > choice->slowest)
 			kept = choice->slowest;
 	}
-	for (size_t i = 0; i < kept && !err; i++)
+	*out = list;
+	*chosen_count = kept;
+	return err;
+}
+
+static int id_compare(const void *a, const void *b)
+{
+	return memcmp(a, b, 16);
+}
+
+int trace_choose(const struct partial *p, const struct tree *tree,
+		 const struct trace_choice *choice, struct trace_ids *ids)
+{
+	struct stretch *list = NULL;
+	size_t count = 0;
+	int err = stretches_chosen(p, tree, choice, &list, &count);
+
+	if (!err)
+		err = vec_reserve(ids, count);
+	for (size_t i = 0; i < count && !err; i++)
+		memcpy(ids->data[ids->count++], tree->nodes.data[list[i].first].trace, 16);
+	if (ids->count)
+		qsort(ids->data, ids->count, 16, id_compare);
+	free(list);
+	return err;
+}
+
+int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
+		const struct trace_output *to, size_t *written)
+{
+	struct making m = {.p = p, .host = choice->host};
+	struct stretch *list = NULL;
+	size_t count = 0;
+	int err = stretches_chosen(p, tree, choice, &list, &count);
+
+	for (size_t i = 0; i < count && !err; i++)
 		err = trace_write(&m, tree, &list[i], to);
-	*written = kept;
+	*written = count;
 	free(list);
 	making_free(&m);
 	return err;

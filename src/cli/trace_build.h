@@ -23,6 +23,16 @@ struct trace_output {
 	struct trace_writer *writer;
 };
 
+/* Ids of traces, sorted. Start with all zero; free with vec_free(). */
+struct trace_ids {
+	u8 (*data)[16];
+	size_t count, capacity;
+};
+
+/* Adds the ids of the traces of a tree that would be written. 0 or -ENOMEM. */
+int trace_choose(const struct partial *p, const struct tree *tree,
+		 const struct trace_choice *choice, struct trace_ids *ids);
+
 /*
  * Writes the chosen traces of a tree. `*written` gets how many. 0 or -ENOMEM.
  */

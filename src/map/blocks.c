@@ -29,5 +29,5 @@ int blocks_add(struct partial *p, const struct record_head *head)
 	if (!p->options.spans || !partial_in_range(p, head->time_ns))
 		return 0;
 	k.split.ns[SPLIT_off_thread] = (s64)(k.end_ns - k.begin_ns);
-	return vec_push(&p->kspans, k);
+	return kspan_keep(p, &k);
 }

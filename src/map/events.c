@@ -63,7 +63,7 @@ static int event_apply(struct partial *p, const struct record_event *r)
 	if (p->options.state_only || !partial_in_range(p, event.time_ns))
 		return 0;
 	err = sums_add(&p->events.counts, &of, &none, 0, false);
-	if (err || !p->options.spans)
+	if (err || !partial_wants(p, &event.ctx, event.pid, event.tid))
 		return err;
 	event.payload = text_copy(r->payload, r->payload_len);
 	if (!event.payload)

@@ -108,6 +108,14 @@ int urings_add(struct partial *p, const struct record_head *r);
 /* blocks.c */
 int blocks_add(struct partial *p, const struct record_head *r);
 
+/* ---- kspans.c ---- */
+
+/* Whether options ask for what this thread did in the kernel under that span (all zero: none). */
+bool partial_wants(const struct partial *p, const struct context *ctx, u32 pid, u32 tid);
+
+/* Keeps a copy, if options ask for it. 0 or -ENOMEM. */
+int kspan_keep(struct partial *p, const struct kspan *k);
+
 /* filters.c: once lives and facts are sorted. 0 or -ENOMEM */
 int filters_apply(struct partial *p);
 

@@ -175,7 +175,7 @@ static int open_visit(struct partial *p, const struct life *l)
 		k.mode |= SYSCALL_BEGIN_SOFT;
 	k.split.ns[SPLIT_unknown] += rest;
 	err = open_sums(p, &k);
-	return err || !p->options.spans ? err : vec_push(&p->kspans, k);
+	return err ? err : kspan_keep(p, &k);
 }
 
 /* Where the accounting of a life begins that was not born: the range, or the gap before it. */

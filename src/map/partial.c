@@ -45,7 +45,7 @@ static void wait_keep(struct partial *p, const struct life *l, const struct life
 			  .wake = w->wake,
 			  .split = w->split};
 
-	partial_failed(p, vec_push(&p->kspans, k));
+	partial_failed(p, kspan_keep(p, &k));
 }
 
 static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
@@ -91,7 +91,7 @@ static void syscall_keep(struct partial *p, const struct life *l, const struct l
 
 	if (v->end_ns - v->begin_ns < c->duration_ns)
 		k.mode |= SYSCALL_BEGIN_SOFT;
-	partial_failed(p, vec_push(&p->kspans, k));
+	partial_failed(p, kspan_keep(p, &k));
 }
 
 static void fault_keep(struct partial *p, const struct life *l, const struct life_visit *v)
@@ -106,7 +106,7 @@ static void fault_keep(struct partial *p, const struct life *l, const struct lif
 			  .ctx = f->ctx,
 			  .split = v->split};
 
-	partial_failed(p, vec_push(&p->kspans, k));
+	partial_failed(p, kspan_keep(p, &k));
 }
 
 static void on_visit(void *arg, const struct life *l, const struct life_visit *v)

@@ -31,8 +31,18 @@
 #include "model/container.h"
 #include "model/life.h"
 
+/* Which spans of the kernel, and events, are kept; of requests to disks all are. */
+struct kspan_filter {
+	bool traced;  /* only what ran under a span */
+	u32 pid, tid; /* not 0: only these */
+	/* Not NULL: only what ran under a span of one of these; sorted. */
+	const u8 (*traces)[16];
+	size_t traces_count;
+};
+
 struct partial_options {
-	bool spans;	 /* keep each syscall, fault and wait, not only their sums */
+	bool spans; /* keep each syscall, fault and wait, not only their sums */
+	const struct kspan_filter *only; /* of them; NULL: all; borrowed until it is finished */
 	bool state_only; /* no sums either: just what later records may ask for (map/base.h) */
 	/*
 	 * Answers for [from_ns, to_ns) only; 0: no limit. What is known of before

@@ -24,7 +24,7 @@ static int request_keep(struct partial *p, const struct record_uring *r, const s
 			  .ctx = r->ctx,
 			  .split = *split};
 
-	return vec_push(&p->kspans, k);
+	return kspan_keep(p, &k);
 }
 
 int urings_add(struct partial *p, const struct record_head *head)
