@@ -35,23 +35,53 @@ static void shares_to_unknown(struct span_shares *shares)
 		user_to_unknown(&shares->list.data[i].split, INT64_MAX);
 }
 
-/* The number of the life that had this tid at that time; lives.count: none. */
-static size_t life_at(const struct partial *p, u32 tid, u64 time_ns)
+/* Since when a life has its number. */
+static u64 number_since(const struct life *l)
 {
-	size_t low = 0, high = p->lives.count;
+	return l->renamed_ns ? l->renamed_ns : l->origin_ns;
+}
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct life *l = p->lives.data[middle];
+/* The latest that had the number before it took that of its leader; lives.count: none. */
+static size_t life_before(const struct partial *p, u32 tid, u64 time_ns)
+{
+	size_t found = p->lives.count;
 
-		if (l->tid < tid || (l->tid == tid && l->origin_ns <= time_ns))
-			low = middle + 1;
-		else
-			high = middle;
+	for (size_t i = 0; i < p->lives.count; i++) {
+		const struct life *l = p->lives.data[i];
+
+		if (l->tid != l->left_tid && l->left_tid == tid && l->origin_ns <= time_ns &&
+		    (found == p->lives.count || p->lives.data[found]->origin_ns < l->origin_ns))
+			found = i;
 	}
-	if (low > 0 && p->lives.data[low - 1]->tid == tid)
-		return low - 1;
-	return low < p->lives.count && p->lives.data[low]->tid == tid ? low : p->lives.count;
+	return found;
+}
+
+/* The number of the life that had this tid at that time; lives.count: none. */
+static size_t life_at(const struct partial *p, u32 tid, u64 time_ns, bool renamed)
+{
+	size_t first = COUNT_BEFORE(&p->lives, l, (*l)->tid < tid), found = p->lives.count, before;
+
+	for (size_t i = first; i < p->lives.count && p->lives.data[i]->tid == tid; i++)
+		if (number_since(p->lives.data[i]) <= time_ns &&
+		    (found == p->lives.count ||
+		     number_since(p->lives.data[found]) < number_since(p->lives.data[i])))
+			found = i;
+	before = renamed ? life_before(p, tid, time_ns) : p->lives.count;
+	if (before < p->lives.count &&
+	    (found == p->lives.count ||
+	     number_since(p->lives.data[found]) < p->lives.data[before]->origin_ns))
+		return before;
+	if (found == p->lives.count && first < found && p->lives.data[first]->tid == tid)
+		return first;
+	return found;
+}
+
+static bool has_renamed(const struct partial *p)
+{
+	for (size_t i = 0; i < p->lives.count; i++)
+		if (p->lives.data[i]->tid != p->lives.data[i]->left_tid)
+			return true;
+	return false;
 }
 
 /* When the program that the process ran at that time was executed, if that was seen. */
@@ -108,11 +138,18 @@ static void share_doubt(const struct partial *p, struct span_share *share, size_
 		user_to_unknown(&share->split, (s64)(from - share->begin_ns));
 }
 
-static void shares_apply(struct partial *p, struct app_span *span, struct known *known)
+/* Its thread had its number when the share ended. */
+static size_t life_of_share(const struct partial *p, const struct span_share *share, bool renamed)
+{
+	return life_at(p, share->tid, share->end_ns ? share->end_ns - 1 : 0, renamed);
+}
+
+static void shares_apply(struct partial *p, struct app_span *span, struct known *known,
+			 bool renamed)
 {
 	for (size_t i = 0; i < span->active.list.count; i++) {
 		struct span_share *share = &span->active.list.data[i];
-		size_t life = life_at(p, share->tid, share->begin_ns);
+		size_t life = life_of_share(p, share, renamed);
 
 		share_doubt(p, share, life);
 		known[life].active += share->split.ns[SPLIT_user];
@@ -120,7 +157,7 @@ static void shares_apply(struct partial *p, struct app_span *span, struct known 
 	for (size_t i = 0; i < span->seen.list.count; i++) {
 		const struct span_share *share = &span->seen.list.data[i];
 
-		known[life_at(p, share->tid, share->begin_ns)].seen += share->split.ns[SPLIT_user];
+		known[life_of_share(p, share, renamed)].seen += share->split.ns[SPLIT_user];
 	}
 }
 
@@ -128,11 +165,12 @@ static int spans_apply(struct partial *p)
 {
 	/* one more, for shares of no life */
 	struct known *known = calloc(p->lives.count + 1, sizeof(*known));
+	bool renamed = has_renamed(p);
 
 	if (!known)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->spans.count; i++)
-		shares_apply(p, p->spans.data[i], known);
+		shares_apply(p, p->spans.data[i], known, renamed);
 	for (size_t i = 0; i < p->lives.count; i++) {
 		struct split *total = &p->lives.data[i]->total;
 		/* the two overlap */

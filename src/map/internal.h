@@ -97,7 +97,7 @@ void events_free(struct kevents *events);
 struct app_span *span_get(struct partial *p, const struct context *ctx); /* made if new */
 void span_free(struct app_span *span);
 int spans_add(struct partial *p, const struct record_head *r);
-int spans_share(struct partial *p, bool active, u32 tid, const struct life_share *share);
+int spans_share(struct partial *p, bool active, const struct life_share *share);
 int spans_merge(struct partial *left, struct partial *right); /* right is left empty */
 void spans_sort(struct partial *p);
 void spans_free(struct partial *p);

@@ -69,20 +69,35 @@ static void lives_taken(struct partial *p, size_t n)
 	p->lives.count -= n;
 }
 
+/* Numbers that an exec gave to another life: who had one before has ended, seen or not. */
+static int numbers_taken(const struct partial *p, struct map *taken)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++)
+		if (p->lives.data[i]->tid != p->lives.data[i]->left_tid)
+			err = map_put(taken, p->lives.data[i]->tid, p->lives.data[i]);
+	return err;
+}
+
 /*
  * Who goes on is put down when all are through: an exec can have given a life
  * the number of another one, of which the end is still to be joined.
  */
 static int lives_merge(struct partial *left, struct partial *right)
 {
-	struct map after = {0};
+	struct map after = {0}, taken = {0};
 	struct map_entry entry;
 	size_t i, at = 0;
-	int err = 0;
+	int err = numbers_taken(right, &taken);
 
 	for (i = 0; i < right->lives.count && !err; i++)
 		err = life_merge(left, right, right->lives.data[i], &after);
 	lives_taken(right, i);
+	while (!err && map_next(&taken, &at, &entry))
+		map_remove(&left->current, (u32)entry.key);
+	map_free(&taken);
+	at = 0;
 	if (right->gaps.count) /* nobody from the left goes on */
 		map_free(&left->current);
 	while (!err && map_next(&after, &at, &entry))

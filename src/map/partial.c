@@ -127,12 +127,12 @@ static void on_visit(void *arg, const struct life *l, const struct life_visit *v
 
 static void on_owned(void *arg, const struct life *l, const struct life_share *share)
 {
-	partial_failed(arg, spans_share(arg, true, l->tid, share));
+	partial_failed(arg, spans_share(arg, true, share));
 }
 
 static void on_sighted(void *arg, const struct life *l, const struct life_share *share)
 {
-	partial_failed(arg, spans_share(arg, false, l->tid, share));
+	partial_failed(arg, spans_share(arg, false, share));
 }
 
 struct life_sink partial_sink(struct partial *p)

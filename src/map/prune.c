@@ -225,7 +225,8 @@ static int facts_prune(struct partial *p, struct living *l)
 	err = container_facts_prune(f, &l->pids, p->to_ns); /* likewise */
 	if (err)
 		return err;
-	KEEP_LAST(&f->names, e, tid, has(&l->tids, e->tid), (void)0);
+	/* a leader that ended has a number that the thread gets which runs the next program */
+	KEEP_LAST(&f->names, e, tid, has(&l->tids, e->tid) || has(&l->pids, e->tid), (void)0);
 	f->forks.count = 0;
 	KEEP_LAST(&f->processes, e, pid, has(&l->pids, e->pid), free(e->command));
 	for (size_t i = 0; i < f->processes.count; i++) { /* as a snapshot tells them */

@@ -152,10 +152,10 @@ static int share_add(struct span_shares *shares, const struct span_share *more)
 	return vec_push(&shares->list, *more);
 }
 
-int spans_share(struct partial *p, bool active, u32 tid, const struct life_share *share)
+int spans_share(struct partial *p, bool active, const struct life_share *share)
 {
 	struct app_span *span = span_get(p, &share->ctx);
-	struct span_share s = {.tid = tid,
+	struct span_share s = {.tid = share->tid,
 			       .times = share->begin_ns != 0,
 			       .begin_ns = share->begin_ns,
 			       .end_ns = share->end_ns,

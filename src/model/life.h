@@ -90,6 +90,7 @@ struct life_visit {
 /* Time of a thread that belongs to a span. */
 struct life_share {
 	struct context ctx;
+	u32 tid; /* the number of the thread at its end */
 	u64 begin_ns, end_ns; /* both 0: lies between shares that were told before */
 	struct split split;
 };
@@ -146,6 +147,7 @@ struct life_book {
 	struct context first; /* the owner that was named first */
 	u64 since_ns;	      /* when the owner was named last */
 	u64 first_ns;	      /* when `first` was named */
+	u32 first_tid;	      /* the number of the thread then */
 	struct split head;    /* time before that, whose owner lies to the left */
 	struct split open;    /* time since the last naming; with !known since the begin */
 };

@@ -15,12 +15,14 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 	struct life_book *b = &l->seen;
 	struct life_share share = *own;
 
+	share.tid = l->tid;
 	if (own->end_ns <= l->clip_from_ns)
 		share.split = (struct split){0};
 	if (!b->known) {
 		b->known = true;
 		b->first = own->ctx;
 		b->first_ns = own->begin_ns;
+		b->first_tid = l->tid;
 		b->head = b->open;
 		split_subtract(&b->head, &share.split);
 	} else if (context_equal(&b->owner, &own->ctx)) {
@@ -39,14 +41,18 @@ void life_active(struct life *l, const struct context *ctx, const struct life_si
 	u64 now = l->state.last_ns;
 
 	if (b->known) {
-		struct life_share share = {
-			.ctx = b->owner, .begin_ns = b->since_ns, .end_ns = now, .split = b->open};
+		struct life_share share = {.ctx = b->owner,
+					   .tid = l->tid,
+					   .begin_ns = b->since_ns,
+					   .end_ns = now,
+					   .split = b->open};
 		if (!context_is_none(&b->owner))
 			sink->owned(sink->arg, l, &share);
 	} else {
 		b->known = true;
 		b->first = *ctx;
 		b->first_ns = now;
+		b->first_tid = l->tid;
 		b->head = b->open;
 	}
 	b->owner = *ctx;
@@ -67,7 +73,7 @@ void life_book_join(struct life *left, struct life_book *a, const struct life_bo
 	}
 	split_add(&between, &b->head);
 	if (a->known) {
-		struct life_share share = {.ctx = a->owner, .split = between};
+		struct life_share share = {.ctx = a->owner, .tid = b->first_tid, .split = between};
 
 		if (active) {
 			share.begin_ns = a->since_ns;
@@ -78,6 +84,7 @@ void life_book_join(struct life *left, struct life_book *a, const struct life_bo
 	} else {
 		a->first = b->first;
 		a->first_ns = b->first_ns;
+		a->first_tid = b->first_tid;
 		a->head = between;
 	}
 	a->known = true;

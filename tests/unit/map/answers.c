@@ -296,9 +296,24 @@ static void print_names(FILE *out, const struct partial *p, const struct kspan *
 	print_container(out, p, k->pid, time_ns);
 }
 
-static u64 span_last(const struct app_span *s)
+/* When the last thread of a process ended. */
+static u64 process_last(const struct partial *p, u32 pid)
 {
-	u64 last = s->ended ? s->end_ns : s->begun ? UINT64_MAX : 0;
+	u64 last = 0;
+
+	for (size_t i = 0; i < p->lives.count; i++) {
+		struct life *l = p->lives.data[i];
+		u64 end = map_get(&p->current, l->tid) == l ? UINT64_MAX : l->last_ns;
+
+		if (l->pid == pid && end > last)
+			last = end;
+	}
+	return last;
+}
+
+static u64 span_last(const struct partial *p, const struct app_span *s)
+{
+	u64 last = s->ended ? s->end_ns : s->begun ? process_last(p, s->pid) : 0;
 
 	for (size_t i = 0; i < s->seen.list.count && !s->begun; i++)
 		if (s->seen.list.data[i].end_ns > last)
@@ -329,7 +344,7 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 	print_sums(out, "file", &p->files);
 	print_sums(out, "cause", &p->causes);
 	for (size_t i = 0; i < p->spans.count; i++)
-		if (span_last(p->spans.data[i]) > from_ns)
+		if (span_last(p, p->spans.data[i]) > from_ns)
 			print_span(out, p->spans.data[i], from_ns);
 	print_events(out, p, false);
 	fclose(out);

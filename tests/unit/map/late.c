@@ -194,27 +194,29 @@ TEST(what_came_too_late_is_the_same_in_any_grouping)
 	}
 }
 
-static const struct life *life_of(const struct partial *p, u32 tid)
+/* What the lives had together that ever bore this number. */
+static struct split total_of(const struct partial *p, u32 tid)
 {
+	struct split sum = {0};
+
 	for (size_t i = 0; i < p->lives.count; i++)
-		if (p->lives.data[i]->tid == tid)
-			return p->lives.data[i];
-	return NULL;
+		if (p->lives.data[i]->tid == tid || p->lives.data[i]->left_tid == tid)
+			split_add(&sum, &p->lives.data[i]->total);
+	return sum;
 }
 
-/* Time on a CPU is claimed only where it was; where a thread slept is inferred. Sums up what is
- * known. */
+/* Time on a CPU is claimed only where it was; where a thread slept is inferred. */
 static s64 check_claims(const struct partial *p, const struct partial *truth, u64 range_ns)
 {
 	s64 known = 0;
 
 	for (size_t i = 0; i < p->lives.count; i++) {
-		const struct life *l = p->lives.data[i], *t = life_of(truth, l->tid);
-		const struct split none = {0}, *should = t ? &t->total : &none;
+		const struct life *l = p->lives.data[i];
+		struct split claimed = total_of(p, l->tid), should = total_of(truth, l->tid);
 
 		CHECK(split_total(&l->total) <= (s64)range_ns);
-		CHECK(l->total.ns[SPLIT_user] <= should->ns[SPLIT_user]);
-		CHECK(l->total.ns[SPLIT_kernel] <= should->ns[SPLIT_kernel]);
+		CHECK(claimed.ns[SPLIT_user] <= should.ns[SPLIT_user]);
+		CHECK(claimed.ns[SPLIT_kernel] <= should.ns[SPLIT_kernel]);
 		known += split_total(&l->total) - l->total.ns[SPLIT_unknown];
 	}
 	return known;

@@ -7,6 +7,9 @@
 
 #include "base/hash.h"
 
+#define FIRST_TID 100
+#define EXEC_PID 120 /* of a process whose second thread runs a program */
+
 struct actor {
 	struct simulation *s;
 	struct simulated_thread *thread;
@@ -283,7 +286,7 @@ static void does_event(struct actor *a)
 /* A descriptor comes, is copied, marked or goes; now and then the thread parts with its table. */
 static void does_files(struct actor *a)
 {
-	static const u8 ops[] = {FD_open, FD_open,  FD_open,	FD_dup,	    FD_close,
+	static const u8 ops[] = {FD_open,    FD_open,	     FD_open,	  FD_dup,    FD_close,
 				 FD_cloexec, FD_close_range, FD_snapshot, FD_unshare};
 	struct record_fd r = {.head = head_of(a), .fd = 3 + (s32)simulation_random(a->s, 6)};
 
@@ -449,7 +452,7 @@ static void was_in_call(struct actor *a)
 {
 	const struct call *call = &calls[simulation_random(a->s, 4)];
 	struct record_thread th = {
-		.head = head_of(a), .start_ns = 5 + a->thread->tid, .mode = MODE_syscall};
+		.head = head_of(a), .start_ns = a->thread->start_ns, .mode = MODE_syscall};
 	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
 	struct record_syscall r = {.head = head_of(a), .nr = call->nr, .flags = SYSCALL_BEGIN_SOFT};
 	u64 begin = a->now;
@@ -488,15 +491,13 @@ static void dies(struct actor *a)
 	a->thread->end_ns = a->now;
 }
 
-/*
- * Half of the threads are born here, of the others half were asleep in a call; some
- * die.
- */
+/* Half of the threads are born here, of the others half were asleep in a call. */
 static void live(struct actor *a, int actions)
 {
 	struct simulated_thread *t = a->thread;
 
-	if (t->tid % 2) {
+	t->start_ns = t->born ? a->now : 5 + t->tid;
+	if (t->born) {
 		struct record_fork f = {.head = head_of(a),
 					.parent_tid = 1,
 					.parent_pid = 1,
@@ -517,13 +518,18 @@ static void live(struct actor *a, int actions)
 	}
 	for (int i = 0; i < actions; i++)
 		act(a);
-	if (t->tid % 3 == 0) {
+}
+
+/* It dies, or is runnable until the end. */
+static void ends(struct actor *a, bool dead)
+{
+	if (dead) {
 		dies(a);
 		return;
 	}
 	leaves(a, LEAVE_preempted, MODE_user, 0, NULL);
-	t->ends_under = a->depth;
-	t->end_ns = 0; /* runnable until the end */
+	a->thread->ends_under = a->depth;
+	a->thread->end_ns = 0;
 }
 
 static int record_compare(const void *x, const void *y)
@@ -559,16 +565,28 @@ static bool is_under_none(const struct record_head *r, int *open, bool first)
 	}
 }
 
-static bool is_left_out(struct simulation *s, struct record_head *r, int *open, bool *ran)
+/* What is known of the thread with a number. */
+struct follows {
+	int open; /* spans */
+	bool born, ran;
+};
+
+static bool is_left_out(struct simulation *s, struct record_head *r, struct follows *of)
 {
 	u32 tid = r->tid ? r->tid : ((struct record_switch *)r)->next_tid;
-	bool first = r->kind == RECORD_switch && tid % 2 && !ran[tid - 100];
+	u32 old_tid = r->kind == RECORD_exec ? ((struct record_exec *)r)->old_tid : 0;
+	struct follows *f = &of[tid - FIRST_TID];
+	bool first = r->kind == RECORD_switch && f->born && !f->ran;
 
+	if (old_tid)
+		*f = of[old_tid - FIRST_TID];
+	if (r->kind == RECORD_fork)
+		*f = (struct follows){.born = true};
 	if (r->kind == RECORD_switch)
-		ran[tid - 100] = true;
+		f->ran = true;
 	if (r->kind == RECORD_thread && s->filters & FILTER_SPANS)
 		((struct record_thread *)r)->flags |= THREAD_UNFOLLOWED;
-	if (s->filters & FILTER_SPANS && is_under_none(r, &open[tid - 100], first))
+	if (s->filters & FILTER_SPANS && is_under_none(r, &f->open, first))
 		return true;
 	return s->filters & FILTER_SYSCALLS && r->kind == RECORD_syscall &&
 	       ((struct record_syscall *)r)->nr == 0;
@@ -581,16 +599,16 @@ static void filter(struct simulation *s)
 	struct record_filter filter = {.flags = s->filters};
 	struct record_filter follows = {.flags = s->filters | FILTER_FOLLOWS};
 	size_t n = 0, count = s->records.count;
-	int open[64] = {0};
-	bool ran[64] = {false};
+	struct follows of[64] = {0};
 
 	for (size_t i = 0; i < count; i++)
-		if (!is_left_out(s, (void *)(s->bytes.data + s->records.data[i].at), open, ran))
+		if (!is_left_out(s, (void *)(s->bytes.data + s->records.data[i].at), of))
 			s->records.data[n++] = s->records.data[i];
 	s->records.count = count = n;
 	emit(&a, &filter, sizeof(filter), RECORD_filter, s->from_ns);
-	follows.head.pid = 100;
-	emit(&a, &follows, sizeof(follows), RECORD_filter, s->from_ns);
+	for (follows.head.pid = FIRST_TID; follows.head.pid;
+	     follows.head.pid = follows.head.pid == FIRST_TID ? EXEC_PID : 0)
+		emit(&a, &follows, sizeof(follows), RECORD_filter, s->from_ns);
 	for (size_t i = 0; i < count; i++) { /* each program is found anew */
 		struct simulated_record *r = &s->records.data[i];
 
@@ -606,22 +624,78 @@ void simulate(struct simulation *s, u64 seed, int threads, int actions)
 	simulate_filtered(s, seed, threads, actions, 0);
 }
 
-void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
+static struct actor thread_begin(struct simulation *s, u32 tid, u32 pid, u64 begin_ns)
 {
-	*s = (struct simulation){.random = seed, .from_ns = 1000000, .filters = filters};
-	for (int i = 0; i < threads; i++)
-		vec_push(&s->threads, (struct simulated_thread){.tid = 100 + (u32)i, .pid = 100});
-	for (int i = 0; i < threads; i++) {
-		struct actor a = {.s = s, .thread = &s->threads.data[i], .now = s->from_ns};
+	struct simulated_thread t = {.tid = tid, .pid = pid, .begin_ns = begin_ns};
 
-		if (a.thread->tid % 2)
-			a.now += simulation_random(s, 5000);
-		a.thread->begin_ns = a.now;
+	t.born = begin_ns > s->from_ns;
+	vec_push(&s->threads, t);
+	return (struct actor){
+		.s = s, .thread = &s->threads.data[s->threads.count - 1], .now = begin_ns};
+}
+
+/* A thread, and those that get its number when it has died. */
+static void simulate_number(struct simulation *s, u32 tid, int actions)
+{
+	u64 begin = s->from_ns + (tid % 2 ? 1 + simulation_random(s, 5000) : 0);
+
+	for (bool again = true; again; begin += 1 + simulation_random(s, 3000)) {
+		struct actor a = thread_begin(s, tid, FIRST_TID, begin);
+
 		live(&a, actions);
-		if (a.now >= s->to_ns)
-			s->to_ns = a.now + 10;
+		ends(&a, tid % 3 == 0);
+		begin = a.now;
+		again = tid % 3 == 0 && simulation_random(s, 2);
+		actions = actions / 2 + 1;
 	}
-	for (int i = 0; i < threads; i++) {
+}
+
+/* The thread that runs a program gets the number of the leader, which has just died of it. */
+static void simulate_exec(struct simulation *s, int actions)
+{
+	struct record_exec r = {.old_tid = EXEC_PID + 1, .command_len = 4, .command = "exec"};
+	struct record_syscall call = {.nr = 59};
+	struct actor leader = thread_begin(s, EXEC_PID, EXEC_PID, s->from_ns), a;
+	u64 begin;
+
+	live(&leader, actions / 4);
+	ends(&leader, true);
+	a = thread_begin(s, EXEC_PID + 1, EXEC_PID, s->from_ns + 1000);
+	live(&a, actions / 2);
+	while (a.now <= leader.now)
+		act(&a);
+	begin = a.now;
+	run(&a, SPLIT_kernel, some(&a, 500));
+	a.thread->tid = EXEC_PID;
+	a.thread->renamed_ns = a.now;
+	r.head = head_of(&a);
+	emit(&a, &r, sizeof(r), RECORD_exec, a.now);
+	run(&a, SPLIT_kernel, some(&a, 500));
+	call.head = head_of(&a);
+	call.duration_ns = a.now - begin;
+	emit(&a, &call, sizeof(call), RECORD_syscall, a.now);
+	a.on_since = a.now;
+	for (int i = 0; i < actions / 2; i++)
+		act(&a);
+	ends(&a, simulation_random(s, 2));
+}
+
+static int thread_compare(const void *x, const void *y)
+{
+	const struct simulated_thread *a = x, *b = y;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+/* Who did not die is runnable until the last has done what it does. */
+static void threads_end(struct simulation *s)
+{
+	for (size_t i = 0; i < s->records.count; i++)
+		if (s->records.data[i].time_ns >= s->to_ns)
+			s->to_ns = s->records.data[i].time_ns + 10;
+	for (size_t i = 0; i < s->threads.count; i++) {
 		struct simulated_thread *t = &s->threads.data[i];
 		s64 rest = (s64)(s->to_ns - t->begin_ns) - split_total(&t->truth);
 
@@ -631,6 +705,16 @@ void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions,
 			t->under.ns[SPLIT_runnable] += t->ends_under ? rest : 0;
 		}
 	}
+	qsort(s->threads.data, s->threads.count, sizeof(*s->threads.data), thread_compare);
+}
+
+void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
+{
+	*s = (struct simulation){.random = seed, .from_ns = 1000000, .filters = filters};
+	for (int i = 0; i < threads; i++)
+		simulate_number(s, FIRST_TID + (u32)i, actions);
+	simulate_exec(s, actions);
+	threads_end(s);
 	qsort(s->records.data, s->records.count, sizeof(*s->records.data), record_compare);
 	if (filters)
 		filter(s);
@@ -650,17 +734,20 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
 	}
 	s->records.count = n;
 	emit(&a, &gap, sizeof(gap), RECORD_gap, end_ns);
-	s->records.data[n].order = 0;			   /* before what else happened then */
-	for (size_t i = 0; i < s->threads.count; i += 2) { /* the snapshot finds some again */
+	s->records.data[n].order = 0;			/* before what else happened then */
+	for (size_t i = 0; i < s->threads.count; i++) { /* the snapshot finds some again */
 		const struct simulated_thread *t = &s->threads.data[i];
 		struct record_thread r = {.head = {.tid = t->tid, .pid = t->pid},
-					  .start_ns = 5 + t->tid,
+					  .start_ns = t->start_ns,
 					  .flags = THREAD_ON_CPU};
 
-		if (t->end_ns <= end_ns)
+		if (t->renamed_ns > end_ns)
+			r.head.tid++;
+		if (r.head.tid % 2 || t->end_ns <= end_ns || t->begin_ns >= end_ns)
 			continue;
 		emit(&a, &r, sizeof(r), RECORD_thread, end_ns);
-		emit(&a, &r, sizeof(r), RECORD_thread, s->from_ns);
+		if (!t->born)
+			emit(&a, &r, sizeof(r), RECORD_thread, s->from_ns);
 	}
 	qsort(s->records.data, s->records.count, sizeof(*s->records.data), record_compare);
 }

@@ -18,7 +18,10 @@ struct simulated_record {
 };
 
 struct simulated_thread {
-	u32 tid, pid;
+	u32 tid, pid; /* an exec from another thread than the leader changes the tid */
+	bool born;    /* here, so that its begin was seen */
+	u64 start_ns;
+	u64 renamed_ns;	      /* when its tid changed, 0: never */
 	u64 begin_ns, end_ns; /* of its records */
 	struct split truth;   /* between them */
 	struct split under;   /* of that, under spans, and until it first ran */
@@ -33,12 +36,15 @@ struct simulation {
 	u64 from_ns, to_ns;
 	u32 filters; /* FILTER_* */
 	VEC(struct simulated_record) records; /* sorted by time */
-	VEC(struct simulated_thread) threads;
+	VEC(struct simulated_thread) threads; /* by tid, as it is at the end, and begin */
 	u64 streams[SIMULATED_CONNECTIONS][2]; /* bytes so far, by direction */
 	struct bytes bytes;
 };
 
-/* Simulates `threads` threads, each doing `actions` random things. */
+/*
+ * Simulates `threads` threads, each doing `actions` random things. Numbers of those that
+ * end are used again; two more are a process of which the second thread runs a program.
+ */
 void simulate(struct simulation *s, u64 seed, int threads, int actions);
 
 /* The same with what is left out on request; all spans are followed from the begin on. */
