@@ -293,7 +293,9 @@ static int exec_apply(struct partial *p, const struct record_head *r)
 			return -ENOMEM;
 		map_remove(&p->current, e->old_tid);
 		l->tid = r->tid;
-		l->renamed_ns = r->time_ns;
+		l->renamed_ns = l->last_ns = r->time_ns;
+		if (!l->first_ns)
+			l->first_ns = r->time_ns;
 		l->pid = r->pid;
 		if (map_put(&p->current, r->tid, l))
 			return -ENOMEM;
