@@ -224,6 +224,10 @@ static void app_view(struct making *m, const struct node *n, struct span_view *v
 	v->events = events_make(m, n, &v->events_count);
 	for (size_t i = 0; i < s->attributes.count; i++)
 		attribute_add(m, &s->attributes.data[i]);
+	if (s->events_deleted)
+		making_integer(m, "events.deleted", (s64)s->events_deleted);
+	if (s->attributes_deleted)
+		making_integer(m, "attributes.deleted", (s64)s->attributes_deleted);
 	if (s->status == 2)
 		making_string(m, "error.type", s->message ? s->message : "error");
 }

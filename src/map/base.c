@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 7
+#define BASE_VERSION 8
 
 static const char magic[8] = "fathombs";
 
@@ -324,6 +324,8 @@ static void archive_span(struct archive *a, struct app_span *s)
 	archive_list(a, &s->seen.list, archive_share);
 	archive_list(a, &s->events, archive_event);
 	archive_list(a, &s->attributes, archive_attribute);
+	archive_u64(a, &s->events_deleted);
+	archive_u64(a, &s->attributes_deleted);
 }
 
 static void spans_read(struct archive *a, struct partial *p)

@@ -5,7 +5,8 @@
  *
  * It has the threads that go on (each as it was left: asleep in which call, woken
  * by whom, under which span), their names, processes, open files and services,
- * spans that have not ended (the latest 65,536), and formats of events. It has no time, count or
+ * spans that have not ended (the latest 65,536, of each the latest 128 events and attributes),
+ * containers of processes, and formats of events. It has no time, count or
  * closed span: these went with the chunks. Merged before map(rest), with
  * options.from_ns at the cut, it gives the answers that the whole would give
  * with the same options.

@@ -11,7 +11,8 @@
 #include "map/internal.h"
 #include "map/query.h"
 
-#define ANCESTORS_MAX 4096 /* of a process that are looked at */
+#define ANCESTORS_MAX 4096    /* of a process that are looked at */
+#define CGROUPS_IDLE_MAX 1024 /* of a hierarchy, without a process, that a base keeps */
 
 int cgroup_fact_add(struct facts *f, const struct record_cgroup *r)
 {
@@ -192,6 +193,45 @@ static int places_keep(const struct facts *f, u32 pid, u64 at_ns, struct places 
 	return err;
 }
 
+static int move_by_cgroup(const void *a, const void *b)
+{
+	const struct fact_move *x = a, *y = b;
+
+	COMPARE(x->hierarchy, y->hierarchy);
+	COMPARE(x->cgroup, y->cgroup);
+	return 0;
+}
+
+/*
+ * Nothing tells that a cgroup is gone. One that nobody is in may be put to use later, but
+ * hardly after many others were made: their numbers rise.
+ */
+static void cgroups_prune(struct facts *f)
+{
+	size_t kept = f->cgroups.count, idle = 0;
+
+	if (kept == 0)
+		return;
+	if (f->moves.count)
+		qsort(f->moves.data, f->moves.count, sizeof(*f->moves.data), move_by_cgroup);
+	for (size_t i = f->cgroups.count; i > 0; i--) {
+		struct fact_cgroup g = f->cgroups.data[i - 1];
+		const struct fact_move of = {.hierarchy = g.hierarchy, .cgroup = g.id};
+
+		if (i == f->cgroups.count || f->cgroups.data[i].hierarchy != g.hierarchy)
+			idle = 0;
+		if ((f->moves.count &&
+		     bsearch(&of, f->moves.data, f->moves.count, sizeof(of), move_by_cgroup)) ||
+		    idle++ < CGROUPS_IDLE_MAX)
+			f->cgroups.data[--kept] = g;
+	}
+	f->cgroups.count -= kept;
+	memmove(f->cgroups.data, f->cgroups.data + kept,
+		f->cgroups.count * sizeof(*f->cgroups.data));
+	if (f->moves.count)
+		qsort(f->moves.data, f->moves.count, sizeof(*f->moves.data), move_compare);
+}
+
 int container_facts_prune(struct facts *f, const struct map *pids, u64 at_ns)
 {
 	struct places kept = {0};
@@ -206,5 +246,6 @@ int container_facts_prune(struct facts *f, const struct map *pids, u64 at_ns)
 	f->moves.count = kept.list.count;
 	f->moves.capacity = kept.list.capacity;
 	container_facts_sort(f);
+	cgroups_prune(f);
 	return err;
 }

@@ -96,6 +96,10 @@ void events_free(struct kevents *events);
 /* spans.c */
 struct app_span *span_get(struct partial *p, const struct context *ctx); /* made if new */
 void span_free(struct app_span *span);
+/* Of what was told of it the latest stays, so that a span may be open for ever; the rest counts. */
+#define SPAN_EVENTS_KEPT 128
+#define SPAN_ATTRIBUTES_KEPT 128 /* of the span, and of each event */
+void span_shorten(struct app_span *span);
 int spans_add(struct partial *p, const struct record_head *r);
 int spans_share(struct partial *p, bool active, const struct life_share *share);
 int spans_merge(struct partial *left, struct partial *right); /* right is left empty */

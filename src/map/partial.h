@@ -267,6 +267,8 @@ struct app_span {
 	struct span_shares seen;   /* by its published context */
 	VEC(struct span_event) events;
 	VEC(struct span_attribute) attributes;
+	/* of the oldest, which a base does not keep (map/base.h) */
+	u64 events_deleted, attributes_deleted;
 };
 
 /* ---- tracepoints that the user chose ---- */

@@ -20,6 +20,7 @@ struct living {
 
 #define PRESENT ((void *)1)
 #define SPANS_MAX 65536 /* open spans that are kept: the latest */
+#define SHARES_MAX 256	/* of a span: then only those of threads that go on are kept */
 
 static bool has(const struct map *set, u64 key)
 {
@@ -271,6 +272,18 @@ static int span_by_begin(const void *a, const void *b)
 	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 }
 
+static void shares_bound(const struct living *l, struct span_shares *shares)
+{
+	size_t kept = 0;
+
+	if (shares->list.count <= SHARES_MAX)
+		return;
+	for (size_t i = 0; i < shares->list.count; i++)
+		if (has(&l->tids, shares->list.data[i].tid))
+			shares->list.data[kept++] = shares->list.data[i];
+	shares->list.count = kept;
+}
+
 static void span_drop(struct partial *p, struct app_span *s)
 {
 	bytes_map_remove(&p->span_index, &s->ctx, sizeof(s->ctx));
@@ -300,6 +313,9 @@ static void spans_prune(struct partial *p, const struct living *l)
 
 		if (span_holds(l, s)) {
 			p->spans.data[kept++] = s;
+			span_shorten(s);
+			shares_bound(l, &s->active);
+			shares_bound(l, &s->seen);
 			continue;
 		}
 		span_drop(p, s);

@@ -179,6 +179,29 @@ static void event_free(struct span_event *event)
 	vec_free(&event->attributes);
 }
 
+/* Frees the oldest of a list but `keep` of them; how many they were. */
+#define DELETE_OLDEST(list, keep, release)                                                         \
+	({                                                                                         \
+		size_t over_ = (list)->count > (keep) ? (list)->count - (keep) : 0;                \
+		for (size_t i_ = 0; i_ < over_; i_++)                                              \
+			release(&(list)->data[i_]);                                                \
+		(list)->count -= over_;                                                            \
+		if (over_)                                                                         \
+			memmove((list)->data, (list)->data + over_,                                \
+				(list)->count * sizeof(*(list)->data));                            \
+		over_;                                                                             \
+	})
+
+void span_shorten(struct app_span *s)
+{
+	s->events_deleted += DELETE_OLDEST(&s->events, SPAN_EVENTS_KEPT, event_free);
+	s->attributes_deleted +=
+		DELETE_OLDEST(&s->attributes, SPAN_ATTRIBUTES_KEPT, attribute_free);
+	for (size_t i = 0; i < s->events.count; i++)
+		s->attributes_deleted += DELETE_OLDEST(&s->events.data[i].attributes,
+						       SPAN_ATTRIBUTES_KEPT, attribute_free);
+}
+
 void span_free(struct app_span *span)
 {
 	free(span->name);
@@ -225,6 +248,8 @@ static int span_join(struct app_span *to, struct app_span *from)
 {
 	int err = events_move(to, from);
 
+	to->events_deleted += from->events_deleted;
+	to->attributes_deleted += from->attributes_deleted;
 	if (from->begun) {
 		to->begun = true;
 		to->begin_ns = from->begin_ns;

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A base holds what is there, so it does not grow with time. */
+#include "map/base.h"
+#include "map/query.h"
+#include "check.h"
+
+#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
+#define CHUNK_NS 1000000u
+
+static const struct partial_options state = {.state_only = true};
+
+static void apply(struct partial *p, const void *record)
+{
+	CHECK_EQ(partial_apply(p, record), 0);
+}
+
+/* Thread 7 is there. */
+static void lives(struct partial *p, u64 time_ns)
+{
+	struct record_syscall r = {
+		.head = {.kind = RECORD_syscall, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.nr = 39,
+		.duration_ns = 100};
+
+	apply(p, &r);
+}
+
+static const struct context ctx = {.trace = {1}, .span = {2}};
+
+static void begins(struct partial *p, u64 time_ns)
+{
+	struct record_span_begin r = {
+		.head = {.kind = RECORD_span_begin, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.ctx = ctx,
+		.name_len = 4,
+		.name = "long"};
+
+	apply(p, &r);
+}
+
+/* Its number is its name; it has three attributes. */
+static void tells(struct partial *p, u64 time_ns, unsigned int number)
+{
+	struct record_span_event r = {
+		.head = {.kind = RECORD_span_event, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.ctx = ctx};
+	struct record_span_attribute a = {
+		.head = {.kind = RECORD_span_attribute, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.ctx = ctx,
+		.type = ATTRIBUTE_integer,
+		.value = number,
+		.text_len = 3,
+		.key_len = 3,
+		.text = "key"};
+
+	r.name_len = (u16)snprintf(r.name, sizeof(r.name), "%u", number);
+	apply(p, &r);
+	for (a.of_event = 0; a.of_event < 2; a.of_event++)
+		apply(p, &a);
+}
+
+/* One of `chunks` with 100 events of a span that began in the first. */
+static struct partial *chunk_of_events(unsigned int number)
+{
+	struct partial *p = partial_new(&state);
+	u64 at = (u64)CHUNK_NS * (number + 1);
+
+	if (number == 0)
+		begins(p, at);
+	for (unsigned int i = 0; i < 100; i++) {
+		lives(p, at + 1000 * i + 200);
+		tells(p, at + 1000 * i + 300, 100 * number + i);
+	}
+	partial_cover(p, at, at + CHUNK_NS);
+	return p;
+}
+
+/* The base of so many chunks, written each `step` of them, and how long it is. */
+static struct partial *base_of(unsigned int chunks, unsigned int step, size_t *length)
+{
+	struct partial *base = partial_new(&state);
+
+	for (unsigned int i = 0; i < chunks; i++) {
+		struct bytes bytes = {0};
+
+		CHECK_EQ(partial_merge(base, chunk_of_events(i)), 0);
+		if (i % step != step - 1)
+			continue;
+		CHECK_EQ(base_write(base, &bytes), 0);
+		partial_free(base);
+		CHECK_EQ(base_read(&base, bytes.data, bytes.count, &state), 0);
+		*length = bytes.count;
+		bytes_free(&bytes);
+	}
+	return base;
+}
+
+TEST(a_span_without_an_end_does_not_make_it_grow)
+{
+	size_t few = 0, many = 0, once = 0;
+	struct partial *a = base_of(4, 1, &few), *b = base_of(40, 1, &many);
+	struct partial *c = base_of(40, 40, &once);
+
+	CHECK(many < few + few / 8); /* longer numbers */
+	CHECK_EQ(once, many);
+	partial_free(a);
+	for (int i = 0; i < 2; i++) {
+		struct partial *p = i ? c : b;
+		const struct app_span *s = p->spans.data[0];
+
+		CHECK_EQ(p->spans.count, 1);
+		CHECK_EQ(s->events.count, 128);
+		CHECK_EQ(s->events_deleted, 4000 - 128);
+		CHECK_STR(s->events.data[0].name, "3872");
+		CHECK_STR(s->events.data[127].name, "3999");
+		CHECK_EQ(s->events.data[127].attributes.data[0].value, 3999);
+		CHECK_EQ(s->attributes.count, 128);
+		CHECK_EQ(s->attributes_deleted, 4000 - 128);
+		CHECK_EQ(s->attributes.data[127].value, 3999);
+		partial_free(p);
+	}
+}
+
+static void cgroup(struct partial *p, u32 hierarchy, u64 id)
+{
+	struct record_cgroup r = {.head = {.kind = RECORD_cgroup, .time_ns = 1},
+				  .hierarchy = hierarchy,
+				  .id = id};
+
+	r.path_len = (u16)snprintf(r.path, sizeof(r.path), "/docker/" CONTAINER "%04u",
+				   (unsigned int)(id % 10000));
+	apply(p, &r);
+}
+
+static void attached(struct partial *p, u64 time_ns, u32 hierarchy, u64 id)
+{
+	struct record_cgroup_attach r = {
+		.head = {.kind = RECORD_cgroup_attach, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.hierarchy = hierarchy,
+		.cgroup = id};
+
+	apply(p, &r);
+}
+
+TEST(cgroups_that_nobody_is_in_do_not_make_it_grow)
+{
+	struct partial *base = partial_new(&state), *rest = partial_new(NULL);
+	struct bytes bytes = {0};
+
+	cgroup(base, 3, 5);
+	for (u64 id = 10; id < 5010; id++)
+		cgroup(base, 0, id);
+	lives(base, 1000);
+	attached(base, 1100, 0, 1234);
+	partial_cover(base, 1, 2000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	/* the one that it is in, the newest of its hierarchy, and those of another */
+	CHECK_EQ(base->facts.cgroups.count, 1 + 1024 + 1);
+	attached(rest, 3000, 0, 5009);
+	attached(rest, 5000, 3, 5);
+	attached(rest, 5000, 0, 1);
+	attached(rest, 7000, 0, 12);
+	partial_cover(rest, 2000, 9000);
+	CHECK_EQ(partial_merge(base, rest), 0);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_STR(query_container(base, 7, 2500), CONTAINER "1234");
+	CHECK_STR(query_container(base, 7, 4000), CONTAINER "5009");
+	CHECK_STR(query_container(base, 7, 6000), CONTAINER "0005");
+	partial_free(base);
+}
+
+TEST_MAIN()
