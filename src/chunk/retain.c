@@ -61,6 +61,32 @@ static uint64_t size_of(struct recording_retainer *r, const char *name)
 
 /* ---- which of them go ---- */
 
+/* In which they were made, however the wall clock was set in between. */
+static int compare_made(const void *a, const void *b)
+{
+	const struct chunk_name *x = a, *y = b;
+
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* And a chunk ended before all that were made after it, whatever its name says. */
+static void names_order(struct chunk_names *names)
+{
+	uint64_t end = UINT64_MAX;
+
+	if (names->count)
+		qsort(names->names, names->count, sizeof(*names->names), compare_made);
+	for (size_t i = names->count; i > 0; i--) {
+		struct chunk_name *name = &names->names[i - 1];
+
+		if (!name->open && name->end_unix_ns < end)
+			end = name->end_unix_ns;
+		name->end_unix_ns = end;
+	}
+}
+
 static bool must_go(const struct recording_keep *keep, const struct chunk_name *name, uint64_t sum,
 		    uint64_t now_unix_ns)
 {
@@ -180,6 +206,7 @@ int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, struct 
 
 	if (err)
 		return err;
+	names_order(&names);
 	err = retain_names(r, &names, now_unix_ns, e);
 	chunk_names_free(&names);
 	return err;

@@ -205,6 +205,28 @@ TEST(old_chunks_go_by_age)
 	CHECK_EQ(retain(dir, &keep, 1009999999), 1);
 }
 
+/* Their names say the wall clock; the oldest is the one that was made first. */
+TEST(a_clock_that_was_set_back_does_not_make_new_chunks_old)
+{
+	const char *dir = make_directory();
+	struct gone gone = {.refuse_at = -1};
+	struct recording_keep keep = {.bytes = 1, .before = on_gone, .arg = &gone};
+
+	make_boot(dir, "b", 5000000, 1000);
+	make_boot(dir, "b", 5004000, 5000);
+	make_boot(dir, "b", 1008000, 9000);
+	CHECK_EQ(retain(dir, &keep, 1009000), 2); /* in order, as on_gone() sees to */
+	CHECK_EQ(gone.last_begin, 5000);
+	make_boot(dir, "b", 1012000, 13000);
+	make_boot(dir, "b", 512000, 23000);
+	make_boot(dir, "b", 516000, 27000);
+	keep = (struct recording_keep){.age_ns = 5000, .before = on_gone, .arg = &gone};
+	CHECK_EQ(retain(dir, &keep, 517000), 0);
+	/* what is younger than they has come of age */
+	CHECK_EQ(retain(dir, &keep, 517101), 3);
+	CHECK_EQ(gone.last_begin, 23000);
+}
+
 /* The next `count` descriptors can be opened, no more; returns the limit to give back. */
 static struct rlimit descriptors_limit(unsigned int count)
 {
