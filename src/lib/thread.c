@@ -152,6 +152,7 @@ static void thread_prepare(struct fathom_thread *t)
 	t->told = 0;
 	t->top = NULL;
 	t->depth = 0;
+	t->floor = 0;
 	t->sample_left = 0;
 	t->published = fathom_identity_stands_down() ? &t->unpublished
 						     : (struct frame **)&otel_thread_ctx_v1;

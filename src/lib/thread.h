@@ -28,7 +28,7 @@ struct frame {
 	u8 valid;	/* always 1: records are changed only while nobody sees them */
 	u8 trace_flags; /* as published */
 	u16 attributes_bytes;
-	u32 index;
+	u32 pad;
 	struct frame *prev;
 	u64 parent;
 	u32 process; /* pid of the process that began the span */
@@ -68,7 +68,7 @@ struct fathom_thread {
 	struct frame *top;	   /* the active span, unless it was ended elsewhere */
 	u64 *live;		   /* of `frames`: in fathom_live, or `hidden` without a lane */
 	u32 home;		   /* `where` of frame 0 */
-	u32 depth;
+	u32 depth, floor;	   /* see lib/frames.h */
 	u32 lane_index;
 	u64 id_state, id_gamma, id_key;
 	u32 sample_left, sample_pick;

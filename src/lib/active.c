@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans that are made active, or not, beside their begin and end. */
+#include "lib/frames.h"
+
+/* Takes the last frame of a span away. True if it was the active one. */
+static bool frame_detach(struct fathom_thread *t, u64 span)
+{
+	struct frame *f = frame_top(t);
+
+	while (f && !(id_load(f->ctx.span) == span && frame_is_live(t, f)))
+		f = f->prev;
+	if (!f)
+		return false;
+	if (f == t->top) {
+		frame_pop(t);
+		return true;
+	}
+	frame_live_set(t, f, 0);
+	return false;
+}
+
+void fathom_span_attach(const struct fathom_span *span)
+{
+	struct fathom_thread *t = thread_get();
+	const struct frame *before;
+	struct reserved place;
+
+	if (!t || !span || (span->state & SPAN_STATE) == SPAN_NONE || id_load(span->span_id) == 0)
+		return;
+	before = frame_top(t);
+	place = frame_reserve(t);
+	if (!place.frame)
+		return;
+	frame_activate(t, &place, span,
+		       (span->state & SPAN_STATE) == SPAN_LIVE ? ATTACHED_LIVE : ATTACHED_PASSED);
+	fathom_record_active(t, before);
+}
+
+void fathom_span_detach(const struct fathom_span *span)
+{
+	struct fathom_thread *t = thread_get();
+	const struct frame *before;
+
+	if (!t || !span || id_load(span->span_id) == 0)
+		return;
+	before = frame_top(t);
+	if (frame_detach(t, id_load(span->span_id)))
+		fathom_record_active(t, before);
+}
+
+struct fathom_span fathom_span_current(void)
+{
+	struct fathom_span s = {0};
+	struct fathom_thread *t = thread_get();
+	const struct frame *f = t ? frame_top(t) : NULL;
+
+	if (!f)
+		return s;
+	memcpy(s.trace_id, f->ctx.trace, 16);
+	memcpy(s.span_id, f->ctx.span, 8);
+	memcpy(s.parent_id, &f->parent, 8);
+	s.flags = f->flags;
+	s.where = f->where;
+	s.process = f->process;
+	s.state = SPAN_LIVE;
+	return s;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What seldom happens to the active spans of a thread. */
+#include "lib/frames.h"
+
+#include "lib/record_write.h"
+
+/* span_attach and span_detach have one layout. */
+static void record_switch_to(struct fathom_thread *t, u8 kind, const struct context *ctx)
+{
+	struct record_span_attach *r;
+	struct write w;
+
+	if (!write_wanted(t) || !write_begin(&w, t, kind, sizeof(*r)))
+		return;
+	r = (struct record_span_attach *)(void *)w.to;
+	r->ctx = *ctx;
+	memset((u8 *)r + offsetof(struct record_span_attach, ctx) + sizeof(*ctx), 0,
+	       RECORD_SLOT_BYTES - offsetof(struct record_span_attach, ctx) - sizeof(*ctx));
+	write_publish(&w);
+}
+
+static bool frame_is_recorded(const struct frame *f)
+{
+	return f && f->trace_flags & FATHOM_SAMPLED;
+}
+
+/* Says which span is active now, where no begin or end says it. */
+void fathom_record_active(struct fathom_thread *t, const struct frame *before)
+{
+	if (frame_is_recorded(t->top))
+		record_switch_to(t, RECORD_span_attach, &t->top->ctx);
+	else if (frame_is_recorded(before))
+		record_switch_to(t, RECORD_span_detach, &before->ctx);
+}
+
+/* The top frame was ended by another thread. */
+struct frame *fathom_frames_settle(struct fathom_thread *t)
+{
+	struct frame *before = t->top;
+
+	frame_pop(t);
+	fathom_record_active(t, before);
+	return t->top;
+}
+
+/* A span that ended: wherever it stands in our frames, and where it began. */
+void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where)
+{
+	for (struct frame *f = t->top; f; f = f->prev) {
+		if (id_load(f->ctx.span) == span)
+			frame_live_set(t, f, 0);
+	}
+	if (where) /* it may be another's by now */
+		__atomic_compare_exchange_n(&fathom_live[where - 1], &span, 0, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}

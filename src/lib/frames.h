@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which span is active on a thread.
+ *
+ * A thread's active spans are frames, one above the other; each is a record in
+ * OpenTelemetry's format, and publishing is one store of its address. A frame is
+ * reserved before it is filled and published after it: a signal handler in
+ * between uses the next one. A span that was ended by another thread than the one
+ * it is active on stays published there until that thread is here next.
+ *
+ * A handler runs between any two instructions, from its begin to its end; it may end what
+ * it interrupts. It is not to leave open what it began: then that may be active no more, but
+ * nothing else is harmed. So that no frame is ever used twice:
+ * - each lies above its `prev` in `frames`;
+ * - all that are published, and those that are being filled, lie below `depth`;
+ * - while one is being filled it lies below `floor`, and below that depth never falls;
+ * - who took its place in `frames`, or lowered depth, by plain stores looks afterwards whether
+ *   another span came to the top in between, and does it again.
+ */
+#ifndef LIB_FRAMES_H
+#define LIB_FRAMES_H
+
+#include <string.h>
+
+#include "lib/thread.h"
+
+/* fathom_span.state: one of these, and the status in the bits above */
+#define SPAN_NONE 0
+#define SPAN_LIVE 1
+#define SPAN_PASSED 2 /* below the level: its ids are those of its parent */
+#define SPAN_STATE 3
+#define SPAN_STATUS_SHIFT 2
+
+/* frame.attached */
+#define ATTACHED_LIVE 1
+#define ATTACHED_PASSED 2
+
+static inline u64 id_load(const u8 *id)
+{
+	u64 value;
+
+	memcpy(&value, id, sizeof(value));
+	return value;
+}
+
+/* In halves, as ids are made: 16 bytes loaded after two stores of 8 wait for both. */
+static inline void trace_copy(u8 *to, const u8 *from)
+{
+	u64 first = id_load(from), last = id_load(from + 8);
+
+	memcpy(to, &first, 8);
+	memcpy(to + 8, &last, 8);
+}
+
+/* Says which span is active now, where no begin or end says it; `before` was. */
+void fathom_record_active(struct fathom_thread *t, const struct frame *before);
+/* The top frame was ended by another thread: takes it away. The one that is active then. */
+struct frame *fathom_frames_settle(struct fathom_thread *t);
+/* A span that ended: wherever it stands in our frames, and where it began. */
+void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where);
+
+static inline u32 frame_index(const struct fathom_thread *t, const struct frame *f)
+{
+	return (u32)(f - t->frames);
+}
+
+static inline bool frame_is_live(const struct fathom_thread *t, const struct frame *f)
+{
+	return __atomic_load_n(&t->live[frame_index(t, f)], __ATOMIC_RELAXED) ==
+	       id_load(f->ctx.span);
+}
+
+static inline void frame_live_set(struct fathom_thread *t, const struct frame *f, u64 span)
+{
+	__atomic_store_n(&t->live[frame_index(t, f)], span, __ATOMIC_RELAXED);
+}
+
+static inline void frame_publish(struct fathom_thread *t, struct frame *f)
+{
+	signal_fence();
+	t->top = f;
+	*(struct frame *volatile *)t->published = f;
+	signal_fence();
+}
+
+/* Lowers depth to what is above the top frame. */
+static inline void frames_lower(struct fathom_thread *t, struct frame *top)
+{
+	for (;;) {
+		u32 depth = top ? frame_index(t, top) + 1 : 0;
+
+		if (unlikely(depth < t->floor))
+			depth = t->floor;
+		*(volatile u32 *)&t->depth = depth;
+		signal_fence();
+		if (likely(t->top == top))
+			return;
+		top = t->top;
+	}
+}
+
+/* A frame that is nobody else's; NULL: as many are active as there is room for. */
+struct reserved {
+	struct frame *frame;
+	u32 floor; /* as it was before */
+};
+
+/* For a span that is about to be active: frame_activate() is to follow. */
+static inline struct reserved frame_reserve(struct fathom_thread *t)
+{
+	struct reserved r = {NULL, t->floor};
+	const struct frame *top;
+	u32 i = t->depth;
+
+	for (;;) {
+		top = *(struct frame *volatile *)&t->top;
+		if (unlikely(i >= THREAD_FRAMES)) {
+			*(volatile u32 *)&t->floor = r.floor;
+			return r;
+		}
+		*(volatile u32 *)&t->floor = i + 1;
+		*(volatile u32 *)&t->depth = i + 1;
+		signal_fence();
+		if (likely(t->top == top))
+			break;
+		if (t->top && frame_index(t, t->top) >= i)
+			i = frame_index(t, t->top) + 1;
+	}
+	r.frame = &t->frames[i];
+	return r;
+}
+
+/* What is to lie below `f`: not what a handler left open above it meanwhile. */
+static inline struct frame *frame_below(struct frame *top, const struct frame *f)
+{
+	while (unlikely(top >= f))
+		top = top->prev;
+	return top;
+}
+
+/* Makes a span active in the frame that was reserved. */
+static inline void frame_activate(struct fathom_thread *t, const struct reserved *r,
+				  const struct fathom_span *s, u8 attached)
+{
+	struct frame *f = r->frame;
+
+	trace_copy(f->ctx.trace, s->trace_id);
+	memcpy(f->ctx.span, s->span_id, 8);
+	f->valid = 1;
+	f->trace_flags = s->flags & (FATHOM_SAMPLED | FATHOM_RANDOM);
+	f->attributes_bytes = 0;
+	f->prev = frame_below(t->top, f);
+	f->parent = id_load(s->parent_id);
+	f->process = s->process;
+	f->where = s->where;
+	f->flags = s->flags;
+	f->attached = attached;
+	frame_live_set(t, f, id_load(f->ctx.span));
+	frame_publish(t, f);
+	*(volatile u32 *)&t->floor = r->floor;
+}
+
+/* Takes the top frame away, and those below it that ended before. */
+static inline void frame_pop(struct fathom_thread *t)
+{
+	struct frame *f = t->top;
+
+	if (f->prev) { /* see below: a handler may take it away while we look at the next */
+		frame_live_set(t, f, 0);
+		signal_fence();
+	}
+	for (f = f->prev; f && unlikely(!frame_is_live(t, f)); f = f->prev)
+		;
+	frame_publish(t, f);
+	frames_lower(t, f);
+}
+
+/* The thread's active frame. */
+static inline struct frame *frame_top(struct fathom_thread *t)
+{
+	struct frame *f = t->top;
+
+	return f && unlikely(!frame_is_live(t, f)) ? fathom_frames_settle(t) : f;
+}
+
+/* Takes a span that ends out of the frames. True if it was active here. */
+static inline bool frame_end(struct fathom_thread *t, const struct fathom_span *s)
+{
+	u64 span = id_load(s->span_id);
+	struct frame *f = t->top;
+	bool was_active = f && id_load(f->ctx.span) == span;
+
+	if (unlikely(!was_active || f->attached))
+		fathom_frames_end(t, span, s->where);
+	if (likely(was_active))
+		frame_pop(t);
+	return was_active;
+}
+
+#endif
