@@ -319,13 +319,26 @@ static bool socket_has_peer(const struct partial *p, const struct fact_socket *s
 	return s->socket.remote_port;
 }
 
+/* A file of a disk may have the number of a socket. */
+static const struct fact_socket *sum_socket(const struct partial *p, const struct sum *sum)
+{
+	switch (sum->file.kind) {
+	case FILE_KIND_tcp:
+	case FILE_KIND_udp:
+	case FILE_KIND_unix:
+		return query_socket(p, sum->file.key, UINT64_MAX);
+	default:
+		return NULL;
+	}
+}
+
 static int fill_peer(struct report_rows *out, const struct partial *p)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < p->files.list.count && !err; i++) {
 		const struct sum *sum = &p->files.list.data[i];
-		const struct fact_socket *s = query_socket(p, sum->file.key, UINT64_MAX);
+		const struct fact_socket *s = sum_socket(p, sum);
 		struct report_group *g;
 		const char *name;
 		char buf[256];

@@ -61,6 +61,19 @@ static void keep_filter(struct flight *f)
 	CHECK_EQ(flight_record(f, &life, &r.filter.head), 0);
 }
 
+static void keep_follow(struct flight *f, u32 pid, u64 time_ns)
+{
+	union {
+		struct record_filter filter;
+		u8 slot[RECORD_SLOT_BYTES];
+	} r = {.slot = {0}};
+
+	r.filter.head = (struct record_head){
+		.kind = RECORD_filter, .slots = 1, .time_ns = time_ns, .tid = pid, .pid = pid};
+	r.filter.flags = FILTER_SPANS | FILTER_FOLLOWS;
+	CHECK_EQ(flight_record(f, &life, &r.filter.head), 0);
+}
+
 static void keep_format(struct flight *f, u32 id)
 {
 	union long_record r = {.slots = {0}};
@@ -89,8 +102,9 @@ static void keep_mapping(struct flight *f, u32 pid)
 /* ---- what is written ---- */
 
 static struct {
-	unsigned int filters, formats, services, mappings, functions;
+	unsigned int filters, follows, formats, services, mappings, functions;
 	u64 lost_services, lost_mappings;
+	u64 lost_follows;
 	u64 newest_of_7; /* time of the service of process 7 that was written last */
 	char names[512]; /* tid=name of what was said to be so at the begin */
 } written;
@@ -112,7 +126,12 @@ static int see(void *arg, const struct capture_stream *s, const struct record_he
 		see_name(r->tid, '=', name->comm, name->comm_len);
 	if (r->kind == RECORD_process && r->time_ns == flight_from)
 		see_name(r->tid, ':', process->command, process->command_len);
-	written.filters += r->kind == RECORD_filter;
+	if (r->kind == RECORD_filter) {
+		bool follows = ((const struct record_filter *)r)->flags & FILTER_FOLLOWS;
+
+		written.filters += !follows;
+		written.follows += follows;
+	}
 	written.formats += r->kind == RECORD_format;
 	written.services += r->kind == RECORD_service;
 	written.mappings += r->kind == RECORD_mapping && r->pid;
@@ -126,6 +145,8 @@ static int see_lost(void *arg, const struct capture_stream *s, const struct reco
 {
 	if (lost->lost_kind == RECORD_service)
 		written.lost_services += lost->count;
+	if (lost->lost_kind == RECORD_filter)
+		written.lost_follows += lost->count;
 	if (lost->lost_kind == RECORD_mapping)
 		written.lost_mappings += lost->count;
 	return 0;
@@ -142,6 +163,26 @@ static void write_all(struct flight *f)
 }
 
 /* ---- */
+
+TEST(all_who_are_followed_stay)
+{
+	struct flight *f = flight_new();
+
+	CHECK(f != NULL);
+	for (u32 pid = 5; pid < 9; pid++) {
+		keep_filter(f);
+		keep_follow(f, pid, pid);
+	}
+	write_all(f);
+	CHECK_EQ(written.filters, 1);
+	CHECK_EQ(written.follows, 4);
+	for (u32 i = 0; i < 70000; i++) /* said anew it is not lost, and takes no room */
+		keep_follow(f, 5, 100 + i);
+	write_all(f);
+	CHECK(written.follows >= 4);
+	CHECK_EQ(written.lost_follows, 0);
+	flight_free(f);
+}
 
 TEST(formats_and_filters_stay)
 {

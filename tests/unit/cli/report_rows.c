@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_rows.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+
+#include "tests/unit/check.h"
+
+static void apply(struct partial *p, const void *record)
+{
+	CHECK_EQ(partial_apply(p, record), 0);
+}
+
+static void says_socket(struct partial *p, u64 key)
+{
+	struct record_socket r = {
+		.head = {.kind = RECORD_socket, .tid = 7, .pid = 7, .time_ns = 1000},
+		.file = {.key = key, .kind = FILE_KIND_tcp},
+		.family = AF_INET,
+		.remote_lo = htobe64(0xffff0a000001),
+		.remote_port = 80};
+
+	apply(p, &r);
+}
+
+static void reads(struct partial *p, u64 time_ns, const struct file_ref *file)
+{
+	struct record_syscall r = {
+		.head = {.kind = RECORD_syscall, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.duration_ns = 100,
+		.result = 1,
+		.file = *file};
+
+	apply(p, &r);
+}
+
+/* Each file system counts its files by itself, and so are sockets counted. */
+TEST(a_file_with_the_number_of_a_socket_has_no_peer)
+{
+	const struct file_ref socket = {.key = 77, .kind = FILE_KIND_tcp};
+	const struct file_ref file = {.key = 77, .dev = 1 << 20, .kind = FILE_KIND_regular};
+	struct partial *p = partial_new(NULL);
+	struct report_rows rows;
+
+	says_socket(p, 77);
+	reads(p, 2000, &socket);
+	reads(p, 3000, &file);
+	reads(p, 4000, &file);
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(report_rows_build(&rows, p, report_grouping_find("peer"), NULL), 0);
+	CHECK_EQ(rows.rows.count, 1);
+	CHECK_STR(rows.rows.data[0].key, "10.0.0.1:80");
+	CHECK_EQ(rows.rows.data[0].count, 1);
+	report_rows_free(&rows);
+	partial_free(p);
+}
+
+TEST_MAIN()
