@@ -30,13 +30,14 @@ struct kept_loss {
 };
 
 struct flight {
-	struct kept_list recent;  /* what happened: life of threads, fds, application records */
-	struct kept_list stated;  /* what is true from then on, and of the host: few */
-	struct kept_list lasting; /* the same of processes: services, mapped files */
-	u64 forgotten_services, forgotten_mappings; /* did not fit into lasting */
-	struct kept_list rings;			    /* copied by flight_take() */
-	struct flight_names names;		    /* of who lived before recent */
-	u64 recent_from_ns;			    /* recent has nothing older: it was dropped */
+	struct kept_list recent; /* what happened: life of threads, fds, application records */
+	struct kept_list stated; /* what is true from then on, and of the host: few */
+	struct kept_list lasting; /* the same of processes: services, mapped files, follows */
+	/* what did not fit into lasting */
+	u64 forgotten_services, forgotten_mappings, forgotten_follows;
+	struct kept_list rings;	   /* copied by flight_take() */
+	struct flight_names names; /* of who lived before recent */
+	u64 recent_from_ns;	   /* recent has nothing older: it was dropped */
 	VEC(struct kept_loss) losses;
 };
 
@@ -97,17 +98,23 @@ void flight_free(struct flight *f)
 
 /* ---- keeping ---- */
 
+static bool is_follow(const struct record_head *r)
+{
+	return r->kind == RECORD_filter &&
+	       ((const struct record_filter *)r)->flags & FILTER_FOLLOWS;
+}
+
 /* What stays true of the host: as many as there are formats, and functions of the kernel. */
 static bool is_stated(const struct record_head *r)
 {
-	return r->kind == RECORD_format || r->kind == RECORD_filter ||
+	return r->kind == RECORD_format || (r->kind == RECORD_filter && !is_follow(r)) ||
 	       (r->kind == RECORD_mapping && r->pid == 0);
 }
 
 /* What stays true of a process until something else is said. */
 static bool is_lasting(const struct record_head *r)
 {
-	return r->kind == RECORD_service || r->kind == RECORD_mapping;
+	return r->kind == RECORD_service || r->kind == RECORD_mapping || is_follow(r);
 }
 
 /* What capture_look() tells again when it is wanted. */
@@ -151,7 +158,13 @@ static int stated_add(struct flight *f, const struct capture_stream *s, const st
 	return kept_add(&f->stated, s, r);
 }
 
-/* Drops what a later service of the same process has replaced: nothing is missed. */
+/* What is said of a process once: its service, and that it is followed. 0: anything else. */
+static u64 lasting_key(const struct record_head *r)
+{
+	return r->kind == RECORD_mapping ? 0 : (u64)r->kind << 32 | r->pid;
+}
+
+/* Drops what a later one of the same process has replaced: nothing is missed. */
 static void lasting_drop_replaced(struct kept_list *l)
 {
 	struct map seen = {0};
@@ -160,13 +173,13 @@ static void lasting_drop_replaced(struct kept_list *l)
 	for (size_t i = l->list.count; i-- > 0;) {
 		struct kept *k = &l->list.data[i];
 
-		if (k->record->kind == RECORD_service) {
-			if (map_get(&seen, k->record->pid)) {
+		if (lasting_key(k->record)) {
+			if (map_get(&seen, lasting_key(k->record))) {
 				l->bytes -= record_bytes(k->record);
 				free(k->record);
 				continue;
 			}
-			(void)map_put(&seen, k->record->pid, l);
+			(void)map_put(&seen, lasting_key(k->record), l);
 		}
 		l->list.data[--kept] = *k;
 	}
@@ -188,6 +201,7 @@ static int lasting_add(struct flight *f, const struct capture_stream *s,
 			left -= record_bytes(k);
 			f->forgotten_services += k->kind == RECORD_service;
 			f->forgotten_mappings += k->kind == RECORD_mapping;
+			f->forgotten_follows += k->kind == RECORD_filter;
 		}
 		kept_drop(&f->lasting, oldest);
 	}
@@ -362,7 +376,8 @@ static int losses_write(const struct flight *f, u64 from_ns, const struct captur
 
 	if (!err)
 		err = forgotten_write(RECORD_mapping, f->forgotten_mappings, from_ns, to);
-
+	if (!err)
+		err = forgotten_write(RECORD_filter, f->forgotten_follows, from_ns, to);
 	for (size_t i = 0; i < f->losses.count && !err; i++)
 		if (f->losses.data[i].lost.head.time_ns >= from_ns)
 			err = to->lost(to->arg, &f->losses.data[i].stream, &f->losses.data[i].lost);
