@@ -26,12 +26,6 @@ int move_fact_add(struct facts *f, struct fact_move move)
 	return vec_push(&f->moves, move);
 }
 
-#define COMPARE(x, y)                                                                              \
-	do {                                                                                       \
-		if ((x) != (y))                                                                    \
-			return (x) < (y) ? -1 : 1;                                                 \
-	} while (0)
-
 static int cgroup_compare(const void *a, const void *b)
 {
 	const struct fact_cgroup *x = a, *y = b;

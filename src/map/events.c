@@ -176,16 +176,8 @@ const struct kevent *query_events(const struct partial *p, const struct context 
 				  size_t *count)
 {
 	const struct kevent *list = p->events.list.data;
-	size_t low = 0, high = p->events.list.count, end;
+	size_t low = COUNT_BEFORE(&p->events.list, e, owner_compare(e, ctx, tid) < 0), end;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (owner_compare(&list[middle], ctx, tid) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (end = low; end < p->events.list.count; end++) {
 		if (owner_compare(&list[end], ctx, tid) != 0)
 			break;

@@ -38,18 +38,8 @@ static int event_compare(const void *a, const void *b)
 /* The number of elements that stand before (tid, time), those at that time included. */
 static size_t events_before(const struct facts *f, u32 tid, u64 time_ns)
 {
-	size_t low = 0, high = f->tables.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct table_event *e = &f->tables.data[middle];
-
-		if (e->tid < tid || (e->tid == tid && e->time_ns <= time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COUNT_BEFORE(&f->tables, e,
+			    e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
 }
 
 /* The last event of a thread at a time; of a whole process what one thread alone did is none. */
@@ -259,19 +249,12 @@ static const struct fact_fd *range_last(const struct looking *l, u64 table, u64 
 {
 	const struct fact_fd *fds = l->f->fds.data;
 	const u32 *ranges = l->f->fd_ranges.data;
-	size_t low = 0, high = l->f->fd_ranges.count;
+	size_t n = COUNT_BEFORE(&l->f->fd_ranges, i,
+				fds[*i].table < table ||
+					(fds[*i].table == table && fds[*i].time_ns <= until_ns));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct fact_fd *d = &fds[ranges[middle]];
-
-		if (d->table < table || (d->table == table && d->time_ns <= until_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low > 0) {
-		const struct fact_fd *d = &fds[ranges[--low]];
+	while (n > 0) {
+		const struct fact_fd *d = &fds[ranges[--n]];
 
 		if (d->table != table || d->time_ns <= after_ns)
 			break;
@@ -283,20 +266,10 @@ static const struct fact_fd *range_last(const struct looking *l, u64 table, u64 
 
 static size_t facts_before(const struct looking *l, u64 table, u64 time_ns)
 {
-	size_t low = 0, high = l->f->fds.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct fact_fd *d = &l->f->fds.data[middle];
-
-		if (d->table < table ||
-		    (d->table == table &&
-		     (d->fd < l->fd || (d->fd == l->fd && d->time_ns <= time_ns))))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COUNT_BEFORE(&l->f->fds, d,
+			    d->table < table ||
+				    (d->table == table &&
+				     (d->fd < l->fd || (d->fd == l->fd && d->time_ns <= time_ns))));
 }
 
 /* Goes back through what happened to the descriptor in one table. */
@@ -398,17 +371,7 @@ const struct fact_fd *fds_origin(const struct facts *f, const struct fd_question
 /* The first fact of a table. */
 static size_t table_begin(const struct facts *f, u64 table)
 {
-	size_t low = 0, high = f->fds.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->fds.data[middle].table < table)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return COUNT_BEFORE(&f->fds, d, d->table < table);
 }
 
 int fds_each(const struct facts *f, const struct fd_question *who,

@@ -88,20 +88,12 @@ static bool has_renamed(const struct partial *p)
 static u64 exec_before(const struct partial *p, u32 pid, u64 time_ns)
 {
 	const struct fact_process *list = p->facts.processes.data;
+	size_t i = COUNT_BEFORE(&p->facts.processes, e, e->pid < pid);
 	u64 exec_ns = 0;
-	size_t low = 0, high = p->facts.processes.count;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < p->facts.processes.count && list[low].pid == pid; low++)
-		if (!list[low].snapshot && list[low].time_ns <= time_ns)
-			exec_ns = list[low].time_ns;
+	for (; i < p->facts.processes.count && list[i].pid == pid; i++)
+		if (!list[i].snapshot && list[i].time_ns <= time_ns)
+			exec_ns = list[i].time_ns;
 	return exec_ns;
 }
 
@@ -110,19 +102,10 @@ static u64 followed_from(const struct partial *p, u32 pid, u64 time_ns)
 {
 	const struct fact_follow *list = p->facts.follows.data;
 	u64 exec_ns = exec_before(p, pid, time_ns);
-	size_t low = 0, high = p->facts.follows.count;
+	size_t n = COUNT_BEFORE(&p->facts.follows, e,
+				e->pid < pid || (e->pid == pid && e->time_ns < exec_ns));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list[middle].pid < pid ||
-		    (list[middle].pid == pid && list[middle].time_ns < exec_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < p->facts.follows.count && list[low].pid == pid ? list[low].time_ns
-								    : UINT64_MAX;
+	return n < p->facts.follows.count && list[n].pid == pid ? list[n].time_ns : UINT64_MAX;
 }
 
 /* Of the time that a span had a thread, user code before it was followed is in doubt. */

@@ -36,6 +36,13 @@ u64 partial_life_from(const struct partial *p, const struct life *l);
 /* A copy of text that ends with NUL; NULL with errno ENOMEM. */
 char *text_copy(const char *text, size_t bytes);
 
+/* In a function that compares for qsort: done if these differ. */
+#define COMPARE(x, y)                                                                              \
+	do {                                                                                       \
+		if ((x) != (y))                                                                    \
+			return (x) < (y) ? -1 : 1;                                                 \
+	} while (0)
+
 /* The number of elements for which `before` holds; they stand first. */
 #define COUNT_BEFORE(list, element, before)                                                        \
 	({                                                                                         \
@@ -51,11 +58,17 @@ char *text_copy(const char *text, size_t bytes);
 		low_;                                                                              \
 	})
 
+/* losses.c: beside partial_tell_losses() and partial_life_begin() */
+int losses_add(struct partial *p, const struct record_head *r);
+int losses_merge(struct partial *left, struct partial *right);
+
 /* facts.c */
 int facts_add(struct facts *f, const struct record_head *r);
 int facts_merge(struct facts *left, struct facts *right); /* right is left empty */
-int facts_sort(struct facts *f);			  /* and makes what queries need */
 void facts_free(struct facts *f);
+
+/* facts_sort.c: and makes what queries need */
+int facts_sort(struct facts *f);
 
 /* stacks.c: stacks and mappings among the facts */
 int stack_fact_add(struct facts *f, const struct record_stack *r);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The begin and the end of a partial. */
 #include "map/partial.h"
 
 #include <errno.h>
@@ -6,145 +7,6 @@
 #include <string.h>
 
 #include "map/internal.h"
-#include "model/syscall_format.h"
-
-/* ---- what the lives tell ---- */
-
-static void wait_sums(struct partial *p, const struct life_wait *w)
-{
-	struct split split = {0};
-	struct sum_of of = {.key = w->part};
-	u64 blocked = (u64)w->split.ns[w->part];
-	u64 runnable = (u64)w->split.ns[SPLIT_runnable];
-
-	split.ns[w->part] = (s64)blocked;
-	partial_failed(p, sums_add(&p->causes, &of, &split, blocked, false));
-	if (w->part == SPLIT_runnable || runnable == 0)
-		return;
-	split = (struct split){0};
-	split.ns[SPLIT_runnable] = (s64)runnable;
-	of.key = SPLIT_runnable;
-	partial_failed(p, sums_add(&p->causes, &of, &split, runnable, false));
-}
-
-static void wait_keep(struct partial *p, const struct life *l, const struct life_wait *w)
-{
-	struct kspan k = {.kind = KSPAN_WAIT,
-			  .begin_ns = w->begin_ns,
-			  .end_ns = w->end_ns,
-			  .tid = l->tid,
-			  .pid = l->pid,
-			  .part = w->part,
-			  .state = w->state,
-			  .mode = w->mode,
-			  .nr = w->nr,
-			  .visit_ns = w->visit_ns,
-			  .file = w->file,
-			  .ctx = w->ctx,
-			  .reason = w->reason,
-			  .wake = w->wake,
-			  .split = w->split};
-
-	partial_failed(p, kspan_keep(p, &k));
-}
-
-static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
-{
-	struct partial *p = arg;
-
-	if (p->options.state_only || !partial_in_range(p, w->end_ns))
-		return;
-	wait_sums(p, w);
-	if (p->options.spans)
-		wait_keep(p, l, w);
-}
-
-static void syscall_sums(struct partial *p, const struct life *l, const struct life_visit *v)
-{
-	const struct record_syscall *c = v->syscall;
-	bool error = syscall_result_is_error(c->result);
-	u64 duration = v->end_ns - v->begin_ns;
-	struct sum_of of = {.key = c->nr | (c->flags & SYSCALL_COMPAT ? 1u << 16 : 0)};
-
-	partial_failed(p, sums_add(&p->syscalls, &of, &v->split, duration, error));
-	if (!c->file.kind)
-		return;
-	of = (struct sum_of){.pid = l->pid, .file = c->file};
-	partial_failed(p, sums_add(&p->files, &of, &v->split, duration, error));
-}
-
-static void syscall_keep(struct partial *p, const struct life *l, const struct life_visit *v)
-{
-	const struct record_syscall *c = v->syscall;
-	struct kspan k = {.kind = KSPAN_SYSCALL,
-			  .begin_ns = v->begin_ns,
-			  .end_ns = v->end_ns,
-			  .tid = l->tid,
-			  .pid = l->pid,
-			  .nr = c->nr,
-			  .mode = c->flags,
-			  .args = {c->arg0, c->arg1, c->arg2, c->arg3, c->arg4, c->arg5},
-			  .result = c->result,
-			  .file = c->file,
-			  .ctx = c->ctx,
-			  .split = v->split};
-
-	if (v->end_ns - v->begin_ns < c->duration_ns)
-		k.mode |= SYSCALL_BEGIN_SOFT;
-	partial_failed(p, kspan_keep(p, &k));
-}
-
-static void fault_keep(struct partial *p, const struct life *l, const struct life_visit *v)
-{
-	const struct record_fault *f = v->fault;
-	struct kspan k = {.kind = KSPAN_FAULT,
-			  .begin_ns = v->begin_ns,
-			  .end_ns = v->end_ns,
-			  .tid = l->tid,
-			  .pid = l->pid,
-			  .args = {f->address, f->ip, f->flags},
-			  .ctx = f->ctx,
-			  .split = v->split};
-
-	partial_failed(p, kspan_keep(p, &k));
-}
-
-static void on_visit(void *arg, const struct life *l, const struct life_visit *v)
-{
-	struct partial *p = arg;
-
-	if (p->options.state_only || !partial_in_range(p, v->end_ns))
-		return;
-	if (v->syscall)
-		syscall_sums(p, l, v);
-	if (!p->options.spans)
-		return;
-	if (v->syscall)
-		syscall_keep(p, l, v);
-	else
-		fault_keep(p, l, v);
-}
-
-static void on_owned(void *arg, const struct life *l, const struct life_share *share)
-{
-	partial_failed(arg, spans_share(arg, true, share));
-}
-
-static void on_sighted(void *arg, const struct life *l, const struct life_share *share)
-{
-	partial_failed(arg, spans_share(arg, false, share));
-}
-
-struct life_sink partial_sink(struct partial *p)
-{
-	return (struct life_sink){.arg = p,
-				  .wait = on_wait,
-				  .visit = on_visit,
-				  .owned = on_owned,
-				  .sighted = on_sighted};
-}
-
-/* ---- begin and end ---- */
 
 struct partial *partial_new(const struct partial_options *options)
 {
@@ -187,438 +49,195 @@ void partial_cover(struct partial *p, u64 from_ns, u64 to_ns)
 		p->to_ns = to_ns;
 }
 
-/* ---- records ---- */
+/* ---- finish ---- */
 
-static void life_place(struct partial *p, struct life *l)
+/* exit and exit_group, which are no spans. */
+static bool call_returns(const struct life_leave *v)
 {
-	l->clip_from_ns = p->options.from_ns;
-	l->clip_to_ns = p->options.to_ns;
-	l->losses_before = l->losses_seen = p->losses_told = (u32)p->losses.count;
+	return v->mode & MODE_COMPAT ? v->nr != 1 && v->nr != 252 : v->nr != 60 && v->nr != 231;
 }
 
-static struct life *life_add(struct partial *p, u32 tid)
+/* It counts as one that returned, with the time that it had. */
+static int open_sums(struct partial *p, const struct kspan *k)
 {
-	struct life *l = calloc(1, sizeof(*l));
+	struct sum_of of = {.key = k->nr | (k->mode & SYSCALL_COMPAT ? 1u << 16 : 0)};
+	u64 duration = k->end_ns - k->begin_ns;
+	int err;
 
-	if (!l)
-		return NULL;
-	life_init(l, tid);
-	l->severed = p->gaps.count > 0;
-	life_place(p, l);
-	if (vec_push(&p->lives, l)) {
+	if (!partial_in_range(p, k->end_ns - 1))
+		return 0;
+	err = sums_add(&p->syscalls, &of, &k->split, duration, false);
+	if (err || !k->file.kind)
+		return err;
+	of = (struct sum_of){.pid = k->pid, .file = k->file};
+	return sums_add(&p->files, &of, &k->split, duration, false);
+}
+
+/* A syscall that had not returned when the recording ended. */
+static int open_visit(struct partial *p, const struct life *l)
+{
+	const struct life_state *s = &l->state;
+	const struct life_leave *v = &s->leave;
+	struct kspan k = {.kind = KSPAN_SYSCALL,
+			  .open = 1,
+			  .begin_ns = v->visit_ns,
+			  .end_ns = p->to_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .nr = v->nr,
+			  .mode = v->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0,
+			  .args = {v->arg0},
+			  .file = v->file,
+			  .ctx = v->ctx,
+			  .split = s->visit_had};
+	s64 rest = (s64)(k.end_ns - k.begin_ns) - split_total(&k.split);
+
+	int err;
+
+	if (s->place != LIFE_OFF_CPU || !v->visit_ns || (v->mode & MODE_MASK) != MODE_syscall ||
+	    rest < 0 || !call_returns(v))
+		return 0;
+	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
+		k.mode |= SYSCALL_BEGIN_SOFT;
+	k.split.ns[SPLIT_unknown] += rest;
+	err = open_sums(p, &k);
+	return err ? err : kspan_keep(p, &k);
+}
+
+/* Where the accounting of a life begins that was not born: the range, or the gap before it. */
+u64 partial_life_from(const struct partial *p, const struct life *l)
+{
+	u64 from = p->from_ns;
+
+	for (size_t i = 0; i < p->gaps.count; i++)
+		if (p->gaps.data[i].head.time_ns <= l->first_ns)
+			from = p->gaps.data[i].head.time_ns;
+	return from;
+}
+
+/*
+ * Where it ends: with the range, with the gap behind it, or, if another took
+ * its number or it had begun to end on its CPU, with its last record.
+ */
+static u64 life_to(const struct partial *p, const struct life *l)
+{
+	if (l->exit_ns && l->state.place != LIFE_OFF_CPU)
+		return l->last_ns;
+	if (map_get(&p->current, l->tid) == l)
+		return p->to_ns;
+	for (size_t i = 0; i < p->gaps.count; i++)
+		if (p->gaps.data[i].begin_ns >= l->last_ns)
+			return p->gaps.data[i].begin_ns;
+	return 0;
+}
+
+int partial_life_end(struct partial *p, struct life *l)
+{
+	struct life_sink sink = partial_sink(p);
+	bool goes_on = map_get(&p->current, l->tid) == l;
+	u64 to_ns = life_to(p, l);
+	int err = partial_life_begin(p, l);
+
+	err = err ? err : partial_tell_losses(p, l, p->losses.count, to_ns);
+	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
+		to_ns = l->last_ns;
+	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &sink);
+	if (!err && goes_on)
+		err = open_visit(p, l);
+	return err;
+}
+
+static int life_compare(const void *a, const void *b)
+{
+	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
+}
+
+/*
+ * The snapshot after a gap confirmed that a thread is the one from before: it
+ * is one again, and what it did in the gap is unknown.
+ */
+static void lives_rejoin(struct partial *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->lives.count; i++) {
+		struct life *l = p->lives.data[i], *before = n ? p->lives.data[n - 1] : NULL;
+
+		if (!before || before->tid != l->tid || !l->severed || l->born || !l->start_ns ||
+		    before->start_ns != l->start_ns) {
+			p->lives.data[n++] = l;
+			continue;
+		}
+		life_unknown(before, before->state.last_ns, l->origin_ns);
+		split_add(&before->total, &l->total);
+		before->state = l->state;
+		before->last_ns = l->last_ns;
+		if (l->exit_ns) {
+			before->exit_ns = l->exit_ns;
+			before->exit_code = l->exit_code;
+		}
+		life_free(l);
 		free(l);
-		return NULL;
 	}
-	return map_put(&p->current, tid, l) ? NULL : l;
+	p->lives.count = n;
 }
 
-static struct life *life_of(struct partial *p, u32 tid)
+static int kspan_compare(const void *a, const void *b)
 {
-	struct life *l = map_get(&p->current, tid);
+	const struct kspan *x = a, *y = b;
 
-	return l ? l : life_add(p, tid);
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns) /* what encloses stands first */
+		return x->end_ns > y->end_ns ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->kind != y->kind)
+		return (int)x->kind - (int)y->kind;
+	if (x->nr != y->nr)
+		return (int)x->nr - (int)y->nr;
+	if (x->result != y->result)
+		return x->result < y->result ? -1 : 1;
+	return memcmp(x->args, y->args, sizeof(x->args));
 }
 
-static int feed(struct partial *p, u32 tid, enum life_role role, const struct record_head *r)
+static int gap_compare(const void *a, const void *b)
 {
-	struct life_sink sink = partial_sink(p);
-	struct life *l = life_of(p, tid);
-	int err = 0;
+	const struct record_gap *x = a, *y = b;
 
-	if (!l)
-		return -ENOMEM;
-	if (l->losses_seen < p->losses.count)
-		err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
-	return err ? err : life_feed(l, role, r, &sink);
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-static int switch_apply(struct partial *p, const struct record_head *r)
+int partial_finish(struct partial *p)
 {
-	const struct record_switch *sw = (const void *)r;
-	int err = 0;
+	int err = zones_finish(p);
 
-	if (r->tid && !(sw->mode & MODE_PREV_OUT)) {
-		err = feed(p, r->tid, LIFE_LEAVES, r);
-		if (sw->state == LEAVE_dead)
-			map_remove(&p->current, r->tid);
-	}
-	if (!err && sw->next_tid && !(sw->mode & MODE_NEXT_OUT))
-		err = feed(p, sw->next_tid, LIFE_ENTERS, r);
-	return err;
-}
-
-/* A life of the same number that is still there ended unseen: it goes no further. */
-static int fork_apply(struct partial *p, const struct record_head *r)
-{
-	const struct record_fork *f = (const void *)r;
-	struct life *l;
-
-	map_remove(&p->current, r->tid);
-	l = life_add(p, r->tid);
-	if (!l)
-		return -ENOMEM;
-	life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
-	life_place(p, l);
-	return facts_add(&p->facts, r);
-}
-
-/* A thread that came into scope: what it did before is no part of the recording. */
-static int enter_apply(struct partial *p, const struct record_head *r, u64 start_ns)
-{
-	struct life *l;
-
-	map_remove(&p->current, r->tid);
-	l = life_add(p, r->tid);
-	if (!l)
-		return -ENOMEM;
-	life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
-	life_place(p, l);
-	return 0;
-}
-
-/* An exec from another thread than the leader: the thread takes the leader's number. */
-static int exec_apply(struct partial *p, const struct record_head *r)
-{
-	const struct record_exec *e = (const void *)r;
-	struct life *l;
-	int err;
-
-	if (e->flags & EXEC_BEGINS) {
-		err = enter_apply(p, r, e->start_ns);
-		return err ? err : facts_add(&p->facts, r);
-	}
-	if (e->old_tid && e->old_tid != r->tid) {
-		l = life_of(p, e->old_tid);
-		if (!l)
-			return -ENOMEM;
-		map_remove(&p->current, e->old_tid);
-		l->tid = r->tid;
-		l->renamed_ns = l->last_ns = r->time_ns;
-		if (!l->first_ns)
-			l->first_ns = r->time_ns;
-		l->pid = r->pid;
-		if (map_put(&p->current, r->tid, l))
-			return -ENOMEM;
-	}
-	return facts_add(&p->facts, r);
-}
-
-/* An application record: the thread is in user code, and may change its active span. */
-static int span_apply_at(struct partial *p, const struct record_head *r, u64 time_ns)
-{
-	static const struct context none;
-	struct life_sink sink = partial_sink(p);
-	struct record_head at = *r;
-	struct context active;
-	bool changes = true;
-	int err;
-
-	at.time_ns = time_ns;
-	err = feed(p, r->tid, LIFE_USER, &at);
-	if (err)
-		return err;
-	switch (r->kind) {
-	case RECORD_span_begin:
-		active = ((const struct record_span_begin *)r)->ctx;
-		changes = ((const struct record_span_begin *)r)->flags & 1;
-		break;
-	case RECORD_span_end:
-		active = ((const struct record_span_end *)r)->next;
-		changes = ((const struct record_span_end *)r)->flags & 1;
-		break;
-	case RECORD_span_attach:
-		active = ((const struct record_span_attach *)r)->ctx;
-		break;
-	case RECORD_span_detach:
-		active = none;
-		break;
-	default:
-		changes = false;
-	}
-	if (changes)
-		life_active(life_of(p, r->tid), &active, &sink);
-	return spans_add(p, r);
-}
-
-static int span_apply(struct partial *p, const struct record_head *r)
-{
-	return span_apply_at(p, r, r->time_ns);
-}
-
-int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns)
-{
-	struct life_sink sink = partial_sink(p);
-	int err = 0;
-
-	for (; l->losses_seen < count && !err; l->losses_seen++) {
-		const struct record_lost *lost = &p->losses.data[l->losses_seen];
-
-		if (lost->head.time_ns <= to_ns)
-			err = life_feed(l, LIFE_LOST, &lost->head, &sink);
-	}
-	if (p->losses_told < l->losses_seen)
-		p->losses_told = l->losses_seen;
-	return err;
-}
-
-/* Whether a thread may have come and gone in what was lost, or entered a call. */
-static bool loss_matters(const struct record_lost *lost)
-{
-	switch (lost->lost_kind) {
-	case 0:
-	case RECORD_switch:
-	case RECORD_waking:
-	case RECORD_syscall:
-	case RECORD_fault:
-		return lost->why != LOST_application;
-	default:
-		return false;
-	}
-}
-
-static int lost_apply(struct partial *p, const struct record_head *r)
-{
-	const struct record_lost *lost = (const void *)r;
-	struct record_lost *last = p->losses.count ? &p->losses.data[p->losses.count - 1] : NULL;
-
-	if (lost->why < sizeof(p->lost) / sizeof(p->lost[0]))
-		p->lost[lost->why] += lost->count;
-	if (!loss_matters(lost) || lost->begin_ns >= r->time_ns)
-		return 0;
-	/* a loss goes on: it is one, as long as nobody was told of the first part */
-	if (last && p->losses_told < p->losses.count && last->head.cpu == r->cpu &&
-	    lost->begin_ns <= last->head.time_ns && lost->begin_ns >= last->begin_ns) {
-		last->head.time_ns = r->time_ns;
-		return 0;
-	}
-	return vec_push(&p->losses, *lost);
-}
-
-static int thread_apply(struct partial *p, const struct record_head *r)
-{
-	const struct record_thread *th = (const void *)r;
-	int err = th->flags & THREAD_ENTERS ? enter_apply(p, r, th->start_ns) : 0;
-	struct life *l;
-
+	if (p->gaps.count)
+		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
+	for (size_t i = 0; i < p->lives.count && !err; i++)
+		err = partial_life_end(p, p->lives.data[i]);
+	if (err || p->err)
+		return err ? err : p->err;
+	if (p->lives.count)
+		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
+	lives_rejoin(p);
+	if (p->kspans.count)
+		qsort(p->kspans.data, p->kspans.count, sizeof(*p->kspans.data), kspan_compare);
+	err = facts_sort(&p->facts);
 	if (!err)
-		err = feed(p, r->tid, LIFE_SNAPSHOT, r);
-	l = life_of(p, r->tid);
-	if (err || !l)
-		return err ? err : -ENOMEM;
-	l->start_ns = th->start_ns;
-	return facts_add(&p->facts, r);
-}
-
-static int waking_apply(struct partial *p, const struct record_head *r)
-{
-	return feed(p, r->tid, LIFE_WAKING, r);
-}
-
-static int syscall_apply(struct partial *p, const struct record_head *r)
-{
-	return feed(p, r->tid, LIFE_SYSCALL, r);
-}
-
-static int exit_apply(struct partial *p, const struct record_head *r)
-{
-	struct life *l = life_of(p, r->tid);
-
-	if (l)
-		life_exits(l, (const void *)r);
-	return l ? 0 : -ENOMEM;
-}
-
-static int fault_apply(struct partial *p, const struct record_head *r)
-{
-	return feed(p, r->tid, LIFE_FAULT, r);
-}
-
-/* With the scope its life in the recording ends; should it come back, another one begins. */
-static int attach_apply(struct partial *p, const struct record_head *r)
-{
-	u32 flags = ((const struct record_cgroup_attach *)r)->flags;
-	int err = facts_add(&p->facts, r);
-
+		err = filters_apply(p);
 	if (err)
 		return err;
-	if (flags & CGROUP_ENTERED_SCOPE)
-		return enter_apply(p, r, 0);
-	if (!(flags & CGROUP_LEFT_SCOPE))
-		return 0;
-	err = feed(p, r->tid, LIFE_OUT, r);
-	map_remove(&p->current, r->tid);
-	return err;
-}
-
-/* What is told of calls is of use only where calls are kept. */
-static int detail_apply(struct partial *p, const struct record_head *r)
-{
-	return p->options.spans ? facts_add(&p->facts, r) : 0;
-}
-
-/* What lies before an instant can explain waits behind it. */
-static int stack_apply(struct partial *p, const struct record_head *r)
-{
-	return p->options.spans || p->options.state_only ? facts_add(&p->facts, r) : 0;
-}
-
-static int filter_apply(struct partial *p, const struct record_head *r)
-{
-	p->filters |= ((const struct record_filter *)r)->flags & ~(u32)FILTER_FOLLOWS;
-	return facts_add(&p->facts, r);
-}
-
-/* Of a record that reaches over a limit of the range, the part inside: time is taken evenly. */
-static int steal_apply(struct partial *p, const struct record_head *r)
-{
-	const struct record_steal *s = (const void *)r;
-	u64 from = s->begin_ns, to = r->time_ns;
-
-	if (p->cpus <= s->of_cpu)
-		p->cpus = s->of_cpu + 1;
-	if (p->options.from_ns && from < p->options.from_ns)
-		from = p->options.from_ns;
-	if (p->options.to_ns && to > p->options.to_ns)
-		to = p->options.to_ns;
-	if (from < to)
-		p->steal_ns += (u64)((unsigned __int128)s->steal_ns * (to - from) /
-				     (r->time_ns - s->begin_ns));
+	spans_sort(p);
+	sums_sort(&p->syscalls);
+	sums_sort(&p->urings);
+	sums_sort(&p->files);
+	sums_sort(&p->causes);
+	events_sort(p);
+	p->finished = true;
 	return 0;
-}
-
-static int fact_apply(struct partial *p, const struct record_head *r)
-{
-	return facts_add(&p->facts, r);
-}
-
-/* No life goes on through a gap. */
-static int gap_apply(struct partial *p, const struct record_head *r)
-{
-	struct record_gap gap = *(const struct record_gap *)r;
-
-	if (gap.begin_ns > r->time_ns)
-		gap.begin_ns = r->time_ns;
-	map_free(&p->current);
-	return vec_push(&p->gaps, gap);
-}
-
-typedef int apply_fn(struct partial *, const struct record_head *);
-
-static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
-	[RECORD_switch] = switch_apply,
-	[RECORD_waking] = waking_apply,
-	[RECORD_syscall] = syscall_apply,
-	[RECORD_fault] = fault_apply,
-	[RECORD_fork] = fork_apply,
-	[RECORD_exec] = exec_apply,
-	[RECORD_exit] = exit_apply,
-	[RECORD_thread] = thread_apply,
-	[RECORD_name] = fact_apply,
-	[RECORD_process] = fact_apply,
-	[RECORD_fd] = fact_apply,
-	[RECORD_socket] = fact_apply,
-	[RECORD_service] = fact_apply,
-	[RECORD_clock] = fact_apply,
-	[RECORD_lost] = lost_apply,
-	[RECORD_gap] = gap_apply,
-	[RECORD_cgroup] = fact_apply,
-	[RECORD_cgroup_attach] = attach_apply,
-	[RECORD_filter] = filter_apply,
-	[RECORD_path] = detail_apply,
-	[RECORD_bytes] = detail_apply,
-	[RECORD_uring] = urings_add,
-	[RECORD_block] = blocks_add,
-	[RECORD_stack] = stack_apply,
-	[RECORD_mapping] = stack_apply,
-	[RECORD_steal] = steal_apply,
-	[RECORD_event] = events_add,
-	[RECORD_format] = events_add,
-	[RECORD_span_begin] = span_apply,
-	[RECORD_span_end] = span_apply,
-	[RECORD_span_attach] = span_apply,
-	[RECORD_span_detach] = span_apply,
-	[RECORD_span_event] = span_apply,
-	[RECORD_span_attribute] = span_apply,
-};
-
-static bool is_of_span(const struct record_head *r)
-{
-	return r->kind <= RECORD_KIND_MAX && apply[r->kind] == span_apply;
-}
-
-/* What the order of records matters to: lives, and what application records follow each other. */
-static bool is_ordered(const struct record_head *r)
-{
-	switch (r->kind) {
-	case RECORD_switch:
-	case RECORD_waking:
-	case RECORD_syscall:
-	case RECORD_fault:
-	case RECORD_fork:
-	case RECORD_exec:
-	case RECORD_exit:
-	case RECORD_thread:
-	case RECORD_cgroup_attach:
-	case RECORD_gap:
-	case RECORD_lost:
-		return true;
-	default:
-		return is_of_span(r);
-	}
-}
-
-int partial_apply_outside(struct partial *p, const struct record_head *r, u64 from_ns)
-{
-	switch (r->kind) {
-	case RECORD_switch:
-	case RECORD_waking:
-	case RECORD_syscall:
-	case RECORD_fault:
-	case RECORD_exit:
-		return 0;
-	case RECORD_fork:
-	case RECORD_exec:
-	case RECORD_thread:
-	case RECORD_cgroup_attach:
-		return facts_add(&p->facts, r);
-	default:
-		if (!is_of_span(r))
-			return partial_apply_now(p, r);
-		return span_apply_at(p, r, r->time_ns < from_ns ? from_ns : r->time_ns);
-	}
-}
-
-/* What is older than its chunk waits for the neighbour that has the rest of that time. */
-static int late_apply(struct partial *p, const struct record_head *r)
-{
-	if (!is_ordered(r))
-		return partial_apply_now(p, r);
-	if (r->time_ns >= p->late_ns) {
-		if (!p->zoned)
-			partial_streams(p, p->begin_ns, UINT64_MAX);
-		return zone_keep(p, r, r->time_ns);
-	}
-	/* The neighbour did not wait for it. What holds from the begin on takes its turn there. */
-	if (p->zoned && p->complete_ns <= p->begin_ns && (is_of_span(r) || r->kind == RECORD_lost))
-		return zone_keep(p, r, p->begin_ns);
-	return partial_apply_outside(p, r, p->begin_ns);
-}
-
-int partial_apply(struct partial *p, const struct record_head *r)
-{
-	if (__builtin_expect(r->time_ns < p->begin_ns, 0))
-		return late_apply(p, r);
-	if (p->zoned && (r->time_ns < p->begun_ns || r->time_ns >= p->complete_ns))
-		return zone_keep(p, r, r->time_ns);
-	return partial_apply_now(p, r);
-}
-
-int partial_apply_now(struct partial *p, const struct record_head *r)
-{
-	int err;
-
-	if (r->kind > RECORD_KIND_MAX || !apply[r->kind])
-		return 0;
-	err = apply[r->kind](p, r);
-	return err ? err : p->err;
 }

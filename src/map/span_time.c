@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map/internal.h"
 #include "map/tree.h"
 
 /* A process ended, or ran another program: no span of its goes on. */
@@ -44,18 +45,12 @@ static int ending_compare(const void *a, const void *b)
 /* The number of endings that stand before (pid, time), or at it. */
 static size_t endings_until(const struct ending *list, size_t count, u32 pid, u64 time_ns)
 {
-	size_t low = 0;
+	const struct {
+		const struct ending *data;
+		size_t count;
+	} all = {list, count};
 
-	while (low < count) {
-		size_t middle = low + (count - low) / 2;
-
-		if (list[middle].pid < pid ||
-		    (list[middle].pid == pid && list[middle].time_ns <= time_ns))
-			low = middle + 1;
-		else
-			count = middle;
-	}
-	return low;
+	return COUNT_BEFORE(&all, e, e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
 }
 
 /* When leaders were born: a number can be that of several processes, one after the other. */

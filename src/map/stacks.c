@@ -49,12 +49,6 @@ int mapping_fact_add(struct facts *f, const struct record_mapping *r)
 	return err;
 }
 
-#define COMPARE(x, y)                                                                              \
-	do {                                                                                       \
-		if ((x) != (y))                                                                    \
-			return (x) < (y) ? -1 : 1;                                                 \
-	} while (0)
-
 static int stack_compare(const void *a, const void *b)
 {
 	const struct fact_stack *x = a, *y = b;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/tree.h"
+#include "map/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -98,21 +99,14 @@ static int holders_fill(const struct partial *p, const struct tree_options *o, s
 /* Who had the number at that time, or had it first after; NULL: nobody. */
 static const struct holder *holder_of(const struct holders *h, u32 number, u64 time_ns)
 {
-	size_t low = 0, high = h->list.count;
+	const struct holder *list = h->list.data;
+	size_t n = COUNT_BEFORE(&h->list, at,
+				at->number < number ||
+					(at->number == number && at->from_ns <= time_ns));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct holder *at = &h->list.data[middle];
-
-		if (at->number < number || (at->number == number && at->from_ns <= time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low > 0 && h->list.data[low - 1].number == number)
-		return &h->list.data[low - 1];
-	return low < h->list.count && h->list.data[low].number == number ? &h->list.data[low]
-									 : NULL;
+	if (n > 0 && list[n - 1].number == number)
+		return &list[n - 1];
+	return n < h->list.count && list[n].number == number ? &list[n] : NULL;
 }
 
 /* The last syscall and fault of a thread, for what lies in them; NULL: none yet. */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order in which facts are asked for. Lists are in the order of time as they come;
+ * stable sorts by owner keep that.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/fds.h"
+#include "map/internal.h"
+
+static int name_compare(const void *a, const void *b)
+{
+	const struct fact_name *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->time_ns, y->time_ns);
+	return strcmp(x->comm, y->comm);
+}
+
+static int fork_compare(const void *a, const void *b)
+{
+	const struct fact_fork *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->time_ns, y->time_ns);
+	return 0;
+}
+
+static int process_compare(const void *a, const void *b)
+{
+	const struct fact_process *x = a, *y = b;
+
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->command_bytes, y->command_bytes);
+	return memcmp(x->command, y->command, x->command_bytes);
+}
+
+static int socket_compare(const void *a, const void *b)
+{
+	const struct fact_socket *x = a, *y = b;
+
+	COMPARE(x->socket.file.key, y->socket.file.key);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->pid, y->pid);
+	return 0;
+}
+
+static int bytes_compare(const void *a, const void *b)
+{
+	const struct fact_bytes *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->key, y->key);
+	COMPARE(x->direction, y->direction);
+	COMPARE(x->from, y->from);
+	COMPARE(x->length, y->length);
+	return 0;
+}
+
+static int path_compare(const void *a, const void *b)
+{
+	const struct fact_path *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->call_ns, y->call_ns);
+	COMPARE(x->nr, y->nr);
+	COMPARE(x->flags & PATH_SECOND, y->flags & PATH_SECOND);
+	COMPARE(x->flags, y->flags);
+	if (strcmp(x->path, y->path) != 0)
+		return strcmp(x->path, y->path);
+	return strcmp(x->asked, y->asked);
+}
+
+static int service_compare(const void *a, const void *b)
+{
+	const struct fact_service *x = a, *y = b;
+
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->time_ns, y->time_ns);
+	return 0;
+}
+
+static int clock_compare(const void *a, const void *b)
+{
+	const struct fact_clock *x = a, *y = b;
+
+	COMPARE(x->monotonic_ns, y->monotonic_ns);
+	COMPARE(x->realtime_ns, y->realtime_ns);
+	return 0;
+}
+
+#define SORT(list, compare)                                                                        \
+	do {                                                                                       \
+		if ((list)->count)                                                                 \
+			qsort((list)->data, (list)->count, sizeof(*(list)->data), compare);        \
+	} while (0)
+
+static int file_compare(const void *a, const void *b, void *arg)
+{
+	const struct facts *f = arg;
+	const u32 *i = a, *j = b;
+	const struct file_ref *x = &f->fds.data[*i].file, *y = &f->fds.data[*j].file;
+
+	COMPARE(x->key, y->key);
+	COMPARE(x->dev, y->dev);
+	COMPARE(f->fds.data[*i].pid, f->fds.data[*j].pid);
+	COMPARE(*i, *j);
+	return 0;
+}
+
+static int peer_compare(const void *a, const void *b, void *arg)
+{
+	const struct facts *f = arg;
+	const u32 *i = a, *j = b;
+
+	COMPARE(f->sockets.data[*i].socket.peer, f->sockets.data[*j].socket.peer);
+	COMPARE(*i, *j);
+	return 0;
+}
+
+static int peers_index(struct facts *f)
+{
+	f->sockets_by_peer.count = 0;
+	for (size_t i = 0; i < f->sockets.count; i++) {
+		bool told = f->sockets.data[i].socket.peer != 0;
+		int err = told ? vec_push(&f->sockets_by_peer, (u32)i) : 0;
+
+		if (err)
+			return err;
+	}
+	if (f->sockets_by_peer.count)
+		qsort_r(f->sockets_by_peer.data, f->sockets_by_peer.count, sizeof(u32),
+			peer_compare, f);
+	return 0;
+}
+
+static int follow_compare(const void *a, const void *b)
+{
+	const struct fact_follow *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static int files_index(struct facts *f)
+{
+	f->fds_by_file.count = 0;
+	for (size_t i = 0; i < f->fds.count; i++) {
+		int err = f->fds.data[i].path ? vec_push(&f->fds_by_file, (u32)i) : 0;
+
+		if (err)
+			return err;
+	}
+	if (f->fds_by_file.count)
+		qsort_r(f->fds_by_file.data, f->fds_by_file.count, sizeof(u32), file_compare, f);
+	return 0;
+}
+
+int facts_sort(struct facts *f)
+{
+	int err;
+
+	SORT(&f->names, name_compare);
+	SORT(&f->forks, fork_compare);
+	SORT(&f->processes, process_compare);
+	SORT(&f->sockets, socket_compare);
+	SORT(&f->bytes, bytes_compare);
+	SORT(&f->paths, path_compare);
+	SORT(&f->services, service_compare);
+	SORT(&f->clocks, clock_compare);
+	SORT(&f->follows, follow_compare);
+	stack_facts_sort(f);
+	container_facts_sort(f);
+	err = fds_sort(f) ? -ENOMEM : files_index(f);
+	return err ? err : peers_index(f);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was lost, and whom it concerns. */
+#include <errno.h>
+
+#include "map/internal.h"
+
+int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns)
+{
+	struct life_sink sink = partial_sink(p);
+	int err = 0;
+
+	for (; l->losses_seen < count && !err; l->losses_seen++) {
+		const struct record_lost *lost = &p->losses.data[l->losses_seen];
+
+		if (lost->head.time_ns <= to_ns)
+			err = life_feed(l, LIFE_LOST, &lost->head, &sink);
+	}
+	if (p->losses_told < l->losses_seen)
+		p->losses_told = l->losses_seen;
+	return err;
+}
+
+/* Whether a thread may have come and gone in what was lost, or entered a call. */
+static bool loss_matters(const struct record_lost *lost)
+{
+	switch (lost->lost_kind) {
+	case 0:
+	case RECORD_switch:
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+		return lost->why != LOST_application;
+	default:
+		return false;
+	}
+}
+
+int losses_add(struct partial *p, const struct record_head *r)
+{
+	const struct record_lost *lost = (const void *)r;
+	struct record_lost *last = p->losses.count ? &p->losses.data[p->losses.count - 1] : NULL;
+
+	if (lost->why < sizeof(p->lost) / sizeof(p->lost[0]))
+		p->lost[lost->why] += lost->count;
+	if (!loss_matters(lost) || lost->begin_ns >= r->time_ns)
+		return 0;
+	/* a loss goes on: it is one, as long as nobody was told of the first part */
+	if (last && p->losses_told < p->losses.count && last->head.cpu == r->cpu &&
+	    lost->begin_ns <= last->head.time_ns && lost->begin_ns >= last->begin_ns) {
+		last->head.time_ns = r->time_ns;
+		return 0;
+	}
+	return vec_push(&p->losses, *lost);
+}
+
+/* What was lost to the right comes after what was lost to the left. */
+int losses_merge(struct partial *left, struct partial *right)
+{
+	u32 before = (u32)left->losses.count;
+	int err = 0;
+
+	for (size_t i = 0; i < right->losses.count && !err; i++)
+		err = vec_push(&left->losses, right->losses.data[i]);
+	for (size_t i = 0; i < right->lives.count; i++) {
+		right->lives.data[i]->losses_before += before;
+		right->lives.data[i]->losses_seen += before;
+	}
+	left->losses_told = (u32)left->losses.count;
+	return err;
+}
+
+int partial_life_begin(struct partial *p, struct life *l)
+{
+	struct life_sink sink = partial_sink(p);
+	struct life whole;
+	int err;
+
+	if (l->born || l->origin_ns || !l->losses_before)
+		return 0;
+	life_init(&whole, l->left_tid);
+	whole.severed = l->severed;
+	whole.first_ns = l->first_ns;
+	whole.clip_from_ns = l->clip_from_ns;
+	whole.clip_to_ns = l->clip_to_ns;
+	err = partial_tell_losses(p, &whole, l->losses_before, UINT64_MAX);
+	whole.losses_seen = l->losses_seen;
+	err = err ? err : life_join(&whole, l, &sink);
+	if (err) {
+		life_free(&whole);
+		return err;
+	}
+	*l = whole;
+	return 0;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each kind of record does to a partial. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "map/internal.h"
+
+static void life_place(struct partial *p, struct life *l)
+{
+	l->clip_from_ns = p->options.from_ns;
+	l->clip_to_ns = p->options.to_ns;
+	l->losses_before = l->losses_seen = p->losses_told = (u32)p->losses.count;
+}
+
+static struct life *life_add(struct partial *p, u32 tid)
+{
+	struct life *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	life_init(l, tid);
+	l->severed = p->gaps.count > 0;
+	life_place(p, l);
+	if (vec_push(&p->lives, l)) {
+		free(l);
+		return NULL;
+	}
+	return map_put(&p->current, tid, l) ? NULL : l;
+}
+
+static struct life *life_of(struct partial *p, u32 tid)
+{
+	struct life *l = map_get(&p->current, tid);
+
+	return l ? l : life_add(p, tid);
+}
+
+static int feed(struct partial *p, u32 tid, enum life_role role, const struct record_head *r)
+{
+	struct life_sink sink = partial_sink(p);
+	struct life *l = life_of(p, tid);
+	int err = 0;
+
+	if (!l)
+		return -ENOMEM;
+	if (l->losses_seen < p->losses.count)
+		err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
+	return err ? err : life_feed(l, role, r, &sink);
+}
+
+static int switch_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_switch *sw = (const void *)r;
+	int err = 0;
+
+	if (r->tid && !(sw->mode & MODE_PREV_OUT)) {
+		err = feed(p, r->tid, LIFE_LEAVES, r);
+		if (sw->state == LEAVE_dead)
+			map_remove(&p->current, r->tid);
+	}
+	if (!err && sw->next_tid && !(sw->mode & MODE_NEXT_OUT))
+		err = feed(p, sw->next_tid, LIFE_ENTERS, r);
+	return err;
+}
+
+/* A life of the same number that is still there ended unseen: it goes no further. */
+static int fork_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_fork *f = (const void *)r;
+	struct life *l;
+
+	map_remove(&p->current, r->tid);
+	l = life_add(p, r->tid);
+	if (!l)
+		return -ENOMEM;
+	life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
+	life_place(p, l);
+	return facts_add(&p->facts, r);
+}
+
+/* A thread that came into scope: what it did before is no part of the recording. */
+static int enter_apply(struct partial *p, const struct record_head *r, u64 start_ns)
+{
+	struct life *l;
+
+	map_remove(&p->current, r->tid);
+	l = life_add(p, r->tid);
+	if (!l)
+		return -ENOMEM;
+	life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
+	life_place(p, l);
+	return 0;
+}
+
+/* An exec from another thread than the leader: the thread takes the leader's number. */
+static int exec_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_exec *e = (const void *)r;
+	struct life *l;
+	int err;
+
+	if (e->flags & EXEC_BEGINS) {
+		err = enter_apply(p, r, e->start_ns);
+		return err ? err : facts_add(&p->facts, r);
+	}
+	if (e->old_tid && e->old_tid != r->tid) {
+		l = life_of(p, e->old_tid);
+		if (!l)
+			return -ENOMEM;
+		map_remove(&p->current, e->old_tid);
+		l->tid = r->tid;
+		l->renamed_ns = l->last_ns = r->time_ns;
+		if (!l->first_ns)
+			l->first_ns = r->time_ns;
+		l->pid = r->pid;
+		if (map_put(&p->current, r->tid, l))
+			return -ENOMEM;
+	}
+	return facts_add(&p->facts, r);
+}
+
+/* An application record: the thread is in user code, and may change its active span. */
+static int span_apply_at(struct partial *p, const struct record_head *r, u64 time_ns)
+{
+	static const struct context none;
+	struct life_sink sink = partial_sink(p);
+	struct record_head at = *r;
+	struct context active;
+	bool changes = true;
+	int err;
+
+	at.time_ns = time_ns;
+	err = feed(p, r->tid, LIFE_USER, &at);
+	if (err)
+		return err;
+	switch (r->kind) {
+	case RECORD_span_begin:
+		active = ((const struct record_span_begin *)r)->ctx;
+		changes = ((const struct record_span_begin *)r)->flags & 1;
+		break;
+	case RECORD_span_end:
+		active = ((const struct record_span_end *)r)->next;
+		changes = ((const struct record_span_end *)r)->flags & 1;
+		break;
+	case RECORD_span_attach:
+		active = ((const struct record_span_attach *)r)->ctx;
+		break;
+	case RECORD_span_detach:
+		active = none;
+		break;
+	default:
+		changes = false;
+	}
+	if (changes)
+		life_active(life_of(p, r->tid), &active, &sink);
+	return spans_add(p, r);
+}
+
+static int span_apply(struct partial *p, const struct record_head *r)
+{
+	return span_apply_at(p, r, r->time_ns);
+}
+
+static int thread_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_thread *th = (const void *)r;
+	int err = th->flags & THREAD_ENTERS ? enter_apply(p, r, th->start_ns) : 0;
+	struct life *l;
+
+	if (!err)
+		err = feed(p, r->tid, LIFE_SNAPSHOT, r);
+	l = life_of(p, r->tid);
+	if (err || !l)
+		return err ? err : -ENOMEM;
+	l->start_ns = th->start_ns;
+	return facts_add(&p->facts, r);
+}
+
+static int waking_apply(struct partial *p, const struct record_head *r)
+{
+	return feed(p, r->tid, LIFE_WAKING, r);
+}
+
+static int syscall_apply(struct partial *p, const struct record_head *r)
+{
+	return feed(p, r->tid, LIFE_SYSCALL, r);
+}
+
+static int exit_apply(struct partial *p, const struct record_head *r)
+{
+	struct life *l = life_of(p, r->tid);
+
+	if (l)
+		life_exits(l, (const void *)r);
+	return l ? 0 : -ENOMEM;
+}
+
+static int fault_apply(struct partial *p, const struct record_head *r)
+{
+	return feed(p, r->tid, LIFE_FAULT, r);
+}
+
+/* With the scope its life in the recording ends; should it come back, another one begins. */
+static int attach_apply(struct partial *p, const struct record_head *r)
+{
+	u32 flags = ((const struct record_cgroup_attach *)r)->flags;
+	int err = facts_add(&p->facts, r);
+
+	if (err)
+		return err;
+	if (flags & CGROUP_ENTERED_SCOPE)
+		return enter_apply(p, r, 0);
+	if (!(flags & CGROUP_LEFT_SCOPE))
+		return 0;
+	err = feed(p, r->tid, LIFE_OUT, r);
+	map_remove(&p->current, r->tid);
+	return err;
+}
+
+/* What is told of calls is of use only where calls are kept. */
+static int detail_apply(struct partial *p, const struct record_head *r)
+{
+	return p->options.spans ? facts_add(&p->facts, r) : 0;
+}
+
+/* What lies before an instant can explain waits behind it. */
+static int stack_apply(struct partial *p, const struct record_head *r)
+{
+	return p->options.spans || p->options.state_only ? facts_add(&p->facts, r) : 0;
+}
+
+static int filter_apply(struct partial *p, const struct record_head *r)
+{
+	p->filters |= ((const struct record_filter *)r)->flags & ~(u32)FILTER_FOLLOWS;
+	return facts_add(&p->facts, r);
+}
+
+/* Of a record that reaches over a limit of the range, the part inside: time is taken evenly. */
+static int steal_apply(struct partial *p, const struct record_head *r)
+{
+	const struct record_steal *s = (const void *)r;
+	u64 from = s->begin_ns, to = r->time_ns;
+
+	if (p->cpus <= s->of_cpu)
+		p->cpus = s->of_cpu + 1;
+	if (p->options.from_ns && from < p->options.from_ns)
+		from = p->options.from_ns;
+	if (p->options.to_ns && to > p->options.to_ns)
+		to = p->options.to_ns;
+	if (from < to)
+		p->steal_ns += (u64)((unsigned __int128)s->steal_ns * (to - from) /
+				     (r->time_ns - s->begin_ns));
+	return 0;
+}
+
+static int fact_apply(struct partial *p, const struct record_head *r)
+{
+	return facts_add(&p->facts, r);
+}
+
+/* No life goes on through a gap. */
+static int gap_apply(struct partial *p, const struct record_head *r)
+{
+	struct record_gap gap = *(const struct record_gap *)r;
+
+	if (gap.begin_ns > r->time_ns)
+		gap.begin_ns = r->time_ns;
+	map_free(&p->current);
+	return vec_push(&p->gaps, gap);
+}
+
+typedef int apply_fn(struct partial *, const struct record_head *);
+
+static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
+	[RECORD_switch] = switch_apply,	   [RECORD_waking] = waking_apply,
+	[RECORD_syscall] = syscall_apply,  [RECORD_fault] = fault_apply,
+	[RECORD_fork] = fork_apply,	   [RECORD_exec] = exec_apply,
+	[RECORD_exit] = exit_apply,	   [RECORD_thread] = thread_apply,
+	[RECORD_name] = fact_apply,	   [RECORD_process] = fact_apply,
+	[RECORD_fd] = fact_apply,	   [RECORD_socket] = fact_apply,
+	[RECORD_service] = fact_apply,	   [RECORD_clock] = fact_apply,
+	[RECORD_lost] = losses_add,	   [RECORD_gap] = gap_apply,
+	[RECORD_cgroup] = fact_apply,	   [RECORD_cgroup_attach] = attach_apply,
+	[RECORD_filter] = filter_apply,	   [RECORD_path] = detail_apply,
+	[RECORD_bytes] = detail_apply,	   [RECORD_uring] = urings_add,
+	[RECORD_block] = blocks_add,	   [RECORD_stack] = stack_apply,
+	[RECORD_mapping] = stack_apply,	   [RECORD_steal] = steal_apply,
+	[RECORD_event] = events_add,	   [RECORD_format] = events_add,
+	[RECORD_span_begin] = span_apply,  [RECORD_span_end] = span_apply,
+	[RECORD_span_attach] = span_apply, [RECORD_span_detach] = span_apply,
+	[RECORD_span_event] = span_apply,  [RECORD_span_attribute] = span_apply,
+};
+
+static bool is_of_span(const struct record_head *r)
+{
+	return r->kind <= RECORD_KIND_MAX && apply[r->kind] == span_apply;
+}
+
+/* What the order of records matters to: lives, and what application records follow each other. */
+static bool is_ordered(const struct record_head *r)
+{
+	switch (r->kind) {
+	case RECORD_switch:
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+	case RECORD_fork:
+	case RECORD_exec:
+	case RECORD_exit:
+	case RECORD_thread:
+	case RECORD_cgroup_attach:
+	case RECORD_gap:
+	case RECORD_lost:
+		return true;
+	default:
+		return is_of_span(r);
+	}
+}
+
+int partial_apply_outside(struct partial *p, const struct record_head *r, u64 from_ns)
+{
+	switch (r->kind) {
+	case RECORD_switch:
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+	case RECORD_exit:
+		return 0;
+	case RECORD_fork:
+	case RECORD_exec:
+	case RECORD_thread:
+	case RECORD_cgroup_attach:
+		return facts_add(&p->facts, r);
+	default:
+		if (!is_of_span(r))
+			return partial_apply_now(p, r);
+		return span_apply_at(p, r, r->time_ns < from_ns ? from_ns : r->time_ns);
+	}
+}
+
+/* What is older than its chunk waits for the neighbour that has the rest of that time. */
+static int late_apply(struct partial *p, const struct record_head *r)
+{
+	if (!is_ordered(r))
+		return partial_apply_now(p, r);
+	if (r->time_ns >= p->late_ns) {
+		if (!p->zoned)
+			partial_streams(p, p->begin_ns, UINT64_MAX);
+		return zone_keep(p, r, r->time_ns);
+	}
+	/* The neighbour did not wait for it. What holds from the begin on takes its turn there. */
+	if (p->zoned && p->complete_ns <= p->begin_ns && (is_of_span(r) || r->kind == RECORD_lost))
+		return zone_keep(p, r, p->begin_ns);
+	return partial_apply_outside(p, r, p->begin_ns);
+}
+
+int partial_apply(struct partial *p, const struct record_head *r)
+{
+	if (__builtin_expect(r->time_ns < p->begin_ns, 0))
+		return late_apply(p, r);
+	if (p->zoned && (r->time_ns < p->begun_ns || r->time_ns >= p->complete_ns))
+		return zone_keep(p, r, r->time_ns);
+	return partial_apply_now(p, r);
+}
+
+int partial_apply_now(struct partial *p, const struct record_head *r)
+{
+	int err;
+
+	if (r->kind > RECORD_KIND_MAX || !apply[r->kind])
+		return 0;
+	err = apply[r->kind](p, r);
+	return err ? err : p->err;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the lives tell, into the sums and lists of the partial. */
+#include "map/internal.h"
+#include "model/syscall_format.h"
+
+static void wait_sums(struct partial *p, const struct life_wait *w)
+{
+	struct split split = {0};
+	struct sum_of of = {.key = w->part};
+	u64 blocked = (u64)w->split.ns[w->part];
+	u64 runnable = (u64)w->split.ns[SPLIT_runnable];
+
+	split.ns[w->part] = (s64)blocked;
+	partial_failed(p, sums_add(&p->causes, &of, &split, blocked, false));
+	if (w->part == SPLIT_runnable || runnable == 0)
+		return;
+	split = (struct split){0};
+	split.ns[SPLIT_runnable] = (s64)runnable;
+	of.key = SPLIT_runnable;
+	partial_failed(p, sums_add(&p->causes, &of, &split, runnable, false));
+}
+
+static void wait_keep(struct partial *p, const struct life *l, const struct life_wait *w)
+{
+	struct kspan k = {.kind = KSPAN_WAIT,
+			  .begin_ns = w->begin_ns,
+			  .end_ns = w->end_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .part = w->part,
+			  .state = w->state,
+			  .mode = w->mode,
+			  .nr = w->nr,
+			  .visit_ns = w->visit_ns,
+			  .file = w->file,
+			  .ctx = w->ctx,
+			  .reason = w->reason,
+			  .wake = w->wake,
+			  .split = w->split};
+
+	partial_failed(p, kspan_keep(p, &k));
+}
+
+static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
+{
+	struct partial *p = arg;
+
+	if (p->options.state_only || !partial_in_range(p, w->end_ns))
+		return;
+	wait_sums(p, w);
+	if (p->options.spans)
+		wait_keep(p, l, w);
+}
+
+static void syscall_sums(struct partial *p, const struct life *l, const struct life_visit *v)
+{
+	const struct record_syscall *c = v->syscall;
+	bool error = syscall_result_is_error(c->result);
+	u64 duration = v->end_ns - v->begin_ns;
+	struct sum_of of = {.key = c->nr | (c->flags & SYSCALL_COMPAT ? 1u << 16 : 0)};
+
+	partial_failed(p, sums_add(&p->syscalls, &of, &v->split, duration, error));
+	if (!c->file.kind)
+		return;
+	of = (struct sum_of){.pid = l->pid, .file = c->file};
+	partial_failed(p, sums_add(&p->files, &of, &v->split, duration, error));
+}
+
+static void syscall_keep(struct partial *p, const struct life *l, const struct life_visit *v)
+{
+	const struct record_syscall *c = v->syscall;
+	struct kspan k = {.kind = KSPAN_SYSCALL,
+			  .begin_ns = v->begin_ns,
+			  .end_ns = v->end_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .nr = c->nr,
+			  .mode = c->flags,
+			  .args = {c->arg0, c->arg1, c->arg2, c->arg3, c->arg4, c->arg5},
+			  .result = c->result,
+			  .file = c->file,
+			  .ctx = c->ctx,
+			  .split = v->split};
+
+	if (v->end_ns - v->begin_ns < c->duration_ns)
+		k.mode |= SYSCALL_BEGIN_SOFT;
+	partial_failed(p, kspan_keep(p, &k));
+}
+
+static void fault_keep(struct partial *p, const struct life *l, const struct life_visit *v)
+{
+	const struct record_fault *f = v->fault;
+	struct kspan k = {.kind = KSPAN_FAULT,
+			  .begin_ns = v->begin_ns,
+			  .end_ns = v->end_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .args = {f->address, f->ip, f->flags},
+			  .ctx = f->ctx,
+			  .split = v->split};
+
+	partial_failed(p, kspan_keep(p, &k));
+}
+
+static void on_visit(void *arg, const struct life *l, const struct life_visit *v)
+{
+	struct partial *p = arg;
+
+	if (p->options.state_only || !partial_in_range(p, v->end_ns))
+		return;
+	if (v->syscall)
+		syscall_sums(p, l, v);
+	if (!p->options.spans)
+		return;
+	if (v->syscall)
+		syscall_keep(p, l, v);
+	else
+		fault_keep(p, l, v);
+}
+
+static void on_owned(void *arg, const struct life *l, const struct life_share *share)
+{
+	partial_failed(arg, spans_share(arg, true, share));
+}
+
+static void on_sighted(void *arg, const struct life *l, const struct life_share *share)
+{
+	partial_failed(arg, spans_share(arg, false, share));
+}
+
+struct life_sink partial_sink(struct partial *p)
+{
+	return (struct life_sink){.arg = p,
+				  .wait = on_wait,
+				  .visit = on_visit,
+				  .owned = on_owned,
+				  .sighted = on_sighted};
+}
