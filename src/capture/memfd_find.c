@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What another process has mapped or open may lie on a file system that does not answer, of which
+ * a user can make one. So nothing is asked of a file before it is known to be on the kernel's own
+ * mount of memfds, where one of ours is, too: its device stands in the list of mappings, and its
+ * mount in fdinfo of a descriptor that was opened without asking the file system (O_PATH).
+ */
 #include "capture/memfd_find.h"
 
 #include <dirent.h>
@@ -7,8 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "capture/context_maps.h"
@@ -16,13 +23,70 @@
 #define MAPPINGS_MAX 8 /* of that name, in one process */
 #define DESCRIPTORS_MAX 65536
 
+/* Where memfds are. */
+struct memfd_mount {
+	u32 major, minor;
+	int id;
+};
+
 struct search {
 	pid_t pid;
 	unsigned int looked;
 	char mapped_name[300];
+	struct memfd_mount mount;
 	const struct memfd_wanted *wanted;
 	struct memfd_found *out;
 };
+
+/* Of a descriptor of ours; negative if it is not told. */
+static int mount_id(int fd)
+{
+	char path[48], line[128];
+	int id = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "re");
+	while (file && id < 0 && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "mnt_id: %d", &id) != 1)
+			id = -1;
+	}
+	if (file)
+		fclose(file);
+	return id;
+}
+
+static int mount_find(struct memfd_mount *mount)
+{
+	int fd = memfd_create("fathom_where", MFD_CLOEXEC);
+	struct stat info;
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	mount->id = mount_id(fd);
+	if (fstat(fd, &info) || mount->id < 0)
+		err = -ENOENT;
+	else
+		*mount = (struct memfd_mount){major(info.st_dev), minor(info.st_dev), mount->id};
+	close(fd);
+	return err;
+}
+
+/* Opens what a link in /proc leads to if it is a memfd; else a negative value. */
+static int memfd_open(const struct search *search, const char *link)
+{
+	int at = open(link, O_PATH | O_CLOEXEC), fd = -1;
+	char path[48];
+
+	if (at < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	if (mount_id(at) == search->mount.id)
+		fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	close(at);
+	return fd;
+}
 
 /* Is it what is wanted? 1 and what was found, or 0 and it is closed. */
 static int fd_judge(const struct search *search, int fd, u64 inode)
@@ -41,42 +105,52 @@ static int fd_judge(const struct search *search, int fd, u64 inode)
 }
 
 /* Needs more privilege than what follows, but no walk. */
-static int through_mapping(pid_t pid, const struct context_map *map)
+static int through_mapping(const struct search *search, const struct context_map *map)
 {
-	struct stat info;
 	char path[96];
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", search->pid,
 		 (unsigned long long)map->start, (unsigned long long)map->end);
-	if (stat(path, &info) || !S_ISREG(info.st_mode))
-		return -1;
-	return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	return memfd_open(search, path);
 }
 
-/* A copy of the process's own descriptor of that file. */
-static int through_descriptor(pid_t pid, u64 inode)
+static bool link_is(int folder, const char *entry, const char *name)
 {
-	char path[64];
+	char to[512];
+	ssize_t n = readlinkat(folder, entry, to, sizeof(to));
+
+	return n == (ssize_t)strlen(name) && memcmp(to, name, (size_t)n) == 0;
+}
+
+static bool inode_is(int fd, u64 inode)
+{
+	struct stat info;
+
+	return !fstat(fd, &info) && info.st_ino == inode;
+}
+
+/* Through a descriptor of the process. */
+static int through_descriptor(const struct search *search, u64 inode)
+{
+	char path[300];
 	struct dirent *entry;
-	int pidfd, fd = -1, looked = 0;
+	int fd = -1, looked = 0;
 	DIR *fds;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", search->pid);
 	fds = opendir(path);
-	if (!fds)
-		return -1;
-	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	while (fd < 0 && pidfd >= 0 && (entry = readdir(fds)) && looked++ < DESCRIPTORS_MAX) {
-		struct stat info;
-
-		if (fstatat(dirfd(fds), entry->d_name, &info, 0) || info.st_ino != inode ||
-		    !S_ISREG(info.st_mode))
+	while (fds && fd < 0 && (entry = readdir(fds)) && looked++ < DESCRIPTORS_MAX) {
+		if (!link_is(dirfd(fds), entry->d_name, search->mapped_name))
 			continue;
-		fd = (int)syscall(SYS_pidfd_getfd, pidfd, atoi(entry->d_name), 0);
+		snprintf(path, sizeof(path), "/proc/%d/fd/%s", search->pid, entry->d_name);
+		fd = memfd_open(search, path);
+		if (fd >= 0 && !inode_is(fd, inode)) {
+			close(fd);
+			fd = -1;
+		}
 	}
-	if (pidfd >= 0)
-		close(pidfd);
-	closedir(fds);
+	if (fds)
+		closedir(fds);
 	return fd;
 }
 
@@ -86,13 +160,14 @@ static int mapping_look(void *arg, const struct context_map *map)
 	int fd;
 
 	if (!map->inode || !map->shared || map->offset ||
-	    strcmp(map->name, search->mapped_name) != 0)
+	    strcmp(map->name, search->mapped_name) != 0 || map->major != search->mount.major ||
+	    map->minor != search->mount.minor)
 		return 0;
 	if (++search->looked > MAPPINGS_MAX)
 		return -E2BIG;
-	fd = through_mapping(search->pid, map);
+	fd = through_mapping(search, map);
 	if (fd < 0)
-		fd = through_descriptor(search->pid, map->inode);
+		fd = through_descriptor(search, map->inode);
 	return fd < 0 ? 0 : fd_judge(search, fd, map->inode);
 }
 
@@ -100,8 +175,10 @@ int memfd_find(pid_t pid, const struct memfd_wanted *wanted, struct memfd_found 
 	       struct error *e)
 {
 	struct search search = {.pid = pid, .wanted = wanted, .out = out};
-	int found;
+	int found = mount_find(&search.mount);
 
+	if (found)
+		return error_set(e, found, "cannot look for %s", wanted->name);
 	snprintf(search.mapped_name, sizeof(search.mapped_name), "/memfd:%s (deleted)",
 		 wanted->name);
 	found = context_maps_walk(pid, mapping_look, &search);
