@@ -53,12 +53,6 @@ void bytes_put_svarint(struct bytes *b, int64_t value)
 	bytes_put_varint(b, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
 }
 
-void bytes_put_string(struct bytes *b, const void *data, size_t len)
-{
-	bytes_put_varint(b, len);
-	bytes_put(b, data, len);
-}
-
 void bytes_free(struct bytes *b)
 {
 	if (!b)
@@ -128,18 +122,4 @@ int64_t bytes_get_svarint(struct bytes_reader *r)
 	uint64_t value = bytes_get_varint(r);
 
 	return (int64_t)((value >> 1) ^ -(value & 1));
-}
-
-const char *bytes_get_string(struct bytes_reader *r, size_t *len)
-{
-	uint64_t count = bytes_get_varint(r);
-	const char *data;
-
-	if (r->failed || count > (size_t)(r->end - r->at)) {
-		r->failed = true;
-		return NULL;
-	}
-	data = bytes_get(r, count);
-	*len = count;
-	return data;
 }

@@ -26,8 +26,6 @@ void bytes_put_u64(struct bytes *b, uint64_t value);
 void bytes_put_varint(struct bytes *b, uint64_t value);
 /* A signed number: small absolute values are short. */
 void bytes_put_svarint(struct bytes *b, int64_t value);
-/* The length as a varint, then the bytes. */
-void bytes_put_string(struct bytes *b, const void *data, size_t len);
 void bytes_free(struct bytes *b);
 
 /* Borrows the memory. After a bad read `failed` stays set and reads give 0. */
@@ -49,7 +47,5 @@ uint32_t bytes_get_u32(struct bytes_reader *r);
 uint64_t bytes_get_u64(struct bytes_reader *r);
 uint64_t bytes_get_varint(struct bytes_reader *r);
 int64_t bytes_get_svarint(struct bytes_reader *r);
-/* What bytes_put_string() wrote, where it lies; NULL on failure. */
-const char *bytes_get_string(struct bytes_reader *r, size_t *len);
 
 #endif

@@ -148,15 +148,10 @@ void json_array_end(struct json *j)
 	level_end(j, ']');
 }
 
-void json_string_n(struct json *j, const char *key, const char *value, size_t len)
-{
-	value_begin(j, key);
-	text_write(j->file, value, len);
-}
-
 void json_string(struct json *j, const char *key, const char *value)
 {
-	json_string_n(j, key, value, strlen(value));
+	value_begin(j, key);
+	text_write(j->file, value, strlen(value));
 }
 
 void json_s64(struct json *j, const char *key, int64_t value)

@@ -35,7 +35,6 @@ void json_array_begin_lines(struct json *j, const char *key);
 void json_array_end(struct json *j);
 
 void json_string(struct json *j, const char *key, const char *value);
-void json_string_n(struct json *j, const char *key, const char *value, size_t len);
 void json_s64(struct json *j, const char *key, int64_t value);
 void json_u64(struct json *j, const char *key, uint64_t value);
 void json_bool(struct json *j, const char *key, bool value);

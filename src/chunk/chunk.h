@@ -20,7 +20,6 @@
  *   chunk_sealer_open(&sealer, ...)         the thread that seals
  *   chunk_writer_open(&w, &options)
  *   loop: chunk_writer_add(stream, record)  as the rings are drained
- *         chunk_writer_advance(stream, T)   nothing older than T will come
  *         chunk_writer_flush(w, T)          every few 100 ms: bounds what a crash takes
  *   rotate at the instant C (all rings are drained past C):
  *         chunk_writer_open(&next, begin_ns = C)
@@ -61,8 +60,6 @@ struct chunk_lost {
 	uint64_t application;
 	uint64_t damaged;
 };
-
-uint64_t chunk_lost_total(const struct chunk_lost *lost);
 
 /* CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME at one instant. */
 struct chunk_clock {
@@ -179,9 +176,6 @@ int chunk_writer_lost(struct chunk_stream *stream, const struct record_lost *los
 
 /* Counts fields that could not be read, into the manifest. */
 void chunk_writer_incomplete(struct chunk_writer *writer, uint64_t count);
-
-/* Says that nothing older than up_to_ns will come to the stream: it is encoded. */
-int chunk_writer_advance(struct chunk_stream *stream, uint64_t up_to_ns);
 
 /*
  * Advances all streams (late excepted) to up_to_ns, ends their packets and
@@ -368,7 +362,7 @@ struct recording_info {
 	size_t gap_count;
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	struct chunk_lost lost; /* sum; `damaged` grows while it is read */
+	struct chunk_lost lost; /* sum of what is known before they are read */
 	uint64_t incomplete;
 	const char *boot_id;
 	const char *host;
@@ -389,14 +383,6 @@ struct recording_options {
  */
 int recording_open(struct recording **recording, const char *const *dirs, size_t count,
 		   const struct recording_options *options, struct error *e);
-
-/*
- * The next record, chunk after chunk, each in the order of chunk_reader_next().
- * Where nothing was recorded between two chunks a `gap` record is put in.
- * Records of a late stream come first in their chunk, with their true time.
- * 1, 0 at the end, or negative.
- */
-int recording_next(struct recording *recording, const struct record_head **record, struct error *e);
 
 const struct recording_info *recording_info(const struct recording *recording);
 void recording_close(struct recording *recording);

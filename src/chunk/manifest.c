@@ -22,11 +22,6 @@ const char *chunk_state_name(enum chunk_state state)
 	return state_names[state];
 }
 
-uint64_t chunk_lost_total(const struct chunk_lost *lost)
-{
-	return lost->buffer + lost->recursion + lost->application + lost->damaged;
-}
-
 /* ---- names of files ---- */
 
 static const char *skip_digits(const char *at)

@@ -16,11 +16,7 @@ struct recording {
 	VEC(struct chunk_info) chunks;
 	VEC(struct recording_gap) gaps;
 	struct recording_options options;
-	struct chunk_reader *reader; /* of the chunk before `next` */
-	size_t next;
-	uint64_t covered_ns;   /* end of what was read */
-	struct record_gap gap; /* delivered between chunks */
-	char open_in[4096];    /* where a chunk is being written, which was left out */
+	char open_in[4096]; /* where a chunk is being written, which was left out */
 };
 
 /* ---- which chunks ---- */
@@ -232,7 +228,6 @@ static int summarize(struct recording *r, struct error *e)
 	info->end_ns = covered;
 	info->boot_id = r->chunks.data[0].boot_id;
 	info->host = r->chunks.data[0].host;
-	r->covered_ns = info->begin_ns;
 	return 0;
 }
 
@@ -267,97 +262,6 @@ int recording_open(struct recording **recording, const char *const *dirs, size_t
 	return 0;
 }
 
-/* ---- reading ---- */
-
-/* What was found damaged by now goes into the sums. */
-static void take_damage(struct recording *r)
-{
-	struct chunk_info *chunk = &r->chunks.data[r->next - 1];
-	const struct chunk_info *now = chunk_reader_info(r->reader);
-
-	r->info.lost.buffer += now->lost.buffer - chunk->lost.buffer;
-	r->info.lost.recursion += now->lost.recursion - chunk->lost.recursion;
-	r->info.lost.application += now->lost.application - chunk->lost.application;
-	r->info.lost.damaged += now->lost.damaged - chunk->lost.damaged;
-	chunk->lost = now->lost;
-	chunk->records = now->records;
-}
-
-static void leave_chunk(struct recording *r)
-{
-	const char *damage = chunk_reader_damage(r->reader);
-
-	take_damage(r);
-	if (damage)
-		tell_damage(r, damage);
-	chunk_reader_close(r->reader);
-	r->reader = NULL;
-}
-
-/* Goes into the next chunk: 1 if there is one, 0, or -ENOMEM. */
-static int enter_chunk(struct recording *r, struct error *e)
-{
-	while (r->next < r->chunks.count) {
-		struct chunk_info *chunk = &r->chunks.data[r->next++];
-		struct error why = {0};
-		int err = chunk_reader_open(&r->reader, chunk->path, &why);
-
-		if (!err) {
-			/* what a manifest did not say is counted anew */
-			struct chunk_lost before = chunk->lost;
-
-			chunk->lost = chunk_reader_info(r->reader)->lost;
-			r->info.lost.buffer += chunk->lost.buffer - before.buffer;
-			r->info.lost.recursion += chunk->lost.recursion - before.recursion;
-			r->info.lost.application += chunk->lost.application - before.application;
-			r->info.lost.damaged += chunk->lost.damaged - before.damaged;
-			return 1;
-		}
-		if (err == -ENOMEM)
-			return error_set(e, err, "cannot read %s", chunk->path);
-		tell_damage(r, why.text);
-		r->info.lost.damaged += chunk->records;
-	}
-	return 0;
-}
-
-static bool make_gap(struct recording *r)
-{
-	const struct chunk_info *chunk = &r->chunks.data[r->next - 1];
-	uint64_t from = r->covered_ns;
-
-	if (chunk->end_ns > r->covered_ns)
-		r->covered_ns = chunk->end_ns;
-	if (chunk->begin_ns <= from)
-		return false;
-	r->gap = (struct record_gap){
-		.head = {.kind = RECORD_gap, .slots = 1, .cpu = 0xffff, .time_ns = chunk->begin_ns},
-		.begin_ns = from,
-	};
-	return true;
-}
-
-int recording_next(struct recording *r, const struct record_head **record, struct error *e)
-{
-	for (;;) {
-		int got;
-
-		if (r->reader) {
-			got = chunk_reader_next(r->reader, record, e);
-			if (got)
-				return got;
-			leave_chunk(r);
-		}
-		got = enter_chunk(r, e);
-		if (got <= 0)
-			return got;
-		if (make_gap(r)) {
-			*record = &r->gap.head;
-			return 1;
-		}
-	}
-}
-
 const struct recording_info *recording_info(const struct recording *r)
 {
 	return &r->info;
@@ -367,7 +271,6 @@ void recording_close(struct recording *r)
 {
 	if (!r)
 		return;
-	chunk_reader_close(r->reader);
 	vec_free(&r->chunks);
 	vec_free(&r->gaps);
 	free(r);

@@ -334,13 +334,6 @@ void chunk_writer_incomplete(struct chunk_writer *w, uint64_t count)
 	w->info.incomplete += count;
 }
 
-int chunk_writer_advance(struct chunk_stream *s, uint64_t up_to_ns)
-{
-	if (s->kind != CHUNK_STREAM_LATE && up_to_ns > s->advanced_ns)
-		encode_until(s, up_to_ns);
-	return s->writer->write_err;
-}
-
 static int take_write_error(struct chunk_writer *w, struct error *e)
 {
 	int err = w->write_err;

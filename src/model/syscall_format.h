@@ -21,9 +21,6 @@
  */
 const char *syscall_name(u8 abi_flags, u16 nr);
 
-/* The number of a 64-bit call by its name, -ENOENT if there is none. */
-int syscall_by_name(const char *name);
-
 /* The 64-bit call that a 32-bit one corresponds to, -1 if there is none. */
 int syscall_native(u16 compat_nr);
 

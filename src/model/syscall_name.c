@@ -53,11 +53,6 @@ static int name_find(const char *name, size_t len)
 	return -ENOENT;
 }
 
-int syscall_by_name(const char *name)
-{
-	return name_find(name, strlen(name));
-}
-
 static u8 class_find(const char *name, size_t len)
 {
 	for (size_t i = 0; i < sizeof(class_names) / sizeof(class_names[0]); i++) {

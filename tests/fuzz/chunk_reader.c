@@ -105,7 +105,6 @@ static void read_chunk(void)
 		last = record->time_ns;
 		record_print(line, sizeof(line), record);
 	}
-	chunk_lost_total(&chunk_reader_info(r)->lost);
 	chunk_reader_close(r);
 }
 

@@ -242,3 +242,20 @@ int make_lost(struct chunk_stream *stream, enum record_loss why, uint64_t count,
 
 	return chunk_writer_lost(stream, &lost);
 }
+
+bool make_walk_next(struct make_walk *walk, const struct record_head **record)
+{
+	for (;;) {
+		const struct chunk_info *chunk;
+		struct error e = {0};
+
+		if (walk->reader && chunk_reader_next(walk->reader, record, NULL) == 1)
+			return true;
+		chunk_reader_close(walk->reader);
+		walk->reader = NULL;
+		if (walk->next == walk->info->chunk_count)
+			return false;
+		chunk = &walk->info->chunks[walk->next++];
+		must(chunk_reader_open(&walk->reader, chunk->path, &e), &e);
+	}
+}

@@ -36,6 +36,16 @@ void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compres
 /* Reads all of a chunk: records, and what is missing of it. */
 uint64_t make_count(const char *path, struct chunk_info *info);
 
+/* The records of a recording, chunk after chunk; all zero but `info` at the begin. */
+struct make_walk {
+	const struct recording_info *info;
+	size_t next; /* chunk */
+	struct chunk_reader *reader;
+};
+
+/* The next one: false at the end. */
+bool make_walk_next(struct make_walk *walk, const struct record_head **record);
+
 /* The path of a file in a directory, static memory. */
 const char *make_path(const char *dir, const char *name);
 

@@ -38,6 +38,7 @@ TEST(a_rotation_takes_no_record_away)
 	struct chunk_writer *w, *next;
 	const struct record_head *record;
 	struct recording *recording;
+	struct make_walk walk = {0};
 	union make_record r;
 	uint64_t expected = 0;
 
@@ -64,7 +65,8 @@ TEST(a_rotation_takes_no_record_away)
 	CHECK_EQ(recording_open(&recording, &options.dir, 1, NULL, NULL), 0);
 	CHECK_EQ(recording_info(recording)->chunk_count, 10);
 	CHECK_EQ(recording_info(recording)->gap_count, 0);
-	while (recording_next(recording, &record, NULL) == 1) {
+	walk.info = recording_info(recording);
+	while (make_walk_next(&walk, &record)) {
 		CHECK_EQ(record->time_ns, 1000 + expected);
 		expected++;
 	}
