@@ -29,6 +29,12 @@ void unpacker_free(struct unpacker *u)
 	u->contexts = NULL;
 }
 
+size_t unpacker_bytes(const struct unpacker *u)
+{
+	return u->file_capacity * sizeof(*u->files) + u->context_capacity * sizeof(*u->contexts) +
+	       tid_table_bytes(&u->threads);
+}
+
 void unpacker_begin(struct unpacker *u, const u8 *packet, const struct packet_head *head)
 {
 	u->at = packet + PACKET_HEAD_BYTES;

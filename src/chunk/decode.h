@@ -39,6 +39,9 @@ struct unpacker {
 int unpacker_init(struct unpacker *u);
 void unpacker_free(struct unpacker *u);
 
+/* The memory of its tables. */
+size_t unpacker_bytes(const struct unpacker *u);
+
 /* Begins a packet with a checked head, `bytes` long without its zeros. */
 void unpacker_begin(struct unpacker *u, const u8 *packet, const struct packet_head *head);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -13,6 +14,7 @@
 
 #define LEVEL 3
 #define PIECE_BYTES (128u << 10)
+#define READ_BYTES (16u << 10) /* thousands of them may be open at once */
 
 struct inflater {
 	ZSTD_DCtx *context;
@@ -27,7 +29,7 @@ struct inflater *inflater_new(void)
 
 	if (!z)
 		return NULL;
-	z->in = malloc(PIECE_BYTES);
+	z->in = malloc(READ_BYTES);
 	z->context = ZSTD_createDCtx();
 	if (!z->in || !z->context ||
 	    ZSTD_isError(
@@ -48,6 +50,11 @@ void inflater_free(struct inflater *z)
 	free(z);
 }
 
+size_t inflater_bytes(const struct inflater *z)
+{
+	return sizeof(*z) + READ_BYTES + ZSTD_sizeof_DCtx(z->context);
+}
+
 ssize_t inflater_read(struct inflater *z, int fd, uint64_t *file_at, void *to, size_t len)
 {
 	ZSTD_outBuffer out = {to, len, 0};
@@ -56,7 +63,7 @@ ssize_t inflater_read(struct inflater *z, int fd, uint64_t *file_at, void *to, s
 		size_t before = out.pos, left;
 
 		if (z->rest.pos == z->rest.size) {
-			ssize_t n = file_read_at(fd, z->in, PIECE_BYTES, *file_at);
+			ssize_t n = file_read_at(fd, z->in, READ_BYTES, *file_at);
 
 			if (n < 0)
 				return n;
@@ -107,11 +114,17 @@ static int deflate_piece(struct deflater *z, size_t len)
 	return 0;
 }
 
+/* With its size in the head of the file, a reader of a small one makes no large window. */
 static int deflate(struct deflater *z)
 {
+	struct stat st;
 	uint64_t at = 0;
 	ssize_t n;
 
+	if (fstat(z->in, &st) < 0)
+		return -errno;
+	if (ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(z->context, (uint64_t)st.st_size)))
+		return -EIO;
 	do {
 		int err;
 

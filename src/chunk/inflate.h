@@ -17,11 +17,31 @@ static inline uint64_t inflater_limit(uint64_t compressed_bytes)
 	return ((uint64_t)64 << 20) + 100 * compressed_bytes;
 }
 
+/*
+ * A reader stands in all streams of a chunk at once. What the compressed ones take, with their
+ * packets, is limited to this; a writer leaves files as they are that would bring it near.
+ */
+#define INFLATING_MAX_BYTES ((uint64_t)2 << 30)
+
+/* About what a stream takes while it is read that has so many bytes when it is not compressed. */
+static inline uint64_t inflating_bytes(uint64_t plain_bytes)
+{
+	const uint64_t window = 1 << 20, packets = 544 << 10;
+
+	if (plain_bytes < 16 << 10) /* it is read at once */
+		return 64 << 10;
+	return (plain_bytes < window ? plain_bytes : window) +
+	       (plain_bytes < packets ? plain_bytes : packets) + (512 << 10);
+}
+
 struct inflater;
 
 /* NULL if memory ran out. */
 struct inflater *inflater_new(void);
 void inflater_free(struct inflater *z);
+
+/* The memory that it takes now. */
+size_t inflater_bytes(const struct inflater *z);
 
 /*
  * Fills `to` from the file, of which *file_at bytes were taken before: bytes

@@ -24,7 +24,8 @@ struct chunk_reader {
 	struct reader_stream *streams;
 	size_t count;
 	size_t capacity;
-	uint32_t *heap; /* of indexes of streams that stand before a record */
+	uint64_t inflating; /* memory that compressed streams take */
+	uint32_t *heap;	    /* of indexes of streams that stand before a record */
 	size_t heap_count;
 	size_t current;		 /* stream of the record delivered last; SIZE_MAX: none */
 	struct record_lost hole; /* told in place of what is damaged */

@@ -67,6 +67,7 @@ static int add_stream(struct chunk_reader *r, const char *name, const struct man
 		s->expected = file->records;
 	err = stream_init(&s->stream, r->dir, name, r->has_manifest ? r->info.identity : NULL,
 			  !file && r->info.state == CHUNK_OPEN);
+	s->stream.inflating = &r->inflating;
 	if (!err)
 		r->count++;
 	return err;

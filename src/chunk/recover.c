@@ -99,7 +99,7 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	err = read_stream_of(k, s, file);
 	if (err)
 		return err;
-	if (!s->inflater) {
+	if (!s->compressed) {
 		int fd = file_open_write(r->dir, s->name);
 
 		if (fd < 0)
@@ -109,7 +109,7 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 		if (err)
 			return err;
 	}
-	if (s->packets == 0 || (!s->inflater && s->good_end == 0))
+	if (s->packets == 0 || (!s->compressed && s->good_end == 0))
 		return unlinkat(r->dir, s->name, 0) < 0 ? -errno : 0;
 	err = measure(r->dir, file);
 	if (err)
@@ -129,7 +129,7 @@ static void remove_rest(struct chunk_reader *r)
 	char name[CHUNK_FILE_NAME_BYTES + 4];
 
 	for (size_t i = 0; i < r->count; i++) {
-		if (r->streams[i].stream.inflater)
+		if (r->streams[i].stream.compressed)
 			continue;
 		snprintf(name, sizeof(name), "%s.zst", r->streams[i].stream.name);
 		unlinkat(r->dir, name, 0);

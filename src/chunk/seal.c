@@ -192,12 +192,15 @@ static int sync_file(int dir, const char *name)
 }
 
 /* What cannot be compressed, perhaps since the disk is full, stays as it is: it is whole. */
-static void compress_stream(struct chunk_writer *w, struct manifest_file *file)
+static void compress_stream(struct chunk_writer *w, struct manifest_file *file, uint64_t *inflating)
 {
+	uint64_t needs = *inflating + inflating_bytes(file->bytes);
 	char name[CHUNK_FILE_NAME_BYTES + 4];
 	struct manifest_file small = *file;
 	int err;
 
+	if (needs > INFLATING_MAX_BYTES / 4 * 3)
+		return;
 	snprintf(name, sizeof(name), "%s.zst", file->name);
 	err = deflate_file(w->dir, file->name, name, &small.bytes, &small.crc);
 	if (!err && file->bytes > inflater_limit(small.bytes))
@@ -210,12 +213,14 @@ static void compress_stream(struct chunk_writer *w, struct manifest_file *file)
 	}
 	unlinkat(w->dir, file->name, 0);
 	memcpy(small.name, name, sizeof(small.name));
+	*inflating = needs;
 	*file = small;
 }
 
 /* The table of files, each compressed if it was asked for, and on the disk. */
 static int list_files(struct chunk_writer *w, struct manifest *m, struct error *e)
 {
+	uint64_t inflating = 0;
 	size_t count = 1;
 
 	for (const struct chunk_stream *s = w->streams; s; s = s->next)
@@ -230,7 +235,7 @@ static int list_files(struct chunk_writer *w, struct manifest *m, struct error *
 			continue;
 		m->files[m->file_count] = s->file;
 		if (w->compress)
-			compress_stream(w, &m->files[m->file_count]);
+			compress_stream(w, &m->files[m->file_count], &inflating);
 		m->info.records += s->file.events;
 		m->file_count++;
 	}

@@ -11,7 +11,6 @@
 
 #define READ_BYTES ((size_t)PACKET_TARGET_BYTES)
 #define FIRST_READ_BYTES ((size_t)16 << 10)
-#define BUFFER_MAX (2 * (size_t)PACKET_MAX_BYTES)
 #define WASTE_FLOOR ((uint64_t)16 << 20)
 #define WASTE_FACTOR 8 /* bytes checked in vain for each byte read */
 
@@ -25,14 +24,20 @@ int stream_init(struct stream *s, int dir, const char *name, const uint8_t *iden
 	}
 	if (unpacker_init(&s->unpacker))
 		return -ENOMEM;
-	if (chunk_file_is_compressed(name)) {
-		s->inflater = inflater_new();
-		if (!s->inflater) {
-			unpacker_free(&s->unpacker);
-			return -ENOMEM;
-		}
-	}
+	s->compressed = chunk_file_is_compressed(name);
 	return 0;
+}
+
+/* What a compressed one takes in memory: a few bytes of its file may ask for much. */
+static void stream_count(struct stream *s)
+{
+	uint64_t now = s->capacity + unpacker_bytes(&s->unpacker);
+
+	if (s->inflater)
+		now += inflater_bytes(s->inflater);
+	*s->inflating += now - s->held;
+	s->held = now;
+	s->uncounted = false;
 }
 
 void stream_free(struct stream *s)
@@ -60,16 +65,43 @@ static void stream_damage(struct stream *s, const char *why)
 		s->damage = why;
 }
 
-/* Reads on behind buffer[to]. Sets file_ended. */
-static void read_more(struct stream *s, size_t len)
+static ssize_t read_compressed(struct stream *s, int fd, size_t len)
+{
+	ssize_t n;
+
+	stream_count(s);
+	if (*s->inflating > INFLATING_MAX_BYTES)
+		return -EFBIG;
+	if (!s->inflater)
+		s->inflater = inflater_new();
+	if (!s->inflater)
+		return -ENOMEM;
+	n = inflater_read(s->inflater, fd, &s->file_at, s->buffer + s->to, len);
+	if (n < (ssize_t)len) {
+		inflater_free(s->inflater);
+		s->inflater = NULL;
+	}
+	stream_count(s);
+	return n;
+}
+
+static const char *read_failure(int err)
+{
+	if (err == -EFBIG)
+		return "there are too many compressed files beside it";
+	return err == -EBADMSG ? "its compression is damaged" : "cannot be read";
+}
+
+/* Reads on behind buffer[to]. Sets file_ended. 0 or -ENOMEM. */
+static int read_more(struct stream *s, size_t len)
 {
 	int fd = file_open_regular(s->dir, s->name);
 	ssize_t n;
 
 	if (fd < 0) {
 		n = fd;
-	} else if (s->inflater) {
-		n = inflater_read(s->inflater, fd, &s->file_at, s->buffer + s->to, len);
+	} else if (s->compressed) {
+		n = read_compressed(s, fd, len);
 	} else {
 		n = file_read_at(fd, s->buffer + s->to, len, s->file_at);
 		if (n > 0)
@@ -77,20 +109,23 @@ static void read_more(struct stream *s, size_t len)
 	}
 	if (fd >= 0)
 		close(fd);
+	if (n == -ENOMEM)
+		return -ENOMEM;
 	if (n < 0) {
 		s->read_err = (int)n;
-		stream_damage(s, n == -EBADMSG ? "its compression is damaged" : "cannot be read");
+		stream_damage(s, read_failure((int)n));
 		s->file_ended = true;
-		return;
+		return 0;
 	}
 	s->to += (size_t)n;
 	if ((size_t)n < len)
 		s->file_ended = true;
-	s->inflated += s->inflater ? (size_t)n : 0;
-	if (s->inflater && s->inflated > inflater_limit(s->file_at)) {
+	s->inflated += s->compressed ? (size_t)n : 0;
+	if (s->compressed && s->inflated > inflater_limit(s->file_at)) {
 		stream_damage(s, "it is compressed beyond belief");
 		s->file_ended = true;
 	}
+	return 0;
 }
 
 /* Makes `need` bytes (at most a packet) available at `from` if the file has them. */
@@ -106,6 +141,8 @@ static int stream_fill(struct stream *s, size_t need)
 		s->from = 0;
 	}
 	while (s->to < need && !s->file_ended) {
+		int err;
+
 		if (s->to + piece > s->capacity) {
 			u8 *more = realloc(s->buffer, s->to + piece + UNPACK_SLACK);
 
@@ -114,7 +151,9 @@ static int stream_fill(struct stream *s, size_t need)
 			s->buffer = more;
 			s->capacity = s->to + piece;
 		}
-		read_more(s, piece);
+		err = read_more(s, piece);
+		if (err)
+			return err;
 		piece = READ_BYTES;
 	}
 	return 0;
@@ -204,6 +243,7 @@ static void stream_enter(struct stream *s, const struct packet_head *head)
 	}
 	stream_close_hole(s, head->records_before);
 	unpacker_begin(&s->unpacker, s->buffer + s->from, head);
+	s->uncounted = s->compressed;
 	s->in_packet = true;
 	if (s->packets++ == 0)
 		s->first_begin_ns = head->timestamp_begin;
@@ -211,7 +251,7 @@ static void stream_enter(struct stream *s, const struct packet_head *head)
 	s->discarded = head->events_discarded;
 	s->from += bytes;
 	if (!s->damage) {
-		s->good_end = s->inflater ? 0 : s->file_at - (s->to - s->from);
+		s->good_end = s->compressed ? 0 : s->file_at - (s->to - s->from);
 		s->good_end_ns = head->timestamp_end;
 	}
 }
@@ -254,7 +294,14 @@ static int stream_try_packet(struct stream *s)
 static int stream_next_packet(struct stream *s)
 {
 	while (!s->gave_up) {
-		int err = stream_fill(s, PACKET_HEAD_BYTES);
+		int err;
+
+		if (s->compressed && *s->inflating > INFLATING_MAX_BYTES && s->packets) {
+			stream_damage(s, read_failure(-EFBIG));
+			s->gave_up = s->truncated_packet = true;
+			return 0;
+		}
+		err = stream_fill(s, PACKET_HEAD_BYTES);
 		size_t left = s->to - s->from;
 
 		if (err)
@@ -284,6 +331,8 @@ int stream_peek(struct stream *s)
 		if (s->in_packet) {
 			int got = unpacker_peek(&s->unpacker);
 
+			if (__builtin_expect(s->uncounted, 0))
+				stream_count(s);
 			if (got == 1 || got == -ENOMEM)
 				return got;
 			if (got < 0) {

@@ -2,7 +2,8 @@
 /*
  * One stream of a chunk, read packet by packet, plain or compressed. The file
  * is opened for each read only, so that thousands of streams need no
- * descriptors. Memory: a packet, and with zstd a window of 1 MiB.
+ * descriptors. Memory: a packet, and with zstd a window of 1 MiB at most, until the end of the
+ * file.
  */
 #ifndef CHUNK_STREAM_H
 #define CHUNK_STREAM_H
@@ -23,10 +24,14 @@ struct stream {
 	int dir;      /* borrowed */
 	bool growing; /* an incomplete end is no damage */
 	bool has_identity;
-	uint8_t identity[16];	   /* of the chunk; of the first packet if it is not known */
-	uint64_t file_at;	   /* bytes read of the file */
-	struct inflater *inflater; /* NULL: plain */
+	uint8_t identity[16]; /* of the chunk; of the first packet if it is not known */
+	uint64_t file_at;     /* bytes read of the file */
+	bool compressed;
+	struct inflater *inflater; /* compressed: while it is read */
 	uint64_t inflated;	   /* bytes that came out of it */
+	uint64_t *inflating;	   /* borrowed: what all compressed streams of the chunk take */
+	uint64_t held;		   /* this one's part of that */
+	bool uncounted;		   /* the tables of its packet are not in it yet */
 	bool file_ended;
 	int read_err; /* of the file, negative */
 
@@ -50,12 +55,15 @@ struct stream {
 	bool truncated_packet; /* the rest of a packet was skipped */
 	uint64_t wasted;       /* bytes checked in vain: bounds the time */
 	bool gave_up;
-	const char *damage; /* why, NULL: nothing was damaged */
+	const char *damage;    /* why, NULL: nothing was damaged */
 	bool hole;	       /* something is missing before the next record, or the end */
 	uint64_t hole_from_ns; /* since when; 0: since the begin */
 };
 
-/* `identity` may be NULL. The stream keeps `dir` and must not outlive it. */
+/*
+ * `identity` may be NULL. The stream keeps `dir` and must not outlive it. Of a compressed one
+ * `inflating` is to be set before it is read: beyond INFLATING_MAX_BYTES it counts as damaged.
+ */
 int stream_init(struct stream *s, int dir, const char *name, const uint8_t *identity, bool growing);
 void stream_free(struct stream *s);
 

@@ -50,6 +50,11 @@ static inline u32 tid_table_get(const struct tid_table *table, u32 tid)
 
 /* Sets the pid of a tid: 0 or -ENOMEM. */
 int tid_table_put(struct tid_table *table, u32 tid, u32 pid);
+static inline size_t tid_table_bytes(const struct tid_table *table)
+{
+	return table->capacity * sizeof(*table->slots);
+}
+
 /* Forgets all: a packet begins. */
 void tid_table_reset(struct tid_table *table);
 void tid_table_free(struct tid_table *table);
