@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "capture/bounded_read.h"
 #include "capture/capture.h"
 #include "capture/mark.h"
 #include "capture/watch.h"
@@ -89,6 +90,7 @@ struct capture {
 	struct capture_stacks *stacks; /* NULL: none are recorded */
 	struct capture_events *events; /* NULL: none were chosen */
 	struct map shown; /* processes that the kernel's list shows, by their number here */
+	struct bounded_reader commands; /* of processes, during a snapshot */
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
 	int exec_fd; /* errno of its exec, or end of file */

@@ -285,6 +285,7 @@ void capture_close(struct capture *c)
 	capture_features_detach(c);
 	capture_watch_close(c->watch);
 	capture_stacks_close(c->stacks);
+	bounded_reader_end(&c->commands);
 	app_rings_free(c->apps);
 	vec_free(&c->steal);
 	map_free(&c->shown);

@@ -22,27 +22,11 @@
 
 static const struct capture_stream snapshot_stream = {.kind = CAPTURE_STREAM_LIFE};
 
-/* Reads at most `room` bytes of a file of /proc; 0 if it cannot be read. */
-static size_t proc_read(u32 pid, const char *name, char *to, size_t room)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, to, room);
-	close(fd);
-	return n > 0 ? n : 0;
-}
-
 /*
  * Adds executable and arguments to a process's name, as an exec record has them.
  * `number` is the process's in our pid namespace, 0: it is not in /proc.
  */
-static void process_fill_command(struct record_process *r, u32 number)
+static void process_fill_command(struct capture *c, struct record_process *r, u32 number)
 {
 	size_t room = sizeof(r->command), at = r->command_len;
 	char path[64];
@@ -56,7 +40,8 @@ static void process_fill_command(struct record_process *r, u32 number)
 		return; /* a kernel thread */
 	at += n;
 	r->command[at++] = '\0';
-	at += proc_read(number, "cmdline", r->command + at, room - at - 1);
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", number);
+	at += bounded_read(&c->commands, path, r->command + at, room - at - 1);
 	if (r->command[at - 1] != '\0')
 		r->command[at++] = '\0';
 	r->command_len = at;
@@ -74,7 +59,7 @@ static int deliver_process(struct capture *c, const struct capture_sink *sink,
 	memset(&copy, 0, sizeof(copy));
 	memcpy(&copy, r, bytes);
 	copy.process.head.seq = 0;
-	process_fill_command(&copy.process, r->seq);
+	process_fill_command(c, &copy.process, r->seq);
 	if (r->seq && map_put(&c->shown, r->seq, c))
 		return -ENOMEM;
 	bytes = offsetof(struct record_process, command) + copy.process.command_len;
@@ -165,6 +150,7 @@ static int threads_look(struct capture *c, const struct capture_sink *sink)
 		if (p->bss->snapshot_new == 0)
 			break;
 	}
+	bounded_reader_end(&c->commands);
 	return err;
 }
 
@@ -253,6 +239,7 @@ int capture_look(struct capture *c, const struct capture_sink *sink, struct erro
 	p->bss->snapshot_again = 1;
 	map_free(&c->shown);
 	err = capture_iterator_run(c, sink, p->progs.snapshot_tasks, 0);
+	bounded_reader_end(&c->commands);
 	p->bss->snapshot_again = 0;
 	if (!err)
 		err = capture_hidden_tell(c, sink);

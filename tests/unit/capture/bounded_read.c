@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that block: pipes with names, which nobody opens for writing. */
+#include "capture/bounded_read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "tests/unit/check.h"
+
+static char folder[] = "/tmp/fathom-bounded-XXXXXX";
+static char blocks[64];
+
+static int threads_count(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	int count = 0;
+
+	while (dir && (entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+static int threads_await(int count)
+{
+	for (int i = 0; i < 10000 && threads_count() != count; i++)
+		usleep(1000);
+	return threads_count();
+}
+
+TEST(what_can_be_read_is)
+{
+	struct bounded_reader reader = {0};
+	char text[64], large[4096];
+
+	memset(text, 'x', sizeof(text));
+	CHECK_EQ(bounded_read(&reader, "/proc/self/comm", text, sizeof(text)),
+		 strlen(program_invocation_short_name) < 15
+			 ? strlen(program_invocation_short_name) + 1
+			 : 16);
+	CHECK_MEM(text, program_invocation_short_name, 5);
+	CHECK_EQ(bounded_read(&reader, "/proc/self/comm", text, 3), 3);
+	CHECK_EQ(bounded_read(&reader, "/proc/self/nothing", text, sizeof(text)), 0);
+	CHECK_EQ(bounded_read(&reader, "/proc/self/smaps", large, sizeof(large)),
+		 BOUNDED_BYTES_MAX);
+	CHECK_EQ(threads_count(), 2);
+	bounded_reader_end(&reader);
+	CHECK_EQ(threads_await(1), 1);
+	CHECK_EQ(bounded_read(&reader, "/proc/self/comm", text, 3), 3);
+	bounded_reader_end(&reader);
+	bounded_reader_end(&reader);
+	CHECK_EQ(threads_await(1), 1);
+}
+
+TEST(who_is_stuck_is_left_behind)
+{
+	struct bounded_reader reader = {0};
+	char text[16];
+	int fd;
+
+	CHECK(mkdtemp(folder) != NULL);
+	snprintf(blocks, sizeof(blocks), "%s/blocks", folder);
+	CHECK_EQ(mkfifo(blocks, 0600), 0);
+	for (int i = 0; i < BOUNDED_STUCK_MAX; i++) {
+		CHECK_EQ(bounded_read(&reader, "/proc/self/comm", text, 3), 3);
+		CHECK_EQ(bounded_read(&reader, blocks, text, sizeof(text)), 0);
+	}
+	CHECK_EQ(threads_count(), 1 + BOUNDED_STUCK_MAX);
+	CHECK_EQ(bounded_read(&reader, "/proc/self/comm", text, 3), 0); /* enough */
+	CHECK_EQ(bounded_read(&reader, blocks, text, sizeof(text)), 0);
+	CHECK_EQ(threads_count(), 1 + BOUNDED_STUCK_MAX);
+	bounded_reader_end(&reader);
+	fd = open(blocks, O_RDWR); /* lets all of them go */
+	CHECK(fd >= 0);
+	for (int i = 0; i < BOUNDED_STUCK_MAX; i++)
+		CHECK_EQ(write(fd, "0123456789abcdef", 16), 16);
+	usleep(100000);
+	close(fd);
+	CHECK_EQ(threads_await(1), 1);
+	unlink(blocks);
+	rmdir(folder);
+}
+
+TEST_MAIN()
