@@ -53,6 +53,8 @@ ifneq ($(wildcard bench/run),)
 .PHONY: bench
 bench: ## measure fathom's cost and speed
 	tools/install-packages build bench
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@[ -x $(BUILD)/bench/bench-lttng ] || meson setup --reconfigure $(BUILD) >/dev/null
 	@$(MAKE) --no-print-directory build
 	bench/run $(BUILD)
 endif

@@ -5,17 +5,12 @@
  * that fit into the ring; between bursts the ring is emptied outside the timing.
  * `bench-span [ROUNDS]` prints the median and the best of the bursts.
  */
-#include <dirent.h>
 #include <fathom/fathom.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "lib/app_ring.h"
+#include "own_ring.h"
 
 #define BURST 400
 #define SIDES 2
@@ -26,44 +21,6 @@ static u64 now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
-}
-
-/* A ring has one listener. A recorder of the whole host may have come first. */
-static bool ring_lock(int fd)
-{
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	char path[32];
-	int own;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	own = open(path, O_RDWR | O_CLOEXEC);
-	for (int i = 0; own >= 0 && i < 30; i++) {
-		if (fcntl(own, F_OFD_SETLK, &lock) == 0)
-			return true;
-		usleep(100000);
-	}
-	return false;
-}
-
-/* Our own ring, found as capture finds that of others. */
-static struct app_ring *ring_find(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	struct app_ring *ring = NULL;
-	struct dirent *entry;
-	char target[64];
-
-	while (dir && !ring && (entry = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
-
-		if (n <= 0 || strncmp(target, "/memfd:" APP_RING_NAME, 18) != 0)
-			continue;
-		if (ring_lock(atoi(entry->d_name)))
-			app_ring_open(atoi(entry->d_name), &ring);
-	}
-	if (dir)
-		closedir(dir);
-	return ring;
 }
 
 static void record_ignore(void *owner, const struct record_head *head)
@@ -100,7 +57,7 @@ int main(int argc, char **argv)
 	struct app_ring *ring;
 
 	fathom_init("bench-span");
-	ring = ring_find();
+	ring = own_ring_find();
 	for (int side = 0; side < SIDES; side++)
 		ns[side] = calloc((size_t)(rounds > 0 ? rounds : 1), sizeof(double));
 	if (!ring || rounds < 1 || !ns[0] || !ns[1]) {

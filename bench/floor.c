@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `floor CMD [ARG ...]`: runs CMD while programs that do nothing are on the hot tracepoints. */
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "floor.skel.h"
+
+int main(int argc, char **argv)
+{
+	struct floor *floor = floor__open_and_load();
+	int status = 1;
+	pid_t child;
+
+	if (argc < 2 || !floor || floor__attach(floor)) {
+		fprintf(stderr, argc < 2 ? "usage: floor CMD [ARG ...]\n"
+					 : "floor: cannot load programs\n");
+		floor__destroy(floor);
+		return 1;
+	}
+	child = fork();
+	if (child == 0) {
+		execv(argv[1], argv + 1);
+		perror(argv[1]);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		perror("floor");
+	floor__destroy(floor);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every row works with: the programs, a directory for recordings, recorders and peers."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+CALLS = 2000000
+SETTLE_S = 1.5  # programs are loaded, what is there is told
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def quiet(command, **options):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          check=True, **options)
+
+
+def output(command, **options):
+    return subprocess.run(command, text=True, check=True, stdout=subprocess.PIPE,
+                          **options).stdout
+
+
+def cpu_seconds(command):
+    """CPU time, user and system, of a command and its children."""
+    before = os.times()
+    quiet(command)
+    after = os.times()
+    return (after.children_user - before.children_user +
+            after.children_system - before.children_system)
+
+
+def host_ticks():
+    """Busy and stolen ticks of the host."""
+    with open("/proc/stat", encoding="ascii") as text:
+        user, nice, system, _, _, irq, softirq, steal = map(int, text.readline().split()[1:9])
+    return user + nice + system + irq + softirq, steal
+
+
+def descendants(pid):
+    """A process and all below it."""
+    found = [pid]
+    for parent in found:
+        for task in os.listdir(f"/proc/{parent}/task"):
+            with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as text:
+                found += map(int, text.read().split())
+    return found
+
+
+class Recorder:
+    """A recorder in the background, `fathom record` or `perf record`."""
+
+    def __init__(self, command, target, settle_s=SETTLE_S):
+        shutil.rmtree(target, ignore_errors=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True)
+        time.sleep(settle_s)
+
+    def stop(self):
+        """What it says at its end."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.communicate()[1]
+
+
+def lost_events(said):
+    """Of what a recorder said at its end."""
+    found = re.search(r"(\d+) LOST|[Ll]ost (\d+)", said)
+    return int(found.group(1) or found.group(2)) if found else 0
+
+
+class Ftrace:
+    """An instance of the kernel's own tracer, in memory and without a reader."""
+
+    def __init__(self):
+        self.directory = None
+        for root in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing"):
+            if os.access(os.path.join(root, "instances"), os.W_OK):
+                self.directory = os.path.join(root, "instances", f"fathom-bench-{os.getpid()}")
+
+    def set_on(self, on):
+        switch = os.path.join(self.directory, "events/raw_syscalls/enable")
+        with open(switch, "w", encoding="ascii") as text:
+            text.write("1" if on else "0")
+
+    def around(self, measure):
+        os.mkdir(self.directory)
+        try:
+            self.set_on(True)
+            return measure()
+        finally:
+            self.set_on(False)
+            os.rmdir(self.directory)
+
+
+class Bench:
+    """One run of the benchmarks."""
+
+    def __init__(self, build, rounds, pairs, records):
+        self.build = os.path.abspath(build)
+        self.fathom = os.path.join(self.build, "src/cli/fathom")
+        self.rounds, self.pairs, self.records = rounds, pairs, records
+        self.dir = tempfile.mkdtemp(prefix="fathom-bench-")
+        os.chmod(self.dir, 0o755)  # servers run as other users
+        self.kept = {}  # recordings that several rows read, by name
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def program(self, name):
+        return os.path.join(self.build, "bench", f"bench-{name}")
+
+    def close(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    @staticmethod
+    def turn_ns(*command):
+        """Nanoseconds per turn, as a program under bench/ tells them."""
+        result = subprocess.run(command, text=True, check=True, capture_output=True)
+        return float(re.search(r"ns_per_call ([\d.]+)", result.stdout).group(1))
+
+    def loop_ns(self, *before):
+        """Of getppid in a loop, under the command `before`."""
+        return self.turn_ns(*before, self.program("loop"), str(CALLS))
+
+    def record(self, *options):
+        """The begin of a command that records the one appended to it."""
+        target = self.path("record")
+        shutil.rmtree(target, ignore_errors=True)
+        return [self.fathom, "record", "-o", target, *options, "--"]
+
+    def record_host(self, *options):
+        target = self.path("host")
+        return Recorder([self.fathom, "record", "-o", target, *(options or ["-a"])], target)
+
+    def chunk_of(self, directory):
+        """Its only chunk, and how many records are in it."""
+        listing = output([self.fathom, "chunks", directory])
+        chunk = next(os.path.join(directory, name) for name in sorted(os.listdir(directory))
+                     if name[0].isdigit())
+        return chunk, int(re.search(r"chunks?, (\d+) records", listing).group(1))

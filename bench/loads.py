@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers, each in a directory of its own, and what loads them."""
+import os
+import pwd
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+from host import descendants, quiet
+
+NGINX_CONFIG = """user root;
+daemon off;
+worker_processes 1;
+pid {dir}/nginx.pid;
+error_log {dir}/error.log;
+events {{ worker_connections 256; }}
+http {{
+  access_log off;
+  sendfile on;
+  keepalive_requests 1000000000;
+  client_body_temp_path {dir}/t1;
+  proxy_temp_path {dir}/t2;
+  fastcgi_temp_path {dir}/t3;
+  uwsgi_temp_path {dir}/t4;
+  scgi_temp_path {dir}/t5;
+  server {{ listen 127.0.0.1:{port}; root {dir}; }}
+}}
+"""
+CONNECTIONS = 16
+VIDEO_S = 60
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def first_line(process, pattern):
+    """What a server says once it serves."""
+    found = re.match(pattern, process.stdout.readline())
+    if not found:
+        raise RuntimeError(f"{process.args[0]} did not start")
+    return found.group(1)
+
+
+class Server:
+    """
+    What all have in common. A subclass has what it `needs`, starts self.process, and says
+    with load_command() what loads it for so long, and with load_read() what that told.
+    """
+    needs = ()
+
+    @classmethod
+    def missing(cls):
+        """What is not installed of what it takes."""
+        return [name for name in cls.needs if not shutil.which(name)]
+
+    def __init__(self, bench):
+        self.dir = bench.path(type(self).__name__)
+        os.makedirs(self.dir)
+        os.chmod(self.dir, 0o755)
+        self.process = None
+
+    def pids(self):
+        return descendants(self.process.pid)
+
+    def load_start(self, seconds):
+        return subprocess.Popen(self.load_command(seconds), stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, text=True)
+
+    def load_end(self, load):
+        """Requests per second, and how many."""
+        text = load.communicate()[0]
+        if load.returncode:
+            raise RuntimeError(f"{load.args[0]} ended with {load.returncode}")
+        return self.load_read(text)
+
+    def stop(self):
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
+            if self.process.stdout:
+                self.process.stdout.close()
+
+
+class UnderWrk(Server):
+    url = None
+
+    def load_command(self, seconds):
+        return ["wrk", "-t", "1", "-c", str(CONNECTIONS), "-d", f"{seconds}s", self.url]
+
+    @staticmethod
+    def load_read(text):
+        return (float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1)),
+                int(re.search(r"(\d+) requests in", text).group(1)))
+
+
+class Nginx(UnderWrk):
+    """nginx under wrk: a server that does nothing but system calls."""
+    needs = ("nginx", "wrk")
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}/page.html"
+        config = os.path.join(self.dir, "nginx.conf")
+        with open(config, "w", encoding="ascii") as text:
+            text.write(NGINX_CONFIG.format(dir=self.dir, port=port))
+        with open(os.path.join(self.dir, "page.html"), "w", encoding="ascii") as text:
+            text.write("x" * 600)
+        log = os.path.join(self.dir, "error.log")
+        self.process = subprocess.Popen(["nginx", "-p", self.dir, "-e", log, "-c", config])
+        time.sleep(0.5)
+
+
+class Epoll(UnderWrk):
+    """A small server linked with libfathom, a span for each request, one in a thousand sampled."""
+    needs = ("wrk",)
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        self.process = subprocess.Popen([bench.program("epoll"), "1/1000"],
+                                        stdout=subprocess.PIPE, text=True)
+        self.url = f"http://127.0.0.1:{first_line(self.process, r'port ([0-9]+)')}/"
+
+
+class Redis(Server):
+    """redis under redis-benchmark."""
+    needs = ("redis-server", "redis-benchmark")
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        self.port = str(free_port())
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "",
+             "--appendonly", "no", "--dir", self.dir], stdout=subprocess.DEVNULL)
+        time.sleep(0.5)
+
+    def load_command(self, seconds):
+        return ["redis-benchmark", "-p", self.port, "-c", "20", "-t", "get", "-q",
+                "-n", str(40000 * seconds)]
+
+    @staticmethod
+    def load_read(text):
+        return float(re.findall(r"([\d.]+) requests per second", text)[-1]), 0
+
+
+class Postgres(Server):
+    """PostgreSQL under pgbench with its own script, by a Unix socket, as an ordinary user."""
+    needs = ("pgbench",)
+    user = "postgres"
+
+    @staticmethod
+    def program(name):
+        """Debian keeps those of the server out of PATH."""
+        root = "/usr/lib/postgresql"
+        versions = sorted(os.listdir(root), key=float) if os.path.isdir(root) else []
+        path = os.path.join(root, versions[-1], "bin", name) if versions else name
+        return path if os.path.exists(path) else shutil.which(name)
+
+    @classmethod
+    def missing(cls):
+        return super().missing() + [name for name in ("initdb", "postgres")
+                                    if not cls.program(name)]
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        who = pwd.getpwnam(self.user)
+        as_user = {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": [], "cwd": self.dir}
+        os.chown(self.dir, who.pw_uid, who.pw_gid)
+        data = os.path.join(self.dir, "data")
+        quiet([self.program("initdb"), "-D", data, "-A", "trust", "-U", self.user, "--no-sync"],
+              **as_user)
+        self.process = subprocess.Popen(
+            [self.program("postgres"), "-D", data, "-k", self.dir, "-c", "listen_addresses=",
+             "-c", "checkpoint_timeout=1h", "-c", "max_wal_size=8GB"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user)
+        try:
+            self.fill()
+        except BaseException:
+            self.stop()
+            raise
+
+    def fill(self):
+        for tries in range(100):
+            if os.path.exists(os.path.join(self.dir, ".s.PGSQL.5432")):
+                break
+            if tries == 99 or self.process.poll() is not None:
+                raise RuntimeError("postgres did not start")
+            time.sleep(0.1)
+        time.sleep(0.5)
+        quiet(["pgbench", "-h", self.dir, "-U", self.user, "-i", "-q", "-s", "10", "postgres"])
+
+    def load_command(self, seconds):
+        return ["pgbench", "-h", self.dir, "-U", self.user, "-n", "-c", "8", "-T", str(seconds),
+                "postgres"]
+
+    @staticmethod
+    def load_read(text):
+        return (float(re.search(r"tps = ([\d.]+)", text).group(1)),
+                int(re.search(r"actually processed: (\d+)", text).group(1)))
+
+
+class Thumbnailer(Server):
+    """The thumbnail server of the example and its client: the same pictures each time."""
+    needs = ("ffmpeg",)
+    per_second = 12  # requests that a run is made of, so that it takes about so long
+
+    def __init__(self, bench):
+        super().__init__(bench)
+        here = os.path.join(os.path.dirname(__file__), "..", "examples", "thumbnailer")
+        programs = os.path.join(bench.build, "examples", "thumbnailer")
+        self.client = os.path.join(programs, "thumbnailer-client")
+        quiet([os.path.join(here, "make-video"), os.path.join(self.dir, "video.mp4"),
+               str(VIDEO_S)])
+        self.process = subprocess.Popen([os.path.join(programs, "thumbnailer-server"), "-t", "4",
+                                         self.dir], stdout=subprocess.PIPE, text=True)
+        self.port = first_line(self.process, r"port ([0-9]+)")
+
+    def load_command(self, seconds):
+        return [self.client, "-p", self.port, "-v", "video.mp4", "-c", "4", "-l", str(VIDEO_S),
+                "-n", str(self.per_second * seconds)]
+
+    @staticmethod
+    def load_read(text):
+        return (float(re.search(r"per_second ([\d.]+)", text).group(1)),
+                int(re.search(r"requests (\d+)", text).group(1)))
+
+
+def server_missing(kind):
+    """A line that says why there is no figure, or None."""
+    names = kind.missing()
+    return f"  {', '.join(names)} not installed: no figure" if names else None

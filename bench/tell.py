@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a figure is printed: its median, how far it goes, and the goal that it has."""
+import math
+import statistics
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def interval(values):
+    """Of the median, with at least 95 % (order statistics); None: they are too few for one."""
+    n = len(values)
+    outside, rank = 0.0, 0
+    while True:
+        outside += 2 * math.comb(n, rank) / 2 ** n
+        if outside > 0.05:
+            break
+        rank += 1
+    ordered = sorted(values)
+    return (ordered[rank - 1], ordered[n - rank]) if rank else None
+
+
+class Goal:
+    """What a figure must reach and aims at; `most`: it is to be no smaller instead of no larger."""
+
+    def __init__(self, must, aim, most=False):
+        self.must, self.aim, self.sign = must, aim, -1 if most else 1
+
+    def __str__(self):
+        return f"must {self.must:g}" + (f", aim {self.aim:g}" if self.aim is not None else "")
+
+    def judge(self, low, high):
+        """Of a figure that lies between the two."""
+        if self.sign < 0:
+            low, high = -high, -low
+        must, aim = self.sign * self.must, None if self.aim is None else self.sign * self.aim
+        if aim is not None and high <= aim:
+            return "aim reached"
+        if high <= must:
+            return "reached"
+        return "NOT REACHED" if low > must else "undecided"
+
+    def told(self, figure):
+        return f"   {self}: {self.judge(figure, figure)}"
+
+
+def figure(name, value, unit, goal=None, digits=1):
+    """One figure, of one measurement."""
+    say(f"  {name:48} {value:10.{digits}f} {unit}{goal.told(value) if goal else ''}")
+
+
+def summary(name, values, unit, goal=None, digits=1):
+    """The median of a figure that was measured several times."""
+    median = statistics.median(values)
+    say(f"  {name:48} {median:10.{digits}f} {unit}   (min {min(values):.{digits}f}, "
+        f"max {max(values):.{digits}f}, {len(values)} runs){goal.told(median) if goal else ''}")
+
+
+def ratio(name, ours, theirs, goal=None):
+    """The median of what stood side by side; a peer that took nothing gives no ratio."""
+    pairs = [a / b for a, b in zip(ours, theirs) if b > 0]
+    if pairs:
+        summary(name, pairs, "times", goal, 2)
+    else:
+        say(f"  {name:48} the peer could not be measured")
+
+
+def effect(name, values, unit, goal=None):
+    """
+    A difference that noise may hide: with its 95 % interval, and not measurable where
+    zero lies in that. A goal is reached or not where the whole interval says so.
+    """
+    bounds = interval(values)
+    head = f"  {name:48} {statistics.median(values):10.1f} {unit}"
+    if bounds is None:
+        say(f"{head}   ({len(values)} pairs, too few for an interval): not measurable")
+        return False
+    low, high = bounds
+    measurable = low > 0 or high < 0
+    judged = goal.judge(low, high) if measurable and goal else "not measurable"
+    say(f"{head}   (95 %: {low:.1f} to {high:.1f}, {len(values)} pairs)" +
+        (f"   {goal}: {judged}" if goal else "" if measurable else ": not measurable"))
+    return measurable
