@@ -93,6 +93,37 @@ static __always_inline u64 snapshot_call_begin(u64 entered_ns)
 	return snapshot_enters ? bpf_ktime_get_ns() : recording_ns;
 }
 
+static __always_inline bool snapshot_ran(struct task_struct *task, unsigned long switches)
+{
+	return task->on_cpu || task->nvcsw + task->nivcsw != switches;
+}
+
+/*
+ * Says what call a thread is in that was not seen to enter it. The thread may run meanwhile: what
+ * it is in then is its own to say, and what was written over that is not used.
+ */
+static __always_inline bool snapshot_enter(struct thread_state *state, struct task_struct *task,
+					   const struct record_thread *r, u64 begin_ns,
+					   unsigned long switches)
+{
+	if (__sync_val_compare_and_swap(&state->begin_ns, 0, begin_ns))
+		return false; /* it has entered another one */
+	if (!snapshot_ran(task, switches)) {
+		state->nr = r->nr;
+		state->row = r->nr;
+		state->compat = 0;
+		state->args[0] = r->arg0;
+		state->file = r->file;
+		state->in_syscall = IN_SYSCALL_SOFT;
+		__sync_fetch_and_add(&state->begin_ns, 0); /* all that, before it is looked at */
+		if (!snapshot_ran(task, switches))
+			return true;
+		state->in_syscall = 0;
+	}
+	__sync_val_compare_and_swap(&state->begin_ns, begin_ns, 0);
+	return false;
+}
+
 /* Of a thread off the CPU: in which call it is, also for the records to come. */
 static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 						  struct thread_state *state,
@@ -119,21 +150,8 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 		r->since_ns = state->begin_ns;
 		return;
 	}
-	state->nr = r->nr;
-	state->row = r->nr;
-	state->compat = 0;
-	state->args[0] = r->arg0;
-	state->file = r->file;
-	state->in_syscall = IN_SYSCALL_SOFT;
-	if (__sync_val_compare_and_swap(&state->begin_ns, 0, begin_ns))
-		return; /* it ran meanwhile, and has entered another one */
-	if (task->on_cpu || task->nvcsw + task->nivcsw != switches) {
-		/* it ran meanwhile: what it is in now, if anything, is its own to say */
-		if (__sync_val_compare_and_swap(&state->begin_ns, begin_ns, 0) == begin_ns)
-			state->in_syscall = 0;
-		return;
-	}
-	r->since_ns = begin_ns;
+	if (snapshot_enter(state, task, r, begin_ns, switches))
+		r->since_ns = begin_ns;
 }
 
 static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,

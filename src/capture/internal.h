@@ -89,6 +89,8 @@ struct capture {
 	struct capture_watch *watch;   /* likewise */
 	struct capture_stacks *stacks; /* NULL: none are recorded */
 	struct capture_events *events; /* NULL: none were chosen */
+	bool moving;		       /* what moved into scope is being looked at */
+	VEC(u32) moved;		       /* its processes, by their number here; 0: they have none */
 	struct map shown; /* processes that the kernel's list shows, by their number here */
 	struct bounded_reader commands; /* of processes, during a snapshot */
 	pid_t child;

@@ -62,6 +62,8 @@ static int deliver_process(struct capture *c, const struct capture_sink *sink,
 	process_fill_command(c, &copy.process, r->seq);
 	if (r->seq && map_put(&c->shown, r->seq, c))
 		return -ENOMEM;
+	if (c->moving && vec_push(&c->moved, r->seq))
+		return -ENOMEM;
 	bytes = offsetof(struct record_process, command) + copy.process.command_len;
 	copy.process.head.slots = (bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
 	return capture_deliver(c, sink, &snapshot_stream, &copy.process.head);
@@ -154,47 +156,35 @@ static int threads_look(struct capture *c, const struct capture_sink *sink)
 	return err;
 }
 
-/* Passes records on, and takes note of the processes among them. */
-struct moves {
-	const struct capture_sink *sink;
-	VEC(u32) pids;
-};
-
-static int moves_record(void *arg, const struct capture_stream *stream, const struct record_head *r)
+/* Names of what a process that came into scope has open; `number` is its own in our pid namespace.
+ */
+static int moved_files(struct capture *c, const struct capture_sink *sink, u32 number)
 {
-	struct moves *m = arg;
-	int err = r->kind == RECORD_process ? vec_push(&m->pids, r->tid) : 0;
+	int err;
 
-	return err ? err : m->sink->record(m->sink->arg, stream, r);
-}
-
-static int moves_lost(void *arg, const struct capture_stream *stream,
-		      const struct record_lost *lost)
-{
-	struct moves *m = arg;
-
-	return m->sink->lost ? m->sink->lost(m->sink->arg, stream, lost) : 0;
+	if (!number) { /* the iterator cannot be told of it */
+		c->counts.incomplete++;
+		return 0;
+	}
+	err = capture_iterator_run(c, sink, c->programs->progs.snapshot_files, number);
+	return err == -ESRCH || err == -ENOENT ? 0 : err; /* it is gone */
 }
 
 int capture_snapshot_moves(struct capture *c, const struct capture_sink *sink)
 {
 	u64 moves = __atomic_load_n(&c->programs->bss->scope_moves, __ATOMIC_ACQUIRE);
-	struct moves m = {.sink = sink};
-	const struct capture_sink between = {.arg = &m, .record = moves_record, .lost = moves_lost};
 	int err;
 
 	if (moves == c->moves)
 		return 0;
 	c->moves = moves;
 	c->programs->bss->snapshot_enters = 1;
-	err = threads_look(c, &between);
-	for (size_t i = 0; i < m.pids.count && !err && c->files; i++) {
-		err = capture_iterator_run(c, sink, c->programs->progs.snapshot_files,
-					   m.pids.data[i]);
-		if (err == -ESRCH || err == -ENOENT)
-			err = 0; /* it is gone */
-	}
-	vec_free(&m.pids);
+	c->moving = true;
+	err = threads_look(c, sink);
+	c->moving = false;
+	for (size_t i = 0; i < c->moved.count && !err && c->files; i++)
+		err = moved_files(c, sink, c->moved.data[i]);
+	vec_free(&c->moved);
 	return err;
 }
 

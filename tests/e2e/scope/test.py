@@ -146,6 +146,42 @@ def cgroup_of_version_2():
     return follows_a_cgroup("v2")
 
 
+IN_NAMESPACE = """
+python3 -c 'import os, sys, time
+file = os.open(sys.argv[1], os.O_RDONLY)
+while True:
+    os.pread(file, 16, 0)
+    time.sleep(0.01)' "$FILE" &
+reader=$!
+"$FATHOM" record -o "$DATA" --cgroup "$CGROUP" -d 60 &
+recorder=$!
+until "$FATHOM" rotate "$DATA" >/dev/null 2>&1; do
+    kill -0 $recorder || exit 1
+    sleep 0.05
+done
+echo $reader >"$CGROUP/cgroup.procs"
+sleep 1
+kill -INT $recorder
+wait $recorder
+"""
+
+
+@tests.add
+def cgroup_in_a_pid_namespace():
+    """What a process that moves in has open has its name, though it has another number there."""
+    unshare = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    if "v2" not in mounts() or subprocess.run([*unshare, "true"], capture_output=True).returncode:
+        return "no cgroups of version 2, or no pid namespace"
+    with cgroup("v2") as (path, _):
+        file, data = fathom.path("read-after-the-move"), fathom.path("in-namespace")
+        with open(file, "w", encoding="ascii") as out:
+            out.write("read again and again")
+        subprocess.run([*unshare, "sh", "-c", IN_NAMESPACE], check=True, timeout=120, env={
+            **os.environ, "FATHOM": fathom.binary, "DATA": data, "CGROUP": path, "FILE": file})
+    check(file in {row["key"] for row in rows(data, "file")}, f"files: {rows(data, 'file')}")
+    return None
+
+
 @tests.add
 def cgroup_relative_to_its_mount():
     hierarchy = "cpu" if "cpu" in mounts() else "v2"
