@@ -2,7 +2,7 @@
 /*
  * The path that a call was asked for, read when the call ends: its page is in
  * memory then if the kernel itself has just read it. Of a call that was refused
- * before that, a path that is not in memory is not told.
+ * before that, a path that is not in memory is not told, but counted.
  */
 #include "bpf/call_path.h"
 #include "bpf/license.h"
@@ -48,7 +48,9 @@ static __always_inline bool call_begin(struct path_scratch *s, u32 call, s32 dir
 	u64 at;
 
 	__builtin_memset(&s->asked, 0, 64);
-	if (bpf_probe_read_user(&first, 1, (void *)text) || !first)
+	if (bpf_probe_read_user(&first, 1, (void *)text) && text)
+		ring_count_incomplete();
+	if (!first)
 		return false;
 	if (first == '/' || call & CALL_PATH_IS_TEXT)
 		return true;
@@ -75,8 +77,10 @@ int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 	at = s->asked.path_len;
 	BOUND(at, 4095);
 	n = bpf_probe_read_user_str(s->asked.path + at, PATH_BYTES, (void *)text);
-	if (n <= 0)
+	if (n <= 0) {
+		ring_count_incomplete();
 		return 0;
+	}
 	s->asked.asked = at;
 	at += n - 1;
 	if (at > PATH_BYTES) {

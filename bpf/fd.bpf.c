@@ -98,8 +98,10 @@ static __always_inline int fd_pair(u64 at, bool sockets)
 {
 	u32 fds[2] = {};
 
-	if (bpf_probe_read_user(fds, sizeof(fds), (void *)at))
+	if (bpf_probe_read_user(fds, sizeof(fds), (void *)at)) {
+		ring_count_incomplete();
 		return 0;
+	}
 	fd_name(fds[0], -1, FD_open);
 	fd_name(fds[1], -1, FD_open);
 	if (!sockets)
@@ -196,7 +198,7 @@ static __always_inline void fd_rights(struct rights *rights, u64 at, u64 end)
 		if (rights->named >= RIGHTS_NAMED)
 			break;
 		if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at))
-			return;
+			break;
 		rights->named++;
 		fd_name(fd, -1, FD_open);
 	}
@@ -212,19 +214,26 @@ static __noinline int fd_message(u64 address, u32 compat, struct rights *rights)
 	struct control control = {};
 	struct message m = {};
 
-	if (!rights || message_read(&m, address, compat))
+	if (!rights)
 		return 0;
+	if (message_read(&m, address, compat)) {
+		rights->is_cut = 1;
+		return 0;
+	}
 	at = m.control;
 	end = at + m.control_len;
 	for (int i = 0; i < CONTROLS_MAX && at + header <= end; i++) {
-		if (control_read(&control, at, compat) || control.len < header ||
-		    control.len > end - at)
+		if (control_read(&control, at, compat))
 			break;
+		if (control.len < header || control.len > end - at)
+			return 0; /* the program's own, or the end */
 		if (control.level == SOL_SOCKET &&
 		    (control.type == SCM_RIGHTS || control.type == SCM_PIDFD))
 			fd_rights(rights, at + header, at + control.len);
 		at += (control.len + align) & ~align;
 	}
+	if (at + header <= end)
+		rights->is_cut = 1;
 	return 0;
 }
 
@@ -269,7 +278,7 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 		return fd_name(result, arg0, FD_dup);
 	case FD_CALL_PAIR:
 	case FD_CALL_PAIR4: /* arg0 is where */
-		return fd_pair(arg0, class == FD_CALL_PAIR4);
+		return fd_pair(arg0, (class & FD_CALL_MASK) == FD_CALL_PAIR4);
 	case FD_CALL_RANGE:
 		return fd_range(arg0, arg1, arg2);
 	case FD_CALL_CONTROL:

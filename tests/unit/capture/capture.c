@@ -245,6 +245,38 @@ static int truth_disk(void)
 	return 0;
 }
 
+/* socketpair() as 32-bit programs call it. */
+static int truth_pair_32(void)
+{
+#ifdef __x86_64__
+	int *pair = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	long result = 360;
+
+	__asm__ volatile("int $0x80"
+			 : "+a"(result)
+			 : "b"((long)AF_UNIX), "c"((long)SOCK_STREAM), "d"(0L), "S"(pair)
+			 : "r8", "r9", "r10", "r11", "memory");
+	return (int)result ? 77 : 0;
+#else
+	return 77;
+#endif
+}
+
+/* A call that is refused before the kernel looks at its path, which is not in memory. */
+static int truth_path_unread(void)
+{
+	char name[] = "/tmp/fathom-capture-XXXXXX";
+	int fd = mkstemp(name);
+	const char *path;
+
+	if (fd < 0 || unlink(name) || pwrite(fd, "/etc/passwd", 12, 0) != 12)
+		return 1;
+	path = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	return path == MAP_FAILED || syscall(SYS_openat, AT_FDCWD, path, __O_TMPFILE, 0) != -1 ||
+	       errno != EINVAL;
+}
+
 /* What the recorded command is: this program again, with a word. */
 static int truth(const char *what)
 {
@@ -302,6 +334,10 @@ static int truth(const char *what)
 	}
 	if (strcmp(what, "files") == 0)
 		return truth_files();
+	if (strcmp(what, "pair-32") == 0)
+		return truth_pair_32();
+	if (strcmp(what, "path-unread") == 0)
+		return truth_path_unread();
 	return 3;
 }
 
@@ -511,6 +547,40 @@ TEST(both_ends_name_the_same_bytes)
 		CHECK_EQ(b->file.key, s.sockets[i < 2].file.key);
 		CHECK_EQ(b->file.kind, FILE_KIND_tcp);
 	}
+}
+
+TEST(a_32_bit_pair_has_its_addresses)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "pair-32", NULL};
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	run_command(&s, argv, &status);
+	capture_close(s.c);
+	if (WIFSIGNALED(status) || WEXITSTATUS(status) == 77)
+		SKIP("this kernel has no 32-bit calls");
+	CHECK_EQ(status, 0);
+	CHECK_EQ(s.records[RECORD_socket], 2);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(s.sockets[i].family, AF_UNIX);
+		CHECK(s.sockets[i].peer && s.sockets[i].peer == s.sockets[!i].file.key);
+	}
+}
+
+TEST(a_path_that_is_not_in_memory_is_counted)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "path-unread", NULL};
+	struct capture_counts counts;
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	run_command(&s, argv, &status);
+	capture_counts(s.c, &counts);
+	capture_close(s.c);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(counts.incomplete, 1);
 }
 
 TEST(calls_carry_the_active_span)
