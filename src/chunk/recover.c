@@ -97,6 +97,9 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	memset(file, 0, sizeof(*file));
 	memcpy(file->name, s->name, sizeof(file->name));
 	err = read_stream_of(k, s, file);
+	stream_free(s); /* what was found of it stays: one is in memory at a time */
+	if (!err && s->read_err && !chunk_error_is_own(s->read_err))
+		err = s->read_err; /* what cannot be read now is not cut off */
 	if (err)
 		return err;
 	if (!s->compressed) {
@@ -258,6 +261,11 @@ static int recover_chunk(const struct recovery_place *in, const char *path, stru
 
 	if (err)
 		return err;
+	err = k.reader->manifest_err;
+	if (err && !chunk_error_is_own(err)) {
+		chunk_reader_close(k.reader);
+		return error_set(e, err, "cannot recover %s", path);
+	}
 	k.has_identity = k.reader->has_manifest;
 	if (k.reader->has_manifest && k.reader->info.state != CHUNK_OPEN) {
 		/* all was written but the name */

@@ -42,6 +42,9 @@ static void stream_count(struct stream *s)
 
 void stream_free(struct stream *s)
 {
+	if (s->inflating)
+		*s->inflating -= s->held;
+	s->held = 0;
 	inflater_free(s->inflater);
 	unpacker_free(&s->unpacker);
 	free(s->buffer);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include "chunk/chunk.h"
 #include "cli/owner.h"
 #include "cli/privileges.h"
+#include "map/base.h"
 #include "map/chunk_map.h"
 
 #define ROUND_NS 1000000000ull
@@ -38,15 +40,39 @@ struct retainer {
 
 /* ---- the base ---- */
 
-/* Goes on with what an earlier recorder left; a base that cannot be read is begun anew. */
+static void base_forgotten(const char *why)
+{
+	fprintf(stderr, "fathom: %s: names that only deleted chunks had are not known\n", why);
+}
+
+/* Goes on with what an earlier recorder left; one that is damaged or too large is begun anew. */
 static int base_load(struct retainer *r, struct error *e)
 {
 	int err = recording_base_read(r->dir, r->hold, &r->base, e);
 
-	if (err != -ENOENT && err != -EBADMSG)
+	if (err == -EBADMSG || err == -EFBIG)
+		base_forgotten(e->text);
+	else if (err != -ENOENT)
 		return err;
 	error_clear(e);
 	return 0;
+}
+
+/* Whether it says anything, on the thread that may look at it. */
+static void base_check(struct retainer *r)
+{
+	const struct partial_options options = {.state_only = true};
+	struct partial *state = NULL;
+	struct error e = {0};
+	int err = r->base.data ? base_read(&state, r->base.data, r->base.bytes, &options) : 0;
+
+	partial_free(state);
+	if (err != -EBADMSG && err != -EPROTO)
+		return;
+	error_say(&e, err, "the base of %s %s", r->dir,
+		  err == -EPROTO ? "is of another version of fathom" : "is damaged");
+	base_forgotten(e.text);
+	recording_base_free(&r->base);
 }
 
 /* A disk that is full is no reason to keep chunks: the base is written when they are gone. */
@@ -114,6 +140,7 @@ static void *retainer_run(void *arg)
 	}
 	/* on Linux this is the niceness of the thread alone */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	base_check(r);
 	do
 		round_run(r);
 	while (round_wait(r));

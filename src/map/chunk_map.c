@@ -112,13 +112,17 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
 		.info = info, .reader = reader, .whole = true, .options = state_only};
 	struct partial *state = NULL, *more = NULL;
 	struct error unreadable = {0};
-	int err;
+	int err = 0;
 
 	if (goes_on(base, info) && info->end_ns <= base->end_ns)
 		return 0;
-	if (goes_on(base, info) && base_read(&state, base->data, base->bytes, &state_only) == 0)
+	if (goes_on(base, info))
+		err = base_read(&state, base->data, base->bytes, &state_only);
+	if (err == -ENOMEM) /* it is whole: another time */
+		return error_set(e, err, "cannot keep what is needed of %s", info->path);
+	if (state)
 		task.covered_ns = base->end_ns;
-	if (!state)
+	else
 		state = partial_new(&state_only);
 	err = state ? chunk_map(&more, &task, NULL, &unreadable) : -ENOMEM;
 	if (err && chunk_error_is_own(err)) {

@@ -31,6 +31,15 @@ os.write(into, b"x")
 """
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
 def program(*prefix):
     """The program, by itself or by a recorder; it goes on when it gets a byte."""
     return subprocess.Popen([*prefix, sys.executable, "-c", PROGRAM, fathom.path("file")],
@@ -131,6 +140,19 @@ def a_damaged_base():
     harness.check_sums(fathom, path)
     result = fathom.run("record", "-o", path, *LIMITS, "--", "true")
     equal(result.returncode, 0, f"the next recording begins another: {result.stderr}")
+    check("base is damaged" in result.stderr, f"and says so: {result.stderr}")
+
+
+@tests.add
+def a_base_of_another_version():
+    path = fathom.path("kept")
+    base = os.path.join(path, "base")
+    body = b"\0" * 37 + b"\xff" * 8 + b"fathombs" + b"\x7f" * 8
+    with open(base, "wb") as file:
+        file.write(b"fathomB1" + crc32c(body).to_bytes(4, "little") + body)
+    result = fathom.run("record", "-o", path, *LIMITS, "--", "true")
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    check("of another version" in result.stderr, f"it says so: {result.stderr}")
 
 
 @tests.add

@@ -115,6 +115,49 @@ TEST(a_stream_cut_anywhere)
 	}
 }
 
+/* Makes what lies at `path` another user's, as whom the test goes on. */
+static void become_another(const char *path)
+{
+	if (geteuid() != 0)
+		return;
+	CHECK_EQ(chown(path, 65534, 65534), 0);
+	for (int i = 0; i < 3; i++) {
+		const char *const names[] = {"metadata", ".manifest", "cpu0"};
+
+		CHECK_EQ(chown(make_path(path, names[i]), 65534, 65534), 0);
+	}
+	CHECK_EQ(seteuid(65534), 0);
+}
+
+/* A disk that fails, or rights that are missing, are no reason to throw away what lies there. */
+TEST(what_cannot_be_read_now_is_neither_cut_nor_deleted)
+{
+	const char *const names[] = {"cpu0", ".manifest"};
+
+	for (int i = 0; i < 2; i++) {
+		const char *dir = make_directory(), *path = leave_open(dir);
+		char file[8300];
+		struct error e = {0};
+		struct stat before, after;
+		int err;
+
+		snprintf(file, sizeof(file), "%s", make_path(path, names[i]));
+		CHECK_EQ(stat(file, &before), 0);
+		CHECK_EQ(chown(dir, geteuid() ? geteuid() : 65534, (gid_t)-1), 0);
+		CHECK_EQ(chmod(file, 0200), 0); /* to be written, not read */
+		become_another(path);
+		err = recording_recover(dir, NULL, on_recovered, NULL, &e);
+		CHECK_EQ(seteuid(getuid()), 0);
+		CHECK_EQ(err, -EACCES);
+		CHECK_EQ(stat(file, &after), 0);
+		CHECK_EQ(after.st_size, before.st_size);
+		CHECK_EQ(chmod(file, 0600), 0);
+		found_count = 0;
+		CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
+		CHECK_EQ(make_count(found.path, &found), PACKETS * IN_PACKET);
+	}
+}
+
 /* kill -9 in the middle of writing; all that was flushed is there, and the next begins. */
 TEST(a_killed_recorder)
 {
