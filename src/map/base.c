@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 8
+#define BASE_VERSION 9
 
 static const char magic[8] = "fathombs";
 
@@ -367,6 +367,28 @@ static void archive_raw(struct archive *a, struct raw_record *r)
 	free(record);
 }
 
+static void archive_loss(struct archive *a, struct record_lost *lost)
+{
+	u64 begin_ns = lost->begin_ns, end_ns = lost->head.time_ns;
+
+	archive_u64(a, &begin_ns);
+	archive_u64(a, &end_ns);
+	if (begin_ns >= end_ns)
+		archive_fail(a, -EBADMSG);
+	lost->head.kind = RECORD_lost;
+	lost->head.cpu = LIFE_CPU_UNKNOWN;
+	lost->head.time_ns = end_ns;
+	lost->begin_ns = begin_ns;
+}
+
+static void archive_losses(struct archive *a, struct partial *p)
+{
+	archive_list(a, &p->losses, archive_loss);
+	p->losses_told = (u32)p->losses.count;
+	for (size_t i = 0; i < p->lives.count; i++)
+		p->lives.data[i]->losses_before = p->lives.data[i]->losses_seen = p->losses_told;
+}
+
 static void archive_rest(struct archive *a, struct partial *p)
 {
 	archive_bool(a, &p->zoned);
@@ -376,6 +398,7 @@ static void archive_rest(struct archive *a, struct partial *p)
 	archive_list(a, &p->events.formats, archive_format);
 	archive_u32(a, &p->filters);
 	archive_u32(a, &p->cpus);
+	archive_losses(a, p);
 }
 
 /* ---- the whole ---- */

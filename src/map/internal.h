@@ -61,6 +61,11 @@ char *text_copy(const char *text, size_t bytes);
 /* losses.c: beside partial_tell_losses() and partial_life_begin() */
 int losses_add(struct partial *p, const struct record_head *r);
 int losses_merge(struct partial *left, struct partial *right);
+/*
+ * When every life knows of all: who is seen first later needs to know from when
+ * to when there were losses, and how much they cover. Two say that.
+ */
+void losses_shorten(struct partial *p);
 
 /* facts.c */
 int facts_add(struct facts *f, const struct record_head *r);

@@ -69,6 +69,42 @@ int losses_merge(struct partial *left, struct partial *right)
 	return err;
 }
 
+/* A loss of nobody knows whose records. */
+static struct record_lost loss_of(u64 begin_ns, u64 end_ns)
+{
+	return (struct record_lost){
+		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = end_ns},
+		.begin_ns = begin_ns};
+}
+
+void losses_shorten(struct partial *p)
+{
+	struct record_lost *list = p->losses.data;
+	u64 from_ns, to_ns = 0, covered_ns = 0;
+
+	if (p->losses.count > 2) {
+		from_ns = list[0].begin_ns;
+		for (size_t i = 0; i < p->losses.count; i++) {
+			u64 begin = list[i].begin_ns, end = list[i].head.time_ns;
+
+			from_ns = begin < from_ns ? begin : from_ns;
+			if (end <= to_ns)
+				continue;
+			covered_ns += end - (begin > to_ns ? begin : to_ns);
+			to_ns = end;
+		}
+		list[0] = loss_of(from_ns, from_ns + covered_ns - 1);
+		list[1] = loss_of(to_ns - 1, to_ns);
+		p->losses.count = 2;
+	}
+	for (size_t i = 0; i < p->lives.count; i++) {
+		struct life *l = p->lives.data[i];
+
+		l->losses_before = l->losses_seen = (u32)p->losses.count;
+	}
+	p->losses_told = (u32)p->losses.count;
+}
+
 int partial_life_begin(struct partial *p, struct life *l)
 {
 	struct life_sink sink = partial_sink(p);

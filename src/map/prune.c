@@ -36,6 +36,8 @@ static int life_keep(struct living *living, const struct life *l)
 {
 	int err = map_put(&living->tids, l->tid, PRESENT);
 
+	if (!err) /* what it did before an exec gave it another number */
+		err = map_put(&living->tids, l->left_tid, PRESENT);
 	if (!err && l->pid)
 		err = map_put(&living->pids, l->pid, PRESENT);
 	if (!err && l->state.wake.has)
@@ -329,6 +331,8 @@ int base_prune(struct partial *p)
 	struct living living = {0};
 	int err = lives_prune(p);
 
+	if (!err)
+		losses_shorten(p);
 	if (err || p->raw.list.count) /* what waits for a neighbour may ask for anything */
 		return err;
 	err = err ? err : living_find(&living, p);

@@ -113,7 +113,7 @@ TEST(streams_may_be_cut_at_different_times)
 /* What was deleted left a base: the rest says what the whole says of the same time. */
 TEST(base_stands_for_what_was_deleted)
 {
-	for (u64 seed = 1; seed <= 60; seed++) {
+	for (u64 seed = 1; seed <= 240; seed++) {
 		struct simulation s;
 		u64 at;
 
