@@ -9,9 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define THREADS_KNOWN_MAX 65536 /* a process that says more of them starts anew */
 #define ASK_BUDGET 1024		/* look-ups in /proc between two refills */
-#define SCAN_COST 512		/* of them, for a walk over all threads */
+#define WALK_ENTRIES 128	/* threads of a walk between two refills: each is a file */
+#define WALK_PAUSE 20		/* times as long as a walk took nothing is walked after it */
 #define NOT_OURS ((void *)~(uintptr_t)0)
 
 static int file_read(const char *path, char *text, size_t size)
@@ -98,6 +101,9 @@ static int clock_read(pid_t pid, s64 *clock_ns)
 void app_process_close(struct app_process *process)
 {
 	map_free(&process->threads);
+	if (process->walk)
+		closedir(process->walk);
+	process->walk = NULL;
 }
 
 void app_process_refill(struct app_process *process)
@@ -119,28 +125,42 @@ void app_process_learn(struct app_process *process, u32 inner, u32 tid)
 		thread_know(process, inner, (void *)(uintptr_t)tid);
 }
 
-/* Learns the names of all threads; which of them is asked for cannot be looked up. */
-static void threads_scan(struct app_process *process)
+static void thread_learn(struct app_process *process, const char *entry)
 {
+	unsigned long tid = strtoul(entry, NULL, 10);
 	char path[300];
-	struct dirent *entry;
-	DIR *tasks;
-	int left = THREADS_KNOWN_MAX;
+	bool nested;
+	u32 inner;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/status", process->pid, entry);
+	if (tid && inner_id_read(path, &inner, &nested) == 0 && inner)
+		thread_know(process, inner, (void *)(uintptr_t)tid);
+}
+
+/*
+ * Learns the names of threads, which of them is asked for cannot be looked up: goes on with a walk
+ * over all, or begins one. A process may have very many, and may name ones that it does not have.
+ */
+static void threads_walk(struct app_process *process, int entries)
+{
+	u64 begin_ns = clock_now_ns(), now;
+	struct dirent *entry = NULL;
+	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/task", process->pid);
-	tasks = opendir(path);
-	while (tasks && left-- && (entry = readdir(tasks))) {
-		unsigned long tid = strtoul(entry->d_name, NULL, 10);
-		bool nested;
-		u32 inner;
-
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", process->pid,
-			 entry->d_name);
-		if (tid && inner_id_read(path, &inner, &nested) == 0 && inner)
-			thread_know(process, inner, (void *)(uintptr_t)tid);
-	}
-	if (tasks)
-		closedir(tasks);
+	if (!process->walk)
+		process->walk = opendir(path);
+	while (process->walk && entries-- > 0 && (entry = readdir(process->walk)))
+		thread_learn(process, entry->d_name);
+	now = clock_now_ns();
+	process->walk_ns += now - begin_ns;
+	if (entry)
+		return;
+	if (process->walk)
+		closedir(process->walk);
+	process->walk = NULL;
+	process->walk_due_ns = now + WALK_PAUSE * process->walk_ns;
+	process->walk_ns = 0;
 }
 
 int app_process_open(pid_t pid, struct app_process *out, struct error *e)
@@ -156,7 +176,8 @@ int app_process_open(pid_t pid, struct app_process *out, struct error *e)
 	if (err)
 		return error_set(e, err, "cannot read the namespaces of process %d", pid);
 	if (process.nested) /* it may be gone before the first record of it is looked at */
-		threads_scan(&process);
+		threads_walk(&process, THREADS_KNOWN_MAX);
+	process.walk_due_ns = 0;
 	*out = process;
 	return 0;
 }
@@ -178,15 +199,17 @@ static void thread_ask(struct app_process *process, u32 inner)
 
 u32 app_process_thread(struct app_process *process, u32 inner)
 {
-	int cost = process->nested ? SCAN_COST : 1;
 	void *known = map_get(&process->threads, inner);
 
-	if (!known && inner && process->budget >= cost) {
-		process->budget -= cost;
-		if (process->nested)
-			threads_scan(process);
-		else
-			thread_ask(process, inner);
+	if (!known && inner && process->budget > 0 && !process->nested) {
+		process->budget--;
+		thread_ask(process, inner);
+		known = map_get(&process->threads, inner);
+	}
+	if (!known && inner && process->budget > 0 && process->nested) {
+		process->budget = 0;
+		if (process->walk || clock_now_ns() >= process->walk_due_ns)
+			threads_walk(process, WALK_ENTRIES);
 		known = map_get(&process->threads, inner);
 	}
 	return known == NOT_OURS ? 0 : (u32)(uintptr_t)known;

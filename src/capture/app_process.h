@@ -2,11 +2,13 @@
 /*
  * Translates what an application process says about itself: its thread ids
  * are those of its own pid namespace, its times those of its time namespace.
- * It may say anything, so a thread id is asked for in /proc once.
+ * It may say anything, so a thread id is asked for in /proc once, and one of another pid namespace
+ * is looked for among some of its threads at a time, with pauses.
  */
 #ifndef CAPTURE_APP_PROCESS_H
 #define CAPTURE_APP_PROCESS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -21,6 +23,9 @@ struct app_process {
 	s64 clock_ns;  /* its CLOCK_MONOTONIC is ours plus this */
 	int budget;    /* how often /proc may still be asked until _refill() */
 	struct map threads;
+	DIR *walk;	 /* over its threads, in the middle of it; or NULL */
+	u64 walk_ns;	 /* what it took until now */
+	u64 walk_due_ns; /* none begins before */
 };
 
 /*

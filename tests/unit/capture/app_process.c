@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process says of its threads is looked up, and no more often than it takes. */
+#include "capture/app_process.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/unit/check.h"
+
+#define THREADS 300
+#define NOBODY 0x7ffffff0
+
+static u64 used_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static void *thread_wait(void *arg)
+{
+	pause();
+	return arg;
+}
+
+/* The first process of a pid namespace, with threads; it makes one more when it is told to. */
+static void nested_run(int ready, int go)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int i = 0; i < THREADS; i++) {
+		if (pthread_create(&thread, &small, thread_wait, NULL))
+			_exit(1);
+	}
+	if (write(ready, "x", 1) != 1 || read(go, &byte, 1) != 1 ||
+	    pthread_create(&thread, &small, thread_wait, NULL) || write(ready, "x", 1) != 1)
+		_exit(1);
+	pause();
+	_exit(0);
+}
+
+static pid_t nested_start(int *ready, int *go)
+{
+	int from[2], to[2];
+	char byte;
+	pid_t pid;
+
+	CHECK_EQ(pipe2(from, O_CLOEXEC) | pipe2(to, O_CLOEXEC), 0);
+	pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, 0);
+	CHECK(pid >= 0);
+	if (pid == 0)
+		nested_run(from[1], to[0]);
+	close(from[1]);
+	close(to[0]);
+	CHECK_EQ(read(from[0], &byte, 1), 1);
+	*ready = from[0];
+	*go = to[1];
+	return pid;
+}
+
+/* A process may name threads that it does not have, each time another one. */
+TEST(threads_of_a_namespace_are_not_walked_for_each_record)
+{
+	struct app_process process;
+	int ready, go, drains = 0;
+	u64 begin, walk, asked;
+	pid_t pid;
+	char byte;
+
+	if (geteuid() != 0)
+		SKIP("a pid namespace needs root");
+	pid = nested_start(&ready, &go);
+	begin = used_ns();
+	CHECK_EQ(app_process_open(pid, &process, NULL), 0);
+	walk = used_ns() - begin;
+	CHECK(process.nested);
+	CHECK_EQ(process.inner_pid, 1);
+	CHECK_EQ(app_process_thread(&process, 1), pid);
+	CHECK(app_process_thread(&process, THREADS) != 0);
+	begin = used_ns();
+	for (u32 i = 0; i < 200; i++) {
+		app_process_refill(&process);
+		for (u32 k = 0; k < 10; k++)
+			CHECK_EQ(app_process_thread(&process, NOBODY - i * 10 - k), 0);
+	}
+	asked = used_ns() - begin;
+	printf("# a walk takes %llu us, 200 drains %llu us\n", (unsigned long long)walk / 1000,
+	       (unsigned long long)asked / 1000);
+	CHECK(asked < 50 * walk);
+
+	/* One that nobody told of is found, if not at once. */
+	CHECK_EQ(app_process_thread(&process, THREADS + 2), 0);
+	CHECK(write(go, "x", 1) == 1 && read(ready, &byte, 1) == 1);
+	while (!app_process_thread(&process, THREADS + 2) && drains++ < 10000) {
+		usleep(1000);
+		app_process_refill(&process);
+	}
+	CHECK(app_process_thread(&process, THREADS + 2) != 0);
+	app_process_close(&process);
+	close(ready);
+	close(go);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+TEST_MAIN()
