@@ -20,7 +20,8 @@
 #define TELL_NS 100000000ull  /* how often losses are told */
 #define LATE_NS 1000000000ull /* who is longer in the middle of a record is not waited for */
 #define BATCH 16384	      /* records of one ring in a drain; a lane may go beyond */
-#define LOST_MAX UINT32_MAX   /* more at once was never counted by a library of ours */
+#define FILES_WANTED 65536
+#define LOST_MAX UINT32_MAX /* more at once was never counted by a library of ours */
 
 /* A lane that a cut waits for. */
 struct app_goal {
@@ -58,10 +59,26 @@ struct app_rings {
 	struct app_rings_counts counts;
 };
 
+/* Each takes two descriptors; the usual limit is that of programs that use select(). */
+static size_t rings_room(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return 256;
+	if (files.rlim_cur < FILES_WANTED && files.rlim_cur < files.rlim_max) {
+		struct rlimit more = files;
+
+		more.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
+		if (!setrlimit(RLIMIT_NOFILE, &more))
+			files = more;
+	}
+	return files.rlim_cur / 4;
+}
+
 struct app_rings *app_rings_new(void)
 {
 	struct app_rings *rings = calloc(1, sizeof(*rings));
-	struct rlimit files;
 
 	if (!rings)
 		return NULL;
@@ -69,7 +86,7 @@ struct app_rings *app_rings_new(void)
 		if (getrandom(&rings->session, sizeof(rings->session), 0) < 0)
 			rings->session = (u32)clock_now_ns();
 	}
-	rings->max = getrlimit(RLIMIT_NOFILE, &files) ? 256 : files.rlim_cur / 4;
+	rings->max = rings_room();
 	return rings;
 }
 
@@ -118,6 +135,12 @@ static void source_begin(const struct app_rings *rings, struct app_source *s)
 	s->lost_told = 0;
 }
 
+void app_rings_missed(struct app_rings *rings, pid_t pid)
+{
+	rings->counts.not_reached++;
+	(void)vec_push(&rings->missed, pid); /* without memory it is only counted */
+}
+
 int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached)
 {
 	struct app_source source = {.r = reached};
@@ -133,8 +156,10 @@ int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached)
 	}
 	if (!err)
 		err = vec_push(&rings->sources, source);
-	if (err)
+	if (err) {
+		app_rings_missed(rings, reached->process.pid);
 		goto drop;
+	}
 	if (reached->made_ns)
 		app_threads_tell(&rings->threads, reached->made_ns, &reached->process);
 	source_begin(rings, &rings->sources.data[rings->sources.count - 1]);
@@ -142,12 +167,6 @@ int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached)
 drop:
 	app_ring_drop(reached);
 	return err;
-}
-
-void app_rings_missed(struct app_rings *rings, pid_t pid)
-{
-	rings->counts.not_reached++;
-	(void)vec_push(&rings->missed, pid); /* without memory it is only counted */
 }
 
 void app_rings_thread(struct app_rings *rings, const struct app_thread *thread)

@@ -36,7 +36,7 @@ struct app_ring_reached; /* a ring that was mapped and is not yet listened to */
 int app_ring_reach(pid_t pid, u64 made_ns, struct app_ring_reached **out, struct error *e);
 void app_ring_drop(struct app_ring_reached *reached);
 
-/* NULL if there is no memory. */
+/* NULL if there is no memory. Raises the soft limit of file descriptors to 65536, if it may. */
 struct app_rings *app_rings_new(void);
 /* Stops listening and frees all; NULL is allowed. The programs go on. */
 void app_rings_free(struct app_rings *rings);
@@ -45,7 +45,7 @@ void app_rings_free(struct app_rings *rings);
  * Listens to a ring, which is ours from now on, also on failure. A ring that is
  * known already is dropped; another one of the same process succeeds the one before,
  * which is drained and given up by the next poll. 0, -ENOMEM, or -EMFILE
- * if as many are there as a quarter of our file descriptors.
+ * if as many are there as a quarter of our file descriptors: then it is missed, as below.
  */
 int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
 

@@ -131,11 +131,13 @@ static void try_begin(struct capture_watch *w, const struct watch_event *event, 
 	(void)vec_push(&w->attempts, attempt);
 }
 
-static void ring_pass_on(struct capture_watch *w, struct app_ring_reached *reached)
+static void ring_pass_on(struct capture_watch *w, pid_t pid, struct app_ring_reached *reached)
 {
 	pthread_mutex_lock(&w->mutex);
-	if (vec_push(&w->reached, reached))
+	if (vec_push(&w->reached, reached)) {
 		app_ring_drop(reached);
+		(void)vec_push(&w->missed, pid);
+	}
 	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&w->mutex);
 }
@@ -156,7 +158,7 @@ static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now
 
 	switch (app_ring_reach(attempt->pid, attempt->made_ns, &reached, NULL)) {
 	case 1:
-		ring_pass_on(w, reached);
+		ring_pass_on(w, attempt->pid, reached);
 		return false;
 	case -EBUSY:
 		if (!attempt->told)
@@ -171,8 +173,11 @@ static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now
 	}
 	attempt->tries++;
 	pause = attempt->made || attempt->tries <= 16 ? try_pause_ns(attempt->tries) : NEVER;
-	if (pause == NEVER)
+	if (pause == NEVER) {
+		if (attempt->made && !attempt->told)
+			ring_missed(w, attempt->pid); /* it made one, and we gave up */
 		return false;
+	}
 	attempt->due_ns = now + pause;
 	return true;
 }

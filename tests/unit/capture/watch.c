@@ -116,6 +116,25 @@ TEST(a_process_that_ended_before_is_told)
 	watched_end(&w);
 }
 
+/* It was seen to make one, which is not there as long as we try. */
+TEST(a_ring_that_is_not_found_in_time_is_told)
+{
+	struct watched w = watched_start();
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	watched_notice(&w, NOTICE_RING, pid);
+	watched_await(&w, 0, 1);
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	watched_end(&w);
+}
+
 TEST(a_ring_that_another_capture_has_is_told_and_taken_later)
 {
 	struct writer writer = writer_start();
