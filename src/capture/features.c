@@ -105,9 +105,14 @@ static struct bpf_program *feature_program(const struct capture *c, const char *
 	return bpf_object__find_program_by_name(c->programs->obj, name);
 }
 
+static bool feature_is_fault(const char *name)
+{
+	return strncmp(name, "page_fault", 10) == 0 || strcmp(name, "signal_deliver") == 0;
+}
+
 static bool feature_wanted(const struct capture_options *options, const char *name)
 {
-	if (strncmp(name, "page_fault", 10) == 0 || strcmp(name, "signal_deliver") == 0)
+	if (feature_is_fault(name))
 		return !options->no_faults;
 	if (strncmp(name, "block_", 6) == 0)
 		return !options->no_blocks;
@@ -232,20 +237,38 @@ void capture_features_cpus(struct capture *c)
 		fclose(list);
 }
 
-/* Without these ends no fault is recorded. */
+static void faults_detach(struct capture *c)
+{
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
+		fault_ends_detach(&c->fault_ends[cpu]);
+	free(c->fault_ends);
+	c->fault_ends = NULL;
+}
+
+/*
+ * Without these ends no fault is recorded: it would last until the next call. They are not
+ * given to everybody (perf_event_paranoid, a seccomp filter).
+ */
 static int faults_attach(struct capture *c)
 {
-	if (!faults_on(c))
-		return 0;
 	c->fault_ends = calloc(c->ring_count, sizeof(*c->fault_ends));
 	if (!c->fault_ends)
 		return -ENOMEM;
 	capture_features_cpus(c);
+	for (u32 cpu = 0; cpu < c->ring_count; cpu++) {
+		if (c->fault_ends[cpu].minor && c->fault_ends[cpu].major)
+			return 0;
+	}
+	faults_detach(c);
+	for (size_t i = 0; i < c->feature_count; i++)
+		c->features[i].on &= !feature_is_fault(c->features[i].name);
 	return 0;
 }
 
 int capture_features_attach(struct capture *c, struct error *e)
 {
+	if (faults_on(c) && faults_attach(c))
+		return error_set(e, ENOMEM, "cannot attach to the kernel");
 	for (size_t i = 0; i < c->feature_count; i++) {
 		struct capture_feature *feature = &c->features[i];
 		struct bpf_link *link;
@@ -265,19 +288,12 @@ int capture_features_attach(struct capture *c, struct error *e)
 		}
 		feature->on = false;
 	}
-	if (faults_attach(c)) {
-		capture_features_detach(c);
-		return error_set(e, ENOMEM, "cannot attach to the kernel");
-	}
 	return 0;
 }
 
 void capture_features_detach(struct capture *c)
 {
-	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
-		fault_ends_detach(&c->fault_ends[cpu]);
-	free(c->fault_ends);
-	c->fault_ends = NULL;
+	faults_detach(c);
 	for (size_t i = CAPTURE_FEATURES_MAX; i-- > 0;) {
 		bpf_link__destroy(c->links[i]);
 		c->links[i] = NULL;

@@ -198,6 +198,8 @@ static void node_bounds(const struct partial *p, const struct kspan *k, struct n
 	if (k->kind == KSPAN_SYSCALL)
 		n->begin_soft = k->mode & SYSCALL_BEGIN_SOFT;
 	n->end_soft = k->open || (k->kind == KSPAN_WAIT && is_edge(p, k->end_ns));
+	if (k->kind == KSPAN_FAULT)
+		n->end_soft |= k->args[2] & FAULT_SOFT_END;
 	if (k->kind == KSPAN_URING) {
 		n->begin_soft = k->mode & URING_BEGIN_UNKNOWN;
 		n->end_soft = k->mode & URING_END_UNKNOWN;

@@ -29,6 +29,21 @@ static void doubt_clear(struct life_state *s)
 	s->doubt_from_ns = s->doubt_to_ns = s->doubt_ns = 0;
 }
 
+/* What it did in [from, to) was not seen. */
+static void doubt_add(struct life_state *s, u64 from, u64 to)
+{
+	if (from < s->last_ns)
+		from = s->last_ns;
+	if (from >= to)
+		return;
+	if (!s->doubt_to_ns || from < s->doubt_from_ns)
+		s->doubt_from_ns = from;
+	if (to > s->doubt_to_ns) {
+		s->doubt_ns += to - (from > s->doubt_to_ns ? from : s->doubt_to_ns);
+		s->doubt_to_ns = to;
+	}
+}
+
 /* How much of [from, to) lies between the first and the last loss on its CPU. */
 static u64 doubt_within(const struct life_state *s, u64 from_ns, u64 to_ns)
 {
@@ -355,6 +370,9 @@ static void role_fault(struct life *l, const struct record_head *r, const struct
 		.begin_ns = life_ago(r->time_ns, f->duration_ns), .end_ns = t, .fault = f};
 
 	if (f->flags & FAULT_USER) {
+		/* it ended somewhere in between, and the thread was in user code again */
+		if (f->flags & FAULT_SOFT_END && l->state.place == LIFE_ON_CPU)
+			doubt_add(&l->state, v.begin_ns, t);
 		visit_end(l, &v, &f->ctx, sink);
 		return;
 	}
@@ -377,18 +395,12 @@ static void role_lost(struct life *l, const struct record_head *r, const struct 
 {
 	const struct record_lost *lost = (const void *)r;
 	struct life_state *s = &l->state;
-	u64 from = lost->begin_ns > s->last_ns ? lost->begin_ns : s->last_ns, to = r->time_ns;
 	bool here = r->cpu == LIFE_CPU_UNKNOWN || s->cpu == LIFE_CPU_UNKNOWN || r->cpu == s->cpu;
 
 	(void)sink;
-	if (s->place == LIFE_GONE || (s->place == LIFE_ON_CPU && !here) || from >= to)
+	if (s->place == LIFE_GONE || (s->place == LIFE_ON_CPU && !here))
 		return;
-	if (!s->doubt_to_ns || from < s->doubt_from_ns)
-		s->doubt_from_ns = from;
-	if (to > s->doubt_to_ns) {
-		s->doubt_ns += to - (from > s->doubt_to_ns ? from : s->doubt_to_ns);
-		s->doubt_to_ns = to;
-	}
+	doubt_add(s, lost->begin_ns, r->time_ns);
 }
 
 /* It left the scope: what it does from here on is not recorded, nor asked for. */

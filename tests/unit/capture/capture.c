@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -453,6 +455,62 @@ TEST(page_faults_are_recorded)
 	CHECK(s.faults >= 500);
 	CHECK(s.faults < 520);
 	capture_close(s.c);
+}
+
+/* The call with this number is refused from now on. */
+static int call_refuse(u32 nr)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static bool feature_is_on(const struct capture *c, const char *name)
+{
+	size_t count;
+	const struct capture_feature *features = capture_features(c, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(features[i].name, name) == 0)
+			return features[i].on;
+	}
+	return false;
+}
+
+/* A fault that is not seen to end would last until the next call. */
+TEST(page_faults_without_their_ends_are_not_recorded)
+{
+	char *argv[] = {"/proc/self/exe", "--truth", "faults", NULL};
+	struct seen s = {0};
+	int status;
+	pid_t pid;
+
+	need_root();
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		if (call_refuse(SYS_perf_event_open))
+			_exit(77);
+		run_command(&s, argv, &status);
+		CHECK_EQ(status, 0);
+		CHECK_EQ(s.counted, 2);
+		CHECK_EQ(s.records[RECORD_fault], 0);
+		CHECK(!feature_is_on(s.c, "page_fault_user"));
+		CHECK(!feature_is_on(s.c, "signal_deliver"));
+		capture_close(s.c);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("no calls can be refused here");
+	CHECK_EQ(status, 0);
 }
 
 TEST(block_io_belongs_to_who_asked_for_it)

@@ -212,6 +212,37 @@ static struct record_block request(u64 end_ns, u64 queued_ns, u64 duration_ns, u
 				     .sector = sector};
 }
 
+/* It was over at some time before the next call: what is not known is no time in the kernel. */
+TEST(a_fault_whose_end_was_not_seen_has_unknown_time)
+{
+	struct partial *p = partial_new(&all);
+	struct record_fault fault = {.head = head(RECORD_fault, 7500),
+				     .flags = FAULT_USER | FAULT_SOFT_END,
+				     .duration_ns = 700};
+	struct tree_options options = {.boot = 42, .threads = true};
+	const struct node *thread, *ended;
+	struct tree tree;
+
+	call(p, 5000, 2000, 0, &outer);
+	apply(p, &fault);
+	call(p, 9000, 1500, 0, &outer);
+	partial_cover(p, 3000, 9000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	ended = find(&tree, NODE_FAULT, 6800);
+	thread = find(&tree, NODE_THREAD, 3000);
+	CHECK(ended && thread);
+	CHECK_EQ(ended->end_ns, 7500);
+	CHECK(ended->end_soft);
+	CHECK(!ended->begin_soft);
+	CHECK_EQ(ended->split.ns[SPLIT_unknown], 700);
+	CHECK_EQ(thread->split.ns[SPLIT_kernel], 3500);
+	CHECK_EQ(thread->split.ns[SPLIT_user], 1800);
+	CHECK_EQ(thread->split.ns[SPLIT_unknown], 700);
+	tree_free(&tree);
+	partial_free(p);
+}
+
 /* It stands under the call or fault that submitted it, where that stands, however long it took. */
 TEST(a_block_request_stands_under_what_submitted_it)
 {
@@ -380,7 +411,8 @@ TEST(a_lost_switch_is_unknown_only_after_the_waking)
 static const char *name_at(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
 			   struct file_ref file)
 {
-	const struct fd_question q = {.tid = pid, .pid = pid, .fd = fd, .time_ns = time_ns, .file = file};
+	const struct fd_question q = {
+		.tid = pid, .pid = pid, .fd = fd, .time_ns = time_ns, .file = file};
 
 	return query_fd_name(p, &q);
 }
