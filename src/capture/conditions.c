@@ -2,12 +2,15 @@
 /*
  * What a reader must know of the conditions of a recording: what was left out
  * on request, and how much time the hypervisor took from each CPU. /proc/stat
- * counts that in ticks of 10 ms: over a second the error is at most 1 %.
+ * counts that in ticks of 10 ms: over a second the error is at most 1 %. And when the
+ * clock of the day was set: from then on points in time have another date.
  * CPUs that come and go are noticed here, too.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture/internal.h"
@@ -83,12 +86,52 @@ static int steal_read(struct capture *c, const struct capture_sink *sink, bool c
 	return err;
 }
 
+static u64 clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+void capture_conditions_open(struct capture *c)
+{
+	/* it never ends, but for the clock's being set */
+	const struct itimerspec never = {.it_value.tv_sec = INT64_MAX >> 24};
+
+	c->clock_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (c->clock_fd >= 0)
+		timerfd_settime(c->clock_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never,
+				NULL);
+}
+
+/* Once for each step of the clock, at most one a poll. */
+static int clock_tell(struct capture *c, const struct capture_sink *sink)
+{
+	union {
+		struct record_clock clock;
+		u8 slot[RECORD_SLOT_BYTES];
+	} r = {.slot = {0}};
+	u64 ends;
+
+	if (c->clock_fd < 0 || read(c->clock_fd, &ends, sizeof(ends)) >= 0 || errno != ECANCELED)
+		return 0;
+	r.clock.head.kind = RECORD_clock;
+	r.clock.head.slots = 1;
+	r.clock.head.time_ns = capture_now();
+	r.clock.reason = 1;
+	r.clock.realtime_ns = clock_ns(CLOCK_REALTIME);
+	r.clock.boottime_ns = clock_ns(CLOCK_BOOTTIME);
+	r.clock.error_ns = capture_now() - r.clock.head.time_ns;
+	return capture_deliver(c, sink, &conditions_stream, &r.clock.head);
+}
+
 int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, bool cut)
 {
 	u64 now = capture_now();
-	int err = 0;
+	int err = clock_tell(c, sink);
 
-	if (!c->conditions_told) {
+	if (!err && !c->conditions_told) {
 		err = filter_tell(c, sink);
 		c->conditions_told = true;
 	}

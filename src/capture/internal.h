@@ -77,6 +77,7 @@ struct capture {
 	u64 keep_capabilities;
 	u32 filters;	      /* FILTER_* */
 	bool conditions_told; /* in this chunk */
+	int clock_fd;	      /* fails with ECANCELED once after each step of the clock; or -1 */
 	u64 steal_read_ns;
 	VEC(struct capture_steal) steal; /* by CPU */
 	u64 moves;			 /* scope_moves as it was when they were followed last */
@@ -133,8 +134,9 @@ int capture_features_lost(struct capture *c, const struct capture_sink *sink);
 
 /*
  * conditions.c: under what conditions the chunk is recorded: filter records at
- * its begin, the steal time of each CPU about every second and at its end.
+ * its begin, the steal time of each CPU about every second and at its end, steps of the clock.
  */
+void capture_conditions_open(struct capture *c);
 int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, bool cut);
 
 /*

@@ -178,7 +178,7 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 		return error_set(e, ENOMEM, "cannot open the capture");
 	c->go_fd = -1;
 	c->exec_fd = -1;
-	c->wake_fd = -1;
+	c->wake_fd = c->clock_fd = -1;
 	err = open_load(c, options, e);
 	if (!err)
 		err = capture_scope_add(c, options, e);
@@ -195,6 +195,7 @@ int capture_attach(struct capture *c, struct error *e)
 	int err;
 
 	c->recursion_ns = capture_now();
+	capture_conditions_open(c);
 	c->apps = app_rings_new();
 	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
 	if (!err)
@@ -291,6 +292,8 @@ void capture_close(struct capture *c)
 	map_free(&c->shown);
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
+	if (c->clock_fd >= 0)
+		close(c->clock_fd);
 	capture_rings_unmap(c);
 	programs__destroy(c->programs);
 	free(c);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -149,9 +150,23 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;
 }
 
+static int clock_add(struct source *s, u64 monotonic_ns, u64 unix_ns)
+{
+	return vec_push(&s->clocks,
+			((struct clock_view){s->host, s->boot_id, monotonic_ns, unix_ns}));
+}
+
+static int clock_compare(const void *a, const void *b)
+{
+	const struct clock_view *x = a, *y = b;
+
+	return (x->monotonic_ns > y->monotonic_ns) - (x->monotonic_ns < y->monotonic_ns);
+}
+
 /* Of what the base stands for nothing is told. */
 static int describe(struct source *s, const struct recording_info *info, struct error *e)
 {
+	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
 	u64 begin_ns = info->chunks[s->first].begin_ns;
 	int err = 0;
 
@@ -164,9 +179,11 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 	for (size_t i = s->first; i < info->chunk_count && !err; i++) {
 		const struct chunk_clock *c = &info->chunks[i].clock;
 
-		err = vec_push(&s->clocks, (struct clock_view){s->host, s->boot_id, c->monotonic_ns,
-							       c->unix_ns});
+		err = clock_add(s, c->monotonic_ns, c->unix_ns);
 	}
+	for (size_t i = 0; i < steps->count && !err; i++)
+		err = clock_add(s, steps->data[i].monotonic_ns, steps->data[i].realtime_ns);
+	qsort(s->clocks.data, s->clocks.count, sizeof(*s->clocks.data), clock_compare);
 	for (size_t i = 0; i < info->gap_count && !err; i++)
 		if (info->gaps[i].to_ns > begin_ns)
 			err = vec_push(&s->gaps, (struct gap_view){info->gaps[i].from_ns,

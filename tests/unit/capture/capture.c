@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -785,6 +786,54 @@ TEST(host_is_recorded_without_ourselves)
 	CHECK(s.records[RECORD_waking] > 0);
 	CHECK_EQ(s.dead, 0);
 	capture_close(s.c);
+}
+
+struct clocks {
+	struct record_clock last;
+	u64 count;
+};
+
+static int clock_see(void *arg, const struct capture_stream *stream, const struct record_head *r)
+{
+	struct clocks *seen = arg;
+
+	(void)stream;
+	if (r->kind == RECORD_clock) {
+		memcpy(&seen->last, r, sizeof(seen->last));
+		seen->count++;
+	}
+	return 0;
+}
+
+/* The clock is set to what it shows. */
+TEST(a_step_of_the_clock_is_recorded)
+{
+	struct capture_options options = {.host = false};
+	struct clocks seen = {0};
+	struct capture_sink sink = {&seen, clock_see, NULL};
+	struct timespec real, now;
+	struct capture *c;
+
+	need_root();
+	failure = (struct error){0};
+	CHECK_OK(capture_open(&options, &c, &failure));
+	CHECK_OK(capture_start(c, 0, &sink, &failure));
+	CHECK_OK(capture_poll(c, &sink));
+	if (clock_gettime(CLOCK_REALTIME, &real) || clock_settime(CLOCK_REALTIME, &real)) {
+		capture_close(c);
+		SKIP("the clock cannot be set here");
+	}
+	for (int i = 0; i < 1000 && !seen.count; i++) {
+		CHECK_OK(capture_poll(c, &sink));
+		usleep(1000);
+	}
+	CHECK(seen.count >= 1);
+	CHECK_EQ(seen.last.reason, 1);
+	CHECK(seen.last.boottime_ns >= seen.last.head.time_ns);
+	clock_gettime(CLOCK_REALTIME, &now);
+	CHECK(seen.last.realtime_ns <= (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec);
+	CHECK(seen.last.realtime_ns >= (u64)real.tv_sec * 1000000000u + (u64)real.tv_nsec);
+	capture_close(c);
 }
 
 /* A process that runs already, named by its pid. */
