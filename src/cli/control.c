@@ -285,6 +285,20 @@ static int ask_failed(const char *dir, int err, unsigned int patience_s, struct 
 		dir, patience_s);
 }
 
+/* Nobody listens there, or nobody whom this user may ask. */
+static int reach_failed(const char *dir, int err, unsigned int patience_s, struct error *e)
+{
+	if (err == -EACCES || err == -EPERM)
+		return error_say(e, -err,
+				 "no right to ask who records into %s: its own user may, which is "
+				 "root if it was started through sudo",
+				 dir);
+	if (err == -ENOENT || err == -ECONNREFUSED || err == -ENOTDIR)
+		return error_say(e, -err, "nobody records into %s: start 'fathom record -o %s'",
+				 dir, dir);
+	return ask_failed(dir, err, patience_s, e);
+}
+
 /* Up to the end of what it sends: bytes, or a negative errno. */
 static int answer_read(int fd, char *answer, size_t size)
 {
@@ -310,11 +324,8 @@ int control_ask(const char *dir, const struct control_request *request, char *an
 	unsigned int patience_s = request->patience_s ? request->patience_s : PATIENCE_S;
 	int len, fd = recorder_reach(dir, patience_s);
 
-	if (fd < 0 && fd != -EAGAIN)
-		return error_say(e, -fd, "nobody records into %s: start 'fathom record -o %s'", dir,
-				 dir);
 	if (fd < 0)
-		return ask_failed(dir, fd, patience_s, e);
+		return reach_failed(dir, fd, patience_s, e);
 	if (send(fd, request->line, strlen(request->line), MSG_NOSIGNAL) < 0)
 		len = -errno;
 	else

@@ -80,6 +80,26 @@ def through_sudo_it_is_for_who_called():
 
 
 @tests.add
+def through_sudo_only_root_asks_the_recorder():
+    """And who called is not told that nobody records there."""
+    path = fathom.path("asked")
+    with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", str(os.getpid())],
+                          stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "SUDO_UID": str(NOBODY),
+                               "SUDO_GID": str(NOBODY)}) as recorder:
+        try:
+            wait_for(lambda: os.path.exists(os.path.join(path, ".control")), "it can be asked")
+            refused = as_user(NOBODY, "rotate", path)
+            unheard = as_user(NOBODY, "rotate", fathom.path("nowhere"))
+        finally:
+            recorder.terminate()
+            recorder.communicate(timeout=60)
+    equal((refused.returncode, unheard.returncode), (1, 1), "status")
+    check("no right to ask" in refused.stderr, f"why: {refused.stderr}")
+    check("nobody records" in unheard.stderr, f"why: {unheard.stderr}")
+
+
+@tests.add
 def in_a_directory_of_root_it_is_for_who_called():
     """What stands for deleted chunks, too."""
     path = fathom.path("shared")
