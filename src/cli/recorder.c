@@ -450,9 +450,47 @@ pid_t recorder_child(const struct recorder *r)
 	return capture_child(r->capture);
 }
 
-int recorder_finish(struct recorder *r, struct error *e)
+/* Of what is drained after the end, that which is of the time before it. */
+struct late {
+	struct capture_sink to;
+	u64 end_ns;
+};
+
+static int late_record(void *arg, const struct capture_stream *s, const struct record_head *record)
+{
+	const struct late *late = arg;
+
+	return record->time_ns > late->end_ns ? 0 : late->to.record(late->to.arg, s, record);
+}
+
+static int late_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
+{
+	const struct late *late = arg;
+
+	return lost->head.time_ns > late->end_ns ? 0 : late->to.lost(late->to.arg, s, lost);
+}
+
+/* Stops, and ends the streams at one instant: what a producer was writing then is waited for. */
+static int streams_end(struct recorder *r, u64 *end_ns)
 {
 	struct capture_sink sink = sink_of(r);
+	int err = capture_settle(r->capture, &sink);
+
+	if (!err)
+		err = capture_cut(r->capture, &sink, end_ns);
+	capture_stop(r->capture);
+	if (err > 0 && r->writer) {
+		struct late late = {sink, *end_ns};
+		struct capture_sink rest = {.arg = &late, .record = late_record, .lost = late_lost};
+		u64 later_ns;
+
+		err = capture_cut(r->capture, &rest, &later_ns);
+	}
+	return err;
+}
+
+int recorder_finish(struct recorder *r, struct error *e)
+{
 	struct error cut_error = {0};
 	u64 cut_ns = clock_now_ns();
 	int err;
@@ -460,10 +498,7 @@ int recorder_finish(struct recorder *r, struct error *e)
 	pthread_mutex_lock(&r->mutex);
 	r->stopped = true;
 	pthread_mutex_unlock(&r->mutex);
-	err = capture_settle(r->capture, &sink);
-	if (!err)
-		err = capture_cut(r->capture, &sink, &cut_ns);
-	capture_stop(r->capture);
+	err = streams_end(r, &cut_ns);
 	r->end_ns = cut_ns;
 	err = err < 0 ? error_set(e, err, "cannot drain the rings") : 0;
 	/* what an application did not write by now leaves no time of a thread in doubt */
