@@ -43,10 +43,22 @@ def descendants(pid):
     """A process and all below it."""
     found = [pid]
     for parent in found:
-        for task in os.listdir(f"/proc/{parent}/task"):
-            with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as text:
-                found += map(int, text.read().split())
-    return found
+        try:
+            for task in os.listdir(f"/proc/{parent}/task"):
+                with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as text:
+                    found += map(int, text.read().split())
+        except OSError:  # it ended meanwhile
+            continue
+    return [each for each in found if os.path.exists(f"/proc/{each}")]
+
+
+def used_seconds(pid):
+    """CPU time of a process, of all below it, and of those of them that ended."""
+    total = 0
+    for each in descendants(pid):
+        with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as text:
+            total += sum(map(int, text.read().rpartition(")")[2].split()[11:15]))
+    return total / TICKS
 
 
 class Recorder:
@@ -56,7 +68,13 @@ class Recorder:
         shutil.rmtree(target, ignore_errors=True)
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True)
-        time.sleep(settle_s)
+        try:
+            time.sleep(settle_s)
+        except BaseException:
+            self.stop()
+            raise
+        if self.process.poll() is not None:
+            raise RuntimeError(f"{command[0]} ended: {self.process.communicate()[1].strip()}")
 
     def stop(self):
         """What it says at its end."""
@@ -95,12 +113,13 @@ class Ftrace:
 
 
 class Bench:
-    """One run of the benchmarks."""
+    """One run of the benchmarks, with the options of `run`."""
 
-    def __init__(self, build, rounds, pairs, records):
-        self.build = os.path.abspath(build)
+    def __init__(self, options):
+        self.build = os.path.abspath(options.build)
         self.fathom = os.path.join(self.build, "src/cli/fathom")
-        self.rounds, self.pairs, self.records = rounds, pairs, records
+        self.rounds, self.pairs = options.rounds, options.pairs
+        self.seconds, self.records = options.seconds, options.records
         self.dir = tempfile.mkdtemp(prefix="fathom-bench-")
         os.chmod(self.dir, 0o755)  # servers run as other users
         self.kept = {}  # recordings that several rows read, by name

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A span as two LTTng-UST tracepoints: what they must carry to be joined again. */
-/* clang-format off: read several times, by macros that are not ours */
+/* Read several times, by macros that are not ours. */
+/* clang-format off */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER fathom_bench
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs whole servers under load, and the kernel programs inside one."""
+import os
 import shlex
 import shutil
 import statistics
 
-from host import TICKS, Recorder, host_ticks, lost_events, output
+from host import TICKS, Recorder, host_ticks, lost_events, output, used_seconds
 from loads import Epoll, Nginx, Postgres, Thumbnailer, server_missing
-from tell import Goal, effect, ratio, say, summary
+from tell import Goal, effect, figure, say, summary
 
-LOAD_SECONDS = 3
 IN_PLACE = [  # name, programs, goal in ns
     ("sys_enter + sys_exit", ("sys_enter", "sys_exit"), Goal(90, 60)),
     ("sched_switch", ("sched_switch",), Goal(110, 80)),
@@ -16,7 +16,7 @@ IN_PLACE = [  # name, programs, goal in ns
 ]
 PEER_EVENTS = ("raw_syscalls:sys_enter,raw_syscalls:sys_exit,sched:sched_switch,"
                "sched:sched_waking")
-UNMAPPED, PEER = "load in scope, not mapped", "perf record"
+UNMAPPED, PEER = "in scope, not mapped", "perf record"
 
 
 def inplace(bench):
@@ -31,8 +31,10 @@ def inplace(bench):
         for _ in range(bench.rounds):
             load = nginx.load_start(5)
             recorder = bench.record_host()
-            told = output([bench.program("inplace"), "2", str(recorder.process.pid)])
-            recorder.stop()
+            try:
+                told = output([bench.program("inplace"), "2", str(recorder.process.pid)])
+            finally:
+                recorder.stop()
             nginx.load_end(load)
             rows = {name: float(ns) for _, name, _, ns in map(str.split, told.splitlines())}
             for name, ns in rows.items():
@@ -51,18 +53,25 @@ def mapped_beside(bench):
             f'{shlex.quote(bench.fathom)} report --json "$1" >/dev/null']
 
 
-def load_once(server, recorder):
-    """Requests per second, the host's CPU time for one, records lost, seconds stolen."""
+def used_by_all(server, recorder):
+    """CPU time of the server, of what recorded it and maps, and of loads that ended."""
+    loads = os.times()
+    return (used_seconds(server.process.pid) + loads.children_user + loads.children_system +
+            (used_seconds(recorder.process.pid) if recorder else 0))
+
+
+def load_once(server, seconds, recorder):
+    """Requests per second, CPU time for one, records lost, seconds stolen."""
     lost = 0
     try:
-        busy, steal = host_ticks()
-        rate, requests = server.load_end(server.load_start(LOAD_SECONDS))
-        busy_after, steal_after = host_ticks()
+        (busy, steal), used = host_ticks(), used_by_all(server, recorder)
+        rate, requests = server.load_end(server.load_start(seconds))
+        (busy_after, steal_after), used_after = host_ticks(), used_by_all(server, recorder)
     finally:
         if recorder:
             lost = lost_events(recorder.stop())
-    return {"rate": rate, "cpu_us": (busy_after - busy) * 1e6 / TICKS / requests, "lost": lost,
-            "steal": (steal_after - steal) / TICKS}
+    return {"rate": rate, "lost": lost, "host_us": (busy_after - busy) * 1e6 / TICKS / requests,
+            "own_us": (used_after - used) * 1e6 / requests, "steal": (steal_after - steal) / TICKS}
 
 
 def kinds_of(bench, server, options):
@@ -83,15 +92,32 @@ def kinds_of(bench, server, options):
 
 
 def tell_pairs(kind, pairs, goal):
-    """Prints what the pairs of a kind say; the median loss, or None if it is not measurable."""
+    """
+    Prints what the pairs of a kind say: by request, the CPU time of the server, its load, the
+    recorder and maps (its own), and of the whole host. Returns what is measurable, else None.
+    """
     losses = [100 - 100 * with_["rate"] / plain["rate"] for plain, with_ in pairs]
     measurable = effect(f"{kind}: throughput lost", losses, "% ", goal)
-    effect(f"{kind}: CPU time added to a request",
-           [with_["cpu_us"] - plain["cpu_us"] for plain, with_ in pairs], "us")
+    cpu = [with_["own_us"] - plain["own_us"] for plain, with_ in pairs]
+    cpu_measurable = effect(f"{kind}: CPU added, its own", cpu, "us")
+    effect(f"{kind}: CPU added, of the host",
+           [with_["host_us"] - plain["host_us"] for plain, with_ in pairs], "us")
     lost = sum(with_["lost"] for _, with_ in pairs)
     steal = sum(plain["steal"] + with_["steal"] for plain, with_ in pairs)
     say(f"  {kind + ': events lost; steal':48} {lost:10} ; {steal:.1f} s")
-    return statistics.median(losses) if measurable else None
+    return {"throughput": statistics.median(losses) if measurable else None,
+            "CPU": statistics.median(cpu) if cpu_measurable else None}
+
+
+def tell_ratios(found, peer, third):
+    for kind, ours in found.items():
+        for what, theirs in peer.items():
+            name = f"{kind} / {PEER}, {what}"
+            if ours[what] is None or theirs is None:
+                say(f"  {name:48} not measurable, one of them")
+            else:
+                figure(name, ours[what] / theirs, "times",
+                       third if what == "throughput" and kind != UNMAPPED else None, 2)
 
 
 def cost(bench, make, goal, third=None, options=()):
@@ -104,23 +130,20 @@ def cost(bench, make, goal, third=None, options=()):
     try:
         kinds = kinds_of(bench, server, options)
         runs = {kind: [] for kind in kinds}
-        load_once(server, None)  # warm
+        load_once(server, bench.seconds, None)  # warm
         for _ in range(bench.pairs):
             for kind, start in kinds.items():
-                plain = load_once(server, None)
-                runs[kind].append((plain, load_once(server, start())))
+                plain = load_once(server, bench.seconds, None)
+                runs[kind].append((plain, load_once(server, bench.seconds, start())))
     finally:
         server.stop()
-    rates = [plain["rate"] for pairs in runs.values() for plain, _ in pairs]
-    summary("not recorded", rates, "requests/s")
-    medians = {kind: tell_pairs(kind, pairs, None if kind in (UNMAPPED, PEER) else goal)
-               for kind, pairs in runs.items()}
-    theirs = medians.pop(PEER, None)
-    for kind, ours in medians.items():
-        if ours is None or theirs is None:
-            say(f"  {kind + ' / perf record':48} one of them is not measurable: no ratio")
-        else:
-            ratio(f"{kind} / perf record", [ours], [theirs], None if kind == UNMAPPED else third)
+    plains = [plain for pairs in runs.values() for plain, _ in pairs]
+    summary("not recorded", [plain["rate"] for plain in plains], "requests/s")
+    summary("not recorded: CPU of a request, its own", [plain["own_us"] for plain in plains], "us")
+    found = {kind: tell_pairs(kind, pairs, None if kind in (UNMAPPED, PEER) else goal)
+             for kind, pairs in runs.items()}
+    if PEER in found:
+        tell_ratios(found, found.pop(PEER), third)
 
 
 def nginx(bench):
