@@ -143,11 +143,19 @@ struct control {
 };
 
 struct message_native {
-	u64 name, name_len, parts, parts_count, control, control_len, flags;
+	u64 name, name_len, parts, parts_count;
+	struct message end;
+	u64 flags;
+};
+
+struct message_compat_end {
+	u32 control, control_len;
 };
 
 struct message_compat {
-	u32 name, name_len, parts, parts_count, control, control_len, flags;
+	u32 name, name_len, parts, parts_count;
+	struct message_compat_end end;
+	u32 flags;
 };
 
 struct control_compat {
@@ -157,17 +165,17 @@ struct control_compat {
 
 static __always_inline long message_read(struct message *m, u64 address, bool compat)
 {
-	struct message_native native = {};
-	struct message_compat small = {};
+	struct message_compat_end small = {};
 	long err;
 
-	if (compat) {
-		err = bpf_probe_read_user(&small, sizeof(small), (void *)address);
-		*m = (struct message){small.control, small.control_len};
-	} else {
-		err = bpf_probe_read_user(&native, sizeof(native), (void *)address);
-		*m = (struct message){native.control, native.control_len};
-	}
+	if (!compat)
+		return bpf_probe_read_user(
+			m, sizeof(*m),
+			(void *)(address + __builtin_offsetof(struct message_native, end)));
+	err = bpf_probe_read_user(
+		&small, sizeof(small),
+		(void *)(address + __builtin_offsetof(struct message_compat, end)));
+	*m = (struct message){small.control, small.control_len};
 	return err;
 }
 
@@ -189,11 +197,17 @@ struct rights {
 	u32 is_cut;
 };
 
-/* The descriptors of one control message. */
-static __always_inline void fd_rights(struct rights *rights, u64 at, u64 end)
+/*
+ * The descriptors of one control message. This and fd_message() are not static:
+ * the verifier then looks at each once, not once for each turn of the loops
+ * around its calls, which is more than kernels before 6.4 look at.
+ */
+__noinline int fd_rights(struct rights *rights, u64 at, u64 end)
 {
 	s32 fd;
 
+	if (!rights)
+		return 0;
 	for (int i = 0; i < RIGHTS_NAMED && at + sizeof(fd) <= end; i++, at += sizeof(fd)) {
 		if (rights->named >= RIGHTS_NAMED)
 			break;
@@ -204,10 +218,11 @@ static __always_inline void fd_rights(struct rights *rights, u64 at, u64 end)
 	}
 	if (at + sizeof(fd) <= end)
 		rights->is_cut = 1;
+	return 0;
 }
 
 /* The control messages of a message that was received. */
-static __noinline int fd_message(u64 address, u32 compat, struct rights *rights)
+__noinline int fd_message(u64 address, u32 compat, struct rights *rights)
 {
 	u32 header = compat ? sizeof(struct control_compat) : sizeof(struct control);
 	u64 align = compat ? 3 : 7, at, end;
