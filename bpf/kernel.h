@@ -346,21 +346,19 @@ struct bpf_iter__task_file {
 #pragma clang attribute pop
 
 /*
- * Set by capture: the kernel takes a number for a pointer to one of its types (6.2 and
- * later). What is read through it is a plain load that gives 0 where nothing is; the
+ * With KERNEL_CASTS: for kernels that take a number for a pointer to one of their types (6.2
+ * and later). What is read through it is a plain load that gives 0 where nothing is; the
  * helper for the same costs five times as much.
  */
-const volatile bool kernel_casts __weak = false;
-
 #ifdef KERNEL_CASTS
-#define KERNEL_CASTS_ON kernel_casts
-#else
-#define KERNEL_CASTS_ON 0
-#endif
-
+#define KERNEL_CASTS_ON 1
 extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
 
 #define KERNEL_CAST(p) ((typeof(p))bpf_rdonly_cast((p), bpf_core_type_id_kernel(typeof(*(p)))))
+#else
+#define KERNEL_CASTS_ON 0
+#define KERNEL_CAST(p) (p)
+#endif
 
 /* p->a->b of kernel memory, whatever `p` is: KERNEL_READ(p, a, b). 0 if it cannot be read. */
 #define KERNEL_READ(p, ...)                                                                        \

@@ -130,13 +130,13 @@ static __always_inline u32 tcp_flags(const struct tcp_sock *tcp)
 	return tcp->inet_conn.icsk_ulp_ops ? BYTES_UNSURE : 0;
 }
 
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+/* Under the socket's lock: what is left to be sent of a message. */
+static __always_inline int tcp_send_goes_on(struct sock *sk, u64 left)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = bytes_state(task);
 	struct tcp_sock *tcp;
-	u64 at, left, gone;
+	u64 at, gone;
 	u32 flags;
 
 	if (!state || !bytes_wanted(state))
@@ -145,7 +145,6 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 	if (!tcp)
 		return 0;
 	flags = tcp_flags(tcp);
-	left = msg->msg_iter.count;
 	at = tcp_sent(tcp, sk, &flags);
 	if (state->bytes_sock == (u64)sk && left <= state->bytes_left) {
 		gone = state->bytes_left - left;
@@ -160,6 +159,12 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 	state->bytes_left = left;
 	state->bytes_flags = flags;
 	return 0;
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
+{
+	return tcp_send_goes_on(sk, msg->msg_iter.count);
 }
 
 SEC("tp_btf/tcp_rcv_space_adjust")

@@ -145,6 +145,12 @@ int BPF_PROG(io_uring_submit_req, struct io_kiocb *req)
 	return uring_begin(req, false);
 }
 
+SEC("tp_btf/io_uring_submit_sqe") /* its name before 6.3 */
+int BPF_PROG(io_uring_submit_sqe, struct io_kiocb *req)
+{
+	return uring_begin(req, false);
+}
+
 SEC("tp_btf/io_uring_req_failed")
 int BPF_PROG(io_uring_req_failed, const void *sqe, struct io_kiocb *req)
 {
@@ -158,12 +164,12 @@ static __always_inline bool uring_unseen(struct uring_open *open, struct io_kioc
 
 	if (spans_only || !state_in(state_of(task)))
 		return false;
-	open->tid = task->pid;
-	open->pid = task->tgid;
-	if (bpf_core_field_exists(req->tctx)) {
-		open->tid = BPF_CORE_READ(req, tctx, task, pid);
-		open->pid = BPF_CORE_READ(req, tctx, task, tgid);
-	}
+	if (bpf_core_field_exists(req->tctx))
+		task = BPF_CORE_READ(req, tctx, task);
+	else if (bpf_core_field_exists(req->task))
+		task = BPF_CORE_READ(req, task);
+	open->tid = BPF_CORE_READ(task, pid);
+	open->pid = BPF_CORE_READ(task, tgid);
 	uring_fill(open, req);
 	open->fd = -1; /* by now something else lies there */
 	open->flags = URING_BEGIN_UNKNOWN;

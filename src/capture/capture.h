@@ -228,11 +228,13 @@ u64 capture_memory_bytes(const struct capture *c);
 
 /* One thing that the kernel offers or not, for `fathom doctor`. */
 struct capture_feature {
-	const char *name; /* "sched_switch" */
-	const char *what; /* what it is for, and so what is missing without it */
-	bool needed;	  /* nothing can be recorded without it */
-	bool available;	  /* the kernel has it */
-	bool on;	  /* it is attached in this capture */
+	const char *name;	/* "sched_switch" */
+	const char *what;	/* what it is for, and so what is missing without it */
+	const char *instead_of; /* what older kernels lack, "sk_data_ready"; NULL: nothing */
+	bool needed;		/* nothing can be recorded without it */
+	bool spare;		/* the kernel has what it would stand in for: it is not used */
+	bool available;		/* the kernel has it */
+	bool on;		/* it is attached in this capture */
 };
 
 /* The features, `*count` of them; owned by the capture. */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the kernel offers, in one table: each row is a program of bpf/, what it
- * is for, and whether anything works without it. Rows are attached in their
- * order: life first, so that no thread slips between the snapshot and its fork.
+ * Chooses among what the kernel offers (feature_table.c), attaches and detaches
+ * it, and counts what the kernel skipped.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -21,85 +20,6 @@
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
-struct feature_row {
-	const char *name; /* of program and tracepoint */
-	const char *what;
-	bool needed;
-	u16 lost_kind; /* what is lost when the kernel skips a run */
-};
-
-static const struct feature_row feature_rows[] = {
-	{"task_newtask", "threads and processes that are made", true, RECORD_fork},
-	{"sched_process_exec", "programs that are run", true, RECORD_exec},
-	{"sched_process_exit", "ends of threads", true, RECORD_exit},
-	{"task_rename", "names of threads that change", false, RECORD_name},
-	{"cgroup_mkdir", "names of cgroups that are made", false, RECORD_cgroup},
-	{"cgroup_attach_task", "processes that move to another cgroup", false,
-	 RECORD_cgroup_attach},
-	{"softirq_entry", "wake-ups by softirqs told from those by threads", false, 0},
-	{"softirq_exit", "wake-ups by softirqs told from those by threads", false, 0},
-	{"sk_data_ready", "sockets whose data woke a thread, and senders on this host", false, 0},
-	{"inet_sock_set_state", "connections whose begin or end woke a thread", false, 0},
-	{"irq_handler_entry", "wake-ups by devices told from those by threads", false, 0},
-	{"irq_handler_exit", "wake-ups by devices told from those by threads", false, 0},
-	{"local_timer_entry", "wake-ups by timers told from those by threads", false, 0},
-	{"local_timer_exit", "wake-ups by timers told from those by threads", false, 0},
-	{"hrtimer_expire_entry", "wake-ups by timers told from those by threads", false, 0},
-	{"hrtimer_expire_exit", "wake-ups by timers told from those by threads", false, 0},
-	{"workqueue_execute_start", "what kernel workers did told from what they do", false, 0},
-	{"page_fault_user", "page faults, and time in them", false, 0},
-	{"page_fault_kernel", "page faults inside system calls", false, 0},
-	{"signal_deliver", "page faults that end as a signal", false, 0},
-	{"block_bio_queue", "threads that block I/O is done for", false, 0},
-	{"block_split", "threads that large block I/O is done for", false, 0},
-	{"block_rq_issue", "block I/O", false, 0},
-	{"block_rq_complete", "block I/O", false, RECORD_block},
-	{"tcp_sendmsg_locked", "exact byte ranges where a TCP socket sends", false, 0},
-	{"tcp_rcv_space_adjust", "exact byte ranges where a TCP socket receives", false, 0},
-	{"sock_send_length", "bytes sent on connections", false, RECORD_bytes},
-	{"sock_recv_length", "bytes received on connections", false, RECORD_bytes},
-	{"io_uring_complete", "requests to io_uring", false, RECORD_uring},
-	{"io_uring_req_failed", "requests to io_uring that are refused", false, 0},
-	{"io_uring_submit_req", "requests to io_uring", false, RECORD_uring},
-	{"sched_waking", "who woke whom, and time spent waiting for a CPU", true, RECORD_waking},
-	{"sched_switch", "time on and off the CPU", true, RECORD_switch},
-	{"sys_exit", "system calls", true, RECORD_syscall},
-	{"sys_enter", "begin of system calls", true, 0},
-};
-#define FEATURE_ROWS (sizeof(feature_rows) / sizeof(*feature_rows))
-
-_Static_assert(FEATURE_ROWS <= CAPTURE_FEATURES_MAX, "features");
-
-static bool feature_in_btf(const struct btf *btf, const char *name)
-{
-	char type[96];
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
-}
-
-int capture_features_probe(struct capture_feature *features, size_t max, struct error *e)
-{
-	struct btf *btf;
-
-	capture_messages_begin();
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
-		return error_say(
-			e, ENOTSUP,
-			"this kernel does not describe its types (no /sys/kernel/btf/vmlinux): "
-			"a kernel built with CONFIG_DEBUG_INFO_BTF=y is needed");
-	for (size_t i = 0; i < FEATURE_ROWS && i < max; i++)
-		features[i] = (struct capture_feature){
-			.name = feature_rows[i].name,
-			.what = feature_rows[i].what,
-			.needed = feature_rows[i].needed,
-			.available = feature_in_btf(btf, feature_rows[i].name),
-		};
-	btf__free(btf);
-	return FEATURE_ROWS;
-}
-
 static struct bpf_program *feature_program(const struct capture *c, const char *name)
 {
 	return bpf_object__find_program_by_name(c->programs->obj, name);
@@ -110,13 +30,16 @@ static bool feature_is_fault(const char *name)
 	return strncmp(name, "page_fault", 10) == 0 || strcmp(name, "signal_deliver") == 0;
 }
 
-static bool feature_wanted(const struct capture_options *options, const char *name)
+static bool feature_wanted(const struct capture_options *options, const struct capture_feature *f)
 {
+	const char *name = f->instead_of ? f->instead_of : f->name;
+
 	if (feature_is_fault(name))
 		return !options->no_faults;
 	if (strncmp(name, "block_", 6) == 0)
 		return !options->no_blocks;
-	if (strncmp(name, "sock_", 5) == 0 || strncmp(name, "tcp_", 4) == 0)
+	if (strncmp(name, "sock_", 5) == 0 || strncmp(name, "tcp_", 4) == 0 ||
+	    strncmp(name, "unix_", 5) == 0)
 		return !options->no_bytes;
 	return true;
 }
@@ -129,6 +52,7 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 	if (count < 0)
 		return count;
 	c->feature_count = count;
+	capture_features_try_functions(c->features, c->feature_count);
 	for (size_t i = 0; i < c->feature_count; i++) {
 		struct capture_feature *feature = &c->features[i];
 		struct bpf_program *program = feature_program(c, feature->name);
@@ -138,7 +62,7 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 					 feature->name, feature->what);
 		if (!program)
 			continue;
-		feature->on = feature->available && feature_wanted(options, feature->name);
+		feature->on = feature->available && feature_wanted(options, feature);
 		bpf_program__set_autoload(program, feature->on);
 	}
 	return 0;
@@ -336,13 +260,15 @@ int capture_features_lost(struct capture *c, const struct capture_sink *sink)
 	for (size_t i = 0; i < c->feature_count && !err; i++) {
 		u64 misses, told = c->recursion[i];
 
-		if (!c->features[i].on || !feature_rows[i].lost_kind)
+		u16 kind = capture_feature_lost_kind(i);
+
+		if (!c->features[i].on || !kind)
 			continue;
 		misses = feature_misses(c, c->features[i].name);
 		if (misses <= told)
 			continue;
 		c->recursion[i] = misses;
-		err = misses_tell(c, sink, feature_rows[i].lost_kind, misses - told, now);
+		err = misses_tell(c, sink, kind, misses - told, now);
 	}
 	c->recursion_ns = now;
 	return err;

@@ -18,7 +18,7 @@ struct programs; /* the skeleton of bpf/ */
 struct bpf_link;
 struct bpf_program;
 
-#define CAPTURE_FEATURES_MAX 48
+#define CAPTURE_FEATURES_MAX 64
 #define CAPTURE_CUT_WAIT_NS 100000000ull
 #define CAPTURE_RARE_BYTES (4u << 20)
 
@@ -121,8 +121,18 @@ int capture_iterator_run(struct capture *c, const struct capture_sink *sink,
 int capture_hidden_tell(struct capture *c, const struct capture_sink *sink);
 void capture_hidden_count(struct capture *c);
 
-/* features.c: probes the kernel, attaches and detaches. */
+/* programs.c: the programs that fit this kernel, to be destroyed; NULL with errno. */
+struct programs *capture_programs_open(void);
+
+/*
+ * feature_table.c: probes the kernel. The second takes those away whose function the kernel
+ * does not let be traced, which asks for privilege. Of the last, 0: nothing that is counted.
+ */
 int capture_features_probe(struct capture_feature *features, size_t max, struct error *e);
+void capture_features_try_functions(struct capture_feature *features, size_t count);
+u16 capture_feature_lost_kind(size_t feature);
+
+/* features.c: attaches and detaches. */
 int capture_features_choose(struct capture *c, const struct capture_options *options,
 			    struct error *e);
 int capture_features_attach(struct capture *c, struct error *e);

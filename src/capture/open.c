@@ -78,8 +78,6 @@ static void types_find(struct programs *programs)
 	if (!btf)
 		return;
 	throttled_find(programs, btf);
-	programs->rodata->kernel_casts = btf__find_by_name_kind(btf, "bpf_rdonly_cast",
-								BTF_KIND_FUNC) > 0;
 	uring_find(programs, btf);
 	btf__free(btf);
 }
@@ -150,7 +148,7 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 	int err;
 
 	capture_messages_begin();
-	c->programs = programs__open();
+	c->programs = capture_programs_open();
 	if (!c->programs)
 		return capture_messages_fail(e, errno, "cannot prepare the kernel programs");
 	err = open_configure(c, options, e);

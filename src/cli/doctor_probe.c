@@ -203,9 +203,21 @@ static int probe_privileges(struct diagnosis *d)
 
 /* ---- tracepoints ---- */
 
+/* A program that does the same where a tracepoint is missing; NULL: none. */
+static const struct capture_feature *stand_in(const struct capture_feature *features, size_t count,
+					      const char *tracepoint)
+{
+	for (size_t i = 0; i < count; i++)
+		if (features[i].instead_of && strcmp(features[i].instead_of, tracepoint) == 0 &&
+		    features[i].available)
+			return &features[i];
+	return NULL;
+}
+
 static int probe_features(struct diagnosis *d, const struct capture_feature *features, size_t count,
 			  bool tried)
 {
+	const struct capture_feature *other;
 	int err = 0;
 
 	for (size_t i = 0; i < count && !err; i++) {
@@ -214,12 +226,16 @@ static int probe_features(struct diagnosis *d, const struct capture_feature *fea
 				    .needed = c->needed,
 				    .available = tried ? c->on : c->available};
 
+		if (c->spare)
+			continue;
+		other = f.available ? NULL : stand_in(features, count, c->name);
 		snprintf(f.name, sizeof(f.name), "%s", c->name);
-		err = finding_add(d, f, "%s%s",
+		err = finding_add(d, f, "%s%s%s%s",
 				  f.available	 ? ""
 				  : c->available ? "not in use: "
+				  : other	 ? "missing, "
 						 : "missing: ",
-				  c->what);
+				  other ? other->name : "", other ? " stands in: " : "", c->what);
 	}
 	return err;
 }

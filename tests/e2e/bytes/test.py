@@ -16,6 +16,7 @@ from harness import check, equal
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
 TALK, SHARED = sys.argv[2:4]
+QUEUE_IS_KNOWN = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 17)
 tests = harness.Tests()
 
 Range = collections.namedtuple("Range", "socket peer direction begin end unsure more span")
@@ -112,7 +113,9 @@ def tcp_begun_before_the_recording():
 @tests.add
 def unix_from_its_begin():
     recording, ends = record_talk("unix", "unix", "--splice")
-    check(all_sure(check_notes(recording, ends)), "all is sure")
+    seen = check_notes(recording, ends)
+    unsure = 0 if QUEUE_IS_KNOWN else 5  # until the queue was empty once
+    check(all_sure(end[unsure:] for end in seen), "all is sure")
 
 
 @tests.add
@@ -124,10 +127,13 @@ def sequenced_packets_have_numbers():
 @tests.add
 def unix_begun_before_the_recording():
     """What lies in the queue at first sight is counted, and unsure until both ends agree."""
+    if not QUEUE_IS_KNOWN:
+        return "this kernel does not tell how much lies in the queue of a Unix stream"
     recording, ends = record_talk_late("unix-late", "unix", "--early", 1000, 300)
     seen = check_notes(recording, ends, {(0, "sent"): 300, (1, "received"): 300})
     check(seen[0][0].unsure and seen[1][0].unsure, "the first are unsure")
     check(not any(r.unsure for end in seen for r in end[5:]), "the later ones are sure")
+    return None
 
 
 def raw_bytes(recording):

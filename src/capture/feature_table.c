@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the kernel offers, in one table: each row is a program of bpf/, what it
+ * is for, and whether anything works without it. Rows are attached in their
+ * order: life first, so that no thread slips between the snapshot and its fork.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include "capture/internal.h"
+
+struct feature_row {
+	const char *name; /* of the program; and of the tracepoint, if it stands in for none */
+	const char *what;
+	bool needed;
+	u16 lost_kind; /* what is lost when the kernel skips a run */
+};
+
+static const struct feature_row feature_rows[] = {
+	{"task_newtask", "threads and processes that are made", true, RECORD_fork},
+	{"sched_process_exec", "programs that are run", true, RECORD_exec},
+	{"sched_process_exit", "ends of threads", true, RECORD_exit},
+	{"task_rename", "names of threads that change", false, RECORD_name},
+	{"cgroup_mkdir", "names of cgroups that are made", false, RECORD_cgroup},
+	{"cgroup_attach_task", "processes that move to another cgroup", false,
+	 RECORD_cgroup_attach},
+	{"softirq_entry", "wake-ups by softirqs told from those by threads", false, 0},
+	{"softirq_exit", "wake-ups by softirqs told from those by threads", false, 0},
+	{"sk_data_ready", "sockets whose data woke a thread, and senders on this host", false, 0},
+	{"sock_readable", "sockets whose data woke a thread, and senders on this host", false, 0},
+	{"inet_sock_set_state", "connections whose begin or end woke a thread", false, 0},
+	{"irq_handler_entry", "wake-ups by devices told from those by threads", false, 0},
+	{"irq_handler_exit", "wake-ups by devices told from those by threads", false, 0},
+	{"local_timer_entry", "wake-ups by timers told from those by threads", false, 0},
+	{"local_timer_exit", "wake-ups by timers told from those by threads", false, 0},
+	{"hrtimer_expire_entry", "wake-ups by timers told from those by threads", false, 0},
+	{"hrtimer_expire_exit", "wake-ups by timers told from those by threads", false, 0},
+	{"workqueue_execute_start", "what kernel workers did told from what they do", false, 0},
+	{"page_fault_user", "page faults, and time in them", false, 0},
+	{"page_fault_kernel", "page faults inside system calls", false, 0},
+	{"signal_deliver", "page faults that end as a signal", false, 0},
+	{"block_bio_queue", "threads that block I/O is done for", false, 0},
+	{"block_split", "threads that large block I/O is done for", false, 0},
+	{"block_rq_issue", "block I/O", false, 0},
+	{"block_rq_complete", "block I/O", false, RECORD_block},
+	{"tcp_sendmsg_locked", "exact byte ranges where a TCP socket sends", false, 0},
+	{"tcp_send_begins", "exact byte ranges where a TCP socket sends", false, 0},
+	{"tcp_send_waits", "byte ranges of threads that send at once", false, 0},
+	{"tcp_send_resumes", "byte ranges of threads that send at once", false, 0},
+	{"tcp_page_begins", "exact byte ranges of files that are sent", false, 0},
+	{"tcp_rcv_space_adjust", "exact byte ranges where a TCP socket receives", false, 0},
+	{"sock_send_length", "bytes sent on connections", false, RECORD_bytes},
+	{"sock_recv_length", "bytes received on connections", false, RECORD_bytes},
+	{"inet_sent", "bytes sent over IPv4", false, RECORD_bytes},
+	{"inet6_sent", "bytes sent over IPv6", false, RECORD_bytes},
+	{"inet_page_sent", "bytes of files that are sent", false, RECORD_bytes},
+	{"unix_stream_sent", "bytes sent on Unix sockets", false, RECORD_bytes},
+	{"unix_dgram_sent", "messages sent on Unix sockets", false, RECORD_bytes},
+	{"inet_received", "bytes received over IPv4", false, RECORD_bytes},
+	{"inet6_received", "bytes received over IPv6", false, RECORD_bytes},
+	{"unix_stream_received", "bytes received on Unix sockets", false, RECORD_bytes},
+	{"unix_dgram_received", "messages received on Unix sockets", false, RECORD_bytes},
+	{"unix_stream_spliced", "bytes of Unix sockets behind those that splice took", false, 0},
+	{"io_uring_complete", "requests to io_uring", false, RECORD_uring},
+	{"io_uring_req_failed", "requests to io_uring that are refused", false, 0},
+	{"io_uring_submit_req", "requests to io_uring", false, RECORD_uring},
+	{"io_uring_submit_sqe", "requests to io_uring", false, RECORD_uring},
+	{"sched_waking", "who woke whom, and time spent waiting for a CPU", true, RECORD_waking},
+	{"sched_switch", "time on and off the CPU", true, RECORD_switch},
+	{"sys_exit", "system calls", true, RECORD_syscall},
+	{"sys_enter", "begin of system calls", true, 0},
+};
+
+/* What stands in for a tracepoint or a field that older kernels lack (bpf/older.bpf.c). */
+static const struct stand_in_row {
+	const char *name;	/* of a feature */
+	const char *function;	/* that it traces; NULL: the tracepoint of its name */
+	const char *instead_of; /* "tracepoint" or "struct.field" */
+} stand_in_rows[] = {
+	{"sock_readable", "sock_def_readable", "sk_data_ready"},
+	{"tcp_send_begins", "tcp_sendmsg_locked", "tcp_sendmsg_locked"},
+	{"tcp_send_waits", "sk_stream_wait_memory", "tcp_sendmsg_locked"},
+	{"tcp_send_resumes", "sk_stream_wait_memory", "tcp_sendmsg_locked"},
+	{"tcp_page_begins", "tcp_sendpage_locked", "tcp_sendmsg_locked"},
+	{"inet_sent", "inet_sendmsg", "sock_send_length"},
+	{"inet6_sent", "inet6_sendmsg", "sock_send_length"},
+	{"inet_page_sent", "inet_sendpage", "sock_send_length"},
+	{"unix_stream_sent", "unix_stream_sendmsg", "sock_send_length"},
+	{"unix_dgram_sent", "unix_dgram_sendmsg", "sock_send_length"},
+	{"inet_received", "inet_recvmsg", "sock_recv_length"},
+	{"inet6_received", "inet6_recvmsg", "sock_recv_length"},
+	{"unix_stream_received", "unix_stream_recvmsg", "sock_recv_length"},
+	{"unix_dgram_received", "__unix_dgram_recvmsg", "sock_recv_length"},
+	{"unix_stream_spliced", "unix_stream_splice_read", "unix_sock.inq_len"},
+	{"io_uring_submit_sqe", NULL, "io_uring_submit_req"},
+};
+#define STAND_IN_ROWS (sizeof(stand_in_rows) / sizeof(*stand_in_rows))
+#define FEATURE_ROWS (sizeof(feature_rows) / sizeof(*feature_rows))
+
+_Static_assert(FEATURE_ROWS <= CAPTURE_FEATURES_MAX, "features");
+
+static bool tracepoint_in_btf(const struct btf *btf, const char *name)
+{
+	char type[96];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+}
+
+static bool field_in_btf(const struct btf *btf, const char *type, const char *field)
+{
+	s32 id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (u32 i = 0; t && i < btf_vlen(t); i++)
+		if (strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), field) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the kernel has what a row stands in for. */
+static bool newer_in_btf(const struct btf *btf, const char *instead_of)
+{
+	const char *dot = strchr(instead_of, '.');
+	char type[64];
+
+	if (!dot)
+		return tracepoint_in_btf(btf, instead_of);
+	snprintf(type, sizeof(type), "%.*s", (int)(dot - instead_of), instead_of);
+	return field_in_btf(btf, type, dot + 1);
+}
+
+static const struct stand_in_row *stand_in_of(const char *feature)
+{
+	for (size_t i = 0; i < STAND_IN_ROWS; i++)
+		if (strcmp(stand_in_rows[i].name, feature) == 0)
+			return &stand_in_rows[i];
+	return NULL;
+}
+
+static void feature_probe(struct capture_feature *feature, const struct btf *btf)
+{
+	const struct stand_in_row *row = stand_in_of(feature->name);
+
+	feature->instead_of = row ? row->instead_of : NULL;
+	feature->spare = row && newer_in_btf(btf, row->instead_of);
+	if (feature->spare)
+		return;
+	if (row && row->function)
+		feature->available = btf__find_by_name_kind(btf, row->function, BTF_KIND_FUNC) > 0;
+	else
+		feature->available = tracepoint_in_btf(btf, feature->name);
+}
+
+int capture_features_probe(struct capture_feature *features, size_t max, struct error *e)
+{
+	struct btf *btf;
+
+	capture_messages_begin();
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return error_say(
+			e, ENOTSUP,
+			"this kernel does not describe its types (no /sys/kernel/btf/vmlinux): "
+			"a kernel built with CONFIG_DEBUG_INFO_BTF=y is needed");
+	for (size_t i = 0; i < FEATURE_ROWS && i < max; i++) {
+		features[i] = (struct capture_feature){
+			.name = feature_rows[i].name,
+			.what = feature_rows[i].what,
+			.needed = feature_rows[i].needed,
+		};
+		feature_probe(&features[i], btf);
+	}
+	btf__free(btf);
+	return FEATURE_ROWS;
+}
+
+u16 capture_feature_lost_kind(size_t feature)
+{
+	return feature_rows[feature].lost_kind;
+}
+
+/* Whether a program may be put at the begin of a function: some kernels refuse it. */
+static bool function_can_be_traced(const struct btf *btf, const char *function)
+{
+	static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+						  {.code = BPF_JMP | BPF_EXIT}};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
+	s32 id = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC);
+	int fd;
+
+	options.attach_btf_id = id > 0 ? id : 0;
+	fd = id > 0 ? bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", nothing, 2, &options)
+		    : -1;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+void capture_features_try_functions(struct capture_feature *features, size_t count)
+{
+	struct btf *btf = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct stand_in_row *row = stand_in_of(features[i].name);
+
+		if (!row || !row->function || !features[i].available)
+			continue;
+		if (!btf)
+			btf = btf__load_vmlinux_btf();
+		features[i].available = btf && function_can_be_traced(btf, row->function);
+	}
+	btf__free(btf);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which of the two objects is opened. They have the same programs, maps and
+ * data, so one skeleton serves both.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <bpf/btf.h>
+
+#include "capture/internal.h"
+#include "plain.skel.h"
+#include "programs.skel.h"
+
+/* Without BTF: what is said then does not depend on it. */
+static bool kernel_casts(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf && btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+
+	btf__free(btf);
+	return found;
+}
+
+struct programs *capture_programs_open(void)
+{
+	struct programs *programs;
+	int err;
+
+	if (kernel_casts())
+		return programs__open();
+	programs = calloc(1, sizeof(*programs));
+	err = programs ? programs__create_skeleton(programs) : -ENOMEM;
+	if (!err) {
+		programs->skeleton->data = (void *)plain__elf_bytes(&programs->skeleton->data_sz);
+		err = bpf_object__open_skeleton(programs->skeleton, NULL);
+	}
+	if (!err)
+		return programs;
+	programs__destroy(programs);
+	errno = -err;
+	return NULL;
+}
