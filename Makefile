@@ -8,11 +8,11 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint format install clean
+.PHONY: help build test test-kernels lint format install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
-		while IFS='	' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
+		while IFS='	' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
 $(BUILD)/build.ninja:
 	meson setup --prefix=$(PREFIX) $(BUILD)
@@ -25,6 +25,11 @@ build: ## compile everything into build/
 test: ## build, run every test, count them (as root: all of them)
 	tools/install-packages build test
 	tools/run-tests --build $(BUILD)
+
+test-kernels: ## run the tests that matter on Debian's kernels, in qemu (an hour)
+	tools/install-packages build test kernels
+	@$(MAKE) --no-print-directory build
+	tests/kernels/run $(BUILD)
 
 lint: ## check format, sizes and what clang-tidy finds
 	tools/install-packages build lint
