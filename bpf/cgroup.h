@@ -39,12 +39,20 @@ static __always_inline u64 cgroup_of(struct task_struct *task)
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
+/* A function of its own, or clang takes the field's offset where the kernel has no such field. */
+static __noinline struct kernfs_node *cgroup_parent_6_14(struct kernfs_node *kn)
+{
+	struct kernfs_node___6_14 *new = (void *)kn;
+
+	return BPF_CORE_READ(new, __parent);
+}
+
 static __always_inline struct kernfs_node *cgroup_parent(struct kernfs_node *kn)
 {
 	struct kernfs_node___6_14 *new = (void *)kn;
 
 	if (bpf_core_field_exists(new->__parent))
-		return BPF_CORE_READ(new, __parent);
+		return cgroup_parent_6_14(kn);
 	return BPF_CORE_READ(kn, parent);
 }
 

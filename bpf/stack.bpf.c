@@ -143,9 +143,6 @@ struct stack_walk {
 	struct stack_scratch *s;
 	struct task_struct *task;
 	u32 at;
-	/* of a thread that is asleep: its memory, and what its stack pointer leads to */
-	struct resident resident;
-	struct vma_seen stack;
 };
 
 /* What lies at the address; false: nothing, or somebody is changing the mappings. */
@@ -357,8 +354,15 @@ int BPF_PROG(stack_exit)
 
 /* ---- of threads that are still asleep, for an iterator ---- */
 
+/* The memory of a thread that is asleep, and what its stack pointer leads to. */
+struct open_walk {
+	struct stack_walk walk;
+	struct resident resident;
+	struct vma_seen stack;
+};
+
 /* A word of its memory; 0: there is none. Only what is missing of the stack is a loss. */
-static __always_inline u64 open_word(struct stack_walk *w, u64 address)
+static __always_inline u64 open_word(struct open_walk *w, u64 address)
 {
 	u64 word = 0;
 	long found;
@@ -370,27 +374,28 @@ static __always_inline u64 open_word(struct stack_walk *w, u64 address)
 		return word;
 	if ((found == RESIDENT_ELSEWHERE || w->stack.elsewhere) && address >= w->stack.begin &&
 	    address < w->stack.end)
-		w->s->lost = 1;
+		w->walk.s->lost = 1;
 	return 0;
 }
 
 static long open_step(u32 index, void *arg)
 {
-	struct stack_walk *w = arg;
+	struct open_walk *w = arg;
+	struct stack_scratch *s = w->walk.s;
 	u64 frame[2];
 
-	if (!walk_goes_on(w->s))
+	if (!walk_goes_on(s))
 		return 1;
-	frame[0] = open_word(w, w->s->fp);
-	frame[1] = open_word(w, w->s->fp + 8);
-	return frame_step(w->s, frame);
+	frame[0] = open_word(w, s->fp);
+	frame[1] = open_word(w, s->fp + 8);
+	return frame_step(s, frame);
 }
 
 static long open_top(u32 index, void *arg)
 {
-	struct stack_walk *w = arg;
+	struct open_walk *w = arg;
 
-	frame_put(w->s, open_word(w, w->s->sp + 8 * index));
+	frame_put(w->walk.s, open_word(w, w->walk.s->sp + 8 * index));
 	return 0;
 }
 
@@ -399,11 +404,11 @@ static __always_inline long open_user(struct seq_file *seq, struct task_struct *
 				      struct stack_scratch *s, u64 since_ns)
 {
 	unsigned long switches = task->nvcsw + task->nivcsw;
-	struct stack_walk w = {.s = s, .at = STACK_AT_ITERATOR, .task = task};
+	struct open_walk w = {.walk = {.s = s, .at = STACK_AT_ITERATOR, .task = task}};
 
 	stack_head(&s->r, task, STACK_USER, since_ns);
 	walk_begin(s, task);
-	stack_look(&w, s->sp, &w.stack);
+	stack_look(&w.walk, s->sp, &w.stack);
 	if (resident_begin(&w.resident, task)) {
 		bpf_loop(STACK_FRAMES, open_step, &w, 0);
 		words_begin(s);
@@ -412,7 +417,7 @@ static __always_inline long open_user(struct seq_file *seq, struct task_struct *
 		words_begin(s);
 		s->lost = 1;
 	}
-	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w, 0);
+	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w.walk, 0);
 	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)
 		return 0; /* it ran meanwhile */
 	if (iterator_write(seq, &s->r.head, walk_end(s), STACK_BYTES))
