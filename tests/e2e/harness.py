@@ -18,6 +18,7 @@ for variable in ("SUDO_UID", "SUDO_GID"):
 
 PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns",
          "timer_ns", "ipc_ns", "fault_ns", "child_ns", "other_ns", "off_thread_ns", "unknown_ns"]
+SLOWER = int(os.environ.get("SLOWER", "1"))  # an emulated machine: how many times
 SUMMED = ["thread", "process", "syscall", "cause", "name", "service"]
 
 

@@ -10,9 +10,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Beside busybox, which has the rest: programs that tests name, or whose every option they use.
 PROGRAMS = ["python3.11", "dash", "bash", "coreutils", "unshare", "mount", "umount", "setpriv",
             "strace", "bpftool", "ip", "prlimit", "nsenter", "taskset", "babeltrace2", "sqlite3",
-            "fio", "redis-server", "redis-benchmark", "redis-cli"]
+            "ps", "fio", "redis-server", "redis-benchmark", "redis-cli"]
 COREUTILS = ["cat", "chmod", "cp", "cut", "date", "dd", "echo", "env", "false", "head", "id", "ln",
-             "ls", "mkdir", "mknod", "mktemp", "mv", "nproc", "od", "printf", "rm", "rmdir", "seq",
+             "ls", "mkdir", "mknod", "mktemp", "mv", "nice", "nproc", "od", "printf", "rm", "rmdir", "seq",
              "sha256sum", "sleep", "sort", "stat", "stty", "sync", "tail", "tee", "test", "timeout",
              "touch", "tr", "true", "truncate", "uname", "wc", "yes"]
 PLUGINS = "/usr/lib/x86_64-linux-gnu/babeltrace2"
