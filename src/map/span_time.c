@@ -17,11 +17,10 @@ struct forest {
 	const struct partial *p;
 	size_t *first_child; /* number + 1; 0: none */
 	size_t *next_sibling;
+	bool *has_parent;
 	struct ending *endings; /* by pid, then time */
 	size_t endings_count;
 };
-
-#define DEPTH_MAX 256 /* a cycle of hostile parents ends here */
 
 static struct app_span *parent_of(const struct partial *p, const struct app_span *span)
 {
@@ -121,7 +120,8 @@ static int forest_build(const struct partial *p, struct forest *f)
 	*f = (struct forest){.p = p};
 	f->first_child = calloc(p->spans.count + 1, sizeof(size_t));
 	f->next_sibling = calloc(p->spans.count + 1, sizeof(size_t));
-	if (!f->first_child || !f->next_sibling)
+	f->has_parent = calloc(p->spans.count + 1, sizeof(bool));
+	if (!f->first_child || !f->next_sibling || !f->has_parent)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->spans.count && !err; i++)
 		err = map_put(&number, (u64)(uintptr_t)p->spans.data[i], (void *)(i + 1));
@@ -133,6 +133,7 @@ static int forest_build(const struct partial *p, struct forest *f)
 			continue;
 		f->next_sibling[i] = f->first_child[n - 1];
 		f->first_child[n - 1] = i + 1;
+		f->has_parent[i] = true;
 	}
 	map_free(&number);
 	return err ? err : endings_find(p, f);
@@ -143,6 +144,7 @@ static void forest_free(struct forest *f)
 	free(f->endings);
 	free(f->first_child);
 	free(f->next_sibling);
+	free(f->has_parent);
 }
 
 /* ---- which threads had it ---- */
@@ -169,27 +171,6 @@ static const struct span_share *share_best(const struct app_span *span, u32 tid)
 	if (!active || (seen && split_total(&seen->split) > split_total(&active->split)))
 		return seen;
 	return active;
-}
-
-/* Adds the time of span `at` and everything below it on the threads of `owner`. */
-static void add_below(const struct forest *f, const struct app_span *owner, size_t at, int depth,
-		      struct split *sum)
-{
-	const struct app_span *span = f->p->spans.data[at];
-	const struct span_shares *books[] = {&span->active, &span->seen};
-
-	for (int b = 0; b < (span->begun ? 1 : 2); b++) {
-		for (size_t i = 0; i < books[b]->list.count; i++) {
-			const struct span_share *s = &books[b]->list.data[i];
-
-			if (s == share_best(span, s->tid) && share_best(owner, s->tid))
-				split_add(sum, &s->split);
-		}
-	}
-	if (depth >= DEPTH_MAX)
-		return;
-	for (size_t child = f->first_child[at]; child; child = f->next_sibling[child - 1])
-		add_below(f, owner, child - 1, depth + 1, sum);
 }
 
 /* The most threads that had it at one instant. */
@@ -226,22 +207,133 @@ static void bounds_of_shares(const struct span_shares *shares, struct span_time 
 		bounds_widen(t, shares->list.data[i].begin_ns, shares->list.data[i].end_ns);
 }
 
-/* First to last sighting: of its own, of its context, and of what lies below it. */
-static void bounds_of_sightings(const struct forest *f, size_t at, int depth, struct span_time *t)
+/* First to last sighting of its own, and of its context. */
+static void bounds_of_sightings(const struct app_span *span, struct span_time *t)
 {
-	const struct app_span *span = f->p->spans.data[at];
-
 	bounds_of_shares(&span->active, t);
 	bounds_of_shares(&span->seen, t);
 	if (span->begun)
 		bounds_widen(t, span->begin_ns, span->begin_ns);
 	if (span->ended)
 		bounds_widen(t, span->end_ns, span->end_ns);
-	if (depth >= DEPTH_MAX)
-		return;
-	for (size_t child = f->first_child[at]; child; child = f->next_sibling[child - 1])
-		bounds_of_sightings(f, child - 1, depth + 1, t);
 }
+
+/* ---- with all that lies below it ---- */
+
+/* Goes down each tree once. */
+struct walk {
+	const struct forest *f;
+	struct map threads;	/* tid -> number in sums + 1 */
+	VEC(struct split) sums; /* of a thread: the time of all spans that were visited */
+	VEC(size_t) above;	/* from a root to where it stands */
+	size_t *child;		/* of each span: the next one to go to, number + 1 */
+	bool *visited;		/* hostile parents may make a circle */
+	struct span_time *out;	/* the splits; from the first to the last sighting */
+};
+
+/* The time of a thread so far, NULL if memory ran out. Good until the next call. */
+static struct split *sum_of(struct walk *w, u32 tid)
+{
+	size_t n = (size_t)(uintptr_t)map_get(&w->threads, tid);
+
+	if (n)
+		return &w->sums.data[n - 1];
+	if (vec_push(&w->sums, (struct split){0}) ||
+	    map_put(&w->threads, tid, (void *)(uintptr_t)w->sums.count))
+		return NULL;
+	return &w->sums.data[w->sums.count - 1];
+}
+
+/*
+ * Its own threads gain between its begin and its end here what it and all below it had on
+ * them. 0 or -ENOMEM.
+ */
+static int threads_note(struct walk *w, size_t at, bool leaves)
+{
+	const struct app_span *span = w->f->p->spans.data[at];
+	const struct span_shares *books[] = {&span->active, &span->seen};
+
+	for (int b = 0; b < (span->begun ? 1 : 2); b++) {
+		for (size_t i = 0; i < books[b]->list.count; i++) {
+			const struct span_share *s = &books[b]->list.data[i];
+			struct split *sum = s == share_best(span, s->tid) ? sum_of(w, s->tid)
+									  : NULL;
+
+			if (!sum && s == share_best(span, s->tid))
+				return -ENOMEM;
+			if (!sum)
+				continue;
+			if (leaves) {
+				split_add(&w->out[at].split, sum);
+				continue;
+			}
+			split_subtract(&w->out[at].split, sum);
+			split_add(sum, &s->split);
+		}
+	}
+	return 0;
+}
+
+static int span_enter(struct walk *w, size_t at)
+{
+	w->visited[at] = true;
+	w->child[at] = w->f->first_child[at];
+	bounds_of_sightings(w->f->p->spans.data[at], &w->out[at]);
+	return vec_push(&w->above, at) ? -ENOMEM : threads_note(w, at, false);
+}
+
+static int span_leave(struct walk *w, size_t at)
+{
+	w->above.count--;
+	if (w->above.count)
+		bounds_widen(&w->out[w->above.data[w->above.count - 1]], w->out[at].begin_ns,
+			     w->out[at].end_ns);
+	return threads_note(w, at, true);
+}
+
+static int walk_from(struct walk *w, size_t root)
+{
+	int err = span_enter(w, root);
+
+	while (!err && w->above.count) {
+		size_t at = w->above.data[w->above.count - 1], child = w->child[at];
+
+		if (!child) {
+			err = span_leave(w, at);
+			continue;
+		}
+		w->child[at] = w->f->next_sibling[child - 1];
+		if (!w->visited[child - 1])
+			err = span_enter(w, child - 1);
+	}
+	return err;
+}
+
+/* From each root, then through what is left: circles. */
+static int walk_all(const struct forest *f, struct span_time *out)
+{
+	size_t count = f->p->spans.count;
+	struct walk w = {.f = f, .out = out};
+	int err;
+
+	w.child = calloc(count + 1, sizeof(*w.child));
+	w.visited = calloc(count + 1, sizeof(*w.visited));
+	err = w.child && w.visited ? 0 : -ENOMEM;
+	for (size_t i = 0; i < count && !err; i++)
+		if (!f->has_parent[i])
+			err = walk_from(&w, i);
+	for (size_t i = 0; i < count && !err; i++)
+		if (!w.visited[i])
+			err = walk_from(&w, i);
+	map_free(&w.threads);
+	vec_free(&w.sums);
+	vec_free(&w.above);
+	free(w.child);
+	free(w.visited);
+	return err;
+}
+
+/* ---- the bounds ---- */
 
 /* When the program that had begun it ended, or ran another one; the recording's end if it did not.
  */
@@ -259,8 +351,6 @@ static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
 
 	t->begin_soft = !span->begun;
 	t->end_soft = !span->ended;
-	if (t->begin_soft || t->end_soft)
-		bounds_of_sightings(f, at, 0, t);
 	if (span->begun)
 		t->begin_ns = span->begin_ns;
 	if (span->ended)
@@ -308,7 +398,6 @@ static void time_of(const struct forest *f, size_t i, struct span_time *t)
 	const struct app_span *span = f->p->spans.data[i];
 
 	bounds_of(f, i, t);
-	add_below(f, span, i, 0, &t->split);
 	t->threads = most_at_once(&span->active);
 	if (!span->begun && t->threads < most_at_once(&span->seen))
 		t->threads = most_at_once(&span->seen);
@@ -321,10 +410,11 @@ int span_times(const struct partial *p, struct span_time *out)
 	struct forest f;
 	int err = forest_build(p, &f);
 
-	for (size_t i = 0; i < p->spans.count && !err; i++) {
-		out[i] = (struct span_time){0};
+	memset(out, 0, p->spans.count * sizeof(*out));
+	if (!err)
+		err = walk_all(&f, out);
+	for (size_t i = 0; i < p->spans.count && !err; i++)
 		time_of(&f, i, &out[i]);
-	}
 	forest_free(&f);
 	return err;
 }

@@ -134,6 +134,52 @@ TEST(each_node_stands_under_what_it_ran_in)
 	partial_free(p);
 }
 
+/* A program that calls itself a thousand times, with a span for each call. */
+TEST(split_of_a_span_includes_what_lies_deep_below)
+{
+	enum { DEPTH = 1000 };
+	struct partial *p = partial_new(&all);
+	struct context at[DEPTH];
+	struct span_time *times = calloc(DEPTH, sizeof(*times));
+
+	call(p, 600, 100, 39, NULL);
+	for (u32 i = 0; i < DEPTH; i++) {
+		at[i] = (struct context){{1}, {1, 0, 0, 0, 0, 0, (u8)(i >> 8), (u8)i}};
+		span_begins(p, 1000 + i, &at[i], i ? &at[i - 1] : NULL, "deep");
+	}
+	for (u32 i = DEPTH; i > 0; i--)
+		span_ends(p, 1000000 - i, &at[i - 1], i > 1 ? &at[i - 2] : NULL);
+	partial_cover(p, 500, 2000000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, DEPTH);
+	CHECK_EQ(span_times(p, times), 0);
+	for (u32 i = 0; i < DEPTH; i++) {
+		CHECK_EQ(times[i].end_ns - times[i].begin_ns, 1000000 - 1000 - 1 - 2 * i);
+		CHECK_EQ(times[i].split.ns[SPLIT_user], 1000000 - 1000 - 1 - 2 * i);
+	}
+	free(times);
+	partial_free(p);
+}
+
+/* Parents that go round, as no program means it: each is told, and it ends. */
+TEST(spans_in_a_circle_end)
+{
+	struct partial *p = partial_new(&all);
+	struct span_time times[2];
+
+	call(p, 600, 100, 39, NULL);
+	span_begins(p, 1000, &outer, &inner, "outer");
+	span_begins(p, 2000, &inner, &outer, "inner");
+	span_ends(p, 6000, &inner, &outer);
+	span_ends(p, 9000, &outer, NULL);
+	partial_cover(p, 500, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(span_times(p, times), 0);
+	CHECK_EQ(times[0].split.ns[SPLIT_user], 8000);
+	CHECK_EQ(times[1].split.ns[SPLIT_user], 4000);
+	partial_free(p);
+}
+
 TEST(split_of_a_span_includes_its_children)
 {
 	struct partial *p = story();
