@@ -13,6 +13,17 @@
 
 #define GROUPS_MAX 65536 /* the kernel's limit */
 
+int privileges_follow(pid_t tid, struct error *e)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3,
+						  .pid = tid};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return error_set(e, errno, "cannot give privileges up");
+	return privileges_limit((u64)data[1].permitted << 32 | data[0].permitted, e);
+}
+
 int privileges_limit(u64 kept, struct error *e)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -15,6 +15,12 @@
  */
 int privileges_limit(u64 kept, struct error *e);
 
+/*
+ * Gives up what another thread of this process has not: capabilities of the calling thread. 0 or a
+ * negative errno.
+ */
+int privileges_follow(pid_t tid, struct error *e);
+
 /* A user as a login would make them. Filled by login_read(). */
 struct login {
 	bool other; /* than the real user of this process: only then is the rest filled */

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include "chunk/chunk.h"
 #include "cli/control.h"
 #include "cli/owner.h"
+#include "cli/privileges.h"
 #include "cli/recorder.h"
 #include "map/chunk_map.h"
 
@@ -27,10 +30,13 @@ struct top_feed {
 	struct recording_base base; /* stands for all chunks that were shown */
 
 	/* with own: */
-	struct recorder *recorder; /* the thread's, from its start to its end */
+	struct recorder_options options; /* borrows from those of top */
 	pid_t *pids;
 	pthread_t thread;
 	bool running;
+	sem_t begun;   /* posted by the thread: */
+	int begin_err; /* why it does not record */
+	pid_t tid;
 	atomic_bool stop;
 	struct error error; /* of the thread, read after it has ended */
 };
@@ -40,17 +46,30 @@ struct top_feed {
 static void *recorder_run(void *arg)
 {
 	struct top_feed *f = arg;
-	int err = 0;
+	struct recorder *recorder = NULL;
+	int command_failed, err;
 
+	err = recorder_open(&recorder, &f->options, &command_failed, &f->error);
+	f->begin_err = err;
+	f->tid = (pid_t)syscall(SYS_gettid);
+	sem_post(&f->begun);
 	while (!err && !atomic_load(&f->stop)) {
-		err = recorder_step(f->recorder, &f->error);
+		err = recorder_step(recorder, &f->error);
 		usleep(DRAIN_US);
 	}
 	if (!err)
-		recorder_finish(f->recorder, &f->error);
-	recorder_close(f->recorder); /* whoever waits for an answer gets none */
-	f->recorder = NULL;
+		recorder_finish(recorder, &f->error);
+	recorder_close(recorder); /* whoever waits for an answer gets none */
 	return NULL;
+}
+
+static void recorder_end(struct top_feed *f)
+{
+	if (!f->running)
+		return;
+	atomic_store(&f->stop, true);
+	pthread_join(f->thread, NULL);
+	f->running = false;
 }
 
 static int directory_make(struct top_feed *f, struct error *e)
@@ -70,26 +89,39 @@ static int directory_make(struct top_feed *f, struct error *e)
 	return 0;
 }
 
+/* Waits until it records. Nobody here needs more privileges than it was left with. */
+static int recorder_await(struct top_feed *f, struct error *e)
+{
+	while (sem_wait(&f->begun) && errno == EINTR)
+		;
+	if (!f->begin_err)
+		return privileges_follow(f->tid, e);
+	recorder_end(f);
+	*e = f->error;
+	return f->begin_err;
+}
+
+/* All of it on one thread: what makes the one that drains go first is of a thread. */
 static int recorder_begin(struct top_feed *f, const struct top_options *o, struct error *e)
 {
-	struct recorder_options options = {.dir = f->dir,
-					   .host = !o->pids.count && !o->cgroups.count,
-					   .pid_count = o->pids.count,
-					   .cgroups = (const char *const *)o->cgroups.data,
-					   .cgroup_count = o->cgroups.count};
-	int command_failed, err;
+	int err;
 
+	f->options = (struct recorder_options){.dir = f->dir,
+					       .host = !o->pids.count && !o->cgroups.count,
+					       .pid_count = o->pids.count,
+					       .cgroups = (const char *const *)o->cgroups.data,
+					       .cgroup_count = o->cgroups.count};
 	f->pids = calloc(o->pids.count + 1, sizeof(*f->pids));
 	if (!f->pids)
 		return error_set(e, ENOMEM, "cannot record");
 	for (size_t i = 0; i < o->pids.count; i++)
 		f->pids[i] = (pid_t)o->pids.data[i];
-	options.pids = f->pids;
-	err = recorder_open(&f->recorder, &options, &command_failed, e);
-	if (!err && (err = -pthread_create(&f->thread, NULL, recorder_run, f)))
-		error_set(e, err, "cannot start the recorder's thread");
-	f->running = !err;
-	return err;
+	f->options.pids = f->pids;
+	err = -pthread_create(&f->thread, NULL, recorder_run, f);
+	if (err)
+		return error_set(e, err, "cannot start the recorder's thread");
+	f->running = true;
+	return recorder_await(f, e);
 }
 
 /* All that is sealed goes into the base: what was shown, or was there before somebody looked. */
@@ -134,6 +166,7 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 	if (!f)
 		return error_set(e, ENOMEM, "cannot record");
 	*feed = f;
+	sem_init(&f->begun, 0, 0);
 	if (o->dir) {
 		f->dir = strdup(o->dir);
 		return f->dir ? past_absorb(f, e)
@@ -152,15 +185,6 @@ static int chunk_ask(struct top_feed *f, struct error *e)
 	char answer[PATH_BYTES];
 
 	return control_ask(f->dir, &request, answer, sizeof(answer), e);
-}
-
-static void recorder_end(struct top_feed *f)
-{
-	if (!f->running)
-		return;
-	atomic_store(&f->stop, true);
-	pthread_join(f->thread, NULL);
-	f->running = false;
 }
 
 /* Why there is no chunk: if our own recorder failed, that is the reason. */
@@ -201,10 +225,10 @@ void top_feed_close(struct top_feed *f)
 	if (!f)
 		return;
 	recorder_end(f);
-	recorder_close(f->recorder); /* of a thread that never began */
 	if (f->own)
 		recording_remove(f->dir, owner_find(), NULL);
 	recording_base_free(&f->base);
+	sem_destroy(&f->begun);
 	free(f->pids);
 	free(f->dir);
 	free(f);

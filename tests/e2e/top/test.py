@@ -99,6 +99,39 @@ def text_has_the_rows_that_were_asked_for():
     check(any(line.startswith("user ") for line in causes.splitlines()), causes)
 
 
+def threads_of(pid):
+    """Niceness and capabilities of each thread, the first of the process first."""
+    found = []
+    for tid in sorted(map(int, os.listdir(f"/proc/{pid}/task"))):
+        with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as stat, \
+                open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as status:
+            nice = int(stat.read().rpartition(")")[2].split()[16])
+            caps = next(line for line in status if line.startswith("CapEff"))
+        found.append((nice, int(caps.split()[1], 16)))
+    return found
+
+
+@tests.add
+def the_thread_that_drains_goes_first_and_nobody_else():
+    if os.getpriority(os.PRIO_PROCESS, 0) or \
+            subprocess.run(["nice", "-n", "-10", "true"], stderr=subprocess.PIPE).stderr:
+        return "no thread may be hurried here"
+    with Running(fathom.binary, "top", "--json", "-p", str(os.getpid()),
+                 stdout=subprocess.PIPE, text=True) as shown:
+        shown.stdout.readline()
+        (first, privileges), *others = threads_of(shown.pid)
+        shown.send_signal(signal.SIGINT)
+        shown.communicate(timeout=60)
+    equal(first, 0, "niceness of the thread that shows")
+    equal(sorted(nice for nice, _ in others if nice < 0), [-10], f"of its other threads: {others}")
+    with open("/proc/self/status", encoding="ascii") as status:
+        mine = int(next(line for line in status if line.startswith("CapEff")).split()[1], 16)
+    drains = next(caps for nice, caps in others if nice == -10)
+    equal(privileges & ~drains, 0, "privileges of the one that shows beyond that which drains")
+    check(drains != mine, "and these were given up")
+    return None
+
+
 @tests.add
 def follows_a_recorder_that_runs():
     directory = fathom.path("followed")
