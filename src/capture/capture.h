@@ -218,6 +218,7 @@ struct capture_counts {
 	u64 hidden_pid;	      /* one of them */
 	u64 not_followed;     /* news of processes whose contexts could not be looked up or told */
 	u64 incomplete;	      /* fields that could not be read or were cut, and not_followed */
+	bool no_kernel_stacks; /* each is incomplete: /proc/kallsyms shows us no addresses */
 };
 
 /* What was counted since capture_start(). */

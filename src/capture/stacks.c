@@ -67,6 +67,11 @@ int capture_stacks_open(struct capture_stacks **out, struct capture *c, u64 min_
 	return 0;
 }
 
+bool capture_stacks_of_kernel(const struct capture_stacks *s)
+{
+	return !s || s->symbols;
+}
+
 int capture_stacks_start(struct capture_stacks *s, struct capture *c, struct error *e)
 {
 	return s ? mapping_ids_open(&s->ids, c->drop_capabilities, e) : 0;
@@ -167,8 +172,10 @@ int capture_stacks_names(struct capture_stacks *s, struct capture *c,
 
 	if (!s || !(r->flags & STACK_KERNEL))
 		return 0;
-	if (!s->symbols)
+	if (!s->symbols) {
+		c->counts.incomplete++;
 		return 1;
+	}
 	for (size_t i = 0; i < r->frames_len / 8u && !err; i++) {
 		/* a return address can lie behind the function that calls last */
 		if (kernel_symbols_find(s->symbols, frame_of(r, i) - (i > 0), &f) ||

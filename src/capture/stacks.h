@@ -16,6 +16,9 @@ struct capture_stacks;
 int capture_stacks_open(struct capture_stacks **out, struct capture *c, u64 min_ns,
 			struct error *e);
 
+/* False if stacks of the kernel are left out: nobody tells us what stands at their addresses. */
+bool capture_stacks_of_kernel(const struct capture_stacks *s);
+
 /* Before the programs are attached, and privileges dropped. */
 int capture_stacks_start(struct capture_stacks *s, struct capture *c, struct error *e);
 void capture_stacks_close(struct capture_stacks *s);

@@ -218,6 +218,9 @@ static void hidden_tell(const struct session *s)
 			"fathom: this kernel shows no thread of %" PRIu64
 			" processes (one is %" PRIu64 "): nothing of them is recorded\n",
 			c.hidden_pids, c.hidden_pid);
+	if (c.no_kernel_stacks)
+		fprintf(stderr, "fathom: /proc/kallsyms shows no addresses (kptr_restrict): stacks "
+				"of the kernel are left out\n");
 }
 
 /* From the begin to the end, with what is said of it. */

@@ -535,6 +535,7 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	out->lost_recursion = c.lost_recursion;
 	out->lost_application = c.lost_application;
 	out->rings_missed = c.rings_missed;
+	out->no_kernel_stacks = c.no_kernel_stacks;
 	out->hidden_pids = c.hidden_pids;
 	out->hidden_pid = c.hidden_pid;
 	out->not_followed = c.not_followed;

@@ -68,6 +68,7 @@ struct recorder_counts {
 	u64 lost_buffer, lost_recursion, lost_application;
 	u64 not_followed;	     /* news of processes whose contexts could not be looked up */
 	u64 hidden_pids, hidden_pid; /* named, but not to be seen: how many, and one of them */
+	bool no_kernel_stacks;	     /* though some are asked for */
 	u64 rings_missed;	     /* programs whose spans could not be taken */
 	u64 begin_ns, end_ns;
 };

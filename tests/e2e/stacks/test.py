@@ -365,6 +365,23 @@ def a_server_that_nobody_changed():
 
 
 @tests.add
+def stacks_of_a_kernel_that_hides_its_symbols_are_counted():
+    directory = fathom.path("hidden")
+    unshare = ("unshare", "--mount", "sh", "-c",
+               'mount --bind /dev/null /proc/kallsyms && exec "$@"', "sh")
+    if subprocess.run([*unshare, "true"], capture_output=True).returncode:
+        return "nothing can be mounted here"
+    result = subprocess.run([*unshare, fathom.binary, "record", "-o", directory, "--stacks",
+                             "10ms", "--", "sleep", "0.1"], capture_output=True, text=True)
+    equal(result.returncode, 0, result.stderr)
+    check("stacks of the kernel are left out" in result.stderr, result.stderr)
+    check(fathom.report(directory, "thread")["incomplete"] > 0, "they are counted")
+    for _, _, stack in stacks(directory):
+        equal([frame for frame in stack if frame["kernel"]], [], "frames of the kernel")
+    return None
+
+
+@tests.add
 def a_limit_that_is_too_low_loses_nothing_silently():
     directory = fathom.path("all")
     result = fathom.run("record", "-o", directory, "--stacks", "1us", "--", "sh", "-c",
