@@ -358,7 +358,8 @@ struct recording_gap {
 struct recording_info {
 	const struct chunk_info *chunks; /* in the order of time */
 	size_t chunk_count;
-	const struct recording_gap *gaps; /* between its chunks */
+	const struct recording_gap
+		*gaps; /* between its chunks; from complete_ns of a recovered one */
 	size_t gap_count;
 	uint64_t begin_ns;
 	uint64_t end_ns;

@@ -198,10 +198,18 @@ static int keep_boot(struct recording *r, int boot, struct error *e)
 	return 0;
 }
 
+/* Of what a crash left, each stream ends where its last packet was written. */
+static uint64_t covered_to(const struct chunk_info *chunk)
+{
+	if (chunk->state != CHUNK_RECOVERED || chunk->complete_ns >= chunk->end_ns)
+		return chunk->end_ns;
+	return chunk->complete_ns > chunk->begin_ns ? chunk->complete_ns : chunk->begin_ns;
+}
+
 static int summarize(struct recording *r, struct error *e)
 {
 	struct recording_info *info = &r->info;
-	uint64_t covered;
+	uint64_t covered, end_ns = 0;
 
 	if (!r->chunks.data)
 		return error_say(e, ENOENT, "there is no chunk");
@@ -212,8 +220,10 @@ static int summarize(struct recording *r, struct error *e)
 
 		if (gap.from_ns < gap.to_ns && vec_push(&r->gaps, gap))
 			return error_set(e, ENOMEM, "cannot open the recording");
-		if (chunk->end_ns > covered)
-			covered = chunk->end_ns;
+		if (covered_to(chunk) > covered)
+			covered = covered_to(chunk);
+		if (chunk->end_ns > end_ns)
+			end_ns = chunk->end_ns;
 		info->lost.buffer += chunk->lost.buffer;
 		info->lost.recursion += chunk->lost.recursion;
 		info->lost.application += chunk->lost.application;
@@ -225,7 +235,7 @@ static int summarize(struct recording *r, struct error *e)
 	info->gaps = r->gaps.data;
 	info->gap_count = r->gaps.count;
 	info->begin_ns = r->chunks.data[0].begin_ns;
-	info->end_ns = covered;
+	info->end_ns = end_ns;
 	info->boot_id = r->chunks.data[0].boot_id;
 	info->host = r->chunks.data[0].host;
 	return 0;
