@@ -226,8 +226,8 @@ static int probe_features(struct diagnosis *d, const struct capture_feature *fea
 				    .needed = c->needed,
 				    .available = tried ? c->on : c->available};
 
-		if (c->spare)
-			continue;
+		if (c->spare || (c->instead_of && !c->available))
+			continue; /* what it stands in for is told by itself */
 		other = f.available ? NULL : stand_in(features, count, c->name);
 		snprintf(f.name, sizeof(f.name), "%s", c->name);
 		err = finding_add(d, f, "%s%s%s%s",

@@ -100,7 +100,9 @@ class Root:
         self.write("/etc/group", "root:x:0:\nnogroup:x:65534:\n")
         self.write("/etc/hostname", "guest\n")
         self.write("/etc/hosts", "127.0.0.1 localhost\n")
-        self.add("/lib64/ld-linux-x86-64.so.2")
+        for loader in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"):
+            if os.path.exists(loader):
+                self.add(loader)
         self.add_programs()
         shutil.copy2(os.path.join(HERE, "init"), self.at("/init"))
 

@@ -102,6 +102,7 @@ class Thread:
         low, high = expected, expected
         if part in WITNESSED:
             low -= self.time["runnable"]
+            room *= harness.SLOWER
             late = self.time["runnable"] - row["wait_ns"]
             check(late <= room + 100e3 * harness.SLOWER * row["switches"], f"runnable {late} ns more than queued")
         elif part in BLOCKED:
