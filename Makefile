@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-kernels lint format install clean
+.PHONY: help build test test-kernels soak lint format install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -26,10 +26,15 @@ test: ## build, run every test, count them (as root: all of them)
 	tools/install-packages build test
 	tools/run-tests --build $(BUILD)
 
-test-kernels: ## run the tests that matter on Debian's kernels, in qemu (an hour)
+test-kernels: ## run the tests that matter on Debian's kernels, in qemu (over an hour)
 	tools/install-packages build test kernels
 	@$(MAKE) --no-print-directory build
 	tests/kernels/run $(BUILD)
+
+soak: ## record a busy host, killing the recorder, for SOAK_MINUTES (20); as root
+	tools/install-packages build test
+	@$(MAKE) --no-print-directory build
+	tests/soak/run $(BUILD)
 
 lint: ## check format, sizes and what clang-tidy finds
 	tools/install-packages build lint

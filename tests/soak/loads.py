@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What keeps the host busy during the soak; each restarts what it runs until it is stopped."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+NGINX = """user root;
+daemon off;
+worker_processes 1;
+pid {dir}/nginx.pid;
+error_log {dir}/error.log;
+events {{ worker_connections 256; }}
+http {{
+  access_log off;
+  client_body_temp_path {dir}/t1;
+  proxy_temp_path {dir}/t2;
+  fastcgi_temp_path {dir}/t3;
+  uwsgi_temp_path {dir}/t4;
+  scgi_temp_path {dir}/t5;
+  server {{ listen 127.0.0.1:{port}; root {dir}; }}
+}}
+"""
+FORKER = """
+import os, time
+while True:
+    for _ in range(20):
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+    if not os.fork():
+        os.execv("/bin/true", ["true"])
+    os.wait()
+"""
+# Says of each call when it was made: [before, after] of the monotonic clock.
+CANARY = """
+import os, sys, time
+with open(sys.argv[1], "w", buffering=1 << 16) as out:
+    while os.getppid() == int(sys.argv[2]):
+        before = time.monotonic_ns()
+        os.getppid()
+        out.write(f"{before} {time.monotonic_ns()}\\n")
+        time.sleep(0.02)
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def missing():
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    return [name for name in ("redis-server", "redis-benchmark", "nginx", "wrk", "fio", "bpftool",
+                              "babeltrace2") if not shutil.which(name)]
+
+
+class Loads:
+    """start() all, check() often, stop() all; only processes of ours are signalled."""
+
+    def __init__(self, directory):
+        os.chmod(directory, 0o755)
+        self.directory = directory
+        self.redis, self.nginx = free_port(), free_port()
+        with open(self.at("nginx.conf"), "w", encoding="ascii") as text:
+            text.write(NGINX.format(dir=directory, port=self.nginx))
+        with open(self.at("page.html"), "w", encoding="ascii") as text:
+            text.write("x" * 600)
+        with open(self.at("pace.lua"), "w", encoding="ascii") as text:
+            text.write("function delay() return math.random(1, 5) end\n")
+        self.canary_log = self.at("canary.log")
+        self.commands = {
+            "redis": ["redis-server", "--port", self.redis, "--save", "", "--dir", directory],
+            "nginx": ["nginx", "-p", directory, "-e", self.at("error.log"), "-c",
+                      self.at("nginx.conf")],
+            "canary": [sys.executable, "-c", CANARY, self.canary_log, os.getpid()],
+            "forker": ["nice", sys.executable, "-c", FORKER],
+            "fio": ["fio", "--name=soak", f"--filename={self.at('fio')}", "--size=64m", "--rw=randrw",
+                    "--bs=4k", "--fsync=16", "--rate_iops=300", "--time_based", "--runtime=86400",
+                    "--ioengine=psync"],
+            "redis-benchmark": ["redis-benchmark", "-p", self.redis, "-c", 10, "-l", "-q", "-t",
+                                "set,get,lpush"],
+            "wrk": ["wrk", "-t", 1, "-c", 8, "-d", "24h", "-s", self.at("pace.lua"),
+                    f"http://127.0.0.1:{self.nginx}/page.html"],
+        }
+        self.running, self.ended = {}, {}
+
+    def at(self, name):
+        return os.path.join(self.directory, name)
+
+    def begin(self, name):
+        self.running[name] = subprocess.Popen([str(word) for word in self.commands[name]],
+                                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                              start_new_session=True)
+
+    def start(self):
+        for name in self.commands:
+            self.begin(name)
+            time.sleep(0.3)
+
+    def check(self):
+        """What ended by itself begins again; each is counted, and the canary must not."""
+        for name, process in list(self.running.items()):
+            if process.poll() is not None:
+                self.ended[name] = self.ended.get(name, 0) + 1
+                self.begin(name)
+
+    def pid(self, name):
+        return self.running[name].pid
+
+    def stop(self):
+        for process in self.running.values():
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)  # a session of ours
+        for process in self.running.values():
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
