@@ -74,14 +74,23 @@ def load_once(server, seconds, recorder):
             "own_us": (used_after - used) * 1e6 / requests, "steal": (steal_after - steal) / TICKS}
 
 
+def record_server(bench, server, options):
+    """Records the server alone. A process of it that just ends is not there to be recorded."""
+    for tries in range(5):
+        try:
+            return bench.record_host("-p", ",".join(map(str, server.pids())), *options)
+        except RuntimeError:
+            if tries == 4:
+                raise
+
+
 def kinds_of(bench, server, options):
     """What records in the pairs: with the map beside it, without it, and perf."""
     data = bench.path("perf.data")
     mapped = [*options, *mapped_beside(bench)]
     kinds = {
         "load in scope": lambda: bench.record_host("-a", *mapped),
-        "load out of scope": lambda: bench.record_host(
-            "-p", ",".join(map(str, server.pids())), *mapped),
+        "load out of scope": lambda: record_server(bench, server, mapped),
         UNMAPPED: lambda: bench.record_host("-a", *options)}
     if shutil.which("perf"):
         kinds[PEER] = lambda: Recorder(
