@@ -68,7 +68,7 @@ def analyses_say(chunk):
     if result.returncode == 0:
         return [program, "--no-progress", chunk]
     last = (result.stderr.strip() or result.stdout.strip() or "no word").splitlines()[-1]
-    say(f"  lttng-analyses cannot read the chunk: {last}")
+    say(f"  lttng-analyses gives no answer: {last}")
     return None
 
 

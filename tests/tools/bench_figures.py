@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a benchmark says of a figure: its interval, its goal, and what noise hides."""
+import contextlib
+import io
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench"))
+
+import host  # pylint: disable=wrong-import-position
+import resident  # pylint: disable=wrong-import-position
+import tell  # pylint: disable=wrong-import-position
+
+LESS, MORE = tell.Goal(15, 8), tell.Goal(10, 25, most=True)
+
+
+def said(values, goal=LESS):
+    """The words that stand for a difference."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        tell.effect("x", values, "%", goal)
+    return text.getvalue().rstrip().rpartition(": ")[2]
+
+
+def map_of(**values):
+    text = {"map_type": 1, "key_size": 4, "value_size": 8, "max_entries": 1, "map_flags": "0x0",
+            "memlock": 0, "map_id": 1, **values}
+    return resident.Map("flags: 02000002\n" + "".join(f"{k}:\t{v}\n" for k, v in text.items()))
+
+
+CASES = [  # what, found, wanted; the ranks are those of a table of the binomial distribution
+    ("five have no interval", tell.interval(range(5)), None),
+    ("six: all of them", tell.interval([3, 1, 2, 6, 5, 4]), (1, 6)),
+    ("ten: without the outermost", tell.interval(range(10)), (1, 8)),
+    ("fifteen: without three on each side", tell.interval(range(15)), (3, 11)),
+    ("around zero", said([-1, 1, 2, 3, 4, 5]), "not measurable"),
+    ("too few", said([1, 2, 3]), "not measurable"),
+    ("below the aim", said([1, 2, 3, 4, 5, 6]), "aim reached"),
+    ("below what it must reach", said([9, 10, 11, 12, 13, 14]), "reached"),
+    ("the interval holds the goal", said([9, 10, 11, 12, 13, 16]), "undecided"),
+    ("above", said([16, 17, 18, 19, 20, 21]), "NOT REACHED"),
+    ("more is better: below", MORE.judge(9, 9), "NOT REACHED"),
+    ("more is better: reached", MORE.judge(10, 24), "reached"),
+    ("more is better: aim", MORE.judge(25, 30), "aim reached"),
+    ("fathom's loss", host.lost_events("fathom: 2.0 s, 10 records, 42 LOST in 1 chunk"), 42),
+    ("perf's loss", host.lost_events("Processed 10 events and lost 3 chunks!"), 3),
+    ("no loss", host.lost_events("fathom: 2.0 s, 10 records, nothing lost"), 0),
+    ("slots are the ring", map_of(map_type=2, value_size=64, max_entries=4096,
+                                  map_flags="0x400").is_ring(2), True),
+    ("a map of something else is not", map_of(map_type=2, value_size=64, max_entries=2).is_ring(2),
+     False),
+    ("an element per CPU grows with them",
+     map_of(map_type=2, max_entries=2, memlock=100).large_bytes(2, 32768), 3200),
+    ("one per pid grows with pid_max",
+     map_of(map_type=2, max_entries=32768, memlock=100).large_bytes(2, 32768), 12800),
+    ("a hash that is not filled counts as full",
+     map_of(map_type=1, max_entries=1024, map_flags="0x1").large_bytes(2, 32768), 1024 * 80),
+    ("one that is, as it is", map_of(map_type=9, memlock=7).large_bytes(2, 32768), 7),
+]
+
+failures = [f"{what}: {found!r}, not {wanted!r}" for what, found, wanted in CASES
+            if found != wanted]
+print("\n".join(failures) or f"{len(CASES)} cases")
+sys.exit(bool(failures))
