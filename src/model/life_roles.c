@@ -73,6 +73,21 @@ static u64 spend_seen(struct life *l, enum split_part part, u64 from_ns, u64 to_
 	return missed;
 }
 
+/*
+ * [last, to) on a CPU, up to where it left user mode or was seen in it. The end of a call can
+ * be among what was missed: then it may have been in the kernel before that, too.
+ */
+static void spend_user(struct life *l, u64 to_ns)
+{
+	const struct life_state *s = &l->state;
+	u64 known = doubt_within(s, s->last_ns, to_ns) ? s->doubt_to_ns : s->last_ns;
+
+	if (known > to_ns)
+		known = to_ns;
+	life_spend(l, SPLIT_unknown, s->last_ns, known);
+	life_spend(l, SPLIT_user, known, to_ns);
+}
+
 /* ---- off the CPU ---- */
 
 static enum split_part wait_part(const struct life_state *s, const char **reason)
@@ -209,7 +224,7 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 		s->visit_had.ns[SPLIT_unknown] += (s64)(t - border);
 		return 0;
 	}
-	spend_seen(l, SPLIT_user, s->last_ns, border);
+	spend_user(l, border);
 	missed = spend_seen(l, SPLIT_kernel, border, t);
 	s->visit_had.ns[SPLIT_unknown] += (s64)missed;
 	s->visit_had.ns[SPLIT_kernel] += (s64)(t - border - missed);

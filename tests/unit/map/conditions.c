@@ -74,4 +74,51 @@ TEST(what_was_left_out_is_unknown)
 	check_split(FILTER_SPANS, 0, 9000);
 }
 
+/* On a CPU from 1000 on; what it did in [2000, 3000) was lost. Returns its time once `end` came. */
+static struct split with_a_loss(const struct record_head *end)
+{
+	struct record_switch enters = {.head = {.kind = RECORD_switch, .time_ns = 1000},
+				       .next_tid = 7};
+	struct record_lost lost = {.head = {.kind = RECORD_lost, .time_ns = 3000},
+				   .why = LOST_buffer,
+				   .count = 1,
+				   .begin_ns = 2000};
+	struct partial *p = partial_new(NULL);
+	struct split split;
+
+	partial_cover(p, 1000, 5000);
+	CHECK_EQ(partial_apply(p, &enters.head), 0);
+	CHECK_EQ(partial_apply(p, &lost.head), 0);
+	CHECK_EQ(partial_apply(p, end), 0);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.count, 1);
+	split = p->lives.data[0]->total;
+	CHECK_EQ(split_total(&split), 4000);
+	partial_free(p);
+	return split;
+}
+
+TEST(before_a_loss_user_code_is_not_told_from_a_call_of_which_the_end_was_lost)
+{
+	const struct record_head head = {.tid = 7, .pid = 7, .time_ns = 5000};
+	struct record_switch leaves = {.head = head, .state = LEAVE_preempted, .mode = MODE_user};
+	struct record_syscall call = {.head = head, .nr = 39, .duration_ns = 500};
+	struct split split;
+
+	leaves.head.kind = RECORD_switch;
+	split = with_a_loss(&leaves.head);
+	CHECK_EQ(split.ns[SPLIT_unknown], 2000);
+	CHECK_EQ(split.ns[SPLIT_user], 2000);
+	call.head.kind = RECORD_syscall;
+	split = with_a_loss(&call.head);
+	CHECK_EQ(split.ns[SPLIT_unknown], 2000);
+	CHECK_EQ(split.ns[SPLIT_user], 1500);
+	CHECK_EQ(split.ns[SPLIT_kernel], 500);
+	call.duration_ns = 3500; /* it was in this one: what was before is not in doubt */
+	split = with_a_loss(&call.head);
+	CHECK_EQ(split.ns[SPLIT_unknown], 1000);
+	CHECK_EQ(split.ns[SPLIT_user], 500);
+	CHECK_EQ(split.ns[SPLIT_kernel], 2500);
+}
+
 TEST_MAIN()
