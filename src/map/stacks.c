@@ -140,7 +140,42 @@ static int place_compare(const void *a, const void *b)
 	return mapping_compare(a, b);
 }
 
-/* One that was told of the same range again is never asked for. */
+/* The stacks of each process, in time. */
+static int moment_compare(const void *a, const void *b)
+{
+	const struct fact_stack *x = a, *y = b;
+
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->time_ns, y->time_ns);
+	return stack_compare(a, b);
+}
+
+static bool stack_lies_in(const struct fact_stack *s, const struct fact_mapping *m)
+{
+	for (u32 i = 0; i < s->frames + s->words; i++)
+		if (s->addresses[i] >= m->begin && s->addresses[i] < m->end)
+			return true;
+	return false;
+}
+
+/* Whether a stack that was told before the same range was told again lies in it. */
+static bool mapping_is_asked_for(const struct facts *f, const struct fact_mapping *m, u64 until_ns)
+{
+	size_t n = COUNT_BEFORE(&f->stacks, e,
+				e->pid < m->pid || (e->pid == m->pid && e->time_ns < m->since_ns));
+
+	for (; n < f->stacks.count; n++) {
+		const struct fact_stack *s = &f->stacks.data[n];
+
+		if (s->pid != m->pid || s->time_ns >= until_ns)
+			return false;
+		if (!(s->flags & STACK_KERNEL) && stack_lies_in(s, m))
+			return true;
+	}
+	return false;
+}
+
+/* Of each range what was told of it last, and what the stacks that are left need. */
 static void mappings_prune(struct facts *f, const struct map *pids, u64 at_ns)
 {
 	size_t kept = 0;
@@ -148,6 +183,8 @@ static void mappings_prune(struct facts *f, const struct map *pids, u64 at_ns)
 	if (f->mappings.count)
 		qsort(f->mappings.data, f->mappings.count, sizeof(*f->mappings.data),
 		      place_compare);
+	if (f->stacks.count)
+		qsort(f->stacks.data, f->stacks.count, sizeof(*f->stacks.data), moment_compare);
 	for (size_t i = 0; i < f->mappings.count; i++) {
 		const struct fact_mapping *m = &f->mappings.data[i];
 		bool last = i + 1 == f->mappings.count || m->pid != m[1].pid ||
@@ -155,7 +192,7 @@ static void mappings_prune(struct facts *f, const struct map *pids, u64 at_ns)
 		bool holds = !m->pid || (map_get(pids, m->pid) &&
 					 m->since_ns >= stack_facts_image(f, m->pid, at_ns));
 
-		if (last && holds)
+		if (holds && (last || (m->pid && mapping_is_asked_for(f, m, m[1].since_ns))))
 			f->mappings.data[kept++] = *m;
 		else
 			free(m->path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which stack belongs to a wait, and in what its addresses lay. */
 #include "check.h"
+#include "map/base.h"
 #include "map/query.h"
 
 #define PID 5
@@ -111,6 +112,33 @@ TEST(an_exec_takes_all_mappings_away)
 	CHECK_STR(mapped(p, 200, 0x1000), "/one");
 	CHECK_STR(mapped(p, 500, 0x1000), "none");
 	CHECK_STR(mapped(p, 500, 0x8000), "/two");
+	partial_free(p);
+}
+
+/* A base keeps of each range the last, and what a stack needs that was told before. */
+TEST(a_base_keeps_what_its_stacks_lie_in)
+{
+	static const struct partial_options state = {.state_only = true}, all = {.spans = true};
+	struct record_waking there = {.head = head(RECORD_waking, 200)};
+	struct partial *p = partial_new(&state);
+	struct bytes bytes = {0};
+
+	partial_cover(p, 1, 20000);
+	CHECK_EQ(partial_apply(p, &there.head), 0);
+	mapping(p, 100, 0, 0x3000, "/one");
+	mapping(p, 500, 0, 0x3000, "/two");
+	mapping(p, 9000, 0, 0x3000, "/three");
+	mapping(p, 9500, 0, 0x3000, "/four");
+	stack(p, STACK_USER, 7000, 8000); /* its address is its time */
+	CHECK_EQ(base_write(p, &bytes), 0);
+	partial_free(p);
+	CHECK_EQ(base_read(&p, bytes.data, bytes.count, &all), 0);
+	bytes_free(&bytes);
+	CHECK_EQ(p->facts.mappings.count, 2);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(told(p, STACK_USER, 6000, 20000), 8000);
+	CHECK_STR(mapped(p, 8000, 8000), "/two");
+	CHECK_STR(mapped(p, 15000, 8000), "/four");
 	partial_free(p);
 }
 
