@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 9
+#define BASE_VERSION 10
 
 static const char magic[8] = "fathombs";
 
@@ -156,11 +156,25 @@ static void archive_name(struct archive *a, struct fact_name *f)
 	f->comm[sizeof(f->comm) - 1] = '\0';
 }
 
+/* There are some only while the zone at its end is open: else their tables are there. */
+static void archive_fork(struct archive *a, struct fact_fork *f)
+{
+	archive_u64(a, &f->time_ns);
+	archive_u32(a, &f->tid);
+	archive_u32(a, &f->pid);
+	archive_u32(a, &f->parent_tid);
+	archive_u32(a, &f->parent_pid);
+	archive_u32(a, &f->flags);
+	archive_u64(a, &f->start_ns);
+	archive_u64(a, &f->cgroup);
+}
+
 static void archive_process(struct archive *a, struct fact_process *f)
 {
 	archive_u64(a, &f->time_ns);
 	archive_u32(a, &f->pid);
 	archive_u32(a, &f->parent_pid);
+	archive_u32(a, &f->old_tid);
 	archive_u64(a, &f->start_ns);
 	archive_u64(a, &f->cgroup);
 	archive_u32(a, &f->files);
@@ -265,6 +279,7 @@ static void archive_mapping(struct archive *a, struct fact_mapping *f)
 static void archive_facts(struct archive *a, struct facts *f)
 {
 	archive_list(a, &f->names, archive_name);
+	archive_list(a, &f->forks, archive_fork);
 	archive_list(a, &f->processes, archive_process);
 	archive_list(a, &f->fds, archive_fd);
 	archive_list(a, &f->sockets, archive_socket);

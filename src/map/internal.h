@@ -5,6 +5,9 @@
 
 #include "map/partial.h"
 
+/* In a map that is a set: the value of what is there. */
+#define PRESENT ((void *)1)
+
 /* The calls through which lives tell what they settle; arg is the partial. */
 struct life_sink partial_sink(struct partial *p);
 
@@ -147,6 +150,8 @@ int raw_read(struct raw_record *raw, const char *data); /* raw->bytes of foreign
 int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns);
 int zones_merge(struct partial *left, struct partial *right); /* before their bodies */
 int zones_finish(struct partial *p);			      /* applies what is left */
+/* Whether records may come, or wait, that lie before its end. */
+bool zone_is_open(const struct partial *p);
 void zones_free(struct partial *p);
 
 /* prune.c: leaves what still holds at its end, and sorted facts */

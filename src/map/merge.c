@@ -26,7 +26,7 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 	} else {
 		if (l->born && !l->severed) /* whoever had this number before ended unseen */
 			map_remove(&left->current, l->left_tid);
-		if (left->gaps.count)
+		if (left->gaps.count || map_get(&left->taken, l->left_tid))
 			l->severed = true;
 		err = vec_push(&left->lives, l);
 	}
@@ -53,14 +53,17 @@ static void lives_taken(struct partial *p, size_t n)
 	p->lives.count -= n;
 }
 
-/* Numbers that an exec gave to another life: who had one before has ended, seen or not. */
-static int numbers_taken(const struct partial *p, struct map *taken)
+/* Whoever had one of these numbers before has ended, seen or not. */
+static int taken_merge(struct partial *left, const struct partial *right)
 {
+	struct map_entry entry;
+	size_t at = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < p->lives.count && !err; i++)
-		if (p->lives.data[i]->tid != p->lives.data[i]->left_tid)
-			err = map_put(taken, p->lives.data[i]->tid, p->lives.data[i]);
+	while (!err && map_next(&right->taken, &at, &entry)) {
+		map_remove(&left->current, (u32)entry.key);
+		err = map_put(&left->taken, entry.key, PRESENT);
+	}
 	return err;
 }
 
@@ -70,18 +73,15 @@ static int numbers_taken(const struct partial *p, struct map *taken)
  */
 static int lives_merge(struct partial *left, struct partial *right)
 {
-	struct map after = {0}, taken = {0};
+	struct map after = {0};
 	struct map_entry entry;
 	size_t i, at = 0;
-	int err = numbers_taken(right, &taken);
+	int err = 0;
 
 	for (i = 0; i < right->lives.count && !err; i++)
 		err = life_merge(left, right, right->lives.data[i], &after);
 	lives_taken(right, i);
-	while (!err && map_next(&taken, &at, &entry))
-		map_remove(&left->current, (u32)entry.key);
-	map_free(&taken);
-	at = 0;
+	err = err ? err : taken_merge(left, right);
 	if (right->gaps.count) /* nobody from the left goes on */
 		map_free(&left->current);
 	while (!err && map_next(&after, &at, &entry))

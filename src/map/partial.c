@@ -27,6 +27,7 @@ void partial_free(struct partial *p)
 	}
 	vec_free(&p->lives);
 	map_free(&p->current);
+	map_free(&p->taken);
 	facts_free(&p->facts);
 	vec_free(&p->kspans);
 	spans_free(p);

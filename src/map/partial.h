@@ -339,6 +339,7 @@ struct partial {
 	u64 begun_ns, complete_ns;
 	struct raw_records raw;
 	struct map current;	  /* tid -> struct life, of threads that may go on */
+	struct map taken; /* tids that an exec gave to another life: who had one before is gone */
 	VEC(struct life *) lives; /* all, owned */
 	struct facts facts;
 	VEC(struct kspan) kspans;

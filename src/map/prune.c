@@ -18,7 +18,6 @@ struct living {
 	struct bytes_map spans; /* contexts that own the time of a thread */
 };
 
-#define PRESENT ((void *)1)
 #define SPANS_MAX 65536 /* open spans that are kept: the latest */
 #define SHARES_MAX 256	/* of a span: then only those of threads that go on are kept */
 
@@ -333,7 +332,7 @@ int base_prune(struct partial *p)
 
 	if (!err)
 		losses_shorten(p);
-	if (err || p->raw.list.count) /* what waits for a neighbour may ask for anything */
+	if (err || zone_is_open(p)) /* what comes for that time may ask for anything */
 		return err;
 	err = err ? err : living_find(&living, p);
 	err = err ? err : facts_prune(p, &living);

@@ -19,7 +19,7 @@ static struct life *life_add(struct partial *p, u32 tid)
 	if (!l)
 		return NULL;
 	life_init(l, tid);
-	l->severed = p->gaps.count > 0;
+	l->severed = p->gaps.count > 0 || map_get(&p->taken, tid);
 	life_place(p, l);
 	if (vec_push(&p->lives, l)) {
 		free(l);
@@ -113,7 +113,7 @@ static int exec_apply(struct partial *p, const struct record_head *r)
 		if (!l->first_ns)
 			l->first_ns = r->time_ns;
 		l->pid = r->pid;
-		if (map_put(&p->current, r->tid, l))
+		if (map_put(&p->current, r->tid, l) || map_put(&p->taken, r->tid, PRESENT))
 			return -ENOMEM;
 	}
 	return facts_add(&p->facts, r);

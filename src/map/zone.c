@@ -184,6 +184,14 @@ static void body_of(const struct partial *p, u64 *from_ns, u64 *to_ns)
 		*to_ns = p->to_ns;
 }
 
+bool zone_is_open(const struct partial *p)
+{
+	u64 from, to;
+
+	body_of(p, &from, &to);
+	return p->raw.list.count || to < p->to_ns;
+}
+
 static bool is_empty(const struct partial *p)
 {
 	return !p->zoned && !p->from_ns && !p->to_ns;

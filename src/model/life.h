@@ -160,7 +160,7 @@ struct life {
 	bool settled;
 	bool doubted;  /* not settled: it was told of a loss */
 	bool born;     /* its begin was seen: nothing joins it from the left */
-	bool severed;  /* a gap in the recording lies to its left: likewise */
+	bool severed;  /* a gap, or another life of its number, lies to its left: likewise */
 	u64 origin_ns; /* where its accounting begins, once settled by birth or anchored; else 0 */
 	u64 start_ns;  /* start time, 0: not known */
 	u64 clip_from_ns, clip_to_ns; /* only time between is accounted; 0: no limit */
