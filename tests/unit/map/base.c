@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A base holds what is there, so it does not grow with time. */
+/* A base stands for what was deleted, and does not grow with time. */
+#include "answers.h"
+
+#include <stdlib.h>
+
+#include "check.h"
 #include "map/base.h"
 #include "map/query.h"
-#include "check.h"
 
 #define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
 #define CHUNK_NS 1000000u
@@ -170,6 +174,73 @@ TEST(cgroups_that_nobody_is_in_do_not_make_it_grow)
 	CHECK_STR(query_container(base, 7, 4000), CONTAINER "5009");
 	CHECK_STR(query_container(base, 7, 6000), CONTAINER "0005");
 	partial_free(base);
+}
+
+/* Thread 8 is a new process. */
+static void forks(struct partial *p, u64 time_ns)
+{
+	struct record_fork r = {
+		.head = {.kind = RECORD_fork, .time_ns = time_ns, .tid = 8, .pid = 8},
+		.parent_tid = 7,
+		.parent_pid = 7};
+
+	apply(p, &r);
+}
+
+/* While records may still come for its last time, nothing is folded that they may ask for. */
+TEST(a_base_with_an_open_end_keeps_forks)
+{
+	struct partial *base = partial_new(&state), *rest = partial_new(NULL);
+	struct bytes bytes = {0};
+
+	partial_streams(base, 1, 5000);
+	cgroup(base, 0, 10);
+	cgroup(base, 0, 11);
+	lives(base, 1000);
+	attached(base, 1100, 0, 10);
+	attached(base, 4000, 0, 11);
+	forks(base, 4500);
+	partial_cover(base, 1, 9000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	partial_late(rest, 5000, 9000);
+	attached(rest, 8000, 0, 10); /* late */
+	partial_cover(rest, 9000, 12000);
+	CHECK_EQ(partial_merge(base, rest), 0);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_STR(query_container(base, 7, 7000), CONTAINER "0011");
+	CHECK_STR(query_container(base, 7, 10000), CONTAINER "0010");
+	CHECK_STR(query_container(base, 8, 10000), CONTAINER "0011");
+	partial_free(base);
+}
+
+/* What was deleted left a base: the rest says what the whole says of the same time. */
+TEST(base_stands_for_what_was_deleted)
+{
+	for (u64 seed = 1; seed <= 800; seed++) {
+		struct simulation s;
+
+		simulate(&s, seed, 5, 40);
+		simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
+		for (int i = 0; i < 6; i++) {
+			char *whole, *based;
+			u64 at;
+
+			at = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
+			whole = answers_since(map_since(&s, at), &s, at);
+			based = answers_since(map_on_base(&s, at, 1 + i), &s, at);
+			if (strcmp(whole, based) != 0) {
+				print_difference(whole, based);
+				CHECK_FAIL("seed %llu, cut at %llu", (unsigned long long)seed,
+					   (unsigned long long)at);
+			}
+			free(whole);
+			free(based);
+		}
+		simulation_free(&s);
+	}
 }
 
 TEST_MAIN()

@@ -54,6 +54,8 @@ void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions,
 void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns);
 /* Takes away what a CPU recorded in [begin_ns, end_ns), and says so. */
 void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu);
+/* The same, so many times at random. */
+void simulation_lose(struct simulation *s, int times);
 void simulation_free(struct simulation *s);
 
 static inline const struct record_head *simulation_record(const struct simulation *s, size_t i)

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is not in a recording: left out on request, not recorded at all, or lost. */
+#include "simulate_internal.h"
+
+/* Whether a thread's record comes while it has no span; *open counts its spans. */
+static bool is_under_none(const struct record_head *r, int *open, bool first)
+{
+	const struct record_switch *sw = (const void *)r;
+
+	switch (r->kind) {
+	case RECORD_span_begin:
+		(*open)++;
+		return false;
+	case RECORD_span_end:
+		(*open)--;
+		return false;
+	case RECORD_switch:
+		return !*open && !first && (!r->tid || sw->state != LEAVE_dead);
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+	case RECORD_event:
+		return !*open;
+	default:
+		return false;
+	}
+}
+
+/* What is known of the thread with a number. */
+struct follows {
+	int open; /* spans */
+	bool born, ran;
+};
+
+static bool is_left_out(struct simulation *s, struct record_head *r, struct follows *of)
+{
+	u32 tid = r->tid ? r->tid : ((struct record_switch *)r)->next_tid;
+	u32 old_tid = r->kind == RECORD_exec ? ((struct record_exec *)r)->old_tid : 0;
+	struct follows *f = &of[tid - FIRST_TID];
+	bool first = r->kind == RECORD_switch && f->born && !f->ran;
+
+	if (old_tid)
+		*f = of[old_tid - FIRST_TID];
+	if (r->kind == RECORD_fork)
+		*f = (struct follows){.born = true};
+	if (r->kind == RECORD_switch)
+		f->ran = true;
+	if (r->kind == RECORD_thread && s->filters & FILTER_SPANS)
+		((struct record_thread *)r)->flags |= THREAD_UNFOLLOWED;
+	if (s->filters & FILTER_SPANS && is_under_none(r, &f->open, first))
+		return true;
+	return s->filters & FILTER_SYSCALLS && r->kind == RECORD_syscall &&
+	       ((struct record_syscall *)r)->nr == 0;
+}
+
+/* Takes away what the filters say, and tells them. */
+void simulation_filter(struct simulation *s)
+{
+	struct actor a = {.s = s};
+	struct record_filter filter = {.flags = s->filters};
+	struct record_filter follows = {.flags = s->filters | FILTER_FOLLOWS};
+	size_t n = 0, count = s->records.count;
+	struct follows of[64] = {0};
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_left_out(s, (void *)(s->bytes.data + s->records.data[i].at), of))
+			s->records.data[n++] = s->records.data[i];
+	s->records.count = count = n;
+	actor_emit(&a, &filter, sizeof(filter), RECORD_filter, s->from_ns);
+	for (follows.head.pid = FIRST_TID; follows.head.pid;
+	     follows.head.pid = follows.head.pid == FIRST_TID ? EXEC_PID : 0)
+		actor_emit(&a, &follows, sizeof(follows), RECORD_filter, s->from_ns);
+	for (size_t i = 0; i < count; i++) { /* each program is found anew */
+		struct simulated_record *r = &s->records.data[i];
+
+		follows.head.pid = simulation_record(s, i)->pid;
+		if (simulation_record(s, i)->kind == RECORD_exec)
+			actor_emit(&a, &follows, sizeof(follows), RECORD_filter, r->time_ns);
+	}
+	simulation_sort(s);
+}
+
+void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
+{
+	struct actor a = {.s = s};
+	struct record_gap gap = {.begin_ns = begin_ns};
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->records.count; i++) {
+		u64 t = s->records.data[i].time_ns;
+
+		if (t < begin_ns || t >= end_ns)
+			s->records.data[n++] = s->records.data[i];
+	}
+	s->records.count = n;
+	actor_emit(&a, &gap, sizeof(gap), RECORD_gap, end_ns);
+	s->records.data[n].order = 0;			/* before what else happened then */
+	for (size_t i = 0; i < s->threads.count; i++) { /* the snapshot finds some again */
+		const struct simulated_thread *t = &s->threads.data[i];
+		struct record_thread r = {.head = {.tid = t->tid, .pid = t->pid},
+					  .start_ns = t->start_ns,
+					  .flags = THREAD_ON_CPU};
+
+		if (t->renamed_ns > end_ns)
+			r.head.tid++;
+		if (r.head.tid % 2 || t->end_ns <= end_ns || t->begin_ns >= end_ns)
+			continue;
+		actor_emit(&a, &r, sizeof(r), RECORD_thread, end_ns);
+		if (!t->born)
+			actor_emit(&a, &r, sizeof(r), RECORD_thread, s->from_ns);
+	}
+	simulation_sort(s);
+}
+
+void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu)
+{
+	struct actor a = {.s = s};
+	struct record_lost lost = {.why = LOST_buffer, .begin_ns = begin_ns};
+	size_t n = 0;
+
+	while (end_ns > s->to_ns || simulation_cpu(end_ns) != cpu)
+		end_ns--;
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct simulated_record *r = &s->records.data[i];
+		const struct record_head *head = simulation_record(s, i);
+
+		if (r->time_ns >= begin_ns && r->time_ns < end_ns && head->cpu == cpu &&
+		    head->kind != RECORD_lost)
+			lost.count++;
+		else
+			s->records.data[n++] = *r;
+	}
+	s->records.count = n;
+	actor_emit(&a, &lost, sizeof(lost), RECORD_lost, end_ns);
+	simulation_sort(s);
+}
+
+void simulation_lose(struct simulation *s, int times)
+{
+	for (int i = 0; i < times; i++) {
+		u64 begin = s->from_ns + simulation_random(s, s->to_ns - s->from_ns);
+
+		simulation_loss(s, begin, begin + simulation_random(s, 3000) + 1,
+				(u16)simulation_random(s, 4));
+	}
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What takes a thread's time: it runs, calls the kernel, faults, sleeps, and ends. */
+#include "simulate_internal.h"
+
+#include <string.h>
+
+void actor_run(struct actor *a, enum split_part part, u64 ns)
+{
+	a->now += ns;
+	a->thread->truth.ns[part] += (s64)ns;
+	if (a->depth || a->unborn)
+		a->thread->under.ns[part] += (s64)ns;
+}
+
+struct call {
+	u16 nr, file_kind;
+	u8 part;
+};
+
+static const struct call calls[] = {
+	{230, 0, SPLIT_timer},		/* clock_nanosleep */
+	{0, FILE_KIND_pipe, SPLIT_ipc}, /* read */
+	{61, 0, SPLIT_child},		/* wait4 */
+	{0, FILE_KIND_tcp, SPLIT_network},
+};
+
+void actor_enters(struct actor *a)
+{
+	struct record_switch sw = {.next_tid = a->thread->tid};
+
+	actor_emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
+	a->on_since = a->now;
+}
+
+void actor_leaves(struct actor *a, u8 state, u8 mode, u64 visit, const struct call *call)
+{
+	struct record_switch sw = {.head = head_of(a), .state = state, .mode = mode};
+
+	if (visit)
+		sw.since_ns = a->now - visit;
+	if (call && mode == MODE_syscall) {
+		sw.nr = call->nr;
+		sw.file.kind = call->file_kind;
+		sw.file.key = 7;
+	}
+	actor_emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
+}
+
+void actor_preempted(struct actor *a, u8 mode, u64 visit, const struct call *call)
+{
+	actor_leaves(a, LEAVE_preempted, mode, visit, call);
+	actor_run(a, SPLIT_runnable, some(a, 300));
+	actor_enters(a);
+}
+
+/*
+ * The stack of a wait that just ended, of the kernel or of the program, and now and
+ * then what lies there: libraries come and go, and lap over.
+ */
+static void tells_stack(struct actor *a, u64 since_ns)
+{
+	u32 flags = 1 + (u32)simulation_random(a->s, 2);
+	struct record_stack r = {.head = head_of(a), .flags = flags, .since_ns = since_ns};
+	struct record_mapping m = {.since_ns = a->now,
+				   .begin = 4096 * simulation_random(a->s, 3),
+				   .offset = simulation_random(a->s, 100),
+				   .path_len = 8};
+	u64 address = simulation_random(a->s, 20000);
+
+	m.end = m.begin + 8192;
+	memcpy(m.path, flags & STACK_KERNEL ? "[k]\0\0fun" : "/lib\0abc", m.path_len);
+	if (flags & STACK_USER)
+		m.head = head_of(a);
+	else
+		m.since_ns = 0;
+	r.words = (u32)simulation_random(a->s, 2);
+	r.frames_len = 16;
+	memcpy(r.frames, &address, 8);
+	memcpy(r.frames + 8, &a->now, 8);
+	if (simulation_random(a->s, 2))
+		actor_emit(a, &m, sizeof(m), RECORD_mapping, a->now);
+	actor_emit(a, &r, sizeof(r), RECORD_stack, a->now);
+}
+
+/* Asleep in a visit or, with MODE_user, stopped; the waking may carry an earlier time. */
+void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, u8 part)
+{
+	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+	u64 left = a->now, on_since = visit > a->on_since ? visit : a->on_since;
+
+	if (call == &calls[0])
+		w.context = WAKE_timer;
+	actor_leaves(a, mode == MODE_user ? LEAVE_stopped : LEAVE_sleep, mode, visit, call);
+	if (on_since < left && simulation_random(a->s, 3) == 0) {
+		u64 early = left - simulation_random(a->s, left - on_since);
+
+		actor_emit(a, &w, sizeof(w), RECORD_waking, early);
+	} else {
+		actor_run(a, part, some(a, 2000));
+		if (simulation_random(a->s, 3) == 0)
+			tells_stack(a, left); /* as at a cut: it goes on */
+		actor_run(a, part, some(a, 100));
+		actor_emit(a, &w, sizeof(w), RECORD_waking, a->now);
+	}
+	actor_run(a, SPLIT_runnable, some(a, 100));
+	actor_enters(a);
+	tells_stack(a, left);
+}
+
+/* A waking of a thread that does not go to sleep after all: it must change nothing. */
+static void woken_in_vain(struct actor *a)
+{
+	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+
+	actor_run(a, SPLIT_kernel, 1);
+	actor_emit(a, &w, sizeof(w), RECORD_waking, a->now);
+	actor_run(a, SPLIT_kernel, 1);
+}
+
+void does_syscall(struct actor *a)
+{
+	const struct call *call = &calls[simulation_random(a->s, 4)];
+	struct record_syscall r = {.head = head_of(a), .nr = call->nr};
+	u64 begin = a->now;
+
+	actor_run(a, SPLIT_kernel, some(a, 500));
+	for (u64 n = simulation_random(a->s, 4); n > 0; n--) {
+		if (simulation_random(a->s, 4) == 0)
+			actor_preempted(a, MODE_syscall, begin, call);
+		else
+			actor_sleeps(a, MODE_syscall, begin, call, call->part);
+		actor_run(a, SPLIT_kernel, some(a, 500));
+	}
+	if (simulation_random(a->s, 3) == 0)
+		woken_in_vain(a);
+	r.duration_ns = a->now - begin;
+	r.result = simulation_random(a->s, 5) ? 1 : -2;
+	r.file.kind = call->file_kind;
+	r.file.key = call->file_kind ? 7 : 0;
+	if (a->depth)
+		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
+	actor_emit(a, &r, sizeof(r), RECORD_syscall, a->now);
+	a->on_since = a->now;
+}
+
+void does_fault(struct actor *a)
+{
+	struct record_fault r = {.head = head_of(a), .flags = FAULT_USER};
+	u64 begin = a->now;
+
+	actor_run(a, SPLIT_kernel, some(a, 200));
+	if (simulation_random(a->s, 2)) {
+		actor_sleeps(a, MODE_fault, begin, NULL, SPLIT_fault);
+		actor_run(a, SPLIT_kernel, some(a, 200));
+	}
+	r.duration_ns = a->now - begin;
+	actor_emit(a, &r, sizeof(r), RECORD_fault, a->now);
+	a->on_since = a->now;
+}
+
+/* Asleep in a call when recording begins: the snapshot says so, and its exit has a soft begin. */
+void actor_was_in_call(struct actor *a)
+{
+	const struct call *call = &calls[simulation_random(a->s, 4)];
+	struct record_thread th = {
+		.head = head_of(a), .start_ns = a->thread->start_ns, .mode = MODE_syscall};
+	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+	struct record_syscall r = {.head = head_of(a), .nr = call->nr, .flags = SYSCALL_BEGIN_SOFT};
+	u64 begin = a->now;
+
+	th.nr = r.nr;
+	th.state = LEAVE_sleep;
+	th.file.kind = r.file.kind = call->file_kind;
+	th.file.key = r.file.key = call->file_kind ? 7 : 0;
+	actor_run(a, call->part, some(a, 500));
+	th.since_ns = a->now - begin;
+	actor_emit(a, &th, sizeof(th), RECORD_thread, a->now);
+	actor_run(a, call->part, some(a, 2000));
+	if (call == &calls[0])
+		w.context = WAKE_timer;
+	actor_emit(a, &w, sizeof(w), RECORD_waking, a->now);
+	actor_run(a, SPLIT_runnable, some(a, 100));
+	actor_enters(a);
+	actor_run(a, SPLIT_kernel, some(a, 500));
+	r.duration_ns = a->now - begin;
+	actor_emit(a, &r, sizeof(r), RECORD_syscall, a->now);
+	a->on_since = a->now;
+}
+
+/* It begins to end; now and then the record of its last switch was lost. */
+void actor_dies(struct actor *a)
+{
+	struct record_exit r = {.head = head_of(a), .code = 256 * (s32)simulation_random(a->s, 3)};
+
+	if (simulation_random(a->s, 2)) {
+		actor_preempted(a, MODE_user, 0, NULL);
+		actor_emit(a, &r, sizeof(r), RECORD_exit, a->now);
+	} else {
+		actor_emit(a, &r, sizeof(r), RECORD_exit, a->now);
+		actor_leaves(a, LEAVE_dead, MODE_user, 0, NULL);
+	}
+	a->thread->end_ns = a->now;
+}
