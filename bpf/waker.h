@@ -96,6 +96,9 @@ static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *
 
 	if (waker->flags & (PF_KTHREAD | PF_IO_WORKER) || waker->thread_info.status & TS_COMPAT)
 		return false;
+	/* the socket that it sends on or receives from just now, as net.bpf.c keeps it */
+	if (state && state->in_syscall && state->bytes_sock)
+		return socks_are_ends((struct sock *)state->bytes_sock, sk);
 	/* the descriptor is gone: the kind must do */
 	if (state && state->in_syscall && state->row == SYSCALL_NR_close)
 		return state->file.kind == FILE_KIND_tcp && state->file.flags & FILE_PEER_ON_HOST;
