@@ -94,27 +94,37 @@ def storage_bytes(maps, threads, sockets):
                for one in maps if one.is_storage())
 
 
-def under_load(bench):
+def under_load(bench, redis, *options):
     """The maps of a recorder, and what it has resident: before the load, and at most in it."""
-    redis = Redis(bench)
+    recorder = bench.record_host("--rotate", "1s", *options)
     try:
-        recorder = bench.record_host("--rotate", "1s", "--keep", "3s")
-        try:
-            pid = recorder.process.pid
-            idle = resident(pid)
-            most, load = idle, redis.load_start(LOAD_SECONDS)
-            while load.poll() is None:
-                most = max(most, resident(pid))
-            maps = maps_of(pid)
-            redis.load_end(load)
-        finally:
-            recorder.stop()
+        pid = recorder.process.pid
+        idle = resident(pid)
+        most, load = idle, redis.load_start(LOAD_SECONDS)
+        while load.poll() is None:
+            most = max(most, resident(pid))
+        maps = maps_of(pid)
+        redis.load_end(load)
     finally:
-        redis.stop()
+        recorder.stop()
     return maps, idle, most
 
 
-def tell_recorder(maps, idle, most):
+def under_loads(bench):
+    """
+    The same with --keep, and what each CPU adds when it is busy: without --keep, whose memory
+    goes with what a chunk holds.
+    """
+    redis = Redis(bench)
+    try:
+        _, idle, most = under_load(bench, redis)
+        return (*under_load(bench, redis, "--keep", "3s"),
+                max(0, most[1] - idle[1]) / possible_cpus())
+    finally:
+        redis.stop()
+
+
+def tell_recorder(maps, idle, most, cpu_bytes):
     cpus, pid_max = possible_cpus(), number_in("/proc/sys/kernel/pid_max")
     with open("/proc/loadavg", encoding="ascii") as text:
         threads = int(text.read().split()[3].split("/")[1])
@@ -130,7 +140,8 @@ def tell_recorder(maps, idle, most):
     figure(f"together, {cpus} CPUs, pid_max {pid_max}", (most[0] + kernel) / MB, "MB", Goal(96, 48))
     large = (sum(one.large_bytes(cpus, pid_max) for one in others) +
              storage_bytes(others, LARGE_THREADS, LARGE_SOCKETS))
-    busy = most[0] + (most[1] - idle[1]) / cpus * (LARGE_CPUS - cpus)
+    busy = most[0] + cpu_bytes * (LARGE_CPUS - cpus)
+    figure("a busy CPU adds", cpu_bytes / MB, "MB")
     figure(f"computed: maps, {LARGE_CPUS} CPUs, {LARGE_THREADS} threads", large / MB, "MB")
     figure(f"computed: resident, if all {LARGE_CPUS} are as busy", busy / MB, "MB")
     figure(f"computed: together, pid_max {LARGE_PID_MAX}", (large + busy) / MB, "MB", Goal(96, 48))
@@ -142,7 +153,7 @@ def memory(bench):
     if missing:
         say(missing)
     else:
-        tell_recorder(*under_load(bench))
+        tell_recorder(*under_loads(bench))
     told = output([bench.program("threads")])
     figure("libfathom, per thread that has written spans",
            float(re.search(r"kb_per_thread ([\d.]+)", told).group(1)), "KB", Goal(256, 128))
