@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 10
+#define BASE_VERSION 11
 
 static const char magic[8] = "fathombs";
 
@@ -375,6 +375,7 @@ static void archive_raw(struct archive *a, struct raw_record *r)
 	char *record = (char *)r->record;
 
 	archive_text(a, &record, &r->bytes);
+	archive_bool(a, &r->earlier);
 	if (!archive_reads(a))
 		return;
 	if (!a->err)

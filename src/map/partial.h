@@ -317,6 +317,7 @@ struct kevents {
 struct raw_record {
 	struct record_head *record; /* whole; owned */
 	u32 bytes;
+	bool earlier; /* it happened before the time that it has now */
 };
 
 struct raw_records {

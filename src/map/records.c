@@ -119,8 +119,9 @@ static int exec_apply(struct partial *p, const struct record_head *r)
 	return facts_add(&p->facts, r);
 }
 
-/* An application record: the thread is in user code, and may change its active span. */
-static int span_apply_at(struct partial *p, const struct record_head *r, u64 time_ns)
+/* An application record: the thread is (LIFE_USER) or was in user code, and may change its span. */
+static int span_apply_as(struct partial *p, const struct record_head *r, enum life_role role,
+			 u64 time_ns)
 {
 	static const struct context none;
 	struct life_sink sink = partial_sink(p);
@@ -130,7 +131,7 @@ static int span_apply_at(struct partial *p, const struct record_head *r, u64 tim
 	int err;
 
 	at.time_ns = time_ns;
-	err = feed(p, r->tid, LIFE_USER, &at);
+	err = feed(p, r->tid, role, &at);
 	if (err)
 		return err;
 	switch (r->kind) {
@@ -158,7 +159,7 @@ static int span_apply_at(struct partial *p, const struct record_head *r, u64 tim
 
 static int span_apply(struct partial *p, const struct record_head *r)
 {
-	return span_apply_at(p, r, r->time_ns);
+	return span_apply_as(p, r, LIFE_USER, r->time_ns);
 }
 
 static int thread_apply(struct partial *p, const struct record_head *r)
@@ -334,7 +335,8 @@ int partial_apply_outside(struct partial *p, const struct record_head *r, u64 fr
 	default:
 		if (!is_of_span(r))
 			return partial_apply_now(p, r);
-		return span_apply_at(p, r, r->time_ns < from_ns ? from_ns : r->time_ns);
+		return span_apply_as(p, r, LIFE_EARLIER,
+				     r->time_ns < from_ns ? from_ns : r->time_ns);
 	}
 }
 

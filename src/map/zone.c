@@ -75,6 +75,7 @@ int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns)
 
 	if (err || !record_kind_info(r->kind))
 		return err;
+	raw.earlier = time_ns != r->time_ns;
 	raw.record->time_ns = time_ns;
 	err = vec_push(&p->raw.list, raw);
 	if (err) {
@@ -125,7 +126,10 @@ static int zone_apply(struct partial *p, struct zone_time z)
 			continue;
 		}
 		err = zone_doubt(p, &z);
-		err = err ? err : partial_apply_now(p, raw->record);
+		if (!err && raw->earlier)
+			err = partial_apply_outside(p, raw->record, 0);
+		else if (!err)
+			err = partial_apply_now(p, raw->record);
 		free(raw->record);
 	}
 	p->raw.list.count = kept;

@@ -23,6 +23,7 @@ static const size_t role_bytes[] = {
 	[LIFE_SNAPSHOT] = sizeof(struct record_thread),
 	[LIFE_OUT] = sizeof(struct record_cgroup_attach),
 	[LIFE_LOST] = sizeof(struct record_lost),
+	[LIFE_EARLIER] = sizeof(struct record_head),
 };
 
 static int head_keep(struct life *l, enum life_role role, const struct record_head *r)
@@ -53,7 +54,7 @@ bool life_head_valid(const struct life *l)
 		if (l->head_bytes - at < sizeof(entry))
 			return false;
 		memcpy(&entry, l->head + at, sizeof(entry));
-		if (entry.role > LIFE_LOST || entry.bytes > l->head_bytes - at ||
+		if (entry.role > LIFE_EARLIER || entry.bytes > l->head_bytes - at ||
 		    entry.bytes != sizeof(entry) + ((role_bytes[entry.role] + 7) & ~(size_t)7))
 			return false;
 		at += entry.bytes;
@@ -74,6 +75,7 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 	case LIFE_SYSCALL:
 	case LIFE_USER:
 	case LIFE_OUT:
+	case LIFE_EARLIER:
 		return true;
 	case LIFE_FAULT:
 		return ((const struct record_fault *)r)->flags & FAULT_USER;
@@ -298,6 +300,7 @@ int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *
 		whole.severed = l->severed;
 		whole.clip_from_ns = l->clip_from_ns;
 		whole.clip_to_ns = l->clip_to_ns;
+		whole.first_ns = l->first_ns;
 		whole.settled = true;
 		whole.origin_ns = whole.state.last_ns = from_ns;
 		whole.active.known = whole.seen.known = true;

@@ -51,6 +51,7 @@ enum life_role {
 	LIFE_SNAPSHOT, /* thread: its state as /proc told it */
 	LIFE_OUT,      /* cgroup_attach: the thread left the scope of the recording */
 	LIFE_LOST,     /* lost: records of one CPU, or of all; the thread may have had some */
+	LIFE_EARLIER,  /* an application record from before: where the thread is is not known */
 };
 
 /* As in record_waking. */

@@ -44,6 +44,16 @@ static void doubt_add(struct life_state *s, u64 from, u64 to)
 	}
 }
 
+/*
+ * If nothing was seen of it yet, it may have been off its CPU until it got one in what was
+ * missed, or have had another number.
+ */
+static void doubt_unseen(struct life_state *s)
+{
+	if (s->place == LIFE_UNSEEN && s->doubt_to_ns)
+		s->doubt_from_ns = s->last_ns;
+}
+
 /* How much of [from, to) lies between the first and the last loss on its CPU. */
 static u64 doubt_within(const struct life_state *s, u64 from_ns, u64 to_ns)
 {
@@ -212,6 +222,7 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 	struct life_state *s = &l->state;
 	u64 border, missed;
 
+	doubt_unseen(s);
 	if (s->place == LIFE_OFF_CPU)
 		wait_end_unseen(l, t, sink);
 	border = visit_ns > s->last_ns ? visit_ns : s->last_ns;
@@ -260,6 +271,7 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* so far */
 
 	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
+		doubt_unseen(s);
 		spend_seen(l, s->place == LIFE_OFF_CPU ? SPLIT_unknown : SPLIT_kernel, s->last_ns,
 			   t);
 	} else if (visit) {
@@ -418,8 +430,9 @@ static void role_lost(struct life *l, const struct record_head *r, const struct 
 	doubt_add(s, lost->begin_ns, r->time_ns);
 }
 
-/* It left the scope: what it does from here on is not recorded, nor asked for. */
-static void role_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
+/* From here on nothing is known of where it is. */
+static void lose_sight(struct life *l, const struct record_head *r, enum life_place place,
+		       const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
@@ -431,8 +444,20 @@ static void role_out(struct life *l, const struct record_head *r, const struct l
 	visit_leave(s);
 	doubt_clear(s);
 	s->wake.has = false;
-	s->place = LIFE_GONE;
+	s->place = place;
 	s->last_ns = t;
+}
+
+/* It left the scope: what it does from here on is not recorded, nor asked for. */
+static void role_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	lose_sight(l, r, LIFE_GONE, sink);
+}
+
+/* It was in user code, but before the time of the record. */
+static void role_earlier(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	lose_sight(l, r, LIFE_UNSEEN, sink);
 }
 
 /* What /proc said counts only if no record says anything: it is not taken at one instant. */
@@ -472,6 +497,7 @@ static role_fn *const roles[] = {
 	[LIFE_LEAVES] = role_leaves,	 [LIFE_ENTERS] = role_enters, [LIFE_WAKING] = role_waking,
 	[LIFE_SYSCALL] = role_syscall,	 [LIFE_FAULT] = role_fault,   [LIFE_USER] = role_user,
 	[LIFE_SNAPSHOT] = role_snapshot, [LIFE_OUT] = role_out,	      [LIFE_LOST] = role_lost,
+	[LIFE_EARLIER] = role_earlier,
 };
 
 void life_apply(struct life *l, enum life_role role, const struct record_head *r,

@@ -176,6 +176,23 @@ TEST(cgroups_that_nobody_is_in_do_not_make_it_grow)
 	partial_free(base);
 }
 
+/* Lives of one number stand in their order. */
+TEST(a_base_keeps_when_a_thread_was_seen_first)
+{
+	struct partial *base = partial_new(&state);
+	struct bytes bytes = {0};
+
+	lives(base, 1000);
+	partial_cover(base, 1, 2000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_EQ(base->lives.data[0]->first_ns, 1000);
+	partial_free(base);
+}
+
 /* Thread 8 is a new process. */
 static void forks(struct partial *p, u64 time_ns)
 {

@@ -121,4 +121,29 @@ TEST(before_a_loss_user_code_is_not_told_from_a_call_of_which_the_end_was_lost)
 	CHECK_EQ(split.ns[SPLIT_kernel], 2500);
 }
 
+/* It was woken, and when it got a CPU was lost: until then it may have slept. */
+TEST(who_is_first_seen_before_a_loss_may_have_slept)
+{
+	struct record_head head = {.kind = RECORD_waking, .tid = 7, .pid = 7, .time_ns = 1500};
+	struct record_waking waking = {.head = head};
+	struct record_lost lost = {.head = {.kind = RECORD_lost, .time_ns = 3000},
+				   .why = LOST_buffer,
+				   .count = 1,
+				   .begin_ns = 2000};
+	struct record_switch leaves = {
+		.head = head, .state = LEAVE_sleep, .mode = MODE_syscall, .since_ns = 4500};
+	struct partial *p = partial_new(NULL);
+
+	leaves.head.kind = RECORD_switch;
+	leaves.head.time_ns = 5000;
+	partial_cover(p, 1000, 5000);
+	CHECK_EQ(partial_apply(p, &waking.head), 0);
+	CHECK_EQ(partial_apply(p, &lost.head), 0);
+	CHECK_EQ(partial_apply(p, &leaves.head), 0);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_unknown], 2000);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_kernel], 2000);
+	partial_free(p);
+}
+
 TEST_MAIN()
