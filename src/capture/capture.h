@@ -116,6 +116,12 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e);
 int capture_attach(struct capture *c, struct error *e);
 
 /*
+ * Behind capture_attach(): records from now, which is begin_ns, into the rings. capture_start()
+ * does it, too; between the two there is time to prepare what takes the records.
+ */
+void capture_turn_on(struct capture *c, u64 begin_ns);
+
+/*
  * Does capture_attach() if that was not done, begins to record, and writes the
  * snapshot: each process, thread, open file and socket in scope. No thread is missed
  * between the two. The snapshot's records have the time at which each was looked at.

@@ -223,14 +223,20 @@ static void drain_hurry(void)
 		syscall(SYS_sched_setattr, 0, &attr, 0); /* without CAP_SYS_NICE let it be */
 }
 
+void capture_turn_on(struct capture *c, u64 begin_ns)
+{
+	c->programs->bss->recording_ns = begin_ns;
+	__atomic_store_n(&c->programs->bss->recording, 1, __ATOMIC_RELEASE);
+}
+
 int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink, struct error *e)
 {
 	int err = c->apps ? 0 : capture_attach(c, e);
 
 	if (err)
 		return err;
-	c->programs->bss->recording_ns = begin_ns ? begin_ns : capture_now();
-	__atomic_store_n(&c->programs->bss->recording, 1, __ATOMIC_RELEASE);
+	if (!c->programs->bss->recording)
+		capture_turn_on(c, begin_ns ? begin_ns : capture_now());
 	drain_hurry();
 	err = capture_snapshot(c, sink, e);
 	/* events of a CPU that comes later are opened then */

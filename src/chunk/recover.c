@@ -112,8 +112,11 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 		if (err)
 			return err;
 	}
-	if (s->packets == 0 || (!s->compressed && s->good_end == 0))
+	if (s->packets == 0 || (!s->compressed && s->good_end == 0)) {
+		if (is_cpu) /* all that it had is missing */
+			m->info.complete_ns = 0;
 		return unlinkat(r->dir, s->name, 0) < 0 ? -errno : 0;
+	}
 	err = measure(r->dir, file);
 	if (err)
 		return err;

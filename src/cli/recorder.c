@@ -393,6 +393,8 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 	if (!err)
 		err = capture_attach(r->capture, e);
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = clock_now_ns();
+	if (!err) /* before the chunk, which takes a while where disks are busy */
+		capture_turn_on(r->capture, r->begin_ns);
 	if (!err && !r->flight)
 		err = chunk_begin(r, r->begin_ns, 0, &r->writer, e);
 	if (!err)

@@ -158,6 +158,32 @@ TEST(what_cannot_be_read_now_is_neither_cut_nor_deleted)
 	}
 }
 
+/* A CPU of which nothing was written yet misses the whole chunk. */
+TEST(a_cpu_without_a_packet)
+{
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
+	struct recording *recording;
+	struct chunk_writer *w;
+	struct chunk_info info;
+	union make_record r;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	make_syscall(&r, 1010, 0, 1);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
+	CHECK_EQ(chunk_writer_flush(w, 1020, NULL), 0);
+	make_syscall(&r, 1030, 1, 1);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 1), &r.head), 0);
+	chunk_writer_close(w);
+	CHECK_EQ(recording_recover(options.dir, NULL, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(found.records, 1);
+	make_chunk(options.dir, 9000, 10, false, &info);
+	CHECK_EQ(recording_open(&recording, &options.dir, 1, NULL, NULL), 0);
+	CHECK_EQ(recording_info(recording)->gap_count, 1);
+	CHECK_EQ(recording_info(recording)->gaps[0].from_ns, 1000);
+	recording_close(recording);
+}
+
 /* kill -9 in the middle of writing; all that was flushed is there, and the next begins. */
 TEST(a_killed_recorder)
 {
