@@ -39,7 +39,7 @@ while True:
 # Says of each call when it was made: [before, after] of the monotonic clock.
 CANARY = """
 import os, sys, time
-with open(sys.argv[1], "w", buffering=1 << 16) as out:
+with open(sys.argv[1], "w", buffering=1) as out:
     while os.getppid() == int(sys.argv[2]):
         before = time.monotonic_ns()
         os.getppid()
