@@ -167,16 +167,19 @@ TEST(a_cpu_without_a_packet)
 	struct chunk_writer *w;
 	struct chunk_info info;
 	union make_record r;
+	char path[8192];
 
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
 	make_syscall(&r, 1010, 0, 1);
 	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
-	CHECK_EQ(chunk_writer_flush(w, 1020, NULL), 0);
 	make_syscall(&r, 1030, 1, 1);
 	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 1), &r.head), 0);
+	CHECK_EQ(chunk_writer_flush(w, 1040, NULL), 0);
+	snprintf(path, sizeof(path), "%s/cpu1", chunk_writer_path(w));
 	chunk_writer_close(w);
+	CHECK_EQ(truncate(path, 0), 0);
 	CHECK_EQ(recording_recover(options.dir, NULL, on_recovered, NULL, NULL), 1);
-	CHECK_EQ(found.records, 1);
+	CHECK_EQ(make_count(found.path, &info), 1);
 	make_chunk(options.dir, 9000, 10, false, &info);
 	CHECK_EQ(recording_open(&recording, &options.dir, 1, NULL, NULL), 0);
 	CHECK_EQ(recording_info(recording)->gap_count, 1);
