@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stay off the CPU: how much of it is told after losses, and which is told as a wait. */
+#include "model/life.h"
+
+#include "tests/unit/check.h"
+
+#define TID 7
+#define CPU 1
+
+/* The waits of one thread that ran from 1000 to 2000. */
+struct told {
+	struct life life;
+	struct life_wait last;
+	int waits;
+};
+
+static void on_wait(void *arg, const struct life *l, const struct life_wait *wait)
+{
+	struct told *t = arg;
+
+	t->last = *wait;
+	t->waits++;
+}
+
+static void on_visit(void *arg, const struct life *l, const struct life_visit *visit)
+{
+}
+
+static void on_share(void *arg, const struct life *l, const struct life_share *share)
+{
+}
+
+static void feed(struct told *t, enum life_role role, const void *record)
+{
+	const struct life_sink sink = {t, on_wait, on_visit, on_share, on_share};
+
+	CHECK_EQ(life_feed(&t->life, role, record, &sink), 0);
+}
+
+static void enters(struct told *t, u64 time_ns)
+{
+	struct record_switch r = {.head = {.kind = RECORD_switch, .cpu = CPU, .time_ns = time_ns},
+				  .next_tid = TID};
+
+	feed(t, LIFE_ENTERS, &r);
+}
+
+static void leaves(struct told *t, u64 time_ns, u8 state)
+{
+	struct record_switch r = {
+		.head = {.kind = RECORD_switch, .cpu = CPU, .tid = TID, .time_ns = time_ns},
+		.mode = MODE_user,
+		.state = state};
+
+	feed(t, LIFE_LEAVES, &r);
+}
+
+static void waking(struct told *t, u64 time_ns)
+{
+	struct record_waking r = {.head = {.kind = RECORD_waking, .tid = TID, .time_ns = time_ns}};
+
+	feed(t, LIFE_WAKING, &r);
+}
+
+static void lost(struct told *t, u64 begin_ns, u64 end_ns)
+{
+	struct record_lost r = {.head = {.kind = RECORD_lost, .cpu = CPU, .time_ns = end_ns},
+				.begin_ns = begin_ns};
+
+	feed(t, LIFE_LOST, &r);
+}
+
+/* Made at 500, it ran until 2000. */
+static struct told ran(u8 state)
+{
+	struct told t = {0};
+
+	life_init_born(&t.life, TID, TID, 500, 0);
+	enters(&t, 1000);
+	leaves(&t, 2000, state);
+	return t;
+}
+
+/* What is told of the stay from 2000 to 6000: to the thread, and of the wait itself. */
+static void check_stay(struct told *t, s64 slept, s64 runnable, s64 unknown)
+{
+	struct split before = t->life.total;
+
+	enters(t, 6000);
+	CHECK_EQ(t->last.begin_ns, 2000);
+	CHECK_EQ(t->last.end_ns, 6000);
+	CHECK_EQ(t->last.split.ns[SPLIT_runnable], runnable);
+	CHECK_EQ(t->last.split.ns[SPLIT_unknown], unknown);
+	CHECK_EQ(split_total(&t->last.split), slept + runnable + unknown);
+	CHECK_EQ(t->life.total.ns[SPLIT_runnable] - before.ns[SPLIT_runnable], runnable);
+	CHECK_EQ(t->life.total.ns[SPLIT_unknown] - before.ns[SPLIT_unknown], unknown);
+	CHECK_EQ(split_total(&t->life.total) - split_total(&before), 4000);
+	life_free(&t->life);
+}
+
+TEST(one_that_was_preempted_may_have_run_since_the_first_loss)
+{
+	struct told t = ran(LEAVE_preempted);
+
+	lost(&t, 3000, 3500);
+	check_stay(&t, 0, 1000, 3000);
+}
+
+TEST(one_that_was_woken_may_have_run_since_the_loss_after_it)
+{
+	struct told t = ran(LEAVE_sleep);
+
+	waking(&t, 2500);
+	lost(&t, 3000, 3500);
+	check_stay(&t, 500, 500, 3000);
+}
+
+TEST(one_that_was_not_seen_woken_may_have_run_while_records_were_lost)
+{
+	struct told t = ran(LEAVE_sleep);
+
+	lost(&t, 3000, 3500);
+	check_stay(&t, 3500, 0, 500);
+}
+
+TEST(one_that_is_woken_after_the_loss_slept)
+{
+	struct told t = ran(LEAVE_sleep);
+
+	lost(&t, 3000, 3500);
+	waking(&t, 4000);
+	check_stay(&t, 2000, 2000, 0);
+}
+
+/* Until it runs first it waits for a CPU, but it has left none. */
+TEST(a_new_thread_that_runs_tells_no_wait)
+{
+	struct told t = ran(LEAVE_preempted);
+
+	CHECK_EQ(t.waits, 0);
+	CHECK_EQ(t.life.total.ns[SPLIT_runnable], 500);
+	check_stay(&t, 0, 4000, 0);
+	CHECK_EQ(t.waits, 1);
+}
+
+TEST_MAIN()
