@@ -23,7 +23,9 @@
  *   the waking came; else the waking is void.
  *
  * - Records that were lost: a thread that had the CPU concerned may have left it
- *   and come back meanwhile, so that this time is unknown; a thread that was
+ *   and come back meanwhile, so that this time is unknown, and so is what lies
+ *   before, back to its last record, unless it was all in the one visit that ends
+ *   later: the end of another can be among what was lost. A thread that was
  *   runnable may have run. A sleeper that is woken later, and seen to be, slept.
  *
  * Time accounted also goes to who owns it, in two books that are kept apart:

@@ -172,7 +172,7 @@ TEST(what_came_too_late_is_the_same_in_any_grouping)
 {
 	static const struct partial_options all = {.spans = true};
 
-	for (u64 seed = 1; seed <= 240; seed++) {
+	for (u64 seed = 1; seed <= 180; seed++) {
 		struct simulation s;
 		struct late_cuts c;
 		char *first = NULL;

@@ -91,8 +91,8 @@ static void live(struct actor *a, int actions)
 	t->start_ns = t->born ? a->now : 5 + t->tid;
 	if (t->born) {
 		struct record_fork f = {.head = head_of(a),
-					.parent_tid = 1,
-					.parent_pid = 1,
+					.parent_tid = FIRST_TID,
+					.parent_pid = FIRST_TID,
 					.start_ns = a->now,
 					.comm_len = 4,
 					.comm = "born"};
@@ -159,7 +159,7 @@ static void simulate_number(struct simulation *s, u32 tid, int actions)
 	u64 begin = s->from_ns + (tid % 2 ? 1 + simulation_random(s, 5000) : 0);
 
 	for (bool again = true; again; begin += 1 + simulation_random(s, 3000)) {
-		struct actor a = thread_begin(s, tid, FIRST_TID, begin);
+		struct actor a = thread_begin(s, tid, tid % 5 == 3 ? tid : FIRST_TID, begin);
 
 		live(&a, actions);
 		ends(&a, tid % 3 == 0);
@@ -199,6 +199,22 @@ static void simulate_exec(struct simulation *s, int actions)
 	ends(&a, simulation_random(s, 2));
 }
 
+/* Where the process is found that the others come from. */
+static void simulate_snapshot(struct simulation *s)
+{
+	struct actor a = {.s = s};
+	struct record_head first = {.tid = FIRST_TID, .pid = FIRST_TID};
+	struct record_thread there = {
+		.head = first, .start_ns = 5 + FIRST_TID, .flags = THREAD_ON_CPU};
+	struct record_cgroup_attach r = {.head = first, .flags = CGROUP_FOUND};
+
+	actor_emit(&a, &there, sizeof(there), RECORD_thread, s->from_ns);
+	for (r.hierarchy = 0; r.hierarchy < 2; r.hierarchy++) {
+		r.cgroup = 1 + simulation_random(s, 4);
+		actor_emit(&a, &r, sizeof(r), RECORD_cgroup_attach, s->from_ns);
+	}
+}
+
 static int thread_compare(const void *x, const void *y)
 {
 	const struct simulated_thread *a = x, *b = y;
@@ -233,6 +249,7 @@ void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions,
 	for (int i = 0; i < threads; i++)
 		simulate_number(s, FIRST_TID + (u32)i, actions);
 	simulate_exec(s, actions);
+	simulate_snapshot(s);
 	threads_end(s);
 	simulation_sort(s);
 	if (filters)

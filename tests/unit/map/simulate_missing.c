@@ -67,8 +67,7 @@ void simulation_filter(struct simulation *s)
 			s->records.data[n++] = s->records.data[i];
 	s->records.count = count = n;
 	actor_emit(&a, &filter, sizeof(filter), RECORD_filter, s->from_ns);
-	for (follows.head.pid = FIRST_TID; follows.head.pid;
-	     follows.head.pid = follows.head.pid == FIRST_TID ? EXEC_PID : 0)
+	for (follows.head.pid = FIRST_TID; follows.head.pid <= EXEC_PID; follows.head.pid++)
 		actor_emit(&a, &follows, sizeof(follows), RECORD_filter, s->from_ns);
 	for (size_t i = 0; i < count; i++) { /* each program is found anew */
 		struct simulated_record *r = &s->records.data[i];
@@ -125,7 +124,7 @@ void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu)
 		const struct record_head *head = simulation_record(s, i);
 
 		if (r->time_ns >= begin_ns && r->time_ns < end_ns && head->cpu == cpu &&
-		    head->kind != RECORD_lost)
+		    head->kind != RECORD_lost && r->time_ns != s->from_ns)
 			lost.count++;
 		else
 			s->records.data[n++] = *r;

@@ -183,7 +183,10 @@ void does_move(struct actor *a)
 
 	name.hierarchy = r.hierarchy = (u32)simulation_random(a->s, 2);
 	r.cgroup = name.id;
-	r.flags = simulation_random(a->s, 3) ? 0 : CGROUP_FOUND;
+	/* nobody looks for one that was born here */
+	r.flags = a->thread->pid == a->thread->tid && a->thread->born ? 0 : CGROUP_FOUND;
+	if (simulation_random(a->s, 3))
+		r.flags = 0;
 	name.path_len = (u16)snprintf(name.path, sizeof(name.path), "%s/%064llu",
 				      name.hierarchy ? "/longer" : "",
 				      (unsigned long long)(10 * name.id + name.hierarchy));
