@@ -89,6 +89,7 @@ struct chunk_info {
 				     by one, cut while a record was being written, or recovered
 				     after a crash; can be before begin_ns */
 	uint64_t late_ns;	  /* the chunk before is complete up to here: begin_ns, or less */
+	uint64_t cpus;		  /* that have a stream, at least; a recovered one may miss some */
 	struct chunk_clock clock; /* at its begin */
 	uint64_t records;	  /* CTF events, what babeltrace2 counts */
 	uint64_t bytes;		  /* of its files */
@@ -134,12 +135,13 @@ struct chunk_writer_options {
 	uint64_t begun_ns;		   /* when the last stream begins; 0: at the cut, too */
 	uint64_t complete_ns;		   /* when the first stream ends; 0: at the end, too */
 	uint64_t late_ns;		   /* complete_ns of the chunk before; 0: at the cut, too */
-	const char *host;		   /* NULL: this host's name */
-	const char *boot_id;		   /* NULL: this boot's */
-	const struct chunk_clock *clock;   /* NULL: of this host, now */
-	const struct chunk_owner *owner;   /* of what is made; NULL: the effective user */
-	bool compress;			   /* zstd, when it is sealed */
-	bool no_sync;			   /* tests: no fsync */
+	uint64_t cpus;	  /* of so many the streams are there from the begin; 0: as records come */
+	const char *host; /* NULL: this host's name */
+	const char *boot_id;		 /* NULL: this boot's */
+	const struct chunk_clock *clock; /* NULL: of this host, now */
+	const struct chunk_owner *owner; /* of what is made; NULL: the effective user */
+	bool compress;			 /* zstd, when it is sealed */
+	bool no_sync;			 /* tests: no fsync */
 };
 
 /*

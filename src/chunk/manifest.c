@@ -69,6 +69,8 @@ static void print_manifest(FILE *f, const struct manifest *m)
 		info->begin_ns, info->begun_ns, info->complete_ns, info->end_ns);
 	if (info->late_ns < info->begin_ns)
 		fprintf(f, "\nlate_ns=%" PRIu64, info->late_ns);
+	if (info->cpus)
+		fprintf(f, "\ncpus=%" PRIu64, info->cpus);
 	fprintf(f, "\nclock=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info->clock.monotonic_ns,
 		info->clock.unix_ns, info->clock.boottime_ns, info->clock.error_ns);
 	fprintf(f, "\nstate=%s\nevents=%" PRIu64, chunk_state_name(info->state), info->records);
@@ -122,6 +124,7 @@ enum {
 	HAS_BEGUN = 8192,
 	HAS_ALL = 16383,
 	HAS_LATE = 16384, /* need not be there */
+	HAS_CPUS = 32768, /* likewise */
 };
 
 /* Numbers separated by one blank; false if there are more or fewer. */
@@ -217,6 +220,7 @@ static int parse_plain(const char *key, const char *value, struct chunk_info *in
 		{"begun_ns", HAS_BEGUN, &info->begun_ns},
 		{"complete_ns", HAS_COMPLETE, &info->complete_ns},
 		{"late_ns", HAS_LATE, &info->late_ns},
+		{"cpus", HAS_CPUS, &info->cpus},
 		{"events", HAS_EVENTS, &info->records},
 		{"incomplete", HAS_INCOMPLETE, &info->incomplete},
 	};

@@ -10,6 +10,7 @@
  *   seq=<number>
  *   begin_ns=  begun_ns=  complete_ns=  end_ns=
  *   late_ns=                      only if it is before begin_ns
+ *   cpus=                         only if so many CPUs have a stream from the begin on
  *   clock=<monotonic_ns> <unix_ns> <boottime_ns> <error_ns>
  *   state=open|sealed|recovered
  *   events=<CTF events in all files>

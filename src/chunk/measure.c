@@ -5,16 +5,28 @@
 
 #include "chunk/reader.h"
 
-static void end_take(struct chunk_info *info, const struct stream *s)
+static void end_take(struct chunk_info *info, const struct stream *s, uint64_t *cpus)
 {
 	bool is_cpu = strncmp(s->name, "cpu", 3) == 0;
 
-	if (!s->packets)
+	if (!s->packets) {
+		if (is_cpu) /* all that it had is missing */
+			info->complete_ns = 0;
 		return;
+	}
+	*cpus += is_cpu;
 	if (s->last_end_ns >= info->end_ns)
 		info->end_ns = s->last_end_ns + 1;
 	if (is_cpu && s->last_end_ns < info->complete_ns)
 		info->complete_ns = s->last_end_ns;
+}
+
+void chunk_complete_bound(struct chunk_info *info, uint64_t cpus)
+{
+	if (cpus < info->cpus || info->complete_ns < info->begin_ns)
+		info->complete_ns = info->begin_ns;
+	if (info->complete_ns > info->end_ns)
+		info->complete_ns = info->end_ns;
 }
 
 bool chunk_reader_has_sums(const struct chunk_reader *r)
@@ -26,6 +38,7 @@ int chunk_reader_measure(struct chunk_reader *r, struct error *e)
 {
 	const struct record_head *record;
 	struct chunk_info *info = &r->info;
+	uint64_t cpus = 0;
 	int got;
 
 	while ((got = chunk_reader_next(r, &record, e)) > 0)
@@ -40,10 +53,9 @@ int chunk_reader_measure(struct chunk_reader *r, struct error *e)
 		info->records += s->delivered + s->unpacker.rows;
 		if (memcmp(info->identity, (uint8_t[16]){0}, 16) == 0 && s->has_identity)
 			memcpy(info->identity, s->identity, sizeof(info->identity));
-		end_take(info, s);
+		end_take(info, s, &cpus);
 	}
-	if (info->complete_ns > info->end_ns)
-		info->complete_ns = info->end_ns;
+	chunk_complete_bound(info, cpus);
 	if (info->state == CHUNK_SEALED)
 		info->state = CHUNK_RECOVERED;
 	return 0;

@@ -46,6 +46,9 @@ void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const cha
 /* False: no manifest says what is in it, chunk_reader_measure() would. */
 bool chunk_reader_has_sums(const struct chunk_reader *r);
 
+/* Bounds complete_ns of a chunk of which so many CPUs' streams were found: some can be missing. */
+void chunk_complete_bound(struct chunk_info *info, uint64_t cpus);
+
 /*
  * Reads all of it, up to the last whole packet of each stream, and fills the sums, the end
  * and the identity in its info; a sealed chunk without them counts as recovered. No record

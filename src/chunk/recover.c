@@ -231,6 +231,7 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 {
 	struct chunk_reader *r = k->reader;
 	struct manifest *m = &k->manifest;
+	uint64_t cpus = 0; /* of which there is something */
 	int err = streams_recover(k, e);
 
 	if (err)
@@ -245,10 +246,11 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 		return err;
 	remove_rest(r);
 	m->info.lost = r->info.lost;
-	if (m->info.complete_ns > m->info.end_ns)
-		m->info.complete_ns = m->info.end_ns;
-	for (size_t i = 0; i < m->file_count; i++)
+	for (size_t i = 0; i < m->file_count; i++) {
 		m->info.bytes += m->files[i].bytes;
+		cpus += strncmp(m->files[i].name, "cpu", 3) == 0;
+	}
+	chunk_complete_bound(&m->info, cpus);
 	err = manifest_write(r->dir, m, true, e);
 	return err ? err : rename_chunk(in, r->info.path, &m->info, e);
 }

@@ -73,6 +73,7 @@ static void fill_info(struct chunk_info *info, const struct chunk_writer_options
 	info->end_ns = info->begin_ns;
 	info->complete_ns = o->complete_ns;
 	info->late_ns = o->late_ns ? o->late_ns : info->begin_ns;
+	info->cpus = o->cpus;
 	gethostname(host, sizeof(host) - 1);
 	copy_word(info->host, sizeof(info->host), o->host ? o->host : host);
 	if (o->boot_id)
@@ -139,6 +140,23 @@ static int write_beginnings(struct chunk_writer *w, struct error *e)
 	return err ? err : manifest_write(w->dir, &manifest, false, e);
 }
 
+/*
+ * A stream that is made at its first record cannot be missed after a crash. If the
+ * disk does not take it now, it may with the first record.
+ */
+static int cpu_streams(struct chunk_writer *w, struct error *e)
+{
+	struct error ignored = {0};
+
+	for (uint32_t cpu = 0; cpu < w->info.cpus; cpu++) {
+		if (!chunk_writer_stream(w, CHUNK_STREAM_CPU, cpu))
+			return error_set(e, ENOMEM, "cannot begin a chunk");
+	}
+	if (w->info.cpus)
+		chunk_writer_flush(w, w->info.begin_ns, &ignored);
+	return 0;
+}
+
 int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_options *options,
 		      struct error *e)
 {
@@ -166,6 +184,8 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 		err = make_directory(w, options, e);
 	if (!err) {
 		err = write_beginnings(w, e);
+		if (!err)
+			err = cpu_streams(w, e);
 		if (err)
 			chunk_directory_remove_at(w->parent, strrchr(w->path, '/') + 1);
 	}

@@ -156,6 +156,7 @@ static int chunk_begin(struct recorder *r, u64 begin_ns, u64 late_ns, struct chu
 					 .hold = &r->hold,
 					 .begin_ns = begin_ns,
 					 .late_ns = late_ns,
+					 .cpus = (u64)sysconf(_SC_NPROCESSORS_ONLN),
 					 .owner = r->owner,
 					 .compress = r->options.compress};
 

@@ -43,11 +43,10 @@ static int chunk_apply(struct partial *p, const struct chunk_task *task, struct 
 	return err;
 }
 
-/* A sealed chunk whose streams were cut one by one says so. */
+/* Its streams were cut one by one, or end where a crash left each. */
 static bool is_uneven(const struct chunk_info *info)
 {
-	return info->state == CHUNK_SEALED &&
-	       (info->begun_ns > info->begin_ns || info->complete_ns < info->end_ns);
+	return info->begun_ns > info->begin_ns || info->complete_ns < info->end_ns;
 }
 
 int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_found *found,
