@@ -41,11 +41,12 @@ static __always_inline void context_read(struct thread_state *state, struct task
 	struct otel_record record;
 	u64 variable, at = 0;
 
+	if (state->flags & STATE_NO_CONTEXT)
+		return; /* what it began with holds until it runs a program */
 	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 	if (state->location_generation != context_generation)
 		context_refresh(state, task->tgid);
-	if (!state->location.known || (state->flags & STATE_NO_CONTEXT) ||
-	    (task->flags & (PF_KTHREAD | PF_IO_WORKER)))
+	if (!state->location.known || (task->flags & (PF_KTHREAD | PF_IO_WORKER)))
 		return;
 	variable = context_variable(&state->location, task->thread.fsbase);
 	if (!variable || bpf_probe_read_user(&at, 8, (void *)variable) || !at)

@@ -387,6 +387,7 @@ static __always_inline void *kernel_read_pointer(void *at)
 #define PF_IO_WORKER 0x00000010
 #define TS_COMPAT 2
 #define CLONE_VM 0x100
+#define CLONE_VFORK 0x4000
 #define CLONE_FILES 0x400
 #define CLONE_THREAD 0x10000
 #define CLONE_SETTLS 0x80000

@@ -116,7 +116,8 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 				      : mine->flags & (STATE_IN | STATE_PENDING | STATE_BY_CGROUP);
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
 		state->flags |= STATE_NO_CONTEXT;
-	if (mine)
+	/* whose creator waits for it works for the creator's span; no other one shares it */
+	if (mine && (!(state->flags & STATE_NO_CONTEXT) || (clone_flags & CLONE_VFORK)))
 		state->ctx = mine->ctx;
 	if (!(clone_flags & CLONE_THREAD))
 		location_inherit(parent, task);

@@ -80,9 +80,10 @@ def main():
             publisher.do(f"set {base + 3:x}")
             thread = publisher.do(f"thread {base + 4:x}")
             child = publisher.do("fork")
+            borrower = publisher.do("vfork")
             told.append({"name": publisher.name, "pid": publisher.pid, "thread": thread,
-                         "child": child, "base": base,
-                         "spans": [base + 1, base + 2, 0] + [base + 3] * 3})
+                         "child": child, "borrower": borrower, "base": base,
+                         "spans": [base + 1, base + 2, 0] + [base + 3] * 4})
         for _, publisher in running:
             publisher.do("exec")
         time.sleep(LOOK_S)

@@ -81,6 +81,10 @@ def a_child_works_for_the_span_of_its_parent():
         made = [parent for _, name, parent in calls[process["child"], process["child"]]
                 if name in ("prctl", "getppid")]
         equal(made, [id_of(process["base"] + 3)] * 2, f"calls of the child of {process['name']}")
+        made = [(name, parent) for _, name, parent in
+                calls[process["borrower"], process["borrower"]]]
+        equal(made, [("getppid", id_of(process["base"] + 3))],
+              f"calls of the child that has the memory of {process['name']}")
 
 
 @tests.add

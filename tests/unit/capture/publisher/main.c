@@ -10,6 +10,7 @@
  *   thread SPAN    a new thread publishes SPAN and stays
  *   idle           a new thread that never touches the variable and stays
  *   fork           a child that stays, and publishes nothing itself
+ *   vfork          one that shares this one's memory, calls getppid and is gone
  *   exec           runs the program anew
  */
 #define _GNU_SOURCE
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #ifdef WITH_DLOPEN
 #include <dlfcn.h>
@@ -97,6 +99,18 @@ static int child_start(void)
 		pause();
 }
 
+static int child_borrows(void)
+{
+	int pid = vfork();
+
+	if (pid == 0) {
+		syscall(SYS_getppid);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	return pid;
+}
+
 static void library_open(const char *path, int defines)
 {
 #ifdef WITH_DLOPEN
@@ -137,6 +151,8 @@ static int command_do(const char *command, char *argument, char **argv)
 		return thread_start(0);
 	else if (!strcmp(command, "fork"))
 		return child_start();
+	else if (!strcmp(command, "vfork"))
+		return child_borrows();
 	else if (!strcmp(command, "exec"))
 		execv("/proc/self/exe", argv);
 	return own_tid();
