@@ -10,7 +10,9 @@
 struct reader_stream {
 	struct stream stream;
 	uint64_t expected; /* records, by the manifest */
+	uint64_t bytes;	   /* of the file, likewise */
 	bool has_expected;
+	bool has_bytes;
 	bool finished;
 };
 
@@ -42,6 +44,12 @@ int chunk_reader_open_at(struct chunk_reader **reader, int parent, const char *p
 
 /* Says why the chunk is damaged, in `name` if that is not NULL; the first reason stays. */
 void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const char *why);
+
+/*
+ * Compares which files there are, and their sizes, with the manifest's list; reads none of
+ * them. What differs is damage.
+ */
+void chunk_reader_check_files(struct chunk_reader *r);
 
 /* False: no manifest says what is in it, chunk_reader_measure() would. */
 bool chunk_reader_has_sums(const struct chunk_reader *r);

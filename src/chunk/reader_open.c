@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,11 @@ static int add_stream(struct chunk_reader *r, const char *name, const struct man
 	}
 	s = &r->streams[r->count];
 	*s = (struct reader_stream){.has_expected = file != NULL};
-	if (file)
+	if (file) {
 		s->expected = file->records;
+		s->bytes = file->bytes;
+		s->has_bytes = strcmp(name, file->name) == 0;
+	}
 	err = stream_init(&s->stream, r->dir, name, r->has_manifest ? r->info.identity : NULL,
 			  !file && r->info.state == CHUNK_OPEN);
 	s->stream.inflating = &r->inflating;
@@ -122,20 +126,53 @@ static void check_metadata(struct chunk_reader *r, const struct manifest_file *f
 	free(text);
 }
 
+/* Other viewers read no compressed streams: somebody may have decompressed it for them. */
+static const char *name_there(int dir, const char *listed, char plain[CHUNK_FILE_NAME_BYTES])
+{
+	if (!chunk_file_is_compressed(listed) ||
+	    faccessat(dir, listed, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return listed;
+	snprintf(plain, CHUNK_FILE_NAME_BYTES, "%.*s", (int)strlen(listed) - 4, listed);
+	return faccessat(dir, plain, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? plain : listed;
+}
+
 static int list_streams(struct chunk_reader *r, const struct manifest *m)
 {
 	for (size_t i = 0; i < m->file_count; i++) {
+		char plain[CHUNK_FILE_NAME_BYTES];
 		int err;
 
 		if (!chunk_file_is_stream(m->files[i].name)) {
 			check_metadata(r, &m->files[i]);
 			continue;
 		}
-		err = add_stream(r, m->files[i].name, &m->files[i]);
+		err = add_stream(r, name_there(r->dir, m->files[i].name, plain), &m->files[i]);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+void chunk_reader_check_files(struct chunk_reader *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		const struct reader_stream *s = &r->streams[i];
+		struct stat st;
+		char why[96];
+
+		if (!s->has_expected)
+			continue;
+		if (fstatat(r->dir, s->stream.name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (errno == ENOENT)
+				chunk_reader_set_damage(r, s->stream.name, "it is missing");
+			continue;
+		}
+		if (!s->has_bytes || (uint64_t)st.st_size == s->bytes)
+			continue;
+		snprintf(why, sizeof(why), "it has %lld bytes, the manifest says %" PRIu64,
+			 (long long)st.st_size, s->bytes);
+		chunk_reader_set_damage(r, s->stream.name, why);
+	}
 }
 
 /* The word behind `key` in the metadata, empty if there is none. */

@@ -43,6 +43,18 @@ static bool is_known(const struct recording *r, const struct chunk_info *info)
 	return false;
 }
 
+/* A chunk that retention took away meanwhile is none that is damaged. */
+static void tell_what_is_damaged(struct recording *r, struct chunk_reader *reader)
+{
+	struct stat st;
+
+	if (!r->options.with_open)
+		return;
+	chunk_reader_check_files(reader);
+	if (chunk_reader_damage(reader) && stat(chunk_reader_info(reader)->path, &st) == 0)
+		tell_damage(r, chunk_reader_damage(reader));
+}
+
 /* What no manifest says is found by reading. */
 static int add_opened(struct recording *r, struct chunk_reader *reader, bool growing,
 		      struct error *e)
@@ -51,11 +63,10 @@ static int add_opened(struct recording *r, struct chunk_reader *reader, bool gro
 
 	if (is_known(r, chunk_reader_info(reader)))
 		return 0;
-	if (!growing && !chunk_reader_has_sums(reader)) {
+	if (!growing && !chunk_reader_has_sums(reader))
 		err = chunk_reader_measure(reader, e);
-		if (!err && r->options.with_open && chunk_reader_damage(reader))
-			tell_damage(r, chunk_reader_damage(reader));
-	}
+	if (!err && !growing)
+		tell_what_is_damaged(r, reader);
 	if (!err && !is_known(r, chunk_reader_info(reader)))
 		err = vec_push(&r->chunks, *chunk_reader_info(reader));
 	return err;

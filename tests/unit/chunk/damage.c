@@ -238,4 +238,42 @@ TEST(a_bomb_does_not_go_off)
 	CHECK(clock() - begin < CLOCKS_PER_SEC);
 }
 
+/* As `zstd -d --rm` does it. */
+static void decompress_in_place(const char *chunk, const char *name)
+{
+	static unsigned char in[1 << 20], out[8 << 20];
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	ZSTD_outBuffer dst = {out, sizeof(out), 0};
+	ZSTD_inBuffer src = {in, 0, 0};
+	char from[32];
+	FILE *f;
+
+	snprintf(from, sizeof(from), "%s.zst", name);
+	f = fopen(make_path(chunk, from), "r");
+	CHECK(f != NULL);
+	src.size = fread(in, 1, sizeof(in), f);
+	fclose(f);
+	CHECK(src.size > 0 && src.size < sizeof(in));
+	while (src.pos < src.size)
+		CHECK(!ZSTD_isError(ZSTD_decompressStream(context, &dst, &src)));
+	CHECK(dst.pos > src.size && dst.pos < sizeof(out));
+	ZSTD_freeDCtx(context);
+	f = fopen(make_path(chunk, name), "w");
+	CHECK(f != NULL);
+	CHECK_EQ(fwrite(out, 1, dst.pos, f), dst.pos);
+	CHECK_EQ(fclose(f), 0);
+	CHECK_EQ(unlink(make_path(chunk, from)), 0);
+}
+
+TEST(a_stream_may_be_decompressed_in_place)
+{
+	struct chunk_info info;
+
+	make_chunk(make_directory(), 1000, COUNT, true, &info);
+	decompress_in_place(info.path, "cpu0");
+	check_sum_is(info.path, false);
+	CHECK_EQ(truncate(make_path(info.path, "cpu0"), 300000), 0);
+	check_sum_is(info.path, true); /* still known to be cut, by the manifest's count */
+}
+
 TEST_MAIN()

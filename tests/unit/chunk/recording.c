@@ -112,6 +112,58 @@ TEST(damage_stays_with_its_chunk)
 	CHECK_EQ(found.lost.damaged, 0);
 }
 
+struct told {
+	int count;
+	char text[512]; /* the last one */
+};
+
+static void on_damage(void *arg, const char *text)
+{
+	struct told *told = arg;
+
+	told->count++;
+	snprintf(told->text, sizeof(told->text), "%s", text);
+}
+
+/* How many lines a list of the chunks tells of damage. */
+static int list_damage(const char *dir, struct told *told)
+{
+	const struct recording_options options = {
+		.with_open = true, .damage = on_damage, .arg = told};
+	struct recording *recording;
+
+	*told = (struct told){0};
+	CHECK_EQ(recording_open(&recording, &dir, 1, &options, NULL), 0);
+	recording_close(recording);
+	return told->count;
+}
+
+TEST(a_list_tells_of_files_that_miss)
+{
+	const char *dir = make_directory();
+	struct chunk_info a, b;
+	struct told told;
+	struct stat st;
+
+	make_chunk(dir, 1000, 1000, false, &a);
+	make_chunk(dir, 1001000, 1000, true, &b);
+	CHECK_EQ(list_damage(dir, &told), 0);
+
+	CHECK_EQ(stat(make_path(a.path, "cpu0"), &st), 0);
+	CHECK_EQ(truncate(make_path(a.path, "cpu0"), st.st_size - 1), 0);
+	CHECK_EQ(list_damage(dir, &told), 1);
+	CHECK(strstr(told.text, a.path) != NULL);
+	CHECK(strstr(told.text, "cpu0: it has ") != NULL);
+	CHECK_EQ(truncate(make_path(a.path, "cpu0"), st.st_size), 0);
+	CHECK_EQ(list_damage(dir, &told), 0); /* what is in it is not looked at */
+
+	CHECK_EQ(unlink(make_path(b.path, "cpu1.zst")), 0);
+	CHECK_EQ(unlink(make_path(b.path, "cpu0.zst")), 0);
+	CHECK_EQ(list_damage(dir, &told), 1); /* one line for a chunk */
+	CHECK(strstr(told.text, b.path) != NULL);
+	CHECK(strstr(told.text, "is missing") != NULL);
+}
+
 TEST(nothing_there)
 {
 	const char *dir = make_directory();
