@@ -2,15 +2,12 @@
 #include "capture/context_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/map.h"
+#include "capture/foreign_file.h"
 
 #define FILES_MAX 16384 /* known files; when there are more, all are forgotten */
 
@@ -18,6 +15,15 @@ struct file_key {
 	uint64_t device, inode, size;
 	int64_t changed_s, changed_ns;
 };
+
+static struct file_key key_of(const struct stat *info)
+{
+	return (struct file_key){.device = info->st_dev,
+				 .inode = info->st_ino,
+				 .size = (uint64_t)info->st_size,
+				 .changed_s = info->st_ctim.tv_sec,
+				 .changed_ns = info->st_ctim.tv_nsec};
+}
 
 /* Most files do not have the variable: they share two answers. */
 static struct elf_tls no_elf_file;
@@ -28,6 +34,7 @@ struct context_files {
 	struct bytes_map known; /* struct file_key -> const struct elf_tls * */
 	struct elf_tls from_memory;
 	unsigned long parsed;
+	struct foreign_looks *looks; /* NULL: nobody supervises */
 };
 
 struct context_files *context_files_new(void)
@@ -59,49 +66,33 @@ void context_files_free(struct context_files *files)
 	free(files);
 }
 
+void context_files_supervise(struct context_files *files, struct foreign_looks *looks)
+{
+	files->looks = looks;
+}
+
 unsigned long context_files_parsed(const struct context_files *files)
 {
 	return files->parsed;
 }
 
-/*
- * A name under which the mapped file itself can be opened. map_files needs
- * more privilege than root, whose file may be another one by now: its inode
- * must be the mapped one.
- */
-static int file_path(pid_t pid, const struct context_map *map, char *path, struct stat *info)
-{
-	snprintf(path, PATH_MAX, "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)map->start, (unsigned long long)map->end);
-	if (!stat(path, info))
-		return 0;
-	if (map->name[0] != '/')
-		return -ENOENT;
-	if (snprintf(path, PATH_MAX, "/proc/%d/root%s", pid, map->name) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	if (stat(path, info))
-		return -errno;
-	return info->st_ino == map->inode ? 0 : -ESTALE;
-}
+struct parse {
+	const struct stat *expected;
+	struct elf_tls facts;
+};
 
-static int file_parse(const char *path, const struct stat *expected, struct elf_tls *facts)
+static int file_parse(void *arg, int fd)
 {
+	struct parse *parse = arg;
 	struct elf_source source;
 	struct stat info;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	int err = 0;
 
-	if (fd < 0)
-		return -errno;
 	if (fstat(fd, &info))
-		err = -errno;
-	else if (info.st_ino != expected->st_ino || info.st_dev != expected->st_dev)
-		err = -ESTALE;
-	source = elf_source_file(fd, err ? 0 : (uint64_t)info.st_size);
-	if (!err)
-		err = elf_tls_read(&source, CONTEXT_VARIABLE, facts);
-	close(fd);
-	return err;
+		return -errno;
+	if (info.st_ino != parse->expected->st_ino || info.st_dev != parse->expected->st_dev)
+		return -ESTALE;
+	source = elf_source_file(fd, (uint64_t)info.st_size);
+	return elf_tls_read(&source, CONTEXT_VARIABLE, &parse->facts);
 }
 
 static int answer_keep(struct context_files *files, const struct file_key *key,
@@ -126,20 +117,21 @@ static int answer_keep(struct context_files *files, const struct file_key *key,
 	return 0;
 }
 
-static int file_learn(struct context_files *files, const char *path, const struct stat *info,
-		      const struct file_key *key, const struct elf_tls **facts)
+static int file_learn(struct context_files *files, const struct foreign_file *file, int found,
+		      const struct stat *info, const struct elf_tls **facts)
 {
-	struct elf_tls found = {0};
+	struct file_key key = key_of(info);
+	struct parse parse = {.expected = info};
 	int err;
 
 	if (files->known.count >= FILES_MAX)
 		files_forget(files);
 	files->parsed++;
-	err = file_parse(path, info, &found);
+	err = foreign_file_read(files->looks, file, found, file_parse, &parse);
 	if (!err)
-		return answer_keep(files, key, &found, facts);
+		return answer_keep(files, &key, &parse.facts, facts);
 	if (err == -ENOEXEC)
-		(void)bytes_map_put(&files->known, key, sizeof(*key), &no_elf_file);
+		(void)bytes_map_put(&files->known, &key, sizeof(key), &no_elf_file);
 	return err;
 }
 
@@ -148,40 +140,59 @@ static int memory_parse(struct context_files *files, pid_t pid, const struct con
 			const struct elf_tls **facts)
 {
 	struct elf_source source = elf_source_memory(pid, map->start);
-	int err;
+	struct elf_tls found = {0};
+	int err, ended;
 
 	if (map->offset || !map->readable)
 		return -ENOENT;
 	files->parsed++;
-	err = elf_tls_read(&source, CONTEXT_VARIABLE, &files->from_memory);
-	if (!err)
-		*facts = &files->from_memory;
-	return err;
+	err = foreign_look_begin(files->looks, FOREIGN_DEVICE(map->major, map->minor));
+	if (err)
+		return err;
+	err = elf_tls_read(&source, CONTEXT_VARIABLE, &found);
+	ended = foreign_look_end(files->looks);
+	if (ended || err)
+		return ended ? ended : err;
+	files->from_memory = found;
+	*facts = &files->from_memory;
+	return 0;
+}
+
+static int found_get(struct context_files *files, const struct foreign_file *file, int found,
+		     const struct stat *info, const struct elf_tls **facts)
+{
+	struct file_key key = key_of(info);
+	const struct elf_tls *known;
+
+	if (!S_ISREG(info->st_mode))
+		return -ENOEXEC;
+	known = bytes_map_get(&files->known, &key, sizeof(key));
+	if (known == &no_elf_file)
+		return -ENOEXEC;
+	if (!known)
+		return file_learn(files, file, found, info, facts);
+	*facts = known;
+	return 0;
 }
 
 int context_files_get(struct context_files *files, pid_t pid, const struct context_map *map,
 		      const struct elf_tls **facts)
 {
-	const struct elf_tls *known;
-	struct file_key key;
+	const struct foreign_file file = {.pid = pid,
+					  .start = map->start,
+					  .end = map->end,
+					  .inode = map->inode,
+					  .major = map->major,
+					  .minor = map->minor,
+					  .name = map->name};
 	struct stat info;
-	char path[PATH_MAX];
+	int found = foreign_file_find(files->looks, &file, &info), err;
 
-	if (file_path(pid, map, path, &info))
+	if (found == -EBUSY || found == -ECANCELED)
+		return found;
+	if (found < 0)
 		return memory_parse(files, pid, map, facts);
-	if (!S_ISREG(info.st_mode))
-		return -ENOEXEC;
-	key = (struct file_key){.device = info.st_dev,
-				.inode = info.st_ino,
-				.size = (uint64_t)info.st_size,
-				.changed_s = info.st_ctim.tv_sec,
-				.changed_ns = info.st_ctim.tv_nsec};
-	known = bytes_map_get(&files->known, &key, sizeof(key));
-	if (known == &no_elf_file)
-		return -ENOEXEC;
-	if (known) {
-		*facts = known;
-		return 0;
-	}
-	return file_learn(files, path, &info, &key, facts);
+	err = found_get(files, &file, found, &info, facts);
+	close(found);
+	return err;
 }

@@ -3,10 +3,10 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "capture/context_files.h"
 
@@ -24,7 +24,7 @@ struct scan {
 	uint32_t major, minor;
 	bool readable, done;
 	unsigned int looked;
-	struct stat executable;
+	char executable[PATH_MAX]; /* as its link says; that asks no file system */
 	bool musl;
 };
 
@@ -83,8 +83,9 @@ static int run_look(struct scan *scan, const struct context_map *map)
 	first.offset = scan->offset;
 	first.readable = scan->readable;
 	err = context_files_get(scan->files, scan->pid, &first, &facts);
+	scan->places->skipped |= err == -EBUSY;
 	if (err)
-		return err == -ESRCH || err == -ENOMEM ? err : 0;
+		return err == -ESRCH || err == -ENOMEM || err == -ECANCELED ? err : 0;
 	if (facts->musl)
 		scan->musl = true;
 	if (facts->way == ELF_TLS_NONE)
@@ -93,13 +94,6 @@ static int run_look(struct scan *scan, const struct context_map *map)
 		return 0;
 	place_add(scan, facts, bias);
 	return 0;
-}
-
-static bool is_executable_file(const struct scan *scan, const struct context_map *map)
-{
-	return scan->executable.st_ino == map->inode &&
-	       major(scan->executable.st_dev) == map->major &&
-	       minor(scan->executable.st_dev) == map->minor;
 }
 
 /*
@@ -115,7 +109,7 @@ static int map_look(void *arg, const struct context_map *map)
 		return 0;
 	if (!is_run(scan, map))
 		run_begin(scan, map);
-	if (scan->done || !(map->executable || is_executable_file(scan, map)))
+	if (scan->done || !(map->executable || strcmp(map->name, scan->executable) == 0))
 		return 0;
 	return run_look(scan, map);
 }
@@ -126,10 +120,12 @@ int context_places_find(struct context_files *files, pid_t pid, struct context_p
 	struct context_places found = {0};
 	struct scan scan = {.files = files, .pid = pid, .places = &found};
 	char path[32];
+	ssize_t n;
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	(void)stat(path, &scan.executable); /* fails for a zombie: no mappings either */
+	n = readlink(path, scan.executable, sizeof(scan.executable) - 1);
+	scan.executable[n < 0 ? 0 : n] = '\0'; /* fails for a zombie: no mappings either */
 	err = context_maps_walk(pid, map_look, &scan);
 	if (err < 0)
 		return error_set(e, err, "cannot look for the context of process %d", pid);

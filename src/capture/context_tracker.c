@@ -36,6 +36,7 @@ struct process {
 	unsigned int follow; /* how many of follow_ns are done */
 	unsigned int describe_tries;
 	bool confirm; /* the next ask only confirms */
+	bool skipped; /* something of it did not answer */
 	bool foreign; /* its process context names a schema that is not read */
 	bool is_fathom;
 	u64 published_ns;
@@ -63,6 +64,7 @@ struct context_tracker *context_tracker_new(const struct context_tracker_sink *s
 		free(tracker);
 		return NULL;
 	}
+	context_files_supervise(tracker->files, sink->looks);
 	return tracker;
 }
 
@@ -168,6 +170,65 @@ static void location_tell(struct context_tracker *tracker, struct process *proce
 	tracker->sink.set(tracker->sink.arg, process->pid, &location);
 }
 
+/* ---- looks that may not end ---- */
+
+static void skipped_set(struct context_tracker *tracker, struct process *process, bool skipped)
+{
+	tracker->counts.skipped += skipped && !process->skipped;
+	process->skipped = skipped;
+}
+
+/* 0, or -EBUSY and it is noted, or -ECANCELED. */
+static int look_begin(struct context_tracker *tracker, struct process *process)
+{
+	int err = foreign_look_begin(tracker->sink.looks, FOREIGN_PROCESS(process->pid));
+
+	if (err == -EBUSY)
+		skipped_set(tracker, process, true);
+	return err;
+}
+
+/* What the look gave, or -ECANCELED: then the tracker is another thread's. */
+static int look_end(struct foreign_looks *looks, int result)
+{
+	int err = foreign_look_end(looks);
+
+	return err ? err : result;
+}
+
+static int places_find(struct context_tracker *tracker, struct process *process,
+		       struct context_places *found)
+{
+	struct foreign_looks *looks = tracker->sink.looks;
+	int err = look_begin(tracker, process);
+
+	if (err)
+		return err;
+	err = look_end(looks, context_places_find(tracker->files, process->pid, found, NULL));
+	if (!err)
+		skipped_set(tracker, process, found->skipped);
+	return err;
+}
+
+static int places_resolve(struct context_tracker *tracker, struct process *process,
+			  struct context_location *found)
+{
+	struct foreign_looks *looks = tracker->sink.looks;
+	struct context_places places = *process->places; /* is not ours to the end, perhaps */
+	int err = look_begin(tracker, process);
+
+	return err ? err : look_end(looks, context_places_resolve(process->pid, &places, found));
+}
+
+static int context_read(struct context_tracker *tracker, struct process *process,
+			struct process_context *context)
+{
+	struct foreign_looks *looks = tracker->sink.looks;
+	int err = look_begin(tracker, process);
+
+	return err ? err : look_end(looks, process_context_read(process->pid, context, NULL));
+}
+
 /* ---- asking, looking, describing ---- */
 
 /*
@@ -178,8 +239,10 @@ static int process_ask(struct context_tracker *tracker, struct process *process,
 {
 	struct context_location found = {0};
 	u64 pause;
-	int result = context_places_resolve(process->pid, process->places, &found);
+	int result = places_resolve(tracker, process, &found);
 
+	if (result == -ECANCELED)
+		return result;
 	tracker->counts.asks++;
 	process->ask_due_ns = NEVER;
 	if (result < 0)
@@ -235,12 +298,15 @@ static void look_schedule_next(struct process *process, u64 now_ns)
 static int process_look(struct context_tracker *tracker, struct process *process, u64 now_ns)
 {
 	struct context_places found = {0};
-	int err = context_places_find(tracker->files, process->pid, &found, NULL);
+	int err = places_find(tracker, process, &found);
 
+	if (err == -ECANCELED)
+		return err;
 	tracker->counts.looks++;
 	process->looked_ns = now_ns;
 	look_schedule_next(process, now_ns);
-	if (!err)
+	/* What does not answer now may be what had it. */
+	if (!err && !(found.skipped && process->places))
 		err = places_keep(process, &found);
 	if (err)
 		return err;
@@ -274,8 +340,12 @@ static void description_take(struct context_tracker *tracker, struct process *pr
 static int process_describe(struct context_tracker *tracker, struct process *process, u64 now_ns)
 {
 	struct process_context *context = calloc(1, sizeof(*context));
-	int result = context ? process_context_read(process->pid, context, NULL) : -ENOMEM;
+	int result = context ? context_read(tracker, process, context) : -ENOMEM;
 
+	if (result == -ECANCELED) {
+		free(context);
+		return result;
+	}
 	process->describe_due_ns = NEVER;
 	if (result > 0)
 		description_take(tracker, process, context);
@@ -285,7 +355,7 @@ static int process_describe(struct context_tracker *tracker, struct process *pro
 	return result == -ESRCH ? -ESRCH : 0;
 }
 
-static void process_run(struct context_tracker *tracker, struct process *process, u64 now_ns)
+static int process_run(struct context_tracker *tracker, struct process *process, u64 now_ns)
 {
 	int err = 0;
 
@@ -295,13 +365,16 @@ static void process_run(struct context_tracker *tracker, struct process *process
 		err = process_look(tracker, process, now_ns);
 	else if (!err && process->ask_due_ns <= now_ns)
 		err = process_ask(tracker, process, now_ns);
+	if (err == -ECANCELED)
+		return err;
 	if (err == -ESRCH) {
 		context_tracker_exit(tracker, process->pid);
-		return;
+		return 0;
 	}
 	if (err)
 		tracker->counts.refused++;
 	process_schedule(tracker, process);
+	return 0;
 }
 
 u64 context_tracker_run(struct context_tracker *tracker, u64 now_ns)
@@ -311,8 +384,8 @@ u64 context_tracker_run(struct context_tracker *tracker, u64 now_ns)
 
 	for (process = tracker->pending; process; process = next) {
 		next = process->next;
-		if (process_due(process) <= now_ns)
-			process_run(tracker, process, now_ns);
+		if (process_due(process) <= now_ns && process_run(tracker, process, now_ns))
+			return NEVER;
 	}
 	for (process = tracker->pending; process; process = process->next)
 		if (process_due(process) < due)
@@ -363,7 +436,7 @@ int context_tracker_exec(struct context_tracker *tracker, pid_t pid, u64 now_ns)
 	process->looked_ns = 0;
 	process->ask_due_ns = process->describe_due_ns = NEVER;
 	process->published_ns = 0;
-	process->foreign = process->is_fathom = false;
+	process->foreign = process->is_fathom = process->skipped = false;
 	free(process->places);
 	process->places = NULL;
 	location_tell(tracker, process, &location_unknown);
@@ -389,6 +462,7 @@ int context_tracker_fork(struct context_tracker *tracker, pid_t parent, pid_t ch
 	to = process_get(tracker, child);
 	if (!to || places_copy(to, from))
 		return -ENOMEM;
+	skipped_set(tracker, to, from->skipped);
 	to->foreign = from->foreign;
 	to->is_fathom = from->is_fathom;
 	if (from->location.known)
@@ -418,6 +492,22 @@ int context_tracker_named(struct context_tracker *tracker, pid_t pid, u64 now_ns
 	describe_request(tracker, process, now_ns);
 	look_request(tracker, process, now_ns);
 	return 0;
+}
+
+void context_tracker_again(struct context_tracker *tracker, u64 now_ns)
+{
+	struct map_entry entry;
+	size_t at = 0;
+
+	while (map_next(&tracker->processes, &at, &entry)) {
+		struct process *process = entry.value;
+
+		if (!process->skipped)
+			continue;
+		process->skipped = false;
+		look_request(tracker, process, now_ns);
+		describe_request(tracker, process, now_ns);
+	}
 }
 
 void context_tracker_counts(const struct context_tracker *tracker,

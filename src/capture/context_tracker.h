@@ -10,7 +10,8 @@
  *
  * A hostile process can make a look wait (memory served by userfaultfd, files
  * on a file system that does not answer), so all calls belong to one thread
- * that drains no ring. Not thread-safe.
+ * that drains no ring. Not thread-safe. With `looks` that thread can be left
+ * behind in context_tracker_run(), and another goes on: see foreign_look.h.
  */
 #ifndef CAPTURE_CONTEXT_TRACKER_H
 #define CAPTURE_CONTEXT_TRACKER_H
@@ -26,6 +27,7 @@ struct context_tracker_sink {
 	void (*set)(void *arg, pid_t pid, const struct context_location *location);
 	/* A process published or changed its process context. May be NULL. */
 	void (*describe)(void *arg, pid_t pid, const struct process_context *context);
+	struct foreign_looks *looks; /* what is asked of processes goes through it; may be NULL */
 };
 
 struct context_tracker_counts {
@@ -33,6 +35,7 @@ struct context_tracker_counts {
 	u64 asks;    /* of words not yet resolved */
 	u64 located; /* calls of set() with a known location */
 	u64 refused; /* looks that the kernel did not allow or that failed */
+	u64 skipped; /* processes of which something did not answer, each until it does */
 };
 
 struct context_tracker;
@@ -62,9 +65,13 @@ void context_tracker_exit(struct context_tracker *tracker, pid_t pid);
 
 /*
  * Does what is due at now_ns. Returns when it is to be called again, as
- * CLOCK_MONOTONIC ns, UINT64_MAX if nothing is pending.
+ * CLOCK_MONOTONIC ns, UINT64_MAX if nothing is pending. The tracker is not the
+ * calling thread's any more if then foreign_work_is_taken().
  */
 u64 context_tracker_run(struct context_tracker *tracker, u64 now_ns);
+
+/* Something that did not answer may do so now: what was skipped is looked at again. */
+void context_tracker_again(struct context_tracker *tracker, u64 now_ns);
 
 void context_tracker_counts(const struct context_tracker *tracker,
 			    struct context_tracker_counts *counts);

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "bpf/notice.h"
 #include "capture/context_tracker.h"
+#include "capture/foreign_look.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -54,7 +55,8 @@ struct capture_watch {
 	pthread_cond_t wake;
 	pthread_cond_t settled; /* with each batch of events that was looked at */
 	u64 pushed, done;	/* events */
-	bool stop;
+	size_t taken;		/* events that are being looked at */
+	bool stop, again;	/* again: what was skipped is worth a look */
 	VEC(struct watch_event) events;
 	VEC(struct app_ring_reached *) reached;
 	VEC(pid_t) missed;
@@ -66,7 +68,13 @@ struct capture_watch {
 	pthread_mutex_t gate;	 /* guards the next */
 	struct capture *capture; /* NULL: it is being closed */
 
-	/* of the thread alone */
+	/* of the thread that drains */
+	bool is_vacant; /* there is no thread */
+	u64 returned;	/* of looks, as seen last */
+
+	/* of the thread alone, until its work is taken away */
+	struct foreign_looks *looks;
+	u64 skipped; /* of the tracker's counts, as counted */
 	struct context_tracker *tracker;
 	struct map located; /* processes whose location the programs know */
 	VEC(struct watch_try) attempts;
@@ -150,13 +158,31 @@ static void ring_missed(struct capture_watch *w, pid_t pid)
 	pthread_mutex_unlock(&w->mutex);
 }
 
+/* As app_ring_reach(). -EBUSY, too, while a look at the process does not end. */
+static int ring_reach(struct capture_watch *w, const struct watch_try *attempt,
+		      struct app_ring_reached **reached)
+{
+	struct foreign_looks *looks = w->looks;
+	int result = foreign_look_begin(looks, FOREIGN_PROCESS(attempt->pid)), ended;
+
+	if (result)
+		return result;
+	result = app_ring_reach(attempt->pid, attempt->made_ns, reached, NULL);
+	ended = foreign_look_end(looks);
+	if (ended && result == 1)
+		app_ring_drop(*reached);
+	return ended ? ended : result;
+}
+
 /* False: this one is done with. */
 static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now)
 {
 	struct app_ring_reached *reached;
 	u64 pause;
 
-	switch (app_ring_reach(attempt->pid, attempt->made_ns, &reached, NULL)) {
+	switch (ring_reach(w, attempt, &reached)) {
+	case -ECANCELED:
+		return true;
 	case 1:
 		ring_pass_on(w, attempt->pid, reached);
 		return false;
@@ -186,17 +212,21 @@ static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now
 static u64 tries_run(struct capture_watch *w, u64 now)
 {
 	u64 due = NEVER;
-	size_t kept = 0;
 
-	for (size_t i = 0; i < w->attempts.count; i++) {
+	/* From the end: at each moment all that are not done with are there, once. */
+	for (size_t i = w->attempts.count; i-- > 0;) {
 		struct watch_try attempt = w->attempts.data[i];
+		bool goes_on = attempt.due_ns > now || try_once(w, &attempt, now);
 
-		if (attempt.due_ns <= now && !try_once(w, &attempt, now))
-			continue;
-		due = attempt.due_ns < due ? attempt.due_ns : due;
-		w->attempts.data[kept++] = attempt;
+		if (foreign_work_is_taken())
+			return NEVER;
+		if (goes_on)
+			w->attempts.data[i] = attempt;
+		else
+			w->attempts.data[i] = w->attempts.data[--w->attempts.count];
+		if (goes_on && attempt.due_ns < due)
+			due = attempt.due_ns;
 	}
-	w->attempts.count = kept;
 	return due;
 }
 
@@ -242,6 +272,15 @@ static void event_take(struct capture_watch *w, const struct watch_event *event,
 	}
 }
 
+static void skipped_count(struct capture_watch *w)
+{
+	struct context_tracker_counts counts;
+
+	context_tracker_counts(w->tracker, &counts);
+	__atomic_fetch_add(&w->missed_count, counts.skipped - w->skipped, __ATOMIC_RELAXED);
+	w->skipped = counts.skipped;
+}
+
 static u64 watch_step(struct capture_watch *w, const struct watch_event *events, size_t count)
 {
 	u64 now = capture_now(), due, tracker_due;
@@ -249,7 +288,12 @@ static u64 watch_step(struct capture_watch *w, const struct watch_event *events,
 	for (size_t i = 0; i < count; i++)
 		event_take(w, &events[i], now);
 	due = tries_run(w, now);
+	if (foreign_work_is_taken())
+		return NEVER;
 	tracker_due = context_tracker_run(w->tracker, capture_now());
+	if (foreign_work_is_taken())
+		return NEVER;
+	skipped_count(w);
 	return tracker_due < due ? tracker_due : due;
 }
 
@@ -263,29 +307,51 @@ static void watch_wait(struct capture_watch *w, u64 due_ns)
 		pthread_cond_timedwait(&w->wake, &w->mutex, &until);
 }
 
+static void capabilities_drop(struct capture_watch *w)
+{
+	bool drop = false;
+	u64 keep = 0;
+
+	pthread_mutex_lock(&w->gate);
+	if (w->capture) {
+		drop = w->capture->drop_capabilities;
+		keep = w->capture->keep_capabilities & 1ull << CAP_BPF;
+	}
+	pthread_mutex_unlock(&w->gate);
+	if (drop)
+		capture_capabilities_drop(keep);
+}
+
 static void *watch_run(void *arg)
 {
 	struct capture_watch *w = arg;
 	struct watch_event batch[256];
-	u64 due = NEVER;
+	u64 due = 0;
 
-	if (w->capture && w->capture->drop_capabilities)
-		capture_capabilities_drop(w->capture->keep_capabilities & 1ull << CAP_BPF);
+	foreign_looks_join(w->looks);
+	capabilities_drop(w);
 	pthread_mutex_lock(&w->mutex);
 	while (!w->stop) {
 		size_t count = w->events.count < 256 ? w->events.count : 256;
 
-		if (count == 0 && capture_now() < due) {
+		if (count == 0 && !w->again && capture_now() < due) {
 			watch_wait(w, due);
 			continue;
 		}
+		if (w->again)
+			context_tracker_again(w->tracker, capture_now());
+		w->again = false;
 		memcpy(batch, w->events.data, count * sizeof(batch[0]));
 		w->events.count -= count;
 		memmove(w->events.data, w->events.data + count, w->events.count * sizeof(batch[0]));
+		w->taken = count;
 		pthread_mutex_unlock(&w->mutex);
 		due = watch_step(w, batch, count);
+		if (foreign_work_is_taken())
+			return NULL;
 		pthread_mutex_lock(&w->mutex);
-		w->done += count;
+		w->done += w->taken;
+		w->taken = 0;
 		pthread_cond_broadcast(&w->settled);
 	}
 	pthread_mutex_unlock(&w->mutex);
@@ -305,6 +371,7 @@ static void watch_free(struct capture_watch *w)
 	vec_free(&w->followed);
 	vec_free(&w->attempts);
 	map_free(&w->located);
+	foreign_looks_free(w->looks);
 	free(w);
 }
 
@@ -323,7 +390,7 @@ static int thread_start(struct capture_watch *w)
 int capture_watch_open(struct capture *c, struct capture_watch **out, struct error *e)
 {
 	struct capture_watch *w = calloc(1, sizeof(*w));
-	const struct context_tracker_sink sink = {.arg = w, .set = location_set};
+	struct context_tracker_sink sink = {.arg = w, .set = location_set};
 	pthread_condattr_t attr;
 	int err;
 
@@ -336,7 +403,8 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &attr);
 	pthread_cond_init(&w->settled, &attr);
-	w->tracker = context_tracker_new(&sink);
+	w->looks = sink.looks = foreign_looks_new();
+	w->tracker = w->looks ? context_tracker_new(&sink) : NULL;
 	err = w->tracker ? thread_start(w) : ENOMEM;
 	if (err) {
 		watch_free(w);
@@ -360,10 +428,44 @@ void capture_watch_close(struct capture_watch *w)
 	w->stop = true;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->mutex);
-	if (pthread_clockjoin_np(w->thread, NULL, CLOCK_MONOTONIC, &until))
-		pthread_detach(w->thread);
-	else
+	if (w->is_vacant || !pthread_clockjoin_np(w->thread, NULL, CLOCK_MONOTONIC, &until)) {
 		watch_free(w);
+		return;
+	}
+	pthread_detach(w->thread);
+	if (foreign_looks_take(w->looks))
+		watch_free(w);
+}
+
+/* ---- a thread that hangs ---- */
+
+/* Another one goes on with its work. */
+static void thread_replace(struct capture_watch *w)
+{
+	pthread_mutex_lock(&w->mutex);
+	w->done += w->taken;
+	w->taken = 0;
+	pthread_cond_broadcast(&w->settled);
+	pthread_mutex_unlock(&w->mutex);
+	pthread_detach(w->thread);
+	w->is_vacant = true;
+}
+
+static void watch_supervise(struct capture_watch *w)
+{
+	u64 returned = foreign_looks_returned(w->looks);
+
+	if (foreign_looks_take(w->looks))
+		thread_replace(w);
+	if (w->is_vacant && !thread_start(w))
+		w->is_vacant = false;
+	if (returned == w->returned)
+		return;
+	w->returned = returned;
+	pthread_mutex_lock(&w->mutex);
+	w->again = true;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->mutex);
 }
 
 /* ---- in and out ---- */
@@ -461,6 +563,8 @@ void capture_watch_settle(struct capture_watch *w)
 
 void capture_watch_collect(struct capture_watch *w, struct app_rings *rings)
 {
+	if (w)
+		watch_supervise(w);
 	if (!w || !__atomic_load_n(&w->ready, __ATOMIC_ACQUIRE))
 		return;
 	pthread_mutex_lock(&w->mutex);

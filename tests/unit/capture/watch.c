@@ -2,12 +2,14 @@
 /* Rings and contexts are found while a recording runs, soon, and missing ones are told. */
 #include "capture/watch.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "bpf/notice.h"
 #include "tests/unit/capture/app_writer.h"
+#include "tests/unit/capture/silent.h"
 
 #define WAIT_NS 30000000000ull
 
@@ -152,6 +154,64 @@ TEST(a_ring_that_another_capture_has_is_told_and_taken_later)
 	watched_await(&w, 1, 1);
 	CHECK_STR(writer_ask(&writer, "listening"), "1");
 	watched_end(&w);
+	writer_reap(&writer);
+}
+
+/* ---- what does not answer ---- */
+
+static int threads_count(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *entry;
+	int count = 0;
+
+	while (dir && (entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+static bool threads_await(int count)
+{
+	for (int i = 0; i < 10000 && threads_count() != count; i++)
+		usleep(1000);
+	return threads_count() == count;
+}
+
+static void watched_found(struct watched *w, pid_t pid)
+{
+	struct record_head found = {.kind = RECORD_process, .tid = (u32)pid, .pid = (u32)pid};
+
+	capture_watch_life(w->watch, &found);
+}
+
+/* A library of one process does not answer; another one is reached all the same. */
+TEST(a_file_system_that_does_not_answer_is_left_alone)
+{
+	const struct silent_file library = {"library.so", PROT_READ | PROT_EXEC, MAP_PRIVATE};
+	struct silent silent = silent_start(&library), other = silent_start(&library);
+	struct watched w = watched_start();
+	struct writer writer;
+
+	watched_found(&w, silent.mapper);
+	watched_found(&w, other.mapper); /* on another device */
+	for (int i = 0; i < 10000 && capture_watch_missed(w.watch) < 2; i++) {
+		capture_watch_collect(w.watch, w.rings);
+		usleep(1000);
+	}
+	CHECK_EQ(capture_watch_missed(w.watch), 2); /* and told */
+	CHECK_EQ(threads_count(), 4);		    /* two are stuck */
+	writer = writer_start();
+	watched_found(&w, writer.pid);
+	watched_await(&w, 1, 0);
+	CHECK_STR(writer_ask(&writer, "listening"), "1");
+	silent_end(&silent);
+	CHECK(threads_await(3)); /* one came back */
+	watched_end(&w);
+	CHECK(threads_await(2));
+	silent_end(&other); /* after the end */
+	CHECK(threads_await(1));
 	writer_reap(&writer);
 }
 
