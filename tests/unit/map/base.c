@@ -127,9 +127,8 @@ TEST(a_span_without_an_end_does_not_make_it_grow)
 
 static void cgroup(struct partial *p, u32 hierarchy, u64 id)
 {
-	struct record_cgroup r = {.head = {.kind = RECORD_cgroup, .time_ns = 1},
-				  .hierarchy = hierarchy,
-				  .id = id};
+	struct record_cgroup r = {
+		.head = {.kind = RECORD_cgroup, .time_ns = 1}, .hierarchy = hierarchy, .id = id};
 
 	r.path_len = (u16)snprintf(r.path, sizeof(r.path), "/docker/" CONTAINER "%04u",
 				   (unsigned int)(id % 10000));
@@ -230,6 +229,74 @@ TEST(a_base_with_an_open_end_keeps_forks)
 	CHECK_STR(query_container(base, 7, 7000), CONTAINER "0011");
 	CHECK_STR(query_container(base, 7, 10000), CONTAINER "0010");
 	CHECK_STR(query_container(base, 8, 10000), CONTAINER "0011");
+	partial_free(base);
+}
+
+static void named(struct partial *p, u64 time_ns, u32 tid, const char *name)
+{
+	struct record_name r = {
+		.head = {.kind = RECORD_name, .tid = tid, .pid = tid, .time_ns = time_ns}};
+
+	r.comm_len = (u8)snprintf(r.comm, sizeof(r.comm), "%s", name);
+	apply(p, &r);
+}
+
+/* What a base of it leaves, finished. */
+static struct partial *left_of(struct partial *base)
+{
+	struct bytes bytes = {0};
+
+	partial_cover(base, 1, 2000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	CHECK_EQ(partial_finish(base), 0);
+	return base;
+}
+
+/* It ended, but the wait that it ended will be told. */
+TEST(a_base_keeps_the_name_of_who_woke_one_that_still_waits)
+{
+	struct partial *base = partial_new(&state);
+	struct record_switch leaves = {
+		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = 1200},
+		.state = LEAVE_sleep};
+	struct record_waking wakes = {
+		.head = {.kind = RECORD_waking, .tid = 7, .pid = 7, .time_ns = 1300},
+		.waker_tid = 20};
+
+	lives(base, 1000);
+	apply(base, &leaves);
+	named(base, 1250, 20, "waker");
+	named(base, 1250, 21, "other");
+	apply(base, &wakes);
+	base = left_of(base);
+	CHECK_STR(query_comm(base, 20, 1300), "waker");
+	CHECK_STR(query_comm(base, 21, 1300), NULL);
+	partial_free(base);
+}
+
+/* Thread 30 of process 7 runs a program: it is thread 7 then. */
+TEST(a_base_keeps_the_name_that_a_thread_had_under_another_number)
+{
+	struct partial *base = partial_new(&state);
+	struct record_fork fork = {
+		.head = {.kind = RECORD_fork, .time_ns = 1100, .tid = 30, .pid = 7},
+		.parent_tid = 7,
+		.parent_pid = 7,
+		.flags = THREAD_IS_THREAD};
+	struct record_exec exec = {
+		.head = {.kind = RECORD_exec, .time_ns = 1300, .tid = 7, .pid = 7}, .old_tid = 30};
+
+	lives(base, 1000);
+	apply(base, &fork);
+	named(base, 1200, 30, "worker");
+	named(base, 1200, 31, "other");
+	apply(base, &exec);
+	base = left_of(base);
+	CHECK_STR(query_comm(base, 30, 1250), "worker");
+	CHECK_STR(query_comm(base, 31, 1250), NULL);
 	partial_free(base);
 }
 
