@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "lib/record_write.h"
 
 #define SAMPLE_TRIES 8
+#define COARSE_TICK_NS 10000000ull /* at most: 100 ticks a second */
 
 /*
  * One of each n roots of a thread, at a random place among them: exact in
@@ -24,29 +26,23 @@ static u8 sample_one_in(struct fathom_thread *t, u32 n)
 }
 
 /*
- * At most n in each second of the monotonic clock. So that they are spread over
- * the second and not its first milliseconds, as many are allowed as the part of
- * the second that is gone is worth, and at least one.
+ * At most n in any second, spread over it: one in each n-th of a second, as the
+ * generic cell rate algorithm (ITU-T I.371) paces cells. The coarse clock stands
+ * still for a tick: so much may be made up for at once, and the interval has room
+ * for it, and for where a second begins on that clock.
  */
 static u8 sample_rate(u32 n)
 {
 	u64 *word = &fathom_process.sampled;
-	u64 now = __atomic_load_n(word, __ATOMIC_RELAXED);
-	struct timespec ts;
-	u64 allowed;
+	u64 next = __atomic_load_n(word, __ATOMIC_RELAXED);
+	u64 interval = (1000000000 + 2 * COARSE_TICK_NS + n - 1) / n;
+	u64 now = clock_read_ns(CLOCK_MONOTONIC_COARSE);
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	allowed = 1 + (u64)n * (u64)ts.tv_nsec / 1000000000ull;
-	if (allowed > n)
-		allowed = n;
 	for (int i = 0; i < SAMPLE_TRIES; i++) {
-		u64 used = (u32)(now >> 32) == (u32)ts.tv_sec ? (u32)now : 0;
-		u64 next = (u64)(u32)ts.tv_sec << 32 | (used + 1);
-
-		if (used >= allowed)
+		if (next > now + COARSE_TICK_NS)
 			return 0;
-		if (__atomic_compare_exchange_n(word, &now, next, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(word, &next, (next > now ? next : now) + interval,
+						false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return FATHOM_SAMPLED;
 	}
 	return 0; /* others were faster each time: they took the places */

@@ -85,7 +85,7 @@ struct process {
 	u32 version;  /* of the identity: how often it was changed */
 	u64 told;     /* version << 32 | the last session, which knows that version */
 	u64 sampling; /* mode << 32 | n; 0: always */
-	u64 sampled;  /* SAMPLE_RATE: second << 32 | roots sampled in it */
+	u64 sampled;  /* SAMPLE_RATE: when the next root may be, ns */
 };
 #define PROCESS_NONE 0
 #define PROCESS_STARTING 1

@@ -137,9 +137,11 @@ TEST(events_with_attributes_and_endpoints)
 {
 	struct fathom_attribute a = {.key = "k", .type = FATHOM_INTEGER, .value.integer = 7};
 	struct fathom_endpoint here = {"me", "192.0.2.1", 80}, there = {"you", NULL, 443};
-	struct fathom_event event = {
-		.name = "retry", .level = FATHOM_WARNING, .attributes = &a, .count = 1,
-		.endpoint = &here};
+	struct fathom_event event = {.name = "retry",
+				     .level = FATHOM_WARNING,
+				     .attributes = &a,
+				     .count = 1,
+				     .endpoint = &here};
 	struct fathom_span s;
 
 	listener_start(&l);
@@ -230,8 +232,8 @@ TEST(attach_and_detach)
 	struct fathom_span s, other;
 
 	listener_start(&l);
-	s = fathom_span_open(
-		&(struct fathom_span_options){.name = "queued", .level = FATHOM_INFO, .inactive = true});
+	s = fathom_span_open(&(struct fathom_span_options){
+		.name = "queued", .level = FATHOM_INFO, .inactive = true});
 	CHECK_EQ(fathom_span_current().state, 0);
 	other = fathom_span_begin("other");
 	fathom_span_attach(&s);
@@ -255,7 +257,8 @@ TEST(one_in_n_is_exact)
 	CHECK_EQ(fathom_sampling_set("1/10"), 0);
 	listener_start(&l);
 	for (int i = 0; i < 500; i++) {
-		struct fathom_span s = fathom_span_begin("root"), child = fathom_span_begin("child");
+		struct fathom_span s = fathom_span_begin("root"),
+				   child = fathom_span_begin("child");
 
 		CHECK_EQ(s.flags & FATHOM_SAMPLED, child.flags & FATHOM_SAMPLED);
 		sampled += s.flags & FATHOM_SAMPLED;
@@ -269,23 +272,23 @@ TEST(one_in_n_is_exact)
 	CHECK_EQ(listener_count(&l, RECORD_span_attach), 0);
 }
 
+/* Also where idle time lies before: it is not made up for. */
 TEST(at_most_n_per_second)
 {
-	u64 begin = listener_now(), seconds;
+	u64 begin = listener_now();
 	u32 sampled = 0;
 
 	CHECK_EQ(fathom_sampling_set("20/s"), 0);
-	while (listener_now() - begin < 300000000) {
+	usleep(400000);
+	while (listener_now() - begin < 1400000000) {
 		struct fathom_span s = fathom_span_begin("root");
 
 		sampled += s.flags & FATHOM_SAMPLED;
 		fathom_span_end(&s);
 	}
-	/* The library's coarse clock is up to a tick behind ours. */
-	seconds = listener_now() / 1000000000 - (begin - 20000000) / 1000000000 + 1;
 	CHECK_EQ(fathom_sampling_set("always"), 0);
 	CHECK(sampled >= 1);
-	CHECK(sampled <= 20 * seconds);
+	CHECK(sampled <= 20);
 	CHECK(fathom_sampling_set("0/s") < 0);
 	CHECK(fathom_sampling_set("1/") < 0);
 	CHECK(fathom_sampling_set("4294967296/s") < 0);
@@ -357,7 +360,8 @@ TEST(contexts_from_elsewhere)
 
 	listener_start(&l);
 	CHECK_EQ(fathom_extract_traceparent(
-			 "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", &c), 0);
+			 "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", &c),
+		 0);
 	s = fathom_span_remote(&c, "GET");
 	CHECK_MEM(s.trace_id, c.trace_id, 16);
 	CHECK_MEM(s.parent_id, c.span_id, 8);
