@@ -14,12 +14,22 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
 		while IFS='	' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
+# A tree that was set up with another prefix than the one that is asked for takes this one. Nobody
+# asks: it keeps its own.
+ifeq ($(origin PREFIX),file)
+set-prefix = :
+else
+set-prefix = meson introspect $(BUILD) --buildoptions | grep -qF '"name": "prefix", "value": "$(PREFIX)"' || \
+	meson configure $(BUILD) --prefix=$(PREFIX)
+endif
+
 $(BUILD)/build.ninja:
 	meson setup --prefix=$(PREFIX) $(BUILD)
 
 build: ## compile everything into build/
 	tools/install-packages build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(set-prefix)
 	ninja -C $(BUILD) -j$(JOBS)
 
 test: ## build, run every test, count them (as root: all of them)
