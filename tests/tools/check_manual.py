@@ -4,7 +4,8 @@
 
 Usage: check_manual.py FATHOM DIR. For each command: its page is there, mandoc
 finds nothing in it, its name line is the command's summary, and both list the
-same options, with the same letters and values. Each page belongs to a command.
+same options, with the same letters and values, as does the page's synopsis, which names
+each but --help. Each page belongs to a command.
 """
 import os
 import re
@@ -40,6 +41,22 @@ def options_of_page(text):
     return options
 
 
+def synopsis_differences(page, options):
+    """What in the page's synopsis is no option, or misses, or has another value."""
+    part = page.split("\n.Sh SYNOPSIS\n", 1)[1].split("\n.Sh ", 1)[0]
+    letters = {letter: name for name, (letter, _) in options.items() if letter}
+    shown = {"--help"}
+    for flag, metavar in re.findall(r"\bFl (-?[\w][\w-]*)(?: Ar ([A-Z][\w:]*))?", part):
+        name = letters.get("-" + flag, "-" + flag)
+        shown.add(name)
+        if name not in options:
+            yield f"synopsis: -{flag} is no option"
+        elif options[name][1] != metavar:
+            yield f"synopsis: {name} has '{metavar}', help '{options[name][1]}'"
+    for name in sorted(options.keys() - shown):
+        yield f"synopsis: {name} is missing"
+
+
 def differences(fathom, directory, command, summary):
     path = os.path.join(directory, f"fathom-{command}.1")
     if not os.path.exists(path):
@@ -54,6 +71,7 @@ def differences(fathom, directory, command, summary):
     for name in sorted(in_help.keys() | in_page.keys()):
         if in_help.get(name) != in_page.get(name):
             yield f"{name}: help {in_help.get(name)}, page {in_page.get(name)}"
+    yield from synopsis_differences(page, in_help)
     if f".Nd {summary}\n" not in page:
         yield f"the page's name line is not '{summary}'"
 
