@@ -187,6 +187,24 @@ TEST(a_cpu_without_a_packet)
 	recording_close(recording);
 }
 
+/* No CPU ends before another one does: it is complete up to its end, and not beyond. */
+TEST(a_chunk_without_a_cpu_is_complete_to_its_end)
+{
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
+	struct chunk_writer *w;
+	union make_record r;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	make_syscall(&r, 1010, 0, 1);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &r.head), 0);
+	CHECK_EQ(chunk_writer_flush(w, 1040, NULL), 0);
+	chunk_writer_close(w);
+	CHECK_EQ(recording_recover(options.dir, NULL, on_recovered, NULL, NULL), 1);
+	CHECK(found.end_ns > 1010 && found.end_ns <= 1041);
+	CHECK_EQ(found.complete_ns, found.end_ns);
+}
+
 /* kill -9 in the middle of writing; all that was flushed is there, and the next begins. */
 TEST(a_killed_recorder)
 {

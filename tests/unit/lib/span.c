@@ -272,6 +272,27 @@ TEST(one_in_n_is_exact)
 	CHECK_EQ(listener_count(&l, RECORD_span_attach), 0);
 }
 
+/* What is left of a rarer sampling is not waited for. */
+TEST(a_new_one_in_n_holds_at_once)
+{
+	u32 sampled = 0;
+
+	CHECK_EQ(fathom_sampling_set("1/4000000000"), 0);
+	listener_start(&l);
+	for (int i = 0; i < 101; i++) {
+		struct fathom_span s = fathom_span_begin("root");
+
+		if (i == 0)
+			CHECK_EQ(fathom_sampling_set("1/2"), 0);
+		else
+			sampled += s.flags & FATHOM_SAMPLED;
+		fathom_span_end(&s);
+	}
+	listener_stop(&l);
+	CHECK_EQ(fathom_sampling_set("always"), 0);
+	CHECK_EQ(sampled, 50);
+}
+
 /* Also where idle time lies before: it is not made up for. */
 TEST(at_most_n_per_second)
 {
