@@ -389,22 +389,27 @@ void chunk_writer_complete(struct chunk_writer *w, uint64_t complete_ns)
 int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_writer *next,
 		     struct error *e)
 {
+	uint64_t complete_ns = w->info.complete_ns;
+
 	if (w->is_cut)
 		return error_say(e, EINVAL, "%s is cut already", w->path);
+	if (!complete_ns || complete_ns > cut_ns)
+		complete_ns = later(cut_ns, w->info.begin_ns);
 	for (struct chunk_stream *s = w->streams; s; s = s->next) {
 		encode_until(s, cut_ns);
 		hand_over(s, next);
 		if (s->unwritten)
 			encode_unwritten(
 				s, later(later(s->encoded_ns, s->packet.end_ns), w->info.begin_ns));
-		if (s->in_packet)
-			packet_write(s, later(s->encoded_ns, s->packet.end_ns));
+		/* the stream of a CPU says that it is complete, should the manifest be lost */
+		if (s->in_packet || (s->kind == CHUNK_STREAM_CPU && !packet_start(s, s->cpu)))
+			packet_write(s, later(later(s->encoded_ns, s->packet.end_ns),
+					      s->kind == CHUNK_STREAM_CPU ? complete_ns - 1 : 0));
 		w->info.incomplete += s->packet.incomplete;
 		packet_free(&s->packet);
 	}
 	w->info.end_ns = later(cut_ns, w->info.begin_ns);
-	if (!w->info.complete_ns || w->info.complete_ns > w->info.end_ns)
-		w->info.complete_ns = w->info.end_ns;
+	w->info.complete_ns = complete_ns;
 	if (next)
 		w->end_unix_ns = chunk_unix_ns(&next->info, w->info.end_ns);
 	w->is_cut = true;
