@@ -61,7 +61,7 @@ static void check_same(const struct histogram *a, const struct histogram *b)
 	CHECK_EQ(a->values, b->values);
 	CHECK_EQ(a->min, b->min);
 	CHECK_EQ(a->max, b->max);
-	for (unsigned int per_10000 = 0; per_10000 <= 10000; per_10000++)
+	for (unsigned int per_10000 = 0; per_10000 <= 10000; per_10000 += 7)
 		CHECK_EQ(histogram_percentile(a, per_10000), histogram_percentile(b, per_10000));
 }
 
@@ -109,7 +109,7 @@ TEST(every_percentile_is_close)
 		CHECK_EQ(histogram_add(&h, values[i], 1), 0);
 	}
 	qsort(values, VALUES, sizeof(values[0]), compare);
-	for (unsigned int per_10000 = 1; per_10000 <= 10000; per_10000++) {
+	for (unsigned int per_10000 = 1; per_10000 <= 10000; per_10000 += 3) {
 		uint64_t exact = values[(per_10000 * VALUES + 9999) / 10000 - 1];
 		uint64_t told = histogram_percentile(&h, per_10000);
 

@@ -205,9 +205,22 @@ static int go_through(const char *(*run)(bool), bool how)
 	return at_step;
 }
 
+/* Sanitizers and valgrind make many instructions of one: it would take hours. */
+static bool is_instrumented(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+#ifdef __SANITIZE_ADDRESS__
+	return true;
+#endif
+	return preload && strstr(preload, "vgpreload");
+}
+
 /* With the first `count` of the actions. */
 static void go_through_all(const char *(*run)(bool), bool how, size_t actions_count)
 {
+	if (is_instrumented())
+		SKIP("an instruction is many here");
 	traps_catch();
 	at_step = -1;
 	(void)run(how); /* binds what the linker left */
