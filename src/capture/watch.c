@@ -341,9 +341,12 @@ static void *watch_run(void *arg)
 		if (w->again)
 			context_tracker_again(w->tracker, capture_now());
 		w->again = false;
-		memcpy(batch, w->events.data, count * sizeof(batch[0]));
+		if (count)
+			memcpy(batch, w->events.data, count * sizeof(batch[0]));
 		w->events.count -= count;
-		memmove(w->events.data, w->events.data + count, w->events.count * sizeof(batch[0]));
+		if (w->events.count)
+			memmove(w->events.data, w->events.data + count,
+				w->events.count * sizeof(batch[0]));
 		w->taken = count;
 		pthread_mutex_unlock(&w->mutex);
 		due = watch_step(w, batch, count);
