@@ -116,19 +116,50 @@ static inline void truth_begin(struct truth *truth, const char *program, const c
 	truth->from_ns = truth_stamp(&truth->run_ns, &truth->wait_ns);
 }
 
-/* Says what is true of the calling thread since truth_begin(): `expect` as in the rows. */
-static inline void truth_say(const struct truth *truth, const char *expect)
-{
-	int64_t run_ns, wait_ns, to_ns = truth_stamp(&run_ns, &wait_ns);
+/* What the clocks counted for the calling thread since truth_begin(). */
+struct truth_passed {
+	int64_t to_ns, run_ns, wait_ns;
+};
 
+static inline struct truth_passed truth_passed(const struct truth *truth)
+{
+	struct truth_passed passed;
+
+	passed.to_ns = truth_stamp(&passed.run_ns, &passed.wait_ns);
+	passed.run_ns -= truth->run_ns;
+	passed.wait_ns -= truth->wait_ns;
+	return passed;
+}
+
+static inline void truth_print(const struct truth *truth, const struct truth_passed *passed,
+			       const char *expect)
+{
 	printf("{\"program\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%ld,"
 	       "\"from_ns\":%lld,\"to_ns\":%lld,\"expect\":{%s},"
 	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"switches\":%ld}\n",
 	       truth->program, truth->what, getpid(), syscall(SYS_gettid),
-	       (long long)truth->from_ns, (long long)to_ns, expect,
-	       (long long)(run_ns - truth->run_ns), (long long)(wait_ns - truth->wait_ns),
+	       (long long)truth->from_ns, (long long)passed->to_ns, expect,
+	       (long long)passed->run_ns, (long long)passed->wait_ns,
 	       truth_switches() - truth->switches);
 	fflush(stdout);
+}
+
+/* Says what is true of the calling thread since truth_begin(): `expect` as in the rows. */
+static inline void truth_say(const struct truth *truth, const char *expect)
+{
+	struct truth_passed passed = truth_passed(truth);
+
+	truth_print(truth, &passed, expect);
+}
+
+/* For a thread that never blocks: it was runnable as long as schedstat says. */
+static inline void truth_end_runnable(const struct truth *truth)
+{
+	struct truth_passed passed = truth_passed(truth);
+	char expect[64];
+
+	snprintf(expect, sizeof(expect), "\"runnable_ns\":%lld", (long long)passed.wait_ns);
+	truth_print(truth, &passed, expect);
 }
 
 static inline void truth_end(const struct truth *truth, const char *part, int64_t expected_ns)
