@@ -4,38 +4,14 @@ import os
 import pwd
 import re
 import shutil
-import socket
 import subprocess
 import time
 
 from host import descendants, quiet
+from loopback import free_port, nginx_command
 
-NGINX_CONFIG = """user root;
-daemon off;
-worker_processes 1;
-pid {dir}/nginx.pid;
-error_log {dir}/error.log;
-events {{ worker_connections 256; }}
-http {{
-  access_log off;
-  sendfile on;
-  keepalive_requests 1000000000;
-  client_body_temp_path {dir}/t1;
-  proxy_temp_path {dir}/t2;
-  fastcgi_temp_path {dir}/t3;
-  uwsgi_temp_path {dir}/t4;
-  scgi_temp_path {dir}/t5;
-  server {{ listen 127.0.0.1:{port}; root {dir}; }}
-}}
-"""
 CONNECTIONS = 16
 VIDEO_S = 60
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def first_line(process, pattern):
@@ -106,13 +82,11 @@ class Nginx(UnderWrk):
         super().__init__(bench)
         port = free_port()
         self.url = f"http://127.0.0.1:{port}/page.html"
-        config = os.path.join(self.dir, "nginx.conf")
-        with open(config, "w", encoding="ascii") as text:
-            text.write(NGINX_CONFIG.format(dir=self.dir, port=port))
+        command = nginx_command(self.dir, port,
+                                "access_log off; keepalive_requests 1000000000;")
         with open(os.path.join(self.dir, "page.html"), "w", encoding="ascii") as text:
             text.write("x" * 600)
-        log = os.path.join(self.dir, "error.log")
-        self.process = subprocess.Popen(["nginx", "-p", self.dir, "-e", log, "-c", config])
+        self.process = subprocess.Popen(command)
         time.sleep(0.5)
 
 

@@ -3,27 +3,12 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 
-NGINX = """user root;
-daemon off;
-worker_processes 1;
-pid {dir}/nginx.pid;
-error_log {dir}/error.log;
-events {{ worker_connections 256; }}
-http {{
-  access_log off;
-  client_body_temp_path {dir}/t1;
-  proxy_temp_path {dir}/t2;
-  fastcgi_temp_path {dir}/t3;
-  uwsgi_temp_path {dir}/t4;
-  scgi_temp_path {dir}/t5;
-  server {{ listen 127.0.0.1:{port}; root {dir}; }}
-}}
-"""
+from loopback import free_port, nginx_command
+
 FORKER = """
 import os, time
 while True:
@@ -48,12 +33,6 @@ with open(sys.argv[1], "w", buffering=1) as out:
 """
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def missing():
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     return [name for name in ("redis-server", "redis-benchmark", "nginx", "wrk", "fio", "bpftool",
@@ -64,11 +43,8 @@ class Loads:
     """start() all, check() often, stop() all; only processes of ours are signalled."""
 
     def __init__(self, directory):
-        os.chmod(directory, 0o755)
         self.directory = directory
         self.redis, self.nginx = free_port(), free_port()
-        with open(self.at("nginx.conf"), "w", encoding="ascii") as text:
-            text.write(NGINX.format(dir=directory, port=self.nginx))
         with open(self.at("page.html"), "w", encoding="ascii") as text:
             text.write("x" * 600)
         with open(self.at("pace.lua"), "w", encoding="ascii") as text:
@@ -76,8 +52,7 @@ class Loads:
         self.canary_log = self.at("canary.log")
         self.commands = {
             "redis": ["redis-server", "--port", self.redis, "--save", "", "--dir", directory],
-            "nginx": ["nginx", "-p", directory, "-e", self.at("error.log"), "-c",
-                      self.at("nginx.conf")],
+            "nginx": nginx_command(directory, self.nginx),
             "canary": [sys.executable, "-c", CANARY, self.canary_log, os.getpid()],
             "forker": ["nice", sys.executable, "-c", FORKER],
             "fio": ["fio", "--name=soak", f"--filename={self.at('fio')}", "--size=64m", "--rw=randrw",

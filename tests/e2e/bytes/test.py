@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import harness
+import loopback
 import servers
 from harness import check, equal
 
@@ -214,7 +215,7 @@ def record_host(name, *command):
 def redis_and_its_clients():
     if not shutil.which("redis-server"):
         return "redis is missing"
-    port = servers.free_port()
+    port = loopback.free_port()
     with servers.Server("redis-server", "--port", port, "--save", "", "--dir", fathom.dir) as redis:
         servers.wait_until("redis", lambda: servers.answers(port))
         recording = record_host("redis", "redis-benchmark", "-p", port, "-n", 2000, "-c", 4,
@@ -225,29 +226,17 @@ def redis_and_its_clients():
     return None
 
 
-NGINX = """daemon off; worker_processes 2; pid {0}/nginx.pid; error_log {0}/error.log;
-events {{ worker_connections 64; }}
-http {{ access_log off; sendfile on; root {0};
-  client_body_temp_path {0}/t1; proxy_temp_path {0}/t2; fastcgi_temp_path {0}/t3;
-  uwsgi_temp_path {0}/t4; scgi_temp_path {0}/t5; server {{ listen 127.0.0.1:{1}; }} }}
-"""
-
-
 @tests.add
 def nginx_sends_files():
     os.environ["PATH"] += ":/usr/sbin"
     if not shutil.which("nginx") or not shutil.which("wrk"):
         return "nginx or wrk is missing"
-    port = servers.free_port()
-    os.chmod(fathom.dir, 0o755)
-    with open(fathom.path("nginx.conf"), "w", encoding="ascii") as text:
-        text.write(NGINX.format(fathom.dir, port))
+    port = loopback.free_port()
     with open(fathom.path("page"), "wb") as page:
         page.write(bytes(300000))
     with open(fathom.path("pace.lua"), "w", encoding="ascii") as text:
         text.write("function delay() return 20 end\n")
-    with servers.Server("nginx", "-p", fathom.dir, "-e", fathom.path("error.log"), "-c",
-                        fathom.path("nginx.conf")):
+    with servers.Server(*loopback.nginx_command(fathom.dir, port, workers=2)):
         servers.wait_until("nginx", lambda: servers.answers(port))
         recording = record_host("nginx", "wrk", "-t", 1, "-c", 4, "-d", "1s", "-s",
                                 fathom.path("pace.lua"), f"http://127.0.0.1:{port}/page")

@@ -5,6 +5,7 @@ import os
 import sys
 
 import harness
+import loopback
 import servers
 from harness import check, equal
 
@@ -12,32 +13,14 @@ harness.require_root()
 servers.need("nginx", "wrk")
 fathom = harness.Fathom(sys.argv[1])
 tests = harness.Tests()
-port = servers.free_port()
-os.chmod(fathom.dir, 0o755)
-ACCESS, ERRORS, PAGE = fathom.path("access.log"), fathom.path("error.log"), fathom.path("page.html")
+port = loopback.free_port()
+ACCESS, PAGE = fathom.path("access.log"), fathom.path("page.html")
 PAGE_BYTES = 20000
 WORKERS = 2
-
-CONFIG = f"""
-user root;
-daemon off;
-worker_processes {WORKERS};
-pid {fathom.path("nginx.pid")};
-error_log {ERRORS} notice;
-events {{ worker_connections 64; }}
-http {{
-  log_format short "$connection $status $body_bytes_sent $request_uri";
+HTTP = f"""log_format short "$connection $status $body_bytes_sent $request_uri";
   access_log {ACCESS} short;
-  sendfile on;
-  keepalive_requests 50;
-  client_body_temp_path {fathom.path("t1")};
-  proxy_temp_path {fathom.path("t2")};
-  fastcgi_temp_path {fathom.path("t3")};
-  uwsgi_temp_path {fathom.path("t4")};
-  scgi_temp_path {fathom.path("t5")};
-  server {{ listen 127.0.0.1:{port}; root {fathom.dir}; }}
-}}
-"""
+  keepalive_requests 50;"""
+
 # wrk has no limit of its own: each connection waits a little before it asks
 PACE = "function delay() return 2 end\n"
 
@@ -48,13 +31,11 @@ def children(pid):
 
 
 def nginx_start():
-    with open(fathom.path("nginx.conf"), "w", encoding="ascii") as text:
-        text.write(CONFIG)
     with open(fathom.path("pace.lua"), "w", encoding="ascii") as text:
         text.write(PACE)
     with open(PAGE, "w", encoding="ascii") as text:
         text.write("x" * PAGE_BYTES)
-    nginx = servers.Server("nginx", "-p", fathom.dir, "-e", ERRORS, "-c", fathom.path("nginx.conf"))
+    nginx = servers.Server(*loopback.nginx_command(fathom.dir, port, HTTP, WORKERS, "notice"))
     servers.wait_until("nginx", lambda: servers.answers(port) and
                        len(children(nginx.pid)) == WORKERS)
     return nginx

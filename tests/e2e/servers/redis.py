@@ -7,6 +7,7 @@ import socket
 import sys
 
 import harness
+import loopback
 import servers
 from harness import check, equal
 
@@ -14,7 +15,7 @@ harness.require_root()
 servers.need("redis-server", "redis-benchmark", "redis-cli")
 fathom = harness.Fathom(sys.argv[1])
 tests = harness.Tests()
-port = servers.free_port()
+port = loopback.free_port()
 REQUESTS = 2000
 
 
@@ -91,7 +92,7 @@ def info(at_port, field):
 @tests.add
 def as_a_command_agrees_with_redis():
     """Recorded from its exec on, redis itself says how many reads it did."""
-    own_port = servers.free_port()
+    own_port = loopback.free_port()
     with servers.Server(fathom.binary, "record", "-o", fathom.path("command"), "--",
                         *server_args(own_port)) as recorder:
         servers.wait_until("redis", lambda: servers.answers(own_port))

@@ -22,12 +22,6 @@ def need(*programs):
         sys.exit(77)
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def wait_until(what, condition, seconds=30):
     end = time.monotonic() + seconds
     while not condition():
