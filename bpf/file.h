@@ -27,6 +27,7 @@
 
 #define MAGIC_ANON 0x09041934
 #define MAGIC_PIPE 0x50495045
+#define MAGIC_NSFS 0x6e736673
 #define MAGIC_PIDFS 0x50494446
 
 /* What the magic number of its file system says of a regular file. */
@@ -41,7 +42,7 @@ static __always_inline u16 file_kind_of_fs(u64 magic)
 	case 0x74726163: /* tracefs */
 	case 0x73636673: /* securityfs */
 	case 0xcafe4a11: /* bpf */
-	case 0x6e736673: /* nsfs */
+	case MAGIC_NSFS:
 	case 0x42494e4d: /* binfmt_misc */
 		return FILE_KIND_pseudo;
 	case 0x6969:	 /* nfs */
@@ -146,6 +147,29 @@ static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *
 	}
 }
 
+/* Lost its name. What never had one (a memfd, a namespace) is its own parent. */
+static __always_inline bool file_is_deleted(struct dentry *dentry)
+{
+	return !KERNEL_READ(dentry, d_hash.pprev) && KERNEL_READ(dentry, d_parent) != dentry;
+}
+
+static __always_inline u16 file_kind_of_named(struct inode *inode, u16 type, u32 magic)
+{
+	switch (type) {
+	case S_IFREG:
+		return file_kind_of_fs(magic);
+	case S_IFDIR:
+		return FILE_KIND_directory;
+	case S_IFIFO:
+		return FILE_KIND_fifo;
+	case S_IFBLK:
+		return FILE_KIND_block;
+	case S_IFCHR:
+		return file_kind_of_device(KERNEL_READ(inode, i_rdev));
+	}
+	return FILE_KIND_other;
+}
+
 /* Fills a zeroed ref. Sockets come first: with them most calls of a server work. */
 static __always_inline void file_fill(struct file_ref *ref, struct file *file)
 {
@@ -166,21 +190,17 @@ static __always_inline void file_fill(struct file_ref *ref, struct file *file)
 	ref->dev = KERNEL_READ(sb, s_dev);
 	if (KERNEL_READ(file, f_flags) & O_DIRECT_FLAG)
 		ref->flags |= FILE_DIRECT;
-	ref->kind = FILE_KIND_other;
-	if (magic == MAGIC_ANON)
+	if (magic == MAGIC_ANON) {
 		ref->kind = file_kind_of_anon(file);
-	else if (magic == MAGIC_PIDFS)
+	} else if (magic == MAGIC_PIDFS) {
 		ref->kind = FILE_KIND_pidfd;
-	else if (type == S_IFREG)
-		ref->kind = file_kind_of_fs(magic);
-	else if (type == S_IFDIR)
-		ref->kind = FILE_KIND_directory;
-	else if (type == S_IFIFO)
-		ref->kind = magic == MAGIC_PIPE ? FILE_KIND_pipe : FILE_KIND_fifo;
-	else if (type == S_IFBLK)
-		ref->kind = FILE_KIND_block;
-	else if (type == S_IFCHR)
-		ref->kind = file_kind_of_device(KERNEL_READ(inode, i_rdev));
+	} else if (magic == MAGIC_PIPE) {
+		ref->kind = FILE_KIND_pipe;
+	} else {
+		ref->kind = file_kind_of_named(inode, type, magic);
+		if (file_is_deleted(KERNEL_READ(file, f_path.dentry)))
+			ref->flags |= FILE_DELETED;
+	}
 }
 
 /* The file behind a descriptor of a task, NULL if it is not open. */

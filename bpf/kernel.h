@@ -79,6 +79,15 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	u32 i_rdev;
+	void *i_private;
+};
+
+struct proc_ns_operations {
+	char *name;
+};
+
+struct ns_common {
+	struct proc_ns_operations *ops;
 };
 
 struct hlist_bl_node {

@@ -126,8 +126,7 @@ static __always_inline void path_of_file(struct path_scratch *s, struct task_str
 	} else if (!path_write(s, task, dentry, mount)) {
 		s->r.flags |= FD_NAME_CUT;
 	}
-	if (!apart &&
-	    (KERNEL_READ(dentry, d_parent) == dentry || KERNEL_READ(dentry, d_hash.pprev)))
+	if (!apart && !file_is_deleted(dentry))
 		return;
 	at = s->r.path_len;
 	BOUND(at, 4095);
@@ -161,6 +160,21 @@ static __always_inline void path_of_anon(struct path_scratch *s, struct file *fi
 	}
 	n = bpf_probe_read_kernel_str(s->r.path + 11, 64, name);
 	s->r.path_len = n > 0 ? 11 + n - 1 : 11;
+}
+
+static __always_inline bool file_is_namespace(struct file *file)
+{
+	return KERNEL_READ(file, f_inode, i_sb, s_magic) == MAGIC_NSFS;
+}
+
+/* "net:[7]": what kind of namespace, and its number. */
+static __always_inline void path_of_namespace(struct path_scratch *s, struct file *file)
+{
+	struct ns_common *namespace = KERNEL_READ(file, f_inode, i_private);
+	u64 args[2] = {(u64)KERNEL_READ(namespace, ops, name), s->r.file.key};
+	long n = bpf_snprintf(s->r.path, 64, "%s:[%llu]", args, sizeof(args));
+
+	s->r.path_len = n > 1 && n <= 64 ? n - 1 : 0;
 }
 
 static __always_inline bool fd_is_cloexec(struct task_struct *task, u32 fd)
@@ -200,6 +214,8 @@ static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *
 		path_of_number(s, "socket:[%llu]");
 	else if (kind >= FILE_KIND_eventfd && kind <= FILE_KIND_anon_other)
 		path_of_anon(s, file);
+	else if (kind == FILE_KIND_pseudo && file_is_namespace(file))
+		path_of_namespace(s, file);
 	else
 		path_of_file(s, task, file);
 }

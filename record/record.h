@@ -128,6 +128,7 @@ struct file_ref {
 };
 #define FILE_PEER_ON_HOST 1 /* the other end of the connection is on this host */
 #define FILE_DIRECT 2 /* opened with O_DIRECT */
+#define FILE_DELETED 4 /* its name is gone: readlink says (deleted) */
 
 /* The active span of a thread; span 0 is none. Ids in W3C byte order. */
 struct context {

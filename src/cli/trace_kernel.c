@@ -102,6 +102,18 @@ static const char *fd_name(struct making *m, const struct kspan *k, s32 fd, u64 
 	return making_text(m, "%s", text);
 }
 
+#define DELETED " (deleted)"
+
+/* As readlink says it at that moment, of a file that had a name when it was opened. */
+static void add_fd_name(struct making *m, const struct kspan *k, const char *name)
+{
+	size_t len = strlen(name), end = strlen(DELETED);
+
+	if (k->file.flags & FILE_DELETED && (len < end || strcmp(name + len - end, DELETED) != 0))
+		name = making_text(m, "%s" DELETED, name);
+	making_string(m, "fd.name", name);
+}
+
 /* A call that ended with EBADF had no file, whatever the number stood for before. */
 static bool call_found_no_file(const struct kspan *k)
 {
@@ -114,7 +126,7 @@ static void add_file(struct making *m, const struct kspan *k)
 	const char *name = k->file.kind ? fd_name(m, k, -1, k->begin_ns) : NULL;
 
 	if (name)
-		making_string(m, "fd.name", name);
+		add_fd_name(m, k, name);
 	making_peer(m, k);
 }
 
@@ -134,7 +146,7 @@ static void add_fd(struct making *m, const struct kspan *k, bool has_path)
 	making_integer(m, "fd", fd);
 	name = call_found_no_file(k) ? NULL : fd_name(m, k, fd, k->begin_ns);
 	if (name) {
-		making_string(m, "fd.name", name);
+		add_fd_name(m, k, name);
 		if (name[0] == '/' && !has_path)
 			making_string(m, "file.path", name);
 	}
@@ -222,7 +234,7 @@ static const char *uring_attributes(struct making *m, const struct kspan *k)
 	else if (opened)
 		name = fd_name(m, k, (s32)k->result, k->end_ns);
 	if (name)
-		making_string(m, "fd.name", name);
+		add_fd_name(m, k, name);
 	if (name && name[0] == '/')
 		making_string(m, "file.path", name);
 	making_peer(m, k);

@@ -28,6 +28,7 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -131,6 +132,34 @@ static void files(const char *directory)
 		probe(open_by_handle_at(AT_FDCWD, &h.handle, O_RDONLY), "open_by_handle_at");
 	probe(open(".", O_TMPFILE | O_RDWR, 0600), "O_TMPFILE");
 	probe(open(".", O_DIRECTORY | O_PATH), "O_PATH");
+}
+
+/* Names that go while the file is open. */
+static void deleted(void)
+{
+	int fd = creat("by-name", 0600), linked = creat("linked", 0600), dir, memory;
+
+	probe(fd, "creat");
+	unlink("by-name");
+	probe(fd, "unlink");
+	probe(dup(fd), "dup-of-unlinked");
+	probe(creat("by-name", 0600), "made-again");
+	if (link("linked", "other"))
+		exit(6);
+	unlink("linked");
+	probe(linked, "one-name-of-two");
+	mkdir("folder", 0700);
+	dir = open("folder", O_RDONLY | O_DIRECTORY);
+	rmdir("folder");
+	probe(dir, "rmdir");
+	mkfifo("fifo", 0600);
+	dir = open("fifo", O_RDWR);
+	unlink("fifo");
+	probe(dir, "fifo");
+	memory = open("/dev/shm/fathom-makes", O_RDWR | O_CREAT, 0600);
+	unlink("/dev/shm/fathom-makes");
+	probe(memory, "shm");
+	probe(open("/proc/self/ns/net", O_RDONLY), "namespace");
 }
 
 static void sockets(void)
@@ -305,6 +334,7 @@ int main(int argc, char **argv)
 	receive(1);
 	anonymous();
 	files(argv[1]);
+	deleted();
 	sockets();
 	threads();
 	mark();
