@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "own_ring.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* A recorder of the whole host may have come first. */
+#include "capture/memfd_find.h"
+
+/* By an open file of our own. A recorder of the whole host may have come first: waits 3 s. */
 static bool ring_lock(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -27,20 +26,14 @@ static bool ring_lock(int fd)
 
 struct app_ring *own_ring_find(void)
 {
-	DIR *dir = opendir("/proc/self/fd");
+	static const struct memfd_wanted wanted = {APP_RING_NAME, APP_RING_SEALS, APP_RING_BYTES};
 	struct app_ring *ring = NULL;
-	struct dirent *entry;
-	char target[64];
+	struct memfd_found found;
 
-	while (dir && !ring && (entry = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
-
-		if (n <= 0 || strncmp(target, "/memfd:" APP_RING_NAME, 18) != 0)
-			continue;
-		if (ring_lock(atoi(entry->d_name)))
-			app_ring_open(atoi(entry->d_name), &ring);
-	}
-	if (dir)
-		closedir(dir);
+	if (memfd_find(getpid(), &wanted, &found, NULL) != 1)
+		return NULL;
+	if (ring_lock(found.fd))
+		app_ring_open(found.fd, &ring);
+	close(found.fd);
 	return ring;
 }

@@ -113,17 +113,27 @@ static void since_set(struct foreign_looks *looks, u64 ns)
 	__atomic_store_n(&looks->since_ns, ns, __ATOMIC_RELEASE);
 }
 
-int foreign_look_begin(struct foreign_looks *looks, u64 what)
+/*
+ * 1 with the mutex, where the work is this thread's; 0 where nobody supervises it,
+ * -ECANCELED where it was taken.
+ */
+static int own_lock(struct foreign_looks *looks)
 {
-	int err = 0;
-
 	if (own.is_taken)
 		return -ECANCELED;
 	if (!looks)
 		return 0;
 	pthread_mutex_lock(&looks->mutex);
-	if (looks->ticket != own.ticket)
-		return taken_leave(looks);
+	return looks->ticket == own.ticket ? 1 : taken_leave(looks);
+}
+
+int foreign_look_begin(struct foreign_looks *looks, u64 what)
+{
+	int err = own_lock(looks);
+
+	if (err != 1)
+		return err;
+	err = 0;
 	if (looks->depth == DEPTH_MAX || is_skipped(looks, what)) {
 		err = -EBUSY;
 	} else {
@@ -145,13 +155,10 @@ static void answer_note(struct foreign_looks *looks, u64 what)
 
 int foreign_look_end(struct foreign_looks *looks)
 {
-	if (own.is_taken)
-		return -ECANCELED;
-	if (!looks)
-		return 0;
-	pthread_mutex_lock(&looks->mutex);
-	if (looks->ticket != own.ticket)
-		return taken_leave(looks);
+	int err = own_lock(looks);
+
+	if (err != 1)
+		return err;
 	answer_note(looks, looks->what[--looks->depth]);
 	since_set(looks, looks->depth ? clock_now_ns() : 0);
 	pthread_mutex_unlock(&looks->mutex);

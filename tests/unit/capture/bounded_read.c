@@ -2,36 +2,16 @@
 /* Files that block: pipes with names, which nobody opens for writing. */
 #include "capture/bounded_read.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "tests/unit/check.h"
+#include "tests/unit/threads.h"
 
 static char folder[] = "/tmp/fathom-bounded-XXXXXX";
 static char blocks[64];
-
-static int threads_count(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	struct dirent *entry;
-	int count = 0;
-
-	while (dir && (entry = readdir(dir)))
-		count += entry->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	return count;
-}
-
-static int threads_await(int count)
-{
-	for (int i = 0; i < 10000 && threads_count() != count; i++)
-		usleep(1000);
-	return threads_count();
-}
 
 TEST(what_can_be_read_is)
 {

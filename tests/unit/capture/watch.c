@@ -2,7 +2,6 @@
 /* Rings and contexts are found while a recording runs, soon, and missing ones are told. */
 #include "capture/watch.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -10,6 +9,7 @@
 #include "bpf/notice.h"
 #include "tests/unit/capture/app_writer.h"
 #include "tests/unit/capture/silent.h"
+#include "tests/unit/threads.h"
 
 #define WAIT_NS 30000000000ull
 
@@ -159,26 +159,6 @@ TEST(a_ring_that_another_capture_has_is_told_and_taken_later)
 
 /* ---- what does not answer ---- */
 
-static int threads_count(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	struct dirent *entry;
-	int count = 0;
-
-	while (dir && (entry = readdir(dir)))
-		count += entry->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	return count;
-}
-
-static bool threads_await(int count)
-{
-	for (int i = 0; i < 10000 && threads_count() != count; i++)
-		usleep(1000);
-	return threads_count() == count;
-}
-
 static void watched_found(struct watched *w, pid_t pid)
 {
 	struct record_head found = {.kind = RECORD_process, .tid = (u32)pid, .pid = (u32)pid};
@@ -207,11 +187,11 @@ TEST(a_file_system_that_does_not_answer_is_left_alone)
 	watched_await(&w, 1, 0);
 	CHECK_STR(writer_ask(&writer, "listening"), "1");
 	silent_end(&silent);
-	CHECK(threads_await(3)); /* one came back */
+	CHECK_EQ(threads_await(3), 3); /* one came back */
 	watched_end(&w);
-	CHECK(threads_await(2));
+	CHECK_EQ(threads_await(2), 2);
 	silent_end(&other); /* after the end */
-	CHECK(threads_await(1));
+	CHECK_EQ(threads_await(1), 1);
 	writer_reap(&writer);
 }
 

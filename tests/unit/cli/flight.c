@@ -249,60 +249,71 @@ TEST(a_service_that_was_replaced_is_no_loss)
 
 /* ---- names of those who ended ---- */
 
+/* What life says: one of them, of `slots` slots. */
+union said {
+	struct record_head head;
+	struct record_fork fork;
+	struct record_name name;
+	struct record_exec exec;
+	struct record_process process;
+	struct record_exit exit;
+	u8 slots[4 * RECORD_SLOT_BYTES];
+};
+
+static union said said(u8 kind, u16 slots, u32 tid, u32 pid)
+{
+	return (union said){.head = {.kind = kind, .slots = slots, .tid = tid, .pid = pid}};
+}
+
+static void say(struct flight *f, union said *out, u64 time_ns)
+{
+	out->head.time_ns = time_ns;
+	CHECK_EQ(flight_record(f, &life, &out->head), 0);
+}
+
 static void say_fork(struct flight *f, u32 tid, u32 pid, const char *comm, u64 time_ns)
 {
-	union {
-		struct record_fork r;
-		u8 slots[2 * RECORD_SLOT_BYTES];
-	} out = {.r.head = {.kind = RECORD_fork, .slots = 2, .tid = tid, .pid = pid}};
+	union said out = said(RECORD_fork, 2, tid, pid);
 
-	out.r.head.time_ns = time_ns;
-	out.r.comm_len = (u16)strlen(comm);
-	memcpy(out.r.comm, comm, strlen(comm));
-	CHECK_EQ(flight_record(f, &life, &out.r.head), 0);
+	out.fork.comm_len = (u16)strlen(comm);
+	memcpy(out.fork.comm, comm, strlen(comm));
+	say(f, &out, time_ns);
 }
 
 static void say_name(struct flight *f, u32 tid, u32 pid, const char *comm, u64 time_ns)
 {
-	union {
-		struct record_name r;
-		u8 slots[RECORD_SLOT_BYTES];
-	} out = {.r.head = {.kind = RECORD_name, .slots = 1, .tid = tid, .pid = pid}};
+	union said out = said(RECORD_name, 1, tid, pid);
 
-	out.r.head.time_ns = time_ns;
-	out.r.comm_len = (u16)strlen(comm);
-	memcpy(out.r.comm, comm, strlen(comm));
-	CHECK_EQ(flight_record(f, &life, &out.r.head), 0);
+	out.name.comm_len = (u16)strlen(comm);
+	memcpy(out.name.comm, comm, strlen(comm));
+	say(f, &out, time_ns);
 }
 
-/* An exec, or the process as a snapshot shows it. */
-static void say_command(struct flight *f, u16 kind, u32 pid, const char *name, u64 time_ns)
+/* It ran a program. */
+static void say_exec(struct flight *f, u32 pid, const char *command, u64 time_ns)
 {
-	union {
-		struct record_exec exec;
-		struct record_process process;
-		u8 slots[4 * RECORD_SLOT_BYTES];
-	} out = {.exec.head = {.kind = (u8)kind, .slots = 4, .tid = pid, .pid = pid}};
-	char *to = kind == RECORD_exec ? out.exec.command : out.process.command;
+	union said out = said(RECORD_exec, 4, pid, pid);
 
-	out.exec.head.time_ns = time_ns;
-	if (kind == RECORD_exec)
-		out.exec.command_len = (u16)strlen(name) + 1;
-	else
-		out.process.command_len = (u16)strlen(name) + 1;
-	memcpy(to, name, strlen(name) + 1);
-	CHECK_EQ(flight_record(f, &life, &out.exec.head), 0);
+	out.exec.command_len = (u16)strlen(command) + 1;
+	memcpy(out.exec.command, command, strlen(command) + 1);
+	say(f, &out, time_ns);
+}
+
+/* A snapshot shows it. */
+static void say_process(struct flight *f, u32 pid, const char *command, u64 time_ns)
+{
+	union said out = said(RECORD_process, 4, pid, pid);
+
+	out.process.command_len = (u16)strlen(command) + 1;
+	memcpy(out.process.command, command, strlen(command) + 1);
+	say(f, &out, time_ns);
 }
 
 static void say_exit(struct flight *f, u32 tid, u32 pid, u64 time_ns)
 {
-	union {
-		struct record_exit r;
-		u8 slots[RECORD_SLOT_BYTES];
-	} out = {.r.head = {.kind = RECORD_exit, .slots = 1, .tid = tid, .pid = pid}};
+	union said out = said(RECORD_exit, 1, tid, pid);
 
-	out.r.head.time_ns = time_ns;
-	CHECK_EQ(flight_record(f, &life, &out.r.head), 0);
+	say(f, &out, time_ns);
 }
 
 static void write_from(struct flight *f, u64 from_ns)
@@ -316,13 +327,13 @@ TEST(who_ended_in_the_chunk_has_the_name_of_its_begin)
 {
 	struct flight *f = flight_new();
 
-	say_command(f, RECORD_process, 10, "found", 1);
+	say_process(f, 10, "found", 1);
 	say_fork(f, 20, 20, "parent", 100);
-	say_command(f, RECORD_exec, 20, "made", 110);
+	say_exec(f, 20, "made", 110);
 	say_name(f, 20, 20, "renamed", 120);
 	say_fork(f, 21, 20, "worker", 130);
 	say_fork(f, 30, 30, "before", 140);
-	say_command(f, RECORD_exec, 40, "lives", 150);
+	say_exec(f, 40, "lives", 150);
 	say_exit(f, 30, 30, 199);
 	say_name(f, 21, 20, "later", 210); /* in the chunk: it says so itself */
 	say_fork(f, 31, 31, "within", 220);

@@ -36,4 +36,14 @@ char *answers(struct partial *p, const struct simulation *s);
 /* Prints the line in which two texts first differ. */
 void print_difference(const char *whole, const char *cut);
 
+/* Ends a test of check.h where two texts differ, and says of which simulation and step of it. */
+#define CHECK_ANSWERS(whole, other, seed, step)                                                    \
+	do {                                                                                       \
+		if (strcmp(whole, other) != 0) {                                                   \
+			print_difference(whole, other);                                            \
+			CHECK_FAIL("seed %llu, %llu", (unsigned long long)(seed),                  \
+				   (unsigned long long)(step));                                    \
+		}                                                                                  \
+	} while (0)
+
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "check.h"
+#include "apply.h"
 #include "map/base.h"
 #include "map/query.h"
 
@@ -12,11 +12,6 @@
 #define CHUNK_NS 1000000u
 
 static const struct partial_options state = {.state_only = true};
-
-static void apply(struct partial *p, const void *record)
-{
-	CHECK_EQ(partial_apply(p, record), 0);
-}
 
 /* Thread 7 is there. */
 static void lives(struct partial *p, u64 time_ns)
@@ -315,11 +310,7 @@ TEST(base_stands_for_what_was_deleted)
 			at = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
 			whole = answers_since(map_since(&s, at), &s, at);
 			based = answers_since(map_on_base(&s, at, 1 + i), &s, at);
-			if (strcmp(whole, based) != 0) {
-				print_difference(whole, based);
-				CHECK_FAIL("seed %llu, cut at %llu", (unsigned long long)seed,
-					   (unsigned long long)at);
-			}
+			CHECK_ANSWERS(whole, based, seed, at);
 			free(whole);
 			free(based);
 		}

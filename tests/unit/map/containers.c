@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "apply.h"
 #include "map/query.h"
-#include "check.h"
 
 #define ONE "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define TWO "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
-
-static void apply(struct partial *p, const void *record)
-{
-	CHECK_EQ(partial_apply(p, record), 0);
-}
 
 static void named(struct partial *p, u32 hierarchy, u64 id, const char *path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of descriptors through forks, execs, ranges and tables that part. */
-#include "check.h"
+#include "apply.h"
 #include "map/query.h"
 
 #define FILE_OF(n)                                                                                 \
@@ -12,11 +12,6 @@ static const struct file_ref unseen;
 static struct record_head head(u8 kind, u64 time_ns, u32 tid, u32 pid)
 {
 	return (struct record_head){.kind = kind, .time_ns = time_ns, .tid = tid, .pid = pid};
-}
-
-static void apply(struct partial *p, const void *record)
-{
-	CHECK_EQ(partial_apply(p, record), 0);
 }
 
 /* What happened to a descriptor; `name` is one letter, or NULL. */

@@ -136,10 +136,7 @@ TEST(what_came_late_is_where_it_belongs)
 			int cuts = 1 + (int)simulation_random(&s, CUTS_MAX);
 			char *cut = answers(map_late(&s, cuts), &s);
 
-			if (strcmp(whole, cut) != 0) {
-				print_difference(whole, cut);
-				CHECK_FAIL("seed %llu, grouping %d", (unsigned long long)seed, i);
-			}
+			CHECK_ANSWERS(whole, cut, seed, i);
 			free(cut);
 		}
 		free(whole);
@@ -188,10 +185,8 @@ TEST(what_came_too_late_is_the_same_in_any_grouping)
 			for (int k = 0; k < c.chunks; k++)
 				pieces[k] = late_map(&s, &c, k, &all);
 			cut = answers(merge_at_random(&s, pieces, c.chunks), &s);
-			if (first && strcmp(first, cut) != 0) {
-				print_difference(first, cut);
-				CHECK_FAIL("seed %llu, grouping %d", (unsigned long long)seed, i);
-			}
+			if (first)
+				CHECK_ANSWERS(first, cut, seed, i);
 			free(first);
 			first = cut;
 		}
@@ -300,11 +295,7 @@ TEST(base_carries_what_waits_for_late_records)
 			at = c.cut[gone];
 			whole = answers_since(map_since(&s, at), &s, at);
 			based = answers_since(late_on_base(&s, &c, gone), &s, at);
-			if (strcmp(whole, based) != 0) {
-				print_difference(whole, based);
-				CHECK_FAIL("seed %llu, cut at %llu", (unsigned long long)seed,
-					   (unsigned long long)at);
-			}
+			CHECK_ANSWERS(whole, based, seed, at);
 			free(whole);
 			free(based);
 		}

@@ -72,10 +72,7 @@ static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 	for (int i = 0; i < 12; i++) {
 		char *cut = answers(map_in_pieces(&s, 1 + (int)simulation_random(&s, 15)), &s);
 
-		if (strcmp(whole, cut) != 0) {
-			print_difference(whole, cut);
-			CHECK_FAIL("seed %llu, grouping %d", (unsigned long long)seed, i);
-		}
+		CHECK_ANSWERS(whole, cut, seed, i);
 		free(cut);
 	}
 	free(whole);

@@ -1,31 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time of a span of which the begin was not seen: what of both books counts, and once. */
-#include "check.h"
+#include "one_thread.h"
 #include "map/tree.h"
-
-static const struct context outer = {{1}, {0, 0, 0, 0, 0, 0, 0, 1}};
-static const struct context inner = {{1}, {0, 0, 0, 0, 0, 0, 0, 2}};
-
-static struct record_head head(u8 kind, u64 time_ns)
-{
-	return (struct record_head){.kind = kind, .time_ns = time_ns, .tid = 5, .pid = 5};
-}
-
-static void apply(struct partial *p, const void *record)
-{
-	CHECK_EQ(partial_apply(p, record), 0);
-}
-
-static void ends(struct partial *p, u64 time_ns, const struct context *ctx,
-		 const struct context *next)
-{
-	struct record_span_end r = {
-		.head = head(RECORD_span_end, time_ns), .ctx = *ctx, .flags = 1};
-
-	if (next)
-		r.next = *next;
-	apply(p, &r);
-}
 
 /* One that took 1000 ns, with outer published. */
 static void call(struct partial *p, u64 end_ns)
@@ -59,7 +35,7 @@ TEST(what_was_only_seen_published_counts)
 
 	call(p, 3000);
 	call(p, 5000);
-	ends(p, 6000, &outer, NULL);
+	span_ends(p, 6000, &outer, NULL);
 	t = time_of_outer(p);
 	CHECK(t.begin_soft && !t.end_soft);
 	CHECK_EQ(t.threads, 1);
@@ -71,10 +47,10 @@ TEST(what_both_books_tell_counts_once)
 	struct partial *p = partial_new(NULL);
 	struct span_time t;
 
-	ends(p, 2000, &inner, &outer);
+	span_ends(p, 2000, &inner, &outer);
 	call(p, 4000);
 	call(p, 5000);
-	ends(p, 6000, &outer, NULL);
+	span_ends(p, 6000, &outer, NULL);
 	t = time_of_outer(p);
 	CHECK_EQ(t.begin_ns, 2000);
 	CHECK_EQ(t.end_ns, 6000);

@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/tree.h"
-#include "check.h"
+#include "one_thread.h"
 #include "map/query.h"
 #include "simulate.h"
 
 static const struct partial_options all = {.spans = true};
-static const struct context outer = {{1}, {0, 0, 0, 0, 0, 0, 0, 1}};
-static const struct context inner = {{1}, {0, 0, 0, 0, 0, 0, 0, 2}};
 static const struct context foreign = {{9}, {0, 0, 0, 0, 0, 0, 0, 3}};
-
-static struct record_head head(u8 kind, u64 time_ns)
-{
-	return (struct record_head){.kind = kind, .time_ns = time_ns, .tid = 5, .pid = 5};
-}
-
-static void apply(struct partial *p, const void *record)
-{
-	CHECK_EQ(partial_apply(p, record), 0);
-}
 
 static void span_begins(struct partial *p, u64 time_ns, const struct context *ctx,
 			const struct context *parent, const char *name)
@@ -30,17 +18,6 @@ static void span_begins(struct partial *p, u64 time_ns, const struct context *ct
 	if (parent)
 		memcpy(&r.parent, parent->span, 8);
 	memcpy(r.name, name, r.name_len);
-	apply(p, &r);
-}
-
-static void span_ends(struct partial *p, u64 time_ns, const struct context *ctx,
-		      const struct context *next)
-{
-	struct record_span_end r = {
-		.head = head(RECORD_span_end, time_ns), .ctx = *ctx, .flags = 1};
-
-	if (next)
-		r.next = *next;
 	apply(p, &r);
 }
 
