@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records what files have: their names, paths that cannot be read, and blocks on the disk. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/unit/capture/recording.h"
+
+static int truth_files(void)
+{
+	int fds[2];
+
+	dup2(open("/usr/../etc//passwd", O_RDONLY), 40);
+	dup2(open("/dev/null", O_WRONLY), 41);
+	dup2(open("/proc/self/status", O_RDONLY), 42);
+	dup2(eventfd(0, 0), 43);
+	dup2(open("/", O_RDONLY), 44);
+	dup2(socket(AF_UNIX, SOCK_STREAM, 0), 45);
+	if (pipe(fds))
+		return 1;
+	dup2(fds[0], 46);
+	dup2(open("/dev/shm/fathom-test-removed", O_CREAT | O_RDWR, 0600), 47);
+	unlink("/dev/shm/fathom-test-removed");
+	for (int fd = 3; fd < 20; fd++)
+		close(fd);
+	for (int fd = 40; fd < 48; fd++) {
+		char path[64], name[64] = "";
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (readlink(path, name, 63) < 0)
+			return 1;
+		dprintf(1, "%s\n", name);
+	}
+	return 0;
+}
+
+/* A call that is refused before the kernel looks at its path, which is not in memory. */
+static int truth_path_unread(void)
+{
+	char name[] = "/tmp/fathom-capture-XXXXXX";
+	int fd = mkstemp(name);
+	const char *path;
+
+	if (fd < 0 || unlink(name) || pwrite(fd, "/etc/passwd", 12, 0) != 12)
+		return 1;
+	path = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	return path == MAP_FAILED || syscall(SYS_openat, AT_FDCWD, path, __O_TMPFILE, 0) != -1 ||
+	       errno != EINVAL;
+}
+
+static int truth_disk(void)
+{
+	char path[] = "/tmp/fathom-disk-XXXXXX";
+	int fd = mkstemp(path);
+	void *block = aligned_alloc(4096, 4096);
+
+	unlink(path);
+	memset(block, 1, 4096);
+	if (fallocate(fd, 0, 0, 1 << 20) || fcntl(fd, F_SETFL, O_DIRECT))
+		return 77;
+	for (int i = 0; i < 16; i++) {
+		if (pwrite(fd, block, 4096, i * 65536) != 4096)
+			return 77;
+	}
+	return 0;
+}
+
+static const struct truth truths[] = {
+	{"files", truth_files},
+	{"path-unread", truth_path_unread},
+	{"disk", truth_disk},
+	{NULL, NULL},
+};
+
+/* Each name is what readlink says of /proc/PID/fd/N, which the command prints. */
+TEST(files_have_their_names)
+{
+	char path[] = "/tmp/fathom-capture-XXXXXX", line[128];
+	struct seen s = {0};
+	int status, saved, fd;
+	FILE *out;
+
+	need_root();
+	fd = mkstemp(path);
+	CHECK(fd >= 0);
+	saved = dup(1);
+	fflush(stdout);
+	dup2(fd, 1);
+	status = truth_record(&s, "files");
+	dup2(saved, 1);
+	out = fdopen(fd, "r");
+	rewind(out);
+	CHECK_EQ(status, 0);
+	for (int i = 40; i < 48; i++) {
+		CHECK(fgets(line, sizeof(line), out) != NULL);
+		line[strcspn(line, "\n")] = '\0';
+		if (i == 42) /* /proc/self is the process */
+			CHECK(strncmp(s.fd_names[i], "/proc/", 6) == 0);
+		if (i == 47) /* it was there when it was opened */
+			line[strcspn(line, " ")] = '\0';
+		CHECK_STR(s.fd_names[i], line);
+	}
+	for (int i = 3; i < 20; i++)
+		CHECK_STR(s.fd_names[i], "");
+	fclose(out);
+	unlink(path);
+	CHECK_EQ(s.lost, 0);
+	capture_close(s.c);
+}
+
+TEST(a_path_that_is_not_in_memory_is_counted)
+{
+	struct capture_counts counts;
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	status = truth_record(&s, "path-unread");
+	capture_counts(s.c, &counts);
+	capture_close(s.c);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(counts.incomplete, 1);
+}
+
+TEST(block_io_belongs_to_who_asked_for_it)
+{
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	status = truth_record(&s, "disk");
+	capture_close(s.c);
+	if (WEXITSTATUS(status) == 77 || s.records[RECORD_block] == 0)
+		SKIP("/tmp lies on no disk that takes direct I/O");
+	CHECK_EQ(status, 0);
+	CHECK_EQ(s.written, 16);
+}
+
+int main(int argc, char **argv)
+{
+	return truth_main(truths, argc, argv);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records more than fits, so that it is known when it is lost. */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/unit/capture/recording.h"
+
+/* Calls without end; it counts them in memory that it shares with us. */
+static pid_t storm_start(const u64 *calls, volatile u64 *stop)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!*stop) {
+		syscall(SYS_getppid);
+		__atomic_fetch_add((u64 *)calls, 1, __ATOMIC_RELAXED);
+	}
+	_exit(0);
+}
+
+struct stall {
+	const u64 *calls;
+	bool done;
+	u64 cut_ns;		 /* 0: it is not there yet */
+	u64 early;		 /* losses told until the cut was there */
+	u64 late, late_begin_ns; /* and after it */
+};
+
+/* Until it has made so many more. */
+static void storm_wait(const u64 *calls, u64 more)
+{
+	u64 from = __atomic_load_n(calls, __ATOMIC_RELAXED);
+
+	for (int i = 0; i < 20000 && __atomic_load_n(calls, __ATOMIC_RELAXED) < from + more; i++)
+		usleep(500);
+}
+
+static int stall_see(void *arg, const struct capture_stream *stream, const struct record_head *r)
+{
+	struct stall *s = arg;
+
+	(void)r;
+	if (stream->kind != CAPTURE_STREAM_CPU || s->done)
+		return 0;
+	s->done = true;
+	storm_wait(s->calls, 40000); /* more than the rings take, while they are emptied */
+	return 0;
+}
+
+static int stall_lost(void *arg, const struct capture_stream *stream,
+		      const struct record_lost *lost)
+{
+	struct stall *s = arg;
+
+	(void)stream;
+	if (lost->why != LOST_buffer)
+		return 0;
+	if (!s->cut_ns) {
+		s->early += lost->count;
+		return 0;
+	}
+	s->late += lost->count;
+	if (!s->late_begin_ns || lost->begin_ns < s->late_begin_ns)
+		s->late_begin_ns = lost->begin_ns;
+	return 0;
+}
+
+/* What does not fit while a cut empties the rings is lost after it, and in doubt from it on. */
+TEST(losses_during_a_cut_come_after_it)
+{
+	u64 *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct capture_options options = {.pid_count = 1, .buffer_bytes = 1 << 20};
+	struct stall s = {.calls = shared, .done = true};
+	struct capture_sink sink = {&s, stall_see, stall_lost};
+	struct capture *c;
+	u64 cut, early;
+	pid_t pid;
+
+	need_root();
+	pid = storm_start(&shared[0], &shared[1]);
+	options.pids = &pid;
+	recording_begin(&c, &options, &sink, NULL);
+	CHECK_OK(capture_poll(c, &sink));
+	early = s.early;
+	s.done = false;
+	storm_wait(shared, 1); /* there is something in the rings */
+	CHECK_OK(capture_cut(c, &sink, &cut));
+	CHECK(s.done);
+	early = s.early - early;
+	s.cut_ns = cut;
+	CHECK_OK(capture_poll(c, &sink));
+	shared[1] = 1;
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	CHECK(s.late > 10000);
+	CHECK(s.late > early);
+	CHECK(s.late_begin_ns <= cut);
+	capture_close(c);
+	munmap(shared, 4096);
+}
+
+TEST_MAIN()
