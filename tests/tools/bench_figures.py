@@ -7,7 +7,8 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "../../bench"), os.path.join(HERE, "../e2e")]
 
 import host  # pylint: disable=wrong-import-position
 import resident  # pylint: disable=wrong-import-position
