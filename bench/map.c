@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	printf("records %llu\nseconds %.3f\npeak_kb %ld\n", (unsigned long long)records, seconds,
 	       usage.ru_maxrss);
 	printf("kernel_spans %zu\napplication_spans %zu\nfd_facts %zu\nthreads %zu\n",
-	       p->kspans.count, p->spans.count, p->facts.fds.count, p->lives.count);
+	       kspans_count(&p->kspans), p->spans.count, p->facts.fds.count, p->lives.count);
 	printf("histograms %zu\n", p->syscalls.list.count + p->files.list.count +
 					   p->causes.list.count + p->urings.list.count);
 	partial_free(p);

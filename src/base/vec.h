@@ -7,6 +7,7 @@
 #define BASE_VEC_H
 
 #include <stddef.h>
+#include <string.h>
 
 #define VEC(type)                                                                                  \
 	struct {                                                                                   \
@@ -32,6 +33,35 @@
 			(v)->data[(v)->count++] = (__VA_ARGS__);                                   \
 		vec_err_;                                                                          \
 	})
+
+/*
+ * Moves all elements of `b` behind those of `a`, which is of the same type; b is left empty. Free
+ * where there are none in `a`. 0, or -ENOMEM with both as they were.
+ */
+#define vec_move(a, b)                                                                             \
+	({                                                                                         \
+		int vec_err_ = 0;                                                                  \
+		if ((a)->count == 0) {                                                             \
+			VEC_SWAP((a)->data, (b)->data);                                            \
+			VEC_SWAP((a)->capacity, (b)->capacity);                                    \
+		} else if ((b)->count) {                                                           \
+			vec_err_ = vec_reserve(a, (b)->count);                                     \
+			if (vec_err_ == 0)                                                         \
+				memcpy((a)->data + (a)->count, (b)->data,                          \
+				       (b)->count * sizeof(*(b)->data));                           \
+		}                                                                                  \
+		if (vec_err_ == 0) {                                                               \
+			(a)->count += (b)->count;                                                  \
+			(b)->count = 0;                                                            \
+		}                                                                                  \
+		vec_err_;                                                                          \
+	})
+#define VEC_SWAP(x, y)                                                                             \
+	do {                                                                                       \
+		__typeof__(x) vec_was_ = (x);                                                      \
+		(x) = (y);                                                                         \
+		(y) = vec_was_;                                                                    \
+	} while (0)
 
 /* Frees the elements' memory and leaves an empty array. */
 #define vec_free(v) vec_release((void **)&(v)->data, &(v)->capacity, &(v)->count)

@@ -259,8 +259,9 @@ static const char *call_name(struct making *m, u8 abi_flags, u16 nr)
 
 void making_kernel(struct making *m, const struct node *n, struct span_view *v)
 {
-	const struct kspan *k = n->kernel;
+	struct kspan span, *k = &span;
 
+	kspans_get(&m->p->kspans, n->kernel, k);
 	if (n->kind == NODE_SYSCALL) {
 		v->kind = "syscall";
 		v->name = call_name(m, k->mode & SYSCALL_COMPAT, k->nr);

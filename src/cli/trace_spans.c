@@ -286,7 +286,7 @@ void making_add(struct making *m, const struct node *n)
 		v.pid = query_pid(m->p, n->tid, n->begin_ns);
 	v.process = query_comm(m->p, v.pid, n->begin_ns);
 	v.thread = query_comm(m->p, n->tid, n->begin_ns);
-	if (n->kernel) {
+	if (node_is_kernel(n)) {
 		making_kernel(m, n, &v);
 	} else if (n->app) {
 		app_view(m, n, &v);

@@ -96,14 +96,7 @@ int events_merge(struct kevents *left, struct kevents *right)
 
 	while (right->formats.count && !err)
 		err = format_add(left, right->formats.data[--right->formats.count]);
-	err = err ? err : vec_reserve(&left->list, right->list.count);
-	if (err || !right->list.count)
-		return err;
-	memcpy(left->list.data + left->list.count, right->list.data,
-	       right->list.count * sizeof(*right->list.data));
-	left->list.count += right->list.count;
-	right->list.count = 0;
-	return 0;
+	return err ? err : vec_move(&left->list, &right->list);
 }
 
 /* By span, those of none by thread; then by time. */

@@ -271,36 +271,23 @@ int facts_add(struct facts *f, const struct record_head *r)
 	}
 }
 
-/* Moves all elements of b behind those of a; b is left empty. */
-#define MOVE_ALL(a, b)                                                                             \
-	({                                                                                         \
-		int move_err_ = vec_reserve(a, (b)->count);                                        \
-		if (!move_err_ && (b)->count) {                                                    \
-			memcpy((a)->data + (a)->count, (b)->data,                                  \
-			       (b)->count * sizeof(*(b)->data));                                   \
-			(a)->count += (b)->count;                                                  \
-			(b)->count = 0;                                                            \
-		}                                                                                  \
-		move_err_;                                                                         \
-	})
-
 int facts_merge(struct facts *left, struct facts *right)
 {
-	int err = MOVE_ALL(&left->names, &right->names);
+	int err = vec_move(&left->names, &right->names);
 
-	err = err ? err : MOVE_ALL(&left->forks, &right->forks);
-	err = err ? err : MOVE_ALL(&left->processes, &right->processes);
-	err = err ? err : MOVE_ALL(&left->fds, &right->fds);
-	err = err ? err : MOVE_ALL(&left->sockets, &right->sockets);
-	err = err ? err : MOVE_ALL(&left->bytes, &right->bytes);
-	err = err ? err : MOVE_ALL(&left->paths, &right->paths);
-	err = err ? err : MOVE_ALL(&left->stacks, &right->stacks);
-	err = err ? err : MOVE_ALL(&left->mappings, &right->mappings);
-	err = err ? err : MOVE_ALL(&left->services, &right->services);
-	err = err ? err : MOVE_ALL(&left->clocks, &right->clocks);
-	err = err ? err : MOVE_ALL(&left->follows, &right->follows);
-	err = err ? err : MOVE_ALL(&left->cgroups, &right->cgroups);
-	err = err ? err : MOVE_ALL(&left->moves, &right->moves);
+	err = err ? err : vec_move(&left->forks, &right->forks);
+	err = err ? err : vec_move(&left->processes, &right->processes);
+	err = err ? err : vec_move(&left->fds, &right->fds);
+	err = err ? err : vec_move(&left->sockets, &right->sockets);
+	err = err ? err : vec_move(&left->bytes, &right->bytes);
+	err = err ? err : vec_move(&left->paths, &right->paths);
+	err = err ? err : vec_move(&left->stacks, &right->stacks);
+	err = err ? err : vec_move(&left->mappings, &right->mappings);
+	err = err ? err : vec_move(&left->services, &right->services);
+	err = err ? err : vec_move(&left->clocks, &right->clocks);
+	err = err ? err : vec_move(&left->follows, &right->follows);
+	err = err ? err : vec_move(&left->cgroups, &right->cgroups);
+	err = err ? err : vec_move(&left->moves, &right->moves);
 	return err;
 }
 

@@ -133,7 +133,7 @@ int urings_add(struct partial *p, const struct record_head *r);
 /* blocks.c */
 int blocks_add(struct partial *p, const struct record_head *r);
 
-/* ---- kspans.c ---- */
+/* ---- kspan_filter.c ---- */
 
 /* Whether options ask for what this thread did in the kernel under that span (all zero: none). */
 bool partial_wants(const struct partial *p, const struct context *ctx, u32 pid, u32 tid);

@@ -99,8 +99,7 @@ int partial_merge(struct partial *left, struct partial *right)
 		partial_cover(left, right->from_ns, right->to_ns);
 	err = err ? err : losses_merge(left, right);
 	err = err ? err : lives_merge(left, right);
-	for (i = 0; i < right->kspans.count && !err; i++)
-		err = vec_push(&left->kspans, right->kspans.data[i]);
+	err = err ? err : kspans_merge(&left->kspans, &right->kspans);
 	err = err ? err : facts_merge(&left->facts, &right->facts);
 	err = err ? err : spans_merge(left, right);
 	err = err ? err : sums_merge(&left->syscalls, &right->syscalls);

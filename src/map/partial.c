@@ -29,7 +29,7 @@ void partial_free(struct partial *p)
 	map_free(&p->current);
 	map_free(&p->taken);
 	facts_free(&p->facts);
-	vec_free(&p->kspans);
+	kspans_free(&p->kspans);
 	spans_free(p);
 	sums_free(&p->syscalls);
 	sums_free(&p->urings);
@@ -187,25 +187,6 @@ static void lives_rejoin(struct partial *p)
 	p->lives.count = n;
 }
 
-static int kspan_compare(const void *a, const void *b)
-{
-	const struct kspan *x = a, *y = b;
-
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns) /* what encloses stands first */
-		return x->end_ns > y->end_ns ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->kind != y->kind)
-		return (int)x->kind - (int)y->kind;
-	if (x->nr != y->nr)
-		return (int)x->nr - (int)y->nr;
-	if (x->result != y->result)
-		return x->result < y->result ? -1 : 1;
-	return memcmp(x->args, y->args, sizeof(x->args));
-}
-
 static int gap_compare(const void *a, const void *b)
 {
 	const struct record_gap *x = a, *y = b;
@@ -226,9 +207,8 @@ int partial_finish(struct partial *p)
 	if (p->lives.count)
 		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
 	lives_rejoin(p);
-	if (p->kspans.count)
-		qsort(p->kspans.data, p->kspans.count, sizeof(*p->kspans.data), kspan_compare);
-	err = facts_sort(&p->facts);
+	err = kspans_sort(&p->kspans);
+	err = err ? err : facts_sort(&p->facts);
 	if (!err)
 		err = filters_apply(p);
 	if (err)

@@ -28,6 +28,7 @@
 #include "base/histogram.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "map/kspans.h"
 #include "model/container.h"
 #include "model/life.h"
 
@@ -203,30 +204,6 @@ struct facts {
 	VEC(struct fact_move) moves;
 };
 
-/* ---- spans of the kernel, with partial_options.spans ---- */
-
-enum kspan_kind { KSPAN_SYSCALL, KSPAN_FAULT, KSPAN_WAIT, KSPAN_URING, KSPAN_BLOCK };
-
-enum block_arg { BLOCK_ARG_DEV, BLOCK_ARG_SECTOR, BLOCK_ARG_BYTES, BLOCK_ARG_QUEUED_NS };
-
-struct kspan {
-	u64 begin_ns, end_ns;
-	u32 tid, pid;
-	u8 kind;	/* enum kspan_kind */
-	u8 part;	/* wait: enum split_part */
-	u8 state, mode; /* wait: how it left the CPU; syscall, uring, block: flags in mode */
-	u16 nr;		/* uring: the operation */
-	u8 open; /* syscall: it had not returned at the end of the recording */
-	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
-	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
-	s64 result;
-	struct file_ref file;
-	struct context ctx;
-	const char *reason;
-	struct life_wake wake; /* wait: what ended it, if that was seen */
-	struct split split;
-};
-
 /* ---- spans of the application ---- */
 
 struct span_share {
@@ -343,7 +320,7 @@ struct partial {
 	struct map taken; /* tids that an exec gave to another life: who had one before is gone */
 	VEC(struct life *) lives; /* all, owned */
 	struct facts facts;
-	VEC(struct kspan) kspans;
+	struct kspans kspans; /* with partial_options.spans */
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
 	struct sums syscalls;	      /* key: nr | compat << 16 */

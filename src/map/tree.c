@@ -109,22 +109,29 @@ static const struct holder *holder_of(const struct holders *h, u32 number, u64 t
 	return n < h->list.count && list[n].number == number ? &list[n] : NULL;
 }
 
-/* The last syscall and fault of a thread, for what lies in them; NULL: none yet. */
-struct enclosing {
-	const struct kspan *call, *fault;
+/* A stay in the kernel; all zero: none. */
+struct visit {
+	u64 begin_ns, end_ns;
+	enum node_kind kind;
+	struct context ctx;
 };
 
-static bool begins_in(const struct kspan *k, const struct kspan *visit)
+/* The last syscall and fault of a thread, for what lies in them. */
+struct enclosing {
+	struct visit call, fault;
+};
+
+static bool begins_in(const struct kspan *k, const struct visit *visit)
 {
-	return visit && k->begin_ns >= visit->begin_ns && k->begin_ns <= visit->end_ns;
+	return visit->end_ns && k->begin_ns >= visit->begin_ns && k->begin_ns <= visit->end_ns;
 }
 
 /* In which of them a block request was submitted, NULL: in none that is known. */
-static const struct kspan *submitted_in(const struct kspan *k, const struct enclosing *in)
+static const struct visit *submitted_in(const struct kspan *k, const struct enclosing *in)
 {
 	if (k->kind != KSPAN_BLOCK || !in)
 		return NULL;
-	return begins_in(k, in->fault) ? in->fault : begins_in(k, in->call) ? in->call : NULL;
+	return begins_in(k, &in->fault) ? &in->fault : begins_in(k, &in->call) ? &in->call : NULL;
 }
 
 /* The span or thread under which it ran. */
@@ -141,7 +148,7 @@ static u64 kernel_parent(const struct tree_options *o, const struct kspan *k,
 			 const struct enclosing *in, const struct holder *owner)
 {
 	u32 tid = owner ? owner->life->tid : k->tid;
-	const struct kspan *visit = submitted_in(k, in);
+	const struct visit *visit = submitted_in(k, in);
 
 	if (k->kind == KSPAN_WAIT && k->visit_ns) {
 		bool fault = (k->mode & MODE_MASK) == MODE_fault && !(k->mode & MODE_IN_SYSCALL);
@@ -149,10 +156,9 @@ static u64 kernel_parent(const struct tree_options *o, const struct kspan *k,
 		return kernel_id(o, tid, k->visit_ns, fault ? NODE_FAULT : NODE_SYSCALL);
 	}
 	if (visit)
-		return kernel_id(o, tid, visit->begin_ns,
-				 visit->kind == KSPAN_FAULT ? NODE_FAULT : NODE_SYSCALL);
-	if (k->kind == KSPAN_FAULT && in && begins_in(k, in->call) && k->end_ns <= in->call->end_ns)
-		return kernel_id(o, tid, in->call->begin_ns, NODE_SYSCALL);
+		return kernel_id(o, tid, visit->begin_ns, visit->kind);
+	if (k->kind == KSPAN_FAULT && in && begins_in(k, &in->call) && k->end_ns <= in->call.end_ns)
+		return kernel_id(o, tid, in->call.begin_ns, NODE_SYSCALL);
 	return kernel_above(o, k, &k->ctx, owner);
 }
 
@@ -178,8 +184,10 @@ struct making_kernel {
 static int enclosing_follow(struct making_kernel *m, const struct kspan *k, u32 tid,
 			    struct enclosing **in)
 {
+	bool call = k->kind == KSPAN_SYSCALL;
+
 	*in = map_get(&m->open, tid);
-	if (k->kind != KSPAN_SYSCALL && k->kind != KSPAN_FAULT)
+	if (!call && k->kind != KSPAN_FAULT)
 		return 0;
 	if (!*in) {
 		*in = calloc(1, sizeof(**in));
@@ -188,7 +196,8 @@ static int enclosing_follow(struct making_kernel *m, const struct kspan *k, u32 
 			return -ENOMEM;
 		}
 	}
-	*(k->kind == KSPAN_SYSCALL ? &(*in)->call : &(*in)->fault) = k;
+	*(call ? &(*in)->call : &(*in)->fault) =
+		(struct visit){k->begin_ns, k->end_ns, call ? NODE_SYSCALL : NODE_FAULT, k->ctx};
 	return 0;
 }
 
@@ -217,7 +226,8 @@ static u64 node_id(const struct tree_options *o, const struct kspan *k, u32 tid,
 	return id ? id : 1;
 }
 
-static int kernel_node(struct making_kernel *m, const struct kspan *k, struct tree *tree)
+static int kernel_node(struct making_kernel *m, size_t index, const struct kspan *k,
+		       struct tree *tree)
 {
 	static const enum node_kind kinds[] = {[KSPAN_SYSCALL] = NODE_SYSCALL,
 					       [KSPAN_FAULT] = NODE_FAULT,
@@ -233,7 +243,7 @@ static int kernel_node(struct making_kernel *m, const struct kspan *k, struct tr
 	const struct context *ctx = &k->ctx;
 	struct enclosing *in;
 	struct node n = {.kind = kinds[k->kind],
-			 .kernel = k,
+			 .kernel = index,
 			 .tid = k->tid,
 			 .pid = k->pid,
 			 .begin_ns = k->begin_ns,
@@ -302,8 +312,12 @@ static int kernel_nodes(const struct partial *p, const struct tree_options *o, s
 	int err = holders_fill(p, o, &m.holders);
 	size_t at = 0;
 
-	for (size_t i = 0; i < p->kspans.count && !err; i++)
-		err = kernel_node(&m, &p->kspans.data[i], tree);
+	for (size_t i = 0; i < kspans_count(&p->kspans) && !err; i++) {
+		struct kspan k;
+
+		kspans_get(&p->kspans, i, &k);
+		err = kernel_node(&m, i, &k, tree);
+	}
 	if (!err && o->threads)
 		err = thread_nodes(&m, tree);
 	while (map_next(&m.open, &at, &entry))

@@ -25,9 +25,15 @@ struct node {
 	u64 begin_ns, end_ns;
 	struct split split;
 	const struct app_span *app; /* NODE_APP, NODE_CONTEXT; borrowed from the partial */
-	const struct kspan *kernel; /* NODE_SYSCALL, NODE_FAULT, NODE_WAIT, NODE_URING, NODE_BLOCK */
+	size_t kernel; /* of node_is_kernel(): its index, for kspans_get() */
 	const struct life *life;    /* NODE_THREAD */
 };
+
+static inline bool node_is_kernel(const struct node *n)
+{
+	return n->kind == NODE_SYSCALL || n->kind == NODE_FAULT || n->kind == NODE_WAIT ||
+	       n->kind == NODE_URING || n->kind == NODE_BLOCK;
+}
 
 struct tree {
 	/* By trace (those under no span last), then depth first, siblings by begin. */

@@ -37,4 +37,28 @@ TEST(room_that_cannot_be_is_refused)
 	vec_free(&v);
 }
 
+TEST(all_move_behind_those_that_are_there)
+{
+	VEC(struct pair) a = {0}, b = {0};
+	struct pair *was;
+
+	CHECK_EQ(vec_move(&a, &b), 0);
+	CHECK_EQ(a.count + b.count, 0);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(vec_push(&b, (struct pair){i, 1}), 0);
+	was = b.data;
+	CHECK_EQ(vec_move(&a, &b), 0);
+	CHECK(a.data == was && a.count == 100 && b.count == 0);
+	CHECK_EQ(vec_move(&a, &b), 0);
+	CHECK_EQ(a.count, 100);
+	for (int i = 100; i < 1000; i++)
+		CHECK_EQ(vec_push(&b, (struct pair){i, 2}), 0);
+	CHECK_EQ(vec_move(&a, &b), 0);
+	CHECK(a.count == 1000 && b.count == 0);
+	for (int i = 0; i < 1000; i++)
+		CHECK(a.data[i].a == i && a.data[i].b == 1 + (i >= 100));
+	vec_free(&a);
+	vec_free(&b);
+}
+
 TEST_MAIN()

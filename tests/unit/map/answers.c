@@ -335,9 +335,12 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 			continue;
 		print_life(out, p->lives.data[i]);
 	}
-	for (size_t i = 0; i < p->kspans.count; i++) {
-		print_kspan(out, p, &p->kspans.data[i]);
-		print_names(out, p, &p->kspans.data[i], from_ns);
+	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
+		struct kspan k;
+
+		kspans_get(&p->kspans, i, &k);
+		print_kspan(out, p, &k);
+		print_names(out, p, &k, from_ns);
 	}
 	print_sums(out, "syscall", &p->syscalls);
 	print_sums(out, "io_uring", &p->urings);
@@ -364,9 +367,12 @@ char *answers(struct partial *p, const struct simulation *s)
 	for (size_t i = 0; i < p->lives.count; i++) {
 		print_life(out, p->lives.data[i]);
 	}
-	for (size_t i = 0; i < p->kspans.count; i++) {
-		print_kspan(out, p, &p->kspans.data[i]);
-		print_container(out, p, p->kspans.data[i].pid, p->kspans.data[i].begin_ns);
+	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
+		struct kspan k;
+
+		kspans_get(&p->kspans, i, &k);
+		print_kspan(out, p, &k);
+		print_container(out, p, k.pid, k.begin_ns);
 	}
 	print_sums(out, "syscall", &p->syscalls);
 	print_sums(out, "io_uring", &p->urings);

@@ -1,117 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Spans that were packed come out as they were, in their order. */
+#include "map/kspans.h"
+
 #include "check.h"
-#include "map/partial.h"
-#include "simulate.h"
 
-#define THREADS 6
-
-/* Two halves, so that options go through a merge. */
-static struct partial *mapped(const struct simulation *s, const struct kspan_filter *only)
+static u64 random_next(u64 *state)
 {
-	const struct partial_options options = {.spans = true, .only = only};
-	struct partial *left = partial_new(&options), *right = partial_new(&options);
-	u64 cut_ns = s->from_ns + (s->to_ns - s->from_ns) / 2;
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
 
-	partial_cover(left, s->from_ns, cut_ns);
-	partial_cover(right, cut_ns, s->to_ns);
-	for (size_t i = 0; i < s->records.count; i++) {
-		struct partial *p = s->records.data[i].time_ns < cut_ns ? left : right;
+/* Any bytes in it, most of them zero; a word can have each length. */
+static struct kspan any_span(u64 *state, u64 begin_ns)
+{
+	union {
+		struct kspan k;
+		u64 word[sizeof(struct kspan) / 8];
+	} any;
 
-		CHECK_EQ(partial_apply(p, simulation_record(s, i)), 0);
+	for (size_t i = 0; i < sizeof(any.word) / 8; i++)
+		any.word[i] = random_next(state) % 3
+				      ? 0
+				      : random_next(state) >> random_next(state) % 64;
+	any.k.begin_ns = begin_ns;
+	return any.k;
+}
+
+TEST(what_was_packed_comes_out)
+{
+	enum { COUNT = 20000 };
+	struct kspan *put = calloc(COUNT, sizeof(*put)), got;
+	struct kspans spans = {0};
+	u64 state = 88172645463325252ull;
+
+	CHECK(put != NULL);
+	for (size_t i = 0; i < COUNT; i++) {
+		put[i] = any_span(&state, random_next(&state));
+		if (i < 2) /* nothing to leave out, and nothing but that */
+			memset(&put[i], i ? 0 : 0xff, sizeof(*put));
+		CHECK_EQ(kspans_add(&spans, &put[i]), 0);
 	}
-	CHECK_EQ(partial_merge(left, right), 0);
-	CHECK_EQ(partial_finish(left), 0);
-	return left;
-}
-
-static bool under_a_span(const struct kspan *k)
-{
-	static const struct context nobody;
-
-	return memcmp(&k->ctx, &nobody, sizeof(nobody)) != 0;
-}
-
-static bool is_wanted(const struct kspan_filter *only, const struct kspan *k)
-{
-	if (k->kind == KSPAN_BLOCK)
-		return true;
-	if (only->pid && k->pid != only->pid)
-		return false;
-	/* an exec may give a thread the number of its leader */
-	if (only->tid && k->tid != only->tid && k->pid != only->tid)
-		return false;
-	if (only->traced && !under_a_span(k))
-		return false;
-	for (size_t i = 0; i < only->traces_count; i++)
-		if (!memcmp(k->ctx.trace, only->traces[i], 16))
-			return true;
-	return !only->traces;
-}
-
-static void check_same(const struct kspan *a, const struct kspan *b)
-{
-	CHECK_EQ(a->kind, b->kind);
-	CHECK_EQ(a->begin_ns, b->begin_ns);
-	CHECK_EQ(a->end_ns, b->end_ns);
-	CHECK_EQ(a->tid, b->tid);
-	CHECK_EQ(a->nr, b->nr);
-	CHECK_MEM(&a->ctx, &b->ctx, sizeof(a->ctx));
-	CHECK_MEM(&a->split, &b->split, sizeof(a->split));
-}
-
-/* What is kept is what would be left of all, in the same order. Returns how much. */
-static size_t check_filter(const struct simulation *s, const struct partial *all,
-			   const struct kspan_filter *only)
-{
-	struct partial *p = mapped(s, only);
-	size_t at = 0;
-
-	for (size_t i = 0; i < all->kspans.count; i++) {
-		const struct kspan *k = &all->kspans.data[i];
-
-		if (!is_wanted(only, k))
-			continue;
-		CHECK(at < p->kspans.count);
-		check_same(&p->kspans.data[at++], k);
+	CHECK_EQ(kspans_count(&spans), COUNT);
+	for (size_t i = 0; i < COUNT; i++) {
+		kspans_get(&spans, i, &got);
+		CHECK_MEM(&got, &put[i], sizeof(got));
 	}
-	CHECK_EQ(p->kspans.count, at);
-	CHECK_EQ(p->syscalls.list.count, all->syscalls.list.count);
-	for (size_t i = 0; i < p->syscalls.list.count; i++)
-		CHECK_EQ(p->syscalls.list.data[i].count, all->syscalls.list.data[i].count);
-	partial_free(p);
-	return at;
+	kspans_free(&spans);
+	CHECK_EQ(kspans_count(&spans), 0);
+	free(put);
 }
 
-TEST(only_what_is_asked_for_is_kept)
+TEST(they_stand_by_begin_and_what_encloses_first)
 {
-	for (u64 seed = 1; seed < 20; seed++) {
-		struct simulation s = {0};
-		struct kspan_filter traced = {.traced = true};
-		struct kspan_filter trace = {.traced = true, .traces_count = 1}, none = trace;
-		static const u8 nowhere[1][16] = {{0xee}};
-		struct partial *all;
-		size_t of_all, of_trace;
+	static const struct kspan in_order[] = {
+		{.begin_ns = 5, .end_ns = 6, .tid = 9},
+		{.begin_ns = 7, .end_ns = 20, .tid = 4},
+		{.begin_ns = 7, .end_ns = 9, .tid = 3, .kind = KSPAN_WAIT},
+		{.begin_ns = 7, .end_ns = 9, .tid = 4},
+		{.begin_ns = 7, .end_ns = 9, .tid = 4, .kind = KSPAN_WAIT},
+		{.begin_ns = 7, .end_ns = 9, .tid = 4, .kind = KSPAN_WAIT, .nr = 1},
+		{.begin_ns = 7, .end_ns = 9, .tid = 4, .kind = KSPAN_WAIT, .nr = 1, .result = 1},
+		{.begin_ns = 8, .end_ns = 8},
+	};
+	enum { COUNT = sizeof(in_order) / sizeof(in_order[0]) };
 
-		simulate(&s, seed, THREADS, 300);
-		all = mapped(&s, NULL);
-		of_all = check_filter(&s, all, &traced);
-		CHECK(of_all > 0 && of_all < all->kspans.count);
-		for (size_t i = 0; i < all->kspans.count; i++)
-			if (under_a_span(&all->kspans.data[i]))
-				trace.traces = &all->kspans.data[i].ctx.trace;
-		of_trace = check_filter(&s, all, &trace);
-		CHECK(of_trace > 0 && of_trace <= of_all);
-		none.traces = nowhere;
-		CHECK(check_filter(&s, all, &none) < of_trace);
-		for (int i = 0; i < THREADS; i++) {
-			struct kspan_filter one = {.pid = s.threads.data[i].pid};
+	for (u64 round = 1; round < 200; round++) {
+		struct kspans left = {0}, right = {0};
+		u64 state = round * 0x9e3779b97f4a7c15ull;
+		bool taken[COUNT] = {0};
+		struct kspan got;
 
-			CHECK(check_filter(&s, all, &one) > 0);
-			one.tid = s.threads.data[i].tid;
-			CHECK(check_filter(&s, all, &one) > 0);
+		for (size_t i = 0; i < COUNT; i++) {
+			size_t at = random_next(&state) % COUNT;
+
+			while (taken[at])
+				at = (at + 1) % COUNT;
+			taken[at] = true;
+			CHECK_EQ(
+				kspans_add(random_next(&state) % 2 ? &left : &right, &in_order[at]),
+				0);
 		}
-		partial_free(all);
-		simulation_free(&s);
+		CHECK_EQ(kspans_merge(&left, &right), 0);
+		CHECK_EQ(kspans_count(&right), 0);
+		kspans_sort(&left);
+		CHECK_EQ(kspans_count(&left), COUNT);
+		for (size_t i = 0; i < COUNT; i++) {
+			kspans_get(&left, i, &got);
+			CHECK_MEM(&got, &in_order[i], sizeof(got));
+		}
+		kspans_free(&left);
+		kspans_free(&right);
 	}
 }
 

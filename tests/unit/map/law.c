@@ -43,10 +43,11 @@ TEST(split_of_each_span_sums_to_its_duration)
 	p = map_range(&s, 0, s.records.count);
 	partial_cover(p, s.from_ns, s.to_ns);
 	CHECK_EQ(partial_finish(p), 0);
-	CHECK(p->kspans.count > 500);
-	for (size_t i = 0; i < p->kspans.count; i++) {
-		const struct kspan *k = &p->kspans.data[i];
+	CHECK(kspans_count(&p->kspans) > 500);
+	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
+		struct kspan span, *k = &span;
 
+		kspans_get(&p->kspans, i, k);
 		CHECK_EQ(split_total(&k->split), (s64)(k->end_ns - k->begin_ns));
 	}
 	partial_free(p);
@@ -221,9 +222,10 @@ TEST(bytes_belong_to_their_calls)
 	partial_cover(p, s.from_ns, s.to_ns);
 	CHECK_EQ(partial_finish(p), 0);
 	CHECK(p->facts.bytes.count > 100 && p->facts.sockets.count > 20);
-	for (size_t i = 0; i < p->kspans.count; i++) {
-		const struct kspan *k = &p->kspans.data[i];
+	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
+		struct kspan span, *k = &span;
 
+		kspans_get(&p->kspans, i, k);
 		if (k->kind != KSPAN_SYSCALL || (k->nr != 44 && k->nr != 45))
 			continue;
 		CHECK(query_bytes(p, k->tid, k->begin_ns, k->end_ns, &count));

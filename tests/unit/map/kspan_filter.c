@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+#include "map/partial.h"
+#include "simulate.h"
+
+#define THREADS 6
+
+/* Two halves, so that options go through a merge. */
+static struct partial *mapped(const struct simulation *s, const struct kspan_filter *only)
+{
+	const struct partial_options options = {.spans = true, .only = only};
+	struct partial *left = partial_new(&options), *right = partial_new(&options);
+	u64 cut_ns = s->from_ns + (s->to_ns - s->from_ns) / 2;
+
+	partial_cover(left, s->from_ns, cut_ns);
+	partial_cover(right, cut_ns, s->to_ns);
+	for (size_t i = 0; i < s->records.count; i++) {
+		struct partial *p = s->records.data[i].time_ns < cut_ns ? left : right;
+
+		CHECK_EQ(partial_apply(p, simulation_record(s, i)), 0);
+	}
+	CHECK_EQ(partial_merge(left, right), 0);
+	CHECK_EQ(partial_finish(left), 0);
+	return left;
+}
+
+static bool under_a_span(const struct kspan *k)
+{
+	static const struct context nobody;
+
+	return memcmp(&k->ctx, &nobody, sizeof(nobody)) != 0;
+}
+
+static bool is_wanted(const struct kspan_filter *only, const struct kspan *k)
+{
+	if (k->kind == KSPAN_BLOCK)
+		return true;
+	if (only->pid && k->pid != only->pid)
+		return false;
+	/* an exec may give a thread the number of its leader */
+	if (only->tid && k->tid != only->tid && k->pid != only->tid)
+		return false;
+	if (only->traced && !under_a_span(k))
+		return false;
+	for (size_t i = 0; i < only->traces_count; i++)
+		if (!memcmp(k->ctx.trace, only->traces[i], 16))
+			return true;
+	return !only->traces;
+}
+
+static void check_same(const struct kspan *a, const struct kspan *b)
+{
+	CHECK_EQ(a->kind, b->kind);
+	CHECK_EQ(a->begin_ns, b->begin_ns);
+	CHECK_EQ(a->end_ns, b->end_ns);
+	CHECK_EQ(a->tid, b->tid);
+	CHECK_EQ(a->nr, b->nr);
+	CHECK_MEM(&a->ctx, &b->ctx, sizeof(a->ctx));
+	CHECK_MEM(&a->split, &b->split, sizeof(a->split));
+}
+
+/* What is kept is what would be left of all, in the same order. Returns how much. */
+static size_t check_filter(const struct simulation *s, const struct partial *all,
+			   const struct kspan_filter *only)
+{
+	struct partial *p = mapped(s, only);
+	size_t at = 0;
+
+	for (size_t i = 0; i < kspans_count(&all->kspans); i++) {
+		struct kspan k, kept;
+
+		kspans_get(&all->kspans, i, &k);
+		if (!is_wanted(only, &k))
+			continue;
+		CHECK(at < kspans_count(&p->kspans));
+		kspans_get(&p->kspans, at++, &kept);
+		check_same(&kept, &k);
+	}
+	CHECK_EQ(kspans_count(&p->kspans), at);
+	CHECK_EQ(p->syscalls.list.count, all->syscalls.list.count);
+	for (size_t i = 0; i < p->syscalls.list.count; i++)
+		CHECK_EQ(p->syscalls.list.data[i].count, all->syscalls.list.data[i].count);
+	partial_free(p);
+	return at;
+}
+
+TEST(only_what_is_asked_for_is_kept)
+{
+	for (u64 seed = 1; seed < 20; seed++) {
+		struct simulation s = {0};
+		struct kspan_filter traced = {.traced = true};
+		struct kspan_filter trace = {.traced = true, .traces_count = 1}, none = trace;
+		static const u8 nowhere[1][16] = {{0xee}};
+		struct partial *all;
+		struct kspan k, under = {0};
+		size_t of_all, of_trace;
+
+		simulate(&s, seed, THREADS, 300);
+		all = mapped(&s, NULL);
+		of_all = check_filter(&s, all, &traced);
+		CHECK(of_all > 0 && of_all < kspans_count(&all->kspans));
+		for (size_t i = 0; i < kspans_count(&all->kspans); i++) {
+			kspans_get(&all->kspans, i, &k);
+			if (under_a_span(&k))
+				under = k;
+		}
+		trace.traces = &under.ctx.trace;
+		of_trace = check_filter(&s, all, &trace);
+		CHECK(of_trace > 0 && of_trace <= of_all);
+		none.traces = nowhere;
+		CHECK(check_filter(&s, all, &none) < of_trace);
+		for (int i = 0; i < THREADS; i++) {
+			struct kspan_filter one = {.pid = s.threads.data[i].pid};
+
+			CHECK(check_filter(&s, all, &one) > 0);
+			one.tid = s.threads.data[i].tid;
+			CHECK(check_filter(&s, all, &one) > 0);
+		}
+		partial_free(all);
+		simulation_free(&s);
+	}
+}
+
+TEST_MAIN()
