@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "capture/app_rings_internal.h"
+#include "capture/held.h"
 #include "capture/app_threads.h"
 #include "capture/mark.h"
 
@@ -42,14 +43,9 @@ struct app_source {
 	VEC(struct ring_mark) marks; /* by lane */
 };
 
-struct app_held {
-	u32 pid;
-	struct record_head *record; /* owned */
-};
-
 struct app_rings {
 	VEC(struct app_source) sources;
-	VEC(struct app_held) held; /* later than the last cut */
+	struct held_records held; /* later than the last cut */
 	VEC(pid_t) missed;
 	struct app_threads threads;
 	size_t max;
@@ -104,10 +100,8 @@ void app_rings_free(struct app_rings *rings)
 		return;
 	for (size_t i = 0; i < rings->sources.count; i++)
 		source_close(&rings->sources.data[i]);
-	for (size_t i = 0; i < rings->held.count; i++)
-		free(rings->held.data[i].record);
 	vec_free(&rings->sources);
-	vec_free(&rings->held);
+	held_free(&rings->held);
 	vec_free(&rings->missed);
 	free(rings);
 }
@@ -251,33 +245,26 @@ static bool record_translate(struct take *take, union app_copy *r)
 	return r->head.tid != 0;
 }
 
-static int record_hold(struct app_rings *rings, const struct record_head *r)
-{
-	size_t bytes = (size_t)r->slots * RECORD_SLOT_BYTES;
-	struct record_head *copy = malloc(bytes);
-	int err;
+/* Who takes records, and of which rings. */
+struct delivery {
+	struct app_rings *rings;
+	const struct capture_sink *sink;
+};
 
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, r, bytes);
-	err = vec_push(&rings->held, ((struct app_held){r->pid, copy}));
-	if (err)
-		free(copy);
-	return err;
-}
-
-static int record_deliver(struct app_rings *rings, const struct capture_sink *sink,
+static int record_deliver(void *arg, const struct capture_stream *stream,
 			  const struct record_head *r)
 {
-	const struct capture_stream stream = {CAPTURE_STREAM_APP, r->pid};
+	const struct delivery *to = arg;
 
-	rings->counts.records++;
-	return sink->record(sink->arg, &stream, r);
+	to->rings->counts.records++;
+	return to->sink->record(to->sink->arg, stream, r);
 }
 
 static void record_taken(void *owner, const struct record_head *head)
 {
 	struct take *take = owner;
+	struct capture_stream stream = {CAPTURE_STREAM_APP, 0};
+	struct delivery to = {take->rings, take->sink};
 	union app_copy r;
 
 	memcpy(r.bytes, head, (size_t)head->slots * RECORD_SLOT_BYTES);
@@ -291,31 +278,21 @@ static void record_taken(void *owner, const struct record_head *head)
 		take->source->damaged++;
 		return;
 	}
+	stream.id = r.head.pid;
 	if (take->err || r.head.time_ns > take->until_ns) {
-		if (record_hold(take->rings, &r.head))
+		if (held_add(&take->rings->held, &stream, &r.head))
 			take->source->damaged++;
 		return;
 	}
-	take->err = record_deliver(take->rings, take->sink, &r.head);
+	take->err = record_deliver(&to, &stream, &r.head);
 }
 
-static int held_deliver(struct app_rings *rings, const struct capture_sink *sink, u64 until_ns)
+static int rings_deliver_held(struct app_rings *rings, const struct capture_sink *sink,
+			      u64 until_ns)
 {
-	size_t kept = 0;
-	int err = 0;
+	struct delivery to = {rings, sink};
 
-	for (size_t i = 0; i < rings->held.count; i++) {
-		struct app_held *held = &rings->held.data[i];
-
-		if (err || held->record->time_ns > until_ns) {
-			rings->held.data[kept++] = *held;
-			continue;
-		}
-		err = record_deliver(rings, sink, held->record);
-		free(held->record);
-	}
-	rings->held.count = kept;
-	return err;
+	return held_deliver(&rings->held, until_ns, record_deliver, &to);
 }
 
 /* ---- losses ---- */
@@ -485,7 +462,7 @@ static void sources_tend(struct app_rings *rings, u64 now)
 int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink)
 {
 	u64 now = clock_now_ns();
-	int err = held_deliver(rings, sink, ~0ull);
+	int err = rings_deliver_held(rings, sink, ~0ull);
 	size_t kept = 0;
 
 	sources_tend(rings, now);
@@ -547,7 +524,7 @@ static bool source_cut(struct app_source *s, struct take *take)
 
 int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
 {
-	int err = held_deliver(rings, sink, rings->cut_ns);
+	int err = rings_deliver_held(rings, sink, rings->cut_ns);
 	bool all = true;
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++) {

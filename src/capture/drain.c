@@ -157,9 +157,7 @@ void capture_rings_unmap(struct capture *c)
 	if (c->rare.producer)
 		munmap((void *)c->rare.producer, c->rare.page + 2 * c->rare.size);
 	memset(&c->rare, 0, sizeof(c->rare));
-	for (size_t i = 0; i < c->held.count; i++)
-		free(c->held.data[i].record);
-	vec_free(&c->held);
+	held_free(&c->held);
 }
 
 /* ---- delivering ---- */
@@ -179,51 +177,34 @@ int capture_deliver(struct capture *c, const struct capture_sink *sink,
 	return sink->record(sink->arg, stream, r);
 }
 
-/* Keeps a copy for the next drain. */
-static int held_add(struct capture *c, const struct capture_stream *stream,
-		    const struct record_head *r)
-{
-	size_t bytes = (size_t)r->slots * RECORD_SLOT_BYTES;
-	struct record_head *copy = malloc(bytes);
-	int err;
-
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, r, bytes);
-	err = vec_push(&c->held, ((struct capture_held){*stream, copy}));
-	if (err)
-		free(copy);
-	return err;
-}
-
 /* Delivers a record, or holds it back if it is later than the cut. */
 static int drain_record(struct capture *c, const struct capture_sink *sink,
 			const struct capture_stream *stream, const struct record_head *r,
 			u64 until_ns)
 {
 	if (r->time_ns > until_ns)
-		return held_add(c, stream, r);
+		return held_add(&c->held, stream, r);
 	return capture_deliver(c, sink, stream, r);
 }
 
-/* What was held back and is not later than `until_ns`. */
-static int held_deliver(struct capture *c, const struct capture_sink *sink, u64 until_ns)
+struct delivery {
+	struct capture *c;
+	const struct capture_sink *sink;
+};
+
+static int held_take(void *arg, const struct capture_stream *stream, const struct record_head *r)
 {
-	size_t kept = 0;
-	int err = 0;
+	const struct delivery *to = arg;
 
-	for (size_t i = 0; i < c->held.count; i++) {
-		struct capture_held *held = &c->held.data[i];
+	return capture_deliver(to->c, to->sink, stream, r);
+}
 
-		if (err || held->record->time_ns > until_ns) {
-			c->held.data[kept++] = *held;
-			continue;
-		}
-		err = capture_deliver(c, sink, &held->stream, held->record);
-		free(held->record);
-	}
-	c->held.count = kept;
-	return err;
+/* What was held back and is not later than `until_ns`. */
+static int deliver_held(struct capture *c, const struct capture_sink *sink, u64 until_ns)
+{
+	struct delivery to = {c, sink};
+
+	return held_deliver(&c->held, until_ns, held_take, &to);
 }
 
 /* ---- the rings of the CPUs ---- */
@@ -388,7 +369,7 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 {
 	const struct drain d = {sink, ~0ull};
 	u64 polled_ns = capture_now();
-	int err = held_deliver(c, sink, ~0ull);
+	int err = deliver_held(c, sink, ~0ull);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!err)
@@ -538,7 +519,7 @@ static int cut_drain(struct capture *c, const u64 *heads, unsigned long rare, co
 	int all = c->apps ? app_rings_cut_begin(c->apps, d->until_ns) : 0;
 
 	if (!all)
-		all = held_deliver(c, d->sink, d->until_ns);
+		all = deliver_held(c, d->sink, d->until_ns);
 	while (all >= 0) {
 		all = cut_pass(c, heads, rare, d);
 		if (all || capture_now() > d->until_ns + CAPTURE_CUT_WAIT_NS)

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "capture/bounded_read.h"
 #include "capture/capture.h"
+#include "capture/held.h"
 #include "capture/mark.h"
 #include "capture/watch.h"
 #include "record/ring.h"
@@ -39,11 +40,6 @@ struct capture_rare {
 	unsigned long size;
 	size_t page;
 	struct ring_mark mark;
-};
-
-struct capture_held {
-	struct capture_stream stream;
-	struct record_head *record; /* owned */
 };
 
 /* The events that a CPU ends page faults with; NULL where it is not there. */
@@ -82,7 +78,7 @@ struct capture {
 	VEC(struct capture_steal) steal; /* by CPU */
 	u64 moves;			 /* scope_moves as it was when they were followed last */
 	struct capture_rare rare;
-	VEC(struct capture_held) held; /* later than the last cut */
+	struct held_records held; /* later than the last cut */
 	u64 kernel_complete_ns;	       /* of the last cut: capture_complete() */
 	u64 apps_complete_ns;
 	struct capture_counts counts;

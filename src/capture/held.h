@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records that came before their turn: they are later than a cut, and wait for the drain after
+ * it. Not thread-safe.
+ */
+#ifndef CAPTURE_HELD_H
+#define CAPTURE_HELD_H
+
+#include "base/vec.h"
+#include "capture/capture.h"
+
+struct held_record {
+	struct capture_stream stream;
+	struct record_head *record; /* owned */
+};
+
+/* Starts with all zero. */
+struct held_records {
+	VEC(struct held_record) list; /* as they came */
+};
+
+/* 0, or a negative errno, which ends the delivery; the record counts as delivered. */
+typedef int held_deliver_fn(void *arg, const struct capture_stream *stream,
+			    const struct record_head *r);
+
+/* Keeps a copy. 0 or -ENOMEM. */
+int held_add(struct held_records *held, const struct capture_stream *stream,
+	     const struct record_head *r);
+
+/* Delivers those that are not later than `until_ns`; the others stay. What `deliver` returned. */
+int held_deliver(struct held_records *held, u64 until_ns, held_deliver_fn *deliver, void *arg);
+
+void held_free(struct held_records *held);
+
+#endif
