@@ -383,7 +383,7 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 			err = ring_tell_lost(c, cpu, polled_ns, sink);
 	}
 	if (err >= 0 && c->apps) {
-		err = capture_watch_followed(c, sink);
+		err = capture_watch_tell(c, sink);
 		capture_watch_collect(c->watch, c->apps);
 		if (!err)
 			err = app_rings_poll(c->apps, sink);

@@ -13,10 +13,12 @@
 #include "bpf/notice.h"
 #include "capture/context_tracker.h"
 #include "capture/foreign_look.h"
+#include "capture/foreign_service.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
 #define EVENTS_MAX 262144 /* waiting; more are dropped, and found by later looks or not at all */
+#define SERVICES_MAX 4096 /* waiting; more are dropped and counted */
 #define NEVER UINT64_MAX
 #define MS 1000000ull
 #define BUSY_NS (100 * MS) /* until a ring that another capture has is tried again */
@@ -61,7 +63,8 @@ struct capture_watch {
 	VEC(struct app_ring_reached *) reached;
 	VEC(pid_t) missed;
 	VEC(pid_t) followed; /* with --spans-only */
-	int ready;	     /* reached or missed has something: read without the mutex */
+	VEC(struct record_service *) services; /* owned */
+	int ready; /* one of these has something: read without the mutex */
 
 	u64 missed_count; /* events dropped, locations not told: by any thread, atomic */
 
@@ -118,6 +121,24 @@ static void location_set(void *arg, pid_t pid, const struct context_location *lo
 	else if (w->capture && location->known && (w->capture->filters & FILTER_SPANS))
 		followed_pass_on(w, pid);
 	pthread_mutex_unlock(&w->gate);
+}
+
+/* What another library says about its process; ours tells of its own. */
+static void description_set(void *arg, pid_t pid, const struct process_context *context)
+{
+	struct capture_watch *w = arg;
+	struct record_service *r;
+
+	if (context->is_fathom)
+		return;
+	r = foreign_service_record(pid, context);
+	pthread_mutex_lock(&w->mutex);
+	if (!r || w->services.count >= SERVICES_MAX || vec_push(&w->services, r)) {
+		free(r);
+		__atomic_fetch_add(&w->missed_count, 1, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&w->mutex);
 }
 
 /* ---- rings ---- */
@@ -368,6 +389,9 @@ static void watch_free(struct capture_watch *w)
 	context_tracker_free(w->tracker);
 	for (size_t i = 0; i < w->reached.count; i++)
 		app_ring_drop(w->reached.data[i]);
+	for (size_t i = 0; i < w->services.count; i++)
+		free(w->services.data[i]);
+	vec_free(&w->services);
 	vec_free(&w->events);
 	vec_free(&w->reached);
 	vec_free(&w->missed);
@@ -393,7 +417,8 @@ static int thread_start(struct capture_watch *w)
 int capture_watch_open(struct capture *c, struct capture_watch **out, struct error *e)
 {
 	struct capture_watch *w = calloc(1, sizeof(*w));
-	struct context_tracker_sink sink = {.arg = w, .set = location_set};
+	struct context_tracker_sink sink = {
+		.arg = w, .set = location_set, .describe = description_set};
 	pthread_condattr_t attr;
 	int err;
 
@@ -576,20 +601,18 @@ void capture_watch_collect(struct capture_watch *w, struct app_rings *rings)
 	for (size_t i = 0; i < w->missed.count; i++)
 		app_rings_missed(rings, w->missed.data[i]);
 	w->reached.count = w->missed.count = 0;
-	__atomic_store_n(&w->ready, w->followed.count > 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->ready, w->followed.count || w->services.count, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&w->mutex);
 }
 
-int capture_watch_followed(struct capture *c, const struct capture_sink *sink)
+static int followed_tell(struct capture *c, const struct capture_sink *sink,
+			 const struct capture_stream *stream)
 {
-	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
 	struct capture_watch *w = c->watch;
 	pid_t pids[256];
 	size_t count;
 	int err = 0;
 
-	if (!w || !__atomic_load_n(&w->ready, __ATOMIC_ACQUIRE))
-		return 0;
 	pthread_mutex_lock(&w->mutex);
 	count = w->followed.count < 256 ? w->followed.count : 256;
 	for (size_t i = 0; i < count; i++)
@@ -606,7 +629,37 @@ int capture_watch_followed(struct capture *c, const struct capture_sink *sink)
 					.pid = (u32)pids[i]},
 			       .flags = FILTER_SPANS | FILTER_FOLLOWS}};
 
-		err = capture_deliver(c, sink, &stream, &out.r.head);
+		err = capture_deliver(c, sink, stream, &out.r.head);
 	}
 	return err;
+}
+
+static int services_tell(struct capture *c, const struct capture_sink *sink,
+			 const struct capture_stream *stream)
+{
+	struct capture_watch *w = c->watch;
+	VEC(struct record_service *) services = {0};
+	int err = 0;
+
+	pthread_mutex_lock(&w->mutex);
+	(void)vec_move(&services, &w->services);
+	pthread_mutex_unlock(&w->mutex);
+	for (size_t i = 0; i < services.count; i++) {
+		services.data[i]->head.time_ns = capture_now();
+		err = err ? err : capture_deliver(c, sink, stream, &services.data[i]->head);
+		free(services.data[i]);
+	}
+	vec_free(&services);
+	return err;
+}
+
+int capture_watch_tell(struct capture *c, const struct capture_sink *sink)
+{
+	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	int err;
+
+	if (!c->watch || !__atomic_load_n(&c->watch->ready, __ATOMIC_ACQUIRE))
+		return 0;
+	err = followed_tell(c, sink, &stream);
+	return err ? err : services_tell(c, sink, &stream);
 }

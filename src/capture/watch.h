@@ -4,8 +4,9 @@
  * whether they share a ring. Looking can block (a process decides what its memory
  * and its files do), so it has a thread of its own, which drains nothing.
  *
- * What is seen of processes goes in, from the thread that drains; locations go to
- * the kernel programs by themselves; rings come out through capture_watch_collect().
+ * What is seen of processes goes in, from the thread that drains; locations go to the
+ * kernel programs by themselves; rings come out through capture_watch_collect(), and who
+ * processes are through capture_watch_tell().
  */
 #ifndef CAPTURE_WATCH_H
 #define CAPTURE_WATCH_H
@@ -30,10 +31,11 @@ u64 capture_watch_missed(const struct capture_watch *watch);
 bool capture_watch_notice(struct capture_watch *watch, const struct record_head *r);
 
 /*
- * With --spans-only: tells of which processes the programs know the context by
- * now, with the time of the call; before capture_watch_collect(). 0 or what the sink said.
+ * Tells what processes say about themselves by other libraries than ours, and with --spans-only
+ * of which processes the programs know the context by now, with the time of the call; before
+ * capture_watch_collect(). 0 or what the sink said.
  */
-int capture_watch_followed(struct capture *c, const struct capture_sink *sink);
+int capture_watch_tell(struct capture *c, const struct capture_sink *sink);
 
 /* Waits, a tenth of a second at most, until all that went in was looked at once. */
 void capture_watch_settle(struct capture_watch *watch);

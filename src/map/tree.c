@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/tree.h"
 #include "map/internal.h"
+#include "map/query.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ static int app_nodes(const struct partial *p, struct tree *tree)
 		memcpy(n.trace, s->ctx.trace, sizeof(n.trace));
 		if (!n.tid && s->seen.list.count)
 			n.tid = s->seen.list.data[0].tid;
+		if (!n.pid)
+			n.pid = query_pid(p, n.tid, n.begin_ns);
 		err = vec_push(&tree->nodes, n);
 	}
 	free(times);

@@ -43,7 +43,7 @@ def install(venv):
 
 
 def environment(programs):
-    return dict(os.environ, DD_TRACE_OTEL_CTX_ENABLED="true", DD_TRACE_STARTUP_LOGS="false",
+    return dict(os.environ, DD_TRACE_OTEL_CTX_ENABLED="true", DD_SERVICE="shop", DD_TRACE_STARTUP_LOGS="false",
                 DD_INSTRUMENTATION_TELEMETRY_ENABLED="false",
                 DD_REMOTE_CONFIGURATION_ENABLED="false",
                 PATH=f"{programs}:{os.environ['PATH']}")
@@ -119,26 +119,29 @@ def check(show, app, checks):
 
 
 def calls_recorded(fathom, programs, folder):
-    """Each getppid of app.py: (tid, trace, span), as it says, and as fathom shows it."""
+    """Each getppid of app.py: (tid, trace, span), as it says, and as fathom shows it; services."""
     done = subprocess.run([fathom, "record", "-o", folder, "--", *command(programs, "calls")],
                           env=environment(programs), capture_output=True, text=True, check=True)
     said = [json.loads(line) for line in done.stdout.splitlines()]
-    shown = Counter()
+    shown, services = Counter(), set()
     traces = json.loads(subprocess.run([fathom, "trace", "--all", "--json", folder],
                                        capture_output=True, check=True).stdout)["traces"]
     for trace in traces:
         for span in trace["spans"]:
+            if span["kind"] == "context":
+                services.add(span.get("service"))
             if span["name"] == "getppid" and trace["trace_id"]:
                 shown[span["tid"], trace["trace_id"], span["parent_id"]] += 1
     return Counter({key: CALLS * n for key, n in Counter(
-        (one["tid"], one["trace"], one["span"]) for one in said).items()}), shown
+        (one["tid"], one["trace"], one["span"]) for one in said).items()}), shown, services
 
 
 def check_recorded(fathom, programs, checks):
     with tempfile.TemporaryDirectory(prefix="ddtrace.") as folder:
-        said, shown = calls_recorded(fathom, programs, folder)
+        said, shown, services = calls_recorded(fathom, programs, folder)
     checks.equal("spans with calls", len(said), 11)
     checks.equal("each call stands under the span that was active", shown, said)
+    checks.equal("its service", services, {"shop"})
 
 
 def main():
