@@ -427,9 +427,26 @@ static void tree_write(struct trace_writer *w, struct tree *tree, size_t root)
 	}
 }
 
+/* Who a trace is said to be of: its first service, else its first process. */
+static const struct span_view *first_of_somebody(const struct tree *tree)
+{
+	const struct span_view *first = NULL;
+
+	for (size_t i = 0; i < tree->trace->spans_count; i++) {
+		const struct span_view *span = &tree->trace->spans[tree->order[i]];
+
+		if (span->service)
+			return span;
+		if (!first && span->process)
+			first = span;
+	}
+	return first;
+}
+
 static void trace_head_write(struct trace_writer *w, const struct tree *tree)
 {
 	const struct trace_view *trace = tree->trace;
+	const struct span_view *first = first_of_somebody(tree);
 	char text[UNITS_TEXT_BYTES];
 
 	if (w->traces++ > 0)
@@ -441,15 +458,10 @@ static void trace_head_write(struct trace_writer *w, const struct tree *tree)
 	fprintf(w->t.file, ", %zu span%s, %s", trace->spans_count,
 		trace->spans_count == 1 ? "" : "s",
 		units_format_ns((int64_t)(tree->end_ns - tree->begin_ns), text));
-	for (size_t i = 0; i < trace->spans_count; i++) {
-		const struct span_view *first = &trace->spans[tree->order[i]];
-
-		if (!first->process)
-			continue;
+	if (first) {
 		fputs(", ", w->t.file);
 		terminal_text(&w->t, first->service ? first->service : first->process);
 		fprintf(w->t.file, " (pid %u)", first->pid);
-		break;
 	}
 	putc('\n', w->t.file);
 }
