@@ -84,7 +84,9 @@ static int fill_spans(struct report_rows *out, const struct partial *p, bool by_
 
 	for (size_t i = 0; i < p->spans.count && !err; i++) {
 		const struct app_span *s = p->spans.data[i];
-		const char *service = query_resource(p, s->pid, times[i].begin_ns, "service.name");
+		u64 begin_ns = times[i].begin_ns;
+		u32 pid = query_span_place(p, s, begin_ns).pid;
+		const char *service = query_resource(p, pid, begin_ns, "service.name");
 		char id[17], key[2048];
 		const char *name = s->name;
 		struct report_group *g;

@@ -58,6 +58,18 @@ const struct fact_process *query_process(const struct partial *p, u32 pid, u64 t
 	return NULL;
 }
 
+struct span_place query_span_place(const struct partial *p, const struct app_span *span,
+				   u64 begin_ns)
+{
+	struct span_place place = {span->tid, span->pid};
+
+	if (!place.tid && span->seen.list.count)
+		place.tid = span->seen.list.data[0].tid;
+	if (!place.pid)
+		place.pid = query_pid(p, place.tid, begin_ns);
+	return place;
+}
+
 const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key)
 {
 	const struct fact_service *list = p->facts.services.data;

@@ -24,6 +24,13 @@ u32 query_pid(const struct partial *p, u32 tid, u64 time_ns);
 /* What the process ran at a time (its exec or snapshot), NULL: not known. */
 const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns);
 
+/* The thread and process where a span began, or was first seen; 0: not known. */
+struct span_place {
+	u32 tid, pid;
+};
+struct span_place query_span_place(const struct partial *p, const struct app_span *span,
+				   u64 begin_ns);
+
 /* The value of an attribute of the process's resource ("service.name"), or NULL. */
 const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key);
 

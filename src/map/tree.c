@@ -27,10 +27,11 @@ static int app_nodes(const struct partial *p, struct tree *tree)
 	for (size_t i = 0; i < p->spans.count && !err; i++) {
 		const struct app_span *s = p->spans.data[i];
 		const struct span_time *t = &times[i];
+		struct span_place at = query_span_place(p, s, t->begin_ns);
 		struct node n = {.id = span_number(s->ctx.span),
 				 .app = s,
-				 .tid = s->tid,
-				 .pid = s->pid,
+				 .tid = at.tid,
+				 .pid = at.pid,
 				 .begin_ns = t->begin_ns,
 				 .end_ns = t->end_ns,
 				 .begin_soft = t->begin_soft,
@@ -41,10 +42,6 @@ static int app_nodes(const struct partial *p, struct tree *tree)
 		n.kind = s->begun || s->ended ? NODE_APP : NODE_CONTEXT;
 		n.parent = span_number((const u8 *)&s->parent);
 		memcpy(n.trace, s->ctx.trace, sizeof(n.trace));
-		if (!n.tid && s->seen.list.count)
-			n.tid = s->seen.list.data[0].tid;
-		if (!n.pid)
-			n.pid = query_pid(p, n.tid, n.begin_ns);
 		err = vec_push(&tree->nodes, n);
 	}
 	free(times);
