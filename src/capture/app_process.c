@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "capture/proc_line.h"
 
 #define THREADS_KNOWN_MAX 65536 /* a process that says more of them starts anew */
 #define ASK_BUDGET 1024		/* look-ups in /proc between two refills */
@@ -17,32 +18,15 @@
 #define WALK_PAUSE 20		/* times as long as a walk took nothing is walked after it */
 #define NOT_OURS ((void *)~(uintptr_t)0)
 
-static int file_read(const char *path, char *text, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	size_t n;
-
-	if (!file)
-		return errno == ENOENT ? -ESRCH : -errno;
-	n = fread(text, 1, size - 1, file);
-	text[n] = '\0';
-	n = ferror(file) ? 0 : n;
-	fclose(file);
-	return n ? 0 : -ESRCH;
-}
-
 /* The id in the innermost pid namespace, and whether that is another than ours. */
 static int inner_id_read(const char *path, u32 *inner, bool *nested)
 {
-	char text[4096], *at, *end;
-	int err = file_read(path, text, sizeof(text)), depth = 0;
+	char text[512], *at, *end; /* 32 namespaces, one in another, are the most */
+	int err = proc_line_read(path, "NSpid:", text, sizeof(text)), depth = 0;
 
 	if (err)
 		return err;
-	at = strstr(text, "\nNSpid:");
-	if (!at)
-		return -EPROTO;
-	for (at += strlen("\nNSpid:"); *at == '\t' || *at == ' '; at = end, depth++) {
+	for (at = text; *at == '\t' || *at == ' '; at = end, depth++) {
 		unsigned long id = strtoul(at, &end, 10);
 
 		if (end == at)
@@ -72,9 +56,8 @@ static int namespace_read(const char *process, const char *name, char *text, siz
  */
 static int clock_read(pid_t pid, s64 *clock_ns)
 {
-	char process[16], path[64], text[512], own[64], theirs[64], children[64];
+	char process[16], path[64], text[64], own[64], theirs[64], children[64];
 	int64_t seconds, ns;
-	const char *line;
 	int err;
 
 	snprintf(process, sizeof(process), "%d", pid);
@@ -88,11 +71,10 @@ static int clock_read(pid_t pid, s64 *clock_ns)
 	if (err || strcmp(children, theirs) != 0)
 		return err ? err : -ENOTSUP;
 	snprintf(path, sizeof(path), "/proc/%d/timens_offsets", pid);
-	err = file_read(path, text, sizeof(text));
+	err = proc_line_read(path, "monotonic", text, sizeof(text));
 	if (err)
 		return err;
-	line = strstr(text, "monotonic");
-	if (!line || sscanf(line, "monotonic %" SCNd64 " %" SCNd64, &seconds, &ns) != 2)
+	if (sscanf(text, "%" SCNd64 " %" SCNd64, &seconds, &ns) != 2)
 		return -EPROTO;
 	*clock_ns = seconds * 1000000000 + ns;
 	return 0;

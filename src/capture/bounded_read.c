@@ -33,7 +33,7 @@ static void thread_free(struct bounded_thread *t)
 	free(t);
 }
 
-static size_t file_read(const char *path, char *to, size_t room)
+static size_t file_read_once(const char *path, char *to, size_t room)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
@@ -56,7 +56,7 @@ static void *thread_run(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&t->mutex);
-		t->bytes = file_read(t->path, t->text, t->room); /* ours as long as it is wanted */
+		t->bytes = file_read_once(t->path, t->text, t->room); /* ours as long as it is wanted */
 		pthread_mutex_lock(&t->mutex);
 		t->wanted = false;
 		pthread_cond_broadcast(&t->turn);

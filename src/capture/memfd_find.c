@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "capture/context_maps.h"
+#include "capture/proc_line.h"
 
 #define MAPPINGS_MAX 8 /* of that name, in one process */
 #define DESCRIPTORS_MAX 65536
@@ -41,18 +42,12 @@ struct search {
 /* Of a descriptor of ours; negative if it is not told. */
 static int mount_id(int fd)
 {
-	char path[48], line[128];
-	int id = -1;
-	FILE *file;
+	char path[48], text[32];
+	int id;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "re");
-	while (file && id < 0 && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "mnt_id: %d", &id) != 1)
-			id = -1;
-	}
-	if (file)
-		fclose(file);
+	if (proc_line_read(path, "mnt_id:", text, sizeof(text)) || sscanf(text, "%d", &id) != 1)
+		return -1;
 	return id;
 }
 

@@ -3,6 +3,8 @@
 #include "capture/app_process.h"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -112,6 +114,40 @@ TEST(threads_of_a_namespace_are_not_walked_for_each_record)
 	app_process_close(&process);
 	close(ready);
 	close(go);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* They stand in its status before its ids, and are as many as somebody likes. */
+TEST(a_process_of_many_groups_is_looked_up)
+{
+	static gid_t groups[NGROUPS_MAX];
+	struct app_process process;
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		SKIP("groups need root");
+	for (u32 i = 0; i < NGROUPS_MAX; i++)
+		groups[i] = 1000000000 + i;
+	CHECK_EQ(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setgroups(NGROUPS_MAX, groups) || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	close(ready[1]);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	CHECK_EQ(app_process_open(pid, &process, NULL), 0);
+	CHECK_EQ(process.inner_pid, pid);
+	CHECK(!process.nested);
+	CHECK_EQ(app_process_thread(&process, (u32)pid), pid);
+	app_process_close(&process);
+	close(ready[0]);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
