@@ -24,23 +24,6 @@ const char *syscall_name(u8 abi_flags, u16 nr);
 /* The 64-bit call that a 32-bit one corresponds to, -1 if there is none. */
 int syscall_native(u16 compat_nr);
 
-/* A set of 64-bit calls: bit nr & 7 of byte nr >> 3. */
-struct syscall_set {
-	u8 bits[SYSCALL_TABLE_SIZE / 8];
-};
-
-static inline bool syscall_set_has(const struct syscall_set *set, unsigned int nr)
-{
-	return nr < SYSCALL_TABLE_SIZE && (set->bits[nr >> 3] >> (nr & 7) & 1);
-}
-
-/*
- * Parses the LIST of --syscalls: names and %classes, separated by commas; `!`
- * in front negates the whole list. Returns 0, or -EINVAL with a cause in `e`
- * for what is no name; *set is untouched then.
- */
-int syscall_set_parse(struct syscall_set *set, const char *list, struct error *e);
-
 /* The paths that a call was asked for, as the program wrote them. */
 struct syscall_paths {
 	const char *asked[2]; /* in the order of the arguments; NULL: not known */

@@ -147,27 +147,6 @@ TEST(tables_for_kernel_programs)
 		CHECK(nargs[nr] <= 6 && fdarg[nr] <= nargs[nr]);
 }
 
-TEST(sets_of_calls)
-{
-	struct syscall_set set = { { 0 } };
-	struct error e = { 0 };
-
-	CHECK_EQ(syscall_set_parse(&set, "read,%network", &e), 0);
-	CHECK(syscall_set_has(&set, SYSCALL_NR_read) && syscall_set_has(&set, SYSCALL_NR_connect));
-	CHECK(!syscall_set_has(&set, SYSCALL_NR_write));
-	CHECK_EQ(syscall_set_parse(&set, "!futex,%desc", &e), 0);
-	CHECK(!syscall_set_has(&set, SYSCALL_NR_futex) && !syscall_set_has(&set, SYSCALL_NR_read));
-	CHECK(syscall_set_has(&set, SYSCALL_NR_getpid));
-	CHECK_EQ(syscall_set_parse(&set, "read,reed", &e), -EINVAL);
-	CHECK(strstr(e.text, "'reed'") != NULL);
-	error_clear(&e);
-	CHECK_EQ(syscall_set_parse(&set, "%nothing", &e), -EINVAL);
-	CHECK(strstr(e.text, "'%nothing'") != NULL);
-	CHECK_EQ(syscall_set_parse(&set, "", NULL), -EINVAL);
-	CHECK(syscall_set_has(&set, SYSCALL_NR_getpid)); /* untouched by failures */
-	CHECK(!syscall_set_has(&set, 5000));
-}
-
 TEST(results)
 {
 	CHECK(syscall_result_is_error(-2) && !syscall_is_restart(-2));
