@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of a chunk writer: shared by writer.c and seal.c. */
+/* Inside of a chunk writer: shared by writer.c, stream_write.c and seal.c. */
 #ifndef CHUNK_WRITER_H
 #define CHUNK_WRITER_H
 
@@ -45,6 +45,22 @@ struct chunk_writer {
 	struct chunk_stream *late;
 	int write_err; /* first failed write since the last flush */
 };
+
+/* ---- stream_write.c ---- */
+
+/* Begins a packet: 0 or -ENOMEM. */
+int chunk_stream_begin(struct chunk_stream *stream, u16 cpu);
+
+/* Ends the packet at end_ns, or at its last event if that is later, and writes it. */
+int chunk_stream_write(struct chunk_stream *stream, uint64_t end_ns);
+
+/* What the disk or memory did not take becomes a record as soon as it can. */
+void chunk_stream_tell(struct chunk_stream *stream, uint64_t time_ns);
+
+/* Encodes what is older than up_to_ns. */
+void chunk_stream_encode(struct chunk_stream *stream, uint64_t up_to_ns);
+
+/* ---- writer.c and seal.c ---- */
 
 /* Unix time of a point in monotonic time, by the chunk's clock. */
 uint64_t chunk_unix_ns(const struct chunk_info *info, uint64_t monotonic_ns);

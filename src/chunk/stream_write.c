@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One stream of a chunk that is written: from the window into packets, and these to its file. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chunk/crc32c.h"
+#include "chunk/file.h"
+#include "chunk/writer.h"
+
+/* ---- packets to the file ---- */
+
+/* Fills the head of a packet that lies at `bytes`, padded to whole 8 bytes. */
+static void fill_head(const struct chunk_stream *s, u8 *bytes, uint64_t begin_ns, uint64_t end_ns,
+		      uint32_t content)
+{
+	uint32_t size = (content + 7) & ~7u;
+	struct packet_head *head = (struct packet_head *)bytes;
+	uint32_t crc;
+
+	*head = (struct packet_head){
+		.magic = PACKET_MAGIC,
+		.timestamp_begin = begin_ns,
+		.timestamp_end = end_ns,
+		.content_bits = 8ull * content,
+		.packet_bits = 8ull * size,
+		.events_discarded = s->discarded,
+		.packet_seq = s->packets,
+		.records_before = s->packet_records_before,
+		.cpu_id = s->cpu,
+	};
+	memcpy(head->uuid, s->writer->info.identity, sizeof(head->uuid));
+	memset(bytes + content, 0, size - content);
+	crc = crc32c(0, bytes, offsetof(struct packet_head, checksum));
+	head->checksum = crc32c(crc, bytes + PACKET_HEAD_BYTES, size - PACKET_HEAD_BYTES);
+}
+
+/*
+ * Appends to the file. After a failure the file is as it was: readers must
+ * not find half a packet before a whole one.
+ */
+static int append(struct chunk_stream *s, const u8 *bytes, size_t len)
+{
+	int dir = s->writer->dir, err;
+	int fd = s->packets ? file_open_write(dir, s->name) : file_create(dir, s->name);
+
+	if (fd < 0)
+		return fd;
+	err = lseek(fd, (off_t)s->file.bytes, SEEK_SET) < 0 ? -errno : 0;
+	if (!err)
+		err = file_write(fd, bytes, len);
+	if (err && ftruncate(fd, (off_t)s->file.bytes) < 0)
+		err = -errno;
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (err)
+		return err;
+	s->file.crc = crc32c(s->file.crc, bytes, len);
+	s->file.bytes += len;
+	s->packets++;
+	return 0;
+}
+
+/* The empty packet with which a stream begins. */
+static int append_first(struct chunk_stream *s, uint64_t time_ns)
+{
+	u8 bytes[PACKET_HEAD_BYTES] __attribute__((aligned(8)));
+	uint64_t discarded = s->discarded;
+	int err;
+
+	s->discarded = 0;
+	fill_head(s, bytes, time_ns, time_ns, sizeof(bytes));
+	s->discarded = discarded;
+	err = append(s, bytes, sizeof(bytes));
+	return err;
+}
+
+/* Ends the packet at end_ns, or at its last event if that is later, and writes it. */
+int chunk_stream_write(struct chunk_stream *s, uint64_t end_ns)
+{
+	struct packet *p = &s->packet;
+	uint64_t begin_ns = p->events ? p->begin_ns : end_ns;
+	int err = 0;
+
+	if (p->events && p->end_ns > end_ns)
+		end_ns = p->end_ns;
+	s->in_packet = false;
+	if (s->packets == 0) {
+		uint64_t cut = s->writer->info.begin_ns;
+
+		err = append_first(s, begin_ns < cut ? begin_ns : cut);
+	}
+	if (!err) {
+		fill_head(s, p->bytes, begin_ns, end_ns, p->unpadded);
+		err = append(s, p->bytes, (p->unpadded + 7) & ~7u);
+	}
+	if (!err) {
+		s->file.records += p->records;
+		s->file.events += p->events;
+		s->encoded_ns = end_ns;
+	} else {
+		if (s->unwritten == 0)
+			s->unwritten_since_ns = begin_ns;
+		s->unwritten += p->records;
+		if (!s->writer->write_err)
+			s->writer->write_err = err;
+	}
+	s->packet_records_before = s->file.records;
+	return err;
+}
+
+int chunk_stream_begin(struct chunk_stream *s, u16 cpu)
+{
+	if (s->packet.capacity == 0) {
+		/* the first event makes room; an empty packet needs its head only */
+		s->packet.bytes = malloc(4096 + PACKET_SLACK);
+		if (!s->packet.bytes)
+			return -ENOMEM;
+		s->packet.capacity = 4096;
+	}
+	packet_begin(&s->packet);
+	s->cpu = cpu;
+	s->in_packet = true;
+	return 0;
+}
+
+/* ---- from the window into the packet ---- */
+
+static void count_loss(struct chunk_stream *s, const struct record_lost *lost)
+{
+	struct chunk_lost *sum = &s->writer->info.lost;
+
+	switch (lost->why) {
+	case LOST_buffer:
+		sum->buffer += lost->count;
+		break;
+	case LOST_recursion:
+		sum->recursion += lost->count;
+		break;
+	case LOST_application:
+		sum->application += lost->count;
+		break;
+	default:
+		sum->damaged += lost->count;
+		return; /* those are no discarded events */
+	}
+	s->discarded += lost->count;
+}
+
+static int encode_record(struct chunk_stream *s, const struct record_head *record)
+{
+	int err;
+
+	if (s->in_packet && s->packet.events &&
+	    (packet_must_end(&s->packet, record->time_ns) || record->cpu != s->cpu))
+		chunk_stream_write(s, s->packet.end_ns);
+	if (!s->in_packet) {
+		err = chunk_stream_begin(s, record->cpu);
+		if (err)
+			return err;
+	}
+	s->cpu = record->cpu;
+	err = packet_add(&s->packet, record);
+	if (err)
+		return err;
+	if (record->kind == RECORD_lost)
+		count_loss(s, (const struct record_lost *)record);
+	return 0;
+}
+
+/* What the disk or memory did not take becomes a record as soon as it can. */
+void chunk_stream_tell(struct chunk_stream *s, uint64_t time_ns)
+{
+	struct record_lost lost = {
+		.head = {.kind = RECORD_lost, .slots = 1, .cpu = s->cpu, .time_ns = time_ns},
+		.why = LOST_buffer,
+		.count = s->unwritten,
+		.begin_ns = s->unwritten_since_ns,
+	};
+
+	if (encode_record(s, &lost.head) == 0)
+		s->unwritten = 0;
+}
+
+void chunk_stream_encode(struct chunk_stream *s, uint64_t up_to_ns)
+{
+	window_sort(&s->window);
+	while (!window_is_empty(&s->window)) {
+		const struct record_head *record = window_first(&s->window);
+
+		if (record->time_ns >= up_to_ns)
+			break;
+		if (__builtin_expect(s->unwritten != 0, 0))
+			chunk_stream_tell(s, record->time_ns);
+		if (encode_record(s, record)) {
+			if (s->unwritten++ == 0)
+				s->unwritten_since_ns = record->time_ns;
+		}
+		window_pop(&s->window);
+	}
+	window_trim(&s->window);
+	if (up_to_ns > s->advanced_ns)
+		s->advanced_ns = up_to_ns;
+}
