@@ -25,7 +25,7 @@ static void fill_head(const struct chunk_stream *s, u8 *bytes, uint64_t begin_ns
 		.timestamp_end = end_ns,
 		.content_bits = 8ull * content,
 		.packet_bits = 8ull * size,
-		.events_discarded = s->discarded,
+		.events_discarded = s->discarded + s->told,
 		.packet_seq = s->packets,
 		.records_before = s->packet_records_before,
 		.cpu_id = s->cpu,
@@ -66,17 +66,47 @@ static int append(struct chunk_stream *s, const u8 *bytes, size_t len)
 static int append_first(struct chunk_stream *s, uint64_t time_ns)
 {
 	u8 bytes[PACKET_HEAD_BYTES] __attribute__((aligned(8)));
-	uint64_t discarded = s->discarded;
+	uint64_t discarded = s->discarded, told = s->told;
 	int err;
 
-	s->discarded = 0;
+	s->discarded = s->told = 0;
 	fill_head(s, bytes, time_ns, time_ns, sizeof(bytes));
 	s->discarded = discarded;
+	s->told = told;
 	err = append(s, bytes, sizeof(bytes));
 	return err;
 }
 
-/* Ends the packet at end_ns, or at its last event if that is later, and writes it. */
+void chunk_stream_lose(struct chunk_stream *s, uint64_t count, uint64_t since_ns)
+{
+	if (s->unwritten == s->told || since_ns < s->unwritten_since_ns)
+		s->unwritten_since_ns = since_ns;
+	s->unwritten += count;
+}
+
+/*
+ * The disk did not take the packet. What its `lost` records told of is still to be told, and
+ * those that told of what is unwritten are no loss themselves.
+ */
+static void packet_refused(struct chunk_stream *s, uint64_t begin_ns)
+{
+	uint64_t since_ns = s->doubt_since_ns < begin_ns ? s->doubt_since_ns : begin_ns;
+
+	s->told = 0;
+	chunk_stream_lose(s, s->packet.records - s->tellers, since_ns);
+}
+
+static void packet_taken(struct chunk_stream *s, uint64_t end_ns)
+{
+	s->file.records += s->packet.records;
+	s->file.events += s->packet.events;
+	s->encoded_ns = end_ns;
+	s->writer->info.lost.buffer += s->told;
+	s->discarded += s->told;
+	s->unwritten -= s->told;
+	s->told = 0;
+}
+
 int chunk_stream_write(struct chunk_stream *s, uint64_t end_ns)
 {
 	struct packet *p = &s->packet;
@@ -95,17 +125,12 @@ int chunk_stream_write(struct chunk_stream *s, uint64_t end_ns)
 		fill_head(s, p->bytes, begin_ns, end_ns, p->unpadded);
 		err = append(s, p->bytes, (p->unpadded + 7) & ~7u);
 	}
-	if (!err) {
-		s->file.records += p->records;
-		s->file.events += p->events;
-		s->encoded_ns = end_ns;
-	} else {
-		if (s->unwritten == 0)
-			s->unwritten_since_ns = begin_ns;
-		s->unwritten += p->records;
-		if (!s->writer->write_err)
-			s->writer->write_err = err;
-	}
+	if (!err)
+		packet_taken(s, end_ns);
+	else
+		packet_refused(s, begin_ns);
+	if (err && !s->writer->write_err)
+		s->writer->write_err = err;
 	s->packet_records_before = s->file.records;
 	return err;
 }
@@ -120,6 +145,8 @@ int chunk_stream_begin(struct chunk_stream *s, u16 cpu)
 		s->packet.capacity = 4096;
 	}
 	packet_begin(&s->packet);
+	s->doubt_since_ns = UINT64_MAX;
+	s->tellers = 0;
 	s->cpu = cpu;
 	s->in_packet = true;
 	return 0;
@@ -148,39 +175,68 @@ static void count_loss(struct chunk_stream *s, const struct record_lost *lost)
 	s->discarded += lost->count;
 }
 
-static int encode_record(struct chunk_stream *s, const struct record_head *record)
+/* Has a packet into which a record of that time and CPU can go. */
+static int packet_for(struct chunk_stream *s, uint64_t time_ns, u16 cpu)
 {
-	int err;
+	int err = 0;
 
 	if (s->in_packet && s->packet.events &&
-	    (packet_must_end(&s->packet, record->time_ns) || record->cpu != s->cpu))
+	    (packet_must_end(&s->packet, time_ns) || cpu != s->cpu))
 		chunk_stream_write(s, s->packet.end_ns);
-	if (!s->in_packet) {
-		err = chunk_stream_begin(s, record->cpu);
-		if (err)
-			return err;
-	}
-	s->cpu = record->cpu;
-	err = packet_add(&s->packet, record);
-	if (err)
-		return err;
-	if (record->kind == RECORD_lost)
-		count_loss(s, (const struct record_lost *)record);
-	return 0;
+	if (!s->in_packet)
+		err = chunk_stream_begin(s, cpu);
+	if (!err)
+		s->cpu = cpu;
+	return err;
 }
 
-/* What the disk or memory did not take becomes a record as soon as it can. */
+static int encode_lost(struct chunk_stream *s, const struct record_lost *lost)
+{
+	int err = packet_add(&s->packet, &lost->head);
+
+	if (!err && lost->begin_ns < s->doubt_since_ns)
+		s->doubt_since_ns = lost->begin_ns;
+	return err;
+}
+
+static int encode_record(struct chunk_stream *s, const struct record_head *record)
+{
+	const struct record_lost *lost = (const void *)record;
+	int err = packet_for(s, record->time_ns, record->cpu);
+
+	if (err || record->kind != RECORD_lost)
+		return err ? err : packet_add(&s->packet, record);
+	err = encode_lost(s, lost);
+	if (!err)
+		count_loss(s, lost);
+	return err;
+}
+
 void chunk_stream_tell(struct chunk_stream *s, uint64_t time_ns)
 {
 	struct record_lost lost = {
-		.head = {.kind = RECORD_lost, .slots = 1, .cpu = s->cpu, .time_ns = time_ns},
+		.head = {.kind = RECORD_lost,
+			 .slots = 1,
+			 .cpu = s->kind == CHUNK_STREAM_CPU ? (u16)s->number : PACKET_NO_CPU,
+			 .time_ns = time_ns},
 		.why = LOST_buffer,
-		.count = s->unwritten,
-		.begin_ns = s->unwritten_since_ns,
 	};
 
-	if (encode_record(s, &lost.head) == 0)
-		s->unwritten = 0;
+	/* the packet before can be refused here, too */
+	if (packet_for(s, time_ns, lost.head.cpu) || s->unwritten == s->told)
+		return;
+	lost.count = s->unwritten - s->told;
+	lost.begin_ns = s->unwritten_since_ns < time_ns ? s->unwritten_since_ns : time_ns;
+	if (encode_lost(s, &lost))
+		return;
+	s->told = s->unwritten;
+	s->tellers++;
+}
+
+/* A loss of no time would put nothing in doubt: it is told with the next record. */
+static bool must_tell(const struct chunk_stream *s, uint64_t time_ns)
+{
+	return s->unwritten != s->told && s->unwritten_since_ns < time_ns;
 }
 
 void chunk_stream_encode(struct chunk_stream *s, uint64_t up_to_ns)
@@ -191,12 +247,10 @@ void chunk_stream_encode(struct chunk_stream *s, uint64_t up_to_ns)
 
 		if (record->time_ns >= up_to_ns)
 			break;
-		if (__builtin_expect(s->unwritten != 0, 0))
+		if (__builtin_expect(must_tell(s, record->time_ns), 0))
 			chunk_stream_tell(s, record->time_ns);
-		if (encode_record(s, record)) {
-			if (s->unwritten++ == 0)
-				s->unwritten_since_ns = record->time_ns;
-		}
+		if (encode_record(s, record))
+			chunk_stream_lose(s, 1, record->time_ns);
 		window_pop(&s->window);
 	}
 	window_trim(&s->window);

@@ -67,12 +67,6 @@ struct chunk_stream *chunk_writer_stream(struct chunk_writer *w, enum chunk_stre
 	return make_stream(w, kind, number);
 }
 
-static void lose_one(struct chunk_stream *s, uint64_t time_ns)
-{
-	if (s->unwritten++ == 0)
-		s->unwritten_since_ns = time_ns;
-}
-
 /* A record whose time is past in its stream. */
 static int add_late(struct chunk_writer *w, const struct record_head *record)
 {
@@ -81,7 +75,7 @@ static int add_late(struct chunk_writer *w, const struct record_head *record)
 	if (!late)
 		return -ENOMEM;
 	if (late->window.used > LATE_MAX_BYTES) {
-		lose_one(late, record->time_ns);
+		chunk_stream_lose(late, 1, record->time_ns);
 		return -ENOBUFS;
 	}
 	return chunk_writer_add(late, record);
@@ -94,14 +88,14 @@ int chunk_writer_add(struct chunk_stream *s, const struct record_head *record)
 
 	if (record->kind == RECORD_context_entry || record->kind == RECORD_file_entry ||
 	    record->kind == RECORD_thread_entry) {
-		lose_one(s, record->time_ns);
+		chunk_stream_lose(s, 1, record->time_ns);
 		return -EINVAL;
 	}
 	if (__builtin_expect(record->time_ns < s->advanced_ns, 0))
 		return add_late(s->writer, record);
 	err = window_add(&s->window, record, &cut);
 	if (__builtin_expect(err != 0, 0)) {
-		lose_one(s, record->time_ns);
+		chunk_stream_lose(s, 1, record->time_ns);
 		return err;
 	}
 	s->writer->info.incomplete += cut;
@@ -172,7 +166,7 @@ static void hand_over(struct chunk_stream *s, struct chunk_writer *next)
 
 		record->slots = 0; /* in the window it is whole */
 		if (!to)
-			lose_one(s, s->advanced_ns);
+			chunk_stream_lose(s, 1, s->advanced_ns);
 		else
 			chunk_writer_add(to, record);
 	}
@@ -184,6 +178,51 @@ void chunk_writer_complete(struct chunk_writer *w, uint64_t complete_ns)
 	w->info.complete_ns = complete_ns;
 }
 
+/* Encodes and writes what is left. */
+static void stream_finish(struct chunk_stream *s, uint64_t cut_ns, uint64_t complete_ns,
+			  struct chunk_writer *next)
+{
+	uint64_t last_ns;
+
+	chunk_stream_encode(s, cut_ns);
+	hand_over(s, next);
+	if (s->unwritten != s->told) {
+		last_ns = later(later(s->encoded_ns, s->packet.end_ns), s->writer->info.begin_ns);
+		if (s->kind != CHUNK_STREAM_LATE)
+			last_ns = later(last_ns, complete_ns - 1);
+		chunk_stream_tell(s, last_ns);
+	}
+	/* the stream of a CPU says that it is complete, should the manifest be lost */
+	if (s->in_packet || (s->kind == CHUNK_STREAM_CPU && !chunk_stream_begin(s, s->cpu)))
+		chunk_stream_write(s, later(later(s->encoded_ns, s->packet.end_ns),
+					    s->kind == CHUNK_STREAM_CPU ? complete_ns - 1 : 0));
+	s->writer->info.incomplete += s->packet.incomplete;
+	packet_free(&s->packet);
+}
+
+/*
+ * What no record tells, since the disk refuses that too: the chunk is complete up to there, and
+ * the next one tells it, if there is one.
+ */
+static void leave_untold(struct chunk_writer *w, struct chunk_writer *next)
+{
+	for (struct chunk_stream *s = w->streams; s; s = s->next) {
+		struct chunk_stream *to;
+
+		if (!s->unwritten)
+			continue;
+		if (s->unwritten_since_ns < w->info.complete_ns)
+			w->info.complete_ns = s->unwritten_since_ns;
+		to = next ? chunk_writer_stream(next, s->kind, s->number) : NULL;
+		if (!to)
+			continue;
+		chunk_stream_lose(to, s->unwritten, s->unwritten_since_ns);
+		s->unwritten = 0;
+		if (next->info.late_ns > w->info.complete_ns)
+			next->info.late_ns = w->info.complete_ns;
+	}
+}
+
 int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_writer *next,
 		     struct error *e)
 {
@@ -193,22 +232,11 @@ int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_write
 		return error_say(e, EINVAL, "%s is cut already", w->path);
 	if (!complete_ns || complete_ns > cut_ns)
 		complete_ns = later(cut_ns, w->info.begin_ns);
-	for (struct chunk_stream *s = w->streams; s; s = s->next) {
-		chunk_stream_encode(s, cut_ns);
-		hand_over(s, next);
-		if (s->unwritten)
-			chunk_stream_tell(
-				s, later(later(s->encoded_ns, s->packet.end_ns), w->info.begin_ns));
-		/* the stream of a CPU says that it is complete, should the manifest be lost */
-		if (s->in_packet || (s->kind == CHUNK_STREAM_CPU && !chunk_stream_begin(s, s->cpu)))
-			chunk_stream_write(
-				s, later(later(s->encoded_ns, s->packet.end_ns),
-					 s->kind == CHUNK_STREAM_CPU ? complete_ns - 1 : 0));
-		w->info.incomplete += s->packet.incomplete;
-		packet_free(&s->packet);
-	}
+	for (struct chunk_stream *s = w->streams; s; s = s->next)
+		stream_finish(s, cut_ns, complete_ns, next);
 	w->info.end_ns = later(cut_ns, w->info.begin_ns);
 	w->info.complete_ns = complete_ns;
+	leave_untold(w, next);
 	if (next)
 		w->end_unix_ns = chunk_unix_ns(&next->info, w->info.end_ns);
 	w->is_cut = true;

@@ -22,9 +22,13 @@ struct chunk_stream {
 	uint64_t encoded_ns;  /* time of the last event or end of packet */
 	uint64_t packets;     /* in the file */
 	uint64_t discarded;
-	uint64_t unwritten; /* records that the disk did not take, not yet in a `lost` record */
-	uint64_t unwritten_since_ns;
-	struct manifest_file file; /* what is in the file */
+	uint64_t
+		unwritten; /* records that were not taken, and no `lost` record in the file tells */
+	uint64_t unwritten_since_ns; /* of those that none in the packet tells, either */
+	uint64_t told;		     /* of them, in `lost` records of the packet */
+	uint32_t tellers;	     /* these records */
+	uint64_t doubt_since_ns;     /* since when something is missing, by the packet's records */
+	struct manifest_file file;   /* what is in the file */
 	uint64_t packet_records_before;
 };
 
@@ -54,7 +58,10 @@ int chunk_stream_begin(struct chunk_stream *stream, u16 cpu);
 /* Ends the packet at end_ns, or at its last event if that is later, and writes it. */
 int chunk_stream_write(struct chunk_stream *stream, uint64_t end_ns);
 
-/* What the disk or memory did not take becomes a record as soon as it can. */
+/* Counts records that disk or memory did not take: the oldest was of since_ns. */
+void chunk_stream_lose(struct chunk_stream *stream, uint64_t count, uint64_t since_ns);
+
+/* What is unwritten becomes a record; once that is in the file it is not unwritten any more. */
 void chunk_stream_tell(struct chunk_stream *stream, uint64_t time_ns);
 
 /* Encodes what is older than up_to_ns. */

@@ -136,39 +136,149 @@ static void limit_files(rlim_t limit)
 	setrlimit(RLIMIT_FSIZE, &r);
 }
 
-TEST(what_the_disk_refuses_is_counted)
+#define REFUSED_BEGIN_NS 1000u
+#define REFUSED_RECORDS 4000u
+
+/* A record at each nanosecond, some of which the disk refuses. */
+struct refused {
+	bool seen[REFUSED_RECORDS];
+	bool in_doubt[REFUSED_RECORDS];
+	uint64_t read, counted, told; /* counted by manifests, told by records */
+};
+
+static void refused_take(struct refused *f, const struct record_head *record)
 {
-	const struct chunk_writer_options options = {
-		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
-	struct chunk_writer *w;
-	struct chunk_stream *cpu;
-	struct chunk_info info;
+	const struct record_lost *lost = (const void *)record;
+
+	if (record->kind == RECORD_syscall) {
+		f->seen[record->time_ns - REFUSED_BEGIN_NS] = true;
+		f->read++;
+		return;
+	}
+	CHECK_EQ(record->kind, RECORD_lost);
+	CHECK_EQ(record->cpu, 0);
+	CHECK(!f->seen[lost->begin_ns - REFUSED_BEGIN_NS]);
+	CHECK(lost->begin_ns < record->time_ns);
+	for (uint64_t i = lost->begin_ns; i <= record->time_ns && i < 1000 + REFUSED_RECORDS; i++)
+		f->in_doubt[i - REFUSED_BEGIN_NS] = true;
+	f->told += lost->count;
+}
+
+static void refused_read(struct refused *f, const struct chunk_info *info)
+{
+	const struct record_head *record;
+	struct chunk_reader *reader;
+
+	CHECK_EQ(chunk_reader_open(&reader, info->path, NULL), 0);
+	while (chunk_reader_next(reader, &record, NULL) > 0)
+		refused_take(f, record);
+	CHECK(chunk_reader_damage(reader) == NULL);
+	chunk_reader_close(reader);
+	f->counted += info->lost.buffer;
+}
+
+/* Each record was read, or it is told that something is missing there; and each counts once. */
+static void refused_check(const struct refused *f, uint64_t complete_ns)
+{
+	for (unsigned int i = 0; i < REFUSED_RECORDS; i++)
+		CHECK(f->seen[i] || f->in_doubt[i] || REFUSED_BEGIN_NS + i >= complete_ns);
+	CHECK_EQ(f->read + f->counted, REFUSED_RECORDS);
+}
+
+/* Records [from, to), flushed by 100; of those from `full` to `room` the file takes 25 kB. */
+static int refused_write(struct chunk_writer *w, unsigned int from, unsigned int to,
+			 unsigned int full, unsigned int room)
+{
+	struct chunk_stream *cpu = chunk_writer_stream(w, CHUNK_STREAM_CPU, 0);
 	struct error e = {0};
 	union make_record r;
-	uint64_t read;
 	int failed = 0;
 
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	cpu = chunk_writer_stream(w, CHUNK_STREAM_CPU, 0);
-	for (unsigned int i = 0; i < 4000; i++) {
-		make_syscall(&r, 1000 + i, 0, i);
+	for (unsigned int i = from; i < to; i++) {
+		make_syscall(&r, REFUSED_BEGIN_NS + i, 0, i);
 		CHECK_EQ(chunk_writer_add(cpu, &r.head), 0);
 		if (i % 100 == 99) {
-			limit_files(i > 1000 && i < 3000 ? 25000 : RLIM_INFINITY);
-			failed += chunk_writer_flush(w, 1000 + i, &e) == -EFBIG;
+			limit_files(i > full && i < room ? 25000 : RLIM_INFINITY);
+			failed += chunk_writer_flush(w, REFUSED_BEGIN_NS + i, &e) == -EFBIG;
 		}
 	}
+	return failed;
+}
+
+TEST(what_the_disk_refuses_is_told_when_it_takes_more)
+{
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = REFUSED_BEGIN_NS, .no_sync = true};
+	struct refused refused = {0};
+	struct chunk_writer *w;
+	struct chunk_info info;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	CHECK(refused_write(w, 0, REFUSED_RECORDS, 1000, 3000) > 5);
 	limit_files(RLIM_INFINITY);
-	CHECK(failed > 5);
 	CHECK_EQ(chunk_writer_cut(w, 6000, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
 	chunk_writer_close(w);
+	refused_read(&refused, &info);
 	CHECK(info.lost.buffer > 500);
-	read = make_count(info.path, &info);
-	CHECK_EQ(info.lost.damaged, 0);
-	/* each that was added was read or counted; lost records stand among the read */
-	CHECK(read + info.lost.buffer >= 4000);
-	CHECK(read + info.lost.buffer <= 4000 + 2 * 40);
+	CHECK_EQ(info.lost.buffer, refused.told);
+	CHECK_EQ(info.complete_ns, 6000);
+	refused_check(&refused, info.complete_ns);
+}
+
+/* No record can tell it, but the manifest says how far the streams go. */
+TEST(what_the_disk_refuses_to_the_end)
+{
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = REFUSED_BEGIN_NS, .no_sync = true};
+	struct refused refused = {0};
+	struct chunk_writer *w;
+	struct chunk_info info;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	CHECK(refused_write(w, 0, REFUSED_RECORDS, 1000, 5000) > 5);
+	CHECK_EQ(chunk_writer_cut(w, 6000, NULL, NULL), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
+	chunk_writer_close(w);
+	refused_read(&refused, &info);
+	CHECK_EQ(info.end_ns, 6000);
+	CHECK_EQ(refused.told, 0);
+	refused_check(&refused, info.complete_ns);
+	CHECK_EQ(info.complete_ns, REFUSED_BEGIN_NS + refused.read);
+}
+
+/* If the disk takes the next chunk, that one tells it; the first says how far it goes. */
+TEST(what_the_disk_refuses_before_a_rotation)
+{
+	struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = REFUSED_BEGIN_NS, .no_sync = true};
+	struct refused refused = {0};
+	struct chunk_writer *w, *next;
+	struct chunk_info first, second;
+	uint64_t read;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	CHECK(refused_write(w, 0, 3000, 1000, 5000) > 5);
+	options.begin_ns = 3990;
+	CHECK_EQ(chunk_writer_open(&next, &options, NULL), 0);
+	CHECK_EQ(chunk_writer_cut(w, 3990, next, NULL), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	refused_write(next, 3000, REFUSED_RECORDS, 5000, 5000);
+	CHECK_EQ(chunk_writer_cut(next, 6000, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, &first, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(next, &second, NULL), 0);
+	chunk_writer_close(w);
+	chunk_writer_close(next);
+	refused_read(&refused, &first);
+	read = refused.read;
+	CHECK_EQ(first.complete_ns, REFUSED_BEGIN_NS + read);
+	CHECK_EQ(second.late_ns, first.complete_ns);
+	refused_read(&refused, &second);
+	CHECK_EQ(second.complete_ns, 6000);
+	CHECK(refused.in_doubt[read]);
+	CHECK_EQ(refused.counted, refused.told);
+	refused_check(&refused, second.complete_ns);
 }
 
 TEST(one_recorder_in_a_directory)
