@@ -201,22 +201,36 @@ static void stream_finish(struct chunk_stream *s, uint64_t cut_ns, uint64_t comp
 }
 
 /*
+ * From when on something is missing of the chunk. What is late matters to the time since the chunk
+ * before is complete, and with it to the state in which all threads begin.
+ */
+static uint64_t missing_from(const struct chunk_stream *s)
+{
+	const struct chunk_info *info = &s->writer->info;
+
+	if (s->kind != CHUNK_STREAM_LATE)
+		return s->unwritten_since_ns;
+	return info->late_ns < info->begin_ns ? info->begin_ns : UINT64_MAX;
+}
+
+/*
  * What no record tells, since the disk refuses that too: the chunk is complete up to there, and
  * the next one tells it, if there is one.
  */
 static void leave_untold(struct chunk_writer *w, struct chunk_writer *next)
 {
 	for (struct chunk_stream *s = w->streams; s; s = s->next) {
+		uint64_t from_ns = missing_from(s);
 		struct chunk_stream *to;
 
-		if (!s->unwritten)
+		if (!s->unwritten || from_ns == UINT64_MAX)
 			continue;
-		if (s->unwritten_since_ns < w->info.complete_ns)
-			w->info.complete_ns = s->unwritten_since_ns;
+		if (from_ns < w->info.complete_ns)
+			w->info.complete_ns = from_ns;
 		to = next ? chunk_writer_stream(next, s->kind, s->number) : NULL;
 		if (!to)
 			continue;
-		chunk_stream_lose(to, s->unwritten, s->unwritten_since_ns);
+		chunk_stream_lose(to, s->unwritten, from_ns);
 		s->unwritten = 0;
 		if (next->info.late_ns > w->info.complete_ns)
 			next->info.late_ns = w->info.complete_ns;
