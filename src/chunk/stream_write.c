@@ -199,19 +199,6 @@ static int encode_lost(struct chunk_stream *s, const struct record_lost *lost)
 	return err;
 }
 
-static int encode_record(struct chunk_stream *s, const struct record_head *record)
-{
-	const struct record_lost *lost = (const void *)record;
-	int err = packet_for(s, record->time_ns, record->cpu);
-
-	if (err || record->kind != RECORD_lost)
-		return err ? err : packet_add(&s->packet, record);
-	err = encode_lost(s, lost);
-	if (!err)
-		count_loss(s, lost);
-	return err;
-}
-
 void chunk_stream_tell(struct chunk_stream *s, uint64_t time_ns)
 {
 	struct record_lost lost = {
@@ -239,6 +226,33 @@ static bool must_tell(const struct chunk_stream *s, uint64_t time_ns)
 	return s->unwritten != s->told && s->unwritten_since_ns < time_ns;
 }
 
+static int add_record(struct chunk_stream *s, const struct record_head *record)
+{
+	const struct record_lost *lost = (const void *)record;
+	int err;
+
+	if (record->kind != RECORD_lost)
+		return packet_add(&s->packet, record);
+	err = encode_lost(s, lost);
+	if (!err)
+		count_loss(s, lost);
+	return err;
+}
+
+/* No record stands before the one that tells what is missing before it. */
+static int encode_record(struct chunk_stream *s, const struct record_head *record)
+{
+	int err = packet_for(s, record->time_ns, record->cpu);
+
+	if (__builtin_expect(!err && must_tell(s, record->time_ns), 0)) {
+		chunk_stream_tell(s, record->time_ns);
+		err = packet_for(s, record->time_ns, record->cpu);
+		if (!err && must_tell(s, record->time_ns))
+			err = -ENOSPC;
+	}
+	return err ? err : add_record(s, record);
+}
+
 void chunk_stream_encode(struct chunk_stream *s, uint64_t up_to_ns)
 {
 	window_sort(&s->window);
@@ -247,8 +261,6 @@ void chunk_stream_encode(struct chunk_stream *s, uint64_t up_to_ns)
 
 		if (record->time_ns >= up_to_ns)
 			break;
-		if (__builtin_expect(must_tell(s, record->time_ns), 0))
-			chunk_stream_tell(s, record->time_ns);
 		if (encode_record(s, record))
 			chunk_stream_lose(s, 1, record->time_ns);
 		window_pop(&s->window);

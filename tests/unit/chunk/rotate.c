@@ -137,13 +137,16 @@ static void limit_files(rlim_t limit)
 }
 
 #define REFUSED_BEGIN_NS 1000u
-#define REFUSED_RECORDS 4000u
+#define REFUSED_RECORDS 12000u
+#define REFUSED_CUT_NS 15000u
+#define NEVER REFUSED_RECORDS
 
 /* A record at each nanosecond, some of which the disk refuses. */
 struct refused {
 	bool seen[REFUSED_RECORDS];
 	bool in_doubt[REFUSED_RECORDS];
 	uint64_t read, counted, told; /* counted by manifests, told by records */
+	uint64_t last_ns;	      /* of the record read last */
 };
 
 static void refused_take(struct refused *f, const struct record_head *record)
@@ -153,13 +156,16 @@ static void refused_take(struct refused *f, const struct record_head *record)
 	if (record->kind == RECORD_syscall) {
 		f->seen[record->time_ns - REFUSED_BEGIN_NS] = true;
 		f->read++;
+		f->last_ns = record->time_ns;
 		return;
 	}
 	CHECK_EQ(record->kind, RECORD_lost);
 	CHECK_EQ(record->cpu, 0);
 	CHECK(!f->seen[lost->begin_ns - REFUSED_BEGIN_NS]);
 	CHECK(lost->begin_ns < record->time_ns);
-	for (uint64_t i = lost->begin_ns; i <= record->time_ns && i < 1000 + REFUSED_RECORDS; i++)
+	CHECK(lost->begin_ns > f->last_ns); /* it comes first: what follows is seen again */
+	for (uint64_t i = lost->begin_ns;
+	     i <= record->time_ns && i < REFUSED_BEGIN_NS + REFUSED_RECORDS; i++)
 		f->in_doubt[i - REFUSED_BEGIN_NS] = true;
 	f->told += lost->count;
 }
@@ -216,13 +222,41 @@ TEST(what_the_disk_refuses_is_told_when_it_takes_more)
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
 	CHECK(refused_write(w, 0, REFUSED_RECORDS, 1000, 3000) > 5);
 	limit_files(RLIM_INFINITY);
-	CHECK_EQ(chunk_writer_cut(w, 6000, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_cut(w, REFUSED_CUT_NS, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
 	chunk_writer_close(w);
 	refused_read(&refused, &info);
 	CHECK(info.lost.buffer > 500);
 	CHECK_EQ(info.lost.buffer, refused.told);
-	CHECK_EQ(info.complete_ns, 6000);
+	CHECK_EQ(info.complete_ns, REFUSED_CUT_NS);
+	refused_check(&refused, info.complete_ns);
+}
+
+/* Packets that are full are refused where the next record would begin another. */
+TEST(what_the_disk_refuses_is_told_before_what_it_takes)
+{
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = REFUSED_BEGIN_NS, .no_sync = true};
+	struct refused refused = {0};
+	struct chunk_writer *w;
+	struct chunk_info info;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	for (unsigned int i = 0; i < REFUSED_RECORDS; i++) {
+		union make_record r;
+
+		make_syscall(&r, REFUSED_BEGIN_NS + i, 0, i);
+		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
+	}
+	limit_files(200000);
+	CHECK_EQ(chunk_writer_cut(w, REFUSED_CUT_NS, NULL, NULL), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
+	chunk_writer_close(w);
+	refused_read(&refused, &info);
+	CHECK(info.lost.buffer > 500);
+	CHECK_EQ(info.lost.buffer, refused.told);
+	CHECK(refused.seen[REFUSED_RECORDS - 1]);
 	refused_check(&refused, info.complete_ns);
 }
 
@@ -236,13 +270,13 @@ TEST(what_the_disk_refuses_to_the_end)
 	struct chunk_info info;
 
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	CHECK(refused_write(w, 0, REFUSED_RECORDS, 1000, 5000) > 5);
-	CHECK_EQ(chunk_writer_cut(w, 6000, NULL, NULL), -EFBIG);
+	CHECK(refused_write(w, 0, REFUSED_RECORDS, 1000, NEVER) > 5);
+	CHECK_EQ(chunk_writer_cut(w, REFUSED_CUT_NS, NULL, NULL), -EFBIG);
 	limit_files(RLIM_INFINITY);
 	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
 	chunk_writer_close(w);
 	refused_read(&refused, &info);
-	CHECK_EQ(info.end_ns, 6000);
+	CHECK_EQ(info.end_ns, REFUSED_CUT_NS);
 	CHECK_EQ(refused.told, 0);
 	refused_check(&refused, info.complete_ns);
 	CHECK_EQ(info.complete_ns, REFUSED_BEGIN_NS + refused.read);
@@ -259,13 +293,13 @@ TEST(what_the_disk_refuses_before_a_rotation)
 	uint64_t read;
 
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	CHECK(refused_write(w, 0, 3000, 1000, 5000) > 5);
+	CHECK(refused_write(w, 0, 3000, 1000, NEVER) > 5);
 	options.begin_ns = 3990;
 	CHECK_EQ(chunk_writer_open(&next, &options, NULL), 0);
 	CHECK_EQ(chunk_writer_cut(w, 3990, next, NULL), -EFBIG);
 	limit_files(RLIM_INFINITY);
-	refused_write(next, 3000, REFUSED_RECORDS, 5000, 5000);
-	CHECK_EQ(chunk_writer_cut(next, 6000, NULL, NULL), 0);
+	refused_write(next, 3000, REFUSED_RECORDS, NEVER, NEVER);
+	CHECK_EQ(chunk_writer_cut(next, REFUSED_CUT_NS, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, &first, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(next, &second, NULL), 0);
 	chunk_writer_close(w);
@@ -275,7 +309,7 @@ TEST(what_the_disk_refuses_before_a_rotation)
 	CHECK_EQ(first.complete_ns, REFUSED_BEGIN_NS + read);
 	CHECK_EQ(second.late_ns, first.complete_ns);
 	refused_read(&refused, &second);
-	CHECK_EQ(second.complete_ns, 6000);
+	CHECK_EQ(second.complete_ns, REFUSED_CUT_NS);
 	CHECK(refused.in_doubt[read]);
 	CHECK_EQ(refused.counted, refused.told);
 	refused_check(&refused, second.complete_ns);
