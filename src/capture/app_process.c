@@ -3,13 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/host_clock.h"
 #include "capture/proc_line.h"
 
 #define THREADS_KNOWN_MAX 65536 /* a process that says more of them starts anew */
@@ -50,34 +50,19 @@ static int namespace_read(const char *process, const char *name, char *text, siz
 	return 0;
 }
 
-/*
- * The kernel shows the offsets of the namespace that children will be in; they
- * are those of the process if that is its own.
- */
+/* In our own namespace the process has our clock, also where it made another for its children. */
 static int clock_read(pid_t pid, s64 *clock_ns)
 {
-	char process[16], path[64], text[64], own[64], theirs[64], children[64];
-	int64_t seconds, ns;
-	int err;
+	char process[16], own[64], theirs[64];
 
 	snprintf(process, sizeof(process), "%d", pid);
-	*clock_ns = 0;
-	if (namespace_read("self", "time", own, sizeof(own)))
-		return 0; /* a kernel without time namespaces */
-	err = namespace_read(process, "time", theirs, sizeof(theirs));
-	if (err || strcmp(own, theirs) == 0)
-		return err == -ENOENT ? -ESRCH : err;
-	err = namespace_read(process, "time_for_children", children, sizeof(children));
-	if (err || strcmp(children, theirs) != 0)
-		return err ? err : -ENOTSUP;
-	snprintf(path, sizeof(path), "/proc/%d/timens_offsets", pid);
-	err = proc_line_read(path, "monotonic", text, sizeof(text));
-	if (err)
-		return err;
-	if (sscanf(text, "%" SCNd64 " %" SCNd64, &seconds, &ns) != 2)
-		return -EPROTO;
-	*clock_ns = seconds * 1000000000 + ns;
-	return 0;
+	if (namespace_read("self", "time", own, sizeof(own)) == 0 &&
+	    namespace_read(process, "time", theirs, sizeof(theirs)) == 0 &&
+	    strcmp(own, theirs) == 0) {
+		*clock_ns = (s64)host_clock_own_ns(0);
+		return 0;
+	}
+	return host_clock_offset(process, CLOCK_MONOTONIC, clock_ns);
 }
 
 void app_process_close(struct app_process *process)

@@ -20,7 +20,7 @@ struct app_process {
 	pid_t pid;     /* as capture sees it */
 	u32 inner_pid; /* in its own pid namespace */
 	bool nested;   /* that is not ours */
-	s64 clock_ns;  /* its CLOCK_MONOTONIC is ours plus this */
+	s64 clock_ns;  /* its CLOCK_MONOTONIC is the host's plus this */
 	int budget;    /* how often /proc may still be asked until _refill() */
 	struct map threads;
 	DIR *walk;	 /* over its threads, in the middle of it; or NULL */

@@ -8,11 +8,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/host_clock.h"
 #include "base/vec.h"
 #include "capture/app_rings_internal.h"
-#include "capture/held.h"
 #include "capture/app_threads.h"
+#include "capture/held.h"
 #include "capture/mark.h"
 
 #define LEASE_NS 2000000000ull
@@ -80,7 +80,7 @@ struct app_rings *app_rings_new(void)
 		return NULL;
 	while (rings->session == 0 || rings->session == APP_RING_GRACE) {
 		if (getrandom(&rings->session, sizeof(rings->session), 0) < 0)
-			rings->session = (u32)clock_now_ns();
+			rings->session = (u32)host_clock_now_ns();
 	}
 	rings->max = rings_room();
 	return rings;
@@ -117,7 +117,7 @@ static u64 source_lease(const struct app_source *s, u64 now)
  */
 static void source_begin(const struct app_rings *rings, struct app_source *s)
 {
-	u64 now = clock_now_ns();
+	u64 now = host_clock_now_ns();
 	bool first;
 
 	s->since_ns = s->told_ns = now;
@@ -234,7 +234,7 @@ static bool record_translate(struct take *take, union app_copy *r)
 		return false;
 	r->head.time_ns -= (u64)process->clock_ns;
 	if (r->head.time_ns > take->now_ns) {
-		take->now_ns = clock_now_ns();
+		take->now_ns = host_clock_now_ns();
 		if (r->head.time_ns > take->now_ns)
 			return false;
 	}
@@ -353,7 +353,7 @@ static int missed_tell(struct app_rings *rings, const struct capture_sink *sink,
 
 int app_rings_losses(struct app_rings *rings, const struct capture_sink *sink)
 {
-	u64 now = clock_now_ns();
+	u64 now = host_clock_now_ns();
 	int err = missed_tell(rings, sink, now);
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++)
@@ -461,7 +461,7 @@ static void sources_tend(struct app_rings *rings, u64 now)
 
 int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink)
 {
-	u64 now = clock_now_ns();
+	u64 now = host_clock_now_ns();
 	int err = rings_deliver_held(rings, sink, ~0ull);
 	size_t kept = 0;
 
@@ -529,7 +529,7 @@ int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++) {
 		struct take take = {rings,	   &rings->sources.data[i], sink, rings->cut_ns,
-				    rings->cut_ns, clock_now_ns(),	    0};
+				    rings->cut_ns, host_clock_now_ns(),	    0};
 
 		if (take.source->goals.count &&
 		    app_ring_is_ended(take.source->r)) /* in mid-record */

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/host_clock.h"
 #include "capture/internal.h"
 
 #define STEAL_EVERY_NS 1000000000ull
@@ -86,14 +87,6 @@ static int steal_read(struct capture *c, const struct capture_sink *sink, bool c
 	return err;
 }
 
-static u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
-}
-
 void capture_conditions_open(struct capture *c)
 {
 	/* it never ends, but for the clock's being set */
@@ -120,8 +113,8 @@ static int clock_tell(struct capture *c, const struct capture_sink *sink)
 	r.clock.head.slots = 1;
 	r.clock.head.time_ns = capture_now();
 	r.clock.reason = 1;
-	r.clock.realtime_ns = clock_ns(CLOCK_REALTIME);
-	r.clock.boottime_ns = clock_ns(CLOCK_BOOTTIME);
+	r.clock.realtime_ns = host_clock_read_ns(CLOCK_REALTIME);
+	r.clock.boottime_ns = host_clock_read_ns(CLOCK_BOOTTIME);
 	r.clock.error_ns = capture_now() - r.clock.head.time_ns;
 	return capture_deliver(c, sink, &conditions_stream, &r.clock.head);
 }

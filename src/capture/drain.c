@@ -24,7 +24,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/clock.h"
+#include "base/host_clock.h"
 #include "bpf/notice.h"
 #include "capture/app_threads.h"
 #include "capture/event.h"
@@ -43,7 +43,7 @@ static const u16 lost_kinds[6] = {RECORD_switch, RECORD_waking, RECORD_syscall,
 
 u64 capture_now(void)
 {
-	return clock_now_ns();
+	return host_clock_now_ns();
 }
 
 /* ---- mapping ---- */

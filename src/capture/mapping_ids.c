@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "capture/elf_build_id.h"
@@ -250,7 +251,7 @@ static struct timespec timespec_of(u64 ns)
 
 void mapping_ids_close(struct mapping_ids *ids)
 {
-	struct timespec until = timespec_of(capture_now() + STUCK_NS);
+	struct timespec until = timespec_of(clock_now_ns() + STUCK_NS);
 
 	if (!ids)
 		return;

@@ -28,8 +28,9 @@ bool mapping_ids_put(struct mapping_ids *ids, const struct record_mapping *r);
 struct record_mapping *mapping_ids_take(struct mapping_ids *ids);
 
 /*
- * Waits until all that was put is complete, until `until_ns` at most. Those that are
- * not by then are handed out by mapping_ids_take() as they are.
+ * Waits until all that was put is complete, until `until_ns` of this process's own
+ * CLOCK_MONOTONIC at most. Those that are not by then are handed out by mapping_ids_take() as they
+ * are.
  */
 void mapping_ids_wait(struct mapping_ids *ids, u64 until_ns);
 

@@ -17,6 +17,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/host_clock.h"
 #include "capture/event.h"
 #include "capture/internal.h"
 #include "capture/stacks.h"
@@ -177,7 +178,11 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 	c->go_fd = -1;
 	c->exec_fd = -1;
 	c->wake_fd = c->clock_fd = -1;
-	err = open_load(c, options, e);
+	err = host_clock_check();
+	if (err)
+		error_set(e, err, "cannot tell the host's time in this time namespace");
+	else
+		err = open_load(c, options, e);
 	if (!err)
 		err = capture_scope_add(c, options, e);
 	if (err) {

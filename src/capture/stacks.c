@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "capture/internal.h"
 #include "capture/kernel_symbols.h"
 #include "capture/mapping_ids.h"
@@ -233,7 +234,7 @@ int capture_stacks_settle(struct capture_stacks *s, struct capture *c,
 {
 	if (!s || !s->ids)
 		return 0;
-	mapping_ids_wait(s->ids, capture_now() + CAPTURE_CUT_WAIT_NS);
+	mapping_ids_wait(s->ids, clock_now_ns() + CAPTURE_CUT_WAIT_NS);
 	return capture_stacks_collect(s, c, sink, cut_ns);
 }
 

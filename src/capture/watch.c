@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "base/host_clock.h"
 #include "base/map.h"
 #include "bpf/notice.h"
 #include "capture/context_tracker.h"
@@ -62,7 +64,7 @@ struct capture_watch {
 	VEC(struct watch_event) events;
 	VEC(struct app_ring_reached *) reached;
 	VEC(pid_t) missed;
-	VEC(pid_t) followed; /* with --spans-only */
+	VEC(pid_t) followed;		       /* with --spans-only */
 	VEC(struct record_service *) services; /* owned */
 	int ready; /* one of these has something: read without the mutex */
 
@@ -320,7 +322,8 @@ static u64 watch_step(struct capture_watch *w, const struct watch_event *events,
 
 static void watch_wait(struct capture_watch *w, u64 due_ns)
 {
-	struct timespec until = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
+	u64 until_ns = host_clock_own_ns(due_ns);
+	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 
 	if (due_ns == NEVER)
 		pthread_cond_wait(&w->wake, &w->mutex);
@@ -444,7 +447,7 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 
 void capture_watch_close(struct capture_watch *w)
 {
-	u64 until_ns = capture_now() + STUCK_NS;
+	u64 until_ns = clock_now_ns() + STUCK_NS;
 	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 
 	if (!w)
@@ -577,7 +580,7 @@ bool capture_watch_notice(struct capture_watch *w, const struct record_head *r)
 
 void capture_watch_settle(struct capture_watch *w)
 {
-	u64 until_ns = capture_now() + SETTLE_NS, wanted;
+	u64 until_ns = clock_now_ns() + SETTLE_NS, wanted;
 	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 
 	if (!w)

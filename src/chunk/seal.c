@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/host_clock.h"
 #include "chunk/directory.h"
 #include "chunk/file.h"
 #include "chunk/inflate.h"
@@ -25,10 +25,10 @@ void chunk_clock_read(struct chunk_clock *clock)
 	struct chunk_clock best = {.error_ns = UINT64_MAX};
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = clock_read_ns(CLOCK_MONOTONIC);
-		uint64_t unix_ns = clock_read_ns(CLOCK_REALTIME);
-		uint64_t boottime_ns = clock_read_ns(CLOCK_BOOTTIME);
-		uint64_t after = clock_read_ns(CLOCK_MONOTONIC);
+		uint64_t before = host_clock_read_ns(CLOCK_MONOTONIC);
+		uint64_t unix_ns = host_clock_read_ns(CLOCK_REALTIME);
+		uint64_t boottime_ns = host_clock_read_ns(CLOCK_BOOTTIME);
+		uint64_t after = host_clock_read_ns(CLOCK_MONOTONIC);
 
 		if (after - before < best.error_ns)
 			best = (struct chunk_clock){before + (after - before) / 2, unix_ns,

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/host_clock.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "capture/capture.h"
@@ -296,7 +296,7 @@ static void tell_retention(struct recorder *r)
 int recorder_step(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
-	u64 now = clock_now_ns();
+	u64 now = host_clock_now_ns();
 	int err = capture_poll(r->capture, &sink);
 
 	if (err < 0)
@@ -393,7 +393,7 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 		err = capture_spawn(r->capture, o->command, e);
 	if (!err)
 		err = capture_attach(r->capture, e);
-	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = clock_now_ns();
+	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk, which takes a while where disks are busy */
 		capture_turn_on(r->capture, r->begin_ns);
 	if (!err && !r->flight)
@@ -495,7 +495,7 @@ static int streams_end(struct recorder *r, u64 *end_ns)
 int recorder_finish(struct recorder *r, struct error *e)
 {
 	struct error cut_error = {0};
-	u64 cut_ns = clock_now_ns();
+	u64 cut_ns = host_clock_now_ns();
 	int err;
 
 	pthread_mutex_lock(&r->mutex);

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Records programs with libfathom: their spans, and under each what it really did."""
+import os
+import re
 import subprocess
 import sys
+import time
 from collections import Counter
 
 import harness
@@ -144,6 +147,54 @@ def in_a_pid_namespace():
 @tests.add
 def in_a_time_namespace():
     return unshared("time", "--time", "--monotonic", "100000", "--fork")
+
+
+def recorded_within(name, monotonic, *command):
+    """The recorder itself in a time namespace; its command in that one, or in another."""
+    unshare = ["unshare", "--time", "--monotonic", monotonic, "--boottime", "200000", "--fork"]
+    if subprocess.run([*unshare, "true"], capture_output=True).returncode:
+        return "no unshare --time here"
+    where = fathom.path(name)
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    result = subprocess.run([*unshare, fathom.binary, "record", "-o", where, "--rotate", "20ms",
+                             "--", *command, PROGRAM, str(ROUNDS)], text=True,
+                            capture_output=True, timeout=120)
+    after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    equal(result.returncode, 0, result.stderr)
+    report = fathom.report(where, "name")
+    equal(report["lost"]["total"], 0, "lost records")
+    for chunk in fathom.chunks(where):
+        check(before <= chunk["begin_ns"] < chunk["end_ns"] <= after, f"the host's time: {chunk}")
+        check_clock(chunk["path"])
+    check_rounds(where, ROUNDS)
+    harness.check_sums(fathom, where)
+    return None
+
+
+def check_clock(chunk):
+    """Monotonic, real and boot time at one instant, as the chunk has them."""
+    with open(os.path.join(chunk, ".manifest"), encoding="utf-8") as manifest:
+        clock = [int(n) for n in re.search(r"\bclock=([\d ]+)", manifest.read())[1].split()]
+    for place, name in ((1, time.CLOCK_REALTIME), (2, time.CLOCK_BOOTTIME)):
+        now = time.clock_gettime_ns(name) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        check(abs(now - (clock[place] - clock[0])) < 1e9, f"the relation of clocks: {clock}")
+
+
+@tests.add
+def the_recorder_in_a_time_namespace():
+    return recorded_within("within", "100000")
+
+
+@tests.add
+def the_recorder_in_a_time_namespace_that_is_behind():
+    """A time that the host had long ago, but not before it was started."""
+    seconds = min(30000, int(time.clock_gettime(time.CLOCK_MONOTONIC)) // 2)
+    return recorded_within("behind", f"-{seconds}")
+
+
+@tests.add
+def the_recorder_in_another_time_namespace_than_its_program():
+    return recorded_within("other", "100000", "unshare", "--time", "--monotonic", "5000", "--fork")
 
 
 @tests.add
