@@ -7,12 +7,19 @@
 #include "cli/source.h"
 #include "cli/trace_build.h"
 
+/* No trace was chosen: what ran under none is shown, too. */
+static bool shows_threads(const struct trace_options *o)
+{
+	return o->all || ((o->pid || o->tid) && !o->trace_id && !o->slowest && !o->name &&
+			  !o->service);
+}
+
 static int traces_write(const struct trace_options *o, const struct trace_choice *choice,
 			const struct source *source, size_t *written)
 {
 	const struct trace_format *format = o->json ? &trace_format_json : &trace_format_text;
 	struct tree_options shape = {.boot = source->boot,
-				     .threads = o->all || o->pid || o->tid,
+				     .threads = shows_threads(o),
 				     .pid = o->pid,
 				     .tid = o->tid};
 	struct terminal t = terminal_of(stdout);
@@ -65,13 +72,14 @@ static int ids_find(const struct source_options *from, const struct trace_choice
 /*
  * Of a busy host's recording only what is shown fits into the memory: the first
  * reading finds which traces that are, the second what they did in the kernel.
+ * Of one process or thread there is less, and it can be in a trace with spans of the kernel alone.
  */
 static int filter_make(const struct trace_choice *choice, struct source_options *from,
 		       struct kspan_filter *only, struct trace_ids *ids, struct error *e)
 {
 	int err;
 
-	if (!only->traced)
+	if (!only->traced || (!choice->trace_id && (only->pid || only->tid)))
 		return 0;
 	if (choice->trace_id) {
 		err = id_parse(choice->trace_id, ids);
@@ -86,10 +94,24 @@ static int filter_make(const struct trace_choice *choice, struct source_options 
 	return err;
 }
 
-static int nothing_written(const struct trace_choice *choice, struct error *e)
+/* An answer without a trace: only where all were asked for it is one. */
+static int nothing_written(const struct trace_options *o, struct error *e)
 {
-	if (choice->trace_id)
-		return error_say(e, ENOENT, "no trace %s in this recording", choice->trace_id);
+	char of[64] = "";
+
+	if (o->all && !o->pid && !o->tid)
+		return 0;
+	if (o->tid)
+		snprintf(of, sizeof(of), " of thread %u", o->tid);
+	else if (o->pid)
+		snprintf(of, sizeof(of), " of process %u", o->pid);
+	if (o->trace_id)
+		return error_say(e, ENOENT, "no trace %s%s in this recording", o->trace_id, of);
+	if (o->name || o->service)
+		return error_say(e, ENOENT, "no trace with such a span%s in this recording", of);
+	if (*of)
+		return error_say(e, ENOENT, "no %sspan%s in this recording",
+				 o->slowest ? "trace with a " : "", of);
 	return error_say(e, ENOENT,
 			 "no span of an application in this recording; "
 			 "--all shows what each thread did in the kernel");
@@ -98,13 +120,15 @@ static int nothing_written(const struct trace_choice *choice, struct error *e)
 static int trace_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct trace_options *o = fields;
-	bool threads = o->all || o->pid || o->tid;
+	bool threads = shows_threads(o);
 	struct source_options from = {
 		.dirs = o->dirs, .dirs_count = o->dirs_count, .boot = o->boot};
 	struct trace_choice choice = {.trace_id = o->trace_id,
 				      .name = o->name,
 				      .service = o->service,
-				      .slowest = o->slowest};
+				      .slowest = o->slowest,
+				      .pid = o->pid,
+				      .tid = o->tid};
 	struct kspan_filter only = {.traced = !threads, .pid = o->pid, .tid = o->tid};
 	struct trace_ids ids = {0};
 	struct source source = {0};
@@ -114,15 +138,16 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 	if (!choice.trace_id && !o->name && !o->service && !o->slowest && !threads)
 		choice.slowest = 1;
 	err = filter_make(&choice, &from, &only, &ids, e);
-	from.spans = threads || ids.count; /* else there is nothing to show */
+	/* else there is nothing to show */
+	from.spans = threads || ids.count || choice.pid || choice.tid;
 	from.only = &only;
 	if (!err)
 		err = source_load(&from, &source, e);
 	choice.host = source.host;
 	if (!err && (err = traces_write(o, &choice, &source, &written)))
 		error_set(e, err, "cannot build the traces");
-	if (!err && !written && !o->json && !threads)
-		err = nothing_written(&choice, e);
+	if (!err && !written)
+		err = nothing_written(o, e);
 	source_free(&source);
 	vec_free(&ids);
 	return err;

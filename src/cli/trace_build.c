@@ -22,11 +22,17 @@ static bool under_no_span(const struct node *n)
 	return memcmp(n->trace, none, sizeof(none)) == 0;
 }
 
+/* Spans of the kernel were chosen as the tree was built. */
+static bool shown(const struct node *n, const struct trace_choice *c)
+{
+	return node_is_kernel(n) || ((!c->pid || n->pid == c->pid) && (!c->tid || n->tid == c->tid));
+}
+
 static bool chosen(const struct partial *p, const struct tree *tree, const struct stretch *s,
 		   const struct trace_choice *c)
 {
 	const struct node *root = &tree->nodes.data[s->first];
-	bool name = !c->name, service = !c->service;
+	bool name = !c->name, service = !c->service, any = false;
 
 	if (c->trace_id) {
 		char id[33];
@@ -36,10 +42,11 @@ static bool chosen(const struct partial *p, const struct tree *tree, const struc
 		if (strcasecmp(id, c->trace_id) != 0)
 			return false;
 	}
-	for (size_t i = s->first; i < s->end && !(name && service); i++) {
+	for (size_t i = s->first; i < s->end && !(name && service && any); i++) {
 		const struct node *n = &tree->nodes.data[i];
 		const char *of;
 
+		any |= shown(n, c);
 		if (!n->app)
 			continue;
 		if (!name && n->app->name && fnmatch(c->name, n->app->name, 0) == 0)
@@ -48,7 +55,7 @@ static bool chosen(const struct partial *p, const struct tree *tree, const struc
 		if (of && strcmp(of, c->service) == 0)
 			service = true;
 	}
-	return name && service;
+	return name && service && any;
 }
 
 static int stretch_slower(const void *a, const void *b)
@@ -61,14 +68,15 @@ static int stretch_slower(const void *a, const void *b)
 }
 
 static int trace_write(struct making *m, const struct tree *tree, const struct stretch *s,
-		       const struct trace_output *to)
+		       const struct trace_choice *choice, const struct trace_output *to)
 {
 	const struct node *root = &tree->nodes.data[s->first];
 	struct trace_view view = {0};
 
 	making_reset(m);
 	for (size_t i = s->first; i < s->end; i++)
-		making_add(m, &tree->nodes.data[i]);
+		if (shown(&tree->nodes.data[i], choice))
+			making_add(m, &tree->nodes.data[i]);
 	if (m->failed)
 		return -ENOMEM;
 	if (!under_no_span(root))
@@ -164,7 +172,7 @@ int trace_build(const struct partial *p, const struct tree *tree, const struct t
 	int err = stretches_chosen(p, tree, choice, &list, &count);
 
 	for (size_t i = 0; i < count && !err; i++)
-		err = trace_write(&m, tree, &list[i], to);
+		err = trace_write(&m, tree, &list[i], choice, to);
 	*written = count;
 	free(list);
 	making_free(&m);

@@ -14,6 +14,7 @@ struct trace_choice {
 	const char *name;     /* glob over the names of spans, or NULL */
 	const char *service;  /* NULL: any */
 	size_t slowest;	      /* not 0: only so many, the longest first */
+	u32 pid, tid;	      /* not 0: only spans of these, and traces that have one */
 	const char *host;     /* name of the host */
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Records programs with libfathom: their spans, and under each what it really did."""
+import json
 import os
 import re
 import subprocess
@@ -95,6 +96,42 @@ def a_forked_child_is_heard_too():
     requests = check_rounds(where, 2 * ROUNDS)
     equal(len({s["pid"] for s in requests}), 2, "processes")
     harness.check_sums(fathom, where)
+    check_choices(where, requests)
+
+
+def fails(*args):
+    """What it says where nothing is found: alike as text and as JSON."""
+    for form in ((), ("--json",)):
+        result = fathom.run("trace", *args, *form)
+        equal(result.returncode, 1, f"status of trace {args} {form}")
+        equal(len(result.stderr.splitlines()), 1, f"lines of {result.stderr!r}")
+    equal(json.loads(result.stdout)["traces"], [], "traces")
+
+
+def check_choices(where, requests):
+    """Spans of one process or thread, and the slowest of these."""
+    def shown(*args):
+        return json.loads(fathom.ok("trace", "--json", *args, where))["traces"]
+
+    def ids(spans):
+        return sorted(s["span_id"] for s in spans)
+
+    everything = [s for trace in fathom.trace_all(where)["traces"] for s in trace["spans"]]
+    for key in ("pid", "tid"):
+        for one in {s[key] for s in requests}:
+            spans = [s for trace in shown("--all", f"--{key}", one) for s in trace["spans"]]
+            equal(ids(spans), ids(s for s in everything if s[key] == one), f"spans of {key} {one}")
+            mine = sorted((s for s in requests if s[key] == one),
+                          key=lambda s: s["begin_ns"] - s["end_ns"])
+            for args in ((), ("--name", "req*"), ("--service", "e2e-application")):
+                slowest = shown("--slowest", 2, f"--{key}", one, *args)
+                equal([t["spans"][0]["span_id"] for t in slowest], [s["span_id"] for s in mine[:2]],
+                      f"the slowest two of {key} {one}")
+                equal({s[key] for t in slowest for s in t["spans"]}, {one}, "whose spans these are")
+    fails("--all", "--pid", 4194304, where)
+    fails("--slowest", 2, "--tid", 4194304, where)
+    fails("--name", "nosuch", where)
+    fails("f" * 32, where)
 
 
 @tests.add

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which traces of a tree are shown, and which of their spans. */
+#include "cli/trace_build.h"
+
+#include <string.h>
+
+#include "cli/trace_spans.h"
+#include "tests/unit/check.h"
+
+/* What is shown of the tree: the ids of nodes, a space behind each trace. */
+static char shown_text[64];
+
+void making_add(struct making *m, const struct node *n)
+{
+	size_t at = strlen(shown_text);
+
+	shown_text[at] = (char)('a' + n->id - 1);
+	shown_text[at + 1] = '\0';
+}
+
+void making_reset(struct making *m)
+{
+}
+
+void making_free(struct making *m)
+{
+}
+
+static int trace_end(void *writer, const struct trace_view *trace)
+{
+	strcat(shown_text, " ");
+	return 0;
+}
+
+static const struct trace_format format = {.name = "test", .trace = trace_end};
+
+/*
+ * Trace 1: a (process 10), under it b (process 20) with the call c. Trace 2: d
+ * (process 10, thread 11), which was inherited by process 30 for its call e.
+ * Trace 3: f and g of process 10. Thread 20 under no span: h with the call i.
+ */
+static char names[][8] = {"GET a", "b", "GET d", "f", "g"};
+static struct app_span apps[] = {
+	{.name = names[0]}, {.name = names[1]}, {.name = names[2]}, {.name = names[3]},
+	{.name = names[4]}};
+
+static struct node nodes[] = {
+	{{1}, 1, 0, 0, NODE_APP, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 100, .app = &apps[0]},
+	{{1}, 2, 1, 0, NODE_APP, .pid = 20, .tid = 20, .begin_ns = 10, .end_ns = 90, .app = &apps[1]},
+	{{1}, 3, 2, 0, NODE_SYSCALL, .pid = 20, .tid = 20, .begin_ns = 20, .end_ns = 30},
+	{{2}, 4, 0, 0, NODE_APP, .pid = 10, .tid = 11, .begin_ns = 0, .end_ns = 300, .app = &apps[2]},
+	{{2}, 5, 4, 0, NODE_SYSCALL, .pid = 30, .tid = 30, .begin_ns = 20, .end_ns = 30},
+	{{3}, 6, 0, 0, NODE_APP, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 200, .app = &apps[3]},
+	{{3}, 7, 6, 0, NODE_CONTEXT, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 20, .app = &apps[4]},
+	{{0}, 8, 0, 0, NODE_THREAD, .pid = 20, .tid = 20, .begin_ns = 0, .end_ns = 900},
+	{{0}, 9, 8, 0, NODE_SYSCALL, .pid = 20, .tid = 20, .begin_ns = 0, .end_ns = 9},
+};
+
+/* The tree leaves out spans of the kernel that were not asked for, and threads where a trace was. */
+static struct tree tree_of(const struct trace_choice *c, bool threads)
+{
+	struct tree tree = {0};
+
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		const struct node *n = &nodes[i];
+		bool wanted = (!c->pid || n->pid == c->pid) && (!c->tid || n->tid == c->tid);
+
+		if ((n->app || wanted) && (n->trace[0] || threads))
+			CHECK_EQ(vec_push(&tree.nodes, *n), 0);
+	}
+	return tree;
+}
+
+static const char *shown_of(struct trace_choice choice, bool threads)
+{
+	static const struct partial_options none;
+	struct trace_writer writer = {0};
+	struct partial *p = partial_new(&none);
+	struct tree tree = tree_of(&choice, threads);
+	struct trace_output to = {&format, &writer};
+	size_t written = 0, spaces = 0;
+
+	shown_text[0] = '\0';
+	CHECK_EQ(trace_build(p, &tree, &choice, &to, &written), 0);
+	for (const char *at = shown_text; *at; at++)
+		spaces += *at == ' ';
+	CHECK_EQ(written, spaces);
+	tree_free(&tree);
+	partial_free(p);
+	return shown_text;
+}
+
+#define SHOWN(threads, ...) shown_of((struct trace_choice){__VA_ARGS__}, threads)
+
+TEST(all)
+{
+	CHECK_STR(SHOWN(true, .pid = 0), "abc de fg hi ");
+	CHECK_STR(SHOWN(false, .slowest = 9), "de fg abc ");
+	CHECK_STR(SHOWN(false, .slowest = 1), "de ");
+}
+
+TEST(of_one_process_also_the_spans_of_applications)
+{
+	CHECK_STR(SHOWN(true, .pid = 20), "bc hi ");
+	CHECK_STR(SHOWN(true, .pid = 10), "a d fg ");
+	CHECK_STR(SHOWN(true, .pid = 30), "e ");
+	CHECK_STR(SHOWN(true, .pid = 40), "");
+	CHECK_STR(SHOWN(true, .tid = 11), "d ");
+	CHECK_STR(SHOWN(true, .tid = 10), "a fg ");
+	CHECK_STR(SHOWN(true, .tid = 10, .pid = 20), "");
+}
+
+TEST(the_slowest_of_one_process)
+{
+	CHECK_STR(SHOWN(false, .pid = 20, .slowest = 2), "bc ");
+	CHECK_STR(SHOWN(false, .pid = 10, .slowest = 2), "d fg ");
+	CHECK_STR(SHOWN(false, .pid = 30, .slowest = 2), "e ");
+}
+
+TEST(by_name_and_the_slowest_of_these)
+{
+	CHECK_STR(SHOWN(false, .name = "GET *"), "abc de ");
+	CHECK_STR(SHOWN(false, .name = "GET *", .slowest = 1), "de ");
+	CHECK_STR(SHOWN(false, .name = "GET *", .slowest = 1, .pid = 20), "bc ");
+	CHECK_STR(SHOWN(false, .name = "b", .slowest = 3, .pid = 10), "a ");
+	CHECK_STR(SHOWN(false, .name = "b", .slowest = 3, .pid = 30), "");
+	CHECK_STR(SHOWN(false, .service = "none"), "");
+	CHECK_STR(SHOWN(false, .trace_id = "03000000000000000000000000000000"), "fg ");
+	CHECK_STR(SHOWN(false, .trace_id = "03000000000000000000000000000000", .pid = 20), "");
+}
+
+TEST_MAIN()
