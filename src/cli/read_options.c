@@ -158,11 +158,12 @@ int report_options_check(void *options, const struct operands *operands, struct 
 
 #define AT(field) offsetof(struct trace_options, field)
 const char trace_usage[] =
-	"[DIR...] [TRACE_ID | --slowest N | --name GLOB | --service NAME | --all]\n"
+	"[DIR...] [TRACE_ID | --all | [--slowest N] [--name GLOB] [--service NAME]]\n"
 	"       [--pid N] [--tid N] [--boot N] [--json]";
 
 const struct option trace_option_table[] = {
-	{"slowest", 0, "N", "the N traces that took longest", NULL, AT(slowest), option_count},
+	{"slowest", 0, "N", "the N traces that took longest of those that fit", NULL,
+	 AT(slowest), option_count},
 	{"name", 0, "GLOB", "traces with a span of such a name", NULL, AT(name), option_text},
 	{"service", 0, "NAME", "traces with a span of this service", NULL, AT(service),
 	 option_text},
@@ -204,10 +205,10 @@ int trace_options_check(void *options, const struct operands *operands, struct e
 	}
 	if (o->dirs_count == 0)
 		o->dirs[o->dirs_count++] = DEFAULT_DIR;
-	choices = !!o->trace_id + !!o->slowest + !!o->name + !!o->service + o->all;
+	choices = !!o->trace_id + (o->slowest || o->name || o->service) + o->all;
 	if (choices > 1)
-		return error_say(e, EINVAL,
-				 "choose one of TRACE_ID, --slowest, --name, --service and --all");
+		return error_say(e, EINVAL, "TRACE_ID, --all, and --slowest with --name and "
+					    "--service exclude each other");
 	return no_command(operands, e);
 }
 

@@ -77,7 +77,14 @@ TEST(trace_choices_exclude_each_other)
 	CHECK_EQ(traced("--slowest 3"), 0);
 	CHECK_EQ(t.slowest, 3);
 	CHECK_EQ(traced("--all --tid 4"), 0);
+	CHECK_EQ(traced("--slowest 3 --name x* --service y --pid 4"), 0);
+	CHECK_EQ(t.slowest, 3);
+	CHECK_STR(t.name, "x*");
+	CHECK_STR(t.service, "y");
 	CHECK_EQ(traced("--all --slowest 3"), -EINVAL);
+	CHECK_EQ(traced("--all --service y"), -EINVAL);
+	CHECK_EQ(traced("--all " ID), -EINVAL);
+	CHECK_EQ(traced("--slowest 3 " ID), -EINVAL);
 	CHECK_EQ(traced(ID " --name x*"), -EINVAL);
 	CHECK_EQ(traced(ID " " ID), -EINVAL);
 	CHECK_EQ(traced("--slowest 0"), -EINVAL);
