@@ -217,6 +217,9 @@ void chunk_writer_moved(struct chunk_writer *writer, const char *dir);
 /* Frees a writer; an unsealed chunk stays under its temporary name. NULL is fine. */
 void chunk_writer_close(struct chunk_writer *writer);
 
+/* Frees a writer that has sealed nothing, and removes what it has written. NULL is fine. */
+void chunk_writer_abandon(struct chunk_writer *writer);
+
 /* ---- sealing without waiting ---- */
 
 struct chunk_sealer;
@@ -249,14 +252,21 @@ int recording_lock(const char *dir, const struct chunk_owner *owner, struct reco
 void recording_unlock(struct recording_hold *hold);
 
 /*
+ * Called for each chunk that a crash left: with `info` if it is sealed now, else (NULL) `why` it
+ * is left as it is.
+ */
+typedef void chunk_recovered_fn(void *arg, const struct chunk_info *info, const struct error *why);
+
+/*
  * Seals what a crash left in `dir`, each stream up to its last whole packet.
  * Call it with the lock held. `recovered` (may be NULL) is called for each;
- * a directory without anything to recover is removed.
+ * a directory without anything to recover is removed. One that cannot be sealed for what it
+ * is itself is left, and keeps nobody from the others; for another reason (memory, rights, the
+ * disk) this fails, after the others.
  * Returns how many were recovered.
  */
 int recording_recover(const char *dir, const struct recording_hold *hold,
-		      void (*recovered)(void *arg, const struct chunk_info *info), void *arg,
-		      struct error *e);
+		      chunk_recovered_fn *recovered, void *arg, struct error *e);
 
 /* Makes a new directory for a recording. -EEXIST if there is something of that name. */
 int recording_make(const char *dir, const struct chunk_owner *owner, struct error *e);

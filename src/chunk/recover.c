@@ -286,35 +286,41 @@ static int recover_chunk(const struct recovery_place *in, const char *path, stru
 	return err;
 }
 
+/* Is it that chunk alone that cannot be sealed? What lies in its way is a part of it. */
+static bool is_of_chunk(int err)
+{
+	return chunk_error_is_own(err) || err == -EEXIST || err == -ENOTEMPTY;
+}
+
 static int recover_names(const struct recovery_place *in, const struct chunk_names *names,
-			 void (*recovered)(void *arg, const struct chunk_info *info), void *arg,
-			 struct error *e)
+			 chunk_recovered_fn *recovered, void *arg, struct error *e)
 {
 	int count = 0, failed = 0;
 
 	for (size_t i = 0; i < names->count; i++) {
 		char path[4096 + CHUNK_NAME_BYTES];
 		struct chunk_info info;
+		struct error why = {0};
 		int err;
 
 		if (!names->names[i].open)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", in->dir, names->names[i].name);
-		err = recover_chunk(in, path, &info, e);
-		if (err < 0)
+		err = recover_chunk(in, path, &info, &why);
+		if (err < 0 && !is_of_chunk(err)) {
 			failed = err;
-		if (err)
-			continue;
-		count++;
-		if (recovered)
-			recovered(arg, &info);
+			if (e)
+				*e = why;
+		} else if (err <= 0 && recovered) {
+			recovered(arg, err ? NULL : &info, &why);
+		}
+		count += err == 0;
 	}
 	return failed ? failed : count;
 }
 
 int recording_recover(const char *dir, const struct recording_hold *hold,
-		      void (*recovered)(void *arg, const struct chunk_info *info), void *arg,
-		      struct error *e)
+		      chunk_recovered_fn *recovered, void *arg, struct error *e)
 {
 	const struct recovery_place in = {dir, recording_directory(dir, hold)};
 	struct chunk_names names;

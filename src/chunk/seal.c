@@ -345,3 +345,10 @@ void chunk_writer_close(struct chunk_writer *w)
 		close(w->parent);
 	free(w);
 }
+
+void chunk_writer_abandon(struct chunk_writer *w)
+{
+	if (w)
+		chunk_directory_remove_at(w->parent, strrchr(w->path, '/') + 1);
+	chunk_writer_close(w);
+}

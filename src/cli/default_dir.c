@@ -9,6 +9,7 @@
 #include "chunk/chunk.h"
 #include "cli/owner.h"
 #include "cli/read_options.h"
+#include "cli/recover.h"
 
 #define OLD_DIR DEFAULT_DIR ".old"
 #define NEW_DIR DEFAULT_DIR ".new"
@@ -20,8 +21,9 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-/* Seals what a crash left. What is no recording of ours is not looked into. */
-static int recover(const char *dir, struct error *e)
+/* Seals what a crash left, but for `left` chunks. What is no recording of ours is not looked into.
+ */
+static int recover(const char *dir, size_t *left, struct error *e)
 {
 	struct recording_hold hold;
 	int err = recording_removable(dir, owner_find(), NULL);
@@ -31,9 +33,9 @@ static int recover(const char *dir, struct error *e)
 	err = recording_lock(dir, owner_find(), &hold, e);
 	if (err)
 		return err;
-	err = recording_recover(dir, &hold, NULL, NULL, e);
+	err = recover_tell(dir, &hold, left, e);
 	recording_unlock(&hold);
-	return err < 0 ? err : 0;
+	return err;
 }
 
 static int move_up(struct error *e)
@@ -56,10 +58,13 @@ static int stale_move_up(struct error *e)
 {
 	struct recording *recording;
 	const char *dir = NEW_DIR;
-	int err = recover(dir, e);
+	size_t left = 0;
+	int err = recover(dir, &left, e);
 
 	if (err)
 		return err;
+	if (left) /* another fathom may read it */
+		return move_up(e);
 	if (recording_open(&recording, &dir, 1, NULL, NULL))
 		return recording_remove(dir, owner_find(), e);
 	recording_close(recording);
@@ -71,7 +76,7 @@ int default_dir_begin(const char **dir, struct error *e)
 	int err = 0;
 
 	if (is_there(DEFAULT_DIR))
-		err = recover(DEFAULT_DIR, e);
+		err = recover(DEFAULT_DIR, NULL, e);
 	if (!err && is_there(NEW_DIR))
 		err = stale_move_up(e);
 	if (!err && is_there(OLD_DIR) && is_there(DEFAULT_DIR))

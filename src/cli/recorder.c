@@ -22,6 +22,7 @@
 #include "cli/flight.h"
 #include "cli/hook.h"
 #include "cli/owner.h"
+#include "cli/recover.h"
 #include "cli/retainer.h"
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
@@ -330,7 +331,7 @@ static int directory_open(struct recorder *r, struct error *e)
 	int err = recording_lock(r->options.dir, r->owner, &r->hold, e);
 
 	if (!err)
-		err = recording_recover(r->options.dir, &r->hold, NULL, NULL, e);
+		err = recover_tell(r->options.dir, &r->hold, NULL, e);
 	if (err < 0)
 		return err;
 	return control_open(&r->control, r->options.dir, &r->hold,
@@ -419,6 +420,14 @@ static int retention_begin(struct recorder *r, struct error *e)
 	return retainer_open(&r->retainer, &o, e);
 }
 
+/* Nothing was recorded: what was begun for it goes. */
+static void chunk_forget(struct recorder *r)
+{
+	chunk_writer_abandon(r->writer);
+	r->writer = NULL;
+	streams_forget(r);
+}
+
 int recorder_open(struct recorder **out, const struct recorder_options *options,
 		  int *command_failed, struct error *e)
 {
@@ -445,6 +454,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
 	if (!err && (options->keep.time_ns || options->keep.bytes))
 		err = retention_begin(r, e);
+	if (err)
+		chunk_forget(r);
 	return err;
 }
 

@@ -39,7 +39,7 @@ struct recorder_options {
  * Locks the directory, recovers what a crash left there, loads the programs,
  * and starts to record; with a command, lets it exec then. Free with
  * recorder_close() in any case. -ENOENT or -EACCES in *command_failed if only
- * the command could not be started.
+ * the command could not be started. What fails leaves no chunk.
  */
 int recorder_open(struct recorder **out, const struct recorder_options *options,
 		  int *command_failed, struct error *e);

@@ -100,6 +100,27 @@ def a_command_that_cannot_be_run_costs_nothing():
         equal([fathom.chunks(data()), fathom.chunks(data(".old"))], before, "all is there")
         equal(sorted(os.listdir(fathom.dir)), ["fathom.data", "fathom.data.old", "script"],
               "nothing else is left")
+        for command, status in (("nosuchcmd", 127), ("/etc/passwd", 126)):
+            equal(fathom.run("record", "-o", "mine", "--", command).returncode, status, command)
+            left = [name for name in os.listdir(fathom.path("mine")) if "-0" in name]
+            equal(left, [], "chunks of a directory of one's own")
+
+
+@tests.add
+def a_chunk_that_cannot_be_recovered_stops_nobody():
+    """Such as one of a newer fathom, or what has only the name of a chunk."""
+    name = ".open-01700000000000000000-000007"
+    with folder("unrecovered"):
+        fathom.ok("record", "-o", "mine", "--", "true")
+        with open(os.path.join(fathom.path("mine"), name), "w", encoding="ascii"):
+            pass
+        result = fathom.run("record", "-o", "mine", "--", "true")
+        equal(result.returncode, 0, f"status: {result.stderr}")
+        told = [line for line in result.stderr.splitlines() if name in line]
+        equal(len(told), 1, f"told once: {result.stderr}")
+        check("stays as it is" in told[0], told[0])
+        check(os.path.exists(os.path.join(fathom.path("mine"), name)), "it is there")
+        equal(len([n for n in os.listdir(fathom.path("mine")) if n.startswith("0")]), 2, "chunks")
 
 
 def began(path, recorder):

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "chunk/crc32c.h"
 #include "chunk/format.h"
 #include "chunk/manifest.h"
 #include "make.h"
@@ -17,12 +18,18 @@
 
 static struct chunk_info found;
 static uint64_t unix_offset_ns; /* of the chunk that was left open last */
-static int found_count;
+static int found_count, left_count;
+static struct error left_why;
 
-static void on_recovered(void *arg, const struct chunk_info *info)
+static void on_recovered(void *arg, const struct chunk_info *info, const struct error *why)
 {
-	found = *info;
-	found_count++;
+	if (info) {
+		found = *info;
+		found_count++;
+	} else {
+		left_why = *why;
+		left_count++;
+	}
 }
 
 /* An open chunk as a killed recorder leaves it: 4 packets of 5 records. Its path. */
@@ -156,6 +163,77 @@ TEST(what_cannot_be_read_now_is_neither_cut_nor_deleted)
 		CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
 		CHECK_EQ(make_count(found.path, &found), PACKETS * IN_PACKET);
 	}
+}
+
+/* The manifest of a fathom that is newer than this one. */
+static void make_newer(const char *chunk)
+{
+	char text[4096] = "", *at, file[8300];
+	FILE *f;
+
+	snprintf(file, sizeof(file), "%s/" MANIFEST_NAME, chunk);
+	f = fopen(file, "r+");
+	CHECK(f != NULL);
+	CHECK(fread(text, 1, sizeof(text) - 1, f) > 0);
+	at = strstr(text, "fathom_chunk=");
+	CHECK(at != NULL);
+	at[sizeof("fathom_chunk=") - 1] = '9';
+	at = strstr(text, "checksum=");
+	CHECK(at != NULL);
+	snprintf(at, 32, "checksum=%08x\n", crc32c(0, text, (size_t)(at - text)));
+	rewind(f);
+	CHECK_EQ(fputs(text, f) < 0, 0);
+	CHECK_EQ(fclose(f), 0);
+}
+
+/* What one chunk is keeps nobody from the others, or from a new one. */
+TEST(a_chunk_that_cannot_be_recovered_is_left)
+{
+	const char *dir = make_directory(), *path = leave_open(dir);
+	const struct chunk_writer_options options = {.dir = dir, .begin_ns = 9000, .no_sync = true};
+	struct chunk_writer *w;
+	struct chunk_info info;
+	struct error e = {0};
+	char newer[8192];
+	struct stat st;
+	FILE *f;
+
+	snprintf(newer, sizeof(newer), "%s", path);
+	make_newer(newer);
+	leave_open(dir);
+	f = fopen(make_path(dir, ".open-00000000000000001000-000007"), "w");
+	CHECK(f != NULL);
+	fclose(f);
+	found_count = left_count = 0;
+	CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, &e), 1);
+	CHECK_EQ(found_count, 1);
+	CHECK_EQ(left_count, 2);
+	CHECK(strstr(left_why.text, "version 9") != NULL);
+	CHECK(strstr(left_why.text, newer) != NULL);
+	CHECK_EQ(make_count(found.path, &info), PACKETS * IN_PACKET);
+	CHECK_EQ(stat(make_path(newer, "cpu0"), &st), 0);
+	CHECK_EQ(stat(make_path(dir, ".open-00000000000000001000-000007"), &st), 0);
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	chunk_writer_abandon(w);
+	CHECK_EQ(recording_recover(dir, NULL, NULL, NULL, &e), 0);
+}
+
+/* What was begun for nothing is not there any more. */
+TEST(a_chunk_that_is_abandoned)
+{
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
+	struct chunk_writer *w;
+	union make_record r;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	make_syscall(&r, 1010, 0, 1);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
+	CHECK_EQ(chunk_writer_flush(w, 1040, NULL), 0);
+	CHECK_EQ(entries_in(options.dir), 1);
+	chunk_writer_abandon(w);
+	CHECK_EQ(entries_in(options.dir), 0);
+	chunk_writer_abandon(NULL);
 }
 
 /* A CPU of which nothing was written yet misses the whole chunk. */
