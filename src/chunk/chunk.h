@@ -136,6 +136,7 @@ struct chunk_writer_options {
 	uint64_t complete_ns;		   /* when the first stream ends; 0: at the end, too */
 	uint64_t late_ns;		   /* complete_ns of the chunk before; 0: at the cut, too */
 	uint64_t cpus;	  /* of so many the streams are there from the begin; 0: as records come */
+	uint64_t seq;	  /* its number, for who counts on; 0: one that no chunk in `dir` has */
 	const char *host; /* NULL: this host's name */
 	const char *boot_id;		 /* NULL: this boot's */
 	const struct chunk_clock *clock; /* NULL: of this host, now */
@@ -210,6 +211,9 @@ int chunk_writer_seal(struct chunk_writer *writer, struct chunk_info *info, stru
 /* Bytes in files and in memory so far (for rotation by size), and its directory. */
 uint64_t chunk_writer_bytes(const struct chunk_writer *writer);
 const char *chunk_writer_path(const struct chunk_writer *writer);
+
+/* Its number: chunks of a recording are numbered as they are begun. */
+uint64_t chunk_writer_seq(const struct chunk_writer *writer);
 
 /* The recording has another name now. */
 void chunk_writer_moved(struct chunk_writer *writer, const char *dir);
@@ -382,8 +386,9 @@ struct recording_info {
 };
 
 struct recording_options {
-	int boot;		 /* 0: the latest in it, -1: the one before, ... */
-	bool with_open;		 /* chunks that are being written too, and what is damaged */
+	int boot;	   /* 0: the latest in it, -1: the one before, ... */
+	const char *after; /* NULL, or a sealed chunk's path: only those made later, by name */
+	bool with_open;	   /* chunks that are being written too, and what is damaged */
 	chunk_damage_fn *damage; /* may be NULL; told of chunks that a crash left, too */
 	void *arg;
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "chunk/directory.h"
 #include "chunk/reader.h"
@@ -14,6 +15,7 @@
 struct recording {
 	struct recording_info info;
 	VEC(struct chunk_info) chunks;
+	struct bytes_map paths, identities; /* of the chunks; the values mean nothing */
 	VEC(struct recording_gap) gaps;
 	struct recording_options options;
 	char open_in[4096]; /* where a chunk is being written, which was left out */
@@ -27,20 +29,27 @@ static void tell_damage(struct recording *r, const char *text)
 		r->options.damage(r->options.arg, text);
 }
 
+static const uint8_t no_identity[16];
+
+static bool has_identity(const struct chunk_info *info)
+{
+	return memcmp(info->identity, no_identity, sizeof(no_identity)) != 0;
+}
+
 static bool is_known(const struct recording *r, const struct chunk_info *info)
 {
-	static const uint8_t none[16];
+	return bytes_map_get(&r->paths, info->path, strlen(info->path)) ||
+	       (has_identity(info) &&
+		bytes_map_get(&r->identities, info->identity, sizeof(info->identity)));
+}
 
-	for (size_t i = 0; i < r->chunks.count; i++) {
-		const struct chunk_info *other = &r->chunks.data[i];
+static int remember(struct recording *r, const struct chunk_info *info)
+{
+	int err = bytes_map_put(&r->paths, info->path, strlen(info->path), r);
 
-		if (strcmp(other->path, info->path) == 0)
-			return true;
-		if (memcmp(info->identity, none, sizeof(none)) != 0 &&
-		    memcmp(other->identity, info->identity, sizeof(none)) == 0)
-			return true;
-	}
-	return false;
+	if (!err && has_identity(info))
+		err = bytes_map_put(&r->identities, info->identity, sizeof(info->identity), r);
+	return err ? err : vec_push(&r->chunks, *info);
 }
 
 /* A chunk that retention took away meanwhile is none that is damaged. */
@@ -68,7 +77,7 @@ static int add_opened(struct recording *r, struct chunk_reader *reader, bool gro
 	if (!err && !growing)
 		tell_what_is_damaged(r, reader);
 	if (!err && !is_known(r, chunk_reader_info(reader)))
-		err = vec_push(&r->chunks, *chunk_reader_info(reader));
+		err = remember(r, chunk_reader_info(reader));
 	return err;
 }
 
@@ -130,6 +139,17 @@ static void open_chunks_tell(struct recording *r, const char *dir, const struct 
 	tell_damage(r, text);
 }
 
+/* One that was made later has a higher number or, where these began anew, a later begin. */
+static bool is_newer(const struct recording_options *o, const struct chunk_name *name)
+{
+	const char *slash = o->after ? strrchr(o->after, '/') : NULL;
+	struct chunk_name after;
+
+	if (!o->after || name->open || !chunk_name_parse(slash ? slash + 1 : o->after, &after))
+		return true;
+	return name->seq > after.seq || name->begin_unix_ns > after.begin_unix_ns;
+}
+
 static int add_directory(struct recording *r, const char *dir, struct error *e)
 {
 	struct open_chunks open = {0};
@@ -145,6 +165,8 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 	for (size_t i = 0; i < names.count && !err; i++) {
 		char path[4096 + CHUNK_NAME_BYTES];
 
+		if (!is_newer(&r->options, &names.names[i]))
+			continue;
 		if (names.names[i].open && open.written && !r->options.with_open) {
 			open.left_out++;
 			continue;
@@ -293,6 +315,8 @@ void recording_close(struct recording *r)
 	if (!r)
 		return;
 	vec_free(&r->chunks);
+	bytes_map_free(&r->paths);
+	bytes_map_free(&r->identities);
 	vec_free(&r->gaps);
 	free(r);
 }

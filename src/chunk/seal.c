@@ -121,8 +121,8 @@ static int make_directory(struct chunk_writer *w, const struct chunk_writer_opti
 	}
 	if (err)
 		return error_set(e, err, "cannot make %s", w->recording);
-	err = next_seq(w, &w->info.seq, e);
-	if (err)
+	w->info.seq = o->seq;
+	if (!o->seq && (err = next_seq(w, &w->info.seq, e)))
 		return err;
 	chunk_name_open(name, chunk_unix_ns(&w->info, w->info.begin_ns), w->info.seq);
 	snprintf(w->path, sizeof(w->path), "%s/%s", w->recording, name);

@@ -271,6 +271,11 @@ const char *chunk_writer_path(const struct chunk_writer *w)
 	return w->path;
 }
 
+uint64_t chunk_writer_seq(const struct chunk_writer *w)
+{
+	return w->info.seq;
+}
+
 void chunk_writer_moved(struct chunk_writer *w, const char *dir)
 {
 	char name[CHUNK_NAME_BYTES];

@@ -42,6 +42,7 @@ struct recorder {
 	const struct chunk_owner *owner; /* static; NULL: the effective user */
 	u64 incomplete_told;		 /* to chunks, of what capture has counted */
 	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
+	u64 next_seq;			 /* of chunks: nobody else makes any; 0: none was begun */
 	struct chunk_stream *life;	 /* of the writer, made when first used */
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
 	struct map apps;		 /* of the writer, by process */
@@ -157,11 +158,16 @@ static int chunk_begin(struct recorder *r, u64 begin_ns, u64 late_ns, struct chu
 					 .hold = &r->hold,
 					 .begin_ns = begin_ns,
 					 .late_ns = late_ns,
+					 .seq = r->next_seq,
 					 .cpus = (u64)sysconf(_SC_NPROCESSORS_ONLN),
 					 .owner = r->owner,
 					 .compress = r->options.compress};
 
-	return chunk_writer_open(writer, &o, e);
+	int err = chunk_writer_open(writer, &o, e);
+
+	if (!err)
+		r->next_seq = chunk_writer_seq(*writer) + 1;
+	return err;
 }
 
 static void streams_forget(struct recorder *r)

@@ -244,8 +244,8 @@ static int recording_map(struct source *out, const struct source_options *o,
 
 int source_load(const struct source_options *o, struct source *out, struct error *e)
 {
-	struct recording_options reading = {.boot = o->boot,
-					    .damage = o->quiet ? NULL : tell_damage};
+	struct recording_options reading = {
+		.boot = o->boot, .after = o->after, .damage = o->quiet ? NULL : tell_damage};
 	struct recording *recording = NULL;
 	int err;
 

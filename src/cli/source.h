@@ -19,6 +19,7 @@ struct source_options {
 	const struct kspan_filter *only;   /* of them; NULL: all; borrowed by the source */
 	bool quiet;			   /* what is damaged has been told */
 	struct option_time from, to;	   /* only what lies between */
+	const char *after;		   /* a chunk: only later ones are read; NULL; borrowed */
 	const struct recording_base *base; /* in place of those in dirs; NULL; borrowed */
 };
 

@@ -24,9 +24,9 @@
 #define PATH_BYTES 4200
 
 struct top_feed {
-	char *dir;		    /* owned: where the recorder is asked */
-	bool own;		    /* it is ours: a recorder on a thread, a directory to remove */
-	char *newest;		    /* owned: the path of the chunk that is shown; NULL: none yet */
+	char *dir;    /* owned: where the recorder is asked */
+	bool own;     /* it is ours: a recorder on a thread, a directory to remove */
+	char *newest; /* owned: the path of the chunk that was shown last; NULL: none yet */
 	struct recording_base base; /* stands for all chunks that were shown */
 
 	/* with own: */
@@ -124,13 +124,25 @@ static int recorder_begin(struct top_feed *f, const struct top_options *o, struc
 	return recorder_await(f, e);
 }
 
+static int newest_set(struct top_feed *f, const char *path, struct error *e)
+{
+	char *copy = strdup(path);
+
+	if (!copy)
+		return error_set(e, ENOMEM, "cannot follow %s", f->dir);
+	free(f->newest);
+	f->newest = copy;
+	return 0;
+}
+
 /* All that is sealed goes into the base: what was shown, or was there before somebody looked. */
 static int shown_absorb(struct top_feed *f, struct error *e)
 {
+	const struct recording_options later = {.after = f->newest};
 	const char *const dirs[] = {f->dir};
 	const struct recording_info *info;
 	struct recording *recording;
-	int err = recording_open(&recording, dirs, 1, NULL, e);
+	int err = recording_open(&recording, dirs, 1, &later, e);
 
 	if (err)
 		return err;
@@ -140,6 +152,8 @@ static int shown_absorb(struct top_feed *f, struct error *e)
 		if (!err && f->own)
 			chunk_remove(info->chunks[i].path, NULL);
 	}
+	if (!err)
+		err = newest_set(f, info->chunks[info->chunk_count - 1].path, e);
 	recording_close(recording);
 	return err;
 }
@@ -206,6 +220,7 @@ int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 	*out = (struct source){0};
 	err = chunk_ask(f, e);
 	if (!err) {
+		from.after = f->newest;
 		from.base = f->base.data ? &f->base : NULL;
 		from.from.kind = from.base ? OPTION_TIME_MONOTONIC : OPTION_TIME_NONE;
 		from.from.ns = f->base.end_ns;
@@ -230,6 +245,7 @@ void top_feed_close(struct top_feed *f)
 	recording_base_free(&f->base);
 	sem_destroy(&f->begun);
 	free(f->pids);
+	free(f->newest);
 	free(f->dir);
 	free(f);
 }

@@ -67,6 +67,72 @@ static void make_boot(const char *dir, const char *boot_id, uint64_t unix_ns, ui
 	chunk_writer_close(w);
 }
 
+/* A copy of a chunk is that chunk, wherever it lies, and each path counts once. */
+TEST(copies_of_chunks_count_once)
+{
+	const char *one = make_directory(), *two = make_directory();
+	const char *const dirs[] = {one, two, one, two};
+	struct recording *recording;
+	struct chunk_info info;
+	char command[16384];
+
+	for (unsigned int i = 0; i < 50; i++)
+		make_chunk(one, 1000 + 10000 * i, 10, false, &info);
+	snprintf(command, sizeof(command), "cp -r %s/0* %s", one, two);
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(unlink(make_path(two, make_path(strrchr(info.path, '/'), ".manifest"))), 0);
+	for (size_t count = 1; count <= 4; count++) {
+		CHECK_EQ(recording_open(&recording, dirs, count, NULL, NULL), 0);
+		CHECK_EQ(recording_info(recording)->chunk_count, 50);
+		CHECK_EQ(read_all(recording), 500);
+		recording_close(recording);
+	}
+}
+
+/* By number, and by begin where numbers began anew. */
+TEST(only_chunks_that_were_made_later)
+{
+	const char *dir = make_directory();
+	struct recording_options later = {0};
+	struct recording *recording;
+	struct chunk_info info[3];
+
+	for (unsigned int i = 0; i < 3; i++)
+		make_chunk(dir, 1000 + 10000 * i, 10, false, &info[i]);
+	for (unsigned int i = 0; i < 2; i++) {
+		later.after = info[i].path;
+		CHECK_EQ(recording_open(&recording, &dir, 1, &later, NULL), 0);
+		CHECK_EQ(recording_info(recording)->chunk_count, 2 - i);
+		CHECK_STR(recording_info(recording)->chunks[0].path, info[i + 1].path);
+		recording_close(recording);
+	}
+	later.after = info[2].path;
+	CHECK_EQ(recording_open(&recording, &dir, 1, &later, NULL), -ENOENT);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(chunk_remove(info[i].path, NULL), 0);
+	make_chunk(dir, 41000, 10, false, &info[0]);
+	CHECK_EQ(info[0].seq, 0);
+	CHECK_EQ(recording_open(&recording, &dir, 1, &later, NULL), 0);
+	CHECK_EQ(recording_info(recording)->chunk_count, 1);
+	recording_close(recording);
+}
+
+/* Who knows the number of the next chunk says it; else it is one that none has. */
+TEST(chunks_are_numbered)
+{
+	struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .seq = 7, .no_sync = true};
+	struct chunk_writer *w;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+		CHECK_EQ(chunk_writer_seq(w), 7 + i);
+		CHECK(strstr(chunk_writer_path(w), i ? "-00000" : "-000007") != NULL);
+		chunk_writer_close(w);
+		options.seq = i == 0 ? 8 : 0;
+	}
+}
+
 /* The monotonic clock began anew: the later boot has the earlier times. */
 TEST(boots_do_not_mix)
 {
