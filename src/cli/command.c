@@ -114,7 +114,8 @@ static int command_execute(const struct command *command, const void *options,
 	if (status < 0) {
 		fprintf(stderr, "fathom %s: %s\n", command->name,
 			error_is_set(&e) ? e.text : strerror(-status));
-		status = EXIT_FAILURE;
+		fflush(stdout); /* one line is said, also if this fails */
+		return EXIT_FAILURE;
 	}
 	return output_finish(command, status);
 }

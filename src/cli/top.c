@@ -1,144 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/read_options.h"
 #include "cli/report_rows.h"
 #include "cli/top_feed.h"
+#include "cli/top_screen.h"
 #include "cli/top_view.h"
 
 #define SECOND_NS 1000000000ull
 #define PARTS_MAX 4
 #define PLAIN_LINES 50 /* where nobody says how many there are room for */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal)
-{
-	interrupted = signal;
-}
-
-/* ---- the screen ---- */
-
-struct screen {
-	bool live; /* a terminal, both ways */
-	struct termios before;
-	bool quit;
-	const char *by;	  /* NULL: services, names and processes */
-	const char *sort; /* NULL: as suits the rows */
-};
-
-/* Keys are read as they are typed; the text that was there comes back at the end. */
-static void screen_open(struct screen *s)
-{
-	struct termios raw;
-
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &s->before))
-		return;
-	raw = s->before;
-	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-	raw.c_cc[VMIN] = 0;
-	raw.c_cc[VTIME] = 0;
-	if (tcsetattr(STDIN_FILENO, TCSANOW, &raw))
-		return;
-	s->live = true;
-	fputs("\033[?1049h\033[?25l\033[H\033[J", stdout);
-	fflush(stdout);
-}
-
-static void screen_close(struct screen *s)
-{
-	if (!s->live)
-		return;
-	fputs("\033[?25h\033[?1049l", stdout);
-	fflush(stdout);
-	tcsetattr(STDIN_FILENO, TCSANOW, &s->before);
-	s->live = false;
-}
-
-static int screen_lines(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 4)
-		return 24;
-	return size.ws_row;
-}
-
-/* Overwrites the screen line by line, so that nothing flickers. */
-static void screen_draw(const char *text, int lines)
-{
-	fputs("\033[H", stdout);
-	for (int i = 0; i < lines && *text; i++) {
-		size_t n = strcspn(text, "\n");
-
-		fwrite(text, 1, n, stdout);
-		fputs(i + 1 < lines ? "\033[K\r\n" : "\033[K", stdout);
-		text += n + (text[n] == '\n');
-	}
-	fputs("\033[J", stdout);
-	fflush(stdout);
-}
-
-static const struct {
-	char key;
-	const char *by, *sort; /* which it sets */
-} keys[] = {
-	{'a', NULL, NULL},	{'n', "name", NULL},   {'s', "service", NULL},
-	{'p', "process", NULL}, {'t', "thread", NULL}, {'y', "syscall", NULL},
-	{'w', "cause", NULL},	{'C', NULL, "cpu"},    {'T', NULL, "total"},
-	{'N', NULL, "count"},	{'E', NULL, "errors"}, {'9', NULL, "p99"},
-	{'M', NULL, "max"},
-};
-
-/* True if something else is to be shown. */
-static bool key_take(struct screen *s, char key)
-{
-	if (key == 'q' || key == 'Q')
-		s->quit = true;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (keys[i].key != key)
-			continue;
-		if (keys[i].sort)
-			s->sort = keys[i].sort;
-		else
-			s->by = keys[i].by;
-		return true;
-	}
-	return false;
-}
-
-/* Waits until a time, a signal, or a key; true if something else is to be shown. */
-static bool screen_wait(struct screen *s, u64 until_ns)
-{
-	u64 now = clock_now_ns();
-	struct pollfd input = {.fd = s->live ? STDIN_FILENO : -1, .events = POLLIN};
-	struct timespec left = {.tv_nsec = 0};
-	sigset_t none;
-	char key;
-
-	if (now >= until_ns)
-		return false;
-	left.tv_sec = (time_t)((until_ns - now) / SECOND_NS);
-	left.tv_nsec = (long)((until_ns - now) % SECOND_NS);
-	sigemptyset(&none);
-	if (ppoll(&input, 1, &left, &none) <= 0)
-		return false;
-	if (read(STDIN_FILENO, &key, 1) == 1)
-		return key_take(s, key);
-	s->quit = true; /* the terminal is gone */
-	return false;
-}
 
 /* ---- a second ---- */
 
@@ -276,22 +152,6 @@ static int frame_show(struct frame *f, const struct screen *s, bool json, struct
 
 /* ---- the command ---- */
 
-/* Blocked but while it waits: a signal ends the waiting, and is never missed. */
-static void signals_catch(void)
-{
-	const struct sigaction action = {.sa_handler = on_signal};
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
 static int seconds_show(struct top_feed *feed, const struct top_options *o, struct screen *s,
 			struct error *e)
 {
@@ -300,12 +160,12 @@ static int seconds_show(struct top_feed *feed, const struct top_options *o, stru
 	struct frame frame = {0};
 	int err = 0;
 
-	for (u64 shown = 0; !err && !interrupted && !s->quit && next < end;) {
+	for (u64 shown = 0; !err && !screen_ended(s) && next < end;) {
 		next = next + SECOND_NS < end ? next + SECOND_NS : end;
-		while (!err && !interrupted && !s->quit && clock_now_ns() < next)
+		while (!err && !screen_ended(s) && clock_now_ns() < next)
 			if (screen_wait(s, next) && frame.source.partial)
 				err = frame_show(&frame, s, o->json, e);
-		if (err || interrupted || s->quit)
+		if (err || screen_ended(s))
 			break;
 		source_free(&frame.source);
 		err = top_feed_next(feed, &frame.source, e);
@@ -327,7 +187,7 @@ static int top_run(const void *fields, const struct operands *operands, struct e
 	struct top_feed *feed = NULL;
 	int err;
 
-	signals_catch();
+	screen_signals();
 	err = top_feed_open(&feed, o, e);
 	if (!err) {
 		if (!o->json && !o->count)
@@ -336,6 +196,7 @@ static int top_run(const void *fields, const struct operands *operands, struct e
 		screen_close(&screen);
 	}
 	top_feed_close(feed);
+	screen_pipe_end();
 	return err;
 }
 

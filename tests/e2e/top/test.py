@@ -193,6 +193,50 @@ def a_terminal_is_as_it_was_afterwards():
 
 
 @tests.add
+def while_it_is_stopped_the_terminal_is_the_shells():
+    master, slave = pty.openpty()
+    modes = termios.tcgetattr(slave)
+    # a group of its own, as a shell gives it: in an orphaned one Ctrl-Z stops nobody
+    with Running(fathom.binary, "top", stdin=slave, stdout=slave, stderr=slave,
+                 env={**os.environ, "TERM": "xterm"}, preexec_fn=os.setpgrp) as running:
+        terminal_read(master, b"q quit", 30)
+        running.send_signal(signal.SIGTSTP)
+        check(os.WIFSTOPPED(os.waitpid(running.pid, os.WUNTRACED)[1]), "it is stopped")
+        terminal_read(master, b"\033[?25h\033[?1049l", 10)
+        equal(termios.tcgetattr(slave), modes, "modes of the terminal")
+        running.send_signal(signal.SIGCONT)
+        terminal_read(master, b"\033[?1049h\033[?25l", 30)
+        terminal_read(master, b"q quit", 30)
+        check(termios.tcgetattr(slave)[3] & termios.ICANON == 0, "keys come as they are typed")
+        running.send_signal(signal.SIGSTOP)  # nobody can catch this
+        check(os.WIFSTOPPED(os.waitpid(running.pid, os.WUNTRACED)[1]), "it is stopped")
+        termios.tcsetattr(slave, termios.TCSANOW, modes)
+        running.send_signal(signal.SIGCONT)
+        terminal_read(master, b"\033[?1049h", 30)
+        os.write(master, b"q")
+        terminal_read(master, b"\033[?1049l", 30)
+        equal(running.wait(timeout=60), 0, "status")
+    equal(termios.tcgetattr(slave), modes, "modes of the terminal afterwards")
+    os.close(master)
+    os.close(slave)
+
+
+@tests.add
+def nothing_is_left_when_its_reader_goes():
+    for form in ((), ("--json",)):
+        for ignored in (False, True):
+            with Running(fathom.binary, "top", "-n", "60", *form, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, restore_signals=not ignored) as running:
+                running.stdout.read(1)
+                running.stdout.close()
+                error = running.stderr.read()
+                status = running.wait(timeout=60)
+            equal(os.listdir(PLACE), [], f"directories left by top {form}")
+            equal(status, 1 if ignored else -signal.SIGPIPE, f"status of top {form}: {error!r}")
+            equal(len(error.splitlines()), int(ignored), f"lines of {error!r}")
+
+
+@tests.add
 def nothing_is_left():
     equal(os.listdir(PLACE), [], "directories left")
     if before is None:
