@@ -141,6 +141,9 @@ static void chunk_sealed(void *arg, int err, const struct chunk_info *info, cons
 		r->counts.records += info->records;
 		r->counts.bytes += info->bytes;
 		r->counts.incomplete += info->incomplete;
+		r->counts.sealed_lost.buffer += info->lost.buffer;
+		r->counts.sealed_lost.recursion += info->lost.recursion;
+		r->counts.sealed_lost.application += info->lost.application;
 		r->counts.chunks++;
 		r->seals_failed = 0;
 	}
@@ -543,6 +546,12 @@ const char *recorder_dir(const struct recorder *r)
 	return r->options.dir;
 }
 
+static u64 most(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* Capture knows of losses before they are in a chunk; chunks have those of the writer, too. */
 void recorder_counts(struct recorder *r, struct recorder_counts *out)
 {
 	struct capture_counts c = {0};
@@ -551,9 +560,9 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	pthread_mutex_lock(&r->mutex);
 	*out = r->counts;
 	pthread_mutex_unlock(&r->mutex);
-	out->lost_buffer = c.lost_buffer;
-	out->lost_recursion = c.lost_recursion;
-	out->lost_application = c.lost_application;
+	out->lost_buffer = most(c.lost_buffer, out->sealed_lost.buffer);
+	out->lost_recursion = most(c.lost_recursion, out->sealed_lost.recursion);
+	out->lost_application = most(c.lost_application, out->sealed_lost.application);
 	out->rings_missed = c.rings_missed;
 	out->no_kernel_stacks = c.no_kernel_stacks;
 	out->hidden_pids = c.hidden_pids;

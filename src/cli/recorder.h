@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "chunk/chunk.h"
 #include "cli/option.h"
 #include "record/record.h"
 
@@ -65,7 +66,8 @@ int recorder_finish(struct recorder *r, struct error *e);
 struct recorder_counts {
 	u64 records, bytes, chunks; /* sealed */
 	u64 incomplete;		    /* fields in them that were cut or could not be read */
-	u64 lost_buffer, lost_recursion, lost_application;
+	struct chunk_lost sealed_lost; /* as the sealed chunks tell it */
+	u64 lost_buffer, lost_recursion, lost_application; /* all that is known */
 	u64 not_followed;	     /* news of processes whose contexts could not be looked up */
 	u64 hidden_pids, hidden_pid; /* named, but not to be seen: how many, and one of them */
 	bool no_kernel_stacks;	     /* though some are asked for */
