@@ -108,18 +108,22 @@ static void rows_settle(struct kernel_symbols *s)
 struct kernel_symbols *kernel_symbols_read(const char *path)
 {
 	struct kernel_symbols *s = calloc(1, sizeof(*s));
-	FILE *file = s ? fopen(path, "re") : NULL;
+	FILE *file = fopen(path, "re");
 	char line[1024];
-	int err = file ? 0 : -errno;
+	int err = 0;
 
-	if (file)
-		bytes_put_u8(&s->texts, 0); /* place 0 is no text */
+	if (!s || !file) {
+		if (file)
+			fclose(file);
+		free(s);
+		return NULL;
+	}
+	bytes_put_u8(&s->texts, 0); /* place 0 is no text */
 	while (!err && fgets(line, sizeof(line), file))
 		err = row_add(s, line);
 	if (!err && !s->rows.count)
 		err = -ENODATA;
-	if (file)
-		fclose(file);
+	fclose(file);
 	if (err) {
 		kernel_symbols_free(s);
 		errno = -err;

@@ -150,7 +150,7 @@ static void id_put(struct record_mapping *r, const struct file_id *id)
 
 static void mapping_complete(struct mapping_ids *ids, struct record_mapping *r)
 {
-	struct stat info;
+	struct stat info = {0};
 	const struct file_id *id;
 	int fd = mapping_open(r, &info);
 

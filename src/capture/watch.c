@@ -200,7 +200,7 @@ static int ring_reach(struct capture_watch *w, const struct watch_try *attempt,
 /* False: this one is done with. */
 static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now)
 {
-	struct app_ring_reached *reached;
+	struct app_ring_reached *reached = NULL;
 	u64 pause;
 
 	switch (ring_reach(w, attempt, &reached)) {

@@ -180,7 +180,7 @@ int chunk_directory_make(int parent, const char *name, const struct chunk_owner 
 
 int recording_make(const char *dir, const struct chunk_owner *owner, struct error *e)
 {
-	int fd, err = chunk_directory_make(AT_FDCWD, dir, owner, &fd);
+	int fd = -1, err = chunk_directory_make(AT_FDCWD, dir, owner, &fd);
 
 	if (err)
 		return error_set(e, err, "cannot make %s", dir);
@@ -232,7 +232,7 @@ static int lock_open(int dir)
 int recording_lock(const char *dir, const struct chunk_owner *owner, struct recording_hold *hold,
 		   struct error *e)
 {
-	int at, fd, err = chunk_directory_make(AT_FDCWD, dir, owner, &at);
+	int at = -1, fd, err = chunk_directory_make(AT_FDCWD, dir, owner, &at);
 
 	if (err == -EEXIST) {
 		at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -71,6 +71,10 @@ static void frame_add(struct making_frames *f, u64 address, bool innermost)
 	}
 	if (!f->err)
 		f->err = vec_push(&f->list, view);
+	if (f->err) {
+		free((void *)view.file);
+		free((void *)view.function);
+	}
 }
 
 /* From the frame at `from` on as the frame pointers say, up to what is no code. */

@@ -82,7 +82,7 @@ static int holders_fill(const struct partial *p, const struct tree_options *o, s
 				     .from_ns = l->renamed_ns ? l->renamed_ns : l->origin_ns,
 				     .life = l,
 				     .id = kernel_id(o, l->tid, 0, NODE_THREAD)};
-		struct holder before = now;
+		struct holder before;
 
 		if (l->tid != l->left_tid || (i && p->lives.data[i - 1]->tid == l->tid))
 			now.id = kernel_id(o, l->tid, l->origin_ns, NODE_THREAD);

@@ -69,11 +69,14 @@ int raw_read(struct raw_record *raw, const char *data)
 
 int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns)
 {
-	struct raw_record raw;
+	struct raw_record raw = {0};
 	size_t at;
-	int err = record_kind_info(r->kind) ? raw_copy(r, &raw) : 0;
+	int err;
 
-	if (err || !record_kind_info(r->kind))
+	if (!record_kind_info(r->kind))
+		return 0;
+	err = raw_copy(r, &raw);
+	if (err)
 		return err;
 	raw.earlier = time_ns != r->time_ns;
 	raw.record->time_ns = time_ns;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "model/syscall_shapes.h"
@@ -102,13 +103,16 @@ static bool compat_call(struct call *c, u16 nr, const u64 registers[6])
 {
 	const u8 *kinds = nr < SYSCALL_COMPAT_TABLE_SIZE ? compat_kinds[nr] : NULL;
 
+	u64 all[7] = {0}; /* an offset in the last two is whole, whatever the table says */
+
+	memcpy(all, registers, 6 * sizeof(*registers));
 	c->nr = syscall_native(nr);
 	if (kinds && kinds[0] == ARG_none)
 		kinds = c->nr >= 0 ? call_kinds[c->nr] : NULL;
 	if (!kinds)
 		return false;
 	for (int i = 0, at = 0; i < 6 && at < 6 && kinds[i] != ARG_none; i++)
-		at += compat_take(c, kinds[i], registers + at);
+		at += compat_take(c, kinds[i], all + at);
 	return true;
 }
 
