@@ -77,14 +77,39 @@ void bar_mark(const struct split *split, bool used[SPLIT_PARTS_COUNT])
 	}
 }
 
+/* Whether the legend goes on in a new line with this part; `*columns` are taken of the line. */
+static bool legend_breaks(const struct terminal *t, int part, int *columns)
+{
+	int wide = (int)strlen(split_part_name((unsigned int)part)) + 2;
+	bool breaks = *columns && t->cut && *columns + 2 + wide > t->width;
+
+	*columns = *columns && !breaks ? *columns + 2 + wide : wide;
+	return breaks;
+}
+
+int bar_legend_lines(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT])
+{
+	int columns = 0, lines = 0;
+
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		if (used[i])
+			lines += legend_breaks(t, i, &columns);
+	return lines + (columns > 0);
+}
+
 void bar_legend(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT])
 {
-	const char *separator = "";
+	int columns = 0;
 
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++) {
+		bool first = columns == 0;
+
 		if (!used[i])
 			continue;
-		fputs(separator, t->file);
+		if (legend_breaks(t, i, &columns))
+			putc('\n', t->file);
+		else if (!first)
+			fputs("  ", t->file);
 		terminal_color(t, looks[i].color);
 		if (t->color)
 			fputs("█", t->file);
@@ -92,9 +117,8 @@ void bar_legend(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT])
 			putc(looks[i].letter, t->file);
 		terminal_reset(t);
 		fprintf(t->file, " %s", split_part_name((unsigned int)i));
-		separator = "  ";
 	}
-	if (*separator)
+	if (columns)
 		putc('\n', t->file);
 }
 

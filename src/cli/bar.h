@@ -22,8 +22,10 @@ void bar_write(const struct terminal *t, const struct split *split, int cells);
 /* Marks in `used` the parts that occur in a split. */
 void bar_mark(const struct split *split, bool used[SPLIT_PARTS_COUNT]);
 
-/* One line that explains the marked parts; nothing if none is. */
+/* Explains the marked parts, in lines that fit a terminal; nothing if none is marked. */
 void bar_legend(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT]);
+/* How many lines that is. */
+int bar_legend_lines(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT]);
 
 /*
  * "disk 62% user 30% kernel 8%": the largest parts first, at most `most`,

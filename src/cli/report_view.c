@@ -10,11 +10,23 @@
 
 #define NUMBER_COLUMNS 10 /* a duration and the space before it */
 #define COUNT_COLUMNS 9
-#define FIXED_COLUMNS (COUNT_COLUMNS + 5 * NUMBER_COLUMNS + 2)
-#define BAR_MIN 14
-#define BAR_MAX 40
+#define BAR_GAP 2
 #define PARTS_SHOWN 3 /* as numbers behind the bar */
-#define PARTS_COLUMNS 32
+#define CAUSE_COLUMNS 6 /* by cause: one percentage */
+#define RANKS 4
+
+/* Columns of what a table has of its lines: on a terminal, at least and at most; in a file. */
+#define LABEL_LEAST 12
+#define LABEL_USUAL 24 /* where p50 and max can be left out */
+#define LABEL_SHORT 18 /* where p95 and p99 can be */
+#define LABEL_MOST 44
+#define LABEL_FILE 60 /* longer ones are not cut, but stand out */
+#define BAR_LEAST 7
+#define BAR_FILE 14
+#define BAR_MOST 40
+#define PARTS_LEAST 16
+#define PARTS_ERRORS 24 /* at least, if there are */
+#define PARTS_MOST 32
 
 void report_row_write_json(struct json *j, const struct report_row *row)
 {
@@ -77,7 +89,7 @@ void report_row_label(const struct report_row *row, char *text, size_t size)
 		snprintf(text, size, "%s", row->key);
 }
 
-static int label_columns(const struct report_view *report, int most)
+static int label_columns(const struct report_view *report)
 {
 	int columns = 8;
 
@@ -90,7 +102,7 @@ static int label_columns(const struct report_view *report, int most)
 		if (wanted > columns)
 			columns = wanted;
 	}
-	return columns < most ? columns : most;
+	return columns;
 }
 
 static void duration_write(const struct terminal *t, uint64_t ns, bool absent)
@@ -101,24 +113,35 @@ static void duration_write(const struct terminal *t, uint64_t ns, bool absent)
 		absent ? "-" : units_format_ns((int64_t)ns, text));
 }
 
-/* The largest parts as numbers, then the errors, in what is left of the line. */
-static void numbers_write(const struct terminal *t, const struct report_row *row, int room)
+static char *numbers_text(const struct report_row *row, int most)
 {
 	char *text = NULL;
 	size_t size = 0;
 	struct terminal memory = {.file = open_memstream(&text, &size)};
 
 	if (!memory.file)
-		return;
-	if (!(row->absent & REPORT_NO_SPLIT) && split_total(&row->time) > 0) {
-		fputs("  ", memory.file);
-		bar_percents(&memory, &row->time, PARTS_SHOWN);
-	}
+		return NULL;
+	if (!(row->absent & REPORT_NO_SPLIT))
+		bar_percents(&memory, &row->time, most);
 	if (!(row->absent & REPORT_NO_ERRORS) && row->errors)
 		fprintf(memory.file, "  %" PRIu64 " error%s", row->errors,
 			row->errors == 1 ? "" : "s");
 	fclose(memory.file);
-	terminal_rest(t, text, room);
+	return text;
+}
+
+void report_row_numbers(const struct terminal *t, const struct report_row *row, int room)
+{
+	char *text = numbers_text(row, PARTS_SHOWN);
+
+	for (int most = PARTS_SHOWN - 1; most > 0 && text && t->cut; most--) {
+		if (terminal_columns(text) <= room)
+			break;
+		free(text);
+		text = numbers_text(row, most);
+	}
+	if (text)
+		terminal_rest(t, text, room);
 	free(text);
 }
 
@@ -136,62 +159,141 @@ static void cause_write_text(const struct terminal *t, const struct report_row *
 
 /* How a table is laid out. */
 struct layout {
-	int label;	 /* columns of the first column */
-	int bar;	 /* columns of the bar */
-	uint64_t all_ns; /* by cause: the sum of all rows; else 0 */
+	int label;	   /* columns of the first column */
+	bool ranks[RANKS]; /* which of p50, p95, p99, max are shown */
+	int bar;	   /* columns of the bar */
+	int parts;	   /* of what stands behind it */
+	uint64_t all_ns;   /* by cause: the sum of all rows; else 0 */
 };
 
 static void row_write_text(const struct terminal *t, const struct report_row *row,
 			   const struct layout *layout)
 {
+	const uint64_t ranks[RANKS] = {row->p50_ns, row->p95_ns, row->p99_ns, row->max_ns};
 	bool no_durations = row->absent & REPORT_NO_DURATIONS;
 	bool no_ranks = row->absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES);
 	char text[512];
 
 	report_row_label(row, text, sizeof(text));
-	terminal_cell(t, text, layout->label);
+	if (t->cut || terminal_columns(text) <= layout->label)
+		terminal_cell_ends(t, text, layout->label);
+	else
+		terminal_text(t, text);
 	fprintf(t->file, " %*" PRIu64, COUNT_COLUMNS - 1, row->count);
 	duration_write(t, row->total_ns, no_durations);
-	duration_write(t, row->p50_ns, no_ranks);
-	duration_write(t, row->p95_ns, no_ranks);
-	duration_write(t, row->p99_ns, no_ranks);
-	duration_write(t, row->max_ns, no_ranks);
+	for (int i = 0; i < RANKS; i++)
+		if (layout->ranks[i])
+			duration_write(t, ranks[i], no_ranks);
 	if (layout->all_ns) {
 		cause_write_text(t, row, layout->all_ns, layout->bar);
 	} else {
-		if (!(row->absent & REPORT_NO_SPLIT) && split_total(&row->time) > 0) {
+		bool bar = !(row->absent & REPORT_NO_SPLIT) && split_total(&row->time) > 0;
+
+		if (bar) {
 			fputs("  ", t->file);
 			bar_write(t, &row->time, layout->bar);
+			fputs("  ", t->file);
 		}
-		numbers_write(t, row, t->width - layout->label - FIXED_COLUMNS - layout->bar);
+		report_row_numbers(t, row, layout->parts - BAR_GAP);
 	}
 	putc('\n', t->file);
 }
 
-static struct layout layout_of(const struct report_view *report, int width)
+static int layout_columns(const struct layout *l)
 {
-	int room = width - FIXED_COLUMNS - PARTS_COLUMNS;
-	struct layout layout = {0};
+	int columns = l->label + COUNT_COLUMNS + NUMBER_COLUMNS + BAR_GAP + l->bar + l->parts;
 
-	layout.label = label_columns(report, room - BAR_MIN > 24 ? room - BAR_MIN : 24);
-	/* by cause, one percentage stands behind the bar, else the largest parts do */
-	layout.bar = room - layout.label;
-	if (strcmp(report->by, "cause") == 0) {
-		layout.bar += PARTS_COLUMNS - 6;
-		for (size_t i = 0; i < report->rows_count; i++)
-			layout.all_ns += report->rows[i].total_ns;
+	for (int i = 0; i < RANKS; i++)
+		columns += l->ranks[i] ? NUMBER_COLUMNS : 0;
+	return columns;
+}
+
+/* Gives of what is left, up to a limit. */
+static void layout_widen(int *columns, int most, int *left)
+{
+	int more = most - *columns;
+
+	if (more > *left)
+		more = *left;
+	if (more <= 0)
+		return;
+	*columns += more;
+	*left -= more;
+}
+
+static bool has_errors(const struct report_view *report)
+{
+	for (size_t i = 0; i < report->rows_count; i++)
+		if (!(report->rows[i].absent & REPORT_NO_ERRORS) && report->rows[i].errors)
+			return true;
+	return false;
+}
+
+static bool has_ranks(const struct report_view *report)
+{
+	for (size_t i = 0; i < report->rows_count; i++)
+		if (!(report->rows[i].absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES)))
+			return true;
+	return report->rows_count == 0;
+}
+
+/* Leaves out ranks, those that are needed least first, until the lines fit. */
+static void ranks_leave_out(struct layout *l, int first, int count, int width)
+{
+	static const int least_needed[RANKS] = {0, 3, 1, 2}; /* p50, max, p95, p99 */
+
+	for (int i = first; i < first + count && layout_columns(l) > width; i++)
+		l->ranks[least_needed[i]] = false;
+}
+
+/* On a terminal no line is longer: what is needed least goes, then names are cut. */
+static void layout_fit(struct layout *l, const struct report_view *report, int width)
+{
+	int wanted = l->label < LABEL_MOST ? l->label : LABEL_MOST, left;
+
+	l->bar = BAR_LEAST;
+	l->parts = l->all_ns ? CAUSE_COLUMNS : has_errors(report) ? PARTS_ERRORS : PARTS_LEAST;
+	if (!has_ranks(report))
+		ranks_leave_out(l, 0, RANKS, 0);
+	l->label = wanted < LABEL_USUAL ? wanted : LABEL_USUAL;
+	ranks_leave_out(l, 0, 2, width);
+	l->label = wanted < LABEL_SHORT ? wanted : LABEL_SHORT;
+	ranks_leave_out(l, 2, 2, width);
+	for (; layout_columns(l) > width && l->label > LABEL_LEAST; l->label--)
+		;
+	left = width - layout_columns(l);
+	if (left < 0)
+		l->parts += left;
+	layout_widen(&l->label, wanted, &left);
+	if (!l->all_ns)
+		layout_widen(&l->parts, PARTS_MOST, &left);
+	layout_widen(&l->bar, BAR_MOST, &left);
+}
+
+static struct layout layout_of(const struct report_view *report, const struct terminal *t)
+{
+	struct layout l = {.label = label_columns(report), .ranks = {true, true, true, true}};
+	int left;
+
+	for (size_t i = 0; i < report->rows_count && strcmp(report->by, "cause") == 0; i++)
+		l.all_ns += report->rows[i].total_ns;
+	if (t->cut) {
+		layout_fit(&l, report, t->width);
+		return l;
 	}
-	if (layout.bar < BAR_MIN)
-		layout.bar = BAR_MIN;
-	if (layout.bar > BAR_MAX)
-		layout.bar = BAR_MAX;
-	return layout;
+	if (l.label > LABEL_FILE)
+		l.label = LABEL_FILE;
+	l.bar = BAR_FILE;
+	l.parts = l.all_ns ? CAUSE_COLUMNS : PARTS_MOST;
+	left = t->width - layout_columns(&l);
+	layout_widen(&l.bar, BAR_MOST, &left);
+	return l;
 }
 
 void report_write_text(const struct terminal *t, const struct report_view *report)
 {
-	static const char *const heads[] = {"total", "p50", "p95", "p99", "max"};
-	struct layout layout = layout_of(report, t->width);
+	static const char *const heads[RANKS] = {"p50", "p95", "p99", "max"};
+	struct layout layout = layout_of(report, t);
 	bool used[SPLIT_PARTS_COUNT] = {false};
 	char text[UNITS_TEXT_BYTES];
 
@@ -199,9 +301,10 @@ void report_write_text(const struct terminal *t, const struct report_view *repor
 		report->rows_count == 1 ? "" : "s", report->by,
 		units_format_ns((int64_t)(report->to_ns - report->from_ns), text), report->sort);
 	terminal_cell(t, report->by, layout.label);
-	fprintf(t->file, " %*s", COUNT_COLUMNS - 1, "count");
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		fprintf(t->file, " %*s", NUMBER_COLUMNS - 1, heads[i]);
+	fprintf(t->file, " %*s %*s", COUNT_COLUMNS - 1, "count", NUMBER_COLUMNS - 1, "total");
+	for (int i = 0; i < RANKS; i++)
+		if (layout.ranks[i])
+			fprintf(t->file, " %*s", NUMBER_COLUMNS - 1, heads[i]);
 	fputs("  time\n", t->file);
 	for (size_t i = 0; i < report->rows_count; i++) {
 		row_write_text(t, &report->rows[i], &layout);

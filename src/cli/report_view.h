@@ -51,7 +51,16 @@ void report_row_write_json(struct json *j, const struct report_row *row);
 /* What stands in the first column: the key, and which process or thread it is. */
 void report_row_label(const struct report_row *row, char *text, size_t size);
 
-/* An aligned table with a bar for each row. */
+/*
+ * "disk 62% user 30%  2 errors": the largest parts, as many as fit into `room`
+ * columns where lines end at the width.
+ */
+void report_row_numbers(const struct terminal *t, const struct report_row *row, int room);
+
+/*
+ * An aligned table with a bar for each row. On a terminal it fits the width: the
+ * bar shrinks, and columns are left out. In a file no name is cut.
+ */
 void report_write_text(const struct terminal *t, const struct report_view *report);
 
 #endif

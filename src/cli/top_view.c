@@ -9,14 +9,16 @@
 #include "base/units.h"
 #include "cli/bar.h"
 
+#define LABEL_LEAST 12
 #define LABEL_MIN 26
 #define LABEL_MAX 44
+#define BAR_LEAST 8
 #define BAR_MIN 12
 #define BAR_MAX 40
-#define PARTS_SHOWN 3
 #define PARTS_COLUMNS 36
-#define NUMBERS_COLUMNS (7 + 9 + 10 + 10 + 2) /* CPU, count, p99, max, a gap */
-#define LINES_AROUND 3			      /* title, legend, a line for losses */
+#define RANK_COLUMNS 10
+#define NUMBERS_COLUMNS (7 + 9 + 2 * RANK_COLUMNS + 2) /* CPU, count, p99, max, a gap */
+#define LINES_AROUND 2				       /* title, a line for losses */
 
 void top_write_json(FILE *file, const struct top_view *top)
 {
@@ -40,18 +42,31 @@ void top_write_json(FILE *file, const struct top_view *top)
 }
 
 struct layout {
-	int label, bar;
+	int label, bar, parts;
+	bool max; /* its column is shown */
 	uint64_t range_ns;
 };
 
+/* A narrow screen has no column for the longest time, short bars, and short names. */
 static struct layout layout_of(const struct top_view *top, int width)
 {
-	struct layout l = {.range_ns = top->to_ns - top->from_ns};
-	int room = width - NUMBERS_COLUMNS;
+	struct layout l = {.range_ns = top->to_ns - top->from_ns, .max = true};
+	int room = width - NUMBERS_COLUMNS - 1;
 
-	l.label = room / 4 < LABEL_MIN ? LABEL_MIN : room / 4 > LABEL_MAX ? LABEL_MAX : room / 4;
-	l.bar = room - l.label - PARTS_COLUMNS;
-	l.bar = l.bar < BAR_MIN ? BAR_MIN : l.bar > BAR_MAX ? BAR_MAX : l.bar;
+	if (room < LABEL_MIN + BAR_MIN + PARTS_COLUMNS) {
+		l.max = room >= LABEL_MIN + BAR_LEAST + PARTS_COLUMNS;
+		room += l.max ? 0 : RANK_COLUMNS;
+		l.bar = BAR_LEAST;
+		l.label = room - l.bar - PARTS_COLUMNS / 2;
+		l.label = l.label < LABEL_LEAST ? LABEL_LEAST : l.label;
+		l.label = l.label > LABEL_MIN ? LABEL_MIN : l.label;
+	} else {
+		l.label = room / 4 < LABEL_MIN ? LABEL_MIN : room / 4;
+		l.label = l.label > LABEL_MAX ? LABEL_MAX : l.label;
+		l.bar = room - l.label - PARTS_COLUMNS;
+		l.bar = l.bar > BAR_MAX ? BAR_MAX : l.bar;
+	}
+	l.parts = room - l.label - l.bar;
 	return l;
 }
 
@@ -62,24 +77,6 @@ static void duration_write(const struct terminal *t, uint64_t ns)
 	fprintf(t->file, " %9s", units_format_ns((int64_t)ns, text));
 }
 
-/* The largest parts as numbers, in what is left of the line. */
-static void percents_write(const struct terminal *t, const struct report_row *row, int room)
-{
-	char *text = NULL;
-	size_t size = 0;
-	struct terminal memory = {.file = open_memstream(&text, &size)};
-
-	if (!memory.file)
-		return;
-	bar_percents(&memory, &row->time, PARTS_SHOWN);
-	if (!(row->absent & REPORT_NO_ERRORS) && row->errors)
-		fprintf(memory.file, "  %" PRIu64 " errors", row->errors);
-	fclose(memory.file);
-	if (room > 1)
-		terminal_rest(t, text, room);
-	free(text);
-}
-
 static void row_write_text(const struct terminal *t, const struct report_row *row,
 			   const struct layout *l)
 {
@@ -87,15 +84,16 @@ static void row_write_text(const struct terminal *t, const struct report_row *ro
 	char label[512];
 
 	report_row_label(row, label, sizeof(label));
-	terminal_cell(t, label, l->label);
+	terminal_cell_ends(t, label, l->label);
 	fprintf(t->file, " %5.1f%%", l->range_ns ? 100.0 * (double)cpu / (double)l->range_ns : 0.0);
 	fprintf(t->file, " %8" PRIu64, row->count);
 	duration_write(t, row->p99_ns);
-	duration_write(t, row->max_ns);
+	if (l->max)
+		duration_write(t, row->max_ns);
 	fputs("  ", t->file);
 	bar_write(t, &row->time, l->bar);
 	putc(' ', t->file);
-	percents_write(t, row, t->width - l->label - NUMBERS_COLUMNS - l->bar - 1);
+	report_row_numbers(t, row, l->parts);
 	putc('\n', t->file);
 }
 
@@ -106,7 +104,10 @@ static void part_write_text(const struct terminal *t, const struct top_part *par
 
 	snprintf(head, sizeof(head), "%s, by %s", part->by, part->sort);
 	terminal_cell(t, head, l->label);
-	fprintf(t->file, " %6s %8s %9s %9s  waits for\n", "cpu", "count", "p99", "max");
+	fprintf(t->file, " %6s %8s %9s", "cpu", "count", "p99");
+	if (l->max)
+		fprintf(t->file, " %9s", "max");
+	fputs("  waits for\n", t->file);
 	for (size_t i = 0; i < most; i++)
 		row_write_text(t, &part->rows[i], l);
 }
@@ -142,10 +143,15 @@ static size_t share_of(const struct top_view *top, size_t i, size_t room)
 void top_write_text(const struct terminal *t, const struct top_view *top, int lines)
 {
 	struct layout l = layout_of(top, t->width);
-	bool used[SPLIT_PARTS_COUNT] = {false};
-	int around = LINES_AROUND + (int)top->parts_count;
-	size_t room = !lines ? SIZE_MAX : lines > around ? (size_t)(lines - around) : 1;
+	bool all[SPLIT_PARTS_COUNT] = {false}, used[SPLIT_PARTS_COUNT] = {false};
+	size_t around, room = SIZE_MAX;
 
+	for (size_t i = 0; i < top->parts_count; i++)
+		for (size_t n = 0; n < top->parts[i].rows_count; n++)
+			bar_mark(&top->parts[i].rows[n].time, all);
+	around = LINES_AROUND + top->parts_count + (size_t)bar_legend_lines(t, all);
+	if (lines)
+		room = (size_t)lines > around ? (size_t)lines - around : 1;
 	title_write(t, top);
 	for (size_t i = 0; i < top->parts_count; i++) {
 		size_t most = share_of(top, i, room);

@@ -193,6 +193,22 @@ void terminal_cell(const struct terminal *t, const char *text, int width)
 	fprintf(t->file, "%*s", width - columns, "");
 }
 
+void terminal_cell_ends(const struct terminal *t, const char *text, int width)
+{
+	int columns = terminal_columns(text), end = (width - 1) / 2;
+	const char *at;
+
+	if (columns <= width || width <= 0) {
+		terminal_cell(t, text, width);
+		return;
+	}
+	characters_write(t, text, width - 1 - end);
+	fputs("…", t->file);
+	for (int i = 0; i < columns - end; i++)
+		character_next(&text, &at);
+	characters_write(t, text, end);
+}
+
 void terminal_rest(const struct terminal *t, const char *text, int room)
 {
 	if (t->cut && terminal_columns(text) > room)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inputs of the golden tests of what is shown: prints a case in a format
- * (json, txt, color). tests/golden/<case>/expected.<format> is the text it
+ * (json, txt, color, narrow: a terminal of 80 columns). tests/golden/<case>/expected.<format> is the text it
  * must give.
  */
 #include <string.h>
@@ -461,7 +461,10 @@ int main(int argc, char **argv)
 			puts(cases[i].name);
 		return 0;
 	}
-	t.color = t.cut = strcmp(argv[2], "color") == 0;
+	t.color = strcmp(argv[2], "color") == 0;
+	t.cut = t.color || strcmp(argv[2], "narrow") == 0;
+	if (t.cut && !t.color)
+		t.width = 80;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		if (strcmp(cases[i].name, argv[1]) == 0) {
 			cases[i].show(&t, argv[2]);

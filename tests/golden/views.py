@@ -62,10 +62,16 @@ def check_json(case, text):
                                "state"]
 
 
+ALWAYS = ("json", "txt")
+TERMINAL = {"color": ("report-by-name", "trace-request"),
+            "narrow": ("chunks", "report-by-cause", "report-by-name", "report-by-thread", "top")}
+SENTENCES = ("lost:", "incomplete:", "gap:", "filter:", "steal:")  # may go on in the next line
+
+
 def main():
     program, write = sys.argv[1], "--write" in sys.argv
     names = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    cases = [(name, form) for name in names for form in ("json", "txt", "color")
+    cases = [(name, form) for name in names for form in ("json", "txt", "color", "narrow")
              if write or os.path.exists(f"{HERE}/{name}/expected.{form}")]
     missing = [name for name in names if not os.path.exists(f"{HERE}/{name}/expected.json")]
     failed = 0
@@ -76,7 +82,7 @@ def main():
                               check=True).stdout
         if write:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            if form != "color" or name in ("report-by-name", "trace-request"):
+            if form in ALWAYS or name in TERMINAL.get(form, ()):
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
             continue
@@ -84,6 +90,9 @@ def main():
             golden = file.read()
         why = "".join("# " + line for line in difflib.unified_diff(
             golden.splitlines(True), text.splitlines(True), "expected", "printed"))
+        for line in text.splitlines() if form == "narrow" else ():
+            if len(line) > 80 and not line.startswith(SENTENCES):
+                why += f"# wider than 80: {line}\n"
         if form == "json" and not why:
             try:
                 check_json(name, text)

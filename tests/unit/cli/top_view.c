@@ -27,13 +27,15 @@ static const struct top_part *parts_make(size_t first, size_t second)
 	return parts;
 }
 
+static int width = 120;
+
 static char *text_of(const struct top_part *parts, size_t count, int lines)
 {
 	struct top_view view = {
 		.from_ns = 5, .to_ns = 1000000005, .parts = parts, .parts_count = count};
 	char *text = NULL;
 	size_t size;
-	struct terminal t = {.file = open_memstream(&text, &size), .width = 120, .cut = true};
+	struct terminal t = {.file = open_memstream(&text, &size), .width = width, .cut = true};
 
 	if (lines < 0)
 		top_write_json(t.file, &view);
@@ -80,6 +82,23 @@ TEST(says_how_much_of_a_cpu_and_what_it_waited_for)
 	CHECK(strstr(text, " 25.0%") != NULL);
 	CHECK(strstr(text, "disk 75% user 25%") != NULL);
 	free(text);
+}
+
+TEST(fits_the_width)
+{
+	for (width = 60; width <= 200; width++) {
+		char *text = text_of(parts_make(2, 2), 2, 0), *save = NULL;
+
+		CHECK(strstr(text, "disk 75%") != NULL);
+		CHECK(strstr(text, "25.0%") != NULL);
+		for (char *line = strtok_r(text, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save))
+			if (terminal_columns(line) > width)
+				CHECK_FAIL("%d columns where there are %d: %s",
+					   terminal_columns(line), width, line);
+		free(text);
+	}
+	width = 120;
 }
 
 TEST(json_is_one_line)

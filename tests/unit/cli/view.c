@@ -22,6 +22,26 @@ TEST(cells_are_padded_and_cut)
 	CHECK_STR(cell("héé", 4), "héé ");
 }
 
+static char *cell_ends(const char *text, int width)
+{
+	static char out[256];
+	struct terminal t = {.file = fmemopen(out, sizeof(out), "w")};
+
+	terminal_cell_ends(&t, text, width);
+	fclose(t.file);
+	return out;
+}
+
+TEST(names_that_differ_at_their_end_stay_different)
+{
+	CHECK_STR(cell_ends("GET /a (client)", 9), "GET …ent)");
+	CHECK_STR(cell_ends("GET /a (server)", 10), "GET /…ver)");
+	CHECK_STR(cell_ends("héllo wörld", 6), "hél…ld");
+	CHECK_STR(cell_ends("abc", 5), "abc  ");
+	CHECK_STR(cell_ends("abcdef", 1), "…");
+	CHECK_STR(cell_ends("ab\033def", 5), "ab…ef");
+}
+
 TEST(terminals_are_safe_from_names)
 {
 	CHECK_STR(cell("a\033[31mb\n", 8), "a?[31mb?");
