@@ -115,3 +115,14 @@ void chunks_write_text(const struct terminal *t, const struct chunk_row *rows, s
 	fprintf(t->file, "%zu chunk%s, %" PRIu64 " records, %s, %" PRIu64 " lost\n", count,
 		count == 1 ? "" : "s", records, units_format_bytes(bytes, size), lost);
 }
+
+void sealed_write_json(FILE *file, const char *path)
+{
+	struct json j;
+
+	json_init(&j, file);
+	json_object_begin(&j, NULL);
+	json_string(&j, "path", path);
+	json_object_end(&j);
+	json_end(&j);
+}

@@ -24,4 +24,7 @@ void chunks_write_json(FILE *file, const struct chunk_row *rows, size_t count);
 /* A table and its sums. */
 void chunks_write_text(const struct terminal *t, const struct chunk_row *rows, size_t count);
 
+/* The JSON of `fathom rotate --json` and `fathom snapshot --json`. */
+void sealed_write_json(FILE *file, const char *path);
+
 #endif

@@ -1,91 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "base/units.h"
 #include "cli/command.h"
 #include "cli/doctor_probe.h"
+#include "cli/doctor_view.h"
 #include "cli/read_options.h"
-#include "cli/view.h"
-
-#define NAME_COLUMNS 23
-#define GREEN 34
-#define RED 160
-#define GRAY 245
-
-static void diagnosis_write_json(FILE *file, const struct diagnosis *d)
-{
-	struct json j;
-
-	json_init(&j, file);
-	json_object_begin(&j, NULL);
-	json_bool(&j, "can_record", d->can_record);
-	if (!d->can_record)
-		json_string(&j, "reason", d->reason.text);
-	json_string(&j, "kernel", d->kernel);
-	json_s64(&j, "cpus", d->cpus);
-	json_u64(&j, "threads", d->threads);
-	if (d->ring_bytes)
-		json_u64(&j, "ring_bytes", d->ring_bytes);
-	json_u64(&j, "bytes_per_thread", DOCTOR_THREAD_BYTES);
-	json_array_begin_lines(&j, "findings");
-	for (size_t i = 0; i < d->findings.count; i++) {
-		const struct finding *f = &d->findings.data[i];
-
-		json_object_begin(&j, NULL);
-		json_string(&j, "section", f->section);
-		json_string(&j, "name", f->name);
-		json_bool(&j, "needed", f->needed);
-		json_bool(&j, "available", f->available);
-		json_string(&j, "text", f->text);
-		json_object_end(&j);
-	}
-	json_array_end(&j);
-	json_object_end(&j);
-	json_end(&j);
-}
-
-static void finding_write_text(const struct terminal *t, const struct finding *f)
-{
-	fputs("  ", t->file);
-	terminal_cell(t, f->name, NAME_COLUMNS);
-	terminal_color(t, f->available ? GREEN : f->needed ? RED : GRAY);
-	fprintf(t->file, " %-8s", f->available ? "yes" : f->needed ? "MISSING" : "no");
-	terminal_reset(t);
-	terminal_text(t, f->text);
-	putc('\n', t->file);
-}
-
-static void memory_write_text(const struct terminal *t, const struct diagnosis *d)
-{
-	char rings[UNITS_TEXT_BYTES], threads[UNITS_TEXT_BYTES];
-
-	fprintf(t->file, "memory\n");
-	if (d->ring_bytes)
-		fprintf(t->file, "  rings                  %s for %ld CPUs (record --buffer)\n",
-			units_format_bytes(d->ring_bytes, rings), d->cpus);
-	fprintf(t->file,
-		"  threads                %d bytes each: %s for the %lu that there are now\n",
-		DOCTOR_THREAD_BYTES, units_format_bytes(d->threads * DOCTOR_THREAD_BYTES, threads),
-		d->threads);
-}
-
-static void diagnosis_write_text(const struct terminal *t, const struct diagnosis *d)
-{
-	const char *section = "";
-
-	fprintf(t->file, "%s, %ld CPUs: fathom %s record here\n", d->kernel, d->cpus,
-		d->can_record ? "can" : "cannot");
-	for (size_t i = 0; i < d->findings.count; i++) {
-		const struct finding *f = &d->findings.data[i];
-
-		if (strcmp(f->section, section) != 0)
-			fprintf(t->file, "%s\n", f->section);
-		section = f->section;
-		finding_write_text(t, f);
-	}
-	memory_write_text(t, d);
-}
 
 static int doctor_run(const void *fields, const struct operands *operands, struct error *e)
 {

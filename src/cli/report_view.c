@@ -175,10 +175,7 @@ static void row_write_text(const struct terminal *t, const struct report_row *ro
 	char text[512];
 
 	report_row_label(row, text, sizeof(text));
-	if (t->cut || terminal_columns(text) <= layout->label)
-		terminal_cell_ends(t, text, layout->label);
-	else
-		terminal_text(t, text);
+	terminal_name(t, text, layout->label);
 	fprintf(t->file, " %*" PRIu64, COUNT_COLUMNS - 1, row->count);
 	duration_write(t, row->total_ns, no_durations);
 	for (int i = 0; i < RANKS; i++)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/json.h"
+#include <stdio.h>
+
+#include "cli/chunks_view.h"
 #include "cli/command.h"
 #include "cli/control.h"
 #include "cli/read_options.h"
@@ -9,20 +11,14 @@ static int chunk_ask(const struct dir_options *o, const char *request, struct er
 {
 	const struct control_request line = {.line = request};
 	char path[4200];
-	struct json j;
 	int err = control_ask(o->dir, &line, path, sizeof(path), e);
 
 	if (err)
 		return err;
-	if (!o->json) {
+	if (o->json)
+		sealed_write_json(stdout, path);
+	else
 		printf("%s\n", path);
-		return 0;
-	}
-	json_init(&j, stdout);
-	json_object_begin(&j, NULL);
-	json_string(&j, "path", path);
-	json_object_end(&j);
-	json_end(&j);
 	return 0;
 }
 

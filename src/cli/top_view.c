@@ -84,7 +84,7 @@ static void row_write_text(const struct terminal *t, const struct report_row *ro
 	char label[512];
 
 	report_row_label(row, label, sizeof(label));
-	terminal_cell_ends(t, label, l->label);
+	terminal_name(t, label, l->label);
 	fprintf(t->file, " %5.1f%%", l->range_ns ? 100.0 * (double)cpu / (double)l->range_ns : 0.0);
 	fprintf(t->file, " %8" PRIu64, row->count);
 	duration_write(t, row->p99_ns);

@@ -209,6 +209,14 @@ void terminal_cell_ends(const struct terminal *t, const char *text, int width)
 	characters_write(t, text, end);
 }
 
+void terminal_name(const struct terminal *t, const char *text, int width)
+{
+	if (t->cut || terminal_columns(text) <= width)
+		terminal_cell_ends(t, text, width);
+	else
+		terminal_text(t, text);
+}
+
 void terminal_rest(const struct terminal *t, const char *text, int room)
 {
 	if (t->cut && terminal_columns(text) > room)

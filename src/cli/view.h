@@ -78,6 +78,8 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 void terminal_cell(const struct terminal *t, const char *text, int width);
 /* The same, but cut in the middle: names that differ at their end stay different. */
 void terminal_cell_ends(const struct terminal *t, const char *text, int width);
+/* A name in the first column of a table: cut so on a terminal; in a file it stands out. */
+void terminal_name(const struct terminal *t, const char *text, int width);
 /* The same without a width; returns the number of columns. */
 int terminal_text(const struct terminal *t, const char *text);
 /* The last text of a line: cut to `room` columns where lines must end at the width. */

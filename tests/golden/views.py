@@ -26,7 +26,14 @@ EXPECTED = {
     "report": ["from_ns", "to_ns", "clock", "lost", "incomplete", "gaps", "rows"],
     "trace": ["clock", "lost", "incomplete", "gaps", "traces"],
     "chunks": ["chunks"],
+    "rotate": ["path"],
+    "snapshot": ["path"],
+    "top": ["from_ns", "to_ns", "clock", "lost", "incomplete", "gaps", "by"],
+    "doctor": ["can_record", "reason", "kernel", "cpus", "threads", "ring_bytes",
+               "bytes_per_thread", "findings"],
 }
+# What may be absent: there is no reason where it can record, and no rings where it cannot.
+OPTIONAL = {"doctor": {"reason", "ring_bytes"}}
 
 
 def ordered(keys, allowed):
@@ -43,10 +50,12 @@ def check_time(time, total):
 def check_json(case, text):
     data = json.loads(text)
     kind = case.split("-")[0]
-    assert list(data) == EXPECTED[kind], list(data)
+    assert ordered(data, EXPECTED[kind]), list(data)
+    assert set(EXPECTED[kind]) - set(data) <= OPTIONAL.get(kind, set()), list(data)
     for lost in [data[key] for key in ("lost",) if key in data]:
         assert list(lost) == LOST and lost["total"] == sum(lost[key] for key in LOST[1:])
-    for row in data.get("rows", []):
+    for row in [*data.get("rows", []), *(row for part in data.get("by", {}).values()
+                                         for row in part)]:
         assert ordered(row, ROW), list(row)
         if "time" in row:
             check_time(row["time"], row["total_ns"])
@@ -57,6 +66,8 @@ def check_json(case, text):
             assert list(span["time"]) == PARTS
             if span["threads"] == 1 and "soft" not in (span["begin_bound"], span["end_bound"]):
                 check_time(span["time"], span["end_ns"] - span["begin_ns"])
+    for finding in data.get("findings", []):
+        assert list(finding) == ["section", "name", "needed", "available", "text"]
     for chunk in data.get("chunks", []):
         assert list(chunk) == ["path", "begin_ns", "end_ns", "records", "bytes", "lost", "incomplete",
                                "state"]
@@ -64,7 +75,8 @@ def check_json(case, text):
 
 ALWAYS = ("json", "txt")
 TERMINAL = {"color": ("report-by-name", "trace-request"),
-            "narrow": ("chunks", "report-by-cause", "report-by-name", "report-by-thread", "top")}
+            "narrow": ("chunks", "report-by-cause", "report-by-file", "report-by-name",
+                       "report-by-thread", "top")}
 SENTENCES = ("lost:", "incomplete:", "gap:", "filter:", "steal:")  # may go on in the next line
 
 

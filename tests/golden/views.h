@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the golden tests of what is shown have in common. */
+#ifndef TESTS_GOLDEN_VIEWS_H
+#define TESTS_GOLDEN_VIEWS_H
+
+#include "cli/view.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define T0 81234000000000ull
+#define MS 1000000ull
+
+#define SPLIT(...)                                                                                 \
+	{                                                                                          \
+		.ns = { __VA_ARGS__ }                                                              \
+	}
+
+/* Where the answers come from: nothing is missing, or some of everything. */
+extern const struct source_view source_whole, source_damaged;
+
+struct view_case {
+	const char *name;
+	void (*show)(const struct terminal *t, const char *format);
+};
+
+/* Each ends with a case without a name. */
+extern const struct view_case report_cases[], trace_cases[], host_cases[];
+
+#endif

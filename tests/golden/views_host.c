@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is there: chunks, the seconds of a host, what it offers to a recorder. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/chunks_view.h"
+#include "cli/doctor_view.h"
+#include "cli/top_view.h"
+#include "tests/golden/views.h"
+
+static void chunks_list(const struct terminal *t, const char *format)
+{
+	static const struct chunk_row rows[] = {
+		{"fathom.data/1763700000000000000-1763700001000000000-0",
+		 T0,
+		 T0 + 1000 * MS,
+		 81234,
+		 1572864,
+		 {0},
+		 0,
+		 "sealed"},
+		{"fathom.data/1763700001000000000-1763700002000000000-1",
+		 T0 + 1000 * MS,
+		 T0 + 2000 * MS,
+		 79113,
+		 1500000,
+		 {.buffer = 7, .application = 1},
+		 3,
+		 "recovered"},
+		{"fathom.data/open-2", T0 + 2000 * MS, T0 + 2100 * MS, 100, 4096, {0}, 0, "open"},
+	};
+
+	if (strcmp(format, "json") == 0)
+		chunks_write_json(t->file, rows, COUNT(rows));
+	else
+		chunks_write_text(t, rows, COUNT(rows));
+}
+
+static void sealed(const struct terminal *t, const char *format)
+{
+	static const char path[] = "fathom.data/01763700001000000000-01763700002000000000-000001";
+
+	if (strcmp(format, "json") == 0)
+		sealed_write_json(t->file, path);
+	else
+		fprintf(t->file, "%s\n", path);
+}
+
+static void top(const struct terminal *t, const char *format)
+{
+	static const struct report_row names[] = {
+		{.key = "GET /thumb",
+		 .service = "thumbnailer",
+		 .count = 12,
+		 .errors = 1,
+		 .total_ns = 900 * MS,
+		 .p50_ns = 70 * MS,
+		 .p95_ns = 90 * MS,
+		 .p99_ns = 95 * MS,
+		 .max_ns = 99 * MS,
+		 .time = SPLIT([SPLIT_user] = 600 * MS, [SPLIT_disk] = 300 * MS)},
+	};
+	static const struct report_row processes[] = {
+		{.key = "thumbnailer",
+		 .process = "thumbnailer",
+		 .pid = 812,
+		 .absent = REPORT_NO_ERRORS,
+		 .count = 5,
+		 .total_ns = 5000 * MS,
+		 .p50_ns = 1000 * MS,
+		 .p95_ns = 1000 * MS,
+		 .p99_ns = 1000 * MS,
+		 .max_ns = 1000 * MS,
+		 .time = SPLIT([SPLIT_user] = 700 * MS, [SPLIT_kernel] = 50 * MS,
+			       [SPLIT_lock] = 4250 * MS)},
+		{.key = "a process of a very long name",
+		 .process = "a process of a very long name",
+		 .pid = 4194304,
+		 .absent = REPORT_NO_ERRORS,
+		 .count = 1,
+		 .total_ns = 1000 * MS,
+		 .p50_ns = 1000 * MS,
+		 .p95_ns = 1000 * MS,
+		 .p99_ns = 1000 * MS,
+		 .max_ns = 1000 * MS,
+		 .time = SPLIT([SPLIT_timer] = 1000 * MS)},
+	};
+	static const struct top_part parts[] = {{"name", "total", names, COUNT(names)},
+						{"process", "cpu", processes, COUNT(processes)}};
+	const struct top_view view = {.from_ns = T0,
+				      .to_ns = T0 + 1000 * MS,
+				      .source = source_whole,
+				      .parts = parts,
+				      .parts_count = COUNT(parts)};
+
+	if (strcmp(format, "json") == 0)
+		top_write_json(t->file, &view);
+	else
+		top_write_text(t, &view, 0);
+}
+
+static void doctor_show(const struct terminal *t, const char *format, bool can_record)
+{
+	static struct finding findings[] = {
+		{"kernel", "types (BTF)", true, true, "/sys/kernel/btf/vmlinux"},
+		{"kernel", "fast clock", false, false, "clocksource hpet: each record costs more"},
+		{"privilege", "CAP_BPF", true, true, "loads the kernel programs"},
+		{"tracepoint", "sched_switch", true, true, "who runs"},
+	};
+	struct diagnosis d = {.kernel = "Linux 6.1.0 x86_64",
+			      .cpus = 2,
+			      .threads = 150,
+			      .ring_bytes = 20971776,
+			      .can_record = can_record};
+
+	findings[2].available = can_record;
+	d.findings.data = findings;
+	d.findings.count = COUNT(findings);
+	if (!can_record) {
+		d.ring_bytes = 0;
+		error_say(&d.reason, EPERM, "CAP_BPF is missing");
+	}
+	if (strcmp(format, "json") == 0)
+		diagnosis_write_json(t->file, &d);
+	else
+		diagnosis_write_text(t, &d);
+}
+
+static void doctor(const struct terminal *t, const char *format)
+{
+	doctor_show(t, format, true);
+}
+
+static void doctor_cannot(const struct terminal *t, const char *format)
+{
+	doctor_show(t, format, false);
+}
+
+const struct view_case host_cases[] = {
+	{"chunks", chunks_list},   {"rotate", sealed}, {"snapshot", sealed},
+	{"top", top},		   {"doctor", doctor}, {"doctor-cannot", doctor_cannot},
+	{0},
+};

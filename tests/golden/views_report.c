@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports, by each key there is. */
+#include <string.h>
+
+#include "cli/report_view.h"
+#include "tests/golden/views.h"
+
+static void report_show(const struct terminal *t, const char *format,
+			const struct report_view *report)
+{
+	if (strcmp(format, "json") == 0)
+		report_write_json(t->file, report);
+	else
+		report_write_text(t, report);
+}
+
+static void report_by_name(const struct terminal *t, const char *format)
+{
+	static const struct report_row rows[] = {
+		{.key = "GET /thumb",
+		 .service = "thumbnailer",
+		 .count = 128,
+		 .errors = 2,
+		 .total_ns = 12800 * MS,
+		 .p50_ns = 90 * MS,
+		 .p95_ns = 180 * MS,
+		 .p99_ns = 240 * MS,
+		 .max_ns = 251123456,
+		 .time = SPLIT([SPLIT_user] = 7000 * MS, [SPLIT_kernel] = 500 * MS,
+			       [SPLIT_runnable] = 1300 * MS, [SPLIT_disk] = 3000 * MS,
+			       [SPLIT_off_thread] = 1000 * MS)},
+		{.key = "decode",
+		 .service = "thumbnailer",
+		 .count = 128,
+		 .total_ns = 6400 * MS,
+		 .p50_ns = 49 * MS,
+		 .p95_ns = 60 * MS,
+		 .p99_ns = 80 * MS,
+		 .max_ns = 99 * MS,
+		 .time = SPLIT([SPLIT_user] = 6400 * MS)},
+		{.key = "a name that is far too long for the first column of any table, "
+			"\033[31mreally",
+		 .service = "s\"q",
+		 .count = 1,
+		 .total_ns = 3,
+		 .p50_ns = 3,
+		 .p95_ns = 3,
+		 .p99_ns = 3,
+		 .max_ns = 3,
+		 .time = SPLIT([SPLIT_lock] = 1, [SPLIT_unknown] = 2)},
+	};
+	const struct report_view report = {.by = "name",
+					   .sort = "total",
+					   .from_ns = T0,
+					   .to_ns = T0 + 2000 * MS,
+					   .source = source_whole,
+					   .rows = rows,
+					   .rows_count = COUNT(rows)};
+
+	report_show(t, format, &report);
+}
+
+static void report_by_thread(const struct terminal *t, const char *format)
+{
+	static const struct report_row rows[] = {
+		{.key = "redis-server",
+		 .process = "redis-server",
+		 .pid = 71,
+		 .thread = "redis-server",
+		 .tid = 71,
+		 .absent = REPORT_NO_ERRORS,
+		 .count = 1,
+		 .total_ns = 2000 * MS,
+		 .p50_ns = 2000 * MS,
+		 .p95_ns = 2000 * MS,
+		 .p99_ns = 2000 * MS,
+		 .max_ns = 2000 * MS,
+		 .time = SPLIT([SPLIT_user] = 100 * MS, [SPLIT_kernel] = 300 * MS,
+			       [SPLIT_network] = 1600 * MS)},
+		{.key = "bio_close_file",
+		 .process = "redis-server",
+		 .pid = 71,
+		 .thread = "bio_close_file",
+		 .tid = 75,
+		 .absent = REPORT_NO_ERRORS,
+		 .count = 1,
+		 .total_ns = 1880 * MS,
+		 .p50_ns = 1880 * MS,
+		 .p95_ns = 1880 * MS,
+		 .p99_ns = 1880 * MS,
+		 .max_ns = 1880 * MS,
+		 .time = SPLIT([SPLIT_lock] = 1760 * MS, [SPLIT_unknown] = 120 * MS)},
+	};
+	const struct report_view report = {.by = "thread",
+					   .sort = "cpu",
+					   .from_ns = T0,
+					   .to_ns = T0 + 2000 * MS,
+					   .source = source_damaged,
+					   .rows = rows,
+					   .rows_count = COUNT(rows)};
+
+	report_show(t, format, &report);
+}
+
+static void report_by_cause(const struct terminal *t, const char *format)
+{
+	struct report_row rows[SPLIT_PARTS_COUNT] = {0};
+	struct report_view report = {.by = "cause",
+				     .sort = "total",
+				     .from_ns = T0,
+				     .to_ns = T0 + 1000 * MS,
+				     .source = source_whole,
+				     .rows = rows,
+				     .rows_count = SPLIT_PARTS_COUNT};
+
+	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
+		rows[i] = (struct report_row){.key = split_part_name(i),
+					      .count = i,
+					      .total_ns = i * MS,
+					      .absent = REPORT_NO_ERRORS | REPORT_NO_PERCENTILES};
+		rows[i].time.ns[i] = (s64)(i * MS);
+	}
+	report_show(t, format, &report);
+}
+
+static void report_by_event(const struct terminal *t, const char *format)
+{
+	static const struct report_row rows[] = {
+		{.key = "sched:sched_migrate_task",
+		 .count = 17,
+		 .absent = REPORT_NO_ERRORS | REPORT_NO_DURATIONS | REPORT_NO_SPLIT},
+	};
+	const struct report_view report = {.by = "event",
+					   .sort = "count",
+					   .from_ns = T0,
+					   .to_ns = T0 + MS,
+					   .source = source_whole,
+					   .rows = rows,
+					   .rows_count = 1};
+
+	report_show(t, format, &report);
+}
+
+static void report_empty(const struct terminal *t, const char *format)
+{
+	const struct report_view report = {
+		.by = "process", .sort = "cpu", .from_ns = T0, .to_ns = T0};
+
+	report_show(t, format, &report);
+}
+
+/* One row of each kind that comes by these keys, with a split that shows which it is. */
+#define ROW(name, n, part)                                                                         \
+	.key = name, .count = n, .total_ns = (n)*10 * MS, .p50_ns = 9 * MS, .p95_ns = 19 * MS,     \
+	.p99_ns = 29 * MS, .max_ns = 30 * MS, .time = SPLIT([part] = (n)*10 * MS)
+
+static void rows_show(const struct terminal *t, const char *format, const char *by,
+		      const struct report_row *rows, size_t count)
+{
+	const struct report_view report = {.by = by,
+					   .sort = "total",
+					   .from_ns = T0,
+					   .to_ns = T0 + 1000 * MS,
+					   .source = source_whole,
+					   .rows = rows,
+					   .rows_count = count};
+
+	report_show(t, format, &report);
+}
+
+static void report_by_process(const struct terminal *t, const char *format)
+{
+	static const struct report_row rows[] = {
+		{ROW("nginx", 4, SPLIT_network), .process = "nginx", .pid = 12,
+		 .absent = REPORT_NO_ERRORS},
+		{ROW("kworker/0:1", 1, SPLIT_kernel), .process = "kworker/0:1", .pid = 9,
+		 .absent = REPORT_NO_ERRORS},
+	};
+
+	rows_show(t, format, "process", rows, COUNT(rows));
+}
+
+static void report_by_service(const struct terminal *t, const char *format)
+{
+	static const struct report_row rows[] = {
+		{ROW("thumbnailer", 640, SPLIT_runnable), .service = "thumbnailer", .errors = 3},
+		{ROW("front", 128, SPLIT_off_thread), .service = "front"},
+	};
+
+	rows_show(t, format, "service", rows, COUNT(rows));
+}
+
+static void report_by_syscall(const struct terminal *t, const char *format)
+{
+	static const struct report_row rows[] = {
+		{ROW("epoll_wait", 300, SPLIT_network)},
+		{ROW("openat", 20, SPLIT_disk), .errors = 1},
+	};
+
+	rows_show(t, format, "syscall", rows, COUNT(rows));
+}
+
+static void report_by_file(const struct terminal *t, const char *format)
+{
+	static const struct report_row rows[] = {
+		{ROW("/var/lib/postgresql/15/main/base/16384/a-file-whose-path-is-long_fsm", 30,
+		     SPLIT_disk)},
+		{ROW("pipe:[4711]", 2, SPLIT_ipc), .errors = 2},
+	};
+
+	rows_show(t, format, "file", rows, COUNT(rows));
+}
+
+static void report_by_peer(const struct terminal *t, const char *format)
+{
+	static const struct report_row rows[] = {
+		{ROW("[2001:db8::17]:5432", 30, SPLIT_network)},
+		{ROW("/run/dbus/system_bus_socket", 2, SPLIT_ipc)},
+	};
+
+	rows_show(t, format, "peer", rows, COUNT(rows));
+}
+
+const struct view_case report_cases[] = {
+	{"report-by-name", report_by_name},
+	{"report-by-service", report_by_service},
+	{"report-by-process", report_by_process},
+	{"report-by-thread", report_by_thread},
+	{"report-by-syscall", report_by_syscall},
+	{"report-by-file", report_by_file},
+	{"report-by-peer", report_by_peer},
+	{"report-by-cause", report_by_cause},
+	{"report-by-event", report_by_event},
+	{"report-empty", report_empty},
+	{0},
+};

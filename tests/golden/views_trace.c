@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces, down to the kernel and without an application. */
+#include <string.h>
+
+#include "cli/trace_view.h"
+#include "tests/golden/views.h"
+
+static void traces_show(const struct terminal *t, const char *format,
+			const struct source_view *source, const struct trace_view *traces,
+			size_t count)
+{
+	const struct trace_format *f = strcmp(format, "json") == 0 ? &trace_format_json
+								   : &trace_format_text;
+	struct trace_writer writer = {0};
+
+	f->begin(&writer, t, source);
+	for (size_t i = 0; i < count; i++)
+		f->trace(&writer, &traces[i]);
+	f->end(&writer);
+}
+
+#define STRING(k, s)                                                                               \
+	{                                                                                          \
+		.key = k, .type = ATTRIBUTE_VIEW_STRING, .string = s                               \
+	}
+#define INTEGER(k, n)                                                                              \
+	{                                                                                          \
+		.key = k, .type = ATTRIBUTE_VIEW_INTEGER, .integer = n                             \
+	}
+#define OWNER                                                                                      \
+	.service = "thumbnailer", .host = "web-1", .process = "thumbnailer", .pid = 812,           \
+	.thread = "worker-1", .tid = 815
+
+static const struct attribute_view request_attributes[] = {
+	STRING("http.route", "/thumb"),
+	INTEGER("http.response.status_code", 200),
+	{.key = "scale", .type = ATTRIBUTE_VIEW_REAL, .real = 0.5},
+	{.key = "cached", .type = ATTRIBUTE_VIEW_BOOLEAN, .integer = 0},
+};
+static const struct attribute_view event_attributes[] = {INTEGER("frame", 250)};
+static const struct event_view request_events[] = {
+	{.time_ns = T0 + 11 * MS,
+	 .name = "keyframe found",
+	 .level = 6,
+	 .attributes = event_attributes,
+	 .attributes_count = 1},
+	{.time_ns = T0 + 12 * MS, .name = "sched:sched_migrate_task", .level = EVENT_VIEW_NO_LEVEL},
+};
+static const struct attribute_view openat_attributes[] = {
+	STRING("args", "AT_FDCWD, \"/srv/video.mp4\", O_RDONLY|O_CLOEXEC"),
+	INTEGER("result", -2),
+	STRING("error.type", "ENOENT"),
+	STRING("file.path", "/srv/video.mp4"),
+};
+static const struct attribute_view sendto_attributes[] = {
+	STRING("args", "9, 0x7f66c8001b20, 8192, MSG_NOSIGNAL, NULL, 0"),
+	INTEGER("result", 8192),
+	INTEGER("fd", 9),
+	STRING("fd.name", "socket:[44121]"),
+	STRING("network.peer.address", "10.0.0.7"),
+	INTEGER("network.peer.port", 51234),
+	STRING("network.transport", "tcp"),
+	STRING("bytes.direction", "sent"),
+	INTEGER("bytes.from", 16384),
+	INTEGER("bytes.to", 24576),
+};
+static const struct frame_view frames[] = {
+	{.address = 0xffffffff8115a0f4,
+	 .function = "io_schedule",
+	 .offset = 0x44,
+	 .file = "[kernel]",
+	 .kernel = true},
+	{.address = 0xffffffffc0101020, .kernel = true},
+	{.address = 0x7f0000012345,
+	 .function = "pread",
+	 .offset = 0x15,
+	 .file = "/usr/lib/libc.so.6",
+	 .file_offset = 0x12345},
+	{.address = 0x555500001111, .file = "/usr/bin/f\033io", .file_offset = 0x1111},
+	{.address = 0x7fffdead0000},
+};
+
+static const struct attribute_view wait_attributes[] = {
+	STRING("cause", "network"),
+	STRING("waker", "softirq net_rx"),
+};
+
+static void trace_request(const struct terminal *t, const char *format)
+{
+	static const struct span_view spans[] = {
+		{.span_id = "00f067aa0ba902b7",
+		 .name = "GET /thumb",
+		 .kind = "server",
+		 OWNER,
+		 .begin_ns = T0,
+		 .end_ns = T0 + 40 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_user] = 22 * MS, [SPLIT_kernel] = 3 * MS,
+			       [SPLIT_network] = 15 * MS),
+		 .attributes = request_attributes,
+		 .attributes_count = COUNT(request_attributes),
+		 .events = request_events,
+		 .events_count = COUNT(request_events)},
+		{.span_id = "1111111111111111",
+		 .parent_id = "00f067aa0ba902b7",
+		 .name = "open",
+		 .kind = "internal",
+		 OWNER,
+		 .begin_ns = T0 + 1 * MS,
+		 .end_ns = T0 + 3 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_user] = 1 * MS, [SPLIT_kernel] = 1 * MS)},
+		{.span_id = "2222222222222222",
+		 .parent_id = "1111111111111111",
+		 .name = "openat",
+		 .kind = "syscall",
+		 OWNER,
+		 .begin_ns = T0 + 2 * MS,
+		 .end_ns = T0 + 3 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_kernel] = 1 * MS),
+		 .attributes = openat_attributes,
+		 .attributes_count = COUNT(openat_attributes)},
+		{.span_id = "3333333333333333",
+		 .parent_id = "00f067aa0ba902b7",
+		 .name = "send",
+		 .kind = "internal",
+		 OWNER,
+		 .begin_ns = T0 + 22 * MS,
+		 .end_ns = T0 + 40 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_user] = 1 * MS, [SPLIT_kernel] = 2 * MS,
+			       [SPLIT_network] = 15 * MS)},
+		{.span_id = "4444444444444444",
+		 .parent_id = "3333333333333333",
+		 .name = "sendto",
+		 .kind = "syscall",
+		 OWNER,
+		 .begin_ns = T0 + 23 * MS,
+		 .end_ns = T0 + 40 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_kernel] = 2 * MS, [SPLIT_network] = 15 * MS),
+		 .attributes = sendto_attributes,
+		 .attributes_count = COUNT(sendto_attributes)},
+		{.span_id = "5555555555555555",
+		 .parent_id = "4444444444444444",
+		 .name = "network",
+		 .kind = "wait",
+		 OWNER,
+		 .begin_ns = T0 + 25 * MS,
+		 .end_ns = T0 + 40 * MS,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_network] = 15 * MS),
+		 .attributes = wait_attributes,
+		 .attributes_count = COUNT(wait_attributes)},
+	};
+	const struct trace_view trace = {"4bf92f3577b34da6a3ce929d0e0e4736", spans, COUNT(spans)};
+
+	traces_show(t, format, &source_whole, &trace, 1);
+}
+
+/* No application: a thread, soft bounds, a lost parent, parents in a circle. */
+static void trace_threads(const struct terminal *t, const char *format)
+{
+	static const struct span_view thread[] = {
+		{.span_id = "aaaaaaaaaaaaaaaa",
+		 .name = "fio",
+		 .kind = "thread",
+		 .host = "web-1",
+		 .process = "fio",
+		 .pid = 90,
+		 .thread = "fio",
+		 .tid = 91,
+		 .begin_ns = T0,
+		 .end_ns = T0 + 10 * MS,
+		 .begin_soft = true,
+		 .end_soft = true,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_disk] = 8 * MS, [SPLIT_kernel] = 2 * MS)},
+		{.span_id = "bbbbbbbbbbbbbbbb",
+		 .parent_id = "aaaaaaaaaaaaaaaa",
+		 .name = "disk",
+		 .kind = "wait",
+		 .host = "web-1",
+		 .process = "fio",
+		 .pid = 90,
+		 .thread = "fio",
+		 .tid = 91,
+		 .begin_ns = T0,
+		 .end_ns = T0 + 8 * MS,
+		 .begin_soft = true,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_disk] = 8 * MS),
+		 .frames = frames,
+		 .frames_count = COUNT(frames)},
+	};
+	static const struct span_view odd[] = {
+		{.span_id = "cccccccccccccccc",
+		 .parent_id = "eeeeeeeeeeeeeeee",
+		 .name = "orphan",
+		 .kind = "context",
+		 .begin_ns = T0 + 5,
+		 .end_ns = T0 + 5,
+		 .threads = 0},
+		{.span_id = "d1d1d1d1d1d1d1d1",
+		 .parent_id = "d2d2d2d2d2d2d2d2",
+		 .name = "circle",
+		 .kind = "internal",
+		 .begin_ns = T0,
+		 .end_ns = T0 + 900,
+		 .threads = 2,
+		 .time = SPLIT([SPLIT_user] = 1800)},
+		{.span_id = "d2d2d2d2d2d2d2d2",
+		 .parent_id = "d1d1d1d1d1d1d1d1",
+		 .name = "circle",
+		 .kind = "internal",
+		 .begin_ns = T0,
+		 .end_ns = T0 + 800,
+		 .threads = 1,
+		 .time = SPLIT([SPLIT_user] = 800)},
+	};
+	const struct trace_view traces[] = {
+		{"0af7651916cd43dd8448eb211c80319c", odd, COUNT(odd)},
+		{"", thread, COUNT(thread)},
+	};
+
+	traces_show(t, format, &source_damaged, traces, COUNT(traces));
+}
+
+static void trace_empty(const struct terminal *t, const char *format)
+{
+	traces_show(t, format, &source_whole, NULL, 0);
+}
+
+const struct view_case trace_cases[] = {
+	{"trace-request", trace_request},
+	{"trace-threads", trace_threads},
+	{"trace-empty", trace_empty},
+	{0},
+};
