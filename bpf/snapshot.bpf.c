@@ -329,7 +329,9 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	if (snapshot_tells_process(task, state) &&
 	    snapshot_process(ctx->meta->seq, task->group_leader, ctx->meta->session_id))
 		return 0;
-	if (snapshot_thread(ctx->meta->seq, task, state, entered_ns))
+	/* one that has ended, but for its place in the list, has no time any more */
+	if (leave_of_task_state(task->__state) != LEAVE_dead &&
+	    snapshot_thread(ctx->meta->seq, task, state, entered_ns))
 		return 0;
 	state->flags |= STATE_SEEN;
 	snapshot_new++;

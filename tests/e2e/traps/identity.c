@@ -92,10 +92,40 @@ static int rename_run(long number, char **argv)
 	return 0;
 }
 
+static void *outlives(void *arg)
+{
+	static char byte;
+	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+
+	printf("%d\n", *(pid_t *)arg);
+	fflush(stdout);
+	while (read(0, &byte, 1) == 1)
+		if (pread(fd, &byte, 1, 0) != 1)
+			_exit(1);
+	_exit(0);
+}
+
+/*
+ * The leader and a child that nobody waits for have ended, and are still in the list of tasks. The
+ * other thread reads a file for each byte that comes.
+ */
+static int zombies_run(long number, char **argv)
+{
+	static pid_t child;
+	pthread_t thread;
+	siginfo_t ended;
+
+	(void)number, (void)argv;
+	child = fork();
+	if (child == 0)
+		_exit(5);
+	if (child < 0 || waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) ||
+	    pthread_create(&thread, NULL, outlives, &child))
+		return 1;
+	pthread_exit(NULL);
+}
+
 const struct trap traps_identity[] = {
-	{"exec_second", exec_second_run},
-	{"after_exec", after_exec_run},
-	{"reuse", reuse_run},
-	{"rename", rename_run},
-	{NULL, NULL},
+	{"exec_second", exec_second_run}, {"after_exec", after_exec_run}, {"reuse", reuse_run},
+	{"rename", rename_run},		  {"zombies", zombies_run},	  {NULL, NULL},
 };

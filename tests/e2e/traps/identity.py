@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Numbers and names of threads do not stay theirs."""
+import subprocess
 import sys
+import time
 
 import harness
 from harness import check, equal
-from trapped import fathom, length, record, skips, spans, thread_rows
+from trapped import TRAPS, fathom, length, record, skips, spans, thread_rows
 
 MS = 1000000
 tests = harness.Tests()
@@ -113,6 +115,49 @@ def a_thread_changes_its_name():
 @tests.add
 def a_thread_changes_its_name_across_cuts():
     rename("--rotate", "1ms")
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0]
+
+
+def until(holds, what):
+    for _ in range(1000):
+        if holds():
+            return
+        time.sleep(0.02)
+    check(False, what)
+
+
+@tests.add
+def what_has_ended_before_has_no_time():
+    """A leader that left its process to a thread, and a child that nobody waited for."""
+    with subprocess.Popen([TRAPS, "zombies"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as trap:
+        child = int(trap.stdout.readline())
+        until(lambda: state_of(trap.pid) == state_of(child) == "Z", "both have ended")
+        path = fathom.path("zombies")
+        with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", f"{trap.pid},{child}"],
+                              stderr=subprocess.PIPE, text=True) as recorder:
+            until(lambda: fathom.run("rotate", path).returncode == 0 or
+                  recorder.poll() is not None, "it records")
+            trap.stdin.write("x")
+            trap.stdin.flush()
+            time.sleep(0.3)
+            recorder.send_signal(2)
+            _, stderr = recorder.communicate(timeout=60)
+        equal(recorder.returncode, 0, stderr)
+        check("no thread of process" not in stderr, f"they are there: {stderr}")
+        trap.communicate("", timeout=30)
+    harness.check_sums(fathom, path)
+    [row] = thread_rows(path)
+    equal((row["pid"], row["process"]), (trap.pid, "e2e-traps"), "whose thread lives")
+    check(row["tid"] != trap.pid, f"it is not the leader: {row}")
+    [process] = fathom.report(path, "process")["rows"]
+    equal(process["total_ns"], row["total_ns"], "the time of its process")
+    check("/comm" in {s["attributes"].get("fd.name", "")[-5:]
+                      for s in spans(path, "syscall", "pread64")}, "what is open has its name")
 
 
 with fathom:
