@@ -87,17 +87,22 @@ static __always_inline void notice_thread(struct task_struct *task)
 	notice_emit(task, NOTICE_THREAD, nr);
 }
 
+/* Counts the moves that capture has to follow: threads and fds are to be looked at. */
+u64 scope_moves = 0;
+
 SEC("tp_btf/task_newtask")
 int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct thread_state *mine = state_of(parent), *state;
 	u32 named = scope_host || mine ? 0 : scope_of(parent);
-	bool told = *(volatile u32 *)&recording;
+	bool told = *(volatile u32 *)&recording, entered = false;
 
 	/* clone3 can put a child into another cgroup than its parent's */
-	if (scope_hierarchies && !named && !(mine && (mine->flags & STATE_IN)))
+	if (scope_hierarchies && !named && !(mine && (mine->flags & STATE_IN))) {
 		named = scope_of(task);
+		entered = named && told;
+	}
 	if (!scope_host && !mine && !named)
 		return 0;
 	if (!named && mine && !(mine->flags & (STATE_IN | STATE_PENDING)) && !scope_host)
@@ -108,7 +113,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		return 0;
 	}
 	/* one that is made before recording begins is for the snapshot to tell */
-	state->flags = STATE_DECIDED | STATE_NEWBORN | (told ? STATE_SEEN : 0);
+	state->flags = STATE_DECIDED | STATE_NEWBORN | (told && !entered ? STATE_SEEN : 0);
 	if (scope_host)
 		state->flags |= (u32)task->tgid == own_tgid ? 0 : STATE_IN;
 	else
@@ -126,6 +131,8 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		fork_record(parent, task, clone_flags);
 		notice_thread(task);
 	}
+	if (entered) /* what it has open nobody has told */
+		__sync_fetch_and_add(&scope_moves, 1);
 	return 0;
 }
 
@@ -156,9 +163,6 @@ int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 	rare_emit(&r->head, __builtin_offsetof(struct record_cgroup, path) + r->path_len);
 	return 0;
 }
-
-/* Counts the moves that capture has to follow: threads and fds are to be looked at. */
-u64 scope_moves = 0;
 
 /*
  * A thread (its process's leader, if all of them went) is in another cgroup

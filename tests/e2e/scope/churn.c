@@ -5,8 +5,15 @@
  * makes one getppid. At the end it prints how many threads and processes it made.
  * `churn still SECONDS N`: N threads that each make 10 getppid a second.
  * `churn mixed`: known calls of two kinds, then a computation.
+ * `churn into CGROUP FILE`: a child that is made in that cgroup, with the file open, reads it again
+ * and again until there is nothing more to read from the standard input.
  */
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,12 +119,42 @@ static void mixed(void)
 		fclose(file);
 }
 
+static void reads(int file)
+{
+	struct pollfd end = {.fd = 0, .events = POLLIN};
+	char byte;
+
+	while (poll(&end, 1, 10) == 0)
+		if (pread(file, &byte, 1, 0) != 1)
+			_exit(1);
+	_exit(0);
+}
+
+static int into(const char *cgroup, const char *name)
+{
+	struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD};
+	int file = open(name, O_RDONLY), status;
+	pid_t child;
+
+	args.cgroup = (uint64_t)open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (child == 0)
+		reads(file);
+	if (child < 0)
+		return 77;
+	printf("%d\n", child);
+	fflush(stdout);
+	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : 1;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "mixed") == 0)
 		mixed();
 	else if (argc == 4 && strcmp(argv[1], "still") == 0)
 		still(atof(argv[2]), atoi(argv[3]));
+	else if (argc == 4 && strcmp(argv[1], "into") == 0)
+		return into(argv[2], argv[3]);
 	else if (argc == 2)
 		churn(atof(argv[1]));
 	else

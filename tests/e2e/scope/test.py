@@ -146,6 +146,35 @@ def cgroup_of_version_2():
     return follows_a_cgroup("v2")
 
 
+@tests.add
+def made_in_a_cgroup():
+    """A child that its parent, which is outside, makes in the cgroup: what it has open has a name."""
+    if "v2" not in mounts():
+        return "no cgroups of version 2"
+    file = fathom.path("opened-outside")
+    with open(file, "w", encoding="ascii") as out:
+        out.write("x")
+    with cgroup("v2") as (path, below):
+        recorder, recording = start_recording("into", "--cgroup", path)
+        with subprocess.Popen([CHURN, "into", below, file], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as parent:
+            child = parent.stdout.readline()
+            time.sleep(0.5)
+            parent.communicate(timeout=30)
+        stop(recorder)
+    if parent.returncode == 77:
+        return "no child can be made in a cgroup here"
+    equal(parent.returncode, 0, "status")
+    [row] = rows(recording, "thread")
+    equal((row["pid"], row["process"]), (int(child), "e2e-churn"), "who is in scope")
+    reads = [s for t in fathom.trace_all(recording)["traces"] for s in t["spans"]
+             if s["name"] == "pread64"]
+    check(len(reads) > 5, f"{len(reads)} reads")
+    equal({s["attributes"].get("fd.name") for s in reads}, {file}, "what it read")
+    harness.check_sums(fathom, recording)
+    return None
+
+
 IN_NAMESPACE = """
 python3 -c 'import os, sys, time
 file = os.open(sys.argv[1], os.O_RDONLY)
