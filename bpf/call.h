@@ -14,14 +14,16 @@
 #define CALL_NO_ROW 511	  /* of no table */
 #define CALL_X32_ROW 1023 /* likewise; bounded to 511 it is that, too */
 #define CALL_NR_NONE 0xffff
-#define CALL_COMPAT_MMAP 90 /* its arguments lie in memory */
+#define CALL_COMPAT_MMAP 90   /* its arguments lie in memory */
+#define CALL_COMPAT_RESTART 0 /* restart_syscall */
 
 #define CALL_COMPAT_ROW(nr, name, native) [nr] = (nr) == CALL_COMPAT_MMAP ? 0 : (native) + 1,
 #define CALL_SOCKET_ROW(call, name, native) [call] = (native) + 1,
 
 /* Number + 1; 0: none. */
-const u16 call_compat_rows[SYSCALL_COMPAT_TABLE_SIZE] = {RECORD_SYSCALLS_COMPAT(CALL_COMPAT_ROW)};
-const u16 call_socket_rows[32] = {RECORD_SOCKETCALLS(CALL_SOCKET_ROW)};
+const u16 call_compat_rows[SYSCALL_COMPAT_TABLE_SIZE] __weak = {
+	RECORD_SYSCALLS_COMPAT(CALL_COMPAT_ROW)};
+const u16 call_socket_rows[32] __weak = {RECORD_SOCKETCALLS(CALL_SOCKET_ROW)};
 
 static __always_inline bool call_is_x32(u32 id)
 {

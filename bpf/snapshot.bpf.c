@@ -4,6 +4,7 @@
  * the other programs are attached. They also put into scope the threads that
  * the user named; capture runs them until nothing new turns up.
  */
+#include "bpf/call.h"
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
 #include "bpf/file.h"
@@ -55,31 +56,48 @@ struct {
 } process_scratches SEC(".maps");
 
 /*
- * The syscall instruction leaves the return address in cx and the flags in
- * r11: this tells a thread asleep in a call from one asleep in a fault.
+ * What enters the kernel otherwise than by a call, faults and interrupts, leaves -1 for its number;
+ * what never was in user mode, as workers that a process has, has no place there to go back to.
  */
 static __always_inline bool snapshot_in_syscall(struct pt_regs *regs)
 {
-	u64 nr = BPF_CORE_READ(regs, orig_ax);
-
-	return nr < SYSCALL_TABLE_SIZE && BPF_CORE_READ(regs, cx) == BPF_CORE_READ(regs, ip) &&
-	       BPF_CORE_READ(regs, r11) == BPF_CORE_READ(regs, flags);
+	return (s32)regs->orig_ax >= 0 && regs->ip;
 }
 
-static __always_inline u64 snapshot_fd(struct pt_regs *regs, u8 which)
+/*
+ * Asleep, and not in a call: in a fault. On its way back to user mode it can be held for memory or
+ * I/O, too, which nothing tells apart.
+ */
+static __always_inline bool snapshot_in_fault(struct pt_regs *regs, u8 state)
 {
-	switch (which) {
-	case 1:
-		return BPF_CORE_READ(regs, di);
-	case 2:
-		return BPF_CORE_READ(regs, si);
-	case 3:
-		return BPF_CORE_READ(regs, dx);
-	case 4:
-		return BPF_CORE_READ(regs, r10);
-	default:
-		return BPF_CORE_READ(regs, r8);
-	}
+	return (s32)regs->orig_ax == -1 && regs->ip &&
+	       (state == LEAVE_sleep || state == LEAVE_disk_sleep);
+}
+
+/* The call that a thread is in. */
+struct snapshot_call {
+	u64 begin_ns;
+	unsigned long switches; /* that the thread had made when it was looked at */
+	u32 row;
+	bool compat;
+};
+
+/*
+ * The file of its descriptor. What a 32-bit program passes in memory is that of another process,
+ * and not to be read here.
+ */
+static __always_inline void snapshot_file(struct record_thread *r, struct task_struct *task,
+					  struct pt_regs *regs, const struct snapshot_call *call)
+{
+	u64 args[6], row = call->row;
+	u8 which;
+
+	BOUND(row, 511);
+	which = snapshot_fdarg[row];
+	if (!which || (call->compat && r->nr == SYSCALL_COMPAT_NR_socketcall))
+		return;
+	call_registers(args, regs, call->compat);
+	file_of_task(&r->file, task, call_argument(args, which));
 }
 
 /*
@@ -103,24 +121,24 @@ static __always_inline bool snapshot_ran(struct task_struct *task, unsigned long
  * it is in then is its own to say, and what was written over that is not used.
  */
 static __always_inline bool snapshot_enter(struct thread_state *state, struct task_struct *task,
-					   const struct record_thread *r, u64 begin_ns,
-					   unsigned long switches)
+					   const struct record_thread *r,
+					   const struct snapshot_call *call)
 {
-	if (__sync_val_compare_and_swap(&state->begin_ns, 0, begin_ns))
+	if (__sync_val_compare_and_swap(&state->begin_ns, 0, call->begin_ns))
 		return false; /* it has entered another one */
-	if (!snapshot_ran(task, switches)) {
+	if (!snapshot_ran(task, call->switches)) {
 		state->nr = r->nr;
-		state->row = r->nr;
-		state->compat = 0;
+		state->row = call->row;
+		state->compat = call->compat;
 		state->args[0] = r->arg0;
 		state->file = r->file;
 		state->in_syscall = IN_SYSCALL_SOFT;
 		__sync_fetch_and_add(&state->begin_ns, 0); /* all that, before it is looked at */
-		if (!snapshot_ran(task, switches))
+		if (!snapshot_ran(task, call->switches))
 			return true;
 		state->in_syscall = 0;
 	}
-	__sync_val_compare_and_swap(&state->begin_ns, begin_ns, 0);
+	__sync_val_compare_and_swap(&state->begin_ns, call->begin_ns, 0);
 	return false;
 }
 
@@ -129,29 +147,27 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 						  struct thread_state *state,
 						  struct task_struct *task, u64 entered_ns)
 {
-	u64 begin_ns = snapshot_call_begin(entered_ns);
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	unsigned long switches = task->nvcsw + task->nivcsw;
-	u8 which;
-	u64 row;
+	struct snapshot_call call = {.begin_ns = snapshot_call_begin(entered_ns),
+				     .switches = task->nvcsw + task->nivcsw,
+				     .compat = task->thread_info.status & TS_COMPAT};
 
+	if (snapshot_in_fault(regs, r->state))
+		r->mode = MODE_fault;
 	/* one that is held by a signal or a tracer is past its call, or before it */
 	if (!snapshot_in_syscall(regs) || r->state == LEAVE_stopped || r->state == LEAVE_traced)
 		return;
-	row = BPF_CORE_READ(regs, orig_ax);
-	r->mode = MODE_syscall;
-	r->nr = row;
-	r->arg0 = BPF_CORE_READ(regs, di);
-	BOUND(row, 511);
-	which = snapshot_fdarg[row];
-	if (which)
-		file_of_task(&r->file, task, snapshot_fd(regs, which));
+	call.row = call_row(regs->orig_ax, call.compat, regs);
+	r->mode = MODE_syscall | (call.compat ? MODE_COMPAT : 0);
+	r->nr = call_number(regs->orig_ax);
+	r->arg0 = call.compat ? (u32)regs->bx : regs->di;
+	snapshot_file(r, task, regs, &call);
 	if (state->in_syscall || state->begin_ns) {
 		r->since_ns = state->begin_ns;
 		return;
 	}
-	if (snapshot_enter(state, task, r, begin_ns, switches))
-		r->since_ns = begin_ns;
+	if (snapshot_enter(state, task, r, &call))
+		r->since_ns = call.begin_ns;
 }
 
 static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,

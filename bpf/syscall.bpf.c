@@ -76,8 +76,9 @@ static __always_inline void syscall_find_file(struct thread_state *state, struct
 static __always_inline bool syscall_goes_on(const struct thread_state *state,
 					    struct task_struct *task, long id)
 {
-	return id == SYSCALL_NR_restart_syscall && (state->flags & STATE_RESTARTS) &&
-	       !(task->thread_info.status & TS_COMPAT);
+	if (task->thread_info.status & TS_COMPAT)
+		return state->compat && id == CALL_COMPAT_RESTART;
+	return !state->compat && id == SYSCALL_NR_restart_syscall;
 }
 
 static __always_inline void syscall_begin(struct thread_state *state, struct task_struct *task,
@@ -99,12 +100,13 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = state_of(task);
+	u32 flags = state ? state->flags : 0;
 
-	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
+	if (!state || !(flags & (STATE_IN | STATE_PENDING)))
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
-	if (!syscall_goes_on(state, task, id))
+	if (!(flags & STATE_RESTARTS) || !syscall_goes_on(state, task, id))
 		syscall_begin(state, task, regs, id);
 	state->flags &= ~(STATE_NEWBORN | STATE_RESTARTS);
 	context_read(state, task);
@@ -340,7 +342,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	if (state_in(state) && state->in_syscall && !state->compat)
 		notice_syscall(task, regs, state->nr);
 	state->flags &= ~STATE_NEWBORN;
-	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall && !state->compat)
+	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall)
 		state->flags |= STATE_RESTARTS;
 	state->in_syscall = 0;
 	state->begin_ns = 0;

@@ -3,6 +3,8 @@
  * Calls as a 32-bit program makes them (int 0x80), from a program that keeps
  * its memory below 4 GiB. Says "name fd" of what readlink shows of its
  * descriptors. usage: calls DIRECTORY
+ * Or, with another word: `asleep` in a call each of two threads, until there is a byte to read;
+ * `stopped` while it sleeps.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char text[64] = "text", room[64];
@@ -139,13 +142,53 @@ static void sockets(void)
 	CALL(19, fd, 0, 1, 0, 0); /* lseek */
 }
 
+static uint32_t seconds_60[2] = {60, 0}, half_a_second[2] = {0, 500000000};
+
+static void *sleeps(void *arg)
+{
+	CALL(162, at(seconds_60), 0, 0, 0, 0); /* nanosleep */
+	return arg;
+}
+
+static int asleep(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, sleeps, NULL))
+		return 8;
+	return CALL(3, 0, at(room), 1, 0, 0) == 1 ? 0 : 9;
+}
+
+static int stopped(void)
+{
+	pid_t me = getpid(), child = fork();
+
+	if (child < 0)
+		return 10;
+	if (child == 0) {
+		usleep(100000);
+		kill(me, SIGSTOP);
+		usleep(50000);
+		kill(me, SIGCONT);
+		_exit(0);
+	}
+	CALL(162, at(half_a_second), 0, 0, 0, 0);
+	return waitpid(child, NULL, 0) == child ? 0 : 11;
+}
+
 int main(int argc, char **argv)
 {
 	signal(SIGSEGV, _exit); /* a kernel without 32-bit calls */
-	if (argc != 2 || chdir(argv[1]))
+	if (argc != 2)
 		return 2;
 	if (CALL(20, 0, 0, 0, 0, 0) != getpid())
 		return 77;
+	if (strcmp(argv[1], "asleep") == 0)
+		return asleep();
+	if (strcmp(argv[1], "stopped") == 0)
+		return stopped();
+	if (chdir(argv[1]))
+		return 2;
 	files();
 	waits();
 	sockets();

@@ -3,7 +3,9 @@
 """32-bit calls: their arguments in their own order, their files, paths and waits."""
 import os
 import re
+import subprocess
 import sys
+import time
 
 import harness
 from harness import check, equal
@@ -96,6 +98,82 @@ def a_filter_knows_them():
         return "this kernel has no 32-bit calls"
     rows = fathom.report(fathom.path("filtered"), "syscall")["rows"]
     equal([(row["key"], row["count"]) for row in rows], [("rename", 1)], "calls recorded")
+    return None
+
+
+def in_call(pid, tid, nr):
+    with open(f"/proc/{pid}/task/{tid}/syscall", encoding="ascii") as file:
+        return file.read().split()[0] == str(nr)
+
+
+def both_asleep(pid):
+    tids = [int(tid) for tid in os.listdir(f"/proc/{pid}/task")]
+    return len(tids) == 2 and all(in_call(pid, tid, 3 if tid == pid else 162) for tid in tids)
+
+
+def until(holds, what):
+    for _ in range(1000):
+        if holds():
+            return
+        time.sleep(0.02)
+    check(False, what)
+
+
+def record_asleep(path):
+    """-> number of the process, None: this kernel has no 32-bit calls"""
+    with subprocess.Popen([CALLS, "asleep"], stdin=subprocess.PIPE) as program:
+        until(lambda: program.poll() is not None or both_asleep(program.pid), "they sleep")
+        if program.returncode in (11, 77):
+            return None
+        with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", str(program.pid)],
+                              stderr=subprocess.PIPE, text=True) as recorder:
+            until(lambda: fathom.run("rotate", path).returncode == 0 or
+                  recorder.poll() is not None, "it records")
+            time.sleep(0.2)
+            program.communicate(b"x", timeout=30)
+            recorder.send_signal(2)
+            _, stderr = recorder.communicate(timeout=60)
+    equal((program.returncode, recorder.returncode), (0, 0), stderr)
+    return program.pid
+
+
+@tests.add
+def calls_that_were_open_when_recording_began():
+    path = fathom.path("asleep")
+    pid = record_asleep(path)
+    if not pid:
+        return "this kernel has no 32-bit calls"
+    rows = {row["tid"] == pid: row for row in fathom.report(path, "thread")["rows"]}
+    for leader, cause in ((True, "ipc_ns"), (False, "timer_ns")):
+        check(rows[leader]["time"][cause] > 0.5 * rows[leader]["total_ns"] and
+              not rows[leader]["time"]["other_ns"], f"{cause} in {rows[leader]['time']}")
+    calls = [span for trace in fathom.trace_all(path)["traces"] for span in trace["spans"]
+             if span["kind"] == "syscall"]
+    [call] = [span for span in calls if span["name"] == "read"]
+    check(re.fullmatch(f"0, {ANY}, 1", call["attributes"]["args"]), f"arguments: {call}")
+    equal((call["begin_bound"], call["attributes"]["result"]), ("soft", 1), f"{call}")
+    equal(call["attributes"]["fd.name"].split(":")[0], "pipe", "its file")
+    [call] = [span for span in calls if span["name"] == "nanosleep"]
+    harness.check_sums(fathom, path)
+    return None
+
+
+@tests.add
+def a_call_that_is_stopped_goes_on():
+    path = fathom.path("stopped")
+    result = fathom.run("record", "-o", path, "--", CALLS, "stopped")
+    if result.returncode in (11, 77):
+        return "this kernel has no 32-bit calls"
+    equal(result.returncode, 0, result.stderr)
+    calls = [span for trace in fathom.trace_all(path)["traces"] for span in trace["spans"]
+             if span["kind"] == "syscall" and span["name"] in ("nanosleep", "restart_syscall")]
+    equal([(span["name"], span["attributes"].get("restarted")) for span in
+           sorted(calls, key=lambda span: span["begin_ns"])],
+          [("nanosleep", True), ("nanosleep", None)], "its pieces")
+    for call in calls:
+        check(re.fullmatch(f"{ANY}, NULL", call["attributes"]["args"]), f"arguments: {call}")
+        check(call["time"]["timer_ns"] > 10_000_000, f"it sleeps: {call}")
+    harness.check_sums(fathom, path)
     return None
 
 

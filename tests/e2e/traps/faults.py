@@ -111,6 +111,9 @@ def an_end_without_a_begin_is_counted():
             _, stderr = recorder.communicate(timeout=60)
     equal((trap.returncode, recorder.returncode), (0, 0), stderr)
     equal(fathom.report(path, "thread")["incomplete"], 1, "ends without a begin")
+    held = next(row for row in thread_rows(path) if row["tid"] != trap.pid)
+    check(held["time"]["fault_ns"] > 0.5 * held["total_ns"] and not held["time"]["other_ns"],
+          f"the fault is what the thread waited for: {held['time']}")
     harness.check_sums(fathom, path)
     for chunk in (record("nested", 300)[0], record("segv", 5)[0]):
         equal(fathom.report(chunk, "thread")["incomplete"], 0, "elsewhere all have their begin")
