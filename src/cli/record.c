@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -117,11 +118,28 @@ static void summary_print(const struct session *s, const char *dir)
 
 /* ---- the command ---- */
 
+/* Rings are locked in memory: what the host needs for itself must be left. */
+static int buffer_check(u64 bytes, struct error *e)
+{
+	char wanted[UNITS_TEXT_BYTES], there[UNITS_TEXT_BYTES];
+	struct sysinfo info;
+
+	if (sysinfo(&info) || bytes / info.mem_unit <= info.totalram / 2)
+		return 0;
+	return error_say(e, ENOMEM, "--buffer %s is more than half of the memory of this host, %s",
+			 units_format_bytes(bytes, wanted),
+			 units_format_bytes((u64)info.totalram * info.mem_unit, there));
+}
+
 static int scope_fill(const struct record_options *o, const struct operands *operands,
 		      struct recorder_options *r, struct error *e)
 {
-	pid_t *pids = calloc(o->pids.count + 1, sizeof(*pids));
+	pid_t *pids;
+	int err = buffer_check(o->buffer_bytes, e);
 
+	if (err)
+		return err;
+	pids = calloc(o->pids.count + 1, sizeof(*pids));
 	if (!pids)
 		return error_set(e, ENOMEM, "cannot begin a recording");
 	for (size_t i = 0; i < o->pids.count; i++)

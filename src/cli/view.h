@@ -56,8 +56,8 @@ struct terminal {
 };
 
 /*
- * What is known of a stream: colors if it is a terminal, NO_COLOR is unset and
- * TERM is not "dumb"; its width, or 120 columns.
+ * What is known of a stream: colors if it is a terminal, NO_COLOR is unset or
+ * empty, and TERM is not "dumb"; its width, or 120 columns.
  */
 struct terminal terminal_of(FILE *file);
 

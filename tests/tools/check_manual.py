@@ -100,24 +100,24 @@ def main():
                         help_of(fathom, "help").split("commands:\n", 1)[1], re.M)
     results = []
     for command, summary in listed:
-        results.append((f"fathom-{command}", list(differences(fathom, directory, command, summary)),
-                        ""))
+        results.append((f"fathom-{command}",
+                        list(differences(fathom, directory, command, summary))))
     for file in sorted(os.listdir(directory)):
-        results.append((f"lint {file}", lint(directory, file), ""))
+        results.append((f"lint {file}", lint(directory, file)))
         match = re.fullmatch(r"fathom-(.*)\.1", file)
         if match and match.group(1) not in dict(listed):
-            results.append((f"{file} has its command", [], "no such command in this build"))
+            results.append((f"{file} has its command", ["there is no such command"]))
     with open(os.path.join(directory, "fathom.1"), encoding="utf-8") as page:
         shown = re.findall(r"^\.It Xr fathom-([\w-]+) 1$", page.read(), re.M)
     results.append(("fathom.1 lists each command",
-                    [name for name, _ in listed if name not in shown], ""))
+                    [name for name, _ in listed if name not in shown]))
     print(f"1..{len(results)}")
     failed = 0
-    for number, (name, why, skip) in enumerate(results, 1):
+    for number, (name, why) in enumerate(results, 1):
         failed += bool(why)
         for line in why:
             print(f"# {name}: {line}")
-        print(f"{'not ok' if why else 'ok'} {number} - {name}{' # SKIP ' + skip if skip else ''}")
+        print(f"{'not ok' if why else 'ok'} {number} - {name}")
     return 1 if failed else 0
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Records a command whose system calls are known, and asks for all of them."""
+import fcntl
 import os
 import shutil
 import signal
@@ -76,6 +77,32 @@ def a_command_for_each_chunk():
     equal(sorted(chunk for what, chunk in lines if what == "-"),
           sorted(chunk["path"] for chunk in fathom.chunks(path)), "chunks told")
     check(2 <= most <= 8, f"at once: {most}")
+
+
+@tests.add
+def a_command_for_a_chunk_inherits_no_descriptor():
+    """Also none that the caller left open for its children."""
+    told = fathom.path("told-open")
+    with open("/etc/hostname", encoding="utf-8") as file:
+        opened = fcntl.fcntl(file, fcntl.F_DUPFD, 57)
+    os.set_inheritable(opened, True)
+    try:
+        result = fathom.run("record", "-o", fathom.path("hooked-open"), "--on-chunk",
+                            f'ls /proc/self/fd >{told}; : "$1"', "--", "true", close_fds=False)
+    finally:
+        os.close(opened)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    with open(told, encoding="ascii") as file:
+        equal(file.read().split(), ["0", "1", "2", "3"], "descriptors; the last is that of ls")
+
+
+@tests.add
+def a_buffer_that_the_host_has_not_is_refused():
+    where = fathom.path("too-large")
+    result = fathom.run("record", "-o", where, "--buffer", "100T", "--", "true")
+    equal(result.returncode, 1, "status")
+    check("half of the memory" in result.stderr, result.stderr)
+    check(not os.path.exists(where), "and nothing is made")
 
 
 @tests.add

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include "tests/unit/check.h"
 
 static char *cell(const char *text, int width)
@@ -63,6 +68,30 @@ TEST(no_colors_into_files)
 	t = terminal_of(file);
 	CHECK(!t.color && !t.cut && t.width > 0);
 	fclose(file);
+}
+
+TEST(colors_as_the_environment_says)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY);
+	struct winsize size = {.ws_row = 25, .ws_col = 93};
+	FILE *file;
+
+	CHECK(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	file = fopen(ptsname(master), "w");
+	CHECK(file && ioctl(fileno(file), TIOCSWINSZ, &size) == 0);
+	setenv("TERM", "xterm", 1);
+	unsetenv("NO_COLOR");
+	CHECK(terminal_of(file).color && terminal_of(file).cut);
+	CHECK_EQ(terminal_of(file).width, 93);
+	setenv("NO_COLOR", "", 1);
+	CHECK(terminal_of(file).color);
+	setenv("NO_COLOR", "1", 1);
+	CHECK(!terminal_of(file).color && terminal_of(file).cut);
+	unsetenv("NO_COLOR");
+	setenv("TERM", "dumb", 1);
+	CHECK(!terminal_of(file).color);
+	fclose(file);
+	close(master);
 }
 
 TEST(losses_sum_up)
