@@ -216,7 +216,7 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 	open->bytes += bytes;
 	if (bytes < request->__data_len)
 		return 0; /* the rest is still to come */
-	if (ring_reserve(&place, 2, RING_LOST_OTHER) == 0) {
+	if (ring_reserve(&place, 2, RECORD_block) == 0) {
 		r->head.kind = RECORD_block;
 		r->head.time_ns = bpf_ktime_get_ns();
 		r->head.tid = open->tid;

@@ -129,7 +129,7 @@ int event_fired(void *payload)
 	}
 	BOUND(bytes, 0xfff);
 	if (bytes > EVENT_PAYLOAD_MAX || bpf_probe_read_kernel(r->payload, bytes, payload)) {
-		ring_count_lost(RING_LOST_OTHER);
+		ring_count_lost(RECORD_event);
 		return 0;
 	}
 	common.type = config->type;

@@ -77,7 +77,7 @@ static __always_inline int fault_end(u32 flags)
 		context_read(state, task);
 	r->ctx = state->ctx;
 	n = context_is_set(&r->ctx) ? 2 : 1;
-	if ((spans_only && n == 1) || ring_reserve(&place, n, RING_LOST_FAULT)) {
+	if ((spans_only && n == 1) || ring_reserve(&place, n, RECORD_fault)) {
 		state->fault_begin_ns = 0;
 		return 0;
 	}

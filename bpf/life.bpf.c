@@ -109,7 +109,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		return 0;
 	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state) {
-		ring_count_lost(RING_LOST_OTHER);
+		ring_count_lost(RING_LOST_ANY);
 		return 0;
 	}
 	/* one that is made before recording begins is for the snapshot to tell */
@@ -188,7 +188,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 		rare_emit(&out.r.head, sizeof(out.r));
 		state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (!state) {
-			ring_count_lost(RING_LOST_OTHER);
+			ring_count_lost(RING_LOST_ANY);
 			return 0;
 		}
 		state->flags &= ~(STATE_SEEN | STATE_NEWBORN);

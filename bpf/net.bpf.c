@@ -71,7 +71,7 @@ static __always_inline bool bytes_begin(struct bytes_out *out, struct ring_place
 		r->ctx = state->ctx;
 		n = 2;
 	}
-	if (ring_reserve(place, n, RING_LOST_BYTES))
+	if (ring_reserve(place, n, RECORD_bytes))
 		return false;
 	r->head.kind = RECORD_bytes;
 	r->head.tid = task->pid;

@@ -6,7 +6,7 @@
  *
  *	struct ring_place place;
  *
- *	if (ring_reserve(&place, slots, RING_LOST_SWITCH))
+ *	if (ring_reserve(&place, slots, RECORD_switch))
  *		return 0;	(the loss is counted)
  *	r.head.time_ns = bpf_ktime_get_ns();
  *	...
@@ -24,7 +24,7 @@
 const volatile u32 ring_bits __weak = 10;	    /* slots of a CPU: 1 << ring_bits */
 const volatile bool ring_overwrites __weak = false; /* flight recorder */
 
-/* Capture sets max_entries of the three. */
+/* Capture sets max_entries of the four. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -42,6 +42,14 @@ struct {
 } rings SEC(".maps") __weak;
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ring_losses);
+} losses SEC(".maps") __weak;
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20);
 } rare SEC(".maps") __weak;
@@ -53,13 +61,19 @@ struct ring_place {
 
 #define RING_TRIES 4
 
-static __always_inline void ring_count_lost(u32 class)
+/* A record of that kind; RING_LOST_ANY: of nobody knows which. */
+#define RING_LOST_ANY 0
+
+static __always_inline void ring_count_lost(u64 kind)
 {
 	u32 cpu = bpf_get_smp_processor_id();
-	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
+	struct ring_losses *lost = bpf_map_lookup_elem(&losses, &cpu);
 
-	if (ring && class < 6)
-		__sync_fetch_and_add(&ring->lost[class], 1);
+	if (!lost)
+		return;
+	BOUND(kind, 63);
+	__sync_fetch_and_add(&lost->all, 1);
+	__sync_fetch_and_add(&lost->kinds[kind], 1);
 }
 
 static __always_inline void ring_count_incomplete(void)
@@ -71,8 +85,8 @@ static __always_inline void ring_count_incomplete(void)
 		__sync_fetch_and_add(&ring->incomplete, 1);
 }
 
-/* Takes `n` slots of this CPU's ring. 0, or -1 with the loss counted. */
-static __always_inline int ring_reserve(struct ring_place *place, u32 n, u32 class)
+/* Takes `n` slots of this CPU's ring for a record of that kind. 0, or -1 with the loss counted. */
+static __always_inline int ring_reserve(struct ring_place *place, u32 n, u32 kind)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -92,7 +106,7 @@ static __always_inline int ring_reserve(struct ring_place *place, u32 n, u32 cla
 			return 0;
 		}
 	}
-	__sync_fetch_and_add(&ring->lost[class], 1);
+	ring_count_lost(kind);
 	return -1;
 }
 
@@ -155,6 +169,12 @@ static __always_inline void ring_publish(const struct ring_place *place, void *r
 	ring_seal(place, to);
 }
 
+/* A notice (notice.h) that is lost may be all that would tell of an application. */
+static __always_inline u32 rare_kind(const struct record_head *record)
+{
+	return record->kind <= RECORD_KIND_MAX ? record->kind : RECORD_service;
+}
+
 /*
  * Copies `class_bytes` (a constant) of a record into the rare ring. Reserved
  * first, the clock read after.
@@ -170,7 +190,7 @@ static __always_inline void ring_publish(const struct ring_place *place, void *r
 			to_->time_ns = bpf_ktime_get_ns();                                         \
 			bpf_ringbuf_submit(to_, (wake));                                           \
 		} else {                                                                           \
-			ring_count_lost(RING_LOST_OTHER);                                          \
+			ring_count_lost(rare_kind((const struct record_head *)(record)));          \
 		}                                                                                  \
 	})
 

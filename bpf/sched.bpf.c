@@ -104,7 +104,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 			return 0;
 	}
 	n = switch_slots(r);
-	if (ring_reserve(&place, n, RING_LOST_SWITCH))
+	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
 	r->head.kind = RECORD_switch;
 	r->head.time_ns = bpf_ktime_get_ns();
@@ -195,7 +195,7 @@ static __always_inline void waker_name(struct task_struct *waker)
 	if (told && *told == start_ns)
 		return;
 	bpf_map_update_elem(&named_wakers, &tid, &start_ns, BPF_ANY);
-	if (ring_reserve(&place, 1, RING_LOST_OTHER))
+	if (ring_reserve(&place, 1, RECORD_name))
 		return;
 	out.r.head.kind = RECORD_name;
 	out.r.head.time_ns = bpf_ktime_get_ns();
@@ -223,7 +223,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	if (spans_only && !context_is_set(&state->ctx))
 		return 0;
 	waker_name(waker);
-	if (ring_reserve(&place, 1, RING_LOST_WAKING))
+	if (ring_reserve(&place, 1, RECORD_waking))
 		return 0;
 	r->head.kind = RECORD_waking;
 	r->head.time_ns = bpf_ktime_get_ns();

@@ -237,7 +237,7 @@ static __always_inline void syscall_record(struct thread_state *state, struct ta
 		return;
 	syscall_take_args(args, state, regs);
 	n = syscall_slots(state, args);
-	if (ring_reserve(&place, n, RING_LOST_SYSCALL))
+	if (ring_reserve(&place, n, RECORD_syscall))
 		return;
 	r = __builtin_assume_aligned(ring_slot_at(&place, 0), 8);
 	if (!r || (n > 1 && syscall_put_rest(&place, n, state, args)))

@@ -74,7 +74,7 @@ static __always_inline void uring_emit(const struct uring_open *open, s32 result
 	u32 n = context_is_set(&open->ctx) ? 2 : 1;
 	struct ring_place place;
 
-	if (ring_reserve(&place, n, RING_LOST_OTHER))
+	if (ring_reserve(&place, n, RECORD_uring))
 		return;
 	r->head.kind = RECORD_uring;
 	r->head.time_ns = bpf_ktime_get_ns();

@@ -22,8 +22,8 @@
  * not come around.
  *
  * Kernel rings: one array map `slots` of (possible CPUs << n) elements, ring c
- * begins at c << n; one array map `rings` of struct ring_control per CPU. Both
- * are mapped by capture. Programs of one CPU share its ring; interrupts nest,
+ * begins at c << n; one array map `rings` of struct ring_control per CPU, and one
+ * `losses` of struct ring_losses. All are mapped by capture. Programs of one CPU share its ring; interrupts nest,
  * which the compare-and-swap allows.
  */
 #ifndef RECORD_RING_H
@@ -38,22 +38,29 @@ struct ring_slot {
 struct ring_control {
 	/* written by the producer */
 	u64 head;
-	u64 lost[6]; /* records, by ring_lost_class() */
+	u64 lost[6]; /* records: only the last is used, and only by applications */
 	u64 incomplete; /* fields that could not be read */
 	/* written by the consumer, on a cache line of its own */
 	u64 tail;
 	u64 reserved[7];
 } __attribute__((aligned(8)));
 
-/* lost[]: what kind of record did not fit */
-#define RING_LOST_SWITCH 0
-#define RING_LOST_WAKING 1
-#define RING_LOST_SYSCALL 2
-#define RING_LOST_FAULT 3
-#define RING_LOST_BYTES 4
-#define RING_LOST_OTHER 5
+#define RING_LOST_OTHER 5 /* lost[] */
+
+/*
+ * What a CPU lost, in a map of its own beside `rings`. A producer counts in `all` first, so
+ * whoever reads it and finds no more than it was told has nothing to look for in `kinds`; what it
+ * does not find there yet comes with the next look.
+ */
+#define RING_KINDS 64 /* by enum record_kind; 0: nobody knows which */
+struct ring_losses {
+	u64 all;
+	u64 kinds[RING_KINDS];
+	u64 reserved[7]; /* no cache line is another CPU's, too */
+} __attribute__((aligned(8)));
 
 _Static_assert(sizeof(struct ring_slot) == 64, "slot");
 _Static_assert(sizeof(struct ring_control) == 128, "control");
+_Static_assert(sizeof(struct ring_losses) == 576 && RECORD_KIND_MAX < RING_KINDS, "losses");
 
 #endif

@@ -38,9 +38,6 @@
 #define RARE_DISCARD (1u << 30)
 #define RARE_HEADER 8
 
-static const u16 lost_kinds[6] = {RECORD_switch, RECORD_waking, RECORD_syscall,
-				  RECORD_fault,	 RECORD_bytes,	0};
-
 u64 capture_now(void)
 {
 	return host_clock_now_ns();
@@ -64,11 +61,39 @@ static int ring_map(struct capture *c, u32 cpu, int fd)
 	return 0;
 }
 
-static size_t controls_size(const struct capture *c)
+static size_t pages_of(size_t bytes)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 
-	return (c->ring_count * sizeof(struct ring_control) + page - 1) / page * page;
+	return (bytes + page - 1) / page * page;
+}
+
+static size_t controls_size(const struct capture *c)
+{
+	return pages_of(c->ring_count * sizeof(struct ring_control));
+}
+
+static size_t losses_size(const struct capture *c)
+{
+	return pages_of(c->ring_count * sizeof(struct ring_losses));
+}
+
+static int controls_map(struct capture *c)
+{
+	const struct ring_losses *losses;
+
+	c->controls = mmap(NULL, controls_size(c), PROT_READ | PROT_WRITE, MAP_SHARED,
+			   bpf_map__fd(c->programs->maps.rings), 0);
+	if (c->controls == MAP_FAILED) {
+		c->controls = NULL;
+		return -errno;
+	}
+	losses = mmap(NULL, losses_size(c), PROT_READ, MAP_SHARED,
+		      bpf_map__fd(c->programs->maps.losses), 0);
+	if (losses == MAP_FAILED)
+		return -errno;
+	c->losses = losses;
+	return 0;
 }
 
 static int rare_map(struct capture *c, int fd)
@@ -114,18 +139,13 @@ void capture_wait(struct capture *c, u64 ns)
 
 int capture_rings_map(struct capture *c, struct error *e)
 {
-	int fd = bpf_map__fd(c->programs->maps.slots), err = 0;
+	int fd = bpf_map__fd(c->programs->maps.slots), err;
 	u64 now = capture_now();
 
 	c->rings = calloc(c->ring_count, sizeof(*c->rings));
 	if (!c->rings)
 		return error_set(e, ENOMEM, "cannot map the rings");
-	c->controls = mmap(NULL, controls_size(c), PROT_READ | PROT_WRITE, MAP_SHARED,
-			   bpf_map__fd(c->programs->maps.rings), 0);
-	if (c->controls == MAP_FAILED) {
-		c->controls = NULL;
-		return error_set(e, errno, "cannot map the rings");
-	}
+	err = controls_map(c);
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
 		c->rings[cpu].control = &c->controls[cpu];
 		c->rings[cpu].checked_ns = now;
@@ -152,6 +172,9 @@ void capture_rings_unmap(struct capture *c)
 	if (c->controls)
 		munmap(c->controls, controls_size(c));
 	c->controls = NULL;
+	if (c->losses)
+		munmap((void *)c->losses, losses_size(c));
+	c->losses = NULL;
 	if (c->rare.consumer)
 		munmap((void *)c->rare.consumer, c->rare.page);
 	if (c->rare.producer)
@@ -265,23 +288,25 @@ static int ring_tell_lost(struct capture *c, u32 cpu, u64 polled_ns,
 {
 	struct capture_ring *ring = &c->rings[cpu];
 	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
-	u64 now = 0;
+	const struct ring_losses *losses = &c->losses[cpu];
+	u64 now = 0, all = __atomic_load_n(&losses->all, __ATOMIC_RELAXED);
 	int err = 0;
 
-	for (int class = 0; class < 6 && !err; class ++) {
-		u64 count = __atomic_load_n(&ring->control->lost[class], __ATOMIC_RELAXED);
-		struct record_lost lost = {.why = LOST_buffer, .lost_kind = lost_kinds[class]};
+	for (u16 kind = 0; kind < RING_KINDS && ring->lost_told != all && !err; kind++) {
+		u64 count = __atomic_load_n(&losses->kinds[kind], __ATOMIC_RELAXED);
+		struct record_lost lost = {.why = LOST_buffer, .lost_kind = kind};
 
-		if (count == ring->lost[class])
+		if (count == ring->lost[kind])
 			continue;
 		now = now ? now : capture_now();
 		lost.head.kind = RECORD_lost;
 		lost.head.slots = 1;
 		lost.head.cpu = cpu;
 		lost.head.time_ns = now;
-		lost.count = count - ring->lost[class];
+		lost.count = count - ring->lost[kind];
 		lost.begin_ns = ring->checked_ns;
-		ring->lost[class] = count;
+		ring->lost[kind] = count;
+		ring->lost_told += lost.count;
 		c->counts.lost_buffer += lost.count;
 		if (sink->lost)
 			err = sink->lost(sink->arg, &stream, &lost);

@@ -27,7 +27,8 @@ struct bpf_program;
 struct capture_ring {
 	u8 *slots;
 	struct ring_control *control;
-	u64 lost[6];	/* as told to the sink */
+	u64 lost[RING_KINDS]; /* as told to the sink */
+	u64 lost_told;	      /* and all together */
 	u64 checked_ns; /* when they were last compared */
 	struct ring_mark mark;
 };
@@ -64,6 +65,7 @@ struct capture {
 	u64 recursion_ns;
 	struct capture_ring *rings;
 	struct ring_control *controls;
+	const struct ring_losses *losses; /* by CPU */
 	u32 ring_count;
 	u32 ring_bits;
 	bool flight;

@@ -98,6 +98,8 @@ static int open_sizes(struct capture *c, const struct capture_options *options)
 	if (!err)
 		err = bpf_map__set_max_entries(p->maps.rings, cpus);
 	if (!err)
+		err = bpf_map__set_max_entries(p->maps.losses, cpus);
+	if (!err)
 		err = bpf_map__set_max_entries(p->maps.interrupts, cpus);
 	if (!err)
 		err = bpf_map__set_max_entries(p->maps.rare, CAPTURE_RARE_BYTES);
@@ -265,7 +267,8 @@ pid_t capture_child(const struct capture *c)
 u64 capture_memory_bytes(const struct capture *c)
 {
 	return ((u64)c->ring_count * RECORD_SLOT_BYTES << c->ring_bits) +
-	       c->ring_count * sizeof(struct ring_control) + CAPTURE_RARE_BYTES;
+	       c->ring_count * (sizeof(struct ring_control) + sizeof(struct ring_losses)) +
+	       CAPTURE_RARE_BYTES;
 }
 
 const struct capture_feature *capture_features(const struct capture *c, size_t *count)

@@ -25,6 +25,9 @@ static bool loss_matters(const struct record_lost *lost)
 {
 	switch (lost->lost_kind) {
 	case 0:
+	case RECORD_fork:
+	case RECORD_exec:
+	case RECORD_exit:
 	case RECORD_switch:
 	case RECORD_waking:
 	case RECORD_syscall:

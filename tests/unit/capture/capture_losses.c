@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records more than fits, so that it is known when it is lost. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -101,6 +103,103 @@ TEST(losses_during_a_cut_come_after_it)
 	CHECK(s.late_begin_ns <= cut);
 	capture_close(c);
 	munmap(shared, 4096);
+}
+
+#define FILLING 40000 /* descriptors made and closed: more than one ring of rare things takes */
+#define CHILDREN 20
+#define PATHS 30
+
+static void child_make(bool exec)
+{
+	static char *const arguments[] = {"true", NULL};
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (exec)
+			execv("/bin/true", arguments);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+/* Fills what rare records go through, then what the others do; all that comes after is lost. */
+static void fill(const int go[2])
+{
+	char byte;
+
+	if (read(go[0], &byte, 1) != 1)
+		_exit(1);
+	for (int i = 0; i < FILLING; i++)
+		close(dup(go[0]));
+	for (int i = 0; i < CHILDREN; i++)
+		child_make(i % 2);
+	for (int i = 0; i < PATHS; i++)
+		syscall(SYS_openat, AT_FDCWD, "/nowhere", O_RDONLY);
+	_exit(0);
+}
+
+struct tally {
+	u64 recorded[RECORD_KIND_MAX + 1], lost[RECORD_KIND_MAX + 1];
+};
+
+static int tally_record(void *arg, const struct capture_stream *stream, const struct record_head *r)
+{
+	struct tally *t = arg;
+
+	(void)stream;
+	t->recorded[r->kind]++;
+	return 0;
+}
+
+static int tally_lost(void *arg, const struct capture_stream *stream,
+		      const struct record_lost *lost)
+{
+	struct tally *t = arg;
+
+	(void)stream;
+	if (lost->why != LOST_buffer || lost->lost_kind > RECORD_KIND_MAX)
+		return -EBADMSG;
+	t->lost[lost->lost_kind] += lost->count;
+	return 0;
+}
+
+TEST(losses_are_counted_by_kind)
+{
+	struct capture_options options = {.pid_count = 1, .buffer_bytes = 64 << 10};
+	struct capture_counts counts;
+	struct tally t = {0};
+	struct capture_sink sink = {&t, tally_record, tally_lost};
+	struct capture *c;
+	u64 all = 0, cut;
+	int go[2];
+	pid_t pid;
+
+	need_root();
+	CHECK_EQ(pipe(go), 0);
+	pid = fork();
+	if (pid == 0)
+		fill(go);
+	options.pids = &pid;
+	recording_begin(&c, &options, &sink, NULL);
+	CHECK_EQ(write(go[1], "", 1), 1);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid); /* nobody takes anything meanwhile */
+	capture_stop(c);
+	CHECK_EQ(capture_cut(c, &sink, &cut), 0);
+	CHECK_EQ(t.lost[0], 0); /* none of a kind that nobody knows */
+	CHECK_EQ(t.recorded[RECORD_fork] + t.lost[RECORD_fork], CHILDREN);
+	CHECK_EQ(t.recorded[RECORD_exec] + t.lost[RECORD_exec], CHILDREN / 2);
+	CHECK_EQ(t.recorded[RECORD_exit] + t.lost[RECORD_exit], CHILDREN + 1);
+	CHECK(t.recorded[RECORD_fd] + t.lost[RECORD_fd] >= 2 * FILLING);
+	CHECK(t.lost[RECORD_fork] && t.lost[RECORD_exec] && t.lost[RECORD_exit]);
+	CHECK(t.lost[RECORD_fd] && t.lost[RECORD_syscall] && t.lost[RECORD_switch]);
+	CHECK(t.lost[RECORD_path] >= PATHS);
+	for (int kind = 0; kind <= RECORD_KIND_MAX; kind++)
+		all += t.lost[kind];
+	capture_counts(c, &counts);
+	CHECK_EQ(counts.lost_buffer, all);
+	capture_close(c);
+	close(go[0]);
+	close(go[1]);
 }
 
 TEST_MAIN()
