@@ -339,7 +339,9 @@ int chunk_reader_open(struct chunk_reader **reader, const char *path, struct err
  * is 0; all fields of its struct are filled, of a text `<name>_len` bytes and,
  * if it has room, a NUL. The record is the reader's and lives until the next call.
  * Records of the packets' tables are not delivered. In place of what is damaged in the
- * stream of a CPU comes a `lost` record that is in none: why is damaged, count 0.
+ * stream of a CPU come two `lost` records that are in none: why is damaged, count 0. One of
+ * no duration says that from here on records of that CPU are missing, the other one, with the
+ * same begin_ns, that they are there again.
  * Negative only if memory runs out.
  */
 int chunk_reader_next(struct chunk_reader *reader, const struct record_head **record,

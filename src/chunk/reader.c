@@ -104,13 +104,12 @@ int chunk_reader_stream_next(struct chunk_reader *r, size_t index,
 
 static inline bool before(const struct chunk_reader *r, uint32_t a, uint32_t b)
 {
-	const struct unpacker *x = &r->streams[a].stream.unpacker;
-	const struct unpacker *y = &r->streams[b].stream.unpacker;
+	const struct reader_stream *x = &r->streams[a], *y = &r->streams[b];
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns;
-	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns;
+	if (x->stream.unpacker.cpu != y->stream.unpacker.cpu)
+		return x->stream.unpacker.cpu < y->stream.unpacker.cpu;
 	return a < b;
 }
 
@@ -133,13 +132,45 @@ static void sift_down(struct chunk_reader *r, size_t at)
 	r->heap[at] = moving;
 }
 
+/* The CPU of a stream by its name, PACKET_NO_CPU if it is none of a CPU. */
+static uint16_t cpu_of(const struct stream *s)
+{
+	return strncmp(s->name, "cpu", 3) ? PACKET_NO_CPU
+					  : (uint16_t)strtoul(s->name + 3, NULL, 10);
+}
+
+/* Something is missing before the next record, or (`got` is 0) before the end. */
+static void hole_open(const struct chunk_reader *r, struct reader_stream *s, int got)
+{
+	s->stream.hole = false;
+	s->hole_from_ns = s->stream.hole_from_ns ? s->stream.hole_from_ns : r->info.begin_ns;
+	s->hole_to_ns = got ? s->stream.unpacker.time_ns : r->info.end_ns;
+	if (cpu_of(&s->stream) == PACKET_NO_CPU || s->hole_from_ns >= s->hole_to_ns)
+		return;
+	s->hole = HOLE_BEGINS;
+	s->at_ns = s->hole_from_ns;
+}
+
+/* Goes to what is next of a stream: 1, 0 at its end, negative. */
+static int step(struct chunk_reader *r, struct reader_stream *s)
+{
+	int got = peek(r, s);
+
+	if (got < 0)
+		return got;
+	s->at_ns = s->stream.unpacker.time_ns;
+	if (__builtin_expect(s->stream.hole, 0))
+		hole_open(r, s, got);
+	return got || s->hole;
+}
+
 static int start_merge(struct chunk_reader *r)
 {
 	r->heap = calloc(r->count ? r->count : 1, sizeof(*r->heap));
 	if (!r->heap)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->count; i++) {
-		int got = peek(r, &r->streams[i]);
+		int got = step(r, &r->streams[i]);
 
 		if (got < 0)
 			return got;
@@ -151,54 +182,51 @@ static int start_merge(struct chunk_reader *r)
 	return 0;
 }
 
-/* The stream on top has given its record: its next one finds its place. */
-static int step_top(struct chunk_reader *r)
+/* What the stream on top has next finds its place, if there is anything. */
+static void replace_top(struct chunk_reader *r, bool more)
 {
-	int got = peek(r, &r->streams[r->heap[0]]);
-
-	if (got < 0)
-		return got;
-	if (got == 0)
+	if (!more)
 		r->heap[0] = r->heap[--r->heap_count];
 	if (r->heap_count > 1)
 		sift_down(r, 0);
+}
+
+/* The stream on top has given its record. */
+static int step_top(struct chunk_reader *r)
+{
+	int got = step(r, &r->streams[r->heap[0]]);
+
+	if (got < 0)
+		return got;
+	replace_top(r, got);
 	return 0;
 }
 
-/* The CPU of a stream by its name, PACKET_NO_CPU if it is none of a CPU. */
-static uint16_t cpu_of(const struct stream *s)
+/*
+ * Tells that a hole of the stream on top begins, before what others recorded behind that, or
+ * that it ends.
+ */
+static const struct record_head *hole_tell(struct chunk_reader *r)
 {
-	return strncmp(s->name, "cpu", 3) ? PACKET_NO_CPU
-					  : (uint16_t)strtoul(s->name + 3, NULL, 10);
-}
+	struct reader_stream *s = &r->streams[r->heap[0]];
 
-/* Tells a hole that ends at to_ns: from when to when a CPU's records are missing. */
-static const struct record_head *hole_tell(struct chunk_reader *r, struct stream *s, uint64_t to_ns)
-{
-	uint64_t from_ns = s->hole_from_ns ? s->hole_from_ns : r->info.begin_ns;
-
-	s->hole = false;
-	if (cpu_of(s) == PACKET_NO_CPU || from_ns >= to_ns)
-		return NULL;
 	r->hole = (struct record_lost){
-		.head = {.kind = RECORD_lost, .slots = 1, .cpu = cpu_of(s), .time_ns = to_ns},
+		.head = {.kind = RECORD_lost,
+			 .slots = 1,
+			 .cpu = cpu_of(&s->stream),
+			 .time_ns = s->at_ns},
 		.why = LOST_damaged,
-		.begin_ns = from_ns,
+		.begin_ns = s->hole_from_ns,
 	};
-	return &r->hole.head;
-}
-
-/* After the last record: the next stream of which the end is missing, NULL if there is none. */
-static const struct record_head *tail_tell(struct chunk_reader *r)
-{
-	while (r->tails < r->count) {
-		struct stream *s = &r->streams[r->tails++].stream;
-		const struct record_head *hole = s->hole ? hole_tell(r, s, r->info.end_ns) : NULL;
-
-		if (hole)
-			return hole;
+	if (s->hole == HOLE_BEGINS) {
+		s->hole = HOLE_ENDS;
+		s->at_ns = s->hole_to_ns;
+	} else {
+		s->hole = HOLE_NONE;
+		s->at_ns = s->stream.unpacker.time_ns;
 	}
-	return NULL;
+	replace_top(r, s->hole || !s->finished);
+	return &r->hole.head;
 }
 
 int chunk_reader_next(struct chunk_reader *r, const struct record_head **record, struct error *e)
@@ -213,10 +241,9 @@ int chunk_reader_next(struct chunk_reader *r, const struct record_head **record,
 	while (!err && r->heap_count) {
 		struct reader_stream *s = &r->streams[r->heap[0]];
 
-		if (__builtin_expect(s->stream.hole, 0)) {
-			*record = hole_tell(r, &s->stream, s->stream.unpacker.time_ns);
-			if (*record)
-				return 1;
+		if (__builtin_expect(s->hole, 0)) {
+			*record = hole_tell(r);
+			return 1;
 		}
 		if (stream_take(&s->stream)) {
 			r->current = r->heap[0];
@@ -225,10 +252,7 @@ int chunk_reader_next(struct chunk_reader *r, const struct record_head **record,
 		}
 		err = step_top(r);
 	}
-	if (err)
-		return error_set(e, err, "cannot read %s", r->info.path);
-	*record = tail_tell(r);
-	return *record != NULL;
+	return err ? error_set(e, err, "cannot read %s", r->info.path) : 0;
 }
 
 /* ---- the rest ---- */

@@ -14,7 +14,13 @@ struct reader_stream {
 	bool has_expected;
 	bool has_bytes;
 	bool finished;
+	uint64_t at_ns; /* in the merge: of its next record, or of what is told of a hole */
+	uint8_t hole;	/* enum hole_next */
+	uint64_t hole_from_ns, hole_to_ns;
 };
+
+/* What is told of a hole before the next record of its stream. */
+enum hole_next { HOLE_NONE, HOLE_BEGINS, HOLE_ENDS };
 
 struct chunk_reader {
 	int dir;
@@ -31,7 +37,6 @@ struct chunk_reader {
 	size_t heap_count;
 	size_t current;		 /* stream of the record delivered last; SIZE_MAX: none */
 	struct record_lost hole; /* told in place of what is damaged */
-	size_t tails;		 /* streams of which the end was looked at for a hole */
 	char damage[4096];	 /* "" if nothing is damaged */
 };
 

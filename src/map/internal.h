@@ -26,7 +26,8 @@ int partial_apply_now(struct partial *p, const struct record_head *r);
  */
 int partial_apply_outside(struct partial *p, const struct record_head *r, u64 from_ns);
 
-/* Tells a life of the losses that it was not told of: the first `count`, until to_ns. 0 or -ENOMEM. */
+/* Tells a life of the losses that it was not told of: the first `count`, until to_ns. 0 or -ENOMEM.
+ */
 int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns);
 
 /* Nothing comes from its left: it may miss what was lost there before its first record. */
@@ -64,6 +65,10 @@ char *text_copy(const char *text, size_t bytes);
 /* losses.c: beside partial_tell_losses() and partial_life_begin() */
 int losses_add(struct partial *p, const struct record_head *r);
 int losses_merge(struct partial *left, struct partial *right);
+/* Tells a life of what is missing of [.., to_ns), before its record of that time. 0 or -ENOMEM. */
+int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns);
+/* Ends all holes: what is behind that time is another's. 0 or -ENOMEM */
+int holes_end(struct partial *p, u64 to_ns);
 /*
  * When every life knows of all: who is seen first later needs to know from when
  * to when there were losses, and how much they cover. Two say that.
@@ -150,6 +155,8 @@ int raw_read(struct raw_record *raw, const char *data); /* raw->bytes of foreign
 int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns);
 int zones_merge(struct partial *left, struct partial *right); /* before their bodies */
 int zones_finish(struct partial *p);			      /* applies what is left */
+/* What is missing at the end of its body is told there: what waits goes on with it. 0 or -ENOMEM */
+int zone_cut_holes(struct partial *p);
 /* Whether records may come, or wait, that lie before its end. */
 bool zone_is_open(const struct partial *p);
 void zones_free(struct partial *p);

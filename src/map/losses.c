@@ -38,6 +38,64 @@ static bool loss_matters(const struct record_lost *lost)
 	}
 }
 
+/* ---- holes: losses that are told from their begin on ---- */
+
+/* More at once count as one of all CPUs: a list of files that are missing may be long. */
+#define HOLES_APART_MAX 64
+
+static int hole_begin(struct partial *p, const struct record_lost *lost)
+{
+	for (size_t i = 0; i < p->holes.count; i++)
+		if (p->holes.data[i].head.cpu == lost->head.cpu)
+			return 0;
+	return vec_push(&p->holes, *lost);
+}
+
+static void hole_end(struct partial *p, const struct record_lost *lost)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->holes.count; i++)
+		if (p->holes.data[i].head.cpu != lost->head.cpu)
+			p->holes.data[n++] = p->holes.data[i];
+	p->holes.count = n;
+}
+
+int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns)
+{
+	struct life_sink sink = partial_sink(p);
+	size_t count = p->holes.count > HOLES_APART_MAX ? 1 : p->holes.count;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct record_lost lost = p->holes.data[i];
+
+		lost.head.time_ns = to_ns;
+		if (count < p->holes.count)
+			lost.head.cpu = LIFE_CPU_UNKNOWN;
+		if (lost.begin_ns < to_ns)
+			err = life_feed(l, LIFE_LOST, &lost.head, &sink);
+	}
+	return err;
+}
+
+int holes_end(struct partial *p, u64 to_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->holes.count && !err; i++) {
+		struct record_lost lost = p->holes.data[i];
+
+		lost.head.time_ns = to_ns;
+		if (lost.begin_ns < to_ns)
+			err = vec_push(&p->losses, lost);
+	}
+	p->holes.count = 0;
+	return err;
+}
+
+/* ---- all of them ---- */
+
 int losses_add(struct partial *p, const struct record_head *r)
 {
 	const struct record_lost *lost = (const void *)r;
@@ -45,6 +103,11 @@ int losses_add(struct partial *p, const struct record_head *r)
 
 	if (lost->why < sizeof(p->lost) / sizeof(p->lost[0]))
 		p->lost[lost->why] += lost->count;
+	if (lost->why == LOST_damaged && !lost->count) {
+		if (lost->begin_ns >= r->time_ns)
+			return hole_begin(p, lost);
+		hole_end(p, lost);
+	}
 	if (!loss_matters(lost) || lost->begin_ns >= r->time_ns)
 		return 0;
 	/* a loss goes on: it is one, as long as nobody was told of the first part */
@@ -60,7 +123,7 @@ int losses_add(struct partial *p, const struct record_head *r)
 int losses_merge(struct partial *left, struct partial *right)
 {
 	u32 before = (u32)left->losses.count;
-	int err = 0;
+	int err = vec_move(&left->holes, &right->holes);
 
 	for (size_t i = 0; i < right->losses.count && !err; i++)
 		err = vec_push(&left->losses, right->losses.data[i]);

@@ -38,6 +38,7 @@ void partial_free(struct partial *p)
 	events_free(&p->events);
 	vec_free(&p->gaps);
 	vec_free(&p->losses);
+	vec_free(&p->holes);
 	zones_free(p);
 	free(p);
 }
@@ -198,6 +199,7 @@ int partial_finish(struct partial *p)
 {
 	int err = zones_finish(p);
 
+	err = err ? err : holes_end(p, p->to_ns);
 	if (p->gaps.count)
 		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
 	for (size_t i = 0; i < p->lives.count && !err; i++)

@@ -189,12 +189,12 @@ struct facts {
 	VEC(struct fact_process) processes;
 	VEC(struct fact_fd) fds;
 	VEC(struct table_event) tables; /* once finished */
-	VEC(u32) fd_ranges; /* once finished: facts of ranges, by table and time */
+	VEC(u32) fd_ranges;		/* once finished: facts of ranges, by table and time */
 	VEC(u32) fds_by_file; /* once finished: those with a path, by file, then as they are */
 	VEC(struct fact_socket) sockets;
-	VEC(u32) sockets_by_peer; /* once finished: those that name a peer, by its key */
-	VEC(struct fact_bytes) bytes; /* with partial_options.spans */
-	VEC(struct fact_path) paths; /* with partial_options.spans */
+	VEC(u32) sockets_by_peer;	   /* once finished: those that name a peer, by its key */
+	VEC(struct fact_bytes) bytes;	   /* with partial_options.spans */
+	VEC(struct fact_path) paths;	   /* with partial_options.spans */
 	VEC(struct fact_stack) stacks;	   /* likewise */
 	VEC(struct fact_mapping) mappings; /* likewise */
 	VEC(struct fact_service) services;
@@ -316,11 +316,11 @@ struct partial {
 	u64 late_ns, begin_ns;
 	u64 begun_ns, complete_ns;
 	struct raw_records raw;
-	struct map current;	  /* tid -> struct life, of threads that may go on */
-	struct map taken; /* tids that an exec gave to another life: who had one before is gone */
+	struct map current; /* tid -> struct life, of threads that may go on */
+	struct map taken;   /* tids that an exec gave to another life: who had one before is gone */
 	VEC(struct life *) lives; /* all, owned */
 	struct facts facts;
-	struct kspans kspans; /* with partial_options.spans */
+	struct kspans kspans;	      /* with partial_options.spans */
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
 	struct sums syscalls;	      /* key: nr | compat << 16 */
@@ -340,6 +340,11 @@ struct partial {
 	 */
 	VEC(struct record_lost) losses;
 	u32 losses_told; /* the most that any life knows of */
+	/*
+	 * CPUs of which records are missing since begin_ns, in the order of that: until when is
+	 * not known yet. Each record of a life is told of them before it is applied.
+	 */
+	VEC(struct record_lost) holes;
 	int err; /* the first failure inside a callback: -ENOMEM */
 	bool finished;
 };

@@ -328,8 +328,9 @@ static void spans_prune(struct partial *p, const struct living *l)
 int base_prune(struct partial *p)
 {
 	struct living living = {0};
-	int err = lives_prune(p);
+	int err = zone_cut_holes(p);
 
+	err = err ? err : lives_prune(p);
 	if (!err)
 		losses_shorten(p);
 	if (err || zone_is_open(p)) /* what comes for that time may ask for anything */

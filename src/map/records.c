@@ -35,16 +35,24 @@ static struct life *life_of(struct partial *p, u32 tid)
 	return l ? l : life_add(p, tid);
 }
 
+/* Before a life has a record of that time: what it may have missed. */
+static int tell_missed(struct partial *p, struct life *l, u64 time_ns)
+{
+	int err = 0;
+
+	if (l->losses_seen < p->losses.count)
+		err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
+	if (__builtin_expect(p->holes.count, 0) && !err)
+		err = partial_tell_holes(p, l, time_ns);
+	return err;
+}
+
 static int feed(struct partial *p, u32 tid, enum life_role role, const struct record_head *r)
 {
 	struct life_sink sink = partial_sink(p);
 	struct life *l = life_of(p, tid);
-	int err = 0;
+	int err = l ? tell_missed(p, l, r->time_ns) : -ENOMEM;
 
-	if (!l)
-		return -ENOMEM;
-	if (l->losses_seen < p->losses.count)
-		err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
 	return err ? err : life_feed(l, role, r, &sink);
 }
 
@@ -190,10 +198,11 @@ static int syscall_apply(struct partial *p, const struct record_head *r)
 static int exit_apply(struct partial *p, const struct record_head *r)
 {
 	struct life *l = life_of(p, r->tid);
+	int err = l ? tell_missed(p, l, r->time_ns) : -ENOMEM;
 
-	if (l)
+	if (!err)
 		life_exits(l, (const void *)r);
-	return l ? 0 : -ENOMEM;
+	return err;
 }
 
 static int fault_apply(struct partial *p, const struct record_head *r)

@@ -115,6 +115,16 @@ static int zone_doubt(struct partial *p, struct zone_time *z)
 	return vec_push(&p->losses, lost);
 }
 
+/* What was lost until then is of the time before. */
+static bool is_behind(const struct record_head *r, u64 to_ns)
+{
+	const struct record_lost *lost = (const void *)r;
+
+	if (r->time_ns != to_ns || r->kind != RECORD_lost)
+		return r->time_ns >= to_ns;
+	return lost->begin_ns >= to_ns;
+}
+
 /* Applies what is kept of [from_ns, to_ns), and keeps it no longer. */
 static int zone_apply(struct partial *p, struct zone_time z)
 {
@@ -124,7 +134,7 @@ static int zone_apply(struct partial *p, struct zone_time z)
 	for (size_t i = 0; i < p->raw.list.count; i++) {
 		struct raw_record *raw = &p->raw.list.data[i];
 
-		if (err || raw->record->time_ns < z.from_ns || raw->record->time_ns >= z.to_ns) {
+		if (err || raw->record->time_ns < z.from_ns || is_behind(raw->record, z.to_ns)) {
 			p->raw.list.data[kept++] = *raw;
 			continue;
 		}
@@ -197,6 +207,23 @@ bool zone_is_open(const struct partial *p)
 
 	body_of(p, &from, &to);
 	return p->raw.list.count || to < p->to_ns;
+}
+
+int zone_cut_holes(struct partial *p)
+{
+	u64 from, to;
+	int err = 0;
+
+	body_of(p, &from, &to);
+	for (size_t i = 0; p->zoned && i < p->holes.count && !err; i++) {
+		struct record_lost lost = p->holes.data[i];
+
+		if (lost.begin_ns >= to)
+			continue;
+		lost.head.time_ns = lost.begin_ns = to;
+		err = zone_keep(p, &lost.head, to);
+	}
+	return err ? err : holes_end(p, to);
 }
 
 static bool is_empty(const struct partial *p)

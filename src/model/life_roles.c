@@ -423,11 +423,15 @@ static void role_lost(struct life *l, const struct record_head *r, const struct 
 	const struct record_lost *lost = (const void *)r;
 	struct life_state *s = &l->state;
 	bool here = r->cpu == LIFE_CPU_UNKNOWN || s->cpu == LIFE_CPU_UNKNOWN || r->cpu == s->cpu;
+	u64 from = lost->begin_ns;
 
 	(void)sink;
 	if (s->place == LIFE_GONE || (s->place == LIFE_ON_CPU && !here))
 		return;
-	doubt_add(s, lost->begin_ns, r->time_ns);
+	/* until then it slept; a hole is told again with each record */
+	if (s->place == LIFE_OFF_CPU && s->wake.has && from < s->wake.time_ns)
+		from = s->wake.time_ns;
+	doubt_add(s, from, r->time_ns);
 }
 
 /* From here on nothing is known of where it is. */

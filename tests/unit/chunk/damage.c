@@ -79,15 +79,18 @@ TEST(a_changed_first_byte_loses_no_record)
 	chunk_reader_close(r);
 }
 
-/* From the last good record before to the first behind it, or to an end of the chunk. */
+/*
+ * From the last good record before to the first behind it, or to an end of the chunk: that it
+ * begins is told before what another stream has of that time.
+ */
 TEST(a_hole_is_told_with_its_time)
 {
 	const struct record_lost *lost;
 	const struct record_head *record;
 	struct chunk_info info;
 	struct chunk_reader *r;
-	uint64_t last[2] = {0};
-	int holes = 0;
+	uint64_t last[2] = {0}, begun[2] = {0}, now = 0;
+	int holes = 0, ends = 0;
 
 	make_chunk(make_directory(), 1000, COUNT, false, &info);
 	change_byte(make_path(info.path, "cpu0"), size_of(make_path(info.path, "cpu0")) / 2);
@@ -95,16 +98,55 @@ TEST(a_hole_is_told_with_its_time)
 	CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
 	while (chunk_reader_next(r, &record, NULL) == 1) {
 		lost = (const void *)record;
-		if (make_is_hole(record)) {
+		CHECK(record->time_ns >= now);
+		now = record->time_ns;
+		if (!make_is_hole(record)) {
+			CHECK_EQ(begun[record->cpu], 0);
+		} else if (lost->begin_ns == record->time_ns) {
 			holes++;
+			CHECK_EQ(begun[record->cpu], 0);
 			CHECK(lost->begin_ns >= last[record->cpu]);
-			CHECK(lost->begin_ns < record->time_ns);
 			CHECK(record->cpu == 0 || lost->begin_ns == info.begin_ns);
+			begun[record->cpu] = lost->begin_ns;
+		} else {
+			ends++;
+			CHECK_EQ(lost->begin_ns, begun[record->cpu]);
+			CHECK(lost->begin_ns < record->time_ns);
 			CHECK(record->cpu == 0 || record->time_ns == info.end_ns);
+			begun[record->cpu] = 0;
 		}
 		last[record->cpu] = record->time_ns;
 	}
 	CHECK_EQ(holes, 2);
+	CHECK_EQ(ends, 2);
+	chunk_reader_close(r);
+}
+
+/* What is missing at the end is told before what others have of that time, too. */
+TEST(a_cut_file_is_told_where_it_ends)
+{
+	const struct record_head *record;
+	struct chunk_info info;
+	struct chunk_reader *r;
+	uint64_t from = 0, to = 0, others = 0;
+
+	make_chunk(make_directory(), 1000, 4 * COUNT, false, &info);
+	CHECK_EQ(truncate(make_path(info.path, "cpu1"), size_of(make_path(info.path, "cpu1")) / 2),
+		 0);
+	CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+	while (chunk_reader_next(r, &record, NULL) == 1) {
+		if (!make_is_hole(record)) {
+			CHECK(record->cpu == 0 || !from);
+			others += from && !to;
+		} else if (!from) {
+			from = record->time_ns;
+		} else {
+			to = record->time_ns;
+		}
+	}
+	CHECK(from > info.begin_ns && from < info.end_ns);
+	CHECK_EQ(to, info.end_ns);
+	CHECK(others > 1000);
 	chunk_reader_close(r);
 }
 

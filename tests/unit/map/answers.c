@@ -18,12 +18,49 @@ static void must(int err)
 	}
 }
 
+static u64 time_at(const struct simulation *s, size_t at)
+{
+	return at < s->records.count ? s->records.data[at].time_ns : s->to_ns;
+}
+
+static bool begins_hole(const struct record_head *r)
+{
+	return simulation_is_hole(r) && ((const struct record_lost *)r)->begin_ns == r->time_ns;
+}
+
+/* At a cut a reader ends the holes, and the one of the next chunk begins them anew. */
+static void holes_cut(const struct simulation *s, struct partial *p, size_t at, bool begins)
+{
+	u64 now = time_at(s, at);
+	u64 since[8] = {0}; /* by CPU */
+
+	for (size_t i = 0; i < at; i++) {
+		const struct record_head *r = simulation_record(s, i);
+
+		if (simulation_is_hole(r))
+			since[r->cpu] = begins_hole(r) ? r->time_ns : 0;
+	}
+	for (u16 cpu = 0; cpu < 8; cpu++) {
+		struct record_lost lost = {
+			.head = {.kind = RECORD_lost, .cpu = cpu, .time_ns = now},
+			.why = LOST_damaged,
+			.begin_ns = begins ? now : since[cpu]};
+
+		if (since[cpu] && (begins || since[cpu] < now))
+			must(partial_apply(p, &lost.head));
+	}
+}
+
 struct partial *map_range(const struct simulation *s, size_t first, size_t end)
 {
 	struct partial *p = partial_new(&all);
 
+	holes_cut(s, p, first, true);
 	for (size_t i = first; i < end; i++)
-		must(partial_apply(p, simulation_record(s, i)));
+		if (!begins_hole(simulation_record(s, i)) ||
+		    s->records.data[i].time_ns < time_at(s, end))
+			must(partial_apply(p, simulation_record(s, i)));
+	holes_cut(s, p, end, false);
 	return p;
 }
 
@@ -178,7 +215,8 @@ static void print_stack(FILE *out, const struct partial *p, u32 flags, const str
 static void print_kspan(FILE *out, const struct partial *p, const struct kspan *k)
 {
 	fprintf(out,
-		"kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u block %llx args %llx %llx "
+		"kspan %u tid %u %llu-%llu nr %u part %u in %llu waker %u block %llx args %llx "
+		"%llx "
 		"%llx %llx mode %u = %lld:",
 		k->kind, k->tid, (unsigned long long)k->begin_ns, (unsigned long long)k->end_ns,
 		k->nr, k->part, (unsigned long long)k->visit_ns, k->wake.waker_tid,

@@ -3,8 +3,8 @@
  * Under what conditions a recording was made: steal time inside the limits,
  * and filters, which make user time unknown however the records are cut.
  */
-#include "map/partial.h"
 #include "check.h"
+#include "map/partial.h"
 
 static void apply_steal(struct partial *p, u32 cpu, u64 from, u64 to, u64 ns)
 {
@@ -143,6 +143,103 @@ TEST(who_is_first_seen_before_a_loss_may_have_slept)
 	CHECK_EQ(partial_finish(p), 0);
 	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_unknown], 2000);
 	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_kernel], 2000);
+	partial_free(p);
+}
+
+/* What a reader tells of a CPU of which records are damaged: they are missing from `from` on. */
+static void hole_begins(struct partial *p, u16 cpu, u64 from_ns)
+{
+	struct record_lost lost = {.head = {.kind = RECORD_lost, .cpu = cpu, .time_ns = from_ns},
+				   .why = LOST_damaged,
+				   .begin_ns = from_ns};
+
+	CHECK_EQ(partial_apply(p, &lost.head), 0);
+}
+
+static void hole_ends(struct partial *p, u16 cpu, u64 from_ns, u64 to_ns)
+{
+	struct record_lost lost = {.head = {.kind = RECORD_lost, .cpu = cpu, .time_ns = to_ns},
+				   .why = LOST_damaged,
+				   .begin_ns = from_ns};
+
+	CHECK_EQ(partial_apply(p, &lost.head), 0);
+}
+
+static void span_bound(struct partial *p, u64 time_ns, bool begins)
+{
+	static const struct context ctx = {{1}, {0, 0, 0, 0, 0, 0, 0, 1}};
+	struct record_head head = {.tid = 7, .pid = 7, .time_ns = time_ns};
+	struct record_span_begin begin = {.head = head, .ctx = ctx, .flags = 1};
+	struct record_span_end end = {.head = head, .ctx = ctx, .flags = 1};
+
+	begin.head.kind = RECORD_span_begin;
+	end.head.kind = RECORD_span_end;
+	CHECK_EQ(partial_apply(p, begins ? &begin.head : &end.head), 0);
+}
+
+/* The bounds of the span come from another stream: between them the thread may have slept. */
+TEST(a_span_in_a_hole_is_unknown)
+{
+	struct partial *p = partial_new(NULL);
+
+	partial_cover(p, 1000, 10000);
+	span_bound(p, 2000, true);
+	span_bound(p, 3000, false);
+	hole_begins(p, 0, 4000);
+	span_bound(p, 5000, true);
+	span_bound(p, 7000, false);
+	hole_ends(p, 0, 4000, 8000);
+	span_bound(p, 9000, false);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, 1);
+	CHECK_EQ(p->spans.data[0]->active.list.data[0].split.ns[SPLIT_unknown], 2000);
+	CHECK_EQ(p->spans.data[0]->active.list.data[0].split.ns[SPLIT_user], 1000);
+	/* before 1000 of user code and 5000 in doubt, and behind the last record nothing is known
+	 */
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_user], 3000);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_unknown], 6000);
+	partial_free(p);
+}
+
+/* Who runs on a CPU of which all is there cannot have left it unseen. */
+TEST(a_hole_of_one_cpu_leaves_who_is_on_another)
+{
+	struct record_switch enters = {.head = {.kind = RECORD_switch, .cpu = 1, .time_ns = 1000},
+				       .next_tid = 7};
+	struct record_switch leaves = {
+		.head = {.kind = RECORD_switch, .cpu = 1, .tid = 7, .pid = 7, .time_ns = 6000},
+		.state = LEAVE_preempted,
+		.mode = MODE_user};
+
+	for (u16 cpu = 0; cpu < 2; cpu++) {
+		struct partial *p = partial_new(NULL);
+
+		partial_cover(p, 1000, 6000);
+		CHECK_EQ(partial_apply(p, &enters.head), 0);
+		hole_begins(p, cpu, 2000);
+		hole_ends(p, cpu, 2000, 3000);
+		CHECK_EQ(partial_apply(p, &leaves.head), 0);
+		CHECK_EQ(partial_finish(p), 0);
+		CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_unknown], cpu ? 2000 : 0);
+		partial_free(p);
+	}
+}
+
+/* A list of files that are missing may be long: what is known is less then, and never wrong. */
+TEST(many_holes_count_as_one_of_all_cpus)
+{
+	struct partial *p = partial_new(NULL);
+
+	partial_cover(p, 1000, 10000);
+	for (u16 cpu = 0; cpu < 2000; cpu++)
+		hole_begins(p, cpu, 4000);
+	span_bound(p, 5000, true);
+	span_bound(p, 7000, false);
+	for (u16 cpu = 0; cpu < 2000; cpu++)
+		hole_ends(p, cpu, 4000, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.data[0]->active.list.data[0].split.ns[SPLIT_unknown], 2000);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_user], 0);
 	partial_free(p);
 }
 

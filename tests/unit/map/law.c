@@ -92,6 +92,85 @@ TEST(merge_covers_gaps)
 		check_law(seed, 1 + (int)seed % 3, map_cut, 0);
 }
 
+/* Holes of a CPU do not lap over. */
+static void damage(struct simulation *s, int times, int cpus)
+{
+	u64 part = (s->to_ns - s->from_ns) / (u64)times;
+
+	for (int i = 0; i < times; i++) {
+		u64 from = s->from_ns + part * (u64)i;
+		u64 begin = from + simulation_random(s, part);
+		u64 end = begin + 1 + simulation_random(s, from + part - begin);
+
+		simulation_damage(s, begin, end, (u16)simulation_random(s, 5 - (u64)cpus), cpus);
+	}
+}
+
+TEST(merge_covers_damage)
+{
+	for (u64 seed = 1; seed <= 120; seed++) {
+		struct simulation s;
+		char *whole;
+
+		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
+		damage(&s, 1 + (int)seed % 3, 1 + (int)seed % 4);
+		whole = answers(map_range(&s, 0, s.records.count), &s);
+		for (int i = 0; i < 12; i++) {
+			char *cut = answers(map_cut(&s, 1 + (int)simulation_random(&s, 15)), &s);
+
+			CHECK_ANSWERS(whole, cut, seed, i);
+			free(cut);
+		}
+		free(whole);
+		simulation_free(&s);
+	}
+}
+
+/* What threads of a partial had together, and the spans that their records tell of. */
+static struct split claims_of(const struct partial *p, bool spans)
+{
+	struct split sum = {0};
+
+	for (size_t i = 0; i < p->lives.count && !spans; i++)
+		split_add(&sum, &p->lives.data[i]->total);
+	for (size_t i = 0; i < p->spans.count && spans; i++)
+		for (size_t k = 0; k < p->spans.data[i]->active.list.count; k++)
+			split_add(&sum, &p->spans.data[i]->active.list.data[k].split);
+	return sum;
+}
+
+/* Time on a CPU is never claimed where it was not, whatever other streams tell of that time. */
+TEST(what_was_damaged_is_never_claimed)
+{
+	s64 known = 0;
+
+	for (u64 seed = 1; seed <= 300; seed++) {
+		struct partial *truth, *p;
+		struct simulation s;
+
+		simulate(&s, seed, 6, 60);
+		truth = map_range(&s, 0, s.records.count);
+		partial_cover(truth, s.from_ns, s.to_ns);
+		CHECK_EQ(partial_finish(truth), 0);
+		damage(&s, 3, 4);
+		p = map_range(&s, 0, s.records.count);
+		partial_cover(p, s.from_ns, s.to_ns);
+		CHECK_EQ(partial_finish(p), 0);
+		for (int spans = 0; spans < 2; spans++) {
+			struct split claimed = claims_of(p, spans),
+				     should = claims_of(truth, spans);
+
+			CHECK(claimed.ns[SPLIT_user] <= should.ns[SPLIT_user]);
+			CHECK(claimed.ns[SPLIT_kernel] <= should.ns[SPLIT_kernel]);
+			known += claimed.ns[SPLIT_user];
+		}
+		partial_free(truth);
+		partial_free(p);
+		simulation_free(&s);
+	}
+	CHECK(known > 0);
+}
+
 TEST(streams_may_be_cut_at_different_times)
 {
 	for (u64 seed = 1; seed <= 100; seed++)

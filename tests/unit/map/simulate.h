@@ -34,9 +34,9 @@ struct simulated_thread {
 struct simulation {
 	u64 random; /* state of the generator */
 	u64 from_ns, to_ns;
-	u32 filters; /* FILTER_* */
-	VEC(struct simulated_record) records; /* sorted by time */
-	VEC(struct simulated_thread) threads; /* by tid, as it is at the end, and begin */
+	u32 filters;			       /* FILTER_* */
+	VEC(struct simulated_record) records;  /* sorted by time */
+	VEC(struct simulated_thread) threads;  /* by tid, as it is at the end, and begin */
 	u64 streams[SIMULATED_CONNECTIONS][2]; /* bytes so far, by direction */
 	struct bytes bytes;
 };
@@ -56,6 +56,18 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns);
 void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu);
 /* The same, so many times at random. */
 void simulation_lose(struct simulation *s, int times);
+/*
+ * Takes away what CPUs recorded in [begin_ns, end_ns), but not what came by other ways, and tells
+ * it as a reader of damaged chunks does: the first of them `cpu`, so many.
+ */
+void simulation_damage(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu, int cpus);
+/* Where a reader would have begun or ended in the middle of a hole: see chunk_reader_next(). */
+static inline bool simulation_is_hole(const struct record_head *r)
+{
+	const struct record_lost *lost = (const void *)r;
+
+	return r->kind == RECORD_lost && lost->why == LOST_damaged && !lost->count;
+}
 void simulation_free(struct simulation *s);
 
 static inline const struct record_head *simulation_record(const struct simulation *s, size_t i)

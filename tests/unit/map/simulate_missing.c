@@ -134,6 +134,54 @@ void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu)
 	simulation_sort(s);
 }
 
+static bool is_of_cpu(const struct record_head *r, u16 cpu, int cpus)
+{
+	switch (r->kind) {
+	case RECORD_switch:
+	case RECORD_waking:
+	case RECORD_syscall:
+	case RECORD_fault:
+	case RECORD_event:
+	case RECORD_uring:
+	case RECORD_block:
+	case RECORD_bytes:
+		return r->cpu >= cpu && r->cpu < cpu + cpus;
+	default:
+		return false;
+	}
+}
+
+static void hole_emit(struct simulation *s, u16 cpu, u64 begin_ns, u64 time_ns)
+{
+	struct actor a = {.s = s};
+	struct record_lost lost = {.why = LOST_damaged, .begin_ns = begin_ns};
+
+	actor_emit(&a, &lost, sizeof(lost), RECORD_lost, time_ns);
+	((struct record_head *)(s->bytes.data + s->records.data[s->records.count - 1].at))->cpu =
+		cpu;
+}
+
+void simulation_damage(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu, int cpus)
+{
+	size_t n = 0;
+
+	if (end_ns > s->to_ns)
+		end_ns = s->to_ns;
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct simulated_record *r = &s->records.data[i];
+
+		if (r->time_ns < begin_ns || r->time_ns >= end_ns ||
+		    !is_of_cpu(simulation_record(s, i), cpu, cpus))
+			s->records.data[n++] = *r;
+	}
+	s->records.count = n;
+	for (u16 i = cpu; i < cpu + cpus && begin_ns < end_ns; i++) {
+		hole_emit(s, i, begin_ns, begin_ns);
+		hole_emit(s, i, begin_ns, end_ns);
+	}
+	simulation_sort(s);
+}
+
 void simulation_lose(struct simulation *s, int times)
 {
 	for (int i = 0; i < times; i++) {
