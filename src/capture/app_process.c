@@ -3,12 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/host_clock.h"
 #include "capture/proc_line.h"
 
@@ -16,7 +16,8 @@
 #define ASK_BUDGET 1024		/* look-ups in /proc between two refills */
 #define WALK_ENTRIES 128	/* threads of a walk between two refills: each is a file */
 #define WALK_PAUSE 20		/* times as long as a walk took nothing is walked after it */
-#define NOT_OURS ((void *)~(uintptr_t)0)
+#define THREAD_BITS 22		/* of the numbers that Linux gives: PID_MAX_LIMIT */
+#define THREAD_MASK ((1u << THREAD_BITS) - 1)
 
 /* The id in the innermost pid namespace, and whether that is another than ours. */
 static int inner_id_read(const char *path, u32 *inner, bool *nested)
@@ -78,30 +79,44 @@ void app_process_refill(struct app_process *process)
 	process->budget = ASK_BUDGET;
 }
 
-static void thread_know(struct app_process *process, u32 inner, void *value)
+/* A thread and since when it is known to be ours (rounded down, by 4 ms), in a word. */
+static void thread_know(struct app_process *process, u32 inner, u32 tid, u64 known_ns)
 {
+	u64 word = (known_ns & ~(u64)THREAD_MASK) | tid;
+
+	if (!tid || tid > THREAD_MASK)
+		return;
 	if (process->threads.count >= THREADS_KNOWN_MAX)
 		map_free(&process->threads);
 	/* Without memory it is asked for again. */
-	(void)map_put(&process->threads, inner, value);
+	(void)map_put(&process->threads, inner, (void *)(uintptr_t)word);
 }
 
-void app_process_learn(struct app_process *process, u32 inner, u32 tid)
+static u32 thread_known(const struct app_process *process, u32 inner, u64 *known_ns)
 {
-	if (process->nested && tid)
-		thread_know(process, inner, (void *)(uintptr_t)tid);
+	u64 word = (uintptr_t)map_get(&process->threads, inner);
+
+	*known_ns = word & ~(u64)THREAD_MASK;
+	return (u32)word & THREAD_MASK;
+}
+
+void app_process_learn(struct app_process *process, u32 inner, u32 tid, u64 made_ns)
+{
+	if (process->nested)
+		thread_know(process, inner, tid, made_ns);
 }
 
 static void thread_learn(struct app_process *process, const char *entry)
 {
 	unsigned long tid = strtoul(entry, NULL, 10);
+	u64 asked_ns = host_clock_now_ns();
 	char path[300];
 	bool nested;
 	u32 inner;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/status", process->pid, entry);
-	if (tid && inner_id_read(path, &inner, &nested) == 0 && inner)
-		thread_know(process, inner, (void *)(uintptr_t)tid);
+	if (inner_id_read(path, &inner, &nested) == 0 && inner)
+		thread_know(process, inner, (u32)tid, asked_ns);
 }
 
 /*
@@ -110,7 +125,7 @@ static void thread_learn(struct app_process *process, const char *entry)
  */
 static void threads_walk(struct app_process *process, int entries)
 {
-	u64 begin_ns = clock_now_ns(), now;
+	u64 begin_ns = host_clock_now_ns(), now;
 	struct dirent *entry = NULL;
 	char path[32];
 
@@ -119,7 +134,7 @@ static void threads_walk(struct app_process *process, int entries)
 		process->walk = opendir(path);
 	while (process->walk && entries-- > 0 && (entry = readdir(process->walk)))
 		thread_learn(process, entry->d_name);
-	now = clock_now_ns();
+	now = host_clock_now_ns();
 	process->walk_ns += now - begin_ns;
 	if (entry)
 		return;
@@ -132,7 +147,7 @@ static void threads_walk(struct app_process *process, int entries)
 
 int app_process_open(pid_t pid, struct app_process *out, struct error *e)
 {
-	struct app_process process = {.pid = pid, .budget = ASK_BUDGET};
+	struct app_process process = {.pid = pid, .budget = ASK_BUDGET, .pidfd = -1};
 	char path[64];
 	int err;
 
@@ -149,35 +164,63 @@ int app_process_open(pid_t pid, struct app_process *out, struct error *e)
 	return 0;
 }
 
-static void thread_ask(struct app_process *process, u32 inner)
+static bool process_is_ended(const struct app_process *process)
 {
-	char path[64];
+	struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%u", process->pid, inner);
-	if (access(path, F_OK) != 0) {
-		snprintf(path, sizeof(path), "/proc/%u", inner);
-		if (access(path, F_OK) == 0) {
-			thread_know(process, inner, NOT_OURS);
-			return;
-		}
-	}
-	thread_know(process, inner, (void *)(uintptr_t)inner);
+	return process->pidfd >= 0 && poll(&ended, 1, 0) == 1;
 }
 
-u32 app_process_thread(struct app_process *process, u32 inner)
+/* A thread of whatever process. */
+static bool thread_exists(u32 tid)
 {
-	void *known = map_get(&process->threads, inner);
+	char path[32];
 
-	if (!known && inner && process->budget > 0 && !process->nested) {
-		process->budget--;
-		thread_ask(process, inner);
-		known = map_get(&process->threads, inner);
-	}
-	if (!known && inner && process->budget > 0 && process->nested) {
-		process->budget = 0;
-		if (process->walk || clock_now_ns() >= process->walk_due_ns)
-			threads_walk(process, WALK_ENTRIES);
-		known = map_get(&process->threads, inner);
-	}
-	return known == NOT_OURS ? 0 : (u32)(uintptr_t)known;
+	snprintf(path, sizeof(path), "/proc/%u", tid);
+	return access(path, F_OK) == 0;
+}
+
+static u32 thread_ask(struct app_process *process, u32 tid)
+{
+	u64 asked_ns = host_clock_now_ns();
+	char path[64];
+
+	process->budget--;
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", process->pid, tid);
+	if (access(path, F_OK) != 0 || process_is_ended(process))
+		return thread_exists(tid) ? 0 : tid;
+	thread_know(process, tid, tid, asked_ns);
+	return tid;
+}
+
+/* The same in another pid namespace; `was` is what it was known as, 0 if it was not. */
+static u32 thread_look_for(struct app_process *process, u32 inner, u32 was)
+{
+	u64 begin_ns = host_clock_now_ns() & ~(u64)THREAD_MASK, known_ns;
+	u32 tid;
+
+	process->budget = 0;
+	if (process->walk || begin_ns >= process->walk_due_ns)
+		threads_walk(process, WALK_ENTRIES);
+	tid = thread_known(process, inner, &known_ns);
+	if (tid && known_ns >= begin_ns)
+		return tid;
+	return was && !thread_exists(was) ? was : 0;
+}
+
+u32 app_process_thread(struct app_process *process, const struct thread_owners *owners, u32 inner,
+		       u64 time_ns)
+{
+	u64 known_ns;
+	u32 known = thread_known(process, inner, &known_ns), tid = process->nested ? known : inner;
+	enum thread_owned owned = thread_owners_judge(owners, tid, (u32)process->pid, time_ns);
+	bool holds = known && thread_owners_holds(owners, tid, known_ns);
+
+	if (!inner || inner > THREAD_MASK)
+		return 0;
+	if (owned == THREAD_OWNED || (owned == THREAD_OWNER_UNKNOWN && holds))
+		return tid;
+	if ((owned == THREAD_OWNED_BY_NONE && (holds || !process->nested)) || process->budget <= 0)
+		return 0;
+	return process->nested ? thread_look_for(process, inner, known) : thread_ask(process, tid);
 }

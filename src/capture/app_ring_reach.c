@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/host_clock.h"
 #include "capture/app_rings.h"
 #include "capture/app_rings_internal.h"
 #include "capture/memfd_find.h"
@@ -73,6 +74,7 @@ static int reached_open(pid_t pid, struct app_ring_reached *r, struct error *e)
 	if (err)
 		return error_set(e, err, "cannot map the ring of process %d", pid);
 	err = app_process_open(pid, &r->process, e);
+	r->process.pidfd = r->pidfd;
 	return err ? err : reached_check(r);
 }
 
@@ -85,6 +87,7 @@ int app_ring_reach(pid_t pid, u64 made_ns, struct app_ring_reached **out, struct
 		return error_set(e, ENOMEM, "cannot reach the ring of process %d", pid);
 	reached->fd = reached->pidfd = -1;
 	reached->made_ns = made_ns;
+	reached->reached_ns = host_clock_now_ns();
 	result = reached_open(pid, reached, e);
 	if (result == 1)
 		*out = reached;

@@ -33,6 +33,7 @@ struct app_goal {
 struct app_source {
 	struct app_ring_reached *r; /* owned */
 	u64 since_ns;		    /* older records are another listener's */
+	u64 until_ns;		    /* another process has its number from then on; 0: no */
 	u64 lost_told;		    /* as the ring counts them */
 	u64 lost_cut;		    /* likewise, at the cut */
 	u64 damaged, damaged_told;
@@ -48,6 +49,7 @@ struct app_rings {
 	struct held_records held; /* later than the last cut */
 	VEC(pid_t) missed;
 	struct app_threads threads;
+	struct thread_owners owners;
 	size_t max;
 	u32 session;
 	u64 cut_ns;
@@ -170,7 +172,22 @@ void app_rings_thread(struct app_rings *rings, const struct app_thread *thread)
 		struct app_process *process = &rings->sources.data[i].r->process;
 
 		if ((u32)process->pid == thread->pid)
-			app_process_learn(process, thread->inner, thread->tid);
+			app_process_learn(process, thread->inner, thread->tid, thread->made_ns);
+	}
+}
+
+void app_rings_life(struct app_rings *rings, const struct record_head *r)
+{
+	const struct record_fork *fork = (const void *)r;
+
+	thread_owners_note(&rings->owners, r);
+	if (r->kind != RECORD_fork || fork->flags & (THREAD_IS_THREAD | THREAD_ENTERS))
+		return;
+	for (size_t i = 0; i < rings->sources.count; i++) {
+		struct app_source *s = &rings->sources.data[i];
+
+		if ((u32)s->r->process.pid == r->pid && s->r->reached_ns < r->time_ns)
+			s->until_ns = r->time_ns;
 	}
 }
 
@@ -238,7 +255,10 @@ static bool record_translate(struct take *take, union app_copy *r)
 		if (r->head.time_ns > take->now_ns)
 			return false;
 	}
-	r->head.tid = app_process_thread(process, r->head.tid);
+	if (take->source->until_ns && r->head.time_ns >= take->source->until_ns)
+		return false;
+	r->head.tid = app_process_thread(process, &take->rings->owners, r->head.tid,
+					 r->head.time_ns);
 	r->head.pid = (u32)process->pid;
 	r->head.cpu = 0xffff;
 	r->head.seq = 0;

@@ -53,6 +53,9 @@ int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
 struct app_thread;
 void app_rings_thread(struct app_rings *rings, const struct app_thread *thread);
 
+/* A record of the stream LIFE: whose threads are. Before the poll of what was written then. */
+void app_rings_life(struct app_rings *rings, const struct record_head *r);
+
 /* A process has a ring that cannot be listened to, or had: the next poll tells the sink. */
 void app_rings_missed(struct app_rings *rings, pid_t pid);
 

@@ -12,6 +12,7 @@ struct app_ring_reached {
 	int pidfd; /* readable once the process has ended */
 	u64 inode, device;
 	u64 made_ns; /* when it was made, 0: not seen */
+	u64 reached_ns;
 	struct app_process process;
 };
 

@@ -14,6 +14,6 @@ void app_threads_tell(const struct app_threads *threads, u64 since_ns, struct ap
 
 		/* one that was made before may be of another process with that number */
 		if (thread->pid == (u32)process->pid && thread->made_ns >= since_ns)
-			app_process_learn(process, thread->inner, thread->tid);
+			app_process_learn(process, thread->inner, thread->tid, thread->made_ns);
 	}
 }

@@ -185,6 +185,13 @@ void capture_rings_unmap(struct capture *c)
 
 /* ---- delivering ---- */
 
+static void life_note(struct capture *c, const struct record_head *r)
+{
+	capture_watch_life(c->watch, r);
+	if (c->apps)
+		app_rings_life(c->apps, r);
+}
+
 int capture_deliver(struct capture *c, const struct capture_sink *sink,
 		    const struct capture_stream *stream, const struct record_head *r)
 {
@@ -194,7 +201,7 @@ int capture_deliver(struct capture *c, const struct capture_sink *sink,
 		return err < 0 ? err : 0;
 	c->counts.records++;
 	if (stream->kind == CAPTURE_STREAM_LIFE)
-		capture_watch_life(c->watch, r);
+		life_note(c, r);
 	if (r->kind == RECORD_stack)
 		return capture_stacks_record(c->stacks, sink, stream, r);
 	return sink->record(sink->arg, stream, r);

@@ -2,11 +2,12 @@
 /* What a process says of its threads is looked up, and no more often than it takes. */
 #include "capture/app_process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +19,21 @@
 
 #define THREADS 300
 #define NOBODY 0x7ffffff0
+
+static struct thread_owners owners;
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static u32 thread_of(struct app_process *process, u32 inner)
+{
+	return app_process_thread(process, &owners, inner, now_ns());
+}
 
 static u64 used_ns(void)
 {
@@ -90,13 +106,13 @@ TEST(threads_of_a_namespace_are_not_walked_for_each_record)
 	walk = used_ns() - begin;
 	CHECK(process.nested);
 	CHECK_EQ(process.inner_pid, 1);
-	CHECK_EQ(app_process_thread(&process, 1), pid);
-	CHECK(app_process_thread(&process, THREADS) != 0);
+	CHECK_EQ(thread_of(&process, 1), pid);
+	CHECK(thread_of(&process, THREADS) != 0);
 	begin = used_ns();
 	for (u32 i = 0; i < 200; i++) {
 		app_process_refill(&process);
 		for (u32 k = 0; k < 10; k++)
-			CHECK_EQ(app_process_thread(&process, NOBODY - i * 10 - k), 0);
+			CHECK_EQ(thread_of(&process, NOBODY - i * 10 - k), 0);
 	}
 	asked = used_ns() - begin;
 	printf("# a walk takes %llu us, 200 drains %llu us\n", (unsigned long long)walk / 1000,
@@ -104,13 +120,13 @@ TEST(threads_of_a_namespace_are_not_walked_for_each_record)
 	CHECK(asked < 50 * walk);
 
 	/* One that nobody told of is found, if not at once. */
-	CHECK_EQ(app_process_thread(&process, THREADS + 2), 0);
+	CHECK_EQ(thread_of(&process, THREADS + 2), 0);
 	CHECK(write(go, "x", 1) == 1 && read(ready, &byte, 1) == 1);
-	while (!app_process_thread(&process, THREADS + 2) && drains++ < 10000) {
+	while (!thread_of(&process, THREADS + 2) && drains++ < 10000) {
 		usleep(1000);
 		app_process_refill(&process);
 	}
-	CHECK(app_process_thread(&process, THREADS + 2) != 0);
+	CHECK(thread_of(&process, THREADS + 2) != 0);
 	app_process_close(&process);
 	close(ready);
 	close(go);
@@ -145,11 +161,148 @@ TEST(a_process_of_many_groups_is_looked_up)
 	CHECK_EQ(app_process_open(pid, &process, NULL), 0);
 	CHECK_EQ(process.inner_pid, pid);
 	CHECK(!process.nested);
-	CHECK_EQ(app_process_thread(&process, (u32)pid), pid);
+	CHECK_EQ(thread_of(&process, (u32)pid), pid);
 	app_process_close(&process);
 	close(ready[0]);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* ---- numbers that are given again ---- */
+
+/* A process that waits, with a number of our choice; -1 if somebody has that, 0: not to be had. */
+static pid_t stranger_start(pid_t number)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&number, .set_tid_size = 1};
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid < 0)
+		return errno == EEXIST ? -1 : 0;
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void stranger_end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static pid_t sleeper_start(void)
+{
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+/* It names a number that nobody has, for the day on which somebody gets it. */
+TEST(a_number_that_nobody_had_is_not_ours_for_ever)
+{
+	struct app_process process;
+	pid_t pid = sleeper_start(), number = 0, stranger = -1;
+
+	CHECK_EQ(app_process_open(pid, &process, NULL), 0);
+	for (number = 32000; number > 30000 && stranger < 0; number--) {
+		app_process_refill(&process);
+		if (thread_of(&process, (u32)number) == (u32)number)
+			stranger = stranger_start(number);
+	}
+	number++;
+	if (stranger <= 0) {
+		app_process_close(&process);
+		stranger_end(pid);
+		SKIP("numbers of processes cannot be chosen here");
+	}
+	CHECK_EQ(thread_of(&process, (u32)number), 0);
+	CHECK_EQ(thread_of(&process, (u32)number), 0);
+	stranger_end(stranger);
+	CHECK_EQ(thread_of(&process, (u32)number), number); /* one that ended unseen, say */
+	app_process_close(&process);
+	stranger_end(pid);
+}
+
+static void *thread_ends(void *arg)
+{
+	const int *ends = arg;
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+	char byte;
+
+	if (write(ends[1], &tid, sizeof(tid)) != sizeof(tid) || read(ends[0], &byte, 1) != 1)
+		_exit(1);
+	return NULL;
+}
+
+/* A process with a thread that ends when it is told to; says its number, then that it has ended. */
+static pid_t thread_holder_start(int *ready, int *go)
+{
+	int from[2], to[2];
+	pthread_t thread;
+	pid_t pid;
+
+	CHECK_EQ(pipe2(from, O_CLOEXEC) | pipe2(to, O_CLOEXEC), 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		int ends[2] = {to[0], from[1]};
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (pthread_create(&thread, NULL, thread_ends, ends) ||
+		    pthread_join(thread, NULL) || write(from[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	close(from[1]);
+	close(to[0]);
+	*ready = from[0];
+	*go = to[1];
+	return pid;
+}
+
+TEST(the_number_of_a_thread_that_ended_is_asked_for_again)
+{
+	union {
+		struct record_exit r;
+		u8 slot[RECORD_SLOT_BYTES];
+	} end = {.r.head.kind = RECORD_exit};
+	struct app_process process;
+	int ready, go;
+	pid_t pid = thread_holder_start(&ready, &go), tid, stranger;
+	char byte;
+	u64 lived;
+
+	CHECK_EQ(read(ready, &tid, sizeof(tid)), sizeof(tid));
+	CHECK_EQ(app_process_open(pid, &process, NULL), 0);
+	CHECK_EQ(thread_of(&process, (u32)tid), tid);
+	usleep(10000); /* times of what was found are coarse */
+	lived = now_ns();
+	CHECK(write(go, "x", 1) == 1 && read(ready, &byte, 1) == 1);
+	end.r.head.tid = (u32)tid;
+	end.r.head.pid = (u32)pid;
+	end.r.head.time_ns = now_ns();
+	thread_owners_note(&owners, &end.r.head);
+	stranger = stranger_start(tid);
+	CHECK_EQ(app_process_thread(&process, &owners, (u32)tid, lived), tid);
+	if (stranger > 0) {
+		CHECK_EQ(thread_of(&process, (u32)tid), 0);
+		CHECK_EQ(app_process_thread(&process, &owners, (u32)tid, lived), tid);
+		stranger_end(stranger);
+	}
+	app_process_close(&process);
+	close(ready);
+	close(go);
+	stranger_end(pid);
 }
 
 TEST_MAIN()
