@@ -416,59 +416,6 @@ TEST(a_ring_that_was_not_seen_to_be_made_begins_with_the_listener)
 	writer_reap(&w);
 }
 
-/* Those that there is no room for are told, too. */
-TEST(more_rings_than_descriptors_are_missed)
-{
-	struct writer a = writer_start(), b = writer_start();
-	const struct rlimit few = {7, 7};
-	struct app_ring_reached *reached;
-	struct app_rings_counts counts;
-	struct app_rings *rings;
-	struct rlimit before;
-
-	memset(&taken, 0, sizeof(taken));
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-	rings = app_rings_new();
-	if (setrlimit(RLIMIT_NOFILE, &before)) {
-		writer_reap(&a);
-		writer_reap(&b);
-		app_rings_free(rings);
-		SKIP("limits are for good here");
-	}
-	CHECK(rings != NULL);
-	CHECK_EQ(app_ring_reach(a.pid, 0, &reached, NULL), 1);
-	CHECK_EQ(app_rings_add(rings, reached), 0);
-	CHECK_EQ(app_ring_reach(b.pid, 0, &reached, NULL), 1);
-	CHECK_EQ(app_rings_add(rings, reached), -EMFILE);
-	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	app_rings_counts(rings, &counts);
-	CHECK_EQ(counts.rings, 1);
-	CHECK_EQ(counts.not_reached, 1);
-	CHECK_EQ(taken.missed, 1);
-	app_rings_free(rings);
-	writer_reap(&a);
-	writer_reap(&b);
-}
-
-TEST(the_limit_of_descriptors_is_raised)
-{
-	struct rlimit before, after, low;
-	struct app_rings *rings;
-
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-	low = (struct rlimit){256, before.rlim_max};
-	if (before.rlim_max <= 256)
-		SKIP("there are no more descriptors to be had here");
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
-	rings = app_rings_new();
-	CHECK(rings != NULL);
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
-	CHECK(after.rlim_cur > 256);
-	app_rings_free(rings);
-	setrlimit(RLIMIT_NOFILE, &before);
-}
-
 /* ---- programs that lie ---- */
 
 static struct app_ring *liar_ring;
@@ -740,6 +687,61 @@ TEST(half_a_record_hides_what_follows_until_the_end)
 	CHECK_EQ(rings_damaged(rings), 1);
 	app_rings_free(rings);
 	munmap(liar_ring, APP_RING_BYTES);
+}
+
+/* ---- limits: the last, since where they are for good little is left for others ---- */
+
+/* Those that there is no room for are told, too. */
+TEST(more_rings_than_descriptors_are_missed)
+{
+	struct writer a = writer_start(), b = writer_start();
+	const struct rlimit few = {7, 7};
+	struct app_ring_reached *reached;
+	struct app_rings_counts counts;
+	struct app_rings *rings;
+	struct rlimit before;
+
+	memset(&taken, 0, sizeof(taken));
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	rings = app_rings_new();
+	if (setrlimit(RLIMIT_NOFILE, &before)) {
+		writer_reap(&a);
+		writer_reap(&b);
+		app_rings_free(rings);
+		SKIP("limits are for good here");
+	}
+	CHECK(rings != NULL);
+	CHECK_EQ(app_ring_reach(a.pid, 0, &reached, NULL), 1);
+	CHECK_EQ(app_rings_add(rings, reached), 0);
+	CHECK_EQ(app_ring_reach(b.pid, 0, &reached, NULL), 1);
+	CHECK_EQ(app_rings_add(rings, reached), -EMFILE);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	app_rings_counts(rings, &counts);
+	CHECK_EQ(counts.rings, 1);
+	CHECK_EQ(counts.not_reached, 1);
+	CHECK_EQ(taken.missed, 1);
+	app_rings_free(rings);
+	writer_reap(&a);
+	writer_reap(&b);
+}
+
+TEST(the_limit_of_descriptors_is_raised)
+{
+	struct rlimit before, after, low;
+	struct app_rings *rings;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	low = (struct rlimit){256, before.rlim_max};
+	if (before.rlim_max <= 256)
+		SKIP("there are no more descriptors to be had here");
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+	rings = app_rings_new();
+	CHECK(rings != NULL);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
+	CHECK(after.rlim_cur > 256);
+	app_rings_free(rings);
+	setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST_MAIN()
