@@ -15,6 +15,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/cpu_list.h"
 #include "capture/event.h"
 #include "capture/internal.h"
 #include "capture/stacks.h"
@@ -126,39 +127,13 @@ static void fault_ends_follow(struct capture *c, u32 cpu, bool online)
 					  cpu);
 }
 
-/* Reads a list of CPUs as in "0-3,5"; calls for each of the first `count` whether it is in. */
-static void cpus_each(struct capture *c, FILE *list)
-{
-	u32 from, to, next = 0;
-
-	while (fscanf(list, "%u", &from) == 1) {
-		int c1 = fgetc(list);
-
-		to = from;
-		if (c1 == '-' && fscanf(list, "%u", &to) == 1)
-			c1 = fgetc(list);
-		for (; next < from && next < c->ring_count; next++)
-			fault_ends_follow(c, next, false);
-		for (; next <= to && next < c->ring_count; next++)
-			fault_ends_follow(c, next, true);
-		if (c1 != ',')
-			break;
-	}
-	for (; next > 0 && next < c->ring_count; next++)
-		fault_ends_follow(c, next, false);
-}
-
 void capture_features_cpus(struct capture *c)
 {
-	FILE *list = c->fault_ends ? fopen("/sys/devices/system/cpu/online", "re") : NULL;
+	char online[CPU_LIST_BYTES];
+	bool known = c->fault_ends && cpu_list_online(online) == 0;
 
-	if (list)
-		cpus_each(c, list);
-	else
-		for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
-			fault_ends_follow(c, cpu, true);
-	if (list)
-		fclose(list);
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
+		fault_ends_follow(c, cpu, !known || cpu_list_has(online, cpu));
 }
 
 static void faults_detach(struct capture *c)

@@ -75,6 +75,7 @@ void chunk_clock_read(struct chunk_clock *clock);
 #define CHUNK_HOST_BYTES 65
 #define CHUNK_BOOT_BYTES 37
 #define CHUNK_NAME_BYTES 80
+#define CHUNK_CPU_LIST_BYTES 256
 
 struct chunk_info {
 	char path[4096];      /* of the directory */
@@ -82,17 +83,19 @@ struct chunk_info {
 	char host[CHUNK_HOST_BYTES];
 	char boot_id[CHUNK_BOOT_BYTES];
 	uint64_t seq;
-	uint64_t begin_ns;	  /* the cut at which it begins */
-	uint64_t end_ns;	  /* the cut at which it ends: its records are older */
-	uint64_t begun_ns;	  /* all streams had begun: begin_ns, unless cut one by one */
-	uint64_t complete_ns;	  /* no stream misses anything older; end_ns, unless cut one
-				     by one, cut while a record was being written, or recovered
-				     after a crash; can be before begin_ns */
-	uint64_t late_ns;	  /* the chunk before is complete up to here: begin_ns, or less */
-	uint64_t cpus;		  /* that have a stream, at least; a recovered one may miss some */
-	struct chunk_clock clock; /* at its begin */
-	uint64_t records;	  /* CTF events, what babeltrace2 counts */
-	uint64_t bytes;		  /* of its files */
+	uint64_t begin_ns;    /* the cut at which it begins */
+	uint64_t end_ns;      /* the cut at which it ends: its records are older */
+	uint64_t begun_ns;    /* all streams had begun: begin_ns, unless cut one by one */
+	uint64_t complete_ns; /* no stream misses anything older; end_ns, unless cut one
+				 by one, cut while a record was being written, or recovered
+				 after a crash; can be before begin_ns */
+	uint64_t late_ns;     /* the chunk before is complete up to here: begin_ns, or less */
+	uint64_t cpus;	      /* so many have a stream from the begin on, of a recovered one
+				 some may be missing; 0: not known */
+	char cpu_list[CHUNK_CPU_LIST_BYTES]; /* which; "": 0 .. cpus - 1 */
+	struct chunk_clock clock;	     /* at its begin */
+	uint64_t records;		     /* CTF events, what babeltrace2 counts */
+	uint64_t bytes;			     /* of its files */
 	struct chunk_lost lost;
 	uint64_t incomplete; /* fields that are cut or could not be read */
 	enum chunk_state state;
@@ -135,10 +138,11 @@ struct chunk_writer_options {
 	uint64_t begun_ns;		   /* when the last stream begins; 0: at the cut, too */
 	uint64_t complete_ns;		   /* when the first stream ends; 0: at the end, too */
 	uint64_t late_ns;		   /* complete_ns of the chunk before; 0: at the cut, too */
-	uint64_t cpus;	  /* of so many the streams are there from the begin; 0: as records come */
-	uint64_t seq;	  /* its number, for who counts on; 0: one that no chunk in `dir` has */
-	const char *host; /* NULL: this host's name */
-	const char *boot_id;		 /* NULL: this boot's */
+	const char *cpus;    /* base/cpu_list.h: their streams are there from the begin; NULL: as
+				records come */
+	uint64_t seq;	     /* its number, for who counts on; 0: one that no chunk in `dir` has */
+	const char *host;    /* NULL: this host's name */
+	const char *boot_id; /* NULL: this boot's */
 	const struct chunk_clock *clock; /* NULL: of this host, now */
 	const struct chunk_owner *owner; /* of what is made; NULL: the effective user */
 	bool compress;			 /* zstd, when it is sealed */

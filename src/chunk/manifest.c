@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_list.h"
 #include "chunk/crc32c.h"
 #include "chunk/file.h"
 
@@ -71,6 +72,8 @@ static void print_manifest(FILE *f, const struct manifest *m)
 		fprintf(f, "\nlate_ns=%" PRIu64, info->late_ns);
 	if (info->cpus)
 		fprintf(f, "\ncpus=%" PRIu64, info->cpus);
+	if (info->cpu_list[0])
+		fprintf(f, "\ncpu_list=%s", info->cpu_list);
 	fprintf(f, "\nclock=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info->clock.monotonic_ns,
 		info->clock.unix_ns, info->clock.boottime_ns, info->clock.error_ns);
 	fprintf(f, "\nstate=%s\nevents=%" PRIu64, chunk_state_name(info->state), info->records);
@@ -263,6 +266,9 @@ static bool parse_line(const char *key, const char *value, struct manifest *m, u
 		*has |= HAS_STATE;
 		return parse_state(value, &info->state);
 	}
+	if (strcmp(key, "cpu_list") == 0)
+		return parse_text(value, info->cpu_list, sizeof(info->cpu_list)) &&
+		       cpu_list_count(info->cpu_list);
 	if (strcmp(key, "clock") == 0) {
 		*has |= HAS_CLOCK;
 		if (!parse_numbers(value, numbers, 4))

@@ -11,6 +11,8 @@
  *   begin_ns=  begun_ns=  complete_ns=  end_ns=
  *   late_ns=                      only if it is before begin_ns
  *   cpus=                         only if so many CPUs have a stream from the begin on
+ *   cpu_list=                     which, as "0,2-3"; only if they are not 0 .. cpus - 1. Who does
+ *                                 not know this key takes them for these
  *   clock=<monotonic_ns> <unix_ns> <boottime_ns> <error_ns>
  *   state=open|sealed|recovered
  *   events=<CTF events in all files>

@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What no manifest says of a chunk is found by reading it. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_list.h"
 #include "chunk/reader.h"
+
+bool chunk_stream_is_due(const struct chunk_info *info, const char *name)
+{
+	unsigned long cpu;
+
+	if (strncmp(name, "cpu", 3) != 0)
+		return false;
+	cpu = strtoul(name + 3, NULL, 10);
+	if (info->cpu_list[0])
+		return cpu < CPU_LIST_END && cpu_list_has(info->cpu_list, (uint32_t)cpu);
+	return cpu < info->cpus;
+}
 
 static void end_take(struct chunk_info *info, const struct stream *s, uint64_t *cpus)
 {
@@ -14,7 +28,7 @@ static void end_take(struct chunk_info *info, const struct stream *s, uint64_t *
 			info->complete_ns = 0;
 		return;
 	}
-	*cpus += is_cpu;
+	*cpus += chunk_stream_is_due(info, s->name);
 	if (s->last_end_ns >= info->end_ns)
 		info->end_ns = s->last_end_ns + 1;
 	if (is_cpu && s->last_end_ns < info->complete_ns)

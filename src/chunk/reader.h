@@ -59,7 +59,10 @@ void chunk_reader_check_files(struct chunk_reader *r);
 /* False: no manifest says what is in it, chunk_reader_measure() would. */
 bool chunk_reader_has_sums(const struct chunk_reader *r);
 
-/* Bounds complete_ns of a chunk of which so many CPUs' streams were found: some can be missing. */
+/* Is this the stream of a CPU that has one from the begin on? */
+bool chunk_stream_is_due(const struct chunk_info *info, const char *name);
+
+/* Bounds complete_ns of a chunk of which so many streams that are due were found. */
 void chunk_complete_bound(struct chunk_info *info, uint64_t cpus);
 
 /*

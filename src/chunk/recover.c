@@ -231,7 +231,7 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 {
 	struct chunk_reader *r = k->reader;
 	struct manifest *m = &k->manifest;
-	uint64_t cpus = 0; /* of which there is something */
+	uint64_t cpus = 0; /* of those that are due, with something in it */
 	int err = streams_recover(k, e);
 
 	if (err)
@@ -248,7 +248,7 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 	m->info.lost = r->info.lost;
 	for (size_t i = 0; i < m->file_count; i++) {
 		m->info.bytes += m->files[i].bytes;
-		cpus += strncmp(m->files[i].name, "cpu", 3) == 0;
+		cpus += chunk_stream_is_due(&m->info, m->files[i].name);
 	}
 	chunk_complete_bound(&m->info, cpus);
 	err = manifest_write(r->dir, m, true, e);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpu_list.h"
 #include "base/host_clock.h"
 #include "chunk/directory.h"
 #include "chunk/file.h"
@@ -60,6 +61,18 @@ static void read_boot_id(char *boot_id, size_t size)
 	copy_word(boot_id, size, text);
 }
 
+/* A list that is too long is not told: then no stream of them is missed, either. */
+static void set_cpus(struct chunk_info *info, const char *list)
+{
+	bool plain = list && cpu_list_is_plain(list);
+
+	if (!list || (!plain && strlen(list) >= sizeof(info->cpu_list)))
+		return;
+	info->cpus = cpu_list_count(list);
+	if (!plain)
+		strcpy(info->cpu_list, list);
+}
+
 static void fill_info(struct chunk_info *info, const struct chunk_writer_options *o)
 {
 	char host[CHUNK_HOST_BYTES] = "localhost";
@@ -73,7 +86,7 @@ static void fill_info(struct chunk_info *info, const struct chunk_writer_options
 	info->end_ns = info->begin_ns;
 	info->complete_ns = o->complete_ns;
 	info->late_ns = o->late_ns ? o->late_ns : info->begin_ns;
-	info->cpus = o->cpus;
+	set_cpus(info, o->cpus);
 	gethostname(host, sizeof(host) - 1);
 	copy_word(info->host, sizeof(info->host), o->host ? o->host : host);
 	if (o->boot_id)
@@ -144,15 +157,16 @@ static int write_beginnings(struct chunk_writer *w, struct error *e)
  * A stream that is made at its first record cannot be missed after a crash. If the
  * disk does not take it now, it may with the first record.
  */
-static int cpu_streams(struct chunk_writer *w, struct error *e)
+static int cpu_streams(struct chunk_writer *w, const char *list, struct error *e)
 {
 	struct error ignored = {0};
+	uint32_t cpu = 0;
 
-	for (uint32_t cpu = 0; cpu < w->info.cpus; cpu++) {
+	for (; list && (cpu = cpu_list_next(list, cpu)) != CPU_LIST_END; cpu++) {
 		if (!chunk_writer_stream(w, CHUNK_STREAM_CPU, cpu))
 			return error_set(e, ENOMEM, "cannot begin a chunk");
 	}
-	if (w->info.cpus)
+	if (list)
 		chunk_writer_flush(w, w->info.begin_ns, &ignored);
 	return 0;
 }
@@ -185,7 +199,7 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 	if (!err) {
 		err = write_beginnings(w, e);
 		if (!err)
-			err = cpu_streams(w, e);
+			err = cpu_streams(w, options->cpus, e);
 		if (err)
 			chunk_directory_remove_at(w->parent, strrchr(w->path, '/') + 1);
 	}

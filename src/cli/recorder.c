@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpu_list.h"
 #include "base/host_clock.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -157,12 +158,13 @@ static void chunk_sealed(void *arg, int err, const struct chunk_info *info, cons
 static int chunk_begin(struct recorder *r, u64 begin_ns, u64 late_ns, struct chunk_writer **writer,
 		       struct error *e)
 {
+	char cpus[CPU_LIST_BYTES];
 	struct chunk_writer_options o = {.dir = r->options.dir,
 					 .hold = &r->hold,
 					 .begin_ns = begin_ns,
 					 .late_ns = late_ns,
 					 .seq = r->next_seq,
-					 .cpus = (u64)sysconf(_SC_NPROCESSORS_ONLN),
+					 .cpus = cpu_list_online(cpus) ? NULL : cpus,
 					 .owner = r->owner,
 					 .compress = r->options.compress};
 

@@ -290,7 +290,7 @@ TEST(a_cpu_that_a_crash_took)
 	for (int how = 0; how < 3; how++) {
 		const char *dir = make_directory();
 		const struct chunk_writer_options options = {
-			.dir = dir, .begin_ns = 1000, .cpus = 2, .no_sync = true};
+			.dir = dir, .begin_ns = 1000, .cpus = "0-1", .no_sync = true};
 		struct chunk_writer *w;
 		const char *path;
 		union make_record r;
@@ -309,6 +309,38 @@ TEST(a_cpu_that_a_crash_took)
 		CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, &e), 1);
 		CHECK_EQ(found.end_ns, 3001);
 		CHECK_EQ(found.complete_ns, how ? 1000 : 3001);
+	}
+}
+
+/* CPU 1 is offline at the begin; comes it later, that makes up for no other one. */
+TEST(a_cpu_that_a_crash_took_beside_one_offline)
+{
+	for (int how = 0; how < 3; how++) {
+		const char *dir = make_directory();
+		const struct chunk_writer_options options = {
+			.dir = dir, .begin_ns = 1000, .cpus = "0,2", .no_sync = true};
+		struct chunk_writer *w;
+		union make_record r;
+		struct error e = {0};
+		struct stat st;
+
+		CHECK_EQ(chunk_writer_open(&w, &options, &e), 0);
+		CHECK_EQ(stat(make_path(chunk_writer_path(w), "cpu0"), &st), 0);
+		CHECK_EQ(stat(make_path(chunk_writer_path(w), "cpu1"), &st), -1);
+		CHECK_EQ(stat(make_path(chunk_writer_path(w), "cpu2"), &st), 0);
+		make_syscall(&r, 2000, how ? 1 : 0, 7);
+		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, r.head.cpu),
+					  &r.head),
+			 0);
+		CHECK_EQ(chunk_writer_flush(w, 3000, &e), 0);
+		if (how == 2)
+			CHECK_EQ(unlink(make_path(chunk_writer_path(w), "cpu2")), 0);
+		chunk_writer_close(w);
+		CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, &e), 1);
+		CHECK_EQ(found.cpus, 2);
+		CHECK_STR(found.cpu_list, "0,2");
+		CHECK_EQ(found.end_ns, 3001);
+		CHECK_EQ(found.complete_ns, how == 2 ? 1000 : 3001);
 	}
 }
 
