@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each example of each --help and manual page is right usage.
+"""Each example of each --help, of the manual pages and of the README is right usage.
 
-Usage: examples.py FATHOM DIR. Runs them as they stand, in an empty directory and without the
+Usage: examples.py FATHOM DIR README. Runs them as they stand, in an empty directory and without the
 capabilities that recording asks for, so that they end soon; whatever becomes of them, none may
 end with the status of wrong usage, and each must get as far as fathom.
 """
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 FATHOM = os.path.abspath(sys.argv[1])
-PAGES = sys.argv[2]
+PAGES, README = sys.argv[2:]
 PR_CAPBSET_DROP = 24
 # What stands beside fathom in an example is not what is tested, and not everywhere.
 BESIDE = {"pidof": "echo 1", "jq": "cat >/dev/null", "less": "cat >/dev/null",
@@ -43,6 +43,9 @@ def examples():
         with open(os.path.join(PAGES, name), encoding="utf-8") as page:
             for line in re.findall(r"^\.D[l1] (.*\bfathom .*)$", page.read(), re.M):
                 yield name, line.replace("\\-", "-").replace("\\&", "")
+    with open(README, encoding="utf-8") as text:
+        for line in re.findall(r"^    ((?:\S*/)?fathom .*)$", text.read(), re.M):
+            yield "README", line
 
 
 def without_capabilities():
