@@ -29,6 +29,10 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 		if (left->gaps.count || map_get(&left->taken, l->left_tid))
 			l->severed = true;
 		err = vec_push(&left->lives, l);
+		if (err) { /* it is in neither */
+			life_free(l);
+			free(l);
+		}
 	}
 	if (!err && goes_on)
 		err = map_put(next, l->tid, l);

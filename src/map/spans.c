@@ -61,9 +61,15 @@ static int event_add(struct app_span *span, const struct record_span_event *r)
 {
 	struct span_event event = {
 		.time_ns = r->head.time_ns, .tid = r->head.tid, .level = r->level};
+	int err;
 
 	event.name = text_copy(r->name, r->name_len);
-	return event.name ? vec_push(&span->events, event) : -ENOMEM;
+	if (!event.name)
+		return -ENOMEM;
+	err = vec_push(&span->events, event);
+	if (err)
+		free(event.name);
+	return err;
 }
 
 /* The last event that a thread told, NULL if it told none. */
@@ -87,24 +93,24 @@ static int attribute_add(struct app_span *span, const struct record_span_attribu
 				   .value = r->value,
 				   .text_bytes = r->text_len,
 				   .key_bytes = r->key_len};
-	struct span_event *event;
+	struct span_event *event = r->of_event ? event_of(span, r->head.tid) : NULL;
+	int err = 0;
 
 	if (a.key_bytes > a.text_bytes)
 		a.key_bytes = a.text_bytes;
 	a.text = text_copy(r->text, r->text_len);
 	if (!a.text)
 		return -ENOMEM;
-	if (!r->of_event)
-		return vec_push(&span->attributes, a);
-	event = event_of(span, r->head.tid);
-	if (!event) {
-		int err = vec_push(&span->events, (struct span_event){.tid = r->head.tid});
-
-		if (err)
-			return err;
-		event = &span->events.data[span->events.count - 1];
+	if (r->of_event && !event) {
+		err = vec_push(&span->events, (struct span_event){.tid = r->head.tid});
+		if (!err)
+			event = &span->events.data[span->events.count - 1];
 	}
-	return vec_push(&event->attributes, a);
+	if (!err)
+		err = event ? vec_push(&event->attributes, a) : vec_push(&span->attributes, a);
+	if (err)
+		free(a.text);
+	return err;
 }
 
 int spans_add(struct partial *p, const struct record_head *r)
@@ -195,8 +201,8 @@ static void event_free(struct span_event *event)
 void span_shorten(struct app_span *s)
 {
 	s->events_deleted += DELETE_OLDEST(&s->events, SPAN_EVENTS_KEPT, event_free);
-	s->attributes_deleted +=
-		DELETE_OLDEST(&s->attributes, SPAN_ATTRIBUTES_KEPT, attribute_free);
+	s->attributes_deleted += DELETE_OLDEST(&s->attributes, SPAN_ATTRIBUTES_KEPT,
+					       attribute_free);
 	for (size_t i = 0; i < s->events.count; i++)
 		s->attributes_deleted += DELETE_OLDEST(&s->events.data[i].attributes,
 						       SPAN_ATTRIBUTES_KEPT, attribute_free);

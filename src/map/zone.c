@@ -297,7 +297,10 @@ int zones_finish(struct partial *p)
 	*p = (struct partial){.options = body->options, .raw = raw};
 	err = zone_apply_outside(p, body->from_ns, body->from_ns);
 	err = err ? err : zone_apply(p, (struct zone_time){0, from, 0, 0, 0});
-	err = err ? err : partial_merge(p, body);
+	if (err)
+		partial_free(body);
+	else
+		err = partial_merge(p, body);
 	/* what lies in the body came too late for it */
 	err = err ? err : zone_apply_outside(p, to, to);
 	return err ? err : tail_apply(p, to);

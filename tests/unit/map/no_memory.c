@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory runs out where a partial is finished: what it has is freed all the same. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "map/partial.h"
+#include "simulate.h"
+
+/* The linker has all calls in this program go here (--wrap). */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void __real_free(void *p);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+void __wrap_free(void *p);
+
+static long held;	/* allocations that are not freed */
+static long until_fail; /* so many succeed, then one fails; negative: all succeed */
+static bool failed;
+
+static bool fails(void)
+{
+	bool now = until_fail == 0;
+
+	if (until_fail >= 0)
+		until_fail--;
+	failed |= now;
+	return now;
+}
+
+static void *hold(void *p)
+{
+	held += p != NULL;
+	return p;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : hold(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return fails() ? NULL : hold(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	void *p;
+
+	if (fails())
+		return NULL;
+	p = __real_realloc(old, size);
+	return old ? p : hold(p);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+	return __wrap_realloc(old, count * size);
+}
+
+void __wrap_free(void *p)
+{
+	held -= p != NULL;
+	__real_free(p);
+}
+
+/* What says where a thread is, and waits for the neighbours of a partial. */
+static bool is_of_life(const struct record_head *r)
+{
+	return r->kind == RECORD_switch || r->kind == RECORD_waking || r->kind == RECORD_syscall ||
+	       r->kind == RECORD_fork || r->kind == RECORD_thread || r->kind == RECORD_exit;
+}
+
+/* Of which only the middle is seen on all streams: before and behind it records wait. */
+static struct partial *partial_uneven(const struct simulation *s)
+{
+	struct partial *p = partial_new(&(struct partial_options){0});
+	u64 third = (s->to_ns - s->from_ns) / 3;
+
+	CHECK(p != NULL);
+	partial_streams(p, s->from_ns + third, s->from_ns + 2 * third);
+	for (size_t i = 0; i < s->records.count; i++)
+		if (is_of_life(simulation_record(s, i)))
+			CHECK_EQ(partial_apply(p, simulation_record(s, i)), 0);
+	partial_cover(p, s->from_ns, s->to_ns);
+	return p;
+}
+
+TEST(a_partial_that_cannot_be_finished_is_freed)
+{
+	struct simulation s = {0};
+	long before, tries = 0;
+	int err;
+
+	until_fail = -1;
+	simulate(&s, 7, 5, 40);
+	before = held;
+	do {
+		struct partial *p = partial_uneven(&s);
+
+		failed = false;
+		until_fail = tries++;
+		err = partial_finish(p);
+		until_fail = -1;
+		partial_free(p);
+		CHECK_EQ(held, before);
+	} while (failed);
+	CHECK_EQ(err, 0);
+	CHECK(tries > 20);
+	simulation_free(&s);
+}
+
+TEST_MAIN()
