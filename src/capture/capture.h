@@ -8,6 +8,7 @@
  *   capture_attach(c, &error)                optional: the programs run, nothing is recorded yet
  *   capture_start(c, 0, &sink, &error)       attach and record; snapshot into the sink
  *   capture_release(c, &error)               optional: let CMD exec
+ *   capture_command_begun(c, &error)         likewise: has it?
  *   while (...) capture_poll(c, &sink)       about every millisecond: capture_wait()
  *   capture_cut(c, &sink, &cut_ns)           now and then
  *   capture_settle(c, &sink)                 before the last cut
@@ -103,7 +104,7 @@ int capture_open(const struct capture_options *options, struct capture **out, st
  * Starts a command, stopped before its exec; everything it does from its exec
  * on is in scope. It keeps user, environment, directory, stdin, stdout, stderr
  * and signal mask, and inherits no other fd. Once per capture. argv ends with
- * NULL and is borrowed until capture_release(). The caller reaps the child
+ * NULL and is borrowed. The caller reaps the child
  * (capture_child()).
  */
 int capture_spawn(struct capture *c, char *const argv[], struct error *e);
@@ -138,11 +139,15 @@ void capture_turn_on(struct capture *c, u64 begin_ns);
 int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink,
 		  struct error *e);
 
-/*
- * Lets the command of capture_spawn() exec and waits until it has. -ENOENT and
- * the like if it could not: then it is gone and reaped.
- */
+/* Lets the command of capture_spawn() exec, and does not wait for that. */
 int capture_release(struct capture *c, struct error *e);
+
+/*
+ * Whether the command has been executed: 1, or it was killed before; 0: that is still under way,
+ * for as long as its file system wants. -ENOENT and the like if it cannot be, told once: then it
+ * is gone and reaped. Never waits long.
+ */
+int capture_command_begun(struct capture *c, struct error *e);
 
 /* Does it keep CAP_BPF when it drops the others? Kernels before 5.19 may ask for it. */
 bool capture_keeps_bpf(const struct capture *c);

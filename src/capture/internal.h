@@ -94,7 +94,7 @@ struct capture {
 	struct bounded_reader commands; /* of processes, during a snapshot */
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
-	int exec_fd; /* errno of its exec, or end of file */
+	int exec_fd; /* errno of its exec, or end of file; does not block */
 	int wake_fd; /* an epoll of what the programs wake us for */
 };
 

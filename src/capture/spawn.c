@@ -4,11 +4,12 @@
  * (from its exec on), and let go when everything is attached.
  *
  * A socket `go` lets the child exec; a pipe `exec` is closed by a successful exec,
- * or carries the errno of a failed one.
+ * or carries the errno of a failed one. An exec can take as long as a file system wants,
+ * so nobody waits for it.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -26,6 +27,27 @@ static void user_restore(void)
 		_exit(126);
 }
 
+static void descriptors_close(int first, int last)
+{
+	if (first < 3)
+		first = 3;
+	if (first <= last)
+		syscall(SYS_close_range, first, last, 0);
+}
+
+/*
+ * At once, and not by the exec: the lock of the recording's directory would be held for as long
+ * as that takes, maybe longer than the recording.
+ */
+static void descriptors_close_but(int a, int b)
+{
+	int low = a < b ? a : b, high = a < b ? b : a;
+
+	descriptors_close(3, low - 1);
+	descriptors_close(low + 1, high - 1);
+	descriptors_close(high + 1, INT_MAX);
+}
+
 /* Runs in the child; nothing of the parent's state may be touched. */
 static void spawn_child(char *const argv[], int go, int exec)
 {
@@ -33,8 +55,7 @@ static void spawn_child(char *const argv[], int go, int exec)
 	char byte;
 	int err;
 
-	/* both pipes and whatever else is open close by themselves at the exec */
-	syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
+	descriptors_close_but(go, exec); /* these two close by themselves at the exec */
 	do
 		got = read(go, &byte, 1);
 	while (got < 0 && errno == EINTR);
@@ -57,7 +78,7 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 		return error_say(e, EBUSY, "a command was started already");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
 		return error_set(e, errno, "cannot start %s", argv[0]);
-	if (pipe2(exec, O_CLOEXEC)) {
+	if (pipe2(exec, O_CLOEXEC | O_NONBLOCK)) {
 		err = errno;
 		close(go[0]);
 		close(go[1]);
@@ -87,7 +108,6 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 
 int capture_release(struct capture *c, struct error *e)
 {
-	int err = 0;
 	ssize_t n;
 
 	if (c->go_fd < 0)
@@ -97,14 +117,26 @@ int capture_release(struct capture *c, struct error *e)
 	while (n < 0 && errno == EINTR);
 	close(c->go_fd);
 	c->go_fd = -1;
+	return 0;
+}
+
+int capture_command_begun(struct capture *c, struct error *e)
+{
+	int err = 0;
+	ssize_t n;
+
+	if (c->exec_fd < 0)
+		return c->child > 0;
 	do
 		n = read(c->exec_fd, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return 0;
 	close(c->exec_fd);
 	c->exec_fd = -1;
 	if (n != sizeof(err))
-		return 0;
-	waitpid(c->child, NULL, 0);
+		return 1;
+	waitpid(c->child, NULL, 0); /* it is on its way out */
 	c->child = 0;
 	return error_set(e, err, "cannot run the command");
 }

@@ -38,6 +38,7 @@ struct session {
 	struct recorder *recorder;
 	u64 until_ns;  /* 0: no end */
 	int status;    /* of the command */
+	bool command;  /* there is one */
 	bool ended;    /* the command has ended */
 	bool progress; /* stderr is a terminal, and no command writes to it */
 };
@@ -249,7 +250,7 @@ static int session_hold(struct session *s, const struct record_options *o, struc
 	hidden_tell(s);
 	s->until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
 	err = session_run(s, e);
-	if (!err && interrupted && recorder_child(s->recorder))
+	if (!err && interrupted && s->command)
 		command_await(s, e);
 	err = session_finish(s, err, e);
 	if (!err)
@@ -262,9 +263,10 @@ static int record_run(const void *fields, const struct operands *operands, struc
 {
 	const struct record_options *o = fields;
 	struct recorder_options options = {.dir = o->output};
-	struct session s = {.progress = isatty(STDERR_FILENO) && !operands->command};
+	struct session s = {.command = operands->command,
+			    .progress = isatty(STDERR_FILENO) && !operands->command};
 	int command_failed = 0, err = scope_fill(o, operands, &options, e);
-	bool begun = false;
+	bool opened = false, begun = false;
 
 	signals_catch();
 	if (!err && !o->output) {
@@ -272,10 +274,12 @@ static int record_run(const void *fields, const struct operands *operands, struc
 		options.settle = !err;
 	}
 	if (!err)
-		err = recorder_open(&s.recorder, &options, &command_failed, e);
+		err = recorder_open(&s.recorder, &options, e);
 	if (!err) {
-		begun = true;
+		opened = true;
 		err = session_hold(&s, o, e);
+		command_failed = recorder_command_failed(s.recorder);
+		begun = recorder_begun(s.recorder);
 	}
 	recorder_close(s.recorder);
 	if (options.settle && !begun)
@@ -286,7 +290,7 @@ static int record_run(const void *fields, const struct operands *operands, struc
 			strerror(-command_failed));
 		return command_failed == -ENOENT ? 127 : 126;
 	}
-	if (err && !begun && interrupted) {
+	if (err && !opened && interrupted) {
 		fprintf(stderr, "fathom: interrupted before the recording began\n");
 		return 0;
 	}

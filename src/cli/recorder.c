@@ -44,6 +44,9 @@ struct recorder {
 	u64 incomplete_told;		 /* to chunks, of what capture has counted */
 	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
 	u64 next_seq;			 /* of chunks: nobody else makes any; 0: none was begun */
+	bool command_waits;		 /* its exec is under way */
+	int command_failed;		 /* of its exec; 0: it did not */
+	bool begun;			 /* its place is settled */
 	struct chunk_stream *life;	 /* of the writer, made when first used */
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
 	struct map apps;		 /* of the writer, by process */
@@ -214,14 +217,91 @@ static int chunk_end(struct recorder *r, u64 cut_ns, struct chunk_writer *next, 
 	return err;
 }
 
+/* ---- when it stays ---- */
+
+static u64 capabilities_for(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, 0) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
+}
+
+/* What root needs to write into a directory of somebody else, and for somebody else. */
+static u64 directory_capabilities(const struct recorder *r)
+{
+	if (r->owner)
+		return 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
+	return capabilities_for(r->hold.dir, ".");
+}
+
+/* And to give it its place. */
+static u64 settle_capabilities(const struct recorder *r)
+{
+	return r->options.settle && !r->owner ? capabilities_for(AT_FDCWD, ".") : 0;
+}
+
+/* It records: from here on it may take the place of another one. */
+static int directory_settle(struct recorder *r, struct error *e)
+{
+	int err = default_dir_settle(&r->options.dir, e);
+
+	if (!err && r->writer)
+		chunk_writer_moved(r->writer, r->options.dir);
+	return err;
+}
+
+static int retention_begin(struct recorder *r, struct error *e)
+{
+	const struct retainer_options o = {.dir = r->options.dir,
+					   .hold = &r->hold,
+					   .keep = r->options.keep,
+					   .capabilities = directory_capabilities(r)};
+
+	return retainer_open(&r->retainer, &o, e);
+}
+
+/* Once, before the first chunk is sealed: whoever is told its path is to find it there. */
+static int recording_begin(struct recorder *r, struct error *e)
+{
+	int err = 0;
+
+	if (r->begun)
+		return 0;
+	r->begun = true;
+	if (r->options.settle)
+		err = directory_settle(r, e);
+	if (!err && (r->options.keep.time_ns || r->options.keep.bytes))
+		err = retention_begin(r, e);
+	return err;
+}
+
+static int command_look(struct recorder *r, struct error *e)
+{
+	int begun = r->command_waits ? capture_command_begun(r->capture, e) : 0;
+
+	if (!begun)
+		return 0;
+	r->command_waits = false;
+	if (begun < 0) {
+		r->command_failed = begun;
+		return begun;
+	}
+	return recording_begin(r, e);
+}
+
+/* ---- rotation and snapshots ---- */
+
 /* Ends the chunk at one instant and goes on in the next. */
 static int rotate(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
 	struct chunk_writer *next = NULL;
 	u64 cut_ns, complete_ns;
-	int err = capture_cut(r->capture, &sink, &cut_ns);
+	int err = recording_begin(r, e);
 
+	if (err)
+		return err;
+	err = capture_cut(r->capture, &sink, &cut_ns);
 	if (err < 0)
 		return error_set(e, err, "cannot cut the streams");
 	complete_ns = capture_complete(r->capture, true);
@@ -240,8 +320,10 @@ static int snapshot(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = writer_sink_of(r);
 	u64 from_ns, cut_ns;
-	int err = flight_take(r->flight, r->capture, &from_ns, &cut_ns, e);
+	int err = recording_begin(r, e);
 
+	if (!err)
+		err = flight_take(r->flight, r->capture, &from_ns, &cut_ns, e);
 	if (err)
 		return err;
 	if (from_ns < r->chunk_begin_ns)
@@ -313,7 +395,9 @@ int recorder_step(struct recorder *r, struct error *e)
 
 	if (err < 0)
 		return error_set(e, err, "cannot drain the rings");
-	err = control_serve(r->control, e);
+	err = command_look(r, e);
+	if (!err)
+		err = control_serve(r->control, e);
 	if (!err)
 		err = seals_check(r, e);
 	if (!err && r->flight) {
@@ -349,38 +433,7 @@ static int directory_open(struct recorder *r, struct error *e)
 			    r->flight ? "snapshot" : "rotate", e);
 }
 
-static u64 capabilities_for(int dir, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir, name, &st, 0) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
-}
-
-/* What root needs to write into a directory of somebody else, and for somebody else. */
-static u64 directory_capabilities(const struct recorder *r)
-{
-	if (r->owner)
-		return 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
-	return capabilities_for(r->hold.dir, ".");
-}
-
-/* And to give it its place. */
-static u64 settle_capabilities(const struct recorder *r)
-{
-	return r->options.settle && !r->owner ? capabilities_for(AT_FDCWD, ".") : 0;
-}
-
-/* It records: from here on it may take the place of another one. */
-static int directory_settle(struct recorder *r, struct error *e)
-{
-	int err = default_dir_settle(&r->options.dir, e);
-
-	if (!err && r->writer)
-		chunk_writer_moved(r->writer, r->options.dir);
-	return err;
-}
-
-static int capture_begin(struct recorder *r, int *command_failed, struct error *e)
+static int capture_begin(struct recorder *r, struct error *e)
 {
 	const struct recorder_options *o = &r->options;
 	struct capture_options scope = {.host = o->host,
@@ -412,23 +465,10 @@ static int capture_begin(struct recorder *r, int *command_failed, struct error *
 		err = chunk_begin(r, r->begin_ns, 0, &r->writer, e);
 	if (!err)
 		err = capture_start(r->capture, r->begin_ns, &sink, e);
-	if (!err && o->command) {
+	if (!err && o->command)
 		err = capture_release(r->capture, e);
-		*command_failed = err;
-	}
-	if (!err && o->settle)
-		err = directory_settle(r, e);
+	r->command_waits = !err && o->command;
 	return err;
-}
-
-static int retention_begin(struct recorder *r, struct error *e)
-{
-	const struct retainer_options o = {.dir = r->options.dir,
-					   .hold = &r->hold,
-					   .keep = r->options.keep,
-					   .capabilities = directory_capabilities(r)};
-
-	return retainer_open(&r->retainer, &o, e);
 }
 
 /* Nothing was recorded: what was begun for it goes. */
@@ -439,13 +479,11 @@ static void chunk_forget(struct recorder *r)
 	streams_forget(r);
 }
 
-int recorder_open(struct recorder **out, const struct recorder_options *options,
-		  int *command_failed, struct error *e)
+int recorder_open(struct recorder **out, const struct recorder_options *options, struct error *e)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
 	int err;
 
-	*command_failed = 0;
 	if (!r)
 		return error_set(e, ENOMEM, "cannot begin a recording");
 	r->options = *options;
@@ -460,11 +498,11 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	if (!err && options->on_chunk)
 		err = hooks_open(r->owner, e);
 	if (!err)
-		err = capture_begin(r, command_failed, e);
+		err = capture_begin(r, e);
 	if (!err) /* its thread begins with what privileges are left */
 		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
-	if (!err && (options->keep.time_ns || options->keep.bytes))
-		err = retention_begin(r, e);
+	if (!err && !r->command_waits)
+		err = recording_begin(r, e);
 	if (err)
 		chunk_forget(r);
 	return err;
@@ -472,7 +510,17 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 
 pid_t recorder_child(const struct recorder *r)
 {
-	return capture_child(r->capture);
+	return r->command_waits ? 0 : capture_child(r->capture);
+}
+
+int recorder_command_failed(const struct recorder *r)
+{
+	return r->command_failed;
+}
+
+bool recorder_begun(const struct recorder *r)
+{
+	return r->begun;
 }
 
 /* Of what is drained after the end, that which is of the time before it. */
@@ -516,16 +564,26 @@ static int streams_end(struct recorder *r, u64 *end_ns)
 
 int recorder_finish(struct recorder *r, struct error *e)
 {
-	struct error cut_error = {0};
+	struct error cut_error = {0}, begin_error = {0};
 	u64 cut_ns = host_clock_now_ns();
 	int err;
 
+	command_look(r, &begin_error); /* it may have failed just now */
+	if (r->command_failed && !r->begun) {
+		chunk_forget(r);
+		return error_set(e, r->command_failed, "cannot run the command");
+	}
 	pthread_mutex_lock(&r->mutex);
 	r->stopped = true;
 	pthread_mutex_unlock(&r->mutex);
 	err = streams_end(r, &cut_ns);
 	r->end_ns = cut_ns;
 	err = err < 0 ? error_set(e, err, "cannot drain the rings") : 0;
+	recording_begin(r, &begin_error);
+	if (error_is_set(&begin_error) && !err) {
+		*e = begin_error;
+		err = -e->err;
+	}
 	/* what an application did not write by now leaves no time of a thread in doubt */
 	if (r->writer && capture_complete(r->capture, false) < cut_ns)
 		chunk_writer_complete(r->writer, capture_complete(r->capture, false));

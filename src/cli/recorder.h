@@ -38,14 +38,15 @@ struct recorder_options {
 
 /*
  * Locks the directory, recovers what a crash left there, loads the programs,
- * and starts to record; with a command, lets it exec then. Free with
- * recorder_close() in any case. -ENOENT or -EACCES in *command_failed if only
- * the command could not be started. What fails leaves no chunk.
+ * and starts to record; with a command, lets it exec then, and does not wait for that. Free with
+ * recorder_close() in any case. What fails leaves no chunk.
  */
-int recorder_open(struct recorder **out, const struct recorder_options *options,
-		  int *command_failed, struct error *e);
+int recorder_open(struct recorder **out, const struct recorder_options *options, struct error *e);
 
-/* Drains once and does what is due: rotation, retention, requests. Never waits long. */
+/*
+ * Drains once and does what is due: rotation, retention, requests. Never waits long. Fails if the
+ * command turns out not to be executable: see recorder_command_failed().
+ */
 int recorder_step(struct recorder *r, struct error *e);
 
 /* Waits until the next step is due: `ns`, or less. A signal ends it. */
@@ -54,18 +55,28 @@ void recorder_wait(struct recorder *r, u64 ns);
 /* Where it records: options.dir, or what that was settled to. */
 const char *recorder_dir(const struct recorder *r);
 
-/* The command's pid, 0: there is none. */
+/* The command's pid, 0: there is none, or its exec is still under way. */
 pid_t recorder_child(const struct recorder *r);
+
+/* -ENOENT, -EACCES and the like if the command could not be executed; else 0. */
+int recorder_command_failed(const struct recorder *r);
+
+/*
+ * Whether the recording stays: its command runs, or a chunk of it was sealed before that.
+ * options.dir is settled then.
+ */
+bool recorder_begun(const struct recorder *r);
 
 /*
  * Detaches, drains, cuts and seals the last chunk: also after recorder_step() failed,
- * as far as it goes. Returns the first error, that of an earlier chunk's seal, too.
+ * as far as it goes. Returns the first error, that of an earlier chunk's seal, too. A recording
+ * that has not begun, since its command could not be executed, leaves no chunk.
  */
 int recorder_finish(struct recorder *r, struct error *e);
 
 struct recorder_counts {
-	u64 records, bytes, chunks; /* sealed */
-	u64 incomplete;		    /* fields in them that were cut or could not be read */
+	u64 records, bytes, chunks;    /* sealed */
+	u64 incomplete;		       /* fields in them that were cut or could not be read */
 	struct chunk_lost sealed_lost; /* as the sealed chunks tell it */
 	u64 lost_buffer, lost_recursion, lost_application; /* all that is known */
 	u64 not_followed;	     /* news of processes whose contexts could not be looked up */

@@ -47,9 +47,8 @@ static void *recorder_run(void *arg)
 {
 	struct top_feed *f = arg;
 	struct recorder *recorder = NULL;
-	int command_failed, err;
+	int err = recorder_open(&recorder, &f->options, &f->error);
 
-	err = recorder_open(&recorder, &f->options, &command_failed, &f->error);
 	f->begin_err = err;
 	f->tid = (pid_t)syscall(SYS_gettid);
 	sem_post(&f->begun);

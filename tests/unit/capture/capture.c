@@ -165,7 +165,7 @@ TEST(calls_carry_the_active_span)
 	dup2(in[0], 0);
 	recording_begin(&s.c, &options, &sink, argv);
 	dup2(saved, 0);
-	CHECK_OK(capture_release(s.c, &failure));
+	CHECK_OK(command_begin(s.c));
 	CHECK_OK(capture_context_set(s.c, capture_child(s.c), &location));
 	CHECK_EQ(write(in[1], "x", 1), 1);
 	CHECK_EQ(waitpid(capture_child(s.c), &status, 0), capture_child(s.c));
@@ -188,7 +188,7 @@ TEST(missing_command_is_told)
 
 	need_root();
 	recording_begin(&s.c, &options, &sink, argv);
-	CHECK_EQ(capture_release(s.c, &failure), -ENOENT);
+	CHECK_EQ(command_begin(s.c), -ENOENT);
 	CHECK_EQ(capture_child(s.c), 0);
 	capture_close(s.c);
 }
@@ -207,7 +207,7 @@ TEST(a_command_that_is_killed_before_it_begins)
 	recording_begin(&s.c, &options, &sink, argv);
 	CHECK_EQ(kill(capture_child(s.c), SIGKILL), 0);
 	CHECK_EQ(waitid(P_PID, (id_t)capture_child(s.c), &ended, WEXITED | WNOWAIT), 0);
-	CHECK_EQ(capture_release(s.c, &failure), 0);
+	CHECK_EQ(command_begin(s.c), 0);
 	CHECK_EQ(waitpid(capture_child(s.c), &status, 0), capture_child(s.c));
 	CHECK(WIFSIGNALED(status));
 	capture_close(s.c);

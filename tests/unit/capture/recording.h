@@ -45,6 +45,18 @@ static inline void recording_begin(struct capture **c, const struct capture_opti
 	CHECK_OK(capture_start(*c, 0, sink, &failure));
 }
 
+/* Lets the command go: it was executed then, or could not be, which is returned. */
+static inline int command_begin(struct capture *c)
+{
+	int begun = capture_release(c, &failure);
+
+	while (!begun) {
+		begun = capture_command_begun(c, &failure);
+		usleep(1000);
+	}
+	return begun < 0 ? begun : 0;
+}
+
 /* Takes all until the child has ended; its wait status. The capture is stopped then. */
 static inline int recording_end(struct capture *c, const struct capture_sink *sink, pid_t child)
 {

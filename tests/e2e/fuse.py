@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system whose one file can be opened and mapped, and whose bytes never come."""
+"""A file system whose one file can be opened, mapped and executed, and whose bytes do not come."""
 import ctypes
 import os
 import struct
@@ -11,16 +11,20 @@ LOOKUP, GETATTR, OPEN, READ, INIT, RELEASE, FLUSH = 1, 3, 14, 15, 26, 18, 25
 
 
 def attributes(node):
-    mode = 0o40755 if node == 1 else 0o100644
+    mode = 0o40755 if node == 1 else 0o100755
     return struct.pack("<6Q10I", node, SIZE, 8, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
 
 
 class Silent:
-    """Mounted while the block lasts; the file is `path`."""
+    """Mounted while the block lasts; the file is `path`. Its bytes come when it is told to speak."""
 
     def __init__(self, where):
         self.where = where
         self.path = os.path.join(where, "silent")
+        self.asked = threading.Event()  # somebody waits for its bytes
+        self.lock = threading.Lock()  # guards:
+        self.waiting = []  # reads without an answer
+        self.bytes = None
 
     def __enter__(self):
         os.mkdir(self.where)
@@ -41,6 +45,23 @@ class Silent:
 
     def answer(self, unique, body=b"", error=0):
         os.write(self.fd, struct.pack("<IiQ", 16 + len(body), -error, unique) + body)
+
+    def speak(self, text):
+        """From now on it has these bytes, and lines that are empty."""
+        with self.lock:
+            self.bytes = text.encode().ljust(SIZE, b"\n")
+            for unique, offset, size in self.waiting:
+                self.answer(unique, self.bytes[offset:offset + size])
+            self.waiting = []
+
+    def read(self, unique, request):
+        _, offset, size = struct.unpack_from("<QQI", request, 40)
+        with self.lock:
+            if self.bytes is None:
+                self.waiting.append((unique, offset, size))
+                self.asked.set()
+            else:
+                self.answer(unique, self.bytes[offset:offset + size])
 
     def serve(self):
         while True:
@@ -63,5 +84,7 @@ class Silent:
             self.answer(unique, struct.pack("<Q2I", 1, 0, 0))
         elif code in (RELEASE, FLUSH):
             self.answer(unique)
-        elif code != READ:
+        elif code == READ:
+            self.read(unique, request)
+        else:
             self.answer(unique, error=38)
