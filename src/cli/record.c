@@ -189,13 +189,15 @@ static void signals_catch(void)
 }
 
 /* Ctrl-C reaches the command, too: wait for it a little, so that its end is recorded. */
-static void command_await(struct session *s, struct error *e)
+static int command_await(struct session *s, struct error *e)
 {
-	for (int i = 0; i < 2000 && !command_ended(s); i++) {
-		if (recorder_step(s->recorder, e))
-			return;
+	int err = 0;
+
+	for (int i = 0; i < 2000 && !err && !command_ended(s); i++) {
+		err = recorder_step(s->recorder, e);
 		usleep(1000);
 	}
+	return err;
 }
 
 /* Whatever went wrong, what was recorded until then is sealed. The first error counts. */
@@ -251,7 +253,7 @@ static int session_hold(struct session *s, const struct record_options *o, struc
 	s->until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
 	err = session_run(s, e);
 	if (!err && interrupted && s->command)
-		command_await(s, e);
+		err = command_await(s, e);
 	err = session_finish(s, err, e);
 	if (!err)
 		summary_print(s, recorder_dir(s->recorder));

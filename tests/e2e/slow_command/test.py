@@ -124,6 +124,26 @@ def it_cannot_be_executed_in_the_end():
             equal(names_in(folder), left, "what is there")
 
 
+@tests.add
+def what_goes_wrong_at_the_end_is_told():
+    """It waits a little for the command after a signal: what fails then is no success."""
+    with silence("wrong") as (folder, silent):
+        for word in ("first", "second"):
+            subprocess.run([fathom.binary, "record", "--", "echo", word], cwd=folder, check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with recorder(folder, "--", silent.path) as process:
+            check(silent.asked.wait(PATIENCE), "the command is being executed")
+            with open(os.path.join(folder, "fathom.data.old", "foreign"), "w", encoding="ascii"):
+                pass  # what is not ours stays, so the new recording has no place
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+            silent.speak("#!/bin/sh\nexec sleep 1")
+            status, said = end(process, folder)
+            equal(status, 1, f"status: {said}")
+            check("fathom.data.old" in said, said)
+            check(" records, " not in said, f"a summary: {said}")
+
+
 with fathom:
     try:
         with fuse.Silent(fathom.path("probe")):
