@@ -116,7 +116,6 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : gaps_merge(left, right);
 	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)
 		left->lost[i] += right->lost[i];
-	left->incomplete += right->incomplete;
 	left->filters |= right->filters;
 	left->steal_ns += right->steal_ns;
 	if (left->cpus < right->cpus)

@@ -359,6 +359,17 @@ static u64 span_last(const struct partial *p, const struct app_span *s)
 	return last;
 }
 
+/* Under what conditions it was recorded, and what is missing. */
+static void print_conditions(FILE *out, const struct partial *p)
+{
+	fprintf(out, "filters %x cpus %u steal %llu lost", p->filters, p->cpus,
+		(unsigned long long)p->steal_ns);
+	for (size_t i = 0; i < sizeof(p->lost) / sizeof(p->lost[0]); i++)
+		fprintf(out, " %llu", (unsigned long long)p->lost[i]);
+	fprintf(out, "\ncovers %llu-%llu\n", (unsigned long long)p->from_ns,
+		(unsigned long long)p->to_ns);
+}
+
 /* What a finished partial knows of the time from from_ns on. Frees it. */
 char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 {
@@ -421,6 +432,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	print_fd_names(out, p);
 	print_facts(out, &p->facts);
 	print_traffic(out, p);
+	print_conditions(out, p);
 	fclose(out);
 	partial_free(p);
 	return text;
