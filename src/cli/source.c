@@ -68,6 +68,15 @@ static bool base_fits(const struct recording_base *base, const char *dir,
 	return true;
 }
 
+/* Whether this chunk is the first of what lies in a directory, of several. */
+static bool begins_in(const struct recording_info *info, size_t at, const char *dir)
+{
+	for (size_t i = 0; i < at; i++)
+		if (lies_in(info->chunks[i].path, dir))
+			return false;
+	return lies_in(info->chunks[at].path, dir);
+}
+
 /* The partial of a base, NULL if it cannot be used: then names of before are not known. */
 static struct partial *base_take(const struct recording_base *base, const char *dir,
 				 struct partial_options options, bool quiet)
@@ -86,6 +95,14 @@ static struct partial *base_take(const struct recording_base *base, const char *
 		"fathom: the base of %s %s: names that only deleted chunks had are not known\n",
 		dir, err == -EPROTO ? "is of another version of fathom" : "is damaged");
 	return NULL;
+}
+
+static void tell_left_out(const char *dir)
+{
+	fprintf(stderr,
+		"fathom: the base of %s is left out, since chunks lie in its time: names that only "
+		"deleted chunks had are not known\n",
+		dir);
 }
 
 /*
@@ -113,6 +130,9 @@ static struct partial *begin_with(const struct source_options *o, const struct r
 			fprintf(stderr, "fathom: %s\n", e.text);
 		if (!err && base_fits(&base, o->dirs[i], info, first))
 			p = base_take(&base, o->dirs[i], *options, o->quiet);
+		else if (!err && !o->quiet && begins_in(info, 0, o->dirs[i]) &&
+			 strcmp(base.boot_id, info->boot_id) == 0)
+			tell_left_out(o->dirs[i]);
 		recording_base_free(&base);
 	}
 	return p ? p : partial_new(options);
@@ -148,6 +168,38 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 		*covered_ns = info->end_ns;
 	err = partial_merge(s->partial, p);
 	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;
+}
+
+/*
+ * Before the first chunk of a directory other than the first: its base, which stands for what
+ * was recorded there before. In between nobody recorded. 0 or -ENOMEM.
+ */
+static int base_insert(struct source *s, const struct source_options *o,
+		       const struct recording_info *info, size_t at, u64 *covered_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; at > s->first && i < o->dirs_count && !err; i++) {
+		struct recording_base base = {0};
+		struct partial *p = NULL;
+
+		if (o->base || !begins_in(info, at, o->dirs[i]) ||
+		    recording_base_read(o->dirs[i], NULL, &base, NULL))
+			continue;
+		if (strcmp(base.boot_id, info->boot_id) == 0)
+			p = base_take(&base, o->dirs[i], s->partial->options, s->quiet);
+		if (p && p->from_ns >= *covered_ns && base.end_ns <= info->chunks[at].begin_ns) {
+			err = base_follow(p, *covered_ns, base.end_ns);
+			err = err ? err : partial_merge(s->partial, p);
+			*covered_ns = base.end_ns;
+		} else if (p) {
+			partial_free(p);
+			if (!s->quiet)
+				tell_left_out(o->dirs[i]);
+		}
+		recording_base_free(&base);
+	}
+	return err;
 }
 
 static int clock_add(struct source *s, u64 monotonic_ns, u64 unix_ns)
@@ -214,6 +266,30 @@ static int range_check(const struct partial_options *range, const struct recordi
 			 info->begin_ns, info->end_ns);
 }
 
+/*
+ * What the answer begins with, and where. A limit that leaves nothing out is none: what is open at
+ * an end of the recording belongs to a range that reaches there.
+ */
+static int begin(struct source *out, const struct source_options *o,
+		 const struct recording_info *info, struct partial_options *range)
+{
+	out->from_ns = range->from_ns;
+	out->to_ns = range->to_ns ? range->to_ns : info->end_ns;
+	if (range->to_ns >= info->end_ns)
+		range->to_ns = 0;
+	if (range->from_ns <= info->begin_ns)
+		range->from_ns = 0;
+	out->partial = begin_with(o, info, range, &out->first);
+	if (out->partial && range->from_ns && range->from_ns <= info->chunks[out->first].begin_ns) {
+		range->from_ns = 0;
+		partial_free(out->partial);
+		out->partial = begin_with(o, info, range, &out->first);
+	}
+	if (!out->from_ns)
+		out->from_ns = info->chunks[out->first].begin_ns;
+	return out->partial ? 0 : -ENOMEM;
+}
+
 static int recording_map(struct source *out, const struct source_options *o,
 			 const struct recording_info *info, struct error *e)
 {
@@ -226,14 +302,16 @@ static int recording_map(struct source *out, const struct source_options *o,
 
 	if (err)
 		return err;
-	out->to_ns = options.to_ns ? options.to_ns : info->end_ns;
-	out->partial = begin_with(o, info, &options, &out->first);
-	if (!out->partial)
-		return error_set(e, ENOMEM, "cannot map the recording");
-	out->from_ns = options.from_ns ? options.from_ns : info->chunks[out->first].begin_ns;
+	err = begin(out, o, info, &options);
+	if (err)
+		return error_set(e, err, "cannot map the recording");
 	covered_ns = out->partial->to_ns;
-	for (size_t i = out->first; i < info->chunk_count && !err; i++)
+	for (size_t i = out->first; i < info->chunk_count && !err; i++) {
+		err = base_insert(out, o, info, i, &covered_ns);
+		if (err)
+			return error_set(e, err, "cannot merge %s", info->chunks[i].path);
 		err = chunk_take(out, &info->chunks[i], &covered_ns, e);
+	}
 	if (!err && (err = partial_finish(out->partial)))
 		error_set(e, err, "cannot finish the answer");
 	out->view.filters = out->partial->filters;

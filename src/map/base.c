@@ -482,3 +482,18 @@ int base_read(struct partial **base, const void *data, size_t bytes,
 	*base = p;
 	return 0;
 }
+
+int base_follow(struct partial *base, u64 covered_ns, u64 at_ns)
+{
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = at_ns},
+				 .begin_ns = covered_ns};
+
+	for (size_t i = 0; i < base->lives.count; i++) {
+		struct life *l = base->lives.data[i];
+
+		l->severed = true;
+		if (l->origin_ns < at_ns)
+			l->origin_ns = at_ns;
+	}
+	return vec_push(&base->gaps, gap);
+}

@@ -31,4 +31,10 @@ int base_write(struct partial *p, struct bytes *out);
 int base_read(struct partial **base, const void *data, size_t bytes,
 	      const struct partial_options *options);
 
+/*
+ * Of a base that is to be merged to the right of what was recorded up to covered_ns: nobody goes on
+ * from there, and until at_ns, where it ends, nothing is known. 0 or -ENOMEM.
+ */
+int base_follow(struct partial *base, u64 covered_ns, u64 at_ns);
+
 #endif

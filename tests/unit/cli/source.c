@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers of several recordings, of a base among them, and of ranges of one. */
+#include "cli/source.h"
+
+#include <string.h>
+
+#include "map/base.h"
+#include "map/chunk_map.h"
+#include "map/query.h"
+#include "tests/unit/check.h"
+#include "tests/unit/chunk/make.h"
+
+#define MS 1000000ull
+#define BOOT "00000000-0000-0000-0000-000000000001"
+
+/* A chunk of [begin, end): what is known of a thread, and that it went to sleep and was not woken.
+ */
+static void chunk_write(const char *dir, u64 begin_ns, u64 end_ns, const char *comm, u32 tid)
+{
+	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = begin_ns + 1};
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = begin_ns,
+						     .host = "here",
+						     .boot_id = BOOT,
+						     .clock = &clock,
+						     .no_sync = true};
+	struct record_head head = {.tid = tid, .pid = tid, .time_ns = begin_ns + 1};
+	struct record_name name = {.head = head, .comm_len = (u16)strlen(comm)};
+	struct record_syscall call = {.head = head, .nr = 39, .duration_ns = 10};
+	struct record_switch leaves = {.head = head,
+				       .state = LEAVE_sleep,
+				       .mode = MODE_syscall,
+				       .nr = 230,
+				       .since_ns = 1000};
+	struct chunk_writer *w;
+
+	name.head.kind = RECORD_name;
+	call.head.kind = RECORD_syscall;
+	call.head.time_ns = begin_ns + 1 * MS;
+	leaves.head.kind = RECORD_switch;
+	leaves.head.time_ns = begin_ns + 2 * MS;
+	memcpy(name.comm, comm, strlen(comm));
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	if (*comm)
+		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &name.head),
+			 0);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &call.head), 0);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &leaves.head), 0);
+	CHECK_EQ(chunk_writer_cut(w, end_ns, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
+	chunk_writer_close(w);
+}
+
+/* What retention does with the first chunk of a recording. */
+static void first_goes(const char *dir)
+{
+	struct recording_base base = {0};
+	struct recording *recording;
+	char path[4096];
+
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+	CHECK_EQ(chunk_absorb(&base, &recording_info(recording)->chunks[0], NULL, NULL), 0);
+	CHECK_EQ(recording_base_write(dir, NULL, NULL, &base, NULL), 0);
+	snprintf(path, sizeof(path), "%s", recording_info(recording)->chunks[0].path);
+	recording_close(recording);
+	recording_base_free(&base);
+	CHECK_EQ(chunk_remove(path, NULL), 0);
+}
+
+static void load(struct source *s, const char *const *dirs, size_t count, u64 from_ns, u64 to_ns)
+{
+	struct source_options o = {.dirs = dirs, .dirs_count = count};
+	struct error e = {0};
+
+	if (from_ns)
+		o.from = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = from_ns};
+	if (to_ns)
+		o.to = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = to_ns};
+	if (source_load(&o, s, &e))
+		CHECK_FAIL("%s", e.text);
+}
+
+static u64 waits_of(const struct source *s)
+{
+	u64 count = 0;
+
+	for (size_t i = 0; i < s->partial->causes.list.count; i++)
+		count += s->partial->causes.list.data[i].count;
+	return count;
+}
+
+static struct split all_of(const struct source *s)
+{
+	struct split sum = {0};
+
+	for (size_t i = 0; i < s->partial->lives.count; i++)
+		split_add(&sum, &s->partial->lives.data[i]->total);
+	return sum;
+}
+
+/* The base of one recording holds beside another one, which is older. */
+TEST(a_base_holds_beside_another_recording)
+{
+	const char *older = make_directory(), *kept = make_directory();
+	const char *const orders[3][2] = {{kept}, {older, kept}, {kept, older}};
+
+	chunk_write(older, 1000 * MS, 1010 * MS, "other", 7);
+	chunk_write(kept, 1020 * MS, 1030 * MS, "named", 8);
+	chunk_write(kept, 1030 * MS, 1040 * MS, "", 8);
+	first_goes(kept);
+	for (int i = 0; i < 3; i++) {
+		struct source s;
+		const char *comm;
+
+		load(&s, orders[i], i ? 2 : 1, 0, 0);
+		comm = query_comm(s.partial, 8, 1035 * MS);
+		CHECK(comm);
+		CHECK_STR(comm, "named");
+		CHECK(!i || strcmp(query_comm(s.partial, 7, 1005 * MS), "other") == 0);
+		for (size_t k = 0; k < s.partial->lives.count; k++)
+			CHECK(split_total(&s.partial->lives.data[k]->total) <= (s64)(10 * MS));
+		CHECK_EQ(s.partial->lives.count, i ? 2 : 1);
+		source_free(&s);
+	}
+}
+
+/* Where another recorder ran at the time of the base, nothing can be joined to it. */
+TEST(a_base_among_other_chunks_is_left_out)
+{
+	const char *other = make_directory(), *kept = make_directory();
+	const char *const dirs[] = {other, kept};
+	struct source s;
+
+	chunk_write(other, 1010 * MS, 1025 * MS, "other", 7);
+	chunk_write(kept, 1020 * MS, 1030 * MS, "named", 8);
+	chunk_write(kept, 1030 * MS, 1040 * MS, "", 8);
+	first_goes(kept);
+	load(&s, dirs, 2, 0, 0);
+	CHECK(!query_comm(s.partial, 8, 1035 * MS));
+	CHECK_STR(query_comm(s.partial, 7, 1020 * MS), "other");
+	source_free(&s);
+}
+
+/* A wait that is open at the end belongs to a range that reaches there, and to no other one. */
+TEST(a_range_that_leaves_nothing_out_is_the_whole)
+{
+	const char *dir = make_directory();
+	const u64 begin = 1000 * MS, middle = 1012 * MS, end = 1020 * MS;
+	const u64 ranges[4][2] = {{0, 0}, {begin, end}, {begin, middle}, {middle, end}};
+	struct split of[4];
+	u64 waits[4];
+
+	chunk_write(dir, begin, 1010 * MS, "one", 7);
+	chunk_write(dir, 1010 * MS, end, "two", 8);
+	for (int i = 0; i < 4; i++) {
+		struct source s;
+
+		load(&s, &dir, 1, ranges[i][0], ranges[i][1]);
+		CHECK_EQ(s.from_ns, ranges[i][0] ? ranges[i][0] : begin);
+		CHECK_EQ(s.to_ns, ranges[i][1] ? ranges[i][1] : end);
+		waits[i] = waits_of(&s);
+		of[i] = all_of(&s);
+		source_free(&s);
+	}
+	CHECK_EQ(waits[0], 2);
+	CHECK_EQ(waits[1], waits[0]);
+	CHECK_EQ(waits[2] + waits[3], waits[0]);
+	for (int part = 0; part < SPLIT_PARTS_COUNT; part++) {
+		CHECK_EQ(of[1].ns[part], of[0].ns[part]);
+		CHECK_EQ(of[2].ns[part] + of[3].ns[part], of[0].ns[part]);
+	}
+}
+
+TEST_MAIN()
