@@ -51,8 +51,8 @@ __noinline int fd_name(u32 fd, s32 from, u8 op)
 	return 0;
 }
 
-/* The addresses of a socket, once they are known. */
-static __noinline int fd_socket(u32 fd)
+/* The addresses of a socket, once they are known; nothing of what is none. */
+__noinline int fd_socket(u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct file *file = file_of_fd(task, fd);
@@ -215,6 +215,7 @@ __noinline int fd_rights(struct rights *rights, u64 at, u64 end)
 			break;
 		rights->named++;
 		fd_name(fd, -1, FD_open);
+		fd_socket(fd);
 	}
 	if (at + sizeof(fd) <= end)
 		rights->is_cut = 1;
@@ -275,6 +276,7 @@ static __always_inline bool ioctl_opens(u32 request)
 {
 	return request == 0x5441 /* TIOCGPTPEER */ || request == 0xaa00 /* USERFAULTFD_IOC_NEW */ ||
 	       request == 0xb701 /* NS_GET_USERNS */ || request == 0xb702 /* NS_GET_PARENT */ ||
+	       (request >= 0xff01 && request <= 0xff0a) /* PIDFD_GET_..._NAMESPACE */ ||
 	       request == 0xae01 /* KVM_CREATE_VM */ || request == 0xae41 /* KVM_CREATE_VCPU */;
 }
 
@@ -308,6 +310,10 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 		return fd_messages(arg1, 1, class & FD_CALL_COMPAT);
 	case FD_CALL_RIGHTS_MANY:
 		return fd_messages(arg1, result, class & FD_CALL_COMPAT);
+	case FD_CALL_SEND:
+		return arg2 & FD_SEND_CONNECTS ? fd_socket(arg0) : 0;
+	case FD_CALL_SECCOMP: /* SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER */
+		return arg0 == 1 && (arg1 & 8) ? fd_name(result, -1, FD_open) : 0;
 	case FD_CALL_UNSHARE:
 		return arg0 & CLONE_FILES ? fd_change(-1, -1, FD_unshare, 0) : 0;
 	}

@@ -259,6 +259,23 @@ static __always_inline void syscall_record(struct thread_state *state, struct ta
 	ring_seal(&place, r);
 }
 
+/* Sends are many, and few connect: those of 32-bit programs are looked at later. */
+static __always_inline bool syscall_only_sends(u32 class, const struct thread_state *state,
+					       struct pt_regs *regs)
+{
+	if (class != FD_CALL_SEND && class != FD_CALL_SEND4)
+		return false;
+	return state->file.kind != FILE_KIND_tcp ||
+	       (!state->compat &&
+		!((class == FD_CALL_SEND ? regs->dx : regs->r10) & FD_SEND_CONNECTS));
+}
+
+/* A connection may go on being made behind the call. */
+static __always_inline bool syscall_connects(u32 class)
+{
+	return class == FD_CALL_CONNECT || class == FD_CALL_SEND || class == FD_CALL_SEND4;
+}
+
 /* What the call did to descriptors; its own record stands before. */
 static __always_inline void syscall_files(struct thread_state *state, struct pt_regs *regs,
 					  long result)
@@ -267,11 +284,16 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 	u64 args[6];
 
 	if (!record_files || !state->in_syscall || class == 0 || class == FD_CALL_CLOSE ||
+	    syscall_only_sends(class, state, regs) ||
 	    ((class == FD_CALL_RIGHTS || class == FD_CALL_RIGHTS_MANY) &&
 	     state->file.kind != FILE_KIND_unix) ||
-	    (result < 0 && !(class == FD_CALL_CONNECT && result == -EINPROGRESS)))
+	    (result < 0 && !(syscall_connects(class) && result == -EINPROGRESS)))
 		return;
 	call_arguments(args, regs, state->nr, state->compat);
+	if (class == FD_CALL_SEND4) {
+		class = FD_CALL_SEND;
+		args[2] = args[3];
+	}
 	if (state->compat)
 		class |= FD_CALL_COMPAT;
 	fd_after(class, (class & FD_CALL_MASK) == FD_CALL_PAIR4 ? args[3] : args[0], args[1],

@@ -12,8 +12,10 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/close_range.h>
+#include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
@@ -86,6 +88,23 @@ static int pseudo_terminal(void)
 	return ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY);
 }
 
+/* A filter that allows all, with a descriptor for who would be asked. */
+static int seccomp_listener(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {.len = 1, .filter = &allow};
+
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			    &program);
+}
+
+static int namespace_of_process(void)
+{
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	return ioctl(self, _IO(0xff, 4) /* PIDFD_GET_NET_NAMESPACE */, 0);
+}
+
 static void anonymous(void)
 {
 	struct perf_event_attr attr = {
@@ -105,6 +124,8 @@ static void anonymous(void)
 	probe((int)syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof(map)), "bpf");
 	probe((int)syscall(SYS_pidfd_open, getpid(), 0), "pidfd_open");
 	probe(pseudo_terminal(), "TIOCGPTPEER");
+	probe(seccomp_listener(), "seccomp");
+	probe(namespace_of_process(), "PIDFD_GET_NET_NAMESPACE");
 	probe((int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0), "perf_event_open");
 }
 

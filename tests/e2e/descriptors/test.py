@@ -3,6 +3,7 @@
 """fd.name is what readlink of /proc/thread-self/fd says, in whatever way a descriptor came."""
 import os
 import socket
+import struct
 import subprocess
 import sys
 
@@ -77,7 +78,7 @@ def names_are_those_of_the_kernel():
     recording, said = run("data")
     check_names(recording, said)
     ways = {way for _, way, name in said.values() if name}
-    check({"recvmsg", "recvmmsg", "memfd_create", "pidfd_getfd", "openat2", "accept4", "unshared",
+    check({"recvmsg", "recvmmsg", "memfd_create", "pidfd_getfd", "seccomp", "openat2", "accept4", "unshared",
            "of-child", "after-exec"} <= ways, f"ways: {ways}")
     sent = [name for _, way, name in said.values() if way.startswith("recv")]
     equal(sent, [fathom.path(f"{name} {n}") for name in ("sent", "sent too") for n in (1, 2)],
@@ -109,6 +110,95 @@ def those_of_before_the_recording():
           {"snapshot", "apart-before", "after-exec", "dup-after-exec"}, "ways")
     closed = [fd for fd, way, name in said.values() if way == "after-exec" and not name]
     equal(closed[:2], [101, 102], "closed by the exec")
+
+
+RECEIVES = """
+import ctypes, os, socket, struct
+unix = socket.socket(fileno=0)
+unix.send(b"r")
+libc = ctypes.CDLL(None, use_errno=True)
+data, fds, _, _ = socket.recv_fds(unix, 8, 1)
+pid, fd = struct.unpack("ii", data)
+taken = libc.syscall(438, libc.syscall(434, pid, 0), fd, 0)  # pidfd_getfd, pidfd_open
+for each in (fds[0], taken):
+    if each >= 0:
+        with socket.socket(fileno=each) as peer:
+            peer.recv(100)
+            peer.send(b"answer")
+unix.send(b"y" if taken >= 0 else b"n")
+"""
+
+
+def connection(listener):
+    one = socket.create_connection(listener.getsockname())
+    other, _ = listener.accept()
+    one.send(b"question")
+    return one, other
+
+
+@tests.add
+def connections_that_came_have_their_peers():
+    """They were made outside the recording, after it began."""
+    where = fathom.path("came")
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with ours, theirs, socket.create_server(("127.0.0.1", 0)) as listener, \
+            subprocess.Popen([fathom.binary, "record", "-o", where, "--", sys.executable, "-c",
+                              RECEIVES], stdin=theirs, stderr=subprocess.PIPE, text=True) as recorder:
+        ours.settimeout(60)
+        equal(ours.recv(1), b"r", "ready")
+        sent, taken = connection(listener), connection(listener)
+        socket.send_fds(ours, [struct.pack("ii", os.getpid(), taken[1].fileno())],
+                        [sent[1].fileno()])
+        done = ours.recv(1)
+        ports = [sent[0].getsockname()[1], taken[0].getsockname()[1]]
+        for each in (*sent, *taken):
+            each.close()
+        _, stderr = recorder.communicate(timeout=60)
+    equal(recorder.returncode, 0, stderr)
+    for name in ("recvfrom", "sendto"):
+        found = [span["attributes"]["network.peer.port"]
+                 for trace in fathom.trace_all(where)["traces"] for span in trace["spans"]
+                 if span["name"] == name and "network.peer.port" in span["attributes"]]
+        equal(found, ports if done == b"y" else ports[:1], f"ports of {name}")
+    harness.check_sums(fathom, where)
+
+
+CONNECTS = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 5)
+at = listener.getsockname()
+print(at[1])
+for way in range(2):
+    client = socket.socket()
+    if way == 0:
+        client.sendto(b"hello", socket.MSG_FASTOPEN, at)
+    else:
+        client.sendmsg([b"hello"], [], socket.MSG_FASTOPEN, at)
+    other, _ = listener.accept()
+    other.recv(10)
+    other.send(b"yo")
+    client.recv(50)
+    client.send(b"again")
+    client.close()
+    other.close()
+"""
+
+
+@tests.add
+def a_send_that_connects_tells_its_peer():
+    where = fathom.path("fast")
+    result = fathom.run("record", "-o", where, "--", sys.executable, "-c", CONNECTS)
+    equal(result.returncode, 0, result.stderr)
+    port = int(result.stdout)
+    calls = [span for trace in fathom.trace_all(where)["traces"] for span in trace["spans"]
+             if span["name"] in ("sendto", "sendmsg", "recvfrom")]
+    client = [span for span in calls if span["attributes"].get("network.peer.port") == port]
+    equal(len([s for s in client if s["name"] == "sendmsg"]), 1, "sendmsg that connects")
+    equal(len([s for s in client if s["name"] == "sendto"]), 3, "what else the clients sent")
+    equal(len([s for s in client if s["name"] == "recvfrom"]), 2, "what they received")
+    equal([s["attributes"] for s in calls if "network.peer.port" not in s["attributes"]], [],
+          "calls without a peer")
 
 
 RENAMES = """
