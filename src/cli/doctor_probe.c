@@ -2,6 +2,7 @@
 #include "cli/doctor_probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <mntent.h>
 #include <stdarg.h>
@@ -88,9 +89,15 @@ static int probe_tracefs(struct diagnosis *d)
 	struct finding f = {.section = "kernel", .name = "tracefs"};
 	const char *found = NULL;
 
-	for (size_t i = 0; i < 2 && !found; i++)
-		if (access(places[i], R_OK | X_OK) == 0)
-			found = places[i];
+	/* opened, as --event does: access() knows nothing of capabilities */
+	for (size_t i = 0; i < 2 && !found; i++) {
+		int fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		close(fd);
+		found = places[i];
+	}
 	f.available = found;
 	return finding_add(d, f, "%s",
 			   found ? found

@@ -64,6 +64,28 @@ def who_may_not_record_is_told_why():
 
 
 @tests.add
+def four_capabilities_are_as_good_as_root():
+    """What asks access(2) does not see them: that one goes by who started the program."""
+    if not shutil.which("setpriv"):
+        return "setpriv is missing"
+    names = "-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search"
+    nobody = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
+              "--inh-caps", names, "--ambient-caps", names, "--bounding-set", names]
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        binary = shutil.copy(fathom.binary, place)
+        result = subprocess.run([*nobody, binary, "doctor", "--json"], text=True,
+                                capture_output=True, cwd="/", timeout=60)
+    root = findings(json.loads(fathom.ok("doctor", "--json")), "kernel")
+    answer = json.loads(result.stdout)
+    equal(answer["can_record"], True, f"can_record: {result.stderr}")
+    equal({name: f["available"] for name, f in findings(answer, "kernel").items()
+           if name in ("types (BTF)", "tracefs")},
+          {name: root[name]["available"] for name in ("types (BTF)", "tracefs")}, "the kernel")
+    return None
+
+
+@tests.add
 def nothing_is_left_in_the_kernel():
     if before is None:
         return "bpftool is missing"
