@@ -6,7 +6,9 @@
  * - With --syscalls it may be a call that was not recorded: it is unknown.
  * - With --spans-only everything under a span is recorded, so there it is user
  *   code, and unknown elsewhere. A process is followed once the place of its
- *   context was found; of a span that is older, the time until then is in doubt.
+ *   context was found. Of a thread that has an older span nothing is recorded then
+ *   if it is asleep, not even that it wakes: the time is in doubt until the span
+ *   was seen published, from where on all that the thread does is recorded.
  *
  * That holds of the recording as a whole, so it is done when everything is
  * together: partials of any cut carry the same.
@@ -108,16 +110,30 @@ static u64 followed_from(const struct partial *p, u32 pid, u64 time_ns)
 	return n < p->facts.follows.count && list[n].pid == pid ? list[n].time_ns : UINT64_MAX;
 }
 
+/* When it was seen published by a thread first. */
+static u64 seen_from(const struct app_span *span, u32 tid)
+{
+	for (size_t i = 0; i < span->seen.list.count; i++)
+		if (span->seen.list.data[i].tid == tid)
+			return span->seen.list.data[i].begin_ns;
+	return UINT64_MAX;
+}
+
 /* Of the time that a span had a thread, user code before it was followed is in doubt. */
-static void share_doubt(const struct partial *p, struct span_share *share, size_t life)
+static void share_doubt(const struct partial *p, const struct app_span *span,
+			struct span_share *share, size_t life)
 {
 	u64 from = UINT64_MAX;
 
 	if (life < p->lives.count && share->begin_ns)
 		from = followed_from(p, p->lives.data[life]->pid, share->begin_ns);
-	if (from == UINT64_MAX || from >= share->end_ns)
+	if (from <= share->begin_ns)
+		return;
+	if (from < seen_from(span, share->tid))
+		from = seen_from(span, share->tid);
+	if (from >= share->end_ns)
 		user_to_unknown(&share->split, INT64_MAX);
-	else if (from > share->begin_ns)
+	else
 		user_to_unknown(&share->split, (s64)(from - share->begin_ns));
 }
 
@@ -134,7 +150,7 @@ static void shares_apply(struct partial *p, struct app_span *span, struct known 
 		struct span_share *share = &span->active.list.data[i];
 		size_t life = life_of_share(p, share, renamed);
 
-		share_doubt(p, share, life);
+		share_doubt(p, span, share, life);
 		known[life].active += share->split.ns[SPLIT_user];
 	}
 	for (size_t i = 0; i < span->seen.list.count; i++) {

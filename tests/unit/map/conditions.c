@@ -243,4 +243,48 @@ TEST(many_holes_count_as_one_of_all_cpus)
 	partial_free(p);
 }
 
+/* A span from 2000 to 9000, of a process that is followed from 3000 on. */
+static struct split older_span(const struct record_head *within)
+{
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 1001},
+				       .flags = FILTER_SPANS};
+	struct record_filter follows = {.head = {.kind = RECORD_filter, .pid = 7, .time_ns = 3000},
+					.flags = FILTER_SPANS | FILTER_FOLLOWS};
+	struct partial *p = partial_new(NULL);
+	struct split split;
+
+	partial_cover(p, 1000, 10000);
+	CHECK_EQ(partial_apply(p, &filter.head), 0);
+	span_bound(p, 2000, true);
+	CHECK_EQ(partial_apply(p, &follows.head), 0);
+	if (within)
+		CHECK_EQ(partial_apply(p, within), 0);
+	span_bound(p, 9000, false);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, 1);
+	split = p->spans.data[0]->active.list.data[0].split;
+	CHECK_EQ(split_total(&split), 7000);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_user], split.ns[SPLIT_user]);
+	partial_free(p);
+	return split;
+}
+
+/* It may have gone to sleep before: then nothing is recorded until it runs again. */
+TEST(a_span_that_is_older_than_its_place_was_known_may_sleep)
+{
+	struct record_syscall call = {
+		.head = {.kind = RECORD_syscall, .tid = 7, .pid = 7, .time_ns = 5000},
+		.nr = 39,
+		.duration_ns = 500,
+		.ctx = {{1}, {0, 0, 0, 0, 0, 0, 0, 1}}};
+	struct split split = older_span(NULL);
+
+	CHECK_EQ(split.ns[SPLIT_user], 0);
+	CHECK_EQ(split.ns[SPLIT_unknown], 7000);
+	split = older_span(&call.head); /* it was seen to run: from there on all is known */
+	CHECK_EQ(split.ns[SPLIT_unknown], 2500);
+	CHECK_EQ(split.ns[SPLIT_kernel], 500);
+	CHECK_EQ(split.ns[SPLIT_user], 4000);
+}
+
 TEST_MAIN()
