@@ -2,7 +2,8 @@
 /*
  * The path that a call was asked for, read when the call ends: its page is in
  * memory then if the kernel itself has just read it. Of a call that was refused
- * before that, a path that is not in memory is not told, but counted.
+ * before that, a path that is not in memory is not told, but counted. An exec that
+ * succeeds has no memory left where it stood: the kernel's copy is read.
  */
 #include "bpf/call_path.h"
 #include "bpf/license.h"
@@ -41,21 +42,41 @@ static __always_inline bool call_directory(struct path_scratch *s, struct task_s
 	return true;
 }
 
-/* Puts the directory that `text` starts from. False if there is none. */
-static __always_inline bool call_begin(struct path_scratch *s, u32 call, s32 dirfd, u64 text)
+static __always_inline long call_read(char *to, u32 size, u32 call, u64 text)
+{
+	return call & CALL_PATH_KERNEL ? bpf_probe_read_kernel_str(to, size, (void *)text)
+				       : bpf_probe_read_user_str(to, size, (void *)text);
+}
+
+static __always_inline char call_first(u32 call, u64 text)
 {
 	char first = 0;
+
+	if (call & CALL_PATH_KERNEL)
+		bpf_probe_read_kernel(&first, 1, (void *)text);
+	else if (bpf_probe_read_user(&first, 1, (void *)text) && text)
+		ring_count_incomplete();
+	return first;
+}
+
+/*
+ * Puts the directory that `text` starts from. False if there is none. An exec can have closed it,
+ * and can run what a descriptor stands for, with an empty path.
+ */
+static __always_inline bool call_begin(struct path_scratch *s, u32 call, s32 dirfd, u64 text)
+{
+	char first = call_first(call, text);
 	u64 at;
 
 	__builtin_memset(&s->asked, 0, 64);
-	if (bpf_probe_read_user(&first, 1, (void *)text) && text)
-		ring_count_incomplete();
 	if (!first)
-		return false;
+		return call & CALL_PATH_KERNEL;
 	if (first == '/' || call & CALL_PATH_IS_TEXT)
 		return true;
-	if (!call_directory(s, bpf_get_current_task_btf(), dirfd))
-		return false;
+	if (!call_directory(s, bpf_get_current_task_btf(), dirfd)) {
+		s->asked.flags |= PATH_FROM_FD;
+		return call & CALL_PATH_KERNEL;
+	}
 	at = s->asked.path_len;
 	BOUND(at, 4095);
 	s->asked.path[at] = call & CALL_PATH_MOVED ? '\0' : '/';
@@ -76,7 +97,7 @@ int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 		return 0;
 	at = s->asked.path_len;
 	BOUND(at, 4095);
-	n = bpf_probe_read_user_str(s->asked.path + at, PATH_BYTES, (void *)text);
+	n = call_read(s->asked.path + at, PATH_BYTES, call, text);
 	if (n <= 0) {
 		ring_count_incomplete();
 		return 0;

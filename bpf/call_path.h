@@ -22,9 +22,9 @@
 #define CALL_PATH_PLACE(...) CALL_PATH_PLACE_(__VA_ARGS__, none, none)
 #define CALL_PATH_ROW(nr, name, nargs, fd, classes, kinds)                                         \
 	[nr] = (nr) == SYSCALL_NR_symlink || (nr) == SYSCALL_NR_symlinkat ? 1 | CALL_PATH_TEXT     \
-	       : (nr) == SYSCALL_NR_mount				   ? 1 | CALL_PATH_TEXT    \
-	       : ((classes)&SC_FILE)					   ? CALL_PATH_PLACE kinds \
-									   : 0,
+	       : (nr) == SYSCALL_NR_mount				  ? 1 | CALL_PATH_TEXT     \
+	       : ((classes)&SC_FILE)					  ? CALL_PATH_PLACE kinds  \
+									  : 0,
 
 /* The second is behind the first or, with a directory between, behind that. */
 #define CALL_SECOND_PLACE_(a, b, c, d, ...)                                                        \
@@ -51,9 +51,16 @@
 /* With the number of the call: */
 #define CALL_PATH_IS_SECOND 0x10000
 #define CALL_PATH_IS_TEXT 0x20000
-#define CALL_PATH_MOVED 0x40000 /* the working directory is already where it asked to go */
+#define CALL_PATH_MOVED 0x40000	 /* the working directory is already where it asked to go */
+#define CALL_PATH_KERNEL 0x80000 /* the kernel's own copy, of an exec */
 
 /* call_path.bpf.c: after the record of the call that began at begin_ns. */
 int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text);
+
+/*
+ * syscall.bpf.c: what an exec that succeeds was asked for. `name` is where the kernel has its copy,
+ * in which a descriptor's name stands before it with `from_fd`.
+ */
+int exec_path(u64 name, u32 from_fd);
 
 #endif

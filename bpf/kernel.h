@@ -328,6 +328,7 @@ struct task_struct {
 
 struct linux_binprm {
 	const char *filename;
+	const char *fdpath; /* the same, if it was made from a descriptor */
 };
 
 struct seq_file {

@@ -3,6 +3,7 @@
  * Life of threads and processes: fork, exec, exit, names; and how the scope of
  * a recording is handed on. Recorded whatever filters there are.
  */
+#include "bpf/call_path.h"
 #include "bpf/cgroup.h"
 #include "bpf/context.h"
 #include "bpf/fault.h"
@@ -12,11 +13,12 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define EXEC_TEXT 1024
+#define EXEC_TEXT 1023
+#define EXEC_PROGRAM 1007 /* with a name before it, of 16 bytes */
 
 struct exec_scratch {
 	struct record_exec r;
-	u8 rest[1152 - sizeof(struct record_exec)];
+	u8 rest[2304 - sizeof(struct record_exec)];
 };
 
 struct {
@@ -212,7 +214,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 	return 0;
 }
 
-/* Name, executable, arguments; 16 + 256 + 751 bytes at most. Returns how many. */
+/* Name, executable, arguments; what of them there is room for. Returns how many bytes. */
 static __always_inline u64 exec_read_command(char *to, struct task_struct *task,
 					     struct linux_binprm *bprm)
 {
@@ -222,20 +224,27 @@ static __always_inline u64 exec_read_command(char *to, struct task_struct *task,
 
 	at = bpf_probe_read_kernel_str(to, 16, task->comm);
 	BOUND(at, 31);
-	got = bpf_probe_read_kernel_str(to + at, 256, bprm->filename);
+	got = bpf_probe_read_kernel_str(to + at, EXEC_PROGRAM, bprm->filename);
 	if (got > 0)
 		at += got;
-	BOUND(at, 511);
+	if (got == EXEC_PROGRAM)
+		ring_count_incomplete();
+	BOUND(at, 1023);
 	if (begin >= end)
 		return at;
-	if (n > 751) {
-		n = 751;
+	if (n > EXEC_TEXT - at) {
+		n = EXEC_TEXT - at;
 		ring_count_incomplete();
 	}
 	BOUND(n, 1023);
-	if (n <= 751 && at <= 272 && bpf_probe_read_user(to + at, n, (void *)begin) == 0)
+	if (bpf_probe_read_user(to + at, n, (void *)begin) == 0)
 		at += n;
 	return at;
+}
+
+static __always_inline bool exec_is_from_fd(struct linux_binprm *bprm)
+{
+	return bpf_core_field_exists(bprm->fdpath) && BPF_CORE_READ(bprm, fdpath);
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -277,6 +286,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	at = exec_read_command(r->command, task, bprm);
 	r->command_len = at;
 	rare_emit(&r->head, __builtin_offsetof(struct record_exec, command) + at);
+	exec_path((u64)BPF_CORE_READ(bprm, filename), exec_is_from_fd(bprm));
 	return 0;
 }
 

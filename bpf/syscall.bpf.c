@@ -333,6 +333,37 @@ static __always_inline void syscall_paths(struct thread_state *state, struct pt_
 		syscall_path(state, args, second, CALL_PATH_IS_SECOND, result);
 }
 
+/* How long the name of a descriptor is that the kernel puts before what was asked. */
+static __always_inline u32 exec_fd_name(u64 name, u32 fd)
+{
+	u32 bytes = sizeof("/dev/fd/");
+	char next = 0;
+
+	for (int digits = 1; digits < 10 && fd >= 10; digits++) {
+		fd /= 10;
+		bytes++;
+	}
+	bpf_probe_read_kernel(&next, 1, (void *)(name + bytes));
+	return next == '/' ? bytes + 1 : bytes;
+}
+
+int exec_path(u64 name, u32 from_fd)
+{
+	struct thread_state *state = state_of(bpf_get_current_task_btf());
+	s32 dirfd = CALL_PATH_AT_CWD;
+
+	if (!state_in(state) || !record_files || !state->in_syscall || !state->begin_ns ||
+	    !syscall_may_rename(state->row) || syscall_unwanted[call_row_of(state)] ||
+	    (spans_only && !context_is_set(&state->ctx)))
+		return 0;
+	if (state->row == SYSCALL_NR_execveat)
+		dirfd = state->args[0];
+	if (from_fd)
+		name += exec_fd_name(name, dirfd);
+	call_path(state->nr | CALL_PATH_KERNEL, state->begin_ns, dirfd, name);
+	return 0;
+}
+
 /* What splice takes out of a socket no tracepoint tells: a hole in what was received. */
 static __always_inline void syscall_count_hole(const struct thread_state *state, long result)
 {

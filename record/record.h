@@ -91,7 +91,7 @@ typedef signed long long s64;
 	K(cgroup_attach, 33, "a process moved to another cgroup")              \
 	K(thread_entry, 34, "a row of a packet's table of threads: head.tid belongs to this process") \
 	K(filter, 35, "what this recording leaves out, as it was asked to")    \
-	K(path, 36, "the path that a system call was asked for; that call's record stands before") \
+	K(path, 36, "the path that a system call was asked for; stands behind that call's record, of an exec before") \
 	K(uring, 37, "a request to an io_uring, written at its completion")
 
 enum record_kind {
@@ -230,6 +230,7 @@ enum record_fd_op {
 #define PATH_CUT 1 /* its directory was cut at its begin, or the path at its end */
 #define PATH_SECOND 2 /* the call has two: this is the later argument */
 #define PATH_ARRIVED 4 /* a change of directory: where it led, NUL, what was asked */
+#define PATH_FROM_FD 8 /* without its directory: the descriptor that the call names stands for it */
 
 /* uring.flags */
 #define URING_BEGIN_UNKNOWN 1 /* its submission was not seen; duration is 0 */

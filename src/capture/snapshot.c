@@ -33,15 +33,18 @@ static void process_fill_command(struct capture *c, struct record_process *r, u3
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", number);
-	if (!number || at + 257 > room)
+	if (!number || at + 2 > room)
 		return;
-	n = readlink(path, r->command + at, 256);
+	n = readlink(path, r->command + at, room - at - 1);
 	if (n < 0)
 		return; /* a kernel thread */
 	at += n;
+	if (at == room - 1) /* it may go on */
+		c->counts.incomplete++;
 	r->command[at++] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", number);
-	at += bounded_read(&c->commands, path, r->command + at, room - at - 1);
+	if (at + 1 < room)
+		at += bounded_read(&c->commands, path, r->command + at, room - at - 1);
 	if (r->command[at - 1] != '\0')
 		r->command[at++] = '\0';
 	r->command_len = at;

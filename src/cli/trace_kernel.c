@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What there is to say of system calls, faults, waits and requests to io_uring. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/frames.h"
@@ -63,30 +64,6 @@ static void call_paths_order(struct call_paths *paths, int nr)
 	paths->second = paths->asked.asked[0] ? paths->asked.asked[0] : first;
 }
 
-static struct call_paths call_paths_find(struct making *m, const struct kspan *k)
-{
-	const struct fact_path *f;
-	struct call_paths paths = {0};
-	int nr = call_native(k);
-
-	if (!k->open && (nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat) && k->result == 0) {
-		paths.asked.asked[0] = exec_path(m, k);
-		if (paths.asked.asked[0] && paths.asked.asked[0][0] == '/')
-			paths.path = paths.asked.asked[0];
-		return paths;
-	}
-	for (int i = 0; i < 2; i++) {
-		f = query_call_path(m->p, k, i == 1);
-		if (!f)
-			continue;
-		paths.asked.asked[i] = f->asked;
-		paths.asked.cut[i] = f->flags & PATH_CUT;
-		*(i ? &paths.second : &paths.path) = f->path;
-	}
-	call_paths_order(&paths, nr);
-	return paths;
-}
-
 #define FD_WORKING_DIRECTORY -100
 
 /* What is behind a descriptor; for sockets and the like the kernel's own name is known anyway. */
@@ -112,6 +89,53 @@ static void add_fd_name(struct making *m, const struct kspan *k, const char *nam
 	if (k->file.flags & FILE_DELETED && (len < end || strcmp(name + len - end, DELETED) != 0))
 		name = making_text(m, "%s" DELETED, name);
 	making_string(m, "fd.name", name);
+}
+
+/* The absolute path, NULL if it is not known, or none: a call on what the descriptor stands for. */
+static const char *call_path(struct making *m, const struct kspan *k, const struct fact_path *f)
+{
+	char whole[2 * 4096 + 2];
+	const char *directory;
+
+	if (!(f->flags & PATH_FROM_FD))
+		return f->path[0] ? f->path : NULL;
+	directory = fd_name(m, k, (s32)k->args[0], k->begin_ns);
+	if (!directory || directory[0] != '/')
+		return NULL;
+	snprintf(whole, sizeof(whole), "%s/%s", directory, f->path);
+	file_path_fold(whole);
+	return making_text(m, "%s", whole);
+}
+
+/* Of a recording in which no other record tells it. */
+static void exec_paths_find(struct making *m, const struct kspan *k, struct call_paths *paths)
+{
+	const char *asked = exec_path(m, k);
+
+	paths->asked.asked[0] = asked;
+	if (asked && asked[0] == '/')
+		paths->path = asked;
+}
+
+static struct call_paths call_paths_find(struct making *m, const struct kspan *k)
+{
+	const struct fact_path *f;
+	struct call_paths paths = {0};
+	int nr = call_native(k);
+
+	for (int i = 0; i < 2; i++) {
+		f = query_call_path(m->p, k, i == 1);
+		if (!f)
+			continue;
+		paths.asked.asked[i] = f->asked;
+		paths.asked.cut[i] = f->flags & PATH_CUT;
+		*(i ? &paths.second : &paths.path) = call_path(m, k, f);
+	}
+	if (!paths.asked.asked[0] && !k->open && k->result == 0 &&
+	    (nr == SYSCALL_NR_execve || nr == SYSCALL_NR_execveat))
+		exec_paths_find(m, k, &paths);
+	call_paths_order(&paths, nr);
+	return paths;
 }
 
 /* A call that ended with EBADF had no file, whatever the number stood for before. */

@@ -5,6 +5,7 @@
 
 #include "map/fds.h"
 #include "map/internal.h"
+#include "model/file_name.h"
 
 char *text_copy(const char *text, size_t bytes)
 {
@@ -159,24 +160,6 @@ static int bytes_add(struct facts *f, const struct record_bytes *r)
 	return vec_push(&f->bytes, b);
 }
 
-/* Folds `//` and `/./`; what only the file system can tell is left as it is. */
-static void path_fold(char *path)
-{
-	char *to = path;
-
-	for (const char *from = path; *from;) {
-		if (from[0] == '/' && from[1] == '/')
-			from++;
-		else if (from[0] == '/' && from[1] == '.' && (from[2] == '/' || !from[2]))
-			from += 2;
-		else
-			*to++ = *from++;
-	}
-	if (to == path)
-		*to++ = '/';
-	*to = '\0';
-}
-
 static int path_add(struct facts *f, const struct record_path *r)
 {
 	struct fact_path p = {
@@ -192,7 +175,7 @@ static int path_add(struct facts *f, const struct record_path *r)
 	p.asked = p.path + bytes + 1;
 	memcpy(p.asked, r->path + asked, bytes - asked);
 	p.asked[bytes - asked] = '\0';
-	path_fold(p.path);
+	file_path_fold(p.path);
 	err = vec_push(&f->paths, p);
 	if (err)
 		free(p.path);

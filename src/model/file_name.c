@@ -30,3 +30,21 @@ bool file_name(char *buf, size_t size, const struct file_ref *file)
 	snprintf(buf, size, "anon_inode:%s", anonymous[file->kind]);
 	return true;
 }
+
+void file_path_fold(char *path)
+{
+	bool absolute = path[0] == '/';
+	char *to = path;
+
+	for (const char *from = path; *from;) {
+		if (from[0] == '/' && from[1] == '/')
+			from++;
+		else if (from[0] == '/' && from[1] == '.' && (from[2] == '/' || !from[2]))
+			from += 2;
+		else
+			*to++ = *from++;
+	}
+	if (to == path && absolute)
+		*to++ = '/';
+	*to = '\0';
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files that have no path: what readlink of /proc/PID/fd/N says of them. */
+/* Names of files: of those that have no path what readlink of /proc/PID/fd/N says, and paths. */
 #ifndef MODEL_FILE_NAME_H
 #define MODEL_FILE_NAME_H
 
@@ -14,5 +14,11 @@
  * Thread-safe.
  */
 bool file_name(char *buf, size_t size, const struct file_ref *file);
+
+/*
+ * Folds `//` and `/./`, in place; what only the file system can tell is left as
+ * it is. Thread-safe.
+ */
+void file_path_fold(char *path);
 
 #endif

@@ -150,6 +150,73 @@ def both_paths_are_shown_as_strace_shows_them():
     return None
 
 
+EXECS = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+AT_EMPTY_PATH, EXECVEAT = 0x1000, 322
+argv = (ctypes.c_char_p * 2)(b"true", None)
+def child(run):
+    pid = os.fork()
+    if pid == 0:
+        run()
+        os._exit(1)
+    if os.waitpid(pid, 0)[1]: raise SystemExit(1)
+def at(path, name, kept, flags=0):
+    def run():
+        fd = os.open(path, os.O_PATH)
+        os.set_inheritable(fd, kept)
+        libc.syscall(EXECVEAT, fd, name, argv, None, flags)
+    return run
+os.chdir("execs")
+child(lambda: os.execv("./true", ["true"]))
+child(lambda: os.execv(".//./true", ["true"]))
+child(lambda: os.execv(LONG + "/true", ["true"]))
+child(lambda: os.execv(os.getcwd() + "/" + LONG + "/true", ["true"]))
+child(at("..", b"execs/../execs/true", True))
+child(at("..", b"execs/../execs/true", False))
+child(at("true", b"", True, AT_EMPTY_PATH))
+child(at("true", b"", False, AT_EMPTY_PATH))
+child(at(".", b"/bin/true", False))
+"""
+LONG_EXEC = "/".join(["e" * 200] * 6)
+
+
+def execs_expected(at):
+    """Of each exec: file.path, and what stands for it in args."""
+    return [(at + "/execs/true", "./true"), (at + "/execs/true", ".//./true"),
+            (f"{at}/execs/{LONG_EXEC}/true", LONG_EXEC + "/true"),
+            (f"{at}/execs/{LONG_EXEC}/true", f"{at}/execs/{LONG_EXEC}/true"),
+            (at + "/execs/../execs/true", "execs/../execs/true"),
+            (at + "/execs/../execs/true", "execs/../execs/true"),
+            (at + "/execs/true", ""), (at + "/execs/true", ""), ("/bin/true", "/bin/true")]
+
+
+@tests.add
+def execs_that_succeed_have_their_paths():
+    """Relative, of more than a thousand bytes, from a descriptor that the exec closes or not."""
+    directory = fathom.path("exec")
+    os.makedirs(f"{directory}/execs/{LONG_EXEC}")
+    for name in ("true", LONG_EXEC + "/true"):
+        shutil.copy("/bin/true", f"{directory}/execs/{name}")
+    recording = fathom.path("exec-data")
+    result = subprocess.run([fathom.binary, "record", "-o", recording, "--",
+                             os.path.realpath(sys.executable), "-I", "-S", "-c",
+                             f"LONG = {LONG_EXEC!r}" + EXECS],
+                            cwd=directory, text=True, capture_output=True, timeout=60)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    spans = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
+             if span["name"] in ("execve", "execveat")]
+    spans.sort(key=lambda span: span["begin_ns"])
+    told = [(span["attributes"].get("file.path"),
+             re.fullmatch(r'(?:\d+, )?"([^"]*)", .*', span["attributes"]["args"]).group(1))
+            for span in spans[1:]]
+    equal(told, execs_expected(directory), "execs")
+    execveat = [span["attributes"] for span in spans if span["name"] == "execveat"]
+    check(all(has["args"].startswith(f"{has['fd']}, ") for has in execveat), "their descriptors")
+    check(execveat[2]["args"].endswith(", AT_EMPTY_PATH"), f"their flags: {execveat[2]}")
+    harness.check_sums(fathom, recording)
+
+
 @tests.add
 def babeltrace_reads_them():
     harness.check_babeltrace(fathom, fathom.path("data"))

@@ -64,3 +64,24 @@ TEST(files_with_a_path_have_no_other_name)
 }
 
 TEST_MAIN()
+
+TEST(paths_are_folded)
+{
+	static const char *const paths[][2] = {
+		{ "//a/./b//c", "/a/b/c" },
+		{ "/.", "/" },
+		{ "/./", "/" },
+		{ "/a/..", "/a/.." },
+		{ "a//b/.", "a/b" },
+		{ "", "" },
+		{ "./a", "./a" },
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		char path[32];
+
+		strcpy(path, paths[i][0]);
+		file_path_fold(path);
+		CHECK_STR(path, paths[i][1]);
+	}
+}
