@@ -140,7 +140,7 @@ struct record_head {
 	u32 seq; /* ring.h: low 32 bits of the slot's position + 1, stored last */
 	u8 kind;
 	u8 slots; /* how many 64-byte slots were published */
-	u16 cpu; /* CPU that wrote it; for application records 0xffff */
+	u16 cpu; /* CPU that wrote it; for application records 0xffff (in their ring: lib/app_ring.h) */
 	u64 time_ns; /* CLOCK_MONOTONIC at which it happened, read after reserving */
 	u32 tid; /* the thread that the record is about, in the initial pid namespace */
 	u32 pid; /* its process; 0 if not known. In a chunk: the packet's table of threads */

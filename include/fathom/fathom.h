@@ -35,7 +35,7 @@
  * - Strings are the caller's and are copied before the function returns. They
  *   should be UTF-8 without control characters; they are not checked. Names and
  *   reasons of a status are cut after 512 bytes, an attribute after 1,024 bytes of
- *   key and string together.
+ *   key and string together; a recording counts it as incomplete.
  * - Times are CLOCK_MONOTONIC, taken by the library.
  * - With nobody listening nothing is recorded; the context is published still,
  *   unless another library in the process published one first. In the first tenth of

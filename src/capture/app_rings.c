@@ -260,7 +260,9 @@ static bool record_translate(struct take *take, union app_copy *r)
 	r->head.tid = app_process_thread(process, &take->rings->owners, r->head.tid,
 					 r->head.time_ns);
 	r->head.pid = (u32)process->pid;
-	r->head.cpu = 0xffff;
+	if (r->head.tid && r->head.cpu == APP_RECORD_CUT)
+		take->rings->counts.cut++;
+	r->head.cpu = APP_RECORD_WHOLE;
 	r->head.seq = 0;
 	return r->head.tid != 0;
 }

@@ -90,6 +90,7 @@ struct app_rings_counts {
 	u64 records;	 /* handed over */
 	u64 lost;	 /* did not fit into their ring */
 	u64 damaged;	 /* were not believed */
+	u64 cut;	 /* records with a text that did not fit into them */
 	u64 stale;	 /* left over from a listener before us */
 	u64 not_reached; /* rings of processes that ended before, or that another capture has */
 };

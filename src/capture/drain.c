@@ -614,6 +614,7 @@ void capture_counts(const struct capture *c, struct capture_counts *out)
 		app_rings_counts(c->apps, &apps);
 		out->records += apps.records;
 		out->lost_application = apps.lost + apps.damaged;
+		out->incomplete += apps.cut;
 		out->rings_missed = apps.not_reached;
 	}
 }

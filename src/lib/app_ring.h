@@ -31,7 +31,8 @@
  *
  * A lane has one producer, a thread with its signal handlers. Records are those
  * of record/record.h of the kinds service and span_*, cut to the slots they
- * use. head.tid and head.pid are numbers of the process's own pid namespace, and
+ * use. head.cpu is APP_RECORD_CUT if some of the text did not fit into the record, else
+ * APP_RECORD_WHOLE. head.tid and head.pid are numbers of the process's own pid namespace, and
  * head.time_ns is its own CLOCK_MONOTONIC: the reader translates both. A record
  * says whose it is, so a lane given to another thread needs no draining before.
  * lost[RING_LOST_OTHER] counts records that did not fit, ever.
@@ -87,6 +88,9 @@
 #define APP_RING_GRACE 0xffffffffu
 #define APP_RING_GRACE_NS 100000000ull
 #define APP_RING_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+#define APP_RECORD_WHOLE 0xffff
+#define APP_RECORD_CUT 0xfffe
 
 enum app_lane_state {
 	APP_LANE_FREE = 0, /* of no thread, and everything was consumed */

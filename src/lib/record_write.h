@@ -105,11 +105,17 @@ static inline bool write_begin(struct write *w, struct fathom_thread *t, u8 kind
 	head = (struct record_head *)w->to;
 	head->kind = kind;
 	head->slots = (u8)n;
-	head->cpu = 0xffff;
+	head->cpu = APP_RECORD_WHOLE;
 	head->time_ns = clock_now_ns();
 	head->tid = t->tid;
 	head->pid = t->pid;
 	return true;
+}
+
+/* Of a record under way: not all of its text fits. */
+static inline void write_cut(struct write *w)
+{
+	((struct record_head *)w->to)->cpu = APP_RECORD_CUT;
 }
 
 static inline void write_publish(struct write *w)

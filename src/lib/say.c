@@ -5,6 +5,19 @@
 #define TEXT_BYTES 1024
 #define NAME_BYTES 512
 
+/* `text`: bytes of key and value, of each TEXT_BYTES at most. */
+static bool attribute_is_cut(const struct fathom_attribute *a, size_t key, size_t text)
+{
+	size_t value = text - key;
+
+	if (likely(text < TEXT_BYTES))
+		return false;
+	if (text > TEXT_BYTES || (key == TEXT_BYTES && a->key[key]))
+		return true;
+	return value == TEXT_BYTES &&
+	       (a->bytes ? a->bytes > value : a->value.string[value] != '\0');
+}
+
 static void record_attribute(struct fathom_thread *t, const struct fathom_span *s,
 			     const struct fathom_attribute *a, bool of_event)
 {
@@ -12,10 +25,12 @@ static void record_attribute(struct fathom_thread *t, const struct fathom_span *
 	size_t text = key;
 	struct record_span_attribute *r;
 	struct write w;
+	bool cut;
 
 	if (a->type == FATHOM_STRING && a->value.string)
 		text += a->bytes && a->bytes < TEXT_BYTES ? a->bytes
 							  : strnlen(a->value.string, TEXT_BYTES);
+	cut = attribute_is_cut(a, key, text);
 	if (text > TEXT_BYTES)
 		text = TEXT_BYTES;
 	if (key == 0 || a->type < FATHOM_STRING || a->type > FATHOM_BOOLEAN)
@@ -40,6 +55,8 @@ static void record_attribute(struct fathom_thread *t, const struct fathom_span *
 	write_text(r->text, a->key, key);
 	if (text > key)
 		write_text(r->text + key, a->value.string, text - key);
+	if (unlikely(cut))
+		write_cut(&w);
 	write_publish(&w);
 }
 
@@ -157,6 +174,9 @@ static bool record_event(struct fathom_thread *t, const struct fathom_span *span
 	r->name_len = (u16)bytes;
 	if (bytes)
 		write_text(r->name, event->name, bytes);
+	if (bytes == NAME_BYTES &&
+	    (event->name_bytes ? event->name_bytes > bytes : event->name[bytes] != '\0'))
+		write_cut(&w);
 	write_publish(&w);
 	return true;
 }

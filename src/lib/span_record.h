@@ -41,6 +41,12 @@ static inline size_t name_bytes(const char *name, size_t given)
 	return given < NAME_BYTES ? given : NAME_BYTES;
 }
 
+/* Is that not all of a text that was looked at up to the `most` that are written? */
+static inline bool text_is_cut(const char *text, size_t given, size_t length, size_t most)
+{
+	return unlikely(length == most) && (given ? given > most : text[most] != '\0');
+}
+
 static inline void record_begin(struct fathom_thread *t, const struct fathom_span *s,
 				const struct begin *b)
 {
@@ -62,6 +68,8 @@ static inline void record_begin(struct fathom_thread *t, const struct fathom_spa
 	r->name_len = (u16)length;
 	if (length)
 		write_text(r->name, b->name, length);
+	if (text_is_cut(b->name, b->name_bytes, length, NAME_BYTES))
+		write_cut(&w);
 	write_publish(&w);
 }
 
@@ -94,6 +102,8 @@ static void record_end(struct fathom_thread *t, const struct fathom_span *s, u8 
 		r->message_len = (u16)length;
 	if (length)
 		write_text(r->message, message, length);
+	if (text_is_cut(message, 0, length, NAME_BYTES))
+		write_cut(&w);
 	write_publish(&w);
 }
 

@@ -521,6 +521,26 @@ TEST(names_of_others_are_not_believed)
 	liar_end(rings);
 }
 
+TEST(records_that_were_cut_are_counted)
+{
+	struct app_rings_counts counts;
+	struct app_rings *rings;
+
+	liar_start(APP_RING_SEALS);
+	rings = rings_start(liar);
+	liar_write(0, (u32)liar)->head.cpu = APP_RECORD_CUT;
+	liar_write(1, (u32)liar)->head.cpu = APP_RECORD_WHOLE;
+	liar_write(2, 1)->head.cpu = APP_RECORD_CUT; /* not believed */
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	app_rings_counts(rings, &counts);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 2);
+	CHECK_EQ(taken.strange, 0);
+	CHECK_EQ(counts.cut, 1);
+	CHECK_EQ(counts.damaged, 1);
+	liar_end(rings);
+}
+
 /* It says that it is in its grace, and tells of a time before the kernel saw its ring. */
 TEST(a_past_of_its_own_is_not_believed)
 {

@@ -402,4 +402,64 @@ TEST(contexts_from_elsewhere)
 	CHECK_EQ(listener_nth(&l, RECORD_span_begin, 0)->begin.span_kind, FATHOM_SERVER);
 }
 
+/* ---- what does not fit into a record ---- */
+
+static u32 whole_and_cut(struct listener *l, u8 kind)
+{
+	const struct record_kept *whole = listener_nth(l, kind, 0);
+	const struct record_kept *cut = listener_nth(l, kind, 1);
+
+	return whole && cut && whole->head.cpu == APP_RECORD_WHOLE &&
+	       cut->head.cpu == APP_RECORD_CUT && listener_count(l, kind) == 2;
+}
+
+TEST(what_is_cut_is_marked)
+{
+	static char text[1100];
+	struct fathom_span s;
+
+	memset(text, 'x', sizeof(text) - 1);
+	listener_start(&l);
+	for (u32 more = 0; more < 2; more++) {
+		const char *name = text + sizeof(text) - 1 - 512 - more;
+
+		s = fathom_span_begin(name);
+		fathom_span_event(&s, FATHOM_INFO, name);
+		fathom_span_string(&s, "key", text + sizeof(text) - 1 - 1021 - more);
+		fathom_span_end_status(&s, FATHOM_FAILED, name);
+	}
+	listener_stop(&l);
+	CHECK(whole_and_cut(&l, RECORD_span_begin));
+	CHECK(whole_and_cut(&l, RECORD_span_event));
+	CHECK(whole_and_cut(&l, RECORD_span_attribute));
+	CHECK(whole_and_cut(&l, RECORD_span_end));
+	CHECK_EQ(listener_nth(&l, RECORD_span_begin, 1)->begin.name_len, 512);
+	CHECK_EQ(listener_nth(&l, RECORD_span_attribute, 1)->attribute.text_len, 1024);
+}
+
+TEST(what_is_cut_is_marked_where_lengths_are_given)
+{
+	static char text[1100];
+	struct fathom_span_options options = {.name = text, .level = FATHOM_INFO};
+	struct fathom_event event = {.name = text, .level = FATHOM_INFO};
+	struct fathom_attribute value = {
+		.key = text + sizeof(text) - 1 - 24, .type = FATHOM_STRING, .value.string = text};
+	struct fathom_span s;
+
+	memset(text, 'x', sizeof(text) - 1);
+	listener_start(&l);
+	for (u32 more = 0; more < 2; more++) {
+		options.name_bytes = event.name_bytes = 512 + more;
+		value.bytes = 1000 + more;
+		s = fathom_span_open(&options);
+		fathom_span_tell(&s, &event);
+		fathom_span_attributes(&s, &value, 1);
+		fathom_span_end(&s);
+	}
+	listener_stop(&l);
+	CHECK(whole_and_cut(&l, RECORD_span_begin));
+	CHECK(whole_and_cut(&l, RECORD_span_event));
+	CHECK(whole_and_cut(&l, RECORD_span_attribute));
+}
+
 TEST_MAIN()
