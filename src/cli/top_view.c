@@ -140,6 +140,24 @@ static size_t share_of(const struct top_view *top, size_t i, size_t room)
 	return fair;
 }
 
+/* What is missing, a line each: a longer one would scroll the screen. */
+static void source_fit(const struct terminal *t, const struct source_view *source)
+{
+	char *text = NULL, *save = NULL;
+	size_t size = 0;
+	struct terminal memory = {.file = open_memstream(&text, &size)};
+
+	if (!memory.file)
+		return;
+	source_write_text(&memory, source);
+	fclose(memory.file);
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		terminal_rest(t, line, t->width);
+		putc('\n', t->file);
+	}
+	free(text);
+}
+
 void top_write_text(const struct terminal *t, const struct top_view *top, int lines)
 {
 	struct layout l = layout_of(top, t->width);
@@ -162,5 +180,5 @@ void top_write_text(const struct terminal *t, const struct top_view *top, int li
 		room -= most;
 	}
 	bar_legend(t, used);
-	source_write_text(t, &top->source);
+	source_fit(t, &top->source);
 }

@@ -28,11 +28,15 @@ static const struct top_part *parts_make(size_t first, size_t second)
 }
 
 static int width = 120;
+static struct lost_view lost;
 
 static char *text_of(const struct top_part *parts, size_t count, int lines)
 {
-	struct top_view view = {
-		.from_ns = 5, .to_ns = 1000000005, .parts = parts, .parts_count = count};
+	struct top_view view = {.from_ns = 5,
+				.to_ns = 1000000005,
+				.source = {.lost = lost},
+				.parts = parts,
+				.parts_count = count};
 	char *text = NULL;
 	size_t size;
 	struct terminal t = {.file = open_memstream(&text, &size), .width = width, .cut = true};
@@ -86,6 +90,7 @@ TEST(says_how_much_of_a_cpu_and_what_it_waited_for)
 
 TEST(fits_the_width)
 {
+	lost = (struct lost_view){1000000, 1000000, 1000000, 1000000};
 	for (width = 60; width <= 200; width++) {
 		char *text = text_of(parts_make(2, 2), 2, 0), *save = NULL;
 
@@ -99,6 +104,7 @@ TEST(fits_the_width)
 		free(text);
 	}
 	width = 120;
+	lost = (struct lost_view){0};
 }
 
 TEST(json_is_one_line)
