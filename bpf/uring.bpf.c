@@ -30,6 +30,12 @@ const u8 uring_fds[URING_OPS] = {RECORD_URING_OPS(U)};
 const volatile bool uring_gives_cqe = true;
 extern const volatile bool record_files;
 
+/*
+ * Requests that were begun and did not complete, also those that the map below threw out: only
+ * while there are about as many as it takes can a begin that is missing have been seen.
+ */
+u64 uring_in_flight = 0;
+
 struct uring_open {
 	u64 begin_ns;
 	struct context ctx;
@@ -133,6 +139,8 @@ static __always_inline int uring_begin(struct io_kiocb *req, bool failed)
 	if (before) { /* the address is another's now, so that one has ended */
 		before->flags |= URING_END_UNKNOWN;
 		uring_emit(before, 0, NULL);
+	} else {
+		__sync_fetch_and_add(&uring_in_flight, 1);
 	}
 	open.begin_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&uring_requests, &key, &open, BPF_ANY);
@@ -157,7 +165,16 @@ int BPF_PROG(io_uring_req_failed, const void *sqe, struct io_kiocb *req)
 	return uring_begin(req, true);
 }
 
-/* One that was submitted before anybody looked. False: it is of no interest. */
+/* A begin that was seen is missing where the map could not hold all; else it lay before. */
+static __always_inline void uring_count_evicted(void)
+{
+	if (*(volatile s64 *)&uring_in_flight < URING_IN_FLIGHT / 2)
+		return;
+	__sync_fetch_and_add(&uring_in_flight, -1);
+	ring_count_incomplete();
+}
+
+/* One that was submitted before anybody looked, or thrown out. False: it is of no interest. */
 static __always_inline bool uring_unseen(struct uring_open *open, struct io_kiocb *req)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -173,6 +190,7 @@ static __always_inline bool uring_unseen(struct uring_open *open, struct io_kioc
 	uring_fill(open, req);
 	open->fd = -1; /* by now something else lies there */
 	open->flags = URING_BEGIN_UNKNOWN;
+	uring_count_evicted();
 	return true;
 }
 
@@ -296,6 +314,7 @@ int io_uring_complete(u64 *args)
 	if (found) {
 		open = *found;
 		bpf_map_delete_elem(&uring_requests, &key);
+		__sync_fetch_and_add(&uring_in_flight, -1);
 	} else if (!uring_unseen(&open, req)) {
 		return 0;
 	}

@@ -42,7 +42,7 @@ static void open_ring(struct ring *r, int polled)
 	size_t bytes;
 
 	r->polled = polled;
-	r->params.flags = polled ? IORING_SETUP_SQPOLL : 0;
+	r->params.flags |= polled ? IORING_SETUP_SQPOLL : 0;
 	r->params.sq_thread_idle = 2000;
 	r->fd = (int)syscall(SYS_io_uring_setup, ENTRIES, &r->params);
 	if (r->fd < 0) {
@@ -260,6 +260,26 @@ static int pending(struct ring *r)
 	return 0;
 }
 
+/* So many at once, which take two seconds. */
+static int many(struct ring *r, int count)
+{
+	struct __kernel_timespec pause = {.tv_sec = 2};
+
+	r->params.flags = IORING_SETUP_CQSIZE;
+	r->params.cq_entries = 32768;
+	open_ring(r, 0);
+	for (int i = 0; i < count; i++) {
+		struct io_uring_sqe *request = ask(r, IORING_OP_TIMEOUT, -1);
+
+		request->addr = (unsigned long)&pause;
+		request->len = 1;
+		submit(r, 0);
+	}
+	for (int i = 0; i < count; i++)
+		take(r);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int polled = argc == 3 && strcmp(argv[2], "poll") == 0;
@@ -272,6 +292,8 @@ int main(int argc, char **argv)
 		open_ring(&ring, 0);
 		return pending(&ring);
 	}
+	if (argc == 4 && strcmp(argv[2], "many") == 0)
+		return many(&ring, atoi(argv[3]));
 	fathom_init("requests");
 	usleep(150000); /* in its first tenth of a second a program writes for who may come */
 	for (int i = 0; i < 10000 && !fathom_listening(); i++)

@@ -140,6 +140,24 @@ def what_was_in_flight_has_a_soft_begin():
     return None
 
 
+@tests.add
+def more_than_are_kept_are_counted():
+    count = 20000
+    recording = fathom.path("many")
+    result = fathom.run("record", "-o", recording, "--buffer", "64M", "--", REQUESTS, fathom.dir,
+                        "many", count)
+    if result.returncode == 77:
+        return "no io_uring here"
+    equal(result.returncode, 0, result.stderr)
+    equal(fathom.report(recording, "name")["lost"]["total"], 0, "lost records")
+    requests = requests_of(spans_of(recording))
+    soft = [span for span in requests if span["begin_bound"] == "soft"]
+    equal(len(requests), count, "requests")
+    check(len(soft) >= count - 16384, f"more than are kept: {len(soft)}")
+    equal(sum(chunk["incomplete"] for chunk in fathom.chunks(recording)), len(soft), "incomplete")
+    return None
+
+
 FIO = ["fio", "--name=job", "--rw=randrw", "--bs=4k", "--size=4m", "--io_size=4m",
        "--ioengine=io_uring", "--iodepth=8", "--fsync=16", "--randseed=7", "--invalidate=0",
        "--output-format=json"]
