@@ -48,11 +48,14 @@ static int steal_tell(struct capture *c, const struct capture_sink *sink, u32 cp
 	struct capture_steal *last;
 
 	while (c->steal.count <= cpu) {
-		/* a CPU that is seen for the first time has no past */
-		if (vec_push(&c->steal, ((struct capture_steal){steal_ns, now})))
+		if (vec_push(&c->steal, ((struct capture_steal){0, 0})))
 			return -ENOMEM;
 	}
 	last = &c->steal.data[cpu];
+	if (!last->time_ns) { /* a CPU that is seen for the first time has no past */
+		*last = (struct capture_steal){steal_ns, now};
+		return 0;
+	}
 	if ((steal_ns <= last->steal_ns && !cut) || now <= last->time_ns)
 		return 0;
 	r.steal.head.kind = RECORD_steal;
@@ -77,7 +80,8 @@ static int steal_read(struct capture *c, const struct capture_sink *sink, bool c
 		u64 steal;
 		u32 cpu;
 
-		if (sscanf(line, "cpu%" SCNu32 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &cpu,
+		if (line[3] >= '0' && line[3] <= '9' && /* "cpu " is the sum of all */
+		    sscanf(line, "cpu%" SCNu32 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &cpu,
 			   &steal) == 2 &&
 		    cpu < CPUS_MAX)
 			err = steal_tell(c, sink, cpu, steal * tick_ns, cut);
