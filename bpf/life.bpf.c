@@ -10,6 +10,7 @@
 #include "bpf/named.h"
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
+#include "bpf/told.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -339,8 +340,10 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 {
 	struct thread_state *state = state_of(task);
+	u32 tid = task->pid;
 
-	if (!state_in(state))
+	/* out of scope it is of interest if it woke somebody under the name that it had */
+	if (!state_in(state) && !bpf_map_lookup_elem(&told_wakers, &tid))
 		return 0;
 	name_record(task, state, comm);
 	return 0;

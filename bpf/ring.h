@@ -177,7 +177,7 @@ static __always_inline u32 rare_kind(const struct record_head *record)
 
 /*
  * Copies `class_bytes` (a constant) of a record into the rare ring. Reserved
- * first, the clock read after.
+ * first, the clock read after. Whether there was room; if not, the loss is counted.
  */
 #define RARE_EMIT(record, class_bytes) RARE_EMIT_WAKE(record, class_bytes, BPF_RB_NO_WAKEUP)
 
@@ -192,22 +192,22 @@ static __always_inline u32 rare_kind(const struct record_head *record)
 		} else {                                                                           \
 			ring_count_lost(rare_kind((const struct record_head *)(record)));          \
 		}                                                                                  \
+		to_ != NULL;                                                                       \
 	})
 
 /* A record in a scratch buffer of RARE_BYTES, of which `len` bytes are used. */
 #define RARE_BYTES (RECORD_MAX_SLOTS * RECORD_SLOT_BYTES)
 
-static __always_inline void rare_emit(struct record_head *record, u32 len)
+static __always_inline bool rare_emit(struct record_head *record, u32 len)
 {
 	record->slots = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
 	if (len <= 128)
-		RARE_EMIT(record, 128);
-	else if (len <= 256)
-		RARE_EMIT(record, 256);
-	else if (len <= 1152)
-		RARE_EMIT(record, 1152);
-	else
-		RARE_EMIT(record, RARE_BYTES);
+		return RARE_EMIT(record, 128);
+	if (len <= 256)
+		return RARE_EMIT(record, 256);
+	if (len <= 1152)
+		return RARE_EMIT(record, 1152);
+	return RARE_EMIT(record, RARE_BYTES);
 }
 
 struct rare_scratch {

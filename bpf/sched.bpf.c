@@ -9,6 +9,7 @@
 #include "bpf/license.h"
 #include "bpf/named.h"
 #include "bpf/ring.h"
+#include "bpf/told.h"
 #include "bpf/waker.h"
 
 /*
@@ -169,41 +170,30 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 	}
 }
 
-/* Wakers out of scope whose name was told: tid to start time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, u32);
-	__type(value, u64);
-} named_wakers SEC(".maps");
-
-/* Nothing else tells the name of a thread out of scope. */
+/* Nothing else tells the name of a thread out of scope; it is lasting, and not for the slots. */
 static __always_inline void waker_name(struct task_struct *waker)
 {
 	struct {
 		struct record_name r;
-		u64 rest[2];
+		u8 rest[RECORD_SLOT_BYTES - sizeof(struct record_name)];
 	} out = {};
-	u64 start_ns = waker->start_time, *told;
-	struct ring_place place;
+	struct told now;
 	u32 tid = waker->pid;
 	long n;
 
 	if (scope_host || !tid || state_in(state_of(waker)))
 		return;
-	told = bpf_map_lookup_elem(&named_wakers, &tid);
-	if (told && *told == start_ns)
-		return;
-	bpf_map_update_elem(&named_wakers, &tid, &start_ns, BPF_ANY);
-	if (ring_reserve(&place, 1, RECORD_name))
+	now = told_now(waker->start_time);
+	if (told_is(bpf_map_lookup_elem(&told_wakers, &tid), &now))
 		return;
 	out.r.head.kind = RECORD_name;
-	out.r.head.time_ns = bpf_ktime_get_ns();
+	out.r.head.slots = 1;
 	out.r.head.tid = tid;
 	out.r.head.pid = waker->tgid;
 	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), waker->comm);
 	out.r.comm_len = n > 0 ? n - 1 : 0;
-	ring_publish(&place, &out.r, 1);
+	if (RARE_EMIT(&out.r.head, RECORD_SLOT_BYTES))
+		bpf_map_update_elem(&told_wakers, &tid, &now, BPF_ANY);
 }
 
 SEC("tp_btf/sched_waking")

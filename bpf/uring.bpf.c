@@ -12,12 +12,12 @@
 #include "bpf/path.h"
 #include "bpf/ring.h"
 #include "bpf/socket.h"
+#include "bpf/told.h"
 #include "record/uring.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define URING_IN_FLIGHT 16384
-#define URING_FILES 4096
 #define REQUEST_FIXED_FILE 1
 #define OP_CONNECT 16
 #define SLOT_ANY 0xffffffff
@@ -54,13 +54,13 @@ struct {
 	__type(value, struct uring_open);
 } uring_requests SEC(".maps");
 
-/* Files of slots that were named: address to inode number. */
+/* Files of slots that were named: by address; the identity is the inode number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, URING_FILES);
+	__uint(max_entries, TOLD_MAX);
 	__type(key, u64);
-	__type(value, u64);
-} uring_named SEC(".maps");
+	__type(value, struct told);
+} told_files SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -209,24 +209,29 @@ static __always_inline u32 uring_slot(struct io_kiocb *req, u32 opcode)
 	return 0;
 }
 
-/* Tells the name of a file, and of a socket its addresses. fd -1: it is in a slot. */
-static __always_inline void uring_name(const struct uring_open *open, struct file *file, s32 fd)
+/*
+ * Tells the name of a file, and of a socket its addresses. fd -1: it is in a slot.
+ * Whether there was room.
+ */
+static __always_inline bool uring_name(const struct uring_open *open, struct file *file, s32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct path_scratch *scratch;
 	u32 zero = 0;
 	u64 bytes;
+	bool told;
 
 	scratch = bpf_map_lookup_elem(&uring_paths, &zero);
 	if (!file || !scratch)
-		return;
+		return false;
 	fd_fill(scratch, task, file, fd, FD_open);
 	scratch->r.head.tid = open->tid;
 	scratch->r.head.pid = open->pid;
-	fd_emit(scratch);
+	told = fd_emit(scratch);
 	bytes = socket_fill((struct record_socket *)&scratch->r, task, file);
 	if (bytes)
-		rare_emit(&scratch->r.head, bytes);
+		told = rare_emit(&scratch->r.head, bytes) && told;
+	return told;
 }
 
 static __always_inline void uring_closes(const struct uring_open *open, s32 fd)
@@ -245,24 +250,15 @@ static __always_inline void uring_closes(const struct uring_open *open, s32 fd)
 	rare_emit(&r->head, 64);
 }
 
-/* Whether the file of a slot has no name yet. */
-static __always_inline bool uring_is_new(struct file *file, u64 inode)
-{
-	u64 key = (u64)file, *known = bpf_map_lookup_elem(&uring_named, &key);
-
-	if (known && *known == inode)
-		return false;
-	bpf_map_update_elem(&uring_named, &key, &inode, BPF_ANY);
-	return true;
-}
-
 /* Descriptors that it made or closed, and files that only a slot names. */
 static __always_inline void uring_files(const struct uring_open *open, struct io_kiocb *req,
 					s32 result, const struct file_ref *ref)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct told now = told_now(ref->key);
 	struct file *file = NULL;
 	u32 opcode = open->opcode;
+	u64 slot_file = 0;
 	s32 fd = -1;
 
 	BOUND(opcode, 63);
@@ -275,13 +271,16 @@ static __always_inline void uring_files(const struct uring_open *open, struct io
 		if (!BPF_CORE_READ((struct io_close *)req, file_slot))
 			uring_closes(open, BPF_CORE_READ((struct io_close *)req, fd));
 		return;
-	} else if (ref->kind &&
-		   (opcode == OP_CONNECT || ((open->flags & URING_DIRECT) &&
-					     uring_is_new(BPF_CORE_READ(req, file), ref->key)))) {
+	} else if (ref->kind && opcode == OP_CONNECT) {
 		file = BPF_CORE_READ(req, file);
+	} else if (ref->kind && (open->flags & URING_DIRECT)) {
+		file = BPF_CORE_READ(req, file);
+		slot_file = (u64)file;
+		if (told_is(bpf_map_lookup_elem(&told_files, &slot_file), &now))
+			return;
 	}
-	if (file)
-		uring_name(open, file, fd);
+	if (file && uring_name(open, file, fd) && slot_file)
+		bpf_map_update_elem(&told_files, &slot_file, &now, BPF_ANY);
 }
 
 /* In a kernel thread, the one that polls the queue: whom it wakes, it wakes for that. */

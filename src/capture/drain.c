@@ -32,8 +32,9 @@
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
-#define RING_BATCH 512 /* slots after which they are given back */
-#define RING_AHEAD 16  /* slots: they come from another CPU's cache */
+#define RING_BATCH 512		     /* slots after which they are given back */
+#define RING_AHEAD 16		     /* slots: they come from another CPU's cache */
+#define TELL_AGAIN_NS 10000000000ull /* for a flight recorder, which keeps what was told last */
 #define RARE_BUSY (1u << 31)
 #define RARE_DISCARD (1u << 30)
 #define RARE_HEADER 8
@@ -371,10 +372,20 @@ static int rare_drain(struct capture *c, unsigned long limit, const struct drain
 
 /* ---- poll and cut ---- */
 
+/* bpf/told.h */
+static void tell_again(struct capture *c, u64 now)
+{
+	__atomic_fetch_add(&c->programs->bss->told_generation, 1, __ATOMIC_RELEASE);
+	c->told_again_ns = now;
+}
+
 int capture_poll(struct capture *c, const struct capture_sink *sink)
 {
 	int err = capture_conditions_tell(c, sink, false);
+	u64 now = c->flight ? capture_now() : 0;
 
+	if (now > c->told_again_ns + TELL_AGAIN_NS)
+		tell_again(c, now);
 	if (!err)
 		err = capture_drain(c, sink);
 	return err ? err : capture_snapshot_moves(c, sink);
@@ -585,6 +596,8 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 
 	if (err)
 		goto out;
+	/* before the cut: then what follows it can only miss what was told since, just before it */
+	tell_again(c, capture_now());
 	d.until_ns = capture_now();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)

@@ -75,13 +75,14 @@ struct capture {
 	u64 keep_capabilities;
 	u32 filters;	      /* FILTER_* */
 	bool conditions_told; /* in this chunk */
+	u64 told_again_ns;    /* when the programs were last made to tell anew: bpf/told.h */
 	int clock_fd;	      /* fails with ECANCELED once after each step of the clock; or -1 */
 	u64 steal_read_ns;
 	VEC(struct capture_steal) steal; /* by CPU */
 	u64 moves;			 /* scope_moves as it was when they were followed last */
 	struct capture_rare rare;
 	struct held_records held; /* later than the last cut */
-	u64 kernel_complete_ns;	       /* of the last cut: capture_complete() */
+	u64 kernel_complete_ns;	  /* of the last cut: capture_complete() */
 	u64 apps_complete_ns;
 	struct capture_counts counts;
 	struct app_rings *apps;	       /* from capture_start() on */

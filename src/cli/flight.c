@@ -5,24 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/vec.h"
+#include "cli/flight_kept.h"
+#include "cli/flight_lasting.h"
 #include "cli/flight_names.h"
 
-/* Bytes of two lists. What does not fit drops the oldest half. */
+/* What does not fit drops the oldest half. */
 #define RECENT_BYTES (32u << 20)
-#define LASTING_BYTES (4u << 20)
 #define LOSSES_MAX 1024
-
-struct kept {
-	struct capture_stream stream;
-	struct record_head *record; /* owned */
-};
-
-struct kept_list {
-	VEC(struct kept) list;
-	size_t bytes;
-};
 
 struct kept_loss {
 	struct capture_stream stream;
@@ -32,12 +22,10 @@ struct kept_loss {
 struct flight {
 	struct kept_list recent; /* what happened: life of threads, fds, application records */
 	struct kept_list stated; /* what is true from then on, and of the host: few */
-	struct kept_list lasting; /* the same of processes: services, mapped files, follows */
-	/* what did not fit into lasting */
-	u64 forgotten_services, forgotten_mappings, forgotten_follows;
-	struct kept_list rings;	   /* copied by flight_take() */
-	struct flight_names names; /* of who lived before recent */
-	u64 recent_from_ns;	   /* recent has nothing older: it was dropped */
+	struct flight_lasting lasting; /* the same of processes */
+	struct kept_list rings;	       /* copied by flight_take() */
+	struct flight_names names;     /* of who lived before recent */
+	u64 recent_from_ns;	       /* recent has nothing older: it was dropped */
 	VEC(struct kept_loss) losses;
 };
 
@@ -46,51 +34,14 @@ struct flight *flight_new(void)
 	return calloc(1, sizeof(struct flight));
 }
 
-static size_t record_bytes(const struct record_head *r)
-{
-	return (size_t)r->slots * RECORD_SLOT_BYTES;
-}
-
-/* Frees the first `count` records. */
-static void kept_drop(struct kept_list *l, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		l->bytes -= record_bytes(l->list.data[i].record);
-		free(l->list.data[i].record);
-	}
-	l->list.count -= count;
-	if (count)
-		memmove(l->list.data, l->list.data + count, l->list.count * sizeof(*l->list.data));
-}
-
-static int kept_add(struct kept_list *l, const struct capture_stream *s,
-		    const struct record_head *r)
-{
-	size_t bytes = record_bytes(r);
-	struct record_head *copy = malloc(bytes);
-
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, r, bytes);
-	if (vec_push(&l->list, ((struct kept){*s, copy}))) {
-		free(copy);
-		return -ENOMEM;
-	}
-	l->bytes += bytes;
-	return 0;
-}
-
 void flight_free(struct flight *f)
 {
 	if (!f)
 		return;
-
-	struct kept_list *const lists[] = {&f->recent, &f->stated, &f->lasting, &f->rings};
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		kept_drop(lists[i], lists[i]->list.count);
-		vec_free(&lists[i]->list);
-	}
+	kept_free(&f->recent);
+	kept_free(&f->stated);
+	kept_free(&f->rings);
+	flight_lasting_free(&f->lasting);
 	flight_names_free(&f->names);
 	vec_free(&f->losses);
 	free(f);
@@ -98,23 +49,13 @@ void flight_free(struct flight *f)
 
 /* ---- keeping ---- */
 
-static bool is_follow(const struct record_head *r)
-{
-	return r->kind == RECORD_filter &&
-	       ((const struct record_filter *)r)->flags & FILTER_FOLLOWS;
-}
-
-/* What stays true of the host: as many as there are formats, and functions of the kernel. */
+/*
+ * What stays true of the host: as many as there are formats, and functions of the kernel. What
+ * is told of processes is lasting.
+ */
 static bool is_stated(const struct record_head *r)
 {
-	return r->kind == RECORD_format || (r->kind == RECORD_filter && !is_follow(r)) ||
-	       (r->kind == RECORD_mapping && r->pid == 0);
-}
-
-/* What stays true of a process until something else is said. */
-static bool is_lasting(const struct record_head *r)
-{
-	return r->kind == RECORD_service || r->kind == RECORD_mapping || is_follow(r);
+	return r->kind == RECORD_format || r->kind == RECORD_filter || r->kind == RECORD_mapping;
 }
 
 /* What capture_look() tells again when it is wanted. */
@@ -158,66 +99,16 @@ static int stated_add(struct flight *f, const struct capture_stream *s, const st
 	return kept_add(&f->stated, s, r);
 }
 
-/* What is said of a process once: its service, and that it is followed. 0: anything else. */
-static u64 lasting_key(const struct record_head *r)
-{
-	return r->kind == RECORD_mapping ? 0 : (u64)r->kind << 32 | r->pid;
-}
-
-/* Drops what a later one of the same process has replaced: nothing is missed. */
-static void lasting_drop_replaced(struct kept_list *l)
-{
-	struct map seen = {0};
-	size_t kept = l->list.count;
-
-	for (size_t i = l->list.count; i-- > 0;) {
-		struct kept *k = &l->list.data[i];
-
-		if (lasting_key(k->record)) {
-			if (map_get(&seen, lasting_key(k->record))) {
-				l->bytes -= record_bytes(k->record);
-				free(k->record);
-				continue;
-			}
-			(void)map_put(&seen, lasting_key(k->record), l);
-		}
-		l->list.data[--kept] = *k;
-	}
-	l->list.count -= kept;
-	memmove(l->list.data, l->list.data + kept, l->list.count * sizeof(*l->list.data));
-	map_free(&seen);
-}
-
-static int lasting_add(struct flight *f, const struct capture_stream *s,
-		       const struct record_head *r)
-{
-	size_t oldest = 0;
-
-	if (f->lasting.bytes > LASTING_BYTES) {
-		lasting_drop_replaced(&f->lasting);
-		for (size_t left = f->lasting.bytes; left > LASTING_BYTES / 2; oldest++) {
-			const struct record_head *k = f->lasting.list.data[oldest].record;
-
-			left -= record_bytes(k);
-			f->forgotten_services += k->kind == RECORD_service;
-			f->forgotten_mappings += k->kind == RECORD_mapping;
-			f->forgotten_follows += k->kind == RECORD_filter;
-		}
-		kept_drop(&f->lasting, oldest);
-	}
-	return kept_add(&f->lasting, s, r);
-}
-
 int flight_record(void *arg, const struct capture_stream *s, const struct record_head *r)
 {
 	struct flight *f = arg;
 
 	if (s->kind == CAPTURE_STREAM_CPU)
 		return kept_add(&f->rings, s, r);
+	if (flight_lasting_wants(&f->lasting, r))
+		return flight_lasting_add(&f->lasting, s, r);
 	if (is_stated(r))
 		return stated_add(f, s, r);
-	if (is_lasting(r))
-		return lasting_add(f, s, r);
 	if (!is_snapshot(r))
 		return recent_add(f, s, r);
 	flight_names_fold(&f->names, r);
@@ -261,27 +152,6 @@ struct look {
 	u64 from_ns;
 };
 
-static u64 min_u64(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-static int restamp(const struct capture_sink *to, const struct capture_stream *s,
-		   const struct record_head *r, u64 time_ns)
-{
-	union {
-		struct record_head head;
-		struct record_thread thread;
-		u8 slots[RECORD_MAX_SLOTS * RECORD_SLOT_BYTES];
-	} copy;
-
-	memcpy(&copy, r, record_bytes(r));
-	if (r->kind == RECORD_thread) /* counted from the new time; 0: not known */
-		copy.thread.since_ns -= min_u64(copy.thread.since_ns, r->time_ns - time_ns);
-	copy.head.time_ns = time_ns;
-	return to->record(to->arg, s, &copy.head);
-}
-
 /* Threads and processes that were made meanwhile have their fork among what happened. */
 static int look_record(void *arg, const struct capture_stream *s, const struct record_head *r)
 {
@@ -292,7 +162,7 @@ static int look_record(void *arg, const struct capture_stream *s, const struct r
 		start_ns = ((const struct record_process *)r)->start_ns;
 	else if (r->kind == RECORD_thread)
 		start_ns = ((const struct record_thread *)r)->start_ns;
-	return start_ns >= l->from_ns ? 0 : restamp(l->to, s, r, l->from_ns);
+	return start_ns >= l->from_ns ? 0 : kept_restamp(l->to, s, r, l->from_ns);
 }
 
 static int look_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
@@ -310,27 +180,29 @@ static int list_write(const struct kept_list *l, u64 from_ns, const struct captu
 	return err;
 }
 
+struct fold {
+	struct flight_names *names;
+	u64 from_ns;
+};
+
+static bool is_since(void *arg, const struct record_head *r)
+{
+	const struct fold *fold = arg;
+
+	if (r->time_ns < fold->from_ns)
+		flight_names_fold(fold->names, r);
+	return r->time_ns >= fold->from_ns;
+}
+
 /* What is older than a chunk is in no later one, either: of it names are left. */
 static void recent_fold(struct flight *f, u64 from_ns)
 {
-	struct kept_list *l = &f->recent;
-	size_t kept = 0;
+	struct fold fold = {&f->names, from_ns};
 
-	for (size_t i = 0; i < l->list.count; i++) {
-		struct kept *k = &l->list.data[i];
-
-		if (k->record->time_ns >= from_ns) {
-			l->list.data[kept++] = *k;
-			continue;
-		}
-		flight_names_fold(&f->names, k->record);
-		l->bytes -= record_bytes(k->record);
-		free(k->record);
-	}
-	l->list.count = kept;
+	kept_filter(&f->recent, false, is_since, &fold);
 }
 
-/* Those whose end is in the chunk, and what tells their names before it. */
+/* Those whose end is in the chunk, or who woke somebody in it, by what told their names before. */
 static int names_write(struct flight *f, u64 from_ns, const struct capture_sink *to)
 {
 	int err = 0;
@@ -341,43 +213,21 @@ static int names_write(struct flight *f, u64 from_ns, const struct capture_sink 
 		if (r->kind == RECORD_exit)
 			err = flight_names_tell(&f->names, r, from_ns, to);
 	}
-	return err;
-}
+	for (size_t i = 0; i < f->rings.list.count && !err; i++) {
+		const struct record_head *r = f->rings.list.data[i].record;
 
-static int lasting_write(const struct kept_list *l, u64 from_ns, const struct capture_sink *to)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < l->list.count && !err; i++) {
-		const struct kept *k = &l->list.data[i];
-
-		err = restamp(to, &k->stream, k->record,
-			      k->record->time_ns > from_ns ? k->record->time_ns : from_ns);
+		if (r->kind == RECORD_waking && r->time_ns >= from_ns)
+			err = flight_names_tell_waker(&f->names,
+						      ((const struct record_waking *)r)->waker_tid,
+						      from_ns, to);
 	}
 	return err;
 }
 
-/* Each chunk misses it. */
-static int forgotten_write(u16 kind, u64 count, u64 from_ns, const struct capture_sink *to)
-{
-	const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
-	struct record_lost lost = {
-		.why = LOST_buffer, .lost_kind = kind, .count = count, .begin_ns = from_ns};
-
-	lost.head.kind = RECORD_lost;
-	lost.head.slots = 1;
-	lost.head.time_ns = from_ns;
-	return count ? to->lost(to->arg, &stream, &lost) : 0;
-}
-
 static int losses_write(const struct flight *f, u64 from_ns, const struct capture_sink *to)
 {
-	int err = forgotten_write(RECORD_service, f->forgotten_services, from_ns, to);
+	int err = 0;
 
-	if (!err)
-		err = forgotten_write(RECORD_mapping, f->forgotten_mappings, from_ns, to);
-	if (!err)
-		err = forgotten_write(RECORD_filter, f->forgotten_follows, from_ns, to);
 	for (size_t i = 0; i < f->losses.count && !err; i++)
 		if (f->losses.data[i].lost.head.time_ns >= from_ns)
 			err = to->lost(to->arg, &f->losses.data[i].stream, &f->losses.data[i].lost);
@@ -396,9 +246,9 @@ int flight_write(struct flight *f, struct capture *c, u64 from_ns, const struct 
 	recent_fold(f, from_ns);
 	err = names_write(f, from_ns, to);
 	if (!err)
-		err = lasting_write(&f->stated, from_ns, to);
+		err = kept_write(&f->stated, from_ns, to);
 	if (!err)
-		err = lasting_write(&f->lasting, from_ns, to);
+		err = flight_lasting_write(&f->lasting, from_ns, to);
 	if (!err)
 		err = list_write(&f->recent, from_ns, to);
 	if (!err)

@@ -5,10 +5,13 @@
 #include <string.h>
 
 #define LIVES_MAX 65536 /* threads; more have no name once they ended */
+#define WAKERS_MAX                                                                                 \
+	16384 /* then the half goes that was told longest ago: who is at work is told anew */
 
 struct flight_life {
 	u32 tid, pid;
-	u64 told_ns; /* begin of the last chunk that was told of it */
+	u64 told_ns;  /* begin of the last chunk that was told of it */
+	u64 named_ns; /* of a waker: when its name was told last */
 	char comm[16];
 	u32 comm_len;
 	struct record_process *process; /* of a leader, owned; NULL: not known */
@@ -21,24 +24,30 @@ static void life_free(struct flight_life *life)
 	free(life);
 }
 
-void flight_names_free(struct flight_names *names)
+static void lives_free(struct map *lives)
 {
 	struct map_entry entry;
 	size_t at = 0;
 
-	while (map_next(&names->lives, &at, &entry))
+	while (map_next(lives, &at, &entry))
 		life_free(entry.value);
-	map_free(&names->lives);
+	map_free(lives);
 }
 
-/* The life of a thread, made if there is none. NULL: there is no room. */
-static struct flight_life *life_of(struct flight_names *names, u32 tid, u32 pid)
+void flight_names_free(struct flight_names *names)
 {
-	struct flight_life *life = map_get(&names->lives, tid);
+	lives_free(&names->lives);
+	lives_free(&names->wakers);
+}
 
-	if (!life && names->lives.count < LIVES_MAX) {
+/* The one of a thread, made if there is none. NULL: there is no room. */
+static struct flight_life *life_in(struct map *lives, u32 max, u32 tid, u32 pid)
+{
+	struct flight_life *life = map_get(lives, tid);
+
+	if (!life && lives->count < max) {
 		life = calloc(1, sizeof(*life));
-		if (life && map_put(&names->lives, tid, life)) {
+		if (life && map_put(lives, tid, life)) {
 			free(life);
 			life = NULL;
 		}
@@ -50,9 +59,15 @@ static struct flight_life *life_of(struct flight_names *names, u32 tid, u32 pid)
 	return life;
 }
 
+static struct flight_life *life_of(struct flight_names *names, u32 tid, u32 pid)
+{
+	return life_in(&names->lives, LIVES_MAX, tid, pid);
+}
+
 static void life_drop(struct flight_names *names, u32 tid)
 {
 	life_free(map_remove(&names->lives, tid));
+	life_free(map_remove(&names->wakers, tid));
 }
 
 static void comm_set(struct flight_life *life, const char *comm, size_t bytes)
@@ -116,11 +131,49 @@ static void exec_fold(struct flight_names *names, const struct record_exec *r)
 	process_set(life, &process, r->command, r->command_len);
 }
 
+static int waker_compare(const void *a, const void *b)
+{
+	const struct flight_life *x = *(struct flight_life *const *)a;
+	const struct flight_life *y = *(struct flight_life *const *)b;
+
+	if (x->named_ns != y->named_ns)
+		return x->named_ns < y->named_ns ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void wakers_halve(struct flight_names *names)
+{
+	struct flight_life **all = calloc(names->wakers.count, sizeof(struct flight_life *));
+	size_t at = 0, count = 0;
+	struct map_entry entry;
+
+	while (all && map_next(&names->wakers, &at, &entry))
+		all[count++] = entry.value;
+	if (all)
+		qsort(all, count, sizeof(struct flight_life *), waker_compare);
+	for (size_t i = 0; i < count / 2; i++)
+		life_free(map_remove(&names->wakers, all[i]->tid));
+	free(all);
+}
+
+static void name_fold(struct flight_names *names, const struct record_name *r)
+{
+	struct flight_life *life = map_get(&names->lives, r->head.tid);
+
+	if (!life && names->wakers.count >= WAKERS_MAX)
+		wakers_halve(names);
+	if (!life)
+		life = life_in(&names->wakers, WAKERS_MAX, r->head.tid, r->head.pid);
+	if (!life)
+		return;
+	life->named_ns = r->head.time_ns;
+	comm_set(life, r->comm, r->comm_len);
+}
+
 void flight_names_fold(struct flight_names *names, const struct record_head *r)
 {
 	const struct record_process *process = (const void *)r;
 	const struct record_thread *thread = (const void *)r;
-	const struct record_name *name = (const void *)r;
 	struct flight_life *life;
 
 	switch (r->kind) {
@@ -144,9 +197,7 @@ void flight_names_fold(struct flight_names *names, const struct record_head *r)
 			comm_set(life, thread->comm, thread->comm_len);
 		break;
 	case RECORD_name:
-		life = life_of(names, r->tid, r->pid);
-		if (life)
-			comm_set(life, name->comm, name->comm_len);
+		name_fold(names, (const void *)r);
 		break;
 	}
 }
@@ -177,7 +228,9 @@ int flight_names_tell(struct flight_names *names, const struct record_head *exit
 	struct flight_life *life = map_get(&names->lives, exit->tid);
 	int err = 0;
 
-	if (!life || life->told_ns == from_ns)
+	if (!life) /* what told that it began was lost */
+		return flight_names_tell_waker(names, exit->tid, from_ns, to);
+	if (life->told_ns == from_ns)
 		return 0; /* born later, and so with a fork of its own; or the number's second end
 			   */
 	life->told_ns = from_ns;
@@ -186,4 +239,15 @@ int flight_names_tell(struct flight_names *names, const struct record_head *exit
 		err = to->record(to->arg, &stream, &life->process->head);
 	}
 	return err || !life->comm_len ? err : name_tell(life, from_ns, to);
+}
+
+int flight_names_tell_waker(struct flight_names *names, u32 tid, u64 from_ns,
+			    const struct capture_sink *to)
+{
+	struct flight_life *life = map_get(&names->wakers, tid);
+
+	if (!life || life->told_ns == from_ns)
+		return 0;
+	life->told_ns = from_ns;
+	return name_tell(life, from_ns, to);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who lived when a flight recorder's chunk begins, and has ended since: capture_look() does not
- * see them any more, and what told of them was before.
+ * Whom capture_look() does not see, though a flight recorder's chunk names them, and what told of
+ * them was before: who lived when it begins and has ended since, and who is out of scope.
  */
 #ifndef CLI_FLIGHT_NAMES_H
 #define CLI_FLIGHT_NAMES_H
@@ -11,7 +11,8 @@
 
 /* Zeros are none. */
 struct flight_names {
-	struct map lives; /* by tid: struct flight_life, owned */
+	struct map lives;  /* by tid: struct flight_life, owned */
+	struct map wakers; /* the same, of those of whom nothing but a name was told */
 };
 
 void flight_names_free(struct flight_names *names);
@@ -28,5 +29,9 @@ void flight_names_fold(struct flight_names *names, const struct record_head *r);
  */
 int flight_names_tell(struct flight_names *names, const struct record_head *exit, u64 from_ns,
 		      const struct capture_sink *to);
+
+/* The same of who woke a thread in the chunk, if that one is out of scope. */
+int flight_names_tell_waker(struct flight_names *names, u32 tid, u64 from_ns,
+			    const struct capture_sink *to);
 
 #endif

@@ -256,7 +256,7 @@ static const char *file_text(const struct partial *p, const struct sum *sum, cha
 		RECORD_FILE_KINDS(V)
 #undef V
 	};
-	const char *path = query_file_path(p, sum->pid, &sum->file);
+	const char *path = query_file_path(p, sum->pid, &sum->file, UINT64_MAX);
 
 	if (path)
 		return path;

@@ -31,7 +31,7 @@ static const char *socket_text(struct making *m, const struct file_ref *file, u6
 
 static const char *file_text(struct making *m, const struct file_ref *file, u64 time_ns)
 {
-	const char *path = query_file_path(m->p, 0, file);
+	const char *path = query_file_path(m->p, 0, file, time_ns);
 	char name[64];
 
 	switch (file->kind) {

@@ -108,6 +108,7 @@ static int file_compare(const void *a, const void *b, void *arg)
 	COMPARE(x->key, y->key);
 	COMPARE(x->dev, y->dev);
 	COMPARE(f->fds.data[*i].pid, f->fds.data[*j].pid);
+	COMPARE(f->fds.data[*i].time_ns, f->fds.data[*j].time_ns);
 	COMPARE(*i, *j);
 	return 0;
 }

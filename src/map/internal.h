@@ -161,7 +161,34 @@ int zone_cut_holes(struct partial *p);
 bool zone_is_open(const struct partial *p);
 void zones_free(struct partial *p);
 
+/* query.c: what query_comm() says */
+const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns);
+
 /* prune.c: leaves what still holds at its end, and sorted facts */
 int base_prune(struct partial *p);
+
+/* prune_told.c */
+
+/* True of the file of an io_uring's slot: no descriptor has it. */
+bool fd_is_slot(const struct fact_fd *d);
+
+struct kept_fds { /* a VEC */
+	struct fact_fd *data;
+	size_t count, capacity;
+};
+
+/*
+ * Leaves the last names of threads and processes that go on (sets of numbers), of who woke one of
+ * them that still waits, and the latest of those that had no life here. `ended`: by number, when
+ * the last life of it ended, + 1. Facts are sorted. 0 or -ENOMEM.
+ */
+int names_prune(struct partial *p, const struct map *tids, const struct map *pids,
+		const struct map *ended);
+
+/*
+ * Moves to `to` the last file of a slot of each that a process has told, the latest, and adds
+ * their keys to the set `files`. 0 or -ENOMEM.
+ */
+int slots_keep(struct facts *f, const struct map *pids, struct kept_fds *to, struct map *files);
 
 #endif

@@ -14,6 +14,7 @@
 struct living {
 	struct map tids;	/* threads that go on, and whoever woke one that still waits */
 	struct map pids;	/* processes of those that go on */
+	struct map ended;	/* when the last life of a number ended, + 1 */
 	struct map files;	/* keys of files that are open */
 	struct bytes_map spans; /* contexts that own the time of a thread */
 };
@@ -45,11 +46,18 @@ static int life_keep(struct living *living, const struct life *l)
 	return err ? err : span_keep(living, &l->seen.owner);
 }
 
+static int life_ended(struct map *ended, const struct life *l)
+{
+	u64 end = l->last_ns + 1, before = (uintptr_t)map_get(ended, l->tid);
+
+	return map_put(ended, l->tid, (void *)(uintptr_t)(end > before ? end : before));
+}
+
 /*
  * Those that ended tell the spans that they had, and go. Nothing comes any more
  * from the left of the others.
  */
-static int lives_prune(struct partial *p)
+static int lives_prune(struct partial *p, struct map *ended)
 {
 	struct life_sink sink = partial_sink(p);
 	size_t kept = 0;
@@ -68,7 +76,8 @@ static int lives_prune(struct partial *p)
 			p->lives.data[kept++] = l;
 			continue;
 		}
-		err = partial_life_end(p, l);
+		err = life_ended(ended, l);
+		err = err ? err : partial_life_end(p, l);
 		life_free(l);
 		free(l);
 	}
@@ -89,6 +98,7 @@ static void living_free(struct living *l)
 {
 	map_free(&l->tids);
 	map_free(&l->pids);
+	map_free(&l->ended);
 	map_free(&l->files);
 	bytes_map_free(&l->spans);
 }
@@ -120,9 +130,9 @@ static void living_free(struct living *l)
 struct tables {
 	const struct partial *p;
 	struct living *living;
-	struct map told;	 /* table -> the lowest pid that has it */
-	VEC(struct fact_fd) fds; /* of all of them */
-	bool own;		 /* the one that is told is not that of its process */
+	struct map told;     /* table -> the lowest pid that has it */
+	struct kept_fds fds; /* of all of them */
+	bool own;	     /* the one that is told is not that of its process */
 };
 
 static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found *found)
@@ -138,6 +148,8 @@ static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found
 			     .file = found->fact->file};
 	int err;
 
+	if (q->fd < 0) /* slots_keep() */
+		return 0;
 	if (found->cloexec)
 		fd.flags |= FD_CLOEXEC_SET;
 	if (t->own)
@@ -201,6 +213,8 @@ static int fds_prune(struct partial *p, struct living *living)
 		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_order);
 	for (size_t i = 0; i < p->lives.count && !err; i++)
 		err = table_keep(&t, p->lives.data[i]);
+	if (!err)
+		err = slots_keep(f, &living->pids, &t.fds, &living->files);
 	processes_share(&t, f);
 	for (size_t i = 0; i < f->fds.count; i++)
 		free(f->fds.data[i].path);
@@ -225,10 +239,10 @@ static int facts_prune(struct partial *p, struct living *l)
 		return err;
 	stack_facts_prune(f, &l->tids, &l->pids, p->to_ns); /* likewise */
 	err = container_facts_prune(f, &l->pids, p->to_ns); /* likewise */
+	if (!err)
+		err = names_prune(p, &l->tids, &l->pids, &l->ended);
 	if (err)
 		return err;
-	/* a leader that ended has a number that the thread gets which runs the next program */
-	KEEP_LAST(&f->names, e, tid, has(&l->tids, e->tid) || has(&l->pids, e->tid), (void)0);
 	f->forks.count = 0;
 	KEEP_LAST(&f->processes, e, pid, has(&l->pids, e->pid), free(e->command));
 	for (size_t i = 0; i < f->processes.count; i++) { /* as a snapshot tells them */
@@ -330,15 +344,15 @@ int base_prune(struct partial *p)
 	struct living living = {0};
 	int err = zone_cut_holes(p);
 
-	err = err ? err : lives_prune(p);
+	err = err ? err : lives_prune(p, &living.ended);
 	if (!err)
 		losses_shorten(p);
-	if (err || zone_is_open(p)) /* what comes for that time may ask for anything */
-		return err;
-	err = err ? err : living_find(&living, p);
-	err = err ? err : facts_prune(p, &living);
-	if (!err)
-		spans_prune(p, &living);
+	if (!err && !zone_is_open(p)) { /* else what comes for that time may ask for anything */
+		err = living_find(&living, p);
+		err = err ? err : facts_prune(p, &living);
+		if (!err)
+			spans_prune(p, &living);
+	}
 	living_free(&living);
 	return err;
 }

@@ -10,17 +10,22 @@
  * The last name given before or at that time. A name from a snapshot was
  * true before, too; any other first name was not.
  */
-const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
+const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns)
 {
 	const struct fact_name *names = p->facts.names.data;
 	size_t n = COUNT_BEFORE(&p->facts.names, e,
 				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
 
 	if (n > 0 && names[n - 1].tid == tid)
-		return names[n - 1].comm;
-	if (n < p->facts.names.count && names[n].tid == tid)
-		return names[n].comm;
-	return NULL;
+		return &names[n - 1];
+	return n < p->facts.names.count && names[n].tid == tid ? &names[n] : NULL;
+}
+
+const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
+{
+	const struct fact_name *name = query_name(p, tid, time_ns);
+
+	return name ? name->comm : NULL;
 }
 
 u64 query_held_until(const struct partial *p, u32 number, u64 time_ns)
@@ -36,13 +41,9 @@ u64 query_held_until(const struct partial *p, u32 number, u64 time_ns)
 
 u32 query_pid(const struct partial *p, u32 tid, u64 time_ns)
 {
-	const struct fact_name *names = p->facts.names.data;
-	size_t n = COUNT_BEFORE(&p->facts.names, e,
-				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
+	const struct fact_name *name = query_name(p, tid, time_ns);
 
-	if (n > 0 && names[n - 1].tid == tid)
-		return names[n - 1].pid;
-	return n < p->facts.names.count && names[n].tid == tid ? names[n].pid : 0;
+	return name ? name->pid : 0;
 }
 
 const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns)
@@ -106,29 +107,45 @@ static bool inode_is_shared(const struct file_ref *file)
 	return file->kind >= FILE_KIND_eventfd && file->kind <= FILE_KIND_anon_other;
 }
 
-const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file)
+static bool file_is_before(const struct fact_fd *f, const struct file_ref *file, u32 pid,
+			   u64 time_ns)
 {
-	const struct fact_fd *fds = p->facts.fds.data, *f;
+	if (f->file.key != file->key)
+		return f->file.key < file->key;
+	if (f->file.dev != file->dev)
+		return f->file.dev < file->dev;
+	return f->pid < pid || (f->pid == pid && f->time_ns <= time_ns);
+}
+
+/* As the process told it last before that time, else first after; else as a later process did. */
+static const struct fact_fd *file_told(const struct partial *p, u32 pid,
+				       const struct file_ref *file, u64 time_ns)
+{
+	const struct fact_fd *fds = p->facts.fds.data;
 	const u32 *index = p->facts.fds_by_file.data;
-	size_t end = p->facts.fds_by_file.count;
-	size_t first = COUNT_BEFORE(
-		&p->facts.fds_by_file, e,
-		fds[*e].file.key < file->key ||
-			(fds[*e].file.key == file->key && fds[*e].file.dev < file->dev));
-	/* within a file they stand in the order of pids */
-	size_t own = COUNT_BEFORE(&p->facts.fds_by_file, e,
-				  fds[*e].file.key < file->key ||
-					  (fds[*e].file.key == file->key &&
-					   (fds[*e].file.dev < file->dev ||
-					    (fds[*e].file.dev == file->dev && fds[*e].pid < pid))));
+	size_t n = COUNT_BEFORE(&p->facts.fds_by_file, e,
+				file_is_before(&fds[*e], file, pid, time_ns));
+
+	if (n > 0 && fds[index[n - 1]].pid == pid && same_file(&fds[index[n - 1]].file, file))
+		return &fds[index[n - 1]];
+	if (n < p->facts.fds_by_file.count && same_file(&fds[index[n]].file, file))
+		return &fds[index[n]];
+	return NULL;
+}
+
+const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file,
+			    u64 time_ns)
+{
+	const struct fact_fd *f = file_told(p, pid, file, time_ns);
 
 	if (inode_is_shared(file))
 		return NULL;
-	f = own < end ? &fds[index[own]] : NULL;
-	if (f && f->pid == pid && same_file(&f->file, file))
-		return f->path;
-	f = first < end ? &fds[index[first]] : NULL;
-	return f && same_file(&f->file, file) ? f->path : NULL;
+	if (!f || f->pid != pid) {
+		f = file_told(p, 0, file, 0); /* whoever is the first */
+		if (f)
+			f = file_told(p, f->pid, file, time_ns);
+	}
+	return f ? f->path : NULL;
 }
 
 const char *query_fd_name(const struct partial *p, const struct fd_question *question)
@@ -140,7 +157,7 @@ const char *query_fd_name(const struct partial *p, const struct fd_question *que
 	if (f && f->path && (!file->kind || same_file(&f->file, file) || !f->file.kind))
 		path = f->path;
 	if (!path && file->kind)
-		path = query_file_path(p, question->pid, file);
+		path = query_file_path(p, question->pid, file, question->time_ns);
 	return path;
 }
 

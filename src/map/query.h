@@ -79,8 +79,12 @@ const struct event_text *query_event_format(const struct partial *p, u32 format)
 const struct kevent *query_events(const struct partial *p, const struct context *ctx, u32 tid,
 				  size_t *count);
 
-/* A path that a file was opened by, whoever did; NULL: not known. */
-const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file);
+/*
+ * A path that a file was opened by: by the process, else by any; last before that time, else first
+ * after. NULL: not known.
+ */
+const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file,
+			    u64 time_ns);
 
 /* The path that a call was asked for, of its two the second if that is asked; or NULL. */
 const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,

@@ -10,10 +10,11 @@ import time
 
 import harness
 from harness import check, equal
+from told_once import Fed
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-CALLS = sys.argv[2]
+CALLS, REQUESTS = sys.argv[2:]
 N = 5000
 tests = harness.Tests()
 before = harness.programs_left(set())
@@ -139,6 +140,28 @@ def who_ended_in_the_snapshot_has_a_name():
         check("sleep" in names and "?" not in names, f"processes: {names}")
         harness.check_sums(fathom, chunk)
     harness.check_babeltrace(fathom, recorder.dir)
+
+
+@tests.add
+def what_was_told_once_is_in_each_snapshot():
+    """Long before what the rings hold: who woke it, and what a slot is."""
+    with Fed(REQUESTS, fathom.path("fed")) as fed:
+        if not fed.pid:
+            return "no io_uring here"
+        with Recorder("fed-flight", "--buffer", "128K", "-p", fed.pid) as recorder:
+            while fathom.run("snapshot", recorder.dir).returncode:
+                equal(recorder.process.poll(), None, "status of the recorder")
+                time.sleep(0.02)
+            fed.wake(1500, "waker-one")
+            first = recorder.snapshot()
+            fed.wake(1500, "waker-one")
+            second = recorder.snapshot()
+            fed.wake(20, "waker-two")
+            third = recorder.snapshot()
+        for chunk, name in ((first, "one"), (second, "one"), (third, "two")):
+            fed.check(fathom, chunk, [f"waker-{name}"], 10)
+            harness.check_sums(fathom, chunk)
+    return None
 
 
 @tests.add

@@ -3,8 +3,9 @@
  * Requests to an io_uring by raw system calls, each said with what the program
  * knows of it: "operation fd result name", all inside its span "asking".
  *
- * usage: requests DIRECTORY [poll|pending]; with poll the kernel's thread submits,
- * with pending a request waits for a byte on standard input.
+ * usage: requests DIRECTORY [poll|pending|slot]; with poll the kernel's thread submits,
+ * with pending a request waits for a byte on standard input, with slot each byte there is
+ * one more request to a file that only a slot has.
  */
 #include <errno.h>
 #include <fathom/fathom.h>
@@ -168,20 +169,51 @@ static void file(struct ring *r)
 	say("nop", -1, one(r), NULL); /* refused: what no table knows counts as nop */
 }
 
-/* A file that has only a slot. */
-static void direct(struct ring *r, const char *directory)
+/* Opens a file that has only a slot; the result, or -1: that is not to be had. */
+static int open_direct(struct ring *r)
 {
 	int slots[2] = {-1, -1};
-	char bytes[64], name[4096];
 
 	if (syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_FILES, slots, 2))
-		return;
+		return -1;
 	open_file(r, "direct", 2);
-	say("openat", 1, one(r), NULL);
-	data(ask(r, IORING_OP_WRITE, 1), bytes, 64);
-	r->requests[(r->submitted - 1) & (r->params.sq_entries - 1)].flags = IOSQE_FIXED_FILE;
+	return one(r);
+}
+
+static int write_direct(struct ring *r)
+{
+	struct io_uring_sqe *request = ask(r, IORING_OP_WRITE, 1);
+	static char bytes[64];
+
+	request->flags = IOSQE_FIXED_FILE;
+	data(request, bytes, sizeof(bytes));
+	return one(r);
+}
+
+static void direct(struct ring *r, const char *directory)
+{
+	int opened = open_direct(r);
+	char name[4096];
+
+	if (opened == -1)
+		return;
+	say("openat", 1, opened, NULL);
 	snprintf(name, sizeof(name), "%s/direct", directory);
-	say("write", 1, one(r), name);
+	say("write", 1, write_direct(r), name);
+}
+
+static int fed(struct ring *r)
+{
+	char byte;
+
+	if (open_direct(r) < 0)
+		return 77;
+	puts("ready");
+	fflush(stdout);
+	while (read(0, &byte, 1) == 1)
+		if (write_direct(r) != 64)
+			return 9;
+	return 0;
 }
 
 /* One waits for the other; both were asked for at once. */
@@ -294,6 +326,10 @@ int main(int argc, char **argv)
 	}
 	if (argc == 4 && strcmp(argv[2], "many") == 0)
 		return many(&ring, atoi(argv[3]));
+	if (argc == 3 && strcmp(argv[2], "slot") == 0) {
+		open_ring(&ring, 0);
+		return fed(&ring);
+	}
 	fathom_init("requests");
 	usleep(150000); /* in its first tenth of a second a program writes for who may come */
 	for (int i = 0; i < 10000 && !fathom_listening(); i++)

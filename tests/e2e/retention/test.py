@@ -11,9 +11,11 @@ import time
 
 import harness
 from harness import check, equal
+from told_once import Fed
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
+REQUESTS = sys.argv[2]
 tests = harness.Tests()
 LIMITS = ["--rotate", "200ms", "--keep", "1s"]
 
@@ -105,6 +107,33 @@ def what_deleted_chunks_knew():
     row = check_answer(path, pipe)
     equal(row["time"]["unknown_ns"], 0, "nothing is unknown")
     check(os.path.exists(os.path.join(path, "base")), "the base is there")
+
+
+@tests.add
+def what_was_told_once():
+    """Who woke it from out of scope, and what a slot of its io_uring is."""
+    path = fathom.path("fed")
+    with Fed(REQUESTS, fathom.path("fed-work")) as fed:
+        if not fed.pid:
+            return "no io_uring here"
+        with recorder_of(fed.pid, path) as recorder:
+            wait_for(lambda: sealed(path), "a chunk")
+            for name in ("waker-one", "waker-two"):
+                begun = sealed(path)[-1]
+                fed.wake(20, name)
+                wait_for(lambda: sealed(path)[-1] > begun, "the chunk with the first of these")
+                before = sealed(path)[-1]
+                for _ in range(600):
+                    fed.wake(20, name)
+                    if sealed(path)[0] > before:
+                        break
+                check(sealed(path)[0] > before, "the chunks that were there then go")
+            recorder.send_signal(signal.SIGINT)
+            _, stderr = recorder.communicate(timeout=60)
+            equal(recorder.returncode, 0, f"status: {stderr}")
+        fed.check(fathom, path, ["waker-two"], 20)
+    harness.check_sums(fathom, path)
+    return None
 
 
 @tests.add

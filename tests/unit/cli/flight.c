@@ -4,10 +4,27 @@
 
 #include "tests/unit/check.h"
 
-/* ---- a capture that has nothing ---- */
+/* ---- a capture that has next to nothing ---- */
+
+/* Who woke thread 9, in the ring of a CPU; 0: nobody. */
+static struct {
+	u32 tid;
+	u64 time_ns;
+} wakers[4];
 
 int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 {
+	const struct capture_stream cpu = {.kind = CAPTURE_STREAM_CPU};
+	union {
+		struct record_waking r;
+		u8 slots[2 * RECORD_SLOT_BYTES];
+	} out = {.r.head = {.kind = RECORD_waking, .slots = 2, .tid = 9, .pid = 9}};
+
+	for (int i = 0; i < 4 && wakers[i].tid; i++) {
+		out.r.waker_tid = wakers[i].tid;
+		out.r.head.time_ns = wakers[i].time_ns;
+		CHECK_EQ(sink->record(sink->arg, &cpu, &out.r.head), 0);
+	}
 	*cut_ns = 1000000;
 	return 0;
 }
@@ -103,10 +120,12 @@ static void keep_mapping(struct flight *f, u32 pid)
 
 static struct {
 	unsigned int filters, follows, formats, services, mappings, functions;
+	unsigned int sockets;
 	u64 lost_services, lost_mappings;
 	u64 lost_follows;
 	u64 newest_of_7; /* time of the service of process 7 that was written last */
 	char names[512]; /* tid=name of what was said to be so at the begin */
+	char files[512]; /* of slots: pid=name, at the begin */
 } written;
 
 static void see_name(u32 tid, char mark, const char *text, size_t bytes)
@@ -126,6 +145,14 @@ static int see(void *arg, const struct capture_stream *s, const struct record_he
 		see_name(r->tid, '=', name->comm, name->comm_len);
 	if (r->kind == RECORD_process && r->time_ns == flight_from)
 		see_name(r->tid, ':', process->command, process->command_len);
+	if (r->kind == RECORD_fd && r->time_ns == flight_from) {
+		const struct record_fd *fd = (const void *)r;
+		size_t at = strlen(written.files);
+
+		snprintf(written.files + at, sizeof(written.files) - at, "%u=%.*s ", r->pid,
+			 fd->path_len, fd->path);
+	}
+	written.sockets += r->kind == RECORD_socket;
 	if (r->kind == RECORD_filter) {
 		bool follows = ((const struct record_filter *)r)->flags & FILTER_FOLLOWS;
 
@@ -365,6 +392,106 @@ TEST(names_are_left_of_what_was_dropped)
 	say_exit(f, 5, 5, 50000);
 	write_from(f, 45000);
 	CHECK_STR(written.names, "5:old 5=old ");
+	flight_free(f);
+}
+
+/* ---- what is told once ---- */
+
+static void wake(int i, u32 tid, u64 time_ns)
+{
+	wakers[i].tid = tid;
+	wakers[i].time_ns = time_ns;
+}
+
+TEST(who_woke_somebody_in_the_chunk_has_a_name)
+{
+	struct flight *f = flight_new();
+
+	say_name(f, 50, 50, "first", 100);
+	say_name(f, 50, 50, "second", 110);
+	say_name(f, 51, 51, "before it", 110);
+	say_name(f, 52, 52, "nobody's", 110);
+	say_fork(f, 53, 53, "in scope", 120);
+	say_name(f, 54, 54, "had this number", 120);
+	say_fork(f, 54, 54, "has it", 130);
+	say_name(f, 50, 50, "later", 220); /* in the chunk: it says so itself */
+	wake(0, 51, 199);
+	wake(1, 50, 210);
+	wake(2, 50, 230);
+	wake(3, 54, 240);
+	write_from(f, 200);
+	CHECK_STR(written.names, "50=second ");
+	wake(1, 50, 310);
+	wake(2, 51, 320);
+	write_from(f, 300);
+	CHECK_STR(written.names, "50=later 51=before it ");
+	for (u32 i = 0; i < 100000; i++) /* many are told: those told last stay */
+		say_name(f, 1000 + i, 1000 + i, "one", 400 + i);
+	wake(0, 100999, 200000);
+	wake(1, 1000, 200000);
+	wake(2, 50, 200000);
+	write_from(f, 200000);
+	CHECK_STR(written.names, "100999=one ");
+	memset(wakers, 0, sizeof(wakers));
+	flight_free(f);
+}
+
+static void say_fd(struct flight *f, s32 fd, struct file_ref file, const char *path, u64 time_ns)
+{
+	union {
+		struct record_fd r;
+		u8 slots[4 * RECORD_SLOT_BYTES];
+	} out = {.slots = {0}};
+
+	out.r.head = (struct record_head){
+		.kind = RECORD_fd, .slots = 4, .time_ns = time_ns, .tid = 9, .pid = 9};
+	out.r.fd = fd;
+	out.r.from = -1;
+	out.r.op = FD_open;
+	out.r.file = file;
+	out.r.path_len = (u16)strlen(path);
+	memcpy(out.r.path, path, strlen(path));
+	CHECK_EQ(flight_record(f, &life, &out.r.head), 0);
+}
+
+static void say_socket(struct flight *f, u64 key, u64 time_ns)
+{
+	union {
+		struct record_socket r;
+		u8 slots[4 * RECORD_SLOT_BYTES];
+	} out = {.slots = {0}};
+
+	out.r.head = (struct record_head){
+		.kind = RECORD_socket, .slots = 4, .time_ns = time_ns, .tid = 9, .pid = 9};
+	out.r.file.key = key;
+	out.r.file.kind = FILE_KIND_tcp;
+	CHECK_EQ(flight_record(f, &life, &out.r.head), 0);
+}
+
+TEST(files_of_slots_stay)
+{
+	const struct file_ref file = {.key = 1, .kind = FILE_KIND_regular};
+	const struct file_ref other = {.key = 1, .dev = 5, .kind = FILE_KIND_regular};
+	const struct file_ref tcp = {.key = 70, .kind = FILE_KIND_tcp};
+	struct flight *f = flight_new();
+
+	say_fd(f, -1, file, "/slot", 10);
+	say_fd(f, -1, other, "/other", 10);
+	say_fd(f, 3, file, "/descriptor", 10);
+	say_fd(f, -1, tcp, "socket", 10);
+	say_socket(f, 70, 10);
+	say_socket(f, 71, 10);
+	write_from(f, 1000);
+	CHECK_STR(written.files, "9=/slot 9=/other 9=socket ");
+	CHECK_EQ(written.sockets, 1);
+	for (u32 i = 0; i < 50000; i++) /* said anew it is not lost, and takes no room */
+		say_fd(f, -1, file, "/slot", 20 + i);
+	for (u32 pid = 100; pid < 5000; pid++) /* these take room */
+		keep_service(f, pid, pid);
+	say_fd(f, -1, other, "/other", 60000);
+	write_from(f, 100000);
+	CHECK(strstr(written.files, "9=/other ") != NULL);
+	CHECK(written.lost_services > 0);
 	flight_free(f);
 }
 

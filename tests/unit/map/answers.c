@@ -212,6 +212,18 @@ static void print_stack(FILE *out, const struct partial *p, u32 flags, const str
 	fprintf(out, "\n");
 }
 
+/* What was told once, of what has no life: the waker, and the file of a slot. */
+static void print_told_once(FILE *out, const struct partial *p, const struct kspan *k)
+{
+	const char *waker = k->wake.has ? query_comm(p, k->wake.waker_tid, k->wake.time_ns) : NULL;
+	const char *path = NULL;
+
+	if (k->kind == KSPAN_URING && k->file.key >= SIMULATED_SLOTS)
+		path = query_file_path(p, k->pid, &k->file, k->end_ns);
+	if (waker || path)
+		fprintf(out, "  told %s %s\n", waker ? waker : "-", path ? path : "-");
+}
+
 static void print_kspan(FILE *out, const struct partial *p, const struct kspan *k)
 {
 	fprintf(out,
@@ -224,6 +236,7 @@ static void print_kspan(FILE *out, const struct partial *p, const struct kspan *
 		(unsigned long long)k->args[1], (unsigned long long)k->args[2],
 		(unsigned long long)k->args[3], k->mode, (long long)k->result);
 	print_split(out, &k->split);
+	print_told_once(out, p, k);
 	print_stack(out, p, STACK_KERNEL, k);
 	print_stack(out, p, STACK_USER, k);
 }

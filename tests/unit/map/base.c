@@ -250,25 +250,158 @@ static struct partial *left_of(struct partial *base)
 	return base;
 }
 
+/* A thread that began and ended here, under a name that it told. */
+static void lived(struct partial *p, u64 time_ns, u32 tid, const char *name)
+{
+	struct record_fork fork = {
+		.head = {.kind = RECORD_fork, .time_ns = time_ns, .tid = tid, .pid = tid}};
+	struct record_switch dies = {
+		.head = {.kind = RECORD_switch, .time_ns = time_ns + 2, .tid = tid, .pid = tid},
+		.state = LEAVE_dead};
+
+	apply(p, &fork);
+	named(p, time_ns + 1, tid, name);
+	apply(p, &dies);
+}
+
+static void sleeps(struct partial *p, u64 time_ns)
+{
+	struct record_switch leaves = {
+		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.state = LEAVE_sleep};
+
+	apply(p, &leaves);
+}
+
+static void woken_by(struct partial *p, u64 time_ns, u32 waker)
+{
+	struct record_waking wakes = {
+		.head = {.kind = RECORD_waking, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.waker_tid = waker};
+
+	apply(p, &wakes);
+}
+
 /* It ended, but the wait that it ended will be told. */
 TEST(a_base_keeps_the_name_of_who_woke_one_that_still_waits)
 {
 	struct partial *base = partial_new(&state);
-	struct record_switch leaves = {
-		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = 1200},
-		.state = LEAVE_sleep};
-	struct record_waking wakes = {
-		.head = {.kind = RECORD_waking, .tid = 7, .pid = 7, .time_ns = 1300},
-		.waker_tid = 20};
 
 	lives(base, 1000);
-	apply(base, &leaves);
-	named(base, 1250, 20, "waker");
-	named(base, 1250, 21, "other");
-	apply(base, &wakes);
+	sleeps(base, 1200);
+	lived(base, 1250, 20, "waker");
+	lived(base, 1250, 21, "other");
+	woken_by(base, 1251, 20);
 	base = left_of(base);
 	CHECK_STR(query_comm(base, 20, 1300), "waker");
 	CHECK_STR(query_comm(base, 21, 1300), NULL);
+	partial_free(base);
+}
+
+/* Out of scope nothing but the name is told, and that once. */
+TEST(a_base_keeps_names_of_threads_that_have_no_life)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 1000);
+	lived(base, 1010, 22, "had this number");
+	named(base, 1100, 20, "before");
+	named(base, 1100, 22, "then another");
+	sleeps(base, 1200);
+	woken_by(base, 1250, 20);
+	named(base, 1300, 20, "later");
+	named(base, 1300, 21, "other");
+	base = left_of(base);
+	CHECK_STR(query_comm(base, 20, 1250), "before"); /* the wait goes on */
+	CHECK_STR(query_comm(base, 20, 2500), "later");
+	CHECK_STR(query_comm(base, 21, 2500), "other");
+	CHECK_STR(query_comm(base, 22, 2500), "then another");
+	partial_free(base);
+}
+
+TEST(names_of_threads_that_have_no_life_do_not_make_it_grow)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 500);
+	named(base, 600, 7, "lives");
+	for (u32 i = 0; i < 10000; i++)
+		named(base, 1000 + i, 100000 + i, "told");
+	base = left_of(base);
+	CHECK_EQ(base->facts.names.count, 4096 + 1);
+	CHECK_STR(query_comm(base, 7, 2000), "lives");
+	CHECK_STR(query_comm(base, 100000 + 10000 - 4096, 2000), "told");
+	CHECK_STR(query_comm(base, 100000 + 10000 - 4097, 2000), NULL);
+	partial_free(base);
+}
+
+/* A file that only a slot of an io_uring has: no descriptor ever names it. */
+static void in_slot(struct partial *p, u64 time_ns, u32 pid, struct file_ref file, const char *name)
+{
+	struct record_fd r = {
+		.head = {.kind = RECORD_fd, .tid = pid, .pid = pid, .time_ns = time_ns},
+		.fd = -1,
+		.from = -1,
+		.op = FD_open,
+		.file = file};
+
+	r.path_len = (u16)snprintf(r.path, sizeof(r.path), "%s", name);
+	apply(p, &r);
+}
+
+static const char *path_of(const struct partial *p, u64 key, u32 dev, u64 time_ns)
+{
+	const struct file_ref file = {.key = key, .dev = dev, .kind = FILE_KIND_regular};
+
+	return query_file_path(p, 7, &file, time_ns);
+}
+
+TEST(a_base_keeps_files_of_slots)
+{
+	struct file_ref file = {.key = 10, .dev = 1, .kind = FILE_KIND_regular};
+	struct record_socket socket = {
+		.head = {.kind = RECORD_socket, .tid = 7, .pid = 7, .time_ns = 1200},
+		.file = {.key = 40, .kind = FILE_KIND_tcp},
+		.remote_port = 80};
+	struct partial *base = partial_new(&state);
+	struct bytes bytes = {0};
+
+	lives(base, 1000);
+	in_slot(base, 1100, 7, file, "/before");
+	in_slot(base, 1110, 7, file, "/first");
+	file.dev = 2;
+	in_slot(base, 1120, 7, file, "/second");
+	file.key = 20;
+	in_slot(base, 1130, 8, file, "/of one that ended");
+	in_slot(base, 1140, 7, socket.file, "socket:[40]");
+	apply(base, &socket);
+	partial_cover(base, 1, 1500);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, &state), 0);
+	bytes_free(&bytes);
+	/* and what a base has goes into the next */
+	base = left_of(base);
+	CHECK_STR(path_of(base, 10, 1, 2500), "/first");
+	CHECK_STR(path_of(base, 10, 2, 2500), "/second");
+	CHECK_STR(path_of(base, 20, 2, 2500), NULL);
+	CHECK_EQ(base->facts.fds.count, 3);
+	CHECK(query_socket(base, 40, 2500) != NULL);
+	partial_free(base);
+}
+
+TEST(files_of_slots_do_not_make_it_grow)
+{
+	struct file_ref file = {.dev = 1, .kind = FILE_KIND_regular};
+	struct partial *base = partial_new(&state);
+
+	lives(base, 500);
+	for (file.key = 1; file.key <= 10000; file.key++)
+		in_slot(base, 1000 + file.key, 7, file, "/file");
+	base = left_of(base);
+	CHECK_EQ(base->facts.fds.count, 4096);
+	CHECK_STR(path_of(base, 10000, 1, 2000), "/file");
+	CHECK_STR(path_of(base, 10000 - 4096, 1, 2000), NULL);
 	partial_free(base);
 }
 
@@ -287,7 +420,7 @@ TEST(a_base_keeps_the_name_that_a_thread_had_under_another_number)
 	lives(base, 1000);
 	apply(base, &fork);
 	named(base, 1200, 30, "worker");
-	named(base, 1200, 31, "other");
+	lived(base, 1200, 31, "other");
 	apply(base, &exec);
 	base = left_of(base);
 	CHECK_STR(query_comm(base, 30, 1250), "worker");

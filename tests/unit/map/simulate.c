@@ -252,6 +252,7 @@ void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions,
 	simulate_snapshot(s);
 	threads_end(s);
 	simulation_sort(s);
+	simulation_name_wakers(s);
 	if (filters)
 		simulation_filter(s);
 }

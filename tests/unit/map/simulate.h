@@ -29,7 +29,8 @@ struct simulated_thread {
 };
 
 #define SIMULATED_CONNECTIONS 4
-#define SIMULATED_SOCKET 70 /* key of the first; its other end has key ^ 1 */
+#define SIMULATED_SOCKET 70  /* key of the first; its other end has key ^ 1 */
+#define SIMULATED_SLOTS 1000 /* keys of files that only slots have begin here */
 
 struct simulation {
 	u64 random; /* state of the generator */

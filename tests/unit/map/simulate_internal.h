@@ -70,6 +70,11 @@ void does_block(struct actor *a);
 void does_bytes(struct actor *a);
 void does_move(struct actor *a);
 
+/* Some thread out of scope, by time. */
+u32 simulation_waker(u64 time_ns);
+/* Tells the names of wakers, each when it first wakes somebody, and now and then another one. */
+void simulation_name_wakers(struct simulation *s);
+
 /* ---- simulate_missing.c ---- */
 
 /* Takes away what the filters say, and tells them. */

@@ -85,7 +85,8 @@ static void tells_stack(struct actor *a, u64 since_ns)
 /* Asleep in a visit or, with MODE_user, stopped; the waking may carry an earlier time. */
 void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, u8 part)
 {
-	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+	struct record_waking w = {
+		.head = head_of(a), .waker_tid = simulation_waker(a->now), .context = WAKE_task};
 	u64 left = a->now, on_since = visit > a->on_since ? visit : a->on_since;
 
 	if (call == &calls[0])
@@ -110,7 +111,8 @@ void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, 
 /* A waking of a thread that does not go to sleep after all: it must change nothing. */
 static void woken_in_vain(struct actor *a)
 {
-	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+	struct record_waking w = {
+		.head = head_of(a), .waker_tid = simulation_waker(a->now), .context = WAKE_task};
 
 	actor_run(a, SPLIT_kernel, 1);
 	actor_emit(a, &w, sizeof(w), RECORD_waking, a->now);
@@ -164,7 +166,8 @@ void actor_was_in_call(struct actor *a)
 	const struct call *call = &calls[simulation_random(a->s, 4)];
 	struct record_thread th = {
 		.head = head_of(a), .start_ns = a->thread->start_ns, .mode = MODE_syscall};
-	struct record_waking w = {.head = head_of(a), .waker_tid = 1, .context = WAKE_task};
+	struct record_waking w = {
+		.head = head_of(a), .waker_tid = simulation_waker(a->now), .context = WAKE_task};
 	struct record_syscall r = {.head = head_of(a), .nr = call->nr, .flags = SYSCALL_BEGIN_SOFT};
 	u64 begin = a->now;
 

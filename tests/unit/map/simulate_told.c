@@ -80,6 +80,24 @@ void does_event(struct actor *a)
 	actor_emit(a, &r, sizeof(r), RECORD_event, a->now);
 }
 
+/* Of a process' own files, one that only a slot of its io_uring has. */
+static u64 slot_file(struct actor *a)
+{
+	return SIMULATED_SLOTS + 8 * a->thread->pid + simulation_random(a->s, 4);
+}
+
+/* Told at its first use, and again now and then. */
+static void tells_slot(struct actor *a)
+{
+	struct record_fd r = {.head = head_of(a), .fd = -1, .from = -1, .op = FD_open};
+
+	r.file.kind = FILE_KIND_regular;
+	r.file.key = slot_file(a);
+	r.path_len = (u16)snprintf(r.path, sizeof(r.path), "/slot/%llu by %u",
+				   (unsigned long long)r.file.key, a->thread->tid);
+	actor_emit(a, &r, sizeof(r), RECORD_fd, a->now);
+}
+
 /* A descriptor comes, is copied, marked or goes; now and then the thread parts with its table. */
 void does_files(struct actor *a)
 {
@@ -87,6 +105,8 @@ void does_files(struct actor *a)
 				 FD_cloexec, FD_close_range, FD_snapshot, FD_unshare};
 	struct record_fd r = {.head = head_of(a), .fd = 3 + (s32)simulation_random(a->s, 6)};
 
+	if (simulation_random(a->s, 4) == 0)
+		tells_slot(a);
 	r.op = ops[simulation_random(a->s, sizeof(ops))];
 	r.from = -1;
 	r.flags = simulation_random(a->s, 2) ? FD_CLOEXEC_SET : 0;
@@ -105,6 +125,34 @@ void does_files(struct actor *a)
 	actor_emit(a, &r, sizeof(r), RECORD_fd, a->now);
 }
 
+#define WAKERS 3
+
+u32 simulation_waker(u64 time_ns)
+{
+	return 1 + (u32)(hash_u64(time_ns) % WAKERS);
+}
+
+void simulation_name_wakers(struct simulation *s)
+{
+	size_t count = s->records.count;
+	int told[WAKERS + 1] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record_waking *w = (const void *)simulation_record(s, i);
+		struct actor a = {.s = s};
+		struct record_name r = {0};
+
+		if (w->head.kind != RECORD_waking || w->waker_tid > WAKERS ||
+		    (told[w->waker_tid] && simulation_random(s, 8)))
+			continue;
+		r.head.tid = r.head.pid = w->waker_tid;
+		r.comm_len = (u16)snprintf(r.comm, sizeof(r.comm), "waker %u.%d", w->waker_tid,
+					   ++told[w->waker_tid]);
+		actor_emit(&a, &r, sizeof(r), RECORD_name, w->head.time_ns);
+	}
+	simulation_sort(s);
+}
+
 void does_exec(struct actor *a)
 {
 	struct record_exec r = {.head = head_of(a), .command_len = 4, .command = "exec"};
@@ -121,7 +169,7 @@ void does_request(struct actor *a)
 	r.duration_ns = simulation_random(a->s, a->now - a->thread->begin_ns + 1);
 	r.result = simulation_random(a->s, 4) ? 4096 : -5;
 	r.file.kind = FILE_KIND_regular;
-	r.file.key = 1 + simulation_random(a->s, 4);
+	r.file.key = simulation_random(a->s, 2) ? 1 + simulation_random(a->s, 4) : slot_file(a);
 	if (a->depth)
 		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
 	actor_emit(a, &r, sizeof(r), RECORD_uring, a->now);
