@@ -24,7 +24,8 @@ static __always_inline int fault_begin(u64 address, struct pt_regs *regs, u64 er
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = state_of(task);
 
-	/* what may not fault only tries, as our own reading does: nothing comes of it, and no end */
+	/* what may not fault only tries, as our own reading does: nothing comes of it, and no end
+	 */
 	if (!state_in(state) || task->pagefault_disabled)
 		return 0;
 	if (state->fault_begin_ns)

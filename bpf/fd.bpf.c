@@ -303,9 +303,8 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 	case FD_CALL_IOCTL:
 		return ioctl_opens(arg1) ? fd_name(result, -1, FD_open) : 0;
 	case FD_CALL_BPF:
-		return arg0 < 64 && (BPF_COMMANDS >> (arg0 & 63) & 1)
-			       ? fd_name(result, -1, FD_open)
-			       : 0;
+		return arg0 < 64 && (BPF_COMMANDS >> (arg0 & 63) & 1) ? fd_name(result, -1, FD_open)
+								      : 0;
 	case FD_CALL_RIGHTS:
 		return fd_messages(arg1, 1, class & FD_CALL_COMPAT);
 	case FD_CALL_RIGHTS_MANY:

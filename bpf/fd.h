@@ -9,9 +9,9 @@
 #include "record/syscalls.h"
 
 #define FD_CALL_RESULT 1 /* returns a new one */
-#define FD_CALL_DUP 2 /* returns a copy of its first argument */
-#define FD_CALL_PAIR 3 /* writes two to its first argument */
-#define FD_CALL_PAIR4 4 /* to its fourth */
+#define FD_CALL_DUP 2	 /* returns a copy of its first argument */
+#define FD_CALL_PAIR 3	 /* writes two to its first argument */
+#define FD_CALL_PAIR4 4	 /* to its fourth */
 #define FD_CALL_RANGE 5
 #define FD_CALL_CONTROL 6
 #define FD_CALL_UNSHARE 7
@@ -20,12 +20,12 @@
 #define FD_CALL_CONNECT 10
 #define FD_CALL_MASK 255
 #define FD_CALL_COMPAT 256 /* of a 32-bit program: what it points to is laid out otherwise */
-#define FD_CALL_BPF 13 /* with some commands */
-#define FD_CALL_IOCTL 14 /* with some requests */
-#define FD_CALL_RIGHTS 11 /* receives a message, which can bring some */
+#define FD_CALL_BPF 13	   /* with some commands */
+#define FD_CALL_IOCTL 14   /* with some requests */
+#define FD_CALL_RIGHTS 11  /* receives a message, which can bring some */
 #define FD_CALL_RIGHTS_MANY 12
-#define FD_CALL_SEND 15 /* may connect its socket, with the flags in its third argument */
-#define FD_CALL_SEND4 16 /* in its fourth */
+#define FD_CALL_SEND 15	   /* may connect its socket, with the flags in its third argument */
+#define FD_CALL_SEND4 16   /* in its fourth */
 #define FD_CALL_SECCOMP 17 /* with a flag */
 
 #define FD_SEND_CONNECTS 0x20000000 /* MSG_FASTOPEN */
@@ -34,21 +34,24 @@
 #define FD_CALLS_INIT                                                                              \
 	{                                                                                          \
 		FD_CALL(open, 1), FD_CALL(openat, 1), FD_CALL(openat2, 1), FD_CALL(creat, 1),      \
-		FD_CALL(socket, 1), FD_CALL(accept, 9), FD_CALL(accept4, 9),                       \
-		FD_CALL(epoll_create, 1), FD_CALL(epoll_create1, 1), FD_CALL(eventfd, 1),          \
-		FD_CALL(eventfd2, 1), FD_CALL(timerfd_create, 1), FD_CALL(signalfd, 1),            \
-		FD_CALL(signalfd4, 1), FD_CALL(inotify_init, 1), FD_CALL(inotify_init1, 1),        \
-		FD_CALL(memfd_create, 1), FD_CALL(memfd_secret, 1), FD_CALL(pidfd_open, 1),        \
-		FD_CALL(pidfd_getfd, 9), FD_CALL(io_uring_setup, 1), FD_CALL(userfaultfd, 1),      \
-		FD_CALL(perf_event_open, 1), FD_CALL(fanotify_init, 1), FD_CALL(open_tree, 1),     \
-		FD_CALL(mq_open, 1), FD_CALL(open_by_handle_at, 1), FD_CALL(dup, 2),               \
-		FD_CALL(dup2, 2), FD_CALL(dup3, 2), FD_CALL(pipe, 3), FD_CALL(pipe2, 3),           \
-		FD_CALL(socketpair, 4), FD_CALL(close_range, 5), FD_CALL(fcntl, 6),                \
-		FD_CALL(unshare, 7), FD_CALL(close, 8), FD_CALL(connect, 10),                    \
-		FD_CALL(recvmsg, 11), FD_CALL(recvmmsg, 12), FD_CALL(bpf, 13), FD_CALL(ioctl, 14), FD_CALL(fsopen, 1),                   \
-		FD_CALL(fsmount, 1), FD_CALL(fspick, 1), FD_CALL(landlock_create_ruleset, 1),     \
-		FD_CALL(sendmsg, 15), FD_CALL(sendto, 16), FD_CALL(sendmmsg, 16),                  \
-		FD_CALL(seccomp, 17), FD_CALL(open_tree_attr, 1)                                                         \
+			FD_CALL(socket, 1), FD_CALL(accept, 9), FD_CALL(accept4, 9),               \
+			FD_CALL(epoll_create, 1), FD_CALL(epoll_create1, 1), FD_CALL(eventfd, 1),  \
+			FD_CALL(eventfd2, 1), FD_CALL(timerfd_create, 1), FD_CALL(signalfd, 1),    \
+			FD_CALL(signalfd4, 1), FD_CALL(inotify_init, 1),                           \
+			FD_CALL(inotify_init1, 1), FD_CALL(memfd_create, 1),                       \
+			FD_CALL(memfd_secret, 1), FD_CALL(pidfd_open, 1), FD_CALL(pidfd_getfd, 9), \
+			FD_CALL(io_uring_setup, 1), FD_CALL(userfaultfd, 1),                       \
+			FD_CALL(perf_event_open, 1), FD_CALL(fanotify_init, 1),                    \
+			FD_CALL(open_tree, 1), FD_CALL(mq_open, 1), FD_CALL(open_by_handle_at, 1), \
+			FD_CALL(dup, 2), FD_CALL(dup2, 2), FD_CALL(dup3, 2), FD_CALL(pipe, 3),     \
+			FD_CALL(pipe2, 3), FD_CALL(socketpair, 4), FD_CALL(close_range, 5),        \
+			FD_CALL(fcntl, 6), FD_CALL(unshare, 7), FD_CALL(close, 8),                 \
+			FD_CALL(connect, 10), FD_CALL(recvmsg, 11), FD_CALL(recvmmsg, 12),         \
+			FD_CALL(bpf, 13), FD_CALL(ioctl, 14), FD_CALL(fsopen, 1),                  \
+			FD_CALL(fsmount, 1), FD_CALL(fspick, 1),                                   \
+			FD_CALL(landlock_create_ruleset, 1), FD_CALL(sendmsg, 15),                 \
+			FD_CALL(sendto, 16), FD_CALL(sendmmsg, 16), FD_CALL(seccomp, 17),          \
+			FD_CALL(open_tree_attr, 1)                                                 \
 	}
 
 /* fd.bpf.c */

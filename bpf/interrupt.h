@@ -16,12 +16,12 @@
  * `worker` is that thread.
  */
 struct interrupt_state {
-	u32 softirq; /* vector + 1 */
-	u32 hardirq; /* number + 1 */
-	u32 timer;   /* depth */
-	u32 worker;  /* kernel thread outside of interrupts that served this; 0: none */
-	u64 sock;    /* struct sock to which something came last; 0: none */
-	u64 block;   /* as in record_waking; of the softirq or the worker */
+	u32 softirq;	      /* vector + 1 */
+	u32 hardirq;	      /* number + 1 */
+	u32 timer;	      /* depth */
+	u32 worker;	      /* kernel thread outside of interrupts that served this; 0: none */
+	u64 sock;	      /* struct sock to which something came last; 0: none */
+	u64 block;	      /* as in record_waking; of the softirq or the worker */
 	struct file_ref file; /* of a request to an io_uring, with worker */
 	u64 hardirq_block;    /* of the hard interrupt */
 	u32 pad[2];

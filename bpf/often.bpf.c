@@ -4,9 +4,12 @@
  * (KERNEL_CAST) can be named in one of those that are linked, not in two. It is
  * compiled with KERNEL_CASTS and without: bpf/meson.build.
  */
+/* in this order */
+/* clang-format off */
 #include "bpf/net.bpf.c"
 #include "bpf/fd.bpf.c"
 #include "bpf/call_path.bpf.c"
 #include "bpf/sched.bpf.c"
 #include "bpf/syscall.bpf.c"
 #include "bpf/older.bpf.c"
+/* clang-format on */

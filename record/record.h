@@ -55,43 +55,46 @@ typedef signed long long s64;
 #define RECORD_MAX_SLOTS 72 /* the longest record: one with 4,096 bytes of text */
 
 /* K(kind, value, what) */
-#define RECORD_KINDS(K)                                                        \
-	K(clock, 1, "relation of the clocks at one instant")                   \
-	K(lost, 2, "records that were dropped before they reached a stream")   \
-	K(fork, 3, "a thread or process was made")                             \
-	K(exec, 4, "a process runs another program")                           \
-	K(exit, 5, "a thread begins to end")                                   \
-	K(name, 6, "a thread changed its name")                                \
-	K(process, 7, "snapshot of a process")                                 \
-	K(thread, 8, "snapshot of a thread")                                   \
-	K(switch, 9, "a CPU went from one thread to another")                  \
-	K(waking, 10, "a thread was made runnable")                            \
-	K(syscall, 11, "a system call, written at its exit")                   \
-	K(fd, 12, "a file descriptor came, was named or went")                 \
-	K(socket, 13, "the two addresses of a socket")                         \
-	K(fault, 14, "a page fault, written at its end")                       \
-	K(block, 15, "a block I/O, written at its completion")                 \
-	K(bytes, 16, "bytes that went through a connection")                   \
-	K(stack, 17, "a call stack")                                           \
-	K(mapping, 18, "an executable mapping of a process")                   \
-	K(event, 19, "a kernel tracepoint that the user chose")                \
-	K(format, 20, "how to decode the payload of event records")            \
-	K(steal, 21, "time that the hypervisor took from a CPU")               \
-	K(service, 22, "identity of an application process")                   \
-	K(span_begin, 23, "an application span begins")                        \
-	K(span_end, 24, "an application span ends")                            \
-	K(span_attach, 25, "a span became the active span of a thread")        \
-	K(span_detach, 26, "a thread has no active span any more")             \
-	K(span_event, 27, "an annotation of a span at an instant")             \
-	K(span_attribute, 28, "an attribute of a span or of its last event")   \
-	K(context_entry, 29, "a row of a packet's table of contexts")          \
-	K(file_entry, 30, "a row of a packet's table of files")                \
-	K(gap, 31, "nothing was recorded from this begin to this time")        \
-	K(cgroup, 32, "the name of a cgroup")                                  \
-	K(cgroup_attach, 33, "a process moved to another cgroup")              \
-	K(thread_entry, 34, "a row of a packet's table of threads: head.tid belongs to this process") \
-	K(filter, 35, "what this recording leaves out, as it was asked to")    \
-	K(path, 36, "the path that a system call was asked for; stands behind that call's record, of an exec before") \
+#define RECORD_KINDS(K)                                                                            \
+	K(clock, 1, "relation of the clocks at one instant")                                       \
+	K(lost, 2, "records that were dropped before they reached a stream")                       \
+	K(fork, 3, "a thread or process was made")                                                 \
+	K(exec, 4, "a process runs another program")                                               \
+	K(exit, 5, "a thread begins to end")                                                       \
+	K(name, 6, "a thread changed its name")                                                    \
+	K(process, 7, "snapshot of a process")                                                     \
+	K(thread, 8, "snapshot of a thread")                                                       \
+	K(switch, 9, "a CPU went from one thread to another")                                      \
+	K(waking, 10, "a thread was made runnable")                                                \
+	K(syscall, 11, "a system call, written at its exit")                                       \
+	K(fd, 12, "a file descriptor came, was named or went")                                     \
+	K(socket, 13, "the two addresses of a socket")                                             \
+	K(fault, 14, "a page fault, written at its end")                                           \
+	K(block, 15, "a block I/O, written at its completion")                                     \
+	K(bytes, 16, "bytes that went through a connection")                                       \
+	K(stack, 17, "a call stack")                                                               \
+	K(mapping, 18, "an executable mapping of a process")                                       \
+	K(event, 19, "a kernel tracepoint that the user chose")                                    \
+	K(format, 20, "how to decode the payload of event records")                                \
+	K(steal, 21, "time that the hypervisor took from a CPU")                                   \
+	K(service, 22, "identity of an application process")                                       \
+	K(span_begin, 23, "an application span begins")                                            \
+	K(span_end, 24, "an application span ends")                                                \
+	K(span_attach, 25, "a span became the active span of a thread")                            \
+	K(span_detach, 26, "a thread has no active span any more")                                 \
+	K(span_event, 27, "an annotation of a span at an instant")                                 \
+	K(span_attribute, 28, "an attribute of a span or of its last event")                       \
+	K(context_entry, 29, "a row of a packet's table of contexts")                              \
+	K(file_entry, 30, "a row of a packet's table of files")                                    \
+	K(gap, 31, "nothing was recorded from this begin to this time")                            \
+	K(cgroup, 32, "the name of a cgroup")                                                      \
+	K(cgroup_attach, 33, "a process moved to another cgroup")                                  \
+	K(thread_entry, 34,                                                                        \
+	  "a row of a packet's table of threads: head.tid belongs to this process")                \
+	K(filter, 35, "what this recording leaves out, as it was asked to")                        \
+	K(path, 36,                                                                                \
+	  "the path that a system call was asked for; stands behind that call's record, of an "    \
+	  "exec before")                                                                           \
 	K(uring, 37, "a request to an io_uring, written at its completion")
 
 enum record_kind {
@@ -102,13 +105,16 @@ enum record_kind {
 #define RECORD_KIND_MAX 37
 
 /* What a file descriptor stands for: taken from the kernel when it is used. */
-#define RECORD_FILE_KINDS(V)                                                   \
-	V(none, 0) V(regular, 1) V(directory, 2) V(block, 3) V(character, 4)   \
-	V(pipe, 5) V(fifo, 6) V(tcp, 7) V(udp, 8) V(unix, 9) V(netlink, 10)    \
-	V(socket_other, 11) V(eventfd, 12) V(timerfd, 13) V(signalfd, 14)      \
-	V(epoll, 15) V(inotify, 16) V(pidfd, 17) V(io_uring, 18)               \
-	V(anon_other, 19) V(pseudo, 20) V(network_fs, 21) V(memory_fs, 22)     \
-	V(tty, 23) V(null, 24) V(other, 25)
+#define RECORD_FILE_KINDS(V)                                                                       \
+	V(none, 0)                                                                                 \
+	V(regular, 1)                                                                              \
+	V(directory, 2)                                                                            \
+	V(block, 3)                                                                                \
+	V(character, 4) V(pipe, 5) V(fifo, 6) V(tcp, 7) V(udp, 8) V(unix, 9) V(netlink, 10)        \
+		V(socket_other, 11) V(eventfd, 12) V(timerfd, 13) V(signalfd, 14) V(epoll, 15)     \
+			V(inotify, 16) V(pidfd, 17) V(io_uring, 18) V(anon_other, 19)              \
+				V(pseudo, 20) V(network_fs, 21) V(memory_fs, 22) V(tty, 23)        \
+					V(null, 24) V(other, 25)
 enum record_file_kind {
 #define V(name, value) FILE_KIND_##name = value,
 	RECORD_FILE_KINDS(V)
@@ -122,13 +128,13 @@ enum record_file_kind {
  */
 struct file_ref {
 	u64 key;
-	u32 dev; /* as in st_dev: major << 20 | minor; 0 for sockets */
-	u16 kind; /* enum record_file_kind */
+	u32 dev;   /* as in st_dev: major << 20 | minor; 0 for sockets */
+	u16 kind;  /* enum record_file_kind */
 	u16 flags; /* FILE_* below */
 };
 #define FILE_PEER_ON_HOST 1 /* the other end of the connection is on this host */
-#define FILE_DIRECT 2 /* opened with O_DIRECT */
-#define FILE_DELETED 4 /* its name is gone: readlink says (deleted) */
+#define FILE_DIRECT 2	    /* opened with O_DIRECT */
+#define FILE_DELETED 4	    /* its name is gone: readlink says (deleted) */
 
 /* The active span of a thread; span 0 is none. Ids in W3C byte order. */
 struct context {
@@ -139,24 +145,26 @@ struct context {
 struct record_head {
 	u32 seq; /* ring.h: low 32 bits of the slot's position + 1, stored last */
 	u8 kind;
-	u8 slots; /* how many 64-byte slots were published */
-	u16 cpu; /* CPU that wrote it; for application records 0xffff (in their ring: lib/app_ring.h) */
+	u8 slots;    /* how many 64-byte slots were published */
+	u16 cpu;     /* CPU that wrote it; for application records 0xffff (in their ring:
+			lib/app_ring.h) */
 	u64 time_ns; /* CLOCK_MONOTONIC at which it happened, read after reserving */
-	u32 tid; /* the thread that the record is about, in the initial pid namespace */
-	u32 pid; /* its process; 0 if not known. In a chunk: the packet's table of threads */
+	u32 tid;     /* the thread that the record is about, in the initial pid namespace */
+	u32 pid;     /* its process; 0 if not known. In a chunk: the packet's table of threads */
 } __attribute__((packed, aligned(8)));
 
 /* syscall.flags */
-#define SYSCALL_COMPAT 1 /* 32-bit call: nr is from the other table */
+#define SYSCALL_COMPAT 1	/* 32-bit call: nr is from the other table */
 #define SYSCALL_BEGIN_UNKNOWN 2 /* no entry was seen; duration is 0 */
-#define SYSCALL_X32 4 /* nr is without the bit that says so */
-#define SYSCALL_BEGIN_SOFT 8 /* it was open when recording began: its begin is that instant */
+#define SYSCALL_X32 4		/* nr is without the bit that says so */
+#define SYSCALL_BEGIN_SOFT 8	/* it was open when recording began: its begin is that instant */
 
 /* switch.state: why the thread left the CPU */
-#define RECORD_LEAVE_STATES(V)                                                 \
-	V(preempted, 0) V(throttled, 1) V(sleep, 2) V(disk_sleep, 3)           \
-	V(stopped, 4) V(traced, 5) V(dead, 6) V(parked, 7) V(idle, 8)          \
-	V(frozen, 9)
+#define RECORD_LEAVE_STATES(V)                                                                     \
+	V(preempted, 0)                                                                            \
+	V(throttled, 1)                                                                            \
+	V(sleep, 2)                                                                                \
+	V(disk_sleep, 3) V(stopped, 4) V(traced, 5) V(dead, 6) V(parked, 7) V(idle, 8) V(frozen, 9)
 enum record_leave_state {
 #define V(name, value) LEAVE_##name = value,
 	RECORD_LEAVE_STATES(V)
@@ -171,15 +179,17 @@ enum record_mode {
 #undef V
 };
 #define MODE_MASK 15
-#define MODE_COMPAT 16 /* nr is from the table of 32-bit calls */
+#define MODE_COMPAT 16	 /* nr is from the table of 32-bit calls */
 #define MODE_NEXT_OUT 64 /* the next thread is out of the scope of the recording */
-#define MODE_PREV_OUT 128 /* head.tid is out of scope: the record only says that next got the CPU */
-#define MODE_IN_SYSCALL 32 /* with MODE_fault: the fault lies in syscall nr, since_ns is the syscall's */
+#define MODE_PREV_OUT                                                                              \
+	128 /* head.tid is out of scope: the record only says that next got the CPU                \
+	     */
+#define MODE_IN_SYSCALL                                                                            \
+	32 /* with MODE_fault: the fault lies in syscall nr, since_ns is the syscall's */
 
 /* waking.context: from where the wake-up came */
-#define RECORD_WAKE_CONTEXTS(V)                                                \
-	V(task, 0) V(softirq, 1) V(hardirq, 2) V(timer, 3) V(unknown, 4)       \
-	V(kernel_thread, 5)
+#define RECORD_WAKE_CONTEXTS(V)                                                                    \
+	V(task, 0) V(softirq, 1) V(hardirq, 2) V(timer, 3) V(unknown, 4) V(kernel_thread, 5)
 enum record_wake_context {
 #define V(name, value) WAKE_##name = value,
 	RECORD_WAKE_CONTEXTS(V)
@@ -187,16 +197,17 @@ enum record_wake_context {
 };
 
 /* waking.block: not 0, since no device has number 0 */
-#define WAKE_BLOCK(dev, flags) ((u64)(dev) << 8 | ((flags) & 255)) /* flags: BLOCK_* */
+#define WAKE_BLOCK(dev, flags) ((u64)(dev) << 8 | ((flags)&255)) /* flags: BLOCK_* */
 #define WAKE_BLOCK_DEV(block) ((u32)((block) >> 8))
-#define WAKE_BLOCK_FLAGS(block) ((u32)(block) & 255)
+#define WAKE_BLOCK_FLAGS(block) ((u32)(block)&255)
 
 /* fork.flags, thread.flags */
 #define THREAD_SHARES_FILES 1 /* fork: parent and child have one table of fds */
-#define THREAD_IS_THREAD 2 /* not the leader of its process */
+#define THREAD_IS_THREAD 2    /* not the leader of its process */
 #define THREAD_KERNEL 4
 #define THREAD_ON_CPU 8 /* thread: it was running at that instant */
-#define THREAD_UNFOLLOWED 16 /* thread: its switches and calls are left out until a span is active */
+#define THREAD_UNFOLLOWED                                                                          \
+	16 /* thread: its switches and calls are left out until a span is active */
 
 #define THREAD_ENTERS 32 /* thread: it came into scope just then; it had lived before */
 
@@ -210,31 +221,33 @@ enum record_wake_context {
 
 /* filter.flags: while they are set, time on a CPU that no record splits is unknown */
 #define FILTER_SYSCALLS 1 /* some system calls are not recorded (--syscalls) */
-#define FILTER_SPANS 2 /* only what runs under a span is recorded (--spans-only) */
-#define FILTER_FOLLOWS 4 /* from then on all that head.pid does under its spans is recorded */
+#define FILTER_SPANS 2	  /* only what runs under a span is recorded (--spans-only) */
+#define FILTER_FOLLOWS 4  /* from then on all that head.pid does under its spans is recorded */
 
 /* fd.op */
-#define RECORD_FD_OPS(V)                                                       \
-	V(snapshot, 0) V(open, 1) V(close, 2) V(dup, 3) V(close_range, 4)      \
-	V(unshare, 5) V(cloexec, 6)
+#define RECORD_FD_OPS(V)                                                                           \
+	V(snapshot, 0)                                                                             \
+	V(open, 1) V(close, 2) V(dup, 3) V(close_range, 4) V(unshare, 5) V(cloexec, 6)
 enum record_fd_op {
 #define V(name, value) FD_##name = value,
 	RECORD_FD_OPS(V)
 #undef V
 };
 #define FD_CLOEXEC_SET 1 /* fd.flags */
-#define FD_NAME_CUT 2 /* the name did not fit and was cut at its begin */
-#define FD_OWN_TABLE 4 /* snapshot: the thread does not share its process's table */
+#define FD_NAME_CUT 2	 /* the name did not fit and was cut at its begin */
+#define FD_OWN_TABLE 4	 /* snapshot: the thread does not share its process's table */
 
 /* path.flags */
-#define PATH_CUT 1 /* its directory was cut at its begin, or the path at its end */
-#define PATH_SECOND 2 /* the call has two: this is the later argument */
+#define PATH_CUT 1     /* its directory was cut at its begin, or the path at its end */
+#define PATH_SECOND 2  /* the call has two: this is the later argument */
 #define PATH_ARRIVED 4 /* a change of directory: where it led, NUL, what was asked */
-#define PATH_FROM_FD 8 /* without its directory: the descriptor that the call names stands for it */
+#define PATH_FROM_FD                                                                               \
+	8 /* without its directory: the descriptor that the call names stands for it               \
+	   */
 
 /* uring.flags */
 #define URING_BEGIN_UNKNOWN 1 /* its submission was not seen; duration is 0 */
-#define URING_END_UNKNOWN 2 /* it asked for no completion: it ended before head.time_ns */
+#define URING_END_UNKNOWN 2   /* it asked for no completion: it ended before head.time_ns */
 #define URING_SQPOLL 4 /* taken by the kernel's polling thread: whose span it is, is not known */
 #define URING_DIRECT 8 /* fd is a slot of the ring's own table, not a descriptor */
 
@@ -264,12 +277,11 @@ enum record_fd_op {
 /* bytes.direction */
 #define BYTES_SENT 0
 #define BYTES_RECEIVED 1
-#define BYTES_UNSURE 1 /* bytes.flags: where it begins is a guess, or not known */
+#define BYTES_UNSURE 1	/* bytes.flags: where it begins is a guess, or not known */
 #define BYTES_MESSAGE 2 /* bytes.flags: a datagram: from is its number in its receiver's queue */
 
 /* lost.why */
-#define RECORD_LOSSES(V)                                                       \
-	V(buffer, 1) V(recursion, 2) V(application, 3) V(damaged, 4)
+#define RECORD_LOSSES(V) V(buffer, 1) V(recursion, 2) V(application, 3) V(damaged, 4)
 enum record_loss {
 #define V(name, value) LOST_##name = value,
 	RECORD_LOSSES(V)
@@ -286,264 +298,265 @@ enum record_attribute_type {
 
 /* ---- the fields of each kind; every list starts at byte 24 of its slot ---- */
 
-#define RECORD_FIELDS_clock(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u32, reason, "0 cut, 1 realtime was set, 2 begin of a recording")  \
-	FIX(u64, realtime_ns, "CLOCK_REALTIME at head.time_ns")                \
-	FIX(u64, boottime_ns, "CLOCK_BOOTTIME at head.time_ns")                \
+#define RECORD_FIELDS_clock(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
+	FIX(u32, reason, "0 cut, 1 realtime was set, 2 begin of a recording")                      \
+	FIX(u64, realtime_ns, "CLOCK_REALTIME at head.time_ns")                                    \
+	FIX(u64, boottime_ns, "CLOCK_BOOTTIME at head.time_ns")                                    \
 	FIX(u64, error_ns, "bound on the error of the relation")
 
-#define RECORD_FIELDS_lost(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(u16, why, "enum record_loss")                                      \
-	FIX(u16, lost_kind, "kind of the lost records, 0 if not known")        \
-	FIX(u64, count, "how many, since the stream's last such record")       \
+#define RECORD_FIELDS_lost(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
+	FIX(u16, why, "enum record_loss")                                                          \
+	FIX(u16, lost_kind, "kind of the lost records, 0 if not known")                            \
+	FIX(u64, count, "how many, since the stream's last such record")                           \
 	FIX(u64, begin_ns, "they were lost between this and head.time_ns")
 
-#define RECORD_FIELDS_fork(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(u32, parent_tid, "thread that made it")                            \
-	FIX(u32, parent_pid, "its process")                                    \
-	FIX(u64, start_ns, "start time of the new thread: its identity")       \
-	VAR(u64, cgroup, "kernfs id of its cgroup in the default hierarchy")   \
-	FIX(u32, flags, "THREAD_*")                                            \
+#define RECORD_FIELDS_fork(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
+	FIX(u32, parent_tid, "thread that made it")                                                \
+	FIX(u32, parent_pid, "its process")                                                        \
+	FIX(u64, start_ns, "start time of the new thread: its identity")                           \
+	VAR(u64, cgroup, "kernfs id of its cgroup in the default hierarchy")                       \
+	FIX(u32, flags, "THREAD_*")                                                                \
 	TEXT(16, comm, "its name")
 
-#define RECORD_FIELDS_exec(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(u32, old_tid, "tid of the thread that called execve")              \
-	FIX(u32, flags, "EXEC_*")                                              \
-	FIX(u64, start_ns, "start time of the leader")                         \
+#define RECORD_FIELDS_exec(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
+	FIX(u32, old_tid, "tid of the thread that called execve")                                  \
+	FIX(u32, flags, "EXEC_*")                                                                  \
+	FIX(u64, start_ns, "start time of the leader")                                             \
 	TEXT(1024, command, "name, executable, arguments: NUL after each")
 
-#define RECORD_FIELDS_exit(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(s32, code, "exit code as wait reports it")                         \
+#define RECORD_FIELDS_exit(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
+	FIX(s32, code, "exit code as wait reports it")                                             \
 	FIX(u32, flags, "1: the whole process ends")
 
-#define RECORD_FIELDS_name(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	TEXT(16, comm, "the new name")
+#define RECORD_FIELDS_name(FIX, VAR, PAD, FILEREF, CTXREF, TEXT) TEXT(16, comm, "the new name")
 
-#define RECORD_FIELDS_process(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
-	FIX(u32, parent_pid, "its parent; head.tid is the process")            \
-	FIX(u64, start_ns, "start time of the leader")                         \
-	FIX(u64, cgroup, "kernfs id of its cgroup, 0 if not known")            \
-	FIX(u32, uid, "real user id")                                          \
-	FIX(u32, files, "lowest pid that has the same table of fds")           \
+#define RECORD_FIELDS_process(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                \
+	FIX(u32, parent_pid, "its parent; head.tid is the process")                                \
+	FIX(u64, start_ns, "start time of the leader")                                             \
+	FIX(u64, cgroup, "kernfs id of its cgroup, 0 if not known")                                \
+	FIX(u32, uid, "real user id")                                                              \
+	FIX(u32, files, "lowest pid that has the same table of fds")                               \
 	TEXT(1024, command, "name, executable, arguments: NUL after each")
 
-#define RECORD_FIELDS_thread(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FIX(u64, start_ns, "its start time")                                   \
-	VAR(u64, since_ns, "how long ago the syscall or fault began, if known") \
-	VAR(u64, arg0, "first argument of that syscall")                       \
-	FIX(u16, nr, "syscall that it is in")                                  \
-	FIX(u8, mode, "enum record_mode")                                      \
-	FIX(u8, state, "enum record_leave_state; unused with THREAD_ON_CPU")   \
-	FIX(u32, flags, "THREAD_*")                                            \
-	FILEREF(file, "file behind arg0")                                      \
-	CTXREF(ctx, "its active span")                                         \
+#define RECORD_FIELDS_thread(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                 \
+	FIX(u64, start_ns, "its start time")                                                       \
+	VAR(u64, since_ns, "how long ago the syscall or fault began, if known")                    \
+	VAR(u64, arg0, "first argument of that syscall")                                           \
+	FIX(u16, nr, "syscall that it is in")                                                      \
+	FIX(u8, mode, "enum record_mode")                                                          \
+	FIX(u8, state, "enum record_leave_state; unused with THREAD_ON_CPU")                       \
+	FIX(u32, flags, "THREAD_*")                                                                \
+	FILEREF(file, "file behind arg0")                                                          \
+	CTXREF(ctx, "its active span")                                                             \
 	TEXT(16, comm, "its name")
 
-#define RECORD_FIELDS_switch(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FIX(u32, next_tid, "the thread that runs from now on; 0 is idle")      \
-	FIX(u16, nr, "syscall that head.tid is in, with MODE_syscall or MODE_IN_SYSCALL") \
-	FIX(u8, mode, "enum record_mode, with MODE_* flags")                   \
-	FIX(u8, state, "enum record_leave_state")                              \
-	VAR(u64, since_ns, "how long ago it left user mode; 0 in user mode or if not known") \
-	FILEREF(file, "file behind arg0")                                      \
-	VAR(u64, arg0, "first argument of that syscall, or address of the fault") \
+#define RECORD_FIELDS_switch(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                 \
+	FIX(u32, next_tid, "the thread that runs from now on; 0 is idle")                          \
+	FIX(u16, nr, "syscall that head.tid is in, with MODE_syscall or MODE_IN_SYSCALL")          \
+	FIX(u8, mode, "enum record_mode, with MODE_* flags")                                       \
+	FIX(u8, state, "enum record_leave_state")                                                  \
+	VAR(u64, since_ns, "how long ago it left user mode; 0 in user mode or if not known")       \
+	FILEREF(file, "file behind arg0")                                                          \
+	VAR(u64, arg0, "first argument of that syscall, or address of the fault")                  \
 	CTXREF(ctx, "its active span")
 
-#define RECORD_FIELDS_waking(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FIX(u32, waker_tid, "thread that ran on this CPU, the waker if context is task") \
-	FIX(u8, context, "enum record_wake_context")                           \
-	FIX(u8, vector, "softirq vector, with context softirq")                \
-	FIX(u16, irq, "number of the hard interrupt, with context hardirq")    \
-	FILEREF(file, "socket whose data woke it, or file of what its waker did, if known") \
+#define RECORD_FIELDS_waking(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                 \
+	FIX(u32, waker_tid, "thread that ran on this CPU, the waker if context is task")           \
+	FIX(u8, context, "enum record_wake_context")                                               \
+	FIX(u8, vector, "softirq vector, with context softirq")                                    \
+	FIX(u16, irq, "number of the hard interrupt, with context hardirq")                        \
+	FILEREF(file, "socket whose data woke it, or file of what its waker did, if known")        \
 	VAR(u64, block, "WAKE_BLOCK of the block I/O whose completion woke it, if any")
 
-#define RECORD_FIELDS_syscall(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
-	FIX(u16, nr, "number of the call")                                     \
-	FIX(u8, flags, "SYSCALL_*")                                            \
-	PAD(u8, pad)                                                           \
-	PAD(u32, pad2)                                                         \
-	VAR(u64, duration_ns, "since its begin")                               \
-	VAR(s64, result, "what the kernel returned")                           \
-	VAR(u64, arg0, "arguments as the kernel got them")                     \
-	VAR(u64, arg1, "")                                                     \
-	VAR(u64, arg2, "")                                                     \
-	VAR(u64, arg3, "")                                                     \
-	VAR(u64, arg4, "")                                                     \
-	VAR(u64, arg5, "")                                                     \
-	FILEREF(file, "file behind the fd that it worked on")                  \
+#define RECORD_FIELDS_syscall(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                \
+	FIX(u16, nr, "number of the call")                                                         \
+	FIX(u8, flags, "SYSCALL_*")                                                                \
+	PAD(u8, pad)                                                                               \
+	PAD(u32, pad2)                                                                             \
+	VAR(u64, duration_ns, "since its begin")                                                   \
+	VAR(s64, result, "what the kernel returned")                                               \
+	VAR(u64, arg0, "arguments as the kernel got them")                                         \
+	VAR(u64, arg1, "")                                                                         \
+	VAR(u64, arg2, "")                                                                         \
+	VAR(u64, arg3, "")                                                                         \
+	VAR(u64, arg4, "")                                                                         \
+	VAR(u64, arg5, "")                                                                         \
+	FILEREF(file, "file behind the fd that it worked on")                                      \
 	CTXREF(ctx, "the active span")
 
-#define RECORD_FIELDS_fd(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                 \
-	FIX(s32, fd, "the descriptor; of a range the first; -1: a file that has none") \
-	FIX(s32, from, "dup: the original; of a range the last; else -1")      \
-	FIX(u8, op, "enum record_fd_op")                                       \
-	FIX(u8, flags, "FD_*")                                                 \
-	PAD(u16, pad)                                                          \
-	FILEREF(file, "what it stands for")                                    \
+#define RECORD_FIELDS_fd(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                     \
+	FIX(s32, fd, "the descriptor; of a range the first; -1: a file that has none")             \
+	FIX(s32, from, "dup: the original; of a range the last; else -1")                          \
+	FIX(u8, op, "enum record_fd_op")                                                           \
+	FIX(u8, flags, "FD_*")                                                                     \
+	PAD(u16, pad)                                                                              \
+	FILEREF(file, "what it stands for")                                                        \
 	TEXT(4096, path, "what readlink of /proc/PID/fd/N says")
 
-#define RECORD_FIELDS_socket(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FILEREF(file, "the socket")                                            \
-	FIX(u64, netns, "cookie of its network namespace")                     \
-	FIX(u16, family, "AF_*")                                               \
-	FIX(u16, protocol, "IPPROTO_*")                                        \
-	FIX(u16, local_port, "host byte order")                                \
-	FIX(u16, remote_port, "host byte order")                               \
-	FIX(u64, local_hi, "local address, network byte order; IPv4 mapped into IPv6") \
-	FIX(u64, local_lo, "")                                                 \
-	FIX(u64, remote_hi, "address of the peer likewise")                    \
-	FIX(u64, remote_lo, "")                                                \
-	VAR(u64, peer, "key of the other end, if it is on this host and was told before") \
+#define RECORD_FIELDS_socket(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                 \
+	FILEREF(file, "the socket")                                                                \
+	FIX(u64, netns, "cookie of its network namespace")                                         \
+	FIX(u16, family, "AF_*")                                                                   \
+	FIX(u16, protocol, "IPPROTO_*")                                                            \
+	FIX(u16, local_port, "host byte order")                                                    \
+	FIX(u16, remote_port, "host byte order")                                                   \
+	FIX(u64, local_hi, "local address, network byte order; IPv4 mapped into IPv6")             \
+	FIX(u64, local_lo, "")                                                                     \
+	FIX(u64, remote_hi, "address of the peer likewise")                                        \
+	FIX(u64, remote_lo, "")                                                                    \
+	VAR(u64, peer, "key of the other end, if it is on this host and was told before")          \
 	TEXT(108, path, "address of a Unix socket")
 
-#define RECORD_FIELDS_fault(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u32, flags, "FAULT_*")                                             \
-	PAD(u32, pad)                                                          \
-	VAR(u64, duration_ns, "since its begin")                               \
-	VAR(u64, address, "that faulted")                                      \
-	VAR(u64, ip, "instruction that faulted")                               \
+#define RECORD_FIELDS_fault(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
+	FIX(u32, flags, "FAULT_*")                                                                 \
+	PAD(u32, pad)                                                                              \
+	VAR(u64, duration_ns, "since its begin")                                                   \
+	VAR(u64, address, "that faulted")                                                          \
+	VAR(u64, ip, "instruction that faulted")                                                   \
 	CTXREF(ctx, "the active span")
 
-#define RECORD_FIELDS_block(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u32, dev, "device, as in st_dev")                                  \
-	FIX(u32, bytes, "size")                                                \
-	VAR(u64, duration_ns, "from issue to completion")                      \
-	VAR(u64, queued_ns, "from the thread's submission to the issue")       \
-	VAR(u64, sector, "in units of 512 bytes")                              \
-	FIX(u32, flags, "BLOCK_*")                                             \
-	PAD(u32, pad)                                                          \
-	VAR(u64, cgroup, "of the bio, for writeback")                          \
+#define RECORD_FIELDS_block(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
+	FIX(u32, dev, "device, as in st_dev")                                                      \
+	FIX(u32, bytes, "size")                                                                    \
+	VAR(u64, duration_ns, "from issue to completion")                                          \
+	VAR(u64, queued_ns, "from the thread's submission to the issue")                           \
+	VAR(u64, sector, "in units of 512 bytes")                                                  \
+	FIX(u32, flags, "BLOCK_*")                                                                 \
+	PAD(u32, pad)                                                                              \
+	VAR(u64, cgroup, "of the bio, for writeback")                                              \
 	CTXREF(ctx, "the active span of head.tid when it submitted")
 
-#define RECORD_FIELDS_bytes(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u8, direction, "BYTES_SENT or BYTES_RECEIVED")                     \
-	FIX(u8, flags, "BYTES_*")                                              \
-	PAD(u16, pad)                                                          \
-	PAD(u32, pad2)                                                         \
-	VAR(u64, from, "first byte, counted from the connection's begin")      \
-	VAR(u64, length, "bytes")                                              \
-	FILEREF(file, "the socket")                                            \
+#define RECORD_FIELDS_bytes(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
+	FIX(u8, direction, "BYTES_SENT or BYTES_RECEIVED")                                         \
+	FIX(u8, flags, "BYTES_*")                                                                  \
+	PAD(u16, pad)                                                                              \
+	PAD(u32, pad2)                                                                             \
+	VAR(u64, from, "first byte, counted from the connection's begin")                          \
+	VAR(u64, length, "bytes")                                                                  \
+	FILEREF(file, "the socket")                                                                \
 	CTXREF(ctx, "the active span")
 
-#define RECORD_FIELDS_stack(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u32, flags, "STACK_*")                                             \
-	FIX(u32, words, "how many u64 at the end of frames are words of the stack") \
-	FIX(u64, since_ns, "it was the same from then until head.time_ns")     \
+#define RECORD_FIELDS_stack(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
+	FIX(u32, flags, "STACK_*")                                                                 \
+	FIX(u32, words, "how many u64 at the end of frames are words of the stack")                \
+	FIX(u64, since_ns, "it was the same from then until head.time_ns")                         \
 	TEXT(1024, frames, "addresses, u64 each, innermost first, then the words")
 
-#define RECORD_FIELDS_mapping(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
-	FIX(u64, begin, "first address")                                       \
-	FIX(u64, end, "first address behind it")                               \
-	FIX(u64, offset, "of begin in the file")                               \
-	FIX(u64, since_ns, "it was seen then; 0: it was always there")         \
-	FILEREF(file, "the file; none with a function of the kernel")          \
+#define RECORD_FIELDS_mapping(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                \
+	FIX(u64, begin, "first address")                                                           \
+	FIX(u64, end, "first address behind it")                                                   \
+	FIX(u64, offset, "of begin in the file")                                                   \
+	FIX(u64, since_ns, "it was seen then; 0: it was always there")                             \
+	FILEREF(file, "the file; none with a function of the kernel")                              \
 	TEXT(1024, path, "path, NUL, build id in hex; or [kernel], NUL, NUL, function")
 
-#define RECORD_FIELDS_event(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u32, format, "id of its format record")                            \
-	CTXREF(ctx, "the active span")                                         \
+#define RECORD_FIELDS_event(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
+	FIX(u32, format, "id of its format record")                                                \
+	CTXREF(ctx, "the active span")                                                             \
 	TEXT(2048, payload, "as the tracepoint's format describes it")
 
-#define RECORD_FIELDS_format(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FIX(u32, format, "id")                                                 \
+#define RECORD_FIELDS_format(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                 \
+	FIX(u32, format, "id")                                                                     \
 	TEXT(4096, text, "subsystem:name, NUL, the format file of tracefs")
 
-#define RECORD_FIELDS_steal(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u32, of_cpu, "the CPU")                                            \
-	FIX(u64, steal_ns, "taken since the previous such record")             \
+#define RECORD_FIELDS_steal(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
+	FIX(u32, of_cpu, "the CPU")                                                                \
+	FIX(u64, steal_ns, "taken since the previous such record")                                 \
 	FIX(u64, begin_ns, "time of that record")
 
-#define RECORD_FIELDS_service(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)            \
+#define RECORD_FIELDS_service(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                \
 	TEXT(1024, resource, "key, NUL, value, NUL, for each attribute of the resource")
 
-#define RECORD_FIELDS_span_begin(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)         \
-	FIX(u8, span_kind, "0 internal, 1 server, 2 client, 3 producer, 4 consumer") \
-	FIX(u8, level, "severity, 0 emergency to 7 debug")                     \
-	FIX(u8, flags, "1: active on head.tid from now on; 2: the parent is remote") \
-	PAD(u8, pad)                                                           \
-	PAD(u32, pad2)                                                         \
-	FIX(u64, parent, "span id of the parent, as in context.span; 0: a root") \
-	CTXREF(ctx, "the new span")                                            \
+#define RECORD_FIELDS_span_begin(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                             \
+	FIX(u8, span_kind, "0 internal, 1 server, 2 client, 3 producer, 4 consumer")               \
+	FIX(u8, level, "severity, 0 emergency to 7 debug")                                         \
+	FIX(u8, flags, "1: active on head.tid from now on; 2: the parent is remote")               \
+	PAD(u8, pad)                                                                               \
+	PAD(u32, pad2)                                                                             \
+	FIX(u64, parent, "span id of the parent, as in context.span; 0: a root")                   \
+	CTXREF(ctx, "the new span")                                                                \
 	TEXT(512, name, "of the span")
 
-#define RECORD_FIELDS_span_end(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)           \
-	FIX(u8, status, "0 unset, 1 ok, 2 error")                              \
-	FIX(u8, flags, "1: it was active on head.tid; next is active from now on") \
-	PAD(u16, pad)                                                          \
-	CTXREF(ctx, "the span that ends")                                      \
-	CTXREF(next, "the span active on head.tid from now on")                \
+#define RECORD_FIELDS_span_end(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                               \
+	FIX(u8, status, "0 unset, 1 ok, 2 error")                                                  \
+	FIX(u8, flags, "1: it was active on head.tid; next is active from now on")                 \
+	PAD(u16, pad)                                                                              \
+	CTXREF(ctx, "the span that ends")                                                          \
+	CTXREF(next, "the span active on head.tid from now on")                                    \
 	TEXT(512, message, "description of the status")
 
-#define RECORD_FIELDS_span_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)        \
+#define RECORD_FIELDS_span_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                            \
 	CTXREF(ctx, "the span that is active on head.tid from now on")
 
-#define RECORD_FIELDS_span_detach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)        \
+#define RECORD_FIELDS_span_detach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                            \
 	CTXREF(ctx, "the span that was active on head.tid until now")
 
-#define RECORD_FIELDS_span_event(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)         \
-	FIX(u8, level, "severity, 0 emergency to 7 debug")                     \
-	PAD(u8, pad)                                                           \
-	PAD(u16, pad2)                                                         \
-	CTXREF(ctx, "the span that it belongs to")                             \
+#define RECORD_FIELDS_span_event(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                             \
+	FIX(u8, level, "severity, 0 emergency to 7 debug")                                         \
+	PAD(u8, pad)                                                                               \
+	PAD(u16, pad2)                                                                             \
+	CTXREF(ctx, "the span that it belongs to")                                                 \
 	TEXT(512, name, "of the event")
 
-#define RECORD_FIELDS_span_attribute(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)     \
-	FIX(u8, type, "enum record_attribute_type")                            \
-	FIX(u8, of_event, "1: of the span's last event, 0: of the span")       \
-	FIX(u16, key_len, "bytes of the key in text")                          \
-	FIX(u64, value, "integer, bits of the double, or boolean")             \
-	CTXREF(ctx, "the span")                                                \
+#define RECORD_FIELDS_span_attribute(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                         \
+	FIX(u8, type, "enum record_attribute_type")                                                \
+	FIX(u8, of_event, "1: of the span's last event, 0: of the span")                           \
+	FIX(u16, key_len, "bytes of the key in text")                                              \
+	FIX(u64, value, "integer, bits of the double, or boolean")                                 \
+	CTXREF(ctx, "the span")                                                                    \
 	TEXT(1024, text, "the key, then the value if it is a string; no NULs")
 
-#define RECORD_FIELDS_context_entry(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)      \
-	FIX(u32, index, "its number in the packet, from 1")                    \
-	FIX(u64, trace_hi, "first 8 bytes of the trace id, big endian")        \
-	FIX(u64, trace_lo, "last 8 bytes")                                     \
+#define RECORD_FIELDS_context_entry(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                          \
+	FIX(u32, index, "its number in the packet, from 1")                                        \
+	FIX(u64, trace_hi, "first 8 bytes of the trace id, big endian")                            \
+	FIX(u64, trace_lo, "last 8 bytes")                                                         \
 	FIX(u64, span, "span id, big endian")
 
-#define RECORD_FIELDS_file_entry(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)         \
-	FIX(u32, index, "its number in the packet, from 1")                    \
-	FIX(u64, key, "inode number")                                          \
-	FIX(u32, dev, "device")                                                \
-	FIX(u16, file_kind, "enum record_file_kind")                           \
+#define RECORD_FIELDS_file_entry(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                             \
+	FIX(u32, index, "its number in the packet, from 1")                                        \
+	FIX(u64, key, "inode number")                                                              \
+	FIX(u32, dev, "device")                                                                    \
+	FIX(u16, file_kind, "enum record_file_kind")                                               \
 	FIX(u16, flags, "FILE_*")
 
-#define RECORD_FIELDS_thread_entry(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)       \
-	FIX(u32, process, "stands before the first record of head.tid in the packet, and again if it changes")
+#define RECORD_FIELDS_thread_entry(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                           \
+	FIX(u32, process,                                                                          \
+	    "stands before the first record of head.tid in the packet, and again if it changes")
 
-#define RECORD_FIELDS_gap(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                \
+#define RECORD_FIELDS_gap(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                    \
 	FIX(u64, begin_ns, "begin of the gap; head.time_ns is its end")
 
-#define RECORD_FIELDS_cgroup(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")   \
-	FIX(u64, id, "kernfs id")                                              \
+#define RECORD_FIELDS_cgroup(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                 \
+	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")                       \
+	FIX(u64, id, "kernfs id")                                                                  \
 	TEXT(1024, path, "in its hierarchy")
 
-#define RECORD_FIELDS_cgroup_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)      \
-	FIX(u64, cgroup, "kernfs id of the cgroup it is in now")               \
-	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")   \
-	FIX(u32, flags, "CGROUP_*: with that the thread left the scope, or came into it; or was there")
+#define RECORD_FIELDS_cgroup_attach(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                          \
+	FIX(u64, cgroup, "kernfs id of the cgroup it is in now")                                   \
+	FIX(u32, hierarchy, "0 for v2, else the number of the v1 hierarchy")                       \
+	FIX(u32, flags,                                                                            \
+	    "CGROUP_*: with that the thread left the scope, or came into it; or was there")
 
-#define RECORD_FIELDS_filter(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)             \
-	FIX(u32, flags, "FILTER_*")
+#define RECORD_FIELDS_filter(FIX, VAR, PAD, FILEREF, CTXREF, TEXT) FIX(u32, flags, "FILTER_*")
 
-#define RECORD_FIELDS_path(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
-	FIX(u64, call_ns, "when the call began")                               \
-	FIX(u16, nr, "number of the call")                                     \
-	FIX(u16, flags, "PATH_*")                                              \
-	FIX(u64, asked, "where in `path` that begins what was asked")          \
-	PAD(u64, pad2)                                                         \
-	TEXT(4096, path, "the directory that a relative one started from, a slash, and what was asked")
+#define RECORD_FIELDS_path(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
+	FIX(u64, call_ns, "when the call began")                                                   \
+	FIX(u16, nr, "number of the call")                                                         \
+	FIX(u16, flags, "PATH_*")                                                                  \
+	FIX(u64, asked, "where in `path` that begins what was asked")                              \
+	PAD(u64, pad2)                                                                             \
+	TEXT(4096, path,                                                                           \
+	     "the directory that a relative one started from, a slash, and what was asked")
 
-#define RECORD_FIELDS_uring(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)              \
-	FIX(u8, opcode, "IORING_OP_*")                                         \
-	FIX(u8, flags, "URING_*")                                              \
-	PAD(u16, pad)                                                          \
-	FIX(s32, fd, "what it works on, or -1; with URING_DIRECT a slot")      \
-	VAR(u64, duration_ns, "since its submission by head.tid")              \
-	FIX(s32, result, "of the completion: an error if negative")            \
-	FIX(u32, submit_flags, "IOSQE_*")                                      \
-	FILEREF(file, "what it worked on")                                     \
+#define RECORD_FIELDS_uring(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
+	FIX(u8, opcode, "IORING_OP_*")                                                             \
+	FIX(u8, flags, "URING_*")                                                                  \
+	PAD(u16, pad)                                                                              \
+	FIX(s32, fd, "what it works on, or -1; with URING_DIRECT a slot")                          \
+	VAR(u64, duration_ns, "since its submission by head.tid")                                  \
+	FIX(s32, result, "of the completion: an error if negative")                                \
+	FIX(u32, submit_flags, "IOSQE_*")                                                          \
+	FILEREF(file, "what it worked on")                                                         \
 	CTXREF(ctx, "the active span of the submitter")
 
 /* ---- the structs ---- */
@@ -552,23 +565,22 @@ enum record_attribute_type {
 #define RECORD_STRUCT_PAD(type, name) type name;
 #define RECORD_STRUCT_FILE(name, what) struct file_ref name;
 #define RECORD_STRUCT_CTX(name, what) struct context name;
-#define RECORD_STRUCT_TEXT(size, name, what)                                   \
-	u16 name##_len;                                                        \
+#define RECORD_STRUCT_TEXT(size, name, what)                                                       \
+	u16 name##_len;                                                                            \
 	char name[size];
 
-#define RECORD_APPLY(kind, FIX, VAR, PAD, FILEREF, CTXREF, TEXT)               \
+#define RECORD_APPLY(kind, FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
 	RECORD_FIELDS_##kind(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)
 
 /*
  * Packed, so that what the list says is the layout; 8-byte fields of the
  * records written on hot paths are aligned, which the asserts below check.
  */
-#define K(kind, value, what)                                                   \
-	struct record_##kind {                                                 \
-		struct record_head head;                                       \
-		RECORD_FIELDS_##kind(RECORD_STRUCT_INT, RECORD_STRUCT_INT,     \
-				     RECORD_STRUCT_PAD, RECORD_STRUCT_FILE,    \
-				     RECORD_STRUCT_CTX, RECORD_STRUCT_TEXT)    \
+#define K(kind, value, what)                                                                       \
+	struct record_##kind {                                                                     \
+		struct record_head head;                                                           \
+		RECORD_FIELDS_##kind(RECORD_STRUCT_INT, RECORD_STRUCT_INT, RECORD_STRUCT_PAD,      \
+				     RECORD_STRUCT_FILE, RECORD_STRUCT_CTX, RECORD_STRUCT_TEXT)    \
 	} __attribute__((packed, aligned(8)));
 RECORD_KINDS(K)
 #undef K
@@ -577,11 +589,10 @@ RECORD_KINDS(K)
  * The contract between kernel programs, capture and chunks: what a compiler
  * makes of the lists must be this, on every machine.
  */
-#define RECORD_AT(kind, field, offset)                                         \
-	_Static_assert(__builtin_offsetof(struct record_##kind, field) == offset, \
+#define RECORD_AT(kind, field, offset)                                                             \
+	_Static_assert(__builtin_offsetof(struct record_##kind, field) == offset,                  \
 		       #kind "." #field " moved")
-#define RECORD_SIZE(type, size)                                                \
-	_Static_assert(sizeof(type) == size, #type " changed its size")
+#define RECORD_SIZE(type, size) _Static_assert(sizeof(type) == size, #type " changed its size")
 #ifndef __cplusplus
 RECORD_SIZE(struct file_ref, 16);
 RECORD_SIZE(struct context, 24);

@@ -23,8 +23,8 @@
  *
  * Kernel rings: one array map `slots` of (possible CPUs << n) elements, ring c
  * begins at c << n; one array map `rings` of struct ring_control per CPU, and one
- * `losses` of struct ring_losses. All are mapped by capture. Programs of one CPU share its ring; interrupts nest,
- * which the compare-and-swap allows.
+ * `losses` of struct ring_losses. All are mapped by capture. Programs of one CPU share its ring;
+ * interrupts nest, which the compare-and-swap allows.
  */
 #ifndef RECORD_RING_H
 #define RECORD_RING_H
@@ -38,7 +38,7 @@ struct ring_slot {
 struct ring_control {
 	/* written by the producer */
 	u64 head;
-	u64 lost[6]; /* records: only the last is used, and only by applications */
+	u64 lost[6];	/* records: only the last is used, and only by applications */
 	u64 incomplete; /* fields that could not be read */
 	/* written by the consumer, on a cache line of its own */
 	u64 tail;

@@ -25,7 +25,7 @@ struct load {
 	const char *format;
 	unsigned connections;
 	unsigned width;
-	unsigned length_s; /* of the video: seconds are drawn from [0, length_s) */
+	unsigned length_s;	/* of the video: seconds are drawn from [0, length_s) */
 	unsigned long requests; /* 0: no limit */
 	unsigned long seconds;	/* 0: no limit */
 	unsigned long seed;
@@ -113,8 +113,10 @@ static int picture_save(const struct load *load, const struct exchange_answer *a
 static void request_ask(struct lane *lane, struct exchange *exchange)
 {
 	const struct load *load = lane->load;
-	struct fathom_span_options options = {
-		.name = "GET /thumbnail", .kind = FATHOM_CLIENT, .level = FATHOM_INFO, .root = true};
+	struct fathom_span_options options = {.name = "GET /thumbnail",
+					      .kind = FATHOM_CLIENT,
+					      .level = FATHOM_INFO,
+					      .root = true};
 	struct fathom_endpoint peer = {
 		.name = "thumbnailer", .address = load->target.address, .port = load->target.port};
 	struct fathom_span span = fathom_span_open(&options);
@@ -291,12 +293,14 @@ static bool options_parse(struct load *load, int argc, char **argv)
 	int option;
 
 	while ((option = getopt(argc, argv, "a:p:v:c:n:d:l:w:f:s:o:")) != -1)
-		if (!optarg || (!text_set(load, option, optarg) && !number_set(load, option, optarg)))
+		if (!optarg ||
+		    (!text_set(load, option, optarg) && !number_set(load, option, optarg)))
 			return false;
 	if (!load->requests && !load->seconds)
 		load->requests = 100;
 	return optind == argc && load->target.port && load->video && strlen(load->video) < 128 &&
-	       strlen(load->format) < 16 && inet_pton(AF_INET, load->target.address, &address) == 1 &&
+	       strlen(load->format) < 16 &&
+	       inet_pton(AF_INET, load->target.address, &address) == 1 &&
 	       !strpbrk(load->video, " \r\n&?#") && !(load->save && load->connections > 1);
 }
 

@@ -17,11 +17,11 @@ struct connection {
 		CONNECTION_WORKING,  /* a worker has it */
 		CONNECTION_DRAINING, /* answered for the last time, what still comes is dropped */
 	} state;
-	bool keep;		   /* set by the worker: another request may follow */
-	int64_t deadline_ns;	   /* of READING and DRAINING */
+	bool keep;		     /* set by the worker: another request may follow */
+	int64_t deadline_ns;	     /* of READING and DRAINING */
 	struct http_request request; /* its strings lie in `bytes` */
-	struct fathom_span span;   /* of the request; begun by the accept thread */
-	struct connection *next;   /* of all of them */
+	struct fathom_span span;     /* of the request; begun by the accept thread */
+	struct connection *next;     /* of all of them */
 	struct connection *previous;
 	struct connection *next_returned;
 	size_t used;

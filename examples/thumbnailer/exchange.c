@@ -65,8 +65,7 @@ static int request_send(const struct exchange *exchange, const char *path, const
 	if (length < 0 || (size_t)length >= sizeof(head))
 		return -EMSGSIZE;
 	while (sent < (size_t)length) {
-		ssize_t part =
-			send(exchange->fd, head + sent, (size_t)length - sent, MSG_NOSIGNAL);
+		ssize_t part = send(exchange->fd, head + sent, (size_t)length - sent, MSG_NOSIGNAL);
 
 		if (part < 0 && errno != EINTR)
 			return -errno;
@@ -130,8 +129,9 @@ static int answer_receive(struct exchange *exchange, struct exchange_answer *ans
 	int error = room_make(exchange, EXCHANGE_HEAD_MAX);
 
 	while (!error && !end) {
-		error = used == EXCHANGE_HEAD_MAX ? -EMSGSIZE
-						  : bytes_receive(exchange, &used, EXCHANGE_HEAD_MAX);
+		error = used == EXCHANGE_HEAD_MAX
+				? -EMSGSIZE
+				: bytes_receive(exchange, &used, EXCHANGE_HEAD_MAX);
 		end = error ? NULL : memmem(exchange->bytes, used, "\r\n\r\n", 4);
 	}
 	if (error)

@@ -20,7 +20,7 @@ struct exchange_target {
 /* Of one thread. */
 struct exchange {
 	const struct exchange_target *target;
-	int fd; /* -1: not connected */
+	int fd;		/* -1: not connected */
 	uint8_t *bytes; /* the last answer */
 	size_t room;
 };

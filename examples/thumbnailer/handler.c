@@ -329,7 +329,6 @@ void handler_run(const struct handler *handler, struct connection *connection)
 		error = phase_run(&work, &phases[i]);
 	phase_send(&work);
 	thumbnail_close(work.thumbnail);
-	fathom_span_integer(&connection->span, "http.response.body.size",
-			    (int64_t)work.image.size);
+	fathom_span_integer(&connection->span, "http.response.body.size", (int64_t)work.image.size);
 	request_end(connection, work.status, work.why);
 }

@@ -125,7 +125,8 @@ static int fields_check(struct http_request *request)
 			return -EFBIG;
 		else if (!strcasecmp(field->name, "content-length") && strcmp(field->value, "0"))
 			return -EFBIG;
-		else if (!strcasecmp(field->name, "connection") && strcasestr(field->value, "close"))
+		else if (!strcasecmp(field->name, "connection") &&
+			 strcasestr(field->value, "close"))
 			request->keep = false;
 	}
 	return hosts == 1 || (old && hosts == 0) ? 0 : -EBADMSG;

@@ -39,8 +39,8 @@ struct http_request {
 	const char *query; /* "" without one */
 	struct http_field fields[HTTP_FIELDS_MAX];
 	size_t field_count;
-	size_t length;	   /* bytes of the head, its empty line included */
-	bool keep;	   /* the connection may carry another request */
+	size_t length; /* bytes of the head, its empty line included */
+	bool keep;     /* the connection may carry another request */
 };
 
 struct http_response {

@@ -14,12 +14,12 @@ struct thumbnail {
 	AVStream *stream;
 	AVCodecContext *decoder;
 	AVPacket *packet;
-	AVFrame *frame;	   /* the one to show, once decoded */
-	AVFrame *spare;	   /* the decoder fills it */
-	int64_t target;	   /* in the stream's time base */
+	AVFrame *frame; /* the one to show, once decoded */
+	AVFrame *spare; /* the decoder fills it */
+	int64_t target; /* in the stream's time base */
 	unsigned frames;
 	AVCodecContext *encoder;
-	AVFrame *picture;  /* `frame`, scaled */
+	AVFrame *picture; /* `frame`, scaled */
 	AVPacket *image;
 };
 
@@ -48,8 +48,7 @@ static int input_open(struct thumbnail *thumbnail, const char *path)
 static int decoder_open(struct thumbnail *thumbnail)
 {
 	const AVCodec *codec = NULL;
-	int index =
-		av_find_best_stream(thumbnail->input, AVMEDIA_TYPE_VIDEO, -1, -1, &codec, 0);
+	int index = av_find_best_stream(thumbnail->input, AVMEDIA_TYPE_VIDEO, -1, -1, &codec, 0);
 	int error;
 
 	if (index < 0)
@@ -104,8 +103,8 @@ int thumbnail_seek(struct thumbnail *thumbnail, int64_t at_ms)
 	int64_t at_us = at_ms * 1000;
 	int error;
 
-	if (at_ms < 0 || (thumbnail->input->duration != AV_NOPTS_VALUE &&
-			  at_us >= thumbnail->input->duration))
+	if (at_ms < 0 ||
+	    (thumbnail->input->duration != AV_NOPTS_VALUE && at_us >= thumbnail->input->duration))
 		return -ERANGE;
 	thumbnail->target = av_rescale_q(at_us, AV_TIME_BASE_Q, stream->time_base);
 	if (stream->start_time != AV_NOPTS_VALUE)
@@ -204,9 +203,9 @@ static int picture_scale(struct thumbnail *thumbnail, int width, int height,
 {
 	AVFrame *from = thumbnail->frame;
 	AVFrame *to = thumbnail->picture;
-	struct SwsContext *scaler =
-		sws_getContext(from->width, from->height, from->format, width, height, format,
-			       SWS_BILINEAR | SWS_ACCURATE_RND, NULL, NULL, NULL);
+	struct SwsContext *scaler = sws_getContext(from->width, from->height, from->format, width,
+						   height, format, SWS_BILINEAR | SWS_ACCURATE_RND,
+						   NULL, NULL, NULL);
 	const int *colours;
 	int error;
 

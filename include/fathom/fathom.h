@@ -97,8 +97,8 @@ enum fathom_level {
 /* What a span is in the conversation between services. */
 enum fathom_kind {
 	FATHOM_INTERNAL = 0,
-	FATHOM_SERVER = 1, /* answers a request */
-	FATHOM_CLIENT = 2, /* sent a request and waits for the answer */
+	FATHOM_SERVER = 1,   /* answers a request */
+	FATHOM_CLIENT = 2,   /* sent a request and waits for the answer */
 	FATHOM_PRODUCER = 3, /* handed work over, does not wait */
 	FATHOM_CONSUMER = 4, /* took such work */
 };
@@ -128,11 +128,11 @@ struct fathom_context {
 	uint8_t trace_id[16];
 	uint8_t span_id[8];
 	uint8_t parent_id[8]; /* parent of span_id; only B3 and binary carry it */
-	uint8_t flags; /* FATHOM_SAMPLED and so on */
+	uint8_t flags;	      /* FATHOM_SAMPLED and so on */
 };
-#define FATHOM_SAMPLED 0x01 /* the trace is recorded */
-#define FATHOM_RANDOM 0x02 /* the last 7 bytes of the trace id are random (W3C level 2) */
-#define FATHOM_DEFERRED 0x40 /* no decision was made: who receives this decides (B3) */
+#define FATHOM_SAMPLED 0x01	/* the trace is recorded */
+#define FATHOM_RANDOM 0x02	/* the last 7 bytes of the trace id are random (W3C level 2) */
+#define FATHOM_DEFERRED 0x40	/* no decision was made: who receives this decides (B3) */
 #define FATHOM_DEBUG_TRACE 0x80 /* record this whatever the sampling says (B3) */
 
 /* A key, which ends in NUL, with a value. Without a key it is left out; a string may be NULL. */
@@ -151,9 +151,9 @@ struct fathom_attribute {
 
 /* Where something happened, or who the other side is. NULL or 0: not known. */
 struct fathom_endpoint {
-	const char *name; /* of the service */
+	const char *name;    /* of the service */
 	const char *address; /* "192.0.2.1", "2001:db8::1", or the path of a Unix socket */
-	uint16_t port; /* host byte order */
+	uint16_t port;	     /* host byte order */
 };
 
 /* ---- the process ---- */
@@ -226,8 +226,7 @@ FATHOM_API struct fathom_span fathom_span_begin(const char *name);
  * The same with a parent named by the caller, which may have ended; NULL or "no span"
  * as parent begins a trace.
  */
-FATHOM_API struct fathom_span fathom_span_child(const struct fathom_span *parent,
-						const char *name);
+FATHOM_API struct fathom_span fathom_span_child(const struct fathom_span *parent, const char *name);
 
 /*
  * A span of kind server whose parent is in another process, as extracted from a
@@ -244,13 +243,13 @@ FATHOM_API struct fathom_span fathom_span_remote(const struct fathom_context *pa
  */
 struct fathom_span_options {
 	const char *name;
-	size_t name_bytes; /* 0: up to its NUL */
-	const struct fathom_span *parent; /* NULL: the active span */
+	size_t name_bytes;		     /* 0: up to its NUL */
+	const struct fathom_span *parent;    /* NULL: the active span */
 	const struct fathom_context *remote; /* not NULL: the parent, in another process */
 	enum fathom_kind kind;
 	enum fathom_level level; /* zero is FATHOM_EMERGENCY: is recorded at every level */
-	bool root; /* begin a new trace, whatever is active */
-	bool inactive; /* do not make it the thread's active span */
+	bool root;		 /* begin a new trace, whatever is active */
+	bool inactive;		 /* do not make it the thread's active span */
 };
 FATHOM_API struct fathom_span fathom_span_open(const struct fathom_span_options *options);
 
@@ -287,8 +286,7 @@ FATHOM_API bool fathom_span_recorded(const struct fathom_span *span);
 
 FATHOM_API void fathom_span_string(const struct fathom_span *span, const char *key,
 				   const char *value);
-FATHOM_API void fathom_span_integer(const struct fathom_span *span, const char *key,
-				    int64_t value);
+FATHOM_API void fathom_span_integer(const struct fathom_span *span, const char *key, int64_t value);
 FATHOM_API void fathom_span_real(const struct fathom_span *span, const char *key, double value);
 FATHOM_API void fathom_span_boolean(const struct fathom_span *span, const char *key, bool value);
 

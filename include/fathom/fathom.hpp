@@ -23,10 +23,12 @@
 
 #include <fathom/fathom.h>
 
-namespace fathom {
+namespace fathom
+{
 
-class span {
-public:
+class span
+{
+      public:
 	/* A child of the active span, or a root; active until it ends. */
 	explicit span(std::string_view name, fathom_kind kind = FATHOM_INTERNAL,
 		      fathom_level level = FATHOM_INFO) noexcept
@@ -48,7 +50,7 @@ public:
 	}
 
 	span(span &&other) noexcept
-		: span_(other.span_), exceptions_(other.exceptions_), has_status_(other.has_status_)
+	    : span_(other.span_), exceptions_(other.exceptions_), has_status_(other.has_status_)
 	{
 		other.span_ = fathom_span{};
 	}
@@ -135,7 +137,7 @@ public:
 		return &span_;
 	}
 
-private:
+      private:
 	void open(std::string_view name, fathom_kind kind, fathom_level level,
 		  const fathom_span *parent, const fathom_context *remote) noexcept
 	{
@@ -181,8 +183,9 @@ private:
  * Makes a span the active one of this thread for a scope: in a pool, or a callback. It
  * has a copy of the handle, so the span may be moved or ended meanwhile.
  */
-class attached {
-public:
+class attached
+{
+      public:
 	explicit attached(const span &span) noexcept : attached(*span.get())
 	{
 	}
@@ -197,7 +200,7 @@ public:
 	attached(const attached &) = delete;
 	attached &operator=(const attached &) = delete;
 
-private:
+      private:
 	fathom_span span_;
 };
 

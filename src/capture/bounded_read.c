@@ -56,7 +56,8 @@ static void *thread_run(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&t->mutex);
-		t->bytes = file_read_once(t->path, t->text, t->room); /* ours as long as it is wanted */
+		t->bytes = file_read_once(t->path, t->text,
+					  t->room); /* ours as long as it is wanted */
 		pthread_mutex_lock(&t->mutex);
 		t->wanted = false;
 		pthread_cond_broadcast(&t->turn);

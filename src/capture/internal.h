@@ -29,7 +29,7 @@ struct capture_ring {
 	struct ring_control *control;
 	u64 lost[RING_KINDS]; /* as told to the sink */
 	u64 lost_told;	      /* and all together */
-	u64 checked_ns; /* when they were last compared */
+	u64 checked_ns;	      /* when they were last compared */
 	struct ring_mark mark;
 };
 

@@ -15,7 +15,7 @@ struct chunk_row {
 	uint64_t bytes;
 	struct lost_view lost;
 	uint64_t incomplete; /* fields that are cut or could not be read */
-	const char *state; /* "sealed", "open" or "recovered" */
+	const char *state;   /* "sealed", "open" or "recovered" */
 };
 
 /* The JSON of `fathom chunks --json`, with a line for each chunk. */

@@ -162,8 +162,8 @@ const char trace_usage[] =
 	"       [--pid N] [--tid N] [--boot N] [--json]";
 
 const struct option trace_option_table[] = {
-	{"slowest", 0, "N", "the N traces that took longest of those that fit", NULL,
-	 AT(slowest), option_count},
+	{"slowest", 0, "N", "the N traces that took longest of those that fit", NULL, AT(slowest),
+	 option_count},
 	{"name", 0, "GLOB", "traces with a span of such a name", NULL, AT(name), option_text},
 	{"service", 0, "NAME", "traces with a span of this service", NULL, AT(service),
 	 option_text},
@@ -207,8 +207,9 @@ int trace_options_check(void *options, const struct operands *operands, struct e
 		o->dirs[o->dirs_count++] = DEFAULT_DIR;
 	choices = !!o->trace_id + (o->slowest || o->name || o->service) + o->all;
 	if (choices > 1)
-		return error_say(e, EINVAL, "TRACE_ID, --all, and --slowest with --name and "
-					    "--service exclude each other");
+		return error_say(e, EINVAL,
+				 "TRACE_ID, --all, and --slowest with --name and "
+				 "--service exclude each other");
 	return no_command(operands, e);
 }
 

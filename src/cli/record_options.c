@@ -39,8 +39,8 @@ const struct option record_option_table[] = {
 	{"compress", 0, NULL, "compress sealed chunks", NULL, AT(compress), option_flag},
 	{"buffer", 0, "SIZE", "memory for records on their way, of all CPUs together", NULL,
 	 AT(buffer_bytes), option_size},
-	{"on-chunk", 0, "CMD", "run this with the path of each sealed chunk, also in $1", NULL, AT(on_chunk),
-	 option_text},
+	{"on-chunk", 0, "CMD", "run this with the path of each sealed chunk, also in $1", NULL,
+	 AT(on_chunk), option_text},
 	{0},
 };
 

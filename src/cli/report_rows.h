@@ -39,8 +39,9 @@ extern const struct report_grouping report_groupings[];
 
 /*
  * Fills `out` with the rows of a finished partial, sorted by `sort` (NULL: as
- * suits the grouping; "cpu", "total", "count", "errors", "p50", "p95", "p99", "max", "key"; ties by key, process, thread).
- * 0, -EINVAL for an unknown key, -ENOMEM. Free with report_rows_free() in any case.
+ * suits the grouping; "cpu", "total", "count", "errors", "p50", "p95", "p99", "max", "key"; ties by
+ * key, process, thread). 0, -EINVAL for an unknown key, -ENOMEM. Free with report_rows_free() in
+ * any case.
  */
 int report_rows_build(struct report_rows *out, const struct partial *p,
 		      const struct report_grouping *by, const char *sort);

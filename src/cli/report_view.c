@@ -11,7 +11,7 @@
 #define NUMBER_COLUMNS 10 /* a duration and the space before it */
 #define COUNT_COLUMNS 9
 #define BAR_GAP 2
-#define PARTS_SHOWN 3 /* as numbers behind the bar */
+#define PARTS_SHOWN 3	/* as numbers behind the bar */
 #define CAUSE_COLUMNS 6 /* by cause: one percentage */
 #define RANKS 4
 

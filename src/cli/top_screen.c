@@ -27,7 +27,7 @@ static void on_signal(int signal)
 		interrupted = signal;
 }
 
-static void catch(int signal)
+static void catch (int signal)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
 
@@ -51,9 +51,9 @@ void screen_signals(void)
 		sigaddset(&set, ends[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		catch(ends[i]);
+		catch (ends[i]);
 	if (sigaction(SIGPIPE, NULL, &pipe) == 0 && pipe.sa_handler == SIG_DFL)
-		catch(SIGPIPE);
+		catch (SIGPIPE);
 }
 
 void screen_pipe_end(void)
@@ -100,8 +100,8 @@ void screen_open(struct screen *s)
 	s->live = screen_enter(s);
 	if (!s->live)
 		return;
-	catch(SIGTSTP);
-	catch(SIGCONT);
+	catch (SIGTSTP);
+	catch (SIGCONT);
 }
 
 void screen_close(struct screen *s)
@@ -129,7 +129,7 @@ static bool screen_stop(struct screen *s)
 		raise(SIGTSTP);
 		sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
 		sigprocmask(SIG_BLOCK, &set, NULL);
-		catch(SIGTSTP);
+		catch (SIGTSTP);
 	}
 	stopped = continued = 0;
 	s->live = screen_enter(s);

@@ -26,7 +26,8 @@ struct screen {
  */
 void screen_signals(void);
 
-/* Takes over the terminal if there is one, also after Ctrl-Z; the text that was there comes back. */
+/* Takes over the terminal if there is one, also after Ctrl-Z; the text that was there comes back.
+ */
 void screen_open(struct screen *s);
 void screen_close(struct screen *s);
 

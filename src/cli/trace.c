@@ -10,18 +10,16 @@
 /* No trace was chosen: what ran under none is shown, too. */
 static bool shows_threads(const struct trace_options *o)
 {
-	return o->all || ((o->pid || o->tid) && !o->trace_id && !o->slowest && !o->name &&
-			  !o->service);
+	return o->all ||
+	       ((o->pid || o->tid) && !o->trace_id && !o->slowest && !o->name && !o->service);
 }
 
 static int traces_write(const struct trace_options *o, const struct trace_choice *choice,
 			const struct source *source, size_t *written)
 {
 	const struct trace_format *format = o->json ? &trace_format_json : &trace_format_text;
-	struct tree_options shape = {.boot = source->boot,
-				     .threads = shows_threads(o),
-				     .pid = o->pid,
-				     .tid = o->tid};
+	struct tree_options shape = {
+		.boot = source->boot, .threads = shows_threads(o), .pid = o->pid, .tid = o->tid};
 	struct terminal t = terminal_of(stdout);
 	struct trace_writer writer = {0};
 	struct tree tree;

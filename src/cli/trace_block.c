@@ -28,7 +28,9 @@ const char *making_block(struct making *m, const struct kspan *k)
 	}
 	if (sync || writeback)
 		making_string(m, "disk.flags",
-			      !writeback ? "sync" : sync ? "sync,writeback" : "writeback");
+			      !writeback ? "sync"
+			      : sync	 ? "sync,writeback"
+					 : "writeback");
 	making_integer(m, "disk.queued_ns", (s64)k->args[BLOCK_ARG_QUEUED_NS]);
 	if (k->mode & BLOCK_FAILED)
 		making_string(m, "error.type", "_OTHER");

@@ -25,7 +25,8 @@ static bool under_no_span(const struct node *n)
 /* Spans of the kernel were chosen as the tree was built. */
 static bool shown(const struct node *n, const struct trace_choice *c)
 {
-	return node_is_kernel(n) || ((!c->pid || n->pid == c->pid) && (!c->tid || n->tid == c->tid));
+	return node_is_kernel(n) ||
+	       ((!c->pid || n->pid == c->pid) && (!c->tid || n->tid == c->tid));
 }
 
 static bool chosen(const struct partial *p, const struct tree *tree, const struct stretch *s,

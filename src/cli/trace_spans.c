@@ -127,7 +127,7 @@ static void attribute_add(struct making *m, const struct span_attribute *a)
 	default:
 		view.type = ATTRIBUTE_VIEW_STRING;
 		view.string = making_text(m, "%.*s", (int)(a->text_bytes - a->key_bytes),
-					a->text + a->key_bytes);
+					  a->text + a->key_bytes);
 	}
 	if (vec_push(&m->current, view))
 		m->failed = true;
@@ -260,8 +260,7 @@ static void thread_attributes(struct making *m, const struct life *l)
 			       l->exit_code >> 8 & 0xff);
 	else
 		making_string(m, leader ? "process.exit.signal" : "thread.exit.signal",
-			      name ? making_text(m, "SIG%s", name)
-				   : making_text(m, "%d", signal));
+			      name ? making_text(m, "SIG%s", name) : making_text(m, "%d", signal));
 }
 
 /* ---- all ---- */

@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <time.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"

@@ -328,7 +328,7 @@ struct partial {
 	struct sums files;	      /* by pid and file */
 	struct sums causes;	      /* key: enum split_part; durations of waits */
 	struct kevents events;
-	u64 lost[8]; /* by enum record_loss */
+	u64 lost[8];  /* by enum record_loss */
 	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */

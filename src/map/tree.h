@@ -12,7 +12,16 @@
 
 #include "map/partial.h"
 
-enum node_kind { NODE_APP, NODE_CONTEXT, NODE_SYSCALL, NODE_FAULT, NODE_WAIT, NODE_THREAD, NODE_URING, NODE_BLOCK };
+enum node_kind {
+	NODE_APP,
+	NODE_CONTEXT,
+	NODE_SYSCALL,
+	NODE_FAULT,
+	NODE_WAIT,
+	NODE_THREAD,
+	NODE_URING,
+	NODE_BLOCK
+};
 
 struct node {
 	u8 trace[16];	/* all zero: under no span */
@@ -25,7 +34,7 @@ struct node {
 	u64 begin_ns, end_ns;
 	struct split split;
 	const struct app_span *app; /* NODE_APP, NODE_CONTEXT; borrowed from the partial */
-	size_t kernel; /* of node_is_kernel(): its index, for kspans_get() */
+	size_t kernel;		    /* of node_is_kernel(): its index, for kspans_get() */
 	const struct life *life;    /* NODE_THREAD */
 };
 

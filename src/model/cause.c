@@ -47,7 +47,7 @@ enum {
 	CALL_SLEEP = 1 << 3,
 	CALL_CHILD = 1 << 4,
 	CALL_CLONE = 1 << 5,
-	CALL_SIGNAL = 1 << 6, /* waits for a signal */
+	CALL_SIGNAL = 1 << 6,  /* waits for a signal */
 	CALL_MESSAGE = 1 << 7, /* System V and POSIX queues and semaphores */
 	CALL_SYNC = 1 << 8,
 	CALL_AIO = 1 << 9,
@@ -56,7 +56,7 @@ enum {
 	CALL_END = 1 << 12,
 	CALL_SELECT_NONE = 1 << 13, /* poll or select of which arg0 0 means: just sleep */
 	CALL_VFORK = 1 << 14,
-	CALL_PATH = 1 << 15, /* looks up a path */
+	CALL_PATH = 1 << 15,   /* looks up a path */
 	CALL_MEMORY = 1 << 16, /* changes the memory map */
 	CALL_FORK = 1 << 17,
 };
@@ -65,12 +65,12 @@ enum {
 enum {
 	WAKER_NOT_SEEN = 1 << 0,
 	WAKER_NETWORK_SOCKET = 1 << 1, /* data of a TCP, UDP or other socket of a network */
-	WAKER_LOCAL_SOCKET = 1 << 2, /* data of a Unix socket, a pipe or an eventfd */
-	WAKER_KERNEL_SOCKET = 1 << 3, /* netlink */
+	WAKER_LOCAL_SOCKET = 1 << 2,   /* data of a Unix socket, a pipe or an eventfd */
+	WAKER_KERNEL_SOCKET = 1 << 3,  /* netlink */
 	WAKER_TIMER = 1 << 4,
 	WAKER_NETWORK_IRQ = 1 << 5, /* network softirq, the socket is not known */
-	WAKER_BLOCK_IRQ = 1 << 6, /* a block I/O completed, or softirq of the block layer */
-	WAKER_IRQ = 1 << 7, /* any other interrupt */
+	WAKER_BLOCK_IRQ = 1 << 6,   /* a block I/O completed, or softirq of the block layer */
+	WAKER_IRQ = 1 << 7,	    /* any other interrupt */
 	WAKER_TASK = 1 << 8,
 	WAKER_KERNEL_THREAD = 1 << 9,
 	WAKER_NOT_KNOWN = 1 << 10, /* a waking whose context could not be told */
@@ -266,16 +266,16 @@ static const u32 call_groups[SYSCALL_TABLE_SIZE] = {
 };
 
 #define ROW(nr, name, nargs, fd, classes, kinds) [nr] = (classes),
-static const u8 call_classes[SYSCALL_TABLE_SIZE] = { RECORD_SYSCALLS(ROW) };
+static const u8 call_classes[SYSCALL_TABLE_SIZE] = {RECORD_SYSCALLS(ROW)};
 #undef ROW
 
 /* number + 1 of the native call of a 32-bit one, 0: none */
 #define ROW(nr, name, native) [nr] = (native) + 1,
-static const u16 call_native[SYSCALL_COMPAT_TABLE_SIZE] = { RECORD_SYSCALLS_COMPAT(ROW) };
+static const u16 call_native[SYSCALL_COMPAT_TABLE_SIZE] = {RECORD_SYSCALLS_COMPAT(ROW)};
 #undef ROW
 
 #define ROW(call, name, native) [call] = (native),
-static const u16 socket_native[SYSCALL_SOCKETCALLS] = { RECORD_SOCKETCALLS(ROW) };
+static const u16 socket_native[SYSCALL_SOCKETCALLS] = {RECORD_SOCKETCALLS(ROW)};
 #undef ROW
 
 static u32 query_calls(const struct cause_query *q)
@@ -326,12 +326,12 @@ static u32 file_waker(const struct file_ref *file)
 /* The numbers of the kernel's softirqs; the rest is other work put off. */
 static const u16 vector_wakers[] = {
 	[1] = WAKER_TIMER,     [2] = WAKER_NETWORK_IRQ, [3] = WAKER_NETWORK_IRQ,
-	[4] = WAKER_BLOCK_IRQ, [5] = WAKER_BLOCK_IRQ,   [8] = WAKER_TIMER,
+	[4] = WAKER_BLOCK_IRQ, [5] = WAKER_BLOCK_IRQ,	[8] = WAKER_TIMER,
 };
 
 static const u16 context_wakers[] = {
-	[WAKE_task] = WAKER_TASK,     [WAKE_softirq] = WAKER_IRQ,
-	[WAKE_hardirq] = WAKER_IRQ,   [WAKE_timer] = WAKER_TIMER,
+	[WAKE_task] = WAKER_TASK,	  [WAKE_softirq] = WAKER_IRQ,
+	[WAKE_hardirq] = WAKER_IRQ,	  [WAKE_timer] = WAKER_TIMER,
 	[WAKE_unknown] = WAKER_NOT_KNOWN, [WAKE_kernel_thread] = WAKER_KERNEL_THREAD,
 };
 

@@ -14,17 +14,17 @@
 
 /* What is known of one stay off the CPU. All zero but for what the records say. */
 struct cause_query {
-	u8 mode; /* enum record_mode, without flags */
-	u8 abi_flags; /* SYSCALL_*: of which table nr is */
-	u16 nr; /* the syscall, with MODE_syscall */
-	u8 leave_state; /* enum record_leave_state */
-	bool has_waker; /* a waking was seen; the fields below are from it */
-	u8 waker_context; /* enum record_wake_context */
-	u8 waker_vector; /* with WAKE_softirq */
-	u16 waker_irq; /* with WAKE_hardirq */
-	bool waker_block; /* the completion of a block I/O woke it */
-	u64 arg0; /* first argument of the syscall */
-	struct file_ref file; /* behind arg0 */
+	u8 mode;		    /* enum record_mode, without flags */
+	u8 abi_flags;		    /* SYSCALL_*: of which table nr is */
+	u16 nr;			    /* the syscall, with MODE_syscall */
+	u8 leave_state;		    /* enum record_leave_state */
+	bool has_waker;		    /* a waking was seen; the fields below are from it */
+	u8 waker_context;	    /* enum record_wake_context */
+	u8 waker_vector;	    /* with WAKE_softirq */
+	u16 waker_irq;		    /* with WAKE_hardirq */
+	bool waker_block;	    /* the completion of a block I/O woke it */
+	u64 arg0;		    /* first argument of the syscall */
+	struct file_ref file;	    /* behind arg0 */
 	struct file_ref waker_file; /* what its waker worked on: as in record_waking */
 };
 

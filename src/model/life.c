@@ -146,7 +146,8 @@ int life_feed(struct life *l, enum life_role role, const struct record_head *r,
 {
 	int err;
 
-	if (role == LIFE_LOST) { /* it tells nothing of the thread, but of what is not known of it */
+	if (role ==
+	    LIFE_LOST) { /* it tells nothing of the thread, but of what is not known of it */
 		if (l->settled)
 			life_apply(l, role, r, sink);
 		l->doubted = !l->settled;

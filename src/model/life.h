@@ -72,11 +72,11 @@ struct life_wait {
 	u64 begin_ns, end_ns;
 	u64 visit_ns; /* begin of the syscall or fault it lies in, 0 if none or not known */
 	u16 nr;
-	u8 mode;	 /* enum record_mode and MODE_* flags */
-	u8 state;	 /* enum record_leave_state */
-	u8 part;	 /* enum split_part of the time before the waking */
+	u8 mode;	       /* enum record_mode and MODE_* flags */
+	u8 state;	       /* enum record_leave_state */
+	u8 part;	       /* enum split_part of the time before the waking */
 	struct life_wake wake; /* what ended it, if that was seen */
-	const char *reason; /* why it is that part; static */
+	const char *reason;    /* why it is that part; static */
 	struct file_ref file;
 	struct context ctx;
 	struct split split;
@@ -93,7 +93,7 @@ struct life_visit {
 /* Time of a thread that belongs to a span. */
 struct life_share {
 	struct context ctx;
-	u32 tid; /* the number of the thread at its end */
+	u32 tid;	      /* the number of the thread at its end */
 	u64 begin_ns, end_ns; /* both 0: lies between shares that were told before */
 	struct split split;
 };
@@ -172,7 +172,7 @@ struct life {
 	s32 exit_code;		      /* with exit_ns: as wait reports it */
 	/* The caller's: how many losses there were before its first record, and it was told of. */
 	u32 losses_before, losses_seen;
-	u8 *head;		      /* kept records while it was not settled; owned */
+	u8 *head; /* kept records while it was not settled; owned */
 	size_t head_bytes, head_space;
 	struct life_state state;
 	struct split total;

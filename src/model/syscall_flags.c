@@ -31,7 +31,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define N(constant) { (u64)(u32)(constant), #constant }
+#define N(constant)                                                                                \
+	{                                                                                          \
+		(u64)(u32)(constant), #constant                                                    \
+	}
 
 /* clang-format off */
 const struct flag_name flags_access_mode[] = {

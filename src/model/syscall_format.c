@@ -21,8 +21,8 @@
 #define KINDS4(a, b, c, d) ARG_##a, ARG_##b, ARG_##c, ARG_##d
 #define KINDS5(a, b, c, d, e) ARG_##a, ARG_##b, ARG_##c, ARG_##d, ARG_##e
 #define KINDS6(a, b, c, d, e, f) ARG_##a, ARG_##b, ARG_##c, ARG_##d, ARG_##e, ARG_##f
-#define ROW(nr, name, nargs, fd, classes, kinds) [nr] = { KINDS##nargs kinds },
-static const u8 call_kinds[SYSCALL_TABLE_SIZE][6] = { RECORD_SYSCALLS(ROW) };
+#define ROW(nr, name, nargs, fd, classes, kinds) [nr] = {KINDS##nargs kinds},
+static const u8 call_kinds[SYSCALL_TABLE_SIZE][6] = {RECORD_SYSCALLS(ROW)};
 #undef ROW
 
 /* A call's arguments, each in one piece. */
@@ -39,37 +39,37 @@ struct call {
 enum { ARG_offset_lohi = ARG_KINDS, ARG_offset_hilo };
 
 /* Those whose arguments are others than those of the 64-bit call. */
-#define COMPAT(nr, ...) [nr] = { __VA_ARGS__ }
+#define COMPAT(nr, ...) [nr] = {__VA_ARGS__}
 static const u8 compat_kinds[SYSCALL_COMPAT_TABLE_SIZE][6] = {
-	COMPAT(7, ARG_pid, ARG_address, ARG_wait_flags), /* waitpid */
-	COMPAT(13, ARG_address),			 /* time */
-	COMPAT(22, ARG_path),				 /* umount */
-	COMPAT(25, ARG_address),			 /* stime */
-	COMPAT(34, ARG_int),				 /* nice */
-	COMPAT(48, ARG_signal, ARG_address),		 /* signal */
+	COMPAT(7, ARG_pid, ARG_address, ARG_wait_flags),  /* waitpid */
+	COMPAT(13, ARG_address),			  /* time */
+	COMPAT(22, ARG_path),				  /* umount */
+	COMPAT(25, ARG_address),			  /* stime */
+	COMPAT(34, ARG_int),				  /* nice */
+	COMPAT(48, ARG_signal, ARG_address),		  /* signal */
 	COMPAT(67, ARG_signal, ARG_address, ARG_address), /* sigaction */
-	COMPAT(72, ARG_hex, ARG_hex, ARG_hex),		 /* sigsuspend */
-	COMPAT(73, ARG_address),			 /* sigpending */
-	COMPAT(82, ARG_address),			 /* select */
-	COMPAT(90, ARG_address),			 /* mmap */
-	COMPAT(102, ARG_socketcall, ARG_address),	 /* socketcall */
+	COMPAT(72, ARG_hex, ARG_hex, ARG_hex),		  /* sigsuspend */
+	COMPAT(73, ARG_address),			  /* sigpending */
+	COMPAT(82, ARG_address),			  /* select */
+	COMPAT(90, ARG_address),			  /* mmap */
+	COMPAT(102, ARG_socketcall, ARG_address),	  /* socketcall */
 	COMPAT(120, ARG_clone_flags, ARG_address, ARG_address, ARG_address, ARG_address),
-	COMPAT(126, ARG_sigmask_how, ARG_address, ARG_address), /* sigprocmask */
-	COMPAT(140, ARG_fd, ARG_offset_hilo, ARG_address, ARG_whence),		    /* _llseek */
-	COMPAT(180, ARG_fd, ARG_address, ARG_size, ARG_offset_lohi),		    /* pread64 */
-	COMPAT(181, ARG_fd, ARG_address, ARG_size, ARG_offset_lohi),		    /* pwrite64 */
+	COMPAT(126, ARG_sigmask_how, ARG_address, ARG_address),	       /* sigprocmask */
+	COMPAT(140, ARG_fd, ARG_offset_hilo, ARG_address, ARG_whence), /* _llseek */
+	COMPAT(180, ARG_fd, ARG_address, ARG_size, ARG_offset_lohi),   /* pread64 */
+	COMPAT(181, ARG_fd, ARG_address, ARG_size, ARG_offset_lohi),   /* pwrite64 */
 	COMPAT(192, ARG_address, ARG_size, ARG_mmap_prot, ARG_mmap_flags, ARG_fd, ARG_pages),
-	COMPAT(193, ARG_path, ARG_offset_lohi),					    /* truncate64 */
-	COMPAT(194, ARG_fd, ARG_offset_lohi),					    /* ftruncate64 */
-	COMPAT(225, ARG_fd, ARG_offset_lohi, ARG_size),				    /* readahead */
-	COMPAT(250, ARG_fd, ARG_offset_lohi, ARG_size, ARG_fadvise_advice),	    /* fadvise64 */
-	COMPAT(268, ARG_path, ARG_size, ARG_address),				    /* statfs64 */
-	COMPAT(269, ARG_fd, ARG_size, ARG_address),				    /* fstatfs64 */
+	COMPAT(193, ARG_path, ARG_offset_lohi),				    /* truncate64 */
+	COMPAT(194, ARG_fd, ARG_offset_lohi),				    /* ftruncate64 */
+	COMPAT(225, ARG_fd, ARG_offset_lohi, ARG_size),			    /* readahead */
+	COMPAT(250, ARG_fd, ARG_offset_lohi, ARG_size, ARG_fadvise_advice), /* fadvise64 */
+	COMPAT(268, ARG_path, ARG_size, ARG_address),			    /* statfs64 */
+	COMPAT(269, ARG_fd, ARG_size, ARG_address),			    /* fstatfs64 */
 	COMPAT(272, ARG_fd, ARG_offset_lohi, ARG_offset_lohi, ARG_fadvise_advice),
 	COMPAT(314, ARG_fd, ARG_offset_lohi, ARG_offset_lohi, ARG_sync_range_flags),
 	COMPAT(324, ARG_fd, ARG_fallocate_mode, ARG_offset_lohi, ARG_offset_lohi),
-	COMPAT(333, ARG_fd, ARG_address, ARG_ulong, ARG_offset_lohi),		    /* preadv */
-	COMPAT(334, ARG_fd, ARG_address, ARG_ulong, ARG_offset_lohi),		    /* pwritev */
+	COMPAT(333, ARG_fd, ARG_address, ARG_ulong, ARG_offset_lohi), /* preadv */
+	COMPAT(334, ARG_fd, ARG_address, ARG_ulong, ARG_offset_lohi), /* pwritev */
 	COMPAT(378, ARG_fd, ARG_address, ARG_ulong, ARG_offset_lohi, ARG_read_write_flags),
 	COMPAT(379, ARG_fd, ARG_address, ARG_ulong, ARG_offset_lohi, ARG_read_write_flags),
 };
@@ -132,8 +132,8 @@ static bool native_call(struct call *c, u16 nr, const u64 registers[6])
 
 static bool fcntl_has_argument(u32 command)
 {
-	static const u32 without[] = { F_GETFD, F_GETFL, F_GETOWN, F_GETSIG, F_GETLEASE,
-				       F_GETPIPE_SZ, F_GET_SEALS };
+	static const u32 without[] = {F_GETFD,	  F_GETFL,	F_GETOWN,   F_GETSIG,
+				      F_GETLEASE, F_GETPIPE_SZ, F_GET_SEALS};
 
 	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
 		if (without[i] == command)
@@ -226,9 +226,9 @@ static void put_arguments(struct text *t, const struct call *c, const struct sys
 size_t syscall_args_format(char *buf, size_t size, const struct record_syscall *r,
 			   const struct syscall_paths *paths)
 {
-	const u64 registers[6] = { r->arg0, r->arg1, r->arg2, r->arg3, r->arg4, r->arg5 };
-	struct text t = { .buf = buf, .size = size };
-	struct call c = { 0 };
+	const u64 registers[6] = {r->arg0, r->arg1, r->arg2, r->arg3, r->arg4, r->arg5};
+	struct text t = {.buf = buf, .size = size};
+	struct call c = {0};
 
 	if (size)
 		buf[0] = '\0';

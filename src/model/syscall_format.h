@@ -33,8 +33,8 @@ struct syscall_paths {
 /*
  * The arguments as strace prints them, without parentheses: flags by name,
  * paths (which may be NULL) in quotes, other memory by address; of a 32-bit
- * call those that lie in two registers as one. Writes at most size bytes, NUL-terminated if size > 0.
- * Returns the length that the whole text has, as snprintf does.
+ * call those that lie in two registers as one. Writes at most size bytes, NUL-terminated if size >
+ * 0. Returns the length that the whole text has, as snprintf does.
  */
 size_t syscall_args_format(char *buf, size_t size, const struct record_syscall *r,
 			   const struct syscall_paths *paths);

@@ -7,14 +7,14 @@
 #include "record/syscalls_compat.h"
 
 #define ROW(nr, name, nargs, fd, classes, kinds) [nr] = #name,
-static const char *const names[SYSCALL_TABLE_SIZE] = { RECORD_SYSCALLS(ROW) };
+static const char *const names[SYSCALL_TABLE_SIZE] = {RECORD_SYSCALLS(ROW)};
 #undef ROW
 
-#define ROW(nr, name, native) [nr] = { #name, native },
+#define ROW(nr, name, native) [nr] = {#name, native},
 static const struct {
 	const char *name;
 	int native;
-} compat[SYSCALL_COMPAT_TABLE_SIZE] = { RECORD_SYSCALLS_COMPAT(ROW) };
+} compat[SYSCALL_COMPAT_TABLE_SIZE] = {RECORD_SYSCALLS_COMPAT(ROW)};
 #undef ROW
 
 const char *syscall_name(u8 abi_flags, u16 nr)
@@ -32,8 +32,8 @@ int syscall_native(u16 compat_nr)
 }
 
 static const char *const kernel_errnos[] = {
-	"ERESTARTSYS", "ERESTARTNOINTR", "ERESTARTNOHAND", "ENOIOCTLCMD", "ERESTART_RESTARTBLOCK",
-	"EPROBE_DEFER", "EOPENSTALE", "ENOPARAM",
+	"ERESTARTSYS",		 "ERESTARTNOINTR", "ERESTARTNOHAND", "ENOIOCTLCMD",
+	"ERESTART_RESTARTBLOCK", "EPROBE_DEFER",   "EOPENSTALE",     "ENOPARAM",
 };
 
 const char *syscall_errno_name(int err)

@@ -87,7 +87,7 @@ static void put_name(struct text *t, const struct flag_set *set, u32 value)
 		text_put(t, "%#x /* %s */", value, set->unknown);
 }
 
-#define F(set, mask, unknown) static const struct flag_set set_##set = { flags_##set, unknown };
+#define F(set, mask, unknown) static const struct flag_set set_##set = {flags_##set, unknown};
 SYSCALL_FLAG_SETS(F)
 #undef F
 
@@ -186,7 +186,7 @@ static void shape_map_offset(struct text *t, const struct flag_set *set, const u
 
 static void shape_open_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	static const char *const modes[] = { "O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE" };
+	static const char *const modes[] = {"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"};
 	u32 rest = (u32)args[i] & ~(u32)O_ACCMODE;
 
 	text_put(t, "%s", modes[args[i] & O_ACCMODE]);
@@ -211,7 +211,8 @@ static void shape_socket_type(struct text *t, const struct flag_set *set, const 
 	}
 }
 
-static void shape_socket_protocol(struct text *t, const struct flag_set *set, const u64 *args, int i)
+static void shape_socket_protocol(struct text *t, const struct flag_set *set, const u64 *args,
+				  int i)
 {
 	u32 family = (u32)args[0];
 
@@ -254,7 +255,7 @@ static void shape_clone_flags(struct text *t, const struct flag_set *set, const 
 	if (flags && signal)
 		text_put(t, "|");
 	if (signal)
-		shape_signal(t, &set_signal, (u64[]){ signal }, 0);
+		shape_signal(t, &set_signal, (u64[]){signal}, 0);
 	if (!flags && !signal)
 		text_put(t, "0");
 }
@@ -269,7 +270,7 @@ static void shape_futex(struct text *t, const struct flag_set *set, const u64 *a
 		return;
 	}
 	text_put(t, "%s%s%s", name, op & FUTEX_PRIVATE_FLAG ? "_PRIVATE" : "",
-	    op & FUTEX_CLOCK_REALTIME ? "|FUTEX_CLOCK_REALTIME" : "");
+		 op & FUTEX_CLOCK_REALTIME ? "|FUTEX_CLOCK_REALTIME" : "");
 }
 
 /* Commands whose fourth argument is a number and no time-out. */
@@ -328,8 +329,8 @@ static void shape_fcntl_argument(struct text *t, const struct flag_set *set, con
 
 static void shape_ioctl(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	static const char *const directions[] = { "_IOC_NONE", "_IOC_WRITE", "_IOC_READ",
-						  "_IOC_READ|_IOC_WRITE" };
+	static const char *const directions[] = {"_IOC_NONE", "_IOC_WRITE", "_IOC_READ",
+						 "_IOC_READ|_IOC_WRITE"};
 	u32 r = (u32)args[i];
 	const char *name = name_of(set->names, r);
 
@@ -337,13 +338,13 @@ static void shape_ioctl(struct text *t, const struct flag_set *set, const u64 *a
 		text_put(t, "%s", name);
 	else
 		text_put(t, "_IOC(%s, %#x, %#x, %#x)", directions[r >> 30], r >> 8 & 0xff, r & 0xff,
-		    r >> 16 & 0x3fff);
+			 r >> 16 & 0x3fff);
 }
 
 static void shape_socketcall(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 #define ROW(call, name, native) [call] = "SYS_" #name,
-	static const char *const names[SYSCALL_SOCKETCALLS] = { RECORD_SOCKETCALLS(ROW) };
+	static const char *const names[SYSCALL_SOCKETCALLS] = {RECORD_SOCKETCALLS(ROW)};
 #undef ROW
 	const char *name = args[i] < SYSCALL_SOCKETCALLS ? names[args[i]] : NULL;
 
@@ -367,42 +368,40 @@ static const struct argument_shape {
 	shape_fn *write;
 	const struct flag_set *set;
 } shapes[ARG_KINDS] = {
-	/* the sets whose values are not just flags or names stand in `special` */
-#define F(set, mask, unknown) [ARG_##set] = { (mask) ? shape_flags : shape_name, &set_##set },
+/* the sets whose values are not just flags or names stand in `special` */
+#define F(set, mask, unknown) [ARG_##set] = {(mask) ? shape_flags : shape_name, &set_##set},
 	SYSCALL_FLAG_SETS(F)
 #undef F
-	[ARG_address] = { shape_address, NULL },
-	[ARG_path] = { shape_address, NULL },
-	[ARG_ioctl_argument] = { shape_lhex, NULL },
-	[ARG_fd] = { shape_int, NULL },
-	[ARG_dirfd] = { shape_dirfd, NULL },
-	[ARG_int] = { shape_int, NULL },
-	[ARG_pid] = { shape_int, NULL },
-	[ARG_uint] = { shape_uint, NULL },
-	[ARG_long] = { shape_long, NULL },
-	[ARG_offset] = { shape_long, NULL },
-	[ARG_ulong] = { shape_ulong, NULL },
-	[ARG_size] = { shape_ulong, NULL },
-	[ARG_lhex] = { shape_lhex, NULL },
-	[ARG_map_offset] = { shape_map_offset, NULL },
-	[ARG_mode] = { shape_octal, NULL },
-	[ARG_uid] = { shape_uid, NULL },
-	[ARG_socket_type] = { shape_socket_type, NULL },
-	[ARG_socket_protocol] = { shape_socket_protocol, NULL },
-	[ARG_socket_option] = { shape_socket_option, NULL },
-	[ARG_futex_operation] = { shape_futex, NULL },
-	[ARG_futex_timeout] = { shape_futex_timeout, NULL },
-	[ARG_futex_value3] = { shape_futex_value3, NULL },
-	[ARG_fcntl_argument] = { shape_fcntl_argument, NULL },
-	[ARG_socketcall] = { shape_socketcall, NULL },
-	[ARG_pages] = { shape_pages, NULL },
+		[ARG_address] = {shape_address, NULL},
+	[ARG_path] = {shape_address, NULL},
+	[ARG_ioctl_argument] = {shape_lhex, NULL},
+	[ARG_fd] = {shape_int, NULL},
+	[ARG_dirfd] = {shape_dirfd, NULL},
+	[ARG_int] = {shape_int, NULL},
+	[ARG_pid] = {shape_int, NULL},
+	[ARG_uint] = {shape_uint, NULL},
+	[ARG_long] = {shape_long, NULL},
+	[ARG_offset] = {shape_long, NULL},
+	[ARG_ulong] = {shape_ulong, NULL},
+	[ARG_size] = {shape_ulong, NULL},
+	[ARG_lhex] = {shape_lhex, NULL},
+	[ARG_map_offset] = {shape_map_offset, NULL},
+	[ARG_mode] = {shape_octal, NULL},
+	[ARG_uid] = {shape_uid, NULL},
+	[ARG_socket_type] = {shape_socket_type, NULL},
+	[ARG_socket_protocol] = {shape_socket_protocol, NULL},
+	[ARG_socket_option] = {shape_socket_option, NULL},
+	[ARG_futex_operation] = {shape_futex, NULL},
+	[ARG_futex_timeout] = {shape_futex_timeout, NULL},
+	[ARG_futex_value3] = {shape_futex_value3, NULL},
+	[ARG_fcntl_argument] = {shape_fcntl_argument, NULL},
+	[ARG_socketcall] = {shape_socketcall, NULL},
+	[ARG_pages] = {shape_pages, NULL},
 };
 
 static shape_fn *const special[ARG_KINDS] = {
-	[ARG_open_flags] = shape_open_flags,
-	[ARG_clone_flags] = shape_clone_flags,
-	[ARG_signal] = shape_signal,
-	[ARG_ioctl_request] = shape_ioctl,
+	[ARG_open_flags] = shape_open_flags,   [ARG_clone_flags] = shape_clone_flags,
+	[ARG_signal] = shape_signal,	       [ARG_ioctl_request] = shape_ioctl,
 	[ARG_statx_flags] = shape_statx_flags,
 };
 

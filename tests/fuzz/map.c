@@ -104,8 +104,11 @@ static void ask(const struct partial *p)
 	if (tree_build(p, &options, &tree) == 0)
 		tree_free(&tree);
 	for (u32 i = 0; i < 8; i++) {
-		struct fd_question q = {
-			.tid = i, .pid = i & 3, .fd = (s32)i, .time_ns = p->to_ns, .file = {.key = i}};
+		struct fd_question q = {.tid = i,
+					.pid = i & 3,
+					.fd = (s32)i,
+					.time_ns = p->to_ns,
+					.file = {.key = i}};
 
 		query_fd_name(p, &q);
 		query_comm(p, i, p->to_ns);

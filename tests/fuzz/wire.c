@@ -15,7 +15,8 @@ static void hand_on(const struct fathom_context *c)
 
 	if (fathom_inject_binary(c, bytes) < 0)
 		return;
-	if (fathom_extract_binary(bytes, sizeof(bytes), &back) < 0 || memcmp(&back, c, sizeof(back)))
+	if (fathom_extract_binary(bytes, sizeof(bytes), &back) < 0 ||
+	    memcmp(&back, c, sizeof(back)))
 		abort();
 	if (fathom_inject_traceparent(c, traceparent) < 0 ||
 	    fathom_extract_traceparent(traceparent, &back) < 0 ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inputs of the golden tests of what is shown: prints a case in a format
- * (json, txt, color, narrow: a terminal of 80 columns). tests/golden/<case>/expected.<format> is the text it
- * must give.
+ * (json, txt, color, narrow: a terminal of 80 columns). tests/golden/<case>/expected.<format> is
+ * the text it must give.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -137,7 +137,11 @@ static void doctor_cannot(const struct terminal *t, const char *format)
 }
 
 const struct view_case host_cases[] = {
-	{"chunks", chunks_list},   {"rotate", sealed}, {"snapshot", sealed},
-	{"top", top},		   {"doctor", doctor}, {"doctor-cannot", doctor_cannot},
+	{"chunks", chunks_list},
+	{"rotate", sealed},
+	{"snapshot", sealed},
+	{"top", top},
+	{"doctor", doctor},
+	{"doctor-cannot", doctor_cannot},
 	{0},
 };

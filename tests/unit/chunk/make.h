@@ -53,7 +53,7 @@ const char *make_path(const char *dir, const char *name);
 bool make_is_hole(const struct record_head *record);
 
 /* Has a stream count records that never came; see chunk_writer_lost(). */
-int make_lost(struct chunk_stream *stream, enum record_loss why, uint64_t count,
-	      uint64_t begin_ns, uint64_t end_ns);
+int make_lost(struct chunk_stream *stream, enum record_loss why, uint64_t count, uint64_t begin_ns,
+	      uint64_t end_ns);
 
 #endif

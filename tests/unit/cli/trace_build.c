@@ -40,23 +40,71 @@ static const struct trace_format format = {.name = "test", .trace = trace_end};
  * Trace 3: f and g of process 10. Thread 20 under no span: h with the call i.
  */
 static char names[][8] = {"GET a", "b", "GET d", "f", "g"};
-static struct app_span apps[] = {
-	{.name = names[0]}, {.name = names[1]}, {.name = names[2]}, {.name = names[3]},
-	{.name = names[4]}};
+static struct app_span apps[] = {{.name = names[0]},
+				 {.name = names[1]},
+				 {.name = names[2]},
+				 {.name = names[3]},
+				 {.name = names[4]}};
 
 static struct node nodes[] = {
-	{{1}, 1, 0, 0, NODE_APP, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 100, .app = &apps[0]},
-	{{1}, 2, 1, 0, NODE_APP, .pid = 20, .tid = 20, .begin_ns = 10, .end_ns = 90, .app = &apps[1]},
+	{{1},
+	 1,
+	 0,
+	 0,
+	 NODE_APP,
+	 .pid = 10,
+	 .tid = 10,
+	 .begin_ns = 0,
+	 .end_ns = 100,
+	 .app = &apps[0]},
+	{{1},
+	 2,
+	 1,
+	 0,
+	 NODE_APP,
+	 .pid = 20,
+	 .tid = 20,
+	 .begin_ns = 10,
+	 .end_ns = 90,
+	 .app = &apps[1]},
 	{{1}, 3, 2, 0, NODE_SYSCALL, .pid = 20, .tid = 20, .begin_ns = 20, .end_ns = 30},
-	{{2}, 4, 0, 0, NODE_APP, .pid = 10, .tid = 11, .begin_ns = 0, .end_ns = 300, .app = &apps[2]},
+	{{2},
+	 4,
+	 0,
+	 0,
+	 NODE_APP,
+	 .pid = 10,
+	 .tid = 11,
+	 .begin_ns = 0,
+	 .end_ns = 300,
+	 .app = &apps[2]},
 	{{2}, 5, 4, 0, NODE_SYSCALL, .pid = 30, .tid = 30, .begin_ns = 20, .end_ns = 30},
-	{{3}, 6, 0, 0, NODE_APP, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 200, .app = &apps[3]},
-	{{3}, 7, 6, 0, NODE_CONTEXT, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 20, .app = &apps[4]},
+	{{3},
+	 6,
+	 0,
+	 0,
+	 NODE_APP,
+	 .pid = 10,
+	 .tid = 10,
+	 .begin_ns = 0,
+	 .end_ns = 200,
+	 .app = &apps[3]},
+	{{3},
+	 7,
+	 6,
+	 0,
+	 NODE_CONTEXT,
+	 .pid = 10,
+	 .tid = 10,
+	 .begin_ns = 0,
+	 .end_ns = 20,
+	 .app = &apps[4]},
 	{{0}, 8, 0, 0, NODE_THREAD, .pid = 20, .tid = 20, .begin_ns = 0, .end_ns = 900},
 	{{0}, 9, 8, 0, NODE_SYSCALL, .pid = 20, .tid = 20, .begin_ns = 0, .end_ns = 9},
 };
 
-/* The tree leaves out spans of the kernel that were not asked for, and threads where a trace was. */
+/* The tree leaves out spans of the kernel that were not asked for, and threads where a trace was.
+ */
 static struct tree tree_of(const struct trace_choice *c, bool threads)
 {
 	struct tree tree = {0};

@@ -32,7 +32,7 @@ struct listener {
 			struct record_span_event event;
 			struct record_span_attribute attribute;
 		};
-	} *kept;
+	} * kept;
 };
 
 static inline u64 listener_now(void)

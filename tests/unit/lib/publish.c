@@ -89,7 +89,10 @@ TEST(the_process_is_published)
 	/* KeyValue "service.name" = "shop", as bytes of protobuf */
 	CHECK(memmem(c->payload, c->payload_bytes,
 		     "\x0a\x16\x0a\x0cservice.name\x12\x06\x0a\x04shop", 24));
-	CHECK(memmem(c->payload, c->payload_bytes, "\x12\x08\x0a\x06" "fathom", 10));
+	CHECK(memmem(c->payload, c->payload_bytes,
+		     "\x12\x08\x0a\x06"
+		     "fathom",
+		     10));
 	CHECK(memmem(c->payload, c->payload_bytes,
 		     "\x0a\x1athreadlocal.schema_version\x12\x10\x0a\x0etlsdesc_v1_dev", 46));
 	CHECK(memmem(c->payload, c->payload_bytes,

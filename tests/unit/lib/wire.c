@@ -19,13 +19,17 @@ TEST(traceparent_there_and_back)
 	CHECK_EQ(fathom_inject_traceparent(&c, text), 0);
 	CHECK_STR(text, traceparent);
 	CHECK_EQ(fathom_extract_traceparent(
-			 "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later", &c), 0);
+			 "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later", &c),
+		 0);
 }
 
 TEST(traceparents_that_are_none)
 {
 	static const char *const bad[] = {
-		"", "00", "00-", "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		"",
+		"00",
+		"00-",
+		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
 		"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 		"00-00000000000000000000000000000000-b7ad6b7169203331-01",
@@ -66,10 +70,18 @@ TEST(b3_there_and_back)
 TEST(b3_that_is_none)
 {
 	static const char *const bad[] = {
-		"", "2", "-", "d0", "8448eb211c80319c", "8448eb211c80319c-",
-		"8448eb211c80319-b7ad6b7169203331", "8448eb211c80319c0-b7ad6b7169203331",
-		"8448eb211c80319c-b7ad6b7169203331-", "8448eb211c80319c-b7ad6b7169203331-2",
-		"8448eb211c80319c-b7ad6b7169203331-1-", "0000000000000000-b7ad6b7169203331-1",
+		"",
+		"2",
+		"-",
+		"d0",
+		"8448eb211c80319c",
+		"8448eb211c80319c-",
+		"8448eb211c80319-b7ad6b7169203331",
+		"8448eb211c80319c0-b7ad6b7169203331",
+		"8448eb211c80319c-b7ad6b7169203331-",
+		"8448eb211c80319c-b7ad6b7169203331-2",
+		"8448eb211c80319c-b7ad6b7169203331-1-",
+		"0000000000000000-b7ad6b7169203331-1",
 		"8448eb211c80319c-b7ad6b7169203331-1-05e3ac9a4f6e3b90-",
 	};
 	struct fathom_context c;
@@ -81,8 +93,10 @@ TEST(b3_that_is_none)
 TEST(b3_headers_there_and_back)
 {
 	struct fathom_b3_headers h;
-	struct fathom_b3_received got = {.trace_id = h.trace_id, .span_id = h.span_id,
-					 .parent_id = h.parent_id, .sampled = h.sampled};
+	struct fathom_b3_received got = {.trace_id = h.trace_id,
+					 .span_id = h.span_id,
+					 .parent_id = h.parent_id,
+					 .sampled = h.sampled};
 	struct fathom_context c, back;
 
 	CHECK_EQ(fathom_extract_b3(b3, &c), 0);
@@ -137,7 +151,8 @@ static bool goes_round(const struct fathom_context *c)
 	       fathom_extract_b3(text, &back) == 0 && memcmp(back.span_id, c->span_id, 8) == 0;
 }
 
-/* Well-formed texts with a few bytes changed or cut, on the heap so that valgrind sees overreads. */
+/* Well-formed texts with a few bytes changed or cut, on the heap so that valgrind sees overreads.
+ */
 TEST(damaged_texts)
 {
 	static const char *const seeds[] = {traceparent, b3, "8448eb211c80319c-b7ad6b7169203331-0"};
@@ -151,7 +166,8 @@ TEST(damaged_texts)
 
 		for (int change = 0; change < i % 4; change++) {
 			random = random * 1664525 + 1013904223;
-			text[(random >> 8) % length] = letters[(random >> 20) % (sizeof(letters) - 1)];
+			text[(random >> 8) % length] =
+				letters[(random >> 20) % (sizeof(letters) - 1)];
 		}
 		if (i % 7 == 0) {
 			random = random * 1664525 + 1013904223;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time of a span of which the begin was not seen: what of both books counts, and once. */
-#include "one_thread.h"
 #include "map/tree.h"
+#include "one_thread.h"
 
 /* One that took 1000 ns, with outer published. */
 static void call(struct partial *p, u64 end_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/tree.h"
-#include "one_thread.h"
 #include "map/query.h"
+#include "one_thread.h"
 #include "simulate.h"
 
 static const struct partial_options all = {.spans = true};

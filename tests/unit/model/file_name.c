@@ -17,7 +17,7 @@
 static void check_against_kernel(int fd, u16 kind)
 {
 	char path[64], truth[128] = "", name[128] = "";
-	struct file_ref file = { .kind = kind };
+	struct file_ref file = {.kind = kind};
 	struct stat st;
 
 	CHECK(fd >= 0 && fstat(fd, &st) == 0);
@@ -50,7 +50,7 @@ TEST(names_are_those_of_the_kernel)
 TEST(files_with_a_path_have_no_other_name)
 {
 	char name[8] = "before";
-	struct file_ref file = { .kind = FILE_KIND_regular, .key = 7 };
+	struct file_ref file = {.kind = FILE_KIND_regular, .key = 7};
 
 	CHECK(!file_name(name, sizeof(name), &file));
 	file.kind = FILE_KIND_anon_other;
@@ -68,13 +68,8 @@ TEST_MAIN()
 TEST(paths_are_folded)
 {
 	static const char *const paths[][2] = {
-		{ "//a/./b//c", "/a/b/c" },
-		{ "/.", "/" },
-		{ "/./", "/" },
-		{ "/a/..", "/a/.." },
-		{ "a//b/.", "a/b" },
-		{ "", "" },
-		{ "./a", "./a" },
+		{"//a/./b//c", "/a/b/c"}, {"/.", "/"}, {"/./", "/"},   {"/a/..", "/a/.."},
+		{"a//b/.", "a/b"},	  {"", ""},    {"./a", "./a"},
 	};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {

@@ -166,14 +166,13 @@ struct syscall_case {
 	long args[6];
 };
 
-#define C(name, ...) { SYSCALL_NR_##name, { __VA_ARGS__ } },
-static const struct syscall_case syscall_cases[] = { SYSCALL_CASES(C) };
+#define C(name, ...) {SYSCALL_NR_##name, {__VA_ARGS__}},
+static const struct syscall_case syscall_cases[] = {SYSCALL_CASES(C)};
 #undef C
 
-#define C(nr, ...) { nr, { __VA_ARGS__ } },
-static const struct syscall_case syscall_compat_cases[] __attribute__((unused)) = {
-	SYSCALL_COMPAT_CASES(C)
-};
+#define C(nr, ...) {nr, {__VA_ARGS__}},
+static const struct syscall_case syscall_compat_cases[]
+	__attribute__((unused)) = {SYSCALL_COMPAT_CASES(C)};
 #undef C
 
 #define SYSCALL_COMPAT_CASES_COUNT (sizeof(syscall_compat_cases) / sizeof(syscall_compat_cases[0]))

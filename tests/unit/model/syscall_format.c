@@ -11,7 +11,7 @@
 
 static size_t format_case(char *buf, size_t size, const struct syscall_case *c, u8 abi_flags)
 {
-	struct record_syscall r = { .nr = (u16)c->nr, .flags = abi_flags };
+	struct record_syscall r = {.nr = (u16)c->nr, .flags = abi_flags};
 
 	r.arg0 = (u64)c->args[0];
 	r.arg1 = (u64)c->args[1];
@@ -85,9 +85,9 @@ TEST(arguments_read_as_strace_prints_them)
 
 TEST(paths_stand_in_quotes)
 {
-	struct record_syscall r = { .nr = SYSCALL_NR_renameat2, .arg0 = (u64)AT_FDCWD, .arg1 = 1 };
-	const struct syscall_paths paths = { .asked = { "a \"b\"\n", "\1\0012\303\251/x" } };
-	const struct syscall_paths cut = { .asked = { "long", NULL }, .cut = { true, false } };
+	struct record_syscall r = {.nr = SYSCALL_NR_renameat2, .arg0 = (u64)AT_FDCWD, .arg1 = 1};
+	const struct syscall_paths paths = {.asked = {"a \"b\"\n", "\1\0012\303\251/x"}};
+	const struct syscall_paths cut = {.asked = {"long", NULL}, .cut = {true, false}};
 	char buf[128];
 
 	r.arg2 = 5;
@@ -100,7 +100,7 @@ TEST(paths_stand_in_quotes)
 
 TEST(arguments_are_cut_to_the_buffer)
 {
-	const struct syscall_case c = { SYSCALL_NR_open, { 0xdead0, O_CLOEXEC } };
+	const struct syscall_case c = {SYSCALL_NR_open, {0xdead0, O_CLOEXEC}};
 	char buf[12] = "xxxxxxxxxxx";
 
 	CHECK_EQ(format_case(buf, 8, &c, 0), strlen("0xdead0, O_RDONLY|O_CLOEXEC"));
@@ -111,7 +111,7 @@ TEST(arguments_are_cut_to_the_buffer)
 
 TEST(numbers_without_a_row_show_all_arguments)
 {
-	const struct syscall_case c = { 400, { 1, 2, 3, 4, 5, 6 } };
+	const struct syscall_case c = {400, {1, 2, 3, 4, 5, 6}};
 	char buf[64];
 
 	CHECK_STR(syscall_name(0, 400), NULL);
@@ -150,7 +150,8 @@ TEST(tables_for_kernel_programs)
 TEST(results)
 {
 	CHECK(syscall_result_is_error(-2) && !syscall_is_restart(-2));
-	CHECK(!syscall_result_is_error(-512) && syscall_is_restart(-512) && syscall_is_restart(-516));
+	CHECK(!syscall_result_is_error(-512) && syscall_is_restart(-512) &&
+	      syscall_is_restart(-516));
 	CHECK(!syscall_is_restart(-517) && !syscall_is_restart(-511));
 	CHECK(!syscall_result_is_error(0) && !syscall_result_is_error(-4096));
 	CHECK_STR(syscall_errno_name(-2), "ENOENT");
