@@ -110,11 +110,28 @@ enum record_kind {
 	V(regular, 1)                                                                              \
 	V(directory, 2)                                                                            \
 	V(block, 3)                                                                                \
-	V(character, 4) V(pipe, 5) V(fifo, 6) V(tcp, 7) V(udp, 8) V(unix, 9) V(netlink, 10)        \
-		V(socket_other, 11) V(eventfd, 12) V(timerfd, 13) V(signalfd, 14) V(epoll, 15)     \
-			V(inotify, 16) V(pidfd, 17) V(io_uring, 18) V(anon_other, 19)              \
-				V(pseudo, 20) V(network_fs, 21) V(memory_fs, 22) V(tty, 23)        \
-					V(null, 24) V(other, 25)
+	V(character, 4)                                                                            \
+	V(pipe, 5)                                                                                 \
+	V(fifo, 6)                                                                                 \
+	V(tcp, 7)                                                                                  \
+	V(udp, 8)                                                                                  \
+	V(unix, 9)                                                                                 \
+	V(netlink, 10)                                                                             \
+	V(socket_other, 11)                                                                        \
+	V(eventfd, 12)                                                                             \
+	V(timerfd, 13)                                                                             \
+	V(signalfd, 14)                                                                            \
+	V(epoll, 15)                                                                               \
+	V(inotify, 16)                                                                             \
+	V(pidfd, 17)                                                                               \
+	V(io_uring, 18)                                                                            \
+	V(anon_other, 19)                                                                          \
+	V(pseudo, 20)                                                                              \
+	V(network_fs, 21)                                                                          \
+	V(memory_fs, 22)                                                                           \
+	V(tty, 23)                                                                                 \
+	V(null, 24)                                                                                \
+	V(other, 25)
 enum record_file_kind {
 #define V(name, value) FILE_KIND_##name = value,
 	RECORD_FILE_KINDS(V)
