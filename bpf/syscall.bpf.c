@@ -315,7 +315,7 @@ static __always_inline void syscall_path(struct thread_state *state, const u64 a
 	call_path(state->nr | flags, state->begin_ns, dirfd, call_argument(args, place));
 }
 
-/* The paths that it was asked for. An exec that succeeds has none to read: its record tells it. */
+/* The paths that it was asked for; an exec that succeeds has told them already (exec_path()). */
 static __always_inline void syscall_paths(struct thread_state *state, struct pt_regs *regs,
 					  long result)
 {

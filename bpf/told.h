@@ -11,7 +11,7 @@
 
 #define TOLD_MAX 4096 /* of a kind; who is not used for long is thrown out, and told again */
 
-/* Set while they run: raised by capture at each cut. */
+/* Set while they run: raised by capture at each cut, and in a flight recorder in between. */
 u32 told_generation __weak = 0;
 
 struct told {

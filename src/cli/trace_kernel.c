@@ -30,7 +30,7 @@ static int call_fd_argument(const struct kspan *k)
 	return nr >= 0 && nr < SYSCALL_TABLE_SIZE ? arguments[nr] - 1 : -1;
 }
 
-/* What an exec that succeeded was asked for: its own record says it. */
+/* What an exec that succeeded was asked for, where no path record tells it: its own does. */
 static const char *exec_path(struct making *m, const struct kspan *k)
 {
 	const struct fact_process *process = query_process(m->p, k->pid, k->end_ns);

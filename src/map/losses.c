@@ -20,7 +20,7 @@ int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_
 	return err;
 }
 
-/* Whether a thread may have come and gone in what was lost, or entered a call. */
+/* Whether a thread may have come and gone in what was lost, in the scope too, or entered a call. */
 static bool loss_matters(const struct record_lost *lost)
 {
 	switch (lost->lost_kind) {
@@ -28,6 +28,8 @@ static bool loss_matters(const struct record_lost *lost)
 	case RECORD_fork:
 	case RECORD_exec:
 	case RECORD_exit:
+	case RECORD_thread:
+	case RECORD_cgroup_attach:
 	case RECORD_switch:
 	case RECORD_waking:
 	case RECORD_syscall:

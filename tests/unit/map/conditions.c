@@ -75,12 +75,13 @@ TEST(what_was_left_out_is_unknown)
 }
 
 /* On a CPU from 1000 on; what it did in [2000, 3000) was lost. Returns its time once `end` came. */
-static struct split with_a_loss(const struct record_head *end)
+static struct split with_a_loss_of(u8 kind, const struct record_head *end)
 {
 	struct record_switch enters = {.head = {.kind = RECORD_switch, .time_ns = 1000},
 				       .next_tid = 7};
 	struct record_lost lost = {.head = {.kind = RECORD_lost, .time_ns = 3000},
 				   .why = LOST_buffer,
+				   .lost_kind = kind,
 				   .count = 1,
 				   .begin_ns = 2000};
 	struct partial *p = partial_new(NULL);
@@ -96,6 +97,28 @@ static struct split with_a_loss(const struct record_head *end)
 	CHECK_EQ(split_total(&split), 4000);
 	partial_free(p);
 	return split;
+}
+
+static struct split with_a_loss(const struct record_head *end)
+{
+	return with_a_loss_of(0, end);
+}
+
+/* A thread may have gone, or out of the scope; what else was lost has no time. */
+TEST(some_kinds_of_losses_leave_time_in_doubt)
+{
+	static const u8 in_doubt[] = {RECORD_fork,    RECORD_exit,   RECORD_switch,
+				      RECORD_syscall, RECORD_thread, RECORD_cgroup_attach};
+	static const u8 sure[] = {RECORD_fd, RECORD_path, RECORD_name, RECORD_block};
+	const struct record_switch leaves = {
+		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = 5000},
+		.state = LEAVE_preempted,
+		.mode = MODE_user};
+
+	for (size_t i = 0; i < sizeof(in_doubt); i++)
+		CHECK_EQ(with_a_loss_of(in_doubt[i], &leaves.head).ns[SPLIT_unknown], 2000);
+	for (size_t i = 0; i < sizeof(sure); i++)
+		CHECK_EQ(with_a_loss_of(sure[i], &leaves.head).ns[SPLIT_unknown], 0);
 }
 
 TEST(before_a_loss_user_code_is_not_told_from_a_call_of_which_the_end_was_lost)
