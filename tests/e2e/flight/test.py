@@ -156,10 +156,11 @@ def what_was_told_once_is_in_each_snapshot():
             first = recorder.snapshot()
             fed.wake(1500, "waker-one")
             second = recorder.snapshot()
-            fed.wake(20, "waker-two")
+            fed.wake(500, "waker-two")
             third = recorder.snapshot()
         for chunk, name in ((first, "one"), (second, "one"), (third, "two")):
-            fed.check(fathom, chunk, [f"waker-{name}"], 10)
+            # on a busy machine the program often finds a byte there before it sleeps
+            fed.check(fathom, chunk, [f"waker-{name}"], 3)
             harness.check_sums(fathom, chunk)
     return None
 

@@ -68,7 +68,7 @@ def names_in(folder):
 def its_time_counts():
     """Of the host meanwhile nothing is missing, and the directory is free then."""
     with silence("time") as (folder, silent):
-        with recorder(folder, "-a", "-d", "2s", "-o", "out", "--", silent.path) as process:
+        with recorder(folder, "-a", "-d", "4s", "-o", "out", "--", silent.path) as process:
             check(silent.asked.wait(PATIENCE), "the command is being executed")
             time.sleep(0.3)
             subprocess.run(["ls", "/"], stdout=subprocess.DEVNULL, check=True)
