@@ -109,9 +109,9 @@ def worker():
     ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
     print(threading.get_native_id(), flush=True)
     enough.wait()
+print(child.pid, flush=True)  # before the other one prints: a line is two writes
 thread = threading.Thread(target=worker)
 thread.start()
-print(child.pid, flush=True)
 for _ in range(200000):
     os.getppid()
 enough.set()
