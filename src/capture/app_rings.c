@@ -181,7 +181,7 @@ void app_rings_life(struct app_rings *rings, const struct record_head *r)
 	const struct record_fork *fork = (const void *)r;
 
 	thread_owners_note(&rings->owners, r);
-	if (r->kind != RECORD_fork || fork->flags & (THREAD_IS_THREAD | THREAD_ENTERS))
+	if (r->kind != RECORD_fork || fork->flags & THREAD_IS_THREAD)
 		return;
 	for (size_t i = 0; i < rings->sources.count; i++) {
 		struct app_source *s = &rings->sources.data[i];

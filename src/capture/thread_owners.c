@@ -35,16 +35,17 @@ static void owner_end(struct thread_owners *owners, u32 tid, u32 pid, u64 end_ns
 
 void thread_owners_note(struct thread_owners *owners, const struct record_head *r)
 {
-	const struct record_fork *fork = (const void *)r;
+	const struct record_thread *found = (const void *)r;
 	const struct record_exec *exec = (const void *)r;
 
 	switch (r->kind) {
 	case RECORD_fork:
-		if (fork->flags & THREAD_ENTERS) /* since when it has its number was not seen */
+		owner_begin(owners, r->tid, r->pid, r->time_ns);
+		break;
+	case RECORD_thread:
+		if (found->flags & THREAD_ENTERS) /* since when it has its number was not seen */
 			*owner_take(owners, r->tid,
 				    r->time_ns) = (struct thread_owner){.forgot_ns = r->time_ns};
-		else
-			owner_begin(owners, r->tid, r->pid, r->time_ns);
 		break;
 	case RECORD_exec:
 		if (!exec->old_tid || exec->old_tid == r->tid)

@@ -3,7 +3,7 @@
  * Requests to an io_uring by raw system calls, each said with what the program
  * knows of it: "operation fd result name", all inside its span "asking".
  *
- * usage: requests DIRECTORY [poll|pending|slot]; with poll the kernel's thread submits,
+ * usage: requests DIRECTORY [poll|pending|slot|many N]; with poll the kernel's thread submits,
  * with pending a request waits for a byte on standard input, with slot each byte there is
  * one more request to a file that only a slot has.
  */

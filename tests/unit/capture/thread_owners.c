@@ -13,6 +13,7 @@ static struct thread_owners owners;
 union life {
 	struct record_head head;
 	struct record_fork fork;
+	struct record_thread thread;
 	struct record_exec exec;
 	struct record_exit exit;
 	u8 slots[2 * RECORD_SLOT_BYTES];
@@ -107,11 +108,11 @@ TEST(what_was_forgotten_does_not_hold)
 /* A thread that comes into scope had its number before, and so may somebody who is not recorded. */
 TEST(who_enters_is_not_known)
 {
-	union life enters = life(RECORD_fork, 7, 5, 90);
+	union life enters = life(RECORD_thread, 7, 5, 90);
 
 	start();
 	note(RECORD_fork, 7, 6, 10);
-	enters.fork.flags = THREAD_ENTERS;
+	enters.thread.flags = THREAD_ENTERS;
 	thread_owners_note(&owners, &enters.head);
 	CHECK_EQ(thread_owners_judge(&owners, 7, 5, 95), THREAD_OWNER_UNKNOWN);
 	CHECK(!thread_owners_holds(&owners, 7, 90));
