@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The consumer's side of the rings (record/ring.h), and the cut.
+ * The consumer's side of the rings (record/ring.h).
  *
  * Positions only grow. A ring is drained from tail towards a limit: head as it
  * was read once. A slot that is reserved and not published ends the drain.
  * Where a record took several slots, the first word of the later ones is
  * cleared before they are given back: it came from the traced program and
  * could look like a sequence number.
- *
- * The ring buffer `rare` has the kernel's layout: a page with the consumer's
- * position, a page with the producer's, then the data twice in a row; each
- * record behind a header of length, flags and page offset.
+ * In the ring buffer `rare` each record is behind a header of length, flags and page offset.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/host_clock.h"
 #include "bpf/notice.h"
 #include "capture/app_threads.h"
+#include "capture/drain.h"
 #include "capture/event.h"
-#include "capture/internal.h"
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
@@ -42,146 +31,6 @@
 u64 capture_now(void)
 {
 	return host_clock_now_ns();
-}
-
-/* ---- mapping ---- */
-
-static int ring_map(struct capture *c, u32 cpu, int fd)
-{
-	size_t size = (size_t)RECORD_SLOT_BYTES << c->ring_bits;
-	u8 *at = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		return -errno;
-	c->rings[cpu].slots = at;
-	for (int i = 0; i < 2; i++) {
-		if (mmap(at + i * size, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-			 cpu * size) == MAP_FAILED)
-			return -errno;
-	}
-	return 0;
-}
-
-static size_t pages_of(size_t bytes)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-
-	return (bytes + page - 1) / page * page;
-}
-
-static size_t controls_size(const struct capture *c)
-{
-	return pages_of(c->ring_count * sizeof(struct ring_control));
-}
-
-static size_t losses_size(const struct capture *c)
-{
-	return pages_of(c->ring_count * sizeof(struct ring_losses));
-}
-
-static int controls_map(struct capture *c)
-{
-	const struct ring_losses *losses;
-
-	c->controls = mmap(NULL, controls_size(c), PROT_READ | PROT_WRITE, MAP_SHARED,
-			   bpf_map__fd(c->programs->maps.rings), 0);
-	if (c->controls == MAP_FAILED) {
-		c->controls = NULL;
-		return -errno;
-	}
-	losses = mmap(NULL, losses_size(c), PROT_READ, MAP_SHARED,
-		      bpf_map__fd(c->programs->maps.losses), 0);
-	if (losses == MAP_FAILED)
-		return -errno;
-	c->losses = losses;
-	return 0;
-}
-
-static int rare_map(struct capture *c, int fd)
-{
-	struct capture_rare *rare = &c->rare;
-	u8 *at;
-
-	rare->page = sysconf(_SC_PAGESIZE);
-	rare->size = CAPTURE_RARE_BYTES;
-	rare->mark.ns = rare->mark.before_ns = capture_now();
-	at = mmap(NULL, rare->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED)
-		return -errno;
-	rare->consumer = (void *)at;
-	at = mmap(NULL, rare->page + 2 * rare->size, PROT_READ, MAP_SHARED, fd, rare->page);
-	if (at == MAP_FAILED)
-		return -errno;
-	rare->producer = (void *)at;
-	rare->data = at + rare->page;
-	return 0;
-}
-
-/* On an edge: that there is something to read is true all the time, and no reason to wake. */
-static int wake_open(struct capture *c, int rare)
-{
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-
-	c->wake_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (c->wake_fd < 0 || epoll_ctl(c->wake_fd, EPOLL_CTL_ADD, rare, &event))
-		return -errno;
-	return 0;
-}
-
-void capture_wait(struct capture *c, u64 ns)
-{
-	struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-	struct epoll_event event;
-
-	if (syscall(SYS_epoll_pwait2, c->wake_fd, &event, 1, &pause, NULL, 0) < 0 &&
-	    errno == ENOSYS) /* before Linux 5.11 */
-		nanosleep(&pause, NULL);
-}
-
-int capture_rings_map(struct capture *c, struct error *e)
-{
-	int fd = bpf_map__fd(c->programs->maps.slots), err;
-	u64 now = capture_now();
-
-	c->rings = calloc(c->ring_count, sizeof(*c->rings));
-	if (!c->rings)
-		return error_set(e, ENOMEM, "cannot map the rings");
-	err = controls_map(c);
-	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
-		c->rings[cpu].control = &c->controls[cpu];
-		c->rings[cpu].checked_ns = now;
-		c->rings[cpu].mark = (struct ring_mark){.ns = now, .before_ns = now};
-		err = ring_map(c, cpu, fd);
-	}
-	if (!err)
-		err = rare_map(c, bpf_map__fd(c->programs->maps.rare));
-	if (!err)
-		err = wake_open(c, bpf_map__fd(c->programs->maps.rare));
-	return err ? error_set(e, err, "cannot map the rings") : 0;
-}
-
-void capture_rings_unmap(struct capture *c)
-{
-	size_t size = (size_t)RECORD_SLOT_BYTES << c->ring_bits;
-
-	for (u32 cpu = 0; c->rings && cpu < c->ring_count; cpu++) {
-		if (c->rings[cpu].slots)
-			munmap(c->rings[cpu].slots, 2 * size);
-	}
-	free(c->rings);
-	c->rings = NULL;
-	if (c->controls)
-		munmap(c->controls, controls_size(c));
-	c->controls = NULL;
-	if (c->losses)
-		munmap((void *)c->losses, losses_size(c));
-	c->losses = NULL;
-	if (c->rare.consumer)
-		munmap((void *)c->rare.consumer, c->rare.page);
-	if (c->rare.producer)
-		munmap((void *)c->rare.producer, c->rare.page + 2 * c->rare.size);
-	memset(&c->rare, 0, sizeof(c->rare));
-	held_free(&c->held);
 }
 
 /* ---- delivering ---- */
@@ -231,7 +80,7 @@ static int held_take(void *arg, const struct capture_stream *stream, const struc
 }
 
 /* What was held back and is not later than `until_ns`. */
-static int deliver_held(struct capture *c, const struct capture_sink *sink, u64 until_ns)
+int drain_held(struct capture *c, const struct capture_sink *sink, u64 until_ns)
 {
 	struct delivery to = {c, sink};
 
@@ -239,11 +88,6 @@ static int deliver_held(struct capture *c, const struct capture_sink *sink, u64 
 }
 
 /* ---- the rings of the CPUs ---- */
-
-struct drain {
-	const struct capture_sink *sink;
-	u64 until_ns; /* later records are held back */
-};
 
 static void ring_give_back(struct capture_ring *ring, u64 tail)
 {
@@ -285,14 +129,13 @@ static int ring_drain(struct capture *c, u32 cpu, u64 limit, const struct drain 
 	return tail >= limit;
 }
 
-static u64 ring_head(const struct capture_ring *ring)
+u64 drain_ring_head(const struct capture_ring *ring)
 {
 	return __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE);
 }
 
 /* Tells the sink what did not fit since the last time; this poll began at polled_ns. */
-static int ring_tell_lost(struct capture *c, u32 cpu, u64 polled_ns,
-			  const struct capture_sink *sink)
+int drain_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capture_sink *sink)
 {
 	struct capture_ring *ring = &c->rings[cpu];
 	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
@@ -325,7 +168,7 @@ static int ring_tell_lost(struct capture *c, u32 cpu, u64 polled_ns,
 
 /* ---- the ring buffer of rare things ---- */
 
-static unsigned long rare_head(const struct capture *c)
+unsigned long drain_rare_head(const struct capture *c)
 {
 	return __atomic_load_n(c->rare.producer, __ATOMIC_ACQUIRE);
 }
@@ -373,7 +216,7 @@ static int rare_drain(struct capture *c, unsigned long limit, const struct drain
 /* ---- poll and cut ---- */
 
 /* bpf/told.h */
-static void tell_again(struct capture *c, u64 now)
+void drain_tell_again(struct capture *c, u64 now)
 {
 	__atomic_fetch_add(&c->programs->bss->told_generation, 1, __ATOMIC_RELEASE);
 	c->told_again_ns = now;
@@ -385,14 +228,14 @@ int capture_poll(struct capture *c, const struct capture_sink *sink)
 	u64 now = c->flight ? capture_now() : 0;
 
 	if (now > c->told_again_ns + TELL_AGAIN_NS)
-		tell_again(c, now);
+		drain_tell_again(c, now);
 	if (!err)
 		err = capture_drain(c, sink);
 	return err ? err : capture_snapshot_moves(c, sink);
 }
 
 /* Drains to heads that were read after now_ns. As ring_drain() and rare_drain(). */
-static int ring_pass(struct capture *c, u32 cpu, u64 head, u64 now_ns, const struct drain *d)
+int drain_ring(struct capture *c, u32 cpu, u64 head, u64 now_ns, const struct drain *d)
 {
 	int there = ring_drain(c, cpu, head, d);
 
@@ -400,7 +243,7 @@ static int ring_pass(struct capture *c, u32 cpu, u64 head, u64 now_ns, const str
 	return there;
 }
 
-static int rare_pass(struct capture *c, unsigned long head, u64 now_ns, const struct drain *d)
+int drain_rare(struct capture *c, unsigned long head, u64 now_ns, const struct drain *d)
 {
 	int there = rare_drain(c, head, d);
 
@@ -412,18 +255,18 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 {
 	const struct drain d = {sink, ~0ull};
 	u64 polled_ns = capture_now();
-	int err = deliver_held(c, sink, ~0ull);
+	int err = drain_held(c, sink, ~0ull);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!err)
 		err = capture_events_tell(c, sink);
 	if (!err)
-		err = rare_pass(c, rare_head(c), polled_ns, &d);
+		err = drain_rare(c, drain_rare_head(c), polled_ns, &d);
 	for (u32 cpu = 0; cpu < c->ring_count && err >= 0; cpu++) {
 		if (!c->flight)
-			err = ring_pass(c, cpu, ring_head(&c->rings[cpu]), polled_ns, &d);
+			err = drain_ring(c, cpu, drain_ring_head(&c->rings[cpu]), polled_ns, &d);
 		if (err >= 0)
-			err = ring_tell_lost(c, cpu, polled_ns, sink);
+			err = drain_tell_lost(c, cpu, polled_ns, sink);
 	}
 	if (err >= 0 && c->apps) {
 		err = capture_watch_tell(c, sink);
@@ -444,173 +287,6 @@ int capture_settle(struct capture *c, const struct capture_sink *sink)
 		return err;
 	capture_watch_settle(c->watch);
 	return capture_drain(c, sink);
-}
-
-/* One pass over what was reserved before the cut: 1 if all of it was there. */
-static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, const struct drain *d)
-{
-	int all = rare_pass(c, rare, d->until_ns, d);
-
-	for (u32 cpu = 0; cpu < c->ring_count && all >= 0 && !c->flight; cpu++) {
-		int there = ring_pass(c, cpu, heads[cpu], d->until_ns, d);
-
-		all = there < 0 ? there : all & there;
-	}
-	if (all >= 0 && c->apps) {
-		int there = app_rings_cut_pass(c->apps, d->sink);
-
-		all = there < 0 ? there : all & there;
-	}
-	return all;
-}
-
-/* ---- losses at a cut ---- */
-
-struct cut_loss {
-	struct capture_stream stream;
-	struct record_lost lost;
-};
-
-/*
- * What was lost before a cut belongs to what it ends, and what is lost while the rings are being
- * emptied to what follows: it is read just before the cut, and told when the records are out.
- */
-struct cut_losses {
-	VEC(struct cut_loss) list;
-};
-
-static int loss_keep(void *arg, const struct capture_stream *stream, const struct record_lost *lost)
-{
-	struct cut_losses *losses = arg;
-
-	return vec_push(&losses->list, ((struct cut_loss){*stream, *lost}));
-}
-
-/* From now on, losses are in doubt since a moment before this. */
-static int cut_losses_read(struct capture *c, struct cut_losses *losses)
-{
-	const struct capture_sink keep = {.arg = losses, .lost = loss_keep};
-	int err = capture_features_lost(c, &keep);
-
-	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++)
-		err = ring_tell_lost(c, cpu, capture_now(), &keep);
-	return err;
-}
-
-static int cut_losses_tell(struct capture *c, const struct cut_losses *losses,
-			   const struct capture_sink *sink, u64 cut_ns)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < losses->list.count && !err && sink->lost; i++) {
-		struct cut_loss *loss = &losses->list.data[i];
-
-		if (loss->lost.head.time_ns >= cut_ns)
-			loss->lost.head.time_ns = cut_ns - 1; /* at the cut, the next begins */
-		if (loss->lost.begin_ns > loss->lost.head.time_ns)
-			loss->lost.begin_ns = loss->lost.head.time_ns;
-		err = sink->lost(sink->arg, &loss->stream, &loss->lost);
-	}
-	return err || !c->apps ? err : app_rings_cut_losses(c->apps, sink);
-}
-
-/* Up to when all of the kernel's records are there, after the last pass. */
-static u64 kernel_complete(const struct capture *c, const u64 *heads, unsigned long rare,
-			   u64 cut_ns)
-{
-	u64 complete = cut_ns, clear;
-
-	if (*c->rare.consumer < rare) {
-		clear = ring_mark_clear_ns(&c->rare.mark, *c->rare.consumer);
-		complete = clear < complete ? clear : complete;
-	}
-	for (u32 cpu = 0; cpu < c->ring_count && !c->flight; cpu++) {
-		u64 tail = c->rings[cpu].control->tail;
-
-		if (tail >= heads[cpu])
-			continue;
-		clear = ring_mark_clear_ns(&c->rings[cpu].mark, tail);
-		complete = clear < complete ? clear : complete;
-	}
-	return complete;
-}
-
-u64 capture_complete(const struct capture *c, bool applications)
-{
-	if (applications && c->apps_complete_ns < c->kernel_complete_ns)
-		return c->apps_complete_ns;
-	return c->kernel_complete_ns;
-}
-
-/* What is told of before a cut. */
-static int cut_prepare(struct capture *c, const struct capture_sink *sink,
-		       struct cut_losses *losses)
-{
-	int err = capture_conditions_tell(c, sink, true);
-
-	if (!err)
-		err = capture_events_tell(c, sink);
-	if (!err)
-		err = capture_stacks_open_waits(c->stacks, c, sink);
-	return err ? err : cut_losses_read(c, losses);
-}
-
-/* Hands over what was reserved before `d->until_ns`. 1: all of it; 0: a producer is in the way. */
-static int cut_drain(struct capture *c, const u64 *heads, unsigned long rare, const struct drain *d)
-{
-	struct timespec pause = {0, 50000};
-	int all = c->apps ? app_rings_cut_begin(c->apps, d->until_ns) : 0;
-
-	if (!all)
-		all = deliver_held(c, d->sink, d->until_ns);
-	while (all >= 0) {
-		all = cut_pass(c, heads, rare, d);
-		if (all || capture_now() > d->until_ns + CAPTURE_CUT_WAIT_NS)
-			break;
-		nanosleep(&pause, NULL);
-	}
-	c->kernel_complete_ns = kernel_complete(c, heads, rare, d->until_ns);
-	c->apps_complete_ns = c->apps ? app_rings_complete(c->apps) : d->until_ns;
-	return all;
-}
-
-static int cut_end(struct capture *c, const struct cut_losses *losses,
-		   const struct capture_sink *sink, u64 cut_ns)
-{
-	int err = capture_stacks_settle(c->stacks, c, sink, cut_ns);
-
-	if (!err)
-		err = cut_losses_tell(c, losses, sink, cut_ns);
-	capture_events_tell_again(c);
-	c->conditions_told = false;
-	return err;
-}
-
-int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
-{
-	u64 *heads = calloc(c->ring_count, sizeof(*heads));
-	struct cut_losses losses = {0};
-	struct drain d = {.sink = sink};
-	unsigned long rare;
-	int err = heads ? cut_prepare(c, sink, &losses) : -ENOMEM, all = 0;
-
-	if (err)
-		goto out;
-	/* before the cut: then what follows it can only miss what was told since, just before it */
-	tell_again(c, capture_now());
-	d.until_ns = capture_now();
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
-		heads[cpu] = ring_head(&c->rings[cpu]);
-	rare = rare_head(c);
-	all = cut_drain(c, heads, rare, &d);
-	err = all < 0 ? all : cut_end(c, &losses, sink, d.until_ns);
-	if (all >= 0)
-		*cut_ns = d.until_ns;
-out:
-	vec_free(&losses.list);
-	free(heads);
-	return err ? err : !all;
 }
 
 void capture_counts(const struct capture *c, struct capture_counts *out)

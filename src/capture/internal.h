@@ -101,11 +101,13 @@ struct capture {
 
 u64 capture_now(void);
 
+/* ring_map.c */
+int capture_rings_map(struct capture *c, struct error *e);
+void capture_rings_unmap(struct capture *c);
+
 /* drain.c */
 /* capture_poll() without what capture itself has to say. */
 int capture_drain(struct capture *c, const struct capture_sink *sink);
-int capture_rings_map(struct capture *c, struct error *e);
-void capture_rings_unmap(struct capture *c);
 int capture_deliver(struct capture *c, const struct capture_sink *sink,
 		    const struct capture_stream *stream, const struct record_head *r);
 

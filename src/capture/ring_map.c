@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The rings of the kernel programs in our memory (record/ring.h). Each ring's slots are mapped
+ * twice in a row. The ring buffer `rare` has the kernel's layout: a page with the consumer's
+ * position, a page with the producer's, then the data twice in a row.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "capture/internal.h"
+#include "programs.skel.h"
+
+static int ring_map(struct capture *c, u32 cpu, int fd)
+{
+	size_t size = (size_t)RECORD_SLOT_BYTES << c->ring_bits;
+	u8 *at = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	c->rings[cpu].slots = at;
+	for (int i = 0; i < 2; i++) {
+		if (mmap(at + i * size, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 cpu * size) == MAP_FAILED)
+			return -errno;
+	}
+	return 0;
+}
+
+static size_t pages_of(size_t bytes)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+static size_t controls_size(const struct capture *c)
+{
+	return pages_of(c->ring_count * sizeof(struct ring_control));
+}
+
+static size_t losses_size(const struct capture *c)
+{
+	return pages_of(c->ring_count * sizeof(struct ring_losses));
+}
+
+static int controls_map(struct capture *c)
+{
+	const struct ring_losses *losses;
+
+	c->controls = mmap(NULL, controls_size(c), PROT_READ | PROT_WRITE, MAP_SHARED,
+			   bpf_map__fd(c->programs->maps.rings), 0);
+	if (c->controls == MAP_FAILED) {
+		c->controls = NULL;
+		return -errno;
+	}
+	losses = mmap(NULL, losses_size(c), PROT_READ, MAP_SHARED,
+		      bpf_map__fd(c->programs->maps.losses), 0);
+	if (losses == MAP_FAILED)
+		return -errno;
+	c->losses = losses;
+	return 0;
+}
+
+static int rare_map(struct capture *c, int fd)
+{
+	struct capture_rare *rare = &c->rare;
+	u8 *at;
+
+	rare->page = sysconf(_SC_PAGESIZE);
+	rare->size = CAPTURE_RARE_BYTES;
+	rare->mark.ns = rare->mark.before_ns = capture_now();
+	at = mmap(NULL, rare->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	rare->consumer = (void *)at;
+	at = mmap(NULL, rare->page + 2 * rare->size, PROT_READ, MAP_SHARED, fd, rare->page);
+	if (at == MAP_FAILED)
+		return -errno;
+	rare->producer = (void *)at;
+	rare->data = at + rare->page;
+	return 0;
+}
+
+/* On an edge: that there is something to read is true all the time, and no reason to wake. */
+static int wake_open(struct capture *c, int rare)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+	c->wake_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->wake_fd < 0 || epoll_ctl(c->wake_fd, EPOLL_CTL_ADD, rare, &event))
+		return -errno;
+	return 0;
+}
+
+void capture_wait(struct capture *c, u64 ns)
+{
+	struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	struct epoll_event event;
+
+	if (syscall(SYS_epoll_pwait2, c->wake_fd, &event, 1, &pause, NULL, 0) < 0 &&
+	    errno == ENOSYS) /* before Linux 5.11 */
+		nanosleep(&pause, NULL);
+}
+
+int capture_rings_map(struct capture *c, struct error *e)
+{
+	int fd = bpf_map__fd(c->programs->maps.slots), err;
+	u64 now = capture_now();
+
+	c->rings = calloc(c->ring_count, sizeof(*c->rings));
+	if (!c->rings)
+		return error_set(e, ENOMEM, "cannot map the rings");
+	err = controls_map(c);
+	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
+		c->rings[cpu].control = &c->controls[cpu];
+		c->rings[cpu].checked_ns = now;
+		c->rings[cpu].mark = (struct ring_mark){.ns = now, .before_ns = now};
+		err = ring_map(c, cpu, fd);
+	}
+	if (!err)
+		err = rare_map(c, bpf_map__fd(c->programs->maps.rare));
+	if (!err)
+		err = wake_open(c, bpf_map__fd(c->programs->maps.rare));
+	return err ? error_set(e, err, "cannot map the rings") : 0;
+}
+
+void capture_rings_unmap(struct capture *c)
+{
+	size_t size = (size_t)RECORD_SLOT_BYTES << c->ring_bits;
+
+	for (u32 cpu = 0; c->rings && cpu < c->ring_count; cpu++) {
+		if (c->rings[cpu].slots)
+			munmap(c->rings[cpu].slots, 2 * size);
+	}
+	free(c->rings);
+	c->rings = NULL;
+	if (c->controls)
+		munmap(c->controls, controls_size(c));
+	c->controls = NULL;
+	if (c->losses)
+		munmap((void *)c->losses, losses_size(c));
+	c->losses = NULL;
+	if (c->rare.consumer)
+		munmap((void *)c->rare.consumer, c->rare.page);
+	if (c->rare.producer)
+		munmap((void *)c->rare.producer, c->rare.page + 2 * c->rare.size);
+	memset(&c->rare, 0, sizeof(c->rare));
+	held_free(&c->held);
+}
