@@ -2,6 +2,7 @@
 #include "cli/read_options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,11 +95,17 @@ const struct option report_option_table[] = {
 static int word_check(const char *option, const char *word, const char *const *words,
 		      struct error *e)
 {
+	char known[128] = "";
+	size_t length = 0;
+
 	for (; *words; words++) {
 		if (strcmp(word, *words) == 0)
 			return 0;
+		length += snprintf(known + length, sizeof(known) - length, "%s%s",
+				   length ? ", " : "", *words);
+		length = length < sizeof(known) ? length : sizeof(known) - 1;
 	}
-	return error_say(e, EINVAL, "--%s does not know '%s'", option, word);
+	return error_say(e, EINVAL, "--%s does not know '%s', but %s", option, word, known);
 }
 
 int top_options_check(void *options, const struct operands *operands, struct error *e)

@@ -49,6 +49,16 @@ TEST(report_wrong_usage)
 	}
 }
 
+TEST(report_word_unknown_says_which_are_known)
+{
+	struct report_options o = {0};
+
+	CHECK_EQ(parse(report_option_table, &o, "--by color", report_options_check), -EINVAL);
+	CHECK(strstr(parse_error.text, "'color'"));
+	CHECK(strstr(parse_error.text, "name, service, process"));
+	CHECK(strstr(parse_error.text, "event"));
+}
+
 TEST(trace_id_or_directory)
 {
 	char dir[] = "/tmp/fathom-test-XXXXXX";
