@@ -408,7 +408,14 @@ struct recording_options {
 int recording_open(struct recording **recording, const char *const *dirs, size_t count,
 		   const struct recording_options *options, struct error *e);
 
+/* Valid until the recording is closed; recording_pass_over() changes it. */
 const struct recording_info *recording_info(const struct recording *recording);
+
+/*
+ * Takes `count` chunks from `at` on out of it, not the first one and not the last one: something
+ * else stands for them. Where they were is a gap. 0 or -ENOMEM.
+ */
+int recording_pass_over(struct recording *recording, size_t at, size_t count);
 void recording_close(struct recording *recording);
 
 #endif

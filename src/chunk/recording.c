@@ -239,24 +239,36 @@ static uint64_t covered_to(const struct chunk_info *chunk)
 	return chunk->complete_ns > chunk->begin_ns ? chunk->complete_ns : chunk->begin_ns;
 }
 
-static int summarize(struct recording *r, struct error *e)
+static int gaps_find(struct recording *r)
 {
-	struct recording_info *info = &r->info;
-	uint64_t covered, end_ns = 0;
+	uint64_t covered = r->chunks.data[0].begin_ns;
 
-	if (!r->chunks.data)
-		return error_say(e, ENOENT, "there is no chunk");
-	covered = r->chunks.data[0].begin_ns;
+	r->gaps.count = 0;
 	for (size_t i = 0; i < r->chunks.count; i++) {
 		const struct chunk_info *chunk = &r->chunks.data[i];
 		const struct recording_gap gap = {covered, chunk->begin_ns};
 
 		if (gap.from_ns < gap.to_ns && vec_push(&r->gaps, gap))
-			return error_set(e, ENOMEM, "cannot open the recording");
+			return -ENOMEM;
 		if (covered_to(chunk) > covered)
 			covered = covered_to(chunk);
-		if (chunk->end_ns > end_ns)
-			end_ns = chunk->end_ns;
+	}
+	r->info.gaps = r->gaps.data;
+	r->info.gap_count = r->gaps.count;
+	return 0;
+}
+
+static int summarize(struct recording *r, struct error *e)
+{
+	struct recording_info *info = &r->info;
+
+	if (!r->chunks.data)
+		return error_say(e, ENOENT, "there is no chunk");
+	for (size_t i = 0; i < r->chunks.count; i++) {
+		const struct chunk_info *chunk = &r->chunks.data[i];
+
+		if (chunk->end_ns > info->end_ns)
+			info->end_ns = chunk->end_ns;
 		info->lost.buffer += chunk->lost.buffer;
 		info->lost.recursion += chunk->lost.recursion;
 		info->lost.application += chunk->lost.application;
@@ -265,13 +277,30 @@ static int summarize(struct recording *r, struct error *e)
 	}
 	info->chunks = r->chunks.data;
 	info->chunk_count = r->chunks.count;
-	info->gaps = r->gaps.data;
-	info->gap_count = r->gaps.count;
 	info->begin_ns = r->chunks.data[0].begin_ns;
-	info->end_ns = end_ns;
 	info->boot_id = r->chunks.data[0].boot_id;
 	info->host = r->chunks.data[0].host;
-	return 0;
+	return gaps_find(r) ? error_set(e, ENOMEM, "cannot open the recording") : 0;
+}
+
+int recording_pass_over(struct recording *r, size_t at, size_t count)
+{
+	struct recording_info *info = &r->info;
+
+	for (size_t i = at; i < at + count; i++) {
+		const struct chunk_info *chunk = &r->chunks.data[i];
+
+		info->lost.buffer -= chunk->lost.buffer;
+		info->lost.recursion -= chunk->lost.recursion;
+		info->lost.application -= chunk->lost.application;
+		info->lost.damaged -= chunk->lost.damaged;
+		info->incomplete -= chunk->incomplete;
+	}
+	r->chunks.count -= count;
+	memmove(r->chunks.data + at, r->chunks.data + at + count,
+		(r->chunks.count - at) * sizeof(*r->chunks.data));
+	info->chunk_count = r->chunks.count;
+	return count ? gaps_find(r) : 0;
 }
 
 int recording_open(struct recording **recording, const char *const *dirs, size_t count,

@@ -9,9 +9,8 @@
 
 #include "base/hash.h"
 #include "base/units.h"
-#include "chunk/base.h"
 #include "chunk/chunk.h"
-#include "map/base.h"
+#include "cli/bases.h"
 #include "map/chunk_map.h"
 
 static void tell_damage(void *arg, const char *text)
@@ -39,106 +38,6 @@ static void lost_add(struct lost_view *sum, const struct chunk_lost *more)
 	sum->application += more->application;
 	sum->damaged += more->damaged;
 }
-
-/* ---- what stands for chunks that are gone ---- */
-
-static bool lies_in(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	while (len > 1 && dir[len - 1] == '/')
-		len--;
-	return strncmp(path, dir, len) == 0 && path[len] == '/';
-}
-
-/* The first chunk that a base does not stand for; it stands for none that lies elsewhere. */
-static bool base_fits(const struct recording_base *base, const char *dir,
-		      const struct recording_info *info, size_t *first)
-{
-	size_t n = 0;
-
-	if (strcmp(base->boot_id, info->boot_id) != 0)
-		return false;
-	while (n < info->chunk_count && info->chunks[n].end_ns <= base->end_ns &&
-	       lies_in(info->chunks[n].path, dir))
-		n++;
-	if (n == info->chunk_count || info->chunks[n].begin_ns < base->end_ns)
-		return false;
-	*first = n;
-	return true;
-}
-
-/* Whether this chunk is the first of what lies in a directory, of several. */
-static bool begins_in(const struct recording_info *info, size_t at, const char *dir)
-{
-	for (size_t i = 0; i < at; i++)
-		if (lies_in(info->chunks[i].path, dir))
-			return false;
-	return lies_in(info->chunks[at].path, dir);
-}
-
-/* The partial of a base, NULL if it cannot be used: then names of before are not known. */
-static struct partial *base_take(const struct recording_base *base, const char *dir,
-				 struct partial_options options, bool quiet)
-{
-	struct partial *p;
-	int err;
-
-	if (options.from_ns < base->end_ns)
-		options.from_ns = base->end_ns;
-	err = base_read(&p, base->data, base->bytes, &options);
-	if (!err)
-		return p;
-	if (quiet)
-		return NULL;
-	fprintf(stderr,
-		"fathom: the base of %s %s: names that only deleted chunks had are not known\n",
-		dir, err == -EPROTO ? "is of another version of fathom" : "is damaged");
-	return NULL;
-}
-
-static void tell_left_out(const char *dir)
-{
-	fprintf(stderr,
-		"fathom: the base of %s is left out, since chunks lie in its time: names that only "
-		"deleted chunks had are not known\n",
-		dir);
-}
-
-/*
- * Where the answer begins: with nothing, or with the base of one of the
- * directories. `*first` is the first chunk that is not in it.
- */
-static struct partial *begin_with(const struct source_options *o, const struct recording_info *info,
-				  const struct partial_options *options, size_t *first)
-{
-	struct partial *p = NULL;
-
-	*first = 0;
-	if (o->base) {
-		p = base_take(o->base, "the recorder", *options, o->quiet);
-		while (p && *first + 1 < info->chunk_count &&
-		       info->chunks[*first].end_ns <= o->base->end_ns)
-			++*first;
-	}
-	for (size_t i = 0; i < o->dirs_count && !p; i++) {
-		struct recording_base base = {0};
-		struct error e = {0};
-		int err = recording_base_read(o->dirs[i], NULL, &base, &e);
-
-		if (err == -EBADMSG && !o->quiet)
-			fprintf(stderr, "fathom: %s\n", e.text);
-		if (!err && base_fits(&base, o->dirs[i], info, first))
-			p = base_take(&base, o->dirs[i], *options, o->quiet);
-		else if (!err && !o->quiet && begins_in(info, 0, o->dirs[i]) &&
-			 strcmp(base.boot_id, info->boot_id) == 0)
-			tell_left_out(o->dirs[i]);
-		recording_base_free(&base);
-	}
-	return p ? p : partial_new(options);
-}
-
-/* ---- the chunks ---- */
 
 /* Maps a chunk and merges it; one that cannot be read is counted as lost. */
 static int chunk_take(struct source *s, const struct chunk_info *info, u64 *covered_ns,
@@ -168,38 +67,6 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 		*covered_ns = info->end_ns;
 	err = partial_merge(s->partial, p);
 	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;
-}
-
-/*
- * Before the first chunk of a directory other than the first: its base, which stands for what
- * was recorded there before. In between nobody recorded. 0 or -ENOMEM.
- */
-static int base_insert(struct source *s, const struct source_options *o,
-		       const struct recording_info *info, size_t at, u64 *covered_ns)
-{
-	int err = 0;
-
-	for (size_t i = 0; at > s->first && i < o->dirs_count && !err; i++) {
-		struct recording_base base = {0};
-		struct partial *p = NULL;
-
-		if (o->base || !begins_in(info, at, o->dirs[i]) ||
-		    recording_base_read(o->dirs[i], NULL, &base, NULL))
-			continue;
-		if (strcmp(base.boot_id, info->boot_id) == 0)
-			p = base_take(&base, o->dirs[i], s->partial->options, s->quiet);
-		if (p && p->from_ns >= *covered_ns && base.end_ns <= info->chunks[at].begin_ns) {
-			err = base_follow(p, *covered_ns, base.end_ns);
-			err = err ? err : partial_merge(s->partial, p);
-			*covered_ns = base.end_ns;
-		} else if (p) {
-			partial_free(p);
-			if (!s->quiet)
-				tell_left_out(o->dirs[i]);
-		}
-		recording_base_free(&base);
-	}
-	return err;
 }
 
 static int clock_add(struct source *s, u64 monotonic_ns, u64 unix_ns)
@@ -270,54 +137,74 @@ static int range_check(const struct partial_options *range, const struct recordi
  * What the answer begins with, and where. A limit that leaves nothing out is none: what is open at
  * an end of the recording belongs to a range that reaches there.
  */
-static int begin(struct source *out, const struct source_options *o,
-		 const struct recording_info *info, struct partial_options *range)
+static int begin(struct source *out, struct bases *bases, const struct recording_info *info,
+		 struct partial_options *range)
 {
+	int err;
+
 	out->from_ns = range->from_ns;
 	out->to_ns = range->to_ns ? range->to_ns : info->end_ns;
 	if (range->to_ns >= info->end_ns)
 		range->to_ns = 0;
 	if (range->from_ns <= info->begin_ns)
 		range->from_ns = 0;
-	out->partial = begin_with(o, info, range, &out->first);
-	if (out->partial && range->from_ns && range->from_ns <= info->chunks[out->first].begin_ns) {
+	err = bases_begin(bases, info, range, &out->partial, &out->first);
+	if (!err && range->from_ns && range->from_ns <= info->chunks[out->first].begin_ns) {
 		range->from_ns = 0;
 		partial_free(out->partial);
-		out->partial = begin_with(o, info, range, &out->first);
+		out->partial = NULL;
+		err = bases_begin(bases, info, range, &out->partial, &out->first);
 	}
 	if (!out->from_ns)
 		out->from_ns = info->chunks[out->first].begin_ns;
-	return out->partial ? 0 : -ENOMEM;
+	return err;
 }
 
-static int recording_map(struct source *out, const struct source_options *o,
-			 const struct recording_info *info, struct error *e)
+static int chunks_map(struct source *out, struct bases *bases, struct recording *recording,
+		      struct error *e)
 {
-	struct partial_options options = {.spans = o->spans,
-					  .only = o->only,
-					  .from_ns = absolute(&o->from, info),
-					  .to_ns = absolute(&o->to, info)};
-	u64 covered_ns;
-	int err = range_check(&options, info, e);
+	const struct recording_info *info = recording_info(recording);
+	u64 covered_ns = out->partial->to_ns;
+	int err = 0;
 
-	if (err)
-		return err;
-	err = begin(out, o, info, &options);
-	if (err)
-		return error_set(e, err, "cannot map the recording");
-	covered_ns = out->partial->to_ns;
 	for (size_t i = out->first; i < info->chunk_count && !err; i++) {
-		err = base_insert(out, o, info, i, &covered_ns);
+		err = bases_insert(bases, recording, i, out->partial, &covered_ns);
 		if (err)
 			return error_set(e, err, "cannot merge %s", info->chunks[i].path);
 		err = chunk_take(out, &info->chunks[i], &covered_ns, e);
 	}
-	if (!err && (err = partial_finish(out->partial)))
-		error_set(e, err, "cannot finish the answer");
+	return err;
+}
+
+static int recording_map(struct source *out, const struct source_options *o,
+			 struct recording *recording, struct error *e)
+{
+	const struct recording_info *info = recording_info(recording);
+	struct partial_options options = {.spans = o->spans,
+					  .only = o->only,
+					  .from_ns = absolute(&o->from, info),
+					  .to_ns = absolute(&o->to, info)};
+	struct bases bases = {.dirs = o->dirs, .count = o->dirs_count, .quiet = o->quiet};
+	int err = range_check(&options, info, e);
+
+	if (err)
+		return err;
+	err = bases_open(&bases, o->base);
+	err = err ? err : begin(out, &bases, info, &options);
+	if (err)
+		error_set(e, err, "cannot map the recording");
+	else
+		err = chunks_map(out, &bases, recording, e);
+	bases_close(&bases);
+	if (err)
+		return err;
+	err = partial_finish(out->partial);
+	if (err)
+		return error_set(e, err, "cannot finish the answer");
 	out->view.filters = out->partial->filters;
 	out->view.steal_ns = out->partial->steal_ns;
 	out->view.cpu_ns = (out->to_ns - out->from_ns) * out->partial->cpus;
-	return err;
+	return 0;
 }
 
 int source_load(const struct source_options *o, struct source *out, struct error *e)
@@ -331,7 +218,7 @@ int source_load(const struct source_options *o, struct source *out, struct error
 	err = recording_open(&recording, o->dirs, o->dirs_count, &reading, e);
 	if (err)
 		return err;
-	err = recording_map(out, o, recording_info(recording), e);
+	err = recording_map(out, o, recording, e);
 	if (!err)
 		err = describe(out, recording_info(recording), e);
 	recording_close(recording);

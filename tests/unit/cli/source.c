@@ -3,6 +3,7 @@
 #include "cli/source.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "map/base.h"
 #include "map/chunk_map.h"
@@ -51,20 +52,29 @@ static void chunk_write(const char *dir, u64 begin_ns, u64 end_ns, const char *c
 	chunk_writer_close(w);
 }
 
-/* What retention does with the first chunk of a recording. */
-static void first_goes(const char *dir)
+/* What retention does with the first chunk of a recording; it is there still if a crash comes then.
+ */
+static void first_is_absorbed(const char *dir, bool goes)
 {
 	struct recording_base base = {0};
 	struct recording *recording;
 	char path[4096];
 
+	if (recording_base_read(dir, NULL, &base, NULL))
+		base = (struct recording_base){0};
 	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
 	CHECK_EQ(chunk_absorb(&base, &recording_info(recording)->chunks[0], NULL, NULL), 0);
 	CHECK_EQ(recording_base_write(dir, NULL, NULL, &base, NULL), 0);
 	snprintf(path, sizeof(path), "%s", recording_info(recording)->chunks[0].path);
 	recording_close(recording);
 	recording_base_free(&base);
-	CHECK_EQ(chunk_remove(path, NULL), 0);
+	if (goes)
+		CHECK_EQ(chunk_remove(path, NULL), 0);
+}
+
+static void first_goes(const char *dir)
+{
+	first_is_absorbed(dir, true);
 }
 
 static void load(struct source *s, const char *const *dirs, size_t count, u64 from_ns, u64 to_ns)
@@ -122,6 +132,84 @@ TEST(a_base_holds_beside_another_recording)
 		CHECK_EQ(s.partial->lives.count, i ? 2 : 1);
 		source_free(&s);
 	}
+}
+
+/* A chunk that a base stands for already counts nowhere, whatever it is read with. */
+TEST(a_chunk_that_a_crash_left_beside_its_base_is_passed_over)
+{
+	const char *older = make_directory(), *kept = make_directory();
+	const char *const orders[3][2] = {{kept}, {older, kept}, {kept, older}};
+
+	chunk_write(older, 1000 * MS, 1010 * MS, "other", 7);
+	chunk_write(kept, 1020 * MS, 1030 * MS, "named", 8);
+	chunk_write(kept, 1030 * MS, 1040 * MS, "", 8);
+	chunk_write(kept, 1040 * MS, 1050 * MS, "", 8);
+	first_goes(kept);
+	first_is_absorbed(kept, false);
+	for (int i = 0; i < 3; i++) {
+		struct source s;
+
+		load(&s, orders[i], i ? 2 : 1, 0, 0);
+		CHECK(query_comm(s.partial, 8, 1045 * MS));
+		CHECK_STR(query_comm(s.partial, 8, 1045 * MS), "named");
+		CHECK_EQ(waits_of(&s), i ? 2 : 1);
+		CHECK_EQ(s.view.gaps_count, i ? 1 : 0);
+		if (i) {
+			CHECK_EQ(s.view.gaps[0].from_ns, 1010 * MS);
+			CHECK_EQ(s.view.gaps[0].to_ns, 1040 * MS);
+		}
+		source_free(&s);
+	}
+}
+
+/* Given twice, and under two names, a directory has one base. */
+TEST(a_base_that_is_read_twice_counts_once)
+{
+	const char *kept = make_directory();
+	char again[4096];
+	const char *const dirs[] = {kept, again, kept};
+	struct source s;
+
+	snprintf(again, sizeof(again), "%s/", kept);
+	chunk_write(kept, 1020 * MS, 1030 * MS, "named", 8);
+	chunk_write(kept, 1030 * MS, 1040 * MS, "", 8);
+	first_goes(kept);
+	load(&s, dirs, 3, 0, 0);
+	CHECK_STR(query_comm(s.partial, 8, 1035 * MS), "named");
+	CHECK_EQ(waits_of(&s), 1);
+	CHECK_EQ(s.view.gaps_count, 0);
+	source_free(&s);
+}
+
+/* What stderr got while a recording with a damaged base is read beside another one. */
+TEST(a_second_base_that_is_damaged_is_told_once)
+{
+	const char *older = make_directory(), *kept = make_directory();
+	const char *const dirs[] = {older, kept};
+	char path[4096], told[4096] = "", *at;
+	FILE *file, *err = tmpfile();
+	int saved = dup(2);
+	struct source s;
+
+	chunk_write(older, 1000 * MS, 1010 * MS, "other", 7);
+	chunk_write(kept, 1020 * MS, 1030 * MS, "named", 8);
+	snprintf(path, sizeof(path), "%s/base", kept);
+	file = fopen(path, "w");
+	CHECK(file && err && saved >= 0);
+	fputs("no base", file);
+	fclose(file);
+	dup2(fileno(err), 2);
+	load(&s, dirs, 2, 1005 * MS, 0);
+	dup2(saved, 2);
+	close(saved);
+	rewind(err);
+	told[fread(told, 1, sizeof(told) - 1, err)] = '\0';
+	fclose(err);
+	at = strstr(told, path);
+	CHECK(at);
+	CHECK(!strstr(at + 1, path));
+	CHECK_EQ(waits_of(&s), 2);
+	source_free(&s);
 }
 
 /* Where another recorder ran at the time of the base, nothing can be joined to it. */
