@@ -7,10 +7,12 @@
 #include <string.h>
 
 /*
- * Then all but the newest quarter is encoded. It should stay in the CPU's cache; the records of a
- * CPU are out of order by a few only, for a slot that is not published holds up what follows.
+ * Then all but the newest quarter is encoded. It should stay in the CPU's cache, and each busy CPU
+ * has one; its records are out of order by a few only, for a slot that is not published holds up
+ * what follows. A program's threads take the time of a record before its place.
  */
 #define WINDOW_MAX_BYTES ((size_t)1 << 20)
+#define WINDOW_CPU_MAX_BYTES ((size_t)1 << 17)
 #define LATE_MAX_BYTES ((size_t)64 << 20) /* then what is late is lost */
 
 static void name_stream(struct chunk_stream *s)
@@ -81,6 +83,13 @@ static int add_late(struct chunk_writer *w, const struct record_head *record)
 	return chunk_writer_add(late, record);
 }
 
+static bool window_is_full(const struct chunk_stream *s)
+{
+	size_t most = s->kind == CHUNK_STREAM_CPU ? WINDOW_CPU_MAX_BYTES : WINDOW_MAX_BYTES;
+
+	return s->window.used > most && s->kind != CHUNK_STREAM_LATE;
+}
+
 int chunk_writer_add(struct chunk_stream *s, const struct record_head *record)
 {
 	bool cut = false;
@@ -99,7 +108,7 @@ int chunk_writer_add(struct chunk_stream *s, const struct record_head *record)
 		return err;
 	}
 	s->writer->info.incomplete += cut;
-	if (s->window.used > WINDOW_MAX_BYTES && s->kind != CHUNK_STREAM_LATE) {
+	if (window_is_full(s)) {
 		size_t kept = (s->window.count - s->window.first) / 4;
 
 		window_sort(&s->window);

@@ -242,13 +242,13 @@ TEST(what_the_disk_refuses_is_told_before_what_it_takes)
 	struct chunk_info info;
 
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	limit_files(200000);
 	for (unsigned int i = 0; i < REFUSED_RECORDS; i++) {
 		union make_record r;
 
 		make_syscall(&r, REFUSED_BEGIN_NS + i, 0, i);
 		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
 	}
-	limit_files(200000);
 	CHECK_EQ(chunk_writer_cut(w, REFUSED_CUT_NS, NULL, NULL), -EFBIG);
 	limit_files(RLIM_INFINITY);
 	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
