@@ -68,20 +68,6 @@ static void widths_find(const struct terminal *t, const struct chunk_row *rows, 
 	}
 }
 
-/* The end of a path says which chunk it is: its begin is left out where there is no room. */
-static void path_write(const struct terminal *t, const char *path, int room)
-{
-	int columns = terminal_columns(path);
-
-	if (t->cut && columns > room) {
-		if (room < 2)
-			return;
-		fputs("…", t->file);
-		path += strlen(path) > (size_t)room - 1 ? strlen(path) - ((size_t)room - 1) : 0;
-	}
-	terminal_text(t, path);
-}
-
 static void chunk_write_text(const struct terminal *t, const struct chunk_row *row,
 			     const int widths[COLUMNS])
 {
@@ -92,7 +78,7 @@ static void chunk_write_text(const struct terminal *t, const struct chunk_row *r
 	for (int i = 0; i < COLUMNS; i++)
 		room -= fprintf(t->file, "%*s ", widths[i], c.text[i]);
 	room -= fprintf(t->file, " %-9s  ", row->state);
-	path_write(t, row->path, room);
+	terminal_rest_end(t, row->path, room); /* which says which chunk it is */
 	putc('\n', t->file);
 }
 

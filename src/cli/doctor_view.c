@@ -2,11 +2,14 @@
 #include "cli/doctor_view.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
 
 #define NAME_COLUMNS 23
+#define TEXT_COLUMN (2 + NAME_COLUMNS + 9)
+#define MEMORY_COLUMN (2 + NAME_COLUMNS)
 #define GREEN 34
 #define RED 160
 #define GRAY 245
@@ -50,22 +53,32 @@ static void finding_write_text(const struct terminal *t, const struct finding *f
 	terminal_color(t, f->available ? GREEN : f->needed ? RED : GRAY);
 	fprintf(t->file, " %-8s", f->available ? "yes" : f->needed ? "MISSING" : "no");
 	terminal_reset(t);
-	terminal_text(t, f->text);
+	terminal_words(t, f->text, TEXT_COLUMN);
+	putc('\n', t->file);
+}
+
+static void memory_row_write(const struct terminal *t, const char *name, const char *text)
+{
+	fputs("  ", t->file);
+	terminal_cell(t, name, NAME_COLUMNS);
+	terminal_words(t, text, MEMORY_COLUMN);
 	putc('\n', t->file);
 }
 
 static void memory_write_text(const struct terminal *t, const struct diagnosis *d)
 {
-	char rings[UNITS_TEXT_BYTES], threads[UNITS_TEXT_BYTES];
+	char bytes[UNITS_TEXT_BYTES], text[128];
 
 	fprintf(t->file, "memory\n");
-	if (d->ring_bytes)
-		fprintf(t->file, "  rings                  %s for %ld CPUs (record --buffer)\n",
-			units_format_bytes(d->ring_bytes, rings), d->cpus);
-	fprintf(t->file,
-		"  threads                %d bytes each: %s for the %lu that there are now\n",
-		DOCTOR_THREAD_BYTES, units_format_bytes(d->threads * DOCTOR_THREAD_BYTES, threads),
-		d->threads);
+	if (d->ring_bytes) {
+		snprintf(text, sizeof(text), "%s for %ld CPUs (record --buffer)",
+			 units_format_bytes(d->ring_bytes, bytes), d->cpus);
+		memory_row_write(t, "rings", text);
+	}
+	snprintf(text, sizeof(text), "%d bytes each: %s for the %lu that there are now",
+		 DOCTOR_THREAD_BYTES, units_format_bytes(d->threads * DOCTOR_THREAD_BYTES, bytes),
+		 d->threads);
+	memory_row_write(t, "threads", text);
 }
 
 void diagnosis_write_text(const struct terminal *t, const struct diagnosis *d)

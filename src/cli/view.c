@@ -12,6 +12,7 @@
 
 #define DEFAULT_WIDTH 120
 #define MIN_WIDTH 60
+#define WORDS_LEAST 20
 
 struct terminal terminal_of(FILE *file)
 {
@@ -193,20 +194,27 @@ void terminal_cell(const struct terminal *t, const char *text, int width)
 	fprintf(t->file, "%*s", width - columns, "");
 }
 
-void terminal_cell_ends(const struct terminal *t, const char *text, int width)
+/* The last `count` characters of a text that has no fewer, behind an ellipsis. */
+static void end_write(const struct terminal *t, const char *text, int count)
 {
-	int columns = terminal_columns(text), end = (width - 1) / 2;
 	const char *at;
 
-	if (columns <= width || width <= 0) {
+	fputs("…", t->file);
+	for (int left = terminal_columns(text) - count; left > 0; left--)
+		character_next(&text, &at);
+	characters_write(t, text, count);
+}
+
+void terminal_cell_ends(const struct terminal *t, const char *text, int width)
+{
+	int end = (width - 1) / 2;
+
+	if (terminal_columns(text) <= width || width <= 0) {
 		terminal_cell(t, text, width);
 		return;
 	}
 	characters_write(t, text, width - 1 - end);
-	fputs("…", t->file);
-	for (int i = 0; i < columns - end; i++)
-		character_next(&text, &at);
-	characters_write(t, text, end);
+	end_write(t, text, end);
 }
 
 void terminal_name(const struct terminal *t, const char *text, int width)
@@ -223,6 +231,52 @@ void terminal_rest(const struct terminal *t, const char *text, int room)
 		terminal_cell(t, text, room);
 	else
 		terminal_text(t, text);
+}
+
+void terminal_rest_end(const struct terminal *t, const char *text, int room)
+{
+	if (!t->cut || terminal_columns(text) <= room)
+		terminal_text(t, text);
+	else if (room > 1)
+		end_write(t, text, room - 1);
+}
+
+/* Columns of the words of a text that fit into `room`, at least one word; *next is what follows. */
+static int words_fit(const char *text, int room, const char **next)
+{
+	int columns = 0, fit = 0;
+	const char *at;
+
+	*next = NULL;
+	for (; character_next(&text, &at) > 0; columns++) {
+		if (*at != ' ')
+			continue;
+		if (*next && columns > room)
+			return fit;
+		fit = columns;
+		*next = text;
+	}
+	if (*next && columns > room)
+		return fit;
+	*next = text;
+	return columns;
+}
+
+void terminal_words(const struct terminal *t, const char *text, int column)
+{
+	int room = t->width - column;
+
+	if (room < WORDS_LEAST)
+		room = WORDS_LEAST;
+	while (*text) {
+		const char *next;
+		int columns = words_fit(text, room, &next);
+
+		characters_write(t, text, columns);
+		text = next;
+		if (*text)
+			fprintf(t->file, "\n%*s", column, "");
+	}
 }
 
 void terminal_color(const struct terminal *t, int color)

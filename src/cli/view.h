@@ -84,6 +84,13 @@ void terminal_name(const struct terminal *t, const char *text, int width);
 int terminal_text(const struct terminal *t, const char *text);
 /* The last text of a line: cut to `room` columns where lines must end at the width. */
 void terminal_rest(const struct terminal *t, const char *text, int room);
+/* The same, but what differs is at its end: the begin is left out. */
+void terminal_rest_end(const struct terminal *t, const char *text, int room);
+/*
+ * A text that begins in this column, of as many lines as the width asks for: broken between words,
+ * never into fewer than 20 columns.
+ */
+void terminal_words(const struct terminal *t, const char *text, int column);
 /* Columns that a text takes. */
 int terminal_columns(const char *text);
 

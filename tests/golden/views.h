@@ -14,6 +14,10 @@
 		.ns = { __VA_ARGS__ }                                                              \
 	}
 
+/* A row of one: all its quantiles are that one's time. */
+#define ONE_OF(ns)                                                                                 \
+	.count = 1, .total_ns = (ns), .p50_ns = (ns), .p95_ns = (ns), .p99_ns = (ns), .max_ns = (ns)
+
 /* Where the answers come from: nothing is missing, or some of everything. */
 extern const struct source_view source_whole, source_damaged;
 

@@ -75,8 +75,8 @@ def check_json(case, text):
 
 ALWAYS = ("json", "txt")
 TERMINAL = {"color": ("report-by-name", "trace-request"),
-            "narrow": ("chunks", "report-by-cause", "report-by-file", "report-by-name",
-                       "report-by-thread", "top")}
+            "narrow": ("chunks", "doctor", "report-by-cause", "report-by-file",
+                       "report-by-name", "report-by-thread", "top")}
 SENTENCES = ("lost:", "incomplete:", "gap:", "filter:", "steal:")  # may go on in the next line
 
 

@@ -27,6 +27,14 @@ static void chunks_list(const struct terminal *t, const char *format)
 		 {.buffer = 7, .application = 1},
 		 3,
 		 "recovered"},
+		{"größe/año/données/0/fathom.data/1763700001000000000-1763700002000000000-1",
+		 T0 + 1000 * MS,
+		 T0 + 2000 * MS,
+		 1,
+		 4096,
+		 {0},
+		 0,
+		 "sealed"},
 		{"fathom.data/open-2", T0 + 2000 * MS, T0 + 2100 * MS, 100, 4096, {0}, 0, "open"},
 	};
 
@@ -77,12 +85,7 @@ static void top(const struct terminal *t, const char *format)
 		 .process = "a process of a very long name",
 		 .pid = 4194304,
 		 .absent = REPORT_NO_ERRORS,
-		 .count = 1,
-		 .total_ns = 1000 * MS,
-		 .p50_ns = 1000 * MS,
-		 .p95_ns = 1000 * MS,
-		 .p99_ns = 1000 * MS,
-		 .max_ns = 1000 * MS,
+		 ONE_OF(1000 * MS),
 		 .time = SPLIT([SPLIT_timer] = 1000 * MS)},
 	};
 	static const struct top_part parts[] = {{"name", "total", names, COUNT(names)},
@@ -106,6 +109,8 @@ static void doctor_show(const struct terminal *t, const char *format, bool can_r
 		{"kernel", "fast clock", false, false, "clocksource hpet: each record costs more"},
 		{"privilege", "CAP_BPF", true, true, "loads the kernel programs"},
 		{"tracepoint", "sched_switch", true, true, "who runs"},
+		{"tracepoint", "sk_data_ready", false, true,
+		 "sockets whose data woke a thread, and senders on this host"},
 	};
 	struct diagnosis d = {.kernel = "Linux 6.1.0 x86_64",
 			      .cpus = 2,

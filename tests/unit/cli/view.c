@@ -8,14 +8,23 @@
 
 #include "tests/unit/check.h"
 
-static char *cell(const char *text, int width)
+typedef void cell_fn(const struct terminal *t, const char *text, int width);
+
+/* What a function writes on a terminal of 40 columns. */
+static char *written(cell_fn *fn, const char *text, int width)
 {
 	static char out[256];
-	struct terminal t = {.file = fmemopen(out, sizeof(out), "w")};
+	struct terminal t = {.file = fmemopen(out, sizeof(out), "w"), .width = 40, .cut = true};
 
-	terminal_cell(&t, text, width);
+	out[0] = '\0';
+	fn(&t, text, width);
 	fclose(t.file);
 	return out;
+}
+
+static char *cell(const char *text, int width)
+{
+	return written(terminal_cell, text, width);
 }
 
 TEST(cells_are_padded_and_cut)
@@ -29,12 +38,7 @@ TEST(cells_are_padded_and_cut)
 
 static char *cell_ends(const char *text, int width)
 {
-	static char out[256];
-	struct terminal t = {.file = fmemopen(out, sizeof(out), "w")};
-
-	terminal_cell_ends(&t, text, width);
-	fclose(t.file);
-	return out;
+	return written(terminal_cell_ends, text, width);
 }
 
 TEST(names_that_differ_at_their_end_stay_different)
@@ -45,6 +49,30 @@ TEST(names_that_differ_at_their_end_stay_different)
 	CHECK_STR(cell_ends("abc", 5), "abc  ");
 	CHECK_STR(cell_ends("abcdef", 1), "…");
 	CHECK_STR(cell_ends("ab\033def", 5), "ab…ef");
+}
+
+TEST(the_end_of_a_path_is_whole_characters)
+{
+	CHECK_STR(written(terminal_rest_end, "dir/abc", 7), "dir/abc");
+	CHECK_STR(written(terminal_rest_end, "dir/abc", 5), "…/abc");
+	CHECK_STR(written(terminal_rest_end, "größe/año", 8), "…öße/año");
+	CHECK_STR(written(terminal_rest_end, "größe/año", 3), "…ño");
+	CHECK_STR(written(terminal_rest_end, "abc", 1), "");
+	CHECK_STR(written(terminal_rest_end, "abc", -3), "");
+}
+
+TEST(long_texts_are_broken_between_words)
+{
+	CHECK_STR(written(terminal_words, "one two", 10), "one two");
+	CHECK_STR(written(terminal_words, "twenty columns fit in here", 14),
+		  "twenty columns fit in here");
+	CHECK_STR(written(terminal_words, "twenty columns fit in there", 14),
+		  "twenty columns fit in\n              there");
+	CHECK_STR(written(terminal_words, "one-word-that-has-no-room two", 39),
+		  "one-word-that-has-no-room\n                                       two");
+	CHECK_STR(written(terminal_words, "größe größe größe größe", 18),
+		  "größe größe größe\n                  größe");
+	CHECK_STR(written(terminal_words, "", 5), "");
 }
 
 TEST(terminals_are_safe_from_names)
