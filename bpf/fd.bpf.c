@@ -56,16 +56,16 @@ __noinline int fd_socket(u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct file *file = file_of_fd(task, fd);
-	struct record_socket *r;
+	struct socket_scratch *scratch;
 	u32 zero = 0;
 	u64 bytes;
 
-	r = bpf_map_lookup_elem(&fd_paths, &zero);
-	if (!file || !r)
+	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
+	if (!file || !scratch)
 		return 0;
-	bytes = socket_fill(r, task, file);
+	bytes = socket_fill(scratch, task, file);
 	if (bytes)
-		rare_emit(&r->head, bytes);
+		rare_emit(&scratch->r.head, bytes);
 	return 0;
 }
 

@@ -385,7 +385,7 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 			   __builtin_offsetof(struct record_fd, path) + scratch->r.path_len,
 			   RARE_BYTES))
 		return 0;
-	bytes = socket_fill((struct record_socket *)&scratch->r, task, file);
+	bytes = socket_fill((struct socket_scratch *)scratch, task, file);
 	if (bytes)
 		iterator_write(ctx->meta->seq, &scratch->r.head, bytes, RARE_BYTES);
 	return 0;

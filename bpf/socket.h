@@ -33,6 +33,16 @@ struct {
 	__type(value, struct socket_found);
 } socket_ends SEC(".maps") __weak;
 
+/* Where a socket record is made. The ends are not on the stack: calls are deep where it is told. */
+struct socket_scratch {
+	union {
+		struct record_socket r;
+		u8 bytes[SOCKET_BYTES];
+	};
+	struct socket_end mine, other;
+	struct socket_found me;
+};
+
 static __always_inline u64 socket_key(struct socket *socket)
 {
 	return BPF_CORE_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
@@ -51,20 +61,22 @@ static __always_inline bool socket_is(const struct socket_found *found,
 }
 
 /* The key of the other end, if that was told before. Remembers this one otherwise. */
-static __always_inline u64 socket_tcp_peer(const struct record_socket *r, struct sock *sk)
+static __always_inline u64 socket_tcp_peer(struct socket_scratch *s, struct sock *sk)
 {
-	struct socket_end mine = {r->netns,	r->local_hi,   r->local_lo,   r->remote_hi,
-				  r->remote_lo, r->local_port, r->remote_port};
-	struct socket_end other = {r->netns,	r->remote_hi,	r->remote_lo, r->local_hi,
-				   r->local_lo, r->remote_port, r->local_port};
-	struct socket_found me = {(u64)sk, r->file.key}, *found;
+	const struct record_socket *r = &s->r;
+	struct socket_found *found;
 
 	if (!(r->file.flags & FILE_PEER_ON_HOST) || !r->remote_port)
 		return 0;
-	found = bpf_map_lookup_elem(&socket_ends, &other);
-	if (found && socket_is(found, &other))
+	s->other = (struct socket_end){r->netns,    r->remote_hi,   r->remote_lo, r->local_hi,
+				       r->local_lo, r->remote_port, r->local_port};
+	found = bpf_map_lookup_elem(&socket_ends, &s->other);
+	if (found && socket_is(found, &s->other))
 		return found->key;
-	bpf_map_update_elem(&socket_ends, &mine, &me, BPF_ANY);
+	s->mine = (struct socket_end){r->netns,	    r->local_hi,   r->local_lo,	  r->remote_hi,
+				      r->remote_lo, r->local_port, r->remote_port};
+	s->me = (struct socket_found){(u64)sk, r->file.key};
+	bpf_map_update_elem(&socket_ends, &s->mine, &s->me, BPF_ANY);
 	return 0;
 }
 
@@ -121,12 +133,13 @@ static __always_inline void socket_unix_fill(struct record_socket *r, struct soc
 }
 
 /*
- * Fills all of SOCKET_BYTES at `r` but the time. Returns how many bytes count,
- * 0 if the file is no socket that has addresses.
+ * Fills all of SOCKET_BYTES of the record but the time. Returns how many bytes
+ * count, 0 if the file is no socket that has addresses.
  */
-static __always_inline u64 socket_fill(struct record_socket *r, struct task_struct *task,
+static __always_inline u64 socket_fill(struct socket_scratch *s, struct task_struct *task,
 				       struct file *file)
 {
+	struct record_socket *r = &s->r;
 	struct file_ref ref = {};
 	struct socket *socket;
 	struct sock *sk;
@@ -149,7 +162,7 @@ static __always_inline u64 socket_fill(struct record_socket *r, struct task_stru
 	else
 		socket_inet_fill(r, sk);
 	if (ref.kind == FILE_KIND_tcp)
-		r->peer = socket_tcp_peer(r, sk);
+		r->peer = socket_tcp_peer(s, sk);
 	return __builtin_offsetof(struct record_socket, path) + r->path_len;
 }
 

@@ -228,7 +228,7 @@ static __always_inline bool uring_name(const struct uring_open *open, struct fil
 	scratch->r.head.tid = open->tid;
 	scratch->r.head.pid = open->pid;
 	told = fd_emit(scratch);
-	bytes = socket_fill((struct record_socket *)&scratch->r, task, file);
+	bytes = socket_fill((struct socket_scratch *)scratch, task, file);
 	if (bytes)
 		told = rare_emit(&scratch->r.head, bytes) && told;
 	return told;
