@@ -133,18 +133,13 @@ static __always_inline int fd_range(u64 first, u64 last, u64 flags)
 /* ---- descriptors that came with a message (SCM_RIGHTS) ---- */
 
 /* What is wanted of a message's header and of that of a control message. */
-struct message {
+struct message_end {
 	u64 control, control_len;
-};
-
-struct control {
-	u64 len; /* with its header */
-	s32 level, type;
 };
 
 struct message_native {
 	u64 name, name_len, parts, parts_count;
-	struct message end;
+	struct message_end end;
 	u64 flags;
 };
 
@@ -158,36 +153,50 @@ struct message_compat {
 	u32 flags;
 };
 
+struct control_native {
+	u64 len; /* with its header */
+	s32 level, type;
+};
+
 struct control_compat {
 	u32 len;
 	s32 level, type;
 };
 
-static __always_inline long message_read(struct message *m, u64 address, bool compat)
+/* In one place, since calls are deep here: what a 32-bit program has is spread where it lies. */
+union message {
+	struct message_end end;
+	struct message_compat_end compat;
+};
+
+union control {
+	struct control_native header;
+	struct control_compat compat;
+};
+
+static __always_inline long message_read(union message *m, u64 address, bool compat)
 {
-	struct message_compat_end small = {};
 	long err;
 
 	if (!compat)
 		return bpf_probe_read_user(
-			m, sizeof(*m),
+			&m->end, sizeof(m->end),
 			(void *)(address + __builtin_offsetof(struct message_native, end)));
 	err = bpf_probe_read_user(
-		&small, sizeof(small),
+		&m->compat, sizeof(m->compat),
 		(void *)(address + __builtin_offsetof(struct message_compat, end)));
-	*m = (struct message){small.control, small.control_len};
+	m->end = (struct message_end){m->compat.control, m->compat.control_len};
 	return err;
 }
 
-static __always_inline long control_read(struct control *c, u64 address, bool compat)
+static __always_inline long control_read(union control *c, u64 address, bool compat)
 {
-	struct control_compat small = {};
 	long err;
 
 	if (!compat)
-		return bpf_probe_read_user(c, sizeof(*c), (void *)address);
-	err = bpf_probe_read_user(&small, sizeof(small), (void *)address);
-	*c = (struct control){small.len, small.level, small.type};
+		return bpf_probe_read_user(&c->header, sizeof(c->header), (void *)address);
+	err = bpf_probe_read_user(&c->compat, sizeof(c->compat), (void *)address);
+	c->header = (struct control_native){c->compat.len, c->compat.level, c->compat.type};
 	return err;
 }
 
@@ -222,13 +231,28 @@ __noinline int fd_rights(struct rights *rights, u64 at, u64 end)
 	return 0;
 }
 
+static __always_inline bool control_has_fds(const union control *c)
+{
+	return c->header.level == SOL_SOCKET &&
+	       (c->header.type == SCM_RIGHTS || c->header.type == SCM_PIDFD);
+}
+
+static __always_inline u64 control_align(u32 compat)
+{
+	return compat ? 3 : 7;
+}
+
+static __always_inline u64 control_size(u32 compat)
+{
+	return compat ? sizeof(struct control_compat) : sizeof(struct control_native);
+}
+
 /* The control messages of a message that was received. */
 __noinline int fd_message(u64 address, u32 compat, struct rights *rights)
 {
-	u32 header = compat ? sizeof(struct control_compat) : sizeof(struct control);
-	u64 align = compat ? 3 : 7, at, end;
-	struct control control = {};
-	struct message m = {};
+	u64 header, at, end;
+	union control control = {};
+	union message m = {};
 
 	if (!rights)
 		return 0;
@@ -236,17 +260,18 @@ __noinline int fd_message(u64 address, u32 compat, struct rights *rights)
 		rights->is_cut = 1;
 		return 0;
 	}
-	at = m.control;
-	end = at + m.control_len;
+	at = m.end.control;
+	end = at + m.end.control_len;
+	header = control_size(compat);
 	for (int i = 0; i < CONTROLS_MAX && at + header <= end; i++) {
+		barrier_var(compat); /* computed again: the stack is short */
 		if (control_read(&control, at, compat))
 			break;
-		if (control.len < header || control.len > end - at)
+		if (control.header.len < header || control.header.len > end - at)
 			return 0; /* the program's own, or the end */
-		if (control.level == SOL_SOCKET &&
-		    (control.type == SCM_RIGHTS || control.type == SCM_PIDFD))
-			fd_rights(rights, at + header, at + control.len);
-		at += (control.len + align) & ~align;
+		if (control_has_fds(&control))
+			fd_rights(rights, at + header, at + control.header.len);
+		at += (control.header.len + control_align(compat)) & ~control_align(compat);
 	}
 	if (at + header <= end)
 		rights->is_cut = 1;
