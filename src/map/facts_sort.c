@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/group_sort.h"
 #include "map/fds.h"
 #include "map/internal.h"
 
@@ -61,6 +62,13 @@ static int bytes_compare(const void *a, const void *b)
 	return 0;
 }
 
+static struct group_key bytes_key(const void *element)
+{
+	return (struct group_key){((const struct fact_bytes *)element)->tid, 0};
+}
+
+static const struct group_order bytes_order = {sizeof(struct fact_bytes), bytes_key, bytes_compare};
+
 static int path_compare(const void *a, const void *b)
 {
 	const struct fact_path *x = a, *y = b;
@@ -74,6 +82,13 @@ static int path_compare(const void *a, const void *b)
 		return strcmp(x->path, y->path);
 	return strcmp(x->asked, y->asked);
 }
+
+static struct group_key path_key(const void *element)
+{
+	return (struct group_key){((const struct fact_path *)element)->tid, 0};
+}
+
+static const struct group_order path_order = {sizeof(struct fact_path), path_key, path_compare};
 
 static int service_compare(const void *a, const void *b)
 {
@@ -99,19 +114,32 @@ static int clock_compare(const void *a, const void *b)
 			qsort((list)->data, (list)->count, sizeof(*(list)->data), compare);        \
 	} while (0)
 
-static int file_compare(const void *a, const void *b, void *arg)
+/* What fds_by_file is sorted by. */
+struct named_file {
+	u64 key, time_ns;
+	u32 dev, pid, index;
+};
+
+static struct group_key file_key(const void *element)
 {
-	const struct facts *f = arg;
-	const u32 *i = a, *j = b;
-	const struct file_ref *x = &f->fds.data[*i].file, *y = &f->fds.data[*j].file;
+	const struct named_file *f = element;
+
+	return (struct group_key){f->key, (u64)f->dev << 32 | f->pid};
+}
+
+static int file_compare(const void *a, const void *b)
+{
+	const struct named_file *x = a, *y = b;
 
 	COMPARE(x->key, y->key);
 	COMPARE(x->dev, y->dev);
-	COMPARE(f->fds.data[*i].pid, f->fds.data[*j].pid);
-	COMPARE(f->fds.data[*i].time_ns, f->fds.data[*j].time_ns);
-	COMPARE(*i, *j);
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->index, y->index);
 	return 0;
 }
+
+static const struct group_order file_order = {sizeof(struct named_file), file_key, file_compare};
 
 static int peer_compare(const void *a, const void *b, void *arg)
 {
@@ -150,33 +178,42 @@ static int follow_compare(const void *a, const void *b)
 
 static int files_index(struct facts *f)
 {
-	f->fds_by_file.count = 0;
-	for (size_t i = 0; i < f->fds.count; i++) {
-		int err = f->fds.data[i].path ? vec_push(&f->fds_by_file, (u32)i) : 0;
+	VEC(struct named_file) files = {0};
+	int err = 0;
 
-		if (err)
-			return err;
+	for (size_t i = 0; i < f->fds.count && !err; i++) {
+		const struct fact_fd *d = &f->fds.data[i];
+
+		if (d->path)
+			err = vec_push(&files, (struct named_file){d->file.key, d->time_ns,
+								   d->file.dev, d->pid, (u32)i});
 	}
-	if (f->fds_by_file.count)
-		qsort_r(f->fds_by_file.data, f->fds_by_file.count, sizeof(u32), file_compare, f);
-	return 0;
+	err = err ? err : vec_group_sort(&files, &file_order);
+	f->fds_by_file.count = 0;
+	err = err ? err : vec_reserve(&f->fds_by_file, files.count);
+	for (size_t i = 0; i < files.count && !err; i++)
+		f->fds_by_file.data[f->fds_by_file.count++] = files.data[i].index;
+	vec_free(&files);
+	return err;
 }
 
 int facts_sort(struct facts *f)
 {
-	int err;
+	int err = vec_group_sort(&f->bytes, &bytes_order);
 
+	err = err ? err : vec_group_sort(&f->paths, &path_order);
+	if (err)
+		return err;
 	SORT(&f->names, name_compare);
 	SORT(&f->forks, fork_compare);
 	SORT(&f->processes, process_compare);
 	SORT(&f->sockets, socket_compare);
-	SORT(&f->bytes, bytes_compare);
-	SORT(&f->paths, path_compare);
 	SORT(&f->services, service_compare);
 	SORT(&f->clocks, clock_compare);
 	SORT(&f->follows, follow_compare);
 	stack_facts_sort(f);
 	container_facts_sort(f);
-	err = fds_sort(f) ? -ENOMEM : files_index(f);
+	err = fds_sort(f);
+	err = err ? err : files_index(f);
 	return err ? err : peers_index(f);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/group_sort.h"
 #include "map/fds.h"
 #include "map/internal.h"
 
@@ -172,6 +173,15 @@ static int fd_compare(const void *a, const void *b)
 	return strcmp(x->path ? x->path : "", y->path ? y->path : "");
 }
 
+static struct group_key fd_key(const void *element)
+{
+	const struct fact_fd *d = element;
+
+	return (struct group_key){d->table, (u32)d->fd ^ 1u << 31};
+}
+
+static const struct group_order fd_order = {sizeof(struct fact_fd), fd_key, fd_compare};
+
 bool fd_is_range(const struct fact_fd *d)
 {
 	return d->op == FD_close_range || (d->op == FD_cloexec && d->from >= 0);
@@ -218,9 +228,8 @@ int fds_sort(struct facts *f)
 
 		d->table = fds_table(f, d->tid, d->pid, d->time_ns);
 	}
-	if (f->fds.count)
-		qsort(f->fds.data, f->fds.count, sizeof(*f->fds.data), fd_compare);
-	return ranges_index(f);
+	err = vec_group_sort(&f->fds, &fd_order);
+	return err ? err : ranges_index(f);
 }
 
 /* ---- what a descriptor was at a time ---- */
