@@ -20,10 +20,10 @@ enum block_arg { BLOCK_ARG_DEV, BLOCK_ARG_SECTOR, BLOCK_ARG_BYTES, BLOCK_ARG_QUE
 struct kspan {
 	u64 begin_ns, end_ns;
 	u32 tid, pid;
+	u16 nr;		/* uring: the operation */
 	u8 kind;	/* enum kspan_kind */
 	u8 part;	/* wait: enum split_part */
 	u8 state, mode; /* wait: how it left the CPU; syscall, uring, block: flags in mode */
-	u16 nr;		/* uring: the operation */
 	u8 open;	/* syscall: it had not returned at the end of the recording */
 	u64 visit_ns;	/* wait: begin of the syscall or fault it lies in */
 	u64 args[6];	/* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
@@ -37,7 +37,7 @@ struct kspan {
 
 struct kspans_place {
 	u64 begin_ns;
-	const unsigned char *at; /* the rest of it, packed, in a page */
+	u32 page, at; /* where the rest of it is, packed: a page, and in that */
 };
 
 /* Starts with all zero. */
