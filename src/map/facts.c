@@ -162,8 +162,11 @@ static int bytes_add(struct facts *f, const struct record_bytes *r)
 
 static int path_add(struct facts *f, const struct record_path *r)
 {
-	struct fact_path p = {
-		.call_ns = r->call_ns, .tid = r->head.tid, .nr = r->nr, .flags = r->flags};
+	struct fact_path p = {.call_ns = r->call_ns,
+			      .time_ns = r->head.time_ns,
+			      .tid = r->head.tid,
+			      .nr = r->nr,
+			      .flags = r->flags};
 	size_t bytes = r->path_len, asked = r->asked < bytes ? r->asked : 0;
 	int err;
 

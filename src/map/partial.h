@@ -125,6 +125,7 @@ struct fact_bytes {
 /* What a call was asked for. */
 struct fact_path {
 	u64 call_ns; /* begin of the call */
+	u64 time_ns; /* when it was told: at its end or, of an exec, in its middle */
 	u32 tid;
 	u16 nr;
 	u16 flags;   /* PATH_* */

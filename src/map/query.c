@@ -211,13 +211,16 @@ const struct fact_path *query_call_path(const struct partial *p, const struct ks
 	const struct fact_path *list = p->facts.paths.data;
 	size_t n = COUNT_BEFORE(&p->facts.paths, e,
 				e->tid < call->tid ||
-					(e->tid == call->tid && e->call_ns < call->begin_ns));
+					(e->tid == call->tid && e->call_ns <= call->begin_ns));
+	u64 call_ns = n ? list[n - 1].call_ns : 0;
 
-	for (; n < p->facts.paths.count; n++) {
-		if (list[n].tid != call->tid || list[n].call_ns != call->begin_ns)
-			break;
-		if (list[n].nr == call->nr && !(list[n].flags & PATH_SECOND) == !second)
-			return &list[n];
+	/* The exec with which a thread came into scope begins for us when it did. */
+	for (; n > 0 && list[n - 1].tid == call->tid && list[n - 1].call_ns == call_ns; n--) {
+		const struct fact_path *f = &list[n - 1];
+
+		if (f->nr == call->nr && !(f->flags & PATH_SECOND) == !second &&
+		    (call_ns == call->begin_ns || f->time_ns >= call->begin_ns))
+			return f;
 	}
 	return NULL;
 }

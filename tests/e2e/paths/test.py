@@ -218,6 +218,21 @@ def execs_that_succeed_have_their_paths():
 
 
 @tests.add
+def the_first_exec_has_its_path():
+    """Of the command that is recorded, asked for by a relative path."""
+    directory, recording = fathom.path("first"), fathom.path("first-data")
+    os.makedirs(directory + "/bin")
+    shutil.copy("/bin/true", directory + "/bin/it")
+    result = subprocess.run([fathom.binary, "record", "-o", recording, "--", "bin/it"],
+                            cwd=directory, text=True, capture_output=True, timeout=60)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    execs = [span["attributes"] for trace in fathom.trace_all(recording)["traces"]
+             for span in trace["spans"] if span["name"] == "execve"]
+    equal([(has.get("file.path"), has["args"].split(",")[0]) for has in execs],
+          [(directory + "/bin/it", '"bin/it"')], "the exec")
+
+
+@tests.add
 def babeltrace_reads_them():
     harness.check_babeltrace(fathom, fathom.path("data"))
 
