@@ -16,7 +16,7 @@ def attributes(node):
 
 
 class Silent:
-    """Mounted while the block lasts; the file is `path`. Its bytes come when it is told to speak."""
+    """Mounted while the block lasts; the file is `path`. Its bytes come when it is told to."""
 
     def __init__(self, where):
         self.where = where

@@ -69,6 +69,27 @@ class Tests:
         sys.exit(1 if failed else 0)
 
 
+def until(holds, what, seconds=30):
+    """Waits for a condition."""
+    end = time.monotonic() + seconds * SLOWER
+    while not holds():
+        check(time.monotonic() < end, f"waited {seconds * SLOWER} s for {what}")
+        time.sleep(0.02)
+
+
+class Process(subprocess.Popen):
+    """A program that a failure inside its `with` ends, which would wait for it otherwise."""
+
+    def __exit__(self, kind, *problem):
+        if kind and self.poll() is None:
+            self.terminate()
+            try:
+                self.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        super().__exit__(kind, *problem)
+
+
 def require_root():
     if os.geteuid() != 0:
         print("recording needs root")
@@ -144,8 +165,8 @@ def check_sums(fathom, recording):
 
 def babeltrace_counts(chunk):
     """How many events babeltrace2 counts in a chunk, and how many it says were discarded."""
-    result = subprocess.run(["babeltrace2", chunk, "-c", "sink.utils.counter", "-p", "step=+0"], text=True,
-                            capture_output=True, timeout=300)
+    result = subprocess.run(["babeltrace2", chunk, "-c", "sink.utils.counter", "-p", "step=+0"],
+                            text=True, capture_output=True, timeout=300)
     equal(result.returncode, 0, f"babeltrace2 {chunk}: {result.stderr}")
     events = re.findall(r"(\d+) Event message", result.stdout)
     check(events, f"babeltrace2 {chunk} counts nothing: {result.stdout}")

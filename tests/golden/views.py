@@ -69,8 +69,8 @@ def check_json(case, text):
     for finding in data.get("findings", []):
         assert list(finding) == ["section", "name", "needed", "available", "text"]
     for chunk in data.get("chunks", []):
-        assert list(chunk) == ["path", "begin_ns", "end_ns", "records", "bytes", "lost", "incomplete",
-                               "state"]
+        assert list(chunk) == ["path", "begin_ns", "end_ns", "records", "bytes", "lost",
+                               "incomplete", "state"]
 
 
 ALWAYS = ("json", "txt")

@@ -12,9 +12,9 @@ PROGRAMS = ["python3.11", "dash", "bash", "coreutils", "unshare", "mount", "umou
             "strace", "bpftool", "ip", "prlimit", "nsenter", "taskset", "babeltrace2", "sqlite3",
             "ps", "fio", "redis-server", "redis-benchmark", "redis-cli"]
 COREUTILS = ["cat", "chmod", "cp", "cut", "date", "dd", "echo", "env", "false", "head", "id", "ln",
-             "ls", "mkdir", "mknod", "mktemp", "mv", "nice", "nproc", "od", "printf", "rm", "rmdir", "seq",
-             "sha256sum", "sleep", "sort", "stat", "stty", "sync", "tail", "tee", "test", "timeout",
-             "touch", "tr", "true", "truncate", "uname", "wc", "yes"]
+             "ls", "mkdir", "mknod", "mktemp", "mv", "nice", "nproc", "od", "printf", "rm", "rmdir",
+             "seq", "sha256sum", "sleep", "sort", "stat", "stty", "sync", "tail", "tee", "test",
+             "timeout", "touch", "tr", "true", "truncate", "uname", "wc", "yes"]
 PLUGINS = "/usr/lib/x86_64-linux-gnu/babeltrace2"
 LEFT_OUT = ("dist-packages", "test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter",
             "turtledemo", "config-3.11-x86_64-linux-gnu", "pydoc_data", "unittest")

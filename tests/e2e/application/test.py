@@ -240,7 +240,8 @@ def in_a_container_without_shared_memory():
     options = ["--mount", "--pid", "--fork", "--ipc", "--uts", "--mount-proc"]
     if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
         return "no unshare here"
-    script = 'mount -t tmpfs -o ro none /dev/shm && ! touch /dev/shm/x 2>/dev/null && exec "$0" "$@"'
+    script = ('mount -t tmpfs -o ro none /dev/shm && ! touch /dev/shm/x 2>/dev/null && '
+              'exec "$0" "$@"')
     where = fathom.record("container", "--", "unshare", *options, "sh", "-c", script, PROGRAM,
                           ROUNDS)
     equal(fathom.report(where, "name")["lost"]["total"], 0, "lost records")
@@ -287,7 +288,7 @@ def a_span_that_is_not_sampled_has_no_calls():
 
 @tests.add
 def a_program_that_runs_already():
-    with subprocess.Popen([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
+    with harness.Process([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
         try:
             where = fathom.path("later")
             result = fathom.run("record", "-o", where, "-p", program.pid, "-d", "2s")
@@ -299,7 +300,7 @@ def a_program_that_runs_already():
 
 @tests.add
 def start_order_does_not_matter_for_the_whole_host():
-    with subprocess.Popen([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
+    with harness.Process([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
         try:
             where = fathom.path("host")
             result = fathom.run("record", "-o", where, "-d", "2s")

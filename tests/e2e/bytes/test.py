@@ -47,7 +47,8 @@ def record_talk(name, *args, options=()):
 def record_talk_late(name, *args):
     """Records it from when it was under way."""
     command = [sys.executable, TALK, "--wait", *map(str, args)]
-    with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as talk:
+    with harness.Process(command, text=True, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE) as talk:
         _, *pids = talk.stdout.readline().split()
         recorder = servers.Recorder(fathom, name, *(f"-p{pid}" for pid in pids))
         out, _ = talk.communicate("\n", timeout=60)
@@ -138,7 +139,7 @@ def unix_begun_before_the_recording():
 
 
 def raw_bytes(recording):
-    """(tid, direction, flags, from, length) of the records themselves, as babeltrace2 reads them."""
+    """(tid, direction, flags, from, length) of the records, as babeltrace2 reads them."""
     found = []
     for chunk in fathom.chunks(recording):
         text = servers.run("babeltrace2", chunk["path"])
@@ -217,7 +218,7 @@ def redis_and_its_clients():
         return "redis is missing"
     port = loopback.free_port()
     with servers.Server("redis-server", "--port", port, "--save", "", "--dir", fathom.dir) as redis:
-        servers.wait_until("redis", lambda: servers.answers(port))
+        harness.until(lambda: servers.answers(port), "redis")
         recording = record_host("redis", "redis-benchmark", "-p", port, "-n", 2000, "-c", 4,
                                 "-t", "set,get", "-d", 5000, "-q")
     client = servers.pids_named(fathom, recording, "redis-benchmark").pop()
@@ -237,10 +238,11 @@ def nginx_sends_files():
     with open(fathom.path("pace.lua"), "w", encoding="ascii") as text:
         text.write("function delay() return 20 end\n")
     with servers.Server(*loopback.nginx_command(fathom.dir, port, workers=2)):
-        servers.wait_until("nginx", lambda: servers.answers(port))
+        harness.until(lambda: servers.answers(port), "nginx")
         recording = record_host("nginx", "wrk", "-t", 1, "-c", 4, "-d", "1s", "-s",
                                 fathom.path("pace.lua"), f"http://127.0.0.1:{port}/page")
-    spans = [span for name in ("nginx", "wrk") for pid in servers.pids_named(fathom, recording, name)
+    spans = [span for name in ("nginx", "wrk")
+             for pid in servers.pids_named(fathom, recording, name)
              for span in servers.spans_of(fathom, recording, pid)]
     files = [r for r in ranges_of(spans) if r.span["name"] == "sendfile"]
     check(files, "files were sent")

@@ -142,7 +142,7 @@ static void sockets(void)
 	CALL(19, fd, 0, 1, 0, 0); /* lseek */
 }
 
-static uint32_t seconds_60[2] = {60, 0}, half_a_second[2] = {0, 500000000};
+static uint32_t seconds_60[2] = {60, 0}, seconds_2[2] = {2, 0};
 
 static void *sleeps(void *arg)
 {
@@ -159,21 +159,54 @@ static int asleep(void)
 	return CALL(3, 0, at(room), 1, 0, 0) == 1 ? 0 : 9;
 }
 
+/* Waits until a file of /proc/PID begins with this, behind a name. False if it does not in ten
+ * seconds. */
+static int comes_to_say(pid_t pid, const char *file, const char *what)
+{
+	char path[64], line[512], *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	for (int i = 0; i < 5000; i++) {
+		FILE *says = fopen(path, "r");
+
+		line[0] = '\0';
+		if (says && !fgets(line, sizeof(line), says))
+			line[0] = '\0';
+		if (says)
+			fclose(says);
+		text = strrchr(line, ')') ? strrchr(line, ')') + 2 : line;
+		if (strncmp(text, what, strlen(what)) == 0)
+			return 1;
+		usleep(2000);
+	}
+	return 0;
+}
+
+/* Stops it when it sleeps, and lets it go on when it has stopped. */
+static int stop(pid_t pid)
+{
+	int stopped;
+
+	if (!comes_to_say(pid, "syscall", "162 "))
+		return 12;
+	usleep(50000);
+	kill(pid, SIGSTOP);
+	stopped = comes_to_say(pid, "stat", "T ");
+	kill(pid, SIGCONT);
+	return stopped ? 0 : 13;
+}
+
 static int stopped(void)
 {
 	pid_t me = getpid(), child = fork();
+	int status;
 
 	if (child < 0)
 		return 10;
-	if (child == 0) {
-		usleep(100000);
-		kill(me, SIGSTOP);
-		usleep(50000);
-		kill(me, SIGCONT);
-		_exit(0);
-	}
-	CALL(162, at(half_a_second), 0, 0, 0, 0);
-	return waitpid(child, NULL, 0) == child ? 0 : 11;
+	if (child == 0)
+		_exit(stop(me));
+	CALL(162, at(seconds_2), 0, 0, 0, 0);
+	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : 11;
 }
 
 int main(int argc, char **argv)

@@ -111,23 +111,15 @@ def both_asleep(pid):
     return len(tids) == 2 and all(in_call(pid, tid, 3 if tid == pid else 162) for tid in tids)
 
 
-def until(holds, what):
-    for _ in range(1000):
-        if holds():
-            return
-        time.sleep(0.02)
-    check(False, what)
-
-
 def record_asleep(path):
     """-> number of the process, None: this kernel has no 32-bit calls"""
-    with subprocess.Popen([CALLS, "asleep"], stdin=subprocess.PIPE) as program:
-        until(lambda: program.poll() is not None or both_asleep(program.pid), "they sleep")
+    with harness.Process([CALLS, "asleep"], stdin=subprocess.PIPE) as program:
+        harness.until(lambda: program.poll() is not None or both_asleep(program.pid), "they sleep")
         if program.returncode in (11, 77):
             return None
-        with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", str(program.pid)],
-                              stderr=subprocess.PIPE, text=True) as recorder:
-            until(lambda: fathom.run("rotate", path).returncode == 0 or
+        with harness.Process([fathom.binary, "record", "-o", path, "-p", str(program.pid)],
+                             stderr=subprocess.PIPE, text=True) as recorder:
+            harness.until(lambda: fathom.run("rotate", path).returncode == 0 or
                   recorder.poll() is not None, "it records")
             time.sleep(0.2)
             program.communicate(b"x", timeout=30)

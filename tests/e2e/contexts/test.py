@@ -89,8 +89,9 @@ def a_child_works_for_the_span_of_its_parent():
 
 @tests.add
 def a_span_of_which_only_the_context_was_seen_is_shown():
-    spans = {span["span_id"]: span for trace in fathom.trace_all(fathom.path("publishers"))["traces"]
-             for span in trace["spans"] if trace["trace_id"]}
+    traces = fathom.trace_all(fathom.path("publishers"))["traces"]
+    spans = {span["span_id"]: span for trace in traces for span in trace["spans"]
+             if trace["trace_id"]}
     for process in told:
         for number in (1, 2, 3):
             span = spans[id_of(process["base"] + number)]

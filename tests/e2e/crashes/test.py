@@ -161,9 +161,9 @@ def a_command_gets_the_signals_that_fathom_was_given():
 @tests.add
 def a_recorder_that_goes_on_is_left_alone():
     with folder("running"):
-        with subprocess.Popen([fathom.binary, "record", "--", "sh", "-c", "echo; read x"],
-                              cwd=fathom.dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True) as recorder:
+        with harness.Process([fathom.binary, "record", "--", "sh", "-c", "echo; read x"],
+                             cwd=fathom.dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True) as recorder:
             recorder.stdout.readline()
             for _ in range(500):
                 if os.path.exists(data()):

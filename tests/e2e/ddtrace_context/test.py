@@ -43,7 +43,8 @@ def install(venv):
 
 
 def environment(programs):
-    return dict(os.environ, DD_TRACE_OTEL_CTX_ENABLED="true", DD_SERVICE="shop", DD_TRACE_STARTUP_LOGS="false",
+    return dict(os.environ, DD_TRACE_OTEL_CTX_ENABLED="true", DD_SERVICE="shop",
+                DD_TRACE_STARTUP_LOGS="false",
                 DD_INSTRUMENTATION_TELEMETRY_ENABLED="false",
                 DD_REMOTE_CONFIGURATION_ENABLED="false",
                 PATH=f"{programs}:{os.environ['PATH']}")

@@ -78,8 +78,8 @@ def names_are_those_of_the_kernel():
     recording, said = run("data")
     check_names(recording, said)
     ways = {way for _, way, name in said.values() if name}
-    check({"recvmsg", "recvmmsg", "memfd_create", "pidfd_getfd", "seccomp", "openat2", "accept4", "unshared",
-           "of-child", "after-exec"} <= ways, f"ways: {ways}")
+    check({"recvmsg", "recvmmsg", "memfd_create", "pidfd_getfd", "seccomp", "openat2", "accept4",
+           "unshared", "of-child", "after-exec"} <= ways, f"ways: {ways}")
     sent = [name for _, way, name in said.values() if way.startswith("recv")]
     equal(sent, [fathom.path(f"{name} {n}") for name in ("sent", "sent too") for n in (1, 2)],
           "names of what was sent")
@@ -96,8 +96,8 @@ def over_many_chunks():
 def those_of_before_the_recording():
     work = fathom.path("later-work")
     os.mkdir(work)
-    with subprocess.Popen([MAKES, "later", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          text=True) as program:
+    with harness.Process([MAKES, "later", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         text=True) as program:
         try:
             equal(program.stdout.readline(), "ready\n", "first line")
             recorder = servers.Recorder(fathom, "later", "-p", program.pid)
@@ -142,8 +142,9 @@ def connections_that_came_have_their_peers():
     where = fathom.path("came")
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with ours, theirs, socket.create_server(("127.0.0.1", 0)) as listener, \
-            subprocess.Popen([fathom.binary, "record", "-o", where, "--", sys.executable, "-c",
-                              RECEIVES], stdin=theirs, stderr=subprocess.PIPE, text=True) as recorder:
+            harness.Process([fathom.binary, "record", "-o", where, "--", sys.executable, "-c",
+                             RECEIVES], stdin=theirs, stderr=subprocess.PIPE,
+                            text=True) as recorder:
         ours.settimeout(60)
         equal(ours.recv(1), b"r", "ready")
         sent, taken = connection(listener), connection(listener)

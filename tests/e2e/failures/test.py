@@ -190,9 +190,9 @@ def full_disk_without_rotation():
 def a_chunk_that_cannot_be_sealed():
     """It is told at once, the recording goes on, and the next one recovers the chunk."""
     path = fathom.path("unsealed")
-    with subprocess.Popen([fathom.binary, "record", "-o", path, "--", "sh", "-c",
-                           "echo begun; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as recorder:
+    with harness.Process([fathom.binary, "record", "-o", path, "--", "sh", "-c",
+                          "echo begun; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True) as recorder:
         recorder.stdout.readline()
         (name,) = [n for n in os.listdir(path) if n.startswith(".open")]
         os.mkdir(os.path.join(path, name, "..manifest.new"))
@@ -234,11 +234,11 @@ def flight_recorder_on_a_full_disk():
     """A snapshot that cannot be written is an error, and the next one is another try."""
     with mounted("flight", "size=64k") as path:
         out = os.path.join(path, "out")
-        with subprocess.Popen([fathom.binary, "record", "--flight", "-o", out, "--", "sh", "-c",
-                               "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); read x < /etc/hostname;"
-                               " done; echo begun; read x"], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as recorder:
+        with harness.Process([fathom.binary, "record", "--flight", "-o", out, "--", "sh", "-c",
+                              "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); read x < /etc/hostname;"
+                              " done; echo begun; read x"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True) as recorder:
             recorder.stdout.readline()
             fill(os.path.join(path, "fill"))
             equal(fathom.run("snapshot", out).returncode, 1, "snapshot")

@@ -174,9 +174,9 @@ def each_recorder_answers_to_its_own_request():
         check("fathom snapshot" in result.stderr, result.stderr)
         equal(list(json.loads(fathom.ok("snapshot", "--json", recorder.dir))), ["path"], "--json")
     plain = fathom.path("plain")
-    with subprocess.Popen([fathom.binary, "record", "-o", plain, "--", "sh", "-c",
-                           "echo begun; sleep 2"], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True) as recorder:
+    with harness.Process([fathom.binary, "record", "-o", plain, "--", "sh", "-c",
+                          "echo begun; sleep 2"], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, text=True) as recorder:
         recorder.stdout.readline()
         result = fathom.run("snapshot", plain)
         equal(result.returncode, 1, "snapshot of a recorder that writes everything")

@@ -119,8 +119,8 @@ def what_the_polling_thread_submits_has_no_span():
 def what_was_in_flight_has_a_soft_begin():
     work = fathom.path("pending-work")
     os.mkdir(work)
-    with subprocess.Popen([REQUESTS, work, "pending"], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True) as program:
+    with harness.Process([REQUESTS, work, "pending"], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True) as program:
         try:
             if program.stdout.readline() != "ready\n":
                 equal(program.wait(), 77, "status")

@@ -83,10 +83,10 @@ def through_sudo_it_is_for_who_called():
 def through_sudo_only_root_asks_the_recorder():
     """And who called is not told that nobody records there."""
     path = fathom.path("asked")
-    with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", str(os.getpid())],
-                          stderr=subprocess.PIPE, text=True,
-                          env={**os.environ, "SUDO_UID": str(NOBODY),
-                               "SUDO_GID": str(NOBODY)}) as recorder:
+    with harness.Process([fathom.binary, "record", "-o", path, "-p", str(os.getpid())],
+                         stderr=subprocess.PIPE, text=True,
+                         env={**os.environ, "SUDO_UID": str(NOBODY),
+                              "SUDO_GID": str(NOBODY)}) as recorder:
         try:
             wait_for(lambda: os.path.exists(os.path.join(path, ".control")), "it can be asked")
             refused = as_user(NOBODY, "rotate", path)

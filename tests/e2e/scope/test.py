@@ -148,7 +148,7 @@ def cgroup_of_version_2():
 
 @tests.add
 def made_in_a_cgroup():
-    """A child that its parent, which is outside, makes in the cgroup: what it has open has a name."""
+    """A child that its parent, outside, makes in the cgroup: what it has open has a name."""
     if "v2" not in mounts():
         return "no cgroups of version 2"
     file = fathom.path("opened-outside")
@@ -156,8 +156,8 @@ def made_in_a_cgroup():
         out.write("x")
     with cgroup("v2") as (path, below):
         recorder, recording = start_recording("into", "--cgroup", path)
-        with subprocess.Popen([CHURN, "into", below, file], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True) as parent:
+        with harness.Process([CHURN, "into", below, file], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True) as parent:
             child = parent.stdout.readline()
             time.sleep(0.5)
             parent.communicate(timeout=30)
@@ -230,7 +230,7 @@ def cgroup_relative_to_its_mount():
 def children_of_a_cgroup():
     hierarchy = "cpu" if "cpu" in mounts() else "v2"
     with cgroup(hierarchy) as (path, _), running("sh") as _, \
-            subprocess.Popen(["sh"], stdin=subprocess.PIPE, text=True) as shell:
+            harness.Process(["sh"], stdin=subprocess.PIPE, text=True) as shell:
         move(shell.pid, path)
         recorder, recording = start_recording("children", "--cgroup", path)
         shell.communicate("ls / >/dev/null; /bin/true; exit\n")

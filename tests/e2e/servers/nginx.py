@@ -36,8 +36,7 @@ def nginx_start():
     with open(PAGE, "w", encoding="ascii") as text:
         text.write("x" * PAGE_BYTES)
     nginx = servers.Server(*loopback.nginx_command(fathom.dir, port, HTTP, WORKERS, "notice"))
-    servers.wait_until("nginx", lambda: servers.answers(port) and
-                       len(children(nginx.pid)) == WORKERS)
+    harness.until(lambda: servers.answers(port) and len(children(nginx.pid)) == WORKERS, "nginx")
     return nginx
 
 

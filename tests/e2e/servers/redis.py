@@ -43,7 +43,7 @@ def listener_name(pid):
 @tests.add
 def by_pid_agrees_with_perf():
     with servers.Server(*server_args(port)) as redis:
-        servers.wait_until("redis", lambda: servers.answers(port))
+        harness.until(lambda: servers.answers(port), "redis")
         listener = listener_name(redis.pid)
         early = socket.create_connection(("127.0.0.1", port))
         aof = next(name for name in (os.readlink(f"/proc/{redis.pid}/fd/{fd}")
@@ -95,7 +95,7 @@ def as_a_command_agrees_with_redis():
     own_port = loopback.free_port()
     with servers.Server(fathom.binary, "record", "-o", fathom.path("command"), "--",
                         *server_args(own_port)) as recorder:
-        servers.wait_until("redis", lambda: servers.answers(own_port))
+        harness.until(lambda: servers.answers(own_port), "redis")
         servers.run(*benchmark_args(own_port))
         reads = info(own_port, "total_reads_processed")
         servers.run("redis-cli", "-p", own_port, "shutdown", "nosave")
@@ -117,7 +117,7 @@ def as_a_command_agrees_with_redis():
 @tests.add
 def with_the_whole_host():
     with servers.Server(*server_args(port)) as redis:
-        servers.wait_until("redis", lambda: servers.answers(port))
+        harness.until(lambda: servers.answers(port), "redis")
         recording = fathom.record("host", "-a", "--", *benchmark_args(port, 1000))
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check({"redis-server", "redis-benchmark"} <= names, f"processes: {names}")

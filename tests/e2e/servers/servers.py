@@ -23,13 +23,6 @@ def need(*programs):
         sys.exit(77)
 
 
-def wait_until(what, condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        check(time.monotonic() < end, f"waited {seconds} s for {what}")
-        time.sleep(0.02)
-
-
 def answers(port):
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
@@ -68,8 +61,8 @@ class Recorder:
             [fathom.binary, "record", "-o", self.dir, *map(str, args)],
             stderr=subprocess.PIPE, text=True)
         # a recorder answers once it records, and then with a sealed chunk
-        wait_until("the recorder", lambda: self.process.poll() is not None or
-                   fathom.run("rotate", self.dir).returncode == 0)
+        harness.until(lambda: self.process.poll() is not None or
+                      fathom.run("rotate", self.dir).returncode == 0, "the recorder")
         check(self.process.poll() is None, "the recorder has ended")
 
     def stop(self):
@@ -152,8 +145,8 @@ class Perf:
             ["perf", "record", "-q", "-e", "raw_syscalls:sys_exit", "-k", "CLOCK_MONOTONIC",
              "-m", "8M", "-p", ",".join(map(str, pids)), "-o", self.file],
             stdout=self.log, stderr=self.log)
-        wait_until("perf", lambda: self.process.poll() is not None or
-                   os.path.exists(self.file) and os.path.getsize(self.file) > 0)
+        harness.until(lambda: self.process.poll() is not None or
+                      os.path.exists(self.file) and os.path.getsize(self.file) > 0, "perf")
         time.sleep(0.3)
         self.works = self.process.poll() is None
 
@@ -169,7 +162,8 @@ class Perf:
         if "LOST" in text:
             return None
         threads = {}
-        line = re.compile(r"\s*(\d+)\s+(\d+)\.(\d{9}):\s+raw_syscalls:sys_exit: NR (-?\d+) = (-?\d+)")
+        line = re.compile(r"\s*(\d+)\s+(\d+)\.(\d{9}):\s+"
+                          r"raw_syscalls:sys_exit: NR (-?\d+) = (-?\d+)")
         for tid, s, ns, number, result in line.findall(text):
             threads.setdefault(int(tid), []).append(
                 (int(s) * 10**9 + int(ns), int(number), int(result)))

@@ -35,7 +35,7 @@ def silence(name):
 def recorder(folder, *words):
     """What it says goes to a file: a command that does not begin would hold a pipe open."""
     with open(os.path.join(folder, "said"), "w", encoding="utf-8") as said:
-        with subprocess.Popen([fathom.binary, "record", *words], cwd=folder, stderr=said) as process:
+        with harness.Process([fathom.binary, "record", *words], cwd=folder, stderr=said) as process:
             try:
                 yield process
             finally:

@@ -140,7 +140,7 @@ def a_file_of_another_build_gives_no_names():
 
 
 class Sleeper:
-    """A program that waits for ever, in its known stack if not said otherwise; ends with the block."""
+    """A program that waits for ever, in its known stack if not said otherwise, in a block."""
 
     def __init__(self, *args):
         self.args = args or (POINTERS, "forever")
@@ -248,8 +248,8 @@ def memory_that_changes_while_it_is_read():
     os.mkdir(place)
     with Sleeper(STRANGE, "restless", place) as pid:
         begin = time.monotonic()
-        directory = fathom.record("changes", "--stacks", "1ms", "--rotate", "50ms", "-d", "3s", "-p",
-                                  pid)
+        directory = fathom.record("changes", "--stacks", "1ms", "--rotate", "50ms", "-d", "3s",
+                                  "-p", pid)
         check(time.monotonic() - begin < 60, "the recorder ends in time")
     chunks = fathom.chunks(directory)
     check(len(chunks) >= 20, f"it is not held up: {len(chunks)} chunks in 3 s")
@@ -270,7 +270,7 @@ def stacks_in_large_pages_and_in_such_that_nobody_may_read():
 @tests.add
 def a_flight_recorder_has_them():
     directory = fathom.path("flight")
-    with Sleeper() as pid, subprocess.Popen(
+    with Sleeper() as pid, harness.Process(
             [fathom.binary, "record", "--flight", "--stacks", "20ms", "-o", directory, "-p",
              str(pid)], stderr=subprocess.PIPE, text=True) as recorder:
         try:
@@ -338,8 +338,8 @@ def a_server_that_nobody_changed():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    with subprocess.Popen(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
-                           "--dir", fathom.dir], stdout=subprocess.DEVNULL) as redis:
+    with harness.Process(["redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
+                          "--dir", fathom.dir], stdout=subprocess.DEVNULL) as redis:
         try:
             for _ in range(100):
                 if socket.socket().connect_ex(("127.0.0.1", int(port))) == 0:

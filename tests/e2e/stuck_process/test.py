@@ -19,7 +19,7 @@ tests = harness.Tests()
 def is_stuck(pid):
     """Its command line cannot be read, within 10 s of trying."""
     for _ in range(20):
-        with subprocess.Popen(["cat", f"/proc/{pid}/cmdline"], stdout=subprocess.DEVNULL) as cat:
+        with harness.Process(["cat", f"/proc/{pid}/cmdline"], stdout=subprocess.DEVNULL) as cat:
             try:
                 cat.wait(timeout=0.5)
             except subprocess.TimeoutExpired:
@@ -37,7 +37,7 @@ def a_recording_of_the_host_begins_and_ends():
     except OSError as problem:
         return f"no FUSE here: {problem}"
     try:
-        with subprocess.Popen([sys.executable, STUCK, silent.path], start_new_session=True) as stuck:
+        with harness.Process([sys.executable, STUCK, silent.path], start_new_session=True) as stuck:
             try:
                 if not is_stuck(stuck.pid):
                     return "nothing is stuck on this kernel"

@@ -68,8 +68,9 @@ def a_request_is_one_trace_from_client_to_syscall():
 @tests.add
 def the_kernel_stands_under_the_phases():
     by_id = {span["span_id"]: span for _, span in spans_of()}
-    reads = [span for span in by_id.values() if span["kind"] == "syscall" and
-             span["name"] == "read" and by_id.get(span.get("parent_id"), {}).get("name") == "decode"]
+    reads = [span for span in by_id.values()
+             if span["kind"] == "syscall" and span["name"] == "read" and
+             by_id.get(span.get("parent_id"), {}).get("name") == "decode"]
     check(reads, "decoding reads")
     for read in reads:
         path = read["attributes"].get("file.path", "")

@@ -40,8 +40,8 @@ def a_hundred_times():
     if not BPFTOOL:
         return "bpftool is missing"
     before = {kind: set(objects(kind)) for kind in KINDS}
-    with subprocess.Popen([REPEAT, "100"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as process:
+    with harness.Process([REPEAT, "100"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True) as process:
         try:
             line = process.stdout.readline()
             check(line.startswith("done"), f"it ran: {line}")

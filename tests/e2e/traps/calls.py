@@ -43,7 +43,7 @@ def pieces(path, name):
 
 
 def goes_on_as(path, name, count, stops, causes):
-    """`count` calls that were broken off `stops` times: all pieces have name, arguments and cause."""
+    """`count` calls, broken off `stops` times: all pieces have name, arguments and cause."""
     calls, whole = pieces(path, name)
     equal(len(whole), count, f"{name} that ended: {calls}")
     equal(len(calls) - len(whole), stops, f"pieces of {name} that did not")

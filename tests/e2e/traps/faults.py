@@ -50,7 +50,7 @@ def a_fault_that_kills_is_told():
 
 @tests.add
 def faults_inside_a_call_are_its_own():
-    """read() into fresh memory: a fault in each call, under it, and none is taken for user code's."""
+    """read() into fresh memory: a fault in each call, under it, none taken for user code's."""
     path, _ = record("nested", 300)
     calls = {s["span_id"]: s for s in spans(path, "syscall", "read")
              if s["attributes"].get("fd.name") == "/dev/zero"}
@@ -73,7 +73,8 @@ def a_fault_that_a_call_fails_by_is_closed_with_it():
     failed = [s for s in spans(path, "syscall", "read")
               if s["attributes"].get("error.type") == "EFAULT"]
     equal(len(failed), 20, "reads that failed")
-    check(all(f["time"]["kernel_ns"] < MS * harness.SLOWER for f in faults(path)), "no fault lasts until the next")
+    check(all(f["time"]["kernel_ns"] < MS * harness.SLOWER for f in faults(path)),
+          "no fault lasts until the next")
     if shutil.which("babeltrace2"):
         soft = [f for f in events(path, "fault") if f["flags"] & SOFT_END]
         equal(len(soft), 20, "faults whose end was not seen")
@@ -88,7 +89,8 @@ def what_the_recorder_itself_cannot_read_is_no_fault():
     failed = [s["attributes"].get("error.type") for s in calls]
     equal((failed.count("EFAULT"), failed.count("EINVAL")), (20, 20), "calls that were refused")
     found = faults(path)
-    check(all(f["time"]["kernel_ns"] < MS * harness.SLOWER for f in found), "no fault lasts until the next call")
+    check(all(f["time"]["kernel_ns"] < MS * harness.SLOWER for f in found),
+          "no fault lasts until the next call")
     equal([f for f in found if f["attributes"]["address"] == hex(int(out))], [],
           "faults on the page that no one touched")
 
@@ -96,14 +98,14 @@ def what_the_recorder_itself_cannot_read_is_no_fault():
 @tests.add
 def an_end_without_a_begin_is_counted():
     """A thread is in a fault as the recording begins: what ends it is no other fault's end."""
-    with subprocess.Popen([TRAPS, "late_end"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as trap:
+    with harness.Process([TRAPS, "late_end"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True) as trap:
         if not trap.stdout.readline():
             _, stderr = trap.communicate(timeout=30)
             return stderr.strip() if trap.returncode == 77 else check(False, stderr)
         path = fathom.path("late")
-        with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", str(trap.pid)],
-                              stderr=subprocess.PIPE, text=True) as recorder:
+        with harness.Process([fathom.binary, "record", "-o", path, "-p", str(trap.pid)],
+                             stderr=subprocess.PIPE, text=True) as recorder:
             while fathom.run("rotate", path).returncode and recorder.poll() is None:
                 time.sleep(0.02)
             trap.communicate("x", timeout=30)
@@ -132,9 +134,9 @@ def a_cpu_that_comes_later_has_ends_of_faults():
         file.write("0\n")
     script = 'mount --bind "$1" /sys/devices/system/cpu/online && shift && exec "$@"'
     path = fathom.path("hotplug")
-    with subprocess.Popen(["unshare", "-m", "sh", "-c", script, "sh", fake, fathom.binary, "record",
-                           "-o", path, "--", TRAPS, "touch", "250", "1"],
-                          stderr=subprocess.PIPE, text=True) as recorder:
+    with harness.Process(["unshare", "-m", "sh", "-c", script, "sh", fake, fathom.binary, "record",
+                          "-o", path, "--", TRAPS, "touch", "250", "1"],
+                         stderr=subprocess.PIPE, text=True) as recorder:
         while fathom.run("rotate", path).returncode and recorder.poll() is None:
             time.sleep(0.02)
         time.sleep(1.2)

@@ -68,8 +68,8 @@ def seccomp_notify():
 def recording(name, pid):
     """A recording of a process, from here until the end of the block."""
     path = fathom.path(name)
-    with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", str(pid)],
-                          stderr=subprocess.PIPE, text=True) as recorder:
+    with harness.Process([fathom.binary, "record", "-o", path, "-p", str(pid)],
+                         stderr=subprocess.PIPE, text=True) as recorder:
         try:
             for _ in range(1000):
                 if fathom.run("rotate", path).returncode == 0 or recorder.poll() is not None:
@@ -84,7 +84,7 @@ def recording(name, pid):
 
 def freeze_some_times(group, name, frozen, thawed, *trap):
     """Freezes a trap three times for 50 ms. -> (recording, pid)"""
-    with subprocess.Popen([TRAPS, *trap]) as process:
+    with harness.Process([TRAPS, *trap]) as process:
         try:
             write(str(process.pid), group, "cgroup.procs")
             with recording(name, process.pid) as path:

@@ -122,25 +122,17 @@ def state_of(pid):
         return stat.read().rsplit(")", 1)[1].split()[0]
 
 
-def until(holds, what):
-    for _ in range(1000):
-        if holds():
-            return
-        time.sleep(0.02)
-    check(False, what)
-
-
 @tests.add
 def what_has_ended_before_has_no_time():
     """A leader that left its process to a thread, and a child that nobody waited for."""
-    with subprocess.Popen([TRAPS, "zombies"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          text=True) as trap:
+    with harness.Process([TRAPS, "zombies"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         text=True) as trap:
         child = int(trap.stdout.readline())
-        until(lambda: state_of(trap.pid) == state_of(child) == "Z", "both have ended")
+        harness.until(lambda: state_of(trap.pid) == state_of(child) == "Z", "both have ended")
         path = fathom.path("zombies")
-        with subprocess.Popen([fathom.binary, "record", "-o", path, "-p", f"{trap.pid},{child}"],
-                              stderr=subprocess.PIPE, text=True) as recorder:
-            until(lambda: fathom.run("rotate", path).returncode == 0 or
+        with harness.Process([fathom.binary, "record", "-o", path, "-p", f"{trap.pid},{child}"],
+                             stderr=subprocess.PIPE, text=True) as recorder:
+            harness.until(lambda: fathom.run("rotate", path).returncode == 0 or
                   recorder.poll() is not None, "it records")
             trap.stdin.write("x")
             trap.stdin.flush()

@@ -43,11 +43,11 @@ def the_recorder_is_not_recorded():
     if not unshare_works():
         return "no pid namespaces here"
     path = fathom.path("host")
-    with subprocess.Popen([*UNSHARED, fathom.binary, "record", "-o", path, "-d", "2s"],
-                          stderr=subprocess.PIPE, text=True) as recorder:
+    with harness.Process([*UNSHARED, fathom.binary, "record", "-o", path, "-d", "2s"],
+                         stderr=subprocess.PIPE, text=True) as recorder:
         time.sleep(1)
         own = descendants(recorder.pid)
-        with subprocess.Popen([TRAPS, "rename", "100"]) as trap:
+        with harness.Process([TRAPS, "rename", "100"]) as trap:
             trap.wait()
         _, stderr = recorder.communicate(timeout=60)
     equal(recorder.returncode, 0, stderr)
@@ -64,16 +64,17 @@ def the_recorder_is_not_recorded():
 
 @tests.add
 def commands_are_those_of_the_numbers():
-    """A number of the host can be another process's in the namespace: that one's command is not ours."""
+    """A number of the host can be another process's in the namespace, which is not ours."""
     if not unshare_works():
         return "no pid namespaces here"
     path = fathom.path("names")
-    script = ('sleep 60 & one=$!; read number; echo $((number - 1)) > /proc/sys/kernel/ns_last_pid; '
+    script = ('sleep 60 & one=$!; read number; '
+              'echo $((number - 1)) > /proc/sys/kernel/ns_last_pid; '
               '"$0" loop 60000 & other=$!; test $other = $number || exit 77; '
               '"$@"; status=$?; kill $one $other; exit $status')
-    with subprocess.Popen([*UNSHARED, "sh", "-c", script, TRAPS, fathom.binary, "record", "-o",
-                           path, "-d", "500ms"], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True) as recorder:
+    with harness.Process([*UNSHARED, "sh", "-c", script, TRAPS, fathom.binary, "record", "-o",
+                          path, "-d", "500ms"], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                         text=True) as recorder:
         sleeper = None
         for _ in range(500):
             sleeper = sleeper or next((pid for pid in descendants(recorder.pid)
@@ -106,7 +107,7 @@ def command_of(pid):
 
 @tests.add
 def a_command_in_the_namespace():
-    """-- CMD and -p name processes as the recorder sees them; the records name them as the host does."""
+    """-- CMD and -p name processes as the recorder sees them, the records as the host does."""
     if not unshare_works():
         return "no pid namespaces here"
     path = fathom.path("command")

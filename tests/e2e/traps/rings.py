@@ -43,9 +43,9 @@ def a_writer_stopped_in_the_middle():
     """Cuts do not wait for it: what it was about to write comes later, with its true time."""
     for attempt in range(20):
         path = fathom.path(f"stopped{attempt}")
-        with subprocess.Popen([fathom.binary, "record", "-o", path, "--rotate", "100ms", "--", RING,
-                               "stopped"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as recorder:
+        with harness.Process([fathom.binary, "record", "-o", path, "--rotate", "100ms", "--", RING,
+                              "stopped"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True) as recorder:
             writer = child_of(recorder.pid)
             await_stop(writer)
             time.sleep(0.7)

@@ -104,7 +104,8 @@ class Thread:
             low -= self.time["runnable"]
             room *= harness.SLOWER
             late = self.time["runnable"] - row["wait_ns"]
-            check(late <= room + 100e3 * harness.SLOWER * row["switches"], f"runnable {late} ns more than queued")
+            check(late <= room + 100e3 * harness.SLOWER * row["switches"],
+                  f"runnable {late} ns more than queued")
         elif part in BLOCKED:
             if expected_all > expected:  # the time-out runs on while the thread is runnable
                 low -= self.time["runnable"]
