@@ -218,17 +218,26 @@ TEST(a_chunk_that_cannot_be_recovered_is_left)
 	CHECK_EQ(recording_recover(dir, NULL, NULL, NULL, &e), 0);
 }
 
+/* A chunk from 1000 with one record, of 1010. */
+static struct chunk_writer *begun(const struct chunk_writer_options *options,
+				  enum chunk_stream_kind kind)
+{
+	struct chunk_writer *w = NULL;
+	union make_record r;
+
+	CHECK_EQ(chunk_writer_open(&w, options, NULL), 0);
+	make_syscall(&r, 1010, 0, 1);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, kind, 0), &r.head), 0);
+	return w;
+}
+
 /* What was begun for nothing is not there any more. */
 TEST(a_chunk_that_is_abandoned)
 {
 	const struct chunk_writer_options options = {
 		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
-	struct chunk_writer *w;
-	union make_record r;
+	struct chunk_writer *w = begun(&options, CHUNK_STREAM_CPU);
 
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	make_syscall(&r, 1010, 0, 1);
-	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
 	CHECK_EQ(chunk_writer_flush(w, 1040, NULL), 0);
 	CHECK_EQ(entries_in(options.dir), 1);
 	chunk_writer_abandon(w);
@@ -241,15 +250,12 @@ TEST(a_cpu_without_a_packet)
 {
 	const struct chunk_writer_options options = {
 		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
+	struct chunk_writer *w = begun(&options, CHUNK_STREAM_CPU);
 	struct recording *recording;
-	struct chunk_writer *w;
 	struct chunk_info info;
 	union make_record r;
 	char path[8192];
 
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	make_syscall(&r, 1010, 0, 1);
-	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
 	make_syscall(&r, 1030, 1, 1);
 	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 1), &r.head), 0);
 	CHECK_EQ(chunk_writer_flush(w, 1040, NULL), 0);
@@ -270,12 +276,8 @@ TEST(a_chunk_without_a_cpu_is_complete_to_its_end)
 {
 	const struct chunk_writer_options options = {
 		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
-	struct chunk_writer *w;
-	union make_record r;
+	struct chunk_writer *w = begun(&options, CHUNK_STREAM_LIFE);
 
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	make_syscall(&r, 1010, 0, 1);
-	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &r.head), 0);
 	CHECK_EQ(chunk_writer_flush(w, 1040, NULL), 0);
 	chunk_writer_close(w);
 	CHECK_EQ(recording_recover(options.dir, NULL, on_recovered, NULL, NULL), 1);

@@ -211,21 +211,36 @@ static int refused_write(struct chunk_writer *w, unsigned int from, unsigned int
 	return failed;
 }
 
-TEST(what_the_disk_refuses_is_told_when_it_takes_more)
+static struct chunk_writer *refused_open(void)
 {
 	const struct chunk_writer_options options = {
 		.dir = make_directory(), .begin_ns = REFUSED_BEGIN_NS, .no_sync = true};
-	struct refused refused = {0};
-	struct chunk_writer *w;
-	struct chunk_info info;
+	struct chunk_writer *w = NULL;
 
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	return w;
+}
+
+/* Cuts, which fails with `err`; then the disk takes everything again, and the chunk is sealed. */
+static void refused_seal(struct chunk_writer *w, int err, struct refused *refused,
+			 struct chunk_info *info)
+{
+	CHECK_EQ(chunk_writer_cut(w, REFUSED_CUT_NS, NULL, NULL), err);
+	limit_files(RLIM_INFINITY);
+	CHECK_EQ(chunk_writer_seal(w, info, NULL), 0);
+	chunk_writer_close(w);
+	refused_read(refused, info);
+}
+
+TEST(what_the_disk_refuses_is_told_when_it_takes_more)
+{
+	struct chunk_writer *w = refused_open();
+	struct refused refused = {0};
+	struct chunk_info info;
+
 	CHECK(refused_write(w, 0, REFUSED_RECORDS, 1000, 3000) > 5);
 	limit_files(RLIM_INFINITY);
-	CHECK_EQ(chunk_writer_cut(w, REFUSED_CUT_NS, NULL, NULL), 0);
-	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
-	chunk_writer_close(w);
-	refused_read(&refused, &info);
+	refused_seal(w, 0, &refused, &info);
 	CHECK(info.lost.buffer > 500);
 	CHECK_EQ(info.lost.buffer, refused.told);
 	CHECK_EQ(info.complete_ns, REFUSED_CUT_NS);
@@ -235,13 +250,10 @@ TEST(what_the_disk_refuses_is_told_when_it_takes_more)
 /* Packets that are full are refused where the next record would begin another. */
 TEST(what_the_disk_refuses_is_told_before_what_it_takes)
 {
-	const struct chunk_writer_options options = {
-		.dir = make_directory(), .begin_ns = REFUSED_BEGIN_NS, .no_sync = true};
+	struct chunk_writer *w = refused_open();
 	struct refused refused = {0};
-	struct chunk_writer *w;
 	struct chunk_info info;
 
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
 	limit_files(200000);
 	for (unsigned int i = 0; i < REFUSED_RECORDS; i++) {
 		union make_record r;
@@ -249,11 +261,7 @@ TEST(what_the_disk_refuses_is_told_before_what_it_takes)
 		make_syscall(&r, REFUSED_BEGIN_NS + i, 0, i);
 		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
 	}
-	CHECK_EQ(chunk_writer_cut(w, REFUSED_CUT_NS, NULL, NULL), -EFBIG);
-	limit_files(RLIM_INFINITY);
-	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
-	chunk_writer_close(w);
-	refused_read(&refused, &info);
+	refused_seal(w, -EFBIG, &refused, &info);
 	CHECK(info.lost.buffer > 500);
 	CHECK_EQ(info.lost.buffer, refused.told);
 	CHECK(refused.seen[REFUSED_RECORDS - 1]);
@@ -263,19 +271,12 @@ TEST(what_the_disk_refuses_is_told_before_what_it_takes)
 /* No record can tell it, but the manifest says how far the streams go. */
 TEST(what_the_disk_refuses_to_the_end)
 {
-	const struct chunk_writer_options options = {
-		.dir = make_directory(), .begin_ns = REFUSED_BEGIN_NS, .no_sync = true};
+	struct chunk_writer *w = refused_open();
 	struct refused refused = {0};
-	struct chunk_writer *w;
 	struct chunk_info info;
 
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
 	CHECK(refused_write(w, 0, REFUSED_RECORDS, 1000, NEVER) > 5);
-	CHECK_EQ(chunk_writer_cut(w, REFUSED_CUT_NS, NULL, NULL), -EFBIG);
-	limit_files(RLIM_INFINITY);
-	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
-	chunk_writer_close(w);
-	refused_read(&refused, &info);
+	refused_seal(w, -EFBIG, &refused, &info);
 	CHECK_EQ(info.end_ns, REFUSED_CUT_NS);
 	CHECK_EQ(refused.told, 0);
 	refused_check(&refused, info.complete_ns);
