@@ -7,8 +7,18 @@
 #include <stdlib.h>
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 
 #include "capture/internal.h"
+
+#ifdef __clang_analyzer__ /* which does not see that libbpf frees it */
+static inline void skeleton_free(struct bpf_object_skeleton *s)
+{
+	bpf_object__destroy_skeleton(s);
+	free(s);
+}
+#define bpf_object__destroy_skeleton skeleton_free
+#endif
 #include "plain.skel.h"
 #include "programs.skel.h"
 

@@ -43,11 +43,10 @@ static int compare_streams(const void *a, const void *b)
 	return strcmp(x->stream.name, y->stream.name);
 }
 
-static int add_stream(struct chunk_reader *r, const char *name, const struct manifest_file *file)
+/* Room for one more; *stream is NULL if there are too many. */
+static int stream_begin(struct chunk_reader *r, struct reader_stream **stream)
 {
-	struct reader_stream *s;
-	int err;
-
+	*stream = NULL;
 	if (r->count == STREAMS_MAX) {
 		chunk_reader_set_damage(r, NULL, "too many streams");
 		r->info.lost.damaged++;
@@ -55,26 +54,53 @@ static int add_stream(struct chunk_reader *r, const char *name, const struct man
 	}
 	if (r->count == r->capacity) {
 		size_t capacity = r->capacity ? 2 * r->capacity : 8;
+		struct reader_stream *streams = realloc(r->streams, capacity * sizeof(*streams));
 
-		s = realloc(r->streams, capacity * sizeof(*s));
-		if (!s)
+		if (!streams)
 			return -ENOMEM;
-		r->streams = s;
+		r->streams = streams;
 		r->capacity = capacity;
 	}
-	s = &r->streams[r->count];
-	*s = (struct reader_stream){.has_expected = file != NULL};
-	if (file) {
-		s->expected = file->records;
-		s->bytes = file->bytes;
-		s->has_bytes = strcmp(name, file->name) == 0;
-	}
-	err = stream_init(&s->stream, r->dir, name, r->has_manifest ? r->info.identity : NULL,
-			  !file && r->info.state == CHUNK_OPEN);
+	*stream = &r->streams[r->count];
+	return 0;
+}
+
+static int stream_add(struct chunk_reader *r, struct reader_stream *s, const char *name, bool open)
+{
+	int err = stream_init(&s->stream, r->dir, name, r->has_manifest ? r->info.identity : NULL,
+			      open);
+
 	s->stream.inflating = &r->inflating;
 	if (!err)
 		r->count++;
 	return err;
+}
+
+/* One that lies there. */
+static int add_found(struct chunk_reader *r, const char *name)
+{
+	struct reader_stream *s;
+	int err = stream_begin(r, &s);
+
+	if (err || !s)
+		return err;
+	*s = (struct reader_stream){0};
+	return stream_add(r, s, name, r->info.state == CHUNK_OPEN);
+}
+
+/* One of the list, which lies there by this name. */
+static int add_listed(struct chunk_reader *r, const char *name, const struct manifest_file *file)
+{
+	struct reader_stream *s;
+	int err = stream_begin(r, &s);
+
+	if (err || !s)
+		return err;
+	*s = (struct reader_stream){.has_expected = true,
+				    .expected = file->records,
+				    .bytes = file->bytes,
+				    .has_bytes = strcmp(name, file->name) == 0};
+	return stream_add(r, s, name, false);
 }
 
 /* Without a list of files: what lies there. A file and its compressed twin are one. */
@@ -105,7 +131,7 @@ static int scan_streams(struct chunk_reader *r)
 		}
 		if (fstatat(r->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			r->info.bytes += (uint64_t)st.st_size;
-		err = add_stream(r, entry->d_name, NULL);
+		err = add_found(r, entry->d_name);
 	}
 	closedir(d);
 	return err;
@@ -146,7 +172,7 @@ static int list_streams(struct chunk_reader *r, const struct manifest *m)
 			check_metadata(r, &m->files[i]);
 			continue;
 		}
-		err = add_stream(r, name_there(r->dir, m->files[i].name, plain), &m->files[i]);
+		err = add_listed(r, name_there(r->dir, m->files[i].name, plain), &m->files[i]);
 		if (err)
 			return err;
 	}

@@ -45,14 +45,17 @@ int privileges_limit(u64 kept, struct error *e)
 
 static int groups_read(struct login *l)
 {
-	l->groups = calloc(GROUPS_MAX, sizeof(*l->groups));
-	if (!l->groups)
+	gid_t *groups = calloc(GROUPS_MAX, sizeof(*groups));
+	int count = GROUPS_MAX;
+
+	if (!groups)
 		return -ENOMEM;
-	l->group_count = GROUPS_MAX;
-	if (!l->name || getgrouplist(l->name, l->owner.gid, l->groups, &l->group_count) < 0) {
-		l->groups[0] = l->owner.gid;
-		l->group_count = 1;
+	if (!l->name || getgrouplist(l->name, l->owner.gid, groups, &count) < 0) {
+		groups[0] = l->owner.gid;
+		count = 1;
 	}
+	l->groups = groups;
+	l->group_count = count;
 	return 0;
 }
 

@@ -98,10 +98,24 @@ int holes_end(struct partial *p, u64 to_ns)
 
 /* ---- all of them ---- */
 
+/* The latest loss goes on: it is one, as long as nobody was told of the first part. */
+static bool loss_goes_on(struct partial *p, const struct record_lost *lost)
+{
+	struct record_lost *last;
+
+	if (p->losses_told >= p->losses.count)
+		return false;
+	last = &p->losses.data[p->losses.count - 1];
+	if (last->head.cpu != lost->head.cpu || lost->begin_ns > last->head.time_ns ||
+	    lost->begin_ns < last->begin_ns)
+		return false;
+	last->head.time_ns = lost->head.time_ns;
+	return true;
+}
+
 int losses_add(struct partial *p, const struct record_head *r)
 {
 	const struct record_lost *lost = (const void *)r;
-	struct record_lost *last = p->losses.count ? &p->losses.data[p->losses.count - 1] : NULL;
 
 	if (lost->why < sizeof(p->lost) / sizeof(p->lost[0]))
 		p->lost[lost->why] += lost->count;
@@ -110,14 +124,8 @@ int losses_add(struct partial *p, const struct record_head *r)
 			return hole_begin(p, lost);
 		hole_end(p, lost);
 	}
-	if (!loss_matters(lost) || lost->begin_ns >= r->time_ns)
+	if (!loss_matters(lost) || lost->begin_ns >= r->time_ns || loss_goes_on(p, lost))
 		return 0;
-	/* a loss goes on: it is one, as long as nobody was told of the first part */
-	if (last && p->losses_told < p->losses.count && last->head.cpu == r->cpu &&
-	    lost->begin_ns <= last->head.time_ns && lost->begin_ns >= last->begin_ns) {
-		last->head.time_ns = r->time_ns;
-		return 0;
-	}
 	return vec_push(&p->losses, *lost);
 }
 
