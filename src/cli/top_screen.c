@@ -17,21 +17,21 @@
 
 static volatile sig_atomic_t interrupted, stopped, continued;
 
-static void on_signal(int signal)
+static void on_signal(int number)
 {
-	if (signal == SIGTSTP)
+	if (number == SIGTSTP)
 		stopped = 1;
-	else if (signal == SIGCONT)
+	else if (number == SIGCONT)
 		continued = 1;
 	else
-		interrupted = signal;
+		interrupted = number;
 }
 
-static void catch (int signal)
+static void signal_watch(int number)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
 
-	sigaction(signal, &action, NULL);
+	sigaction(number, &action, NULL);
 }
 
 /*
@@ -51,9 +51,9 @@ void screen_signals(void)
 		sigaddset(&set, ends[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		catch (ends[i]);
+		signal_watch(ends[i]);
 	if (sigaction(SIGPIPE, NULL, &pipe) == 0 && pipe.sa_handler == SIG_DFL)
-		catch (SIGPIPE);
+		signal_watch(SIGPIPE);
 }
 
 void screen_pipe_end(void)
@@ -100,8 +100,8 @@ void screen_open(struct screen *s)
 	s->live = screen_enter(s);
 	if (!s->live)
 		return;
-	catch (SIGTSTP);
-	catch (SIGCONT);
+	signal_watch(SIGTSTP);
+	signal_watch(SIGCONT);
 }
 
 void screen_close(struct screen *s)
@@ -129,7 +129,7 @@ static bool screen_stop(struct screen *s)
 		raise(SIGTSTP);
 		sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
 		sigprocmask(SIG_BLOCK, &set, NULL);
-		catch (SIGTSTP);
+		signal_watch(SIGTSTP);
 	}
 	stopped = continued = 0;
 	s->live = screen_enter(s);
@@ -159,6 +159,8 @@ void screen_draw(const char *text, int lines)
 	fputs("\033[J", stdout);
 	fflush(stdout);
 }
+
+/* ---- keys ---- */
 
 static const struct {
 	char key;

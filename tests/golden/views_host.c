@@ -54,6 +54,27 @@ static void sealed(const struct terminal *t, const char *format)
 		fprintf(t->file, "%s\n", path);
 }
 
+static const struct report_row top_processes[] = {
+	{.key = "thumbnailer",
+	 .process = "thumbnailer",
+	 .pid = 812,
+	 .absent = REPORT_NO_ERRORS,
+	 .count = 5,
+	 .total_ns = 5000 * MS,
+	 .p50_ns = 1000 * MS,
+	 .p95_ns = 1000 * MS,
+	 .p99_ns = 1000 * MS,
+	 .max_ns = 1000 * MS,
+	 .time = SPLIT([SPLIT_user] = 700 * MS, [SPLIT_kernel] = 50 * MS,
+		       [SPLIT_lock] = 4250 * MS)},
+	{.key = "a process of a very long name",
+	 .process = "a process of a very long name",
+	 .pid = 4194304,
+	 .absent = REPORT_NO_ERRORS,
+	 ONE_OF(1000 * MS),
+	 .time = SPLIT([SPLIT_timer] = 1000 * MS)},
+};
+
 static void top(const struct terminal *t, const char *format)
 {
 	static const struct report_row names[] = {
@@ -68,28 +89,9 @@ static void top(const struct terminal *t, const char *format)
 		 .max_ns = 99 * MS,
 		 .time = SPLIT([SPLIT_user] = 600 * MS, [SPLIT_disk] = 300 * MS)},
 	};
-	static const struct report_row processes[] = {
-		{.key = "thumbnailer",
-		 .process = "thumbnailer",
-		 .pid = 812,
-		 .absent = REPORT_NO_ERRORS,
-		 .count = 5,
-		 .total_ns = 5000 * MS,
-		 .p50_ns = 1000 * MS,
-		 .p95_ns = 1000 * MS,
-		 .p99_ns = 1000 * MS,
-		 .max_ns = 1000 * MS,
-		 .time = SPLIT([SPLIT_user] = 700 * MS, [SPLIT_kernel] = 50 * MS,
-			       [SPLIT_lock] = 4250 * MS)},
-		{.key = "a process of a very long name",
-		 .process = "a process of a very long name",
-		 .pid = 4194304,
-		 .absent = REPORT_NO_ERRORS,
-		 ONE_OF(1000 * MS),
-		 .time = SPLIT([SPLIT_timer] = 1000 * MS)},
-	};
-	static const struct top_part parts[] = {{"name", "total", names, COUNT(names)},
-						{"process", "cpu", processes, COUNT(processes)}};
+	static const struct top_part parts[] = {
+		{"name", "total", names, COUNT(names)},
+		{"process", "cpu", top_processes, COUNT(top_processes)}};
 	const struct top_view view = {.from_ns = T0,
 				      .to_ns = T0 + 1000 * MS,
 				      .source = source_whole,
