@@ -3,300 +3,19 @@
  * The waterfall: a line for each span with its place in the tree, its bar in
  * the trace's time, its duration, and what there is to say about it.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/units.h"
 #include "cli/bar.h"
-#include "cli/trace_view.h"
+#include "cli/span_details.h"
+#include "cli/trace_tree.h"
 
 #define DEPTH_SHOWN 40 /* deeper spans are indented like this */
-#define PARTS_SHOWN 3
-#define NONE SIZE_MAX
-
-/* The spans of one trace as a tree; all arrays have a place for each span. */
-struct tree {
-	const struct trace_view *trace;
-	size_t *order; /* by begin: siblings are linked in this order */
-	size_t *parent;
-	size_t *first_child;
-	size_t *next_sibling;
-	bool *shown;
-	uint64_t begin_ns;
-	uint64_t end_ns;
-};
-
-static int span_compare(const void *a, const void *b, void *spans)
-{
-	const struct span_view *one = (const struct span_view *)spans + *(const size_t *)a;
-	const struct span_view *other = (const struct span_view *)spans + *(const size_t *)b;
-
-	if (one->begin_ns != other->begin_ns)
-		return one->begin_ns < other->begin_ns ? -1 : 1;
-	if (one->end_ns != other->end_ns)
-		return one->end_ns > other->end_ns ? -1 : 1;
-	return strcmp(one->span_id, other->span_id);
-}
-
-static void tree_free(struct tree *tree)
-{
-	free(tree->order);
-	free(tree->parent);
-	free(tree->first_child);
-	free(tree->next_sibling);
-	free(tree->shown);
-}
-
-static int tree_find_parents(struct tree *tree)
-{
-	const struct trace_view *trace = tree->trace;
-	struct bytes_map ids = {0};
-	int err = 0;
-
-	for (size_t i = 0; i < trace->spans_count && !err; i++)
-		err = bytes_map_put(&ids, trace->spans[i].span_id, strlen(trace->spans[i].span_id),
-				    (void *)(i + 1));
-	for (size_t i = 0; i < trace->spans_count && !err; i++) {
-		const char *id = trace->spans[i].parent_id;
-		size_t place = (size_t)bytes_map_get(&ids, id, strlen(id));
-
-		tree->parent[i] = *id && place && place - 1 != i ? place - 1 : NONE;
-	}
-	bytes_map_free(&ids);
-	return err;
-}
-
-static int tree_build(struct tree *tree, const struct trace_view *trace)
-{
-	size_t count = trace->spans_count;
-	int err;
-
-	*tree = (struct tree){.trace = trace, .begin_ns = UINT64_MAX};
-	tree->order = calloc(count + 1, sizeof(size_t));
-	tree->parent = calloc(count + 1, sizeof(size_t));
-	tree->first_child = calloc(count + 1, sizeof(size_t));
-	tree->next_sibling = calloc(count + 1, sizeof(size_t));
-	tree->shown = calloc(count + 1, sizeof(bool));
-	err = tree->order && tree->parent && tree->first_child && tree->next_sibling && tree->shown
-		      ? tree_find_parents(tree)
-		      : -ENOMEM;
-	if (err) {
-		tree_free(tree);
-		return err;
-	}
-	for (size_t i = 0; i < count; i++) {
-		tree->order[i] = i;
-		tree->first_child[i] = tree->next_sibling[i] = NONE;
-		if (trace->spans[i].begin_ns < tree->begin_ns)
-			tree->begin_ns = trace->spans[i].begin_ns;
-		if (trace->spans[i].end_ns > tree->end_ns)
-			tree->end_ns = trace->spans[i].end_ns;
-	}
-	qsort_r(tree->order, count, sizeof(size_t), span_compare, (void *)trace->spans);
-	for (size_t i = count; i-- > 0;) {
-		size_t span = tree->order[i], parent = tree->parent[span];
-
-		if (parent == NONE)
-			continue;
-		tree->next_sibling[span] = tree->first_child[parent];
-		tree->first_child[parent] = span;
-	}
-	return 0;
-}
-
-static void attribute_write(const struct terminal *t, const struct attribute_view *a)
-{
-	switch (a->type) {
-	case ATTRIBUTE_VIEW_STRING:
-		terminal_text(t, a->string);
-		break;
-	case ATTRIBUTE_VIEW_INTEGER:
-		fprintf(t->file, "%" PRId64, a->integer);
-		break;
-	case ATTRIBUTE_VIEW_REAL:
-		fprintf(t->file, "%g", a->real);
-		break;
-	case ATTRIBUTE_VIEW_BOOLEAN:
-		fputs(a->integer ? "true" : "false", t->file);
-		break;
-	}
-}
-
-static void attributes_write(const struct terminal *t, const struct attribute_view *list,
-			     size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		fputs("  ", t->file);
-		terminal_text(t, list[i].key);
-		putc('=', t->file);
-		attribute_write(t, &list[i]);
-	}
-}
-
-static void named_write(const struct terminal *t, const char *before,
-			const struct attribute_view *a)
-{
-	if (!a)
-		return;
-	fputs(before, t->file);
-	attribute_write(t, a);
-}
-
-/* "peer 127.0.0.1:80  bytes 0-64": which bytes of the stream, the last one not included */
-static void connection_write(const struct terminal *t, const struct span_view *span)
-{
-	const struct attribute_view *peer = span_view_attribute(span, "network.peer.address");
-
-	if (!peer)
-		peer = span_view_attribute(span, "peer.fd.name");
-	named_write(t, "  peer ", peer);
-	named_write(t, ":", span_view_attribute(span, "network.peer.port"));
-	named_write(t, "  bytes ", span_view_attribute(span, "bytes.from"));
-	named_write(t, "-", span_view_attribute(span, "bytes.to"));
-	named_write(t, "  messages ", span_view_attribute(span, "messages.from"));
-	named_write(t, "-", span_view_attribute(span, "messages.to"));
-	if (span_view_attribute(span, "bytes.unsure"))
-		putc('?', t->file);
-}
-
-/* Calls that return an address. */
-static bool returns_address(const struct span_view *span)
-{
-	static const char *const calls[] = {"brk", "mmap", "mremap", "shmat"};
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (strcmp(span->name, calls[i]) == 0)
-			return true;
-	return false;
-}
-
-/* " = -2 ENOENT  </etc/passwd>": what came of a call or request, and of what file */
-static void outcome_write(const struct terminal *t, const struct span_view *span)
-{
-	const struct attribute_view *result = span_view_attribute(span, "result");
-	const struct attribute_view *error = span_view_attribute(span, "error.type");
-	const struct attribute_view *name = span_view_attribute(span, "file.path");
-
-	if (result) {
-		fputs(" = ", t->file);
-		if (!error && result->integer && returns_address(span))
-			fprintf(t->file, "%#" PRIx64, (uint64_t)result->integer);
-		else
-			attribute_write(t, result);
-	}
-	if (error) {
-		putc(' ', t->file);
-		attribute_write(t, error);
-	}
-	if (!name)
-		name = span_view_attribute(span, "fd.name");
-	if (name) {
-		fputs("  <", t->file);
-		attribute_write(t, name);
-		putc('>', t->file);
-	}
-	connection_write(t, span);
-}
-
-/* "(3, 0x7f.., 4096) = 4096  </etc/passwd>" as strace has it */
-static void call_write(const struct terminal *t, const struct span_view *span)
-{
-	const struct attribute_view *args = span_view_attribute(span, "args");
-
-	putc('(', t->file);
-	if (args)
-		attribute_write(t, args);
-	putc(')', t->file);
-	outcome_write(t, span);
-}
-
-static void request_write(const struct terminal *t, const struct span_view *span)
-{
-	const struct attribute_view *fd = span_view_attribute(span, "fd");
-	const struct attribute_view *slot = span_view_attribute(span, "io_uring.slot");
-
-	if (fd || slot) {
-		fputs(fd ? "fd " : "slot ", t->file);
-		attribute_write(t, fd ? fd : slot);
-	}
-	outcome_write(t, span);
-}
-
-/* "disk 253:0 4.00 K at 1234567, queued 12.0 us, sync": what the name does not say. */
-static void block_write(const struct terminal *t, const struct span_view *span)
-{
-	const struct attribute_view *bytes = span_view_attribute(span, "disk.bytes");
-	const struct attribute_view *queued = span_view_attribute(span, "disk.queued_ns");
-	char text[UNITS_TEXT_BYTES];
-
-	named_write(t, "disk ", span_view_attribute(span, "system.device"));
-	if (bytes && bytes->integer)
-		fprintf(t->file, " %s", units_format_bytes((uint64_t)bytes->integer, text));
-	named_write(t, " at ", span_view_attribute(span, "disk.sector"));
-	if (queued && queued->integer)
-		fprintf(t->file, ", queued %s", units_format_ns(queued->integer, text));
-	named_write(t, ", ", span_view_attribute(span, "disk.flags"));
-	if (span_view_attribute(span, "error.type"))
-		fputs(", failed", t->file);
-}
-
-/* A thread as top and gdb have it: its name, and its number in brackets. */
-static void waker_write(const struct terminal *t, const struct span_view *span)
-{
-	const struct attribute_view *waker = span_view_attribute(span, "waker");
-	const struct attribute_view *tid = span_view_attribute(span, "waker.tid");
-	const char *slash = waker && tid ? strrchr(waker->string, '/') : NULL;
-	char name[64];
-
-	if (!waker)
-		return;
-	fputs("woken by ", t->file);
-	if (slash)
-		snprintf(name, sizeof(name), "%.*s[%" PRId64 "]", (int)(slash - waker->string),
-			 waker->string, tid->integer);
-	terminal_text(t, slash ? name : waker->string);
-}
-
-static void details_write(const struct terminal *t, const struct span_view *span)
-{
-	if (strcmp(span->kind, "syscall") == 0) {
-		call_write(t, span);
-	} else if (strcmp(span->kind, "io_uring") == 0) {
-		request_write(t, span);
-	} else if (strcmp(span->kind, "block") == 0) {
-		block_write(t, span);
-	} else if (strcmp(span->kind, "wait") != 0) {
-		bar_percents(t, &span->time, PARTS_SHOWN);
-		attributes_write(t, span->attributes, span->attributes_count);
-	}
-	if (strcmp(span->kind, "wait") == 0)
-		waker_write(t, span);
-	if (span->begin_soft)
-		fputs("  began earlier", t->file);
-	if (span->end_soft)
-		fputs("  was not seen to end", t->file);
-}
-
-/* The details in what is left of the line. */
-static void details_fit(const struct terminal *t, const struct span_view *span, int room)
-{
-	char *text = NULL;
-	size_t size = 0;
-	struct terminal memory = {.file = open_memstream(&text, &size)};
-
-	if (!memory.file)
-		return;
-	details_write(&memory, span);
-	fclose(memory.file);
-	terminal_rest(t, text, room);
-	free(text);
-}
 
 /* The span's bar at its place in the trace's time; at least one cell wide. */
-static void place_write(const struct terminal *t, const struct tree *tree,
+static void place_write(const struct terminal *t, const struct trace_tree *tree,
 			const struct span_view *span, int cells)
 {
 	uint64_t length = tree->end_ns - tree->begin_ns;
@@ -337,7 +56,7 @@ static void label_write(const struct terminal *t, const char *name, const bool *
 	terminal_cell(t, name, width - columns);
 }
 
-static void events_write(const struct terminal *t, const struct tree *tree,
+static void events_write(const struct terminal *t, const struct trace_tree *tree,
 			 const struct span_view *span, int indent)
 {
 	char text[UNITS_TEXT_BYTES];
@@ -379,7 +98,7 @@ static void frames_write(const struct terminal *t, const struct span_view *span,
 	}
 }
 
-static void span_write(struct trace_writer *w, const struct tree *tree, size_t place,
+static void span_write(struct trace_writer *w, const struct trace_tree *tree, size_t place,
 		       const bool *more, int depth)
 {
 	const struct span_view *span = &tree->trace->spans[place];
@@ -391,7 +110,7 @@ static void span_write(struct trace_writer *w, const struct tree *tree, size_t p
 	place_write(&w->t, tree, span, bar);
 	fprintf(w->t.file, " %9s  ",
 		units_format_ns((int64_t)(span->end_ns - span->begin_ns), text));
-	details_fit(&w->t, span, w->t.width - label - bar - 13);
+	span_details_write(&w->t, span, w->t.width - label - bar - 13);
 	putc('\n', w->t.file);
 	events_write(&w->t, tree, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
 	frames_write(&w->t, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
@@ -399,7 +118,7 @@ static void span_write(struct trace_writer *w, const struct tree *tree, size_t p
 }
 
 /* Shows a span and all below it, without recursion: depth is the data's. */
-static void tree_write(struct trace_writer *w, struct tree *tree, size_t root)
+static void tree_write(struct trace_writer *w, struct trace_tree *tree, size_t root)
 {
 	bool more[DEPTH_SHOWN + 1] = {false};
 	size_t at = root;
@@ -409,15 +128,15 @@ static void tree_write(struct trace_writer *w, struct tree *tree, size_t root)
 		if (!tree->shown[at]) {
 			tree->shown[at] = true;
 			if (depth > 0 && depth <= DEPTH_SHOWN)
-				more[depth] = tree->next_sibling[at] != NONE;
+				more[depth] = tree->next_sibling[at] != TRACE_TREE_NONE;
 			span_write(w, tree, at, more, depth);
-			if (tree->first_child[at] != NONE) {
+			if (tree->first_child[at] != TRACE_TREE_NONE) {
 				at = tree->first_child[at];
 				depth++;
 				continue;
 			}
 		}
-		while (at != root && tree->next_sibling[at] == NONE) {
+		while (at != root && tree->next_sibling[at] == TRACE_TREE_NONE) {
 			at = tree->parent[at];
 			depth--;
 		}
@@ -428,7 +147,7 @@ static void tree_write(struct trace_writer *w, struct tree *tree, size_t root)
 }
 
 /* Who a trace is said to be of: its first service, else its first process. */
-static const struct span_view *first_of_somebody(const struct tree *tree)
+static const struct span_view *first_of_somebody(const struct trace_tree *tree)
 {
 	const struct span_view *first = NULL;
 
@@ -443,7 +162,7 @@ static const struct span_view *first_of_somebody(const struct tree *tree)
 	return first;
 }
 
-static void trace_head_write(struct trace_writer *w, const struct tree *tree)
+static void trace_head_write(struct trace_writer *w, const struct trace_tree *tree)
 {
 	const struct trace_view *trace = tree->trace;
 	const struct span_view *first = first_of_somebody(tree);
@@ -478,17 +197,17 @@ static void trace_text_begin(void *writer, const struct terminal *t,
 static int trace_text_trace(void *writer, const struct trace_view *trace)
 {
 	struct trace_writer *w = writer;
-	struct tree tree;
+	struct trace_tree tree;
 	int err;
 
 	if (trace->spans_count == 0)
 		return 0;
-	err = tree_build(&tree, trace);
+	err = trace_tree_build(&tree, trace);
 	if (err)
 		return err;
 	trace_head_write(w, &tree);
 	for (size_t i = 0; i < trace->spans_count; i++) {
-		if (tree.parent[tree.order[i]] == NONE)
+		if (tree.parent[tree.order[i]] == TRACE_TREE_NONE)
 			tree_write(w, &tree, tree.order[i]);
 	}
 	/* what is left are parents of each other in a circle */
@@ -502,7 +221,7 @@ static int trace_text_trace(void *writer, const struct trace_view *trace)
 			span_write(w, &tree, span, more, 0);
 		}
 	}
-	tree_free(&tree);
+	trace_tree_free(&tree);
 	return 0;
 }
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The spans of one trace as a tree. */
+#ifndef CLI_TRACE_TREE_H
+#define CLI_TRACE_TREE_H
+
+#include "cli/trace_view.h"
+
+#define TRACE_TREE_NONE SIZE_MAX
+
+/* All arrays have a place for each span, and name spans by their places in the trace. */
+struct trace_tree {
+	const struct trace_view *trace;
+	size_t *order; /* by begin: siblings are linked in this order */
+	size_t *parent;
+	size_t *first_child;
+	size_t *next_sibling;
+	bool *shown;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+};
+
+/*
+ * Puts siblings in order, by begin; parents can stand in a circle, which has no root. The trace is
+ * borrowed. 0, or -ENOMEM with nothing to be freed.
+ */
+int trace_tree_build(struct trace_tree *tree, const struct trace_view *trace);
+void trace_tree_free(struct trace_tree *tree);
+
+#endif
