@@ -56,7 +56,7 @@ static void progress_print(const struct session *s, u64 begin, u64 now)
 	fprintf(stderr,
 		"\r\033[Krecording %.1f s, %" PRIu64 " chunks sealed, %" PRIu64
 		" records lost (Ctrl-C ends it)",
-		(double)(now - begin) / 1e9, c.chunks, lost_of(&c));
+		(double)(now - begin) / 1e9, c.sealed.chunks, lost_of(&c));
 }
 
 static bool command_ended(struct session *s)
@@ -97,18 +97,18 @@ static void summary_print(const struct session *s, const char *dir)
 	char bytes[UNITS_TEXT_BYTES];
 
 	recorder_counts(s->recorder, &c);
-	units_format_bytes(c.bytes, bytes);
+	units_format_bytes(c.sealed.bytes, bytes);
 	fprintf(stderr, "fathom: %.1f s, %" PRIu64 " records, %s in %" PRIu64 " chunk%s, ",
-		(double)(c.end_ns - c.begin_ns) / 1e9, c.records, bytes, c.chunks,
-		c.chunks == 1 ? "" : "s");
+		(double)(c.end_ns - c.begin_ns) / 1e9, c.sealed.records, bytes, c.sealed.chunks,
+		c.sealed.chunks == 1 ? "" : "s");
 	if (lost_of(&c))
 		fprintf(stderr, "%" PRIu64 " LOST%s", lost_of(&c),
 			c.lost_buffer ? " (--buffer gives more room)" : "");
 	else
 		fprintf(stderr, "nothing lost");
-	if (c.incomplete)
-		fprintf(stderr, ", %" PRIu64 " incomplete field%s", c.incomplete,
-			c.incomplete == 1 ? "" : "s");
+	if (c.sealed.incomplete)
+		fprintf(stderr, ", %" PRIu64 " incomplete field%s", c.sealed.incomplete,
+			c.sealed.incomplete == 1 ? "" : "s");
 	if (c.not_followed)
 		fprintf(stderr, ", contexts of up to %" PRIu64 " programs not followed",
 			c.not_followed);

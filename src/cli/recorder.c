@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cpu_list.h"
 #include "base/host_clock.h"
-#include "base/map.h"
-#include "base/vec.h"
 #include "capture/capture.h"
 #include "chunk/chunk.h"
+#include "cli/chunking.h"
 #include "cli/control.h"
 #include "cli/default_dir.h"
 #include "cli/flight.h"
@@ -27,194 +24,39 @@
 #include "cli/retainer.h"
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
-#define SEALS_FAILED_MAX 8	 /* in a row, then it ends */
 #define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
 
 struct recorder {
 	struct recorder_options options;
 	struct capture *capture;
-	struct chunk_writer *writer;
-	struct chunk_sealer *sealer;
+	struct chunking chunks;
 	struct retainer *retainer;    /* with options.keep */
 	struct error retention_error; /* told last */
 	struct control *control;      /* where `fathom rotate` and `fathom snapshot` ask */
-	struct flight *flight; /* a flight recorder: a writer only while a chunk is asked for */
+	struct flight *flight; /* a flight recorder: a chunk is open only while one is asked for */
 	struct recording_hold hold;
 	const struct chunk_owner *owner; /* static; NULL: the effective user */
-	u64 incomplete_told;		 /* to chunks, of what capture has counted */
 	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
-	u64 next_seq;			 /* of chunks: nobody else makes any; 0: none was begun */
-	bool command_waits;		 /* its exec is under way */
-	int command_failed;		 /* of its exec; 0: it did not */
-	bool begun;			 /* its place is settled */
-	struct chunk_stream *life;	 /* of the writer, made when first used */
-	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
-	struct map apps;		 /* of the writer, by process */
-
-	pthread_mutex_t mutex; /* guards what the sealer's thread reads and writes: */
-	bool stopped;
-	struct recorder_counts counts;
-	struct error seal_error;   /* the first */
-	unsigned int seals_failed; /* in a row */
+	bool command_waits; /* its exec is under way */
+	int command_failed; /* of its exec; 0: it did not */
+	bool begun;	    /* its place is settled */
 };
-
-/* ---- from capture to the writer ---- */
-
-static struct chunk_stream *app_stream_of(struct recorder *r, u32 pid)
-{
-	struct chunk_stream *stream = map_get(&r->apps, pid);
-
-	if (stream)
-		return stream;
-	stream = chunk_writer_stream(r->writer, CHUNK_STREAM_APP, pid);
-	return stream && map_put(&r->apps, pid, stream) == 0 ? stream : NULL;
-}
-
-static struct chunk_stream *stream_of(struct recorder *r, const struct capture_stream *s)
-{
-	if (s->kind == CAPTURE_STREAM_APP)
-		return app_stream_of(r, s->id);
-	if (s->kind == CAPTURE_STREAM_LIFE) {
-		if (!r->life)
-			r->life = chunk_writer_stream(r->writer, CHUNK_STREAM_LIFE, 0);
-		return r->life;
-	}
-	while (r->cpus.count <= s->id)
-		if (vec_push(&r->cpus, NULL))
-			return NULL;
-	if (!r->cpus.data[s->id])
-		r->cpus.data[s->id] = chunk_writer_stream(r->writer, CHUNK_STREAM_CPU, s->id);
-	return r->cpus.data[s->id];
-}
-
-static int take_record(void *arg, const struct capture_stream *s, const struct record_head *record)
-{
-	struct chunk_stream *stream = stream_of(arg, s);
-	int err = stream ? chunk_writer_add(stream, record) : -ENOMEM;
-
-	return err == -ENOMEM ? err : 0; /* anything else is counted as lost where it happened */
-}
-
-static int take_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
-{
-	struct chunk_stream *stream = stream_of(arg, s);
-
-	if (!stream)
-		return -ENOMEM;
-	return chunk_writer_lost(stream, lost);
-}
-
-static struct capture_sink writer_sink_of(struct recorder *r)
-{
-	return (struct capture_sink){.arg = r, .record = take_record, .lost = take_lost};
-}
 
 static struct capture_sink sink_of(struct recorder *r)
 {
 	if (!r->flight)
-		return writer_sink_of(r);
+		return chunking_sink(&r->chunks);
 	return (struct capture_sink){
 		.arg = r->flight, .record = flight_record, .lost = flight_lost};
 }
 
-/* ---- chunks ---- */
-
-/* The first of a row is told at once: a recorder may go on for days. */
-static void seal_failed(struct recorder *r, const struct error *e)
-{
-	bool tell = !r->stopped && r->seals_failed++ == 0;
-
-	if (!error_is_set(&r->seal_error))
-		r->seal_error = *e;
-	if (tell)
-		fprintf(stderr,
-			"fathom: a chunk stays unsealed, until the next 'fathom record' there: "
-			"%s\n",
-			e->text);
-}
-
-/* On the sealer's thread. */
-static void chunk_sealed(void *arg, int err, const struct chunk_info *info, const struct error *e)
-{
-	struct recorder *r = arg;
-
-	pthread_mutex_lock(&r->mutex);
-	if (err) {
-		seal_failed(r, e);
-	} else {
-		r->counts.records += info->records;
-		r->counts.bytes += info->bytes;
-		r->counts.incomplete += info->incomplete;
-		r->counts.sealed_lost.buffer += info->lost.buffer;
-		r->counts.sealed_lost.recursion += info->lost.recursion;
-		r->counts.sealed_lost.application += info->lost.application;
-		r->counts.chunks++;
-		r->seals_failed = 0;
-	}
-	pthread_mutex_unlock(&r->mutex);
-	if (!err && r->options.on_chunk)
-		hook_run(r->options.on_chunk, info->path);
-	control_sealed(r->control, err ? NULL : info->path);
-}
-
-/* The chunk before is complete up to late_ns; 0: up to its end. */
-static int chunk_begin(struct recorder *r, u64 begin_ns, u64 late_ns, struct chunk_writer **writer,
-		       struct error *e)
-{
-	char cpus[CPU_LIST_BYTES];
-	struct chunk_writer_options o = {.dir = r->options.dir,
-					 .hold = &r->hold,
-					 .begin_ns = begin_ns,
-					 .late_ns = late_ns,
-					 .seq = r->next_seq,
-					 .cpus = cpu_list_online(cpus) ? NULL : cpus,
-					 .owner = r->owner,
-					 .compress = r->options.compress};
-
-	int err = chunk_writer_open(writer, &o, e);
-
-	if (!err)
-		r->next_seq = chunk_writer_seq(*writer) + 1;
-	return err;
-}
-
-static void streams_forget(struct recorder *r)
-{
-	r->life = NULL;
-	r->cpus.count = 0;
-	map_free(&r->apps);
-}
-
-/* What capture could not read or cut short since the last chunk was cut goes to this one. */
-static void incomplete_tell(struct recorder *r, struct chunk_writer *writer)
+/* What capture could not read or cut short so far. */
+static u64 incomplete_fields(const struct recorder *r)
 {
 	struct capture_counts c = {0};
 
 	capture_counts(r->capture, &c);
-	chunk_writer_incomplete(writer, c.incomplete - r->incomplete_told);
-	r->incomplete_told = c.incomplete;
-}
-
-/*
- * Cuts the chunk and has it sealed, also if the disk did not take all of it: that is
- * counted in it, and returned. The writer is gone then.
- */
-static int chunk_end(struct recorder *r, u64 cut_ns, struct chunk_writer *next, struct error *e)
-{
-	int err, pushed;
-
-	incomplete_tell(r, r->writer);
-	err = chunk_writer_cut(r->writer, cut_ns, next, e);
-	pushed = chunk_sealer_push(r->sealer, r->writer);
-	if (pushed)
-		chunk_writer_close(r->writer);
-	else
-		control_rotates(r->control);
-	r->writer = NULL;
-	streams_forget(r);
-	if (!err && pushed)
-		err = error_set(e, pushed, "cannot seal the chunk");
-	return err;
+	return c.incomplete;
 }
 
 /* ---- when it stays ---- */
@@ -245,8 +87,8 @@ static int directory_settle(struct recorder *r, struct error *e)
 {
 	int err = default_dir_settle(&r->options.dir, e);
 
-	if (!err && r->writer)
-		chunk_writer_moved(r->writer, r->options.dir);
+	if (!err)
+		chunking_moved(&r->chunks, r->options.dir);
 	return err;
 }
 
@@ -295,8 +137,7 @@ static int command_look(struct recorder *r, struct error *e)
 static int rotate(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
-	struct chunk_writer *next = NULL;
-	u64 cut_ns, complete_ns;
+	u64 cut_ns;
 	int err = recording_begin(r, e);
 
 	if (err)
@@ -304,13 +145,8 @@ static int rotate(struct recorder *r, struct error *e)
 	err = capture_cut(r->capture, &sink, &cut_ns);
 	if (err < 0)
 		return error_set(e, err, "cannot cut the streams");
-	complete_ns = capture_complete(r->capture, true);
-	err = chunk_begin(r, cut_ns, complete_ns, &next, e);
-	if (err)
-		return err;
-	chunk_writer_complete(r->writer, complete_ns);
-	err = chunk_end(r, cut_ns, next, e);
-	r->writer = next;
+	err = chunking_rotate(&r->chunks, cut_ns, capture_complete(r->capture, true),
+			      incomplete_fields(r), e);
 	r->chunk_begin_ns = r->flushed_ns = cut_ns;
 	return err;
 }
@@ -318,7 +154,7 @@ static int rotate(struct recorder *r, struct error *e)
 /* A flight recorder's chunk: what the rings hold, and no chunk had before. */
 static int snapshot(struct recorder *r, struct error *e)
 {
-	struct capture_sink sink = writer_sink_of(r);
+	struct capture_sink sink = chunking_sink(&r->chunks);
 	u64 from_ns, cut_ns;
 	int err = recording_begin(r, e);
 
@@ -328,13 +164,13 @@ static int snapshot(struct recorder *r, struct error *e)
 		return err;
 	if (from_ns < r->chunk_begin_ns)
 		from_ns = r->chunk_begin_ns;
-	err = chunk_begin(r, from_ns, 0, &r->writer, e);
+	err = chunking_begin(&r->chunks, from_ns, e);
 	if (!err)
 		err = flight_write(r->flight, r->capture, from_ns, &sink, e);
 	if (err)
 		return err;
 	r->chunk_begin_ns = cut_ns + 1;
-	return chunk_end(r, cut_ns + 1, NULL, e);
+	return chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), e);
 }
 
 /* What could not be written now can be later: a flight recorder goes on. */
@@ -346,9 +182,7 @@ static void snapshot_or_tell(struct recorder *r)
 		return;
 	fprintf(stderr, "fathom: snapshot: %s\n", e.text);
 	control_refuses(r->control); /* none waits any more if the chunk is being sealed */
-	chunk_writer_close(r->writer);
-	r->writer = NULL;
-	streams_forget(r);
+	chunking_leave(&r->chunks);
 }
 
 static bool rotation_due(const struct recorder *r, u64 now)
@@ -357,22 +191,7 @@ static bool rotation_due(const struct recorder *r, u64 now)
 	bool wanted = control_wants_rotation(r->control); /* one rotation answers it, too */
 
 	return wanted || (limits->time_ns && now - r->chunk_begin_ns >= limits->time_ns) ||
-	       (limits->bytes && chunk_writer_bytes(r->writer) >= limits->bytes);
-}
-
-/* Unsealed chunks pile up, and --keep deletes none of them. */
-static int seals_check(struct recorder *r, struct error *e)
-{
-	int err = 0;
-
-	pthread_mutex_lock(&r->mutex);
-	if (r->seals_failed >= SEALS_FAILED_MAX) {
-		*e = r->seal_error;
-		err = error_say(e, e->err, "%u chunks in a row could not be sealed",
-				r->seals_failed);
-	}
-	pthread_mutex_unlock(&r->mutex);
-	return err;
+	       (limits->bytes && chunking_bytes(&r->chunks) >= limits->bytes);
 }
 
 /* The recording goes on even if nothing can be deleted; each reason is told once. */
@@ -399,15 +218,16 @@ int recorder_step(struct recorder *r, struct error *e)
 	if (!err)
 		err = control_serve(r->control, e);
 	if (!err)
-		err = seals_check(r, e);
+		err = chunking_check(&r->chunks, e);
 	if (!err && r->flight) {
 		if (control_wants_rotation(r->control))
 			snapshot_or_tell(r);
 	} else if (!err && rotation_due(r, now)) {
 		err = rotate(r, e);
 	}
-	if (!err && r->writer && now >= r->flushed_ns + FLUSH_NS && now > LATENESS_NS) {
-		err = chunk_writer_flush(r->writer, now - LATENESS_NS, e);
+	if (!err && chunking_is_open(&r->chunks) && now >= r->flushed_ns + FLUSH_NS &&
+	    now > LATENESS_NS) {
+		err = chunking_flush(&r->chunks, now - LATENESS_NS, e);
 		r->flushed_ns = now;
 	}
 	tell_retention(r);
@@ -462,7 +282,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 	if (!err) /* before the chunk, which takes a while where disks are busy */
 		capture_turn_on(r->capture, r->begin_ns);
 	if (!err && !r->flight)
-		err = chunk_begin(r, r->begin_ns, 0, &r->writer, e);
+		err = chunking_begin(&r->chunks, r->begin_ns, e);
 	if (!err)
 		err = capture_start(r->capture, r->begin_ns, &sink, e);
 	if (!err && o->command)
@@ -471,17 +291,10 @@ static int capture_begin(struct recorder *r, struct error *e)
 	return err;
 }
 
-/* Nothing was recorded: what was begun for it goes. */
-static void chunk_forget(struct recorder *r)
-{
-	chunk_writer_abandon(r->writer);
-	r->writer = NULL;
-	streams_forget(r);
-}
-
 int recorder_open(struct recorder **out, const struct recorder_options *options, struct error *e)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
+	struct chunking_options chunks;
 	int err;
 
 	if (!r)
@@ -489,7 +302,12 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	r->options = *options;
 	r->hold = (struct recording_hold){-1, -1};
 	r->owner = owner_find();
-	pthread_mutex_init(&r->mutex, NULL);
+	chunks = (struct chunking_options){.dir = options->dir,
+					   .hold = &r->hold,
+					   .owner = r->owner,
+					   .compress = options->compress,
+					   .on_chunk = options->on_chunk};
+	chunking_init(&r->chunks, &chunks);
 	*out = r;
 	r->flight = options->flight ? flight_new() : NULL;
 	if (options->flight && !r->flight)
@@ -500,11 +318,11 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	if (!err)
 		err = capture_begin(r, e);
 	if (!err) /* its thread begins with what privileges are left */
-		err = chunk_sealer_open(&r->sealer, chunk_sealed, r, e);
+		err = chunking_start(&r->chunks, r->control, e);
 	if (!err && !r->command_waits)
 		err = recording_begin(r, e);
-	if (err)
-		chunk_forget(r);
+	if (err) /* nothing was recorded */
+		chunking_abandon(&r->chunks);
 	return err;
 }
 
@@ -552,7 +370,7 @@ static int streams_end(struct recorder *r, u64 *end_ns)
 	if (!err)
 		err = capture_cut(r->capture, &sink, end_ns);
 	capture_stop(r->capture);
-	if (err > 0 && r->writer) {
+	if (err > 0 && chunking_is_open(&r->chunks)) {
 		struct late late = {sink, *end_ns};
 		struct capture_sink rest = {.arg = &late, .record = late_record, .lost = late_lost};
 		u64 later_ns;
@@ -564,18 +382,16 @@ static int streams_end(struct recorder *r, u64 *end_ns)
 
 int recorder_finish(struct recorder *r, struct error *e)
 {
-	struct error cut_error = {0}, begin_error = {0};
+	struct error cut_error = {0}, begin_error = {0}, seal_error = {0};
 	u64 cut_ns = host_clock_now_ns();
-	int err;
+	int err, sealed;
 
 	command_look(r, &begin_error); /* it may have failed just now */
 	if (r->command_failed && !r->begun) {
-		chunk_forget(r);
+		chunking_abandon(&r->chunks);
 		return error_set(e, r->command_failed, "cannot run the command");
 	}
-	pthread_mutex_lock(&r->mutex);
-	r->stopped = true;
-	pthread_mutex_unlock(&r->mutex);
+	chunking_stopped(&r->chunks);
 	err = streams_end(r, &cut_ns);
 	r->end_ns = cut_ns;
 	err = err < 0 ? error_set(e, err, "cannot drain the rings") : 0;
@@ -585,18 +401,18 @@ int recorder_finish(struct recorder *r, struct error *e)
 		err = -e->err;
 	}
 	/* what an application did not write by now leaves no time of a thread in doubt */
-	if (r->writer && capture_complete(r->capture, false) < cut_ns)
-		chunk_writer_complete(r->writer, capture_complete(r->capture, false));
+	if (chunking_is_open(&r->chunks) && capture_complete(r->capture, false) < cut_ns)
+		chunking_complete(&r->chunks, capture_complete(r->capture, false));
 	/* a chunk ends before its end; capture's cut includes its instant */
-	if (r->writer && chunk_end(r, cut_ns + 1, NULL, &cut_error) && !err) {
+	if (chunking_is_open(&r->chunks) &&
+	    chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), &cut_error) && !err) {
 		*e = cut_error;
 		err = -e->err;
 	}
-	chunk_sealer_close(r->sealer);
-	r->sealer = NULL;
-	if (!err && error_is_set(&r->seal_error)) {
-		*e = r->seal_error;
-		err = -e->err;
+	sealed = chunking_finish(&r->chunks, &seal_error);
+	if (!err && sealed) {
+		*e = seal_error;
+		err = sealed;
 	}
 	return err;
 }
@@ -617,12 +433,11 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	struct capture_counts c = {0};
 
 	capture_counts(r->capture, &c);
-	pthread_mutex_lock(&r->mutex);
-	*out = r->counts;
-	pthread_mutex_unlock(&r->mutex);
-	out->lost_buffer = most(c.lost_buffer, out->sealed_lost.buffer);
-	out->lost_recursion = most(c.lost_recursion, out->sealed_lost.recursion);
-	out->lost_application = most(c.lost_application, out->sealed_lost.application);
+	*out = (struct recorder_counts){0};
+	chunking_counts(&r->chunks, &out->sealed);
+	out->lost_buffer = most(c.lost_buffer, out->sealed.lost.buffer);
+	out->lost_recursion = most(c.lost_recursion, out->sealed.lost.recursion);
+	out->lost_application = most(c.lost_application, out->sealed.lost.application);
 	out->rings_missed = c.rings_missed;
 	out->no_kernel_stacks = c.no_kernel_stacks;
 	out->hidden_pids = c.hidden_pids;
@@ -637,14 +452,10 @@ void recorder_close(struct recorder *r)
 	if (!r)
 		return;
 	capture_close(r->capture);
-	chunk_writer_close(r->writer);
-	chunk_sealer_close(r->sealer);
+	chunking_close(&r->chunks);
 	retainer_close(r->retainer);
 	control_close(r->control);
 	flight_free(r->flight);
 	recording_unlock(&r->hold);
-	vec_free(&r->cpus);
-	map_free(&r->apps);
-	pthread_mutex_destroy(&r->mutex);
 	free(r);
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "chunk/chunk.h"
+#include "cli/chunking.h"
 #include "cli/option.h"
 #include "record/record.h"
 
@@ -75,9 +76,7 @@ bool recorder_begun(const struct recorder *r);
 int recorder_finish(struct recorder *r, struct error *e);
 
 struct recorder_counts {
-	u64 records, bytes, chunks;    /* sealed */
-	u64 incomplete;		       /* fields in them that were cut or could not be read */
-	struct chunk_lost sealed_lost; /* as the sealed chunks tell it */
+	struct chunking_counts sealed;
 	u64 lost_buffer, lost_recursion, lost_application; /* all that is known */
 	u64 not_followed;	     /* news of processes whose contexts could not be looked up */
 	u64 hidden_pids, hidden_pid; /* named, but not to be seen: how many, and one of them */
