@@ -182,7 +182,8 @@ def the_command_inherits_nothing():
 def ctrl_c_ends_a_recording_of_the_host():
     recorder = subprocess.Popen([fathom.binary, "record", "-o", fathom.path("host")],
                                 stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5 * harness.SLOWER)
+    harness.until(lambda: fathom.run("rotate", fathom.path("host")).returncode == 0 or
+                  recorder.poll() is not None, "it records")
     subprocess.run(["ls", "/"], stdout=subprocess.DEVNULL)
     time.sleep(0.2)
     recorder.send_signal(signal.SIGINT)
