@@ -2,6 +2,7 @@
 #include "cli/retainer.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ struct retainer {
 
 	struct recording_base base; /* the thread's: it stands for the chunks that are gone */
 	bool unsaved;		    /* it is not on the disk, which is full */
+	bool used;		    /* memory, in this round, to map a chunk */
 };
 
 /* ---- the base ---- */
@@ -93,10 +95,19 @@ static int chunk_goes(void *arg, struct chunk_reader *reader, struct error *e)
 	struct retainer *r = arg;
 	int err = chunk_absorb(&r->base, chunk_reader_info(reader), reader, e);
 
+	r->used = true;
 	return err || !r->base.data ? err : base_store(r, e);
 }
 
 /* ---- the thread ---- */
+
+/* Some chunks take much memory to map, as those of a crash do: it is not kept for the next one. */
+static void memory_give_back(struct retainer *r)
+{
+	if (r->used)
+		malloc_trim(0);
+	r->used = false;
+}
 
 static void round_run(struct retainer *r)
 {
@@ -105,6 +116,7 @@ static void round_run(struct retainer *r)
 	recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), &e);
 	if (r->unsaved)
 		base_store(r, error_is_set(&e) ? NULL : &e);
+	memory_give_back(r);
 	pthread_mutex_lock(&r->lock);
 	r->error = e;
 	pthread_mutex_unlock(&r->lock);
