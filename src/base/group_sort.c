@@ -100,7 +100,7 @@ static int groups_count(struct groups *g, const char *data, size_t count,
 	uint32_t number = 0;
 
 	g->of = malloc(count * sizeof(*g->of));
-	if (!g->of)
+	if (!g->of || vec_reserve(&g->list, count / ELEMENTS_PER_GROUP + 2))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++, data += order->size) {
 		struct group_key key = order->key(data);
