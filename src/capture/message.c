@@ -17,8 +17,12 @@ static int message_keep(enum libbpf_print_level level, const char *format, va_li
 {
 	size_t used = strlen(message_text);
 
-	if (level != LIBBPF_WARN || used + 2 >= sizeof(message_text))
+	if (level != LIBBPF_WARN || used + 3 >= sizeof(message_text))
 		return 0;
+	if (used) {
+		strcpy(message_text + used, "; ");
+		used += 2;
+	}
 	vsnprintf(message_text + used, sizeof(message_text) - used, format, args);
 	for (char *at = message_text + used; *at; at++) {
 		if (*at == '\n')

@@ -26,6 +26,20 @@ class Failure(Exception):
     """A check that does not hold."""
 
 
+class PatientPopen(subprocess.Popen):
+    """On an emulated machine: a test's time limits are there against hanging only."""
+
+    def communicate(self, input=None, timeout=None):
+        return super().communicate(input, timeout and timeout * SLOWER)
+
+    def wait(self, timeout=None):
+        return super().wait(timeout and timeout * SLOWER)
+
+
+if SLOWER > 1:
+    subprocess.Popen = PatientPopen
+
+
 def check(condition, text):
     if not condition:
         raise Failure(text)

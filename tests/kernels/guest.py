@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The root file system of the guest: what the tests need of this host, under the same paths."""
+import glob
+import lzma
 import os
 import re
 import shlex
@@ -18,6 +20,7 @@ COREUTILS = ["cat", "chmod", "cp", "cut", "date", "dd", "echo", "env", "false", 
 PLUGINS = "/usr/lib/x86_64-linux-gnu/babeltrace2"
 LEFT_OUT = ("dist-packages", "test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter",
             "turtledemo", "config-3.11-x86_64-linux-gnu", "pydoc_data", "unittest")
+MODULES = ["fs/fuse/fuse"]  # of the kernel's package; it may have them built in
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n"
 
 
@@ -105,6 +108,20 @@ class Root:
                 self.add(loader)
         self.add_programs()
         shutil.copy2(os.path.join(HERE, "init"), self.at("/init"))
+
+    def add_modules(self, tree):
+        """Of the kernel whose package was unpacked to `tree`."""
+        for folder in glob.glob(os.path.join(tree, "lib/modules/*")):
+            place = self.at(f"/usr/lib/modules/{os.path.basename(folder)}")
+            os.makedirs(place)
+            for name in MODULES:
+                for path in glob.glob(os.path.join(folder, "kernel", name + ".ko*")):
+                    with open(path, "rb") as file:
+                        module = file.read()
+                    if path.endswith(".xz"):
+                        module = lzma.decompress(module)
+                    with open(os.path.join(place, os.path.basename(name) + ".ko"), "wb") as file:
+                        file.write(module)
 
     def add_tests(self, tests, build, slower):
         """Of each test its command as Meson gives it, and its programs; more time by `slower`."""

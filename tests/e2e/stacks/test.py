@@ -178,8 +178,8 @@ def a_wait_that_does_not_end():
 @tests.add
 def stacks_of_sleepers_are_whole():
     """Forty of them, since where a stack lies in its pages is another each time."""
-    with contextlib.ExitStack() as stack:
-        pids = [stack.enter_context(Sleeper()) for _ in range(40)]
+    with contextlib.ExitStack() as stack:  # a cut waits for 0.1 s to know their files
+        pids = [stack.enter_context(Sleeper()) for _ in range(40 // harness.SLOWER)]
         directory = fathom.record("many", "--stacks", "100ms", "-d", "700ms", "-p",
                                   ",".join(map(str, pids)))
     found = {span["pid"]: stack for _, span, stack in stacks(directory)}
@@ -250,10 +250,10 @@ def memory_that_changes_while_it_is_read():
         begin = time.monotonic()
         directory = fathom.record("changes", "--stacks", "1ms", "--rotate", "50ms", "-d", "3s",
                                   "-p", pid)
-        check(time.monotonic() - begin < 60, "the recorder ends in time")
+        check(time.monotonic() - begin < 60 * harness.SLOWER, "the recorder ends in time")
     chunks = fathom.chunks(directory)
-    check(len(chunks) >= 20, f"it is not held up: {len(chunks)} chunks in 3 s")
-    check(len(stacks(directory)) > 100, "stacks are told")
+    check(len(chunks) >= 20 // harness.SLOWER, f"it is not held up: {len(chunks)} chunks in 3 s")
+    check(len(stacks(directory)) > 100 // harness.SLOWER, "stacks are told")
     return None
 
 

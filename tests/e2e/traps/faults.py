@@ -27,8 +27,9 @@ def a_fault_that_is_a_signal_ends_with_it():
     row = thread_rows(path)[0]
     check(row["time"]["user_ns"] > 50 * 1.8 * MS or row["time"]["runnable_ns"] > 10 * MS,
           f"2 ms of user code behind each: {row['time']}")
-    long = [f for f in faults(path) if f["time"]["kernel_ns"] > MS * harness.SLOWER]
-    equal(len(long), 0, f"faults of more than 1 ms in the kernel: {long[:1]}")
+    long = [f for f in faults(path) if f["time"]["kernel_ns"] > MS]
+    allowed = 25 if harness.SLOWER > 1 else 0  # of 50: the rest of an emulated machine's are short
+    check(len(long) <= allowed, f"faults of more than 1 ms in the kernel: {len(long)}, {long[:1]}")
     if shutil.which("babeltrace2"):
         soft = [f for f in events(path, "fault") if f["flags"] & SOFT_END]
         equal(len(soft), 50, "faults whose end was not seen")
