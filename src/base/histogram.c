@@ -198,6 +198,15 @@ int histogram_add(struct histogram *h, uint64_t value, uint64_t times)
 	return 0;
 }
 
+void histogram_prefetch(const struct histogram *h, uint64_t value)
+{
+	uint32_t index = bucket_of(value);
+	size_t number = h->pages ? h->pages->number[index / PAGE] : 0;
+
+	if (number)
+		__builtin_prefetch(&h->pages->data[number - 1].counts[index % PAGE], 1);
+}
+
 int histogram_merge(struct histogram *h, const struct histogram *more)
 {
 	struct histogram_bucket b;

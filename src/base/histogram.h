@@ -35,6 +35,9 @@ struct histogram {
 /* Adds `times` values. 0, or -ENOMEM with the histogram as it was. */
 int histogram_add(struct histogram *h, uint64_t value, uint64_t times);
 
+/* Has the memory fetched that histogram_add() of this value needs, which is not waited for. */
+void histogram_prefetch(const struct histogram *h, uint64_t value);
+
 /* Adds all values of another one. 0, or -ENOMEM with `h` as it was. */
 int histogram_merge(struct histogram *h, const struct histogram *more);
 

@@ -127,7 +127,7 @@ static int event_compare(const void *a, const void *b)
 	return memcmp(x->payload, y->payload, x->bytes);
 }
 
-void events_sort(struct partial *p)
+int events_sort(struct partial *p)
 {
 	struct kevents *events = &p->events;
 
@@ -141,7 +141,7 @@ void events_sort(struct partial *p)
 	if (events->list.count)
 		qsort(events->list.data, events->list.count, sizeof(*events->list.data),
 		      event_compare);
-	sums_sort(&events->counts);
+	return sums_sort(&events->counts);
 }
 
 void events_free(struct kevents *events)

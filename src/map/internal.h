@@ -108,15 +108,15 @@ struct sum_of {
 };
 int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
 	     bool error);
-int sums_merge(struct sums *left, const struct sums *right);
-void sums_sort(struct sums *s);
+int sums_merge(struct sums *left, struct sums *right); /* right has what it had */
+int sums_sort(struct sums *s);			       /* once nothing more will be added */
 void sums_free(struct sums *s);
 
 /* events.c */
 int events_add(struct partial *p, const struct record_head *r);
 int events_index(struct kevents *events);		       /* of formats that came otherwise */
 int events_merge(struct kevents *left, struct kevents *right); /* moves what it can */
-void events_sort(struct partial *p);			       /* after all spans are there */
+int events_sort(struct partial *p);			       /* after all spans are there */
 void events_free(struct kevents *events);
 
 /* spans.c */

@@ -216,11 +216,11 @@ int partial_finish(struct partial *p)
 	if (err)
 		return err;
 	spans_sort(p);
-	sums_sort(&p->syscalls);
-	sums_sort(&p->urings);
-	sums_sort(&p->files);
-	sums_sort(&p->causes);
-	events_sort(p);
-	p->finished = true;
-	return 0;
+	err = sums_sort(&p->syscalls);
+	err = err ? err : sums_sort(&p->urings);
+	err = err ? err : sums_sort(&p->files);
+	err = err ? err : sums_sort(&p->causes);
+	err = err ? err : events_sort(p);
+	p->finished = !err;
+	return err;
 }

@@ -275,12 +275,20 @@ struct sum {
 	struct histogram durations;
 };
 
-#define SUMS_RECENT 512
+#define SUMS_RECENT_BITS 11
+#define SUMS_LATE 8
+
+struct sum_late {
+	u32 number; /* in list, + 1; 0: none */
+	u64 duration_ns;
+};
 
 struct sums {
-	u16 recent[SUMS_RECENT]; /* numbers in list that were found last, as a hint */
-	struct map index;	 /* hash of key, pid, file -> number in list + 1 */
+	u16 recent[1 << SUMS_RECENT_BITS]; /* numbers in list that were found last, as a hint */
+	struct map index;		   /* hash of key, pid, file -> number in list + 1 */
 	VEC(struct sum) list;
+	struct sum_late late[SUMS_LATE]; /* not in their histograms yet */
+	u32 late_next;
 };
 
 struct kevents {

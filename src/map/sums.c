@@ -34,7 +34,9 @@ static int sum_new(struct sums *s, const struct sum_of *of, u64 h, struct sum **
 /* The one asked for last, of all that share a place: that it is nearly always. */
 static u16 *recent_of(struct sums *s, const struct sum_of *of)
 {
-	return &s->recent[(of->key + of->pid * 31 + of->file.key * 7) % SUMS_RECENT];
+	u64 mixed = (of->key + ((u64)of->pid << 24)) ^ of->file.key;
+
+	return &s->recent[mixed * 0x9e3779b97f4a7c15u >> (64 - SUMS_RECENT_BITS)];
 }
 
 static __attribute__((noinline)) int sum_search(struct sums *s, const struct sum_of *of,
@@ -64,6 +66,39 @@ static int sum_find(struct sums *s, const struct sum_of *of, struct sum **found)
 	return 0;
 }
 
+/* Counts the durations that wait. 0 or -ENOMEM. */
+static int sums_settle(struct sums *s)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < SUMS_LATE && !err; i++) {
+		struct sum_late *late = &s->late[i];
+
+		if (late->number)
+			err = histogram_add(&s->list.data[late->number - 1].durations,
+					    late->duration_ns, 1);
+		if (!err)
+			late->number = 0;
+	}
+	return err;
+}
+
+/*
+ * A histogram of many buckets is rarely in a near cache, and nobody asks for it yet: it is fetched
+ * while the next few are found.
+ */
+static int sum_count_late(struct sums *s, struct sum *sum, u64 duration_ns)
+{
+	struct sum_late *late = &s->late[s->late_next++ % SUMS_LATE];
+	struct sum_late before = *late;
+
+	*late = (struct sum_late){(u32)(sum - s->list.data) + 1, duration_ns};
+	histogram_prefetch(&sum->durations, duration_ns);
+	if (!before.number)
+		return 0;
+	return histogram_add(&s->list.data[before.number - 1].durations, before.duration_ns, 1);
+}
+
 int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
 	     bool error)
 {
@@ -75,13 +110,14 @@ int sums_add(struct sums *s, const struct sum_of *of, const struct split *split,
 	sum->count++;
 	sum->errors += error;
 	split_add(&sum->split, split);
-	return histogram_add(&sum->durations, duration_ns, 1);
+	return sum_count_late(s, sum, duration_ns);
 }
 
-int sums_merge(struct sums *left, const struct sums *right)
+int sums_merge(struct sums *left, struct sums *right)
 {
-	int err = 0;
+	int err = sums_settle(left);
 
+	err = err ? err : sums_settle(right);
 	for (size_t i = 0; i < right->list.count && !err; i++) {
 		const struct sum *from = &right->list.data[i];
 		struct sum_of of = {from->key, from->pid, from->file};
@@ -113,11 +149,16 @@ static int sum_compare(const void *a, const void *b)
 	return x->file.key < y->file.key ? -1 : x->file.key > y->file.key;
 }
 
-void sums_sort(struct sums *s)
+int sums_sort(struct sums *s)
 {
+	int err = sums_settle(s);
+
+	if (err)
+		return err;
 	map_free(&s->index);
 	if (s->list.count)
 		qsort(s->list.data, s->list.count, sizeof(*s->list.data), sum_compare);
+	return 0;
 }
 
 void sums_free(struct sums *s)
