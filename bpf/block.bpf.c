@@ -8,6 +8,9 @@
  * the first of them that somebody in scope submitted. What is left of a bio
  * that was split, and the part split off, are requests of their own, of the same thread.
  * A flush of the device has no bio: it is for whoever asked last for one.
+ *
+ * A bio is known from its submission to its end, a request from its issue to its end, and what is
+ * known is never thrown out: one for which there is no room is counted as lost.
  */
 #include "bpf/block.h"
 #include "bpf/interrupt.h"
@@ -22,6 +25,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define OP_SYNC (1u << 11)
 #define OP_PREFLUSH (1u << 18)
 #define MERGED_MAX 64 /* bios of a request that are looked at */
+#define PARENTS_MAX 2 /* bios that one was split from, one from another */
 
 struct block_open {
 	u64 queued_ns, issued_ns;
@@ -33,17 +37,15 @@ struct block_open {
 	struct context ctx;
 };
 
-/*
- * By address of the bio, of the queue (who asked for a flush), and of the
- * request. What never completes is thrown out.
- */
+/* By address of the bio, and of the request. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, u64);
 	__type(value, struct block_open);
 } block_bios SEC(".maps"), block_requests SEC(".maps");
 
+/* By address of the disk: who asked for a flush. Disks go untold, so the oldest goes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
@@ -77,7 +79,8 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	if (state)
 		open.ctx = state->ctx;
 	open.queued_ns = bpf_ktime_get_ns();
-	bpf_map_update_elem(&block_bios, &key, &open, BPF_ANY);
+	if (bpf_map_update_elem(&block_bios, &key, &open, BPF_ANY))
+		ring_count_lost(RECORD_block);
 	if (bio->bi_opf & OP_PREFLUSH) {
 		key = (u64)BPF_CORE_READ(bio, bi_bdev, bd_disk);
 		bpf_map_update_elem(&block_flushes, &key, &open, BPF_ANY);
@@ -85,40 +88,47 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	return 0;
 }
 
-/* `bio` is the first part of another, which goes on as what is left. */
-SEC("tp_btf/block_split")
-int BPF_PROG(block_split, struct bio *bio)
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(block_bio_complete, void *queue, struct bio *bio)
 {
-	u64 key = (u64)bio->bi_private; /* chained to it */
-	struct block_open *whole = bpf_map_lookup_elem(&block_bios, &key), part;
+	u64 key = (u64)bio;
 
-	if (!whole)
-		return 0;
-	part = *whole;
-	key = (u64)bio;
-	bpf_map_update_elem(&block_bios, &key, &part, BPF_ANY);
+	bpf_map_delete_elem(&block_bios, &key);
 	return 0;
 }
 
-/* Who submitted the request, in `open`; its bios are forgotten. */
-static __always_inline bool block_take_bios(struct block_open *open, struct request *request)
+/*
+ * What is known of a bio. One that was split off is chained to the one that was submitted, which
+ * does not end before it.
+ */
+static __always_inline struct block_open *block_of_bio(struct bio *bio)
+{
+	struct block_open *open = NULL;
+	u64 key = (u64)bio;
+
+	for (int i = 0; i < PARENTS_MAX + 1 && key && !open; i++) {
+		open = bpf_map_lookup_elem(&block_bios, &key);
+		if (!open)
+			key = (u64)BPF_CORE_READ((struct bio *)key, bi_private);
+	}
+	return open;
+}
+
+/* Who submitted the request, in `open`. */
+static __always_inline bool block_of_bios(struct block_open *open, struct request *request)
 {
 	struct bio *bio = request->bio;
-	bool found = false;
 
 	for (int i = 0; i < MERGED_MAX && bio; i++) {
-		u64 key = (u64)bio;
-		struct block_open *of_bio = bpf_map_lookup_elem(&block_bios, &key);
+		struct block_open *of_bio = block_of_bio(bio);
 
-		if (of_bio && !found) {
+		if (of_bio) {
 			*open = *of_bio;
-			found = true;
+			return true;
 		}
-		if (of_bio)
-			bpf_map_delete_elem(&block_bios, &key);
 		bio = BPF_CORE_READ(bio, bi_next);
 	}
-	return found;
+	return false;
 }
 
 static __always_inline bool block_take_flush(struct block_open *open, struct request *request)
@@ -133,17 +143,13 @@ static __always_inline bool block_take_flush(struct block_open *open, struct req
 	return true;
 }
 
-/*
- * A request that nobody in scope submitted: it is issued again, or its address
- * was another's, whose end was not seen. One that is done in part has other bios by then.
- */
-static __always_inline void block_forget_other(struct request *request)
+/* It was issued before, and comes again: from the same bio on, or behind what is done of it. */
+static __always_inline bool block_is_known(struct request *request)
 {
 	u64 key = (u64)request;
 	struct block_open *open = bpf_map_lookup_elem(&block_requests, &key);
 
-	if (open && request->bio && open->bio != (u64)request->bio && !open->bytes)
-		bpf_map_delete_elem(&block_requests, &key);
+	return open && request->bio && (open->bio == (u64)request->bio || open->bytes);
 }
 
 SEC("tp_btf/block_rq_issue")
@@ -152,13 +158,17 @@ int BPF_PROG(block_rq_issue, struct request *request)
 	struct block_open open = {};
 	u64 key = (u64)request;
 
-	if (request->bio ? !block_take_bios(&open, request) : !block_take_flush(&open, request)) {
-		block_forget_other(request);
+	if (block_is_known(request))
+		return 0;
+	if (request->bio ? !block_of_bios(&open, request) : !block_take_flush(&open, request)) {
+		if (request->bio) /* the end of what had the address was not seen */
+			bpf_map_delete_elem(&block_requests, &key);
 		return 0;
 	}
 	open.bio = (u64)request->bio;
 	open.issued_ns = bpf_ktime_get_ns();
-	bpf_map_update_elem(&block_requests, &key, &open, BPF_ANY);
+	if (bpf_map_update_elem(&block_requests, &key, &open, BPF_ANY))
+		ring_count_lost(RECORD_block);
 	return 0;
 }
 
