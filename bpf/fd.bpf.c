@@ -47,7 +47,7 @@ __noinline int fd_name(u32 fd, s32 from, u8 op)
 		return 0;
 	fd_fill(scratch, task, file, fd, op);
 	scratch->r.from = from;
-	fd_emit(scratch);
+	rare_emit(&scratch->r.head, fd_bytes(&scratch->r));
 	return 0;
 }
 

@@ -220,9 +220,9 @@ static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *
 		path_of_file(s, task, file);
 }
 
-static __always_inline bool fd_emit(struct path_scratch *s)
+static __always_inline u32 fd_bytes(const struct record_fd *r)
 {
-	return rare_emit(&s->r.head, __builtin_offsetof(struct record_fd, path) + s->r.path_len);
+	return __builtin_offsetof(struct record_fd, path) + r->path_len;
 }
 
 #endif

@@ -76,13 +76,18 @@ static __always_inline void ring_count_lost(u64 kind)
 	__sync_fetch_and_add(&lost->kinds[kind], 1);
 }
 
-static __always_inline void ring_count_incomplete(void)
+static __always_inline void ring_count_incompletes(u64 n)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
 
 	if (ring)
-		__sync_fetch_and_add(&ring->incomplete, 1);
+		__sync_fetch_and_add(&ring->incomplete, n);
+}
+
+static __always_inline void ring_count_incomplete(void)
+{
+	ring_count_incompletes(1);
 }
 
 /* Takes `n` slots of this CPU's ring for a record of that kind. 0, or -1 with the loss counted. */
@@ -177,11 +182,9 @@ static __always_inline u32 rare_kind(const struct record_head *record)
 
 /*
  * Copies `class_bytes` (a constant) of a record into the rare ring. Reserved
- * first, the clock read after. Whether there was room; if not, the loss is counted.
+ * first, the clock read after. Whether there was room; RARE_EMIT counts the loss if not.
  */
-#define RARE_EMIT(record, class_bytes) RARE_EMIT_WAKE(record, class_bytes, BPF_RB_NO_WAKEUP)
-
-#define RARE_EMIT_WAKE(record, class_bytes, wake)                                                  \
+#define RARE_TRY_WAKE(record, class_bytes, wake)                                                   \
 	({                                                                                         \
 		struct record_head *to_ = bpf_ringbuf_reserve(&rare, (class_bytes), 0);            \
 		if (to_) {                                                                         \
@@ -189,25 +192,41 @@ static __always_inline u32 rare_kind(const struct record_head *record)
 			to_->cpu = bpf_get_smp_processor_id();                                     \
 			to_->time_ns = bpf_ktime_get_ns();                                         \
 			bpf_ringbuf_submit(to_, (wake));                                           \
-		} else {                                                                           \
-			ring_count_lost(rare_kind((const struct record_head *)(record)));          \
 		}                                                                                  \
 		to_ != NULL;                                                                       \
 	})
+#define RARE_TRY(record, class_bytes) RARE_TRY_WAKE(record, class_bytes, BPF_RB_NO_WAKEUP)
+
+#define RARE_EMIT_WAKE(record, class_bytes, wake)                                                  \
+	({                                                                                         \
+		bool there_ = RARE_TRY_WAKE(record, class_bytes, wake);                            \
+		if (!there_)                                                                       \
+			ring_count_lost(rare_kind((const struct record_head *)(record)));          \
+		there_;                                                                            \
+	})
+#define RARE_EMIT(record, class_bytes) RARE_EMIT_WAKE(record, class_bytes, BPF_RB_NO_WAKEUP)
 
 /* A record in a scratch buffer of RARE_BYTES, of which `len` bytes are used. */
 #define RARE_BYTES (RECORD_MAX_SLOTS * RECORD_SLOT_BYTES)
 
-static __always_inline bool rare_emit(struct record_head *record, u32 len)
+static __always_inline bool rare_try(struct record_head *record, u32 len)
 {
 	record->slots = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
 	if (len <= 128)
-		return RARE_EMIT(record, 128);
+		return RARE_TRY(record, 128);
 	if (len <= 256)
-		return RARE_EMIT(record, 256);
+		return RARE_TRY(record, 256);
 	if (len <= 1152)
-		return RARE_EMIT(record, 1152);
-	return RARE_EMIT(record, RARE_BYTES);
+		return RARE_TRY(record, 1152);
+	return RARE_TRY(record, RARE_BYTES);
+}
+
+static __always_inline bool rare_emit(struct record_head *record, u32 len)
+{
+	if (rare_try(record, len))
+		return true;
+	ring_count_lost(rare_kind(record));
+	return false;
 }
 
 struct rare_scratch {

@@ -177,14 +177,15 @@ static __always_inline void waker_name(struct task_struct *waker)
 		struct record_name r;
 		u8 rest[RECORD_SLOT_BYTES - sizeof(struct record_name)];
 	} out = {};
-	struct told now;
+	struct told now, *told;
 	u32 tid = waker->pid;
 	long n;
 
 	if (scope_host || !tid || state_in(state_of(waker)))
 		return;
 	now = told_now(waker->start_time);
-	if (told_is(bpf_map_lookup_elem(&told_wakers, &tid), &now))
+	told = bpf_map_lookup_elem(&told_wakers, &tid);
+	if (!told_is_due(told, &now))
 		return;
 	out.r.head.kind = RECORD_name;
 	out.r.head.slots = 1;
@@ -192,8 +193,10 @@ static __always_inline void waker_name(struct task_struct *waker)
 	out.r.head.pid = waker->tgid;
 	n = bpf_probe_read_kernel_str(out.r.comm, sizeof(out.r.comm), waker->comm);
 	out.r.comm_len = n > 0 ? n - 1 : 0;
-	if (RARE_EMIT(&out.r.head, RECORD_SLOT_BYTES))
-		bpf_map_update_elem(&told_wakers, &tid, &now, BPF_ANY);
+	now.missed = !RARE_TRY(&out.r.head, RECORD_SLOT_BYTES);
+	if (now.missed && !told_same(told, &now))
+		ring_count_lost(RECORD_name);
+	bpf_map_update_elem(&told_wakers, &tid, &now, BPF_ANY);
 }
 
 SEC("tp_btf/sched_waking")

@@ -17,8 +17,10 @@ u32 told_generation __weak = 0;
 struct told {
 	u64 identity; /* whose it was: numbers and addresses are used again */
 	u32 generation;
-	u32 pad;
+	u32 missed; /* uses since there was no room to tell it; 0: it was told */
 };
+
+#define TOLD_USES 256 /* after so many it is tried again: a full ring stays full for a while */
 
 /* By tid, as the kernel numbers it; the identity is the start time. */
 struct {
@@ -34,9 +36,21 @@ static __always_inline struct told told_now(u64 identity)
 	return (struct told){.identity = identity, .generation = *(volatile u32 *)&told_generation};
 }
 
-static __always_inline bool told_is(const struct told *told, const struct told *now)
+static __always_inline bool told_same(const struct told *told, const struct told *now)
 {
 	return told && told->identity == now->identity && told->generation == now->generation;
+}
+
+/*
+ * Whether it is to be told at this use; `told` is what the map has, or NULL. Of those that are
+ * told_same() by then the loss was counted already: once in a generation, however often it is
+ * tried.
+ */
+static __always_inline bool told_is_due(struct told *told, const struct told *now)
+{
+	if (!told_same(told, now))
+		return true;
+	return told->missed && ++told->missed % TOLD_USES == 0;
 }
 
 #endif

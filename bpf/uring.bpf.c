@@ -18,8 +18,10 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define URING_IN_FLIGHT 16384
+#define URING_THINNED 8 /* of so many one goes, if there are too many */
 #define REQUEST_FIXED_FILE 1
 #define OP_CONNECT 16
+#define E2BIG 7
 #define SLOT_ANY 0xffffffff
 
 #define U(nr, name, fd) [nr] = fd,
@@ -29,12 +31,6 @@ const u8 uring_fds[URING_OPS] = {RECORD_URING_OPS(U)};
 /* Set by capture: whether the tracepoint of completions gives an entry of the queue. */
 const volatile bool uring_gives_cqe = true;
 extern const volatile bool record_files;
-
-/*
- * Requests that were begun and did not complete, also those that the map below threw out: only
- * while there are about as many as it takes can a begin that is missing have been seen.
- */
-u64 uring_in_flight = 0;
 
 struct uring_open {
 	u64 begin_ns;
@@ -46,9 +42,12 @@ struct uring_open {
 	u32 submit_flags;
 };
 
-/* By address of the request. What never completes is thrown out, or replaced. */
+/*
+ * By address of the request. Not all are seen to complete (whose completion is skipped, or finds
+ * the queue full): those are replaced when the address is used again. See uring_make_room().
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, URING_IN_FLIGHT);
 	__type(key, u64);
 	__type(value, struct uring_open);
@@ -115,6 +114,43 @@ static __always_inline void uring_fill(struct uring_open *open, struct io_kiocb 
 	}
 }
 
+struct uring_thinning {
+	u32 phase, gone;
+};
+
+static long uring_thin(void *map, const u64 *key, void *value, struct uring_thinning *t)
+{
+	if (t->phase++ % URING_THINNED == 0 && bpf_map_delete_elem(map, key) == 0)
+		t->gone++;
+	return 0;
+}
+
+/*
+ * Throws out one request of a few, whichever: so those that will never complete go in the end,
+ * and it is rare. The begin of each that goes is counted as missing here, once, for those that do
+ * complete later look like those that were begun before anybody looked.
+ */
+static __noinline int uring_make_room(void)
+{
+	struct uring_thinning t = {.phase = bpf_get_prandom_u32() % URING_THINNED};
+
+	bpf_for_each_map_elem(&uring_requests, uring_thin, &t, 0);
+	ring_count_incompletes(t.gone);
+	return 0;
+}
+
+static __always_inline void uring_keep(u64 key, const struct uring_open *open)
+{
+	long err = bpf_map_update_elem(&uring_requests, &key, open, BPF_ANY);
+
+	if (err == -E2BIG) {
+		uring_make_room();
+		err = bpf_map_update_elem(&uring_requests, &key, open, BPF_ANY);
+	}
+	if (err)
+		ring_count_incomplete();
+}
+
 static __always_inline int uring_begin(struct io_kiocb *req, bool failed)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -139,11 +175,9 @@ static __always_inline int uring_begin(struct io_kiocb *req, bool failed)
 	if (before) { /* the address is another's now, so that one has ended */
 		before->flags |= URING_END_UNKNOWN;
 		uring_emit(before, 0, NULL);
-	} else {
-		__sync_fetch_and_add(&uring_in_flight, 1);
 	}
 	open.begin_ns = bpf_ktime_get_ns();
-	bpf_map_update_elem(&uring_requests, &key, &open, BPF_ANY);
+	uring_keep(key, &open);
 	return 0;
 }
 
@@ -165,15 +199,6 @@ int BPF_PROG(io_uring_req_failed, const void *sqe, struct io_kiocb *req)
 	return uring_begin(req, true);
 }
 
-/* A begin that was seen is missing where the map could not hold all; else it lay before. */
-static __always_inline void uring_count_evicted(void)
-{
-	if (*(volatile s64 *)&uring_in_flight < URING_IN_FLIGHT / 2)
-		return;
-	__sync_fetch_and_add(&uring_in_flight, -1);
-	ring_count_incomplete();
-}
-
 /* One that was submitted before anybody looked, or thrown out. False: it is of no interest. */
 static __always_inline bool uring_unseen(struct uring_open *open, struct io_kiocb *req)
 {
@@ -190,7 +215,6 @@ static __always_inline bool uring_unseen(struct uring_open *open, struct io_kioc
 	uring_fill(open, req);
 	open->fd = -1; /* by now something else lies there */
 	open->flags = URING_BEGIN_UNKNOWN;
-	uring_count_evicted();
 	return true;
 }
 
@@ -211,27 +235,32 @@ static __always_inline u32 uring_slot(struct io_kiocb *req, u32 opcode)
 
 /*
  * Tells the name of a file, and of a socket its addresses. fd -1: it is in a slot.
- * Whether there was room.
+ * Whether there was room; if not, the loss is counted with `counts`.
  */
-static __always_inline bool uring_name(const struct uring_open *open, struct file *file, s32 fd)
+static __always_inline bool uring_name(const struct uring_open *open, struct file *file, s32 fd,
+				       bool counts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct path_scratch *scratch;
+	bool named, told = true;
 	u32 zero = 0;
 	u64 bytes;
-	bool told;
 
 	scratch = bpf_map_lookup_elem(&uring_paths, &zero);
-	if (!file || !scratch)
+	if (!scratch)
 		return false;
 	fd_fill(scratch, task, file, fd, FD_open);
 	scratch->r.head.tid = open->tid;
 	scratch->r.head.pid = open->pid;
-	told = fd_emit(scratch);
+	named = rare_try(&scratch->r.head, fd_bytes(&scratch->r));
 	bytes = socket_fill((struct socket_scratch *)scratch, task, file);
 	if (bytes)
-		told = rare_emit(&scratch->r.head, bytes) && told;
-	return told;
+		told = rare_try(&scratch->r.head, bytes);
+	if (counts && !named)
+		ring_count_lost(RECORD_fd);
+	if (counts && !told)
+		ring_count_lost(RECORD_socket);
+	return named && told;
 }
 
 static __always_inline void uring_closes(const struct uring_open *open, s32 fd)
@@ -255,7 +284,7 @@ static __always_inline void uring_files(const struct uring_open *open, struct io
 					s32 result, const struct file_ref *ref)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct told now = told_now(ref->key);
+	struct told now = told_now(ref->key), *told = NULL;
 	struct file *file = NULL;
 	u32 opcode = open->opcode;
 	u64 slot_file = 0;
@@ -276,10 +305,14 @@ static __always_inline void uring_files(const struct uring_open *open, struct io
 	} else if (ref->kind && (open->flags & URING_DIRECT)) {
 		file = BPF_CORE_READ(req, file);
 		slot_file = (u64)file;
-		if (told_is(bpf_map_lookup_elem(&told_files, &slot_file), &now))
+		told = bpf_map_lookup_elem(&told_files, &slot_file);
+		if (!told_is_due(told, &now))
 			return;
 	}
-	if (file && uring_name(open, file, fd) && slot_file)
+	if (!file)
+		return;
+	now.missed = !uring_name(open, file, fd, !told_same(told, &now));
+	if (slot_file)
 		bpf_map_update_elem(&told_files, &slot_file, &now, BPF_ANY);
 }
 
@@ -313,7 +346,6 @@ int io_uring_complete(u64 *args)
 	if (found) {
 		open = *found;
 		bpf_map_delete_elem(&uring_requests, &key);
-		__sync_fetch_and_add(&uring_in_flight, -1);
 	} else if (!uring_unseen(&open, req)) {
 		return 0;
 	}

@@ -205,6 +205,80 @@ TEST(losses_are_counted_by_kind)
 	close(go[1]);
 }
 
+#define WAKERS 4
+#define WAKES 100 /* by each */
+
+/* Fills what rare records go through, then waits for one byte after the other. */
+static void fill_and_wait(int in, int out)
+{
+	char byte;
+
+	for (int i = 0; i < FILLING; i++)
+		close(dup(in));
+	while (write(out, "", 1) == 1 && read(in, &byte, 1) == 1)
+		;
+	_exit(0);
+}
+
+static void wake(int out, int in)
+{
+	char byte;
+
+	for (int i = 0; i < WAKES; i++) {
+		usleep(200); /* until it is asleep */
+		if (write(out, "", 1) != 1 || read(in, &byte, 1) != 1)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* The threads that wake the recorded one again and again are not recorded themselves. */
+TEST(a_name_that_does_not_fit_is_lost_once)
+{
+	struct capture_options options = {.pid_count = 1, .buffer_bytes = 64 << 10};
+	struct tally t = {0};
+	struct capture_sink sink = {&t, tally_record, tally_lost};
+	int there[2], back[2];
+	struct capture *c;
+	pid_t pid, waker;
+	int status;
+	char byte;
+	u64 cut;
+
+	need_root();
+	CHECK_EQ(pipe(there) + pipe(back), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(there[1]);
+		if (read(there[0], &byte, 1) == 1)
+			fill_and_wait(there[0], back[1]);
+		_exit(1);
+	}
+	options.pids = &pid;
+	recording_begin(&c, &options, &sink, NULL);
+	CHECK_EQ(write(there[1], "", 1), 1);
+	CHECK_EQ(read(back[0], &byte, 1), 1); /* all is full now */
+	for (int i = 0; i < WAKERS; i++) {
+		waker = fork();
+		if (waker == 0)
+			wake(there[1], back[0]);
+		CHECK_EQ(waitpid(waker, &status, 0), waker);
+		CHECK_EQ(status, 0);
+	}
+	close(there[1]);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid); /* nobody took anything meanwhile */
+	capture_stop(c);
+	CHECK_EQ(capture_cut(c, &sink, &cut), 0);
+	capture_close(c);
+	CHECK(t.recorded[RECORD_waking] + t.lost[RECORD_waking] > WAKERS * WAKES / 2);
+	/* one may have fitted; others that a timer interrupted for it may have come */
+	CHECK(t.lost[RECORD_name] >= WAKERS - 1);
+	CHECK(t.lost[RECORD_name] < WAKES / 2);
+	close(there[0]);
+	close(back[0]);
+	close(back[1]);
+}
+
 /* 16 writes to the disk, each a request of its own. */
 static int truth_disk(void)
 {
