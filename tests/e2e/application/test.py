@@ -148,7 +148,7 @@ def a_crash_loses_nothing_that_was_written():
 @tests.add
 def chunks_may_end_anywhere():
     where = fathom.record("cuts", "--rotate", "10ms", "--", PROGRAM, ROUNDS)
-    check(len(fathom.chunks(where)) > 5, "several chunks")
+    check(len(fathom.chunks(where)) > max(1, 5 // harness.SLOWER), "several chunks")
     equal(fathom.report(where, "name")["lost"]["total"], 0, "lost records")
     check_rounds(where, ROUNDS)
     harness.check_sums(fathom, where)

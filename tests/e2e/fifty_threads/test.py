@@ -66,7 +66,7 @@ def each_call_is_under_its_span():
 @tests.add
 def chunks_change_nothing():
     path = record("cut", "--rotate", "10ms")
-    check(len(fathom.chunks(path)) > 5, "chunks")
+    check(len(fathom.chunks(path)) > max(1, 5 // harness.SLOWER), "chunks")
     check_recording(path)
 
 

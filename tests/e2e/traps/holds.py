@@ -82,6 +82,11 @@ def recording(name, pid):
         check(recorder.returncode == 0, stderr)
 
 
+# How long they last: until a recorder has started, and then a while.
+LOOP = ("loop", str(60000 * harness.SLOWER))
+DOZE = ("doze", str(2000 if harness.SLOWER == 1 else 60000))
+
+
 def freeze_some_times(group, name, frozen, thawed, *trap):
     """Freezes a trap three times for 50 ms. -> (recording, pid)"""
     with harness.Process([TRAPS, *trap]) as process:
@@ -115,10 +120,10 @@ def check_calls_end(path, pid):
 def freezer_of_version_1():
     with cgroup("freezer") as group:
         frozen, thawed = ("freezer.state", "FROZEN"), ("freezer.state", "THAWED")
-        path, pid = freeze_some_times(group, "v1-loop", frozen, thawed, "loop", "60000")
+        path, pid = freeze_some_times(group, "v1-loop", frozen, thawed, *LOOP)
         held(path, pid, "frozen", 3 * 45)
         # a sleeper is frozen where it sleeps, or broken off: what it does keeps its name
-        path, pid = freeze_some_times(group, "v1-doze", frozen, thawed, "doze", "2000")
+        path, pid = freeze_some_times(group, "v1-doze", frozen, thawed, *DOZE)
         check_calls_end(path, pid)
 
 
@@ -129,7 +134,7 @@ def freezer_of_version_2():
         if not os.path.exists(os.path.join(group, "cgroup.freeze")):
             raise Skip("no cgroup.freeze")
         frozen, thawed = ("cgroup.freeze", "1"), ("cgroup.freeze", "0")
-        for trap in (("loop", "60000"), ("doze", "2000")):
+        for trap in (LOOP, DOZE):
             path, pid = freeze_some_times(group, "v2-" + trap[0], frozen, thawed, *trap)
             held(path, pid, "return to user or entry: held by a supervisor", 3 * 45)
 

@@ -141,7 +141,7 @@ class Thread:
         if part in WITNESSED:  # a fast disk can answer before the thread has left the CPU
             least = min(least, self.row["switches"] * 3 // 4)
         elif harness.SLOWER > 1:  # a turn on the CPU lasts longer there
-            least //= 2
+            least = max(1, least // harness.SLOWER)
         check(len(waits) >= least or self.time["unknown"] > 0,
               f"{len(waits)} waits of {part}, should be at least {least}")
         for wait in waits:
