@@ -40,8 +40,10 @@ def woken_by_each_other(name, part, rounds=2000):
     for tid in threads:
         other = next(iter(set(threads) - {tid}))
         wrong = [s for s in waits if s["tid"] == tid and waker(s) != threads[other]]
-        # the last one can be ended by the other's end
-        check(len(wrong) <= 2, f"{len(wrong)} of {len(waits)} not woken by the sender: {wrong[:2]}")
+        # the last one can be ended by the other's end; ksoftirqd helps a slow machine
+        allowed = 2 if harness.SLOWER == 1 else len(waits) / 100
+        check(len(wrong) <= allowed,
+              f"{len(wrong)} of {len(waits)} not woken by the sender: {wrong[:2]}")
     blocked = sum(s["time"][part + "_ns"] for s in waits)
     late = sum(s["time"]["runnable_ns"] for s in waits)
     print(f"# {name}: {len(waits)} waits, {blocked} ns blocked, {late} ns runnable")
