@@ -43,9 +43,10 @@ def the_recorder_is_not_recorded():
     if not unshare_works():
         return "no pid namespaces here"
     path = fathom.path("host")
-    with harness.Process([*UNSHARED, fathom.binary, "record", "-o", path, "-d", "2s"],
-                         stderr=subprocess.PIPE, text=True) as recorder:
-        time.sleep(1)
+    with harness.Process([*UNSHARED, fathom.binary, "record", "-o", path, "-d",
+                          f"{2 * harness.SLOWER}s"], stderr=subprocess.PIPE, text=True) as recorder:
+        harness.until(lambda: fathom.run("rotate", path).returncode == 0 or
+                      recorder.poll() is not None, "it records")
         own = descendants(recorder.pid)
         with harness.Process([TRAPS, "rename", "100"]) as trap:
             trap.wait()
@@ -68,9 +69,10 @@ def commands_are_those_of_the_numbers():
     if not unshare_works():
         return "no pid namespaces here"
     path = fathom.path("names")
-    script = ('sleep 60 & one=$!; read number; '
+    ms = 60000 * harness.SLOWER
+    script = (f'sleep {ms // 1000} & one=$!; read number; '
               'echo $((number - 1)) > /proc/sys/kernel/ns_last_pid; '
-              '"$0" loop 60000 & other=$!; test $other = $number || exit 77; '
+              f'"$0" loop {ms} & other=$!; test $other = $number || exit 77; '
               '"$@"; status=$?; kill $one $other; exit $status')
     with harness.Process([*UNSHARED, "sh", "-c", script, TRAPS, fathom.binary, "record", "-o",
                           path, "-d", "500ms"], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -126,7 +128,7 @@ def a_process_named_in_the_namespace():
     if not unshare_works():
         return "no pid namespaces here"
     path = fathom.path("named")
-    script = f'"{TRAPS}" loop 60000 & p=$!; "$@" -p $p; s=$?; kill $p; exit $s'
+    script = f'"{TRAPS}" loop {60000 * harness.SLOWER} & p=$!; "$@" -p $p; s=$?; kill $p; exit $s'
     result = subprocess.run([*UNSHARED, "sh", "-c", script, "sh", fathom.binary, "record", "-o",
                              path, "-d", "500ms"], capture_output=True, text=True, timeout=60)
     equal(result.returncode, 0, result.stderr)
