@@ -26,11 +26,12 @@ static bool ring_lock(int fd)
 
 struct app_ring *own_ring_find(void)
 {
-	static const struct memfd_wanted wanted = {APP_RING_NAME, APP_RING_SEALS, APP_RING_BYTES};
+	static const struct memfd_wanted wanted = {
+		.name = APP_RING_NAME, .seals = APP_RING_SEALS, .size_bytes = APP_RING_BYTES};
 	struct app_ring *ring = NULL;
 	struct memfd_found found;
 
-	if (memfd_find(getpid(), &wanted, &found, NULL) != 1)
+	if (memfd_find(getpid(), &wanted, &found, 1, NULL) != 1)
 		return NULL;
 	if (ring_lock(found.fd))
 		app_ring_open(found.fd, &ring);

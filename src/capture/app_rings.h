@@ -3,9 +3,9 @@
  * The rings of application processes (lib/app_ring.h): reaches them, listens, and
  * hands over what libfathom wrote.
  *
- *   app_ring_reach(pid, made, &reached, &error)   slow, by a thread that drains nothing
- *   app_rings_add(rings, reached)                 by the thread that drains, like all below
- *   app_rings_poll(rings, &sink)                  about every millisecond
+ *   app_ring_reach(pid, made, &known, &reached, &error)   slow, by a thread that drains nothing
+ *   app_rings_add(rings, reached)       by the thread that drains, like all below
+ *   app_rings_poll(rings, &sink)        about every millisecond
  *   app_rings_cut_begin(rings, cut_ns), app_rings_cut_pass(rings, &sink)
  *   app_rings_free(rings)
  *
@@ -21,19 +21,35 @@
 #define CAPTURE_APP_RINGS_H
 
 #include "capture/capture.h"
-
-struct app_rings;
-struct app_ring_reached; /* a ring that was mapped and is not yet listened to */
+#include "capture/memfd_find.h"
 
 /*
- * Looks for the ring of a process, maps it and reads what is to be known about the
- * process. `made_ns` is when the kernel saw a ring being made, in our scope; 0: not seen. If that
- * was a moment ago, what is in it since then is for us, too (lib/app_ring.h: grace). 1 and a ring,
- * the caller's, for app_rings_add() or app_ring_drop(); 0 if there is none; or a negative errno:
- * -ESRCH if the process is gone, -EBUSY if another capture listens to it. Threads may call it at
- * once.
+ * A process has a ring for each copy of libfathom in it: its own, and those of plugins that have
+ * the archive inside. So many of them are heard.
  */
-int app_ring_reach(pid_t pid, u64 made_ns, struct app_ring_reached **out, struct error *e);
+#define APP_RINGS_OF_PROCESS 8
+
+struct app_rings;
+struct app_ring_reached; /* rings of a process that were mapped and are not yet listened to */
+
+/* The rings of a process that were reached before, and are still mapped. Begins as {0}. */
+struct app_rings_known {
+	struct memfd_known ring[APP_RINGS_OF_PROCESS];
+	u32 count;
+};
+
+/*
+ * Looks for the rings of a process that are not `known`, maps them and reads what is to be known
+ * about the process; they are known then, and what is not mapped any more is forgotten. With NULL
+ * none is known. `made_ns` is when the kernel saw the first of them being made, in our scope; 0:
+ * not seen. If that was a moment ago, what is in them since then is for us, too (lib/app_ring.h:
+ * grace). Returns how many there are, all in *out, the caller's, for app_rings_add() or
+ * app_ring_drop(); or 0, or a negative errno: -ESRCH if the process is gone, -EBUSY if another
+ * capture listens to them; *out is untouched then. Threads may call it at once.
+ */
+int app_ring_reach(pid_t pid, u64 made_ns, struct app_rings_known *known,
+		   struct app_ring_reached **out, struct error *e);
+/* Gives up all that was reached; NULL is allowed. */
 void app_ring_drop(struct app_ring_reached *reached);
 
 /* NULL if there is no memory. Raises the soft limit of file descriptors to 65536, if it may. */
@@ -42,10 +58,11 @@ struct app_rings *app_rings_new(void);
 void app_rings_free(struct app_rings *rings);
 
 /*
- * Listens to a ring, which is ours from now on, also on failure. A ring that is
- * known already is dropped; another one of the same process succeeds the one before,
- * which is drained and given up by the next poll. 0, -ENOMEM, or -EMFILE
- * if as many are there as a quarter of our file descriptors: then it is missed, as below.
+ * Listens to rings, which are ours from now on, also on failure. A ring that is known already is
+ * dropped. One ends with its process, with the program that the process runs, and when the
+ * library says that it stops: what is left in it comes with the next polls. If a process has more
+ * than APP_RINGS_OF_PROCESS the oldest one ends. 0, -ENOMEM, or -EMFILE if as many are there as a
+ * quarter of our file descriptors: then some are missed, as below.
  */
 int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
 
@@ -53,7 +70,8 @@ int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
 struct app_thread;
 void app_rings_thread(struct app_rings *rings, const struct app_thread *thread);
 
-/* A record of the stream LIFE: whose threads are. Before the poll of what was written then. */
+/* A record of the stream LIFE: whose threads are, and who runs another program. Before the poll of
+ * what was written then. */
 void app_rings_life(struct app_rings *rings, const struct record_head *r);
 
 /* A process has a ring that cannot be listened to, or had: the next poll tells the sink. */

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two files of app_rings.h share; nothing else includes it. */
+/*
+ * What the files of app_rings.h share; nothing else includes it. app_ring_reach.c finds rings,
+ * app_rings.c keeps the list of them, app_rings_drain.c goes over it and cuts, app_record.c
+ * judges each record, app_losses.c tells what did not come.
+ */
 #ifndef CAPTURE_APP_RINGS_INTERNAL_H
 #define CAPTURE_APP_RINGS_INTERNAL_H
 
+#include "base/vec.h"
 #include "capture/app_process.h"
+#include "capture/app_rings.h"
+#include "capture/app_threads.h"
+#include "capture/held.h"
+#include "capture/mark.h"
 #include "lib/app_ring.h"
 
 struct app_ring_reached {
+	struct app_ring_reached *next; /* of the same process, or NULL */
 	struct app_ring *ring;
 	int fd;	   /* holds the lock */
 	int pidfd; /* readable once the process has ended */
@@ -18,5 +28,70 @@ struct app_ring_reached {
 
 /* True once all threads of the process have ended. */
 bool app_ring_is_ended(const struct app_ring_reached *reached);
+
+/* A lane that a cut waits for. */
+struct app_goal {
+	u32 lane;
+	u64 head;
+};
+
+struct app_source {
+	struct app_ring_reached *r; /* owned; stands alone */
+	u64 since_ns;		    /* older records are another listener's */
+	u64 until_ns;		    /* another process has its number from then on; 0: no */
+	u64 lost_told;		    /* as the ring counts them */
+	u64 lost_cut;		    /* likewise, at the cut */
+	u64 damaged, damaged_told;
+	u64 told_ns;
+	u32 next_lane; /* where the next batch begins */
+	bool ended;    /* the process has, or its program, or the library in it */
+	VEC(struct app_goal) goals;
+	VEC(struct ring_mark) marks; /* by lane */
+};
+
+struct app_rings {
+	VEC(struct app_source) sources;
+	struct held_records held; /* later than the last cut */
+	VEC(pid_t) missed;
+	struct app_threads threads;
+	struct thread_owners owners;
+	size_t max;
+	u32 session;
+	u64 cut_ns;
+	u64 renewed_ns, ended_ns;
+	struct app_rings_counts counts;
+};
+
+/* Stops listening, and frees what the source has. */
+void app_source_close(struct app_source *s);
+u64 app_source_lease(const struct app_source *s, u64 now);
+
+/* ---- app_record.c ---- */
+
+struct app_take {
+	struct app_rings *rings;
+	struct app_source *source;
+	const struct capture_sink *sink;
+	u64 until_ns;  /* later ones are held back */
+	u64 polled_ns; /* before any head was read */
+	u64 now_ns;
+	int err;
+};
+
+/* A record that was copied out of the ring: the sink's, or held, or damage. For app_ring_sink. */
+void app_record_taken(void *take, const struct record_head *head);
+
+/* Hands over what was held back up to until_ns. 0 or what the sink returned. */
+int app_records_deliver_held(struct app_rings *rings, const struct capture_sink *sink,
+			     u64 until_ns);
+
+/* ---- app_losses.c ---- */
+
+/* `lost`: as the ring counted them at `now`. 0 or what the sink returned. */
+int app_source_tell(struct app_rings *rings, struct app_source *s, u64 lost,
+		    const struct capture_sink *sink, u64 now);
+
+/* The processes of which a ring was missed. 0 or what the sink returned. */
+int app_rings_tell_missed(struct app_rings *rings, const struct capture_sink *sink, u64 now);
 
 #endif

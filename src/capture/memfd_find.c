@@ -21,7 +21,7 @@
 #include "capture/context_maps.h"
 #include "capture/proc_line.h"
 
-#define MAPPINGS_MAX 8 /* of that name, in one process */
+#define OPENED_MAX 16 /* mappings of that name that are not known, in one process */
 #define DESCRIPTORS_MAX 65536
 
 /* Where memfds are. */
@@ -32,11 +32,13 @@ struct memfd_mount {
 
 struct search {
 	pid_t pid;
-	unsigned int looked;
+	unsigned int opened;
+	unsigned int descriptors; /* looked at, of all walks */
 	char mapped_name[300];
 	struct memfd_mount mount;
 	const struct memfd_wanted *wanted;
 	struct memfd_found *out;
+	size_t room, found;
 };
 
 /* Of a descriptor of ours; negative if it is not told. */
@@ -83,8 +85,8 @@ static int memfd_open(const struct search *search, const char *link)
 	return fd;
 }
 
-/* Is it what is wanted? 1 and what was found, or 0 and it is closed. */
-static int fd_judge(const struct search *search, int fd, u64 inode)
+/* Takes what is wanted, and closes anything else. */
+static void fd_judge(struct search *search, int fd, u64 inode)
 {
 	const struct memfd_wanted *wanted = search->wanted;
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -93,10 +95,9 @@ static int fd_judge(const struct search *search, int fd, u64 inode)
 	if (seals < 0 || (seals & wanted->seals) != wanted->seals || fstat(fd, &info) ||
 	    info.st_ino != inode || (u64)info.st_size != wanted->size_bytes) {
 		close(fd);
-		return 0;
+		return;
 	}
-	*search->out = (struct memfd_found){fd, info.st_ino, info.st_dev};
-	return 1;
+	search->out[search->found++] = (struct memfd_found){fd, info.st_ino, info.st_dev};
 }
 
 /* Needs more privilege than what follows, but no walk. */
@@ -125,16 +126,16 @@ static bool inode_is(int fd, u64 inode)
 }
 
 /* Through a descriptor of the process. */
-static int through_descriptor(const struct search *search, u64 inode)
+static int through_descriptor(struct search *search, u64 inode)
 {
 	char path[300];
 	struct dirent *entry;
-	int fd = -1, looked = 0;
+	int fd = -1;
 	DIR *fds;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", search->pid);
 	fds = opendir(path);
-	while (fds && fd < 0 && (entry = readdir(fds)) && looked++ < DESCRIPTORS_MAX) {
+	while (fds && fd < 0 && (entry = readdir(fds)) && search->descriptors++ < DESCRIPTORS_MAX) {
 		if (!link_is(dirfd(fds), entry->d_name, search->mapped_name))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/fd/%s", search->pid, entry->d_name);
@@ -149,6 +150,27 @@ static int through_descriptor(const struct search *search, u64 inode)
 	return fd;
 }
 
+/* One that the caller knows, or that a mapping before showed. */
+static bool is_known(struct search *search, const struct context_map *map)
+{
+	u64 device = makedev(map->major, map->minor);
+
+	for (size_t i = 0; i < search->wanted->known_count; i++) {
+		struct memfd_known *known = &search->wanted->known[i];
+
+		if (known->inode == map->inode && known->device == device) {
+			known->mapped = true;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < search->found; i++) {
+		if (search->out[i].inode == map->inode)
+			return true;
+	}
+	return false;
+}
+
+/* To the last mapping, since all that is known and mapped is told. */
 static int mapping_look(void *arg, const struct context_map *map)
 {
 	struct search *search = arg;
@@ -158,28 +180,31 @@ static int mapping_look(void *arg, const struct context_map *map)
 	    strcmp(map->name, search->mapped_name) != 0 || map->major != search->mount.major ||
 	    map->minor != search->mount.minor)
 		return 0;
-	if (++search->looked > MAPPINGS_MAX)
-		return -E2BIG;
+	if (is_known(search, map) || search->found == search->room ||
+	    search->opened++ >= OPENED_MAX)
+		return 0;
 	fd = through_mapping(search, map);
 	if (fd < 0)
 		fd = through_descriptor(search, map->inode);
-	return fd < 0 ? 0 : fd_judge(search, fd, map->inode);
+	if (fd >= 0)
+		fd_judge(search, fd, map->inode);
+	return 0;
 }
 
-int memfd_find(pid_t pid, const struct memfd_wanted *wanted, struct memfd_found *out,
+int memfd_find(pid_t pid, const struct memfd_wanted *wanted, struct memfd_found *out, size_t room,
 	       struct error *e)
 {
-	struct search search = {.pid = pid, .wanted = wanted, .out = out};
-	int found = mount_find(&search.mount);
+	struct search search = {.pid = pid, .wanted = wanted, .out = out, .room = room};
+	int err = mount_find(&search.mount);
 
-	if (found)
-		return error_set(e, found, "cannot look for %s", wanted->name);
+	if (err)
+		return error_set(e, err, "cannot look for %s", wanted->name);
 	snprintf(search.mapped_name, sizeof(search.mapped_name), "/memfd:%s (deleted)",
 		 wanted->name);
-	found = context_maps_walk(pid, mapping_look, &search);
-	if (found == -E2BIG)
-		return 0;
-	if (found < 0)
-		return error_set(e, found, "cannot look for %s in process %d", wanted->name, pid);
-	return found;
+	err = context_maps_walk(pid, mapping_look, &search);
+	if (!err || err == -E2BIG) /* so many mappings that the rest is not looked at */
+		return (int)search.found;
+	for (size_t i = 0; i < search.found; i++)
+		close(out[i].fd);
+	return error_set(e, err, "cannot look for %s in process %d", wanted->name, pid);
 }

@@ -13,6 +13,7 @@
 #include "base/host_clock.h"
 #include "base/map.h"
 #include "bpf/notice.h"
+#include "capture/app_ring_seek.h"
 #include "capture/context_tracker.h"
 #include "capture/foreign_look.h"
 #include "capture/foreign_service.h"
@@ -23,7 +24,6 @@
 #define SERVICES_MAX 4096 /* waiting; more are dropped and counted */
 #define NEVER UINT64_MAX
 #define MS 1000000ull
-#define BUSY_NS (100 * MS) /* until a ring that another capture has is tried again */
 #define STUCK_NS (1000 * MS)
 #define SETTLE_NS (100 * MS)
 
@@ -43,16 +43,6 @@ struct watch_event {
 	u64 time_ns; /* of a notice */
 };
 
-/* Tries to reach a process's ring, which is there, or is about to be. */
-struct watch_try {
-	pid_t pid;
-	unsigned int tries;
-	bool made;   /* it was seen to make one */
-	bool told;   /* that it is not heard */
-	u64 made_ns; /* and when; else 0 */
-	u64 due_ns;
-};
-
 struct capture_watch {
 	pthread_t thread;
 	pthread_mutex_t mutex; /* guards what follows */
@@ -62,7 +52,7 @@ struct capture_watch {
 	size_t taken;		/* events that are being looked at */
 	bool stop, again;	/* again: what was skipped is worth a look */
 	VEC(struct watch_event) events;
-	VEC(struct app_ring_reached *) reached;
+	VEC(struct app_ring_reached *) reached; /* of a process each */
 	VEC(pid_t) missed;
 	VEC(pid_t) followed;		       /* with --spans-only */
 	VEC(struct record_service *) services; /* owned */
@@ -82,21 +72,8 @@ struct capture_watch {
 	u64 skipped; /* of the tracker's counts, as counted */
 	struct context_tracker *tracker;
 	struct map located; /* processes whose location the programs know */
-	VEC(struct watch_try) attempts;
+	struct app_ring_seek *seek;
 };
-
-/*
- * A memfd has its name before it is mapped and has its header: a few
- * milliseconds, or longer where the program is slow. The last try is after a second.
- */
-static u64 try_pause_ns(unsigned int tries)
-{
-	return tries < 4    ? MS / 4
-	       : tries < 8  ? MS
-	       : tries < 16 ? 10 * MS
-	       : tries < 24 ? 100 * MS
-			    : NEVER;
-}
 
 /* ---- what the tracker says ---- */
 
@@ -145,25 +122,10 @@ static void description_set(void *arg, pid_t pid, const struct process_context *
 
 /* ---- rings ---- */
 
-static void try_begin(struct capture_watch *w, const struct watch_event *event, u64 now)
+static void rings_pass_on(void *arg, pid_t pid, struct app_ring_reached *reached)
 {
-	/* One that was there before is there at once, or at the second look if it was in the
-	 * making. */
-	bool made = event->what == WATCH_RING;
-	struct watch_try attempt = {
-		event->pid, made ? 0 : 15, made, false, made ? event->time_ns : 0, now};
+	struct capture_watch *w = arg;
 
-	for (size_t i = 0; i < w->attempts.count; i++) {
-		if (w->attempts.data[i].pid == event->pid) {
-			w->attempts.data[i] = attempt;
-			return;
-		}
-	}
-	(void)vec_push(&w->attempts, attempt);
-}
-
-static void ring_pass_on(struct capture_watch *w, pid_t pid, struct app_ring_reached *reached)
-{
 	pthread_mutex_lock(&w->mutex);
 	if (vec_push(&w->reached, reached)) {
 		app_ring_drop(reached);
@@ -173,84 +135,14 @@ static void ring_pass_on(struct capture_watch *w, pid_t pid, struct app_ring_rea
 	pthread_mutex_unlock(&w->mutex);
 }
 
-static void ring_missed(struct capture_watch *w, pid_t pid)
+static void ring_missed(void *arg, pid_t pid)
 {
+	struct capture_watch *w = arg;
+
 	pthread_mutex_lock(&w->mutex);
 	(void)vec_push(&w->missed, pid);
 	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&w->mutex);
-}
-
-/* As app_ring_reach(). -EBUSY, too, while a look at the process does not end. */
-static int ring_reach(struct capture_watch *w, const struct watch_try *attempt,
-		      struct app_ring_reached **reached)
-{
-	struct foreign_looks *looks = w->looks;
-	int result = foreign_look_begin(looks, FOREIGN_PROCESS(attempt->pid)), ended;
-
-	if (result)
-		return result;
-	result = app_ring_reach(attempt->pid, attempt->made_ns, reached, NULL);
-	ended = foreign_look_end(looks);
-	if (ended && result == 1)
-		app_ring_drop(*reached);
-	return ended ? ended : result;
-}
-
-/* False: this one is done with. */
-static bool try_once(struct capture_watch *w, struct watch_try *attempt, u64 now)
-{
-	struct app_ring_reached *reached = NULL;
-	u64 pause;
-
-	switch (ring_reach(w, attempt, &reached)) {
-	case -ECANCELED:
-		return true;
-	case 1:
-		ring_pass_on(w, attempt->pid, reached);
-		return false;
-	case -EBUSY:
-		if (!attempt->told)
-			ring_missed(w, attempt->pid);
-		attempt->told = true;
-		attempt->due_ns = now + BUSY_NS;
-		return true;
-	case -ESRCH:
-		if (attempt->made && !attempt->told)
-			ring_missed(w, attempt->pid);
-		return false;
-	}
-	attempt->tries++;
-	pause = attempt->made || attempt->tries <= 16 ? try_pause_ns(attempt->tries) : NEVER;
-	if (pause == NEVER) {
-		if (attempt->made && !attempt->told)
-			ring_missed(w, attempt->pid); /* it made one, and we gave up */
-		return false;
-	}
-	attempt->due_ns = now + pause;
-	return true;
-}
-
-/* Does what is due, and says when the next is. */
-static u64 tries_run(struct capture_watch *w, u64 now)
-{
-	u64 due = NEVER;
-
-	/* From the end: at each moment all that are not done with are there, once. */
-	for (size_t i = w->attempts.count; i-- > 0;) {
-		struct watch_try attempt = w->attempts.data[i];
-		bool goes_on = attempt.due_ns > now || try_once(w, &attempt, now);
-
-		if (foreign_work_is_taken())
-			return NEVER;
-		if (goes_on)
-			w->attempts.data[i] = attempt;
-		else
-			w->attempts.data[i] = w->attempts.data[--w->attempts.count];
-		if (goes_on && attempt.due_ns < due)
-			due = attempt.due_ns;
-	}
-	return due;
 }
 
 /* ---- the thread ---- */
@@ -261,10 +153,7 @@ static void event_exit(struct capture_watch *w, pid_t pid)
 
 	context_tracker_exit(w->tracker, pid);
 	location_set(w, pid, &unknown);
-	for (size_t i = 0; i < w->attempts.count; i++) {
-		if (w->attempts.data[i].pid == pid)
-			w->attempts.data[i].due_ns = 0; /* finds it gone */
-	}
+	app_ring_seek_exit(w->seek, pid);
 }
 
 static void event_take(struct capture_watch *w, const struct watch_event *event, u64 now)
@@ -272,19 +161,20 @@ static void event_take(struct capture_watch *w, const struct watch_event *event,
 	switch (event->what) {
 	case WATCH_FOUND:
 		(void)context_tracker_found(w->tracker, event->pid, now);
-		try_begin(w, event, now);
+		app_ring_seek_found(w->seek, event->pid, now);
 		break;
 	case WATCH_FORK:
 		(void)context_tracker_fork(w->tracker, event->parent, event->pid, now);
 		break;
 	case WATCH_EXEC:
 		(void)context_tracker_exec(w->tracker, event->pid, now);
+		app_ring_seek_exec(w->seek, event->pid, event->time_ns);
 		break;
 	case WATCH_EXIT:
 		event_exit(w, event->pid);
 		break;
 	case WATCH_RING:
-		try_begin(w, event, now);
+		app_ring_seek_made(w->seek, event->pid, event->time_ns, now);
 		break;
 	case WATCH_MAPPED:
 		(void)context_tracker_mapped(w->tracker, event->pid, now);
@@ -310,7 +200,7 @@ static u64 watch_step(struct capture_watch *w, const struct watch_event *events,
 
 	for (size_t i = 0; i < count; i++)
 		event_take(w, &events[i], now);
-	due = tries_run(w, now);
+	due = app_ring_seek_run(w->seek, now);
 	if (foreign_work_is_taken())
 		return NEVER;
 	tracker_due = context_tracker_run(w->tracker, capture_now());
@@ -390,6 +280,7 @@ static void *watch_run(void *arg)
 static void watch_free(struct capture_watch *w)
 {
 	context_tracker_free(w->tracker);
+	app_ring_seek_free(w->seek);
 	for (size_t i = 0; i < w->reached.count; i++)
 		app_ring_drop(w->reached.data[i]);
 	for (size_t i = 0; i < w->services.count; i++)
@@ -399,7 +290,6 @@ static void watch_free(struct capture_watch *w)
 	vec_free(&w->reached);
 	vec_free(&w->missed);
 	vec_free(&w->followed);
-	vec_free(&w->attempts);
 	map_free(&w->located);
 	foreign_looks_free(w->looks);
 	free(w);
@@ -422,6 +312,8 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	struct capture_watch *w = calloc(1, sizeof(*w));
 	struct context_tracker_sink sink = {
 		.arg = w, .set = location_set, .describe = description_set};
+	struct app_ring_seek_sink rings = {
+		.arg = w, .reached = rings_pass_on, .missed = ring_missed};
 	pthread_condattr_t attr;
 	int err;
 
@@ -434,9 +326,10 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &attr);
 	pthread_cond_init(&w->settled, &attr);
-	w->looks = sink.looks = foreign_looks_new();
+	w->looks = sink.looks = rings.looks = foreign_looks_new();
 	w->tracker = w->looks ? context_tracker_new(&sink) : NULL;
-	err = w->tracker ? thread_start(w) : ENOMEM;
+	w->seek = app_ring_seek_new(&rings);
+	err = w->tracker && w->seek ? thread_start(w) : ENOMEM;
 	if (err) {
 		watch_free(w);
 		return error_set(e, err, "cannot look at processes");

@@ -72,6 +72,11 @@ u32 app_ring_lanes(const struct app_ring *ring)
 	return used < APP_RING_LANES ? used : APP_RING_LANES;
 }
 
+bool app_ring_is_stopped(const struct app_ring *ring)
+{
+	return __atomic_load_n(&ring->stopped, __ATOMIC_ACQUIRE) != 0;
+}
+
 u64 app_ring_lost(const struct app_ring *ring)
 {
 	u64 lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);

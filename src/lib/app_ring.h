@@ -2,7 +2,8 @@
 /*
  * The ring of an application process: what libfathom writes, capture reads.
  *
- * A process has one memfd named "fathom_ring" of APP_RING_BYTES bytes (sparse:
+ * Each copy of the library in a process (a plugin can have the archive inside) has
+ * a memfd named "fathom_ring" of APP_RING_BYTES bytes (sparse:
  * a thread touches at most its lane, 128 KiB). It is sealed against shrinking,
  * growing and further seals, mapped shared by the process, not inherited by
  * fork (a child makes its own when it first uses the library) and kept open.
@@ -20,6 +21,7 @@
  *	40     4    lanes in use or ever used: those behind were never touched
  *	44     4    level of the process (0 to 7), for information
  *	48     8    records lost because no lane was free
+ *	56     4    stopped: not 0, and the library writes here no more
  *	64     4    listening: 0 nobody, APP_RING_GRACE nobody yet, else a number
  *	            that differs for each session of a listener (written by capture)
  *	72     8    lease: listening is void after this time, in the
@@ -63,6 +65,9 @@
  * taken for the `seq` of this one. Records older than the session, or than the ring
  * where the grace was taken over, are left over from a listener that died, or from a grace
  * that nobody used; discard them.
+ *
+ * When a library is unloaded it says `stopped` last, and is not mapped in the process any
+ * more: the reader takes what is left, and lets the ring go.
  *
  * When the reader dies: lanes run full; a thread that finds its lane full and
  * the lease over sets listening to 0 and stops writing. While the lease holds,
@@ -120,7 +125,8 @@ struct app_ring {
 	u32 lanes_used;
 	u32 level;
 	u64 lost;
-	u64 pad;
+	u32 stopped;
+	u32 pad;
 	/* on a cache line of its own, written by capture */
 	u32 listening;
 	u32 pad2;
@@ -133,6 +139,7 @@ struct app_ring {
 #define APP_RING_BYTES sizeof(struct app_ring)
 
 _Static_assert(sizeof(struct app_lane) == 131200, "lane");
+_Static_assert(__builtin_offsetof(struct app_ring, stopped) == 56, "stopped");
 _Static_assert(__builtin_offsetof(struct app_ring, listening) == 64, "listening");
 _Static_assert(__builtin_offsetof(struct app_ring, table) == 4096, "table");
 _Static_assert(__builtin_offsetof(struct app_ring, lane) == 12288, "lanes");
@@ -186,6 +193,9 @@ void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns);
  * is in it was written for us, and what did not fit was counted for us.
  */
 bool app_ring_take_over(struct app_ring *ring, u32 session, u64 until_ns);
+
+/* True once the library writes no more: what is read from now on is all there will be. */
+bool app_ring_is_stopped(const struct app_ring *ring);
 
 /* Records that did not fit since the ring was made. */
 u64 app_ring_lost(const struct app_ring *ring);

@@ -276,6 +276,23 @@ void fathom_identity_forked(void)
 	identity.pid = 0;
 }
 
+void fathom_identity_withdraw(void)
+{
+	struct process_context *context;
+
+	if (!identity_take())
+		return;
+	context = identity.pid == (u32)getpid() ? identity.context : NULL;
+	identity.context = NULL;
+	identity_give();
+	if (!context)
+		return;
+	__atomic_store_n(&context->published_ns, 0, __ATOMIC_RELEASE);
+	/* Who follows it looks once more, and finds none. */
+	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, context, CONTEXT_BYTES, "OTEL_CTX");
+	munmap(context, CONTEXT_BYTES);
+}
+
 /* After a change: the new identity to those who read it. */
 static void identity_changed(struct fathom_thread *t)
 {

@@ -3,99 +3,20 @@
 #include "lib/process.h"
 
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "lib/record_write.h"
+#include "lib/ring_file.h"
 
 #define TRIES 1000 /* to see the process started; it takes a few syscalls */
 
 struct process fathom_process = {.level = FATHOM_INFO};
-
-/*
- * Our memfd, known by its inode: after a fork, or when a program closed all its
- * fds, the number may stand for another file.
- */
-static struct {
-	int fd;
-	dev_t dev;
-	ino_t ino;
-} ring_file = {.fd = -1};
-
-static void ring_file_close(void)
-{
-	struct stat st;
-
-	if (ring_file.fd >= 0 && fstat(ring_file.fd, &st) == 0 && st.st_dev == ring_file.dev &&
-	    st.st_ino == ring_file.ino)
-		close(ring_file.fd);
-	ring_file.fd = -1;
-}
-
-static struct app_ring *ring_map(int fd)
-{
-	struct app_ring *ring;
-
-	if (ftruncate(fd, APP_RING_BYTES) < 0 || fcntl(fd, F_ADD_SEALS, APP_RING_SEALS) < 0)
-		return NULL;
-	ring = mmap(NULL, APP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (ring == MAP_FAILED)
-		return NULL;
-	/* A child that wrote here would be a second producer. */
-	if (madvise(ring, APP_RING_BYTES, MADV_DONTFORK) < 0) {
-		munmap(ring, APP_RING_BYTES);
-		return NULL;
-	}
-	madvise(ring, APP_RING_BYTES, MADV_DONTDUMP);
-	return ring;
-}
-
-/* Stands for a ring where there is none: nobody listens to it, nobody writes to it. */
-static struct app_ring *ring_silent(void)
-{
-	void *page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return page == MAP_FAILED ? NULL : page;
-}
-
-static struct app_ring *ring_create(void)
-{
-	struct app_ring *ring;
-	struct stat st;
-	int fd = memfd_create(APP_RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return ring_silent();
-	ring = ring_map(fd);
-	if (!ring || fstat(fd, &st) < 0) {
-		if (ring)
-			munmap(ring, APP_RING_BYTES);
-		close(fd);
-		return ring_silent();
-	}
-	ring_file.fd = fd;
-	ring_file.dev = st.st_dev;
-	ring_file.ino = st.st_ino;
-	ring->version = APP_RING_VERSION;
-	ring->header_bytes = offsetof(struct app_ring, lane);
-	ring->lanes = APP_RING_LANES;
-	ring->lane_bytes = sizeof(struct app_lane);
-	ring->slots = APP_RING_SLOTS;
-	ring->pid = (u32)getpid();
-	ring->start_ns = clock_now_ns();
-	ring->level = fathom_process.level;
-	/* Whoever looks for rings needs some milliseconds to find this one. */
-	ring->lease_ns = ring->start_ns + APP_RING_GRACE_NS;
-	ring->listening = APP_RING_GRACE;
-	__atomic_store_n(&ring->magic, APP_RING_MAGIC, __ATOMIC_RELEASE);
-	return ring;
-}
 
 /* The state, once no thread of the process is starting it, or after a while. */
 static u64 process_state(u64 pid)
@@ -125,8 +46,8 @@ bool fathom_process_enter(void)
 	if (!__atomic_compare_exchange_n(&fathom_process.state, &state, pid << 2 | PROCESS_STARTING,
 					 false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
-	ring_file_close(); /* the parent's, if this is a child without fork handlers */
-	ring = ring_create();
+	fathom_ring_close(); /* the parent's, if this is a child without fork handlers */
+	ring = fathom_ring_create();
 	fathom_process.ring = ring;
 	fathom_process.told = 0;
 	__atomic_store_n(&fathom_process.state, pid << 2 | (ring ? PROCESS_READY : PROCESS_NONE),
@@ -139,7 +60,7 @@ static void process_forked(void)
 {
 	fathom_thread_forked();
 	fathom_identity_forked();
-	ring_file_close();
+	fathom_ring_close();
 }
 
 static void process_environment(void)
@@ -170,10 +91,47 @@ __attribute__((constructor)) static void process_start(void)
 	errno = err;
 }
 
+#ifdef FATHOM_STAYS
+static bool can_be_unloaded(void)
+{
+	return false;
+}
+#else
+extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
+
+/* Are we in a plugin with the archive inside, and not in the program? */
+static bool can_be_unloaded(void)
+{
+	return &__ehdr_start &&
+	       getauxval(AT_PHDR) != (unsigned long)&__ehdr_start + __ehdr_start.e_phoff;
+}
+#endif
+
+/*
+ * Nothing of us is left behind but the memory of other threads. In an exit these may be at work
+ * still, unheard from now on.
+ */
+static void process_unload(void)
+{
+	u64 ready = (u64)getpid() << 2 | PROCESS_READY;
+
+	if (__atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE) != ready)
+		return; /* a child that has begun nothing */
+	fathom_process.disabled = 1;
+	fathom_thread_leave();
+	fathom_identity_withdraw();
+	fathom_ring_stop(fathom_process.ring);
+}
+
 /* At exit, or when a program unloads an object that we are linked into statically. */
 __attribute__((destructor)) static void process_stop(void)
 {
+	int err = errno;
+
 	fathom_thread_key_delete();
+	if (!fathom_process.disabled && can_be_unloaded())
+		process_unload();
+	errno = err;
 }
 
 void fathom_level_set(int level)
@@ -183,7 +141,7 @@ void fathom_level_set(int level)
 	if (level < FATHOM_EMERGENCY || level > FATHOM_DEBUG)
 		return;
 	__atomic_store_n(&fathom_process.level, (u32)level, __ATOMIC_RELAXED);
-	if (state == ((u64)getpid() << 2 | PROCESS_READY) && ring_file.fd >= 0)
+	if (state == ((u64)getpid() << 2 | PROCESS_READY) && fathom_ring_is_shared())
 		__atomic_store_n(&fathom_process.ring->level, (u32)level, __ATOMIC_RELAXED);
 }
 

@@ -11,6 +11,9 @@ bool fathom_process_enter(void);
 /* In a forked child: its thread has no active span, and starts anew. */
 void fathom_thread_forked(void);
 
+/* The calling thread has nothing of ours any more. */
+void fathom_thread_leave(void);
+
 /* The key whose destructor ends a thread. */
 void fathom_thread_key_create(void);
 void fathom_thread_key_delete(void);

@@ -109,6 +109,19 @@ static void thread_end(void *arg)
 	munmap(t, sizeof(*t));
 }
 
+void fathom_thread_leave(void)
+{
+	struct fathom_thread *t = fathom_self;
+
+	if (!t || t->ready != THREAD_READY)
+		return;
+	*(struct frame *volatile *)t->published = NULL;
+	fathom_self = NULL;
+	signal_fence();
+	lane_release(t);
+	munmap(t, sizeof(*t));
+}
+
 void fathom_thread_key_create(void)
 {
 	thread_key_valid = pthread_key_create(&thread_key, thread_end) == 0;

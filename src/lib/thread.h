@@ -151,6 +151,8 @@ bool fathom_identity_stands_down(void);
 void fathom_identity_start(void);
 /* The text of a `service` record; returns its length, 0 if somebody changes it. */
 size_t fathom_identity_text(char *out, size_t size);
+/* Before the library is unloaded: takes away what it published. */
+void fathom_identity_withdraw(void);
 /* In a forked child: the mapping is gone. */
 void fathom_identity_forked(void);
 

@@ -78,7 +78,7 @@ static struct app_rings *rings_start_since(pid_t pid, u64 made_ns)
 	memset(&taken, 0, sizeof(taken));
 	CHECK(rings != NULL);
 	taken.pid = (u32)pid;
-	if (app_ring_reach(pid, made_ns, &reached, &e) != 1)
+	if (app_ring_reach(pid, made_ns, NULL, &reached, &e) != 1)
 		CHECK_STR(e.text, "reached");
 	CHECK_EQ(app_rings_add(rings, reached), 0);
 	return rings;
@@ -206,7 +206,7 @@ TEST(a_forked_child_has_its_own)
 
 	CHECK(child > 0);
 	for (int i = 0; i < 10000 && result != 1; i++) {
-		result = app_ring_reach(child, 0, &reached, NULL);
+		result = app_ring_reach(child, 0, NULL, &reached, NULL);
 		usleep(1000);
 	}
 	CHECK_EQ(result, 1);
@@ -283,14 +283,14 @@ TEST(one_capture_at_a_time_and_the_next_after_a_crash)
 	if (other == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		rings = app_rings_new();
-		if (app_ring_reach(w.pid, 0, &reached, NULL) == 1 &&
+		if (app_ring_reach(w.pid, 0, NULL, &reached, NULL) == 1 &&
 		    app_rings_add(rings, reached) == 0 && write(ready[1], "x", 1) == 1)
 			pause();
 		_exit(1);
 	}
 	close(ready[1]);
 	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	CHECK_EQ(app_ring_reach(w.pid, 0, &reached, NULL), -EBUSY);
+	CHECK_EQ(app_ring_reach(w.pid, 0, NULL, &reached, NULL), -EBUSY);
 	CHECK_STR(writer_ask(&w, "spans 10"), "done"); /* for the other, which never drains */
 	kill(other, SIGKILL);
 	CHECK_EQ(waitpid(other, &status, 0), other);
@@ -478,7 +478,7 @@ TEST(without_seals_it_is_none)
 	struct app_ring_reached *reached = NULL;
 
 	liar_start(F_SEAL_GROW);
-	CHECK_EQ(app_ring_reach(liar, 0, &reached, NULL), 0);
+	CHECK_EQ(app_ring_reach(liar, 0, NULL, &reached, NULL), 0);
 	liar_end(NULL);
 }
 
@@ -488,10 +488,10 @@ TEST(a_ring_of_another_process_is_none)
 
 	liar_start(APP_RING_SEALS);
 	liar_ring->pid = 1;
-	CHECK_EQ(app_ring_reach(liar, 0, &reached, NULL), 0);
+	CHECK_EQ(app_ring_reach(liar, 0, NULL, &reached, NULL), 0);
 	liar_ring->pid = (u32)liar;
 	liar_ring->slots = 1 << 30;
-	CHECK_EQ(app_ring_reach(liar, 0, &reached, NULL), 0);
+	CHECK_EQ(app_ring_reach(liar, 0, NULL, &reached, NULL), 0);
 	liar_end(NULL);
 }
 
@@ -732,9 +732,9 @@ TEST(more_rings_than_descriptors_are_missed)
 		SKIP("limits are for good here");
 	}
 	CHECK(rings != NULL);
-	CHECK_EQ(app_ring_reach(a.pid, 0, &reached, NULL), 1);
+	CHECK_EQ(app_ring_reach(a.pid, 0, NULL, &reached, NULL), 1);
 	CHECK_EQ(app_rings_add(rings, reached), 0);
-	CHECK_EQ(app_ring_reach(b.pid, 0, &reached, NULL), 1);
+	CHECK_EQ(app_ring_reach(b.pid, 0, NULL, &reached, NULL), 1);
 	CHECK_EQ(app_rings_add(rings, reached), -EMFILE);
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
 	app_rings_counts(rings, &counts);

@@ -8,16 +8,29 @@
  *	threads N	N threads, one after the other, with a span each
  *	fork		a child with a span of its own; answers with its pid once it listens
  *	die N		N spans, then SIGKILL
+ *	open		opens the plugin PLUGIN, which has a libfathom of its own inside
+ *	plugin N	N spans of the plugin
+ *	close		closes it
+ *	fakes N		N memfds with the name of a ring, which are none
+ *	rings N		N more rings of its own, into which nobody writes
+ *	unmap		unmaps those and the fakes
  *
  * With the argument "stay" it makes calls inside a span for a fifth of a second instead.
  */
+#include <dlfcn.h>
 #include <fathom/fathom.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include "lib/app_ring.h"
+
+static void *plugin;
+static void (*plugin_spans)(long n);
 
 static void spans_write(long n, const char *name)
 {
@@ -45,15 +58,73 @@ static void threads_run(long n)
 	}
 }
 
+static void plugin_open(void)
+{
+	plugin = dlopen(getenv("PLUGIN"), RTLD_NOW | RTLD_LOCAL);
+	if (plugin)
+		*(void **)&plugin_spans = dlsym(plugin, "plugin_spans");
+	if (!plugin_spans)
+		exit(3);
+}
+
+static void plugin_close(void)
+{
+	plugin_spans = NULL;
+	if (dlclose(plugin))
+		exit(4);
+}
+
+/* Sealed and mapped as a ring is. */
+static struct app_ring *fake_make(void)
+{
+	int fd = memfd_create(APP_RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct app_ring *ring = MAP_FAILED;
+
+	if (fd >= 0 && !ftruncate(fd, APP_RING_BYTES) && !fcntl(fd, F_ADD_SEALS, APP_RING_SEALS))
+		ring = mmap(NULL, APP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		exit(5);
+	close(fd);
+	return ring;
+}
+
+static struct app_ring *made[1000];
+static long made_count;
+
+static void rings_unmap(void)
+{
+	while (made_count > 0)
+		munmap(made[--made_count], APP_RING_BYTES);
+}
+
+static void rings_make(long n, bool sound)
+{
+	for (long i = 0; i < n && made_count < 1000; i++) {
+		struct app_ring *ring = made[made_count++] = fake_make();
+
+		ring->version = APP_RING_VERSION;
+		ring->header_bytes = offsetof(struct app_ring, lane);
+		ring->lanes = APP_RING_LANES;
+		ring->lane_bytes = sizeof(struct app_lane);
+		ring->slots = APP_RING_SLOTS;
+		ring->pid = (u32)getpid();
+		ring->magic = sound ? APP_RING_MAGIC : 0;
+	}
+}
+
 static void child_run(void)
 {
 	struct fathom_span s = fathom_span_begin("child"); /* makes its ring */
 
 	fathom_span_end(&s);
+	if (plugin_spans)
+		plugin_spans(1);
 	usleep(150000); /* in its first tenth of a second a program writes for who may come */
 	while (!fathom_listening())
 		usleep(1000);
 	spans_write(1, "child");
+	if (plugin_spans)
+		plugin_spans(1);
 	pause();
 }
 
@@ -79,6 +150,31 @@ static void span_stay(void)
 	fathom_span_end(&s);
 }
 
+static void command_run(const char *line)
+{
+	long n = strchr(line, ' ') ? atol(strchr(line, ' ')) : 0;
+
+	if (strncmp(line, "threads", 7) == 0)
+		threads_run(n);
+	else if (strncmp(line, "open", 4) == 0)
+		plugin_open();
+	else if (strncmp(line, "plugin", 6) == 0)
+		plugin_spans(n);
+	else if (strncmp(line, "close", 5) == 0)
+		plugin_close();
+	else if (strncmp(line, "fakes", 5) == 0)
+		rings_make(n, false);
+	else if (strncmp(line, "rings", 5) == 0)
+		rings_make(n, true);
+	else if (strncmp(line, "unmap", 5) == 0)
+		rings_unmap();
+	else
+		spans_write(n, "span");
+	if (strncmp(line, "die", 3) == 0)
+		raise(SIGKILL);
+	printf("done\n");
+}
+
 int main(int argc, char **argv)
 {
 	char line[64];
@@ -92,23 +188,12 @@ int main(int argc, char **argv)
 	fathom_init("writer");
 	printf("ready\n");
 	while (fgets(line, sizeof(line), stdin)) {
-		long n = strchr(line, ' ') ? atol(strchr(line, ' ')) : 0;
-
-		if (strncmp(line, "listening", 9) == 0) {
+		if (strncmp(line, "listening", 9) == 0)
 			printf("%d\n", fathom_listening());
-			continue;
-		}
-		if (strncmp(line, "fork", 4) == 0) {
+		else if (strncmp(line, "fork", 4) == 0)
 			fork_run();
-			continue;
-		}
-		if (strncmp(line, "threads", 7) == 0)
-			threads_run(n);
 		else
-			spans_write(n, "span");
-		if (strncmp(line, "die", 3) == 0)
-			raise(SIGKILL);
-		printf("done\n");
+			command_run(line);
 	}
 	return 0;
 }

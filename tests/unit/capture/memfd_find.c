@@ -17,7 +17,7 @@
 #define BYTES (1 << 20)
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static const struct memfd_wanted wanted = {NAME, SEALS, BYTES};
+static const struct memfd_wanted wanted = {.name = NAME, .seals = SEALS, .size_bytes = BYTES};
 static pid_t child;
 
 static int memfd_make(const char *name, u64 size, int seals)
@@ -70,7 +70,7 @@ static void check_found(bool keep)
 	int result;
 
 	child_start(fd, keep);
-	result = memfd_find(child, &wanted, &found, NULL);
+	result = memfd_find(child, &wanted, &found, 1, NULL);
 	child_end();
 	CHECK_EQ(result, 1);
 	CHECK_EQ(fstat(fd, &own), 0);
@@ -89,7 +89,7 @@ static void check_refused(int fd)
 
 	CHECK(fd >= 0);
 	child_start(fd, true);
-	result = memfd_find(child, &wanted, &found, NULL);
+	result = memfd_find(child, &wanted, &found, 1, NULL);
 	child_end();
 	close(fd);
 	CHECK_EQ(result, 0);
@@ -150,7 +150,7 @@ TEST(a_file_system_that_does_not_answer)
 
 	finder = fork();
 	if (!finder)
-		_exit(memfd_find(silent.mapper, &wanted, &found, NULL) == 0 ? 0 : 1);
+		_exit(memfd_find(silent.mapper, &wanted, &found, 1, NULL) == 0 ? 0 : 1);
 	for (int i = 0; i < 2000 && waitpid(finder, &status, WNOHANG) == 0; i++)
 		usleep(10000);
 	silent_end(&silent);
@@ -167,8 +167,8 @@ TEST(none_and_no_process)
 	if (!pid)
 		_exit(0);
 	waitpid(pid, NULL, 0);
-	CHECK_EQ(memfd_find(getpid(), &wanted, &found, NULL), 0);
-	CHECK_EQ(memfd_find(pid, &wanted, &found, NULL), -ESRCH);
+	CHECK_EQ(memfd_find(getpid(), &wanted, &found, 1, NULL), 0);
+	CHECK_EQ(memfd_find(pid, &wanted, &found, 1, NULL), -ESRCH);
 }
 
 TEST_MAIN()

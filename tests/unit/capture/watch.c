@@ -146,7 +146,7 @@ TEST(a_ring_that_another_capture_has_is_told_and_taken_later)
 	struct app_ring_reached *reached = NULL;
 	struct app_rings *other = app_rings_new();
 
-	CHECK_EQ(app_ring_reach(writer.pid, 0, &reached, NULL), 1);
+	CHECK_EQ(app_ring_reach(writer.pid, 0, NULL, &reached, NULL), 1);
 	CHECK_EQ(app_rings_add(other, reached), 0);
 	watched_notice(&w, NOTICE_RING, writer.pid);
 	watched_await(&w, 0, 1);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Goes over the rings of applications: polls, and cuts. */
+#include "base/host_clock.h"
+#include "capture/app_rings_internal.h"
+
+#define RENEW_NS 500000000ull
+#define ENDED_NS 10000000ull  /* how often we look who ended */
+#define TELL_NS 100000000ull  /* how often losses are told */
+#define LATE_NS 1000000000ull /* who is longer in the middle of a record is not waited for */
+#define BATCH 16384	      /* records of one ring in a drain; a lane may go beyond */
+
+/* A thread that is gone publishes nothing any more: what it left half done is passed over. */
+static void source_end(struct app_source *s)
+{
+	u32 lanes = app_ring_lanes(s->r->ring);
+
+	for (u32 i = 0; i < lanes; i++)
+		__atomic_store_n(&s->r->ring->table[i].state, APP_LANE_LEFT, __ATOMIC_RELAXED);
+}
+
+/* Takes a lane's records out up to `head`, which was read after now_ns. True if all were there. */
+static bool lane_drain(struct app_source *s, const struct app_goal *goal, u64 now_ns,
+		       struct app_take *take, struct app_drained *drained)
+{
+	const struct app_ring_sink sink = {.record = app_record_taken, .owner = take};
+	bool all = app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, drained);
+
+	while (s->marks.count <= goal->lane) {
+		const struct ring_mark first = {.ns = s->since_ns, .before_ns = s->since_ns};
+
+		if (vec_push(&s->marks, first))
+			return all; /* without a mark a lane is not waited for */
+	}
+	ring_mark_set(&s->marks.data[goal->lane], s->r->ring->lane[goal->lane].control.tail,
+		      goal->head, now_ns);
+	return all;
+}
+
+/* Drains lane after lane until a batch is full. True if all lanes were looked at. */
+static bool source_drain(struct app_source *s, struct app_take *take)
+{
+	struct app_ring *ring = s->r->ring;
+	struct app_drained drained = {0};
+	u32 lanes = app_ring_lanes(ring), i;
+
+	app_process_refill(&s->r->process);
+	for (i = 0; i < lanes && drained.records + drained.damaged < BATCH && !take->err; i++) {
+		u32 lane = (s->next_lane + i) % lanes;
+		const struct app_goal goal = {lane, app_ring_head(ring, lane)};
+
+		lane_drain(s, &goal, take->polled_ns, take, &drained);
+	}
+	s->next_lane = lanes ? (s->next_lane + i) % lanes : 0;
+	s->damaged += drained.damaged;
+	return i == lanes;
+}
+
+static int source_poll(struct app_rings *rings, struct app_source *s,
+		       const struct capture_sink *sink, u64 now)
+{
+	struct app_take take = {rings, s, sink, ~0ull, now, now, 0};
+	bool all, ended = s->ended |= app_ring_is_stopped(s->r->ring);
+
+	if (ended)
+		source_end(s);
+	all = source_drain(s, &take);
+	if (!take.err && ((ended && all) || now >= s->told_ns + TELL_NS))
+		take.err = app_source_tell(rings, s, app_ring_lost(s->r->ring), sink, now);
+	if (!take.err && ended && all) {
+		app_source_close(s);
+		s->r = NULL;
+	}
+	return take.err;
+}
+
+/* Leases, and who has ended. */
+static void sources_tend(struct app_rings *rings, u64 now)
+{
+	bool renew = now >= rings->renewed_ns + RENEW_NS;
+	bool look = now >= rings->ended_ns + ENDED_NS;
+
+	for (size_t i = 0; i < rings->sources.count && (renew || look); i++) {
+		struct app_source *s = &rings->sources.data[i];
+
+		if (look && !s->ended)
+			s->ended = app_ring_is_ended(s->r);
+		if (renew && !s->ended)
+			app_ring_listen(s->r->ring, rings->session, app_source_lease(s, now));
+	}
+	if (renew)
+		rings->renewed_ns = now;
+	if (look)
+		rings->ended_ns = now;
+}
+
+int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink)
+{
+	u64 now = host_clock_now_ns();
+	int err = app_records_deliver_held(rings, sink, ~0ull);
+	size_t kept = 0;
+
+	sources_tend(rings, now);
+	if (!err && rings->missed.count)
+		err = app_rings_tell_missed(rings, sink, now);
+	for (size_t i = 0; i < rings->sources.count; i++) {
+		struct app_source *s = &rings->sources.data[i];
+
+		if (!err)
+			err = source_poll(rings, s, sink, now);
+		if (s->r)
+			rings->sources.data[kept++] = *s;
+	}
+	rings->sources.count = kept;
+	return err;
+}
+
+/* ---- cut ---- */
+
+int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
+{
+	int err = 0;
+
+	rings->cut_ns = cut_ns;
+	for (size_t i = 0; i < rings->sources.count && !err; i++) {
+		struct app_source *s = &rings->sources.data[i];
+		u32 lanes = app_ring_lanes(s->r->ring);
+
+		s->goals.count = 0;
+		s->lost_cut = app_ring_lost(s->r->ring);
+		app_process_refill(&s->r->process);
+		for (u32 lane = 0; lane < lanes && !err; lane++) {
+			u64 head = app_ring_head(s->r->ring, lane);
+
+			if (head != s->r->ring->lane[lane].control.tail)
+				err = vec_push(&s->goals, ((struct app_goal){lane, head}));
+		}
+	}
+	return err;
+}
+
+/* Goals that are reached are taken out. True if none is left. */
+static bool source_cut(struct app_source *s, struct app_take *take)
+{
+	struct app_drained drained = {0};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->goals.count; i++) {
+		struct app_goal *goal = &s->goals.data[i];
+
+		if (take->err || drained.records + drained.damaged >= BATCH ||
+		    !lane_drain(s, goal, take->polled_ns, take, &drained))
+			s->goals.data[kept++] = *goal;
+	}
+	s->goals.count = kept;
+	s->damaged += drained.damaged;
+	return kept == 0;
+}
+
+int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
+{
+	int err = app_records_deliver_held(rings, sink, rings->cut_ns);
+	bool all = true;
+
+	for (size_t i = 0; i < rings->sources.count && !err; i++) {
+		struct app_take take = {rings,	       &rings->sources.data[i], sink, rings->cut_ns,
+					rings->cut_ns, host_clock_now_ns(),	0};
+
+		if (take.source->goals.count &&
+		    (take.source->ended || app_ring_is_ended(take.source->r))) /* in mid-record */
+			source_end(take.source);
+		all &= source_cut(take.source, &take);
+		err = take.err;
+	}
+	return err ? err : all;
+}
+
+u64 app_rings_complete(const struct app_rings *rings)
+{
+	u64 complete = rings->cut_ns;
+
+	for (size_t i = 0; i < rings->sources.count; i++) {
+		const struct app_source *s = &rings->sources.data[i];
+
+		for (size_t k = 0; k < s->goals.count; k++) {
+			const struct app_goal *goal = &s->goals.data[k];
+			u64 tail = s->r->ring->lane[goal->lane].control.tail, clear;
+
+			if (goal->lane >= s->marks.count)
+				continue;
+			clear = ring_mark_clear_ns(&s->marks.data[goal->lane], tail);
+			if (clear < complete && clear + LATE_NS >= rings->cut_ns)
+				complete = clear;
+		}
+	}
+	return complete;
+}

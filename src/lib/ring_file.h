@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memfd of the ring: how it comes and goes. Internal to src/lib. */
+#ifndef LIB_RING_FILE_H
+#define LIB_RING_FILE_H
+
+#include <stdbool.h>
+
+#include "lib/app_ring.h"
+
+/*
+ * Makes the ring of this process. Where that cannot be, memory that stands for one to which
+ * nobody listens; NULL if there is none.
+ */
+struct app_ring *fathom_ring_create(void);
+
+/* Is there a ring, which others can find? */
+bool fathom_ring_is_shared(void);
+
+/* Closes the file; the mapping stays. In a forked child: that of the parent. */
+void fathom_ring_close(void);
+
+/* For good: nobody in this process can write to it any more, and its reader is told so. */
+void fathom_ring_stop(struct app_ring *ring);
+
+#endif

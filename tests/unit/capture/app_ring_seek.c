@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings are looked for when and as long as it is worth it. Time is what the test says it is. */
+#include "capture/app_ring_seek.h"
+
+#include "capture/internal.h"
+#include "tests/unit/capture/app_writer.h"
+
+#define NEVER UINT64_MAX
+#define SECOND 1000000000ull
+
+static struct app_ring_reached *reached[16];
+static int reached_count, missed;
+
+static void on_reached(void *arg, pid_t pid, struct app_ring_reached *r)
+{
+	CHECK(reached_count < 16);
+	reached[reached_count++] = r;
+}
+
+static void on_missed(void *arg, pid_t pid)
+{
+	missed++;
+}
+
+static struct app_ring_seek *seek_new(void)
+{
+	const struct app_ring_seek_sink sink = {.reached = on_reached, .missed = on_missed};
+	struct app_ring_seek *seek = app_ring_seek_new(&sink);
+
+	CHECK(seek != NULL);
+	reached_count = missed = 0;
+	return seek;
+}
+
+static void seek_end(struct app_ring_seek *seek)
+{
+	for (int i = 0; i < reached_count; i++)
+		app_ring_drop(reached[i]);
+	app_ring_seek_free(seek);
+}
+
+/* Runs it until nothing is due, for so many looks at most, and says how many it took. */
+static int looks_until_done(struct app_ring_seek *seek, int most)
+{
+	u64 now = capture_now();
+
+	for (int i = 0; i < most; i++) {
+		now = app_ring_seek_run(seek, now);
+		if (now == NEVER)
+			return i + 1;
+	}
+	return most + 1;
+}
+
+TEST(one_that_is_there_is_reached_at_once)
+{
+	struct writer w = writer_start();
+	struct app_ring_seek *seek = seek_new();
+
+	app_ring_seek_made(seek, w.pid, capture_now(), capture_now());
+	CHECK_EQ(looks_until_done(seek, 1), 1);
+	CHECK_EQ(reached_count, 1);
+	CHECK_EQ(missed, 0);
+	seek_end(seek);
+	writer_reap(&w);
+}
+
+TEST(as_many_as_were_made_are_looked_for)
+{
+	struct writer w = writer_start();
+	struct app_ring_seek *seek = seek_new();
+	u64 now = capture_now(), due;
+
+	app_ring_seek_made(seek, w.pid, now, now);
+	app_ring_seek_made(seek, w.pid, now, now); /* which is not there yet */
+	due = app_ring_seek_run(seek, now);
+	CHECK_EQ(reached_count, 1);
+	CHECK(due != NEVER);
+	CHECK_STR(writer_ask(&w, "open"), "done");
+	CHECK_EQ(app_ring_seek_run(seek, due), NEVER);
+	CHECK_EQ(reached_count, 2);
+	CHECK_EQ(missed, 0);
+	seek_end(seek);
+	writer_reap(&w);
+}
+
+TEST(what_was_there_is_looked_for_twice)
+{
+	struct writer w = writer_start();
+	struct app_ring_seek *seek = seek_new();
+
+	CHECK_STR(writer_ask(&w, "open"), "done");
+	app_ring_seek_found(seek, w.pid, capture_now());
+	CHECK_EQ(looks_until_done(seek, 10), 2);
+	CHECK_EQ(reached_count, 1);
+	CHECK_EQ(missed, 0);
+	app_ring_seek_exit(seek, w.pid);
+	writer_reap(&w);
+	CHECK_EQ(app_ring_seek_run(seek, capture_now()), NEVER);
+	CHECK_EQ(missed, 0);
+	seek_end(seek);
+}
+
+TEST(one_that_does_not_come_is_missed_once)
+{
+	struct writer w = writer_start();
+	struct app_ring_seek *seek = seek_new();
+
+	app_ring_seek_made(seek, w.pid, capture_now(), capture_now());
+	CHECK_EQ(looks_until_done(seek, 1), 1);
+	app_ring_seek_made(seek, w.pid, capture_now(), capture_now());
+	app_ring_seek_made(seek, w.pid, capture_now(), capture_now());
+	CHECK_EQ(looks_until_done(seek, 100), 24);
+	CHECK_EQ(missed, 1);
+	CHECK_EQ(reached_count, 1);
+	seek_end(seek);
+	writer_reap(&w);
+}
+
+TEST(another_program_has_other_rings)
+{
+	struct writer w = writer_start();
+	struct app_ring_seek *seek = seek_new();
+	u64 now = capture_now();
+
+	app_ring_seek_made(seek, w.pid, now - 2, now);
+	app_ring_seek_made(seek, w.pid, now - 2, now); /* of the program before */
+	app_ring_seek_exec(seek, w.pid, now - 1);
+	CHECK_EQ(missed, 1);
+	app_ring_seek_made(seek, w.pid, now, now);
+	CHECK_EQ(looks_until_done(seek, 1), 1);
+	CHECK_EQ(reached_count, 1);
+	CHECK_EQ(missed, 1);
+	seek_end(seek);
+	writer_reap(&w);
+}
+
+/* Each of its notices is a reason to look at once, until it has had its part of the time. */
+TEST(a_process_that_makes_us_look_all_the_time_rests)
+{
+	struct writer w = writer_start();
+	struct app_ring_seek *seek = seek_new();
+	u64 begin = capture_now(), looked = 0, now;
+	bool goes_on = true;
+
+	CHECK_STR(writer_ask(&w, "fakes 1000"), "done");
+	while (capture_now() - begin < SECOND && goes_on) {
+		now = capture_now();
+		app_ring_seek_made(seek, w.pid, now, now);
+		goes_on = app_ring_seek_run(seek, now) != NEVER;
+		looked += capture_now() - now;
+		usleep(50);
+	}
+	printf("# looked for %llu us\n", (unsigned long long)looked / 1000);
+	CHECK(goes_on); /* it has a ring that is hidden behind the others */
+	CHECK(looked < SECOND / 2);
+	seek_end(seek);
+	writer_reap(&w);
+}
+
+TEST_MAIN()

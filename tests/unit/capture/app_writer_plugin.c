@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What app_writer.c opens: it is linked with the archive, and so has a libfathom of its own. */
+#include <fathom/fathom.h>
+
+void plugin_spans(long n);
+
+__attribute__((visibility("default"))) void plugin_spans(long n)
+{
+	for (long i = 0; i < n; i++) {
+		struct fathom_span s = fathom_span_begin("plugin");
+
+		fathom_span_end(&s);
+	}
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several copies of libfathom in a process: each has a ring, and each is heard. */
+#include "capture/app_rings.h"
+#include "tests/unit/capture/app_writer.h"
+
+static u64 begun[2], lost; /* spans of the program, and of the plugin */
+
+static int on_record(void *arg, const struct capture_stream *s, const struct record_head *r)
+{
+	const struct record_span_begin *begin = (const void *)r;
+	bool plugin = r->kind == RECORD_span_begin && begin->name_len == 6 &&
+		      memcmp(begin->name, "plugin", 6) == 0;
+
+	begun[plugin] += r->kind == RECORD_span_begin;
+	return 0;
+}
+
+static int on_lost(void *arg, const struct capture_stream *s, const struct record_lost *r)
+{
+	lost += r->count;
+	return 0;
+}
+
+static const struct capture_sink sink = {NULL, on_record, on_lost};
+
+static u64 rings_left(struct app_rings *rings)
+{
+	struct app_rings_counts counts;
+
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	app_rings_counts(rings, &counts);
+	return counts.rings;
+}
+
+/* Reaches so many rings that are not known. */
+static void rings_reach(struct app_rings *rings, pid_t pid, struct app_rings_known *known,
+			int expected)
+{
+	struct app_ring_reached *reached = NULL;
+	struct error e = {0};
+	int result = app_ring_reach(pid, 0, known, &reached, &e);
+
+	if (result < 0)
+		CHECK_STR(e.text, "reached");
+	CHECK_EQ(result, expected);
+	CHECK_EQ(app_rings_add(rings, reached), 0);
+}
+
+static struct app_rings *rings_new(void)
+{
+	struct app_rings *rings = app_rings_new();
+
+	CHECK(rings != NULL);
+	begun[0] = begun[1] = lost = 0;
+	return rings;
+}
+
+TEST(both_are_heard)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_new();
+
+	CHECK_STR(writer_ask(&w, "open"), "done");
+	rings_reach(rings, w.pid, NULL, 2);
+	CHECK_STR(writer_ask(&w, "spans 10"), "done");
+	CHECK_STR(writer_ask(&w, "plugin 7"), "done");
+	CHECK_STR(writer_ask(&w, "spans 10"), "done");
+	CHECK_EQ(rings_left(rings), 2);
+	CHECK_EQ(begun[0], 20);
+	CHECK_EQ(begun[1], 7);
+	CHECK_EQ(lost, 0);
+	writer_reap(&w);
+	for (int i = 0; i < 1000 && rings_left(rings); i++)
+		usleep(1000);
+	CHECK_EQ(rings_left(rings), 0);
+	app_rings_free(rings);
+}
+
+TEST(what_was_written_before_the_plugin_was_closed_arrives)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_new();
+	struct app_rings_known known = {0};
+
+	rings_reach(rings, w.pid, &known, 1);
+	CHECK_STR(writer_ask(&w, "open"), "done");
+	rings_reach(rings, w.pid, &known, 1); /* the other is known */
+	CHECK_EQ(known.count, 2);
+	CHECK_STR(writer_ask(&w, "plugin 7"), "done");
+	CHECK_STR(writer_ask(&w, "close"), "done");
+	CHECK_EQ(rings_left(rings), 1);
+	CHECK_EQ(begun[1], 7);
+	rings_reach(rings, w.pid, &known, 0);
+	CHECK_EQ(known.count, 1); /* what is not mapped is forgotten */
+	CHECK_STR(writer_ask(&w, "spans 3"), "done");
+	CHECK_EQ(rings_left(rings), 1);
+	CHECK_EQ(begun[0], 3);
+	CHECK_EQ(lost, 0);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+static size_t mappings_count(pid_t pid)
+{
+	char path[32], line[512];
+	size_t count = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "r");
+	CHECK(maps != NULL);
+	while (fgets(line, sizeof(line), maps))
+		count++;
+	fclose(maps);
+	return count;
+}
+
+static int fds_count(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+TEST(opened_and_closed_a_hundred_times)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_new();
+	struct app_rings_known known = {0};
+	size_t own = 0, theirs = 0;
+	int fds = 0;
+
+	rings_reach(rings, w.pid, &known, 1);
+	for (int i = 0; i < 110; i++) {
+		CHECK_STR(writer_ask(&w, "open"), "done");
+		rings_reach(rings, w.pid, &known, 1);
+		CHECK_STR(writer_ask(&w, "plugin 1"), "done");
+		CHECK_STR(writer_ask(&w, "close"), "done");
+		CHECK_EQ(rings_left(rings), 1);
+		if (i == 9) {
+			own = mappings_count(getpid());
+			theirs = mappings_count(w.pid);
+			fds = fds_count();
+		}
+	}
+	CHECK_EQ(begun[1], 110);
+	CHECK_EQ(lost, 0);
+	CHECK_EQ(fds_count(), fds);
+	CHECK(mappings_count(getpid()) <= own + 2); /* the heap may be split otherwise */
+	CHECK(mappings_count(w.pid) <= theirs + 2);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(a_forked_child_has_its_own_of_each)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_new();
+	struct app_ring_reached *reached = NULL;
+	u64 until = now_ns() + 30000000000ull;
+	int found = 0;
+	pid_t child;
+
+	CHECK_STR(writer_ask(&w, "open"), "done");
+	rings_reach(rings, w.pid, NULL, 2);
+	child = atoi(writer_ask(&w, "fork"));
+	CHECK(child > 0);
+	for (struct app_rings_known known = {0}; found < 2 && now_ns() < until; usleep(1000)) {
+		int result = app_ring_reach(child, 0, &known, &reached, NULL);
+
+		CHECK(result >= 0);
+		if (result)
+			CHECK_EQ(app_rings_add(rings, reached), 0);
+		found += result;
+	}
+	CHECK_EQ(found, 2);
+	begun[0] = begun[1] = 0;
+	while (begun[1] < 1 && now_ns() < until) {
+		CHECK_EQ(rings_left(rings), 4);
+		usleep(1000);
+	}
+	CHECK_EQ(begun[0], 1);
+	CHECK_EQ(begun[1], 1);
+	kill(child, SIGKILL);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+/* All that was reached before a process ran another program ends, and nothing that came later. */
+TEST(another_program_ends_them)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_new();
+	struct app_rings_known known = {0};
+	struct record_exec exec = {.head = {.kind = RECORD_exec}};
+
+	CHECK_STR(writer_ask(&w, "open"), "done");
+	rings_reach(rings, w.pid, &known, 2);
+	CHECK_STR(writer_ask(&w, "plugin 5"), "done");
+	exec.head.pid = exec.head.tid = (u32)w.pid;
+	exec.head.time_ns = 1; /* before they were reached */
+	app_rings_life(rings, &exec.head);
+	CHECK_EQ(rings_left(rings), 2);
+	exec.head.time_ns = now_ns();
+	app_rings_life(rings, &exec.head);
+	CHECK_STR(writer_ask(&w, "plugin 2"), "done");
+	CHECK_EQ(rings_left(rings), 0);
+	CHECK_EQ(begun[1], 7);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(no_process_has_more_than_its_share)
+{
+	struct app_rings *rings = rings_new();
+	struct app_rings_known known = {0};
+	struct writer w = writer_start();
+	int fds = fds_count();
+
+	CHECK_STR(writer_ask(&w, "rings 1000"), "done");
+	rings_reach(rings, w.pid, &known, APP_RINGS_OF_PROCESS);
+	CHECK_EQ(known.count, APP_RINGS_OF_PROCESS);
+	rings_reach(rings, w.pid, &known, 0);
+	CHECK_EQ(rings_left(rings), APP_RINGS_OF_PROCESS);
+	CHECK_STR(writer_ask(&w, "unmap"), "done");
+	CHECK_STR(writer_ask(&w, "rings 100"), "done");
+	rings_reach(rings, w.pid, &known, APP_RINGS_OF_PROCESS); /* the oldest make room */
+	CHECK_EQ(rings_left(rings), APP_RINGS_OF_PROCESS);
+	CHECK(fds_count() <= fds + 2 * APP_RINGS_OF_PROCESS);
+	app_rings_free(rings);
+	CHECK_EQ(fds_count(), fds);
+	writer_reap(&w);
+}
+
+TEST(a_thousand_that_are_none_cost_little)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_new();
+	struct app_rings_known known = {0};
+	struct app_ring_reached *reached = NULL;
+	int fds = fds_count();
+	u64 begin;
+
+	CHECK_STR(writer_ask(&w, "fakes 1000"), "done");
+	begin = now_ns();
+	for (int i = 0; i < 10; i++) {
+		int result = app_ring_reach(w.pid, 0, &known, &reached, NULL);
+
+		CHECK(result == 0 || result == 1); /* its own may be hidden among them */
+		if (result == 1)
+			CHECK_EQ(app_rings_add(rings, reached), 0);
+	}
+	CHECK(now_ns() - begin < 5000000000ull);
+	CHECK(known.count <= 1);
+	CHECK(fds_count() <= fds + 2);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST_MAIN()
