@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <link.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -63,34 +65,6 @@ static void process_forked(void)
 	fathom_ring_close();
 }
 
-static void process_environment(void)
-{
-	const char *text = secure_getenv("FATHOM_LEVEL");
-	int level = text ? fathom_level_parse(text) : -EINVAL;
-
-	if (level >= 0)
-		fathom_process.level = (u32)level;
-	text = secure_getenv("FATHOM_SAMPLING");
-	if (text)
-		fathom_sampling_set(text);
-	text = secure_getenv("FATHOM_DISABLE");
-	fathom_process.disabled = text && strcmp(text, "1") == 0;
-}
-
-__attribute__((constructor)) static void process_start(void)
-{
-	int err = errno;
-
-	process_environment();
-	if (!fathom_process.disabled) {
-		fathom_identity_start();
-		fathom_thread_key_create();
-		pthread_atfork(NULL, NULL, process_forked);
-		fathom_process_enter();
-	}
-	errno = err;
-}
-
 #ifdef FATHOM_STAYS
 static bool can_be_unloaded(void)
 {
@@ -106,6 +80,57 @@ static bool can_be_unloaded(void)
 	       getauxval(AT_PHDR) != (unsigned long)&__ehdr_start + __ehdr_start.e_phoff;
 }
 #endif
+
+/*
+ * All that we ever print: who runs the program hears of a slip, as it would not otherwise. Not in
+ * plugins, which come and go, and not where that would wait, or end the program.
+ */
+static void word_refused(const char *variable, const char *word, const char *instead)
+{
+	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+	char line[256];
+	int bytes;
+
+	if (fathom_process.disabled || can_be_unloaded() || poll(&out, 1, 0) != 1 ||
+	    out.revents != POLLOUT)
+		return;
+	bytes = snprintf(line, sizeof(line), "libfathom: %s=%.60s is not understood; %s\n",
+			 variable, word, instead);
+	for (int i = 0; i < bytes - 1; i++)
+		line[i] = line[i] >= 0 && line[i] < ' ' ? '?' : line[i];
+	if (write(STDERR_FILENO, line, (size_t)bytes) < 0)
+		return; /* nobody reads it */
+}
+
+static void process_environment(void)
+{
+	const char *level = secure_getenv("FATHOM_LEVEL");
+	const char *sampling = secure_getenv("FATHOM_SAMPLING");
+	const char *disable = secure_getenv("FATHOM_DISABLE");
+
+	fathom_process.disabled = disable && strcmp(disable, "1") == 0;
+	if (level && fathom_level_parse(level) >= 0)
+		fathom_process.level = (u32)fathom_level_parse(level);
+	else if (level && *level)
+		word_refused("FATHOM_LEVEL", level, "the level is info");
+	if (sampling && *sampling && fathom_sampling_set(sampling))
+		word_refused("FATHOM_SAMPLING", sampling,
+			     "all is sampled, as with \"always\" (or: never, 1/N, N/s)");
+}
+
+__attribute__((constructor)) static void process_start(void)
+{
+	int err = errno;
+
+	process_environment();
+	if (!fathom_process.disabled) {
+		fathom_identity_start();
+		fathom_thread_key_create();
+		pthread_atfork(NULL, NULL, process_forked);
+		fathom_process_enter();
+	}
+	errno = err;
+}
 
 /*
  * Nothing of us is left behind but the memory of other threads. In an exit these may be at work

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words in the environment that mean nothing: the default holds, and one line says so. */
+#include <fathom/fathom.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "unit/check.h"
+
+/* Of the children that others start. */
+TEST(all_is_sampled)
+{
+	struct fathom_span s = fathom_span_begin("s");
+
+	CHECK(s.flags & FATHOM_SAMPLED);
+	CHECK_EQ(fathom_level_get(), FATHOM_INFO);
+	fathom_span_end(&s);
+}
+
+/* This program anew, for that test alone. Its status. */
+static int child_run(const char *variable, const char *word, int errors)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		setenv(variable, word, 1);
+		dup2(quiet, 1);
+		if (errors >= 0)
+			dup2(errors, 2);
+		else
+			close(2);
+		execl("/proc/self/exe", "environment", "all_is_sampled", NULL);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/* What it says, and whether it passed. */
+static const char *child_says(const char *variable, const char *word, int status)
+{
+	static char text[1024];
+	int ends[2];
+	ssize_t n;
+
+	CHECK_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	CHECK_EQ(child_run(variable, word, ends[1]), status);
+	n = read(ends[0], text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	close(ends[0]);
+	close(ends[1]);
+	return text;
+}
+
+TEST(a_sampling_that_is_none_is_said)
+{
+	CHECK_STR(child_says("FATHOM_SAMPLING", "bogus", 0),
+		  "libfathom: FATHOM_SAMPLING=bogus is not understood; all is sampled, as with "
+		  "\"always\" (or: never, 1/N, N/s)\n");
+}
+
+TEST(a_level_that_is_none_is_said)
+{
+	CHECK_STR(child_says("FATHOM_LEVEL", "lo\nud", 0),
+		  "libfathom: FATHOM_LEVEL=lo?ud is not understood; the level is info\n");
+}
+
+TEST(a_word_of_any_length_is_one_line)
+{
+	char word[2000];
+	const char *said;
+
+	memset(word, 'x', sizeof(word));
+	word[sizeof(word) - 1] = '\0';
+	said = child_says("FATHOM_SAMPLING", word, 0);
+	CHECK(strlen(said) < 256 && strchr(said, '\n') == said + strlen(said) - 1);
+}
+
+TEST(what_is_understood_is_not_said)
+{
+	CHECK_STR(child_says("FATHOM_SAMPLING", "always", 0), "");
+	CHECK_STR(child_says("FATHOM_SAMPLING", "", 0), "");
+	CHECK_STR(child_says("FATHOM_LEVEL", "info", 0), "");
+	CHECK_STR(child_says("FATHOM_SAMPLING", "never", 256), ""); /* and is not sampled */
+}
+
+/* A program starts as ever, whatever its stderr is. */
+TEST(nobody_who_reads_it)
+{
+	char page[4096] = {0};
+	int ends[2];
+
+	CHECK_EQ(child_run("FATHOM_SAMPLING", "bogus", -1), 0);
+	CHECK_EQ(pipe2(ends, O_CLOEXEC), 0);
+	close(ends[0]);
+	CHECK_EQ(child_run("FATHOM_SAMPLING", "bogus", ends[1]), 0);
+	close(ends[1]);
+	CHECK_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	while (write(ends[1], page, sizeof(page)) > 0)
+		;
+	CHECK_EQ(errno, EAGAIN); /* full */
+	CHECK_EQ(fcntl(ends[1], F_SETFL, 0), 0);
+	CHECK_EQ(child_run("FATHOM_SAMPLING", "bogus", ends[1]), 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+TEST_MAIN()
