@@ -46,31 +46,43 @@ static int named_find(struct foreign_looks *looks, const struct foreign_file *fi
 
 	if (file->name[0] != '/')
 		return -ENOENT;
+	if (!file->pid)
+		return path_find(looks, blamed, file->name);
 	if (snprintf(path, sizeof(path), "/proc/%d/root%s", file->pid, file->name) >= PATH_MAX)
 		return -ENAMETOOLONG;
 	return path_find(looks, blamed, path);
 }
 
-int foreign_file_find(struct foreign_looks *looks, const struct foreign_file *file,
-		      struct stat *info)
+/* The way to it; *is_named: by its name. */
+static int file_find(struct foreign_looks *looks, const struct foreign_file *file, bool *is_named)
 {
 	u64 device = FOREIGN_DEVICE(file->major, file->minor);
 	u64 process = FOREIGN_PROCESS(file->pid);
-	bool is_named = false;
 	char path[96];
-	struct stat found;
-	int fd, err;
+	int fd;
 
+	*is_named = true;
+	if (!file->pid)
+		return named_find(looks, file, device);
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", file->pid,
 		 (unsigned long long)file->start, (unsigned long long)file->end);
 	fd = path_find(looks, process, path);
-	if (fd < 0 && fd != -EBUSY && fd != -ECANCELED) {
-		is_named = true;
-		fd = named_find(looks, file, fd == -EPERM || fd == -EACCES ? device : process);
-	}
+	if (fd < 0 && fd != -EBUSY && fd != -ECANCELED)
+		return named_find(looks, file, fd == -EPERM || fd == -EACCES ? device : process);
+	*is_named = false;
+	return fd;
+}
+
+int foreign_file_find(struct foreign_looks *looks, const struct foreign_file *file,
+		      struct stat *info)
+{
+	bool is_named;
+	struct stat found;
+	int fd = file_find(looks, file, &is_named), err;
+
 	if (fd < 0)
 		return fd;
-	err = facts_ask(looks, device, fd, &found);
+	err = facts_ask(looks, FOREIGN_DEVICE(file->major, file->minor), fd, &found);
 	if (!err && is_named && found.st_ino != file->inode)
 		err = -ESTALE;
 	if (err) {

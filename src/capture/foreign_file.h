@@ -14,7 +14,7 @@
 
 /* As a line of /proc/PID/maps says it. */
 struct foreign_file {
-	pid_t pid;
+	pid_t pid;	/* 0: whose it was is gone; it is looked for by its name in our own root */
 	u64 start, end; /* of a mapping of it */
 	u64 inode;
 	u32 major, minor;
@@ -23,9 +23,9 @@ struct foreign_file {
 
 /*
  * Finds the mapped file itself: through the mapping, which needs more privilege than root, or by
- * its name in its process's root, if that has its inode. Returns a descriptor (O_PATH) that the
- * caller closes, with the file's facts in *info (untouched on failure), or a negative errno:
- * -EBUSY if it would hang, -ECANCELED as foreign_look_end().
+ * its name in its process's root, if that has its inode. Returns a
+ * descriptor (O_PATH) that the caller closes, with the file's facts in *info (untouched on
+ * failure), or a negative errno: -EBUSY if it would hang, -ECANCELED as foreign_look_end().
  */
 int foreign_file_find(struct foreign_looks *looks, const struct foreign_file *file,
 		      struct stat *info);

@@ -2,7 +2,6 @@
 #include "capture/mapping_ids.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "capture/elf_build_id.h"
+#include "capture/foreign_file.h"
 #include "capture/internal.h"
 
 #define WAITING_MAX 4096
@@ -41,12 +41,17 @@ struct mapping_ids {
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t wake, done;
 	bool stop, drop;
-	u64 round; /* those waiting were handed out as they are so often */
+	bool busy;	/* the first of those waiting is being looked at, since: */
+	u64 busy_round; /* `round`, as it was then */
+	u64 round;	/* those waiting were handed out as they are so often */
 	VEC(struct record_mapping *) waiting; /* owned; a copy of the first is with the thread */
 	VEC(struct record_mapping *) complete;
 	size_t taken; /* of complete */
 
-	struct bytes_map known; /* of the thread: struct file_key -> struct file_id, owned */
+	bool is_vacant; /* there is no thread; of who supervises it */
+	struct foreign_looks *looks;
+	/* of the thread, until its work is taken away */
+	struct bytes_map known; /* struct file_key -> struct file_id, owned */
 };
 
 static void known_forget(struct mapping_ids *ids)
@@ -68,65 +73,76 @@ static void ids_free(struct mapping_ids *ids)
 	vec_free(&ids->waiting);
 	vec_free(&ids->complete);
 	known_forget(ids);
+	foreign_looks_free(ids->looks);
 	free(ids);
 }
 
 /* ---- the file ---- */
 
-/* Opens it if it is a regular one; with `file`, only if it is that one. */
-static int path_open(const char *path, const struct file_ref *file, struct stat *info)
+static bool is_that_file(const struct record_mapping *r, const struct stat *info)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	bool same;
+	return S_ISREG(info->st_mode) && info->st_ino == r->file.key &&
+	       major(info->st_dev) == r->file.dev >> 20 &&
+	       minor(info->st_dev) == (r->file.dev & 0xfffff);
+}
 
-	if (fd < 0)
-		return -errno;
-	same = !fstat(fd, info) && S_ISREG(info->st_mode) &&
-	       (!file || (info->st_ino == file->key && major(info->st_dev) == file->dev >> 20 &&
-			  minor(info->st_dev) == (file->dev & 0xfffff)));
-	if (same)
+/*
+ * The mapped file: through the mapping, through its process's root, or where it was. A
+ * descriptor with its facts, and *file says which way; or a negative errno.
+ */
+static int mapping_find(struct foreign_looks *looks, struct foreign_file *file,
+			const struct record_mapping *r, struct stat *info)
+{
+	int fd = foreign_file_find(looks, file, info);
+
+	if (fd >= 0 && S_ISREG(info->st_mode))
+		return fd;
+	if (fd == -EBUSY || fd == -ECANCELED)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	file->pid = 0;
+	fd = foreign_file_find(looks, file, info);
+	if (fd < 0 || is_that_file(r, info))
 		return fd;
 	close(fd);
 	return -ESTALE;
 }
 
-/* The mapped file: through the mapping, through its process's root, or where it was. */
-static int mapping_open(const struct record_mapping *r, struct stat *info)
-{
-	char name[PATH_MAX], path[PATH_MAX + 64];
-	int fd;
+/* Of the thread that looks alone. */
+struct id_read {
+	u64 size;
+	struct file_id id;
+};
 
-	memcpy(name, r->path, r->path_len);
-	name[r->path_len] = '\0';
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->head.pid,
-		 (unsigned long long)r->begin, (unsigned long long)r->end);
-	fd = path_open(path, NULL, info);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%u/root%s", r->head.pid, name);
-	fd = path_open(path, &r->file, info);
-	return fd >= 0 || name[0] != '/' ? fd : path_open(name, &r->file, info);
+static int id_read(void *arg, int fd)
+{
+	struct id_read *read = arg;
+	struct elf_source source = elf_source_file(fd, read->size);
+
+	read->id.count = elf_build_id_read(&source, read->id.bytes);
+	return 0;
 }
 
-static struct file_id *id_learn(struct mapping_ids *ids, int fd, const struct stat *info)
+/* `key`: of the file that was found. NULL if it is not told; *err says why. */
+static const struct file_id *id_learn(struct mapping_ids *ids, const struct foreign_file *file,
+				      int found, const struct file_key *key, int *err)
 {
-	struct file_key key = {.device = info->st_dev,
-			       .inode = info->st_ino,
-			       .size = (u64)info->st_size,
-			       .changed_s = info->st_ctim.tv_sec,
-			       .changed_ns = info->st_ctim.tv_nsec};
-	struct file_id *id = bytes_map_get(&ids->known, &key, sizeof(key));
-	struct elf_source source = elf_source_file(fd, key.size);
+	struct file_id *id = bytes_map_get(&ids->known, key, sizeof(*key));
+	struct id_read read = {.size = key->size};
 
 	if (id)
 		return id;
+	*err = foreign_file_read(ids->looks, file, found, id_read, &read);
+	if (*err)
+		return NULL;
 	if (ids->known.count >= KNOWN_MAX)
 		known_forget(ids);
-	id = calloc(1, sizeof(*id));
+	id = malloc(sizeof(*id));
 	if (!id)
 		return NULL;
-	id->count = elf_build_id_read(&source, id->bytes);
-	if (!bytes_map_put(&ids->known, &key, sizeof(key), id))
+	*id = read.id;
+	if (!bytes_map_put(&ids->known, key, sizeof(*key), id))
 		return id;
 	free(id);
 	return NULL;
@@ -148,18 +164,37 @@ static void id_put(struct record_mapping *r, const struct file_id *id)
 		RECORD_SLOT_BYTES;
 }
 
-static void mapping_complete(struct mapping_ids *ids, struct record_mapping *r)
+/* -ECANCELED: nothing but `r` is the calling thread's any more. */
+static int mapping_complete(struct mapping_ids *ids, struct record_mapping *r)
 {
+	char name[PATH_MAX];
+	struct foreign_file file = {.pid = (pid_t)r->head.pid,
+				    .start = r->begin,
+				    .end = r->end,
+				    .inode = r->file.key,
+				    .major = (u32)(r->file.dev >> 20),
+				    .minor = (u32)(r->file.dev & 0xfffff),
+				    .name = name};
 	struct stat info = {0};
+	struct file_key key = {0};
 	const struct file_id *id;
-	int fd = mapping_open(r, &info);
+	int fd, err = 0;
 
+	memcpy(name, r->path, r->path_len);
+	name[r->path_len] = '\0';
+	fd = mapping_find(ids->looks, &file, r, &info);
 	if (fd < 0)
-		return;
-	id = id_learn(ids, fd, &info);
+		return fd;
+	key = (struct file_key){.device = info.st_dev,
+				.inode = info.st_ino,
+				.size = (u64)info.st_size,
+				.changed_s = info.st_ctim.tv_sec,
+				.changed_ns = info.st_ctim.tv_nsec};
+	id = id_learn(ids, &file, fd, &key, &err);
 	close(fd);
 	if (id && id->count > 0)
 		id_put(r, id);
+	return err;
 }
 
 /* ---- the thread ---- */
@@ -185,44 +220,89 @@ static void first_done(struct mapping_ids *ids, struct record_mapping *r)
 	pthread_cond_signal(&ids->done);
 }
 
+/* With the mutex. False if the thread's work was taken from it: then it has not the mutex. */
+static bool first_complete(struct mapping_ids *ids)
+{
+	struct record_mapping *r = mapping_copy(ids->waiting.data[0]);
+	u64 round = ids->round;
+	int err = 0;
+
+	ids->busy = true;
+	ids->busy_round = round;
+	pthread_mutex_unlock(&ids->mutex);
+	if (r)
+		err = mapping_complete(ids, r);
+	if (err == -ECANCELED) {
+		free(r);
+		return false;
+	}
+	pthread_mutex_lock(&ids->mutex);
+	ids->busy = false;
+	if (ids->round != round) { /* nobody waits for it any more */
+		free(r);
+		return true;
+	}
+	if (r)
+		free(ids->waiting.data[0]);
+	first_done(ids, r ? r : ids->waiting.data[0]);
+	return true;
+}
+
 static void *ids_run(void *arg)
 {
 	struct mapping_ids *ids = arg;
 
+	foreign_looks_join(ids->looks);
 	if (ids->drop)
 		capture_capabilities_drop(0);
 	pthread_mutex_lock(&ids->mutex);
 	while (!ids->stop) {
-		struct record_mapping *r;
-		u64 round = ids->round;
-
-		if (!ids->waiting.count) {
+		if (!ids->waiting.count)
 			pthread_cond_wait(&ids->wake, &ids->mutex);
-			continue;
-		}
-		r = mapping_copy(ids->waiting.data[0]);
-		pthread_mutex_unlock(&ids->mutex);
-		if (r)
-			mapping_complete(ids, r);
-		pthread_mutex_lock(&ids->mutex);
-		if (ids->round != round) { /* nobody waits for it any more */
-			free(r);
-			continue;
-		}
-		if (r)
-			free(ids->waiting.data[0]);
-		first_done(ids, r ? r : ids->waiting.data[0]);
+		else if (!first_complete(ids))
+			return NULL;
 	}
 	pthread_mutex_unlock(&ids->mutex);
 	return NULL;
+}
+
+static int thread_start(struct mapping_ids *ids)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all); /* signals are the caller's */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&ids->thread, NULL, ids_run, ids);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ids->is_vacant = err != 0;
+	return err;
+}
+
+/*
+ * A thread whose look does not end is left behind: what it looked at is handed out as it is, and
+ * another one goes on with the rest.
+ */
+static void thread_supervise(struct mapping_ids *ids)
+{
+	if (foreign_looks_take(ids->looks)) {
+		pthread_mutex_lock(&ids->mutex);
+		if (ids->busy && ids->waiting.count && ids->busy_round == ids->round)
+			first_done(ids, ids->waiting.data[0]);
+		ids->busy = false;
+		pthread_mutex_unlock(&ids->mutex);
+		pthread_detach(ids->thread);
+		ids->is_vacant = true;
+	}
+	if (ids->is_vacant)
+		(void)thread_start(ids); /* or the next time */
 }
 
 int mapping_ids_open(struct mapping_ids **out, bool drop, struct error *e)
 {
 	struct mapping_ids *ids = calloc(1, sizeof(*ids));
 	pthread_condattr_t attr;
-	sigset_t all, before;
-	int err;
+	int err = ENOMEM;
 
 	if (!ids)
 		return error_set(e, ENOMEM, "cannot look at mapped files");
@@ -232,10 +312,9 @@ int mapping_ids_open(struct mapping_ids **out, bool drop, struct error *e)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&ids->wake, &attr);
 	pthread_cond_init(&ids->done, &attr);
-	sigfillset(&all); /* signals are the caller's */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&ids->thread, NULL, ids_run, ids);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ids->looks = foreign_looks_new();
+	if (ids->looks)
+		err = thread_start(ids);
 	if (err) {
 		ids_free(ids);
 		return error_set(e, err, "cannot look at mapped files");
@@ -259,9 +338,12 @@ void mapping_ids_close(struct mapping_ids *ids)
 	ids->stop = true;
 	pthread_cond_signal(&ids->wake);
 	pthread_mutex_unlock(&ids->mutex);
-	if (pthread_clockjoin_np(ids->thread, NULL, CLOCK_MONOTONIC, &until))
-		pthread_detach(ids->thread);
-	else
+	if (ids->is_vacant || !pthread_clockjoin_np(ids->thread, NULL, CLOCK_MONOTONIC, &until)) {
+		ids_free(ids);
+		return;
+	}
+	pthread_detach(ids->thread);
+	if (foreign_looks_take(ids->looks))
 		ids_free(ids);
 }
 
@@ -288,6 +370,7 @@ struct record_mapping *mapping_ids_take(struct mapping_ids *ids)
 {
 	struct record_mapping *r = NULL;
 
+	thread_supervise(ids);
 	pthread_mutex_lock(&ids->mutex);
 	if (ids->taken < ids->complete.count)
 		r = ids->complete.data[ids->taken++];
@@ -302,6 +385,7 @@ void mapping_ids_wait(struct mapping_ids *ids, u64 until_ns)
 	struct timespec until = timespec_of(until_ns);
 	int err = 0;
 
+	thread_supervise(ids);
 	pthread_mutex_lock(&ids->mutex);
 	while (ids->waiting.count && !err)
 		err = pthread_cond_timedwait(&ids->done, &ids->mutex, &until);

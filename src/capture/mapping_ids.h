@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Completes mapping records with the build id of their file. A file is read by
- * a thread of its own, since it can be one that answers late or never.
+ * a thread of its own, since it can be one that answers late or never: then the record
+ * is complete without, the thread is left behind, and another goes on (foreign_look.h).
  *
  * One thread puts and takes.
  */
