@@ -25,7 +25,9 @@ struct seek_process {
 	u64 last_ns; /* likewise the last */
 	unsigned int tries;
 	unsigned int made, found; /* since it was looked for */
-	bool told;		  /* that one is not heard */
+	unsigned int ahead;	  /* what the look at found_ns found before we were told of it */
+	u64 found_ns;
+	bool told; /* that one is not heard */
 	bool ended;
 };
 
@@ -125,6 +127,10 @@ void app_ring_seek_made(struct app_ring_seek *seek, pid_t pid, u64 made_ns, u64 
 
 	if (!process)
 		return;
+	if (process->ahead && made_ns && made_ns < process->found_ns) {
+		process->ahead--;
+		return;
+	}
 	if (!is_sought(process)) {
 		process->made = process->found = 0;
 		process->made_ns = made_ns;
@@ -148,6 +154,8 @@ void app_ring_seek_exec(struct app_ring_seek *seek, pid_t pid, u64 time_ns)
 {
 	struct seek_process *process = map_get(&seek->processes, (u64)pid);
 
+	if (process && process->found_ns < time_ns)
+		process->ahead = 0;
 	/* What is known is forgotten by the next look, as it is not mapped any more. */
 	if (!process || !is_sought(process) || process->made_ns >= time_ns)
 		return;
@@ -220,6 +228,15 @@ static bool process_wait(struct app_ring_seek *seek, struct seek_process *proces
 	return true;
 }
 
+static void found_count(struct seek_process *process, unsigned int count)
+{
+	unsigned int wanted = process->made - process->found;
+
+	process->found += count < wanted ? count : wanted;
+	process->ahead = count < wanted ? 0 : count - wanted;
+	process->found_ns = capture_now();
+}
+
 static bool process_look(struct app_ring_seek *seek, struct seek_process *process, u64 now_ns)
 {
 	int result = rings_reach(seek, process);
@@ -240,7 +257,7 @@ static bool process_look(struct app_ring_seek *seek, struct seek_process *proces
 		return true;
 	}
 	if (result > 0)
-		process->found += (unsigned int)result;
+		found_count(process, (unsigned int)result);
 	if (process->made && process->found >= process->made)
 		return false;
 	return process_wait(seek, process, now_ns);

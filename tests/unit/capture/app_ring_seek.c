@@ -84,6 +84,30 @@ TEST(as_many_as_were_made_are_looked_for)
 	writer_reap(&w);
 }
 
+/* The look for one of them found both. */
+TEST(one_that_was_found_before_it_was_told_of_is_not_missed)
+{
+	struct writer w = writer_start();
+	struct app_ring_seek *seek = seek_new();
+	u64 now;
+
+	CHECK_STR(writer_ask(&w, "open"), "done");
+	now = capture_now();
+	app_ring_seek_made(seek, w.pid, now, now);
+	CHECK_EQ(looks_until_done(seek, 1), 1);
+	CHECK_EQ(reached_count, 1); /* both of them, in a list */
+	app_ring_seek_made(seek, w.pid, now, now);
+	CHECK_EQ(looks_until_done(seek, 1), 1);
+	app_ring_seek_exec(seek, w.pid, capture_now());
+	CHECK_EQ(missed, 0);
+	now = capture_now(); /* one that nobody has found */
+	app_ring_seek_made(seek, w.pid, now, now);
+	CHECK_EQ(looks_until_done(seek, 100), 24);
+	CHECK_EQ(missed, 1);
+	seek_end(seek);
+	writer_reap(&w);
+}
+
 TEST(what_was_there_is_looked_for_twice)
 {
 	struct writer w = writer_start();

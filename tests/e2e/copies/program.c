@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: program MODE PLUGIN [OTHER]: spans of its own, if it has a libfathom, around those of
+ *plugins.
+ *
+ *	once	opens the plugins, lets each work, three times over, and stays until it ends
+ *	churn	opens the plugin, lets it work and closes it, a hundred times
+ *	fork	opens the plugins; a child works with all of them
+ *	exec	opens the plugins, lets them work, and runs itself anew with "once"
+ */
+#include <dlfcn.h>
+#include <fathom/fathom.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PLUGINS 2
+
+struct plugin {
+	void *handle;
+	void (*work)(const char *name);
+};
+
+static struct plugin plugin_open(const char *path)
+{
+	struct plugin plugin = {.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
+
+	if (plugin.handle)
+		*(void **)&plugin.work = dlsym(plugin.handle, "plugin_work");
+	if (plugin.work)
+		return plugin;
+	fprintf(stderr, "%s\n", dlerror());
+	exit(3);
+}
+
+/* A recorder finds a ring within the first tenth of a second. */
+static void settle(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+}
+
+static void work_within(const struct plugin *plugin, const char *name)
+{
+#ifdef NONE
+	plugin->work(name);
+#else
+	struct fathom_span request = fathom_span_begin("request");
+	struct timespec begin, now;
+
+	plugin->work(name);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do { /* after the plugin's, and without a call into the kernel: the request goes on */
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 2000000);
+	fathom_span_end(&request);
+#endif
+}
+
+static void work_all(const struct plugin *plugins, int count)
+{
+	static const char *const names[PLUGINS] = {"plugin", "other"};
+
+	for (int i = 0; i < count; i++)
+		work_within(&plugins[i], names[i]);
+}
+
+static int churn(const char *path)
+{
+	for (int i = 0; i < 100; i++) {
+		struct plugin plugin = plugin_open(path);
+
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+		work_within(&plugin, "plugin");
+		if (dlclose(plugin.handle))
+			return 4;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct plugin plugins[PLUGINS];
+	int count = argc - 2 < PLUGINS ? argc - 2 : PLUGINS;
+
+	if (argc < 3)
+		return 2;
+	if (strcmp(argv[1], "churn") == 0)
+		return churn(argv[2]);
+	for (int i = 0; i < count; i++)
+		plugins[i] = plugin_open(argv[2 + i]);
+	settle();
+	if (strcmp(argv[1], "fork") == 0) {
+		if (fork() == 0) {
+			work_all(plugins, count);
+			settle(); /* its rings began with that */
+			work_all(plugins, count);
+			settle();
+			_exit(0);
+		}
+		wait(NULL);
+		return 0;
+	}
+	for (int i = 0; i < 3; i++)
+		work_all(plugins, count);
+	if (strcmp(argv[1], "exec") == 0) {
+		argv[1] = (char[]){"once"};
+		execv("/proc/self/exe", argv);
+		return 5;
+	}
+	return 0;
+}
