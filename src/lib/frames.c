@@ -27,8 +27,10 @@ static bool frame_is_recorded(const struct frame *f)
 /* Says which span is active now, where no begin or end says it. */
 void fathom_record_active(struct fathom_thread *t, const struct frame *before)
 {
-	if (frame_is_recorded(t->top))
-		record_switch_to(t, RECORD_span_attach, &t->top->ctx);
+	const struct frame *active = frame_or_beside(t, t->top);
+
+	if (frame_is_recorded(active))
+		record_switch_to(t, RECORD_span_attach, &active->ctx);
 	else if (frame_is_recorded(before))
 		record_switch_to(t, RECORD_span_detach, &before->ctx);
 }

@@ -183,6 +183,13 @@ static inline struct frame *frame_top(struct fathom_thread *t)
 	return f && unlikely(!frame_is_live(t, f)) ? fathom_frames_settle(t) : f;
 }
 
+/* Our own frame, or where there is none what another copy of the library has active here. */
+static inline const struct frame *frame_or_beside(const struct fathom_thread *t,
+						  const struct frame *f)
+{
+	return likely(f || t->published != &t->unpublished) ? f : fathom_thread_beside(t);
+}
+
 /* Takes a span that ends out of the frames. True if it was active here. */
 static inline bool frame_end(struct fathom_thread *t, const struct fathom_span *s)
 {

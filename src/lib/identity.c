@@ -55,6 +55,7 @@ static struct {
 	u32 busy; /* pid of the process of which a thread changes or copies it; 0: none */
 	u32 pid;  /* process that looked for others and published; 0: nobody yet */
 	bool stands_down;
+	bool beside; /* another copy of this library publishes */
 	struct process_context *context;
 } identity;
 
@@ -215,19 +216,29 @@ static bool line_is_context(const char *line)
 		strcmp(name, "[anon_shmem:OTEL_CTX]") == 0);
 }
 
-/* Somebody else's context is mapped here. Called before we have one. */
-static bool context_is_foreign(void)
+/* What others have mapped here, and our own ring. */
+struct mapped {
+	bool context;
+	u32 rings;
+};
+
+static void line_judge(const char *line, struct mapped *mapped)
+{
+	mapped->context |= line_is_context(line);
+	mapped->rings += strstr(line, "/memfd:" APP_RING_NAME) != NULL;
+}
+
+/* Called before we have a context. */
+static struct mapped mapped_read(void)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	char block[2048], line[160];
+	struct mapped mapped = {0};
 	size_t filled = 0;
-	bool found = false;
 	ssize_t got;
 
-	if (fd < 0)
-		return false;
-	while (!found && (got = read(fd, block, sizeof(block))) > 0) {
-		for (ssize_t i = 0; i < got && !found; i++) {
+	while (fd >= 0 && (got = read(fd, block, sizeof(block))) > 0) {
+		for (ssize_t i = 0; i < got; i++) {
 			if (block[i] != '\n') {
 				if (filled < sizeof(line) - 1)
 					line[filled++] = block[i];
@@ -235,17 +246,19 @@ static bool context_is_foreign(void)
 			}
 			line[filled] = '\0';
 			filled = 0;
-			found = line_is_context(line);
+			line_judge(line, &mapped);
 		}
 	}
-	close(fd);
-	return found;
+	if (fd >= 0)
+		close(fd);
+	return mapped;
 }
 
 int fathom_identity_publish(void)
 {
 	u32 pid = (u32)getpid();
 	struct process_context *context;
+	struct mapped mapped;
 
 	if (__atomic_load_n(&identity.pid, __ATOMIC_ACQUIRE) == pid)
 		return 0;
@@ -253,7 +266,9 @@ int fathom_identity_publish(void)
 		return -EBUSY;
 	if (identity.pid != pid) {
 		identity.context = NULL; /* a forked child has no mapping any more */
-		identity.stands_down = context_is_foreign();
+		mapped = mapped_read();
+		identity.stands_down = mapped.context;
+		identity.beside = mapped.context && mapped.rings > 1;
 		context = identity.stands_down ? NULL : context_map();
 		if (context)
 			context_write(context);
@@ -267,6 +282,11 @@ int fathom_identity_publish(void)
 bool fathom_identity_stands_down(void)
 {
 	return identity.stands_down;
+}
+
+bool fathom_identity_is_beside(void)
+{
+	return identity.beside;
 }
 
 void fathom_identity_forked(void)

@@ -76,10 +76,18 @@ static inline void span_start(struct fathom_thread *t, struct begin *b, struct f
 }
 
 /* The parent of a begin: the active span. */
-static inline void begin_under(struct begin *b, const struct frame *f)
+static inline void begin_under(struct begin *b, const struct fathom_thread *t,
+			       const struct frame *f)
 {
-	if (!f)
+	if (!f) {
+		f = frame_or_beside(t, NULL);
+		if (!f)
+			return;
+		b->trace = f->ctx.trace;
+		b->parent = id_load(f->ctx.span);
+		b->trace_flags = f->trace_flags;
 		return;
+	}
 	b->trace = f->ctx.trace;
 	b->parent = id_load(f->ctx.span);
 	b->trace_flags = f->flags;
@@ -123,7 +131,7 @@ struct fathom_span fathom_span_begin(const char *name)
 		span = (struct fathom_span){0};
 		return span;
 	}
-	begin_under(&b, frame_top(t));
+	begin_under(&b, t, frame_top(t));
 	span_start(t, &b, &span);
 	return span;
 }
@@ -148,7 +156,7 @@ struct fathom_span fathom_span_open(const struct fathom_span_options *options)
 	else if (options->parent)
 		begin_under_span(&b, options->parent);
 	else if (!options->root)
-		begin_under(&b, top);
+		begin_under(&b, t, top);
 	span_start(t, &b, &span);
 	return span;
 }

@@ -77,7 +77,7 @@ static void record_end(struct fathom_thread *t, const struct fathom_span *s, u8 
 		       const char *message)
 {
 	size_t length = message ? strnlen(message, NAME_BYTES) : 0;
-	const struct frame *next = flags & END_ACTIVE ? t->top : NULL;
+	const struct frame *next = flags & END_ACTIVE ? frame_or_beside(t, t->top) : NULL;
 	size_t bytes = length ? offsetof(struct record_span_end, message) + length
 		       : next ? offsetof(struct record_span_end, message_len)
 			      : END_SHORT_BYTES;

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/frames.h"
 #include "lib/process.h"
 #include "lib/record_write.h"
 
@@ -139,6 +140,15 @@ void fathom_thread_forked(void)
 	otel_thread_ctx_v1 = NULL;
 	if (fathom_self)
 		fathom_self->ready = 0;
+}
+
+const struct frame *fathom_thread_beside(const struct fathom_thread *t)
+{
+	const struct frame *f = otel_thread_ctx_v1;
+
+	if (t->published != &t->unpublished || !fathom_identity_is_beside())
+		return NULL;
+	return f && f->valid == 1 && id_load(f->ctx.span) ? f : NULL;
 }
 
 /* A random start for ids: from the kernel, else from what differs between threads. */

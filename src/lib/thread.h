@@ -117,6 +117,12 @@ static inline struct fathom_thread *thread_get(void)
 	return likely(t && t->ready == THREAD_READY) ? t : fathom_thread_enter();
 }
 
+/*
+ * What another copy of the library has published on this thread, now: in a plugin the variable is
+ * the program's. NULL if there is none. Only what OpenTelemetry's record has may be read of it.
+ */
+const struct frame *fathom_thread_beside(const struct fathom_thread *t);
+
 /* A lane for a thread that has none. True if it has one now. */
 bool fathom_lane_claim(struct fathom_thread *t);
 
@@ -147,6 +153,8 @@ u8 fathom_sample(struct fathom_thread *t);
 int fathom_identity_publish(void);
 /* True if another library publishes contexts in this process. */
 bool fathom_identity_stands_down(void);
+/* True if that is another copy of this one, in a plugin or in the program. */
+bool fathom_identity_is_beside(void);
 /* The service's name from the environment, before anything is published. */
 void fathom_identity_start(void);
 /* The text of a `service` record; returns its length, 0 if somebody changes it. */

@@ -39,7 +39,13 @@ def check_spans(where, expected):
 def record_once(name, program):
     where = fathom.record(name, "--", program, "once", PLUGIN, OTHER)
     requests = {} if program == NONE else {"request": 6}
-    return check_spans(where, {"plugin": 3, "other": 3, "nap": 6, **requests})
+    spans = check_spans(where, {"plugin": 3, "other": 3, "nap": 6, **requests})
+    by_id = {span["span_id"]: span for span in spans}
+    for span in spans:
+        if span["name"] in ("plugin", "other") and requests:
+            equal(by_id[span["parent_id"]]["name"], "request", f"parent of {span['name']}")
+        if span["name"] == "request":
+            equal(span["time"]["off_thread_ns"], 0, f"its time after the plugin's: {span['time']}")
 
 
 @tests.add

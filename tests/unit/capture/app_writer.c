@@ -10,6 +10,7 @@
  *	die N		N spans, then SIGKILL
  *	open		opens the plugin PLUGIN, which has a libfathom of its own inside
  *	plugin N	N spans of the plugin
+ *	within N	the same within a span of the program
  *	close		closes it
  *	fakes N		N memfds with the name of a ring, which are none
  *	rings N		N more rings of its own, into which nobody writes
@@ -65,6 +66,14 @@ static void plugin_open(void)
 		*(void **)&plugin_spans = dlsym(plugin, "plugin_spans");
 	if (!plugin_spans)
 		exit(3);
+}
+
+static void plugin_within(long n)
+{
+	struct fathom_span s = fathom_span_begin("outer");
+
+	plugin_spans(n);
+	fathom_span_end(&s);
 }
 
 static void plugin_close(void)
@@ -160,6 +169,8 @@ static void command_run(const char *line)
 		plugin_open();
 	else if (strncmp(line, "plugin", 6) == 0)
 		plugin_spans(n);
+	else if (strncmp(line, "within", 6) == 0)
+		plugin_within(n);
 	else if (strncmp(line, "close", 5) == 0)
 		plugin_close();
 	else if (strncmp(line, "fakes", 5) == 0)

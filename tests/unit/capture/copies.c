@@ -4,6 +4,8 @@
 #include "tests/unit/capture/app_writer.h"
 
 static u64 begun[2], lost; /* spans of the program, and of the plugin */
+static struct record_span_begin outer, inner;
+static struct record_span_end inner_end;
 
 static int on_record(void *arg, const struct capture_stream *s, const struct record_head *r)
 {
@@ -12,6 +14,11 @@ static int on_record(void *arg, const struct capture_stream *s, const struct rec
 		      memcmp(begin->name, "plugin", 6) == 0;
 
 	begun[plugin] += r->kind == RECORD_span_begin;
+	if (r->kind == RECORD_span_begin)
+		*(plugin ? &inner : &outer) = *begin;
+	if (r->kind == RECORD_span_end &&
+	    memcmp(&((const struct record_span_end *)r)->ctx, &inner.ctx, sizeof(inner.ctx)) == 0)
+		inner_end = *(const struct record_span_end *)r;
 	return 0;
 }
 
@@ -74,6 +81,31 @@ TEST(both_are_heard)
 		usleep(1000);
 	CHECK_EQ(rings_left(rings), 0);
 	app_rings_free(rings);
+}
+
+/* The plugin's variable is the program's: what is active there is its parent, and goes on after it.
+ */
+TEST(one_knows_what_the_other_has_active)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_new();
+
+	CHECK_STR(writer_ask(&w, "open"), "done");
+	rings_reach(rings, w.pid, NULL, 2);
+	CHECK_STR(writer_ask(&w, "within 1"), "done");
+	CHECK_EQ(rings_left(rings), 2);
+	CHECK_EQ(begun[0], 1);
+	CHECK_EQ(begun[1], 1);
+	CHECK(memcmp(inner.ctx.trace, outer.ctx.trace, 16) == 0);
+	CHECK(memcmp(&inner.parent, outer.ctx.span, 8) == 0);
+	CHECK_EQ(inner_end.flags, 1);
+	CHECK(memcmp(&inner_end.next, &outer.ctx, sizeof(outer.ctx)) == 0);
+	CHECK_STR(writer_ask(&w, "plugin 1"), "done"); /* and now there is nothing */
+	CHECK_EQ(rings_left(rings), 2);
+	CHECK_EQ(inner.parent, 0);
+	CHECK(memcmp(inner.ctx.trace, outer.ctx.trace, 16) != 0);
+	app_rings_free(rings);
+	writer_reap(&w);
 }
 
 TEST(what_was_written_before_the_plugin_was_closed_arrives)
