@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin with a libfathom of its own. */
 #include <fathom/fathom.h>
+#include <stdbool.h>
 #include <time.h>
 
 void plugin_work(const char *name);
+bool plugin_listening(void);
+
+__attribute__((visibility("default"))) bool plugin_listening(void)
+{
+	return fathom_listening();
+}
 
 __attribute__((visibility("default"))) void plugin_work(const char *name)
 {

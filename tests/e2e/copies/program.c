@@ -4,12 +4,13 @@
  *plugins.
  *
  *	once	opens the plugins, lets each work, three times over, and stays until it ends
- *	churn	opens the plugin, lets it work and closes it, a hundred times
+ *	churn	opens the plugin, lets it work and closes it, CHURN times
  *	fork	opens the plugins; a child works with all of them
  *	exec	opens the plugins, lets them work, and runs itself anew with "once"
  */
 #include <dlfcn.h>
 #include <fathom/fathom.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,12 @@
 #include <unistd.h>
 
 #define PLUGINS 2
+#define CHURN 30
 
 struct plugin {
 	void *handle;
 	void (*work)(const char *name);
+	bool (*listening)(void);
 };
 
 static struct plugin plugin_open(const char *path)
@@ -30,16 +33,33 @@ static struct plugin plugin_open(const char *path)
 
 	if (plugin.handle)
 		*(void **)&plugin.work = dlsym(plugin.handle, "plugin_work");
-	if (plugin.work)
+	if (plugin.handle)
+		*(void **)&plugin.listening = dlsym(plugin.handle, "plugin_listening");
+	if (plugin.work && plugin.listening)
 		return plugin;
 	fprintf(stderr, "%s\n", dlerror());
 	exit(3);
 }
 
-/* A recorder finds a ring within the first tenth of a second. */
-static void settle(void)
+static bool all_listening(const struct plugin *plugins, int count)
 {
-	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	bool all = true;
+
+	for (int i = 0; i < count; i++)
+		all &= plugins[i].listening();
+#ifndef NONE
+	all &= fathom_listening();
+#endif
+	return all;
+}
+
+/* In its first tenth of a second a copy writes for who may come; behind that it knows. */
+static void settle(const struct plugin *plugins, int count)
+{
+	all_listening(plugins, count); /* makes rings, in a child */
+	nanosleep(&(struct timespec){.tv_nsec = 150000000}, NULL);
+	for (int i = 0; i < 3000 && !all_listening(plugins, count); i++)
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
 static void work_within(const struct plugin *plugin, const char *name)
@@ -69,10 +89,10 @@ static void work_all(const struct plugin *plugins, int count)
 
 static int churn(const char *path)
 {
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < CHURN; i++) {
 		struct plugin plugin = plugin_open(path);
 
-		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+		settle(&plugin, 1);
 		work_within(&plugin, "plugin");
 		if (dlclose(plugin.handle))
 			return 4;
@@ -91,13 +111,11 @@ int main(int argc, char **argv)
 		return churn(argv[2]);
 	for (int i = 0; i < count; i++)
 		plugins[i] = plugin_open(argv[2 + i]);
-	settle();
+	settle(plugins, count);
 	if (strcmp(argv[1], "fork") == 0) {
 		if (fork() == 0) {
+			settle(plugins, count);
 			work_all(plugins, count);
-			settle(); /* its rings began with that */
-			work_all(plugins, count);
-			settle();
 			_exit(0);
 		}
 		wait(NULL);

