@@ -23,6 +23,7 @@ struct seek_process {
 	u64 looked_ns;
 	u64 made_ns; /* when the first of those looked for was seen to be made; 0: not seen */
 	u64 last_ns; /* likewise the last */
+	u64 exec_ns; /* what it has was made after that; 0: not seen */
 	unsigned int tries;
 	unsigned int made, found; /* since it was looked for */
 	unsigned int ahead;	  /* what the look at found_ns found before we were told of it */
@@ -154,6 +155,8 @@ void app_ring_seek_exec(struct app_ring_seek *seek, pid_t pid, u64 time_ns)
 {
 	struct seek_process *process = map_get(&seek->processes, (u64)pid);
 
+	if (process)
+		process->exec_ns = time_ns;
 	if (process && process->found_ns < time_ns)
 		process->ahead = 0;
 	/* What is known is forgotten by the next look, as it is not mapped any more. */
@@ -197,11 +200,12 @@ static int rings_reach(struct app_ring_seek *seek, struct seek_process *process)
 	struct foreign_looks *looks = seek->sink.looks;
 	struct app_rings_known known = process->known; /* is not ours to the end, perhaps */
 	struct app_ring_reached *reached = NULL;
+	u64 made_ns = process->made_ns ? process->made_ns : process->exec_ns;
 	int result = foreign_look_begin(looks, FOREIGN_PROCESS(process->pid)), ended;
 
 	if (result)
 		return result;
-	result = app_ring_reach(process->pid, process->made_ns, &known, &reached, NULL);
+	result = app_ring_reach(process->pid, made_ns, &known, &reached, NULL);
 	ended = foreign_look_end(looks);
 	if (ended) {
 		app_ring_drop(reached);
