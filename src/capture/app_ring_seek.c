@@ -11,6 +11,7 @@
 #define NEVER UINT64_MAX
 #define MS 1000000ull
 #define BUSY_NS (100 * MS) /* until a ring that another capture has is tried again */
+#define TURN_NS (5 * MS)   /* then what happened meanwhile is heard first */
 #define FREE_NS (50 * MS)  /* of looking at a process; then it rests */
 #define REST 15		   /* times as long as it was looked at */
 
@@ -281,9 +282,10 @@ static void process_settle(struct app_ring_seek *seek, struct seek_process *proc
 
 u64 app_ring_seek_run(struct app_ring_seek *seek, u64 now_ns)
 {
-	u64 due = NEVER;
+	u64 due = NEVER, begin_ns = capture_now();
 
-	/* From the end: at each moment all that are not done with are there, once. */
+	/* From the end, the newest first: at each moment all that are not done with are there,
+	 * once. */
 	for (size_t i = seek->pending.count; i-- > 0;) {
 		struct seek_process *process = map_get(&seek->processes,
 						       (u64)seek->pending.data[i]);
@@ -297,6 +299,8 @@ u64 app_ring_seek_run(struct app_ring_seek *seek, u64 now_ns)
 				process->due_ns = process->rest_ns;
 			if (process->due_ns < due)
 				due = process->due_ns;
+			if (capture_now() > begin_ns + TURN_NS)
+				return now_ns;
 			continue;
 		}
 		seek->pending.data[i] = seek->pending.data[--seek->pending.count];

@@ -45,11 +45,11 @@ static bool all_listening(const struct plugin *plugins, int count)
 {
 	bool all = true;
 
+#ifndef NONE
+	all &= fathom_listening(); /* the program's is used first, and publishes contexts */
+#endif
 	for (int i = 0; i < count; i++)
 		all &= plugins[i].listening();
-#ifndef NONE
-	all &= fathom_listening();
-#endif
 	return all;
 }
 
