@@ -82,18 +82,21 @@ static void process_set(struct flight_life *life, const struct record_process *f
 {
 	size_t size = offsetof(struct record_process, command) + bytes;
 	size_t slots = (size + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
-	struct record_process *process = calloc(slots, RECORD_SLOT_BYTES);
+	struct record_head head = from->head;
+	u8 *process = calloc(slots, RECORD_SLOT_BYTES); /* not all of the struct */
+	u16 length = (u16)bytes;
 
 	comm_set(life, command, bytes);
 	if (!process)
 		return;
+	head.kind = RECORD_process;
+	head.slots = (u8)slots;
 	memcpy(process, from, offsetof(struct record_process, command));
-	memcpy(process->command, command, bytes);
-	process->head.kind = RECORD_process;
-	process->head.slots = (u8)slots;
-	process->command_len = (u16)bytes;
+	memcpy(process, &head, sizeof(head));
+	memcpy(process + offsetof(struct record_process, command_len), &length, sizeof(length));
+	memcpy(process + offsetof(struct record_process, command), command, bytes);
 	free(life->process);
-	life->process = process;
+	life->process = (void *)process;
 }
 
 static void fork_fold(struct flight_names *names, const struct record_fork *r)
