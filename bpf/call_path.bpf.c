@@ -28,14 +28,14 @@ static __always_inline bool call_directory(struct path_scratch *s, struct task_s
 	struct file *file;
 
 	if (dirfd == CALL_PATH_AT_CWD) {
-		dentry = BPF_CORE_READ(task, fs, pwd.dentry);
-		mount = BPF_CORE_READ(task, fs, pwd.mnt);
+		dentry = KERNEL_READ(task, fs, pwd.dentry);
+		mount = KERNEL_READ(task, fs, pwd.mnt);
 	} else {
 		file = file_of_fd(task, dirfd);
 		if (!file)
 			return false;
-		dentry = BPF_CORE_READ(file, f_path.dentry);
-		mount = BPF_CORE_READ(file, f_path.mnt);
+		dentry = KERNEL_READ(file, f_path.dentry);
+		mount = KERNEL_READ(file, f_path.mnt);
 	}
 	if (!path_write(s, task, dentry, mount))
 		s->asked.flags |= PATH_CUT;
@@ -48,60 +48,57 @@ static __always_inline long call_read(char *to, u32 size, u32 call, u64 text)
 				       : bpf_probe_read_user_str(to, size, (void *)text);
 }
 
-static __always_inline char call_first(u32 call, u64 text)
-{
-	char first = 0;
-
-	if (call & CALL_PATH_KERNEL)
-		bpf_probe_read_kernel(&first, 1, (void *)text);
-	else if (bpf_probe_read_user(&first, 1, (void *)text) && text)
-		ring_count_incomplete();
-	return first;
-}
-
 /*
- * Puts the directory that `text` starts from. False if there is none. An exec can have closed it,
- * and can run what a descriptor stands for, with an empty path.
+ * Reads the path anew behind the directory that it starts from. Its length with the NUL, less than
+ * 0: it cannot be read. 0: there is no such directory: an exec can have closed it, and can run what
+ * a descriptor stands for, with an empty path.
  */
-static __always_inline bool call_begin(struct path_scratch *s, u32 call, s32 dirfd, u64 text)
+static __always_inline long call_read_behind(struct path_scratch *s, u32 call, s32 dirfd, u64 text)
 {
-	char first = call_first(call, text);
 	u64 at;
 
-	__builtin_memset(&s->asked, 0, 64);
-	if (!first)
-		return call & CALL_PATH_KERNEL;
-	if (first == '/' || call & CALL_PATH_IS_TEXT)
-		return true;
 	if (!call_directory(s, bpf_get_current_task_btf(), dirfd)) {
 		s->asked.flags |= PATH_FROM_FD;
-		return call & CALL_PATH_KERNEL;
+		return 0;
 	}
 	at = s->asked.path_len;
 	BOUND(at, 4095);
 	s->asked.path[at] = call & CALL_PATH_MOVED ? '\0' : '/';
 	s->asked.path_len = at + 1;
-	return true;
+	at = s->asked.path_len;
+	BOUND(at, 4095);
+	return call_read(s->asked.path + at, PATH_BYTES, call, text);
 }
 
-int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
+__noinline int call_path_fill(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct path_scratch *s;
 	u32 zero = 0;
-	long n;
+	long n, behind;
 	u64 at;
 
 	s = bpf_map_lookup_elem(&call_paths, &zero);
-	if (!s || !call_begin(s, call, dirfd, text))
+	if (!s)
 		return 0;
-	at = s->asked.path_len;
-	BOUND(at, 4095);
-	n = call_read(s->asked.path + at, PATH_BYTES, call, text);
+	__builtin_memset(&s->asked, 0, 64);
+	n = call_read(s->asked.path, PATH_BYTES, call, text);
+	if (n == 1 && !(call & CALL_PATH_KERNEL))
+		return 0;
+	if (n > 1 && s->asked.path[0] != '/' && !(call & CALL_PATH_IS_TEXT)) {
+		behind = call_read_behind(s, call, dirfd, text);
+		if (behind == 0 && !(call & CALL_PATH_KERNEL))
+			return 0;
+		if (behind)
+			n = behind;
+	}
 	if (n <= 0) {
-		ring_count_incomplete();
+		if (text)
+			ring_count_incomplete();
 		return 0;
 	}
+	at = s->asked.path_len;
+	BOUND(at, 4095);
 	s->asked.asked = at;
 	at += n - 1;
 	if (at > PATH_BYTES) {
@@ -119,6 +116,15 @@ int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 	s->asked.call_ns = begin_ns;
 	s->asked.nr = call;
 	s->asked.path_len = at;
-	rare_emit(&s->asked.head, __builtin_offsetof(struct record_path, path) + at);
+	return __builtin_offsetof(struct record_path, path) + at;
+}
+
+int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
+{
+	u32 bytes = call_path_fill(call, begin_ns, dirfd, text), zero = 0;
+	struct path_scratch *s = bpf_map_lookup_elem(&call_paths, &zero);
+
+	if (s && bytes)
+		short_emit(&s->asked.head, bytes);
 	return 0;
 }

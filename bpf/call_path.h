@@ -54,8 +54,12 @@
 #define CALL_PATH_MOVED 0x40000	 /* the working directory is already where it asked to go */
 #define CALL_PATH_KERNEL 0x80000 /* the kernel's own copy, of an exec */
 
-/* call_path.bpf.c: after the record of the call that began at begin_ns. */
+/*
+ * call_path.bpf.c: after the record of the call that began at begin_ns. The second only puts it
+ * into `call_paths`, and returns how many bytes; 0: there is none.
+ */
 int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text);
+int call_path_fill(u32 call, u64 begin_ns, s32 dirfd, u64 text);
 
 /*
  * syscall.bpf.c: what an exec that succeeds was asked for. `name` is where the kernel has its copy,

@@ -34,21 +34,39 @@ struct {
 	__type(value, struct path_scratch);
 } fd_paths SEC(".maps");
 
-/* A descriptor that is open now, with its name. */
-__noinline int fd_name(u32 fd, s32 from, u8 op)
+static __always_inline u32 fd_name_put(struct path_scratch *scratch, u32 fd, s32 from, u8 op)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct path_scratch *scratch;
 	struct file *file = file_of_fd(task, fd);
-	u32 zero = 0;
 
-	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
-	if (!file || !scratch)
+	if (!file)
 		return 0;
 	fd_fill(scratch, task, file, fd, op);
 	scratch->r.from = from;
-	rare_emit(&scratch->r.head, fd_bytes(&scratch->r));
+	return fd_bytes(&scratch->r);
+}
+
+/* A descriptor that is open now, with its name. */
+__noinline int fd_name(u32 fd, s32 from, u8 op)
+{
+	struct path_scratch *scratch;
+	u32 zero = 0, bytes;
+
+	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
+	bytes = scratch ? fd_name_put(scratch, fd, from, op) : 0;
+	if (bytes)
+		short_emit(&scratch->r.head, bytes);
 	return 0;
+}
+
+/* The same of one that was just opened, left in `fd_paths`. How many bytes; 0: there is none. */
+__noinline int fd_name_fill(u32 fd)
+{
+	struct path_scratch *scratch;
+	u32 zero = 0;
+
+	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
+	return scratch ? fd_name_put(scratch, fd, -1, FD_open) : 0;
 }
 
 /* The addresses of a socket, once they are known; nothing of what is none. */
@@ -85,7 +103,7 @@ static __noinline int fd_change(u32 fd, u32 from, u8 op, u8 flags)
 	r->from = from;
 	r->op = op;
 	r->flags = flags;
-	rare_emit(&r->head, 64);
+	short_emit(&r->head, 64);
 	return 0;
 }
 

@@ -65,9 +65,8 @@ static __always_inline u16 file_kind_of_anon(struct file *file)
 {
 	struct dentry *dentry = KERNEL_READ(file, f_path.dentry);
 	const unsigned char *name = KERNEL_READ(dentry, d_name.name);
-	u64 first = 0;
+	u64 first = kernel_read_word((const void *)name);
 
-	bpf_probe_read_kernel(&first, 8, name);
 #define FOUR(a, b, c, d) ((u64)(a) | (u64)(b) << 8 | (u64)(c) << 16 | (u64)(d) << 24)
 	switch ((u32)(first >> 8)) {
 	case FOUR('e', 'v', 'e', 'n'):

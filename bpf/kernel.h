@@ -152,6 +152,11 @@ struct list_head {
 	struct list_head *next;
 };
 
+/* Wherever a number lies alone. */
+struct timespec64 {
+	s64 tv_sec;
+};
+
 struct net {
 	u64 net_cookie;
 };
@@ -389,6 +394,18 @@ static __always_inline void *kernel_read_pointer(void *at)
 
 	if (KERNEL_CASTS_ON)
 		return KERNEL_CAST(link)->next;
+	bpf_probe_read_kernel(&value, sizeof(value), at);
+	return value;
+}
+
+/* The eight bytes that lie at `at`. */
+static __always_inline u64 kernel_read_word(const void *at)
+{
+	const struct timespec64 *word = at;
+	u64 value = 0;
+
+	if (KERNEL_CASTS_ON)
+		return KERNEL_CAST(word)->tv_sec;
 	bpf_probe_read_kernel(&value, sizeof(value), at);
 	return value;
 }

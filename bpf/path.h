@@ -25,6 +25,26 @@ struct path_scratch {
 	u32 length;
 };
 
+#define PATH_SHORT 32
+
+/* Eight bytes of a name at a time; what stands behind it is kept. */
+static __always_inline void path_copy_short(char *to, const unsigned char *name, u32 len)
+{
+	u64 word = kernel_read_word((const void *)name), mask;
+
+	if (len < 8) {
+		mask = (1ull << (8 * len & 63)) - 1;
+		*(u64 *)to = (word & mask) | (*(u64 *)to & ~mask);
+		return;
+	}
+	*(u64 *)to = word;
+	if (len > 16)
+		*(u64 *)(to + 8) = kernel_read_word((const void *)name + 8);
+	if (len > 24)
+		*(u64 *)(to + 16) = kernel_read_word((const void *)name + 16);
+	*(u64 *)(to + len - 8) = kernel_read_word((const void *)name + len - 8);
+}
+
 /* Puts "/name" before what is there. 0, or -1: no room. */
 static __always_inline int path_prepend(struct path_scratch *s, const unsigned char *name, u32 len)
 {
@@ -35,7 +55,10 @@ static __always_inline int path_prepend(struct path_scratch *s, const unsigned c
 		return -1;
 	at -= n;
 	BOUND(at, 4095);
-	bpf_probe_read_kernel(s->buffer + at, n, name);
+	if (KERNEL_CASTS_ON && n <= PATH_SHORT)
+		path_copy_short(s->buffer + at, name, n);
+	else
+		bpf_probe_read_kernel(s->buffer + at, n, name);
 	at -= 1;
 	BOUND(at, 4095);
 	s->buffer[at] = '/';
@@ -180,12 +203,11 @@ static __always_inline void path_of_namespace(struct path_scratch *s, struct fil
 static __always_inline bool fd_is_cloexec(struct task_struct *task, u32 fd)
 {
 	struct fdtable *table = KERNEL_READ(task, files, fdt);
-	unsigned long *bits = KERNEL_READ(table, close_on_exec), word = 0;
+	unsigned long *bits = KERNEL_READ(table, close_on_exec);
 
 	if (fd >= KERNEL_READ(table, max_fds))
 		return false;
-	bpf_probe_read_kernel(&word, sizeof(word), bits + fd / 64);
-	return word >> (fd & 63) & 1;
+	return kernel_read_word(bits + fd / 64) >> (fd & 63) & 1;
 }
 
 /* The record of one descriptor (-1: of a file without), but for its head's time. */

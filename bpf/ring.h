@@ -90,8 +90,8 @@ static __always_inline void ring_count_incomplete(void)
 	ring_count_incompletes(1);
 }
 
-/* Takes `n` slots of this CPU's ring for a record of that kind. 0, or -1 with the loss counted. */
-static __always_inline int ring_reserve(struct ring_place *place, u32 n, u32 kind)
+/* Takes `n` slots of this CPU's ring. 0, or -1: there is no room. */
+static __always_inline int ring_try(struct ring_place *place, u32 n)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -111,6 +111,14 @@ static __always_inline int ring_reserve(struct ring_place *place, u32 n, u32 kin
 			return 0;
 		}
 	}
+	return -1;
+}
+
+/* The same for a record of that kind: if there is no room, the loss is counted. */
+static __always_inline int ring_reserve(struct ring_place *place, u32 n, u32 kind)
+{
+	if (ring_try(place, n) == 0)
+		return 0;
 	ring_count_lost(kind);
 	return -1;
 }
@@ -227,6 +235,25 @@ static __always_inline bool rare_emit(struct record_head *record, u32 len)
 		return true;
 	ring_count_lost(rare_kind(record));
 	return false;
+}
+
+#define SHORT_SLOTS 3
+
+/*
+ * A record that some programs make often, in a scratch buffer as above. It goes through the slots,
+ * which costs less, as long as it is short and they have room: what lasts is not to be lost with
+ * what happens often, nor overwritten by it.
+ */
+static __always_inline bool short_emit(struct record_head *record, u32 len)
+{
+	u32 n = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
+	struct ring_place place;
+
+	if (ring_overwrites || n > SHORT_SLOTS || ring_try(&place, n))
+		return rare_emit(record, len);
+	record->time_ns = bpf_ktime_get_ns();
+	ring_publish(&place, record, n);
+	return true;
 }
 
 struct rare_scratch {

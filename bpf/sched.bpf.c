@@ -22,16 +22,13 @@ const volatile u8 throttled_mask = 0;
 static __always_inline bool task_throttled(struct task_struct *task)
 {
 	struct cfs_rq *cfs_rq;
-	u8 byte = 0;
 
-	if (throttled_mask) {
-		bpf_probe_read_kernel(&byte, 1, (void *)task + throttled_offset);
-		return byte & throttled_mask;
-	}
-	cfs_rq = BPF_CORE_READ(task, se.cfs_rq);
+	if (throttled_mask) /* the byte that is read first is the lowest */
+		return kernel_read_word((const void *)task + throttled_offset) & throttled_mask;
+	cfs_rq = KERNEL_READ(task, se.cfs_rq);
 	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->throttle_count))
 		return false;
-	return BPF_CORE_READ(cfs_rq, throttle_count) > 0;
+	return KERNEL_READ(cfs_rq, throttle_count) > 0;
 }
 
 static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struct *task)

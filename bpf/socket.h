@@ -45,7 +45,7 @@ struct socket_scratch {
 
 static __always_inline u64 socket_key(struct socket *socket)
 {
-	return BPF_CORE_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
+	return KERNEL_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
 }
 
 /* Is it still that socket? Its memory may be another's by now. */
@@ -53,11 +53,11 @@ static __always_inline bool socket_is(const struct socket_found *found,
 				      const struct socket_end *end)
 {
 	struct sock *sk = (struct sock *)found->sk;
-	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
+	struct socket *socket = KERNEL_READ(sk, sk_socket);
 
 	return socket && socket_key(socket) == found->key &&
-	       BPF_CORE_READ(sk, __sk_common.skc_num) == end->local_port &&
-	       bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport)) == end->remote_port;
+	       KERNEL_READ(sk, __sk_common.skc_num) == end->local_port &&
+	       bpf_ntohs(KERNEL_READ(sk, __sk_common.skc_dport)) == end->remote_port;
 }
 
 /* The key of the other end, if that was told before. Remembers this one otherwise. */
@@ -85,28 +85,27 @@ static __always_inline void socket_inet_fill(struct record_socket *r, struct soc
 	u64 pair[2];
 
 	if (r->family == AF_INET) {
-		r->local_lo = MAPPED_PREFIX | (u64)BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr)
-						      << 32;
-		r->remote_lo = MAPPED_PREFIX | (u64)BPF_CORE_READ(sk, __sk_common.skc_daddr) << 32;
+		r->local_lo = MAPPED_PREFIX | (u64)KERNEL_READ(sk, __sk_common.skc_rcv_saddr) << 32;
+		r->remote_lo = MAPPED_PREFIX | (u64)KERNEL_READ(sk, __sk_common.skc_daddr) << 32;
 	} else {
-		BPF_CORE_READ_INTO(&pair, sk, __sk_common.skc_v6_rcv_saddr);
+		file_read_address(pair, &sk->__sk_common.skc_v6_rcv_saddr);
 		r->local_hi = pair[0];
 		r->local_lo = pair[1];
-		BPF_CORE_READ_INTO(&pair, sk, __sk_common.skc_v6_daddr);
+		file_read_address(pair, &sk->__sk_common.skc_v6_daddr);
 		r->remote_hi = pair[0];
 		r->remote_lo = pair[1];
 	}
-	r->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
-	r->remote_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	r->local_port = KERNEL_READ(sk, __sk_common.skc_num);
+	r->remote_port = bpf_ntohs(KERNEL_READ(sk, __sk_common.skc_dport));
 }
 
 /* The address of a Unix socket; one that only connected has none, its peer's is told. */
 static __always_inline void socket_unix_fill(struct record_socket *r, struct sock *sk)
 {
 	struct unix_sock *own = (void *)sk;
-	struct sock *peer = BPF_CORE_READ(own, peer);
-	struct unix_address *address = BPF_CORE_READ(own, addr);
-	struct socket *socket = BPF_CORE_READ(peer, sk_socket);
+	struct sock *peer = KERNEL_READ(own, peer);
+	struct unix_address *address = KERNEL_READ(own, addr);
+	struct socket *socket = KERNEL_READ(peer, sk_socket);
 	char *name;
 	int len;
 	u64 n;
@@ -114,8 +113,8 @@ static __always_inline void socket_unix_fill(struct record_socket *r, struct soc
 	if (socket) /* none before accept() */
 		r->peer = socket_key(socket);
 	if (!address)
-		address = BPF_CORE_READ((struct unix_sock *)peer, addr);
-	len = BPF_CORE_READ(address, len);
+		address = KERNEL_READ((struct unix_sock *)peer, addr);
+	len = KERNEL_READ(address, len);
 	if (!address || len <= SOCKADDR_FAMILY_BYTES)
 		return;
 	n = len - SOCKADDR_FAMILY_BYTES;
@@ -147,16 +146,16 @@ static __always_inline u64 socket_fill(struct socket_scratch *s, struct task_str
 	file_fill(&ref, file);
 	if (ref.kind != FILE_KIND_tcp && ref.kind != FILE_KIND_udp && ref.kind != FILE_KIND_unix)
 		return 0;
-	socket = BPF_CORE_READ(file, private_data);
-	sk = BPF_CORE_READ(socket, sk);
+	socket = KERNEL_READ(file, private_data);
+	sk = KERNEL_READ(socket, sk);
 	__builtin_memset(r, 0, SOCKET_BYTES);
 	r->head.kind = RECORD_socket;
 	r->head.tid = task->pid;
 	r->head.pid = task->tgid;
 	r->file = ref;
-	r->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	r->protocol = BPF_CORE_READ(sk, sk_protocol);
-	r->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, net_cookie);
+	r->family = KERNEL_READ(sk, __sk_common.skc_family);
+	r->protocol = KERNEL_READ(sk, sk_protocol);
+	r->netns = KERNEL_READ(sk, __sk_common.skc_net.net, net_cookie);
 	if (ref.kind == FILE_KIND_unix)
 		socket_unix_fill(r, sk);
 	else

@@ -95,6 +95,45 @@ static __always_inline void syscall_begin(struct thread_state *state, struct tas
 	syscall_find_file(state, task, regs);
 }
 
+/* A close is told before the number is free for others. None is open: it will fail. */
+static __always_inline bool syscall_closes(const struct thread_state *state)
+{
+	return record_files && state->row == SYSCALL_NR_close && state->file.kind &&
+	       state_in(state);
+}
+
+/*
+ * The begin of the call. A close's record is just behind it, by the same reading of the clock: its
+ * place was reserved before.
+ */
+static __always_inline void syscall_begin_closing(struct thread_state *state,
+						  struct task_struct *task)
+{
+	struct ring_place place;
+	struct record_fd *r;
+
+	if (ring_overwrites || ring_try(&place, 1)) {
+		state->begin_ns = bpf_ktime_get_ns();
+		fd_closes(state->args[0]);
+		return;
+	}
+	state->begin_ns = bpf_ktime_get_ns();
+	r = __builtin_assume_aligned(ring_slot_at(&place, 0), 8);
+	if (!r)
+		return;
+	__builtin_memset((void *)r + 4, 0, RECORD_SLOT_BYTES - 4);
+	r->head.kind = RECORD_fd;
+	r->head.slots = 1;
+	r->head.cpu = place.cpu;
+	r->head.time_ns = state->begin_ns + 1;
+	r->head.tid = task->pid;
+	r->head.pid = task->tgid;
+	r->fd = state->args[0];
+	r->from = -1;
+	r->op = FD_close;
+	ring_seal(&place, r);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
@@ -110,12 +149,12 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		syscall_begin(state, task, regs, id);
 	state->flags &= ~(STATE_NEWBORN | STATE_RESTARTS);
 	context_read(state, task);
-	state->begin_ns = bpf_ktime_get_ns();
+	if (syscall_closes(state))
+		syscall_begin_closing(state, task);
+	else
+		state->begin_ns = bpf_ktime_get_ns();
 	state->in_syscall = IN_SYSCALL_SEEN;
 	state->bytes_sock = 0;
-	/* before the number is free for others; none is open: it will fail */
-	if (record_files && state->row == SYSCALL_NR_close && state->file.kind && state_in(state))
-		fd_closes(state->args[0]);
 	return 0;
 }
 
@@ -221,42 +260,113 @@ static __always_inline u8 syscall_flags(const struct thread_state *state, bool b
 	return flags;
 }
 
-/* Fills the record where capture reads it: this runs too often for a copy. */
-static __always_inline void syscall_record(struct thread_state *state, struct task_struct *task,
+/* What an open tells besides: in slots behind its record, all reserved at once. */
+struct syscall_opened {
+	u32 path_slots, name_slots; /* 0: nothing, or it is told otherwise */
+};
+
+static __always_inline bool syscall_opens(const struct thread_state *state, long result)
+{
+	u64 row = call_row_of(state);
+
+	return fd_calls[row] == FD_CALL_RESULT && result >= 0 && call_paths_of[row] &&
+	       record_files && !ring_overwrites && state->in_syscall && state->begin_ns;
+}
+
+static __always_inline u32 syscall_short_slots(u32 bytes)
+{
+	u32 n = (bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
+
+	return n <= SHORT_SLOTS ? n : 0;
+}
+
+static __always_inline void syscall_open_fill(struct syscall_opened *opened,
+					      const struct thread_state *state,
+					      struct pt_regs *regs, long result)
+{
+	u8 place = call_paths_of[call_row_of(state)];
+	s32 dirfd = CALL_PATH_AT_CWD;
+	u64 args[6];
+
+	call_registers(args, regs, state->compat);
+	if (place & CALL_PATH_DIRFD)
+		dirfd = call_argument(args, (place & CALL_PATH_MASK) - 1);
+	opened->path_slots = syscall_short_slots(call_path_fill(
+		state->nr, state->begin_ns, dirfd, call_argument(args, place & CALL_PATH_MASK)));
+	if (opened->path_slots)
+		opened->name_slots = syscall_short_slots(fd_name_fill(result));
+	if (!opened->name_slots)
+		opened->path_slots = 0;
+}
+
+/* By the same reading of the clock as the record before, and behind it. */
+static __always_inline void syscall_put_opened(struct ring_place *place, u32 n,
+					       const struct syscall_opened *opened, u64 time_ns)
+{
+	struct path_scratch *s;
+	u32 zero = 0;
+
+	place->position += n;
+	s = bpf_map_lookup_elem(&call_paths, &zero);
+	if (!s)
+		return;
+	s->asked.head.time_ns = time_ns + 1;
+	ring_publish(place, &s->asked, opened->path_slots);
+	place->position += opened->path_slots;
+	s = bpf_map_lookup_elem(&fd_paths, &zero);
+	if (!s)
+		return;
+	s->r.head.time_ns = time_ns + 2;
+	ring_publish(place, &s->r, opened->name_slots);
+}
+
+/*
+ * Fills the record where capture reads it: this runs too often for a copy. Whether what it opened
+ * is told, too.
+ */
+static __always_inline bool syscall_record(struct thread_state *state, struct task_struct *task,
 					   struct pt_regs *regs, long result)
 {
+	struct syscall_opened opened = {};
 	bool begin_known = state->in_syscall && state->begin_ns;
 	struct record_syscall *r;
 	struct ring_place place;
-	u64 args[6];
+	u64 args[6], now;
 	u32 n;
 
 	if (!state->in_syscall)
 		syscall_begin_late(state, task, regs);
 	if (!syscall_is_wanted(state))
-		return;
+		return false;
+	if (syscall_opens(state, result))
+		syscall_open_fill(&opened, state, regs, result);
 	syscall_take_args(args, state, regs);
 	n = syscall_slots(state, args);
-	if (ring_reserve(&place, n, RECORD_syscall))
-		return;
+	if (ring_reserve(&place, n + opened.path_slots + opened.name_slots, RECORD_syscall))
+		return false;
 	r = __builtin_assume_aligned(ring_slot_at(&place, 0), 8);
 	if (!r || (n > 1 && syscall_put_rest(&place, n, state, args)))
-		return;
+		return false;
 	r->head.kind = RECORD_syscall;
 	r->head.slots = n;
 	r->head.cpu = place.cpu;
-	r->head.time_ns = bpf_ktime_get_ns();
+	now = bpf_ktime_get_ns();
+	r->head.time_ns = now;
 	r->head.tid = task->pid;
 	r->head.pid = task->tgid;
 	r->nr = state->nr;
 	r->flags = syscall_flags(state, begin_known);
 	r->pad = 0;
 	r->pad2 = 0;
-	r->duration_ns = begin_known ? r->head.time_ns - state->begin_ns : 0;
+	r->duration_ns = begin_known ? now - state->begin_ns : 0;
 	r->result = result;
 	r->arg0 = args[0];
 	r->arg1 = args[1];
 	ring_seal(&place, r);
+	if (!opened.path_slots)
+		return false;
+	syscall_put_opened(&place, n, &opened, now);
+	return true;
 }
 
 /* Sends are many, and few connect: those of 32-bit programs are looked at later. */
@@ -377,6 +487,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = state_of(task);
+	bool told = false;
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
@@ -384,10 +495,10 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		fault_soft_end();
 	state->held_tid = 0;
 	if (state_in(state) && !(state->flags & STATE_NEWBORN))
-		syscall_record(state, task, regs, result);
-	if (state_in(state))
+		told = syscall_record(state, task, regs, result);
+	if (state_in(state) && !told)
 		syscall_paths(state, regs, result);
-	if (state_in(state))
+	if (state_in(state) && !told)
 		syscall_files(state, regs, result);
 	if (state_in(state))
 		syscall_count_hole(state, result);
