@@ -39,7 +39,10 @@ def check_round(spans, request):
         equal(calls[other], 0, f"{other} under request")
     equal([s["name"] for s in under(phases["sleep"], "syscall")], ["clock_nanosleep"],
           "calls under sleep")
-    check(phases["sleep"]["time"]["timer_ns"] >= 2000000, "sleep is timer")
+    time_of = phases["sleep"]["time"]
+    # a slow machine takes a while, or takes the CPU away, between the clock's start and the sleep
+    late = time_of["kernel_ns"] + time_of["runnable_ns"] if harness.SLOWER > 1 else 0
+    check(time_of["timer_ns"] >= max(1, 2000000 - late), f"sleep is timer: {time_of}")
     equal([s["name"] for s in under(phases["read"], "syscall")], ["read"] * 64,
           "calls under read")
     equal([e["name"] for e in phases["read"]["events"]], ["begins to read"], "events")
