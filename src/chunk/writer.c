@@ -12,7 +12,7 @@
  * what follows. A program's threads take the time of a record before its place.
  */
 #define WINDOW_MAX_BYTES ((size_t)1 << 20)
-#define WINDOW_CPU_MAX_BYTES ((size_t)1 << 17)
+#define WINDOW_CPU_MAX_BYTES ((size_t)1 << 16)
 #define LATE_MAX_BYTES ((size_t)64 << 20) /* then what is late is lost */
 
 static void name_stream(struct chunk_stream *s)
