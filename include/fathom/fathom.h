@@ -59,9 +59,9 @@
  * Environment: FATHOM_SERVICE (else OTEL_SERVICE_NAME) the service's name,
  * FATHOM_LEVEL the level at start, FATHOM_SAMPLING the sampling at start
  * ("always", "never", "1/100" one root in a hundred, "50/s" at most fifty a
- * second), FATHOM_DISABLE=1 neither records nor publishes anything. A level or
- * a sampling that is none is said on stderr, in a line when the program starts, and
- * the default holds; nothing else is ever printed.
+ * second), FATHOM_DISABLE=1 neither records nor publishes anything. A word that is
+ * not understood leaves the default, silently: fathom_level_get() says which level
+ * holds, and fathom_sampling_set() whether it understands a sampling.
  */
 #ifndef FATHOM_FATHOM_H
 #define FATHOM_FATHOM_H

@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <link.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -65,43 +63,7 @@ static void process_forked(void)
 	fathom_ring_close();
 }
 
-#ifdef FATHOM_STAYS
-static bool can_be_unloaded(void)
-{
-	return false;
-}
-#else
-extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
-
-/* Are we in a plugin with the archive inside, and not in the program? */
-static bool can_be_unloaded(void)
-{
-	return &__ehdr_start &&
-	       getauxval(AT_PHDR) != (unsigned long)&__ehdr_start + __ehdr_start.e_phoff;
-}
-#endif
-
-/*
- * All that we ever print: who runs the program hears of a slip, as it would not otherwise. Not in
- * plugins, which come and go, and not where that would wait, or end the program.
- */
-static void word_refused(const char *variable, const char *word, const char *instead)
-{
-	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
-	char line[256];
-	int bytes;
-
-	if (fathom_process.disabled || can_be_unloaded() || poll(&out, 1, 0) != 1 ||
-	    out.revents != POLLOUT)
-		return;
-	bytes = snprintf(line, sizeof(line), "libfathom: %s=%.60s is not understood; %s\n",
-			 variable, word, instead);
-	for (int i = 0; i < bytes - 1; i++)
-		line[i] = line[i] >= 0 && line[i] < ' ' ? '?' : line[i];
-	if (write(STDERR_FILENO, line, (size_t)bytes) < 0)
-		return; /* nobody reads it */
-}
-
+/* We never print: of a word that is none nobody hears, and the default holds. */
 static void process_environment(void)
 {
 	const char *level = secure_getenv("FATHOM_LEVEL");
@@ -111,11 +73,8 @@ static void process_environment(void)
 	fathom_process.disabled = disable && strcmp(disable, "1") == 0;
 	if (level && fathom_level_parse(level) >= 0)
 		fathom_process.level = (u32)fathom_level_parse(level);
-	else if (level && *level)
-		word_refused("FATHOM_LEVEL", level, "the level is info");
-	if (sampling && *sampling && fathom_sampling_set(sampling))
-		word_refused("FATHOM_SAMPLING", sampling,
-			     "all is sampled, as with \"always\" (or: never, 1/N, N/s)");
+	if (sampling)
+		(void)fathom_sampling_set(sampling);
 }
 
 __attribute__((constructor)) static void process_start(void)
@@ -131,6 +90,22 @@ __attribute__((constructor)) static void process_start(void)
 	}
 	errno = err;
 }
+
+#ifdef FATHOM_STAYS
+static bool can_be_unloaded(void)
+{
+	return false;
+}
+#else
+extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
+
+/* Are we in a plugin with the archive inside, and not in the program? */
+static bool can_be_unloaded(void)
+{
+	return &__ehdr_start &&
+	       getauxval(AT_PHDR) != (unsigned long)&__ehdr_start + __ehdr_start.e_phoff;
+}
+#endif
 
 /*
  * Nothing of us is left behind but the memory of other threads. In an exit these may be at work
