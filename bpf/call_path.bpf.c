@@ -119,12 +119,18 @@ __noinline int call_path_fill(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 	return __builtin_offsetof(struct record_path, path) + at;
 }
 
-int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
+__noinline int call_path_emit(u32 bytes)
 {
-	u32 bytes = call_path_fill(call, begin_ns, dirfd, text), zero = 0;
-	struct path_scratch *s = bpf_map_lookup_elem(&call_paths, &zero);
+	struct path_scratch *s;
+	u32 zero = 0;
 
+	s = bpf_map_lookup_elem(&call_paths, &zero);
 	if (s && bytes)
 		short_emit(&s->asked.head, bytes);
 	return 0;
+}
+
+int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
+{
+	return call_path_emit(call_path_fill(call, begin_ns, dirfd, text));
 }

@@ -56,10 +56,11 @@
 
 /*
  * call_path.bpf.c: after the record of the call that began at begin_ns. The second only puts it
- * into `call_paths`, and returns how many bytes; 0: there is none.
+ * into `call_paths`, and returns how many bytes, which the third takes; 0: there is none.
  */
 int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text);
 int call_path_fill(u32 call, u64 begin_ns, s32 dirfd, u64 text);
+int call_path_emit(u32 bytes);
 
 /*
  * syscall.bpf.c: what an exec that succeeds was asked for. `name` is where the kernel has its copy,

@@ -59,7 +59,10 @@ __noinline int fd_name(u32 fd, s32 from, u8 op)
 	return 0;
 }
 
-/* The same of one that was just opened, left in `fd_paths`. How many bytes; 0: there is none. */
+/*
+ * The same of one that was just opened, left in `fd_paths`. How many bytes, which the second takes;
+ * 0: there is none.
+ */
 __noinline int fd_name_fill(u32 fd)
 {
 	struct path_scratch *scratch;
@@ -67,6 +70,17 @@ __noinline int fd_name_fill(u32 fd)
 
 	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
 	return scratch ? fd_name_put(scratch, fd, -1, FD_open) : 0;
+}
+
+__noinline int fd_name_emit(u32 bytes)
+{
+	struct path_scratch *scratch;
+	u32 zero = 0;
+
+	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
+	if (scratch && bytes)
+		short_emit(&scratch->r.head, bytes);
+	return 0;
 }
 
 /* The addresses of a socket, once they are known; nothing of what is none. */

@@ -239,6 +239,11 @@ static __always_inline bool rare_emit(struct record_head *record, u32 len)
 
 #define SHORT_SLOTS 3
 
+static __always_inline u32 ring_slots_of(u32 bytes)
+{
+	return (bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
+}
+
 /*
  * A record that some programs make often, in a scratch buffer as above. It goes through the slots,
  * which costs less, as long as it is short and they have room: what lasts is not to be lost with
@@ -246,7 +251,7 @@ static __always_inline bool rare_emit(struct record_head *record, u32 len)
  */
 static __always_inline bool short_emit(struct record_head *record, u32 len)
 {
-	u32 n = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
+	u32 n = ring_slots_of(len);
 	struct ring_place place;
 
 	if (ring_overwrites || n > SHORT_SLOTS || ring_try(&place, n))

@@ -260,9 +260,14 @@ static __always_inline u8 syscall_flags(const struct thread_state *state, bool b
 	return flags;
 }
 
-/* What an open tells besides: in slots behind its record, all reserved at once. */
+/*
+ * What an open tells besides: filled once, in `call_paths` and `fd_paths`. It goes into slots
+ * behind the call's record, all reserved at once, if it is short.
+ */
 struct syscall_opened {
-	u32 path_slots, name_slots; /* 0: nothing, or it is told otherwise */
+	bool filled;
+	u32 path_bytes, name_bytes; /* 0: there is none */
+	u32 path_slots, name_slots; /* behind the record */
 };
 
 static __always_inline bool syscall_opens(const struct thread_state *state, long result)
@@ -273,30 +278,28 @@ static __always_inline bool syscall_opens(const struct thread_state *state, long
 	       record_files && !ring_overwrites && state->in_syscall && state->begin_ns;
 }
 
-static __always_inline u32 syscall_short_slots(u32 bytes)
-{
-	u32 n = (bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
-
-	return n <= SHORT_SLOTS ? n : 0;
-}
-
 static __always_inline void syscall_open_fill(struct syscall_opened *opened,
 					      const struct thread_state *state,
 					      struct pt_regs *regs, long result)
 {
 	u8 place = call_paths_of[call_row_of(state)];
 	s32 dirfd = CALL_PATH_AT_CWD;
+	u32 path_slots, name_slots;
 	u64 args[6];
 
 	call_registers(args, regs, state->compat);
 	if (place & CALL_PATH_DIRFD)
 		dirfd = call_argument(args, (place & CALL_PATH_MASK) - 1);
-	opened->path_slots = syscall_short_slots(call_path_fill(
-		state->nr, state->begin_ns, dirfd, call_argument(args, place & CALL_PATH_MASK)));
-	if (opened->path_slots)
-		opened->name_slots = syscall_short_slots(fd_name_fill(result));
-	if (!opened->name_slots)
-		opened->path_slots = 0;
+	opened->path_bytes = call_path_fill(state->nr, state->begin_ns, dirfd,
+					    call_argument(args, place & CALL_PATH_MASK));
+	opened->name_bytes = fd_name_fill(result);
+	opened->filled = true;
+	path_slots = ring_slots_of(opened->path_bytes);
+	name_slots = ring_slots_of(opened->name_bytes);
+	if (path_slots > SHORT_SLOTS || name_slots > SHORT_SLOTS)
+		return;
+	opened->path_slots = path_slots;
+	opened->name_slots = name_slots;
 }
 
 /* By the same reading of the clock as the record before, and behind it. */
@@ -308,41 +311,32 @@ static __always_inline void syscall_put_opened(struct ring_place *place, u32 n,
 
 	place->position += n;
 	s = bpf_map_lookup_elem(&call_paths, &zero);
-	if (!s)
-		return;
-	s->asked.head.time_ns = time_ns + 1;
-	ring_publish(place, &s->asked, opened->path_slots);
+	if (s && opened->path_slots) {
+		s->asked.head.time_ns = time_ns + 1;
+		ring_publish(place, &s->asked, opened->path_slots);
+	}
 	place->position += opened->path_slots;
 	s = bpf_map_lookup_elem(&fd_paths, &zero);
-	if (!s)
-		return;
-	s->r.head.time_ns = time_ns + 2;
-	ring_publish(place, &s->r, opened->name_slots);
+	if (s && opened->name_slots) {
+		s->r.head.time_ns = time_ns + 2;
+		ring_publish(place, &s->r, opened->name_slots);
+	}
 }
 
-/*
- * Fills the record where capture reads it: this runs too often for a copy. Whether what it opened
- * is told, too.
- */
-static __always_inline bool syscall_record(struct thread_state *state, struct task_struct *task,
-					   struct pt_regs *regs, long result)
+/* Fills the record where capture reads it: this runs too often for a copy. False if it is lost. */
+static __always_inline bool syscall_put(const struct thread_state *state, struct task_struct *task,
+					struct pt_regs *regs, long result,
+					const struct syscall_opened *opened)
 {
-	struct syscall_opened opened = {};
 	bool begin_known = state->in_syscall && state->begin_ns;
 	struct record_syscall *r;
 	struct ring_place place;
 	u64 args[6], now;
 	u32 n;
 
-	if (!state->in_syscall)
-		syscall_begin_late(state, task, regs);
-	if (!syscall_is_wanted(state))
-		return false;
-	if (syscall_opens(state, result))
-		syscall_open_fill(&opened, state, regs, result);
 	syscall_take_args(args, state, regs);
 	n = syscall_slots(state, args);
-	if (ring_reserve(&place, n + opened.path_slots + opened.name_slots, RECORD_syscall))
+	if (ring_reserve(&place, n + opened->path_slots + opened->name_slots, RECORD_syscall))
 		return false;
 	r = __builtin_assume_aligned(ring_slot_at(&place, 0), 8);
 	if (!r || (n > 1 && syscall_put_rest(&place, n, state, args)))
@@ -363,10 +357,30 @@ static __always_inline bool syscall_record(struct thread_state *state, struct ta
 	r->arg0 = args[0];
 	r->arg1 = args[1];
 	ring_seal(&place, r);
-	if (!opened.path_slots)
-		return false;
-	syscall_put_opened(&place, n, &opened, now);
+	if (opened->path_slots + opened->name_slots)
+		syscall_put_opened(&place, n, opened, now);
 	return true;
+}
+
+/* Whether what it opened is told, too. */
+static __always_inline bool syscall_record(struct thread_state *state, struct task_struct *task,
+					   struct pt_regs *regs, long result)
+{
+	struct syscall_opened opened = {};
+	bool put;
+
+	if (!state->in_syscall)
+		syscall_begin_late(state, task, regs);
+	if (!syscall_is_wanted(state))
+		return false;
+	if (syscall_opens(state, result))
+		syscall_open_fill(&opened, state, regs, result);
+	put = syscall_put(state, task, regs, result, &opened);
+	if (opened.filled && !(put && opened.path_slots + opened.name_slots)) {
+		call_path_emit(opened.path_bytes);
+		fd_name_emit(opened.name_bytes);
+	}
+	return opened.filled;
 }
 
 /* Sends are many, and few connect: those of 32-bit programs are looked at later. */

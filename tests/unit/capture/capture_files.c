@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,6 +53,56 @@ static int truth_path_unread(void)
 	       errno != EINVAL;
 }
 
+#define DEEP 60 /* directories: more than one name is followed through (PATH_DEPTH) */
+#define DEEP_OPENS 100
+
+/* Opens what a symbolic link stands for: a short path, and a name that is cut. */
+static int truth_name_cut(void)
+{
+	char folder[64 + 2 * DEEP] = "/tmp/fathom-deep-XXXXXX", link[64];
+	size_t base = sizeof("/tmp/fathom-deep-XXXXXX") - 1, end = base;
+	int failed = mkdtemp(folder) == NULL;
+
+	snprintf(link, sizeof(link), "%s/link", folder);
+	for (int i = 0; i < DEEP; i++) {
+		memcpy(folder + end, "/d", 3);
+		end += 2;
+		failed |= mkdir(folder, 0700);
+	}
+	failed |= symlink(folder, link);
+	for (int i = 0; i < DEEP_OPENS; i++) {
+		int fd = open(link, O_RDONLY | O_DIRECTORY);
+
+		failed |= fd < 0 || close(fd);
+	}
+	failed |= unlink(link);
+	for (; end >= base; end -= 2) {
+		folder[end] = '\0';
+		failed |= rmdir(folder);
+	}
+	return failed;
+}
+
+#define LONG_OPENS 20
+#define LONG_BYTES 309
+
+/* A path of so many bytes that leads to a short name. */
+static int truth_path_long(void)
+{
+	char path[LONG_BYTES + 1];
+
+	for (int i = 0; i < LONG_BYTES - 9; i += 2)
+		memcpy(path + i, "/.", 2);
+	memcpy(path + LONG_BYTES - 9, "/dev/zero", 10);
+	for (int i = 0; i < LONG_OPENS; i++) {
+		int fd = open(path, O_RDONLY);
+
+		if (fd < 0 || close(fd))
+			return 1;
+	}
+	return 0;
+}
+
 static int truth_disk(void)
 {
 	char path[] = "/tmp/fathom-disk-XXXXXX";
@@ -70,10 +121,9 @@ static int truth_disk(void)
 }
 
 static const struct truth truths[] = {
-	{"files", truth_files},
-	{"path-unread", truth_path_unread},
-	{"disk", truth_disk},
-	{NULL, NULL},
+	{"files", truth_files},	      {"path-unread", truth_path_unread},
+	{"name-cut", truth_name_cut}, {"path-long", truth_path_long},
+	{"disk", truth_disk},	      {NULL, NULL},
 };
 
 /* Each name is what readlink says of /proc/PID/fd/N, which the command prints. */
@@ -124,6 +174,61 @@ TEST(a_path_that_is_not_in_memory_is_counted)
 	capture_close(s.c);
 	CHECK_EQ(status, 0);
 	CHECK_EQ(counts.incomplete, 1);
+}
+
+TEST(a_name_that_is_cut_is_counted_once)
+{
+	struct capture_counts counts;
+	struct seen s = {0};
+	int status;
+
+	need_root();
+	status = truth_record(&s, "name-cut");
+	capture_counts(s.c, &counts);
+	capture_close(s.c);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(counts.incomplete, DEEP_OPENS);
+}
+
+/* What was told of the opens of a long path. */
+struct long_opens {
+	u64 paths, names;
+};
+
+static int long_opens_see(void *arg, const struct capture_stream *stream,
+			  const struct record_head *head)
+{
+	const struct record_path *path = (const void *)head;
+	const struct record_fd *name = (const void *)head;
+	struct long_opens *seen = arg;
+
+	(void)stream;
+	seen->paths += head->kind == RECORD_path && path->path_len == LONG_BYTES;
+	seen->names += head->kind == RECORD_fd && name->op == FD_open && name->path_len == 9 &&
+		       memcmp(name->path, "/dev/zero", 9) == 0;
+	return 0;
+}
+
+TEST(a_long_path_is_told_once)
+{
+	struct capture_options options = {0};
+	char *argv[] = TRUTH_COMMAND("path-long");
+	struct long_opens seen = {0};
+	struct capture_sink sink = {&seen, long_opens_see, NULL};
+	struct capture_counts counts;
+	struct capture *c;
+	int status;
+
+	need_root();
+	recording_begin(&c, &options, &sink, argv);
+	CHECK_OK(capture_release(c, &failure));
+	status = recording_end(c, &sink, capture_child(c));
+	capture_counts(c, &counts);
+	capture_close(c);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(counts.incomplete, 0);
+	CHECK_EQ(seen.paths, LONG_OPENS);
+	CHECK_EQ(seen.names, LONG_OPENS);
 }
 
 TEST(block_io_belongs_to_who_asked_for_it)
