@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records more than fits, so that it is known when it is lost. */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,8 +9,6 @@
 #include <unistd.h>
 
 #include "tests/unit/capture/recording.h"
-
-#define DISK_WRITES 16
 
 /* Calls without end; it counts them in memory that it shares with us. */
 static pid_t storm_start(const u64 *calls, volatile u64 *stop)
@@ -279,97 +276,7 @@ TEST(a_name_that_does_not_fit_is_lost_once)
 	close(back[1]);
 }
 
-/* 16 writes to the disk, each a request of its own. */
-static int truth_disk(void)
-{
-	char path[] = "/var/tmp/fathom-disk-XXXXXX";
-	int fd = mkstemp(path);
-	void *block = aligned_alloc(4096, 4096);
-
-	unlink(path);
-	memset(block, 1, 4096);
-	if (fallocate(fd, 0, 0, 1 << 20) || fcntl(fd, F_SETFL, O_DIRECT))
-		return 77;
-	for (int i = 0; i < DISK_WRITES; i++) {
-		if (pwrite(fd, block, 4096, i * 65536) != 4096)
-			return 77;
-	}
-	return 0;
-}
-
-/* The newest map of that name, which is that of the recording that began last. */
-static int map_open(const char *name)
-{
-	struct bpf_map_info info;
-	u32 id = 0, newest = 0, bytes = sizeof(info);
-
-	while (bpf_map_get_next_id(id, &id) == 0) {
-		int fd = bpf_map_get_fd_by_id(id);
-
-		memset(&info, 0, sizeof(info));
-		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0 &&
-		    strcmp(info.name, name) == 0)
-			newest = id;
-		close(fd);
-	}
-	return bpf_map_get_fd_by_id(newest);
-}
-
-/* As if so much were under way on the disks: how many there is room for. */
-static u64 map_fill(int map, bool count_only)
-{
-	static char value[1024];
-	u64 there = 0;
-
-	for (u64 key = 1; key <= 16384; key++) {
-		if (count_only)
-			there += bpf_map_lookup_elem(map, &key, value) == 0;
-		else
-			there += bpf_map_update_elem(map, &key, value, BPF_ANY) == 0;
-	}
-	return there;
-}
-
-static void disk_recorded_with_full(const char *name)
-{
-	char *argv[] = TRUTH_COMMAND("disk");
-	struct capture_options options = {0};
-	struct seen s = {0};
-	struct capture_sink sink = {&s, seen_record, seen_lost};
-	int map, status;
-	u64 others;
-
-	recording_begin(&s.c, &options, &sink, argv);
-	map = map_open(name);
-	CHECK(map >= 0);
-	others = map_fill(map, false);
-	CHECK(others > 10000);
-	CHECK_OK(capture_release(s.c, &failure));
-	status = recording_end(s.c, &sink, capture_child(s.c));
-	CHECK_EQ(map_fill(map, true), others);
-	close(map);
-	capture_close(s.c);
-	if (WEXITSTATUS(status) == 77)
-		SKIP("no direct writes to a disk here");
-	CHECK_EQ(status, 0);
-	CHECK(s.written + s.lost >= DISK_WRITES);
-	CHECK(s.lost > 0);
-}
-
-/* What is under way is never thrown out, and what there is no room for is counted. */
-TEST(a_request_without_room_is_counted)
-{
-	need_root();
-	disk_recorded_with_full("block_requests");
-	disk_recorded_with_full("block_bios");
-}
-
-static const struct truth truths[] = {
-	{"disk", truth_disk},
-	{NULL, NULL},
-};
-
 int main(int argc, char **argv)
 {
-	return truth_main(truths, argc, argv);
+	return check_main(argc, argv);
 }
