@@ -34,6 +34,7 @@ struct block_open {
 	u64 cgroup; /* of the bio, with BLOCK_WRITEBACK */
 	u64 bytes;  /* done so far, of a request that completes in parts */
 	u64 bio;    /* of a request: its first as it was issued; 0: a flush */
+	u64 sector; /* of a request: where it began as it was issued */
 	struct context ctx;
 };
 
@@ -143,13 +144,21 @@ static __always_inline bool block_take_flush(struct block_open *open, struct req
 	return true;
 }
 
-/* It was issued before, and comes again: from the same bio on, or behind what is done of it. */
+/*
+ * It was issued before, and comes again: where it began or behind what is done of it. Another that
+ * has the place of one whose end was not seen begins elsewhere, or its bio was submitted later.
+ */
 static __always_inline bool block_is_known(struct request *request)
 {
 	u64 key = (u64)request;
-	struct block_open *open = bpf_map_lookup_elem(&block_requests, &key);
+	struct block_open *open = bpf_map_lookup_elem(&block_requests, &key), *of_bio;
 
-	return open && request->bio && (open->bio == (u64)request->bio || open->bytes);
+	if (!open || !request->bio || request->__sector != open->sector + (open->bytes >> 9))
+		return false;
+	if (open->bio != (u64)request->bio && !open->bytes)
+		return false;
+	of_bio = block_of_bio(request->bio);
+	return !of_bio || of_bio->queued_ns <= open->issued_ns;
 }
 
 SEC("tp_btf/block_rq_issue")
@@ -166,6 +175,7 @@ int BPF_PROG(block_rq_issue, struct request *request)
 		return 0;
 	}
 	open.bio = (u64)request->bio;
+	open.sector = request->__sector;
 	open.issued_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&block_requests, &key, &open, BPF_ANY))
 		ring_count_lost(RECORD_block);

@@ -11,6 +11,7 @@
 #include "tests/unit/capture/recording.h"
 
 #define DISK_WRITES 16
+#define ROUNDS 200 /* of writes, at most, until each place for a request was taken again */
 
 static int disk_open(void)
 {
@@ -89,6 +90,139 @@ TEST(a_request_without_room_is_counted)
 	need_root();
 	disk_recorded_with_full(false);
 	disk_recorded_with_full(true);
+}
+
+/* What the programs know of a request that was issued: struct block_open. */
+struct issued {
+	u64 queued_ns, issued_ns;
+	u32 tid, pid;
+	u64 flags, cgroup, bytes, bio, sector;
+	struct context ctx;
+};
+
+/* How many requests of the process wait for their end; so many bytes more of each are done now. */
+static int issued_count(int map, pid_t pid, u64 done)
+{
+	struct issued open;
+	u64 at = 0, next;
+	int found = 0;
+
+	for (bool first = true; !bpf_map_get_next_key(map, first ? NULL : &at, &next); at = next) {
+		first = false;
+		if (bpf_map_lookup_elem(map, &next, &open) || open.pid != (u32)pid)
+			continue;
+		open.bytes += done;
+		CHECK_EQ(bpf_map_update_elem(map, &next, &open, BPF_EXIST), 0);
+		found++;
+	}
+	return found;
+}
+
+/* Writes each time that it reads a byte, which it answers with one: how that ended. */
+static void disk_serve(int in, int out)
+{
+	int fd = disk_open();
+	char byte;
+
+	while (read(in, &byte, 1) == 1) {
+		byte = fd < 0 ? 77 : disk_write(fd);
+		if (write(out, &byte, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static void disk_ask(int out, int in)
+{
+	char byte = 0;
+
+	CHECK_EQ(write(out, &byte, 1), 1);
+	CHECK_EQ(read(in, &byte, 1), 1);
+	if (byte)
+		SKIP("no direct writes to a disk here");
+}
+
+struct begins {
+	pid_t pid;
+	u64 since_ns;
+	u64 records, early, others; /* of another size */
+};
+
+static int begins_see(void *arg, const struct capture_stream *stream,
+		      const struct record_head *head)
+{
+	const struct record_block *r = (const void *)head;
+	struct begins *b = arg;
+
+	(void)stream;
+	if (head->kind != RECORD_block || head->pid != (u32)b->pid || !(r->flags & BLOCK_WRITE))
+		return 0;
+	b->records++;
+	b->early += head->time_ns - r->duration_ns - r->queued_ns < b->since_ns;
+	b->others += r->bytes != 4096;
+	return 0;
+}
+
+static size_t feature_index(const struct capture *c, const char *name)
+{
+	size_t i = 0;
+
+	while (i < c->feature_count && strcmp(c->features[i].name, name) != 0)
+		i++;
+	CHECK(i < c->feature_count);
+	return i;
+}
+
+/* Of all writes the end is not seen, then all are seen; `done` as if parts of the first were. */
+static void disk_recorded_after_unseen(u64 done)
+{
+	struct capture_options options = {.pid_count = 1};
+	struct begins b = {0};
+	struct capture_sink sink = {&b, begins_see, NULL};
+	int go[2], back[2], map;
+	struct capture *c;
+	size_t end;
+	u64 cut;
+
+	CHECK_EQ(pipe(go) + pipe(back), 0);
+	b.pid = fork();
+	if (b.pid == 0) {
+		close(go[1]);
+		disk_serve(go[0], back[1]);
+	}
+	close(go[0]);
+	options.pids = &b.pid;
+	recording_begin(&c, &options, &sink, NULL);
+	end = feature_index(c, "block_rq_complete");
+	map = bpf_map__fd(c->programs->maps.block_requests);
+	CHECK_EQ(bpf_map__value_size(c->programs->maps.block_requests), sizeof(struct issued));
+	bpf_link__destroy(c->links[end]);
+	c->links[end] = NULL;
+	disk_ask(go[1], back[0]);
+	CHECK(issued_count(map, b.pid, done) > 0);
+	c->links[end] = bpf_program__attach(c->programs->progs.block_rq_complete);
+	CHECK(c->links[end] != NULL);
+	b.since_ns = capture_now();
+	for (int i = 0; i < ROUNDS && issued_count(map, b.pid, 0); i++)
+		disk_ask(go[1], back[0]);
+	close(go[1]);
+	CHECK_EQ(waitpid(b.pid, NULL, 0), b.pid);
+	capture_stop(c);
+	CHECK_EQ(capture_cut(c, &sink, &cut), 0);
+	capture_close(c);
+	close(back[0]);
+	close(back[1]);
+	CHECK(b.records >= DISK_WRITES);
+	CHECK_EQ(b.early, 0);
+	CHECK_EQ(b.others, 0);
+}
+
+/* The place of a request whose end was not seen is another's afterwards. */
+TEST(a_request_is_not_taken_for_one_before_it)
+{
+	need_root();
+	disk_recorded_after_unseen(0);
+	disk_recorded_after_unseen(4096);
 }
 
 static const struct truth truths[] = {
