@@ -45,10 +45,10 @@ static const struct feature_row feature_rows[] = {
 	{"page_fault_kernel", "page faults inside system calls", false, 0},
 	{"signal_deliver", "page faults that end as a signal", false, 0},
 	/* ends before begins: what begins meanwhile is not kept for good */
-	{"block_bio_complete", "threads that block I/O is done for", false, 0},
+	{"block_bio_complete", "threads that block I/O is done for", false, RECORD_block},
 	{"block_rq_complete", "block I/O", false, RECORD_block},
-	{"block_bio_queue", "threads that block I/O is done for", false, 0},
-	{"block_rq_issue", "block I/O", false, 0},
+	{"block_bio_queue", "threads that block I/O is done for", false, RECORD_block},
+	{"block_rq_issue", "block I/O", false, RECORD_block},
 	{"tcp_sendmsg_locked", "exact byte ranges where a TCP socket sends", false, 0},
 	{"tcp_send_begins", "exact byte ranges where a TCP socket sends", false, 0},
 	{"tcp_send_waits", "byte ranges of threads that send at once", false, 0},
