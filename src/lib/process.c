@@ -36,7 +36,7 @@ bool fathom_process_enter(void)
 	u64 pid = (u64)getpid(), state;
 	struct app_ring *ring;
 
-	if (fathom_process.disabled)
+	if (__atomic_load_n(&fathom_process.disabled, __ATOMIC_SEQ_CST))
 		return false;
 	state = process_state(pid);
 	if (state == (pid << 2 | PROCESS_READY))
@@ -108,7 +108,8 @@ static bool can_be_unloaded(void)
 #endif
 
 /*
- * Nothing of us is left behind but the memory of other threads. In an exit these may be at work
+ * Nothing of us is left behind but the memory of other threads: whoever is not counted when we look
+ * sees that it is disabled. In an exit these may be at work
  * still, unheard from now on.
  */
 static void process_unload(void)
@@ -117,10 +118,11 @@ static void process_unload(void)
 
 	if (__atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE) != ready)
 		return; /* a child that has begun nothing */
-	fathom_process.disabled = 1;
+	__atomic_store_n(&fathom_process.disabled, 1, __ATOMIC_SEQ_CST);
 	fathom_thread_leave();
 	fathom_identity_withdraw();
-	fathom_ring_stop(fathom_process.ring);
+	fathom_ring_stop(fathom_process.ring,
+			 __atomic_load_n(&fathom_process.threads, __ATOMIC_SEQ_CST) != 0);
 }
 
 /* At exit, or when a program unloads an object that we are linked into statically. */
@@ -136,13 +138,17 @@ __attribute__((destructor)) static void process_stop(void)
 
 void fathom_level_set(int level)
 {
-	u64 state = __atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE);
+	u64 ready = (u64)getpid() << 2 | PROCESS_READY;
 
 	if (level < FATHOM_EMERGENCY || level > FATHOM_DEBUG)
 		return;
 	__atomic_store_n(&fathom_process.level, (u32)level, __ATOMIC_RELAXED);
-	if (state == ((u64)getpid() << 2 | PROCESS_READY) && fathom_ring_is_shared())
+	__atomic_fetch_add(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&fathom_process.disabled, __ATOMIC_SEQ_CST) &&
+	    __atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE) == ready &&
+	    fathom_ring_is_shared())
 		__atomic_store_n(&fathom_process.ring->level, (u32)level, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
 }
 
 int fathom_level_get(void)

@@ -99,14 +99,28 @@ struct app_ring *fathom_ring_create(void)
 }
 
 /*
- * Memory of our own takes the place of the mapping, in one step: a thread in the middle of a
+ * Memory of our own takes the place of what is in use, in one step: a thread in the middle of a
  * record goes on there, and nobody sees it. What it had published is in the file.
  */
-void fathom_ring_stop(struct app_ring *ring)
+static bool ring_leave(struct app_ring *ring, size_t page)
+{
+	u32 lanes = __atomic_load_n(&ring->lanes_used, __ATOMIC_SEQ_CST);
+	size_t used = offsetof(struct app_ring, lane) + lanes * sizeof(struct app_lane);
+	size_t kept = (used + page - 1) / page * page;
+
+	if (mmap(ring, kept, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return false;
+	if (kept < APP_RING_BYTES)
+		munmap((u8 *)ring + kept, APP_RING_BYTES - kept);
+	return true;
+}
+
+void fathom_ring_stop(struct app_ring *ring, bool others)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct app_ring *head;
-	void *taken = MAP_FAILED;
+	bool left = false;
 
 	if (!ring_file_is_ours())
 		return;
@@ -114,9 +128,8 @@ void fathom_ring_stop(struct app_ring *ring)
 	if (head == MAP_FAILED)
 		return;
 	if (ring->magic == APP_RING_MAGIC)
-		taken = mmap(ring, APP_RING_BYTES, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	if (taken != MAP_FAILED)
+		left = others ? ring_leave(ring, page) : munmap(ring, APP_RING_BYTES) == 0;
+	if (left)
 		__atomic_store_n(&head->stopped, 1, __ATOMIC_RELEASE);
 	munmap(head, page);
 	fathom_ring_close();

@@ -19,7 +19,11 @@ bool fathom_ring_is_shared(void);
 /* Closes the file; the mapping stays. In a forked child: that of the parent. */
 void fathom_ring_close(void);
 
-/* For good: nobody in this process can write to it any more, and its reader is told so. */
-void fathom_ring_stop(struct app_ring *ring);
+/*
+ * For good: nobody in this process can write to it any more, and its reader is told so. With
+ * `others`, threads that may be at it, what they can touch stays as memory of our own: the header,
+ * and the lanes that are in use. Nobody begins to use another: fathom_process.disabled is set.
+ */
+void fathom_ring_stop(struct app_ring *ring, bool others);
 
 #endif

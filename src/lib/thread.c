@@ -40,6 +40,10 @@ static bool lane_take(struct fathom_thread *t, u32 i, u32 from)
 	       !__atomic_compare_exchange_n(&t->ring->lanes_used, &used, i + 1, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		;
+	/* Either we see that the ring is being taken away, or who does that sees this lane. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&fathom_process.disabled, __ATOMIC_RELAXED))
+		return false;
 	t->lane_index = i;
 	signal_fence();
 	t->lane = &t->ring->lane[i];
@@ -101,13 +105,16 @@ static void lane_release(struct fathom_thread *t)
 static void thread_end(void *arg)
 {
 	struct fathom_thread *t = arg;
+	bool ready = t->ready == THREAD_READY;
 
 	otel_thread_ctx_v1 = NULL;
 	fathom_self = NULL;
 	signal_fence();
-	if (t->ready == THREAD_READY)
+	if (ready)
 		lane_release(t);
 	munmap(t, sizeof(*t));
+	if (ready)
+		__atomic_fetch_sub(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
 }
 
 void fathom_thread_leave(void)
@@ -121,6 +128,7 @@ void fathom_thread_leave(void)
 	signal_fence();
 	lane_release(t);
 	munmap(t, sizeof(*t));
+	__atomic_fetch_sub(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
 }
 
 void fathom_thread_key_create(void)
@@ -138,6 +146,7 @@ void fathom_thread_key_delete(void)
 void fathom_thread_forked(void)
 {
 	otel_thread_ctx_v1 = NULL;
+	fathom_process.threads = 0;
 	if (fathom_self)
 		fathom_self->ready = 0;
 }
@@ -232,8 +241,13 @@ static struct fathom_thread *thread_start(void)
 struct fathom_thread *fathom_thread_enter(void)
 {
 	int err = errno;
-	struct fathom_thread *t = fathom_process_enter() ? thread_start() : NULL;
+	struct fathom_thread *t;
 
+	/* Counted before it asks whether the library is being unloaded, see process_unload(). */
+	__atomic_fetch_add(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
+	t = fathom_process_enter() ? thread_start() : NULL;
+	if (!t)
+		__atomic_fetch_sub(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
 	errno = err;
 	return t;
 }

@@ -82,6 +82,7 @@ struct process {
 	struct app_ring *ring;
 	u32 level;
 	u32 disabled;
+	u32 threads;  /* that use the ring, or are about to: at least as many as there are */
 	u32 version;  /* of the identity: how often it was changed */
 	u64 told;     /* version << 32 | the last session, which knows that version */
 	u64 sampling; /* mode << 32 | n; 0: always */

@@ -10,6 +10,8 @@
  *	die N		N spans, then SIGKILL
  *	open		opens the plugin PLUGIN, which has a libfathom of its own inside
  *	plugin N	N spans of the plugin
+ *	beside N	the same by a thread of its own, which stays
+ *	exit N		exits, while N threads that stay and others that come write such spans
  *	within N	the same within a span of the program
  *	close		closes it
  *	fakes N		N memfds with the name of a ring, which are none
@@ -74,6 +76,62 @@ static void plugin_within(long n)
 
 	plugin_spans(n);
 	fathom_span_end(&s);
+}
+
+static pthread_barrier_t begun, done;
+static long beside;
+
+static void *beside_run(void *arg)
+{
+	for (;;) {
+		pthread_barrier_wait(&begun);
+		plugin_spans(beside);
+		pthread_barrier_wait(&done);
+	}
+	return arg;
+}
+
+static void plugin_beside(long n)
+{
+	static pthread_t thread;
+
+	if (!beside) {
+		pthread_barrier_init(&begun, NULL, 2);
+		pthread_barrier_init(&done, NULL, 2);
+		if (pthread_create(&thread, NULL, beside_run, NULL))
+			exit(6);
+	}
+	beside = n;
+	pthread_barrier_wait(&begun);
+	pthread_barrier_wait(&done);
+}
+
+static void *once_run(void *arg)
+{
+	plugin_spans(1);
+	return arg;
+}
+
+static void *ever_run(void *arg)
+{
+	pthread_t thread;
+
+	for (;;) {
+		plugin_spans(100);
+		if (pthread_create(&thread, NULL, once_run, NULL) == 0)
+			pthread_join(thread, NULL);
+	}
+	return arg;
+}
+
+static void exit_run(long n)
+{
+	pthread_t thread;
+
+	for (long i = 0; i < n; i++)
+		pthread_create(&thread, NULL, ever_run, NULL);
+	usleep(2000);
+	exit(0);
 }
 
 static void plugin_close(void)
@@ -169,6 +227,10 @@ static void command_run(const char *line)
 		plugin_open();
 	else if (strncmp(line, "plugin", 6) == 0)
 		plugin_spans(n);
+	else if (strncmp(line, "beside", 6) == 0)
+		plugin_beside(n);
+	else if (strncmp(line, "exit", 4) == 0)
+		exit_run(n);
 	else if (strncmp(line, "within", 6) == 0)
 		plugin_within(n);
 	else if (strncmp(line, "close", 5) == 0)

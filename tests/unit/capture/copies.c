@@ -147,6 +147,25 @@ static size_t mappings_count(pid_t pid)
 	return count;
 }
 
+/* A number of /proc/PID/status, in kB. */
+static u64 status_kb(pid_t pid, const char *name)
+{
+	char path[32], line[256];
+	u64 value = 0;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = fopen(path, "r");
+	CHECK(status != NULL);
+	while (fgets(line, sizeof(line), status)) {
+		if (strncmp(line, name, strlen(name)) == 0)
+			value = strtoull(line + strlen(name), NULL, 10);
+	}
+	fclose(status);
+	CHECK(value > 0);
+	return value;
+}
+
 static int fds_count(void)
 {
 	int count = 0;
@@ -162,6 +181,7 @@ TEST(opened_and_closed_a_hundred_times)
 	struct app_rings *rings = rings_new();
 	struct app_rings_known known = {0};
 	size_t own = 0, theirs = 0;
+	u64 size = 0;
 	int fds = 0;
 
 	rings_reach(rings, w.pid, &known, 1);
@@ -174,6 +194,7 @@ TEST(opened_and_closed_a_hundred_times)
 		if (i == 9) {
 			own = mappings_count(getpid());
 			theirs = mappings_count(w.pid);
+			size = status_kb(w.pid, "VmSize:");
 			fds = fds_count();
 		}
 	}
@@ -182,8 +203,50 @@ TEST(opened_and_closed_a_hundred_times)
 	CHECK_EQ(fds_count(), fds);
 	CHECK(mappings_count(getpid()) <= own + 2); /* the heap may be split otherwise */
 	CHECK(mappings_count(w.pid) <= theirs + 2);
+	CHECK(status_kb(w.pid, "VmSize:") <= size + 1024);
 	app_rings_free(rings);
 	writer_reap(&w);
+}
+
+/* Another thread that used it can still touch its lane, and what it may touch is all that stays. */
+TEST(a_thread_that_stays_keeps_little)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_new();
+	struct app_rings_known known = {0};
+	u64 size = 0;
+
+	rings_reach(rings, w.pid, &known, 1);
+	for (int i = 0; i < 25; i++) {
+		CHECK_STR(writer_ask(&w, "open"), "done");
+		rings_reach(rings, w.pid, &known, 1);
+		CHECK_STR(writer_ask(&w, "plugin 1"), "done");
+		CHECK_STR(writer_ask(&w, "beside 3"), "done");
+		CHECK_STR(writer_ask(&w, "close"), "done");
+		CHECK_EQ(rings_left(rings), 1);
+		if (i == 4)
+			size = status_kb(w.pid, "VmSize:");
+	}
+	CHECK_EQ(begun[1], 100);
+	CHECK(status_kb(w.pid, "VmSize:") <= size + 20 * 512); /* two lanes and a header each */
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+/* Its destructor runs, and its threads go on. */
+TEST(a_program_can_exit_while_a_plugin_is_at_work)
+{
+	for (int i = 0; i < 30; i++) {
+		struct writer w = writer_start();
+		int status = -1;
+
+		CHECK_STR(writer_ask(&w, "open"), "done");
+		writer_send(&w, "exit 4");
+		CHECK_EQ(waitpid(w.pid, &status, 0), w.pid);
+		CHECK_EQ(status, 0);
+		fclose(w.to);
+		fclose(w.from);
+	}
 }
 
 TEST(a_forked_child_has_its_own_of_each)
