@@ -101,13 +101,23 @@ static void lane_release(struct fathom_thread *t)
 	__atomic_store_n(&t->ring->table[t->lane_index].state, state, __ATOMIC_RELEASE);
 }
 
+/*
+ * Takes away what we have published on this thread, and nothing that is another's. Asks no field of
+ * `t`, which a fork has wiped.
+ */
+static void context_clear(const struct fathom_thread *t)
+{
+	if ((uintptr_t)otel_thread_ctx_v1 - (uintptr_t)t < sizeof(*t))
+		*(void *volatile *)&otel_thread_ctx_v1 = NULL;
+}
+
 /* A thread ends: first nobody finds its records any more, then they go. */
 static void thread_end(void *arg)
 {
 	struct fathom_thread *t = arg;
 	bool ready = t->ready == THREAD_READY;
 
-	otel_thread_ctx_v1 = NULL;
+	context_clear(t);
 	fathom_self = NULL;
 	signal_fence();
 	if (ready)
@@ -123,7 +133,7 @@ void fathom_thread_leave(void)
 
 	if (!t || t->ready != THREAD_READY)
 		return;
-	*(struct frame *volatile *)t->published = NULL;
+	context_clear(t);
 	fathom_self = NULL;
 	signal_fence();
 	lane_release(t);
@@ -145,10 +155,11 @@ void fathom_thread_key_delete(void)
 
 void fathom_thread_forked(void)
 {
-	otel_thread_ctx_v1 = NULL;
 	fathom_process.threads = 0;
-	if (fathom_self)
-		fathom_self->ready = 0;
+	if (!fathom_self)
+		return;
+	context_clear(fathom_self);
+	fathom_self->ready = 0;
 }
 
 const struct frame *fathom_thread_beside(const struct fathom_thread *t)

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 struct thread_context {
@@ -161,6 +162,73 @@ TEST(a_thread_that_ends_publishes_nothing)
 	pthread_join(thread, &result);
 	CHECK_STR(result, NULL);
 	CHECK_EQ(seen_cleared, 1);
+}
+
+static struct thread_context foreign;
+
+static void *thread_with_a_foreign_context(void *arg)
+{
+	struct fathom_span s = fathom_span_begin("s");
+
+	thread_variable = &otel_thread_ctx_v1;
+	if (s.state == 0 || otel_thread_ctx_v1)
+		return "this library does not stand down";
+	fathom_span_end(&s);
+	otel_thread_ctx_v1 = &foreign;
+	pthread_setspecific(late_key, arg);
+	return NULL;
+}
+
+static int foreign_seen;
+
+static void foreign_destructor(void *arg)
+{
+	if (++rounds < 3)
+		pthread_setspecific(late_key, arg);
+	else
+		foreign_seen = *thread_variable == &foreign;
+}
+
+/* Of a process where another library has published before: 0, or what went wrong. */
+static int foreign_is_kept(void)
+{
+	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC), status = -1;
+	struct fathom_span s;
+	pthread_t thread;
+	void *result;
+	pid_t pid;
+
+	if (fd < 0 || ftruncate(fd, 4096) < 0 ||
+	    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		return 2;
+	s = fathom_span_begin("s");
+	if (s.state == 0 || otel_thread_ctx_v1)
+		return 3;
+	otel_thread_ctx_v1 = &foreign;
+	pid = fork();
+	if (pid == 0)
+		_exit(otel_thread_ctx_v1 != &foreign);
+	if (waitpid(pid, &status, 0) != pid || status)
+		return 4;
+	if (pthread_key_create(&late_key, foreign_destructor) ||
+	    pthread_create(&thread, NULL, thread_with_a_foreign_context, &foreign) ||
+	    pthread_join(thread, &result) || result)
+		return 5;
+	return foreign_seen ? 0 : 6;
+}
+
+/* It is the other's to say when its context is void: in a child, and when a thread ends. */
+TEST(what_another_library_publishes_is_left_alone)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		rounds = 0;
+		_exit(foreign_is_kept());
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
 }
 
 TEST_MAIN()
