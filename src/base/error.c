@@ -66,6 +66,21 @@ int error_say(struct error *e, int err, const char *format, ...)
 	return -abs(err);
 }
 
+void error_hint(struct error *e, const char *format, ...)
+{
+	size_t length = e ? strlen(e->text) : 0;
+	int saved = errno;
+	va_list args;
+
+	if (length && length + 2 < sizeof(e->text)) {
+		memcpy(e->text + length, "; ", 3);
+		va_start(args, format);
+		vsnprintf(e->text + length + 2, sizeof(e->text) - length - 2, format, args);
+		va_end(args);
+	}
+	errno = saved;
+}
+
 void error_clear(struct error *e)
 {
 	if (e) {

@@ -35,6 +35,12 @@ int error_set(struct error *e, int err, const char *format, ...)
 int error_say(struct error *e, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * Puts what to do about it behind the chain: "...; record something first". Nothing on an empty
+ * chain. Keeps errno.
+ */
+void error_hint(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Forgets everything. */
 void error_clear(struct error *e);
 

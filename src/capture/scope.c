@@ -151,7 +151,10 @@ static int cgroup_find(const char *path, struct cgroup_places *found, struct err
 				 "cannot be followed: name its cgroup in another one",
 				 path);
 	if (!found->count)
-		return error_say(e, ENOENT, "there is no cgroup %s", path);
+		return error_say(e, ENOENT,
+				 "there is no cgroup %s; name a directory below /sys/fs/cgroup, or "
+				 "a path as /proc/PID/cgroup shows it",
+				 path);
 	return 0;
 }
 
@@ -182,7 +185,10 @@ int capture_scope_add(struct capture *c, const struct capture_options *options, 
 		u32 pid = options->pids[i];
 
 		if (syscall(SYS_tgkill, pid, pid, 0) && errno == ESRCH)
-			return error_say(e, ESRCH, "there is no process %u", pid);
+			return error_say(e, ESRCH,
+					 "there is no process %u; 'ps -e' lists those that there "
+					 "are (a thread is recorded with its process)",
+					 pid);
 		if (bpf_map_update_elem(pids, &pid, &one, BPF_ANY))
 			return error_set(e, errno, "cannot record process %u", pid);
 	}

@@ -12,6 +12,9 @@
 #include "chunk/reader.h"
 #include "chunk/writer.h"
 
+#define RECORD_FIRST                                                                               \
+	"record something first ('fathom record'), or name the directory of a recording"
+
 struct recording {
 	struct recording_info info;
 	VEC(struct chunk_info) chunks;
@@ -159,6 +162,10 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 	if (looks_like_chunk(dir))
 		return add_chunk(r, dir, false, e);
 	err = chunk_names_list(dir, NULL, &names, e);
+	if (err == -EACCES)
+		error_hint(e, "ask as the user who recorded, or as root");
+	else if (err == -ENOENT || err == -ENOTDIR)
+		error_hint(e, RECORD_FIRST);
 	if (err)
 		return err;
 	open.written = recording_is_written(dir);
@@ -221,7 +228,10 @@ static int keep_boot(struct recording *r, int boot, struct error *e)
 			break;
 	}
 	if (at == 0)
-		return error_say(e, ENOENT, "there is no chunk of such an early boot");
+		return error_say(e, ENOENT,
+				 "there is no chunk of such an early boot; the earliest is "
+				 "--boot %d",
+				 1 - distinct);
 	for (size_t i = 0; i < r->chunks.count; i++) {
 		if (strcmp(r->chunks.data[i].boot_id, id) == 0)
 			r->chunks.data[kept++] = r->chunks.data[i];
@@ -321,7 +331,8 @@ int recording_open(struct recording **recording, const char *const *dirs, size_t
 				"read when 'fathom rotate' has sealed it",
 				r->open_in);
 	else if (!err && r->chunks.count == 0)
-		err = error_say(e, ENOENT, "there is no chunk in %s", count ? dirs[0] : "nothing");
+		err = error_say(e, ENOENT, "there is no chunk in %s; " RECORD_FIRST,
+				count ? dirs[0] : "nothing");
 	if (!err)
 		err = keep_boot(r, r->options.boot, e);
 	if (!err)

@@ -245,6 +245,10 @@ static int directory_open(struct recorder *r, struct error *e)
 {
 	int err = recording_lock(r->options.dir, r->owner, &r->hold, e);
 
+	if (err == -EBUSY)
+		error_hint(e, "end that one, or record into another directory with -o");
+	else if (err)
+		error_hint(e, "choose a directory that can be written to with -o");
 	if (!err)
 		err = recover_tell(r->options.dir, &r->hold, NULL, e);
 	if (err < 0)

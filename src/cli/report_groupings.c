@@ -162,7 +162,7 @@ static int fill_syscall(struct report_rows *out, const struct partial *p)
 	return err;
 }
 
-/* The parts of all threads' time; waits also say how often and how long. */
+/* The parts of all threads' time, each of them; waits also say how often and how long. */
 static int fill_cause(struct report_rows *out, const struct partial *p)
 {
 	struct split total = {0};
@@ -171,11 +171,8 @@ static int fill_cause(struct report_rows *out, const struct partial *p)
 	for (size_t i = 0; i < p->lives.count; i++)
 		split_add(&total, &p->lives.data[i]->total);
 	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT && !err; part++) {
-		struct report_group *g;
+		struct report_group *g = report_group_of(out, split_part_name(part));
 
-		if (!total.ns[part])
-			continue;
-		g = report_group_of(out, split_part_name(part));
 		if (!g)
 			return -ENOMEM;
 		g->row.key = split_part_name(part);
@@ -190,6 +187,8 @@ static int fill_cause(struct report_rows *out, const struct partial *p)
 			g->row.count = sum->count;
 			err = histogram_merge(&g->durations, &sum->durations);
 		}
+		if (!g->row.count) /* time on a CPU is not counted */
+			g->row.absent |= REPORT_NO_PERCENTILES;
 	}
 	return err;
 }

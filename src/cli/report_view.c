@@ -7,26 +7,12 @@
 
 #include "base/units.h"
 #include "cli/bar.h"
+#include "cli/report_layout.h"
 
-#define NUMBER_COLUMNS 10 /* a duration and the space before it */
-#define COUNT_COLUMNS 9
-#define BAR_GAP 2
-#define PARTS_SHOWN 3	/* as numbers behind the bar */
-#define CAUSE_COLUMNS 6 /* by cause: one percentage */
-#define RANKS 4
+#define PARTS_SHOWN 3 /* as numbers behind the bar, where there is room, and all large ones */
+#define LARGE_PERCENT 5
 
-/* Columns of what a table has of its lines: on a terminal, at least and at most; in a file. */
-#define LABEL_LEAST 12
-#define LABEL_USUAL 24 /* where p50 and max can be left out */
-#define LABEL_SHORT 18 /* where p95 and p99 can be */
-#define LABEL_MOST 44
-#define LABEL_FILE 60 /* longer ones are not cut, but stand out */
-#define BAR_LEAST 7
-#define BAR_FILE 14
-#define BAR_MOST 40
-#define PARTS_LEAST 16
-#define PARTS_ERRORS 24 /* at least, if there are */
-#define PARTS_MOST 32
+static const char *const rank_names[REPORT_RANKS] = {"p50", "p95", "p99", "max"};
 
 void report_row_write_json(struct json *j, const struct report_row *row)
 {
@@ -89,31 +75,42 @@ void report_row_label(const struct report_row *row, char *text, size_t size)
 		snprintf(text, size, "%s", row->key);
 }
 
-static int label_columns(const struct report_view *report)
+bool report_row_is_void(const struct report_row *row)
 {
-	int columns = 8;
-
-	for (size_t i = 0; i < report->rows_count; i++) {
-		char label[512];
-		int wanted;
-
-		report_row_label(&report->rows[i], label, sizeof(label));
-		wanted = terminal_columns(label);
-		if (wanted > columns)
-			columns = wanted;
-	}
-	return columns;
+	return !(row->absent & REPORT_NO_DURATIONS) && row->count == 0 && row->total_ns == 0;
 }
 
-static void duration_write(const struct terminal *t, uint64_t ns, bool absent)
+static void duration_write(const struct terminal *t, uint64_t ns, bool absent, int columns)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	fprintf(t->file, " %*s", NUMBER_COLUMNS - 1,
-		absent ? "-" : units_format_ns((int64_t)ns, text));
+	fprintf(t->file, " %*s", columns - 1, absent ? "-" : units_format_ns((int64_t)ns, text));
 }
 
-static char *numbers_text(const struct report_row *row, int most)
+/* Parts that say something of where the time went; at least the largest. */
+static int large_parts(const struct split *split)
+{
+	unsigned __int128 total = (unsigned __int128)split_total(split);
+	int count = 0;
+
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		if (split->ns[i] > 0 &&
+		    (unsigned __int128)split->ns[i] * 100 >= LARGE_PERCENT * total)
+			count++;
+	return count ? count : 1;
+}
+
+/* How many parts are shown if `most` are asked for; 0 asks for all that are worth it. */
+static int parts_shown(const struct report_row *row, int most)
+{
+	int large = large_parts(&row->time);
+
+	if (most)
+		return most < large ? most : large;
+	return large > PARTS_SHOWN ? large : PARTS_SHOWN;
+}
+
+char *report_row_numbers(const struct report_row *row, int most)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -122,7 +119,7 @@ static char *numbers_text(const struct report_row *row, int most)
 	if (!memory.file)
 		return NULL;
 	if (!(row->absent & REPORT_NO_SPLIT))
-		bar_percents(&memory, &row->time, most);
+		bar_percents(&memory, &row->time, parts_shown(row, most));
 	if (!(row->absent & REPORT_NO_ERRORS) && row->errors)
 		fprintf(memory.file, "  %" PRIu64 " error%s", row->errors,
 			row->errors == 1 ? "" : "s");
@@ -130,19 +127,21 @@ static char *numbers_text(const struct report_row *row, int most)
 	return text;
 }
 
-void report_row_numbers(const struct terminal *t, const struct report_row *row, int room)
+bool report_row_numbers_write(const struct terminal *t, const struct report_row *row, int room)
 {
-	char *text = numbers_text(row, PARTS_SHOWN);
+	int large = large_parts(&row->time), most = large;
+	char *text = report_row_numbers(row, 0);
 
-	for (int most = PARTS_SHOWN - 1; most > 0 && text && t->cut; most--) {
-		if (terminal_columns(text) <= room)
-			break;
-		free(text);
-		text = numbers_text(row, most);
+	if (t->cut && text && terminal_columns(text) > room) {
+		do {
+			free(text);
+			text = report_row_numbers(row, most);
+		} while (text && terminal_columns(text) > room && --most > 0);
 	}
 	if (text)
 		terminal_rest(t, text, room);
 	free(text);
+	return most == large;
 }
 
 /* By cause a row has one part only: its bar is its share of all rows. */
@@ -157,30 +156,26 @@ static void cause_write_text(const struct terminal *t, const struct report_row *
 	fprintf(t->file, "%*s  %d%%", bar - cells, "", percent);
 }
 
-/* How a table is laid out. */
-struct layout {
-	int label;	   /* columns of the first column */
-	bool ranks[RANKS]; /* which of p50, p95, p99, max are shown */
-	int bar;	   /* columns of the bar */
-	int parts;	   /* of what stands behind it */
-	uint64_t all_ns;   /* by cause: the sum of all rows; else 0 */
-};
-
-static void row_write_text(const struct terminal *t, const struct report_row *row,
-			   const struct layout *layout)
+/* True if all large parts of its split are told. */
+static bool row_write_text(const struct terminal *t, const struct report_row *row,
+			   const struct report_layout *layout)
 {
-	const uint64_t ranks[RANKS] = {row->p50_ns, row->p95_ns, row->p99_ns, row->max_ns};
+	const uint64_t ranks[REPORT_RANKS] = {row->p50_ns, row->p95_ns, row->p99_ns, row->max_ns};
 	bool no_durations = row->absent & REPORT_NO_DURATIONS;
 	bool no_ranks = row->absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES);
+	bool whole = true;
 	char text[512];
 
 	report_row_label(row, text, sizeof(text));
 	terminal_name(t, text, layout->label);
-	fprintf(t->file, " %*" PRIu64, COUNT_COLUMNS - 1, row->count);
-	duration_write(t, row->total_ns, no_durations);
-	for (int i = 0; i < RANKS; i++)
+	if (no_ranks && !row->count)
+		fprintf(t->file, " %*s", layout->count - 1, "-");
+	else
+		fprintf(t->file, " %*" PRIu64, layout->count - 1, row->count);
+	duration_write(t, row->total_ns, no_durations, layout->number);
+	for (int i = 0; i < REPORT_RANKS; i++)
 		if (layout->ranks[i])
-			duration_write(t, ranks[i], no_ranks);
+			duration_write(t, ranks[i], no_ranks, layout->number);
 	if (layout->all_ns) {
 		cause_write_text(t, row, layout->all_ns, layout->bar);
 	} else {
@@ -191,123 +186,75 @@ static void row_write_text(const struct terminal *t, const struct report_row *ro
 			bar_write(t, &row->time, layout->bar);
 			fputs("  ", t->file);
 		}
-		report_row_numbers(t, row, layout->parts - BAR_GAP);
+		whole = report_row_numbers_write(t, row, layout->parts - REPORT_GAP);
 	}
+	putc('\n', t->file);
+	return whole;
+}
+
+/* Which columns a narrow terminal does not show. */
+static void left_out_write(const struct terminal *t, const struct report_layout *layout, bool whole)
+{
+	char text[256] = "";
+	size_t length = 0;
+
+	for (int i = 0; i < REPORT_RANKS && layout->short_of_ranks; i++)
+		if (!layout->ranks[i])
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+						   length ? " " : "", rank_names[i]);
+	if (!whole)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%sparts of time",
+					   length ? " and " : "");
+	if (!length)
+		return;
+	snprintf(text + length, sizeof(text) - length,
+		 " left out: the terminal is %d columns wide; --json has all", t->width);
+	terminal_words(t, text, 0);
 	putc('\n', t->file);
 }
 
-static int layout_columns(const struct layout *l)
+static size_t rows_shown(const struct report_view *report)
 {
-	int columns = l->label + COUNT_COLUMNS + NUMBER_COLUMNS + BAR_GAP + l->bar + l->parts;
+	size_t shown = 0;
 
-	for (int i = 0; i < RANKS; i++)
-		columns += l->ranks[i] ? NUMBER_COLUMNS : 0;
-	return columns;
-}
-
-/* Gives of what is left, up to a limit. */
-static void layout_widen(int *columns, int most, int *left)
-{
-	int more = most - *columns;
-
-	if (more > *left)
-		more = *left;
-	if (more <= 0)
-		return;
-	*columns += more;
-	*left -= more;
-}
-
-static bool has_errors(const struct report_view *report)
-{
 	for (size_t i = 0; i < report->rows_count; i++)
-		if (!(report->rows[i].absent & REPORT_NO_ERRORS) && report->rows[i].errors)
-			return true;
-	return false;
+		shown += !report_row_is_void(&report->rows[i]);
+	return shown;
 }
 
-static bool has_ranks(const struct report_view *report)
+static void head_write(const struct terminal *t, const struct report_view *report,
+		       const struct report_layout *layout)
 {
-	for (size_t i = 0; i < report->rows_count; i++)
-		if (!(report->rows[i].absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES)))
-			return true;
-	return report->rows_count == 0;
-}
+	size_t shown = rows_shown(report);
+	char text[UNITS_TEXT_BYTES];
 
-/* Leaves out ranks, those that are needed least first, until the lines fit. */
-static void ranks_leave_out(struct layout *l, int first, int count, int width)
-{
-	static const int least_needed[RANKS] = {0, 3, 1, 2}; /* p50, max, p95, p99 */
-
-	for (int i = first; i < first + count && layout_columns(l) > width; i++)
-		l->ranks[least_needed[i]] = false;
-}
-
-/* On a terminal no line is longer: what is needed least goes, then names are cut. */
-static void layout_fit(struct layout *l, const struct report_view *report, int width)
-{
-	int wanted = l->label < LABEL_MOST ? l->label : LABEL_MOST, left;
-
-	l->bar = BAR_LEAST;
-	l->parts = l->all_ns ? CAUSE_COLUMNS : has_errors(report) ? PARTS_ERRORS : PARTS_LEAST;
-	if (!has_ranks(report))
-		ranks_leave_out(l, 0, RANKS, 0);
-	l->label = wanted < LABEL_USUAL ? wanted : LABEL_USUAL;
-	ranks_leave_out(l, 0, 2, width);
-	l->label = wanted < LABEL_SHORT ? wanted : LABEL_SHORT;
-	ranks_leave_out(l, 2, 2, width);
-	for (; layout_columns(l) > width && l->label > LABEL_LEAST; l->label--)
-		;
-	left = width - layout_columns(l);
-	if (left < 0)
-		l->parts += left;
-	layout_widen(&l->label, wanted, &left);
-	if (!l->all_ns)
-		layout_widen(&l->parts, PARTS_MOST, &left);
-	layout_widen(&l->bar, BAR_MOST, &left);
-}
-
-static struct layout layout_of(const struct report_view *report, const struct terminal *t)
-{
-	struct layout l = {.label = label_columns(report), .ranks = {true, true, true, true}};
-	int left;
-
-	for (size_t i = 0; i < report->rows_count && strcmp(report->by, "cause") == 0; i++)
-		l.all_ns += report->rows[i].total_ns;
-	if (t->cut) {
-		layout_fit(&l, report, t->width);
-		return l;
-	}
-	if (l.label > LABEL_FILE)
-		l.label = LABEL_FILE;
-	l.bar = BAR_FILE;
-	l.parts = l.all_ns ? CAUSE_COLUMNS : PARTS_MOST;
-	left = t->width - layout_columns(&l);
-	layout_widen(&l.bar, BAR_MOST, &left);
-	return l;
+	fprintf(t->file, "%zu row%s by %s in %s, sorted by %s\n", shown, shown == 1 ? "" : "s",
+		report->by, units_format_ns((int64_t)(report->to_ns - report->from_ns), text),
+		report->sort);
+	terminal_cell(t, report->by, layout->label);
+	fprintf(t->file, " %*s %*s", layout->count - 1, "count", layout->number - 1, "total");
+	for (int i = 0; i < REPORT_RANKS; i++)
+		if (layout->ranks[i])
+			fprintf(t->file, " %*s", layout->number - 1, rank_names[i]);
+	fputs("  time\n", t->file);
 }
 
 void report_write_text(const struct terminal *t, const struct report_view *report)
 {
-	static const char *const heads[RANKS] = {"p50", "p95", "p99", "max"};
-	struct layout layout = layout_of(report, t);
-	bool used[SPLIT_PARTS_COUNT] = {false};
-	char text[UNITS_TEXT_BYTES];
+	const struct report_layout layout = report_layout_of(report, t);
+	bool used[SPLIT_PARTS_COUNT] = {false}, whole = true;
 
-	fprintf(t->file, "%zu row%s by %s in %s, sorted by %s\n", report->rows_count,
-		report->rows_count == 1 ? "" : "s", report->by,
-		units_format_ns((int64_t)(report->to_ns - report->from_ns), text), report->sort);
-	terminal_cell(t, report->by, layout.label);
-	fprintf(t->file, " %*s %*s", COUNT_COLUMNS - 1, "count", NUMBER_COLUMNS - 1, "total");
-	for (int i = 0; i < RANKS; i++)
-		if (layout.ranks[i])
-			fprintf(t->file, " %*s", NUMBER_COLUMNS - 1, heads[i]);
-	fputs("  time\n", t->file);
+	head_write(t, report, &layout);
 	for (size_t i = 0; i < report->rows_count; i++) {
-		row_write_text(t, &report->rows[i], &layout);
-		if (!(report->rows[i].absent & REPORT_NO_SPLIT))
-			bar_mark(&report->rows[i].time, used);
+		const struct report_row *row = &report->rows[i];
+
+		if (report_row_is_void(row))
+			continue;
+		whole &= row_write_text(t, row, &layout);
+		if (!(row->absent & REPORT_NO_SPLIT))
+			bar_mark(&row->time, used);
 	}
 	bar_legend(t, used);
 	source_write_text(t, &report->source);
+	left_out_write(t, &layout, whole);
 }

@@ -51,15 +51,25 @@ void report_row_write_json(struct json *j, const struct report_row *row);
 /* What stands in the first column: the key, and which process or thread it is. */
 void report_row_label(const struct report_row *row, char *text, size_t size);
 
+/* Nothing was counted, and no time passed: tables leave the row out. */
+bool report_row_is_void(const struct report_row *row);
+
 /*
- * "disk 62% user 30%  2 errors": the largest parts, as many as fit into `room`
- * columns where lines end at the width.
+ * "disk 62% user 30%  2 errors": the largest parts, `most` of those of 5 % and more; 0: all of
+ * these, and three at least. The caller frees it; NULL without memory.
  */
-void report_row_numbers(const struct terminal *t, const struct report_row *row, int room);
+char *report_row_numbers(const struct report_row *row, int most);
+
+/*
+ * Writes that, with as many parts as fit into `room` columns where lines end at the width. False
+ * if a part of 5 % or more had no room.
+ */
+bool report_row_numbers_write(const struct terminal *t, const struct report_row *row, int room);
 
 /*
  * An aligned table with a bar for each row. On a terminal it fits the width: the
- * bar shrinks, and columns are left out. In a file no name is cut.
+ * bar shrinks, names are cut, and columns are left out, which the last line says. In a file no
+ * name is cut.
  */
 void report_write_text(const struct terminal *t, const struct report_view *report);
 

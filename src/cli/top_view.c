@@ -10,12 +10,14 @@
 #include "cli/bar.h"
 
 #define LABEL_LEAST 12
-#define LABEL_MIN 26
+#define LABEL_MIN 26 /* where parts have room */
 #define LABEL_MAX 44
 #define BAR_LEAST 8
 #define BAR_MIN 12
 #define BAR_MAX 40
-#define PARTS_COLUMNS 36
+#define PARTS_COLUMNS 36 /* three of them */
+#define PARTS_TWO 24
+#define PARTS_ONE 15
 #define RANK_COLUMNS 10
 #define NUMBERS_COLUMNS (7 + 9 + 2 * RANK_COLUMNS + 2) /* CPU, count, p99, max, a gap */
 #define LINES_AROUND 2				       /* title, a line for losses */
@@ -47,7 +49,7 @@ struct layout {
 	uint64_t range_ns;
 };
 
-/* A narrow screen has no column for the longest time, short bars, and short names. */
+/* A narrow screen has no column for the longest time, short bars, then short names. */
 static struct layout layout_of(const struct top_view *top, int width)
 {
 	struct layout l = {.range_ns = top->to_ns - top->from_ns, .max = true};
@@ -57,7 +59,7 @@ static struct layout layout_of(const struct top_view *top, int width)
 		l.max = room >= LABEL_MIN + BAR_LEAST + PARTS_COLUMNS;
 		room += l.max ? 0 : RANK_COLUMNS;
 		l.bar = BAR_LEAST;
-		l.label = room - l.bar - PARTS_COLUMNS / 2;
+		l.label = room - l.bar - PARTS_TWO;
 		l.label = l.label < LABEL_LEAST ? LABEL_LEAST : l.label;
 		l.label = l.label > LABEL_MIN ? LABEL_MIN : l.label;
 	} else {
@@ -67,14 +69,19 @@ static struct layout layout_of(const struct top_view *top, int width)
 		l.bar = l.bar > BAR_MAX ? BAR_MAX : l.bar;
 	}
 	l.parts = room - l.label - l.bar;
+	if (l.parts < PARTS_ONE) {
+		l.bar -= PARTS_ONE - l.parts;
+		l.parts = PARTS_ONE;
+	}
 	return l;
 }
 
-static void duration_write(const struct terminal *t, uint64_t ns)
+static void rank_write(const struct terminal *t, const struct report_row *row, uint64_t ns)
 {
+	bool absent = row->absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES);
 	char text[UNITS_TEXT_BYTES];
 
-	fprintf(t->file, " %9s", units_format_ns((int64_t)ns, text));
+	fprintf(t->file, " %9s", absent ? "-" : units_format_ns((int64_t)ns, text));
 }
 
 static void row_write_text(const struct terminal *t, const struct report_row *row,
@@ -87,13 +94,13 @@ static void row_write_text(const struct terminal *t, const struct report_row *ro
 	terminal_name(t, label, l->label);
 	fprintf(t->file, " %5.1f%%", l->range_ns ? 100.0 * (double)cpu / (double)l->range_ns : 0.0);
 	fprintf(t->file, " %8" PRIu64, row->count);
-	duration_write(t, row->p99_ns);
+	rank_write(t, row, row->p99_ns);
 	if (l->max)
-		duration_write(t, row->max_ns);
+		rank_write(t, row, row->max_ns);
 	fputs("  ", t->file);
 	bar_write(t, &row->time, l->bar);
 	putc(' ', t->file);
-	report_row_numbers(t, row, l->parts);
+	report_row_numbers_write(t, row, l->parts);
 	putc('\n', t->file);
 }
 
@@ -113,7 +120,8 @@ static void part_write_text(const struct terminal *t, const struct top_part *par
 }
 
 /* Local time of the end of the range. */
-static void title_write(const struct terminal *t, const struct top_view *top)
+static void title_write(const struct terminal *t, const struct top_view *top,
+			const struct layout *l)
 {
 	char text[UNITS_TEXT_BYTES], clock[32] = "";
 
@@ -127,7 +135,10 @@ static void title_write(const struct terminal *t, const struct top_view *top)
 	}
 	fprintf(t->file, "%s  %s", clock,
 		units_format_ns((int64_t)(top->to_ns - top->from_ns), text));
-	fprintf(t->file, "  lost %" PRIu64 "\n", lost_total(&top->source.lost));
+	fprintf(t->file, "  lost %" PRIu64, lost_total(&top->source.lost));
+	if (!l->max)
+		fprintf(t->file, "  no max in %d columns", t->width);
+	putc('\n', t->file);
 }
 
 /* Rows of a part where all parts share `room` rows: small ones leave theirs to the last. */
@@ -170,7 +181,7 @@ void top_write_text(const struct terminal *t, const struct top_view *top, int li
 	around = LINES_AROUND + top->parts_count + (size_t)bar_legend_lines(t, all);
 	if (lines)
 		room = (size_t)lines > around ? (size_t)lines - around : 1;
-	title_write(t, top);
+	title_write(t, top, &l);
 	for (size_t i = 0; i < top->parts_count; i++) {
 		size_t most = share_of(top, i, room);
 

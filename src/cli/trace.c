@@ -104,11 +104,19 @@ static int nothing_written(const struct trace_options *o, struct error *e)
 	else if (o->pid)
 		snprintf(of, sizeof(of), " of process %u", o->pid);
 	if (o->trace_id)
-		return error_say(e, ENOENT, "no trace %s%s in this recording", o->trace_id, of);
+		return error_say(e, ENOENT,
+				 "no trace %s%s in this recording; --slowest 10 shows some that "
+				 "there are",
+				 o->trace_id, of);
 	if (o->name || o->service)
-		return error_say(e, ENOENT, "no trace with such a span%s in this recording", of);
+		return error_say(e, ENOENT,
+				 "no trace with such a span%s in this recording; 'fathom report "
+				 "--by name' lists names and services",
+				 of);
 	if (*of)
-		return error_say(e, ENOENT, "no %sspan%s in this recording",
+		return error_say(e, ENOENT,
+				 "no %sspan%s in this recording; 'fathom report --by thread' lists "
+				 "who ran",
 				 o->slowest ? "trace with a " : "", of);
 	return error_say(e, ENOENT,
 			 "no span of an application in this recording; "

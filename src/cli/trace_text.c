@@ -166,23 +166,17 @@ static void trace_head_write(struct trace_writer *w, const struct trace_tree *tr
 {
 	const struct trace_view *trace = tree->trace;
 	const struct span_view *first = first_of_somebody(tree);
-	char text[UNITS_TEXT_BYTES];
+	char text[UNITS_TEXT_BYTES], of[256] = "";
 
 	if (w->traces++ > 0)
 		putc('\n', w->t.file);
-	if (trace->trace_id[0])
-		fprintf(w->t.file, "trace %s", trace->trace_id);
-	else
-		fputs("no trace", w->t.file);
-	fprintf(w->t.file, ", %zu span%s, %s", trace->spans_count,
-		trace->spans_count == 1 ? "" : "s",
-		units_format_ns((int64_t)(tree->end_ns - tree->begin_ns), text));
-	if (first) {
-		fputs(", ", w->t.file);
-		terminal_text(&w->t, first->service ? first->service : first->process);
-		fprintf(w->t.file, " (pid %u)", first->pid);
-	}
-	putc('\n', w->t.file);
+	if (first)
+		snprintf(of, sizeof(of), ", %s (pid %u)",
+			 first->service ? first->service : first->process, first->pid);
+	terminal_sentence(&w->t, trace->trace_id[0] ? "trace " : "no ", "%s, %zu span%s, %s%s",
+			  trace->trace_id[0] ? trace->trace_id : "trace", trace->spans_count,
+			  trace->spans_count == 1 ? "" : "s",
+			  units_format_ns((int64_t)(tree->end_ns - tree->begin_ns), text), of);
 }
 
 static void trace_text_begin(void *writer, const struct terminal *t,

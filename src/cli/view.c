@@ -2,6 +2,7 @@
 #include "cli/view.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -70,6 +71,26 @@ void source_write_json(struct json *j, const struct source_view *source)
 	json_array_end(j);
 }
 
+void terminal_sentence(const struct terminal *t, const char *head, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	fputs(head, t->file);
+	if (t->cut)
+		terminal_words(t, text, terminal_columns(head));
+	else
+		terminal_text(t, text);
+	putc('\n', t->file);
+	free(text);
+}
+
 static void lost_write_text(const struct terminal *t, const struct lost_view *lost)
 {
 	const struct {
@@ -81,18 +102,21 @@ static void lost_write_text(const struct terminal *t, const struct lost_view *lo
 		{"application", lost->application},
 		{"damaged", lost->damaged},
 	};
-	const char *separator = " (";
+	char text[256] = "";
+	size_t length = 0;
 
 	if (lost_total(lost) == 0)
 		return;
-	fprintf(t->file, "lost: %" PRIu64 " records", lost_total(lost));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].count == 0)
 			continue;
-		fprintf(t->file, "%s%s %" PRIu64, separator, parts[i].name, parts[i].count);
-		separator = ", ";
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s %" PRIu64,
+					   length ? ", " : "", parts[i].name, parts[i].count);
 	}
-	fprintf(t->file, "); what they would have told is missing above or unknown\n");
+	terminal_sentence(t, "lost: ",
+			  "%" PRIu64 " records (%s); what they would have told is missing above "
+			  "or unknown",
+			  lost_total(lost), text);
 }
 
 void source_write_text(const struct terminal *t, const struct source_view *source)
@@ -101,26 +125,30 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 
 	lost_write_text(t, &source->lost);
 	if (source->incomplete)
-		fprintf(t->file, "incomplete: %" PRIu64 " fields are cut or could not be read\n",
-			source->incomplete);
+		terminal_sentence(t,
+				  "incomplete: ", "%" PRIu64 " fields are cut or could not be read",
+				  source->incomplete);
 	for (size_t i = 0; i < source->gaps_count; i++) {
 		const struct gap_view *gap = &source->gaps[i];
 
-		fprintf(t->file, "gap: nothing was recorded for %s (%" PRIu64 " to %" PRIu64 ")\n",
+		terminal_sentence(
+			t, "gap: ", "nothing was recorded for %s (%" PRIu64 " to %" PRIu64 ")",
 			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
 			gap->to_ns);
 	}
 	if (source->filters & FILTER_SYSCALLS)
-		fprintf(t->file, "filter: not all system calls were recorded (--syscalls); time on "
-				 "a CPU outside those that were is unknown\n");
+		terminal_sentence(t, "filter: ",
+				  "not all system calls were recorded (--syscalls); time on a CPU "
+				  "outside those that were is unknown");
 	if (source->filters & FILTER_SPANS)
-		fprintf(t->file, "filter: only what ran under a span was recorded (--spans-only); "
-				 "time outside of spans is unknown\n");
+		terminal_sentence(t, "filter: ",
+				  "only what ran under a span was recorded (--spans-only); time "
+				  "outside of spans is unknown");
 	if (source->cpu_ns && source->steal_ns > source->cpu_ns / 100)
-		fprintf(t->file,
-			"steal: the hypervisor took %" PRIu64
-			" %% of the CPUs' time; it is inside user and kernel\n",
-			source->steal_ns * 100 / source->cpu_ns);
+		terminal_sentence(t, "steal: ",
+				  "the hypervisor took %" PRIu64
+				  " %% of the CPUs' time; it is inside user and kernel",
+				  source->steal_ns * 100 / source->cpu_ns);
 }
 
 /*

@@ -91,6 +91,12 @@ void terminal_rest_end(const struct terminal *t, const char *text, int room);
  * never into fewer than 20 columns.
  */
 void terminal_words(const struct terminal *t, const char *text, int column);
+/*
+ * A line "head text": on a terminal it goes on in further lines, below its text. The head ends
+ * with a space.
+ */
+__attribute__((format(printf, 3, 4))) void
+terminal_sentence(const struct terminal *t, const char *head, const char *format, ...);
 /* Columns that a text takes. */
 int terminal_columns(const char *text);
 

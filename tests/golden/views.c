@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inputs of the golden tests of what is shown: prints a case in a format
- * (json, txt, color, narrow: a terminal of 80 columns). tests/golden/<case>/expected.<format> is
- * the text it must give.
+ * (json, txt, color, or a number: a terminal of so many columns).
+ * tests/golden/<case>/expected.<format> is the text it must give.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +36,9 @@ int main(int argc, char **argv)
 	setenv("TZ", "UTC", 1); /* top shows the time of day */
 	if (argc == 3) {
 		t.color = strcmp(argv[2], "color") == 0;
-		t.cut = t.color || strcmp(argv[2], "narrow") == 0;
-		if (t.cut && !t.color)
-			t.width = 80;
+		t.cut = t.color || atoi(argv[2]);
+		if (atoi(argv[2]))
+			t.width = atoi(argv[2]);
 	}
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		for (const struct view_case *c = cases[i]; c->name; c++) {

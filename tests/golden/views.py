@@ -75,15 +75,17 @@ def check_json(case, text):
 
 ALWAYS = ("json", "txt")
 TERMINAL = {"color": ("report-by-name", "trace-request"),
-            "narrow": ("chunks", "doctor", "report-by-cause", "report-by-file",
-                       "report-by-name", "report-by-thread", "top")}
-SENTENCES = ("lost:", "incomplete:", "gap:", "filter:", "steal:")  # may go on in the next line
+            "80": ("chunks", "doctor", "report-by-cause", "report-by-file", "report-by-name",
+                   "report-by-thread", "top")}
+for width in ("60", "100", "120", "200"):
+    TERMINAL[width] = ("report-by-cause", "report-by-name", "report-by-thread", "top")
+TERMINAL["60"] += ("trace-threads",)
 
 
 def main():
     program, write = sys.argv[1], "--write" in sys.argv
     names = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    cases = [(name, form) for name in names for form in ("json", "txt", "color", "narrow")
+    cases = [(name, form) for name in names for form in [*ALWAYS, *TERMINAL]
              if write or os.path.exists(f"{HERE}/{name}/expected.{form}")]
     missing = [name for name in names if not os.path.exists(f"{HERE}/{name}/expected.json")]
     failed = 0
@@ -102,9 +104,9 @@ def main():
             golden = file.read()
         why = "".join("# " + line for line in difflib.unified_diff(
             golden.splitlines(True), text.splitlines(True), "expected", "printed"))
-        for line in text.splitlines() if form == "narrow" else ():
-            if len(line) > 80 and not line.startswith(SENTENCES):
-                why += f"# wider than 80: {line}\n"
+        for line in text.splitlines() if form.isdigit() else ():
+            if len(line) > int(form):
+                why += f"# wider than {form}: {line}\n"
         if form == "json" and not why:
             try:
                 check_json(name, text)

@@ -11,6 +11,8 @@ import sys
 import tempfile
 
 FATHOM = os.path.abspath(sys.argv[1])
+# What the error of a reader of nothing says to do next.
+RECORD_FIRST = r".+: start 'fathom record -o |.+; record something first \('fathom record'\), or name"
 READERS = ("chunks", "report", "trace", "rotate", "snapshot")  # they need a recording
 
 
@@ -46,11 +48,25 @@ def cases():
                          line + "no option --nonsense")
             if name not in READERS:
                 continue
-            yield expect(f"{name} without a recording", run(name, cwd=empty), 1, line + r".+\n$")
-            yield expect(f"{name} of nothing", run(name, empty + "/none"), 1, line + r".+\n$")
-            yield expect(f"{name} of an empty directory", run(name, empty), 1, line + r".+\n$")
+            first = f"{line}({RECORD_FIRST}).*\n$"
+            yield expect(f"{name} without a recording", run(name, cwd=empty), 1, first)
+            yield expect(f"{name} of nothing", run(name, empty + "/none"), 1, first)
+            yield expect(f"{name} of an empty directory", run(name, empty), 1, first)
             yield expect(f"{name} --json of nothing", run(name, "--json", empty + "/none"), 1,
-                         line + r".+\n$")
+                         first)
+        yield from recorders(expect, empty + "/new")
+
+
+def recorders(expect, new):
+    """Who may not record is told so first, and what it takes."""
+    line = "fathom record: "
+    or_root = "" if os.geteuid() == 0 else "|.*run as root"
+    for what, words, hint in (
+            ("a process that is not there", ("-o", new, "-p", "99999999"), "'ps -e' lists"),
+            ("a cgroup that is not there", ("-o", new, "--cgroup", "no/such"), "/proc/PID/cgroup"),
+            ("into /proc", ("-o", "/proc/x"), "can be written to with -o")):
+        yield expect(f"record {what}", run("record", "-d", "1ms", *words), 1,
+                     f"{line}(.+; .*{hint}{or_root}).*\n$")
 
 
 def main():

@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "tests/unit/check.h"
 
@@ -30,8 +31,24 @@ TEST(a_text_can_say_it_all)
 	CHECK_STR(e.text, "--syscalls: no such syscall: foo");
 }
 
+TEST(a_hint_stands_behind_the_chain)
+{
+	struct error e = {0};
+
+	error_hint(&e, "nothing failed");
+	CHECK_STR(e.text, "");
+	error_set(&e, ENOENT, "cannot open %s", "x");
+	error_hint(&e, "make %s first", "x");
+	error_set(&e, EIO, "cannot read");
+	CHECK_STR(e.text, "cannot read: cannot open x: No such file or directory; make x first");
+	for (int i = 0; i < 200; i++)
+		error_hint(&e, "more");
+	CHECK_EQ(strnlen(e.text, sizeof(e.text)) < sizeof(e.text), true);
+}
+
 TEST(nobody_need_listen)
 {
+	error_hint(NULL, "x");
 	errno = ERANGE;
 	CHECK_EQ(error_set(NULL, ENOMEM, "x"), -ENOMEM);
 	CHECK_EQ(errno, ERANGE);

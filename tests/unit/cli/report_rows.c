@@ -56,4 +56,26 @@ TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 	partial_free(p);
 }
 
+/* What is counted nowhere has no percentiles; a part without time is a row as well. */
+TEST(every_part_of_time_is_a_row_by_cause)
+{
+	struct partial *p = partial_new(NULL);
+	struct report_rows rows;
+	const struct file_ref file = {.key = 77, .dev = 1 << 20, .kind = FILE_KIND_regular};
+
+	reads(p, 2000, &file);
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(report_rows_build(&rows, p, report_grouping_find("cause"), NULL), 0);
+	CHECK_EQ(rows.rows.count, SPLIT_PARTS_COUNT);
+	for (size_t i = 0; i < rows.rows.count; i++) {
+		const struct report_row *row = &rows.rows.data[i];
+
+		CHECK_EQ(!(row->absent & REPORT_NO_PERCENTILES), row->count > 0);
+		CHECK_EQ((u64)split_total(&row->time), row->total_ns);
+	}
+	report_rows_free(&rows);
+	partial_free(p);
+}
+
 TEST_MAIN()
