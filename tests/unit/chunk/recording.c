@@ -157,6 +157,7 @@ TEST(boots_do_not_mix)
 	recording_close(recording);
 	options.boot = -2;
 	CHECK_EQ(recording_open(&recording, &dir, 1, &options, &e), -ENOENT);
+	CHECK_STR(e.text, "there is no chunk of such an early boot; the earliest is --boot -1");
 }
 
 TEST(damage_stays_with_its_chunk)
