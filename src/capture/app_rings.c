@@ -92,7 +92,7 @@ static bool source_is(const struct app_source *s, const struct app_ring_reached 
 }
 
 /*
- * Makes room for one more of a process: the watch reaches no more than that at once, so the
+ * After one more of a process was added: the watch reaches no more than so many at once, so the
  * oldest one is of a program that the process does not run any more.
  */
 static void oldest_end(struct app_rings *rings, pid_t pid)
@@ -108,7 +108,7 @@ static void oldest_end(struct app_rings *rings, pid_t pid)
 		oldest = oldest ? oldest : s;
 		count++;
 	}
-	if (count >= APP_RINGS_OF_PROCESS)
+	if (count > APP_RINGS_OF_PROCESS)
 		oldest->ended = true;
 }
 
@@ -123,7 +123,6 @@ static int ring_add(struct app_rings *rings, struct app_ring_reached *reached)
 			return 0;
 		}
 	}
-	oldest_end(rings, reached->process.pid);
 	if (!err)
 		err = vec_push(&rings->sources, source);
 	if (err) {
@@ -134,6 +133,7 @@ static int ring_add(struct app_rings *rings, struct app_ring_reached *reached)
 	if (reached->made_ns)
 		app_threads_tell(&rings->threads, reached->made_ns, &reached->process);
 	source_begin(rings, &rings->sources.data[rings->sources.count - 1]);
+	oldest_end(rings, reached->process.pid);
 	return 0;
 }
 

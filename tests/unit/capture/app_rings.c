@@ -712,6 +712,39 @@ TEST(half_a_record_hides_what_follows_until_the_end)
 /* ---- limits: the last, since where they are for good little is left for others ---- */
 
 /* Those that there is no room for are told, too. */
+/* There is no place for it: nothing makes room for what does not come. */
+TEST(one_that_does_not_fit_ends_no_other)
+{
+	struct writer w = writer_start();
+	const struct rlimit few = {4 * APP_RINGS_OF_PROCESS, 4 * APP_RINGS_OF_PROCESS};
+	struct app_ring_reached *reached;
+	struct app_rings_counts counts;
+	struct app_rings *rings;
+	struct rlimit before;
+
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	rings = app_rings_new();
+	if (setrlimit(RLIMIT_NOFILE, &before)) {
+		writer_reap(&w);
+		app_rings_free(rings);
+		SKIP("limits are for good here");
+	}
+	CHECK(rings != NULL);
+	CHECK_STR(writer_ask(&w, "rings 1000"), "done");
+	CHECK_EQ(app_ring_reach(w.pid, 0, NULL, &reached, NULL), APP_RINGS_OF_PROCESS);
+	CHECK_EQ(app_rings_add(rings, reached), 0);
+	CHECK_STR(writer_ask(&w, "unmap"), "done");
+	CHECK_STR(writer_ask(&w, "rings 100"), "done");
+	CHECK(app_ring_reach(w.pid, 0, NULL, &reached, NULL) > 0);
+	CHECK_EQ(app_rings_add(rings, reached), -EMFILE);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	app_rings_counts(rings, &counts);
+	CHECK_EQ(counts.rings, APP_RINGS_OF_PROCESS);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
 TEST(more_rings_than_descriptors_are_missed)
 {
 	struct writer a = writer_start(), b = writer_start();
