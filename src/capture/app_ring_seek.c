@@ -29,6 +29,7 @@ struct seek_process {
 	unsigned int made, found; /* since it was looked for */
 	unsigned int ahead;	  /* what the look at found_ns found before we were told of it */
 	u64 found_ns;
+	u64 round; /* it was looked at in; 0: a new one */
 	bool told; /* that one is not heard */
 	bool ended;
 };
@@ -37,6 +38,7 @@ struct app_ring_seek {
 	struct app_ring_seek_sink sink;
 	struct map processes; /* pid -> struct seek_process, owned: with something due, or known */
 	VEC(pid_t) pending;   /* those with something due, once each */
+	u64 round;	      /* over those, in one or more turns; from 1 on */
 };
 
 /*
@@ -56,8 +58,10 @@ struct app_ring_seek *app_ring_seek_new(const struct app_ring_seek_sink *sink)
 {
 	struct app_ring_seek *seek = calloc(1, sizeof(*seek));
 
-	if (seek)
-		seek->sink = *sink;
+	if (!seek)
+		return NULL;
+	seek->sink = *sink;
+	seek->round = 1;
 	return seek;
 }
 
@@ -123,6 +127,13 @@ static bool is_sought(const struct seek_process *process)
 	return process->due_ns != NEVER && process->made && !process->ended;
 }
 
+static void missed_tell(struct app_ring_seek *seek, struct seek_process *process)
+{
+	if (process->made > process->found && !process->told)
+		seek->sink.missed(seek->sink.arg, process->pid);
+	process->told = true;
+}
+
 void app_ring_seek_made(struct app_ring_seek *seek, pid_t pid, u64 made_ns, u64 now_ns)
 {
 	struct seek_process *process = process_get(seek, pid);
@@ -134,6 +145,7 @@ void app_ring_seek_made(struct app_ring_seek *seek, pid_t pid, u64 made_ns, u64 
 		return;
 	}
 	if (!is_sought(process)) {
+		missed_tell(seek, process); /* of one that ended and was not looked at since */
 		process->made = process->found = 0;
 		process->made_ns = made_ns;
 		process->told = process->ended = false;
@@ -142,14 +154,8 @@ void app_ring_seek_made(struct app_ring_seek *seek, pid_t pid, u64 made_ns, u64 
 		process->made++;
 	process->last_ns = made_ns;
 	process->tries = 0;
+	process->round = 0; /* news come before what is left of a round */
 	look_request(seek, process, now_ns);
-}
-
-static void missed_tell(struct app_ring_seek *seek, struct seek_process *process)
-{
-	if (process->made > process->found && !process->told)
-		seek->sink.missed(seek->sink.arg, process->pid);
-	process->told = true;
 }
 
 void app_ring_seek_exec(struct app_ring_seek *seek, pid_t pid, u64 time_ns)
@@ -226,7 +232,7 @@ static bool process_wait(struct app_ring_seek *seek, struct seek_process *proces
 	process->tries++;
 	pause = process->made || process->tries <= 16 ? try_pause_ns(process->tries) : NEVER;
 	if (pause == NEVER) {
-		missed_tell(seek, process); /* it made one, and we gave up */
+		missed_tell(seek, process); /* if it ended, and was not looked at since */
 		return false;
 	}
 	process->due_ns = now_ns + pause;
@@ -280,31 +286,51 @@ static void process_settle(struct app_ring_seek *seek, struct seek_process *proc
 	free(process);
 }
 
-u64 app_ring_seek_run(struct app_ring_seek *seek, u64 now_ns)
+static struct seek_process *pending_process(const struct app_ring_seek *seek, size_t i)
 {
-	u64 due = NEVER, begin_ns = capture_now();
+	return map_get(&seek->processes, (u64)seek->pending.data[i]);
+}
 
-	/* From the end, the newest first: at each moment all that are not done with are there,
-	 * once. */
-	for (size_t i = seek->pending.count; i-- > 0;) {
-		struct seek_process *process = map_get(&seek->processes,
-						       (u64)seek->pending.data[i]);
-		bool goes_on = process->due_ns > now_ns ||
-			       process_look(seek, process, capture_now());
+static u64 pending_due_ns(const struct app_ring_seek *seek)
+{
+	u64 due = NEVER;
 
-		if (foreign_work_is_taken())
-			return NEVER;
-		if (goes_on) {
-			if (process->due_ns < process->rest_ns)
-				process->due_ns = process->rest_ns;
-			if (process->due_ns < due)
-				due = process->due_ns;
-			if (capture_now() > begin_ns + TURN_NS)
-				return now_ns;
-			continue;
-		}
-		seek->pending.data[i] = seek->pending.data[--seek->pending.count];
-		process_settle(seek, process);
+	for (size_t i = 0; i < seek->pending.count; i++) {
+		const struct seek_process *process = pending_process(seek, i);
+
+		if (process->due_ns < due)
+			due = process->due_ns;
 	}
 	return due;
+}
+
+/*
+ * From the end, the newest first: at each moment all that are not done with are there, once. What
+ * is left when a turn is over has its look before any other has a second one.
+ */
+u64 app_ring_seek_run(struct app_ring_seek *seek, u64 now_ns)
+{
+	u64 begin_ns = capture_now();
+
+	for (size_t i = seek->pending.count; i-- > 0;) {
+		struct seek_process *process = pending_process(seek, i);
+		bool goes_on;
+
+		if (process->round == seek->round || process->due_ns > now_ns)
+			continue;
+		process->round = seek->round;
+		goes_on = process_look(seek, process, capture_now());
+		if (foreign_work_is_taken())
+			return NEVER;
+		if (!goes_on) {
+			seek->pending.data[i] = seek->pending.data[--seek->pending.count];
+			process_settle(seek, process);
+		} else if (process->due_ns < process->rest_ns) {
+			process->due_ns = process->rest_ns;
+		}
+		if (i > 0 && capture_now() > begin_ns + TURN_NS)
+			return now_ns;
+	}
+	seek->round++;
+	return pending_due_ns(seek);
 }

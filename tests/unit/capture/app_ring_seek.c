@@ -10,10 +10,14 @@
 
 static struct app_ring_reached *reached[16];
 static int reached_count, missed;
+static pid_t reached_of;
+static unsigned int reach_us; /* how long it takes at least */
 
 static void on_reached(void *arg, pid_t pid, struct app_ring_reached *r)
 {
 	CHECK(reached_count < 16);
+	reached_of = pid;
+	usleep(reach_us);
 	reached[reached_count++] = r;
 }
 
@@ -29,6 +33,7 @@ static struct app_ring_seek *seek_new(void)
 
 	CHECK(seek != NULL);
 	reached_count = missed = 0;
+	reach_us = 0;
 	return seek;
 }
 
@@ -39,14 +44,14 @@ static void seek_end(struct app_ring_seek *seek)
 	app_ring_seek_free(seek);
 }
 
-/* Runs it until nothing is due, for so many looks at most, and says how many it took. */
+/*
+ * Runs it until nothing is due, for so many looks at a process at most, and says how many it took.
+ * All is due by then, so that it does not matter how long the looks take.
+ */
 static int looks_until_done(struct app_ring_seek *seek, int most)
 {
-	u64 now = capture_now();
-
 	for (int i = 0; i < most; i++) {
-		now = app_ring_seek_run(seek, now);
-		if (now == NEVER)
+		if (app_ring_seek_run(seek, NEVER - 1) == NEVER)
 			return i + 1;
 	}
 	return most + 1;
@@ -159,20 +164,81 @@ TEST(another_program_has_other_rings)
 	writer_reap(&w);
 }
 
+/* Its number is another's before anybody has seen that it ended. */
+TEST(what_one_that_ended_had_made_is_missed)
+{
+	struct writer w = writer_start();
+	struct app_ring_seek *seek = seek_new();
+	u64 now = capture_now();
+
+	app_ring_seek_made(seek, w.pid, now, now);
+	app_ring_seek_made(seek, w.pid, now, now);
+	CHECK(app_ring_seek_run(seek, now) != NEVER);
+	CHECK_EQ(reached_count, 1);
+	app_ring_seek_exit(seek, w.pid);
+	CHECK_EQ(missed, 0);
+	now = capture_now();
+	app_ring_seek_made(seek, w.pid, now, now);
+	CHECK_EQ(missed, 1);
+	seek_end(seek);
+	writer_reap(&w);
+}
+
+/* What happened meanwhile is heard in between, and comes first; nobody waits for two of another. */
+TEST(a_turn_ends_after_a_while_and_the_next_one_goes_on)
+{
+	struct writer w[4];
+	struct app_ring_seek *seek = seek_new();
+	const int order[] = {2, 3, 1, 0};
+	u64 now;
+
+	reach_us = 10000; /* longer than a turn */
+	for (int i = 0; i < 4; i++)
+		w[i] = writer_start();
+	now = capture_now();
+	for (int i = 0; i < 3; i++) {
+		app_ring_seek_made(seek, w[i].pid, now, now);
+		if (i == 1) /* which is not there, so that it is looked at again */
+			app_ring_seek_made(seek, w[i].pid, now, now);
+	}
+	for (int i = 0; i < 4; i++) {
+		now = app_ring_seek_run(seek, NEVER - 1);
+		CHECK_EQ(reached_count, i + 1);
+		CHECK_EQ(reached_of, w[order[i]].pid);
+		if (i == 0)
+			app_ring_seek_made(seek, w[3].pid, capture_now(), capture_now());
+	}
+	CHECK(now != NEVER);
+	CHECK_EQ(looks_until_done(seek, 100), 23);
+	CHECK_EQ(missed, 1);
+	seek_end(seek);
+	for (int i = 0; i < 4; i++)
+		writer_reap(&w[i]);
+}
+
+static u64 own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (u64)t.tv_sec * SECOND + (u64)t.tv_nsec;
+}
+
 /* Each of its notices is a reason to look at once, until it has had its part of the time. */
 TEST(a_process_that_makes_us_look_all_the_time_rests)
 {
 	struct writer w = writer_start();
 	struct app_ring_seek *seek = seek_new();
-	u64 begin = capture_now(), looked = 0, now;
+	u64 begin = capture_now(), looked = 0, before, now;
 	bool goes_on = true;
 
 	CHECK_STR(writer_ask(&w, "fakes 1000"), "done");
 	while (capture_now() - begin < SECOND && goes_on) {
 		now = capture_now();
 		app_ring_seek_made(seek, w.pid, now, now);
+		before = own_cpu_ns();
 		goes_on = app_ring_seek_run(seek, now) != NEVER;
-		looked += capture_now() - now;
+		looked += own_cpu_ns() - before;
 		usleep(50);
 	}
 	printf("# looked for %llu us\n", (unsigned long long)looked / 1000);
