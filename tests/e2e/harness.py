@@ -18,6 +18,7 @@ for variable in ("SUDO_UID", "SUDO_GID"):
 
 PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns",
          "timer_ns", "ipc_ns", "fault_ns", "child_ns", "other_ns", "off_thread_ns", "unknown_ns"]
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
 SLOWER = int(os.environ.get("SLOWER", "1"))  # an emulated machine: how many times
 SUMMED = ["thread", "process", "syscall", "cause", "name", "service"]
 
@@ -175,6 +176,22 @@ def check_sums(fathom, recording):
             if span["threads"] == 1 and hard:
                 equal(total(span["time"]), span["end_ns"] - span["begin_ns"],
                       f"split of {span['kind']} {span['name']}")
+
+
+def check_row_keys(fathom, recording, *groupings):
+    """Real rows have the keys that the golden files show, in their order."""
+    for by in groupings:
+        with open(f"{GOLDEN}/report-by-{by}/expected.json", encoding="utf-8") as file:
+            shapes = {tuple(row) for row in json.load(file)["rows"]}
+        rows = fathom.report(recording, by)["rows"]
+        check(rows, f"there are rows by {by}")
+        for row in rows:
+            check(tuple(row) in shapes, f"keys by {by}: {list(row)} is none of {shapes}")
+            time = row.get("time", {})
+            check(by != "cause" or [key for key in time if time[key]] in ([], [row["key"] + "_ns"]),
+                  f"a cause has time of its own alone: {row}")
+        if by == "cause":
+            equal(sorted(row["key"] + "_ns" for row in rows), sorted(PARTS), "rows by cause")
 
 
 def babeltrace_counts(chunk):

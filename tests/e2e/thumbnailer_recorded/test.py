@@ -82,6 +82,12 @@ def the_kernel_stands_under_the_phases():
 
 
 @tests.add
+def rows_have_the_keys_that_are_promised():
+    harness.check_row_keys(fathom, DIRECTORY, "name", "service", "process", "thread", "syscall",
+                           "file", "peer", "cause")
+
+
+@tests.add
 def sums_are_exact():
     harness.check_sums(fathom, DIRECTORY)
 
