@@ -24,6 +24,7 @@
 #define BAR_FILE 14
 #define BAR_MOST 40
 
+#define PARTS_TIGHT 16 /* one part, and where it is short, how many errors */
 #define PARTS_WANTED 3 /* where there is room for all ranks */
 
 enum { P50, P95, P99, MAX };
@@ -31,8 +32,8 @@ enum { P50, P95, P99, MAX };
 /* What the rows would like to have. */
 struct wishes {
 	int label, count, number;
-	int parts[PARTS_WANTED +
-		  1]; /* to show so many of the large parts; 0: all that are worth it */
+	/* to show so many of the large parts; 0: all that are worth it */
+	int parts[PARTS_WANTED + 1];
 };
 
 static void wish(int *columns, int wanted)
@@ -52,9 +53,9 @@ static void wish_parts(struct wishes *w, const struct report_row *row)
 {
 	for (int most = 0; most <= PARTS_WANTED; most++) {
 		char *text = report_row_numbers(row, most);
+		int columns = REPORT_GAP + (text ? terminal_columns(text) : 0);
 
-		if (text)
-			wish(&w->parts[most], REPORT_GAP + terminal_columns(text));
+		wish(&w->parts[most], columns);
 		free(text);
 	}
 }
@@ -145,6 +146,8 @@ static void layout_leave_out(struct report_layout *l, const struct wishes *w, in
 	}
 	while (l->label > LABEL_TIGHT && layout_columns(l) > width)
 		l->label--;
+	if (layout_columns(l) > width && l->parts > REPORT_GAP + PARTS_TIGHT)
+		l->parts = REPORT_GAP + PARTS_TIGHT;
 	for (int i = 0; i < REPORT_RANKS - 1 && layout_columns(l) > width; i++) {
 		l->short_of_ranks |= l->ranks[least_needed[i]];
 		l->ranks[least_needed[i]] = false;
@@ -163,6 +166,8 @@ static void layout_fit(struct report_layout *l, const struct wishes *w, int widt
 	left = width - layout_columns(l);
 	if (left < 0)
 		l->parts += left;
+	if (!l->all_ns)
+		layout_widen(&l->parts, w->parts[1], &left);
 	layout_widen(&l->label, w->label < LABEL_SHORT ? w->label : LABEL_SHORT, &left);
 	if (!l->all_ns)
 		layout_widen(&l->parts, w->parts[0], &left);

@@ -140,6 +140,8 @@ bool report_row_numbers_write(const struct terminal *t, const struct report_row 
 	}
 	if (text)
 		terminal_rest(t, text, room);
+	if (t->cut && text && terminal_columns(text) > room)
+		most = 0;
 	free(text);
 	return most == large;
 }

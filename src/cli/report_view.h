@@ -62,7 +62,7 @@ char *report_row_numbers(const struct report_row *row, int most);
 
 /*
  * Writes that, with as many parts as fit into `room` columns where lines end at the width. False
- * if a part of 5 % or more had no room.
+ * if a part of 5 % or more, or the errors, had no room.
  */
 bool report_row_numbers_write(const struct terminal *t, const struct report_row *row, int room);
 

@@ -13,6 +13,9 @@
 #include "cli/trace_tree.h"
 
 #define DEPTH_SHOWN 40 /* deeper spans are indented like this */
+#define LABEL_LEAST 16
+#define NAME_KEPT 11 /* columns of a name behind its tree lines, at least */
+#define NARROW 120   /* columns: below, arguments need the room of the bar */
 
 /* The span's bar at its place in the trace's time; at least one cell wide. */
 static void place_write(const struct terminal *t, const struct trace_tree *tree,
@@ -43,11 +46,13 @@ static void place_write(const struct terminal *t, const struct trace_tree *tree,
 static void label_write(const struct terminal *t, const char *name, const bool *more, int depth,
 			int width)
 {
-	int columns = 0;
+	int columns = 0, kept = terminal_columns(name);
 
+	if (kept > NAME_KEPT)
+		kept = NAME_KEPT;
 	if (depth > DEPTH_SHOWN)
 		depth = DEPTH_SHOWN;
-	for (int i = 1; i <= depth && columns + 12 < width; i++) {
+	for (int i = 1; i <= depth && columns + 2 + kept <= width; i++) {
 		bool last = i == depth;
 
 		fputs(last ? (more[i] ? "├─" : "└─") : (more[i] ? "│ " : "  "), t->file);
@@ -98,11 +103,30 @@ static void frames_write(const struct terminal *t, const struct span_view *span,
 	}
 }
 
+/* As wide as the names of a trace need, up to two fifths of a line. */
+static int label_columns(const struct trace_tree *tree, int width)
+{
+	int columns = LABEL_LEAST, most = width * 2 / 5;
+
+	for (size_t i = 0; i < tree->trace->spans_count && columns < most; i++) {
+		int wanted = terminal_columns(tree->trace->spans[i].name);
+		size_t at = i;
+
+		for (int depth = 0; depth < DEPTH_SHOWN && tree->parent[at] != TRACE_TREE_NONE;
+		     depth++) {
+			at = tree->parent[at];
+			wanted += 2;
+		}
+		columns = wanted > columns ? wanted : columns;
+	}
+	return columns < most ? columns : most;
+}
+
 static void span_write(struct trace_writer *w, const struct trace_tree *tree, size_t place,
 		       const bool *more, int depth)
 {
 	const struct span_view *span = &tree->trace->spans[place];
-	int bar = w->t.width / 4, label = w->t.width * 2 / 5;
+	int bar = w->t.width / (w->t.width < NARROW ? 5 : 4), label = w->label;
 	char text[UNITS_TEXT_BYTES];
 
 	label_write(&w->t, span->name, more, depth, label);
@@ -200,6 +224,7 @@ static int trace_text_trace(void *writer, const struct trace_view *trace)
 	if (err)
 		return err;
 	trace_head_write(w, &tree);
+	w->label = label_columns(&tree, w->t.width);
 	for (size_t i = 0; i < trace->spans_count; i++) {
 		if (tree.parent[tree.order[i]] == TRACE_TREE_NONE)
 			tree_write(w, &tree, tree.order[i]);

@@ -92,6 +92,7 @@ struct trace_writer {
 	const struct source_view *source; /* borrowed until end */
 	size_t traces;
 	bool used[SPLIT_PARTS_COUNT];
+	int label; /* text: columns of the names of the trace that is written */
 };
 
 extern const struct trace_format trace_format_json;

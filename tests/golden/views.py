@@ -80,6 +80,7 @@ TERMINAL = {"color": ("report-by-name", "trace-request"),
 for width in ("60", "100", "120", "200"):
     TERMINAL[width] = ("report-by-cause", "report-by-name", "report-by-thread", "top")
 TERMINAL["60"] += ("trace-threads",)
+TERMINAL["100"] += ("trace-request",)
 
 
 def main():
