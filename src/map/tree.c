@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/tree.h"
+#include "map/enclosing.h"
 #include "map/internal.h"
 #include "map/query.h"
 
@@ -109,31 +110,6 @@ static const struct holder *holder_of(const struct holders *h, u32 number, u64 t
 	return n < h->list.count && list[n].number == number ? &list[n] : NULL;
 }
 
-/* A stay in the kernel; all zero: none. */
-struct visit {
-	u64 begin_ns, end_ns;
-	enum node_kind kind;
-	struct context ctx;
-};
-
-/* The last syscall and fault of a thread, for what lies in them. */
-struct enclosing {
-	struct visit call, fault;
-};
-
-static bool begins_in(const struct kspan *k, const struct visit *visit)
-{
-	return visit->end_ns && k->begin_ns >= visit->begin_ns && k->begin_ns <= visit->end_ns;
-}
-
-/* In which of them a block request was submitted, NULL: in none that is known. */
-static const struct visit *submitted_in(const struct kspan *k, const struct enclosing *in)
-{
-	if (k->kind != KSPAN_BLOCK || !in)
-		return NULL;
-	return begins_in(k, &in->fault) ? &in->fault : begins_in(k, &in->call) ? &in->call : NULL;
-}
-
 /* The span or thread under which it ran. */
 static u64 kernel_above(const struct tree_options *o, const struct kspan *k,
 			const struct context *ctx, const struct holder *owner)
@@ -143,23 +119,9 @@ static u64 kernel_above(const struct tree_options *o, const struct kspan *k,
 	return owner ? owner->id : kernel_id(o, k->tid, 0, NODE_THREAD);
 }
 
-/* `owner`: the thread. Its number at the end stands for all that it had, in ids. */
-static u64 kernel_parent(const struct tree_options *o, const struct kspan *k,
-			 const struct enclosing *in, const struct holder *owner)
+static enum node_kind visit_node(const struct visit *visit)
 {
-	u32 tid = owner ? owner->life->tid : k->tid;
-	const struct visit *visit = submitted_in(k, in);
-
-	if (k->kind == KSPAN_WAIT && k->visit_ns) {
-		bool fault = (k->mode & MODE_MASK) == MODE_fault && !(k->mode & MODE_IN_SYSCALL);
-
-		return kernel_id(o, tid, k->visit_ns, fault ? NODE_FAULT : NODE_SYSCALL);
-	}
-	if (visit)
-		return kernel_id(o, tid, visit->begin_ns, visit->kind);
-	if (k->kind == KSPAN_FAULT && in && begins_in(k, &in->call) && k->end_ns <= in->call.end_ns)
-		return kernel_id(o, tid, in->call.begin_ns, NODE_SYSCALL);
-	return kernel_above(o, k, &k->ctx, owner);
+	return visit->fault ? NODE_FAULT : NODE_SYSCALL;
 }
 
 /* Whether a time is one at which the recording begins, ends or was interrupted. */
@@ -180,25 +142,19 @@ struct making_kernel {
 	struct map open; /* tid -> struct enclosing, owned */
 };
 
-/* `*in` gets what the thread is in, NULL before its first. 0 or -ENOMEM. */
-static int enclosing_follow(struct making_kernel *m, const struct kspan *k, u32 tid,
-			    struct enclosing **in)
+/* What the thread is in, made if it is new; NULL if there is no memory. */
+static struct enclosing *enclosing_get(struct making_kernel *m, u32 tid)
 {
-	bool call = k->kind == KSPAN_SYSCALL;
+	struct enclosing *in = map_get(&m->open, tid);
 
-	*in = map_get(&m->open, tid);
-	if (!call && k->kind != KSPAN_FAULT)
-		return 0;
-	if (!*in) {
-		*in = calloc(1, sizeof(**in));
-		if (!*in || map_put(&m->open, tid, *in)) {
-			free(*in);
-			return -ENOMEM;
-		}
+	if (in)
+		return in;
+	in = calloc(1, sizeof(*in));
+	if (in && map_put(&m->open, tid, in)) {
+		free(in);
+		return NULL;
 	}
-	*(call ? &(*in)->call : &(*in)->fault) =
-		(struct visit){k->begin_ns, k->end_ns, call ? NODE_SYSCALL : NODE_FAULT, k->ctx};
-	return 0;
+	return in;
 }
 
 static void node_bounds(const struct partial *p, const struct kspan *k, struct node *n)
@@ -239,9 +195,10 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	u64 known_ns = request ? k->begin_ns : k->end_ns;
 	const struct holder *owner = holder_of(&m->holders, k->tid, known_ns);
 	const struct tree_options *o = m->o;
-	u32 tid = owner ? owner->life->tid : k->tid;
-	const struct context *ctx = &k->ctx;
-	struct enclosing *in;
+	u32 tid = owner ? owner->life->tid : k->tid; /* at its end: for all that it had, in ids */
+	struct enclosing *in = enclosing_get(m, tid);
+	const struct visit *visit = in ? enclosing_of(in, k) : NULL;
+	struct context ctx = visit ? visit->ctx : k->ctx; /* it stands where that does */
 	struct node n = {.kind = kinds[k->kind],
 			 .kernel = index,
 			 .tid = k->tid,
@@ -251,18 +208,17 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 			 .threads = !request,
 			 .split = k->split};
 
-	if (enclosing_follow(m, k, tid, &in))
+	if (!in)
 		return -ENOMEM;
-	if (submitted_in(k, in)) /* it stands where that does */
-		ctx = &submitted_in(k, in)->ctx;
+	n.above = kernel_above(o, k, &ctx, owner);
+	n.parent = visit ? kernel_id(o, tid, visit->begin_ns, visit_node(visit)) : n.above;
+	enclosing_follow(in, k, &ctx); /* `visit` ends here */
 	if ((!wanted(o, k->tid, k->pid) && !wanted(o, tid, k->pid)) ||
-	    (context_is_none(ctx) && !o->threads))
+	    (context_is_none(&ctx) && !o->threads))
 		return 0;
 	n.id = node_id(o, k, tid, n.kind);
-	n.parent = kernel_parent(o, k, in, owner);
-	n.above = kernel_above(o, k, ctx, owner);
 	node_bounds(m->p, k, &n);
-	memcpy(n.trace, ctx->trace, sizeof(n.trace));
+	memcpy(n.trace, ctx.trace, sizeof(n.trace));
 	return vec_push(&tree->nodes, n);
 }
 

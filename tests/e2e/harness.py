@@ -158,6 +158,20 @@ def total(time):
     return sum(time.values())
 
 
+def check_trees(traces):
+    """What ran in the kernel stands under something; what ran under no span, under its thread."""
+    for trace in traces:
+        ids = {span["span_id"] for span in trace["spans"]}
+        roots = [span["kind"] for span in trace["spans"] if "parent_id" not in span]
+        if not trace["trace_id"]:
+            equal(roots, ["thread"], "roots of what ran under no span")
+        for span in trace["spans"]:
+            if span["kind"] in ("syscall", "fault", "wait", "block"):
+                check(span.get("parent_id") in ids,
+                      f"{span['kind']} {span['name']} of {span['tid']} at {span['begin_ns']} is an "
+                      f"orphan in trace {trace['trace_id']!r}")
+
+
 def check_sums(fathom, recording):
     """The sums that the command line promises of every recording."""
     for by in SUMMED:
@@ -170,7 +184,9 @@ def check_sums(fathom, recording):
     for row in fathom.report(recording, "process")["rows"]:
         processes[row.get("pid")] = processes.get(row.get("pid"), 0) + row["total_ns"]
     equal(processes, threads, "processes over their threads")
-    for trace in fathom.trace_all(recording)["traces"]:
+    traces = fathom.trace_all(recording)["traces"]
+    check_trees(traces)
+    for trace in traces:
         for span in trace["spans"]:
             hard = span["begin_bound"] == span["end_bound"] == "hard"
             if span["threads"] == 1 and hard:
