@@ -290,11 +290,15 @@ void making_add(struct making *m, const struct node *n)
 	} else if (n->app) {
 		app_view(m, n, &v);
 		container_attribute(m, v.pid, n->begin_ns);
+	} else if (n->kind == NODE_CONTEXT) {
+		v.kind = "context";
+		v.name = making_text(m, "%s", v.span_id);
 	} else {
 		v.kind = "thread";
 		v.name = v.thread ? v.thread : "?";
 		v.events = events_make(m, n, &v.events_count);
-		thread_attributes(m, n->life);
+		if (n->life)
+			thread_attributes(m, n->life);
 		container_attribute(m, v.pid, n->end_ns); /* it is made outside and put there */
 	}
 	v.attributes = attributes_take(m, &v.attributes_count);

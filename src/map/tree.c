@@ -283,6 +283,59 @@ static int kernel_nodes(const struct partial *p, const struct tree_options *o, s
 	return err;
 }
 
+/* ---- what nothing else tells of ---- */
+
+static int stand_in_add(struct tree *tree, struct map *number, const struct node *child)
+{
+	static const u8 none[16];
+	bool thread = memcmp(child->trace, none, sizeof(none)) == 0;
+	struct node n = {.kind = thread ? NODE_THREAD : NODE_CONTEXT,
+			 .id = child->above,
+			 .tid = child->tid,
+			 .pid = child->pid,
+			 .begin_ns = child->begin_ns,
+			 .end_ns = child->end_ns,
+			 .begin_soft = true,
+			 .end_soft = true};
+	int err = map_put(number, n.id, (void *)(tree->nodes.count + 1));
+
+	memcpy(n.trace, child->trace, sizeof(n.trace));
+	return err ? err : vec_push(&tree->nodes, n);
+}
+
+static void stand_in_widen(struct node *n, const struct node *child)
+{
+	if (child->begin_ns < n->begin_ns)
+		n->begin_ns = child->begin_ns;
+	if (child->end_ns > n->end_ns)
+		n->end_ns = child->end_ns;
+}
+
+/*
+ * A request can be told when nothing else is of its thread, or of the span that it was made under:
+ * something stands for that. Its time is not known.
+ */
+static int stand_ins(struct tree *tree)
+{
+	size_t count = tree->nodes.count;
+	struct map number = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = map_put(&number, tree->nodes.data[i].id, (void *)(i + 1));
+	for (size_t i = 0; i < count && !err; i++) {
+		struct node child = tree->nodes.data[i];
+		size_t up = child.above ? (size_t)map_get(&number, child.above) : 0;
+
+		if (child.above && !up)
+			err = stand_in_add(tree, &number, &child);
+		else if (up > count)
+			stand_in_widen(&tree->nodes.data[up - 1], &child);
+	}
+	map_free(&number);
+	return err;
+}
+
 /* ---- order: depth first ---- */
 
 static bool no_trace(const struct node *n)
@@ -415,6 +468,8 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 	err = app_nodes(p, tree);
 	if (!err)
 		err = kernel_nodes(p, options, tree);
+	if (!err)
+		err = stand_ins(tree);
 	if (!err)
 		err = tree_order(tree);
 	if (err)

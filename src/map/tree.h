@@ -33,9 +33,9 @@ struct node {
 	u32 threads; /* the most that had it at once; NODE_URING, NODE_BLOCK: none has */
 	u64 begin_ns, end_ns;
 	struct split split;
-	const struct app_span *app; /* NODE_APP, NODE_CONTEXT; borrowed from the partial */
+	const struct app_span *app; /* NODE_APP, NODE_CONTEXT; of the partial; NULL: it stands in */
 	size_t kernel;		    /* of node_is_kernel(): its index, for kspans_get() */
-	const struct life *life;    /* NODE_THREAD */
+	const struct life *life;    /* NODE_THREAD; NULL: it stands in */
 };
 
 static inline bool node_is_kernel(const struct node *n)

@@ -318,8 +318,45 @@ TEST(a_block_request_stands_under_what_submitted_it)
 	CHECK(in && in->parent == thread->id);
 	in = find(&tree, NODE_BLOCK, 9500);
 	CHECK(in && memcmp(in->trace, foreign.trace, 16) == 0);
+	CHECK(in->parent == span_number(foreign.span));
 	CHECK_EQ(out->split.ns[SPLIT_off_thread], 0);
 	CHECK_EQ(split_total(&out->split), 8000);
+	tree_free(&tree);
+	partial_free(p);
+}
+
+/* Of a thread, and of a span, of which nothing else is told. */
+TEST(a_request_alone_has_something_above_it)
+{
+	struct partial *p = partial_new(&all);
+	struct record_block r[] = {request(2000, 0, 500, 1), request(3000, 0, 2500, 2),
+				   request(5000, 0, 500, 3), request(7000, 0, 600, 4)};
+	struct tree_options options = {.boot = 42, .threads = true};
+	const struct node *thread, *context;
+	struct tree tree;
+
+	r[2].ctx = r[3].ctx = foreign;
+	for (size_t i = 0; i < 4; i++)
+		apply(p, &r[i]);
+	partial_cover(p, 500, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	CHECK_EQ(tree.nodes.count, 6);
+	thread = find(&tree, NODE_THREAD, 500);
+	context = find(&tree, NODE_CONTEXT, 4500);
+	CHECK(thread && context);
+	CHECK_EQ(thread->end_ns, 3000);
+	CHECK_EQ(thread->tid, 5);
+	CHECK_EQ(context->end_ns, 7000);
+	CHECK(context->begin_soft && context->end_soft && !context->app && !thread->life);
+	CHECK_EQ(context->id, span_number(foreign.span));
+	CHECK_EQ(thread->parent | context->parent, 0);
+	for (size_t i = 0; i < tree.nodes.count; i++) {
+		const struct node *n = &tree.nodes.data[i];
+
+		if (n->kind == NODE_BLOCK)
+			CHECK_EQ(n->parent, n->begin_ns < 4000 ? thread->id : context->id);
+	}
 	tree_free(&tree);
 	partial_free(p);
 }
