@@ -59,6 +59,16 @@ static bool call_returns(const struct life_leave *v)
 	return v->mode & MODE_COMPAT ? v->nr != 1 && v->nr != 252 : v->nr != 60 && v->nr != 231;
 }
 
+/*
+ * Whether its record would have been left out at its end. Of calls that were not asked for
+ * all others are missing, and which were is not told: then those of which the end was seen count.
+ */
+static bool call_left_out(const struct partial *p, const struct kspan *k)
+{
+	return p->filters & FILTER_SYSCALLS ||
+	       (p->filters & FILTER_SPANS && context_is_none(&k->ctx));
+}
+
 /* It counts as one that returned, with the time that it had. */
 static int open_sums(struct partial *p, const struct kspan *k)
 {
@@ -66,7 +76,7 @@ static int open_sums(struct partial *p, const struct kspan *k)
 	u64 duration = k->end_ns - k->begin_ns;
 	int err;
 
-	if (!partial_in_range(p, k->end_ns - 1))
+	if (call_left_out(p, k) || !partial_in_range(p, k->end_ns - 1))
 		return 0;
 	err = sums_add(&p->syscalls, &of, &k->split, duration, false);
 	if (err || !k->file.kind)

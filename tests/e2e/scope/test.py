@@ -52,6 +52,11 @@ def start_recording(name, *args):
     raise harness.Failure(f"no recording: {result.stderr} {recorder.communicate()[1]}")
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
 def stop(recorder):
     recorder.send_signal(2)
     _, stderr = recorder.communicate(timeout=60)
@@ -261,6 +266,35 @@ def only_some_system_calls():
         check("/etc/hostname" in text, f"fds are recorded whatever is left out: {files}")
     harness.check_sums(fathom, recording)
     harness.check_babeltrace(fathom, recording)
+
+
+# polls until there is a file of that name, then says so and goes on without end
+POLLS = """
+import os, select, sys
+events = select.epoll()
+while not os.path.exists(sys.argv[1]):
+    events.poll(0.02)
+    open("/etc/hostname").close()
+print("polls", flush=True)
+events.poll()
+"""
+
+
+@tests.add
+def a_call_that_was_not_asked_for_and_goes_on_is_not_counted():
+    with running(sys.executable, "-c", POLLS, fathom.path("enough")) as program:
+        recorder, recording = start_recording("polls", "--syscalls", "openat", "-p", program.pid)
+        with open(fathom.path("enough"), "w", encoding="utf-8"):
+            equal(program.stdout.readline(), "polls\n", "it says that it ends its loop")
+        harness.until(lambda: state_of(program.pid) == "S", "the program to sleep")
+        stop(recorder)
+    equal([row["key"] for row in rows(recording, "syscall")], ["openat"], "calls")
+    spans = [s for t in fathom.trace_all(recording)["traces"] for s in t["spans"]]
+    [last] = [s for s in spans if s["name"] == "epoll_wait"]
+    equal(last["end_bound"], "soft", "the trace shows what it waits in")
+    check(any(s["kind"] == "wait" and s.get("parent_id") == last["span_id"] for s in spans),
+          "and the wait in it")
+    harness.check_sums(fathom, recording)
 
 
 @tests.add

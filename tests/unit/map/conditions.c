@@ -74,6 +74,96 @@ TEST(what_was_left_out_is_unknown)
 	check_split(FILTER_SPANS, 0, 9000);
 }
 
+static const struct context some_span = {{1}, {0, 0, 0, 0, 0, 0, 0, 2}};
+
+/*
+ * Thread 7 asks once for its parent, then sleeps on a file in a call that goes on at the end of the
+ * recording, as a switch tells, or (of a thread that sleeps all the time) the snapshot.
+ */
+static struct partial *asleep(u32 filters, bool snapshot, const struct context *ctx)
+{
+	static const struct file_ref file = {.key = 11, .kind = FILE_KIND_pipe};
+	const struct partial_options options = {.spans = true};
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 1001},
+				       .flags = filters};
+	struct record_head head = {.tid = 7, .pid = 7, .kind = RECORD_syscall, .time_ns = 1500};
+	struct record_syscall call = {.head = head, .nr = 110, .duration_ns = 100};
+	struct record_switch sw = {.head = head,
+				   .state = LEAVE_sleep,
+				   .mode = MODE_syscall,
+				   .nr = 232,
+				   .since_ns = 100,
+				   .file = file};
+	struct record_thread th = {.head = head,
+				   .state = LEAVE_sleep,
+				   .mode = MODE_syscall,
+				   .nr = 232,
+				   .since_ns = 100,
+				   .file = file};
+	struct partial *a = partial_new(&options), *b = partial_new(&options);
+
+	sw.head.kind = RECORD_switch;
+	sw.head.time_ns = 3000;
+	th.head.kind = RECORD_thread;
+	sw.ctx = th.ctx = *ctx;
+	if (filters)
+		CHECK_EQ(partial_apply(a, &filter.head), 0);
+	if (snapshot)
+		CHECK_EQ(partial_apply(a, &th.head), 0);
+	else
+		CHECK_EQ(partial_apply(a, &call.head), 0);
+	if (!snapshot)
+		CHECK_EQ(partial_apply(b, &sw.head), 0);
+	partial_cover(a, 1000, 2000);
+	partial_cover(b, 2000, 5000);
+	CHECK_EQ(partial_merge(a, b), 0);
+	CHECK_EQ(partial_finish(a), 0);
+	return a;
+}
+
+static u64 counted(const struct sums *sums, u64 key)
+{
+	u64 count = 0;
+
+	for (size_t i = 0; i < sums->list.count; i++)
+		if (sums->list.data[i].key == key)
+			count += sums->list.data[i].count;
+	return count;
+}
+
+static void check_asleep(u32 filters, bool snapshot, const struct context *ctx, u64 counts)
+{
+	struct partial *p = asleep(filters, snapshot, ctx);
+	size_t open = 0;
+
+	CHECK_EQ(counted(&p->syscalls, 232), counts);
+	CHECK_EQ(counted(&p->syscalls, 110), !snapshot);
+	CHECK_EQ(p->files.list.count, counts);
+	CHECK_EQ(counted(&p->causes, SPLIT_other) + counted(&p->causes, SPLIT_ipc), 1);
+	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
+		struct kspan k;
+
+		kspans_get(&p->kspans, i, &k);
+		open += k.kind == KSPAN_SYSCALL && k.open && k.nr == 232;
+	}
+	CHECK_EQ(open, 1);
+	partial_free(p);
+}
+
+/* A trace shows it; but of calls that were not asked for nobody knows how many there were. */
+TEST(a_call_that_goes_on_counts_unless_it_may_have_been_left_out)
+{
+	static const struct context none;
+
+	for (int snapshot = 0; snapshot < 2; snapshot++) {
+		check_asleep(0, snapshot, &none, 1);
+		check_asleep(FILTER_SYSCALLS, snapshot, &none, 0);
+		check_asleep(FILTER_SYSCALLS, snapshot, &some_span, 0);
+		check_asleep(FILTER_SPANS, snapshot, &none, 0);
+		check_asleep(FILTER_SPANS, snapshot, &some_span, 1);
+	}
+}
+
 /* On a CPU from 1000 on; what it did in [2000, 3000) was lost. Returns its time once `end` came. */
 static struct split with_a_loss_of(u8 kind, const struct record_head *end)
 {
