@@ -10,7 +10,8 @@
  * A flush of the device has no bio: it is for whoever asked last for one.
  *
  * A bio is known from its submission to its end, a request from its issue to its end, and what is
- * known is never thrown out: one for which there is no room is counted as lost.
+ * known is never thrown out. A request for which there is no room is counted as lost; so is one of
+ * whose bios none had room, once, however many they are.
  */
 #include "bpf/block.h"
 #include "bpf/interrupt.h"
@@ -25,10 +26,12 @@ char LICENSE[] SEC("license") = "GPL";
 #define OP_SYNC (1u << 11)
 #define OP_PREFLUSH (1u << 18)
 #define MERGED_MAX 64 /* bios of a request that are looked at */
+#define ENDED_MAX 256 /* bios that end together */
 #define PARENTS_MAX 2 /* bios that one was split from, one from another */
 
 struct block_open {
-	u64 queued_ns, issued_ns;
+	u64 queued_ns; /* 0: a request that is lost, since its bios had no room */
+	u64 issued_ns;
 	u32 tid, pid;
 	u64 flags;  /* BLOCK_WRITEBACK: submitted by a kernel thread */
 	u64 cgroup; /* of the bio, with BLOCK_WRITEBACK */
@@ -46,6 +49,16 @@ struct {
 	__type(value, struct block_open);
 } block_bios SEC(".maps"), block_requests SEC(".maps");
 
+/* Bios of threads in scope for which there was no room, by address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64);
+	__type(value, u8);
+} block_crowded SEC(".maps");
+
+bool block_was_crowded; /* one was put there */
+
 /* By address of the disk: who asked for a flush. Disks go untold, so the oldest goes. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -61,6 +74,32 @@ static __always_inline u64 bio_cgroup(struct bio *bio)
 	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
 }
 
+static __always_inline void bio_forget_crowded(u64 key)
+{
+	if (block_was_crowded)
+		bpf_map_delete_elem(&block_crowded, &key);
+}
+
+static __always_inline void bio_forget(u64 key)
+{
+	bpf_map_delete_elem(&block_bios, &key);
+	bio_forget_crowded(key);
+}
+
+/* Counted at once only if nothing can be remembered: its request may be counted again. */
+static __always_inline void bio_keep(u64 key, const struct block_open *open)
+{
+	u8 there = 1;
+
+	if (bpf_map_update_elem(&block_bios, &key, open, BPF_ANY) == 0) {
+		bio_forget_crowded(key); /* the address was another's before */
+		return;
+	}
+	block_was_crowded = true;
+	if (bpf_map_update_elem(&block_crowded, &key, &there, BPF_ANY))
+		ring_count_lost(RECORD_block);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
 {
@@ -70,7 +109,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	u64 key = (u64)bio;
 
 	if (!state_in(state)) {
-		bpf_map_delete_elem(&block_bios, &key); /* the address was another's before */
+		bio_forget(key); /* the address was another's before */
 		return 0;
 	}
 	if (task->flags & PF_KTHREAD && bio->bi_opf & 1 && (bio->bi_opf & OP_MASK) != OP_DISCARD) {
@@ -80,8 +119,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	if (state)
 		open.ctx = state->ctx;
 	open.queued_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&block_bios, &key, &open, BPF_ANY))
-		ring_count_lost(RECORD_block);
+	bio_keep(key, &open);
 	if (bio->bi_opf & OP_PREFLUSH) {
 		key = (u64)BPF_CORE_READ(bio, bi_bdev, bd_disk);
 		bpf_map_update_elem(&block_flushes, &key, &open, BPF_ANY);
@@ -92,44 +130,48 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(block_bio_complete, void *queue, struct bio *bio)
 {
-	u64 key = (u64)bio;
-
-	bpf_map_delete_elem(&block_bios, &key);
+	bio_forget((u64)bio);
 	return 0;
 }
 
 /*
- * What is known of a bio. One that was split off is chained to the one that was submitted, which
+ * What a map has of a bio. One that was split off is chained to the one that was submitted, which
  * does not end before it.
  */
-static __always_inline struct block_open *block_of_bio(struct bio *bio)
+static __always_inline void *bio_find(void *map, struct bio *bio)
 {
-	struct block_open *open = NULL;
 	u64 key = (u64)bio;
+	void *found = NULL;
 
-	for (int i = 0; i < PARENTS_MAX + 1 && key && !open; i++) {
-		open = bpf_map_lookup_elem(&block_bios, &key);
-		if (!open)
+	for (int i = 0; i < PARENTS_MAX + 1 && key && !found; i++) {
+		found = bpf_map_lookup_elem(map, &key);
+		if (!found)
 			key = (u64)BPF_CORE_READ((struct bio *)key, bi_private);
 	}
-	return open;
+	return found;
 }
 
-/* Who submitted the request, in `open`. */
-static __always_inline bool block_of_bios(struct block_open *open, struct request *request)
+/* The same of the first of a request's bios that it has. */
+static __always_inline void *bios_find(void *map, struct request *request)
 {
 	struct bio *bio = request->bio;
+	void *found = NULL;
 
-	for (int i = 0; i < MERGED_MAX && bio; i++) {
-		struct block_open *of_bio = block_of_bio(bio);
-
-		if (of_bio) {
-			*open = *of_bio;
-			return true;
-		}
+	for (int i = 0; i < MERGED_MAX && bio && !found; i++) {
+		found = bio_find(map, bio);
 		bio = BPF_CORE_READ(bio, bi_next);
 	}
-	return false;
+	return found;
+}
+
+/* Who submitted the request, in `open`; or that it is lost. */
+static __always_inline bool block_of_bios(struct block_open *open, struct request *request)
+{
+	struct block_open *of_bio = bios_find(&block_bios, request);
+
+	if (of_bio)
+		*open = *of_bio;
+	return of_bio || (block_was_crowded && bios_find(&block_crowded, request));
 }
 
 static __always_inline bool block_take_flush(struct block_open *open, struct request *request)
@@ -157,7 +199,7 @@ static __always_inline bool block_is_known(struct request *request)
 		return false;
 	if (open->bio != (u64)request->bio && !open->bytes)
 		return false;
-	of_bio = block_of_bio(request->bio);
+	of_bio = bio_find(&block_bios, request->bio);
 	return !of_bio || of_bio->queued_ns <= open->issued_ns;
 }
 
@@ -218,6 +260,34 @@ static __always_inline void block_is_served(u32 dev, u32 flags)
 		interrupt->block = WAKE_BLOCK(dev, flags);
 }
 
+/* Its own entry, or that of the bio it was split from, unless other parts are under way. */
+static __always_inline void bio_end(struct bio *bio)
+{
+	u64 key = (u64)bio;
+
+	if (!bpf_map_lookup_elem(&block_bios, &key) &&
+	    !(block_was_crowded && bpf_map_lookup_elem(&block_crowded, &key)))
+		key = (u64)BPF_CORE_READ(bio, bi_private);
+	if (BPF_CORE_READ((struct bio *)key, __bi_remaining.counter) <= 1)
+		bio_forget(key);
+}
+
+/* The bios that end with the next bytes of a request: block_bio_complete does not tell of them. */
+static __always_inline void block_end_bios(struct request *request, u32 bytes)
+{
+	struct bio *bio = request->bio;
+
+	for (int i = 0; i < ENDED_MAX && bio; i++) {
+		u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
+
+		if (size > bytes)
+			break;
+		bytes -= size;
+		bio_end(bio);
+		bio = BPF_CORE_READ(bio, bi_next);
+	}
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 {
@@ -231,12 +301,15 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 	struct ring_place place;
 
 	block_is_served(block_device_of(request), block_flags(request, error));
+	block_end_bios(request, bytes);
 	if (!open)
 		return 0;
 	open->bytes += bytes;
 	if (bytes < request->__data_len)
 		return 0; /* the rest is still to come */
-	if (ring_reserve(&place, 2, RECORD_block) == 0) {
+	if (!open->queued_ns) {
+		ring_count_lost(RECORD_block);
+	} else if (ring_reserve(&place, 2, RECORD_block) == 0) {
 		r->head.kind = RECORD_block;
 		r->head.time_ns = bpf_ktime_get_ns();
 		r->head.tid = open->tid;

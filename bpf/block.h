@@ -22,8 +22,18 @@ struct blkcg_gq {
 	struct blkcg *blkcg;
 };
 
+struct bvec_iter {
+	u32 bi_size;
+};
+
+struct bio_count {
+	int counter;
+};
+
 struct bio {
 	struct bio *bi_next;
+	struct bvec_iter bi_iter;
+	struct bio_count __bi_remaining; /* itself, and what was split off and has not ended */
 	struct block_device *bi_bdev;
 	u32 bi_opf;
 	void *bi_private;

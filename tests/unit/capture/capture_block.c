@@ -3,7 +3,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "capture/internal.h"
@@ -119,7 +121,7 @@ static int issued_count(int map, pid_t pid, u64 done)
 }
 
 /* Writes each time that it reads a byte, which it answers with one: how that ended. */
-static void disk_serve(int in, int out)
+static void disk_serve(int in, int out, int (*disk_write)(int fd))
 {
 	int fd = disk_open();
 	char byte;
@@ -188,7 +190,7 @@ static void disk_recorded_after_unseen(u64 done)
 	b.pid = fork();
 	if (b.pid == 0) {
 		close(go[1]);
-		disk_serve(go[0], back[1]);
+		disk_serve(go[0], back[1], disk_write);
 	}
 	close(go[0]);
 	options.pids = &b.pid;
@@ -223,6 +225,104 @@ TEST(a_request_is_not_taken_for_one_before_it)
 	need_root();
 	disk_recorded_after_unseen(0);
 	disk_recorded_after_unseen(4096);
+}
+
+#define MERGED 16 /* writes that lie in a row, and are submitted at once */
+
+/* They are held back until all are submitted, so that the kernel makes few requests of them. */
+static int disk_write_in_a_row(int fd)
+{
+	struct iocb each[MERGED] = {0}, *all[MERGED];
+	struct io_event events[MERGED];
+	aio_context_t context = 0;
+	char *block = aligned_alloc(4096, 4096 * MERGED);
+	int failed, done = 0, n = 1;
+
+	memset(block, 1, 4096 * MERGED);
+	failed = syscall(SYS_io_setup, MERGED, &context) != 0;
+	for (int i = 0; i < MERGED; i++) {
+		each[i].aio_lio_opcode = IOCB_CMD_PWRITE;
+		each[i].aio_fildes = fd;
+		each[i].aio_buf = (u64)(block + 4096 * i);
+		each[i].aio_nbytes = 4096;
+		each[i].aio_offset = 4096 * i;
+		all[i] = &each[i];
+	}
+	failed |= syscall(SYS_io_submit, context, MERGED, all) != MERGED;
+	for (; !failed && n > 0 && done < MERGED; done += n)
+		n = syscall(SYS_io_getevents, context, 1, MERGED, events, NULL);
+	failed |= n < 1 || syscall(SYS_io_destroy, context);
+	free(block);
+	return failed ? 77 : 0;
+}
+
+/* Requests of the process, as they are recorded and lost. */
+struct requests {
+	pid_t pid;
+	u64 recorded, lost;
+};
+
+static int requests_see(void *arg, const struct capture_stream *stream,
+			const struct record_head *head)
+{
+	struct requests *seen = arg;
+
+	(void)stream;
+	seen->recorded += head->kind == RECORD_block && head->pid == (u32)seen->pid;
+	return 0;
+}
+
+static int requests_lose(void *arg, const struct capture_stream *stream,
+			 const struct record_lost *lost)
+{
+	struct requests *seen = arg;
+
+	(void)stream;
+	if (lost->why == LOST_buffer && lost->lost_kind == RECORD_block)
+		seen->lost += lost->count;
+	return 0;
+}
+
+/* Many bios without room are as many lost records as the requests that they are merged into. */
+TEST(a_request_of_bios_without_room_is_lost_once)
+{
+	struct capture_options options = {.pid_count = 1};
+	struct requests seen = {0};
+	struct capture_sink sink = {&seen, requests_see, requests_lose};
+	int go[2], back[2];
+	struct capture *c;
+	u64 cut;
+
+	need_root();
+	CHECK_EQ(pipe(go) + pipe(back), 0);
+	seen.pid = fork();
+	if (seen.pid == 0) {
+		close(go[1]);
+		disk_serve(go[0], back[1], disk_write_in_a_row);
+	}
+	close(go[0]);
+	options.pids = &seen.pid;
+	disk_ask(go[1], back[0]); /* the file has its blocks now */
+	recording_begin(&c, &options, &sink, NULL);
+	disk_ask(go[1], back[0]);
+	CHECK_OK(capture_cut(c, &sink, &cut));
+	if (seen.recorded < 1 || seen.recorded > MERGED / 2)
+		SKIP("this disk does not merge writes");
+	CHECK_EQ(seen.lost, 0);
+	CHECK_EQ(map_fill(bpf_map__fd(c->programs->maps.block_bios), false),
+		 16384); /* none is left */
+	seen.recorded = 0;
+	disk_ask(go[1], back[0]);
+	close(go[1]);
+	CHECK_EQ(waitpid(seen.pid, NULL, 0), seen.pid);
+	capture_stop(c);
+	CHECK_EQ(capture_cut(c, &sink, &cut), 0);
+	capture_close(c);
+	close(back[0]);
+	close(back[1]);
+	CHECK_EQ(seen.recorded, 0);
+	CHECK(seen.lost >= 1);
+	CHECK(seen.lost < MERGED);
 }
 
 /* Without its bio or its issue a request is not recorded; a bio left behind names another's. */
