@@ -305,6 +305,12 @@ enum record_loss {
 #undef V
 };
 
+/*
+ * lost.count of a record that is in no stream: a reader tells with it that records are missing
+ * from here on. How many the `lost` record says that follows, of the same CPU, why, kind and begin.
+ */
+#define LOST_BEGINS (~0ull)
+
 /* span_attribute.type */
 #define RECORD_ATTRIBUTE_TYPES(V) V(string, 1) V(integer, 2) V(real, 3) V(boolean, 4)
 enum record_attribute_type {

@@ -76,6 +76,10 @@ static int cut_losses_tell(struct capture *c, const struct cut_losses *losses,
 			loss->lost.begin_ns = loss->lost.head.time_ns;
 		err = sink->lost(sink->arg, &loss->stream, &loss->lost);
 	}
+	if (!err && sink->lost)
+		err = capture_features_lost_around(c, sink, cut_ns);
+	for (u32 cpu = 0; cpu < c->ring_count && !err && sink->lost; cpu++)
+		err = drain_tell_around(c, cpu, cut_ns, sink);
 	return err || !c->apps ? err : app_rings_cut_losses(c->apps, sink);
 }
 

@@ -21,9 +21,10 @@
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
-#define RING_BATCH 512		     /* slots after which they are given back */
-#define RING_AHEAD 16		     /* slots: they come from another CPU's cache */
-#define TELL_AGAIN_NS 10000000000ull /* for a flight recorder, which keeps what was told last */
+#define RING_BATCH 512		      /* slots after which they are given back */
+#define RING_AHEAD 16		      /* slots: they come from another CPU's cache */
+#define TELL_AGAIN_NS 10000000000ull  /* for a flight recorder, which keeps what was told last */
+#define RECURSION_READ_NS 50000000ull /* nobody knows when in it a run was skipped */
 #define RARE_BUSY (1u << 31)
 #define RARE_DISCARD (1u << 30)
 #define RARE_HEADER 8
@@ -140,7 +141,7 @@ int drain_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capt
 	struct capture_ring *ring = &c->rings[cpu];
 	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
 	const struct ring_losses *losses = &c->losses[cpu];
-	u64 now = 0, all = __atomic_load_n(&losses->all, __ATOMIC_RELAXED);
+	u64 all = __atomic_load_n(&losses->all, __ATOMIC_RELAXED);
 	int err = 0;
 
 	for (u16 kind = 0; kind < RING_KINDS && ring->lost_told != all && !err; kind++) {
@@ -149,11 +150,10 @@ int drain_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capt
 
 		if (count == ring->lost[kind])
 			continue;
-		now = now ? now : capture_now();
 		lost.head.kind = RECORD_lost;
 		lost.head.slots = 1;
 		lost.head.cpu = cpu;
-		lost.head.time_ns = now;
+		lost.head.time_ns = capture_now();
 		lost.count = count - ring->lost[kind];
 		lost.begin_ns = ring->checked_ns;
 		ring->lost[kind] = count;
@@ -163,6 +163,31 @@ int drain_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capt
 			err = sink->lost(sink->arg, &stream, &lost);
 	}
 	ring->checked_ns = polled_ns;
+	return err;
+}
+
+int drain_tell_around(struct capture *c, u32 cpu, u64 cut_ns, const struct capture_sink *sink)
+{
+	const struct capture_ring *ring = &c->rings[cpu];
+	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
+	const struct ring_losses *losses = &c->losses[cpu];
+	int err = 0;
+
+	if (ring->lost_told == __atomic_load_n(&losses->all, __ATOMIC_ACQUIRE))
+		return 0;
+	for (u16 kind = 0; kind < RING_KINDS && !err; kind++) {
+		struct record_lost lost = {
+			.why = LOST_buffer, .lost_kind = kind, .begin_ns = ring->checked_ns};
+
+		if (__atomic_load_n(&losses->kinds[kind], __ATOMIC_RELAXED) == ring->lost[kind])
+			continue;
+		lost.head.kind = RECORD_lost;
+		lost.head.slots = 1;
+		lost.head.cpu = cpu;
+		lost.head.time_ns = cut_ns - 1;
+		if (lost.begin_ns < lost.head.time_ns)
+			err = sink->lost(sink->arg, &stream, &lost);
+	}
 	return err;
 }
 
@@ -258,6 +283,8 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 	int err = drain_held(c, sink, ~0ull);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!err && polled_ns > c->recursion_ns + RECURSION_READ_NS)
+		err = capture_features_lost(c, sink);
 	if (!err)
 		err = capture_events_tell(c, sink);
 	if (!err)

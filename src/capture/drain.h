@@ -29,6 +29,11 @@ int drain_held(struct capture *c, const struct capture_sink *sink, u64 until_ns)
 
 /* Tells the sink what did not fit since the last time; this poll began at polled_ns. */
 int drain_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capture_sink *sink);
+/*
+ * What was lost since it was read before a cut is counted behind that. Some of it may be of the
+ * time before: that this is in doubt, too, a loss of the count 0 tells.
+ */
+int drain_tell_around(struct capture *c, u32 cpu, u64 cut_ns, const struct capture_sink *sink);
 
 /* Lets the programs tell names anew (bpf/told.h); `now`: capture_now(). */
 void drain_tell_again(struct capture *c, u64 now);

@@ -209,8 +209,8 @@ static u64 feature_misses(const struct capture *c, const char *name)
 	return info.recursion_misses;
 }
 
-static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 lost_kind, u64 count,
-		       u64 now)
+/* Some programs were not run since it was asked last. */
+static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 lost_kind, u64 count)
 {
 	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
 	struct record_lost lost = {.why = LOST_recursion, .lost_kind = lost_kind, .count = count};
@@ -220,31 +220,53 @@ static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 l
 	c->counts.lost_recursion += count;
 	lost.head.kind = RECORD_lost;
 	lost.head.slots = 1;
-	lost.head.time_ns = now;
+	lost.head.time_ns = capture_now();
 	lost.begin_ns = c->recursion_ns;
 	return sink->lost ? sink->lost(sink->arg, &stream, &lost) : 0;
 }
 
+static bool feature_skipped(const struct capture *c, size_t i, u64 *misses)
+{
+	if (!c->features[i].on || !capture_feature_lost_kind(i))
+		return false;
+	*misses = feature_misses(c, c->features[i].name);
+	return *misses > c->recursion[i];
+}
+
+int capture_features_lost_around(struct capture *c, const struct capture_sink *sink, u64 cut_ns)
+{
+	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	u64 misses;
+	int err = 0;
+
+	for (size_t i = 0; i < c->feature_count && !err; i++) {
+		struct record_lost lost = {
+			.head = {.kind = RECORD_lost, .slots = 1, .time_ns = cut_ns - 1},
+			.why = LOST_recursion,
+			.lost_kind = capture_feature_lost_kind(i),
+			.begin_ns = c->recursion_ns};
+
+		if (feature_skipped(c, i, &misses) && lost.begin_ns < lost.head.time_ns)
+			err = sink->lost(sink->arg, &stream, &lost);
+	}
+	return err;
+}
+
 int capture_features_lost(struct capture *c, const struct capture_sink *sink)
 {
-	u64 now = capture_now();
-	int err = misses_tell(c, sink, RECORD_event, capture_events_missed(c), now);
+	u64 asked_ns = capture_now(), misses;
+	int err = misses_tell(c, sink, RECORD_event, capture_events_missed(c));
 
 	if (!err)
-		err = misses_tell(c, sink, RECORD_stack, capture_stacks_missed(c->stacks, c), now);
+		err = misses_tell(c, sink, RECORD_stack, capture_stacks_missed(c->stacks, c));
 	for (size_t i = 0; i < c->feature_count && !err; i++) {
-		u64 misses, told = c->recursion[i];
+		u64 told = c->recursion[i];
 
-		u16 kind = capture_feature_lost_kind(i);
-
-		if (!c->features[i].on || !kind)
-			continue;
-		misses = feature_misses(c, c->features[i].name);
-		if (misses <= told)
+		if (!feature_skipped(c, i, &misses))
 			continue;
 		c->recursion[i] = misses;
-		err = misses_tell(c, sink, kind, misses - told, now);
+		err = misses_tell(c, sink, capture_feature_lost_kind(i), misses - told);
 	}
-	c->recursion_ns = now;
+	c->recursion_ns = asked_ns;
 	return err;
 }

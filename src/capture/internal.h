@@ -142,6 +142,8 @@ void capture_features_detach(struct capture *c);
 void capture_features_cpus(struct capture *c);
 /* Runs that the kernel skipped since the last call, told to the sink. */
 int capture_features_lost(struct capture *c, const struct capture_sink *sink);
+/* What was skipped since that, around a cut, is counted next time: it is told with the count 0. */
+int capture_features_lost_around(struct capture *c, const struct capture_sink *sink, u64 cut_ns);
 
 /*
  * conditions.c: under what conditions the chunk is recorded: filter records at

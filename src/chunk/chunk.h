@@ -59,6 +59,7 @@ struct chunk_lost {
 	uint64_t recursion;
 	uint64_t application;
 	uint64_t damaged;
+	uint64_t uncounted; /* `lost` records of the count 0: around a cut, the next chunk counts */
 };
 
 /* CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME at one instant. */
@@ -175,9 +176,9 @@ struct chunk_stream *chunk_writer_stream(struct chunk_writer *writer, enum chunk
 int chunk_writer_add(struct chunk_stream *stream, const struct record_head *record);
 
 /*
- * Counts records that never came: becomes a `lost` record of this stream, if
- * lost->count is not 0, and the stream's discarded events. Of the head only
- * time_ns counts.
+ * Counts records that never came: becomes a `lost` record of this stream and the stream's
+ * discarded events. Of the head only time_ns counts. Of the count 0 it says that some of those
+ * that the next chunk counts may be of this one; nothing, if it takes no time.
  */
 int chunk_writer_lost(struct chunk_stream *stream, const struct record_lost *lost);
 
@@ -342,10 +343,10 @@ int chunk_reader_open(struct chunk_reader **reader, const char *path, struct err
  * *record, or 0 at the end. head.slots says how many slots it would fill, seq
  * is 0; all fields of its struct are filled, of a text `<name>_len` bytes and,
  * if it has room, a NUL. The record is the reader's and lives until the next call.
- * Records of the packets' tables are not delivered. In place of what is damaged in the
- * stream of a CPU come two `lost` records that are in none: why is damaged, count 0. One of
- * no duration says that from here on records of that CPU are missing, the other one, with the
- * same begin_ns, that they are there again.
+ * Records of the packets' tables are not delivered.
+ * Where a loss begins comes a copy of its `lost` record that is in no stream, with this time
+ * and the count LOST_BEGINS; the chunk's begin, if it began before. In place of what is damaged
+ * in the stream of a CPU come such a record and, where records are there again, one of count 0.
  * Negative only if memory runs out.
  */
 int chunk_reader_next(struct chunk_reader *reader, const struct record_head **record,

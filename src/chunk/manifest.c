@@ -79,6 +79,8 @@ static void print_manifest(FILE *f, const struct manifest *m)
 	fprintf(f, "\nstate=%s\nevents=%" PRIu64, chunk_state_name(info->state), info->records);
 	fprintf(f, "\nlost=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info->lost.buffer,
 		info->lost.recursion, info->lost.application, info->lost.damaged);
+	if (info->lost.uncounted)
+		fprintf(f, "\nuncounted=%" PRIu64, info->lost.uncounted);
 	fprintf(f, "\nincomplete=%" PRIu64 "\n", info->incomplete);
 	for (size_t i = 0; i < m->file_count; i++) {
 		const struct manifest_file *file = &m->files[i];
@@ -128,6 +130,7 @@ enum {
 	HAS_ALL = 16383,
 	HAS_LATE = 16384, /* need not be there */
 	HAS_CPUS = 32768, /* likewise */
+	HAS_UNCOUNTED = 65536,
 };
 
 /* Numbers separated by one blank; false if there are more or fewer. */
@@ -226,6 +229,7 @@ static int parse_plain(const char *key, const char *value, struct chunk_info *in
 		{"cpus", HAS_CPUS, &info->cpus},
 		{"events", HAS_EVENTS, &info->records},
 		{"incomplete", HAS_INCOMPLETE, &info->incomplete},
+		{"uncounted", HAS_UNCOUNTED, &info->lost.uncounted},
 	};
 
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
@@ -278,7 +282,10 @@ static bool parse_line(const char *key, const char *value, struct manifest *m, u
 		*has |= HAS_LOST;
 		if (!parse_numbers(value, numbers, 4))
 			return false;
-		info->lost = (struct chunk_lost){numbers[0], numbers[1], numbers[2], numbers[3]};
+		info->lost.buffer = numbers[0];
+		info->lost.recursion = numbers[1];
+		info->lost.application = numbers[2];
+		info->lost.damaged = numbers[3];
 	} else if (strcmp(key, "file") == 0) {
 		return parse_file(value, m);
 	}

@@ -56,6 +56,7 @@ int chunk_reader_measure(struct chunk_reader *r, struct error *e)
 	uint64_t cpus = 0;
 	int got;
 
+	r->measured = true;
 	while ((got = chunk_reader_next(r, &record, e)) > 0)
 		;
 	if (got < 0)

@@ -26,6 +26,7 @@ static void finish_stream(struct chunk_reader *r, struct reader_stream *s)
 
 void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record)
 {
+	lost->uncounted += !record->count;
 	switch (record->why) {
 	case LOST_buffer:
 		lost->buffer += record->count;
@@ -166,6 +167,10 @@ static int step(struct chunk_reader *r, struct reader_stream *s)
 
 static int start_merge(struct chunk_reader *r)
 {
+	int err = r->measured ? 0 : chunk_reader_find_losses(r);
+
+	if (err)
+		return err;
 	r->heap = calloc(r->count ? r->count : 1, sizeof(*r->heap));
 	if (!r->heap)
 		return -ENOMEM;
@@ -219,6 +224,7 @@ static const struct record_head *hole_tell(struct chunk_reader *r)
 		.begin_ns = s->hole_from_ns,
 	};
 	if (s->hole == HOLE_BEGINS) {
+		r->hole.count = LOST_BEGINS;
 		s->hole = HOLE_ENDS;
 		s->at_ns = s->hole_to_ns;
 	} else {
@@ -227,6 +233,15 @@ static const struct record_head *hole_tell(struct chunk_reader *r)
 	}
 	replace_top(r, s->hole || !s->finished);
 	return &r->hole.head;
+}
+
+/* NULL: none begins before what comes at that time. */
+static const struct record_head *begin_tell(struct chunk_reader *r, uint64_t time_ns)
+{
+	if (r->begins_told == r->begins.count ||
+	    r->begins.data[r->begins_told].head.time_ns > time_ns)
+		return NULL;
+	return &r->begins.data[r->begins_told++].head;
 }
 
 int chunk_reader_next(struct chunk_reader *r, const struct record_head **record, struct error *e)
@@ -241,6 +256,12 @@ int chunk_reader_next(struct chunk_reader *r, const struct record_head **record,
 	while (!err && r->heap_count) {
 		struct reader_stream *s = &r->streams[r->heap[0]];
 
+		const struct record_head *begin = begin_tell(r, s->at_ns);
+
+		if (__builtin_expect(begin != NULL, 0)) {
+			*record = begin;
+			return 1;
+		}
 		if (__builtin_expect(s->hole, 0)) {
 			*record = hole_tell(r);
 			return 1;
@@ -275,6 +296,7 @@ void chunk_reader_close(struct chunk_reader *r)
 		stream_free(&r->streams[i].stream);
 	free(r->streams);
 	free(r->heap);
+	vec_free(&r->begins);
 	if (r->dir >= 0)
 		close(r->dir);
 	free(r);

@@ -3,6 +3,7 @@
 #ifndef CHUNK_READER_H
 #define CHUNK_READER_H
 
+#include "base/vec.h"
 #include "chunk/chunk.h"
 #include "chunk/manifest.h"
 #include "chunk/stream.h"
@@ -35,9 +36,12 @@ struct chunk_reader {
 	uint64_t inflating; /* memory that compressed streams take */
 	uint32_t *heap;	    /* of indexes of streams that stand before a record */
 	size_t heap_count;
-	size_t current;		 /* stream of the record delivered last; SIZE_MAX: none */
-	struct record_lost hole; /* told in place of what is damaged */
-	char damage[4096];	 /* "" if nothing is damaged */
+	size_t current;			/* stream of the record delivered last; SIZE_MAX: none */
+	struct record_lost hole;	/* told in place of what is damaged */
+	VEC(struct record_lost) begins; /* of losses, by time */
+	size_t begins_told;
+	bool measured;	   /* nobody asks for them */
+	char damage[4096]; /* "" if nothing is damaged */
 };
 
 /*
@@ -64,6 +68,9 @@ bool chunk_stream_is_due(const struct chunk_info *info, const char *name);
 
 /* Bounds complete_ns of a chunk of which so many streams that are due were found. */
 void chunk_complete_bound(struct chunk_info *info, uint64_t cpus);
+
+/* Reads when losses begin into r->begins. 0 or -ENOMEM. */
+int chunk_reader_find_losses(struct chunk_reader *r);
 
 /*
  * Reads all of it, up to the last whole packet of each stream, and fills the sums, the end

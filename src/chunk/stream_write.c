@@ -158,6 +158,7 @@ static void count_loss(struct chunk_stream *s, const struct record_lost *lost)
 {
 	struct chunk_lost *sum = &s->writer->info.lost;
 
+	sum->uncounted += !lost->count;
 	switch (lost->why) {
 	case LOST_buffer:
 		sum->buffer += lost->count;
@@ -208,6 +209,9 @@ void chunk_stream_tell(struct chunk_stream *s, uint64_t time_ns)
 			 .time_ns = time_ns},
 		.why = LOST_buffer,
 	};
+
+	if (s->kind == CHUNK_STREAM_APP) /* it was the program's, and of no CPU */
+		lost.head.tid = lost.head.pid = s->number;
 
 	/* the packet before can be refused here, too */
 	if (packet_for(s, time_ns, lost.head.cpu) || s->unwritten == s->told)

@@ -127,7 +127,7 @@ int chunk_writer_lost(struct chunk_stream *s, const struct record_lost *lost)
 		.cpu = s->kind == CHUNK_STREAM_CPU ? (u16)s->number : PACKET_NO_CPU,
 		.time_ns = lost->head.time_ns,
 	};
-	return r.count ? chunk_writer_add(s, &r.head) : 0;
+	return r.count || r.begin_ns < r.head.time_ns ? chunk_writer_add(s, &r.head) : 0;
 }
 
 void chunk_writer_incomplete(struct chunk_writer *w, uint64_t count)
@@ -211,12 +211,15 @@ static void stream_finish(struct chunk_stream *s, uint64_t cut_ns, uint64_t comp
 
 /*
  * From when on something is missing of the chunk. What is late matters to the time since the chunk
- * before is complete, and with it to the state in which all threads begin.
+ * before is complete, and with it to the state in which all threads begin. What a program told
+ * says nothing of where its threads were.
  */
 static uint64_t missing_from(const struct chunk_stream *s)
 {
 	const struct chunk_info *info = &s->writer->info;
 
+	if (s->kind == CHUNK_STREAM_APP)
+		return info->end_ns;
 	if (s->kind != CHUNK_STREAM_LATE)
 		return s->unwritten_since_ns;
 	return info->late_ns < info->begin_ns ? info->begin_ns : UINT64_MAX;
@@ -224,7 +227,8 @@ static uint64_t missing_from(const struct chunk_stream *s)
 
 /*
  * What no record tells, since the disk refuses that too: the chunk is complete up to there, and
- * the next one tells it, if there is one.
+ * the next one counts it, if there is one. That one does not wait for what is missing: by its
+ * late_ns, which is in its file already, a reader sees that it never comes.
  */
 static void leave_untold(struct chunk_writer *w, struct chunk_writer *next)
 {
@@ -239,10 +243,9 @@ static void leave_untold(struct chunk_writer *w, struct chunk_writer *next)
 		to = next ? chunk_writer_stream(next, s->kind, s->number) : NULL;
 		if (!to)
 			continue;
-		chunk_stream_lose(to, s->unwritten, from_ns);
+		chunk_stream_lose(to, s->unwritten,
+				  s->kind == CHUNK_STREAM_APP ? s->unwritten_since_ns : from_ns);
 		s->unwritten = 0;
-		if (next->info.late_ns > w->info.complete_ns)
-			next->info.late_ns = w->info.complete_ns;
 	}
 }
 

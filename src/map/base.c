@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 11
+#define BASE_VERSION 12
 
 static const char magic[8] = "fathombs";
 
@@ -70,7 +70,6 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_split(a, &s->visit_had);
 	archive_u64(a, &s->doubt_from_ns);
 	archive_u64(a, &s->doubt_to_ns);
-	archive_u64(a, &s->doubt_ns);
 	archive_u16(a, &s->cpu);
 }
 

@@ -65,13 +65,15 @@ char *text_copy(const char *text, size_t bytes);
 /* losses.c: beside partial_tell_losses() and partial_life_begin() */
 int losses_add(struct partial *p, const struct record_head *r);
 int losses_merge(struct partial *left, struct partial *right);
+/* Begins or ends a hole, if that is what the record tells. 0 or -ENOMEM */
+int holes_follow(struct partial *p, const struct record_lost *lost);
 /* Tells a life of what is missing of [.., to_ns), before its record of that time. 0 or -ENOMEM. */
 int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns);
 /* Ends all holes: what is behind that time is another's. 0 or -ENOMEM */
 int holes_end(struct partial *p, u64 to_ns);
 /*
  * When every life knows of all: who is seen first later needs to know from when
- * to when there were losses, and how much they cover. Two say that.
+ * to when there were losses. One says that.
  */
 void losses_shorten(struct partial *p);
 
@@ -153,7 +155,8 @@ int filters_apply(struct partial *p);
 int raw_read(struct raw_record *raw, const char *data); /* raw->bytes of foreign bytes */
 /* Takes a copy, with this time. */
 int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns);
-int zones_merge(struct partial *left, struct partial *right); /* before their bodies */
+/* Before their bodies: then all that was missing in the left one has ended. 0 or -ENOMEM */
+int zones_merge(struct partial *left, struct partial *right);
 int zones_finish(struct partial *p);			      /* applies what is left */
 /* What is missing at the end of its body is told there: what waits goes on with it. 0 or -ENOMEM */
 int zone_cut_holes(struct partial *p);

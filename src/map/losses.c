@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was lost, and whom it concerns. */
 #include <errno.h>
+#include <string.h>
 
 #include "map/internal.h"
 
@@ -10,10 +11,12 @@ int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_
 	int err = 0;
 
 	for (; l->losses_seen < count && !err; l->losses_seen++) {
-		const struct record_lost *lost = &p->losses.data[l->losses_seen];
+		struct record_lost lost = p->losses.data[l->losses_seen];
 
-		if (lost->head.time_ns <= to_ns)
-			err = life_feed(l, LIFE_LOST, &lost->head, &sink);
+		if (lost.head.time_ns > to_ns)
+			lost.head.time_ns = to_ns;
+		if (lost.begin_ns < lost.head.time_ns)
+			err = life_feed(l, LIFE_LOST, &lost.head, &sink);
 	}
 	if (p->losses_told < l->losses_seen)
 		p->losses_told = l->losses_seen;
@@ -34,7 +37,8 @@ static bool loss_matters(const struct record_lost *lost)
 	case RECORD_waking:
 	case RECORD_syscall:
 	case RECORD_fault:
-		return lost->why != LOST_application;
+		/* a program's own stream says nothing of where its threads were */
+		return lost->why != LOST_application && !lost->head.pid;
 	default:
 		return false;
 	}
@@ -45,36 +49,55 @@ static bool loss_matters(const struct record_lost *lost)
 /* More at once count as one of all CPUs: a list of files that are missing may be long. */
 #define HOLES_APART_MAX 64
 
-static int hole_begin(struct partial *p, const struct record_lost *lost)
+static bool is_same_hole(const struct record_lost *a, const struct record_lost *b)
 {
-	for (size_t i = 0; i < p->holes.count; i++)
-		if (p->holes.data[i].head.cpu == lost->head.cpu)
-			return 0;
-	return vec_push(&p->holes, *lost);
+	return a->begin_ns == b->begin_ns && a->head.cpu == b->head.cpu && a->why == b->why &&
+	       a->lost_kind == b->lost_kind;
 }
 
+/* One that the same stream tells of again begins later, or there are two. */
 static void hole_end(struct partial *p, const struct record_lost *lost)
 {
-	size_t n = 0;
+	for (size_t i = 0; i < p->holes.count; i++) {
+		if (!is_same_hole(&p->holes.data[i], lost))
+			continue;
+		memmove(&p->holes.data[i], &p->holes.data[i + 1],
+			(p->holes.count - i - 1) * sizeof(*lost));
+		p->holes.count--;
+		return;
+	}
+}
 
-	for (size_t i = 0; i < p->holes.count; i++)
-		if (p->holes.data[i].head.cpu != lost->head.cpu)
-			p->holes.data[n++] = p->holes.data[i];
-	p->holes.count = n;
+int holes_follow(struct partial *p, const struct record_lost *lost)
+{
+	if (lost->count == LOST_BEGINS)
+		return loss_matters(lost) ? vec_push(&p->holes, *lost) : 0;
+	hole_end(p, lost);
+	return 0;
+}
+
+/* All of them as one of any CPU. */
+static struct record_lost holes_joined(const struct partial *p)
+{
+	struct record_lost all = p->holes.data[0];
+
+	all.head.cpu = LIFE_CPU_UNKNOWN;
+	for (size_t i = 1; i < p->holes.count; i++)
+		if (p->holes.data[i].begin_ns < all.begin_ns)
+			all.begin_ns = p->holes.data[i].begin_ns;
+	return all;
 }
 
 int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns)
 {
 	struct life_sink sink = partial_sink(p);
-	size_t count = p->holes.count > HOLES_APART_MAX ? 1 : p->holes.count;
+	bool apart = p->holes.count <= HOLES_APART_MAX;
 	int err = 0;
 
-	for (size_t i = 0; i < count && !err; i++) {
-		struct record_lost lost = p->holes.data[i];
+	for (size_t i = 0; i < (apart ? p->holes.count : 1) && !err; i++) {
+		struct record_lost lost = apart ? p->holes.data[i] : holes_joined(p);
 
 		lost.head.time_ns = to_ns;
-		if (count < p->holes.count)
-			lost.head.cpu = LIFE_CPU_UNKNOWN;
 		if (lost.begin_ns < to_ns)
 			err = life_feed(l, LIFE_LOST, &lost.head, &sink);
 	}
@@ -89,6 +112,7 @@ int holes_end(struct partial *p, u64 to_ns)
 		struct record_lost lost = p->holes.data[i];
 
 		lost.head.time_ns = to_ns;
+		lost.count = 0;
 		if (lost.begin_ns < to_ns)
 			err = vec_push(&p->losses, lost);
 	}
@@ -117,13 +141,12 @@ int losses_add(struct partial *p, const struct record_head *r)
 {
 	const struct record_lost *lost = (const void *)r;
 
+	if (holes_follow(p, lost))
+		return -ENOMEM;
+	if (lost->count == LOST_BEGINS)
+		return 0;
 	if (lost->why < sizeof(p->lost) / sizeof(p->lost[0]))
 		p->lost[lost->why] += lost->count;
-	if (lost->why == LOST_damaged && !lost->count) {
-		if (lost->begin_ns >= r->time_ns)
-			return hole_begin(p, lost);
-		hole_end(p, lost);
-	}
 	if (!loss_matters(lost) || lost->begin_ns >= r->time_ns || loss_goes_on(p, lost))
 		return 0;
 	return vec_push(&p->losses, *lost);
@@ -156,22 +179,19 @@ static struct record_lost loss_of(u64 begin_ns, u64 end_ns)
 void losses_shorten(struct partial *p)
 {
 	struct record_lost *list = p->losses.data;
-	u64 from_ns, to_ns = 0, covered_ns = 0;
+	u64 from_ns, to_ns;
 
-	if (p->losses.count > 2) {
+	if (p->losses.count > 1) {
 		from_ns = list[0].begin_ns;
-		for (size_t i = 0; i < p->losses.count; i++) {
-			u64 begin = list[i].begin_ns, end = list[i].head.time_ns;
-
-			from_ns = begin < from_ns ? begin : from_ns;
-			if (end <= to_ns)
-				continue;
-			covered_ns += end - (begin > to_ns ? begin : to_ns);
-			to_ns = end;
+		to_ns = list[0].head.time_ns;
+		for (size_t i = 1; i < p->losses.count; i++) {
+			if (list[i].begin_ns < from_ns)
+				from_ns = list[i].begin_ns;
+			if (list[i].head.time_ns > to_ns)
+				to_ns = list[i].head.time_ns;
 		}
-		list[0] = loss_of(from_ns, from_ns + covered_ns - 1);
-		list[1] = loss_of(to_ns - 1, to_ns);
-		p->losses.count = 2;
+		list[0] = loss_of(from_ns, to_ns);
+		p->losses.count = 1;
 	}
 	for (size_t i = 0; i < p->lives.count; i++) {
 		struct life *l = p->lives.data[i];

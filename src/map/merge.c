@@ -99,8 +99,6 @@ int partial_merge(struct partial *left, struct partial *right)
 	int err = zones_merge(left, right);
 	size_t i;
 
-	if (!err && right->from_ns)
-		err = holes_end(left, left->to_ns);
 	if (right->from_ns)
 		partial_cover(left, right->from_ns, right->to_ns);
 	err = err ? err : losses_merge(left, right);

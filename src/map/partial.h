@@ -349,8 +349,8 @@ struct partial {
 	VEC(struct record_lost) losses;
 	u32 losses_told; /* the most that any life knows of */
 	/*
-	 * CPUs of which records are missing since begin_ns, in the order of that: until when is
-	 * not known yet. Each record of a life is told of them before it is applied.
+	 * CPUs of which records are missing since begin_ns: until when is not known yet. Each
+	 * record of a life is told of them before it is applied.
 	 */
 	VEC(struct record_lost) holes;
 	int err; /* the first failure inside a callback: -ENOMEM */

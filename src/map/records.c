@@ -369,9 +369,13 @@ int partial_apply(struct partial *p, const struct record_head *r)
 {
 	if (__builtin_expect(r->time_ns < p->begin_ns, 0))
 		return late_apply(p, r);
-	if (p->zoned && (r->time_ns < p->begun_ns || r->time_ns >= p->complete_ns))
-		return zone_keep(p, r, r->time_ns);
-	return partial_apply_now(p, r);
+	if (!p->zoned || (r->time_ns >= p->begun_ns && r->time_ns < p->complete_ns))
+		return partial_apply_now(p, r);
+	/* what is missing when the body begins is missing in it, too */
+	if (r->kind == RECORD_lost && r->time_ns < p->begun_ns &&
+	    holes_follow(p, (const struct record_lost *)r))
+		return -ENOMEM;
+	return zone_keep(p, r, r->time_ns);
 }
 
 int partial_apply_now(struct partial *p, const struct record_head *r)

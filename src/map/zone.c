@@ -120,7 +120,7 @@ static bool is_behind(const struct record_head *r, u64 to_ns)
 {
 	const struct record_lost *lost = (const void *)r;
 
-	if (r->time_ns != to_ns || r->kind != RECORD_lost)
+	if (r->time_ns != to_ns || r->kind != RECORD_lost || lost->count == LOST_BEGINS)
 		return r->time_ns >= to_ns;
 	return lost->begin_ns >= to_ns;
 }
@@ -215,15 +215,31 @@ int zone_cut_holes(struct partial *p)
 	int err = 0;
 
 	body_of(p, &from, &to);
+	if (to < from)
+		to = from;
 	for (size_t i = 0; p->zoned && i < p->holes.count && !err; i++) {
 		struct record_lost lost = p->holes.data[i];
 
 		if (lost.begin_ns >= to)
 			continue;
-		lost.head.time_ns = lost.begin_ns = to;
+		lost.head.time_ns = to;
 		err = zone_keep(p, &lost.head, to);
 	}
 	return err ? err : holes_end(p, to);
+}
+
+/* What `right` knows to be missing before `left` is there is missing in the body of that, too. */
+static int holes_before(struct partial *left, const struct partial *right, u64 from_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < right->raw.list.count && !err; i++) {
+		const struct record_head *r = right->raw.list.data[i].record;
+
+		if (r->kind == RECORD_lost && r->time_ns < from_ns)
+			err = holes_follow(left, (const struct record_lost *)r);
+	}
+	return err;
 }
 
 static bool is_empty(const struct partial *p)
@@ -237,10 +253,15 @@ static int tail_apply(struct partial *p, u64 body_to_ns)
 	return zone_apply(p, (struct zone_time){body_to_ns, UINT64_MAX, body_to_ns, p->to_ns, 0});
 }
 
-/* Whether a partial begins where recording began anew. */
-static bool begins_with_gap(const struct partial *p, u64 from_ns)
+/*
+ * Whether `right` has nothing of the end of `left`, which is complete up to to_ns: recording began
+ * anew, or what is missing was lost, and `right` did not wait for it.
+ */
+static bool is_missing_for_good(const struct partial *right, u64 from_ns, u64 to_ns)
 {
-	return p->gaps.count && p->gaps.data[0].head.time_ns <= from_ns;
+	if (right->gaps.count && right->gaps.data[0].head.time_ns <= from_ns)
+		return true;
+	return right->late_ns > to_ns;
 }
 
 int zones_merge(struct partial *left, struct partial *right)
@@ -248,14 +269,21 @@ int zones_merge(struct partial *left, struct partial *right)
 	u64 left_from, left_to, right_from, right_to;
 	int err = 0;
 
+	if (is_empty(left))
+		partial_late(left, right->late_ns, right->begin_ns);
 	if (!left->zoned && !right->zoned)
-		return 0;
+		return right->from_ns ? holes_end(left, left->to_ns) : 0;
 	body_of(right, &right_from, &right_to);
 	body_of(left, &left_from, &left_to);
-	if (left->zoned && left_to < left->to_ns && begins_with_gap(right, right_from)) {
+	if (left->zoned && left_to < left->to_ns &&
+	    is_missing_for_good(right, right_from, left_to)) {
 		err = tail_apply(left, left_to);
 		left_to = left->to_ns;
 	}
+	if (left_to < left_from)
+		left_to = left_from; /* what lies before has another neighbour */
+	if (!err && !is_empty(left))
+		err = holes_before(left, right, left_to);
 	err = err ? err : raws_merge(left, right);
 	if (err || is_empty(right))
 		return err;
@@ -265,9 +293,13 @@ int zones_merge(struct partial *left, struct partial *right)
 	}
 	partial_streams(left, left_from, right_to);
 	/* a side without a body of its own is whole where the other one is, too */
-	return zone_apply(left, (struct zone_time){left_from < left_to ? left_to : left_from,
-						   right_from < right_to ? right_from : right_to, 0,
-						   0, 0});
+	err = zone_apply(left,
+			 (struct zone_time){left_to, right_from < right_to ? right_from : right_to,
+					    0, 0, 0});
+	if (err || right_from < right_to)
+		return err ? err : holes_end(left, right_from);
+	right->holes.count = 0; /* it goes on where the left one is */
+	return 0;
 }
 
 /*

@@ -135,10 +135,10 @@ struct life_state {
 	u64 visit_guess_ns; /* not 0: its begin is not known, but lies before this */
 	struct split visit_had;
 	/*
-	 * Losses since last_ns that may concern the thread: from the begin of the
-	 * first to the end of the last one, and the time that they cover. None: all 0.
+	 * Losses since last_ns that may concern the thread: from the begin of the first to the
+	 * end of the last one, however they lap over and were cut. None: both 0.
 	 */
-	u64 doubt_from_ns, doubt_to_ns, doubt_ns;
+	u64 doubt_from_ns, doubt_to_ns;
 	u16 cpu; /* with LIFE_ON_CPU: where, LIFE_CPU_UNKNOWN if not known */
 };
 #define LIFE_CPU_UNKNOWN 0xffff

@@ -26,7 +26,7 @@ static void visit_leave(struct life_state *s)
 
 static void doubt_clear(struct life_state *s)
 {
-	s->doubt_from_ns = s->doubt_to_ns = s->doubt_ns = 0;
+	s->doubt_from_ns = s->doubt_to_ns = 0;
 }
 
 /* What it did in [from, to) was not seen. */
@@ -38,10 +38,8 @@ static void doubt_add(struct life_state *s, u64 from, u64 to)
 		return;
 	if (!s->doubt_to_ns || from < s->doubt_from_ns)
 		s->doubt_from_ns = from;
-	if (to > s->doubt_to_ns) {
-		s->doubt_ns += to - (from > s->doubt_to_ns ? from : s->doubt_to_ns);
+	if (to > s->doubt_to_ns)
 		s->doubt_to_ns = to;
-	}
 }
 
 /*
@@ -54,7 +52,7 @@ static void doubt_unseen(struct life_state *s)
 		s->doubt_from_ns = s->last_ns;
 }
 
-/* How much of [from, to) lies between the first and the last loss on its CPU. */
+/* How much of [from, to) lies between the begin of the first loss and the end of the last one. */
 static u64 doubt_within(const struct life_state *s, u64 from_ns, u64 to_ns)
 {
 	if (!s->doubt_to_ns)
@@ -130,7 +128,7 @@ static enum split_part wait_part(const struct life_state *s, const char **reason
  * Until when the stay off the CPU [last, t], woken at `woken` (t: not), is told
  * by what was seen. Losses before a waking do not matter. One that was woken or
  * preempted may have run since the first loss after it; one that is still asleep
- * may have run while records were lost.
+ * may have run while records were lost, and have slept on something else between two of them.
  */
 static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
 {
@@ -140,7 +138,7 @@ static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
 		return t;
 	if (woken < t || !life_leave_sleeps(s->leave.state) || s->leave.fresh)
 		return from > woken || woken == t ? from : woken;
-	return t - (s->doubt_ns < t - s->last_ns ? s->doubt_ns : t - s->last_ns);
+	return t - doubt_within(s, s->last_ns, t);
 }
 
 /* Accounts the stay off the CPU that ends at t and tells it. */

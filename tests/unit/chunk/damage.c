@@ -122,6 +122,97 @@ TEST(a_hole_is_told_with_its_time)
 	chunk_reader_close(r);
 }
 
+/*
+ * A loss is told where it begins, before what its own stream and others have of that time, and ends
+ * with its record; not earlier than the chunk.
+ */
+TEST(a_loss_is_told_where_it_begins)
+{
+	static const uint64_t ends[] = {1500, 4000, 6000}, begins[] = {500, 2000, 3000};
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
+	const struct record_head *record;
+	uint64_t now = 0, records = 0;
+	struct chunk_writer *w;
+	struct chunk_info info;
+	struct chunk_reader *r;
+	int begun = 0, ended = 0;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	for (unsigned int i = 0; i < 10; i++) {
+		union make_record call;
+
+		make_syscall(&call, 1000 + 500 * i, i % 2, i);
+		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, i % 2),
+					  &call.head),
+			 0);
+	}
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(make_lost(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), LOST_buffer,
+				   i == 1 ? 0 : 7, begins[i], ends[i]),
+			 0);
+	CHECK_EQ(make_lost(chunk_writer_stream(w, CHUNK_STREAM_APP, 7), LOST_application, 1, 1000,
+			   5000),
+		 0);
+	CHECK_EQ(chunk_writer_cut(w, 7000, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
+	chunk_writer_close(w);
+	CHECK_EQ(info.lost.uncounted, 1);
+	CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+	CHECK_EQ(chunk_reader_info(r)->lost.uncounted, 1);
+	while (chunk_reader_next(r, &record, NULL) == 1) {
+		const struct record_lost *lost = (const void *)record;
+
+		CHECK(record->time_ns >= now);
+		now = record->time_ns;
+		records++;
+		if (record->kind != RECORD_lost || lost->why == LOST_application)
+			continue;
+		CHECK_EQ(record->cpu, 0);
+		if (lost->count == LOST_BEGINS) {
+			CHECK_EQ(lost->begin_ns, begins[begun]);
+			CHECK_EQ(now, begun ? begins[begun] : 1000);
+			/* first of what has this time */
+			CHECK_EQ(records,
+				 begun ? (begins[begun] - 1000) / 500 + 3 + (begun == 2) : 1);
+			begun++;
+		} else {
+			CHECK_EQ(now, ends[ended]);
+			CHECK(begun > ended++);
+		}
+	}
+	CHECK_EQ(begun, 3);
+	CHECK_EQ(ended, 3);
+	chunk_reader_close(r);
+}
+
+/* None of the records need say so: the manifest does, that somewhere are some that count nothing.
+ */
+TEST(a_loss_that_counts_nothing_is_told_where_it_begins)
+{
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
+	const struct record_head *record;
+	struct chunk_writer *w;
+	struct chunk_info info;
+	struct chunk_reader *r;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	CHECK_EQ(make_lost(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), LOST_buffer, 0, 2000, 3000),
+		 0);
+	CHECK_EQ(chunk_writer_cut(w, 7000, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
+	chunk_writer_close(w);
+	CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(chunk_reader_next(r, &record, NULL), 1);
+		CHECK_EQ(record->time_ns, i ? 3000 : 2000);
+		CHECK_EQ(((const struct record_lost *)record)->count, i ? 0 : LOST_BEGINS);
+	}
+	CHECK_EQ(chunk_reader_next(r, &record, NULL), 0);
+	chunk_reader_close(r);
+}
+
 /* What is missing at the end is told before what others have of that time, too. */
 TEST(a_cut_file_is_told_where_it_ends)
 {

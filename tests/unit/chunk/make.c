@@ -214,7 +214,8 @@ bool make_is_hole(const struct record_head *record)
 {
 	const struct record_lost *lost = (const void *)record;
 
-	return record->kind == RECORD_lost && lost->why == LOST_damaged && lost->count == 0;
+	return record->kind == RECORD_lost &&
+	       (lost->count == LOST_BEGINS || (lost->why == LOST_damaged && !lost->count));
 }
 
 uint64_t make_count(const char *path, struct chunk_info *info)

@@ -19,6 +19,18 @@ static struct chunk_stream *same_stream(struct chunk_writer *w, const char *name
 	return chunk_writer_stream(w, kind, (uint32_t)strtoul(digits, NULL, 10));
 }
 
+/* What lies across the end is in doubt in both, and counted in the next one, as a recorder does. */
+static int copy_loss(struct chunk_stream *to, const struct record_head *record, uint64_t end_ns)
+{
+	struct record_lost lost = *(const struct record_lost *)record;
+
+	if (record->kind != RECORD_lost || lost.begin_ns >= end_ns - 1)
+		return 0;
+	lost.head.time_ns = end_ns - 1;
+	lost.count = 0;
+	return chunk_writer_add(to, &lost.head);
+}
+
 static int copy_stream(struct chunk_reader *r, size_t index, struct chunk_writer *w,
 		       const struct recut_range *range, struct error *e)
 {
@@ -31,9 +43,12 @@ static int copy_stream(struct chunk_reader *r, size_t index, struct chunk_writer
 	while ((got = chunk_reader_stream_next(r, index, &record, e)) > 0) {
 		int cpu = record->cpu % RECUT_CPUS, err;
 
-		if (record->time_ns < range->from_ns[cpu] || record->time_ns >= range->to_ns[cpu])
+		if (record->time_ns < range->from_ns[cpu])
 			continue;
-		err = chunk_writer_add(to, record);
+		if (record->time_ns >= range->to_ns[cpu])
+			err = copy_loss(to, record, range->to_ns[cpu]);
+		else
+			err = chunk_writer_add(to, record);
 		if (err)
 			return error_set(e, err, "cannot copy a record");
 	}

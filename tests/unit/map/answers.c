@@ -23,31 +23,57 @@ static u64 time_at(const struct simulation *s, size_t at)
 	return at < s->records.count ? s->records.data[at].time_ns : s->to_ns;
 }
 
-static bool begins_hole(const struct record_head *r)
+/* ---- losses that lie across a cut ---- */
+
+static bool begins_loss(const struct record_head *r)
 {
-	return simulation_is_hole(r) && ((const struct record_lost *)r)->begin_ns == r->time_ns;
+	return r->kind == RECORD_lost && ((const struct record_lost *)r)->count == LOST_BEGINS;
 }
 
-/* At a cut a reader ends the holes, and the one of the next chunk begins them anew. */
-static void holes_cut(const struct simulation *s, struct partial *p, size_t at, bool begins)
+static bool is_same_loss(const struct record_lost *a, const struct record_lost *b)
 {
-	u64 now = time_at(s, at);
-	u64 since[8] = {0}; /* by CPU */
+	return a->begin_ns == b->begin_ns && a->head.cpu == b->head.cpu && a->why == b->why;
+}
 
-	for (size_t i = 0; i < at; i++) {
+/* The record that ends what this one begins. */
+static const struct record_lost *loss_end(const struct simulation *s, size_t at)
+{
+	const struct record_lost *begin = (const void *)simulation_record(s, at);
+
+	for (size_t i = at + 1; i < s->records.count; i++) {
 		const struct record_head *r = simulation_record(s, i);
 
-		if (simulation_is_hole(r))
-			since[r->cpu] = begins_hole(r) ? r->time_ns : 0;
+		if (r->kind == RECORD_lost && !begins_loss(r) &&
+		    is_same_loss((const void *)r, begin))
+			return (const void *)r;
 	}
-	for (u16 cpu = 0; cpu < 8; cpu++) {
-		struct record_lost lost = {
-			.head = {.kind = RECORD_lost, .cpu = cpu, .time_ns = now},
-			.why = LOST_damaged,
-			.begin_ns = begins ? now : since[cpu]};
+	return NULL;
+}
 
-		if (since[cpu] && (begins || since[cpu] < now))
-			must(partial_apply(p, &lost.head));
+/*
+ * At a cut a recorder tells that records may be missing up to there, which another chunk counts,
+ * and the reader of that one tells from its begin on that they are.
+ */
+static void loss_cut(struct partial *p, const struct record_lost *whole, u64 now, bool begins)
+{
+	struct record_lost lost = *whole;
+
+	lost.head.time_ns = now;
+	lost.count = begins ? LOST_BEGINS : 0;
+	must(partial_apply(p, &lost.head));
+}
+
+static void losses_cut(const struct simulation *s, struct partial *p, size_t at, bool begins)
+{
+	for (size_t i = 0; i < at; i++) {
+		const struct record_head *r = simulation_record(s, i);
+		const struct record_lost *end = begins_loss(r) ? loss_end(s, i) : NULL;
+		bool ended = false;
+
+		for (size_t k = i; k < at && end; k++)
+			ended |= simulation_record(s, k) == &end->head;
+		if (end && !ended)
+			loss_cut(p, (const void *)r, time_at(s, at), begins);
 	}
 }
 
@@ -55,13 +81,69 @@ struct partial *map_range(const struct simulation *s, size_t first, size_t end)
 {
 	struct partial *p = partial_new(&all);
 
-	holes_cut(s, p, first, true);
+	losses_cut(s, p, first, true);
 	for (size_t i = first; i < end; i++)
-		if (!begins_hole(simulation_record(s, i)) ||
-		    s->records.data[i].time_ns < time_at(s, end))
-			must(partial_apply(p, simulation_record(s, i)));
-	holes_cut(s, p, end, false);
+		must(partial_apply(p, simulation_record(s, i)));
+	losses_cut(s, p, end, false);
 	return p;
+}
+
+/* Tells what a reader and a recorder would tell of losses in a range, up to until_ns. */
+struct cut_losses {
+	const struct simulation *s;
+	struct partial *p;
+	u64 first_ns; /* where the reader of this piece begins */
+	u64 from_ns[SIMULATED_STREAMS], to_ns[SIMULATED_STREAMS];
+	u64 done_ns; /* all before was told */
+};
+
+static void loss_tell(struct cut_losses *c, const struct record_lost *begin,
+		      const struct record_lost *end, u64 until_ns)
+{
+	int stream = begin->head.cpu % SIMULATED_STREAMS;
+	u64 from = c->from_ns[stream], to = c->to_ns[stream], begins, ends;
+
+	if (!end || begin->begin_ns >= to || end->head.time_ns < from)
+		return;
+	begins = begin->begin_ns < c->first_ns ? c->first_ns : begin->begin_ns;
+	ends = end->head.time_ns < to ? end->head.time_ns : to;
+	if (begins < ends && begins >= c->done_ns && begins < until_ns)
+		loss_cut(c->p, begin, begins, true);
+	if (ends < c->done_ns || ends >= until_ns)
+		return;
+	if (ends < to)
+		must(partial_apply(c->p, &end->head));
+	else if (begins < ends)
+		loss_cut(c->p, begin, ends, false);
+}
+
+static void losses_tell(struct cut_losses *c, u64 until_ns)
+{
+	for (size_t i = 0; i < c->s->records.count && c->done_ns < until_ns; i++)
+		if (begins_loss(simulation_record(c->s, i)))
+			loss_tell(c, (const void *)simulation_record(c->s, i), loss_end(c->s, i),
+				  until_ns);
+	if (c->done_ns < until_ns)
+		c->done_ns = until_ns;
+}
+
+void map_piece(const struct simulation *s, struct partial *p, const struct simulated_piece *piece)
+{
+	struct cut_losses c = {.s = s, .p = p, .first_ns = piece->begin_ns};
+
+	memcpy(c.from_ns, piece->losses_from, sizeof(c.from_ns));
+	memcpy(c.to_ns, piece->losses_to, sizeof(c.to_ns));
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record_head *r = simulation_record(s, i);
+		int stream = r->cpu % SIMULATED_STREAMS;
+
+		if (r->time_ns < piece->from_ns[stream] || r->time_ns >= piece->to_ns[stream])
+			continue;
+		losses_tell(&c, r->time_ns);
+		if (r->kind != RECORD_lost)
+			must(partial_apply(p, r));
+	}
+	losses_tell(&c, UINT64_MAX);
 }
 
 /* Maps what happened in [from_ns, to_ns). */
@@ -69,13 +151,13 @@ static struct partial *map_time(const struct simulation *s, u64 from_ns, u64 to_
 				const struct partial_options *options)
 {
 	struct partial *p = partial_new(options);
+	struct simulated_piece piece = {.begin_ns = from_ns};
 
-	for (size_t i = 0; i < s->records.count; i++) {
-		const struct record_head *r = simulation_record(s, i);
-
-		if (r->time_ns >= from_ns && r->time_ns < to_ns)
-			must(partial_apply(p, r));
+	for (int i = 0; i < SIMULATED_STREAMS; i++) {
+		piece.from_ns[i] = piece.losses_from[i] = from_ns;
+		piece.to_ns[i] = piece.losses_to[i] = to_ns;
 	}
+	map_piece(s, p, &piece);
 	partial_cover(p, from_ns, to_ns);
 	return p;
 }
@@ -484,7 +566,7 @@ struct partial *map_cut(struct simulation *s, int cuts)
 	return merge_at_random(s, pieces, n);
 }
 
-#define STREAMS 4
+#define STREAMS SIMULATED_STREAMS
 
 /* Cuts that each stream (CPU modulo STREAMS) sees at a time of its own, in order for each. */
 static void streams_cut(struct simulation *s, u64 times[][STREAMS], int cuts)
@@ -524,17 +606,17 @@ static struct partial *map_streams(const struct simulation *s, const u64 *from, 
 {
 	struct partial *p = partial_new(&all);
 	u64 first, begun, complete, last;
+	struct simulated_piece piece;
 
 	min_max(from, &first, &begun);
 	min_max(to, &complete, &last);
 	partial_streams(p, begun, complete);
-	for (size_t i = 0; i < s->records.count; i++) {
-		const struct record_head *r = simulation_record(s, i);
-		int stream = r->cpu % STREAMS;
-
-		if (r->time_ns >= from[stream] && r->time_ns < to[stream])
-			must(partial_apply(p, r));
-	}
+	piece.begin_ns = first;
+	memcpy(piece.from_ns, from, sizeof(piece.from_ns));
+	memcpy(piece.to_ns, to, sizeof(piece.to_ns));
+	memcpy(piece.losses_from, from, sizeof(piece.losses_from));
+	memcpy(piece.losses_to, to, sizeof(piece.losses_to));
+	map_piece(s, p, &piece);
 	partial_cover(p, first, last < s->to_ns ? last : s->to_ns);
 	return p;
 }

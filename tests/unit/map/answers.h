@@ -18,6 +18,18 @@ struct partial *map_cut(struct simulation *s, int cuts);
 /* The same, with each stream of records cut at a time of its own. */
 struct partial *map_cut_streams(struct simulation *s, int cuts);
 
+#define SIMULATED_STREAMS 4
+
+/* What lies between times of each stream (CPU modulo SIMULATED_STREAMS). */
+struct simulated_piece {
+	u64 begin_ns; /* of its chunk */
+	u64 from_ns[SIMULATED_STREAMS], to_ns[SIMULATED_STREAMS];
+	u64 losses_from[SIMULATED_STREAMS], losses_to[SIMULATED_STREAMS];
+};
+
+/* Applies it, and of losses that lie across its ends what is told within. */
+void map_piece(const struct simulation *s, struct partial *p, const struct simulated_piece *piece);
+
 /* Merges neighbours in a random grouping until there is one, which is returned. */
 struct partial *merge_at_random(struct simulation *s, struct partial **pieces, int n);
 

@@ -264,6 +264,7 @@ static void hole_begins(struct partial *p, u16 cpu, u64 from_ns)
 {
 	struct record_lost lost = {.head = {.kind = RECORD_lost, .cpu = cpu, .time_ns = from_ns},
 				   .why = LOST_damaged,
+				   .count = LOST_BEGINS,
 				   .begin_ns = from_ns};
 
 	CHECK_EQ(partial_apply(p, &lost.head), 0);

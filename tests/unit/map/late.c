@@ -6,11 +6,12 @@
 #include "answers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "check.h"
 #include "map/base.h"
 
-#define STREAMS 4
+#define STREAMS SIMULATED_STREAMS
 #define CUTS_MAX 16
 
 /* Chunk k begins at cut[k]; it has of each stream what lies in [seen[k], seen[k + 1]). */
@@ -87,17 +88,18 @@ static struct partial *late_map(const struct simulation *s, const struct late_cu
 {
 	struct partial *p = partial_new(options);
 	u64 complete = least(c->seen[k + 1], c->waited), late = least(c->seen[k], c->waited);
+	struct simulated_piece piece = {.begin_ns = c->cut[k]};
 
 	partial_late(p, late < c->cut[k] ? late : c->cut[k], c->cut[k]);
 	if (complete < c->cut[k + 1])
 		partial_streams(p, c->cut[k], complete);
-	for (size_t i = 0; i < s->records.count; i++) {
-		const struct record_head *r = simulation_record(s, i);
-		int stream = r->cpu % STREAMS;
-
-		if (r->time_ns >= c->seen[k][stream] && r->time_ns < c->seen[k + 1][stream])
-			must(partial_apply(p, r));
+	memcpy(piece.from_ns, c->seen[k], sizeof(piece.from_ns));
+	memcpy(piece.to_ns, c->seen[k + 1], sizeof(piece.to_ns));
+	for (int i = 0; i < STREAMS; i++) { /* losses are never late */
+		piece.losses_from[i] = c->cut[k];
+		piece.losses_to[i] = k + 1 == c->chunks ? UINT64_MAX : c->cut[k + 1];
 	}
+	map_piece(s, p, &piece);
 	partial_cover(p, c->cut[k], c->cut[k + 1]);
 	return p;
 }

@@ -92,8 +92,7 @@ TEST(merge_covers_gaps)
 		check_law(seed, 1 + (int)seed % 3, map_cut, 0);
 }
 
-/* Holes of a CPU do not lap over. */
-static void damage(struct simulation *s, int times, int cpus)
+static void damage(struct simulation *s, enum record_loss why, int times, u16 cpus)
 {
 	u64 part = (s->to_ns - s->from_ns) / (u64)times;
 
@@ -102,21 +101,26 @@ static void damage(struct simulation *s, int times, int cpus)
 		u64 begin = from + simulation_random(s, part);
 		u64 end = begin + 1 + simulation_random(s, from + part - begin);
 
-		simulation_damage(s, begin, end, (u16)simulation_random(s, 5 - (u64)cpus), cpus);
+		simulation_damage(
+			s, why, begin, end,
+			(struct simulated_cpus){(u16)simulation_random(s, 5 - (u64)cpus), cpus});
 	}
 }
 
-TEST(merge_covers_damage)
+static void check_damage(enum record_loss why, cut_fn *map_in_pieces)
 {
 	for (u64 seed = 1; seed <= 120; seed++) {
 		struct simulation s;
 		char *whole;
 
 		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
-		damage(&s, 1 + (int)seed % 3, 1 + (int)seed % 4);
+		damage(&s, why, 1 + (int)seed % 3, (u16)(1 + seed % 4));
+		if (seed % 3 == 0) /* some lap over */
+			damage(&s, why, 1 + (int)seed % 7, (u16)(1 + seed % 4));
 		whole = answers(map_range(&s, 0, s.records.count), &s);
 		for (int i = 0; i < 12; i++) {
-			char *cut = answers(map_cut(&s, 1 + (int)simulation_random(&s, 15)), &s);
+			char *cut = answers(map_in_pieces(&s, 1 + (int)simulation_random(&s, 15)),
+					    &s);
 
 			CHECK_ANSWERS(whole, cut, seed, i);
 			free(cut);
@@ -124,6 +128,18 @@ TEST(merge_covers_damage)
 		free(whole);
 		simulation_free(&s);
 	}
+}
+
+TEST(merge_covers_damage)
+{
+	check_damage(LOST_damaged, map_cut);
+	check_damage(LOST_damaged, map_cut_streams);
+}
+
+TEST(merge_covers_losses_that_lie_across_cuts)
+{
+	check_damage(LOST_buffer, map_cut);
+	check_damage(LOST_buffer, map_cut_streams);
 }
 
 /* What threads of a partial had together, and the spans that their records tell of. */
@@ -140,7 +156,7 @@ static struct split claims_of(const struct partial *p, bool spans)
 }
 
 /* Time on a CPU is never claimed where it was not, whatever other streams tell of that time. */
-TEST(what_was_damaged_is_never_claimed)
+static void check_never_claimed(enum record_loss why)
 {
 	s64 known = 0;
 
@@ -152,7 +168,7 @@ TEST(what_was_damaged_is_never_claimed)
 		truth = map_range(&s, 0, s.records.count);
 		partial_cover(truth, s.from_ns, s.to_ns);
 		CHECK_EQ(partial_finish(truth), 0);
-		damage(&s, 3, 4);
+		damage(&s, why, 3, 4);
 		p = map_range(&s, 0, s.records.count);
 		partial_cover(p, s.from_ns, s.to_ns);
 		CHECK_EQ(partial_finish(p), 0);
@@ -169,6 +185,18 @@ TEST(what_was_damaged_is_never_claimed)
 		simulation_free(&s);
 	}
 	CHECK(known > 0);
+}
+
+TEST(what_was_damaged_is_never_claimed)
+{
+	check_never_claimed(LOST_damaged);
+}
+
+/* Of what is told where it ends, too: a part of it got through, and settles nothing. */
+TEST(what_was_lost_is_never_claimed)
+{
+	check_never_claimed(LOST_buffer);
+	check_never_claimed(LOST_recursion);
 }
 
 TEST(streams_may_be_cut_at_different_times)

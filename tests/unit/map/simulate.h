@@ -53,22 +53,19 @@ void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions,
 
 /* Takes away what happened in [begin_ns, end_ns), as if nobody had recorded. */
 void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns);
-/* Takes away what a CPU recorded in [begin_ns, end_ns), and says so. */
+/* Takes away what a CPU recorded in [begin_ns, end_ns), and says so as a reader does. */
 void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu);
 /* The same, so many times at random. */
 void simulation_lose(struct simulation *s, int times);
+struct simulated_cpus {
+	u16 first, count;
+};
 /*
  * Takes away what CPUs recorded in [begin_ns, end_ns), but not what came by other ways, and tells
- * it as a reader of damaged chunks does: the first of them `cpu`, so many.
+ * it as a reader does. If it was not damage, some of it got through.
  */
-void simulation_damage(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu, int cpus);
-/* Where a reader would have begun or ended in the middle of a hole: see chunk_reader_next(). */
-static inline bool simulation_is_hole(const struct record_head *r)
-{
-	const struct record_lost *lost = (const void *)r;
-
-	return r->kind == RECORD_lost && lost->why == LOST_damaged && !lost->count;
-}
+void simulation_damage(struct simulation *s, enum record_loss why, u64 begin_ns, u64 end_ns,
+		       struct simulated_cpus cpus);
 void simulation_free(struct simulation *s);
 
 static inline const struct record_head *simulation_record(const struct simulation *s, size_t i)

@@ -111,14 +111,30 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
 	simulation_sort(s);
 }
 
-void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu)
+/* What a reader tells of a loss, at its begin and at its end. */
+static void loss_emit(struct simulation *s, u16 cpu, struct record_lost end, u64 begin_ns,
+		      u64 end_ns)
 {
 	struct actor a = {.s = s};
-	struct record_lost lost = {.why = LOST_buffer, .begin_ns = begin_ns};
+	struct record_lost begin = end;
+
+	begin.count = LOST_BEGINS;
+	begin.begin_ns = end.begin_ns = begin_ns;
+	actor_emit(&a, &begin, sizeof(begin), RECORD_lost, begin_ns);
+	actor_emit(&a, &end, sizeof(end), RECORD_lost, end_ns);
+	for (size_t i = s->records.count - 2; i < s->records.count; i++)
+		((struct record_head *)(s->bytes.data + s->records.data[i].at))->cpu = cpu;
+}
+
+void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu)
+{
+	struct record_lost lost = {.why = LOST_buffer};
 	size_t n = 0;
 
-	while (end_ns > s->to_ns || simulation_cpu(end_ns) != cpu)
-		end_ns--;
+	if (end_ns > s->to_ns)
+		end_ns = s->to_ns;
+	if (begin_ns >= end_ns)
+		return;
 	for (size_t i = 0; i < s->records.count; i++) {
 		const struct simulated_record *r = &s->records.data[i];
 		const struct record_head *head = simulation_record(s, i);
@@ -130,11 +146,11 @@ void simulation_loss(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu)
 			s->records.data[n++] = *r;
 	}
 	s->records.count = n;
-	actor_emit(&a, &lost, sizeof(lost), RECORD_lost, end_ns);
+	loss_emit(s, cpu, lost, begin_ns, end_ns);
 	simulation_sort(s);
 }
 
-static bool is_of_cpu(const struct record_head *r, u16 cpu, int cpus)
+static bool is_of_cpu(const struct record_head *r, struct simulated_cpus cpus)
 {
 	switch (r->kind) {
 	case RECORD_switch:
@@ -145,40 +161,34 @@ static bool is_of_cpu(const struct record_head *r, u16 cpu, int cpus)
 	case RECORD_uring:
 	case RECORD_block:
 	case RECORD_bytes:
-		return r->cpu >= cpu && r->cpu < cpu + cpus;
+		return r->cpu >= cpus.first && r->cpu < cpus.first + cpus.count;
 	default:
 		return false;
 	}
 }
 
-static void hole_emit(struct simulation *s, u16 cpu, u64 begin_ns, u64 time_ns)
+void simulation_damage(struct simulation *s, enum record_loss why, u64 begin_ns, u64 end_ns,
+		       struct simulated_cpus cpus)
 {
-	struct actor a = {.s = s};
-	struct record_lost lost = {.why = LOST_damaged, .begin_ns = begin_ns};
-
-	actor_emit(&a, &lost, sizeof(lost), RECORD_lost, time_ns);
-	((struct record_head *)(s->bytes.data + s->records.data[s->records.count - 1].at))->cpu =
-		cpu;
-}
-
-void simulation_damage(struct simulation *s, u64 begin_ns, u64 end_ns, u16 cpu, int cpus)
-{
+	u64 counts[8] = {0};
 	size_t n = 0;
 
 	if (end_ns > s->to_ns)
 		end_ns = s->to_ns;
 	for (size_t i = 0; i < s->records.count; i++) {
 		const struct simulated_record *r = &s->records.data[i];
+		const struct record_head *head = simulation_record(s, i);
 
-		if (r->time_ns < begin_ns || r->time_ns >= end_ns ||
-		    !is_of_cpu(simulation_record(s, i), cpu, cpus))
+		if (r->time_ns < begin_ns || r->time_ns >= end_ns || !is_of_cpu(head, cpus) ||
+		    (why != LOST_damaged && simulation_random(s, 3) == 0))
 			s->records.data[n++] = *r;
+		else
+			counts[head->cpu] += why != LOST_damaged;
 	}
 	s->records.count = n;
-	for (u16 i = cpu; i < cpu + cpus && begin_ns < end_ns; i++) {
-		hole_emit(s, i, begin_ns, begin_ns);
-		hole_emit(s, i, begin_ns, end_ns);
-	}
+	for (u16 i = cpus.first; i < cpus.first + cpus.count && begin_ns < end_ns; i++)
+		loss_emit(s, i, (struct record_lost){.why = (u16)why, .count = counts[i]}, begin_ns,
+			  end_ns);
 	simulation_sort(s);
 }
 

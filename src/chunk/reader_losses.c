@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When losses begin. A `lost` record stands where a loss ends, behind what was recorded meanwhile,
+ * in its own stream and in others: who applies the records in the order of time must know of it
+ * before. So a chunk that has lost some is read twice.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "chunk/reader.h"
+
+static bool may_have_losses(const struct chunk_reader *r)
+{
+	const struct chunk_lost *lost = &r->info.lost;
+
+	return r->count_losses || lost->buffer || lost->recursion || lost->damaged ||
+	       lost->uncounted;
+}
+
+/* What applications lost for want of room in their own rings leaves no time in doubt. */
+static int begin_add(struct chunk_reader *r, const struct record_lost *lost)
+{
+	struct record_lost begin = *lost;
+
+	if (begin.head.time_ns > lost->begin_ns)
+		begin.head.time_ns = lost->begin_ns;
+	if (begin.head.time_ns < r->info.begin_ns)
+		begin.head.time_ns = r->info.begin_ns;
+	begin.count = LOST_BEGINS;
+	if (lost->why == LOST_application || begin.head.time_ns >= lost->head.time_ns)
+		return 0;
+	return vec_push(&r->begins, begin);
+}
+
+static int stream_scan(struct chunk_reader *r, const struct stream *of)
+{
+	const uint8_t *identity = of->has_identity ? of->identity : NULL;
+	struct stream s;
+	int err = stream_init(&s, r->dir, of->name, identity, of->growing), got = 1;
+
+	if (err)
+		return err;
+	s.inflating = &r->inflating;
+	while (!err && (got = stream_peek(&s)) > 0)
+		if (stream_take(&s) && s.unpacker.record.head.kind == RECORD_lost)
+			err = begin_add(r, &s.unpacker.record.lost_);
+	stream_free(&s);
+	return err ? err : got;
+}
+
+static int begin_compare(const void *a, const void *b)
+{
+	const struct record_lost *x = a, *y = b;
+
+	if (x->head.time_ns != y->head.time_ns)
+		return x->head.time_ns < y->head.time_ns ? -1 : 1;
+	if (x->head.cpu != y->head.cpu)
+		return x->head.cpu < y->head.cpu ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->lost_kind < y->lost_kind ? -1 : x->lost_kind > y->lost_kind;
+}
+
+int chunk_reader_find_losses(struct chunk_reader *r)
+{
+	int err = 0;
+
+	if (!may_have_losses(r))
+		return 0;
+	for (size_t i = 0; i < r->count && !err; i++)
+		err = stream_scan(r, &r->streams[i].stream);
+	if (!err && r->begins.count)
+		qsort(r->begins.data, r->begins.count, sizeof(*r->begins.data), begin_compare);
+	return err;
+}
