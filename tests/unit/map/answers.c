@@ -95,6 +95,7 @@ struct cut_losses {
 	u64 first_ns; /* where the reader of this piece begins */
 	u64 from_ns[SIMULATED_STREAMS], to_ns[SIMULATED_STREAMS];
 	u64 done_ns; /* all before was told */
+	VEC(size_t) begins;
 };
 
 static void loss_tell(struct cut_losses *c, const struct record_lost *begin,
@@ -119,10 +120,9 @@ static void loss_tell(struct cut_losses *c, const struct record_lost *begin,
 
 static void losses_tell(struct cut_losses *c, u64 until_ns)
 {
-	for (size_t i = 0; i < c->s->records.count && c->done_ns < until_ns; i++)
-		if (begins_loss(simulation_record(c->s, i)))
-			loss_tell(c, (const void *)simulation_record(c->s, i), loss_end(c->s, i),
-				  until_ns);
+	for (size_t i = 0; i < c->begins.count && c->done_ns < until_ns; i++)
+		loss_tell(c, (const void *)simulation_record(c->s, c->begins.data[i]),
+			  loss_end(c->s, c->begins.data[i]), until_ns);
 	if (c->done_ns < until_ns)
 		c->done_ns = until_ns;
 }
@@ -133,6 +133,9 @@ void map_piece(const struct simulation *s, struct partial *p, const struct simul
 
 	memcpy(c.from_ns, piece->losses_from, sizeof(c.from_ns));
 	memcpy(c.to_ns, piece->losses_to, sizeof(c.to_ns));
+	for (size_t i = 0; i < s->records.count; i++)
+		if (begins_loss(simulation_record(s, i)))
+			must(vec_push(&c.begins, i));
 	for (size_t i = 0; i < s->records.count; i++) {
 		const struct record_head *r = simulation_record(s, i);
 		int stream = r->cpu % SIMULATED_STREAMS;
@@ -144,6 +147,7 @@ void map_piece(const struct simulation *s, struct partial *p, const struct simul
 			must(partial_apply(p, r));
 	}
 	losses_tell(&c, UINT64_MAX);
+	vec_free(&c.begins);
 }
 
 /* Maps what happened in [from_ns, to_ns). */
