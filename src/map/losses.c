@@ -46,8 +46,10 @@ static bool loss_matters(const struct record_lost *lost)
 
 /* ---- holes: losses that are told from their begin on ---- */
 
-/* More at once count as one of all CPUs: a list of files that are missing may be long. */
+/* More at once count as one of all CPUs. */
 #define HOLES_APART_MAX 64
+/* Then they become one, up to the end: a list of files that are missing may be long. */
+#define HOLES_MAX 1024
 
 static bool is_same_hole(const struct record_lost *a, const struct record_lost *b)
 {
@@ -68,24 +70,34 @@ static void hole_end(struct partial *p, const struct record_lost *lost)
 	}
 }
 
-int holes_follow(struct partial *p, const struct record_lost *lost)
-{
-	if (lost->count == LOST_BEGINS)
-		return loss_matters(lost) ? vec_push(&p->holes, *lost) : 0;
-	hole_end(p, lost);
-	return 0;
-}
-
-/* All of them as one of any CPU. */
+/* All of them as one of any CPU, which no record ends. */
 static struct record_lost holes_joined(const struct partial *p)
 {
 	struct record_lost all = p->holes.data[0];
 
 	all.head.cpu = LIFE_CPU_UNKNOWN;
+	all.lost_kind = RECORD_lost;
 	for (size_t i = 1; i < p->holes.count; i++)
 		if (p->holes.data[i].begin_ns < all.begin_ns)
 			all.begin_ns = p->holes.data[i].begin_ns;
 	return all;
+}
+
+static int hole_begin(struct partial *p, const struct record_lost *lost)
+{
+	if (p->holes.count == HOLES_MAX) {
+		p->holes.data[0] = holes_joined(p);
+		p->holes.count = 1;
+	}
+	return vec_push(&p->holes, *lost);
+}
+
+int holes_follow(struct partial *p, const struct record_lost *lost)
+{
+	if (lost->count == LOST_BEGINS)
+		return loss_matters(lost) ? hole_begin(p, lost) : 0;
+	hole_end(p, lost);
+	return 0;
 }
 
 int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns)
