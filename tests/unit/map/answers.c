@@ -32,7 +32,8 @@ static bool begins_loss(const struct record_head *r)
 
 static bool is_same_loss(const struct record_lost *a, const struct record_lost *b)
 {
-	return a->begin_ns == b->begin_ns && a->head.cpu == b->head.cpu && a->why == b->why;
+	return a->begin_ns == b->begin_ns && a->head.cpu == b->head.cpu && a->why == b->why &&
+	       a->lost_kind == b->lost_kind;
 }
 
 /* The record that ends what this one begins. */
@@ -127,6 +128,15 @@ static void losses_tell(struct cut_losses *c, u64 until_ns)
 		c->done_ns = until_ns;
 }
 
+/* What a program lost for want of room has none, for instance. */
+static bool has_begin(const struct cut_losses *c, const struct record_lost *lost)
+{
+	for (size_t i = 0; i < c->begins.count; i++)
+		if (loss_end(c->s, c->begins.data[i]) == lost)
+			return true;
+	return false;
+}
+
 void map_piece(const struct simulation *s, struct partial *p, const struct simulated_piece *piece)
 {
 	struct cut_losses c = {.s = s, .p = p, .first_ns = piece->begin_ns};
@@ -143,7 +153,8 @@ void map_piece(const struct simulation *s, struct partial *p, const struct simul
 		if (r->time_ns < piece->from_ns[stream] || r->time_ns >= piece->to_ns[stream])
 			continue;
 		losses_tell(&c, r->time_ns);
-		if (r->kind != RECORD_lost)
+		if (r->kind != RECORD_lost ||
+		    (!begins_loss(r) && !has_begin(&c, (const struct record_lost *)r)))
 			must(partial_apply(p, r));
 	}
 	losses_tell(&c, UINT64_MAX);
