@@ -14,6 +14,7 @@
  * whose bios none had room, once, however many they are.
  */
 #include "bpf/block.h"
+#include "bpf/context.h"
 #include "bpf/interrupt.h"
 #include "bpf/ring.h"
 #include "bpf/state.h"
@@ -100,6 +101,13 @@ static __always_inline void bio_keep(u64 key, const struct block_open *open)
 		ring_count_lost(RECORD_block);
 }
 
+static __always_inline bool block_wanted(struct thread_state *state)
+{
+	if (spans_only && (!state || !context_is_set(&state->ctx)))
+		return false;
+	return state_in(state);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
 {
@@ -108,7 +116,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	struct block_open open = {.tid = task->pid, .pid = task->tgid};
 	u64 key = (u64)bio;
 
-	if (!state_in(state)) {
+	if (!block_wanted(state)) {
 		bio_forget(key); /* the address was another's before */
 		return 0;
 	}

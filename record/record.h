@@ -608,47 +608,8 @@ enum record_attribute_type {
 RECORD_KINDS(K)
 #undef K
 
-/*
- * The contract between kernel programs, capture and chunks: what a compiler
- * makes of the lists must be this, on every machine.
- */
-#define RECORD_AT(kind, field, offset)                                                             \
-	_Static_assert(__builtin_offsetof(struct record_##kind, field) == offset,                  \
-		       #kind "." #field " moved")
-#define RECORD_SIZE(type, size) _Static_assert(sizeof(type) == size, #type " changed its size")
 #ifndef __cplusplus
-RECORD_SIZE(struct file_ref, 16);
-RECORD_SIZE(struct context, 24);
-RECORD_SIZE(struct record_head, 24);
-RECORD_SIZE(struct record_switch, 88);
-RECORD_SIZE(struct record_waking, 56);
-RECORD_SIZE(struct record_syscall, 136);
-RECORD_SIZE(struct record_fault, 80);
-RECORD_AT(switch, since_ns, 32);
-RECORD_AT(switch, file, 40);
-RECORD_AT(switch, arg0, 56);
-RECORD_AT(switch, ctx, 64);
-RECORD_AT(waking, file, 32);
-RECORD_AT(waking, block, 48);
-RECORD_AT(syscall, duration_ns, 32);
-RECORD_AT(syscall, arg0, 48);
-RECORD_AT(syscall, file, 96);
-RECORD_AT(syscall, ctx, 112);
-RECORD_AT(fault, duration_ns, 32);
-RECORD_SIZE(struct record_uring, 88);
-RECORD_AT(uring, duration_ns, 32);
-RECORD_AT(uring, file, 48);
-RECORD_AT(uring, ctx, 64);
-RECORD_AT(bytes, from, 32);
-RECORD_AT(path, path, 54); /* as in fd, with which it shares code */
-RECORD_AT(fd, path, 54);
-RECORD_AT(stack, since_ns, 32);
-RECORD_AT(stack, frames, 42);
-RECORD_AT(mapping, since_ns, 48);
-RECORD_AT(mapping, path, 74);
-RECORD_AT(span_begin, parent, 32);
-RECORD_AT(span_begin, ctx, 40);
-RECORD_AT(span_begin, name_len, 64);
+#include "record/layout.h"
 #endif
 
 #endif

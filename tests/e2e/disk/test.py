@@ -159,6 +159,15 @@ def a_cold_read_is_all_bytes_of_the_file():
 
 
 @tests.add
+def who_has_no_span_asks_for_nothing_that_is_recorded():
+    path = os.path.join(WORK, "cold")
+    evict(path)
+    recording = fathom.record("spans_only", "--spans-only", "--", "dd", f"if={path}",
+                              "of=/dev/null", "bs=64k")
+    equal(len(Disk(recording).blocks), 0, "requests")
+
+
+@tests.add
 def a_cold_database():
     servers.need("sqlite3")
     path = os.path.join(WORK, "database")
