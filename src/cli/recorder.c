@@ -365,7 +365,10 @@ static int late_lost(void *arg, const struct capture_stream *s, const struct rec
 	return lost->head.time_ns > late->end_ns ? 0 : late->to.lost(late->to.arg, s, lost);
 }
 
-/* Stops, and ends the streams at one instant: what a producer was writing then is waited for. */
+/*
+ * Ends the streams at one instant: what a producer was writing then is waited for. The kernel takes
+ * its time to let go of many events: that comes when the chunk is sealed.
+ */
 static int streams_end(struct recorder *r, u64 *end_ns)
 {
 	struct capture_sink sink = sink_of(r);
@@ -373,12 +376,12 @@ static int streams_end(struct recorder *r, u64 *end_ns)
 
 	if (!err)
 		err = capture_cut(r->capture, &sink, end_ns);
-	capture_stop(r->capture);
 	if (err > 0 && chunking_is_open(&r->chunks)) {
 		struct late late = {sink, *end_ns};
 		struct capture_sink rest = {.arg = &late, .record = late_record, .lost = late_lost};
 		u64 later_ns;
 
+		capture_stop(r->capture);
 		err = capture_cut(r->capture, &rest, &later_ns);
 	}
 	return err;
