@@ -38,11 +38,11 @@ def answers_of_a_cut_trace_are_those_of_the_whole():
 
 @tests.add
 def the_law_holds_over_what_was_lost():
-    recording = fathom.record("lossy", "--buffer", "64K", "-a", "--", CALLS, "150000")
+    recording = fathom.record("lossy", "--buffer", "64K", "-a", "--", CALLS, "400000")
     chunk = fathom.chunks(recording)[0]
     if not chunk["lost"]["buffer"]:
         return "nothing was lost"
-    result = subprocess.run([LAW_OF, chunk["path"], str(SEED), "3"], text=True,
+    result = subprocess.run([LAW_OF, chunk["path"], str(SEED), "7"], text=True,
                             capture_output=True, timeout=500)
     equal(result.returncode, 0, f"law over {chunk['path']}: {result.stdout}{result.stderr}")
     harness.check_babeltrace(fathom, recording)

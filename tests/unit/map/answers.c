@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cut_losses.h"
 #include "map/base.h"
 #include "map/query.h"
 
@@ -23,142 +24,123 @@ static u64 time_at(const struct simulation *s, size_t at)
 	return at < s->records.count ? s->records.data[at].time_ns : s->to_ns;
 }
 
-/* ---- losses that lie across a cut ---- */
-
-static bool begins_loss(const struct record_head *r)
-{
-	return r->kind == RECORD_lost && ((const struct record_lost *)r)->count == LOST_BEGINS;
-}
-
-static bool is_same_loss(const struct record_lost *a, const struct record_lost *b)
-{
-	return a->begin_ns == b->begin_ns && a->head.cpu == b->head.cpu && a->why == b->why &&
-	       a->lost_kind == b->lost_kind;
-}
-
-/* The record that ends what this one begins. */
-static const struct record_lost *loss_end(const struct simulation *s, size_t at)
-{
-	const struct record_lost *begin = (const void *)simulation_record(s, at);
-
-	for (size_t i = at + 1; i < s->records.count; i++) {
-		const struct record_head *r = simulation_record(s, i);
-
-		if (r->kind == RECORD_lost && !begins_loss(r) &&
-		    is_same_loss((const void *)r, begin))
-			return (const void *)r;
-	}
-	return NULL;
-}
-
-/*
- * At a cut a recorder tells that records may be missing up to there, which another chunk counts,
- * and the reader of that one tells from its begin on that they are.
- */
-static void loss_cut(struct partial *p, const struct record_lost *whole, u64 now, bool begins)
-{
-	struct record_lost lost = *whole;
-
-	lost.head.time_ns = now;
-	lost.count = begins ? LOST_BEGINS : 0;
-	must(partial_apply(p, &lost.head));
-}
-
-static void losses_cut(const struct simulation *s, struct partial *p, size_t at, bool begins)
-{
-	for (size_t i = 0; i < at; i++) {
-		const struct record_head *r = simulation_record(s, i);
-		const struct record_lost *end = begins_loss(r) ? loss_end(s, i) : NULL;
-		bool ended = false;
-
-		for (size_t k = i; k < at && end; k++)
-			ended |= simulation_record(s, k) == &end->head;
-		if (end && !ended)
-			loss_cut(p, (const void *)r, time_at(s, at), begins);
-	}
-}
-
 struct partial *map_range(const struct simulation *s, size_t first, size_t end)
 {
 	struct partial *p = partial_new(&all);
+	struct cut_losses losses = {0};
 
-	losses_cut(s, p, first, true);
+	cut_losses_find(&losses, s);
+	cut_losses_tell(&losses, p, first, time_at(s, first), true);
 	for (size_t i = first; i < end; i++)
 		must(partial_apply(p, simulation_record(s, i)));
-	losses_cut(s, p, end, false);
+	cut_losses_tell(&losses, p, end, time_at(s, end), false);
+	vec_free(&losses.list);
 	return p;
 }
 
-/* Tells what a reader and a recorder would tell of losses in a range, up to until_ns. */
-struct cut_losses {
-	const struct simulation *s;
-	struct partial *p;
-	u64 first_ns; /* where the reader of this piece begins */
-	u64 from_ns[SIMULATED_STREAMS], to_ns[SIMULATED_STREAMS];
-	u64 done_ns; /* all before was told */
-	VEC(size_t) begins;
+/* ---- losses within a piece ---- */
+
+/* What a reader and a recorder tell of a loss at a time. */
+struct told_loss {
+	u64 time_ns;
+	size_t order; /* breaks ties */
+	const struct record_lost *whole;
+	enum { TOLD_BEGIN, TOLD_END, TOLD_CUT } what;
 };
 
-static void loss_tell(struct cut_losses *c, const struct record_lost *begin,
-		      const struct record_lost *end, u64 until_ns)
-{
-	int stream = begin->head.cpu % SIMULATED_STREAMS;
-	u64 from = c->from_ns[stream], to = c->to_ns[stream], begins, ends;
+struct told_losses {
+	VEC(struct told_loss) list;
+	size_t told;
+};
 
-	if (!end || begin->begin_ns >= to || end->head.time_ns < from)
+static void told_add(struct told_losses *t, struct told_loss told)
+{
+	told.order = t->list.count;
+	must(vec_push(&t->list, told));
+}
+
+static void told_of_loss(struct told_losses *t, const struct cut_loss *loss,
+			 const struct simulated_piece *piece)
+{
+	int stream = loss->begin->head.cpu % SIMULATED_STREAMS;
+	u64 from = piece->losses_from[stream], to = piece->losses_to[stream];
+	u64 begins = loss->begin->begin_ns, ends = loss->end->head.time_ns;
+
+	if (begins >= to || ends < from)
 		return;
-	begins = begin->begin_ns < c->first_ns ? c->first_ns : begin->begin_ns;
-	ends = end->head.time_ns < to ? end->head.time_ns : to;
-	if (begins < ends && begins >= c->done_ns && begins < until_ns)
-		loss_cut(c->p, begin, begins, true);
-	if (ends < c->done_ns || ends >= until_ns)
-		return;
+	if (begins < piece->begin_ns)
+		begins = piece->begin_ns;
+	if (begins < ends && begins < to)
+		told_add(t, (struct told_loss){begins, 0, loss->begin, TOLD_BEGIN});
 	if (ends < to)
-		must(partial_apply(c->p, &end->head));
-	else if (begins < ends)
-		loss_cut(c->p, begin, ends, false);
+		told_add(t, (struct told_loss){ends, 0, loss->end, TOLD_END});
+	else if (begins < to)
+		told_add(t, (struct told_loss){to, 0, loss->begin, TOLD_CUT});
 }
 
-static void losses_tell(struct cut_losses *c, u64 until_ns)
+static int told_compare(const void *a, const void *b)
 {
-	for (size_t i = 0; i < c->begins.count && c->done_ns < until_ns; i++)
-		loss_tell(c, (const void *)simulation_record(c->s, c->begins.data[i]),
-			  loss_end(c->s, c->begins.data[i]), until_ns);
-	if (c->done_ns < until_ns)
-		c->done_ns = until_ns;
+	const struct told_loss *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* What a program lost for want of room has none, for instance. */
-static bool has_begin(const struct cut_losses *c, const struct record_lost *lost)
+static void told_apply(struct told_losses *t, struct partial *p, u64 until_ns)
 {
-	for (size_t i = 0; i < c->begins.count; i++)
-		if (loss_end(c->s, c->begins.data[i]) == lost)
-			return true;
-	return false;
+	for (; t->told < t->list.count && t->list.data[t->told].time_ns < until_ns; t->told++) {
+		const struct told_loss *told = &t->list.data[t->told];
+
+		if (told->what == TOLD_END)
+			must(partial_apply(p, &told->whole->head));
+		else
+			cut_loss_apply(p, told->whole, told->time_ns, told->what == TOLD_BEGIN);
+	}
+}
+
+/* Records that are told with their losses, or in their place. */
+static bool *told_mark(const struct simulation *s, const struct cut_losses *losses)
+{
+	bool *with = calloc(s->records.count + 1, sizeof(*with));
+
+	must(with ? 0 : -1);
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record_lost *r = (const void *)simulation_record(s, i);
+
+		with[i] = r->head.kind == RECORD_lost && r->count == LOST_BEGINS;
+	}
+	for (size_t i = 0; i < losses->list.count; i++)
+		with[losses->list.data[i].to] = true;
+	return with;
 }
 
 void map_piece(const struct simulation *s, struct partial *p, const struct simulated_piece *piece)
 {
-	struct cut_losses c = {.s = s, .p = p, .first_ns = piece->begin_ns};
+	struct cut_losses losses = {0};
+	struct told_losses told = {0};
+	bool *with;
 
-	memcpy(c.from_ns, piece->losses_from, sizeof(c.from_ns));
-	memcpy(c.to_ns, piece->losses_to, sizeof(c.to_ns));
-	for (size_t i = 0; i < s->records.count; i++)
-		if (begins_loss(simulation_record(s, i)))
-			must(vec_push(&c.begins, i));
+	cut_losses_find(&losses, s);
+	with = told_mark(s, &losses);
+	for (size_t i = 0; i < losses.list.count; i++)
+		told_of_loss(&told, &losses.list.data[i], piece);
+	if (told.list.count)
+		qsort(told.list.data, told.list.count, sizeof(*told.list.data), told_compare);
 	for (size_t i = 0; i < s->records.count; i++) {
 		const struct record_head *r = simulation_record(s, i);
 		int stream = r->cpu % SIMULATED_STREAMS;
 
 		if (r->time_ns < piece->from_ns[stream] || r->time_ns >= piece->to_ns[stream])
 			continue;
-		losses_tell(&c, r->time_ns);
-		if (r->kind != RECORD_lost ||
-		    (!begins_loss(r) && !has_begin(&c, (const struct record_lost *)r)))
+		told_apply(&told, p, r->time_ns);
+		if (!with[i])
 			must(partial_apply(p, r));
 	}
-	losses_tell(&c, UINT64_MAX);
-	vec_free(&c.begins);
+	told_apply(&told, p, UINT64_MAX);
+	vec_free(&told.list);
+	vec_free(&losses.list);
+	free(with);
 }
 
 /* Maps what happened in [from_ns, to_ns). */
