@@ -148,6 +148,10 @@ bool partial_wants(const struct partial *p, const struct context *ctx, u32 pid, 
 /* Keeps a copy, if options ask for it. 0 or -ENOMEM. */
 int kspan_keep(struct partial *p, const struct kspan *k);
 
+/* Once lives are merged: right's waits of which it is not known yet. 0 or -ENOMEM. */
+int undecided_merge(struct partial *left, struct partial *right);
+void undecided_free(struct partial *p);
+
 /* filters.c: once lives and facts are sorted. 0 or -ENOMEM */
 int filters_apply(struct partial *p);
 

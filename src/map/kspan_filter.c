@@ -2,7 +2,13 @@
 /*
  * Which spans of the kernel are kept. A busy host has hundreds of thousands in a
  * second, of which an answer shows few: who knows which says so.
+ *
+ * A wait stands where the call or fault does in which it lies (map/enclosing.h), whose context
+ * is told later: if its own does not say that it is wanted it waits for that. What waits at the
+ * end of the left one of two that are merged is kept: there are few, and nobody sees it unless
+ * the call or fault is there, too.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,10 +36,102 @@ bool partial_wants(const struct partial *p, const struct context *ctx, u32 pid, 
 	       bsearch(ctx->trace, only->traces, only->traces_count, 16, trace_compare);
 }
 
+/* Those of the last call or fault of a thread in which there was one. */
+struct undecided_waits {
+	VEC(struct kspan) list;
+};
+
+static int undecided_add(struct partial *p, const struct kspan *k)
+{
+	struct undecided_waits *waits = map_get(&p->undecided, k->tid);
+
+	if (!waits) {
+		waits = calloc(1, sizeof(*waits));
+		if (!waits || map_put(&p->undecided, k->tid, waits)) {
+			free(waits);
+			return -ENOMEM;
+		}
+	}
+	if (waits->list.count && waits->list.data[0].visit_ns != k->visit_ns)
+		waits->list.count = 0; /* the end of theirs was not told */
+	return vec_push(&waits->list, *k);
+}
+
+static int undecided_keep(struct partial *p, struct undecided_waits *waits)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < waits->list.count && !err; i++)
+		err = kspans_add(&p->kspans, &waits->list.data[i]);
+	waits->list.count = 0;
+	return err;
+}
+
+/* A call, or a fault of user code, was told. */
+static int undecided_end(struct partial *p, const struct kspan *visit, bool wanted)
+{
+	struct undecided_waits *waits = map_get(&p->undecided, visit->tid);
+
+	if (!waits || !waits->list.count)
+		return 0;
+	if (wanted && waits->list.data[0].begin_ns >= visit->begin_ns)
+		return undecided_keep(p, waits);
+	waits->list.count = 0;
+	return 0;
+}
+
+int undecided_merge(struct partial *left, struct partial *right)
+{
+	struct map_entry entry;
+	struct map none = {0};
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && map_next(&left->undecided, &at, &entry))
+		err = undecided_keep(left, entry.value);
+	undecided_free(left);
+	left->undecided = right->undecided;
+	right->undecided = none;
+	return err;
+}
+
+void undecided_free(struct partial *p)
+{
+	struct map_entry entry;
+	size_t at = 0;
+
+	while (map_next(&p->undecided, &at, &entry)) {
+		struct undecided_waits *waits = entry.value;
+
+		vec_free(&waits->list);
+		free(waits);
+	}
+	map_free(&p->undecided);
+}
+
+/* Not wanted by its own context, but perhaps by that of what it lies in. */
+static bool is_undecided(const struct partial *p, const struct kspan *k)
+{
+	const struct kspan_filter *only = p->options.only;
+
+	return p->options.spans && k->kind == KSPAN_WAIT && k->visit_ns &&
+	       (only->traced || only->traces) && (!only->pid || k->pid == only->pid) &&
+	       (!only->tid || k->tid == only->tid || k->pid == only->tid);
+}
+
 int kspan_keep(struct partial *p, const struct kspan *k)
 {
+	bool visit = k->kind == KSPAN_SYSCALL ||
+		     (k->kind == KSPAN_FAULT && k->args[2] & FAULT_USER);
+	bool wanted = partial_wants(p, &k->ctx, k->pid, k->tid);
+	int err = 0;
+
 	/* a request to a disk stands where the call does that submitted it */
-	if (k->kind == KSPAN_BLOCK ? !p->options.spans : !partial_wants(p, &k->ctx, k->pid, k->tid))
-		return 0;
-	return kspans_add(&p->kspans, k);
+	if (k->kind == KSPAN_BLOCK)
+		wanted = p->options.spans;
+	else if (!wanted && p->options.only && is_undecided(p, k))
+		return undecided_add(p, k);
+	else if (visit && p->undecided.count)
+		err = undecided_end(p, k, wanted);
+	return err || !wanted ? err : kspans_add(&p->kspans, k);
 }

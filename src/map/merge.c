@@ -103,6 +103,7 @@ int partial_merge(struct partial *left, struct partial *right)
 		partial_cover(left, right->from_ns, right->to_ns);
 	err = err ? err : losses_merge(left, right);
 	err = err ? err : lives_merge(left, right);
+	err = err ? err : undecided_merge(left, right);
 	err = err ? err : kspans_merge(&left->kspans, &right->kspans);
 	err = err ? err : facts_merge(&left->facts, &right->facts);
 	err = err ? err : spans_merge(left, right);

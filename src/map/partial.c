@@ -30,6 +30,7 @@ void partial_free(struct partial *p)
 	map_free(&p->taken);
 	facts_free(&p->facts);
 	kspans_free(&p->kspans);
+	undecided_free(p);
 	spans_free(p);
 	sums_free(&p->syscalls);
 	sums_free(&p->urings);

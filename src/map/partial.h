@@ -330,6 +330,7 @@ struct partial {
 	VEC(struct life *) lives; /* all, owned */
 	struct facts facts;
 	struct kspans kspans;	      /* with partial_options.spans */
+	struct map undecided;	      /* tid -> waits that may be kept (kspan_filter.c), owned */
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
 	struct sums syscalls;	      /* key: nr | compat << 16 */

@@ -24,10 +24,10 @@ static void tell(struct partial *p, const struct story *s, u64 from_ns, u64 to_n
 	partial_cover(p, from_ns, to_ns);
 }
 
-/* Finished; mapped in two pieces that were merged, if there is a cut. */
-static struct partial *told(const struct story *s, u64 cut_ns)
+/* Finished; mapped in two pieces that were merged, if there is a cut. `only`: NULL: all. */
+static struct partial *told(const struct story *s, u64 cut_ns, const struct kspan_filter *only)
 {
-	const struct partial_options all = {.spans = true};
+	const struct partial_options all = {.spans = true, .only = only};
 	struct partial *p = partial_new(&all), *right;
 
 	tell(p, s, 1000, cut_ns ? cut_ns : 9000);
@@ -73,18 +73,40 @@ static void check_stands(const struct tree *tree, enum node_kind kind, enum node
 	CHECK_EQ(roots, contexts + 1);
 }
 
-/* Cut before each of its records, and not at all. */
+struct shape {
+	enum node_kind kind, in, above;
+};
+
+static void check_story_in(const struct story *s, u64 cut_ns, const struct kspan_filter *only,
+			   const struct shape *shape)
+{
+	struct partial *p = told(s, cut_ns, only);
+	struct tree tree;
+
+	CHECK_EQ(tree_build(p, &with_threads, &tree), 0);
+	check_stands(&tree, shape->kind, shape->in, shape->above);
+	tree_free(&tree);
+	partial_free(p);
+}
+
+/* Cut before each of its records, and not at all; a traced wait is there if only such are asked
+ * for. */
 static void check_story(const struct story *s, enum node_kind kind, enum node_kind in,
 			enum node_kind above)
 {
-	for (int i = 0; i < TIMES && (i == 0 || s->records[i]); i++) {
-		struct partial *p = told(s, i ? s->records[i]->time_ns : 0);
-		struct tree tree;
+	static const struct kspan_filter traced = {.traced = true};
+	const struct kspan_filter of_trace = {
+		.traced = true, .traces = &outer.trace, .traces_count = 1};
+	const struct shape shape = {kind, in, above};
 
-		CHECK_EQ(tree_build(p, &with_threads, &tree), 0);
-		check_stands(&tree, kind, in, above);
-		tree_free(&tree);
-		partial_free(p);
+	for (int i = 0; i < TIMES && (i == 0 || s->records[i]); i++) {
+		u64 cut_ns = i ? s->records[i]->time_ns : 0;
+
+		check_story_in(s, cut_ns, NULL, &shape);
+		if (kind != NODE_WAIT || above != NODE_CONTEXT)
+			continue;
+		check_story_in(s, cut_ns, &traced, &shape);
+		check_story_in(s, cut_ns, &of_trace, &shape);
 	}
 }
 
