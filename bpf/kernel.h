@@ -286,6 +286,15 @@ struct signal_struct {
 	struct {
 		int counter;
 	} live;
+	unsigned int flags;
+};
+
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
 };
 
 struct cred {
@@ -412,6 +421,7 @@ static __always_inline u64 kernel_read_word(const void *at)
 
 #define PF_KTHREAD 0x00200000
 #define PF_IO_WORKER 0x00000010
+#define PF_SIGNALED 0x00000400 /* a signal ends it */
 #define TS_COMPAT 2
 #define CLONE_VM 0x100
 #define CLONE_VFORK 0x4000

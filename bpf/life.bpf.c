@@ -321,6 +321,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
+	if (!state->in_syscall && !state->exit_ns)
+		state->exit_ns = bpf_ktime_get_ns();
 	if (!(state->flags & STATE_SEEN)) /* it ends before the snapshot came to it */
 		name_record(task, state, task->comm);
 	out.r.head.kind = RECORD_exit;

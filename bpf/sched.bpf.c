@@ -38,7 +38,7 @@ static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struc
 	return leave_of_task_state(state);
 }
 
-/* Where the thread was: fault, syscall or user mode. */
+/* Where the thread was: fault, syscall, user mode, or past all that. */
 static __always_inline void switch_fill_mode(struct record_switch *r, struct thread_state *state,
 					     u64 now)
 {
@@ -51,6 +51,10 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 			r->since_ns = now - state->begin_ns;
 		if (state->fault_begin_ns)
 			r->mode += MODE_fault - MODE_syscall + MODE_IN_SYSCALL;
+	} else if (state->exit_ns) {
+		r->mode = MODE_exit;
+		if (now > state->exit_ns)
+			r->since_ns = now - state->exit_ns;
 	} else if (state->fault_begin_ns) {
 		r->mode = MODE_fault;
 		r->arg0 = state->fault_address;

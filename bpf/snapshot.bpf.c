@@ -170,6 +170,17 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 		r->since_ns = call.begin_ns;
 }
 
+/* Of a thread that a signal ends: in no call any more, also for the records to come. */
+static __always_inline void snapshot_fill_exit(struct record_thread *r, struct thread_state *state,
+					       u64 entered_ns)
+{
+	u64 exit_ns = snapshot_call_begin(entered_ns);
+	u64 known_ns = __sync_val_compare_and_swap(&state->exit_ns, 0, exit_ns);
+
+	r->mode = MODE_exit;
+	r->since_ns = known_ns ? known_ns : exit_ns;
+}
+
 static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,
 					    struct thread_state *state, u64 entered_ns)
 {
@@ -195,6 +206,8 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 		r->mode = MODE_kernel_thread;
 	} else if (task->flags & PF_IO_WORKER) {
 		r->mode = MODE_kernel_thread;
+	} else if (task->flags & PF_SIGNALED) {
+		snapshot_fill_exit(r, state, entered_ns);
 	} else if (!task->on_cpu) {
 		snapshot_fill_syscall(r, state, task, entered_ns);
 	}

@@ -51,6 +51,7 @@ struct thread_state {
 	u64 stack_since_ns; /* its user stack is owed, which is the same since then; 0: none is */
 	u32 fault_flags;    /* FAULT_* */
 	u32 pad2;
+	u64 exit_ns; /* when it began to end; 0: it has not, that is known */
 };
 
 #endif

@@ -189,13 +189,13 @@ enum record_leave_state {
 };
 
 /* switch.mode: where the thread was when it left the CPU */
-#define RECORD_MODES(V) V(user, 0) V(syscall, 1) V(fault, 2) V(kernel_thread, 3)
+#define RECORD_MODES(V) V(user, 0) V(syscall, 1) V(fault, 2) V(kernel_thread, 3) V(exit, 4)
 enum record_mode {
 #define V(name, value) MODE_##name = value,
 	RECORD_MODES(V)
 #undef V
 };
-#define MODE_MASK 15
+#define MODE_MASK 15	 /* exit: it ends, with no syscall open; since_ns is how long it has */
 #define MODE_COMPAT 16	 /* nr is from the table of 32-bit calls */
 #define MODE_NEXT_OUT 64 /* the next thread is out of the scope of the recording */
 #define MODE_PREV_OUT                                                                              \

@@ -43,7 +43,7 @@ static const struct feature_row feature_rows[] = {
 	{"workqueue_execute_start", "what kernel workers did told from what they do", false, 0},
 	{"page_fault_user", "page faults, and time in them", false, 0},
 	{"page_fault_kernel", "page faults inside system calls", false, 0},
-	{"signal_deliver", "page faults that end as a signal", false, 0},
+	{"signal_deliver", "deaths by a signal, and page faults that become one", false, 0},
 	/* ends before begins: what begins meanwhile is not kept for good */
 	{"block_bio_complete", "threads that block I/O is done for", false, RECORD_block},
 	{"block_rq_complete", "block I/O", false, RECORD_block},

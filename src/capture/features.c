@@ -28,7 +28,7 @@ static struct bpf_program *feature_program(const struct capture *c, const char *
 
 static bool feature_is_fault(const char *name)
 {
-	return strncmp(name, "page_fault", 10) == 0 || strcmp(name, "signal_deliver") == 0;
+	return strncmp(name, "page_fault", 10) == 0;
 }
 
 static bool feature_wanted(const struct capture_options *options, const struct capture_feature *f)

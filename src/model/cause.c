@@ -125,6 +125,11 @@ static const struct cause_rule rules[] = {
 	  THEN(other, "return to user: memory or I/O limit") },
 	{ .modes = MODE(user), THEN(other, "return to user or entry: held by a supervisor") },
 
+	/* past its last syscall and fault: a signal ends it, or another thread its process */
+	{ .modes = MODE(exit), .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
+	  THEN(disk, "ends by a signal: writes a core, or gives back files") },
+	{ .modes = MODE(exit), THEN(other, "ends by a signal: gives back files and memory") },
+
 	{ .modes = MODE(fault), THEN(fault, "page fault") },
 
 	/* calls whose name says it all */

@@ -265,6 +265,7 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	bool in_kernel = (sw->mode & MODE_MASK) != MODE_user;
 	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+	bool ends = (sw->mode & MODE_MASK) == MODE_exit; /* a visit that has no record */
 	u64 visit = in_kernel && thread && sw->since_ns ? life_ago(r->time_ns, sw->since_ns) : 0;
 	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* so far */
 
@@ -288,7 +289,7 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	s->last_ns = t;
 	doubt_clear(s);
 	s->leave = (struct life_leave){.time_ns = t,
-				       .visit_ns = visit,
+				       .visit_ns = ends ? 0 : visit,
 				       .arg0 = sw->arg0,
 				       .nr = sw->nr,
 				       .mode = sw->mode,

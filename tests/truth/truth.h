@@ -10,7 +10,8 @@
  * that part of the split; parts that are not named are not stated. run_ns is
  * the thread's CPU time in that range, wait_ns its time on a run queue as
  * schedstat counts it (throttled time included), switches how often it left
- * the CPU. Exit status 77: the cause cannot be made here, stderr says why.
+ * the CPU. With "ends":true the thread ended shortly before to_ns. Exit status
+ * 77: the cause cannot be made here, stderr says why.
  *
  * A wait is counted from just before the call that blocks to just before what
  * ends it (stamped by the one who does that), so wake-up latency is not in it.

@@ -49,6 +49,10 @@ static bool is_left_out(struct simulation *s, struct record_head *r, struct foll
 		((struct record_thread *)r)->flags |= THREAD_UNFOLLOWED;
 	if (s->filters & FILTER_SPANS && is_under_none(r, &f->open, first))
 		return true;
+	if (s->filters & FILTER_SPANS && r->kind == RECORD_switch && !f->open) {
+		((struct record_switch *)r)->mode = MODE_user; /* its end alone is told */
+		((struct record_switch *)r)->since_ns = 0;
+	}
 	return s->filters & FILTER_SYSCALLS && r->kind == RECORD_syscall &&
 	       ((struct record_syscall *)r)->nr == 0;
 }

@@ -88,10 +88,15 @@ void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, 
 	struct record_waking w = {
 		.head = head_of(a), .waker_tid = simulation_waker(a->now), .context = WAKE_task};
 	u64 left = a->now, on_since = visit > a->on_since ? visit : a->on_since;
+	u8 state = mode == MODE_user ? LEAVE_stopped : LEAVE_sleep;
 
 	if (call == &calls[0])
 		w.context = WAKE_timer;
-	actor_leaves(a, mode == MODE_user ? LEAVE_stopped : LEAVE_sleep, mode, visit, call);
+	if (part == SPLIT_disk) {
+		state = LEAVE_disk_sleep;
+		w.block = WAKE_BLOCK(5, 0);
+	}
+	actor_leaves(a, state, mode, visit, call);
 	if (on_since < left && simulation_random(a->s, 3) == 0) {
 		u64 early = left - simulation_random(a->s, left - on_since);
 
@@ -190,12 +195,37 @@ void actor_was_in_call(struct actor *a)
 	a->on_since = a->now;
 }
 
+/* By a signal: the kernel writes its core and takes its memory, and no call is open. */
+static void is_killed(struct actor *a, struct record_exit *r)
+{
+	u64 begin, exit_at = simulation_random(a->s, 4);
+
+	actor_run(a, SPLIT_user, some(a, 500));
+	begin = a->now;
+	for (u64 n = 0; n < 4; n++) {
+		actor_run(a, SPLIT_kernel, some(a, 500));
+		if (n == exit_at)
+			actor_emit(a, r, sizeof(*r), RECORD_exit, a->now);
+		else if (simulation_random(a->s, 3) == 0)
+			actor_preempted(a, MODE_exit, begin, NULL);
+		else
+			actor_sleeps(a, MODE_exit, begin, NULL,
+				     n < exit_at ? SPLIT_disk : SPLIT_other);
+	}
+	actor_run(a, SPLIT_kernel, some(a, 900));
+	actor_leaves(a, LEAVE_dead, MODE_exit, begin, NULL);
+}
+
 /* It begins to end; now and then the record of its last switch was lost. */
 void actor_dies(struct actor *a)
 {
 	struct record_exit r = {.head = head_of(a), .code = 256 * (s32)simulation_random(a->s, 3)};
+	u64 way = simulation_random(a->s, 3);
 
-	if (simulation_random(a->s, 2)) {
+	if (way == 0) {
+		r.code = 9;
+		is_killed(a, &r);
+	} else if (way == 1) {
 		actor_preempted(a, MODE_user, 0, NULL);
 		actor_emit(a, &r, sizeof(r), RECORD_exit, a->now);
 	} else {

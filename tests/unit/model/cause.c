@@ -31,6 +31,10 @@ static const struct {
 	{{ON_CPU_BY(kernel_thread), STATE(idle), WOKEN(task)}, SPLIT_other, "work"},
 	{{ON_CPU_BY(user), STATE(disk_sleep)}, SPLIT_other, "return to user"},
 	{{ON_CPU_BY(user), STATE(sleep)}, SPLIT_other, "return to user"},
+	{{ON_CPU_BY(exit), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "writes a core"},
+	{{ON_CPU_BY(exit), STATE(disk_sleep), WOKEN(task)}, SPLIT_other, "ends by a signal: gives"},
+	{{ON_CPU_BY(exit), STATE(sleep)}, SPLIT_other, "ends by a signal: gives"},
+	{{ON_CPU_BY(exit), STATE(traced)}, SPLIT_other, "tracer"},
 	{{ON_CPU_BY(fault), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_fault, "page fault"},
 	{{ON_CPU_BY(fault), STATE(sleep), .nr = SYSCALL_NR_nanosleep}, SPLIT_fault, "page fault"},
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stay off the CPU: how much of it is told after losses, and which is told as a wait. */
+/* A stay off the CPU: how much of it is told after losses, and which is told as a wait; the end. */
 #include "model/life.h"
 
 #include "tests/unit/check.h"
@@ -141,6 +141,87 @@ TEST(a_new_thread_that_runs_tells_no_wait)
 	CHECK_EQ(t.life.total.ns[SPLIT_runnable], 500);
 	check_stay(&t, 0, 4000, 0);
 	CHECK_EQ(t.waits, 1);
+}
+
+/* ---- the end ---- */
+
+/* Since 3000 it is ended by a signal. */
+static void leaves_ending(struct told *t, u64 time_ns, u8 state)
+{
+	struct record_switch r = {
+		.head = {.kind = RECORD_switch, .cpu = CPU, .tid = TID, .time_ns = time_ns},
+		.mode = MODE_exit,
+		.since_ns = time_ns - 3000,
+		.state = state};
+
+	feed(t, LIFE_LEAVES, &r);
+}
+
+static void woken_by_disk(struct told *t, u64 time_ns)
+{
+	struct record_waking r = {.head = {.kind = RECORD_waking, .tid = TID, .time_ns = time_ns},
+				  .context = WAKE_softirq,
+				  .block = WAKE_BLOCK(5, 0)};
+
+	feed(t, LIFE_WAKING, &r);
+}
+
+/* It ran from 1000 on, was killed at 3000, and was dead at 9000. */
+static void dies(struct told *t, bool known)
+{
+	struct record_exit exit = {.head = {.kind = RECORD_exit, .tid = TID, .time_ns = 6600},
+				   .code = 9};
+
+	if (known)
+		life_init_born(&t->life, TID, TID, 500, 0);
+	else
+		life_init(&t->life, TID);
+	enters(t, 1000);
+	leaves_ending(t, 4000, LEAVE_preempted);
+	enters(t, 4500);
+	leaves_ending(t, 5000, LEAVE_disk_sleep);
+	woken_by_disk(t, 6000);
+	enters(t, 6500);
+	life_exits(&t->life, &exit);
+	leaves_ending(t, 7000, LEAVE_sleep);
+	waking(t, 7800);
+	enters(t, 8000);
+	leaves_ending(t, 9000, LEAVE_dead);
+}
+
+static void check_death(const struct life *l)
+{
+	CHECK_EQ(l->total.ns[SPLIT_user], 2000);
+	CHECK_EQ(l->total.ns[SPLIT_kernel], 1000 + 500 + 500 + 1000);
+	CHECK_EQ(l->total.ns[SPLIT_disk], 1000);
+	CHECK_EQ(l->total.ns[SPLIT_other], 800);
+	CHECK_EQ(l->total.ns[SPLIT_unknown], 0);
+	CHECK_EQ(l->exit_code, 9);
+}
+
+TEST(what_the_kernel_does_for_one_that_is_killed_is_no_user_code)
+{
+	struct told t = {0};
+
+	dies(&t, true);
+	CHECK_EQ(t.last.visit_ns, 0); /* no call and no fault that a wait lies in */
+	CHECK_EQ(t.last.part, SPLIT_other);
+	check_death(&t.life);
+	CHECK_EQ(split_total(&t.life.total), 8500);
+	life_free(&t.life);
+}
+
+/* Its begin was not seen: nothing settles the life until it is over. */
+TEST(a_death_of_which_the_begin_was_not_seen_is_told_alike)
+{
+	struct told t = {0};
+	const struct life_sink sink = {&t, on_wait, on_visit, on_share, on_share};
+
+	dies(&t, false);
+	CHECK_EQ(life_finish(&t.life, 1000, 20000, &sink), 0);
+	check_death(&t.life);
+	CHECK_EQ(split_total(&t.life.total), 8000);
+	life_free(&t.life);
 }
 
 TEST_MAIN()
