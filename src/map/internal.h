@@ -161,7 +161,7 @@ int raw_read(struct raw_record *raw, const char *data); /* raw->bytes of foreign
 int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns);
 /* Before their bodies: then all that was missing in the left one has ended. 0 or -ENOMEM */
 int zones_merge(struct partial *left, struct partial *right);
-int zones_finish(struct partial *p);			      /* applies what is left */
+int zones_finish(struct partial *p); /* applies what is left */
 /* What is missing at the end of its body is told there: what waits goes on with it. 0 or -ENOMEM */
 int zone_cut_holes(struct partial *p);
 /* Whether records may come, or wait, that lie before its end. */

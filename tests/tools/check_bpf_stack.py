@@ -57,7 +57,8 @@ def main():
             print(f"ok {number} - {what}")
         else:
             failed += 1
-            print(f"# status {result.returncode}, should be: {want}\n# {result.stdout}{result.stderr}")
+            print(f"# status {result.returncode}, should be: {want}")
+            print(f"# {result.stdout}{result.stderr}")
             print(f"not ok {number} - {what}")
     return 1 if failed else 0
 

@@ -12,7 +12,8 @@ import tempfile
 
 FATHOM = os.path.abspath(sys.argv[1])
 # What the error of a reader of nothing says to do next.
-RECORD_FIRST = r".+: start 'fathom record -o |.+; record something first \('fathom record'\), or name"
+RECORD_FIRST = (r".+: start 'fathom record -o |"
+                r".+; record something first \('fathom record'\), or name")
 READERS = ("chunks", "report", "trace", "rotate", "snapshot")  # they need a recording
 
 

@@ -26,7 +26,8 @@ def check_spans(where, expected):
     equal(fathom.report(where, "name")["lost"]["total"], 0, "lost records")
     by_id = {span["span_id"]: span for span in spans}
     for span in spans:
-        equal((span["begin_bound"], span["end_bound"]), ("hard", "hard"), f"bounds of {span['name']}")
+        equal((span["begin_bound"], span["end_bound"]), ("hard", "hard"),
+              f"bounds of {span['name']}")
         if span["name"] in ("plugin", "other"):
             equal(span["attributes"], {"of": "plugin"}, "attributes")
         if span["name"] == "nap":
