@@ -266,7 +266,7 @@ static bool is_missing_for_good(const struct partial *right, u64 from_ns, u64 to
 
 int zones_merge(struct partial *left, struct partial *right)
 {
-	u64 left_from, left_to, right_from, right_to;
+	u64 left_from, left_to, right_from, right_to, to;
 	int err = 0;
 
 	if (is_empty(left))
@@ -293,9 +293,12 @@ int zones_merge(struct partial *left, struct partial *right)
 	}
 	partial_streams(left, left_from, right_to);
 	/* a side without a body of its own is whole where the other one is, too */
-	err = zone_apply(left,
-			 (struct zone_time){left_to, right_from < right_to ? right_from : right_to,
-					    0, 0, 0});
+	to = right_from < right_to ? right_from : right_to;
+	if (right_from >= right_to && left_from >= to) {
+		right->holes.count = 0;
+		return 0; /* nor is there one now: what is told at its time is another's, too */
+	}
+	err = zone_apply(left, (struct zone_time){left_to, to, 0, 0, 0});
 	if (err || right_from < right_to)
 		return err ? err : holes_end(left, right_from);
 	right->holes.count = 0; /* it goes on where the left one is */

@@ -87,7 +87,6 @@ TEST(page_faults_without_their_ends_are_not_recorded)
 		CHECK_EQ(s.counted, 2);
 		CHECK_EQ(s.records[RECORD_fault], 0);
 		CHECK(!feature_is_on(s.c, "page_fault_user"));
-		CHECK(!feature_is_on(s.c, "signal_deliver"));
 		capture_close(s.c);
 		_exit(0);
 	}
