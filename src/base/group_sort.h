@@ -24,8 +24,9 @@ struct group_order {
 
 /*
  * Sorts the `count` elements of *data, memory of malloc() in place of which there may be
- * another afterwards, with room for `count`; elements that compare equal keep their order. 0, or
- * -ENOMEM with all as it was. Not thread-safe on the same elements.
+ * another afterwards, with room for `count`; elements that compare equal keep their order as far
+ * as qsort() does that: who asks for the same bytes each time has them differ. 0, or -ENOMEM with
+ * all as it was. Not thread-safe on the same elements.
  */
 int group_sort(void **data, size_t count, const struct group_order *order);
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 #define WAIT_NS 100000000u
 
@@ -71,7 +71,6 @@ static struct bounded_thread *thread_new(void)
 {
 	struct bounded_thread *t = calloc(1, sizeof(*t));
 	pthread_condattr_t monotonic;
-	sigset_t all, before;
 	pthread_t thread;
 	int err;
 
@@ -81,10 +80,7 @@ static struct bounded_thread *thread_new(void)
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&t->turn, &monotonic);
-	sigfillset(&all); /* signals are the caller's */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&thread, NULL, thread_run, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = thread_start(&thread, thread_run, t);
 	if (err) {
 		thread_free(t);
 		return NULL;

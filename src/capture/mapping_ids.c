@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "capture/elf_build_id.h"
 #include "capture/foreign_file.h"
@@ -266,15 +266,10 @@ static void *ids_run(void *arg)
 	return NULL;
 }
 
-static int thread_start(struct mapping_ids *ids)
+static int ids_start(struct mapping_ids *ids)
 {
-	sigset_t all, before;
-	int err;
+	int err = thread_start(&ids->thread, ids_run, ids);
 
-	sigfillset(&all); /* signals are the caller's */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&ids->thread, NULL, ids_run, ids);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	ids->is_vacant = err != 0;
 	return err;
 }
@@ -295,7 +290,7 @@ static void thread_supervise(struct mapping_ids *ids)
 		ids->is_vacant = true;
 	}
 	if (ids->is_vacant)
-		(void)thread_start(ids); /* or the next time */
+		(void)ids_start(ids); /* or the next time */
 }
 
 int mapping_ids_open(struct mapping_ids **out, bool drop, struct error *e)
@@ -314,7 +309,7 @@ int mapping_ids_open(struct mapping_ids **out, bool drop, struct error *e)
 	pthread_cond_init(&ids->done, &attr);
 	ids->looks = foreign_looks_new();
 	if (ids->looks)
-		err = thread_start(ids);
+		err = ids_start(ids);
 	if (err) {
 		ids_free(ids);
 		return error_set(e, err, "cannot look at mapped files");

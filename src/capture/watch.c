@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/host_clock.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "bpf/notice.h"
 #include "capture/app_ring_seek.h"
 #include "capture/context_tracker.h"
@@ -295,18 +295,6 @@ static void watch_free(struct capture_watch *w)
 	free(w);
 }
 
-static int thread_start(struct capture_watch *w)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all); /* signals are the caller's */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&w->thread, NULL, watch_run, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err;
-}
-
 int capture_watch_open(struct capture *c, struct capture_watch **out, struct error *e)
 {
 	struct capture_watch *w = calloc(1, sizeof(*w));
@@ -329,7 +317,7 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	w->looks = sink.looks = rings.looks = foreign_looks_new();
 	w->tracker = w->looks ? context_tracker_new(&sink) : NULL;
 	w->seek = app_ring_seek_new(&rings);
-	err = w->tracker && w->seek ? thread_start(w) : ENOMEM;
+	err = w->tracker && w->seek ? thread_start(&w->thread, watch_run, w) : ENOMEM;
 	if (err) {
 		watch_free(w);
 		return error_set(e, err, "cannot look at processes");
@@ -381,7 +369,7 @@ static void watch_supervise(struct capture_watch *w)
 
 	if (foreign_looks_take(w->looks))
 		thread_replace(w);
-	if (w->is_vacant && !thread_start(w))
+	if (w->is_vacant && !thread_start(&w->thread, watch_run, w))
 		w->is_vacant = false;
 	if (returned == w->returned)
 		return;

@@ -2,9 +2,9 @@
 /* A thread that seals chunks, so that draining never waits for a disk. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "chunk/chunk.h"
 
 struct sealer_job {
@@ -58,19 +58,6 @@ static void *sealer_run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the caller's threads. */
-static int start_thread(struct chunk_sealer *sealer)
-{
-	sigset_t all, old;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	err = pthread_create(&sealer->thread, NULL, sealer_run, sealer);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -err;
-}
-
 int chunk_sealer_open(struct chunk_sealer **sealer, chunk_sealed_fn *sealed, void *arg,
 		      struct error *e)
 {
@@ -84,7 +71,7 @@ int chunk_sealer_open(struct chunk_sealer **sealer, chunk_sealed_fn *sealed, voi
 	s->arg = arg;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);
-	err = start_thread(s);
+	err = thread_start(&s->thread, sealer_run, s);
 	if (err) {
 		free(s);
 		return error_set(e, err, "cannot start the thread that seals chunks");

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/vec.h"
 #include "cli/privileges.h"
 
@@ -91,20 +92,14 @@ static void *starter_run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the caller's threads. */
 static int starter_start(void)
 {
-	sigset_t all, old;
 	pthread_t thread;
-	int err;
+	int err = thread_start(&thread, starter_run, NULL);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	err = pthread_create(&thread, NULL, starter_run, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!err)
 		pthread_detach(thread);
-	return -err;
+	return err;
 }
 
 int hooks_open(const struct chunk_owner *owner, struct error *e)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "chunk/base.h"
 #include "chunk/chunk.h"
 #include "cli/owner.h"
@@ -160,23 +160,16 @@ static void *retainer_run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the caller's threads. */
-static int thread_start(struct retainer *r)
+static int retainer_start(struct retainer *r)
 {
 	pthread_condattr_t clock;
-	sigset_t all, old;
-	int err;
 
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->wake, &clock);
 	pthread_condattr_destroy(&clock);
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	err = pthread_create(&r->thread, NULL, retainer_run, r);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -err;
+	return thread_start(&r->thread, retainer_run, r);
 }
 
 static void retainer_free(struct retainer *r)
@@ -204,7 +197,7 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *o, 
 	err = recording_retainer_open(&r->chunks, o->dir, &limits, e);
 	if (!err)
 		err = base_load(r, e);
-	if (!err && (err = thread_start(r)))
+	if (!err && (err = retainer_start(r)))
 		error_set(e, err, "cannot start the thread that deletes old chunks");
 	if (err) {
 		retainer_free(r);
