@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the end-to-end tests share: running fathom, and checks that hold of every recording."""
+import fcntl
+import functools
 import json
 import os
 import re
@@ -21,6 +23,8 @@ PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "netw
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
 SLOWER = int(os.environ.get("SLOWER", "1"))  # an emulated machine: how many times
 SUMMED = ["thread", "process", "syscall", "cause", "name", "service"]
+CHUNK = re.compile(r"(\.open-\d{20}|\d{20}-\d{20})-\d{6}")
+opened = []  # the Fathom objects of this test
 
 
 class Failure(Exception):
@@ -74,6 +78,8 @@ class Tests:
         for number, test in enumerate(self.list, 1):
             try:
                 skip = test()
+                for fathom in opened:
+                    fathom.check_recordings()
                 print(f"ok {number} - {test.__name__}" + (f" # SKIP {skip}" if skip else ""),
                       flush=True)
             except Exception as problem:  # a test that breaks has failed
@@ -112,17 +118,45 @@ def require_root():
 
 
 class Fathom:
-    """The binary under test, and a directory for its recordings, removed at the end."""
+    """
+    The binary under test, and a directory for its recordings, removed at the end. What lies
+    there when a test has passed is checked then: its sums, and that babeltrace2 agrees.
+    """
 
     def __init__(self, binary):
         self.binary = os.path.abspath(binary)
-        self.dir = tempfile.mkdtemp(prefix="fathom-e2e-")
+        self.dir = self.top = tempfile.mkdtemp(prefix="fathom-e2e-")
+        self.checked = {}  # (check, recording) -> its contents then
+        self.broken = set()
+        opened.append(self)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        shutil.rmtree(self.dir, ignore_errors=True)
+        opened.remove(self)
+        shutil.rmtree(self.top, ignore_errors=True)
+
+    def check_recordings(self):
+        """What is in use is left for later; what was checked already is not again."""
+        skips = set()
+        for recording in recordings_in(self.top):
+            if recording in self.broken or in_use(recording):
+                continue
+            try:
+                check_sums(self, recording)
+                skips.add(check_babeltrace(self, recording))
+            except Failure as problem:
+                raise Failure(f"{recording} at the end: {problem}") from None
+        for skip in skips - {None}:
+            print(f"# not all that was recorded is checked: {skip}")
+
+    def breaks(self, recording):
+        """A test damages this recording on purpose: it is checked now, and then no more."""
+        if any(recordings_in(recording)):
+            check_sums(self, recording)
+            check_babeltrace(self, recording)
+        self.broken.add(recording)
 
     def path(self, name):
         return os.path.join(self.dir, name)
@@ -172,6 +206,50 @@ def check_trees(traces):
                       f"orphan in trace {trace['trace_id']!r}")
 
 
+def recordings_in(directory):
+    """The directories at or below this one that hold chunks."""
+    for path, names, _ in os.walk(directory):
+        if any(CHUNK.fullmatch(name) for name in names):
+            yield path
+        names[:] = [name for name in names if not CHUNK.fullmatch(name)]
+
+
+def in_use(recording):
+    """Whether somebody records there."""
+    try:
+        with open(os.path.join(recording, ".lock"), "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def contents(directory):
+    found = []
+    for path, _, names in os.walk(directory):
+        for name in names:
+            file = os.lstat(os.path.join(path, name))
+            found.append((path, name, file.st_ino, file.st_size, file.st_mtime_ns))
+    return sorted(found)
+
+
+def once(look):
+    """For a check of a recording, which returns why it was not done: again only after changes."""
+    @functools.wraps(look)
+    def wrapper(fathom, recording):
+        which, now = (look.__name__, os.path.abspath(recording)), contents(recording)
+        if fathom.checked.get(which) == now:
+            return None
+        skip = look(fathom, recording)
+        if not skip:
+            fathom.checked[which] = now
+        return skip
+    return wrapper
+
+
+@once
 def check_sums(fathom, recording):
     """The sums that the command line promises of every recording."""
     for by in SUMMED:
@@ -210,29 +288,51 @@ def check_row_keys(fathom, recording, *groupings):
             equal(sorted(row["key"] + "_ns" for row in rows), sorted(PARTS), "rows by cause")
 
 
+def babeltrace(*args):
+    result = subprocess.run(["babeltrace2", *args], text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, timeout=300)
+    equal(result.returncode, 0, f"babeltrace2 {' '.join(args)}: {result.stderr}")
+    return result
+
+
 def babeltrace_counts(chunk):
     """How many events babeltrace2 counts in a chunk, and how many it says were discarded."""
-    result = subprocess.run(["babeltrace2", chunk, "-c", "sink.utils.counter", "-p", "step=+0"],
-                            text=True, capture_output=True, timeout=300)
-    equal(result.returncode, 0, f"babeltrace2 {chunk}: {result.stderr}")
-    events = re.findall(r"(\d+) Event message", result.stdout)
-    check(events, f"babeltrace2 {chunk} counts nothing: {result.stdout}")
-    text = subprocess.run(["babeltrace2", chunk], text=True, capture_output=True, timeout=300)
-    equal(text.returncode, 0, f"babeltrace2 {chunk}: {text.stderr}")
-    discarded = sum(int(n) for n in re.findall(r"discarded (\d+) event", text.stderr))
-    check("may have discarded" not in text.stderr, "a loss without a number")
-    return int(events[-1]), discarded
+    text = babeltrace(chunk, "-c", "sink.utils.counter", "-p", "step=+0").stdout
+    events = re.findall(r"(\d+) Event message", text)
+    check(events, f"babeltrace2 {chunk} counts nothing: {text}")
+    if not re.search(r"[1-9]\d* Discarded", text):
+        return int(events[-1]), 0
+    text = babeltrace(chunk).stderr  # which says how many at a time
+    check("may have discarded" not in text, "a loss without a number")
+    discarded = [int(n) for n in re.findall(r"discarded (\d+) event", text)]
+    check(discarded, f"discarded events of {chunk} are told: {text}")
+    return int(events[-1]), sum(discarded)
 
 
+def plain_counts(chunk):
+    """The same of a chunk that may be compressed, which babeltrace2 does not read."""
+    if not any(name.endswith(".zst") for name in os.listdir(chunk)):
+        return babeltrace_counts(chunk)
+    with tempfile.TemporaryDirectory(prefix="fathom-e2e-") as place:
+        plain = shutil.copytree(chunk, os.path.join(place, os.path.basename(chunk)))
+        packed = [os.path.join(plain, n) for n in os.listdir(plain) if n.endswith(".zst")]
+        subprocess.run(["zstd", "-q", "-d", "--rm", *packed], check=True)
+        return babeltrace_counts(plain)
+
+
+@once
 def check_babeltrace(fathom, recording):
-    if not shutil.which("babeltrace2"):
-        return
+    """Returns why not, if babeltrace2 cannot be asked."""
+    for program in ("babeltrace2", "zstd"):
+        if not shutil.which(program):
+            return f"{program} is missing"
     for chunk in fathom.chunks(recording):
-        events, discarded = babeltrace_counts(chunk["path"])
+        events, discarded = plain_counts(os.path.join(fathom.dir, chunk["path"]))
         lost = chunk["lost"]
         equal(events, chunk["records"], f"events of {chunk['path']}")
         equal(discarded, lost["buffer"] + lost["recursion"] + lost["application"],
               f"discarded events of {chunk['path']}")
+    return None
 
 
 def programs_left(before):

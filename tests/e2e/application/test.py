@@ -90,7 +90,7 @@ def sums_are_exact():
 
 @tests.add
 def babeltrace_agrees():
-    harness.check_babeltrace(fathom, recording)
+    return harness.check_babeltrace(fathom, recording)
 
 
 @tests.add

@@ -11,9 +11,10 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
+
+import harness
 
 PACKAGE = "ddtrace==4.16.*"
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -121,13 +122,12 @@ def check(show, app, checks):
 
 def calls_recorded(fathom, programs, folder):
     """Each getppid of app.py: (tid, trace, span), as it says, and as fathom shows it; services."""
-    done = subprocess.run([fathom, "record", "-o", folder, "--", *command(programs, "calls")],
-                          env=environment(programs), capture_output=True, text=True, check=True)
+    done = fathom.run("record", "-o", folder, "--", *command(programs, "calls"),
+                      env=environment(programs))
+    harness.equal(done.returncode, 0, done.stderr)
     said = [json.loads(line) for line in done.stdout.splitlines()]
     shown, services = Counter(), set()
-    traces = json.loads(subprocess.run([fathom, "trace", "--all", "--json", folder],
-                                       capture_output=True, check=True).stdout)["traces"]
-    for trace in traces:
+    for trace in fathom.trace_all(folder)["traces"]:
         for span in trace["spans"]:
             if span["kind"] == "context":
                 services.add(span.get("service"))
@@ -137,9 +137,10 @@ def calls_recorded(fathom, programs, folder):
         (one["tid"], one["trace"], one["span"]) for one in said).items()}), shown, services
 
 
-def check_recorded(fathom, programs, checks):
-    with tempfile.TemporaryDirectory(prefix="ddtrace.") as folder:
-        said, shown, services = calls_recorded(fathom, programs, folder)
+def check_recorded(binary, programs, checks):
+    with harness.Fathom(binary) as fathom:
+        said, shown, services = calls_recorded(fathom, programs, fathom.path("calls"))
+        fathom.check_recordings()
     checks.equal("spans with calls", len(said), 11)
     checks.equal("each call stands under the span that was active", shown, said)
     checks.equal("its service", services, {"shop"})

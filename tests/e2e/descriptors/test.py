@@ -229,7 +229,7 @@ def a_file_has_the_name_of_its_open():
 
 @tests.add
 def babeltrace_reads_them():
-    harness.check_babeltrace(fathom, fathom.path("data"))
+    return harness.check_babeltrace(fathom, fathom.path("data"))
 
 
 with fathom:

@@ -79,6 +79,7 @@ def damaged_chunks_make_time_unknown():
     recording, run = sleepers("damaged", "--buffer", "64M")
     before = {row["tid"]: row["time"] for row in rows_of(recording, run)}
     chunk = fathom.chunks(recording)[0]["path"]
+    fathom.breaks(recording)
     for number, name in enumerate(n for n in os.listdir(chunk) if n.startswith("cpu")):
         path = os.path.join(chunk, name)
         with open(path, "r+b") as stream:  # a few packets in the middle

@@ -234,7 +234,7 @@ def the_first_exec_has_its_path():
 
 @tests.add
 def babeltrace_reads_them():
-    harness.check_babeltrace(fathom, fathom.path("data"))
+    return harness.check_babeltrace(fathom, fathom.path("data"))
 
 
 with fathom:

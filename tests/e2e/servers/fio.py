@@ -50,12 +50,14 @@ def check_io(recording, expected):
 @tests.add
 def as_a_command_agrees_with_fio():
     servers.run("truncate", "-s", "8m", DATA)
-    recording = fathom.record("command", "--", *fio_args("command.json"))
+    for name in servers.attempts("command"):
+        recording = fathom.record(name, "--", *fio_args("command.json"))
+        if servers.is_whole(fathom, recording):
+            break
     equal({row["process"] for row in fathom.report(recording, "process")["rows"]}, {"fio"},
           "processes")
-    if servers.check_loss(fathom, recording) == 0:
-        spans = check_io(recording, counts("command.json"))
-        servers.check_report_and_trace(fathom, recording, spans)
+    spans = check_io(recording, counts("command.json"))
+    servers.check_report_and_trace(fathom, recording, spans)
     causes = {row["key"]: row for row in fathom.report(recording, "cause")["rows"]}
     check(causes["kernel"]["total_ns"] > 0 and causes["user"]["total_ns"] > 0, "it ran")
     servers.check_all(fathom, recording)
@@ -63,11 +65,13 @@ def as_a_command_agrees_with_fio():
 
 @tests.add
 def with_the_whole_host():
-    recording = fathom.record("host", "-a", "--", *fio_args("host.json"))
+    for name in servers.attempts("host"):
+        recording = fathom.record(name, "-a", *servers.ROOM, "--", *fio_args("host.json"))
+        if servers.is_whole(fathom, recording):
+            break
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check("fio" in names, f"processes: {names}")
-    if servers.check_loss(fathom, recording) == 0:
-        check_io(recording, counts("host.json"))
+    check_io(recording, counts("host.json"))
     servers.check_all(fathom, recording)
 
 

@@ -66,31 +66,37 @@ def check_workers(spans, lines):
     equal({address for address, _ in servers.peers(sent)}, {"127.0.0.1"}, "peers of sendfile")
 
 
-@tests.add
-def by_pids_agrees_with_the_access_log():
+def record_pids(name):
+    """The recording; pids of master and workers; the lines logged; what perf saw."""
     with nginx_start() as nginx:
         workers = children(nginx.pid)
         before = len(log_lines())
-        recorder = servers.Recorder(fathom, "pid", "-p", nginx.pid,
+        recorder = servers.Recorder(fathom, name, "-p", nginx.pid,
                                     *[arg for pid in workers for arg in ("-p", pid)])
         perf = servers.Perf(fathom.dir, *workers) if servers.shutil.which("perf") else None
         servers.run(*wrk_args())
         seen = perf.stop() if perf else None
         recording = recorder.stop()
-        lines = log_lines()[before:]
+        return recording, nginx.pid, workers, log_lines()[before:], seen
+
+
+@tests.add
+def by_pids_agrees_with_the_access_log():
+    for name in servers.attempts("pid"):
+        recording, master, workers, lines, seen = record_pids(name)
+        if servers.is_whole(fathom, recording):
+            break
     check(len(lines) > 100, f"{len(lines)} answers")
     equal({row["pid"] for row in fathom.report(recording, "process")["rows"]},
-          {nginx.pid, *workers}, "processes")
+          {master, *workers}, "processes")
     spans = [span for pid in workers for span in servers.spans_of(fathom, recording, pid)]
     for name in ("epoll_wait", "accept4", "recvfrom", "writev", "sendfile", "write", "close"):
         check(servers.calls_of(spans, name), f"{name} is among the calls")
-    lost = servers.check_loss(fathom, recording)
-    if lost == 0:
-        check_workers(spans, lines)
-        servers.check_report_and_trace(
-            fathom, recording, spans + servers.spans_of(fathom, recording, nginx.pid))
-        if seen:
-            print("# equal to perf:", servers.check_against_perf(seen, spans), "calls")
+    check_workers(spans, lines)
+    servers.check_report_and_trace(
+        fathom, recording, spans + servers.spans_of(fathom, recording, master))
+    if seen:
+        print("# equal to perf:", servers.check_against_perf(seen, spans), "calls")
     files = {row["key"]: row for row in fathom.report(recording, "file")["rows"]}
     check(ACCESS in files, f"the log is among the files {list(files)}")
     servers.check_all(fathom, recording)
@@ -98,11 +104,14 @@ def by_pids_agrees_with_the_access_log():
 
 @tests.add
 def with_the_whole_host():
-    with nginx_start() as nginx:
-        workers = children(nginx.pid)
-        before = len(log_lines())
-        recording = fathom.record("host", "-a", "--", *wrk_args())
-        lines = log_lines()[before:]
+    for name in servers.attempts("host"):
+        with nginx_start() as nginx:
+            workers = children(nginx.pid)
+            before = len(log_lines())
+            recording = fathom.record(name, "-a", *servers.ROOM, "--", *wrk_args())
+            lines = log_lines()[before:]
+        if servers.is_whole(fathom, recording):
+            break
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check({"nginx", "wrk"} <= names, f"processes: {names}")
     client = servers.pids_named(fathom, recording, "wrk").pop()
@@ -110,11 +119,10 @@ def with_the_whole_host():
     check(("127.0.0.1", port) in servers.peers(servers.calls_of(ask, "connect")),
           "the server is the peer of wrk")
     spans = [span for pid in workers for span in servers.spans_of(fathom, recording, pid)]
-    if servers.check_loss(fathom, recording) == 0:
-        logged = servers.on_path(servers.calls_of(spans, "write"), ACCESS)
-        # wrk ends while the last answers are on their way
-        check(len(lines) - 8 <= len(logged) <= len(lines),
-              f"{len(logged)} writes to the log, {len(lines)} lines")
+    logged = servers.on_path(servers.calls_of(spans, "write"), ACCESS)
+    # wrk ends while the last answers are on their way
+    check(len(lines) - 8 <= len(logged) <= len(lines),
+          f"{len(logged)} writes to the log, {len(lines)} lines")
     servers.check_all(fathom, recording)
 
 

@@ -40,8 +40,8 @@ def listener_name(pid):
     raise harness.Failure("nothing listens")
 
 
-@tests.add
-def by_pid_agrees_with_perf():
+def record_pid(name):
+    """The recording, redis' pid, what it listens on and appends to, the early peer, perf's view."""
     with servers.Server(*server_args(port)) as redis:
         harness.until(lambda: servers.answers(port), "redis")
         listener = listener_name(redis.pid)
@@ -49,7 +49,7 @@ def by_pid_agrees_with_perf():
         aof = next(name for name in (os.readlink(f"/proc/{redis.pid}/fd/{fd}")
                                      for fd in os.listdir(f"/proc/{redis.pid}/fd"))
                    if name.endswith(".aof"))
-        recorder = servers.Recorder(fathom, "pid", "-p", redis.pid)
+        recorder = servers.Recorder(fathom, name, "-p", redis.pid)
         perf = servers.Perf(fathom.dir, redis.pid) if servers.shutil.which("perf") else None
         early.sendall(b"PING\r\n")
         equal(early.recv(100), b"+PONG\r\n", "answer of redis")
@@ -58,8 +58,17 @@ def by_pid_agrees_with_perf():
         recording = recorder.stop()
         early_peer = early.getsockname()
         early.close()
-    spans = servers.spans_of(fathom, recording, redis.pid)
-    check({row["pid"] for row in fathom.report(recording, "process")["rows"]} == {redis.pid},
+    return recording, redis.pid, listener, aof, early_peer, seen
+
+
+@tests.add
+def by_pid_agrees_with_perf():
+    for name in servers.attempts("pid"):
+        recording, pid, listener, aof, early_peer, seen = record_pid(name)
+        if servers.is_whole(fathom, recording):
+            break
+    spans = servers.spans_of(fathom, recording, pid)
+    check({row["pid"] for row in fathom.report(recording, "process")["rows"]} == {pid},
           "only redis is recorded")
     for name in ("epoll_wait", "read", "write", "accept4", "fdatasync", "openat", "close"):
         check(servers.calls_of(spans, name), f"{name} is among the calls")
@@ -77,10 +86,9 @@ def by_pid_agrees_with_perf():
     reads = [r for r in servers.calls_of(spans, "read") if "network.peer.port" in r["attributes"]]
     got = [r for r in reads if r["attributes"]["result"] > 0]
     check(len(got) >= 2 * REQUESTS, f"{len(got)} reads for {2 * REQUESTS} requests")
-    if servers.check_loss(fathom, recording) == 0:
-        servers.check_report_and_trace(fathom, recording, spans)
-        if seen:
-            print("# equal to perf:", servers.check_against_perf(seen, spans), "calls")
+    servers.check_report_and_trace(fathom, recording, spans)
+    if seen:
+        print("# equal to perf:", servers.check_against_perf(seen, spans), "calls")
     servers.check_all(fathom, recording)
 
 
@@ -116,9 +124,12 @@ def as_a_command_agrees_with_redis():
 
 @tests.add
 def with_the_whole_host():
-    with servers.Server(*server_args(port)) as redis:
-        harness.until(lambda: servers.answers(port), "redis")
-        recording = fathom.record("host", "-a", "--", *benchmark_args(port, 1000))
+    for name in servers.attempts("host"):
+        with servers.Server(*server_args(port)) as redis:
+            harness.until(lambda: servers.answers(port), "redis")
+            recording = fathom.record(name, "-a", *servers.ROOM, "--", *benchmark_args(port, 1000))
+        if servers.is_whole(fathom, recording):
+            break
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check({"redis-server", "redis-benchmark"} <= names, f"processes: {names}")
     client = servers.pids_named(fathom, recording, "redis-benchmark")
@@ -133,8 +144,7 @@ def with_the_whole_host():
     read = sum(r["attributes"]["result"] for r in servers.calls_of(reply, "read")
                if r["attributes"].get("network.peer.address") == "127.0.0.1" and
                r["attributes"]["result"] > 0)
-    if servers.check_loss(fathom, recording) == 0:
-        equal(read, wrote, "bytes that the server read")
+    equal(read, wrote, "bytes that the server read")
     peers = {row["key"] for row in fathom.report(recording, "peer")["rows"]}
     check(f"127.0.0.1:{port}" in peers, f"the server is among the peers {peers}")
     servers.check_all(fathom, recording)
