@@ -44,9 +44,10 @@ struct mapping_ids {
 	bool busy;	/* the first of those waiting is being looked at, since: */
 	u64 busy_round; /* `round`, as it was then */
 	u64 round;	/* those waiting were handed out as they are so often */
-	VEC(struct record_mapping *) waiting; /* owned; a copy of the first is with the thread */
-	VEC(struct record_mapping *) complete;
-	size_t taken; /* of complete */
+	VEC(struct record_mapping *) waiting;  /* owned; a copy of the first is with the thread */
+	VEC(struct record_mapping *) complete; /* with room for all that wait */
+	size_t taken;			       /* of complete */
+	u64 missed;			       /* are handed out without having been looked at */
 
 	bool is_vacant; /* there is no thread; of who supervises it */
 	struct foreign_looks *looks;
@@ -212,8 +213,7 @@ static struct record_mapping *mapping_copy(const struct record_mapping *r)
 /* The first of those waiting goes to those complete; with the mutex held. */
 static void first_done(struct mapping_ids *ids, struct record_mapping *r)
 {
-	if (vec_push(&ids->complete, r))
-		free(r);
+	(void)vec_push(&ids->complete, r);
 	ids->waiting.count--;
 	memmove(ids->waiting.data, ids->waiting.data + 1,
 		ids->waiting.count * sizeof(*ids->waiting.data));
@@ -244,6 +244,7 @@ static bool first_complete(struct mapping_ids *ids)
 	}
 	if (r)
 		free(ids->waiting.data[0]);
+	ids->missed += !r || err == -EBUSY;
 	first_done(ids, r ? r : ids->waiting.data[0]);
 	return true;
 }
@@ -282,8 +283,10 @@ static void thread_supervise(struct mapping_ids *ids)
 {
 	if (foreign_looks_take(ids->looks)) {
 		pthread_mutex_lock(&ids->mutex);
-		if (ids->busy && ids->waiting.count && ids->busy_round == ids->round)
+		if (ids->busy && ids->waiting.count && ids->busy_round == ids->round) {
 			first_done(ids, ids->waiting.data[0]);
+			ids->missed++;
+		}
 		ids->busy = false;
 		pthread_mutex_unlock(&ids->mutex);
 		pthread_detach(ids->thread);
@@ -349,11 +352,11 @@ bool mapping_ids_put(struct mapping_ids *ids, const struct record_mapping *r)
 	struct record_mapping *copy = mapping_copy(r);
 	bool done = false;
 
-	if (!copy)
-		return false;
 	pthread_mutex_lock(&ids->mutex);
-	if (ids->waiting.count < WAITING_MAX)
+	if (copy && ids->waiting.count < WAITING_MAX &&
+	    !vec_reserve(&ids->complete, ids->waiting.count + 1))
 		done = vec_push(&ids->waiting, copy) == 0;
+	ids->missed += !done;
 	pthread_cond_signal(&ids->wake);
 	pthread_mutex_unlock(&ids->mutex);
 	if (!done)
@@ -384,10 +387,19 @@ void mapping_ids_wait(struct mapping_ids *ids, u64 until_ns)
 	pthread_mutex_lock(&ids->mutex);
 	while (ids->waiting.count && !err)
 		err = pthread_cond_timedwait(&ids->done, &ids->mutex, &until);
-	for (size_t i = 0; i < ids->waiting.count; i++)
-		if (vec_push(&ids->complete, ids->waiting.data[i]))
-			free(ids->waiting.data[i]);
 	ids->round += ids->waiting.count > 0;
-	ids->waiting.count = 0;
+	ids->missed += ids->waiting.count;
+	(void)vec_move(&ids->complete, &ids->waiting);
 	pthread_mutex_unlock(&ids->mutex);
+}
+
+u64 mapping_ids_missed(struct mapping_ids *ids)
+{
+	u64 missed;
+
+	pthread_mutex_lock(&ids->mutex);
+	missed = ids->missed;
+	ids->missed = 0;
+	pthread_mutex_unlock(&ids->mutex);
+	return missed;
 }

@@ -35,4 +35,10 @@ struct record_mapping *mapping_ids_take(struct mapping_ids *ids);
  */
 void mapping_ids_wait(struct mapping_ids *ids, u64 until_ns);
 
+/*
+ * How many records have no build id because their file was not looked at, since the last call:
+ * it did not answer in time, memory ran out, or mapping_ids_put() could not take them.
+ */
+u64 mapping_ids_missed(struct mapping_ids *ids);
+
 #endif

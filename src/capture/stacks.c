@@ -226,6 +226,8 @@ int capture_stacks_collect(struct capture_stacks *s, struct capture *c,
 		err = capture_deliver(c, sink, &stacks_stream, &r->head);
 		free(r);
 	}
+	if (s && s->ids)
+		c->counts.incomplete += mapping_ids_missed(s->ids);
 	return err;
 }
 

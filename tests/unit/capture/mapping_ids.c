@@ -98,6 +98,7 @@ TEST(a_file_gets_its_id)
 	own.r.file.key++; /* another file is there now */
 	CHECK(mapping_ids_put(ids, &own.r));
 	CHECK_EQ(id_await(ids), 0);
+	CHECK_EQ(mapping_ids_missed(ids), 0);
 	mapping_ids_close(ids);
 	CHECK_EQ(threads_await(1), 1);
 }
@@ -121,6 +122,7 @@ TEST(a_file_that_does_not_answer_keeps_none_from_the_others)
 		CHECK_EQ(id_await(ids), 40);
 	}
 	CHECK_EQ(threads_count(), 3); /* one is stuck, and only one */
+	CHECK_EQ(mapping_ids_missed(ids), 3);
 	CHECK(mapping_ids_put(ids, &hung.r));
 	CHECK(mapping_ids_put(ids, &own.r));
 	begin = clock_now_ns();
@@ -145,6 +147,8 @@ TEST(closed_while_a_file_does_not_answer)
 	CHECK(mapping_ids_put(ids, &hung.r));
 	mapping_ids_wait(ids, clock_now_ns() + SECOND / 10);
 	CHECK_EQ(id_await(ids), 0); /* handed out as it is */
+	CHECK_EQ(mapping_ids_missed(ids), 1);
+	CHECK_EQ(mapping_ids_missed(ids), 0);
 	mapping_ids_close(ids);
 	silent_end(&silent);
 	CHECK_EQ(threads_await(1), 1);
