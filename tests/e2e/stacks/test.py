@@ -170,6 +170,7 @@ class Sleeper:
 def a_wait_that_does_not_end():
     with Sleeper() as pid:
         directory = fathom.record("open", "--stacks", "100ms", "-d", "700ms", "-p", pid)
+    equal(incomplete(directory), 0, "what could not be read")
     stack = stack_of(directory, None, 500_000_000)
     check(any("pipe_read" in name for name in functions(stack, True)), f"in the kernel: {stack}")
     check_inside(stack, KNOWN, POINTERS)
