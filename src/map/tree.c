@@ -367,25 +367,53 @@ static int node_compare(const void *a, const void *b)
 
 struct ordering {
 	const struct node *nodes;
-	size_t *first_child, *last_child, *next; /* number + 1; 0: none */
+	size_t *first_child, *last_child, *next, *up; /* number + 1; 0: none */
+	size_t *walk;				      /* in which one it was first seen; 0: none */
+	size_t *stack;
 	struct node *out;
 	size_t count;
 };
 
-/* Iterative, since a thread can nest as deep as its input says. */
-static void emit_from(struct ordering *o, size_t root, size_t *stack)
+/*
+ * Iterative, since a thread can nest as deep as its input says. The root of a circle is met a
+ * second time, as a child of its last: its siblings follow, and it is not told again.
+ */
+static void emit_from(struct ordering *o, size_t root)
 {
-	size_t depth = 0;
+	size_t depth = 0, begin = o->count;
 
-	stack[depth++] = root + 1;
+	o->stack[depth++] = root + 1;
 	while (depth) {
-		size_t at = stack[--depth] - 1;
+		size_t at = o->stack[--depth] - 1;
+		bool again = at == root && o->count > begin;
 
+		if (o->next[at] && (at != root || again))
+			o->stack[depth++] = o->next[at];
+		if (again)
+			continue;
 		o->out[o->count++] = o->nodes[at];
-		if (at != root && o->next[at])
-			stack[depth++] = o->next[at];
 		if (o->first_child[at])
-			stack[depth++] = o->first_child[at];
+			o->stack[depth++] = o->first_child[at];
+	}
+}
+
+/*
+ * Parents that form a circle, as no program means it, have no root: the first of them in the order
+ * of nodes is it. Each node is walked over once.
+ */
+static void circles_open(struct ordering *o, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t at = i + 1, first;
+
+		for (; at && !o->walk[at - 1]; at = o->up[at - 1])
+			o->walk[at - 1] = i + 1;
+		if (!at || o->walk[at - 1] != i + 1)
+			continue; /* at a root, or where another walk was */
+		first = at;
+		for (size_t on = o->up[at - 1]; on != at; on = o->up[on - 1])
+			first = on < first ? on : first;
+		o->up[first - 1] = 0;
 	}
 }
 
@@ -415,44 +443,59 @@ static int link_children(struct tree *tree, struct ordering *o)
 		else
 			o->first_child[up - 1] = i + 1;
 		o->last_child[up - 1] = i + 1;
-		/* marks that it has a parent here */
-		tree->nodes.data[i].threads |= 1u << 31;
+		o->up[i] = up;
 	}
 	map_free(&number);
 	return err;
+}
+
+static void ordering_free(struct ordering *o)
+{
+	free(o->first_child);
+	free(o->last_child);
+	free(o->next);
+	free(o->up);
+	free(o->walk);
+	free(o->stack);
+}
+
+static int ordering_alloc(struct ordering *o, size_t count)
+{
+	o->first_child = calloc(count, sizeof(size_t));
+	o->last_child = calloc(count, sizeof(size_t));
+	o->next = calloc(count, sizeof(size_t));
+	o->up = calloc(count, sizeof(size_t));
+	o->walk = calloc(count, sizeof(size_t));
+	o->stack = calloc(count + 1, sizeof(size_t));
+	o->out = malloc(count * sizeof(*o->out));
+	return o->first_child && o->last_child && o->next && o->up && o->walk && o->stack && o->out
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int tree_order(struct tree *tree)
 {
 	size_t n = tree->nodes.count;
 	struct ordering o = {.nodes = tree->nodes.data};
-	size_t *stack = calloc(n + 1, sizeof(size_t));
-	int err = 0;
+	int err;
 
-	if (n == 0) {
-		free(stack);
+	if (n == 0)
 		return 0;
-	}
 	qsort(tree->nodes.data, n, sizeof(*tree->nodes.data), node_compare);
-	o.first_child = calloc(n, sizeof(size_t));
-	o.last_child = calloc(n, sizeof(size_t));
-	o.next = calloc(n, sizeof(size_t));
-	o.out = malloc(n * sizeof(*o.out));
-	err = stack && o.first_child && o.last_child && o.next && o.out ? link_children(tree, &o)
-									: -ENOMEM;
-	for (size_t i = 0; i < n && !err; i++)
-		if (!(tree->nodes.data[i].threads & 1u << 31))
-			emit_from(&o, i, stack);
-	free(stack);
-	free(o.first_child);
-	free(o.last_child);
-	free(o.next);
+	err = ordering_alloc(&o, n);
+	if (!err)
+		err = link_children(tree, &o);
+	if (!err) {
+		circles_open(&o, n);
+		for (size_t i = 0; i < n; i++)
+			if (!o.up[i])
+				emit_from(&o, i);
+	}
+	ordering_free(&o);
 	if (err) {
 		free(o.out);
 		return err;
 	}
-	for (size_t i = 0; i < o.count; i++)
-		o.out[i].threads &= ~(1u << 31);
 	free(tree->nodes.data);
 	tree->nodes.data = o.out;
 	tree->nodes.count = o.count;

@@ -138,22 +138,38 @@ TEST(split_of_a_span_includes_what_lies_deep_below)
 	partial_free(p);
 }
 
-/* Parents that go round, as no program means it: each is told, and it ends. */
+/*
+ * Parents that go round, as no program means it: each is told once, with what is under it, and it
+ * ends. The first of the circle is told first, not a span under it that began before.
+ */
 TEST(spans_in_a_circle_end)
 {
+	static const struct context under = {{1}, {0, 0, 0, 0, 0, 0, 0, 7}};
+	static const u64 begins[] = {1000, 1500, 2000, 800};
 	struct partial *p = partial_new(&all);
-	struct span_time times[2];
+	struct tree_options options = {.boot = 42};
+	struct span_time times[3];
+	struct tree tree;
 
 	call(p, 600, 100, 39, NULL);
+	span_begins(p, 800, &under, &inner, "under");
+	span_ends(p, 900, &under, NULL);
 	span_begins(p, 1000, &outer, &inner, "outer");
+	call(p, 1600, 100, 39, &outer);
 	span_begins(p, 2000, &inner, &outer, "inner");
 	span_ends(p, 6000, &inner, &outer);
 	span_ends(p, 9000, &outer, NULL);
 	partial_cover(p, 500, 10000);
 	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, 3);
 	CHECK_EQ(span_times(p, times), 0);
-	CHECK_EQ(times[0].split.ns[SPLIT_user], 8000);
-	CHECK_EQ(times[1].split.ns[SPLIT_user], 4000);
+	CHECK_EQ(split_total(&times[0].split), 8000);
+	CHECK_EQ(split_total(&times[1].split), 4000);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	CHECK_EQ(tree.nodes.count, 4);
+	for (size_t i = 0; i < tree.nodes.count && i < 4; i++)
+		CHECK_EQ(tree.nodes.data[i].begin_ns, begins[i]);
+	tree_free(&tree);
 	partial_free(p);
 }
 
