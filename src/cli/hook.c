@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,14 +23,16 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn = PTHREAD_COND_INITIALIZER; /* the first that waits may have its */
-static struct login login; /* whose the commands are; of the thread that starts them */
-static VEC(pid_t) running; /* guarded by mutex */
+static struct login login;  /* whose the commands are; of the thread that starts them */
+static struct rlimit files; /* what they may open, which recording raises for itself; likewise */
+static VEC(pid_t) running;  /* guarded by mutex */
 
 struct waiting {
 	const char *command;
 	char *path; /* owned */
 };
 static VEC(struct waiting) waiting; /* guarded by mutex; their turn comes in this order */
+static bool refused;		    /* guarded by mutex; no turn comes any more */
 
 /* A command that does not ask for the path gets it as its last argument. */
 static void child_run(const char *command, const char *path)
@@ -45,6 +48,7 @@ static void child_run(const char *command, const char *path)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setenv("FATHOM_CHUNK", path, 1);
 	syscall(SYS_close_range, 3, ~0u, 0);
+	setrlimit(RLIMIT_NOFILE, &files);
 	if (login_take(&login))
 		_exit(126);
 	execl("/bin/sh", "sh", "-c", text, "sh", path, (char *)NULL);
@@ -67,6 +71,14 @@ static void start(const char *command, const char *path)
 		fprintf(stderr, "fathom: --on-chunk for %s is not watched: out of memory\n", path);
 }
 
+/* With the mutex. The first has had its turn, or gets none. */
+static void waiting_drop(void)
+{
+	free(waiting.data[0].path);
+	waiting.count--;
+	memmove(waiting.data, waiting.data + 1, waiting.count * sizeof(*waiting.data));
+}
+
 /*
  * Each has its turn on this thread. It alone keeps the capabilities to become another user; all
  * that a program of root could have again is dropped for its children.
@@ -78,6 +90,11 @@ static void *starter_run(void *arg)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	if (privileges_limit(login_capabilities(&login), NULL)) {
 		fprintf(stderr, "fathom: cannot give privileges up: --on-chunk does not run\n");
+		pthread_mutex_lock(&mutex);
+		refused = true;
+		while (waiting.count)
+			waiting_drop();
+		pthread_mutex_unlock(&mutex);
 		return NULL;
 	}
 	pthread_mutex_lock(&mutex);
@@ -85,16 +102,14 @@ static void *starter_run(void *arg)
 		while (!waiting.count || running.count >= HOOKS_MAX)
 			pthread_cond_wait(&turn, &mutex);
 		start(waiting.data[0].command, waiting.data[0].path);
-		free(waiting.data[0].path);
-		waiting.count--;
-		memmove(waiting.data, waiting.data + 1, waiting.count * sizeof(*waiting.data));
+		waiting_drop();
 	}
 	return NULL;
 }
 
 static int starter_start(void)
 {
-	pthread_t thread;
+	pthread_t thread = 0;
 	int err = thread_start(&thread, starter_run, NULL);
 
 	if (!err)
@@ -108,6 +123,8 @@ int hooks_open(const struct chunk_owner *owner, struct error *e)
 
 	if (err)
 		return err;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return error_set(e, errno, "cannot tell what --on-chunk may open");
 	err = starter_start();
 	return err ? error_set(e, err, "cannot start the thread of --on-chunk") : 0;
 }
@@ -132,7 +149,7 @@ void hook_run(const char *command, const char *path)
 	struct waiting last = {command, strdup(path)};
 
 	pthread_mutex_lock(&mutex);
-	if (is_full(path)) {
+	if (refused || is_full(path)) {
 		free(last.path);
 	} else if (!last.path || vec_push(&waiting, last)) {
 		fprintf(stderr, "fathom: cannot run --on-chunk for %s: out of memory\n", path);

@@ -12,8 +12,9 @@
 
 /*
  * Before hook_run(), once, and before privileges are given up: commands are those of `owner`,
- * NULL: of the real user. They are started on a thread of their own, which keeps of the
- * privileges only what becoming that user asks for. 0 or a negative errno.
+ * NULL: of the real user, and may open as many files as this process may now. They are started on a
+ * thread of their own, which keeps of the privileges only what becoming that user asks for. 0 or a
+ * negative errno.
  */
 int hooks_open(const struct chunk_owner *owner, struct error *e);
 
