@@ -136,7 +136,7 @@ static int found_reach(const struct look *look, struct app_rings_known *known,
 		result = ring_reach(&look->origin, found, &one, e);
 		if (result < 0 && !err)
 			err = result;
-		if (result != 1)
+		if (!one) /* it is there if the result is 1 */
 			continue;
 		known->ring[known->count++] = (struct memfd_known){one->inode, one->device, true};
 		one->next = *out;

@@ -71,7 +71,7 @@ static struct bounded_thread *thread_new(void)
 {
 	struct bounded_thread *t = calloc(1, sizeof(*t));
 	pthread_condattr_t monotonic;
-	pthread_t thread;
+	pthread_t thread = 0;
 	int err;
 
 	if (!t)
