@@ -213,7 +213,7 @@ static struct record_mapping *mapping_copy(const struct record_mapping *r)
 /* The first of those waiting goes to those complete; with the mutex held. */
 static void first_done(struct mapping_ids *ids, struct record_mapping *r)
 {
-	(void)vec_push(&ids->complete, r);
+	ids->complete.data[ids->complete.count++] = r; /* there is room for all that wait */
 	ids->waiting.count--;
 	memmove(ids->waiting.data, ids->waiting.data + 1,
 		ids->waiting.count * sizeof(*ids->waiting.data));
