@@ -104,6 +104,12 @@ enum record_kind {
 };
 #define RECORD_KIND_MAX 37
 
+/*
+ * All times are before this, a hundred years of a host: what readers find that is not is damage.
+ * So two of them add up, and one can be taken from another.
+ */
+#define RECORD_TIME_END_NS (1ull << 62)
+
 /* What a file descriptor stands for: taken from the kernel when it is used. */
 #define RECORD_FILE_KINDS(V)                                                                       \
 	V(none, 0)                                                                                 \

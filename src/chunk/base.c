@@ -104,6 +104,8 @@ static int base_parse(const unsigned char *file, size_t len, struct recording_ba
 	boot = bytes_get(&r, CHUNK_BOOT_BYTES);
 	memcpy(b.boot_id, boot, CHUNK_BOOT_BYTES - 1);
 	b.end_ns = bytes_get_u64(&r);
+	if (b.end_ns >= RECORD_TIME_END_NS)
+		return -EBADMSG;
 	b.bytes = len - BASE_DATA;
 	b.data = malloc(b.bytes + 1);
 	if (!b.data)

@@ -317,6 +317,13 @@ static unsigned long version_of(const char *text)
 	return strncmp(text, key, sizeof(key) - 1) ? 0 : strtoul(text + sizeof(key) - 1, NULL, 10);
 }
 
+static bool times_possible(const struct chunk_info *info)
+{
+	return info->begin_ns <= info->end_ns && info->end_ns < RECORD_TIME_END_NS &&
+	       info->begun_ns < RECORD_TIME_END_NS && info->complete_ns < RECORD_TIME_END_NS &&
+	       info->late_ns < RECORD_TIME_END_NS;
+}
+
 static int parse_manifest(char *text, struct manifest *m)
 {
 	unsigned int has = 0;
@@ -333,7 +340,7 @@ static int parse_manifest(char *text, struct manifest *m)
 		if (!parse_line(line, equals + 1, m, &has))
 			return -EBADMSG;
 	}
-	if ((has & HAS_ALL) != HAS_ALL || m->info.begin_ns > m->info.end_ns)
+	if ((has & HAS_ALL) != HAS_ALL || !times_possible(&m->info))
 		return -EBADMSG;
 	if (!(has & HAS_LATE))
 		m->info.late_ns = m->info.begin_ns;

@@ -242,7 +242,8 @@ static void guess_info(struct chunk_reader *r)
 	metadata_word(text, "offset = ", rest, sizeof(rest));
 	free(text);
 	offset = strtoull(seconds, NULL, 10) * 1000000000u + strtoull(rest, NULL, 10);
-	if (offset == 0 || name.begin_unix_ns < offset)
+	if (offset == 0 || name.begin_unix_ns < offset ||
+	    (name.begin_unix_ns | name.end_unix_ns) >= RECORD_TIME_END_NS)
 		return;
 	r->info.begin_ns = name.begin_unix_ns - offset;
 	r->info.end_ns = name.open || name.end_unix_ns < name.begin_unix_ns

@@ -171,7 +171,8 @@ static const char *check_head(const struct stream *s, const struct packet_head *
 	if (head->content_bits % 8 || head->packet_bits % 64 ||
 	    head->packet_bits > 8ull * PACKET_MAX_BYTES || head->content_bits > head->packet_bits ||
 	    head->content_bits < 8ull * PACKET_HEAD_BYTES ||
-	    head->timestamp_begin > head->timestamp_end || head->cpu_id > 0xffff)
+	    head->timestamp_begin > head->timestamp_end ||
+	    head->timestamp_end >= RECORD_TIME_END_NS || head->cpu_id > 0xffff)
 		return "the head of a packet makes no sense";
 	if (head->timestamp_begin < s->last_end_ns)
 		return "a packet is older than the one before it";

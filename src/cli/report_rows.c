@@ -75,7 +75,7 @@ static u64 sort_cpu(const struct report_row *r)
 {
 	const s64 *ns = r->time.ns;
 
-	return (u64)(ns[SPLIT_user] + ns[SPLIT_kernel]);
+	return (u64)split_sum(ns[SPLIT_user], ns[SPLIT_kernel]);
 }
 
 static u64 sort_count(const struct report_row *r)

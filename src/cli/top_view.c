@@ -87,7 +87,7 @@ static void rank_write(const struct terminal *t, const struct report_row *row, u
 static void row_write_text(const struct terminal *t, const struct report_row *row,
 			   const struct layout *l)
 {
-	int64_t cpu = row->time.ns[SPLIT_user] + row->time.ns[SPLIT_kernel];
+	int64_t cpu = split_sum(row->time.ns[SPLIT_user], row->time.ns[SPLIT_kernel]);
 	char label[512];
 
 	report_row_label(row, label, sizeof(label));

@@ -45,6 +45,11 @@ static u64 archive_number(struct archive *a, u64 value, u64 max)
 	return 0;
 }
 
+void archive_time(struct archive *a, u64 *time_ns)
+{
+	*time_ns = archive_number(a, *time_ns, RECORD_TIME_END_NS);
+}
+
 void archive_u32(struct archive *a, u32 *value)
 {
 	*value = (u32)archive_number(a, *value, UINT32_MAX);

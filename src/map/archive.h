@@ -27,6 +27,7 @@ static inline bool archive_reads(const struct archive *a)
 
 void archive_fail(struct archive *a, int err);
 void archive_u64(struct archive *a, u64 *value);
+void archive_time(struct archive *a, u64 *time_ns); /* -EBADMSG behind RECORD_TIME_END_NS */
 void archive_s64(struct archive *a, s64 *value);
 void archive_u32(struct archive *a, u32 *value); /* as are the next: -EBADMSG if it does not fit */
 void archive_s32(struct archive *a, s32 *value);

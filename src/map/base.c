@@ -23,8 +23,17 @@ static const char magic[8] = "fathombs";
 
 static void archive_split(struct archive *a, struct split *split)
 {
-	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+	u64 left = RECORD_TIME_END_NS; /* it is of one thread */
+
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++) {
 		archive_s64(a, &split->ns[i]);
+		if (split->ns[i] < 0 || (u64)split->ns[i] > left) {
+			archive_fail(a, -EBADMSG);
+			*split = (struct split){0};
+			return;
+		}
+		left -= (u64)split->ns[i];
+	}
 }
 
 static void archive_wake(struct archive *a, struct life_wake *wake)
@@ -32,7 +41,7 @@ static void archive_wake(struct archive *a, struct life_wake *wake)
 	archive_bool(a, &wake->has);
 	if (!wake->has)
 		return;
-	archive_u64(a, &wake->time_ns);
+	archive_time(a, &wake->time_ns);
 	archive_u32(a, &wake->waker_tid);
 	archive_u8(a, &wake->context);
 	archive_u8(a, &wake->vector);
@@ -43,8 +52,8 @@ static void archive_wake(struct archive *a, struct life_wake *wake)
 
 static void archive_leave(struct archive *a, struct life_leave *leave)
 {
-	archive_u64(a, &leave->time_ns);
-	archive_u64(a, &leave->visit_ns);
+	archive_time(a, &leave->time_ns);
+	archive_time(a, &leave->visit_ns);
 	archive_u64(a, &leave->arg0);
 	archive_u16(a, &leave->nr);
 	archive_u8(a, &leave->mode);
@@ -62,14 +71,14 @@ static void archive_state(struct archive *a, struct life_state *s)
 	if (place > LIFE_GONE)
 		archive_fail(a, -EBADMSG);
 	s->place = place;
-	archive_u64(a, &s->last_ns);
+	archive_time(a, &s->last_ns);
 	archive_leave(a, &s->leave);
 	archive_wake(a, &s->wake);
-	archive_u64(a, &s->visit_ns);
-	archive_u64(a, &s->visit_guess_ns);
+	archive_time(a, &s->visit_ns);
+	archive_time(a, &s->visit_guess_ns);
 	archive_split(a, &s->visit_had);
-	archive_u64(a, &s->doubt_from_ns);
-	archive_u64(a, &s->doubt_to_ns);
+	archive_time(a, &s->doubt_from_ns);
+	archive_time(a, &s->doubt_to_ns);
 	archive_u16(a, &s->cpu);
 }
 
@@ -77,7 +86,7 @@ static void archive_state(struct archive *a, struct life_state *s)
 static void archive_book(struct archive *a, struct life_book *book)
 {
 	archive_bool(a, &book->known);
-	archive_u64(a, &book->since_ns);
+	archive_time(a, &book->since_ns);
 	archive_context(a, &book->owner);
 	if (archive_reads(a)) {
 		book->first = book->owner;
@@ -97,12 +106,12 @@ static void archive_life(struct archive *a, struct life *l)
 	archive_bool(a, &l->doubted);
 	archive_bool(a, &l->born);
 	archive_bool(a, &l->severed);
-	archive_u64(a, &l->origin_ns);
+	archive_time(a, &l->origin_ns);
 	archive_u64(a, &l->start_ns);
-	archive_u64(a, &l->renamed_ns);
-	archive_u64(a, &l->first_ns);
-	archive_u64(a, &l->last_ns);
-	archive_u64(a, &l->exit_ns);
+	archive_time(a, &l->renamed_ns);
+	archive_time(a, &l->first_ns);
+	archive_time(a, &l->last_ns);
+	archive_time(a, &l->exit_ns);
 	archive_s32(a, &l->exit_code);
 	archive_text(a, &head, &head_bytes);
 	if (archive_reads(a)) {
@@ -147,7 +156,7 @@ static void lives_write(struct archive *a, const struct partial *p)
 
 static void archive_name(struct archive *a, struct fact_name *f)
 {
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u32(a, &f->tid);
 	archive_u32(a, &f->pid);
 	archive_bool(a, &f->weak);
@@ -158,7 +167,7 @@ static void archive_name(struct archive *a, struct fact_name *f)
 /* There are some only while the zone at its end is open: else their tables are there. */
 static void archive_fork(struct archive *a, struct fact_fork *f)
 {
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u32(a, &f->tid);
 	archive_u32(a, &f->pid);
 	archive_u32(a, &f->parent_tid);
@@ -170,7 +179,7 @@ static void archive_fork(struct archive *a, struct fact_fork *f)
 
 static void archive_process(struct archive *a, struct fact_process *f)
 {
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u32(a, &f->pid);
 	archive_u32(a, &f->parent_pid);
 	archive_u32(a, &f->old_tid);
@@ -192,7 +201,7 @@ static void archive_path(struct archive *a, char **path)
 
 static void archive_fd(struct archive *a, struct fact_fd *f)
 {
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u32(a, &f->pid);
 	archive_u32(a, &f->tid);
 	archive_s32(a, &f->fd);
@@ -205,7 +214,7 @@ static void archive_fd(struct archive *a, struct fact_fd *f)
 
 static void archive_socket(struct archive *a, struct fact_socket *f)
 {
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u32(a, &f->pid);
 	archive_bytes(a, &f->socket, offsetof(struct record_socket, path_len));
 	archive_path(a, &f->path);
@@ -213,7 +222,7 @@ static void archive_socket(struct archive *a, struct fact_socket *f)
 
 static void archive_service(struct archive *a, struct fact_service *f)
 {
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u32(a, &f->pid);
 	archive_text(a, &f->resource, &f->bytes);
 	if (!f->resource)
@@ -222,7 +231,7 @@ static void archive_service(struct archive *a, struct fact_service *f)
 
 static void archive_follow(struct archive *a, struct fact_follow *f)
 {
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u32(a, &f->pid);
 }
 
@@ -237,7 +246,7 @@ static void archive_cgroup(struct archive *a, struct fact_cgroup *f)
 
 static void archive_move(struct archive *a, struct fact_move *f)
 {
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u64(a, &f->cgroup);
 	archive_u32(a, &f->pid);
 	archive_u32(a, &f->hierarchy);
@@ -249,7 +258,7 @@ static void archive_stack(struct archive *a, struct fact_stack *f)
 	u32 bytes = (f->frames + f->words) * 8;
 	char *addresses = (char *)f->addresses;
 
-	archive_u64(a, &f->time_ns);
+	archive_time(a, &f->time_ns);
 	archive_u64(a, &f->since_ns);
 	archive_u32(a, &f->tid);
 	archive_u32(a, &f->pid);
@@ -304,7 +313,7 @@ static void archive_attribute(struct archive *a, struct span_attribute *t)
 
 static void archive_event(struct archive *a, struct span_event *e)
 {
-	archive_u64(a, &e->time_ns);
+	archive_time(a, &e->time_ns);
 	archive_u32(a, &e->tid);
 	archive_path(a, &e->name);
 	archive_u8(a, &e->level);
@@ -315,8 +324,8 @@ static void archive_share(struct archive *a, struct span_share *s)
 {
 	archive_u32(a, &s->tid);
 	archive_u32(a, &s->times);
-	archive_u64(a, &s->begin_ns);
-	archive_u64(a, &s->end_ns);
+	archive_time(a, &s->begin_ns);
+	archive_time(a, &s->end_ns);
 }
 
 static void archive_span(struct archive *a, struct app_span *s)
@@ -324,14 +333,14 @@ static void archive_span(struct archive *a, struct app_span *s)
 	archive_bool(a, &s->begun);
 	archive_bool(a, &s->ended);
 	archive_u8(a, &s->status);
-	archive_u64(a, &s->end_ns);
+	archive_time(a, &s->end_ns);
 	archive_path(a, &s->message);
 	archive_u8(a, &s->kind);
 	archive_u8(a, &s->level);
 	archive_u8(a, &s->flags);
 	archive_u32(a, &s->tid);
 	archive_u32(a, &s->pid);
-	archive_u64(a, &s->begin_ns);
+	archive_time(a, &s->begin_ns);
 	archive_u64(a, &s->parent);
 	archive_path(a, &s->name);
 	archive_list(a, &s->active.list, archive_share);
@@ -386,8 +395,8 @@ static void archive_loss(struct archive *a, struct record_lost *lost)
 {
 	u64 begin_ns = lost->begin_ns, end_ns = lost->head.time_ns;
 
-	archive_u64(a, &begin_ns);
-	archive_u64(a, &end_ns);
+	archive_time(a, &begin_ns);
+	archive_time(a, &end_ns);
 	if (begin_ns >= end_ns)
 		archive_fail(a, -EBADMSG);
 	lost->head.kind = RECORD_lost;
@@ -407,7 +416,7 @@ static void archive_losses(struct archive *a, struct partial *p)
 static void archive_rest(struct archive *a, struct partial *p)
 {
 	archive_bool(a, &p->zoned);
-	archive_u64(a, &p->begun_ns);
+	archive_time(a, &p->begun_ns);
 	archive_u64(a, &p->complete_ns);
 	archive_list(a, &p->raw.list, archive_raw);
 	archive_list(a, &p->events.formats, archive_format);
@@ -429,8 +438,8 @@ int base_write(struct partial *p, struct bytes *out)
 	bytes_put(out, magic, sizeof(magic));
 	archive_u32(&a, &versions[0]);
 	archive_u32(&a, &versions[1]);
-	archive_u64(&a, &p->from_ns);
-	archive_u64(&a, &p->to_ns);
+	archive_time(&a, &p->from_ns);
+	archive_time(&a, &p->to_ns);
 	lives_write(&a, p);
 	archive_facts(&a, &p->facts);
 	archive_count(&a, p->spans.count);
@@ -455,8 +464,8 @@ static int base_parse(struct archive *a, struct partial *p)
 	archive_u32(a, &versions[1]);
 	if (!a->err && (versions[0] != BASE_VERSION || versions[1] != RECORD_CONTRACT_VERSION))
 		return -EPROTO;
-	archive_u64(a, &from_ns);
-	archive_u64(a, &at_ns);
+	archive_time(a, &from_ns);
+	archive_time(a, &at_ns);
 	lives_read(a, p);
 	archive_facts(a, &p->facts);
 	spans_read(a, p);

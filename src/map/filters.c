@@ -27,7 +27,7 @@ static void user_to_unknown(struct split *s, s64 ns)
 {
 	if (ns > s->ns[SPLIT_user])
 		ns = s->ns[SPLIT_user];
-	s->ns[SPLIT_unknown] += ns;
+	s->ns[SPLIT_unknown] = split_sum(s->ns[SPLIT_unknown], ns);
 	s->ns[SPLIT_user] -= ns;
 }
 

@@ -103,8 +103,7 @@ static int open_visit(struct partial *p, const struct life *l)
 			  .file = v->file,
 			  .ctx = v->ctx,
 			  .split = s->visit_had};
-	s64 rest = (s64)(k.end_ns - k.begin_ns) - split_total(&k.split);
-
+	s64 rest = split_rest(&k.split, k.end_ns - k.begin_ns);
 	int err;
 
 	if (s->place != LIFE_OFF_CPU || !v->visit_ns || (v->mode & MODE_MASK) != MODE_syscall ||

@@ -370,27 +370,21 @@ static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
  */
 static void fit(const struct forest *f, struct span_time *t)
 {
-	s64 rest = (s64)(t->end_ns - t->begin_ns) - split_total(&t->split);
+	s64 rest = split_rest(&t->split, t->end_ns - t->begin_ns);
+	s64 *left = &t->split.ns[t->begin_soft ? SPLIT_unknown : SPLIT_off_thread];
 	u64 from_ns = f->p->options.from_ns;
 
 	if (rest > 0 && t->begin_ns < from_ns) {
 		s64 before = (s64)((t->end_ns < from_ns ? t->end_ns : from_ns) - t->begin_ns);
 
 		before = before < rest ? before : rest;
-		t->split.ns[SPLIT_unknown] += before;
+		t->split.ns[SPLIT_unknown] = split_sum(t->split.ns[SPLIT_unknown], before);
 		rest -= before;
 	}
-	if (rest >= 0) {
-		t->split.ns[t->begin_soft ? SPLIT_unknown : SPLIT_off_thread] += rest;
-		return;
-	}
-	/* clocks of two readers differ by nanoseconds: what is over comes off the CPU time */
-	for (int part = 0; part < SPLIT_PARTS_COUNT && rest < 0; part++) {
-		s64 cut = t->split.ns[part] < -rest ? t->split.ns[part] : -rest;
-
-		t->split.ns[part] -= cut;
-		rest += cut;
-	}
+	if (rest >= 0)
+		*left = split_sum(*left, rest);
+	else /* clocks of two readers differ by nanoseconds: what is over comes off the CPU time */
+		split_cut(&t->split, 0 - (u64)rest, false);
 }
 
 static void time_of(const struct forest *f, size_t i, struct span_time *t)

@@ -62,7 +62,8 @@ int raw_read(struct raw_record *raw, const char *data)
 								       : NULL;
 
 	raw->record = NULL;
-	if (!info || raw->bytes < info->fixed_size || record_bytes(r) != raw->bytes)
+	if (!info || raw->bytes < info->fixed_size || record_bytes(r) != raw->bytes ||
+	    r->time_ns > RECORD_TIME_END_NS)
 		return -EBADMSG;
 	return raw_copy(r, raw);
 }

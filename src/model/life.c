@@ -50,12 +50,16 @@ bool life_head_valid(const struct life *l)
 {
 	for (size_t at = 0; at < l->head_bytes;) {
 		struct head_entry entry;
+		struct record_head r;
 
 		if (l->head_bytes - at < sizeof(entry))
 			return false;
 		memcpy(&entry, l->head + at, sizeof(entry));
 		if (entry.role > LIFE_EARLIER || entry.bytes > l->head_bytes - at ||
 		    entry.bytes != sizeof(entry) + ((role_bytes[entry.role] + 7) & ~(size_t)7))
+			return false;
+		memcpy(&r, l->head + at + sizeof(entry), sizeof(r));
+		if (r.time_ns > RECORD_TIME_END_NS)
 			return false;
 		at += entry.bytes;
 	}

@@ -353,14 +353,11 @@ static void visit_split(const struct life *l, struct life_visit *v)
 	v->split = l->state.visit_had;
 	if (v->begin_ns < l->origin_ns)
 		v->split.ns[SPLIT_unknown] += (s64)(l->origin_ns - v->begin_ns);
-	rest = (s64)(v->end_ns - v->begin_ns) - split_total(&v->split);
-	for (int part = SPLIT_PARTS_COUNT - 1; rest < 0 && part >= 0; part--) {
-		s64 cut = v->split.ns[part] < -rest ? v->split.ns[part] : -rest;
-
-		v->split.ns[part] -= cut;
-		rest += cut;
-	}
-	v->split.ns[SPLIT_unknown] += rest;
+	rest = split_rest(&v->split, v->end_ns - v->begin_ns);
+	if (rest < 0)
+		split_cut(&v->split, 0 - (u64)rest, true);
+	else
+		v->split.ns[SPLIT_unknown] += rest;
 }
 
 static void visit_end(struct life *l, struct life_visit *v, const struct context *ctx,

@@ -9,6 +9,8 @@
 #ifndef MODEL_SPLIT_H
 #define MODEL_SPLIT_H
 
+#include <stdbool.h>
+
 #include "record/record.h"
 
 /* P(part, value, what): also the order in which outputs show them */
@@ -52,17 +54,26 @@ struct split {
 	s64 ns[SPLIT_PARTS_COUNT];
 };
 
+/*
+ * Of one thread all is below RECORD_TIME_END_NS. Of many threads of a hostile trace it may be
+ * more than 64 bits have: it wraps, which is as associative as adding is.
+ */
+static inline s64 split_sum(s64 a, s64 b)
+{
+	return (s64)((u64)a + (u64)b);
+}
+
 static inline void split_add(struct split *sum, const struct split *more)
 {
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
-		sum->ns[i] += more->ns[i];
+		sum->ns[i] = split_sum(sum->ns[i], more->ns[i]);
 }
 
 /* Takes from `sum` what split_add() of the same split added. */
 static inline void split_subtract(struct split *sum, const struct split *less)
 {
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
-		sum->ns[i] -= less->ns[i];
+		sum->ns[i] = (s64)((u64)sum->ns[i] - (u64)less->ns[i]);
 }
 
 /* The duration that the parts make up. */
@@ -72,8 +83,26 @@ static inline s64 split_total(const struct split *split)
 
 #pragma GCC unroll 14
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
-		total += split->ns[i];
+		total = split_sum(total, split->ns[i]);
 	return total;
+}
+
+/* What a duration has beyond the parts; negative: what these have beyond it. */
+static inline s64 split_rest(const struct split *split, u64 duration_ns)
+{
+	return (s64)(duration_ns - (u64)split_total(split));
+}
+
+/* Takes `over` from the parts as far as they have it: from the first on, or from the last. */
+static inline void split_cut(struct split *split, u64 over, bool from_last)
+{
+	for (int i = 0; i < SPLIT_PARTS_COUNT && over; i++) {
+		s64 *ns = &split->ns[from_last ? SPLIT_PARTS_COUNT - 1 - i : i];
+		u64 cut = *ns <= 0 ? 0 : (u64)*ns < over ? (u64)*ns : over;
+
+		*ns -= (s64)cut;
+		over -= cut;
+	}
 }
 
 #define P(part, value, what)                                                                       \

@@ -2,7 +2,8 @@
 /*
  * Records as a hostile program or a damaged chunk could have them, through
  * map, merge, base and the trees. Input: for each record a byte each of kind,
- * length, time, CPU, tid and pid, then its body.
+ * length, time, CPU, tid and pid, then its body. Of time: nanoseconds since the record before, from
+ * 192 on a power of two of them, up to all the time that readers let through.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -58,7 +59,9 @@ static bool record_take(struct input *in, union record *r)
 	memcpy(r->bytes + sizeof(r->head), in->at, len < body ? len : body);
 	if (info->text_max)
 		text_fill(r, info, in->at, len);
-	in->time_ns += head[2];
+	in->time_ns += head[2] < 192 ? head[2] : 1ull << (head[2] - 192);
+	if (in->time_ns >= RECORD_TIME_END_NS)
+		in->time_ns = RECORD_TIME_END_NS - 1;
 	in->at += len;
 	r->head.slots = RECORD_MAX_SLOTS;
 	r->head.time_ns = in->time_ns;

@@ -5,6 +5,8 @@
 #include <time.h>
 #include <zstd.h>
 
+#include "chunk/crc32c.h"
+#include "chunk/format.h"
 #include "make.h"
 #include "tests/unit/check.h"
 
@@ -302,6 +304,80 @@ TEST(a_damaged_manifest_is_not_believed)
 	}
 	CHECK_EQ(unlink(make_path(info.path, ".manifest")), 0);
 	CHECK_EQ(make_count(info.path, &info), 100);
+}
+
+/* Of the last packet of a file; it has a right checksum. */
+static void last_packet_ends(const char *path, uint64_t end_ns)
+{
+	const size_t checksum = offsetof(struct packet_head, checksum);
+	size_t size = (size_t)size_of(path), at = 0, next = 0, bytes;
+	unsigned char *file = malloc(size);
+	int fd = open(path, O_RDWR);
+	uint32_t crc;
+
+	CHECK(file && fd >= 0);
+	CHECK_EQ(pread(fd, file, size, 0), size);
+	for (; next < size; next += bytes) {
+		at = next;
+		bytes = load64(file + at + offsetof(struct packet_head, packet_bits)) / 8;
+	}
+	store64(file + at + offsetof(struct packet_head, timestamp_end), end_ns);
+	crc = crc32c(0, file + at, checksum);
+	crc = crc32c(crc, file + at + checksum + 4, size - at - checksum - 4);
+	store32(file + at + checksum, crc);
+	CHECK_EQ(pwrite(fd, file, size, 0), size);
+	close(fd);
+	free(file);
+}
+
+/* Whose sum no longer fits a time: the checksum may be right, if somebody means harm. */
+TEST(a_time_beyond_belief_is_damage)
+{
+	struct chunk_info info;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	last_packet_ends(make_path(info.path, "cpu0"), RECORD_TIME_END_NS - 1);
+	check_sum_is(info.path, false);
+	last_packet_ends(make_path(info.path, "cpu0"), RECORD_TIME_END_NS);
+	check_sum_is(info.path, true);
+}
+
+static void manifest_ends(const char *path, uint64_t end_ns)
+{
+	char text[8192], tail[8192], *at;
+	ssize_t len;
+	int fd = open(path, O_RDWR);
+
+	CHECK(fd >= 0);
+	len = pread(fd, text, sizeof(text) - 1, 0);
+	CHECK(len > 0);
+	text[len] = '\0';
+	at = strstr(text, "\nend_ns=");
+	CHECK(at != NULL);
+	strcpy(tail, strchr(at + 1, '\n'));
+	sprintf(at, "\nend_ns=%llu%s", (unsigned long long)end_ns, tail);
+	at = strstr(text, "checksum=");
+	CHECK(at != NULL);
+	sprintf(at, "checksum=%08x\n", crc32c(0, text, (size_t)(at - text)));
+	CHECK_EQ(pwrite(fd, text, strlen(text), 0), strlen(text));
+	CHECK_EQ(ftruncate(fd, (off_t)strlen(text)), 0);
+	close(fd);
+}
+
+TEST(a_manifest_of_times_beyond_belief_is_not_believed)
+{
+	struct chunk_info info;
+	struct chunk_reader *r;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	for (int beyond = 0; beyond < 2; beyond++) {
+		manifest_ends(make_path(info.path, ".manifest"),
+			      RECORD_TIME_END_NS - 1 + (uint64_t)beyond);
+		CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+		CHECK_EQ(chunk_reader_info(r)->end_ns < RECORD_TIME_END_NS, 1);
+		CHECK_EQ(chunk_reader_damage(r) != NULL, beyond);
+		chunk_reader_close(r);
+	}
 }
 
 TEST(damaged_metadata_is_told)

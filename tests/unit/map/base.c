@@ -2,6 +2,7 @@
 /* A base stands for what was deleted, and does not grow with time. */
 #include "answers.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "apply.h"
@@ -449,6 +450,27 @@ TEST(base_stands_for_what_was_deleted)
 		}
 		simulation_free(&s);
 	}
+}
+
+/* What it says may be said by anybody: where it covers times that nothing can add to, it is none.
+ */
+TEST(a_base_of_times_beyond_belief_is_damaged)
+{
+	struct partial *p = partial_new(&state), *back = NULL;
+	struct bytes bytes = {0};
+	unsigned char *last;
+
+	lives(p, 5000);
+	partial_cover(p, 1, RECORD_TIME_END_NS);
+	CHECK_EQ(base_write(p, &bytes), 0);
+	CHECK_EQ(base_read(&back, bytes.data, bytes.count, NULL), 0);
+	partial_free(back);
+	last = (unsigned char *)bytes.data + 19; /* of what it covers: behind magic, versions, 1 */
+	CHECK_EQ(*last, RECORD_TIME_END_NS >> 56);
+	*last += 1;
+	CHECK_EQ(base_read(&back, bytes.data, bytes.count, NULL), -EBADMSG);
+	bytes_free(&bytes);
+	partial_free(p);
 }
 
 TEST_MAIN()
