@@ -42,6 +42,10 @@
  *   a second of a process (of a forked child: from its first call on) it records as if somebody
  *   listened, as far as there is room, since a recorder needs some milliseconds to
  *   find a program: what is found in that time is complete.
+ * - The library is heard through a file in memory of 129 MiB, of which it uses a few pages. A
+ *   program that may make no such file (RLIMIT_FSIZE, `ulimit -f`, when it starts; a forked
+ *   child: at its first call) runs as ever, and nothing is recorded: fathom_listening() is
+ *   false from then on. Descriptors 0 to 2 are left alone, also where they are closed.
  *
  * In signal handlers: a thread's later calls do nothing that a handler may not. Its
  * first call does not allocate with malloc() either, with one exception: where

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "lib/memory_file.h"
 #include "lib/protobuf_write.h"
 #include "lib/record_write.h"
 
@@ -186,13 +187,14 @@ static void context_write(struct process_context *context)
 
 static struct process_context *context_map(void)
 {
-	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	const unsigned int how = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = fathom_memory_file_create("OTEL_CTX", how | MFD_NOEXEC_SEAL, CONTEXT_BYTES);
 	int flags = MAP_PRIVATE;
 	void *map;
 
 	if (fd < 0)
-		fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0 || ftruncate(fd, CONTEXT_BYTES) < 0)
+		fd = fathom_memory_file_create("OTEL_CTX", how, CONTEXT_BYTES);
+	if (fd < 0)
 		flags |= MAP_ANONYMOUS;
 	map = mmap(NULL, CONTEXT_BYTES, PROT_READ | PROT_WRITE, flags,
 		   flags & MAP_ANONYMOUS ? -1 : fd, 0);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/memory_file.h"
 #include "lib/record_write.h"
 
 /*
@@ -42,7 +43,7 @@ static struct app_ring *ring_map(int fd)
 {
 	struct app_ring *ring;
 
-	if (ftruncate(fd, APP_RING_BYTES) < 0 || fcntl(fd, F_ADD_SEALS, APP_RING_SEALS) < 0)
+	if (fcntl(fd, F_ADD_SEALS, APP_RING_SEALS) < 0)
 		return NULL;
 	ring = mmap(NULL, APP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED)
@@ -69,7 +70,8 @@ struct app_ring *fathom_ring_create(void)
 {
 	struct app_ring *ring;
 	struct stat st;
-	int fd = memfd_create(APP_RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = fathom_memory_file_create(APP_RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING,
+					   APP_RING_BYTES);
 
 	if (fd < 0)
 		return ring_silent();

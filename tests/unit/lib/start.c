@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library starts in a program with limits and closed descriptors, which does not notice. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "unit/lib/listener.h"
+
+static bool limit_falls; /* right after somebody has looked at it */
+
+static int limit_set(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	if (prlimit(0, RLIMIT_FSIZE, NULL, &limit) < 0)
+		return -1;
+	limit.rlim_cur = bytes;
+	return prlimit(0, RLIMIT_FSIZE, &limit, NULL);
+}
+
+/* Stands before the C library's: as if another thread were at it. */
+int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
+{
+	int err = prlimit(0, resource, NULL, limit);
+
+	if (limit_falls && resource == RLIMIT_FSIZE)
+		(void)limit_set(0);
+	return err;
+}
+
+/* ---- run by others, in a program of its own ---- */
+
+TEST(without_a_ring)
+{
+	const char *limited = getenv("TEST_LIMIT");
+	struct fathom_span s;
+
+	if (!limited)
+		SKIP("run by others");
+	CHECK(!fathom_listening());
+	CHECK_EQ(listener_find(NULL), 0);
+	s = fathom_span_begin("s");
+	CHECK(s.flags & FATHOM_SAMPLED);
+	CHECK_EQ(fathom_init("named"), 0);
+	fathom_span_end(&s);
+}
+
+TEST(standard_descriptors_stay_free)
+{
+	if (!getenv("TEST_CLOSED"))
+		SKIP("run by others");
+	for (int fd = 0; fd < 3; fd++)
+		CHECK_EQ(open("/dev/null", O_RDWR), fd);
+	CHECK_EQ(listener_find(NULL), 1);
+}
+
+/* ---- */
+
+/* This program anew, for that test alone. Its status. */
+static int program_run(const char *test, const char *variable, rlim_t limit, bool closed)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	int status = -1;
+	pid_t pid;
+
+	if (preload && strstr(preload, "vgpreload"))
+		SKIP("under valgrind, valgrind is the program that would be run");
+	pid = fork();
+	if (pid == 0) {
+		int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		setenv(variable, "1", 1);
+		dup2(quiet, 1);
+		if (limit_set(limit) < 0)
+			_exit(126);
+		for (int fd = 0; closed && fd < 3; fd++)
+			close(fd);
+		execl("/proc/self/exe", "start", test, NULL);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+TEST(a_limit_on_files)
+{
+	CHECK_EQ(program_run("without_a_ring", "TEST_LIMIT", 0, false), 0);
+	CHECK_EQ(program_run("without_a_ring", "TEST_LIMIT", 51200000, false), 0);
+	CHECK_EQ(program_run("without_a_ring", "TEST_LIMIT", APP_RING_BYTES - 1, false), 0);
+}
+
+TEST(closed_descriptors)
+{
+	CHECK_EQ(program_run("standard_descriptors_stay_free", "TEST_CLOSED", RLIM_INFINITY, true),
+		 0);
+	CHECK_EQ(program_run("standard_descriptors_stay_free", "TEST_CLOSED", APP_RING_BYTES, true),
+		 0);
+}
+
+/* The status of a child that starts the library anew under a limit that it has or gets. */
+static int child_run(void (*prepare)(void))
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		sigset_t before, after;
+
+		prepare();
+		sigprocmask(SIG_BLOCK, NULL, &before);
+		if (fathom_listening() || listener_find(NULL) != 0)
+			_exit(1);
+		sigprocmask(SIG_BLOCK, NULL, &after);
+		for (int nr = 1; nr < NSIG; nr++) {
+			if (sigismember(&before, nr) != sigismember(&after, nr))
+				_exit(2);
+		}
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static void limit_is_set(void)
+{
+	if (limit_set(0) < 0)
+		_exit(3);
+}
+
+static void limit_will_fall(void)
+{
+	limit_falls = true;
+}
+
+static void got_signal(int nr)
+{
+	(void)nr;
+	_exit(4);
+}
+
+static void limit_will_fall_with_handler(void)
+{
+	signal(SIGXFSZ, got_signal);
+	limit_falls = true;
+}
+
+static void limit_will_fall_and_is_blocked(void)
+{
+	sigset_t limit;
+
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	sigprocmask(SIG_BLOCK, &limit, NULL);
+	limit_falls = true;
+}
+
+static bool signal_is_pending(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGXFSZ);
+}
+
+TEST(a_limit_that_the_worker_sets)
+{
+	CHECK_EQ(child_run(limit_is_set), 0);
+}
+
+TEST(a_limit_that_another_thread_sets_meanwhile)
+{
+	CHECK_EQ(child_run(limit_will_fall), 0);
+	CHECK_EQ(child_run(limit_will_fall_with_handler), 0);
+	CHECK_EQ(child_run(limit_will_fall_and_is_blocked), 0);
+}
+
+/* Whoever blocked it and waits for it still gets the one that was sent, and none of ours. */
+TEST(a_pending_signal_is_whose_it_was)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		limit_will_fall_and_is_blocked();
+		if (fathom_listening() || signal_is_pending())
+			_exit(1);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+	pid = fork();
+	if (pid == 0) {
+		limit_will_fall_and_is_blocked();
+		raise(SIGXFSZ);
+		if (fathom_listening() || !signal_is_pending())
+			_exit(1);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+}
+
+TEST_MAIN()
