@@ -31,6 +31,10 @@
  * - clone3() hides its flags in memory. It sleeps for a vfork child or, shortly,
  *   for locks: `child`.
  * - A terminal is `other`: behind it is a person.
+ * - splice, sendfile and copy_file_range wait for one of two files, of which only the first is
+ *   recorded: what woke them is the cause, as with poll. Where that does not say it, a splice
+ *   that sleeps interruptibly waits for its pipe (`ipc`), since storage is never waited for so;
+ *   and what wakes the reader or writer of a network socket always names that.
  */
 #include "model/cause.h"
 
@@ -52,13 +56,15 @@ enum {
 	CALL_SYNC = 1 << 8,
 	CALL_AIO = 1 << 9,
 	CALL_FILE_LOCK = 1 << 10,
-	CALL_SEND_FILE = 1 << 11, /* moves from one file to another */
+	CALL_SEND_FILE = 1 << 11, /* moves from one file to another; one of them is known */
 	CALL_END = 1 << 12,
 	CALL_SELECT_NONE = 1 << 13, /* poll or select of which arg0 0 means: just sleep */
 	CALL_VFORK = 1 << 14,
 	CALL_PATH = 1 << 15,   /* looks up a path */
 	CALL_MEMORY = 1 << 16, /* changes the memory map */
 	CALL_FORK = 1 << 17,
+	CALL_SPLICE = 1 << 18,	 /* moves from or to a pipe */
+	CALL_VMSPLICE = 1 << 19, /* moves memory, which may have to be read */
 };
 
 /* Who did the waking. */
@@ -179,6 +185,19 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_POLL | CALL_RING, THEN(unknown, "what woke it could not be told") },
 	{ .calls = CALL_AIO, .wakers = WAKER_TIMER, THEN(timer, "asynchronous I/O timed out") },
 
+	/* calls on two files: what did the waking */
+	{ .calls = CALL_SEND_FILE | CALL_VMSPLICE, .wakers = WAKER_BLOCK_IRQ,
+	  THEN(disk, "storage of what it moves") },
+	{ .calls = CALL_SEND_FILE, .wakers = WAKER_NETWORK_SOCKET | WAKER_NETWORK_IRQ,
+	  THEN(network, "data or room of a network socket came") },
+	{ .calls = CALL_SEND_FILE, .wakers = WAKER_LOCAL_SOCKET,
+	  THEN(ipc, "data or room of a pipe or Unix socket came") },
+	{ .calls = CALL_SPLICE, .states = STATE(sleep), .wakers = WAKER_TASK,
+	  THEN(ipc, "its pipe: another thread came") },
+	{ .calls = CALL_SPLICE, .states = STATE(sleep),
+	  .kinds = KINDS_STORAGE | KIND(memory_fs) | KIND(network_fs),
+	  THEN(ipc, "its pipe: has no data or no room") },
+
 	/* calls on files: what the file is */
 	{ .kinds = KIND(network_fs), THEN(network, "file of another machine") },
 	{ .kinds = KIND(pseudo), THEN(other, "file of the kernel (procfs, sysfs, cgroupfs)") },
@@ -264,7 +283,8 @@ static const u32 call_groups[SYSCALL_TABLE_SIZE] = {
 	CALL(flock) = CALL_FILE_LOCK,
 	CALL(fcntl) = CALL_FILE_LOCK,
 	CALL(sendfile) = CALL_SEND_FILE,
-	CALL(splice) = CALL_SEND_FILE,
+	CALL(splice) = CALL_SEND_FILE | CALL_SPLICE,
+	CALL(vmsplice) = CALL_VMSPLICE,
 	CALL(copy_file_range) = CALL_SEND_FILE,
 	CALL(exit) = CALL_END,
 	CALL(exit_group) = CALL_END,

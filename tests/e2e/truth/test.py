@@ -60,6 +60,8 @@ ROWS = {
     "clock_nanosleep until a time": (TIMER, 10, {"clock_nanosleep": 10}),
     "nanosleep": (TIMER, 10, {"nanosleep": 10}),
     "nanosleep through SIGSTOP": (ANY, 10, {"nanosleep": 5, "restart_syscall": 0}),
+    "splice of a file into a full pipe": (PEER, 8, {"splice": 10}),
+    "splice of a pipe into a full socket": (PEER, 8, {"splice": 10}),
     "poll of nothing with a time-out": (TIMER, 10, {"poll": 10}),
     "SIGSTOP to SIGCONT": (PEER, 5, {}),
 }
