@@ -52,7 +52,7 @@ static int fill_spans(struct report_rows *out, const struct partial *p, bool by_
 		if (!err) {
 			g->row.service = service;
 			err = report_group_add(g, &times[i].split,
-					       (u64)split_total(&times[i].split), s->status == 2);
+					       times[i].end_ns - times[i].begin_ns, s->status == 2);
 		}
 	}
 	free(times);

@@ -49,7 +49,7 @@ int report_group_add(struct report_group *g, const struct split *split, u64 dura
 {
 	g->row.count++;
 	g->row.errors += error;
-	g->row.total_ns += duration_ns;
+	g->row.total_ns += (u64)split_total(split);
 	split_add(&g->row.time, split);
 	return histogram_add(&g->durations, duration_ns, 1);
 }

@@ -113,10 +113,9 @@ static u64 followed_from(const struct partial *p, u32 pid, u64 time_ns)
 /* When it was seen published by a thread first. */
 static u64 seen_from(const struct app_span *span, u32 tid)
 {
-	for (size_t i = 0; i < span->seen.list.count; i++)
-		if (span->seen.list.data[i].tid == tid)
-			return span->seen.list.data[i].begin_ns;
-	return UINT64_MAX;
+	const struct span_share *seen = share_of(&span->seen, tid);
+
+	return seen ? seen->begin_ns : UINT64_MAX;
 }
 
 /* Of the time that a span had a thread, user code before it was followed is in doubt. */

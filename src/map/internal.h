@@ -121,6 +121,14 @@ int events_merge(struct kevents *left, struct kevents *right); /* moves what it 
 int events_sort(struct partial *p);			       /* after all spans are there */
 void events_free(struct kevents *events);
 
+/* span_shares.c */
+int share_add(struct span_shares *shares, const struct span_share *once);
+struct span_share *share_of(const struct span_shares *shares, u32 tid); /* NULL: it has none */
+int shares_join(struct span_shares *to,
+		struct span_shares *from);   /* `from` is only to be freed then */
+int shares_sort(struct span_shares *shares); /* by tid; holds by time, put together that touch */
+void shares_free(struct span_shares *shares);
+
 /* spans.c */
 struct app_span *span_get(struct partial *p, const struct context *ctx); /* made if new */
 void span_free(struct app_span *span);
@@ -131,7 +139,7 @@ void span_shorten(struct app_span *span);
 int spans_add(struct partial *p, const struct record_head *r);
 int spans_share(struct partial *p, bool active, const struct life_share *share);
 int spans_merge(struct partial *left, struct partial *right); /* right is left empty */
-void spans_sort(struct partial *p);
+int spans_sort(struct partial *p);
 void spans_free(struct partial *p);
 
 /* urings.c */

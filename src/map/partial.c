@@ -225,8 +225,8 @@ int partial_finish(struct partial *p)
 		err = filters_apply(p);
 	if (err)
 		return err;
-	spans_sort(p);
-	err = sums_sort(&p->syscalls);
+	err = spans_sort(p);
+	err = err ? err : sums_sort(&p->syscalls);
 	err = err ? err : sums_sort(&p->urings);
 	err = err ? err : sums_sort(&p->files);
 	err = err ? err : sums_sort(&p->causes);

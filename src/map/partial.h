@@ -207,15 +207,20 @@ struct facts {
 
 /* ---- spans of the application ---- */
 
+struct span_hold {
+	u64 begin_ns, end_ns;
+};
+
 struct span_share {
 	u32 tid;
-	u32 times; /* how often it was told */
-	u64 begin_ns, end_ns;
+	u64 begin_ns, end_ns; /* from first to last */
 	struct split split;
+	VEC(struct span_hold) holds; /* each time it had it; empty: once */
 };
 
 struct span_shares {
 	VEC(struct span_share) list; /* one per thread */
+	struct map numbers;	     /* tid -> number in the list + 1; of a long one */
 };
 
 struct span_attribute {

@@ -289,13 +289,17 @@ static int span_by_begin(const void *a, const void *b)
 
 static void shares_bound(const struct living *l, struct span_shares *shares)
 {
+	bool many = shares->list.count > SHARES_MAX;
 	size_t kept = 0;
 
-	if (shares->list.count <= SHARES_MAX)
-		return;
-	for (size_t i = 0; i < shares->list.count; i++)
-		if (has(&l->tids, shares->list.data[i].tid))
-			shares->list.data[kept++] = shares->list.data[i];
+	map_free(&shares->numbers);
+	for (size_t i = 0; i < shares->list.count; i++) {
+		struct span_share *s = &shares->list.data[i];
+
+		vec_free(&s->holds); /* all ended; with the chunks goes when exactly */
+		if (!many || has(&l->tids, s->tid))
+			shares->list.data[kept++] = *s;
+	}
 	shares->list.count = kept;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "map/internal.h"
+#include "map/span_holds.h"
 #include "map/tree.h"
 
 /* A process ended, or ran another program: no span of its goes on. */
@@ -149,14 +150,6 @@ static void forest_free(struct forest *f)
 
 /* ---- which threads had it ---- */
 
-static const struct span_share *share_of(const struct span_shares *shares, u32 tid)
-{
-	for (size_t i = 0; i < shares->list.count; i++)
-		if (shares->list.data[i].tid == tid)
-			return &shares->list.data[i];
-	return NULL;
-}
-
 /*
  * A span of which the begin was seen has exactly what its own records say. Of
  * one that was under way already, its published context may have told more.
@@ -171,24 +164,6 @@ static const struct span_share *share_best(const struct app_span *span, u32 tid)
 	if (!active || (seen && split_total(&seen->split) > split_total(&active->split)))
 		return seen;
 	return active;
-}
-
-/* The most threads that had it at one instant. */
-static u32 most_at_once(const struct span_shares *shares)
-{
-	u32 most = shares->list.count ? 1 : 0;
-
-	for (size_t i = 0; i < shares->list.count; i++) {
-		u64 at = shares->list.data[i].begin_ns;
-		u32 n = 0;
-
-		for (size_t j = 0; j < shares->list.count; j++)
-			n += shares->list.data[j].begin_ns <= at &&
-			     at < shares->list.data[j].end_ns;
-		if (n > most)
-			most = n;
-	}
-	return most;
 }
 
 /* ---- from when to when ---- */
@@ -364,51 +339,71 @@ static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
 /* ---- the split ---- */
 
 /*
- * Makes the parts sum to the duration. If the whole of it was seen, what is
- * left had no thread. What lies before the range of the answer, and what is
- * left of a span that was not seen whole, is not known.
+ * `rest` of its duration is left. If the whole of it was seen, it had no thread then. What lies
+ * before the range of the answer, and what is left of a span that was not seen whole, is not known.
  */
-static void fit(const struct forest *f, struct span_time *t)
+static void rest_add(const struct forest *f, struct span_time *t, s64 rest)
 {
-	s64 rest = split_rest(&t->split, t->end_ns - t->begin_ns);
 	s64 *left = &t->split.ns[t->begin_soft ? SPLIT_unknown : SPLIT_off_thread];
 	u64 from_ns = f->p->options.from_ns;
 
-	if (rest > 0 && t->begin_ns < from_ns) {
+	if (t->begin_ns < from_ns) {
 		s64 before = (s64)((t->end_ns < from_ns ? t->end_ns : from_ns) - t->begin_ns);
 
 		before = before < rest ? before : rest;
 		t->split.ns[SPLIT_unknown] = split_sum(t->split.ns[SPLIT_unknown], before);
 		rest -= before;
 	}
+	*left = split_sum(*left, rest);
+}
+
+/* Makes the parts sum to the duration. */
+static void fit(const struct forest *f, struct span_time *t)
+{
+	s64 rest = split_rest(&t->split, t->end_ns - t->begin_ns);
+
 	if (rest >= 0)
-		*left = split_sum(*left, rest);
+		rest_add(f, t, rest);
 	else /* clocks of two readers differ by nanoseconds: what is over comes off the CPU time */
 		split_cut(&t->split, 0 - (u64)rest, false);
 }
 
-static void time_of(const struct forest *f, size_t i, struct span_time *t)
+/* Where several threads had it at once, their times are summed up. */
+static int time_of(const struct forest *f, struct span_holds *holds, size_t i, struct span_time *t)
 {
 	const struct app_span *span = f->p->spans.data[i];
+	u64 from_ns = f->p->options.from_ns;
+	struct span_held held = {0};
+	int err = 0;
 
 	bounds_of(f, i, t);
-	t->threads = most_at_once(&span->active);
-	if (!span->begun && t->threads < most_at_once(&span->seen))
-		t->threads = most_at_once(&span->seen);
-	if (t->threads <= 1)
+	t->threads = span_threads(span);
+	if (t->threads > 1) {
+		from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
+		err = span_holds_of(holds, i, from_ns, t->end_ns, &held);
+		t->threads = held.threads > 1 ? held.threads : 1;
+	}
+	if (t->threads > 1)
+		rest_add(f, t, (s64)(t->end_ns - t->begin_ns - held.ns));
+	else
 		fit(f, t);
+	return err;
 }
 
 int span_times(const struct partial *p, struct span_time *out)
 {
+	struct span_holds holds = {.p = p};
 	struct forest f;
 	int err = forest_build(p, &f);
 
+	holds.first_child = f.first_child;
+	holds.next_sibling = f.next_sibling;
 	memset(out, 0, p->spans.count * sizeof(*out));
 	if (!err)
 		err = walk_all(&f, out);
 	for (size_t i = 0; i < p->spans.count && !err; i++)
-		time_of(&f, i, &out[i]);
+		err = time_of(&f, &holds, i, &out[i]);
+	span_holds_free(&holds);
 	forest_free(&f);
 	return err;
 }

@@ -140,29 +140,10 @@ int spans_add(struct partial *p, const struct record_head *r)
 	}
 }
 
-static int share_add(struct span_shares *shares, const struct span_share *more)
-{
-	for (size_t i = 0; i < shares->list.count; i++) {
-		struct span_share *s = &shares->list.data[i];
-
-		if (s->tid != more->tid)
-			continue;
-		s->times += more->times;
-		split_add(&s->split, &more->split);
-		if (more->begin_ns && (!s->begin_ns || more->begin_ns < s->begin_ns))
-			s->begin_ns = more->begin_ns;
-		if (more->end_ns > s->end_ns)
-			s->end_ns = more->end_ns;
-		return 0;
-	}
-	return vec_push(&shares->list, *more);
-}
-
 int spans_share(struct partial *p, bool active, const struct life_share *share)
 {
 	struct app_span *span = span_get(p, &share->ctx);
 	struct span_share s = {.tid = share->tid,
-			       .times = share->begin_ns != 0,
 			       .begin_ns = share->begin_ns,
 			       .end_ns = share->end_ns,
 			       .split = share->split};
@@ -218,8 +199,8 @@ void span_free(struct app_span *span)
 		attribute_free(&span->attributes.data[i]);
 	vec_free(&span->events);
 	vec_free(&span->attributes);
-	vec_free(&span->active.list);
-	vec_free(&span->seen.list);
+	shares_free(&span->active);
+	shares_free(&span->seen);
 	free(span);
 }
 
@@ -281,11 +262,8 @@ static int span_join(struct app_span *to, struct app_span *from)
 			from->message = NULL;
 		}
 	}
-	for (size_t i = 0; i < from->active.list.count && !err; i++)
-		err = share_add(&to->active, &from->active.list.data[i]);
-	for (size_t i = 0; i < from->seen.list.count && !err; i++)
-		err = share_add(&to->seen, &from->seen.list.data[i]);
-	return err;
+	err = err ? err : shares_join(&to->active, &from->active);
+	return err ? err : shares_join(&to->seen, &from->seen);
 }
 
 int spans_merge(struct partial *left, struct partial *right)
@@ -309,27 +287,17 @@ static int span_compare(const void *a, const void *b)
 	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 }
 
-static int share_compare(const void *a, const void *b)
+int spans_sort(struct partial *p)
 {
-	const struct span_share *x = a, *y = b;
+	int err = 0;
 
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
-static void shares_sort(struct span_shares *s)
-{
-	if (s->list.count)
-		qsort(s->list.data, s->list.count, sizeof(*s->list.data), share_compare);
-}
-
-void spans_sort(struct partial *p)
-{
-	for (size_t i = 0; i < p->spans.count; i++) {
-		shares_sort(&p->spans.data[i]->active);
-		shares_sort(&p->spans.data[i]->seen);
+	for (size_t i = 0; i < p->spans.count && !err; i++) {
+		err = shares_sort(&p->spans.data[i]->active);
+		err = err ? err : shares_sort(&p->spans.data[i]->seen);
 	}
 	if (p->spans.count)
 		qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_compare);
+	return err;
 }
 
 void spans_free(struct partial *p)

@@ -64,8 +64,9 @@ void tree_free(struct tree *tree);
 
 /*
  * Time split of an application span: what it and its descendants had on the
- * threads that it had itself, and what is left as off_thread. `threads` gets
- * the most threads that had it at once. Computed for all spans of the partial
+ * threads that it had itself, and as off_thread when no thread had it. `threads` gets
+ * the most threads that had it at once; if these are several, their times are summed up, and
+ * are longer together than the span. Computed for all spans of the partial
  * at once: `out` has as many elements as p->spans, in the same order.
  */
 struct span_time {

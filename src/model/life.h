@@ -94,7 +94,7 @@ struct life_visit {
 struct life_share {
 	struct context ctx;
 	u32 tid;	      /* the number of the thread at its end */
-	u64 begin_ns, end_ns; /* both 0: lies between shares that were told before */
+	u64 begin_ns, end_ns;
 	struct split split;
 };
 

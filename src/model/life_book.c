@@ -27,6 +27,8 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 		split_subtract(&b->head, &share.split);
 	} else if (context_equal(&b->owner, &own->ctx)) {
 		share.split = b->open;
+		if (b->since_ns < share.begin_ns)
+			share.begin_ns = b->since_ns;
 	}
 	if (!context_is_none(&own->ctx))
 		sink->sighted(sink->arg, l, &share);
@@ -73,12 +75,12 @@ void life_book_join(struct life *left, struct life_book *a, const struct life_bo
 	}
 	split_add(&between, &b->head);
 	if (a->known) {
-		struct life_share share = {.ctx = a->owner, .tid = b->first_tid, .split = between};
+		struct life_share share = {.ctx = a->owner,
+					   .tid = b->first_tid,
+					   .begin_ns = a->since_ns,
+					   .end_ns = b->first_ns,
+					   .split = between};
 
-		if (active) {
-			share.begin_ns = a->since_ns;
-			share.end_ns = b->first_ns;
-		}
 		if (!context_is_none(&a->owner) && (active || context_equal(&a->owner, &b->first)))
 			tell(sink->arg, left, &share);
 	} else {

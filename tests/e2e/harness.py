@@ -267,9 +267,11 @@ def check_sums(fathom, recording):
     for trace in traces:
         for span in trace["spans"]:
             hard = span["begin_bound"] == span["end_bound"] == "hard"
+            length = span["end_ns"] - span["begin_ns"]
             if span["threads"] == 1 and hard:
-                equal(total(span["time"]), span["end_ns"] - span["begin_ns"],
-                      f"split of {span['kind']} {span['name']}")
+                equal(total(span["time"]), length, f"split of {span['kind']} {span['name']}")
+            elif span["threads"] > 1 and hard:
+                check(total(span["time"]) > length, f"several threads' time: {span}")
 
 
 def check_row_keys(fathom, recording, *groupings):

@@ -2,7 +2,7 @@
 /*
  * A program with libfathom whose spans, and what each does, are known:
  *
- *	e2e-application ROUNDS [fork|die|wait|flood]
+ *	e2e-application ROUNDS [fork|die|wait|flood|hop]
  *
  * Waits until somebody really listens (10 s at most). Then for each round
  *
@@ -14,11 +14,13 @@
  *
  * fork: a child does the same in a process of its own. die: ends by SIGKILL
  * inside a span. wait: ends when its stdin does. flood: then as many spans as the
- * ring has slots, twenty times.
+ * ring has slots, twenty times. hop: then a span that two threads have in turn, eight times
+ * for about a millisecond, 2 ms after the one before; at the end both together.
  */
 #include <fathom/fathom.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +78,62 @@ static void round_run(long number)
 	syscall(SYS_gettid);
 }
 
+/* ---- a span that hops ---- */
+
+struct hopper {
+	struct fathom_span *span;
+	sem_t go, done;
+};
+
+static void *hopper_run(void *arg)
+{
+	struct hopper *h = arg;
+
+	for (int i = 0; i < 5; i++) {
+		sem_wait(&h->go);
+		fathom_span_attach(h->span);
+		sleep_ms(1);
+		fathom_span_detach(h->span);
+		sem_post(&h->done);
+	}
+	return NULL;
+}
+
+static void hop_run(const char *name, int times, struct hopper hoppers[2])
+{
+	struct fathom_span span = fathom_span_open(&(struct fathom_span_options){
+		.name = name, .level = FATHOM_INFO, .inactive = true});
+
+	hoppers[0].span = hoppers[1].span = &span;
+	for (int i = 0; i < times; i++) {
+		sleep_ms(2);
+		sem_post(&hoppers[i & 1].go);
+		sem_wait(&hoppers[i & 1].done);
+	}
+	for (int i = times; i < 2; i++)
+		sem_post(&hoppers[i].go);
+	for (int i = times; i < 2; i++)
+		sem_wait(&hoppers[i].done);
+	fathom_span_end(&span);
+}
+
+static void hops_run(void)
+{
+	struct hopper hoppers[2] = {0};
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++) {
+		sem_init(&hoppers[i].go, 0, 0);
+		sem_init(&hoppers[i].done, 0, 0);
+		if (pthread_create(&threads[i], NULL, hopper_run, &hoppers[i]))
+			exit(1);
+	}
+	hop_run("hops", 8, hoppers);
+	hop_run("both", 0, hoppers);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static int listener_await(void)
 {
 	sleep_ms(150); /* in its first tenth of a second a program writes for who may come */
@@ -120,6 +178,8 @@ int main(int argc, char **argv)
 
 		fathom_span_end(&span);
 	}
+	if (strcmp(how, "hop") == 0)
+		hops_run();
 	while (strcmp(how, "wait") == 0 && read(0, &byte, 1) > 0)
 		;
 	return result || status;

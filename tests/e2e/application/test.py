@@ -77,6 +77,23 @@ def spans_have_what_they_did():
 
 
 @tests.add
+def a_span_that_threads_have_in_turn():
+    where = fathom.record("hop", "--", PROGRAM, 1, "hop")
+    spans = {span["name"]: span for span in spans_of(where)}
+    hops, both = spans["hops"], spans["both"]
+    equal(hops["threads"], 1, "threads at once")
+    check(hops["time"]["off_thread_ns"] >= 8 * 2000000, f"between two threads: {hops['time']}")
+    check(hops["time"]["timer_ns"] >= 8 * 900000, f"on the threads: {hops['time']}")
+    equal(both["threads"], 2, "threads at once")
+    harness.check_sums(fathom, where)
+    for row in fathom.report(where, "name")["rows"]:
+        if row["key"] in ("hops", "both"):
+            span = spans[row["key"]]
+            equal(row["max_ns"], span["end_ns"] - span["begin_ns"], f"length of {row['key']}")
+            equal(row["time"], span["time"], f"split of {row['key']}")
+
+
+@tests.add
 def names_are_counted():
     rows = {row["key"]: row for row in fathom.report(recording, "name")["rows"]}
     counts = {name: row["count"] for name, row in rows.items() if name in NAMES}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time of a span of which the begin was not seen: what of both books counts, and once. */
+/* The time of a span of which the begin was not seen, and of one that several threads had. */
 #include "map/tree.h"
 #include "one_thread.h"
 
@@ -57,6 +57,123 @@ TEST(what_both_books_tell_counts_once)
 	CHECK_EQ(t.split.ns[SPLIT_kernel], 2000);
 	CHECK_EQ(t.split.ns[SPLIT_user], 2000);
 	CHECK_EQ(split_total(&t.split), 4000);
+}
+
+/* ---- from thread to thread ---- */
+
+static void begins(struct partial *p, u64 time_ns, u32 tid, const struct context *ctx,
+		   const struct context *parent)
+{
+	struct record_span_begin r = {
+		.head = head(RECORD_span_begin, time_ns), .ctx = *ctx, .flags = tid != 0};
+
+	r.head.tid = tid ? tid : 5;
+	if (parent)
+		memcpy(&r.parent, parent->span, 8);
+	apply(p, &r);
+}
+
+/* A thread has the span from `from_ns` to `to_ns`, in user code. */
+struct stay {
+	u32 tid;
+	u64 from_ns, to_ns;
+	const struct context *ctx;
+};
+
+static void attaches(struct partial *p, u64 time_ns, u32 tid, const struct context *ctx)
+{
+	struct record_span_attach r = {.head = head(RECORD_span_attach, time_ns), .ctx = *ctx};
+
+	r.head.tid = tid;
+	apply(p, &r);
+}
+
+static void detaches(struct partial *p, u64 time_ns, u32 tid)
+{
+	struct record_span_detach r = {.head = head(RECORD_span_detach, time_ns)};
+
+	r.head.tid = tid;
+	apply(p, &r);
+}
+
+/* Outer from 1000 to 9000, begun while no thread had it; stays in the order of their ends. */
+static struct span_time time_of_stays(const struct stay *stays, size_t count)
+{
+	struct partial *p = partial_new(NULL);
+
+	begins(p, 1000, 0, &outer, NULL);
+	begins(p, 1000, 0, &inner, &outer);
+	for (u64 t = 1000; t < 9000; t++) {
+		for (size_t i = 0; i < count; i++)
+			if (stays[i].to_ns == t)
+				detaches(p, t, stays[i].tid);
+		for (size_t i = 0; i < count; i++)
+			if (stays[i].from_ns == t)
+				attaches(p, t, stays[i].tid, stays[i].ctx);
+	}
+	span_ends(p, 9000, &inner, NULL);
+	span_ends(p, 9000, &outer, NULL);
+	return time_of_outer(p);
+}
+
+TEST(two_threads_in_turn)
+{
+	const struct stay stays[] = {{6, 2000, 2100, &outer},
+				     {7, 3000, 3100, &outer},
+				     {6, 4000, 4100, &outer},
+				     {7, 4100, 4200, &outer},
+				     {6, 5000, 5100, &outer}};
+	struct span_time t = time_of_stays(stays, 5);
+
+	CHECK_EQ(t.threads, 1);
+	CHECK_EQ(t.split.ns[SPLIT_user], 500);
+	CHECK_EQ(t.split.ns[SPLIT_off_thread], 7500);
+	CHECK_EQ(split_total(&t.split), 8000);
+}
+
+TEST(two_threads_at_once)
+{
+	const struct stay stays[] = {
+		{6, 2000, 3000, &outer}, {7, 2500, 3500, &outer}, {6, 4000, 4500, &outer}};
+	struct span_time t = time_of_stays(stays, 3);
+
+	CHECK_EQ(t.threads, 2);
+	CHECK_EQ(t.split.ns[SPLIT_user], 2500);
+	CHECK_EQ(t.split.ns[SPLIT_off_thread], 8000 - 2000);
+}
+
+/* While a span below it is active on a thread of its own, that thread has it, too. */
+TEST(a_child_between_two_stays)
+{
+	const struct stay stays[] = {{6, 2000, 3000, &outer},
+				     {6, 3000, 4000, &inner},
+				     {6, 4000, 5000, &outer},
+				     {7, 3200, 3400, &outer},
+				     {8, 6000, 7000, &inner}};
+	struct span_time t = time_of_stays(stays, 5);
+
+	CHECK_EQ(t.threads, 2);
+	CHECK_EQ(t.split.ns[SPLIT_user], 3200);
+	CHECK_EQ(t.split.ns[SPLIT_off_thread], 8000 - 3000);
+}
+
+/* Each thread has it for a moment, and there are many: all are found again in time. */
+TEST(a_new_thread_for_each_stay)
+{
+	enum { THREADS = 200000 };
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	begins(p, 1000, 0, &outer, NULL);
+	for (u32 i = 0; i < THREADS; i++) {
+		attaches(p, 1001 + 2 * i, 10 + i, &outer);
+		detaches(p, 1002 + 2 * i, 10 + i);
+	}
+	span_ends(p, 1000 + 3 * THREADS, &outer, NULL);
+	t = time_of_outer(p);
+	CHECK_EQ(t.threads, 1);
+	CHECK_EQ(t.split.ns[SPLIT_user], THREADS);
+	CHECK_EQ(t.split.ns[SPLIT_off_thread], 2 * THREADS);
 }
 
 TEST_MAIN()

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/span_holds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "map/internal.h"
+
+/* Its own records tell of a span that was seen whole; else its published context may, too. */
+static bool span_had(const struct app_span *span, u32 tid)
+{
+	return share_of(&span->active, tid) || (!span->begun && share_of(&span->seen, tid));
+}
+
+u32 span_threads(const struct app_span *span)
+{
+	size_t n = span->active.list.count;
+
+	for (size_t i = 0; !span->begun && i < span->seen.list.count; i++)
+		n += !share_of(&span->active, span->seen.list.data[i].tid);
+	return (u32)n;
+}
+
+/* ---- all stays ---- */
+
+static int hold_push(struct span_holds *h, u32 tid, u64 begin_ns, u64 end_ns)
+{
+	h->looked++;
+	return vec_push(&h->list, (struct thread_hold){tid, begin_ns, end_ns});
+}
+
+static int share_collect(struct span_holds *h, const struct span_share *s)
+{
+	int err = s->holds.count ? 0 : hold_push(h, s->tid, s->begin_ns, s->end_ns);
+
+	for (size_t i = 0; i < s->holds.count && !err; i++)
+		err = hold_push(h, s->tid, s->holds.data[i].begin_ns, s->holds.data[i].end_ns);
+	return err;
+}
+
+/* Those of `span` on the threads that `top` had. */
+static int span_collect(struct span_holds *h, const struct app_span *top,
+			const struct app_span *span)
+{
+	const struct span_shares *books[] = {&span->active, &span->seen};
+	int err = 0;
+
+	for (int b = 0; b < (span->begun ? 1 : 2); b++) {
+		h->looked += books[b]->list.count;
+		for (size_t i = 0; i < books[b]->list.count && !err; i++)
+			if (span_had(top, books[b]->list.data[i].tid))
+				err = share_collect(h, &books[b]->list.data[i]);
+	}
+	return err;
+}
+
+static int below_push(struct span_holds *h, size_t at, size_t top)
+{
+	int err = 0;
+
+	for (size_t child = h->first_child[at]; child && !err; child = h->next_sibling[child - 1])
+		if (child - 1 != top) /* hostile parents may make a circle */
+			err = vec_push(&h->below, child - 1);
+	return err;
+}
+
+static int tree_collect(struct span_holds *h, size_t top)
+{
+	const struct app_span *span = h->p->spans.data[top];
+	int err = span_collect(h, span, span);
+
+	h->below.count = 0;
+	err = err ? err : below_push(h, top, top);
+	while (h->below.count && h->looked < HOLDS_LOOKED_MAX && !err) {
+		size_t at = h->below.data[--h->below.count];
+
+		h->looked++;
+		err = span_collect(h, span, h->p->spans.data[at]);
+		err = err ? err : below_push(h, at, top);
+	}
+	return err;
+}
+
+/* ---- at once ---- */
+
+static int hold_compare(const void *a, const void *b)
+{
+	const struct thread_hold *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+static int time_compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Begins and ends of what lies in the range; of each thread, what laps over is one. */
+static int borders_collect(struct span_holds *h, u64 from_ns, u64 to_ns)
+{
+	h->begins.count = h->ends.count = 0;
+	for (size_t i = 0; i < h->list.count;) {
+		const struct thread_hold *first = &h->list.data[i];
+		u64 begin_ns = first->begin_ns, end_ns = first->end_ns;
+
+		for (i++; i < h->list.count && h->list.data[i].tid == first->tid &&
+			  h->list.data[i].begin_ns <= end_ns;
+		     i++)
+			if (h->list.data[i].end_ns > end_ns)
+				end_ns = h->list.data[i].end_ns;
+		begin_ns = begin_ns < from_ns ? from_ns : begin_ns;
+		end_ns = end_ns > to_ns ? to_ns : end_ns;
+		if (begin_ns < end_ns &&
+		    (vec_push(&h->begins, begin_ns) || vec_push(&h->ends, end_ns)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Goes over begins and ends in the order of time; one ends before another begins at once. */
+static struct span_held borders_sweep(const struct span_holds *h)
+{
+	struct span_held held = {0};
+	size_t ended = 0;
+	u64 since_ns = 0;
+
+	for (size_t begun = 0; ended < h->ends.count;) {
+		if (begun < h->begins.count && h->begins.data[begun] < h->ends.data[ended]) {
+			if (begun == ended)
+				since_ns = h->begins.data[begun];
+			begun++;
+			if (begun - ended > held.threads)
+				held.threads = (u32)(begun - ended);
+			continue;
+		}
+		ended++;
+		if (begun == ended)
+			held.ns += h->ends.data[ended - 1] - since_ns;
+	}
+	return held;
+}
+
+int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struct span_held *out)
+{
+	int err;
+
+	h->list.count = 0;
+	err = tree_collect(h, at);
+	if (err)
+		return err;
+	if (h->list.count)
+		qsort(h->list.data, h->list.count, sizeof(*h->list.data), hold_compare);
+	err = borders_collect(h, from_ns, to_ns);
+	if (err)
+		return err;
+	if (h->begins.count) {
+		qsort(h->begins.data, h->begins.count, sizeof(u64), time_compare);
+		qsort(h->ends.data, h->ends.count, sizeof(u64), time_compare);
+	}
+	*out = borders_sweep(h);
+	return 0;
+}
+
+void span_holds_free(struct span_holds *h)
+{
+	vec_free(&h->list);
+	vec_free(&h->below);
+	vec_free(&h->begins);
+	vec_free(&h->ends);
+}

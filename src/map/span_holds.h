@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many threads had a span at once, and how long any had it. */
+#ifndef MAP_SPAN_HOLDS_H
+#define MAP_SPAN_HOLDS_H
+
+#include "map/partial.h"
+
+struct thread_hold {
+	u32 tid;
+	u64 begin_ns, end_ns;
+};
+
+/* A place to work in, for one span after the other. Zero what is not said. */
+struct span_holds {
+	const struct partial *p; /* finished */
+	/* the spans as a forest, by number in p->spans: number + 1, 0: none */
+	const size_t *first_child, *next_sibling;
+	VEC(struct thread_hold) list;
+	VEC(size_t) below; /* spans to look at */
+	VEC(u64) begins, ends;
+	size_t looked; /* at spans and stays so far */
+};
+
+struct span_held {
+	u32 threads; /* the most at one instant */
+	u64 ns;	     /* in which at least one had it */
+};
+
+/*
+ * A thread that had span number `at` itself has it while it, or a span below it, is active on
+ * that thread. Only what lies in [from_ns, to_ns) counts. 0 or -ENOMEM.
+ *
+ * It takes the time of all stays of the spans below, so that spans in spans without end would take
+ * it squared: after HOLDS_LOOKED_MAX of them what lies below is passed over.
+ */
+int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struct span_held *out);
+#define HOLDS_LOOKED_MAX ((size_t)1 << 26)
+
+void span_holds_free(struct span_holds *h);
+
+/* How many threads had it ever. */
+u32 span_threads(const struct app_span *span);
+
+#endif
