@@ -508,7 +508,7 @@ enum record_attribute_type {
 
 #define RECORD_FIELDS_span_end(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                               \
 	FIX(u8, status, "0 unset, 1 ok, 2 error")                                                  \
-	FIX(u8, flags, "1: it was active on head.tid; next is active from now on")                 \
+	FIX(u8, flags, "1: next is active on head.tid from now on")                                \
 	PAD(u16, pad)                                                                              \
 	CTXREF(ctx, "the span that ends")                                                          \
 	CTXREF(next, "the span active on head.tid from now on")                                    \

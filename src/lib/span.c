@@ -216,7 +216,7 @@ static inline void span_finish(struct fathom_span *span, const char *message)
 	was_active = frame_end(t, span);
 	if (likely(span->flags & FATHOM_SAMPLED)) {
 		if (write_wanted(t))
-			record_end(t, span, was_active ? END_ACTIVE : 0, message);
+			record_end(t, span, was_active || t->top ? END_ACTIVE : 0, message);
 	} else if (was_active) {
 		fathom_record_active(t, before);
 	}

@@ -31,10 +31,32 @@ static void user_to_unknown(struct split *s, s64 ns)
 	s->ns[SPLIT_user] -= ns;
 }
 
+/* What of the time that a thread had a span was user code before `from_ns` is in doubt. */
+static void share_to_unknown(struct span_share *s, u64 from_ns)
+{
+	if (!s->holds.count) {
+		if (from_ns > s->begin_ns)
+			user_to_unknown(&s->split, from_ns < s->end_ns
+							   ? (s64)(from_ns - s->begin_ns)
+							   : INT64_MAX);
+		return;
+	}
+	s->split = (struct split){0};
+	for (size_t i = 0; i < s->holds.count; i++) {
+		struct span_hold *h = &s->holds.data[i];
+
+		if (from_ns > h->begin_ns)
+			user_to_unknown(&h->split, from_ns < h->end_ns
+							   ? (s64)(from_ns - h->begin_ns)
+							   : INT64_MAX);
+		split_add(&s->split, &h->split);
+	}
+}
+
 static void shares_to_unknown(struct span_shares *shares)
 {
 	for (size_t i = 0; i < shares->list.count; i++)
-		user_to_unknown(&shares->list.data[i].split, INT64_MAX);
+		share_to_unknown(&shares->list.data[i], UINT64_MAX);
 }
 
 /* Since when a life has its number. */
@@ -130,10 +152,7 @@ static void share_doubt(const struct partial *p, const struct app_span *span,
 		return;
 	if (from < seen_from(span, share->tid))
 		from = seen_from(span, share->tid);
-	if (from >= share->end_ns)
-		user_to_unknown(&share->split, INT64_MAX);
-	else
-		user_to_unknown(&share->split, (s64)(from - share->begin_ns));
+	share_to_unknown(share, from);
 }
 
 /* Its thread had its number when the share ended. */

@@ -209,18 +209,20 @@ struct facts {
 
 struct span_hold {
 	u64 begin_ns, end_ns;
+	struct split split;
 };
 
 struct span_share {
 	u32 tid;
-	u64 begin_ns, end_ns; /* from first to last */
-	struct split split;
+	u64 begin_ns, end_ns;	     /* from first to last */
+	struct split split;	     /* of all */
 	VEC(struct span_hold) holds; /* each time it had it; empty: once */
 };
 
 struct span_shares {
 	VEC(struct span_share) list; /* one per thread */
 	struct map numbers;	     /* tid -> number in the list + 1; of a long one */
+	bool sighted;		     /* told by sightings of its context */
 };
 
 struct span_attribute {

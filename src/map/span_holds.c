@@ -12,6 +12,22 @@ static bool span_had(const struct app_span *span, u32 tid)
 	return share_of(&span->active, tid) || (!span->begun && share_of(&span->seen, tid));
 }
 
+/*
+ * A span of which the begin was seen has exactly what its own records say. Of
+ * one that was under way already, its published context may have told more.
+ */
+const struct span_share *span_share_of(const struct app_span *span, u32 tid)
+{
+	const struct span_share *active = share_of(&span->active, tid), *seen;
+
+	if (span->begun)
+		return active;
+	seen = share_of(&span->seen, tid);
+	if (!active || (seen && split_total(&seen->split) > split_total(&active->split)))
+		return seen;
+	return active;
+}
+
 u32 span_threads(const struct app_span *span)
 {
 	size_t n = span->active.list.count;
@@ -23,18 +39,25 @@ u32 span_threads(const struct app_span *span)
 
 /* ---- all stays ---- */
 
-static int hold_push(struct span_holds *h, u32 tid, u64 begin_ns, u64 end_ns)
+static int hold_collect(struct span_holds *h, u32 tid, const struct span_hold *once)
 {
+	u64 begin_ns = once->begin_ns < h->from_ns ? h->from_ns : once->begin_ns;
+
 	h->looked++;
-	return vec_push(&h->list, (struct thread_hold){tid, begin_ns, end_ns});
+	if (once->end_ns <= h->to_ns)
+		split_add(&h->split, &once->split);
+	else if (begin_ns < h->to_ns)
+		h->split.ns[SPLIT_unknown] += (s64)(h->to_ns - begin_ns);
+	return vec_push(&h->list, (struct thread_hold){tid, once->begin_ns, once->end_ns});
 }
 
 static int share_collect(struct span_holds *h, const struct span_share *s)
 {
-	int err = s->holds.count ? 0 : hold_push(h, s->tid, s->begin_ns, s->end_ns);
+	struct span_hold once = {s->begin_ns, s->end_ns, s->split};
+	int err = s->holds.count ? 0 : hold_collect(h, s->tid, &once);
 
 	for (size_t i = 0; i < s->holds.count && !err; i++)
-		err = hold_push(h, s->tid, s->holds.data[i].begin_ns, s->holds.data[i].end_ns);
+		err = hold_collect(h, s->tid, &s->holds.data[i]);
 	return err;
 }
 
@@ -47,9 +70,12 @@ static int span_collect(struct span_holds *h, const struct app_span *top,
 
 	for (int b = 0; b < (span->begun ? 1 : 2); b++) {
 		h->looked += books[b]->list.count;
-		for (size_t i = 0; i < books[b]->list.count && !err; i++)
-			if (span_had(top, books[b]->list.data[i].tid))
-				err = share_collect(h, &books[b]->list.data[i]);
+		for (size_t i = 0; i < books[b]->list.count && !err; i++) {
+			const struct span_share *s = &books[b]->list.data[i];
+
+			if (s == span_share_of(span, s->tid) && span_had(top, s->tid))
+				err = share_collect(h, s);
+		}
 	}
 	return err;
 }
@@ -102,7 +128,7 @@ static int time_compare(const void *a, const void *b)
 }
 
 /* Begins and ends of what lies in the range; of each thread, what laps over is one. */
-static int borders_collect(struct span_holds *h, u64 from_ns, u64 to_ns)
+static int borders_collect(struct span_holds *h)
 {
 	h->begins.count = h->ends.count = 0;
 	for (size_t i = 0; i < h->list.count;) {
@@ -114,8 +140,8 @@ static int borders_collect(struct span_holds *h, u64 from_ns, u64 to_ns)
 		     i++)
 			if (h->list.data[i].end_ns > end_ns)
 				end_ns = h->list.data[i].end_ns;
-		begin_ns = begin_ns < from_ns ? from_ns : begin_ns;
-		end_ns = end_ns > to_ns ? to_ns : end_ns;
+		begin_ns = begin_ns < h->from_ns ? h->from_ns : begin_ns;
+		end_ns = end_ns > h->to_ns ? h->to_ns : end_ns;
 		if (begin_ns < end_ns &&
 		    (vec_push(&h->begins, begin_ns) || vec_push(&h->ends, end_ns)))
 			return -ENOMEM;
@@ -126,7 +152,7 @@ static int borders_collect(struct span_holds *h, u64 from_ns, u64 to_ns)
 /* Goes over begins and ends in the order of time; one ends before another begins at once. */
 static struct span_held borders_sweep(const struct span_holds *h)
 {
-	struct span_held held = {0};
+	struct span_held held = {.split = h->split};
 	size_t ended = 0;
 	u64 since_ns = 0;
 
@@ -151,12 +177,15 @@ int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struc
 	int err;
 
 	h->list.count = 0;
+	h->split = (struct split){0};
+	h->from_ns = from_ns;
+	h->to_ns = to_ns;
 	err = tree_collect(h, at);
 	if (err)
 		return err;
 	if (h->list.count)
 		qsort(h->list.data, h->list.count, sizeof(*h->list.data), hold_compare);
-	err = borders_collect(h, from_ns, to_ns);
+	err = borders_collect(h);
 	if (err)
 		return err;
 	if (h->begins.count) {

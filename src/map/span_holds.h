@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many threads had a span at once, and how long any had it. */
+/* How many threads had a span at once, how long any had it, and what they did then. */
 #ifndef MAP_SPAN_HOLDS_H
 #define MAP_SPAN_HOLDS_H
 
@@ -19,16 +19,21 @@ struct span_holds {
 	VEC(size_t) below; /* spans to look at */
 	VEC(u64) begins, ends;
 	size_t looked; /* at spans and stays so far */
+	/* of the one in hand */
+	u64 from_ns, to_ns;
+	struct split split;
 };
 
 struct span_held {
-	u32 threads; /* the most at one instant */
-	u64 ns;	     /* in which at least one had it */
+	u32 threads;	    /* the most at one instant */
+	u64 ns;		    /* in which at least one had it */
+	struct split split; /* of all its threads, until to_ns */
 };
 
 /*
  * A thread that had span number `at` itself has it while it, or a span below it, is active on
- * that thread. Only what lies in [from_ns, to_ns) counts. 0 or -ENOMEM.
+ * that thread. Only what lies in [from_ns, to_ns) counts; where a stay goes on at to_ns, its
+ * split is not known. 0 or -ENOMEM.
  *
  * It takes the time of all stays of the spans below, so that spans in spans without end would take
  * it squared: after HOLDS_LOOKED_MAX of them what lies below is passed over.
@@ -37,6 +42,9 @@ int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struc
 #define HOLDS_LOOKED_MAX ((size_t)1 << 26)
 
 void span_holds_free(struct span_holds *h);
+
+/* What a thread gave to it, NULL if it never had it. */
+const struct span_share *span_share_of(const struct app_span *span, u32 tid);
 
 /* How many threads had it ever. */
 u32 span_threads(const struct app_span *span);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each thread gave to a span, and when it had it. Stays that touch are one, in whichever
- * order and pieces they are told, so that cuts leave no trace.
+ * What each thread gave to a span, and when it had it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,32 +56,35 @@ static int share_push(struct span_shares *shares, const struct span_share *more)
 
 /* ---- when ---- */
 
-static bool hold_widen(u64 *begin_ns, u64 *end_ns, const struct span_hold *more)
+/* Sightings that follow each other are one, in whichever pieces they are told. */
+static bool hold_widen(struct span_hold *h, const struct span_hold *more)
 {
-	if (more->begin_ns > *end_ns || more->end_ns < *begin_ns)
+	if (more->begin_ns > h->end_ns || more->end_ns < h->begin_ns)
 		return false;
-	if (more->begin_ns < *begin_ns)
-		*begin_ns = more->begin_ns;
-	if (more->end_ns > *end_ns)
-		*end_ns = more->end_ns;
+	if (more->begin_ns < h->begin_ns)
+		h->begin_ns = more->begin_ns;
+	if (more->end_ns > h->end_ns)
+		h->end_ns = more->end_ns;
+	split_add(&h->split, &more->split);
 	return true;
 }
 
-static int hold_add(struct span_share *s, const struct span_hold *more)
+static struct span_hold share_once(const struct span_share *s)
 {
-	struct span_hold first = {s->begin_ns, s->end_ns}, *last;
+	return (struct span_hold){s->begin_ns, s->end_ns, s->split};
+}
+
+static int hold_add(struct span_shares *shares, struct span_share *s, const struct span_hold *more)
+{
+	struct span_hold once = share_once(s);
 	int err = 0;
 
-	if (!s->holds.count) {
-		if (hold_widen(&s->begin_ns, &s->end_ns, more))
-			return 0;
-		err = vec_push(&s->holds, first);
-	}
-	if (err)
-		return err;
-	last = &s->holds.data[s->holds.count - 1];
-	if (!hold_widen(&last->begin_ns, &last->end_ns, more))
+	if (!s->holds.count && !(shares->sighted && hold_widen(&once, more)))
+		err = vec_push(&s->holds, once);
+	if (!err && s->holds.count &&
+	    !(shares->sighted && hold_widen(&s->holds.data[s->holds.count - 1], more)))
 		err = vec_push(&s->holds, *more);
+	split_add(&s->split, &more->split);
 	if (more->begin_ns < s->begin_ns)
 		s->begin_ns = more->begin_ns;
 	if (more->end_ns > s->end_ns)
@@ -99,20 +101,21 @@ static int hold_compare(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-static void holds_sort(struct span_share *s)
+static void holds_sort(struct span_share *s, bool sighted)
 {
 	size_t kept = 0;
 
 	if (!s->holds.count)
 		return;
 	qsort(s->holds.data, s->holds.count, sizeof(*s->holds.data), hold_compare);
-	for (size_t i = 1; i < s->holds.count; i++) {
+	for (size_t i = 1; i < s->holds.count && sighted; i++) {
 		struct span_hold *last = &s->holds.data[kept], *h = &s->holds.data[i];
 
-		if (!hold_widen(&last->begin_ns, &last->end_ns, h))
+		if (!hold_widen(last, h))
 			s->holds.data[++kept] = *h;
 	}
-	s->holds.count = kept ? kept + 1 : 0;
+	if (sighted)
+		s->holds.count = kept ? kept + 1 : 0;
 }
 
 /* ---- of a span ---- */
@@ -120,37 +123,35 @@ static void holds_sort(struct span_share *s)
 int share_add(struct span_shares *shares, const struct span_share *once)
 {
 	struct span_share *s = share_of(shares, once->tid);
+	struct span_hold more = share_once(once);
 
-	if (!s)
-		return share_push(shares, once);
-	split_add(&s->split, &once->split);
-	return hold_add(s, &(struct span_hold){once->begin_ns, once->end_ns});
+	return s ? hold_add(shares, s, &more) : share_push(shares, once);
+}
+
+static int share_join(struct span_shares *to, struct span_share *from)
+{
+	struct span_share *s = share_of(to, from->tid), copy = *from;
+	int err = 0;
+
+	if (!s) {
+		copy.holds.data = NULL;
+		copy.holds.count = copy.holds.capacity = 0;
+		err = share_push(to, &copy);
+		return err ? err : vec_move(&to->list.data[to->list.count - 1].holds, &from->holds);
+	}
+	if (!from->holds.count)
+		return share_add(to, from);
+	for (size_t i = 0; i < from->holds.count && !err; i++)
+		err = hold_add(to, s, &from->holds.data[i]);
+	return err;
 }
 
 int shares_join(struct span_shares *to, struct span_shares *from)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < from->list.count && !err; i++) {
-		struct span_share *more = &from->list.data[i], *s = share_of(to, more->tid);
-
-		if (!s) {
-			struct span_share copy = *more;
-
-			copy.holds.data = NULL;
-			copy.holds.count = copy.holds.capacity = 0;
-			err = share_push(to, &copy);
-			if (!err)
-				err = vec_move(&to->list.data[to->list.count - 1].holds,
-					       &more->holds);
-			continue;
-		}
-		split_add(&s->split, &more->split);
-		if (!more->holds.count)
-			err = hold_add(s, &(struct span_hold){more->begin_ns, more->end_ns});
-		for (size_t k = 0; k < more->holds.count && !err; k++)
-			err = hold_add(s, &more->holds.data[k]);
-	}
+	for (size_t i = 0; i < from->list.count && !err; i++)
+		err = share_join(to, &from->list.data[i]);
 	return err;
 }
 
@@ -164,7 +165,7 @@ static int share_compare(const void *a, const void *b)
 int shares_sort(struct span_shares *shares)
 {
 	for (size_t i = 0; i < shares->list.count; i++)
-		holds_sort(&shares->list.data[i]);
+		holds_sort(&shares->list.data[i], shares->sighted);
 	if (shares->list.count)
 		qsort(shares->list.data, shares->list.count, sizeof(*shares->list.data),
 		      share_compare);

@@ -148,24 +148,6 @@ static void forest_free(struct forest *f)
 	free(f->has_parent);
 }
 
-/* ---- which threads had it ---- */
-
-/*
- * A span of which the begin was seen has exactly what its own records say. Of
- * one that was under way already, its published context may have told more.
- */
-static const struct span_share *share_best(const struct app_span *span, u32 tid)
-{
-	const struct span_share *active = share_of(&span->active, tid), *seen;
-
-	if (span->begun)
-		return active;
-	seen = share_of(&span->seen, tid);
-	if (!active || (seen && split_total(&seen->split) > split_total(&active->split)))
-		return seen;
-	return active;
-}
-
 /* ---- from when to when ---- */
 
 static void bounds_widen(struct span_time *t, u64 begin_ns, u64 end_ns)
@@ -231,10 +213,10 @@ static int threads_note(struct walk *w, size_t at, bool leaves)
 	for (int b = 0; b < (span->begun ? 1 : 2); b++) {
 		for (size_t i = 0; i < books[b]->list.count; i++) {
 			const struct span_share *s = &books[b]->list.data[i];
-			struct split *sum = s == share_best(span, s->tid) ? sum_of(w, s->tid)
-									  : NULL;
+			struct split *sum = s == span_share_of(span, s->tid) ? sum_of(w, s->tid)
+									     : NULL;
 
-			if (!sum && s == share_best(span, s->tid))
+			if (!sum && s == span_share_of(span, s->tid))
 				return -ENOMEM;
 			if (!sum)
 				continue;
@@ -368,21 +350,27 @@ static void fit(const struct forest *f, struct span_time *t)
 		split_cut(&t->split, 0 - (u64)rest, false);
 }
 
-/* Where several threads had it at once, their times are summed up. */
+/*
+ * What is below it counts while it lasts: where it was sighted later, or several threads had it,
+ * each stay is looked at. If they had it at once, their times are summed up.
+ */
 static int time_of(const struct forest *f, struct span_holds *holds, size_t i, struct span_time *t)
 {
-	const struct app_span *span = f->p->spans.data[i];
-	u64 from_ns = f->p->options.from_ns;
+	u64 sighted_ns = t->end_ns, from_ns = f->p->options.from_ns;
 	struct span_held held = {0};
-	int err = 0;
+	int err;
 
 	bounds_of(f, i, t);
-	t->threads = span_threads(span);
-	if (t->threads > 1) {
-		from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
-		err = span_holds_of(holds, i, from_ns, t->end_ns, &held);
-		t->threads = held.threads > 1 ? held.threads : 1;
+	t->threads = span_threads(f->p->spans.data[i]);
+	if (t->threads <= 1 && sighted_ns <= t->end_ns) {
+		fit(f, t);
+		return 0;
 	}
+	from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
+	err = span_holds_of(holds, i, from_ns, t->end_ns, &held);
+	t->split = held.split;
+	if (t->threads > 1)
+		t->threads = held.threads > 1 ? held.threads : 1;
 	if (t->threads > 1)
 		rest_add(f, t, (s64)(t->end_ns - t->begin_ns - held.ns));
 	else

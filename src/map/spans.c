@@ -19,6 +19,7 @@ struct app_span *span_get(struct partial *p, const struct context *ctx)
 	if (!span)
 		return NULL;
 	span->ctx = *ctx;
+	span->seen.sighted = true;
 	if (vec_push(&p->spans, span)) {
 		free(span);
 		return NULL;

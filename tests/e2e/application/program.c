@@ -15,7 +15,8 @@
  * fork: a child does the same in a process of its own. die: ends by SIGKILL
  * inside a span. wait: ends when its stdin does. flood: then as many spans as the
  * ring has slots, twenty times. hop: then a span that two threads have in turn, eight times
- * for about a millisecond, 2 ms after the one before; at the end both together.
+ * for about a millisecond, 2 ms after the one before; then one that both have together, and
+ * one that ends before its child, which then sleeps for 20 ms.
  */
 #include <fathom/fathom.h>
 #include <fcntl.h>
@@ -119,6 +120,7 @@ static void hop_run(const char *name, int times, struct hopper hoppers[2])
 
 static void hops_run(void)
 {
+	struct fathom_span early, late;
 	struct hopper hoppers[2] = {0};
 	pthread_t threads[2];
 
@@ -130,6 +132,11 @@ static void hops_run(void)
 	}
 	hop_run("hops", 8, hoppers);
 	hop_run("both", 0, hoppers);
+	early = fathom_span_begin("early");
+	late = fathom_span_begin("late");
+	fathom_span_end(&early);
+	sleep_ms(20);
+	fathom_span_end(&late);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 }

@@ -85,6 +85,8 @@ def a_span_that_threads_have_in_turn():
     check(hops["time"]["off_thread_ns"] >= 8 * 2000000, f"between two threads: {hops['time']}")
     check(hops["time"]["timer_ns"] >= 8 * 900000, f"on the threads: {hops['time']}")
     equal(both["threads"], 2, "threads at once")
+    equal(spans["early"]["time"]["timer_ns"], 0, "what its child does later")
+    check(spans["late"]["time"]["timer_ns"] >= 19000000, f"the child: {spans['late']}")
     harness.check_sums(fathom, where)
     for row in fathom.report(where, "name")["rows"]:
         if row["key"] in ("hops", "both"):

@@ -229,8 +229,10 @@ static void print_shares(FILE *out, const char *what, const struct span_shares *
 			from_ns ? 0 : (unsigned long long)s->begin_ns,
 			(unsigned long long)s->end_ns);
 		for (size_t k = 0; k < s->holds.count && !from_ns; k++)
-			fprintf(out, " %llu-%llu", (unsigned long long)s->holds.data[k].begin_ns,
-				(unsigned long long)s->holds.data[k].end_ns);
+			fprintf(out, " %llu-%llu %lld",
+				(unsigned long long)s->holds.data[k].begin_ns,
+				(unsigned long long)s->holds.data[k].end_ns,
+				(long long)split_total(&s->holds.data[k].split));
 		print_split(out, &s->split);
 	}
 }

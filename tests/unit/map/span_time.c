@@ -157,6 +157,55 @@ TEST(a_child_between_two_stays)
 	CHECK_EQ(t.split.ns[SPLIT_off_thread], 8000 - 3000);
 }
 
+/* An event loop: what was begun under it goes on when it has ended. */
+TEST(a_child_that_outlives_it)
+{
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	begins(p, 1000, 5, &outer, NULL);
+	begins(p, 2000, 5, &inner, &outer);
+	span_ends(p, 3000, &outer, &inner);
+	call(p, 7000);
+	span_ends(p, 8000, &inner, NULL);
+	t = time_of_outer(p);
+	CHECK_EQ(t.threads, 1);
+	CHECK_EQ(t.split.ns[SPLIT_user], 2000);
+	CHECK_EQ(split_total(&t.split), 2000);
+}
+
+TEST(a_child_that_begins_when_it_has_ended)
+{
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	begins(p, 1000, 5, &outer, NULL);
+	span_ends(p, 3000, &outer, NULL);
+	begins(p, 4000, 5, &inner, &outer);
+	call(p, 7000);
+	span_ends(p, 8000, &inner, NULL);
+	t = time_of_outer(p);
+	CHECK_EQ(t.split.ns[SPLIT_user], 2000);
+	CHECK_EQ(split_total(&t.split), 2000);
+}
+
+/* Nothing says what the thread does when another one ends its span. */
+TEST(one_that_another_thread_ends)
+{
+	struct partial *p = partial_new(NULL);
+	struct record_span_end r = {.head = head(RECORD_span_end, 4000), .ctx = outer};
+	struct span_time t;
+
+	r.head.tid = 6;
+	begins(p, 1000, 5, &outer, NULL);
+	call(p, 3000);
+	apply(p, &r);
+	call(p, 8000);
+	t = time_of_outer(p);
+	CHECK_EQ(split_total(&t.split), 3000);
+	CHECK_EQ(t.split.ns[SPLIT_unknown], 3000);
+}
+
 /* Each thread has it for a moment, and there are many: all are found again in time. */
 TEST(a_new_thread_for_each_stay)
 {
