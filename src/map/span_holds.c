@@ -47,7 +47,8 @@ static int hold_collect(struct span_holds *h, u32 tid, const struct span_hold *o
 	if (once->end_ns <= h->to_ns)
 		split_add(&h->split, &once->split);
 	else if (begin_ns < h->to_ns)
-		h->split.ns[SPLIT_unknown] += (s64)(h->to_ns - begin_ns);
+		h->split.ns[SPLIT_unknown] = split_sum(h->split.ns[SPLIT_unknown],
+						       (s64)(h->to_ns - begin_ns));
 	return vec_push(&h->list, (struct thread_hold){tid, once->begin_ns, once->end_ns});
 }
 
