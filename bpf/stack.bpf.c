@@ -20,7 +20,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define VM_UFFD_MISSING 0x200
 #define EBUSY 16
 #define PAGE_BITS 12
-#define MAPPING_PATH 900 /* the build id must fit behind */
 #define USER_END (1ull << 47)
 
 struct stack_range_key {
@@ -99,12 +98,12 @@ static __always_inline void mapping_emit(struct task_struct *task, const struct 
 	path_write(&s->path, task, BPF_CORE_READ(mapped, f_path.dentry),
 		   BPF_CORE_READ(mapped, f_path.mnt));
 	n = s->path.r.path_len;
-	if (n > MAPPING_PATH) {
+	if (n > RECORD_MAPPING_PATH) {
 		ring_count_incomplete();
 		n = 0;
 	}
 	BOUND(n, 1023);
-	if (n > MAPPING_PATH)
+	if (n > RECORD_MAPPING_PATH)
 		return;
 	bpf_probe_read_kernel(r->path, n, s->path.r.path);
 	r->path_len = n;

@@ -471,13 +471,19 @@ enum record_attribute_type {
 	FIX(u64, since_ns, "it was the same from then until head.time_ns")                         \
 	TEXT(1024, frames, "addresses, u64 each, innermost first, then the words")
 
+/*
+ * The identity of a mapped file is its build id in hex, or another text that begins with a word and
+ * a colon (src/capture/file_identity.h); none if it is not known. It must fit behind the path.
+ */
+#define RECORD_MAPPING_PATH 900 /* longer ones are not told */
+
 #define RECORD_FIELDS_mapping(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                \
 	FIX(u64, begin, "first address")                                                           \
 	FIX(u64, end, "first address behind it")                                                   \
 	FIX(u64, offset, "of begin in the file")                                                   \
 	FIX(u64, since_ns, "it was seen then; 0: it was always there")                             \
 	FILEREF(file, "the file; none with a function of the kernel")                              \
-	TEXT(1024, path, "path, NUL, build id in hex; or [kernel], NUL, NUL, function")
+	TEXT(1024, path, "path, NUL, identity; or [kernel], NUL, NUL, function")
 
 #define RECORD_FIELDS_event(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                  \
 	FIX(u32, format, "id of its format record")                                                \

@@ -13,10 +13,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/host_clock.h"
 #include "base/map.h"
 #include "base/thread.h"
 #include "base/vec.h"
-#include "capture/elf_build_id.h"
+#include "capture/file_identity.h"
 #include "capture/foreign_file.h"
 #include "capture/internal.h"
 
@@ -32,9 +33,12 @@ struct file_key {
 };
 
 struct file_id {
-	u8 bytes[ELF_BUILD_ID_MAX];
-	int count; /* 0: it has none */
+	char text[FILE_IDENTITY_TEXT]; /* "": it could not be read */
 };
+
+_Static_assert(RECORD_MAPPING_PATH + 1 + FILE_IDENTITY_TEXT <=
+		       sizeof(((struct record_mapping *)0)->path),
+	       "an identity fits behind every path that the kernel's part writes");
 
 struct mapping_ids {
 	pthread_t thread;
@@ -110,27 +114,36 @@ static int mapping_find(struct foreign_looks *looks, struct foreign_file *file,
 	return -ESTALE;
 }
 
+static struct file_key file_key_of(const struct stat *info)
+{
+	return (struct file_key){.device = info->st_dev,
+				 .inode = info->st_ino,
+				 .size = (u64)info->st_size,
+				 .changed_s = info->st_ctim.tv_sec,
+				 .changed_ns = info->st_ctim.tv_nsec};
+}
+
 /* Of the thread that looks alone. */
 struct id_read {
-	u64 size;
+	struct stat info;
 	struct file_id id;
 };
 
 static int id_read(void *arg, int fd)
 {
 	struct id_read *read = arg;
-	struct elf_source source = elf_source_file(fd, read->size);
 
-	read->id.count = elf_build_id_read(&source, read->id.bytes);
+	(void)file_identity_read(fd, &read->info, read->id.text);
 	return 0;
 }
 
-/* `key`: of the file that was found. NULL if it is not told; *err says why. */
+/* `info`: of the file that was found. NULL if it is not told; *err says why. */
 static const struct file_id *id_learn(struct mapping_ids *ids, const struct foreign_file *file,
-				      int found, const struct file_key *key, int *err)
+				      int found, const struct stat *info, int *err)
 {
+	const struct file_key known = file_key_of(info), *key = &known;
 	struct file_id *id = bytes_map_get(&ids->known, key, sizeof(*key));
-	struct id_read read = {.size = key->size};
+	struct id_read read = {.info = *info};
 
 	if (id)
 		return id;
@@ -149,17 +162,28 @@ static const struct file_id *id_learn(struct mapping_ids *ids, const struct fore
 	return NULL;
 }
 
-/* The path, NUL, the build id in hex: there is room, the kernel's part cut the path. */
+/*
+ * Whether the file was changed since its mapping was seen: then it may be another one, as the
+ * inode of one that is gone is soon used again. A change that lies ahead of the clock says nothing.
+ */
+static bool is_changed(const struct record_mapping *r, const struct stat *info)
+{
+	u64 ago = host_clock_now_ns() - r->since_ns, now = host_clock_read_ns(CLOCK_REALTIME);
+	u64 changed = (u64)info->st_ctim.tv_sec * 1000000000u + (u64)info->st_ctim.tv_nsec;
+
+	return changed > now - ago && changed <= now;
+}
+
+/* The path, NUL, what the file is known by. */
 static void id_put(struct record_mapping *r, const struct file_id *id)
 {
-	char *at = r->path + r->path_len;
+	size_t bytes = strlen(id->text);
 
-	if (r->path_len + 1 + 2 * ELF_BUILD_ID_MAX >= (int)sizeof(r->path))
+	if (!bytes || r->path_len > RECORD_MAPPING_PATH)
 		return;
-	*at++ = '\0';
-	for (int i = 0; i < id->count; i++)
-		at += sprintf(at, "%02x", id->bytes[i]);
-	r->path_len = (u16)(at - r->path);
+	r->path[r->path_len] = '\0';
+	memcpy(r->path + r->path_len + 1, id->text, bytes);
+	r->path_len = (u16)(r->path_len + 1 + bytes);
 	r->head.slots =
 		(offsetof(struct record_mapping, path) + r->path_len + RECORD_SLOT_BYTES - 1) /
 		RECORD_SLOT_BYTES;
@@ -177,7 +201,6 @@ static int mapping_complete(struct mapping_ids *ids, struct record_mapping *r)
 				    .minor = (u32)(r->file.dev & 0xfffff),
 				    .name = name};
 	struct stat info = {0};
-	struct file_key key = {0};
 	const struct file_id *id;
 	int fd, err = 0;
 
@@ -186,14 +209,9 @@ static int mapping_complete(struct mapping_ids *ids, struct record_mapping *r)
 	fd = mapping_find(ids->looks, &file, r, &info);
 	if (fd < 0)
 		return fd;
-	key = (struct file_key){.device = info.st_dev,
-				.inode = info.st_ino,
-				.size = (u64)info.st_size,
-				.changed_s = info.st_ctim.tv_sec,
-				.changed_ns = info.st_ctim.tv_nsec};
-	id = id_learn(ids, &file, fd, &key, &err);
+	id = id_learn(ids, &file, fd, &info, &err);
 	close(fd);
-	if (id && id->count > 0)
+	if (id && !is_changed(r, &info))
 		id_put(r, id);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Completes mapping records with the build id of their file. A file is read by
+ * Completes mapping records with what their file is known by (file_identity.h). A file is read by
  * a thread of its own, since it can be one that answers late or never: then the record
  * is complete without, the thread is left behind, and another goes on (foreign_look.h).
  *
@@ -36,7 +36,7 @@ struct record_mapping *mapping_ids_take(struct mapping_ids *ids);
 void mapping_ids_wait(struct mapping_ids *ids, u64 until_ns);
 
 /*
- * How many records have no build id because their file was not looked at, since the last call:
+ * How many records tell no identity because their file was not looked at, since the last call:
  * it did not answer in time, memory ran out, or mapping_ids_put() could not take them.
  */
 u64 mapping_ids_missed(struct mapping_ids *ids);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks of long waits (bpf/stack.h), on their way to the sink: functions of
- * the kernel are told by name, mapped files with their build id.
+ * the kernel are told by name, mapped files with their identity.
  *
  * All functions take NULL where no stacks are recorded.
  */

@@ -18,7 +18,7 @@ struct making_frames {
 	int err;
 };
 
-static const char *mapping_build_id(const struct fact_mapping *m)
+static const char *mapping_identity(const struct fact_mapping *m)
 {
 	return m->path + strlen(m->path) + 1;
 }
@@ -27,7 +27,7 @@ static const char *mapping_build_id(const struct fact_mapping *m)
 static struct symbol_place place_of(const struct fact_mapping *m, u64 address)
 {
 	return (struct symbol_place){.path = m->path,
-				     .build_id = mapping_build_id(m),
+				     .identity = mapping_identity(m),
 				     .offset = address - m->begin + m->offset};
 }
 
@@ -39,7 +39,7 @@ static char *text_of(const char *text)
 static void function_find(struct making_frames *f, const struct fact_mapping *m, u64 called,
 			  struct frame_view *view)
 {
-	const char *id = mapping_build_id(m);
+	const char *id = mapping_identity(m);
 	struct symbol_place place = place_of(m, called);
 	struct symbol symbol;
 	int err;

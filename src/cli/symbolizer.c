@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "capture/file_identity.h"
 
 #define FILES_MAX 256 /* open at once; when there are more, all are closed */
 #define SEGMENTS_MAX 64
@@ -33,7 +34,7 @@ struct file {
 };
 
 struct symbolizer {
-	struct bytes_map files; /* path, NUL, build id -> struct file, owned */
+	struct bytes_map files; /* path, NUL, identity -> struct file, owned */
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -74,8 +75,8 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
-/* Opens a regular ELF file; libdwfl would unpack others. */
-static int elf_open(const char *path)
+/* Opens a regular ELF file of that identity; libdwfl would unpack others. */
+static int elf_open(const char *path, const char *identity)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char magic[SELFMAG];
@@ -84,27 +85,11 @@ static int elf_open(const char *path)
 	if (fd < 0)
 		return -1;
 	if (!fstat(fd, &info) && S_ISREG(info.st_mode) &&
-	    pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, ELFMAG, SELFMAG))
+	    pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    !memcmp(magic, ELFMAG, SELFMAG) && file_identity_is(fd, &info, identity))
 		return fd;
 	close(fd);
 	return -1;
-}
-
-static bool build_id_is(Dwfl_Module *module, const char *hex)
-{
-	const unsigned char *id;
-	GElf_Addr address;
-	int bytes = dwfl_module_build_id(module, &id, &address);
-	char byte[3];
-
-	if (bytes <= 0 || strlen(hex) != 2 * (size_t)bytes)
-		return false;
-	for (int i = 0; i < bytes; i++) {
-		snprintf(byte, sizeof(byte), "%02x", id[i]);
-		if (memcmp(byte, hex + 2 * i, 2) != 0)
-			return false;
-	}
-	return true;
 }
 
 static void segments_read(struct file *f)
@@ -129,7 +114,7 @@ static void segments_read(struct file *f)
 
 static void file_read(struct file *f, const struct symbol_place *place)
 {
-	int fd = place->build_id[0] ? elf_open(place->path) : -1;
+	int fd = place->identity[0] ? elf_open(place->path, place->identity) : -1;
 
 	if (fd < 0)
 		return;
@@ -138,8 +123,7 @@ static void file_read(struct file *f, const struct symbol_place *place)
 		f->module = dwfl_report_offline(f->dwfl, place->path, place->path, fd);
 	if (!f->module)
 		close(fd); /* else it is the module's */
-	if (f->module && !dwfl_report_end(f->dwfl, NULL, NULL) &&
-	    build_id_is(f->module, place->build_id)) {
+	if (f->module && !dwfl_report_end(f->dwfl, NULL, NULL)) {
 		segments_read(f);
 		return;
 	}
@@ -150,14 +134,14 @@ static void file_read(struct file *f, const struct symbol_place *place)
 
 static struct file *file_get(struct symbolizer *s, const struct symbol_place *place)
 {
-	size_t path = strlen(place->path), id = strlen(place->build_id);
+	size_t path = strlen(place->path), id = strlen(place->identity);
 	char *key = malloc(path + id + 2);
 	struct file *f;
 
 	if (!key)
 		return NULL;
 	memcpy(key, place->path, path + 1);
-	memcpy(key + path + 1, place->build_id, id + 1);
+	memcpy(key + path + 1, place->identity, id + 1);
 	f = bytes_map_get(&s->files, key, path + id + 1);
 	if (!f) {
 		if (s->files.count >= FILES_MAX)

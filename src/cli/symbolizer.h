@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of functions, and how they keep their stack, from the files that were
- * mapped when a stack was recorded. A file counts only if it has the build id
- * of the one that was mapped: another build would give wrong names.
+ * mapped when a stack was recorded. A file counts only if it has the identity
+ * of the one that was mapped (capture/file_identity.h): another build would give wrong names.
  *
  * Files are read through elfutils: symbol tables, those in debug files found
  * by build id or debuglink, and .gnu_debugdata. Not thread-safe.
@@ -18,7 +18,7 @@ struct symbolizer;
 /* A byte of a file. */
 struct symbol_place {
 	const char *path;
-	const char *build_id; /* in hex; "": not known, so nothing is found */
+	const char *identity; /* "": not known, so nothing is found */
 	uint64_t offset;
 };
 

@@ -271,7 +271,7 @@ static void archive_stack(struct archive *a, struct fact_stack *f)
 		archive_fail(a, -EBADMSG);
 }
 
-/* Behind its path are always the build id and the function. */
+/* Behind its path are always the identity and the function. */
 static void archive_mapping(struct archive *a, struct fact_mapping *f)
 {
 	archive_u64(a, &f->since_ns);

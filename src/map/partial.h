@@ -181,7 +181,7 @@ struct fact_mapping {
 	u64 begin, end, offset;
 	u32 pid;
 	u32 bytes;
-	char *path; /* path, NUL, build id, NUL, function; each may be ""; owned */
+	char *path; /* path, NUL, identity, NUL, function; each may be ""; owned */
 };
 
 struct facts {

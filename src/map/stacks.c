@@ -28,7 +28,7 @@ int stack_fact_add(struct facts *f, const struct record_stack *r)
 	return err;
 }
 
-/* Path, build id and function always follow each other, each with its NUL. */
+/* Path, identity and function always follow each other, each with its NUL. */
 int mapping_fact_add(struct facts *f, const struct record_mapping *r)
 {
 	struct fact_mapping m = {.since_ns = r->since_ns,

@@ -15,7 +15,8 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-LAW_OF, LIBRARY, STRANGE, POINTERS, BARE, OTHER = map(os.path.abspath, sys.argv[2:8])
+LAW_OF, LIBRARY, STRANGE, POINTERS, BARE, OTHER, UNNAMED, UNNAMED_OTHER, GO_SOURCE = map(
+    os.path.abspath, sys.argv[2:11])
 KNOWN = ["inner", "middle", "outer", "main"]
 NOBODY = 65534
 tests = harness.Tests()
@@ -112,12 +113,10 @@ def libraries_that_come_late_and_other_programs():
                  OTHER)
 
 
-@tests.add
-def a_file_of_another_build_gives_no_names():
-    place = fathom.path("replaced")
-    shutil.copy(POINTERS, place)
-    directory = fathom.record("replaced.d", "--stacks", "20ms", "--", place, "nanosleep")
-    check_inside(stack_of(directory, "nanosleep"), KNOWN, place)
+def named_then(place, names=None):
+    """Records a program, checks its names, and returns a check that there are none any more."""
+    directory = fathom.record(place + ".d", "--stacks", "20ms", "--", place, "nanosleep")
+    check_inside(stack_of(directory, "nanosleep"), names or KNOWN, place)
     places = [frame["file_offset"] for frame in stack_of(directory, "nanosleep")
               if frame.get("file") == place]
 
@@ -127,6 +126,14 @@ def a_file_of_another_build_gives_no_names():
         equal([f for f in own if "function" in f], [], f"{why}: names")
         check(set(f["file_offset"] for f in own) <= set(places), f"{why}: where in the file")
 
+    return nameless
+
+
+@tests.add
+def a_file_of_another_build_gives_no_names():
+    place = fathom.path("replaced")
+    shutil.copy(POINTERS, place)
+    nameless = named_then(place)
     os.unlink(place)
     shutil.copy(OTHER, place)
     nameless("another build")
@@ -136,7 +143,75 @@ def a_file_of_another_build_gives_no_names():
         file.write(b"\x7fELF\x02\x01\x01" + bytes(5000))
     nameless("a damaged file")
     shutil.copy(POINTERS, place)
-    check_inside(stack_of(directory, "nanosleep"), KNOWN, place)
+    check_inside(stack_of(place + ".d", "nanosleep"), KNOWN, place)
+
+
+def overwrite(place, contents):
+    """Changes a file in place, which nobody can tell by its size or modification time."""
+    before = os.stat(place)
+    with open(place, "r+b") as file:
+        file.write(contents.ljust(before.st_size, b"\0"))
+    os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
+    equal(os.stat(place).st_ino, before.st_ino, "it is the same file")
+
+
+@tests.add
+def a_program_without_a_build_id():
+    place = fathom.path("unnamed")
+    shutil.copy(UNNAMED, place)
+    nameless = named_then(place)
+    moved = place + ".moved"
+    os.rename(place, moved)
+    nameless("no file")
+    shutil.copy(UNNAMED_OTHER, place)
+    nameless("another build")
+    shutil.copy2(moved, place)
+    nameless("a copy, which could be anything")
+
+    shutil.copy(UNNAMED_OTHER, place + ".other")
+    os.rename(place + ".other", place)
+    shutil.rmtree(place + ".d")
+    nameless = named_then(place, ["other_" + name for name in KNOWN[:-1]])
+    shutil.copy(UNNAMED, place + ".other")
+    os.rename(place + ".other", place)
+    nameless("another build by rename")
+
+
+@tests.add
+def a_program_without_a_build_id_that_is_rebuilt_in_place():
+    place = fathom.path("rebuilt")
+    with open(UNNAMED, "rb") as one, open(UNNAMED_OTHER, "rb") as other:
+        one, other = one.read(), other.read()
+    with open(place, "wb") as file:  # as long as either
+        file.write(one.ljust(len(other), b"\0"))
+    os.chmod(place, 0o700)
+    nameless = named_then(place)
+    overwrite(place, other)
+    nameless("another build in place")
+    overwrite(place, one)
+    nameless("as it was, but nobody can know")
+
+
+@tests.add
+def a_program_of_pure_go():
+    if not shutil.which("go"):
+        return "go is missing"
+    env = {"GOCACHE": fathom.path("go-cache"), **os.environ, "CGO_ENABLED": "0", "GOFLAGS": "",
+           "GO111MODULE": "off", "GOTOOLCHAIN": "local"}
+    names = ["main.inner", "main.outer", "main.main"]
+    for name, flags in (("linked", ""), ("older", "-B=none")):  # with GNU's id, and without
+        place = fathom.path(name)
+        built = subprocess.run(["go", "build", "-ldflags=" + flags, "-o", place, GO_SOURCE],
+                               env=env, capture_output=True, text=True)
+        if built.returncode:
+            return f"go cannot build it: {built.stderr.strip().splitlines()[-1:]}"
+        nameless = named_then(place, names)
+        os.rename(place, place + ".moved")
+        shutil.copy(UNNAMED, place)
+        nameless("another program")
+        shutil.copy(place + ".moved", place)
+        check_inside(stack_of(place + ".d", "nanosleep"), names, place)
+    return None
 
 
 class Sleeper:

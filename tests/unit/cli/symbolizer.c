@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "capture/elf_build_id.h"
+#include "capture/file_identity.h"
 #include "tests/unit/check.h"
 
-static char self[PATH_MAX], folder[] = "/tmp/fathom-symbols-XXXXXX", own_id[65];
+static char self[PATH_MAX], folder[] = "/tmp/fathom-symbols-XXXXXX", own_id[FILE_IDENTITY_TEXT];
 static struct symbolizer *symbolizer;
 
 __attribute__((noinline)) static uint64_t well_known_function(void)
@@ -48,20 +48,14 @@ static uint64_t offset_of(uint64_t address)
 	return found;
 }
 
-static void id_read(const char *path, char hex[65])
+static void id_read(const char *path, char text[FILE_IDENTITY_TEXT])
 {
-	uint8_t id[ELF_BUILD_ID_MAX];
-	int fd = open(path, O_RDONLY | O_CLOEXEC), bytes;
-	struct elf_source source;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat info;
 
 	CHECK(fd >= 0 && !fstat(fd, &info));
-	source = elf_source_file(fd, (uint64_t)info.st_size);
-	bytes = elf_build_id_read(&source, id);
+	CHECK_EQ(file_identity_read(fd, &info, text), 0);
 	close(fd);
-	CHECK(bytes > 0);
-	for (int i = 0; i < bytes; i++)
-		sprintf(hex + 2 * i, "%02x", id[i]);
 }
 
 __attribute__((format(printf, 1, 2))) static bool shell(const char *format, ...)
@@ -121,7 +115,7 @@ TEST(a_function_of_a_file)
 TEST(another_build_gives_no_names)
 {
 	struct symbol symbol;
-	char other[65];
+	char other[FILE_IDENTITY_TEXT];
 
 	prepare();
 	strcpy(other, own_id);
@@ -131,6 +125,85 @@ TEST(another_build_gives_no_names)
 	CHECK_EQ(find("/nonexistent", own_id, (uint64_t)well_known_function, &symbol), -ENOENT);
 	other[2] = '\0'; /* the begin of an id is none */
 	CHECK_EQ(find(self, other, (uint64_t)well_known_function, &symbol), -ENOENT);
+}
+
+/* A copy of this program without its id, and what it is known by then. */
+static bool bare_make(const char *name, char id[FILE_IDENTITY_TEXT])
+{
+	if (!shell("objcopy --remove-section .note.gnu.build-id '%s' %s", self, name))
+		return false;
+	id_read(path_in(name), id);
+	CHECK(file_identity_is_bare(id));
+	return true;
+}
+
+/* As who asks for the first time, since a symbolizer keeps what it has opened. */
+static int find_anew(const char *path, const char *id, uint64_t address, struct symbol *symbol)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct symbol_place place = {path, id, offset_of(address)};
+	int err = symbolizer_find(s, &place, symbol);
+
+	symbolizer_free(s);
+	return err;
+}
+
+TEST(a_file_without_a_build_id)
+{
+	uint64_t address = (uint64_t)well_known_function;
+	char id[FILE_IDENTITY_TEXT];
+	struct symbol symbol;
+
+	prepare();
+	if (!bare_make("bare", id))
+		SKIP("objcopy is missing");
+	CHECK_EQ(find(path_in("bare"), id, address, &symbol), 0);
+	CHECK_STR(symbol.name, "well_known_function");
+	CHECK_EQ(find(path_in("bare"), own_id, address, &symbol), -ENOENT);
+	CHECK_EQ(find(path_in("bare"), "", address, &symbol), -ENOENT);
+	CHECK_EQ(find(self, id, address, &symbol), -ENOENT);
+}
+
+/* The same bytes, but nobody can know: names are rather missing than wrong. */
+TEST(a_file_without_a_build_id_that_was_replaced)
+{
+	static const char *const ways[] = {
+		"cp bare other && mv other bare",				 /* by rename */
+		"cat bare >other && sleep 0.05 && cat other >bare",		 /* in place */
+		"cp -p bare other && sleep 0.05 && rm bare && cp -p other bare", /* with its time */
+		"sleep 0.05; cp bare other; cat other >bare; touch -r other bare",
+	};
+	uint64_t address = (uint64_t)well_known_function;
+	char id[FILE_IDENTITY_TEXT];
+	struct symbol symbol;
+
+	prepare();
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (!bare_make("bare", id))
+			SKIP("objcopy is missing");
+		CHECK_EQ(find_anew(path_in("bare"), id, address, &symbol), 0);
+		CHECK(shell("%s", ways[i]));
+		CHECK_EQ(find_anew(path_in("bare"), id, address, &symbol), -ENOENT);
+	}
+	CHECK(shell("rm -f bare other"));
+}
+
+/* As Go links it: the note is there, but nothing loads it. */
+TEST(a_build_id_that_is_not_loaded)
+{
+	char id[FILE_IDENTITY_TEXT];
+	struct symbol symbol;
+
+	prepare();
+	if (!shell("objcopy -O binary --only-section .note.gnu.build-id '%s' note && "
+		   "objcopy --remove-section .note.gnu.build-id '%s' section && "
+		   "objcopy --add-section .note.gnu.build-id=note section",
+		   self, self))
+		SKIP("objcopy is missing");
+	id_read(path_in("section"), id);
+	CHECK_STR(id, own_id);
+	CHECK_EQ(find(path_in("section"), own_id, (uint64_t)well_known_function, &symbol), 0);
+	CHECK_STR(symbol.name, "well_known_function");
 }
 
 TEST(what_was_stripped_has_no_name_rather_than_a_wrong_one)
@@ -269,7 +342,7 @@ TEST(nothing_is_left)
 	prepare();
 	symbolizer_free(symbolizer);
 	symbolizer = NULL;
-	shell("rm -f linked* mini* strip* strange");
+	shell("rm -f linked* mini* strip* strange bare other note section");
 	CHECK_EQ(rmdir(folder), 0);
 }
 
