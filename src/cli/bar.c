@@ -17,21 +17,31 @@ static const struct {
 	[SPLIT_off_thread] = {238, '-'}, [SPLIT_unknown] = {255, '?'},
 };
 
+/* Of parts that wrapped (split_sum()) the total is not to be divided by: that of what is shown. */
+static unsigned __int128 bar_total(const struct split *split)
+{
+	unsigned __int128 total = 0;
+
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		total += split->ns[i] > 0 ? (uint64_t)split->ns[i] : 0;
+	return total;
+}
+
 void bar_apportion(const struct split *split, int cells, int parts[SPLIT_PARTS_COUNT])
 {
 	unsigned __int128 rest[SPLIT_PARTS_COUNT];
-	int64_t total = split_total(split);
+	unsigned __int128 total = bar_total(split);
 	int left = cells;
 
 	memset(parts, 0, SPLIT_PARTS_COUNT * sizeof(*parts));
-	if (total <= 0)
+	if (total == 0)
 		return;
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++) {
 		uint64_t ns = split->ns[i] > 0 ? (uint64_t)split->ns[i] : 0;
 		unsigned __int128 share = (unsigned __int128)ns * (unsigned int)cells;
 
-		parts[i] = (int)(share / (uint64_t)total);
-		rest[i] = share % (uint64_t)total;
+		parts[i] = (int)(share / total);
+		rest[i] = share % total;
 		left -= parts[i];
 	}
 	while (left > 0) {
@@ -125,7 +135,7 @@ void bar_legend(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT])
 int bar_percents(const struct terminal *t, const struct split *split, int most)
 {
 	bool done[SPLIT_PARTS_COUNT] = {false};
-	int64_t total = split_total(split);
+	__int128 total = (__int128)bar_total(split);
 	int columns = 0;
 
 	for (int n = 0; n < most && total > 0; n++) {

@@ -49,4 +49,20 @@ TEST(the_first_of_equals_gets_the_rest)
 	CHECK_EQ(parts[SPLIT_lock], 3);
 }
 
+/* Sums of many threads of a hostile trace wrap: a bar is as long as it should be. */
+TEST(parts_that_wrapped_have_no_more_cells)
+{
+	struct split split = {.ns = {INT64_MAX, INT64_MAX, 3}};
+	int parts[SPLIT_PARTS_COUNT], sum = 0;
+
+	CHECK_EQ(split_total(&split), 1);
+	bar_apportion(&split, 20, parts);
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++) {
+		CHECK(parts[i] >= 0 && parts[i] <= 20);
+		sum += parts[i];
+	}
+	CHECK_EQ(sum, 20);
+	CHECK_EQ(parts[0], 10);
+}
+
 TEST_MAIN()
