@@ -24,7 +24,7 @@ struct report_rows {
 	struct bytes_map by_key;	   /* identity of a row -> its group */
 };
 
-/* A value of --by. `none` says what to do where a recording has nothing of the kind. */
+/* A value of --by. */
 struct report_grouping {
 	const char *name;
 	const char *sort; /* the order if none is asked for */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Questions to a finished partial: what a thread, process or file was called
- * at a time. All are binary searches over the sorted facts. Nothing is
- * changed; results point into the partial.
+ * at a time. They are binary searches over the sorted facts, and go on from there: of an address
+ * through the mappings of the process. Nothing is changed; results point into the partial.
  */
 #ifndef MAP_QUERY_H
 #define MAP_QUERY_H
