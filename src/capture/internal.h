@@ -101,6 +101,13 @@ struct capture {
 
 u64 capture_now(void);
 
+/* open.c */
+/*
+ * The slots of a CPU's ring, as a power of two: the largest rings that fit the wish, in bytes of
+ * all, or (0) an eighth of the memory, and of which a map can number the slots.
+ */
+u32 capture_ring_bits(u32 cpus, u64 wish);
+
 /* ring_map.c */
 int capture_rings_map(struct capture *c, struct error *e);
 void capture_rings_unmap(struct capture *c);

@@ -27,8 +27,7 @@
 #define RING_BITS_MIN 6	 /* a page */
 #define DRAIN_NICE (-10) /* of two threads that want a CPU this one gets nine tenths */
 
-/* The largest rings that fit the wish, or by default an eighth of the memory. */
-static u32 ring_bits_choose(u32 cpus, u64 wish)
+u32 capture_ring_bits(u32 cpus, u64 wish)
 {
 	u32 bits = wish ? 24 : RING_BITS_MAX;
 	struct sysinfo info = {0};
@@ -36,7 +35,8 @@ static u32 ring_bits_choose(u32 cpus, u64 wish)
 	sysinfo(&info);
 	if (!wish)
 		wish = (u64)info.totalram * info.mem_unit / 8;
-	while (bits > RING_BITS_MIN && ((u64)cpus * RECORD_SLOT_BYTES << bits) > wish)
+	while (bits > RING_BITS_MIN &&
+	       (((u64)cpus * RECORD_SLOT_BYTES << bits) > wish || ((u64)cpus << bits) > UINT32_MAX))
 		bits--;
 	return bits;
 }
@@ -92,7 +92,7 @@ static int open_sizes(struct capture *c, const struct capture_options *options)
 	if (cpus < 0)
 		return cpus;
 	c->ring_count = cpus;
-	c->ring_bits = ring_bits_choose(cpus, options->buffer_bytes);
+	c->ring_bits = capture_ring_bits(cpus, options->buffer_bytes);
 	p->rodata->ring_bits = c->ring_bits;
 	err = bpf_map__set_max_entries(p->maps.slots, (u32)cpus << c->ring_bits);
 	if (!err)
