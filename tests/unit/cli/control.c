@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,7 @@ TEST(a_chunk_that_cannot_be_begun_is_an_error)
 
 static void *serve_for_a_while(void *arg)
 {
-	for (int i = 0; i < 10000 && !*(volatile bool *)arg; i++) {
+	for (int i = 0; i < 10000 && !atomic_load((atomic_bool *)arg); i++) {
 		control_serve(control, NULL);
 		usleep(200);
 	}
@@ -137,13 +138,13 @@ static void *serve_for_a_while(void *arg)
 
 TEST(another_request_is_refused_and_says_which_is_right)
 {
-	bool done = false;
+	atomic_bool done = false;
 	pthread_t server;
 	struct asking a = {.dir = dir, .request = "snapshot\n"};
 
 	CHECK_EQ(pthread_create(&server, NULL, serve_for_a_while, &done), 0);
 	ask(&a);
-	*(volatile bool *)&done = true;
+	atomic_store(&done, true);
 	CHECK_EQ(pthread_join(server, NULL), 0);
 	CHECK(a.result < 0);
 	CHECK(strstr(a.error.text, "fathom rotate") != NULL);
