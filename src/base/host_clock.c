@@ -18,7 +18,7 @@ static struct {
 	int64_t monotonic_ns, boottime_ns;
 } own = {.once = PTHREAD_ONCE_INIT};
 
-static int link_read(const char *process, const char *name, char *text, size_t size)
+int host_clock_namespace(const char *process, const char *name, char *text, size_t size)
 {
 	char path[96];
 	ssize_t n;
@@ -54,20 +54,21 @@ int host_clock_offset(const char *process, clockid_t id, int64_t *ahead_ns)
 {
 	char path[64], at[64], children[64];
 	FILE *file;
-	int err = link_read("self", "time", at, sizeof(at));
+	int err = host_clock_namespace("self", "time", at, sizeof(at));
 
 	if (err == -ENOENT || (id != CLOCK_MONOTONIC && id != CLOCK_BOOTTIME)) {
 		*ahead_ns = 0; /* a kernel without time namespaces */
 		return 0;
 	}
 	if (!err)
-		err = link_read(process, "time", at, sizeof(at));
+		err = host_clock_namespace(process, "time", at, sizeof(at));
 	if (!err && strcmp(at, HOST_NAMESPACE) == 0) {
 		*ahead_ns = 0;
 		return 0;
 	}
 	if (!err)
-		err = link_read(process, "time_for_children", children, sizeof(children));
+		err = host_clock_namespace(process, "time_for_children", children,
+					   sizeof(children));
 	if (err)
 		return err == -ENOENT ? -ESRCH : err;
 	if (strcmp(children, at) != 0)

@@ -7,6 +7,7 @@
 #ifndef BASE_HOST_CLOCK_H
 #define BASE_HOST_CLOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -17,6 +18,12 @@
  * only for its children; -ESRCH if it is gone; -EPROTO or another errno.
  */
 int host_clock_offset(const char *process, clockid_t id, int64_t *ahead_ns);
+
+/*
+ * Which namespace a process is in, "time:[4026531834]": `name` as in /proc/PID/ns, `process` its
+ * name in /proc. 0 or a negative errno.
+ */
+int host_clock_namespace(const char *process, const char *name, char *text, size_t size);
 
 /*
  * The host's clock `id`, as host_clock_offset() of this process says: it is asked once.

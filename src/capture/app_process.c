@@ -38,27 +38,14 @@ static int inner_id_read(const char *path, u32 *inner, bool *nested)
 	return depth ? 0 : -EPROTO;
 }
 
-static int namespace_read(const char *process, const char *name, char *text, size_t size)
-{
-	char path[96];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%s/ns/%s", process, name);
-	n = readlink(path, text, size - 1);
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	return 0;
-}
-
 /* In our own namespace the process has our clock, also where it made another for its children. */
 static int clock_read(pid_t pid, s64 *clock_ns)
 {
 	char process[16], own[64], theirs[64];
 
 	snprintf(process, sizeof(process), "%d", pid);
-	if (namespace_read("self", "time", own, sizeof(own)) == 0 &&
-	    namespace_read(process, "time", theirs, sizeof(theirs)) == 0 &&
+	if (host_clock_namespace("self", "time", own, sizeof(own)) == 0 &&
+	    host_clock_namespace(process, "time", theirs, sizeof(theirs)) == 0 &&
 	    strcmp(own, theirs) == 0) {
 		*clock_ns = (s64)host_clock_own_ns(0);
 		return 0;
