@@ -64,17 +64,6 @@ int app_rings_tell_missed(struct app_rings *rings, const struct capture_sink *si
 	return err;
 }
 
-int app_rings_losses(struct app_rings *rings, const struct capture_sink *sink)
-{
-	u64 now = host_clock_now_ns();
-	int err = app_rings_tell_missed(rings, sink, now);
-
-	for (size_t i = 0; i < rings->sources.count && !err; i++)
-		err = app_source_tell(rings, &rings->sources.data[i],
-				      app_ring_lost(rings->sources.data[i].r->ring), sink, now);
-	return err;
-}
-
 int app_rings_cut_losses(struct app_rings *rings, const struct capture_sink *sink)
 {
 	u64 before = rings->cut_ns - 1; /* at the cut, the next begins */

@@ -99,8 +99,7 @@ int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
  */
 u64 app_rings_complete(const struct app_rings *rings);
 
-/* Tells the sink what was lost until now, or until the last cut. */
-int app_rings_losses(struct app_rings *rings, const struct capture_sink *sink);
+/* Tells the sink what was lost until the last cut. */
 int app_rings_cut_losses(struct app_rings *rings, const struct capture_sink *sink);
 
 struct app_rings_counts {

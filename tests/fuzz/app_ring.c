@@ -212,7 +212,7 @@ static void cut(struct app_rings *rings, const struct capture_sink *sink, uint64
 			;
 	}
 	last_cut_ns = 0;
-	app_rings_losses(rings, sink);
+	app_rings_cut_losses(rings, sink);
 }
 
 static void step(struct input *in, struct app_rings *rings, const struct capture_sink *sink)

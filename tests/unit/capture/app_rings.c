@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "capture/app_rings_internal.h"
 #include "capture/mark.h"
 #include "lib/app_ring.h"
 #include "tests/unit/capture/app_writer.h"
@@ -97,6 +98,18 @@ static u64 rings_damaged(const struct app_rings *rings)
 	return counts.damaged;
 }
 
+/* What was lost until now; a recorder tells it at each cut. */
+static int losses_tell(struct app_rings *rings)
+{
+	u64 now = now_ns();
+	int err = app_rings_tell_missed(rings, &sink, now);
+
+	for (size_t i = 0; i < rings->sources.count && !err; i++)
+		err = app_source_tell(rings, &rings->sources.data[i],
+				      app_ring_lost(rings->sources.data[i].r->ring), &sink, now);
+	return err;
+}
+
 static u64 rings_left(const struct app_rings *rings)
 {
 	struct app_rings_counts counts;
@@ -152,7 +165,7 @@ TEST(what_does_not_fit_is_counted)
 
 	CHECK_STR(writer_ask(&w, "spans 5000"), "done");
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	app_rings_counts(rings, &counts);
 	CHECK(taken.lost > 0);
 	CHECK_EQ(taken.lost, counts.lost);
@@ -371,7 +384,7 @@ TEST(what_did_not_fit_before_is_counted)
 	}
 	rings = rings_start_since(w.pid, made);
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	CHECK(taken.lost > 0);
 	CHECK_EQ(taken.kinds[RECORD_span_begin] + taken.kinds[RECORD_span_attribute] +
 			 taken.kinds[RECORD_span_end] + taken.lost,
@@ -392,7 +405,7 @@ TEST(after_the_grace_it_begins_with_the_listener)
 	rings = rings_start_since(w.pid, made);
 	CHECK_STR(writer_ask(&w, "spans 5"), "done");
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	CHECK_EQ(taken.kinds[RECORD_service], 1);
 	CHECK_EQ(taken.kinds[RECORD_span_begin], 5);
 	CHECK_EQ(taken.kinds[RECORD_span_end], 5);
@@ -512,7 +525,7 @@ TEST(names_of_others_are_not_believed)
 	liar_write(8, (u32)liar)->head.kind = RECORD_switch;
 	liar_write(9, (u32)liar)->status = 77;
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
 	CHECK_EQ(taken.kinds[RECORD_switch], 0);
 	CHECK_EQ(rings_damaged(rings), 8);
@@ -532,7 +545,7 @@ TEST(records_that_were_cut_are_counted)
 	liar_write(1, (u32)liar)->head.cpu = APP_RECORD_WHOLE;
 	liar_write(2, 1)->head.cpu = APP_RECORD_CUT; /* not believed */
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	app_rings_counts(rings, &counts);
 	CHECK_EQ(taken.kinds[RECORD_span_end], 2);
 	CHECK_EQ(taken.strange, 0);
@@ -558,7 +571,7 @@ TEST(a_past_of_its_own_is_not_believed)
 	liar_write(2, (u32)liar);
 	rings = rings_start_since(liar, made);
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
 	CHECK_EQ(taken.lost, 0);
 	CHECK_EQ(rings_damaged(rings), 0);
@@ -582,13 +595,13 @@ TEST(absurd_heads_and_lengths)
 	liar_ring->lane[0].control.tail = 11; /* ahead of a head that is told to be behind */
 	liar_ring->lane[0].control.head = 3;
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	CHECK(rings_damaged(rings) >= 5);
 	CHECK_EQ(taken.kinds[RECORD_span_end], 0);
 	liar_ring->lanes_used = ~0u;
 	liar_ring->lost = ~0ull;
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	CHECK_EQ(taken.lost, rings_damaged(rings));
 	liar_end(rings);
 }
@@ -626,7 +639,7 @@ TEST(garbage_everywhere)
 		}
 		CHECK_EQ(app_rings_poll(rings, &sink), 0);
 	}
-	CHECK_EQ(app_rings_losses(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
 	CHECK(rings_damaged(rings) > 1000);
 	CHECK_EQ(taken.strange, 0);
 	liar_end(rings);
