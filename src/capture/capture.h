@@ -86,7 +86,7 @@ struct capture_sink {
 	void *arg;
 	/*
 	 * A record in slot layout: `r->slots * 64` bytes may be read, whole slots, until the
-	 * callback returns. What the struct of its kind has beyond is zero.
+	 * callback returns, and no more: what the struct of its kind has beyond counts as zero.
 	 */
 	int (*record)(void *arg, const struct capture_stream *stream, const struct record_head *r);
 	/* Records of this stream that were dropped since the last call; may be NULL. */

@@ -8,7 +8,7 @@
 void kept_drop(struct kept_list *l, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		l->bytes -= record_bytes(l->list.data[i].record);
+		l->bytes -= kept_bytes(l->list.data[i].record);
 		free(l->list.data[i].record);
 	}
 	l->list.count -= count;
@@ -24,7 +24,7 @@ void kept_free(struct kept_list *l)
 
 int kept_add(struct kept_list *l, const struct capture_stream *s, const struct record_head *r)
 {
-	size_t bytes = record_bytes(r);
+	size_t bytes = kept_bytes(r);
 	struct record_head *copy = malloc(bytes);
 
 	if (!copy)
@@ -48,7 +48,7 @@ void kept_filter(struct kept_list *l, bool backwards,
 
 		if (stays(arg, k->record))
 			continue;
-		l->bytes -= record_bytes(k->record);
+		l->bytes -= kept_bytes(k->record);
 		free(k->record);
 		k->record = NULL;
 	}
@@ -72,7 +72,7 @@ int kept_restamp(const struct capture_sink *to, const struct capture_stream *s,
 		u8 slots[RECORD_MAX_SLOTS * RECORD_SLOT_BYTES];
 	} copy;
 
-	memcpy(&copy, r, record_bytes(r));
+	memcpy(&copy, r, kept_bytes(r));
 	if (r->kind == RECORD_thread) /* counted from the new time; 0: not known */
 		copy.thread.since_ns -= min_u64(copy.thread.since_ns, r->time_ns - time_ns);
 	copy.head.time_ns = time_ns;

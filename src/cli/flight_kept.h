@@ -38,7 +38,8 @@ int kept_write(const struct kept_list *l, u64 from_ns, const struct capture_sink
 int kept_restamp(const struct capture_sink *to, const struct capture_stream *s,
 		 const struct record_head *r, u64 time_ns);
 
-static inline size_t record_bytes(const struct record_head *r)
+/* What is there of a record, as capture_sink says: whole slots. */
+static inline size_t kept_bytes(const struct record_head *r)
 {
 	return (size_t)r->slots * RECORD_SLOT_BYTES;
 }

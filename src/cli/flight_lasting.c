@@ -90,7 +90,7 @@ static int lasting_shrink(struct flight_lasting *l)
 	for (; left > LASTING_BYTES / 2; oldest++) {
 		const struct record_head *r = l->kept.list.data[oldest].record;
 
-		left -= record_bytes(r);
+		left -= kept_bytes(r);
 		l->forgotten[r->kind]++;
 	}
 	kept_drop(&l->kept, oldest);
