@@ -15,9 +15,21 @@ char LICENSE[] SEC("license") = "GPL";
 
 #define ERROR_WRITE 2
 #define ERROR_USER 4
+#define ERROR_FETCH 16 /* of an instruction */
+#define PAGE_BYTES 4096ull
+#define VSYSCALL_PAGE 0xffffffffff600000ull
 
 /* What a perf event program gets; the first fields are the registers. */
 struct bpf_perf_event_data;
+
+/*
+ * A call of the vsyscall page, whose code the kernel does not let run: it does what was asked for
+ * and goes back, which is no end of a fault.
+ */
+static __always_inline bool fault_is_vsyscall(u64 address, u64 error)
+{
+	return (error & ERROR_FETCH) && (address & ~(PAGE_BYTES - 1)) == VSYSCALL_PAGE;
+}
 
 static __always_inline int fault_begin(u64 address, struct pt_regs *regs, u64 error, u32 flags)
 {
@@ -26,7 +38,7 @@ static __always_inline int fault_begin(u64 address, struct pt_regs *regs, u64 er
 
 	/* what may not fault only tries, as our own reading does: nothing comes of it, and no end
 	 */
-	if (!state_in(state) || task->pagefault_disabled)
+	if (!state_in(state) || task->pagefault_disabled || fault_is_vsyscall(address, error))
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();

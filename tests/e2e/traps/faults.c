@@ -151,9 +151,38 @@ static int late_end_run(long number, char **argv)
 	return pthread_join(thread, NULL);
 }
 
+/* Whether the page of calls of old is there, to be run. */
+static bool vsyscall_is_there(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	bool found = false;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		found |= strstr(line, "[vsyscall]") && strstr(line, "xp ");
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* time() in that page, some times; 2 ms of user code behind each. */
+static int vsyscall_run(long times, char **argv)
+{
+	time_t (*call)(time_t *) = (void *)0xffffffffff600400ul;
+
+	(void)argv;
+	if (!vsyscall_is_there())
+		TRUTH_SKIP("there is no vsyscall page");
+	for (long i = 0; i < times; i++) {
+		if (call(NULL) < 1)
+			return 1;
+		spin_ms(2);
+	}
+	return 0;
+}
+
 const struct trap traps_faults[] = {
-	{"segv", segv_run},	    {"segv_die", segv_die_run},
-	{"nested", nested_run},	    {"efault", efault_run},
-	{"unread", unread_run},	    {"touch", touch_run},
-	{"late_end", late_end_run}, {NULL, NULL},
+	{"segv", segv_run},	    {"segv_die", segv_die_run}, {"nested", nested_run},
+	{"efault", efault_run},	    {"unread", unread_run},	{"touch", touch_run},
+	{"late_end", late_end_run}, {"vsyscall", vsyscall_run}, {NULL, NULL},
 };

@@ -9,7 +9,7 @@ import time
 
 import harness
 from harness import check, equal
-from trapped import TRAPS, events, fathom, length, record, spans, thread_rows
+from trapped import TRAPS, events, fathom, length, record, skips, spans, thread_rows
 
 MS = 1000000
 USER, MAJOR, SOFT_END = 1, 2, 8
@@ -94,6 +94,17 @@ def what_the_recorder_itself_cannot_read_is_no_fault():
           "no fault lasts until the next call")
     equal([f for f in found if f["attributes"]["address"] == hex(int(out))], [],
           "faults on the page that no one touched")
+
+
+@tests.add
+@skips
+def a_call_of_the_vsyscall_page_is_no_fault():
+    """The kernel does the call in the fault, and goes back: what follows is user code."""
+    path, _ = record("vsyscall", 50)
+    equal([f for f in faults(path) if f["attributes"]["address"].startswith("0xffffffffff600")], [],
+          "faults in that page")
+    time_of = thread_rows(path)[0]["time"]
+    check(time_of["kernel_ns"] < time_of["user_ns"], f"it is user code: {time_of}")
 
 
 @tests.add
