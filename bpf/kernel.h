@@ -313,6 +313,10 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct restart_block {
+	void *fn; /* that goes on with a call which a signal broke off */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
@@ -322,6 +326,8 @@ struct task_struct {
 	struct sched_entity se;
 	struct mm_struct *mm;
 	int exit_code;
+	unsigned long jobctl;
+	struct restart_block restart_block;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;

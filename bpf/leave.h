@@ -8,6 +8,43 @@
 
 #include "bpf/kernel.h"
 
+#define JOBCTL_TRAP_FREEZE (1u << 23)
+
+/*
+ * Where task_struct has a `throttled` flag, its byte and mask; mask 0: it has
+ * none. Capture finds them in BTF: the field is a bit field on some kernels.
+ */
+const volatile u32 throttled_offset __weak = 0;
+const volatile u8 throttled_mask __weak = 0;
+
+static __always_inline bool task_throttled(struct task_struct *task)
+{
+	struct cfs_rq *cfs_rq;
+
+	if (throttled_mask) /* the byte that is read first is the lowest */
+		return kernel_read_word((const void *)task + throttled_offset) & throttled_mask;
+	cfs_rq = KERNEL_READ(task, se.cfs_rq);
+	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->throttle_count))
+		return false;
+	return KERNEL_READ(cfs_rq, throttle_count) > 0;
+}
+
+/* Of a task that could run. */
+static __always_inline u8 leave_of_runnable(struct task_struct *task)
+{
+	return task_throttled(task) ? LEAVE_throttled : LEAVE_preempted;
+}
+
+/*
+ * Whether one that sleeps interruptibly, in no call, is frozen by its cgroup of version 2: that
+ * ends all such sleeps, and holds the task where signals are looked for. Version 1 has a state of
+ * its own.
+ */
+static __always_inline bool task_frozen(struct task_struct *task)
+{
+	return task->jobctl & JOBCTL_TRAP_FREEZE;
+}
+
 static __always_inline u8 leave_of_task_state(u32 state)
 {
 	if (state == 0)

@@ -12,35 +12,16 @@
 #include "bpf/told.h"
 #include "bpf/waker.h"
 
-/*
- * Where task_struct has a `throttled` flag, its byte and mask; mask 0: it has
- * none. Capture finds them in BTF: the field is a bit field on some kernels.
- */
-const volatile u32 throttled_offset = 0;
-const volatile u8 throttled_mask = 0;
-
-static __always_inline bool task_throttled(struct task_struct *task)
-{
-	struct cfs_rq *cfs_rq;
-
-	if (throttled_mask) /* the byte that is read first is the lowest */
-		return kernel_read_word((const void *)task + throttled_offset) & throttled_mask;
-	cfs_rq = KERNEL_READ(task, se.cfs_rq);
-	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->throttle_count))
-		return false;
-	return KERNEL_READ(cfs_rq, throttle_count) > 0;
-}
-
 static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struct *task)
 {
 	if (preempt || state == 0)
-		return task_throttled(task) ? LEAVE_throttled : LEAVE_preempted;
+		return leave_of_runnable(task);
 	return leave_of_task_state(state);
 }
 
 /* Where the thread was: fault, syscall, user mode, or past all that. */
 static __always_inline void switch_fill_mode(struct record_switch *r, struct thread_state *state,
-					     u64 now)
+					     struct task_struct *prev, u64 now)
 {
 	if (state->in_syscall) {
 		r->mode = MODE_syscall | (state->compat ? MODE_COMPAT : 0);
@@ -60,6 +41,8 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 		r->arg0 = state->fault_address;
 		if (now > state->fault_begin_ns)
 			r->since_ns = now - state->fault_begin_ns;
+	} else if (r->state == LEAVE_sleep && task_frozen(prev)) {
+		r->state = LEAVE_frozen;
 	}
 }
 
@@ -117,7 +100,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (prev->flags & (PF_KTHREAD | PF_IO_WORKER))
 		r->mode = MODE_kernel_thread;
 	else if (in && !(spans_only && !context_is_set(&r->ctx)))
-		switch_fill_mode(r, state, r->head.time_ns);
+		switch_fill_mode(r, state, prev, r->head.time_ns);
 	if (prev->pid && !in)
 		r->mode |= MODE_PREV_OUT;
 	if (next->pid && !next_in)

@@ -12,12 +12,16 @@
 #include "bpf/leave.h"
 #include "bpf/named.h"
 #include "bpf/path.h"
+#include "bpf/restart.h"
 #include "bpf/ring.h"
 #include "bpf/socket.h"
 #include "bpf/stack.h"
 #include "record/syscalls.h"
 
 char LICENSE[] SEC("license") = "GPL";
+
+#define ENOSYS 38
+#define ERESTART_RESTARTBLOCK 516
 
 static const u8 snapshot_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
 
@@ -59,9 +63,21 @@ struct {
  * What enters the kernel otherwise than by a call, faults and interrupts, leaves -1 for its number;
  * what never was in user mode, as workers that a process has, has no place there to go back to.
  */
-static __always_inline bool snapshot_in_syscall(struct pt_regs *regs)
+static __always_inline bool snapshot_came_by_syscall(struct pt_regs *regs)
 {
 	return (s32)regs->orig_ax >= 0 && regs->ip;
+}
+
+/* Until a call ends its result is that. Later the thread is on its way back to user mode. */
+static __always_inline bool snapshot_in_syscall(struct pt_regs *regs)
+{
+	return snapshot_came_by_syscall(regs) && (s32)regs->ax == -ENOSYS;
+}
+
+/* A signal broke the call off: what comes next, if nothing else does, is restart_syscall. */
+static __always_inline bool snapshot_broken_off(struct pt_regs *regs)
+{
+	return snapshot_came_by_syscall(regs) && (s32)regs->ax == -ERESTART_RESTARTBLOCK;
 }
 
 /*
@@ -80,6 +96,7 @@ struct snapshot_call {
 	unsigned long switches; /* that the thread had made when it was looked at */
 	u32 row;
 	bool compat;
+	bool broken_off; /* it is between that and restart_syscall */
 };
 
 /*
@@ -117,8 +134,8 @@ static __always_inline bool snapshot_ran(struct task_struct *task, unsigned long
 }
 
 /*
- * Says what call a thread is in that was not seen to enter it. The thread may run meanwhile: what
- * it is in then is its own to say, and what was written over that is not used.
+ * Says what call a thread is in that was not seen to enter it, or will go on with. The thread may
+ * run meanwhile: what it is in then is its own to say, and what was written over that is not used.
  */
 static __always_inline bool snapshot_enter(struct thread_state *state, struct task_struct *task,
 					   const struct record_thread *r,
@@ -132,14 +149,32 @@ static __always_inline bool snapshot_enter(struct thread_state *state, struct ta
 		state->compat = call->compat;
 		state->args[0] = r->arg0;
 		state->file = r->file;
-		state->in_syscall = IN_SYSCALL_SOFT;
+		if (call->broken_off)
+			state->flags |= STATE_RESTARTS;
+		else
+			state->in_syscall = IN_SYSCALL_SOFT;
 		__sync_fetch_and_add(&state->begin_ns, 0); /* all that, before it is looked at */
-		if (!snapshot_ran(task, call->switches))
+		if (!call->broken_off && !snapshot_ran(task, call->switches))
 			return true;
 		state->in_syscall = 0;
 	}
 	__sync_val_compare_and_swap(&state->begin_ns, call->begin_ns, 0);
 	return false;
+}
+
+static __always_inline void snapshot_fill_call(struct record_thread *r, struct task_struct *task,
+					       struct pt_regs *regs, struct snapshot_call *call)
+{
+	u32 nr = regs->orig_ax;
+
+	call->row = call_row(nr, call->compat, regs);
+	if (call->row == SYSCALL_NR_restart_syscall) {
+		nr = restart_call(task, nr);
+		call->row = call_row(nr, call->compat, regs);
+	}
+	r->nr = call_number(nr);
+	r->arg0 = call->compat ? (u32)regs->bx : regs->di;
+	snapshot_file(r, task, regs, call);
 }
 
 /* Of a thread off the CPU: in which call it is, also for the records to come. */
@@ -150,24 +185,27 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	struct snapshot_call call = {.begin_ns = snapshot_call_begin(entered_ns),
 				     .switches = task->nvcsw + task->nivcsw,
-				     .compat = task->thread_info.status & TS_COMPAT};
+				     .compat = task->thread_info.status & TS_COMPAT,
+				     .broken_off = snapshot_broken_off(regs)};
 
 	if (snapshot_in_fault(regs, r->state))
 		r->mode = MODE_fault;
 	/* one that is held by a signal or a tracer is past its call, or before it */
-	if (!snapshot_in_syscall(regs) || r->state == LEAVE_stopped || r->state == LEAVE_traced)
+	if (!call.broken_off &&
+	    (!snapshot_in_syscall(regs) || r->state == LEAVE_stopped || r->state == LEAVE_traced))
 		return;
-	call.row = call_row(regs->orig_ax, call.compat, regs);
-	r->mode = MODE_syscall | (call.compat ? MODE_COMPAT : 0);
-	r->nr = call_number(regs->orig_ax);
-	r->arg0 = call.compat ? (u32)regs->bx : regs->di;
-	snapshot_file(r, task, regs, &call);
-	if (state->in_syscall || state->begin_ns) {
-		r->since_ns = state->begin_ns;
-		return;
-	}
-	if (snapshot_enter(state, task, r, &call))
+	snapshot_fill_call(r, task, regs, &call);
+	if (!call.broken_off)
+		r->mode = MODE_syscall | (call.compat ? MODE_COMPAT : 0);
+	if (state->in_syscall || state->begin_ns)
+		r->since_ns = call.broken_off ? 0 : state->begin_ns;
+	else if (snapshot_enter(state, task, r, &call))
 		r->since_ns = call.begin_ns;
+	if (call.broken_off) { /* until it goes on it is in none */
+		r->nr = 0;
+		r->arg0 = 0;
+		__builtin_memset(&r->file, 0, sizeof(r->file));
+	}
 }
 
 /* Of a thread that a signal ends: in no call any more, also for the records to come. */
@@ -181,12 +219,22 @@ static __always_inline void snapshot_fill_exit(struct record_thread *r, struct t
 	r->since_ns = known_ns ? known_ns : exit_ns;
 }
 
+/* Why a thread is off its CPU, if it is. */
+static __always_inline u8 snapshot_leave(struct task_struct *task)
+{
+	u8 state = leave_of_task_state(task->__state);
+
+	if (state == LEAVE_preempted)
+		return leave_of_runnable(task);
+	return state == LEAVE_sleep && task_frozen(task) ? LEAVE_frozen : state;
+}
+
 static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,
 					    struct thread_state *state, u64 entered_ns)
 {
 	struct {
 		struct record_thread r;
-		u8 rest[256 - sizeof(struct record_thread)];
+		u8 rest[128 - sizeof(struct record_thread)];
 	} out = {};
 	struct record_thread *r = &out.r;
 	long n;
@@ -200,7 +248,7 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 		r->flags |= THREAD_ON_CPU;
 	if (spans_only)
 		r->flags |= THREAD_UNFOLLOWED;
-	r->state = leave_of_task_state(task->__state);
+	r->state = snapshot_leave(task);
 	if (task->flags & PF_KTHREAD) {
 		r->flags |= THREAD_KERNEL;
 		r->mode = MODE_kernel_thread;

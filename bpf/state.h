@@ -56,9 +56,11 @@ struct {
 static __always_inline u32 own_number(struct task_struct *task)
 {
 	struct upid seen = {};
+	u32 pid = task->pid;
 
+	barrier_var(pid); /* or one load is made for both results, of two kinds of memory */
 	if (own_level == 0)
-		return task->pid;
+		return pid;
 	if (own_level > 32 || task->thread_pid->level < own_level ||
 	    bpf_probe_read_kernel(&seen, sizeof(seen), &task->thread_pid->numbers[own_level]) ||
 	    (u64)seen.ns != own_namespace)

@@ -473,11 +473,16 @@
 	C(470, listns, 470)
 /* clang-format on */
 
+enum syscall_compat_number {
+#define C(nr, name, native) SYSCALL_COMPAT_NR_##name = (nr),
+	RECORD_SYSCALLS_COMPAT(C)
+#undef C
+};
+
 /*
  * socketcall (102) is many calls in one: its first argument says which, its
  * second where the arguments are. C(first argument, name, native)
  */
-#define SYSCALL_COMPAT_NR_socketcall 102
 #define SYSCALL_SOCKETCALLS 21
 #define RECORD_SOCKETCALLS(C)                                                                      \
 	C(1, SOCKET, 41)                                                                           \

@@ -3,44 +3,16 @@
 """Threads that somebody holds, outside of any system call: other, with a reason, never unknown."""
 import contextlib
 import os
-import subprocess
-import sys
 import time
 
 import harness
-from cgroups import Cgroups, mounts
+from cgroups import mounts
 from harness import check
-from trapped import TRAPS, Skip, fathom, length, record, skips, spans
+from trapped import (DOZE, LOOP, TRAPS, Skip, cgroup, fathom, held, length, record, recording,
+                     skips, spans, write)
 
 MS = 1000000
 tests = harness.Tests()
-
-
-def write(text, *path):
-    with open(os.path.join(*path), "w", encoding="ascii") as file:
-        file.write(text)
-
-
-@contextlib.contextmanager
-def cgroup(hierarchy):
-    if hierarchy not in mounts():
-        raise Skip(f"no hierarchy {hierarchy}")
-    with Cgroups(mounts()[hierarchy]) as cgroups:
-        yield cgroups.make(f"fathom-trap-{os.getpid()}")
-
-
-def held(path, pid, reason, least_ms, longest_ms=None):
-    """The waits of a thread that have this reason: other, and so long in all."""
-    waits = [s for s in spans(path, "wait") if s["pid"] == pid and
-             s["attributes"].get("cause.reason") == reason]
-    total = sum(w["time"]["other_ns"] for w in waits)
-    check(all(w["name"] == "other" for w in waits), f"they are other: {waits}")
-    reasons = {s["attributes"].get("cause.reason") for s in spans(path, "wait")
-               if s["pid"] == pid and length(s) > MS}
-    check(total > least_ms * MS, f"{reason}: {total} ns of {least_ms} ms; reasons are {reasons}")
-    check(longest_ms is None or total < longest_ms * MS, f"{reason}: {total} ns")
-    thread = [s for s in spans(path, "thread") if s["pid"] == pid][0]
-    check(thread["time"]["unknown_ns"] < 0.1 * length(thread), f"little is unknown: {thread}")
 
 
 def child_of(path):
@@ -62,29 +34,6 @@ def seccomp_notify():
     calls = spans(path, "syscall", "getppid")
     check(len(calls) >= 5 and all(length(c) < 10 * MS for c in calls),
           f"the calls begin when they are let in: {calls}")
-
-
-@contextlib.contextmanager
-def recording(name, pid):
-    """A recording of a process, from here until the end of the block."""
-    path = fathom.path(name)
-    with harness.Process([fathom.binary, "record", "-o", path, "-p", str(pid)],
-                         stderr=subprocess.PIPE, text=True) as recorder:
-        try:
-            for _ in range(1000):
-                if fathom.run("rotate", path).returncode == 0 or recorder.poll() is not None:
-                    break
-                time.sleep(0.02)
-            yield path
-        finally:
-            recorder.send_signal(2)
-            _, stderr = recorder.communicate(timeout=60)
-        check(recorder.returncode == 0, stderr)
-
-
-# How long they last: until a recorder has started, and then a while.
-LOOP = ("loop", str(60000 * harness.SLOWER))
-DOZE = ("doze", str(2000 if harness.SLOWER == 1 else 60000))
 
 
 def freeze_some_times(group, name, frozen, thawed, *trap):
@@ -136,7 +85,7 @@ def freezer_of_version_2():
         frozen, thawed = ("cgroup.freeze", "1"), ("cgroup.freeze", "0")
         for trap in (LOOP, DOZE):
             path, pid = freeze_some_times(group, "v2-" + trap[0], frozen, thawed, *trap)
-            held(path, pid, "return to user or entry: held by a supervisor", 3 * 45)
+            held(path, pid, "frozen", 3 * 45)
 
 
 @tests.add

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of traps share: running a trap, spans by what they are, records as they lie."""
+import contextlib
 import os
 import re
 import subprocess
 import sys
+import time
 
 import harness
+from cgroups import Cgroups, mounts
+from harness import check
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
 TRAPS = os.path.abspath(sys.argv[2])
+MS = 1000000
 
 
 class Skip(Exception):
@@ -63,3 +68,53 @@ def events(path, kind):
                 found.append({key: int(value) for key, value in
                               re.findall(r"\b(\w+) = (?:\{ )?(-?\d+)", line)})
     return found
+
+
+def write(text, *path):
+    with open(os.path.join(*path), "w", encoding="ascii") as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def cgroup(hierarchy):
+    if hierarchy not in mounts():
+        raise Skip(f"no hierarchy {hierarchy}")
+    with Cgroups(mounts()[hierarchy]) as cgroups:
+        yield cgroups.make(f"fathom-trap-{os.getpid()}")
+
+
+def held(path, pid, reason, least_ms, longest_ms=None):
+    """The waits of a thread that have this reason: other, and so long in all."""
+    waits = [s for s in spans(path, "wait") if s["pid"] == pid and
+             s["attributes"].get("cause.reason") == reason]
+    total = sum(w["time"]["other_ns"] for w in waits)
+    check(all(w["name"] == "other" for w in waits), f"they are other: {waits}")
+    reasons = {s["attributes"].get("cause.reason") for s in spans(path, "wait")
+               if s["pid"] == pid and length(s) > MS}
+    check(total > least_ms * MS, f"{reason}: {total} ns of {least_ms} ms; reasons are {reasons}")
+    check(longest_ms is None or total < longest_ms * MS, f"{reason}: {total} ns")
+    thread = [s for s in spans(path, "thread") if s["pid"] == pid][0]
+    check(thread["time"]["unknown_ns"] < 0.1 * length(thread), f"little is unknown: {thread}")
+
+
+@contextlib.contextmanager
+def recording(name, pid):
+    """A recording of a process, from here until the end of the block."""
+    path = fathom.path(name)
+    with harness.Process([fathom.binary, "record", "-o", path, "-p", str(pid)],
+                         stderr=subprocess.PIPE, text=True) as recorder:
+        try:
+            for _ in range(1000):
+                if fathom.run("rotate", path).returncode == 0 or recorder.poll() is not None:
+                    break
+                time.sleep(0.02)
+            yield path
+        finally:
+            recorder.send_signal(2)
+            _, stderr = recorder.communicate(timeout=60)
+        check(recorder.returncode == 0, stderr)
+
+
+# How long they last: until a recorder has started, and then a while.
+LOOP = ("loop", str(60000 * harness.SLOWER))
+DOZE = ("doze", str(4000 if harness.SLOWER == 1 else 60000))

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a thread is in the middle of when a recording begins is told as if it had been seen."""
+import contextlib
+import os
+import signal
+import time
+
+import harness
+from cgroups import mounts
+from harness import check, equal
+from trapped import (DOZE, LOOP, TRAPS, Skip, cgroup, fathom, held, length, recording, skips, spans,
+                     write)
+
+MS = 1000000
+RESTART = 219  # restart_syscall
+ASLEEP = {"in_poll": ("poll", 7, "other"), "in_futex": ("futex", 202, "lock"),
+          "in_nanosleep": ("nanosleep", 35, "timer"), "in_clock": ("clock_nanosleep", 230, "timer")}
+tests = harness.Tests()
+
+
+@contextlib.contextmanager
+def quota():
+    """A cgroup that may use 5 ms in each second."""
+    if "cpu" in mounts():
+        with cgroup("cpu") as group:
+            write("1000000", group, "cpu.cfs_period_us")
+            write("5000", group, "cpu.cfs_quota_us")
+            yield group
+        return
+    with cgroup("v2") as group:
+        with contextlib.suppress(OSError):
+            write("+cpu", mounts()["v2"], "cgroup.subtree_control")
+        if not os.path.exists(os.path.join(group, "cpu.max")):
+            raise Skip("no cgroup with a quota of CPU time")
+        write("5000 1000000", group, "cpu.max")
+        yield group
+
+
+def throttled(group):
+    with open(os.path.join(group, "cpu.stat"), encoding="ascii") as file:
+        return int(dict(line.split() for line in file)["nr_throttled"])
+
+
+def first_wait(path, pid):
+    """What the thread was off the CPU for when the recording began; None: it was on a CPU."""
+    waits = [s for s in spans(path, "wait") if s["pid"] == pid and s["begin_bound"] == "soft"]
+    return min(waits, key=lambda s: s["begin_ns"]) if waits else None
+
+
+def throttled_before(trap):
+    with quota() as group, harness.Process([TRAPS, trap, LOOP[1]]) as process:
+        try:
+            write(str(process.pid), group, "cgroup.procs")
+            harness.until(lambda: throttled(group) > 1, "its quota to be used up")
+            for attempt in range(10):
+                path = fathom.record(f"{trap}-{attempt}", "-p", process.pid, "-d", "300ms")
+                wait = first_wait(path, process.pid)
+                # it may just have its turn, or wait for that behind others
+                if wait and wait["name"] == "throttled":
+                    return path, process.pid
+                check(not wait or length(wait) < 290 * MS, f"it is throttled: {wait}")
+        finally:
+            process.kill()
+    raise harness.Failure("it was never throttled as a recording began")
+
+
+@tests.add
+@skips
+def throttled_on_the_way_from_user_code():
+    throttled_before("loop")
+
+
+@tests.add
+@skips
+def throttled_on_the_way_from_a_call():
+    """It is past its call: what it has to wait for is no part of that."""
+    path, pid = throttled_before("ask")
+    calls = [s for s in spans(path, "syscall") if s["pid"] == pid]
+    check(all(length(c) < 100 * MS for c in calls), f"calls are short: {calls}")
+
+
+def frozen_before(group, name, *trap):
+    """Freezes a trap, then records it, and lets it go. -> (recording, pid)"""
+    with harness.Process([TRAPS, *trap]) as process:
+        try:
+            time.sleep(0.1 * harness.SLOWER)
+            write(str(process.pid), group, "cgroup.procs")
+            write("1", group, "cgroup.freeze")
+            harness.until(lambda: "frozen 1" in events_of(group), "the cgroup to be frozen")
+            with recording(name, process.pid) as path:
+                time.sleep(0.1)
+                write("0", group, "cgroup.freeze")
+                time.sleep(0.1)
+                if "doze" in trap:
+                    process.wait(timeout=30)
+        finally:
+            with contextlib.suppress(OSError):
+                write("0", group, "cgroup.freeze")
+            process.kill()
+    return path, process.pid
+
+
+def events_of(group):
+    with open(os.path.join(group, "cgroup.events"), encoding="ascii") as file:
+        return file.read()
+
+
+@tests.add
+@skips
+def frozen_by_version_2():
+    with cgroup("v2") as group:
+        if not os.path.exists(os.path.join(group, "cgroup.freeze")):
+            raise Skip("no cgroup.freeze")
+        path, pid = frozen_before(group, "frozen-loop", *LOOP)
+        held(path, pid, "frozen", 90)
+        check(not [s for s in spans(path, "fault") if length(s) > 50 * MS], "no fault lasts so long")
+        path, pid = frozen_before(group, "frozen-doze", *DOZE)
+        held(path, pid, "frozen", 90)
+        calls = [s["name"] for s in spans(path, "syscall") if s["pid"] == pid]
+        check("clock_nanosleep" in calls and "restart_syscall" not in calls,
+              f"the call that was broken off goes on: {calls}")
+
+
+def threads_of(pid):
+    """{name: what /proc says of its call}"""
+    found = {}
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as name, \
+                open(f"/proc/{pid}/task/{tid}/syscall", encoding="ascii") as call:
+            found[name.read().strip()] = call.read().split()[0]
+    return found
+
+
+def all_in(pid, numbers):
+    now = threads_of(pid)
+    return all(now.get(name) == str(number) for name, number in numbers.items())
+
+
+def goes_on(path, pid):
+    """Each thread's call has its own name and cause, and lasts from end to end."""
+    for thread in [s for s in spans(path, "thread") if s["pid"] == pid]:
+        if thread["thread"] not in ASLEEP:
+            continue
+        name, _, cause = ASLEEP[thread["thread"]]
+        calls = [s for s in spans(path, "syscall") if s["tid"] == thread["tid"]]
+        equal([c["name"] for c in calls], [name], f"calls of {thread['thread']}")
+        waits = [s for s in spans(path, "wait") if s["tid"] == thread["tid"] and length(s) > 5 * MS]
+        equal(waits[-1]["name"], cause, f"what {thread['thread']} waits for: {waits}")
+        yield thread, calls[0], waits
+
+
+@contextlib.contextmanager
+def asleep():
+    with harness.Process([TRAPS, "asleep"]) as process:
+        try:
+            harness.until(lambda: all_in(process.pid, {n: v[1] for n, v in ASLEEP.items()}),
+                          "its threads to sleep")
+            yield process
+        finally:
+            process.kill()
+
+
+@tests.add
+def calls_that_had_been_stopped():
+    """restart_syscall is open: what it goes on with is."""
+    with asleep() as process:
+        process.send_signal(signal.SIGSTOP)
+        harness.until(lambda: state_of(process.pid) == "T", "it to stop")
+        process.send_signal(signal.SIGCONT)
+        harness.until(lambda: all_in(process.pid, dict.fromkeys(ASLEEP, RESTART)), "it to go on")
+        path = fathom.record("resumed", "-p", process.pid, "-d", "200ms")
+        seen = list(goes_on(path, process.pid))
+        equal(len(seen), len(ASLEEP), "threads")
+        check(all(length(call) > 100 * MS for _, call, _ in seen), f"from end to end: {seen}")
+        # and once more: now the call that is broken off is a restarted one, whose end is seen
+        with recording("again", process.pid) as path:
+            process.send_signal(signal.SIGSTOP)
+            harness.until(lambda: state_of(process.pid) == "T", "it to stop")
+            process.send_signal(signal.SIGCONT)
+            harness.until(lambda: all_in(process.pid, dict.fromkeys(ASLEEP, RESTART)), "it")
+        names = {s["name"] for s in spans(path, "syscall") if s["pid"] == process.pid}
+        check("restart_syscall" not in names, f"calls: {names}")
+
+
+@tests.add
+def calls_that_go_on_later():
+    """Stopped when the recording begins, in no call; restart_syscall is seen to begin."""
+    with asleep() as process:
+        process.send_signal(signal.SIGSTOP)
+        harness.until(lambda: state_of(process.pid) == "T", "it to stop")
+        with recording("stopped", process.pid) as path:
+            time.sleep(0.05)
+            process.send_signal(signal.SIGCONT)
+            harness.until(lambda: all_in(process.pid, dict.fromkeys(ASLEEP, RESTART)), "it")
+            time.sleep(0.05)
+        seen = list(goes_on(path, process.pid))
+        equal(len(seen), len(ASLEEP), "threads")
+        for thread, call, waits in seen:
+            equal(waits[0]["attributes"].get("cause.reason"), "stopped by a signal",
+                  f"{thread['thread']} at first")
+            check(call["begin_ns"] > thread["begin_ns"] + 40 * MS, f"it goes on later: {call}")
+
+
+def state_of(pid):
+    """T if all its threads are stopped."""
+    states = set()
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as file:
+            states.add(file.read().rpartition(")")[2].split()[0])
+    return "".join(states)
+
+
+with fathom:
+    tests.run()
