@@ -313,6 +313,17 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct mutex {
+	struct {
+		long counter; /* its holder, with flags in the lowest bits */
+	} owner;
+};
+
+/* What CPU timers have to do is done by a thread on its way to user mode, with this held. */
+struct posix_cputimers_work {
+	struct mutex mutex;
+};
+
 struct restart_block {
 	void *fn; /* that goes on with a call which a signal broke off */
 };
@@ -328,6 +339,7 @@ struct task_struct {
 	int exit_code;
 	unsigned long jobctl;
 	struct restart_block restart_block;
+	struct posix_cputimers_work posix_cputimers_work;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;

@@ -148,10 +148,8 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 		}
 	} else if (waker->flags & (PF_KTHREAD | PF_IO_WORKER))
 		waking_fill_served(r, waker, interrupt);
-	else {
-		r->context = WAKE_task;
-		waker_file(&r->file, waker);
-	}
+	else
+		waker_fill_task(r, waker);
 }
 
 /* Nothing else tells the name of a thread out of scope; it is lasting, and not for the slots. */
@@ -281,6 +279,29 @@ int BPF_PROG(irq_handler_exit, int irq)
 		interrupt->hardirq = 0;
 		interrupt->hardirq_block = 0;
 	}
+	return 0;
+}
+
+/* What an interrupt before this one, or the CPU itself, has put off: perf's wake-ups, for one. */
+SEC("tp_btf/irq_work_entry")
+int BPF_PROG(irq_work_entry, int vector)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt) {
+		interrupt->hardirq = WAKE_IRQ_NONE + 1;
+		interrupt->hardirq_block = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/irq_work_exit")
+int BPF_PROG(irq_work_exit, int vector)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	if (interrupt)
+		interrupt->hardirq = 0;
 	return 0;
 }
 

@@ -36,14 +36,31 @@ struct io_kiocb___work {
 	 1u << FILE_KIND_eventfd | 1u << FILE_KIND_timerfd | 1u << FILE_KIND_tcp |                 \
 	 1u << FILE_KIND_udp | 1u << FILE_KIND_socket_other | 1u << FILE_KIND_netlink)
 
-/* The file of the call that the thread is in. Of threads out of scope nothing is kept. */
-static __always_inline void waker_file(struct file_ref *file, struct task_struct *waker)
-{
-	struct thread_state *state = state_of(waker);
+#define MUTEX_FLAGS 7ul
 
-	if (state && state->in_syscall && state->file.kind < 32 &&
-	    (1u << state->file.kind & WAKER_FILES))
-		*file = state->file;
+/* Does the thread look after CPU timers that it made expire? That is no work of its own. */
+static __always_inline bool waker_runs_timers(struct task_struct *waker)
+{
+	u64 owner;
+
+	if (!bpf_core_field_exists(waker->posix_cputimers_work.mutex.owner.counter))
+		return false;
+	owner = waker->posix_cputimers_work.mutex.owner.counter;
+	return (owner & ~MUTEX_FLAGS) == (u64)waker;
+}
+
+/* A thread that wakes another, with the file of the call that it is in, if that is known. */
+static __always_inline void waker_fill_task(struct record_waking *r, struct task_struct *waker)
+{
+	struct thread_state *state = state_of(waker); /* nothing of one out of scope */
+
+	r->context = WAKE_task;
+	if (!state || !state->in_syscall) {
+		if (waker_runs_timers(waker))
+			r->context = WAKE_timer;
+	} else if (state->file.kind < 32 && (1u << state->file.kind & WAKER_FILES)) {
+		r->file = state->file;
+	}
 }
 
 /* The descriptor that a call sends on, receives from, connects or closes; -1: no such call. */

@@ -219,6 +219,9 @@ enum record_wake_context {
 #undef V
 };
 
+/* waking.irq of an interrupt that comes from no device: the CPU's own, for work put off */
+#define WAKE_IRQ_NONE 0xffff
+
 /* waking.block: not 0, since no device has number 0 */
 #define WAKE_BLOCK(dev, flags) ((u64)(dev) << 8 | ((flags)&255)) /* flags: BLOCK_* */
 #define WAKE_BLOCK_DEV(block) ((u32)((block) >> 8))
@@ -393,7 +396,7 @@ enum record_attribute_type {
 	FIX(u32, waker_tid, "thread that ran on this CPU, the waker if context is task")           \
 	FIX(u8, context, "enum record_wake_context")                                               \
 	FIX(u8, vector, "softirq vector, with context softirq")                                    \
-	FIX(u16, irq, "number of the hard interrupt, with context hardirq")                        \
+	FIX(u16, irq, "number of the hard interrupt, or 0xffff, with context hardirq")             \
 	FILEREF(file, "socket whose data woke it, or file of what its waker did, if known")        \
 	VAR(u64, block, "WAKE_BLOCK of the block I/O whose completion woke it, if any")
 

@@ -36,6 +36,8 @@ static const struct feature_row feature_rows[] = {
 	{"inet_sock_set_state", "connections whose begin or end woke a thread", false, 0},
 	{"irq_handler_entry", "wake-ups by devices told from those by threads", false, 0},
 	{"irq_handler_exit", "wake-ups by devices told from those by threads", false, 0},
+	{"irq_work_entry", "wake-ups by work put off told from those by threads", false, 0},
+	{"irq_work_exit", "wake-ups by work put off told from those by threads", false, 0},
 	{"local_timer_entry", "wake-ups by timers told from those by threads", false, 0},
 	{"local_timer_exit", "wake-ups by timers told from those by threads", false, 0},
 	{"hrtimer_expire_entry", "wake-ups by timers told from those by threads", false, 0},

@@ -84,6 +84,8 @@ static const char *context_text(struct making *m, const struct life_wake *wake)
 	case WAKE_softirq:
 		return softirq_text(m, wake->vector);
 	case WAKE_hardirq:
+		if (wake->irq == WAKE_IRQ_NONE)
+			return "interrupt";
 		return making_text(m, "interrupt %u", wake->irq);
 	case WAKE_timer:
 		return "timer";

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wake-ups by somebody else than the thread that runs, and such as come early. */
+#include <linux/perf_event.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "traps.h"
 
@@ -128,8 +131,101 @@ static int loopback_run(long rounds, char **argv)
 	return player_start(peer, mine, rounds);
 }
 
+static pid_t busy_child(void)
+{
+	pid_t child = fork();
+
+	TRUTH_TRY(child);
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "busy");
+	spin_ms(60000);
+	_exit(0);
+}
+
+/* A child computes, and is sampled; its parent polls for each sample. */
+static int sampled_run(long samples, char **argv)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 5 * MS,
+		.sample_type = PERF_SAMPLE_IP,
+		.wakeup_events = 1,
+	};
+	struct perf_event_mmap_page *page;
+	pid_t child = busy_child();
+	struct pollfd fd = {.events = POLLIN};
+
+	(void)argv;
+	fd.fd = (int)syscall(SYS_perf_event_open, &attr, child, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd.fd < 0)
+		TRUTH_SKIP("perf_event_open: %s", strerror(errno));
+	page = mmap(NULL, 9 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd.fd, 0);
+	if (page == MAP_FAILED)
+		TRUTH_SKIP("memory of perf: %s", strerror(errno));
+	for (long i = 0; i < samples; i++) {
+		TRUTH_TRY(poll(&fd, 1, -1));
+		page->data_tail = page->data_head;
+	}
+	kill(child, SIGKILL);
+	return waitpid(child, NULL, 0) != child;
+}
+
+static void *spinner_run(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "spinner");
+	spin_ms(60000);
+	return NULL;
+}
+
+/* One thread computes, the other waits for the signals of a clock that this drives. */
+static int take_signals(int number, long times)
+{
+	pthread_t thread;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (pthread_create(&thread, NULL, spinner_run, NULL))
+		return 1;
+	for (long i = 0; i < times; i++)
+		TRUTH_TRY(sigwaitinfo(&set, NULL));
+	_exit(0);
+}
+
+static int profiled_run(long times, char **argv)
+{
+	struct itimerval every = {{0, 10000}, {0, 10000}};
+
+	(void)argv;
+	signal(SIGPROF, SIG_IGN); /* until it is blocked */
+	TRUTH_TRY(setitimer(ITIMER_PROF, &every, NULL));
+	return take_signals(SIGPROF, times);
+}
+
+static int cpu_timer_run(long times, char **argv)
+{
+	struct itimerspec every = {{0, 10 * MS}, {0, 10 * MS}};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	timer_t timer;
+
+	(void)argv;
+	signal(SIGUSR1, SIG_IGN);
+	TRUTH_TRY(timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer));
+	TRUTH_TRY(timer_settime(timer, 0, &every, NULL));
+	return take_signals(SIGUSR1, times);
+}
+
 const struct trap traps_wakers[] = {
 	{"interrupted", interrupted_run},
+	{"sampled", sampled_run},
+	{"profiled", profiled_run},
+	{"cpu_timer", cpu_timer_run},
 	{"pingpong", pingpong_run},
 	{"loopback", loopback_run},
 	{NULL, NULL},

@@ -5,7 +5,7 @@ import sys
 
 import harness
 from harness import check, equal
-from trapped import fathom, record, spans
+from trapped import fathom, record, skips, spans
 
 MS = 1000000
 tests = harness.Tests()
@@ -29,6 +29,39 @@ def a_thread_that_an_interrupt_hits_is_no_waker():
     ends = [s["begin_ns"] + s["time"]["timer_ns"] for s in waits]
     hit = sum(any(begin < end < until for begin, until in writes) for end in ends)
     check(hit > 100, f"{hit} of them in the middle of a write")
+
+
+@tests.add
+@skips
+def work_that_an_interrupt_puts_off():
+    """Samples of a thread that computes wake who polls for them: it is not that thread."""
+    path, _ = record("sampled", "100")
+    polls = {s["span_id"] for s in spans(path, "syscall", "poll")}
+    waits = [s for s in spans(path, "wait") if s.get("parent_id") in polls]
+    check(len(waits) > 50, f"{len(waits)} waits")
+    equal({waker(s) for s in waits if waker(s)}, {"interrupt"}, "wakers")
+    equal({s["name"] for s in waits if waker(s)}, {"other"}, "causes")
+
+
+def woken_by_cpu_time(name):
+    path, _ = record(name, "50")
+    waiter = [s["tid"] for s in spans(path, "thread") if s["tid"] == s["pid"]][0]
+    calls = {s["span_id"] for s in spans(path, "syscall", "rt_sigtimedwait")}
+    waits = [s for s in spans(path, "wait") if s["tid"] == waiter and s.get("parent_id") in calls]
+    check(len(waits) > 25, f"{len(waits)} waits")
+    equal({waker(s) for s in waits if waker(s)}, {"timer"}, "wakers")
+    equal({s["name"] for s in waits if waker(s)}, {"timer"}, "causes")
+
+
+@tests.add
+def an_interval_timer_of_cpu_time():
+    """The thread that uses up the time looks after the timer, but does not wake for itself."""
+    woken_by_cpu_time("profiled")
+
+
+@tests.add
+def a_timer_of_cpu_time():
+    woken_by_cpu_time("cpu_timer")
 
 
 def woken_by_each_other(name, part, rounds=2000):
