@@ -93,7 +93,7 @@ struct life_visit {
 /* Time of a thread that belongs to a span. */
 struct life_share {
 	struct context ctx;
-	u32 tid;	      /* the number of the thread at its end */
+	u32 tid; /* the number of the thread at its end */
 	u64 begin_ns, end_ns;
 	struct split split;
 };
