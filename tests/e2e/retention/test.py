@@ -178,7 +178,7 @@ def a_damaged_base():
 def a_base_of_another_version():
     path = fathom.path("kept")
     base = os.path.join(path, "base")
-    body = b"\0" * 37 + b"\xff" * 8 + b"fathombs" + b"\x7f" * 8
+    body = b"\0" * 37 + b"\xff" * 7 + b"\x3f" + b"fathombs" + b"\x7f" * 8
     with open(base, "wb") as file:
         file.write(b"fathomB1" + crc32c(body).to_bytes(4, "little") + body)
     result = fathom.run("record", "-o", path, *LIMITS, "--", "true")
