@@ -77,6 +77,9 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_time(a, &s->visit_ns);
 	archive_time(a, &s->visit_guess_ns);
 	archive_split(a, &s->visit_had);
+	archive_time(a, &s->nested.from_ns);
+	archive_time(a, &s->nested.doubt_ns);
+	archive_split(a, &s->nested.had);
 	archive_time(a, &s->doubt_from_ns);
 	archive_time(a, &s->doubt_to_ns);
 	archive_u16(a, &s->cpu);

@@ -11,7 +11,7 @@ static bool lies_in(const struct kspan *k, const struct visit *visit)
 	return begins_in(k, visit) && k->end_ns <= visit->end_ns;
 }
 
-/* Of a wait the record says whether it is in a call or in a fault of user code. */
+/* Of a wait the record says whether it is in a call, in a fault, or in a fault in a call. */
 static const struct visit *wait_in(const struct enclosing *in, const struct kspan *k)
 {
 	u8 mode = k->mode & MODE_MASK;
@@ -20,6 +20,8 @@ static const struct visit *wait_in(const struct enclosing *in, const struct kspa
 
 	if (mode != MODE_syscall && mode != MODE_fault)
 		return NULL;
+	if (mode == MODE_fault && lies_in(k, &in->nested))
+		return &in->nested;
 	/* of a call that began before its thread was recorded the begin is another */
 	return lies_in(k, visit) || (visit->end_ns && k->visit_ns == visit->begin_ns) ? visit
 										      : NULL;

@@ -125,6 +125,16 @@ struct life_leave {
 	struct context ctx;
 };
 
+/*
+ * Of the visit, what belongs to the fault that is open in it, if one is: its begin is known only
+ * from its record at its end. That it is open a switch says, so one without it begins this anew.
+ */
+struct life_nested {
+	u64 from_ns;  /* begin of the first stay off the CPU in `had`, 0: none */
+	u64 doubt_ns; /* what lies before was not seen whole, 0: nothing */
+	struct split had;
+};
+
 /* The state: what the next record needs to know of the ones before. */
 struct life_state {
 	enum life_place place;
@@ -134,6 +144,7 @@ struct life_state {
 	u64 visit_ns;	    /* the visit to the kernel to which visit_had belongs, 0: none */
 	u64 visit_guess_ns; /* not 0: its begin is not known, but lies before this */
 	struct split visit_had;
+	struct life_nested nested;
 	/*
 	 * Losses since last_ns that may concern the thread: from the begin of the first to the
 	 * end of the last one, however they lap over and were cut. None: both 0.

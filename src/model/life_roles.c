@@ -12,6 +12,7 @@ static void visit_enter(struct life_state *s, u64 begin_ns)
 	if (same)
 		return;
 	s->visit_had = (struct split){0};
+	s->nested = (struct life_nested){0};
 }
 
 static void visit_leave(struct life_state *s)
@@ -20,6 +21,27 @@ static void visit_leave(struct life_state *s)
 		s->visit_ns = s->visit_guess_ns = 0;
 		s->visit_had = (struct split){0};
 	}
+}
+
+/* No fault is open. */
+static void nested_leave(struct life_state *s)
+{
+	if (s->nested.from_ns || s->nested.doubt_ns)
+		s->nested = (struct life_nested){0};
+}
+
+/* The visit had this stay off the CPU. */
+static void visit_add_wait(struct life_state *s, const struct life_wait *w)
+{
+	if (s->visit_ns || s->visit_guess_ns)
+		split_add(&s->visit_had, &w->split);
+	if ((w->mode & MODE_MASK) != MODE_fault) {
+		nested_leave(s);
+		return;
+	}
+	if (!s->nested.from_ns)
+		s->nested.from_ns = w->begin_ns;
+	split_add(&s->nested.had, &w->split);
 }
 
 /* ---- what may have been missed ---- */
@@ -174,8 +196,7 @@ static void wait_end(struct life *l, u64 t, const struct life_sink *sink)
 	life_spend(l, SPLIT_unknown, known, t);
 	if (s->visit_guess_ns)
 		s->visit_guess_ns = t;
-	if (s->visit_ns || s->visit_guess_ns)
-		split_add(&s->visit_had, &w.split);
+	visit_add_wait(s, &w);
 	if (!v->fresh)
 		sink->wait(sink->arg, l, &w);
 }
@@ -193,6 +214,7 @@ static void unseen_end(struct life *l, u64 t)
 	/* if a syscall that began earlier ends next, this was part of it */
 	if (!s->visit_ns)
 		s->visit_guess_ns = t;
+	s->nested.doubt_ns = t;
 	s->visit_had.ns[SPLIT_unknown] += (s64)(woken - s->last_ns);
 	s->visit_had.ns[SPLIT_runnable] += (s64)(t - woken);
 }
@@ -231,8 +253,11 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 	if (s->place == LIFE_OFF_CPU || s->place == LIFE_GONE) {
 		life_spend(l, SPLIT_unknown, s->last_ns, t);
 		s->visit_had.ns[SPLIT_unknown] += (s64)(t - border);
+		s->nested.doubt_ns = t;
 		return 0;
 	}
+	if (doubt_within(s, s->last_ns, t))
+		s->nested.doubt_ns = t;
 	spend_user(l, border);
 	missed = spend_seen(l, SPLIT_kernel, border, t);
 	s->visit_had.ns[SPLIT_unknown] += (s64)missed;
@@ -273,6 +298,7 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 		doubt_unseen(s);
 		spend_seen(l, s->place == LIFE_OFF_CPU ? SPLIT_unknown : SPLIT_kernel, s->last_ns,
 			   t);
+		visit_leave(s);
 	} else if (visit) {
 		if (visit >= s->last_ns)
 			part.begin_ns = visit;
@@ -281,6 +307,8 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 		spend_until(l, t, 0, sink);
 		visit_leave(s);
 	}
+	if ((sw->mode & MODE_MASK) != MODE_fault)
+		nested_leave(s);
 	if (thread)
 		sight(l, &sw->ctx, &part, sink);
 	if (s->wake.has && (!life_leave_sleeps(sw->state) || s->wake.time_ns < visit))
@@ -343,21 +371,27 @@ static void enter_user(struct life *l, u64 t, u16 cpu)
 	l->state.last_ns = t;
 	l->state.wake.has = false;
 	visit_leave(&l->state);
+	nested_leave(&l->state);
 }
 
-/* The split of a visit: what it had, as far as that was seen; the rest is not known. */
-static void visit_split(const struct life *l, struct life_visit *v)
+/*
+ * Adds to the split of a visit, which says what was seen of it, what lies before the recording,
+ * and as `part` the rest of its time.
+ */
+static void visit_fill(const struct life *l, struct life_visit *v, enum split_part part)
 {
 	s64 rest;
 
-	v->split = l->state.visit_had;
 	if (v->begin_ns < l->origin_ns)
 		v->split.ns[SPLIT_unknown] += (s64)(l->origin_ns - v->begin_ns);
-	rest = split_rest(&v->split, v->end_ns - v->begin_ns);
-	if (rest < 0)
-		split_cut(&v->split, 0 - (u64)rest, true);
-	else
-		v->split.ns[SPLIT_unknown] += rest;
+	rest = (s64)(v->end_ns - v->begin_ns) - split_total(&v->split);
+	for (int i = SPLIT_PARTS_COUNT - 1; rest < 0 && i >= 0; i--) {
+		s64 cut = v->split.ns[i] < -rest ? v->split.ns[i] : -rest;
+
+		v->split.ns[i] -= cut;
+		rest += cut;
+	}
+	v->split.ns[part] += rest;
 }
 
 static void visit_end(struct life *l, struct life_visit *v, const struct context *ctx,
@@ -366,7 +400,8 @@ static void visit_end(struct life *l, struct life_visit *v, const struct context
 	u16 cpu = v->syscall ? v->syscall->head.cpu : v->fault->head.cpu;
 
 	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
-	visit_split(l, v);
+	v->split = l->state.visit_had;
+	visit_fill(l, v, SPLIT_unknown);
 	sight(l, ctx, v, sink);
 	sink->visit(sink->arg, l, v);
 	enter_user(l, v->end_ns, cpu);
@@ -385,6 +420,29 @@ static void role_syscall(struct life *l, const struct record_head *r, const stru
 	visit_end(l, &v, &c->ctx, sink);
 }
 
+/*
+ * The split of a fault in a visit, which goes on: what it slept, and the kernel. Stays off the CPU
+ * from before its begin are of a fault whose record was lost: it is not known which are its own.
+ */
+static void nested_end(struct life *l, struct life_visit *v)
+{
+	struct life_state *s = &l->state;
+	u64 since = v->begin_ns > s->last_ns ? v->begin_ns : s->last_ns, missed = 0;
+	bool doubted = s->nested.doubt_ns > v->begin_ns;
+
+	if (s->nested.from_ns < v->begin_ns)
+		doubted |= s->nested.from_ns != 0;
+	else
+		v->split = s->nested.had;
+	if (s->place == LIFE_ON_CPU)
+		missed = doubt_within(s, since, v->end_ns);
+	else if (since < v->end_ns)
+		missed = v->end_ns - since;
+	v->split.ns[SPLIT_unknown] += (s64)missed;
+	visit_fill(l, v, doubted ? SPLIT_unknown : SPLIT_kernel);
+	nested_leave(s);
+}
+
 static void role_fault(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	const struct record_fault *f = (const void *)r;
@@ -401,7 +459,7 @@ static void role_fault(struct life *l, const struct record_head *r, const struct
 	}
 	/* nested in a syscall: told, but the syscall's time goes on */
 	v.end_ns = r->time_ns;
-	v.split.ns[SPLIT_kernel] = (s64)(v.end_ns - v.begin_ns);
+	nested_end(l, &v);
 	sink->visit(sink->arg, l, &v);
 }
 
@@ -442,6 +500,7 @@ static void lose_sight(struct life *l, const struct record_head *r, enum life_pl
 	else if (s->place != LIFE_GONE)
 		life_spend(l, SPLIT_unknown, s->last_ns, t);
 	visit_leave(s);
+	nested_leave(s);
 	doubt_clear(s);
 	s->wake.has = false;
 	s->place = place;

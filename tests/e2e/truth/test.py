@@ -52,6 +52,7 @@ ROWS = {
     "fsync after each write": (ANY, 15, {"fsync": 30, "pwrite64": 30}),
     "handed over by another thread": (PEER, 8, {}),
     "touch of a mapped file": (ANY, 100, {}),
+    "read into a mapped file": (ANY, 40, {"read": 64}),
     "read with a slow writer": (PEER, 8, {"read": 10}),
     "read with a slow peer": (PEER, 8, {"read": 10}),
     "ended by SIGSEGV": (NONE, 0, {}),
@@ -162,6 +163,18 @@ class Thread:
             if wait["end_ns"] - wait["begin_ns"] >= MS or part == "runnable":
                 check_waker(attributes.get("waker"), waker, wait)
 
+    def check_faults(self):
+        """What it slept for a page lies in the fault, and the fault has no more of it."""
+        faults = {s["span_id"]: s for s in self.spans if s["kind"] == "fault"}
+        slept = dict.fromkeys(faults, 0)
+        for wait in self.waits("fault"):
+            check(wait["parent_id"] in faults or self.time["unknown"] > 0,
+                  f"a wait in no fault: {wait}")
+            slept[wait["parent_id"]] = (slept.get(wait["parent_id"], 0) +
+                                        wait["time"]["fault_ns"])
+        for span_id, fault in faults.items():
+            equal(fault["time"]["fault_ns"], slept[span_id], f"sleep in a fault: {fault}")
+
     def check_calls(self, calls):
         for name, count in calls.items():
             made = [s for s in self.spans if s["kind"] == "syscall" and s["name"] == name and
@@ -212,6 +225,7 @@ def verify_thread(name, thread):
         thread.check_part(part, expected, sum(expect.values()))
     thread.check_rest(expect)
     thread.check_waits(next(iter(expect)), waker, least)
+    thread.check_faults()
     thread.check_calls(calls)
 
 

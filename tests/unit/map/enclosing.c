@@ -222,6 +222,13 @@ TEST(the_innermost_is_found)
 	CHECK(!enclosing_of(&in, &wait));
 	wait.mode = MODE_fault | MODE_IN_SYSCALL;
 	CHECK(enclosing_of(&in, &wait) == &in.call);
+	wait.begin_ns = 210;
+	wait.end_ns = 300;
+	CHECK(enclosing_of(&in, &wait) == &in.nested);
+	wait.mode = MODE_syscall;
+	CHECK(enclosing_of(&in, &wait) == &in.call);
+	wait.mode = MODE_fault; /* of the kernel, outside of a call */
+	CHECK(enclosing_of(&in, &wait) == &in.nested);
 	wait.mode = MODE_syscall; /* it is in another, of which the end is not known */
 	wait.begin_ns = wait.visit_ns = 950;
 	wait.end_ns = 990;

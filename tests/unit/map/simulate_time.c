@@ -124,6 +124,25 @@ static void woken_in_vain(struct actor *a)
 	actor_run(a, SPLIT_kernel, 1);
 }
 
+/* A fault in a call that began at `visit`; some of them go unrecorded. */
+static void faults_in_call(struct actor *a, u64 visit)
+{
+	struct record_fault r = {.head = head_of(a), .flags = FAULT_WRITE};
+	u64 begin = a->now;
+
+	actor_run(a, SPLIT_kernel, some(a, 200));
+	for (u64 n = simulation_random(a->s, 3); n > 0; n--) {
+		if (simulation_random(a->s, 3) == 0)
+			actor_preempted(a, MODE_fault | MODE_IN_SYSCALL, visit, NULL);
+		else
+			actor_sleeps(a, MODE_fault | MODE_IN_SYSCALL, visit, NULL, SPLIT_fault);
+		actor_run(a, SPLIT_kernel, some(a, 200));
+	}
+	r.duration_ns = a->now - begin;
+	if (simulation_random(a->s, 8))
+		actor_emit(a, &r, sizeof(r), RECORD_fault, a->now);
+}
+
 void does_syscall(struct actor *a)
 {
 	const struct call *call = &calls[simulation_random(a->s, 4)];
@@ -137,6 +156,8 @@ void does_syscall(struct actor *a)
 		else
 			actor_sleeps(a, MODE_syscall, begin, call, call->part);
 		actor_run(a, SPLIT_kernel, some(a, 500));
+		if (simulation_random(a->s, 3) == 0)
+			faults_in_call(a, begin);
 	}
 	if (simulation_random(a->s, 3) == 0)
 		woken_in_vain(a);

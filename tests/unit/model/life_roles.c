@@ -12,6 +12,7 @@ struct told {
 	struct life life;
 	struct life_wait last;
 	int waits;
+	struct life_visit visit;
 };
 
 static void on_wait(void *arg, const struct life *l, const struct life_wait *wait)
@@ -24,6 +25,7 @@ static void on_wait(void *arg, const struct life *l, const struct life_wait *wai
 
 static void on_visit(void *arg, const struct life *l, const struct life_visit *visit)
 {
+	((struct told *)arg)->visit = *visit;
 }
 
 static void on_share(void *arg, const struct life *l, const struct life_share *share)
@@ -222,6 +224,147 @@ TEST(a_death_of_which_the_begin_was_not_seen_is_told_alike)
 	check_death(&t.life);
 	CHECK_EQ(split_total(&t.life.total), 8000);
 	life_free(&t.life);
+}
+
+/* ---- a fault in a call ---- */
+
+/* In the call that began at 2000 (soft: not known when), and with `mode` in a fault in that. */
+static void leaves_call(struct told *t, u64 time_ns, u8 mode, bool soft)
+{
+	struct record_switch r = {
+		.head = {.kind = RECORD_switch, .cpu = CPU, .tid = TID, .time_ns = time_ns},
+		.mode = mode,
+		.since_ns = soft ? 0 : time_ns - 2000,
+		.state = LEAVE_disk_sleep};
+
+	feed(t, LIFE_LEAVES, &r);
+}
+
+#define IN_FAULT (MODE_fault | MODE_IN_SYSCALL)
+
+static void sleeps(struct told *t, u64 begin_ns, u64 end_ns, u8 mode)
+{
+	leaves_call(t, begin_ns, mode, false);
+	woken_by_disk(t, end_ns - 100);
+	enters(t, end_ns);
+}
+
+static void faulted(struct told *t, u64 begin_ns, u64 end_ns)
+{
+	struct record_fault r = {
+		.head = {.kind = RECORD_fault, .cpu = CPU, .tid = TID, .time_ns = end_ns},
+		.flags = FAULT_MAJOR,
+		.duration_ns = end_ns - begin_ns};
+
+	feed(t, LIFE_FAULT, &r);
+}
+
+static void called(struct told *t, u64 end_ns)
+{
+	struct record_syscall r = {
+		.head = {.kind = RECORD_syscall, .cpu = CPU, .tid = TID, .time_ns = end_ns},
+		.duration_ns = end_ns - 2000};
+
+	feed(t, LIFE_SYSCALL, &r);
+}
+
+static void check_fault(const struct told *t, s64 slept, s64 runnable, s64 kernel, s64 unknown)
+{
+	const struct split *split = &t->visit.split;
+
+	CHECK(t->visit.fault);
+	CHECK_EQ(split->ns[SPLIT_fault], slept);
+	CHECK_EQ(split->ns[SPLIT_runnable], runnable);
+	CHECK_EQ(split->ns[SPLIT_kernel], kernel);
+	CHECK_EQ(split->ns[SPLIT_unknown], unknown);
+	CHECK_EQ(split_total(split), slept + runnable + kernel + unknown);
+}
+
+TEST(a_fault_in_a_call_has_what_it_slept)
+{
+	struct told t = {0};
+
+	life_init_born(&t.life, TID, TID, 500, 0);
+	enters(&t, 1000);
+	sleeps(&t, 3000, 3500, MODE_syscall);
+	faulted(&t, 3600, 3700);
+	check_fault(&t, 0, 0, 100, 0);
+	sleeps(&t, 4000, 5000, IN_FAULT);
+	sleeps(&t, 5200, 5500, IN_FAULT);
+	faulted(&t, 3800, 5800);
+	check_fault(&t, 1100, 200, 700, 0);
+	faulted(&t, 5900, 6000); /* what was told is no part of the next */
+	check_fault(&t, 0, 0, 100, 0);
+	sleeps(&t, 6100, 7000, MODE_syscall);
+	called(&t, 8000);
+	CHECK(t.visit.syscall);
+	CHECK_EQ(t.visit.split.ns[SPLIT_fault], 1100);
+	CHECK_EQ(t.visit.split.ns[SPLIT_unknown], 0);
+	CHECK_EQ(split_total(&t.visit.split), 6000);
+	life_free(&t.life);
+}
+
+TEST(of_a_fault_in_a_call_what_was_missed_is_unknown)
+{
+	struct told t = {0};
+
+	life_init_born(&t.life, TID, TID, 500, 0);
+	enters(&t, 1000);
+	sleeps(&t, 4000, 5000, IN_FAULT); /* its record was lost */
+	sleeps(&t, 6000, 7000, IN_FAULT);
+	faulted(&t, 5500, 7500);
+	check_fault(&t, 0, 0, 0, 2000);
+	sleeps(&t, 8000, 9000, IN_FAULT);
+	lost(&t, 9100, 9200);
+	faulted(&t, 7800, 9400);
+	check_fault(&t, 900, 100, 500, 100);
+	sleeps(&t, 9500, 9800, MODE_syscall);
+	lost(&t, 10100, 10200); /* it may have left its CPU */
+	sleeps(&t, 11000, 12000, IN_FAULT);
+	faulted(&t, 10000, 12500);
+	check_fault(&t, 900, 100, 0, 1500);
+	life_free(&t.life);
+}
+
+TEST(a_fault_in_a_call_of_which_the_begin_is_not_known)
+{
+	struct told t = {0};
+
+	life_init_born(&t.life, TID, TID, 500, 0);
+	enters(&t, 1000);
+	for (u64 time_ns = 3000; time_ns < 6000; time_ns += 1000) {
+		leaves_call(&t, time_ns, IN_FAULT, true);
+		woken_by_disk(&t, time_ns + 400);
+		enters(&t, time_ns + 500);
+	}
+	faulted(&t, 2900, 5900);
+	check_fault(&t, 1200, 300, 1500, 0);
+	life_free(&t.life);
+}
+
+/* Of two recordings that follow one another, wherever they were cut. */
+TEST(a_fault_in_a_call_is_told_alike_by_two_halves)
+{
+	for (int cut = 0; cut < 7; cut++) {
+		struct told left = {0}, right = {0};
+		const struct life_sink sink = {&left, on_wait, on_visit, on_share, on_share};
+		int step = 0;
+
+		life_init_born(&left.life, TID, TID, 500, 0);
+		life_init(&right.life, TID);
+#define HALF (step++ < cut ? &left : &right)
+		enters(HALF, 1000);
+		leaves_call(HALF, 4000, IN_FAULT, false);
+		woken_by_disk(HALF, 4900);
+		enters(HALF, 5000);
+		leaves_call(HALF, 5200, IN_FAULT, false);
+		enters(HALF, 5500);
+		faulted(HALF, 3800, 5800);
+#undef HALF
+		CHECK_EQ(life_join(&left.life, &right.life, &sink), 0);
+		check_fault(cut ? &left : &right, 1200, 100, 700, 0);
+		life_free(&left.life);
+	}
 }
 
 TEST_MAIN()
