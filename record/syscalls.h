@@ -403,7 +403,7 @@
 	S(436, close_range, 3, 0, 0, (uint, uint, close_range_flags))                              \
 	S(437, openat2, 4, 1, SC_DESC | SC_FILE, (dirfd, path, address, size))                     \
 	S(438, pidfd_getfd, 3, 1, SC_DESC, (fd, fd, hex))                                          \
-	S(439, faccessat2, 4, 1, SC_DESC | SC_FILE, (dirfd, path, access_mode, at_flags))          \
+	S(439, faccessat2, 4, 1, SC_DESC | SC_FILE, (dirfd, path, access_mode, faccessat_flags))   \
 	S(440, process_madvise, 5, 1, SC_DESC, (fd, address, ulong, madvise_advice, hex))          \
 	S(441, epoll_pwait2, 6, 1, SC_DESC, (fd, address, int, address, address, size))            \
 	S(442, mount_setattr, 5, 1, SC_DESC | SC_FILE, (dirfd, path, at_flags, address, size))     \

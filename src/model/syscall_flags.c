@@ -18,10 +18,13 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -51,6 +54,17 @@ const struct flag_name flags_at_flags[] = {
 const struct flag_name flags_statx_flags[] = {
 	N(AT_STATX_FORCE_SYNC), N(AT_STATX_DONT_SYNC), N(AT_SYMLINK_NOFOLLOW), N(AT_REMOVEDIR),
 	N(AT_SYMLINK_FOLLOW), N(AT_NO_AUTOMOUNT), N(AT_EMPTY_PATH), N(AT_RECURSIVE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_faccessat_flags[] = {
+	N(AT_SYMLINK_NOFOLLOW), { 0x200, "AT_EACCESS" }, N(AT_EMPTY_PATH),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_handle_flags[] = {
+	N(AT_SYMLINK_FOLLOW), N(AT_EMPTY_PATH), { 0x200, "AT_HANDLE_FID" },
+	{ 1, "AT_HANDLE_MNT_ID_UNIQUE" }, { 2, "AT_HANDLE_CONNECTABLE" },
 	{ 0, NULL }
 };
 
@@ -426,6 +440,91 @@ const struct flag_name flags_prctl_option[] = {
 	N(PR_CAPBSET_DROP), N(PR_SET_TIMERSLACK), N(PR_GET_TIMERSLACK), N(PR_SET_NO_NEW_PRIVS),
 	N(PR_GET_NO_NEW_PRIVS), N(PR_SET_CHILD_SUBREAPER), N(PR_GET_CHILD_SUBREAPER),
 	N(PR_SET_PTRACER), N(PR_SET_MM), N(PR_SET_THP_DISABLE), N(PR_SET_VMA), N(PR_CAP_AMBIENT),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_mount_flags[] = {
+	N(MS_RDONLY), N(MS_NOSUID), N(MS_NODEV), N(MS_NOEXEC), N(MS_SYNCHRONOUS), N(MS_REMOUNT),
+	N(MS_MANDLOCK), N(MS_DIRSYNC), { 256, "MS_NOSYMFOLLOW" }, N(MS_NOATIME), N(MS_NODIRATIME),
+	N(MS_BIND), N(MS_MOVE), N(MS_REC), N(MS_SILENT), N(MS_POSIXACL), N(MS_UNBINDABLE),
+	N(MS_PRIVATE), N(MS_SLAVE), N(MS_SHARED), N(MS_RELATIME), N(MS_KERNMOUNT),
+	N(MS_I_VERSION), N(MS_STRICTATIME), N(MS_LAZYTIME), N(MS_ACTIVE), N(MS_NOUSER),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_umount_flags[] = {
+	N(MNT_FORCE), N(MNT_DETACH), N(MNT_EXPIRE), N(UMOUNT_NOFOLLOW),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_seals[] = {
+	N(F_SEAL_SEAL), N(F_SEAL_SHRINK), N(F_SEAL_GROW), N(F_SEAL_WRITE),
+	{ 16, "F_SEAL_FUTURE_WRITE" }, { 32, "F_SEAL_EXEC" },
+	{ 0, NULL }
+};
+
+const struct flag_name flags_lease[] = {
+	N(F_RDLCK), N(F_WRLCK), N(F_UNLCK),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_shm_get_flags[] = {
+	N(IPC_CREAT), N(IPC_EXCL), N(SHM_HUGETLB), N(SHM_NORESERVE),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_sem_get_flags[] = {
+	N(IPC_CREAT), N(IPC_EXCL), N(IPC_NOWAIT),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_msg_get_flags[] = {
+	N(IPC_CREAT), N(IPC_EXCL), N(IPC_NOWAIT),
+	{ 0, NULL }
+};
+
+const struct flag_name flags_ptrace_request[] = {
+	{ 0, "PTRACE_TRACEME" }, { 1, "PTRACE_PEEKTEXT" }, { 2, "PTRACE_PEEKDATA" },
+	{ 3, "PTRACE_PEEKUSER" }, { 4, "PTRACE_POKETEXT" }, { 5, "PTRACE_POKEDATA" },
+	{ 6, "PTRACE_POKEUSER" }, { 7, "PTRACE_CONT" }, { 8, "PTRACE_KILL" },
+	{ 9, "PTRACE_SINGLESTEP" }, { 12, "PTRACE_GETREGS" }, { 13, "PTRACE_SETREGS" },
+	{ 14, "PTRACE_GETFPREGS" }, { 15, "PTRACE_SETFPREGS" }, { 16, "PTRACE_ATTACH" },
+	{ 17, "PTRACE_DETACH" }, { 18, "PTRACE_GETFPXREGS" }, { 19, "PTRACE_SETFPXREGS" },
+	{ 21, "PTRACE_OLDSETOPTIONS" }, { 24, "PTRACE_SYSCALL" },
+	{ 25, "PTRACE_GET_THREAD_AREA" }, { 26, "PTRACE_SET_THREAD_AREA" },
+	{ 30, "PTRACE_ARCH_PRCTL" }, { 31, "PTRACE_SYSEMU" }, { 32, "PTRACE_SYSEMU_SINGLESTEP" },
+	{ 33, "PTRACE_SINGLEBLOCK" }, { 0x4200, "PTRACE_SETOPTIONS" },
+	{ 0x4201, "PTRACE_GETEVENTMSG" }, { 0x4202, "PTRACE_GETSIGINFO" },
+	{ 0x4203, "PTRACE_SETSIGINFO" }, { 0x4204, "PTRACE_GETREGSET" },
+	{ 0x4205, "PTRACE_SETREGSET" }, { 0x4206, "PTRACE_SEIZE" },
+	{ 0x4207, "PTRACE_INTERRUPT" }, { 0x4208, "PTRACE_LISTEN" },
+	{ 0x4209, "PTRACE_PEEKSIGINFO" }, { 0x420a, "PTRACE_GETSIGMASK" },
+	{ 0x420b, "PTRACE_SETSIGMASK" }, { 0x420c, "PTRACE_SECCOMP_GET_FILTER" },
+	{ 0x420d, "PTRACE_SECCOMP_GET_METADATA" }, { 0x420e, "PTRACE_GET_SYSCALL_INFO" },
+	{ 0x420f, "PTRACE_GET_RSEQ_CONFIGURATION" },
+	{ 0x4210, "PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG" },
+	{ 0x4211, "PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG" },
+	{ 0x4212, "PTRACE_SET_SYSCALL_INFO" },
+	{ 0, NULL }
+};
+
+const struct flag_name flags_bpf_command[] = {
+	{ 0, "BPF_MAP_CREATE" }, { 1, "BPF_MAP_LOOKUP_ELEM" }, { 2, "BPF_MAP_UPDATE_ELEM" },
+	{ 3, "BPF_MAP_DELETE_ELEM" }, { 4, "BPF_MAP_GET_NEXT_KEY" }, { 5, "BPF_PROG_LOAD" },
+	{ 6, "BPF_OBJ_PIN" }, { 7, "BPF_OBJ_GET" }, { 8, "BPF_PROG_ATTACH" },
+	{ 9, "BPF_PROG_DETACH" }, { 10, "BPF_PROG_TEST_RUN" }, { 11, "BPF_PROG_GET_NEXT_ID" },
+	{ 12, "BPF_MAP_GET_NEXT_ID" }, { 13, "BPF_PROG_GET_FD_BY_ID" },
+	{ 14, "BPF_MAP_GET_FD_BY_ID" }, { 15, "BPF_OBJ_GET_INFO_BY_FD" },
+	{ 16, "BPF_PROG_QUERY" }, { 17, "BPF_RAW_TRACEPOINT_OPEN" }, { 18, "BPF_BTF_LOAD" },
+	{ 19, "BPF_BTF_GET_FD_BY_ID" }, { 20, "BPF_TASK_FD_QUERY" },
+	{ 21, "BPF_MAP_LOOKUP_AND_DELETE_ELEM" }, { 22, "BPF_MAP_FREEZE" },
+	{ 23, "BPF_BTF_GET_NEXT_ID" }, { 24, "BPF_MAP_LOOKUP_BATCH" },
+	{ 25, "BPF_MAP_LOOKUP_AND_DELETE_BATCH" }, { 26, "BPF_MAP_UPDATE_BATCH" },
+	{ 27, "BPF_MAP_DELETE_BATCH" }, { 28, "BPF_LINK_CREATE" }, { 29, "BPF_LINK_UPDATE" },
+	{ 30, "BPF_LINK_GET_FD_BY_ID" }, { 31, "BPF_LINK_GET_NEXT_ID" },
+	{ 32, "BPF_ENABLE_STATS" }, { 33, "BPF_ITER_CREATE" }, { 34, "BPF_LINK_DETACH" },
+	{ 35, "BPF_PROG_BIND_MAP" }, { 36, "BPF_TOKEN_CREATE" },
+	{ 37, "BPF_PROG_STREAM_READ_BY_FD" },
 	{ 0, NULL }
 };
 

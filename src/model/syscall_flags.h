@@ -25,6 +25,17 @@ struct flag_set {
 	F(access_mode, 1, "?_OK")                                                                  \
 	F(at_flags, 1, "AT_???")                                                                   \
 	F(statx_flags, 1, "AT_???")                                                                \
+	F(faccessat_flags, 1, "AT_???")                                                            \
+	F(handle_flags, 1, "AT_???")                                                               \
+	F(mount_flags, 1, "MS_???")                                                                \
+	F(umount_flags, 1, "MNT_???")                                                              \
+	F(seals, 1, "F_SEAL_???")                                                                  \
+	F(lease, 0, "F_???")                                                                       \
+	F(shm_get_flags, 1, "SHM_???")                                                             \
+	F(sem_get_flags, 1, "IPC_???")                                                             \
+	F(msg_get_flags, 1, "IPC_???")                                                             \
+	F(ptrace_request, 0, "PTRACE_???")                                                         \
+	F(bpf_command, 0, "BPF_???")                                                               \
 	F(unlink_flags, 1, "AT_???")                                                               \
 	F(mmap_prot, 1, "PROT_???")                                                                \
 	F(mmap_flags, 1, "MAP_???")                                                                \

@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 
 #include "model/syscall_shapes.h"
 #include "record/syscalls_compat.h"
@@ -161,6 +162,21 @@ static int futex_arguments(u32 operation)
 	}
 }
 
+static int ptrace_arguments(u32 request)
+{
+	switch (request) {
+	case PTRACE_TRACEME:
+		return 1;
+	case PTRACE_KILL:
+	case PTRACE_ATTACH:
+	case PTRACE_INTERRUPT:
+	case PTRACE_LISTEN:
+		return 2;
+	default:
+		return 4;
+	}
+}
+
 static int arguments_shown(const struct call *c)
 {
 	const u64 *args = c->args;
@@ -177,6 +193,8 @@ static int arguments_shown(const struct call *c)
 		return 2;
 	if (nr == SYSCALL_NR_mremap && !(args[3] & (MREMAP_FIXED | MREMAP_DONTUNMAP)))
 		return 4;
+	if (nr == SYSCALL_NR_ptrace)
+		return ptrace_arguments((u32)args[0]);
 	if (nr == SYSCALL_NR_futex)
 		return futex_arguments((u32)args[1]);
 	return count;

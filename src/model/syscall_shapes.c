@@ -313,6 +313,15 @@ static void shape_fcntl_argument(struct text *t, const struct flag_set *set, con
 	case F_SETFD:
 		put_flags(t, &set_fd_flags, (u32)args[i]);
 		break;
+	case F_ADD_SEALS:
+		put_flags(t, &set_seals, (u32)args[i]);
+		break;
+	case F_SETLEASE:
+		put_name(t, &set_lease, (u32)args[i]);
+		break;
+	case F_SETSIG:
+		shape_signal(t, &set_signal, args, i);
+		break;
 	case F_SETFL:
 		shape_open_flags(t, &set_open_flags, args, i);
 		break;
@@ -352,6 +361,27 @@ static void shape_socketcall(struct text *t, const struct flag_set *set, const u
 		text_put(t, "%s", name);
 	else
 		text_put(t, "%" PRIu64, (uint64_t)args[i]);
+}
+
+static void shape_ipc_key(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	if ((u32)args[i])
+		text_put(t, "%#x", (u32)args[i]);
+	else
+		text_put(t, "IPC_PRIVATE");
+}
+
+/* Flags, and in the low bits who may use what is made. */
+static void shape_ipc_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	const u64 mode = args[i] & 0777;
+	u32 flags = (u32)args[i] & ~0777u;
+
+	if (flags) {
+		put_flags(t, set, flags);
+		text_put(t, "|");
+	}
+	shape_octal(t, NULL, &mode, 0);
 }
 
 /* An offset that counts pages. */
@@ -397,12 +427,15 @@ static const struct argument_shape {
 	[ARG_fcntl_argument] = {shape_fcntl_argument, NULL},
 	[ARG_socketcall] = {shape_socketcall, NULL},
 	[ARG_pages] = {shape_pages, NULL},
+	[ARG_ipc_key] = {shape_ipc_key, NULL},
+	[ARG_setns_flags] = {shape_flags, &set_unshare_flags},
 };
 
 static shape_fn *const special[ARG_KINDS] = {
 	[ARG_open_flags] = shape_open_flags,   [ARG_clone_flags] = shape_clone_flags,
 	[ARG_signal] = shape_signal,	       [ARG_ioctl_request] = shape_ioctl,
-	[ARG_statx_flags] = shape_statx_flags,
+	[ARG_statx_flags] = shape_statx_flags, [ARG_shm_get_flags] = shape_ipc_flags,
+	[ARG_sem_get_flags] = shape_ipc_flags, [ARG_msg_get_flags] = shape_ipc_flags,
 };
 
 void argument_put(struct text *t, enum argument_kind kind, const u64 args[6], int i)

@@ -131,6 +131,33 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(getrusage, RUSAGE_SELF, 0xdead0) \
 	C(mlockall, MCL_CURRENT | MCL_FUTURE) \
 	C(sync_file_range, 3, 0, 4096, SYNC_FILE_RANGE_WRITE) \
+	C(faccessat2, AT_FDCWD, 0xdead0, R_OK, AT_EACCESS) \
+	C(faccessat2, 3, 0xdead0, X_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) \
+	C(faccessat2, 3, 0xdead0, F_OK, 0) \
+	C(linkat, 3, 0xdead0, 4, 0xdead8, AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) \
+	C(name_to_handle_at, 3, 0xdead0, 0xdead0, 0xdead8, AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) \
+	C(mount, 0xdead0, 0xdead4, 0xdead8, 0, 0) \
+	C(mount, 0xdead0, 0xdead4, 0xdead8, 0x20d023, 0) \
+	C(mount, 0xdead0, 0xdead4, 0xdead8, 0xfff | 0x7f << 16, 0xdead0) \
+	C(umount2, 0xdead0, 0) \
+	C(umount2, 0xdead0, 15) \
+	C(fcntl, 3, F_ADD_SEALS, 7) \
+	C(fcntl, 3, F_ADD_SEALS, 0) \
+	C(fcntl, 3, F_SETLEASE, F_UNLCK) \
+	C(fcntl, 3, F_SETSIG, SIGUSR1) \
+	C(shmget, 0, 4096, 0600) \
+	C(shmget, 0x1234, 4096, 07000 | 0644) \
+	C(shmget, 5, 4096, 0) \
+	C(semget, 0x99, 1, 01000) \
+	C(msgget, 0, 03000 | 0666) \
+	C(setns, 3, 0) \
+	C(setns, 3, CLONE_NEWNET | CLONE_NEWNS | 1) \
+	C(ptrace, 0) \
+	C(ptrace, 16, 99999) \
+	C(ptrace, 0x4207, 99999) \
+	C(ptrace, 2, 99999, 0x10, 0x20) \
+	C(bpf, 5, 0xdead0, 72) \
+	C(bpf, 35, 0xdead0, 72) \
 	C(getppid) \
 	C(exit, 3)
 
