@@ -214,6 +214,10 @@ static int session_finish(struct session *s, int err, struct error *e)
 		error_say(e, -err,
 			  "the disk is full: make room, set a limit with --keep, or name another "
 			  "disk with -o; what was recorded can be read");
+	else if (err == -EFBIG)
+		error_say(e, -err,
+			  "a file may not grow further (ulimit -f): raise that limit, or begin new "
+			  "files with --rotate; what was recorded can be read");
 	return err;
 }
 

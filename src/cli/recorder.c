@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,14 +297,33 @@ static int capture_begin(struct recorder *r, struct error *e)
 	return err;
 }
 
+static struct sigaction limit_before;
+
+/* In each child: a command gets what fathom was given. */
+static void limit_give_back(void)
+{
+	sigaction(SIGXFSZ, &limit_before, NULL);
+}
+
+/* A file that may not grow (RLIMIT_FSIZE) is told like a full disk, and is not the end of us. */
+static void limit_ignore(void)
+{
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	if (sigaction(SIGXFSZ, &ignore, &limit_before) == 0)
+		pthread_atfork(NULL, NULL, limit_give_back);
+}
+
 int recorder_open(struct recorder **out, const struct recorder_options *options, struct error *e)
 {
+	static pthread_once_t limited = PTHREAD_ONCE_INIT;
 	struct recorder *r = calloc(1, sizeof(*r));
 	struct chunking_options chunks;
 	int err;
 
 	if (!r)
 		return error_set(e, ENOMEM, "cannot begin a recording");
+	pthread_once(&limited, limit_ignore);
 	r->options = *options;
 	r->hold = (struct recording_hold){-1, -1};
 	r->owner = owner_find();

@@ -144,9 +144,9 @@ def full_disk():
 
 
 @contextlib.contextmanager
-def running(*args):
+def running(*args, before=()):
     """A recorder whose command may outlive it, but not the test."""
-    recorder = subprocess.Popen([fathom.binary, *args], stdout=subprocess.PIPE,
+    recorder = subprocess.Popen([*before, fathom.binary, *args], stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         yield recorder
@@ -184,6 +184,26 @@ def full_disk_without_rotation():
         check(chunks[0]["records"] > 100, f"what fitted: {chunks}")
         check(chunks[0]["lost"]["total"] > 0, f"and what did not: {chunks}")
         harness.check_sums(fathom, out)
+
+
+@tests.add
+def files_that_may_not_grow():
+    """RLIMIT_FSIZE is a reason to end, told in a line, and the command keeps its signal for it."""
+    out = fathom.path("limited")
+    limit = ["prlimit", "--fsize=200000"]
+    loop = "while :; do read x < /etc/hostname; done"
+    with running("record", "-o", out, "--", "sh", "-c", loop, before=limit) as recorder:
+        equal(recorder.wait(timeout=60), 1, "status")
+        line = recorder.stderr.readline()
+        check("ulimit -f" in line and "--rotate" in line, line)
+    chunks = fathom.chunks(out)
+    equal([chunk["state"] for chunk in chunks], ["sealed"], "chunks")
+    check(chunks[0]["records"] > 100, f"what fitted: {chunks}")
+    harness.check_sums(fathom, out)
+    for given, status in ((["env"], 128 + signal.SIGXFSZ),
+                          (["env", "--ignore-signal=XFSZ"], 0)):
+        result = record(given, "-o", fathom.path("given"), "--", "sh", "-c", "kill -XFSZ $$")
+        equal(result.returncode, status, f"{given}: {result.stderr}")
 
 
 @tests.add
