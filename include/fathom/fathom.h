@@ -201,7 +201,9 @@ FATHOM_API int fathom_sampling_set(const char *policy);
 
 /*
  * Spans and events less severe than the level are not recorded. Children of a
- * span left out this way belong to its parent. Out of range: nothing changes.
+ * span left out this way belong to its parent; what is told of it goes with it, also an event
+ * that is severe enough, since there is no span for it to stand in: begin a span that such
+ * events matter to with a level as severe as theirs. Out of range: nothing changes.
  */
 FATHOM_API void fathom_level_set(int level);
 FATHOM_API int fathom_level_get(void);
@@ -308,7 +310,10 @@ FATHOM_API void fathom_span_endpoint(const struct fathom_span *span,
 FATHOM_API void fathom_span_peer(const struct fathom_span *span,
 				 const struct fathom_endpoint *endpoint);
 
-/* Something happened now, inside the span. NULL is an empty name. */
+/*
+ * Something happened now, inside the span. NULL is an empty name. Recorded if both the event and
+ * the span are: see fathom_level_set().
+ */
 FATHOM_API void fathom_span_event(const struct fathom_span *span, enum fathom_level level,
 				  const char *name);
 
