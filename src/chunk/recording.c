@@ -56,14 +56,19 @@ static int remember(struct recording *r, const struct chunk_info *info)
 }
 
 /* A chunk that retention took away meanwhile is none that is damaged. */
-static void tell_what_is_damaged(struct recording *r, struct chunk_reader *reader)
+static bool is_gone(const char *path)
 {
 	struct stat st;
 
+	return stat(path, &st) < 0 && errno == ENOENT;
+}
+
+static void tell_what_is_damaged(struct recording *r, struct chunk_reader *reader)
+{
 	if (!r->options.with_open)
 		return;
 	chunk_reader_check_files(reader);
-	if (chunk_reader_damage(reader) && stat(chunk_reader_info(reader)->path, &st) == 0)
+	if (chunk_reader_damage(reader) && !is_gone(chunk_reader_info(reader)->path))
 		tell_damage(r, chunk_reader_damage(reader));
 }
 
@@ -75,6 +80,8 @@ static int add_opened(struct recording *r, struct chunk_reader *reader, bool gro
 
 	if (is_known(r, chunk_reader_info(reader)))
 		return 0;
+	if (chunk_reader_damage(reader) && is_gone(chunk_reader_info(reader)->path))
+		return 0;
 	if (!growing && !chunk_reader_has_sums(reader))
 		err = chunk_reader_measure(reader, e);
 	if (!err && !growing)
@@ -84,8 +91,12 @@ static int add_opened(struct recording *r, struct chunk_reader *reader, bool gro
 	return err;
 }
 
-/* Only memory makes it fail: a chunk that cannot be read is damaged. */
-static int add_chunk(struct recording *r, const char *path, bool growing, struct error *e)
+/*
+ * Only memory makes it fail: a chunk that cannot be read is damaged. One that was `listed` can be
+ * gone since then.
+ */
+static int add_chunk(struct recording *r, const char *path, bool growing, bool listed,
+		     struct error *e)
 {
 	struct chunk_reader *reader;
 	struct error why = {0};
@@ -93,6 +104,8 @@ static int add_chunk(struct recording *r, const char *path, bool growing, struct
 
 	if (err == -ENOMEM)
 		return error_set(e, err, "cannot open %s", path);
+	if (err && listed && is_gone(path))
+		return 0;
 	if (err) {
 		tell_damage(r, why.text);
 		r->info.lost.damaged++;
@@ -160,7 +173,7 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 	int err;
 
 	if (looks_like_chunk(dir))
-		return add_chunk(r, dir, false, e);
+		return add_chunk(r, dir, false, false, e);
 	err = chunk_names_list(dir, NULL, &names, e);
 	if (err == -EACCES)
 		error_hint(e, "ask as the user who recorded, or as root");
@@ -180,7 +193,7 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 		}
 		open.read += names.names[i].open;
 		snprintf(path, sizeof(path), "%s/%s", dir, names.names[i].name);
-		err = add_chunk(r, path, names.names[i].open && open.written, e);
+		err = add_chunk(r, path, names.names[i].open && open.written, true, e);
 	}
 	chunk_names_free(&names);
 	open_chunks_tell(r, dir, &open);

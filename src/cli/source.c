@@ -6,12 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/hash.h"
 #include "base/units.h"
 #include "chunk/chunk.h"
 #include "cli/bases.h"
 #include "map/chunk_map.h"
+
+/*
+ * Retention can delete chunks while they are read, the oldest first. Then all is read anew, with
+ * the base that stands for them, this many times at most.
+ */
+#define READ_AGAIN 5
 
 static void tell_damage(void *arg, const char *text)
 {
@@ -39,7 +46,17 @@ static void lost_add(struct lost_view *sum, const struct chunk_lost *more)
 	sum->damaged += more->damaged;
 }
 
-/* Maps a chunk and merges it; one that cannot be read is counted as lost. */
+static bool is_gone(const struct chunk_info *info)
+{
+	struct stat st;
+
+	return stat(info->path, &st) < 0 && errno == ENOENT;
+}
+
+/*
+ * Maps a chunk and merges it; one that cannot be read is counted as lost. -ESTALE: it was deleted
+ * meanwhile.
+ */
 static int chunk_take(struct source *s, const struct chunk_info *info, u64 *covered_ns,
 		      struct error *e)
 {
@@ -53,6 +70,11 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 	if (err == -ENOMEM) {
 		*e = why;
 		return err;
+	}
+	if ((err || found.damage[0]) && is_gone(info)) {
+		if (!err)
+			partial_free(p);
+		return -ESTALE;
 	}
 	if (err) {
 		if (!s->quiet)
@@ -172,6 +194,8 @@ static int chunks_map(struct source *out, struct bases *bases, struct recording 
 		if (err)
 			return error_set(e, err, "cannot merge %s", info->chunks[i].path);
 		err = chunk_take(out, &info->chunks[i], &covered_ns, e);
+		if (err == -ESTALE && out->last_try) /* its time is a gap */
+			err = 0;
 	}
 	return err;
 }
@@ -207,14 +231,13 @@ static int recording_map(struct source *out, const struct source_options *o,
 	return 0;
 }
 
-int source_load(const struct source_options *o, struct source *out, struct error *e)
+static int load_once(const struct source_options *o, struct source *out, struct error *e)
 {
 	struct recording_options reading = {
 		.boot = o->boot, .after = o->after, .damage = o->quiet ? NULL : tell_damage};
 	struct recording *recording = NULL;
 	int err;
 
-	*out = (struct source){.quiet = o->quiet};
 	err = recording_open(&recording, o->dirs, o->dirs_count, &reading, e);
 	if (err)
 		return err;
@@ -222,6 +245,19 @@ int source_load(const struct source_options *o, struct source *out, struct error
 	if (!err)
 		err = describe(out, recording_info(recording), e);
 	recording_close(recording);
+	return err;
+}
+
+int source_load(const struct source_options *o, struct source *out, struct error *e)
+{
+	int err = -ESTALE;
+
+	for (int again = READ_AGAIN; err == -ESTALE; again--) {
+		*out = (struct source){.quiet = o->quiet, .last_try = !again};
+		err = load_once(o, out, e);
+		if (err == -ESTALE)
+			source_free(out);
+	}
 	return err;
 }
 

@@ -32,12 +32,14 @@ struct source {
 	char host[256], boot_id[64];
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;
-	bool quiet; /* the option */
+	bool quiet;    /* the option */
+	bool last_try; /* a chunk that goes while it is read is left out, and all is as it is */
 };
 
 /*
  * Reads, maps, merges and finishes. Damaged chunks are told on stderr, a line
- * each. 0 or a negative errno with the causes. Free with source_free() in any case.
+ * each; one that is deleted meanwhile is none of them. 0 or a negative errno with the
+ * causes. Free with source_free() in any case.
  */
 int source_load(const struct source_options *options, struct source *out, struct error *e);
 void source_free(struct source *source);

@@ -2,7 +2,10 @@
 /* Answers of several recordings, of a base among them, and of ranges of one. */
 #include "cli/source.h"
 
+#include <fcntl.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "map/base.h"
@@ -77,6 +80,27 @@ static void first_goes(const char *dir)
 	first_is_absorbed(dir, true);
 }
 
+static const char *goes_next; /* of this directory a chunk, once a stream of it is to be read */
+static int goes_times;
+
+/* Stands before the C library's: as if a recorder deleted meanwhile. */
+int openat(int dir, const char *name, int flags, ...)
+{
+	const char *of = goes_next;
+	va_list more;
+	int mode;
+
+	va_start(more, flags);
+	mode = flags & O_CREAT ? va_arg(more, int) : 0;
+	va_end(more);
+	if (of && strncmp(name, "cpu", 3) == 0) {
+		goes_next = NULL;
+		first_goes(of);
+		goes_next = --goes_times ? of : NULL;
+	}
+	return (int)syscall(SYS_openat, dir, name, flags, mode);
+}
+
 static void load(struct source *s, const char *const *dirs, size_t count, u64 from_ns, u64 to_ns)
 {
 	struct source_options o = {.dirs = dirs, .dirs_count = count};
@@ -132,6 +156,49 @@ TEST(a_base_holds_beside_another_recording)
 		CHECK_EQ(s.partial->lives.count, i ? 2 : 1);
 		source_free(&s);
 	}
+}
+
+/* As if it had been asked for afterwards. */
+TEST(a_chunk_that_goes_while_it_is_read_is_not_damaged)
+{
+	for (int times = 1; times <= 2; times++) {
+		const char *dir = make_directory();
+		struct source s;
+
+		chunk_write(dir, 1000 * MS, 1010 * MS, "named", 8);
+		chunk_write(dir, 1010 * MS, 1020 * MS, "", 8);
+		chunk_write(dir, 1020 * MS, 1030 * MS, "", 8);
+		goes_next = dir;
+		goes_times = times;
+		load(&s, &dir, 1, 0, 0);
+		CHECK(!goes_next);
+		CHECK_EQ(s.view.lost.damaged, 0);
+		CHECK_EQ(s.view.gaps_count, 0);
+		CHECK_EQ(s.from_ns, (1000 + 10 * (u64)times) * MS);
+		CHECK_STR(query_comm(s.partial, 8, 1025 * MS), "named");
+		CHECK_EQ(split_total(&s.partial->lives.data[0]->total), (30 - 10 * times) * MS);
+		source_free(&s);
+	}
+}
+
+/* A recorder that deletes faster than it can be read does not keep us for ever. */
+TEST(chunks_that_go_again_and_again_are_left_out)
+{
+	const char *dir = make_directory();
+	struct split sum;
+	struct source s;
+
+	for (u64 i = 0; i < 9; i++)
+		chunk_write(dir, (1000 + 10 * i) * MS, (1010 + 10 * i) * MS, "named", 8);
+	goes_next = dir;
+	goes_times = 6;
+	load(&s, &dir, 1, 0, 0);
+	CHECK(!goes_next);
+	CHECK_EQ(s.view.lost.damaged, 0);
+	CHECK_EQ(s.to_ns, 1090 * MS);
+	sum = all_of(&s);
+	CHECK_EQ(split_total(&sum), 30 * MS); /* of the three that are left */
+	source_free(&s);
 }
 
 /* A chunk that a base stands for already counts nowhere, whatever it is read with. */
