@@ -205,8 +205,11 @@ TEST(spans_that_end_out_of_order)
 	}
 	listener_stop(&l);
 	CHECK_EQ(listener_count(&l, RECORD_span_end), 600);
-	CHECK_EQ(listener_nth(&l, RECORD_span_end, 0)->end.flags, 0);
-	CHECK_EQ(listener_nth(&l, RECORD_span_end, 2)->end.flags, 1);
+	/* the one on top stays active */
+	CHECK_EQ(listener_nth(&l, RECORD_span_end, 597)->end.flags, 1);
+	CHECK_MEM(listener_nth(&l, RECORD_span_end, 597)->end.next.span, c.span_id, 8);
+	CHECK_EQ(listener_nth(&l, RECORD_span_end, 599)->end.flags, 1);
+	CHECK(listener_nth(&l, RECORD_span_end, 599)->end.next.span[0] == 0);
 }
 
 TEST(deeper_than_there_is_room)
