@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "cli/symbol_name.h"
 #include "map/query.h"
 
+#define NAME_MAX_SHOWN 1024
 #define STEPS_MAX 64 /* through the words of the stack's top */
 
 struct making_frames {
@@ -36,6 +38,25 @@ static char *text_of(const char *text)
 	return text && text[0] ? strdup(text) : NULL;
 }
 
+/* Names of C++ and Rust as a person reads them, beside what the file has. */
+static void name_take(struct frame_view *view, const char *symbol)
+{
+	char plain[NAME_MAX_SHOWN], *own = strndup(symbol, strcspn(symbol, "@")); /* its version */
+
+	if (own && symbol_name_plain(own, plain, sizeof(plain))) {
+		view->symbol = own;
+		own = strdup(plain);
+	}
+	view->function = own;
+}
+
+static void frame_free(const struct frame_view *view)
+{
+	free((char *)view->function);
+	free((char *)view->symbol);
+	free((char *)view->file);
+}
+
 static void function_find(struct making_frames *f, const struct fact_mapping *m, u64 called,
 			  struct frame_view *view)
 {
@@ -51,7 +72,7 @@ static void function_find(struct making_frames *f, const struct fact_mapping *m,
 	}
 	err = symbolizer_find(f->symbolizer, &place, &symbol);
 	if (!err) {
-		view->function = strndup(symbol.name, strcspn(symbol.name, "@")); /* its version */
+		name_take(view, symbol.name);
 		view->offset = symbol.offset + (view->address - called);
 	}
 	if (err == -ENOMEM || (!err && !view->function))
@@ -71,10 +92,8 @@ static void frame_add(struct making_frames *f, u64 address, bool innermost)
 	}
 	if (!f->err)
 		f->err = vec_push(&f->list, view);
-	if (f->err) {
-		free((void *)view.file);
-		free((void *)view.function);
-	}
+	if (f->err)
+		frame_free(&view);
 }
 
 /* From the frame at `from` on as the frame pointers say, up to what is no code. */
@@ -170,9 +189,7 @@ int frames_make(const struct partial *p, struct symbolizer *symbolizer, const st
 
 void frames_free(struct frame_view *frames, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		free((char *)frames[i].function);
-		free((char *)frames[i].file);
-	}
+	for (size_t i = 0; i < count; i++)
+		frame_free(&frames[i]);
 	free(frames);
 }

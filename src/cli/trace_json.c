@@ -79,6 +79,8 @@ static void frames_write(struct json *j, const struct span_view *span)
 		json_string(j, "address", address);
 		if (frame->function) {
 			json_string(j, "function", frame->function);
+			if (frame->symbol)
+				json_string(j, "symbol", frame->symbol);
 			json_u64(j, "offset", frame->offset);
 		}
 		if (frame->file)

@@ -39,6 +39,7 @@ struct event_view {
 struct frame_view {
 	uint64_t address;
 	const char *function; /* NULL: not known */
+	const char *symbol;   /* what its file calls it, NULL: the same */
 	uint64_t offset;      /* of the address in it */
 	const char *file;     /* "[kernel]", a module's name in brackets, a path; NULL: not known */
 	uint64_t file_offset; /* of the address in it */

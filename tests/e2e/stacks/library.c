@@ -6,7 +6,10 @@
 
 void library_waits(void);
 
-__attribute__((noinline)) static void library_inner(void)
+/* As C++ calls a function template of a class. */
+__attribute__((noinline)) void library_inner(void) __asm__("_ZN7Library5innerIiEEvT_");
+
+void library_inner(void)
 {
 	syscall(SYS_nanosleep, &(struct timespec){0, 60000000}, NULL);
 	__asm__ volatile("" ::: "memory");

@@ -18,6 +18,7 @@ fathom = harness.Fathom(sys.argv[1])
 LAW_OF, LIBRARY, STRANGE, POINTERS, BARE, OTHER, UNNAMED, UNNAMED_OTHER, GO_SOURCE = map(
     os.path.abspath, sys.argv[2:11])
 KNOWN = ["inner", "middle", "outer", "main"]
+IN_LIBRARY = "Library::inner<...>"
 NOBODY = 65534
 tests = harness.Tests()
 known = None
@@ -107,7 +108,10 @@ def libraries_that_come_late_and_other_programs():
     check_inside(next(s for s in sleeps if "library_waits" not in functions(s, False)), KNOWN,
                  POINTERS)
     late = next(s for s in sleeps if "library_waits" in functions(s, False))
-    check_inside(late, ["library_inner", "library_waits"], LIBRARY)
+    check_inside(late, [IN_LIBRARY, "library_waits"], LIBRARY)
+    equal([frame["symbol"] for frame in late if frame.get("function") == IN_LIBRARY],
+          ["_ZN7Library5innerIiEEvT_"], "what the file calls it")
+    check("symbol" not in next(f for f in late if f.get("function") == "library_waits"), "alike")
     check_inside(late, ["main"], POINTERS)
     check_inside(stack_of(directory, "futex"), ["other_inner", "other_middle", "other_outer"],
                  OTHER)
@@ -400,7 +404,7 @@ def the_merge_law_holds():
         check_inside(stack_of(directory, call), KNOWN, POINTERS)
     sleeps = [functions(stack, False) for call, _, stack in stacks(directory)
               if call == "nanosleep"]
-    equal(sorted("library_inner" in names for names in sleeps), [False, False, True], "sleeps")
+    equal(sorted(IN_LIBRARY in names for names in sleeps), [False, False, True], "sleeps")
     for recording in (known, directory):
         harness.check_sums(fathom, recording)
         harness.check_babeltrace(fathom, recording)
