@@ -422,7 +422,10 @@ struct {
 	__type(value, struct path_scratch);
 } snapshot_paths SEC(".maps");
 
-/* Every open file of each process, once for each table. */
+/*
+ * Every open file of each process, once for each table. Those that the command, which has not
+ * begun, will have after its exec are marked by head.seq: capture tells them then.
+ */
 SEC("iter/task_file")
 int snapshot_files(struct bpf_iter__task_file *ctx)
 {
@@ -430,23 +433,28 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 	struct file *file = ctx->file;
 	struct path_scratch *scratch;
 	struct thread_state *state;
-	u32 zero = 0;
+	u32 zero = 0, pending;
 	u64 bytes;
 
 	if (!task || !file)
 		return 0;
 	state = bpf_task_storage_get(&states, task, 0, 0);
 	scratch = bpf_map_lookup_elem(&snapshot_paths, &zero);
-	if (!state_in(state) || !scratch)
+	pending = state ? state->flags & STATE_PENDING : 0;
+	if ((!state_in(state) && !pending) || !scratch)
 		return 0;
 	fd_fill(scratch, task, file, ctx->fd, FD_snapshot);
 	if (task->pid != task->tgid) /* the kernel passes over threads that share their leader's */
 		scratch->r.flags |= FD_OWN_TABLE;
+	if (pending && scratch->r.flags & FD_CLOEXEC_SET)
+		return 0;
+	scratch->r.head.seq = pending;
 	if (iterator_write(ctx->meta->seq, &scratch->r.head,
 			   __builtin_offsetof(struct record_fd, path) + scratch->r.path_len,
 			   RARE_BYTES))
 		return 0;
 	bytes = socket_fill((struct socket_scratch *)scratch, task, file);
+	scratch->r.head.seq = pending;
 	if (bytes)
 		iterator_write(ctx->meta->seq, &scratch->r.head, bytes, RARE_BYTES);
 	return 0;

@@ -55,7 +55,8 @@ int capture_deliver(struct capture *c, const struct capture_sink *sink,
 		life_note(c, r);
 	if (r->kind == RECORD_stack)
 		return capture_stacks_record(c->stacks, sink, stream, r);
-	return sink->record(sink->arg, stream, r);
+	err = sink->record(sink->arg, stream, r);
+	return err ? err : inherited_deliver(c, sink, r);
 }
 
 /* Delivers a record, or holds it back if it is later than the cut. */

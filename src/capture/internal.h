@@ -82,6 +82,8 @@ struct capture {
 	u64 moves;			 /* scope_moves as it was when they were followed last */
 	struct capture_rare rare;
 	struct held_records held; /* later than the last cut */
+	struct held_records inherited; /* of the command: what it has open, until its exec */
+	bool inherited_known;	       /* it was looked at */
 	u64 kernel_complete_ns;	  /* of the last cut: capture_complete() */
 	u64 apps_complete_ns;
 	struct capture_counts counts;
@@ -121,6 +123,15 @@ int capture_deliver(struct capture *c, const struct capture_sink *sink,
 /* snapshot.c: runs an iterator over all threads, or those of one process (0: all). */
 int capture_iterator_run(struct capture *c, const struct capture_sink *sink,
 			 struct bpf_program *program, u32 pid);
+
+/*
+ * inherited.c: keeps what an iterator tells of the command that waits for its exec (it has set
+ * head.seq); tells it when `r` is that exec. 0 or a negative errno.
+ */
+int inherited_take(struct capture *c, const struct capture_stream *stream,
+		   const struct record_head *r);
+int inherited_deliver(struct capture *c, const struct capture_sink *sink,
+		      const struct record_head *r);
 
 /*
  * snapshot_hidden.c: names of those that are not among c->shown, for a recording of the host;

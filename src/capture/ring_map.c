@@ -155,4 +155,5 @@ void capture_rings_unmap(struct capture *c)
 		munmap((void *)c->rare.producer, c->rare.page + 2 * c->rare.size);
 	memset(&c->rare, 0, sizeof(c->rare));
 	held_free(&c->held);
+	held_free(&c->inherited);
 }

@@ -89,6 +89,8 @@ static int deliver_buffer(struct capture *c, const struct capture_sink *sink, co
 			break;
 		if (r->kind == RECORD_process)
 			err = deliver_process(c, sink, r);
+		else if (r->seq)
+			err = inherited_take(c, &snapshot_stream, r);
 		else
 			err = capture_deliver(c, sink, &snapshot_stream, r);
 		at += size;
@@ -217,10 +219,11 @@ int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct 
 		capture_scope_settled(c);
 		err = capture_hidden_tell(c, sink);
 	}
-	if (!err && (c->child == 0 || p->rodata->scope_host))
+	if (!err)
 		err = capture_snapshot_cgroups(c, sink);
 	if (!err && c->files)
 		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
+	c->inherited_known = true;
 	return err ? error_set(e, err, "cannot look at what runs") : 0;
 }
 

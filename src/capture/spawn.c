@@ -3,9 +3,9 @@
  * The command that fathom starts: forked and stopped on a pipe, put into scope
  * (from its exec on), and let go when everything is attached.
  *
- * A socket `go` lets the child exec; a pipe `exec` is closed by a successful exec,
- * or carries the errno of a failed one. An exec can take as long as a file system wants,
- * so nobody waits for it.
+ * Over a socket `go` the child says that it has closed what is fathom's, and is told to
+ * exec; a pipe `exec` is closed by a successful exec, or carries the errno of a failed one.
+ * An exec can take as long as a file system wants, so nobody waits for it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,11 +51,13 @@ static void descriptors_close_but(int a, int b)
 /* Runs in the child; nothing of the parent's state may be touched. */
 static void spawn_child(char *const argv[], int go, int exec)
 {
+	char byte = 0;
 	ssize_t got;
-	char byte;
 	int err;
 
 	descriptors_close_but(go, exec); /* these two close by themselves at the exec */
+	if (write(go, &byte, 1) != 1)
+		_exit(127);
 	do
 		got = read(go, &byte, 1);
 	while (got < 0 && errno == EINTR);
@@ -67,6 +69,17 @@ static void spawn_child(char *const argv[], int go, int exec)
 	while (write(exec, &err, sizeof(err)) < 0 && errno == EINTR)
 		;
 	_exit(err == ENOENT ? 127 : 126);
+}
+
+/* What it has open then is what the command begins with; one that was killed does not say so. */
+static void closed_wait(int go)
+{
+	ssize_t n;
+	char byte;
+
+	do
+		n = read(go, &byte, 1);
+	while (n < 0 && errno == EINTR);
 }
 
 int capture_spawn(struct capture *c, char *const argv[], struct error *e)
@@ -100,6 +113,7 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 		return error_set(e, err, "cannot start %s", argv[0]);
 	}
 	c->child = pid;
+	closed_wait(c->go_fd);
 	err = capture_scope_seed(c, pid, e);
 	if (err)
 		capture_spawn_abandon(c);

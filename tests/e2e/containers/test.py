@@ -115,6 +115,29 @@ def of_version_1():
 
 
 @tests.add
+def of_a_command():
+    """Where it was started, and that of a process that is recorded beside it."""
+    root = mounts().get("v2")
+    if not root:
+        return "no cgroups of version 2"
+    mine, other = container_id("command"), container_id("beside")
+    with Cgroups(root) as cgroups, contextlib.ExitStack() as stack:
+        top = f"fathom-test-{os.getpid()}"
+        place = cgroups.make(top, f"docker-{mine}.scope")
+        beside = Program(stack, cgroups.make(top, f"docker-{other}.scope"))
+        for name, options in (("alone", ()), ("with", ("-p", beside.pid))):
+            result = fathom.run("record", "-o", fathom.path(name), *options, "--", "true",
+                                preexec_fn=lambda: move(os.getpid(), place))
+            equal(result.returncode, 0, result.stderr)
+        beside.end()
+    for name, expected in (("alone", {mine}), ("with", {mine, other})):
+        got = {span["attributes"].get("container.id") for span in spans_of(fathom.path(name))
+               if span["kind"] == "thread"}
+        equal(got, expected, f"containers, {name}")
+    return None
+
+
+@tests.add
 def what_is_kept_of_deleted_chunks():
     """The chunk that named the container is gone; where the process is, is known."""
     root = mounts().get("v2")

@@ -164,6 +164,82 @@ def connections_that_came_have_their_peers():
     harness.check_sums(fathom, where)
 
 
+READS = """
+import os
+for fd in range(3):
+    os.fstat(fd)
+os.read(0, 1)
+"""
+
+
+def names_at_fstat(recording, pid_of="python3"):
+    """By descriptor: what its first fstat has for a name."""
+    names = {}
+    for trace in fathom.trace_all(recording)["traces"]:
+        for span in trace["spans"]:
+            if span["name"] in ("fstat", "newfstatat") and span["process"].startswith(pid_of):
+                attributes = span["attributes"]
+                if attributes.get("fd") in range(3) and attributes["fd"] not in names:
+                    names[attributes["fd"]] = (attributes.get("fd.name"),
+                                               attributes.get("file.path"))
+    return names
+
+
+@tests.add
+def what_a_command_inherits_has_names():
+    """Files, a pipe and sockets, also where the whole host is recorded."""
+    given, taken = fathom.path("given"), fathom.path("taken")
+    with open(given, "w", encoding="ascii") as file:
+        file.write("x")
+    for options in ([], ["-a"], ["-p", str(os.getpid())]):
+        where = fathom.path("inherits" + "".join(options[:1]))
+        with open(given, "rb") as source, open(taken, "wb") as out, \
+                subprocess.Popen([fathom.binary, "record", *options, "-o", where, "--",
+                                  sys.executable, "-c", READS], stdin=source, stdout=out,
+                                 stderr=subprocess.PIPE) as recorder:
+            pipe = os.readlink(f"/proc/self/fd/{recorder.stderr.fileno()}")
+            _, stderr = recorder.communicate(timeout=60)
+        equal(recorder.returncode, 0, stderr)
+        equal(names_at_fstat(where), {0: (given, given), 1: (taken, taken), 2: (pipe, None)},
+              f"names, {options}")
+        rows = [row["key"] for row in fathom.report(where, "file")["rows"]]
+        check(given in rows, f"files: {rows}")
+        harness.check_babeltrace(fathom, where)
+
+
+@tests.add
+def an_inherited_connection_has_its_peer():
+    where = fathom.path("inherits-connection")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        one, other = connection(listener)
+        with one, other:
+            result = fathom.run("record", "-o", where, "--", sys.executable, "-c", READS,
+                                stdin=other)
+            port = one.getsockname()[1]
+    equal(result.returncode, 0, result.stderr)
+    found = [span["attributes"].get("network.peer.port")
+             for trace in fathom.trace_all(where)["traces"] for span in trace["spans"]
+             if span["name"] == "read" and span["attributes"]["fd"] == 0]
+    equal(found, [port], "peer of what it read from")
+
+
+@tests.add
+def the_descriptors_of_a_command_in_a_flight_recorder():
+    """Also of one that is snapshot long after its begin."""
+    given, where = fathom.path("given-in-flight"), fathom.path("inherits-flight")
+    with open(given, "w", encoding="ascii") as file:
+        file.write("x")
+    with open(given, "rb") as source:
+        result = fathom.run("record", "--flight", "-o", where, "--", "sh", "-c",
+                            f"sleep 0.5; cat; exec {fathom.binary} snapshot {where}",
+                            stdin=source)
+    equal(result.returncode, 0, result.stderr)
+    names = {span["attributes"].get("fd.name") for trace in fathom.trace_all(where)["traces"]
+             for span in trace["spans"] if span["name"] == "read"
+             and span["process"] == "cat" and span["attributes"]["fd"] == 0}
+    equal(names, {given}, "names of what cat read")
+
+
 CONNECTS = """
 import socket
 listener = socket.create_server(("127.0.0.1", 0))

@@ -104,7 +104,7 @@ int seen_record(void *arg, const struct capture_stream *stream, const struct rec
 	if (r->kind > RECORD_KIND_MAX || r->kind == 0 || r->slots == 0)
 		return -EBADMSG;
 	s->records[r->kind]++;
-	if (!s->first_kind) {
+	if (!s->first_kind && r->kind != RECORD_cgroup) {
 		s->first_kind = r->kind;
 		s->first_is_child = is_command(s, r->tid);
 	}

@@ -16,7 +16,7 @@ struct seen {
 
 	u64 records[RECORD_KIND_MAX + 1];
 	u64 lost;	     /* found their ring full */
-	u32 first_kind;	     /* of the first record of all */
+	u32 first_kind;	     /* of the first record, but names of cgroups */
 	bool first_is_child; /* it is of the command */
 	u64 newest_ns;	     /* the latest time */
 	u64 counted;	     /* getppid() of the child */
