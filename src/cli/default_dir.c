@@ -38,11 +38,24 @@ static int recover(const char *dir, size_t *left, struct error *e)
 	return err;
 }
 
+/* A link that was the default directory was moved as it is: where it leads to stays. */
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int old_remove(struct error *e)
+{
+	if (!is_link(OLD_DIR))
+		return recording_remove(OLD_DIR, owner_find(), e);
+	return unlink(OLD_DIR) ? error_set(e, errno, "cannot remove " OLD_DIR) : 0;
+}
+
 static int move_up(struct error *e)
 {
-	int err = is_there(OLD_DIR) && is_there(DEFAULT_DIR)
-			  ? recording_remove(OLD_DIR, owner_find(), e)
-			  : 0;
+	int err = is_there(OLD_DIR) && is_there(DEFAULT_DIR) ? old_remove(e) : 0;
 
 	if (err)
 		return err;
@@ -79,7 +92,7 @@ int default_dir_begin(const char **dir, struct error *e)
 		err = recover(DEFAULT_DIR, NULL, e);
 	if (!err && is_there(NEW_DIR))
 		err = stale_move_up(e);
-	if (!err && is_there(OLD_DIR) && is_there(DEFAULT_DIR))
+	if (!err && is_there(OLD_DIR) && is_there(DEFAULT_DIR) && !is_link(OLD_DIR))
 		err = recording_removable(OLD_DIR, owner_find(), e);
 	if (!err)
 		err = recording_make(NEW_DIR, owner_find(), e);
