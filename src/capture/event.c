@@ -156,24 +156,10 @@ static bool event_chosen(const struct capture_events *events, const char *name)
 	return false;
 }
 
-static int event_choose(struct capture_events *events, int tracefs,
-			const struct tracefs_names *names, const char *wanted, struct error *e)
+static int event_missing(const struct tracefs_names *names, const char *wanted, struct error *e)
 {
-	bool found = false;
 	char near[256];
-	int err = 0;
 
-	for (size_t i = 0; i < names->list.count && !err; i++) {
-		const char *name = names->list.data[i];
-
-		if (fnmatch(wanted, name, 0) != 0)
-			continue;
-		found = true;
-		if (!event_chosen(events, name))
-			err = event_read(events, tracefs, name, e);
-	}
-	if (err || found)
-		return err;
 	if (names->closed)
 		return error_say(
 			e, EACCES,
@@ -188,6 +174,50 @@ static int event_choose(struct capture_events *events, int tracefs,
 			 wanted);
 }
 
+/* Takes away of what was chosen. */
+static int event_leave_out(struct capture_events *events, const struct tracefs_names *names,
+			   const char *unwanted, struct error *e)
+{
+	bool found = false;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < names->list.count && !found; i++)
+		found = fnmatch(unwanted, names->list.data[i], 0) == 0;
+	if (!found)
+		return event_missing(names, unwanted, e);
+	events->named = false;
+	for (size_t i = 0; i < events->list.count; i++) {
+		struct event *event = &events->list.data[i];
+
+		if (fnmatch(unwanted, event->name, 0) == 0) {
+			free(event->record);
+			continue;
+		}
+		events->named |= event->config.thread_at != 0;
+		events->list.data[kept++] = *event;
+	}
+	events->list.count = kept;
+	return 0;
+}
+
+static int event_choose(struct capture_events *events, int tracefs,
+			const struct tracefs_names *names, const char *wanted, struct error *e)
+{
+	bool found = false;
+	int err = 0;
+
+	for (size_t i = 0; i < names->list.count && !err; i++) {
+		const char *name = names->list.data[i];
+
+		if (fnmatch(wanted, name, 0) != 0)
+			continue;
+		found = true;
+		if (!event_chosen(events, name))
+			err = event_read(events, tracefs, name, e);
+	}
+	return err || found ? err : event_missing(names, wanted, e);
+}
+
 static int events_choose(struct capture_events *events, const struct capture_options *options,
 			 struct error *e)
 {
@@ -199,8 +229,16 @@ static int events_choose(struct capture_events *events, const struct capture_opt
 	err = tracefs_list(tracefs, &names);
 	if (err)
 		error_set(e, err, "cannot list the kernel's events");
-	for (size_t i = 0; i < options->event_count && !err; i++)
-		err = event_choose(events, tracefs, &names, options->events[i], e);
+	for (size_t i = 0; i < options->event_count && !err; i++) {
+		if (options->events[i][0] != '!')
+			err = event_choose(events, tracefs, &names, options->events[i], e);
+	}
+	for (size_t i = 0; i < options->event_count && !err; i++) {
+		if (options->events[i][0] == '!')
+			err = event_leave_out(events, &names, options->events[i] + 1, e);
+	}
+	if (!err && !events->list.count)
+		err = error_say(e, EINVAL, "what is chosen leaves no event");
 	tracefs_names_free(&names);
 	close(tracefs);
 	return err;

@@ -2,6 +2,8 @@
 #include "cli/record_options.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define AT(field) offsetof(struct record_options, field)
@@ -26,9 +28,9 @@ const struct option record_option_table[] = {
 	 AT(rotate), option_limits},
 	{"keep", 0, "LIMITS", "delete chunks beyond an age, a size, or both: 10m,2G", NULL,
 	 AT(keep), option_limits},
-	{"event", 0, "S:N", "record this kernel tracepoint, subsystem:name; globs too", NULL,
-	 AT(events), option_names},
-	{"syscalls", 0, "LIST", "record these system calls only: read,%network,!close", NULL,
+	{"event", 0, "S:N", "record this kernel tracepoint: sched:*,!sched:sched_switch", NULL,
+	 AT(events), option_events},
+	{"syscalls", 0, "LIST", "these system calls only: %desc,!close; !read,write: all but", NULL,
 	 AT(syscalls), option_syscalls},
 	{"spans-only", 0, NULL, "kernel records only while a thread has an active span", NULL,
 	 AT(spans_only), option_flag},
@@ -109,20 +111,21 @@ int option_syscalls(void *field, const char *text, struct error *e)
 {
 	struct option_syscalls *result = field;
 	struct option_syscalls set = *result;
+	bool without = text[0] == '!'; /* all that the list names, as strace has it */
 
 	if (!set.given)
-		memset(set.record, text[0] == '!', sizeof(set.record));
+		memset(set.record, without, sizeof(set.record));
 	set.given = true;
 	for (;;) {
 		size_t len = strcspn(text, ",");
-		bool take = text[0] == '!';
+		bool negates = text[0] == '!', take = without || negates;
 		char name[64];
 		int err;
 
-		if (len <= take || len - take >= sizeof(name))
+		if (len <= negates || len - negates >= sizeof(name))
 			return error_say(e, EINVAL, "has a part that names nothing");
-		memcpy(name, text + take, len - take);
-		name[len - take] = '\0';
+		memcpy(name, text + negates, len - negates);
+		name[len - negates] = '\0';
 		err = name[0] == '%' ? class_set(&set, name + 1, !take, e)
 				     : syscall_set(&set, name, !take, e);
 		if (err)
@@ -137,17 +140,43 @@ int option_syscalls(void *field, const char *text, struct error *e)
 	return 0;
 }
 
+int option_events(void *field, const char *text, struct error *e)
+{
+	struct option_list *list = field;
+	size_t before = list->count;
+	int err = option_names(field, text, e);
+
+	for (size_t i = before; i < list->count && text[0] == '!' && !err; i++) {
+		char *negated;
+
+		if (list->data[i][0] == '!')
+			continue;
+		if (asprintf(&negated, "!%s", list->data[i]) < 0)
+			return error_set(e, ENOMEM, "cannot read the list");
+		free(list->data[i]);
+		list->data[i] = negated;
+	}
+	return err;
+}
+
 static int events_check(const struct option_list *events, struct error *e)
 {
-	for (size_t i = 0; i < events->count; i++) {
-		const char *colon = strchr(events->data[i], ':');
+	size_t wanted = 0;
 
-		if (!colon || colon == events->data[i] || !colon[1] || strchr(colon + 1, ':'))
+	for (size_t i = 0; i < events->count; i++) {
+		const char *name = events->data[i] + (events->data[i][0] == '!');
+		const char *colon = strchr(name, ':');
+
+		if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':'))
 			return error_say(
 				e, EINVAL,
 				"--event '%s' is no SUBSYSTEM:NAME, like block:block_rq_issue",
 				events->data[i]);
+		wanted += name == events->data[i];
 	}
+	if (events->count && !wanted)
+		return error_say(e, EINVAL, "--event '%s' only leaves out: name others to record",
+				 events->data[0]);
 	return 0;
 }
 

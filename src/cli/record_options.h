@@ -16,6 +16,11 @@ struct option_syscalls {
  * "read,write", "%file,%network", "!futex" (all but), "%desc,!close": a name or
  * a class adds, ! takes away; a list that begins with ! starts from all.
  */
+/*
+ * A struct option_list of events, as given; where the list begins with `!`, each part of it has
+ * one.
+ */
+int option_events(void *field, const char *text, struct error *e);
 int option_syscalls(void *field, const char *text, struct error *e);
 
 struct record_options {

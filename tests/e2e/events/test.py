@@ -139,6 +139,20 @@ def only_what_is_in_scope():
 
 
 @tests.add
+def what_is_negated_is_left_out():
+    directory = fathom.record("without", "--event", "sched:sched_process_*,!sched:*_exec", "--",
+                              "sh", "-c", "true; true & wait")
+    got = set(counts(directory))
+    check("sched:sched_process_exit" in got, f"events: {got}")
+    check("sched:sched_process_exec" not in got, f"events: {got}")
+    for events, status in (("sched:sched_switch,!sched:*", 1), ("sched:*,!sched:no_such", 1),
+                           ("!sched:*", 2)):
+        result = fathom.run("record", "-o", fathom.path("no"), "--event", events, "--", "true")
+        equal(result.returncode, status, f"{events}: {result.stderr}")
+        equal(len(result.stderr.strip().splitlines()), status, result.stderr)
+
+
+@tests.add
 def an_unknown_event_is_refused_in_one_line():
     result = fathom.run("record", "-o", fathom.path("no"), "--event", "sched:sched_proces_exec",
                         "--", "true")

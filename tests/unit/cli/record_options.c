@@ -69,6 +69,9 @@ TEST(lists_of_syscalls)
 	CHECK_EQ(parsed("--syscalls !futex,!read"), 0);
 	CHECK(!o.syscalls.record[SYSCALL_NR_futex] && !o.syscalls.record[SYSCALL_NR_read]);
 	CHECK_EQ(syscalls_count(), SYSCALL_TABLE_SIZE - 2);
+	CHECK_EQ(parsed("--syscalls !futex,read"), 0); /* as in strace -e */
+	CHECK(!o.syscalls.record[SYSCALL_NR_futex] && !o.syscalls.record[SYSCALL_NR_read]);
+	CHECK_EQ(syscalls_count(), SYSCALL_TABLE_SIZE - 2);
 	CHECK_EQ(parsed("--syscalls %network"), 0);
 	CHECK(o.syscalls.record[SYSCALL_NR_sendto] && !o.syscalls.record[SYSCALL_NR_openat]);
 	CHECK_EQ(parsed("--syscalls %desc,!close"), 0);
@@ -77,6 +80,17 @@ TEST(lists_of_syscalls)
 	CHECK(!o.syscalls.record[SYSCALL_NR_openat] && o.syscalls.record[SYSCALL_NR_futex]);
 	CHECK_EQ(parsed("--syscalls read --syscalls write"), 0);
 	CHECK_EQ(syscalls_count(), 2);
+}
+
+TEST(lists_of_events)
+{
+	CHECK_EQ(parsed("--event a:*,!a:b --event !c:d,e:f --event g:h"), 0);
+	CHECK_EQ(o.events.count, 5);
+	CHECK_STR(o.events.data[0], "a:*");
+	CHECK_STR(o.events.data[1], "!a:b");
+	CHECK_STR(o.events.data[2], "!c:d");
+	CHECK_STR(o.events.data[3], "!e:f");
+	CHECK_STR(o.events.data[4], "g:h");
 }
 
 TEST(wrong_usage)
@@ -91,6 +105,9 @@ TEST(wrong_usage)
 	CHECK_EQ(parsed("--event nocolon"), -EINVAL);
 	CHECK_EQ(parsed("--event :x"), -EINVAL);
 	CHECK_EQ(parsed("--event a:b:c"), -EINVAL);
+	CHECK_EQ(parsed("--event a:b,!:c"), -EINVAL);
+	CHECK_EQ(parsed("--event !a:b"), -EINVAL);
+	CHECK_STR(parse_error.text, "--event '!a:b' only leaves out: name others to record");
 	CHECK_EQ(parsed("--syscalls raed"), -EINVAL);
 	CHECK_STR(parse_error.text,
 		  "--syscalls 'raed' names raed, which is no system call; did you mean read?");
