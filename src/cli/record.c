@@ -177,14 +177,16 @@ static void signals_give_back(void)
 
 /*
  * A signal to fathom alone, not typed at the terminal, ends only the recording. While it
- * begins nothing may fail of it.
+ * begins nothing may fail of it. One that fathom was told to ignore, by nohup or by a shell that
+ * runs it in the background, stays ignored.
  */
 static void signals_catch(void)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
 	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
-		sigaction(caught[i], &action, &before[i]);
+		if (sigaction(caught[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+			sigaction(caught[i], &action, NULL);
 	pthread_atfork(NULL, NULL, signals_give_back);
 }
 

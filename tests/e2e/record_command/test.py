@@ -192,6 +192,46 @@ def ctrl_c_ends_a_recording_of_the_host():
     harness.check_sums(fathom, fathom.path("host"))
 
 
+def ignore_some():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@tests.add
+def a_signal_that_was_ignored_stays_ignored():
+    """As with nohup, and in the background of a shell without job control."""
+    directory = fathom.path("ignores")
+    with subprocess.Popen([fathom.binary, "record", "-o", directory], stderr=subprocess.PIPE,
+                          text=True, preexec_fn=ignore_some) as recorder:
+        try:
+            harness.until(lambda: fathom.run("rotate", directory).returncode == 0 or
+                          recorder.poll() is not None, "it records")
+            for number in (signal.SIGHUP, signal.SIGINT):
+                recorder.send_signal(number)
+                equal(fathom.run("rotate", directory).returncode, 0, f"rotates after {number}")
+            recorder.send_signal(signal.SIGTERM)
+            _, stderr = recorder.communicate(timeout=60)
+        finally:
+            recorder.kill()
+    equal(recorder.returncode, 0, stderr)
+
+
+@tests.add
+def a_default_directory_that_is_a_link():
+    """It is moved and removed as a link, and what it leads to stays."""
+    work, big = fathom.path("linked"), fathom.path("big")
+    os.mkdir(work)
+    os.mkdir(big)
+    os.symlink(big, os.path.join(work, "fathom.data"))
+    for count in range(3):
+        result = subprocess.run([fathom.binary, "record", "--", "true"], cwd=work, timeout=60,
+                                check=False, capture_output=True, text=True)
+        equal(result.returncode, 0, f"{count}: {result.stderr}")
+        check(not os.path.islink(os.path.join(work, "fathom.data")), f"{count}: still the link")
+        equal(os.path.islink(os.path.join(work, "fathom.data.old")), count == 0, "the link is old")
+    check(os.path.isdir(big), "what it led to")
+
+
 @tests.add
 def a_recording_is_rotated_on_demand():
     directory = fathom.path("rotated")
