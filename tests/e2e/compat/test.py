@@ -3,6 +3,7 @@
 """32-bit calls: their arguments in their own order, their files, paths and waits."""
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -106,17 +107,27 @@ def in_call(pid, tid, nr):
         return file.read().split()[0] == str(nr)
 
 
-def both_asleep(pid):
+def both_asleep(pid, sleep=162):
     tids = [int(tid) for tid in os.listdir(f"/proc/{pid}/task")]
-    return len(tids) == 2 and all(in_call(pid, tid, 3 if tid == pid else 162) for tid in tids)
+    return len(tids) == 2 and all(in_call(pid, tid, 3 if tid == pid else sleep) for tid in tids)
 
 
-def record_asleep(path):
+def stop_and_go_on(pid):
+    """Its sleep goes on as restart_syscall, its read as itself."""
+    os.kill(pid, signal.SIGSTOP)
+    os.waitpid(pid, os.WUNTRACED)
+    os.kill(pid, signal.SIGCONT)
+    harness.until(lambda: both_asleep(pid, 0), "they sleep on")
+
+
+def record_asleep(path, stopped=False):
     """-> number of the process, None: this kernel has no 32-bit calls"""
     with harness.Process([CALLS, "asleep"], stdin=subprocess.PIPE) as program:
         harness.until(lambda: program.poll() is not None or both_asleep(program.pid), "they sleep")
         if program.returncode in (11, 77):
             return None
+        if stopped:
+            stop_and_go_on(program.pid)
         with harness.Process([fathom.binary, "record", "-o", path, "-p", str(program.pid)],
                              stderr=subprocess.PIPE, text=True) as recorder:
             harness.until(lambda: fathom.run("rotate", path).returncode == 0 or
@@ -131,8 +142,17 @@ def record_asleep(path):
 
 @tests.add
 def calls_that_were_open_when_recording_began():
-    path = fathom.path("asleep")
-    pid = record_asleep(path)
+    return begin_in_calls("asleep", False)
+
+
+@tests.add
+def calls_that_had_been_stopped_before():
+    return begin_in_calls("resumed", True)
+
+
+def begin_in_calls(name, stopped):
+    path = fathom.path(name)
+    pid = record_asleep(path, stopped)
     if not pid:
         return "this kernel has no 32-bit calls"
     rows = {row["tid"] == pid: row for row in fathom.report(path, "thread")["rows"]}

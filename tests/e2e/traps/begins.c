@@ -51,7 +51,7 @@ static void *in_clock(void *arg)
 	return NULL;
 }
 
-/* A thread in each call that restart_syscall goes on with, for longer than a test; -1 is waited. */
+/* A thread in each call that restart_syscall goes on with, for longer than a test. */
 static int asleep_run(long number, char **argv)
 {
 	static void *(*const threads[])(void *) = {in_poll, in_futex, in_nanosleep, in_clock};
