@@ -59,7 +59,6 @@ def throttled_before(trap):
                 # it may just have its turn, or wait for that behind others
                 if wait and wait["name"] == "throttled":
                     return path, process.pid
-                check(not wait or length(wait) < 290 * MS, f"it is throttled: {wait}")
         finally:
             process.kill()
     raise harness.Failure("it was never throttled as a recording began")
@@ -114,7 +113,7 @@ def frozen_by_version_2():
             raise Skip("no cgroup.freeze")
         path, pid = frozen_before(group, "frozen-loop", *LOOP)
         held(path, pid, "frozen", 90)
-        check(not [s for s in spans(path, "fault") if length(s) > 50 * MS], "no fault lasts so long")
+        check(all(length(s) < 50 * MS for s in spans(path, "fault")), "no fault lasts so long")
         path, pid = frozen_before(group, "frozen-doze", *DOZE)
         held(path, pid, "frozen", 90)
         calls = [s["name"] for s in spans(path, "syscall") if s["pid"] == pid]
