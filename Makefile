@@ -16,11 +16,11 @@ help: ## list the targets
 
 # A tree that was set up with another prefix than the one that is asked for takes this one. Nobody
 # asks: it keeps its own.
-ifeq ($(origin PREFIX),file)
-set-prefix = :
-else
-set-prefix = meson introspect $(BUILD) --buildoptions | grep -qF '"name": "prefix", "value": "$(PREFIX)"' || \
-	meson configure $(BUILD) --prefix=$(PREFIX)
+# One of before lib was the default may have lib64, in which nobody looks on Debian.
+has-option = meson introspect $(BUILD) --buildoptions | grep -qF '"name": "$(1)", "value": "$(2)"'
+set-places = ! $(call has-option,libdir,lib64) || meson configure $(BUILD) --libdir=lib
+ifneq ($(origin PREFIX),file)
+set-places += ; $(call has-option,prefix,$(PREFIX)) || meson configure $(BUILD) --prefix=$(PREFIX)
 endif
 
 $(BUILD)/build.ninja:
@@ -29,7 +29,7 @@ $(BUILD)/build.ninja:
 build: ## compile everything into build/
 	tools/install-packages build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
-	@$(set-prefix)
+	@$(set-places)
 	ninja -C $(BUILD) -j$(JOBS)
 
 test: ## build, run every test, count them (as root: all of them)
@@ -56,7 +56,8 @@ format: ## bring all C sources into the project's format
 	git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
 
 install: build ## install under DESTDIR and PREFIX (/usr/local)
-	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+	DESTDIR="$(abspath $(DESTDIR))" meson install -C $(BUILD) --no-rebuild
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig # for programs that link libfathom
 
 clean: ## remove what was built
 	rm -rf $(BUILD) $(BUILD)-asan
