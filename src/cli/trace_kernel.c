@@ -81,14 +81,32 @@ static const char *fd_name(struct making *m, const struct kspan *k, s32 fd, u64 
 
 #define DELETED " (deleted)"
 
-/* As readlink says it at that moment, of a file that had a name when it was opened. */
-static void add_fd_name(struct making *m, const struct kspan *k, const char *name)
+/* How long the name is without (deleted), which it has if that was so when it was opened. */
+static size_t name_length(const struct kspan *k, const char *name)
 {
 	size_t len = strlen(name), end = strlen(DELETED);
+	bool says = k->file.flags & FILE_DELETED && len >= end &&
+		    strcmp(name + len - end, DELETED) == 0;
 
-	if (k->file.flags & FILE_DELETED && (len < end || strcmp(name + len - end, DELETED) != 0))
+	return says ? len - end : len;
+}
+
+/* As readlink says it at that moment. */
+static void add_fd_name(struct making *m, const struct kspan *k, const char *name)
+{
+	if (k->file.flags & FILE_DELETED && !name[name_length(k, name)])
 		name = making_text(m, "%s" DELETED, name);
 	making_string(m, "fd.name", name);
+}
+
+/* Where it is, or was until it was deleted. */
+static void add_fd_path(struct making *m, const struct kspan *k, const char *name)
+{
+	if (name[0] != '/')
+		return;
+	if (name[name_length(k, name)])
+		name = making_text(m, "%.*s", (int)name_length(k, name), name);
+	making_string(m, "file.path", name);
 }
 
 /* The absolute path, NULL if it is not known, or none: a call on what the descriptor stands for. */
@@ -102,7 +120,8 @@ static const char *call_path(struct making *m, const struct kspan *k, const stru
 	directory = fd_name(m, k, (s32)k->args[0], k->begin_ns);
 	if (!directory || directory[0] != '/')
 		return NULL;
-	snprintf(whole, sizeof(whole), "%s/%s", directory, f->path);
+	snprintf(whole, sizeof(whole), "%.*s/%s", (int)name_length(k, directory), directory,
+		 f->path);
 	file_path_fold(whole);
 	return making_text(m, "%s", whole);
 }
@@ -171,8 +190,8 @@ static void add_fd(struct making *m, const struct kspan *k, bool has_path)
 	name = call_found_no_file(k) ? NULL : fd_name(m, k, fd, k->begin_ns);
 	if (name) {
 		add_fd_name(m, k, name);
-		if (name[0] == '/' && !has_path)
-			making_string(m, "file.path", name);
+		if (!has_path)
+			add_fd_path(m, k, name);
 	}
 	making_peer(m, k);
 }
@@ -257,10 +276,10 @@ static const char *uring_attributes(struct making *m, const struct kspan *k)
 		name = fd_name(m, k, k->mode & URING_DIRECT ? -1 : fd, k->begin_ns);
 	else if (opened)
 		name = fd_name(m, k, (s32)k->result, k->end_ns);
-	if (name)
+	if (name) {
 		add_fd_name(m, k, name);
-	if (name && name[0] == '/')
-		making_string(m, "file.path", name);
+		add_fd_path(m, k, name);
+	}
 	making_peer(m, k);
 	if (uring_flags_format(flags, sizeof(flags), (u32)k->args[1]))
 		making_string(m, "io_uring.flags", making_text(m, "%s", flags));

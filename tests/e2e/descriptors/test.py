@@ -240,6 +240,35 @@ def the_descriptors_of_a_command_in_a_flight_recorder():
     equal(names, {given}, "names of what cat read")
 
 
+DELETED = """
+import os, sys
+os.mkdir(sys.argv[1])
+before = os.open(sys.argv[1], os.O_RDONLY)
+os.rmdir(sys.argv[1])
+after = os.open(f"/proc/self/fd/{before}", os.O_RDONLY)
+for fd in (before, after):
+    os.lseek(fd, 0, os.SEEK_SET)
+    try:
+        os.open("x", os.O_RDONLY, dir_fd=fd)
+    except OSError:
+        pass
+"""
+
+
+@tests.add
+def a_deleted_directory_has_its_path():
+    """Opened before or after it was deleted: as readlink says it, and where it was."""
+    gone = fathom.path("gone")
+    where = fathom.record("deleted", "--", sys.executable, "-c", DELETED, gone)
+    spans = [span for trace in fathom.trace_all(where)["traces"] for span in trace["spans"]]
+    names = [(span["attributes"]["fd.name"], span["attributes"]["file.path"]) for span in spans
+             if span["name"] == "lseek" and gone in span["attributes"].get("fd.name", "")]
+    equal(names, [(f"{gone} (deleted)", gone)] * 2, "names and paths")
+    paths = [span["attributes"].get("file.path") for span in spans if span["name"] == "openat"
+             and "\"x\"" in span["attributes"]["args"]]
+    equal(paths, [f"{gone}/x"] * 2, "paths below it")
+
+
 CONNECTS = """
 import socket
 listener = socket.create_server(("127.0.0.1", 0))
