@@ -11,6 +11,9 @@
 /* The calls through which lives tell what they settle; arg is the partial. */
 struct life_sink partial_sink(struct partial *p);
 
+/* Not exit and exit_group, which are no spans. */
+bool partial_call_returns(u16 nr, bool compat);
+
 /* Remembers the first failure of a callback. */
 static inline void partial_failed(struct partial *p, int err)
 {

@@ -54,10 +54,9 @@ void partial_cover(struct partial *p, u64 from_ns, u64 to_ns)
 
 /* ---- finish ---- */
 
-/* exit and exit_group, which are no spans. */
-static bool call_returns(const struct life_leave *v)
+bool partial_call_returns(u16 nr, bool compat)
 {
-	return v->mode & MODE_COMPAT ? v->nr != 1 && v->nr != 252 : v->nr != 60 && v->nr != 231;
+	return compat ? nr != 1 && nr != 252 : nr != 60 && nr != 231;
 }
 
 /*
@@ -107,7 +106,7 @@ static int open_visit(struct partial *p, const struct life *l)
 	int err;
 
 	if (s->place != LIFE_OFF_CPU || !v->visit_ns || (v->mode & MODE_MASK) != MODE_syscall ||
-	    rest < 0 || !call_returns(v))
+	    rest < 0 || !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
 		return 0;
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
 		k.mode |= SYSCALL_BEGIN_SOFT;

@@ -108,6 +108,9 @@ static void on_visit(void *arg, const struct life *l, const struct life_visit *v
 
 	if (p->options.state_only || !partial_in_range(p, v->end_ns))
 		return;
+	/* a thread that is killed as a tracer holds it at its exit seems to return from it */
+	if (v->syscall && !partial_call_returns(v->syscall->nr, v->syscall->flags & SYSCALL_COMPAT))
+		return;
 	if (v->syscall)
 		syscall_sums(p, l, v);
 	if (!p->options.spans)

@@ -235,4 +235,26 @@ TEST(the_innermost_is_found)
 	CHECK(!enclosing_of(&in, &wait));
 }
 
+/* Of a thread that a tracer kills at the entry: no call returns, and nothing is counted. */
+TEST(an_exit_is_no_span)
+{
+	for (int compat = 0; compat < 2; compat++) {
+		struct record_syscall call = {.head = head(RECORD_syscall, 5000),
+					      .nr = compat ? 1 : 60,
+					      .flags = compat ? SYSCALL_COMPAT : 0,
+					      .duration_ns = 2000,
+					      .result = -38};
+		struct story s = {{&call.head}};
+		struct partial *p = told(&s, 0, NULL);
+		struct tree tree;
+
+		CHECK_EQ(tree_build(p, &with_threads, &tree), 0);
+		for (size_t i = 0; i < tree.nodes.count; i++)
+			CHECK(tree.nodes.data[i].kind != NODE_SYSCALL);
+		CHECK_EQ(p->syscalls.list.count, 0);
+		tree_free(&tree);
+		partial_free(p);
+	}
+}
+
 TEST_MAIN()
