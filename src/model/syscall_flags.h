@@ -58,6 +58,8 @@ struct flag_set {
 	F(message_flags, 1, "MSG_???")                                                             \
 	F(socket_level, 0, "SOL_??")                                                               \
 	F(socket_options, 0, "SO_???")                                                             \
+	F(ip_options, 0, "IP_???")                                                                 \
+	F(ipv6_options, 0, "IPV6_???")                                                             \
 	F(tcp_options, 0, "TCP_???")                                                               \
 	F(epoll_operation, 0, "EPOLL_CTL_???")                                                     \
 	F(epoll_create_flags, 1, "EPOLL_???")                                                      \

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -228,8 +229,12 @@ static void shape_socket_option(struct text *t, const struct flag_set *set, cons
 {
 	if ((u32)args[1] == SOL_SOCKET)
 		put_name(t, &set_socket_options, (u32)args[i]);
-	else if ((u32)args[1] == 6)
+	else if ((u32)args[1] == IPPROTO_TCP)
 		put_name(t, &set_tcp_options, (u32)args[i]);
+	else if ((u32)args[1] == IPPROTO_IP)
+		put_name(t, &set_ip_options, (u32)args[i]);
+	else if ((u32)args[1] == IPPROTO_IPV6)
+		put_name(t, &set_ipv6_options, (u32)args[i]);
 	else
 		text_put(t, "%u", (u32)args[i]);
 }

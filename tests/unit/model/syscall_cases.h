@@ -64,6 +64,14 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(recvmsg, 3, 0xdead0, MSG_WAITALL) \
 	C(setsockopt, 3, SOL_SOCKET, SO_REUSEADDR, 0xdead0, 4) \
 	C(setsockopt, 3, SOL_TCP, TCP_NODELAY, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_IP, IP_TOS, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_IP, IP_RETOPTS, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_IP, IP_UNICAST_IF, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_IP, 77, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_IPV6, IPV6_V6ONLY, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_IPV6, IPV6_ADD_MEMBERSHIP, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_IPV6, IPV6_FREEBIND, 0xdead0, 4) \
+	C(sendto, 3, 0xdead0, 5, MSG_PROXY, 0, 0) \
 	C(shutdown, 3, SHUT_WR) \
 	C(connect, 3, 0xdead0, 16) \
 	C(listen, 3, 128) \
