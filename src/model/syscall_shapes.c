@@ -265,12 +265,21 @@ static void shape_clone_flags(struct text *t, const struct flag_set *set, const 
 		text_put(t, "0");
 }
 
+/* Of the others the kernel takes no clock. */
+static bool futex_waits(u32 operation)
+{
+	u32 command = operation & FUTEX_CMD_MASK;
+
+	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ||
+	       command == FUTEX_WAIT_REQUEUE_PI || command == FUTEX_LOCK_PI2;
+}
+
 static void shape_futex(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	u32 op = (u32)args[i];
 	const char *name = name_of(flags_futex_command, op & FUTEX_CMD_MASK);
 
-	if (!name) {
+	if (!name || (op & FUTEX_CLOCK_REALTIME && !futex_waits(op))) {
 		text_put(t, "%#x /* FUTEX_??? */", op);
 		return;
 	}

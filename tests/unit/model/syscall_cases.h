@@ -81,6 +81,9 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(poll, 0xdead0, 2, -1) \
 	C(futex, 0xdead0, FUTEX_WAIT_PRIVATE, 2, 0) \
 	C(futex, 0xdead0, FUTEX_WAKE_PRIVATE, 1) \
+	C(futex, 0xdead0, FUTEX_WAKE | FUTEX_CLOCK_REALTIME, 1) \
+	C(futex, 0xdead0, FUTEX_REQUEUE_PRIVATE | FUTEX_CLOCK_REALTIME, 1, 2, 0xdead0) \
+	C(futex, 0xdead0, FUTEX_WAIT | FUTEX_CLOCK_REALTIME, 1, 0) \
 	C(futex, 0xdead0, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0, 0xdead8, 0, -1) \
 	C(clock_gettime, CLOCK_MONOTONIC, 0xdead0) \
 	C(clock_nanosleep, CLOCK_REALTIME, TIMER_ABSTIME, 0xdead0, 0) \
