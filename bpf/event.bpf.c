@@ -9,6 +9,7 @@
  */
 #include "bpf/event.h"
 #include "bpf/context.h"
+#include "bpf/interrupt.h"
 #include "bpf/named.h"
 #include "bpf/ring.h"
 
@@ -36,12 +37,15 @@ struct event_common {
 	u32 pid;
 };
 
-/* Whose event it is, and its active span. False: out of scope. */
-static __always_inline bool event_of_current(struct record_event *r, struct task_struct *task)
+/* Of a thread that runs, or of none on an idle CPU, and its active span. False: out of scope. */
+static __always_inline bool event_of_running(struct record_event *r, struct task_struct *task,
+					     const struct event_config *config)
 {
 	struct thread_state *state = task->pid ? state_of(task) : NULL;
+	/* where perf was there before, this runs before the program that puts it into scope */
+	bool begins = state && (config->flags & EVENT_IS_EXEC) && (state->flags & STATE_PENDING);
 
-	if (task->pid ? !state_in(state) : !scope_host)
+	if (task->pid ? !state_in(state) && !begins : !scope_host)
 		return false;
 	r->head.tid = task->pid;
 	r->head.pid = task->tgid;
@@ -51,6 +55,20 @@ static __always_inline bool event_of_current(struct record_event *r, struct task
 		context_read(state, task);
 	r->ctx = state->ctx;
 	return true;
+}
+
+/* What an interrupt does above a thread of capture's is the host's: of no thread, as on an idle
+ * CPU. */
+static __always_inline bool event_of_host(const struct event_config *config)
+{
+	return scope_host && *(volatile u32 *)&recording &&
+	       ((config->flags & EVENT_IN_INTERRUPT) || interrupt_is_above());
+}
+
+static __always_inline bool event_of_current(struct record_event *r, struct task_struct *task,
+					     const struct event_config *config)
+{
+	return event_of_running(r, task, config) || event_of_host(config);
 }
 
 static __always_inline bool event_of_named(struct record_event *r, u32 tid)
@@ -82,10 +100,10 @@ static __always_inline bool event_owner(struct record_event *r, const struct eve
 	__builtin_memset(&r->head, 0, sizeof(r->head));
 	__builtin_memset(&r->ctx, 0, sizeof(r->ctx));
 	if (!config->thread_at)
-		return event_of_current(r, task);
+		return event_of_current(r, task, config);
 	bpf_probe_read_kernel(&tid, sizeof(tid), payload + config->thread_at);
 	if (tid == (u32)task->pid)
-		return event_of_current(r, task);
+		return event_of_running(r, task, config);
 	return event_of_named(r, tid);
 }
 
@@ -110,8 +128,7 @@ static __always_inline u32 event_bytes(const struct event_config *config, void *
 	return bytes;
 }
 
-SEC("tracepoint")
-int event_fired(void *payload)
+static __always_inline void event_record(void *payload)
 {
 	u32 index = bpf_get_attach_cookie(payload), zero = 0, bytes;
 	struct event_config *config = bpf_map_lookup_elem(&event_configs, &index);
@@ -119,9 +136,9 @@ int event_fired(void *payload)
 	struct event_common common = {};
 
 	if (!config || !r || !event_owner(r, config, payload))
-		return 0;
+		return;
 	if (spans_only && !context_is_set(&r->ctx))
-		return 0;
+		return;
 	bytes = event_bytes(config, payload);
 	if (bytes > EVENT_PAYLOAD_MAX) {
 		bytes = EVENT_PAYLOAD_MAX;
@@ -130,7 +147,7 @@ int event_fired(void *payload)
 	BOUND(bytes, 0xfff);
 	if (bytes > EVENT_PAYLOAD_MAX || bpf_probe_read_kernel(r->payload, bytes, payload)) {
 		ring_count_lost(RECORD_event);
-		return 0;
+		return;
 	}
 	common.type = config->type;
 	common.pid = bpf_get_current_pid_tgid();
@@ -139,5 +156,41 @@ int event_fired(void *payload)
 	r->format = config->format;
 	r->payload_len = bytes;
 	rare_emit(&r->head, __builtin_offsetof(struct record_event, payload) + bytes);
-	return 0;
+}
+
+/*
+ * What interrupts between CPUs do, of which no other program wants to know; loaded only if events
+ * were chosen on the whole host.
+ */
+#define EVENT_VECTOR(name, bit)                                                                    \
+	SEC("tp_btf/" #name "_entry")                                                              \
+	int BPF_PROG(name##_entry, int vector)                                                     \
+	{                                                                                          \
+		struct interrupt_state *interrupt = interrupt_here();                              \
+                                                                                                   \
+		if (interrupt)                                                                     \
+			interrupt->vectors |= 1u << (bit);                                         \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/" #name "_exit")                                                               \
+	int BPF_PROG(name##_exit, int vector)                                                      \
+	{                                                                                          \
+		struct interrupt_state *interrupt = interrupt_here();                              \
+                                                                                                   \
+		if (interrupt)                                                                     \
+			interrupt->vectors &= ~(1u << (bit));                                      \
+		return 0;                                                                          \
+	}
+
+EVENT_VECTOR(reschedule, 0)
+EVENT_VECTOR(call_function, 1)
+EVENT_VECTOR(call_function_single, 2)
+EVENT_VECTOR(irq_work, 3)
+
+/* 0 would keep the event from everybody else who listens to it through perf. */
+SEC("tracepoint")
+int event_fired(void *payload)
+{
+	event_record(payload);
+	return 1;
 }

@@ -8,9 +8,13 @@
 #define EVENT_LOCATIONS 12
 #define EVENT_PAYLOAD_MAX 2048
 
+#define EVENT_IN_INTERRUPT 1 /* it never fires anywhere else */
+#define EVENT_IS_EXEC 2	     /* with which a command comes into scope */
+
 struct event_config {
 	u32 format;    /* id of its format record */
 	u32 type;      /* the kernel's number of it: common_type */
+	u32 flags;     /* EVENT_* */
 	u16 fixed;     /* bytes of the payload up to its strings */
 	u16 thread_at; /* offset of the number of the thread that it belongs to; 0: the running one
 			*/

@@ -24,7 +24,8 @@ struct interrupt_state {
 	u64 block;	      /* as in record_waking; of the softirq or the worker */
 	struct file_ref file; /* of a request to an io_uring, with worker */
 	u64 hardirq_block;    /* of the hard interrupt */
-	u32 pad[2];
+	u32 vectors;	      /* bit by bit: those between CPUs (event.bpf.c) */
+	u32 pad;
 };
 
 /* Capture sets max_entries. */
@@ -40,6 +41,15 @@ static __always_inline struct interrupt_state *interrupt_here(void)
 	u32 cpu = bpf_get_smp_processor_id();
 
 	return bpf_map_lookup_elem(&interrupts, &cpu);
+}
+
+/* Runs this in an interrupt, which has nothing to do with the thread below? */
+static __always_inline bool interrupt_is_above(void)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+
+	return interrupt &&
+	       (interrupt->softirq || interrupt->hardirq || interrupt->timer || interrupt->vectors);
 }
 
 /*

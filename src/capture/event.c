@@ -44,6 +44,7 @@ struct capture_events {
 	bool named; /* one of them names a thread */
 	bool due;   /* the formats are to be told */
 	u64 misses; /* as told to the sink */
+	struct bpf_link *vectors[CAPTURE_VECTOR_PROGRAMS];
 };
 
 /* ---- what a format says that the program has to know ---- */
@@ -55,6 +56,21 @@ static bool names_thread(const char *event)
 		return false;
 	return strncmp(event, "sched:", 6) == 0 || strncmp(event, "task:", 5) == 0 ||
 	       strncmp(event, "signal:", 7) == 0;
+}
+
+/* Above a thread that has nothing to do with it. */
+static bool fires_in_interrupt(const char *event)
+{
+	static const char *const names[] = {
+		"irq_vectors:*_entry", "irq_vectors:*_exit",   "irq:softirq_e*",
+		"irq:irq_handler_*",   "timer:*_expire_entry", "timer:*_expire_exit",
+		"irq:tasklet_e*",      "nmi:nmi_handler",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (fnmatch(names[i], event, 0) == 0)
+			return true;
+	return false;
 }
 
 /* A line like "field:pid_t pid; offset:12; size:4; signed:1;" */
@@ -135,6 +151,9 @@ static int event_read(struct capture_events *events, int tracefs, const char *na
 	if (err)
 		return error_set(e, err, "cannot read the format of %s", name);
 	event.config.type = strtoul(number, NULL, 10);
+	event.config.flags = fires_in_interrupt(name) ? EVENT_IN_INTERRUPT : 0;
+	if (strcmp(name, "sched:sched_process_exec") == 0)
+		event.config.flags |= EVENT_IS_EXEC;
 	fields_apply(&event, format);
 	err = record_make(&event, format);
 	if (!err)
@@ -250,6 +269,7 @@ int capture_events_open(struct capture *c, const struct capture_options *options
 	int err;
 
 	bpf_program__set_autoload(p->progs.event_fired, options->event_count > 0);
+	capture_vectors_choose(p, options->event_count > 0 && options->host);
 	if (!options->event_count)
 		return 0;
 	c->events = calloc(1, sizeof(*c->events));
@@ -308,10 +328,11 @@ static int event_attach(struct capture *c, u32 index, struct error *e)
 
 int capture_events_attach(struct capture *c, struct error *e)
 {
-	int err = 0;
+	int err;
 
 	if (!c->events)
 		return 0;
+	err = capture_vectors_attach(c->programs, c->events->vectors, e);
 	room_for_descriptors(c->events->list.count);
 	for (size_t i = 0; i < c->events->list.count && !err; i++)
 		err = event_attach(c, i, e);
@@ -324,6 +345,8 @@ void capture_events_detach(struct capture *c)
 		bpf_link__destroy(c->events->list.data[i].link);
 		c->events->list.data[i].link = NULL;
 	}
+	if (c->events)
+		capture_vectors_detach(c->events->vectors);
 }
 
 void capture_events_close(struct capture *c)

@@ -8,6 +8,9 @@
 
 #include "capture/capture.h"
 
+struct bpf_link;
+struct programs;
+
 /* Before the programs are loaded: finds the events. -ENOENT for one that is not there. */
 int capture_events_open(struct capture *c, const struct capture_options *options, struct error *e);
 
@@ -22,5 +25,17 @@ void capture_events_tell_again(struct capture *c);
 
 /* Events that the kernel skipped since the last call. */
 u64 capture_events_missed(struct capture *c);
+
+/*
+ * Interrupts between CPUs, told apart only for events of the whole host
+ * (vectors.c). What this kernel lacks of them is left out.
+ */
+#define CAPTURE_VECTOR_PROGRAMS 8
+
+/* Before the programs are loaded. */
+void capture_vectors_choose(struct programs *programs, bool wanted);
+/* 0 or a negative errno; what is in `links` is for capture_vectors_detach() in either case. */
+int capture_vectors_attach(struct programs *programs, struct bpf_link **links, struct error *e);
+void capture_vectors_detach(struct bpf_link **links);
 
 #endif

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import harness
+import perf_count
 from harness import check, equal
 
 harness.require_root()
@@ -150,6 +151,48 @@ def what_is_negated_is_left_out():
         result = fathom.run("record", "-o", fathom.path("no"), "--event", events, "--", "true")
         equal(result.returncode, status, f"{events}: {result.stderr}")
         equal(len(result.stderr.strip().splitlines()), status, result.stderr)
+
+
+@tests.add
+def others_who_listen_through_perf_lose_nothing():
+    with perf_count.Counter("sched:sched_process_exec") as counter:
+        fathom.record("beside", "--event", "sched:sched_process_exec", "--", "sh", "-c",
+                      "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done")
+        counted = counter.read()
+    check(counted > 295, f"perf counted {counted} of 301 execs and that of fathom")
+    skipped_now = fathom.report(fathom.path("beside"), "event")["lost"]["recursion"]
+    equal(counts(fathom.path("beside"))["sched:sched_process_exec"] + skipped_now, 301, "fathom")
+
+
+WITNESS = """
+import os, subprocess, sys, time
+from perf_count import Counter
+with subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=-3) as busy, \\
+     Counter(sys.argv[1]) as host, Counter(sys.argv[1], os.getppid()) as recorder:
+    time.sleep(0.1)
+    begin, before, own = time.monotonic_ns(), host.read(), recorder.read()
+    time.sleep(2)
+    own, after, end = recorder.read() - own, host.read(), time.monotonic_ns()
+    busy.terminate()
+print(begin, end, after - before, own)
+"""
+
+
+@tests.add
+def what_an_interrupt_does_above_the_recorder_is_the_hosts():
+    """As many as the kernel counts meanwhile; but some virtual machines hide a process's."""
+    name = "irq_vectors:local_timer_entry"
+    result = fathom.run("record", "-o", fathom.path("timers"), "-a", "--event", name, "--",
+                        sys.executable, "-c", WITNESS, name)
+    equal(result.returncode, 0, result.stderr)
+    begin, end, counted, own = map(int, result.stdout.split())
+    report = fathom.report(fathom.path("timers"), "event", "--from", begin, "--to", end)
+    count = {row["key"]: row["count"] for row in report["rows"]}[name]
+    skipped_now = report["lost"]["recursion"]
+    check(count + skipped_now >= counted - own // 2,
+          f"{count} of {counted} that the kernel counted, {own} of them above the recorder, "
+          f"{skipped_now} skipped")
+    return None if own > counted // 20 else f"{own} of {counted} came above the recorder"
 
 
 @tests.add
