@@ -7,7 +7,8 @@
  * Bios that were merged before the issue are one request, which is counted to
  * the first of them that somebody in scope submitted. What is left of a bio
  * that was split, and the part split off, are requests of their own, of the same thread.
- * A flush of the device has no bio: it is for whoever asked last for one.
+ * A flush of the device has no bio: it is for those who wait for it in the kernel's own queue, of
+ * whom the first is told that is in scope. One bio may ask for two, before and behind its data.
  *
  * A bio is known from its submission to its end, a request from its issue to its end, and what is
  * known is never thrown out. A request for which there is no room is counted as lost; so is one of
@@ -25,10 +26,12 @@ char LICENSE[] SEC("license") = "GPL";
 #define OP_FLUSH 2
 #define OP_DISCARD 3
 #define OP_SYNC (1u << 11)
+#define OP_FUA (1u << 17)
 #define OP_PREFLUSH (1u << 18)
-#define MERGED_MAX 64 /* bios of a request that are looked at */
-#define ENDED_MAX 256 /* bios that end together */
-#define PARENTS_MAX 2 /* bios that one was split from, one from another */
+#define MERGED_MAX 64  /* bios of a request that are looked at */
+#define ENDED_MAX 256  /* bios that end together */
+#define FLUSHED_MAX 16 /* requests that a flush is for */
+#define PARENTS_MAX 2  /* bios that one was split from, one from another */
 
 struct block_open {
 	u64 queued_ns; /* 0: a request that is lost, since its bios had no room */
@@ -60,10 +63,13 @@ struct {
 
 bool block_was_crowded; /* one was put there */
 
-/* By address of the disk: who asked for a flush. Disks go untold, so the oldest goes. */
+/*
+ * Bios that may want a flush, by address: they outlast the data in block_bios. It is looked at only
+ * for a bio that waits for a flush, which was put here or taken away when it was submitted.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 16384);
 	__type(key, u64);
 	__type(value, struct block_open);
 } block_flushes SEC(".maps");
@@ -114,10 +120,13 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = state_of(task);
 	struct block_open open = {.tid = task->pid, .pid = task->tgid};
+	bool flushes = bio->bi_opf & (OP_PREFLUSH | OP_FUA);
 	u64 key = (u64)bio;
 
 	if (!block_wanted(state)) {
 		bio_forget(key); /* the address was another's before */
+		if (flushes)
+			bpf_map_delete_elem(&block_flushes, &key);
 		return 0;
 	}
 	if (task->flags & PF_KTHREAD && bio->bi_opf & 1 && (bio->bi_opf & OP_MASK) != OP_DISCARD) {
@@ -128,10 +137,8 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 		open.ctx = state->ctx;
 	open.queued_ns = bpf_ktime_get_ns();
 	bio_keep(key, &open);
-	if (bio->bi_opf & OP_PREFLUSH) {
-		key = (u64)BPF_CORE_READ(bio, bi_bdev, bd_disk);
+	if (flushes)
 		bpf_map_update_elem(&block_flushes, &key, &open, BPF_ANY);
-	}
 	return 0;
 }
 
@@ -182,16 +189,69 @@ static __always_inline bool block_of_bios(struct block_open *open, struct reques
 	return of_bio || (block_was_crowded && bios_find(&block_crowded, request));
 }
 
-static __always_inline bool block_take_flush(struct block_open *open, struct request *request)
+static __always_inline u32 flush_link(void)
 {
-	u64 key = (u64)BPF_CORE_READ(request, q, disk);
-	struct block_open *asked = bpf_map_lookup_elem(&block_flushes, &key);
+	if (bpf_core_field_exists(struct request___older, flush.list))
+		return bpf_core_field_offset(struct request___older, flush.list);
+	return bpf_core_field_offset(struct request, queuelist);
+}
 
-	if (!asked || (request->cmd_flags & OP_MASK) != OP_FLUSH)
+/* It took the number of the first request that it is for. */
+static __always_inline bool flush_is_for(struct request *flush, struct request *first)
+{
+	int number = BPF_CORE_READ(flush, internal_tag);
+
+	return number >= 0 ? number == BPF_CORE_READ(first, internal_tag)
+			   : flush->tag == BPF_CORE_READ(first, tag);
+}
+
+/* Who waits for a flush in one of the two queues, if that is the one that the flush is for. */
+static __always_inline struct block_open *flush_find(struct request *flush, struct list_head *queue)
+{
+	struct list_head *at = BPF_CORE_READ(queue, next);
+	struct block_open *found = NULL;
+	struct request *one;
+
+	for (int i = 0; i < FLUSHED_MAX && at && at != queue && !found; i++) {
+		one = (void *)at - flush_link();
+		if (i == 0 && !flush_is_for(flush, one))
+			return NULL;
+		found = bio_find(&block_flushes, BPF_CORE_READ(one, biotail));
+		at = BPF_CORE_READ(at, next);
+	}
+	return found;
+}
+
+static __always_inline bool block_of_flush(struct block_open *open, struct request *request)
+{
+	struct block_open *asked = NULL;
+	struct blk_flush_queue *fq;
+
+	if ((request->cmd_flags & OP_MASK) != OP_FLUSH)
 		return false;
-	*open = *asked;
-	bpf_map_delete_elem(&block_flushes, &key);
-	return true;
+	fq = BPF_CORE_READ(request, mq_hctx, fq);
+	for (int i = 0; i < 2 && fq && !asked; i++)
+		asked = flush_find(request, (void *)fq + i * 2 * sizeof(void *) +
+						    bpf_core_field_offset(struct blk_flush_queue,
+									  flush_queue));
+	if (asked)
+		*open = *asked;
+	return asked;
+}
+
+/* With its data done a bio may wait for one flush more; then nothing is done, and it ends. */
+static __always_inline void flush_goes_on(struct request *request, u32 bytes)
+{
+	u64 key = (u64)request->bio;
+	struct block_open *open;
+
+	if (!key || !(BPF_CORE_READ((struct bio *)key, bi_opf) & (OP_PREFLUSH | OP_FUA)))
+		return;
+	open = bio_find(&block_flushes, (struct bio *)key);
+	if (open && bytes)
+		open->queued_ns = bpf_ktime_get_ns();
+	else if (open)
+		bpf_map_delete_elem(&block_flushes, &key);
 }
 
 /*
@@ -219,7 +279,7 @@ int BPF_PROG(block_rq_issue, struct request *request)
 
 	if (block_is_known(request))
 		return 0;
-	if (request->bio ? !block_of_bios(&open, request) : !block_take_flush(&open, request)) {
+	if (request->bio ? !block_of_bios(&open, request) : !block_of_flush(&open, request)) {
 		if (request->bio) /* the end of what had the address was not seen */
 			bpf_map_delete_elem(&block_requests, &key);
 		return 0;
@@ -309,6 +369,7 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 	struct ring_place place;
 
 	block_is_served(block_device_of(request), block_flags(request, error));
+	flush_goes_on(request, bytes);
 	block_end_bios(request, bytes);
 	if (!open)
 		return 0;

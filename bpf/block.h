@@ -48,13 +48,36 @@ struct request_queue {
 	struct gendisk *disk;
 };
 
+struct request;
+
+/* Requests that wait for a flush, and those that the flush under way is for. */
+struct blk_flush_queue {
+	struct list_head flush_queue[2];
+};
+
+struct blk_mq_hw_ctx {
+	struct blk_flush_queue *fq;
+};
+
 struct request {
 	struct request_queue *q;
+	struct blk_mq_hw_ctx *mq_hctx;
+	int tag, internal_tag;
+	struct list_head queuelist; /* in one of these, since 6.5 */
+	struct bio *biotail;
 	u32 cmd_flags;
 	u32 __data_len;
 	u64 __sector;
 	struct bio *bio;
 	struct block_device *part;
+};
+
+struct request_flush {
+	struct list_head list; /* in one of these, before */
+};
+
+struct request___older {
+	struct request_flush flush;
 };
 
 #pragma clang attribute pop

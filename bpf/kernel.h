@@ -199,6 +199,7 @@ struct inet_connection_sock {
 };
 
 struct tcp_sock {
+	u32 data_segs_out;
 	struct inet_connection_sock inet_conn;
 	u32 write_seq, snd_una, snd_nxt;
 	u64 bytes_acked, bytes_sent, bytes_retrans;

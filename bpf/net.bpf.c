@@ -22,6 +22,7 @@
 #define MSG_PEEK 2
 #define SOCK_STREAM 1
 #define SOCK_DGRAM 2
+#define TCP_SYN_SENT 2
 
 /* A record to be, with room up to the end of its last slot. */
 struct bytes_out {
@@ -130,6 +131,35 @@ static __always_inline u32 tcp_flags(const struct tcp_sock *tcp)
 	return tcp->inet_conn.icsk_ulp_ops ? BYTES_UNSURE : 0;
 }
 
+/* Sockets that asked to be connected, and have not sent since. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u32);
+} tcp_fresh SEC(".maps");
+
+/* One whose send is seen already needs no more: it stands at 0. */
+static __always_inline void tcp_begins(struct sock *sk)
+{
+	struct thread_state *state = bytes_state(bpf_get_current_task_btf());
+
+	if (state && state->bytes_sock != (u64)sk)
+		bpf_sk_storage_get(&tcp_fresh, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/*
+ * Is this the first message of a connection? With fast open some of it went with the SYN, before
+ * the first sight: all that was sent by then is its own.
+ */
+static __always_inline bool tcp_is_first(const struct tcp_sock *tcp, struct sock *sk)
+{
+	if (tcp->data_segs_out > 2 || !bpf_sk_storage_get(&tcp_fresh, sk, 0, 0))
+		return false;
+	bpf_sk_storage_delete(&tcp_fresh, sk);
+	return true;
+}
+
 /* Under the socket's lock: what is left to be sent of a message. */
 static __always_inline int tcp_send_goes_on(struct sock *sk, u64 left)
 {
@@ -153,6 +183,12 @@ static __always_inline int tcp_send_goes_on(struct sock *sk, u64 left)
 		tcp_tell_piece(state, task, sk, gone);
 	} else {
 		state->bytes_told = 0;
+		if (tcp_is_first(tcp, sk)) {
+			/* what went under no span may have gone before it */
+			flags |= at && spans_only ? BYTES_UNSURE : 0;
+			left += at;
+			at = 0;
+		}
 	}
 	state->bytes_sock = (u64)sk;
 	state->bytes_at = at;
@@ -194,6 +230,10 @@ static __always_inline void tcp_ask(struct record_bytes *r, struct sock *sk)
 	u32 flags = BYTES_UNSURE;
 	u64 end = 0;
 
+	if (tcp && r->direction == BYTES_SENT && !spans_only && tcp_is_first(tcp, sk)) {
+		r->flags = tcp_flags(tcp);
+		return; /* all of it went with the SYN */
+	}
 	if (tcp && r->direction == BYTES_SENT)
 		end = tcp_sent(tcp, sk, &flags);
 	else if (tcp)

@@ -253,8 +253,10 @@ int BPF_PROG(sk_data_ready, const struct sock *sk)
 
 /* Connected, or closed by the other end: that wakes a thread too. */
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(inet_sock_set_state, const struct sock *sk)
+int BPF_PROG(inet_sock_set_state, struct sock *sk, int before, int after)
 {
+	if (after == TCP_SYN_SENT && sk->sk_protocol == IPPROTO_TCP)
+		tcp_begins(sk);
 	return socket_is_served(sk);
 }
 

@@ -112,6 +112,60 @@ def tcp_begun_before_the_recording():
     check_kernel_counts(ends)
 
 
+FAST_OPEN = """
+import json, os, socket, sys, threading
+FASTOPEN_CONNECT = 30
+listener = socket.socket()
+listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_FASTOPEN, 16)
+listener.bind(("127.0.0.1", 0))
+listener.listen(16)
+
+def serve():
+    sock, _ = listener.accept()
+    while sock.recv(1 << 20):
+        pass
+
+def talk(way, size):
+    server = threading.Thread(target=serve)
+    server.start()
+    sock = socket.socket()
+    if way == "connect":
+        sock.setsockopt(socket.IPPROTO_TCP, FASTOPEN_CONNECT, 1)
+        sock.connect(listener.getsockname())
+        sent = [sock.send(bytes(size))]
+    else:
+        sent = [sock.sendto(bytes(size), socket.MSG_FASTOPEN, listener.getsockname())]
+    syn = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)[5] >> 5 & 1
+    sent.append(sock.send(bytes(1000)))
+    inode = os.fstat(sock.fileno()).st_ino
+    sock.close()
+    server.join()
+    return {"inode": inode, "sent": sent, "way": way, "with_syn": syn}
+
+talk("message", 10)  # which brings the cookie
+print(json.dumps([talk(way, size) for way in ("message", "connect")
+                  for size in (500, 200000)]))
+"""
+
+
+@tests.add
+def fast_open_sends_before_there_is_a_connection():
+    script = ("ip link set lo up && echo 3 >/proc/sys/net/ipv4/tcp_fastopen && "
+              "exec \"$0\" -c \"$1\"")
+    result = fathom.run("record", "-o", fathom.path("fast"), "--", "unshare", "-n", "sh", "-c",
+                        script, sys.executable, FAST_OPEN)
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    spans = [span for trace in fathom.trace_all(fathom.path("fast"))["traces"]
+             for span in trace["spans"]]
+    talks = json.loads(result.stdout)
+    for talk in talks:
+        seen = [r for r in ranges_of(spans) if r.socket == f"socket:[{talk['inode']}]"]
+        equal([(r.begin, r.end) for r in seen],
+              [(0, talk["sent"][0]), (talk["sent"][0], sum(talk["sent"]))], f"ranges of {talk}")
+        check(not any(r.unsure or r.more for r in seen), f"all is sure: {seen}")
+    return None if any(t["with_syn"] for t in talks) else "no data went with a SYN"
+
+
 @tests.add
 def unix_from_its_begin():
     recording, ends = record_talk("unix", "unix", "--splice")

@@ -7,6 +7,7 @@ import mmap
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -197,6 +198,62 @@ def what_is_written_behind_is_its_writers():
     check(sum(s["attributes"].get("disk.bytes", 0) for s in behind) >= 4 * MIB, "bytes")
     equal({disk.parent(s)["kind"] for s in behind}, {"thread"}, "under whom")
     check(all(s["thread"].startswith("kworker") for s in behind), "written by workers")
+    return None
+
+
+JOURNALLED = """
+import os, subprocess, sys
+device, place = sys.argv[1:]
+subprocess.run(["mount", device, place], check=True)
+try:
+    file = os.open(place + "/file", os.O_CREAT | os.O_RDWR)
+    for _ in range(20):
+        os.write(file, bytes(5000))
+        os.fsync(file)
+    os.close(file)
+finally:
+    subprocess.run(["umount", place], check=True)
+"""
+
+
+def loop_device(image):
+    """A disk with a cache, but without writes that go past it: some want a flush behind them."""
+    with open(image, "wb") as file:
+        file.truncate(64 * MIB)
+    servers.run("mkfs.ext4", "-q", image)
+    made = subprocess.run(["losetup", "-f", "--show", image], text=True, capture_output=True)
+    return made.stdout.strip()
+
+
+@tests.add
+def each_flush_of_a_journal_is_recorded():
+    image, place = os.path.join(WORK, "image"), os.path.join(WORK, "mounted")
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    if not shutil.which("mkfs.ext4"):
+        return "mkfs.ext4 is missing"
+    os.mkdir(place)
+    device = loop_device(image)
+    if not device:
+        return "there are no loop devices"
+    try:
+        recording = fathom.record("journal", "-a", "--event", "block:block_rq_issue", "--",
+                                  "unshare", "-m", sys.executable, "-c", JOURNALLED, device, place)
+        number = os.stat(device).st_rdev
+    finally:
+        servers.run("losetup", "-d", device)
+    name = f"{os.major(number)}:{os.minor(number)}"
+    disk = Disk(recording)
+    check_spans(disk)
+    issued = [e for span in disk.spans for e in span["events"]
+              if e["name"] == "block:block_rq_issue" and "F" in e["attributes"]["rwbs"] and
+              e["attributes"]["dev"] == os.major(number) << 20 | os.minor(number) and
+              e["attributes"]["bytes"] == 0]
+    flushes = [s for s in disk.blocks if s["attributes"]["system.device"] == name and
+               s["name"] == "block flush"]
+    if servers.check_loss(fathom, recording):
+        return "something was lost"
+    check(len(issued) >= 20, f"{len(issued)} flushes of 20 fsync")
+    equal(len(flushes), len(issued), "flushes")
     return None
 
 
