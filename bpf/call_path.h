@@ -15,11 +15,14 @@
 #define CALL_PATH_MASK 15
 
 #define CALL_PATH_IS(kind, word) (__builtin_strcmp(#kind, #word) == 0)
-#define CALL_PATH_PLACE_(a, b, ...)                                                                \
+#define CALL_PATH_PLACE_(a, b, c, d, e, ...)                                                       \
 	(CALL_PATH_IS(a, path)	 ? 1                                                               \
 	 : CALL_PATH_IS(b, path) ? 2 | (CALL_PATH_IS(a, dirfd) ? CALL_PATH_DIRFD : 0)              \
+	 : CALL_PATH_IS(c, path) ? 3 | (CALL_PATH_IS(b, dirfd) ? CALL_PATH_DIRFD : 0)              \
+	 : CALL_PATH_IS(d, path) ? 4 | (CALL_PATH_IS(c, dirfd) ? CALL_PATH_DIRFD : 0)              \
+	 : CALL_PATH_IS(e, path) ? 5 | (CALL_PATH_IS(d, dirfd) ? CALL_PATH_DIRFD : 0)              \
 				 : 0)
-#define CALL_PATH_PLACE(...) CALL_PATH_PLACE_(__VA_ARGS__, none, none)
+#define CALL_PATH_PLACE(...) CALL_PATH_PLACE_(__VA_ARGS__, none, none, none, none, none)
 #define CALL_PATH_ROW(nr, name, nargs, fd, classes, kinds)                                         \
 	[nr] = (nr) == SYSCALL_NR_symlink || (nr) == SYSCALL_NR_symlinkat ? 1 | CALL_PATH_TEXT     \
 	       : (nr) == SYSCALL_NR_mount				  ? 1 | CALL_PATH_TEXT     \

@@ -73,7 +73,7 @@ static __always_inline bool event_of_current(struct record_event *r, struct task
 
 static __always_inline bool event_of_named(struct record_event *r, u32 tid)
 {
-	struct named_thread *named = bpf_map_lookup_elem(&named_threads, &tid), copy = {};
+	struct named_thread *named = named_find(tid), copy = {};
 
 	if (named)
 		copy = *named;
@@ -185,7 +185,6 @@ static __always_inline void event_record(void *payload)
 EVENT_VECTOR(reschedule, 0)
 EVENT_VECTOR(call_function, 1)
 EVENT_VECTOR(call_function_single, 2)
-EVENT_VECTOR(irq_work, 3)
 
 /* 0 would keep the event from everybody else who listens to it through perf. */
 SEC("tracepoint")

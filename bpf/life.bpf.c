@@ -106,10 +106,10 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		named = scope_of(task);
 		entered = named && told;
 	}
-	if (!scope_host && !mine && !named)
+	if (!scope_host && !named && !(mine && mine->flags & (STATE_IN | STATE_PENDING))) {
+		named_drop(task->pid); /* it was another's */
 		return 0;
-	if (!named && mine && !(mine->flags & (STATE_IN | STATE_PENDING)) && !scope_host)
-		return 0;
+	}
 	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state) {
 		ring_count_lost(RING_LOST_ANY);

@@ -3,7 +3,8 @@
  * Threads by their number, for events that name one (bpf/event.bpf.c): the
  * kernels in use give no way from a number to a thread's own state. Kept only
  * if such an event was chosen: the snapshot, forks and execs add, each switch
- * keeps the span with which the thread left its CPU, and its last one removes.
+ * keeps the span with which the thread left its CPU, and its last one moves it to those that
+ * ended: events go on naming them until the number is another thread's.
  */
 #ifndef BPF_NAMED_H
 #define BPF_NAMED_H
@@ -29,6 +30,21 @@ struct {
 	__type(value, struct named_thread);
 } named_threads SEC(".maps") __weak;
 
+/* Capture sets max_entries. The oldest goes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct named_thread);
+} ended_threads SEC(".maps") __weak;
+
+static __always_inline struct named_thread *named_find(u32 tid)
+{
+	struct named_thread *named = bpf_map_lookup_elem(&named_threads, &tid);
+
+	return named ? named : bpf_map_lookup_elem(&ended_threads, &tid);
+}
+
 static __always_inline void named_keep(struct task_struct *task, const struct thread_state *state)
 {
 	struct named_thread now = {}, *before;
@@ -48,10 +64,28 @@ static __always_inline void named_keep(struct task_struct *task, const struct th
 		ring_count_incomplete();
 }
 
+/* The number is not that thread's any more. */
 static __always_inline void named_drop(u32 tid)
 {
-	if (event_names_threads)
-		bpf_map_delete_elem(&named_threads, &tid);
+	if (!event_names_threads)
+		return;
+	bpf_map_delete_elem(&named_threads, &tid);
+	bpf_map_delete_elem(&ended_threads, &tid);
+}
+
+static __always_inline void named_end(u32 tid)
+{
+	struct named_thread *named, copy;
+
+	if (!event_names_threads)
+		return;
+	named = bpf_map_lookup_elem(&named_threads, &tid);
+	if (!named)
+		return;
+	copy = *named;
+	__builtin_memset(&copy.ctx, 0, sizeof(copy.ctx)); /* it has no span any more */
+	bpf_map_update_elem(&ended_threads, &tid, &copy, BPF_ANY);
+	bpf_map_delete_elem(&named_threads, &tid);
 }
 
 #endif

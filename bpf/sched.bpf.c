@@ -76,7 +76,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		r->ctx = state->ctx;
 	}
 	if (in && prev_state & 0x80) /* dead */
-		named_drop(prev->pid);
+		named_end(prev->pid);
 	else if (in)
 		named_keep(prev, state);
 	if (spans_only) {

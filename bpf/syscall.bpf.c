@@ -452,6 +452,10 @@ static __always_inline void syscall_paths(struct thread_state *state, struct pt_
 	    (result == 0 && syscall_keeps_args(row)))
 		return;
 	call_registers(args, regs, state->compat);
+	if (state->compat && row == SYSCALL_NR_fanotify_mark) { /* its mask takes two */
+		args[3] = args[4];
+		args[4] = args[5];
+	}
 	syscall_path(state, args, first, 0, result);
 	if (second)
 		syscall_path(state, args, second, CALL_PATH_IS_SECOND, result);

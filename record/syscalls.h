@@ -372,7 +372,7 @@
 	S(322, execveat, 5, 1, SC_DESC | SC_FILE | SC_PROCESS,                                     \
 		(dirfd, path, address, address, at_flags))                                         \
 	S(323, userfaultfd, 1, 0, SC_DESC, (userfaultfd_flags))                                    \
-	S(324, membarrier, 2, 0, 0, (membarrier_command, hex))                                     \
+	S(324, membarrier, 3, 0, 0, (membarrier_command, hex, int))                                \
 	S(325, mlock2, 3, 0, SC_MEMORY, (address, size, mlock_flags))                              \
 	S(326, copy_file_range, 6, 1, SC_DESC, (fd, address, fd, address, size, uint))             \
 	S(327, preadv2, 6, 1, SC_DESC, (fd, address, ulong, offset, unused, read_write_flags))     \

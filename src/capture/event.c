@@ -29,6 +29,7 @@
 #include "programs.skel.h"
 
 #define NAMED_THREADS 65536
+#define ENDED_THREADS 16384
 #define NAME_BYTES 160
 #define FORMAT_BYTES 16384
 
@@ -49,13 +50,25 @@ struct capture_events {
 
 /* ---- what a format says that the program has to know ---- */
 
-/* In these subsystems `pid` is the thread that an event is about. */
-static bool names_thread(const char *event)
+/* Their `pid` is not the thread that they are about, or not as the kernel numbers it. */
+static const char *const other_pids[] = {
+	"sched:sched_process_wait", /* who is waited for */
+	"syscalls:*",		    /* an argument, in the caller's namespace */
+};
+
+/* Does the field say which thread the event is about? Only of these types is it a thread's number.
+ */
+static bool field_names_thread(const char *event, const char *declaration)
 {
-	if (strcmp(event, "sched:sched_process_wait") == 0) /* the child that is waited for */
-		return false;
-	return strncmp(event, "sched:", 6) == 0 || strncmp(event, "task:", 5) == 0 ||
-	       strncmp(event, "signal:", 7) == 0;
+	static const char *const fields[] = {"pid_t pid", "int pid", "pid_t tid", "int tid"};
+
+	for (size_t i = 0; i < sizeof(other_pids) / sizeof(*other_pids); i++)
+		if (fnmatch(other_pids[i], event, 0) == 0)
+			return false;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (strcmp(fields[i], declaration) == 0)
+			return true;
+	return false;
 }
 
 /* Above a thread that has nothing to do with it. */
@@ -86,8 +99,7 @@ static void field_apply(struct event *event, const char *line)
 		return;
 	if (offset + size > c->fixed)
 		c->fixed = offset + size;
-	if (offset && size == 4 && names_thread(event->name) && strlen(declaration) > 4 &&
-	    strcmp(declaration + strlen(declaration) - 4, " pid") == 0)
+	if (offset && size == 4 && !c->thread_at && field_names_thread(event->name, declaration))
 		c->thread_at = offset;
 	/* for calls the kernel hands programs only the arguments, without the strings */
 	if (strncmp(event->name, "syscalls:", 9) == 0 || c->location_count == EVENT_LOCATIONS)
@@ -283,6 +295,8 @@ int capture_events_open(struct capture *c, const struct capture_options *options
 	err = bpf_map__set_max_entries(p->maps.event_configs, c->events->list.count);
 	if (!err && c->events->named)
 		err = bpf_map__set_max_entries(p->maps.named_threads, NAMED_THREADS);
+	if (!err && c->events->named)
+		err = bpf_map__set_max_entries(p->maps.ended_threads, ENDED_THREADS);
 	return err ? error_set(e, err, "cannot choose events") : 0;
 }
 

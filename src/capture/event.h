@@ -30,7 +30,7 @@ u64 capture_events_missed(struct capture *c);
  * Interrupts between CPUs, told apart only for events of the whole host
  * (vectors.c). What this kernel lacks of them is left out.
  */
-#define CAPTURE_VECTOR_PROGRAMS 8
+#define CAPTURE_VECTOR_PROGRAMS 6
 
 /* Before the programs are loaded. */
 void capture_vectors_choose(struct programs *programs, bool wanted);

@@ -7,6 +7,7 @@
  * exec; a pipe `exec` is closed by a successful exec, or carries the errno of a failed one.
  * An exec can take as long as a file system wants, so nobody waits for it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "capture/internal.h"
+
+struct descriptors {
+	VEC(int) list;
+};
 
 /* A set-uid fathom lends its user to nobody. */
 static void user_restore(void)
@@ -27,35 +33,53 @@ static void user_restore(void)
 		_exit(126);
 }
 
-static void descriptors_close(int first, int last)
+static int fd_compare(const void *a, const void *b)
 {
-	if (first < 3)
-		first = 3;
-	if (first <= last)
-		syscall(SYS_close_range, first, last, 0);
+	return *(const int *)a - *(const int *)b;
+}
+
+/* What the caller left open for its children: those of this process all close at an exec. */
+static int descriptors_inherited(struct descriptors *kept)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int err = dir ? 0 : -errno;
+
+	while (dir && !err && (entry = readdir(dir))) {
+		int fd = atoi(entry->d_name), flags = fd > 2 ? fcntl(fd, F_GETFD) : -1;
+
+		if (flags >= 0 && !(flags & FD_CLOEXEC))
+			err = vec_push(&kept->list, fd);
+	}
+	if (dir)
+		closedir(dir);
+	return err;
 }
 
 /*
  * At once, and not by the exec: the lock of the recording's directory would be held for as long
- * as that takes, maybe longer than the recording.
+ * as that takes, maybe longer than the recording. The list is sorted.
  */
-static void descriptors_close_but(int a, int b)
+static void descriptors_close_but(const struct descriptors *kept)
 {
-	int low = a < b ? a : b, high = a < b ? b : a;
+	int next = 3;
 
-	descriptors_close(3, low - 1);
-	descriptors_close(low + 1, high - 1);
-	descriptors_close(high + 1, INT_MAX);
+	for (size_t i = 0; i < kept->list.count; i++) {
+		if (next < kept->list.data[i])
+			syscall(SYS_close_range, next, kept->list.data[i] - 1, 0);
+		next = kept->list.data[i] + 1;
+	}
+	syscall(SYS_close_range, next, INT_MAX, 0);
 }
 
 /* Runs in the child; nothing of the parent's state may be touched. */
-static void spawn_child(char *const argv[], int go, int exec)
+static void spawn_child(char *const argv[], const struct descriptors *kept, int go, int exec)
 {
 	char byte = 0;
 	ssize_t got;
 	int err;
 
-	descriptors_close_but(go, exec); /* these two close by themselves at the exec */
+	descriptors_close_but(kept); /* go and exec are among them, and close by themselves */
 	if (write(go, &byte, 1) != 1)
 		_exit(127);
 	do
@@ -84,6 +108,7 @@ static void closed_wait(int go)
 
 int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 {
+	struct descriptors kept = {0};
 	int go[2], exec[2], err;
 	pid_t pid;
 
@@ -97,13 +122,15 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 		close(go[1]);
 		return error_set(e, err, "cannot start %s", argv[0]);
 	}
-	pid = fork();
-	if (pid == 0) {
-		close(go[1]);
-		close(exec[0]);
-		spawn_child(argv, go[0], exec[1]);
-	}
-	err = errno;
+	err = descriptors_inherited(&kept);
+	err = err ? err : vec_push(&kept.list, go[0]);
+	err = err ? err : vec_push(&kept.list, exec[1]);
+	qsort(kept.list.data, kept.list.count, sizeof(int), fd_compare);
+	pid = err ? -1 : fork();
+	if (pid == 0)
+		spawn_child(argv, &kept, go[0], exec[1]);
+	err = err ? -err : errno;
+	vec_free(&kept.list);
 	close(go[0]);
 	close(exec[1]);
 	c->go_fd = go[1];

@@ -21,8 +21,6 @@ static const char *const vector_names[CAPTURE_VECTOR_PROGRAMS] = {
 	"call_function_entry",
 	"call_function_single_exit",
 	"call_function_single_entry",
-	"irq_work_exit",
-	"irq_work_entry",
 };
 
 static struct bpf_program *vector_program(const struct programs *programs, size_t i)

@@ -105,6 +105,55 @@ def an_event_that_names_a_thread_belongs_to_it():
     equal({e["attributes"]["pid"] for e in woken}, {sleeper}, "who was woken in it")
 
 
+TIMERS = """
+import signal
+count = 0
+def expired(*_):
+    global count
+    count += 1
+signal.signal(signal.SIGALRM, expired)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+while count < 200:
+    signal.pause()
+signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+def owners(recording, name):
+    """Of each such event, in their order: whose it is, and whom its field names."""
+    events = sorted((e for _, e in named(spans_with_events(recording), name)),
+                    key=lambda e: e["time_ns"])
+    return [(e["attributes"]["thread.id"], e["attributes"]["pid"]) for e in events]
+
+
+@tests.add
+def so_does_one_of_any_subsystem():
+    expired = fathom.record("timer", "--event", "timer:itimer_expire", "--", sys.executable, "-c",
+                            TIMERS)
+    found = owners(expired, "timer:itimer_expire")
+    lost = fathom.report(expired, "event")["lost"]["recursion"]
+    check(len(found) + lost >= 200, f"{len(found)} expiries of 200")
+    adjusted = fathom.record("adjusted", "--event", "oom:oom_score_adj_update", "--", "sh", "-c",
+                             "sleep 1 & echo 100 >/proc/$!/oom_score_adj; wait")
+    adjustments = owners(adjusted, "oom:oom_score_adj_update")
+    equal(len(adjustments), 1, "adjustments")
+    for owner, pid in found + adjustments:
+        equal(owner, pid, "owner")
+
+
+@tests.add
+def a_thread_that_has_just_ended_is_in_scope_as_before():
+    """The kernel frees it a while after its end."""
+    freed = fathom.record("freed", "--event", "sched:sched_process_free", "--event",
+                          "sched:sched_process_exit", "--", "sh", "-c",
+                          "/bin/true; /bin/true; (exit 3); sleep 2; exit 0")
+    count = counts(freed)
+    # the last two may be freed when the recording has ended
+    check(3 <= count["sched:sched_process_free"] <= count["sched:sched_process_exit"] == 5,
+          f"freed: {count}")
+    harness.check_sums(fathom, freed)
+
+
 @tests.add
 def the_merge_law_holds():
     chunk = fathom.chunks(recording)[0]["path"]
@@ -171,7 +220,7 @@ with subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=-3)
      Counter(sys.argv[1]) as host, Counter(sys.argv[1], os.getppid()) as recorder:
     time.sleep(0.1)
     begin, before, own = time.monotonic_ns(), host.read(), recorder.read()
-    time.sleep(2)
+    time.sleep(0.5)
     own, after, end = recorder.read() - own, host.read(), time.monotonic_ns()
     busy.terminate()
 print(begin, end, after - before, own)

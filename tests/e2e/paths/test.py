@@ -83,6 +83,31 @@ def paths_are_as_asked():
     equal(spans[0]["attributes"].get("file.path"), interpreter, "path of the first exec")
 
 
+FAR = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+group, below = libc.fanotify_init(0, 0), os.open("..", os.O_RDONLY)
+libc.fanotify_mark(group, 1, ctypes.c_uint64(2), below, b"far")
+libc.syscall(324, 0, 0, 7)
+"""
+
+
+@tests.add
+def arguments_behind_others():
+    directory = fathom.path("far")
+    os.mkdir(directory)
+    result = fathom.run("record", "-o", fathom.path("marks"), "--", "sh", "-c", "cd far && exec "
+                        "\"$@\"", "sh", sys.executable, "-I", "-S", "-c", FAR)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    spans = [span["attributes"] | {"name": span["name"]}
+             for trace in fathom.trace_all(fathom.path("marks"))["traces"]
+             for span in trace["spans"] if span["kind"] == "syscall"]
+    marks = [span for span in spans if span["name"] == "fanotify_mark"]
+    equal([span.get("file.path") for span in marks], [directory], "path of fanotify_mark")
+    barriers = [span["args"] for span in spans if span["name"] == "membarrier"]
+    equal([args.split(", ")[1:] for args in barriers], [["0", "7"]], f"membarrier: {barriers}")
+
+
 TWO = """
 import ctypes, os
 libc = ctypes.CDLL(None)

@@ -3,6 +3,7 @@
 """Records a command whose system calls are known, and asks for all of them."""
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -168,9 +169,30 @@ def keeps_the_status_of_the_command():
 
 
 @tests.add
-def the_command_inherits_nothing():
+def the_command_inherits_what_the_caller_left_open():
+    """And nothing of the recorder's."""
     listing = fathom.run("record", "-o", fathom.path("i"), "--", "ls", "/proc/self/fd").stdout
     equal(listing.split(), ["0", "1", "2", "3"], "fds of the command (3 is its listing)")
+    with open("/etc/hostname", encoding="utf-8") as file:
+        opened = [fcntl.fcntl(file, fcntl.F_DUPFD, least) for least in (57, 300)]
+    for fd in opened:
+        os.set_inheritable(fd, True)
+    try:
+        listing = fathom.run("record", "-o", fathom.path("i2"), "--event",
+                             "sched:sched_process_exec", "--stacks", "10ms", "--", "ls",
+                             "/proc/self/fd", close_fds=False).stdout
+        without = subprocess.run(["ls", "/proc/self/fd"], close_fds=False, text=True,
+                                 capture_output=True, check=True).stdout
+    finally:
+        for fd in opened:
+            os.close(fd)
+    equal(sorted(listing.split()), sorted(without.split()), "with those of the caller")
+    check(set(map(str, opened)) <= set(listing.split()), f"{opened} are among {listing}")
+    if shutil.which("bash"):
+        given = subprocess.run(["bash", "-c", 'exec "$0" "$@" <(echo given)', fathom.binary,
+                                "record", "-o", fathom.path("i3"), "--", "cat"], text=True,
+                               capture_output=True, timeout=60)
+        equal((given.returncode, given.stdout), (0, "given\n"), given.stderr)
 
 
 @tests.add
