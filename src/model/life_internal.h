@@ -36,6 +36,24 @@ void life_book_join(struct life *left, struct life_book *a, const struct life_bo
 		    void (*tell)(void *, const struct life *, const struct life_share *),
 		    const struct life_sink *sink);
 
+/* ---- life_wait.c ---- */
+
+/* No fault is open. */
+static inline void life_nested_leave(struct life_state *s)
+{
+	if (s->nested.from_ns || s->nested.doubt_ns)
+		s->nested = (struct life_nested){0};
+}
+
+/* Accounts the stay off the CPU that ends at t and tells it. */
+void life_wait_end(struct life *l, u64 t, const struct life_sink *sink);
+
+/* It got the CPU unseen: it was off the CPU until it was woken, at least. */
+void life_wait_end_unseen(struct life *l, u64 t, const struct life_sink *sink);
+
+/* It got the CPU, and nothing says how it had left it. */
+void life_unseen_end(struct life *l, u64 t);
+
 /* ---- life_roles.c ---- */
 
 /* Accounts up to the record and takes the state after it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each record means to a thread: the time up to it, and the state after it. */
-#include "model/life_internal.h"
+#include "model/life_doubt.h"
 
 /* The visit to the kernel that began at begin_ns; its waits are kept if it is the one known. */
 static void visit_enter(struct life_state *s, u64 begin_ns)
@@ -23,214 +23,6 @@ static void visit_leave(struct life_state *s)
 	}
 }
 
-/* No fault is open. */
-static void nested_leave(struct life_state *s)
-{
-	if (s->nested.from_ns || s->nested.doubt_ns)
-		s->nested = (struct life_nested){0};
-}
-
-/* The visit had this stay off the CPU. */
-static void visit_add_wait(struct life_state *s, const struct life_wait *w)
-{
-	if (s->visit_ns || s->visit_guess_ns)
-		split_add(&s->visit_had, &w->split);
-	if ((w->mode & MODE_MASK) != MODE_fault) {
-		nested_leave(s);
-		return;
-	}
-	if (!s->nested.from_ns)
-		s->nested.from_ns = w->begin_ns;
-	split_add(&s->nested.had, &w->split);
-}
-
-/* ---- what may have been missed ---- */
-
-static void doubt_clear(struct life_state *s)
-{
-	s->doubt_from_ns = s->doubt_to_ns = 0;
-}
-
-/* What it did in [from, to) was not seen. */
-static void doubt_add(struct life_state *s, u64 from, u64 to)
-{
-	if (from < s->last_ns)
-		from = s->last_ns;
-	if (from >= to)
-		return;
-	if (!s->doubt_to_ns || from < s->doubt_from_ns)
-		s->doubt_from_ns = from;
-	if (to > s->doubt_to_ns)
-		s->doubt_to_ns = to;
-}
-
-/*
- * If nothing was seen of it yet, it may have been off its CPU until it got one in what was
- * missed, or have had another number.
- */
-static void doubt_unseen(struct life_state *s)
-{
-	if (s->place == LIFE_UNSEEN && s->doubt_to_ns)
-		s->doubt_from_ns = s->last_ns;
-}
-
-/* How much of [from, to) lies between the begin of the first loss and the end of the last one. */
-static u64 doubt_within(const struct life_state *s, u64 from_ns, u64 to_ns)
-{
-	if (!s->doubt_to_ns)
-		return 0;
-	if (from_ns < s->doubt_from_ns)
-		from_ns = s->doubt_from_ns;
-	if (to_ns > s->doubt_to_ns)
-		to_ns = s->doubt_to_ns;
-	return from_ns < to_ns ? to_ns - from_ns : 0;
-}
-
-/* [from, to) on a CPU, less what was missed of it, which is returned and unknown. */
-static u64 spend_seen(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
-{
-	const struct life_state *s = &l->state;
-	u64 missed = doubt_within(s, from_ns, to_ns);
-	u64 begin = from_ns > s->doubt_from_ns ? from_ns : s->doubt_from_ns;
-
-	if (!missed) {
-		life_spend(l, part, from_ns, to_ns);
-		return 0;
-	}
-	life_spend(l, part, from_ns, begin);
-	life_spend(l, SPLIT_unknown, begin, begin + missed);
-	life_spend(l, part, begin + missed, to_ns);
-	return missed;
-}
-
-/*
- * [last, to) on a CPU, up to where it left user mode or was seen in it. The end of a call can
- * be among what was missed: then it may have been in the kernel before that, too.
- */
-static void spend_user(struct life *l, u64 to_ns)
-{
-	const struct life_state *s = &l->state;
-	u64 known = doubt_within(s, s->last_ns, to_ns) ? s->doubt_to_ns : s->last_ns;
-
-	if (known > to_ns)
-		known = to_ns;
-	life_spend(l, SPLIT_unknown, s->last_ns, known);
-	life_spend(l, SPLIT_user, known, to_ns);
-}
-
-/* ---- off the CPU ---- */
-
-static enum split_part wait_part(const struct life_state *s, const char **reason)
-{
-	const struct life_leave *v = &s->leave;
-	struct cause_query q = {
-		.mode = v->mode & MODE_MASK,
-		.nr = v->nr,
-		.abi_flags = v->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0,
-		.leave_state = v->state,
-		.file = v->file,
-		.arg0 = v->arg0,
-		.has_waker = s->wake.has,
-		.waker_context = s->wake.context,
-		.waker_vector = s->wake.vector,
-		.waker_irq = s->wake.irq,
-		.waker_file = s->wake.file,
-		.waker_block = s->wake.block != 0,
-	};
-
-	*reason = "";
-	if (v->state == LEAVE_preempted || v->fresh)
-		return SPLIT_runnable;
-	if (v->state == LEAVE_throttled)
-		return SPLIT_throttled;
-	return cause_find(&q, reason);
-}
-
-/*
- * Until when the stay off the CPU [last, t], woken at `woken` (t: not), is told
- * by what was seen. Losses before a waking do not matter. One that was woken or
- * preempted may have run since the first loss after it; one that is still asleep
- * may have run while records were lost, and have slept on something else between two of them.
- */
-static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
-{
-	u64 from = s->doubt_from_ns > s->last_ns ? s->doubt_from_ns : s->last_ns;
-
-	if (!s->doubt_to_ns || from >= t)
-		return t;
-	if (woken < t || !life_leave_sleeps(s->leave.state) || s->leave.fresh)
-		return from > woken || woken == t ? from : woken;
-	return t - doubt_within(s, s->last_ns, t);
-}
-
-/* Accounts the stay off the CPU that ends at t and tells it. */
-static void wait_end(struct life *l, u64 t, const struct life_sink *sink)
-{
-	struct life_state *s = &l->state;
-	struct life_leave *v = &s->leave;
-	struct life_wait w = {.begin_ns = s->last_ns,
-			      .end_ns = t,
-			      .visit_ns = v->visit_ns,
-			      .nr = v->nr,
-			      .mode = v->mode,
-			      .state = v->state,
-			      .file = v->file,
-			      .ctx = v->ctx};
-	u64 woken = t, known;
-
-	w.part = wait_part(s, &w.reason);
-	if (life_leave_sleeps(v->state) && !v->fresh && s->wake.has) {
-		woken = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
-		if (woken > t)
-			woken = t;
-		w.wake = s->wake;
-	}
-	known = wait_known(s, woken, t);
-	if (known < woken)
-		woken = known;
-	w.split.ns[w.part] += (s64)(woken - s->last_ns);
-	w.split.ns[SPLIT_runnable] += (s64)(known - woken);
-	w.split.ns[SPLIT_unknown] += (s64)(t - known);
-	life_spend(l, w.part, s->last_ns, woken);
-	life_spend(l, SPLIT_runnable, woken, known);
-	life_spend(l, SPLIT_unknown, known, t);
-	if (s->visit_guess_ns)
-		s->visit_guess_ns = t;
-	visit_add_wait(s, &w);
-	if (!v->fresh)
-		sink->wait(sink->arg, l, &w);
-}
-
-/* It got the CPU, and nothing says how it had left it. */
-static void unseen_end(struct life *l, u64 t)
-{
-	struct life_state *s = &l->state;
-	u64 woken = t;
-
-	if (s->place == LIFE_UNSEEN && s->wake.has && s->wake.time_ns < t)
-		woken = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
-	life_spend(l, SPLIT_unknown, s->last_ns, woken);
-	life_spend(l, SPLIT_runnable, woken, t);
-	/* if a syscall that began earlier ends next, this was part of it */
-	if (!s->visit_ns)
-		s->visit_guess_ns = t;
-	s->nested.doubt_ns = t;
-	s->visit_had.ns[SPLIT_unknown] += (s64)(woken - s->last_ns);
-	s->visit_had.ns[SPLIT_runnable] += (s64)(t - woken);
-}
-
-/* It got the CPU unseen: it was off the CPU until it was woken, at least. */
-static void wait_end_unseen(struct life *l, u64 t, const struct life_sink *sink)
-{
-	struct life_state *s = &l->state;
-
-	if (!s->wake.has || s->wake.time_ns <= s->last_ns || s->wake.time_ns > t)
-		return;
-	t = s->wake.time_ns;
-	wait_end(l, t, sink);
-	s->last_ns = t;
-}
-
 /*
  * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did
  * not) and is at t at the end of a stretch on a CPU. If the beginning of the
@@ -244,7 +36,7 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 
 	doubt_unseen(s);
 	if (s->place == LIFE_OFF_CPU)
-		wait_end_unseen(l, t, sink);
+		life_wait_end_unseen(l, t, sink);
 	border = visit_ns > s->last_ns ? visit_ns : s->last_ns;
 	if (visit_ns == 0 || border > t)
 		border = t;
@@ -308,7 +100,7 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 		visit_leave(s);
 	}
 	if ((sw->mode & MODE_MASK) != MODE_fault)
-		nested_leave(s);
+		life_nested_leave(s);
 	if (thread)
 		sight(l, &sw->ctx, &part, sink);
 	if (s->wake.has && (!life_leave_sleeps(sw->state) || s->wake.time_ns < visit))
@@ -332,9 +124,9 @@ static void role_enters(struct life *l, const struct record_head *r, const struc
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 
 	if (s->place == LIFE_OFF_CPU)
-		wait_end(l, t, sink);
+		life_wait_end(l, t, sink);
 	else
-		unseen_end(l, t);
+		life_unseen_end(l, t);
 	s->wake.has = false;
 	s->place = LIFE_ON_CPU;
 	s->cpu = r->cpu;
@@ -371,7 +163,7 @@ static void enter_user(struct life *l, u64 t, u16 cpu)
 	l->state.last_ns = t;
 	l->state.wake.has = false;
 	visit_leave(&l->state);
-	nested_leave(&l->state);
+	life_nested_leave(&l->state);
 }
 
 /*
@@ -440,7 +232,7 @@ static void nested_end(struct life *l, struct life_visit *v)
 		missed = v->end_ns - since;
 	v->split.ns[SPLIT_unknown] += (s64)missed;
 	visit_fill(l, v, doubted ? SPLIT_unknown : SPLIT_kernel);
-	nested_leave(s);
+	life_nested_leave(s);
 }
 
 static void role_fault(struct life *l, const struct record_head *r, const struct life_sink *sink)
@@ -496,11 +288,11 @@ static void lose_sight(struct life *l, const struct record_head *r, enum life_pl
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 
 	if (s->place == LIFE_OFF_CPU)
-		wait_end(l, t, sink);
+		life_wait_end(l, t, sink);
 	else if (s->place != LIFE_GONE)
 		life_spend(l, SPLIT_unknown, s->last_ns, t);
 	visit_leave(s);
-	nested_leave(s);
+	life_nested_leave(s);
 	doubt_clear(s);
 	s->wake.has = false;
 	s->place = place;
@@ -570,7 +362,7 @@ void life_account(struct life *l, u64 to_ns, const struct life_sink *sink)
 	struct life_state *s = &l->state;
 
 	if (s->place == LIFE_OFF_CPU)
-		wait_end(l, to_ns > s->last_ns ? to_ns : s->last_ns, sink);
+		life_wait_end(l, to_ns > s->last_ns ? to_ns : s->last_ns, sink);
 	else if (s->place != LIFE_GONE && to_ns > s->last_ns)
 		life_spend(l, SPLIT_unknown, s->last_ns, to_ns);
 	if (s->place != LIFE_GONE && to_ns > s->last_ns)
