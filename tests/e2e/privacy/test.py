@@ -206,8 +206,9 @@ def what_is_no_recording_stays():
     shutil.rmtree(old)
     shutil.copytree(fathom.path("fathom.data"), fathom.path("target"))
     os.symlink("target", old)
-    equal(record_here().returncode, 1, "a link is not followed")
-    check(fathom.chunks(fathom.path("target")), "what it points to is there")
+    equal(record_here().returncode, 0, "a link makes way")
+    check(not os.path.islink(old) and fathom.chunks(old), "the recording before is there now")
+    check(fathom.chunks(fathom.path("target")), "what the link led to is there")
 
 
 with fathom:
