@@ -10,7 +10,7 @@ import harness
 from cgroups import mounts
 from harness import check, equal
 from trapped import (DOZE, LOOP, TRAPS, Skip, cgroup, fathom, held, length, recording, skips, spans,
-                     write)
+                     tries, write)
 
 MS = 1000000
 RESTART = 219  # restart_syscall
@@ -87,7 +87,7 @@ def frozen_before(group, name, *trap):
             write(str(process.pid), group, "cgroup.procs")
             write("1", group, "cgroup.freeze")
             harness.until(lambda: "frozen 1" in events_of(group), "the cgroup to be frozen")
-            with recording(name, process.pid) as path:
+            with recording(f"{name}-{process.pid}", process.pid) as path:
                 time.sleep(0.1)
                 write("0", group, "cgroup.freeze")
                 time.sleep(0.1)
@@ -107,6 +107,7 @@ def events_of(group):
 
 @tests.add
 @skips
+@tries
 def frozen_by_version_2():
     with cgroup("v2") as group:
         if not os.path.exists(os.path.join(group, "cgroup.freeze")):

@@ -44,6 +44,24 @@ def skips(test):
     return run
 
 
+def tries(test):
+    """
+    For threads that compute all the time: what one that the kernel hides from BPF programs
+    preempts comes back unseen, and is unknown until its next switch. Three times at most.
+    """
+    def run():
+        for left in (2, 1, 0):
+            try:
+                return test()
+            except harness.Failure as problem:
+                if not left:
+                    raise
+                print(f"# once more: {problem}")
+        return None
+    run.__name__ = test.__name__
+    return run
+
+
 def spans(path, kind=None, name=None):
     found = [s for trace in fathom.trace_all(path)["traces"] for s in trace["spans"]]
     return [s for s in found if kind in (None, s["kind"]) and name in (None, s["name"])]

@@ -17,7 +17,7 @@ What is compared, and with what room:
   and where it falls into a switch it is run-queue wait to the kernel.
 - Unknown time is asked to be none, or widens the room: some kernels do not
   show the switch out of certain threads, and a preempted thread then comes
-  back unseen.
+  back unseen. Nor do they show who was woken above them.
 """
 import json
 import os
@@ -102,6 +102,14 @@ class Thread:
 
     def waits(self, part):
         return [s for s in self.spans if s["kind"] == "wait" and s["name"] == part]
+
+    def was_seen(self):
+        """What it did, and who woke it where somebody must have."""
+        woken = ROWS[self.row["what"]][0] in (PEER, TIMER)
+        slept = [s for s in self.spans if s["kind"] == "wait" and s["name"] in BLOCKED and
+                 s["end_ns"] - s["begin_ns"] >= MS]
+        return (self.time["unknown"] <= UNKNOWN_MAX * self.range_ns and
+                not (woken and any("waker" not in s["attributes"] for s in slept)))
 
     def room(self, ns):
         return max(0.02 * ns, 200e3) + 2500 * self.row["switches"] + self.time["unknown"]
@@ -236,7 +244,7 @@ def verify(name):
             threads = look(name)
         except Impossible as reason:
             return str(reason)
-        if all(t.time["unknown"] <= UNKNOWN_MAX * t.range_ns for t in threads):
+        if all(t.was_seen() for t in threads):
             break
     for thread in threads:
         verify_thread(name, thread)
