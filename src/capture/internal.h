@@ -81,10 +81,10 @@ struct capture {
 	VEC(struct capture_steal) steal; /* by CPU */
 	u64 moves;			 /* scope_moves as it was when they were followed last */
 	struct capture_rare rare;
-	struct held_records held; /* later than the last cut */
+	struct held_records held;      /* later than the last cut */
 	struct held_records inherited; /* of the command: what it has open, until its exec */
 	bool inherited_known;	       /* it was looked at */
-	u64 kernel_complete_ns;	  /* of the last cut: capture_complete() */
+	u64 kernel_complete_ns;	       /* of the last cut: capture_complete() */
 	u64 apps_complete_ns;
 	struct capture_counts counts;
 	struct app_rings *apps;	       /* from capture_start() on */

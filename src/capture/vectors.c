@@ -15,12 +15,8 @@
 #include "programs.skel.h"
 
 static const char *const vector_names[CAPTURE_VECTOR_PROGRAMS] = {
-	"reschedule_exit",
-	"reschedule_entry",
-	"call_function_exit",
-	"call_function_entry",
-	"call_function_single_exit",
-	"call_function_single_entry",
+	"reschedule_exit",     "reschedule_entry",	    "call_function_exit",
+	"call_function_entry", "call_function_single_exit", "call_function_single_entry",
 };
 
 static struct bpf_program *vector_program(const struct programs *programs, size_t i)
