@@ -239,19 +239,22 @@ static __always_inline bool block_of_flush(struct block_open *open, struct reque
 	return asked;
 }
 
-/* With its data done a bio may wait for one flush more; then nothing is done, and it ends. */
-static __always_inline void flush_goes_on(struct request *request, u32 bytes)
+/*
+ * With its data done a bio may wait for one flush more; then nothing is done, and it ends. A
+ * function of its own to the verifier, so that what comes behind is looked at once.
+ */
+__noinline int flush_goes_on(u64 key, u32 bytes)
 {
-	u64 key = (u64)request->bio;
 	struct block_open *open;
 
 	if (!key || !(BPF_CORE_READ((struct bio *)key, bi_opf) & (OP_PREFLUSH | OP_FUA)))
-		return;
+		return 0;
 	open = bio_find(&block_flushes, (struct bio *)key);
 	if (open && bytes)
 		open->queued_ns = bpf_ktime_get_ns();
 	else if (open)
 		bpf_map_delete_elem(&block_flushes, &key);
+	return 0;
 }
 
 /*
@@ -369,7 +372,7 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 	struct ring_place place;
 
 	block_is_served(block_device_of(request), block_flags(request, error));
-	flush_goes_on(request, bytes);
+	flush_goes_on((u64)BPF_CORE_READ(request, bio), bytes);
 	block_end_bios(request, bytes);
 	if (!open)
 		return 0;
