@@ -11,7 +11,7 @@ import subprocess
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Beside busybox, which has the rest: programs that tests name, or whose every option they use.
 PROGRAMS = ["python3.11", "dash", "bash", "coreutils", "unshare", "mount", "umount", "setpriv",
-            "strace", "bpftool", "ip", "prlimit", "nsenter", "taskset", "babeltrace2", "sqlite3",
+            "strace", "bpftool", "ip", "prlimit", "nsenter", "taskset", "babeltrace2", "zstd", "sqlite3",
             "ps", "fio", "redis-server", "redis-benchmark", "redis-cli"]
 COREUTILS = ["cat", "chmod", "cp", "cut", "date", "dd", "echo", "env", "false", "head", "id", "ln",
              "ls", "mkdir", "mknod", "mktemp", "mv", "nice", "nproc", "od", "printf", "rm", "rmdir",
