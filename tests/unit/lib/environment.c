@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "unit/check.h"
+#include "unit/lib/anew.h"
 
 /* Of the children that others start. */
 TEST(all_is_sampled)
@@ -18,30 +18,24 @@ TEST(all_is_sampled)
 	fathom_span_end(&s);
 }
 
-/* This program anew, for that test alone. Its status. */
+struct surroundings {
+	const char *variable, *word;
+	int errors; /* where its stderr goes; -1: it has none */
+};
+
+static int surroundings_prepare(void *arg)
+{
+	const struct surroundings *s = arg;
+
+	setenv(s->variable, s->word, 1);
+	return s->errors >= 0 ? dup2(s->errors, 2) : close(2);
+}
+
 static int child_run(const char *variable, const char *word, int errors)
 {
-	const char *preload = getenv("LD_PRELOAD");
-	int status = -1;
-	pid_t pid;
+	struct surroundings s = {variable, word, errors};
 
-	if (preload && strstr(preload, "vgpreload"))
-		SKIP("under valgrind, valgrind is the program that would be run");
-	pid = fork();
-	if (pid == 0) {
-		int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-		setenv(variable, word, 1);
-		dup2(quiet, 1);
-		if (errors >= 0)
-			dup2(errors, 2);
-		else
-			close(2);
-		execl("/proc/self/exe", "environment", "all_is_sampled", NULL);
-		_exit(127);
-	}
-	waitpid(pid, &status, 0);
-	return status;
+	return program_anew("all_is_sampled", surroundings_prepare, &s);
 }
 
 /* What it says, and whether it passed. */

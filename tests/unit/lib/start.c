@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "unit/lib/anew.h"
 #include "unit/lib/listener.h"
 
 static bool limit_falls; /* right after somebody has looked at it */
@@ -57,45 +58,49 @@ TEST(standard_descriptors_stay_free)
 
 /* ---- */
 
-/* This program anew, for that test alone. Its status. */
-static int program_run(const char *test, const char *variable, rlim_t limit, bool closed)
+struct start {
+	const char *variable; /* which tells the test that it is meant */
+	rlim_t limit;
+	bool closed; /* the standard descriptors are */
+};
+
+static int start_prepare(void *arg)
 {
-	const char *preload = getenv("LD_PRELOAD");
-	int status = -1;
-	pid_t pid;
+	const struct start *start = arg;
 
-	if (preload && strstr(preload, "vgpreload"))
-		SKIP("under valgrind, valgrind is the program that would be run");
-	pid = fork();
-	if (pid == 0) {
-		int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	setenv(start->variable, "1", 1);
+	if (limit_set(start->limit) < 0)
+		return -1;
+	for (int fd = 0; start->closed && fd < 3; fd++)
+		close(fd);
+	return 0;
+}
 
-		setenv(variable, "1", 1);
-		dup2(quiet, 1);
-		if (limit_set(limit) < 0)
-			_exit(126);
-		for (int fd = 0; closed && fd < 3; fd++)
-			close(fd);
-		execl("/proc/self/exe", "start", test, NULL);
-		_exit(127);
-	}
-	waitpid(pid, &status, 0);
-	return status;
+static int limited_run(rlim_t limit)
+{
+	struct start start = {"TEST_LIMIT", limit, false};
+
+	return program_anew("without_a_ring", start_prepare, &start);
+}
+
+static int closed_run(rlim_t limit)
+{
+	struct start start = {"TEST_CLOSED", limit, true};
+
+	return program_anew("standard_descriptors_stay_free", start_prepare, &start);
 }
 
 TEST(a_limit_on_files)
 {
-	CHECK_EQ(program_run("without_a_ring", "TEST_LIMIT", 0, false), 0);
-	CHECK_EQ(program_run("without_a_ring", "TEST_LIMIT", 51200000, false), 0);
-	CHECK_EQ(program_run("without_a_ring", "TEST_LIMIT", APP_RING_BYTES - 1, false), 0);
+	CHECK_EQ(limited_run(0), 0);
+	CHECK_EQ(limited_run(51200000), 0);
+	CHECK_EQ(limited_run(APP_RING_BYTES - 1), 0);
 }
 
 TEST(closed_descriptors)
 {
-	CHECK_EQ(program_run("standard_descriptors_stay_free", "TEST_CLOSED", RLIM_INFINITY, true),
-		 0);
-	CHECK_EQ(program_run("standard_descriptors_stay_free", "TEST_CLOSED", APP_RING_BYTES, true),
-		 0);
+	CHECK_EQ(closed_run(RLIM_INFINITY), 0);
+	CHECK_EQ(closed_run(APP_RING_BYTES), 0);
 }
 
 /* The status of a child that starts the library anew under a limit that it has or gets. */
