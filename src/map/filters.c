@@ -31,24 +31,24 @@ static void user_to_unknown(struct split *s, s64 ns)
 	s->ns[SPLIT_user] -= ns;
 }
 
-/* What of the time that a thread had a span was user code before `from_ns` is in doubt. */
+/* Of what it did in [begin, end), user code before `from` is in doubt. */
+static void stay_to_unknown(struct split *split, u64 begin_ns, u64 end_ns, u64 from_ns)
+{
+	if (from_ns > begin_ns)
+		user_to_unknown(split, from_ns < end_ns ? (s64)(from_ns - begin_ns) : INT64_MAX);
+}
+
 static void share_to_unknown(struct span_share *s, u64 from_ns)
 {
 	if (!s->holds.count) {
-		if (from_ns > s->begin_ns)
-			user_to_unknown(&s->split, from_ns < s->end_ns
-							   ? (s64)(from_ns - s->begin_ns)
-							   : INT64_MAX);
+		stay_to_unknown(&s->split, s->begin_ns, s->end_ns, from_ns);
 		return;
 	}
 	s->split = (struct split){0};
 	for (size_t i = 0; i < s->holds.count; i++) {
 		struct span_hold *h = &s->holds.data[i];
 
-		if (from_ns > h->begin_ns)
-			user_to_unknown(&h->split, from_ns < h->end_ns
-							   ? (s64)(from_ns - h->begin_ns)
-							   : INT64_MAX);
+		stay_to_unknown(&h->split, h->begin_ns, h->end_ns, from_ns);
 		split_add(&s->split, &h->split);
 	}
 }

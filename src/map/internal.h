@@ -127,9 +127,9 @@ void events_free(struct kevents *events);
 /* span_shares.c */
 int share_add(struct span_shares *shares, const struct span_share *once);
 struct span_share *share_of(const struct span_shares *shares, u32 tid); /* NULL: it has none */
-int shares_join(struct span_shares *to,
-		struct span_shares *from);   /* `from` is only to be freed then */
-int shares_sort(struct span_shares *shares); /* by tid; holds by time, put together that touch */
+/* `from` is only to be freed then. */
+int shares_join(struct span_shares *to, struct span_shares *from);
+int shares_sort(struct span_shares *shares); /* by tid, and holds by time */
 void shares_free(struct span_shares *shares);
 
 /* spans.c */

@@ -153,7 +153,7 @@ static int borders_collect(struct span_holds *h)
 /* Goes over begins and ends in the order of time; one ends before another begins at once. */
 static struct span_held borders_sweep(const struct span_holds *h)
 {
-	struct span_held held = {.split = h->split};
+	struct span_held held = {.split = h->split, .whole = h->below.count == 0};
 	size_t ended = 0;
 	u64 since_ns = 0;
 

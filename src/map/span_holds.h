@@ -28,6 +28,7 @@ struct span_held {
 	u32 threads;	    /* the most at one instant */
 	u64 ns;		    /* in which at least one had it */
 	struct split split; /* of all its threads, until to_ns */
+	bool whole;	    /* all that lies below was looked at */
 };
 
 /*
@@ -36,7 +37,7 @@ struct span_held {
  * split is not known. 0 or -ENOMEM.
  *
  * It takes the time of all stays of the spans below, so that spans in spans without end would take
- * it squared: after HOLDS_LOOKED_MAX of them what lies below is passed over.
+ * it squared: after HOLDS_LOOKED_MAX of them what lies below is passed over, and `whole` is false.
  */
 int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struct span_held *out);
 #define HOLDS_LOOKED_MAX ((size_t)1 << 26)

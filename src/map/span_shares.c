@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What each thread gave to a span, and when it had it.
- */
+/* What each thread gave to a span, and when it had it. */
 #include <errno.h>
 #include <stdlib.h>
 

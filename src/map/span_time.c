@@ -324,9 +324,9 @@ static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
  * `rest` of its duration is left. If the whole of it was seen, it had no thread then. What lies
  * before the range of the answer, and what is left of a span that was not seen whole, is not known.
  */
-static void rest_add(const struct forest *f, struct span_time *t, s64 rest)
+static void rest_add(const struct forest *f, struct span_time *t, s64 rest, bool whole)
 {
-	s64 *left = &t->split.ns[t->begin_soft ? SPLIT_unknown : SPLIT_off_thread];
+	s64 *left = &t->split.ns[whole ? SPLIT_off_thread : SPLIT_unknown];
 	u64 from_ns = f->p->options.from_ns;
 
 	if (t->begin_ns < from_ns) {
@@ -340,12 +340,12 @@ static void rest_add(const struct forest *f, struct span_time *t, s64 rest)
 }
 
 /* Makes the parts sum to the duration. */
-static void fit(const struct forest *f, struct span_time *t)
+static void fit(const struct forest *f, struct span_time *t, bool whole)
 {
 	s64 rest = split_rest(&t->split, t->end_ns - t->begin_ns);
 
 	if (rest >= 0)
-		rest_add(f, t, rest);
+		rest_add(f, t, rest, whole);
 	else /* clocks of two readers differ by nanoseconds: what is over comes off the CPU time */
 		split_cut(&t->split, 0 - (u64)rest, false);
 }
@@ -363,7 +363,7 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 	bounds_of(f, i, t);
 	t->threads = span_threads(f->p->spans.data[i]);
 	if (t->threads <= 1 && sighted_ns <= t->end_ns) {
-		fit(f, t);
+		fit(f, t, !t->begin_soft);
 		return 0;
 	}
 	from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
@@ -372,9 +372,10 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 	if (t->threads > 1)
 		t->threads = held.threads > 1 ? held.threads : 1;
 	if (t->threads > 1)
-		rest_add(f, t, (s64)(t->end_ns - t->begin_ns - held.ns));
+		rest_add(f, t, (s64)(t->end_ns - t->begin_ns - held.ns),
+			 held.whole && !t->begin_soft);
 	else
-		fit(f, t);
+		fit(f, t, held.whole && !t->begin_soft);
 	return err;
 }
 

@@ -206,6 +206,43 @@ TEST(one_that_another_thread_ends)
 	CHECK_EQ(t.split.ns[SPLIT_unknown], 3000);
 }
 
+/* What would take too long to look at is not known: it is not off its threads. */
+TEST(spans_in_spans_without_end)
+{
+	enum { DEPTH = 12000 };
+	struct partial *p = partial_new(NULL);
+	struct span_time *times = calloc(DEPTH, sizeof(*times));
+	struct context at[2];
+	u64 unknown = 0;
+
+	for (u32 i = 0; i < DEPTH; i++) {
+		at[i & 1] = (struct context){{1}, {1, 0, 0, 0, 0, 0, (u8)(i >> 8), (u8)i}};
+		begins(p, 1000 + 4 * i, 5, &at[i & 1], i ? &at[~i & 1] : NULL);
+		attaches(p, 1001 + 4 * i, 6, &at[i & 1]);
+	}
+	detaches(p, 100000, 5);
+	detaches(p, 100000, 6);
+	for (u32 i = DEPTH; i > 0; i--) {
+		at[0] = (struct context){{1}, {1, 0, 0, 0, 0, 0, (u8)((i - 1) >> 8), (u8)(i - 1)}};
+		span_ends(p, 200000 - i, &at[0], NULL);
+	}
+	partial_cover(p, 1000, 200000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, DEPTH);
+	CHECK_EQ(span_times(p, times), 0);
+	CHECK_EQ(times[0].split.ns[SPLIT_off_thread], 99999);
+	for (u32 i = 0; i < DEPTH; i++) {
+		s64 *ns = times[i].split.ns;
+
+		CHECK(split_total(&times[i].split) >= (s64)(times[i].end_ns - times[i].begin_ns));
+		CHECK(ns[SPLIT_off_thread] == 0 || ns[SPLIT_off_thread] == 100000 - i - 1);
+		unknown += ns[SPLIT_off_thread] == 0;
+	}
+	CHECK(unknown > DEPTH / 2);
+	free(times);
+	partial_free(p);
+}
+
 /* Each thread has it for a moment, and there are many: all are found again in time. */
 TEST(a_new_thread_for_each_stay)
 {
