@@ -94,11 +94,12 @@ static int below_push(struct span_holds *h, size_t at, size_t top)
 static int tree_collect(struct span_holds *h, size_t top)
 {
 	const struct app_span *span = h->p->spans.data[top];
+	size_t most = HOLDS_LOOKED_MAX + HOLDS_LOOKED_EACH * h->p->spans.count;
 	int err = span_collect(h, span, span);
 
 	h->below.count = 0;
 	err = err ? err : below_push(h, top, top);
-	while (h->below.count && h->looked < HOLDS_LOOKED_MAX && !err) {
+	while (h->below.count && h->looked < most && !err) {
 		size_t at = h->below.data[--h->below.count];
 
 		h->looked++;

@@ -37,10 +37,12 @@ struct span_held {
  * split is not known. 0 or -ENOMEM.
  *
  * It takes the time of all stays of the spans below, so that spans in spans without end would take
- * it squared: after HOLDS_LOOKED_MAX of them what lies below is passed over, and `whole` is false.
+ * it squared: when HOLDS_LOOKED_MAX and HOLDS_LOOKED_EACH for each span of the partial were looked
+ * at, what lies below is passed over, and `whole` is false.
  */
 int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struct span_held *out);
-#define HOLDS_LOOKED_MAX ((size_t)1 << 26)
+#define HOLDS_LOOKED_MAX ((size_t)1 << 24)
+#define HOLDS_LOOKED_EACH 256
 
 void span_holds_free(struct span_holds *h);
 
