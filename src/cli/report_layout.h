@@ -16,7 +16,7 @@ struct report_layout {
 	bool short_of_ranks;	  /* one is left out for want of room */
 	int bar;		  /* columns of the bar */
 	int parts;		  /* of what stands behind it, with the gap before it */
-	uint64_t all_ns;	  /* by cause: the sum of all rows; else 0 */
+	unsigned __int128 all_ns; /* by cause: the sum of all rows; else 0 */
 };
 
 #define REPORT_GAP 2 /* before the bar, and between it and what stands behind it */

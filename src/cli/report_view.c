@@ -148,10 +148,10 @@ bool report_row_numbers_write(const struct terminal *t, const struct report_row 
 
 /* By cause a row has one part only: its bar is its share of all rows. */
 static void cause_write_text(const struct terminal *t, const struct report_row *row,
-			     uint64_t all_ns, int bar)
+			     unsigned __int128 all_ns, int bar)
 {
-	int cells = (int)((unsigned __int128)row->total_ns * (unsigned int)bar / all_ns);
-	int percent = (int)((unsigned __int128)row->total_ns * 100 / all_ns);
+	int cells = (int)(row->total_ns * (unsigned __int128)bar / all_ns);
+	int percent = (int)(row->total_ns * (unsigned __int128)100 / all_ns);
 
 	fputs("  ", t->file);
 	bar_write(t, &row->time, cells);

@@ -136,6 +136,14 @@ static void exec_paths_find(struct making *m, const struct kspan *k, struct call
 		paths->path = asked;
 }
 
+/* Not each errno has a name: "_OTHER" is OpenTelemetry's word for those. */
+static void making_error(struct making *m, s64 result)
+{
+	const char *name = syscall_errno_name((int)-result);
+
+	making_string(m, "error.type", name ? name : "_OTHER");
+}
+
 static struct call_paths call_paths_find(struct making *m, const struct kspan *k)
 {
 	const struct fact_path *f;
@@ -220,7 +228,7 @@ static void syscall_attributes(struct making *m, const struct kspan *k)
 		if (syscall_is_restart(k->result))
 			making_boolean(m, "restarted", true);
 		else if (syscall_result_is_error(k->result))
-			making_string(m, "error.type", syscall_errno_name((int)-k->result));
+			making_error(m, k->result);
 	}
 	if (paths.path)
 		making_string(m, "file.path", paths.path);
@@ -288,7 +296,7 @@ static const char *uring_attributes(struct making *m, const struct kspan *k)
 	if (!(k->mode & URING_END_UNKNOWN))
 		making_integer(m, "result", k->result);
 	if (syscall_result_is_error(k->result))
-		making_string(m, "error.type", syscall_errno_name((int)-k->result));
+		making_error(m, k->result);
 	return known ? known : making_text(m, "io_uring 0x%x", k->nr);
 }
 
