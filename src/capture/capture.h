@@ -139,7 +139,11 @@ void capture_turn_on(struct capture *c, u64 begin_ns);
 int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink,
 		  struct error *e);
 
-/* Lets the command of capture_spawn() exec, and does not wait for that. */
+/*
+ * Lets the command of capture_spawn() exec, and does not wait for that. Before, the processes that
+ * are there are looked at, for a tenth of a second at most: spans of servers that the command asks
+ * are recorded from its first request on.
+ */
 int capture_release(struct capture *c, struct error *e);
 
 /*

@@ -153,6 +153,8 @@ int capture_release(struct capture *c, struct error *e)
 
 	if (c->go_fd < 0)
 		return error_say(e, EINVAL, "no command waits to be let go");
+	capture_watch_settle(c->watch);
+	capture_watch_collect(c->watch, c->apps);
 	do
 		n = send(c->go_fd, "", 1, MSG_NOSIGNAL); /* it may have been killed */
 	while (n < 0 && errno == EINTR);

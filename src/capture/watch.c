@@ -47,10 +47,9 @@ struct capture_watch {
 	pthread_t thread;
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t wake;
-	pthread_cond_t settled; /* with each batch of events that was looked at */
-	u64 pushed, done;	/* events */
-	size_t taken;		/* events that are being looked at */
-	bool stop, again;	/* again: what was skipped is worth a look */
+	pthread_cond_t settled;	 /* with each change of done */
+	u64 pushed, taken, done; /* events; done: each process of theirs was looked at once */
+	bool stop, again;	 /* again: what was skipped is worth a look */
 	VEC(struct watch_event) events;
 	VEC(struct app_ring_reached *) reached; /* of a process each */
 	VEC(pid_t) missed;
@@ -194,9 +193,11 @@ static void skipped_count(struct capture_watch *w)
 	w->skipped = counts.skipped;
 }
 
-static u64 watch_step(struct capture_watch *w, const struct watch_event *events, size_t count)
+/* When the next step is due: not after `now`, if this one did not come to look at all. */
+static u64 watch_step(struct capture_watch *w, const struct watch_event *events, size_t count,
+		      u64 now)
 {
-	u64 now = capture_now(), due, tracker_due;
+	u64 due, tracker_due;
 
 	for (size_t i = 0; i < count; i++)
 		event_take(w, &events[i], now);
@@ -240,7 +241,7 @@ static void *watch_run(void *arg)
 {
 	struct capture_watch *w = arg;
 	struct watch_event batch[256];
-	u64 due = 0;
+	u64 due = 0, now;
 
 	foreign_looks_join(w->looks);
 	capabilities_drop(w);
@@ -261,14 +262,16 @@ static void *watch_run(void *arg)
 		if (w->events.count)
 			memmove(w->events.data, w->events.data + count,
 				w->events.count * sizeof(batch[0]));
-		w->taken = count;
+		w->taken += count;
 		pthread_mutex_unlock(&w->mutex);
-		due = watch_step(w, batch, count);
+		now = capture_now();
+		due = watch_step(w, batch, count, now);
 		if (foreign_work_is_taken())
 			return NULL;
 		pthread_mutex_lock(&w->mutex);
-		w->done += w->taken;
-		w->taken = 0;
+		if (due <= now)
+			continue;
+		w->done = w->taken;
 		pthread_cond_broadcast(&w->settled);
 	}
 	pthread_mutex_unlock(&w->mutex);
@@ -355,8 +358,7 @@ void capture_watch_close(struct capture_watch *w)
 static void thread_replace(struct capture_watch *w)
 {
 	pthread_mutex_lock(&w->mutex);
-	w->done += w->taken;
-	w->taken = 0;
+	w->done = w->taken;
 	pthread_cond_broadcast(&w->settled);
 	pthread_mutex_unlock(&w->mutex);
 	pthread_detach(w->thread);

@@ -196,11 +196,13 @@ def files_that_may_not_grow():
         equal(recorder.wait(timeout=60), 1, "status")
         line = recorder.stderr.readline()
         check("ulimit -f" in line and "--rotate" in line, line)
+    fathom.broken.add(out)  # no packet could be written that tells others what was lost last
     chunks = fathom.chunks(out)
     equal([chunk["state"] for chunk in chunks], ["sealed"], "chunks")
-    check(chunks[0]["records"] > 100, f"what fitted: {chunks}")
+    # Not how much fitted: what the recorder takes at once, on a busy machine, may be too much.
+    check(chunks[0]["records"] > 0, f"what fitted: {chunks}")
+    check(chunks[0]["lost"]["total"] > 0, f"and what did not: {chunks}")
     harness.check_sums(fathom, out)
-    fathom.broken.add(out)  # no packet could be written that tells others what was lost last
     for given, status in ((["env"], 128 + signal.SIGXFSZ),
                           (["env", "--ignore-signal=XFSZ"], 0)):
         result = record(given, "-o", fathom.path("given"), "--", "sh", "-c", "kill -XFSZ $$")
