@@ -331,22 +331,24 @@ static __always_inline void block_is_served(u32 dev, u32 flags)
 		interrupt->block = WAKE_BLOCK(dev, flags);
 }
 
-/* Its own entry, or that of the bio it was split from, unless other parts are under way. */
-static __always_inline void bio_end(struct bio *bio)
+/*
+ * Its own entry, or that of the bio it was split from, unless other parts are under way. A function
+ * of its own to the verifier, which looks at it once and not for each bio.
+ */
+__noinline int bio_end(u64 key)
 {
-	u64 key = (u64)bio;
-
 	if (!bpf_map_lookup_elem(&block_bios, &key) &&
 	    !(block_was_crowded && bpf_map_lookup_elem(&block_crowded, &key)))
-		key = (u64)BPF_CORE_READ(bio, bi_private);
+		key = (u64)BPF_CORE_READ((struct bio *)key, bi_private);
 	if (BPF_CORE_READ((struct bio *)key, __bi_remaining.counter) <= 1)
 		bio_forget(key);
+	return 0;
 }
 
 /* The bios that end with the next bytes of a request: block_bio_complete does not tell of them. */
 static __always_inline void block_end_bios(struct request *request, u32 bytes)
 {
-	struct bio *bio = request->bio;
+	struct bio *bio = BPF_CORE_READ(request, bio); /* a number, as functions take */
 
 	for (int i = 0; i < ENDED_MAX && bio; i++) {
 		u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
@@ -354,7 +356,7 @@ static __always_inline void block_end_bios(struct request *request, u32 bytes)
 		if (size > bytes)
 			break;
 		bytes -= size;
-		bio_end(bio);
+		bio_end((u64)bio);
 		bio = BPF_CORE_READ(bio, bi_next);
 	}
 }

@@ -248,9 +248,10 @@ static __always_inline bool exec_is_from_fd(struct linux_binprm *bprm)
 	return bpf_core_field_exists(bprm->fdpath) && BPF_CORE_READ(bprm, fdpath);
 }
 
-/* Of the command, of which no snapshot tells. */
-static __noinline void exec_cgroup(struct task_struct *task)
+/* Of the command, of which no snapshot tells. Also a function of its own to the verifier. */
+__noinline int exec_cgroup(void)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct {
 		struct record_cgroup_attach r;
 		u8 rest[128 - sizeof(struct record_cgroup_attach)];
@@ -258,7 +259,7 @@ static __noinline void exec_cgroup(struct task_struct *task)
 
 	out.r.flags = CGROUP_FOUND;
 	cgroup_attach_fill(&out.r, task, BPF_CORE_READ(task, cgroups, dfl_cgrp));
-	rare_emit(&out.r.head, sizeof(out.r));
+	return rare_emit(&out.r.head, sizeof(out.r));
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -301,7 +302,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	r->command_len = at;
 	rare_emit(&r->head, __builtin_offsetof(struct record_exec, command) + at);
 	if (begins)
-		exec_cgroup(task);
+		exec_cgroup();
 	exec_path((u64)BPF_CORE_READ(bprm, filename), exec_is_from_fd(bprm));
 	return 0;
 }

@@ -18,7 +18,7 @@
  * there. Of two calls of 32 bits that differ only in how they write time it is the older one.
  */
 struct restart_row {
-	char name[RESTART_NAME];
+	char name[RESTART_NAME] __attribute__((aligned(8)));
 	u16 nr, compat_nr;
 	u16 at_address, compat_at_address;
 };
@@ -42,10 +42,9 @@ static const struct restart_row restart_rows[] = {
 
 static __always_inline bool restart_is(const struct restart_row *row, const char *name)
 {
-	for (int i = 0; i < RESTART_NAME; i++)
-		if (row->name[i] != name[i])
-			return false;
-	return true;
+	const u64 *a = (const u64 *)row->name, *b = (const u64 *)name;
+
+	return a[0] == b[0] && a[1] == b[1];
 }
 
 /*
@@ -58,7 +57,7 @@ static __noinline u32 restart_call(struct task_struct *task, u32 nr)
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	u64 function = (u64)task->restart_block.fn;
 	bool address = (compat ? (u32)regs->bx : regs->di) >= LOWEST_ADDRESS;
-	char name[RESTART_NAME + 8] = {};
+	char name[RESTART_NAME + 8] __attribute__((aligned(8))) = {};
 
 	BPF_SNPRINTF(name, sizeof(name), "%ps", function);
 	for (u32 i = 0; i < RESTART_ROWS; i++) {

@@ -217,8 +217,14 @@ static __always_inline u32 rare_kind(const struct record_head *record)
 /* A record in a scratch buffer of RARE_BYTES, of which `len` bytes are used. */
 #define RARE_BYTES (RECORD_MAX_SLOTS * RECORD_SLOT_BYTES)
 
-static __always_inline bool rare_try(struct record_head *record, u32 len)
+/*
+ * Whether there was room. A function of its own to the verifier, so that what comes behind is
+ * looked at once, and not for each class.
+ */
+__weak __noinline int rare_try(struct record_head *record, u32 len)
 {
+	if (!record)
+		return false;
 	record->slots = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
 	if (len <= 128)
 		return RARE_TRY(record, 128);

@@ -59,6 +59,18 @@ struct {
 	__type(value, struct process_scratch);
 } process_scratches SEC(".maps");
 
+struct thread_scratch {
+	struct record_thread r;
+	u8 rest[128 - sizeof(struct record_thread)];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct thread_scratch);
+} thread_scratches SEC(".maps");
+
 /*
  * What enters the kernel otherwise than by a call, faults and interrupts, leaves -1 for its number;
  * what never was in user mode, as workers that a process has, has no place there to go back to.
@@ -232,13 +244,17 @@ static __always_inline u8 snapshot_leave(struct task_struct *task)
 static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,
 					    struct thread_state *state, u64 entered_ns)
 {
-	struct {
-		struct record_thread r;
-		u8 rest[128 - sizeof(struct record_thread)];
-	} out = {};
-	struct record_thread *r = &out.r;
+	struct thread_scratch *out;
+	struct record_thread *r;
+	u32 zero = 0;
 	long n;
 
+	/* not on the stack, of which the verifier knows each byte: it looked at each way to fill it */
+	out = bpf_map_lookup_elem(&thread_scratches, &zero);
+	if (!out)
+		return -1;
+	r = &out->r;
+	__builtin_memset(out, 0, sizeof(*out));
 	r->head.kind = RECORD_thread;
 	r->head.tid = task->pid;
 	r->head.pid = task->tgid;
@@ -261,7 +277,7 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	}
 	n = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), task->comm);
 	r->comm_len = n > 0 ? n - 1 : 0;
-	r->head.slots = sizeof(out) / RECORD_SLOT_BYTES;
+	r->head.slots = sizeof(*out) / RECORD_SLOT_BYTES;
 	r->head.cpu = bpf_get_smp_processor_id();
 	r->head.time_ns = bpf_ktime_get_ns();
 	if (entered_ns) {
@@ -273,7 +289,7 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 		state->off_ns = r->head.time_ns;
 	if (r->since_ns)
 		r->since_ns = r->head.time_ns - r->since_ns;
-	return bpf_seq_write(seq, &out, sizeof(out));
+	return bpf_seq_write(seq, out, sizeof(*out));
 }
 
 /* Tables of descriptors by address: the first process that a run of the iterator saw it with. */
