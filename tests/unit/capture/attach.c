@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* To attach and detach leaves nothing behind, in this process or in the kernel. */
+/*
+ * To attach and detach leaves nothing behind in this process; tests/e2e/traps/attach.py looks at
+ * the kernel.
+ */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
 #include "capture/capture.h"
 #include "tests/unit/check.h"
 
-#define TIMES 100
+#define TIMES 30
 #define WARM 5 /* what is made once is there then */
 
 static size_t entries(const char *path)
@@ -48,42 +49,14 @@ static size_t resident_pages(void)
 	return resident;
 }
 
-/* How many objects the kernel has, by one of bpf_prog_get_next_id() and its like. */
-static unsigned int objects(int (*next)(u32, u32 *))
-{
-	unsigned int count = 0;
-	u32 id = 0;
-
-	while (next(id, &id) == 0)
-		count++;
-	return count;
-}
-
 struct held {
 	size_t fds, threads, mappings, pages;
-	unsigned int programs, maps, links;
 };
 
 static struct held held_now(void)
 {
-	return (struct held){entries("/proc/self/fd"),	    entries("/proc/self/task"),
-			     lines("/proc/self/maps"),	    resident_pages(),
-			     objects(bpf_prog_get_next_id), objects(bpf_map_get_next_id),
-			     objects(bpf_link_get_next_id)};
-}
-
-/* The kernel frees them a while after their last user is gone. */
-static struct held held_in_the_end(const struct held *before)
-{
-	struct held now = held_now();
-
-	for (int i = 0; i < 100 && (now.programs > before->programs || now.maps > before->maps ||
-				    now.links > before->links);
-	     i++) {
-		usleep(100000);
-		now = held_now();
-	}
-	return now;
+	return (struct held){entries("/proc/self/fd"), entries("/proc/self/task"),
+			     lines("/proc/self/maps"), resident_pages()};
 }
 
 static int ignore(void *arg, const struct capture_stream *stream, const struct record_head *r)
@@ -109,7 +82,7 @@ static void capture_once(void)
 	capture_close(c);
 }
 
-TEST(a_hundred_captures_leave_nothing)
+TEST(captures_leave_nothing)
 {
 	struct held before = {0}, after;
 
@@ -120,14 +93,11 @@ TEST(a_hundred_captures_leave_nothing)
 			before = held_now();
 		capture_once();
 	}
-	after = held_in_the_end(&before);
+	after = held_now();
 	CHECK_EQ(after.fds, before.fds);
 	CHECK_EQ(after.threads, before.threads);
 	CHECK(after.mappings <= before.mappings + 4); /* of malloc */
-	CHECK(after.pages <= before.pages + (8u << 20) / (size_t)sysconf(_SC_PAGESIZE));
-	CHECK(after.programs <= before.programs);
-	CHECK(after.maps <= before.maps);
-	CHECK(after.links <= before.links);
+	CHECK(after.pages <= before.pages + (2u << 20) / (size_t)sysconf(_SC_PAGESIZE));
 }
 
 TEST_MAIN()
