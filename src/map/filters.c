@@ -38,25 +38,33 @@ static void stay_to_unknown(struct split *split, u64 begin_ns, u64 end_ns, u64 f
 		user_to_unknown(split, from_ns < end_ns ? (s64)(from_ns - begin_ns) : INT64_MAX);
 }
 
-static void share_to_unknown(struct span_share *s, u64 from_ns)
+static u64 later(u64 a_ns, u64 b_ns)
 {
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* A split has nothing of before the range. */
+static void share_to_unknown(const struct partial *p, struct span_share *s, u64 from_ns)
+{
+	u64 limit_ns = p->options.from_ns;
+
 	if (!s->holds.count) {
-		stay_to_unknown(&s->split, s->begin_ns, s->end_ns, from_ns);
+		stay_to_unknown(&s->split, later(s->begin_ns, limit_ns), s->end_ns, from_ns);
 		return;
 	}
 	s->split = (struct split){0};
 	for (size_t i = 0; i < s->holds.count; i++) {
 		struct span_hold *h = &s->holds.data[i];
 
-		stay_to_unknown(&h->split, h->begin_ns, h->end_ns, from_ns);
+		stay_to_unknown(&h->split, later(h->begin_ns, limit_ns), h->end_ns, from_ns);
 		split_add(&s->split, &h->split);
 	}
 }
 
-static void shares_to_unknown(struct span_shares *shares)
+static void shares_to_unknown(const struct partial *p, struct span_shares *shares)
 {
 	for (size_t i = 0; i < shares->list.count; i++)
-		share_to_unknown(&shares->list.data[i], UINT64_MAX);
+		share_to_unknown(p, &shares->list.data[i], UINT64_MAX);
 }
 
 /* Since when a life has its number. */
@@ -152,7 +160,7 @@ static void share_doubt(const struct partial *p, const struct app_span *span,
 		return;
 	if (from < seen_from(span, share->tid))
 		from = seen_from(span, share->tid);
-	share_to_unknown(share, from);
+	share_to_unknown(p, share, from);
 }
 
 /* Its thread had its number when the share ended. */
@@ -209,8 +217,8 @@ int filters_apply(struct partial *p)
 	for (size_t i = 0; i < p->lives.count; i++)
 		user_to_unknown(&p->lives.data[i]->total, INT64_MAX);
 	for (size_t i = 0; i < p->spans.count; i++) {
-		shares_to_unknown(&p->spans.data[i]->active);
-		shares_to_unknown(&p->spans.data[i]->seen);
+		shares_to_unknown(p, &p->spans.data[i]->active);
+		shares_to_unknown(p, &p->spans.data[i]->seen);
 	}
 	return 0;
 }

@@ -47,8 +47,9 @@ struct partial_options {
 	bool state_only; /* no sums either: just what later records may ask for (map/base.h) */
 	/*
 	 * Answers for [from_ns, to_ns) only; 0: no limit. What is known of before
-	 * still counts: time of threads is cut at the limits, a syscall, wait or span
-	 * belongs to the range in which it ends.
+	 * still counts: time of threads is cut at the limits, and with it that which they
+	 * gave to spans; a syscall, request, wait or span belongs to the range in which it
+	 * ends, whole.
 	 */
 	u64 from_ns, to_ns;
 };

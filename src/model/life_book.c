@@ -16,8 +16,9 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 	struct life_share share = *own;
 
 	share.tid = l->tid;
-	if (own->end_ns <= l->clip_from_ns)
-		share.split = (struct split){0};
+	/* of before the limit the book has nothing; what ends behind the other is in no answer */
+	if (own->begin_ns < l->clip_from_ns)
+		share.split = b->open;
 	if (!b->known) {
 		b->known = true;
 		b->first = own->ctx;

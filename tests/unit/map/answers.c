@@ -9,14 +9,20 @@
 #include "map/base.h"
 #include "map/query.h"
 
-static const struct partial_options all = {.spans = true};
-
 static void must(int err)
 {
 	if (err) {
 		fprintf(stderr, "out of memory (%d)\n", err);
 		abort();
 	}
+}
+
+static struct partial *partial_of(const struct simulation *s)
+{
+	const struct partial_options options = {
+		.spans = true, .from_ns = s->limit_from_ns, .to_ns = s->limit_to_ns};
+
+	return partial_new(&options);
 }
 
 static u64 time_at(const struct simulation *s, size_t at)
@@ -26,7 +32,7 @@ static u64 time_at(const struct simulation *s, size_t at)
 
 struct partial *map_range(const struct simulation *s, size_t first, size_t end)
 {
-	struct partial *p = partial_new(&all);
+	struct partial *p = partial_of(s);
 	struct cut_losses losses = {0};
 
 	cut_losses_find(&losses, s);
@@ -606,7 +612,7 @@ static void min_max(const u64 *times, u64 *min, u64 *max)
 /* What lies, for each stream, between its own two times. */
 static struct partial *map_streams(const struct simulation *s, const u64 *from, const u64 *to)
 {
-	struct partial *p = partial_new(&all);
+	struct partial *p = partial_of(s);
 	u64 first, begun, complete, last;
 	struct simulated_piece piece;
 

@@ -57,10 +57,22 @@ TEST(split_of_each_span_sums_to_its_duration)
 /* Compares the answers of a simulation with those of it cut and merged at random. */
 typedef struct partial *cut_fn(struct simulation *, int cuts);
 
+static void check_cuts(struct simulation *s, u64 seed, cut_fn *map_in_pieces)
+{
+	char *whole = answers(map_range(s, 0, s->records.count), s);
+
+	for (int i = 0; i < 12; i++) {
+		char *cut = answers(map_in_pieces(s, 1 + (int)simulation_random(s, 15)), s);
+
+		CHECK_ANSWERS(whole, cut, seed, i);
+		free(cut);
+	}
+	free(whole);
+}
+
 static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 {
 	struct simulation s;
-	char *whole;
 
 	simulate_filtered(&s, seed, 5, 40, filters);
 	for (int i = 0; i < gaps; i++) {
@@ -69,14 +81,7 @@ static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 		simulation_gap(&s, begin, begin + simulation_random(&s, 9000) + 1);
 	}
 	simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
-	whole = answers(map_range(&s, 0, s.records.count), &s);
-	for (int i = 0; i < 12; i++) {
-		char *cut = answers(map_in_pieces(&s, 1 + (int)simulation_random(&s, 15)), &s);
-
-		CHECK_ANSWERS(whole, cut, seed, i);
-		free(cut);
-	}
-	free(whole);
+	check_cuts(&s, seed, map_in_pieces);
 	simulation_free(&s);
 }
 
@@ -90,6 +95,23 @@ TEST(merge_covers_gaps)
 {
 	for (u64 seed = 1; seed <= 120; seed++)
 		check_law(seed, 1 + (int)seed % 3, map_cut, 0);
+}
+
+/* However the limits of an answer lie to the cuts. */
+TEST(merge_of_a_range_is_map_of_the_whole)
+{
+	for (u64 seed = 1; seed <= 120; seed++) {
+		struct simulation s;
+
+		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
+		simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
+		s.limit_from_ns = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
+		if (seed % 2)
+			s.limit_to_ns = s.limit_from_ns + 1 +
+					simulation_random(&s, s.to_ns - s.limit_from_ns);
+		check_cuts(&s, seed, seed % 3 ? map_cut : map_cut_streams);
+		simulation_free(&s);
+	}
 }
 
 static void damage(struct simulation *s, enum record_loss why, int times, u16 cpus)
@@ -111,21 +133,12 @@ static void check_damage(enum record_loss why, cut_fn *map_in_pieces)
 {
 	for (u64 seed = 1; seed <= 120; seed++) {
 		struct simulation s;
-		char *whole;
 
 		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
 		damage(&s, why, 1 + (int)seed % 3, (u16)(1 + seed % 4));
 		if (seed % 3 == 0) /* some lap over */
 			damage(&s, why, 1 + (int)seed % 7, (u16)(1 + seed % 4));
-		whole = answers(map_range(&s, 0, s.records.count), &s);
-		for (int i = 0; i < 12; i++) {
-			char *cut = answers(map_in_pieces(&s, 1 + (int)simulation_random(&s, 15)),
-					    &s);
-
-			CHECK_ANSWERS(whole, cut, seed, i);
-			free(cut);
-		}
-		free(whole);
+		check_cuts(&s, seed, map_in_pieces);
 		simulation_free(&s);
 	}
 }
@@ -440,7 +453,21 @@ TEST(events_keep_the_attributes_of_their_thread)
 	simulation_free(&s);
 }
 
-/* However a gap lies to the limits of an answer: a thread has no more time than is between them. */
+/* Of each time that a thread had a span, no more than what is behind the limit. */
+static void check_shares(const struct span_shares *shares, u64 at)
+{
+	for (size_t i = 0; i < shares->list.count; i++) {
+		const struct span_share *s = &shares->list.data[i];
+		u64 begin = s->begin_ns > at ? s->begin_ns : at;
+
+		CHECK(split_total(&s->split) <= (s64)(s->end_ns > begin ? s->end_ns - begin : 0));
+	}
+}
+
+/*
+ * However a gap lies to the limits of an answer: a thread has no more time than is between them,
+ * nor has a span of it.
+ */
 TEST(a_range_holds_its_own_time_only)
 {
 	for (u64 seed = 1; seed <= 500; seed++) {
@@ -457,6 +484,10 @@ TEST(a_range_holds_its_own_time_only)
 		CHECK_EQ(partial_finish(p), 0);
 		for (size_t i = 0; i < p->lives.count; i++)
 			CHECK(split_total(&p->lives.data[i]->total) <= (s64)(s.to_ns - at));
+		for (size_t i = 0; i < p->spans.count; i++) {
+			check_shares(&p->spans.data[i]->active, at);
+			check_shares(&p->spans.data[i]->seen, at);
+		}
 		partial_free(p);
 		simulation_free(&s);
 	}

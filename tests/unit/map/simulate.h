@@ -36,6 +36,7 @@ struct simulation {
 	u64 random; /* state of the generator */
 	u64 from_ns, to_ns;
 	u32 filters;			       /* FILTER_* */
+	u64 limit_from_ns, limit_to_ns;	       /* of what is asked; 0: none */
 	VEC(struct simulated_record) records;  /* sorted by time */
 	VEC(struct simulated_thread) threads;  /* by tid, as it is at the end, and begin */
 	u64 streams[SIMULATED_CONNECTIONS][2]; /* bytes so far, by direction */

@@ -12,6 +12,18 @@ static void call(struct partial *p, u64 end_ns)
 	apply(p, &r);
 }
 
+static void begins(struct partial *p, u64 time_ns, u32 tid, const struct context *ctx,
+		   const struct context *parent)
+{
+	struct record_span_begin r = {
+		.head = head(RECORD_span_begin, time_ns), .ctx = *ctx, .flags = tid != 0};
+
+	r.head.tid = tid ? tid : 5;
+	if (parent)
+		memcpy(&r.parent, parent->span, 8);
+	apply(p, &r);
+}
+
 /* Of outer, when all is together. */
 static struct span_time time_of_outer(struct partial *p)
 {
@@ -59,19 +71,86 @@ TEST(what_both_books_tell_counts_once)
 	CHECK_EQ(split_total(&t.split), 4000);
 }
 
-/* ---- from thread to thread ---- */
+/* ---- over the limits of an answer ---- */
 
-static void begins(struct partial *p, u64 time_ns, u32 tid, const struct context *ctx,
-		   const struct context *parent)
+static void call_of(struct partial *p, u64 begin_ns, u64 end_ns, const struct context *ctx)
 {
-	struct record_span_begin r = {
-		.head = head(RECORD_span_begin, time_ns), .ctx = *ctx, .flags = tid != 0};
+	struct record_syscall r = {.head = head(RECORD_syscall, end_ns),
+				   .nr = 39,
+				   .duration_ns = end_ns - begin_ns,
+				   .ctx = *ctx};
 
-	r.head.tid = tid ? tid : 5;
-	if (parent)
-		memcpy(&r.parent, parent->span, 8);
 	apply(p, &r);
 }
+
+/*
+ * A call from 2000 to 5000 in which outer was sighted first, cut at cut_ns, and another one from
+ * 6000 to 6500. `known_ns`: of its time what is known from from_ns on.
+ */
+static void check_over_limit(u64 from_ns, u64 cut_ns, s64 known_ns)
+{
+	struct partial_options options = {.from_ns = from_ns};
+	struct partial *p = partial_new(&options), *right = partial_new(&options);
+	const struct span_share *share;
+	struct span_time t;
+
+	call_of(p, 1400, 1500, &(struct context){0});
+	call_of(cut_ns < 5000 ? right : p, 2000, 5000, &outer);
+	call_of(cut_ns < 6500 ? right : p, 6000, 6500, &outer);
+	partial_cover(p, 1000, cut_ns);
+	partial_cover(right, cut_ns, 9000);
+	CHECK_EQ(partial_merge(p, right), 0);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, 1);
+	CHECK_EQ(span_times(p, &t), 0);
+	CHECK_EQ(p->spans.data[0]->seen.list.count, 1);
+	share = &p->spans.data[0]->seen.list.data[0];
+	CHECK_EQ(split_total(&share->split), known_ns);
+	CHECK_EQ(t.begin_ns, 2000);
+	CHECK_EQ(t.end_ns, 6500);
+	CHECK_EQ(t.split.ns[SPLIT_unknown], 4500 - known_ns);
+	CHECK_EQ(split_total(&t.split), 4500);
+	CHECK_EQ(split_total(&p->lives.data[0]->total), (s64)(9000 - (from_ns ? from_ns : 1000)));
+	partial_free(p);
+}
+
+TEST(a_first_sighting_has_what_is_inside_of_the_limits)
+{
+	static const u64 cuts[] = {1200, 1600, 5500, 8000};
+
+	for (int i = 0; i < 4; i++) {
+		check_over_limit(0, cuts[i], 4500);
+		check_over_limit(1900, cuts[i], 4500);
+		check_over_limit(4000, cuts[i], 2500);
+		check_over_limit(5600, cuts[i], 900);
+		check_over_limit(6400, cuts[i], 100);
+	}
+}
+
+/* With --spans-only, before its program was followed: of that only what the limit leaves. */
+TEST(what_is_in_doubt_of_a_span_is_inside_of_the_limits)
+{
+	struct partial_options options = {.from_ns = 5000};
+	struct partial *p = partial_new(&options);
+	struct record_filter filter = {.head = head(RECORD_filter, 1000), .flags = FILTER_SPANS};
+	struct record_filter follows = {.head = head(RECORD_filter, 6000),
+					.flags = FILTER_SPANS | FILTER_FOLLOWS};
+	struct span_time t;
+
+	filter.head.tid = filter.head.pid = 0;
+	apply(p, &filter);
+	begins(p, 1500, 5, &outer, NULL);
+	apply(p, &follows);
+	call_of(p, 6200, 6300, &outer);
+	span_ends(p, 8000, &outer, NULL);
+	t = time_of_outer(p);
+	CHECK_EQ(t.split.ns[SPLIT_kernel], 100);
+	CHECK_EQ(t.split.ns[SPLIT_user], 1700);
+	CHECK_EQ(t.split.ns[SPLIT_unknown], 3500 + 1200);
+	CHECK_EQ(split_total(&t.split), 6500);
+}
+
+/* ---- from thread to thread ---- */
 
 /* A thread has the span from `from_ns` to `to_ns`, in user code. */
 struct stay {
