@@ -16,11 +16,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "map/holders.h"
 #include "map/internal.h"
 
 /* User time of a life that is known, by its application's records, and by sightings. */
 struct known {
 	s64 active, seen;
+};
+
+struct filtering {
+	struct partial *p;
+	struct holders holders;
+	struct known *known; /* of each life; one more, for shares of no life */
 };
 
 static void user_to_unknown(struct split *s, s64 ns)
@@ -67,66 +74,17 @@ static void shares_to_unknown(const struct partial *p, struct span_shares *share
 		share_to_unknown(p, &shares->list.data[i], UINT64_MAX);
 }
 
-/* Since when a life has its number. */
-static u64 number_since(const struct life *l)
-{
-	return l->renamed_ns ? l->renamed_ns : l->origin_ns;
-}
-
-/* The latest that had the number before it took that of its leader; lives.count: none. */
-static size_t life_before(const struct partial *p, u32 tid, u64 time_ns)
-{
-	size_t found = p->lives.count;
-
-	for (size_t i = 0; i < p->lives.count; i++) {
-		const struct life *l = p->lives.data[i];
-
-		if (l->tid != l->left_tid && l->left_tid == tid && l->origin_ns <= time_ns &&
-		    (found == p->lives.count || p->lives.data[found]->origin_ns < l->origin_ns))
-			found = i;
-	}
-	return found;
-}
-
-/* The number of the life that had this tid at that time; lives.count: none. */
-static size_t life_at(const struct partial *p, u32 tid, u64 time_ns, bool renamed)
-{
-	size_t first = COUNT_BEFORE(&p->lives, l, (*l)->tid < tid), found = p->lives.count, before;
-
-	for (size_t i = first; i < p->lives.count && p->lives.data[i]->tid == tid; i++)
-		if (number_since(p->lives.data[i]) <= time_ns &&
-		    (found == p->lives.count ||
-		     number_since(p->lives.data[found]) < number_since(p->lives.data[i])))
-			found = i;
-	before = renamed ? life_before(p, tid, time_ns) : p->lives.count;
-	if (before < p->lives.count &&
-	    (found == p->lives.count ||
-	     number_since(p->lives.data[found]) < p->lives.data[before]->origin_ns))
-		return before;
-	if (found == p->lives.count && first < found && p->lives.data[first]->tid == tid)
-		return first;
-	return found;
-}
-
-static bool has_renamed(const struct partial *p)
-{
-	for (size_t i = 0; i < p->lives.count; i++)
-		if (p->lives.data[i]->tid != p->lives.data[i]->left_tid)
-			return true;
-	return false;
-}
-
 /* When the program that the process ran at that time was executed, if that was seen. */
 static u64 exec_before(const struct partial *p, u32 pid, u64 time_ns)
 {
 	const struct fact_process *list = p->facts.processes.data;
-	size_t i = COUNT_BEFORE(&p->facts.processes, e, e->pid < pid);
-	u64 exec_ns = 0;
+	size_t n = COUNT_BEFORE(&p->facts.processes, e,
+				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
 
-	for (; i < p->facts.processes.count && list[i].pid == pid; i++)
-		if (!list[i].snapshot && list[i].time_ns <= time_ns)
-			exec_ns = list[i].time_ns;
-	return exec_ns;
+	for (; n > 0 && list[n - 1].pid == pid; n--)
+		if (!list[n - 1].snapshot)
+			return list[n - 1].time_ns;
+	return 0;
 }
 
 /* Since when the spans of its program are followed. */
@@ -163,49 +121,59 @@ static void share_doubt(const struct partial *p, const struct app_span *span,
 	share_to_unknown(p, share, from);
 }
 
-/* Its thread had its number when the share ended. */
-static size_t life_of_share(const struct partial *p, const struct span_share *share, bool renamed)
+/* Its thread had its number when the share ended; lives.count: none. */
+static size_t life_of_share(const struct filtering *f, const struct span_share *share)
 {
-	return life_at(p, share->tid, share->end_ns ? share->end_ns - 1 : 0, renamed);
+	u64 time_ns = share->end_ns ? share->end_ns - 1 : 0;
+	const struct holder *holder = holders_find(&f->holders, share->tid, time_ns);
+
+	return holder ? holder->life : f->p->lives.count;
 }
 
-static void shares_apply(struct partial *p, struct app_span *span, struct known *known,
-			 bool renamed)
+static void shares_apply(struct filtering *f, struct app_span *span)
 {
 	for (size_t i = 0; i < span->active.list.count; i++) {
 		struct span_share *share = &span->active.list.data[i];
-		size_t life = life_of_share(p, share, renamed);
+		size_t life = life_of_share(f, share);
 
-		share_doubt(p, span, share, life);
-		known[life].active += share->split.ns[SPLIT_user];
+		share_doubt(f->p, span, share, life);
+		f->known[life].active += share->split.ns[SPLIT_user];
 	}
 	for (size_t i = 0; i < span->seen.list.count; i++) {
 		const struct span_share *share = &span->seen.list.data[i];
 
-		known[life_of_share(p, share, renamed)].seen += share->split.ns[SPLIT_user];
+		f->known[life_of_share(f, share)].seen += share->split.ns[SPLIT_user];
+	}
+}
+
+static void lives_apply(struct filtering *f)
+{
+	for (size_t i = 0; i < f->p->lives.count; i++) {
+		struct split *total = &f->p->lives.data[i]->total;
+		const struct known *known = &f->known[i];
+		/* the two overlap */
+		s64 most = known->active > known->seen ? known->active : known->seen;
+
+		if (most < total->ns[SPLIT_user])
+			user_to_unknown(total, total->ns[SPLIT_user] - most);
 	}
 }
 
 static int spans_apply(struct partial *p)
 {
-	/* one more, for shares of no life */
-	struct known *known = calloc(p->lives.count + 1, sizeof(*known));
-	bool renamed = has_renamed(p);
+	struct filtering f = {.p = p};
+	int err = holders_fill(&f.holders, p);
 
-	if (!known)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->spans.count; i++)
-		shares_apply(p, p->spans.data[i], known, renamed);
-	for (size_t i = 0; i < p->lives.count; i++) {
-		struct split *total = &p->lives.data[i]->total;
-		/* the two overlap */
-		s64 most = known[i].active > known[i].seen ? known[i].active : known[i].seen;
-
-		if (most < total->ns[SPLIT_user])
-			user_to_unknown(total, total->ns[SPLIT_user] - most);
-	}
-	free(known);
-	return 0;
+	f.known = calloc(p->lives.count + 1, sizeof(*f.known));
+	if (!f.known)
+		err = -ENOMEM;
+	for (size_t i = 0; i < p->spans.count && !err; i++)
+		shares_apply(&f, p->spans.data[i]);
+	if (!err)
+		lives_apply(&f);
+	holders_free(&f.holders);
+	free(f.known);
+	return err;
 }
 
 int filters_apply(struct partial *p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/tree.h"
 #include "map/enclosing.h"
+#include "map/holders.h"
 #include "map/internal.h"
 #include "map/query.h"
 
@@ -49,74 +50,23 @@ static int app_nodes(const struct partial *p, struct tree *tree)
 	return err;
 }
 
-/* ---- whose a number was when ---- */
+/* ---- what ran where ---- */
 
-/* From from_ns on the number was that of a life, of which the node has this id. */
-struct holder {
-	u32 number;
-	u64 from_ns;
-	const struct life *life;
-	u64 id;
+struct making_kernel {
+	const struct partial *p;
+	const struct tree_options *o;
+	struct holders holders;
+	u64 *ids;	 /* of the node of each life; owned */
+	struct map open; /* tid -> struct enclosing, owned */
 };
-
-struct holders {
-	VEC(struct holder) list; /* by number, then time */
-};
-
-static int holder_compare(const void *a, const void *b)
-{
-	const struct holder *x = a, *y = b;
-
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
-}
-
-/* A thread that took another number by an exec held two. */
-static int holders_fill(const struct partial *p, const struct tree_options *o, struct holders *h)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < p->lives.count && !err; i++) {
-		const struct life *l = p->lives.data[i];
-		struct holder now = {.number = l->tid,
-				     .from_ns = l->renamed_ns ? l->renamed_ns : l->origin_ns,
-				     .life = l,
-				     .id = kernel_id(o, l->tid, 0, NODE_THREAD)};
-		struct holder before;
-
-		if (l->tid != l->left_tid || (i && p->lives.data[i - 1]->tid == l->tid))
-			now.id = kernel_id(o, l->tid, l->origin_ns, NODE_THREAD);
-		before = (struct holder){l->left_tid, l->origin_ns, l, now.id};
-		err = vec_push(&h->list, now);
-		if (!err && l->tid != l->left_tid)
-			err = vec_push(&h->list, before);
-	}
-	if (h->list.count)
-		qsort(h->list.data, h->list.count, sizeof(*h->list.data), holder_compare);
-	return err;
-}
-
-/* Who had the number at that time, or had it first after; NULL: nobody. */
-static const struct holder *holder_of(const struct holders *h, u32 number, u64 time_ns)
-{
-	const struct holder *list = h->list.data;
-	size_t n = COUNT_BEFORE(&h->list, at,
-				at->number < number ||
-					(at->number == number && at->from_ns <= time_ns));
-
-	if (n > 0 && list[n - 1].number == number)
-		return &list[n - 1];
-	return n < h->list.count && list[n].number == number ? &list[n] : NULL;
-}
 
 /* The span or thread under which it ran. */
-static u64 kernel_above(const struct tree_options *o, const struct kspan *k,
+static u64 kernel_above(const struct making_kernel *m, const struct kspan *k,
 			const struct context *ctx, const struct holder *owner)
 {
 	if (!context_is_none(ctx))
 		return span_number(ctx->span);
-	return owner ? owner->id : kernel_id(o, k->tid, 0, NODE_THREAD);
+	return owner ? m->ids[owner->life] : kernel_id(m->o, k->tid, 0, NODE_THREAD);
 }
 
 static enum node_kind visit_node(const struct visit *visit)
@@ -134,13 +84,6 @@ static bool is_edge(const struct partial *p, u64 time_ns)
 			return true;
 	return false;
 }
-
-struct making_kernel {
-	const struct partial *p;
-	const struct tree_options *o;
-	struct holders holders;
-	struct map open; /* tid -> struct enclosing, owned */
-};
 
 /* What the thread is in, made if it is new; NULL if there is no memory. */
 static struct enclosing *enclosing_get(struct making_kernel *m, u32 tid)
@@ -193,9 +136,10 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	/* a request is its submitter's, who can be gone when it completes */
 	bool request = k->kind == KSPAN_URING || k->kind == KSPAN_BLOCK;
 	u64 known_ns = request ? k->begin_ns : k->end_ns;
-	const struct holder *owner = holder_of(&m->holders, k->tid, known_ns);
+	const struct holder *owner = holders_find(&m->holders, k->tid, known_ns);
 	const struct tree_options *o = m->o;
-	u32 tid = owner ? owner->life->tid : k->tid; /* at its end: for all that it had, in ids */
+	/* at its end: for all that it had, in ids */
+	u32 tid = owner ? m->p->lives.data[owner->life]->tid : k->tid;
 	struct enclosing *in = enclosing_get(m, tid);
 	const struct visit *visit = in ? enclosing_of(in, k) : NULL;
 	struct context ctx = visit ? visit->ctx : k->ctx; /* it stands where that does */
@@ -210,7 +154,7 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 
 	if (!in)
 		return -ENOMEM;
-	n.above = kernel_above(o, k, &ctx, owner);
+	n.above = kernel_above(m, k, &ctx, owner);
 	n.parent = visit ? kernel_id(o, tid, visit->begin_ns, visit_node(visit)) : n.above;
 	enclosing_follow(in, k, &ctx); /* `visit` ends here */
 	if ((!wanted(o, k->tid, k->pid) && !wanted(o, tid, k->pid)) ||
@@ -241,9 +185,9 @@ static int thread_nodes(const struct making_kernel *m, struct tree *tree)
 
 	for (size_t i = 0; i < m->holders.list.count && !err; i++) {
 		const struct holder *h = &m->holders.list.data[i];
-		const struct life *l = h->life;
+		const struct life *l = m->p->lives.data[h->life];
 		struct node n = {.kind = NODE_THREAD,
-				 .id = h->id,
+				 .id = m->ids[h->life],
 				 .life = l,
 				 .tid = l->tid,
 				 .pid = l->pid,
@@ -261,12 +205,29 @@ static int thread_nodes(const struct making_kernel *m, struct tree *tree)
 	return err;
 }
 
+static int thread_ids(struct making_kernel *m)
+{
+	const struct partial *p = m->p;
+
+	m->ids = calloc(p->lives.count + 1, sizeof(*m->ids));
+	for (size_t i = 0; m->ids && i < p->lives.count; i++) {
+		const struct life *l = p->lives.data[i];
+		bool had_before = i && p->lives.data[i - 1]->tid == l->tid;
+		bool alone = l->tid == l->left_tid && !had_before;
+
+		m->ids[i] = kernel_id(m->o, l->tid, alone ? 0 : l->origin_ns, NODE_THREAD);
+	}
+	return m->ids ? 0 : -ENOMEM;
+}
+
 static int kernel_nodes(const struct partial *p, const struct tree_options *o, struct tree *tree)
 {
 	struct making_kernel m = {.p = p, .o = o};
 	struct map_entry entry;
-	int err = holders_fill(p, o, &m.holders);
+	int err = holders_fill(&m.holders, p);
 	size_t at = 0;
+
+	err = err ? err : thread_ids(&m);
 
 	for (size_t i = 0; i < kspans_count(&p->kspans) && !err; i++) {
 		struct kspan k;
@@ -279,7 +240,8 @@ static int kernel_nodes(const struct partial *p, const struct tree_options *o, s
 	while (map_next(&m.open, &at, &entry))
 		free(entry.value);
 	map_free(&m.open);
-	vec_free(&m.holders.list);
+	holders_free(&m.holders);
+	free(m.ids);
 	return err;
 }
 
