@@ -44,6 +44,14 @@ static bool loss_matters(const struct record_lost *lost)
 	}
 }
 
+/* A loss of nobody knows whose records. */
+static struct record_lost loss_of(u64 begin_ns, u64 end_ns)
+{
+	return (struct record_lost){
+		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = end_ns},
+		.begin_ns = begin_ns};
+}
+
 /* ---- holes: losses that are told from their begin on ---- */
 
 /* More at once count as one of all CPUs. */
@@ -51,10 +59,31 @@ static bool loss_matters(const struct record_lost *lost)
 /* Then they become one, up to the end: a list of files that are missing may be long. */
 #define HOLES_MAX 1024
 
+static bool holes_are_many(const struct partial *p)
+{
+	return p->holes.count > HOLES_APART_MAX;
+}
+
 static bool is_same_hole(const struct record_lost *a, const struct record_lost *b)
 {
 	return a->begin_ns == b->begin_ns && a->head.cpu == b->head.cpu && a->why == b->why &&
 	       a->lost_kind == b->lost_kind;
+}
+
+/* When the first of them began, of those that concern a CPU; UINT64_MAX: none of them. */
+static u64 holes_since(const struct partial *p, u16 cpu)
+{
+	u64 since_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < p->holes.count; i++) {
+		const struct record_lost *hole = &p->holes.data[i];
+		bool here = cpu == LIFE_CPU_UNKNOWN || hole->head.cpu == LIFE_CPU_UNKNOWN ||
+			    hole->head.cpu == cpu;
+
+		if (here && hole->begin_ns < since_ns)
+			since_ns = hole->begin_ns;
+	}
+	return since_ns;
 }
 
 /* One that the same stream tells of again begins later, or there are two. */
@@ -66,30 +95,24 @@ static void hole_end(struct partial *p, const struct record_lost *lost)
 		memmove(&p->holes.data[i], &p->holes.data[i + 1],
 			(p->holes.count - i - 1) * sizeof(*lost));
 		p->holes.count--;
+		p->holes_since_ns = holes_since(p, LIFE_CPU_UNKNOWN);
 		return;
 	}
 }
 
-/* All of them as one of any CPU, which no record ends. */
-static struct record_lost holes_joined(const struct partial *p)
-{
-	struct record_lost all = p->holes.data[0];
-
-	all.head.cpu = LIFE_CPU_UNKNOWN;
-	all.lost_kind = RECORD_lost;
-	for (size_t i = 1; i < p->holes.count; i++)
-		if (p->holes.data[i].begin_ns < all.begin_ns)
-			all.begin_ns = p->holes.data[i].begin_ns;
-	return all;
-}
-
 static int hole_begin(struct partial *p, const struct record_lost *lost)
 {
-	if (p->holes.count == HOLES_MAX) {
-		p->holes.data[0] = holes_joined(p);
+	int err;
+
+	if (p->holes.count == HOLES_MAX) { /* all as one of any CPU, which no record ends */
+		p->holes.data[0] = loss_of(p->holes_since_ns, 0);
+		p->holes.data[0].lost_kind = RECORD_lost;
 		p->holes.count = 1;
 	}
-	return vec_push(&p->holes, *lost);
+	err = vec_push(&p->holes, *lost);
+	if (!err && (p->holes.count == 1 || lost->begin_ns < p->holes_since_ns))
+		p->holes_since_ns = lost->begin_ns;
+	return err;
 }
 
 int holes_follow(struct partial *p, const struct record_lost *lost)
@@ -100,18 +123,36 @@ int holes_follow(struct partial *p, const struct record_lost *lost)
 	return 0;
 }
 
-int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns)
+static int hole_tell(struct partial *p, struct life *l, const struct record_lost *lost)
 {
 	struct life_sink sink = partial_sink(p);
-	bool apart = p->holes.count <= HOLES_APART_MAX;
+
+	return lost->begin_ns < lost->head.time_ns ? life_feed(l, LIFE_LOST, &lost->head, &sink)
+						   : 0;
+}
+
+/* A settled life makes one stretch of them, up to now: it is told of that. */
+static int holes_tell_joined(struct partial *p, struct life *l, u64 to_ns)
+{
+	bool on_cpu = l->settled && l->state.place == LIFE_ON_CPU && !holes_are_many(p);
+	u16 cpu = on_cpu ? l->state.cpu : LIFE_CPU_UNKNOWN;
+	u64 since_ns = cpu == LIFE_CPU_UNKNOWN ? p->holes_since_ns : holes_since(p, cpu);
+	struct record_lost lost = loss_of(since_ns, to_ns);
+
+	return hole_tell(p, l, &lost);
+}
+
+int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns)
+{
 	int err = 0;
 
-	for (size_t i = 0; i < (apart ? p->holes.count : 1) && !err; i++) {
-		struct record_lost lost = apart ? p->holes.data[i] : holes_joined(p);
+	if (l->settled || holes_are_many(p))
+		return holes_tell_joined(p, l, to_ns);
+	for (size_t i = 0; i < p->holes.count && !err; i++) {
+		struct record_lost lost = p->holes.data[i];
 
 		lost.head.time_ns = to_ns;
-		if (lost.begin_ns < to_ns)
-			err = life_feed(l, LIFE_LOST, &lost.head, &sink);
+		err = hole_tell(p, l, &lost);
 	}
 	return err;
 }
@@ -170,6 +211,7 @@ int losses_merge(struct partial *left, struct partial *right)
 	u32 before = (u32)left->losses.count;
 	int err = vec_move(&left->holes, &right->holes);
 
+	left->holes_since_ns = holes_since(left, LIFE_CPU_UNKNOWN);
 	for (size_t i = 0; i < right->losses.count && !err; i++)
 		err = vec_push(&left->losses, right->losses.data[i]);
 	for (size_t i = 0; i < right->lives.count; i++) {
@@ -178,14 +220,6 @@ int losses_merge(struct partial *left, struct partial *right)
 	}
 	left->losses_told = (u32)left->losses.count;
 	return err;
-}
-
-/* A loss of nobody knows whose records. */
-static struct record_lost loss_of(u64 begin_ns, u64 end_ns)
-{
-	return (struct record_lost){
-		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = end_ns},
-		.begin_ns = begin_ns};
 }
 
 void losses_shorten(struct partial *p)

@@ -252,6 +252,8 @@ struct app_span {
 	struct span_shares active; /* by its own records */
 	struct span_shares seen;   /* by its published context */
 	VEC(struct span_event) events;
+	struct map last_events; /* tid -> number of its last event + 1, of the first so many */
+	size_t events_numbered;
 	VEC(struct span_attribute) attributes;
 	/* of the oldest, which a base does not keep (map/base.h) */
 	u64 events_deleted, attributes_deleted;
@@ -362,6 +364,7 @@ struct partial {
 	 * record of a life is told of them before it is applied.
 	 */
 	VEC(struct record_lost) holes;
+	u64 holes_since_ns; /* when the first of them began, if there is one */
 	int err; /* the first failure inside a callback: -ENOMEM */
 	bool finished;
 };

@@ -73,14 +73,50 @@ static int event_add(struct app_span *span, const struct record_span_event *r)
 	return err;
 }
 
-/* The last event that a thread told, NULL if it told none. */
-static struct span_event *event_of(struct app_span *span, u32 tid)
+#define EVENTS_LISTED 16 /* so many are looked through one after the other */
+
+/* Events are deleted: the numbers of the others change. */
+static void events_unnumber(struct app_span *span)
 {
-	for (size_t i = span->events.count; i > 0; i--) {
-		if (span->events.data[i - 1].tid == tid)
-			return &span->events.data[i - 1];
-	}
-	return NULL;
+	map_free(&span->last_events);
+	span->events_numbered = 0;
+}
+
+static int events_number(struct app_span *span)
+{
+	int err = 0;
+
+	for (; span->events_numbered < span->events.count && !err; span->events_numbered++)
+		err = map_put(&span->last_events, span->events.data[span->events_numbered].tid,
+			      (void *)(uintptr_t)(span->events_numbered + 1));
+	if (err)
+		events_unnumber(span);
+	return err;
+}
+
+/*
+ * The last event that a thread told, NULL if it told none: as a rule one of the last of all. 0 or
+ * -ENOMEM.
+ */
+static int event_of(struct app_span *span, u32 tid, struct span_event **found)
+{
+	size_t count = span->events.count, number;
+	size_t listed = count > EVENTS_LISTED ? EVENTS_LISTED : count;
+	int err;
+
+	for (size_t i = count; i > count - listed; i--)
+		if (span->events.data[i - 1].tid == tid) {
+			*found = &span->events.data[i - 1];
+			return 0;
+		}
+	*found = NULL;
+	if (listed == count)
+		return 0;
+	err = events_number(span);
+	number = (size_t)(uintptr_t)map_get(&span->last_events, tid);
+	if (!err && number)
+		*found = &span->events.data[number - 1];
+	return err;
 }
 
 /*
@@ -94,9 +130,11 @@ static int attribute_add(struct app_span *span, const struct record_span_attribu
 				   .value = r->value,
 				   .text_bytes = r->text_len,
 				   .key_bytes = r->key_len};
-	struct span_event *event = r->of_event ? event_of(span, r->head.tid) : NULL;
-	int err = 0;
+	struct span_event *event = NULL;
+	int err = r->of_event ? event_of(span, r->head.tid, &event) : 0;
 
+	if (err)
+		return err;
 	if (a.key_bytes > a.text_bytes)
 		a.key_bytes = a.text_bytes;
 	a.text = text_copy(r->text, r->text_len);
@@ -182,6 +220,7 @@ static void event_free(struct span_event *event)
 
 void span_shorten(struct app_span *s)
 {
+	events_unnumber(s);
 	s->events_deleted += DELETE_OLDEST(&s->events, SPAN_EVENTS_KEPT, event_free);
 	s->attributes_deleted += DELETE_OLDEST(&s->attributes, SPAN_ATTRIBUTES_KEPT,
 					       attribute_free);
@@ -199,6 +238,7 @@ void span_free(struct app_span *span)
 	for (size_t i = 0; i < span->attributes.count; i++)
 		attribute_free(&span->attributes.data[i]);
 	vec_free(&span->events);
+	map_free(&span->last_events);
 	vec_free(&span->attributes);
 	shares_free(&span->active);
 	shares_free(&span->seen);
@@ -208,11 +248,11 @@ void span_free(struct app_span *span)
 /* An event goes to the left; one without a time is attributes of the last one there. */
 static int event_move(struct app_span *to, struct span_event *event)
 {
-	struct span_event *last = event->time_ns ? NULL : event_of(to, event->tid);
-	int err = 0;
+	struct span_event *last = NULL;
+	int err = event->time_ns ? 0 : event_of(to, event->tid, &last);
 
-	if (!last)
-		return vec_push(&to->events, *event);
+	if (err || !last)
+		return err ? err : vec_push(&to->events, *event);
 	for (size_t i = 0; i < event->attributes.count && !err; i++)
 		err = vec_push(&last->attributes, event->attributes.data[i]);
 	vec_free(&event->attributes);

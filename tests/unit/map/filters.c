@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* With --spans-only: whose thread had a span, where numbers of threads change hands. */
-#include <time.h>
-
+#include "cpu_time.h"
 #include "map/holders.h"
 #include "one_thread.h"
 
@@ -104,14 +103,6 @@ TEST(user_code_is_of_the_thread_that_had_the_number)
 /* ---- many ---- */
 
 #define THREADS 20000
-
-static double cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* How long it takes to finish a partial of many threads, each with a span. */
 static double finish_many(u32 renames)
