@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which facts are asked for. Lists are in the order of time as they come;
- * stable sorts by owner keep that.
+ * The order in which facts are asked for: by owner, then time. What is told at one time in whatever
+ * order is in one order afterwards, since qsort() need not be stable: each comparison here looks at
+ * all that an answer can show.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +17,15 @@ static int name_compare(const void *a, const void *b)
 {
 	const struct fact_name *x = a, *y = b;
 
+	int comms;
+
 	COMPARE(x->tid, y->tid);
 	COMPARE(x->time_ns, y->time_ns);
-	return strcmp(x->comm, y->comm);
+	comms = strcmp(x->comm, y->comm);
+	if (comms)
+		return comms;
+	COMPARE(x->pid, y->pid);
+	return (int)x->weak - (int)y->weak;
 }
 
 static int fork_compare(const void *a, const void *b)
@@ -26,6 +34,12 @@ static int fork_compare(const void *a, const void *b)
 
 	COMPARE(x->tid, y->tid);
 	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->parent_tid, y->parent_tid);
+	COMPARE(x->parent_pid, y->parent_pid);
+	COMPARE(x->flags, y->flags);
+	COMPARE(x->start_ns, y->start_ns);
+	COMPARE(x->cgroup, y->cgroup);
 	return 0;
 }
 
@@ -35,6 +49,12 @@ static int process_compare(const void *a, const void *b)
 
 	COMPARE(x->pid, y->pid);
 	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->snapshot, y->snapshot);
+	COMPARE(x->parent_pid, y->parent_pid);
+	COMPARE(x->old_tid, y->old_tid);
+	COMPARE(x->files, y->files);
+	COMPARE(x->start_ns, y->start_ns);
+	COMPARE(x->cgroup, y->cgroup);
 	COMPARE(x->command_bytes, y->command_bytes);
 	return memcmp(x->command, y->command, x->command_bytes);
 }
@@ -43,10 +63,15 @@ static int socket_compare(const void *a, const void *b)
 {
 	const struct fact_socket *x = a, *y = b;
 
+	int bytes;
+
 	COMPARE(x->socket.file.key, y->socket.file.key);
 	COMPARE(x->time_ns, y->time_ns);
 	COMPARE(x->pid, y->pid);
-	return 0;
+	COMPARE(x->socket.remote_port, y->socket.remote_port); /* who knows more is the last */
+	COMPARE(x->socket.peer, y->socket.peer);
+	bytes = memcmp(&x->socket, &y->socket, offsetof(struct record_socket, path_len));
+	return bytes ? bytes : strcmp(x->path ? x->path : "", y->path ? y->path : "");
 }
 
 static int bytes_compare(const void *a, const void *b)
@@ -59,6 +84,7 @@ static int bytes_compare(const void *a, const void *b)
 	COMPARE(x->direction, y->direction);
 	COMPARE(x->from, y->from);
 	COMPARE(x->length, y->length);
+	COMPARE(x->flags, y->flags);
 	return 0;
 }
 
@@ -78,6 +104,7 @@ static int path_compare(const void *a, const void *b)
 	COMPARE(x->nr, y->nr);
 	COMPARE(x->flags & PATH_SECOND, y->flags & PATH_SECOND);
 	COMPARE(x->flags, y->flags);
+	COMPARE(x->time_ns, y->time_ns);
 	if (strcmp(x->path, y->path) != 0)
 		return strcmp(x->path, y->path);
 	return strcmp(x->asked, y->asked);
@@ -96,7 +123,8 @@ static int service_compare(const void *a, const void *b)
 
 	COMPARE(x->pid, y->pid);
 	COMPARE(x->time_ns, y->time_ns);
-	return 0;
+	COMPARE(x->bytes, y->bytes);
+	return memcmp(x->resource, y->resource, x->bytes);
 }
 
 static int clock_compare(const void *a, const void *b)
@@ -105,6 +133,8 @@ static int clock_compare(const void *a, const void *b)
 
 	COMPARE(x->monotonic_ns, y->monotonic_ns);
 	COMPARE(x->realtime_ns, y->realtime_ns);
+	COMPARE(x->boottime_ns, y->boottime_ns);
+	COMPARE(x->reason, y->reason);
 	return 0;
 }
 

@@ -33,7 +33,8 @@ static int event_compare(const void *a, const void *b)
 		return x->time_ns < y->time_ns ? -1 : 1;
 	if (x->kind != y->kind)
 		return (int)x->kind - (int)y->kind;
-	return compare_u64(x->from_tid, y->from_tid);
+	COMPARE(x->from_tid, y->from_tid);
+	return compare_u64(x->from_pid, y->from_pid);
 }
 
 /* The number of elements that stand before (tid, time), those at that time included. */
@@ -168,8 +169,12 @@ static int fd_compare(const void *a, const void *b)
 		return (int)x->op - (int)y->op;
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->flags, y->flags);
+	COMPARE(x->file.key, y->file.key);
+	COMPARE(x->file.dev, y->file.dev);
+	COMPARE(x->file.kind, y->file.kind);
 	return strcmp(x->path ? x->path : "", y->path ? y->path : "");
 }
 

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map/internal.h"
+
 #define WORD(field) (offsetof(struct kspan, field) / 8)
 #define WORDS (sizeof(struct kspan) / 8)
 #define BEGIN WORD(begin_ns)
@@ -246,17 +248,23 @@ void kspans_get(const struct kspans *spans, size_t index, struct kspan *out)
 /* Of two that begin at the same time. */
 static int kspan_compare(const struct kspan *x, const struct kspan *y)
 {
-	if (x->end_ns != y->end_ns) /* what encloses stands first */
-		return x->end_ns > y->end_ns ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->kind != y->kind)
-		return (int)x->kind - (int)y->kind;
-	if (x->nr != y->nr)
-		return (int)x->nr - (int)y->nr;
-	if (x->result != y->result)
-		return x->result < y->result ? -1 : 1;
-	return memcmp(x->args, y->args, sizeof(x->args));
+	int args;
+
+	COMPARE(y->end_ns, x->end_ns); /* what encloses stands first */
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->kind, y->kind);
+	COMPARE(x->nr, y->nr);
+	COMPARE(x->result, y->result);
+	args = memcmp(x->args, y->args, sizeof(x->args));
+	if (args)
+		return args;
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->mode, y->mode);
+	COMPARE(x->part, y->part);
+	COMPARE(x->state, y->state);
+	COMPARE(x->visit_ns, y->visit_ns);
+	COMPARE(x->file.key, y->file.key);
+	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 }
 
 static int place_compare(const void *a, const void *b, void *arg)

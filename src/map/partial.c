@@ -162,9 +162,11 @@ static int life_compare(const void *a, const void *b)
 {
 	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->first_ns, y->first_ns);
+	COMPARE(x->last_ns, y->last_ns);
+	COMPARE(x->left_tid, y->left_tid);
+	return 0;
 }
 
 /*
@@ -201,7 +203,9 @@ static int gap_compare(const void *a, const void *b)
 {
 	const struct record_gap *x = a, *y = b;
 
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	COMPARE(x->begin_ns, y->begin_ns);
+	COMPARE(x->head.time_ns, y->head.time_ns);
+	return 0;
 }
 
 int partial_finish(struct partial *p)

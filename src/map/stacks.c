@@ -57,6 +57,7 @@ static int stack_compare(const void *a, const void *b)
 	COMPARE(x->flags, y->flags);
 	COMPARE(x->time_ns, y->time_ns);
 	COMPARE(x->since_ns, y->since_ns);
+	COMPARE(x->pid, y->pid);
 	COMPARE(x->frames, y->frames);
 	COMPARE(x->words, y->words);
 	return memcmp(x->addresses, y->addresses, (x->frames + x->words) * 8);
