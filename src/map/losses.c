@@ -255,11 +255,8 @@ int partial_life_begin(struct partial *p, struct life *l)
 
 	if (l->born || l->origin_ns || !l->losses_before)
 		return 0;
-	life_init(&whole, l->left_tid);
-	whole.severed = l->severed;
-	whole.first_ns = l->first_ns;
-	whole.clip_from_ns = l->clip_from_ns;
-	whole.clip_to_ns = l->clip_to_ns;
+	life_init_left_of(&whole, l);
+	whole.losses_before = whole.losses_seen = 0;
 	err = partial_tell_losses(p, &whole, l->losses_before, UINT64_MAX);
 	whole.losses_seen = l->losses_seen;
 	err = err ? err : life_join(&whole, l, &sink);

@@ -268,22 +268,26 @@ void life_unknown(struct life *l, u64 from_ns, u64 to_ns)
 	life_spend(l, SPLIT_unknown, from_ns, to_ns);
 }
 
-int life_anchor(struct life *l, u64 from_ns, const struct life_sink *sink)
+void life_init_left_of(struct life *left, const struct life *l)
+{
+	life_init(left, l->left_tid);
+	left->pid = l->pid;
+	left->severed = l->severed;
+	left->clip_from_ns = l->clip_from_ns;
+	left->clip_to_ns = l->clip_to_ns;
+	left->first_ns = l->first_ns;
+	left->losses_before = l->losses_before;
+	left->losses_seen = l->losses_seen;
+}
+
+/* Joins it to one of which nothing is known but that it was there at from_ns. 0 or -ENOMEM */
+static int life_make_whole(struct life *l, u64 from_ns, const struct life_sink *sink)
 {
 	struct life whole;
 	int err;
 
-	if (l->origin_ns)
-		return 0;
-	life_init(&whole, l->left_tid);
-	whole.pid = l->pid;
-	whole.severed = l->severed;
-	whole.clip_from_ns = l->clip_from_ns;
-	whole.clip_to_ns = l->clip_to_ns;
+	life_init_left_of(&whole, l);
 	whole.settled = true;
-	whole.first_ns = l->first_ns;
-	whole.losses_before = l->losses_before;
-	whole.losses_seen = l->losses_seen;
 	whole.origin_ns = whole.state.last_ns = from_ns;
 	whole.active.known = whole.seen.known = true;
 	err = life_join(&whole, l, sink);
@@ -292,28 +296,18 @@ int life_anchor(struct life *l, u64 from_ns, const struct life_sink *sink)
 	return err;
 }
 
+int life_anchor(struct life *l, u64 from_ns, const struct life_sink *sink)
+{
+	return l->origin_ns ? 0 : life_make_whole(l, from_ns, sink);
+}
+
 int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *sink)
 {
 	static const struct context nobody;
+	int err = l->born ? 0 : life_make_whole(l, from_ns, sink);
 
-	if (!l->born) {
-		struct life whole;
-		int err;
-
-		life_init(&whole, l->left_tid);
-		whole.pid = l->pid;
-		whole.severed = l->severed;
-		whole.clip_from_ns = l->clip_from_ns;
-		whole.clip_to_ns = l->clip_to_ns;
-		whole.first_ns = l->first_ns;
-		whole.settled = true;
-		whole.origin_ns = whole.state.last_ns = from_ns;
-		whole.active.known = whole.seen.known = true;
-		err = life_join(&whole, l, sink);
-		if (err)
-			return err;
-		*l = whole;
-	}
+	if (err)
+		return err;
 	life_account(l, to_ns, sink);
 	life_active(l, &nobody, sink); /* tells what the last owner had */
 	return 0;

@@ -193,6 +193,12 @@ struct life {
 /* A life of which the begin was not seen. */
 void life_init(struct life *l, u32 tid);
 
+/*
+ * What stands to the left of `l` and has no record: with its number, limits and losses at the
+ * begin, so that `l` can be joined to it.
+ */
+void life_init_left_of(struct life *left, const struct life *l);
+
 /* A thread that was made at time_ns: it is runnable until it runs. */
 void life_init_born(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns);
 

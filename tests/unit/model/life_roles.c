@@ -226,6 +226,35 @@ TEST(a_death_of_which_the_begin_was_not_seen_is_told_alike)
 	life_free(&t.life);
 }
 
+/* Whatever its begin is made of, what its caller said of it stays. */
+TEST(a_life_keeps_its_place_when_its_begin_is_made)
+{
+	for (int finish = 0; finish < 2; finish++) {
+		struct told t = {0};
+		const struct life_sink sink = {&t, on_wait, on_visit, on_share, on_share};
+
+		life_init(&t.life, TID);
+		t.life.severed = true;
+		t.life.clip_from_ns = 3000;
+		t.life.clip_to_ns = 7000;
+		t.life.losses_before = 2;
+		t.life.losses_seen = 3;
+		enters(&t, 2000);
+		CHECK_EQ(finish ? life_finish(&t.life, 1000, 9000, &sink)
+				: life_anchor(&t.life, 1000, &sink),
+			 0);
+		CHECK(t.life.settled && t.life.severed);
+		CHECK_EQ(t.life.origin_ns, 1000);
+		CHECK_EQ(t.life.first_ns, 2000);
+		CHECK_EQ(t.life.clip_from_ns, 3000);
+		CHECK_EQ(t.life.clip_to_ns, 7000);
+		CHECK_EQ(t.life.losses_before, 2);
+		CHECK_EQ(t.life.losses_seen, 3);
+		CHECK_EQ(split_total(&t.life.total), finish ? 4000 : 0);
+		life_free(&t.life);
+	}
+}
+
 /* ---- a fault in a call ---- */
 
 /* In the call that began at 2000 (soft: not known when), and with `mode` in a fault in that. */
