@@ -122,9 +122,16 @@ struct chunk_stream;
 enum chunk_stream_kind {
 	CHUNK_STREAM_CPU,  /* "cpu<number>" */
 	CHUNK_STREAM_LIFE, /* "life": rare and long records of the kernel and of snapshots */
-	CHUNK_STREAM_APP,  /* "app-<pid>" */
+	CHUNK_STREAM_APP,  /* "app-<pid>"; see CHUNK_PROGRAMS_MAX */
 	CHUNK_STREAM_LATE, /* "late": came after the cut before their time */
 };
+
+/*
+ * A reader takes so many streams of a chunk, a writer makes so many of programs: the last one
+ * takes the records of all further programs, too. Whose a record is, it says itself.
+ */
+#define CHUNK_STREAMS_MAX 16384u
+#define CHUNK_PROGRAMS_MAX 4096u
 
 /* Whom a recording belongs to, where that is not the user who writes it. */
 struct chunk_owner {
@@ -159,7 +166,7 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 
 /*
  * The stream of a CPU (number) or a process (number is its pid); made at the
- * first call. Belongs to the writer. NULL with errno set if memory ran out.
+ * first call, or one that it shares. Belongs to the writer. NULL with errno set if memory ran out.
  */
 struct chunk_stream *chunk_writer_stream(struct chunk_writer *writer, enum chunk_stream_kind kind,
 					 uint32_t number);

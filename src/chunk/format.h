@@ -7,6 +7,7 @@
  *   .manifest    text, see manifest.h; its last line is its own checksum
  *   metadata     CTF 1.8 metadata as text (TSDL), made from the lists of record.h
  *   cpu<n>, life, app-<pid>, late
+ *                (in a chunk of thousands of programs one of app-<pid> has the records of many)
  *                streams: packets one after the other; with `.zst` behind the
  *                name the same compressed as one zstd frame
  *

@@ -16,7 +16,6 @@
 #include "chunk/file.h"
 #include "chunk/reader.h"
 
-#define STREAMS_MAX 16384u
 #define METADATA_MAX ((size_t)1 << 20)
 
 void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const char *why)
@@ -47,7 +46,7 @@ static int compare_streams(const void *a, const void *b)
 static int stream_begin(struct chunk_reader *r, struct reader_stream **stream)
 {
 	*stream = NULL;
-	if (r->count == STREAMS_MAX) {
+	if (r->count == CHUNK_STREAMS_MAX) {
 		chunk_reader_set_damage(r, NULL, "too many streams");
 		r->info.lost.damaged++;
 		return 0;

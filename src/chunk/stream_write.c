@@ -210,7 +210,7 @@ void chunk_stream_tell(struct chunk_stream *s, uint64_t time_ns)
 		.why = LOST_buffer,
 	};
 
-	if (s->kind == CHUNK_STREAM_APP) /* it was the program's, and of no CPU */
+	if (s->kind == CHUNK_STREAM_APP) /* it was a program's, and of no CPU */
 		lost.head.tid = lost.head.pid = s->number;
 
 	/* the packet before can be refused here, too */

@@ -14,6 +14,11 @@
 #define WINDOW_MAX_BYTES ((size_t)1 << 20)
 #define WINDOW_CPU_MAX_BYTES ((size_t)1 << 16)
 #define LATE_MAX_BYTES ((size_t)64 << 20) /* then what is late is lost */
+/* Rings are drained one after the other, each from the oldest on: all of them come first. */
+#define WINDOW_SHARED_MAX_BYTES ((size_t)64 << 20)
+
+#define CPUS_MAX 8192u /* of any kernel */
+_Static_assert(CHUNK_PROGRAMS_MAX + CPUS_MAX + 2 <= CHUNK_STREAMS_MAX, "a reader takes them all");
 
 static void name_stream(struct chunk_stream *s)
 {
@@ -54,6 +59,8 @@ static struct chunk_stream *make_stream(struct chunk_writer *w, enum chunk_strea
 	w->last_stream = &s->next;
 	if (kind == CHUNK_STREAM_LATE)
 		w->late = s;
+	if (kind == CHUNK_STREAM_APP && ++w->programs == CHUNK_PROGRAMS_MAX)
+		w->shared = s;
 	return s;
 }
 
@@ -66,7 +73,7 @@ struct chunk_stream *chunk_writer_stream(struct chunk_writer *w, enum chunk_stre
 		if (s->kind == kind && s->number == number)
 			return s;
 	}
-	return make_stream(w, kind, number);
+	return kind == CHUNK_STREAM_APP && w->shared ? w->shared : make_stream(w, kind, number);
 }
 
 /* A record whose time is past in its stream. */
@@ -85,7 +92,9 @@ static int add_late(struct chunk_writer *w, const struct record_head *record)
 
 static bool window_is_full(const struct chunk_stream *s)
 {
-	size_t most = s->kind == CHUNK_STREAM_CPU ? WINDOW_CPU_MAX_BYTES : WINDOW_MAX_BYTES;
+	size_t most = s->kind == CHUNK_STREAM_CPU ? WINDOW_CPU_MAX_BYTES
+		      : s == s->writer->shared	  ? WINDOW_SHARED_MAX_BYTES
+						  : WINDOW_MAX_BYTES;
 
 	return s->window.used > most && s->kind != CHUNK_STREAM_LATE;
 }

@@ -10,10 +10,10 @@
 #define STREAMS 3000u
 #define ADDRESS_BYTES ((rlim_t)4 << 30)
 
-static struct chunk_writer *writer_open(void)
+static struct chunk_writer *writer_open(bool compress)
 {
 	const struct chunk_writer_options options = {
-		.dir = make_directory(), .begin_ns = 1000, .compress = true, .no_sync = true};
+		.dir = make_directory(), .begin_ns = 1000, .compress = compress, .no_sync = true};
 	struct chunk_writer *w;
 
 	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
@@ -27,6 +27,7 @@ static void writer_end(struct chunk_writer *w, struct chunk_info *info)
 	chunk_writer_close(w);
 }
 
+/* Those of each program begin at the same time. */
 static void fill(struct chunk_writer *w, uint32_t number, unsigned int records)
 {
 	struct chunk_stream *s = chunk_writer_stream(w, CHUNK_STREAM_APP, number);
@@ -35,6 +36,7 @@ static void fill(struct chunk_writer *w, uint32_t number, unsigned int records)
 	for (unsigned int i = 0; i < records; i++) {
 		make_syscall(&r, 2000 + 100 * i, 0, i);
 		r.head.cpu = 0xffff;
+		r.head.tid = r.head.pid = number;
 		CHECK_EQ(chunk_writer_add(s, &r.head), 0);
 	}
 }
@@ -56,7 +58,7 @@ static struct rlimit limit_addresses(void)
 TEST(thousands_of_compressed_streams_are_read)
 {
 	const struct record_head *record;
-	struct chunk_writer *w = writer_open();
+	struct chunk_writer *w = writer_open(true);
 	struct chunk_reader *reader;
 	struct chunk_info info;
 	struct rlimit had;
@@ -78,11 +80,42 @@ TEST(thousands_of_compressed_streams_are_read)
 	CHECK_EQ(setrlimit(RLIMIT_AS, &had), 0);
 }
 
+#define PROGRAMS (CHUNK_STREAMS_MAX + 3)
+
+/* A build has as many short-lived ones; a few of them tell much. */
+TEST(programs_share_a_stream_when_there_are_too_many)
+{
+	const unsigned int long_records = 6000;
+	static uint32_t seen[PROGRAMS + 1];
+	const struct record_head *record;
+	struct chunk_writer *w = writer_open(false);
+	struct chunk_reader *reader;
+	struct chunk_info info;
+	uint64_t last_ns = 0;
+
+	for (uint32_t i = 1; i <= PROGRAMS; i++)
+		fill(w, i, i > PROGRAMS - 3 ? long_records : 1);
+	writer_end(w, &info);
+	CHECK_EQ(chunk_reader_open(&reader, info.path, NULL), 0);
+	CHECK_EQ(chunk_reader_streams(reader), CHUNK_PROGRAMS_MAX); /* none came late */
+	while (chunk_reader_next(reader, &record, NULL) == 1) {
+		CHECK(record->time_ns >= last_ns);
+		last_ns = record->time_ns;
+		CHECK(record->pid >= 1 && record->pid <= PROGRAMS);
+		seen[record->pid]++;
+	}
+	CHECK(chunk_reader_damage(reader) == NULL);
+	CHECK_EQ(chunk_reader_info(reader)->lost.damaged, 0);
+	for (uint32_t i = 1; i <= PROGRAMS; i++)
+		CHECK_EQ(seen[i], i > PROGRAMS - 3 ? long_records : 1);
+	chunk_reader_close(reader);
+}
+
 /* A file of a few kilobytes may ask for a window and packets of its own, and there are many. */
 TEST(what_many_files_ask_for_is_bounded)
 {
 	const struct record_head *record;
-	struct chunk_writer *w = writer_open();
+	struct chunk_writer *w = writer_open(true);
 	struct chunk_reader *reader;
 	struct chunk_info info;
 	struct rlimit had;
