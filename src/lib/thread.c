@@ -26,6 +26,12 @@ u64 fathom_live[(WHERE_ROWS + 1) * THREAD_FRAMES] __attribute__((aligned(64)));
 static pthread_key_t thread_key;
 static bool thread_key_valid;
 
+/* The library is being unloaded: what is in use now is all that stays. */
+static bool is_leaving(void)
+{
+	return __atomic_load_n(&fathom_process.disabled, __ATOMIC_RELAXED);
+}
+
 /* Locked, unlike the compare-and-swap of records: threads compete for lanes. */
 static bool lane_take(struct fathom_thread *t, u32 i, u32 from)
 {
@@ -42,7 +48,7 @@ static bool lane_take(struct fathom_thread *t, u32 i, u32 from)
 		;
 	/* Either we see that the ring is being taken away, or who does that sees this lane. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&fathom_process.disabled, __ATOMIC_RELAXED))
+	if (is_leaving())
 		return false;
 	t->lane_index = i;
 	signal_fence();
@@ -76,7 +82,7 @@ bool fathom_lane_claim(struct fathom_thread *t)
 	if (ring->magic != APP_RING_MAGIC) /* one that nobody hears */
 		return false;
 	for (int pass = 0; pass < 3; pass++) {
-		for (u32 i = 0; i < APP_RING_LANES; i++) {
+		for (u32 i = 0; i < APP_RING_LANES && !is_leaving(); i++) {
 			u32 state = __atomic_load_n(&ring->table[i].state, __ATOMIC_RELAXED);
 
 			if (lane_suits(ring, i, pass) && state != APP_LANE_USED &&
