@@ -23,6 +23,25 @@ const char *chunk_state_name(enum chunk_state state)
 	return state_names[state];
 }
 
+void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record)
+{
+	lost->uncounted += !record->count;
+	switch (record->why) {
+	case LOST_buffer:
+		lost->buffer += record->count;
+		break;
+	case LOST_recursion:
+		lost->recursion += record->count;
+		break;
+	case LOST_application:
+		lost->application += record->count;
+		break;
+	default:
+		lost->damaged += record->count;
+		break;
+	}
+}
+
 /* ---- names of files ---- */
 
 static const char *skip_digits(const char *at)

@@ -63,6 +63,9 @@ int manifest_read(int dir, struct manifest *manifest, struct error *e);
 
 void manifest_free(struct manifest *manifest);
 
+/* Counts a `lost` record by its class. */
+void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record);
+
 /* Is this the name of a stream's file? */
 bool chunk_file_is_stream(const char *name);
 bool chunk_file_is_compressed(const char *name);

@@ -17,30 +17,12 @@ static void finish_stream(struct chunk_reader *r, struct reader_stream *s)
 	s->finished = true;
 	if (s->has_expected)
 		stream_expect(&s->stream, s->expected);
-	else if ((s->stream.skipped || s->stream.truncated_packet) && s->stream.damaged == 0)
+	else if ((s->stream.skipped || s->stream.truncated_packet || s->stream.read_err) &&
+		 s->stream.damaged == 0)
 		s->stream.damaged = 1; /* nobody knows how many */
 	r->info.lost.damaged += s->stream.damaged;
 	if (s->stream.damage)
 		chunk_reader_set_damage(r, s->stream.name, s->stream.damage);
-}
-
-void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record)
-{
-	lost->uncounted += !record->count;
-	switch (record->why) {
-	case LOST_buffer:
-		lost->buffer += record->count;
-		break;
-	case LOST_recursion:
-		lost->recursion += record->count;
-		break;
-	case LOST_application:
-		lost->application += record->count;
-		break;
-	default:
-		lost->damaged += record->count;
-		break;
-	}
 }
 
 /* Where no manifest says what was lost, the records do. */

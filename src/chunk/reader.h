@@ -33,8 +33,8 @@ struct chunk_reader {
 	struct reader_stream *streams;
 	size_t count;
 	size_t capacity;
-	uint64_t inflating; /* memory that compressed streams take */
-	uint32_t *heap;	    /* of indexes of streams that stand before a record */
+	struct stream_budget budget;
+	uint32_t *heap; /* of indexes of streams that stand before a record */
 	size_t heap_count;
 	size_t current;			/* stream of the record delivered last; SIZE_MAX: none */
 	struct record_lost hole;	/* told in place of what is damaged */
@@ -78,8 +78,5 @@ int chunk_reader_find_losses(struct chunk_reader *r);
  * can be read from it after that. 0 or -ENOMEM.
  */
 int chunk_reader_measure(struct chunk_reader *r, struct error *e);
-
-/* Counts a `lost` record by its class. */
-void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record);
 
 #endif

@@ -17,6 +17,29 @@ static bool may_have_losses(const struct chunk_reader *r)
 	       lost->uncounted;
 }
 
+/*
+ * So many are told one by one. Of all others the first is told, as one of any CPU that ends with
+ * the chunk: no stream has such a record.
+ */
+#define BEGINS_MAX ((size_t)1 << 20)
+
+static void begin_join(struct chunk_reader *r, const struct record_lost *begin)
+{
+	struct record_lost *last = &r->begins.data[BEGINS_MAX - 1];
+	uint64_t time_ns = last->head.time_ns, from_ns = last->begin_ns;
+
+	if (begin->head.time_ns < time_ns)
+		time_ns = begin->head.time_ns;
+	if (begin->begin_ns < from_ns)
+		from_ns = begin->begin_ns;
+	*last = (struct record_lost){
+		.head = {.kind = RECORD_lost, .slots = 1, .cpu = PACKET_NO_CPU, .time_ns = time_ns},
+		.why = LOST_damaged,
+		.count = LOST_BEGINS,
+		.begin_ns = from_ns,
+	};
+}
+
 /* What applications lost for want of room in their own rings leaves no time in doubt. */
 static int begin_add(struct chunk_reader *r, const struct record_lost *lost)
 {
@@ -29,10 +52,14 @@ static int begin_add(struct chunk_reader *r, const struct record_lost *lost)
 	begin.count = LOST_BEGINS;
 	if (lost->why == LOST_application || begin.head.time_ns >= lost->head.time_ns)
 		return 0;
-	return vec_push(&r->begins, begin);
+	if (r->begins.count < BEGINS_MAX)
+		return vec_push(&r->begins, begin);
+	begin_join(r, &begin);
+	return 0;
 }
 
-static int stream_scan(struct chunk_reader *r, const struct stream *of)
+static int stream_scan(struct chunk_reader *r, const struct stream *of,
+		       struct stream_budget *budget)
 {
 	const uint8_t *identity = of->has_identity ? of->identity : NULL;
 	struct stream s;
@@ -40,7 +67,7 @@ static int stream_scan(struct chunk_reader *r, const struct stream *of)
 
 	if (err)
 		return err;
-	s.inflating = &r->inflating;
+	s.budget = budget;
 	while (!err && (got = stream_peek(&s)) > 0)
 		if (stream_take(&s) && s.unpacker.record.head.kind == RECORD_lost)
 			err = begin_add(r, &s.unpacker.record.lost_);
@@ -63,12 +90,13 @@ static int begin_compare(const void *a, const void *b)
 
 int chunk_reader_find_losses(struct chunk_reader *r)
 {
+	struct stream_budget budget = {.vouched = r->budget.vouched};
 	int err = 0;
 
 	if (!may_have_losses(r))
 		return 0;
 	for (size_t i = 0; i < r->count && !err; i++)
-		err = stream_scan(r, &r->streams[i].stream);
+		err = stream_scan(r, &r->streams[i].stream, &budget);
 	if (!err && r->begins.count)
 		qsort(r->begins.data, r->begins.count, sizeof(*r->begins.data), begin_compare);
 	return err;

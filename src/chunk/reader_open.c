@@ -69,7 +69,7 @@ static int stream_add(struct chunk_reader *r, struct reader_stream *s, const cha
 	int err = stream_init(&s->stream, r->dir, name, r->has_manifest ? r->info.identity : NULL,
 			      open);
 
-	s->stream.inflating = &r->inflating;
+	s->stream.budget = &r->budget;
 	if (!err)
 		r->count++;
 	return err;
@@ -274,7 +274,7 @@ static int read_manifest(struct chunk_reader *r, struct error *e)
 	strcpy(path, r->info.path);
 	r->info = m.info;
 	strcpy(r->info.path, path);
-	r->has_manifest = true;
+	r->has_manifest = r->budget.vouched = true;
 	if (m.info.state == CHUNK_OPEN) {
 		r->info.bytes = 0;
 		r->count_losses = true;

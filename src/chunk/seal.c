@@ -225,10 +225,17 @@ static int sync_file(int dir, const char *name)
 	return err;
 }
 
+/* The files that are compressed already. */
+struct compressed {
+	uint64_t memory; /* that they take while they are read */
+	uint64_t inflated, deflated;
+};
+
 /* What cannot be compressed, perhaps since the disk is full, stays as it is: it is whole. */
-static void compress_stream(struct chunk_writer *w, struct manifest_file *file, uint64_t *inflating)
+static void compress_stream(struct chunk_writer *w, struct manifest_file *file,
+			    struct compressed *all)
 {
-	uint64_t needs = *inflating + inflating_bytes(file->bytes);
+	uint64_t needs = all->memory + inflating_bytes(file->bytes);
 	char name[CHUNK_FILE_NAME_BYTES + 4];
 	struct manifest_file small = *file;
 	int err;
@@ -237,7 +244,8 @@ static void compress_stream(struct chunk_writer *w, struct manifest_file *file, 
 		return;
 	snprintf(name, sizeof(name), "%s.zst", file->name);
 	err = deflate_file(w->dir, file->name, name, &small.bytes, &small.crc);
-	if (!err && file->bytes > inflater_limit(small.bytes))
+	if (!err &&
+	    all->inflated + file->bytes > inflate_limit(all->deflated + small.bytes, true) / 2)
 		err = -EFBIG;
 	if (!err && w->sync) /* before the only other copy goes */
 		err = sync_file(w->dir, name);
@@ -247,14 +255,16 @@ static void compress_stream(struct chunk_writer *w, struct manifest_file *file, 
 	}
 	unlinkat(w->dir, file->name, 0);
 	memcpy(small.name, name, sizeof(small.name));
-	*inflating = needs;
+	all->memory = needs;
+	all->inflated += file->bytes;
+	all->deflated += small.bytes;
 	*file = small;
 }
 
 /* The table of files, each compressed if it was asked for, and on the disk. */
 static int list_files(struct chunk_writer *w, struct manifest *m, struct error *e)
 {
-	uint64_t inflating = 0;
+	struct compressed all = {0};
 	size_t count = 1;
 
 	for (const struct chunk_stream *s = w->streams; s; s = s->next)
@@ -269,7 +279,7 @@ static int list_files(struct chunk_writer *w, struct manifest *m, struct error *
 			continue;
 		m->files[m->file_count] = s->file;
 		if (w->compress)
-			compress_stream(w, &m->files[m->file_count], &inflating);
+			compress_stream(w, &m->files[m->file_count], &all);
 		m->info.records += s->file.events;
 		m->file_count++;
 	}

@@ -35,15 +35,15 @@ static void stream_count(struct stream *s)
 
 	if (s->inflater)
 		now += inflater_bytes(s->inflater);
-	*s->inflating += now - s->held;
+	s->budget->memory += now - s->held;
 	s->held = now;
 	s->uncounted = false;
 }
 
 void stream_free(struct stream *s)
 {
-	if (s->inflating)
-		*s->inflating -= s->held;
+	if (s->budget)
+		s->budget->memory -= s->held;
 	s->held = 0;
 	inflater_free(s->inflater);
 	unpacker_free(&s->unpacker);
@@ -70,11 +70,17 @@ static void stream_damage(struct stream *s, const char *why)
 
 static ssize_t read_compressed(struct stream *s, int fd, size_t len)
 {
+	struct stream_budget *b = s->budget;
+	uint64_t from = s->file_at;
 	ssize_t n;
 
 	stream_count(s);
-	if (*s->inflating > INFLATING_MAX_BYTES)
+	if (b->memory > INFLATING_MAX_BYTES)
 		return -EFBIG;
+	if (b->inflated > inflate_limit(b->deflated, b->vouched)) {
+		stream_damage(s, "it is compressed beyond belief, or files beside it are");
+		return -EFBIG;
+	}
 	if (!s->inflater)
 		s->inflater = inflater_new();
 	if (!s->inflater)
@@ -85,6 +91,8 @@ static ssize_t read_compressed(struct stream *s, int fd, size_t len)
 		s->inflater = NULL;
 	}
 	stream_count(s);
+	b->deflated += s->file_at - from;
+	b->inflated += n > 0 ? (uint64_t)n : 0;
 	return n;
 }
 
@@ -99,6 +107,7 @@ static const char *read_failure(int err)
 static int read_more(struct stream *s, size_t len)
 {
 	int fd = file_open_regular(s->dir, s->name);
+	uint64_t from = s->file_at;
 	ssize_t n;
 
 	if (fd < 0) {
@@ -112,6 +121,7 @@ static int read_more(struct stream *s, size_t len)
 	}
 	if (fd >= 0)
 		close(fd);
+	s->budget->read += s->file_at - from;
 	if (n == -ENOMEM)
 		return -ENOMEM;
 	if (n < 0) {
@@ -123,11 +133,6 @@ static int read_more(struct stream *s, size_t len)
 	s->to += (size_t)n;
 	if ((size_t)n < len)
 		s->file_ended = true;
-	s->inflated += s->compressed ? (size_t)n : 0;
-	if (s->compressed && s->inflated > inflater_limit(s->file_at)) {
-		stream_damage(s, "it is compressed beyond belief");
-		s->file_ended = true;
-	}
 	return 0;
 }
 
@@ -283,7 +288,7 @@ static int stream_try_packet(struct stream *s)
 			}
 		} else if (!check_sum(s->buffer + s->from, &head)) {
 			why = "the checksum of a packet is wrong";
-			s->wasted += bytes;
+			s->budget->wasted += bytes;
 		}
 	}
 	if (!why) {
@@ -300,7 +305,7 @@ static int stream_next_packet(struct stream *s)
 	while (!s->gave_up) {
 		int err;
 
-		if (s->compressed && *s->inflating > INFLATING_MAX_BYTES && s->packets) {
+		if (s->compressed && s->budget->memory > INFLATING_MAX_BYTES && s->packets) {
 			stream_damage(s, read_failure(-EFBIG));
 			s->gave_up = s->truncated_packet = true;
 			return 0;
@@ -321,7 +326,7 @@ static int stream_next_packet(struct stream *s)
 		err = stream_try_packet(s);
 		if (err)
 			return err;
-		if (s->wasted > WASTE_FLOOR + WASTE_FACTOR * s->file_at) {
+		if (s->budget->wasted > WASTE_FLOOR + WASTE_FACTOR * s->budget->read) {
 			stream_damage(s, "it is too damaged to be searched");
 			s->gave_up = true;
 		}

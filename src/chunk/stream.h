@@ -19,6 +19,16 @@
 
 struct inflater;
 
+/* What all streams of a chunk take together: a few bytes of thousands of files may ask for much. */
+struct stream_budget {
+	bool vouched;	   /* a manifest that is whole lists the files */
+	uint64_t memory;   /* of compressed ones, now */
+	uint64_t deflated; /* bytes read of compressed ones */
+	uint64_t inflated; /* that came out of them */
+	uint64_t read;	   /* bytes of all files */
+	uint64_t wasted;   /* bytes checked in vain: bounds the time */
+};
+
 struct stream {
 	char name[CHUNK_FILE_NAME_BYTES];
 	int dir;      /* borrowed */
@@ -27,11 +37,10 @@ struct stream {
 	uint8_t identity[16]; /* of the chunk; of the first packet if it is not known */
 	uint64_t file_at;     /* bytes read of the file */
 	bool compressed;
-	struct inflater *inflater; /* compressed: while it is read */
-	uint64_t inflated;	   /* bytes that came out of it */
-	uint64_t *inflating;	   /* borrowed: what all compressed streams of the chunk take */
-	uint64_t held;		   /* this one's part of that */
-	bool uncounted;		   /* the tables of its packet are not in it yet */
+	struct inflater *inflater;    /* compressed: while it is read */
+	struct stream_budget *budget; /* borrowed */
+	uint64_t held;		      /* this one's part of its memory */
+	bool uncounted;		      /* the tables of its packet are not in it yet */
 	bool file_ended;
 	int read_err; /* of the file, negative */
 
@@ -53,7 +62,6 @@ struct stream {
 	uint64_t damaged;      /* records that are known to be missing */
 	uint64_t skipped;      /* bytes since the last good packet */
 	bool truncated_packet; /* the rest of a packet was skipped */
-	uint64_t wasted;       /* bytes checked in vain: bounds the time */
 	bool gave_up;
 	const char *damage;    /* why, NULL: nothing was damaged */
 	bool hole;	       /* something is missing before the next record, or the end */
@@ -61,8 +69,9 @@ struct stream {
 };
 
 /*
- * `identity` may be NULL. The stream keeps `dir` and must not outlive it. Of a compressed one
- * `inflating` is to be set before it is read: beyond INFLATING_MAX_BYTES it counts as damaged.
+ * `identity` may be NULL. The stream keeps `dir` and must not outlive it. Its `budget` is to be
+ * set before it is read: a compressed one beyond INFLATING_MAX_BYTES or inflate_limit() counts as
+ * damaged.
  */
 int stream_init(struct stream *s, int dir, const char *name, const uint8_t *identity, bool growing);
 void stream_free(struct stream *s);

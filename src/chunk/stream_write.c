@@ -157,23 +157,11 @@ int chunk_stream_begin(struct chunk_stream *s, u16 cpu)
 static void count_loss(struct chunk_stream *s, const struct record_lost *lost)
 {
 	struct chunk_lost *sum = &s->writer->info.lost;
+	uint64_t damaged = sum->damaged;
 
-	sum->uncounted += !lost->count;
-	switch (lost->why) {
-	case LOST_buffer:
-		sum->buffer += lost->count;
-		break;
-	case LOST_recursion:
-		sum->recursion += lost->count;
-		break;
-	case LOST_application:
-		sum->application += lost->count;
-		break;
-	default:
-		sum->damaged += lost->count;
-		return; /* those are no discarded events */
-	}
-	s->discarded += lost->count;
+	chunk_lost_add(sum, lost);
+	if (sum->damaged == damaged) /* those are no discarded events */
+		s->discarded += lost->count;
 }
 
 /* Has a packet into which a record of that time and CPU can go. */

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <zstd.h>
 
+#include "chunk/format.h"
 #include "make.h"
 #include "tests/unit/check.h"
 
@@ -20,11 +22,16 @@ static struct chunk_writer *writer_open(bool compress)
 	return w;
 }
 
-static void writer_end(struct chunk_writer *w, struct chunk_info *info)
+static void writer_end_at(struct chunk_writer *w, uint64_t cut_ns, struct chunk_info *info)
 {
-	CHECK_EQ(chunk_writer_cut(w, 1000000000, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_cut(w, cut_ns, NULL, NULL), 0);
 	CHECK_EQ(chunk_writer_seal(w, info, NULL), 0);
 	chunk_writer_close(w);
+}
+
+static void writer_end(struct chunk_writer *w, struct chunk_info *info)
+{
+	writer_end_at(w, 1000000000, info);
 }
 
 /* Those of each program begin at the same time. */
@@ -41,7 +48,7 @@ static void fill(struct chunk_writer *w, uint32_t number, unsigned int records)
 	}
 }
 
-static struct rlimit limit_addresses(void)
+static struct rlimit limit_addresses(rlim_t bytes)
 {
 	struct rlimit had, few;
 
@@ -49,7 +56,7 @@ static struct rlimit limit_addresses(void)
 	SKIP("the sanitizer's own map takes more");
 #endif
 	CHECK_EQ(getrlimit(RLIMIT_AS, &had), 0);
-	few = (struct rlimit){ADDRESS_BYTES, had.rlim_max};
+	few = (struct rlimit){bytes, had.rlim_max};
 	CHECK_EQ(setrlimit(RLIMIT_AS, &few), 0);
 	return had;
 }
@@ -68,7 +75,7 @@ TEST(thousands_of_compressed_streams_are_read)
 	for (uint32_t i = 0; i < STREAMS; i++)
 		fill(w, i + 1, i % 10 ? 20 : 1000);
 	writer_end(w, &info);
-	had = limit_addresses();
+	had = limit_addresses(ADDRESS_BYTES);
 	CHECK_EQ(chunk_reader_open(&reader, info.path, NULL), 0);
 	CHECK_EQ(chunk_reader_streams(reader), STREAMS);
 	while ((got = chunk_reader_next(reader, &record, NULL)) == 1)
@@ -131,7 +138,7 @@ TEST(what_many_files_ask_for_is_bounded)
 		CHECK_EQ(link(one, make_path(info.path, name)), 0);
 	}
 	CHECK_EQ(unlink(make_path(info.path, ".manifest")), 0); /* what lies there is read */
-	had = limit_addresses();
+	had = limit_addresses(ADDRESS_BYTES);
 	CHECK_EQ(chunk_reader_open(&reader, info.path, NULL), 0);
 	CHECK_EQ(chunk_reader_streams(reader), STREAMS);
 	for (int i = 0; i < 10000; i++)
@@ -139,6 +146,122 @@ TEST(what_many_files_ask_for_is_bounded)
 	CHECK(chunk_reader_damage(reader) != NULL);
 	chunk_reader_close(reader);
 	CHECK_EQ(setrlimit(RLIMIT_AS, &had), 0);
+}
+
+/* A stream of one packet after the other, all the same: of a plain one its first two packets. */
+static void repeat(const char *from, const char *to, size_t bytes)
+{
+	static unsigned char stream[1 << 20], out[1 << 18];
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	size_t len, packet, left;
+	FILE *f = fopen(from, "r");
+
+	CHECK(f != NULL);
+	len = fread(stream, 1, sizeof(stream), f);
+	fclose(f);
+	CHECK(len > (size_t)2 * PACKET_HEAD_BYTES && len < sizeof(stream));
+	packet = load64(stream + PACKET_HEAD_BYTES + offsetof(struct packet_head, packet_bits)) / 8;
+	CHECK(packet <= len - PACKET_HEAD_BYTES);
+	f = fopen(to, "w");
+	CHECK(f != NULL);
+	ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 20);
+	for (size_t at = 0; at < bytes; at += packet) {
+		size_t skip = at ? PACKET_HEAD_BYTES : 0;
+		ZSTD_inBuffer src = {stream + skip, PACKET_HEAD_BYTES + packet - skip, 0};
+		bool last = at + packet >= bytes;
+
+		do {
+			ZSTD_outBuffer dst = {out, sizeof(out), 0};
+
+			left = ZSTD_compressStream2(context, &dst, &src,
+						    last ? ZSTD_e_end : ZSTD_e_continue);
+			CHECK(!ZSTD_isError(left));
+			CHECK_EQ(fwrite(out, 1, dst.pos, f), dst.pos);
+		} while (src.pos < src.size || (last && left));
+	}
+	CHECK_EQ(fclose(f), 0);
+	ZSTD_freeCCtx(context);
+}
+
+#define BOMBS 40u
+#define BOMB_BYTES ((size_t)60 << 20)
+#define LOST_BYTES 28u /* of an event, at least */
+
+/* Each file is no more than one may be; together they are 2 GB of losses, in a few kilobytes. */
+TEST(small_files_do_not_become_much_together)
+{
+	const struct record_head *record;
+	struct chunk_writer *w = writer_open(false);
+	struct chunk_stream *s = chunk_writer_stream(w, CHUNK_STREAM_CPU, 0);
+	uint64_t records = 0, begins = 0;
+	struct chunk_reader *reader;
+	struct chunk_info info;
+	struct rlimit had;
+	char one[4400];
+	int got;
+
+	for (int i = 0; i < 1000; i++)
+		CHECK_EQ(make_lost(s, LOST_buffer, 1, 2000, 3000), 0);
+	writer_end_at(w, 3001, &info); /* each packet begins and ends at 3000 */
+	snprintf(one, sizeof(one), "%s", make_path(info.path, "cpu0.zst"));
+	repeat(make_path(info.path, "cpu0"), one, BOMB_BYTES);
+	CHECK_EQ(unlink(make_path(info.path, "cpu0")), 0);
+	CHECK_EQ(unlink(make_path(info.path, ".manifest")), 0);
+	for (unsigned int i = 1; i < BOMBS; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "cpu%u.zst", i);
+		CHECK_EQ(link(one, make_path(info.path, name)), 0);
+	}
+	had = limit_addresses(ADDRESS_BYTES / 4);
+	CHECK_EQ(chunk_reader_open(&reader, info.path, NULL), 0);
+	while ((got = chunk_reader_next(reader, &record, NULL)) == 1) {
+		if (((const struct record_lost *)record)->count == LOST_BEGINS)
+			begins++;
+		else
+			records++;
+	}
+	CHECK_EQ(got, 0);
+	CHECK(records > 1000000 && records < ((uint64_t)160 << 20) / LOST_BYTES);
+	CHECK(begins > 1000000 && begins < 1100000);
+	CHECK(chunk_reader_info(reader)->lost.damaged >= BOMBS - 2);
+	chunk_reader_close(reader);
+	CHECK_EQ(setrlimit(RLIMIT_AS, &had), 0);
+}
+
+/* Programs that tell the same long text again and again: what is written is read. */
+TEST(what_is_written_is_read_however_much_it_compresses)
+{
+	const unsigned int programs = 40, texts = 1000;
+	const struct record_head *record;
+	struct chunk_writer *w = writer_open(true);
+	struct chunk_reader *reader;
+	struct chunk_info info;
+	union {
+		struct record_fd named;
+		struct record_head head;
+		unsigned char bytes[8192];
+	} r = {.head = {.kind = RECORD_fd, .cpu = 0xffff, .tid = 7, .pid = 7, .time_ns = 2000}};
+	uint64_t n = 0, plain;
+
+	for (unsigned int i = 0; i < programs; i++) {
+		struct chunk_stream *s = chunk_writer_stream(w, CHUNK_STREAM_APP, i + 1);
+
+		r.named.path_len = sizeof(r.named.path);
+		for (unsigned int k = 0; k < texts; k++) {
+			r.head.time_ns = 2000 + k;
+			CHECK_EQ(chunk_writer_add(s, &r.head), 0);
+		}
+	}
+	plain = (uint64_t)programs * texts * sizeof(r.named.path);
+	writer_end(w, &info);
+	CHECK(info.bytes < plain / 4 * 3); /* most would be too much, and stays as it is */
+	CHECK_EQ(chunk_reader_open(&reader, info.path, NULL), 0);
+	while (chunk_reader_next(reader, &record, NULL) == 1)
+		n++;
+	CHECK_EQ(n, programs * texts);
+	CHECK(chunk_reader_damage(reader) == NULL);
+	chunk_reader_close(reader);
 }
 
 TEST_MAIN()
