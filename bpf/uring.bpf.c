@@ -53,6 +53,8 @@ struct {
 	__type(value, struct uring_open);
 } uring_requests SEC(".maps");
 
+bool uring_was_kept; /* one was put there */
+
 /* Files of slots that were named: by address; the identity is the inode number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -143,6 +145,8 @@ static __always_inline void uring_keep(u64 key, const struct uring_open *open)
 {
 	long err = bpf_map_update_elem(&uring_requests, &key, open, BPF_ANY);
 
+	if (!uring_was_kept)
+		uring_was_kept = true;
 	if (err == -E2BIG) {
 		uring_make_room();
 		err = bpf_map_update_elem(&uring_requests, &key, open, BPF_ANY);
@@ -151,13 +155,29 @@ static __always_inline void uring_keep(u64 key, const struct uring_open *open)
 		ring_count_incomplete();
 }
 
+/* The address is another's now, whoever submits that, so the request that had it has ended. */
+static __always_inline void uring_forget(u64 key)
+{
+	struct uring_open *before;
+
+	if (!uring_was_kept)
+		return;
+	before = bpf_map_lookup_elem(&uring_requests, &key);
+	if (!before)
+		return;
+	before->flags |= URING_END_UNKNOWN;
+	uring_emit(before, 0, NULL);
+	bpf_map_delete_elem(&uring_requests, &key);
+}
+
 static __always_inline int uring_begin(struct io_kiocb *req, bool failed)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = state_of(task);
-	struct uring_open open = {}, *before;
+	struct uring_open open = {};
 	u64 key = (u64)req;
 
+	uring_forget(key);
 	if (!state_in(state))
 		return 0;
 	open.tid = task->pid;
@@ -171,11 +191,6 @@ static __always_inline int uring_begin(struct io_kiocb *req, bool failed)
 	uring_fill(&open, req);
 	if (failed) /* it was refused before its descriptor was looked at */
 		open.fd = -1;
-	before = bpf_map_lookup_elem(&uring_requests, &key);
-	if (before) { /* the address is another's now, so that one has ended */
-		before->flags |= URING_END_UNKNOWN;
-		uring_emit(before, 0, NULL);
-	}
 	open.begin_ns = bpf_ktime_get_ns();
 	uring_keep(key, &open);
 	return 0;

@@ -3,9 +3,10 @@
  * Requests to an io_uring by raw system calls, each said with what the program
  * knows of it: "operation fd result name", all inside its span "asking".
  *
- * usage: requests DIRECTORY [poll|pending|slot|many N]; with poll the kernel's thread submits,
- * with pending a request waits for a byte on standard input, with slot each byte there is
- * one more request to a file that only a slot has.
+ * usage: requests DIRECTORY [poll|pending|slot|many N|left|shared]; with poll the kernel's thread
+ * submits, with pending a request waits for a byte on standard input, with slot each byte there is
+ * one more request to a file that only a slot has. With left one whose completion is not told is
+ * followed by one outside the span; with shared by one of the process that made the ring.
  */
 #include <errno.h>
 #include <fathom/fathom.h>
@@ -20,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ENTRIES 16
@@ -265,13 +267,68 @@ static void sockets(struct ring *r)
 }
 
 /* One that asks for no completion: that it ended shows when its memory is used again. */
-static void skipped(struct ring *r)
+static void skip(struct ring *r)
 {
 	ask(r, IORING_OP_NOP, -1)->flags = IOSQE_CQE_SKIP_SUCCESS;
 	submit(r, 0);
 	say("nop", -1, 0, "skipped");
+}
+
+static void skipped(struct ring *r)
+{
+	skip(r);
 	ask(r, IORING_OP_NOP, -1);
 	say("nop", -1, one(r), NULL);
+}
+
+/* Its memory is used by one that nobody asked for under a span. */
+static void left(struct ring *r)
+{
+	struct fathom_span span = fathom_span_begin("asking");
+	char bytes[8];
+
+	skip(r);
+	fathom_span_end(&span);
+	data(ask(r, IORING_OP_READ, -1), bytes, 8);
+	if (one(r) != -EBADF)
+		exit(10);
+}
+
+/* The child asks, when there is a byte on standard input, and stays until there is no more. */
+static int shared_child(struct ring *r, int told)
+{
+	char byte;
+
+	if (read(0, &byte, 1) != 1)
+		return 11;
+	skip(r);
+	if (write(told, "x", 1) != 1)
+		return 12;
+	return read(0, &byte, 1) == 0 ? 0 : 13;
+}
+
+/* The memory of a child's request is used by one of this process, which says then "done". */
+static int shared(struct ring *r)
+{
+	char bytes[8];
+	int ends[2], status;
+	pid_t child;
+
+	if (pipe(ends))
+		return 14;
+	child = fork();
+	if (child == 0)
+		_exit(shared_child(r, ends[1]));
+	close(ends[1]);
+	printf("%d\n", (int)child);
+	fflush(stdout);
+	if (read(ends[0], bytes, 1) == 1) {
+		r->submitted = atomic_load(word(r, r->params.sq_off.tail));
+		data(ask(r, IORING_OP_READ, -1), bytes, 8);
+		puts(one(r) == -EBADF ? "done" : "failed");
+		fflush(stdout);
+	}
+	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : 15;
 }
 
 /* One that is in flight before anybody records. */
@@ -324,6 +381,10 @@ int main(int argc, char **argv)
 		open_ring(&ring, 0);
 		return pending(&ring);
 	}
+	if (argc == 3 && strcmp(argv[2], "shared") == 0) {
+		open_ring(&ring, 0);
+		return shared(&ring);
+	}
 	if (argc == 4 && strcmp(argv[2], "many") == 0)
 		return many(&ring, atoi(argv[3]));
 	if (argc == 3 && strcmp(argv[2], "slot") == 0) {
@@ -336,6 +397,10 @@ int main(int argc, char **argv)
 		usleep(1000);
 	usleep(300000); /* until the active span is found, too */
 	open_ring(&ring, polled);
+	if (argc == 3 && strcmp(argv[2], "left") == 0) {
+		left(&ring);
+		return 0;
+	}
 	span = fathom_span_begin("asking");
 	file(&ring);
 	pipes(&ring);

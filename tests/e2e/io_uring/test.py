@@ -17,11 +17,11 @@ tests = harness.Tests()
 ERRORS = {-2: "ENOENT", -9: "EBADF", -22: "EINVAL"}
 
 
-def run(name, *args):
+def run(name, *args, options=()):
     """Records the program; returns the recording and what it said of each request."""
     work = fathom.path(name + "-work")
     os.mkdir(work)
-    result = fathom.run("record", "-o", fathom.path(name), "--", REQUESTS, work, *args)
+    result = fathom.run("record", *options, "-o", fathom.path(name), "--", REQUESTS, work, *args)
     if result.returncode == 77:
         return None, None
     equal(result.returncode, 0, f"status: {result.stderr}")
@@ -137,6 +137,41 @@ def what_was_in_flight_has_a_soft_begin():
     equal(requests[0]["attributes"].get("fd.name"), name, "name")
     equal((requests[0]["begin_bound"], requests[0]["end_bound"]), ("soft", "hard"), "bounds")
     equal(requests[0]["tid"], program.pid, "submitter")
+    return None
+
+
+@tests.add
+def one_whose_completion_is_not_told_is_not_taken_for_one_under_no_span():
+    recording, said = run("left", "left", options=("--spans-only",))
+    if recording is None:
+        return "no io_uring here"
+    equal(said, [("nop", -1, 0, "skipped")], "what it asked for under its span")
+    check_requests(requests_of(spans_of(recording)), said)
+    return None
+
+
+@tests.add
+def nor_for_one_of_another_process():
+    work = fathom.path("shared-work")
+    os.mkdir(work)
+    with harness.Process([REQUESTS, work, "shared"], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True) as program:
+        try:
+            child = program.stdout.readline()
+            if not child:
+                equal(program.wait(), 77, "status")
+                return "no io_uring here"
+            recorder = servers.Recorder(fathom, "shared", "-p", child.strip())
+            program.stdin.write("x")
+            program.stdin.flush()
+            lines = [program.stdout.readline(), program.stdout.readline()]
+            equal(lines, ["nop -1 0 skipped\n", "done\n"], "what it said")
+            recording = recorder.stop()
+            program.communicate(timeout=60)
+            equal(program.returncode, 0, "status")
+        finally:
+            program.kill()
+    check_requests(requests_of(spans_of(recording)), [("nop", -1, 0, "skipped")])
     return None
 
 
