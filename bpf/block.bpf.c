@@ -392,7 +392,7 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 		r->bytes = open->bytes;
 		r->duration_ns = r->head.time_ns - open->issued_ns;
 		r->queued_ns = open->issued_ns - open->queued_ns;
-		r->sector = request->__sector;
+		r->sector = open->sector;
 		r->flags = block_flags(request, error) | open->flags;
 		r->cgroup = open->cgroup;
 		r->ctx = open->ctx;

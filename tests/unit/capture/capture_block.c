@@ -175,6 +175,31 @@ static size_t feature_index(const struct capture *c, const char *name)
 	return i;
 }
 
+/* Where the link was, which is dropped. */
+static struct bpf_link **link_drop(struct capture *c, const char *name)
+{
+	struct bpf_link **link = &c->links[feature_index(c, name)];
+
+	bpf_link__destroy(*link);
+	*link = NULL;
+	return link;
+}
+
+/* The sector of a request as it was issued is this from now on. */
+static void issued_move(int map, pid_t pid, u64 sector)
+{
+	struct issued open;
+	u64 at = 0, next;
+
+	for (bool first = true; !bpf_map_get_next_key(map, first ? NULL : &at, &next); at = next) {
+		first = false;
+		if (bpf_map_lookup_elem(map, &next, &open) || open.pid != (u32)pid)
+			continue;
+		open.sector = sector;
+		CHECK_EQ(bpf_map_update_elem(map, &next, &open, BPF_EXIST), 0);
+	}
+}
+
 /* Of all writes the end is not seen, then all are seen; `done` as if parts of the first were. */
 static void disk_recorded_after_unseen(u64 done)
 {
@@ -182,8 +207,8 @@ static void disk_recorded_after_unseen(u64 done)
 	struct begins b = {0};
 	struct capture_sink sink = {&b, begins_see, NULL};
 	int go[2], back[2], map;
+	struct bpf_link **end;
 	struct capture *c;
-	size_t end;
 	u64 cut;
 
 	CHECK_EQ(pipe(go) + pipe(back), 0);
@@ -195,15 +220,13 @@ static void disk_recorded_after_unseen(u64 done)
 	close(go[0]);
 	options.pids = &b.pid;
 	recording_begin(&c, &options, &sink, NULL);
-	end = feature_index(c, "block_rq_complete");
 	map = bpf_map__fd(c->programs->maps.block_requests);
 	CHECK_EQ(bpf_map__value_size(c->programs->maps.block_requests), sizeof(struct issued));
-	bpf_link__destroy(c->links[end]);
-	c->links[end] = NULL;
+	end = link_drop(c, "block_rq_complete");
 	disk_ask(go[1], back[0]);
 	CHECK(issued_count(map, b.pid, done) > 0);
-	c->links[end] = bpf_program__attach(c->programs->progs.block_rq_complete);
-	CHECK(c->links[end] != NULL);
+	*end = bpf_program__attach(c->programs->progs.block_rq_complete);
+	CHECK(*end != NULL);
 	b.since_ns = capture_now();
 	for (int i = 0; i < ROUNDS && issued_count(map, b.pid, 0); i++)
 		disk_ask(go[1], back[0]);
@@ -225,6 +248,71 @@ TEST(a_request_is_not_taken_for_one_before_it)
 	need_root();
 	disk_recorded_after_unseen(0);
 	disk_recorded_after_unseen(4096);
+}
+
+#define MOVED 123456789 /* no sector of this disk's */
+
+struct moved {
+	pid_t pid;
+	u64 records, elsewhere;
+};
+
+static int moved_see(void *arg, const struct capture_stream *stream, const struct record_head *head)
+{
+	const struct record_block *r = (const void *)head;
+	struct moved *m = arg;
+
+	(void)stream;
+	if (head->kind != RECORD_block || head->pid != (u32)m->pid || !(r->flags & BLOCK_WRITE))
+		return 0;
+	m->records++;
+	m->elsewhere += r->sector != MOVED;
+	return 0;
+}
+
+/*
+ * Where the kernel is at its last part does not matter. First only begins are seen, then, when
+ * those say another sector, only ends of what lies at the same addresses.
+ */
+TEST(a_request_is_told_where_it_began)
+{
+	struct capture_options options = {.pid_count = 1};
+	struct moved m = {0};
+	struct capture_sink sink = {&m, moved_see, NULL};
+	int go[2], back[2], map;
+	struct bpf_link **end;
+	struct capture *c;
+	u64 cut;
+
+	need_root();
+	CHECK_EQ(pipe(go) + pipe(back), 0);
+	m.pid = fork();
+	if (m.pid == 0) {
+		close(go[1]);
+		disk_serve(go[0], back[1], disk_write);
+	}
+	close(go[0]);
+	options.pids = &m.pid;
+	recording_begin(&c, &options, &sink, NULL);
+	map = bpf_map__fd(c->programs->maps.block_requests);
+	end = link_drop(c, "block_rq_complete");
+	disk_ask(go[1], back[0]);
+	link_drop(c, "block_rq_issue");
+	CHECK(issued_count(map, m.pid, 0) > 0);
+	issued_move(map, m.pid, MOVED);
+	*end = bpf_program__attach(c->programs->progs.block_rq_complete);
+	CHECK(*end != NULL);
+	for (int i = 0; i < ROUNDS && issued_count(map, m.pid, 0); i++)
+		disk_ask(go[1], back[0]);
+	close(go[1]);
+	CHECK_EQ(waitpid(m.pid, NULL, 0), m.pid);
+	capture_stop(c);
+	CHECK_EQ(capture_cut(c, &sink, &cut), 0);
+	capture_close(c);
+	close(back[0]);
+	close(back[1]);
+	CHECK(m.records > 0);
+	CHECK_EQ(m.elsewhere, 0);
 }
 
 #define MERGED 16 /* writes that lie in a row, and are submitted at once */
