@@ -60,8 +60,10 @@ static __always_inline void named_keep(struct task_struct *task, const struct th
 	if (before && before->pid == now.pid && before->in == now.in &&
 	    *(u64 *)before->ctx.span == *(u64 *)now.ctx.span)
 		return; /* as nearly always */
-	if (bpf_map_update_elem(&named_threads, &tid, &now, BPF_ANY))
-		ring_count_incomplete();
+	if (bpf_map_update_elem(&named_threads, &tid, &now, BPF_ANY) == 0)
+		return;
+	ring_count_incomplete();
+	bpf_map_delete_elem(&ended_threads, &tid); /* the number was another's before */
 }
 
 /* The number is not that thread's any more. */
