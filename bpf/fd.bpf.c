@@ -142,6 +142,38 @@ static __always_inline int fd_pair(u64 at, bool sockets)
 	return fd_socket(fds[1]);
 }
 
+/* One that the call wrote there: what is there now is named, if it is open. */
+static __always_inline int fd_at(u64 at)
+{
+	u32 fd;
+
+	if (bpf_probe_read_user(&fd, sizeof(fd), (void *)at)) {
+		ring_count_incomplete();
+		return 0;
+	}
+	return fd_name(fd, -1, FD_open);
+}
+
+/* That of a process which was made, in the maker: where the child returns the result is 0. */
+static __always_inline int fd_of_child(u32 flags, u64 at)
+{
+	return flags & CLONE_PIDFD ? fd_at(at) : 0;
+}
+
+/* The same of clone3, which finds both in memory, alike in 32-bit programs. */
+static __always_inline int fd_of_child3(u64 args)
+{
+	struct {
+		u64 flags, pidfd;
+	} asked;
+
+	if (bpf_probe_read_user(&asked, sizeof(asked), (void *)args)) {
+		ring_count_incomplete();
+		return 0;
+	}
+	return fd_of_child(asked.flags, asked.pidfd);
+}
+
 static __always_inline int fd_control(u64 fd, u64 command, u64 value, long result)
 {
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
@@ -370,6 +402,12 @@ int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 		return arg2 & FD_SEND_CONNECTS ? fd_socket(arg0) : 0;
 	case FD_CALL_SECCOMP: /* SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER */
 		return arg0 == 1 && (arg1 & 8) ? fd_name(result, -1, FD_open) : 0;
+	case FD_CALL_CLONE:
+		return result ? fd_of_child(arg0, arg2) : 0;
+	case FD_CALL_CLONE3:
+		return result ? fd_of_child3(arg0) : 0;
+	case FD_CALL_OPTION: /* arg0 is where */
+		return (u32)arg1 == FD_OPTION_LEVEL && (u32)arg2 == FD_OPTION ? fd_at(arg0) : 0;
 	case FD_CALL_UNSHARE:
 		return arg0 & CLONE_FILES ? fd_change(-1, -1, FD_unshare, 0) : 0;
 	}

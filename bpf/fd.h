@@ -27,8 +27,13 @@
 #define FD_CALL_SEND 15	   /* may connect its socket, with the flags in its third argument */
 #define FD_CALL_SEND4 16   /* in its fourth */
 #define FD_CALL_SECCOMP 17 /* with a flag */
+#define FD_CALL_CLONE 18   /* with a flag it writes one to its third argument */
+#define FD_CALL_CLONE3 19  /* to where its first argument says, as the flag is there */
+#define FD_CALL_OPTION 20  /* one option of sockets is one, written to the fourth */
 
 #define FD_SEND_CONNECTS 0x20000000 /* MSG_FASTOPEN */
+#define FD_OPTION_LEVEL 1	    /* SOL_SOCKET */
+#define FD_OPTION 77		    /* SO_PEERPIDFD */
 
 #define FD_CALL(name, class) [SYSCALL_NR_##name] = class
 #define FD_CALLS_INIT                                                                              \
@@ -51,7 +56,8 @@
 			FD_CALL(fsmount, 1), FD_CALL(fspick, 1),                                   \
 			FD_CALL(landlock_create_ruleset, 1), FD_CALL(sendmsg, 15),                 \
 			FD_CALL(sendto, 16), FD_CALL(sendmmsg, 16), FD_CALL(seccomp, 17),          \
-			FD_CALL(open_tree_attr, 1)                                                 \
+			FD_CALL(open_tree_attr, 1), FD_CALL(clone, 18), FD_CALL(clone3, 19),       \
+			FD_CALL(getsockopt, 20)                                                    \
 	}
 
 /* fd.bpf.c */

@@ -443,6 +443,7 @@ static __always_inline u64 kernel_read_word(const void *at)
 #define PF_SIGNALED 0x00000400 /* a signal ends it */
 #define TS_COMPAT 2
 #define CLONE_VM 0x100
+#define CLONE_PIDFD 0x1000
 #define CLONE_VFORK 0x4000
 #define CLONE_FILES 0x400
 #define CLONE_THREAD 0x10000

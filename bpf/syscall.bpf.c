@@ -394,6 +394,19 @@ static __always_inline bool syscall_only_sends(u32 class, const struct thread_st
 		!((class == FD_CALL_SEND ? regs->dx : regs->r10) & FD_SEND_CONNECTS));
 }
 
+/* Options that are read are many, and one is a descriptor: those of 32-bit programs likewise. */
+static __always_inline bool syscall_only_reads_option(u32 class, const struct thread_state *state,
+						      struct pt_regs *regs)
+{
+	return class == FD_CALL_OPTION && !state->compat && (u32)regs->dx != FD_OPTION;
+}
+
+/* Where it is that the call writes what it opened. */
+static __always_inline bool syscall_writes_to_fourth(u32 class)
+{
+	return class == FD_CALL_PAIR4 || class == FD_CALL_OPTION;
+}
+
 /* A connection may go on being made behind the call. */
 static __always_inline bool syscall_connects(u32 class)
 {
@@ -405,10 +418,11 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 					  long result)
 {
 	u32 class = fd_calls[call_row_of(state)];
-	u64 args[6];
+	u64 args[6], arg0;
 
 	if (!record_files || !state->in_syscall || class == 0 || class == FD_CALL_CLOSE ||
 	    syscall_only_sends(class, state, regs) ||
+	    syscall_only_reads_option(class, state, regs) ||
 	    ((class == FD_CALL_RIGHTS || class == FD_CALL_RIGHTS_MANY) &&
 	     state->file.kind != FILE_KIND_unix) ||
 	    (result < 0 && !(syscall_connects(class) && result == -EINPROGRESS)))
@@ -418,10 +432,10 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 		class = FD_CALL_SEND;
 		args[2] = args[3];
 	}
+	arg0 = syscall_writes_to_fourth(class) ? args[3] : args[0];
 	if (state->compat)
 		class |= FD_CALL_COMPAT;
-	fd_after(class, (class & FD_CALL_MASK) == FD_CALL_PAIR4 ? args[3] : args[0], args[1],
-		 args[2], result);
+	fd_after(class, arg0, args[1], args[2], result);
 }
 
 static __always_inline void syscall_path(struct thread_state *state, const u64 args[6], u8 which,

@@ -6,6 +6,7 @@
  * Or, with another word: `asleep` in a call each of two threads, until there is a byte to read;
  * `stopped` while it sleeps.
  */
+#include <linux/sched.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -142,6 +143,38 @@ static void sockets(void)
 	CALL(19, fd, 0, 1, 0, 0); /* lseek */
 }
 
+/* The descriptor of a process that was made, or of the peer; a read of it fails. */
+static void say_pidfd(const char *what, int fd)
+{
+	say(what, fd);
+	CALL(3, fd, at(room), 8, 0, 0); /* read */
+}
+
+static void processes(void)
+{
+	static uint64_t clone3_args[8];
+	static uint32_t len = 4;
+	static int fd;
+	long child = CALL(120, CLONE_PIDFD | SIGCHLD, 0, at(&fd), 0, 0);
+
+	if (child == 0)
+		_exit(0);
+	if (child < 0 || waitpid((pid_t)child, NULL, 0) != child)
+		exit(14);
+	say_pidfd("clone", fd);
+	clone3_args[0] = CLONE_PIDFD;
+	clone3_args[1] = (uint64_t)at(&fd);
+	clone3_args[4] = SIGCHLD;
+	child = CALL(435, at(clone3_args), sizeof(clone3_args), 0, 0, 0);
+	if (child == 0)
+		_exit(0);
+	if (child < 0 || waitpid((pid_t)child, NULL, 0) != child)
+		exit(15);
+	say_pidfd("clone3", fd);
+	if (CALL(365, pair[0], SOL_SOCKET, 77, at(&fd), at(&len)) == 0) /* SO_PEERPIDFD */
+		say_pidfd("peer", fd);
+}
+
 static uint32_t seconds_60[2] = {60, 0}, seconds_2[2] = {2, 0};
 
 static void *sleeps(void *arg)
@@ -225,5 +258,6 @@ int main(int argc, char **argv)
 	files();
 	waits();
 	sockets();
+	processes();
 	return 0;
 }

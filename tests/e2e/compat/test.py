@@ -43,6 +43,9 @@ def expected(work, fds):
         ("socketcall", f"SYS_SENDMSG, {ANY}", 1, {"fd.name": sock}),
         ("socketcall", f"SYS_RECVMSG, {ANY}", 1, {}),
         ("lseek", f"{r}, 0, SEEK_CUR", 0, {"fd": r, "fd.name": fds["received"][1]}),
+    ] + [
+        ("read", f"{fd}, {ANY}, 8", -22, {"fd": fd, "fd.name": name})
+        for fd, name in (fds[what] for what in ("clone", "clone3", "peer") if what in fds)
     ] if s else None
 
 
@@ -70,6 +73,7 @@ def calls_of_a_32_bit_program():
         what, fd, name = line.split(" ", 2)
         fds[what] = (int(fd), name)
     equal(fds["received"][1], sent, "what came with the message")
+    check({"clone", "clone3"} <= set(fds), f"descriptors: {fds}")
     wanted = expected(work, fds)
     names = {name for name, *_ in wanted}
     spans = [span for trace in fathom.trace_all(fathom.path("data"))["traces"]

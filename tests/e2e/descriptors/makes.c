@@ -15,11 +15,13 @@
 #include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/perf_event.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +107,45 @@ static int namespace_of_process(void)
 	return ioctl(self, _IO(0xff, 4) /* PIDFD_GET_NET_NAMESPACE */, 0);
 }
 
+/* The descriptor that a process was made with; -1: this kernel does not make it so. */
+static int process_of(long child, const int *fd)
+{
+	if (child == 0)
+		_exit(0);
+	return child > 0 && waitpid((pid_t)child, NULL, 0) == child ? *fd : -1;
+}
+
+static int process_by_clone(void)
+{
+	int fd = -1;
+
+	return process_of(syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, &fd, 0, 0), &fd);
+}
+
+/* Its arguments lie in memory. */
+static int process_by_clone3(void)
+{
+	int fd = -1;
+	struct clone_args args = {.flags = CLONE_PIDFD | CLONE_VFORK,
+				  .pidfd = (uintptr_t)&fd,
+				  .exit_signal = SIGCHLD};
+
+	return process_of(syscall(SYS_clone3, &args, sizeof(args)), &fd);
+}
+
+static int process_of_peer(void)
+{
+	int pair[2], fd = -1;
+	socklen_t len = sizeof(fd);
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	    getsockopt(pair[0], SOL_SOCKET, 77 /* SO_PEERPIDFD */, &fd, &len))
+		fd = -1;
+	close(pair[0]);
+	close(pair[1]);
+	return fd;
+}
+
 static void anonymous(void)
 {
 	struct perf_event_attr attr = {
@@ -123,6 +164,9 @@ static void anonymous(void)
 	probe((int)syscall(SYS_userfaultfd, 1 /* user mode only */), "userfaultfd");
 	probe((int)syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof(map)), "bpf");
 	probe((int)syscall(SYS_pidfd_open, getpid(), 0), "pidfd_open");
+	probe(process_by_clone(), "clone");
+	probe(process_by_clone3(), "clone3");
+	probe(process_of_peer(), "SO_PEERPIDFD");
 	probe(pseudo_terminal(), "TIOCGPTPEER");
 	probe(seccomp_listener(), "seccomp");
 	probe(namespace_of_process(), "PIDFD_GET_NET_NAMESPACE");

@@ -78,7 +78,7 @@ def names_are_those_of_the_kernel():
     recording, said = run("data")
     check_names(recording, said)
     ways = {way for _, way, name in said.values() if name}
-    check({"recvmsg", "recvmmsg", "memfd_create", "pidfd_getfd", "seccomp", "openat2", "accept4",
+    check({"recvmsg", "recvmmsg", "memfd_create", "pidfd_getfd", "clone", "clone3", "seccomp", "openat2", "accept4",
            "unshared", "of-child", "after-exec"} <= ways, f"ways: {ways}")
     sent = [name for _, way, name in said.values() if way.startswith("recv")]
     equal(sent, [fathom.path(f"{name} {n}") for name in ("sent", "sent too") for n in (1, 2)],

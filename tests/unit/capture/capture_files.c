@@ -2,6 +2,9 @@
 /* Records what files have: their names, paths that cannot be read, and blocks on the disk. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -120,10 +123,47 @@ static int truth_disk(void)
 	return 0;
 }
 
+#define MADE 10 /* its status, without any */
+
+/* Descriptors of processes as calls give them that return something else. */
+static int truth_processes(void)
+{
+	int by_clone = -1, by_clone3 = -1, of_peer = -1, pair[2], made = MADE;
+	struct clone_args args = {
+		.flags = CLONE_PIDFD, .pidfd = (uintptr_t)&by_clone3, .exit_signal = SIGCHLD};
+	socklen_t len = sizeof(of_peer);
+	long child;
+
+	child = syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, &by_clone, 0, 0);
+	if (child == 0)
+		_exit(0);
+	made += child > 0 && waitpid((pid_t)child, NULL, 0) == child && by_clone >= 0;
+	child = syscall(SYS_clone, SIGCHLD, 0, &by_clone, 0, 0); /* without */
+	if (child == 0)
+		_exit(0);
+	child = syscall(SYS_clone3, &args, sizeof(args));
+	if (child == 0)
+		_exit(0);
+	made += child > 0 && waitpid((pid_t)child, NULL, 0) == child && by_clone3 >= 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		return 1;
+	made += getsockopt(pair[0], SOL_SOCKET, 77 /* SO_PEERPIDFD */, &of_peer, &len) == 0;
+	/* another option, which is read with the same value */
+	len = sizeof(by_clone);
+	if (setsockopt(pair[0], SOL_SOCKET, SO_RCVLOWAT, &by_clone, len) ||
+	    getsockopt(pair[0], SOL_SOCKET, SO_RCVLOWAT, &of_peer, &len) || of_peer != by_clone)
+		return 2;
+	return made;
+}
+
 static const struct truth truths[] = {
-	{"files", truth_files},	      {"path-unread", truth_path_unread},
-	{"name-cut", truth_name_cut}, {"path-long", truth_path_long},
-	{"disk", truth_disk},	      {NULL, NULL},
+	{"files", truth_files},
+	{"path-unread", truth_path_unread},
+	{"name-cut", truth_name_cut},
+	{"path-long", truth_path_long},
+	{"disk", truth_disk},
+	{"processes", truth_processes},
+	{NULL, NULL},
 };
 
 /* Each name is what readlink says of /proc/PID/fd/N, which the command prints. */
@@ -160,6 +200,22 @@ TEST(files_have_their_names)
 	unlink(path);
 	CHECK_EQ(s.lost, 0);
 	capture_close(s.c);
+}
+
+/* Each descriptor is told once, however it comes. */
+TEST(descriptors_of_processes_are_told)
+{
+	struct capture_counts counts;
+	struct seen s = {.fd_name = "anon_inode:[pidfd]"};
+	int status;
+
+	need_root();
+	status = truth_record(&s, "processes");
+	capture_counts(s.c, &counts);
+	capture_close(s.c);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) >= MADE + 2);
+	CHECK_EQ(s.fd_named, WEXITSTATUS(status) - MADE);
+	CHECK_EQ(counts.incomplete, 0);
 }
 
 TEST(a_path_that_is_not_in_memory_is_counted)
