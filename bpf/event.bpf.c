@@ -104,7 +104,13 @@ static __always_inline bool event_owner(struct record_event *r, const struct eve
 	bpf_probe_read_kernel(&tid, sizeof(tid), payload + config->thread_at);
 	if (tid == (u32)task->pid)
 		return event_of_running(r, task, config);
-	return event_of_named(r, tid);
+	if (event_of_named(r, tid))
+		return true;
+	/* what a thread in scope does to one outside is its own */
+	if (scope_host || interrupt_is_above())
+		return false;
+	__builtin_memset(&r->ctx, 0, sizeof(r->ctx));
+	return event_of_running(r, task, config);
 }
 
 /* Bytes up to the end of the last string. */

@@ -97,8 +97,10 @@ def fields_have_the_values_of_the_kernel():
 @tests.add
 def an_event_that_names_a_thread_belongs_to_it():
     shown = spans_with_events(recording)
-    for span, event in shown:
-        if event["name"].startswith("sched:sched_wakeup"):
+    ours = {span["tid"] for trace in fathom.trace_all(recording)["traces"]
+            for span in trace["spans"]}
+    for span, event in shown:  # what they do to others is theirs
+        if event["name"].startswith("sched:sched_wakeup") and event["attributes"]["pid"] in ours:
             equal(event["attributes"]["thread.id"], event["attributes"]["pid"], "owner")
     woken = [e for span, e in named(shown, "sched:sched_wakeup") if span["name"] == "sleeper"]
     check(len(woken) + skipped >= 5, f"{len(woken)} wake-ups in the span that slept 5 times")
@@ -187,6 +189,30 @@ def only_what_is_in_scope():
     equal(other.returncode, 0, "true")
     execs = named(spans_with_events(directory), "sched:sched_process_exec")
     equal(len(execs), 3, "sh and what it ran")
+
+
+@tests.add
+def what_is_done_to_others_is_recorded_from_both_sides():
+    """What names a thread out of scope stands with the one that did it."""
+    loop = "for i in 1 2 3; do kill -CONT {}; done"
+    with harness.Process(["sleep", "60"]) as sleeper:
+        sender = fathom.record("sends", "--event", "signal:signal_generate", "--", "bash", "-c",
+                               loop.format(sleeper.pid))
+        told = [(s["pid"], e) for trace in fathom.trace_all(sender)["traces"]
+                for s in trace["spans"] for e in s["events"]
+                if e["attributes"].get("pid") == sleeper.pid]
+        equal(len(told), 3, f"signals sent: {told}")
+        check(sleeper.pid not in {pid for pid, _ in told}, f"who sent them: {told}")
+        with harness.Process([fathom.binary, "record", "-o", fathom.path("gets"), "--event",
+                              "signal:signal_generate", "-p", str(sleeper.pid), "-d", "2s"],
+                             stderr=subprocess.PIPE, text=True) as recorder:
+            harness.until(lambda: fathom.run("rotate", fathom.path("gets")).returncode == 0,
+                          "the recording to begin")
+            subprocess.run(["bash", "-c", loop.format(sleeper.pid)], check=True)
+            recorder.communicate(timeout=60)
+        told = [s["pid"] for trace in fathom.trace_all(fathom.path("gets"))["traces"]
+                for s in trace["spans"] for e in s["events"]]
+        equal(told, [sleeper.pid] * 3, "signals got")
 
 
 @tests.add
