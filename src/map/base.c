@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 14
+#define BASE_VERSION 15
 
 static const char magic[8] = "fathombs";
 
@@ -63,6 +63,23 @@ static void archive_leave(struct archive *a, struct life_leave *leave)
 	archive_context(a, &leave->ctx);
 }
 
+static void archive_stay(struct archive *a, struct life_stay *stay)
+{
+	archive_time(a, &stay->end_ns);
+	if (!stay->end_ns)
+		return;
+	archive_time(a, &stay->begin_ns);
+	archive_time(a, &stay->doubt_ns);
+	archive_time(a, &stay->woken_ns);
+	archive_time(a, &stay->known_ns);
+	archive_wake(a, &stay->wake);
+	if (stay->begin_ns > stay->woken_ns || stay->woken_ns > stay->known_ns ||
+	    stay->known_ns > stay->end_ns ||
+	    (stay->doubt_ns &&
+	     (stay->doubt_ns < stay->begin_ns || stay->doubt_ns > stay->woken_ns)))
+		archive_fail(a, -EBADMSG);
+}
+
 static void archive_state(struct archive *a, struct life_state *s)
 {
 	u8 place = (u8)s->place;
@@ -82,6 +99,8 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_split(a, &s->nested.had);
 	archive_time(a, &s->doubt_from_ns);
 	archive_time(a, &s->doubt_to_ns);
+	archive_time(a, &s->slept_from_ns);
+	archive_stay(a, &s->held);
 	archive_u16(a, &s->cpu);
 }
 

@@ -26,7 +26,9 @@
  *   and come back meanwhile, so that this time is unknown, and so is what lies
  *   before, back to its last record, unless it was all in the one visit that ends
  *   later: the end of another can be among what was lost. A thread that was
- *   runnable may have run. A sleeper that is woken later, and seen to be, slept.
+ *   runnable may have run. A sleeper that is woken later may have been woken before, and have
+ *   slept on something else since: what it slept from the loss on is unknown, unless the visit in
+ *   which it went to sleep is seen to go on behind.
  *
  * Time accounted also goes to who owns it, in two books that are kept apart:
  * the span that is active by the application's own records, and the context
@@ -135,11 +137,20 @@ struct life_nested {
 	struct split had;
 };
 
+/* A stay off the CPU that is over, and not yet told: part of it hangs on what comes next. */
+struct life_stay {
+	u64 begin_ns, end_ns; /* its leave is the state's still; end_ns 0: there is none */
+	u64 doubt_ns; /* from here to the waking it may have run and slept again; 0: it did not */
+	u64 woken_ns; /* until then it was off the CPU for the reason told */
+	u64 known_ns; /* and until then it was runnable */
+	struct life_wake wake;
+};
+
 /* The state: what the next record needs to know of the ones before. */
 struct life_state {
 	enum life_place place;
 	u64 last_ns;		 /* everything before is accounted */
-	struct life_leave leave; /* with LIFE_OFF_CPU */
+	struct life_leave leave; /* with LIFE_OFF_CPU, or a stay that is held */
 	struct life_wake wake;
 	u64 visit_ns;	    /* the visit to the kernel to which visit_had belongs, 0: none */
 	u64 visit_guess_ns; /* not 0: its begin is not known, but lies before this */
@@ -150,6 +161,8 @@ struct life_state {
 	 * end of the last one, however they lap over and were cut. None: both 0.
 	 */
 	u64 doubt_from_ns, doubt_to_ns;
+	u64 slept_from_ns; /* with a waking: where losses before it began, 0: there was none */
+	struct life_stay held;
 	u16 cpu; /* with LIFE_ON_CPU: where, LIFE_CPU_UNKNOWN if not known */
 };
 #define LIFE_CPU_UNKNOWN 0xffff

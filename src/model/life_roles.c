@@ -36,7 +36,7 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 
 	doubt_unseen(s);
 	if (s->place == LIFE_OFF_CPU)
-		life_wait_end_unseen(l, t, sink);
+		life_wait_end_unseen(l, t, visit_ns, sink);
 	border = visit_ns > s->last_ns ? visit_ns : s->last_ns;
 	if (visit_ns == 0 || border > t)
 		border = t;
@@ -124,7 +124,7 @@ static void role_enters(struct life *l, const struct record_head *r, const struc
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 
 	if (s->place == LIFE_OFF_CPU)
-		life_wait_end(l, t, sink);
+		life_wait_hold(l, t, sink);
 	else
 		life_unseen_end(l, t);
 	s->wake.has = false;
@@ -142,8 +142,11 @@ static void role_waking(struct life *l, const struct record_head *r, const struc
 	(void)sink;
 	if (s->place == LIFE_OFF_CPU && (s->wake.has || !life_leave_sleeps(s->leave.state)))
 		return;
-	if (s->place == LIFE_OFF_CPU) /* it slept until now, whatever was lost */
+	s->slept_from_ns = 0;
+	if (s->place == LIFE_OFF_CPU && !s->leave.fresh) {
+		s->slept_from_ns = s->doubt_from_ns;
 		doubt_clear(s);
+	}
 	s->wake = (struct life_wake){.has = true,
 				     .time_ns = r->time_ns,
 				     .waker_tid = w->waker_tid,
@@ -351,9 +354,23 @@ static role_fn *const roles[] = {
 	[LIFE_EARLIER] = role_earlier,
 };
 
+/* Begin of the visit that a record ends or interrupts, 0: of none, or not known. */
+static u64 visit_of(enum life_role role, const struct record_head *r)
+{
+	const struct record_switch *sw = (const void *)r;
+	u64 since = role == LIFE_LEAVES	   ? sw->since_ns
+		    : role == LIFE_SYSCALL ? ((const struct record_syscall *)r)->duration_ns
+		    : role == LIFE_FAULT   ? ((const struct record_fault *)r)->duration_ns
+					   : 0;
+
+	return since ? life_ago(r->time_ns, since) : 0;
+}
+
 void life_apply(struct life *l, enum life_role role, const struct record_head *r,
 		const struct life_sink *sink)
 {
+	if (l->state.held.end_ns && role != LIFE_WAKING && role != LIFE_LOST)
+		life_held_tell(l, visit_of(role, r), sink);
 	roles[role](l, r, sink);
 }
 
@@ -361,6 +378,8 @@ void life_account(struct life *l, u64 to_ns, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 
+	if (s->held.end_ns)
+		life_held_tell(l, 0, sink);
 	if (s->place == LIFE_OFF_CPU)
 		life_wait_end(l, to_ns > s->last_ns ? to_ns : s->last_ns, sink);
 	else if (s->place != LIFE_GONE && to_ns > s->last_ns)

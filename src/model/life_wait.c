@@ -16,9 +16,9 @@ static void visit_add_wait(struct life_state *s, const struct life_wait *w)
 	split_add(&s->nested.had, &w->split);
 }
 
-static enum split_part wait_part(const struct life_state *s, const char **reason)
+static enum split_part wait_part(const struct life_leave *v, const struct life_wake *wake,
+				 const char **reason)
 {
-	const struct life_leave *v = &s->leave;
 	struct cause_query q = {
 		.mode = v->mode & MODE_MASK,
 		.nr = v->nr,
@@ -26,12 +26,12 @@ static enum split_part wait_part(const struct life_state *s, const char **reason
 		.leave_state = v->state,
 		.file = v->file,
 		.arg0 = v->arg0,
-		.has_waker = s->wake.has,
-		.waker_context = s->wake.context,
-		.waker_vector = s->wake.vector,
-		.waker_irq = s->wake.irq,
-		.waker_file = s->wake.file,
-		.waker_block = s->wake.block != 0,
+		.has_waker = wake->has,
+		.waker_context = wake->context,
+		.waker_vector = wake->vector,
+		.waker_irq = wake->irq,
+		.waker_file = wake->file,
+		.waker_block = wake->block != 0,
 	};
 
 	*reason = "";
@@ -59,41 +59,81 @@ static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
 	return t - doubt_within(s, s->last_ns, t);
 }
 
-void life_wait_end(struct life *l, u64 t, const struct life_sink *sink)
+/* The stay off the CPU [last, t], as far as it is told by what was seen until now. */
+static struct life_stay stay_of(const struct life_state *s, u64 t)
+{
+	struct life_stay stay = {.begin_ns = s->last_ns, .end_ns = t, .woken_ns = t};
+
+	if (s->wake.has && life_leave_sleeps(s->leave.state) && !s->leave.fresh) {
+		stay.wake = s->wake;
+		stay.woken_ns = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
+		if (stay.woken_ns > t)
+			stay.woken_ns = t;
+	}
+	stay.known_ns = wait_known(s, stay.woken_ns, t);
+	if (stay.known_ns < stay.woken_ns)
+		stay.woken_ns = stay.known_ns;
+	if (stay.wake.has && s->slept_from_ns && s->slept_from_ns < stay.woken_ns)
+		stay.doubt_ns = s->slept_from_ns > s->last_ns ? s->slept_from_ns : s->last_ns;
+	return stay;
+}
+
+/* Accounts the stay; from its doubt to the waking it is unknown. */
+static void stay_tell(struct life *l, const struct life_stay *stay, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
-	struct life_leave *v = &s->leave;
-	struct life_wait w = {.begin_ns = s->last_ns,
-			      .end_ns = t,
+	const struct life_leave *v = &s->leave;
+	struct life_wait w = {.begin_ns = stay->begin_ns,
+			      .end_ns = stay->end_ns,
 			      .visit_ns = v->visit_ns,
 			      .nr = v->nr,
 			      .mode = v->mode,
 			      .state = v->state,
+			      .wake = stay->wake,
 			      .file = v->file,
 			      .ctx = v->ctx};
-	u64 woken = t, known;
+	u64 slept = stay->doubt_ns ? stay->doubt_ns : stay->woken_ns;
 
-	w.part = wait_part(s, &w.reason);
-	if (life_leave_sleeps(v->state) && !v->fresh && s->wake.has) {
-		woken = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
-		if (woken > t)
-			woken = t;
-		w.wake = s->wake;
-	}
-	known = wait_known(s, woken, t);
-	if (known < woken)
-		woken = known;
-	w.split.ns[w.part] += (s64)(woken - s->last_ns);
-	w.split.ns[SPLIT_runnable] += (s64)(known - woken);
-	w.split.ns[SPLIT_unknown] += (s64)(t - known);
-	life_spend(l, w.part, s->last_ns, woken);
-	life_spend(l, SPLIT_runnable, woken, known);
-	life_spend(l, SPLIT_unknown, known, t);
+	w.part = wait_part(v, &stay->wake, &w.reason);
+	w.split.ns[w.part] += (s64)(slept - w.begin_ns);
+	w.split.ns[SPLIT_runnable] += (s64)(stay->known_ns - stay->woken_ns);
+	w.split.ns[SPLIT_unknown] += (s64)(stay->woken_ns - slept + w.end_ns - stay->known_ns);
+	life_spend(l, w.part, w.begin_ns, slept);
+	life_spend(l, SPLIT_unknown, slept, stay->woken_ns);
+	life_spend(l, SPLIT_runnable, stay->woken_ns, stay->known_ns);
+	life_spend(l, SPLIT_unknown, stay->known_ns, w.end_ns);
 	if (s->visit_guess_ns)
-		s->visit_guess_ns = t;
+		s->visit_guess_ns = w.end_ns;
 	visit_add_wait(s, &w);
 	if (!v->fresh)
 		sink->wait(sink->arg, l, &w);
+}
+
+void life_wait_end(struct life *l, u64 t, const struct life_sink *sink)
+{
+	struct life_stay stay = stay_of(&l->state, t);
+
+	stay_tell(l, &stay, sink);
+}
+
+void life_wait_hold(struct life *l, u64 t, const struct life_sink *sink)
+{
+	struct life_stay stay = stay_of(&l->state, t);
+
+	if (stay.doubt_ns)
+		l->state.held = stay;
+	else
+		stay_tell(l, &stay, sink);
+}
+
+void life_held_tell(struct life *l, u64 visit_ns, const struct life_sink *sink)
+{
+	struct life_stay stay = l->state.held;
+
+	l->state.held = (struct life_stay){0};
+	if (visit_ns && visit_ns <= stay.begin_ns)
+		stay.doubt_ns = 0;
+	stay_tell(l, &stay, sink);
 }
 
 void life_unseen_end(struct life *l, u64 t)
@@ -113,13 +153,15 @@ void life_unseen_end(struct life *l, u64 t)
 	s->visit_had.ns[SPLIT_runnable] += (s64)(t - woken);
 }
 
-void life_wait_end_unseen(struct life *l, u64 t, const struct life_sink *sink)
+void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 
 	if (!s->wake.has || s->wake.time_ns <= s->last_ns || s->wake.time_ns > t)
 		return;
 	t = s->wake.time_ns;
+	if (visit_ns && visit_ns <= s->last_ns) /* it went on behind */
+		s->slept_from_ns = 0;
 	life_wait_end(l, t, sink);
 	s->last_ns = t;
 }

@@ -83,12 +83,19 @@ static struct told ran(u8 state)
 	return t;
 }
 
-/* What is told of the stay from 2000 to 6000: to the thread, and of the wait itself. */
-static void check_stay(struct told *t, s64 slept, s64 runnable, s64 unknown)
+/*
+ * What is told of the stay from 2000 to 6000: to the thread, and of the wait itself. Behind it ends
+ * a call that began then; 0: the thread is in user code.
+ */
+static void check_stay_in(struct told *t, u64 call_ns, s64 slept, s64 runnable, s64 unknown)
 {
 	struct split before = t->life.total;
+	struct record_syscall call = {
+		.head = {.kind = RECORD_syscall, .cpu = CPU, .tid = TID, .time_ns = 6000},
+		.duration_ns = call_ns ? 6000 - call_ns : 0};
 
 	enters(t, 6000);
+	feed(t, call_ns ? LIFE_SYSCALL : LIFE_USER, &call);
 	CHECK_EQ(t->last.begin_ns, 2000);
 	CHECK_EQ(t->last.end_ns, 6000);
 	CHECK_EQ(t->last.split.ns[SPLIT_runnable], runnable);
@@ -98,6 +105,11 @@ static void check_stay(struct told *t, s64 slept, s64 runnable, s64 unknown)
 	CHECK_EQ(t->life.total.ns[SPLIT_unknown] - before.ns[SPLIT_unknown], unknown);
 	CHECK_EQ(split_total(&t->life.total) - split_total(&before), 4000);
 	life_free(&t->life);
+}
+
+static void check_stay(struct told *t, s64 slept, s64 runnable, s64 unknown)
+{
+	check_stay_in(t, 0, slept, runnable, unknown);
 }
 
 TEST(one_that_was_preempted_may_have_run_since_the_first_loss)
@@ -125,11 +137,39 @@ TEST(one_that_was_not_seen_woken_may_have_run_while_records_were_lost)
 	check_stay(&t, 3500, 0, 500);
 }
 
-TEST(one_that_is_woken_after_the_loss_slept)
+/* In between it may have been woken, have run, and have slept on something else. */
+TEST(one_that_is_woken_after_the_loss_may_have_slept_elsewhere)
 {
 	struct told t = ran(LEAVE_sleep);
 
 	lost(&t, 3000, 3500);
+	waking(&t, 4000);
+	check_stay(&t, 1000, 2000, 1000);
+}
+
+TEST(it_slept_if_the_call_goes_on_behind)
+{
+	struct told t = ran(LEAVE_sleep);
+
+	lost(&t, 3000, 3500);
+	waking(&t, 4000);
+	check_stay_in(&t, 1500, 2000, 2000, 0);
+}
+
+TEST(another_call_is_no_witness)
+{
+	struct told t = ran(LEAVE_sleep);
+
+	lost(&t, 3000, 3500);
+	waking(&t, 4000);
+	check_stay_in(&t, 3600, 1000, 2000, 1000);
+}
+
+TEST(what_was_lost_before_it_slept_says_nothing_of_its_sleep)
+{
+	struct told t = ran(LEAVE_sleep);
+
+	lost(&t, 1000, 2000);
 	waking(&t, 4000);
 	check_stay(&t, 2000, 2000, 0);
 }
