@@ -92,6 +92,25 @@ static __always_inline void call_registers(u64 args[6], struct pt_regs *regs, bo
 	args[5] = regs->r9;
 }
 
+/* A poll or select that waits for no file, and until no time. */
+static __always_inline bool call_waits_endless(u32 row, struct pt_regs *regs, bool compat)
+{
+	u64 args[6];
+
+	call_registers(args, regs, compat);
+	switch (row) {
+	case SYSCALL_NR_poll:
+		return !args[0] && (s32)args[2] < 0;
+	case SYSCALL_NR_ppoll:
+		return !args[0] && !args[2];
+	case SYSCALL_NR_select:
+	case SYSCALL_NR_pselect6:
+		return !args[0] && !args[4];
+	default:
+		return false;
+	}
+}
+
 /* The arguments that the row's call has; those of socketcall are in memory. */
 static __always_inline void call_arguments(u64 args[6], struct pt_regs *regs, u32 nr, bool compat)
 {

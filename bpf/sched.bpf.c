@@ -2,6 +2,7 @@
 /*
  * Context switches and wake-ups, and from where a wake-up came.
  */
+#include "bpf/call.h"
 #include "bpf/context.h"
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
@@ -28,6 +29,9 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 		r->nr = state->nr;
 		r->arg0 = state->args[0];
 		r->file = state->file;
+		if (!r->arg0 &&
+		    call_waits_endless(state->row, (void *)bpf_task_pt_regs(prev), state->compat))
+			r->file.flags = FILE_NONE_ENDLESS;
 		if (state->begin_ns && now > state->begin_ns)
 			r->since_ns = now - state->begin_ns;
 		if (state->fault_begin_ns)

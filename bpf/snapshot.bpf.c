@@ -187,6 +187,8 @@ static __always_inline void snapshot_fill_call(struct record_thread *r, struct t
 	r->nr = call_number(nr);
 	r->arg0 = call->compat ? (u32)regs->bx : regs->di;
 	snapshot_file(r, task, regs, call);
+	if (call_waits_endless(call->row, regs, call->compat))
+		r->file.flags = FILE_NONE_ENDLESS;
 }
 
 /* Of a thread off the CPU: in which call it is, also for the records to come. */

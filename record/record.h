@@ -158,6 +158,7 @@ struct file_ref {
 #define FILE_PEER_ON_HOST 1 /* the other end of the connection is on this host */
 #define FILE_DIRECT 2	    /* opened with O_DIRECT */
 #define FILE_DELETED 4	    /* its name is gone: readlink says (deleted) */
+#define FILE_NONE_ENDLESS 8 /* with kind 0: a poll or select of none, without a time-out */
 
 /* The active span of a thread; span 0 is none. Ids in W3C byte order. */
 struct context {

@@ -101,6 +101,8 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_time(a, &s->doubt_to_ns);
 	archive_time(a, &s->slept_from_ns);
 	archive_stay(a, &s->held);
+	archive_time(a, &s->exec_ns);
+	archive_u32(a, &s->exec_tid);
 	archive_u16(a, &s->cpu);
 }
 

@@ -101,30 +101,36 @@ static int enter_apply(struct partial *p, const struct record_head *r, u64 start
 }
 
 /* An exec from another thread than the leader: the thread takes the leader's number. */
+static int exec_rename(struct partial *p, const struct record_head *r, u32 old_tid)
+{
+	struct life *l = life_of(p, old_tid);
+
+	if (!l)
+		return -ENOMEM;
+	map_remove(&p->current, old_tid);
+	l->tid = r->tid;
+	l->renamed_ns = r->time_ns;
+	if (map_put(&p->current, r->tid, l) || map_put(&p->taken, r->tid, PRESENT))
+		return -ENOMEM;
+	return 0;
+}
+
 static int exec_apply(struct partial *p, const struct record_head *r)
 {
 	const struct record_exec *e = (const void *)r;
-	struct life *l;
+	struct record_head before = *r;
 	int err;
 
 	if (e->flags & EXEC_BEGINS) {
 		err = enter_apply(p, r, e->start_ns);
 		return err ? err : facts_add(&p->facts, r);
 	}
-	if (e->old_tid && e->old_tid != r->tid) {
-		l = life_of(p, e->old_tid);
-		if (!l)
-			return -ENOMEM;
-		map_remove(&p->current, e->old_tid);
-		l->tid = r->tid;
-		l->renamed_ns = l->last_ns = r->time_ns;
-		if (!l->first_ns)
-			l->first_ns = r->time_ns;
-		l->pid = r->pid;
-		if (map_put(&p->current, r->tid, l) || map_put(&p->taken, r->tid, PRESENT))
-			return -ENOMEM;
-	}
-	return facts_add(&p->facts, r);
+	if (e->old_tid)
+		before.tid = e->old_tid;
+	err = feed(p, before.tid, LIFE_EXECS, &before);
+	if (!err && before.tid != r->tid)
+		err = exec_rename(p, r, before.tid);
+	return err ? err : facts_add(&p->facts, r);
 }
 
 /* An application record: the thread is (LIFE_USER) or was in user code, and may change its span. */

@@ -10,6 +10,8 @@
  *   somebody holds it, and what it waited for does not matter meanwhile.
  * - A futex that times out, and a sigtimedwait, semtimedop or poll that does,
  *   is `timer`; so is a pause() ended by alarm(). Nothing else came.
+ * - poll and select of no file are sleeps; what else than a timer wakes one is a
+ *   signal (`ipc`), and without a time-out it waits for that from the begin on.
  * - A recv() that times out stays `network`: the peer is what did not answer.
  * - poll, select, epoll_wait and io_uring_enter wait for many things at once:
  *   what woke them is the cause. As long as nothing has, they are `other`
@@ -83,7 +85,7 @@ enum {
 	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread, for a file behind which is no device */
 };
 
-enum { ARG_ANY, ARG_ZERO, ARG_VFORK };
+enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK };
 
 #define MODE(name) (1 << MODE_##name)
 #define STATE(name) (1 << LEAVE_##name)
@@ -140,7 +142,14 @@ static const struct cause_rule rules[] = {
 
 	/* calls whose name says it all */
 	{ .calls = CALL_SLEEP, THEN(timer, "sleeps") },
-	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ZERO, THEN(timer, "waits for no file: sleeps") },
+	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ZERO, .wakers = WAKER_TIMER,
+	  THEN(timer, "waits for no file: sleeps") },
+	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ENDLESS,
+	  THEN(ipc, "waits for no file and no time: for a signal") },
+	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ZERO, .wakers = WAKER_NOT_SEEN | WAKER_NOT_KNOWN,
+	  THEN(timer, "waits for no file: sleeps") },
+	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ZERO,
+	  THEN(ipc, "waits for no file: a signal came") },
 	{ .calls = CALL_FUTEX, .wakers = WAKER_TIMER, THEN(timer, "futex timed out") },
 	{ .calls = CALL_FUTEX, THEN(lock, "futex") },
 	{ .calls = CALL_FILE_LOCK, .wakers = WAKER_STORAGE, .states = STATE(disk_sleep),
@@ -157,6 +166,8 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_MESSAGE, .wakers = WAKER_TIMER,
 	  THEN(timer, "queue or semaphore timed out") },
 	{ .calls = CALL_MESSAGE, THEN(ipc, "message queue or semaphore") },
+	{ .calls = CALL_END, .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
+	  THEN(disk, "ends: gives back files") },
 	{ .calls = CALL_END, THEN(other, "ends: gives back files and memory") },
 
 	/* calls that wait for many things: what did the waking */
@@ -379,11 +390,18 @@ static u32 query_waker(const struct cause_query *q)
 
 #define CLONE_VFORK_FLAG 0x4000
 
-static bool arg0_fits(u8 want, u64 arg0)
+static bool arg0_fits(u8 want, const struct cause_query *q)
 {
-	if (want == ARG_ZERO)
-		return arg0 == 0;
-	return want == ARG_ANY || (arg0 & CLONE_VFORK_FLAG);
+	switch (want) {
+	case ARG_ANY:
+		return true;
+	case ARG_ZERO:
+		return q->arg0 == 0;
+	case ARG_ENDLESS:
+		return q->arg0 == 0 && q->file.kind == 0 && q->file.flags & FILE_NONE_ENDLESS;
+	default:
+		return q->arg0 & CLONE_VFORK_FLAG;
+	}
 }
 
 static bool mask_fits(u32 want, u32 is)
@@ -404,7 +422,7 @@ size_t cause_rule_index(const struct cause_query *q)
 
 		if (mask_fits(r->modes, mode) && mask_fits(r->calls, calls) &&
 		    mask_fits(r->kinds, kind) && mask_fits(r->states, state) &&
-		    mask_fits(r->wakers, waker) && arg0_fits(r->arg0, q->arg0))
+		    mask_fits(r->wakers, waker) && arg0_fits(r->arg0, q))
 			return i;
 	}
 	return RULES - 1;

@@ -24,6 +24,7 @@ static const size_t role_bytes[] = {
 	[LIFE_OUT] = sizeof(struct record_cgroup_attach),
 	[LIFE_LOST] = sizeof(struct record_lost),
 	[LIFE_EARLIER] = sizeof(struct record_head),
+	[LIFE_EXECS] = sizeof(struct record_head),
 };
 
 static int head_keep(struct life *l, enum life_role role, const struct record_head *r)
@@ -55,7 +56,7 @@ bool life_head_valid(const struct life *l)
 		if (l->head_bytes - at < sizeof(entry))
 			return false;
 		memcpy(&entry, l->head + at, sizeof(entry));
-		if (entry.role > LIFE_EARLIER || entry.bytes > l->head_bytes - at ||
+		if (entry.role > LIFE_EXECS || entry.bytes > l->head_bytes - at ||
 		    entry.bytes != sizeof(entry) + ((role_bytes[entry.role] + 7) & ~(size_t)7))
 			return false;
 		memcpy(&r, l->head + at + sizeof(entry), sizeof(r));
@@ -309,6 +310,7 @@ int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *
 	if (err)
 		return err;
 	life_account(l, to_ns, sink);
+	life_exec_end(l, sink);
 	life_active(l, &nobody, sink); /* tells what the last owner had */
 	return 0;
 }

@@ -56,6 +56,7 @@ enum life_role {
 	LIFE_OUT,      /* cgroup_attach: the thread left the scope of the recording */
 	LIFE_LOST,     /* lost: records of one CPU, or of all; the thread may have had some */
 	LIFE_EARLIER,  /* an application record from before: where the thread is is not known */
+	LIFE_EXECS,    /* exec: in the middle of a call, its program becomes another */
 };
 
 /* As in record_waking. */
@@ -163,7 +164,13 @@ struct life_state {
 	u64 doubt_from_ns, doubt_to_ns;
 	u64 slept_from_ns; /* with a waking: where losses before it began, 0: there was none */
 	struct life_stay held;
-	u16 cpu; /* with LIFE_ON_CPU: where, LIFE_CPU_UNKNOWN if not known */
+	/*
+	 * It became another program, with which the spans of the one before end. What it did up
+	 * to then is told by records to come; exec_ns is 0 once it was accounted.
+	 */
+	u64 exec_ns;
+	u32 exec_tid; /* its number before that */
+	u16 cpu;      /* with LIFE_ON_CPU: where, LIFE_CPU_UNKNOWN if not known */
 };
 #define LIFE_CPU_UNKNOWN 0xffff
 

@@ -38,14 +38,15 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 	b->open = (struct split){0};
 }
 
-void life_active(struct life *l, const struct context *ctx, const struct life_sink *sink)
+/* The thread has the number `tid` when another one becomes active, or nobody. */
+static void active_name(struct life *l, const struct context *ctx, u64 now, u32 tid,
+			const struct life_sink *sink)
 {
 	struct life_book *b = &l->active;
-	u64 now = l->state.last_ns;
 
 	if (b->known) {
 		struct life_share share = {.ctx = b->owner,
-					   .tid = l->tid,
+					   .tid = tid,
 					   .begin_ns = b->since_ns,
 					   .end_ns = now,
 					   .split = b->open};
@@ -55,12 +56,28 @@ void life_active(struct life *l, const struct context *ctx, const struct life_si
 		b->known = true;
 		b->first = *ctx;
 		b->first_ns = now;
-		b->first_tid = l->tid;
+		b->first_tid = tid;
 		b->head = b->open;
 	}
 	b->owner = *ctx;
 	b->since_ns = now;
 	b->open = (struct split){0};
+}
+
+void life_active(struct life *l, const struct context *ctx, const struct life_sink *sink)
+{
+	active_name(l, ctx, l->state.last_ns, l->tid, sink);
+}
+
+void life_exec_end(struct life *l, const struct life_sink *sink)
+{
+	static const struct context nobody;
+	struct life_state *s = &l->state;
+
+	if (__builtin_expect(!s->exec_ns, 1) || s->last_ns < s->exec_ns)
+		return;
+	active_name(l, &nobody, s->exec_ns, s->exec_tid, sink);
+	s->exec_ns = s->exec_tid = 0;
 }
 
 void life_book_join(struct life *left, struct life_book *a, const struct life_book *b,

@@ -7,9 +7,13 @@
 
 /* ---- life_book.c ---- */
 
-/* Adds [from, to) to the total and to both books; from >= to adds nothing. */
+/*
+ * Adds [from, to) to the total and to both books; from >= to adds nothing. No span of a program
+ * has what its thread does in the next one.
+ */
 static inline void life_spend(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
 {
+	u64 exec_ns = l->state.exec_ns;
 	s64 ns;
 
 	if (from_ns < l->clip_from_ns)
@@ -20,9 +24,14 @@ static inline void life_spend(struct life *l, enum split_part part, u64 from_ns,
 		return;
 	ns = (s64)(to_ns - from_ns);
 	l->total.ns[part] += ns;
-	l->active.open.ns[part] += ns;
 	l->seen.open.ns[part] += ns;
+	if (__builtin_expect(exec_ns && exec_ns < to_ns, 0))
+		ns = exec_ns > from_ns ? (s64)(exec_ns - from_ns) : 0;
+	l->active.open.ns[part] += ns;
 }
+
+/* After each record: if all until an exec is accounted, the span that was active ends there. */
+void life_exec_end(struct life *l, const struct life_sink *sink);
 
 /* own->ctx (all zero: none) was seen published from own->begin_ns to own->end_ns. */
 void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink);

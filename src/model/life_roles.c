@@ -345,13 +345,23 @@ static void role_snapshot(struct life *l, const struct record_head *r, const str
 				       .ctx = th->ctx};
 }
 
+/* It goes on in its call, and where that began is told at its end. */
+static void role_execs(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+
+	(void)sink;
+	s->exec_ns = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+	s->exec_tid = r->tid;
+}
+
 typedef void role_fn(struct life *, const struct record_head *, const struct life_sink *);
 
 static role_fn *const roles[] = {
 	[LIFE_LEAVES] = role_leaves,	 [LIFE_ENTERS] = role_enters, [LIFE_WAKING] = role_waking,
 	[LIFE_SYSCALL] = role_syscall,	 [LIFE_FAULT] = role_fault,   [LIFE_USER] = role_user,
 	[LIFE_SNAPSHOT] = role_snapshot, [LIFE_OUT] = role_out,	      [LIFE_LOST] = role_lost,
-	[LIFE_EARLIER] = role_earlier,
+	[LIFE_EARLIER] = role_earlier,	 [LIFE_EXECS] = role_execs,
 };
 
 /* Begin of the visit that a record ends or interrupts, 0: of none, or not known. */
@@ -369,9 +379,10 @@ static u64 visit_of(enum life_role role, const struct record_head *r)
 void life_apply(struct life *l, enum life_role role, const struct record_head *r,
 		const struct life_sink *sink)
 {
-	if (l->state.held.end_ns && role != LIFE_WAKING && role != LIFE_LOST)
+	if (l->state.held.end_ns && role != LIFE_WAKING && role != LIFE_LOST && role != LIFE_EXECS)
 		life_held_tell(l, visit_of(role, r), sink);
 	roles[role](l, r, sink);
+	life_exec_end(l, sink);
 }
 
 void life_account(struct life *l, u64 to_ns, const struct life_sink *sink)

@@ -168,6 +168,28 @@ static struct split claims_of(const struct partial *p, bool spans)
 	return sum;
 }
 
+/* Until it ends, or its program does, in the middle of an execve. */
+TEST(what_spans_have_is_exact)
+{
+	for (u64 seed = 1; seed <= 500; seed++) {
+		struct split owned = {0}, truth = {0};
+		struct simulation s;
+		struct partial *p;
+
+		simulate(&s, seed, 6, 60);
+		p = seed % 2 ? map_cut(&s, 5) : map_range(&s, 0, s.records.count);
+		partial_cover(p, s.from_ns, s.to_ns);
+		CHECK_EQ(partial_finish(p), 0);
+		owned = claims_of(p, true);
+		for (size_t i = 0; i < s.threads.count; i++)
+			split_add(&truth, &s.threads.data[i].owned);
+		for (int part = 0; part < SPLIT_PARTS_COUNT; part++)
+			CHECK_EQ(owned.ns[part], truth.ns[part]);
+		partial_free(p);
+		simulation_free(&s);
+	}
+}
+
 /* Time on a CPU is never claimed where it was not, whatever other streams tell of that time. */
 static void check_never_claimed(enum record_loss why)
 {

@@ -172,10 +172,7 @@ static void simulate_number(struct simulation *s, u32 tid, int actions)
 /* The thread that runs a program gets the number of the leader, which has just died of it. */
 static void simulate_exec(struct simulation *s, int actions)
 {
-	struct record_exec r = {.old_tid = EXEC_PID + 1, .command_len = 4, .command = "exec"};
-	struct record_syscall call = {.nr = 59};
 	struct actor leader = thread_begin(s, EXEC_PID, EXEC_PID, s->from_ns), a;
-	u64 begin;
 
 	live(&leader, actions / 4);
 	ends(&leader, true);
@@ -183,17 +180,7 @@ static void simulate_exec(struct simulation *s, int actions)
 	live(&a, actions / 2);
 	while (a.now <= leader.now)
 		act(&a);
-	begin = a.now;
-	actor_run(&a, SPLIT_kernel, some(&a, 500));
-	a.thread->tid = EXEC_PID;
-	a.thread->renamed_ns = a.now;
-	r.head = head_of(&a);
-	actor_emit(&a, &r, sizeof(r), RECORD_exec, a.now);
-	actor_run(&a, SPLIT_kernel, some(&a, 500));
-	call.head = head_of(&a);
-	call.duration_ns = a.now - begin;
-	actor_emit(&a, &call, sizeof(call), RECORD_syscall, a.now);
-	a.on_since = a.now;
+	actor_execs(&a, EXEC_PID);
 	for (int i = 0; i < actions / 2; i++)
 		act(&a);
 	ends(&a, simulation_random(s, 2));
@@ -238,6 +225,7 @@ static void threads_end(struct simulation *s)
 			t->end_ns = s->to_ns;
 			t->truth.ns[SPLIT_runnable] += rest;
 			t->under.ns[SPLIT_runnable] += t->ends_under ? rest : 0;
+			t->owned.ns[SPLIT_runnable] += t->ends_under ? rest : 0;
 		}
 	}
 	qsort(s->threads.data, s->threads.count, sizeof(*s->threads.data), thread_compare);

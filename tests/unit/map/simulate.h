@@ -25,6 +25,7 @@ struct simulated_thread {
 	u64 begin_ns, end_ns; /* of its records */
 	struct split truth;   /* between them */
 	struct split under;   /* of that, under spans, and until it first ran */
+	struct split owned;   /* of that, while a span of its program was active */
 	bool ends_under;      /* it has a span at its end */
 };
 

@@ -17,6 +17,7 @@ struct actor {
 	u64 spans[8]; /* ids of the open spans, innermost last */
 	int depth;
 	bool unborn; /* it has not run yet */
+	bool execs;  /* it runs another program already, and has not returned from execve */
 };
 
 struct call; /* simulate_time.c */
@@ -55,6 +56,8 @@ void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, 
 void actor_was_in_call(struct actor *a);
 /* It begins to end; now and then the record of its last switch was lost. */
 void actor_dies(struct actor *a);
+/* Runs another program, and has the number `tid` then. Its spans end with the one before. */
+void actor_execs(struct actor *a, u32 tid);
 void does_syscall(struct actor *a);
 void does_fault(struct actor *a);
 

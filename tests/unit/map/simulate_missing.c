@@ -2,35 +2,45 @@
 /* What is not in a recording: left out on request, not recorded at all, or lost. */
 #include "simulate_internal.h"
 
-/* Whether a thread's record comes while it has no span; *open counts its spans. */
-static bool is_under_none(const struct record_head *r, int *open, bool first)
-{
-	const struct record_switch *sw = (const void *)r;
-
-	switch (r->kind) {
-	case RECORD_span_begin:
-		(*open)++;
-		return false;
-	case RECORD_span_end:
-		(*open)--;
-		return false;
-	case RECORD_switch:
-		return !*open && !first && (!r->tid || sw->state != LEAVE_dead);
-	case RECORD_waking:
-	case RECORD_syscall:
-	case RECORD_fault:
-	case RECORD_event:
-		return !*open;
-	default:
-		return false;
-	}
-}
-
 /* What is known of the thread with a number. */
 struct follows {
 	int open; /* spans */
 	bool born, ran;
+	bool execs; /* it became another program: its spans are over with its call */
 };
+
+/* Whether a thread's record comes while it has no span; an execve is under that of its begin. */
+static bool is_under_none(const struct record_head *r, struct follows *f, bool first)
+{
+	const struct record_switch *sw = (const void *)r;
+	bool none;
+
+	switch (r->kind) {
+	case RECORD_span_begin:
+		f->open++;
+		return false;
+	case RECORD_span_end:
+		f->open--;
+		return false;
+	case RECORD_switch:
+		return !f->open && !first && (!r->tid || sw->state != LEAVE_dead);
+	case RECORD_exec:
+		f->execs = true;
+		return false;
+	case RECORD_syscall:
+		none = !f->open;
+		if (f->execs)
+			f->open = 0;
+		f->execs = false;
+		return none;
+	case RECORD_waking:
+	case RECORD_fault:
+	case RECORD_event:
+		return !f->open;
+	default:
+		return false;
+	}
+}
 
 static bool is_left_out(struct simulation *s, struct record_head *r, struct follows *of)
 {
@@ -47,7 +57,7 @@ static bool is_left_out(struct simulation *s, struct record_head *r, struct foll
 		f->ran = true;
 	if (r->kind == RECORD_thread && s->filters & FILTER_SPANS)
 		((struct record_thread *)r)->flags |= THREAD_UNFOLLOWED;
-	if (s->filters & FILTER_SPANS && is_under_none(r, &f->open, first))
+	if (s->filters & FILTER_SPANS && is_under_none(r, f, first))
 		return true;
 	if (s->filters & FILTER_SPANS && r->kind == RECORD_switch && !f->open) {
 		((struct record_switch *)r)->mode = MODE_user; /* its end alone is told */

@@ -10,6 +10,8 @@ void actor_run(struct actor *a, enum split_part part, u64 ns)
 	a->thread->truth.ns[part] += (s64)ns;
 	if (a->depth || a->unborn)
 		a->thread->under.ns[part] += (s64)ns;
+	if (a->depth && !a->execs)
+		a->thread->owned.ns[part] += (s64)ns;
 }
 
 struct call {
@@ -22,7 +24,10 @@ static const struct call calls[] = {
 	{0, FILE_KIND_pipe, SPLIT_ipc}, /* read */
 	{61, 0, SPLIT_child},		/* wait4 */
 	{0, FILE_KIND_tcp, SPLIT_network},
+	{59, 0, SPLIT_disk}, /* execve, by itself */
 };
+#define CALLS 4
+#define CALL_EXECVE (&calls[CALLS])
 
 void actor_enters(struct actor *a)
 {
@@ -145,7 +150,7 @@ static void faults_in_call(struct actor *a, u64 visit)
 
 void does_syscall(struct actor *a)
 {
-	const struct call *call = &calls[simulation_random(a->s, 4)];
+	const struct call *call = &calls[simulation_random(a->s, CALLS)];
 	struct record_syscall r = {.head = head_of(a), .nr = call->nr};
 	u64 begin = a->now;
 
@@ -171,6 +176,43 @@ void does_syscall(struct actor *a)
 	a->on_since = a->now;
 }
 
+/* A part of an execve that began at `begin`. */
+static void execs_on(struct actor *a, u64 begin)
+{
+	u64 what = simulation_random(a->s, 4);
+
+	actor_run(a, SPLIT_kernel, some(a, 500));
+	if (what == 0)
+		actor_preempted(a, MODE_syscall, begin, CALL_EXECVE);
+	else if (what == 1)
+		actor_sleeps(a, MODE_syscall, begin, CALL_EXECVE, CALL_EXECVE->part);
+	actor_run(a, SPLIT_kernel, some(a, 500));
+}
+
+void actor_execs(struct actor *a, u32 tid)
+{
+	struct record_exec exec = {.old_tid = a->thread->tid, .command_len = 4, .command = "exec"};
+	struct record_syscall r = {.nr = CALL_EXECVE->nr};
+	u64 begin = a->now;
+
+	execs_on(a, begin);
+	a->execs = true;
+	if (tid != a->thread->tid)
+		a->thread->renamed_ns = a->now;
+	a->thread->tid = tid;
+	a->on_since = a->now; /* what woke it before had its number from before */
+	exec.head = r.head = head_of(a);
+	actor_emit(a, &exec, sizeof(exec), RECORD_exec, a->now);
+	execs_on(a, begin);
+	r.duration_ns = a->now - begin;
+	if (a->depth)
+		memcpy(r.ctx.span, &a->spans[a->depth - 1], 8);
+	actor_emit(a, &r, sizeof(r), RECORD_syscall, a->now);
+	a->execs = false;
+	a->depth = 0;
+	a->on_since = a->now;
+}
+
 void does_fault(struct actor *a)
 {
 	struct record_fault r = {.head = head_of(a), .flags = FAULT_USER};
@@ -189,7 +231,7 @@ void does_fault(struct actor *a)
 /* Asleep in a call when recording begins: the snapshot says so, and its exit has a soft begin. */
 void actor_was_in_call(struct actor *a)
 {
-	const struct call *call = &calls[simulation_random(a->s, 4)];
+	const struct call *call = &calls[simulation_random(a->s, CALLS)];
 	struct record_thread th = {
 		.head = head_of(a), .start_ns = a->thread->start_ns, .mode = MODE_syscall};
 	struct record_waking w = {

@@ -155,10 +155,8 @@ void simulation_name_wakers(struct simulation *s)
 
 void does_exec(struct actor *a)
 {
-	struct record_exec r = {.head = head_of(a), .command_len = 4, .command = "exec"};
-
 	if (a->thread->tid == a->thread->pid)
-		actor_emit(a, &r, sizeof(r), RECORD_exec, a->now);
+		actor_execs(a, a->thread->tid);
 }
 
 /* A request that was submitted some time ago: it takes nothing from the thread. */

@@ -285,6 +285,80 @@ TEST(one_that_another_thread_ends)
 	CHECK_EQ(t.split.ns[SPLIT_unknown], 3000);
 }
 
+/* ---- a program that runs another one ---- */
+
+/* Cut in two at a time: what is to the left of it, and the rest. */
+struct halves {
+	struct partial *left, *right;
+	u64 cut_ns;
+};
+
+static struct partial *half_of(const struct halves *h, u64 time_ns)
+{
+	return time_ns < h->cut_ns ? h->left : h->right;
+}
+
+/* Asleep in an execve that began at 4000. */
+static void sleeps_in_execve(const struct halves *h, u32 tid, u64 from_ns, u64 to_ns)
+{
+	struct record_switch out = {.head = head(RECORD_switch, from_ns),
+				    .state = LEAVE_disk_sleep,
+				    .mode = MODE_syscall,
+				    .nr = 59,
+				    .since_ns = from_ns - 4000};
+	struct record_switch back = {.head = {.kind = RECORD_switch, .time_ns = to_ns},
+				     .next_tid = tid};
+
+	out.head.tid = tid;
+	apply(half_of(h, from_ns), &out);
+	apply(half_of(h, to_ns), &back);
+}
+
+/*
+ * Thread `tid` has outer from 2000 on and in it inner until 3000. It calls execve at 4000, becomes
+ * another program at 5000, as thread 5, and returns at 6000.
+ */
+static struct span_time time_until_exec(u32 tid, u64 cut_ns)
+{
+	struct halves h = {partial_new(NULL), partial_new(NULL), cut_ns};
+	struct record_exec exec = {.head = head(RECORD_exec, 5000), .old_tid = tid};
+	struct record_syscall r = {
+		.head = head(RECORD_syscall, 6000), .nr = 59, .duration_ns = 2000, .ctx = outer};
+	struct record_span_end end = {
+		.head = head(RECORD_span_end, 3000), .ctx = inner, .next = outer, .flags = 1};
+
+	end.head.tid = tid;
+	begins(half_of(&h, 2000), 2000, tid, &outer, NULL);
+	begins(half_of(&h, 2500), 2500, tid, &inner, &outer);
+	apply(half_of(&h, 3000), &end);
+	sleeps_in_execve(&h, tid, 4200, 4300);
+	apply(half_of(&h, 5000), &exec);
+	sleeps_in_execve(&h, 5, 5200, 5500);
+	apply(half_of(&h, 6000), &r);
+	call(h.right, 8000);
+	CHECK_EQ(partial_merge(h.left, h.right), 0);
+	return time_of_outer(h.left);
+}
+
+/* Wherever it is cut: before the call, in it, before it is another program and behind that. */
+TEST(a_span_has_its_thread_until_another_program_runs)
+{
+	for (u64 cut_ns = 1900; cut_ns <= 7100; cut_ns += 100) {
+		for (u32 tid = 5; tid <= 6; tid++) {
+			struct span_time t = time_until_exec(tid, cut_ns);
+
+			CHECK(!t.begin_soft && t.end_soft);
+			CHECK_EQ(t.begin_ns, 2000);
+			CHECK_EQ(t.end_ns, 5000);
+			CHECK_EQ(t.threads, 1);
+			CHECK_EQ(t.split.ns[SPLIT_user], 2000);
+			CHECK_EQ(t.split.ns[SPLIT_kernel], 900);
+			CHECK_EQ(t.split.ns[SPLIT_disk], 100);
+			CHECK_EQ(split_total(&t.split), 3000);
+		}
+	}
+}
+
 /* What would take too long to look at is not known: it is not off its threads. */
 TEST(spans_in_spans_without_end)
 {

@@ -11,6 +11,7 @@
 #define WOKEN(name) .has_waker = true, .waker_context = WAKE_##name
 #define SOFTIRQ(number) WOKEN(softirq), .waker_vector = (number)
 #define DATA_OF(name) .waker_file = {.kind = FILE_KIND_##name}
+#define ENDLESS .file = {.flags = FILE_NONE_ENDLESS}
 #define ON_CPU_BY(name) .mode = MODE_##name
 
 static const struct {
@@ -40,8 +41,18 @@ static const struct {
 
 	{{NR(nanosleep), STATE(sleep), WOKEN(timer)}, SPLIT_timer, "sleeps"},
 	{{NR(clock_nanosleep), STATE(sleep)}, SPLIT_timer, "sleeps"},
-	{{NR(poll), STATE(sleep), .arg0 = 0}, SPLIT_timer, "no file"},
-	{{NR(select), STATE(sleep), .arg0 = 0}, SPLIT_timer, "no file"},
+	{{NR(poll), STATE(sleep), .arg0 = 0}, SPLIT_timer, "no file: sleeps"},
+	{{NR(select), STATE(sleep), .arg0 = 0, WOKEN(timer)}, SPLIT_timer, "no file: sleeps"},
+	{{NR(select), STATE(sleep), .arg0 = 0, SOFTIRQ(8)}, SPLIT_timer, "no file: sleeps"},
+	{{NR(select), STATE(sleep), .arg0 = 0, WOKEN(unknown)}, SPLIT_timer, "no file: sleeps"},
+	{{NR(poll), STATE(sleep), .arg0 = 0, WOKEN(task)}, SPLIT_ipc, "no file: a signal"},
+	{{NR(select), STATE(sleep), WOKEN(task), DATA_OF(pipe)}, SPLIT_ipc, "no file: a signal"},
+	{{NR(pselect6), STATE(sleep), SOFTIRQ(3)}, SPLIT_ipc, "no file: a signal"},
+	{{NR(poll), STATE(sleep), ENDLESS}, SPLIT_ipc, "no time"},
+	{{NR(ppoll), STATE(sleep), ENDLESS, WOKEN(task)}, SPLIT_ipc, "no time"},
+	{{NR(select), STATE(sleep), ENDLESS, WOKEN(unknown)}, SPLIT_ipc, "no time"},
+	{{NR(pselect6), STATE(sleep), ENDLESS, WOKEN(timer)}, SPLIT_timer, "no file: sleeps"},
+	{{NR(poll), STATE(sleep), .arg0 = 1, ENDLESS}, SPLIT_other, "waits for events"},
 	{{NR(futex), STATE(sleep), WOKEN(timer)}, SPLIT_timer, "timed out"},
 	{{NR(futex), STATE(sleep), WOKEN(task)}, SPLIT_lock, "futex"},
 	{{NR(futex_waitv), STATE(sleep)}, SPLIT_lock, "futex"},
@@ -59,7 +70,10 @@ static const struct {
 	{{NR(rt_sigtimedwait), STATE(sleep), WOKEN(task)}, SPLIT_ipc, "signal"},
 	{{NR(semtimedop), STATE(sleep), WOKEN(timer)}, SPLIT_timer, "timed out"},
 	{{NR(msgrcv), STATE(sleep), WOKEN(task)}, SPLIT_ipc, "message queue"},
-	{{NR(exit_group), STATE(disk_sleep)}, SPLIT_other, "gives back"},
+	{{NR(exit_group), STATE(disk_sleep)}, SPLIT_other, "gives back files and memory"},
+	{{NR(exit_group), STATE(disk_sleep), WOKEN(task)}, SPLIT_other, "files and memory"},
+	{{NR(exit_group), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "gives back files"},
+	{{NR(exit), STATE(disk_sleep), WOKEN(hardirq), .waker_block = true}, SPLIT_disk, "files"},
 
 	{{NR(epoll_wait), FD(epoll), SOFTIRQ(3), DATA_OF(tcp), STATE(sleep)},
 	 SPLIT_network,
