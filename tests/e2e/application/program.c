@@ -2,7 +2,7 @@
 /*
  * A program with libfathom whose spans, and what each does, are known:
  *
- *	e2e-application ROUNDS [fork|die|wait|flood|hop]
+ *	e2e-application ROUNDS [fork|die|wait|flood|hop|exec]
  *
  * Waits until somebody really listens (10 s at most). Then for each round
  *
@@ -16,7 +16,10 @@
  * inside a span. wait: ends when its stdin does. flood: then as many spans as the
  * ring has slots, twenty times. hop: then a span that two threads have in turn, eight times
  * for about a millisecond, 2 ms after the one before; then one that both have together, and
- * one that ends before its child, which then sleeps for 20 ms.
+ * one that ends before its child, which then sleeps for 20 ms. exec: then a span "job", of which
+ * a child process has a child "prepares"; that sleeps for 20 ms and runs another program, which
+ * sleeps for 50 ms. Then the same in a span "becomes" of its own, which first had a child "phase"
+ * for 20 ms.
  */
 #include <fathom/fathom.h>
 #include <fcntl.h>
@@ -141,6 +144,33 @@ static void hops_run(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* ---- a program that runs another one ---- */
+
+static void program_exec(void)
+{
+	sleep_ms(20);
+	execl("/bin/sleep", "sleep", "0.05", (char *)NULL);
+	_exit(127);
+}
+
+static void execs_run(void)
+{
+	struct fathom_span job = fathom_span_begin("job"), phase;
+	pid_t child = fork();
+
+	if (child == 0) {
+		fathom_span_child(&job, "prepares");
+		program_exec();
+	}
+	waitpid(child, NULL, 0);
+	fathom_span_end(&job);
+	fathom_span_begin("becomes");
+	phase = fathom_span_begin("phase");
+	sleep_ms(20);
+	fathom_span_end(&phase);
+	program_exec();
+}
+
 static int listener_await(void)
 {
 	sleep_ms(150); /* in its first tenth of a second a program writes for who may come */
@@ -187,6 +217,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(how, "hop") == 0)
 		hops_run();
+	if (strcmp(how, "exec") == 0)
+		execs_run();
 	while (strcmp(how, "wait") == 0 && read(0, &byte, 1) > 0)
 		;
 	return result || status;

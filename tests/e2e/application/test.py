@@ -95,6 +95,36 @@ def a_span_that_threads_have_in_turn():
             equal(row["time"], span["time"], f"split of {row['key']}")
 
 
+def runs_another_program(*options):
+    where = fathom.record("exec" + "".join(options), *options, "--", PROGRAM, 1, "exec")
+    spans = {span["name"]: span for span in spans_of(where)}
+    for name, slept in (("prepares", 20), ("becomes", 40)):
+        span, end_ns = spans[name], spans[name]["end_ns"]
+        equal((span["begin_bound"], span["end_bound"]), ("hard", "soft"), f"bounds of {name}")
+        equal(span["threads"], 1, f"threads of {name}")
+        equal(harness.total(span["time"]), end_ns - span["begin_ns"], f"sum of {name}")
+        equal((span["time"]["unknown_ns"], span["time"]["off_thread_ns"]), (0, 0),
+              f"all of {name} was seen: {span['time']}")
+        sleeps = [s for s in spans_of(where) if s["name"] == "timer" and s["kind"] == "wait" and
+                  s["tid"] == span["tid"] and span["begin_ns"] <= s["begin_ns"] < end_ns]
+        equal(span["time"]["timer_ns"], sum(s["time"]["timer_ns"] for s in sleeps),
+              f"what {name} slept")
+        check(span["time"]["timer_ns"] > (slept - 1) * 1000000 / harness.SLOWER, f"{name}: {span}")
+    check(spans["job"]["end_ns"] - spans["prepares"]["end_ns"] > 45000000, "the other program")
+    equal(spans["job"]["time"]["unknown_ns"], 0, f"of job: {spans['job']}")
+    harness.check_sums(fathom, where)
+
+
+@tests.add
+def a_span_lasts_until_its_program_runs_another_one():
+    runs_another_program()
+
+
+@tests.add
+def a_span_lasts_until_its_program_runs_another_one_across_cuts():
+    runs_another_program("--rotate", "3ms")
+
+
 @tests.add
 def names_are_counted():
     rows = {row["key"]: row for row in fathom.report(recording, "name")["rows"]}
