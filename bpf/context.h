@@ -35,6 +35,35 @@ static __always_inline u64 context_variable(const struct context_location *at, u
 	return entry == 0 || entry == ~0ull ? 0 : entry + at->var_offset;
 }
 
+/*
+ * Whether a record at an assumed place is one: aligned, a whole identity, no flag that does not
+ * exist, and attributes of which the first fits in.
+ */
+static __always_inline bool context_is_plausible(const struct otel_record *record, u64 at)
+{
+	u64 trace[2], span;
+	u8 first[2] = {};
+
+	__builtin_memcpy(trace, record->trace, sizeof(trace));
+	__builtin_memcpy(&span, record->span, sizeof(span));
+	if ((at & 1) || !(trace[0] | trace[1]) || !span || (record->trace_flags & ~3))
+		return false;
+	if (!record->attributes_bytes)
+		return true;
+	if (bpf_probe_read_user(first, sizeof(first), (void *)(at + sizeof(*record))))
+		return false;
+	return record->attributes_bytes >= 2u + first[1];
+}
+
+/* What there is to say against a record at a location with flags. */
+static __always_inline bool context_is_allowed(const struct otel_record *record, u64 at, u8 flags)
+{
+	/* a fathom writer puts spans there that it was told not to sample */
+	if ((flags & CONTEXT_FATHOM) && !(record->trace_flags & 1))
+		return false;
+	return !(flags & CONTEXT_ASSUMED) || context_is_plausible(record, at);
+}
+
 /* Sets state->ctx: zero if no span is active. `task` must be the current one. */
 static __always_inline void context_read(struct thread_state *state, struct task_struct *task)
 {
@@ -53,8 +82,7 @@ static __always_inline void context_read(struct thread_state *state, struct task
 		return;
 	if (bpf_probe_read_user(&record, sizeof(record), (void *)at) || record.valid != 1)
 		return;
-	/* a fathom writer puts spans there that it was told not to sample */
-	if (!(record.trace_flags & 1) && (state->location.flags & CONTEXT_FATHOM))
+	if (state->location.flags && !context_is_allowed(&record, at, state->location.flags))
 		return;
 	__builtin_memcpy(&state->ctx, &record, sizeof(state->ctx));
 }

@@ -36,6 +36,26 @@ struct context_location {
 
 /* The writer is libfathom: its sampled flag counts. */
 #define CONTEXT_FATHOM 1
+/*
+ * Where another process that ran the same program had it; nobody has looked at this one yet. So
+ * what stands there may be anything: a record is believed if all of it is as it must be.
+ */
+#define CONTEXT_ASSUMED 2
+
+/* What tells an executed file from any other: another content is another program. */
+struct context_program {
+	u64 inode, bytes;
+	s64 changed_s; /* time of the last change of its status */
+	u32 changed_ns;
+	u32 device; /* as the kernel numbers it */
+};
+
+/* What a process executed last. */
+struct context_executed {
+	struct context_program program;
+	u64 time_ns;			 /* which exec it was */
+	struct context_location assumed; /* from then on; known = 0: nothing was */
+};
 
 /* The record, as every conforming writer lays it out; only `valid` == 1 counts. */
 struct otel_record {
@@ -47,6 +67,8 @@ struct otel_record {
 } __attribute__((packed));
 
 _Static_assert(sizeof(struct context_location) == 32, "context_location");
+_Static_assert(sizeof(struct context_program) == 32, "context_program");
+_Static_assert(sizeof(struct context_executed) == 72, "context_executed");
 _Static_assert(sizeof(struct otel_record) == 28, "otel_record");
 
 #endif

@@ -74,12 +74,29 @@ struct super_block {
 	unsigned long s_magic;
 };
 
+/* Also wherever a number lies alone. */
+struct timespec64 {
+	s64 tv_sec;
+	long tv_nsec;
+};
+
 struct inode {
 	u16 i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	u32 i_rdev;
+	s64 i_size;
+	s64 i_ctime_sec; /* 6.11 and later */
+	u32 i_ctime_nsec;
 	void *i_private;
+};
+
+struct inode___6_6 {
+	struct timespec64 __i_ctime;
+};
+
+struct inode___before_6_6 {
+	struct timespec64 i_ctime;
 };
 
 struct proc_ns_operations {
@@ -150,11 +167,6 @@ struct in6_addr {
 /* Wherever a pointer lies alone. */
 struct list_head {
 	struct list_head *next;
-};
-
-/* Wherever a number lies alone. */
-struct timespec64 {
-	s64 tv_sec;
 };
 
 struct net {
@@ -360,6 +372,7 @@ struct task_struct {
 };
 
 struct linux_binprm {
+	struct file *file;
 	const char *filename;
 	const char *fdpath; /* the same, if it was made from a descriptor */
 };

@@ -74,6 +74,7 @@ static __always_inline void location_drop(struct task_struct *task)
 	u32 tgid = task->tgid;
 
 	bpf_map_delete_elem(&locations, &tgid);
+	bpf_map_delete_elem(&executed, &tgid);
 }
 
 /* In a container it has another number, by which its own records will call it. */
@@ -262,6 +263,68 @@ __noinline int exec_cgroup(void)
 	return rare_emit(&out.r.head, sizeof(out.r));
 }
 
+#define CTIME_NSEC 0x3fffffff /* above it kernels keep a flag */
+
+static __always_inline void program_changed(struct context_program *program, struct inode *inode)
+{
+	struct inode___before_6_6 *older = (void *)inode;
+	struct inode___6_6 *old = (void *)inode;
+
+	if (bpf_core_field_exists(inode->i_ctime_sec)) {
+		program->changed_s = BPF_CORE_READ(inode, i_ctime_sec);
+		program->changed_ns = BPF_CORE_READ(inode, i_ctime_nsec) & CTIME_NSEC;
+	} else if (bpf_core_field_exists(old->__i_ctime)) {
+		program->changed_s = BPF_CORE_READ(old, __i_ctime.tv_sec);
+		program->changed_ns = BPF_CORE_READ(old, __i_ctime.tv_nsec) & CTIME_NSEC;
+	} else if (bpf_core_field_exists(older->i_ctime)) {
+		program->changed_s = BPF_CORE_READ(older, i_ctime.tv_sec);
+		program->changed_ns = BPF_CORE_READ(older, i_ctime.tv_nsec) & CTIME_NSEC;
+	}
+}
+
+/*
+ * The memory is another now, and what was found in the old one void. Where processes of the
+ * same program keep their context, this one most probably will, too: until capture has looked.
+ * By tgid, file as an address. Also a function of its own to the verifier.
+ */
+__noinline int location_exec(u32 tgid, u64 file_at)
+{
+	struct file *file = (void *)file_at;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct context_executed now = {};
+	struct context_location *usual;
+
+	now.program.inode = BPF_CORE_READ(inode, i_ino);
+	now.program.bytes = BPF_CORE_READ(inode, i_size);
+	now.program.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	program_changed(&now.program, inode);
+	now.time_ns = bpf_ktime_get_ns();
+	usual = bpf_map_lookup_elem(&program_locations, &now.program);
+	if (usual && usual->known)
+		now.assumed = *usual;
+	/* what is assumed is corrected by whoever reads that it was */
+	if (bpf_map_update_elem(&executed, &tgid, &now, BPF_ANY))
+		now.assumed.known = 0;
+	if (now.assumed.known && bpf_map_update_elem(&locations, &tgid, &now.assumed, BPF_ANY) == 0)
+		return 1;
+	bpf_map_delete_elem(&locations, &tgid);
+	return 0;
+}
+
+/* All that it does under its spans is recorded from here on. */
+static __always_inline void follow_record(struct task_struct *task)
+{
+	struct {
+		struct record_filter r;
+		u8 rest[128 - sizeof(struct record_filter)];
+	} out = {};
+
+	out.r.head.kind = RECORD_filter;
+	out.r.head.pid = task->tgid;
+	out.r.flags = FILTER_SPANS | FILTER_FOLLOWS;
+	rare_emit(&out.r.head, sizeof(out.r));
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {
@@ -269,6 +332,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	struct exec_scratch *out;
 	struct record_exec *r;
 	u32 zero = 0, begins;
+	bool assumed;
 	u64 at;
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
@@ -278,10 +342,9 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	if (state->flags & STATE_PENDING)
 		state->flags |= STATE_SEEN; /* this record tells all that a snapshot would */
 	state->flags = (state->flags & ~(STATE_PENDING | STATE_NO_CONTEXT)) | STATE_IN;
-	location_drop(task);
-	state->location.known = 0;
 	/* state->ctx stays until the next call: execve ran under the span that made it */
-	state->location_generation = context_generation;
+	assumed = location_exec(task->tgid, (u64)BPF_CORE_READ(bprm, file));
+	context_refresh(state, task->tgid);
 	if (old_pid != task->pid)
 		named_drop(old_pid);
 	named_keep(task, state);
@@ -301,6 +364,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	at = exec_read_command(r->command, task, bprm);
 	r->command_len = at;
 	rare_emit(&r->head, __builtin_offsetof(struct record_exec, command) + at);
+	if (assumed && spans_only)
+		follow_record(task);
 	if (begins)
 		exec_cgroup();
 	exec_path((u64)BPF_CORE_READ(bprm, filename), exec_is_from_fd(bprm));

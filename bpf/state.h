@@ -52,6 +52,28 @@ struct {
 	__type(value, struct context_location);
 } locations SEC(".maps") __weak;
 
+/* What each process (tgid) executed while it was in scope. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, u32);
+	__type(value, struct context_executed);
+} executed SEC(".maps") __weak;
+
+#define PROGRAMS_MAX 4096 /* the one that was not executed for the longest time goes */
+
+/*
+ * Where the processes of a program have it, for those to come; known = 0: not all have it at one
+ * place. Capture writes it, an exec reads it.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PROGRAMS_MAX);
+	__type(key, struct context_program);
+	__type(value, struct context_location);
+} program_locations SEC(".maps") __weak;
+
 /* The number of a thread in capture's own pid namespace; 0: it is not to be seen there. */
 static __always_inline u32 own_number(struct task_struct *task)
 {

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "capture/context_locate.h"
+#include "capture/context_program.h"
 
 #define MS 1000000ull
 #define NEVER UINT64_MAX
@@ -23,6 +24,7 @@
  */
 static const u64 follow_ns[] = {10 * MS, 30 * MS, 80 * MS};
 #define FOLLOWS (sizeof(follow_ns) / sizeof(follow_ns[0]))
+#define ASSUMED_NS (80 * MS) /* after an exec: by then libraries are there, and are looked at */
 
 static const struct context_location location_unknown;
 
@@ -40,6 +42,8 @@ struct process {
 	bool foreign; /* its process context names a schema that is not read */
 	bool is_fathom;
 	u64 published_ns;
+	struct context_executed executed; /* time_ns = 0: not seen */
+	u64 assumed_until_ns;		  /* if its location is assumed */
 	struct context_location location; /* as last told by set() */
 	struct context_places *places;	  /* NULL: none */
 };
@@ -158,6 +162,7 @@ static void location_tell(struct context_tracker *tracker, struct process *proce
 			  const struct context_location *found)
 {
 	struct context_location location = *found;
+	bool moved;
 
 	if (process->foreign)
 		memset(&location, 0, sizeof(location));
@@ -165,9 +170,30 @@ static void location_tell(struct context_tracker *tracker, struct process *proce
 		location.flags |= CONTEXT_FATHOM;
 	if (!memcmp(&location, &process->location, sizeof(location)))
 		return;
+	moved = location.known && !context_location_is_same(&location, &process->location);
 	process->location = location;
 	tracker->counts.located += location.known;
 	tracker->sink.set(tracker->sink.arg, process->pid, &location);
+	if (moved && tracker->sink.followed)
+		tracker->sink.followed(tracker->sink.arg, process->pid);
+}
+
+static bool is_assumed(const struct process *process)
+{
+	return process->location.flags & CONTEXT_ASSUMED;
+}
+
+/* It is not there; what is assumed of it stays while it may still come. */
+static void location_missing(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	if (!is_assumed(process) || now_ns >= process->assumed_until_ns)
+		location_tell(tracker, process, &location_unknown);
+}
+
+static bool executed_get(const struct context_tracker *tracker, pid_t pid,
+			 struct context_executed *executed)
+{
+	return tracker->sink.executed && tracker->sink.executed(tracker->sink.arg, pid, executed);
 }
 
 /* ---- looks that may not end ---- */
@@ -229,6 +255,41 @@ static int context_read(struct context_tracker *tracker, struct process *process
 	return err ? err : look_end(looks, process_context_read(process->pid, context, NULL));
 }
 
+/* ---- what holds for all processes of a program ---- */
+
+static bool location_is_news(const struct context_location *before,
+			     const struct context_location *now)
+{
+	return (before->flags | CONTEXT_ASSUMED) != (now->flags | CONTEXT_ASSUMED) ||
+	       !context_location_is_same(before, now);
+}
+
+/*
+ * What was told before became what it is: for those that execute the same file. A process may
+ * have executed another one while it was looked at: then nothing is known of either.
+ */
+static int program_learn(struct context_tracker *tracker, struct process *process,
+			 const struct context_location *before)
+{
+	struct foreign_looks *looks = tracker->sink.looks;
+	struct context_executed executed;
+	int result;
+
+	if (!process->executed.time_ns || !tracker->sink.learn ||
+	    !location_is_news(before, &process->location))
+		return 0;
+	if (look_begin(tracker, process))
+		return 0;
+	executed = process->executed; /* is not ours to the end, perhaps */
+	result = look_end(looks, context_program_is(process->pid, &executed.program));
+	if (result == -ECANCELED)
+		return result;
+	if (result && executed_get(tracker, process->pid, &executed) &&
+	    executed.time_ns == process->executed.time_ns)
+		tracker->sink.learn(tracker->sink.arg, &executed.program, &process->location);
+	return 0;
+}
+
 /* ---- asking, looking, describing ---- */
 
 /*
@@ -237,7 +298,7 @@ static int context_read(struct context_tracker *tracker, struct process *process
  */
 static int process_ask(struct context_tracker *tracker, struct process *process, u64 now_ns)
 {
-	struct context_location found = {0};
+	struct context_location found = {0}, before = process->location;
 	u64 pause;
 	int result = places_resolve(tracker, process, &found);
 
@@ -252,9 +313,9 @@ static int process_ask(struct context_tracker *tracker, struct process *process,
 		if (!process->confirm)
 			process->ask_due_ns = now_ns + SETTLE_NS;
 		process->confirm = !process->confirm;
-		return 0;
+		return program_learn(tracker, process, &before);
 	}
-	location_tell(tracker, process, &found);
+	location_missing(tracker, process, now_ns);
 	process->confirm = false;
 	if (!process->unresolved_ns)
 		process->unresolved_ns = now_ns;
@@ -297,6 +358,7 @@ static void look_schedule_next(struct process *process, u64 now_ns)
 
 static int process_look(struct context_tracker *tracker, struct process *process, u64 now_ns)
 {
+	struct context_location before = process->location;
 	struct context_places found = {0};
 	int err = places_find(tracker, process, &found);
 
@@ -312,21 +374,21 @@ static int process_look(struct context_tracker *tracker, struct process *process
 		return err;
 	if (!process->places) {
 		process->ask_due_ns = NEVER;
-		location_tell(tracker, process, &location_unknown);
-		return 0;
+		location_missing(tracker, process, now_ns);
+		return process->location.known ? 0 : program_learn(tracker, process, &before);
 	}
 	process->confirm = false;
 	process->unresolved_ns = 0;
 	return process_ask(tracker, process, now_ns);
 }
 
-static void description_take(struct context_tracker *tracker, struct process *process,
-			     const struct process_context *context)
+static int description_take(struct context_tracker *tracker, struct process *process,
+			    const struct process_context *context)
 {
-	struct context_location location = process->location;
+	struct context_location location = process->location, before = location;
 
 	if (context->published_ns == process->published_ns)
-		return;
+		return 0;
 	process->published_ns = context->published_ns;
 	process->is_fathom = context->is_fathom;
 	process->foreign = context->schema > SCHEMA_TLS;
@@ -334,6 +396,7 @@ static void description_take(struct context_tracker *tracker, struct process *pr
 	location_tell(tracker, process, &location);
 	if (tracker->sink.describe)
 		tracker->sink.describe(tracker->sink.arg, process->pid, context);
+	return program_learn(tracker, process, &before);
 }
 
 /* Its name can be given to the mapping before the kernel shows it, or again later. */
@@ -348,11 +411,11 @@ static int process_describe(struct context_tracker *tracker, struct process *pro
 	}
 	process->describe_due_ns = NEVER;
 	if (result > 0)
-		description_take(tracker, process, context);
+		result = description_take(tracker, process, context);
 	else if (result != -ESRCH && ++process->describe_tries < DESCRIBE_TRIES)
 		process->describe_due_ns = now_ns + DESCRIBE_PAUSE_NS;
 	free(context);
-	return result == -ESRCH ? -ESRCH : 0;
+	return result == -ESRCH || result == -ECANCELED ? result : 0;
 }
 
 static int process_run(struct context_tracker *tracker, struct process *process, u64 now_ns)
@@ -371,8 +434,11 @@ static int process_run(struct context_tracker *tracker, struct process *process,
 		context_tracker_exit(tracker, process->pid);
 		return 0;
 	}
-	if (err)
+	if (err) {
 		tracker->counts.refused++;
+		if (is_assumed(process))
+			location_missing(tracker, process, now_ns);
+	}
 	process_schedule(tracker, process);
 	return 0;
 }
@@ -427,6 +493,21 @@ int context_tracker_found(struct context_tracker *tracker, pid_t pid, u64 now_ns
 	return 0;
 }
 
+/* The kernel programs took at the exec what they know of the program; or nothing is known. */
+static void program_take(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	memset(&process->executed, 0, sizeof(process->executed));
+	(void)executed_get(tracker, process->pid, &process->executed);
+	if (!process->executed.assumed.known) {
+		location_tell(tracker, process, &location_unknown);
+		return;
+	}
+	process->location = process->executed.assumed;
+	process->is_fathom = process->location.flags & CONTEXT_FATHOM;
+	process->assumed_until_ns = now_ns + ASSUMED_NS;
+	tracker->sink.set(tracker->sink.arg, process->pid, &process->location);
+}
+
 int context_tracker_exec(struct context_tracker *tracker, pid_t pid, u64 now_ns)
 {
 	struct process *process = process_get(tracker, pid);
@@ -439,7 +520,7 @@ int context_tracker_exec(struct context_tracker *tracker, pid_t pid, u64 now_ns)
 	process->foreign = process->is_fathom = process->skipped = false;
 	free(process->places);
 	process->places = NULL;
-	location_tell(tracker, process, &location_unknown);
+	program_take(tracker, process, now_ns);
 	look_request(tracker, process, now_ns);
 	return 0;
 }
@@ -454,6 +535,7 @@ static int places_copy(struct process *to, const struct process *from)
 int context_tracker_fork(struct context_tracker *tracker, pid_t parent, pid_t child, u64 now_ns)
 {
 	const struct process *from = map_get(&tracker->processes, (u64)parent);
+	struct context_executed executed;
 	struct process *to;
 
 	if (!from)
@@ -465,7 +547,9 @@ int context_tracker_fork(struct context_tracker *tracker, pid_t parent, pid_t ch
 	skipped_set(tracker, to, from->skipped);
 	to->foreign = from->foreign;
 	to->is_fathom = from->is_fathom;
-	if (from->location.known)
+	to->assumed_until_ns = from->assumed_until_ns;
+	/* one that has executed another program by now is told of soon */
+	if (from->location.known && !executed_get(tracker, child, &executed))
 		location_tell(tracker, to, &from->location);
 	/* The parent was still being looked at: the child is on its own from here. */
 	if (process_due(from) != NEVER)

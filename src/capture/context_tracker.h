@@ -25,6 +25,16 @@ struct context_tracker_sink {
 	void *arg;
 	/* The location of a process became known or another; known = 0: lost. */
 	void (*set)(void *arg, pid_t pid, const struct context_location *location);
+	/* It was found at a place that was not assumed. May be NULL. */
+	void (*followed)(void *arg, pid_t pid);
+	/*
+	 * What a process executed last; false: that was not seen. What the kernel programs assumed
+	 * then holds until the process was looked at. May be NULL.
+	 */
+	bool (*executed)(void *arg, pid_t pid, struct context_executed *executed);
+	/* A process of the program has its location there; known = 0: nowhere. May be NULL. */
+	void (*learn)(void *arg, const struct context_program *program,
+		      const struct context_location *location);
 	/* A process published or changed its process context. May be NULL. */
 	void (*describe)(void *arg, pid_t pid, const struct process_context *context);
 	struct foreign_looks *looks; /* what is asked of processes goes through it; may be NULL */

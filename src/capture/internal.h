@@ -195,6 +195,11 @@ int capture_snapshot_cgroups(struct capture *c, const struct capture_sink *sink)
 int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e);
 int capture_scope_add(struct capture *c, const struct capture_options *options, struct error *e);
 int capture_scope_seed(struct capture *c, pid_t child, struct error *e);
+/* What a process executed last, as the programs saw it; false: they did not. */
+bool capture_context_executed(struct capture *c, pid_t pid, struct context_executed *executed);
+/* A process of the program has its location there: see context_program.h. */
+void capture_context_learn(struct capture *c, const struct context_program *program,
+			   const struct context_location *found);
 /* After the snapshot: pids that were named mean nobody any more. */
 void capture_scope_settled(struct capture *c);
 

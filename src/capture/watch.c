@@ -71,14 +71,19 @@ struct capture_watch {
 	u64 skipped; /* of the tracker's counts, as counted */
 	struct context_tracker *tracker;
 	struct map located; /* processes whose location the programs know */
+	bool is_told;	    /* the last location was, and programs record under spans only */
 	struct app_ring_seek *seek;
 };
 
 /* ---- what the tracker says ---- */
 
 /* From now on the programs see when the process has a span. */
-static void followed_pass_on(struct capture_watch *w, pid_t pid)
+static void followed_pass_on(void *arg, pid_t pid)
 {
+	struct capture_watch *w = arg;
+
+	if (!w->is_told)
+		return;
 	pthread_mutex_lock(&w->mutex);
 	(void)vec_push(&w->followed, pid); /* else it is in doubt what it does */
 	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
@@ -94,10 +99,32 @@ static void location_set(void *arg, pid_t pid, const struct context_location *lo
 	else if (!map_remove(&w->located, (u64)pid))
 		return;
 	pthread_mutex_lock(&w->gate);
-	if (w->capture && capture_context_set(w->capture, pid, location))
+	w->is_told = w->capture && !capture_context_set(w->capture, pid, location);
+	if (w->capture && !w->is_told)
 		__atomic_fetch_add(&w->missed_count, 1, __ATOMIC_RELAXED);
-	else if (w->capture && location->known && (w->capture->filters & FILTER_SPANS))
-		followed_pass_on(w, pid);
+	w->is_told = w->is_told && (w->capture->filters & FILTER_SPANS);
+	pthread_mutex_unlock(&w->gate);
+}
+
+static bool executed_get(void *arg, pid_t pid, struct context_executed *executed)
+{
+	struct capture_watch *w = arg;
+	bool found;
+
+	pthread_mutex_lock(&w->gate);
+	found = w->capture && capture_context_executed(w->capture, pid, executed);
+	pthread_mutex_unlock(&w->gate);
+	return found;
+}
+
+static void program_learn(void *arg, const struct context_program *program,
+			  const struct context_location *location)
+{
+	struct capture_watch *w = arg;
+
+	pthread_mutex_lock(&w->gate);
+	if (w->capture)
+		capture_context_learn(w->capture, program, location);
 	pthread_mutex_unlock(&w->gate);
 }
 
@@ -301,8 +328,12 @@ static void watch_free(struct capture_watch *w)
 int capture_watch_open(struct capture *c, struct capture_watch **out, struct error *e)
 {
 	struct capture_watch *w = calloc(1, sizeof(*w));
-	struct context_tracker_sink sink = {
-		.arg = w, .set = location_set, .describe = description_set};
+	struct context_tracker_sink sink = {.arg = w,
+					    .set = location_set,
+					    .followed = followed_pass_on,
+					    .executed = executed_get,
+					    .learn = program_learn,
+					    .describe = description_set};
 	struct app_ring_seek_sink rings = {
 		.arg = w, .reached = rings_pass_on, .missed = ring_missed};
 	pthread_condattr_t attr;

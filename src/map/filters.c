@@ -6,7 +6,8 @@
  * - With --syscalls it may be a call that was not recorded: it is unknown.
  * - With --spans-only everything under a span is recorded, so there it is user
  *   code, and unknown elsewhere. A process is followed once the place of its
- *   context was found. Of a thread that has an older span nothing is recorded then
+ *   context was found: as told last, since the place told before was perhaps only
+ *   assumed. Of a thread that has an older span nothing is recorded then
  *   if it is asleep, not even that it wakes: the time is in doubt until the span
  *   was seen published, from where on all that the thread does is recorded.
  *
@@ -74,28 +75,40 @@ static void shares_to_unknown(const struct partial *p, struct span_shares *share
 		share_to_unknown(p, &shares->list.data[i], UINT64_MAX);
 }
 
-/* When the program that the process ran at that time was executed, if that was seen. */
-static u64 exec_before(const struct partial *p, u32 pid, u64 time_ns)
+struct program_time {
+	u64 begin_ns, end_ns; /* of its exec and the next one, if they were seen */
+};
+
+/* When the process ran the program that it ran at that time. */
+static struct program_time program_at(const struct partial *p, u32 pid, u64 time_ns)
 {
 	const struct fact_process *list = p->facts.processes.data;
 	size_t n = COUNT_BEFORE(&p->facts.processes, e,
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+	struct program_time program = {0, UINT64_MAX};
 
-	for (; n > 0 && list[n - 1].pid == pid; n--)
-		if (!list[n - 1].snapshot)
-			return list[n - 1].time_ns;
-	return 0;
+	for (size_t i = n; i > 0 && list[i - 1].pid == pid && !program.begin_ns; i--)
+		if (!list[i - 1].snapshot)
+			program.begin_ns = list[i - 1].time_ns;
+	for (; n < p->facts.processes.count && list[n].pid == pid; n++)
+		if (!list[n].snapshot) {
+			program.end_ns = list[n].time_ns;
+			break;
+		}
+	return program;
 }
 
 /* Since when the spans of its program are followed. */
 static u64 followed_from(const struct partial *p, u32 pid, u64 time_ns)
 {
 	const struct fact_follow *list = p->facts.follows.data;
-	u64 exec_ns = exec_before(p, pid, time_ns);
+	struct program_time program = program_at(p, pid, time_ns);
 	size_t n = COUNT_BEFORE(&p->facts.follows, e,
-				e->pid < pid || (e->pid == pid && e->time_ns < exec_ns));
+				e->pid < pid || (e->pid == pid && e->time_ns < program.end_ns));
 
-	return n < p->facts.follows.count && list[n].pid == pid ? list[n].time_ns : UINT64_MAX;
+	if (!n || list[n - 1].pid != pid || list[n - 1].time_ns < program.begin_ns)
+		return UINT64_MAX;
+	return list[n - 1].time_ns;
 }
 
 /* When it was seen published by a thread first. */

@@ -12,7 +12,7 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-PROGRAM = sys.argv[2]
+PROGRAM, EXECS, OTHER = sys.argv[2:5]
 SERVICE = "e2e-first-spans"
 TIMES = 10
 tests = harness.Tests()
@@ -110,6 +110,42 @@ def in_a_pid_namespace():
     equal(missed, 0, "programs not reached")
     check_processes(where, 50, 1)
     return None
+
+
+def calls_under(where, name):
+    """How many calls of getppid each span of that name has, and the time in it that is unknown."""
+    found = []
+    for trace in fathom.trace_all(where)["traces"]:
+        for span in trace["spans"]:
+            if span["kind"] == "internal" and span["name"] == name:
+                calls = [s for s in trace["spans"]
+                         if s["name"] == "getppid" and s.get("parent_id") == span["span_id"]]
+                found.append((len(calls), span["time"]["unknown_ns"]))
+    return found
+
+
+@tests.add
+def of_a_file_that_was_seen_before():
+    """Where it has its context is known at its exec. One may come before the first was found."""
+    for options in ([], ["--spans-only"]):
+        name = "execs" + "".join(options)
+        where, missed = record(name, *options, "--", EXECS, str(TIMES))
+        found = calls_under(where, "child")
+        equal(len(found), TIMES - missed, "spans")
+        whole = [calls for calls, _ in found if calls == 100]
+        check(len(whole) >= TIMES - missed - 1, f"calls under the spans of {name}: {found}")
+        if options:
+            known = [unknown for _, unknown in found if unknown == 0]
+            check(len(known) >= TIMES - missed - 1, f"all time is known in {name}: {found}")
+
+
+@tests.add
+def of_a_file_with_another_library():
+    """It has its context elsewhere: what was assumed does not stay."""
+    for options in ([], ["--spans-only"]):
+        where, missed = record("other" + "".join(options), *options, "--", EXECS, "1", OTHER)
+        equal(missed, 0, "programs not reached")
+        equal([calls for calls, _ in calls_under(where, "elsewhere")], [100], "calls")
 
 
 def recorder_start(where):

@@ -2,7 +2,10 @@
 /* The tracker looks when it must, says what changed, and not more. */
 #include "capture/context_tracker.h"
 
+#include <sys/stat.h>
+
 #include "capture/context_locate.h"
+#include "capture/context_program.h"
 #include "tests/unit/capture/context_remote.h"
 #include "tests/unit/capture/publisher.h"
 
@@ -11,7 +14,9 @@
 static struct context_tracker *tracker;
 static struct context_location last;
 static pid_t last_pid;
-static unsigned int told;
+static unsigned int told, told_followed, learned;
+static struct context_executed executed; /* what kernel programs would have seen */
+static struct context_location lesson;
 
 static void location_told(void *arg, pid_t pid, const struct context_location *location)
 {
@@ -20,15 +25,40 @@ static void location_told(void *arg, pid_t pid, const struct context_location *l
 	last = *location;
 }
 
+static void followed_told(void *arg, pid_t pid)
+{
+	told_followed++;
+}
+
+static bool executed_get(void *arg, pid_t pid, struct context_executed *out)
+{
+	if (pid != publisher.pid || !executed.time_ns)
+		return false;
+	*out = executed;
+	return true;
+}
+
+static void lesson_take(void *arg, const struct context_program *program,
+			const struct context_location *location)
+{
+	CHECK_MEM(program, &executed.program, sizeof(*program));
+	learned++;
+	lesson = *location;
+}
+
 static void tracker_begin(void)
 {
-	const struct context_tracker_sink sink = {.set = location_told};
+	const struct context_tracker_sink sink = {.set = location_told,
+						  .followed = followed_told,
+						  .executed = executed_get,
+						  .learn = lesson_take};
 
 	context_tracker_free(tracker);
 	tracker = context_tracker_new(&sink);
 	CHECK(tracker != NULL);
-	told = 0;
+	told = told_followed = learned = 0;
 	memset(&last, 0, sizeof(last));
+	memset(&executed, 0, sizeof(executed));
 }
 
 /*
@@ -148,6 +178,143 @@ TEST(exec_forgets)
 	CHECK_EQ(last.known, 0);
 	CHECK_EQ(run_until_known(500 * MS), 0);
 	CHECK_EQ(told, 3);
+}
+
+/* As if the kernel programs had seen the publisher's exec, and assumed that. */
+static void executed_begin(const char *program, const struct context_location *assumed)
+{
+	struct stat info;
+	char path[PATH_MAX];
+
+	tracker_begin();
+	start(program);
+	publisher_path(program, path);
+	CHECK_EQ(stat(path, &info), 0);
+	executed.program.inode = info.st_ino;
+	executed.program.bytes = (u64)info.st_size;
+	executed.time_ns = 7;
+	if (assumed)
+		executed.assumed = *assumed;
+	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 1 * MS), 0);
+}
+
+/* Until nothing is pending; on the tracker's own time. */
+static void run_to_the_end(u64 now)
+{
+	while (now != UINT64_MAX)
+		now = context_tracker_run(tracker, now);
+}
+
+TEST(what_is_found_is_learned_for_the_program)
+{
+	executed_begin("glibc-linked-tlsdesc", NULL);
+	CHECK_EQ(told, 0);
+	run_to_the_end(1 * MS);
+	CHECK_EQ(told, 1);
+	CHECK_EQ(told_followed, 1);
+	CHECK_EQ(learned, 1);
+	CHECK_MEM(&lesson, &last, sizeof(last));
+}
+
+TEST(another_program_by_now_is_not_learned)
+{
+	executed_begin("glibc-linked-tlsdesc", NULL);
+	executed.time_ns++;
+	run_to_the_end(1 * MS);
+	CHECK_EQ(told, 1);
+	CHECK_EQ(learned, 0);
+	executed_begin("glibc-linked-tlsdesc", NULL);
+	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 1 * MS), 0);
+	executed.program.bytes++;
+	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 2 * MS), 0);
+	run_to_the_end(2 * MS);
+	CHECK_EQ(told, 1);
+	CHECK_EQ(learned, 0);
+}
+
+TEST(assumed_and_confirmed)
+{
+	struct context_location assumed;
+
+	executed_begin("glibc-linked-tlsdesc", NULL);
+	run_to_the_end(1 * MS);
+	assumed = context_program_learn(NULL, &lesson);
+	CHECK_EQ(assumed.flags, CONTEXT_ASSUMED);
+	executed_begin("glibc-linked-tlsdesc", &assumed);
+	CHECK_EQ(told, 1);
+	CHECK_MEM(&last, &assumed, sizeof(last));
+	run_to_the_end(1 * MS);
+	CHECK_EQ(told, 2);
+	CHECK_EQ(last.flags, 0);
+	CHECK(context_location_is_same(&last, &assumed));
+	CHECK_EQ(told_followed, 0); /* it was from its exec on */
+	CHECK_EQ(learned, 0);
+}
+
+TEST(assumed_and_corrected)
+{
+	struct context_location assumed = {
+		.known = 1, .tp_offset = -4096, .flags = CONTEXT_ASSUMED};
+	struct context_location again;
+
+	executed_begin("glibc-linked-tlsdesc", &assumed);
+	run_to_the_end(1 * MS);
+	CHECK_EQ(told, 2);
+	CHECK(last.known && !context_location_is_same(&last, &assumed));
+	CHECK_EQ(last.flags, 0);
+	CHECK_EQ(told_followed, 1);
+	CHECK_EQ(learned, 1);
+	again = context_program_learn(&assumed, &lesson);
+	CHECK_EQ(again.known, 0); /* it is not the same in each process: never again */
+	again = context_program_learn(&again, &lesson);
+	CHECK_EQ(again.known, 0);
+}
+
+/* Its libraries may still come, but not for long. */
+TEST(assumed_of_a_process_without)
+{
+	struct context_location assumed = {.known = 1, .tp_offset = -64, .flags = CONTEXT_ASSUMED};
+	u64 now = 1 * MS;
+
+	executed_begin("glibc-opener", &assumed);
+	for (; now < 80 * MS; now += MS)
+		context_tracker_run(tracker, now);
+	CHECK_EQ(told, 1);
+	run_to_the_end(now);
+	CHECK_EQ(told, 2);
+	CHECK_EQ(last.known, 0);
+	CHECK_EQ(learned, 1);
+	CHECK_EQ(lesson.known, 0);
+}
+
+TEST(assumed_by_the_child_that_executes)
+{
+	struct context_location assumed = {.known = 1, .tp_offset = -64, .flags = CONTEXT_ASSUMED};
+	pid_t parent;
+
+	tracker_begin();
+	start("glibc-pie");
+	parent = publisher.pid;
+	CHECK_EQ(context_tracker_found(tracker, parent, 1 * MS), 0);
+	run_until_known(1 * MS);
+	CHECK_EQ(told, 1);
+	executed.time_ns = 7;
+	executed.assumed = assumed;
+	publisher.pid = publisher_do("fork"); /* executed_get() knows it */
+	CHECK_EQ(context_tracker_fork(tracker, parent, publisher.pid, 2 * MS), 0);
+	CHECK_EQ(told, 1); /* not its parent's */
+	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 2 * MS), 0);
+	publisher.pid = parent;
+	CHECK_EQ(told, 2);
+	CHECK_MEM(&last, &assumed, sizeof(last));
+}
+
+TEST(dynamic_is_not_assumed)
+{
+	struct context_location dynamic = {.known = 1, .dynamic = 1, .module = 2};
+	struct context_location learnt = context_program_learn(NULL, &dynamic);
+
+	CHECK_EQ(learnt.known, 0);
 }
 
 TEST(fork_inherits)

@@ -358,18 +358,22 @@ TEST(many_holes_count_as_one_of_all_cpus)
 	partial_free(p);
 }
 
-/* A span from 2000 to 9000, of a process that is followed from 3000 on. */
+/* A span from 2000 to 9000, of a process that is followed from 3000 on; before, at a wrong place.
+ */
 static struct split older_span(const struct record_head *within)
 {
 	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 1001},
 				       .flags = FILTER_SPANS};
 	struct record_filter follows = {.head = {.kind = RECORD_filter, .pid = 7, .time_ns = 3000},
 					.flags = FILTER_SPANS | FILTER_FOLLOWS};
+	struct record_filter assumed = follows;
 	struct partial *p = partial_new(NULL);
 	struct split split;
 
 	partial_cover(p, 1000, 10000);
 	CHECK_EQ(partial_apply(p, &filter.head), 0);
+	assumed.head.time_ns = 1500;
+	CHECK_EQ(partial_apply(p, &assumed.head), 0);
 	span_bound(p, 2000, true);
 	CHECK_EQ(partial_apply(p, &follows.head), 0);
 	if (within)

@@ -21,6 +21,16 @@ static struct partial *spans_only(void)
 	return p;
 }
 
+/* Its process is followed from then on. */
+static void followed(struct partial *p, u64 time_ns, u32 tid)
+{
+	struct record_filter follows = {.head = head_of(RECORD_filter, time_ns, tid),
+					.flags = FILTER_SPANS | FILTER_FOLLOWS};
+
+	if (follows.head.pid == tid)
+		apply(p, &follows);
+}
+
 static void born(struct partial *p, u64 time_ns, u32 tid)
 {
 	struct record_fork r = {
@@ -29,6 +39,7 @@ static void born(struct partial *p, u64 time_ns, u32 tid)
 				       .next_tid = tid};
 
 	apply(p, &r);
+	followed(p, time_ns, tid);
 	apply(p, &enters);
 }
 
@@ -38,13 +49,12 @@ static void renamed(struct partial *p, u64 time_ns, u32 tid, u32 old_tid)
 	struct record_exec r = {.head = head_of(RECORD_exec, time_ns, tid), .old_tid = old_tid};
 
 	apply(p, &r);
+	followed(p, time_ns, tid);
 }
 
-/* It has a span for 10 ns of user code, of a program that is followed from its begin on. */
+/* It has a span for 10 ns of user code. */
 static void has_span(struct partial *p, u64 time_ns, u32 tid)
 {
-	struct record_filter follows = {.head = head_of(RECORD_filter, time_ns, tid),
-					.flags = FILTER_SPANS | FILTER_FOLLOWS};
 	struct record_span_begin begin = {.head = head_of(RECORD_span_begin, time_ns, tid),
 					  .ctx = {.trace = {1}},
 					  .flags = 1};
@@ -53,7 +63,6 @@ static void has_span(struct partial *p, u64 time_ns, u32 tid)
 
 	memcpy(begin.ctx.span, &time_ns, 8);
 	end.ctx = begin.ctx;
-	apply(p, &follows);
 	apply(p, &begin);
 	apply(p, &end);
 }
