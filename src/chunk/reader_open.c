@@ -99,7 +99,10 @@ static int add_listed(struct chunk_reader *r, const char *name, const struct man
 				    .expected = file->records,
 				    .bytes = file->bytes,
 				    .has_bytes = strcmp(name, file->name) == 0};
-	return stream_add(r, s, name, false);
+	err = stream_add(r, s, name, false);
+	if (!err && s->has_bytes)
+		s->stream.file_bytes = s->bytes;
+	return err;
 }
 
 /* Without a list of files: what lies there. A file and its compressed twin are one. */

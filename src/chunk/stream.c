@@ -110,6 +110,12 @@ static int read_more(struct stream *s, size_t len)
 	uint64_t from = s->file_at;
 	ssize_t n;
 
+	if (s->file_bytes && !s->compressed && len >= s->file_bytes - from) {
+		len = s->file_bytes - from;
+		s->file_ended = true;
+		if (!s->damage && fd >= 0 && lseek(fd, 0, SEEK_END) > (off_t)s->file_bytes)
+			s->damage = "it goes on behind what the manifest says";
+	}
 	if (fd < 0) {
 		n = fd;
 	} else if (s->compressed) {

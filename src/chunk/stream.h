@@ -36,6 +36,7 @@ struct stream {
 	bool has_identity;
 	uint8_t identity[16]; /* of the chunk; of the first packet if it is not known */
 	uint64_t file_at;     /* bytes read of the file */
+	uint64_t file_bytes;  /* what lies behind is not of the chunk; 0: not known */
 	bool compressed;
 	struct inflater *inflater;    /* compressed: while it is read */
 	struct stream_budget *budget; /* borrowed */

@@ -265,6 +265,24 @@ TEST(a_truncated_file_is_counted)
 	}
 }
 
+/* What lies behind is not of the chunk, and not looked at: it may go on for a long time. */
+TEST(a_file_that_was_made_longer_loses_nothing)
+{
+	const struct record_head *record;
+	struct chunk_info info;
+	struct chunk_reader *r;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	CHECK_EQ(truncate(make_path(info.path, "cpu0"), (off_t)1 << 40), 0);
+	check_sum_is(info.path, false);
+	CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+	while (chunk_reader_next(r, &record, NULL) == 1)
+		;
+	CHECK(chunk_reader_damage(r) != NULL);
+	CHECK(strstr(chunk_reader_damage(r), "cpu0") != NULL);
+	chunk_reader_close(r);
+}
+
 TEST(a_damaged_compressed_file_is_counted)
 {
 	for (int i = 0; i < 20; i++) {
