@@ -251,7 +251,8 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	u32 zero = 0;
 	long n;
 
-	/* not on the stack, of which the verifier knows each byte: it looked at each way to fill it */
+	/* not on the stack, of which the verifier knows each byte: it looked at each way to fill it
+	 */
 	out = bpf_map_lookup_elem(&thread_scratches, &zero);
 	if (!out)
 		return -1;

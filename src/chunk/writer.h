@@ -49,7 +49,7 @@ struct chunk_writer {
 	struct chunk_stream *late;
 	struct chunk_stream *shared; /* by programs, once there are too many; NULL before */
 	uint32_t programs;	     /* that have a stream */
-	int write_err; /* first failed write since the last flush */
+	int write_err;		     /* first failed write since the last flush */
 };
 
 /* ---- stream_write.c ---- */

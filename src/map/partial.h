@@ -365,7 +365,7 @@ struct partial {
 	 */
 	VEC(struct record_lost) holes;
 	u64 holes_since_ns; /* when the first of them began, if there is one */
-	int err; /* the first failure inside a callback: -ENOMEM */
+	int err;	    /* the first failure inside a callback: -ENOMEM */
 	bool finished;
 };
 
