@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """redis-server under redis-benchmark: by pid, as a command, and with the whole host."""
+import contextlib
 import os
 import re
 import socket
@@ -40,15 +41,24 @@ def listener_name(pid):
     raise harness.Failure("nothing listens")
 
 
+def appended_to(pid):
+    """The file that it appends to; None while it begins one, under another name."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            name = os.readlink(f"/proc/{pid}/fd/{fd}")
+            found += [name] if name.endswith(".aof") else []
+    return found[0] if len(found) == 1 and "/temp-" not in found[0] else None
+
+
 def record_pid(name):
     """The recording, redis' pid, what it listens on and appends to, the early peer, perf's view."""
     with servers.Server(*server_args(port)) as redis:
         harness.until(lambda: servers.answers(port), "redis")
         listener = listener_name(redis.pid)
         early = socket.create_connection(("127.0.0.1", port))
-        aof = next(name for name in (os.readlink(f"/proc/{redis.pid}/fd/{fd}")
-                                     for fd in os.listdir(f"/proc/{redis.pid}/fd"))
-                   if name.endswith(".aof"))
+        harness.until(lambda: appended_to(redis.pid), "redis to write where it will append")
+        aof = appended_to(redis.pid)
         recorder = servers.Recorder(fathom, name, "-p", redis.pid)
         perf = servers.Perf(fathom.dir, redis.pid) if servers.shutil.which("perf") else None
         early.sendall(b"PING\r\n")
