@@ -178,10 +178,10 @@ static int event_view_compare(const void *a, const void *b)
 /* The events of the application, and those of the kernel that fired in the span or thread. */
 static const struct event_view *events_make(struct making *m, const struct node *n, size_t *count)
 {
-	static const struct context none;
 	const struct app_span *s = n->app;
 	size_t kernel, told = s ? s->events.count : 0;
-	const struct kevent *k = query_events(m->p, s ? &s->ctx : &none, n->tid, &kernel);
+	const struct kevent *k = s ? query_span_events(m->p, &s->ctx, &kernel)
+				   : query_thread_events(m->p, n->life_number, n->tid, &kernel);
 	struct event_view *events;
 
 	*count = 0;
@@ -205,10 +205,8 @@ static const struct event_view *events_make(struct making *m, const struct node 
 			.name = e->name ? e->name : "?"};
 		v->attributes = attributes_take(m, &v->attributes_count);
 	}
-	for (size_t i = 0; i < kernel; i++) { /* a thread's number may have been another's before */
-		if (s || (k[i].time_ns >= n->begin_ns && k[i].time_ns <= n->end_ns))
-			events[(*count)++] = kernel_event_view(m, &k[i]);
-	}
+	for (size_t i = 0; i < kernel; i++)
+		events[(*count)++] = kernel_event_view(m, &k[i]);
 	qsort(events, *count, sizeof(*events), event_view_compare);
 	return events;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map/holders.h"
 #include "map/internal.h"
 #include "map/query.h"
 
@@ -99,49 +100,64 @@ int events_merge(struct kevents *left, struct kevents *right)
 	return err ? err : vec_move(&left->list, &right->list);
 }
 
-/* By span, those of none by thread; then by time. */
-static int owner_compare(const struct kevent *x, const struct context *ctx, u32 tid)
+/* By span; those of none by thread, and where nothing else tells of that by its number. */
+static int owner_compare(const struct kevent *x, const struct kevent *y)
 {
-	int order = memcmp(&x->ctx, ctx, sizeof(*ctx));
+	int order = memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 
-	if (order || !context_is_none(ctx))
+	if (order || !context_is_none(&x->ctx))
 		return order;
-	return x->tid < tid ? -1 : x->tid > tid;
+	COMPARE(x->life, y->life);
+	if (!x->life)
+		COMPARE(x->tid, y->tid);
+	return 0;
 }
 
 static int event_compare(const void *a, const void *b)
 {
 	const struct kevent *x = a, *y = b;
-	int order = owner_compare(x, &y->ctx, y->tid);
+	int order = owner_compare(x, y);
 
 	if (order)
 		return order;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->format != y->format)
-		return x->format < y->format ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->format, y->format);
+	COMPARE(x->bytes, y->bytes);
 	return memcmp(x->payload, y->payload, x->bytes);
+}
+
+/*
+ * Some name a thread that has ended, as when the kernel frees it, others one that is just made:
+ * theirs is who had the number last before, else who had it first.
+ */
+static void owner_find(const struct partial *p, const struct holders *holders, struct kevent *event)
+{
+	const struct holder *holder;
+
+	if (bytes_map_get(&p->span_index, &event->ctx, sizeof(event->ctx)))
+		return;
+	/* a span that nothing else tells of has no time: the thread shows its events */
+	event->ctx = (struct context){0};
+	holder = event->tid ? holders_find(holders, event->tid, event->time_ns) : NULL;
+	event->life = holder ? holder->life + 1 : 0;
 }
 
 int events_sort(struct partial *p)
 {
 	struct kevents *events = &p->events;
+	struct holders holders = {0};
+	int err = 0;
 
-	/* a span that nothing else tells of has no time: the thread shows its events */
-	for (size_t i = 0; i < events->list.count; i++) {
-		struct context *ctx = &events->list.data[i].ctx;
-
-		if (!bytes_map_get(&p->span_index, ctx, sizeof(*ctx)))
-			*ctx = (struct context){0};
-	}
-	if (events->list.count)
+	if (events->list.count) {
+		err = holders_fill(&holders, p);
+		for (size_t i = 0; i < events->list.count && !err; i++)
+			owner_find(p, &holders, &events->list.data[i]);
 		qsort(events->list.data, events->list.count, sizeof(*events->list.data),
 		      event_compare);
-	return sums_sort(&events->counts);
+	}
+	holders_free(&holders);
+	return err ? err : sums_sort(&events->counts);
 }
 
 void events_free(struct kevents *events)
@@ -165,16 +181,30 @@ const struct event_text *query_event_format(const struct partial *p, u32 format)
 	return number ? &p->events.formats.data[number - 1] : NULL;
 }
 
-const struct kevent *query_events(const struct partial *p, const struct context *ctx, u32 tid,
-				  size_t *count)
+/* Those of the owner of `like`, which has no payload. */
+static const struct kevent *events_of(const struct partial *p, const struct kevent *like,
+				      size_t *count)
 {
 	const struct kevent *list = p->events.list.data;
-	size_t low = COUNT_BEFORE(&p->events.list, e, owner_compare(e, ctx, tid) < 0), end;
+	size_t low = COUNT_BEFORE(&p->events.list, e, owner_compare(e, like) < 0), end;
 
 	for (end = low; end < p->events.list.count; end++) {
-		if (owner_compare(&list[end], ctx, tid) != 0)
+		if (owner_compare(&list[end], like) != 0)
 			break;
 	}
 	*count = end - low;
 	return *count ? list + low : NULL;
+}
+
+const struct kevent *query_span_events(const struct partial *p, const struct context *ctx,
+				       size_t *count)
+{
+	return events_of(p, &(struct kevent){.ctx = *ctx}, count);
+}
+
+const struct kevent *query_thread_events(const struct partial *p, size_t life, u32 tid,
+					 size_t *count)
+{
+	*count = 0;
+	return life || tid ? events_of(p, &(struct kevent){.life = life, .tid = tid}, count) : NULL;
 }

@@ -271,7 +271,10 @@ struct kevent {
 	u32 tid, pid;
 	u32 format, bytes;
 	struct context ctx; /* finished: only of a span that is in partial.spans */
-	char *payload;	    /* owned */
+	/* finished, of no span: who had the number then, as number in partial.lives + 1; 0: nobody
+	 */
+	size_t life;
+	char *payload; /* owned */
 };
 
 /* ---- sums ---- */
@@ -305,7 +308,7 @@ struct kevents {
 	struct map index; /* id of a format -> number in formats + 1 */
 	VEC(struct event_text) formats;
 	struct sums counts;	 /* key: id of a format */
-	VEC(struct kevent) list; /* with partial_options.spans */
+	VEC(struct kevent) list; /* with partial_options.spans; finished: by owner, then time */
 };
 
 /* ---- records that wait for a neighbour ---- */

@@ -72,12 +72,17 @@ const struct fact_bytes *query_bytes(const struct partial *p, u32 tid, u64 begin
 /* How events of this format are to be read, NULL: not known. */
 const struct event_text *query_event_format(const struct partial *p, u32 format);
 
+/* The events that fired in a span: `*count` of them, in the order of time. */
+const struct kevent *query_span_events(const struct partial *p, const struct context *ctx,
+				       size_t *count);
+
 /*
- * The events that fired in a span, or, with a context of zeros, in a thread
- * under no span: `*count` of them, in the order of time.
+ * The events of a thread under no span, likewise: also those that named it before it had a record,
+ * or after its end, as long as its number was not another's. `life`: its number in partial.lives
+ * + 1; 0: those with the number `tid` of which no life tells. What has the number 0 is of none.
  */
-const struct kevent *query_events(const struct partial *p, const struct context *ctx, u32 tid,
-				  size_t *count);
+const struct kevent *query_thread_events(const struct partial *p, size_t life, u32 tid,
+					 size_t *count);
 
 /*
  * A path that a file was opened by: by the process, else by any; last before that time, else first

@@ -189,6 +189,7 @@ static int thread_nodes(const struct making_kernel *m, struct tree *tree)
 		struct node n = {.kind = NODE_THREAD,
 				 .id = m->ids[h->life],
 				 .life = l,
+				 .life_number = h->life + 1,
 				 .tid = l->tid,
 				 .pid = l->pid,
 				 .begin_ns = l->origin_ns,
@@ -273,11 +274,44 @@ static void stand_in_widen(struct node *n, const struct node *child)
 		n->end_ns = child->end_ns;
 }
 
+/* The first `count` nodes stand for themselves. */
+static int stand_in(struct tree *tree, size_t count, struct map *number, const struct node *child)
+{
+	size_t up = child->above ? (size_t)map_get(number, child->above) : 0;
+
+	if (child->above && !up)
+		return stand_in_add(tree, number, child);
+	if (up > count)
+		stand_in_widen(&tree->nodes.data[up - 1], child);
+	return 0;
+}
+
+/* Events can name a thread of which nothing else tells: it had ended before, or came to no record.
+ */
+static int stand_ins_of_events(const struct partial *p, const struct tree_options *o,
+			       struct tree *tree, size_t count, struct map *number)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->events.list.count && !err; i++) {
+		const struct kevent *k = &p->events.list.data[i];
+		struct node child = {.above = kernel_id(o, k->tid, 0, NODE_THREAD),
+				     .tid = k->tid,
+				     .pid = k->pid,
+				     .begin_ns = k->time_ns,
+				     .end_ns = k->time_ns};
+
+		if (context_is_none(&k->ctx) && !k->life && k->tid && wanted(o, k->tid, k->pid))
+			err = stand_in(tree, count, number, &child);
+	}
+	return err;
+}
+
 /*
  * A request can be told when nothing else is of its thread, or of the span that it was made under:
  * something stands for that. Its time is not known.
  */
-static int stand_ins(struct tree *tree)
+static int stand_ins(const struct partial *p, const struct tree_options *o, struct tree *tree)
 {
 	size_t count = tree->nodes.count;
 	struct map number = {0};
@@ -287,13 +321,11 @@ static int stand_ins(struct tree *tree)
 		err = map_put(&number, tree->nodes.data[i].id, (void *)(i + 1));
 	for (size_t i = 0; i < count && !err; i++) {
 		struct node child = tree->nodes.data[i];
-		size_t up = child.above ? (size_t)map_get(&number, child.above) : 0;
 
-		if (child.above && !up)
-			err = stand_in_add(tree, &number, &child);
-		else if (up > count)
-			stand_in_widen(&tree->nodes.data[up - 1], &child);
+		err = stand_in(tree, count, &number, &child);
 	}
+	if (!err && o->threads)
+		err = stand_ins_of_events(p, o, tree, count, &number);
 	map_free(&number);
 	return err;
 }
@@ -474,7 +506,7 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 	if (!err)
 		err = kernel_nodes(p, options, tree);
 	if (!err)
-		err = stand_ins(tree);
+		err = stand_ins(p, options, tree);
 	if (!err)
 		err = tree_order(tree);
 	if (err)

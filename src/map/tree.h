@@ -36,6 +36,7 @@ struct node {
 	const struct app_span *app; /* NODE_APP, NODE_CONTEXT; of the partial; NULL: it stands in */
 	size_t kernel;		    /* of node_is_kernel(): its index, for kspans_get() */
 	const struct life *life;    /* NODE_THREAD; NULL: it stands in */
+	size_t life_number;	    /* with life: its number in partial.lives + 1 */
 };
 
 static inline bool node_is_kernel(const struct node *n)

@@ -159,6 +159,10 @@ static void trace_request(const struct terminal *t, const char *format)
 	traces_show(t, format, &source_whole, &trace, 1);
 }
 
+/* The kernel tells of a thread behind its end, too. */
+static const struct event_view thread_events[] = {
+	{.time_ns = T0 + 13 * MS, .name = "sched:sched_process_free", .level = EVENT_VIEW_NO_LEVEL},
+};
 static const struct span_view thread_spans[] = {
 	{.span_id = "aaaaaaaaaaaaaaaa",
 	 .name = "fio",
@@ -173,7 +177,9 @@ static const struct span_view thread_spans[] = {
 	 .begin_soft = true,
 	 .end_soft = true,
 	 .threads = 1,
-	 .time = SPLIT([SPLIT_disk] = 8 * MS, [SPLIT_kernel] = 2 * MS)},
+	 .time = SPLIT([SPLIT_disk] = 8 * MS, [SPLIT_kernel] = 2 * MS),
+	 .events = thread_events,
+	 .events_count = COUNT(thread_events)},
 	{.span_id = "bbbbbbbbbbbbbbbb",
 	 .parent_id = "aaaaaaaaaaaaaaaa",
 	 .name = "disk",

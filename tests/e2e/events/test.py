@@ -36,6 +36,13 @@ def named(shown, name):
     return [(span, event) for span, event in shown if event["name"] == name]
 
 
+def check_all_are_shown(directory):
+    """Each event that was counted stands in one place, if a thread fired it or is named by it."""
+    shown, count = spans_with_events(directory), counts(directory)
+    equal({name: len(named(shown, name)) for name in count}, count, "events in the trace")
+    return shown
+
+
 @tests.add
 def records_what_was_chosen():
     global recording, pid, sleeper, child, skipped
@@ -58,9 +65,7 @@ def counts_every_event_exactly_once():
     equal(count["sched:sched_process_fork"], 2, "fork")
     equal(count["sched:sched_process_exit"], 3, "exit")
     equal(count["sched:sched_wakeup_new"], 2, "new threads")
-    shown = spans_with_events(recording)
-    for name in count:
-        equal(len(named(shown, name)), count[name], f"{name} in the trace")
+    check_all_are_shown(recording)
 
 
 @tests.add
@@ -155,6 +160,37 @@ def a_thread_that_has_just_ended_is_in_scope_as_before():
     check(3 <= count["sched:sched_process_free"] <= count["sched:sched_process_exit"] == 5,
           f"freed: {count}")
     harness.check_sums(fathom, freed)
+
+
+def in_chunks(directory, name):
+    """How many there are in what a rotation seals."""
+    fathom.ok("rotate", directory)
+    return counts(directory).get(name, 0)
+
+
+@tests.add
+def what_fires_after_the_end_of_a_thread_stands_with_it():
+    """The command goes on until the kernel has freed its children."""
+    freed, directory = "sched:sched_process_free", fathom.path("behind")
+    with harness.Process([fathom.binary, "record", "-o", directory, "--event", "sched:sched_process_*",
+                          "--", "sh", "-c", "/bin/true; /bin/true; exec cat"], text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE) as recorder:
+        harness.until(lambda: fathom.run("rotate", directory).returncode == 0, "the recording")
+        harness.until(lambda: in_chunks(directory, freed) == 2, "the kernel to free two processes")
+        _, text = recorder.communicate("", timeout=60)
+    equal(recorder.returncode, 0, text)
+    for span, event in named(check_all_are_shown(directory), freed):
+        equal(span["kind"], "thread", "where it stands")
+        equal(span["tid"], event["attributes"]["pid"], "whose it is")
+        check(span["end_ns"] < event["time_ns"], f"{event} behind the end at {span['end_ns']}")
+
+
+@tests.add
+def on_the_whole_host_each_stands_with_a_thread():
+    """Also what is told of threads that ended before the recording began."""
+    check_all_are_shown(fathom.record("host", "-a", "--event", "sched:sched_process_*", "--", "sh",
+                                      "-c", "/bin/true; (exit 3); /bin/true"))
 
 
 @tests.add

@@ -356,7 +356,7 @@ static void print_events(FILE *out, const struct partial *p, bool each)
 		fprintf(out, "event %u tid %u %llu %u bytes of %u in ", k->format, k->tid,
 			(unsigned long long)k->time_ns, k->bytes, (unsigned char)k->payload[0]);
 		print_context(out, &k->ctx);
-		fprintf(out, "\n");
+		fprintf(out, " of life %zu\n", k->life);
 	}
 }
 

@@ -303,7 +303,6 @@ TEST(waits_are_exact_where_calls_are_left_out)
 /* Each event is shown once: in its span, or in its thread if nothing else tells of the span. */
 TEST(events_belong_to_their_spans)
 {
-	static const struct context none;
 	size_t shown = 0, in_spans = 0, count;
 	struct simulation s;
 	struct partial *p;
@@ -314,21 +313,15 @@ TEST(events_belong_to_their_spans)
 	partial_cover(p, s.from_ns, s.to_ns);
 	CHECK_EQ(partial_finish(p), 0);
 	for (size_t i = 0; i < p->spans.count; i++) {
-		const struct kevent *k = query_events(p, &p->spans.data[i]->ctx, 0, &count);
+		const struct kevent *k = query_span_events(p, &p->spans.data[i]->ctx, &count);
 
 		for (size_t j = 0; j < count; j++)
 			CHECK(j == 0 || k[j - 1].time_ns <= k[j].time_ns);
 		in_spans += count;
 	}
 	for (size_t i = 0; i < p->lives.count; i++) {
-		const struct life *l = p->lives.data[i];
-
-		query_events(p, &none, l->tid, &count);
-		shown += i && p->lives.data[i - 1]->tid == l->tid
-				 ? 0
-				 : count; /* a number is used again */
-		query_events(p, &none, l->left_tid, &count);
-		shown += l->left_tid == l->tid ? 0 : count;
+		query_thread_events(p, i + 1, p->lives.data[i]->tid, &count);
+		shown += count;
 	}
 	for (size_t i = 0; i < p->events.counts.list.count; i++)
 		sum += p->events.counts.list.data[i].count;
