@@ -5,22 +5,123 @@
 
 #include "map/internal.h"
 
-int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns)
+/* ---- telling a life ---- */
+
+static int loss_tell(struct partial *p, struct life *l, struct record_lost lost, u64 to_ns)
 {
 	struct life_sink sink = partial_sink(p);
+
+	if (lost.head.time_ns > to_ns)
+		lost.head.time_ns = to_ns;
+	return lost.begin_ns < lost.head.time_ns ? life_feed(l, LIFE_LOST, &lost.head, &sink) : 0;
+}
+
+/* A loss of nobody knows whose records. */
+static struct record_lost loss_of(u64 begin_ns, u64 end_ns)
+{
+	return (struct record_lost){
+		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = end_ns},
+		.begin_ns = begin_ns};
+}
+
+/* Of those that lives were told of, which change no more. */
+static int index_extend(struct partial *p, size_t count)
+{
 	int err = 0;
 
-	for (; l->losses_seen < count && !err; l->losses_seen++) {
-		struct record_lost lost = p->losses.data[l->losses_seen];
-
-		if (lost.head.time_ns > to_ns)
-			lost.head.time_ns = to_ns;
-		if (lost.begin_ns < lost.head.time_ns)
-			err = life_feed(l, LIFE_LOST, &lost.head, &sink);
-	}
-	if (p->losses_told < l->losses_seen)
-		p->losses_told = l->losses_seen;
+	while (p->loss_index.count < count && !err)
+		err = loss_index_add(&p->loss_index, &p->losses.data[p->loss_index.count]);
 	return err;
+}
+
+/* What those of a CPU say together, or of all (not known which). */
+static struct loss_stretch losses_join(const struct partial *p, u16 cpu,
+				       const struct loss_range *range)
+{
+	struct loss_stretch stretch = {0};
+	const struct loss_list *lists[] = {&p->loss_index.any, NULL};
+
+	if (cpu != LIFE_CPU_UNKNOWN) {
+		lists[0] = loss_index_of(&p->loss_index, cpu);
+		lists[1] = loss_index_of(&p->loss_index, LIFE_CPU_UNKNOWN);
+	}
+	for (int i = 0; i < 2; i++)
+		if (lists[i] && range->after_ns < range->until_ns)
+			loss_list_join(lists[i], range, &stretch);
+	return stretch;
+}
+
+/* They make one stretch for it, of those that concern it. */
+static int tell_settled(struct partial *p, struct life *l, struct loss_range range)
+{
+	const struct life_state *s = &l->state;
+	u16 cpu = s->place == LIFE_ON_CPU ? s->cpu : LIFE_CPU_UNKNOWN;
+	struct loss_stretch joined;
+
+	range.after_ns = life_doubt_since(s);
+	joined = losses_join(p, cpu, &range);
+	return loss_tell(p, l, loss_of(joined.begin_ns, joined.end_ns), UINT64_MAX);
+}
+
+/*
+ * Where it was is not known until its left half is. But nothing there is later than its last
+ * record: what was lost behind that makes one stretch for each CPU.
+ */
+static int tell_unsettled(struct partial *p, struct life *l, struct loss_range range)
+{
+	bool earlier = false;
+	int err = 0;
+
+	range.after_ns = l->last_ns;
+	for (size_t i = 0; i < p->loss_index.lists.count && !err; i++) {
+		const struct loss_list *list = &p->loss_index.lists.data[i];
+		struct loss_stretch joined = {0};
+		struct record_lost lost;
+
+		loss_list_join(list, &range, &joined);
+		lost = loss_of(joined.begin_ns, joined.end_ns);
+		lost.head.cpu = list->cpu;
+		err = loss_tell(p, l, lost, UINT64_MAX);
+		earlier |= joined.earlier;
+	}
+	for (size_t i = range.from; i < range.to && earlier && !err; i++)
+		if (p->losses.data[i].head.time_ns <= range.after_ns)
+			err = loss_tell(p, l, p->losses.data[i], range.until_ns);
+	return err;
+}
+
+int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns)
+{
+	struct loss_range range = {.from = l->losses_seen, .to = count, .until_ns = to_ns};
+	bool few = range.from + (l->settled ? 1 : p->loss_index.lists.count + 1) >= count;
+	int err = 0;
+
+	if (range.from >= count)
+		return 0;
+	l->losses_seen = (u32)count;
+	if (p->losses_told < count)
+		p->losses_told = (u32)count;
+	for (size_t i = range.from; few && i < count && !err; i++)
+		err = loss_tell(p, l, p->losses.data[i], to_ns);
+	if (few || l->state.place == LIFE_GONE || !to_ns)
+		return err;
+	err = index_extend(p, count);
+	if (err)
+		return err;
+	return l->settled ? tell_settled(p, l, range) : tell_unsettled(p, l, range);
+}
+
+int partial_tell_tail(struct partial *p, struct life *l)
+{
+	return loss_tell(p, l, loss_of(p->tail_from_ns, p->tail_to_ns), UINT64_MAX);
+}
+
+int tail_end(struct partial *p)
+{
+	struct record_lost lost = loss_of(p->tail_from_ns, p->tail_to_ns);
+
+	p->tail_from_ns = p->tail_to_ns = 0;
+	return lost.begin_ns < lost.head.time_ns ? vec_push(&p->losses, lost) : 0;
 }
 
 /* Whether a thread may have come and gone in what was lost, in the scope too, or entered a call. */
@@ -42,14 +143,6 @@ static bool loss_matters(const struct record_lost *lost)
 	default:
 		return false;
 	}
-}
-
-/* A loss of nobody knows whose records. */
-static struct record_lost loss_of(u64 begin_ns, u64 end_ns)
-{
-	return (struct record_lost){
-		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = end_ns},
-		.begin_ns = begin_ns};
 }
 
 /* ---- holes: losses that are told from their begin on ---- */
@@ -123,23 +216,14 @@ int holes_follow(struct partial *p, const struct record_lost *lost)
 	return 0;
 }
 
-static int hole_tell(struct partial *p, struct life *l, const struct record_lost *lost)
-{
-	struct life_sink sink = partial_sink(p);
-
-	return lost->begin_ns < lost->head.time_ns ? life_feed(l, LIFE_LOST, &lost->head, &sink)
-						   : 0;
-}
-
 /* A settled life makes one stretch of them, up to now: it is told of that. */
 static int holes_tell_joined(struct partial *p, struct life *l, u64 to_ns)
 {
 	bool on_cpu = l->settled && l->state.place == LIFE_ON_CPU && !holes_are_many(p);
 	u16 cpu = on_cpu ? l->state.cpu : LIFE_CPU_UNKNOWN;
 	u64 since_ns = cpu == LIFE_CPU_UNKNOWN ? p->holes_since_ns : holes_since(p, cpu);
-	struct record_lost lost = loss_of(since_ns, to_ns);
 
-	return hole_tell(p, l, &lost);
+	return loss_tell(p, l, loss_of(since_ns, to_ns), UINT64_MAX);
 }
 
 int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns)
@@ -152,7 +236,7 @@ int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns)
 		struct record_lost lost = p->holes.data[i];
 
 		lost.head.time_ns = to_ns;
-		err = hole_tell(p, l, &lost);
+		err = loss_tell(p, l, lost, UINT64_MAX);
 	}
 	return err;
 }
@@ -238,6 +322,7 @@ void losses_shorten(struct partial *p)
 		}
 		list[0] = loss_of(from_ns, to_ns);
 		p->losses.count = 1;
+		loss_index_free(&p->loss_index);
 	}
 	for (size_t i = 0; i < p->lives.count; i++) {
 		struct life *l = p->lives.data[i];
@@ -250,15 +335,23 @@ void losses_shorten(struct partial *p)
 int partial_life_begin(struct partial *p, struct life *l)
 {
 	struct life_sink sink = partial_sink(p);
+	/* nothing is known of it up to there: any loss concerns it */
+	struct loss_range range = {.to = l->losses_before,
+				   .after_ns = partial_life_from(p, l),
+				   .until_ns = UINT64_MAX};
+	struct loss_stretch joined;
 	struct life whole;
 	int err;
 
 	if (l->born || l->origin_ns || !l->losses_before)
 		return 0;
 	life_init_left_of(&whole, l);
-	whole.losses_before = whole.losses_seen = 0;
-	err = partial_tell_losses(p, &whole, l->losses_before, UINT64_MAX);
-	whole.losses_seen = l->losses_seen;
+	whole.losses_before = 0;
+	err = index_extend(p, l->losses_before);
+	if (!err) {
+		joined = losses_join(p, LIFE_CPU_UNKNOWN, &range);
+		err = loss_tell(p, &whole, loss_of(joined.begin_ns, joined.end_ns), UINT64_MAX);
+	}
 	err = err ? err : life_join(&whole, l, &sink);
 	if (err) {
 		life_free(&whole);

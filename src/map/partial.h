@@ -29,6 +29,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "map/kspans.h"
+#include "map/loss_index.h"
 #include "model/container.h"
 #include "model/life.h"
 
@@ -362,12 +363,15 @@ struct partial {
 	 */
 	VEC(struct record_lost) losses;
 	u32 losses_told; /* the most that any life knows of */
+	struct loss_index loss_index; /* of those that were told, as far as it was asked */
 	/*
 	 * CPUs of which records are missing since begin_ns: until when is not known yet. Each
 	 * record of a life is told of them before it is applied.
 	 */
 	VEC(struct record_lost) holes;
 	u64 holes_since_ns; /* when the first of them began, if there is one */
+	/* While what lies in [.., ..) is applied, of which records are missing: likewise. */
+	u64 tail_from_ns, tail_to_ns;
 	int err;	    /* the first failure inside a callback: -ENOMEM */
 	bool finished;
 };

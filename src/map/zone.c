@@ -93,29 +93,6 @@ int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns)
 	return 0;
 }
 
-/* A stretch of time. In a part of it records can be missing for good: it is in doubt. */
-struct zone_time {
-	u64 from_ns, to_ns;
-	u64 doubt_from_ns, doubt_to_ns; /* both 0: all is there */
-	size_t lives;			/* that were told to doubt it, if they got a record */
-};
-
-/* Before each record in doubt and behind the last one: any thread may have done something else. */
-static int zone_doubt(struct partial *p, struct zone_time *z)
-{
-	struct record_lost lost = {
-		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = z->doubt_to_ns},
-		.begin_ns = z->doubt_from_ns,
-	};
-
-	if (z->doubt_from_ns >= z->doubt_to_ns)
-		return 0;
-	if (z->lives && z->lives == p->lives.count && p->losses_told < p->losses.count)
-		return 0; /* nobody was told of the last one yet */
-	z->lives = p->lives.count;
-	return vec_push(&p->losses, lost);
-}
-
 /* What was lost until then is of the time before. */
 static bool is_behind(const struct record_head *r, u64 to_ns)
 {
@@ -127,7 +104,7 @@ static bool is_behind(const struct record_head *r, u64 to_ns)
 }
 
 /* Applies what is kept of [from_ns, to_ns), and keeps it no longer. */
-static int zone_apply(struct partial *p, struct zone_time z)
+static int zone_apply(struct partial *p, u64 from_ns, u64 to_ns)
 {
 	size_t kept = 0;
 	int err = 0;
@@ -135,19 +112,16 @@ static int zone_apply(struct partial *p, struct zone_time z)
 	for (size_t i = 0; i < p->raw.list.count; i++) {
 		struct raw_record *raw = &p->raw.list.data[i];
 
-		if (err || raw->record->time_ns < z.from_ns || is_behind(raw->record, z.to_ns)) {
+		if (err || raw->record->time_ns < from_ns || is_behind(raw->record, to_ns)) {
 			p->raw.list.data[kept++] = *raw;
 			continue;
 		}
-		err = zone_doubt(p, &z);
-		if (!err && raw->earlier)
-			err = partial_apply_outside(p, raw->record, 0);
-		else if (!err)
-			err = partial_apply_now(p, raw->record);
+		err = raw->earlier ? partial_apply_outside(p, raw->record, 0)
+				   : partial_apply_now(p, raw->record);
 		free(raw->record);
 	}
 	p->raw.list.count = kept;
-	return err ? err : zone_doubt(p, &z);
+	return err;
 }
 
 /* The same of what no neighbour will complete, and which lies before what the partial covers. */
@@ -248,10 +222,18 @@ static bool is_empty(const struct partial *p)
 	return !p->zoned && !p->from_ns && !p->to_ns;
 }
 
-/* Behind the body: nobody will bring the rest of that time. */
+/*
+ * Behind the body: nobody will bring the rest of that time. Before each record there, and behind
+ * the last one, any thread may have done something else.
+ */
 static int tail_apply(struct partial *p, u64 body_to_ns)
 {
-	return zone_apply(p, (struct zone_time){body_to_ns, UINT64_MAX, body_to_ns, p->to_ns, 0});
+	int err;
+
+	p->tail_from_ns = body_to_ns;
+	p->tail_to_ns = p->to_ns;
+	err = zone_apply(p, body_to_ns, UINT64_MAX);
+	return err ? err : tail_end(p);
 }
 
 /*
@@ -299,7 +281,7 @@ int zones_merge(struct partial *left, struct partial *right)
 		right->holes.count = 0;
 		return 0; /* nor is there one now: what is told at its time is another's, too */
 	}
-	err = zone_apply(left, (struct zone_time){left_to, to, 0, 0, 0});
+	err = zone_apply(left, left_to, to);
 	if (err || right_from < right_to)
 		return err ? err : holes_end(left, right_from);
 	right->holes.count = 0; /* it goes on where the left one is */
@@ -332,7 +314,7 @@ int zones_finish(struct partial *p)
 	body->raw = (struct raw_records){0};
 	*p = (struct partial){.options = body->options, .raw = raw};
 	err = zone_apply_outside(p, body->from_ns, body->from_ns);
-	err = err ? err : zone_apply(p, (struct zone_time){0, from, 0, 0, 0});
+	err = err ? err : zone_apply(p, 0, from);
 	if (err)
 		partial_free(body);
 	else

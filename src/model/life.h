@@ -269,6 +269,17 @@ bool life_head_valid(const struct life *l);
 /* Nothing is known of [from, to): adds what of it lies inside of its limits. */
 void life_unknown(struct life *l, u64 from_ns, u64 to_ns);
 
+/*
+ * Up to then it is known what a life did that is settled: of a loss, what lies behind leaves it in
+ * doubt. A sleeper slept until it was woken.
+ */
+static inline u64 life_doubt_since(const struct life_state *s)
+{
+	bool woken = s->place == LIFE_OFF_CPU && s->wake.has;
+
+	return woken && s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
+}
+
 static inline bool context_is_none(const struct context *c)
 {
 	u64 a, b;

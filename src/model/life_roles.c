@@ -277,9 +277,8 @@ static void role_lost(struct life *l, const struct record_head *r, const struct 
 	(void)sink;
 	if (s->place == LIFE_GONE || (s->place == LIFE_ON_CPU && !here))
 		return;
-	/* until then it slept; a hole is told again with each record */
-	if (s->place == LIFE_OFF_CPU && s->wake.has && from < s->wake.time_ns)
-		from = s->wake.time_ns;
+	if (from < life_doubt_since(s)) /* a hole is told again with each record */
+		from = life_doubt_since(s);
 	doubt_add(s, from, r->time_ns);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many CPUs of which records are missing at once. */
+/* What many losses leave in doubt, and many CPUs of which records are missing at once. */
 #include "cpu_time.h"
+#include "map/internal.h"
 #include "one_thread.h"
 
 /* From from_ns on records of CPU 100 + i are missing, for each i below `count`. */
@@ -163,6 +164,229 @@ TEST(records_do_not_look_at_each_of_many_holes)
 
 	CHECK(few < 10 * none);
 	CHECK(many < 10 * none);
+}
+
+/* ---- losses that are told at once ---- */
+
+static u64 seed;
+
+static u64 any_below(u64 limit)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % limit;
+}
+
+/* What thread 5 did, and what was lost meanwhile: told at once, and one by one. */
+struct told {
+	struct partial *left, *right; /* right: what comes behind the cut */
+	struct partial *to;
+	struct life one_by_one;
+	struct partial *sums; /* what that tells; of no interest */
+	u64 now_ns;
+};
+
+static void each_feed(struct told *t, enum life_role role, const void *record)
+{
+	struct life_sink sink = partial_sink(t->sums);
+
+	CHECK_EQ(life_feed(&t->one_by_one, role, record, &sink), 0);
+}
+
+static void told_loss(struct told *t)
+{
+	u16 cpu = (u16)any_below(4);
+	struct record_lost r = {
+		.head = {.kind = RECORD_lost, .cpu = cpu == 3 ? LIFE_CPU_UNKNOWN : cpu},
+		.why = LOST_buffer,
+		.count = 1};
+
+	t->now_ns += any_below(30);
+	r.head.time_ns = t->now_ns;
+	r.begin_ns = t->now_ns - 1 - any_below(any_below(5) ? 20 : 400);
+	apply(t->to, &r);
+	each_feed(t, LIFE_LOST, &r);
+}
+
+static void told_switch(struct told *t, bool enters)
+{
+	struct record_switch r = {
+		.head = {.kind = RECORD_switch, .cpu = (u16)any_below(3), .time_ns = t->now_ns}};
+
+	if (enters) {
+		r.next_tid = 5;
+	} else {
+		r.head.tid = r.head.pid = 5;
+		r.mode = any_below(2) ? MODE_user : MODE_syscall;
+		r.since_ns = r.mode == MODE_user ? 0 : any_below(60);
+		r.state = any_below(2) ? LEAVE_preempted : LEAVE_sleep;
+	}
+	apply(t->to, &r);
+	each_feed(t, enters ? LIFE_ENTERS : LIFE_LEAVES, &r);
+}
+
+static void told_waking(struct told *t)
+{
+	struct record_waking r = {
+		.head = {.kind = RECORD_waking, .time_ns = t->now_ns, .tid = 5, .pid = 5}};
+
+	apply(t->to, &r);
+	each_feed(t, LIFE_WAKING, &r);
+}
+
+static void told_record(struct told *t)
+{
+	t->now_ns += any_below(50);
+	switch (any_below(3)) {
+	case 0:
+		told_waking(t);
+		break;
+	case 1:
+		told_switch(t, true);
+		break;
+	default:
+		told_switch(t, false);
+	}
+}
+
+/* Of each part some losses in a row, then a record. */
+static void told_some(struct told *t, u64 parts)
+{
+	while (parts--) {
+		for (u64 i = any_below(40); i > 0; i--)
+			told_loss(t);
+		if (any_below(8))
+			told_record(t);
+	}
+}
+
+static void told_begin(struct told *t, u64 with)
+{
+	*t = (struct told){.left = partial_new(NULL),
+			   .right = partial_new(NULL),
+			   .sums = partial_new(NULL),
+			   .now_ns = 2000};
+	t->to = t->left;
+	life_init(&t->one_by_one, 5);
+	seed = with;
+}
+
+static void told_end(struct told *t)
+{
+	life_free(&t->one_by_one);
+	partial_free(t->left);
+	partial_free(t->right);
+	partial_free(t->sums);
+}
+
+static void check_told(u64 with)
+{
+	struct told t;
+	struct life_sink sink;
+	u64 cut_ns;
+
+	told_begin(&t, with);
+	sink = partial_sink(t.sums);
+	told_some(&t, any_below(6));
+	cut_ns = t.now_ns;
+	t.to = t.right;
+	told_some(&t, any_below(6));
+	told_record(&t);
+	for (u64 i = any_below(40); i > 0; i--)
+		told_loss(&t);
+	partial_cover(t.left, 1000, cut_ns);
+	partial_cover(t.right, cut_ns, t.now_ns + 10);
+	CHECK_EQ(partial_merge(t.left, t.right), 0);
+	t.right = NULL;
+	CHECK_EQ(partial_finish(t.left), 0);
+	CHECK_EQ(life_finish(&t.one_by_one, 1000, t.now_ns + 10, &sink), 0);
+	CHECK_EQ(t.left->lives.count, 1);
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		if (t.left->lives.data[0]->total.ns[i] != t.one_by_one.total.ns[i])
+			CHECK_FAIL("seed %llu: part %d: %lld, one by one %lld",
+				   (unsigned long long)with, i,
+				   (long long)t.left->lives.data[0]->total.ns[i],
+				   (long long)t.one_by_one.total.ns[i]);
+	told_end(&t);
+}
+
+TEST(losses_told_at_once_leave_what_each_leaves)
+{
+	for (u64 i = 1; i <= 20000; i++)
+		check_told(i);
+}
+
+static void lost_on_cpu0(struct partial *p, u64 begin_ns, u64 end_ns)
+{
+	struct record_lost r = {.head = {.kind = RECORD_lost, .time_ns = end_ns},
+				.why = LOST_buffer,
+				.count = 1,
+				.begin_ns = begin_ns};
+
+	apply(p, &r);
+}
+
+/* The waking says nothing of one that was preempted: what was lost up to it still counts. */
+TEST(a_loss_that_ends_with_the_last_record_counts)
+{
+	struct partial *p = partial_new(NULL), *right = partial_new(NULL);
+	struct record_waking waking = {
+		.head = {.kind = RECORD_waking, .time_ns = 2000, .tid = 5, .pid = 5}};
+
+	switches(p, 900, 0, true);
+	switches(p, 1000, 0, false);
+	partial_cover(p, 900, 1100);
+	apply(right, &waking);
+	lost_on_cpu0(right, 1500, 2000);
+	for (u64 i = 0; i < 5; i++)
+		lost_on_cpu0(right, 2500 + 100 * i, 2510 + 100 * i);
+	switches(right, 4000, 0, true);
+	partial_cover(right, 1100, 4000);
+	CHECK_EQ(partial_merge(p, right), 0);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_runnable], 500);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_unknown], 2500);
+	partial_free(p);
+}
+
+/* Told of each loss, a thread that sleeps all the time would keep thousands. */
+TEST(a_thread_of_which_little_is_known_keeps_few_losses)
+{
+	const struct life *l;
+	struct told t;
+
+	told_begin(&t, 1);
+	told_waking(&t);
+	for (int i = 0; i < 5000; i++)
+		told_loss(&t);
+	told_waking(&t);
+	l = t.left->lives.data[0];
+	CHECK(!l->settled);
+	CHECK(l->head_bytes < 2000);
+	CHECK(t.one_by_one.head_bytes > 50 * l->head_bytes);
+	told_end(&t);
+}
+
+/* Of a tail, where records are missing to the end, not each record tells it anew. */
+TEST(what_is_missing_in_a_tail_is_one_loss)
+{
+	struct partial *p = partial_new(NULL), *behind = partial_new(NULL);
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 9000}, .begin_ns = 6000};
+
+	partial_streams(p, 1000, 2000);
+	for (u64 i = 0; i < 1000; i++)
+		switches(p, 1500 + 4 * i, 0, i % 2 == 0);
+	partial_cover(p, 1000, 6000);
+	apply(behind, &gap);
+	partial_cover(behind, 9000, 9500);
+	CHECK_EQ(partial_merge(p, behind), 0);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->losses.count, 1);
+	CHECK_EQ(p->losses.data[0].begin_ns, 2000);
+	CHECK_EQ(p->losses.data[0].head.time_ns, 6000);
+	CHECK_EQ(p->lives.count, 1);
+	CHECK_EQ(split_total(&p->lives.data[0]->total), 5000);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_user], 252);
+	partial_free(p);
 }
 
 TEST_MAIN()
