@@ -63,6 +63,22 @@ static int tell_settled(struct partial *p, struct life *l, struct loss_range ran
 	return loss_tell(p, l, loss_of(joined.begin_ns, joined.end_ns), UINT64_MAX);
 }
 
+/* So many are kept by lives, of each CPU one; from there on one of any CPU, if CPUs are many. */
+#define LOSSES_KEPT_MAX ((u64)1 << 20)
+#define CPUS_APART_MAX 64
+
+static bool too_many_kept(const struct partial *p)
+{
+	return p->losses_kept >= LOSSES_KEPT_MAX && p->loss_index.lists.count > CPUS_APART_MAX;
+}
+
+static int tell_kept(struct partial *p, struct life *l, struct record_lost lost, u64 to_ns)
+{
+	if (!l->settled)
+		p->losses_kept++;
+	return loss_tell(p, l, lost, to_ns);
+}
+
 /*
  * Where it was is not known until its left half is. But nothing there is later than its last
  * record: what was lost behind that makes one stretch for each CPU.
@@ -72,6 +88,11 @@ static int tell_unsettled(struct partial *p, struct life *l, struct loss_range r
 	bool earlier = false;
 	int err = 0;
 
+	if (too_many_kept(p)) {
+		struct loss_stretch all = losses_join(p, LIFE_CPU_UNKNOWN, &range);
+
+		return loss_tell(p, l, loss_of(all.begin_ns, all.end_ns), UINT64_MAX);
+	}
 	range.after_ns = l->last_ns;
 	for (size_t i = 0; i < p->loss_index.lists.count && !err; i++) {
 		const struct loss_list *list = &p->loss_index.lists.data[i];
@@ -79,21 +100,24 @@ static int tell_unsettled(struct partial *p, struct life *l, struct loss_range r
 		struct record_lost lost;
 
 		loss_list_join(list, &range, &joined);
+		earlier |= joined.earlier;
+		if (!joined.end_ns)
+			continue;
 		lost = loss_of(joined.begin_ns, joined.end_ns);
 		lost.head.cpu = list->cpu;
-		err = loss_tell(p, l, lost, UINT64_MAX);
-		earlier |= joined.earlier;
+		err = tell_kept(p, l, lost, UINT64_MAX);
 	}
 	for (size_t i = range.from; i < range.to && earlier && !err; i++)
 		if (p->losses.data[i].head.time_ns <= range.after_ns)
-			err = loss_tell(p, l, p->losses.data[i], range.until_ns);
+			err = tell_kept(p, l, p->losses.data[i], range.until_ns);
 	return err;
 }
 
 int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_ns)
 {
 	struct loss_range range = {.from = l->losses_seen, .to = count, .until_ns = to_ns};
-	bool few = range.from + (l->settled ? 1 : p->loss_index.lists.count + 1) >= count;
+	size_t cpus = l->settled || too_many_kept(p) ? 0 : p->loss_index.lists.count;
+	bool few = range.from + cpus + 1 >= count; /* no more than would be told of joined */
 	int err = 0;
 
 	if (range.from >= count)
@@ -102,7 +126,7 @@ int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_
 	if (p->losses_told < count)
 		p->losses_told = (u32)count;
 	for (size_t i = range.from; few && i < count && !err; i++)
-		err = loss_tell(p, l, p->losses.data[i], to_ns);
+		err = tell_kept(p, l, p->losses.data[i], to_ns);
 	if (few || l->state.place == LIFE_GONE || !to_ns)
 		return err;
 	err = index_extend(p, count);

@@ -363,6 +363,7 @@ struct partial {
 	 */
 	VEC(struct record_lost) losses;
 	u32 losses_told; /* the most that any life knows of */
+	u64 losses_kept; /* by lives that are not settled, about */
 	struct loss_index loss_index; /* of those that were told, as far as it was asked */
 	/*
 	 * CPUs of which records are missing since begin_ns: until when is not known yet. Each

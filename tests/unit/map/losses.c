@@ -366,6 +366,52 @@ TEST(a_thread_of_which_little_is_known_keeps_few_losses)
 	told_end(&t);
 }
 
+static void lost_on_100_cpus(struct partial *p, u64 from_ns)
+{
+	for (u16 i = 0; i < 300; i++) {
+		struct record_lost r = {.head = {.kind = RECORD_lost,
+						 .cpu = (u16)(i % 100),
+						 .time_ns = from_ns + 20 + 10u * i},
+					.why = LOST_buffer,
+					.count = 1,
+					.begin_ns = from_ns + 15 + 10u * i};
+
+		apply(p, &r);
+	}
+}
+
+/* How many bytes it keeps of losses of 100 CPUs, when so many were kept before. */
+static size_t kept_of_many_cpus(u64 before)
+{
+	struct partial *p = partial_new(NULL);
+	struct record_waking waking = {
+		.head = {.kind = RECORD_waking, .time_ns = 1000, .tid = 5, .pid = 5}};
+	size_t bytes;
+
+	apply(p, &waking);
+	lost_on_100_cpus(p, 1000);
+	waking.head.time_ns = 9000;
+	apply(p, &waking); /* the index of CPUs is there from now on */
+	p->losses_kept = before;
+	lost_on_100_cpus(p, 10000);
+	bytes = p->lives.data[0]->head_bytes;
+	waking.head.time_ns = 19000;
+	apply(p, &waking);
+	bytes = p->lives.data[0]->head_bytes - bytes;
+	partial_free(p);
+	return bytes;
+}
+
+/* A crafted chunk must not make each of many threads keep one for each of many CPUs. */
+TEST(what_is_kept_of_many_cpus_is_bounded)
+{
+	size_t apart = kept_of_many_cpus(0);
+
+	CHECK(apart > 100 * sizeof(struct record_lost));
+	CHECK(apart < 200 * sizeof(struct record_lost));
+	CHECK(kept_of_many_cpus((u64)1 << 20) < 6 * sizeof(struct record_lost));
+}
+
 /* Of a tail, where records are missing to the end, not each record tells it anew. */
 TEST(what_is_missing_in_a_tail_is_one_loss)
 {
