@@ -144,6 +144,14 @@ static void hops_run(void)
 		pthread_join(threads[i], NULL);
 }
 
+static int listener_await(void)
+{
+	sleep_ms(150); /* in its first tenth of a second a program writes for who may come */
+	for (int i = 0; i < 10000 && !fathom_listening(); i++)
+		sleep_ms(1);
+	return fathom_listening();
+}
+
 /* ---- a program that runs another one ---- */
 
 static void program_exec(void)
@@ -159,6 +167,12 @@ static void execs_run(void)
 	pid_t child = fork();
 
 	if (child == 0) {
+		struct fathom_span first = fathom_span_begin("first"); /* makes its ring */
+
+		fathom_span_end(&first);
+		if (!listener_await())
+			_exit(2);
+		sleep_ms(100); /* until each cut waits for what this ring has */
 		fathom_span_child(&job, "prepares");
 		program_exec();
 	}
@@ -169,14 +183,6 @@ static void execs_run(void)
 	sleep_ms(20);
 	fathom_span_end(&phase);
 	program_exec();
-}
-
-static int listener_await(void)
-{
-	sleep_ms(150); /* in its first tenth of a second a program writes for who may come */
-	for (int i = 0; i < 10000 && !fathom_listening(); i++)
-		sleep_ms(1);
-	return fathom_listening();
 }
 
 static int rounds_run(long rounds)
