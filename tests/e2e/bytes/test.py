@@ -307,7 +307,10 @@ def nginx_sends_files():
 
 
 def check_requests(spans):
-    """wrk ends in the middle of answers: what it did not read is not received."""
+    """
+    wrk ends in the middle of answers: what it did not read is not received. On a busy machine
+    some of its connections can be left without an answer.
+    """
     streams = collections.defaultdict(list)
     for r in ranges_of(spans):
         streams[r.socket, r.direction].append(r)
@@ -321,7 +324,11 @@ def check_requests(spans):
             equal(min(r.begin for r in got), list_[0].begin, "where both begin")
             check(max(r.end for r in got) <= list_[-1].end, "nothing is received that was not sent")
             answered += 1
-    check(answered >= 8, f"{answered} directions have both ends")
+    used = {s["attributes"]["fd.name"] for s in servers.calls_of(spans, "read")
+            if s["process"] == "wrk" and s["attributes"].get("result", 0) > 0 and
+            s["attributes"].get("fd.name", "").startswith("socket:")}
+    check(used, "connections on which wrk got something")
+    check(answered >= 2 * len(used), f"{answered} directions of {len(used)} have both ends")
 
 
 @tests.add

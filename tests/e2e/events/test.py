@@ -172,9 +172,9 @@ def in_chunks(directory, name):
 def what_fires_after_the_end_of_a_thread_stands_with_it():
     """The command goes on until the kernel has freed its children."""
     freed, directory = "sched:sched_process_free", fathom.path("behind")
-    with harness.Process([fathom.binary, "record", "-o", directory, "--event", "sched:sched_process_*",
-                          "--", "sh", "-c", "/bin/true; /bin/true; exec cat"], text=True,
-                         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+    command = [fathom.binary, "record", "-o", directory, "--event", "sched:sched_process_*", "--",
+               "sh", "-c", "/bin/true; /bin/true; exec cat"]
+    with harness.Process(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE) as recorder:
         harness.until(lambda: fathom.run("rotate", directory).returncode == 0, "the recording")
         harness.until(lambda: in_chunks(directory, freed) == 2, "the kernel to free two processes")

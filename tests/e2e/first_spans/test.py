@@ -106,9 +106,10 @@ def in_a_pid_namespace():
     options = ["--pid", "--mount-proc", "--fork"]
     if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
         return "no unshare here"
-    where, missed = record("pids", "--", "unshare", *options, PROGRAM, 50)
+    # unshare is reached first, and to mount takes its time: a short life could end before
+    where, missed = record("pids", "--", "unshare", *options, PROGRAM, 500)
     equal(missed, 0, "programs not reached")
-    check_processes(where, 50, 1)
+    check_processes(where, 500, 1)
     return None
 
 
