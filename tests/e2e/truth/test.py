@@ -161,7 +161,9 @@ class Thread:
         waits = self.waits(part)
         if part in WITNESSED:  # a fast disk can answer before the thread has left the CPU
             least = min(least, self.row["switches"] * 3 // 4)
-        elif harness.SLOWER > 1:  # a turn on the CPU lasts longer there
+        elif part in ("runnable", "throttled"):  # the more neighbours, the fewer turns it has
+            least = min(least, max(1, self.row["switches"] * 3 // 4))
+        elif least and harness.SLOWER > 1:  # a turn on the CPU lasts longer there
             least = max(1, least // harness.SLOWER)
         check(len(waits) >= least or self.time["unknown"] > 0,
               f"{len(waits)} waits of {part}, should be at least {least}")
