@@ -23,6 +23,22 @@ CASES = [
     ("all skipped", "1..1\nok 1 - a # SKIP no kernel\n", "SKIP", 77, (0, 0, 1)),
 ]
 
+FAILS = ("1..2\nok 1 - a\nnot ok 2 - b\n", "FAIL", 1)
+PASSES = ("1..2\nok 1 - a\nok 2 - b\n", "OK", 0)
+SKIPS = ("1..1\nok 1 - a # SKIP no root\n", "SKIP", 77)
+FLAKY = ["tests/t/b: passed at the second try"]
+
+# name, suite, each try -> passed, failed, skipped; what is flaky. A try that is not made: an error
+TRIES = [
+    ("one that passes is tried once", "e2e", [PASSES], (2, 0, 0), []),
+    ("one that passes at the second try is flaky", "e2e", [FAILS, PASSES], (2, 0, 0), FLAKY),
+    ("one that fails twice has failed once", "e2e", [FAILS, FAILS], (1, 1, 0), []),
+    ("one that leaves no second log has failed", "e2e", [FAILS, None], (1, 1, 0), []),
+    ("one that skips the second time has failed", "e2e", [FAILS, SKIPS], (1, 1, 0), []),
+    ("a unit test is tried once", "unit", [FAILS], (1, 1, 0), []),
+    ("a test of the house is tried once", "house", [FAILS], (1, 1, 0), []),
+]
+
 
 def load():
     loader = importlib.machinery.SourceFileLoader("run_tests_tool", TOOL)
@@ -32,10 +48,42 @@ def load():
     return module
 
 
+def tried(tool, suite, tries):
+    """What is counted of one test that goes like this each time, and what was left to try."""
+    left = list(tries)
+
+    def log(*_):
+        if not left[0]:
+            return 1, left.pop(0)
+        output, result, code = left.pop(0)
+        return code, [{"name": f"fathom:{suite} / t", "stdout": output, "result": result,
+                       "returncode": code}]
+
+    tool.meson_log = log
+    count = tool.Count()
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        tool.meson_test("tests", "build", count)
+    kept = sum(output in text.getvalue() for output, result, _ in filter(None, tries)
+               if result == "FAIL")
+    return (count.passed, count.failed, count.skipped), count.flaky, left, kept
+
+
+def check_tries(tool, number):
+    failed = 0
+    for number, (name, suite, tries, expected, flaky) in enumerate(TRIES, number):
+        fails = sum(one is FAILS for one in tries)
+        got, wanted = tried(tool, suite, tries), (expected, flaky, [], fails)
+        failed += got != wanted
+        if got != wanted:
+            print(f"# {got}, should be {wanted}")
+        print(f"{'ok' if got == wanted else 'not ok'} {number} - {name}")
+    return failed
+
+
 def main():
     tool = load()
     failed = 0
-    print(f"1..{len(CASES)}")
+    print(f"1..{len(CASES) + len(TRIES)}")
     for number, (name, output, result, code, expected) in enumerate(CASES, 1):
         count = tool.Count()
         with contextlib.redirect_stdout(io.StringIO()):
@@ -46,6 +94,7 @@ def main():
         if got != expected:
             print(f"# {got}, should be {expected}")
         print(f"{'ok' if got == expected else 'not ok'} {number} - {name}")
+    failed += check_tries(tool, len(CASES) + 1)
     return 1 if failed else 0
 
 
