@@ -160,7 +160,8 @@ class Thread:
     def check_waits(self, part, waker, least):
         waits = self.waits(part)
         if part in WITNESSED:  # a fast disk can answer before the thread has left the CPU
-            least = min(least, self.row["switches"] * 3 // 4)
+            left = self.row["switches"] - len(self.waits("runnable"))  # else it was preempted
+            least = min(least, max(0, left * 3 // 4))
         elif part in ("runnable", "throttled"):  # the more neighbours, the fewer turns it has
             least = min(least, max(1, self.row["switches"] * 3 // 4))
         elif least and harness.SLOWER > 1:  # a turn on the CPU lasts longer there
