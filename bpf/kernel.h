@@ -270,6 +270,7 @@ struct vm_area_struct {
 };
 
 struct cgroup_root {
+	u32 subsys_mask;
 	int hierarchy_id;
 };
 
@@ -452,6 +453,7 @@ static __always_inline u64 kernel_read_word(const void *at)
 }
 
 #define PF_KTHREAD 0x00200000
+#define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
 #define PF_SIGNALED 0x00000400 /* a signal ends it */
 #define TS_COMPAT 2

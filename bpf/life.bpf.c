@@ -5,6 +5,7 @@
  */
 #include "bpf/call_path.h"
 #include "bpf/cgroup.h"
+#include "bpf/cgroup_again.h"
 #include "bpf/context.h"
 #include "bpf/fault.h"
 #include "bpf/named.h"
@@ -149,6 +150,8 @@ int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 	long n;
 
 	_Static_assert(sizeof(*r) <= sizeof(struct exec_scratch), "it fits");
+	if (scope_hierarchies)
+		cgroup_take_again(made, path);
 	if (!*(volatile u32 *)&recording)
 		return 0; /* the snapshot will find it */
 	r = bpf_map_lookup_elem(&exec_scratches, &zero);
@@ -165,6 +168,14 @@ int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 	BOUND(n, 1023);
 	r->path_len = n;
 	rare_emit(&r->head, __builtin_offsetof(struct record_cgroup, path) + r->path_len);
+	return 0;
+}
+
+SEC("tp_btf/cgroup_rmdir")
+int BPF_PROG(cgroup_rmdir, struct cgroup *gone, const char *path)
+{
+	if (scope_hierarchies)
+		cgroup_keep_path(gone, path);
 	return 0;
 }
 

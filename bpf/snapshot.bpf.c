@@ -416,7 +416,9 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	named_keep(task, state);
 	if (!state_in(state))
 		return 0;
-	if ((state->flags & STATE_BY_CGROUP) && !cgroup_in_scope(task)) {
+	/* one that ends moves no more, but its cgroup can be removed before it is gone */
+	if ((state->flags & STATE_BY_CGROUP) && !(task->flags & PF_EXITING) &&
+	    !cgroup_in_scope(task)) {
 		snapshot_leaves(ctx->meta->seq, task, state);
 		return 0;
 	}

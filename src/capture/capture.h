@@ -45,7 +45,9 @@ struct capture_options {
 	bool host;	   /* every thread of the host */
 	const pid_t *pids; /* processes, with all their threads and later children; borrowed */
 	size_t pid_count;
-	const char *const *cgroups; /* cgroup directories, subtrees included; borrowed */
+	/* Cgroups by path, subtrees included, also those that are removed and made again later;
+	   borrowed until capture_start() has returned. */
+	const char *const *cgroups;
 	size_t cgroup_count;
 
 	/* NULL: all; else one byte per number, not 0: record it. Borrowed. */
@@ -99,6 +101,13 @@ struct capture_sink {
  * kernel lacks BTF or what cannot be done without, -EINVAL, -ENOMEM.
  */
 int capture_open(const struct capture_options *options, struct capture **out, struct error *e);
+
+/*
+ * How many cgroups a path as in options.cgroups names. Below their mounts hierarchies can have one
+ * of the same path each: all are recorded. `text`, of `size` bytes, gets those mounts, divided by
+ * ", "; it is empty if there is none, or the path is that of a directory.
+ */
+size_t capture_cgroup_mounts(const char *path, char *text, size_t size);
 
 /*
  * Starts a command, stopped before its exec; everything it does from its exec

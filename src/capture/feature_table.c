@@ -27,6 +27,7 @@ static const struct feature_row feature_rows[] = {
 	{"sched_process_exit", "ends of threads", true, RECORD_exit},
 	{"task_rename", "names of threads that change", false, RECORD_name},
 	{"cgroup_mkdir", "names of cgroups that are made", false, RECORD_cgroup},
+	{"cgroup_rmdir", "cgroups of --cgroup that are removed and made again", false, 0},
 	{"cgroup_attach_task", "processes that move to another cgroup", false,
 	 RECORD_cgroup_attach},
 	{"softirq_entry", "wake-ups by softirqs told from those by threads", false, 0},

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "capture/bounded_read.h"
 #include "capture/capture.h"
+#include "capture/cgroup_find.h"
 #include "capture/held.h"
 #include "capture/mark.h"
 #include "capture/watch.h"
@@ -95,6 +96,9 @@ struct capture {
 	VEC(u32) moved;		       /* its processes, by their number here; 0: they have none */
 	struct map shown; /* processes that the kernel's list shows, by their number here */
 	struct bounded_reader commands; /* of processes, during a snapshot */
+	const char *const *cgroups;	/* as in the options */
+	size_t cgroup_count;
+	VEC(struct cgroup_key) named; /* what they were when it was opened */
 	pid_t child;
 	int go_fd;   /* writing lets the child exec */
 	int exec_fd; /* errno of its exec, or end of file; does not block */
@@ -194,6 +198,8 @@ int capture_snapshot_cgroups(struct capture *c, const struct capture_sink *sink)
 /* scope.c */
 int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e);
 int capture_scope_add(struct capture *c, const struct capture_options *options, struct error *e);
+/* With the programs attached: what was made again since capture_scope_set(). */
+int capture_scope_look_again(struct capture *c, struct error *e);
 int capture_scope_seed(struct capture *c, pid_t child, struct error *e);
 /* What a process executed last, as the programs saw it; false: they did not. */
 bool capture_context_executed(struct capture *c, pid_t pid, struct context_executed *executed);

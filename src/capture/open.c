@@ -211,6 +211,8 @@ int capture_attach(struct capture *c, struct error *e)
 		err = capture_stacks_attach(c->stacks, c, e);
 	if (!err)
 		err = capture_events_attach(c, e);
+	if (!err)
+		err = capture_scope_look_again(c, e);
 	return err ? err : capture_snapshot_scope(c, e);
 }
 
@@ -302,6 +304,7 @@ void capture_close(struct capture *c)
 	app_rings_free(c->apps);
 	vec_free(&c->steal);
 	map_free(&c->shown);
+	vec_free(&c->named);
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
 	if (c->clock_fd >= 0)

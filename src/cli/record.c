@@ -250,11 +250,27 @@ static void hidden_tell(const struct session *s)
 				"of the kernel are left out\n");
 }
 
+/* A path below its mount can be that of a cgroup in each hierarchy. */
+static void cgroups_tell(const struct record_options *o)
+{
+	char mounts[1024];
+
+	for (size_t i = 0; i < o->cgroups.count; i++) {
+		size_t n = capture_cgroup_mounts(o->cgroups.data[i], mounts, sizeof(mounts));
+
+		if (n > 1)
+			fprintf(stderr,
+				"fathom: %zu hierarchies have a cgroup %s, all are recorded: %s\n",
+				n, o->cgroups.data[i], mounts);
+	}
+}
+
 /* From the begin to the end, with what is said of it. */
 static int session_hold(struct session *s, const struct record_options *o, struct error *e)
 {
 	int err;
 
+	cgroups_tell(o);
 	hidden_tell(s);
 	s->until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
 	err = session_run(s, e);

@@ -29,6 +29,16 @@ def pids(directory):
         return inside.read().split()
 
 
+def remove(directory):
+    """Removes a cgroup, whose processes have ended; the kernel may not yet know of the last one."""
+    for _ in range(500):
+        with contextlib.suppress(OSError):
+            os.rmdir(directory)
+            return
+        time.sleep(0.01)
+    os.rmdir(directory)
+
+
 class Cgroups:
     """Makes cgroups below `root`; they are removed at the end, whoever is inside moved out."""
 
@@ -50,6 +60,8 @@ class Cgroups:
     def __exit__(self, *_):
         for path in reversed(self.made):
             for _ in range(100):
+                if not os.path.exists(path):
+                    break
                 for pid in pids(path):
                     with contextlib.suppress(OSError):
                         move(pid, self.root)

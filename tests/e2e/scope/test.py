@@ -8,7 +8,7 @@ import sys
 import time
 
 import harness
-from cgroups import Cgroups, mounts, move
+from cgroups import Cgroups, mounts, move, remove
 from harness import check, equal
 
 harness.require_root()
@@ -37,10 +37,10 @@ def running(*command):
         process.stdout.close()
 
 
-def start_recording(name, *args):
-    """Starts a recorder and returns when it records."""
+def start_recording(name, *args, within=()):
+    """Starts a recorder, by the command `within`, and returns when it records."""
     path = fathom.path(name)
-    recorder = subprocess.Popen([fathom.binary, "record", "-o", path, *map(str, args)],
+    recorder = subprocess.Popen([*within, fathom.binary, "record", "-o", path, *map(str, args)],
                                 stderr=subprocess.PIPE, text=True)
     for _ in range(1000):
         result = fathom.run("rotate", path)
@@ -195,7 +195,7 @@ until "$FATHOM" rotate "$DATA" >/dev/null 2>&1; do
 done
 echo $reader >"$CGROUP/cgroup.procs"
 sleep 1
-kill -INT $recorder
+kill -TERM $recorder # a shell's job in the background ignores SIGINT
 wait $recorder
 """
 
@@ -229,6 +229,104 @@ def cgroup_relative_to_its_mount():
     result = fathom.run("record", "-o", fathom.path("none"), "--cgroup", "no/such", "-d", "1")
     equal(result.returncode, 1, "status")
     check("there is no cgroup no/such" in result.stderr, result.stderr)
+
+
+@tests.add
+def cgroup_in_several_hierarchies():
+    """Each that has it is recorded, and it is said which those are."""
+    roots = [mounts()[name] for name in ("cpu", "pids", "v2") if name in mounts()][:2]
+    if len(roots) < 2:
+        return "only one hierarchy"
+    with Cgroups(roots[0]) as one, Cgroups(roots[1]) as other, \
+            running(CHURN, "still", "60", "1") as first, \
+            running(CHURN, "still", "60", "1") as second:
+        name = f"fathom-test-{os.getpid()}"
+        move(first.pid, one.make(name))
+        move(second.pid, other.make(name))
+        path = fathom.path("several")
+        result = fathom.run("record", "-o", path, "--cgroup", name, "-d", "300ms")
+        alone = fathom.run("record", "-o", fathom.path("alone"), "--cgroup",
+                           os.path.join(roots[0], name), "-d", "300ms")
+    equal((result.returncode, alone.returncode), (0, 0), result.stderr + alone.stderr)
+    equal(pids(path), {first.pid, second.pid}, "both are recorded")
+    for root in roots:
+        check(root in result.stderr, f"it says that {root} has one: {result.stderr}")
+    equal(pids(fathom.path("alone")), {first.pid}, "a directory is one cgroup")
+    check("hierarchies" not in alone.stderr, alone.stderr)
+    return None
+
+
+ROUNDS = 3
+
+
+def recorded_each_time(hierarchy, names, mount=None, within=()):
+    """
+    Processes in a cgroup and in one below it, which are removed and made again. The recorder,
+    started by the command `within`, sees the first of `names` as the root at `mount`.
+    """
+    root = mounts()[hierarchy]
+    seen_as = os.path.join(mount, *names[1:]) if mount else os.path.join(root, *names)
+    with Cgroups(root) as cgroups:
+        named, below = cgroups.make(*names), cgroups.make(*names, "below")
+        recorder, recording = start_recording(f"again-{hierarchy}-{len(names)}-{bool(mount)}",
+                                              "--cgroup", seen_as, within=within)
+        seen = set()
+        for turn in range(ROUNDS):
+            other = cgroups.make(*names[:-1], names[-1] + "-other")
+            with running(CHURN, "still", "60", "2") as inside, \
+                    running(CHURN, "still", "60", "2") as outside:
+                move(inside.pid, below if turn % 2 else named)
+                move(outside.pid, other)
+                time.sleep(0.3)
+                seen.add(inside.pid)
+            for gone in (below, named, other):
+                remove(gone)
+            if len(names) > 1 and not mount:
+                remove(os.path.dirname(named))
+            cgroups.make(*names, "below")
+        stop(recorder)
+    equal(pids(recording), seen, "those inside, each time, and no others")
+    threads = rows(recording, "thread")
+    for pid in seen:
+        mine = [row for row in threads if row["pid"] == pid]
+        equal([row["process"] for row in mine], 3 * ["e2e-churn"], f"threads of {pid}")
+        check(all(row["total_ns"] > 0.2e9 for row in mine), f"from move to end: {mine}")
+    calls = sum(row["count"] for row in rows(recording, "syscall") if row["key"] == "getppid")
+    check(calls >= ROUNDS * 4, f"{calls} calls")
+    harness.check_sums(fathom, recording)
+
+
+@tests.add
+def made_again():
+    """The path is in scope: whoever enters what is made there later is recorded."""
+    hierarchies = [name for name in ("cpu", "v2") if name in mounts()]
+    for hierarchy in hierarchies:
+        recorded_each_time(hierarchy, [f"fathom-test-{os.getpid()}"])
+        recorded_each_time(hierarchy, [f"fathom-test-{os.getpid()}", "service"])
+    return None if hierarchies else "no cgroups"
+
+
+IN_CGROUP_NAMESPACE = """
+echo $$ >"$1/cgroup.procs" || exit
+mount=$2
+shift 2
+exec unshare --cgroup --mount sh -c 'mount -t cgroup2 none "$0" && exec "$@"' "$mount" "$@"
+"""
+
+
+@tests.add
+def made_again_seen_from_a_cgroup_namespace():
+    """The recorder knows it by another path than the kernel."""
+    if "v2" not in mounts() or subprocess.run(["unshare", "--cgroup", "--mount", "true"],
+                                              capture_output=True).returncode:
+        return "no cgroups of version 2, or no cgroup namespace"
+    names = [f"fathom-test-{os.getpid()}", "service"]
+    os.mkdir(fathom.path("mounted"))
+    with Cgroups(mounts()["v2"]) as cgroups:
+        recorded_each_time("v2", names, fathom.path("mounted"),
+                           ("sh", "-c", IN_CGROUP_NAMESPACE, "sh", cgroups.make(names[0]),
+                            fathom.path("mounted")))
+    return None
 
 
 @tests.add
