@@ -275,9 +275,10 @@ def recorded_each_time(hierarchy, names, mount=None, within=()):
             other = cgroups.make(*names[:-1], names[-1] + "-other")
             with running(CHURN, "still", "60", "2") as inside, \
                     running(CHURN, "still", "60", "2") as outside:
+                harness.until(lambda: len(os.listdir(f"/proc/{inside.pid}/task")) == 3, "threads")
                 move(inside.pid, below if turn % 2 else named)
                 move(outside.pid, other)
-                time.sleep(0.3)
+                time.sleep(0.6)
                 seen.add(inside.pid)
             for gone in (below, named, other):
                 remove(gone)
