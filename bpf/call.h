@@ -141,4 +141,21 @@ static __always_inline u64 call_argument(const u64 args[6], u8 which)
 	}
 }
 
+#define ENOSYS 38
+
+/*
+ * What enters the kernel otherwise than by a call, faults and interrupts, leaves -1 for its number;
+ * what never was in user mode, as workers that a process has, has no place there to go back to.
+ */
+static __always_inline bool call_came_by_one(const struct pt_regs *regs)
+{
+	return (s32)regs->orig_ax >= 0 && regs->ip;
+}
+
+/* Until a call ends its result is that. Later the thread is on its way back to user mode. */
+static __always_inline bool call_is_open(const struct pt_regs *regs)
+{
+	return call_came_by_one(regs) && (s32)regs->ax == -ENOSYS;
+}
+
 #endif

@@ -11,5 +11,6 @@
 #include "bpf/call_path.bpf.c"
 #include "bpf/sched.bpf.c"
 #include "bpf/syscall.bpf.c"
+#include "bpf/running.bpf.c"
 #include "bpf/older.bpf.c"
 /* clang-format on */

@@ -20,7 +20,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define ENOSYS 38
 #define ERESTART_RESTARTBLOCK 516
 
 static const u8 snapshot_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
@@ -71,25 +70,10 @@ struct {
 	__type(value, struct thread_scratch);
 } thread_scratches SEC(".maps");
 
-/*
- * What enters the kernel otherwise than by a call, faults and interrupts, leaves -1 for its number;
- * what never was in user mode, as workers that a process has, has no place there to go back to.
- */
-static __always_inline bool snapshot_came_by_syscall(struct pt_regs *regs)
-{
-	return (s32)regs->orig_ax >= 0 && regs->ip;
-}
-
-/* Until a call ends its result is that. Later the thread is on its way back to user mode. */
-static __always_inline bool snapshot_in_syscall(struct pt_regs *regs)
-{
-	return snapshot_came_by_syscall(regs) && (s32)regs->ax == -ENOSYS;
-}
-
 /* A signal broke the call off: what comes next, if nothing else does, is restart_syscall. */
 static __always_inline bool snapshot_broken_off(struct pt_regs *regs)
 {
-	return snapshot_came_by_syscall(regs) && (s32)regs->ax == -ERESTART_RESTARTBLOCK;
+	return call_came_by_one(regs) && (s32)regs->ax == -ERESTART_RESTARTBLOCK;
 }
 
 /*
@@ -206,7 +190,7 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 		r->mode = MODE_fault;
 	/* one that is held by a signal or a tracer is past its call, or before it */
 	if (!call.broken_off &&
-	    (!snapshot_in_syscall(regs) || r->state == LEAVE_stopped || r->state == LEAVE_traced))
+	    (!call_is_open(regs) || r->state == LEAVE_stopped || r->state == LEAVE_traced))
 		return;
 	snapshot_fill_call(r, task, regs, &call);
 	if (!call.broken_off)

@@ -167,6 +167,7 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 		goto out;
 	/* before the cut: then what follows it can only miss what was told since, just before it */
 	drain_tell_again(c, capture_now());
+	capture_running_tell(c);
 	d.until_ns = capture_now();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)

@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 15
+#define BASE_VERSION 16
 
 static const char magic[8] = "fathombs";
 

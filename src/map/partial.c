@@ -86,6 +86,15 @@ static int open_sums(struct partial *p, const struct kspan *k)
 	return sums_add(&p->files, &of, &k->split, duration, false);
 }
 
+/* Whether it was seen last in the visit that it left its CPU in, or was looked at in. */
+static bool is_in_visit(const struct life_state *s)
+{
+	if (s->place == LIFE_OFF_CPU)
+		return s->leave.visit_ns;
+	return s->place == LIFE_ON_CPU && s->leave.state == LEAVE_running && s->visit_ns &&
+	       s->visit_ns == s->leave.visit_ns;
+}
+
 /* A syscall that had not returned when the recording ended. */
 static int open_visit(struct partial *p, const struct life *l)
 {
@@ -106,7 +115,7 @@ static int open_visit(struct partial *p, const struct life *l)
 	s64 rest = split_rest(&k.split, k.end_ns - k.begin_ns);
 	int err;
 
-	if (s->place != LIFE_OFF_CPU || !v->visit_ns || (v->mode & MODE_MASK) != MODE_syscall ||
+	if (!is_in_visit(s) || (v->mode & MODE_MASK) != MODE_syscall ||
 	    rest < 0 || !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
 		return 0;
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */

@@ -63,6 +63,8 @@ static int switch_apply(struct partial *p, const struct record_head *r)
 	const struct record_switch *sw = (const void *)r;
 	int err = 0;
 
+	if (sw->state == LEAVE_running)
+		return feed(p, r->tid, LIFE_RUNS, r);
 	if (r->tid && !(sw->mode & MODE_PREV_OUT)) {
 		err = feed(p, r->tid, LIFE_LEAVES, r);
 		if (sw->state == LEAVE_dead)

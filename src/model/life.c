@@ -25,6 +25,7 @@ static const size_t role_bytes[] = {
 	[LIFE_LOST] = sizeof(struct record_lost),
 	[LIFE_EARLIER] = sizeof(struct record_head),
 	[LIFE_EXECS] = sizeof(struct record_head),
+	[LIFE_RUNS] = sizeof(struct record_switch),
 };
 
 static int head_keep(struct life *l, enum life_role role, const struct record_head *r)
@@ -56,7 +57,7 @@ bool life_head_valid(const struct life *l)
 		if (l->head_bytes - at < sizeof(entry))
 			return false;
 		memcpy(&entry, l->head + at, sizeof(entry));
-		if (entry.role > LIFE_EXECS || entry.bytes > l->head_bytes - at ||
+		if (entry.role > LIFE_RUNS || entry.bytes > l->head_bytes - at ||
 		    entry.bytes != sizeof(entry) + ((role_bytes[entry.role] + 7) & ~(size_t)7))
 			return false;
 		memcpy(&r, l->head + at + sizeof(entry), sizeof(r));
@@ -85,6 +86,7 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 	case LIFE_FAULT:
 		return ((const struct record_fault *)r)->flags & FAULT_USER;
 	case LIFE_LEAVES:
+	case LIFE_RUNS:
 		if ((sw->mode & MODE_MASK) == MODE_user ||
 		    (sw->mode & MODE_MASK) == MODE_kernel_thread)
 			return !life_leave_sleeps(sw->state) || l->state.place == LIFE_ON_CPU;

@@ -75,15 +75,15 @@ static void sight(struct life *l, const struct context *ctx, const struct life_v
 
 /* ---- one function per role: accounts up to the record, then takes its state ---- */
 
-static void role_leaves(struct life *l, const struct record_head *r, const struct life_sink *sink)
+/* Up to t, where a switch says what the thread was in; returns the visit's begin, 0: none. */
+static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
+			  const struct life_sink *sink)
 {
-	const struct record_switch *sw = (const void *)r;
 	struct life_state *s = &l->state;
 	bool in_kernel = (sw->mode & MODE_MASK) != MODE_user;
 	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
-	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
-	bool ends = (sw->mode & MODE_MASK) == MODE_exit; /* a visit that has no record */
-	u64 visit = in_kernel && thread && sw->since_ns ? life_ago(r->time_ns, sw->since_ns) : 0;
+	u64 visit = in_kernel && thread && sw->since_ns ? life_ago(sw->head.time_ns, sw->since_ns)
+							: 0;
 	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* so far */
 
 	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
@@ -103,9 +103,14 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 		life_nested_leave(s);
 	if (thread)
 		sight(l, &sw->ctx, &part, sink);
-	if (s->wake.has && (!life_leave_sleeps(sw->state) || s->wake.time_ns < visit))
-		s->wake.has = false;
-	s->place = sw->state == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
+	return visit;
+}
+
+static void switch_take(struct life *l, const struct record_switch *sw, u64 t, u64 visit)
+{
+	struct life_state *s = &l->state;
+	bool ends = (sw->mode & MODE_MASK) == MODE_exit; /* a visit that has no record */
+
 	s->last_ns = t;
 	doubt_clear(s);
 	s->leave = (struct life_leave){.time_ns = t,
@@ -116,6 +121,34 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 				       .state = sw->state,
 				       .file = sw->file,
 				       .ctx = sw->ctx};
+}
+
+static void role_leaves(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_switch *sw = (const void *)r;
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+	u64 visit = switch_account(l, sw, t, sink);
+
+	if (s->wake.has && (!life_leave_sleeps(sw->state) || s->wake.time_ns < visit))
+		s->wake.has = false;
+	s->place = sw->state == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
+	switch_take(l, sw, t, visit);
+}
+
+/* A waking of the visit that it is in can still be for the sleep that it goes to. */
+static void role_runs(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_switch *sw = (const void *)r;
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+	u64 visit = switch_account(l, sw, t, sink);
+
+	if (!visit || s->wake.time_ns < visit)
+		s->wake.has = false;
+	s->place = LIFE_ON_CPU;
+	s->cpu = r->cpu;
+	switch_take(l, sw, t, visit);
 }
 
 static void role_enters(struct life *l, const struct record_head *r, const struct life_sink *sink)
@@ -360,14 +393,15 @@ static role_fn *const roles[] = {
 	[LIFE_LEAVES] = role_leaves,	 [LIFE_ENTERS] = role_enters, [LIFE_WAKING] = role_waking,
 	[LIFE_SYSCALL] = role_syscall,	 [LIFE_FAULT] = role_fault,   [LIFE_USER] = role_user,
 	[LIFE_SNAPSHOT] = role_snapshot, [LIFE_OUT] = role_out,	      [LIFE_LOST] = role_lost,
-	[LIFE_EARLIER] = role_earlier,	 [LIFE_EXECS] = role_execs,
+	[LIFE_EARLIER] = role_earlier,	 [LIFE_EXECS] = role_execs,   [LIFE_RUNS] = role_runs,
 };
 
 /* Begin of the visit that a record ends or interrupts, 0: of none, or not known. */
 static u64 visit_of(enum life_role role, const struct record_head *r)
 {
 	const struct record_switch *sw = (const void *)r;
-	u64 since = role == LIFE_LEAVES	   ? sw->since_ns
+	bool leaves = role == LIFE_LEAVES || role == LIFE_RUNS;
+	u64 since = leaves		   ? sw->since_ns
 		    : role == LIFE_SYSCALL ? ((const struct record_syscall *)r)->duration_ns
 		    : role == LIFE_FAULT   ? ((const struct record_fault *)r)->duration_ns
 					   : 0;

@@ -202,6 +202,50 @@ def calls_that_go_on_later():
             check(call["begin_ns"] > thread["begin_ns"] + 40 * MS, f"it goes on later: {call}")
 
 
+def only_thread(path, pid):
+    threads = [s for s in spans(path, "thread") if s["pid"] == pid]
+    equal(len(threads), 1, "threads")
+    check(threads[0]["time"]["unknown_ns"] < 0.05 * length(threads[0]),
+          f"little is unknown: {threads[0]}")
+    return threads[0]
+
+
+@tests.add
+@tries
+def one_that_computes_all_the_time():
+    """No call and, if it has a CPU for itself, no switch: it is asked what it is at."""
+    with harness.Process([TRAPS, *LOOP]) as process:
+        try:
+            time.sleep(0.1 * harness.SLOWER)
+            path = fathom.record("computes", "-p", process.pid, "-d", "400ms", "--rotate", "100ms")
+        finally:
+            process.kill()
+    thread = only_thread(path, process.pid)
+    check(thread["time"]["kernel_ns"] < 0.2 * length(thread), f"in user code: {thread}")
+    chunks = fathom.chunks(path)
+    check(len(chunks) > 2, f"{len(chunks)} chunks")
+    for chunk in chunks[:-1]:
+        only_thread(chunk["path"], process.pid)
+
+
+@tests.add
+@tries
+def one_that_is_busy_in_a_call():
+    """It was in it when the recording began, and is at its end: that is the kernel's time."""
+    with harness.Process(["dd", "if=/dev/urandom", "of=/dev/null", f"bs={2000 * harness.SLOWER}M",
+                          "count=1"], stderr=subprocess.DEVNULL) as process:
+        try:
+            time.sleep(0.3 * harness.SLOWER)
+            path = fathom.record("in-call", "-p", process.pid, "-d", "300ms")
+        finally:
+            process.kill()
+    thread = only_thread(path, process.pid)
+    check(thread["time"]["user_ns"] < 0.05 * length(thread), f"none of it is its own: {thread}")
+    calls = [s for s in spans(path, "syscall") if s["pid"] == process.pid]
+    equal([(c["name"], c["begin_bound"]) for c in calls], [("read", "soft")], "its calls")
+    equal(fathom.report(path, "syscall")["rows"][0]["count"], 1, "as they are counted")
+
+
 def state_of(pid):
     """T if all its threads are stopped."""
     states = set()

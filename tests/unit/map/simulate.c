@@ -34,6 +34,7 @@ void actor_emit(struct actor *a, void *record, size_t bytes, u8 kind, u64 time_n
 static void act(struct actor *a)
 {
 	actor_run(a, SPLIT_user, some(a, 1000));
+	actor_looked_at(a, MODE_user, 0, NULL);
 	switch (simulation_random(a->s, 20)) {
 	case 0:
 		actor_preempted(a, MODE_user, 0, NULL);

@@ -49,6 +49,8 @@ void actor_enters(struct actor *a);
 /* visit: when it entered the kernel, 0: it was in user code; call: the one that it is in, or NULL
  */
 void actor_leaves(struct actor *a, u8 state, u8 mode, u64 visit, const struct call *call);
+/* Now and then: what it does is told, and it goes on. */
+void actor_looked_at(struct actor *a, u8 mode, u64 visit, const struct call *call);
 void actor_preempted(struct actor *a, u8 mode, u64 visit, const struct call *call);
 /* Asleep in a visit or, with MODE_user, stopped; the waking may carry an earlier time. */
 void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, u8 part);

@@ -51,6 +51,23 @@ void actor_leaves(struct actor *a, u8 state, u8 mode, u64 visit, const struct ca
 	actor_emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
 }
 
+void actor_looked_at(struct actor *a, u8 mode, u64 visit, const struct call *call)
+{
+	struct record_switch sw = {.head = head_of(a),
+				   .next_tid = a->thread->tid,
+				   .mode = mode,
+				   .state = LEAVE_running,
+				   .since_ns = visit ? a->now - visit : 0};
+
+	if (a->now % 4)
+		return;
+	if (call && mode == MODE_syscall)
+		sw.nr = call->nr;
+	actor_emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
+	if (!visit)
+		a->on_since = a->now;
+}
+
 void actor_preempted(struct actor *a, u8 mode, u64 visit, const struct call *call)
 {
 	actor_leaves(a, LEAVE_preempted, mode, visit, call);
@@ -142,6 +159,7 @@ static void faults_in_call(struct actor *a, u64 visit)
 		else
 			actor_sleeps(a, MODE_fault | MODE_IN_SYSCALL, visit, NULL, SPLIT_fault);
 		actor_run(a, SPLIT_kernel, some(a, 200));
+		actor_looked_at(a, MODE_fault | MODE_IN_SYSCALL, visit, NULL);
 	}
 	r.duration_ns = a->now - begin;
 	if (simulation_random(a->s, 8))
@@ -155,17 +173,20 @@ void does_syscall(struct actor *a)
 	u64 begin = a->now;
 
 	actor_run(a, SPLIT_kernel, some(a, 500));
+	actor_looked_at(a, MODE_syscall, begin, call);
 	for (u64 n = simulation_random(a->s, 4); n > 0; n--) {
 		if (simulation_random(a->s, 4) == 0)
 			actor_preempted(a, MODE_syscall, begin, call);
 		else
 			actor_sleeps(a, MODE_syscall, begin, call, call->part);
 		actor_run(a, SPLIT_kernel, some(a, 500));
+		actor_looked_at(a, MODE_syscall, begin, call);
 		if (simulation_random(a->s, 3) == 0)
 			faults_in_call(a, begin);
 	}
 	if (simulation_random(a->s, 3) == 0)
 		woken_in_vain(a);
+	actor_looked_at(a, MODE_syscall, begin, call);
 	r.duration_ns = a->now - begin;
 	r.result = simulation_random(a->s, 5) ? 1 : -2;
 	r.file.kind = call->file_kind;
@@ -182,6 +203,7 @@ static void execs_on(struct actor *a, u64 begin)
 	u64 what = simulation_random(a->s, 4);
 
 	actor_run(a, SPLIT_kernel, some(a, 500));
+	actor_looked_at(a, MODE_syscall, begin, CALL_EXECVE);
 	if (what == 0)
 		actor_preempted(a, MODE_syscall, begin, CALL_EXECVE);
 	else if (what == 1)
@@ -223,6 +245,7 @@ void does_fault(struct actor *a)
 		actor_sleeps(a, MODE_fault, begin, NULL, SPLIT_fault);
 		actor_run(a, SPLIT_kernel, some(a, 200));
 	}
+	actor_looked_at(a, MODE_fault, begin, NULL);
 	r.duration_ns = a->now - begin;
 	actor_emit(a, &r, sizeof(r), RECORD_fault, a->now);
 	a->on_since = a->now;
@@ -267,6 +290,7 @@ static void is_killed(struct actor *a, struct record_exit *r)
 	begin = a->now;
 	for (u64 n = 0; n < 4; n++) {
 		actor_run(a, SPLIT_kernel, some(a, 500));
+		actor_looked_at(a, MODE_exit, begin, NULL);
 		if (n == exit_at)
 			actor_emit(a, r, sizeof(*r), RECORD_exit, a->now);
 		else if (simulation_random(a->s, 3) == 0)

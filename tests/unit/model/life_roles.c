@@ -185,6 +185,71 @@ TEST(a_new_thread_that_runs_tells_no_wait)
 	CHECK_EQ(t.waits, 1);
 }
 
+/* ---- looked at as it runs ---- */
+
+/* In a call since `begin_ns`, 0: in user code. */
+static void looked_at(struct told *t, u64 time_ns, u64 begin_ns)
+{
+	struct record_switch r = {
+		.head = {.kind = RECORD_switch, .cpu = CPU, .tid = TID, .time_ns = time_ns},
+		.next_tid = TID,
+		.mode = begin_ns ? MODE_syscall : MODE_user,
+		.since_ns = begin_ns ? time_ns - begin_ns : 0,
+		.state = LEAVE_running};
+
+	feed(t, LIFE_RUNS, &r);
+}
+
+TEST(one_that_is_looked_at_goes_on)
+{
+	struct told t = ran(LEAVE_preempted);
+	struct record_syscall call = {
+		.head = {.kind = RECORD_syscall, .cpu = CPU, .tid = TID, .time_ns = 9000},
+		.duration_ns = 2000};
+
+	enters(&t, 3000);
+	looked_at(&t, 5000, 0);
+	CHECK_EQ(t.life.total.ns[SPLIT_user], 1000 + 2000);
+	looked_at(&t, 8000, 7000);
+	CHECK_EQ(t.life.total.ns[SPLIT_user], 1000 + 4000);
+	CHECK_EQ(t.life.total.ns[SPLIT_kernel], 1000);
+	feed(&t, LIFE_SYSCALL, &call);
+	CHECK_EQ(t.life.total.ns[SPLIT_kernel], 2000);
+	CHECK_EQ(t.visit.split.ns[SPLIT_kernel], 2000);
+	CHECK_EQ(t.waits, 1);
+}
+
+/* It is woken in the call, before it sleeps there; a waking from before is for nothing. */
+TEST(a_waking_before_the_look_counts_in_the_same_call_only)
+{
+	for (u64 begin = 4000; begin <= 4600; begin += 600) {
+		struct told t = ran(LEAVE_preempted);
+		struct record_switch r = {
+			.head = {.kind = RECORD_switch, .cpu = CPU, .tid = TID, .time_ns = 6000},
+			.mode = MODE_syscall,
+			.since_ns = 6000 - begin,
+			.state = LEAVE_sleep};
+
+		enters(&t, 3000);
+		waking(&t, 4500);
+		looked_at(&t, 5000, begin);
+		feed(&t, LIFE_LEAVES, &r);
+		enters(&t, 7000);
+		CHECK_EQ(t.life.total.ns[SPLIT_runnable], 500 + 1000 + (begin == 4000 ? 1000 : 0));
+	}
+}
+
+TEST(what_was_lost_before_the_look_is_in_doubt)
+{
+	struct told t = ran(LEAVE_preempted);
+
+	enters(&t, 3000);
+	lost(&t, 3500, 4000);
+	looked_at(&t, 5000, 0);
+	CHECK_EQ(t.life.total.ns[SPLIT_unknown], 1000);
+	CHECK_EQ(t.life.total.ns[SPLIT_user], 1000 + 1000);
+}
+
 /* ---- the end ---- */
 
 /* Since 3000 it is ended by a signal. */
