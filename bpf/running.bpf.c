@@ -48,8 +48,8 @@ int running_tell(void *ctx)
 		r->ctx = state->ctx;
 	}
 	/* it is about to be seen entering it, or its begin was missed: nothing is known */
-	if (!(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && !state->in_syscall &&
-	    !state->exit_ns && call_is_open((void *)bpf_task_pt_regs(task)))
+	if (!(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && !state->in_syscall && !state->exit_ns &&
+	    call_is_open((void *)bpf_task_pt_regs(task)))
 		return 0;
 	if (spans_only && !context_is_set(&r->ctx))
 		return 0;
