@@ -4,6 +4,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 import time
 
 import harness
