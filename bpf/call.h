@@ -158,4 +158,10 @@ static __always_inline bool call_is_open(const struct pt_regs *regs)
 	return call_came_by_one(regs) && (s32)regs->ax == -ENOSYS;
 }
 
+/*
+ * The running thread can be in a call that was open before it was recorded, and none was seen to
+ * begin: then it is as if it had entered it when recording began.
+ */
+int call_find(void);
+
 #endif

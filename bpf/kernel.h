@@ -342,6 +342,10 @@ struct restart_block {
 	void *fn; /* that goes on with a call which a signal broke off */
 };
 
+struct seccomp {
+	int mode; /* 0: none */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
@@ -369,6 +373,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	void *worker_private;
+	struct seccomp seccomp;
 	struct thread_struct thread;
 };
 

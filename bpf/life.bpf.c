@@ -207,7 +207,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 			return 0;
 		}
 		state->flags &= ~(STATE_SEEN | STATE_NEWBORN);
-		state->flags |= STATE_DECIDED | named;
+		state->flags |= STATE_DECIDED | STATE_CALLED | named;
 		state->in_syscall = 0;
 		state->begin_ns = 0;
 		state->fault_begin_ns = 0;

@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * What runs on a CPU without leaving it says nothing by itself. Capture runs these programs on
- * each CPU, where they interrupt it: at a cut, to tell what it is at; and when recording has
- * begun, to know the call that it is in.
+ * What runs on a CPU without leaving it says nothing by itself. At a cut, capture runs this program
+ * on each CPU, where it interrupts what runs there, and tells what that is at.
  */
 #include "bpf/call.h"
 #include "bpf/context.h"
 #include "bpf/license.h"
 #include "bpf/ring.h"
-
-/* The call of a thread that was in it when recording began, as if it had entered it then. */
-SEC("raw_tp")
-int running_begins(void *ctx)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	struct thread_state *state = task->pid ? state_of(task) : NULL;
-
-	if (!state_in(state) || task->flags & (PF_KTHREAD | PF_IO_WORKER) || state->in_syscall ||
-	    state->begin_ns || state->fault_begin_ns || !call_is_open(regs))
-		return 0;
-	syscall_begin(state, task, regs, regs->orig_ax);
-	state->held_tid = 0; /* of an exec that began before, nothing is known */
-	state->begin_ns = recording_ns;
-	state->in_syscall = IN_SYSCALL_SOFT;
-	return 0;
-}
 
 SEC("raw_tp")
 int running_tell(void *ctx)
@@ -43,11 +24,13 @@ int running_tell(void *ctx)
 	if (!state_in(state))
 		return 0;
 	if (!(task->flags & PF_KTHREAD)) {
+		if (!state->in_syscall && !(state->flags & STATE_CALLED))
+			call_find();
 		if (!state->in_syscall)
 			context_read(state, task);
 		r->ctx = state->ctx;
 	}
-	/* it is about to be seen entering it, or its begin was missed: nothing is known */
+	/* it is about to be seen entering it: nothing is known */
 	if (!(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && !state->in_syscall && !state->exit_ns &&
 	    call_is_open((void *)bpf_task_pt_regs(task)))
 		return 0;

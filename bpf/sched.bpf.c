@@ -75,6 +75,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (!in && !next_in)
 		return 0;
 	if (in && !(prev->flags & PF_KTHREAD)) {
+		if (!state->in_syscall && !(state->flags & STATE_CALLED))
+			call_find();
 		if (!state->in_syscall)
 			context_read(state, prev);
 		r->ctx = state->ctx;

@@ -350,7 +350,7 @@ static __always_inline struct thread_state *snapshot_state_of(struct task_struct
 	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state || (state->flags & (STATE_IN | STATE_PENDING)))
 		return state;
-	state->flags = STATE_DECIDED | named;
+	state->flags = STATE_DECIDED | named | (snapshot_enters ? STATE_CALLED : 0);
 	state->in_syscall = 0;
 	state->begin_ns = 0;
 	state->fault_begin_ns = 0;

@@ -134,6 +134,21 @@ static __always_inline void syscall_begin_closing(struct thread_state *state,
 	ring_seal(&place, r);
 }
 
+int call_find(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct thread_state *state = state_of(task);
+
+	if (!state || !call_is_open(regs))
+		return 0;
+	syscall_begin(state, task, regs, regs->orig_ax);
+	state->held_tid = 0;
+	state->begin_ns = recording_ns;
+	state->in_syscall = IN_SYSCALL_SOFT;
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
@@ -147,7 +162,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		fault_soft_end();
 	if (!(flags & STATE_RESTARTS) || !syscall_goes_on(state, task, id))
 		syscall_begin(state, task, regs, id);
-	state->flags &= ~(STATE_NEWBORN | STATE_RESTARTS);
+	state->flags = (state->flags & ~(STATE_NEWBORN | STATE_RESTARTS)) | STATE_CALLED;
 	context_read(state, task);
 	if (syscall_closes(state))
 		syscall_begin_closing(state, task);
@@ -184,7 +199,10 @@ static __always_inline u32 syscall_slots(const struct thread_state *state, const
 	return state->file.kind || args[2] || args[3] || args[4] || args[5] ? 2 : 1;
 }
 
-/* A call that was not seen to begin. */
+/*
+ * A call that was not seen to begin. The first one of a thread was open when recording began,
+ * unless a filter can have refused it before it was entered.
+ */
 static __always_inline void syscall_begin_late(struct thread_state *state, struct task_struct *task,
 					       struct pt_regs *regs)
 {
@@ -193,6 +211,10 @@ static __always_inline void syscall_begin_late(struct thread_state *state, struc
 	state->row = call_row(regs->orig_ax, state->compat, regs);
 	__builtin_memset(&state->file, 0, sizeof(state->file));
 	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
+	if (state->flags & STATE_CALLED || task->seccomp.mode)
+		return;
+	state->begin_ns = recording_ns;
+	state->in_syscall = IN_SYSCALL_SOFT;
 }
 
 /* The arguments that the call has; 0 for the others. */
@@ -537,7 +559,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	/* The name is given whether or not the kernel can show it: its result is ignored. */
 	if (state_in(state) && state->in_syscall && !state->compat)
 		notice_syscall(task, regs, state->nr);
-	state->flags &= ~STATE_NEWBORN;
+	state->flags = (state->flags & ~STATE_NEWBORN) | STATE_CALLED;
 	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall)
 		state->flags |= STATE_RESTARTS;
 	state->in_syscall = 0;

@@ -16,6 +16,7 @@
 #define STATE_SEEN 32	    /* the snapshot has it */
 #define STATE_BY_CGROUP 64  /* in scope for as long as it is in a cgroup that was named */
 #define STATE_RESTARTS 128  /* its last call goes on as restart_syscall */
+#define STATE_CALLED 256    /* calls of it were seen: one that is open now was seen to begin */
 
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1

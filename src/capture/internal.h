@@ -145,11 +145,10 @@ int capture_hidden_tell(struct capture *c, const struct capture_sink *sink);
 void capture_hidden_count(struct capture *c);
 
 /*
- * running.c: what runs on each CPU tells what it is at, with a record; or, as recording has begun,
- * the programs get to know the call that it is in. Needs no privilege but that of the maps.
+ * running.c: what runs on each CPU tells what it is at, with a record. Needs no privilege but that
+ * of the maps.
  */
 void capture_running_tell(const struct capture *c);
-void capture_running_begins(const struct capture *c);
 
 /* programs.c: the programs that fit this kernel, to be destroyed; NULL with errno. */
 struct programs *capture_programs_open(void);

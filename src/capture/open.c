@@ -246,7 +246,6 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
 		return err;
 	if (!c->programs->bss->recording)
 		capture_turn_on(c, begin_ns ? begin_ns : capture_now());
-	capture_running_begins(c);
 	drain_hurry();
 	err = capture_snapshot(c, sink, e);
 	/* events of a CPU that comes later are opened then */

@@ -6,22 +6,14 @@
 #include "capture/internal.h"
 #include "programs.skel.h"
 
-/* A CPU that is not there says nothing. */
-static void running_ask(const struct capture *c, const struct bpf_program *program)
+void capture_running_tell(const struct capture *c)
 {
+	int program = bpf_program__fd(c->programs->progs.running_tell);
+
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++) {
 		LIBBPF_OPTS(bpf_test_run_opts, run, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
 
-		bpf_prog_test_run_opts(bpf_program__fd(program), &run);
+		bpf_prog_test_run_opts(program, &run); /* a CPU that is not there says nothing */
 	}
 }
 
-void capture_running_begins(const struct capture *c)
-{
-	running_ask(c, c->programs->progs.running_begins);
-}
-
-void capture_running_tell(const struct capture *c)
-{
-	running_ask(c, c->programs->progs.running_tell);
-}
