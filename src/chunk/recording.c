@@ -223,28 +223,49 @@ static int compare_monotonic(const void *a, const void *b)
 	return memcmp(x->identity, y->identity, sizeof(x->identity));
 }
 
+/*
+ * Of each boot the latest chunk, the latest boot first, down to the one that is asked for. *found
+ * is its number, or the earliest one.
+ */
+static int boot_find(const struct recording *r, int boot, const char **id, int *found)
+{
+	struct bytes_map seen = {0};
+	int err = 0;
+
+	*found = 1;
+	for (size_t at = r->chunks.count; at > 0 && *found > boot && !err; at--) {
+		const char *of = r->chunks.data[at - 1].boot_id;
+
+		if (bytes_map_get(&seen, of, strlen(of) + 1))
+			continue;
+		*id = of;
+		--*found;
+		err = bytes_map_put(&seen, of, strlen(of) + 1, &seen);
+	}
+	bytes_map_free(&seen);
+	return err;
+}
+
 /* Keeps the chunks of one boot: 0 is that of the latest chunk, -1 the one before. */
 static int keep_boot(struct recording *r, int boot, struct error *e)
 {
-	char id[CHUNK_BOOT_BYTES] = "";
-	size_t kept = 0, at = r->chunks.count;
-	int distinct = 0;
+	char id[CHUNK_BOOT_BYTES];
+	const char *of = "";
+	size_t kept = 0;
+	int found, err;
 
 	if (!r->chunks.data)
 		return error_say(e, ENOENT, "there is no chunk");
 	qsort(r->chunks.data, r->chunks.count, sizeof(*r->chunks.data), compare_unix);
-	for (; at > 0; at--) {
-		if (distinct && strcmp(id, r->chunks.data[at - 1].boot_id) == 0)
-			continue;
-		strcpy(id, r->chunks.data[at - 1].boot_id);
-		if (distinct++ == -boot)
-			break;
-	}
-	if (at == 0)
+	err = boot_find(r, boot, &of, &found);
+	if (err)
+		return error_set(e, err, "cannot open the recording");
+	if (found != boot)
 		return error_say(e, ENOENT,
 				 "there is no chunk of such an early boot; the earliest is "
 				 "--boot %d",
-				 1 - distinct);
+				 found);
+	strcpy(id, of);
 	for (size_t i = 0; i < r->chunks.count; i++) {
 		if (strcmp(r->chunks.data[i].boot_id, id) == 0)
 			r->chunks.data[kept++] = r->chunks.data[i];

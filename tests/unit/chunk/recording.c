@@ -160,6 +160,29 @@ TEST(boots_do_not_mix)
 	CHECK_STR(e.text, "there is no chunk of such an early boot; the earliest is --boot -1");
 }
 
+/* As where the time of day was set back: the chunks of one boot lie among those of another. */
+TEST(a_boot_among_others_counts_once)
+{
+	const char *dir = make_directory();
+	const char *const latest[] = {"second", "first"};
+	struct recording_options options = {0};
+	struct recording *recording;
+	struct error e = {0};
+
+	make_boot(dir, "first", 1000000001000, 1000);
+	make_boot(dir, "second", 1000000010000, 1000);
+	make_boot(dir, "first", 1000000050000, 50000);
+	make_boot(dir, "second", 1000000100000, 60000);
+	for (; options.boot > -2; options.boot--) {
+		CHECK_EQ(recording_open(&recording, &dir, 1, &options, NULL), 0);
+		CHECK_STR(recording_info(recording)->boot_id, latest[-options.boot]);
+		CHECK_EQ(recording_info(recording)->chunk_count, 2);
+		recording_close(recording);
+	}
+	CHECK_EQ(recording_open(&recording, &dir, 1, &options, &e), -ENOENT);
+	CHECK_STR(e.text, "there is no chunk of such an early boot; the earliest is --boot -1");
+}
+
 TEST(damage_stays_with_its_chunk)
 {
 	const char *dir = make_directory();
