@@ -420,6 +420,13 @@ int recording_open(struct recording **recording, const char *const *dirs, size_t
 const struct recording_info *recording_info(const struct recording *recording);
 
 /*
+ * Whether two of its chunks are of the same time, as only two recorders at once make them: what
+ * both saw is in both. `pair` gets two of them, the one that begins first before the other. A
+ * time in which the streams of a chunk end and those of the next one begin one by one is none.
+ */
+bool recording_overlap(const struct recording *recording, const struct chunk_info *pair[2]);
+
+/*
  * Takes `count` chunks from `at` on out of it, not the first one and not the last one: something
  * else stands for them. Where they were is a gap. 0 or -ENOMEM.
  */

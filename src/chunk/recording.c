@@ -302,6 +302,27 @@ static int gaps_find(struct recording *r)
 	return 0;
 }
 
+bool recording_overlap(const struct recording *r, const struct chunk_info *pair[2])
+{
+	const struct chunk_info *last = NULL; /* that goes on longest so far */
+
+	for (size_t i = 0; i < r->chunks.count; i++) {
+		const struct chunk_info *chunk = &r->chunks.data[i];
+
+		if (!chunk->begin_ns) /* it is damaged, and its time is not known */
+			continue;
+		if (last && chunk->begin_ns < covered_to(last) &&
+		    chunk->begun_ns < covered_to(last)) {
+			pair[0] = last;
+			pair[1] = chunk;
+			return true;
+		}
+		if (!last || covered_to(chunk) > covered_to(last))
+			last = chunk;
+	}
+	return false;
+}
+
 static int summarize(struct recording *r, struct error *e)
 {
 	struct recording_info *info = &r->info;

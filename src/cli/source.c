@@ -155,6 +155,34 @@ static int range_check(const struct partial_options *range, const struct recordi
 			 info->begin_ns, info->end_ns);
 }
 
+/* How much of its path is that of its recording; all, if it is given without. */
+static int place_length(const struct chunk_info *chunk)
+{
+	const char *slash = strrchr(chunk->path, '/');
+
+	return (int)(slash > chunk->path ? (size_t)(slash - chunk->path) : strlen(chunk->path));
+}
+
+/* Recordings of the same time cannot be joined by time: what both saw would count twice. */
+static int overlap_check(const struct recording *recording, struct error *e)
+{
+	const struct chunk_info *pair[2];
+	int one, other;
+
+	if (!recording_overlap(recording, pair))
+		return 0;
+	one = place_length(pair[0]);
+	other = place_length(pair[1]);
+	if (one == other && strncmp(pair[0]->path, pair[1]->path, (size_t)one) == 0) {
+		one = (int)strlen(pair[0]->path);
+		other = (int)strlen(pair[1]->path);
+	}
+	return error_say(e, EEXIST,
+			 "%.*s and %.*s are of the same time, and what both saw would count twice: "
+			 "ask for each of them alone (one recorder can follow several: -p A -p B)",
+			 one, pair[0]->path, other, pair[1]->path);
+}
+
 /*
  * What the answer begins with, and where. A limit that leaves nothing out is none: what is open at
  * an end of the recording belongs to a range that reaches there.
@@ -209,8 +237,9 @@ static int recording_map(struct source *out, const struct source_options *o,
 					  .from_ns = absolute(&o->from, info),
 					  .to_ns = absolute(&o->to, info)};
 	struct bases bases = {.dirs = o->dirs, .count = o->dirs_count, .quiet = o->quiet};
-	int err = range_check(&options, info, e);
+	int err = overlap_check(recording, e);
 
+	err = err ? err : range_check(&options, info, e);
 	if (err)
 		return err;
 	err = bases_open(&bases, o->base);

@@ -183,6 +183,115 @@ TEST(a_boot_among_others_counts_once)
 	CHECK_STR(e.text, "there is no chunk of such an early boot; the earliest is --boot -1");
 }
 
+/* Without records; its streams begin and end one by one. */
+static void make_uneven(const char *dir, const struct chunk_info *times)
+{
+	const struct chunk_clock clock = {.monotonic_ns = times->begin_ns,
+					  .unix_ns = 1000000000000 + times->begin_ns};
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = times->begin_ns,
+						     .begun_ns = times->begun_ns,
+						     .complete_ns = times->complete_ns,
+						     .clock = &clock,
+						     .no_sync = true};
+	struct chunk_writer *w;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	CHECK_EQ(chunk_writer_cut(w, times->end_ns, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
+	chunk_writer_close(w);
+}
+
+/* The begins of the two that overlap; both 0: none do. */
+static void overlap_of(const char *const *dirs, size_t count, uint64_t begins[2])
+{
+	const struct chunk_info *pair[2];
+	struct recording *recording;
+
+	begins[0] = begins[1] = 0;
+	CHECK_EQ(recording_open(&recording, dirs, count, NULL, NULL), 0);
+	if (recording_overlap(recording, pair)) {
+		begins[0] = pair[0]->begin_ns;
+		begins[1] = pair[1]->begin_ns;
+	}
+	recording_close(recording);
+}
+
+TEST(two_recorders_at_once_overlap)
+{
+	const char *one = make_directory(), *two = make_directory();
+	const char *const dirs[] = {two, one, two};
+	struct chunk_info info;
+	uint64_t begins[2];
+
+	make_chunk(one, 1000, 30, false, &info); /* 1000 .. 31000 */
+	make_chunk(two, 31000, 10, false, &info);
+	make_chunk(one, 41000, 10, false, &info);
+	overlap_of(dirs, 3, begins);
+	CHECK_EQ(begins[0], 0);
+	make_chunk(two, 11000, 10, false, &info); /* inside of the first one */
+	make_chunk(two, 30000, 10, false, &info);
+	overlap_of(dirs, 1, begins);
+	CHECK_EQ(begins[0], 30000);
+	CHECK_EQ(begins[1], 31000);
+	for (size_t i = 0; i < 2; i++) {
+		overlap_of(dirs + i, 2, begins);
+		CHECK_EQ(begins[0], 1000);
+		CHECK_EQ(begins[1], 11000);
+	}
+}
+
+TEST(streams_that_are_cut_one_by_one_do_not_overlap)
+{
+	const char *dir = make_directory(), *other = make_directory();
+	const char *const dirs[] = {dir, other};
+	uint64_t begins[2];
+
+	make_uneven(dir, &(struct chunk_info){.begin_ns = 1000,
+					      .begun_ns = 1000,
+					      .complete_ns = 2000,
+					      .end_ns = 3000});
+	make_uneven(dir, &(struct chunk_info){.begin_ns = 2000,
+					      .begun_ns = 3000,
+					      .complete_ns = 5000,
+					      .end_ns = 5000});
+	overlap_of(dirs, 1, begins);
+	CHECK_EQ(begins[0], 0);
+	make_uneven(other, &(struct chunk_info){.begin_ns = 2500,
+						.begun_ns = 2900,
+						.complete_ns = 2950,
+						.end_ns = 2950});
+	overlap_of(dirs, 2, begins);
+	CHECK_EQ(begins[0], 2000);
+	CHECK_EQ(begins[1], 2500);
+}
+
+/* The name says its end by the clock of the next one; when it begins, it may not say at all. */
+TEST(a_chunk_without_a_manifest_does_not_overlap)
+{
+	const char *dir = make_directory();
+	unsigned long long begin, end, seq;
+	struct chunk_info a, b;
+	char command[16384], *name;
+	uint64_t begins[2];
+
+	make_chunk(dir, 1000, 10, false, &a);
+	make_chunk(dir, 11000, 10, false, &b);
+	CHECK_EQ(unlink(make_path(a.path, ".manifest")), 0);
+	name = strrchr(a.path, '/') + 1;
+	CHECK_EQ(sscanf(name, "%llu-%llu-%llu", &begin, &end, &seq), 3);
+	snprintf(command, sizeof(command), "mv %s %s/%020llu-%020llu-%06llu", a.path, dir, begin,
+		 end + 5000, seq);
+	CHECK_EQ(system(command), 0);
+	overlap_of(&dir, 1, begins);
+	CHECK_EQ(begins[1], 0);
+	CHECK_EQ(unlink(make_path(b.path, ".manifest")), 0);
+	snprintf(command, sizeof(command), "sed -i s/offset/beginning/ %s/metadata", b.path);
+	CHECK_EQ(system(command), 0);
+	overlap_of(&dir, 1, begins);
+	CHECK_EQ(begins[1], 0);
+}
+
 TEST(damage_stays_with_its_chunk)
 {
 	const char *dir = make_directory();

@@ -2,6 +2,7 @@
 /* Answers of several recordings, of a base among them, and of ranges of one. */
 #include "cli/source.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
@@ -324,6 +325,50 @@ TEST(a_range_that_leaves_nothing_out_is_the_whole)
 		CHECK_EQ(of[1].ns[part], of[0].ns[part]);
 		CHECK_EQ(of[2].ns[part] + of[3].ns[part], of[0].ns[part]);
 	}
+}
+
+/* What both saw would count twice, and which of them is right nobody knows. */
+TEST(recordings_of_the_same_time_are_refused)
+{
+	const char *one = make_directory(), *two = make_directory();
+	const char *const orders[2][2] = {{one, two}, {two, one}};
+	char expected[16384];
+
+	chunk_write(one, 1000 * MS, 1010 * MS, "one", 7);
+	chunk_write(one, 1010 * MS, 1020 * MS, "", 7);
+	chunk_write(two, 1015 * MS, 1025 * MS, "one", 7);
+	snprintf(expected, sizeof(expected), "%s and %s are of the same time", one, two);
+	for (int i = 0; i < 2; i++) {
+		struct source_options o = {.dirs = orders[i], .dirs_count = 2};
+		struct error e = {0};
+		struct source s;
+
+		CHECK_EQ(source_load(&o, &s, &e), -EEXIST);
+		CHECK(strncmp(e.text, expected, strlen(expected)) == 0);
+		source_free(&s);
+	}
+}
+
+/* In one directory, where somebody put them together, the chunks have names. */
+TEST(chunks_of_the_same_time_are_refused_by_name)
+{
+	const char *dir = make_directory();
+	const struct source_options o = {.dirs = &dir, .dirs_count = 1};
+	struct recording *recording;
+	char expected[16384];
+	struct error e = {0};
+	struct source s;
+
+	chunk_write(dir, 1000 * MS, 1010 * MS, "one", 7);
+	chunk_write(dir, 1009 * MS, 1020 * MS, "", 7);
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+	snprintf(expected, sizeof(expected), "%s and %s are of the same time",
+		 recording_info(recording)->chunks[0].path,
+		 recording_info(recording)->chunks[1].path);
+	recording_close(recording);
+	CHECK_EQ(source_load(&o, &s, &e), -EEXIST);
+	CHECK(strncmp(e.text, expected, strlen(expected)) == 0);
+	source_free(&s);
 }
 
 TEST_MAIN()
