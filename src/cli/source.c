@@ -25,12 +25,15 @@ static void tell_damage(void *arg, const char *text)
 	fprintf(stderr, "fathom: %s\n", text);
 }
 
-/* A point in time of the options as the monotonic clock; 0: not given. */
+/*
+ * A point in time of the options as the monotonic clock; 0: not given. The clock's own 0 is as
+ * early as 1: before anything that was recorded.
+ */
 static u64 absolute(const struct option_time *t, const struct recording_info *info)
 {
 	switch (t->kind) {
 	case OPTION_TIME_MONOTONIC:
-		return t->ns;
+		return t->ns ? t->ns : 1;
 	case OPTION_TIME_SINCE_BEGIN:
 		return info->begin_ns + t->ns;
 	default:
@@ -44,6 +47,15 @@ static void lost_add(struct lost_view *sum, const struct chunk_lost *more)
 	sum->recursion += more->recursion;
 	sum->application += more->application;
 	sum->damaged += more->damaged;
+}
+
+/* What of [from_ns, to_ns) lies in the range of the answer. */
+static u64 inside(const struct source *s, u64 from_ns, u64 to_ns)
+{
+	u64 from = from_ns > s->from_ns ? from_ns : s->from_ns;
+	u64 to = to_ns < s->to_ns ? to_ns : s->to_ns;
+
+	return from < to ? to - from : 0;
 }
 
 static bool is_gone(const struct chunk_info *info)
@@ -85,8 +97,12 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 	lost_add(&s->view.lost, &found.lost);
 	if (found.damage[0] && !s->quiet)
 		fprintf(stderr, "fathom: %s\n", found.damage);
-	if (info->end_ns > *covered_ns)
+	if (info->end_ns > *covered_ns) {
+		s->recorded_ns +=
+			inside(s, info->begin_ns > *covered_ns ? info->begin_ns : *covered_ns,
+			       info->end_ns);
 		*covered_ns = info->end_ns;
+	}
 	err = partial_merge(s->partial, p);
 	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;
 }
@@ -104,7 +120,7 @@ static int clock_compare(const void *a, const void *b)
 	return (x->monotonic_ns > y->monotonic_ns) - (x->monotonic_ns < y->monotonic_ns);
 }
 
-/* Of what the base stands for nothing is told. */
+/* Of what the base stands for nothing is told, nor of gaps beside the range. */
 static int describe(struct source *s, const struct recording_info *info, struct error *e)
 {
 	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
@@ -126,7 +142,8 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 		err = clock_add(s, steps->data[i].monotonic_ns, steps->data[i].realtime_ns);
 	qsort(s->clocks.data, s->clocks.count, sizeof(*s->clocks.data), clock_compare);
 	for (size_t i = 0; i < info->gap_count && !err; i++)
-		if (info->gaps[i].to_ns > begin_ns)
+		if (info->gaps[i].to_ns > begin_ns && info->gaps[i].to_ns > s->from_ns &&
+		    info->gaps[i].from_ns < s->to_ns)
 			err = vec_push(&s->gaps, (struct gap_view){info->gaps[i].from_ns,
 								   info->gaps[i].to_ns});
 	if (err)
@@ -138,21 +155,20 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 	return 0;
 }
 
-/* A range that lies beside the recording holds nothing. */
-static int range_check(const struct partial_options *range, const struct recording_info *info,
+/* A range that lies beside what was recorded, from begin_ns on, holds nothing. */
+static int range_check(const struct partial_options *range, u64 begin_ns, u64 end_ns,
 		       struct error *e)
 {
 	char length[UNITS_TEXT_BYTES];
 
 	if (range->to_ns && range->from_ns >= range->to_ns)
 		return error_say(e, ERANGE, "--from lies behind --to");
-	if (range->from_ns < info->end_ns && (!range->to_ns || range->to_ns > info->begin_ns))
+	if (range->from_ns < end_ns && (!range->to_ns || range->to_ns > begin_ns))
 		return 0;
 	return error_say(e, ERANGE,
 			 "the range holds nothing: the recording lasts %s, from %" PRIu64
 			 " to %" PRIu64 " ns",
-			 units_format_ns((int64_t)(info->end_ns - info->begin_ns), length),
-			 info->begin_ns, info->end_ns);
+			 units_format_ns((int64_t)(end_ns - begin_ns), length), begin_ns, end_ns);
 }
 
 /* How much of its path is that of its recording; all, if it is given without. */
@@ -190,23 +206,26 @@ static int overlap_check(const struct recording *recording, struct error *e)
 static int begin(struct source *out, struct bases *bases, const struct recording_info *info,
 		 struct partial_options *range)
 {
+	u64 begin_ns;
 	int err;
 
 	out->from_ns = range->from_ns;
-	out->to_ns = range->to_ns ? range->to_ns : info->end_ns;
+	out->to_ns = range->to_ns && range->to_ns < info->end_ns ? range->to_ns : info->end_ns;
 	if (range->to_ns >= info->end_ns)
 		range->to_ns = 0;
 	if (range->from_ns <= info->begin_ns)
 		range->from_ns = 0;
 	err = bases_begin(bases, info, range, &out->partial, &out->first);
-	if (!err && range->from_ns && range->from_ns <= info->chunks[out->first].begin_ns) {
+	begin_ns = info->chunks[out->first].begin_ns;
+	if (!err && range->from_ns && range->from_ns <= begin_ns) {
 		range->from_ns = 0;
 		partial_free(out->partial);
 		out->partial = NULL;
 		err = bases_begin(bases, info, range, &out->partial, &out->first);
 	}
-	if (!out->from_ns)
-		out->from_ns = info->chunks[out->first].begin_ns;
+	/* a base that is given ends where the caller's answer begins */
+	if (!out->from_ns || (out->from_ns < begin_ns && !bases->given))
+		out->from_ns = begin_ns;
 	return err;
 }
 
@@ -239,7 +258,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 	struct bases bases = {.dirs = o->dirs, .count = o->dirs_count, .quiet = o->quiet};
 	int err = overlap_check(recording, e);
 
-	err = err ? err : range_check(&options, info, e);
+	err = err ? err : range_check(&options, info->begin_ns, info->end_ns, e);
 	if (err)
 		return err;
 	err = bases_open(&bases, o->base);
@@ -247,7 +266,8 @@ static int recording_map(struct source *out, const struct source_options *o,
 	if (err)
 		error_set(e, err, "cannot map the recording");
 	else
-		err = chunks_map(out, &bases, recording, e);
+		err = range_check(&options, info->chunks[out->first].begin_ns, info->end_ns, e);
+	err = err ? err : chunks_map(out, &bases, recording, e);
 	bases_close(&bases);
 	if (err)
 		return err;
@@ -256,7 +276,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 		return error_set(e, err, "cannot finish the answer");
 	out->view.filters = out->partial->filters;
 	out->view.steal_ns = out->partial->steal_ns;
-	out->view.cpu_ns = (out->to_ns - out->from_ns) * out->partial->cpus;
+	out->view.cpu_ns = out->recorded_ns * out->partial->cpus;
 	return 0;
 }
 

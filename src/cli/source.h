@@ -26,7 +26,8 @@ struct source_options {
 struct source {
 	struct partial *partial; /* finished; owned */
 	struct source_view view; /* points into this struct's memory */
-	u64 from_ns, to_ns;	 /* what the answers cover */
+	u64 from_ns, to_ns;	 /* what the answers cover: the range, as far as it was recorded */
+	u64 recorded_ns;	 /* of it, without the gaps */
 	size_t first;		 /* chunk that the base does not stand for */
 	u64 boot;		 /* hash of the boot id */
 	char host[256], boot_id[64];

@@ -44,7 +44,7 @@ struct source_view {
 	size_t gaps_count;
 	unsigned int filters; /* FILTER_*: what was left out on request */
 	uint64_t steal_ns;    /* what the hypervisor took from the CPUs in the range */
-	uint64_t cpu_ns;      /* length of the range times the number of CPUs; 0 if not known */
+	uint64_t cpu_ns;      /* what was recorded of it times the number of CPUs; 0 if not known */
 };
 
 /* Where a text goes. */

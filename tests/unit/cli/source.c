@@ -133,6 +133,33 @@ static struct split all_of(const struct source *s)
 	return sum;
 }
 
+/* A chunk of two CPUs of which a hypervisor took a quarter. */
+static void steal_write(const char *dir, u64 begin_ns, u64 end_ns)
+{
+	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = begin_ns + 1};
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = begin_ns,
+						     .cpus = "0-1",
+						     .boot_id = BOOT,
+						     .clock = &clock,
+						     .no_sync = true};
+	struct record_steal steal = {.head = {.kind = RECORD_steal, .time_ns = end_ns - 1},
+				     .steal_ns = (end_ns - begin_ns) / 4,
+				     .begin_ns = begin_ns};
+	struct chunk_writer *w;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	for (u16 cpu = 0; cpu < 2; cpu++) {
+		steal.head.cpu = steal.of_cpu = cpu;
+		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, cpu),
+					  &steal.head),
+			 0);
+	}
+	CHECK_EQ(chunk_writer_cut(w, end_ns, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
+	chunk_writer_close(w);
+}
+
 /* The base of one recording holds beside another one, which is older. */
 TEST(a_base_holds_beside_another_recording)
 {
@@ -369,6 +396,118 @@ TEST(chunks_of_the_same_time_are_refused_by_name)
 	CHECK_EQ(source_load(&o, &s, &e), -EEXIST);
 	CHECK(strncmp(e.text, expected, strlen(expected)) == 0);
 	source_free(&s);
+}
+
+TEST(an_answer_covers_no_more_than_was_recorded)
+{
+	const char *dir = make_directory();
+	const u64 begin = 1000 * MS, end = 1020 * MS;
+	const u64 ranges[4][2] = {
+		{1, end + 1}, {begin - 1, 0}, {0, 5000 * MS}, {1005 * MS, 5000 * MS}};
+
+	chunk_write(dir, begin, 1010 * MS, "one", 7);
+	chunk_write(dir, 1010 * MS, end, "", 7);
+	for (int i = 0; i < 4; i++) {
+		struct source s;
+
+		load(&s, &dir, 1, ranges[i][0], ranges[i][1]);
+		CHECK_EQ(s.from_ns, i < 3 ? begin : 1005 * MS);
+		CHECK_EQ(s.to_ns, end);
+		CHECK_EQ(s.recorded_ns, end - s.from_ns);
+		source_free(&s);
+	}
+}
+
+/* Of a crash between the two steps of retention: the range is of what the base stands for. */
+TEST(a_range_of_what_a_base_stands_for_holds_nothing)
+{
+	const char *dir = make_directory();
+	struct source_options o = {.dirs = &dir, .dirs_count = 1};
+	struct error e = {0};
+	struct source s;
+
+	chunk_write(dir, 1000 * MS, 1010 * MS, "one", 7);
+	chunk_write(dir, 1010 * MS, 1020 * MS, "", 7);
+	first_is_absorbed(dir, false);
+	o.from = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = 1002 * MS};
+	load(&s, &dir, 1, 1002 * MS, 0);
+	CHECK_EQ(s.from_ns, 1010 * MS);
+	source_free(&s);
+	o.to = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = 1008 * MS};
+	CHECK_EQ(source_load(&o, &s, &e), -ERANGE);
+	CHECK_STR(e.text, "the range holds nothing: the recording lasts 10.0 ms, from 1010000000 "
+			  "to 1020000000 ns");
+	source_free(&s);
+}
+
+/* In each of the ways to say it. */
+TEST(a_range_that_ends_before_the_recording_is_refused)
+{
+	const char *dir = make_directory();
+	const struct option_time ends[] = {{OPTION_TIME_MONOTONIC, 0},
+					   {OPTION_TIME_MONOTONIC, 1},
+					   {OPTION_TIME_SINCE_BEGIN, 0},
+					   {OPTION_TIME_MONOTONIC, 1000 * MS}};
+
+	chunk_write(dir, 1000 * MS, 1010 * MS, "one", 7);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		struct source_options o = {.dirs = &dir, .dirs_count = 1, .to = ends[i]};
+		struct error e = {0};
+		struct source s;
+
+		CHECK_EQ(source_load(&o, &s, &e), -ERANGE);
+		CHECK_STR(e.text, "the range holds nothing: the recording lasts 10.0 ms, from "
+				  "1000000000 to 1010000000 ns");
+		source_free(&s);
+		o.from = ends[i];
+		o.to.kind = OPTION_TIME_NONE;
+		CHECK_EQ(source_load(&o, &s, NULL), 0);
+		CHECK_EQ(s.from_ns, 1000 * MS);
+		source_free(&s);
+	}
+}
+
+/* The gap lies in [1010, 1020). */
+TEST(only_gaps_in_the_range_are_told)
+{
+	const char *dir = make_directory();
+	const u64 ranges[5][2] = {{0, 0},
+				  {1002 * MS, 1010 * MS},
+				  {1020 * MS, 1025 * MS},
+				  {1019 * MS, 0},
+				  {0, 1011 * MS}};
+	const size_t told[5] = {1, 0, 0, 1, 1};
+
+	chunk_write(dir, 1000 * MS, 1010 * MS, "one", 7);
+	chunk_write(dir, 1020 * MS, 1030 * MS, "", 7);
+	for (int i = 0; i < 5; i++) {
+		struct source s;
+
+		load(&s, &dir, 1, ranges[i][0], ranges[i][1]);
+		CHECK_EQ(s.view.gaps_count, told[i]);
+		source_free(&s);
+	}
+}
+
+/* Where nobody recorded there was no CPU time that anybody could have taken. */
+TEST(steal_is_a_share_of_what_was_recorded)
+{
+	const char *dir = make_directory();
+	const u64 ranges[4][2] = {
+		{0, 0}, {0, 9000 * MS}, {1000 * MS, 1500 * MS}, {2000 * MS, 3500 * MS}};
+	const u64 recorded[4] = {2000, 2000, 500, 500};
+
+	steal_write(dir, 1000 * MS, 2000 * MS);
+	steal_write(dir, 3000 * MS, 4000 * MS);
+	for (int i = 0; i < 4; i++) {
+		struct source s;
+
+		load(&s, &dir, 1, ranges[i][0], ranges[i][1]);
+		CHECK_EQ(s.recorded_ns, recorded[i] * MS);
+		CHECK_EQ(s.view.cpu_ns, 2 * recorded[i] * MS);
+		CHECK_EQ((s.view.steal_ns * 100 + s.view.cpu_ns / 2) / s.view.cpu_ns, 25);
+		source_free(&s);
+	}
 }
 
 TEST_MAIN()
