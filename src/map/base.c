@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 16
+#define BASE_VERSION 17
 
 static const char magic[8] = "fathombs";
 
@@ -112,6 +112,8 @@ static void archive_book(struct archive *a, struct life_book *book)
 	archive_bool(a, &book->known);
 	archive_time(a, &book->since_ns);
 	archive_context(a, &book->owner);
+	archive_context(a, &book->guess.ctx);
+	archive_bool(a, &book->guess.several);
 	if (archive_reads(a)) {
 		book->first = book->owner;
 		book->first_ns = book->since_ns;

@@ -149,6 +149,21 @@ int spans_merge(struct partial *left, struct partial *right); /* right is left e
 int spans_sort(struct partial *p);
 void spans_free(struct partial *p);
 
+/* unsure.c */
+struct stretch {
+	u64 begin_ns, end_ns;
+};
+struct stretches { /* a VEC */
+	struct stretch *data;
+	size_t count, capacity;
+};
+/* What life_sink.unnamed tells: once all spans are there. 0 or -ENOMEM */
+int unsure_add(struct partial *p, const struct life *l, const struct life_share *share);
+void unsure_sort(struct partial *p);
+/* In which parts of the range a span may have had a thread, though nothing tells. 0 or -ENOMEM */
+int unsure_find(const struct partial *p, const struct app_span *span, struct stretch range,
+		struct stretches *to);
+
 /* urings.c */
 int urings_add(struct partial *p, const struct record_head *r);
 

@@ -32,6 +32,7 @@ void partial_free(struct partial *p)
 	kspans_free(&p->kspans);
 	undecided_free(p);
 	spans_free(p);
+	vec_free(&p->unsure);
 	sums_free(&p->syscalls);
 	sums_free(&p->urings);
 	sums_free(&p->files);
@@ -229,6 +230,7 @@ int partial_finish(struct partial *p)
 		err = partial_life_end(p, p->lives.data[i]);
 	if (err || p->err)
 		return err ? err : p->err;
+	unsure_sort(p);
 	if (p->lives.count)
 		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
 	lives_rejoin(p);

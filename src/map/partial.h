@@ -260,6 +260,17 @@ struct app_span {
 	u64 events_deleted, attributes_deleted;
 };
 
+/*
+ * A thread of a process had one of the spans that were begun before before_ns, or none: which one
+ * is not known.
+ */
+struct unsure {
+	u32 pid;
+	u64 begin_ns, end_ns;
+	u64 before_ns;
+	u64 latest_ns; /* sorted: the latest of those of its process up to here */
+};
+
 /* ---- tracepoints that the user chose ---- */
 
 struct event_text {
@@ -347,6 +358,7 @@ struct partial {
 	struct map undecided;	      /* tid -> waits that may be kept (kspan_filter.c), owned */
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
+	VEC(struct unsure) unsure;    /* finished: by pid, then begin */
 	struct sums syscalls;	      /* key: nr | compat << 16 */
 	struct sums urings;	      /* key: IORING_OP_* */
 	struct sums files;	      /* by pid and file */
@@ -362,8 +374,8 @@ struct partial {
 	 * its last record before its next one, or at the end.
 	 */
 	VEC(struct record_lost) losses;
-	u32 losses_told; /* the most that any life knows of */
-	u64 losses_kept; /* by lives that are not settled, about */
+	u32 losses_told;	      /* the most that any life knows of */
+	u64 losses_kept;	      /* by lives that are not settled, about */
 	struct loss_index loss_index; /* of those that were told, as far as it was asked */
 	/*
 	 * CPUs of which records are missing since begin_ns: until when is not known yet. Each
@@ -373,7 +385,7 @@ struct partial {
 	u64 holes_since_ns; /* when the first of them began, if there is one */
 	/* While what lies in [.., ..) is applied, of which records are missing: likewise. */
 	u64 tail_from_ns, tail_to_ns;
-	int err;	    /* the first failure inside a callback: -ENOMEM */
+	int err; /* the first failure inside a callback: -ENOMEM */
 	bool finished;
 };
 

@@ -82,6 +82,7 @@ static int lives_prune(struct partial *p, struct map *ended)
 		free(l);
 	}
 	p->lives.count = kept;
+	p->unsure.count = 0; /* of what ended before the instant */
 	return err;
 }
 

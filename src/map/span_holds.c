@@ -174,8 +174,34 @@ static struct span_held borders_sweep(const struct span_holds *h)
 	return held;
 }
 
+/* What is unsure counts as one more thread, of number 0: no other has that. */
+static int unsure_collect(struct span_holds *h)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < h->unsure.count && !err; i++)
+		err = vec_push(&h->list, (struct thread_hold){0, h->unsure.data[i].begin_ns,
+							      h->unsure.data[i].end_ns});
+	return err;
+}
+
+static int borders_sort(struct span_holds *h)
+{
+	int err;
+
+	if (h->list.count)
+		qsort(h->list.data, h->list.count, sizeof(*h->list.data), hold_compare);
+	err = borders_collect(h);
+	if (err || !h->begins.count)
+		return err;
+	qsort(h->begins.data, h->begins.count, sizeof(u64), time_compare);
+	qsort(h->ends.data, h->ends.count, sizeof(u64), time_compare);
+	return 0;
+}
+
 int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struct span_held *out)
 {
+	struct span_held held;
 	int err;
 
 	h->list.count = 0;
@@ -183,18 +209,18 @@ int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struc
 	h->from_ns = from_ns;
 	h->to_ns = to_ns;
 	err = tree_collect(h, at);
+	err = err ? err : borders_sort(h);
 	if (err)
 		return err;
-	if (h->list.count)
-		qsort(h->list.data, h->list.count, sizeof(*h->list.data), hold_compare);
-	err = borders_collect(h);
-	if (err)
-		return err;
-	if (h->begins.count) {
-		qsort(h->begins.data, h->begins.count, sizeof(u64), time_compare);
-		qsort(h->ends.data, h->ends.count, sizeof(u64), time_compare);
+	held = borders_sweep(h);
+	if (h->unsure.count) {
+		err = unsure_collect(h);
+		err = err ? err : borders_sort(h);
+		if (err)
+			return err;
+		held.unsure_ns = borders_sweep(h).ns - held.ns;
 	}
-	*out = borders_sweep(h);
+	*out = held;
 	return 0;
 }
 
@@ -204,4 +230,5 @@ void span_holds_free(struct span_holds *h)
 	vec_free(&h->below);
 	vec_free(&h->begins);
 	vec_free(&h->ends);
+	vec_free(&h->unsure);
 }

@@ -3,7 +3,7 @@
 #ifndef MAP_SPAN_HOLDS_H
 #define MAP_SPAN_HOLDS_H
 
-#include "map/partial.h"
+#include "map/internal.h"
 
 struct thread_hold {
 	u32 tid;
@@ -18,7 +18,8 @@ struct span_holds {
 	VEC(struct thread_hold) list;
 	VEC(size_t) below; /* spans to look at */
 	VEC(u64) begins, ends;
-	size_t looked; /* at spans and stays so far */
+	struct stretches unsure; /* in which it may have had a thread, though nothing tells */
+	size_t looked;		 /* at spans and stays so far */
 	/* of the one in hand */
 	u64 from_ns, to_ns;
 	struct split split;
@@ -27,14 +28,15 @@ struct span_holds {
 struct span_held {
 	u32 threads;	    /* the most at one instant */
 	u64 ns;		    /* in which at least one had it */
+	u64 unsure_ns;	    /* in which none had it as far as is known, but one may have had it */
 	struct split split; /* of all its threads, until to_ns */
 	bool whole;	    /* all that lies below was looked at */
 };
 
 /*
  * A thread that had span number `at` itself has it while it, or a span below it, is active on
- * that thread. Only what lies in [from_ns, to_ns) counts; where a stay goes on at to_ns, its
- * split is not known. 0 or -ENOMEM.
+ * that thread. Only what lies in [from_ns, to_ns) counts, also of h->unsure; where a stay goes on
+ * at to_ns, its split is not known. 0 or -ENOMEM.
  *
  * It takes the time of all stays of the spans below, so that spans in spans without end would take
  * it squared: when HOLDS_LOOKED_MAX and HOLDS_LOOKED_EACH for each span of the partial were looked

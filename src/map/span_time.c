@@ -320,62 +320,76 @@ static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
 
 /* ---- the split ---- */
 
+/* What lies before is in no answer, or in no record. */
+static u64 known_from(const struct partial *p)
+{
+	return p->options.from_ns > p->from_ns ? p->options.from_ns : p->from_ns;
+}
+
 /*
  * `rest` of its duration is left. If the whole of it was seen, it had no thread then. What lies
- * before the range of the answer, and what is left of a span that was not seen whole, is not known.
+ * before the range of the answer, or may have been on a thread, and what is left of a span that was
+ * not seen whole, is not known.
  */
-static void rest_add(const struct forest *f, struct span_time *t, s64 rest, bool whole)
+static void rest_add(const struct forest *f, struct span_time *t, s64 rest,
+		     const struct span_held *held)
 {
-	s64 *left = &t->split.ns[whole ? SPLIT_off_thread : SPLIT_unknown];
-	u64 from_ns = f->p->options.from_ns;
+	s64 *left = &t->split.ns[held->whole ? SPLIT_off_thread : SPLIT_unknown];
+	u64 from_ns = known_from(f->p), unknown = held->unsure_ns;
 
-	if (t->begin_ns < from_ns) {
-		s64 before = (s64)((t->end_ns < from_ns ? t->end_ns : from_ns) - t->begin_ns);
-
-		before = before < rest ? before : rest;
-		t->split.ns[SPLIT_unknown] = split_sum(t->split.ns[SPLIT_unknown], before);
-		rest -= before;
-	}
-	*left = split_sum(*left, rest);
+	if (t->begin_ns < from_ns)
+		unknown += (t->end_ns < from_ns ? t->end_ns : from_ns) - t->begin_ns;
+	if (unknown > (u64)rest)
+		unknown = (u64)rest;
+	t->split.ns[SPLIT_unknown] = split_sum(t->split.ns[SPLIT_unknown], (s64)unknown);
+	*left = split_sum(*left, rest - (s64)unknown);
 }
 
 /* Makes the parts sum to the duration. */
-static void fit(const struct forest *f, struct span_time *t, bool whole)
+static void fit(const struct forest *f, struct span_time *t, const struct span_held *held)
 {
 	s64 rest = split_rest(&t->split, t->end_ns - t->begin_ns);
 
 	if (rest >= 0)
-		rest_add(f, t, rest, whole);
+		rest_add(f, t, rest, held);
 	else /* clocks of two readers differ by nanoseconds: what is over comes off the CPU time */
 		split_cut(&t->split, 0 - (u64)rest, false);
 }
 
 /*
  * What is below it counts while it lasts: where it was sighted later, or several threads had it,
- * each stay is looked at. If they had it at once, their times are summed up.
+ * each stay is looked at, and so where a thread may have had it untold. If they had it at once,
+ * their times are summed up.
  */
 static int time_of(const struct forest *f, struct span_holds *holds, size_t i, struct span_time *t)
 {
-	u64 sighted_ns = t->end_ns, from_ns = f->p->options.from_ns;
-	struct span_held held = {0};
+	u64 sighted_ns = t->end_ns, from_ns = known_from(f->p);
+	const struct app_span *span = f->p->spans.data[i];
+	struct span_held held = {.whole = span->begun};
 	int err;
 
 	bounds_of(f, i, t);
-	t->threads = span_threads(f->p->spans.data[i]);
-	if (t->threads <= 1 && sighted_ns <= t->end_ns) {
-		fit(f, t, !t->begin_soft);
+	t->threads = span_threads(span);
+	from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
+	holds->unsure.count = 0;
+	err = span->begun ? unsure_find(f->p, span, (struct stretch){from_ns, t->end_ns},
+					&holds->unsure)
+			  : 0;
+	if (err)
+		return err;
+	if (t->threads <= 1 && sighted_ns <= t->end_ns && !holds->unsure.count) {
+		fit(f, t, &held);
 		return 0;
 	}
-	from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
 	err = span_holds_of(holds, i, from_ns, t->end_ns, &held);
 	t->split = held.split;
+	held.whole &= span->begun;
 	if (t->threads > 1)
 		t->threads = held.threads > 1 ? held.threads : 1;
 	if (t->threads > 1)
-		rest_add(f, t, (s64)(t->end_ns - t->begin_ns - held.ns),
-			 held.whole && !t->begin_soft);
+		rest_add(f, t, (s64)(t->end_ns - t->begin_ns - held.ns), &held);
 	else
-		fit(f, t, held.whole && !t->begin_soft);
+		fit(f, t, &held);
 	return err;
 }
 

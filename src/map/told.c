@@ -131,11 +131,17 @@ static void on_sighted(void *arg, const struct life *l, const struct life_share 
 	partial_failed(arg, spans_share(arg, false, share));
 }
 
+static void on_unnamed(void *arg, const struct life *l, const struct life_share *share)
+{
+	partial_failed(arg, unsure_add(arg, l, share));
+}
+
 struct life_sink partial_sink(struct partial *p)
 {
 	return (struct life_sink){.arg = p,
 				  .wait = on_wait,
 				  .visit = on_visit,
 				  .owned = on_owned,
-				  .sighted = on_sighted};
+				  .sighted = on_sighted,
+				  .unnamed = on_unnamed};
 }

@@ -292,7 +292,7 @@ static int life_make_whole(struct life *l, u64 from_ns, const struct life_sink *
 	life_init_left_of(&whole, l);
 	whole.settled = true;
 	whole.origin_ns = whole.state.last_ns = from_ns;
-	whole.active.known = whole.seen.known = true;
+	whole.seen.known = true; /* by who is seen later the active one may be known */
 	err = life_join(&whole, l, sink);
 	if (!err)
 		*l = whole;
@@ -313,6 +313,8 @@ int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *
 		return err;
 	life_account(l, to_ns, sink);
 	life_exec_end(l, sink);
+	if (!l->born)
+		life_unnamed_tell(l, sink);
 	life_active(l, &nobody, sink); /* tells what the last owner had */
 	return 0;
 }

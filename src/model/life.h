@@ -113,6 +113,11 @@ struct life_sink {
 	void (*owned)(void *arg, const struct life *l, const struct life_share *share);
 	/* the context was seen published */
 	void (*sighted)(void *arg, const struct life *l, const struct life_share *share);
+	/*
+	 * Nothing lies to the left, so no record says which span was active up to the first that
+	 * names one, or to the end. All zero: what was seen published then does not say it either.
+	 */
+	void (*unnamed)(void *arg, const struct life *l, const struct life_share *share);
 };
 
 enum life_place { LIFE_UNSEEN, LIFE_ON_CPU, LIFE_OFF_CPU, LIFE_GONE };
@@ -175,16 +180,23 @@ struct life_state {
 };
 #define LIFE_CPU_UNKNOWN 0xffff
 
+/* What was seen published while nobody was named. */
+struct life_guess {
+	struct context ctx; /* all zero: nothing */
+	bool several;	    /* others, too */
+};
+
 /* Who owns the time: one book for active spans, one for sighted contexts. */
 struct life_book {
-	bool known;	      /* an owner was named since the life was settled */
-	struct context owner; /* with known; all zero: nobody */
-	struct context first; /* the owner that was named first */
-	u64 since_ns;	      /* when the owner was named last */
-	u64 first_ns;	      /* when `first` was named */
-	u32 first_tid;	      /* the number of the thread then */
-	struct split head;    /* time before that, whose owner lies to the left */
-	struct split open;    /* time since the last naming; with !known since the begin */
+	bool known;		 /* an owner was named since the life was settled */
+	struct context owner;	 /* with known; all zero: nobody */
+	struct context first;	 /* the owner that was named first */
+	u64 since_ns;		 /* when the owner was named last */
+	u64 first_ns;		 /* when `first` was named */
+	u32 first_tid;		 /* the number of the thread then */
+	struct split head;	 /* time before that, whose owner lies to the left */
+	struct split open;	 /* time since the last naming; with !known since the begin */
+	struct life_guess guess; /* of active spans: before `first` was named */
 };
 
 struct life {

@@ -9,6 +9,16 @@ void life_unsighted(struct life *l, u64 end_ns)
 	l->seen.open = (struct split){0};
 }
 
+static void guess_add(struct life_guess *guess, const struct life_guess *more)
+{
+	if (context_is_none(&more->ctx))
+		return;
+	if (context_is_none(&guess->ctx))
+		*guess = *more;
+	else if (more->several || !context_equal(&guess->ctx, &more->ctx))
+		guess->several = true;
+}
+
 /* A span or nobody was named the owner of the time until t. */
 void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink)
 {
@@ -16,6 +26,8 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 	struct life_share share = *own;
 
 	share.tid = l->tid;
+	if (!l->active.known)
+		guess_add(&l->active.guess, &(struct life_guess){.ctx = own->ctx});
 	/* of before the limit the book has nothing; what ends behind the other is in no answer */
 	if (own->begin_ns < l->clip_from_ns)
 		share.split = b->open;
@@ -87,6 +99,8 @@ void life_book_join(struct life *left, struct life_book *a, const struct life_bo
 	bool active = a == &left->active;
 	struct split between = a->open;
 
+	if (!a->known)
+		guess_add(&a->guess, &b->guess);
 	if (!b->known) {
 		split_add(&a->open, &b->open);
 		return;
@@ -111,4 +125,25 @@ void life_book_join(struct life *left, struct life_book *a, const struct life_bo
 	a->owner = b->owner;
 	a->since_ns = b->since_ns;
 	a->open = b->open;
+}
+
+void life_unnamed_tell(struct life *l, const struct life_sink *sink)
+{
+	struct life_book *b = &l->active;
+	struct life_share share = {.tid = l->tid,
+				   .begin_ns = l->origin_ns,
+				   .end_ns = l->state.last_ns,
+				   .split = b->open};
+
+	if (b->known) {
+		share.tid = b->first_tid;
+		share.end_ns = b->first_ns;
+		share.split = b->head;
+	}
+	if (!b->guess.several)
+		share.ctx = b->guess.ctx;
+	if (sink->unnamed && share.begin_ns < share.end_ns)
+		sink->unnamed(sink->arg, l, &share);
+	if (!b->known)
+		b->open = (struct split){0};
 }

@@ -36,6 +36,9 @@ void life_exec_end(struct life *l, const struct life_sink *sink);
 /* own->ctx (all zero: none) was seen published from own->begin_ns to own->end_ns. */
 void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink);
 
+/* Nothing comes from the left, and all is accounted: tells the time of which nobody was named. */
+void life_unnamed_tell(struct life *l, const struct life_sink *sink);
+
 /* No context was seen until end_ns: what life_sight() does then, once an owner is known. */
 void life_unsighted(struct life *l, u64 end_ns);
 

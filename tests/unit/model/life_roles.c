@@ -34,7 +34,7 @@ static void on_share(void *arg, const struct life *l, const struct life_share *s
 
 static void feed(struct told *t, enum life_role role, const void *record)
 {
-	const struct life_sink sink = {t, on_wait, on_visit, on_share, on_share};
+	const struct life_sink sink = {t, on_wait, on_visit, on_share, on_share, on_share};
 
 	CHECK_EQ(life_feed(&t->life, role, record, &sink), 0);
 }
@@ -322,7 +322,7 @@ TEST(what_the_kernel_does_for_one_that_is_killed_is_no_user_code)
 TEST(a_death_of_which_the_begin_was_not_seen_is_told_alike)
 {
 	struct told t = {0};
-	const struct life_sink sink = {&t, on_wait, on_visit, on_share, on_share};
+	const struct life_sink sink = {&t, on_wait, on_visit, on_share, on_share, on_share};
 
 	dies(&t, false);
 	CHECK_EQ(life_finish(&t.life, 1000, 20000, &sink), 0);
@@ -336,7 +336,7 @@ TEST(a_life_keeps_its_place_when_its_begin_is_made)
 {
 	for (int finish = 0; finish < 2; finish++) {
 		struct told t = {0};
-		const struct life_sink sink = {&t, on_wait, on_visit, on_share, on_share};
+		const struct life_sink sink = {&t, on_wait, on_visit, on_share, on_share, on_share};
 
 		life_init(&t.life, TID);
 		t.life.severed = true;
@@ -481,7 +481,8 @@ TEST(a_fault_in_a_call_is_told_alike_by_two_halves)
 {
 	for (int cut = 0; cut < 7; cut++) {
 		struct told left = {0}, right = {0};
-		const struct life_sink sink = {&left, on_wait, on_visit, on_share, on_share};
+		const struct life_sink sink = {&left,	 on_wait,  on_visit,
+					       on_share, on_share, on_share};
 		int step = 0;
 
 		life_init_born(&left.life, TID, TID, 500, 0);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where nothing says whether a thread had a span, its time is not that of no thread. */
+#include "map/tree.h"
+#include "one_thread.h"
+
+static const struct context none;
+
+/* Cut in two at a time: what is to the left of it, and the rest. */
+struct halves {
+	struct partial *left, *right;
+	u64 cut_ns;
+};
+
+static struct halves halves_new(u64 cut_ns, u64 from_ns)
+{
+	struct partial_options options = {.from_ns = from_ns};
+
+	return (struct halves){partial_new(&options), partial_new(&options), cut_ns};
+}
+
+static struct partial *half_of(const struct halves *h, u64 time_ns)
+{
+	return time_ns < h->cut_ns ? h->left : h->right;
+}
+
+static void begins(const struct halves *h, u64 time_ns, u32 tid, const struct context *ctx,
+		   const struct context *parent)
+{
+	struct record_span_begin r = {
+		.head = head(RECORD_span_begin, time_ns), .ctx = *ctx, .flags = 1};
+
+	r.head.tid = tid;
+	if (parent)
+		memcpy(&r.parent, parent->span, 8);
+	apply(half_of(h, time_ns), &r);
+}
+
+static void ends(const struct halves *h, u64 time_ns, const struct context *ctx,
+		 const struct context *next)
+{
+	span_ends(half_of(h, time_ns), time_ns, ctx, next);
+}
+
+static void attaches(const struct halves *h, u64 time_ns, u32 tid, const struct context *ctx)
+{
+	struct record_span_attach r = {.head = head(RECORD_span_attach, time_ns), .ctx = *ctx};
+
+	r.head.tid = tid;
+	apply(half_of(h, time_ns), &r);
+}
+
+/* One that took 100 ns. */
+static void call(const struct halves *h, u64 end_ns, u32 tid, const struct context *ctx)
+{
+	struct record_syscall r = {
+		.head = head(RECORD_syscall, end_ns), .nr = 39, .duration_ns = 100, .ctx = *ctx};
+
+	r.head.tid = tid;
+	apply(half_of(h, end_ns), &r);
+}
+
+static void gap(const struct halves *h, u64 begin_ns, u64 end_ns)
+{
+	struct record_gap r = {.head = {.kind = RECORD_gap, .time_ns = end_ns},
+			       .begin_ns = begin_ns};
+
+	apply(half_of(h, end_ns), &r);
+}
+
+/* Of that span, when all is together. */
+static struct span_time time_of(struct halves *h, const struct context *ctx)
+{
+	struct span_time times[8] = {0}, found = {0};
+	struct partial *p = h->left;
+
+	partial_cover(h->left, 1000, h->cut_ns);
+	partial_cover(h->right, h->cut_ns, 9000);
+	CHECK_EQ(partial_merge(h->left, h->right), 0);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK(p->spans.count <= 8);
+	CHECK_EQ(span_times(p, times), 0);
+	for (size_t i = 0; i < p->spans.count; i++)
+		if (context_equal(&p->spans.data[i]->ctx, ctx))
+			found = times[i];
+	CHECK_EQ(split_total(&found.split), (s64)(found.end_ns - found.begin_ns));
+	partial_free(p);
+	return found;
+}
+
+#define EACH_CUT(cut_ns) for (u64 cut_ns = 1050; cut_ns < 9000; cut_ns += 250)
+
+/* ---- a gap ---- */
+
+/* Outer has a thread from 2000 to 3000 and, if it was attached in the gap, from 5000 on. */
+static struct span_time time_over_gap(u64 cut_ns, const struct context *published)
+{
+	struct halves h = halves_new(cut_ns, 0);
+
+	begins(&h, 2000, 5, &outer, NULL);
+	attaches(&h, 3000, 5, &none);
+	gap(&h, 4000, 5000);
+	call(&h, 5600, 5, published);
+	begins(&h, 6000, 5, &inner, published == &outer ? &outer : NULL);
+	ends(&h, 7000, &inner, published);
+	ends(&h, 8000, &outer, NULL);
+	return time_of(&h, &outer);
+}
+
+TEST(in_a_gap_nobody_knows_of_a_thread)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct span_time t = time_over_gap(cut_ns, &none);
+
+		CHECK_EQ(t.split.ns[SPLIT_user], 1000);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 2000);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 3000);
+	}
+}
+
+TEST(what_is_published_behind_a_gap_has_its_thread)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct span_time t = time_over_gap(cut_ns, &outer);
+
+		CHECK_EQ(t.split.ns[SPLIT_kernel], 100);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 1000);
+		CHECK_EQ(t.split.ns[SPLIT_user], 1000 + 900 + 2000);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 1000);
+	}
+}
+
+/* No record follows that names the span, and it is published all the time. */
+TEST(a_thread_that_stays_in_its_span_behind_a_gap)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		begins(&h, 2000, 5, &outer, NULL);
+		gap(&h, 4000, 5000);
+		for (u64 at = 5200; at < 9000; at += 200)
+			call(&h, at, 5, &outer);
+		t = time_of(&h, &outer);
+		CHECK(t.end_soft);
+		CHECK_EQ(t.end_ns, 9000);
+		CHECK_EQ(t.split.ns[SPLIT_kernel], 1900);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 0);
+	}
+}
+
+TEST(two_spans_that_are_published_behind_a_gap)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		begins(&h, 2000, 5, &outer, NULL);
+		call(&h, 4000, 5, &outer);
+		gap(&h, 4000, 5000);
+		call(&h, 5200, 5, &outer);
+		call(&h, 5400, 5, &inner);
+		attaches(&h, 6000, 5, &none);
+		ends(&h, 8000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_user], 1900);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 2000);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 2000);
+	}
+}
+
+TEST(a_span_that_begins_behind_a_gap_is_seen_whole)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		call(&h, 2000, 6, &none);
+		call(&h, 2000, 5, &none);
+		gap(&h, 4000, 5000);
+		begins(&h, 5500, 5, &outer, NULL);
+		attaches(&h, 6000, 5, &none);
+		call(&h, 6500, 6, &none); /* nobody named what it has */
+		ends(&h, 8000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_user], 500);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 2000);
+	}
+}
+
+/* ---- before the recording ---- */
+
+TEST(before_the_recording_nobody_knows_of_a_thread)
+{
+	for (u64 from_ns = 0; from_ns <= 1200; from_ns += 100) {
+		struct halves h = halves_new(5000, from_ns);
+		u64 since_ns = from_ns > 1000 ? from_ns : 1000;
+		struct span_time t;
+
+		partial_late(h.left, 1000, 1000);
+		begins(&h, 900, 5, &outer, NULL);
+		call(&h, 1500, 5, &outer);
+		attaches(&h, 2000, 5, &none);
+		ends(&h, 3000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.begin_ns, 900);
+		CHECK(t.split.ns[SPLIT_unknown] >= (s64)(since_ns - 900));
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 1000);
+	}
+}
+
+TEST_MAIN()
