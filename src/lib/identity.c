@@ -53,8 +53,6 @@ struct identity_text {
 
 static struct {
 	struct identity_text is;
-	u32 busy; /* pid of the process of which a thread changes or copies it; 0: none */
-	u32 pid;  /* process that looked for others and published; 0: nobody yet */
 	bool stands_down;
 	bool beside; /* another copy of this library publishes */
 	struct process_context *context;
@@ -63,10 +61,10 @@ static struct {
 /* In a child forked behind our back, the thread of the parent that had it is not there. */
 static bool identity_try(u32 pid)
 {
-	u32 busy = __atomic_load_n(&identity.busy, __ATOMIC_RELAXED);
+	u32 *word = &fathom_process.own->busy, busy = __atomic_load_n(word, __ATOMIC_RELAXED);
 
-	return busy != pid && __atomic_compare_exchange_n(&identity.busy, &busy, pid, false,
-							  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return busy != pid && __atomic_compare_exchange_n(word, &busy, pid, false, __ATOMIC_ACQUIRE,
+							  __ATOMIC_RELAXED);
 }
 
 /* Whoever has it may need our CPU, and on a busy host more than a turn of it. */
@@ -95,7 +93,7 @@ static bool identity_take(void)
 
 static void identity_give(void)
 {
-	__atomic_store_n(&identity.busy, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&fathom_process.own->busy, 0, __ATOMIC_RELEASE);
 }
 
 /* Replaces or appends. */
@@ -258,15 +256,15 @@ static struct mapped mapped_read(void)
 
 int fathom_identity_publish(void)
 {
-	u32 pid = (u32)getpid();
+	u32 *looked = &fathom_process.own->looked, pid = (u32)getpid();
 	struct process_context *context;
 	struct mapped mapped;
 
-	if (__atomic_load_n(&identity.pid, __ATOMIC_ACQUIRE) == pid)
+	if (__atomic_load_n(looked, __ATOMIC_ACQUIRE) == pid)
 		return 0;
 	if (!identity_take())
 		return -EBUSY;
-	if (identity.pid != pid) {
+	if (*looked != pid) {
 		identity.context = NULL; /* a forked child has no mapping any more */
 		mapped = mapped_read();
 		identity.stands_down = mapped.context;
@@ -275,7 +273,7 @@ int fathom_identity_publish(void)
 		if (context)
 			context_write(context);
 		identity.context = context;
-		__atomic_store_n(&identity.pid, pid, __ATOMIC_RELEASE);
+		__atomic_store_n(looked, pid, __ATOMIC_RELEASE);
 	}
 	identity_give();
 	return 0;
@@ -293,9 +291,9 @@ bool fathom_identity_is_beside(void)
 
 void fathom_identity_forked(void)
 {
-	identity.busy = 0; /* whoever was at it is not in this process */
+	fathom_process.own->busy = 0; /* whoever was at it is not in this process */
+	fathom_process.own->looked = 0;
 	identity.context = NULL;
-	identity.pid = 0;
 }
 
 void fathom_identity_withdraw(void)
@@ -304,7 +302,7 @@ void fathom_identity_withdraw(void)
 
 	if (!identity_take())
 		return;
-	context = identity.pid == (u32)getpid() ? identity.context : NULL;
+	context = fathom_process.own->looked == (u32)getpid() ? identity.context : NULL;
 	identity.context = NULL;
 	identity_give();
 	if (!context)
@@ -338,7 +336,7 @@ static int identity_set(const struct attribute *attributes, size_t count)
 		return 0;
 	t = thread_get();
 	if (!t)
-		return -ENOMEM;
+		return fathom_process.disabled ? 0 : -ENOMEM;
 	if (!identity_take())
 		return -EBUSY;
 	text = identity.is;
@@ -348,7 +346,7 @@ static int identity_set(const struct attribute *attributes, size_t count)
 	}
 	if (!err)
 		identity.is = text;
-	if (!err && identity.context && identity.pid == t->pid)
+	if (!err && identity.context && fathom_process.own->looked == t->pid)
 		context_write(identity.context);
 	identity_give();
 	if (!err)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib/record_write.h"
@@ -16,17 +17,24 @@
 
 #define TRIES 1000 /* to see the process started; it takes a few syscalls */
 
-struct process fathom_process = {.level = FATHOM_INFO};
+static struct process_own own_kept; /* where there is no page: a child has it from its parent */
+
+struct process fathom_process = {.own = &own_kept, .level = FATHOM_INFO};
+
+static u64 *process_word(void)
+{
+	return &fathom_process.own->state;
+}
 
 /* The state, once no thread of the process is starting it, or after a while. */
 static u64 process_state(u64 pid)
 {
-	u64 state = __atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE);
+	u64 state = __atomic_load_n(process_word(), __ATOMIC_ACQUIRE);
 
 	/* Not for ever: the thread that starts it may be ours, below this handler. */
 	for (int i = 0; i < TRIES && state == (pid << 2 | PROCESS_STARTING); i++) {
 		sched_yield();
-		state = __atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE);
+		state = __atomic_load_n(process_word(), __ATOMIC_ACQUIRE);
 	}
 	return state;
 }
@@ -36,21 +44,22 @@ bool fathom_process_enter(void)
 	u64 pid = (u64)getpid(), state;
 	struct app_ring *ring;
 
-	if (__atomic_load_n(&fathom_process.disabled, __ATOMIC_SEQ_CST))
+	if (!fathom_process_begin() || __atomic_load_n(&fathom_process.disabled, __ATOMIC_SEQ_CST))
 		return false;
 	state = process_state(pid);
 	if (state == (pid << 2 | PROCESS_READY))
 		return true;
 	if (state == (pid << 2 | PROCESS_STARTING))
 		return false;
-	if (!__atomic_compare_exchange_n(&fathom_process.state, &state, pid << 2 | PROCESS_STARTING,
-					 false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (!__atomic_compare_exchange_n(process_word(), &state, pid << 2 | PROCESS_STARTING, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
 	fathom_ring_close(); /* the parent's, if this is a child without fork handlers */
 	ring = fathom_ring_create();
 	fathom_process.ring = ring;
 	fathom_process.told = 0;
-	__atomic_store_n(&fathom_process.state, pid << 2 | (ring ? PROCESS_READY : PROCESS_NONE),
+	fathom_process.generation++;
+	__atomic_store_n(process_word(), pid << 2 | (ring ? PROCESS_READY : PROCESS_NONE),
 			 __ATOMIC_RELEASE);
 	return ring != NULL;
 }
@@ -58,6 +67,7 @@ bool fathom_process_enter(void)
 /* In the child: nothing is active, the parent's ring is not ours. */
 static void process_forked(void)
 {
+	__atomic_store_n(process_word(), PROCESS_NONE, __ATOMIC_RELEASE);
 	fathom_thread_forked();
 	fathom_identity_forked();
 	fathom_ring_close();
@@ -74,20 +84,79 @@ static void process_environment(void)
 	if (level && fathom_level_parse(level) >= 0)
 		fathom_process.level = (u32)fathom_level_parse(level);
 	if (sampling)
-		(void)fathom_sampling_set(sampling);
+		(void)fathom_sampling_apply(sampling);
 }
 
-__attribute__((constructor)) static void process_start(void)
+static struct process_own *own_map(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *own = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (own == MAP_FAILED)
+		return &own_kept;
+	if (madvise(own, page, MADV_WIPEONFORK) == 0)
+		return own;
+	munmap(own, page);
+	return &own_kept;
+}
+
+/* At the end, if no thread can be at it. */
+static void own_unmap(void)
+{
+	struct process_own *own = fathom_process.own;
+
+	if (own == &own_kept || __atomic_load_n(&fathom_process.threads, __ATOMIC_SEQ_CST))
+		return;
+	fathom_process.own = &own_kept;
+	munmap(own, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+static void process_prepare(void)
 {
 	int err = errno;
 
 	process_environment();
 	if (!fathom_process.disabled) {
+		fathom_process.own = own_map();
 		fathom_identity_start();
 		fathom_thread_key_create();
 		pthread_atfork(NULL, NULL, process_forked);
-		fathom_process_enter();
 	}
+	errno = err;
+}
+
+bool fathom_process_begin(void)
+{
+	u32 *word = &fathom_process.begun, begun = __atomic_load_n(word, __ATOMIC_ACQUIRE), pid;
+
+	if (likely(begun == PROCESS_BEGUN))
+		return true;
+	pid = (u32)getpid();
+	/* Not for ever: as above. */
+	for (int i = 0; i < TRIES && begun != PROCESS_BEGUN; i++) {
+		if (begun == pid) {
+			sched_yield();
+			begun = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		} else if (__atomic_compare_exchange_n(word, &begun, pid, false, __ATOMIC_ACQ_REL,
+						       __ATOMIC_ACQUIRE)) {
+			process_prepare();
+			__atomic_store_n(word, PROCESS_BEGUN, __ATOMIC_RELEASE);
+			return true;
+		}
+	}
+	return begun == PROCESS_BEGUN;
+}
+
+/*
+ * Before the constructors of the program, and our destructor after its destructors: they may have
+ * spans. Some come before this nevertheless, and find fathom_process_begin().
+ */
+__attribute__((constructor(101))) static void process_start(void)
+{
+	int err = errno;
+
+	if (fathom_process_begin() && !fathom_process.disabled)
+		fathom_process_enter();
 	errno = err;
 }
 
@@ -116,7 +185,7 @@ static void process_unload(void)
 {
 	u64 ready = (u64)getpid() << 2 | PROCESS_READY;
 
-	if (__atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE) != ready)
+	if (__atomic_load_n(process_word(), __ATOMIC_ACQUIRE) != ready)
 		return; /* a child that has begun nothing */
 	__atomic_store_n(&fathom_process.disabled, 1, __ATOMIC_SEQ_CST);
 	fathom_thread_leave();
@@ -126,13 +195,16 @@ static void process_unload(void)
 }
 
 /* At exit, or when a program unloads an object that we are linked into statically. */
-__attribute__((destructor)) static void process_stop(void)
+__attribute__((destructor(101))) static void process_stop(void)
 {
 	int err = errno;
 
 	fathom_thread_key_delete();
-	if (!fathom_process.disabled && can_be_unloaded())
-		process_unload();
+	if (can_be_unloaded()) {
+		if (!fathom_process.disabled)
+			process_unload();
+		own_unmap();
+	}
 	errno = err;
 }
 
@@ -142,17 +214,19 @@ void fathom_level_set(int level)
 
 	if (level < FATHOM_EMERGENCY || level > FATHOM_DEBUG)
 		return;
+	fathom_process_begin(); /* what the environment says stands before this */
 	__atomic_store_n(&fathom_process.level, (u32)level, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&fathom_process.disabled, __ATOMIC_SEQ_CST) &&
-	    __atomic_load_n(&fathom_process.state, __ATOMIC_ACQUIRE) == ready &&
-	    fathom_ring_is_shared())
+	    __atomic_load_n(process_word(), __ATOMIC_ACQUIRE) == ready && fathom_ring_is_shared())
 		__atomic_store_n(&fathom_process.ring->level, (u32)level, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
 }
 
 int fathom_level_get(void)
 {
+	if (unlikely(__atomic_load_n(&fathom_process.begun, __ATOMIC_ACQUIRE) != PROCESS_BEGUN))
+		fathom_process_begin();
 	return (int)__atomic_load_n(&fathom_process.level, __ATOMIC_RELAXED);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "lib/process.h"
 #include "lib/record_write.h"
 
 #define SAMPLE_TRIES 8
@@ -78,7 +79,7 @@ static bool number_parse(const char *text, u32 *out, const char **end)
 	return value > 0 && value <= UINT32_MAX;
 }
 
-int fathom_sampling_set(const char *policy)
+int fathom_sampling_apply(const char *policy)
 {
 	enum sample_mode mode;
 	const char *end;
@@ -98,4 +99,10 @@ int fathom_sampling_set(const char *policy)
 		return -EINVAL;
 	__atomic_store_n(&fathom_process.sampling, (u64)mode << 32 | n, __ATOMIC_RELAXED);
 	return 0;
+}
+
+int fathom_sampling_set(const char *policy)
+{
+	fathom_process_begin(); /* what the environment says stands before this */
+	return fathom_sampling_apply(policy);
 }

@@ -25,7 +25,8 @@ static void span_trace_new(struct fathom_thread *t, struct fathom_span *s, u8 fl
 /* The span of a begin that the level leaves out: it stands for its parent. */
 static struct fathom_span span_pass(const struct fathom_thread *t, const struct begin *b)
 {
-	struct fathom_span s = {.state = SPAN_PASSED, .flags = b->trace_flags, .process = t->pid};
+	struct fathom_span s = {
+		.state = SPAN_PASSED, .flags = b->trace_flags, .process = t->process};
 
 	if (b->trace) {
 		memcpy(s.trace_id, b->trace, 16);
@@ -57,7 +58,7 @@ static inline void span_start(struct fathom_thread *t, struct begin *b, struct f
 	memcpy(s->span_id, &id, 8);
 	memcpy(s->parent_id, &b->parent, 8);
 	s->state = SPAN_LIVE;
-	s->process = t->pid;
+	s->process = t->process;
 	s->where = 0;
 	if (likely(b->flags & BEGIN_ACTIVE)) {
 		place = frame_reserve(t);
@@ -206,7 +207,7 @@ static inline void span_finish(struct fathom_span *span, const char *message)
 	t = thread_get();
 	state = span->state;
 	span->state = state & (u8)~SPAN_STATE;
-	if (unlikely(!t || span->process != t->pid))
+	if (unlikely(!t || span->process != t->process))
 		return;
 	if (unlikely((state & SPAN_STATE) == SPAN_PASSED)) {
 		span_pass_end(t, span);

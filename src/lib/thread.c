@@ -196,6 +196,7 @@ static void thread_prepare(struct fathom_thread *t)
 {
 	t->tid = (u32)syscall(SYS_gettid);
 	t->pid = (u32)getpid();
+	t->process = t->pid | fathom_process.generation << PROCESS_PID_BITS;
 	t->ring = fathom_process.ring;
 	t->lane = NULL;
 	t->told = 0;

@@ -31,7 +31,7 @@ struct frame {
 	u32 pad;
 	struct frame *prev;
 	u64 parent;
-	u32 process; /* pid of the process that began the span */
+	u32 process; /* which began the span: fathom_thread.process */
 	u16 where;   /* of the span: see fathom_live */
 	u8 flags;    /* of the span, all of them */
 	u8 attached; /* by fathom_span_attach(): the span may be active elsewhere, too */
@@ -60,6 +60,7 @@ struct fathom_thread {
 	u32 ready;
 	u32 tid;
 	u32 pid;
+	u32 process;		   /* a number that no process has that this one descends from */
 	u32 told;		   /* session that was told who we are */
 	struct app_ring *ring;	   /* never NULL; one that nobody hears if there is none */
 	struct app_lane *lane;	   /* NULL: none was free */
@@ -76,21 +77,36 @@ struct fathom_thread {
 	struct frame frames[THREAD_FRAMES];
 };
 
+/*
+ * What no forked child has from its parent: a page that the kernel gives to it as zeros, by
+ * whatever call it was made, since it may have its parent's pid, in a pid namespace of its own.
+ * Where the kernel does not do that the pids tell, as far as they differ.
+ */
+struct process_own {
+	u64 state;  /* pid << 2 | PROCESS_* */
+	u32 busy;   /* pid: one of its threads changes or copies the identity; 0: none */
+	u32 looked; /* pid: it has looked for others who publish; 0: not yet */
+};
+
 /* Shared by all threads; changed by single atomic stores. */
 struct process {
-	u64 state; /* pid << 2 | PROCESS_*: as left behind by that process */
+	struct process_own *own;
 	struct app_ring *ring;
+	u32 begun; /* pid of the process that begins, PROCESS_BEGUN once that is done */
 	u32 level;
 	u32 disabled;
-	u32 threads;  /* that use the ring, or are about to: at least as many as there are */
-	u32 version;  /* of the identity: how often it was changed */
-	u64 told;     /* version << 32 | the last session, which knows that version */
-	u64 sampling; /* mode << 32 | n; 0: always */
-	u64 sampled;  /* SAMPLE_RATE: when the next root may be, ns */
+	u32 generation; /* of processes, each a child of the one before, that had a ring */
+	u32 threads;	/* that use the ring, or are about to: at least as many as there are */
+	u32 version;	/* of the identity: how often it was changed */
+	u64 told;	/* version << 32 | the last session, which knows that version */
+	u64 sampling;	/* mode << 32 | n; 0: always */
+	u64 sampled;	/* SAMPLE_RATE: when the next root may be, ns */
 };
 #define PROCESS_NONE 0
 #define PROCESS_STARTING 1
 #define PROCESS_READY 2
+#define PROCESS_BEGUN 0xffffffffu
+#define PROCESS_PID_BITS 22 /* of the numbers that Linux gives: PID_MAX_LIMIT */
 
 enum sample_mode { SAMPLE_ALWAYS, SAMPLE_NEVER, SAMPLE_ONE_IN, SAMPLE_RATE };
 
