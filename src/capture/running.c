@@ -16,4 +16,3 @@ void capture_running_tell(const struct capture *c)
 		bpf_prog_test_run_opts(program, &run); /* a CPU that is not there says nothing */
 	}
 }
-
