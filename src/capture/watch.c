@@ -43,6 +43,12 @@ struct watch_event {
 	u64 time_ns; /* of a notice */
 };
 
+/* All that a process does under its spans is recorded since then. */
+struct watch_followed {
+	pid_t pid;
+	u64 time_ns;
+};
+
 struct capture_watch {
 	pthread_t thread;
 	pthread_mutex_t mutex; /* guards what follows */
@@ -53,7 +59,7 @@ struct capture_watch {
 	VEC(struct watch_event) events;
 	VEC(struct app_ring_reached *) reached; /* of a process each */
 	VEC(pid_t) missed;
-	VEC(pid_t) followed;		       /* with --spans-only */
+	VEC(struct watch_followed) followed;   /* with --spans-only */
 	VEC(struct record_service *) services; /* owned */
 	int ready; /* one of these has something: read without the mutex */
 
@@ -85,7 +91,8 @@ static void followed_pass_on(void *arg, pid_t pid)
 	if (!w->is_told)
 		return;
 	pthread_mutex_lock(&w->mutex);
-	(void)vec_push(&w->followed, pid); /* else it is in doubt what it does */
+	/* else it is in doubt what it does */
+	(void)vec_push(&w->followed, ((struct watch_followed){pid, capture_now()}));
 	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&w->mutex);
 }
@@ -522,18 +529,27 @@ void capture_watch_collect(struct capture_watch *w, struct app_rings *rings)
 	pthread_mutex_unlock(&w->mutex);
 }
 
+/* Whether the process executed another program since: of that the kernel programs tell. */
+static bool followed_is_over(struct capture *c, const struct watch_followed *f, u64 now_ns)
+{
+	struct context_executed executed;
+
+	return capture_context_executed(c, f->pid, &executed) && executed.time_ns > f->time_ns &&
+	       executed.time_ns <= now_ns;
+}
+
 static int followed_tell(struct capture *c, const struct capture_sink *sink,
 			 const struct capture_stream *stream)
 {
 	struct capture_watch *w = c->watch;
-	pid_t pids[256];
+	struct watch_followed list[256];
 	size_t count;
 	int err = 0;
 
 	pthread_mutex_lock(&w->mutex);
 	count = w->followed.count < 256 ? w->followed.count : 256;
 	for (size_t i = 0; i < count; i++)
-		pids[i] = w->followed.data[w->followed.count - 1 - i];
+		list[i] = w->followed.data[w->followed.count - 1 - i];
 	w->followed.count -= count;
 	pthread_mutex_unlock(&w->mutex);
 	for (size_t i = 0; i < count && !err; i++) {
@@ -543,10 +559,11 @@ static int followed_tell(struct capture *c, const struct capture_sink *sink,
 		} out = {.r = {.head = {.kind = RECORD_filter,
 					.slots = 1,
 					.time_ns = capture_now(),
-					.pid = (u32)pids[i]},
+					.pid = (u32)list[i].pid},
 			       .flags = FILTER_SPANS | FILTER_FOLLOWS}};
 
-		err = capture_deliver(c, sink, stream, &out.r.head);
+		if (!followed_is_over(c, &list[i], out.r.head.time_ns))
+			err = capture_deliver(c, sink, stream, &out.r.head);
 	}
 	return err;
 }
