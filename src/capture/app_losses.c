@@ -7,6 +7,7 @@
 
 void app_rings_missed(struct app_rings *rings, pid_t pid)
 {
+	app_sought_end(rings, pid);
 	rings->counts.not_reached++;
 	(void)vec_push(&rings->missed, pid); /* without memory it is only counted */
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 
@@ -58,6 +59,7 @@ void app_rings_free(struct app_rings *rings)
 	for (size_t i = 0; i < rings->sources.count; i++)
 		app_source_close(&rings->sources.data[i]);
 	vec_free(&rings->sources);
+	vec_free(&rings->sought);
 	held_free(&rings->held);
 	vec_free(&rings->missed);
 	free(rings);
@@ -112,11 +114,38 @@ static void oldest_end(struct app_rings *rings, pid_t pid)
 		oldest->ended = true;
 }
 
+void app_rings_sought(struct app_rings *rings, pid_t pid, u64 made_ns)
+{
+	const struct app_sought sought = {pid, made_ns};
+	size_t old = 0;
+
+	while (old < rings->sought.count && rings->sought.data[old].made_ns + SOUGHT_NS < made_ns)
+		old++;
+	if (old) {
+		rings->sought.count -= old;
+		memmove(rings->sought.data, rings->sought.data + old,
+			rings->sought.count * sizeof(sought));
+	}
+	if (rings->sought.count < SOUGHT_MAX)
+		(void)vec_push(&rings->sought, sought); /* else it is not waited for */
+}
+
+void app_sought_end(struct app_rings *rings, pid_t pid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rings->sought.count; i++)
+		if (rings->sought.data[i].pid != pid)
+			rings->sought.data[kept++] = rings->sought.data[i];
+	rings->sought.count = kept;
+}
+
 static int ring_add(struct app_rings *rings, struct app_ring_reached *reached)
 {
 	struct app_source source = {.r = reached};
 	int err = rings->sources.count < rings->max ? 0 : -EMFILE;
 
+	app_sought_end(rings, reached->process.pid);
 	for (size_t i = 0; i < rings->sources.count; i++) {
 		if (source_is(&rings->sources.data[i], reached)) {
 			app_ring_drop(reached);

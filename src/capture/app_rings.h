@@ -66,6 +66,13 @@ void app_rings_free(struct app_rings *rings);
  */
 int app_rings_add(struct app_rings *rings, struct app_ring_reached *reached);
 
+/*
+ * A process was seen to make one at made_ns, by the clock of records: until it is added or missed,
+ * the streams are complete up to then only. For a tenth of a second: not each process that makes a
+ * file of that name has a ring.
+ */
+void app_rings_sought(struct app_rings *rings, pid_t pid, u64 made_ns);
+
 /* A process made a thread that it calls `inner`, in a pid namespace of its own. */
 struct app_thread;
 void app_rings_thread(struct app_rings *rings, const struct app_thread *thread);

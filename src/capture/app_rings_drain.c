@@ -178,6 +178,12 @@ u64 app_rings_complete(const struct app_rings *rings)
 {
 	u64 complete = rings->cut_ns;
 
+	for (size_t i = 0; i < rings->sought.count; i++) {
+		u64 made_ns = rings->sought.data[i].made_ns;
+
+		if (made_ns < complete && made_ns + SOUGHT_NS >= rings->cut_ns)
+			complete = made_ns;
+	}
 	for (size_t i = 0; i < rings->sources.count; i++) {
 		const struct app_source *s = &rings->sources.data[i];
 

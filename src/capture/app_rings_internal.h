@@ -49,8 +49,18 @@ struct app_source {
 	VEC(struct ring_mark) marks; /* by lane */
 };
 
+#define SOUGHT_NS 100000000ull /* a ring that is not found by then is not waited for */
+#define SOUGHT_MAX 4096
+
+/* A process of which a ring is looked for. */
+struct app_sought {
+	pid_t pid;
+	u64 made_ns;
+};
+
 struct app_rings {
 	VEC(struct app_source) sources;
+	VEC(struct app_sought) sought; /* by made_ns */
 	struct held_records held; /* later than the last cut */
 	VEC(pid_t) missed;
 	struct app_threads threads;
@@ -61,6 +71,9 @@ struct app_rings {
 	u64 renewed_ns, ended_ns;
 	struct app_rings_counts counts;
 };
+
+/* Its rings are not looked for any more. */
+void app_sought_end(struct app_rings *rings, pid_t pid);
 
 /* Stops listening, and frees what the source has. */
 void app_source_close(struct app_source *s);

@@ -206,6 +206,8 @@ static bool notice_take(struct capture *c, const struct record_head *r)
 		return capture_stacks_mapping(c->stacks, r);
 	if (r->kind != NOTICE_KIND)
 		return false;
+	if (r->slots == NOTICE_RING && c->apps)
+		app_rings_sought(c->apps, (pid_t)r->pid, r->time_ns);
 	if (r->slots != NOTICE_THREAD)
 		capture_watch_notice(c->watch, r);
 	else if (c->apps)

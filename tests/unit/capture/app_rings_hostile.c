@@ -225,6 +225,29 @@ TEST(garbage_everywhere)
 	liar_end(rings);
 }
 
+/* What is in a ring that is not found yet was written before the cut. */
+TEST(a_cut_is_complete_up_to_where_a_ring_is_sought)
+{
+	const u64 ms = 1000000;
+	struct app_rings *rings = app_rings_new();
+	u64 cut = now_ns();
+
+	CHECK(rings != NULL);
+	app_rings_sought(rings, 7, cut - 300 * ms); /* it was no ring */
+	app_rings_sought(rings, 8, cut - 50 * ms);
+	app_rings_sought(rings, 9, cut - 20 * ms);
+	app_rings_sought(rings, 9, cut - 10 * ms);
+	CHECK_EQ(app_rings_cut_begin(rings, cut), 0);
+	CHECK_EQ(app_rings_complete(rings), cut - 50 * ms);
+	app_rings_missed(rings, 8);
+	CHECK_EQ(app_rings_complete(rings), cut - 20 * ms);
+	CHECK_EQ(app_rings_cut_begin(rings, cut + 85 * ms), 0);
+	CHECK_EQ(app_rings_complete(rings), cut - 10 * ms);
+	app_rings_missed(rings, 9);
+	CHECK_EQ(app_rings_complete(rings), cut + 85 * ms);
+	app_rings_free(rings);
+}
+
 /* A thread that is in the middle of a record: how far back what it will write can lie. */
 TEST(a_cut_says_up_to_when_it_is_complete)
 {
