@@ -3,10 +3,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/host_clock.h"
@@ -151,11 +151,11 @@ int app_process_open(pid_t pid, struct app_process *out, struct error *e)
 	return 0;
 }
 
-static bool process_is_ended(const struct app_process *process)
+/* One that has ended keeps its number until somebody waits for it. */
+static bool number_is_free(const struct app_process *process)
 {
-	struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
-
-	return process->pidfd >= 0 && poll(&ended, 1, 0) == 1;
+	return process->pidfd >= 0 &&
+	       syscall(SYS_pidfd_send_signal, process->pidfd, 0, NULL, 0) != 0 && errno == ESRCH;
 }
 
 /* A thread of whatever process. */
@@ -174,7 +174,7 @@ static u32 thread_ask(struct app_process *process, u32 tid)
 
 	process->budget--;
 	snprintf(path, sizeof(path), "/proc/%d/task/%u", process->pid, tid);
-	if (access(path, F_OK) != 0 || process_is_ended(process))
+	if (access(path, F_OK) != 0 || number_is_free(process))
 		return thread_exists(tid) ? 0 : tid;
 	thread_know(process, tid, tid, asked_ns);
 	return tid;

@@ -24,7 +24,7 @@ struct app_process {
 	bool nested;   /* that is not ours */
 	s64 clock_ns;  /* its CLOCK_MONOTONIC is the host's plus this */
 	int budget;    /* how often /proc may still be asked until _refill() */
-	int pidfd;     /* readable once it has ended; not owned; -1: nobody tells */
+	int pidfd;     /* not owned; -1: whether its number is another's by now cannot be told */
 	struct map threads;
 	DIR *walk;	 /* over its threads, in the middle of it; or NULL */
 	u64 walk_ns;	 /* what it took until now */

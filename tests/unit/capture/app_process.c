@@ -270,6 +270,31 @@ static pid_t thread_holder_start(int *ready, int *go)
 	return pid;
 }
 
+/* Its end is not yet told. Once it was waited for, its number can be a stranger's. */
+TEST(a_process_that_has_ended_has_its_number_until_somebody_waits_for_it)
+{
+	struct app_process process;
+	siginfo_t end;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	CHECK_EQ(app_process_open(pid, &process, NULL), 0);
+	process.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	CHECK(process.pidfd >= 0);
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
+	CHECK_EQ(thread_of(&process, (u32)pid), pid);
+	CHECK_EQ(thread_of(&process, (u32)getpid()), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	process.pid = getpid(); /* as if it had the number now */
+	CHECK_EQ(thread_of(&process, (u32)getpid()), 0);
+	close(process.pidfd);
+	app_process_close(&process);
+}
+
 TEST(the_number_of_a_thread_that_ended_is_asked_for_again)
 {
 	union {
