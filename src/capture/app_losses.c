@@ -23,6 +23,40 @@ static int lost_tell(const struct capture_sink *sink, pid_t pid, struct record_l
 	return sink->lost ? sink->lost(sink->arg, &stream, lost) : 0;
 }
 
+/*
+ * The session in its place says that no thread has found the lease over: all is there or counted.
+ * One may have found it over just before it was renewed, and say so just after: this is seen the
+ * next time, and holds from before.
+ */
+void app_source_attend(const struct app_rings *rings, struct app_source *s, u64 now)
+{
+	bool over = now > s->lease_ns;
+	u64 since = over ? s->lease_ns : s->heard_ns;
+
+	s->lease_ns = now + APP_LEASE_NS;
+	s->heard_ns = over ? since : now;
+	if (app_ring_renew(s->r->ring, rings->session, app_source_lease(s, now)))
+		return;
+	s->heard_ns = now;
+	if (!s->unheard || since < s->unheard_ns)
+		s->unheard_ns = since;
+	s->unheard++;
+	s->unheard_until_ns = now;
+}
+
+/* At least one record each time; how many more, nobody knows. */
+static u64 unheard_take(struct app_source *s, u64 now, u64 *begin_ns)
+{
+	u64 times = s->unheard;
+
+	if (!times)
+		return 0;
+	*begin_ns = s->unheard_ns < *begin_ns ? s->unheard_ns : *begin_ns;
+	s->unheard_ns = now;
+	s->unheard = now + 1 < s->unheard_until_ns; /* behind the cut it goes on */
+	return times;
+}
+
 int app_source_tell(struct app_rings *rings, struct app_source *s, u64 lost,
 		    const struct capture_sink *sink, u64 now)
 {
@@ -35,6 +69,7 @@ int app_source_tell(struct app_rings *rings, struct app_source *s, u64 lost,
 	s->damaged_told = s->damaged;
 	if (more > LOST_MAX) /* the process wrote there itself */
 		more = 0;
+	more += unheard_take(s, now, &begin);
 	rings->counts.lost += more;
 	rings->counts.damaged += damaged;
 	if (more + damaged) {

@@ -10,7 +10,6 @@
 #include "base/host_clock.h"
 #include "capture/app_rings_internal.h"
 
-#define LEASE_NS 2000000000ull
 #define FILES_WANTED 65536
 
 /* Each takes two descriptors; the usual limit is that of programs that use select(). */
@@ -67,7 +66,7 @@ void app_rings_free(struct app_rings *rings)
 
 u64 app_source_lease(const struct app_source *s, u64 now)
 {
-	return now + (u64)s->r->process.clock_ns + LEASE_NS;
+	return now + (u64)s->r->process.clock_ns + APP_LEASE_NS;
 }
 
 /*
@@ -79,7 +78,8 @@ static void source_begin(const struct app_rings *rings, struct app_source *s)
 	u64 now = host_clock_now_ns();
 	bool first;
 
-	s->since_ns = s->told_ns = now;
+	s->since_ns = s->told_ns = s->heard_ns = now;
+	s->lease_ns = now + APP_LEASE_NS;
 	s->lost_told = app_ring_lost(s->r->ring);
 	first = app_ring_take_over(s->r->ring, rings->session, app_source_lease(s, now));
 	if (!first || !s->r->made_ns || s->r->made_ns > now)

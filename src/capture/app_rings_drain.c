@@ -61,8 +61,10 @@ static int source_poll(struct app_rings *rings, struct app_source *s,
 	struct app_take take = {rings, s, sink, ~0ull, now, now, 0};
 	bool all, ended = s->ended |= app_ring_is_stopped(s->r->ring);
 
-	if (ended)
+	if (ended) {
+		app_source_attend(rings, s, now); /* for the last time */
 		source_end(s);
+	}
 	all = source_drain(s, &take);
 	if (!take.err && ((ended && all) || now >= s->told_ns + TELL_NS))
 		take.err = app_source_tell(rings, s, app_ring_lost(s->r->ring), sink, now);
@@ -85,7 +87,7 @@ static void sources_tend(struct app_rings *rings, u64 now)
 		if (look && !s->ended)
 			s->ended = app_ring_is_ended(s->r);
 		if (renew && !s->ended)
-			app_ring_listen(s->r->ring, rings->session, app_source_lease(s, now));
+			app_source_attend(rings, s, now);
 	}
 	if (renew)
 		rings->renewed_ns = now;
@@ -118,13 +120,16 @@ int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink)
 
 int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
 {
+	u64 now;
 	int err = 0;
 
 	rings->cut_ns = cut_ns;
+	now = host_clock_now_ns();
 	for (size_t i = 0; i < rings->sources.count && !err; i++) {
 		struct app_source *s = &rings->sources.data[i];
 		u32 lanes = app_ring_lanes(s->r->ring);
 
+		app_source_attend(rings, s, now);
 		s->goals.count = 0;
 		s->lost_cut = app_ring_lost(s->r->ring);
 		app_process_refill(&s->r->process);

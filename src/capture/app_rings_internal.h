@@ -15,6 +15,8 @@
 #include "capture/mark.h"
 #include "lib/app_ring.h"
 
+#define APP_LEASE_NS 2000000000ull
+
 struct app_ring_reached {
 	struct app_ring_reached *next; /* of the same process, or NULL */
 	struct app_ring *ring;
@@ -43,8 +45,13 @@ struct app_source {
 	u64 lost_cut;		    /* likewise, at the cut */
 	u64 damaged, damaged_told;
 	u64 told_ns;
-	u32 next_lane; /* where the next batch begins */
-	bool ended;    /* the process has, or its program, or the library in it */
+	u64 lease_ns;	      /* until then it was to hear that we listen */
+	u64 heard_ns;	      /* it may have heard otherwise from then on, and we not know */
+	u64 unheard;	      /* times that it had stopped writing, not yet told */
+	u64 unheard_ns;	      /* from then on, at first */
+	u64 unheard_until_ns; /* to then, at last */
+	u32 next_lane;	      /* where the next batch begins */
+	bool ended;	      /* the process has, or its program, or the library in it */
 	VEC(struct app_goal) goals;
 	VEC(struct ring_mark) marks; /* by lane */
 };
@@ -77,6 +84,7 @@ void app_sought_end(struct app_rings *rings, pid_t pid);
 
 /* Stops listening, and frees what the source has. */
 void app_source_close(struct app_source *s);
+/* Until when a lease holds that is given now, by the clock of the process. */
 u64 app_source_lease(const struct app_source *s, u64 now);
 
 /* ---- app_record.c ---- */
@@ -103,6 +111,12 @@ int app_records_deliver_held(struct app_rings *rings, const struct capture_sink 
 /* `lost`: as the ring counted them at `now`. 0 or what the sink returned. */
 int app_source_tell(struct app_rings *rings, struct app_source *s, u64 lost,
 		    const struct capture_sink *sink, u64 now);
+
+/*
+ * Renews the lease. Where the process stopped writing, since we did not run for longer than the
+ * lease, it has counted nothing: that is for app_source_tell() to tell.
+ */
+void app_source_attend(const struct app_rings *rings, struct app_source *s, u64 now);
 
 /* The processes of which a ring was missed. 0 or what the sink returned. */
 int app_rings_tell_missed(struct app_rings *rings, const struct capture_sink *sink, u64 now);

@@ -60,6 +60,13 @@ bool app_ring_take_over(struct app_ring *ring, u32 session, u64 until_ns)
 	return false;
 }
 
+bool app_ring_renew(struct app_ring *ring, u32 session, u64 until_ns)
+{
+	/* The lease first: who looks from then on finds that it holds. */
+	__atomic_store_n(&ring->lease_ns, until_ns, __ATOMIC_SEQ_CST);
+	return __atomic_exchange_n(&ring->listening, session, __ATOMIC_ACQ_REL) == session;
+}
+
 u64 app_ring_head(const struct app_ring *ring, u32 lane)
 {
 	return __atomic_load_n(&ring->lane[lane].control.head, __ATOMIC_ACQUIRE);

@@ -59,7 +59,9 @@
  * was not written was counted as lost. One that finds anything else has it from now on.
  *
  * Reader: write the lease, then `listening`, and the lease again at least once in
- * half its length. To stop write listening = 0. Drain each lane up to
+ * half its length, in one step that shows what `listening` was: 0 if a thread found the lease
+ * over meanwhile, and then what was not written since is not counted anywhere. To stop write
+ * listening = 0. Drain each lane up to
  * `lanes used`. Of each slot that is given back the first four bytes are set
  * to zero before tail is stored: what was text in the last round is never
  * taken for the `seq` of this one. Records older than the session, or than the ring
@@ -193,6 +195,12 @@ void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns);
  * is in it was written for us, and what did not fit was counted for us.
  */
 bool app_ring_take_over(struct app_ring *ring, u32 session, u64 until_ns);
+
+/*
+ * Goes on listening as app_ring_listen() does. False if the library had stopped writing: the lease
+ * was over, and what it left out is not counted in the ring.
+ */
+bool app_ring_renew(struct app_ring *ring, u32 session, u64 until_ns);
 
 /* True once the library writes no more: what is read from now on is all there will be. */
 bool app_ring_is_stopped(const struct app_ring *ring);

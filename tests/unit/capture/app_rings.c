@@ -209,6 +209,99 @@ TEST(a_process_that_was_not_reached_is_told)
 	app_rings_free(rings);
 }
 
+/* ---- a recorder that does not run for longer than its lease ---- */
+
+/* As if it had not run since a while ago: its lease is over. When that was. */
+static u64 lease_end(struct app_rings *rings)
+{
+	struct app_source *s = &rings->sources.data[0];
+	u64 now;
+
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	now = now_ns();
+	s->lease_ns = now;
+	s->r->ring->lease_ns = now + (u64)s->r->process.clock_ns;
+	rings->renewed_ns = 0;
+	return now;
+}
+
+/* More spans than there is room for: the first that does not fit finds the lease over. */
+TEST(what_a_process_stopped_writing_is_a_loss)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+	u64 over = lease_end(rings);
+
+	CHECK_STR(writer_ask(&w, "spans 5000"), "done");
+	CHECK_STR(writer_ask(&w, "listening"), "0");
+	CHECK_EQ(taken.lost, 0);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
+	CHECK(taken.kinds[RECORD_span_begin] < 5000);
+	CHECK_EQ(taken.lost, 1);
+	CHECK(taken.lost_begin_ns <= over && taken.lost_end_ns > taken.last_ns);
+	CHECK_STR(writer_ask(&w, "listening"), "1");
+	rings->renewed_ns = 0;
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
+	CHECK_EQ(taken.lost, 1); /* once */
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(so_it_is_if_the_process_has_ended)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+	u64 over;
+
+	CHECK_STR(writer_ask(&w, "spans 1"), "done"); /* whose the thread is, is known then */
+	over = lease_end(rings);
+	CHECK_STR(writer_ask(&w, "spans 5000"), "done");
+	writer_reap(&w);
+	rings_settle(rings);
+	CHECK(taken.kinds[RECORD_span_begin] < 5000);
+	CHECK_EQ(taken.lost, 1);
+	CHECK(taken.lost_begin_ns <= over && taken.lost_end_ns > taken.last_ns);
+	app_rings_free(rings);
+}
+
+/* What is seen after a cut, in the middle of it, belongs to both sides. */
+TEST(a_cut_in_it)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+	u64 over = lease_end(rings), cut;
+
+	CHECK_STR(writer_ask(&w, "spans 5000"), "done");
+	cut = now_ns();
+	CHECK_EQ(app_rings_cut_begin(rings, cut), 0);
+	CHECK_EQ(app_rings_cut_pass(rings, &sink), 1);
+	CHECK_EQ(app_rings_cut_losses(rings, &sink), 0);
+	CHECK_EQ(taken.lost, 1);
+	CHECK(taken.lost_begin_ns <= over && taken.lost_end_ns == cut - 1);
+	CHECK_EQ(losses_tell(rings), 0);
+	CHECK_EQ(taken.lost, 2);
+	CHECK(taken.lost_end_ns > cut);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
+TEST(a_lease_that_is_over_is_no_loss_by_itself)
+{
+	struct writer w = writer_start();
+	struct app_rings *rings = rings_start(w.pid);
+
+	lease_end(rings);
+	CHECK_STR(writer_ask(&w, "spans 50"), "done"); /* for which there is room */
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 50);
+	CHECK_EQ(taken.lost, 0);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
 /* ---- the grace of a ring: what a program does before it is reached ---- */
 
 /* One that has written 100 spans, nobody listening, and since then was not told that it is over. */

@@ -10,8 +10,9 @@
 struct taken {
 	u64 kinds[RECORD_KIND_MAX + 1];
 	u64 lost, missed;
-	u64 last_ns; /* the latest time */
-	u64 late;    /* later than until_ns */
+	u64 lost_begin_ns, lost_end_ns; /* of all losses together */
+	u64 last_ns;			/* the latest time */
+	u64 late;			/* later than until_ns */
 	u64 until_ns;
 	u32 pid; /* not 0: all must be of this process */
 	u64 strange;
@@ -57,6 +58,9 @@ static int on_lost(void *arg, const struct capture_stream *s, const struct recor
 		taken.missed += lost->count;
 	else if (lost->why == LOST_application)
 		taken.lost += lost->count;
+	if (!taken.lost_begin_ns || lost->begin_ns < taken.lost_begin_ns)
+		taken.lost_begin_ns = lost->begin_ns;
+	taken.lost_end_ns = lost->head.time_ns;
 	taken.strange += s->kind != CAPTURE_STREAM_APP || (taken.pid && s->id != taken.pid);
 	return 0;
 }
