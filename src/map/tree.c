@@ -246,6 +246,31 @@ static int kernel_nodes(const struct partial *p, const struct tree_options *o, s
 	return err;
 }
 
+/* ---- by id: one of a span is unique in its trace only ---- */
+
+static u64 node_key(const u8 trace[16], u64 id)
+{
+	u64 half[2];
+
+	memcpy(half, trace, sizeof(half));
+	return hash_pair(hash_pair(half[0], half[1]), id);
+}
+
+static int node_number(struct map *number, const struct node *n, size_t index)
+{
+	return map_put(number, node_key(n->trace, n->id), (void *)(index + 1));
+}
+
+/* The number of the node of that id in the trace of `child`, + 1; 0: there is none. */
+static size_t node_above(const struct tree *tree, const struct map *number,
+			 const struct node *child, u64 id)
+{
+	size_t up = id ? (size_t)map_get(number, node_key(child->trace, id)) : 0;
+	const struct node *n = up ? &tree->nodes.data[up - 1] : NULL;
+
+	return n && n->id == id && memcmp(n->trace, child->trace, 16) == 0 ? up : 0;
+}
+
 /* ---- what nothing else tells of ---- */
 
 static int stand_in_add(struct tree *tree, struct map *number, const struct node *child)
@@ -260,9 +285,10 @@ static int stand_in_add(struct tree *tree, struct map *number, const struct node
 			 .end_ns = child->end_ns,
 			 .begin_soft = true,
 			 .end_soft = true};
-	int err = map_put(number, n.id, (void *)(tree->nodes.count + 1));
+	int err;
 
 	memcpy(n.trace, child->trace, sizeof(n.trace));
+	err = node_number(number, &n, tree->nodes.count);
 	return err ? err : vec_push(&tree->nodes, n);
 }
 
@@ -277,7 +303,7 @@ static void stand_in_widen(struct node *n, const struct node *child)
 /* The first `count` nodes stand for themselves. */
 static int stand_in(struct tree *tree, size_t count, struct map *number, const struct node *child)
 {
-	size_t up = child->above ? (size_t)map_get(number, child->above) : 0;
+	size_t up = node_above(tree, number, child, child->above);
 
 	if (child->above && !up)
 		return stand_in_add(tree, number, child);
@@ -318,7 +344,7 @@ static int stand_ins(const struct partial *p, const struct tree_options *o, stru
 	int err = 0;
 
 	for (size_t i = 0; i < count && !err; i++)
-		err = map_put(&number, tree->nodes.data[i].id, (void *)(i + 1));
+		err = node_number(&number, &tree->nodes.data[i], i);
 	for (size_t i = 0; i < count && !err; i++) {
 		struct node child = tree->nodes.data[i];
 
@@ -418,15 +444,14 @@ static int link_children(struct tree *tree, struct ordering *o)
 	int err = 0;
 
 	for (size_t i = n; i-- > 0 && !err;)
-		err = map_put(&number, tree->nodes.data[i].id, (void *)(i + 1));
+		err = node_number(&number, &tree->nodes.data[i], i);
 	for (size_t i = 0; i < n && !err; i++) {
 		struct node *node = &tree->nodes.data[i];
-		size_t up = node->parent ? (size_t)map_get(&number, node->parent) : 0;
+		size_t up = node_above(tree, &number, node, node->parent);
 
-		if (!up && node->above && (up = (size_t)map_get(&number, node->above)))
+		if (!up && (up = node_above(tree, &number, node, node->above)))
 			node->parent = node->above; /* a call that does not return is no span */
-		if (!up || up == i + 1 ||
-		    memcmp(tree->nodes.data[up - 1].trace, node->trace, 16) != 0) {
+		if (!up || up == i + 1) {
 			/* its parent is elsewhere, or was lost: it stands on its own */
 			if (node->kind != NODE_APP)
 				node->parent = 0;

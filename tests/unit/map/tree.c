@@ -111,6 +111,41 @@ TEST(each_node_stands_under_what_it_ran_in)
 	partial_free(p);
 }
 
+/* An id is unique in its trace only. Of the third trace nothing but a call is told. */
+TEST(the_same_id_in_three_traces)
+{
+	const struct context second = {{2}, {0, 0, 0, 0, 0, 0, 0, 1}};
+	const struct context third = {{3}, {0, 0, 0, 0, 0, 0, 0, 1}};
+	const struct context *traces[] = {&outer, &second, &third};
+	struct tree_options options = {.boot = 77};
+	struct partial *p = partial_new(&all);
+	struct tree tree;
+
+	for (u64 i = 0; i < 3; i++) {
+		if (i < 2)
+			span_begins(p, 2000 + 2000 * i, traces[i], NULL, "same");
+		call(p, 3000 + 2000 * i, 100, 39, traces[i]);
+		if (i < 2)
+			span_ends(p, 3500 + 2000 * i, traces[i], NULL);
+	}
+	partial_cover(p, 1000, 9000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	CHECK_EQ(tree.nodes.count, 6);
+	for (size_t i = 0; i < 6; i += 2) {
+		const struct node *span = &tree.nodes.data[i], *below = span + 1;
+
+		CHECK_EQ(span->kind, i < 4 ? NODE_APP : NODE_CONTEXT);
+		CHECK_EQ(span->id, 1);
+		CHECK_EQ(below->kind, NODE_SYSCALL);
+		CHECK_EQ(below->parent, 1);
+		CHECK(memcmp(span->trace, traces[i / 2]->trace, 16) == 0);
+		CHECK(memcmp(below->trace, traces[i / 2]->trace, 16) == 0);
+	}
+	tree_free(&tree);
+	partial_free(p);
+}
+
 /* A program that calls itself a thousand times, with a span for each call. */
 TEST(split_of_a_span_includes_what_lies_deep_below)
 {
