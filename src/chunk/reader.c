@@ -55,10 +55,19 @@ static int peek(struct chunk_reader *r, struct reader_stream *s)
 	return got;
 }
 
+/* Of a program: older writers left out who lost it. */
+static void name_loser(const struct stream *s, struct record_head *lost)
+{
+	if (!lost->pid && strncmp(s->name, "app-", 4) == 0)
+		lost->tid = lost->pid = (uint32_t)strtoul(s->name + 4, NULL, 10);
+}
+
 static const struct record_head *taken(struct chunk_reader *r, struct reader_stream *s)
 {
-	const struct record_head *record = &s->stream.unpacker.record.head;
+	struct record_head *record = &s->stream.unpacker.record.head;
 
+	if (__builtin_expect(record->kind == RECORD_lost, 0))
+		name_loser(&s->stream, record);
 	if (__builtin_expect(r->count_losses, 0))
 		count_loss(r, record);
 	return record;

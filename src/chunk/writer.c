@@ -136,6 +136,8 @@ int chunk_writer_lost(struct chunk_stream *s, const struct record_lost *lost)
 		.cpu = s->kind == CHUNK_STREAM_CPU ? (u16)s->number : PACKET_NO_CPU,
 		.time_ns = lost->head.time_ns,
 	};
+	if (s->kind == CHUNK_STREAM_APP)
+		r.head.tid = r.head.pid = s->number;
 	return r.count || r.begin_ns < r.head.time_ns ? chunk_writer_add(s, &r.head) : 0;
 }
 

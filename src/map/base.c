@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 17
+#define BASE_VERSION 18
 
 static const char magic[8] = "fathombs";
 
@@ -430,6 +430,15 @@ static void archive_loss(struct archive *a, struct record_lost *lost)
 	lost->begin_ns = begin_ns;
 }
 
+static void archive_span_loss(struct archive *a, struct span_loss *loss)
+{
+	archive_u32(a, &loss->pid);
+	archive_time(a, &loss->begin_ns);
+	archive_time(a, &loss->end_ns);
+	if (loss->begin_ns >= loss->end_ns)
+		archive_fail(a, -EBADMSG);
+}
+
 static void archive_losses(struct archive *a, struct partial *p)
 {
 	archive_list(a, &p->losses, archive_loss);
@@ -448,6 +457,7 @@ static void archive_rest(struct archive *a, struct partial *p)
 	archive_u32(a, &p->filters);
 	archive_u32(a, &p->cpus);
 	archive_losses(a, p);
+	archive_list(a, &p->span_losses, archive_span_loss);
 }
 
 /* ---- the whole ---- */

@@ -164,6 +164,12 @@ void unsure_sort(struct partial *p);
 int unsure_find(const struct partial *p, const struct app_span *span, struct stretch range,
 		struct stretches *to);
 
+/* span_losses.c */
+int span_loss_add(struct partial *p, const struct record_lost *lost);
+void span_losses_prune(struct partial *p); /* leaves the last one of each process */
+/* Once lives have ended and all spans are there: what is unsure for it. 0 or -ENOMEM */
+int span_losses_apply(struct partial *p);
+
 /* urings.c */
 int urings_add(struct partial *p, const struct record_head *r);
 

@@ -306,6 +306,8 @@ int losses_add(struct partial *p, const struct record_head *r)
 		return -ENOMEM;
 	if (lost->count == LOST_BEGINS)
 		return 0;
+	if (span_loss_add(p, lost))
+		return -ENOMEM;
 	if (lost->why < sizeof(p->lost) / sizeof(p->lost[0]))
 		p->lost[lost->why] += lost->count;
 	if (!loss_matters(lost) || lost->begin_ns >= r->time_ns || loss_goes_on(p, lost))

@@ -32,6 +32,7 @@ void partial_free(struct partial *p)
 	kspans_free(&p->kspans);
 	undecided_free(p);
 	spans_free(p);
+	vec_free(&p->span_losses);
 	vec_free(&p->unsure);
 	sums_free(&p->syscalls);
 	sums_free(&p->urings);
@@ -228,6 +229,7 @@ int partial_finish(struct partial *p)
 		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
 	for (size_t i = 0; i < p->lives.count && !err; i++)
 		err = partial_life_end(p, p->lives.data[i]);
+	err = err ? err : span_losses_apply(p);
 	if (err || p->err)
 		return err ? err : p->err;
 	unsure_sort(p);

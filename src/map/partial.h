@@ -268,7 +268,14 @@ struct unsure {
 	u32 pid;
 	u64 begin_ns, end_ns;
 	u64 before_ns;
-	u64 latest_ns; /* sorted: the latest of those of its process up to here */
+	const struct app_span *only; /* not NULL: that one, or another, or none */
+	u64 latest_ns;		     /* sorted: the latest of those of its process up to here */
+};
+
+/* A process lost records of its own. */
+struct span_loss {
+	u32 pid;
+	u64 begin_ns, end_ns;
 };
 
 /* ---- tracepoints that the user chose ---- */
@@ -358,11 +365,12 @@ struct partial {
 	struct map undecided;	      /* tid -> waits that may be kept (kspan_filter.c), owned */
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
-	VEC(struct unsure) unsure;    /* finished: by pid, then begin */
-	struct sums syscalls;	      /* key: nr | compat << 16 */
-	struct sums urings;	      /* key: IORING_OP_* */
-	struct sums files;	      /* by pid and file */
-	struct sums causes;	      /* key: enum split_part; durations of waits */
+	VEC(struct span_loss) span_losses;
+	VEC(struct unsure) unsure; /* finished: by pid, then begin */
+	struct sums syscalls;	   /* key: nr | compat << 16 */
+	struct sums urings;	   /* key: IORING_OP_* */
+	struct sums files;	   /* by pid and file */
+	struct sums causes;	   /* key: enum split_part; durations of waits */
 	struct kevents events;
 	u64 lost[8];  /* by enum record_loss */
 	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */

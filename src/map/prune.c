@@ -352,9 +352,11 @@ int base_prune(struct partial *p)
 	err = err ? err : lives_prune(p, &living.ended);
 	if (!err)
 		losses_shorten(p);
+	span_losses_prune(p);
 	if (!err && !zone_is_open(p)) { /* else what comes for that time may ask for anything */
 		err = living_find(&living, p);
 		err = err ? err : facts_prune(p, &living);
+		KEEP_LAST(&p->span_losses, e, pid, has(&living.pids, e->pid), (void)0);
 		if (!err)
 			spans_prune(p, &living);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When nothing says whether a thread had a span: in a gap, and behind one until the first record
- * that names the span of that thread. The same holds of the begin of a recording.
+ * that names the span of that thread. The same holds of the begin of a recording, and of what a
+ * program lost (span_losses.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,6 +69,11 @@ static int stretch_add(struct stretches *to, struct stretch range, u64 begin_ns,
 	return begin_ns < end_ns ? vec_push(to, (struct stretch){begin_ns, end_ns}) : 0;
 }
 
+static bool may_be_of(const struct unsure *u, const struct app_span *span)
+{
+	return u->before_ns > span->begin_ns && (!u->only || u->only == span);
+}
+
 /* Those that begin in the range, then those that began before it and may concern the span. */
 static int threads_find(const struct partial *p, const struct app_span *span, struct stretch range,
 			struct stretches *to)
@@ -81,12 +87,12 @@ static int threads_find(const struct partial *p, const struct app_span *span, st
 	for (size_t i = n; i < p->unsure.count && list[i].pid == span->pid &&
 			   list[i].begin_ns < range.end_ns && !err;
 	     i++)
-		if (list[i].before_ns > span->begin_ns)
+		if (may_be_of(&list[i], span))
 			err = stretch_add(to, range, list[i].begin_ns, list[i].end_ns);
 	for (size_t i = n; i > 0 && list[i - 1].pid == span->pid &&
 			   list[i - 1].latest_ns > span->begin_ns && !err;
 	     i--)
-		if (list[i - 1].before_ns > span->begin_ns)
+		if (may_be_of(&list[i - 1], span))
 			err = stretch_add(to, range, list[i - 1].begin_ns, list[i - 1].end_ns);
 	return err;
 }

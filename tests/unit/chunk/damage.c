@@ -168,6 +168,8 @@ TEST(a_loss_is_told_where_it_begins)
 		CHECK(record->time_ns >= now);
 		now = record->time_ns;
 		records++;
+		if (record->kind == RECORD_lost) /* of a program it says of which */
+			CHECK_EQ(record->pid, lost->why == LOST_application ? 7 : 0);
 		if (record->kind != RECORD_lost || lost->why == LOST_application)
 			continue;
 		CHECK_EQ(record->cpu, 0);

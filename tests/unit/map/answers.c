@@ -8,6 +8,7 @@
 #include "cut_losses.h"
 #include "map/base.h"
 #include "map/query.h"
+#include "map/tree.h"
 
 static void must(int err)
 {
@@ -278,10 +279,32 @@ static void print_span(FILE *out, const struct app_span *s, u64 from_ns)
 	print_told(out, s);
 }
 
+/* Of the end of one that has no record a base may know less. */
+static void print_span_time(FILE *out, const struct app_span *s, const struct span_time *t)
+{
+	if (!s->begun || !s->ended)
+		return;
+	fprintf(out, "  time:");
+	print_split(out, &t->split);
+}
+
+static struct span_time *times_of(const struct partial *p)
+{
+	struct span_time *times = calloc(p->spans.count + 1, sizeof(*times));
+
+	must(times ? span_times(p, times) : -1);
+	return times;
+}
+
 static void print_spans(FILE *out, const struct partial *p)
 {
-	for (size_t i = 0; i < p->spans.count; i++)
+	struct span_time *times = times_of(p);
+
+	for (size_t i = 0; i < p->spans.count; i++) {
 		print_span(out, p->spans.data[i], 0);
+		print_span_time(out, p->spans.data[i], &times[i]);
+	}
+	free(times);
 }
 
 static void print_stack(FILE *out, const struct partial *p, u32 flags, const struct kspan *k)
@@ -476,6 +499,7 @@ static void print_conditions(FILE *out, const struct partial *p)
 /* What a finished partial knows of the time from from_ns on. Frees it. */
 char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 {
+	struct span_time *times;
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -498,9 +522,14 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 	print_sums(out, "io_uring", &p->urings);
 	print_sums(out, "file", &p->files);
 	print_sums(out, "cause", &p->causes);
-	for (size_t i = 0; i < p->spans.count; i++)
-		if (span_last(p, p->spans.data[i]) > from_ns)
-			print_span(out, p->spans.data[i], from_ns);
+	times = times_of(p);
+	for (size_t i = 0; i < p->spans.count; i++) {
+		if (span_last(p, p->spans.data[i]) <= from_ns)
+			continue;
+		print_span(out, p->spans.data[i], from_ns);
+		print_span_time(out, p->spans.data[i], &times[i]);
+	}
+	free(times);
 	print_events(out, p, false);
 	fclose(out);
 	partial_free(p);

@@ -437,6 +437,7 @@ TEST(base_stands_for_what_was_deleted)
 
 		simulate(&s, seed, 5, 40);
 		simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
+		simulation_mute(&s, seed % 5 == 2 ? 1 + (int)seed % 4 : 0);
 		for (int i = 0; i < 6; i++) {
 			char *whole, *based;
 			u64 at;

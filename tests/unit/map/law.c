@@ -81,6 +81,7 @@ static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 		simulation_gap(&s, begin, begin + simulation_random(&s, 9000) + 1);
 	}
 	simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
+	simulation_mute(&s, seed % 5 == 2 ? 1 + (int)seed % 4 : 0);
 	check_cuts(&s, seed, map_in_pieces);
 	simulation_free(&s);
 }
@@ -105,6 +106,7 @@ TEST(merge_of_a_range_is_map_of_the_whole)
 
 		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
 		simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
+		simulation_mute(&s, seed % 5 == 2 ? 1 + (int)seed % 4 : 0);
 		s.limit_from_ns = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
 		if (seed % 2)
 			s.limit_to_ns = s.limit_from_ns + 1 +

@@ -68,6 +68,8 @@ struct simulated_cpus {
  */
 void simulation_damage(struct simulation *s, enum record_loss why, u64 begin_ns, u64 end_ns,
 		       struct simulated_cpus cpus);
+/* Takes away some of what a program recorded of its spans, so many times, and says so. */
+void simulation_mute(struct simulation *s, int times);
 void simulation_free(struct simulation *s);
 
 static inline const struct record_head *simulation_record(const struct simulation *s, size_t i)

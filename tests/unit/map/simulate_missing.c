@@ -215,3 +215,49 @@ void simulation_lose(struct simulation *s, int times)
 				(u16)simulation_random(s, 4));
 	}
 }
+
+static bool is_of_program(const struct record_head *r, u32 pid)
+{
+	switch (r->kind) {
+	case RECORD_span_begin:
+	case RECORD_span_end:
+	case RECORD_span_attach:
+	case RECORD_span_detach:
+		return r->pid == pid;
+	default:
+		return false;
+	}
+}
+
+static void program_mute(struct simulation *s, u32 pid, u64 begin_ns, u64 end_ns)
+{
+	struct record_lost lost = {.head = {.tid = pid, .pid = pid, .cpu = 0xffff},
+				   .why = LOST_application,
+				   .begin_ns = begin_ns};
+	struct actor a = {.s = s};
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct simulated_record *r = &s->records.data[i];
+
+		if (r->time_ns >= begin_ns && r->time_ns < end_ns &&
+		    is_of_program(simulation_record(s, i), pid) && simulation_random(s, 2))
+			lost.count++;
+		else
+			s->records.data[n++] = *r;
+	}
+	s->records.count = n;
+	actor_emit(&a, &lost, sizeof(lost), RECORD_lost, end_ns);
+	simulation_sort(s);
+}
+
+void simulation_mute(struct simulation *s, int times)
+{
+	for (int i = 0; i < times; i++) {
+		u64 begin = s->from_ns + simulation_random(s, s->to_ns - s->from_ns);
+		u64 end = begin + 1 + simulation_random(s, 5000);
+
+		program_mute(s, s->threads.data[simulation_random(s, s->threads.count)].pid, begin,
+			     end < s->to_ns ? end : s->to_ns);
+	}
+}

@@ -213,4 +213,101 @@ TEST(before_the_recording_nobody_knows_of_a_thread)
 	}
 }
 
+/* ---- what a program lost ---- */
+
+static void loses(const struct halves *h, u64 begin_ns, u64 end_ns)
+{
+	struct record_lost r = {.head = head(RECORD_lost, end_ns),
+				.why = LOST_application,
+				.count = 3,
+				.begin_ns = begin_ns};
+
+	apply(half_of(h, end_ns), &r);
+}
+
+/* Outer is begun and left; that its thread comes back to it from inner is lost. */
+static void attach_is_lost(struct halves *h)
+{
+	begins(h, 1500, 5, &outer, NULL);
+	attaches(h, 2000, 5, &none);
+	begins(h, 3000, 5, &inner, NULL);
+	call(h, 3500, 5, &inner);
+	loses(h, 4000, 4500);
+	for (u64 at = 5100; at <= 6900; at += 100)
+		call(h, at, 5, &outer);
+	attaches(h, 7000, 5, &none);
+	ends(h, 8000, &inner, NULL);
+	ends(h, 8500, &outer, NULL);
+}
+
+TEST(what_is_published_behind_a_loss_has_its_thread)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		attach_is_lost(&h);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_user], 500);
+		CHECK_EQ(t.split.ns[SPLIT_kernel], 1900);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 3000 - 1900);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 2000 + 1500);
+	}
+}
+
+TEST(what_no_record_ends_is_unknown_behind_a_loss)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		attach_is_lost(&h);
+		t = time_of(&h, &inner);
+		CHECK_EQ(t.split.ns[SPLIT_user], 0);
+		CHECK_EQ(t.split.ns[SPLIT_kernel], 100);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 4000 - 100);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 1000);
+	}
+}
+
+/* The begin of its child, and its own end, say that it was active until then. */
+TEST(what_a_record_confirms_is_known_over_a_loss)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		begins(&h, 2000, 5, &outer, NULL);
+		loses(&h, 2400, 2600);
+		begins(&h, 3000, 5, &inner, &outer);
+		ends(&h, 4000, &inner, &outer);
+		loses(&h, 4000, 5500);
+		ends(&h, 6000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_user], 4000);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 0);
+	}
+}
+
+TEST(a_span_that_begins_behind_a_loss_is_seen_whole)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		begins(&h, 1500, 6, &inner, NULL);
+		loses(&h, 2000, 2500);
+		begins(&h, 3000, 5, &outer, NULL);
+		attaches(&h, 4000, 5, &none);
+		ends(&h, 6000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_user], 1000);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 2000);
+	}
+}
+
 TEST_MAIN()
