@@ -24,7 +24,7 @@
  *   of a span one alone is to be ended: each end of a copy is recorded.
  * - It never blocks, locks, prints or exits, keeps errno, and what it cannot do
  *   it leaves undone: no call has to be checked for the sake of the program.
- * - A thread's first call makes some ten syscalls and maps a page or two to set the
+ * - A thread's first call makes some ten syscalls and maps some pages to set the
  *   thread up; later ones make none, but for the few functions that say so. Should the
  *   thread be set up by another call just then (of the process, at a fork; of the
  *   identity), it waits for a thousand sched_yield() at most; then this call
@@ -42,7 +42,10 @@
  *   a second of a process (of a forked child: from its first call on) it records as if somebody
  *   listened, as far as there is room, since a recorder needs some milliseconds to
  *   find a program: what is found in that time is complete.
- * - The library is heard through a file in memory of 129 MiB, of which it uses a few pages. A
+ * - The library is heard through a file in memory of 129 MiB, which is sparse. Mapped of it are
+ *   16 KiB, and 136 KiB for each thread that has spans at once with others: so much counts
+ *   against RLIMIT_AS and, of a program that locks its memory (mlockall), stays in memory. Where
+ *   that is not to be had for a thread, its records are counted as lost. A
  *   program that may make no such file (RLIMIT_FSIZE, `ulimit -f`, when it starts; a forked
  *   child: at its first call) runs as ever, and nothing is recorded: fathom_listening() is
  *   false from then on. Descriptors 0 to 2 are left alone, also where they are closed.

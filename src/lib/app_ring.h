@@ -5,7 +5,8 @@
  * Each copy of the library in a process (a plugin can have the archive inside) has
  * a memfd named "fathom_ring" of APP_RING_BYTES bytes (sparse:
  * a thread touches at most its lane, 128 KiB). It is sealed against shrinking,
- * growing and further seals, mapped shared by the process, not inherited by
+ * growing and further seals, mapped shared by the process, from offset 0 on and not
+ * all of it (the header, and each lane once a thread has it), not inherited by
  * fork (a child makes its own when it first uses the library) and kept open.
  * All numbers are in host byte order.
  *

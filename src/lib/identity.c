@@ -24,6 +24,7 @@
 #include "lib/memory_file.h"
 #include "lib/protobuf_write.h"
 #include "lib/record_write.h"
+#include "lib/ring_file.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -216,16 +217,29 @@ static bool line_is_context(const char *line)
 		strcmp(name, "[anon_shmem:OTEL_CTX]") == 0);
 }
 
-/* What others have mapped here, and our own ring. */
+/* The fifth word. */
+static u64 line_inode(const char *line)
+{
+	for (int i = 0; i < 4; i++) {
+		line = strchr(line, ' ');
+		if (!line)
+			return 0;
+		line++;
+	}
+	return strtoul(line, NULL, 10);
+}
+
+/* What others have mapped here. */
 struct mapped {
-	bool context;
-	u32 rings;
+	bool context, ring;
 };
 
+/* Our own ring is mapped in parts. */
 static void line_judge(const char *line, struct mapped *mapped)
 {
 	mapped->context |= line_is_context(line);
-	mapped->rings += strstr(line, "/memfd:" APP_RING_NAME) != NULL;
+	mapped->ring |= strstr(line, "/memfd:" APP_RING_NAME) != NULL &&
+			!fathom_ring_is(line_inode(line));
 }
 
 /* Called before we have a context. */
@@ -268,7 +282,7 @@ int fathom_identity_publish(void)
 		identity.context = NULL; /* a forked child has no mapping any more */
 		mapped = mapped_read();
 		identity.stands_down = mapped.context;
-		identity.beside = mapped.context && mapped.rings > 1;
+		identity.beside = mapped.context && mapped.ring;
 		context = identity.stands_down ? NULL : context_map();
 		if (context)
 			context_write(context);

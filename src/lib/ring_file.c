@@ -2,6 +2,7 @@
 /* The memfd of the ring: how it comes and goes. */
 #include "lib/ring_file.h"
 
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@ static struct {
 	dev_t dev;
 	ino_t ino;
 } ring_file = {.fd = -1};
+
+static struct app_lane *ring_lanes[APP_RING_LANES]; /* of this process, where they are mapped */
 
 static bool ring_file_is_ours(void)
 {
@@ -39,29 +42,133 @@ void fathom_ring_close(void)
 	ring_file.fd = -1;
 }
 
-static struct app_ring *ring_map(int fd)
+bool fathom_ring_is(u64 inode)
 {
-	struct app_ring *ring;
+	return ring_file.fd >= 0 && ring_file.ino == inode;
+}
 
-	if (fcntl(fd, F_ADD_SEALS, APP_RING_SEALS) < 0)
-		return NULL;
-	ring = mmap(NULL, APP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (ring == MAP_FAILED)
+static size_t page_bytes(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t lane_offset(u32 i)
+{
+	return offsetof(struct app_ring, lane) + i * sizeof(struct app_lane);
+}
+
+/*
+ * What is mapped: the header up to the first page of lane 0, and for each lane all from its first
+ * page to the first page of the next. So each ends with a page of which the next is made.
+ */
+static size_t extent_begin(u32 lane)
+{
+	return lane_offset(lane) & ~(page_bytes() - 1);
+}
+
+static size_t extent_end(u32 lane)
+{
+	size_t all = (APP_RING_BYTES + page_bytes() - 1) & ~(page_bytes() - 1);
+
+	return lane + 1 < APP_RING_LANES ? extent_begin(lane + 1) + page_bytes() : all;
+}
+
+static size_t header_bytes(void)
+{
+	return extent_begin(0) + page_bytes();
+}
+
+static u8 *lane_extent(const struct app_lane *lane, u32 i)
+{
+	return (u8 *)(uintptr_t)lane - (lane_offset(i) - extent_begin(i));
+}
+
+static void *part_map(int fd, size_t begin, size_t bytes)
+{
+	void *part = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)begin);
+
+	if (part == MAP_FAILED)
 		return NULL;
 	/* A child that wrote here would be a second producer. */
-	if (madvise(ring, APP_RING_BYTES, MADV_DONTFORK) < 0) {
-		munmap(ring, APP_RING_BYTES);
+	if (madvise(part, bytes, MADV_DONTFORK) < 0) {
+		munmap(part, bytes);
 		return NULL;
 	}
-	madvise(ring, APP_RING_BYTES, MADV_DONTDUMP);
-	return ring;
+	madvise(part, bytes, MADV_DONTDUMP);
+	return part;
+}
+
+static struct app_ring *ring_map(int fd)
+{
+	return fcntl(fd, F_ADD_SEALS, APP_RING_SEALS) < 0 ? NULL : part_map(fd, 0, header_bytes());
+}
+
+/*
+ * Maps what follows the next page below that is mapped, with that page: the file may be closed, or
+ * its descriptor be another's by now.
+ */
+static u8 *extent_follow(struct app_ring *ring, u32 lane)
+{
+	size_t page = page_bytes(), from = header_bytes() - page, skipped;
+	u8 *below = (u8 *)ring + from, *part;
+
+	for (u32 i = lane; i-- > 0;) {
+		const struct app_lane *mapped = fathom_ring_lane(i);
+
+		if (!mapped)
+			continue;
+		from = extent_end(i) - page;
+		below = lane_extent(mapped, i) + (from - extent_begin(i));
+		break;
+	}
+	part = mremap(below, 0, extent_end(lane) - from, MREMAP_MAYMOVE);
+	if (part == MAP_FAILED)
+		return NULL;
+	skipped = extent_begin(lane) - from;
+	if (skipped)
+		munmap(part, skipped);
+	return part + skipped;
+}
+
+/* Where that is not to be had (under valgrind). */
+static u8 *extent_map(u32 lane)
+{
+	size_t begin = extent_begin(lane), bytes = extent_end(lane) - begin;
+	u8 *part = ring_file_is_ours() ? part_map(ring_file.fd, begin, bytes) : NULL;
+
+	if (!part || ring_file_is_ours())
+		return part;
+	munmap(part, bytes); /* the program may have closed it, and opened another */
+	return NULL;
+}
+
+struct app_lane *fathom_ring_lane(u32 i)
+{
+	return __atomic_load_n(&ring_lanes[i], __ATOMIC_SEQ_CST);
+}
+
+struct app_lane *fathom_ring_lane_map(struct app_ring *ring, u32 i)
+{
+	struct app_lane *lane = fathom_ring_lane(i);
+	u8 *part;
+
+	if (lane)
+		return lane;
+	part = extent_follow(ring, i);
+	if (!part)
+		part = extent_map(i);
+	if (!part)
+		return NULL;
+	lane = (void *)(part + (lane_offset(i) - extent_begin(i)));
+	__atomic_store_n(&ring_lanes[i], lane, __ATOMIC_SEQ_CST);
+	return lane;
 }
 
 /* Stands for a ring where there is none: nobody listens to it, nobody writes to it. */
 static struct app_ring *ring_silent(void)
 {
-	void *page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
 
 	return page == MAP_FAILED ? NULL : page;
 }
@@ -73,12 +180,13 @@ struct app_ring *fathom_ring_create(void)
 	int fd = fathom_memory_file_create(APP_RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING,
 					   APP_RING_BYTES);
 
+	memset(ring_lanes, 0, sizeof(ring_lanes)); /* in a child: those of its parent */
 	if (fd < 0)
 		return ring_silent();
 	ring = ring_map(fd);
 	if (!ring || fstat(fd, &st) < 0) {
 		if (ring)
-			munmap(ring, APP_RING_BYTES);
+			munmap(ring, header_bytes());
 		close(fd);
 		return ring_silent();
 	}
@@ -100,27 +208,47 @@ struct app_ring *fathom_ring_create(void)
 	return ring;
 }
 
-/*
- * Memory of our own takes the place of what is in use, in one step: a thread in the middle of a
- * record goes on there, and nobody sees it. What it had published is in the file.
- */
-static bool ring_leave(struct app_ring *ring, size_t page)
+static bool memory_replace(void *part, size_t bytes)
 {
-	u32 lanes = __atomic_load_n(&ring->lanes_used, __ATOMIC_SEQ_CST);
-	size_t used = offsetof(struct app_ring, lane) + lanes * sizeof(struct app_lane);
-	size_t kept = (used + page - 1) / page * page;
+	return mmap(part, bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
 
-	if (mmap(ring, kept, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-		return false;
-	if (kept < APP_RING_BYTES)
-		munmap((u8 *)ring + kept, APP_RING_BYTES - kept);
-	return true;
+/*
+ * Memory of our own takes the place of what is in use, part by part, the header first: a thread in
+ * the middle of a record goes on there, and nobody sees it; none begins another, as nobody listens
+ * there. What it had published is in the file.
+ */
+static bool ring_leave(struct app_ring *ring)
+{
+	u32 used = __atomic_load_n(&ring->lanes_used, __ATOMIC_SEQ_CST);
+	bool left = memory_replace(ring, header_bytes());
+
+	for (u32 i = 0; i < used && i < APP_RING_LANES; i++) {
+		struct app_lane *lane = fathom_ring_lane(i);
+
+		if (lane)
+			left &= memory_replace(lane_extent(lane, i),
+					       extent_end(i) - extent_begin(i));
+	}
+	return left;
+}
+
+static bool ring_unmap(struct app_ring *ring)
+{
+	for (u32 i = 0; i < APP_RING_LANES; i++) {
+		struct app_lane *lane = fathom_ring_lane(i);
+
+		if (lane)
+			munmap(lane_extent(lane, i), extent_end(i) - extent_begin(i));
+		ring_lanes[i] = NULL;
+	}
+	return munmap(ring, header_bytes()) == 0;
 }
 
 void fathom_ring_stop(struct app_ring *ring, bool others)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = page_bytes();
 	struct app_ring *head;
 	bool left = false;
 
@@ -130,7 +258,7 @@ void fathom_ring_stop(struct app_ring *ring, bool others)
 	if (head == MAP_FAILED)
 		return;
 	if (ring->magic == APP_RING_MAGIC)
-		left = others ? ring_leave(ring, page) : munmap(ring, APP_RING_BYTES) == 0;
+		left = others ? ring_leave(ring) : ring_unmap(ring);
 	if (left)
 		__atomic_store_n(&head->stopped, 1, __ATOMIC_RELEASE);
 	munmap(head, page);

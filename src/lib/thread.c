@@ -12,6 +12,7 @@
 #include "lib/frames.h"
 #include "lib/process.h"
 #include "lib/record_write.h"
+#include "lib/ring_file.h"
 
 /*
  * OpenTelemetry's thread context: the active record, NULL for none. Readers
@@ -32,15 +33,22 @@ static bool is_leaving(void)
 	return __atomic_load_n(&fathom_process.disabled, __ATOMIC_RELAXED);
 }
 
-/* Locked, unlike the compare-and-swap of records: threads compete for lanes. */
-static bool lane_take(struct fathom_thread *t, u32 i, u32 from)
+/* 1: the lane is ours. 0: it is another's. -1: there is none to be had. */
+static int lane_take(struct fathom_thread *t, u32 i, u32 from)
 {
 	struct app_lane_entry *entry = &t->ring->table[i];
-	u32 used = __atomic_load_n(&t->ring->lanes_used, __ATOMIC_RELAXED);
+	u32 used = __atomic_load_n(&t->ring->lanes_used, __ATOMIC_RELAXED), was = from;
+	struct app_lane *lane;
 
-	if (!__atomic_compare_exchange_n(&entry->state, &from, APP_LANE_USED, false,
+	/* Locked, unlike the compare-and-swap of records: threads compete for lanes. */
+	if (!__atomic_compare_exchange_n(&entry->state, &was, APP_LANE_USED, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return false;
+		return 0;
+	lane = fathom_ring_lane_map(t->ring, i);
+	if (!lane) {
+		__atomic_store_n(&entry->state, from, __ATOMIC_RELEASE);
+		return -1;
+	}
 	__atomic_store_n(&entry->tid, t->tid, __ATOMIC_RELAXED);
 	while (used < i + 1 &&
 	       !__atomic_compare_exchange_n(&t->ring->lanes_used, &used, i + 1, false,
@@ -49,11 +57,20 @@ static bool lane_take(struct fathom_thread *t, u32 i, u32 from)
 	/* Either we see that the ring is being taken away, or who does that sees this lane. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (is_leaving())
-		return false;
+		return -1;
 	t->lane_index = i;
 	signal_fence();
-	t->lane = &t->ring->lane[i];
-	return true;
+	t->lane = lane;
+	return 1;
+}
+
+static bool lane_has_room(u32 i)
+{
+	const struct app_lane *lane = fathom_ring_lane(i);
+
+	return !lane || __atomic_load_n(&lane->control.head, __ATOMIC_RELAXED) -
+					__atomic_load_n(&lane->control.tail, __ATOMIC_RELAXED) <=
+				APP_RING_SLOTS / 2;
 }
 
 /*
@@ -63,34 +80,29 @@ static bool lane_take(struct fathom_thread *t, u32 i, u32 from)
  */
 static bool lane_suits(const struct app_ring *ring, u32 i, int pass)
 {
-	const struct ring_control *c = &ring->lane[i].control;
-
 	if (__atomic_load_n(&ring->table[i].state, __ATOMIC_ACQUIRE) == APP_LANE_USED)
 		return false;
 	if (pass == 0)
-		return i < __atomic_load_n(&ring->lanes_used, __ATOMIC_ACQUIRE) &&
-		       __atomic_load_n(&c->head, __ATOMIC_RELAXED) -
-				       __atomic_load_n(&c->tail, __ATOMIC_RELAXED) <=
-			       APP_RING_SLOTS / 2;
+		return i < __atomic_load_n(&ring->lanes_used, __ATOMIC_ACQUIRE) && lane_has_room(i);
 	return pass == 2 || i >= __atomic_load_n(&ring->lanes_used, __ATOMIC_ACQUIRE);
 }
 
 bool fathom_lane_claim(struct fathom_thread *t)
 {
 	struct app_ring *ring = t->ring;
+	int taken = 0;
 
 	if (ring->magic != APP_RING_MAGIC) /* one that nobody hears */
 		return false;
-	for (int pass = 0; pass < 3; pass++) {
-		for (u32 i = 0; i < APP_RING_LANES && !is_leaving(); i++) {
+	for (int pass = 0; pass < 3 && taken == 0; pass++) {
+		for (u32 i = 0; i < APP_RING_LANES && taken == 0 && !is_leaving(); i++) {
 			u32 state = __atomic_load_n(&ring->table[i].state, __ATOMIC_RELAXED);
 
-			if (lane_suits(ring, i, pass) && state != APP_LANE_USED &&
-			    lane_take(t, i, state))
-				return true;
+			if (lane_suits(ring, i, pass) && state != APP_LANE_USED)
+				taken = lane_take(t, i, state);
 		}
 	}
-	return false;
+	return taken == 1;
 }
 
 static void lane_release(struct fathom_thread *t)
