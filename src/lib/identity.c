@@ -148,24 +148,34 @@ size_t fathom_identity_text(char *out, size_t size)
 	return bytes;
 }
 
-static u32 context_encode(u8 *out, size_t size)
+/* The attributes of a resource, one after the other; or with NULL only how long they are. */
+static size_t resource_encode(struct protobuf *out)
 {
-	struct protobuf resource, all;
-	u8 inner[sizeof(identity.context->data)];
+	size_t bytes = 0;
 
-	protobuf_init(&resource, inner, sizeof(inner));
 	for (size_t at = 0; at < identity.is.bytes;) {
 		const char *key = identity.is.text + at;
 		const char *value = key + strlen(key) + 1;
 
-		protobuf_attribute(&resource, 1, key, value);
+		if (out)
+			protobuf_attribute(out, 1, key, value);
+		bytes += protobuf_attribute_bytes(key, value);
 		at += strlen(key) + strlen(value) + 2;
 	}
+	return bytes;
+}
+
+static u32 context_encode(u8 *out, size_t size)
+{
+	struct protobuf all;
+
 	protobuf_init(&all, out, size);
-	protobuf_bytes(&all, 1, inner, resource.bytes);
+	protobuf_varint(&all, 1 << 3 | 2);
+	protobuf_varint(&all, resource_encode(NULL));
+	resource_encode(&all);
 	protobuf_attribute(&all, 2, "threadlocal.schema_version", "tlsdesc_v1_dev");
 	protobuf_empty_array(&all, 2, "threadlocal.attribute_key_map");
-	return resource.full || all.full ? 0 : (u32)all.bytes;
+	return all.full ? 0 : (u32)all.bytes;
 }
 
 /* Writes the mapping and announces it; the caller has the identity. */
@@ -246,7 +256,7 @@ static void line_judge(const char *line, struct mapped *mapped)
 static struct mapped mapped_read(void)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	char block[2048], line[160];
+	char block[1024], line[160]; /* the stack may be that of a handler */
 	struct mapped mapped = {0};
 	size_t filled = 0;
 	ssize_t got;

@@ -64,6 +64,14 @@ static inline size_t protobuf_field_bytes(size_t bytes)
 	return 1 + protobuf_varint_bytes(bytes) + bytes;
 }
 
+/* How long what protobuf_attribute() writes is. */
+static inline size_t protobuf_attribute_bytes(const char *key, const char *value)
+{
+	size_t any = protobuf_field_bytes(strlen(value));
+
+	return protobuf_field_bytes(protobuf_field_bytes(strlen(key)) + protobuf_field_bytes(any));
+}
+
 /* KeyValue { key = 1; AnyValue { string_value = 1 } value = 2 } */
 static inline void protobuf_attribute(struct protobuf *p, u32 field, const char *key,
 				      const char *value)

@@ -206,4 +206,62 @@ TEST(a_pending_signal_is_whose_it_was)
 	CHECK_EQ(status, 0);
 }
 
+/* ---- the stack of a handler is small ---- */
+
+#define STACK_BYTES 65536
+#define STACK_PAINT 0xa5
+#define CALL_BYTES 3072 /* of a first call, beside what the signal itself takes */
+
+static volatile bool handler_calls;
+
+static void handler_stack(int nr)
+{
+	(void)nr;
+	if (handler_calls)
+		(void)fathom_listening();
+}
+
+static size_t stack_taken(u8 *stack)
+{
+	size_t untouched = 0;
+
+	memset(stack, STACK_PAINT, STACK_BYTES);
+	raise(SIGUSR1);
+	while (untouched < STACK_BYTES && stack[untouched] == STACK_PAINT)
+		untouched++;
+	return STACK_BYTES - untouched;
+}
+
+TEST(a_first_call_in_a_handler)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	int status = -1;
+	pid_t pid;
+
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("the sanitizer makes frames larger");
+#endif
+	if (preload && strstr(preload, "vgpreload"))
+		SKIP("valgrind lets nobody look at a stack that was left");
+	(void)fathom_listening(); /* what the dynamic linker needs is none of ours */
+	pid = fork();
+	if (pid == 0) {
+		static u8 stack[STACK_BYTES];
+		stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};
+		struct sigaction action = {.sa_handler = handler_stack, .sa_flags = SA_ONSTACK};
+		size_t signal;
+
+		sigaltstack(&own, NULL);
+		sigaction(SIGUSR1, &action, NULL);
+		signal = stack_taken(stack);
+		handler_calls = true;
+		if (stack_taken(stack) > signal + CALL_BYTES)
+			_exit(1);
+		_exit(listener_find(NULL) == 1 ? 0 : 2);
+	}
+	CHECK(pid > 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 TEST_MAIN()
