@@ -52,7 +52,7 @@ static __always_inline void fork_record(struct task_struct *parent, struct task_
 		r->flags |= THREAD_IS_THREAD;
 	if (child->flags & PF_KTHREAD)
 		r->flags |= THREAD_KERNEL;
-	r->comm_len = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), parent->comm) - 1;
+	r->comm_len = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), child->comm) - 1;
 	rare_emit(&r->head, sizeof(*r));
 }
 
@@ -110,9 +110,10 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	}
 	if (!scope_host && !named && !(mine && mine->flags & (STATE_IN | STATE_PENDING))) {
 		named_drop(task->pid); /* it was another's */
+		state_drop(task);
 		return 0;
 	}
-	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	state = state_make_new(task);
 	if (!state) {
 		ring_count_lost(RING_LOST_ANY);
 		return 0;
@@ -138,6 +139,14 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	}
 	if (entered) /* what it has open nobody has told */
 		__sync_fetch_and_add(&scope_moves, 1);
+	return 0;
+}
+
+/* On kernels where the state does not go by itself (bpf/state.h). */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(sched_process_free, struct task_struct *task)
+{
+	state_drop(task);
 	return 0;
 }
 
@@ -201,7 +210,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 		out.r.flags = CGROUP_ENTERED_SCOPE;
 		cgroup_attach_fill(&out.r, task, to);
 		rare_emit(&out.r.head, sizeof(out.r));
-		state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		state = state_make(task);
 		if (!state) {
 			ring_count_lost(RING_LOST_ANY);
 			return 0;

@@ -187,10 +187,19 @@ static __always_inline void waker_name(struct task_struct *waker)
 	bpf_map_update_elem(&told_wakers, &tid, &now, BPF_ANY);
 }
 
+/* Without state no span of it is known. */
+static __always_inline bool waking_is_wanted(const struct task_struct *task,
+					     const struct thread_state *state)
+{
+	if (state)
+		return state_in(state) && (!spans_only || context_is_set(&state->ctx));
+	return scope_host && !spans_only && stateless_in(task->tgid);
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
 {
-	struct thread_state *state = state_of(task);
+	struct thread_state *state = state_try(task);
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct {
 		struct record_waking r;
@@ -199,9 +208,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	struct record_waking *r = &out.r;
 	struct ring_place place;
 
-	if (!state_in(state))
-		return 0;
-	if (spans_only && !context_is_set(&state->ctx))
+	if (!waking_is_wanted(task, state))
 		return 0;
 	waker_name(waker);
 	if (ring_reserve(&place, 1, RECORD_waking))

@@ -46,6 +46,25 @@ int own_find(void *ctx)
 	return 0;
 }
 
+/* The thread, by own_number(), that will exec the command; 0 again when it is marked. */
+u32 scope_seed = 0;
+
+SEC("iter/task")
+int scope_seeds(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_state *state;
+
+	if (!task || !scope_seed || own_number(task) != scope_seed)
+		return 0;
+	state = state_make(task);
+	if (!state)
+		return 0;
+	state->flags = STATE_DECIDED | STATE_PENDING;
+	scope_seed = 0;
+	return 0;
+}
+
 struct process_scratch {
 	struct record_process r;
 	u8 rest[1152 - sizeof(struct record_process)];
@@ -346,8 +365,10 @@ static __always_inline struct thread_state *snapshot_state_of(struct task_struct
 		return state_of(task);
 	named = scope_of(task);
 	if (!named)
-		return bpf_task_storage_get(&states, task, 0, 0);
-	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		return state_known(task);
+	state = state_make(task);
+	if (!state)
+		ring_count_lost(RING_LOST_ANY);
 	if (!state || (state->flags & (STATE_IN | STATE_PENDING)))
 		return state;
 	state->flags = STATE_DECIDED | named | (snapshot_enters ? STATE_CALLED : 0);
@@ -393,7 +414,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	if (snapshot_enters) {
-		state = bpf_task_storage_get(&states, task, 0, 0);
+		state = state_known(task);
 		entered_ns = state_in(state) ? 0 : bpf_ktime_get_ns();
 	}
 	state = snapshot_state_of(task);
@@ -443,7 +464,7 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 
 	if (!task || !file)
 		return 0;
-	state = bpf_task_storage_get(&states, task, 0, 0);
+	state = state_known(task);
 	scratch = bpf_map_lookup_elem(&snapshot_paths, &zero);
 	pending = state ? state->flags & STATE_PENDING : 0;
 	if ((!state_in(state) && !pending) || !scratch)

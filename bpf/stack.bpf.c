@@ -437,7 +437,7 @@ int stacks_open(struct bpf_iter__task *ctx)
 
 	if (!task || task->on_cpu)
 		return 0;
-	state = bpf_task_storage_get(&states, task, 0, 0);
+	state = state_known(task);
 	s = bpf_map_lookup_elem(&stack_scratches, &at);
 	if (!state_in(state) || !s)
 		return 0;

@@ -3,6 +3,11 @@
  * What the programs keep of each thread, in task storage: it comes and goes
  * with the thread, so that a reused tid inherits nothing.
  *
+ * Before 6.2 the kernel gives no task storage at all on a CPU where somebody is just about it:
+ * an interrupt in the middle of that sees none, and where the kernel preempts itself, neither does
+ * who runs meanwhile. There a hash has it, by the address of the thread, and task_newtask and
+ * sched_process_free see to its coming and going. Newer kernels only make none then.
+ *
  * Who is in scope: with scope_host every thread but those of capture itself;
  * else the threads whose state says so. State is made by the fork program
  * (children inherit), by the snapshot (scope_pids) and by capture for the
@@ -12,6 +17,7 @@
 #define BPF_STATE_H
 
 #include "bpf/kernel.h"
+#include "bpf/ring.h"
 #include "bpf/thread_state.h"
 
 /* Set by capture before the programs are loaded. */
@@ -42,6 +48,23 @@ struct {
 	__type(key, int);
 	__type(value, struct thread_state);
 } states SEC(".maps") __weak;
+
+/* Instead of it on older kernels: capture sets max_entries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct thread_state);
+} states_by_task SEC(".maps") __weak;
+
+/* What a thread's entry in it begins with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct thread_state);
+} state_blank SEC(".maps") __weak;
 
 /* Where each process (tgid) keeps its context. */
 struct {
@@ -90,16 +113,94 @@ static __always_inline u32 own_number(struct task_struct *task)
 	return seen.nr;
 }
 
-/* State of a thread, NULL if it is of no interest (or memory ran out). */
-static __always_inline struct thread_state *state_of(struct task_struct *task)
+/* The field came with the kernel that gives task storage always (and is looked at, likewise, in
+ * feature_table.c). */
+static __always_inline bool states_are_hashed(void)
+{
+	return !bpf_core_field_exists(struct cgroup, bpf_cgrp_storage);
+}
+
+/* State of a thread that has one; else NULL. */
+static __always_inline struct thread_state *state_known(struct task_struct *task)
+{
+	u64 key = (u64)task;
+
+	if (states_are_hashed())
+		return bpf_map_lookup_elem(&states_by_task, &key);
+	return bpf_task_storage_get(&states, task, 0, 0);
+}
+
+static __always_inline struct thread_state *state_hash(u64 key, u64 flags)
+{
+	struct thread_state *blank;
+	u32 zero = 0;
+
+	blank = bpf_map_lookup_elem(&state_blank, &zero);
+	if (!blank)
+		return NULL;
+	bpf_map_update_elem(&states_by_task, &key, blank, flags);
+	return bpf_map_lookup_elem(&states_by_task, &key);
+}
+
+/* The same, zero if it had none. NULL: there is no memory, or not at this moment. */
+static __always_inline struct thread_state *state_make(struct task_struct *task)
+{
+	struct thread_state *state;
+
+	if (!states_are_hashed())
+		return bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	state = state_known(task);
+	return state ? state : state_hash((u64)task, BPF_NOEXIST);
+}
+
+/* The address may have been another thread's, which could not be dropped in its time. */
+static __always_inline struct thread_state *state_make_new(struct task_struct *task)
+{
+	return states_are_hashed() ? state_hash((u64)task, BPF_ANY) : state_make(task);
+}
+
+static __always_inline void state_drop(struct task_struct *task)
+{
+	u64 key = (u64)task;
+
+	if (states_are_hashed())
+		bpf_map_delete_elem(&states_by_task, &key);
+}
+
+/* Of a recorded host: is the thread recorded, of which there is no state to say so? */
+static __always_inline bool stateless_in(u32 tgid)
+{
+	return *(volatile u32 *)&recording && tgid != own_tgid;
+}
+
+/* Nobody knows what of it is not told. Rare, and not worth a place in each program. */
+static __noinline int stateless_count(u32 tgid)
+{
+	if (stateless_in(tgid))
+		ring_count_lost(RING_LOST_ANY);
+	return 0;
+}
+
+/* NULL if it is of no interest; with scope_host, if there is no memory or not at this moment. */
+static __always_inline struct thread_state *state_try(struct task_struct *task)
 {
 	struct thread_state *state;
 
 	if (!scope_host)
-		return bpf_task_storage_get(&states, task, 0, 0);
-	state = bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		return state_known(task);
+	state = state_make(task);
 	if (state && !(state->flags & STATE_DECIDED))
 		state->flags |= STATE_DECIDED | ((u32)task->tgid == own_tgid ? 0 : STATE_IN);
+	return state;
+}
+
+/* State of a thread, NULL if it is of no interest, or could not be made: that is counted. */
+static __always_inline struct thread_state *state_of(struct task_struct *task)
+{
+	struct thread_state *state = state_try(task);
+
+	if (scope_host && !state)
+		stateless_count(task->tgid);
 	return state;
 }
 

@@ -22,6 +22,7 @@ struct feature_row {
 };
 
 static const struct feature_row feature_rows[] = {
+	{"sched_process_free", "what is kept of threads that are no more", false, 0},
 	{"task_newtask", "threads and processes that are made", true, RECORD_fork},
 	{"sched_process_exec", "programs that are run", true, RECORD_exec},
 	{"sched_process_exit", "ends of threads", true, RECORD_exit},
@@ -102,6 +103,7 @@ static const struct stand_in_row {
 	{"unix_dgram_received", "__unix_dgram_recvmsg", "sock_recv_length"},
 	{"unix_stream_spliced", "unix_stream_splice_read", "unix_sock.inq_len"},
 	{"io_uring_submit_sqe", NULL, "io_uring_submit_req"},
+	{"sched_process_free", NULL, "cgroup.bpf_cgrp_storage"},
 };
 #define STAND_IN_ROWS (sizeof(stand_in_rows) / sizeof(*stand_in_rows))
 #define FEATURE_ROWS (sizeof(feature_rows) / sizeof(*feature_rows))

@@ -127,6 +127,8 @@ int capture_deliver(struct capture *c, const struct capture_sink *sink,
 /* snapshot.c: runs an iterator over all threads, or those of one process (0: all). */
 int capture_iterator_run(struct capture *c, const struct capture_sink *sink,
 			 struct bpf_program *program, u32 pid);
+/* The same for what only marks threads. */
+int capture_scope_iterate(struct capture *c, struct bpf_program *program);
 
 /*
  * inherited.c: keeps what an iterator tells of the command that waits for its exec (it has set

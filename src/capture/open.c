@@ -25,6 +25,7 @@
 
 #define RING_BITS_MAX 17 /* 8 MiB a CPU */
 #define RING_BITS_MIN 6	 /* a page */
+#define STATES_MAX 262144     /* threads; its buckets take 4 MiB, the rest as they come */
 #define DRAIN_NICE (-10) /* of two threads that want a CPU this one gets nine tenths */
 
 u32 capture_ring_bits(u32 cpus, u64 wish)
@@ -106,6 +107,16 @@ static int open_sizes(struct capture *c, const struct capture_options *options)
 	return err;
 }
 
+/* Where the states of threads are in a hash (bpf/state.h): for as many as a host has. */
+static int states_size(struct capture *c)
+{
+	for (size_t i = 0; i < c->feature_count; i++)
+		if (strcmp(c->features[i].name, "sched_process_free") == 0 && c->features[i].on)
+			return bpf_map__set_max_entries(c->programs->maps.states_by_task,
+							STATES_MAX);
+	return 0;
+}
+
 static int open_configure(struct capture *c, const struct capture_options *options, struct error *e)
 {
 	struct programs *p = c->programs;
@@ -132,7 +143,11 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 		err = capture_stacks_open(&c->stacks, c, options->stacks_min_ns, e);
 	if (!err)
 		err = capture_events_open(c, options, e);
-	return err ? err : capture_features_choose(c, options, e);
+	if (!err)
+		err = capture_features_choose(c, options, e);
+	if (!err && states_size(c))
+		err = error_set(e, ENOMEM, "cannot size the states of threads");
+	return err;
 }
 
 /* Which process is not to be recorded. */

@@ -11,13 +11,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/thread_state.h"
 #include "capture/cgroup_find.h"
 #include "capture/context_program.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
 #define SCOPE_TURNS 8 /* a cgroup that is made anew all the time is never still */
+#define SEED_TRIES 8
 
 int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e)
 {
@@ -164,14 +164,14 @@ void capture_context_learn(struct capture *c, const struct context_program *prog
 
 int capture_scope_seed(struct capture *c, pid_t child, struct error *e)
 {
-	struct thread_state state = {.flags = STATE_DECIDED | STATE_PENDING};
-	int fd = syscall(SYS_pidfd_open, child, 0);
+	u32 *seed = &c->programs->bss->scope_seed;
 	int err = 0;
 
-	if (fd < 0)
-		return error_set(e, errno, "cannot follow the command");
-	if (bpf_map_update_elem(bpf_map__fd(c->programs->maps.states), &fd, &state, BPF_ANY))
-		err = error_set(e, errno, "cannot follow the command");
-	close(fd);
-	return err;
+	__atomic_store_n(seed, child, __ATOMIC_RELEASE);
+	/* what is just made for another on this CPU can be in the way */
+	for (int try = 0; try < SEED_TRIES && !err && __atomic_load_n(seed, __ATOMIC_ACQUIRE); try++)
+		err = capture_scope_iterate(c, c->programs->progs.scope_seeds);
+	if (!err && __atomic_load_n(seed, __ATOMIC_ACQUIRE))
+		err = ENOMEM;
+	return err ? error_set(e, err, "cannot follow the command") : 0;
 }

@@ -199,12 +199,18 @@ static int nothing_recorded(void *arg, const struct capture_stream *stream,
 	return 0;
 }
 
-int capture_snapshot_scope(struct capture *c, struct error *e)
+int capture_scope_iterate(struct capture *c, struct bpf_program *program)
 {
 	static const struct capture_sink nobody = {.record = nothing_recorded};
+
+	return capture_iterator_run(c, &nobody, program, 0);
+}
+
+int capture_snapshot_scope(struct capture *c, struct error *e)
+{
 	int err = c->programs->rodata->scope_host
 			  ? 0 /* everybody is */
-			  : capture_iterator_run(c, &nobody, c->programs->progs.snapshot_tasks, 0);
+			  : capture_scope_iterate(c, c->programs->progs.snapshot_tasks);
 
 	return err ? error_set(e, err, "cannot look at what runs") : 0;
 }

@@ -3,8 +3,11 @@
 #include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include "traps.h"
 
@@ -67,6 +70,28 @@ static int interrupted_run(long sleeps, char **argv)
 	while (!done)
 		TRUTH_TRY(pwrite(memory, buffer, sizeof(buffer), 0));
 	pthread_join(thread, NULL);
+	return 0;
+}
+
+/* One process sleeps, the other makes calls all the time: its timer hits their begin and end. */
+static int napper_run(long naps, char **argv)
+{
+	pid_t caller;
+
+	(void)argv;
+	pin(cpu_first());
+	caller = fork();
+	TRUTH_TRY(caller);
+	if (!caller) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (setpriority(PRIO_PROCESS, 0, 10);;)
+			syscall(SYS_getppid);
+	}
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	for (long i = 0; i < naps; i++)
+		TRUTH_TRY(usleep(1500));
+	kill(caller, SIGKILL);
+	TRUTH_TRY(waitpid(caller, NULL, 0));
 	return 0;
 }
 
@@ -223,6 +248,7 @@ static int cpu_timer_run(long times, char **argv)
 
 const struct trap traps_wakers[] = {
 	{"interrupted", interrupted_run},
+	{"napper", napper_run},
 	{"sampled", sampled_run},
 	{"profiled", profiled_run},
 	{"cpu_timer", cpu_timer_run},

@@ -32,6 +32,17 @@ def a_thread_that_an_interrupt_hits_is_no_waker():
 
 
 @tests.add
+def interrupts_in_the_middle_of_a_program():
+    """A timer fires while a program of ours looks for what it knows of the thread that it hit."""
+    path, _ = record("napper", "2000", options=("--syscalls", "clock_nanosleep"))
+    napper = [s["tid"] for s in spans(path, "syscall", "clock_nanosleep")][0]
+    waits = [s for s in spans(path, "wait", "timer") if s["tid"] == napper]
+    seen = [waker(s) for s in waits if waker(s)]
+    check(len(waits) > 1900, f"{len(waits)} naps")
+    check(len(seen) > 0.985 * len(waits), f"{len(seen)} of {len(waits)} have a waker")
+
+
+@tests.add
 @skips
 def work_that_an_interrupt_puts_off():
     """Samples of a thread that computes wake who polls for them: it is not that thread."""
