@@ -23,7 +23,7 @@ struct bounded_thread {
 	bool left;   /* nobody asks any more */
 	char path[64];
 	size_t room, bytes;
-	char text[BOUNDED_BYTES_MAX];
+	char text[BOUNDED_BYTES_MAX + 1];
 };
 
 static void thread_free(struct bounded_thread *t)
@@ -113,12 +113,14 @@ static bool thread_await(struct bounded_thread *t)
 	return !t->wanted;
 }
 
-size_t bounded_read(struct bounded_reader *reader, const char *path, char *to, size_t room)
+size_t bounded_read(struct bounded_reader *reader, const char *path, char *to, size_t room,
+		    bool *cut)
 {
 	struct bounded_thread *t;
 	size_t bytes = 0;
 	bool there;
 
+	*cut = true;
 	if (reader->stuck >= BOUNDED_STUCK_MAX || strlen(path) >= sizeof(t->path))
 		return 0;
 	if (!reader->thread)
@@ -128,12 +130,14 @@ size_t bounded_read(struct bounded_reader *reader, const char *path, char *to, s
 		return 0;
 	pthread_mutex_lock(&t->mutex);
 	snprintf(t->path, sizeof(t->path), "%s", path);
-	t->room = room < sizeof(t->text) ? room : sizeof(t->text);
+	/* one more tells whether that was all */
+	t->room = (room < BOUNDED_BYTES_MAX ? room : BOUNDED_BYTES_MAX) + 1;
 	t->wanted = true;
 	pthread_cond_broadcast(&t->turn);
 	there = thread_await(t);
 	if (there) {
-		bytes = t->bytes;
+		*cut = t->bytes == t->room;
+		bytes = *cut ? t->room - 1 : t->bytes;
 		memcpy(to, t->text, bytes);
 	}
 	pthread_mutex_unlock(&t->mutex);

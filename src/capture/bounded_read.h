@@ -10,6 +10,7 @@
 #ifndef CAPTURE_BOUNDED_READ_H
 #define CAPTURE_BOUNDED_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define BOUNDED_STUCK_MAX 8
@@ -25,9 +26,10 @@ struct bounded_reader {
 
 /*
  * Reads at most `room` bytes, and BOUNDED_BYTES_MAX, from the begin of a file. How many there
- * were: 0 if it cannot be read, or not in time.
+ * were: 0 if it cannot be read, or not in time. *cut: it went on, or was given up.
  */
-size_t bounded_read(struct bounded_reader *reader, const char *path, char *to, size_t room);
+size_t bounded_read(struct bounded_reader *reader, const char *path, char *to, size_t room,
+		    bool *cut);
 
 /* Ends the thread. The reader can be used again. */
 void bounded_reader_end(struct bounded_reader *reader);

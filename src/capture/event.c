@@ -22,6 +22,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/cpu_list.h"
 #include "base/hash.h"
 #include "bpf/event.h"
 #include "capture/internal.h"
@@ -313,6 +314,18 @@ static void room_for_descriptors(size_t events)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* One that is online. */
+static int cpu_first(u32 cpus)
+{
+	char online[CPU_LIST_BYTES];
+	bool known = cpu_list_online(online) == 0;
+
+	for (u32 cpu = 0; known && cpu < cpus; cpu++)
+		if (cpu_list_has(online, cpu))
+			return cpu;
+	return 0;
+}
+
 static int event_attach(struct capture *c, u32 index, struct error *e)
 {
 	struct event *event = &c->events->list.data[index];
@@ -327,7 +340,8 @@ static int event_attach(struct capture *c, u32 index, struct error *e)
 	if (bpf_map_update_elem(configs, &index, &event->config, BPF_ANY))
 		return error_set(e, errno, "cannot describe %s", event->name);
 	/* on one CPU: the program runs on all of them */
-	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu_first(c->ring_count), -1,
+		     PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return error_set(e, errno, "cannot open the event %s", event->name);
 	capture_messages_begin();

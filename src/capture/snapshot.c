@@ -43,8 +43,12 @@ static void process_fill_command(struct capture *c, struct record_process *r, u3
 		c->counts.incomplete++;
 	r->command[at++] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", number);
-	if (at + 1 < room)
-		at += bounded_read(&c->commands, path, r->command + at, room - at - 1);
+	if (at + 1 < room) {
+		bool cut;
+
+		at += bounded_read(&c->commands, path, r->command + at, room - at - 1, &cut);
+		c->counts.incomplete += cut;
+	}
 	if (r->command[at - 1] != '\0')
 		r->command[at++] = '\0';
 	r->command_len = at;

@@ -79,8 +79,10 @@ static int cgroup_deliver(struct capture *c, const struct capture_sink *sink, co
 
 	_Static_assert(sizeof(struct record_cgroup) <= sizeof(r), "cgroup");
 	memset(&r, 0, sizeof(r));
-	if (len > CGROUP_TEXT)
+	if (len > CGROUP_TEXT) {
 		len = CGROUP_TEXT;
+		c->counts.incomplete++;
+	}
 	r.cgroup.head.kind = RECORD_cgroup;
 	r.cgroup.head.time_ns = capture_now();
 	r.cgroup.hierarchy = hierarchy;

@@ -52,6 +52,20 @@ def what_is_cut_is_counted():
 
 
 @tests.add
+def what_the_snapshot_cuts_is_counted():
+    """The command line of a process that runs already: capture reads it from /proc."""
+    for argument, cut in (("x" * 3000, 1), ("x", 0)):
+        path = fathom.path(f"cut-{len(argument)}")
+        command = ["python3", "-c", "import time; print(flush=True); time.sleep(600)", argument]
+        with harness.Process(command, stdout=subprocess.PIPE) as sleeper:
+            sleeper.stdout.readline()
+            fathom.ok("record", "-o", path, "-p", str(sleeper.pid), "-d", "200ms")
+            sleeper.kill()
+        equal(sum(chunk["incomplete"] for chunk in fathom.chunks(path)), cut,
+              f"incomplete, with an argument of {len(argument)} bytes")
+
+
+@tests.add
 def numbers_of_no_table():
     """Their low bits are those of close(): nothing was closed."""
     spans = [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]]
