@@ -75,7 +75,7 @@ static __always_inline void context_read(struct thread_state *state, struct task
 	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 	if (state->location_generation != context_generation)
 		context_refresh(state, task->tgid);
-	if (!state->location.known || (task->flags & (PF_KTHREAD | PF_IO_WORKER)))
+	if (!state->location.known || task_is_kernels(task))
 		return;
 	variable = context_variable(&state->location, task->thread.fsbase);
 	if (!variable || bpf_probe_read_user(&at, 8, (void *)variable) || !at)

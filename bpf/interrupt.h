@@ -66,7 +66,7 @@ static __always_inline struct interrupt_state *interrupt_serving(void)
 	if (interrupt->softirq || interrupt->hardirq)
 		return interrupt;
 	task = bpf_get_current_task_btf();
-	if (!(task->flags & (PF_KTHREAD | PF_IO_WORKER)))
+	if (!task_is_kernels(task))
 		return NULL;
 	interrupt->worker = task->pid;
 	interrupt->sock = 0;

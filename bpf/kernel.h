@@ -348,6 +348,10 @@ struct seccomp {
 	int mode; /* 0: none */
 };
 
+struct kernel_clone_args {
+	u32 user_worker : 1; /* since 6.4 */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
@@ -462,7 +466,8 @@ static __always_inline u64 kernel_read_word(const void *at)
 #define PF_KTHREAD 0x00200000
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
-#define PF_SIGNALED 0x00000400 /* a signal ends it */
+#define PF_USER_WORKER 0x00004000 /* since 6.4; before, something else */
+#define PF_SIGNALED 0x00000400	  /* a signal ends it */
 #define TS_COMPAT 2
 #define CLONE_VM 0x100
 #define CLONE_PIDFD 0x1000
@@ -471,6 +476,16 @@ static __always_inline u64 kernel_read_word(const void *at)
 #define CLONE_THREAD 0x10000
 #define CLONE_SETTLS 0x80000
 #define X32_BIT 0x40000000
+
+/* Of the kernel's code only, though a process may have it: workers of io_uring, vhost and KVM. */
+static __always_inline bool task_is_kernels(const struct task_struct *task)
+{
+	u32 flags = PF_KTHREAD | PF_IO_WORKER;
+
+	if (bpf_core_field_exists(struct kernel_clone_args, user_worker))
+		flags |= PF_USER_WORKER;
+	return task->flags & flags;
+}
 
 /* Bounds an index in assembly, lest the compiler drop what the verifier wants to see. */
 #define BOUND(index, mask) __asm__ volatile("%0 &= " #mask : "+r"(index))

@@ -173,6 +173,8 @@ int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 	n = bpf_probe_read_kernel_str(r->path, sizeof(r->path), path);
 	if (n <= 1)
 		return 0;
+	if (n == sizeof(r->path)) /* it may go on */
+		ring_count_incomplete();
 	n--;
 	BOUND(n, 1023);
 	r->path_len = n;

@@ -23,7 +23,7 @@ int running_tell(void *ctx)
 
 	if (!state_in(state))
 		return 0;
-	if (!(task->flags & PF_KTHREAD)) {
+	if (!task_is_kernels(task)) {
 		if (!state->in_syscall && !(state->flags & STATE_CALLED))
 			call_find();
 		if (!state->in_syscall)
@@ -31,7 +31,7 @@ int running_tell(void *ctx)
 		r->ctx = state->ctx;
 	}
 	/* it is about to be seen entering it: nothing is known */
-	if (!(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && !state->in_syscall && !state->exit_ns &&
+	if (!task_is_kernels(task) && !state->in_syscall && !state->exit_ns &&
 	    call_is_open((void *)bpf_task_pt_regs(task)))
 		return 0;
 	if (spans_only && !context_is_set(&r->ctx))
@@ -43,7 +43,7 @@ int running_tell(void *ctx)
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = r->next_tid = tid_of(task, state);
 	r->head.pid = task->tgid;
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
+	if (task_is_kernels(task))
 		r->mode = MODE_kernel_thread;
 	else
 		switch_fill_mode(r, state, task, r->head.time_ns);

@@ -57,6 +57,12 @@ static __always_inline u32 switch_slots(const struct record_switch *r)
 	return 1; /* up to arg0 */
 }
 
+/* Workers of the kernel's are newborn for good: they never come back from clone. */
+static __always_inline bool first_stay(const struct thread_state *state)
+{
+	return (state->flags & (STATE_NEWBORN | STATE_STAYED)) == STATE_NEWBORN;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     u32 prev_state)
@@ -74,7 +80,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 
 	if (!in && !next_in)
 		return 0;
-	if (in && !(prev->flags & PF_KTHREAD)) {
+	if (in && !task_is_kernels(prev)) {
 		if (!state->in_syscall && !(state->flags & STATE_CALLED))
 			call_find();
 		if (!state->in_syscall)
@@ -89,21 +95,22 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		/* the life of threads is always recorded: their first stay on a CPU, and their end
 		 */
 		in = in && (context_is_set(&r->ctx) || (prev_state & 0x80));
-		next_in = next_in &&
-			  (context_is_set(&next_state->ctx) || (next_state->flags & STATE_NEWBORN));
+		next_in = next_in && (context_is_set(&next_state->ctx) || first_stay(next_state));
 		if (!in && !next_in)
 			return 0;
 	}
 	n = switch_slots(r);
 	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
+	if (spans_only && next_in)
+		next_state->flags |= STATE_STAYED;
 	r->head.kind = RECORD_switch;
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = tid_of(prev, state);
 	r->head.pid = prev->tgid;
 	r->next_tid = tid_of(next, next_state);
 	r->state = prev->pid ? leave_state(preempt, prev_state, prev) : LEAVE_idle;
-	if (prev->flags & (PF_KTHREAD | PF_IO_WORKER))
+	if (task_is_kernels(prev))
 		r->mode = MODE_kernel_thread;
 	else if (in && !(spans_only && !context_is_set(&r->ctx)))
 		switch_fill_mode(r, state, prev, r->head.time_ns);
@@ -152,7 +159,7 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 			if (waker_feeds(waker, (struct sock *)interrupt->sock))
 				r->context = WAKE_task;
 		}
-	} else if (waker->flags & (PF_KTHREAD | PF_IO_WORKER))
+	} else if (task_is_kernels(waker))
 		waking_fill_served(r, waker, interrupt);
 	else
 		waker_fill_task(r, waker);

@@ -274,7 +274,7 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	if (task->flags & PF_KTHREAD) {
 		r->flags |= THREAD_KERNEL;
 		r->mode = MODE_kernel_thread;
-	} else if (task->flags & PF_IO_WORKER) {
+	} else if (task_is_kernels(task)) {
 		r->mode = MODE_kernel_thread;
 	} else if (task->flags & PF_SIGNALED) {
 		snapshot_fill_exit(r, state, entered_ns);

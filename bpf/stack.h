@@ -74,7 +74,7 @@ static __always_inline u32 stack_kernel_fill(struct record_stack *r, struct task
 
 static __always_inline bool stack_has_user(struct task_struct *task)
 {
-	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && task->mm;
+	return !task_is_kernels(task) && task->mm;
 }
 
 /* 32-bit code, whose frames are others. */

@@ -18,6 +18,8 @@
 #define STATE_RESTARTS 128  /* its last call goes on as restart_syscall */
 #define STATE_CALLED 256    /* calls of it were seen: one that is open now was seen to begin */
 
+#define STATE_STAYED 512 /* with spans_only: its first stay on a CPU was told */
+
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1
 #define IN_SYSCALL_SOFT                                                                            \

@@ -111,7 +111,7 @@ static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *
 	struct file *file;
 	int fd;
 
-	if (waker->flags & (PF_KTHREAD | PF_IO_WORKER) || waker->thread_info.status & TS_COMPAT)
+	if (task_is_kernels(waker) || waker->thread_info.status & TS_COMPAT)
 		return false;
 	/* the socket that it sends on or receives from just now, as net.bpf.c keeps it */
 	if (state && state->in_syscall && state->bytes_sock)

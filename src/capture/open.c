@@ -23,10 +23,10 @@
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
-#define RING_BITS_MAX 17 /* 8 MiB a CPU */
-#define RING_BITS_MIN 6	 /* a page */
-#define STATES_MAX 262144     /* threads; its buckets take 4 MiB, the rest as they come */
-#define DRAIN_NICE (-10) /* of two threads that want a CPU this one gets nine tenths */
+#define RING_BITS_MAX 17  /* 8 MiB a CPU */
+#define RING_BITS_MIN 6	  /* a page */
+#define STATES_MAX 262144 /* threads; its buckets take 4 MiB, the rest as they come */
+#define DRAIN_NICE (-10)  /* of two threads that want a CPU this one gets nine tenths */
 
 u32 capture_ring_bits(u32 cpus, u64 wish)
 {

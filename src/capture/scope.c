@@ -169,7 +169,8 @@ int capture_scope_seed(struct capture *c, pid_t child, struct error *e)
 
 	__atomic_store_n(seed, child, __ATOMIC_RELEASE);
 	/* what is just made for another on this CPU can be in the way */
-	for (int try = 0; try < SEED_TRIES && !err && __atomic_load_n(seed, __ATOMIC_ACQUIRE); try++)
+	for (int try = 0; try < SEED_TRIES && !err && __atomic_load_n(seed, __ATOMIC_ACQUIRE);
+	     try++)
 		err = capture_scope_iterate(c, c->programs->progs.scope_seeds);
 	if (!err && __atomic_load_n(seed, __ATOMIC_ACQUIRE))
 		err = ENOMEM;

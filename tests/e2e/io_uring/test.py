@@ -3,6 +3,7 @@
 """Requests to io_uring: each is a span of its own, and takes nothing from its thread's time."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -222,6 +223,27 @@ def as_many_as_fio_counts():
     check(files[data]["count"] >= len(requests), "the data file counts them")
     harness.check_sums(fathom, recording)
     harness.check_babeltrace(fathom, recording)
+
+
+@tests.add
+def workers_have_no_spans():
+    """Of kernel-side workers --spans-only keeps their life, not each of their turns."""
+    servers.need("fio")
+    recording = fathom.path("workers")
+    result = fathom.run("record", "-o", recording, "--spans-only", "--", *FIO, "--force_async=1",
+                        f"--filename={fathom.path('fio-data-workers')}", "--output=/dev/null")
+    equal(result.returncode, 0, f"fio: {result.stderr}")
+    turns = {}
+    for chunk in fathom.chunks(recording):
+        text = subprocess.run(["babeltrace2", chunk["path"]], text=True, capture_output=True,
+                              check=True).stdout
+        for tid in re.findall(r" switch: .*\bnext_tid = (\d+)", text):
+            turns[tid] = turns.get(tid, 0) + 1
+    workers = [row["tid"] for row in fathom.report(recording, "thread")["rows"]
+               if row["key"].startswith("iou-wrk")]
+    check(workers, "there were workers")
+    for tid in workers:
+        check(turns.get(str(tid), 0) <= 2, f"worker {tid} came to a CPU {turns[str(tid)]} times")
 
 
 with fathom:

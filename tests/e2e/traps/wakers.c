@@ -247,12 +247,8 @@ static int cpu_timer_run(long times, char **argv)
 }
 
 const struct trap traps_wakers[] = {
-	{"interrupted", interrupted_run},
-	{"napper", napper_run},
-	{"sampled", sampled_run},
-	{"profiled", profiled_run},
-	{"cpu_timer", cpu_timer_run},
-	{"pingpong", pingpong_run},
-	{"loopback", loopback_run},
-	{NULL, NULL},
+	{"interrupted", interrupted_run}, {"napper", napper_run},
+	{"sampled", sampled_run},	  {"profiled", profiled_run},
+	{"cpu_timer", cpu_timer_run},	  {"pingpong", pingpong_run},
+	{"loopback", loopback_run},	  {NULL, NULL},
 };
