@@ -68,7 +68,7 @@ struct app_sought {
 struct app_rings {
 	VEC(struct app_source) sources;
 	VEC(struct app_sought) sought; /* by made_ns */
-	struct held_records held; /* later than the last cut */
+	struct held_records held;      /* later than the last cut */
 	VEC(pid_t) missed;
 	struct app_threads threads;
 	struct thread_owners owners;

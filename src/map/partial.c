@@ -117,8 +117,8 @@ static int open_visit(struct partial *p, const struct life *l)
 	s64 rest = split_rest(&k.split, k.end_ns - k.begin_ns);
 	int err;
 
-	if (!is_in_visit(s) || (v->mode & MODE_MASK) != MODE_syscall ||
-	    rest < 0 || !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
+	if (!is_in_visit(s) || (v->mode & MODE_MASK) != MODE_syscall || rest < 0 ||
+	    !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
 		return 0;
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
 		k.mode |= SYSCALL_BEGIN_SOFT;
