@@ -90,7 +90,7 @@ static bool lane_suits(const struct app_ring *ring, u32 i, int pass)
 bool fathom_lane_claim(struct fathom_thread *t)
 {
 	struct app_ring *ring = t->ring;
-	int taken = 0;
+	int taken = 0, err = errno;
 
 	if (ring->magic != APP_RING_MAGIC) /* one that nobody hears */
 		return false;
@@ -102,6 +102,7 @@ bool fathom_lane_claim(struct fathom_thread *t)
 				taken = lane_take(t, i, state);
 		}
 	}
+	errno = err; /* a lane may not have been mapped */
 	return taken == 1;
 }
 

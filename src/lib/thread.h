@@ -140,7 +140,7 @@ static inline struct fathom_thread *thread_get(void)
  */
 const struct frame *fathom_thread_beside(const struct fathom_thread *t);
 
-/* A lane for a thread that has none. True if it has one now. */
+/* A lane for a thread that has none. True if it has one now. Keeps errno. */
 bool fathom_lane_claim(struct fathom_thread *t);
 
 /* A number that no other call in the world returns, never 0. */
