@@ -43,10 +43,10 @@ struct watch_event {
 	u64 time_ns; /* of a notice */
 };
 
-/* All that a process does under its spans is recorded since then. */
+/* All that a process does under its spans is recorded now, if it is what it was then. */
 struct watch_followed {
 	pid_t pid;
-	u64 time_ns;
+	u64 time_ns; /* before the look that found where its context is */
 };
 
 struct capture_watch {
@@ -75,6 +75,7 @@ struct capture_watch {
 	/* of the thread alone, until its work is taken away */
 	struct foreign_looks *looks;
 	u64 skipped; /* of the tracker's counts, as counted */
+	u64 step_ns; /* the looks of this step began after it */
 	struct context_tracker *tracker;
 	struct map located; /* processes whose location the programs know */
 	bool is_told;	    /* the last location was, and programs record under spans only */
@@ -92,7 +93,7 @@ static void followed_pass_on(void *arg, pid_t pid)
 		return;
 	pthread_mutex_lock(&w->mutex);
 	/* else it is in doubt what it does */
-	(void)vec_push(&w->followed, ((struct watch_followed){pid, capture_now()}));
+	(void)vec_push(&w->followed, ((struct watch_followed){pid, w->step_ns}));
 	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&w->mutex);
 }
@@ -233,12 +234,14 @@ static u64 watch_step(struct capture_watch *w, const struct watch_event *events,
 {
 	u64 due, tracker_due;
 
+	w->step_ns = now;
 	for (size_t i = 0; i < count; i++)
 		event_take(w, &events[i], now);
 	due = app_ring_seek_run(w->seek, now);
 	if (foreign_work_is_taken())
 		return NEVER;
-	tracker_due = context_tracker_run(w->tracker, capture_now());
+	w->step_ns = capture_now();
+	tracker_due = context_tracker_run(w->tracker, w->step_ns);
 	if (foreign_work_is_taken())
 		return NEVER;
 	skipped_count(w);
