@@ -62,7 +62,7 @@ static int source_poll(struct app_rings *rings, struct app_source *s,
 	bool all, ended = s->ended |= app_ring_is_stopped(s->r->ring);
 
 	if (ended) {
-		app_source_attend(rings, s, now); /* for the last time */
+		app_source_attend(rings, s, now); /* until all is taken: a batch may be full */
 		source_end(s);
 	}
 	all = source_drain(s, &take);

@@ -21,7 +21,7 @@
  *	32     8    CLOCK_MONOTONIC at its creation
  *	40     4    lanes in use or ever used: those behind were never touched
  *	44     4    level of the process (0 to 7), for information
- *	48     8    records lost because no lane was free
+ *	48     8    records lost because no lane was free, or could be mapped
  *	56     4    stopped: not 0, and the library writes here no more
  *	64     4    listening: 0 nobody, APP_RING_GRACE nobody yet, else a number
  *	            that differs for each session of a listener (written by capture)
@@ -69,8 +69,9 @@
  * where the grace was taken over, are left over from a listener that died, or from a grace
  * that nobody used; discard them.
  *
- * When a library is unloaded it says `stopped` last, and is not mapped in the process any
- * more: the reader takes what is left, and lets the ring go.
+ * When a library is unloaded it says `stopped` last, and writes here no more; of the ring
+ * nothing is mapped in the process then but, perhaps, a lane that a thread was about to take.
+ * The reader takes what is left, and lets the ring go.
  *
  * When the reader dies: lanes run full; a thread that finds its lane full and
  * the lease over sets listening to 0 and stops writing. While the lease holds,
