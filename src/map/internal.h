@@ -159,10 +159,17 @@ struct stretches { /* a VEC */
 };
 /* What life_sink.unnamed tells: once all spans are there. 0 or -ENOMEM */
 int unsure_add(struct partial *p, const struct life *l, const struct life_share *share);
-void unsure_sort(struct partial *p);
-/* In which parts of the range a span may have had a thread, though nothing tells. 0 or -ENOMEM */
+int unsure_sort(struct partial *p); /* once gaps are complete. 0 or -ENOMEM */
+/* How much was looked at so far, and the most that is. */
+struct looks {
+	size_t count, most;
+};
+/*
+ * In which parts of the range, which begins with the span or behind that, it may have had a
+ * thread, though nothing tells; in all of it when too much was looked at. 0 or -ENOMEM
+ */
 int unsure_find(const struct partial *p, const struct app_span *span, struct stretch range,
-		struct stretches *to);
+		struct looks *looks, struct stretches *to);
 
 /* span_losses.c */
 int span_loss_add(struct partial *p, const struct record_lost *lost);

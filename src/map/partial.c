@@ -232,7 +232,9 @@ int partial_finish(struct partial *p)
 	err = err ? err : span_losses_apply(p);
 	if (err || p->err)
 		return err ? err : p->err;
-	unsure_sort(p);
+	err = unsure_sort(p);
+	if (err)
+		return err;
 	if (p->lives.count)
 		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
 	lives_rejoin(p);

@@ -261,15 +261,17 @@ struct app_span {
 };
 
 /*
- * A thread of a process had one of the spans that were begun before before_ns, or none: which one
- * is not known.
+ * A thread of a process (pid 0: of any) had one of the spans that were begun before before_ns, or
+ * none: which one is not known. before_ns lies behind begin_ns, or at it.
  */
 struct unsure {
 	u32 pid;
 	u64 begin_ns, end_ns;
 	u64 before_ns;
 	const struct app_span *only; /* not NULL: that one, or another, or none */
-	u64 latest_ns;		     /* sorted: the latest of those of its process up to here */
+	/* sorted: of no span that begins then or later is any of the same pid and only, up to here
+	 */
+	u64 latest_ns;
 };
 
 /* A process lost records of its own. */
@@ -366,7 +368,7 @@ struct partial {
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
 	VEC(struct span_loss) span_losses;
-	VEC(struct unsure) unsure; /* finished: by pid, then begin */
+	VEC(struct unsure) unsure; /* finished: by pid, only, then begin */
 	struct sums syscalls;	   /* key: nr | compat << 16 */
 	struct sums urings;	   /* key: IORING_OP_* */
 	struct sums files;	   /* by pid and file */

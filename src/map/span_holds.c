@@ -43,7 +43,7 @@ static int hold_collect(struct span_holds *h, u32 tid, const struct span_hold *o
 {
 	u64 begin_ns = once->begin_ns < h->from_ns ? h->from_ns : once->begin_ns;
 
-	h->looked++;
+	h->looks.count++;
 	if (once->end_ns <= h->to_ns)
 		split_add(&h->split, &once->split);
 	else if (begin_ns < h->to_ns)
@@ -70,7 +70,7 @@ static int span_collect(struct span_holds *h, const struct app_span *top,
 	int err = 0;
 
 	for (int b = 0; b < (span->begun ? 1 : 2); b++) {
-		h->looked += books[b]->list.count;
+		h->looks.count += books[b]->list.count;
 		for (size_t i = 0; i < books[b]->list.count && !err; i++) {
 			const struct span_share *s = &books[b]->list.data[i];
 
@@ -94,15 +94,14 @@ static int below_push(struct span_holds *h, size_t at, size_t top)
 static int tree_collect(struct span_holds *h, size_t top)
 {
 	const struct app_span *span = h->p->spans.data[top];
-	size_t most = HOLDS_LOOKED_MAX + HOLDS_LOOKED_EACH * h->p->spans.count;
 	int err = span_collect(h, span, span);
 
 	h->below.count = 0;
 	err = err ? err : below_push(h, top, top);
-	while (h->below.count && h->looked < most && !err) {
+	while (h->below.count && h->looks.count < h->looks.most && !err) {
 		size_t at = h->below.data[--h->below.count];
 
-		h->looked++;
+		h->looks.count++;
 		err = span_collect(h, span, h->p->spans.data[at]);
 		err = err ? err : below_push(h, at, top);
 	}

@@ -19,7 +19,7 @@ struct span_holds {
 	VEC(size_t) below; /* spans to look at */
 	VEC(u64) begins, ends;
 	struct stretches unsure; /* in which it may have had a thread, though nothing tells */
-	size_t looked;		 /* at spans and stays so far */
+	struct looks looks;	 /* at spans, stays and what is unsure */
 	/* of the one in hand */
 	u64 from_ns, to_ns;
 	struct split split;
@@ -39,8 +39,8 @@ struct span_held {
  * at to_ns, its split is not known. 0 or -ENOMEM.
  *
  * It takes the time of all stays of the spans below, so that spans in spans without end would take
- * it squared: when HOLDS_LOOKED_MAX and HOLDS_LOOKED_EACH for each span of the partial were looked
- * at, what lies below is passed over, and `whole` is false.
+ * it squared: when looks.most (HOLDS_LOOKED_MAX and HOLDS_LOOKED_EACH for each span of the partial)
+ * were looked at, what lies below is passed over, and `whole` is false.
  */
 int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struct span_held *out);
 #define HOLDS_LOOKED_MAX ((size_t)1 << 24)

@@ -373,7 +373,7 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 	from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
 	holds->unsure.count = 0;
 	err = span->begun ? unsure_find(f->p, span, (struct stretch){from_ns, t->end_ns},
-					&holds->unsure)
+					&holds->looks, &holds->unsure)
 			  : 0;
 	if (err)
 		return err;
@@ -395,7 +395,10 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 
 int span_times(const struct partial *p, struct span_time *out)
 {
-	struct span_holds holds = {.p = p};
+	struct span_holds holds = {
+		.p = p,
+		.looks.most = HOLDS_LOOKED_MAX + HOLDS_LOOKED_EACH * p->spans.count,
+	};
 	struct forest f;
 	int err = forest_build(p, &f);
 

@@ -35,76 +35,146 @@ int unsure_add(struct partial *p, const struct life *l, const struct life_share 
 	return l->pid ? vec_push(&p->unsure, u) : 0;
 }
 
+/* Of a process, and of one span only: by begin, what reaches over others first. */
 static int unsure_compare(const void *a, const void *b)
 {
 	const struct unsure *x = a, *y = b;
 
 	COMPARE(x->pid, y->pid);
+	COMPARE((uintptr_t)x->only, (uintptr_t)y->only);
 	COMPARE(x->begin_ns, y->begin_ns);
-	COMPARE(x->end_ns, y->end_ns);
-	COMPARE(x->before_ns, y->before_ns);
+	COMPARE(y->end_ns, x->end_ns);
+	COMPARE(y->before_ns, x->before_ns);
 	return 0;
 }
 
-void unsure_sort(struct partial *p)
+/* In a gap any span may have had a thread, of any process: these are of number 0. */
+static int gaps_add(struct partial *p)
 {
+	int err = 0;
+
+	for (size_t i = 0; i < p->gaps.count && !err; i++) {
+		const struct record_gap *gap = &p->gaps.data[i];
+		struct unsure u = {.begin_ns = gap->begin_ns,
+				   .end_ns = gap->head.time_ns,
+				   .before_ns = UINT64_MAX};
+
+		err = vec_push(&p->unsure, u);
+	}
+	return err;
+}
+
+static bool concern_same(const struct unsure *a, const struct unsure *b)
+{
+	return a->pid == b->pid && a->only == b->only;
+}
+
+/* Whether `u`, which does not begin before it, says no more once it reaches as far. */
+static bool unsure_join(struct unsure *to, const struct unsure *u)
+{
+	if (u->begin_ns > to->end_ns)
+		return false;
+	if (u->before_ns == to->before_ns && u->end_ns > to->end_ns)
+		to->end_ns = u->end_ns;
+	return u->before_ns <= to->before_ns && u->end_ns <= to->end_ns;
+}
+
+/* Joins what is the same for each span. */
+static size_t unsure_merge(struct unsure *list, size_t count)
+{
+	size_t kept = 1, widest = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		struct unsure *last = &list[kept - 1];
+
+		if (!concern_same(last, &list[i]))
+			widest = kept;
+		else if (unsure_join(last, &list[i]) || unsure_join(&list[widest], &list[i]))
+			continue;
+		list[kept++] = list[i];
+		if (list[kept - 1].end_ns > list[widest].end_ns)
+			widest = kept - 1;
+	}
+	return kept;
+}
+
+int unsure_sort(struct partial *p)
+{
+	int err = gaps_add(p);
 	struct unsure *list = p->unsure.data;
 
-	if (!p->unsure.count)
-		return;
+	if (err || !p->unsure.count)
+		return err;
 	qsort(list, p->unsure.count, sizeof(*list), unsure_compare);
+	p->unsure.count = unsure_merge(list, p->unsure.count);
 	for (size_t i = 0; i < p->unsure.count; i++) {
-		bool first = i == 0 || list[i - 1].pid != list[i].pid;
+		struct unsure *u = &list[i];
 
-		list[i].latest_ns = list[i].before_ns;
-		if (!first && list[i - 1].latest_ns > list[i].latest_ns)
-			list[i].latest_ns = list[i - 1].latest_ns;
+		u->latest_ns = u->before_ns < u->end_ns ? u->before_ns : u->end_ns;
+		if (i && concern_same(u - 1, u) && u[-1].latest_ns > u->latest_ns)
+			u->latest_ns = u[-1].latest_ns;
 	}
+	return 0;
 }
 
-static int stretch_add(struct stretches *to, struct stretch range, u64 begin_ns, u64 end_ns)
-{
-	begin_ns = begin_ns > range.begin_ns ? begin_ns : range.begin_ns;
-	end_ns = end_ns < range.end_ns ? end_ns : range.end_ns;
-	return begin_ns < end_ns ? vec_push(to, (struct stretch){begin_ns, end_ns}) : 0;
-}
+/* What is looked for. */
+struct seeking {
+	const struct partial *p;
+	const struct app_span *span;
+	struct stretch range;
+	struct looks *looks;
+	struct stretches *to;
+};
 
-static bool may_be_of(const struct unsure *u, const struct app_span *span)
+static int stretch_look(const struct seeking *s, const struct unsure *u)
 {
-	return u->before_ns > span->begin_ns && (!u->only || u->only == span);
+	u64 begin_ns = u->begin_ns > s->range.begin_ns ? u->begin_ns : s->range.begin_ns;
+	u64 end_ns = u->end_ns < s->range.end_ns ? u->end_ns : s->range.end_ns;
+
+	s->looks->count++;
+	if (u->before_ns <= s->span->begin_ns || begin_ns >= end_ns)
+		return 0;
+	return vec_push(s->to, (struct stretch){begin_ns, end_ns});
 }
 
 /* Those that begin in the range, then those that began before it and may concern the span. */
-static int threads_find(const struct partial *p, const struct app_span *span, struct stretch range,
-			struct stretches *to)
+static int unsure_look(const struct seeking *s, u32 pid, const struct app_span *only)
 {
-	const struct unsure *list = p->unsure.data;
-	size_t n = COUNT_BEFORE(&p->unsure, e,
-				e->pid < span->pid ||
-					(e->pid == span->pid && e->begin_ns < range.begin_ns));
+	const struct unsure *list = s->p->unsure.data;
+	const struct unsure first = {
+		.pid = pid, .only = only, .begin_ns = s->range.begin_ns, .end_ns = UINT64_MAX};
+	size_t n = COUNT_BEFORE(&s->p->unsure, e, unsure_compare(e, &first) < 0);
 	int err = 0;
 
-	for (size_t i = n; i < p->unsure.count && list[i].pid == span->pid &&
-			   list[i].begin_ns < range.end_ns && !err;
+	for (size_t i = n;
+	     i < s->p->unsure.count && concern_same(&list[i], &first) &&
+	     list[i].begin_ns < s->range.end_ns && s->looks->count < s->looks->most && !err;
 	     i++)
-		if (may_be_of(&list[i], span))
-			err = stretch_add(to, range, list[i].begin_ns, list[i].end_ns);
-	for (size_t i = n; i > 0 && list[i - 1].pid == span->pid &&
-			   list[i - 1].latest_ns > span->begin_ns && !err;
+		err = stretch_look(s, &list[i]);
+	for (size_t i = n;
+	     i > 0 && concern_same(&list[i - 1], &first) &&
+	     list[i - 1].latest_ns > s->span->begin_ns && s->looks->count < s->looks->most && !err;
 	     i--)
-		if (may_be_of(&list[i - 1], span))
-			err = stretch_add(to, range, list[i - 1].begin_ns, list[i - 1].end_ns);
+		err = stretch_look(s, &list[i - 1]);
 	return err;
 }
 
 int unsure_find(const struct partial *p, const struct app_span *span, struct stretch range,
-		struct stretches *to)
+		struct looks *looks, struct stretches *to)
 {
+	const struct seeking s = {p, span, range, looks, to};
 	int err = 0;
 
 	to->count = 0;
-	for (size_t i = 0; i < p->gaps.count && !err; i++)
-		err = stretch_add(to, range, p->gaps.data[i].begin_ns,
-				  p->gaps.data[i].head.time_ns);
-	return err || !span->pid ? err : threads_find(p, span, range, to);
+	if (range.begin_ns >= range.end_ns || !p->unsure.count)
+		return 0;
+	err = unsure_look(&s, 0, NULL);
+	if (span->pid) {
+		err = err ? err : unsure_look(&s, span->pid, NULL);
+		err = err ? err : unsure_look(&s, span->pid, span);
+	}
+	if (err || looks->count < looks->most)
+		return err;
+	to->count = 0;
+	return vec_push(to, range);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where nothing says whether a thread had a span, its time is not that of no thread. */
+#include "map/internal.h"
 #include "map/tree.h"
 #include "one_thread.h"
 
@@ -308,6 +309,207 @@ TEST(a_span_that_begins_behind_a_loss_is_seen_whole)
 		CHECK_EQ(t.split.ns[SPLIT_user], 1000);
 		CHECK_EQ(t.split.ns[SPLIT_off_thread], 2000);
 	}
+}
+
+/* ---- how it is found ---- */
+
+static u64 next_random(u64 *state, u64 below)
+{
+	*state = *state * 6364136223846793005 + 1442695040888963407;
+	return (*state >> 33) % below;
+}
+
+/* The instants of a stretch, all of which lie before 64. */
+static u64 instants(u64 begin_ns, u64 end_ns)
+{
+	u64 mask = 0;
+
+	for (u64 at = begin_ns; at < end_ns; at++)
+		mask |= 1ull << at;
+	return mask;
+}
+
+static u64 instants_found(const struct partial *p, const struct app_span *span,
+			  struct stretch range)
+{
+	struct looks looks = {.most = 1000};
+	struct stretches found = {0};
+	u64 mask = 0;
+
+	CHECK_EQ(unsure_find(p, span, range, &looks, &found), 0);
+	for (size_t i = 0; i < found.count; i++)
+		mask |= instants(found.data[i].begin_ns, found.data[i].end_ns);
+	vec_free(&found);
+	return mask;
+}
+
+#define UNSURE_MANY 24
+#define SPANS_MANY 3
+
+struct random_case {
+	struct unsure list[UNSURE_MANY];
+	struct app_span spans[SPANS_MANY];
+	u64 gaps;
+	struct partial *p;
+};
+
+static void case_make(struct random_case *c, u64 *state)
+{
+	*c = (struct random_case){.p = partial_new(NULL)};
+	for (u32 i = 0; i < SPANS_MANY; i++)
+		c->spans[i].pid = i ? 5 : 6;
+	for (size_t i = 0; i < UNSURE_MANY; i++) {
+		struct unsure *u = &c->list[i];
+
+		u->begin_ns = next_random(state, 60);
+		u->end_ns = u->begin_ns + 1 + next_random(state, 60 - u->begin_ns);
+		u->before_ns = u->begin_ns + next_random(state, 3) * next_random(state, 12);
+		u->only = next_random(state, 3) ? NULL : &c->spans[next_random(state, SPANS_MANY)];
+		u->pid = u->only ? u->only->pid : 5 + (u32)next_random(state, 2);
+		CHECK_EQ(vec_push(&c->p->unsure, *u), 0);
+	}
+	for (u64 n = next_random(state, 4); n > 0; n--) {
+		struct record_gap gap = {.begin_ns = next_random(state, 60)};
+
+		gap.head.time_ns = gap.begin_ns + 1 + next_random(state, 3);
+		c->gaps |= instants(gap.begin_ns, gap.head.time_ns);
+		CHECK_EQ(vec_push(&c->p->gaps, gap), 0);
+	}
+	CHECK_EQ(unsure_sort(c->p), 0);
+}
+
+/* One after the other. */
+static u64 instants_of(const struct random_case *c, const struct app_span *span,
+		       struct stretch range)
+{
+	u64 mask = c->gaps;
+
+	for (size_t i = 0; i < UNSURE_MANY; i++) {
+		const struct unsure *u = &c->list[i];
+
+		if (u->pid == span->pid && u->before_ns > span->begin_ns &&
+		    (!u->only || u->only == span))
+			mask |= instants(u->begin_ns, u->end_ns);
+	}
+	return mask & instants(range.begin_ns, range.end_ns);
+}
+
+TEST(what_is_joined_says_the_same_of_each_span)
+{
+	u64 state = 1;
+
+	for (int i = 0; i < 500; i++) {
+		struct random_case c;
+
+		case_make(&c, &state);
+		for (u64 begin_ns = 0; begin_ns < 60; begin_ns++) {
+			struct app_span *span = &c.spans[begin_ns % SPANS_MANY];
+			struct stretch range = {begin_ns + next_random(&state, 2) * 5, 62};
+
+			span->begin_ns = begin_ns;
+			CHECK_EQ(instants_found(c.p, span, range), instants_of(&c, span, range));
+		}
+		partial_free(c.p);
+	}
+}
+
+#define LOSSES_MANY 1000
+
+/* A program that loses all the time, with many threads of which nothing is told. */
+TEST(what_idle_threads_may_have_is_unknown)
+{
+	struct halves h = halves_new(8999, 0);
+	struct span_time t;
+
+	for (u32 tid = 100; tid < 200; tid++)
+		call(&h, 1100, tid, &none);
+	begins(&h, 1500, 5, &outer, NULL);
+	attaches(&h, 1600, 5, &none);
+	for (u64 i = 0; i < LOSSES_MANY; i++)
+		loses(&h, 2000 + 5 * i, 2002 + 5 * i);
+	ends(&h, 8000, &outer, NULL);
+	t = time_of(&h, &outer);
+	CHECK_EQ(t.split.ns[SPLIT_off_thread], 400);
+	CHECK_EQ(t.split.ns[SPLIT_unknown], 6000);
+}
+
+TEST(what_idle_threads_may_have_is_kept_once)
+{
+	struct partial *p = partial_new(NULL);
+
+	for (u32 tid = 100; tid < 200; tid++) {
+		struct record_syscall r = {.head = head(RECORD_syscall, 1100), .nr = 39};
+
+		r.head.tid = tid;
+		apply(p, &r);
+	}
+	for (u64 i = 0; i < LOSSES_MANY; i++) {
+		struct record_lost r = {.head = head(RECORD_lost, 2002 + 5 * i),
+					.why = LOST_application,
+					.begin_ns = 2000 + 5 * i};
+
+		apply(p, &r);
+	}
+	partial_cover(p, 1000, 9000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK(p->unsure.count >= 1 && p->unsure.count <= 2);
+	partial_free(p);
+}
+
+static struct partial *with_gaps(u64 count)
+{
+	struct partial *p = partial_new(NULL);
+
+	for (u64 i = 0; i < count; i++) {
+		struct record_gap gap = {.head.time_ns = 1005 + 10 * i, .begin_ns = 1000 + 10 * i};
+
+		CHECK_EQ(vec_push(&p->gaps, gap), 0);
+	}
+	CHECK_EQ(unsure_sort(p), 0);
+	return p;
+}
+
+/* Of a short one among many gaps only what is near it. */
+TEST(only_what_lies_in_its_time_is_looked_at)
+{
+	struct partial *p = with_gaps(LOSSES_MANY);
+	struct app_span span = {.pid = 5};
+
+	for (u64 i = 10; i < LOSSES_MANY; i++) {
+		struct looks looks = {.most = 1000};
+		struct stretches found = {0};
+
+		span.begin_ns = 1000 + 10 * i;
+		CHECK_EQ(unsure_find(p, &span, (struct stretch){span.begin_ns, span.begin_ns + 10},
+				     &looks, &found),
+			 0);
+		CHECK_EQ(found.count, 1);
+		CHECK_EQ(found.data[0].begin_ns, span.begin_ns);
+		CHECK(looks.count <= 2);
+		vec_free(&found);
+	}
+	partial_free(p);
+}
+
+/* Long ones with many gaps: when too much was looked at, all is unknown, and nothing is looked at.
+ */
+TEST(what_is_looked_at_is_bounded)
+{
+	struct partial *p = with_gaps(LOSSES_MANY);
+	struct app_span span = {.pid = 5, .begin_ns = 500};
+	struct stretch range = {500, 20000};
+	struct looks looks = {.most = 2 * LOSSES_MANY + 500};
+	struct stretches found = {0};
+
+	for (int i = 0; i < 100; i++) {
+		CHECK_EQ(unsure_find(p, &span, range, &looks, &found), 0);
+		CHECK_EQ(found.count, i < 2 ? LOSSES_MANY : 1);
+		CHECK_EQ(found.data[0].begin_ns, i < 2 ? 1000 : 500);
+		CHECK_EQ(found.data[0].end_ns, i < 2 ? 1005 : 20000);
+		CHECK(looks.count <= looks.most);
+	}
+	vec_free(&found);
+	partial_free(p);
 }
 
 TEST_MAIN()
