@@ -353,7 +353,8 @@ int chunk_reader_open(struct chunk_reader **reader, const char *path, struct err
  * Records of the packets' tables are not delivered.
  * Where a loss begins comes a copy of its `lost` record that is in no stream, with this time
  * and the count LOST_BEGINS; the chunk's begin, if it began before. In place of what is damaged
- * in the stream of a CPU come such a record and, where records are there again, one of count 0.
+ * in the stream of a CPU come such a record and, where records are there again, one of count 0;
+ * of a program that one only, which says that the program lost them.
  * Negative only if memory runs out.
  */
 int chunk_reader_next(struct chunk_reader *reader, const struct record_head **record,

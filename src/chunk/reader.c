@@ -55,10 +55,15 @@ static int peek(struct chunk_reader *r, struct reader_stream *s)
 	return got;
 }
 
+static bool is_of_program(const struct stream *s)
+{
+	return strncmp(s->name, "app-", 4) == 0;
+}
+
 /* Of a program: older writers left out who lost it. */
 static void name_loser(const struct stream *s, struct record_head *lost)
 {
-	if (!lost->pid && strncmp(s->name, "app-", 4) == 0)
+	if (!lost->pid && is_of_program(s))
 		lost->tid = lost->pid = (uint32_t)strtoul(s->name + 4, NULL, 10);
 }
 
@@ -131,16 +136,24 @@ static uint16_t cpu_of(const struct stream *s)
 					  : (uint16_t)strtoul(s->name + 3, NULL, 10);
 }
 
-/* Something is missing before the next record, or (`got` is 0) before the end. */
+/*
+ * Something is missing before the next record, or (`got` is 0) before the end. Of a program only
+ * the end is told, as of what it lost itself (reader_losses.c).
+ */
 static void hole_open(const struct chunk_reader *r, struct reader_stream *s, int got)
 {
 	s->stream.hole = false;
 	s->hole_from_ns = s->stream.hole_from_ns ? s->stream.hole_from_ns : r->info.begin_ns;
 	s->hole_to_ns = got ? s->stream.unpacker.time_ns : r->info.end_ns;
-	if (cpu_of(&s->stream) == PACKET_NO_CPU || s->hole_from_ns >= s->hole_to_ns)
+	if (s->hole_from_ns >= s->hole_to_ns)
 		return;
-	s->hole = HOLE_BEGINS;
-	s->at_ns = s->hole_from_ns;
+	if (cpu_of(&s->stream) != PACKET_NO_CPU) {
+		s->hole = HOLE_BEGINS;
+		s->at_ns = s->hole_from_ns;
+	} else if (is_of_program(&s->stream)) {
+		s->hole = HOLE_ENDS;
+		s->at_ns = s->hole_to_ns;
+	}
 }
 
 /* Goes to what is next of a stream: 1, 0 at its end, negative. */
@@ -211,9 +224,10 @@ static const struct record_head *hole_tell(struct chunk_reader *r)
 			 .slots = 1,
 			 .cpu = cpu_of(&s->stream),
 			 .time_ns = s->at_ns},
-		.why = LOST_damaged,
+		.why = is_of_program(&s->stream) ? LOST_application : LOST_damaged,
 		.begin_ns = s->hole_from_ns,
 	};
+	name_loser(&s->stream, &r->hole.head);
 	if (s->hole == HOLE_BEGINS) {
 		r->hole.count = LOST_BEGINS;
 		s->hole = HOLE_ENDS;

@@ -245,6 +245,87 @@ TEST(a_cut_file_is_told_where_it_ends)
 	chunk_reader_close(r);
 }
 
+/* A chunk of n records of CPU 0 and of program 7, 1000 apart, in turn. */
+static void make_program(const char *dir, unsigned int n, bool compress, struct chunk_info *info)
+{
+	const struct chunk_writer_options options = {
+		.dir = dir, .begin_ns = 1000, .compress = compress, .no_sync = true};
+	struct chunk_writer *w;
+	union make_record r;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	for (unsigned int i = 0; i < n; i++) {
+		struct chunk_stream *to = i % 2 ? chunk_writer_stream(w, CHUNK_STREAM_APP, 7)
+						: chunk_writer_stream(w, CHUNK_STREAM_CPU, 0);
+
+		make_syscall(&r, 1000 + 1000ull * i, i % 2 ? 9 : 0, i);
+		CHECK_EQ(chunk_writer_add(to, &r.head), 0);
+	}
+	CHECK_EQ(chunk_writer_cut(w, 1000 + 1000ull * n, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, info, NULL), 0);
+	chunk_writer_close(w);
+}
+
+/*
+ * What is missing of a program is told as lost by it, where its next record stands or at the end:
+ * each of its records that was not delivered lies in that time.
+ */
+static void check_program_hole(const struct chunk_info *info, int holes)
+{
+	const struct record_head *record;
+	struct chunk_reader *r;
+	uint64_t last_ns = info->begin_ns, now = 0, read = 0, missing = 0;
+
+	CHECK_EQ(chunk_reader_open(&r, info->path, NULL), 0);
+	while (chunk_reader_next(r, &record, NULL) == 1) {
+		const struct record_lost *lost = (const void *)record;
+
+		CHECK(record->time_ns >= now);
+		now = record->time_ns;
+		read += !make_is_hole(record);
+		if (make_is_hole(record)) {
+			holes--;
+			CHECK_EQ(lost->why, LOST_application);
+			CHECK_EQ(lost->count, 0);
+			CHECK_EQ(record->pid, 7);
+			CHECK_EQ(record->tid, 7);
+			CHECK(lost->begin_ns >= last_ns && lost->begin_ns < now);
+			missing += (now - lost->begin_ns) / 2000;
+			last_ns = now;
+		} else if (record->cpu == 9) {
+			CHECK(now <= last_ns + 2000); /* a hole was told, or none is there */
+			last_ns = now;
+		}
+	}
+	CHECK_EQ(holes, 0);
+	CHECK_EQ(read + chunk_reader_info(r)->lost.damaged, COUNT);
+	CHECK(missing >= chunk_reader_info(r)->lost.damaged);
+	CHECK_EQ(chunk_reader_info(r)->lost.application, 0);
+	chunk_reader_close(r);
+}
+
+TEST(a_hole_of_a_program_is_told_as_lost_by_it)
+{
+	for (int i = 0; i < 6; i++) {
+		const char *dir = make_directory(), *path;
+		struct chunk_info info;
+		off_t size;
+
+		make_program(dir, COUNT, i % 2, &info);
+		path = make_path(info.path, i % 2 ? "app-7.zst" : "app-7");
+		size = size_of(path);
+		CHECK(size > 0);
+		if (i < 2)
+			CHECK_EQ(truncate(path, size / 2), 0);
+		else if (i < 4)
+			CHECK_EQ(unlink(path), 0);
+		else
+			change_byte(path, size / 2);
+		check_program_hole(&info, 1);
+		make_forget(dir);
+	}
+}
+
 TEST(a_missing_file_is_counted)
 {
 	struct chunk_info info;

@@ -215,7 +215,8 @@ bool make_is_hole(const struct record_head *record)
 	const struct record_lost *lost = (const void *)record;
 
 	return record->kind == RECORD_lost &&
-	       (lost->count == LOST_BEGINS || (lost->why == LOST_damaged && !lost->count));
+	       (lost->count == LOST_BEGINS ||
+		(!lost->count && (lost->why == LOST_damaged || lost->why == LOST_application)));
 }
 
 uint64_t make_count(const char *path, struct chunk_info *info)
