@@ -279,11 +279,8 @@ static void print_span(FILE *out, const struct app_span *s, u64 from_ns)
 	print_told(out, s);
 }
 
-/* Of the end of one that has no record a base may know less. */
-static void print_span_time(FILE *out, const struct app_span *s, const struct span_time *t)
+static void print_span_time(FILE *out, const struct span_time *t)
 {
-	if (!s->begun || !s->ended)
-		return;
 	fprintf(out, "  time:");
 	print_split(out, &t->split);
 }
@@ -302,7 +299,7 @@ static void print_spans(FILE *out, const struct partial *p)
 
 	for (size_t i = 0; i < p->spans.count; i++) {
 		print_span(out, p->spans.data[i], 0);
-		print_span_time(out, p->spans.data[i], &times[i]);
+		print_span_time(out, &times[i]);
 	}
 	free(times);
 }
@@ -527,7 +524,9 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 		if (span_last(p, p->spans.data[i]) <= from_ns)
 			continue;
 		print_span(out, p->spans.data[i], from_ns);
-		print_span_time(out, p->spans.data[i], &times[i]);
+		/* of the end of one that has no record a base may know less */
+		if (p->spans.data[i]->begun && p->spans.data[i]->ended)
+			print_span_time(out, &times[i]);
 	}
 	free(times);
 	print_events(out, p, false);
