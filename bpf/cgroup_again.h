@@ -57,7 +57,7 @@ static __always_inline void cgroup_keep_path(struct cgroup *gone, const char *pa
 	struct cgroup_key key = {.id = BPF_CORE_READ(gone, kn, id)};
 	struct cgroup_path *kept;
 
-	hierarchies &= id ? BPF_CORE_READ(gone, root, subsys_mask) : 1u << 12;
+	hierarchies &= id ? BPF_CORE_READ(gone, root, subsys_mask) & 0xfff : 1u << 12;
 	for (u32 h = 0; h <= 12; h++) {
 		key.hierarchy = h;
 		if (!(hierarchies & (1u << h)) || bpf_map_delete_elem(&scope_cgroups, &key))

@@ -356,6 +356,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
 	u32 flags;
+	unsigned int ptrace; /* 0: nobody traces it */
 	int pagefault_disabled;
 	int on_cpu;
 	struct sched_entity se;

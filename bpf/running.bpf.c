@@ -26,14 +26,14 @@ int running_tell(void *ctx)
 	if (!task_is_kernels(task)) {
 		if (!state->in_syscall && !(state->flags & STATE_CALLED))
 			call_find();
-		if (!state->in_syscall)
+		if (state->in_syscall != IN_SYSCALL_SEEN)
 			context_read(state, task);
 		r->ctx = state->ctx;
+		/* it is about to be seen entering or leaving it: nothing is known */
+		if (!state->exit_ns &&
+		    !!state->in_syscall != call_is_open((void *)bpf_task_pt_regs(task)))
+			return 0;
 	}
-	/* it is about to be seen entering it: nothing is known */
-	if (!task_is_kernels(task) && !state->in_syscall && !state->exit_ns &&
-	    call_is_open((void *)bpf_task_pt_regs(task)))
-		return 0;
 	if (spans_only && !context_is_set(&r->ctx))
 		return 0;
 	n = switch_slots(r);

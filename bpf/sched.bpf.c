@@ -83,7 +83,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (in && !task_is_kernels(prev)) {
 		if (!state->in_syscall && !(state->flags & STATE_CALLED))
 			call_find();
-		if (!state->in_syscall)
+		if (state->in_syscall != IN_SYSCALL_SEEN)
 			context_read(state, prev);
 		r->ctx = state->ctx;
 	}
@@ -102,7 +102,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	n = switch_slots(r);
 	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
-	if (spans_only && next_in)
+	if (spans_only && next_in && first_stay(next_state))
 		next_state->flags |= STATE_STAYED;
 	r->head.kind = RECORD_switch;
 	r->head.time_ns = bpf_ktime_get_ns();

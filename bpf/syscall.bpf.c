@@ -140,7 +140,7 @@ int call_find(void)
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	struct thread_state *state = state_of(task);
 
-	if (!state || !call_is_open(regs))
+	if (!state || !call_is_open(regs) || task->ptrace || task->start_time > recording_ns)
 		return 0;
 	syscall_begin(state, task, regs, regs->orig_ax);
 	state->held_tid = 0;
@@ -201,7 +201,7 @@ static __always_inline u32 syscall_slots(const struct thread_state *state, const
 
 /*
  * A call that was not seen to begin. The first one of a thread was open when recording began,
- * unless a filter can have refused it before it was entered.
+ * unless a filter or a tracer can have refused it before it was entered.
  */
 static __always_inline void syscall_begin_late(struct thread_state *state, struct task_struct *task,
 					       struct pt_regs *regs)
@@ -211,7 +211,8 @@ static __always_inline void syscall_begin_late(struct thread_state *state, struc
 	state->row = call_row(regs->orig_ax, state->compat, regs);
 	__builtin_memset(&state->file, 0, sizeof(state->file));
 	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
-	if (state->flags & STATE_CALLED || task->seccomp.mode)
+	if (state->flags & STATE_CALLED || task->seccomp.mode || task->ptrace ||
+	    task->start_time > recording_ns)
 		return;
 	state->begin_ns = recording_ns;
 	state->in_syscall = IN_SYSCALL_SOFT;
@@ -559,7 +560,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	/* The name is given whether or not the kernel can show it: its result is ignored. */
 	if (state_in(state) && state->in_syscall && !state->compat)
 		notice_syscall(task, regs, state->nr);
-	state->flags = (state->flags & ~STATE_NEWBORN) | STATE_CALLED;
+	state->flags &= ~STATE_NEWBORN;
 	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall)
 		state->flags |= STATE_RESTARTS;
 	state->in_syscall = 0;

@@ -132,12 +132,15 @@ void app_rings_sought(struct app_rings *rings, pid_t pid, u64 made_ns)
 
 void app_sought_end(struct app_rings *rings, pid_t pid)
 {
-	size_t kept = 0;
+	struct app_sought *list = rings->sought.data;
 
-	for (size_t i = 0; i < rings->sought.count; i++)
-		if (rings->sought.data[i].pid != pid)
-			rings->sought.data[kept++] = rings->sought.data[i];
-	rings->sought.count = kept;
+	for (size_t i = 0; i < rings->sought.count; i++) {
+		if (list[i].pid != pid)
+			continue;
+		memmove(&list[i], &list[i + 1], (rings->sought.count - i - 1) * sizeof(*list));
+		rings->sought.count--;
+		return;
+	}
 }
 
 static int ring_add(struct app_rings *rings, struct app_ring_reached *reached)
@@ -145,7 +148,6 @@ static int ring_add(struct app_rings *rings, struct app_ring_reached *reached)
 	struct app_source source = {.r = reached};
 	int err = rings->sources.count < rings->max ? 0 : -EMFILE;
 
-	app_sought_end(rings, reached->process.pid);
 	for (size_t i = 0; i < rings->sources.count; i++) {
 		if (source_is(&rings->sources.data[i], reached)) {
 			app_ring_drop(reached);
@@ -159,6 +161,7 @@ static int ring_add(struct app_rings *rings, struct app_ring_reached *reached)
 		app_ring_drop(reached);
 		return err;
 	}
+	app_sought_end(rings, reached->process.pid);
 	if (reached->made_ns)
 		app_threads_tell(&rings->threads, reached->made_ns, &reached->process);
 	source_begin(rings, &rings->sources.data[rings->sources.count - 1]);

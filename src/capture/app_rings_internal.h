@@ -79,7 +79,7 @@ struct app_rings {
 	struct app_rings_counts counts;
 };
 
-/* Its rings are not looked for any more. */
+/* A ring of it, the first that was made, is not looked for any more. */
 void app_sought_end(struct app_rings *rings, pid_t pid);
 
 /* Stops listening, and frees what the source has. */

@@ -150,7 +150,7 @@ void capture_hidden_count(struct capture *c);
  * running.c: what runs on each CPU tells what it is at, with a record. Needs no privilege but that
  * of the maps.
  */
-void capture_running_tell(const struct capture *c);
+void capture_running_tell(struct capture *c);
 
 /* programs.c: the programs that fit this kernel, to be destroyed; NULL with errno. */
 struct programs *capture_programs_open(void);

@@ -88,13 +88,12 @@ static int open_sums(struct partial *p, const struct kspan *k)
 	return sums_add(&p->files, &of, &k->split, duration, false);
 }
 
-/* Whether it was seen last in the visit that it left its CPU in, or was looked at in. */
+/* Whether it is still in the visit that it left its CPU in, or was looked at in. */
 static bool is_in_visit(const struct life_state *s)
 {
-	if (s->place == LIFE_OFF_CPU)
+	if (!s->leave.visit_ns || s->place == LIFE_OFF_CPU)
 		return s->leave.visit_ns;
-	return s->place == LIFE_ON_CPU && s->leave.state == LEAVE_running && s->visit_ns &&
-	       s->visit_ns == s->leave.visit_ns;
+	return s->place == LIFE_ON_CPU && s->visit_ns == s->leave.visit_ns && !s->doubt_to_ns;
 }
 
 /* A syscall that had not returned when the recording ended. */

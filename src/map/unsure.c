@@ -16,7 +16,7 @@ static bool span_was_there(const struct partial *p, const struct life_share *sha
 	const struct app_span *span = bytes_map_get(&p->span_index, &share->ctx,
 						    sizeof(share->ctx));
 
-	return span && span->begun && span->begin_ns < share->end_ns;
+	return span && span->begun && span->begin_ns <= share->begin_ns;
 }
 
 /*

@@ -89,7 +89,8 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 	case LIFE_RUNS:
 		if ((sw->mode & MODE_MASK) == MODE_user ||
 		    (sw->mode & MODE_MASK) == MODE_kernel_thread)
-			return !life_leave_sleeps(sw->state) || l->state.place == LIFE_ON_CPU;
+			return role == LIFE_RUNS || !life_leave_sleeps(sw->state) ||
+			       l->state.place == LIFE_ON_CPU;
 		/* of all that the visit had so far nothing lies to the left, or was missed */
 		return sw->since_ns && !l->doubted && l->state.place == LIFE_ON_CPU &&
 		       life_ago(r->time_ns, sw->since_ns) >= l->state.last_ns;
@@ -114,6 +115,8 @@ static void head_follow(struct life *l, enum life_role role, const struct record
 		l->state.leave.state = ((const struct record_switch *)r)->state;
 	} else if (role == LIFE_WAKING) {
 		life_apply(l, LIFE_WAKING, r, &nobody);
+	} else if (role == LIFE_RUNS) {
+		life_runs_wake(&l->state, (const void *)r);
 	}
 }
 

@@ -140,7 +140,8 @@ void life_unnamed_tell(struct life *l, const struct life_sink *sink)
 		share.end_ns = b->first_ns;
 		share.split = b->head;
 	}
-	if (!b->guess.several)
+	/* one that is made active only then was published a moment before its record */
+	if (!b->guess.several && !(b->known && context_equal(&b->guess.ctx, &b->first)))
 		share.ctx = b->guess.ctx;
 	if (sink->unnamed && share.begin_ns < share.end_ns)
 		sink->unnamed(sink->arg, l, &share);

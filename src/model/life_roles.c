@@ -75,15 +75,22 @@ static void sight(struct life *l, const struct context *ctx, const struct life_v
 
 /* ---- one function per role: accounts up to the record, then takes its state ---- */
 
+/* Since when it is in the kernel; 0: it is not, or that is not known. */
+static u64 switch_visit(const struct record_switch *sw)
+{
+	bool visits = (sw->mode & MODE_MASK) != MODE_user &&
+		      (sw->mode & MODE_MASK) != MODE_kernel_thread;
+
+	return visits && sw->since_ns ? life_ago(sw->head.time_ns, sw->since_ns) : 0;
+}
+
 /* Up to t, where a switch says what the thread was in; returns the visit's begin, 0: none. */
 static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 			  const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
-	bool in_kernel = (sw->mode & MODE_MASK) != MODE_user;
 	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
-	u64 visit = in_kernel && thread && sw->since_ns ? life_ago(sw->head.time_ns, sw->since_ns)
-							: 0;
+	u64 visit = switch_visit(sw);
 	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* so far */
 
 	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
@@ -136,7 +143,14 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	switch_take(l, sw, t, visit);
 }
 
-/* A waking of the visit that it is in can still be for the sleep that it goes to. */
+void life_runs_wake(struct life_state *s, const struct record_switch *sw)
+{
+	u64 visit = switch_visit(sw);
+
+	if (!visit || s->wake.time_ns < visit)
+		s->wake.has = false;
+}
+
 static void role_runs(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	const struct record_switch *sw = (const void *)r;
@@ -144,8 +158,7 @@ static void role_runs(struct life *l, const struct record_head *r, const struct 
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 	u64 visit = switch_account(l, sw, t, sink);
 
-	if (!visit || s->wake.time_ns < visit)
-		s->wake.has = false;
+	life_runs_wake(s, sw);
 	s->place = LIFE_ON_CPU;
 	s->cpu = r->cpu;
 	switch_take(l, sw, t, visit);

@@ -244,6 +244,8 @@ TEST(a_cut_is_complete_up_to_where_a_ring_is_sought)
 	CHECK_EQ(app_rings_cut_begin(rings, cut + 85 * ms), 0);
 	CHECK_EQ(app_rings_complete(rings), cut - 10 * ms);
 	app_rings_missed(rings, 9);
+	CHECK_EQ(app_rings_complete(rings), cut - 10 * ms);
+	app_rings_missed(rings, 9);
 	CHECK_EQ(app_rings_complete(rings), cut + 85 * ms);
 	app_rings_free(rings);
 }

@@ -173,6 +173,27 @@ TEST(two_spans_that_are_published_behind_a_gap)
 	}
 }
 
+/* Another thread begins outer; this one has it from its attach on, which it published before. */
+TEST(what_a_thread_did_before_a_span_began_is_not_the_spans)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		gap(&h, 4000, 5000);
+		call(&h, 5200, 5, &none);
+		begins(&h, 5500, 6, &outer, NULL);
+		attaches(&h, 5550, 6, &none);
+		call(&h, 5650, 5, &outer);
+		attaches(&h, 5700, 5, &outer);
+		ends(&h, 8000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_user], 50 + 2300);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 150);
+	}
+}
+
 TEST(a_span_that_begins_behind_a_gap_is_seen_whole)
 {
 	EACH_CUT(cut_ns)

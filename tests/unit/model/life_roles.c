@@ -2,6 +2,8 @@
 /* A stay off the CPU: how much of it is told after losses, and which is told as a wait; the end. */
 #include "model/life.h"
 
+#include <string.h>
+
 #include "tests/unit/check.h"
 
 #define TID 7
@@ -237,6 +239,32 @@ TEST(a_waking_before_the_look_counts_in_the_same_call_only)
 		enters(&t, 7000);
 		CHECK_EQ(t.life.total.ns[SPLIT_runnable], 500 + 1000 + (begin == 4000 ? 1000 : 0));
 	}
+}
+
+/* Cut before a waking that the look makes void: the right half forgets it, too. */
+TEST(a_look_means_the_same_to_a_half)
+{
+	struct told whole = {0}, left = {0}, right = {0};
+	const struct life_sink sink = {&left, on_wait, on_visit, on_share, on_share, on_share};
+	struct told *halves[] = {&whole, &right};
+
+	life_init_born(&whole.life, TID, TID, 500, 0);
+	life_init_born(&left.life, TID, TID, 500, 0);
+	life_init(&right.life, TID);
+	for (int i = 0; i < 2; i++) {
+		enters(halves[i], 1000);
+		waking(halves[i], 1100);
+		lost(halves[i], 1150, 1160);
+		looked_at(halves[i], 1300, 1200);
+		leaves(halves[i], 1500, LEAVE_stopped);
+		waking(halves[i], 1800);
+		enters(halves[i], 1900);
+	}
+	CHECK_EQ(life_join(&left.life, &right.life, &sink), 0);
+	CHECK_EQ(memcmp(&left.life.total, &whole.life.total, sizeof(whole.life.total)), 0);
+	CHECK_EQ(whole.life.total.ns[SPLIT_other], 300);
+	life_free(&left.life);
+	life_free(&whole.life);
 }
 
 TEST(what_was_lost_before_the_look_is_in_doubt)
