@@ -46,6 +46,12 @@ static void tell(struct partial *p, const struct told *t)
 				    : (const void *)&event);
 }
 
+/* When the piece that ends before a record does; the last one ends behind all. */
+static u64 end_before(size_t record)
+{
+	return record < STORY ? story[record].time_ns : 9000;
+}
+
 /* Records [first, end), which lie in a chunk of their own. */
 static struct partial *piece(size_t first, size_t end)
 {
@@ -54,8 +60,7 @@ static struct partial *piece(size_t first, size_t end)
 
 	for (size_t i = first; i < end; i++)
 		tell(p, &story[i]);
-	partial_cover(p, first ? story[first].time_ns : 500,
-		      end < STORY ? story[end].time_ns : 9000);
+	partial_cover(p, first ? end_before(first) : 500, end_before(end));
 	return p;
 }
 
