@@ -340,6 +340,7 @@ enum record_attribute_type {
 	FIX(u64, boottime_ns, "CLOCK_BOOTTIME at head.time_ns")                                    \
 	FIX(u64, error_ns, "bound on the error of the relation")
 
+/* Of the records of an application head.pid and head.tid both name the process; else they are 0. */
 #define RECORD_FIELDS_lost(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
 	FIX(u16, why, "enum record_loss")                                                          \
 	FIX(u16, lost_kind, "kind of the lost records, 0 if not known")                            \
