@@ -39,6 +39,7 @@ def named(shown, name):
 def check_all_are_shown(directory):
     """Each event that was counted stands in one place, if a thread fired it or is named by it."""
     shown, count = spans_with_events(directory), counts(directory)
+    check(count, "there are events")
     equal({name: len(named(shown, name)) for name in count}, count, "events in the trace")
     return shown
 
