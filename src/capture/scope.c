@@ -74,7 +74,7 @@ static int cgroup_look_again(struct capture *c, const char *path, struct error *
 	int err = cgroup_find(path, &now, e), news = 0;
 	u8 one = 1;
 
-	for (size_t i = 0; i < now.count && !err; i++) {
+	for (size_t i = 0; !err && i < now.count; i++) {
 		const struct cgroup_key *key = &now.list[i].key;
 
 		if (!bpf_map_lookup_elem(cgroups, key, &one))
@@ -172,7 +172,10 @@ int capture_scope_seed(struct capture *c, pid_t child, struct error *e)
 	for (int try = 0; try < SEED_TRIES && !err && __atomic_load_n(seed, __ATOMIC_ACQUIRE);
 	     try++)
 		err = capture_scope_iterate(c, c->programs->progs.scope_seeds);
-	if (!err && __atomic_load_n(seed, __ATOMIC_ACQUIRE))
+	if (!err && __atomic_load_n(seed, __ATOMIC_ACQUIRE)) {
+		if (syscall(SYS_tgkill, child, child, 0) && errno == ESRCH)
+			return error_say(e, ESRCH, "the command ended before it could be followed");
 		err = ENOMEM;
+	}
 	return err ? error_set(e, err, "cannot follow the command") : 0;
 }
