@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the programs keep of each thread, in task storage: it comes and goes
- * with the thread, so that a reused tid inherits nothing.
+ * What the programs keep of each thread. It comes and goes with the thread, so that a reused tid
+ * inherits nothing: task storage does so by itself, where the kernel gives it at any time.
  *
  * Before 6.2 the kernel gives no task storage at all on a CPU where somebody is just about it:
  * an interrupt in the middle of that sees none, and where the kernel preempts itself, neither does
@@ -10,8 +10,8 @@
  *
  * Who is in scope: with scope_host every thread but those of capture itself;
  * else the threads whose state says so. State is made by the fork program
- * (children inherit), by the snapshot (scope_pids) and by capture for the
- * command that it starts. A thread without state costs one look-up.
+ * (children inherit), by the snapshot (scope_pids) and, for the command that capture
+ * starts, by the iterator scope_seeds. A thread without state costs one look-up.
  */
 #ifndef BPF_STATE_H
 #define BPF_STATE_H
@@ -130,16 +130,24 @@ static __always_inline struct thread_state *state_known(struct task_struct *task
 	return bpf_task_storage_get(&states, task, 0, 0);
 }
 
+/*
+ * With BPF_ANY what stands there is another thread's. It may not be replaced, as there is no
+ * memory, nor be deleted, as the map is in use on this CPU: then it is made blank where it is.
+ */
 static __always_inline struct thread_state *state_hash(u64 key, u64 flags)
 {
-	struct thread_state *blank;
+	struct thread_state *blank, *state;
 	u32 zero = 0;
+	long err;
 
 	blank = bpf_map_lookup_elem(&state_blank, &zero);
 	if (!blank)
 		return NULL;
-	bpf_map_update_elem(&states_by_task, &key, blank, flags);
-	return bpf_map_lookup_elem(&states_by_task, &key);
+	err = bpf_map_update_elem(&states_by_task, &key, blank, flags);
+	state = bpf_map_lookup_elem(&states_by_task, &key);
+	if (err && state && flags == BPF_ANY)
+		__builtin_memcpy(state, blank, sizeof(*state));
+	return state;
 }
 
 /* The same, zero if it had none. NULL: there is no memory, or not at this moment. */
