@@ -96,6 +96,13 @@ static bool is_in_visit(const struct life_state *s)
 	return s->place == LIFE_ON_CPU && s->visit_ns == s->leave.visit_ns && !s->doubt_to_ns;
 }
 
+/* Or in a fault in one. */
+static bool is_of_call(u8 mode)
+{
+	return (mode & MODE_MASK) == MODE_syscall ||
+	       ((mode & MODE_MASK) == MODE_fault && mode & MODE_IN_SYSCALL);
+}
+
 /* A syscall that had not returned when the recording ended. */
 static int open_visit(struct partial *p, const struct life *l)
 {
@@ -116,7 +123,7 @@ static int open_visit(struct partial *p, const struct life *l)
 	s64 rest = split_rest(&k.split, k.end_ns - k.begin_ns);
 	int err;
 
-	if (!is_in_visit(s) || (v->mode & MODE_MASK) != MODE_syscall || rest < 0 ||
+	if (!is_in_visit(s) || !is_of_call(v->mode) || rest < 0 ||
 	    !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
 		return 0;
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
