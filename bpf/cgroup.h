@@ -5,10 +5,10 @@
 #ifndef BPF_CGROUP_H
 #define BPF_CGROUP_H
 
+#include "bpf/cgroup_key.h"
 #include "bpf/state.h"
 
 #define CGROUP_DEPTH 24
-#define CGROUP_HIERARCHIES 13 /* 12 controllers of v1, then v2 */
 
 /* Processes named with -p, by own_number(): the snapshot puts their threads in scope. */
 struct {
@@ -18,11 +18,7 @@ struct {
 	__type(value, u8);
 } scope_pids SEC(".maps") __weak;
 
-/* Directories named with --cgroup: kernfs id and hierarchy (controller, or 12 for v2). */
-struct cgroup_key {
-	u64 id;
-	u64 hierarchy;
-};
+/* Directories named with --cgroup. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -75,9 +71,10 @@ static __always_inline bool cgroup_in_scope(struct task_struct *task)
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *css;
 
-	if ((scope_hierarchies & (1 << 12)) && cgroup_named(BPF_CORE_READ(set, dfl_cgrp, kn), 12))
+	if ((scope_hierarchies & (1u << CGROUP_V2)) &&
+	    cgroup_named(BPF_CORE_READ(set, dfl_cgrp, kn), CGROUP_V2))
 		return true;
-	for (u32 h = 0; h < 12; h++) {
+	for (u32 h = 0; h < CGROUP_V2; h++) {
 		if (!(scope_hierarchies & (1u << h)))
 			continue;
 		css = NULL;

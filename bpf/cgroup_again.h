@@ -57,8 +57,9 @@ static __always_inline void cgroup_keep_path(struct cgroup *gone, const char *pa
 	struct cgroup_key key = {.id = BPF_CORE_READ(gone, kn, id)};
 	struct cgroup_path *kept;
 
-	hierarchies &= id ? BPF_CORE_READ(gone, root, subsys_mask) & 0xfff : 1u << 12;
-	for (u32 h = 0; h <= 12; h++) {
+	hierarchies &= id ? BPF_CORE_READ(gone, root, subsys_mask) & ((1u << CGROUP_V2) - 1)
+			  : 1u << CGROUP_V2;
+	for (u32 h = 0; h <= CGROUP_V2; h++) {
 		key.hierarchy = h;
 		if (!(hierarchies & (1u << h)) || bpf_map_delete_elem(&scope_cgroups, &key))
 			continue;

@@ -3,20 +3,16 @@
  * What runs on a CPU without leaving it says nothing by itself. At a cut, capture runs this program
  * on each CPU, where it interrupts what runs there, and tells what that is at.
  */
-#include "bpf/call.h"
-#include "bpf/context.h"
 #include "bpf/license.h"
 #include "bpf/ring.h"
+#include "bpf/switch.h"
 
 SEC("raw_tp")
 int running_tell(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = task->pid ? state_of(task) : NULL;
-	struct {
-		struct record_switch r;
-		u64 rest[5];
-	} out = {};
+	struct switch_slots out = {};
 	struct record_switch *r = &out.r;
 	struct ring_place place;
 	u32 n;
@@ -24,11 +20,7 @@ int running_tell(void *ctx)
 	if (!state_in(state))
 		return 0;
 	if (!task_is_kernels(task)) {
-		if (!state->in_syscall && !(state->flags & STATE_CALLED))
-			call_find();
-		if (state->in_syscall != IN_SYSCALL_SEEN)
-			context_read(state, task);
-		r->ctx = state->ctx;
+		switch_fill_context(r, state, task);
 		/* it is about to be seen entering or leaving it: nothing is known */
 		if (!state->exit_ns &&
 		    !!state->in_syscall != call_is_open((void *)bpf_task_pt_regs(task)))
@@ -36,7 +28,7 @@ int running_tell(void *ctx)
 	}
 	if (spans_only && !context_is_set(&r->ctx))
 		return 0;
-	n = switch_slots(r);
+	n = switch_slots_of(r);
 	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
 	r->head.kind = RECORD_switch;

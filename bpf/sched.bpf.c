@@ -2,14 +2,13 @@
 /*
  * Context switches and wake-ups, and from where a wake-up came.
  */
-#include "bpf/call.h"
-#include "bpf/context.h"
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
 #include "bpf/leave.h"
 #include "bpf/license.h"
 #include "bpf/named.h"
 #include "bpf/ring.h"
+#include "bpf/switch.h"
 #include "bpf/told.h"
 #include "bpf/waker.h"
 
@@ -18,43 +17,6 @@ static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struc
 	if (preempt || state == 0)
 		return leave_of_runnable(task);
 	return leave_of_task_state(state);
-}
-
-/* Where the thread was: fault, syscall, user mode, or past all that. */
-static __always_inline void switch_fill_mode(struct record_switch *r, struct thread_state *state,
-					     struct task_struct *prev, u64 now)
-{
-	if (state->in_syscall) {
-		r->mode = MODE_syscall | (state->compat ? MODE_COMPAT : 0);
-		r->nr = state->nr;
-		r->arg0 = state->args[0];
-		r->file = state->file;
-		if (!r->arg0 &&
-		    call_waits_endless(state->row, (void *)bpf_task_pt_regs(prev), state->compat))
-			r->file.flags = FILE_NONE_ENDLESS;
-		if (state->begin_ns && now > state->begin_ns)
-			r->since_ns = now - state->begin_ns;
-		if (state->fault_begin_ns)
-			r->mode += MODE_fault - MODE_syscall + MODE_IN_SYSCALL;
-	} else if (state->exit_ns) {
-		r->mode = MODE_exit;
-		if (now > state->exit_ns)
-			r->since_ns = now - state->exit_ns;
-	} else if (state->fault_begin_ns) {
-		r->mode = MODE_fault;
-		r->arg0 = state->fault_address;
-		if (now > state->fault_begin_ns)
-			r->since_ns = now - state->fault_begin_ns;
-	} else if (r->state == LEAVE_sleep && task_frozen(prev)) {
-		r->state = LEAVE_frozen;
-	}
-}
-
-static __always_inline u32 switch_slots(const struct record_switch *r)
-{
-	if (context_is_set(&r->ctx))
-		return 2;
-	return 1; /* up to arg0 */
 }
 
 /* Workers of the kernel's are newborn for good: they never come back from clone. */
@@ -70,23 +32,15 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	struct thread_state *state = prev->pid ? state_of(prev) : NULL;
 	struct thread_state *next_state = next->pid ? state_of(next) : NULL;
 	bool in = state_in(state), next_in = state_in(next_state);
-	struct {
-		struct record_switch r;
-		u64 rest[5];
-	} out = {};
+	struct switch_slots out = {};
 	struct record_switch *r = &out.r;
 	struct ring_place place;
 	u32 n;
 
 	if (!in && !next_in)
 		return 0;
-	if (in && !task_is_kernels(prev)) {
-		if (!state->in_syscall && !(state->flags & STATE_CALLED))
-			call_find();
-		if (state->in_syscall != IN_SYSCALL_SEEN)
-			context_read(state, prev);
-		r->ctx = state->ctx;
-	}
+	if (in && !task_is_kernels(prev))
+		switch_fill_context(r, state, prev);
 	if (in && prev_state & 0x80) /* dead */
 		named_end(prev->pid);
 	else if (in)
@@ -99,7 +53,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		if (!in && !next_in)
 			return 0;
 	}
-	n = switch_slots(r);
+	n = switch_slots_of(r);
 	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
 	if (spans_only && next_in && first_stay(next_state))

@@ -134,18 +134,29 @@ static __always_inline void syscall_begin_closing(struct thread_state *state,
 	ring_seal(&place, r);
 }
 
+/* Whether a call that was not seen to begin was open when recording began. */
+static __always_inline bool syscall_was_open(const struct task_struct *task)
+{
+	return !task->ptrace && task->start_time <= recording_ns;
+}
+
+static __always_inline void syscall_set_soft(struct thread_state *state)
+{
+	state->begin_ns = recording_ns;
+	state->in_syscall = IN_SYSCALL_SOFT;
+}
+
 int call_find(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	struct thread_state *state = state_of(task);
 
-	if (!state || !call_is_open(regs) || task->ptrace || task->start_time > recording_ns)
+	if (!state || !call_is_open(regs) || !syscall_was_open(task))
 		return 0;
 	syscall_begin(state, task, regs, regs->orig_ax);
 	state->held_tid = 0;
-	state->begin_ns = recording_ns;
-	state->in_syscall = IN_SYSCALL_SOFT;
+	syscall_set_soft(state);
 	return 0;
 }
 
@@ -210,12 +221,9 @@ static __always_inline void syscall_begin_late(struct thread_state *state, struc
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
 	state->row = call_row(regs->orig_ax, state->compat, regs);
 	__builtin_memset(&state->file, 0, sizeof(state->file));
-	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
-	if (state->flags & STATE_CALLED || task->seccomp.mode || task->ptrace ||
-	    task->start_time > recording_ns)
-		return;
-	state->begin_ns = recording_ns;
-	state->in_syscall = IN_SYSCALL_SOFT;
+	context_read(state, task);
+	if (!(state->flags & STATE_CALLED) && !task->seccomp.mode && syscall_was_open(task))
+		syscall_set_soft(state);
 }
 
 /* The arguments that the call has; 0 for the others. */

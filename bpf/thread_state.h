@@ -17,7 +17,6 @@
 #define STATE_BY_CGROUP 64  /* in scope for as long as it is in a cgroup that was named */
 #define STATE_RESTARTS 128  /* its last call goes on as restart_syscall */
 #define STATE_CALLED 256    /* a call of it was seen to begin: so was one that is open now */
-
 #define STATE_STAYED 512 /* with spans_only: its first stay on a CPU was told */
 
 /* How the open syscall is known; 0: none is open. */

@@ -14,7 +14,6 @@
 
 #define CGROUP2_MAGIC 0x63677270
 #define CGROUP1_MAGIC 0x27e0eb
-#define HIERARCHY_V2 12
 
 struct cgroup_search {
 	struct cgroup_places found;
@@ -53,7 +52,7 @@ static int controller_of_options(struct cgroup_search *search, const char *optio
 				     ? controller_number(search, "io", 2)
 				     : controller_number(search, at, len);
 
-		if (number >= 0 && number < HIERARCHY_V2)
+		if (number >= 0 && number < CGROUP_V2)
 			return number;
 		at += len;
 		at += strspn(at, ",\n ");
@@ -93,7 +92,7 @@ static bool cgroup_known(const struct cgroup_places *found, const struct cgroup_
 static int cgroup_look(struct cgroup_search *search, const char *path, const char *mount)
 {
 	struct cgroup_places *found = &search->found;
-	struct cgroup_key key = {.hierarchy = HIERARCHY_V2};
+	struct cgroup_key key = {.hierarchy = CGROUP_V2};
 	struct cgroup_place *place;
 	struct statfs fs;
 	struct stat st;

@@ -10,12 +10,9 @@
 #include "base/error.h"
 #include "record/record.h"
 
-#define CGROUP_PLACES 16 /* a path below its mount can be there in each hierarchy */
+#include "bpf/cgroup_key.h"
 
-struct cgroup_key {
-	u64 id;	       /* kernfs id: the inode number */
-	u64 hierarchy; /* its first controller of version 1, or 12 for version 2 */
-};
+#define CGROUP_PLACES 16 /* a path below its mount can be there in each hierarchy */
 
 struct cgroup_place {
 	struct cgroup_key key;

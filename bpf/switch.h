@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What a switch's record tells of the thread that leaves the CPU, or that is seen on it.
+ */
+#ifndef BPF_SWITCH_H
+#define BPF_SWITCH_H
+
+#include "bpf/call.h"
+#include "bpf/context.h"
+#include "bpf/leave.h"
+
+/* Its record, in whole slots. */
+struct switch_slots {
+	struct record_switch r;
+	u64 rest[5];
+};
+
+/* How many of them are published: the first ends with arg0. */
+static __always_inline u32 switch_slots_of(const struct record_switch *r)
+{
+	return context_is_set(&r->ctx) ? 2 : 1;
+}
+
+/* The running thread's span, and the call that it is in if that was not seen to begin. */
+static __always_inline void switch_fill_context(struct record_switch *r, struct thread_state *state,
+						struct task_struct *task)
+{
+	if (!state->in_syscall && !(state->flags & STATE_CALLED))
+		call_find();
+	if (state->in_syscall != IN_SYSCALL_SEEN)
+		context_read(state, task);
+	r->ctx = state->ctx;
+}
+
+/* Where the thread was: fault, syscall, user mode, or past all that. */
+static __always_inline void switch_fill_mode(struct record_switch *r, struct thread_state *state,
+					     struct task_struct *task, u64 now)
+{
+	if (state->in_syscall) {
+		r->mode = MODE_syscall | (state->compat ? MODE_COMPAT : 0);
+		r->nr = state->nr;
+		r->arg0 = state->args[0];
+		r->file = state->file;
+		if (!r->arg0 &&
+		    call_waits_endless(state->row, (void *)bpf_task_pt_regs(task), state->compat))
+			r->file.flags = FILE_NONE_ENDLESS;
+		if (state->begin_ns && now > state->begin_ns)
+			r->since_ns = now - state->begin_ns;
+		if (state->fault_begin_ns)
+			r->mode += MODE_fault - MODE_syscall + MODE_IN_SYSCALL;
+	} else if (state->exit_ns) {
+		r->mode = MODE_exit;
+		if (now > state->exit_ns)
+			r->since_ns = now - state->exit_ns;
+	} else if (state->fault_begin_ns) {
+		r->mode = MODE_fault;
+		r->arg0 = state->fault_address;
+		if (now > state->fault_begin_ns)
+			r->since_ns = now - state->fault_begin_ns;
+	} else if (r->state == LEAVE_sleep && task_frozen(task)) {
+		r->state = LEAVE_frozen;
+	}
+}
+
+#endif
