@@ -290,11 +290,48 @@ static int program_learn(struct context_tracker *tracker, struct process *proces
 	return 0;
 }
 
-/* ---- asking, looking, describing ---- */
+/* ---- describing, asking, looking ---- */
+
+static int description_take(struct context_tracker *tracker, struct process *process,
+			    const struct process_context *context)
+{
+	struct context_location location = process->location, before = location;
+
+	if (context->published_ns == process->published_ns)
+		return 0;
+	process->published_ns = context->published_ns;
+	process->is_fathom = context->is_fathom;
+	process->foreign = context->schema > SCHEMA_TLS;
+	location.flags &= (u8)~CONTEXT_FATHOM;
+	location_tell(tracker, process, &location);
+	if (tracker->sink.describe)
+		tracker->sink.describe(tracker->sink.arg, process->pid, context);
+	return program_learn(tracker, process, &before);
+}
+
+/* Its name can be given to the mapping before the kernel shows it, or again later. */
+static int process_describe(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	struct process_context *context = calloc(1, sizeof(*context));
+	int result = context ? context_read(tracker, process, context) : -ENOMEM;
+
+	if (result == -ECANCELED) {
+		free(context);
+		return result;
+	}
+	process->describe_due_ns = NEVER;
+	if (result > 0)
+		result = description_take(tracker, process, context);
+	else if (result != -ESRCH && ++process->describe_tries < DESCRIBE_TRIES)
+		process->describe_due_ns = now_ns + DESCRIBE_PAUSE_NS;
+	free(context);
+	return result == -ESRCH || result == -ECANCELED ? result : 0;
+}
 
 /*
  * Asks for the words of the places that are known. Resolved: once more a bit
- * later, since the loader writes them one after the other.
+ * later, since the loader writes them one after the other. Whose they are is
+ * read before, or spans count that a fathom writer was told not to sample.
  */
 static int process_ask(struct context_tracker *tracker, struct process *process, u64 now_ns)
 {
@@ -309,6 +346,10 @@ static int process_ask(struct context_tracker *tracker, struct process *process,
 	if (result < 0)
 		return result;
 	if (result) {
+		if (!before.known && !process->published_ns)
+			result = process_describe(tracker, process, now_ns);
+		if (result < 0)
+			return result;
 		location_tell(tracker, process, &found);
 		if (!process->confirm)
 			process->ask_due_ns = now_ns + SETTLE_NS;
@@ -380,42 +421,6 @@ static int process_look(struct context_tracker *tracker, struct process *process
 	process->confirm = false;
 	process->unresolved_ns = 0;
 	return process_ask(tracker, process, now_ns);
-}
-
-static int description_take(struct context_tracker *tracker, struct process *process,
-			    const struct process_context *context)
-{
-	struct context_location location = process->location, before = location;
-
-	if (context->published_ns == process->published_ns)
-		return 0;
-	process->published_ns = context->published_ns;
-	process->is_fathom = context->is_fathom;
-	process->foreign = context->schema > SCHEMA_TLS;
-	location.flags &= (u8)~CONTEXT_FATHOM;
-	location_tell(tracker, process, &location);
-	if (tracker->sink.describe)
-		tracker->sink.describe(tracker->sink.arg, process->pid, context);
-	return program_learn(tracker, process, &before);
-}
-
-/* Its name can be given to the mapping before the kernel shows it, or again later. */
-static int process_describe(struct context_tracker *tracker, struct process *process, u64 now_ns)
-{
-	struct process_context *context = calloc(1, sizeof(*context));
-	int result = context ? context_read(tracker, process, context) : -ENOMEM;
-
-	if (result == -ECANCELED) {
-		free(context);
-		return result;
-	}
-	process->describe_due_ns = NEVER;
-	if (result > 0)
-		result = description_take(tracker, process, context);
-	else if (result != -ESRCH && ++process->describe_tries < DESCRIBE_TRIES)
-		process->describe_due_ns = now_ns + DESCRIBE_PAUSE_NS;
-	free(context);
-	return result == -ESRCH || result == -ECANCELED ? result : 0;
 }
 
 static int process_run(struct context_tracker *tracker, struct process *process, u64 now_ns)

@@ -216,6 +216,18 @@ TEST(what_is_found_is_learned_for_the_program)
 	CHECK_MEM(&lesson, &last, sizeof(last));
 }
 
+/* Its spans count as soon as its location is told: it is told with what its sampled flag means. */
+TEST(whose_it_is_is_told_with_it)
+{
+	tracker_begin();
+	start("glibc-pie");
+	publisher_do("describe");
+	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 1 * MS), 0);
+	run_until_known(1 * MS);
+	CHECK_EQ(last.flags, CONTEXT_FATHOM);
+	CHECK_EQ(told, 1);
+}
+
 TEST(another_program_by_now_is_not_learned)
 {
 	executed_begin("glibc-linked-tlsdesc", NULL);

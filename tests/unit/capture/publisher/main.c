@@ -12,6 +12,7 @@
  *   fork           a child that stays, and publishes nothing itself
  *   vfork          one that shares this one's memory, calls getppid and is gone
  *   exec           runs the program anew
+ *   describe       publishes a process context that says that libfathom writes here
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -111,6 +113,27 @@ static int child_borrows(void)
 	return pid;
 }
 
+/* ProcessContext { resource { attributes { "telemetry.sdk.name": "fathom" } } } */
+static void describe(void)
+{
+	static const char payload[] = "\x0a\x20\x0a\x1e\x0a\x12telemetry.sdk.name\x12\x08\x0a\x06"
+				      "fathom";
+	struct {
+		char signature[8];
+		uint32_t version, payload_bytes;
+		uint64_t published_ns, payload;
+	} header = {"OTEL_CTX", 2, sizeof(payload) - 1, 1, (uint64_t)(uintptr_t)payload};
+	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+	void *at;
+
+	if (fd < 0 || ftruncate(fd, sizeof(header)))
+		exit(1);
+	at = mmap(NULL, sizeof(header), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		exit(1);
+	memcpy(at, &header, sizeof(header));
+}
+
 static void library_open(const char *path, int defines)
 {
 #ifdef WITH_DLOPEN
@@ -153,6 +176,8 @@ static int command_do(const char *command, char *argument, char **argv)
 		return child_start();
 	else if (!strcmp(command, "vfork"))
 		return child_borrows();
+	else if (!strcmp(command, "describe"))
+		describe();
 	else if (!strcmp(command, "exec"))
 		execv("/proc/self/exe", argv);
 	return own_tid();
