@@ -319,7 +319,7 @@ static bool check_checksum(char *text, size_t len)
 	char digits[9], should[9];
 
 	if (len < line || strlen(text) != len ||
-	    memcmp(text + len - line, key, sizeof(key) - 1) != 0)
+	    memcmp(text + len - line, key, sizeof(key) - 1) != 0 || text[len - 1] != '\n')
 		return false;
 	memcpy(digits, text + len - 9, 8);
 	digits[8] = '\0';
