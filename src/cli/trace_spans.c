@@ -108,6 +108,19 @@ static const struct attribute_view *attributes_take(struct making *m, size_t *co
 
 /* ---- spans of the application ---- */
 
+/* One that is given again takes the place of the one before, as OpenTelemetry has it. */
+static void attribute_set(struct making *m, const struct attribute_view *view)
+{
+	for (size_t i = 0; i < m->current.count; i++) {
+		if (strcmp(m->current.data[i].key, view->key) == 0) {
+			m->current.data[i] = *view;
+			return;
+		}
+	}
+	if (vec_push(&m->current, *view))
+		m->failed = true;
+}
+
 static void attribute_add(struct making *m, const struct span_attribute *a)
 {
 	const char *key = making_text(m, "%.*s", (int)a->key_bytes, a->text);
@@ -129,8 +142,7 @@ static void attribute_add(struct making *m, const struct span_attribute *a)
 		view.string = making_text(m, "%.*s", (int)(a->text_bytes - a->key_bytes),
 					  a->text + a->key_bytes);
 	}
-	if (vec_push(&m->current, view))
-		m->failed = true;
+	attribute_set(m, &view);
 }
 
 static const struct event_format *format_of(struct making *m, u32 id)
@@ -211,6 +223,16 @@ static const struct event_view *events_make(struct making *m, const struct node 
 	return events;
 }
 
+/* As OpenTelemetry names them where a span has no place for them. */
+static void status_attributes(struct making *m, const struct app_span *s)
+{
+	if (s->status != 1 && s->status != 2)
+		return;
+	making_string(m, "otel.status_code", s->status == 1 ? "OK" : "ERROR");
+	if (s->message)
+		making_string(m, "otel.status_description", s->message);
+}
+
 static void app_view(struct making *m, const struct node *n, struct span_view *v)
 {
 	static const char *const kinds[] = {"internal", "server", "client", "producer", "consumer"};
@@ -226,8 +248,7 @@ static void app_view(struct making *m, const struct node *n, struct span_view *v
 		making_integer(m, "events.deleted", (s64)s->events_deleted);
 	if (s->attributes_deleted)
 		making_integer(m, "attributes.deleted", (s64)s->attributes_deleted);
-	if (s->status == 2)
-		making_string(m, "error.type", s->message ? s->message : "error");
+	status_attributes(m, s);
 }
 
 /* Unless the program says so itself. */

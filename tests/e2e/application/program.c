@@ -6,9 +6,9 @@
  *
  * Waits until somebody really listens (10 s at most). Then for each round
  *
- *	request				getppid
+ *	request				getppid; its number is given twice
  *	  sleep				nanosleep of 2 ms
- *	  read				64 reads of /dev/zero
+ *	  read				64 reads of /dev/zero; fails
  *	  queued, on another thread	getuid, twice
  *	(no span)			gettid
  *
@@ -62,6 +62,7 @@ static void round_run(long number)
 	pthread_t thread;
 	char byte;
 
+	fathom_span_string(&request, "number", "not known yet");
 	fathom_span_integer(&request, "number", number);
 	syscall(SYS_getppid);
 	phase = fathom_span_begin("sleep");
@@ -73,7 +74,7 @@ static void round_run(long number)
 		if (read(zero, &byte, 1) != 1)
 			exit(1);
 	}
-	fathom_span_end(&phase);
+	fathom_span_end_status(&phase, FATHOM_FAILED, "it never ends");
 	queued = fathom_span_open(&(struct fathom_span_options){
 		.name = "queued", .level = FATHOM_INFO, .inactive = true});
 	if (pthread_create(&thread, NULL, thread_run, &queued) == 0)

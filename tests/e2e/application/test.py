@@ -76,6 +76,25 @@ def spans_have_what_they_did():
     check_rounds(recording, ROUNDS)
 
 
+def pairs_once(pairs):
+    """An object of JSON whose keys are different."""
+    equal(sorted({key for key, _ in pairs}), sorted(key for key, _ in pairs), "keys")
+    return dict(pairs)
+
+
+@tests.add
+def attributes_and_status():
+    text = fathom.ok("trace", "--json", "--name", "request", recording)
+    spans = [span for trace in json.loads(text, object_pairs_hook=pairs_once)["traces"]
+             for span in trace["spans"]]
+    failed = {span["name"]: (span["attributes"]["otel.status_code"],
+                             span["attributes"]["otel.status_description"])
+              for span in spans if "otel.status_code" in span["attributes"]}
+    equal(failed, {"read": ("ERROR", "it never ends")}, "spans that failed")
+    errors = {row["key"]: row["errors"] for row in fathom.report(recording, "name")["rows"]}
+    equal((errors["read"], errors["request"]), (ROUNDS, 0), "errors by name")
+
+
 @tests.add
 def a_span_that_threads_have_in_turn():
     where = fathom.record("hop", "--", PROGRAM, 1, "hop")
