@@ -274,7 +274,8 @@ void recording_unlock(struct recording_hold *hold);
 typedef void chunk_recovered_fn(void *arg, const struct chunk_info *info, const struct error *why);
 
 /*
- * Seals what a crash left in `dir`, each stream up to its last whole packet.
+ * Seals what a crash left in `dir`, each stream up to its last whole packet; what is damaged
+ * before that is taken out and counted.
  * Call it with the lock held. `recovered` (may be NULL) is called for each;
  * a directory without anything to recover is removed. One that cannot be sealed for what it
  * is itself is left, and keeps nobody from the others; for another reason (memory, rights, the

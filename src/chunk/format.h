@@ -13,7 +13,8 @@
  *
  * While it is written, and after a crash, it is called `.open-<begin>-<seq>`,
  * its manifest says `state=open` and lists no files. A stream is then valid up
- * to its last whole packet: packets are appended, each by one write.
+ * to its last whole packet: packets are appended, each by one write. Recovery takes out
+ * what is damaged between them: packet_seq_num and records_before have a gap there.
  *
  * Packet: 88 bytes of head, events, zeros up to a multiple of 8. At most
  * PACKET_MAX_BYTES, so that a reader's memory is bounded.

@@ -47,24 +47,19 @@ static int measure(int dir, struct manifest_file *file)
 	return fd < 0 ? fd : n < 0 ? (int)n : err;
 }
 
-/* Reads a stream up to its first damage, counting. 0 or negative errno. */
+/* Reads a stream, counting what is in it and what is missing. 0 or negative errno. */
 static int read_stream(struct chunk_reader *r, struct stream *s, struct manifest_file *file)
 {
-	for (;;) {
-		int got = stream_peek(s);
+	int got;
 
-		if (got < 0)
-			return got;
-		if (got == 0 || s->damage)
-			break;
-		if (!stream_take(s))
-			break;
-		if (s->unpacker.record.head.kind == RECORD_lost)
+	while ((got = stream_peek(s)) > 0)
+		if (stream_take(s) && s->unpacker.record.head.kind == RECORD_lost)
 			chunk_lost_add(&r->info.lost, &s->unpacker.record.lost_);
-	}
+	if ((s->truncated_packet || s->gave_up) && !s->damaged)
+		s->damaged = 1; /* nobody knows how many */
 	file->records = s->delivered;
 	file->events = s->delivered + s->unpacker.rows;
-	return 0;
+	return got;
 }
 
 /* Without a manifest the first stream with a whole packet says which chunk it is. */
@@ -85,7 +80,26 @@ static int read_stream_of(struct chunk_recovery *k, struct stream *s, struct man
 	return err;
 }
 
-/* Cuts one stream behind its last whole packet and puts it into the manifest. */
+/* Leaves the whole packets of a plain stream in its file, one behind the other. */
+static int keep_packets(struct chunk_recovery *k, struct stream *s, struct manifest_file *file)
+{
+	int err;
+
+	s->keep = file_open_write(k->reader->dir, s->name);
+	if (s->keep < 0)
+		return s->keep;
+	err = read_stream_of(k, s, file);
+	if (!err && s->read_err && !chunk_error_is_own(s->read_err))
+		err = s->read_err; /* what cannot be read now is not cut off */
+	if (!err)
+		err = s->keep_err;
+	if (!err && ftruncate(s->keep, (off_t)s->kept) < 0)
+		err = -errno;
+	close(s->keep);
+	return err;
+}
+
+/* Puts what is whole of one stream into the manifest. */
 static int recover_stream(struct chunk_recovery *k, struct stream *s)
 {
 	struct manifest *m = &k->manifest;
@@ -96,23 +110,11 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 
 	memset(file, 0, sizeof(*file));
 	memcpy(file->name, s->name, sizeof(file->name));
-	err = read_stream_of(k, s, file);
+	err = s->compressed ? read_stream_of(k, s, file) : keep_packets(k, s, file);
 	stream_free(s); /* what was found of it stays: one is in memory at a time */
-	if (!err && s->read_err && !chunk_error_is_own(s->read_err))
-		err = s->read_err; /* what cannot be read now is not cut off */
 	if (err)
 		return err;
-	if (!s->compressed) {
-		int fd = file_open_write(r->dir, s->name);
-
-		if (fd < 0)
-			return fd;
-		err = ftruncate(fd, (off_t)s->good_end) < 0 ? -errno : 0;
-		close(fd);
-		if (err)
-			return err;
-	}
-	if (s->packets == 0 || (!s->compressed && s->good_end == 0)) {
+	if (s->packets == 0) {
 		if (is_cpu) /* all that it had is missing */
 			m->info.complete_ns = 0;
 		return unlinkat(r->dir, s->name, 0) < 0 ? -errno : 0;
@@ -120,11 +122,12 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	err = measure(r->dir, file);
 	if (err)
 		return err;
-	if (s->good_end_ns >= m->info.end_ns)
-		m->info.end_ns = s->good_end_ns + 1;
-	if (is_cpu && s->good_end_ns < m->info.complete_ns)
-		m->info.complete_ns = s->good_end_ns;
+	if (s->last_end_ns >= m->info.end_ns)
+		m->info.end_ns = s->last_end_ns + 1;
+	if (is_cpu && s->last_end_ns < m->info.complete_ns)
+		m->info.complete_ns = s->last_end_ns;
 	m->info.records += file->events;
+	r->info.lost.damaged += s->damaged;
 	m->file_count++;
 	return 0;
 }

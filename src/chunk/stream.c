@@ -16,7 +16,7 @@
 
 int stream_init(struct stream *s, int dir, const char *name, const uint8_t *identity, bool growing)
 {
-	*s = (struct stream){.dir = dir, .growing = growing};
+	*s = (struct stream){.dir = dir, .growing = growing, .keep = -1};
 	strncpy(s->name, name, sizeof(s->name) - 1);
 	if (identity) {
 		s->has_identity = true;
@@ -248,6 +248,21 @@ static void stream_close_hole(struct stream *s, uint64_t before)
 	s->truncated_packet = false;
 }
 
+/*
+ * Moves the good packet at `from` to the ones before it: CTF readers do not look for the next one
+ * behind damage, and by its records_before ours see what is missing. What is read lies behind.
+ */
+static void stream_keep(struct stream *s, size_t bytes)
+{
+	uint64_t at = s->file_at - (s->to - s->from);
+
+	if (s->keep >= 0 && at != s->kept && !s->keep_err)
+		s->keep_err = lseek(s->keep, (off_t)s->kept, SEEK_SET) < 0
+				      ? -errno
+				      : file_write(s->keep, s->buffer + s->from, bytes);
+	s->kept += bytes;
+}
+
 static void stream_enter(struct stream *s, const struct packet_head *head)
 {
 	size_t bytes = head->packet_bits / 8;
@@ -264,11 +279,8 @@ static void stream_enter(struct stream *s, const struct packet_head *head)
 		s->first_begin_ns = head->timestamp_begin;
 	s->last_end_ns = head->timestamp_end;
 	s->discarded = head->events_discarded;
+	stream_keep(s, bytes);
 	s->from += bytes;
-	if (!s->damage) {
-		s->good_end = s->compressed ? 0 : s->file_at - (s->to - s->from);
-		s->good_end_ns = head->timestamp_end;
-	}
 }
 
 /* Tries the packet at `from`: 1 if it is good, 0 if it was skipped, -ENOMEM. */
@@ -376,12 +388,10 @@ int stream_take(struct stream *s)
 
 void stream_expect(struct stream *s, uint64_t records)
 {
-	uint64_t known = s->delivered + s->damaged;
-
-	if (records > known) {
-		s->damaged += records - known;
+	if (records > s->delivered + s->damaged)
 		stream_damage(s, "it is cut off");
-	}
+	/* a recovered one has holes of which the manifest counts what they took */
+	s->damaged = records > s->delivered ? records - s->delivered : 0;
 	s->skipped = 0;
 	s->truncated_packet = false;
 }

@@ -56,9 +56,10 @@ struct stream {
 	uint64_t first_begin_ns; /* of the first packet */
 	uint64_t last_end_ns;	 /* of the packet before */
 	uint64_t delivered;	 /* records */
-	uint64_t good_end;	 /* plain: offset behind the last packet before any damage */
-	uint64_t good_end_ns;	 /* its timestamp_end */
 	uint64_t discarded;	 /* of the last packet */
+	uint64_t kept;		 /* bytes of good packets */
+	int keep;		 /* -1, or the plain file: what is damaged is closed up in it */
+	int keep_err;		 /* why it could not be, negative */
 
 	uint64_t damaged;      /* records that are known to be missing */
 	uint64_t skipped;      /* bytes since the last good packet */

@@ -391,8 +391,35 @@ TEST(a_killed_recorder)
 	recording_close(recording);
 }
 
-/* A bad packet in the middle: what stands behind it goes, so that CTF readers are content. */
+/* Packets behind a bad one stay, and CTF readers are content: nothing lies between them. */
 TEST(a_torn_page)
+{
+	for (unsigned int torn = 0; torn <= PACKETS; torn++) {
+		const char *dir = make_directory();
+		const char *path = make_path(leave_open(dir), "cpu0");
+		/* the first packet is empty; what the last one had, nobody knows */
+		unsigned int left = PACKETS - (torn > 0);
+		unsigned int missing = torn > 0 && torn < PACKETS ? IN_PACKET : 0;
+		struct chunk_info info;
+		off_t ends[16];
+		int fd;
+
+		CHECK_EQ(packet_ends(path, ends), 1 + PACKETS);
+		fd = open(path, O_WRONLY);
+		CHECK_EQ(pwrite(fd, "torn", 4, ends[torn] - 20), 4);
+		close(fd);
+		CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
+		CHECK_EQ(found.lost.damaged, missing);
+		CHECK_EQ(found.end_ns, 1001 + (torn < PACKETS ? PACKETS : left) * IN_PACKET);
+		CHECK_EQ(packet_ends(make_path(found.path, "cpu0"), ends), PACKETS);
+		CHECK_EQ(make_count(found.path, &info), left * IN_PACKET);
+		CHECK_EQ(info.lost.damaged, missing);
+		make_forget(dir);
+	}
+}
+
+/* What is damaged later is counted beside what was so when it was recovered. */
+TEST(a_recovered_chunk_that_is_damaged_again)
 {
 	const char *dir = make_directory();
 	const char *path = make_path(leave_open(dir), "cpu0");
@@ -405,8 +432,11 @@ TEST(a_torn_page)
 	CHECK_EQ(pwrite(fd, "torn", 4, ends[1] + 100), 4);
 	close(fd);
 	CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
-	CHECK_EQ(make_count(found.path, &info), IN_PACKET);
-	CHECK_EQ(info.lost.damaged, 0);
+	path = make_path(found.path, "cpu0");
+	packet_ends(path, ends);
+	CHECK_EQ(truncate(path, ends[2]), 0);
+	CHECK_EQ(make_count(found.path, &info), 2 * IN_PACKET);
+	CHECK_EQ(info.lost.damaged, 2 * IN_PACKET);
 }
 
 /* It died between the manifest and the rename. */
