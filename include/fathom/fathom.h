@@ -24,11 +24,12 @@
  *   of a span one alone is to be ended: each end of a copy is recorded.
  * - It never blocks, locks, prints or exits, keeps errno, and what it cannot do
  *   it leaves undone: no call has to be checked for the sake of the program.
- * - A thread's first call makes some ten syscalls and maps some pages to set the
- *   thread up; later ones make none, but for the few functions that say so. Should the
- *   thread be set up by another call just then (of the process, at a fork; of the
- *   identity), it waits for a thousand sched_yield() at most; then this call
- *   does nothing, and the next one tries again.
+ * - A thread's first call makes some fifteen syscalls and maps some pages to set the
+ *   thread up; later ones make none, but for the few functions that say so. Meanwhile signals are
+ *   blocked and the thread is not cancelled. Should another thread be setting the process up
+ *   just then (its start, a fork, its identity), the call waits until that is done, for two tenths
+ *   of a second at most; then this call does nothing, and the next one tries again. Once a wait
+ *   was in vain, later ones do not wait.
  * - NULL for a span, or "no span": nothing is done. Numbers that are no word of
  *   their enum: a kind counts as FATHOM_INTERNAL, a level is below all levels, an
  *   attribute or a status is left out.
@@ -56,7 +57,10 @@
  * loaded, glibc allocates once for each thread. Programs like that let each thread
  * call fathom_listening() once outside of handlers. (With another C library than
  * glibc, and this library opened with dlopen(), the same holds for its
- * thread-local memory.) A handler must end or detach what it made active.
+ * thread-local memory.) A handler must end or detach what it made active, and return: one
+ * that leaves by longjmp() a call that it interrupted leaves open what that call began, and what
+ * the thread records after a record that stays half written is lost, and counted, if the thread
+ * ends.
  *
  * After fork the child has no active span. A copy of a span begun by the
  * parent process serves there as a parent and can be attached; ending it in the

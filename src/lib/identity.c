@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "lib/memory_file.h"
 #include "lib/protobuf_write.h"
+#include "lib/quiet.h"
 #include "lib/record_write.h"
 #include "lib/ring_file.h"
 
@@ -79,16 +80,24 @@ static void wait_a_little(int tries)
 		nanosleep(&pause, NULL);
 }
 
-/* False after a while, since it may be our own thread that has it, below a handler. */
+/*
+ * False after a while, since it may be our own thread that has it, below a handler. Who waited in
+ * vain once, in the whole process, does not wait again, unless it was given back after all.
+ */
 static bool identity_take(void)
 {
-	u32 pid = (u32)getpid();
+	u32 pid = (u32)getpid(), *kept = &fathom_process.own->kept;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (identity_try(pid))
+		if (identity_try(pid)) {
+			__atomic_store_n(kept, 0, __ATOMIC_RELAXED);
 			return true;
+		}
+		if (__atomic_load_n(kept, __ATOMIC_RELAXED) == pid)
+			return false;
 		wait_a_little(i);
 	}
+	__atomic_store_n(kept, pid, __ATOMIC_RELAXED);
 	return false;
 }
 
@@ -138,13 +147,16 @@ void fathom_identity_start(void)
 
 size_t fathom_identity_text(char *out, size_t size)
 {
+	struct quiet quiet;
 	size_t bytes = 0;
 
+	fathom_quiet_begin(&quiet);
 	if (identity_try((u32)getpid())) {
 		bytes = identity.is.bytes <= size ? identity.is.bytes : 0;
 		memcpy(out, identity.is.text, bytes);
 		identity_give();
 	}
+	fathom_quiet_end(&quiet);
 	return bytes;
 }
 
@@ -316,6 +328,7 @@ bool fathom_identity_is_beside(void)
 void fathom_identity_forked(void)
 {
 	fathom_process.own->busy = 0; /* whoever was at it is not in this process */
+	fathom_process.own->kept = 0;
 	fathom_process.own->looked = 0;
 	identity.context = NULL;
 }
@@ -350,17 +363,12 @@ struct attribute {
 };
 
 /* All of them or none. A value of NULL stays as it is. */
-static int identity_set(const struct attribute *attributes, size_t count)
+static int identity_replace(const struct fathom_thread *t, const struct attribute *attributes,
+			    size_t count)
 {
-	struct fathom_thread *t;
 	struct identity_text text;
-	int err = 0, kept = errno;
+	int err = 0;
 
-	if (fathom_process.disabled)
-		return 0;
-	t = thread_get();
-	if (!t)
-		return fathom_process.disabled ? 0 : -ENOMEM;
 	if (!identity_take())
 		return -EBUSY;
 	text = identity.is;
@@ -373,6 +381,23 @@ static int identity_set(const struct attribute *attributes, size_t count)
 	if (!err && identity.context && fathom_process.own->looked == t->pid)
 		context_write(identity.context);
 	identity_give();
+	return err;
+}
+
+static int identity_set(const struct attribute *attributes, size_t count)
+{
+	int err, kept = errno;
+	struct fathom_thread *t;
+	struct quiet quiet;
+
+	if (fathom_process.disabled)
+		return 0;
+	t = thread_get();
+	if (!t)
+		return fathom_process.disabled ? 0 : -ENOMEM;
+	fathom_quiet_begin(&quiet);
+	err = identity_replace(t, attributes, count);
+	fathom_quiet_end(&quiet);
 	if (!err)
 		identity_changed(t);
 	errno = kept;

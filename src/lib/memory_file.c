@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -14,41 +13,28 @@
 
 /*
  * A file that grows above RLIMIT_FSIZE, be it in memory, brings its thread a SIGXFSZ, which ends
- * the program. Another thread may lower the limit at any time: so it is blocked, and what came
- * of our own call is taken back. One that was pending before is not ours.
+ * the program. Another thread may lower the limit at any time: so it is blocked (lib/quiet.h), and
+ * what came of our own call is taken back. One that was pending before is not ours.
  */
-static int size_set_blocked(int fd, size_t bytes, const sigset_t *limit)
+static int size_set(int fd, size_t bytes)
 {
 	static const struct timespec at_once = {0, 0};
-	sigset_t pending;
+	struct rlimit allowed;
+	sigset_t pending, limit;
 
+	if (getrlimit(RLIMIT_FSIZE, &allowed) == 0 && allowed.rlim_cur < bytes)
+		return -EFBIG;
 	if (sigpending(&pending) < 0)
 		return -errno;
 	if (ftruncate(fd, (off_t)bytes) == 0)
 		return 0;
 	if (errno != EFBIG)
 		return -errno;
-	if (!sigismember(&pending, SIGXFSZ))
-		(void)sigtimedwait(limit, NULL, &at_once);
-	return -EFBIG;
-}
-
-static int size_set(int fd, size_t bytes)
-{
-	struct rlimit allowed;
-	sigset_t limit, before;
-	int err;
-
-	if (getrlimit(RLIMIT_FSIZE, &allowed) == 0 && allowed.rlim_cur < bytes)
-		return -EFBIG;
 	sigemptyset(&limit);
 	sigaddset(&limit, SIGXFSZ);
-	err = pthread_sigmask(SIG_BLOCK, &limit, &before);
-	if (err)
-		return -err;
-	err = size_set_blocked(fd, bytes, &limit);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err;
+	if (!sigismember(&pending, SIGXFSZ))
+		(void)sigtimedwait(&limit, NULL, &at_once);
+	return -EFBIG;
 }
 
 int fathom_memory_file_create(const char *name, unsigned int flags, size_t bytes)

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/quiet.h"
 #include "lib/record_write.h"
 #include "lib/ring_file.h"
 
@@ -67,10 +68,14 @@ bool fathom_process_enter(void)
 /* In the child: nothing is active, the parent's ring is not ours. */
 static void process_forked(void)
 {
+	struct quiet quiet;
+
+	fathom_quiet_begin(&quiet);
 	__atomic_store_n(process_word(), PROCESS_NONE, __ATOMIC_RELEASE);
 	fathom_thread_forked();
 	fathom_identity_forked();
 	fathom_ring_close();
+	fathom_quiet_end(&quiet);
 }
 
 /* We never print: of a word that is none nobody hears, and the default holds. */
@@ -125,13 +130,10 @@ static void process_prepare(void)
 	errno = err;
 }
 
-bool fathom_process_begin(void)
+static bool process_begin(u32 *word)
 {
-	u32 *word = &fathom_process.begun, begun = __atomic_load_n(word, __ATOMIC_ACQUIRE), pid;
+	u32 begun = __atomic_load_n(word, __ATOMIC_ACQUIRE), pid = (u32)getpid();
 
-	if (likely(begun == PROCESS_BEGUN))
-		return true;
-	pid = (u32)getpid();
 	/* Not for ever: as above. */
 	for (int i = 0; i < TRIES && begun != PROCESS_BEGUN; i++) {
 		if (begun == pid) {
@@ -147,6 +149,20 @@ bool fathom_process_begin(void)
 	return begun == PROCESS_BEGUN;
 }
 
+bool fathom_process_begin(void)
+{
+	u32 *word = &fathom_process.begun;
+	struct quiet quiet;
+	bool begun;
+
+	if (likely(__atomic_load_n(word, __ATOMIC_ACQUIRE) == PROCESS_BEGUN))
+		return true;
+	fathom_quiet_begin(&quiet);
+	begun = process_begin(word);
+	fathom_quiet_end(&quiet);
+	return begun;
+}
+
 /*
  * Before the constructors of the program, and our destructor after its destructors: they may have
  * spans. Some come before this nevertheless, and find fathom_process_begin().
@@ -154,9 +170,12 @@ bool fathom_process_begin(void)
 __attribute__((constructor(101))) static void process_start(void)
 {
 	int err = errno;
+	struct quiet quiet;
 
+	fathom_quiet_begin(&quiet);
 	if (fathom_process_begin() && !fathom_process.disabled)
 		fathom_process_enter();
+	fathom_quiet_end(&quiet);
 	errno = err;
 }
 
@@ -198,13 +217,16 @@ static void process_unload(void)
 __attribute__((destructor(101))) static void process_stop(void)
 {
 	int err = errno;
+	struct quiet quiet;
 
+	fathom_quiet_begin(&quiet);
 	fathom_thread_key_delete();
 	if (can_be_unloaded()) {
 		if (!fathom_process.disabled)
 			process_unload();
 		own_unmap();
 	}
+	fathom_quiet_end(&quiet);
 	errno = err;
 }
 

@@ -11,6 +11,7 @@
 
 #include "lib/frames.h"
 #include "lib/process.h"
+#include "lib/quiet.h"
 #include "lib/record_write.h"
 #include "lib/ring_file.h"
 
@@ -27,7 +28,7 @@ u64 fathom_live[(WHERE_ROWS + 1) * THREAD_FRAMES] __attribute__((aligned(64)));
 static pthread_key_t thread_key;
 static bool thread_key_valid;
 
-/* The library is being unloaded: what is in use now is all that stays. */
+/* Switched off, or being unloaded: what is in use now is all that stays. */
 static bool is_leaving(void)
 {
 	return __atomic_load_n(&fathom_process.disabled, __ATOMIC_RELAXED);
@@ -243,42 +244,55 @@ static struct fathom_thread *thread_create(void)
 	return t;
 }
 
-/* Sets a fresh state up, or anew the one that a fork has wiped. */
-static struct fathom_thread *thread_start(void)
+static bool thread_is_ready(void)
+{
+	return fathom_self && fathom_self->ready == THREAD_READY;
+}
+
+/*
+ * Sets a fresh state up, or anew the one that a fork has wiped. False if there is none, or a
+ * handler of a signal that the thread raised itself has done it meanwhile.
+ */
+static bool thread_start(void)
 {
 	struct fathom_thread *t;
 
 	if (fathom_identity_publish() < 0) /* whose the context is, is not known yet */
-		return NULL;
+		return false;
+	if (thread_is_ready())
+		return false;
 	t = fathom_self;
 	if (t) {
 		thread_prepare(t);
-		return t;
+		return true;
 	}
 	t = thread_create();
 	if (!t)
-		return NULL;
-	if (fathom_self) { /* a handler has been here meanwhile */
+		return false;
+	if (fathom_self) {
 		lane_release(t);
 		munmap(t, sizeof(*t));
-		return fathom_self;
+		return false;
 	}
 	fathom_self = t;
 	if (thread_key_valid)
 		pthread_setspecific(thread_key, t);
-	return t;
+	return true;
 }
 
 struct fathom_thread *fathom_thread_enter(void)
 {
 	int err = errno;
-	struct fathom_thread *t;
+	struct quiet quiet;
 
+	if (is_leaving())
+		return NULL;
+	fathom_quiet_begin(&quiet);
 	/* Counted before it asks whether the library is being unloaded, see process_unload(). */
 	__atomic_fetch_add(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
-	t = fathom_process_enter() ? thread_start() : NULL;
-	if (!t)
+	if (!fathom_process_enter() || !thread_start())
 		__atomic_fetch_sub(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
+	fathom_quiet_end(&quiet);
 	errno = err;
-	return t;
+	return thread_is_ready() ? fathom_self : NULL;
 }

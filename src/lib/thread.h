@@ -85,6 +85,7 @@ struct fathom_thread {
 struct process_own {
 	u64 state;  /* pid << 2 | PROCESS_* */
 	u32 busy;   /* pid: one of its threads changes or copies the identity; 0: none */
+	u32 kept;   /* pid: nobody gave it back for long */
 	u32 looked; /* pid: it has looked for others who publish; 0: not yet */
 };
 

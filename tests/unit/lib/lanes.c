@@ -6,6 +6,21 @@
 #include "lib/thread.h"
 #include "unit/check.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static __thread int looks, act_at;
+
+/* Stands before the C library's: the library asks in the middle of a first call. */
+pid_t getpid(void)
+{
+	if (++looks == act_at)
+		raise(SIGTRAP);
+	return (pid_t)syscall(SYS_getpid);
+}
+
 static struct app_ring *ring_begin(void)
 {
 	struct fathom_span s = fathom_span_begin("work"); /* this thread takes one */
@@ -34,6 +49,57 @@ TEST(no_lane_comes_into_use_while_the_library_leaves)
 	CHECK(fathom_lane_claim(&t));
 	CHECK(t.lane != NULL);
 	CHECK_EQ(ring->lanes_used, used + 1);
+}
+
+static void on_trap(int nr)
+{
+	struct fathom_span s = fathom_span_begin("in a handler");
+
+	(void)nr;
+	fathom_span_end(&s);
+}
+
+static void *thread_interrupted(void *arg)
+{
+	struct fathom_span s;
+	int *at = arg;
+
+	looks = 0;
+	act_at = *at;
+	s = fathom_span_begin("first");
+	CHECK(s.state);
+	fathom_span_end(&s);
+	if (looks < *at)
+		*at = 0;
+	return NULL;
+}
+
+static u32 lanes_in_use(const struct app_ring *ring)
+{
+	u32 used = 0;
+
+	for (u32 i = 0; i < APP_RING_LANES; i++)
+		used += ring->table[i].state == APP_LANE_USED;
+	return used;
+}
+
+/* The handler sets the thread up; what it interrupted takes no second lane. */
+TEST(a_handler_in_a_first_call_leaks_no_lane)
+{
+	struct sigaction action = {.sa_handler = on_trap};
+	struct app_ring *ring = ring_begin();
+	u32 threads = fathom_process.threads, used = lanes_in_use(ring);
+	pthread_t thread;
+	int at = 0;
+
+	CHECK_EQ(sigaction(SIGTRAP, &action, NULL), 0);
+	for (int i = 1; i == 1 || at == i - 1; i++) {
+		at = i;
+		CHECK_EQ(pthread_create(&thread, NULL, thread_interrupted, &at), 0);
+		CHECK_EQ(pthread_join(thread, NULL), 0);
+		CHECK_EQ(lanes_in_use(ring), used);
+		CHECK_EQ(fathom_process.threads, threads);
+	}
 }
 
 TEST_MAIN()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library starts in a program with limits and closed descriptors, which does not notice. */
 #include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -8,7 +10,9 @@
 #include "unit/lib/anew.h"
 #include "unit/lib/listener.h"
 
-static bool limit_falls; /* right after somebody has looked at it */
+static bool limit_falls;	/* right after somebody has looked at it */
+static void (*meanwhile)(void); /* called in the middle of a first call */
+static int naps;
 
 static int limit_set(rlim_t bytes)
 {
@@ -27,7 +31,18 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 
 	if (limit_falls && resource == RLIMIT_FSIZE)
 		(void)limit_set(0);
+	if (meanwhile)
+		meanwhile();
 	return err;
+}
+
+/* How long anybody waits does not matter here, but how often. */
+int nanosleep(const struct timespec *pause, struct timespec *left)
+{
+	(void)pause;
+	(void)left;
+	naps++;
+	return 0;
 }
 
 /* ---- run by others, in a program of its own ---- */
@@ -201,6 +216,117 @@ TEST(a_pending_signal_is_whose_it_was)
 		if (fathom_listening() || !signal_is_pending())
 			_exit(1);
 		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+}
+
+/* ---- a first call is not left half done ---- */
+
+/* In a child, where the library begins anew: the other threads must have spans afterwards. */
+static int interrupted_run(void (*how)(void), void *(*first)(void *))
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct fathom_span s;
+		pthread_t thread;
+
+		meanwhile = how;
+		if (pthread_create(&thread, NULL, first, NULL))
+			_exit(126);
+		pthread_join(thread, NULL);
+		meanwhile = NULL;
+		s = fathom_span_begin("by another thread");
+		_exit(s.state ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static void cancel_comes(void)
+{
+	pthread_cancel(pthread_self());
+}
+
+static void *cancelled_runs(void *arg)
+{
+	struct fathom_span s = fathom_span_begin("first");
+
+	if (!s.state)
+		_exit(2);
+	fathom_span_end(&s);
+	pthread_testcancel();
+	_exit(3);
+	return arg;
+}
+
+TEST(a_thread_that_is_cancelled_in_its_first_call)
+{
+	CHECK_EQ(interrupted_run(cancel_comes, cancelled_runs), 0);
+}
+
+static sigjmp_buf back;
+
+static void on_signal(int nr)
+{
+	siglongjmp(back, nr);
+}
+
+static void signal_comes(void)
+{
+	meanwhile = NULL;
+	raise(SIGUSR1);
+}
+
+static void *jumping_runs(void *arg)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGUSR1, &action, NULL);
+	if (sigsetjmp(back, 1) == 0) {
+		(void)fathom_span_begin("first");
+		_exit(2);
+	}
+	return arg;
+}
+
+TEST(a_handler_that_jumps_out_of_a_first_call)
+{
+	CHECK_EQ(interrupted_run(signal_comes, jumping_runs), 0);
+}
+
+/* A signal that the thread raises itself, in the middle of the identity. */
+static void trap_comes(void)
+{
+	static int looks;
+
+	if (++looks == 2)
+		raise(SIGTRAP);
+}
+
+/* Leaves it half done: that costs others one wait, and not one a call. */
+TEST(nobody_waits_twice_in_vain)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct sigaction action = {.sa_handler = on_signal};
+		int once;
+
+		sigaction(SIGTRAP, &action, NULL);
+		meanwhile = trap_comes;
+		if (sigsetjmp(back, 1) == 0) {
+			(void)fathom_span_begin("first");
+			_exit(2);
+		}
+		(void)fathom_listening();
+		once = naps;
+		for (int i = 0; i < 5; i++)
+			(void)fathom_listening();
+		_exit(once > 0 && naps == once ? 0 : 1);
 	}
 	waitpid(pid, &status, 0);
 	CHECK_EQ(status, 0);
