@@ -109,6 +109,31 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc32,
 }
 #endif
 
+/* The product of two polynomials; the highest bit is the factor of x^0. */
+static uint32_t times(uint32_t a, uint32_t b)
+{
+	uint32_t product = 0;
+
+	for (uint32_t bit = 1u << 31; bit; bit >>= 1) {
+		if (a & bit)
+			product ^= b;
+		b = b >> 1 ^ (b & 1 ? POLYNOMIAL : 0);
+	}
+	return product;
+}
+
+uint32_t crc32c_moved(uint32_t difference, size_t len)
+{
+	uint32_t power = 1u << 30; /* x, then x^2, x^4 ... */
+
+	for (size_t bits = 8 * len; bits; bits >>= 1) {
+		if (bits & 1)
+			difference = times(difference, power);
+		power = times(power, power);
+	}
+	return difference;
+}
+
 uint32_t crc32c(uint32_t crc, const void *data, size_t len)
 {
 #ifdef __x86_64__

@@ -34,7 +34,7 @@
  *    64    8  packet_seq_num: from 0 in each stream
  *    72    8  records_before: records in the packets before, rows of tables not
  *             counted: what a damaged packet took can be told from the next one
- *    80    4  cpu_id: CPU of all its records, 0xffff: none
+ *    80    4  cpu_id: CPU of all its records, 0xffff: none. In cpu<n> it is n, in app-<pid> none
  *    84    4  checksum: CRC-32C of the packet without these four bytes
  *    88       events
  *

@@ -21,6 +21,7 @@ struct inflater {
 	unsigned char *in;
 	ZSTD_inBuffer rest;
 	bool ended; /* the frame is complete */
+	uint32_t crc;
 };
 
 struct inflater *inflater_new(void)
@@ -55,6 +56,11 @@ size_t inflater_bytes(const struct inflater *z)
 	return sizeof(*z) + READ_BYTES + ZSTD_sizeof_DCtx(z->context);
 }
 
+uint32_t inflater_crc(const struct inflater *z)
+{
+	return z->crc;
+}
+
 ssize_t inflater_read(struct inflater *z, int fd, uint64_t *file_at, void *to, size_t len)
 {
 	ZSTD_outBuffer out = {to, len, 0};
@@ -68,6 +74,7 @@ ssize_t inflater_read(struct inflater *z, int fd, uint64_t *file_at, void *to, s
 			if (n < 0)
 				return n;
 			*file_at += (uint64_t)n;
+			z->crc = crc32c(z->crc, z->in, (size_t)n);
 			z->rest = (ZSTD_inBuffer){z->in, (size_t)n, 0};
 		}
 		bool dry = z->rest.size == 0;

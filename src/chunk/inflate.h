@@ -45,6 +45,9 @@ void inflater_free(struct inflater *z);
 /* The memory that it takes now. */
 size_t inflater_bytes(const struct inflater *z);
 
+/* Of what it has read. */
+uint32_t inflater_crc(const struct inflater *z);
+
 /*
  * Fills `to` from the file, of which *file_at bytes were taken before: bytes
  * produced (fewer than len: the end), or negative errno. -EBADMSG: damaged.

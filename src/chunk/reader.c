@@ -16,7 +16,7 @@ static void finish_stream(struct chunk_reader *r, struct reader_stream *s)
 		return;
 	s->finished = true;
 	if (s->has_expected)
-		stream_expect(&s->stream, s->expected);
+		stream_expect(&s->stream, s->expected, s->has_bytes ? &s->crc : NULL);
 	else if ((s->stream.skipped || s->stream.truncated_packet || s->stream.read_err) &&
 		 s->stream.damaged == 0)
 		s->stream.damaged = 1; /* nobody knows how many */
@@ -129,11 +129,10 @@ static void sift_down(struct chunk_reader *r, size_t at)
 	r->heap[at] = moving;
 }
 
-/* The CPU of a stream by its name, PACKET_NO_CPU if it is none of a CPU. */
+/* PACKET_NO_CPU if it is none of a CPU. */
 static uint16_t cpu_of(const struct stream *s)
 {
-	return strncmp(s->name, "cpu", 3) ? PACKET_NO_CPU
-					  : (uint16_t)strtoul(s->name + 3, NULL, 10);
+	return s->cpu < 0 ? PACKET_NO_CPU : (uint16_t)s->cpu;
 }
 
 /*

@@ -12,6 +12,7 @@ struct reader_stream {
 	struct stream stream;
 	uint64_t expected; /* records, by the manifest */
 	uint64_t bytes;	   /* of the file, likewise */
+	uint32_t crc;
 	bool has_expected;
 	bool has_bytes;
 	bool finished;

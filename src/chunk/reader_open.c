@@ -98,6 +98,7 @@ static int add_listed(struct chunk_reader *r, const char *name, const struct man
 	*s = (struct reader_stream){.has_expected = true,
 				    .expected = file->records,
 				    .bytes = file->bytes,
+				    .crc = file->crc,
 				    .has_bytes = strcmp(name, file->name) == 0};
 	err = stream_add(r, s, name, false);
 	if (!err && s->has_bytes)

@@ -14,10 +14,19 @@
 #define WASTE_FLOOR ((uint64_t)16 << 20)
 #define WASTE_FACTOR 8 /* bytes checked in vain for each byte read */
 
+/* Nobody takes the records of one stream for those of another: a file may have been copied. */
+static long stream_cpu(const char *name)
+{
+	if (strncmp(name, "cpu", 3) == 0)
+		return strtol(name + 3, NULL, 10);
+	return strncmp(name, "app-", 4) ? -1 : (long)PACKET_NO_CPU;
+}
+
 int stream_init(struct stream *s, int dir, const char *name, const uint8_t *identity, bool growing)
 {
 	*s = (struct stream){.dir = dir, .growing = growing, .keep = -1};
 	strncpy(s->name, name, sizeof(s->name) - 1);
+	s->cpu = stream_cpu(name);
 	if (identity) {
 		s->has_identity = true;
 		memcpy(s->identity, identity, sizeof(s->identity));
@@ -86,6 +95,7 @@ static ssize_t read_compressed(struct stream *s, int fd, size_t len)
 	if (!s->inflater)
 		return -ENOMEM;
 	n = inflater_read(s->inflater, fd, &s->file_at, s->buffer + s->to, len);
+	s->crc = inflater_crc(s->inflater);
 	if (n < (ssize_t)len) {
 		inflater_free(s->inflater);
 		s->inflater = NULL;
@@ -179,6 +189,8 @@ static const char *check_head(const struct stream *s, const struct packet_head *
 		return "a packet does not begin where it should";
 	if (s->has_identity && memcmp(head->uuid, s->identity, sizeof(s->identity)) != 0)
 		return "a packet belongs to another chunk";
+	if (s->cpu >= 0 && (long)head->cpu_id != s->cpu)
+		return "a packet belongs to another file";
 	if (head->content_bits % 8 || head->packet_bits % 64 ||
 	    head->packet_bits > 8ull * PACKET_MAX_BYTES || head->content_bits > head->packet_bits ||
 	    head->content_bits < 8ull * PACKET_HEAD_BYTES ||
@@ -190,12 +202,21 @@ static const char *check_head(const struct stream *s, const struct packet_head *
 	return NULL;
 }
 
-static bool check_sum(const u8 *packet, const struct packet_head *head)
+/* The file's checksum goes on with what the packet's says of its bytes: they are read once. */
+static bool check_sum(struct stream *s, const u8 *packet, const struct packet_head *head)
 {
 	const size_t at = offsetof(struct packet_head, checksum);
+	const size_t rest = head->packet_bits / 8 - PACKET_HEAD_BYTES;
 	uint32_t crc = crc32c(0, packet, at);
 
-	return crc32c(crc, packet + at + 4, head->packet_bits / 8 - at - 4) == head->checksum;
+	if (crc32c(crc, packet + PACKET_HEAD_BYTES, rest) != head->checksum)
+		return false;
+	if (!s->compressed) {
+		uint32_t file = crc32c(s->crc, packet, PACKET_HEAD_BYTES);
+
+		s->crc = head->checksum ^ crc32c_moved(file ^ crc, rest);
+	}
+	return true;
 }
 
 /* Looks for the next magic number behind `from`. */
@@ -304,7 +325,7 @@ static int stream_try_packet(struct stream *s)
 				s->from = s->to;
 				return 0;
 			}
-		} else if (!check_sum(s->buffer + s->from, &head)) {
+		} else if (!check_sum(s, s->buffer + s->from, &head)) {
 			why = "the checksum of a packet is wrong";
 			s->budget->wasted += bytes;
 		}
@@ -386,12 +407,16 @@ int stream_take(struct stream *s)
 	return 0;
 }
 
-void stream_expect(struct stream *s, uint64_t records)
+void stream_expect(struct stream *s, uint64_t records, const uint32_t *crc)
 {
 	if (records > s->delivered + s->damaged)
 		stream_damage(s, "it is cut off");
 	/* a recovered one has holes of which the manifest counts what they took */
 	s->damaged = records > s->delivered ? records - s->delivered : 0;
+	if (crc && *crc != s->crc && !s->damage) {
+		s->damage = "its checksum is not the one in the manifest";
+		s->damaged += !s->damaged; /* nobody knows how many */
+	}
 	s->skipped = 0;
 	s->truncated_packet = false;
 }

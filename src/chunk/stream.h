@@ -37,6 +37,8 @@ struct stream {
 	uint8_t identity[16]; /* of the chunk; of the first packet if it is not known */
 	uint64_t file_at;     /* bytes read of the file */
 	uint64_t file_bytes;  /* what lies behind is not of the chunk; 0: not known */
+	uint32_t crc;	      /* of what was read of it; plain: of its good packets */
+	long cpu;	      /* of its packets, -1: of any */
 	bool compressed;
 	struct inflater *inflater;    /* compressed: while it is read */
 	struct stream_budget *budget; /* borrowed */
@@ -88,8 +90,9 @@ int stream_peek(struct stream *s);
 int stream_take(struct stream *s);
 
 /*
- * At the end: what the manifest says the stream has. The rest is damaged.
+ * At the end: what the manifest says the stream has. The rest is damaged. `crc` is that of its
+ * file, NULL if the file is another one (it was decompressed).
  */
-void stream_expect(struct stream *s, uint64_t records);
+void stream_expect(struct stream *s, uint64_t records, const uint32_t *crc);
 
 #endif

@@ -29,6 +29,7 @@ TEST(crc32c_of_parts_is_that_of_the_whole)
 		for (size_t i = 0; i < len; i += 100)
 			crc = crc32c(crc, at + i, len - i < 100 ? len - i : 100);
 		CHECK_EQ(crc32c(0, at, len), crc);
+		CHECK_EQ(crc32c(7, at, len), crc ^ crc32c_moved(7, len));
 	}
 }
 

@@ -258,7 +258,7 @@ static void make_program(const char *dir, unsigned int n, bool compress, struct 
 		struct chunk_stream *to = i % 2 ? chunk_writer_stream(w, CHUNK_STREAM_APP, 7)
 						: chunk_writer_stream(w, CHUNK_STREAM_CPU, 0);
 
-		make_syscall(&r, 1000 + 1000ull * i, i % 2 ? 9 : 0, i);
+		make_syscall(&r, 1000 + 1000ull * i, i % 2 ? PACKET_NO_CPU : 0, i);
 		CHECK_EQ(chunk_writer_add(to, &r.head), 0);
 	}
 	CHECK_EQ(chunk_writer_cut(w, 1000 + 1000ull * n, NULL, NULL), 0);
@@ -292,7 +292,7 @@ static void check_program_hole(const struct chunk_info *info, int holes)
 			CHECK(lost->begin_ns >= last_ns && lost->begin_ns < now);
 			missing += (now - lost->begin_ns) / 2000;
 			last_ns = now;
-		} else if (record->cpu == 9) {
+		} else if (record->cpu == PACKET_NO_CPU) {
 			CHECK(now <= last_ns + 2000); /* a hole was told, or none is there */
 			last_ns = now;
 		}
@@ -407,6 +407,31 @@ TEST(a_damaged_manifest_is_not_believed)
 	CHECK_EQ(make_count(info.path, &info), 100);
 }
 
+static void give_name(const char *chunk, const char *from, const char *to)
+{
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s", make_path(chunk, from));
+	unlink(make_path(chunk, to));
+	CHECK_EQ(link(path, make_path(chunk, to)), 0);
+}
+
+/* Each record counts once, whatever other name its file has. */
+TEST(a_file_in_the_place_of_another)
+{
+	struct chunk_info info;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	give_name(info.path, "cpu1", "cpu0");
+	check_sum_is(info.path, true);
+	CHECK_EQ(make_count(info.path, &info), COUNT / 2);
+	CHECK_EQ(unlink(make_path(info.path, ".manifest")), 0);
+	give_name(info.path, "cpu1", "cpu7");
+	give_name(info.path, "cpu1", "app-7");
+	CHECK_EQ(make_count(info.path, &info), COUNT / 2);
+	CHECK(info.lost.damaged > 0);
+}
+
 /* Of the last packet of a file; it has a right checksum. */
 static void last_packet_ends(const char *path, uint64_t end_ns)
 {
@@ -438,9 +463,32 @@ TEST(a_time_beyond_belief_is_damage)
 
 	make_chunk(make_directory(), 1000, COUNT, false, &info);
 	last_packet_ends(make_path(info.path, "cpu0"), RECORD_TIME_END_NS - 1);
-	check_sum_is(info.path, false);
+	CHECK_EQ(make_count(info.path, &info), COUNT);
 	last_packet_ends(make_path(info.path, "cpu0"), RECORD_TIME_END_NS);
 	check_sum_is(info.path, true);
+}
+
+/* Each packet is whole; only the manifest knows that they were others. */
+TEST(a_file_of_another_checksum_is_damaged)
+{
+	struct chunk_info info, now;
+	struct chunk_reader *r;
+
+	for (int other = 0; other < 2; other++) {
+		const char *dir = make_directory();
+
+		make_chunk(dir, 1000, COUNT, false, &info);
+		if (other)
+			last_packet_ends(make_path(info.path, "cpu0"), info.end_ns);
+		CHECK_EQ(make_count(info.path, &now), COUNT);
+		CHECK_EQ(now.lost.damaged, other);
+		CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+		while (chunk_reader_stream_next(r, 0, &(const struct record_head *){0}, NULL) > 0)
+			;
+		CHECK_EQ(chunk_reader_damage(r) != NULL, other);
+		chunk_reader_close(r);
+		make_forget(dir);
+	}
 }
 
 static void manifest_ends(const char *path, uint64_t end_ns)

@@ -192,7 +192,7 @@ TEST(small_files_do_not_become_much_together)
 {
 	const struct record_head *record;
 	struct chunk_writer *w = writer_open(false);
-	struct chunk_stream *s = chunk_writer_stream(w, CHUNK_STREAM_CPU, 0);
+	struct chunk_stream *s = chunk_writer_stream(w, CHUNK_STREAM_APP, 1);
 	uint64_t records = 0, begins = 0;
 	struct chunk_reader *reader;
 	struct chunk_info info;
@@ -203,14 +203,14 @@ TEST(small_files_do_not_become_much_together)
 	for (int i = 0; i < 1000; i++)
 		CHECK_EQ(make_lost(s, LOST_buffer, 1, 2000, 3000), 0);
 	writer_end_at(w, 3001, &info); /* each packet begins and ends at 3000 */
-	snprintf(one, sizeof(one), "%s", make_path(info.path, "cpu0.zst"));
-	repeat(make_path(info.path, "cpu0"), one, BOMB_BYTES);
-	CHECK_EQ(unlink(make_path(info.path, "cpu0")), 0);
+	snprintf(one, sizeof(one), "%s", make_path(info.path, "app-1.zst"));
+	repeat(make_path(info.path, "app-1"), one, BOMB_BYTES);
+	CHECK_EQ(unlink(make_path(info.path, "app-1")), 0);
 	CHECK_EQ(unlink(make_path(info.path, ".manifest")), 0);
-	for (unsigned int i = 1; i < BOMBS; i++) {
+	for (unsigned int i = 2; i <= BOMBS; i++) {
 		char name[32];
 
-		snprintf(name, sizeof(name), "cpu%u.zst", i);
+		snprintf(name, sizeof(name), "app-%u.zst", i);
 		CHECK_EQ(link(one, make_path(info.path, name)), 0);
 	}
 	had = limit_addresses(ADDRESS_BYTES / 4);

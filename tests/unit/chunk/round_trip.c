@@ -154,8 +154,9 @@ TEST(falling_times_cost_little)
 	enum { N = 500000 };
 	const struct chunk_writer_options options = {
 		.dir = make_directory(), .begin_ns = 2 * N, .no_sync = true};
-	struct record_lost r = {
-		.head = {.kind = RECORD_lost, .slots = 1}, .count = 1, .begin_ns = UINT64_MAX};
+	struct record_lost r = {.head = {.kind = RECORD_lost, .slots = 1, .cpu = 0xffff},
+				.count = 1,
+				.begin_ns = UINT64_MAX};
 	const struct record_head *record;
 	struct chunk_stream *app;
 	struct chunk_writer *w;
