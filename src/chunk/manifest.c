@@ -44,11 +44,12 @@ void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record)
 
 /* ---- names of files ---- */
 
-static const char *skip_digits(const char *at)
+/* A number is written in one way only. */
+static const char *skip_number(const char *at)
 {
 	size_t n = strspn(at, "0123456789");
 
-	return n >= 1 && n <= 10 ? at + n : NULL;
+	return n >= 1 && n <= 10 && (n == 1 || *at != '0') ? at + n : NULL;
 }
 
 bool chunk_file_is_stream(const char *name)
@@ -58,9 +59,9 @@ bool chunk_file_is_stream(const char *name)
 	if (strlen(name) >= CHUNK_FILE_NAME_BYTES)
 		return false;
 	if (strncmp(name, "cpu", 3) == 0)
-		end = skip_digits(name + 3);
+		end = skip_number(name + 3);
 	else if (strncmp(name, "app-", 4) == 0)
-		end = skip_digits(name + 4);
+		end = skip_number(name + 4);
 	else if (strncmp(name, "life", 4) == 0 || strncmp(name, "late", 4) == 0)
 		end = name + 4;
 	return end && (*end == '\0' || strcmp(end, ".zst") == 0);
@@ -343,6 +344,26 @@ static bool times_possible(const struct chunk_info *info)
 	       info->late_ns < RECORD_TIME_END_NS;
 }
 
+/* Names have no other dot: a file and its compressed twin are one. */
+static int compare_files(const void *a, const void *b)
+{
+	const struct manifest_file *x = a, *y = b;
+	size_t nx = strcspn(x->name, "."), ny = strcspn(y->name, ".");
+
+	return nx != ny ? (nx > ny) - (nx < ny) : memcmp(x->name, y->name, nx);
+}
+
+/* What is in a file would count as often as it is listed. */
+static bool is_listed_twice(struct manifest *m)
+{
+	if (m->file_count)
+		qsort(m->files, m->file_count, sizeof(*m->files), compare_files);
+	for (size_t i = 1; i < m->file_count; i++)
+		if (compare_files(&m->files[i - 1], &m->files[i]) == 0)
+			return true;
+	return false;
+}
+
 static int parse_manifest(char *text, struct manifest *m)
 {
 	unsigned int has = 0;
@@ -359,7 +380,7 @@ static int parse_manifest(char *text, struct manifest *m)
 		if (!parse_line(line, equals + 1, m, &has))
 			return -EBADMSG;
 	}
-	if ((has & HAS_ALL) != HAS_ALL || !times_possible(&m->info))
+	if ((has & HAS_ALL) != HAS_ALL || !times_possible(&m->info) || is_listed_twice(m))
 		return -EBADMSG;
 	if (!(has & HAS_LATE))
 		m->info.late_ns = m->info.begin_ns;

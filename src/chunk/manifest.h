@@ -23,8 +23,8 @@
  *                                 the events that are not rows of tables
  *   checksum=<crc32c of all before this line, 8 hex digits>
  *
- * Unknown keys are skipped. Valid: the checksum is right, and every key up to
- * `incomplete` is there. It is replaced by rename, so a crash leaves an old one
+ * Unknown keys are skipped. Valid: the checksum is right, every key up to
+ * `incomplete` is there, and no file twice. It is replaced by rename, so a crash leaves an old one
  * or a new one.
  */
 #ifndef CHUNK_MANIFEST_H

@@ -491,7 +491,8 @@ TEST(a_file_of_another_checksum_is_damaged)
 	}
 }
 
-static void manifest_ends(const char *path, uint64_t end_ns)
+/* Puts another line in the place of the first one of the key; the checksum is right. */
+static void manifest_put(const char *path, const char *key, const char *line)
 {
 	char text[8192], tail[8192], *at;
 	ssize_t len;
@@ -501,16 +502,50 @@ static void manifest_ends(const char *path, uint64_t end_ns)
 	len = pread(fd, text, sizeof(text) - 1, 0);
 	CHECK(len > 0);
 	text[len] = '\0';
-	at = strstr(text, "\nend_ns=");
+	at = strstr(text, key);
 	CHECK(at != NULL);
 	strcpy(tail, strchr(at + 1, '\n'));
-	sprintf(at, "\nend_ns=%llu%s", (unsigned long long)end_ns, tail);
+	sprintf(at, "%s%s", line, tail);
 	at = strstr(text, "checksum=");
 	CHECK(at != NULL);
 	sprintf(at, "checksum=%08x\n", crc32c(0, text, (size_t)(at - text)));
 	CHECK_EQ(pwrite(fd, text, strlen(text), 0), strlen(text));
 	CHECK_EQ(ftruncate(fd, (off_t)strlen(text)), 0);
 	close(fd);
+}
+
+static void manifest_ends(const char *path, uint64_t end_ns)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "\nend_ns=%llu", (unsigned long long)end_ns);
+	manifest_put(path, "\nend_ns=", line);
+}
+
+/* What is in it would count twice. */
+TEST(a_manifest_that_lists_a_file_twice_is_not_believed)
+{
+	static const char *const lines[] = {
+		"\nfile=cpu0 1 00000000 1 1\nfile=cpu1 1 00000000 1 1\nfile=cpu0 1 00000000 1 1",
+		"\nfile=cpu1 1 00000000 1 1\nfile=cpu0.zst 1 00000000 1 1\nfile=cpu0 1 00000000 1 "
+		"1",
+		"\nfile=cpu1 1 00000000 1 1\nfile=cpu01 1 00000000 1 1",
+	};
+	struct chunk_info info;
+	struct chunk_reader *r;
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		const char *dir = make_directory();
+
+		make_chunk(dir, 1000, COUNT, false, &info);
+		manifest_put(make_path(info.path, ".manifest"), "\nfile=cpu0", lines[i]);
+		CHECK_EQ(chunk_reader_open(&r, info.path, NULL), 0);
+		CHECK(chunk_reader_damage(r) != NULL);
+		CHECK(strstr(chunk_reader_damage(r), "manifest") != NULL);
+		chunk_reader_close(r);
+		CHECK_EQ(make_count(info.path, &info), COUNT);
+		make_forget(dir);
+	}
 }
 
 TEST(a_manifest_of_times_beyond_belief_is_not_believed)
