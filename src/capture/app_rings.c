@@ -80,7 +80,8 @@ static void source_begin(const struct app_rings *rings, struct app_source *s)
 
 	s->since_ns = s->told_ns = s->heard_ns = now;
 	s->lease_ns = now + APP_LEASE_NS;
-	s->lost_told = app_ring_lost(s->r->ring);
+	app_source_look(s, APP_RING_LANES);
+	s->lost_told = app_source_lost(s);
 	first = app_ring_take_over(s->r->ring, rings->session, app_source_lease(s, now));
 	if (!first || !s->r->made_ns || s->r->made_ns > now)
 		return;

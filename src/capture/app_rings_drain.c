@@ -8,6 +8,7 @@
 #define TELL_NS 100000000ull  /* how often losses are told */
 #define LATE_NS 1000000000ull /* who is longer in the middle of a record is not waited for */
 #define BATCH 16384	      /* records of one ring in a drain; a lane may go beyond */
+#define LOOKS 64	      /* for lanes that came into use, in a drain */
 
 /* A thread that is gone publishes nothing any more: what it left half done is passed over. */
 static void source_end(struct app_source *s)
@@ -18,11 +19,18 @@ static void source_end(struct app_source *s)
 		__atomic_store_n(&s->r->ring->table[i].state, APP_LANE_LEFT, __ATOMIC_RELAXED);
 }
 
+static bool lane_has(void *arg, u32 lane, u64 offset)
+{
+	const struct app_take *take = arg;
+
+	return app_source_has(take->source, lane, offset);
+}
+
 /* Takes a lane's records out up to `head`, which was read after now_ns. True if all were there. */
 static bool lane_drain(struct app_source *s, const struct app_goal *goal, u64 now_ns,
 		       struct app_take *take, struct app_drained *drained)
 {
-	const struct app_ring_sink sink = {.record = app_record_taken, .owner = take};
+	const struct app_ring_sink sink = {app_record_taken, lane_has, take};
 	bool all = app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, drained);
 
 	while (s->marks.count <= goal->lane) {
@@ -44,11 +52,12 @@ static bool source_drain(struct app_source *s, struct app_take *take)
 	u32 lanes = app_ring_lanes(ring), i;
 
 	app_process_refill(&s->r->process);
+	app_source_look(s, LOOKS);
 	for (i = 0; i < lanes && drained.records + drained.damaged < BATCH && !take->err; i++) {
-		u32 lane = (s->next_lane + i) % lanes;
-		const struct app_goal goal = {lane, app_ring_head(ring, lane)};
+		struct app_goal goal = {.lane = (s->next_lane + i) % lanes};
 
-		lane_drain(s, &goal, take->polled_ns, take, &drained);
+		if (app_source_head(s, goal.lane, &goal.head))
+			lane_drain(s, &goal, take->polled_ns, take, &drained);
 	}
 	s->next_lane = lanes ? (s->next_lane + i) % lanes : 0;
 	s->damaged += drained.damaged;
@@ -59,7 +68,7 @@ static int source_poll(struct app_rings *rings, struct app_source *s,
 		       const struct capture_sink *sink, u64 now)
 {
 	struct app_take take = {rings, s, sink, ~0ull, now, now, 0};
-	bool all, ended = s->ended |= app_ring_is_stopped(s->r->ring);
+	bool all, ended = s->ended |= s->broken || app_ring_is_stopped(s->r->ring);
 
 	if (ended) {
 		app_source_attend(rings, s, now); /* until all is taken: a batch may be full */
@@ -67,7 +76,7 @@ static int source_poll(struct app_rings *rings, struct app_source *s,
 	}
 	all = source_drain(s, &take);
 	if (!take.err && ((ended && all) || now >= s->told_ns + TELL_NS))
-		take.err = app_source_tell(rings, s, app_ring_lost(s->r->ring), sink, now);
+		take.err = app_source_tell(rings, s, app_source_lost(s), sink, now);
 	if (!take.err && ended && all) {
 		app_source_close(s);
 		s->r = NULL;
@@ -131,12 +140,14 @@ int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
 
 		app_source_attend(rings, s, now);
 		s->goals.count = 0;
-		s->lost_cut = app_ring_lost(s->r->ring);
+		app_source_look(s, APP_RING_LANES);
+		s->lost_cut = app_source_lost(s);
 		app_process_refill(&s->r->process);
 		for (u32 lane = 0; lane < lanes && !err; lane++) {
-			u64 head = app_ring_head(s->r->ring, lane);
+			u64 head;
 
-			if (head != s->r->ring->lane[lane].control.tail)
+			if (app_source_head(s, lane, &head) &&
+			    head != s->r->ring->lane[lane].control.tail)
 				err = vec_push(&s->goals, ((struct app_goal){lane, head}));
 		}
 	}
@@ -149,6 +160,8 @@ static bool source_cut(struct app_source *s, struct app_take *take)
 	struct app_drained drained = {0};
 	size_t kept = 0;
 
+	if (s->broken)
+		s->goals.count = 0;
 	for (size_t i = 0; i < s->goals.count; i++) {
 		struct app_goal *goal = &s->goals.data[i];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of app_rings.h share; nothing else includes it. app_ring_reach.c finds rings,
- * app_rings.c keeps the list of them, app_rings_drain.c goes over it and cuts, app_record.c
- * judges each record, app_losses.c tells what did not come.
+ * app_rings.c keeps the list of them, app_lanes.c says what is there of each, app_rings_drain.c
+ * goes over it and cuts, app_record.c judges each record, app_losses.c tells what did not come.
  */
 #ifndef CAPTURE_APP_RINGS_INTERNAL_H
 #define CAPTURE_APP_RINGS_INTERNAL_H
@@ -51,7 +51,10 @@ struct app_source {
 	u64 unheard_ns;	      /* from then on, at first */
 	u64 unheard_until_ns; /* to then, at last */
 	u32 next_lane;	      /* where the next batch begins */
-	bool ended;	      /* the process has, or its program, or the library in it */
+	u32 next_look;	      /* and the next look for lanes that are there */
+	bool broken;	      /* a lane's head went back: nothing of it is looked at any more */
+	u64 there[APP_RING_LANES / 64];
+	bool ended; /* the process has, or its program, or the library in it */
 	VEC(struct app_goal) goals;
 	VEC(struct ring_mark) marks; /* by lane */
 };
@@ -86,6 +89,17 @@ void app_sought_end(struct app_rings *rings, pid_t pid);
 void app_source_close(struct app_source *s);
 /* Until when a lease holds that is given now, by the clock of the process. */
 u64 app_source_lease(const struct app_source *s, u64 now);
+
+/* ---- app_lanes.c ---- */
+
+/* Looks for lanes that came into use since. `most`: how many may be asked for. */
+void app_source_look(struct app_source *s, u32 most);
+/* The head of a lane that is there. False if there is none, or the ring is found to be broken. */
+bool app_source_head(struct app_source *s, u32 lane, u64 *head);
+/* app_ring_lost() of the lanes that are there. */
+u64 app_source_lost(const struct app_source *s);
+/* Is that part of a lane there? For app_ring_sink. */
+bool app_source_has(const struct app_source *s, u32 lane, u64 offset);
 
 /* ---- app_record.c ---- */
 

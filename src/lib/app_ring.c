@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #define MASK (APP_RING_SLOTS - 1)
+#define PAGE_BYTES 4096 /* the smallest there is */
 
 int app_ring_open(int fd, struct app_ring **out)
 {
@@ -84,13 +85,17 @@ bool app_ring_is_stopped(const struct app_ring *ring)
 	return __atomic_load_n(&ring->stopped, __ATOMIC_ACQUIRE) != 0;
 }
 
+u64 app_ring_lane_lost(const struct app_ring *ring, u32 lane)
+{
+	return __atomic_load_n(&ring->lane[lane].control.lost[RING_LOST_OTHER], __ATOMIC_RELAXED);
+}
+
 u64 app_ring_lost(const struct app_ring *ring)
 {
 	u64 lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
 
 	for (u32 i = 0, used = app_ring_lanes(ring); i < used; i++)
-		lost += __atomic_load_n(&ring->lane[i].control.lost[RING_LOST_OTHER],
-					__ATOMIC_RELAXED);
+		lost += app_ring_lane_lost(ring, i);
 	return lost;
 }
 
@@ -136,19 +141,27 @@ static bool record_is_sound(const union app_record *r)
 #undef TEXT_FITS
 }
 
-/* Copies the record at a position. 0: none is there yet; negative: damage. */
-static int record_take(struct app_lane *lane, u64 at, u64 reserved, union app_record *out)
+/*
+ * Copies the record at a position, of which `reserved` slots are the producer's and those up to
+ * `there` no hole. 0: none is there yet; negative: damage.
+ */
+static int record_take(const struct app_lane *lane, u64 at, u64 reserved, u64 there,
+		       union app_record *out)
 {
-	struct ring_slot *slots = lane->slots;
-	u32 seq = __atomic_load_n((u32 *)(void *)slots[at & MASK].bytes, __ATOMIC_ACQUIRE);
-	u32 n;
+	const struct ring_slot *slots = lane->slots;
+	u32 seq, n;
 
+	if (there == 0)
+		return 0;
+	seq = __atomic_load_n((const u32 *)(const void *)slots[at & MASK].bytes, __ATOMIC_ACQUIRE);
 	if (seq != (u32)(at + 1))
 		return 0;
 	memcpy(out->bytes, slots[at & MASK].bytes, RECORD_SLOT_BYTES);
 	n = out->head.slots;
 	if (n == 0 || n > reserved || n > sizeof(out->bytes) / RECORD_SLOT_BYTES)
 		return -EINVAL;
+	if (n > there)
+		return 0;
 	for (u32 i = 1; i < n; i++)
 		memcpy(out->bytes + (size_t)i * RECORD_SLOT_BYTES, slots[(at + i) & MASK].bytes,
 		       RECORD_SLOT_BYTES);
@@ -157,38 +170,76 @@ static int record_take(struct app_lane *lane, u64 at, u64 reserved, union app_re
 	return (int)n;
 }
 
+/*
+ * Up to where none of the slots lies in a hole. Who publishes a record has written all of its
+ * slots before: what we see of it later is whole.
+ */
+static u64 lane_there(const struct app_ring_sink *sink, u32 lane, u64 at, u64 limit)
+{
+	const u64 origin = offsetof(struct app_ring, lane) + lane * sizeof(struct app_lane);
+
+	while (sink->has && at != limit) {
+		u64 offset = offsetof(struct app_lane, slots) + (at & MASK) * RECORD_SLOT_BYTES;
+		u64 page = (PAGE_BYTES - (origin + offset) % PAGE_BYTES) / RECORD_SLOT_BYTES;
+		u64 wrap = APP_RING_SLOTS - (at & MASK), step = page < wrap ? page : wrap;
+
+		if (!sink->has(sink->owner, lane, offset))
+			return at;
+		at += step < limit - at ? step : limit - at;
+	}
+	return limit;
+}
+
 /* What lies between is the producer's again, and no text in it looks like a seq. */
-static void lane_give_back(struct app_lane *lane, u64 from, u64 to)
+static void slots_give_back(struct app_lane *lane, u64 from, u64 to)
 {
 	for (; from != to; from++)
 		__atomic_store_n((u32 *)(void *)lane->slots[from & MASK].bytes, 0,
 				 __ATOMIC_RELAXED);
-	__atomic_store_n(&lane->control.tail, to, __ATOMIC_RELEASE);
+}
+
+/* A stretch of a lane: what was reserved, and up to where it is no hole. */
+struct stretch {
+	u64 at, limit, there;
+};
+
+static int stretch_take(const struct app_lane *lane, const struct stretch *s, union app_record *out)
+{
+	return record_take(lane, s->at, s->limit - s->at, s->there - s->at, out);
+}
+
+/*
+ * Behind damage, or half a record that nobody will finish: how long that is, nobody says. What a
+ * handler wrote meanwhile is whole, however: on to the next one that looks like a record.
+ */
+static void stretch_skip(const struct app_lane *lane, struct stretch *s, union app_record *r)
+{
+	while (s->at != s->there) {
+		s->at++;
+		if (stretch_take(lane, s, r) > 0 && record_is_sound(r))
+			return;
+	}
+	s->at = s->limit;
 }
 
 /* Up to `limit`, a head that was read before. True if nothing is missing before it. */
-static bool lane_drain(struct app_lane *lane, u64 limit, bool ended,
+static bool lane_drain(struct app_lane *lane, struct stretch *s, bool ended,
 		       const struct app_ring_sink *sink, struct app_drained *drained)
 {
-	u64 tail = __atomic_load_n(&lane->control.tail, __ATOMIC_RELAXED), at = tail;
+	u64 tail = s->at;
 	union app_record r;
 
-	if (limit - tail > APP_RING_SLOTS) { /* no library of ours does this */
-		drained->damaged++;
-		__atomic_store_n(&lane->control.tail, limit, __ATOMIC_RELEASE);
-		return true;
-	}
-	while (at != limit) {
-		int n = record_take(lane, at, limit - at, &r);
+	while (s->at != s->limit) {
+		int n = stretch_take(lane, s, &r);
 
-		if (n < 0 || (n == 0 && ended)) { /* nobody will say where the next one is */
+		if (n == 0 && !ended)
+			break;
+		if (n <= 0) {
 			drained->damaged++;
-			at = limit;
-			break;
+			stretch_skip(lane, s, &r);
+			continue;
 		}
-		if (n == 0)
-			break;
-		at += (u64)n;
+		s->at += (u64)n;
 		if (record_is_sound(&r)) {
 			sink->record(sink->owner, &r.head);
 			drained->records++;
@@ -196,18 +247,25 @@ static bool lane_drain(struct app_lane *lane, u64 limit, bool ended,
 			drained->damaged++;
 		}
 	}
-	lane_give_back(lane, tail, at);
-	return at == limit;
+	slots_give_back(lane, tail, s->at - tail < s->there - tail ? s->at : s->there);
+	__atomic_store_n(&lane->control.tail, s->at, __ATOMIC_RELEASE);
+	return s->at == s->limit;
 }
 
-bool app_ring_drain_lane(struct app_ring *ring, u32 lane, u64 limit,
-			 const struct app_ring_sink *sink, struct app_drained *drained)
+bool app_ring_drain_lane(struct app_ring *ring, u32 i, u64 limit, const struct app_ring_sink *sink,
+			 struct app_drained *drained)
 {
-	u32 state = __atomic_load_n(&ring->table[lane].state, __ATOMIC_ACQUIRE);
+	bool ended = __atomic_load_n(&ring->table[i].state, __ATOMIC_ACQUIRE) == APP_LANE_LEFT;
+	struct app_lane *lane = &ring->lane[i];
+	struct stretch s = {__atomic_load_n(&lane->control.tail, __ATOMIC_RELAXED), limit, 0};
 
-	if (__atomic_load_n(&ring->lane[lane].control.tail, __ATOMIC_RELAXED) == limit)
+	if (limit - s.at > APP_RING_SLOTS) { /* no library of ours does this */
+		drained->damaged++;
+		__atomic_store_n(&lane->control.tail, limit, __ATOMIC_RELEASE);
 		return true;
-	return lane_drain(&ring->lane[lane], limit, state == APP_LANE_LEFT, sink, drained);
+	}
+	s.there = lane_there(sink, i, s.at, limit);
+	return s.at == limit || lane_drain(lane, &s, ended, sink, drained);
 }
 
 u64 app_ring_drain(struct app_ring *ring, const struct app_ring_sink *sink, u64 *damaged)

@@ -49,7 +49,8 @@
  * What is valid (app_ring_open() checks it): F_GET_SEALS has APP_RING_SEALS, the
  * size is exactly APP_RING_BYTES, and the numbers at 0 to 27 are those below.
  * Then nothing behind the header's first words is believed: sizes come from
- * this file, not from the mapping; a record is copied before it is looked at;
+ * this file, not from the mapping; a record is copied before it is looked at; what lies in a
+ * hole of the file is not there yet, and not touched, since the reader would pay for its page;
  * `slots` beyond what is reserved, kinds other than ours and lengths beyond
  * the record are damage, which is counted and never followed.
  *
@@ -79,7 +80,7 @@
  * is there as long as the reader has the mapping. A slot that was reserved and
  * never published (killed in mid-write, longjmp out of a handler) hides what
  * follows it in its lane: in a lane of a thread that is gone the reader
- * counts it as damaged and goes to head.
+ * counts it as damaged and goes on to the next slot that holds its own seq and a sound record.
  */
 #ifndef LIB_APP_RING_H
 #define LIB_APP_RING_H
@@ -160,6 +161,8 @@ void app_ring_close(struct app_ring *ring);
 struct app_ring_sink {
 	/* A record, copied, zero behind its slots. Its text lengths are checked. */
 	void (*record)(void *owner, const struct record_head *head);
+	/* NULL, or: is what lies there in a lane no hole? It is not touched then. */
+	bool (*has)(void *owner, u32 lane, u64 offset);
 	void *owner;
 };
 
@@ -207,7 +210,8 @@ bool app_ring_renew(struct app_ring *ring, u32 session, u64 until_ns);
 /* True once the library writes no more: what is read from now on is all there will be. */
 bool app_ring_is_stopped(const struct app_ring *ring);
 
-/* Records that did not fit since the ring was made. */
+/* Records that did not fit since the ring was made: all, and those of a lane. */
 u64 app_ring_lost(const struct app_ring *ring);
+u64 app_ring_lane_lost(const struct app_ring *ring, u32 lane);
 
 #endif

@@ -104,7 +104,7 @@ static inline int losses_tell(struct app_rings *rings)
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++)
 		err = app_source_tell(rings, &rings->sources.data[i],
-				      app_ring_lost(rings->sources.data[i].r->ring), &sink, now);
+				      app_source_lost(&rings->sources.data[i]), &sink, now);
 	return err;
 }
 
