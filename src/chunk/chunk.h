@@ -75,6 +75,10 @@ void chunk_clock_read(struct chunk_clock *clock);
 
 #define CHUNK_HOST_BYTES 65
 #define CHUNK_BOOT_BYTES 37
+
+/* The id of this boot, empty if the kernel does not tell. */
+void chunk_boot_read(char boot_id[CHUNK_BOOT_BYTES]);
+
 #define CHUNK_NAME_BYTES 80
 #define CHUNK_CPU_LIST_BYTES 256
 
@@ -326,11 +330,13 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 
 /*
  * Deletes the oldest sealed chunks until the limits are met (the latest one
- * always stays). If `before` keeps one, or one cannot be read for a reason that is not its
- * own (descriptors, rights, the disk), nothing more is deleted and that is returned. Returns how
- * many were deleted.
+ * always stays). How old one of this boot is, now_ns says (CLOCK_MONOTONIC), which nobody sets,
+ * and now_unix_ns of others. If `before` keeps one, or one cannot be read for a reason that is not
+ * its own (descriptors, rights, the disk), nothing more is deleted and that is returned. Returns
+ * how many were deleted.
  */
-int recording_retain(struct recording_retainer *retainer, uint64_t now_unix_ns, struct error *e);
+int recording_retain(struct recording_retainer *retainer, uint64_t now_unix_ns, uint64_t now_ns,
+		     struct error *e);
 
 void recording_retainer_close(struct recording_retainer *retainer); /* NULL is fine */
 

@@ -19,7 +19,8 @@ struct recording_retainer {
 	char dir[4096];
 	struct recording_hold hold; /* the descriptor of the directory alone, its own */
 	struct recording_keep keep;
-	struct bytes_map sizes; /* name of a sealed chunk -> its bytes + 1 */
+	char boot_id[CHUNK_BOOT_BYTES]; /* this one's */
+	struct bytes_map sizes;		/* name of a sealed chunk -> its bytes + 1 */
 };
 
 /* ---- how large chunks are ---- */
@@ -87,13 +88,35 @@ static void names_order(struct chunk_names *names)
 	}
 }
 
-static bool must_go(const struct recording_keep *keep, const struct chunk_name *name, uint64_t sum,
-		    uint64_t now_unix_ns)
+struct now {
+	uint64_t unix_ns, monotonic_ns;
+};
+
+/* The wall clock is asked only of what another boot recorded: it may be set at any time. */
+static uint64_t age_of(const struct recording_retainer *r, const struct chunk_name *name,
+		       const struct now *now)
 {
-	if (keep->bytes && sum > keep->bytes)
+	int dir = openat(r->hold.dir, name->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	uint64_t now_ns = now->unix_ns, end_ns = name->end_unix_ns;
+	struct manifest m = {0};
+
+	if (dir >= 0 && manifest_read(dir, &m, NULL) == 0 && r->boot_id[0] &&
+	    strcmp(m.info.boot_id, r->boot_id) == 0) {
+		now_ns = now->monotonic_ns;
+		end_ns = m.info.end_ns;
+	}
+	manifest_free(&m);
+	if (dir >= 0)
+		close(dir);
+	return end_ns < now_ns ? now_ns - end_ns : 0;
+}
+
+static bool must_go(const struct recording_retainer *r, const struct chunk_name *name, uint64_t sum,
+		    const struct now *now)
+{
+	if (r->keep.bytes && sum > r->keep.bytes)
 		return true;
-	return keep->age_ns && name->end_unix_ns < now_unix_ns &&
-	       now_unix_ns - name->end_unix_ns > keep->age_ns;
+	return r->keep.age_ns && age_of(r, name, now) > r->keep.age_ns;
 }
 
 /* One chunk: a name that is not read any more goes before its files do. */
@@ -133,7 +156,7 @@ static int retire(struct recording_retainer *r, const char *name, struct error *
 }
 
 static int retain_names(struct recording_retainer *r, const struct chunk_names *names,
-			uint64_t now_unix_ns, struct error *e)
+			const struct now *now, struct error *e)
 {
 	size_t last = names->count;
 	uint64_t sum = 0;
@@ -150,7 +173,7 @@ static int retain_names(struct recording_retainer *r, const struct chunk_names *
 
 		if (names->names[i].open)
 			continue;
-		if (!must_go(&r->keep, &names->names[i], sum, now_unix_ns))
+		if (!must_go(r, &names->names[i], sum, now))
 			break;
 		bytes = size_of(r, names->names[i].name);
 		err = retire(r, names->names[i].name, e);
@@ -187,6 +210,7 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 		return error_set(e, ENOMEM, "cannot look after %s", dir);
 	snprintf(r->dir, sizeof(r->dir), "%s", dir);
 	r->keep = *keep;
+	chunk_boot_read(r->boot_id);
 	r->hold = (struct recording_hold){recording_directory(dir, keep->hold), -1};
 	if (r->hold.dir < 0) {
 		int err = error_set(e, r->hold.dir, "cannot look after %s", dir);
@@ -199,15 +223,17 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 	return 0;
 }
 
-int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, struct error *e)
+int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, uint64_t now_ns,
+		     struct error *e)
 {
+	const struct now now = {now_unix_ns, now_ns};
 	struct chunk_names names;
 	int err = chunk_names_list(r->dir, &r->hold, &names, e);
 
 	if (err)
 		return err;
 	names_order(&names);
-	err = retain_names(r, &names, now_unix_ns, e);
+	err = retain_names(r, &names, &now, e);
 	chunk_names_free(&names);
 	return err;
 }

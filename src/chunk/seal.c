@@ -48,7 +48,7 @@ static void copy_word(char *to, size_t size, const char *from)
 	to[n] = '\0';
 }
 
-static void read_boot_id(char *boot_id, size_t size)
+void chunk_boot_read(char boot_id[CHUNK_BOOT_BYTES])
 {
 	char text[64] = "";
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static void read_boot_id(char *boot_id, size_t size)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	copy_word(boot_id, size, text);
+	copy_word(boot_id, CHUNK_BOOT_BYTES, text);
 }
 
 /* A list that is too long is not told: then no stream of them is missed, either. */
@@ -92,7 +92,7 @@ static void fill_info(struct chunk_info *info, const struct chunk_writer_options
 	if (o->boot_id)
 		copy_word(info->boot_id, sizeof(info->boot_id), o->boot_id);
 	else
-		read_boot_id(info->boot_id, sizeof(info->boot_id));
+		chunk_boot_read(info->boot_id);
 }
 
 uint64_t chunk_unix_ns(const struct chunk_info *info, uint64_t monotonic_ns)

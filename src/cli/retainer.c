@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/host_clock.h"
 #include "base/thread.h"
 #include "chunk/base.h"
 #include "chunk/chunk.h"
@@ -113,7 +114,7 @@ static void round_run(struct retainer *r)
 {
 	struct error e = {0};
 
-	recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), &e);
+	recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
 	if (r->unsaved)
 		base_store(r, error_is_set(&e) ? NULL : &e);
 	memory_give_back(r);

@@ -391,16 +391,22 @@ static int on_gone(void *arg, struct chunk_reader *reader, struct error *e)
 	return gone->count++ == gone->refuse_at ? -ECANCELED : 0;
 }
 
-static int retain(const char *dir, const struct recording_keep *keep, uint64_t now_unix_ns)
+static int retain_at(const char *dir, const struct recording_keep *keep, uint64_t now_unix_ns,
+		     uint64_t now_ns)
 {
 	struct recording_retainer *r;
 	int n;
 
 	CHECK_EQ(recording_retainer_open(&r, dir, keep, NULL), 0);
-	n = recording_retain(r, now_unix_ns, NULL);
-	CHECK(n < 0 || recording_retain(r, now_unix_ns, NULL) == 0);
+	n = recording_retain(r, now_unix_ns, now_ns, NULL);
+	CHECK(n < 0 || recording_retain(r, now_unix_ns, now_ns, NULL) == 0);
 	recording_retainer_close(r);
 	return n;
+}
+
+static int retain(const char *dir, const struct recording_keep *keep, uint64_t now_unix_ns)
+{
+	return retain_at(dir, keep, now_unix_ns, 0);
 }
 
 TEST(old_chunks_go_by_size)
@@ -445,6 +451,21 @@ TEST(old_chunks_go_by_age)
 	CHECK_EQ(retain(dir, &keep, 1005101), 1);
 	CHECK_EQ(gone.last_begin, 1000);
 	CHECK_EQ(retain(dir, &keep, 1009999999), 1);
+}
+
+/* Nobody sets the clock that says how old those of this boot are. */
+TEST(a_clock_that_was_set_forward_makes_no_chunk_old)
+{
+	const char *dir = make_directory();
+	const struct recording_keep keep = {.age_ns = 5000};
+
+	make_boot(dir, NULL, 1000000, 1000);
+	make_boot(dir, NULL, 1004000, 5000);
+	make_boot(dir, NULL, 3600004000, 9000);
+	CHECK_EQ(retain_at(dir, &keep, 3600004100, 1100), 0);
+	CHECK_EQ(retain_at(dir, &keep, 3600004100, 6100), 0);
+	CHECK_EQ(retain_at(dir, &keep, 3600004100, 6101), 1);
+	CHECK_EQ(retain_at(dir, &keep, 1004100, 10101), 1); /* nor young */
 }
 
 /* Their names say the wall clock; the oldest is the one that was made first. */
@@ -498,11 +519,11 @@ TEST(chunks_that_cannot_be_read_now_stay)
 	make_chunk(dir, 91000, 10, false, &last);
 	CHECK_EQ(recording_retainer_open(&r, dir, &keep, NULL), 0);
 	had = descriptors_limit(1); /* for the list, and for the chunk, but for nothing in it */
-	CHECK_EQ(recording_retain(r, 0, &e), -EMFILE);
+	CHECK_EQ(recording_retain(r, 0, 0, &e), -EMFILE);
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &had), 0);
 	CHECK_EQ(gone.count, 0);
 	CHECK_EQ(access(first.path, F_OK), 0);
-	CHECK_EQ(recording_retain(r, 0, NULL), 1);
+	CHECK_EQ(recording_retain(r, 0, 0, NULL), 1);
 	CHECK_EQ(gone.count, 1);
 	recording_retainer_close(r);
 }
