@@ -220,9 +220,10 @@ static void metadata_word(const char *text, const char *key, char *to, size_t si
 }
 
 /*
- * Without a manifest: the name says when the chunk was, and the metadata of
+ * Without a manifest: the name says when the chunk began, and the metadata of
  * which host and boot. Damage to these is not noticed, but no record depends
- * on them.
+ * on them. When it ended the streams say (chunk_reader_measure()): the name tells that by the
+ * clock of the next one, which may have been set.
  */
 static void guess_info(struct chunk_reader *r)
 {
@@ -245,15 +246,11 @@ static void guess_info(struct chunk_reader *r)
 	metadata_word(text, "offset = ", rest, sizeof(rest));
 	free(text);
 	offset = strtoull(seconds, NULL, 10) * 1000000000u + strtoull(rest, NULL, 10);
-	if (offset == 0 || name.begin_unix_ns < offset ||
-	    (name.begin_unix_ns | name.end_unix_ns) >= RECORD_TIME_END_NS)
+	if (offset == 0 || name.begin_unix_ns < offset || name.begin_unix_ns >= RECORD_TIME_END_NS)
 		return;
 	r->info.begin_ns = name.begin_unix_ns - offset;
-	r->info.end_ns = name.open || name.end_unix_ns < name.begin_unix_ns
-				 ? r->info.begin_ns
-				 : name.end_unix_ns - offset;
 	r->info.begun_ns = r->info.late_ns = r->info.begin_ns;
-	r->info.complete_ns = r->info.end_ns;
+	r->info.end_ns = r->info.complete_ns = r->info.begin_ns;
 	r->info.clock = (struct chunk_clock){r->info.begin_ns, name.begin_unix_ns, 0, 0};
 }
 

@@ -135,6 +135,27 @@ static int remove_chunk(struct recording_retainer *r, const char *name, struct e
 	return err ? error_set(e, err, "cannot remove %s/%s", r->dir, name) : 0;
 }
 
+/* At its begin, and with the end that its streams have if no manifest says one. */
+static int open_measured(struct recording_retainer *r, const char *path,
+			 struct chunk_reader **reader, struct error *e)
+{
+	struct chunk_reader *measured;
+	int err = chunk_reader_open_at(reader, r->hold.dir, path, e);
+
+	if (err || chunk_reader_has_sums(*reader))
+		return err;
+	measured = *reader;
+	err = chunk_reader_measure(measured, e);
+	if (!err)
+		err = chunk_reader_open_at(reader, r->hold.dir, path, e);
+	if (!err) {
+		(*reader)->info.end_ns = measured->info.end_ns;
+		(*reader)->info.complete_ns = measured->info.complete_ns;
+	}
+	chunk_reader_close(measured);
+	return err;
+}
+
 /* A chunk that is damaged beyond reading has nothing to tell before it goes. */
 static int retire(struct recording_retainer *r, const char *name, struct error *e)
 {
@@ -143,7 +164,7 @@ static int retire(struct recording_retainer *r, const char *name, struct error *
 	int err;
 
 	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
-	err = r->keep.before ? chunk_reader_open_at(&reader, r->hold.dir, path, NULL) : -ENOENT;
+	err = r->keep.before ? open_measured(r, path, &reader, NULL) : -ENOENT;
 	if (err && !chunk_error_is_own(err))
 		return error_set(e, err, "cannot read %s", path);
 	if (!err) {

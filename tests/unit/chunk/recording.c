@@ -270,6 +270,7 @@ TEST(streams_that_are_cut_one_by_one_do_not_overlap)
 TEST(a_chunk_without_a_manifest_does_not_overlap)
 {
 	const char *dir = make_directory();
+	struct recording *recording;
 	unsigned long long begin, end, seq;
 	struct chunk_info a, b;
 	char command[16384], *name;
@@ -285,6 +286,10 @@ TEST(a_chunk_without_a_manifest_does_not_overlap)
 	CHECK_EQ(system(command), 0);
 	overlap_of(&dir, 1, begins);
 	CHECK_EQ(begins[1], 0);
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+	CHECK_EQ(recording_info(recording)->chunks[0].end_ns, a.end_ns);
+	CHECK_EQ(recording_info(recording)->chunks[0].complete_ns, a.end_ns);
+	recording_close(recording);
 	CHECK_EQ(unlink(make_path(b.path, ".manifest")), 0);
 	snprintf(command, sizeof(command), "sed -i s/offset/beginning/ %s/metadata", b.path);
 	CHECK_EQ(system(command), 0);
@@ -387,6 +392,7 @@ static int on_gone(void *arg, struct chunk_reader *reader, struct error *e)
 
 	CHECK_EQ(stat(info->path, &st), 0); /* it can still be read */
 	CHECK(info->begin_ns > gone->last_begin);
+	CHECK(info->end_ns > info->begin_ns);
 	gone->last_begin = info->begin_ns;
 	return gone->count++ == gone->refuse_at ? -ECANCELED : 0;
 }
@@ -588,6 +594,21 @@ TEST(broken_chunks_go_too)
 	CHECK_EQ(retain(dir, &keep, 0), 1);
 	CHECK(access(half, F_OK) < 0);
 	free(half);
+}
+
+/* Whoever is asked knows when it ended. */
+TEST(a_chunk_without_a_manifest_goes_too)
+{
+	const char *dir = make_directory();
+	struct gone gone = {.refuse_at = -1};
+	const struct recording_keep keep = {.bytes = 1, .before = on_gone, .arg = &gone};
+	struct chunk_info info;
+
+	make_chunk(dir, 1000, 10, false, &info);
+	CHECK_EQ(unlink(make_path(info.path, ".manifest")), 0);
+	make_chunk(dir, 91000, 10, false, &info);
+	CHECK_EQ(retain(dir, &keep, 0), 1);
+	CHECK_EQ(gone.last_begin, 1000);
 }
 
 TEST(base_is_what_was_written)
