@@ -208,9 +208,10 @@ FATHOM_API int fathom_sampling_set(const char *policy);
 
 /*
  * Spans and events less severe than the level are not recorded. Children of a
- * span left out this way belong to its parent; what is told of it goes with it, also an event
- * that is severe enough, since there is no span for it to stand in: begin a span that such
- * events matter to with a level as severe as theirs. Out of range: nothing changes.
+ * span left out this way belong to its parent, which is active in its place; what is told of it
+ * goes with it, also an event that is severe enough, since there is no span for it to stand in:
+ * begin a span that such events matter to with a level as severe as theirs. Out of range: nothing
+ * changes.
  */
 FATHOM_API void fathom_level_set(int level);
 FATHOM_API int fathom_level_get(void);

@@ -2,12 +2,23 @@
 /* Spans that are made active, or not, beside their begin and end. */
 #include "lib/frames.h"
 
+/* One that the level left out has the ids of its parent, whose own frame is not meant. */
+static bool frame_is_of(const struct fathom_thread *t, const struct frame *f,
+			const struct fathom_span *span)
+{
+	bool passed = (span->state & SPAN_STATE) == SPAN_PASSED ||
+		      (span->state & (SPAN_STATE | SPAN_WAS_PASSED)) == SPAN_WAS_PASSED;
+
+	return id_load(f->ctx.span) == id_load(span->span_id) && frame_is_live(t, f) &&
+	       (f->attached == ATTACHED_PASSED) == passed;
+}
+
 /* Takes the last frame of a span away. True if it was the active one. */
-static bool frame_detach(struct fathom_thread *t, u64 span)
+static bool frame_detach(struct fathom_thread *t, const struct fathom_span *span)
 {
 	struct frame *f = frame_top(t);
 
-	while (f && !(id_load(f->ctx.span) == span && frame_is_live(t, f)))
+	while (f && !frame_is_of(t, f, span))
 		f = f->prev;
 	if (!f)
 		return false;
@@ -32,7 +43,7 @@ void fathom_span_attach(const struct fathom_span *span)
 	if (!place.frame)
 		return;
 	frame_activate(t, &place, span,
-		       (span->state & SPAN_STATE) == SPAN_LIVE ? ATTACHED_LIVE : ATTACHED_PASSED);
+		       (span->state & SPAN_STATE) == SPAN_PASSED ? ATTACHED_PASSED : ATTACHED_LIVE);
 	fathom_record_active(t, before);
 }
 
@@ -44,7 +55,7 @@ void fathom_span_detach(const struct fathom_span *span)
 	if (!t || !span || id_load(span->span_id) == 0)
 		return;
 	before = frame_top(t);
-	if (frame_detach(t, id_load(span->span_id)))
+	if (frame_detach(t, span))
 		fathom_record_active(t, before);
 }
 

@@ -52,6 +52,11 @@ void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where)
 		if (id_load(f->ctx.span) == span)
 			frame_live_set(t, f, 0);
 	}
+	fathom_frames_end_elsewhere(span, where);
+}
+
+void fathom_frames_end_elsewhere(u64 span, u16 where)
+{
 	if (where) /* it may be another's by now */
 		__atomic_compare_exchange_n(&fathom_live[where - 1], &span, 0, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);

@@ -30,10 +30,12 @@
 #define SPAN_PASSED 2 /* below the level: its ids are those of its parent */
 #define SPAN_STATE 3
 #define SPAN_STATUS_SHIFT 2
+#define SPAN_STATUS (3 << SPAN_STATUS_SHIFT)
+#define SPAN_WAS_PASSED 0x80 /* beside SPAN_NONE: the ids are not its own */
 
 /* frame.attached */
 #define ATTACHED_LIVE 1
-#define ATTACHED_PASSED 2
+#define ATTACHED_PASSED 2 /* also by the begin of a span that the level left out */
 
 static inline u64 id_load(const u8 *id)
 {
@@ -58,6 +60,8 @@ void fathom_record_active(struct fathom_thread *t, const struct frame *before);
 struct frame *fathom_frames_settle(struct fathom_thread *t);
 /* A span that ended: wherever it stands in our frames, and where it began. */
 void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where);
+/* The same for where it began alone. */
+void fathom_frames_end_elsewhere(u64 span, u16 where);
 
 static inline u32 frame_index(const struct fathom_thread *t, const struct frame *f)
 {

@@ -22,17 +22,30 @@ static void span_trace_new(struct fathom_thread *t, struct fathom_span *s, u8 fl
 			   FATHOM_RANDOM;
 }
 
-/* The span of a begin that the level leaves out: it stands for its parent. */
-static struct fathom_span span_pass(const struct fathom_thread *t, const struct begin *b)
+/*
+ * The span of a begin that the level leaves out: it stands for its parent, and where that is not
+ * what is active anyway, it makes it so.
+ */
+static __attribute__((noinline)) void span_pass(struct fathom_thread *t, const struct begin *b,
+						struct fathom_span *s)
 {
-	struct fathom_span s = {
-		.state = SPAN_PASSED, .flags = b->trace_flags, .process = t->process};
+	const struct frame *before = t->top, *above = frame_or_beside(t, before);
+	struct reserved place;
 
-	if (b->trace) {
-		memcpy(s.trace_id, b->trace, 16);
-		memcpy(s.span_id, &b->parent, 8);
-	}
-	return s;
+	*s = (struct fathom_span){
+		.state = SPAN_PASSED, .flags = b->trace_flags, .process = t->process};
+	if (!b->trace)
+		return;
+	trace_copy(s->trace_id, b->trace);
+	memcpy(s->span_id, &b->parent, 8);
+	if (!(b->flags & BEGIN_ACTIVE) || (above && id_load(above->ctx.span) == b->parent))
+		return;
+	place = frame_reserve(t);
+	if (!place.frame)
+		return;
+	s->where = (u16)(t->home + frame_index(t, place.frame));
+	frame_activate(t, &place, s, ATTACHED_PASSED);
+	fathom_record_active(t, before);
 }
 
 /* Fills *s, the caller's result, in place: a copy would wait for its stores. */
@@ -43,7 +56,7 @@ static inline void span_start(struct fathom_thread *t, struct begin *b, struct f
 	u64 id;
 
 	if (unlikely(b->level > __atomic_load_n(&fathom_process.level, __ATOMIC_RELAXED))) {
-		*s = span_pass(t, b);
+		span_pass(t, b, s);
 		return;
 	}
 	id = thread_id_next(t);
@@ -180,19 +193,32 @@ struct fathom_span fathom_span_remote(const struct fathom_context *parent, const
 							      .remote = parent ? parent : &none});
 }
 
-/* A span that the level leaves out has a frame only where it was attached. */
-static void span_pass_end(struct fathom_thread *t, const struct fathom_span *span)
+/*
+ * A span that the level leaves out has a frame where it was attached, or where it began, if its
+ * parent was not active there. With its ids others may have frames, too.
+ */
+static __attribute__((noinline)) void span_pass_end(struct fathom_span *span)
 {
-	struct frame *f = frame_top(t);
-	const struct frame *before = f;
+	struct fathom_thread *t = thread_get();
+	u64 id = id_load(span->span_id);
+	struct frame *before;
+	bool here = false;
 
-	while (f && !(f->attached == ATTACHED_PASSED && frame_is_live(t, f) &&
-		      id_load(f->ctx.span) == id_load(span->span_id)))
-		f = f->prev;
-	if (f)
+	span->state = SPAN_WAS_PASSED;
+	if (!t || span->process != t->process)
+		return;
+	before = frame_top(t);
+	for (struct frame *f = before; f && !(here && !span->where); f = f->prev) {
+		if (f->attached != ATTACHED_PASSED || id_load(f->ctx.span) != id ||
+		    f->where != span->where || !frame_is_live(t, f))
+			continue;
 		frame_live_set(t, f, 0);
-	if (f && f == before)
+		here = true;
+	}
+	if (before && !frame_is_live(t, before))
 		fathom_frames_settle(t);
+	if (!here)
+		fathom_frames_end_elsewhere(id, span->where);
 }
 
 static inline void span_finish(struct fathom_span *span, const char *message)
@@ -200,19 +226,17 @@ static inline void span_finish(struct fathom_span *span, const char *message)
 	struct fathom_thread *t;
 	const struct frame *before;
 	bool was_active;
-	u8 state;
 
 	if (!span || (span->state & SPAN_STATE) == SPAN_NONE)
 		return;
-	t = thread_get();
-	state = span->state;
-	span->state = state & (u8)~SPAN_STATE;
-	if (unlikely(!t || span->process != t->process))
-		return;
-	if (unlikely((state & SPAN_STATE) == SPAN_PASSED)) {
-		span_pass_end(t, span);
+	if (unlikely((span->state & SPAN_STATE) == SPAN_PASSED)) {
+		span_pass_end(span);
 		return;
 	}
+	t = thread_get();
+	span->state &= SPAN_STATUS;
+	if (unlikely(!t || span->process != t->process))
+		return;
 	before = t->top;
 	was_active = frame_end(t, span);
 	if (likely(span->flags & FATHOM_SAMPLED)) {
