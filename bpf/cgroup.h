@@ -35,12 +35,17 @@ static __always_inline u64 cgroup_of(struct task_struct *task)
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
-/* A function of its own, or clang takes the field's offset where the kernel has no such field. */
+/* Functions of their own, or clang takes a field's offset where the kernel has no such field. */
 static __noinline struct kernfs_node *cgroup_parent_6_14(struct kernfs_node *kn)
 {
 	struct kernfs_node___6_14 *new = (void *)kn;
 
 	return BPF_CORE_READ(new, __parent);
+}
+
+static __noinline struct kernfs_node *cgroup_parent_before(struct kernfs_node *kn)
+{
+	return BPF_CORE_READ(kn, parent);
 }
 
 static __always_inline struct kernfs_node *cgroup_parent(struct kernfs_node *kn)
@@ -49,7 +54,7 @@ static __always_inline struct kernfs_node *cgroup_parent(struct kernfs_node *kn)
 
 	if (bpf_core_field_exists(new->__parent))
 		return cgroup_parent_6_14(kn);
-	return BPF_CORE_READ(kn, parent);
+	return cgroup_parent_before(kn);
 }
 
 /* Is the node, or one above it, a directory that the user named? */
@@ -63,6 +68,8 @@ static __always_inline bool cgroup_named(struct kernfs_node *kn, u32 hierarchy)
 			return true;
 		kn = cgroup_parent(kn);
 	}
+	if (kn) /* it may be in scope further up */
+		ring_count_incomplete();
 	return false;
 }
 

@@ -99,7 +99,7 @@ def pid_with_children_and_threads_made_at_any_moment():
 
 @tests.add
 def others_appear_nowhere():
-    with running(CHURN, "3") as other, running(CHURN, "still", "3", "2") as named:
+    with running(CHURN, "30") as other, running(CHURN, "still", "30", "2") as named:
         time.sleep(0.1)
         path = fathom.record("others", "-p", named.pid, "-d", "1")
         equal(pids(path), {named.pid}, "processes")
