@@ -70,8 +70,8 @@ static __always_inline void context_read(struct thread_state *state, struct task
 	struct otel_record record;
 	u64 variable, at = 0;
 
-	if (state->flags & STATE_NO_CONTEXT)
-		return; /* what it began with holds until it runs a program */
+	if (state->creator_tp && state->creator_tp == task->thread.fsbase)
+		return; /* what it began with holds until it has a place of its own */
 	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 	if (state->location_generation != context_generation)
 		context_refresh(state, task->tgid);

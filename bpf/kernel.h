@@ -346,6 +346,7 @@ struct restart_block {
 
 struct seccomp {
 	int mode; /* 0: none */
+	struct seccomp_filter *filter;
 };
 
 struct kernel_clone_args {

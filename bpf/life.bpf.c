@@ -102,6 +102,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	struct thread_state *mine = state_of(parent), *state;
 	u32 named = scope_host || mine ? 0 : scope_of(parent);
 	bool told = *(volatile u32 *)&recording, entered = false;
+	u32 flags;
 
 	/* clone3 can put a child into another cgroup than its parent's */
 	if (scope_hierarchies && !named && !(mine && (mine->flags & STATE_IN))) {
@@ -119,17 +120,18 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		return 0;
 	}
 	/* one that is made before recording begins is for the snapshot to tell */
-	state->flags = STATE_DECIDED | STATE_NEWBORN | (told && !entered ? STATE_SEEN : 0);
+	flags = STATE_DECIDED | (told && !entered ? STATE_SEEN : 0);
 	if (scope_host)
-		state->flags |= (u32)task->tgid == own_tgid ? 0 : STATE_IN;
+		flags |= (u32)task->tgid == own_tgid ? 0 : STATE_IN;
 	else
-		state->flags |= named ? named
-				      : mine->flags & (STATE_IN | STATE_PENDING | STATE_BY_CGROUP);
+		flags |= named ? named : mine->flags & (STATE_IN | STATE_PENDING | STATE_BY_CGROUP);
+	state->newborn = 1;
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
-		state->flags |= STATE_NO_CONTEXT;
+		state->creator_tp = parent->thread.fsbase;
 	/* whose creator waits for it works for the creator's span; no other one shares it */
-	if (mine && (!(state->flags & STATE_NO_CONTEXT) || (clone_flags & CLONE_VFORK)))
+	if (mine && (!state->creator_tp || (clone_flags & CLONE_VFORK)))
 		state->ctx = mine->ctx;
+	state_set(state, flags);
 	if (!(clone_flags & CLONE_THREAD))
 		location_inherit(parent, task);
 	named_keep(task, state);
@@ -217,18 +219,14 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 			ring_count_lost(RING_LOST_ANY);
 			return 0;
 		}
-		state->flags &= ~(STATE_SEEN | STATE_NEWBORN);
-		state->flags |= STATE_DECIDED | STATE_CALLED | named;
-		state->in_syscall = 0;
-		state->begin_ns = 0;
-		state->fault_begin_ns = 0;
+		state_enter(state, task, named, false);
 		__sync_fetch_and_add(&scope_moves, 1);
 		return 0;
 	}
 	if (!state_in(state))
 		return 0;
 	if ((state->flags & STATE_BY_CGROUP) && !named) {
-		state->flags &= ~(STATE_IN | STATE_BY_CGROUP);
+		state_clear(state, STATE_IN | STATE_BY_CGROUP);
 		out.r.flags = CGROUP_LEFT_SCOPE;
 		__sync_fetch_and_add(&scope_moves, 1);
 	}
@@ -361,9 +359,10 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 		return 0;
 	begins = state->flags & STATE_PENDING ? EXEC_BEGINS : 0;
 	state->held_tid = 0;
-	if (state->flags & STATE_PENDING)
-		state->flags |= STATE_SEEN; /* this record tells all that a snapshot would */
-	state->flags = (state->flags & ~(STATE_PENDING | STATE_NO_CONTEXT)) | STATE_IN;
+	state->creator_tp = 0;
+	/* of the command this record tells all that a snapshot would */
+	state_set(state, begins ? STATE_IN | STATE_SEEN : STATE_IN);
+	state_clear(state, STATE_PENDING);
 	/* state->ctx stays until the next call: execve ran under the span that made it */
 	assumed = location_exec(task->tgid, (u64)BPF_CORE_READ(bprm, file));
 	context_refresh(state, task->tgid);

@@ -22,7 +22,7 @@ static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struc
 /* Workers of the kernel's are newborn for good: they never come back from clone. */
 static __always_inline bool first_stay(const struct thread_state *state)
 {
-	return (state->flags & (STATE_NEWBORN | STATE_STAYED)) == STATE_NEWBORN;
+	return state->newborn && !state->stayed;
 }
 
 SEC("tp_btf/sched_switch")
@@ -57,7 +57,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (ring_reserve(&place, n, RECORD_switch))
 		return 0;
 	if (spans_only && next_in && first_stay(next_state))
-		next_state->flags |= STATE_STAYED;
+		next_state->stayed = 1;
 	r->head.kind = RECORD_switch;
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = tid_of(prev, state);

@@ -14,6 +14,7 @@
 #include "bpf/path.h"
 #include "bpf/restart.h"
 #include "bpf/ring.h"
+#include "bpf/seccomp.h"
 #include "bpf/socket.h"
 #include "bpf/stack.h"
 #include "record/syscalls.h"
@@ -60,7 +61,7 @@ int scope_seeds(struct bpf_iter__task *ctx)
 	state = state_make(task);
 	if (!state)
 		return 0;
-	state->flags = STATE_DECIDED | STATE_PENDING;
+	state_set(state, STATE_DECIDED | STATE_PENDING);
 	scope_seed = 0;
 	return 0;
 }
@@ -165,7 +166,7 @@ static __always_inline bool snapshot_enter(struct thread_state *state, struct ta
 		state->args[0] = r->arg0;
 		state->file = r->file;
 		if (call->broken_off)
-			state->flags |= STATE_RESTARTS;
+			state->restarts = 1;
 		else
 			state->in_syscall = IN_SYSCALL_SOFT;
 		__sync_fetch_and_add(&state->begin_ns, 0); /* all that, before it is looked at */
@@ -194,6 +195,11 @@ static __always_inline void snapshot_fill_call(struct record_thread *r, struct t
 		r->file.flags = FILE_NONE_ENDLESS;
 }
 
+static __always_inline bool snapshot_is_supervised(struct task_struct *task)
+{
+	return seccomp_holds((u64)kernel_read_pointer(&task)); /* its address, as a number */
+}
+
 /* Of a thread off the CPU: in which call it is, also for the records to come. */
 static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 						  struct thread_state *state,
@@ -207,9 +213,9 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 
 	if (snapshot_in_fault(regs, r->state))
 		r->mode = MODE_fault;
-	/* one that is held by a signal or a tracer is past its call, or before it */
-	if (!call.broken_off &&
-	    (!call_is_open(regs) || r->state == LEAVE_stopped || r->state == LEAVE_traced))
+	/* one that is held by a signal, a tracer or a supervisor is past its call, or before it */
+	if (!call.broken_off && (!call_is_open(regs) || r->state == LEAVE_stopped ||
+				 r->state == LEAVE_traced || snapshot_is_supervised(task)))
 		return;
 	snapshot_fill_call(r, task, regs, &call);
 	if (!call.broken_off)
@@ -371,10 +377,7 @@ static __always_inline struct thread_state *snapshot_state_of(struct task_struct
 		ring_count_lost(RING_LOST_ANY);
 	if (!state || (state->flags & (STATE_IN | STATE_PENDING)))
 		return state;
-	state->flags = STATE_DECIDED | named | (snapshot_enters ? STATE_CALLED : 0);
-	state->in_syscall = 0;
-	state->begin_ns = 0;
-	state->fault_begin_ns = 0;
+	state_enter(state, task, named, !snapshot_enters);
 	return state;
 }
 
@@ -393,7 +396,7 @@ static __always_inline void snapshot_leaves(struct seq_file *seq, struct task_st
 	out.r.head.cpu = bpf_get_smp_processor_id();
 	out.r.head.time_ns = bpf_ktime_get_ns();
 	if (bpf_seq_write(seq, &out, sizeof(out)) == 0)
-		state->flags &= ~(STATE_IN | STATE_BY_CGROUP);
+		state_clear(state, STATE_IN | STATE_BY_CGROUP);
 }
 
 /* The leader tells the process; where only a thread is in scope, the thread does. */
@@ -429,6 +432,8 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	}
 	if ((state->flags & STATE_SEEN) && !snapshot_again)
 		return 0;
+	if (!(state->flags & STATE_SEEN))
+		state_find_creator(state, task);
 	if (snapshot_tells_process(task, state) &&
 	    snapshot_process(ctx->meta->seq, task->group_leader, ctx->meta->session_id))
 		return 0;
@@ -436,7 +441,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	if (leave_of_task_state(task->__state) != LEAVE_dead &&
 	    snapshot_thread(ctx->meta->seq, task, state, entered_ns))
 		return 0;
-	state->flags |= STATE_SEEN;
+	state_set(state, STATE_SEEN);
 	snapshot_new++;
 	return 0;
 }

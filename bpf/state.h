@@ -189,6 +189,56 @@ static __noinline int stateless_count(u32 tgid)
 	return 0;
 }
 
+static __always_inline void state_set(struct thread_state *state, u32 flags)
+{
+	__sync_fetch_and_or(&state->flags, flags);
+}
+
+static __always_inline void state_clear(struct thread_state *state, u32 flags)
+{
+	__sync_fetch_and_and(&state->flags, ~flags);
+}
+
+/*
+ * Whose thread pointer one has that was made before recording began: only that thread publishes
+ * there. It may run meanwhile.
+ */
+static __always_inline void state_find_creator(struct thread_state *state, struct task_struct *task)
+{
+	struct task_struct *creator = task->group_leader;
+	u64 tp = task->thread.fsbase;
+
+	if (task->pid == task->tgid) {
+		creator = task->real_parent;
+		if (BPF_CORE_READ(creator, mm) != task->mm)
+			return;
+	}
+	if (state->creator_tp || BPF_CORE_READ(creator, thread.fsbase) != tp)
+		return;
+	state->creator_tp = tp;
+	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
+}
+
+/*
+ * The thread comes into scope. What it did so far is not known; and if it is not `old`, as one of
+ * before the recording is, no call of it that began in the recording goes unseen.
+ */
+static __always_inline void state_enter(struct thread_state *state, struct task_struct *task,
+					u32 flags, bool old)
+{
+	state->begin_ns = 0;
+	state->fault_begin_ns = 0;
+	state->exit_ns = 0;
+	state->held_tid = 0;
+	state->in_syscall = 0;
+	state->newborn = 0;
+	state->restarts = 0;
+	state->called = !old;
+	state_find_creator(state, task);
+	state_clear(state, STATE_SEEN);
+	state_set(state, STATE_DECIDED | flags);
+}
+
 /* NULL if it is of no interest; with scope_host, if there is no memory or not at this moment. */
 static __always_inline struct thread_state *state_try(struct task_struct *task)
 {
@@ -198,7 +248,7 @@ static __always_inline struct thread_state *state_try(struct task_struct *task)
 		return state_known(task);
 	state = state_make(task);
 	if (state && !(state->flags & STATE_DECIDED))
-		state->flags |= STATE_DECIDED | ((u32)task->tgid == own_tgid ? 0 : STATE_IN);
+		state_set(state, STATE_DECIDED | ((u32)task->tgid == own_tgid ? 0 : STATE_IN));
 	return state;
 }
 

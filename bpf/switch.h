@@ -25,7 +25,7 @@ static __always_inline u32 switch_slots_of(const struct record_switch *r)
 static __always_inline void switch_fill_context(struct record_switch *r, struct thread_state *state,
 						struct task_struct *task)
 {
-	if (!state->in_syscall && !(state->flags & STATE_CALLED))
+	if (!state->in_syscall && !state->called)
 		call_find();
 	if (state->in_syscall != IN_SYSCALL_SEEN)
 		context_read(state, task);

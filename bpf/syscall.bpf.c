@@ -13,6 +13,7 @@
 #include "bpf/license.h"
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
+#include "bpf/seccomp.h"
 #include "record/syscalls.h"
 
 #define EINPROGRESS 115
@@ -152,7 +153,8 @@ int call_find(void)
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	struct thread_state *state = state_of(task);
 
-	if (!state || !call_is_open(regs) || !syscall_was_open(task))
+	if (!state || !call_is_open(regs) || !syscall_was_open(task) ||
+	    seccomp_holds(bpf_get_current_task()))
 		return 0;
 	syscall_begin(state, task, regs, regs->orig_ax);
 	state->held_tid = 0;
@@ -165,15 +167,16 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = state_of(task);
-	u32 flags = state ? state->flags : 0;
 
-	if (!state || !(flags & (STATE_IN | STATE_PENDING)))
+	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
-	if (!(flags & STATE_RESTARTS) || !syscall_goes_on(state, task, id))
+	if (!state->restarts || !syscall_goes_on(state, task, id))
 		syscall_begin(state, task, regs, id);
-	state->flags = (state->flags & ~(STATE_NEWBORN | STATE_RESTARTS)) | STATE_CALLED;
+	state->newborn = 0;
+	state->called = 1;
+	state->restarts = 0;
 	context_read(state, task);
 	if (syscall_closes(state))
 		syscall_begin_closing(state, task);
@@ -222,7 +225,7 @@ static __always_inline void syscall_begin_late(struct thread_state *state, struc
 	state->row = call_row(regs->orig_ax, state->compat, regs);
 	__builtin_memset(&state->file, 0, sizeof(state->file));
 	context_read(state, task);
-	if (!(state->flags & STATE_CALLED) && !task->seccomp.mode && syscall_was_open(task))
+	if (!state->called && !task->seccomp.mode && syscall_was_open(task))
 		syscall_set_soft(state);
 }
 
@@ -557,7 +560,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	if (state->fault_begin_ns)
 		fault_soft_end();
 	state->held_tid = 0;
-	if (state_in(state) && !(state->flags & STATE_NEWBORN))
+	if (state_in(state) && !state->newborn)
 		told = syscall_record(state, task, regs, result);
 	if (state_in(state) && !told)
 		syscall_paths(state, regs, result);
@@ -568,9 +571,9 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	/* The name is given whether or not the kernel can show it: its result is ignored. */
 	if (state_in(state) && state->in_syscall && !state->compat)
 		notice_syscall(task, regs, state->nr);
-	state->flags &= ~STATE_NEWBORN;
+	state->newborn = 0;
 	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall)
-		state->flags |= STATE_RESTARTS;
+		state->restarts = 1;
 	state->in_syscall = 0;
 	state->begin_ns = 0;
 	return 0;

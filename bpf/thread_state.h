@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/*
- * What the programs keep of each thread; capture writes it for the command
- * that it starts.
- */
+/* What the programs keep of each thread. */
 #ifndef BPF_THREAD_STATE_H
 #define BPF_THREAD_STATE_H
 
 #include "bpf/context_location.h"
 
 #define STATE_DECIDED 1
-#define STATE_IN 2	    /* in scope */
-#define STATE_PENDING 4	    /* in scope from its exec on */
-#define STATE_NEWBORN 8	    /* its return from clone is no syscall of its own */
-#define STATE_NO_CONTEXT 16 /* it shares its creator's thread pointer */
-#define STATE_SEEN 32	    /* the snapshot has it */
-#define STATE_BY_CGROUP 64  /* in scope for as long as it is in a cgroup that was named */
-#define STATE_RESTARTS 128  /* its last call goes on as restart_syscall */
-#define STATE_CALLED 256    /* a call of it was seen to begin: so was one that is open now */
-#define STATE_STAYED 512 /* with spans_only: its first stay on a CPU was told */
+#define STATE_IN 2	   /* in scope */
+#define STATE_PENDING 4	   /* in scope from its exec on */
+#define STATE_SEEN 8	   /* the snapshot has it */
+#define STATE_BY_CGROUP 16 /* in scope for as long as it is in a cgroup that was named */
 
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1
@@ -28,20 +20,24 @@
 /* What every system call touches stands first, close together. */
 struct thread_state {
 	u64 begin_ns; /* of the open syscall; 0: not seen */
-	u32 flags;    /* STATE_* */
+	u32 flags;    /* STATE_*: any CPU changes them, by state_set() and state_clear() */
 	u32 held_tid; /* see tid_of() in state.h */
 	u16 nr;
 	u8 in_syscall; /* IN_SYSCALL_* */
 	u8 compat;
-	u16 row; /* of the open syscall: bpf/call.h */
-	u16 pad;
+	u16 row;	      /* of the open syscall: bpf/call.h */
+	u8 newborn;	      /* its return from clone is no syscall of its own */
+	u8 called;	      /* a call of it was seen to begin: so was one that is open now */
 	u64 fault_begin_ns;   /* of the open fault; 0: none */
 	struct file_ref file; /* behind its fd */
 	struct context ctx;   /* active span at its entry, or when the thread left its CPU */
 	u64 bytes_sock; /* TCP socket of the send or receive in progress (net.bpf.c); 0: none */
 	u32 location_generation;
-	u32 bytes_flags; /* BYTES_* */
-	u64 args[6];	 /* at its entry; only the first is always set */
+	u16 bytes_flags; /* BYTES_* */
+	u8 restarts;	 /* its last call goes on as restart_syscall */
+	u8 stayed;	 /* with spans_only: its first stay on a CPU was told */
+	u64 creator_tp; /* its creator's thread pointer: it may have that, too; 0: it has its own */
+	u64 args[6];	/* at its entry; only the first is always set */
 	struct context_location location;
 	u64 bytes_at;	/* position: of a send where it begins, of a receive where it ends */
 	u64 bytes_left; /* of a send: what remained of the message at bytes_at */

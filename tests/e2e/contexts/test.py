@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contexts that fathom did not write: each call stands under the span that was active."""
 import json
+import subprocess
 import sys
 
 import harness
@@ -9,7 +10,8 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-DRIVER, FOLDER = sys.argv[2:4]
+DRIVER, FOLDER, BORROWER = sys.argv[2:5]
+OWNER = b"OWNER...".hex()
 tests = harness.Tests()
 told = []
 calls = {}  # (pid, tid) -> [(begin, name, parent)]
@@ -97,6 +99,45 @@ def a_span_of_which_only_the_context_was_seen_is_shown():
             span = spans[id_of(process["base"] + number)]
             equal((span["begin_bound"], span["end_bound"]), ("soft", "soft"),
                   f"bounds of a span of {process['name']}")
+
+
+def parents_of(where, tid):
+    """Under which spans its calls of getppid stand, each with their number."""
+    found = {}
+    for trace in fathom.trace_all(where)["traces"]:
+        ids = {span["span_id"]: span["kind"] for span in trace["spans"]}
+        for span in trace["spans"]:
+            if span["tid"] == tid and span["name"] == "getppid":
+                parent = span["parent_id"] if ids[span["parent_id"]] == "context" else None
+                found[parent] = found.get(parent, 0) + 1
+    return found
+
+
+@tests.add
+def a_thread_with_its_creators_pointer_has_no_span():
+    """It was made before the recording, so that nobody saw how."""
+    if not BORROWER:
+        return "it is written for x86-64"
+    with harness.Process([BORROWER, "keeps"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         text=True) as process:
+        tid = int(process.stdout.readline())
+        where = fathom.record("borrowed", "-p", process.pid, "-d", "500ms")
+        process.stdin.close()
+    parents = parents_of(where, tid)
+    check(parents.pop(None, 0) > 20, "its calls")
+    equal(parents, {}, "spans of its creator")
+    return None
+
+
+@tests.add
+def a_thread_that_gets_a_pointer_of_its_own_has_its_span():
+    if not BORROWER:
+        return "it is written for x86-64"
+    where = fathom.record("left", "--", BORROWER, "leaves")
+    tid = next(span["tid"] for trace in fathom.trace_all(where)["traces"]
+               for span in trace["spans"] if span["name"] == "getppid")
+    equal(parents_of(where, tid), {OWNER: 300}, "its calls")
+    return None
 
 
 @tests.add

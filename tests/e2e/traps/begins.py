@@ -123,6 +123,49 @@ def frozen_by_version_2():
               f"the call that was broken off goes on: {calls}")
 
 
+def step(process):
+    process.stdin.write("x")
+    process.stdin.flush()
+
+
+def refused(name, held_before):
+    """The first call of a thread is held by a supervisor, and refused in the end."""
+    with harness.Process([TRAPS, "turned-away"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         text=True) as process:
+        line = process.stdout.readline()
+        if not line:
+            raise Skip("no seccomp notification")
+        pid = int(line)
+        if held_before:
+            step(process)
+            equal(process.stdout.readline(), "held\n", "it is held")
+        with recording(name, pid) as path:
+            if not held_before:
+                step(process)
+                equal(process.stdout.readline(), "held\n", "it is held")
+            time.sleep(0.1)
+            step(process)
+            equal(process.wait(timeout=30), 0, "the trap")
+    held(path, pid, "return to user or entry: held by a supervisor", 90)
+    calls = [(s["name"], length(s), s["attributes"]["result"])
+             for s in spans(path, "syscall") if s["pid"] == pid]
+    equal(calls, [("getppid", 0, -1)], "its calls")
+
+
+@tests.add
+@skips
+@tries
+def a_call_that_is_refused():
+    refused("refused", False)
+
+
+@tests.add
+@skips
+@tries
+def one_that_is_held_already():
+    refused("refused-before", True)
+
+
 def threads_of(pid):
     """{name: what /proc says of its call}"""
     found = {}

@@ -21,6 +21,7 @@ static pid_t loop_start(volatile int *done)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!*done)
 		;
+	syscall(SYS_getppid);
 	_exit(0);
 }
 
@@ -88,6 +89,44 @@ static int supervised_run(long times, char **argv)
 	return waitpid(child, NULL, 0) != child;
 }
 
+/* A step each time that a byte comes in. */
+static void step_wait(const char *done)
+{
+	char byte;
+
+	printf("%s\n", done);
+	fflush(stdout);
+	TRUTH_TRY(read(0, &byte, 1) == 1 ? 0 : -1);
+}
+
+/*
+ * A child computes; then it asks for a call, which the supervisor refuses in the end. Prints the
+ * child's number, and when it is held.
+ */
+static int turned_away_run(long times, char **argv)
+{
+	int listener = listener_new();
+	volatile int *asks = truth_share(sizeof(*asks));
+	struct seccomp_notif ask = {0};
+	struct seccomp_notif_resp answer = {.error = -EPERM};
+	char number[16];
+	pid_t child;
+
+	(void)times;
+	(void)argv;
+	if (listener < 0)
+		TRUTH_SKIP("this kernel has no seccomp notification");
+	child = loop_start(asks);
+	snprintf(number, sizeof(number), "%d", child);
+	step_wait(number);
+	*asks = 1;
+	TRUTH_TRY(ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &ask));
+	step_wait("held");
+	answer.id = ask.id;
+	TRUTH_TRY(ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer));
+	return waitpid(child, NULL, 0) != child;
+}
+
 /* Computes for so many ms of wall time, whoever holds it meanwhile. */
 static int loop_run(long ms, char **argv)
 {
@@ -121,5 +160,6 @@ static int hoard_run(long mib, char **argv)
 
 const struct trap traps_holds[] = {
 	{"traced", traced_run}, {"supervised", supervised_run}, {"loop", loop_run},
-	{"doze", doze_run},	{"hoard", hoard_run},		{NULL, NULL},
+	{"doze", doze_run},	{"hoard", hoard_run},		{"turned-away", turned_away_run},
+	{NULL, NULL},
 };
