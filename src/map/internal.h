@@ -72,10 +72,6 @@ int losses_merge(struct partial *left, struct partial *right);
 int holes_follow(struct partial *p, const struct record_lost *lost);
 /* Tells a life of what is missing of [.., to_ns), before its record of that time. 0 or -ENOMEM. */
 int partial_tell_holes(struct partial *p, struct life *l, u64 to_ns);
-/* The same of a tail, of which records are missing at its end: before each record in it. */
-int partial_tell_tail(struct partial *p, struct life *l);
-/* The tail was applied: who had no record in it is told later. 0 or -ENOMEM */
-int tail_end(struct partial *p);
 /* Ends all holes: what is behind that time is another's. 0 or -ENOMEM */
 int holes_end(struct partial *p, u64 to_ns);
 /*

@@ -135,19 +135,6 @@ int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_
 	return l->settled ? tell_settled(p, l, range) : tell_unsettled(p, l, range);
 }
 
-int partial_tell_tail(struct partial *p, struct life *l)
-{
-	return loss_tell(p, l, loss_of(p->tail_from_ns, p->tail_to_ns), UINT64_MAX);
-}
-
-int tail_end(struct partial *p)
-{
-	struct record_lost lost = loss_of(p->tail_from_ns, p->tail_to_ns);
-
-	p->tail_from_ns = p->tail_to_ns = 0;
-	return lost.begin_ns < lost.head.time_ns ? vec_push(&p->losses, lost) : 0;
-}
-
 /* Whether a thread may have come and gone in what was lost, in the scope too, or entered a call. */
 static bool loss_matters(const struct record_lost *lost)
 {

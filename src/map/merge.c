@@ -108,6 +108,7 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : facts_merge(&left->facts, &right->facts);
 	err = err ? err : spans_merge(left, right);
 	err = err ? err : vec_move(&left->span_losses, &right->span_losses);
+	err = err ? err : vec_move(&left->unsure, &right->unsure);
 	err = err ? err : sums_merge(&left->syscalls, &right->syscalls);
 	err = err ? err : sums_merge(&left->urings, &right->urings);
 	err = err ? err : sums_merge(&left->files, &right->files);

@@ -393,9 +393,7 @@ struct partial {
 	 */
 	VEC(struct record_lost) holes;
 	u64 holes_since_ns; /* when the first of them began, if there is one */
-	/* While what lies in [.., ..) is applied, of which records are missing: likewise. */
-	u64 tail_from_ns, tail_to_ns;
-	int err; /* the first failure inside a callback: -ENOMEM */
+	int err;	    /* the first failure inside a callback: -ENOMEM */
 	bool finished;
 };
 

@@ -42,8 +42,6 @@ static int tell_missed(struct partial *p, struct life *l, u64 time_ns)
 
 	if (l->losses_seen < p->losses.count)
 		err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
-	if (__builtin_expect(p->tail_to_ns != 0, 0) && !err)
-		err = partial_tell_tail(p, l);
 	if (__builtin_expect(p->holes.count, 0) && !err)
 		err = partial_tell_holes(p, l, time_ns);
 	return err;

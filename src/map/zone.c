@@ -222,18 +222,21 @@ static bool is_empty(const struct partial *p)
 	return !p->zoned && !p->from_ns && !p->to_ns;
 }
 
-/*
- * Behind the body: nobody will bring the rest of that time. Before each record there, and behind
- * the last one, any thread may have done something else.
- */
+/* Behind the body: nobody will bring the rest of that time, so that it is a hole of any CPU. */
 static int tail_apply(struct partial *p, u64 body_to_ns)
 {
-	int err;
+	struct record_lost hole = {.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN},
+				   .count = LOST_BEGINS,
+				   .begin_ns = body_to_ns};
+	struct unsure anybody = {
+		.begin_ns = body_to_ns, .end_ns = p->to_ns, .before_ns = UINT64_MAX};
+	int err = partial_apply_now(p, &hole.head);
 
-	p->tail_from_ns = body_to_ns;
-	p->tail_to_ns = p->to_ns;
-	err = zone_apply(p, body_to_ns, UINT64_MAX);
-	return err ? err : tail_end(p);
+	err = err ? err : zone_apply(p, body_to_ns, UINT64_MAX);
+	hole.head.time_ns = p->to_ns;
+	hole.count = 0;
+	err = err ? err : partial_apply_now(p, &hole.head);
+	return err || body_to_ns >= p->to_ns ? err : vec_push(&p->unsure, anybody);
 }
 
 /*

@@ -332,6 +332,24 @@ TEST(a_span_that_begins_behind_a_loss_is_seen_whole)
 	}
 }
 
+/* ---- the end of a recording ---- */
+
+/* Where some streams end before others, as a crash leaves them. */
+TEST(behind_the_end_of_a_stream_nobody_knows_of_a_thread)
+{
+	struct halves h = halves_new(8500, 0);
+	struct span_time t;
+
+	partial_streams(h.left, 1000, 4000);
+	partial_late(h.right, 8500, 8500);
+	begins(&h, 2000, 5, &outer, NULL);
+	attaches(&h, 3000, 5, &none);
+	call(&h, 4500, 5, &none);
+	t = time_of(&h, &outer);
+	CHECK_EQ(t.split.ns[SPLIT_user], 1000);
+	CHECK_EQ(t.split.ns[SPLIT_off_thread], 1000 + 500);
+}
+
 /* ---- how it is found ---- */
 
 static u64 next_random(u64 *state, u64 below)
