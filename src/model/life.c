@@ -222,6 +222,7 @@ void life_init_entered(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_
 	life_init_born(l, tid, pid, time_ns, start_ns);
 	l->state.place = LIFE_UNSEEN;
 	l->state.leave = (struct life_leave){0};
+	l->active.known = false; /* it may have had a span already */
 }
 
 void life_free(struct life *l)
@@ -316,8 +317,7 @@ int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *
 		return err;
 	life_account(l, to_ns, sink);
 	life_exec_end(l, sink);
-	if (!l->born)
-		life_unnamed_tell(l, sink);
+	life_unnamed_tell(l, sink);
 	life_active(l, &nobody, sink); /* tells what the last owner had */
 	return 0;
 }

@@ -332,6 +332,37 @@ TEST(a_span_that_begins_behind_a_loss_is_seen_whole)
 	}
 }
 
+/* ---- out of the scope of a recording ---- */
+
+static void moves(const struct halves *h, u64 time_ns, u32 flags)
+{
+	struct record_cgroup_attach r = {.head = head(RECORD_cgroup_attach, time_ns),
+					 .flags = flags};
+
+	apply(half_of(h, time_ns), &r);
+}
+
+/* Nothing tells what it begins and leaves there: what is published behind that does. */
+TEST(a_thread_that_comes_back_may_have_a_span)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		begins(&h, 2000, 5, &outer, NULL);
+		moves(&h, 3000, CGROUP_LEFT_SCOPE);
+		moves(&h, 5000, CGROUP_ENTERED_SCOPE);
+		call(&h, 5500, 5, &outer);
+		call(&h, 6500, 5, &outer);
+		ends(&h, 7000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_kernel], 200);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 1000);
+		CHECK_EQ(t.split.ns[SPLIT_user], 400 + 900 + 500);
+	}
+}
+
 /* ---- the end of a recording ---- */
 
 /* Where some streams end before others, as a crash leaves them. */
