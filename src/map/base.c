@@ -15,7 +15,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 18
+#define BASE_VERSION 19
 
 static const char magic[8] = "fathombs";
 
@@ -349,6 +349,7 @@ static void archive_event(struct archive *a, struct span_event *e)
 static void archive_share(struct archive *a, struct span_share *s)
 {
 	archive_u32(a, &s->tid);
+	archive_u32(a, &s->pid);
 	archive_time(a, &s->begin_ns);
 	archive_time(a, &s->end_ns);
 }

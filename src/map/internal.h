@@ -140,7 +140,8 @@ void span_free(struct app_span *span);
 #define SPAN_ATTRIBUTES_KEPT 128 /* of the span, and of each event */
 void span_shorten(struct app_span *span);
 int spans_add(struct partial *p, const struct record_head *r);
-int spans_share(struct partial *p, bool active, const struct life_share *share);
+int spans_share(struct partial *p, bool active, const struct life *l,
+		const struct life_share *share);
 int spans_merge(struct partial *left, struct partial *right); /* right is left empty */
 int spans_sort(struct partial *p);
 void spans_free(struct partial *p);
@@ -155,6 +156,8 @@ struct stretches { /* a VEC */
 };
 /* What life_sink.unnamed tells: once all spans are there. 0 or -ENOMEM */
 int unsure_add(struct partial *p, const struct life *l, const struct life_share *share);
+/* No span had the thread then, if nothing was lost. 0 or -ENOMEM */
+int unowned_add(struct partial *p, const struct life *l, const struct life_share *share);
 int unsure_sort(struct partial *p); /* once gaps are complete. 0 or -ENOMEM */
 /* How much was looked at so far, and the most that is. */
 struct looks {

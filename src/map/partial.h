@@ -215,7 +215,7 @@ struct span_hold {
 };
 
 struct span_share {
-	u32 tid;
+	u32 tid, pid;
 	u64 begin_ns, end_ns;	     /* from first to last */
 	struct split split;	     /* of all */
 	VEC(struct span_hold) holds; /* each time it had it; empty: once */
@@ -262,16 +262,14 @@ struct app_span {
 
 /*
  * A thread of a process (pid 0: of any) had one of the spans that were begun before before_ns, or
- * none: which one is not known. before_ns lies behind begin_ns, or at it.
+ * none: which one is not known.
  */
 struct unsure {
-	u32 pid;
+	u32 pid, tid;
 	u64 begin_ns, end_ns;
-	u64 before_ns;
-	const struct app_span *only; /* not NULL: that one, or another, or none */
-	/* sorted: of no span that begins then or later is any of the same pid and only, up to here
-	 */
-	u64 latest_ns;
+	u64 before_ns; /* 0: it had none, unless its program lost records then */
+	u64 latest_ns; /* sorted: of no span that begins then or later is any of the pid, up to here
+			*/
 };
 
 /* A process lost records of its own. */
@@ -368,7 +366,7 @@ struct partial {
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
 	VEC(struct span_loss) span_losses;
-	VEC(struct unsure) unsure; /* finished: by pid, only, then begin */
+	VEC(struct unsure) unsure; /* finished: by pid, then begin */
 	struct sums syscalls;	   /* key: nr | compat << 16 */
 	struct sums urings;	   /* key: IORING_OP_* */
 	struct sums files;	   /* by pid and file */

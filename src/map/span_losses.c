@@ -8,27 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "map/internal.h"
 
-/* A time in which a span had a thread, by its records. */
-struct stay {
-	u32 tid;
-	u64 begin_ns, end_ns;
-	struct app_span *span;
-	size_t share, hold; /* numbers in lists */
-};
-
-/* A time in which nothing says which span a thread had; `only`: of that one it is said. */
-struct blank {
-	u32 tid;
-	u64 begin_ns, end_ns, before_ns;
-	const struct app_span *only;
-};
-
+/* What is unsure for a loss. */
 struct blanking {
 	struct partial *p;
-	VEC(struct stay) stays;
-	VEC(struct blank) blanks;
+	VEC(struct unsure) blanks; /* sorted, once all are there: by thread, then begin */
+	struct map begins;	   /* thread, time and parent -> a span that began there */
 };
 
 int span_loss_add(struct partial *p, const struct record_lost *lost)
@@ -96,212 +83,190 @@ static struct stretch losses_in(const struct partial *p, u32 pid, struct stretch
 	return (struct stretch){list[first].begin_ns, list[after - 1].end_ns};
 }
 
-/* ---- what threads had, and when that is not known ---- */
+/* ---- each time that a thread had a span ---- */
 
-static int stays_of(struct blanking *b, struct app_span *span)
+/* Of one that it had once, that one stands in itself. */
+struct times {
+	struct span_hold once;
+	struct span_hold *data;
+	size_t count;
+};
+
+static void times_of(struct times *t, const struct span_share *s)
+{
+	*t = (struct times){{s->begin_ns, s->end_ns, s->split}, s->holds.data, s->holds.count};
+	if (t->count)
+		return;
+	t->data = &t->once;
+	t->count = 1;
+}
+
+typedef int time_fn(struct blanking *b, struct app_span *span, struct span_share *s,
+		    struct span_hold *time);
+
+static int times_each(struct blanking *b, struct app_span *span, struct span_shares *shares,
+		      time_fn *fn)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < span->active.list.count; i++) {
-		const struct span_share *s = &span->active.list.data[i];
-		struct stay stay = {s->tid, s->begin_ns, s->end_ns, span, i, 0};
+	for (size_t i = 0; i < shares->list.count && !err; i++) {
+		struct span_share *s = &shares->list.data[i];
+		struct times t;
 
-		if (!s->holds.count)
-			err = vec_push(&b->stays, stay);
-		for (; stay.hold < s->holds.count && !err; stay.hold++) {
-			stay.begin_ns = s->holds.data[stay.hold].begin_ns;
-			stay.end_ns = s->holds.data[stay.hold].end_ns;
-			err = vec_push(&b->stays, stay);
-		}
-		if (err)
-			return err;
+		times_of(&t, s);
+		for (size_t k = 0; k < t.count && !err; k++)
+			err = fn(b, span, s, &t.data[k]);
 	}
-	return 0;
+	return err;
 }
 
-static int stay_compare(const void *a, const void *b)
-{
-	const struct stay *x = a, *y = b;
+/* ---- when it is not known what a thread had ---- */
 
-	COMPARE(x->tid, y->tid);
-	COMPARE(x->begin_ns, y->begin_ns);
-	COMPARE(x->end_ns, y->end_ns);
-	return memcmp(&x->span->ctx, &y->span->ctx, sizeof(x->span->ctx));
+static u64 begin_key(u32 tid, u64 time_ns, u64 parent)
+{
+	return hash_pair(hash_pair(tid, time_ns), parent);
+}
+
+static int begins_find(struct blanking *b)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < b->p->spans.count && !err; i++) {
+		struct app_span *s = b->p->spans.data[i];
+
+		if (s->begun && s->parent)
+			err = map_put(&b->begins, begin_key(s->tid, s->begin_ns, s->parent), s);
+	}
+	return err;
+}
+
+/* From the loss on. */
+static int blank_add(struct blanking *b, struct unsure u)
+{
+	struct stretch lost = losses_in(b->p, u.pid, (struct stretch){u.begin_ns, u.end_ns});
+
+	if (!lost.end_ns)
+		return 0;
+	u.before_ns = lost.end_ns;
+	if (lost.begin_ns > u.begin_ns)
+		u.begin_ns = lost.begin_ns;
+	return vec_push(&b->blanks, u);
 }
 
 /* Whether the record that ended it says of the span that it was active: its end, or a child. */
-static bool stay_is_sure(const struct blanking *b, size_t at)
+static bool hold_is_sure(const struct blanking *b, const struct app_span *span, u32 tid,
+			 const struct span_hold *h)
 {
-	const struct stay *stay = &b->stays.data[at], *next = stay + 1;
 	const struct app_span *child;
+	u64 parent;
 
-	if (stay->span->ended && stay->span->end_ns == stay->end_ns)
+	if (span->ended && span->end_ns == h->end_ns)
 		return true;
-	if (at + 1 == b->stays.count || next->tid != stay->tid || next->begin_ns != stay->end_ns)
-		return false;
-	child = next->span;
-	return child->begun && child->begin_ns == stay->end_ns &&
-	       memcmp(&child->parent, stay->span->ctx.span, 8) == 0 &&
-	       memcmp(child->ctx.trace, stay->span->ctx.trace, 16) == 0;
+	memcpy(&parent, span->ctx.span, sizeof(parent));
+	child = map_get(&b->begins, begin_key(tid, h->end_ns, parent));
+	return child && child->tid == tid && child->begin_ns == h->end_ns &&
+	       child->parent == parent && memcmp(child->ctx.trace, span->ctx.trace, 16) == 0;
 }
 
-static void stay_drop(const struct stay *stay)
+/* What of [.., ..) the answer is asked for. */
+static struct stretch asked_of(const struct partial *p, u64 begin_ns, u64 end_ns)
 {
-	struct span_share *s = &stay->span->active.list.data[stay->share];
+	const struct partial_options *o = &p->options;
 
-	if (s->holds.count) {
-		struct span_hold *h = &s->holds.data[stay->hold];
+	return (struct stretch){begin_ns > o->from_ns ? begin_ns : o->from_ns,
+				o->to_ns && o->to_ns < end_ns ? o->to_ns : end_ns};
+}
 
-		split_subtract(&s->split, &h->split);
-		*h = (struct span_hold){.begin_ns = h->begin_ns, .end_ns = h->begin_ns};
-	} else {
-		s->split = (struct split){0};
-		s->end_ns = s->begin_ns;
+/*
+ * Until the loss it had the thread. What that did is told of all its time only: it is unknown
+ * where its context was not seen.
+ */
+static void hold_doubt(const struct partial *p, const struct span_share *seen, u64 lost_ns,
+		       struct span_hold *h)
+{
+	struct span_hold known = {.begin_ns = h->begin_ns,
+				  .end_ns = lost_ns > h->begin_ns ? lost_ns : h->begin_ns};
+	struct times t = {0};
+	struct stretch asked;
+	s64 rest;
+
+	if (seen && asked_of(p, h->begin_ns, lost_ns).begin_ns < lost_ns) /* else time_fill() */
+		times_of(&t, seen);
+	for (size_t i = COUNT_BEFORE(&t, e, e->begin_ns < h->begin_ns);
+	     i < t.count && t.data[i].begin_ns < lost_ns && t.data[i].end_ns <= h->end_ns; i++) {
+		split_add(&known.split, &t.data[i].split);
+		if (t.data[i].end_ns > known.end_ns)
+			known.end_ns = t.data[i].end_ns;
 	}
+	asked = asked_of(p, known.begin_ns, known.end_ns);
+	rest = asked.begin_ns < asked.end_ns
+		       ? split_rest(&known.split, asked.end_ns - asked.begin_ns)
+		       : 0;
+	if (rest > 0)
+		known.split.ns[SPLIT_unknown] += rest;
+	*h = known;
 }
 
-static int blank_add(struct blanking *b, const struct life *l, struct blank blank)
+static int hold_blank(struct blanking *b, struct app_span *span, struct span_share *s,
+		      struct span_hold *h)
 {
-	struct unsure u = {.pid = l->pid,
-			   .begin_ns = blank.begin_ns,
-			   .end_ns = blank.end_ns,
-			   .before_ns = blank.before_ns,
-			   .only = blank.only};
-	int err = vec_push(&b->blanks, blank);
+	struct unsure u = {s->pid, s->tid, h->begin_ns, h->end_ns, 0, 0};
+	struct stretch lost = losses_in(b->p, s->pid, (struct stretch){h->begin_ns, h->end_ns});
 
-	return err ? err : vec_push(&b->p->unsure, u);
-}
-
-/* Nobody was named for the range. */
-static int range_blank(struct blanking *b, const struct life *l, struct stretch range)
-{
-	struct stretch lost = losses_in(b->p, l->pid, range);
-	struct blank blank = {.tid = l->tid,
-			      .begin_ns = lost.begin_ns > range.begin_ns ? lost.begin_ns
-									 : range.begin_ns,
-			      .end_ns = range.end_ns,
-			      .before_ns = lost.end_ns};
-
-	return lost.end_ns ? blank_add(b, l, blank) : 0;
-}
-
-static int stay_blank(struct blanking *b, const struct life *l, size_t at)
-{
-	const struct stay *stay = &b->stays.data[at];
-	struct stretch range = {stay->begin_ns, stay->end_ns};
-	struct stretch lost = losses_in(b->p, l->pid, range);
-	struct blank own = {l->tid, stay->begin_ns, stay->end_ns, stay->end_ns, stay->span};
-	int err;
-
-	if (!lost.end_ns || stay_is_sure(b, at))
+	if (!lost.end_ns || hold_is_sure(b, span, s->tid, h))
 		return 0;
-	err = range_blank(b, l, range);
-	err = err ? err : blank_add(b, l, own);
-	stay_drop(stay);
-	return err;
+	split_subtract(&s->split, &h->split);
+	hold_doubt(b->p, share_of(&span->seen, s->tid), lost.begin_ns, h);
+	split_add(&s->split, &h->split);
+	if (!s->holds.count)
+		s->end_ns = h->end_ns;
+	return blank_add(b, u);
 }
-
-/* Up to its first naming, from there to its first stay, and from each to the next. */
-static int life_blank(struct blanking *b, const struct life *l)
-{
-	u64 named_ns = l->active.first_ns, at_ns = l->origin_ns;
-	size_t i = COUNT_BEFORE(&b->stays, e,
-				e->tid < l->tid || (e->tid == l->tid && e->begin_ns < at_ns));
-	int err = 0;
-
-	for (; i < b->stays.count && b->stays.data[i].tid == l->tid &&
-	       b->stays.data[i].begin_ns < l->state.last_ns && !err;
-	     i++) {
-		const struct stay *stay = &b->stays.data[i];
-
-		if (at_ns < named_ns && named_ns <= stay->begin_ns) {
-			err = range_blank(b, l, (struct stretch){at_ns, named_ns});
-			at_ns = named_ns;
-		}
-		if (!err && at_ns < stay->begin_ns)
-			err = range_blank(b, l, (struct stretch){at_ns, stay->begin_ns});
-		err = err ? err : stay_blank(b, l, i);
-		at_ns = stay->end_ns > at_ns ? stay->end_ns : at_ns;
-	}
-	if (!err && at_ns < named_ns && named_ns < l->state.last_ns) {
-		err = range_blank(b, l, (struct stretch){at_ns, named_ns});
-		at_ns = named_ns;
-	}
-	return err ? err : range_blank(b, l, (struct stretch){at_ns, l->state.last_ns});
-}
-
-/* ---- what was seen published then ---- */
 
 static int blank_compare(const void *a, const void *b)
 {
-	const struct blank *x = a, *y = b;
+	const struct unsure *x = a, *y = b;
 
 	COMPARE(x->tid, y->tid);
 	COMPARE(x->begin_ns, y->begin_ns);
 	COMPARE(x->end_ns, y->end_ns);
 	return 0;
-}
-
-/* A blank of a stay comes twice, the other one beside it. */
-static bool lies_in_blank(const struct blanking *b, const struct app_span *span, u32 tid,
-			  struct stretch seen)
-{
-	size_t n = COUNT_BEFORE(&b->blanks, e,
-				e->tid < tid || (e->tid == tid && e->begin_ns <= seen.begin_ns));
-
-	for (size_t i = n; i > 0 && i + 2 > n; i--) {
-		const struct blank *blank = &b->blanks.data[i - 1];
-
-		if (blank->tid == tid && seen.end_ns <= blank->end_ns &&
-		    span->begin_ns < blank->before_ns && (!blank->only || blank->only == span))
-			return true;
-	}
-	return false;
-}
-
-static int hold_fill(struct blanking *b, struct app_span *span, u32 tid,
-		     const struct span_hold *seen)
-{
-	u64 from_ns = b->p->options.from_ns;
-	struct stretch range = {seen->begin_ns > from_ns ? seen->begin_ns : from_ns, seen->end_ns};
-	struct span_share once = {.tid = tid,
-				  .begin_ns = seen->begin_ns,
-				  .end_ns = seen->end_ns,
-				  .split = seen->split};
-
-	return lies_in_blank(b, span, tid, range) ? share_add(&span->active, &once) : 0;
-}
-
-static int span_fill(struct blanking *b, struct app_span *span)
-{
-	int err = shares_sort(&span->seen);
-
-	for (size_t i = 0; i < span->seen.list.count && !err; i++) {
-		const struct span_share *s = &span->seen.list.data[i];
-		struct span_hold once = {s->begin_ns, s->end_ns, s->split};
-
-		if (!s->holds.count)
-			err = hold_fill(b, span, s->tid, &once);
-		for (size_t k = 0; k < s->holds.count && !err; k++)
-			err = hold_fill(b, span, s->tid, &s->holds.data[k]);
-	}
-	return err;
 }
 
 static int blanks_find(struct blanking *b)
 {
 	struct partial *p = b->p;
-	int err = 0;
+	int err = begins_find(b);
 
+	for (size_t i = 0; i < p->unsure.count && !err; i++)
+		err = blank_add(b, p->unsure.data[i]);
 	for (size_t i = 0; i < p->spans.count && !err; i++)
-		err = stays_of(b, p->spans.data[i]);
-	if (b->stays.count)
-		qsort(b->stays.data, b->stays.count, sizeof(*b->stays.data), stay_compare);
-	for (size_t i = 0; i < p->lives.count && !err; i++)
-		err = life_blank(b, p->lives.data[i]);
+		err = shares_sort(&p->spans.data[i]->seen);
+	for (size_t i = 0; i < p->spans.count && !err; i++)
+		err = times_each(b, p->spans.data[i], &p->spans.data[i]->active, hold_blank);
 	if (b->blanks.count)
 		qsort(b->blanks.data, b->blanks.count, sizeof(*b->blanks.data), blank_compare);
 	return err;
+}
+
+/* ---- what was seen published then ---- */
+
+static int time_fill(struct blanking *b, struct app_span *span, struct span_share *s,
+		     struct span_hold *seen)
+{
+	u64 begin_ns = asked_of(b->p, seen->begin_ns, seen->end_ns).begin_ns;
+	size_t n = COUNT_BEFORE(&b->blanks, e,
+				e->tid < s->tid || (e->tid == s->tid && e->begin_ns <= begin_ns));
+	const struct unsure *u = n ? &b->blanks.data[n - 1] : NULL;
+	struct span_share once = {.tid = s->tid,
+				  .pid = s->pid,
+				  .begin_ns = seen->begin_ns,
+				  .end_ns = seen->end_ns,
+				  .split = seen->split};
+
+	return u && u->tid == s->tid && seen->end_ns <= u->end_ns && span->begin_ns < u->before_ns
+		       ? share_add(&span->active, &once)
+		       : 0;
 }
 
 int span_losses_apply(struct partial *p)
@@ -315,8 +280,9 @@ int span_losses_apply(struct partial *p)
 	err = blanks_find(&b);
 	for (size_t i = 0; i < p->spans.count && b.blanks.count && !err; i++)
 		if (p->spans.data[i]->begun)
-			err = span_fill(&b, p->spans.data[i]);
-	vec_free(&b.stays);
+			err = times_each(&b, p->spans.data[i], &p->spans.data[i]->seen, time_fill);
+	err = err ? err : vec_move(&p->unsure, &b.blanks);
 	vec_free(&b.blanks);
+	map_free(&b.begins);
 	return err;
 }

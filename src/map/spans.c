@@ -179,10 +179,12 @@ int spans_add(struct partial *p, const struct record_head *r)
 	}
 }
 
-int spans_share(struct partial *p, bool active, const struct life_share *share)
+int spans_share(struct partial *p, bool active, const struct life *l,
+		const struct life_share *share)
 {
 	struct app_span *span = span_get(p, &share->ctx);
 	struct span_share s = {.tid = share->tid,
+			       .pid = l->pid,
 			       .begin_ns = share->begin_ns,
 			       .end_ns = share->end_ns,
 			       .split = share->split};

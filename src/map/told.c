@@ -123,12 +123,17 @@ static void on_visit(void *arg, const struct life *l, const struct life_visit *v
 
 static void on_owned(void *arg, const struct life *l, const struct life_share *share)
 {
-	partial_failed(arg, spans_share(arg, true, share));
+	struct partial *p = arg;
+
+	if (context_is_none(&share->ctx))
+		partial_failed(p, unowned_add(p, l, share));
+	else
+		partial_failed(p, spans_share(p, true, l, share));
 }
 
 static void on_sighted(void *arg, const struct life *l, const struct life_share *share)
 {
-	partial_failed(arg, spans_share(arg, false, share));
+	partial_failed(arg, spans_share(arg, false, l, share));
 }
 
 static void on_unnamed(void *arg, const struct life *l, const struct life_share *share)

@@ -25,23 +25,28 @@ static bool span_was_there(const struct partial *p, const struct life_share *sha
  */
 int unsure_add(struct partial *p, const struct life *l, const struct life_share *share)
 {
-	struct unsure u = {.pid = l->pid,
-			   .begin_ns = share->begin_ns,
-			   .end_ns = share->end_ns,
-			   .before_ns = share->begin_ns};
+	struct unsure u = {l->pid, share->tid, share->begin_ns, share->end_ns, share->begin_ns, 0};
 
 	if (!context_is_none(&share->ctx) && span_was_there(p, share))
-		return spans_share(p, true, share);
+		return spans_share(p, true, l, share);
 	return l->pid ? vec_push(&p->unsure, u) : 0;
 }
 
-/* Of a process, and of one span only: by begin, what reaches over others first. */
+int unowned_add(struct partial *p, const struct life *l, const struct life_share *share)
+{
+	struct unsure u = {l->pid, share->tid, share->begin_ns, share->end_ns, 0, 0};
+
+	return l->pid && u.begin_ns < u.end_ns && u.end_ns > p->options.from_ns
+		       ? vec_push(&p->unsure, u)
+		       : 0;
+}
+
+/* Of a process: by begin, what reaches over others first. */
 static int unsure_compare(const void *a, const void *b)
 {
 	const struct unsure *x = a, *y = b;
 
 	COMPARE(x->pid, y->pid);
-	COMPARE((uintptr_t)x->only, (uintptr_t)y->only);
 	COMPARE(x->begin_ns, y->begin_ns);
 	COMPARE(y->end_ns, x->end_ns);
 	COMPARE(y->before_ns, x->before_ns);
@@ -64,11 +69,6 @@ static int gaps_add(struct partial *p)
 	return err;
 }
 
-static bool concern_same(const struct unsure *a, const struct unsure *b)
-{
-	return a->pid == b->pid && a->only == b->only;
-}
-
 /* Whether `u`, which does not begin before it, says no more once it reaches as far. */
 static bool unsure_join(struct unsure *to, const struct unsure *u)
 {
@@ -87,7 +87,7 @@ static size_t unsure_merge(struct unsure *list, size_t count)
 	for (size_t i = 1; i < count; i++) {
 		struct unsure *last = &list[kept - 1];
 
-		if (!concern_same(last, &list[i]))
+		if (last->pid != list[i].pid)
 			widest = kept;
 		else if (unsure_join(last, &list[i]) || unsure_join(&list[widest], &list[i]))
 			continue;
@@ -100,8 +100,16 @@ static size_t unsure_merge(struct unsure *list, size_t count)
 
 int unsure_sort(struct partial *p)
 {
-	int err = gaps_add(p);
 	struct unsure *list = p->unsure.data;
+	size_t kept = 0;
+	int err;
+
+	for (size_t i = 0; i < p->unsure.count; i++)
+		if (list[i].before_ns)
+			list[kept++] = list[i];
+	p->unsure.count = kept;
+	err = gaps_add(p);
+	list = p->unsure.data;
 
 	if (err || !p->unsure.count)
 		return err;
@@ -111,7 +119,7 @@ int unsure_sort(struct partial *p)
 		struct unsure *u = &list[i];
 
 		u->latest_ns = u->before_ns < u->end_ns ? u->before_ns : u->end_ns;
-		if (i && concern_same(u - 1, u) && u[-1].latest_ns > u->latest_ns)
+		if (i && u[-1].pid == u->pid && u[-1].latest_ns > u->latest_ns)
 			u->latest_ns = u[-1].latest_ns;
 	}
 	return 0;
@@ -138,22 +146,22 @@ static int stretch_look(const struct seeking *s, const struct unsure *u)
 }
 
 /* Those that begin in the range, then those that began before it and may concern the span. */
-static int unsure_look(const struct seeking *s, u32 pid, const struct app_span *only)
+static int unsure_look(const struct seeking *s, u32 pid)
 {
 	const struct unsure *list = s->p->unsure.data;
 	const struct unsure first = {
-		.pid = pid, .only = only, .begin_ns = s->range.begin_ns, .end_ns = UINT64_MAX};
+		.pid = pid, .begin_ns = s->range.begin_ns, .end_ns = UINT64_MAX};
 	size_t n = COUNT_BEFORE(&s->p->unsure, e, unsure_compare(e, &first) < 0);
 	int err = 0;
 
 	for (size_t i = n;
-	     i < s->p->unsure.count && concern_same(&list[i], &first) &&
-	     list[i].begin_ns < s->range.end_ns && s->looks->count < s->looks->most && !err;
+	     i < s->p->unsure.count && list[i].pid == pid && list[i].begin_ns < s->range.end_ns &&
+	     s->looks->count < s->looks->most && !err;
 	     i++)
 		err = stretch_look(s, &list[i]);
 	for (size_t i = n;
-	     i > 0 && concern_same(&list[i - 1], &first) &&
-	     list[i - 1].latest_ns > s->span->begin_ns && s->looks->count < s->looks->most && !err;
+	     i > 0 && list[i - 1].pid == pid && list[i - 1].latest_ns > s->span->begin_ns &&
+	     s->looks->count < s->looks->most && !err;
 	     i--)
 		err = stretch_look(s, &list[i - 1]);
 	return err;
@@ -168,11 +176,9 @@ int unsure_find(const struct partial *p, const struct app_span *span, struct str
 	to->count = 0;
 	if (range.begin_ns >= range.end_ns || !p->unsure.count)
 		return 0;
-	err = unsure_look(&s, 0, NULL);
-	if (span->pid) {
-		err = err ? err : unsure_look(&s, span->pid, NULL);
-		err = err ? err : unsure_look(&s, span->pid, span);
-	}
+	err = unsure_look(&s, 0);
+	if (!err && span->pid)
+		err = unsure_look(&s, span->pid);
 	if (err || looks->count < looks->most)
 		return err;
 	to->count = 0;

@@ -109,7 +109,7 @@ struct life_sink {
 	void *arg;
 	void (*wait)(void *arg, const struct life *l, const struct life_wait *wait);
 	void (*visit)(void *arg, const struct life *l, const struct life_visit *visit);
-	/* the application's span was active on the thread */
+	/* the application's span, or (all zero) none, was active on the thread */
 	void (*owned)(void *arg, const struct life *l, const struct life_share *share);
 	/* the context was seen published */
 	void (*sighted)(void *arg, const struct life *l, const struct life_share *share);

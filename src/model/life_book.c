@@ -62,8 +62,7 @@ static void active_name(struct life *l, const struct context *ctx, u64 now, u32 
 					   .begin_ns = b->since_ns,
 					   .end_ns = now,
 					   .split = b->open};
-		if (!context_is_none(&b->owner))
-			sink->owned(sink->arg, l, &share);
+		sink->owned(sink->arg, l, &share);
 	} else {
 		b->known = true;
 		b->first = *ctx;
@@ -113,7 +112,7 @@ void life_book_join(struct life *left, struct life_book *a, const struct life_bo
 					   .end_ns = b->first_ns,
 					   .split = between};
 
-		if (!context_is_none(&a->owner) && (active || context_equal(&a->owner, &b->first)))
+		if (active || (!context_is_none(&a->owner) && context_equal(&a->owner, &b->first)))
 			tell(sink->arg, left, &share);
 	} else {
 		a->first = b->first;

@@ -332,6 +332,45 @@ TEST(a_span_that_begins_behind_a_loss_is_seen_whole)
 	}
 }
 
+/* That inner has ended is lost: until then outer had its thread, through it. */
+TEST(what_a_child_had_that_is_in_doubt_is_not_that_of_no_thread)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		begins(&h, 2000, 5, &outer, NULL);
+		begins(&h, 3000, 5, &inner, &outer);
+		loses(&h, 5000, 6000);
+		ends(&h, 8000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_user], 1000);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 5000);
+	}
+}
+
+/* A thread that runs a program gets the number of its leader: its loss was before. */
+TEST(what_a_thread_lost_before_it_had_another_number)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct record_exec r = {.head = head(RECORD_exec, 6000), .old_tid = 6};
+		struct span_time t;
+
+		call(&h, 1300, 5, &none);
+		call(&h, 1300, 6, &none);
+		begins(&h, 2000, 6, &outer, NULL);
+		loses(&h, 3000, 4000);
+		apply(half_of(&h, 6000), &r);
+		call(&h, 6500, 5, &none);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.end_ns, 6000);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 4000);
+	}
+}
+
 /* ---- out of the scope of a recording ---- */
 
 static void moves(const struct halves *h, u64 time_ns, u32 flags)
@@ -434,8 +473,7 @@ static void case_make(struct random_case *c, u64 *state)
 		u->begin_ns = next_random(state, 60);
 		u->end_ns = u->begin_ns + 1 + next_random(state, 60 - u->begin_ns);
 		u->before_ns = u->begin_ns + next_random(state, 3) * next_random(state, 12);
-		u->only = next_random(state, 3) ? NULL : &c->spans[next_random(state, SPANS_MANY)];
-		u->pid = u->only ? u->only->pid : 5 + (u32)next_random(state, 2);
+		u->pid = 5 + (u32)next_random(state, 2);
 		CHECK_EQ(vec_push(&c->p->unsure, *u), 0);
 	}
 	for (u64 n = next_random(state, 4); n > 0; n--) {
@@ -457,8 +495,7 @@ static u64 instants_of(const struct random_case *c, const struct app_span *span,
 	for (size_t i = 0; i < UNSURE_MANY; i++) {
 		const struct unsure *u = &c->list[i];
 
-		if (u->pid == span->pid && u->before_ns > span->begin_ns &&
-		    (!u->only || u->only == span))
+		if (u->pid == span->pid && u->before_ns > span->begin_ns)
 			mask |= instants(u->begin_ns, u->end_ns);
 	}
 	return mask & instants(range.begin_ns, range.end_ns);
