@@ -136,9 +136,9 @@ static int open_visit(struct partial *p, const struct life *l)
 /* Where the accounting of a life begins that was not born: the range, or the gap before it. */
 u64 partial_life_from(const struct partial *p, const struct life *l)
 {
-	u64 from = p->from_ns;
+	u64 from = l->origin_ns ? l->origin_ns : p->from_ns; /* of a base: it has no gaps */
 
-	for (size_t i = 0; i < p->gaps.count; i++)
+	for (size_t i = 0; i < p->gaps.count && !l->origin_ns; i++)
 		if (p->gaps.data[i].head.time_ns <= l->first_ns)
 			from = p->gaps.data[i].head.time_ns;
 	return from;
@@ -207,6 +207,8 @@ static void lives_rejoin(struct partial *p)
 		split_add(&before->total, &l->total);
 		before->state = l->state;
 		before->last_ns = l->last_ns;
+		if (map_get(&p->current, l->tid) == l) /* memory that is there already */
+			(void)map_put(&p->current, l->tid, before);
 		if (l->exit_ns) {
 			before->exit_ns = l->exit_ns;
 			before->exit_code = l->exit_code;

@@ -429,6 +429,16 @@ TEST(a_base_keeps_the_name_that_a_thread_had_under_another_number)
 	partial_free(base);
 }
 
+static void check_base(struct simulation *s, u64 seed, u64 at, int steps)
+{
+	char *whole = answers_since(map_since(s, at), s, at);
+	char *based = answers_since(map_on_base(s, at, steps), s, at);
+
+	CHECK_ANSWERS(whole, based, seed, at);
+	free(whole);
+	free(based);
+}
+
 /* What was deleted left a base: the rest says what the whole says of the same time. */
 TEST(base_stands_for_what_was_deleted)
 {
@@ -438,16 +448,52 @@ TEST(base_stands_for_what_was_deleted)
 		simulate(&s, seed, 5, 40);
 		simulation_lose(&s, seed % 4 == 3 ? 6 : 0);
 		simulation_mute(&s, seed % 5 == 2 ? 1 + (int)seed % 4 : 0);
-		for (int i = 0; i < 6; i++) {
-			char *whole, *based;
-			u64 at;
+		for (int i = 0; i < 6; i++)
+			check_base(&s, seed, s.from_ns + simulation_random(&s, s.to_ns - s.from_ns),
+				   1 + i);
+		simulation_free(&s);
+	}
+}
 
-			at = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
-			whole = answers_since(map_since(&s, at), &s, at);
-			based = answers_since(map_on_base(&s, at, 1 + i), &s, at);
-			CHECK_ANSWERS(whole, based, seed, at);
-			free(whole);
-			free(based);
+/*
+ * When all threads that go on behind a gap were seen again, of which this snapshot finds some
+ * only: a base names nobody else, and the whole knows what they were called before.
+ */
+static u64 all_seen(const struct simulation *s, u64 gap_end_ns)
+{
+	bool seen[256] = {false};
+	u64 since_ns = gap_end_ns;
+
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record_head *r = simulation_record(s, i);
+
+		if (!r->tid || r->time_ns < gap_end_ns || seen[r->tid % 256])
+			continue;
+		seen[r->tid % 256] = true;
+		if (r->kind != RECORD_fork)
+			since_ns = r->time_ns + 1;
+	}
+	return since_ns;
+}
+
+/* No cut lies in it: a recording is cut where it is recorded. */
+TEST(base_stands_for_what_was_deleted_around_a_gap)
+{
+	for (u64 seed = 1; seed <= 800; seed++) {
+		u64 begin_ns, end_ns, seen_ns;
+		struct simulation s;
+
+		simulate(&s, seed, 5, 40);
+		begin_ns = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
+		end_ns = begin_ns + 1 + simulation_random(&s, 9000);
+		simulation_gap(&s, begin_ns, end_ns);
+		simulation_mute(&s, seed % 5 == 2 ? 1 + (int)seed % 4 : 0);
+		seen_ns = all_seen(&s, end_ns);
+		for (int i = 0; i < 3; i++) {
+			u64 at = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
+
+			if (at <= begin_ns || at >= seen_ns)
+				check_base(&s, seed, at, 1);
 		}
 		simulation_free(&s);
 	}
