@@ -52,15 +52,27 @@ static char escape_of(unsigned char byte)
 	}
 }
 
+static bool stays(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
 /* Most bytes stay as they are: these are written in runs. */
 static void text_write(FILE *file, const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + len, *run = s;
 
 	putc_unlocked('"', file);
-	while (s < end) {
-		size_t n = utf8_length(s, (size_t)(end - s));
-		char escape = n == 1 ? escape_of(*s) : 0;
+	for (;;) {
+		size_t n;
+		char escape;
+
+		while (s < end && stays(*s))
+			s++;
+		if (s == end)
+			break;
+		n = utf8_length(s, (size_t)(end - s));
+		escape = n == 1 ? escape_of(*s) : 0;
 
 		if (n > 0 && !escape) {
 			s += n;

@@ -29,7 +29,7 @@ static unsigned __int128 bar_total(const struct split *split)
 
 void bar_apportion(const struct split *split, int cells, int parts[SPLIT_PARTS_COUNT])
 {
-	unsigned __int128 rest[SPLIT_PARTS_COUNT];
+	unsigned __int128 rest[SPLIT_PARTS_COUNT] = {0};
 	unsigned __int128 total = bar_total(split);
 	int left = cells;
 
@@ -40,6 +40,8 @@ void bar_apportion(const struct split *split, int cells, int parts[SPLIT_PARTS_C
 		uint64_t ns = split->ns[i] > 0 ? (uint64_t)split->ns[i] : 0;
 		unsigned __int128 share = (unsigned __int128)ns * (unsigned int)cells;
 
+		if (!ns)
+			continue;
 		parts[i] = (int)(share / total);
 		rest[i] = share % total;
 		left -= parts[i];
@@ -71,12 +73,12 @@ void bar_write(const struct terminal *t, const struct split *split, int cells)
 			if (t->color)
 				fputs("█", t->file);
 			else
-				putc(looks[i].letter, t->file);
+				putc_unlocked(looks[i].letter, t->file);
 		}
 		terminal_reset(t);
 		written += parts[i];
 	}
-	fprintf(t->file, "%*s", cells - written, "");
+	terminal_spaces(t, cells - written);
 }
 
 void bar_mark(const struct split *split, bool used[SPLIT_PARTS_COUNT])

@@ -186,8 +186,14 @@ void span_details_write(const struct terminal *t, const struct span_view *span, 
 {
 	char *text = NULL;
 	size_t size = 0;
-	struct terminal memory = {.file = open_memstream(&text, &size)};
+	struct terminal memory = {0};
 
+	if (!t->cut) {
+		memory.file = t->file;
+		details_write(&memory, span);
+		return;
+	}
+	memory.file = open_memstream(&text, &size);
 	if (!memory.file)
 		return;
 	details_write(&memory, span);

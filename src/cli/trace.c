@@ -154,6 +154,11 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 		error_set(e, err, "cannot build the traces");
 	if (!err && !written)
 		err = nothing_written(o, e);
+	if (err == -ENOMEM)
+		error_say(
+			e, ENOMEM,
+			"the memory does not suffice for all that is asked for: ask for less with "
+			"--pid, --tid, --slowest or a trace id, or name single chunks");
 	source_free(&source);
 	vec_free(&ids);
 	return err;

@@ -9,9 +9,9 @@
 #include "cli/trace_spans.h"
 #include "map/query.h"
 
-/* Nodes [first, end) are one trace, or the tree of one thread. */
+/* Of the nodes in their order [first, end) are one trace, or the tree of one thread. */
 struct stretch {
-	size_t first, end;
+	u32 first, end;
 	u64 duration_ns;
 };
 
@@ -32,7 +32,7 @@ static bool shown(const struct node *n, const struct trace_choice *c)
 static bool chosen(const struct partial *p, const struct tree *tree, const struct stretch *s,
 		   const struct trace_choice *c)
 {
-	const struct node *root = &tree->nodes.data[s->first];
+	const struct node *root = tree_node(tree, s->first);
 	bool name = !c->name, service = !c->service, any = false;
 
 	if (c->trace_id) {
@@ -44,13 +44,14 @@ static bool chosen(const struct partial *p, const struct tree *tree, const struc
 			return false;
 	}
 	for (size_t i = s->first; i < s->end && !(name && service && any); i++) {
-		const struct node *n = &tree->nodes.data[i];
+		const struct node *n = tree_node(tree, i);
+		const struct app_span *app = node_app(p, n);
 		const char *of;
 
 		any |= shown(n, c);
-		if (!n->app)
+		if (!app)
 			continue;
-		if (!name && n->app->name && fnmatch(c->name, n->app->name, 0) == 0)
+		if (!name && app->name && fnmatch(c->name, app->name, 0) == 0)
 			name = true;
 		of = service ? NULL : query_resource(p, n->pid, n->begin_ns, "service.name");
 		if (of && strcmp(of, c->service) == 0)
@@ -68,23 +69,63 @@ static int stretch_slower(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static int trace_write(struct making *m, const struct tree *tree, const struct stretch *s,
+/* Of a trace that is written. */
+struct maker {
+	struct making making;
+	size_t first;	/* in the order of the tree */
+	VEC(u32) shown; /* which of those that follow there are written; empty: each */
+};
+
+static const struct node *maker_node(const struct maker *maker, size_t index)
+{
+	size_t at = maker->shown.count ? maker->shown.data[index] : index;
+
+	return tree_node(maker->making.tree, maker->first + at);
+}
+
+static struct span_position span_position(const struct trace_view *trace, size_t index)
+{
+	const struct node *n = maker_node(trace->maker, index);
+
+	return (struct span_position){n->id, n->parent, n->begin_ns, n->end_ns};
+}
+
+static const struct span_view *span_make(const struct trace_view *trace, size_t index, bool brief)
+{
+	struct maker *maker = trace->maker;
+
+	return making_span(&maker->making, maker_node(maker, index), brief);
+}
+
+/* Which spans are written; at least one is, of a trace that was chosen. */
+static int shown_collect(struct maker *maker, const struct stretch *s,
+			 const struct trace_choice *choice)
+{
+	int err = 0;
+
+	maker->shown.count = 0;
+	if (!choice->pid && !choice->tid)
+		return 0;
+	for (u32 i = 0; i < s->end - s->first && !err; i++)
+		if (shown(tree_node(maker->making.tree, s->first + i), choice))
+			err = vec_push(&maker->shown, i);
+	return err;
+}
+
+static int trace_write(struct maker *maker, const struct stretch *s,
 		       const struct trace_choice *choice, const struct trace_output *to)
 {
-	const struct node *root = &tree->nodes.data[s->first];
-	struct trace_view view = {0};
+	const struct node *root = tree_node(maker->making.tree, s->first);
+	struct trace_view view = {.position = span_position, .span = span_make, .maker = maker};
+	int err = shown_collect(maker, s, choice);
 
-	making_reset(m);
-	for (size_t i = s->first; i < s->end; i++)
-		if (shown(&tree->nodes.data[i], choice))
-			making_add(m, &tree->nodes.data[i]);
-	if (m->failed)
-		return -ENOMEM;
+	if (err)
+		return err;
+	maker->first = s->first;
 	if (!under_no_span(root))
 		for (int i = 0; i < 16; i++)
 			snprintf(view.trace_id + 2 * i, 3, "%02x", root->trace[i]);
-	view.spans = m->spans.data;
-	view.spans_count = m->spans.count;
+	view.spans_count = maker->shown.count ? maker->shown.count : s->end - s->first;
 	return to->format->trace(to->writer, &view);
 }
 
@@ -94,13 +135,13 @@ static int stretches(const struct tree *tree, struct stretch **out, size_t *coun
 	VEC(struct stretch) list = {0};
 	int err = 0;
 
-	for (size_t i = 0; i < tree->nodes.count && !err;) {
-		const struct node *root = &tree->nodes.data[i];
+	for (u32 i = 0; i < tree->nodes.count && !err;) {
+		const struct node *root = tree_node(tree, i);
 		struct stretch s = {.first = i};
 		u64 begin = root->begin_ns, end = root->end_ns;
 
 		for (i++; i < tree->nodes.count; i++) {
-			const struct node *n = &tree->nodes.data[i];
+			const struct node *n = tree_node(tree, i);
 
 			if (memcmp(n->trace, root->trace, 16) != 0)
 				break;
@@ -157,7 +198,7 @@ int trace_choose(const struct partial *p, const struct tree *tree,
 	if (!err)
 		err = vec_reserve(ids, count);
 	for (size_t i = 0; i < count && !err; i++)
-		memcpy(ids->data[ids->count++], tree->nodes.data[list[i].first].trace, 16);
+		memcpy(ids->data[ids->count++], tree_node(tree, list[i].first)->trace, 16);
 	if (ids->count)
 		qsort(ids->data, ids->count, 16, id_compare);
 	free(list);
@@ -167,15 +208,16 @@ int trace_choose(const struct partial *p, const struct tree *tree,
 int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
 		const struct trace_output *to, size_t *written)
 {
-	struct making m = {.p = p, .host = choice->host};
+	struct maker maker = {.making = {.p = p, .tree = tree, .host = choice->host}};
 	struct stretch *list = NULL;
 	size_t count = 0;
 	int err = stretches_chosen(p, tree, choice, &list, &count);
 
 	for (size_t i = 0; i < count && !err; i++)
-		err = trace_write(&m, tree, &list[i], choice, to);
+		err = trace_write(&maker, &list[i], choice, to);
 	*written = count;
 	free(list);
-	making_free(&m);
+	vec_free(&maker.shown);
+	making_free(&maker.making);
 	return err;
 }

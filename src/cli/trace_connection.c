@@ -19,7 +19,7 @@ static void add_address(struct making *m, const struct record_socket *s)
 		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
 	else
 		inet_ntop(AF_INET6, bytes, address, sizeof(address));
-	making_string(m, "network.peer.address", making_text(m, "%s", address));
+	making_string(m, "network.peer.address", making_copy(m, address));
 	making_integer(m, "network.peer.port", s->remote_port);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -148,8 +149,13 @@ static int trace_json_trace(void *writer, const struct trace_view *trace)
 	json_object_begin(j, NULL);
 	json_string(j, "trace_id", trace->trace_id);
 	json_array_begin_lines(j, "spans");
-	for (size_t i = 0; i < trace->spans_count; i++)
-		span_write(j, &trace->spans[i]);
+	for (size_t i = 0; i < trace->spans_count; i++) {
+		const struct span_view *span = trace->span(trace, i, false);
+
+		if (!span)
+			return -ENOMEM;
+		span_write(j, span);
+	}
 	json_array_end(j);
 	json_object_end(j);
 	return 0;

@@ -76,7 +76,7 @@ static const char *fd_name(struct making *m, const struct kspan *k, s32 fd, u64 
 
 	if (name || !file_name(text, sizeof(text), &k->file))
 		return name;
-	return making_text(m, "%s", text);
+	return making_copy(m, text);
 }
 
 #define DELETED " (deleted)"
@@ -123,7 +123,7 @@ static const char *call_path(struct making *m, const struct kspan *k, const stru
 	snprintf(whole, sizeof(whole), "%.*s/%s", (int)name_length(k, directory), directory,
 		 f->path);
 	file_path_fold(whole);
-	return making_text(m, "%s", whole);
+	return making_copy(m, whole);
 }
 
 /* Of a recording in which no other record tells it. */
@@ -223,7 +223,7 @@ static void syscall_attributes(struct making *m, const struct kspan *k)
 
 	if (!k->open) {
 		syscall_args_format(args, sizeof(args), &r, &paths.asked);
-		making_string(m, "args", making_text(m, "%s", args));
+		making_string(m, "args", making_copy(m, args));
 		making_integer(m, "result", k->result);
 		if (syscall_is_restart(k->result))
 			making_boolean(m, "restarted", true);
@@ -290,7 +290,7 @@ static const char *uring_attributes(struct making *m, const struct kspan *k)
 	}
 	making_peer(m, k);
 	if (uring_flags_format(flags, sizeof(flags), (u32)k->args[1]))
-		making_string(m, "io_uring.flags", making_text(m, "%s", flags));
+		making_string(m, "io_uring.flags", making_copy(m, flags));
 	if (k->mode & URING_SQPOLL)
 		making_boolean(m, "io_uring.polled", true);
 	if (!(k->mode & URING_END_UNKNOWN))
@@ -308,18 +308,22 @@ static const char *call_name(struct making *m, u8 abi_flags, u16 nr)
 	return name ? name : making_text(m, "syscall_0x%x", nr);
 }
 
-void making_kernel(struct making *m, const struct node *n, struct span_view *v)
+void making_kernel(struct making *m, const struct node *n, struct span_view *v, bool brief)
 {
 	struct kspan span, *k = &span;
 
-	kspans_get(&m->p->kspans, n->kernel, k);
+	kspans_get(&m->p->kspans, n->of - 1, k);
+	v->time = k->split;
 	if (n->kind == NODE_SYSCALL) {
 		v->kind = "syscall";
 		v->name = call_name(m, k->mode & SYSCALL_COMPAT, k->nr);
-		syscall_attributes(m, k);
+		if (!brief)
+			syscall_attributes(m, k);
 	} else if (n->kind == NODE_WAIT) {
 		v->kind = "wait";
 		v->name = split_part_name(k->part);
+		if (brief)
+			return;
 		wait_attributes(m, k);
 		wait_frames(m, k, v);
 	} else if (n->kind == NODE_BLOCK) {

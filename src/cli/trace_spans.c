@@ -9,18 +9,18 @@
 #include "map/query.h"
 #include "model/event_format.h"
 
-void making_reset(struct making *m)
+/* Forgets the span, for the next one. */
+static void making_reset(struct making *m)
 {
 	for (size_t i = 0; i < m->attributes.count; i++)
 		free(m->attributes.data[i]);
-	for (size_t i = 0; i < m->events.count; i++)
-		free(m->events.data[i]);
 	for (size_t i = 0; i < m->texts.count; i++)
 		free(m->texts.data[i]);
-	for (size_t i = 0; i < m->spans.count; i++)
-		frames_free((struct frame_view *)m->spans.data[i].frames,
-			    m->spans.data[i].frames_count);
-	m->attributes.count = m->events.count = m->texts.count = m->spans.count = 0;
+	free(m->events);
+	frames_free((struct frame_view *)m->span.frames, m->span.frames_count);
+	m->events = NULL;
+	m->attributes.count = m->texts.count = m->current.count = 0;
+	m->span = (struct span_view){.host = m->host};
 }
 
 static void formats_free(struct map *formats)
@@ -36,9 +36,7 @@ static void formats_free(struct map *formats)
 void making_free(struct making *m)
 {
 	making_reset(m);
-	vec_free(&m->spans);
 	vec_free(&m->attributes);
-	vec_free(&m->events);
 	vec_free(&m->texts);
 	vec_free(&m->current);
 	formats_free(&m->formats);
@@ -58,6 +56,17 @@ const char *making_text(struct making *m, const char *format, ...)
 		return text;
 	if (n >= 0)
 		free(text);
+	m->failed = true;
+	return "";
+}
+
+const char *making_copy(struct making *m, const char *of)
+{
+	char *text = strdup(of);
+
+	if (text && vec_push(&m->texts, text) == 0)
+		return text;
+	free(text);
 	m->failed = true;
 	return "";
 }
@@ -86,7 +95,7 @@ void making_boolean(struct making *m, const char *key, bool value)
 		m->failed = true;
 }
 
-/* Moves the collected attributes into an array of their own. */
+/* Moves the collected attributes of an event into an array of their own. */
 static const struct attribute_view *attributes_take(struct making *m, size_t *count)
 {
 	struct attribute_view *array;
@@ -173,7 +182,7 @@ static struct event_view kernel_event_view(struct making *m, const struct kevent
 		if (event_field_integer(field, k->payload, k->bytes, &integer))
 			making_integer(m, field->name, integer);
 		else if (event_field_print(field, k->payload, k->bytes, text, sizeof(text)))
-			making_string(m, field->name, making_text(m, "%s", text));
+			making_string(m, field->name, making_copy(m, text));
 	}
 	making_integer(m, "thread.id", k->tid);
 	view.attributes = attributes_take(m, &view.attributes_count);
@@ -190,18 +199,17 @@ static int event_view_compare(const void *a, const void *b)
 /* The events of the application, and those of the kernel that fired in the span or thread. */
 static const struct event_view *events_make(struct making *m, const struct node *n, size_t *count)
 {
-	const struct app_span *s = n->app;
+	const struct app_span *s = node_app(m->p, n);
 	size_t kernel, told = s ? s->events.count : 0;
 	const struct kevent *k = s ? query_span_events(m->p, &s->ctx, &kernel)
-				   : query_thread_events(m->p, n->life_number, n->tid, &kernel);
+				   : query_thread_events(m->p, n->of, n->tid, &kernel);
 	struct event_view *events;
 
 	*count = 0;
 	if (told + kernel == 0)
 		return NULL;
-	events = calloc(told + kernel, sizeof(*events));
-	if (!events || vec_push(&m->events, events)) {
-		free(events);
+	m->events = events = calloc(told + kernel, sizeof(*events));
+	if (!events) {
 		m->failed = true;
 		return NULL;
 	}
@@ -233,14 +241,19 @@ static void status_attributes(struct making *m, const struct app_span *s)
 		making_string(m, "otel.status_description", s->message);
 }
 
-static void app_view(struct making *m, const struct node *n, struct span_view *v)
+static void app_view(struct making *m, const struct node *n, const struct app_span *s,
+		     struct span_view *v)
 {
 	static const char *const kinds[] = {"internal", "server", "client", "producer", "consumer"};
-	const struct app_span *s = n->app;
 
 	v->kind = n->kind == NODE_CONTEXT ? "context" : s->kind < 5 ? kinds[s->kind] : "internal";
-	v->name = s->name ? s->name : making_text(m, "%s", v->span_id);
+	v->name = s->name ? s->name : v->span_id;
 	v->service = query_resource(m->p, n->pid, n->begin_ns, "service.name");
+}
+
+static void app_attributes(struct making *m, const struct node *n, const struct app_span *s,
+			   struct span_view *v)
+{
 	v->events = events_make(m, n, &v->events_count);
 	for (size_t i = 0; i < s->attributes.count; i++)
 		attribute_add(m, &s->attributes.data[i]);
@@ -282,47 +295,70 @@ static void thread_attributes(struct making *m, const struct life *l)
 			      name ? making_text(m, "SIG%s", name) : making_text(m, "%d", signal));
 }
 
+static void thread_view(struct making *m, const struct node *n, struct span_view *v)
+{
+	const struct life *life = node_life(m->p, n);
+
+	v->events = events_make(m, n, &v->events_count);
+	if (life)
+		thread_attributes(m, life);
+	container_attribute(m, v->pid, n->end_ns); /* it is made outside and put there */
+}
+
 /* ---- all ---- */
 
-void making_add(struct making *m, const struct node *n)
+static void id_format(char text[17], u64 id)
 {
-	struct span_view v = {.host = m->host,
-			      .pid = n->pid,
-			      .tid = n->tid,
-			      .begin_ns = n->begin_ns,
-			      .end_ns = n->end_ns,
-			      .begin_soft = n->begin_soft,
-			      .end_soft = n->end_soft,
-			      .threads = n->threads,
-			      .time = n->split};
+	for (int i = 16; i-- > 0; id >>= 4)
+		text[i] = "0123456789abcdef"[id & 15];
+	text[16] = '\0';
+}
 
-	snprintf(v.span_id, sizeof(v.span_id), "%016llx", (unsigned long long)n->id);
-	if (n->parent)
-		snprintf(v.parent_id, sizeof(v.parent_id), "%016llx",
-			 (unsigned long long)n->parent);
-	if (!v.pid)
-		v.pid = query_pid(m->p, n->tid, n->begin_ns);
-	v.process = query_comm(m->p, v.pid, n->begin_ns);
-	v.thread = query_comm(m->p, n->tid, n->begin_ns);
-	if (node_is_kernel(n)) {
-		making_kernel(m, n, &v);
-	} else if (n->app) {
-		app_view(m, n, &v);
-		container_attribute(m, v.pid, n->begin_ns);
+/* What is no span of the kernel. */
+static void other_view(struct making *m, const struct node *n, struct span_view *v, bool brief)
+{
+	const struct app_span *app = node_app(m->p, n);
+
+	v->time = node_split(m->p, m->tree, n);
+	if (app) {
+		app_view(m, n, app, v);
+		if (brief)
+			return;
+		app_attributes(m, n, app, v);
+		container_attribute(m, v->pid, n->begin_ns);
 	} else if (n->kind == NODE_CONTEXT) {
-		v.kind = "context";
-		v.name = making_text(m, "%s", v.span_id);
+		v->kind = "context";
+		v->name = v->span_id;
 	} else {
-		v.kind = "thread";
-		v.name = v.thread ? v.thread : "?";
-		v.events = events_make(m, n, &v.events_count);
-		if (n->life)
-			thread_attributes(m, n->life);
-		container_attribute(m, v.pid, n->end_ns); /* it is made outside and put there */
+		v->kind = "thread";
+		v->name = v->thread ? v->thread : "?";
+		if (!brief)
+			thread_view(m, n, v);
 	}
-	v.attributes = attributes_take(m, &v.attributes_count);
-	if (vec_push(&m->spans, v) == 0)
-		return;
-	frames_free((struct frame_view *)v.frames, v.frames_count);
-	m->failed = true;
+}
+
+const struct span_view *making_span(struct making *m, const struct node *n, bool brief)
+{
+	struct span_view *v = &m->span;
+
+	making_reset(m);
+	v->pid = n->pid ? n->pid : query_pid(m->p, n->tid, n->begin_ns);
+	v->tid = n->tid;
+	v->begin_ns = n->begin_ns;
+	v->end_ns = n->end_ns;
+	v->begin_soft = n->begin_soft;
+	v->end_soft = n->end_soft;
+	v->threads = node_threads(m->tree, n);
+	id_format(v->span_id, n->id);
+	if (n->parent)
+		id_format(v->parent_id, n->parent);
+	v->process = query_comm(m->p, v->pid, n->begin_ns);
+	v->thread = query_comm(m->p, n->tid, n->begin_ns);
+	if (node_is_kernel(n))
+		making_kernel(m, n, v, brief);
+	else
+		other_view(m, n, v, brief);
+	v->attributes = m->current.data;
+	v->attributes_count = m->current.count;
+	return m->failed ? NULL : v;
 }

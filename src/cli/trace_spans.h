@@ -11,29 +11,31 @@
 #include "cli/trace_view.h"
 #include "map/tree.h"
 
-/* One trace in the making: views, and what they point to. */
+/* One span in the making: its view, and what that points to. */
 struct making {
 	const struct partial *p;
+	const struct tree *tree;
 	const char *host;
 	struct symbolizer *symbolizer; /* made when the first stack is shown; owned */
-	VEC(struct span_view) spans;
-	VEC(struct attribute_view *) attributes; /* owned, one array per span or event */
-	VEC(struct event_view *) events;	 /* owned, one array per span */
+	struct span_view span;
+	VEC(struct attribute_view *) attributes; /* owned, one array per event */
+	struct event_view *events;		 /* owned */
 	VEC(char *) texts;			 /* owned */
-	VEC(struct attribute_view) current;	 /* attributes of the span being made */
+	VEC(struct attribute_view) current;	 /* attributes of the span or event being made */
 	struct map formats;			 /* of events: id -> struct event_format, owned */
 	bool failed;				 /* memory ran out */
 };
 
-/* Adds a node; memory that runs out sets `failed`. */
-void making_add(struct making *m, const struct node *n);
+/*
+ * The view of a node, until the next call; `brief`: without attributes, events and frames. NULL if
+ * memory ran out.
+ */
+const struct span_view *making_span(struct making *m, const struct node *n, bool brief);
 
-/* Forgets the trace, for the next one. */
-void making_reset(struct making *m);
 void making_free(struct making *m);
 
-/* trace_kernel.c: kind, name and attributes of a node of the kernel. */
-void making_kernel(struct making *m, const struct node *n, struct span_view *v);
+/* trace_kernel.c: kind, name, time and attributes of a node of the kernel. */
+void making_kernel(struct making *m, const struct node *n, struct span_view *v, bool brief);
 
 /* trace_waker.c: attributes that say who ended a wait. */
 void making_waker(struct making *m, const struct life_wake *wake);
@@ -52,11 +54,14 @@ void making_peer(struct making *m, const struct kspan *k);
  */
 void making_bytes(struct making *m, const struct kspan *k);
 
-/* A text that lives as long as the trace; "" with `failed` set if memory ran out. */
+/* A text that lives as long as the span; "" with `failed` set if memory ran out. */
 __attribute__((format(printf, 2, 3))) const char *making_text(struct making *m, const char *format,
 							      ...);
 
-/* An attribute for the span being made; key and value must outlive the trace. */
+/* The same of a text that is there. */
+const char *making_copy(struct making *m, const char *of);
+
+/* An attribute for the span being made; key and value must outlive it. */
 void making_string(struct making *m, const char *key, const char *value);
 void making_integer(struct making *m, const char *key, s64 value);
 void making_boolean(struct making *m, const char *key, bool value);

@@ -3,6 +3,7 @@
  * The waterfall: a line for each span with its place in the tree, its bar in
  * the trace's time, its duration, and what there is to say about it.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +35,12 @@ static void place_write(const struct terminal *t, const struct trace_tree *tree,
 		from = cells - 1;
 	if (width < 1)
 		width = 1;
-	fprintf(t->file, "%*s", from, "");
+	terminal_spaces(t, from);
 	if (split_total(&span->time) > 0)
 		bar_write(t, &span->time, width);
 	else
-		fprintf(t->file, "%.*s%*s", 1, "|", width - 1, "");
-	fprintf(t->file, "%*s", cells - from - width, "");
+		terminal_cell(t, "|", width);
+	terminal_spaces(t, cells - from - width);
 }
 
 /* Tree lines before the name: `more` says at each depth if siblings follow. */
@@ -55,7 +56,7 @@ static void label_write(const struct terminal *t, const char *name, const bool *
 	for (int i = 1; i <= depth && columns + 2 + kept <= width; i++) {
 		bool last = i == depth;
 
-		fputs(last ? (more[i] ? "├─" : "└─") : (more[i] ? "│ " : "  "), t->file);
+		fputs_unlocked(last ? (more[i] ? "├─" : "└─") : (more[i] ? "│ " : "  "), t->file);
 		columns += 2;
 	}
 	terminal_cell(t, name, width - columns);
@@ -103,15 +104,18 @@ static void frames_write(const struct terminal *t, const struct span_view *span,
 	}
 }
 
-/* As wide as the names of a trace need, up to two fifths of a line. */
-static int label_columns(const struct trace_tree *tree, int width)
+/* As wide as the names of a trace need, up to two fifths of a line. 0 or -ENOMEM. */
+static int label_columns(const struct trace_tree *tree, int width, int *label)
 {
 	int columns = LABEL_LEAST, most = width * 2 / 5;
 
-	for (size_t i = 0; i < tree->trace->spans_count && columns < most; i++) {
-		int wanted = terminal_columns(tree->trace->spans[i].name);
-		size_t at = i;
+	for (uint32_t i = 0; i < tree->trace->spans_count && columns < most; i++) {
+		const struct span_view *span = tree->trace->span(tree->trace, i, true);
+		int wanted = span ? terminal_columns(span->name) : 0;
+		uint32_t at = i;
 
+		if (!span)
+			return -ENOMEM;
 		for (int depth = 0; depth < DEPTH_SHOWN && tree->parent[at] != TRACE_TREE_NONE;
 		     depth++) {
 			at = tree->parent[at];
@@ -119,33 +123,39 @@ static int label_columns(const struct trace_tree *tree, int width)
 		}
 		columns = wanted > columns ? wanted : columns;
 	}
-	return columns < most ? columns : most;
+	*label = columns < most ? columns : most;
+	return 0;
 }
 
-static void span_write(struct trace_writer *w, const struct trace_tree *tree, size_t place,
-		       const bool *more, int depth)
+static int span_write(struct trace_writer *w, const struct trace_tree *tree, uint32_t place,
+		      const bool *more, int depth)
 {
-	const struct span_view *span = &tree->trace->spans[place];
+	const struct span_view *span = tree->trace->span(tree->trace, place, false);
 	int bar = w->t.width / (w->t.width < NARROW ? 5 : 4), label = w->label;
 	char text[UNITS_TEXT_BYTES];
 
+	if (!span)
+		return -ENOMEM;
 	label_write(&w->t, span->name, more, depth, label);
-	putc(' ', w->t.file);
+	terminal_spaces(&w->t, 1);
 	place_write(&w->t, tree, span, bar);
-	fprintf(w->t.file, " %9s  ",
-		units_format_ns((int64_t)(span->end_ns - span->begin_ns), text));
+	units_format_ns((int64_t)(span->end_ns - span->begin_ns), text);
+	terminal_spaces(&w->t, 10 - (int)strlen(text));
+	fputs_unlocked(text, w->t.file);
+	terminal_spaces(&w->t, 2);
 	span_details_write(&w->t, span, w->t.width - label - bar - 13);
 	putc('\n', w->t.file);
 	events_write(&w->t, tree, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
 	frames_write(&w->t, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
 	bar_mark(&span->time, w->used);
+	return 0;
 }
 
 /* Shows a span and all below it, without recursion: depth is the data's. */
-static void tree_write(struct trace_writer *w, struct trace_tree *tree, size_t root)
+static int tree_write(struct trace_writer *w, struct trace_tree *tree, uint32_t root)
 {
 	bool more[DEPTH_SHOWN + 1] = {false};
-	size_t at = root;
+	uint32_t at = root;
 	int depth = 0;
 
 	for (;;) {
@@ -153,7 +163,8 @@ static void tree_write(struct trace_writer *w, struct trace_tree *tree, size_t r
 			tree->shown[at] = true;
 			if (depth > 0 && depth <= DEPTH_SHOWN)
 				more[depth] = tree->next_sibling[at] != TRACE_TREE_NONE;
-			span_write(w, tree, at, more, depth);
+			if (span_write(w, tree, at, more, depth))
+				return -ENOMEM;
 			if (tree->first_child[at] != TRACE_TREE_NONE) {
 				at = tree->first_child[at];
 				depth++;
@@ -165,42 +176,66 @@ static void tree_write(struct trace_writer *w, struct trace_tree *tree, size_t r
 			depth--;
 		}
 		if (at == root)
-			return;
+			return 0;
 		at = tree->next_sibling[at];
 	}
 }
 
-/* Who a trace is said to be of: its first service, else its first process. */
-static const struct span_view *first_of_somebody(const struct trace_tree *tree)
-{
-	const struct span_view *first = NULL;
-
-	for (size_t i = 0; i < tree->trace->spans_count; i++) {
-		const struct span_view *span = &tree->trace->spans[tree->order[i]];
-
-		if (span->service)
-			return span;
-		if (!first && span->process)
-			first = span;
-	}
-	return first;
-}
-
-static void trace_head_write(struct trace_writer *w, const struct trace_tree *tree)
+/* Who a trace is said to be of: its first service, else its first process. 0 or -ENOMEM. */
+static int owner_find(const struct trace_tree *tree, char of[256])
 {
 	const struct trace_view *trace = tree->trace;
-	const struct span_view *first = first_of_somebody(tree);
-	char text[UNITS_TEXT_BYTES], of[256] = "";
 
+	for (size_t i = 0; i < trace->spans_count; i++) {
+		const struct span_view *span = trace->span(trace, tree->order[i], true);
+		const char *name = !span ? NULL : span->service ? span->service : span->process;
+
+		if (!span)
+			return -ENOMEM;
+		if (name && (span->service || !*of))
+			snprintf(of, 256, ", %s (pid %u)", name, span->pid);
+		if (span->service)
+			break;
+	}
+	return 0;
+}
+
+static int trace_head_write(struct trace_writer *w, const struct trace_tree *tree)
+{
+	const struct trace_view *trace = tree->trace;
+	char text[UNITS_TEXT_BYTES], of[256] = "";
+	int err = owner_find(tree, of);
+
+	if (err)
+		return err;
 	if (w->traces++ > 0)
 		putc('\n', w->t.file);
-	if (first)
-		snprintf(of, sizeof(of), ", %s (pid %u)",
-			 first->service ? first->service : first->process, first->pid);
 	terminal_sentence(&w->t, trace->trace_id[0] ? "trace " : "no ", "%s, %zu span%s, %s%s",
 			  trace->trace_id[0] ? trace->trace_id : "trace", trace->spans_count,
 			  trace->spans_count == 1 ? "" : "s",
 			  units_format_ns((int64_t)(tree->end_ns - tree->begin_ns), text), of);
+	return 0;
+}
+
+static int spans_write(struct trace_writer *w, struct trace_tree *tree)
+{
+	size_t count = tree->trace->spans_count;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++)
+		if (tree->parent[tree->order[i]] == TRACE_TREE_NONE)
+			err = tree_write(w, tree, tree->order[i]);
+	/* what is left are parents of each other in a circle */
+	for (size_t i = 0; i < count && !err; i++) {
+		uint32_t span = tree->order[i];
+		bool more[2] = {false};
+
+		if (tree->shown[span])
+			continue;
+		tree->shown[span] = true;
+		err = span_write(w, tree, span, more, 0);
+	}
+	return err;
 }
 
 static void trace_text_begin(void *writer, const struct terminal *t,
@@ -223,25 +258,11 @@ static int trace_text_trace(void *writer, const struct trace_view *trace)
 	err = trace_tree_build(&tree, trace);
 	if (err)
 		return err;
-	trace_head_write(w, &tree);
-	w->label = label_columns(&tree, w->t.width);
-	for (size_t i = 0; i < trace->spans_count; i++) {
-		if (tree.parent[tree.order[i]] == TRACE_TREE_NONE)
-			tree_write(w, &tree, tree.order[i]);
-	}
-	/* what is left are parents of each other in a circle */
-	for (size_t i = 0; i < trace->spans_count; i++) {
-		size_t span = tree.order[i];
-
-		if (!tree.shown[span]) {
-			bool more[2] = {false};
-
-			tree.shown[span] = true;
-			span_write(w, &tree, span, more, 0);
-		}
-	}
+	err = trace_head_write(w, &tree);
+	err = err ? err : label_columns(&tree, w->t.width, &w->label);
+	err = err ? err : spans_write(w, &tree);
 	trace_tree_free(&tree);
-	return 0;
+	return err;
 }
 
 static void trace_text_end(void *writer)

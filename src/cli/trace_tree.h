@@ -5,15 +5,15 @@
 
 #include "cli/trace_view.h"
 
-#define TRACE_TREE_NONE SIZE_MAX
+#define TRACE_TREE_NONE UINT32_MAX
 
 /* All arrays have a place for each span, and name spans by their places in the trace. */
 struct trace_tree {
 	const struct trace_view *trace;
-	size_t *order; /* by begin: siblings are linked in this order */
-	size_t *parent;
-	size_t *first_child;
-	size_t *next_sibling;
+	uint32_t *order; /* by begin: siblings are linked in this order */
+	uint32_t *parent;
+	uint32_t *first_child;
+	uint32_t *next_sibling;
 	bool *shown;
 	uint64_t begin_ns;
 	uint64_t end_ns;

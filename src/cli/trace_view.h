@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces as they are shown, one after the other, so that a recording with
- * millions of spans needs the memory of its largest trace only. Whoever fills
- * a view owns all that it points to.
+ * Traces as they are shown, one after the other, and their spans made one by one, so that a
+ * recording with millions of them fits into the memory. Whoever fills a view owns all that it
+ * points to.
  */
 #ifndef CLI_TRACE_VIEW_H
 #define CLI_TRACE_VIEW_H
@@ -71,17 +71,29 @@ struct span_view {
 	size_t frames_count;
 };
 
+/* Where a span stands in its trace. */
+struct span_position {
+	uint64_t id, parent; /* parent 0: it has none */
+	uint64_t begin_ns, end_ns;
+};
+
 struct trace_view {
 	char trace_id[33]; /* lower-case hex; "" for what ran under no span */
-	const struct span_view *spans;
 	size_t spans_count;
+	struct span_position (*position)(const struct trace_view *trace, size_t index);
+	/*
+	 * The span at `index`, until the next call; `brief`: without attributes, events and
+	 * frames. NULL if memory ran out.
+	 */
+	const struct span_view *(*span)(const struct trace_view *trace, size_t index, bool brief);
+	void *maker; /* of the two */
 };
 
 /* How traces are written: begin, any number of traces, end. */
 struct trace_format {
 	const char *name;
 	void (*begin)(void *writer, const struct terminal *t, const struct source_view *source);
-	/* 0, or -ENOMEM with the trace not written. */
+	/* 0, or -ENOMEM with the trace not written, or not all of it. */
 	int (*trace)(void *writer, const struct trace_view *trace);
 	void (*end)(void *writer);
 };

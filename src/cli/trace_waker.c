@@ -45,8 +45,8 @@ static const char *file_text(struct making *m, const struct file_ref *file, u64 
 		return "netlink socket";
 	}
 	if (path)
-		return making_text(m, "%s", path);
-	return file_name(name, sizeof(name), file) ? making_text(m, "%s", name) : NULL;
+		return making_copy(m, path);
+	return file_name(name, sizeof(name), file) ? making_copy(m, name) : NULL;
 }
 
 static const char *block_text(struct making *m, u64 block)

@@ -190,15 +190,30 @@ int terminal_columns(const char *text)
 	return columns;
 }
 
+/* Most stay as they are: these are written in runs. */
 static int characters_write(const struct terminal *t, const char *text, int limit)
 {
-	const char *at;
-	size_t n;
+	const char *at, *here, *run = text;
 	int columns = 0;
 
-	for (; columns < limit && (n = character_next(&text, &at)) > 0; columns++)
-		fwrite(at, 1, n, t->file);
+	for (; columns < limit; columns++) {
+		here = text;
+		if (character_next(&text, &at) == 0)
+			break;
+		if (at == here)
+			continue;
+		fwrite_unlocked(run, 1, (size_t)(here - run), t->file);
+		putc_unlocked('?', t->file);
+		run = text;
+	}
+	fwrite_unlocked(run, 1, (size_t)(text - run), t->file);
 	return columns;
+}
+
+void terminal_spaces(const struct terminal *t, int count)
+{
+	for (; count > 0; count--)
+		putc_unlocked(' ', t->file);
 }
 
 int terminal_text(const struct terminal *t, const char *text)
@@ -219,7 +234,7 @@ void terminal_cell(const struct terminal *t, const char *text, int width)
 	} else {
 		columns = characters_write(t, text, width);
 	}
-	fprintf(t->file, "%*s", width - columns, "");
+	terminal_spaces(t, width - columns);
 }
 
 /* The last `count` characters of a text that has no fewer, behind an ellipsis. */

@@ -82,6 +82,7 @@ void terminal_cell_ends(const struct terminal *t, const char *text, int width);
 void terminal_name(const struct terminal *t, const char *text, int width);
 /* The same without a width; returns the number of columns. */
 int terminal_text(const struct terminal *t, const char *text);
+void terminal_spaces(const struct terminal *t, int count);
 /* The last text of a line: cut to `room` columns where lines must end at the width. */
 void terminal_rest(const struct terminal *t, const char *text, int room);
 /* The same, but what differs is at its end: the begin is left out. */

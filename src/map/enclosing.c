@@ -59,9 +59,10 @@ const struct visit *enclosing_of(const struct enclosing *in, const struct kspan 
 	}
 }
 
-void enclosing_follow(struct enclosing *in, const struct kspan *k, const struct context *ctx)
+void enclosing_follow(struct enclosing *in, const struct kspan *k, const struct context *ctx,
+		      bool left_out)
 {
-	struct visit visit = {k->begin_ns, k->end_ns, k->kind == KSPAN_FAULT, *ctx};
+	struct visit visit = {k->begin_ns, k->end_ns, k->kind == KSPAN_FAULT, left_out, *ctx};
 
 	if (k->kind == KSPAN_SYSCALL)
 		in->call = visit;

@@ -13,8 +13,8 @@
 /* A stay in the kernel; end 0: none. */
 struct visit {
 	u64 begin_ns, end_ns;
-	bool fault;
-	struct context ctx; /* under which it stands */
+	bool fault, left_out; /* left_out: it is not shown, though it is known */
+	struct context ctx;   /* under which it stands */
 };
 
 /* The last ones of a thread. Begins with all zero. */
@@ -29,6 +29,7 @@ const struct visit *enclosing_of(const struct enclosing *in, const struct kspan 
  * Remembers a call or fault, which stands under ctx, for what comes after it; other kinds are let
  * be. Spans of a thread come in the order of kspans_sort().
  */
-void enclosing_follow(struct enclosing *in, const struct kspan *k, const struct context *ctx);
+void enclosing_follow(struct enclosing *in, const struct kspan *k, const struct context *ctx,
+		      bool left_out);
 
 #endif

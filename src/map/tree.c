@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number_table.h"
+
 static u64 kernel_id(const struct tree_options *o, u32 tid, u64 begin_ns, enum node_kind kind)
 {
 	u64 id = hash_pair(hash_pair(o->boot, begin_ns), (u64)tid << 8 | kind);
@@ -23,30 +25,28 @@ static bool wanted(const struct tree_options *o, u32 tid, u32 pid)
 
 static int app_nodes(const struct partial *p, struct tree *tree)
 {
-	struct span_time *times = calloc(p->spans.count + 1, sizeof(*times));
-	int err = times ? span_times(p, times) : -ENOMEM;
+	int err;
 
+	tree->times = calloc(p->spans.count + 1, sizeof(*tree->times));
+	err = tree->times ? span_times(p, tree->times) : -ENOMEM;
 	for (size_t i = 0; i < p->spans.count && !err; i++) {
 		const struct app_span *s = p->spans.data[i];
-		const struct span_time *t = &times[i];
+		const struct span_time *t = &tree->times[i];
 		struct span_place at = query_span_place(p, s, t->begin_ns);
 		struct node n = {.id = span_number(s->ctx.span),
-				 .app = s,
+				 .of = (u32)i + 1,
 				 .tid = at.tid,
 				 .pid = at.pid,
 				 .begin_ns = t->begin_ns,
 				 .end_ns = t->end_ns,
 				 .begin_soft = t->begin_soft,
-				 .end_soft = t->end_soft,
-				 .threads = t->threads,
-				 .split = t->split};
+				 .end_soft = t->end_soft};
 
 		n.kind = s->begun || s->ended ? NODE_APP : NODE_CONTEXT;
 		n.parent = span_number((const u8 *)&s->parent);
 		memcpy(n.trace, s->ctx.trace, sizeof(n.trace));
 		err = vec_push(&tree->nodes, n);
 	}
-	free(times);
 	return err;
 }
 
@@ -56,8 +56,9 @@ struct making_kernel {
 	const struct partial *p;
 	const struct tree_options *o;
 	struct holders holders;
-	u64 *ids;	 /* of the node of each life; owned */
-	struct map open; /* tid -> struct enclosing, owned */
+	u64 *ids;	  /* of the node of each life; owned */
+	struct map open;  /* tid -> struct enclosing, owned */
+	struct map above; /* node_key() of a span or thread -> its number in the tree + 1 */
 };
 
 /* The span or thread under which it ran. */
@@ -125,6 +126,85 @@ static u64 node_id(const struct tree_options *o, const struct kspan *k, u32 tid,
 	return id ? id : 1;
 }
 
+/* ---- by id: one of a span is unique in its trace only ---- */
+
+static u64 node_key(const u8 trace[16], u64 id)
+{
+	u64 half[2];
+
+	memcpy(half, trace, sizeof(half));
+	return hash_pair(hash_pair(half[0], half[1]), id);
+}
+
+/* ---- what nothing else tells of ---- */
+
+static int above_put(struct map *numbers, const struct node *n, size_t index)
+{
+	return map_put(numbers, node_key(n->trace, n->id), (void *)(index + 1));
+}
+
+static int stand_in_add(struct tree *tree, struct map *numbers, const struct node *child, u64 id)
+{
+	static const u8 none[16];
+	bool thread = memcmp(child->trace, none, sizeof(none)) == 0;
+	struct node n = {.kind = thread ? NODE_THREAD : NODE_CONTEXT,
+			 .id = id,
+			 .tid = child->tid,
+			 .pid = child->pid,
+			 .begin_ns = child->begin_ns,
+			 .end_ns = child->end_ns,
+			 .begin_soft = true,
+			 .end_soft = true};
+	int err;
+
+	memcpy(n.trace, child->trace, sizeof(n.trace));
+	err = above_put(numbers, &n, tree->nodes.count);
+	return err ? err : vec_push(&tree->nodes, n);
+}
+
+static void stand_in_widen(struct node *n, const struct node *child)
+{
+	if (child->begin_ns < n->begin_ns)
+		n->begin_ns = child->begin_ns;
+	if (child->end_ns > n->end_ns)
+		n->end_ns = child->end_ns;
+}
+
+/*
+ * A request can be told when nothing else is of its thread, or of the span that it was made under:
+ * something stands for that, with the id `above` (0: there is none). Its time is not known.
+ */
+static int stand_in(struct tree *tree, struct map *numbers, const struct node *child, u64 above)
+{
+	size_t up = above ? (size_t)map_get(numbers, node_key(child->trace, above)) : 0;
+	struct node *n = up ? &tree->nodes.data[up - 1] : NULL;
+
+	if (above && (!n || n->id != above || memcmp(n->trace, child->trace, 16) != 0))
+		return stand_in_add(tree, numbers, child, above);
+	if (n && !n->of)
+		stand_in_widen(n, child);
+	return 0;
+}
+
+/* Events can name a thread of which nothing else tells: it had ended before, or came to no record.
+ */
+static int stand_ins_of_events(struct making_kernel *m, struct tree *tree)
+{
+	const struct partial *p = m->p;
+	int err = 0;
+
+	for (size_t i = 0; i < p->events.list.count && !err; i++) {
+		const struct kevent *k = &p->events.list.data[i];
+		u64 above = kernel_id(m->o, k->tid, 0, NODE_THREAD);
+		struct node child = {
+			.tid = k->tid, .pid = k->pid, .begin_ns = k->time_ns, .end_ns = k->time_ns};
+
+		if (context_is_none(&k->ctx) && !k->life && k->tid && wanted(m->o, k->tid, k->pid))
+			err = stand_in(tree, &m->above, &child, above);
+	}
+	return err;
+}
+
 static int kernel_node(struct making_kernel *m, size_t index, const struct kspan *k,
 		       struct tree *tree)
 {
@@ -143,27 +223,30 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	struct enclosing *in = enclosing_get(m, tid);
 	const struct visit *visit = in ? enclosing_of(in, k) : NULL;
 	struct context ctx = visit ? visit->ctx : k->ctx; /* it stands where that does */
+	u64 above = kernel_above(m, k, &ctx, owner);
+	bool left_out = (!wanted(o, k->tid, k->pid) && !wanted(o, tid, k->pid)) ||
+			(context_is_none(&ctx) && !o->threads);
 	struct node n = {.kind = kinds[k->kind],
-			 .kernel = index,
+			 .parent = above,
+			 .of = (u32)index + 1,
 			 .tid = k->tid,
 			 .pid = k->pid,
 			 .begin_ns = k->begin_ns,
-			 .end_ns = k->end_ns,
-			 .threads = !request,
-			 .split = k->split};
+			 .end_ns = k->end_ns};
+	int err;
 
 	if (!in)
 		return -ENOMEM;
-	n.above = kernel_above(m, k, &ctx, owner);
-	n.parent = visit ? kernel_id(o, tid, visit->begin_ns, visit_node(visit)) : n.above;
-	enclosing_follow(in, k, &ctx); /* `visit` ends here */
-	if ((!wanted(o, k->tid, k->pid) && !wanted(o, tid, k->pid)) ||
-	    (context_is_none(&ctx) && !o->threads))
+	if (visit && !visit->left_out)
+		n.parent = kernel_id(o, tid, visit->begin_ns, visit_node(visit));
+	enclosing_follow(in, k, &ctx, left_out); /* `visit` ends here */
+	if (left_out)
 		return 0;
 	n.id = node_id(o, k, tid, n.kind);
 	node_bounds(m->p, k, &n);
 	memcpy(n.trace, ctx.trace, sizeof(n.trace));
-	return vec_push(&tree->nodes, n);
+	err = stand_in(tree, &m->above, &n, above);
+	return err ? err : vec_push(&tree->nodes, n);
 }
 
 /* Of a thread the time inside the range of the answer is accounted. */
@@ -188,14 +271,11 @@ static int thread_nodes(const struct making_kernel *m, struct tree *tree)
 		const struct life *l = m->p->lives.data[h->life];
 		struct node n = {.kind = NODE_THREAD,
 				 .id = m->ids[h->life],
-				 .life = l,
-				 .life_number = h->life + 1,
+				 .of = (u32)h->life + 1,
 				 .tid = l->tid,
 				 .pid = l->pid,
 				 .begin_ns = l->origin_ns,
 				 .end_ns = l->state.last_ns,
-				 .threads = 1,
-				 .split = l->total,
 				 .begin_soft = !l->born,
 				 .end_soft = l->state.place != LIFE_GONE};
 
@@ -221,15 +301,50 @@ static int thread_ids(struct making_kernel *m)
 	return m->ids ? 0 : -ENOMEM;
 }
 
+/* Room for so many more and a few that stand in: an array that grows has twice what it needs. */
+static int nodes_reserve(struct tree *tree, size_t more)
+{
+	size_t capacity = tree->nodes.count + more + more / 64 + 64;
+	struct node *bigger = reallocarray(tree->nodes.data, capacity, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	tree->nodes.data = bigger;
+	tree->nodes.capacity = capacity;
+	return 0;
+}
+
+/* What is above spans of the kernel stands in the tree before them. */
+static int above_fill(struct making_kernel *m, struct tree *tree)
+{
+	int err = m->o->threads ? thread_nodes(m, tree) : 0;
+
+	for (size_t i = 0; i < tree->nodes.count && !err; i++)
+		err = above_put(&m->above, &tree->nodes.data[i], i);
+	return err;
+}
+
+static void making_kernel_free(struct making_kernel *m)
+{
+	struct map_entry entry;
+	size_t at = 0;
+
+	while (map_next(&m->open, &at, &entry))
+		free(entry.value);
+	map_free(&m->open);
+	map_free(&m->above);
+	holders_free(&m->holders);
+	free(m->ids);
+}
+
 static int kernel_nodes(const struct partial *p, const struct tree_options *o, struct tree *tree)
 {
 	struct making_kernel m = {.p = p, .o = o};
-	struct map_entry entry;
 	int err = holders_fill(&m.holders, p);
-	size_t at = 0;
 
 	err = err ? err : thread_ids(&m);
-
+	err = err ? err : above_fill(&m, tree);
+	err = err ? err : nodes_reserve(tree, kspans_count(&p->kspans));
 	for (size_t i = 0; i < kspans_count(&p->kspans) && !err; i++) {
 		struct kspan k;
 
@@ -237,122 +352,8 @@ static int kernel_nodes(const struct partial *p, const struct tree_options *o, s
 		err = kernel_node(&m, i, &k, tree);
 	}
 	if (!err && o->threads)
-		err = thread_nodes(&m, tree);
-	while (map_next(&m.open, &at, &entry))
-		free(entry.value);
-	map_free(&m.open);
-	holders_free(&m.holders);
-	free(m.ids);
-	return err;
-}
-
-/* ---- by id: one of a span is unique in its trace only ---- */
-
-static u64 node_key(const u8 trace[16], u64 id)
-{
-	u64 half[2];
-
-	memcpy(half, trace, sizeof(half));
-	return hash_pair(hash_pair(half[0], half[1]), id);
-}
-
-static int node_number(struct map *number, const struct node *n, size_t index)
-{
-	return map_put(number, node_key(n->trace, n->id), (void *)(index + 1));
-}
-
-/* The number of the node of that id in the trace of `child`, + 1; 0: there is none. */
-static size_t node_above(const struct tree *tree, const struct map *number,
-			 const struct node *child, u64 id)
-{
-	size_t up = id ? (size_t)map_get(number, node_key(child->trace, id)) : 0;
-	const struct node *n = up ? &tree->nodes.data[up - 1] : NULL;
-
-	return n && n->id == id && memcmp(n->trace, child->trace, 16) == 0 ? up : 0;
-}
-
-/* ---- what nothing else tells of ---- */
-
-static int stand_in_add(struct tree *tree, struct map *number, const struct node *child)
-{
-	static const u8 none[16];
-	bool thread = memcmp(child->trace, none, sizeof(none)) == 0;
-	struct node n = {.kind = thread ? NODE_THREAD : NODE_CONTEXT,
-			 .id = child->above,
-			 .tid = child->tid,
-			 .pid = child->pid,
-			 .begin_ns = child->begin_ns,
-			 .end_ns = child->end_ns,
-			 .begin_soft = true,
-			 .end_soft = true};
-	int err;
-
-	memcpy(n.trace, child->trace, sizeof(n.trace));
-	err = node_number(number, &n, tree->nodes.count);
-	return err ? err : vec_push(&tree->nodes, n);
-}
-
-static void stand_in_widen(struct node *n, const struct node *child)
-{
-	if (child->begin_ns < n->begin_ns)
-		n->begin_ns = child->begin_ns;
-	if (child->end_ns > n->end_ns)
-		n->end_ns = child->end_ns;
-}
-
-/* The first `count` nodes stand for themselves. */
-static int stand_in(struct tree *tree, size_t count, struct map *number, const struct node *child)
-{
-	size_t up = node_above(tree, number, child, child->above);
-
-	if (child->above && !up)
-		return stand_in_add(tree, number, child);
-	if (up > count)
-		stand_in_widen(&tree->nodes.data[up - 1], child);
-	return 0;
-}
-
-/* Events can name a thread of which nothing else tells: it had ended before, or came to no record.
- */
-static int stand_ins_of_events(const struct partial *p, const struct tree_options *o,
-			       struct tree *tree, size_t count, struct map *number)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < p->events.list.count && !err; i++) {
-		const struct kevent *k = &p->events.list.data[i];
-		struct node child = {.above = kernel_id(o, k->tid, 0, NODE_THREAD),
-				     .tid = k->tid,
-				     .pid = k->pid,
-				     .begin_ns = k->time_ns,
-				     .end_ns = k->time_ns};
-
-		if (context_is_none(&k->ctx) && !k->life && k->tid && wanted(o, k->tid, k->pid))
-			err = stand_in(tree, count, number, &child);
-	}
-	return err;
-}
-
-/*
- * A request can be told when nothing else is of its thread, or of the span that it was made under:
- * something stands for that. Its time is not known.
- */
-static int stand_ins(const struct partial *p, const struct tree_options *o, struct tree *tree)
-{
-	size_t count = tree->nodes.count;
-	struct map number = {0};
-	int err = 0;
-
-	for (size_t i = 0; i < count && !err; i++)
-		err = node_number(&number, &tree->nodes.data[i], i);
-	for (size_t i = 0; i < count && !err; i++) {
-		struct node child = tree->nodes.data[i];
-
-		err = stand_in(tree, count, &number, &child);
-	}
-	if (!err && o->threads)
-		err = stand_ins_of_events(p, o, tree, count, &number);
-	map_free(&number);
+		err = stand_ins_of_events(&m, tree);
+	making_kernel_free(&m);
 	return err;
 }
 
@@ -385,141 +386,148 @@ static int node_compare(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* Numbers of nodes + 1; 0: none. */
 struct ordering {
-	const struct node *nodes;
-	size_t *first_child, *last_child, *next, *up; /* number + 1; 0: none */
-	size_t *walk;				      /* in which one it was first seen; 0: none */
-	size_t *stack;
-	struct node *out;
-	size_t count;
+	u32 *first_child, *next, *up;
+	u32 *order;   /* numbers of nodes: as far as it is made */
+	size_t count; /* of order */
 };
 
-/*
- * Iterative, since a thread can nest as deep as its input says. The root of a circle is met a
- * second time, as a child of its last: its siblings follow, and it is not told again.
- */
-static void emit_from(struct ordering *o, size_t root)
+/* Iterative, since a thread can nest as deep as its input says. */
+static void emit_from(struct ordering *o, u32 root)
 {
-	size_t depth = 0, begin = o->count;
-
-	o->stack[depth++] = root + 1;
-	while (depth) {
-		size_t at = o->stack[--depth] - 1;
-		bool again = at == root && o->count > begin;
-
-		if (o->next[at] && (at != root || again))
-			o->stack[depth++] = o->next[at];
-		if (again)
+	for (u32 at = root;;) {
+		o->order[o->count++] = at;
+		if (o->first_child[at]) {
+			at = o->first_child[at] - 1;
 			continue;
-		o->out[o->count++] = o->nodes[at];
-		if (o->first_child[at])
-			o->stack[depth++] = o->first_child[at];
+		}
+		while (at != root && !o->next[at])
+			at = o->up[at] - 1;
+		if (at == root)
+			return;
+		at = o->next[at] - 1;
 	}
+}
+
+/* No child of its parent any more. */
+static void circle_open(struct ordering *o, u32 root)
+{
+	u32 *link = &o->first_child[o->up[root - 1] - 1];
+
+	while (*link != root)
+		link = &o->next[*link - 1];
+	*link = o->next[root - 1];
+	o->next[root - 1] = o->up[root - 1] = 0;
 }
 
 /*
  * Parents that form a circle, as no program means it, have no root: the first of them in the order
- * of nodes is it. Each node is walked over once.
+ * of nodes is it. Each node is walked over once: `walk` says in which one it was first seen.
  */
-static void circles_open(struct ordering *o, size_t count)
+static void circles_open(struct ordering *o, u32 *walk, u32 count)
 {
-	for (size_t i = 0; i < count; i++) {
-		size_t at = i + 1, first;
+	for (u32 i = 0; i < count; i++) {
+		u32 at = i + 1, first;
 
-		for (; at && !o->walk[at - 1]; at = o->up[at - 1])
-			o->walk[at - 1] = i + 1;
-		if (!at || o->walk[at - 1] != i + 1)
+		for (; at && !walk[at - 1]; at = o->up[at - 1])
+			walk[at - 1] = i + 1;
+		if (!at || walk[at - 1] != i + 1)
 			continue; /* at a root, or where another walk was */
 		first = at;
-		for (size_t on = o->up[at - 1]; on != at; on = o->up[on - 1])
+		for (u32 on = o->up[at - 1]; on != at; on = o->up[on - 1])
 			first = on < first ? on : first;
-		o->up[first - 1] = 0;
+		circle_open(o, first);
 	}
+}
+
+/* Where the number of the node of that id in that trace stands, or belongs. */
+static u32 *number_place(const struct number_table *numbers, const struct tree *tree,
+			 const u8 trace[16], u64 id)
+{
+	u32 *place = number_table_home(numbers, node_key(trace, id));
+
+	for (; *place; place = number_table_next(numbers, place)) {
+		const struct node *n = &tree->nodes.data[*place - 1];
+
+		if (n->id == id && memcmp(n->trace, trace, 16) == 0)
+			break;
+	}
+	return place;
 }
 
 static int link_children(struct tree *tree, struct ordering *o)
 {
-	struct map number = {0};
-	size_t n = tree->nodes.count;
-	int err = 0;
+	struct number_table numbers;
+	u32 n = (u32)tree->nodes.count;
+	int err = number_table_init(&numbers, n);
 
-	for (size_t i = n; i-- > 0 && !err;)
-		err = node_number(&number, &tree->nodes.data[i], i);
-	for (size_t i = 0; i < n && !err; i++) {
+	for (u32 i = 0; i < n && !err; i++) {
+		const struct node *node = &tree->nodes.data[i];
+		u32 *place = number_place(&numbers, tree, node->trace, node->id);
+
+		*place = *place ? *place : i + 1;
+	}
+	for (u32 i = n; i-- > 0 && !err;) {
 		struct node *node = &tree->nodes.data[i];
-		size_t up = node_above(tree, &number, node, node->parent);
+		u32 up = node->parent ? *number_place(&numbers, tree, node->trace, node->parent)
+				      : 0;
 
-		if (!up && (up = node_above(tree, &number, node, node->above)))
-			node->parent = node->above; /* a call that does not return is no span */
 		if (!up || up == i + 1) {
 			/* its parent is elsewhere, or was lost: it stands on its own */
 			if (node->kind != NODE_APP)
 				node->parent = 0;
 			continue;
 		}
-		if (o->last_child[up - 1])
-			o->next[o->last_child[up - 1] - 1] = i + 1;
-		else
-			o->first_child[up - 1] = i + 1;
-		o->last_child[up - 1] = i + 1;
+		o->next[i] = o->first_child[up - 1];
+		o->first_child[up - 1] = i + 1;
 		o->up[i] = up;
 	}
-	map_free(&number);
+	number_table_free(&numbers);
 	return err;
 }
 
-static void ordering_free(struct ordering *o)
+static int order_make(struct tree *tree, struct ordering *o)
 {
-	free(o->first_child);
-	free(o->last_child);
-	free(o->next);
-	free(o->up);
-	free(o->walk);
-	free(o->stack);
-}
+	u32 n = (u32)tree->nodes.count;
+	int err;
 
-static int ordering_alloc(struct ordering *o, size_t count)
-{
-	o->first_child = calloc(count, sizeof(size_t));
-	o->last_child = calloc(count, sizeof(size_t));
-	o->next = calloc(count, sizeof(size_t));
-	o->up = calloc(count, sizeof(size_t));
-	o->walk = calloc(count, sizeof(size_t));
-	o->stack = calloc(count + 1, sizeof(size_t));
-	o->out = malloc(count * sizeof(*o->out));
-	return o->first_child && o->last_child && o->next && o->up && o->walk && o->stack && o->out
-		       ? 0
-		       : -ENOMEM;
+	o->first_child = calloc(n, sizeof(u32));
+	o->next = calloc(n, sizeof(u32));
+	o->up = calloc(n, sizeof(u32));
+	err = o->first_child && o->next && o->up ? link_children(tree, o) : -ENOMEM;
+	if (err)
+		return err;
+	tree->order = o->order = calloc(n, sizeof(u32));
+	if (!o->order)
+		return -ENOMEM;
+	circles_open(o, o->order, n); /* before there is any order */
+	for (u32 i = 0; i < n; i++)
+		if (!o->up[i])
+			emit_from(o, i);
+	return 0;
 }
 
 static int tree_order(struct tree *tree)
 {
-	size_t n = tree->nodes.count;
-	struct ordering o = {.nodes = tree->nodes.data};
+	struct ordering o = {0};
 	int err;
 
-	if (n == 0)
+	if (tree->nodes.count == 0)
 		return 0;
-	qsort(tree->nodes.data, n, sizeof(*tree->nodes.data), node_compare);
-	err = ordering_alloc(&o, n);
-	if (!err)
-		err = link_children(tree, &o);
-	if (!err) {
-		circles_open(&o, n);
-		for (size_t i = 0; i < n; i++)
-			if (!o.up[i])
-				emit_from(&o, i);
-	}
-	ordering_free(&o);
-	if (err) {
-		free(o.out);
-		return err;
-	}
-	free(tree->nodes.data);
-	tree->nodes.data = o.out;
-	tree->nodes.count = o.count;
-	tree->nodes.capacity = n;
-	return 0;
+	qsort(tree->nodes.data, tree->nodes.count, sizeof(*tree->nodes.data), node_compare);
+	err = order_make(tree, &o);
+	free(o.first_child);
+	free(o.next);
+	free(o.up);
+	return err;
+}
+
+/* At most one stands in for each that is told. */
+static bool numbers_suffice(const struct partial *p)
+{
+	return kspans_count(&p->kspans) + p->spans.count + p->lives.count + p->events.list.count <
+	       UINT32_MAX / 2;
 }
 
 int tree_build(const struct partial *p, const struct tree_options *options, struct tree *tree)
@@ -527,11 +535,11 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 	int err;
 
 	*tree = (struct tree){0};
+	if (!numbers_suffice(p))
+		return -EOVERFLOW;
 	err = app_nodes(p, tree);
 	if (!err)
 		err = kernel_nodes(p, options, tree);
-	if (!err)
-		err = stand_ins(p, options, tree);
 	if (!err)
 		err = tree_order(tree);
 	if (err)
@@ -542,4 +550,30 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 void tree_free(struct tree *tree)
 {
 	vec_free(&tree->nodes);
+	free(tree->order);
+	free(tree->times);
+	*tree = (struct tree){0};
+}
+
+/* ---- what is not kept in the node ---- */
+
+struct split node_split(const struct partial *p, const struct tree *tree, const struct node *n)
+{
+	struct kspan k;
+
+	if (!n->of)
+		return (struct split){0};
+	if (n->kind == NODE_THREAD)
+		return p->lives.data[n->of - 1]->total;
+	if (!node_is_kernel(n))
+		return tree->times[n->of - 1].split;
+	kspans_get(&p->kspans, n->of - 1, &k);
+	return k.split;
+}
+
+u32 node_threads(const struct tree *tree, const struct node *n)
+{
+	if (!n->of || n->kind == NODE_URING || n->kind == NODE_BLOCK)
+		return 0;
+	return node_is_kernel(n) || n->kind == NODE_THREAD ? 1 : tree->times[n->of - 1].threads;
 }

@@ -1,12 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces, down to the kernel and without an application. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/trace_view.h"
 #include "tests/golden/views.h"
 
+/* Spans as they are shown, of one trace. */
+struct golden_trace {
+	const char *trace_id;
+	const struct span_view *spans;
+	size_t count;
+};
+
+static const struct span_view *span_of(const struct trace_view *trace, size_t index, bool brief)
+{
+	return (const struct span_view *)trace->maker + index;
+}
+
+static struct span_position position_of(const struct trace_view *trace, size_t index)
+{
+	const struct span_view *span = span_of(trace, index, true);
+
+	return (struct span_position){strtoull(span->span_id, NULL, 16),
+				      strtoull(span->parent_id, NULL, 16), span->begin_ns,
+				      span->end_ns};
+}
+
 static void traces_show(const struct terminal *t, const char *format,
-			const struct source_view *source, const struct trace_view *traces,
+			const struct source_view *source, const struct golden_trace *traces,
 			size_t count)
 {
 	const struct trace_format *f = strcmp(format, "json") == 0 ? &trace_format_json
@@ -14,8 +36,15 @@ static void traces_show(const struct terminal *t, const char *format,
 	struct trace_writer writer = {0};
 
 	f->begin(&writer, t, source);
-	for (size_t i = 0; i < count; i++)
-		f->trace(&writer, &traces[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct trace_view view = {.spans_count = traces[i].count,
+					  .position = position_of,
+					  .span = span_of,
+					  .maker = (void *)traces[i].spans};
+
+		strcpy(view.trace_id, traces[i].trace_id);
+		f->trace(&writer, &view);
+	}
 	f->end(&writer);
 }
 
@@ -153,8 +182,8 @@ static const struct span_view request_spans[] = {
 
 static void trace_request(const struct terminal *t, const char *format)
 {
-	const struct trace_view trace = {"4bf92f3577b34da6a3ce929d0e0e4736", request_spans,
-					 COUNT(request_spans)};
+	const struct golden_trace trace = {"4bf92f3577b34da6a3ce929d0e0e4736", request_spans,
+					   COUNT(request_spans)};
 
 	traces_show(t, format, &source_whole, &trace, 1);
 }
@@ -227,7 +256,7 @@ static const struct span_view odd_spans[] = {
 /* No application: a thread, soft bounds, a lost parent, parents in a circle. */
 static void trace_threads(const struct terminal *t, const char *format)
 {
-	const struct trace_view traces[] = {
+	const struct golden_trace traces[] = {
 		{"0af7651916cd43dd8448eb211c80319c", odd_spans, COUNT(odd_spans)},
 		{"", thread_spans, COUNT(thread_spans)},
 	};

@@ -2,6 +2,7 @@
 /* Which traces of a tree are shown, and which of their spans. */
 #include "cli/trace_build.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/trace_spans.h"
@@ -10,29 +11,28 @@
 /* What is shown of the tree: the ids of nodes, a space behind each trace. */
 static char shown_text[64];
 
-void making_add(struct making *m, const struct node *n)
+const struct span_view *making_span(struct making *m, const struct node *n, bool brief)
 {
 	size_t at = strlen(shown_text);
 
 	shown_text[at] = (char)('a' + n->id - 1);
 	shown_text[at + 1] = '\0';
-}
-
-void making_reset(struct making *m)
-{
+	return &m->span;
 }
 
 void making_free(struct making *m)
 {
 }
 
-static int trace_end(void *writer, const struct trace_view *trace)
+static int trace_write(void *writer, const struct trace_view *trace)
 {
+	for (size_t i = 0; i < trace->spans_count; i++)
+		CHECK(trace->span(trace, i, false));
 	strcat(shown_text, " ");
 	return 0;
 }
 
-static const struct trace_format format = {.name = "test", .trace = trace_end};
+static const struct trace_format format = {.name = "test", .trace = trace_write};
 
 /*
  * Trace 1: a (process 10), under it b (process 20) with the call c. Trace 2: d
@@ -46,61 +46,21 @@ static struct app_span apps[] = {{.name = names[0]},
 				 {.name = names[3]},
 				 {.name = names[4]}};
 
+#define NODE(trace, id, up, what, ...)                                                             \
+	{                                                                                          \
+		{trace}, id, up, .kind = what, __VA_ARGS__                                         \
+	}
+
 static struct node nodes[] = {
-	{{1},
-	 1,
-	 0,
-	 0,
-	 NODE_APP,
-	 .pid = 10,
-	 .tid = 10,
-	 .begin_ns = 0,
-	 .end_ns = 100,
-	 .app = &apps[0]},
-	{{1},
-	 2,
-	 1,
-	 0,
-	 NODE_APP,
-	 .pid = 20,
-	 .tid = 20,
-	 .begin_ns = 10,
-	 .end_ns = 90,
-	 .app = &apps[1]},
-	{{1}, 3, 2, 0, NODE_SYSCALL, .pid = 20, .tid = 20, .begin_ns = 20, .end_ns = 30},
-	{{2},
-	 4,
-	 0,
-	 0,
-	 NODE_APP,
-	 .pid = 10,
-	 .tid = 11,
-	 .begin_ns = 0,
-	 .end_ns = 300,
-	 .app = &apps[2]},
-	{{2}, 5, 4, 0, NODE_SYSCALL, .pid = 30, .tid = 30, .begin_ns = 20, .end_ns = 30},
-	{{3},
-	 6,
-	 0,
-	 0,
-	 NODE_APP,
-	 .pid = 10,
-	 .tid = 10,
-	 .begin_ns = 0,
-	 .end_ns = 200,
-	 .app = &apps[3]},
-	{{3},
-	 7,
-	 6,
-	 0,
-	 NODE_CONTEXT,
-	 .pid = 10,
-	 .tid = 10,
-	 .begin_ns = 0,
-	 .end_ns = 20,
-	 .app = &apps[4]},
-	{{0}, 8, 0, 0, NODE_THREAD, .pid = 20, .tid = 20, .begin_ns = 0, .end_ns = 900},
-	{{0}, 9, 8, 0, NODE_SYSCALL, .pid = 20, .tid = 20, .begin_ns = 0, .end_ns = 9},
+	NODE(1, 1, 0, NODE_APP, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 100, .of = 1),
+	NODE(1, 2, 1, NODE_APP, .pid = 20, .tid = 20, .begin_ns = 10, .end_ns = 90, .of = 2),
+	NODE(1, 3, 2, NODE_SYSCALL, .pid = 20, .tid = 20, .begin_ns = 20, .end_ns = 30),
+	NODE(2, 4, 0, NODE_APP, .pid = 10, .tid = 11, .begin_ns = 0, .end_ns = 300, .of = 3),
+	NODE(2, 5, 4, NODE_SYSCALL, .pid = 30, .tid = 30, .begin_ns = 20, .end_ns = 30),
+	NODE(3, 6, 0, NODE_APP, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 200, .of = 4),
+	NODE(3, 7, 6, NODE_CONTEXT, .pid = 10, .tid = 10, .begin_ns = 0, .end_ns = 20, .of = 5),
+	NODE(0, 8, 0, NODE_THREAD, .pid = 20, .tid = 20, .begin_ns = 0, .end_ns = 900),
+	NODE(0, 9, 8, NODE_SYSCALL, .pid = 20, .tid = 20, .begin_ns = 0, .end_ns = 9),
 };
 
 /* The tree leaves out spans of the kernel that were not asked for, and threads where a trace was.
@@ -113,9 +73,12 @@ static struct tree tree_of(const struct trace_choice *c, bool threads)
 		const struct node *n = &nodes[i];
 		bool wanted = (!c->pid || n->pid == c->pid) && (!c->tid || n->tid == c->tid);
 
-		if ((n->app || wanted) && (n->trace[0] || threads))
+		if ((n->of || wanted) && (n->trace[0] || threads))
 			CHECK_EQ(vec_push(&tree.nodes, *n), 0);
 	}
+	tree.order = calloc(tree.nodes.count, sizeof(*tree.order));
+	for (u32 i = 0; i < tree.nodes.count; i++)
+		tree.order[i] = i;
 	return tree;
 }
 
@@ -129,11 +92,14 @@ static const char *shown_of(struct trace_choice choice, bool threads)
 	size_t written = 0, spaces = 0;
 
 	shown_text[0] = '\0';
+	for (size_t i = 0; i < sizeof(apps) / sizeof(apps[0]); i++)
+		CHECK_EQ(vec_push(&p->spans, &apps[i]), 0);
 	CHECK_EQ(trace_build(p, &tree, &choice, &to, &written), 0);
 	for (const char *at = shown_text; *at; at++)
 		spaces += *at == ' ';
 	CHECK_EQ(written, spaces);
 	tree_free(&tree);
+	p->spans.count = 0; /* they are not its own */
 	partial_free(p);
 	return shown_text;
 }

@@ -208,10 +208,10 @@ TEST(the_innermost_is_found)
 
 	wait.mode = MODE_syscall;
 	CHECK(!enclosing_of(&in, &wait) && !enclosing_of(&in, &block));
-	enclosing_follow(&in, &call, &outer);
+	enclosing_follow(&in, &call, &outer, false);
 	CHECK(enclosing_of(&in, &nested) == &in.call);
 	CHECK(enclosing_of(&in, &block) == &in.call);
-	enclosing_follow(&in, &nested, &outer);
+	enclosing_follow(&in, &nested, &outer, false);
 	CHECK(enclosing_of(&in, &block) == &in.nested);
 	CHECK(enclosing_of(&in, &wait) == &in.call);
 	block.begin_ns = 350;

@@ -74,13 +74,13 @@ static const char *shown(const struct partial *p, const struct tree_options *opt
 	CHECK_EQ(tree_build(p, options, &tree), 0);
 	text[0] = '\0';
 	for (size_t i = 0; i < tree.nodes.count; i++) {
-		const struct node *n = &tree.nodes.data[i];
+		const struct node *n = tree_node(&tree, i);
 		size_t count;
 		const struct kevent *k;
 
 		if (n->kind != NODE_THREAD)
 			continue;
-		k = query_thread_events(p, n->life_number, n->tid, &count);
+		k = query_thread_events(p, n->of, n->tid, &count);
 		at += (size_t)sprintf(text + at, "%u@%llu:", n->tid,
 				      (unsigned long long)n->begin_ns);
 		for (size_t j = 0; j < count; j++)

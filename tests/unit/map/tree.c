@@ -106,7 +106,7 @@ TEST(each_node_stands_under_what_it_ran_in)
 	CHECK_EQ(thread->parent, 0);
 	CHECK_EQ(out->id, 1);
 	CHECK(context->begin_soft && context->end_soft);
-	CHECK(tree.nodes.data[0].kind == NODE_APP && tree.nodes.data[0].id == 1);
+	CHECK(tree_node(&tree, 0)->kind == NODE_APP && tree_node(&tree, 0)->id == 1);
 	tree_free(&tree);
 	partial_free(p);
 }
@@ -133,7 +133,7 @@ TEST(the_same_id_in_three_traces)
 	CHECK_EQ(tree_build(p, &options, &tree), 0);
 	CHECK_EQ(tree.nodes.count, 6);
 	for (size_t i = 0; i < 6; i += 2) {
-		const struct node *span = &tree.nodes.data[i], *below = span + 1;
+		const struct node *span = tree_node(&tree, i), *below = tree_node(&tree, i + 1);
 
 		CHECK_EQ(span->kind, i < 4 ? NODE_APP : NODE_CONTEXT);
 		CHECK_EQ(span->id, 1);
@@ -203,9 +203,16 @@ TEST(spans_in_a_circle_end)
 	CHECK_EQ(tree_build(p, &options, &tree), 0);
 	CHECK_EQ(tree.nodes.count, 4);
 	for (size_t i = 0; i < tree.nodes.count && i < 4; i++)
-		CHECK_EQ(tree.nodes.data[i].begin_ns, begins[i]);
+		CHECK_EQ(tree_node(&tree, i)->begin_ns, begins[i]);
 	tree_free(&tree);
 	partial_free(p);
+}
+
+static s64 total_of(const struct partial *p, const struct tree *tree, const struct node *n)
+{
+	const struct split split = node_split(p, tree, n);
+
+	return split_total(&split);
 }
 
 TEST(split_of_a_span_includes_its_children)
@@ -218,14 +225,14 @@ TEST(split_of_a_span_includes_its_children)
 	CHECK_EQ(tree_build(p, &options, &tree), 0);
 	out = find(&tree, NODE_APP, 1000);
 	in = find(&tree, NODE_APP, 2000);
-	CHECK_EQ(in->split.ns[SPLIT_timer], 1000);
-	CHECK_EQ(in->split.ns[SPLIT_kernel], 1000);
-	CHECK_EQ(in->split.ns[SPLIT_user], 2000);
-	CHECK_EQ(split_total(&in->split), 4000);
-	CHECK_EQ(out->split.ns[SPLIT_timer], 1000);
-	CHECK_EQ(out->split.ns[SPLIT_user], 6000);
-	CHECK_EQ(split_total(&out->split), 8000);
-	CHECK_EQ(out->threads, 1);
+	CHECK_EQ(node_split(p, &tree, in).ns[SPLIT_timer], 1000);
+	CHECK_EQ(node_split(p, &tree, in).ns[SPLIT_kernel], 1000);
+	CHECK_EQ(node_split(p, &tree, in).ns[SPLIT_user], 2000);
+	CHECK_EQ(total_of(p, &tree, in), 4000);
+	CHECK_EQ(node_split(p, &tree, out).ns[SPLIT_timer], 1000);
+	CHECK_EQ(node_split(p, &tree, out).ns[SPLIT_user], 6000);
+	CHECK_EQ(total_of(p, &tree, out), 8000);
+	CHECK_EQ(node_threads(&tree, out), 1);
 	tree_free(&tree);
 	partial_free(p);
 }
@@ -261,13 +268,13 @@ TEST(a_request_is_a_span_that_no_thread_has)
 	free = find(&tree, NODE_URING, 1000);
 	CHECK(out && under && free);
 	CHECK_EQ(under->parent, out->id);
-	CHECK_EQ(under->threads, 0);
-	CHECK_EQ(under->split.ns[SPLIT_off_thread], 6500);
-	CHECK_EQ(split_total(&under->split), 6500);
+	CHECK_EQ(node_threads(&tree, under), 0);
+	CHECK_EQ(node_split(p, &tree, under).ns[SPLIT_off_thread], 6500);
+	CHECK_EQ(total_of(p, &tree, under), 6500);
 	CHECK(!under->end_soft && free->end_soft);
 	CHECK_EQ(free->parent, find(&tree, NODE_THREAD, 500)->id);
-	CHECK_EQ(out->split.ns[SPLIT_off_thread], 0);
-	CHECK_EQ(split_total(&out->split), 8000);
+	CHECK_EQ(node_split(p, &tree, out).ns[SPLIT_off_thread], 0);
+	CHECK_EQ(total_of(p, &tree, out), 8000);
 	CHECK_EQ(p->urings.list.count, 1);
 	CHECK_EQ(p->urings.list.data[0].count, 2);
 	CHECK_EQ(p->urings.list.data[0].errors, 1);
@@ -309,10 +316,10 @@ TEST(a_fault_whose_end_was_not_seen_has_unknown_time)
 	CHECK_EQ(ended->end_ns, 7500);
 	CHECK(ended->end_soft);
 	CHECK(!ended->begin_soft);
-	CHECK_EQ(ended->split.ns[SPLIT_unknown], 700);
-	CHECK_EQ(thread->split.ns[SPLIT_kernel], 3500);
-	CHECK_EQ(thread->split.ns[SPLIT_user], 1800);
-	CHECK_EQ(thread->split.ns[SPLIT_unknown], 700);
+	CHECK_EQ(node_split(p, &tree, ended).ns[SPLIT_unknown], 700);
+	CHECK_EQ(node_split(p, &tree, thread).ns[SPLIT_kernel], 3500);
+	CHECK_EQ(node_split(p, &tree, thread).ns[SPLIT_user], 1800);
+	CHECK_EQ(node_split(p, &tree, thread).ns[SPLIT_unknown], 700);
 	tree_free(&tree);
 	partial_free(p);
 }
@@ -349,18 +356,18 @@ TEST(a_block_request_stands_under_what_submitted_it)
 	thread = find(&tree, NODE_THREAD, 500);
 	CHECK(out && read && thread);
 	for (size_t i = 0; i < tree.nodes.count; i++) {
-		const struct node *n = &tree.nodes.data[i];
+		const struct node *n = tree_node(&tree, i);
 
 		if (n->kind != NODE_BLOCK || n->begin_ns != 3500)
 			continue;
 		count++;
 		CHECK_EQ(n->parent, read->id);
 		CHECK_EQ(n->end_ns, 5500);
-		CHECK_EQ(n->threads, 0);
-		CHECK_EQ(n->split.ns[SPLIT_off_thread], 2000);
-		CHECK_EQ(split_total(&n->split), 2000);
+		CHECK_EQ(node_threads(&tree, n), 0);
+		CHECK_EQ(node_split(p, &tree, n).ns[SPLIT_off_thread], 2000);
+		CHECK_EQ(total_of(p, &tree, n), 2000);
 		CHECK(memcmp(n->trace, outer.trace, 16) == 0);
-		CHECK(count == 1 || n->id != n[-1].id);
+		CHECK(count == 1 || n->id != tree_node(&tree, i - 1)->id);
 	}
 	CHECK_EQ(count, 2);
 	in = find(&tree, NODE_BLOCK, 7100);
@@ -370,8 +377,8 @@ TEST(a_block_request_stands_under_what_submitted_it)
 	in = find(&tree, NODE_BLOCK, 9500);
 	CHECK(in && memcmp(in->trace, foreign.trace, 16) == 0);
 	CHECK(in->parent == span_number(foreign.span));
-	CHECK_EQ(out->split.ns[SPLIT_off_thread], 0);
-	CHECK_EQ(split_total(&out->split), 8000);
+	CHECK_EQ(node_split(p, &tree, out).ns[SPLIT_off_thread], 0);
+	CHECK_EQ(total_of(p, &tree, out), 8000);
 	tree_free(&tree);
 	partial_free(p);
 }
@@ -399,11 +406,11 @@ TEST(a_request_alone_has_something_above_it)
 	CHECK_EQ(thread->end_ns, 3000);
 	CHECK_EQ(thread->tid, 5);
 	CHECK_EQ(context->end_ns, 7000);
-	CHECK(context->begin_soft && context->end_soft && !context->app && !thread->life);
+	CHECK(context->begin_soft && context->end_soft && !context->of && !thread->of);
 	CHECK_EQ(context->id, span_number(foreign.span));
 	CHECK_EQ(thread->parent | context->parent, 0);
 	for (size_t i = 0; i < tree.nodes.count; i++) {
-		const struct node *n = &tree.nodes.data[i];
+		const struct node *n = tree_node(&tree, i);
 
 		if (n->kind == NODE_BLOCK)
 			CHECK_EQ(n->parent, n->begin_ns < 4000 ? thread->id : context->id);
@@ -487,7 +494,7 @@ TEST(ids_are_derived)
 	CHECK_EQ(tree_build(q, &other, &c), 0);
 	CHECK_EQ(a.nodes.count, b.nodes.count);
 	for (size_t i = 0; i < a.nodes.count; i++)
-		CHECK_EQ(a.nodes.data[i].id, b.nodes.data[i].id);
+		CHECK_EQ(tree_node(&a, i)->id, tree_node(&b, i)->id);
 	CHECK(find(&c, NODE_SYSCALL, 3000)->id != find(&a, NODE_SYSCALL, 3000)->id);
 	tree_free(&a);
 	tree_free(&b);

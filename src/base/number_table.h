@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers of things, found by a hash of theirs: four bytes for each where a map takes 16, for lists
+ * of tens of millions. What a number stands for is compared by the caller: it walks from the home
+ * of the hash until it finds the thing, or the free place where that belongs.
+ *
+ * Not thread-safe.
+ */
+#ifndef BASE_NUMBER_TABLE_H
+#define BASE_NUMBER_TABLE_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct number_table {
+	uint32_t *places; /* number + 1; 0: free */
+	size_t mask;
+};
+
+/* For `count` things at most, so that a free place ends each walk. 0 or -ENOMEM. */
+static inline int number_table_init(struct number_table *t, size_t count)
+{
+	size_t capacity = 16;
+
+	while (capacity / 4 * 3 < count)
+		capacity *= 2;
+	t->mask = capacity - 1;
+	t->places = (uint32_t *)calloc(capacity, sizeof(*t->places));
+	return t->places ? 0 : -ENOMEM;
+}
+
+static inline uint32_t *number_table_home(const struct number_table *t, uint64_t hash)
+{
+	return &t->places[hash & t->mask];
+}
+
+static inline uint32_t *number_table_next(const struct number_table *t, const uint32_t *place)
+{
+	return &t->places[(size_t)(place + 1 - t->places) & t->mask];
+}
+
+static inline void number_table_free(struct number_table *t)
+{
+	free(t->places);
+	*t = (struct number_table){0};
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory that `fathom trace --all` takes for a large recording: 100 MB of compressed chunks are
+ * up to 27 million records, for which 4 GiB of address space must do.
+ */
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "tests/unit/check.h"
+#include "tests/unit/chunk/make.h"
+
+#define RECORDS 1000000u
+#define BYTES_EACH 150u
+#define BYTES_ANYWAY ((rlim_t)64 << 20)
+
+/* What the command writes goes to `out`; it may have so much of address space. Its status. */
+static int fathom(const char *out, rlim_t bytes, const char *dir, const char *json)
+{
+	const struct rlimit limit = {bytes, bytes};
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || setrlimit(RLIMIT_AS, &limit))
+			_exit(99);
+		execl(getenv("FATHOM"), "fathom", "trace", "--all", dir, json, (char *)NULL);
+		_exit(98);
+	}
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	return status;
+}
+
+TEST(all_of_a_large_recording_fits_into_the_memory)
+{
+	const char *dir = make_directory();
+	struct chunk_info info;
+
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("sanitizers take all of the address space");
+#endif
+	make_chunk(dir, 1000, RECORDS, true, &info);
+	CHECK_EQ(fathom("/dev/null", BYTES_ANYWAY + RECORDS * BYTES_EACH, dir, NULL), 0);
+	CHECK_EQ(fathom("/dev/null", BYTES_ANYWAY + RECORDS * BYTES_EACH, dir, "--json"), 0);
+}
+
+TEST(too_little_memory_is_told_with_what_helps)
+{
+	const char *dir = make_directory();
+	char said[256] = "";
+	struct chunk_info info;
+	int fd, status, saved = dup(STDERR_FILENO);
+
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("sanitizers take all of the address space");
+#endif
+	make_chunk(dir, 1000, RECORDS, true, &info);
+	fd = open(make_path(dir, "said"), O_RDWR | O_CREAT, 0600);
+	CHECK(fd >= 0 && saved >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+	status = fathom("/dev/null", BYTES_ANYWAY, dir, NULL);
+	CHECK(dup2(saved, STDERR_FILENO) >= 0);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	CHECK(pread(fd, said, sizeof(said) - 1, 0) > 0);
+	CHECK(strstr(said, "--pid") && strchr(said, '\n') == said + strlen(said) - 1);
+	close(fd);
+	close(saved);
+}
+
+TEST_MAIN()
