@@ -161,8 +161,11 @@ int chunk_directory_make(int parent, const char *name, const struct chunk_owner 
 	if (mkdirat(parent, name, 0700) < 0)
 		return -errno;
 	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
+	if (fd < 0) {
+		err = -errno;
+		unlinkat(parent, name, AT_REMOVEDIR);
+		return err;
+	}
 	/* whoever may write to the parent may have put another in its place */
 	if (fstat(fd, &st) < 0)
 		err = -errno;

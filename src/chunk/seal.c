@@ -171,6 +171,14 @@ static int cpu_streams(struct chunk_writer *w, const char *list, struct error *e
 	return 0;
 }
 
+/* The descriptor of its directory is for the removal: there may be no other one. */
+static void remove_begun(struct chunk_writer *w)
+{
+	close(w->dir);
+	w->dir = -1;
+	chunk_directory_remove_at(w->parent, strrchr(w->path, '/') + 1);
+}
+
 int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_options *options,
 		      struct error *e)
 {
@@ -201,7 +209,7 @@ int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_op
 		if (!err)
 			err = cpu_streams(w, options->cpus, e);
 		if (err)
-			chunk_directory_remove_at(w->parent, strrchr(w->path, '/') + 1);
+			remove_begun(w);
 	}
 	if (err) {
 		chunk_writer_close(w);
@@ -373,6 +381,6 @@ void chunk_writer_close(struct chunk_writer *w)
 void chunk_writer_abandon(struct chunk_writer *w)
 {
 	if (w)
-		chunk_directory_remove_at(w->parent, strrchr(w->path, '/') + 1);
+		remove_begun(w);
 	chunk_writer_close(w);
 }

@@ -163,12 +163,6 @@ void chunking_abandon(struct chunking *c)
 	writer_set(c, NULL);
 }
 
-void chunking_leave(struct chunking *c)
-{
-	chunk_writer_close(c->writer);
-	writer_set(c, NULL);
-}
-
 void chunking_moved(struct chunking *c, const char *dir)
 {
 	c->options.dir = dir;

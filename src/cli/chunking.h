@@ -83,11 +83,8 @@ int chunking_end(struct chunking *c, u64 cut_ns, u64 incomplete, struct error *e
 int chunking_rotate(struct chunking *c, u64 cut_ns, u64 complete_ns, u64 incomplete,
 		    struct error *e);
 
-/* The open chunk is for nothing, and goes. */
+/* The open chunk is for nothing, and goes. None may be open. */
 void chunking_abandon(struct chunking *c);
-
-/* The open chunk stays as it is, unsealed. */
-void chunking_leave(struct chunking *c);
 
 /* The directory has another name now. */
 void chunking_moved(struct chunking *c, const char *dir);

@@ -183,8 +183,8 @@ static void snapshot_or_tell(struct recorder *r)
 	if (!snapshot(r, &e))
 		return;
 	fprintf(stderr, "fathom: snapshot: %s\n", e.text);
-	control_refuses(r->control); /* none waits any more if the chunk is being sealed */
-	chunking_leave(&r->chunks);
+	control_refuses(r->control);  /* none waits any more if the chunk is being sealed */
+	chunking_abandon(&r->chunks); /* what is in it can be asked for again */
 }
 
 static bool rotation_due(const struct recorder *r, u64 now)

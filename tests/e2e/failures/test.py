@@ -4,6 +4,7 @@
 import contextlib
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -276,6 +277,29 @@ def flight_recorder_on_a_full_disk():
 @tests.add
 def no_types_of_the_kernel():
     """BTF is hidden from fathom by a mount over it, in a mount namespace of its own."""
+@tests.add
+def a_snapshot_that_fails_leaves_nothing():
+    """At whichever step, for want of descriptors."""
+    out, failed = fathom.path("few"), 0
+    with harness.Process([fathom.binary, "record", "--flight", "-o", out, "--", "sh", "-c",
+                          "echo begun; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True) as recorder:
+        recorder.stdout.readline()
+        had = resource.prlimit(recorder.pid, resource.RLIMIT_NOFILE)
+        used = {int(name) for name in os.listdir(f"/proc/{recorder.pid}/fd")}
+        free = [number for number in range(len(used) + 16) if number not in used]
+        for limit in free[1:9]:
+            resource.prlimit(recorder.pid, resource.RLIMIT_NOFILE, (limit, had[1]))
+            failed += fathom.run("snapshot", out).returncode
+            left = [name for name in os.listdir(out) if name.startswith(".open")]
+            equal(left, [], f"left with descriptors up to {limit}")
+        check(failed >= 3, f"{failed} of 8 failed")
+        resource.prlimit(recorder.pid, resource.RLIMIT_NOFILE, had)
+        fathom.ok("snapshot", out)
+        recorder.stdin.close()
+        equal(recorder.wait(timeout=60), 1, "the command's own status: read has no input")
+
+
     hide = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\""
     if not os.path.exists("/sys/kernel/btf/vmlinux"):
         return "this kernel has none anyway"
