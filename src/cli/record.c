@@ -41,6 +41,7 @@ struct session {
 	bool command;  /* there is one */
 	bool ended;    /* the command has ended */
 	bool progress; /* stderr is a terminal, and no command writes to it */
+	bool limited;  /* old chunks go: --keep */
 };
 
 static u64 lost_of(const struct recorder_counts *c)
@@ -214,8 +215,9 @@ static int session_finish(struct session *s, int err, struct error *e)
 	}
 	if (err == -ENOSPC || err == -EDQUOT)
 		error_say(e, -err,
-			  "the disk is full: make room, set a limit with --keep, or name another "
-			  "disk with -o; what was recorded can be read");
+			  "the disk is full: make room, set a %slimit with --keep, or name another "
+			  "disk with -o; what was recorded can be read",
+			  s->limited ? "lower " : "");
 	else if (err == -EFBIG)
 		error_say(e, -err,
 			  "a file may not grow further (ulimit -f): raise that limit, or begin new "
@@ -288,7 +290,8 @@ static int record_run(const void *fields, const struct operands *operands, struc
 	const struct record_options *o = fields;
 	struct recorder_options options = {.dir = o->output};
 	struct session s = {.command = operands->command,
-			    .progress = isatty(STDERR_FILENO) && !operands->command};
+			    .progress = isatty(STDERR_FILENO) && !operands->command,
+			    .limited = o->keep.time_ns || o->keep.bytes};
 	int command_failed = 0, err = scope_fill(o, operands, &options, e);
 	bool opened = false, begun = false;
 

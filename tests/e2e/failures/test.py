@@ -130,7 +130,7 @@ def full_disk():
         out = os.path.join(path, "out")
         loop = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); read x < /etc/hostname; done"
         result = fathom.run("record", "-o", out, "--rotate", "100K", "--", "sh", "-c", loop)
-        fails(result, "No space left on device", "the disk is full", "--keep")
+        fails(result, "No space left on device", "the disk is full", "set a limit with --keep")
         equal([name for name in os.listdir(out) if name.startswith(".open")], [], "left open")
         sealed = fathom.chunks(out)
         check(len(sealed) >= 1, "chunks were sealed before")
@@ -142,6 +142,10 @@ def full_disk():
         check({chunk["path"] for chunk in whole} <= after, "they are still there")
         check(len(after) > len(whole), "and more")
         harness.check_sums(fathom, out)
+    with mounted("limited", "size=1m") as path:
+        result = fathom.run("record", "-o", os.path.join(path, "out"), "--rotate", "100K",
+                            "--keep", "1G", "--", "sh", "-c", loop)
+        fails(result, "the disk is full", "set a lower limit with --keep")
 
 
 @contextlib.contextmanager
