@@ -30,7 +30,8 @@
  *    40    8  content_size: bits from 0 to the last byte of the last event
  *    48    8  packet_size: bits with the zeros behind
  *    56    8  events_discarded: records lost in this stream since the begin of
- *             the chunk (sum of its `lost` records but those that say damaged)
+ *             the chunk (sum of its `lost` records but those that say damaged; in the last
+ *             packet, too, what no record could tell since the disk was full)
  *    64    8  packet_seq_num: from 0 in each stream
  *    72    8  records_before: records in the packets before, rows of tables not
  *             counted: what a damaged packet took can be told from the next one

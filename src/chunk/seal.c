@@ -269,6 +269,26 @@ static void compress_stream(struct chunk_writer *w, struct manifest_file *file,
 	*file = small;
 }
 
+/*
+ * What no record tells, as the disk took none: the manifest counts it and, for CTF readers, the
+ * stream's last packet, or that of another one. How many there were.
+ */
+static uint64_t count_untold(struct chunk_writer *w)
+{
+	uint64_t sum = 0, left = 0;
+
+	for (struct chunk_stream *s = w->streams; s; s = s->next) {
+		sum += s->unwritten;
+		left += s->unwritten;
+		if (left && !chunk_stream_discard(s, left))
+			left = 0;
+	}
+	for (struct chunk_stream *s = w->streams; s && left; s = s->next)
+		if (!chunk_stream_discard(s, left))
+			left = 0;
+	return sum;
+}
+
 /* The table of files, each compressed if it was asked for, and on the disk. */
 static int list_files(struct chunk_writer *w, struct manifest *m, struct error *e)
 {
@@ -281,8 +301,8 @@ static int list_files(struct chunk_writer *w, struct manifest *m, struct error *
 	if (!m->files)
 		return error_set(e, ENOMEM, "cannot seal %s", w->path);
 	m->files[m->file_count++] = w->metadata;
+	m->info.lost.buffer += count_untold(w);
 	for (const struct chunk_stream *s = w->streams; s; s = s->next) {
-		m->info.lost.buffer += s->unwritten;
 		if (s->packets == 0)
 			continue;
 		m->files[m->file_count] = s->file;

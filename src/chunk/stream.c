@@ -299,7 +299,6 @@ static void stream_enter(struct stream *s, const struct packet_head *head)
 	if (s->packets++ == 0)
 		s->first_begin_ns = head->timestamp_begin;
 	s->last_end_ns = head->timestamp_end;
-	s->discarded = head->events_discarded;
 	stream_keep(s, bytes);
 	s->from += bytes;
 }

@@ -58,7 +58,6 @@ struct stream {
 	uint64_t first_begin_ns; /* of the first packet */
 	uint64_t last_end_ns;	 /* of the packet before */
 	uint64_t delivered;	 /* records */
-	uint64_t discarded;	 /* of the last packet */
 	uint64_t kept;		 /* bytes of good packets */
 	int keep;		 /* -1, or the plain file: what is damaged is closed up in it */
 	int keep_err;		 /* why it could not be, negative */

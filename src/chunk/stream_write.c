@@ -58,6 +58,7 @@ static int append(struct chunk_stream *s, const u8 *bytes, size_t len)
 		return err;
 	s->file.crc = crc32c(s->file.crc, bytes, len);
 	s->file.bytes += len;
+	memcpy(&s->last, bytes, sizeof(s->last));
 	s->packets++;
 	return 0;
 }
@@ -133,6 +134,34 @@ int chunk_stream_write(struct chunk_stream *s, uint64_t end_ns)
 		s->writer->write_err = err;
 	s->packet_records_before = s->file.records;
 	return err;
+}
+
+int chunk_stream_discard(struct chunk_stream *s, uint64_t count)
+{
+	const size_t bytes = s->last.packet_bits / 8, rest = bytes - sizeof(s->last);
+	const size_t at = offsetof(struct packet_head, checksum);
+	struct packet_head head = s->last;
+	int fd, err;
+
+	if (s->packets < 2)
+		return -ENOENT;
+	fd = file_open_write(s->writer->dir, s->name);
+	if (fd < 0)
+		return fd;
+	/* what follows the head stays, and what it adds to both checksums is known */
+	head.events_discarded += count;
+	head.checksum ^= crc32c_moved(crc32c(0, &head, at) ^ crc32c(0, &s->last, at), rest);
+	err = lseek(fd, (off_t)(s->file.bytes - bytes), SEEK_SET) < 0
+		      ? -errno
+		      : file_write(fd, &head, sizeof(head));
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (err)
+		return err;
+	s->file.crc ^= crc32c_moved(
+		crc32c(0, &head, sizeof(head)) ^ crc32c(0, &s->last, sizeof(head)), rest);
+	s->last = head;
+	return 0;
 }
 
 int chunk_stream_begin(struct chunk_stream *s, u16 cpu)

@@ -5,6 +5,7 @@
 
 #include "chunk/chunk.h"
 #include "chunk/encode.h"
+#include "chunk/format.h"
 #include "chunk/manifest.h"
 #include "chunk/window.h"
 
@@ -29,6 +30,7 @@ struct chunk_stream {
 	uint32_t tellers;	     /* these records */
 	uint64_t doubt_since_ns;     /* since when something is missing, by the packet's records */
 	struct manifest_file file;   /* what is in the file */
+	struct packet_head last;     /* of the last packet there */
 	uint64_t packet_records_before;
 };
 
@@ -65,6 +67,12 @@ void chunk_stream_lose(struct chunk_stream *stream, uint64_t count, uint64_t sin
 
 /* What is unwritten becomes a record; once that is in the file it is not unwritten any more. */
 void chunk_stream_tell(struct chunk_stream *stream, uint64_t time_ns);
+
+/*
+ * Adds to the discarded events of the last packet in the file, where it is: no room is needed.
+ * Negative errno, too, if it is the only one: CTF readers tell by the difference to one before.
+ */
+int chunk_stream_discard(struct chunk_stream *stream, uint64_t count);
 
 /* Encodes what is older than up_to_ns. */
 void chunk_stream_encode(struct chunk_stream *stream, uint64_t up_to_ns);

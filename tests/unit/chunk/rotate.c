@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "chunk/format.h"
 #include "make.h"
 #include "tests/unit/check.h"
 
@@ -270,6 +271,21 @@ TEST(what_the_disk_refuses_is_told_before_what_it_takes)
 	refused_check(&refused, info.complete_ns);
 }
 
+/* What CTF readers count. */
+static uint64_t discarded_at_end(const char *path)
+{
+	struct packet_head head = {0};
+	FILE *f = fopen(path, "r");
+	long at = 0;
+
+	CHECK(f != NULL);
+	while (fseek(f, at, SEEK_SET) == 0 && fread(&head, sizeof(head), 1, f) == 1)
+		at += (long)(head.packet_bits / 8);
+	CHECK(at > 0);
+	fclose(f);
+	return head.events_discarded;
+}
+
 /* No record can tell it, but the manifest says how far the streams go. */
 TEST(what_the_disk_refuses_to_the_end)
 {
@@ -281,6 +297,7 @@ TEST(what_the_disk_refuses_to_the_end)
 	refused_seal(w, -EFBIG, &refused, &info);
 	CHECK_EQ(info.end_ns, REFUSED_CUT_NS);
 	CHECK_EQ(refused.told, 0);
+	CHECK_EQ(discarded_at_end(make_path(info.path, "cpu0")), info.lost.buffer);
 	refused_check(&refused, info.complete_ns);
 	CHECK_EQ(info.complete_ns, REFUSED_BEGIN_NS + refused.read);
 }
