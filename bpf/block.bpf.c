@@ -119,7 +119,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = state_of(task);
-	struct block_open open = {.tid = task->pid, .pid = task->tgid};
+	struct block_open open = {.tid = tid_of(task, state), .pid = task->tgid};
 	bool flushes = bio->bi_opf & (OP_PREFLUSH | OP_FUA);
 	u64 key = (u64)bio;
 

@@ -13,19 +13,19 @@
  * What is served is told by the program of a rare event, and forgotten with
  * the interrupt in which that was. A hard interrupt can come in the middle of a softirq,
  * which goes on with what it served: each has its own. Of a kernel thread it counts while
- * `worker` is that thread.
+ * `worker` is that thread, and has not left the CPU since.
  */
 struct interrupt_state {
 	u32 softirq;	      /* vector + 1 */
 	u32 hardirq;	      /* number + 1 */
-	u32 timer;	      /* depth */
+	u32 timer;	      /* bit by bit: 1 the CPU's own, 2 a high-resolution one */
 	u32 worker;	      /* kernel thread outside of interrupts that served this; 0: none */
 	u64 sock;	      /* struct sock to which something came last; 0: none */
 	u64 block;	      /* as in record_waking; of the softirq or the worker */
 	struct file_ref file; /* of a request to an io_uring, with worker */
 	u64 hardirq_block;    /* of the hard interrupt */
 	u32 vectors;	      /* bit by bit: those between CPUs (event.bpf.c) */
-	u32 pad;
+	u32 worker_switches;  /* that it had made when it served this */
 };
 
 /* Capture sets max_entries. */
@@ -41,6 +41,19 @@ static __always_inline struct interrupt_state *interrupt_here(void)
 	u32 cpu = bpf_get_smp_processor_id();
 
 	return bpf_map_lookup_elem(&interrupts, &cpu);
+}
+
+static __always_inline u32 interrupt_switches(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* Is that what the running kernel thread serves? */
+static __always_inline bool interrupt_is_of(const struct interrupt_state *interrupt,
+					    const struct task_struct *worker)
+{
+	return interrupt->worker == (u32)worker->pid &&
+	       interrupt->worker_switches == interrupt_switches(worker);
 }
 
 /* Runs this in an interrupt, which has nothing to do with the thread below? */
@@ -69,6 +82,7 @@ static __always_inline struct interrupt_state *interrupt_serving(void)
 	if (!task_is_kernels(task))
 		return NULL;
 	interrupt->worker = task->pid;
+	interrupt->worker_switches = interrupt_switches(task);
 	interrupt->sock = 0;
 	interrupt->block = 0;
 	interrupt->file.kind = 0;

@@ -360,6 +360,7 @@ struct task_struct {
 	unsigned int ptrace; /* 0: nobody traces it */
 	int pagefault_disabled;
 	int on_cpu;
+	int prio;
 	struct sched_entity se;
 	struct mm_struct *mm;
 	int exit_code;

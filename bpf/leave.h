@@ -9,6 +9,7 @@
 #include "bpf/kernel.h"
 
 #define JOBCTL_TRAP_FREEZE (1u << 23)
+#define REALTIME_PRIOS 100
 
 /*
  * Where task_struct has a `throttled` flag, its byte and mask; mask 0: it has
@@ -23,6 +24,8 @@ static __always_inline bool task_throttled(struct task_struct *task)
 
 	if (throttled_mask) /* the byte that is read first is the lowest */
 		return kernel_read_word((const void *)task + throttled_offset) & throttled_mask;
+	if (task->prio < REALTIME_PRIOS) /* its own quota is another one */
+		return false;
 	cfs_rq = KERNEL_READ(task, se.cfs_rq);
 	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->throttle_count))
 		return false;

@@ -12,6 +12,8 @@
 #include "bpf/told.h"
 #include "bpf/waker.h"
 
+#define HRTIMER_SOFTIRQ 8 /* timers that wait for it; others expire in the interrupt itself */
+
 static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struct *task)
 {
 	if (preempt || state == 0)
@@ -81,7 +83,7 @@ static __always_inline void waking_fill_served(struct record_waking *r, struct t
 					       const struct interrupt_state *interrupt)
 {
 	r->context = WAKE_kernel_thread;
-	if (interrupt->worker == (u32)waker->pid) {
+	if (interrupt_is_of(interrupt, waker)) {
 		if (interrupt->sock)
 			waker_socket(&r->file, (struct sock *)interrupt->sock);
 		else
@@ -105,8 +107,8 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 		r->irq = interrupt->hardirq - 1;
 		r->block = interrupt->hardirq_block;
 	} else if (interrupt->softirq) {
-		r->context = WAKE_softirq;
 		r->vector = interrupt->softirq - 1;
+		r->context = r->vector == HRTIMER_SOFTIRQ ? WAKE_timer : WAKE_softirq;
 		r->block = interrupt->block;
 		if (interrupt->sock) {
 			waker_socket(&r->file, (struct sock *)interrupt->sock);
@@ -178,7 +180,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = tid_of(task, state);
 	r->head.pid = task->tgid;
-	r->waker_tid = waker->pid;
+	r->waker_tid = waker->pid; /* or as waker_fill_task() knows it */
 	waking_fill_context(r, waker);
 	ring_publish(&place, r, 1);
 	return 0;

@@ -52,9 +52,10 @@ static __always_inline bool waker_runs_timers(struct task_struct *waker)
 /* A thread that wakes another, with the file of the call that it is in, if that is known. */
 static __always_inline void waker_fill_task(struct record_waking *r, struct task_struct *waker)
 {
-	struct thread_state *state = state_of(waker); /* nothing of one out of scope */
+	struct thread_state *state = state_known(waker); /* nothing of one out of scope */
 
 	r->context = WAKE_task;
+	r->waker_tid = tid_of(waker, state);
 	if (!state || !state->in_syscall) {
 		if (waker_runs_timers(waker))
 			r->context = WAKE_timer;
@@ -105,7 +106,7 @@ static __always_inline bool socks_are_ends(struct sock *mine, struct sock *other
 /* Is the softirq that brought data to `sk` part of what the running thread's call does? */
 static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *sk)
 {
-	struct thread_state *state = state_of(waker);
+	struct thread_state *state = state_known(waker);
 	struct pt_regs *regs;
 	struct socket *socket;
 	struct file *file;
