@@ -14,25 +14,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "base/vec.h"
 #include "cli/privileges.h"
 
 #define HOOKS_MAX 8 /* at once */
 #define WAITING_MAX 1024
+#define SLOW_NS 10000000000ull /* a chunk that waits for so long is told */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn = PTHREAD_COND_INITIALIZER; /* the first that waits may have its */
 static struct login login;  /* whose the commands are; of the thread that starts them */
 static struct rlimit files; /* what they may open, which recording raises for itself; likewise */
-static VEC(pid_t) running;  /* guarded by mutex */
+
+struct running {
+	pid_t pid;
+	char *path; /* of the chunk; owned */
+};
+static VEC(struct running) running; /* guarded by mutex */
 
 struct waiting {
 	const char *command;
 	char *path; /* owned */
+	u64 since_ns;
 };
 static VEC(struct waiting) waiting; /* guarded by mutex; their turn comes in this order */
 static bool refused;		    /* guarded by mutex; no turn comes any more */
+static bool slow_told;		    /* guarded by mutex; until none waits */
 
 /* A command that does not ask for the path gets it as its last argument. */
 static void child_run(const char *command, const char *path)
@@ -55,28 +64,32 @@ static void child_run(const char *command, const char *path)
 	_exit(127);
 }
 
-/* With the mutex. */
-static void start(const char *command, const char *path)
+/* With the mutex. Takes the path. */
+static void start(const char *command, char *path)
 {
-	pid_t pid = fork();
+	struct running last = {fork(), path};
 
-	if (pid == 0)
+	if (last.pid == 0)
 		child_run(command, path);
-	if (pid < 0) {
+	if (last.pid > 0 && vec_push(&running, last) == 0)
+		return;
+	if (last.pid < 0)
 		fprintf(stderr, "fathom: cannot run --on-chunk for %s: %s\n", path,
 			strerror(errno));
-		return;
-	}
-	if (vec_push(&running, pid))
+	else
 		fprintf(stderr, "fathom: --on-chunk for %s is not watched: out of memory\n", path);
+	free(path);
 }
 
-/* With the mutex. The first has had its turn, or gets none. */
-static void waiting_drop(void)
+/* With the mutex. The path of the first belongs to the caller. */
+static struct waiting waiting_take(void)
 {
-	free(waiting.data[0].path);
+	struct waiting first = waiting.data[0];
+
 	waiting.count--;
 	memmove(waiting.data, waiting.data + 1, waiting.count * sizeof(*waiting.data));
+	slow_told &= waiting.count > 0;
+	return first;
 }
 
 /*
@@ -93,16 +106,18 @@ static void *starter_run(void *arg)
 		pthread_mutex_lock(&mutex);
 		refused = true;
 		while (waiting.count)
-			waiting_drop();
+			free(waiting_take().path);
 		pthread_mutex_unlock(&mutex);
 		return NULL;
 	}
 	pthread_mutex_lock(&mutex);
 	for (;;) {
+		struct waiting first;
+
 		while (!waiting.count || running.count >= HOOKS_MAX)
 			pthread_cond_wait(&turn, &mutex);
-		start(waiting.data[0].command, waiting.data[0].path);
-		waiting_drop();
+		first = waiting_take();
+		start(first.command, first.path);
 	}
 	return NULL;
 }
@@ -146,7 +161,7 @@ static bool is_full(const char *path)
 
 void hook_run(const char *command, const char *path)
 {
-	struct waiting last = {command, strdup(path)};
+	struct waiting last = {command, strdup(path), clock_now_ns()};
 
 	pthread_mutex_lock(&mutex);
 	if (refused || is_full(path)) {
@@ -169,36 +184,68 @@ static void tell(pid_t pid, int status)
 			WEXITSTATUS(status));
 }
 
-static size_t reap_once(void)
+/* With the mutex. */
+static void slow_tell(void)
+{
+	if (slow_told || !waiting.count || running.count < HOOKS_MAX ||
+	    clock_now_ns() - waiting.data[0].since_ns < SLOW_NS)
+		return;
+	slow_told = true;
+	fprintf(stderr,
+		"fathom: --on-chunk is slower than the chunks: %d run, and %s waits for its turn\n",
+		HOOKS_MAX, waiting.data[0].path);
+}
+
+size_t hooks_reap(void)
 {
 	size_t left = 0;
 
 	pthread_mutex_lock(&mutex);
 	for (size_t i = 0; i < running.count; i++) {
 		int status;
-		pid_t pid = waitpid(running.data[i], &status, WNOHANG);
+		pid_t pid = waitpid(running.data[i].pid, &status, WNOHANG);
 
-		if (pid == running.data[i])
+		if (pid == running.data[i].pid)
 			tell(pid, status);
-		else if (pid == 0)
+		if (pid == 0)
 			running.data[left++] = running.data[i];
+		else
+			free(running.data[i].path);
 	}
 	running.count = left;
+	slow_tell();
 	pthread_cond_signal(&turn);
 	left = running.count + waiting.count;
 	pthread_mutex_unlock(&mutex);
 	return left;
 }
 
-void hooks_reap(bool wait)
+/* One line says which still run, and which never will: none is started any more. */
+static void left_tell(void)
 {
-	size_t left = reap_once();
+	pthread_mutex_lock(&mutex);
+	refused = true;
+	fprintf(stderr, "fathom: --on-chunk still runs");
+	for (size_t i = 0; i < running.count; i++)
+		fprintf(stderr, "%s %s (pid %d)", i ? "," : " for", running.data[i].path,
+			(int)running.data[i].pid);
+	if (waiting.count)
+		fprintf(stderr, "; %zu chunks from %s on never had their turn", waiting.count,
+			waiting.data[0].path);
+	fprintf(stderr, "\n");
+	while (waiting.count)
+		free(waiting_take().path);
+	pthread_mutex_unlock(&mutex);
+}
 
-	for (int tenths = 0; wait && left && tenths < 600; tenths++) {
+void hooks_wait(bool (*ends)(void))
+{
+	size_t left = hooks_reap();
+
+	for (int tenths = 0; left && tenths < 600 && !ends(); tenths++) {
 		usleep(100000);
-		left = reap_once();
+		left = hooks_reap();
 	}
-	if (wait && left)
-		fprintf(stderr, "fathom: %zu commands of --on-chunk still run, or never did\n",
-			left);
+	if (left)
+		left_tell();
 }

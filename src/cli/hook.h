@@ -6,6 +6,7 @@
 #define CLI_HOOK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 #include "chunk/chunk.h"
@@ -23,14 +24,20 @@ int hooks_open(const struct chunk_owner *owner, struct error *e);
  * FATHOM_CHUNK, as the user of hooks_open(), without capabilities and with no
  * descriptors but the standard ones. Does not wait: at most eight run at once, others
  * begin in hooks_reap() as these end, of which 1,024 wait at most: what comes then is
- * refused, and that is told. `command` must stay. Thread-safe.
+ * refused, and that is told, as is the first that waits for 10 s. `command` must stay. Thread-safe.
  */
 void hook_run(const char *command, const char *path);
 
 /*
- * Reaps those that ended, starts those that wait; a line on stderr for each that failed. With
- * `wait` it waits for all, a minute at most.
+ * Reaps those that ended, starts those that wait; a line on stderr for each that failed. Returns
+ * how many run or wait.
  */
-void hooks_reap(bool wait);
+size_t hooks_reap(void);
+
+/*
+ * Waits for all, a minute at most, and until `ends` is true; those that still run then are told.
+ * None is started any more.
+ */
+void hooks_wait(bool (*ends)(void));
 
 #endif

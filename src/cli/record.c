@@ -25,11 +25,12 @@
 #define POLL_NS 1000000
 #define PROGRESS_NS 500000000ull
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* how often */
 
 static void on_signal(int signal)
 {
-	interrupted = signal;
+	(void)signal;
+	interrupted++;
 }
 
 /* ---- while it records ---- */
@@ -80,7 +81,7 @@ static int session_run(struct session *s, struct error *e)
 		if (command_ended(s) || (s->until_ns && now >= s->until_ns))
 			break;
 		err = recorder_step(s->recorder, e);
-		hooks_reap(false);
+		hooks_reap();
 		if (s->progress && now - printed >= PROGRESS_NS) {
 			progress_print(s, begin, now);
 			printed = now;
@@ -267,6 +268,13 @@ static void cgroups_tell(const struct record_options *o)
 	}
 }
 
+static sig_atomic_t interrupted_before; /* when the recording was to end */
+
+static bool interrupted_again(void)
+{
+	return interrupted != interrupted_before;
+}
+
 /* From the begin to the end, with what is said of it. */
 static int session_hold(struct session *s, const struct record_options *o, struct error *e)
 {
@@ -276,12 +284,12 @@ static int session_hold(struct session *s, const struct record_options *o, struc
 	hidden_tell(s);
 	s->until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
 	err = session_run(s, e);
+	interrupted_before = interrupted;
 	if (!err && interrupted && s->command)
 		err = command_await(s, e);
 	err = session_finish(s, err, e);
 	if (!err)
 		summary_print(s, recorder_dir(s->recorder));
-	hooks_reap(true);
 	return err;
 }
 
@@ -309,6 +317,8 @@ static int record_run(const void *fields, const struct operands *operands, struc
 		begun = recorder_begun(s.recorder);
 	}
 	recorder_close(s.recorder);
+	if (opened) /* nothing of the recording is held any more */
+		hooks_wait(interrupted_again);
 	if (options.settle && !begun)
 		default_dir_abandon();
 	free((void *)options.pids);

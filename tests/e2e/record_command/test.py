@@ -94,6 +94,29 @@ def a_command_for_each_chunk():
 
 
 @tests.add
+def a_command_that_hangs_holds_nothing_of_the_recording():
+    """The next recorder begins meanwhile, and a signal ends the wait."""
+    directory = fathom.path("hanging")
+    with subprocess.Popen([fathom.binary, "record", "-o", directory, "--on-chunk",
+                           "exec sleep 300 #", "--", "true"], stderr=subprocess.PIPE,
+                          text=True) as recorder:
+        try:
+            check("nothing lost" in recorder.stderr.readline(), "the recording ended")
+            harness.until(lambda: fathom.run("record", "-o", directory, "--", "true").returncode
+                          == 0, "another recorder in its place", 20)
+            check(recorder.poll() is None, "it waits for its command")
+            recorder.send_signal(signal.SIGTERM)
+            begin = time.monotonic()
+            said = recorder.stderr.readline()
+            equal(recorder.wait(30), 0, "status")
+            check(time.monotonic() - begin < 20, "and ends soon after the signal")
+        finally:
+            recorder.kill()
+    check(said.startswith(f"fathom: --on-chunk still runs for {directory}/"), said)
+    os.kill(int(said.split("(pid ")[1].split(")")[0]), signal.SIGKILL)
+
+
+@tests.add
 def a_command_for_a_chunk_inherits_no_descriptor():
     """Also none that the caller left open for its children."""
     told = fathom.path("told-open")

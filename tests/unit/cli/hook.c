@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -28,6 +29,11 @@ static int child_status(int (*run)(void))
 	return WEXITSTATUS(status);
 }
 
+static bool never(void)
+{
+	return false;
+}
+
 /* Descriptors as a recorder raises their number for itself, once hooks are open. */
 static int raise_and_run(void)
 {
@@ -44,7 +50,7 @@ static int raise_and_run(void)
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		return CANNOT;
 	hook_run("ulimit -n >\"$1\"", path);
-	hooks_reap(true);
+	hooks_wait(never);
 	if (read(fd, text, sizeof(text) - 1) < 0)
 		text[0] = '\0';
 	unlink(path);
@@ -81,7 +87,7 @@ static int refuse_and_run(void)
 		hook_run("true", "/nowhere"); /* before and after the thread finds out */
 		usleep(1000);
 	}
-	hooks_reap(true);
+	hooks_wait(never);
 	return time(NULL) - begin > 40; /* it would wait for a minute */
 }
 
@@ -92,6 +98,58 @@ TEST(nobody_waits_for_commands_that_are_refused)
 	if (status == CANNOT)
 		SKIP("no seccomp here");
 	CHECK_EQ(status, 0);
+}
+
+static bool at_once(void)
+{
+	return true;
+}
+
+/* All that may run hang. What is said of it until 12 s are over goes to `told`. */
+static void hang(FILE *told)
+{
+	char path[16];
+
+	if (dup2(fileno(told), STDERR_FILENO) < 0 || setpgid(0, 0) || hooks_open(NULL, NULL))
+		_exit(CANNOT);
+	for (int i = 0; i < 11; i++) {
+		snprintf(path, sizeof(path), "/chunk-%d", i);
+		hook_run("exec sleep 100 #", path);
+	}
+	for (int tenths = 0; tenths < 120; tenths++) {
+		hooks_reap();
+		usleep(100000);
+	}
+	hooks_wait(at_once);
+	_exit(0);
+}
+
+TEST(commands_that_hang_are_told_once_and_do_not_hold_the_end_up)
+{
+	FILE *told = tmpfile();
+	char text[2048];
+	size_t length;
+	int status;
+	pid_t pid = fork();
+
+	CHECK(told != NULL);
+	if (pid == 0)
+		hang(told);
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	kill(-pid, SIGKILL); /* its children */
+	CHECK_EQ(status, 0);
+	rewind(told);
+	length = fread(text, 1, sizeof(text) - 1, told);
+	text[length] = '\0';
+	fclose(told);
+	CHECK(strncmp(text, "fathom: --on-chunk is slower than the chunks: 8 run, and /chunk-8 ",
+		      66) == 0);
+	CHECK(strchr(text, '\n') && strchr(text, '\n')[1]);
+	CHECK(strncmp(strchr(text, '\n') + 1, "fathom: --on-chunk still runs for /chunk-0 (pid ",
+		      48) == 0);
+	CHECK(strstr(text, ", /chunk-7 (pid "));
+	CHECK(strstr(text, "; 3 chunks from /chunk-8 on never had their turn\n"));
+	CHECK(strchr(strchr(text, '\n') + 1, '\n') == text + length - 1);
 }
 
 TEST_MAIN()
