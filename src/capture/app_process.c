@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/host_clock.h"
+#include "capture/context_maps.h"
 #include "capture/proc_line.h"
 
 #define THREADS_KNOWN_MAX 65536 /* a process that says more of them starts anew */
@@ -43,7 +44,7 @@ static int clock_read(pid_t pid, s64 *clock_ns)
 {
 	char process[16], own[64], theirs[64];
 
-	snprintf(process, sizeof(process), "%d", pid);
+	snprintf(process, sizeof(process), "%d", context_maps_thread(pid));
 	if (host_clock_namespace("self", "time", own, sizeof(own)) == 0 &&
 	    host_clock_namespace(process, "time", theirs, sizeof(theirs)) == 0 &&
 	    strcmp(own, theirs) == 0) {

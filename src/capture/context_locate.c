@@ -118,15 +118,15 @@ int context_places_find(struct context_files *files, pid_t pid, struct context_p
 			struct error *e)
 {
 	struct context_places found = {0};
-	struct scan scan = {.files = files, .pid = pid, .places = &found};
+	struct scan scan = {.files = files, .pid = context_maps_thread(pid), .places = &found};
 	char path[32];
 	ssize_t n;
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", scan.pid);
 	n = readlink(path, scan.executable, sizeof(scan.executable) - 1);
 	scan.executable[n < 0 ? 0 : n] = '\0'; /* fails for a zombie: no mappings either */
-	err = context_maps_walk(pid, map_look, &scan);
+	err = context_maps_walk(scan.pid, map_look, &scan);
 	if (err < 0)
 		return error_set(e, err, "cannot look for the context of process %d", pid);
 	for (u32 i = 0; i < found.count; i++)
@@ -261,8 +261,10 @@ static int place_resolve(pid_t pid, const struct context_place *place, struct co
 int context_places_resolve(pid_t pid, const struct context_places *places,
 			   struct context_location *out)
 {
+	pid_t thread = context_maps_thread(pid);
+
 	for (u32 i = 0; i < places->count; i++) {
-		int found = place_resolve(pid, &places->place[i], out);
+		int found = place_resolve(thread, &places->place[i], out);
 
 		if (found == -EFAULT)
 			continue; /* its words are not mapped yet, or no more */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/context_maps.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -79,6 +80,35 @@ static int lines_take(struct walk *walk, int (*each)(void *arg, const struct con
 	memmove(walk->buffer, line, left);
 	walk->filled = left;
 	return stop;
+}
+
+static bool has_memory(pid_t tid)
+{
+	char path[32], to;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	return readlink(path, &to, 1) >= 0 || errno != ENOENT;
+}
+
+pid_t context_maps_thread(pid_t pid)
+{
+	pid_t found = has_memory(pid) ? pid : 0;
+	struct dirent *entry;
+	DIR *threads = NULL;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	if (!found)
+		threads = opendir(path);
+	while (!found && threads && (entry = readdir(threads))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && has_memory(tid))
+			found = tid;
+	}
+	if (threads)
+		closedir(threads);
+	return found ? found : pid;
 }
 
 int context_maps_walk(pid_t pid, int (*each)(void *arg, const struct context_map *map), void *arg)

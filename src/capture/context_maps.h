@@ -24,6 +24,13 @@ struct context_map {
 };
 
 /*
+ * A thread of the process that still has what they share: memory, descriptors, namespaces. Of one
+ * whose main thread has ended, /proc shows them under the others alone. `pid` itself if there is
+ * none, or nobody may know.
+ */
+pid_t context_maps_thread(pid_t pid);
+
+/*
  * Calls each(arg, map) for every mapping, in the order of their addresses,
  * until it returns other than 0; `map` and its name live for that call.
  * Returns that value, 0 at the end, or a negative errno (-ESRCH: no such

@@ -299,8 +299,8 @@ static int mapping_read(void *arg, const struct context_map *map)
 
 int process_context_read(pid_t pid, struct process_context *out, struct error *e)
 {
-	struct search search = {.pid = pid, .out = out};
-	int err = context_maps_walk(pid, mapping_read, &search);
+	struct search search = {.pid = context_maps_thread(pid), .out = out};
+	int err = context_maps_walk(search.pid, mapping_read, &search);
 
 	if (err >= 0)
 		err = search.result;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/context_maps.h"
+
 bool context_location_is_same(const struct context_location *a, const struct context_location *b)
 {
 	struct context_location place = *a;
@@ -19,7 +21,7 @@ bool context_program_is(pid_t pid, const struct context_program *program)
 	struct statx info;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", context_maps_thread(pid));
 	/* the device's number is not the kernel's on every file system */
 	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO | STATX_SIZE, &info) &&
 	       info.stx_ino == program->inode && info.stx_size == program->bytes;

@@ -194,14 +194,15 @@ static int mapping_look(void *arg, const struct context_map *map)
 int memfd_find(pid_t pid, const struct memfd_wanted *wanted, struct memfd_found *out, size_t room,
 	       struct error *e)
 {
-	struct search search = {.pid = pid, .wanted = wanted, .out = out, .room = room};
+	struct search search = {
+		.pid = context_maps_thread(pid), .wanted = wanted, .out = out, .room = room};
 	int err = mount_find(&search.mount);
 
 	if (err)
 		return error_set(e, err, "cannot look for %s", wanted->name);
 	snprintf(search.mapped_name, sizeof(search.mapped_name), "/memfd:%s (deleted)",
 		 wanted->name);
-	err = context_maps_walk(pid, mapping_look, &search);
+	err = context_maps_walk(search.pid, mapping_look, &search);
 	if (!err || err == -E2BIG) /* so many mappings that the rest is not looked at */
 		return (int)search.found;
 	for (size_t i = 0; i < search.found; i++)

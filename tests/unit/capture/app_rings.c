@@ -6,6 +6,7 @@
 
 #include "capture/app_rings_internal.h"
 #include "capture/mark.h"
+#include "capture/proc_line.h"
 #include "lib/app_ring.h"
 #include "tests/unit/capture/rings_taken.h"
 
@@ -33,6 +34,28 @@ TEST(spans_arrive)
 	CHECK_EQ(taken.tids[0], w.pid);
 	app_rings_free(rings);
 	CHECK_STR(writer_ask(&w, "listening"), "0");
+	writer_reap(&w);
+}
+
+/* What its threads share stands under none but the others in /proc. */
+TEST(a_process_whose_main_thread_has_ended)
+{
+	char path[64], state[64];
+	struct writer w = writer_start();
+	struct app_rings *rings;
+
+	writer_send(&w, "leave");
+	CHECK_STR(writer_ask(&w, "spans 1"), "done");
+	snprintf(path, sizeof(path), "/proc/%d/status", w.pid);
+	do { /* it may be on its way out still */
+		CHECK_EQ(proc_line_read(path, "State:", state, sizeof(state)), 0);
+	} while (!strchr(state, 'Z'));
+	rings = rings_start(w.pid);
+	CHECK_STR(writer_ask(&w, "spans 10"), "done");
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 10);
+	CHECK_EQ(taken.strange, 0);
+	app_rings_free(rings);
 	writer_reap(&w);
 }
 

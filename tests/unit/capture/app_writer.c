@@ -248,10 +248,36 @@ static void command_run(const char *line)
 	printf("done\n");
 }
 
-int main(int argc, char **argv)
+static void *commands_take(void *arg)
 {
 	char line[64];
 
+	while (fgets(line, sizeof(line), stdin)) {
+		if (strncmp(line, "listening", 9) == 0) {
+			printf("%d\n", fathom_listening());
+		} else if (strncmp(line, "fork", 4) == 0) {
+			fork_run();
+		} else if (strncmp(line, "leave", 5) == 0) {
+			return arg;
+		} else {
+			command_run(line);
+		}
+	}
+	exit(0);
+}
+
+/* The main thread ends, another goes on. */
+static void main_leaves(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, commands_take, NULL))
+		exit(1);
+	pthread_exit(NULL);
+}
+
+int main(int argc, char **argv)
+{
 	if (argc > 1 && strcmp(argv[1], "stay") == 0) {
 		span_stay();
 		return 0;
@@ -260,13 +286,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fathom_init("writer");
 	printf("ready\n");
-	while (fgets(line, sizeof(line), stdin)) {
-		if (strncmp(line, "listening", 9) == 0)
-			printf("%d\n", fathom_listening());
-		else if (strncmp(line, "fork", 4) == 0)
-			fork_run();
-		else
-			command_run(line);
-	}
+	commands_take(NULL);
+	main_leaves();
 	return 0;
 }
