@@ -83,10 +83,16 @@ static void source_begin(const struct app_rings *rings, struct app_source *s)
 	app_source_look(s, APP_RING_LANES);
 	s->lost_told = app_source_lost(s);
 	first = app_ring_take_over(s->r->ring, rings->session, app_source_lease(s, now));
-	if (!first || !s->r->made_ns || s->r->made_ns > now)
+	if (!s->r->made_ns || s->r->made_ns > now)
 		return;
-	s->since_ns = s->told_ns = s->r->made_ns;
-	s->lost_told = 0;
+	if (first) {
+		s->since_ns = s->told_ns = s->r->made_ns;
+		s->lost_told = 0;
+	} else { /* we came too late: a thread found the grace over, or another recorder had it */
+		s->unheard = 1;
+		s->unheard_ns = s->r->made_ns;
+		s->unheard_until_ns = now;
+	}
 }
 
 static bool source_is(const struct app_source *s, const struct app_ring_reached *reached)
