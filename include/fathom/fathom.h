@@ -59,8 +59,8 @@
  * glibc, and this library opened with dlopen(), the same holds for its
  * thread-local memory.) A handler must end or detach what it made active, and return: one
  * that leaves by longjmp() a call that it interrupted leaves open what that call began, and what
- * the thread records after a record that stays half written is lost, and counted, if the thread
- * ends.
+ * the thread records behind a record that stays half written comes only when the thread ends,
+ * as far as there is room until then; the rest is counted as lost.
  *
  * After fork the child has no active span. A copy of a span begun by the
  * parent process serves there as a parent and can be attached; ending it in the
@@ -224,7 +224,8 @@ FATHOM_API int fathom_level_parse(const char *name);
 
 /*
  * True if somebody listens, or in the first tenth of a second might be about to: for work
- * that is done for the trace alone. A call costs a nanosecond or two.
+ * that is done for the trace alone. A call costs some nanoseconds. A recorder that was killed
+ * counts for two seconds more.
  */
 FATHOM_API bool fathom_listening(void);
 

@@ -279,7 +279,10 @@ bool fathom_listening(void)
 {
 	struct fathom_thread *t = thread_get();
 
-	return t && write_wanted(t);
+	/* One that was killed says nothing. It may only be late, though: what is written waits. */
+	return t && write_wanted(t) &&
+	       clock_read_ns(CLOCK_MONOTONIC_COARSE) <=
+		       __atomic_load_n(&t->ring->lease_ns, __ATOMIC_RELAXED);
 }
 
 struct fathom_context fathom_span_context(const struct fathom_span *span)

@@ -164,6 +164,24 @@ static void run_time(void)
 	EXPECT(l.ring->listening == 0);
 }
 
+/* A recorder that was killed takes nothing back; one that is late finds what was written. */
+TEST(a_lease_that_is_over_is_no_listener)
+{
+	u64 lease;
+
+	(void)fathom_listening();
+	CHECK_EQ(listener_find(&l.ring), 1);
+	app_ring_listen(l.ring, 9, listener_now() + 60000000000ull);
+	CHECK(fathom_listening());
+	lease = listener_now();
+	app_ring_listen(l.ring, 9, lease);
+	while (listener_now() < lease + 50000000ull)
+		usleep(1000);
+	CHECK(!fathom_listening());
+	CHECK_EQ(l.ring->listening, 9);
+	app_ring_listen(l.ring, 0, 0);
+}
+
 TEST(it_is_over_by_itself)
 {
 	CHECK_EQ(child_run(run_time), 0);
