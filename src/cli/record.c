@@ -159,7 +159,7 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->events = (const char *const *)o->events.data;
 	r->event_count = o->events.count;
 	r->buffer_bytes = o->buffer_bytes;
-	r->rotate = o->rotate;
+	r->rotate = record_options_rotate(o);
 	r->keep = o->keep;
 	r->compress = o->compress;
 	r->on_chunk = o->on_chunk;

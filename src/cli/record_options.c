@@ -206,6 +206,25 @@ void record_options_release(void *options)
 	option_list_free(&o->events);
 }
 
+#define KEPT_PARTS 10 /* what is deleted is a chunk: so much of what is kept */
+#define PART_NS_LEAST 1000000000ull
+#define PART_BYTES_LEAST (1ull << 20)
+
+static uint64_t part_of(uint64_t kept, uint64_t least)
+{
+	if (!kept)
+		return 0;
+	return kept / KEPT_PARTS > least ? kept / KEPT_PARTS : least;
+}
+
+struct option_limits record_options_rotate(const struct record_options *o)
+{
+	if (o->rotate.time_ns || o->rotate.bytes || o->flight)
+		return o->rotate;
+	return (struct option_limits){.time_ns = part_of(o->keep.time_ns, PART_NS_LEAST),
+				      .bytes = part_of(o->keep.bytes, PART_BYTES_LEAST)};
+}
+
 bool record_options_host(const struct record_options *options, const struct operands *operands)
 {
 	if (options->all)

@@ -48,6 +48,12 @@ extern const char record_usage[];
 int record_options_check(void *options, const struct operands *operands, struct error *e);
 void record_options_release(void *options);
 
+/*
+ * When a new chunk begins: what is kept is of whole chunks, so without --rotate --keep says it,
+ * too.
+ */
+struct option_limits record_options_rotate(const struct record_options *options);
+
 /* True if the whole host is recorded. */
 bool record_options_host(const struct record_options *options, const struct operands *operands);
 

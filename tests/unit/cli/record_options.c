@@ -50,6 +50,27 @@ TEST(the_whole_host_unless_told_otherwise)
 	CHECK(!record_options_host(&o, &parse_operands));
 }
 
+/* Else nothing would ever be deleted: the latest chunk stays. */
+TEST(what_is_kept_is_rotated)
+{
+	CHECK_EQ(parsed("--keep 10m,2G"), 0);
+	CHECK_EQ(record_options_rotate(&o).time_ns, 60000000000);
+	CHECK_EQ(record_options_rotate(&o).bytes, (2ull << 30) / 10);
+	CHECK_EQ(parsed("--keep 1M"), 0);
+	CHECK_EQ(record_options_rotate(&o).time_ns, 0);
+	CHECK_EQ(record_options_rotate(&o).bytes, 1 << 20);
+	CHECK_EQ(parsed("--keep 2s"), 0);
+	CHECK_EQ(record_options_rotate(&o).time_ns, 1000000000);
+	CHECK_EQ(record_options_rotate(&o).bytes, 0);
+	CHECK_EQ(parsed("--keep 1h --rotate 64M"), 0);
+	CHECK_EQ(record_options_rotate(&o).time_ns, 0);
+	CHECK_EQ(record_options_rotate(&o).bytes, 64 << 20);
+	CHECK_EQ(parsed("--keep 1h --flight"), 0);
+	CHECK_EQ(record_options_rotate(&o).time_ns, 0);
+	CHECK_EQ(parsed(""), 0);
+	CHECK_EQ(record_options_rotate(&o).time_ns, 0);
+}
+
 static size_t syscalls_count(void)
 {
 	size_t count = 0;
