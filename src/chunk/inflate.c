@@ -33,8 +33,8 @@ struct inflater *inflater_new(void)
 	z->in = malloc(READ_BYTES);
 	z->context = ZSTD_createDCtx();
 	if (!z->in || !z->context ||
-	    ZSTD_isError(
-		    ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax, STREAM_WINDOW_LOG))) {
+	    ZSTD_isError(ZSTD_DCtx_setParameter(z->context, ZSTD_d_windowLogMax,
+						STREAM_WINDOW_LOG_MAX))) {
 		inflater_free(z);
 		return NULL;
 	}

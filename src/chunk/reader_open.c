@@ -155,27 +155,41 @@ static void check_metadata(struct chunk_reader *r, const struct manifest_file *f
 	free(text);
 }
 
-/* Other viewers read no compressed streams: somebody may have decompressed it for them. */
-static const char *name_there(int dir, const char *listed, char plain[CHUNK_FILE_NAME_BYTES])
+static bool is_there(int dir, const char *name)
 {
-	if (!chunk_file_is_compressed(listed) ||
-	    faccessat(dir, listed, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/*
+ * Other viewers read no compressed streams: somebody may have decompressed it for them, or, to
+ * have room, compressed one that was not.
+ */
+static const char *name_there(int dir, const char *listed, char twin[CHUNK_FILE_NAME_BYTES])
+{
+	size_t len = strlen(listed);
+
+	if (is_there(dir, listed))
 		return listed;
-	snprintf(plain, CHUNK_FILE_NAME_BYTES, "%.*s", (int)strlen(listed) - 4, listed);
-	return faccessat(dir, plain, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? plain : listed;
+	if (chunk_file_is_compressed(listed))
+		snprintf(twin, CHUNK_FILE_NAME_BYTES, "%.*s", (int)len - 4, listed);
+	else if (len + 4 < CHUNK_FILE_NAME_BYTES)
+		snprintf(twin, CHUNK_FILE_NAME_BYTES, "%s.zst", listed);
+	else
+		return listed;
+	return is_there(dir, twin) ? twin : listed;
 }
 
 static int list_streams(struct chunk_reader *r, const struct manifest *m)
 {
 	for (size_t i = 0; i < m->file_count; i++) {
-		char plain[CHUNK_FILE_NAME_BYTES];
+		char twin[CHUNK_FILE_NAME_BYTES];
 		int err;
 
 		if (!chunk_file_is_stream(m->files[i].name)) {
 			check_metadata(r, &m->files[i]);
 			continue;
 		}
-		err = add_listed(r, name_there(r->dir, m->files[i].name, plain), &m->files[i]);
+		err = add_listed(r, name_there(r->dir, m->files[i].name, twin), &m->files[i]);
 		if (err)
 			return err;
 	}

@@ -2,8 +2,8 @@
 /*
  * One stream of a chunk, read packet by packet, plain or compressed. The file
  * is opened for each read only, so that thousands of streams need no
- * descriptors. Memory: a packet, and with zstd a window of 1 MiB at most, until the end of the
- * file.
+ * descriptors. Memory: a packet, and with zstd a window, of 1 MiB if a recorder compressed it,
+ * until the end of the file.
  */
 #ifndef CHUNK_STREAM_H
 #define CHUNK_STREAM_H
@@ -15,7 +15,8 @@
 #include "chunk/decode.h"
 #include "chunk/manifest.h"
 
-#define STREAM_WINDOW_LOG 20 /* zstd: the largest window */
+#define STREAM_WINDOW_LOG 20	 /* zstd: the window that is written */
+#define STREAM_WINDOW_LOG_MAX 23 /* the largest that is read: that of `zstd -19` */
 
 struct inflater;
 

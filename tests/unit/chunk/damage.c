@@ -668,4 +668,45 @@ TEST(a_stream_may_be_decompressed_in_place)
 	check_sum_is(info.path, true); /* still known to be cut, by the manifest's count */
 }
 
+/* As `zstd --rm` does it, with the window of its highest ordinary level. */
+static void compress_in_place(const char *chunk, const char *name)
+{
+	static unsigned char in[8 << 20], out[8 << 20];
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	ZSTD_outBuffer dst = {out, sizeof(out), 0};
+	ZSTD_inBuffer src = {in, 0, 0};
+	char to[32];
+	FILE *f = fopen(make_path(chunk, name), "r");
+
+	CHECK(f != NULL);
+	src.size = fread(in, 1, sizeof(in), f);
+	fclose(f);
+	CHECK(src.size > 0 && src.size < sizeof(in));
+	ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 23);
+	while (src.pos <
+	       src.size) /* not told how much comes: the window is as large as it may be */
+		CHECK(!ZSTD_isError(ZSTD_compressStream2(context, &dst, &src, ZSTD_e_continue)));
+	CHECK_EQ(ZSTD_compressStream2(context, &dst, &src, ZSTD_e_end), 0);
+	ZSTD_freeCCtx(context);
+	CHECK_EQ(unlink(make_path(chunk, name)), 0);
+	snprintf(to, sizeof(to), "%s.zst", name);
+	f = fopen(make_path(chunk, to), "w");
+	CHECK(f != NULL);
+	CHECK_EQ(fwrite(out, 1, dst.pos, f), dst.pos);
+	CHECK_EQ(fclose(f), 0);
+}
+
+TEST(a_stream_may_be_compressed_in_place)
+{
+	struct chunk_info info;
+
+	make_chunk(make_directory(), 1000, COUNT, false, &info);
+	compress_in_place(info.path, "cpu0");
+	check_sum_is(info.path, false);
+	CHECK_EQ(truncate(make_path(info.path, "cpu0.zst"),
+			  size_of(make_path(info.path, "cpu0.zst")) / 2),
+		 0);
+	check_sum_is(info.path, true);
+}
+
 TEST_MAIN()
