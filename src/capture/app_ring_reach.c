@@ -156,15 +156,17 @@ static int rings_look(struct look *look, struct app_rings_known *known,
 	for (u32 i = 0; i < known->count; i++)
 		known->ring[i].mapped = false;
 	count = memfd_find(look->origin.process.pid, &wanted, look->found, APP_RINGS_OF_PROCESS, e);
-	if (count < 0)
+	if (count < 0 && count != -ENXIO)
 		return count;
-	look->count = (size_t)count;
+	look->count = count < 0 ? 0 : (size_t)count;
 	look->origin.reached_ns = host_clock_now_ns();
 	if (app_ring_is_ended(&look->origin)) { /* what has ended shows no mappings */
 		while (look->count)
 			close(look->found[--look->count].fd);
 		return -ESRCH;
 	}
+	if (count < 0)
+		return count;
 	known_prune(known);
 	return found_reach(look, known, out, e);
 }

@@ -267,6 +267,10 @@ static bool process_look(struct app_ring_seek *seek, struct seek_process *proces
 		process->due_ns = now_ns + BUSY_NS;
 		return true;
 	}
+	if (result == -ENXIO && !process->told) {
+		seek->sink.missed(seek->sink.arg, process->pid);
+		process->told = true;
+	}
 	if (result > 0)
 		found_count(process, (unsigned int)result);
 	if (process->made && process->found >= process->made)

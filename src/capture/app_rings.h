@@ -45,7 +45,8 @@ struct app_rings_known {
  * not seen. If that was a moment ago, what is in them since then is for us, too (lib/app_ring.h:
  * grace). Returns how many there are, all in *out, the caller's, for app_rings_add() or
  * app_ring_drop(); or 0, or a negative errno: -ESRCH if the process is gone, -EBUSY if another
- * capture listens to them; *out is untouched then. Threads may call it at once.
+ * capture listens to them, -ENXIO if we may not open them; *out is untouched then. Threads may call
+ * it at once.
  */
 int app_ring_reach(pid_t pid, u64 made_ns, struct app_rings_known *known,
 		   struct app_ring_reached **out, struct error *e);

@@ -39,6 +39,7 @@ struct search {
 	const struct memfd_wanted *wanted;
 	struct memfd_found *out;
 	size_t room, found;
+	bool refused; /* some could not be opened for lack of a privilege */
 };
 
 /* Of a descriptor of ours; negative if it is not told. */
@@ -174,6 +175,7 @@ static bool is_known(struct search *search, const struct context_map *map)
 static int mapping_look(void *arg, const struct context_map *map)
 {
 	struct search *search = arg;
+	bool refused;
 	int fd;
 
 	if (!map->inode || !map->shared || map->offset ||
@@ -183,11 +185,15 @@ static int mapping_look(void *arg, const struct context_map *map)
 	if (is_known(search, map) || search->found == search->room ||
 	    search->opened++ >= OPENED_MAX)
 		return 0;
+	errno = 0;
 	fd = through_mapping(search, map);
+	refused = fd < 0 && (errno == EPERM || errno == EACCES);
 	if (fd < 0)
 		fd = through_descriptor(search, map->inode);
 	if (fd >= 0)
 		fd_judge(search, fd, map->inode);
+	else
+		search->refused |= refused;
 	return 0;
 }
 
@@ -204,6 +210,8 @@ int memfd_find(pid_t pid, const struct memfd_wanted *wanted, struct memfd_found 
 		 wanted->name);
 	err = context_maps_walk(search.pid, mapping_look, &search);
 	if (!err || err == -E2BIG) /* so many mappings that the rest is not looked at */
+		err = search.refused && !search.found ? -ENXIO : 0;
+	if (!err)
 		return (int)search.found;
 	for (size_t i = 0; i < search.found; i++)
 		close(out[i].fd);

@@ -37,7 +37,8 @@ struct memfd_found {
  * and the size is none. Of a process that maps very many of that name only the first few that
  * are not known are opened.
  * Returns how many were found, `room` at most, or a negative errno (-ESRCH: the
- * process is gone), and nothing of `out` is the caller's. Threads may call it at once.
+ * process is gone; -ENXIO: what is mapped may not be opened, by lack of CAP_CHECKPOINT_RESTORE, and
+ * the process has closed its descriptor), and nothing of `out` is the caller's. Threads may call it at once.
  */
 int memfd_find(pid_t pid, const struct memfd_wanted *wanted, struct memfd_found *out, size_t room,
 	       struct error *e);

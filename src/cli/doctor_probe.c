@@ -183,6 +183,9 @@ static const struct {
 	 "no spans, contexts and open files of other users' programs"},
 	{"CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false, "reads programs and libraries anywhere",
 	 "contexts of programs whose files are not readable are not found"},
+	{"CAP_CHECKPOINT_RESTORE", CAP_CHECKPOINT_RESTORE, false,
+	 "opens what programs have mapped that closed their descriptors",
+	 "no spans of programs that closed their descriptors"},
 };
 
 static int probe_privileges(struct diagnosis *d)
@@ -198,8 +201,8 @@ static int probe_privileges(struct diagnosis *d)
 		struct finding f = {.section = "privilege", .needed = capabilities[i].needed};
 
 		f.available = effective >> capabilities[i].number & 1;
-		/* the kernel lets CAP_SYS_ADMIN stand for the two younger ones */
-		if (f.needed && effective >> CAP_SYS_ADMIN & 1)
+		/* the kernel lets CAP_SYS_ADMIN stand for the younger ones */
+		if (capabilities[i].number >= CAP_PERFMON && effective >> CAP_SYS_ADMIN & 1)
 			f.available = true;
 		snprintf(f.name, sizeof(f.name), "%s", capabilities[i].name);
 		err = finding_add(d, f, "%s",

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "tests/unit/capture/silent.h"
@@ -105,6 +107,33 @@ TEST(memfd_with_its_descriptor)
 TEST(memfd_without_descriptor)
 {
 	check_found(false);
+}
+
+/* A mapping is opened by a privilege that not every recorder has. */
+TEST(memfd_that_may_not_be_opened)
+{
+	int fd = memfd_make(NAME, BYTES, SEALS), status = -1;
+	pid_t finder;
+
+	child_start(fd, false);
+	close(fd);
+	finder = fork();
+	if (!finder) {
+		struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+		struct __user_cap_data_struct data[2];
+		struct memfd_found found;
+
+		if (syscall(SYS_capget, &header, data))
+			_exit(2);
+		data[0].effective &= ~(1u << CAP_SYS_ADMIN);
+		data[1].effective &= ~(1u << (CAP_CHECKPOINT_RESTORE - 32));
+		if (syscall(SYS_capset, &header, data))
+			_exit(2);
+		_exit(memfd_find(child, &wanted, &found, 1, NULL) == -ENXIO ? 0 : 1);
+	}
+	CHECK_EQ(waitpid(finder, &status, 0), finder);
+	child_end();
+	CHECK_EQ(status, 0);
 }
 
 TEST(not_sealed)
