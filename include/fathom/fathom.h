@@ -346,8 +346,8 @@ FATHOM_API void fathom_span_tell(const struct fathom_span *span, const struct fa
  * loop: attach and detach around each callback. An ended span is not attached.
  * Detach takes away the last attach or begin of the span on this thread that was not
  * taken away yet; if there is none, it does nothing. The end takes away all of them.
- * Up to 64 spans can be active inside each other; deeper ones are recorded, but do
- * not become active, and spans that are never ended nor detached count.
+ * Up to 64 spans can be active inside each other; deeper ones are recorded (each is counted as
+ * incomplete), but do not become active, and spans that are never ended nor detached count.
  */
 FATHOM_API void fathom_span_attach(const struct fathom_span *span);
 FATHOM_API void fathom_span_detach(const struct fathom_span *span);

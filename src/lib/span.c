@@ -48,6 +48,15 @@ static __attribute__((noinline)) void span_pass(struct fathom_thread *t, const s
 	fathom_record_active(t, before);
 }
 
+/* There is no frame for it: its time is not seen, nor is it the parent of what it does. */
+static __attribute__((noinline)) void span_too_deep(struct fathom_thread *t,
+						    const struct fathom_span *s, struct begin *b)
+{
+	b->flags &= (u8)~BEGIN_ACTIVE;
+	if (s->flags & FATHOM_SAMPLED && write_wanted(t))
+		record_begin(t, s, b, true);
+}
+
 /* Fills *s, the caller's result, in place: a copy would wait for its stores. */
 static inline void span_start(struct fathom_thread *t, struct begin *b, struct fathom_span *s)
 {
@@ -75,13 +84,14 @@ static inline void span_start(struct fathom_thread *t, struct begin *b, struct f
 	s->where = 0;
 	if (likely(b->flags & BEGIN_ACTIVE)) {
 		place = frame_reserve(t);
-		if (likely(place.frame))
-			s->where = (u16)(t->home + frame_index(t, place.frame));
-		else
-			b->flags &= (u8)~BEGIN_ACTIVE;
+		if (unlikely(!place.frame)) {
+			span_too_deep(t, s, b);
+			return;
+		}
+		s->where = (u16)(t->home + frame_index(t, place.frame));
 	}
 	if (likely(s->flags & FATHOM_SAMPLED) && write_wanted(t))
-		record_begin(t, s, b);
+		record_begin(t, s, b, false);
 	if (unlikely(!place.frame))
 		return;
 	frame_activate(t, &place, s, 0);

@@ -47,8 +47,9 @@ static inline bool text_is_cut(const char *text, size_t given, size_t length, si
 	return unlikely(length == most) && (given ? given > most : text[most] != '\0');
 }
 
+/* `cut`: not all that is to be said of it can be. */
 static inline void record_begin(struct fathom_thread *t, const struct fathom_span *s,
-				const struct begin *b)
+				const struct begin *b, bool cut)
 {
 	size_t length = name_bytes(b->name, b->name_bytes);
 	struct record_span_begin *r;
@@ -68,7 +69,7 @@ static inline void record_begin(struct fathom_thread *t, const struct fathom_spa
 	r->name_len = (u16)length;
 	if (length)
 		write_text(r->name, b->name, length);
-	if (text_is_cut(b->name, b->name_bytes, length, NAME_BYTES))
+	if (cut || text_is_cut(b->name, b->name_bytes, length, NAME_BYTES))
 		write_cut(&w);
 	write_publish(&w);
 }

@@ -276,6 +276,25 @@ TEST(one_left_out_stands_for_its_parent)
 	fathom_span_end(&parent);
 }
 
+/* Nobody sees when it is at work: it is not told as if all were known. */
+TEST(one_that_is_too_deep_is_told_incomplete)
+{
+	struct fathom_span spans[65], now;
+
+	listener_start(&l);
+	for (int i = 0; i < 65; i++)
+		spans[i] = fathom_span_begin("deep");
+	now = fathom_span_current();
+	CHECK_MEM(now.span_id, spans[63].span_id, 8);
+	for (int i = 65; i-- > 0;)
+		fathom_span_end(&spans[i]);
+	listener_stop(&l);
+	CHECK_EQ(listener_count(&l, RECORD_span_begin), 65);
+	CHECK_EQ(listener_count(&l, RECORD_span_end), 65);
+	CHECK_EQ(listener_nth(&l, RECORD_span_begin, 63)->head.cpu, APP_RECORD_WHOLE);
+	CHECK_EQ(listener_nth(&l, RECORD_span_begin, 64)->head.cpu, APP_RECORD_CUT);
+}
+
 static volatile bool stop;
 static struct fathom_span handed[512];
 static u32 handed_count, ended_count;
