@@ -18,14 +18,40 @@ static bool attribute_is_cut(const struct fathom_attribute *a, size_t key, size_
 	       (a->bytes ? a->bytes > value : a->value.string[value] != '\0');
 }
 
+/*
+ * Has a handler told an event of the span in this part of our lane? Its attributes are those of the
+ * last one. What it wrote is whole, and the reader changes nothing of it but `seq`.
+ */
+static bool event_between(const struct app_lane *lane, u64 from, u64 to,
+			  const struct fathom_span *span)
+{
+	if (to - from > APP_RING_SLOTS)
+		return true;
+	while (unlikely(from != to)) {
+		const struct record_span_event *r =
+			(const void *)lane->slots[from & (APP_RING_SLOTS - 1)].bytes;
+
+		if (r->head.slots == 0 || r->head.slots > to - from)
+			return true;
+		if (r->head.kind == RECORD_span_event && memcmp(r->ctx.span, span->span_id, 8) == 0)
+			return true;
+		from += r->head.slots;
+	}
+	return false;
+}
+
+/*
+ * `event_end`: where the event ends that it is of, or its last attribute; NULL: it is of the span.
+ * It is that of the span, too, and incomplete, where another event would get it.
+ */
 static void record_attribute(struct fathom_thread *t, const struct fathom_span *s,
-			     const struct fathom_attribute *a, bool of_event)
+			     const struct fathom_attribute *a, u64 *event_end)
 {
 	size_t key = a->key ? strnlen(a->key, TEXT_BYTES) : 0;
 	size_t text = key;
 	struct record_span_attribute *r;
 	struct write w;
-	bool cut;
+	bool cut, of_event;
 
 	if (a->type == FATHOM_STRING && a->value.string)
 		text += a->bytes && a->bytes < TEXT_BYTES ? a->bytes
@@ -38,6 +64,9 @@ static void record_attribute(struct fathom_thread *t, const struct fathom_span *
 	if (!write_begin(&w, t, RECORD_span_attribute,
 			 offsetof(struct record_span_attribute, text) + text))
 		return;
+	of_event = event_end && !event_between(w.lane, *event_end, w.at, s);
+	if (of_event)
+		*event_end = w.at + w.slots;
 	r = (struct record_span_attribute *)(void *)w.to;
 	r->type = (u8)a->type;
 	r->of_event = of_event;
@@ -55,7 +84,7 @@ static void record_attribute(struct fathom_thread *t, const struct fathom_span *
 	write_text(r->text, a->key, key);
 	if (text > key)
 		write_text(r->text + key, a->value.string, text - key);
-	if (unlikely(cut))
+	if (unlikely(cut || (event_end && !of_event)))
 		write_cut(&w);
 	write_publish(&w);
 }
@@ -71,7 +100,7 @@ static void say_one(const struct fathom_span *span, const struct fathom_attribut
 	struct fathom_thread *t = say_begin(span);
 
 	if (t)
-		record_attribute(t, span, a, false);
+		record_attribute(t, span, a, NULL);
 }
 
 void fathom_span_string(const struct fathom_span *span, const char *key, const char *value)
@@ -104,7 +133,7 @@ void fathom_span_attributes(const struct fathom_span *span,
 	struct fathom_thread *t = say_begin(span);
 
 	for (size_t i = 0; t && attributes && i < count; i++)
-		record_attribute(t, span, &attributes[i], false);
+		record_attribute(t, span, &attributes[i], NULL);
 }
 
 struct endpoint_keys {
@@ -117,7 +146,7 @@ static const struct endpoint_keys keys_peer = {"peer.service", "network.peer.add
 
 static void record_endpoint(struct fathom_thread *t, const struct fathom_span *span,
 			    const struct fathom_endpoint *e, const struct endpoint_keys *keys,
-			    bool of_event)
+			    u64 *event_end)
 {
 	struct fathom_attribute name = {.key = keys->name, .type = FATHOM_STRING};
 	struct fathom_attribute address = {.key = keys->address, .type = FATHOM_STRING};
@@ -127,11 +156,11 @@ static void record_endpoint(struct fathom_thread *t, const struct fathom_span *s
 	address.value.string = e->address;
 	port.value.integer = e->port;
 	if (e->name)
-		record_attribute(t, span, &name, of_event);
+		record_attribute(t, span, &name, event_end);
 	if (e->address)
-		record_attribute(t, span, &address, of_event);
+		record_attribute(t, span, &address, event_end);
 	if (e->port)
-		record_attribute(t, span, &port, of_event);
+		record_attribute(t, span, &port, event_end);
 }
 
 void fathom_span_endpoint(const struct fathom_span *span, const struct fathom_endpoint *endpoint)
@@ -139,7 +168,7 @@ void fathom_span_endpoint(const struct fathom_span *span, const struct fathom_en
 	struct fathom_thread *t = endpoint ? say_begin(span) : NULL;
 
 	if (t)
-		record_endpoint(t, span, endpoint, &keys_local, false);
+		record_endpoint(t, span, endpoint, &keys_local, NULL);
 }
 
 void fathom_span_peer(const struct fathom_span *span, const struct fathom_endpoint *endpoint)
@@ -147,12 +176,12 @@ void fathom_span_peer(const struct fathom_span *span, const struct fathom_endpoi
 	struct fathom_thread *t = endpoint ? say_begin(span) : NULL;
 
 	if (t)
-		record_endpoint(t, span, endpoint, &keys_peer, false);
+		record_endpoint(t, span, endpoint, &keys_peer, NULL);
 }
 
-/* False: there will be no event that attributes could belong to. */
+/* *end: where it ends in the lane. False: there will be none that attributes could belong to. */
 static bool record_event(struct fathom_thread *t, const struct fathom_span *span,
-			 const struct fathom_event *event)
+			 const struct fathom_event *event, u64 *end)
 {
 	size_t bytes = event->name_bytes;
 	struct record_span_event *r;
@@ -178,22 +207,24 @@ static bool record_event(struct fathom_thread *t, const struct fathom_span *span
 	    (event->name_bytes ? event->name_bytes > bytes : event->name[bytes] != '\0'))
 		write_cut(&w);
 	write_publish(&w);
+	*end = w.at + w.slots;
 	return true;
 }
 
 void fathom_span_tell(const struct fathom_span *span, const struct fathom_event *event)
 {
 	struct fathom_thread *t;
+	u64 end;
 
 	if (!event || (unsigned)event->level > (unsigned)fathom_level_get())
 		return;
 	t = say_begin(span);
-	if (!t || !record_event(t, span, event))
+	if (!t || !record_event(t, span, event, &end))
 		return;
 	for (size_t i = 0; event->attributes && i < event->count; i++)
-		record_attribute(t, span, &event->attributes[i], true);
+		record_attribute(t, span, &event->attributes[i], &end);
 	if (event->endpoint)
-		record_endpoint(t, span, event->endpoint, &keys_local, true);
+		record_endpoint(t, span, event->endpoint, &keys_local, &end);
 }
 
 void fathom_span_event(const struct fathom_span *span, enum fathom_level level, const char *name)

@@ -269,6 +269,59 @@ TEST(a_begin_that_is_recorded_is_interrupted)
 	CHECK_EQ(l.damaged, 0);
 }
 
+static struct fathom_span told;
+
+static void tell_another(void)
+{
+	fathom_span_event(&told, FATHOM_INFO, "another");
+}
+
+/* What is said of an event stands under it, or under the span, and under no other event. */
+static const char *event_interrupted(bool how)
+{
+	struct fathom_attribute a[2] = {{.key = "a", .type = FATHOM_INTEGER},
+					{.key = "b", .type = FATHOM_INTEGER}};
+	struct fathom_event event = {
+		.name = "event", .level = FATHOM_INFO, .attributes = a, .count = 2};
+	const struct record_span_event *last = NULL;
+	u32 attributes = 0;
+
+	l.count = 0;
+	told = fathom_span_begin("told");
+	trap_begin();
+	fathom_span_tell(&told, &event);
+	trap_end();
+	fathom_span_end(&told);
+	listener_drain(&l);
+	for (u32 i = 0; i < l.count; i++) {
+		const struct record_kept *r = &l.kept[i];
+
+		if (r->head.kind == RECORD_span_event)
+			last = &r->event;
+		if (r->head.kind != RECORD_span_attribute)
+			continue;
+		attributes++;
+		if (r->attribute.of_event && (!last || last->name_len != strlen("event")))
+			return "an attribute of another event";
+		if (!r->attribute.of_event && r->head.cpu != APP_RECORD_CUT)
+			return "nobody says that an event lacks it";
+	}
+	return attributes == 2 ? NULL : "an attribute is missing";
+}
+
+TEST(an_event_is_interrupted)
+{
+	if (is_instrumented())
+		SKIP("an instruction is many here");
+	traps_catch();
+	listener_start(&l);
+	action = tell_another;
+	at_step = -1;
+	(void)event_interrupted(false);
+	CHECK(go_through(event_interrupted, false) > 1);
+	listener_stop(&l);
+}
+
 #else
 
 TEST(needs_a_trap_after_each_instruction)
