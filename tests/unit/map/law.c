@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "map/query.h"
+#include "map/tree.h"
 
 TEST(split_of_a_thread_is_exact)
 {
@@ -234,6 +235,63 @@ TEST(what_was_lost_is_never_claimed)
 {
 	check_never_claimed(LOST_buffer);
 	check_never_claimed(LOST_recursion);
+}
+
+/* Of one that is known whole: no part is claimed that it did not have, unless it is unknown. */
+static u64 check_span_claims(const struct span_time *claimed, const struct span_time *truth)
+{
+	if (claimed->begin_ns != truth->begin_ns || claimed->end_ns != truth->end_ns ||
+	    truth->split.ns[SPLIT_unknown])
+		return 0;
+	for (int part = 0; part < SPLIT_PARTS_COUNT; part++)
+		CHECK(part == SPLIT_unknown || claimed->split.ns[part] <= truth->split.ns[part]);
+	return 1;
+}
+
+static u64 check_spans_claims(const struct partial *p, const struct partial *truth)
+{
+	struct span_time *claimed = calloc(p->spans.count + 1, sizeof(*claimed));
+	struct span_time *should = calloc(truth->spans.count + 1, sizeof(*should));
+	u64 checked = 0;
+
+	CHECK_EQ(span_times(p, claimed), 0);
+	CHECK_EQ(span_times(truth, should), 0);
+	for (size_t i = 0, k = 0; i < p->spans.count; i++) { /* both are sorted */
+		const struct app_span *s = p->spans.data[i], *t = truth->spans.data[k];
+
+		while (!context_equal(&t->ctx, &s->ctx))
+			t = truth->spans.data[++k];
+		if (s->begun && s->ended && t->begun && t->ended)
+			checked += check_span_claims(&claimed[i], &should[k]);
+	}
+	free(claimed);
+	free(should);
+	return checked;
+}
+
+/* No span has what its thread did under another, nor is it off its thread while it had it. */
+TEST(what_a_program_lost_is_never_claimed)
+{
+	u64 checked = 0;
+
+	for (u64 seed = 1; seed <= 500; seed++) {
+		struct partial *truth, *p;
+		struct simulation s;
+
+		simulate(&s, seed, 6, 80);
+		truth = map_range(&s, 0, s.records.count);
+		partial_cover(truth, s.from_ns, s.to_ns);
+		CHECK_EQ(partial_finish(truth), 0);
+		simulation_mute(&s, 1 + (int)seed % 4);
+		p = map_cut(&s, 1 + (int)seed % 5);
+		partial_cover(p, s.from_ns, s.to_ns);
+		CHECK_EQ(partial_finish(p), 0);
+		checked += check_spans_claims(p, truth);
+		partial_free(truth);
+		partial_free(p);
+		simulation_free(&s);
+	}
+	CHECK(checked > 2000);
 }
 
 TEST(streams_may_be_cut_at_different_times)
