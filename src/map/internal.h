@@ -135,6 +135,8 @@ void shares_free(struct span_shares *shares);
 /* spans.c */
 struct app_span *span_get(struct partial *p, const struct context *ctx); /* made if new */
 void span_free(struct app_span *span);
+/* NULL: it has none, or nothing tells of it. */
+struct app_span *span_parent(const struct partial *p, const struct app_span *span);
 /* Of what was told of it the latest stays, so that a span may be open for ever; the rest counts. */
 #define SPAN_EVENTS_KEPT 128
 #define SPAN_ATTRIBUTES_KEPT 128 /* of the span, and of each event */

@@ -2,7 +2,8 @@
 /*
  * What a program lost of its own records. Which span a thread had is not known then, until the
  * next record that names it; nor is it of a time that a record began before the loss, unless the
- * record that ends it says that it was so. What was seen published in such a time counts.
+ * record that ends it says that it was so, and no other span was seen published meanwhile. What was
+ * seen published in such a time counts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,9 +12,18 @@
 #include "base/hash.h"
 #include "map/internal.h"
 
+/* A span had a thread over a loss, from that on: a record says so. */
+struct claim {
+	u32 tid;
+	u64 begin_ns, end_ns;
+	const struct app_span *span;
+	bool refuted; /* for a time at least: another one was seen published there */
+};
+
 /* What is unsure for a loss. */
 struct blanking {
 	struct partial *p;
+	VEC(struct claim) claims;  /* sorted, once all are there: by thread, then begin */
 	VEC(struct unsure) blanks; /* sorted, once all are there: by thread, then begin */
 	struct map begins;	   /* thread, time and parent -> a span that began there */
 };
@@ -120,7 +130,16 @@ static int times_each(struct blanking *b, struct app_span *span, struct span_sha
 	return err;
 }
 
-/* ---- when it is not known what a thread had ---- */
+/* What of [.., ..) the answer is asked for. */
+static struct stretch asked_of(const struct partial *p, u64 begin_ns, u64 end_ns)
+{
+	const struct partial_options *o = &p->options;
+
+	return (struct stretch){begin_ns > o->from_ns ? begin_ns : o->from_ns,
+				o->to_ns && o->to_ns < end_ns ? o->to_ns : end_ns};
+}
+
+/* ---- what records say over a loss ---- */
 
 static u64 begin_key(u32 tid, u64 time_ns, u64 parent)
 {
@@ -140,6 +159,116 @@ static int begins_find(struct blanking *b)
 	return err;
 }
 
+/* Whether the record that ended it says of the span that it was active: its end, or a child. */
+static bool hold_is_confirmed(const struct blanking *b, const struct app_span *span, u32 tid,
+			      const struct span_hold *h)
+{
+	const struct app_span *child;
+	u64 parent;
+
+	if (span->ended && span->end_ns == h->end_ns)
+		return true;
+	memcpy(&parent, span->ctx.span, sizeof(parent));
+	child = map_get(&b->begins, begin_key(tid, h->end_ns, parent));
+	return child && child->tid == tid && child->begin_ns == h->end_ns &&
+	       child->parent == parent && memcmp(child->ctx.trace, span->ctx.trace, 16) == 0;
+}
+
+/* Losses in a time of a share; the begin of the first is not before it. */
+static struct stretch losses_of(const struct partial *p, const struct span_share *s,
+				const struct span_hold *h)
+{
+	struct stretch lost = losses_in(p, s->pid, (struct stretch){h->begin_ns, h->end_ns});
+
+	if (lost.begin_ns < h->begin_ns)
+		lost.begin_ns = h->begin_ns;
+	return lost;
+}
+
+static int claim_add(struct blanking *b, struct app_span *span, struct span_share *s,
+		     struct span_hold *h)
+{
+	struct stretch lost = losses_of(b->p, s, h);
+	struct claim c = {s->tid, lost.begin_ns, h->end_ns, span, false};
+
+	return lost.end_ns && hold_is_confirmed(b, span, s->tid, h) ? vec_push(&b->claims, c) : 0;
+}
+
+static int claim_compare(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->begin_ns, y->begin_ns);
+	COMPARE(x->end_ns, y->end_ns);
+	return memcmp(&x->span->ctx, &y->span->ctx, sizeof(x->span->ctx));
+}
+
+/* The last one of a thread that begins then or before, NULL if there is none. */
+static struct claim *claim_of(const struct blanking *b, u32 tid, u64 time_ns)
+{
+	size_t n = COUNT_BEFORE(&b->claims, e,
+				e->tid < tid || (e->tid == tid && e->begin_ns <= time_ns));
+
+	return n && b->claims.data[n - 1].tid == tid ? &b->claims.data[n - 1] : NULL;
+}
+
+#define BELOW_LOOKED_MAX 256
+
+/* Also where one between them was lost, or they are many: nothing says that it is not so. */
+static bool may_lie_below(const struct partial *p, const struct app_span *span,
+			  const struct app_span *above)
+{
+	if (memcmp(span->ctx.trace, above->ctx.trace, sizeof(span->ctx.trace)) != 0)
+		return false;
+	for (int i = 0; i < BELOW_LOOKED_MAX && span && span != above && span->begun; i++) {
+		if (!span->parent)
+			return false;
+		span = span_parent(p, span);
+	}
+	return true;
+}
+
+static int claim_refute(struct blanking *b, struct app_span *span, struct span_share *s,
+			struct span_hold *seen)
+{
+	u64 begin_ns = asked_of(b->p, seen->begin_ns, seen->end_ns).begin_ns;
+	struct claim *c = claim_of(b, s->tid, begin_ns);
+
+	if (c && !c->refuted && begin_ns < seen->end_ns && seen->end_ns <= c->end_ns)
+		c->refuted = !may_lie_below(b->p, span, c->span);
+	return 0;
+}
+
+static int claims_find(struct blanking *b)
+{
+	struct partial *p = b->p;
+	int err = begins_find(b);
+
+	for (size_t i = 0; i < p->spans.count && !err; i++)
+		err = times_each(b, p->spans.data[i], &p->spans.data[i]->active, claim_add);
+	if (b->claims.count)
+		qsort(b->claims.data, b->claims.count, sizeof(*b->claims.data), claim_compare);
+	for (size_t i = 0; i < p->spans.count && b->claims.count && !err; i++)
+		if (p->spans.data[i]->begun)
+			err = times_each(b, p->spans.data[i], &p->spans.data[i]->seen,
+					 claim_refute);
+	return err;
+}
+
+/* Whether a record says that it had the thread all the time, and nothing that it had not. */
+static bool hold_is_sure(const struct blanking *b, const struct app_span *span,
+			 const struct span_share *s, const struct span_hold *h)
+{
+	const struct claim *c = claim_of(b, s->tid, losses_of(b->p, s, h).begin_ns);
+
+	if (c && c->span == span && c->end_ns == h->end_ns && c->refuted)
+		return false;
+	return hold_is_confirmed(b, span, s->tid, h);
+}
+
+/* ---- when it is not known what a thread had ---- */
+
 /* From the loss on. */
 static int blank_add(struct blanking *b, struct unsure u)
 {
@@ -153,30 +282,6 @@ static int blank_add(struct blanking *b, struct unsure u)
 	return vec_push(&b->blanks, u);
 }
 
-/* Whether the record that ended it says of the span that it was active: its end, or a child. */
-static bool hold_is_sure(const struct blanking *b, const struct app_span *span, u32 tid,
-			 const struct span_hold *h)
-{
-	const struct app_span *child;
-	u64 parent;
-
-	if (span->ended && span->end_ns == h->end_ns)
-		return true;
-	memcpy(&parent, span->ctx.span, sizeof(parent));
-	child = map_get(&b->begins, begin_key(tid, h->end_ns, parent));
-	return child && child->tid == tid && child->begin_ns == h->end_ns &&
-	       child->parent == parent && memcmp(child->ctx.trace, span->ctx.trace, 16) == 0;
-}
-
-/* What of [.., ..) the answer is asked for. */
-static struct stretch asked_of(const struct partial *p, u64 begin_ns, u64 end_ns)
-{
-	const struct partial_options *o = &p->options;
-
-	return (struct stretch){begin_ns > o->from_ns ? begin_ns : o->from_ns,
-				o->to_ns && o->to_ns < end_ns ? o->to_ns : end_ns};
-}
-
 /*
  * Until the loss it had the thread. What that did is told of all its time only: it is unknown
  * where its context was not seen.
@@ -184,8 +289,7 @@ static struct stretch asked_of(const struct partial *p, u64 begin_ns, u64 end_ns
 static void hold_doubt(const struct partial *p, const struct span_share *seen, u64 lost_ns,
 		       struct span_hold *h)
 {
-	struct span_hold known = {.begin_ns = h->begin_ns,
-				  .end_ns = lost_ns > h->begin_ns ? lost_ns : h->begin_ns};
+	struct span_hold known = {.begin_ns = h->begin_ns, .end_ns = lost_ns};
 	struct times t = {0};
 	struct stretch asked;
 	s64 rest;
@@ -211,9 +315,9 @@ static int hold_blank(struct blanking *b, struct app_span *span, struct span_sha
 		      struct span_hold *h)
 {
 	struct unsure u = {s->pid, s->tid, h->begin_ns, h->end_ns, 0, 0};
-	struct stretch lost = losses_in(b->p, s->pid, (struct stretch){h->begin_ns, h->end_ns});
+	struct stretch lost = losses_of(b->p, s, h);
 
-	if (!lost.end_ns || hold_is_sure(b, span, s->tid, h))
+	if (!lost.end_ns || hold_is_sure(b, span, s, h))
 		return 0;
 	split_subtract(&s->split, &h->split);
 	hold_doubt(b->p, share_of(&span->seen, s->tid), lost.begin_ns, h);
@@ -236,7 +340,7 @@ static int blank_compare(const void *a, const void *b)
 static int blanks_find(struct blanking *b)
 {
 	struct partial *p = b->p;
-	int err = begins_find(b);
+	int err = claims_find(b);
 
 	for (size_t i = 0; i < p->unsure.count && !err; i++)
 		err = blank_add(b, p->unsure.data[i]);
@@ -282,6 +386,7 @@ int span_losses_apply(struct partial *p)
 		if (p->spans.data[i]->begun)
 			err = times_each(&b, p->spans.data[i], &p->spans.data[i]->seen, time_fill);
 	err = err ? err : vec_move(&p->unsure, &b.blanks);
+	vec_free(&b.claims);
 	vec_free(&b.blanks);
 	map_free(&b.begins);
 	return err;

@@ -23,16 +23,6 @@ struct forest {
 	size_t endings_count;
 };
 
-static struct app_span *parent_of(const struct partial *p, const struct app_span *span)
-{
-	struct context up = span->ctx;
-
-	if (!span->begun || !span->parent)
-		return NULL;
-	memcpy(up.span, &span->parent, sizeof(up.span));
-	return bytes_map_get(&p->span_index, &up, sizeof(up));
-}
-
 static int ending_compare(const void *a, const void *b)
 {
 	const struct ending *x = a, *y = b;
@@ -127,7 +117,7 @@ static int forest_build(const struct partial *p, struct forest *f)
 	for (size_t i = 0; i < p->spans.count && !err; i++)
 		err = map_put(&number, (u64)(uintptr_t)p->spans.data[i], (void *)(i + 1));
 	for (size_t i = 0; i < p->spans.count && !err; i++) {
-		const struct app_span *up = parent_of(p, p->spans.data[i]);
+		const struct app_span *up = span_parent(p, p->spans.data[i]);
 		size_t n = up ? (size_t)map_get(&number, (u64)(uintptr_t)up) : 0;
 
 		if (!n || n == i + 1)

@@ -323,6 +323,16 @@ int spans_merge(struct partial *left, struct partial *right)
 	return err;
 }
 
+struct app_span *span_parent(const struct partial *p, const struct app_span *span)
+{
+	struct context up = span->ctx;
+
+	if (!span->begun || !span->parent)
+		return NULL;
+	memcpy(up.span, &span->parent, sizeof(up.span));
+	return bytes_map_get(&p->span_index, &up, sizeof(up));
+}
+
 static int span_compare(const void *a, const void *b)
 {
 	const struct app_span *x = *(struct app_span *const *)a, *y = *(struct app_span *const *)b;

@@ -371,6 +371,34 @@ TEST(what_a_thread_lost_before_it_had_another_number)
 	}
 }
 
+/* Its attach, another's and its own again are lost: what was published meanwhile says so. */
+TEST(what_was_seen_of_another_span_is_not_known_over_a_loss)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct span_time t[2];
+
+		for (int i = 0; i < 2; i++) {
+			struct halves h = halves_new(cut_ns, 0);
+
+			begins(&h, 1500, 6, &inner, NULL);
+			attaches(&h, 1600, 6, &none);
+			begins(&h, 2000, 5, &outer, NULL);
+			loses(&h, 3000, 6000);
+			for (u64 at = 3200; at < 5900; at += 100)
+				call(&h, at, 5, &inner);
+			call(&h, 6500, 5, &outer);
+			ends(&h, 7000, &outer, NULL);
+			ends(&h, 8000, &inner, NULL);
+			t[i] = time_of(&h, i ? &inner : &outer);
+		}
+		CHECK_EQ(t[0].split.ns[SPLIT_kernel], 100);
+		CHECK_EQ(t[0].split.ns[SPLIT_unknown], 5000 - 100);
+		CHECK_EQ(t[1].split.ns[SPLIT_kernel], 2700);
+		CHECK_EQ(t[1].split.ns[SPLIT_user], 100);
+	}
+}
+
 /* ---- out of the scope of a recording ---- */
 
 static void moves(const struct halves *h, u64 time_ns, u32 flags)
