@@ -35,8 +35,11 @@ int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_
 
 /* Nothing comes from its left: it may miss what was lost there before its first record. */
 int partial_life_begin(struct partial *p, struct life *l);
-/* Nothing more will come of a life: it tells what is left. Not twice. */
-int partial_life_end(struct partial *p, struct life *l);
+/*
+ * Nothing more will come of a life: it tells what is left. Not twice. taken_ns: since when another
+ * has its number, if its end was not seen.
+ */
+int partial_life_end(struct partial *p, struct life *l, u64 taken_ns);
 /* Where the accounting of a life begins that was not born. */
 u64 partial_life_from(const struct partial *p, const struct life *l);
 

@@ -145,10 +145,29 @@ u64 partial_life_from(const struct partial *p, const struct life *l)
 }
 
 /*
+ * When another took the number of a life of which the end was not seen, UINT64_MAX if nobody did.
+ * Lives are sorted: that one is beside it, before it if it had begun under another number.
+ */
+static u64 number_taken(const struct partial *p, size_t at)
+{
+	const struct life *l = p->lives.data[at];
+	u64 taken_ns = UINT64_MAX;
+
+	for (size_t i = at ? at - 1 : 0; i < p->lives.count && i <= at + 1; i++) {
+		const struct life *by = p->lives.data[i];
+		u64 since_ns = by->renamed_ns ? by->renamed_ns : by->first_ns;
+
+		if (by != l && by->tid == l->tid && since_ns > l->last_ns && since_ns < taken_ns)
+			taken_ns = since_ns;
+	}
+	return taken_ns;
+}
+
+/*
  * Where it ends: with the range, with the gap behind it, or, if another took
  * its number or it had begun to end on its CPU, with its last record.
  */
-static u64 life_to(const struct partial *p, const struct life *l)
+static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
 {
 	if (l->exit_ns && l->state.place != LIFE_OFF_CPU)
 		return l->last_ns;
@@ -156,15 +175,15 @@ static u64 life_to(const struct partial *p, const struct life *l)
 		return p->to_ns;
 	for (size_t i = 0; i < p->gaps.count; i++)
 		if (p->gaps.data[i].begin_ns >= l->last_ns)
-			return p->gaps.data[i].begin_ns;
+			return p->gaps.data[i].begin_ns < taken_ns ? p->gaps.data[i].begin_ns : 0;
 	return 0;
 }
 
-int partial_life_end(struct partial *p, struct life *l)
+int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 {
 	struct life_sink sink = partial_sink(p);
 	bool goes_on = map_get(&p->current, l->tid) == l;
-	u64 to_ns = life_to(p, l);
+	u64 to_ns = life_to(p, l, taken_ns);
 	int err = partial_life_begin(p, l);
 
 	err = err ? err : partial_tell_losses(p, l, p->losses.count, to_ns);
@@ -235,16 +254,16 @@ int partial_finish(struct partial *p)
 	err = err ? err : holes_end(p, p->to_ns);
 	if (p->gaps.count)
 		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
+	if (p->lives.count)
+		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
 	for (size_t i = 0; i < p->lives.count && !err; i++)
-		err = partial_life_end(p, p->lives.data[i]);
+		err = partial_life_end(p, p->lives.data[i], number_taken(p, i));
 	err = err ? err : span_losses_apply(p);
 	if (err || p->err)
 		return err ? err : p->err;
 	err = unsure_sort(p);
 	if (err)
 		return err;
-	if (p->lives.count)
-		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
 	lives_rejoin(p);
 	err = kspans_sort(&p->kspans);
 	err = err ? err : facts_sort(&p->facts);

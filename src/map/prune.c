@@ -77,7 +77,7 @@ static int lives_prune(struct partial *p, struct map *ended)
 			continue;
 		}
 		err = life_ended(ended, l);
-		err = err ? err : partial_life_end(p, l);
+		err = err ? err : partial_life_end(p, l, UINT64_MAX);
 		life_free(l);
 		free(l);
 	}

@@ -209,7 +209,7 @@ void life_init_born(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns)
 	l->pid = pid;
 	l->settled = l->born = true;
 	l->start_ns = start_ns;
-	l->first_ns = l->origin_ns = time_ns;
+	l->first_ns = l->last_ns = l->origin_ns = time_ns;
 	l->state.place = LIFE_OFF_CPU;
 	l->state.last_ns = time_ns;
 	l->state.leave = (struct life_leave){.time_ns = time_ns, .fresh = true};

@@ -495,6 +495,29 @@ TEST(time_in_a_gap_is_unknown)
 	simulation_free(&s);
 }
 
+/* Its end was not seen, and its number is another's: it goes on up to no gap behind that. */
+TEST(who_lost_its_number_does_not_go_on_to_a_gap)
+{
+	struct record_syscall call = {
+		.head = {.kind = RECORD_syscall, .time_ns = 2000, .tid = 7, .pid = 7},
+		.nr = 39,
+		.duration_ns = 100};
+	struct record_fork fork = {
+		.head = {.kind = RECORD_fork, .time_ns = 3000, .tid = 7, .pid = 7}};
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 8000}, .begin_ns = 7000};
+	struct partial *p = partial_new(NULL);
+
+	CHECK_EQ(partial_apply(p, &call.head), 0);
+	CHECK_EQ(partial_apply(p, &fork.head), 0);
+	CHECK_EQ(partial_apply(p, &gap.head), 0);
+	partial_cover(p, 1000, 9000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.count, 2);
+	CHECK_EQ(split_total(&p->lives.data[0]->total), 2000 - 1000);
+	CHECK_EQ(split_total(&p->lives.data[1]->total), 7000 - 3000);
+	partial_free(p);
+}
+
 /* What several threads tell of one span is not mixed up, wherever it is cut. */
 TEST(events_keep_the_attributes_of_their_thread)
 {
