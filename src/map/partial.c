@@ -238,6 +238,30 @@ static void lives_rejoin(struct partial *p)
 	p->lives.count = n;
 }
 
+/* What span a thread had before it came into the scope: since the end of its life before that. */
+static int absence_add(struct partial *p, size_t at)
+{
+	const struct life *l = p->lives.data[at], *before = at ? p->lives.data[at - 1] : NULL;
+	struct unsure u = {l->pid, l->tid, 0, l->first_ns, l->first_ns, 0};
+
+	if (before && before->tid == l->tid)
+		u.begin_ns = before->last_ns;
+	return l->entered && l->pid && u.begin_ns < u.end_ns ? vec_push(&p->unsure, u) : 0;
+}
+
+static int lives_end(struct partial *p)
+{
+	int err = 0;
+
+	if (p->lives.count)
+		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		err = partial_life_end(p, p->lives.data[i], number_taken(p, i));
+		err = err ? err : absence_add(p, i);
+	}
+	return err;
+}
+
 static int gap_compare(const void *a, const void *b)
 {
 	const struct record_gap *x = a, *y = b;
@@ -254,10 +278,7 @@ int partial_finish(struct partial *p)
 	err = err ? err : holes_end(p, p->to_ns);
 	if (p->gaps.count)
 		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
-	if (p->lives.count)
-		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
-	for (size_t i = 0; i < p->lives.count && !err; i++)
-		err = partial_life_end(p, p->lives.data[i], number_taken(p, i));
+	err = err ? err : lives_end(p);
 	err = err ? err : span_losses_apply(p);
 	if (err || p->err)
 		return err ? err : p->err;

@@ -220,6 +220,7 @@ void life_init_born(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns)
 void life_init_entered(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_ns)
 {
 	life_init_born(l, tid, pid, time_ns, start_ns);
+	l->entered = true;
 	l->state.place = LIFE_UNSEEN;
 	l->state.leave = (struct life_leave){0};
 	l->active.known = false; /* it may have had a span already */

@@ -207,6 +207,7 @@ struct life {
 	bool settled;
 	bool doubted;  /* not settled: it was told of a loss */
 	bool born;     /* its begin was seen: nothing joins it from the left */
+	bool entered;  /* born: it had lived before, out of the scope of the recording */
 	bool severed;  /* a gap, or another life of its number, lies to its left: likewise */
 	u64 origin_ns; /* where its accounting begins, once settled by birth or anchored; else 0 */
 	u64 start_ns;  /* start time, 0: not known */

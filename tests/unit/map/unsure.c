@@ -425,8 +425,33 @@ TEST(a_thread_that_comes_back_may_have_a_span)
 		ends(&h, 7000, &outer, NULL);
 		t = time_of(&h, &outer);
 		CHECK_EQ(t.split.ns[SPLIT_kernel], 200);
-		CHECK_EQ(t.split.ns[SPLIT_unknown], 1000);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 1000 + 2000);
 		CHECK_EQ(t.split.ns[SPLIT_user], 400 + 900 + 500);
+	}
+}
+
+/* Nor does it take what begins behind that, or lies before. */
+TEST(a_thread_that_was_away_had_what_began_before_it_came_back)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		call(&h, 1300, 5, &none);
+		begins(&h, 1500, 6, &outer, NULL);
+		attaches(&h, 2000, 6, &none);
+		moves(&h, 3000, CGROUP_LEFT_SCOPE);
+		moves(&h, 5000, CGROUP_ENTERED_SCOPE);
+		call(&h, 5500, 5, &none);
+		attaches(&h, 6000, 5, &none);
+		begins(&h, 6500, 6, &inner, NULL);
+		attaches(&h, 6600, 6, &none);
+		ends(&h, 8000, &inner, NULL);
+		ends(&h, 8500, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 2000 + 1000);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 1000 + 2500);
 	}
 }
 
