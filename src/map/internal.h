@@ -177,7 +177,7 @@ int unsure_find(const struct partial *p, const struct app_span *span, struct str
 
 /* span_losses.c */
 int span_loss_add(struct partial *p, const struct record_lost *lost);
-void span_losses_prune(struct partial *p); /* leaves the last one of each process */
+void span_losses_sort(struct partial *p); /* by process and time; those that lap over are one */
 /* Once lives have ended and all spans are there: what is unsure for it. 0 or -ENOMEM */
 int span_losses_apply(struct partial *p);
 

@@ -174,8 +174,7 @@ static int life_order(const void *a, const void *b)
 {
 	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
+	COMPARE(x->pid, y->pid);
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
@@ -283,8 +282,7 @@ static int span_by_begin(const void *a, const void *b)
 {
 	const struct app_span *x = *(struct app_span *const *)a, *y = *(struct app_span *const *)b;
 
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
+	COMPARE(x->begin_ns, y->begin_ns);
 	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 }
 
@@ -348,18 +346,20 @@ int base_prune(struct partial *p)
 {
 	struct living living = {0};
 	int err = zone_cut_holes(p);
+	/* what comes for that time may ask for anything */
+	bool open = zone_is_open(p);
 
 	err = err ? err : lives_prune(p, &living.ended);
 	if (!err)
 		losses_shorten(p);
-	span_losses_prune(p);
-	if (!err && !zone_is_open(p)) { /* else what comes for that time may ask for anything */
+	if (!err && !open) {
 		err = living_find(&living, p);
 		err = err ? err : facts_prune(p, &living);
-		KEEP_LAST(&p->span_losses, e, pid, has(&living.pids, e->pid), (void)0);
 		if (!err)
 			spans_prune(p, &living);
 	}
+	span_losses_sort(p);
+	KEEP_LAST(&p->span_losses, e, pid, open || has(&living.pids, e->pid), (void)0);
 	living_free(&living);
 	return err;
 }

@@ -47,12 +47,13 @@ static int loss_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* By process and time; those that lap over are one. */
-static void losses_sort(struct partial *p)
+void span_losses_sort(struct partial *p)
 {
 	struct span_loss *list = p->span_losses.data;
 	size_t kept = 0;
 
+	if (!p->span_losses.count)
+		return;
 	qsort(list, p->span_losses.count, sizeof(*list), loss_compare);
 	for (size_t i = 1; i < p->span_losses.count; i++) {
 		struct span_loss *last = &list[kept];
@@ -63,20 +64,6 @@ static void losses_sort(struct partial *p)
 			last->end_ns = list[i].end_ns;
 	}
 	p->span_losses.count = kept + 1;
-}
-
-void span_losses_prune(struct partial *p)
-{
-	struct span_loss *list = p->span_losses.data;
-	size_t kept = 0;
-
-	if (!p->span_losses.count)
-		return;
-	losses_sort(p);
-	for (size_t i = 0; i < p->span_losses.count; i++)
-		if (i + 1 == p->span_losses.count || list[i + 1].pid != list[i].pid)
-			list[kept++] = list[i];
-	p->span_losses.count = kept;
 }
 
 /* From the begin of the first of a process in the range to the end of the last; end 0: none. */
@@ -380,7 +367,7 @@ int span_losses_apply(struct partial *p)
 
 	if (!p->span_losses.count)
 		return 0;
-	losses_sort(p);
+	span_losses_sort(p);
 	err = blanks_find(&b);
 	for (size_t i = 0; i < p->spans.count && b.blanks.count && !err; i++)
 		if (p->spans.data[i]->begun)
