@@ -13,8 +13,7 @@
 
 static int text_compare(const struct event_text *x, const struct event_text *y)
 {
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
+	COMPARE(x->bytes, y->bytes);
 	return memcmp(x->text, y->text, x->bytes);
 }
 

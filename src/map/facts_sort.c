@@ -201,8 +201,7 @@ static int follow_compare(const void *a, const void *b)
 {
 	const struct fact_follow *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
+	COMPARE(x->pid, y->pid);
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 

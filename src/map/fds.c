@@ -18,23 +18,16 @@
 #define HOPS 64		      /* forks looked through */
 #define OF_EVENT (1ull << 32) /* with the event's number; else a pid: a table from the begin */
 
-static int compare_u64(u64 x, u64 y)
-{
-	return x < y ? -1 : x > y;
-}
-
 static int event_compare(const void *a, const void *b)
 {
 	const struct table_event *x = a, *y = b;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	if (x->kind != y->kind)
-		return (int)x->kind - (int)y->kind;
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->kind, y->kind);
 	COMPARE(x->from_tid, y->from_tid);
-	return compare_u64(x->from_pid, y->from_pid);
+	COMPARE(x->from_pid, y->from_pid);
+	return 0;
 }
 
 /* The number of elements that stand before (tid, time), those at that time included. */
@@ -159,16 +152,11 @@ static int fd_compare(const void *a, const void *b)
 {
 	const struct fact_fd *x = a, *y = b;
 
-	if (x->table != y->table)
-		return compare_u64(x->table, y->table);
-	if (x->fd != y->fd)
-		return x->fd < y->fd ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return compare_u64(x->time_ns, y->time_ns);
-	if (x->op != y->op)
-		return (int)x->op - (int)y->op;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
+	COMPARE(x->table, y->table);
+	COMPARE(x->fd, y->fd);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->op, y->op);
+	COMPARE(x->from, y->from);
 	COMPARE(x->tid, y->tid);
 	COMPARE(x->pid, y->pid);
 	COMPARE(x->flags, y->flags);
@@ -198,10 +186,8 @@ static int range_compare(const void *a, const void *b, void *arg)
 	const u32 *i = a, *j = b;
 	const struct fact_fd *x = &f->fds.data[*i], *y = &f->fds.data[*j];
 
-	if (x->table != y->table)
-		return compare_u64(x->table, y->table);
-	if (x->time_ns != y->time_ns)
-		return compare_u64(x->time_ns, y->time_ns);
+	COMPARE(x->table, y->table);
+	COMPARE(x->time_ns, y->time_ns);
 	return *i < *j ? -1 : *i > *j;
 }
 

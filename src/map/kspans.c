@@ -272,8 +272,7 @@ static int place_compare(const void *a, const void *b, void *arg)
 	const struct kspans_place *x = a, *y = b;
 	struct kspan one, other;
 
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
+	COMPARE(x->begin_ns, y->begin_ns);
 	place_get(arg, x, &one);
 	place_get(arg, y, &other);
 	return kspan_compare(&one, &other);

@@ -114,10 +114,8 @@ static int hold_compare(const void *a, const void *b)
 {
 	const struct thread_hold *x = a, *y = b;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->begin_ns, y->begin_ns);
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 

@@ -94,8 +94,7 @@ static int hold_compare(const void *a, const void *b)
 {
 	const struct span_hold *x = a, *y = b;
 
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
+	COMPARE(x->begin_ns, y->begin_ns);
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 

@@ -27,8 +27,7 @@ static int ending_compare(const void *a, const void *b)
 {
 	const struct ending *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
+	COMPARE(x->pid, y->pid);
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 

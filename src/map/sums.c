@@ -138,14 +138,10 @@ static int sum_compare(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->file.dev != y->file.dev)
-		return x->file.dev < y->file.dev ? -1 : 1;
-	if (x->file.kind != y->file.kind)
-		return x->file.kind < y->file.kind ? -1 : 1;
+	COMPARE(x->key, y->key);
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->file.dev, y->file.dev);
+	COMPARE(x->file.kind, y->file.kind);
 	return x->file.key < y->file.key ? -1 : x->file.key > y->file.key;
 }
 

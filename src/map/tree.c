@@ -375,14 +375,10 @@ static int node_compare(const void *a, const void *b)
 		return no_trace(x) ? 1 : -1;
 	if (traces)
 		return traces;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
+	COMPARE(x->begin_ns, y->begin_ns);
+	COMPARE(y->end_ns, x->end_ns);
+	COMPARE(x->kind, y->kind);
+	COMPARE(x->tid, y->tid);
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
