@@ -17,6 +17,7 @@
 #define SETTLE_NS (50 * MS) /* after which a location is confirmed once */
 #define DESCRIBE_PAUSE_NS (10 * MS)
 #define DESCRIBE_TRIES 8
+#define AWAIT_TRIES 3 /* after which it may still come, but nobody waits for it */
 
 /*
  * Looks that follow an exec or a new mapping on their own, in case that a
@@ -41,6 +42,7 @@ struct process {
 	bool skipped; /* something of it did not answer */
 	bool foreign; /* its process context names a schema that is not read */
 	bool is_fathom;
+	bool begins; /* a program that is not known yet: its process context may still come */
 	u64 published_ns;
 	struct context_executed executed; /* time_ns = 0: not seen */
 	u64 assumed_until_ns;		  /* if its location is assumed */
@@ -158,6 +160,15 @@ void context_tracker_exit(struct context_tracker *tracker, pid_t pid)
 
 /* ---- telling ---- */
 
+/*
+ * Whose spans it publishes is about to be known. Until then those count that everybody's rules let
+ * count: that are sampled.
+ */
+static bool is_awaited(const struct process *process)
+{
+	return process->begins && !process->published_ns && process->describe_tries < AWAIT_TRIES;
+}
+
 static void location_tell(struct context_tracker *tracker, struct process *process,
 			  const struct context_location *found)
 {
@@ -166,7 +177,7 @@ static void location_tell(struct context_tracker *tracker, struct process *proce
 
 	if (process->foreign)
 		memset(&location, 0, sizeof(location));
-	else if (location.known && process->is_fathom)
+	else if (location.known && (process->is_fathom || is_awaited(process)))
 		location.flags |= CONTEXT_FATHOM;
 	if (!memcmp(&location, &process->location, sizeof(location)))
 		return;
@@ -275,7 +286,7 @@ static int program_learn(struct context_tracker *tracker, struct process *proces
 	struct context_executed executed;
 	int result;
 
-	if (!process->executed.time_ns || !tracker->sink.learn ||
+	if (!process->executed.time_ns || !tracker->sink.learn || is_awaited(process) ||
 	    !location_is_news(before, &process->location))
 		return 0;
 	if (look_begin(tracker, process))
@@ -292,21 +303,40 @@ static int program_learn(struct context_tracker *tracker, struct process *proces
 
 /* ---- describing, asking, looking ---- */
 
+/* The location as it was told, now that it is known whose it is, or that this is not to be had. */
+static int location_tell_again(struct context_tracker *tracker, struct process *process,
+			       bool awaited)
+{
+	struct context_location before = awaited ? location_unknown : process->location;
+	struct context_location location = process->location;
+
+	location.flags &= (u8)~CONTEXT_FATHOM;
+	location_tell(tracker, process, &location);
+	return program_learn(tracker, process, &before);
+}
+
 static int description_take(struct context_tracker *tracker, struct process *process,
 			    const struct process_context *context)
 {
-	struct context_location location = process->location, before = location;
+	bool awaited = is_awaited(process);
 
 	if (context->published_ns == process->published_ns)
 		return 0;
 	process->published_ns = context->published_ns;
 	process->is_fathom = context->is_fathom;
 	process->foreign = context->schema > SCHEMA_TLS;
-	location.flags &= (u8)~CONTEXT_FATHOM;
-	location_tell(tracker, process, &location);
 	if (tracker->sink.describe)
 		tracker->sink.describe(tracker->sink.arg, process->pid, context);
-	return program_learn(tracker, process, &before);
+	return location_tell_again(tracker, process, awaited);
+}
+
+static int description_missing(struct context_tracker *tracker, struct process *process, u64 now_ns)
+{
+	bool awaited = is_awaited(process);
+
+	if (++process->describe_tries < DESCRIBE_TRIES)
+		process->describe_due_ns = now_ns + DESCRIBE_PAUSE_NS;
+	return awaited && !is_awaited(process) ? location_tell_again(tracker, process, true) : 0;
 }
 
 /* Its name can be given to the mapping before the kernel shows it, or again later. */
@@ -322,8 +352,8 @@ static int process_describe(struct context_tracker *tracker, struct process *pro
 	process->describe_due_ns = NEVER;
 	if (result > 0)
 		result = description_take(tracker, process, context);
-	else if (result != -ESRCH && ++process->describe_tries < DESCRIBE_TRIES)
-		process->describe_due_ns = now_ns + DESCRIBE_PAUSE_NS;
+	else if (result != -ESRCH)
+		result = description_missing(tracker, process, now_ns);
 	free(context);
 	return result == -ESRCH || result == -ECANCELED ? result : 0;
 }
@@ -503,7 +533,8 @@ static void program_take(struct context_tracker *tracker, struct process *proces
 {
 	memset(&process->executed, 0, sizeof(process->executed));
 	(void)executed_get(tracker, process->pid, &process->executed);
-	if (!process->executed.assumed.known) {
+	process->begins = !process->executed.assumed.known;
+	if (process->begins) {
 		location_tell(tracker, process, &location_unknown);
 		return;
 	}
@@ -522,6 +553,7 @@ int context_tracker_exec(struct context_tracker *tracker, pid_t pid, u64 now_ns)
 	process->looked_ns = 0;
 	process->ask_due_ns = process->describe_due_ns = NEVER;
 	process->published_ns = 0;
+	process->describe_tries = 0;
 	process->foreign = process->is_fathom = process->skipped = false;
 	free(process->places);
 	process->places = NULL;
@@ -552,6 +584,7 @@ int context_tracker_fork(struct context_tracker *tracker, pid_t parent, pid_t ch
 	skipped_set(tracker, to, from->skipped);
 	to->foreign = from->foreign;
 	to->is_fathom = from->is_fathom;
+	to->begins = is_awaited(from);
 	to->assumed_until_ns = from->assumed_until_ns;
 	/* one that has executed another program by now is told of soon */
 	if (from->location.known && !executed_get(tracker, child, &executed))
