@@ -28,8 +28,10 @@
  * - A call that changes the memory map waits for the map's lock, which faults
  *   and other calls of the process hold: `lock`; `disk` if an interrupt of a
  *   block device ended the wait, as when it populates a mapping.
- * - open() that sleeps interruptibly is at a FIFO whose other end is not open
- *   (`ipc`); uninterruptibly, it reads directories (`disk`).
+ * - open() that sleeps interruptibly is at a FIFO whose other end is not open,
+ *   or at a file of which another program has a lease (`ipc`); uninterruptibly,
+ *   it reads directories (`disk`), unless another thread ends that: a program that
+ *   permits opens, the last thread that an exec ends, a lock of cgroupfs (`other`).
  * - clone3() hides its flags in memory. It sleeps for a vfork child or, shortly,
  *   for locks: `child`.
  * - A terminal is `other`: behind it is a person.
@@ -223,12 +225,14 @@ static const struct cause_rule rules[] = {
 	{ .kinds = KIND(tty), THEN(other, "terminal") },
 	{ .kinds = KIND(character) | KIND(null), THEN(other, "character device") },
 	{ .calls = CALL_PATH, .states = STATE(sleep),
-	  THEN(ipc, "opens a FIFO: until the other end is open") },
+	  THEN(ipc, "opens what another program holds up: a FIFO, a lease") },
 	{ .calls = CALL_AIO, THEN(disk, "asynchronous I/O") },
 	{ .calls = CALL_SYNC, THEN(disk, "writes back to storage") },
 	{ .calls = CALL_MEMORY, .wakers = WAKER_STORAGE, THEN(disk, "fills memory from storage") },
 	{ .calls = CALL_MEMORY, THEN(lock, "lock of the memory map") },
 	{ .kinds = KINDS_STORAGE, THEN(disk, "file on storage") },
+	{ .calls = CALL_PATH, .wakers = WAKER_TASK,
+	  THEN(other, "inside the kernel, for another thread") },
 	{ .calls = CALL_PATH, THEN(disk, "looks up a path") },
 
 	/* any other call */

@@ -181,6 +181,7 @@ static const struct {
 	{{NR(openat), FD(directory), STATE(disk_sleep)}, SPLIT_disk, "storage"},
 	{{NR(openat), STATE(disk_sleep)}, SPLIT_disk, "path"},
 	{{NR(execve), STATE(disk_sleep)}, SPLIT_disk, "path"},
+	{{NR(execve), STATE(disk_sleep), WOKEN(task)}, SPLIT_other, "another thread"},
 	{{NR(mmap), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "fills memory"},
 	{{NR(munmap), STATE(disk_sleep), WOKEN(task)}, SPLIT_lock, "memory map"},
 
