@@ -26,11 +26,13 @@
 #define PROGRESS_NS 500000000ull
 
 static volatile sig_atomic_t interrupted; /* how often */
+static volatile sig_atomic_t typed;	  /* at the terminal, for all that ran there then: Ctrl-C */
 
 static void on_signal(int signal)
 {
-	(void)signal;
 	interrupted++;
+	if (signal == SIGINT)
+		typed++;
 }
 
 /* ---- while it records ---- */
@@ -192,13 +194,19 @@ static void signals_catch(void)
 	pthread_atfork(NULL, NULL, signals_give_back);
 }
 
-/* Ctrl-C reaches the command, too: wait for it a little, so that its end is recorded. */
+/*
+ * Ctrl-C reaches the command, too, or is handed on if that was not there yet: wait for it a little,
+ * so that its end is recorded.
+ */
 static int command_await(struct session *s, struct error *e)
 {
+	bool told = !typed || recorder_child(s->recorder);
 	int err = 0;
 
 	for (int i = 0; i < 2000 && !err && !command_ended(s); i++) {
 		err = recorder_step(s->recorder, e);
+		if (!told && recorder_child(s->recorder))
+			told = kill(recorder_child(s->recorder), SIGINT) == 0;
 		usleep(1000);
 	}
 	return err;
