@@ -276,6 +276,15 @@ static void container_attribute(struct making *m, u32 pid, u64 time_ns)
 		making_string(m, "container.id", id);
 }
 
+static void executable_attribute(struct making *m, u32 pid, u64 time_ns)
+{
+	const char *path = pid ? query_executable(m->p, pid, time_ns) : NULL;
+	const char *name = path ? strrchr(path, '/') : NULL;
+
+	if (name)
+		making_string(m, "process.executable.name", making_copy(m, name + 1));
+}
+
 /* ---- threads ---- */
 
 /* How it ended, as wait tells of a process. Of a thread that is not the leader only its own. */
@@ -302,6 +311,7 @@ static void thread_view(struct making *m, const struct node *n, struct span_view
 	v->events = events_make(m, n, &v->events_count);
 	if (life)
 		thread_attributes(m, life);
+	executable_attribute(m, v->pid, n->end_ns);
 	container_attribute(m, v->pid, n->end_ns); /* it is made outside and put there */
 }
 
@@ -325,6 +335,7 @@ static void other_view(struct making *m, const struct node *n, struct span_view 
 		if (brief)
 			return;
 		app_attributes(m, n, app, v);
+		executable_attribute(m, v->pid, n->begin_ns);
 		container_attribute(m, v->pid, n->begin_ns);
 	} else if (n->kind == NODE_CONTEXT) {
 		v->kind = "context";

@@ -35,6 +35,12 @@ struct span_place query_span_place(const struct partial *p, const struct app_spa
 const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key);
 
 /*
+ * The file that a process executed last, as far as it was told; NULL: not known. A fork executes
+ * what its parent did.
+ */
+const char *query_executable(const struct partial *p, u32 pid, u64 time_ns);
+
+/*
  * The id of the container that a process was in at a time, as the cgroup with the longest
  * path says of those that it was in, in any hierarchy; NULL: in none, or not known.
  */

@@ -87,6 +87,9 @@ def attributes_and_status():
     text = fathom.ok("trace", "--json", "--name", "request", recording)
     spans = [span for trace in json.loads(text, object_pairs_hook=pairs_once)["traces"]
              for span in trace["spans"]]
+    names = {span["attributes"].get("process.executable.name") for span in spans
+             if span["kind"] == "internal"}
+    equal(names, {os.path.basename(PROGRAM)}, "executables")
     failed = {span["name"]: (span["attributes"]["otel.status_code"],
                              span["attributes"]["otel.status_description"])
               for span in spans if "otel.status_code" in span["attributes"]}

@@ -29,7 +29,7 @@ def check_spans(where, expected):
         equal((span["begin_bound"], span["end_bound"]), ("hard", "hard"),
               f"bounds of {span['name']}")
         if span["name"] in ("plugin", "other"):
-            equal(span["attributes"], {"of": "plugin"}, "attributes")
+            equal(span["attributes"]["of"], "plugin", "attributes")
         if span["name"] == "nap":
             check(by_id[span["parent_id"]]["name"] in ("plugin", "other"), "parent of the nap")
     harness.check_sums(fathom, where)
