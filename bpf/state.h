@@ -229,6 +229,10 @@ static __always_inline void state_enter(struct thread_state *state, struct task_
 	state->begin_ns = 0;
 	state->fault_begin_ns = 0;
 	state->exit_ns = 0;
+	state->off_ns = 0;
+	state->stack_since_ns = 0;
+	state->bytes_sock = 0;
+	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 	state->held_tid = 0;
 	state->in_syscall = 0;
 	state->newborn = 0;

@@ -49,10 +49,18 @@ static __always_inline bool waker_runs_timers(struct task_struct *waker)
 	return (owner & ~MUTEX_FLAGS) == (u64)waker;
 }
 
+/* Nothing of one out of scope: what it was at when it left is not true any more. */
+static __always_inline struct thread_state *waker_state(struct task_struct *waker)
+{
+	struct thread_state *state = state_known(waker);
+
+	return state_in(state) ? state : NULL;
+}
+
 /* A thread that wakes another, with the file of the call that it is in, if that is known. */
 static __always_inline void waker_fill_task(struct record_waking *r, struct task_struct *waker)
 {
-	struct thread_state *state = state_known(waker); /* nothing of one out of scope */
+	struct thread_state *state = waker_state(waker);
 
 	r->context = WAKE_task;
 	r->waker_tid = tid_of(waker, state);
@@ -106,7 +114,7 @@ static __always_inline bool socks_are_ends(struct sock *mine, struct sock *other
 /* Is the softirq that brought data to `sk` part of what the running thread's call does? */
 static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *sk)
 {
-	struct thread_state *state = state_known(waker);
+	struct thread_state *state = waker_state(waker);
 	struct pt_regs *regs;
 	struct socket *socket;
 	struct file *file;
