@@ -40,7 +40,7 @@ static bool lane_was_used(int fd, u32 lane)
 
 void app_source_look(struct app_source *s, u32 most)
 {
-	u32 lanes = app_ring_lanes(s->r->ring), i = s->next_look;
+	u32 lanes = app_ring_lanes(s->r->ring), i = most < APP_RING_LANES ? s->next_look : 0;
 
 	for (; i < lanes && most; i++) {
 		u32 next;

@@ -52,7 +52,8 @@ static bool source_drain(struct app_source *s, struct app_take *take)
 	u32 lanes = app_ring_lanes(ring), i;
 
 	app_process_refill(&s->r->process);
-	app_source_look(s, LOOKS);
+	app_source_look(s,
+			s->ended ? APP_RING_LANES : LOOKS); /* in the end nothing may be missed */
 	for (i = 0; i < lanes && drained.records + drained.damaged < BATCH && !take->err; i++) {
 		struct app_goal goal = {.lane = (s->next_lane + i) % lanes};
 

@@ -38,7 +38,8 @@ struct memfd_found {
  * are not known are opened.
  * Returns how many were found, `room` at most, or a negative errno (-ESRCH: the
  * process is gone; -ENXIO: what is mapped may not be opened, by lack of CAP_CHECKPOINT_RESTORE, and
- * the process has closed its descriptor), and nothing of `out` is the caller's. Threads may call it at once.
+ * the process has closed its descriptor), and nothing of `out` is the caller's. Threads may call it
+ * at once.
  */
 int memfd_find(pid_t pid, const struct memfd_wanted *wanted, struct memfd_found *out, size_t room,
 	       struct error *e);

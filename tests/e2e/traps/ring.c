@@ -35,6 +35,7 @@ static void ring_make(void)
 	ring->pid = (u32)getpid();
 	ring->start_ns = now();
 	ring->lanes_used = 1;
+	ring->listening = APP_RING_GRACE; /* else it had gone unheard before it was reached */
 	ring->table[0].state = APP_LANE_USED;
 	ring->table[0].tid = (u32)syscall(SYS_gettid);
 	ring->magic = APP_RING_MAGIC;
@@ -44,7 +45,9 @@ static void ring_make(void)
 static bool listener_await(void)
 {
 	for (int i = 0; i < 10000; i++) {
-		if (__atomic_load_n(&ring->listening, __ATOMIC_ACQUIRE))
+		u32 listening = __atomic_load_n(&ring->listening, __ATOMIC_ACQUIRE);
+
+		if (listening && listening != APP_RING_GRACE)
 			return true;
 		sleep_until(truth_now() + 1 * MS);
 	}
