@@ -592,6 +592,8 @@ int context_tracker_fork(struct context_tracker *tracker, pid_t parent, pid_t ch
 	/* The parent was still being looked at: the child is on its own from here. */
 	if (process_due(from) != NEVER)
 		look_request(tracker, to, now_ns);
+	if (to->begins)
+		describe_request(tracker, to, now_ns);
 	return 0;
 }
 

@@ -369,6 +369,24 @@ TEST(fork_inherits)
 	CHECK_MEM(&last, &parents, sizeof(last));
 }
 
+TEST(a_fork_of_a_program_that_begins_is_awaited_like_it)
+{
+	int child;
+
+	tracker_begin();
+	start("glibc-pie");
+	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 1 * MS), 0);
+	run_until_known(1 * MS);
+	child = publisher_do("fork");
+	CHECK_EQ(context_tracker_fork(tracker, publisher.pid, child, 2 * MS), 0);
+	CHECK_EQ(last_pid, child);
+	CHECK_EQ(last.flags, CONTEXT_FATHOM);
+	CHECK_EQ(told, 2);
+	run_to_the_end(2 * MS);
+	CHECK_EQ(told, 4);
+	CHECK_EQ(last.flags, 0);
+}
+
 TEST(told_once)
 {
 	u64 now = 1 * MS;
