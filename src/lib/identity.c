@@ -337,6 +337,7 @@ void fathom_identity_withdraw(void)
 {
 	struct process_context *context;
 
+	__atomic_store_n(&fathom_process.own->kept, 0, __ATOMIC_RELAXED); /* it is worth a wait */
 	if (!identity_take())
 		return;
 	context = fathom_process.own->looked == (u32)getpid() ? identity.context : NULL;
