@@ -26,13 +26,17 @@
 #define PROGRESS_NS 500000000ull
 
 static volatile sig_atomic_t interrupted; /* how often */
-static volatile sig_atomic_t typed;	  /* at the terminal, for all that ran there then: Ctrl-C */
+static volatile sig_atomic_t interrupted_by;
 
 static void on_signal(int signal)
 {
 	interrupted++;
-	if (signal == SIGINT)
-		typed++;
+	interrupted_by = signal;
+}
+
+static bool is_interrupted(void)
+{
+	return interrupted;
 }
 
 /* ---- while it records ---- */
@@ -166,6 +170,7 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->compress = o->compress;
 	r->on_chunk = o->on_chunk;
 	r->command = operands->command;
+	r->interrupted = is_interrupted;
 	return 0;
 }
 
@@ -194,19 +199,13 @@ static void signals_catch(void)
 	pthread_atfork(NULL, NULL, signals_give_back);
 }
 
-/*
- * Ctrl-C reaches the command, too, or is handed on if that was not there yet: wait for it a little,
- * so that its end is recorded.
- */
+/* Ctrl-C reaches the command, too: wait for it a little, so that its end is recorded. */
 static int command_await(struct session *s, struct error *e)
 {
-	bool told = !typed || recorder_child(s->recorder);
 	int err = 0;
 
 	for (int i = 0; i < 2000 && !err && !command_ended(s); i++) {
 		err = recorder_step(s->recorder, e);
-		if (!told && recorder_child(s->recorder))
-			told = kill(recorder_child(s->recorder), SIGINT) == 0;
 		usleep(1000);
 	}
 	return err;
@@ -337,7 +336,7 @@ static int record_run(const void *fields, const struct operands *operands, struc
 	}
 	if (err && !opened && interrupted) {
 		fprintf(stderr, "fathom: interrupted before the recording began\n");
-		return 0;
+		return operands->command ? 128 + interrupted_by : 0;
 	}
 	return err ? err : exit_status(&s);
 }

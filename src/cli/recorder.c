@@ -183,8 +183,8 @@ static void snapshot_or_tell(struct recorder *r)
 	if (!snapshot(r, &e))
 		return;
 	fprintf(stderr, "fathom: snapshot: %s\n", e.text);
-	control_refuses(r->control);  /* none waits any more if the chunk is being sealed */
 	chunking_abandon(&r->chunks); /* what is in it can be asked for again */
+	control_refuses(r->control);  /* none waits any more if the chunk is being sealed */
 }
 
 static bool rotation_due(const struct recorder *r, u64 now)
@@ -291,6 +291,8 @@ static int capture_begin(struct recorder *r, struct error *e)
 		err = chunking_begin(&r->chunks, r->begin_ns, e);
 	if (!err)
 		err = capture_start(r->capture, r->begin_ns, &sink, e);
+	if (!err && o->command && o->interrupted())
+		err = -EINTR;
 	if (!err && o->command)
 		err = capture_release(r->capture, e);
 	r->command_waits = !err && o->command;

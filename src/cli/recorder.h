@@ -33,8 +33,9 @@ struct recorder_options {
 	u64 buffer_bytes;		   /* 0: default */
 	struct option_limits rotate, keep; /* 0: none */
 	bool compress;
-	const char *on_chunk; /* NULL: none */
-	char *const *command; /* NULL: none */
+	const char *on_chunk;	   /* NULL: none */
+	char *const *command;	   /* NULL: none */
+	bool (*interrupted)(void); /* asked before the command is let go: it is not, -EINTR */
 };
 
 /*

@@ -231,14 +231,28 @@ static const struct event_view *events_make(struct making *m, const struct node 
 	return events;
 }
 
+/* Whether the program says it itself: that holds. */
+static bool is_given(const struct making *m, const char *key)
+{
+	for (size_t i = 0; i < m->current.count; i++)
+		if (strcmp(m->current.data[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+static void text_unless_given(struct making *m, const char *key, const char *value)
+{
+	if (value && !is_given(m, key))
+		making_string(m, key, value);
+}
+
 /* As OpenTelemetry names them where a span has no place for them. */
 static void status_attributes(struct making *m, const struct app_span *s)
 {
 	if (s->status != 1 && s->status != 2)
 		return;
-	making_string(m, "otel.status_code", s->status == 1 ? "OK" : "ERROR");
-	if (s->message)
-		making_string(m, "otel.status_description", s->message);
+	text_unless_given(m, "otel.status_code", s->status == 1 ? "OK" : "ERROR");
+	text_unless_given(m, "otel.status_description", s->message);
 }
 
 static void app_view(struct making *m, const struct node *n, const struct app_span *s,
@@ -257,32 +271,31 @@ static void app_attributes(struct making *m, const struct node *n, const struct 
 	v->events = events_make(m, n, &v->events_count);
 	for (size_t i = 0; i < s->attributes.count; i++)
 		attribute_add(m, &s->attributes.data[i]);
-	if (s->events_deleted)
+	if (s->events_deleted && !is_given(m, "events.deleted"))
 		making_integer(m, "events.deleted", (s64)s->events_deleted);
-	if (s->attributes_deleted)
+	if (s->attributes_deleted && !is_given(m, "attributes.deleted"))
 		making_integer(m, "attributes.deleted", (s64)s->attributes_deleted);
 	status_attributes(m, s);
 }
 
-/* Unless the program says so itself. */
 static void container_attribute(struct making *m, u32 pid, u64 time_ns)
 {
-	const char *id = pid ? query_container(m->p, pid, time_ns) : NULL;
-
-	for (size_t i = 0; i < m->current.count; i++)
-		if (strcmp(m->current.data[i].key, "container.id") == 0)
-			return;
-	if (id)
-		making_string(m, "container.id", id);
+	text_unless_given(m, "container.id", pid ? query_container(m->p, pid, time_ns) : NULL);
 }
+
+#define DELETED " (deleted)" /* as /proc tells of a file that is gone or was replaced */
 
 static void executable_attribute(struct making *m, u32 pid, u64 time_ns)
 {
 	const char *path = pid ? query_executable(m->p, pid, time_ns) : NULL;
 	const char *name = path ? strrchr(path, '/') : NULL;
+	size_t len = name ? strlen(name + 1) : 0;
 
+	if (len > strlen(DELETED) && strcmp(name + 1 + len - strlen(DELETED), DELETED) == 0)
+		len -= strlen(DELETED);
 	if (name)
-		making_string(m, "process.executable.name", making_copy(m, name + 1));
+		text_unless_given(m, "process.executable.name",
+				  making_text(m, "%.*s", (int)len, name + 1));
 }
 
 /* ---- threads ---- */
