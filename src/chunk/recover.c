@@ -99,6 +99,15 @@ static int keep_packets(struct chunk_recovery *k, struct stream *s, struct manif
 	return err;
 }
 
+static int read_compressed(struct chunk_recovery *k, struct stream *s, struct manifest_file *file)
+{
+	int err = read_stream_of(k, s, file);
+
+	if (!err && s->read_err && (s->read_err == -EFBIG || !chunk_error_is_own(s->read_err)))
+		err = s->read_err; /* what cannot be read now is not taken away */
+	return err;
+}
+
 /* Puts what is whole of one stream into the manifest. */
 static int recover_stream(struct chunk_recovery *k, struct stream *s)
 {
@@ -110,7 +119,7 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 
 	memset(file, 0, sizeof(*file));
 	memcpy(file->name, s->name, sizeof(file->name));
-	err = s->compressed ? read_stream_of(k, s, file) : keep_packets(k, s, file);
+	err = s->compressed ? read_compressed(k, s, file) : keep_packets(k, s, file);
 	stream_free(s); /* what was found of it stays: one is in memory at a time */
 	if (err)
 		return err;

@@ -243,8 +243,11 @@ static int facts_prune(struct partial *p, struct living *l)
 		err = names_prune(p, &l->tids, &l->pids, &l->ended);
 	if (err)
 		return err;
+	/* of the one that has the number now */
+	KEEP_LAST(&f->processes, e, pid,
+		  has(&l->pids, e->pid) && query_held_until(p, e->pid, e->time_ns) == UINT64_MAX,
+		  free(e->command));
 	f->forks.count = 0;
-	KEEP_LAST(&f->processes, e, pid, has(&l->pids, e->pid), free(e->command));
 	for (size_t i = 0; i < f->processes.count; i++) { /* as a snapshot tells them */
 		f->processes.data[i].snapshot = true;
 		f->processes.data[i].old_tid = 0;

@@ -30,51 +30,6 @@ const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
 	return name ? name->comm : NULL;
 }
 
-static const struct fact_fork *fork_before(const struct partial *p, u32 tid, u64 time_ns)
-{
-	const struct fact_fork *list = p->facts.forks.data;
-	size_t n = COUNT_BEFORE(&p->facts.forks, e,
-				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
-
-	return n > 0 && list[n - 1].tid == tid ? &list[n - 1] : NULL;
-}
-
-/* What a snapshot tells was true before, too. */
-static const struct fact_process *process_at(const struct partial *p, u32 pid, u64 time_ns)
-{
-	const struct fact_process *list = p->facts.processes.data;
-	size_t n = COUNT_BEFORE(&p->facts.processes, e,
-				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
-
-	if (n > 0 && list[n - 1].pid == pid)
-		return &list[n - 1];
-	return n < p->facts.processes.count && list[n].pid == pid && list[n].snapshot ? &list[n]
-										      : NULL;
-}
-
-static const char *command_executable(const struct fact_process *process)
-{
-	size_t name = strnlen(process->command, process->command_bytes) + 1;
-
-	return name < process->command_bytes ? process->command + name : NULL;
-}
-
-const char *query_executable(const struct partial *p, u32 pid, u64 time_ns)
-{
-	for (int forks = 0; forks < FORKS_FOLLOWED; forks++) {
-		const struct fact_process *process = process_at(p, pid, time_ns);
-		const struct fact_fork *fork = fork_before(p, pid, time_ns);
-
-		if (process && (!fork || process->time_ns >= fork->time_ns))
-			return command_executable(process);
-		if (!fork)
-			return NULL;
-		pid = fork->parent_pid;
-		time_ns = fork->time_ns;
-	}
-	return NULL;
-}
-
 u64 query_held_until(const struct partial *p, u32 number, u64 time_ns)
 {
 	const struct fact_fork *list = p->facts.forks.data;
@@ -103,6 +58,41 @@ const struct fact_process *query_process(const struct partial *p, u32 pid, u64 t
 		return &list[n - 1];
 	if (n < p->facts.processes.count && list[n].pid == pid && list[n].snapshot)
 		return &list[n];
+	return NULL;
+}
+
+/* Of a process: how it was made. */
+static const struct fact_fork *fork_before(const struct partial *p, u32 tid, u64 time_ns)
+{
+	const struct fact_fork *list = p->facts.forks.data;
+	size_t n = COUNT_BEFORE(&p->facts.forks, e,
+				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
+
+	return n > 0 && list[n - 1].tid == tid && list[n - 1].pid == tid ? &list[n - 1] : NULL;
+}
+
+static const char *command_executable(const struct fact_process *process)
+{
+	size_t name = strnlen(process->command, process->command_bytes) + 1;
+
+	return name < process->command_bytes ? process->command + name : NULL;
+}
+
+const char *query_executable(const struct partial *p, u32 pid, u64 time_ns)
+{
+	for (int forks = 0; forks < FORKS_FOLLOWED; forks++) {
+		const struct fact_process *process = query_process(p, pid, time_ns);
+		const struct fact_fork *fork = fork_before(p, pid, time_ns);
+
+		/* whose birth is known, no later snapshot need tell of */
+		if (process &&
+		    (!fork || (process->time_ns >= fork->time_ns && process->time_ns <= time_ns)))
+			return command_executable(process);
+		if (!fork)
+			return NULL;
+		pid = fork->parent_pid;
+		time_ns = fork->time_ns;
+	}
 	return NULL;
 }
 

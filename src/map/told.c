@@ -125,8 +125,10 @@ static void on_owned(void *arg, const struct life *l, const struct life_share *s
 {
 	struct partial *p = arg;
 
-	if (context_is_none(&share->ctx))
+	if (context_is_none(&share->ctx) && !p->options.state_only)
 		partial_failed(p, unowned_add(p, l, share));
+	else if (context_is_none(&share->ctx))
+		return; /* of what ended before the instant nobody asks */
 	else
 		partial_failed(p, spans_share(p, true, l, share));
 }
