@@ -53,6 +53,7 @@ static void child_run(const char *command, const char *path)
 	strcpy(text, command);
 	if (!strchr(command, '$'))
 		strcat(text, last);
+	setpgid(0, 0); /* the Ctrl-C that ends a recording is not for what ships its chunks */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setenv("FATHOM_CHUNK", path, 1);
