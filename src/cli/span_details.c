@@ -31,6 +31,8 @@ static void attribute_write(const struct terminal *t, const struct attribute_vie
 void attributes_write(const struct terminal *t, const struct attribute_view *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
+		if (strcmp(list[i].key, "process.executable.name") == 0)
+			continue; /* the same on each line: the head says whose trace it is */
 		fputs("  ", t->file);
 		terminal_text(t, list[i].key);
 		putc('=', t->file);
