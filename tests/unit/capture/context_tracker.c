@@ -217,14 +217,24 @@ TEST(what_is_found_is_learned_for_the_program)
 	CHECK_MEM(&lesson, &last, sizeof(last));
 }
 
-/* Its spans count as soon as its location is told: it is told with what its sampled flag means. */
-TEST(whose_it_is_is_told_with_it)
+/* A program of which nothing is known yet runs until its location is, having done that before. */
+static void begins_unknown(const char *did)
 {
 	tracker_begin();
 	start("glibc-pie");
-	publisher_do("describe");
+	if (did)
+		publisher_do("%s", did);
 	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 1 * MS), 0);
 	run_until_known(1 * MS);
+	CHECK_EQ(last.flags, CONTEXT_FATHOM);
+	CHECK_EQ(told, 1);
+}
+
+/* Its spans count as soon as its location is told: it is told with what its sampled flag means. */
+TEST(whose_it_is_is_told_with_it)
+{
+	begins_unknown("describe");
+	run_to_the_end(2 * MS);
 	CHECK_EQ(last.flags, CONTEXT_FATHOM);
 	CHECK_EQ(told, 1);
 }
@@ -232,18 +242,11 @@ TEST(whose_it_is_is_told_with_it)
 /* A program that begins may say so a bit later: until then the sampled flag counts. */
 TEST(whose_it_is_is_awaited_from_an_exec_on)
 {
-	tracker_begin();
-	start("glibc-pie");
-	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 1 * MS), 0);
-	run_until_known(1 * MS);
-	CHECK_EQ(last.flags, CONTEXT_FATHOM);
+	begins_unknown(NULL);
 	run_to_the_end(2 * MS);
 	CHECK_EQ(last.flags, 0);
 	CHECK_EQ(told, 2);
-	tracker_begin();
-	start("glibc-pie");
-	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 1 * MS), 0);
-	run_until_known(1 * MS);
+	begins_unknown(NULL);
 	publisher_do("describe");
 	CHECK_EQ(context_tracker_named(tracker, publisher.pid, 2 * MS), 0);
 	run_to_the_end(2 * MS);
@@ -373,10 +376,7 @@ TEST(a_fork_of_a_program_that_begins_is_awaited_like_it)
 {
 	int child;
 
-	tracker_begin();
-	start("glibc-pie");
-	CHECK_EQ(context_tracker_exec(tracker, publisher.pid, 1 * MS), 0);
-	run_until_known(1 * MS);
+	begins_unknown(NULL);
 	child = publisher_do("fork");
 	CHECK_EQ(context_tracker_fork(tracker, publisher.pid, child, 2 * MS), 0);
 	CHECK_EQ(last_pid, child);

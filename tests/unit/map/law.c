@@ -11,6 +11,14 @@
 #include "map/query.h"
 #include "map/tree.h"
 
+/* Of a whole recording that is to be asked. */
+static struct partial *finished(const struct simulation *s, struct partial *p)
+{
+	partial_cover(p, s->from_ns, s->to_ns);
+	CHECK_EQ(partial_finish(p), 0);
+	return p;
+}
+
 TEST(split_of_a_thread_is_exact)
 {
 	for (u64 seed = 1; seed <= 500; seed++) {
@@ -18,9 +26,7 @@ TEST(split_of_a_thread_is_exact)
 		struct partial *p;
 
 		simulate(&s, seed, 6, 60);
-		p = map_range(&s, 0, s.records.count);
-		partial_cover(p, s.from_ns, s.to_ns);
-		CHECK_EQ(partial_finish(p), 0);
+		p = finished(&s, map_range(&s, 0, s.records.count));
 		CHECK_EQ(p->lives.count, s.threads.count);
 		for (size_t i = 0; i < p->lives.count; i++) {
 			const struct simulated_thread *t = &s.threads.data[i];
@@ -203,13 +209,9 @@ static void check_never_claimed(enum record_loss why)
 		struct simulation s;
 
 		simulate(&s, seed, 6, 60);
-		truth = map_range(&s, 0, s.records.count);
-		partial_cover(truth, s.from_ns, s.to_ns);
-		CHECK_EQ(partial_finish(truth), 0);
+		truth = finished(&s, map_range(&s, 0, s.records.count));
 		damage(&s, why, 3, 4);
-		p = map_range(&s, 0, s.records.count);
-		partial_cover(p, s.from_ns, s.to_ns);
-		CHECK_EQ(partial_finish(p), 0);
+		p = finished(&s, map_range(&s, 0, s.records.count));
 		for (int spans = 0; spans < 2; spans++) {
 			struct split claimed = claims_of(p, spans),
 				     should = claims_of(truth, spans);
@@ -279,13 +281,9 @@ TEST(what_a_program_lost_is_never_claimed)
 		struct simulation s;
 
 		simulate(&s, seed, 6, 80);
-		truth = map_range(&s, 0, s.records.count);
-		partial_cover(truth, s.from_ns, s.to_ns);
-		CHECK_EQ(partial_finish(truth), 0);
+		truth = finished(&s, map_range(&s, 0, s.records.count));
 		simulation_mute(&s, 1 + (int)seed % 4);
-		p = map_cut(&s, 1 + (int)seed % 5);
-		partial_cover(p, s.from_ns, s.to_ns);
-		CHECK_EQ(partial_finish(p), 0);
+		p = finished(&s, map_cut(&s, 1 + (int)seed % 5));
 		checked += check_spans_claims(p, truth);
 		partial_free(truth);
 		partial_free(p);
