@@ -160,8 +160,8 @@ static __always_inline bool call_is_open(const struct pt_regs *regs)
 
 /*
  * The running thread can be in a call that was open before it was recorded, and none was seen to
- * begin: then it is as if it had entered it when recording began. One that is traced can be held
- * before its call begins: of that nothing is assumed.
+ * begin: then it is as if it had entered it when recording began. One that is traced, or that a
+ * seccomp supervisor holds, can be before its call: of that nothing is assumed.
  */
 int call_find(void);
 

@@ -432,7 +432,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	}
 	if ((state->flags & STATE_SEEN) && !snapshot_again)
 		return 0;
-	if (!(state->flags & STATE_SEEN))
+	if (!(state->flags & STATE_SEEN)) /* state that was not made by state_enter() */
 		state_find_creator(state, task);
 	if (snapshot_tells_process(task, state) &&
 	    snapshot_process(ctx->meta->seq, task->group_leader, ctx->meta->session_id))

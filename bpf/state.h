@@ -200,8 +200,8 @@ static __always_inline void state_clear(struct thread_state *state, u32 flags)
 }
 
 /*
- * Whose thread pointer one has that was made before recording began: only that thread publishes
- * there. It may run meanwhile.
+ * Whose thread pointer one has that was made before recording began, if it is its leader's or its
+ * parent's: only that thread publishes there. It may run meanwhile.
  */
 static __always_inline void state_find_creator(struct thread_state *state, struct task_struct *task)
 {
