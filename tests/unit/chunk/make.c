@@ -210,6 +210,33 @@ void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compres
 	chunk_writer_close(w);
 }
 
+void make_threads(const char *dir, uint32_t n, bool each_a_process, bool compress,
+		  struct chunk_info *info)
+{
+	const struct chunk_writer_options options = {
+		.dir = dir, .begin_ns = 1000, .compress = compress, .no_sync = true};
+	struct chunk_writer *w;
+	struct chunk_stream *cpu;
+	struct error e = {0};
+
+	must(chunk_writer_open(&w, &options, &e), &e);
+	cpu = chunk_writer_stream(w, CHUNK_STREAM_CPU, 0);
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct record_syscall r = {.head = {.kind = RECORD_syscall,
+							  .slots = 3,
+							  .time_ns = 1000 + i,
+							  .tid = i,
+							  .pid = each_a_process ? i : 1}};
+
+		must(chunk_writer_add(cpu, &r.head), &e);
+		if (i % 100000 == 0) /* what is not written yet takes memory */
+			must(chunk_writer_flush(w, 1000 + i, &e), &e);
+	}
+	must(chunk_writer_cut(w, 1001 + n, NULL, &e), &e);
+	must(chunk_writer_seal(w, info, &e), &e);
+	chunk_writer_close(w);
+}
+
 bool make_is_hole(const struct record_head *record)
 {
 	const struct record_lost *lost = (const void *)record;

@@ -33,6 +33,13 @@ void make_forget(const char *dir);
 void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compress,
 		struct chunk_info *info);
 
+/*
+ * A sealed chunk of n short syscalls, each of another thread: `each_a_process` or all of one. A
+ * reader must not think that so few bytes ask for as little memory.
+ */
+void make_threads(const char *dir, uint32_t n, bool each_a_process, bool compress,
+		  struct chunk_info *info);
+
 /* Reads all of a chunk: records, and what is missing of it. */
 uint64_t make_count(const char *path, struct chunk_info *info);
 
