@@ -210,7 +210,8 @@ FATHOM_API int fathom_sampling_set(const char *policy);
  * Spans and events less severe than the level are not recorded. Children of a
  * span left out this way belong to its parent, which is active in its place; what is told of it
  * goes with it, also an event that is severe enough, since there is no span for it to stand in:
- * begin a span that such events matter to with a level as severe as theirs. Out of range: nothing
+ * begin a span that such events matter to with a level as severe as theirs. Children of a root
+ * left out begin traces, under the decision about sampling that it made. Out of range: nothing
  * changes.
  */
 FATHOM_API void fathom_level_set(int level);

@@ -55,9 +55,9 @@ void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where)
 	fathom_frames_end_elsewhere(span, where);
 }
 
-void fathom_frames_end_elsewhere(u64 span, u16 where)
+void fathom_frames_end_elsewhere(u64 token, u16 where)
 {
 	if (where) /* it may be another's by now */
-		__atomic_compare_exchange_n(&fathom_live[where - 1], &span, 0, false,
+		__atomic_compare_exchange_n(&fathom_live[where - 1], &token, 0, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }

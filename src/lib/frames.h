@@ -27,7 +27,7 @@
 /* fathom_span.state: one of these, and the status in the bits above */
 #define SPAN_NONE 0
 #define SPAN_LIVE 1
-#define SPAN_PASSED 2 /* below the level: its ids are those of its parent */
+#define SPAN_PASSED 2 /* below the level: its ids are those of its parent, all 0 of a root */
 #define SPAN_STATE 3
 #define SPAN_STATUS_SHIFT 2
 #define SPAN_STATUS (3 << SPAN_STATUS_SHIFT)
@@ -43,6 +43,18 @@ static inline u64 id_load(const u8 *id)
 
 	memcpy(&value, id, sizeof(value));
 	return value;
+}
+
+static inline bool span_is_passed(const struct fathom_span *s)
+{
+	return (s->state & SPAN_STATE) == SPAN_PASSED ||
+	       (s->state & (SPAN_STATE | SPAN_WAS_PASSED)) == SPAN_WAS_PASSED;
+}
+
+/* See fathom_live. One that the level left out has it in place of its parent. 0: no span. */
+static inline u64 span_token(const struct fathom_span *s)
+{
+	return id_load(span_is_passed(s) ? s->parent_id : s->span_id);
 }
 
 /* In halves, as ids are made: 16 bytes loaded after two stores of 8 wait for both. */
@@ -61,7 +73,7 @@ struct frame *fathom_frames_settle(struct fathom_thread *t);
 /* A span that ended: wherever it stands in our frames, and where it began. */
 void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where);
 /* The same for where it began alone. */
-void fathom_frames_end_elsewhere(u64 span, u16 where);
+void fathom_frames_end_elsewhere(u64 token, u16 where);
 
 static inline u32 frame_index(const struct fathom_thread *t, const struct frame *f)
 {
@@ -70,13 +82,12 @@ static inline u32 frame_index(const struct fathom_thread *t, const struct frame 
 
 static inline bool frame_is_live(const struct fathom_thread *t, const struct frame *f)
 {
-	return __atomic_load_n(&t->live[frame_index(t, f)], __ATOMIC_RELAXED) ==
-	       id_load(f->ctx.span);
+	return __atomic_load_n(&t->live[frame_index(t, f)], __ATOMIC_RELAXED) == f->token;
 }
 
-static inline void frame_live_set(struct fathom_thread *t, const struct frame *f, u64 span)
+static inline void frame_live_set(struct fathom_thread *t, const struct frame *f, u64 token)
 {
-	__atomic_store_n(&t->live[frame_index(t, f)], span, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->live[frame_index(t, f)], token, __ATOMIC_RELAXED);
 }
 
 static inline void frame_publish(struct fathom_thread *t, struct frame *f)
@@ -152,14 +163,21 @@ static inline void frame_activate(struct fathom_thread *t, const struct reserved
 	memcpy(f->ctx.span, s->span_id, 8);
 	f->valid = 1;
 	f->trace_flags = s->flags & (FATHOM_SAMPLED | FATHOM_RANDOM);
+	f->parent = id_load(s->parent_id);
+	f->token = id_load(s->span_id);
+	if (attached == ATTACHED_PASSED) {
+		if (!f->token) /* a root: whoever looks sees no span */
+			f->trace_flags = 0;
+		f->token = f->parent;
+		f->parent = 0;
+	}
 	f->attributes_bytes = 0;
 	f->prev = frame_below(t->top, f);
-	f->parent = id_load(s->parent_id);
 	f->process = s->process;
 	f->where = s->where;
 	f->flags = s->flags;
 	f->attached = attached;
-	frame_live_set(t, f, id_load(f->ctx.span));
+	frame_live_set(t, f, f->token);
 	frame_publish(t, f);
 	*(volatile u32 *)&t->floor = r->floor;
 }

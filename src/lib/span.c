@@ -23,22 +23,39 @@ static void span_trace_new(struct fathom_thread *t, struct fathom_span *s, u8 fl
 }
 
 /*
+ * What is said of a trace that the level leaves out the begin of, to those that follow it. Without
+ * ids FATHOM_RANDOM keeps a decision apart from no context at all.
+ */
+static u8 pass_flags(struct fathom_thread *t, const struct begin *b)
+{
+	u8 flags = b->trace_flags & (u8)~FATHOM_DEFERRED;
+
+	if (b->trace_flags & FATHOM_DEFERRED)
+		flags |= fathom_sample(t);
+	return b->trace ? flags : flags | FATHOM_RANDOM;
+}
+
+/*
  * The span of a begin that the level leaves out: it stands for its parent, and where that is not
- * what is active anyway, it makes it so.
+ * what is active anyway, it makes it so. A root makes it that nothing is, and those that begin
+ * then are roots, too, but it has decided for them whether they are sampled.
  */
 static __attribute__((noinline)) void span_pass(struct fathom_thread *t, const struct begin *b,
 						struct fathom_span *s)
 {
 	const struct frame *before = t->top, *above = frame_or_beside(t, before);
+	u64 token = thread_id_next(t);
 	struct reserved place;
 
 	*s = (struct fathom_span){
-		.state = SPAN_PASSED, .flags = b->trace_flags, .process = t->process};
-	if (!b->trace)
-		return;
-	trace_copy(s->trace_id, b->trace);
-	memcpy(s->span_id, &b->parent, 8);
-	if (!(b->flags & BEGIN_ACTIVE) || (above && id_load(above->ctx.span) == b->parent))
+		.state = SPAN_PASSED, .flags = pass_flags(t, b), .process = t->process};
+	memcpy(s->parent_id, &token, 8);
+	if (b->trace) {
+		trace_copy(s->trace_id, b->trace);
+		memcpy(s->span_id, &b->parent, 8);
+	}
+	if (!(b->flags & BEGIN_ACTIVE) || (above && id_load(above->ctx.span) == b->parent &&
+					   (b->parent || before->flags == s->flags)))
 		return;
 	place = frame_reserve(t);
 	if (!place.frame)
@@ -112,8 +129,8 @@ static inline void begin_under(struct begin *b, const struct fathom_thread *t,
 		b->trace_flags = f->trace_flags;
 		return;
 	}
-	b->trace = f->ctx.trace;
 	b->parent = id_load(f->ctx.span);
+	b->trace = b->parent ? f->ctx.trace : NULL;
 	b->trace_flags = f->flags;
 }
 
@@ -122,7 +139,7 @@ static void begin_under_span(struct begin *b, const struct fathom_span *parent)
 	b->parent = id_load(parent->span_id);
 	if (b->parent)
 		b->trace = parent->trace_id;
-	if (b->parent || (parent->state & SPAN_STATE) == SPAN_PASSED)
+	if (b->parent || span_is_passed(parent))
 		b->trace_flags = parent->flags;
 }
 
@@ -205,30 +222,25 @@ struct fathom_span fathom_span_remote(const struct fathom_context *parent, const
 
 /*
  * A span that the level leaves out has a frame where it was attached, or where it began, if its
- * parent was not active there. With its ids others may have frames, too.
+ * parent was not active there.
  */
 static __attribute__((noinline)) void span_pass_end(struct fathom_span *span)
 {
 	struct fathom_thread *t = thread_get();
-	u64 id = id_load(span->span_id);
+	u64 token = span_token(span);
 	struct frame *before;
-	bool here = false;
 
 	span->state = SPAN_WAS_PASSED;
 	if (!t || span->process != t->process)
 		return;
 	before = frame_top(t);
-	for (struct frame *f = before; f && !(here && !span->where); f = f->prev) {
-		if (f->attached != ATTACHED_PASSED || id_load(f->ctx.span) != id ||
-		    f->where != span->where || !frame_is_live(t, f))
-			continue;
-		frame_live_set(t, f, 0);
-		here = true;
+	for (struct frame *f = before; f; f = f->prev) {
+		if (f->token == token)
+			frame_live_set(t, f, 0);
 	}
 	if (before && !frame_is_live(t, before))
 		fathom_frames_settle(t);
-	if (!here)
-		fathom_frames_end_elsewhere(id, span->where);
+	fathom_frames_end_elsewhere(token, span->where);
 }
 
 static inline void span_finish(struct fathom_span *span, const char *message)
@@ -303,7 +315,8 @@ struct fathom_context fathom_span_context(const struct fathom_span *span)
 		return c;
 	memcpy(c.trace_id, span->trace_id, 16);
 	memcpy(c.span_id, span->span_id, 8);
-	memcpy(c.parent_id, span->parent_id, 8);
+	if (!span_is_passed(span))
+		memcpy(c.parent_id, span->parent_id, 8);
 	c.flags = span->flags &
 		  (FATHOM_SAMPLED | FATHOM_RANDOM | FATHOM_DEFERRED | FATHOM_DEBUG_TRACE);
 	return c;

@@ -35,15 +35,18 @@ struct frame {
 	u16 where;   /* of the span: see fathom_live */
 	u8 flags;    /* of the span, all of them */
 	u8 attached; /* by fathom_span_attach(): the span may be active elsewhere, too */
+	u64 token;   /* of the span: see fathom_live */
 } __attribute__((aligned(64)));
 
 _Static_assert(__builtin_offsetof(struct frame, valid) == 24, "valid");
 _Static_assert(__builtin_offsetof(struct frame, attributes_bytes) == 26, "attributes");
+_Static_assert(sizeof(struct frame) == 64, "a cache line");
 
 /*
- * Which frames are alive: the span id of each, by lane and index. Whoever ends a
- * span on a thread where it is not active puts a zero in place of its id, and the
- * thread that has the frame takes it away when it next looks. An id is never used
+ * Which frames are alive: the token of the span in each, by lane and index. Whoever ends a
+ * span on a thread where it is not active puts a zero in place of its token, and the
+ * thread that has the frame takes it away when it next looks. A token is the span's id, and of
+ * one that the level left out, which has the id of its parent, a number like one. None is used
  * twice, so an old place of a span cannot be taken for that of another. It is not
  * in memory that goes with its thread. A span's `where` is its place plus one; 0: none.
  * The last row is of all threads for which there is no other, and stays empty.

@@ -189,93 +189,6 @@ TEST(an_ended_span_is_not_attached)
 	fathom_span_detach(&s);
 }
 
-TEST(a_span_that_the_level_leaves_out)
-{
-	struct fathom_span_options detail = {.name = "detail", .level = FATHOM_DEBUG};
-	struct fathom_span parent = fathom_span_begin("parent"), s = fathom_span_open(&detail);
-
-	fathom_span_attach(&s);
-	fathom_span_end(&s);
-	CHECK(same_span(fathom_span_current(), &parent));
-	fathom_span_end(&parent);
-	CHECK_EQ(fathom_span_current().state, 0);
-}
-
-/* Its ids are those of its parent, whose place it must not give away. */
-TEST(one_left_out_is_detached_and_its_parent_not)
-{
-	struct fathom_span_options detail = {.name = "detail", .level = FATHOM_DEBUG};
-	struct fathom_span parent = fathom_span_begin("parent"), s = fathom_span_open(&detail);
-
-	fathom_span_detach(&s);
-	CHECK(same_span(fathom_span_current(), &parent));
-	fathom_span_attach(&s);
-	fathom_span_detach(&s);
-	fathom_span_detach(&s);
-	CHECK(same_span(fathom_span_current(), &parent));
-	fathom_span_attach(&s);
-	fathom_span_detach(&parent); /* below the other */
-	CHECK(same_span(fathom_span_current(), &parent));
-	fathom_span_end(&s);
-	CHECK_EQ(fathom_span_current().state, 0);
-	fathom_span_attach(&parent);
-	fathom_span_detach(&s);
-	CHECK(same_span(fathom_span_current(), &parent));
-	fathom_span_end(&parent);
-	CHECK_EQ(fathom_span_current().state, 0);
-}
-
-/* Whoever its parent is: what begins below it belongs to that, and goes by its decision. */
-static void left_out_stands_for(struct fathom_span_options options, const u8 *trace, u8 flags)
-{
-	struct fathom_span active = fathom_span_begin("active"), s, child;
-	struct fathom_span_options aside = options;
-
-	options.level = aside.level = FATHOM_DEBUG;
-	aside.inactive = true;
-	s = fathom_span_open(&options);
-	child = fathom_span_begin("child");
-	CHECK_MEM(child.trace_id, trace, 16);
-	CHECK_MEM(child.parent_id, s.span_id, 8);
-	CHECK_EQ(child.flags & FATHOM_SAMPLED, flags & FATHOM_SAMPLED);
-	fathom_span_end(&child);
-	fathom_span_end(&s);
-	CHECK(same_span(fathom_span_current(), &active));
-	s = fathom_span_open(&options);
-	fathom_span_detach(&s);
-	CHECK(same_span(fathom_span_current(), &active));
-	fathom_span_attach(&s);
-	CHECK(!same_span(fathom_span_current(), &active));
-	fathom_span_attach(&s);
-	fathom_span_end(&s);
-	CHECK(same_span(fathom_span_current(), &active));
-	s = fathom_span_open(&options);
-	end_elsewhere(&s);
-	CHECK(same_span(fathom_span_current(), &active));
-	s = fathom_span_open(&aside);
-	CHECK(same_span(fathom_span_current(), &active));
-	fathom_span_end(&s);
-	CHECK(same_span(fathom_span_current(), &active));
-	fathom_span_end(&active);
-	CHECK_EQ(fathom_span_current().state, 0);
-}
-
-TEST(one_left_out_stands_for_its_parent)
-{
-	static const char unsampled[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
-	struct fathom_span_options aside = {.name = "parent", .inactive = true};
-	struct fathom_span_options of_remote = {.name = "detail"}, of_span = {.name = "detail"};
-	struct fathom_span parent = fathom_span_open(&aside);
-	struct fathom_context remote;
-
-	CHECK_EQ(fathom_extract_traceparent(unsampled, &remote), 0);
-	of_remote.remote = &remote;
-	of_span.parent = &parent;
-	left_out_stands_for(of_remote, remote.trace_id, 0);
-	left_out_stands_for(of_span, parent.trace_id, FATHOM_SAMPLED);
-	fathom_span_end(&parent);
-}
-
 /* Nobody sees when it is at work: it is not told as if all were known. */
 TEST(one_that_is_too_deep_is_told_incomplete)
 {
@@ -366,30 +279,6 @@ TEST(the_debug_flag_reaches_those_below)
 	fathom_span_end(&client);
 	fathom_span_end(&server);
 	CHECK_EQ(fathom_span_current().state, 0);
-}
-
-/* Nobody has decided yet: what is left out does not decide either. */
-TEST(a_deferred_decision_passes_through)
-{
-	struct fathom_context c = {.flags = FATHOM_DEFERRED}, on;
-	struct fathom_span_options detail = {.name = "detail", .level = FATHOM_DEBUG, .remote = &c};
-	struct fathom_span s, child;
-
-	memset(c.trace_id, 1, sizeof(c.trace_id));
-	memset(c.span_id, 2, sizeof(c.span_id));
-	s = fathom_span_open(&detail);
-	on = fathom_span_context(&s);
-	CHECK_EQ(on.flags, FATHOM_DEFERRED);
-	child = fathom_span_child(&s, "child");
-	CHECK(child.flags & FATHOM_SAMPLED);
-	fathom_span_end(&child);
-	fathom_span_end(&s);
-	c = (struct fathom_context){0};
-	CHECK_EQ(fathom_extract_b3("0", &c), 0);
-	s = fathom_span_open(&detail);
-	child = fathom_span_child(&s, "child");
-	CHECK(!(child.flags & FATHOM_SAMPLED));
-	fathom_span_end(&child);
 }
 
 TEST_MAIN()
