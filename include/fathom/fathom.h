@@ -27,9 +27,9 @@
  * - A thread's first call makes some fifteen syscalls and maps some pages to set the
  *   thread up; later ones make none, but for the few functions that say so. Meanwhile signals are
  *   blocked and the thread is not cancelled. Should another thread be setting the process up
- *   just then (its start, a fork, its identity), the call waits until that is done, for some turns
- *   of the CPU, or for two tenths of a second (its identity) at most; then this call does nothing,
- *   and the next one tries again. Once a wait for the identity was in vain, later ones do not wait.
+ *   just then (its start, a fork, its identity), the call waits until that is done, for two tenths
+ *   of a second at most; then this call does nothing, and the next one tries again. Once a wait was
+ *   in vain, later ones do not wait.
  * - NULL for a span, or "no span": nothing is done. Numbers that are no word of
  *   their enum: a kind counts as FATHOM_INTERNAL, a level is below all levels, an
  *   attribute or a status is left out.

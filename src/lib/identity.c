@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -37,7 +36,6 @@
 
 #define CONTEXT_BYTES 4096
 #define TEXT_BYTES 1024
-#define TRIES 1000 /* to get the identity; who has it gives it back after a few syscalls */
 
 struct process_context {
 	char signature[8];
@@ -69,17 +67,6 @@ static bool identity_try(u32 pid)
 							  __ATOMIC_RELAXED);
 }
 
-/* Whoever has it may need our CPU, and on a busy host more than a turn of it. */
-static void wait_a_little(int tries)
-{
-	static const struct timespec pause = {0, 100000};
-
-	if (tries < 16)
-		sched_yield();
-	else
-		nanosleep(&pause, NULL);
-}
-
 /*
  * False after a while, since it may be our own thread that has it, below a handler. Who waited in
  * vain once, in the whole process, does not wait again, unless it was given back after all.
@@ -88,14 +75,14 @@ static bool identity_take(void)
 {
 	u32 pid = (u32)getpid(), *kept = &fathom_process.own->kept;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < QUIET_TRIES; i++) {
 		if (identity_try(pid)) {
 			__atomic_store_n(kept, 0, __ATOMIC_RELAXED);
 			return true;
 		}
 		if (__atomic_load_n(kept, __ATOMIC_RELAXED) == pid)
 			return false;
-		wait_a_little(i);
+		fathom_quiet_wait(i);
 	}
 	__atomic_store_n(kept, pid, __ATOMIC_RELAXED);
 	return false;

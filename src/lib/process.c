@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -16,8 +15,6 @@
 #include "lib/record_write.h"
 #include "lib/ring_file.h"
 
-#define TRIES 1000 /* to see the process started; it takes a few syscalls */
-
 static struct process_own own_kept; /* where there is no page: a child has it from its parent */
 
 struct process fathom_process = {.own = &own_kept, .level = FATHOM_INFO};
@@ -27,16 +24,27 @@ static u64 *process_word(void)
 	return &fathom_process.own->state;
 }
 
+/*
+ * Waits for who starts the process, not for ever. False: that is in vain, as it was once in this
+ * process.
+ */
+static bool start_wait(int tries, u32 pid)
+{
+	if (tries == QUIET_TRIES)
+		__atomic_store_n(&fathom_process.late, pid, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&fathom_process.late, __ATOMIC_RELAXED) == pid)
+		return false;
+	fathom_quiet_wait(tries);
+	return true;
+}
+
 /* The state, once no thread of the process is starting it, or after a while. */
 static u64 process_state(u64 pid)
 {
 	u64 state = __atomic_load_n(process_word(), __ATOMIC_ACQUIRE);
 
-	/* Not for ever: the thread that starts it may be ours, below this handler. */
-	for (int i = 0; i < TRIES && state == (pid << 2 | PROCESS_STARTING); i++) {
-		sched_yield();
+	for (int i = 0; state == (pid << 2 | PROCESS_STARTING) && start_wait(i, (u32)pid); i++)
 		state = __atomic_load_n(process_word(), __ATOMIC_ACQUIRE);
-	}
 	return state;
 }
 
@@ -134,10 +142,10 @@ static bool process_begin(u32 *word)
 {
 	u32 begun = __atomic_load_n(word, __ATOMIC_ACQUIRE), pid = (u32)getpid();
 
-	/* Not for ever: as above. */
-	for (int i = 0; i < TRIES && begun != PROCESS_BEGUN; i++) {
+	for (int i = 0; begun != PROCESS_BEGUN; i++) {
 		if (begun == pid) {
-			sched_yield();
+			if (!start_wait(i, pid))
+				return false;
 			begun = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 		} else if (__atomic_compare_exchange_n(word, &begun, pid, false, __ATOMIC_ACQ_REL,
 						       __ATOMIC_ACQUIRE)) {
@@ -146,7 +154,7 @@ static bool process_begin(u32 *word)
 			return true;
 		}
 	}
-	return begun == PROCESS_BEGUN;
+	return true;
 }
 
 bool fathom_process_begin(void)

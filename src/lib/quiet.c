@@ -2,6 +2,8 @@
 #include "lib/quiet.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <time.h>
 
 void fathom_quiet_begin(struct quiet *q)
 {
@@ -19,4 +21,14 @@ void fathom_quiet_end(const struct quiet *q)
 {
 	pthread_setcancelstate(q->cancel, NULL);
 	pthread_sigmask(SIG_SETMASK, &q->signals, NULL);
+}
+
+void fathom_quiet_wait(int tries)
+{
+	static const struct timespec pause = {0, 100000};
+
+	if (tries < 16)
+		sched_yield();
+	else
+		nanosleep(&pause, NULL);
 }

@@ -97,6 +97,7 @@ struct process {
 	struct process_own *own;
 	struct app_ring *ring;
 	u32 begun; /* pid of the process that begins, PROCESS_BEGUN once that is done */
+	u32 late;  /* pid: its start took too long, nobody waits for it any more */
 	u32 level;
 	u32 disabled;
 	u32 generation; /* of processes, each a child of the one before, that had a ring */

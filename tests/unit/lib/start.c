@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library starts in a program with limits and closed descriptors, which does not notice. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 
 static bool limit_falls;	/* right after somebody has looked at it */
 static void (*meanwhile)(void); /* called in the middle of a first call */
+static bool naps_take_time;
 static int naps;
 
 static int limit_set(rlim_t bytes)
@@ -42,7 +44,7 @@ int nanosleep(const struct timespec *pause, struct timespec *left)
 	(void)pause;
 	(void)left;
 	naps++;
-	return 0;
+	return naps_take_time ? poll(NULL, 0, 1) : 0;
 }
 
 /* ---- run by others, in a program of its own ---- */
@@ -265,6 +267,42 @@ static void *cancelled_runs(void *arg)
 TEST(a_thread_that_is_cancelled_in_its_first_call)
 {
 	CHECK_EQ(interrupted_run(cancel_comes, cancelled_runs), 0);
+}
+
+static pthread_t second;
+
+static void *second_runs(void *arg)
+{
+	struct fathom_span s = fathom_span_begin("of another thread");
+
+	if (!s.state)
+		_exit(2);
+	fathom_span_end(&s);
+	return arg;
+}
+
+/* Another thread begins its first span, and what it waits for takes longer than some turns. */
+static void second_comes(void)
+{
+	meanwhile = NULL;
+	naps_take_time = true;
+	if (pthread_create(&second, NULL, second_runs, NULL))
+		_exit(126);
+	poll(NULL, 0, 40);
+}
+
+static void *first_runs(void *arg)
+{
+	struct fathom_span s = fathom_span_begin("first");
+
+	fathom_span_end(&s);
+	pthread_join(second, NULL);
+	return arg;
+}
+
+TEST(a_start_that_takes_its_time)
+{
+	CHECK_EQ(interrupted_run(second_comes, first_runs), 0);
 }
 
 static sigjmp_buf back;
