@@ -255,7 +255,7 @@ static bool thread_is_ready(void)
  */
 static bool thread_start(void)
 {
-	struct fathom_thread *t;
+	struct fathom_thread *t, *none = NULL;
 
 	if (fathom_identity_publish() < 0) /* whose the context is, is not known yet */
 		return false;
@@ -269,12 +269,13 @@ static bool thread_start(void)
 	t = thread_create();
 	if (!t)
 		return false;
-	if (fathom_self) {
+	/* One instruction: that handler comes before it or after it. */
+	if (!__atomic_compare_exchange_n(&fathom_self, &none, t, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED)) {
 		lane_release(t);
 		munmap(t, sizeof(*t));
 		return false;
 	}
-	fathom_self = t;
 	if (thread_key_valid)
 		pthread_setspecific(thread_key, t);
 	return true;

@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #if defined(__x86_64__)
@@ -320,6 +322,59 @@ TEST(an_event_is_interrupted)
 	(void)event_interrupted(false);
 	CHECK(go_through(event_interrupted, false) > 1);
 	listener_stop(&l);
+}
+
+static u32 lanes_used(void)
+{
+	u32 used = 0;
+
+	for (u32 i = 0; i < app_ring_lanes(l.ring); i++)
+		used += __atomic_load_n(&l.ring->table[i].state, __ATOMIC_ACQUIRE) == APP_LANE_USED;
+	return used;
+}
+
+static volatile bool seed_traps;
+
+/* Stands before the C library's, which a first call asks before it takes a lane. */
+ssize_t getrandom(void *to, size_t bytes, unsigned int flags)
+{
+	ssize_t got = syscall(SYS_getrandom, to, bytes, flags);
+
+	if (seed_traps) {
+		seed_traps = false;
+		trap_begin();
+	}
+	return got;
+}
+
+static void *first_call_runs(void *arg)
+{
+	struct fathom_span s;
+
+	seed_traps = true;
+	s = fathom_span_begin("first");
+	trap_end();
+	fathom_span_end(&s);
+	return arg;
+}
+
+/* The handler's call is the thread's first one then, or its second. */
+static const char *first_call_interrupted(bool how)
+{
+	u32 used = lanes_used();
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, first_call_runs, NULL))
+		return "no thread";
+	pthread_join(thread, NULL);
+	return lanes_used() == used ? NULL : "a lane is lost";
+}
+
+TEST(a_first_call_is_interrupted)
+{
+	listener_start(&l);
+	listener_stop(&l);
+	go_through_all(first_call_interrupted, false, 1);
 }
 
 #else
