@@ -274,6 +274,10 @@ static int recording_map(struct source *out, const struct source_options *o,
 	err = partial_finish(out->partial);
 	if (err)
 		return error_set(e, err, "cannot finish the answer");
+	if (out->partial->left_out && !o->quiet)
+		fprintf(stderr, "fathom: of more than %u threads only the first are shown\n",
+			LIVES_MAX);
+	out->view.lost.damaged += out->partial->left_out;
 	out->view.filters = out->partial->filters;
 	out->view.steal_ns = out->partial->steal_ns;
 	out->view.cpu_ns = out->recorded_ns * out->partial->cpus;

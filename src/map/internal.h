@@ -11,6 +11,11 @@
 /* The calls through which lives tell what they settle; arg is the partial. */
 struct life_sink partial_sink(struct partial *p);
 
+static inline size_t partial_lives_max(const struct partial *p)
+{
+	return p->options.lives_max ? p->options.lives_max : LIVES_MAX;
+}
+
 /* Not exit and exit_group, which are no spans. */
 bool partial_call_returns(u16 nr, bool compat);
 

@@ -14,6 +14,7 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 	bool goes_on = map_get(&right->current, l->tid) == l;
 	struct life *before = map_get(&left->current, l->left_tid);
 	struct life_sink sink = partial_sink(left);
+	bool full = false;
 	int err = 0;
 
 	if (before && !l->born && !l->severed) {
@@ -28,13 +29,16 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 			map_remove(&left->current, l->left_tid);
 		if (left->gaps.count || map_get(&left->taken, l->left_tid))
 			l->severed = true;
-		err = vec_push(&left->lives, l);
-		if (err) { /* it is in neither */
+		if (left->lives.count < partial_lives_max(left))
+			err = vec_push(&left->lives, l);
+		else
+			left->left_out += full = true;
+		if (err || full) { /* it is in neither */
 			life_free(l);
 			free(l);
 		}
 	}
-	if (!err && goes_on)
+	if (!err && !full && goes_on)
 		err = map_put(next, l->tid, l);
 	return err;
 }
@@ -117,6 +121,7 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : gaps_merge(left, right);
 	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)
 		left->lost[i] += right->lost[i];
+	left->left_out += right->left_out;
 	left->filters |= right->filters;
 	left->steal_ns += right->steal_ns;
 	if (left->cpus < right->cpus)

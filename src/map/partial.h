@@ -42,10 +42,18 @@ struct kspan_filter {
 	size_t traces_count;
 };
 
+/*
+ * Of a damaged or hostile chunk each record may name another thread. Lives of so many are kept, so
+ * that an answer fits into 4 GiB; of those that come then nothing is, which is counted. Only of
+ * fewer does the order of merges not matter.
+ */
+#define LIVES_MAX ((u32)1 << 20)
+
 struct partial_options {
 	bool spans; /* keep each syscall, fault and wait, not only their sums */
 	const struct kspan_filter *only; /* of them; NULL: all; borrowed until it is finished */
 	bool state_only; /* no sums either: just what later records may ask for (map/base.h) */
+	u32 lives_max;	 /* 0: LIVES_MAX */
 	/*
 	 * Answers for [from_ns, to_ns) only; 0: no limit. What is known of before
 	 * still counts: time of threads is cut at the limits, and with it that which they
@@ -373,6 +381,7 @@ struct partial {
 	struct sums causes;	   /* key: enum split_part; durations of waits */
 	struct kevents events;
 	u64 lost[8];  /* by enum record_loss */
+	u64 left_out; /* how often one was named of whom there is no life: LIVES_MAX */
 	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */

@@ -12,27 +12,35 @@ static void life_place(struct partial *p, struct life *l)
 	l->losses_before = l->losses_seen = p->losses_told = (u32)p->losses.count;
 }
 
-static struct life *life_add(struct partial *p, u32 tid)
+/* 0 with NULL: there are as many as there may be, and this one is left out. */
+static int life_add(struct partial *p, u32 tid, struct life **added)
 {
-	struct life *l = calloc(1, sizeof(*l));
+	struct life *l;
 
+	*added = NULL;
+	if (p->lives.count >= partial_lives_max(p)) {
+		p->left_out++;
+		return 0;
+	}
+	l = calloc(1, sizeof(*l));
 	if (!l)
-		return NULL;
+		return -ENOMEM;
 	life_init(l, tid);
 	l->severed = p->gaps.count > 0 || map_get(&p->taken, tid);
 	life_place(p, l);
 	if (vec_push(&p->lives, l)) {
 		free(l);
-		return NULL;
+		return -ENOMEM;
 	}
-	return map_put(&p->current, tid, l) ? NULL : l;
+	*added = l;
+	return map_put(&p->current, tid, l);
 }
 
-static struct life *life_of(struct partial *p, u32 tid)
+/* Likewise. */
+static int life_of(struct partial *p, u32 tid, struct life **found)
 {
-	struct life *l = map_get(&p->current, tid);
-
-	return l ? l : life_add(p, tid);
+	*found = map_get(&p->current, tid);
+	return __builtin_expect(*found != NULL, 1) ? 0 : life_add(p, tid, found);
 }
 
 /* Before a life has a record of that time: what it may have missed. */
@@ -50,9 +58,12 @@ static int tell_missed(struct partial *p, struct life *l, u64 time_ns)
 static int feed(struct partial *p, u32 tid, enum life_role role, const struct record_head *r)
 {
 	struct life_sink sink = partial_sink(p);
-	struct life *l = life_of(p, tid);
-	int err = l ? tell_missed(p, l, r->time_ns) : -ENOMEM;
+	struct life *l;
+	int err = life_of(p, tid, &l);
 
+	if (err || !l)
+		return err;
+	err = tell_missed(p, l, r->time_ns);
 	return err ? err : life_feed(l, role, r, &sink);
 }
 
@@ -78,43 +89,45 @@ static int fork_apply(struct partial *p, const struct record_head *r)
 {
 	const struct record_fork *f = (const void *)r;
 	struct life *l;
+	int err;
 
 	map_remove(&p->current, r->tid);
-	l = life_add(p, r->tid);
-	if (!l)
-		return -ENOMEM;
-	life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
-	life_place(p, l);
-	return facts_add(&p->facts, r);
+	err = life_add(p, r->tid, &l);
+	if (l) {
+		life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
+		life_place(p, l);
+	}
+	return err ? err : facts_add(&p->facts, r);
 }
 
 /* A thread that came into scope: what it did before is no part of the recording. */
 static int enter_apply(struct partial *p, const struct record_head *r, u64 start_ns)
 {
 	struct life *l;
+	int err;
 
 	map_remove(&p->current, r->tid);
-	l = life_add(p, r->tid);
-	if (!l)
-		return -ENOMEM;
-	life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
-	life_place(p, l);
-	return 0;
+	err = life_add(p, r->tid, &l);
+	if (l) {
+		life_init_entered(l, r->tid, r->pid, r->time_ns, start_ns);
+		life_place(p, l);
+	}
+	return err;
 }
 
 /* An exec from another thread than the leader: the thread takes the leader's number. */
 static int exec_rename(struct partial *p, const struct record_head *r, u32 old_tid)
 {
-	struct life *l = life_of(p, old_tid);
+	struct life *l = map_remove(&p->current, old_tid);
 
-	if (!l)
-		return -ENOMEM;
-	map_remove(&p->current, old_tid);
-	l->tid = r->tid;
-	l->renamed_ns = r->time_ns;
-	if (map_put(&p->current, r->tid, l) || map_put(&p->taken, r->tid, PRESENT))
-		return -ENOMEM;
-	return 0;
+	map_remove(&p->current, r->tid);
+	if (l) {
+		l->tid = r->tid;
+		l->renamed_ns = r->time_ns;
+		if (map_put(&p->current, r->tid, l))
+			return -ENOMEM;
+	}
+	return map_put(&p->taken, r->tid, PRESENT);
 }
 
 static int exec_apply(struct partial *p, const struct record_head *r)
@@ -144,6 +157,7 @@ static int span_apply_as(struct partial *p, const struct record_head *r, enum li
 	struct record_head at = *r;
 	struct context active;
 	bool changes = true;
+	struct life *l;
 	int err;
 
 	at.time_ns = time_ns;
@@ -168,8 +182,9 @@ static int span_apply_as(struct partial *p, const struct record_head *r, enum li
 	default:
 		changes = false;
 	}
-	if (changes)
-		life_active(life_of(p, r->tid), &active, &sink);
+	l = map_get(&p->current, r->tid);
+	if (changes && l)
+		life_active(l, &active, &sink);
 	return spans_add(p, r);
 }
 
@@ -186,10 +201,11 @@ static int thread_apply(struct partial *p, const struct record_head *r)
 
 	if (!err)
 		err = feed(p, r->tid, LIFE_SNAPSHOT, r);
-	l = life_of(p, r->tid);
-	if (err || !l)
-		return err ? err : -ENOMEM;
-	l->start_ns = th->start_ns;
+	if (err)
+		return err;
+	l = map_get(&p->current, r->tid);
+	if (l)
+		l->start_ns = th->start_ns;
 	return facts_add(&p->facts, r);
 }
 
@@ -205,9 +221,12 @@ static int syscall_apply(struct partial *p, const struct record_head *r)
 
 static int exit_apply(struct partial *p, const struct record_head *r)
 {
-	struct life *l = life_of(p, r->tid);
-	int err = l ? tell_missed(p, l, r->time_ns) : -ENOMEM;
+	struct life *l;
+	int err = life_of(p, r->tid, &l);
 
+	if (err || !l)
+		return err;
+	err = tell_missed(p, l, r->time_ns);
 	if (!err)
 		life_exits(l, (const void *)r);
 	return err;

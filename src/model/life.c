@@ -34,7 +34,7 @@ static int head_keep(struct life *l, enum life_role role, const struct record_he
 	struct head_entry entry = {.bytes = (u32)bytes, .role = role};
 
 	if (l->head_bytes + bytes > l->head_space) {
-		size_t space = (l->head_space ? l->head_space * 2 : 512) + bytes;
+		size_t space = l->head_space ? l->head_space * 2 + bytes : bytes;
 		u8 *head = realloc(l->head, space);
 
 		if (!head)

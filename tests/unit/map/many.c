@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Input with more threads and spans than any host has: what it takes, and what is left out. */
+#include <malloc.h>
+
+#include "one_thread.h"
+
+static const struct partial_options three = {.lives_max = 3};
+
+static void told_by(struct partial *p, u8 kind, u64 time_ns, u32 tid)
+{
+	union {
+		struct record_head head;
+		struct record_span_detach detach;
+		struct record_fork fork;
+		struct record_exit exit;
+		struct record_thread thread;
+	} r = {.head = head(kind, time_ns)};
+
+	r.head.tid = tid;
+	apply(p, &r);
+}
+
+TEST(of_more_threads_than_there_may_be_the_first_are_kept)
+{
+	struct partial *p = partial_new(&three);
+
+	for (u32 tid = 1; tid <= 5; tid++)
+		told_by(p, RECORD_span_detach, 1000 * tid, tid);
+	CHECK_EQ(p->left_out, 2);
+	for (u32 tid = 1; tid <= 5; tid++) /* of those that are kept all goes on */
+		told_by(p, RECORD_span_detach, 10000 + 1000 * tid, tid);
+	CHECK_EQ(p->left_out, 4);
+	partial_cover(p, 1000, 20000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		CHECK_EQ(p->lives.data[i]->tid, i + 1);
+		CHECK_EQ(split_total(&p->lives.data[i]->total), 19000);
+	}
+	partial_free(p);
+}
+
+/* Whoever bears the number of one that is left out is not who had it before. */
+TEST(one_that_is_left_out_ends_the_one_before)
+{
+	static const u8 begins[] = {RECORD_fork, RECORD_thread};
+	struct partial *p = partial_new(&three);
+
+	for (u32 tid = 1; tid <= 3; tid++)
+		told_by(p, RECORD_span_detach, 1000 * tid, tid);
+	told_by(p, RECORD_fork, 5000, 2);
+	for (u64 i = 0; i < 10; i++) {
+		told_by(p, RECORD_span_detach, 6000 + i, 2);
+		told_by(p, RECORD_exit, 6000 + i, 2);
+		told_by(p, begins[i % 2], 6000 + i, 4);
+	}
+	CHECK_EQ(p->left_out, 31);
+	partial_cover(p, 1000, 20000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.count, 3);
+	CHECK(p->lives.data[1]->last_ns == 2000 && !p->lives.data[1]->exit_ns);
+	partial_free(p);
+}
+
+TEST(merged_partials_have_no_more_threads_either)
+{
+	struct partial *left = partial_new(&three), *right = partial_new(&three);
+
+	for (u32 tid = 1; tid <= 3; tid++) {
+		told_by(left, RECORD_span_detach, 1000 * tid, tid);
+		told_by(right, RECORD_span_detach, 10000 + 1000 * tid, tid + 1);
+	}
+	partial_cover(left, 1000, 10000);
+	partial_cover(right, 10000, 20000);
+	CHECK_EQ(partial_merge(left, right), 0);
+	CHECK_EQ(left->lives.count, 3);
+	CHECK_EQ(left->left_out, 1);
+	told_by(left, RECORD_span_detach, 20000, 4); /* nor does it go on */
+	CHECK_EQ(left->left_out, 2);
+	CHECK_EQ(partial_finish(left), 0);
+	partial_free(left);
+}
+
+/* What a record takes of each kind that makes most of it, with the room in which arrays grow. */
+static size_t taken_by(void (*tell)(struct partial *p, u64 i), u64 count)
+{
+	struct partial *p = partial_new(NULL);
+	size_t before = mallinfo2().uordblks, after;
+
+	for (u64 i = 0; i < count; i++)
+		tell(p, i);
+	after = mallinfo2().uordblks;
+	partial_free(p);
+	return (after - before) / count;
+}
+
+static void thread_tell(struct partial *p, u64 i)
+{
+	struct record_waking r = {.head = head(RECORD_waking, 1000 + i)};
+
+	r.head.tid = (u32)i + 1;
+	apply(p, &r);
+}
+
+static void span_tell(struct partial *p, u64 i)
+{
+	struct record_span_begin r = {.head = head(RECORD_span_begin, 1000 + i), .flags = 1};
+
+	memcpy(r.ctx.span, &i, sizeof(i));
+	r.ctx.trace[0] = 1;
+	apply(p, &r);
+}
+
+#define COUNT 20000
+
+TEST(the_most_threads_and_spans_of_100_mb_take_less_than_4_gib)
+{
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("sanitizers have their own memory");
+#endif
+	CHECK(taken_by(thread_tell, COUNT) * LIVES_MAX < (size_t)2 << 30);
+	CHECK(taken_by(span_tell, COUNT) * (100000000 / 60) < (size_t)2 << 30);
+}
+
+TEST_MAIN()
