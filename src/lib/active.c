@@ -5,14 +5,14 @@
 /* Takes the last frame of a span away. True if it was the active one. */
 static bool frame_detach(struct fathom_thread *t, u64 token)
 {
-	struct frame *f = frame_top(t);
+	struct frame *top = frame_top(t), *f = top;
 
 	while (f && (f->token != token || !frame_is_live(t, f)))
 		f = f->prev;
 	if (!f)
 		return false;
-	if (f == t->top) {
-		frame_pop(t);
+	if (f == top) {
+		frame_pop(t, f);
 		return true;
 	}
 	frame_live_set(t, f, 0);

@@ -36,12 +36,10 @@ void fathom_record_active(struct fathom_thread *t, const struct frame *before)
 }
 
 /* The top frame was ended by another thread. */
-struct frame *fathom_frames_settle(struct fathom_thread *t)
+struct frame *fathom_frames_settle(struct fathom_thread *t, struct frame *f)
 {
-	struct frame *before = t->top;
-
-	frame_pop(t);
-	fathom_record_active(t, before);
+	frame_pop(t, f);
+	fathom_record_active(t, f);
 	return t->top;
 }
 

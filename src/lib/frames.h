@@ -68,8 +68,8 @@ static inline void trace_copy(u8 *to, const u8 *from)
 
 /* Says which span is active now, where no begin or end says it; `before` was. */
 void fathom_record_active(struct fathom_thread *t, const struct frame *before);
-/* The top frame was ended by another thread: takes it away. The one that is active then. */
-struct frame *fathom_frames_settle(struct fathom_thread *t);
+/* The top frame `f` was ended by another thread: takes it away. The one that is active then. */
+struct frame *fathom_frames_settle(struct fathom_thread *t, struct frame *f);
 /* A span that ended: wherever it stands in our frames, and where it began. */
 void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where);
 /* The same for where it began alone. */
@@ -182,11 +182,12 @@ static inline void frame_activate(struct fathom_thread *t, const struct reserved
 	*(volatile u32 *)&t->floor = r->floor;
 }
 
-/* Takes the top frame away, and those below it that ended before. */
-static inline void frame_pop(struct fathom_thread *t)
+/*
+ * Takes away `f`, which was the top frame, and those below it that ended before. A handler may have
+ * done it since: what is on top now is not asked.
+ */
+static inline void frame_pop(struct fathom_thread *t, struct frame *f)
 {
-	struct frame *f = t->top;
-
 	if (f->prev) { /* see below: a handler may take it away while we look at the next */
 		frame_live_set(t, f, 0);
 		signal_fence();
@@ -202,7 +203,7 @@ static inline struct frame *frame_top(struct fathom_thread *t)
 {
 	struct frame *f = t->top;
 
-	return f && unlikely(!frame_is_live(t, f)) ? fathom_frames_settle(t) : f;
+	return f && unlikely(!frame_is_live(t, f)) ? fathom_frames_settle(t, f) : f;
 }
 
 /* Our own frame, or where there is none what another copy of the library has active here. */
@@ -222,7 +223,7 @@ static inline bool frame_end(struct fathom_thread *t, const struct fathom_span *
 	if (unlikely(!was_active || f->attached))
 		fathom_frames_end(t, span, s->where);
 	if (likely(was_active))
-		frame_pop(t);
+		frame_pop(t, f);
 	return was_active;
 }
 

@@ -239,7 +239,7 @@ static __attribute__((noinline)) void span_pass_end(struct fathom_span *span)
 			frame_live_set(t, f, 0);
 	}
 	if (before && !frame_is_live(t, before))
-		fathom_frames_settle(t);
+		fathom_frames_settle(t, before);
 	fathom_frames_end_elsewhere(token, span->where);
 }
 

@@ -271,6 +271,120 @@ TEST(a_begin_that_is_recorded_is_interrupted)
 	CHECK_EQ(l.damaged, 0);
 }
 
+static struct fathom_span same;
+
+static void end_the_same(void)
+{
+	struct fathom_span copy = same;
+
+	fathom_span_end(&copy);
+}
+
+/* What is below the one that ends is active again, whoever ended it in between. */
+static const char *end_uncovers(bool elsewhere)
+{
+	struct fathom_span below = fathom_span_begin("below"), span = fathom_span_begin("span"),
+			   now;
+	pthread_t thread;
+
+	same = span;
+	if (elsewhere) {
+		if (pthread_create(&thread, NULL, thread_ends, &span))
+			return "no thread";
+		pthread_join(thread, NULL);
+	}
+	trap_begin();
+	if (elsewhere)
+		now = fathom_span_current();
+	else
+		fathom_span_end(&span);
+	trap_end();
+	now = fathom_span_current();
+	fathom_span_end(&below);
+	return memcmp(now.span_id, below.span_id, 8) ? "the one below is not active" : NULL;
+}
+
+/* A root that the level leaves out: nothing is active below it. */
+static const char *left_out_interrupted(bool ends)
+{
+	struct fathom_span_options left_out = {.level = FATHOM_DEBUG, .root = true};
+	struct fathom_span below = fathom_span_begin("below"), span, inside, now;
+
+	if (!ends)
+		trap_begin();
+	span = fathom_span_open(&left_out);
+	if (!ends)
+		trap_end();
+	inside = fathom_span_current();
+	if (ends)
+		trap_begin();
+	fathom_span_end(&span);
+	if (ends)
+		trap_end();
+	now = fathom_span_current();
+	fathom_span_end(&below);
+	return inside.state			       ? "something is active in its place"
+	       : memcmp(now.span_id, below.span_id, 8) ? "the one below is not active"
+						       : NULL;
+}
+
+/* As by a pool. */
+static const char *attach_interrupted(bool detaches)
+{
+	struct fathom_span_options aside = {.level = FATHOM_INFO, .inactive = true};
+	struct fathom_span span = fathom_span_open(&aside), below = fathom_span_begin("below"),
+			   inside, now;
+
+	if (!detaches)
+		trap_begin();
+	fathom_span_attach(&span);
+	if (!detaches)
+		trap_end();
+	inside = fathom_span_current();
+	if (detaches)
+		trap_begin();
+	fathom_span_detach(&span);
+	if (detaches)
+		trap_end();
+	now = fathom_span_current();
+	fathom_span_end(&below);
+	fathom_span_end(&span);
+	return memcmp(inside.span_id, span.span_id, 8) ? "it is not active"
+	       : memcmp(now.span_id, below.span_id, 8) ? "the one below is not active"
+						       : NULL;
+}
+
+static void in_all_through(const char *(*run)(bool), void (*what)(void))
+{
+	if (is_instrumented())
+		SKIP("an instruction is many here");
+	traps_catch();
+	action = what;
+	for (int how = 0; how < 2; how++) {
+		at_step = -1;
+		(void)run(how);
+		if (go_through(run, how) <= 1)
+			SKIP("no traps here");
+	}
+}
+
+TEST(an_end_uncovers_the_one_below)
+{
+	in_all_through(end_uncovers, begin_and_end);
+	in_all_through(end_uncovers, end_the_same);
+}
+
+TEST(one_left_out_is_interrupted)
+{
+	in_all_through(left_out_interrupted, begin_and_end);
+}
+
+TEST(an_attach_and_a_detach_are_interrupted)
+{
+	in_all_through(attach_interrupted, begin_and_end);
+	in_all_through(attach_interrupted, attach_and_detach);
+}
+
 static struct fathom_span told;
 
 static void tell_another(void)
