@@ -60,7 +60,8 @@
  * thread-local memory.) A handler must end or detach what it made active, and return: one
  * that leaves by longjmp() a call that it interrupted leaves open what that call began, and what
  * the thread records behind a record that stays half written comes only when the thread ends,
- * as far as there is room until then; the rest is counted as lost.
+ * as far as there is room until then; the rest is counted as lost. Nor may the child return to a
+ * call that it interrupted, if a handler forks: what that call was at is the parent's.
  *
  * After fork the child has no active span. A copy of a span begun by the
  * parent process serves there as a parent and can be attached; ending it in the
@@ -173,7 +174,7 @@ struct fathom_endpoint {
 
 /*
  * Names the service that this process is. Not needed if the environment names
- * it; without either it is the program's name. May be called again: the new name
+ * it; without either, or if that name is too long, it is the program's name. May be called again: the new name
  * holds from then on. NULL keeps the name, and sets the calling thread up.
  *
  * The three functions of the identity (this and the next two) are for the start of

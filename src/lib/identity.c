@@ -125,11 +125,12 @@ void fathom_identity_start(void)
 
 	if (!name || !*name)
 		name = secure_getenv("OTEL_SERVICE_NAME");
-	if (!name || !*name || text_set(t, "service.name", name) < 0)
-		text_set(t, "service.name", program_invocation_short_name);
+	text_set(t, "service.name", program_invocation_short_name);
 	text_set(t, "telemetry.sdk.name", "fathom");
 	text_set(t, "telemetry.sdk.language", "c");
 	text_set(t, "telemetry.sdk.version", FATHOM_VERSION);
+	if (name && *name) /* last: one that is too long takes no room from what readers go by */
+		text_set(t, "service.name", name);
 }
 
 size_t fathom_identity_text(char *out, size_t size)

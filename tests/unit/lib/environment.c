@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "unit/lib/anew.h"
+#include "unit/lib/listener.h"
 
 /* Of the children that others start. */
 TEST(all_is_sampled)
@@ -16,6 +17,21 @@ TEST(all_is_sampled)
 	CHECK(s.flags & FATHOM_SAMPLED);
 	CHECK_EQ(fathom_level_get(), FATHOM_INFO);
 	fathom_span_end(&s);
+}
+
+TEST(readers_know_the_writer)
+{
+	static const char sdk[] = "telemetry.sdk.name\0fathom";
+	static struct listener l;
+	struct record_kept *told;
+
+	listener_start(&l);
+	(void)fathom_listening();
+	listener_stop(&l);
+	told = listener_nth(&l, RECORD_service, 0);
+	CHECK(told != NULL);
+	CHECK_MEM(told->service.resource, "service.name", 13);
+	CHECK(memmem(told->service.resource, told->service.resource_len, sdk, sizeof(sdk)));
 }
 
 struct surroundings {
@@ -78,6 +94,23 @@ TEST(a_word_that_is_understood_holds)
 	CHECK_STR(child_says("FATHOM_LEVEL", "info", 0), "");
 	CHECK_STR(child_says("FATHOM_SAMPLING", "never", 256), ""); /* and is not sampled */
 	CHECK_STR(child_says("FATHOM_LEVEL", "debug", 256), "");
+}
+
+static int named_prepare(void *arg)
+{
+	return setenv("FATHOM_SERVICE", arg, 1);
+}
+
+TEST(a_name_that_is_too_long)
+{
+	char name[1100];
+
+	memset(name, 'x', sizeof(name));
+	for (size_t length = 900; length < sizeof(name); length += 5) {
+		name[length] = '\0';
+		CHECK_EQ(program_anew("readers_know_the_writer", named_prepare, name), 0);
+		name[length] = 'x';
+	}
 }
 
 /* A program starts as ever, whatever its stderr is. */
