@@ -187,6 +187,9 @@ int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 	int err = partial_life_begin(p, l);
 
 	err = err ? err : partial_tell_losses(p, l, p->losses.count, to_ns);
+	/* a base was told of what was lost behind its end, too */
+	if (l->exit_ns && l->state.place != LIFE_OFF_CPU && l->state.doubt_from_ns >= to_ns)
+		l->state.doubt_from_ns = l->state.doubt_to_ns = 0;
 	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
 		to_ns = l->last_ns;
 	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &sink);

@@ -188,6 +188,61 @@ TEST(a_base_keeps_when_a_thread_was_seen_first)
 	partial_free(base);
 }
 
+/* It left its CPU once in a call that does not return, got it again, and began to end. */
+static void ends_in_a_call(struct partial *p)
+{
+	struct record_switch sw = {
+		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = 1200},
+		.state = LEAVE_preempted,
+		.mode = MODE_syscall,
+		.since_ns = 100};
+	struct record_exit exit = {
+		.head = {.kind = RECORD_exit, .tid = 7, .pid = 7, .time_ns = 1300}};
+
+	lives(p, 1000);
+	apply(p, &sw);
+	sw = (struct record_switch){.head = {.kind = RECORD_switch, .time_ns = 1300},
+				    .next_tid = 7};
+	apply(p, &sw);
+	apply(p, &exit);
+}
+
+static void loses(struct partial *p, u64 begin_ns, u64 end_ns)
+{
+	struct record_lost r = {
+		.head = {.kind = RECORD_lost, .time_ns = end_ns}, .count = 1, .begin_ns = begin_ns};
+
+	apply(p, &r);
+}
+
+/* The loss has its end: that it was in the call until it ended is known all the same. */
+TEST(a_base_of_one_whose_end_is_lost_leaves_it_in_its_call)
+{
+	struct partial *base = partial_new(&state), *whole = partial_new(NULL);
+	struct bytes bytes = {0};
+
+	ends_in_a_call(whole);
+	loses(whole, 1500, 3000);
+	partial_cover(whole, 1, 4000);
+	CHECK_EQ(partial_finish(whole), 0);
+	CHECK_EQ(whole->syscalls.list.count, 2);
+
+	ends_in_a_call(base);
+	loses(base, 1500, 2000);
+	partial_cover(base, 1, 2000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	loses(base, 2000, 3000);
+	partial_cover(base, 2000, 4000);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_EQ(base->syscalls.list.count, 1);
+	CHECK_EQ(base->syscalls.list.data[0].count, 1);
+	partial_free(base);
+	partial_free(whole);
+}
+
 /* Thread 8 is a new process. */
 static void forks(struct partial *p, u64 time_ns)
 {
