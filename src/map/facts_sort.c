@@ -226,6 +226,11 @@ static int files_index(struct facts *f)
 	return err;
 }
 
+void processes_sort(struct facts *f)
+{
+	SORT(&f->processes, process_compare);
+}
+
 int facts_sort(struct facts *f)
 {
 	int err = vec_group_sort(&f->bytes, &bytes_order);
@@ -235,7 +240,7 @@ int facts_sort(struct facts *f)
 		return err;
 	SORT(&f->names, name_compare);
 	SORT(&f->forks, fork_compare);
-	SORT(&f->processes, process_compare);
+	processes_sort(f);
 	SORT(&f->sockets, socket_compare);
 	SORT(&f->services, service_compare);
 	SORT(&f->clocks, clock_compare);

@@ -95,6 +95,7 @@ void facts_free(struct facts *f);
 
 /* facts_sort.c: and makes what queries need */
 int facts_sort(struct facts *f);
+void processes_sort(struct facts *f);
 
 /* stacks.c: stacks and mappings among the facts */
 int stack_fact_add(struct facts *f, const struct record_stack *r);
@@ -222,6 +223,8 @@ void zones_free(struct partial *p);
 
 /* query.c: what query_comm() says */
 const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns);
+/* How the process was made that had this number then; NULL: before, or not known. */
+const struct fact_fork *query_fork(const struct partial *p, u32 pid, u64 time_ns);
 
 /* prune.c: leaves what still holds at its end, and sorted facts */
 int base_prune(struct partial *p);

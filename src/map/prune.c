@@ -228,11 +228,61 @@ static int fds_prune(struct partial *p, struct living *living)
 
 /* ---- the whole ---- */
 
+struct kept_processes { /* a VEC */
+	struct fact_process *data;
+	size_t count, capacity;
+};
+
+/* What one executes that only forked is told of who made it: a copy, as a snapshot tells it. */
+static int process_inherit(const struct partial *p, u32 pid, struct kept_processes *copies)
+{
+	const struct fact_fork *fork = query_fork(p, pid, p->to_ns);
+	const struct fact_process *by = fork ? query_process(p, pid, p->to_ns) : NULL;
+	struct fact_process copy;
+	int err;
+
+	if (!by || (by->pid == pid && by->time_ns >= fork->time_ns))
+		return 0;
+	copy = (struct fact_process){.time_ns = fork->time_ns,
+				     .pid = pid,
+				     .parent_pid = fork->parent_pid,
+				     .start_ns = fork->start_ns,
+				     .cgroup = fork->cgroup,
+				     .snapshot = true,
+				     .command_bytes = by->command_bytes};
+	copy.command = text_copy(by->command, by->command_bytes);
+	if (!copy.command)
+		return -ENOMEM;
+	err = vec_push(copies, copy);
+	if (err)
+		free(copy.command);
+	return err;
+}
+
+static int processes_inherit(struct partial *p, const struct map *pids)
+{
+	struct kept_processes copies = {0};
+	struct map_entry entry;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && map_next(pids, &at, &entry))
+		err = process_inherit(p, (u32)entry.key, &copies);
+	err = err ? err : vec_move(&p->facts.processes, &copies);
+	processes_sort(&p->facts);
+	for (size_t i = 0; i < copies.count; i++) /* they could not be kept */
+		free(copies.data[i].command);
+	vec_free(&copies);
+	return err;
+}
+
 static int facts_prune(struct partial *p, struct living *l)
 {
 	struct facts *f = &p->facts;
 	int err = facts_sort(f);
 
+	if (!err) /* before forks go */
+		err = processes_inherit(p, &l->pids);
 	if (!err) /* it looks through forks: before these go */
 		err = fds_prune(p, l);
 	if (err)

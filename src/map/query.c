@@ -48,7 +48,7 @@ u32 query_pid(const struct partial *p, u32 tid, u64 time_ns)
 	return name ? name->pid : 0;
 }
 
-const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns)
+static const struct fact_process *process_told(const struct partial *p, u32 pid, u64 time_ns)
 {
 	const struct fact_process *list = p->facts.processes.data;
 	size_t n = COUNT_BEFORE(&p->facts.processes, e,
@@ -61,39 +61,39 @@ const struct fact_process *query_process(const struct partial *p, u32 pid, u64 t
 	return NULL;
 }
 
-/* Of a process: how it was made. */
-static const struct fact_fork *fork_before(const struct partial *p, u32 tid, u64 time_ns)
+const struct fact_fork *query_fork(const struct partial *p, u32 pid, u64 time_ns)
 {
 	const struct fact_fork *list = p->facts.forks.data;
 	size_t n = COUNT_BEFORE(&p->facts.forks, e,
-				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
+				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
 
-	return n > 0 && list[n - 1].tid == tid && list[n - 1].pid == tid ? &list[n - 1] : NULL;
+	return n > 0 && list[n - 1].tid == pid && list[n - 1].pid == pid ? &list[n - 1] : NULL;
 }
 
-static const char *command_executable(const struct fact_process *process)
-{
-	size_t name = strnlen(process->command, process->command_bytes) + 1;
-
-	return name < process->command_bytes ? process->command + name : NULL;
-}
-
-const char *query_executable(const struct partial *p, u32 pid, u64 time_ns)
+const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns)
 {
 	for (int forks = 0; forks < FORKS_FOLLOWED; forks++) {
-		const struct fact_process *process = query_process(p, pid, time_ns);
-		const struct fact_fork *fork = fork_before(p, pid, time_ns);
+		const struct fact_process *process = process_told(p, pid, time_ns);
+		const struct fact_fork *fork = query_fork(p, pid, time_ns);
 
 		/* whose birth is known, no later snapshot need tell of */
 		if (process &&
 		    (!fork || (process->time_ns >= fork->time_ns && process->time_ns <= time_ns)))
-			return command_executable(process);
+			return process;
 		if (!fork)
 			return NULL;
 		pid = fork->parent_pid;
 		time_ns = fork->time_ns;
 	}
 	return NULL;
+}
+
+const char *query_executable(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_process *process = query_process(p, pid, time_ns);
+	size_t name = process ? strnlen(process->command, process->command_bytes) + 1 : 0;
+
+	return process && name < process->command_bytes ? process->command + name : NULL;
 }
 
 struct span_place query_span_place(const struct partial *p, const struct app_span *span,

@@ -21,7 +21,10 @@ u64 query_held_until(const struct partial *p, u32 number, u64 time_ns);
 /* The process of a thread as facts tell it, 0: not known. */
 u32 query_pid(const struct partial *p, u32 tid, u64 time_ns);
 
-/* What the process ran at a time (its exec or snapshot), NULL: not known. */
+/*
+ * What the process ran at a time (its exec or snapshot; of one that only forked that of who
+ * made it), NULL: not known.
+ */
 const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns);
 
 /* The thread and process where a span began, or was first seen; 0: not known. */
@@ -34,10 +37,7 @@ struct span_place query_span_place(const struct partial *p, const struct app_spa
 /* The value of an attribute of the process's resource ("service.name"), or NULL. */
 const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key);
 
-/*
- * The file that a process executed last, as far as it was told; NULL: not known. A fork executes
- * what its parent did.
- */
+/* The file that the process executed then, as far as it was told; NULL: not known. */
 const char *query_executable(const struct partial *p, u32 pid, u64 time_ns);
 
 /*

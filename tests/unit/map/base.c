@@ -283,6 +283,42 @@ TEST(a_base_with_an_open_end_keeps_forks)
 	partial_free(base);
 }
 
+static void executes(struct partial *p, u64 time_ns)
+{
+	struct record_exec r = {
+		.head = {.kind = RECORD_exec, .time_ns = time_ns, .tid = 7, .pid = 7},
+		.old_tid = 7,
+		.command_len = 16,
+		.command = "server\0/bin/srv"};
+
+	apply(p, &r);
+}
+
+/* A worker was made by one that executed before. */
+TEST(a_base_keeps_what_one_executes_that_only_forked)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 1000);
+	executes(base, 1100);
+	forks(base, 1200);
+	for (int i = 0; i < 2; i++) { /* the base of a base, too */
+		struct bytes bytes = {0};
+
+		partial_cover(base, 1, 2000);
+		CHECK_EQ(base_write(base, &bytes), 0);
+		partial_free(base);
+		CHECK_EQ(base_read(&base, bytes.data, bytes.count, &state), 0);
+		bytes_free(&bytes);
+	}
+	CHECK_EQ(base->facts.processes.count, 2);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_STR(query_executable(base, 7, 2500), "/bin/srv");
+	CHECK_STR(query_executable(base, 8, 2500), "/bin/srv");
+	CHECK_STR(query_executable(base, 9, 2500), NULL);
+	partial_free(base);
+}
+
 static void named(struct partial *p, u64 time_ns, u32 tid, const char *name)
 {
 	struct record_name r = {
