@@ -9,14 +9,18 @@
  *   49-56   end_ns
  *   57-     the data, to the end of the file
  *
- * It is replaced by a rename, so a crash leaves the old one or the new one.
+ * It is replaced by a rename of ".base.new", so a crash leaves the old one or the new one.
  * A chunk that ends by end_ns and is still there is one that a crash kept from
  * being deleted: it counts as gone.
+ *
+ * While chunks are looked after, ".base.new" is there before it is written, as room that nobody
+ * else can take: what is in it means nothing.
  */
 #include "chunk/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,10 +32,37 @@
 #include "chunk/file.h"
 
 #define BASE_NAME "base"
+#define BASE_NEW ".base.new"
 #define BASE_MAGIC "fathomB1"
 #define BASE_CHECKED 12 /* where the part begins that the checksum covers */
 #define BASE_DATA (BASE_CHECKED + CHUNK_BOOT_BYTES + 8)
 #define BASE_MAX_BYTES (1u << 30)
+#define ROOM_FLOOR ((uint64_t)256 << 10)
+
+/* With the room that it has. */
+static int new_open(int dir)
+{
+	int fd = file_open_write(dir, BASE_NEW);
+
+	return fd < 0 ? file_create(dir, BASE_NEW) : fd;
+}
+
+/* What cannot be written leaves its room for the next time. */
+static int new_write(int dir, const void *data, size_t len)
+{
+	int fd = new_open(dir), err;
+
+	if (fd < 0)
+		return fd;
+	err = file_write(fd, data, len);
+	if (!err && (ftruncate(fd, (off_t)len) < 0 || fsync(fd) < 0))
+		err = -errno;
+	if (close(fd) < 0 && !err)
+		err = -errno;
+	if (!err && renameat(dir, BASE_NEW, dir, BASE_NAME) < 0)
+		err = -errno;
+	return err;
+}
 
 static int base_replace(int dir, const struct recording_base *base)
 {
@@ -44,9 +75,7 @@ static int base_replace(int dir, const struct recording_base *base)
 	bytes_put(&file, BASE_MAGIC, 8);
 	bytes_put_u32(&file, checked.failed ? 0 : crc32c(0, checked.data, checked.count));
 	bytes_put(&file, checked.data, checked.count);
-	err = checked.failed || file.failed
-		      ? -ENOMEM
-		      : file_replace(dir, BASE_NAME, file.data, file.count, true);
+	err = checked.failed || file.failed ? -ENOMEM : new_write(dir, file.data, file.count);
 	if (!err && fsync(dir) < 0)
 		err = -errno;
 	bytes_free(&checked);
@@ -89,6 +118,22 @@ int recording_base_write(const char *dir, const struct recording_hold *hold,
 		err = base_give(fd, owner);
 	close(fd);
 	return err ? error_set(e, err, "cannot write %s/" BASE_NAME, dir) : 0;
+}
+
+void recording_base_reserve(const struct recording_hold *hold, const struct recording_base *base)
+{
+	const uint64_t bytes = base->bytes + base->bytes / 2 + ROOM_FLOOR;
+	int fd = new_open(hold->dir);
+
+	if (fd < 0)
+		return;
+	posix_fallocate(fd, 0, (off_t)bytes);
+	close(fd);
+}
+
+void recording_base_release(const struct recording_hold *hold)
+{
+	unlinkat(hold->dir, BASE_NEW, 0);
 }
 
 static int base_parse(const unsigned char *file, size_t len, struct recording_base *base)

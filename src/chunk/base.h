@@ -25,6 +25,14 @@ int recording_base_write(const char *dir, const struct recording_hold *hold,
 			 struct error *e);
 
 /*
+ * Keeps room on the disk for the base that follows this one, which grows: on a full one nothing
+ * could be deleted without it. Where there is none, recording_base_write() says so later. The room
+ * goes with the next base, or is released.
+ */
+void recording_base_reserve(const struct recording_hold *hold, const struct recording_base *base);
+void recording_base_release(const struct recording_hold *hold);
+
+/*
  * Reads it: 0, -ENOENT if there is none, -EBADMSG if it is damaged, or another
  * negative errno. Free it with recording_base_free().
  */

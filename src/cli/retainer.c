@@ -37,7 +37,6 @@ struct retainer {
 	struct error error; /* of the last round */
 
 	struct recording_base base; /* the thread's: it stands for the chunks that are gone */
-	bool unsaved;		    /* it is not on the disk, which is full */
 	bool used;		    /* memory, in this round, to map a chunk */
 };
 
@@ -78,16 +77,14 @@ static void base_check(struct retainer *r)
 	recording_base_free(&r->base);
 }
 
-/* A disk that is full is no reason to keep chunks: the base is written when they are gone. */
+/* Also when the disk is full, by the room that was kept: a chunk stays until this was done. */
 static int base_store(struct retainer *r, struct error *e)
 {
 	int err = recording_base_write(r->dir, r->hold, owner_find(), &r->base, e);
 
-	r->unsaved = err == -ENOSPC || err == -EDQUOT;
-	if (!r->unsaved)
-		return err;
-	error_clear(e);
-	return 0;
+	if (!err) /* in the place of the base before, at once: others may want it */
+		recording_base_reserve(r->hold, &r->base);
+	return err;
 }
 
 /* Before a chunk goes: what later ones need of it is merged into the base. */
@@ -114,9 +111,8 @@ static void round_run(struct retainer *r)
 {
 	struct error e = {0};
 
+	recording_base_reserve(r->hold, &r->base);
 	recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
-	if (r->unsaved)
-		base_store(r, error_is_set(&e) ? NULL : &e);
 	memory_give_back(r);
 	pthread_mutex_lock(&r->lock);
 	r->error = e;
@@ -158,6 +154,7 @@ static void *retainer_run(void *arg)
 		round_run(r);
 	while (round_wait(r));
 	round_run(r);
+	recording_base_release(r->hold);
 	return NULL;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -630,6 +633,41 @@ TEST(base_is_what_was_written)
 	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), -EBADMSG);
 	CHECK(truncate(make_path(dir, "base"), 3) == 0);
 	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), -EBADMSG);
+}
+
+/* What was kept for it while there was room is enough when there is none. */
+TEST(a_base_is_written_on_a_full_disk)
+{
+	const char *dir = make_directory();
+	static char state[300000], rest[4096];
+	struct recording_base base = {.data = state, .bytes = 1000}, read;
+	struct recording_hold hold = {.lock = -1};
+	struct stat st;
+	int fd;
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", dir, "tmpfs", 0, "size=1m"))
+		SKIP("it takes rights to make a small disk");
+	hold.dir = open(dir, O_RDONLY | O_DIRECTORY);
+	CHECK_EQ(recording_base_write(dir, &hold, NULL, &base, NULL), 0);
+	recording_base_reserve(&hold, &base);
+	fd = open(make_path(dir, "rest"), O_WRONLY | O_CREAT, 0600);
+	while (write(fd, rest, sizeof(rest)) == sizeof(rest))
+		;
+	close(fd);
+	base.bytes = sizeof(state); /* it is too much, and what was there stays */
+	CHECK_EQ(recording_base_write(dir, &hold, NULL, &base, NULL), -ENOSPC);
+	base.bytes = 200000;
+	CHECK_EQ(recording_base_write(dir, &hold, NULL, &base, NULL), 0);
+	CHECK_EQ(recording_base_read(dir, &hold, &read, NULL), 0);
+	CHECK_EQ(read.bytes, 200000);
+	recording_base_free(&read);
+	recording_base_reserve(&hold, &base);
+	CHECK_EQ(stat(make_path(dir, ".base.new"), &st), 0);
+	recording_base_release(&hold);
+	CHECK_EQ(stat(make_path(dir, ".base.new"), &st), -1);
+	close(hold.dir);
+	CHECK_EQ(umount(dir), 0);
 }
 
 /* Cut at any place, the parts together are the whole. */
