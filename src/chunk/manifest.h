@@ -35,6 +35,7 @@
 #define MANIFEST_MAX_BYTES (16u << 20)
 #define MANIFEST_NAME ".manifest" /* hidden: CTF readers take any other file for a stream */
 #define METADATA_NAME "metadata"
+#define RECOVERED_NEW ".recovered.new" /* a stream, while recovery closes its holes */
 #define CHUNK_FILE_NAME_BYTES 32
 
 struct manifest_file {

@@ -21,16 +21,18 @@ static void finish_stream(struct chunk_reader *r, struct reader_stream *s)
 		 s->stream.damaged == 0)
 		s->stream.damaged = 1; /* nobody knows how many */
 	r->info.lost.damaged += s->stream.damaged;
+	if (r->count_losses)
+		stream_count_untold(&s->stream, &r->info.lost);
 	if (s->stream.damage)
 		chunk_reader_set_damage(r, s->stream.name, s->stream.damage);
 }
 
 /* Where no manifest says what was lost, the records do. */
-static void count_loss(struct chunk_reader *r, const struct record_head *record)
+static void count_loss(struct chunk_reader *r, struct stream *s)
 {
 	r->info.records++;
-	if (record->kind == RECORD_lost)
-		chunk_lost_add(&r->info.lost, (const struct record_lost *)record);
+	if (s->unpacker.record.head.kind == RECORD_lost)
+		stream_count_lost(s, &r->info.lost);
 }
 
 /* ---- one stream ---- */
@@ -74,7 +76,7 @@ static const struct record_head *taken(struct chunk_reader *r, struct reader_str
 	if (__builtin_expect(record->kind == RECORD_lost, 0))
 		name_loser(&s->stream, record);
 	if (__builtin_expect(r->count_losses, 0))
-		count_loss(r, record);
+		count_loss(r, &s->stream);
 	return record;
 }
 

@@ -54,7 +54,8 @@ static int read_stream(struct chunk_reader *r, struct stream *s, struct manifest
 
 	while ((got = stream_peek(s)) > 0)
 		if (stream_take(s) && s->unpacker.record.head.kind == RECORD_lost)
-			chunk_lost_add(&r->info.lost, &s->unpacker.record.lost_);
+			stream_count_lost(s, &r->info.lost);
+	stream_count_untold(s, &r->info.lost);
 	if ((s->truncated_packet || s->gave_up) && !s->damaged)
 		s->damaged = 1; /* nobody knows how many */
 	file->records = s->delivered;
@@ -80,22 +81,91 @@ static int read_stream_of(struct chunk_recovery *k, struct stream *s, struct man
 	return err;
 }
 
+/* From one place of a file to the begin of another, or further to the front in itself. */
+static int part_copy(int from, int to, const struct stream_part *part, unsigned char *piece)
+{
+	uint64_t done = 0;
+
+	while (done < part->bytes) {
+		uint64_t left = part->bytes - done;
+		ssize_t n = file_read_at(from, piece, left < PIECE_BYTES ? left : PIECE_BYTES,
+					 part->at + done);
+		int err = n > 0 ? file_write(to, piece, (size_t)n) : n < 0 ? (int)n : -EIO;
+
+		if (err)
+			return err;
+		done += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* Writes what is whole of a file, at its offset in `to`, and ends it there. */
+static int parts_copy(const struct stream *s, int from, int to)
+{
+	unsigned char *piece = malloc(PIECE_BYTES);
+	uint64_t bytes = 0;
+	int err = piece ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < s->kept.count && !err; i++) {
+		err = part_copy(from, to, &s->kept.data[i], piece);
+		bytes += s->kept.data[i].bytes;
+	}
+	free(piece);
+	if (!err && (ftruncate(to, (off_t)bytes) < 0 || fsync(to) < 0))
+		err = -errno;
+	return err;
+}
+
+/*
+ * Closes the holes of a file: CTF readers do not look for the next packet behind damage, and by
+ * its records_before ours see what is missing. By a rename, so that nothing is torn if the power
+ * fails just then, or, where there is no room for another one, in itself.
+ */
+static int close_holes(const struct stream *s, int from, int in_place)
+{
+	int to = file_create(s->dir, RECOVERED_NEW);
+	int err = to < 0 ? to : parts_copy(s, from, to);
+
+	if (to >= 0 && close(to) < 0 && !err)
+		err = -errno;
+	if (!err && renameat(s->dir, RECOVERED_NEW, s->dir, s->name) < 0)
+		err = -errno;
+	if (err)
+		unlinkat(s->dir, RECOVERED_NEW, 0);
+	return err == -ENOSPC || err == -EDQUOT ? parts_copy(s, from, in_place) : err;
+}
+
+static int cut_off(const struct stream *s, int in_place)
+{
+	const struct stream_part *first = s->kept.data;
+	int from, err;
+
+	if (s->kept.count == 1 && !first->at)
+		return ftruncate(in_place, (off_t)first->bytes) < 0 ? -errno : 0;
+	from = file_open_regular(s->dir, s->name);
+	if (from < 0)
+		return from;
+	err = close_holes(s, from, in_place);
+	close(from);
+	return err;
+}
+
 /* Leaves the whole packets of a plain stream in its file, one behind the other. */
 static int keep_packets(struct chunk_recovery *k, struct stream *s, struct manifest_file *file)
 {
-	int err;
+	int fd, err;
 
-	s->keep = file_open_write(k->reader->dir, s->name);
-	if (s->keep < 0)
-		return s->keep;
+	s->keep = true;
 	err = read_stream_of(k, s, file);
 	if (!err && s->read_err && !chunk_error_is_own(s->read_err))
 		err = s->read_err; /* what cannot be read now is not cut off */
-	if (!err)
-		err = s->keep_err;
-	if (!err && ftruncate(s->keep, (off_t)s->kept) < 0)
-		err = -errno;
-	close(s->keep);
+	if (err || !s->packets)
+		return err;
+	fd = file_open_write(s->dir, s->name);
+	if (fd < 0)
+		return fd;
+	err = cut_off(s, fd);
+	close(fd);
 	return err;
 }
 
@@ -123,6 +193,7 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	stream_free(s); /* what was found of it stays: one is in memory at a time */
 	if (err)
 		return err;
+	r->info.lost.damaged += s->damaged;
 	if (s->packets == 0) {
 		if (is_cpu) /* all that it had is missing */
 			m->info.complete_ns = 0;
@@ -136,7 +207,6 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	if (is_cpu && s->last_end_ns < m->info.complete_ns)
 		m->info.complete_ns = s->last_end_ns;
 	m->info.records += file->events;
-	r->info.lost.damaged += s->damaged;
 	m->file_count++;
 	return 0;
 }
@@ -154,6 +224,7 @@ static void remove_rest(struct chunk_reader *r)
 	}
 	unlinkat(r->dir, "." MANIFEST_NAME ".new", 0);
 	unlinkat(r->dir, "." METADATA_NAME ".new", 0);
+	unlinkat(r->dir, RECOVERED_NEW, 0);
 }
 
 /* Where chunks are recovered. */

@@ -40,7 +40,7 @@ static bool is_in_chunk(const char *name)
 {
 	return chunk_file_is_stream(name) || strcmp(name, METADATA_NAME) == 0 ||
 	       strcmp(name, MANIFEST_NAME) == 0 || strcmp(name, "." MANIFEST_NAME ".new") == 0 ||
-	       strcmp(name, "." METADATA_NAME ".new") == 0;
+	       strcmp(name, "." METADATA_NAME ".new") == 0 || strcmp(name, RECOVERED_NEW) == 0;
 }
 
 /* Another descriptor of a directory, from its first entry on. */

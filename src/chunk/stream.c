@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "chunk/crc32c.h"
@@ -24,7 +25,7 @@ static long stream_cpu(const char *name)
 
 int stream_init(struct stream *s, int dir, const char *name, const uint8_t *identity, bool growing)
 {
-	*s = (struct stream){.dir = dir, .growing = growing, .keep = -1};
+	*s = (struct stream){.dir = dir, .growing = growing};
 	strncpy(s->name, name, sizeof(s->name) - 1);
 	s->cpu = stream_cpu(name);
 	if (identity) {
@@ -57,6 +58,7 @@ void stream_free(struct stream *s)
 	inflater_free(s->inflater);
 	unpacker_free(&s->unpacker);
 	free(s->buffer);
+	vec_free(&s->kept);
 	s->inflater = NULL;
 	s->buffer = NULL;
 }
@@ -269,25 +271,25 @@ static void stream_close_hole(struct stream *s, uint64_t before)
 	s->truncated_packet = false;
 }
 
-/*
- * Moves the good packet at `from` to the ones before it: CTF readers do not look for the next one
- * behind damage, and by its records_before ours see what is missing. What is read lies behind.
- */
-static void stream_keep(struct stream *s, size_t bytes)
+/* Remembers where the good packet at `from` lies. */
+static int stream_keep(struct stream *s, size_t bytes)
 {
-	uint64_t at = s->file_at - (s->to - s->from);
+	struct stream_part part = {s->file_at - (s->to - s->from), bytes};
+	struct stream_part *last = s->kept.count ? &s->kept.data[s->kept.count - 1] : NULL;
 
-	if (s->keep >= 0 && at != s->kept && !s->keep_err)
-		s->keep_err = lseek(s->keep, (off_t)s->kept, SEEK_SET) < 0
-				      ? -errno
-				      : file_write(s->keep, s->buffer + s->from, bytes);
-	s->kept += bytes;
+	if (!last || last->at + last->bytes != part.at)
+		return vec_push(&s->kept, part);
+	last->bytes += bytes;
+	return 0;
 }
 
-static void stream_enter(struct stream *s, const struct packet_head *head)
+static int stream_enter(struct stream *s, const struct packet_head *head)
 {
 	size_t bytes = head->packet_bits / 8;
+	int err = s->keep ? stream_keep(s, bytes) : 0;
 
+	if (err)
+		return err;
 	if (!s->has_identity) {
 		memcpy(s->identity, head->uuid, sizeof(s->identity));
 		s->has_identity = true;
@@ -299,8 +301,9 @@ static void stream_enter(struct stream *s, const struct packet_head *head)
 	if (s->packets++ == 0)
 		s->first_begin_ns = head->timestamp_begin;
 	s->last_end_ns = head->timestamp_end;
-	stream_keep(s, bytes);
+	s->discarded = head->events_discarded;
 	s->from += bytes;
+	return 1;
 }
 
 /* Tries the packet at `from`: 1 if it is good, 0 if it was skipped, -ENOMEM. */
@@ -329,10 +332,8 @@ static int stream_try_packet(struct stream *s)
 			s->budget->wasted += bytes;
 		}
 	}
-	if (!why) {
-		stream_enter(s, &head);
-		return 1;
-	}
+	if (!why)
+		return stream_enter(s, &head);
 	stream_damage(s, why);
 	return stream_resync(s);
 }
@@ -404,6 +405,26 @@ int stream_take(struct stream *s)
 	s->truncated_packet = true;
 	s->in_packet = false;
 	return 0;
+}
+
+void stream_count_lost(struct stream *s, struct chunk_lost *lost)
+{
+	const struct record_lost *record = &s->unpacker.record.lost_;
+	uint64_t damaged = lost->damaged;
+
+	chunk_lost_add(lost, record);
+	if (lost->damaged == damaged) /* those are no discarded events */
+		s->told += record->count;
+}
+
+void stream_count_untold(const struct stream *s, struct chunk_lost *lost)
+{
+	uint64_t untold = s->discarded > s->told ? s->discarded - s->told : 0;
+
+	if (strncmp(s->name, "app-", 4) == 0)
+		lost->application += untold;
+	else
+		lost->buffer += untold;
 }
 
 void stream_expect(struct stream *s, uint64_t records, const uint32_t *crc)

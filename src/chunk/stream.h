@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "chunk/decode.h"
 #include "chunk/manifest.h"
 
@@ -28,6 +29,11 @@ struct stream_budget {
 	uint64_t inflated; /* that came out of them */
 	uint64_t read;	   /* bytes of all files */
 	uint64_t wasted;   /* bytes checked in vain: bounds the time */
+};
+
+/* Of a file: good packets one behind the other. */
+struct stream_part {
+	uint64_t at, bytes;
 };
 
 struct stream {
@@ -56,12 +62,13 @@ struct stream {
 	struct unpacker unpacker;
 	bool in_packet;
 	uint64_t packets;
-	uint64_t first_begin_ns; /* of the first packet */
-	uint64_t last_end_ns;	 /* of the packet before */
-	uint64_t delivered;	 /* records */
-	uint64_t kept;		 /* bytes of good packets */
-	int keep;		 /* -1, or the plain file: what is damaged is closed up in it */
-	int keep_err;		 /* why it could not be, negative */
+	uint64_t first_begin_ns;      /* of the first packet */
+	uint64_t last_end_ns;	      /* of the packet before */
+	uint64_t delivered;	      /* records */
+	uint64_t told;		      /* discarded events of its `lost` records */
+	uint64_t discarded;	      /* events, by its last good packet */
+	bool keep;		      /* collect where good packets lie: */
+	VEC(struct stream_part) kept; /* each as long as it can be */
 
 	uint64_t damaged;      /* records that are known to be missing */
 	uint64_t skipped;      /* bytes since the last good packet */
@@ -88,6 +95,12 @@ int stream_peek(struct stream *s);
 
 /* Unpacks the record that peek went to: 1 and s->unpacker.record, 0 if it is damaged. */
 int stream_take(struct stream *s);
+
+/* Counts the `lost` record that was taken. */
+void stream_count_lost(struct stream *s, struct chunk_lost *lost);
+
+/* At the end: what damaged ones had told, which the head of a packet behind them says. */
+void stream_count_untold(const struct stream *s, struct chunk_lost *lost);
 
 /*
  * At the end: what the manifest says the stream has. The rest is damaged. `crc` is that of its

@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -416,6 +418,152 @@ TEST(a_torn_page)
 		CHECK_EQ(info.lost.damaged, missing);
 		make_forget(dir);
 	}
+}
+
+static void tear(const char *path, off_t at)
+{
+	int fd = open(path, O_WRONLY);
+
+	CHECK_EQ(pwrite(fd, "torn", 4, at), 4);
+	close(fd);
+}
+
+/* The next packet says how many the `lost` records of a damaged one told. */
+TEST(losses_that_a_damaged_packet_told)
+{
+	static const enum chunk_stream_kind kinds[] = {CHUNK_STREAM_CPU, CHUNK_STREAM_APP};
+
+	for (int i = 0; i < 2; i++) {
+		const struct chunk_writer_options options = {
+			.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
+		struct chunk_writer *w;
+		struct chunk_stream *s;
+		struct chunk_info info;
+		union make_record r;
+		char path[8300];
+		off_t ends[16];
+
+		CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+		s = chunk_writer_stream(w, kinds[i], 0);
+		make_syscall(&r, 1010, i ? 0xffff : 0, 1);
+		CHECK_EQ(chunk_writer_add(s, &r.head), 0);
+		CHECK_EQ(chunk_writer_flush(w, 1020, NULL), 0);
+		CHECK_EQ(make_lost(s, LOST_buffer, 700, 1021, 1022), 0);
+		CHECK_EQ(make_lost(s, LOST_damaged, 50, 1023, 1024), 0);
+		CHECK_EQ(chunk_writer_flush(w, 1040, NULL), 0);
+		r.head.time_ns = 1050;
+		CHECK_EQ(chunk_writer_add(s, &r.head), 0);
+		CHECK_EQ(make_lost(s, LOST_recursion, 7, 1051, 1052), 0);
+		CHECK_EQ(chunk_writer_flush(w, 1060, NULL), 0);
+		snprintf(path, sizeof(path), "%s",
+			 make_path(chunk_writer_path(w), i ? "app-0" : "cpu0"));
+		chunk_writer_close(w);
+		CHECK_EQ(packet_ends(path, ends), 4);
+		tear(path, ends[2] - 12);
+		for (int recovered = 0; recovered < 2; recovered++) {
+			*strrchr(path, '/') = '\0';
+			CHECK_EQ(make_count(recovered ? found.path : path, &info), 3);
+			CHECK_EQ(info.lost.damaged, 2);
+			CHECK_EQ(info.lost.recursion, 7);
+			CHECK_EQ(i ? info.lost.application : info.lost.buffer, 700);
+			CHECK_EQ(i ? info.lost.buffer : info.lost.application, 0);
+			if (!recovered)
+				CHECK_EQ(recording_recover(options.dir, NULL, on_recovered, NULL,
+							   NULL),
+					 1);
+		}
+	}
+}
+
+/* A crash while a hole is closed leaves the file as it was: it is another one until it is whole. */
+TEST(a_hole_is_closed_in_another_file)
+{
+	for (int torn = 0; torn < 2; torn++) {
+		const char *dir = make_directory(), *chunk = leave_open(dir);
+		const char *path = make_path(chunk, "cpu0");
+		struct stat before, after;
+		struct chunk_info info;
+		off_t ends[16];
+		FILE *f = fopen(make_path(chunk, RECOVERED_NEW), "w");
+
+		CHECK(f != NULL);
+		CHECK_EQ(fclose(f), 0);
+		packet_ends(path, ends);
+		tear(path, ends[torn ? 2 : PACKETS] - 20);
+		CHECK_EQ(stat(path, &before), 0);
+		CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
+		CHECK_EQ(stat(make_path(found.path, "cpu0"), &after), 0);
+		CHECK_EQ(before.st_ino != after.st_ino, torn);
+		CHECK_EQ(make_count(found.path, &info), (PACKETS - 1) * IN_PACKET);
+		CHECK_EQ(entries_in(found.path), 3);
+	}
+}
+
+/* Where the disk has no room for another one it is closed in the file itself. */
+TEST(a_hole_is_closed_without_room)
+{
+	static char rest[4096];
+	const unsigned int records = 4000;
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .no_sync = true};
+	struct chunk_writer *w;
+	struct stat before, after;
+	struct chunk_info info;
+	union make_record r;
+	char path[8300];
+	off_t ends[16];
+	int fd;
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", options.dir, "tmpfs", 0, "size=2m"))
+		SKIP("it takes rights to make a small disk");
+	w = begun(&options, CHUNK_STREAM_CPU);
+	for (unsigned int i = 0; i < 4 * records; i++) {
+		make_syscall(&r, 2000 + i, 0, i);
+		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
+		if (i % records == records - 1)
+			CHECK_EQ(chunk_writer_flush(w, 2001 + i, NULL), 0);
+	}
+	snprintf(path, sizeof(path), "%s", make_path(chunk_writer_path(w), "cpu0"));
+	chunk_writer_close(w);
+	CHECK_EQ(packet_ends(path, ends), 5);
+	tear(path, ends[2] - 20);
+	fd = open(make_path(options.dir, "rest"), O_WRONLY | O_CREAT, 0600);
+	while (write(fd, rest, sizeof(rest)) == sizeof(rest))
+		;
+	/* that the chunk is sealed takes some */
+	CHECK_EQ(ftruncate(fd, lseek(fd, 0, SEEK_END) - (64 << 10)), 0);
+	close(fd);
+	CHECK_EQ(stat(path, &before), 0);
+	CHECK(before.st_size > 256 << 10);
+	CHECK_EQ(recording_recover(options.dir, NULL, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(stat(make_path(found.path, "cpu0"), &after), 0);
+	CHECK_EQ(before.st_ino, after.st_ino);
+	CHECK_EQ(make_count(found.path, &info), 3 * records + 1);
+	CHECK_EQ(info.lost.damaged, records);
+	CHECK_EQ(entries_in(found.path), 3);
+	CHECK_EQ(umount(options.dir), 0);
+}
+
+/* A stream that is searched in vain, and goes, is told. */
+TEST(a_stream_that_is_too_damaged)
+{
+	const char *dir = make_directory(), *chunk = leave_open(dir);
+	struct packet_head head;
+	struct chunk_info info;
+	FILE *f = fopen(make_path(chunk, "cpu0"), "r");
+
+	CHECK(f != NULL && fread(&head, sizeof(head), 1, f) == 1);
+	fclose(f);
+	head.cpu_id = 1;
+	head.packet_bits = head.content_bits = 8ull * PACKET_TARGET_BYTES;
+	f = fopen(make_path(chunk, "cpu1"), "w");
+	for (int i = 0; i < 10000; i++)
+		CHECK_EQ(fwrite(&head, sizeof(head), 1, f), 1);
+	fclose(f);
+	CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(make_count(found.path, &info), PACKETS * IN_PACKET);
+	CHECK_EQ(info.lost.damaged, 1);
 }
 
 /* What is damaged later is counted beside what was so when it was recovered. */
