@@ -105,6 +105,13 @@ static int output_finish(const struct command *command, int status)
 	return status ? status : EXIT_FAILURE;
 }
 
+int command_fail(const struct command *command, int err, const struct error *e)
+{
+	fprintf(stderr, "fathom %s: %s\n", command->name,
+		error_is_set(e) ? e->text : strerror(-err));
+	return EXIT_FAILURE;
+}
+
 static int command_execute(const struct command *command, const void *options,
 			   const struct operands *operands)
 {
@@ -112,10 +119,9 @@ static int command_execute(const struct command *command, const void *options,
 	int status = command->run(options, operands, &e);
 
 	if (status < 0) {
-		fprintf(stderr, "fathom %s: %s\n", command->name,
-			error_is_set(&e) ? e.text : strerror(-status));
+		status = command_fail(command, status, &e);
 		fflush(stdout); /* one line is said, also if this fails */
-		return EXIT_FAILURE;
+		return status;
 	}
 	return output_finish(command, status);
 }

@@ -39,6 +39,12 @@ extern const struct command *const command_table[];
 /* The command of that name, NULL if there is none. */
 const struct command *command_find(const char *name);
 
+/*
+ * Says why the command could not be done: the exit status of it. For what takes a while behind
+ * that; nothing more is said by main then.
+ */
+int command_fail(const struct command *command, int err, const struct error *e);
+
 /* Usage, options and examples of a command, or of fathom. */
 void command_help(const struct command *command, FILE *file);
 void commands_help(FILE *file);

@@ -300,6 +300,8 @@ static int session_hold(struct session *s, const struct record_options *o, struc
 	return err;
 }
 
+const struct command command_record;
+
 static int record_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct record_options *o = fields;
@@ -322,6 +324,8 @@ static int record_run(const void *fields, const struct operands *operands, struc
 		err = session_hold(&s, o, e);
 		command_failed = recorder_command_failed(s.recorder);
 		begun = recorder_begun(s.recorder);
+		if (err && !command_failed) /* not behind the wait for commands */
+			err = command_fail(&command_record, err, e);
 	}
 	recorder_close(s.recorder);
 	if (opened) /* nothing of the recording is held any more */
