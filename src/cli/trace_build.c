@@ -87,7 +87,7 @@ static struct span_position span_position(const struct trace_view *trace, size_t
 {
 	const struct node *n = maker_node(trace->maker, index);
 
-	return (struct span_position){n->id, n->parent, n->begin_ns, n->end_ns};
+	return (struct span_position){n->id, n->parent, n->begin_ns, n->end_ns, node_is_kernel(n)};
 }
 
 static const struct span_view *span_make(const struct trace_view *trace, size_t index, bool brief)

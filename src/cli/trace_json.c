@@ -10,7 +10,9 @@
 const struct attribute_view *span_view_attribute(const struct span_view *span, const char *key)
 {
 	for (size_t i = 0; i < span->attributes_count; i++) {
-		if (strcmp(span->attributes[i].key, key) == 0)
+		const char *has = span->attributes[i].key;
+
+		if (*has == *key && strcmp(has, key) == 0) /* most differ there already */
 			return &span->attributes[i];
 	}
 	return NULL;

@@ -367,6 +367,11 @@ const struct span_view *making_span(struct making *m, const struct node *n, bool
 
 	making_reset(m);
 	v->pid = n->pid ? n->pid : query_pid(m->p, n->tid, n->begin_ns);
+	v->process = query_comm(m->p, v->pid, n->begin_ns);
+	if (brief && node_is_kernel(n)) {
+		making_kernel(m, n, v, true);
+		return m->failed ? NULL : v;
+	}
 	v->tid = n->tid;
 	v->begin_ns = n->begin_ns;
 	v->end_ns = n->end_ns;
@@ -376,7 +381,6 @@ const struct span_view *making_span(struct making *m, const struct node *n, bool
 	id_format(v->span_id, n->id);
 	if (n->parent)
 		id_format(v->parent_id, n->parent);
-	v->process = query_comm(m->p, v->pid, n->begin_ns);
 	v->thread = query_comm(m->p, n->tid, n->begin_ns);
 	if (node_is_kernel(n))
 		making_kernel(m, n, v, brief);

@@ -187,8 +187,13 @@ static int owner_find(const struct trace_tree *tree, char of[256])
 	const struct trace_view *trace = tree->trace;
 
 	for (size_t i = 0; i < trace->spans_count; i++) {
-		const struct span_view *span = trace->span(trace, tree->order[i], true);
-		const char *name = !span ? NULL : span->service ? span->service : span->process;
+		const struct span_view *span;
+		const char *name;
+
+		if (*of && trace->position(trace, tree->order[i]).kernel)
+			continue;
+		span = trace->span(trace, tree->order[i], true);
+		name = !span ? NULL : span->service ? span->service : span->process;
 
 		if (!span)
 			return -ENOMEM;

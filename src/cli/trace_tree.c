@@ -7,17 +7,22 @@
 #include "base/hash.h"
 #include "base/number_table.h"
 
+static int position_compare(const struct span_position *one, const struct span_position *other)
+{
+	if (one->begin_ns != other->begin_ns)
+		return one->begin_ns < other->begin_ns ? -1 : 1;
+	if (one->end_ns != other->end_ns)
+		return one->end_ns > other->end_ns ? -1 : 1;
+	return one->id < other->id ? -1 : one->id > other->id;
+}
+
 static int span_compare(const void *a, const void *b, void *arg)
 {
 	const struct trace_view *trace = arg;
 	const struct span_position one = trace->position(trace, *(const uint32_t *)a);
 	const struct span_position other = trace->position(trace, *(const uint32_t *)b);
 
-	if (one.begin_ns != other.begin_ns)
-		return one.begin_ns < other.begin_ns ? -1 : 1;
-	if (one.end_ns != other.end_ns)
-		return one.end_ns > other.end_ns ? -1 : 1;
-	return one.id < other.id ? -1 : one.id > other.id;
+	return position_compare(&one, &other);
 }
 
 void trace_tree_free(struct trace_tree *tree)
@@ -40,49 +45,70 @@ static uint32_t *place_of(const struct number_table *places, const struct trace_
 	return place;
 }
 
-static int tree_find_parents(struct trace_tree *tree)
+/* So far up from the span before it a parent is looked for. */
+#define LINE_MOST 64
+
+/* Nearly all come behind their parent, depth first: it is the span before, or one above that. */
+static uint32_t parent_near(const struct trace_tree *tree, uint32_t i, uint64_t id)
 {
-	const struct trace_view *trace = tree->trace;
-	struct number_table places;
-	int err = number_table_init(&places, trace->spans_count);
+	uint32_t at = i ? i - 1 : TRACE_TREE_NONE;
+
+	for (int up = 0; at != TRACE_TREE_NONE && up < LINE_MOST; up++) {
+		if (tree->trace->position(tree->trace, at).id == id)
+			return at;
+		at = tree->parent[at];
+	}
+	return TRACE_TREE_NONE;
+}
+
+static int places_fill(struct number_table *places, const struct trace_view *trace)
+{
+	int err = number_table_init(places, trace->spans_count);
 
 	for (uint32_t i = 0; i < trace->spans_count && !err; i++)
-		*place_of(&places, trace, trace->position(trace, i).id) = i + 1;
-	for (uint32_t i = 0; i < trace->spans_count && !err; i++) {
-		uint64_t id = trace->position(trace, i).parent;
-		uint32_t place = id ? *place_of(&places, trace, id) : 0;
+		*place_of(places, trace, trace->position(trace, i).id) = i + 1;
+	return err;
+}
 
-		tree->parent[i] = place && place - 1 != i ? place - 1 : TRACE_TREE_NONE;
+/* The place of the parent of the span at `i`, found by its id. 0 or -ENOMEM. */
+static int parent_find(const struct trace_tree *tree, struct number_table *places, uint32_t i,
+		       uint64_t id)
+{
+	uint32_t parent = id ? parent_near(tree, i, id) : TRACE_TREE_NONE;
+	int err = 0;
+
+	if (id && parent == TRACE_TREE_NONE) {
+		err = places->places ? 0 : places_fill(places, tree->trace);
+		parent = err ? parent : *place_of(places, tree->trace, id) - 1; /* 0: none */
+	}
+	tree->parent[i] = parent != i ? parent : TRACE_TREE_NONE;
+	return err;
+}
+
+/* What is asked of each span, which are more than caches hold. 0 or -ENOMEM. */
+static int tree_look(struct trace_tree *tree, uint32_t count, bool *sorted)
+{
+	struct span_position at, before = {0};
+	struct number_table places = {0};
+	int err = 0;
+
+	for (uint32_t i = 0; i < count && !err; i++, before = at) {
+		at = tree->trace->position(tree->trace, i);
+		tree->order[i] = i;
+		tree->first_child[i] = tree->next_sibling[i] = TRACE_TREE_NONE;
+		*sorted &= !i || position_compare(&before, &at) <= 0;
+		if (at.begin_ns < tree->begin_ns)
+			tree->begin_ns = at.begin_ns;
+		if (at.end_ns > tree->end_ns)
+			tree->end_ns = at.end_ns;
+		err = parent_find(tree, &places, i, at.parent);
 	}
 	number_table_free(&places);
 	return err;
 }
 
-/* Most come in this order already, which needs no sorting. */
-static void tree_sort(struct trace_tree *tree, uint32_t count)
-{
-	struct trace_view *trace = (struct trace_view *)tree->trace;
-	bool sorted = true;
-
-	for (uint32_t i = 0; i < count; i++) {
-		tree->order[i] = i;
-		sorted &= !i || span_compare(&tree->order[i - 1], &tree->order[i], trace) <= 0;
-	}
-	if (!sorted)
-		qsort_r(tree->order, count, sizeof(*tree->order), span_compare, trace);
-}
-
 static void tree_link(struct trace_tree *tree, uint32_t count)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const struct span_position at = tree->trace->position(tree->trace, i);
-
-		tree->first_child[i] = tree->next_sibling[i] = TRACE_TREE_NONE;
-		if (at.begin_ns < tree->begin_ns)
-			tree->begin_ns = at.begin_ns;
-		if (at.end_ns > tree->end_ns)
-			tree->end_ns = at.end_ns;
-	}
 	for (uint32_t i = count; i-- > 0;) {
 		uint32_t span = tree->order[i], parent = tree->parent[span];
 
@@ -96,22 +122,26 @@ static void tree_link(struct trace_tree *tree, uint32_t count)
 int trace_tree_build(struct trace_tree *tree, const struct trace_view *trace)
 {
 	size_t count = trace->spans_count;
-	int err;
+	bool sorted = true;
+	int err = 0;
 
 	*tree = (struct trace_tree){.trace = trace, .begin_ns = UINT64_MAX};
 	tree->parent = calloc(count + 1, sizeof(*tree->parent));
-	err = tree->parent ? tree_find_parents(tree) : -ENOMEM;
 	tree->order = calloc(count + 1, sizeof(*tree->order));
 	tree->first_child = calloc(count + 1, sizeof(*tree->first_child));
 	tree->next_sibling = calloc(count + 1, sizeof(*tree->next_sibling));
 	tree->shown = calloc(count + 1, sizeof(*tree->shown));
-	if (!tree->order || !tree->first_child || !tree->next_sibling || !tree->shown)
+	if (!tree->parent || !tree->order || !tree->first_child || !tree->next_sibling ||
+	    !tree->shown)
 		err = -ENOMEM;
+	err = err ? err : tree_look(tree, (uint32_t)count, &sorted);
 	if (err) {
 		trace_tree_free(tree);
 		return err;
 	}
-	tree_sort(tree, (uint32_t)count);
+	if (!sorted) /* most come in this order already */
+		qsort_r(tree->order, count, sizeof(*tree->order), span_compare,
+			(struct trace_view *)trace);
 	tree_link(tree, (uint32_t)count);
 	return 0;
 }

@@ -75,6 +75,7 @@ struct span_view {
 struct span_position {
 	uint64_t id, parent; /* parent 0: it has none */
 	uint64_t begin_ns, end_ns;
+	bool kernel; /* one that has no service */
 };
 
 struct trace_view {
@@ -83,7 +84,7 @@ struct trace_view {
 	struct span_position (*position)(const struct trace_view *trace, size_t index);
 	/*
 	 * The span at `index`, until the next call; `brief`: without attributes, events and
-	 * frames. NULL if memory ran out.
+	 * frames, of the kernel's no more than name and process. NULL if memory ran out.
 	 */
 	const struct span_view *(*span)(const struct trace_view *trace, size_t index, bool brief);
 	void *maker; /* of the two */

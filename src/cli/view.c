@@ -212,8 +212,10 @@ static int characters_write(const struct terminal *t, const char *text, int limi
 
 void terminal_spaces(const struct terminal *t, int count)
 {
-	for (; count > 0; count--)
-		putc_unlocked(' ', t->file);
+	static const char spaces[] = "                                                ";
+
+	for (int most = sizeof(spaces) - 1; count > 0; count -= most)
+		fwrite_unlocked(spaces, 1, (size_t)(count < most ? count : most), t->file);
 }
 
 int terminal_text(const struct terminal *t, const char *text)

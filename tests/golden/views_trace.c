@@ -24,7 +24,7 @@ static struct span_position position_of(const struct trace_view *trace, size_t i
 
 	return (struct span_position){strtoull(span->span_id, NULL, 16),
 				      strtoull(span->parent_id, NULL, 16), span->begin_ns,
-				      span->end_ns};
+				      span->end_ns, strcmp(span->kind, "syscall") == 0};
 }
 
 static void traces_show(const struct terminal *t, const char *format,
