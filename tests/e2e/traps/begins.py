@@ -128,9 +128,9 @@ def step(process):
     process.stdin.flush()
 
 
-def refused(name, held_before):
+def refused(name, held_before, filters=1):
     """The first call of a thread is held by a supervisor, and refused in the end."""
-    with harness.Process([TRAPS, "turned-away"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    with harness.Process([TRAPS, "turned-away", str(filters)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          text=True) as process:
         line = process.stdout.readline()
         if not line:
@@ -164,6 +164,13 @@ def a_call_that_is_refused():
 @tries
 def one_that_is_held_already():
     refused("refused-before", True)
+
+
+@tests.add
+@skips
+@tries
+def one_that_is_held_by_the_first_of_many_filters():
+    refused("refused-many", True, 100)
 
 
 def threads_of(pid):
