@@ -47,7 +47,7 @@ static __always_inline bool event_of_running(struct record_event *r, struct task
 
 	if (task->pid ? !state_in(state) && !begins : !scope_host)
 		return false;
-	r->head.tid = task->pid;
+	r->head.tid = tid_of(task, state);
 	r->head.pid = task->tgid;
 	if (!state)
 		return true;

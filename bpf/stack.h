@@ -50,9 +50,12 @@ int stack_of_current(u32 at, u64 since_ns);
 static __always_inline void stack_head(struct record_stack *r, struct task_struct *task, u32 flags,
 				       u64 since_ns)
 {
+	/* of one that is in the middle of an exec or ends: as its other records say */
+	struct thread_state *state = state_known(task);
+
 	__builtin_memset(r, 0, __builtin_offsetof(struct record_stack, frames));
 	r->head.kind = RECORD_stack;
-	r->head.tid = task->pid;
+	r->head.tid = tid_of(task, state);
 	r->head.pid = task->tgid;
 	r->flags = flags;
 	r->since_ns = since_ns;

@@ -62,6 +62,20 @@ def exec_from_a_second_thread_across_cuts():
     check(len(fathom.chunks(path)) > 10 // harness.SLOWER, "chunks")
 
 
+@tests.add
+def events_of_an_exec_from_a_second_thread():
+    path = exec_by_a_second_thread("--event", "exceptions:page_fault_kernel")
+    call = max(spans(path, "syscall", "execve"), key=lambda s: s["begin_ns"])
+    leader, other = sorted(spans(path, "thread"), key=lambda s: s["begin_ns"])
+    fired = [(span, event) for span in spans(path) for event in span["events"]]
+    equal(len(fired), sum(row["count"] for row in fathom.report(path, "event")["rows"]), "events")
+    # the kernel makes the new program's memory when the leader's number is already the other's
+    late = [span for span, event in fired if leader["end_ns"] < event["time_ns"] < call["end_ns"]]
+    check(late, "some fired in the exec")
+    equal({span["span_id"] for span in late} - {call["span_id"], other["span_id"]}, set(),
+          "spans that they stand in")
+
+
 def reuse(*options):
     path, printed = record("reuse", options=options)
     tid = int(printed)
