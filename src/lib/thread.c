@@ -39,7 +39,7 @@ static int lane_take(struct fathom_thread *t, u32 i, u32 from)
 {
 	struct app_lane_entry *entry = &t->ring->table[i];
 	u32 used = __atomic_load_n(&t->ring->lanes_used, __ATOMIC_RELAXED), was = from;
-	struct app_lane *lane;
+	struct app_lane *lane, *none = NULL;
 
 	/* Locked, unlike the compare-and-swap of records: threads compete for lanes. */
 	if (!__atomic_compare_exchange_n(&entry->state, &was, APP_LANE_USED, false,
@@ -59,9 +59,11 @@ static int lane_take(struct fathom_thread *t, u32 i, u32 from)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (is_leaving())
 		return -1;
-	t->lane_index = i;
-	signal_fence();
-	t->lane = lane;
+	if (__atomic_compare_exchange_n(&t->lane, &none, lane, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		t->lane_index = i;
+	else /* a handler has taken one for us */
+		__atomic_store_n(&entry->state, from, __ATOMIC_RELEASE);
 	return 1;
 }
 

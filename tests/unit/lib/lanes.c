@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +53,44 @@ TEST(no_lane_comes_into_use_while_the_library_leaves)
 	CHECK_EQ(ring->lanes_used, used + 1);
 }
 
+static struct fathom_thread *without_lane;
+
+/* Likewise: it asks when it has a lane for a thread that began without one, and maps it. */
+void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+{
+	struct fathom_thread *t = without_lane;
+
+	without_lane = NULL;
+	if (t)
+		CHECK(fathom_lane_claim(t)); /* by a handler, for a record of its own */
+	return (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags);
+}
+
+static u32 lanes_in_use(const struct app_ring *ring)
+{
+	u32 used = 0;
+
+	for (u32 i = 0; i < APP_RING_LANES; i++)
+		used += ring->table[i].state == APP_LANE_USED;
+	return used;
+}
+
+TEST(a_thread_that_gets_a_lane_late_takes_one)
+{
+	struct app_ring *ring = ring_begin();
+	static struct fathom_thread t;
+	u32 used = lanes_in_use(ring);
+
+	t.ring = ring;
+	t.tid = 2;
+	without_lane = &t;
+	CHECK(fathom_lane_claim(&t));
+	CHECK(without_lane == NULL);
+	CHECK(t.lane != NULL);
+	CHECK_EQ(t.lane_index, ring->lanes_used - 1);
+	CHECK_EQ(lanes_in_use(ring), used + 1);
+}
+
 static void on_trap(int nr)
 {
 	struct fathom_span s = fathom_span_begin("in a handler");
@@ -72,15 +112,6 @@ static void *thread_interrupted(void *arg)
 	if (looks < *at)
 		*at = 0;
 	return NULL;
-}
-
-static u32 lanes_in_use(const struct app_ring *ring)
-{
-	u32 used = 0;
-
-	for (u32 i = 0; i < APP_RING_LANES; i++)
-		used += ring->table[i].state == APP_LANE_USED;
-	return used;
 }
 
 /* The handler sets the thread up; what it interrupted takes no second lane. */
