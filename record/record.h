@@ -324,6 +324,9 @@ enum record_loss {
  */
 #define LOST_BEGINS (~0ull)
 
+/* span_begin.flags: as many are active as can be, so that what it does on its thread is not told */
+#define SPAN_TOO_DEEP 4
+
 /* span_attribute.type */
 #define RECORD_ATTRIBUTE_TYPES(V) V(string, 1) V(integer, 2) V(real, 3) V(boolean, 4)
 enum record_attribute_type {
@@ -513,7 +516,7 @@ enum record_attribute_type {
 #define RECORD_FIELDS_span_begin(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                             \
 	FIX(u8, span_kind, "0 internal, 1 server, 2 client, 3 producer, 4 consumer")               \
 	FIX(u8, level, "severity, 0 emergency to 7 debug")                                         \
-	FIX(u8, flags, "1: active on head.tid from now on; 2: the parent is remote")               \
+	FIX(u8, flags, "1: active on head.tid from now on; 2: the parent is remote; SPAN_*")       \
 	PAD(u8, pad)                                                                               \
 	PAD(u32, pad2)                                                                             \
 	FIX(u64, parent, "span id of the parent, as in context.span; 0: a root")                   \

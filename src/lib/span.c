@@ -69,7 +69,7 @@ static __attribute__((noinline)) void span_pass(struct fathom_thread *t, const s
 static __attribute__((noinline)) void span_too_deep(struct fathom_thread *t,
 						    const struct fathom_span *s, struct begin *b)
 {
-	b->flags &= (u8)~BEGIN_ACTIVE;
+	b->flags = (u8)((b->flags & ~BEGIN_ACTIVE) | SPAN_TOO_DEEP);
 	if (s->flags & FATHOM_SAMPLED && write_wanted(t))
 		record_begin(t, s, b, true);
 }

@@ -354,7 +354,8 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 {
 	u64 sighted_ns = t->end_ns, from_ns = known_from(f->p);
 	const struct app_span *span = f->p->spans.data[i];
-	struct span_held held = {.whole = span->begun};
+	bool told = span->begun && !(span->flags & SPAN_TOO_DEEP);
+	struct span_held held = {.whole = told};
 	int err;
 
 	bounds_of(f, i, t);
@@ -372,7 +373,7 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 	}
 	err = span_holds_of(holds, i, from_ns, t->end_ns, &held);
 	t->split = held.split;
-	held.whole &= span->begun;
+	held.whole &= told;
 	if (t->threads > 1)
 		t->threads = held.threads > 1 ? held.threads : 1;
 	if (t->threads > 1)

@@ -226,7 +226,7 @@ TEST(deeper_than_there_is_room)
 	listener_stop(&l);
 	CHECK_EQ(fathom_span_current().state, 0);
 	CHECK_EQ(listener_nth(&l, RECORD_span_begin, 63)->begin.flags, 1);
-	CHECK_EQ(listener_nth(&l, RECORD_span_begin, 64)->begin.flags, 0);
+	CHECK_EQ(listener_nth(&l, RECORD_span_begin, 64)->begin.flags, SPAN_TOO_DEEP);
 	CHECK_EQ(listener_count(&l, RECORD_span_end), 100);
 }
 

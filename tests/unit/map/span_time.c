@@ -71,6 +71,23 @@ TEST(what_both_books_tell_counts_once)
 	CHECK_EQ(split_total(&t.split), 4000);
 }
 
+/* It began on its thread, which had no room for it: whether and when it was at work there, and
+ * elsewhere, is not told. */
+TEST(what_was_too_deep_is_unknown)
+{
+	struct partial *p = partial_new(NULL);
+	struct record_span_begin r = {
+		.head = head(RECORD_span_begin, 2000), .ctx = outer, .flags = SPAN_TOO_DEEP};
+	struct span_time t;
+
+	apply(p, &r);
+	call(p, 3500);
+	span_ends(p, 6000, &outer, NULL);
+	t = time_of_outer(p);
+	CHECK(t.begin_ns == 2000 && t.end_ns == 6000 && !t.begin_soft && !t.end_soft);
+	CHECK_EQ(t.split.ns[SPLIT_unknown], 4000);
+}
+
 /* ---- over the limits of an answer ---- */
 
 static void call_of(struct partial *p, u64 begin_ns, u64 end_ns, const struct context *ctx)
