@@ -252,6 +252,17 @@ static int absence_add(struct partial *p, size_t at)
 	return l->entered && l->pid && u.begin_ns < u.end_ns ? vec_push(&p->unsure, u) : 0;
 }
 
+/* Nor is it known what span it has there that left it: up to who has its number then. */
+static int departure_add(struct partial *p, size_t at)
+{
+	const struct life *l = p->lives.data[at];
+	bool last = at + 1 == p->lives.count || l->tid != p->lives.data[at + 1]->tid;
+	u64 end_ns = last ? p->to_ns : p->lives.data[at + 1]->first_ns;
+	struct unsure u = {l->pid, l->tid, l->last_ns, end_ns, end_ns, 0};
+
+	return l->state.out && l->pid && u.begin_ns < u.end_ns ? vec_push(&p->unsure, u) : 0;
+}
+
 static int lives_end(struct partial *p)
 {
 	int err = 0;
@@ -261,6 +272,7 @@ static int lives_end(struct partial *p)
 	for (size_t i = 0; i < p->lives.count && !err; i++) {
 		err = partial_life_end(p, p->lives.data[i], number_taken(p, i));
 		err = err ? err : absence_add(p, i);
+		err = err ? err : departure_add(p, i);
 	}
 	return err;
 }

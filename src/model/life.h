@@ -177,6 +177,7 @@ struct life_state {
 	u64 exec_ns;
 	u32 exec_tid; /* its number before that */
 	u16 cpu;      /* with LIFE_ON_CPU: where, LIFE_CPU_UNKNOWN if not known */
+	bool out;     /* with LIFE_GONE: it lives on, out of the scope of the recording */
 };
 #define LIFE_CPU_UNKNOWN 0xffff
 

@@ -351,6 +351,7 @@ static void lose_sight(struct life *l, const struct record_head *r, enum life_pl
 static void role_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	lose_sight(l, r, LIFE_GONE, sink);
+	l->state.out = true;
 }
 
 /* It was in user code, but before the time of the record. */

@@ -455,6 +455,25 @@ TEST(a_thread_that_was_away_had_what_began_before_it_came_back)
 	}
 }
 
+TEST(a_thread_that_stays_away_may_have_a_span)
+{
+	EACH_CUT(cut_ns)
+	{
+		struct halves h = halves_new(cut_ns, 0);
+		struct span_time t;
+
+		call(&h, 1300, 5, &none);
+		begins(&h, 2000, 6, &outer, NULL);
+		attaches(&h, 2500, 6, &none);
+		moves(&h, 3000, CGROUP_LEFT_SCOPE);
+		ends(&h, 7000, &outer, NULL);
+		t = time_of(&h, &outer);
+		CHECK_EQ(t.split.ns[SPLIT_user], 500);
+		CHECK_EQ(t.split.ns[SPLIT_off_thread], 500);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], 4000);
+	}
+}
+
 /* ---- the end of a recording ---- */
 
 /* Where some streams end before others, as a crash leaves them. */
