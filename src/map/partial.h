@@ -343,11 +343,13 @@ struct kevents {
 struct raw_record {
 	struct record_head *record; /* whole; owned */
 	u32 bytes;
+	u32 number;   /* while they are sorted: where it stood */
 	bool earlier; /* it happened before the time that it has now */
 };
 
 struct raw_records {
-	VEC(struct raw_record) list; /* by time, CPU, order */
+	VEC(struct raw_record) list; /* once sorted: by time, CPU, order */
+	bool unsorted;
 };
 
 struct partial {

@@ -40,6 +40,25 @@ static bool raw_before(const struct raw_record *a, const struct raw_record *b)
 	return x->time_ns != y->time_ns ? x->time_ns < y->time_ns : x->cpu < y->cpu;
 }
 
+static int raw_compare(const void *a, const void *b)
+{
+	const struct raw_record *x = a, *y = b;
+
+	if (raw_before(x, y))
+		return -1;
+	return raw_before(y, x) || x->number > y->number ? 1 : -1;
+}
+
+/* Late ones come in their order, but some get a later time: they would be moved one by one. */
+static void raws_sort(struct raw_records *raw)
+{
+	for (size_t i = 0; i < raw->list.count && raw->unsorted; i++)
+		raw->list.data[i].number = (u32)i;
+	if (raw->unsorted)
+		qsort(raw->list.data, raw->list.count, sizeof(*raw->list.data), raw_compare);
+	raw->unsorted = false;
+}
+
 /* A whole record: behind what was published it reads as zero. */
 static int raw_copy(const struct record_head *r, struct raw_record *raw)
 {
@@ -71,7 +90,6 @@ int raw_read(struct raw_record *raw, const char *data)
 int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns)
 {
 	struct raw_record raw = {0};
-	size_t at;
 	int err;
 
 	if (!record_kind_info(r->kind))
@@ -81,16 +99,12 @@ int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns)
 		return err;
 	raw.earlier = time_ns != r->time_ns;
 	raw.record->time_ns = time_ns;
+	if (p->raw.list.count && raw_before(&raw, &p->raw.list.data[p->raw.list.count - 1]))
+		p->raw.unsorted = true;
 	err = vec_push(&p->raw.list, raw);
-	if (err) {
+	if (err)
 		free(raw.record);
-		return err;
-	}
-	for (at = p->raw.list.count - 1; at > 0 && raw_before(&raw, &p->raw.list.data[at - 1]);
-	     at--)
-		p->raw.list.data[at] = p->raw.list.data[at - 1];
-	p->raw.list.data[at] = raw;
-	return 0;
+	return err;
 }
 
 /* What was lost until then is of the time before. */
@@ -109,6 +123,7 @@ static int zone_apply(struct partial *p, u64 from_ns, u64 to_ns)
 	size_t kept = 0;
 	int err = 0;
 
+	raws_sort(&p->raw);
 	for (size_t i = 0; i < p->raw.list.count; i++) {
 		struct raw_record *raw = &p->raw.list.data[i];
 
@@ -130,6 +145,7 @@ static int zone_apply_outside(struct partial *p, u64 to_ns, u64 clamp_ns)
 	size_t kept = 0;
 	int err = 0;
 
+	raws_sort(&p->raw);
 	for (size_t i = 0; i < p->raw.list.count; i++) {
 		struct raw_record *raw = &p->raw.list.data[i];
 
@@ -200,6 +216,7 @@ int zone_cut_holes(struct partial *p)
 		lost.head.time_ns = to;
 		err = zone_keep(p, &lost.head, to);
 	}
+	raws_sort(&p->raw); /* a base keeps them as they stand */
 	return err ? err : holes_end(p, to);
 }
 
@@ -259,6 +276,8 @@ int zones_merge(struct partial *left, struct partial *right)
 		partial_late(left, right->late_ns, right->begin_ns);
 	if (!left->zoned && !right->zoned)
 		return right->from_ns ? holes_end(left, left->to_ns) : 0;
+	raws_sort(&left->raw);
+	raws_sort(&right->raw);
 	body_of(right, &right_from, &right_to);
 	body_of(left, &left_from, &left_to);
 	if (left->zoned && left_to < left->to_ns &&

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "cpu_time.h"
 #include "map/base.h"
 
 #define STREAMS SIMULATED_STREAMS
@@ -303,6 +304,33 @@ TEST(base_carries_what_waits_for_late_records)
 		}
 		simulation_free(&s);
 	}
+}
+
+/* Half of them are so late that they take a later time than those that follow. */
+static double keep_seconds(u64 count)
+{
+	struct partial *p = partial_new(NULL);
+	struct record_span_detach r = {.head = {.kind = RECORD_span_detach, .tid = 7, .pid = 7}};
+	double begin = cpu_seconds();
+
+	partial_late(p, 1000 + count, 1000000000);
+	partial_streams(p, 1000000000, 1000000000);
+	for (u64 i = 0; i < 2 * count; i++) {
+		r.head.time_ns = 1000 + i;
+		CHECK_EQ(partial_apply(p, &r.head), 0);
+	}
+	partial_cover(p, 1000000000, 2000000000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.count, 1);
+	partial_free(p);
+	return cpu_seconds() - begin;
+}
+
+TEST(many_that_came_late_take_no_time_squared)
+{
+	double few = keep_seconds(5000);
+
+	CHECK(keep_seconds(50000) < 40 * few + 0.1);
 }
 
 TEST_MAIN()
