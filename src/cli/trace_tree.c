@@ -107,6 +107,28 @@ static int tree_look(struct trace_tree *tree, uint32_t count, bool *sorted)
 	return err;
 }
 
+/* Most come nearly in this order: few moves put them into it. Others are sorted. */
+static void tree_sort(struct trace_tree *tree, uint32_t count)
+{
+	const struct trace_view *trace = tree->trace;
+	uint32_t moves = 0;
+
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t at = i;
+
+		for (; at && span_compare(&tree->order[at - 1], &i, (void *)trace) > 0; at--) {
+			if (++moves > count)
+				break;
+			tree->order[at] = tree->order[at - 1];
+		}
+		tree->order[at] = i;
+		if (moves > count)
+			break;
+	}
+	if (moves > count)
+		qsort_r(tree->order, count, sizeof(*tree->order), span_compare, (void *)trace);
+}
+
 static void tree_link(struct trace_tree *tree, uint32_t count)
 {
 	for (uint32_t i = count; i-- > 0;) {
@@ -139,9 +161,8 @@ int trace_tree_build(struct trace_tree *tree, const struct trace_view *trace)
 		trace_tree_free(tree);
 		return err;
 	}
-	if (!sorted) /* most come in this order already */
-		qsort_r(tree->order, count, sizeof(*tree->order), span_compare,
-			(struct trace_view *)trace);
+	if (!sorted)
+		tree_sort(tree, (uint32_t)count);
 	tree_link(tree, (uint32_t)count);
 	return 0;
 }
