@@ -49,6 +49,17 @@ struct kspan_filter {
  */
 #define LIVES_MAX ((u32)1 << 20)
 
+/*
+ * The bound for so many bytes of chunks. A thread that lived leaves several hundred, also
+ * compressed: nothing that was recorded meets it.
+ */
+static inline u32 lives_max(u64 bytes)
+{
+	u64 most = bytes / 100;
+
+	return most < LIVES_MAX ? LIVES_MAX : most < UINT32_MAX ? (u32)most : UINT32_MAX;
+}
+
 struct partial_options {
 	bool spans; /* keep each syscall, fault and wait, not only their sums */
 	const struct kspan_filter *only; /* of them; NULL: all; borrowed until it is finished */

@@ -122,4 +122,12 @@ TEST(the_most_threads_and_spans_of_100_mb_take_less_than_4_gib)
 	CHECK(taken_by(span_tell, COUNT) * (100000000 / 60) < (size_t)2 << 30);
 }
 
+TEST(what_was_recorded_for_long_may_have_more)
+{
+	CHECK_EQ(lives_max(0), LIVES_MAX);
+	CHECK_EQ(lives_max(100 << 20), LIVES_MAX);
+	CHECK_EQ(lives_max(1000ull << 20), 10 << 20);
+	CHECK_EQ(lives_max(UINT64_MAX), UINT32_MAX);
+}
+
 TEST_MAIN()
