@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import harness
@@ -293,43 +292,25 @@ def a_full_disk_is_told_before_commands_are_waited_for():
             equal(recorder.wait(timeout=20), 1, "status")
 
 
-@contextlib.contextmanager
-def kept_full(path):
-    """Takes whatever room there is, again and again."""
-    ended = threading.Event()
-
-    def take():
-        while not ended.wait(0.001):
-            fill(os.path.join(path, "fill"))
-
-    thread = threading.Thread(target=take)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
 @tests.add
 def retention_on_a_full_disk():
     """No chunk goes before the base that stands for it is written, in room that was kept for it."""
     with mounted("retained", "size=4m") as path:
-        out = os.path.join(path, "out")
-        with harness.Process([fathom.binary, "record", "--flight", "--keep", "3s", "-o", out, "--",
+        out, held = os.path.join(path, "out"), os.path.join(path, "held")
+        os.mkdir(held)
+        with harness.Process([fathom.binary, "record", "--flight", "--keep", "4s", "-o", out, "--",
                               "sh", "-c", "echo begun; read x"], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True) as recorder:
             recorder.stdout.readline()
+            harness.until(lambda: os.path.exists(os.path.join(out, ".base.new")), "room for it")
             first, last = (fathom.ok("snapshot", out).strip() for _ in range(2))
-            check(os.path.exists(first), "the first one waits for its age")
-            with kept_full(path):
-                for _ in range(600):
-                    if not os.path.exists(first):
-                        break
-                    time.sleep(0.05)
-            check(not os.path.exists(first) and os.path.exists(last), "the first one went")
-            check(os.path.getsize(os.path.join(out, "base")) > 100, "the base")
+            for name in os.listdir(first):  # its deletion makes no room
+                os.link(os.path.join(first, name), os.path.join(held, name))
+            fill(os.path.join(path, "fill"))
+            harness.until(lambda: not os.path.exists(first), "the first one goes")
+            check(os.path.getsize(os.path.join(out, "base")) > 100, "the base is there")
+            check(os.path.exists(last), "the last one stays")
             recorder.stdin.close()
             recorder.wait(timeout=60)
         equal([name for name in os.listdir(out) if "base" in name], ["base"], "what is left")
