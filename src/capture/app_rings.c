@@ -88,7 +88,11 @@ static void source_begin(const struct app_rings *rings, struct app_source *s)
 	if (first) {
 		s->since_ns = s->told_ns = s->r->made_ns;
 		s->lost_told = 0;
-	} else { /* we came too late: a thread found the grace over, or another recorder had it */
+	} else if (app_ring_lanes(s->r->ring)) {
+		/*
+		 * We came too late: a thread found the grace over, or another recorder had it.
+		 * Where none has ever been given a lane, there was nothing to hear.
+		 */
 		s->unheard = 1;
 		s->unheard_ns = s->r->made_ns;
 		s->unheard_until_ns = now;

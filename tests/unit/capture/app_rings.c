@@ -410,6 +410,29 @@ TEST(after_the_grace_it_begins_with_the_listener)
 	writer_reap(&w);
 }
 
+/* That it is not in its grace any more says nothing, as long as no thread was given a lane. */
+TEST(a_ring_that_nobody_wrote_into_has_lost_nothing)
+{
+	u64 made = now_ns();
+	struct writer w = writer_start();
+	struct app_rings *rings = app_rings_new();
+	struct app_ring_reached *reached = NULL;
+	u32 silent = 0;
+
+	CHECK_STR(writer_ask(&w, "rings 1"), "done"); /* where nobody listens, and beside its own */
+	CHECK_EQ(app_ring_reach(w.pid, made, NULL, &reached, NULL), 2);
+	CHECK_EQ(app_rings_add(rings, reached), 0);
+	for (size_t i = 0; i < rings->sources.count; i++) {
+		if (app_ring_lanes(rings->sources.data[i].r->ring))
+			continue;
+		silent++;
+		CHECK_EQ(rings->sources.data[i].unheard, 0);
+	}
+	CHECK_EQ(silent, 1);
+	app_rings_free(rings);
+	writer_reap(&w);
+}
+
 /* Not ours to hear: it was made before we began, or came into scope later. */
 TEST(a_ring_that_was_not_seen_to_be_made_begins_with_the_listener)
 {
