@@ -4,12 +4,11 @@
 #include "map/holders.h"
 #include "map/internal.h"
 #include "map/query.h"
+#include "map/tree_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/number_table.h"
 
 static u64 kernel_id(const struct tree_options *o, u32 tid, u64 begin_ns, enum node_kind kind)
 {
@@ -126,66 +125,6 @@ static u64 node_id(const struct tree_options *o, const struct kspan *k, u32 tid,
 	return id ? id : 1;
 }
 
-/* ---- by id: one of a span is unique in its trace only ---- */
-
-static u64 node_key(const u8 trace[16], u64 id)
-{
-	u64 half[2];
-
-	memcpy(half, trace, sizeof(half));
-	return hash_pair(hash_pair(half[0], half[1]), id);
-}
-
-/* ---- what nothing else tells of ---- */
-
-static int above_put(struct map *numbers, const struct node *n, size_t index)
-{
-	return map_put(numbers, node_key(n->trace, n->id), (void *)(index + 1));
-}
-
-static int stand_in_add(struct tree *tree, struct map *numbers, const struct node *child, u64 id)
-{
-	static const u8 none[16];
-	bool thread = memcmp(child->trace, none, sizeof(none)) == 0;
-	struct node n = {.kind = thread ? NODE_THREAD : NODE_CONTEXT,
-			 .id = id,
-			 .tid = child->tid,
-			 .pid = child->pid,
-			 .begin_ns = child->begin_ns,
-			 .end_ns = child->end_ns,
-			 .begin_soft = true,
-			 .end_soft = true};
-	int err;
-
-	memcpy(n.trace, child->trace, sizeof(n.trace));
-	err = above_put(numbers, &n, tree->nodes.count);
-	return err ? err : vec_push(&tree->nodes, n);
-}
-
-static void stand_in_widen(struct node *n, const struct node *child)
-{
-	if (child->begin_ns < n->begin_ns)
-		n->begin_ns = child->begin_ns;
-	if (child->end_ns > n->end_ns)
-		n->end_ns = child->end_ns;
-}
-
-/*
- * A request can be told when nothing else is of its thread, or of the span that it was made under:
- * something stands for that, with the id `above` (0: there is none). Its time is not known.
- */
-static int stand_in(struct tree *tree, struct map *numbers, const struct node *child, u64 above)
-{
-	size_t up = above ? (size_t)map_get(numbers, node_key(child->trace, above)) : 0;
-	struct node *n = up ? &tree->nodes.data[up - 1] : NULL;
-
-	if (above && (!n || n->id != above || memcmp(n->trace, child->trace, 16) != 0))
-		return stand_in_add(tree, numbers, child, above);
-	if (n && !n->of)
-		stand_in_widen(n, child);
-	return 0;
-}
-
 /* Events can name a thread of which nothing else tells: it had ended before, or came to no record.
  */
 static int stand_ins_of_events(struct making_kernel *m, struct tree *tree)
@@ -200,7 +139,7 @@ static int stand_ins_of_events(struct making_kernel *m, struct tree *tree)
 			.tid = k->tid, .pid = k->pid, .begin_ns = k->time_ns, .end_ns = k->time_ns};
 
 		if (context_is_none(&k->ctx) && !k->life && k->tid && wanted(m->o, k->tid, k->pid))
-			err = stand_in(tree, &m->above, &child, above);
+			err = tree_stand_in(tree, &m->above, &child, above);
 	}
 	return err;
 }
@@ -245,7 +184,7 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	n.id = node_id(o, k, tid, n.kind);
 	node_bounds(m->p, k, &n);
 	memcpy(n.trace, ctx.trace, sizeof(n.trace));
-	err = stand_in(tree, &m->above, &n, above);
+	err = tree_stand_in(tree, &m->above, &n, above);
 	return err ? err : vec_push(&tree->nodes, n);
 }
 
@@ -320,7 +259,7 @@ static int above_fill(struct making_kernel *m, struct tree *tree)
 	int err = m->o->threads ? thread_nodes(m, tree) : 0;
 
 	for (size_t i = 0; i < tree->nodes.count && !err; i++)
-		err = above_put(&m->above, &tree->nodes.data[i], i);
+		err = tree_above_put(&m->above, &tree->nodes.data[i], i);
 	return err;
 }
 
@@ -354,168 +293,6 @@ static int kernel_nodes(const struct partial *p, const struct tree_options *o, s
 	if (!err && o->threads)
 		err = stand_ins_of_events(&m, tree);
 	making_kernel_free(&m);
-	return err;
-}
-
-/* ---- order: depth first ---- */
-
-static bool no_trace(const struct node *n)
-{
-	static const u8 none[16];
-
-	return memcmp(n->trace, none, sizeof(none)) == 0;
-}
-
-static int node_compare(const void *a, const void *b)
-{
-	const struct node *x = a, *y = b;
-	int traces = memcmp(x->trace, y->trace, sizeof(x->trace));
-
-	if (no_trace(x) != no_trace(y))
-		return no_trace(x) ? 1 : -1;
-	if (traces)
-		return traces;
-	COMPARE(x->begin_ns, y->begin_ns);
-	COMPARE(y->end_ns, x->end_ns);
-	COMPARE(x->kind, y->kind);
-	COMPARE(x->tid, y->tid);
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Numbers of nodes + 1; 0: none. */
-struct ordering {
-	u32 *first_child, *next, *up;
-	u32 *order;   /* numbers of nodes: as far as it is made */
-	size_t count; /* of order */
-};
-
-/* Iterative, since a thread can nest as deep as its input says. */
-static void emit_from(struct ordering *o, u32 root)
-{
-	for (u32 at = root;;) {
-		o->order[o->count++] = at;
-		if (o->first_child[at]) {
-			at = o->first_child[at] - 1;
-			continue;
-		}
-		while (at != root && !o->next[at])
-			at = o->up[at] - 1;
-		if (at == root)
-			return;
-		at = o->next[at] - 1;
-	}
-}
-
-/* No child of its parent any more. */
-static void circle_open(struct ordering *o, u32 root)
-{
-	u32 *link = &o->first_child[o->up[root - 1] - 1];
-
-	while (*link != root)
-		link = &o->next[*link - 1];
-	*link = o->next[root - 1];
-	o->next[root - 1] = o->up[root - 1] = 0;
-}
-
-/*
- * Parents that form a circle, as no program means it, have no root: the first of them in the order
- * of nodes is it. Each node is walked over once: `walk` says in which one it was first seen.
- */
-static void circles_open(struct ordering *o, u32 *walk, u32 count)
-{
-	for (u32 i = 0; i < count; i++) {
-		u32 at = i + 1, first;
-
-		for (; at && !walk[at - 1]; at = o->up[at - 1])
-			walk[at - 1] = i + 1;
-		if (!at || walk[at - 1] != i + 1)
-			continue; /* at a root, or where another walk was */
-		first = at;
-		for (u32 on = o->up[at - 1]; on != at; on = o->up[on - 1])
-			first = on < first ? on : first;
-		circle_open(o, first);
-	}
-}
-
-/* Where the number of the node of that id in that trace stands, or belongs. */
-static u32 *number_place(const struct number_table *numbers, const struct tree *tree,
-			 const u8 trace[16], u64 id)
-{
-	u32 *place = number_table_home(numbers, node_key(trace, id));
-
-	for (; *place; place = number_table_next(numbers, place)) {
-		const struct node *n = &tree->nodes.data[*place - 1];
-
-		if (n->id == id && memcmp(n->trace, trace, 16) == 0)
-			break;
-	}
-	return place;
-}
-
-static int link_children(struct tree *tree, struct ordering *o)
-{
-	struct number_table numbers;
-	u32 n = (u32)tree->nodes.count;
-	int err = number_table_init(&numbers, n);
-
-	for (u32 i = 0; i < n && !err; i++) {
-		const struct node *node = &tree->nodes.data[i];
-		u32 *place = number_place(&numbers, tree, node->trace, node->id);
-
-		*place = *place ? *place : i + 1;
-	}
-	for (u32 i = n; i-- > 0 && !err;) {
-		struct node *node = &tree->nodes.data[i];
-		u32 up = node->parent ? *number_place(&numbers, tree, node->trace, node->parent)
-				      : 0;
-
-		if (!up || up == i + 1) {
-			/* its parent is elsewhere, or was lost: it stands on its own */
-			if (node->kind != NODE_APP)
-				node->parent = 0;
-			continue;
-		}
-		o->next[i] = o->first_child[up - 1];
-		o->first_child[up - 1] = i + 1;
-		o->up[i] = up;
-	}
-	number_table_free(&numbers);
-	return err;
-}
-
-static int order_make(struct tree *tree, struct ordering *o)
-{
-	u32 n = (u32)tree->nodes.count;
-	int err;
-
-	o->first_child = calloc(n, sizeof(u32));
-	o->next = calloc(n, sizeof(u32));
-	o->up = calloc(n, sizeof(u32));
-	err = o->first_child && o->next && o->up ? link_children(tree, o) : -ENOMEM;
-	if (err)
-		return err;
-	tree->order = o->order = calloc(n, sizeof(u32));
-	if (!o->order)
-		return -ENOMEM;
-	circles_open(o, o->order, n); /* before there is any order */
-	for (u32 i = 0; i < n; i++)
-		if (!o->up[i])
-			emit_from(o, i);
-	return 0;
-}
-
-static int tree_order(struct tree *tree)
-{
-	struct ordering o = {0};
-	int err;
-
-	if (tree->nodes.count == 0)
-		return 0;
-	qsort(tree->nodes.data, tree->nodes.count, sizeof(*tree->nodes.data), node_compare);
-	err = order_make(tree, &o);
-	free(o.first_child);
-	free(o.next);
-	free(o.up);
 	return err;
 }
 
