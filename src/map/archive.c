@@ -120,6 +120,13 @@ void archive_text(struct archive *a, char **text, u32 *bytes)
 		archive_fail(a, -ENOMEM);
 }
 
+void archive_path(struct archive *a, char **path)
+{
+	u32 bytes = *path ? (u32)strlen(*path) : 0;
+
+	archive_text(a, path, &bytes);
+}
+
 void archive_file(struct archive *a, struct file_ref *file)
 {
 	archive_u64(a, &file->key);

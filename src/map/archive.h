@@ -37,6 +37,7 @@ void archive_bool(struct archive *a, bool *value);
 void archive_bytes(struct archive *a, void *data, size_t bytes);
 /* Text of `bytes` bytes, NUL behind it when read; owned. NULL is not empty. */
 void archive_text(struct archive *a, char **text, u32 *bytes);
+void archive_path(struct archive *a, char **path); /* the same of one without a NUL in it */
 void archive_file(struct archive *a, struct file_ref *file);
 void archive_context(struct archive *a, struct context *ctx);
 
