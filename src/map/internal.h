@@ -187,6 +187,13 @@ void span_losses_sort(struct partial *p); /* by process and time; those that lap
 /* Once lives have ended and all spans are there: what is unsure for it. 0 or -ENOMEM */
 int span_losses_apply(struct partial *p);
 
+/* gaps.c: when all are there, and before the others. 0 or -ENOMEM */
+int gaps_sort(struct partial *p);
+/* When the last one ended up to then; 0: none */
+u64 gaps_end_before(const struct partial *p, u64 time_ns);
+/* When the first one begins from then on; UINT64_MAX: none */
+u64 gaps_begin_after(const struct partial *p, u64 time_ns);
+
 /* urings.c */
 int urings_add(struct partial *p, const struct record_head *r);
 

@@ -40,6 +40,7 @@ void partial_free(struct partial *p)
 	sums_free(&p->causes);
 	events_free(&p->events);
 	vec_free(&p->gaps);
+	vec_free(&p->gap_ends);
 	vec_free(&p->losses);
 	loss_index_free(&p->loss_index);
 	vec_free(&p->holes);
@@ -136,12 +137,11 @@ static int open_visit(struct partial *p, const struct life *l)
 /* Where the accounting of a life begins that was not born: the range, or the gap before it. */
 u64 partial_life_from(const struct partial *p, const struct life *l)
 {
-	u64 from = l->origin_ns ? l->origin_ns : p->from_ns; /* of a base: it has no gaps */
+	u64 gap_end_ns = gaps_end_before(p, l->first_ns);
 
-	for (size_t i = 0; i < p->gaps.count && !l->origin_ns; i++)
-		if (p->gaps.data[i].head.time_ns <= l->first_ns)
-			from = p->gaps.data[i].head.time_ns;
-	return from;
+	if (l->origin_ns) /* of a base: it has no gaps */
+		return l->origin_ns;
+	return gap_end_ns ? gap_end_ns : p->from_ns;
 }
 
 /*
@@ -169,14 +169,13 @@ static u64 number_taken(const struct partial *p, size_t at)
  */
 static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
 {
+	u64 gap_ns = gaps_begin_after(p, l->last_ns);
+
 	if (l->exit_ns && l->state.place != LIFE_OFF_CPU)
 		return l->last_ns;
 	if (map_get(&p->current, l->tid) == l)
 		return p->to_ns;
-	for (size_t i = 0; i < p->gaps.count; i++)
-		if (p->gaps.data[i].begin_ns >= l->last_ns)
-			return p->gaps.data[i].begin_ns < taken_ns ? p->gaps.data[i].begin_ns : 0;
-	return 0;
+	return gap_ns < taken_ns ? gap_ns : 0;
 }
 
 int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
@@ -277,22 +276,12 @@ static int lives_end(struct partial *p)
 	return err;
 }
 
-static int gap_compare(const void *a, const void *b)
-{
-	const struct record_gap *x = a, *y = b;
-
-	COMPARE(x->begin_ns, y->begin_ns);
-	COMPARE(x->head.time_ns, y->head.time_ns);
-	return 0;
-}
-
 int partial_finish(struct partial *p)
 {
 	int err = zones_finish(p);
 
 	err = err ? err : holes_end(p, p->to_ns);
-	if (p->gaps.count)
-		qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
+	err = err ? err : gaps_sort(p);
 	err = err ? err : lives_end(p);
 	err = err ? err : span_losses_apply(p);
 	if (err || p->err)

@@ -402,6 +402,7 @@ int base_prune(struct partial *p)
 	/* what comes for that time may ask for anything */
 	bool open = zone_is_open(p);
 
+	err = err ? err : gaps_sort(p);
 	err = err ? err : lives_prune(p, &living.ended);
 	if (!err)
 		losses_shorten(p);

@@ -79,10 +79,7 @@ static bool is_edge(const struct partial *p, u64 time_ns)
 {
 	if (time_ns == p->from_ns || time_ns == p->to_ns)
 		return true;
-	for (size_t i = 0; i < p->gaps.count; i++)
-		if (time_ns == p->gaps.data[i].begin_ns || time_ns == p->gaps.data[i].head.time_ns)
-			return true;
-	return false;
+	return gaps_begin_after(p, time_ns) == time_ns || gaps_end_before(p, time_ns) == time_ns;
 }
 
 /* What the thread is in, made if it is new; NULL if there is no memory. */

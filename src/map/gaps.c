@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which gap lies before or behind a time. They may lap over, as a reader and a record tell them. */
+#include "map/internal.h"
+
+#include <stdlib.h>
+
+static int gap_compare(const void *a, const void *b)
+{
+	const struct record_gap *x = a, *y = b;
+
+	COMPARE(x->begin_ns, y->begin_ns);
+	COMPARE(x->head.time_ns, y->head.time_ns);
+	return 0;
+}
+
+static int end_compare(const void *a, const void *b)
+{
+	const u64 *x = a, *y = b;
+
+	COMPARE(*x, *y);
+	return 0;
+}
+
+int gaps_sort(struct partial *p)
+{
+	int err = 0;
+
+	p->gap_ends.count = 0;
+	for (size_t i = 0; i < p->gaps.count && !err; i++)
+		err = vec_push(&p->gap_ends, p->gaps.data[i].head.time_ns);
+	if (err || !p->gaps.count)
+		return err;
+	qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
+	qsort(p->gap_ends.data, p->gap_ends.count, sizeof(*p->gap_ends.data), end_compare);
+	return 0;
+}
+
+u64 gaps_end_before(const struct partial *p, u64 time_ns)
+{
+	size_t n = COUNT_BEFORE(&p->gap_ends, end, *end <= time_ns);
+
+	return n ? p->gap_ends.data[n - 1] : 0;
+}
+
+u64 gaps_begin_after(const struct partial *p, u64 time_ns)
+{
+	size_t n = COUNT_BEFORE(&p->gaps, gap, gap->begin_ns < time_ns);
+
+	return n < p->gaps.count ? p->gaps.data[n].begin_ns : UINT64_MAX;
+}
