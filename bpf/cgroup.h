@@ -29,6 +29,9 @@ struct {
 /* Set by capture before loading: bit h is set if a cgroup of hierarchy h was named. */
 const volatile u32 scope_hierarchies __weak = 0;
 
+/* By hierarchy: the cgroup that was told last to be too deep, with all of it that forks. */
+u64 cgroup_too_deep[CGROUP_V2 + 1] __weak = {};
+
 /* kernfs id of its cgroup in the default hierarchy. */
 static __always_inline u64 cgroup_of(struct task_struct *task)
 {
@@ -61,6 +64,7 @@ static __always_inline struct kernfs_node *cgroup_parent(struct kernfs_node *kn)
 static __always_inline bool cgroup_named(struct kernfs_node *kn, u32 hierarchy)
 {
 	struct cgroup_key key = {.hierarchy = hierarchy};
+	u64 leaf = BPF_CORE_READ(kn, id);
 
 	for (int depth = 0; depth < CGROUP_DEPTH && kn; depth++) {
 		key.id = BPF_CORE_READ(kn, id);
@@ -68,8 +72,10 @@ static __always_inline bool cgroup_named(struct kernfs_node *kn, u32 hierarchy)
 			return true;
 		kn = cgroup_parent(kn);
 	}
-	if (kn) /* it may be in scope further up */
+	if (kn && cgroup_too_deep[hierarchy] != leaf) { /* it may be in scope further up */
+		cgroup_too_deep[hierarchy] = leaf;
 		ring_count_incomplete();
+	}
 	return false;
 }
 

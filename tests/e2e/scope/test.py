@@ -343,6 +343,21 @@ def children_of_a_cgroup():
     equal(names, ["ls", "sh", "true"], "processes")
 
 
+@tests.add
+def one_far_below_a_cgroup():
+    """Whether it is in scope is not seen: that is told once, and not at each fork."""
+    hierarchy = "cpu" if "cpu" in mounts() else "v2"
+    with Cgroups(mounts()[hierarchy]) as cgroups, \
+            harness.Process(["sh"], stdin=subprocess.PIPE, text=True) as shell:
+        names = [f"fathom-test-{os.getpid()}"] + ["d"] * 30
+        move(shell.pid, cgroups.make(*names))
+        recorder, recording = start_recording("deep", "--cgroup", cgroups.make(names[0]))
+        shell.communicate("for i in $(seq 100); do /bin/true; done; exit\n")
+        stop(recorder)
+    incomplete = sum(chunk["incomplete"] for chunk in fathom.chunks(recording))
+    check(0 < incomplete < 20, f"incomplete: {incomplete}")
+
+
 def spends(row):
     return {part: ns for part, ns in row["time"].items() if ns}
 
