@@ -115,8 +115,15 @@ int sums_add(struct sums *s, const struct sum_of *of, const struct split *split,
 
 int sums_merge(struct sums *left, struct sums *right)
 {
-	int err = sums_settle(left);
+	struct sums empty = *left;
+	int err;
 
+	if (!left->list.count) { /* both at once would take twice the memory */
+		*left = *right;
+		*right = empty;
+		return 0;
+	}
+	err = sums_settle(left);
 	err = err ? err : sums_settle(right);
 	for (size_t i = 0; i < right->list.count && !err; i++) {
 		const struct sum *from = &right->list.data[i];

@@ -81,6 +81,25 @@ TEST(merged_partials_have_no_more_threads_either)
 	partial_free(left);
 }
 
+/* The first chunk goes into a partial that has nothing: it is not copied. */
+TEST(sums_that_merge_with_none_are_moved)
+{
+	struct partial *left = partial_new(NULL), *right = partial_new(NULL);
+	struct record_syscall r = {.head = head(RECORD_syscall, 2000), .duration_ns = 10};
+	const void *sums;
+
+	apply(right, &r);
+	apply(right, &r);
+	sums = right->syscalls.list.data;
+	CHECK(sums);
+	CHECK_EQ(partial_merge(left, right), 0);
+	CHECK(left->syscalls.list.data == sums);
+	partial_cover(left, 1000, 3000);
+	CHECK_EQ(partial_finish(left), 0);
+	CHECK_EQ(left->syscalls.list.data[0].count, 2);
+	partial_free(left);
+}
+
 /* What a record takes of each kind that makes most of it, with the room in which arrays grow. */
 static size_t taken_by(void (*tell)(struct partial *p, u64 i), u64 count)
 {
