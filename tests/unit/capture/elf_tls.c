@@ -46,6 +46,7 @@ TEST(file_of_each_way)
 		{"glibc-opener", ELF_TLS_NONE, false, false, false},
 		{"libglibc-tlsdesc.so", ELF_TLS_DESCRIPTOR, true, false, false},
 		{"libglibc-tlsdesc-symbolic.so", ELF_TLS_DESCRIPTOR, true, false, false},
+		{"libglibc-tlsdesc-sysv.so", ELF_TLS_DESCRIPTOR, true, false, false},
 		{"libglibc-tlsdesc-hidden.so", ELF_TLS_DESCRIPTOR, false, false, false},
 		{"libglibc-classic.so", ELF_TLS_MODULE, true, false, false},
 		{"libglibc-initial.so", ELF_TLS_TPOFF, true, false, false},
