@@ -2,6 +2,7 @@
 /* The context is found and read in programs linked in every way there is. */
 #include "capture/context_locate.h"
 
+#include <elf.h>
 #include <sys/mman.h>
 
 #include "capture/elf_tls.h"
@@ -247,6 +248,130 @@ TEST(mapped_as_data)
 	CHECK(data != MAP_FAILED);
 	CHECK_EQ(context_locate(files, getpid(), &location, NULL), 0);
 	munmap(data, 4096);
+}
+
+/* ---- the words that the loader fills in, here in this process ---- */
+
+#if defined(__x86_64__)
+#define STATIC_ARGUMENT (-64)
+#else
+#define STATIC_ARGUMENT 64
+#endif
+#define RESOLVER ((u64)(uintptr_t)&resolver)
+
+static u64 resolver = 1; /* no code of a static variable's */
+
+static int resolve(const struct context_place *place, struct context_location *out)
+{
+	struct context_places places = {.count = 1, .place = {*place}};
+
+	memset(out, 0, sizeof(*out));
+	return context_places_resolve(getpid(), &places, out);
+}
+
+TEST(offset_that_the_loader_has_not_filled_in)
+{
+	s64 word = 0;
+	struct context_place place = {.way = ELF_TLS_TPOFF, .slot = (u64)(uintptr_t)&word};
+	struct context_location location;
+
+#if defined(__x86_64__)
+	CHECK_EQ(resolve(&place, &location), 0);
+#else
+	CHECK_EQ(resolve(&place, &location), 1); /* the first static variable may be there */
+#endif
+	word = -64;
+	CHECK_EQ(resolve(&place, &location), 1);
+	CHECK_EQ(location.known, 1);
+	CHECK_EQ(location.dynamic, 0);
+	CHECK_EQ(location.tp_offset, -64);
+}
+
+TEST(descriptor_that_the_loader_has_not_filled_in)
+{
+	struct {
+		u64 resolver;
+		s64 argument;
+	} words = {0, STATIC_ARGUMENT};
+	struct context_place place = {.way = ELF_TLS_DESCRIPTOR, .slot = (u64)(uintptr_t)&words};
+	struct context_location location;
+
+	CHECK_EQ(resolve(&place, &location), 0);
+#if defined(__x86_64__)
+	words.resolver = RESOLVER;
+	words.argument = 0;
+	CHECK_EQ(resolve(&place, &location), 0);
+#endif
+}
+
+/* The descriptor is that of a variable which stands 8 bytes before. */
+TEST(descriptor_of_a_variable_before)
+{
+	struct {
+		u64 module, offset;
+	} at = {3, 0x40};
+	struct {
+		u64 resolver;
+		s64 argument;
+	} words = {RESOLVER, STATIC_ARGUMENT};
+	struct context_place place = {
+		.way = ELF_TLS_DESCRIPTOR, .slot = (u64)(uintptr_t)&words, .beyond = 8};
+	struct context_location location;
+
+	CHECK_EQ(resolve(&place, &location), 1);
+	CHECK_EQ(location.dynamic, 0);
+	CHECK_EQ(location.tp_offset, STATIC_ARGUMENT + 8);
+	words.argument = (s64)(uintptr_t)&at;
+	CHECK_EQ(resolve(&place, &location), 1);
+	CHECK_EQ(location.dynamic, 1);
+	CHECK_EQ(location.module, 3);
+	CHECK_EQ(location.var_offset, 0x48);
+}
+
+/* Its argument is the address of its relocation until it is used first. */
+TEST(descriptor_that_is_bound_lazily)
+{
+	static Elf64_Rela table[2] = {{3, 0x40, 0}, {3, 0x40, 0}};
+	struct {
+		u64 resolver, argument;
+	} words = {RESOLVER, (u64)(uintptr_t)table};
+	struct context_place place = {.way = ELF_TLS_DESCRIPTOR,
+				      .slot = (u64)(uintptr_t)&words,
+				      .lazy_begin = (u64)(uintptr_t)table,
+				      .lazy_end = (u64)(uintptr_t)(table + 1)};
+	struct context_location location;
+
+	CHECK_EQ(resolve(&place, &location), 0);
+	words.argument = place.lazy_end;
+	CHECK_EQ(resolve(&place, &location), 1);
+}
+
+TEST(where_each_library_has_its_vector)
+{
+	struct {
+		u64 module, offset;
+	} words = {3, 0};
+	struct context_place place = {
+		.way = ELF_TLS_MODULE, .slot = (u64)(uintptr_t)&words, .symbol = 0x20};
+	struct context_location location;
+
+	for (int musl = 0; musl < 2; musl++) {
+		place.musl = musl;
+		CHECK_EQ(resolve(&place, &location), 1);
+		CHECK_EQ(location.module, 3);
+		CHECK_EQ(location.var_offset, 0x20);
+		CHECK_EQ(location.count_at, musl ? 0 : -16);
+		CHECK_EQ(location.entry_bytes, musl ? 8 : 16);
+#if defined(__x86_64__)
+		CHECK_EQ(location.dtv_at, 8);
+#else
+		CHECK_EQ(location.dtv_at, musl ? -8 : 0);
+#endif
+	}
+	words.module = 0;
+	CHECK_EQ(resolve(&place, &location), 0);
+	words.module = 65536;
+	CHECK_EQ(resolve(&place, &location), 0);
 }
 
 TEST(no_such_process)
