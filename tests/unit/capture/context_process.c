@@ -213,6 +213,7 @@ struct header {
 };
 
 static pid_t child;
+static int child_protection = PROT_READ | PROT_WRITE; /* of its mapping, when it is done */
 
 /* A child that publishes the payload as a writer without libfathom does. */
 static void child_start(const struct header *wanted, bool as_memfd)
@@ -235,6 +236,8 @@ static void child_start(const struct header *wanted, bool as_memfd)
 		*header = *wanted;
 		if (!as_memfd)
 			prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, header, 4096, "OTEL_CTX");
+		if (mprotect(header, 4096, child_protection))
+			_exit(1);
 		if (write(ready[1], "x", 1) == 1)
 			pause();
 		_exit(0);
@@ -320,6 +323,20 @@ TEST(read_what_is_no_context)
 	header.payload = 16;
 	CHECK_EQ(child_read(&header, true, &context), -EFAULT);
 	CHECK_EQ(process_context_read(getpid(), &context, NULL), 0);
+}
+
+TEST(code_is_no_context)
+{
+	struct process_context context;
+	struct header header;
+	int found;
+
+	payload_make("shop", "fathom", "tls_v1");
+	header = header_make();
+	child_protection = PROT_READ | PROT_EXEC;
+	found = child_read(&header, true, &context);
+	child_protection = PROT_READ | PROT_WRITE;
+	CHECK_EQ(found, 0);
 }
 
 TEST_MAIN()
