@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs each publisher (tests/unit/capture/publisher) through the same steps.
 
-driver.py FOLDER OUTPUT: writes to OUTPUT, as JSON, what is known of each: its
-processes and threads, and `spans`, under each of which (0: none) it writes an
-answer and then reads the next command.
+driver.py FOLDER OUTPUT WAY...: each WAY is the name of a program, or of one that opens
+libraries, a space and the library, with a "+" if no static TLS is to be left for it. Writes to
+OUTPUT, as JSON, what is known of each: its processes and threads, and `spans`, under each of which
+(0: none) it writes an answer and then reads the next command.
 """
 import json
 import os
@@ -14,23 +15,17 @@ import sys
 import tempfile
 import time
 
-FOLDER, OUTPUT = sys.argv[1:]
+FOLDER, OUTPUT, *WAYS = sys.argv[1:]
 LOOK_S = 0.3  # an exec or a dlopen is looked at within a tenth of a second
-LINKED = ["pie", "nopie", "static", "static-pie", "linked-tlsdesc", "linked-classic",
-          "linked-initial"]
-OPENED = {"glibc": ["tlsdesc", "classic", "initial", "tlsdesc-large", "classic-large",
-                    "tlsdesc-symbolic", "classic-hidden", "initial-hidden", "tlsdesc-hidden",
-                    "tlsdesc+", "classic+"],
-          "musl": ["tlsdesc", "classic", "tlsdesc-hidden"]}
 
 
 class Publisher:
     """A running publisher."""
 
-    def __init__(self, name, library=None):
-        self.name = f"{name} {library or ''}".strip()
-        self.library = library
-        self.process = subprocess.Popen([os.path.join(FOLDER, name)], stdin=subprocess.PIPE,
+    def __init__(self, way):
+        self.name = way
+        program, _, self.library = way.partition(" ")
+        self.process = subprocess.Popen([os.path.join(FOLDER, program)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.pid = self.process.pid
         self.process.stdout.readline()
@@ -45,32 +40,24 @@ class Publisher:
         self.process.wait()
 
 
-def publishers():
-    for libc in ("glibc", "musl"):
-        for name in LINKED:
-            if os.path.exists(os.path.join(FOLDER, f"{libc}-{name}")):
-                yield Publisher(f"{libc}-{name}"), None
-        for library in OPENED[libc]:
-            if os.path.exists(os.path.join(FOLDER, f"{libc}-opener")):
-                yield Publisher(f"{libc}-opener", library), (libc, library)
-
-
-def library_open(publisher, libc, library, copies):
-    if library.endswith("+"):  # no static TLS is left
+def library_open(publisher, copies):
+    libc = publisher.name.partition("-")[0]
+    if publisher.library.endswith("+"):
         for i in range(24):
             copy = os.path.join(copies, f"{publisher.pid}-{i}.so")
             shutil.copy(os.path.join(FOLDER, f"lib{libc}-filler.so"), copy)
             publisher.do(f"filler {copy}")
-    publisher.do(f"open {FOLDER}/lib{libc}-{library.rstrip('+')}.so")
+    publisher.do(f"open {FOLDER}/lib{libc}-{publisher.library.rstrip('+')}.so")
 
 
 def main():
     running, told = [], []
     copies = tempfile.mkdtemp(prefix="contexts.")
     try:
-        for number, (publisher, library) in enumerate(publishers(), 1):
-            if library:
-                library_open(publisher, *library, copies)
+        for number, way in enumerate(WAYS, 1):
+            publisher = Publisher(way)
+            if publisher.library:
+                library_open(publisher, copies)
             running.append((number << 16, publisher))
         time.sleep(LOOK_S)
         for base, publisher in running:
@@ -79,11 +66,12 @@ def main():
             publisher.do("clear")
             publisher.do(f"set {base + 3:x}")
             thread = publisher.do(f"thread {base + 4:x}")
+            idle = publisher.do("idle")
             child = publisher.do("fork")
             borrower = publisher.do("vfork")
             told.append({"name": publisher.name, "pid": publisher.pid, "thread": thread,
-                         "child": child, "borrower": borrower, "base": base,
-                         "spans": [base + 1, base + 2, 0] + [base + 3] * 4})
+                         "idle": idle, "child": child, "borrower": borrower, "base": base,
+                         "spans": [base + 1, base + 2, 0] + [base + 3] * 5})
         for _, publisher in running:
             publisher.do("exec")
         time.sleep(LOOK_S)

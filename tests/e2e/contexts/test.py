@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contexts that fathom did not write: each call stands under the span that was active."""
 import json
+import os
 import subprocess
 import sys
 
@@ -10,8 +11,21 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-DRIVER, FOLDER, BORROWER = sys.argv[2:5]
+DRIVER, FOLDER, BORROWER, *paths = sys.argv[2:]
+BUILT = {os.path.basename(path): path for path in paths}
 OWNER = b"OWNER...".hex()
+BEYOND = b"BEYOND..".hex()
+LIBRARIES = ("glibc", "musl")
+LINKED = ["pie", "nopie", "static", "static-pie", "linked-tlsdesc", "linked-classic",
+          "linked-initial"]
+OPENED = {"glibc": ["tlsdesc", "classic", "initial", "tlsdesc-large", "classic-large",
+                    "tlsdesc-symbolic", "classic-hidden", "initial-hidden", "tlsdesc-hidden",
+                    "tlsdesc+", "classic+"],
+          "musl": ["tlsdesc", "classic", "tlsdesc-hidden"]}
+ALL = [(f"{libc}-{name}", {f"{libc}-{name}"}) for libc in LIBRARIES for name in LINKED]
+ALL += [(f"{libc}-opener {name}", {f"{libc}-opener", f"lib{libc}-{name.rstrip('+')}.so"})
+        for libc in LIBRARIES for name in OPENED[libc]]
+WAYS = [way for way, files in ALL if files.issubset(BUILT)]
 tests = harness.Tests()
 told = []
 calls = {}  # (pid, tid) -> [(begin, name, parent)]
@@ -22,12 +36,18 @@ def id_of(span):
 
 
 @tests.add
+def all_ways_of_linking_were_built():
+    missing = [way for way, _ in ALL if way not in WAYS]
+    return f"no compiler for {', '.join(missing)}" if missing else None
+
+
+@tests.add
 def records_all_publishers():
     where = fathom.record("publishers", "--", sys.executable, DRIVER, FOLDER,
-                          fathom.path("told.json"))
+                          fathom.path("told.json"), *WAYS)
     with open(fathom.path("told.json"), encoding="utf-8") as file:
         told.extend(json.load(file))
-    check(len(told) >= 18, f"publishers that ran: {len(told)}")
+    equal([process["name"] for process in told], WAYS, "publishers that ran")
     for trace in fathom.trace_all(where)["traces"]:
         ids = {span["span_id"]: span for span in trace["spans"]}
         for span in trace["spans"]:
@@ -90,12 +110,21 @@ def a_child_works_for_the_span_of_its_parent():
 
 
 @tests.add
+def a_thread_works_for_its_own_span():
+    for process in told:
+        for thread, span in (("thread", process["base"] + 4), ("idle", 0)):
+            made = [parent for _, name, parent in calls[process["pid"], process[thread]]
+                    if name == "getppid"]
+            equal(made, [id_of(span)], f"the call of a thread of {process['name']}: {thread}")
+
+
+@tests.add
 def a_span_of_which_only_the_context_was_seen_is_shown():
     traces = fathom.trace_all(fathom.path("publishers"))["traces"]
     spans = {span["span_id"]: span for trace in traces for span in trace["spans"]
              if trace["trace_id"]}
     for process in told:
-        for number in (1, 2, 3):
+        for number in (1, 2, 3, 4):
             span = spans[id_of(process["base"] + number)]
             equal((span["begin_bound"], span["end_bound"]), ("soft", "soft"),
                   f"bounds of a span of {process['name']}")
@@ -138,6 +167,22 @@ def a_thread_that_gets_a_pointer_of_its_own_has_its_span():
                for span in trace["spans"] if span["name"] == "getppid")
     equal(parents_of(where, tid), {OWNER: 300}, "its calls")
     return None
+
+
+@tests.add
+def a_vector_of_blocks_is_followed_up_to_its_length():
+    missing = []
+    for libc in LIBRARIES:
+        vector = BUILT.get(f"e2e-vector-{libc}")
+        if not vector:
+            missing.append(libc)
+            continue
+        result = fathom.run("record", "-o", fathom.path(libc), "--", vector)
+        equal(result.returncode, 0, f"record {vector}: {result.stderr}")
+        short, whole = map(int, result.stdout.split())
+        equal(parents_of(fathom.path(libc), short), {None: 100}, f"calls without entry, {libc}")
+        equal(parents_of(fathom.path(libc), whole), {BEYOND: 100}, f"calls with one, {libc}")
+    return f"not built: {', '.join(missing)}" if missing else None
 
 
 @tests.add

@@ -7,8 +7,8 @@
  *   filler PATH    loads another library
  *   set SPAN       the main thread publishes span SPAN (hex) of trace SPAN twice
  *   clear          the main thread has no active span
- *   thread SPAN    a new thread publishes SPAN and stays
- *   idle           a new thread that never touches the variable and stays
+ *   thread SPAN    a new thread publishes SPAN, calls getppid and stays
+ *   idle           a new thread that never touches the variable, calls getppid and stays
  *   fork           a child that stays, and publishes nothing itself
  *   vfork          one that shares this one's memory, calls getppid and is gone
  *   exec           runs the program anew
@@ -70,6 +70,7 @@ static void *thread_run(void *arg)
 {
 	if (arg)
 		publish((uint64_t)(uintptr_t)arg);
+	syscall(SYS_getppid);
 	started_tid = own_tid();
 	sem_post(&started);
 	for (;;)
