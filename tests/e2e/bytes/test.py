@@ -192,6 +192,55 @@ def unix_begun_before_the_recording():
     return None
 
 
+OVERLAP = """
+import json, select, socket, threading, time
+mine, other = socket.socketpair()
+made = []
+
+def send(size):
+    made.append((threading.get_native_id(), mine.send(bytes(size))))
+
+def call_of(thread):
+    with open(f"/proc/self/task/{thread.native_id}/syscall") as file:
+        return file.read().split()[0]
+
+def begin(size):
+    thread = threading.Thread(target=send, args=(size,))
+    thread.start()
+    return thread
+
+send(10)
+other.recv(10)  # the queue is empty: all is known
+first = begin(1 << 20)  # more than there is room for, so that it waits for the reader
+while select.select([], [mine], [], 0)[1] or call_of(first) == "running":
+    time.sleep(0.001)
+second = begin(10)  # which waits, too
+while call_of(second) != call_of(first):
+    time.sleep(0.001)
+left = (1 << 20) + 10
+while left:
+    left -= len(other.recv(left))
+first.join()
+second.join()
+send(10)
+other.recv(10)
+print(json.dumps(made))
+"""
+
+
+@tests.add
+def senders_on_a_unix_stream_that_overlap():
+    """The one that is counted last: what the other sent may lie within its bytes."""
+    result = fathom.run("record", "-o", fathom.path("overlap"), "--", sys.executable, "-c", OVERLAP)
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    spans = [span for trace in fathom.trace_all(fathom.path("overlap"))["traces"]
+             for span in trace["spans"]]
+    sent = sorted((r for r in ranges_of(spans) if r.direction == "sent"), key=lambda r: r.end)
+    equal(sorted([r.span["tid"], r.end - r.begin] for r in sent), sorted(json.loads(result.stdout)),
+          "who sent how much")
+    equal([r.unsure for r in sent[2:]], [True, False], "whether the last two are unsure")
+
+
 def raw_bytes(recording):
     """(tid, direction, flags, from, length) of the records, as babeltrace2 reads them."""
     found = []
