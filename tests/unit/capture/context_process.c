@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "tests/unit/check.h"
 
@@ -215,6 +216,24 @@ struct header {
 static pid_t child;
 static int child_protection = PROT_READ | PROT_WRITE; /* of its mapping, when it is done */
 
+static char *child_letters; /* if set: LETTERS of its payload that it changes again and again */
+
+#define LETTERS 100
+
+/* The time says which letter the payload is full of. */
+static void child_update(struct header *header)
+{
+	struct timespec pause = {.tv_nsec = 1};
+
+	for (u64 n = 1;; n++) {
+		__atomic_store_n(&header->published_ns, 0, __ATOMIC_SEQ_CST);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		memset(child_letters, 'a' + n % 26, LETTERS);
+		__atomic_store_n(&header->published_ns, n, __ATOMIC_SEQ_CST);
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* A child that publishes the payload as a writer without libfathom does. */
 static void child_start(const struct header *wanted, bool as_memfd)
 {
@@ -238,8 +257,9 @@ static void child_start(const struct header *wanted, bool as_memfd)
 			prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, header, 4096, "OTEL_CTX");
 		if (mprotect(header, 4096, child_protection))
 			_exit(1);
-		if (write(ready[1], "x", 1) == 1)
-			pause();
+		if (write(ready[1], "x", 1) == 1 && child_letters)
+			child_update(header);
+		pause();
 		_exit(0);
 	}
 	close(ready[1]);
@@ -323,6 +343,36 @@ TEST(read_what_is_no_context)
 	header.payload = 16;
 	CHECK_EQ(child_read(&header, true, &context), -EFAULT);
 	CHECK_EQ(process_context_read(getpid(), &context, NULL), 0);
+}
+
+/* What changes while it is read is read again, and never half old and half new. */
+TEST(read_while_it_is_updated)
+{
+	char letters[LETTERS + 1] = "", should[LETTERS + 1] = "";
+	struct process_context context;
+	struct header header;
+	int found = 0, result = 1;
+
+	memset(letters, 'a' + 77 % 26, LETTERS);
+	payload_make(letters, "fathom", "tls_v1");
+	header = header_make();
+	child_letters = memmem(payload.bytes, payload.len, letters, LETTERS);
+	CHECK(child_letters != NULL);
+	child_start(&header, true);
+	child_letters = NULL;
+	for (int i = 0; i < 3000 && (result == 1 || result == -EAGAIN); i++) {
+		result = process_context_read(child, &context, NULL);
+		if (result != 1)
+			continue;
+		found++;
+		memset(should, 'a' + context.published_ns % 26, LETTERS);
+		if (strcmp(context.service, should) != 0)
+			break;
+	}
+	child_end();
+	CHECK(result == 1 || result == -EAGAIN);
+	CHECK(found > 0);
+	CHECK_STR(context.service, should);
 }
 
 TEST(code_is_no_context)
