@@ -190,8 +190,12 @@ struct record_head {
 	V(sleep, 2)                                                                                \
 	V(disk_sleep, 3)                                                                           \
 	V(stopped, 4)                                                                              \
-	V(traced, 5) V(dead, 6) V(parked, 7) V(idle, 8) V(frozen, 9) V(                            \
-		running, 10) /* it did not: it was looked at as it ran, and next_tid is its own */
+	V(traced, 5)                                                                               \
+	V(dead, 6)                                                                                 \
+	V(parked, 7)                                                                               \
+	V(idle, 8)                                                                                 \
+	V(frozen, 9)                                                                               \
+	V(running, 10) /* it did not: it was looked at as it ran, and next_tid is its own */
 enum record_leave_state {
 #define V(name, value) LEAVE_##name = value,
 	RECORD_LEAVE_STATES(V)

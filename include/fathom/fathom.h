@@ -174,8 +174,8 @@ struct fathom_endpoint {
 
 /*
  * Names the service that this process is. Not needed if the environment names
- * it; without either, or if that name is too long, it is the program's name. May be called again: the new name
- * holds from then on. NULL keeps the name, and sets the calling thread up.
+ * it; without either, or if that name is too long, it is the program's name. May be called again:
+ * the new name holds from then on. NULL keeps the name, and sets the calling thread up.
  *
  * The three functions of the identity (this and the next two) are for the start of
  * a program and for rare changes: they make syscalls, and must not be called in

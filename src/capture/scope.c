@@ -158,7 +158,7 @@ void capture_context_learn(struct capture *c, const struct context_program *prog
 	bool known = !bpf_map_lookup_elem(programs, program, &kept);
 
 	learned = context_program_learn(known ? &kept : NULL, found);
-	if (!known || memcmp(&learned, &kept, sizeof(kept)))
+	if (!known || memcmp(&learned, &kept, sizeof(kept)) != 0)
 		(void)bpf_map_update_elem(programs, program, &learned, BPF_ANY);
 }
 

@@ -125,7 +125,8 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 	err = descriptors_inherited(&kept);
 	err = err ? err : vec_push(&kept.list, go[0]);
 	err = err ? err : vec_push(&kept.list, exec[1]);
-	qsort(kept.list.data, kept.list.count, sizeof(int), fd_compare);
+	if (!err)
+		qsort(kept.list.data, kept.list.count, sizeof(int), fd_compare);
 	pid = err ? -1 : fork();
 	if (pid == 0)
 		spawn_child(argv, &kept, go[0], exec[1]);
