@@ -27,6 +27,25 @@ static __always_inline bool first_stay(const struct thread_state *state)
 	return state->newborn && !state->stayed;
 }
 
+/*
+ * With spans_only: whether it is told of a thread that it wakes, and runs. Of one that was asleep
+ * in a call when recording began nobody knows whether it has a span until it runs.
+ */
+static __always_inline bool sleeper_is_wanted(const struct thread_state *state)
+{
+	return context_is_set(&state->ctx) || state->in_syscall == IN_SYSCALL_SOFT;
+}
+
+/* It has no span, and sleeps anew, which is not told: nor is then how long it was in its call. */
+static __always_inline void sleeper_forget(struct thread_state *state)
+{
+	if (state->in_syscall != IN_SYSCALL_SOFT || context_is_set(&state->ctx))
+		return;
+	state->in_syscall = 0;
+	state->begin_ns = 0;
+	state->called = 1;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     u32 prev_state)
@@ -48,10 +67,12 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	else if (in)
 		named_keep(prev, state);
 	if (spans_only) {
+		if (in)
+			sleeper_forget(state);
 		/* the life of threads is always recorded: their first stay on a CPU, and their end
 		 */
 		in = in && (context_is_set(&r->ctx) || (prev_state & 0x80));
-		next_in = next_in && (context_is_set(&next_state->ctx) || first_stay(next_state));
+		next_in = next_in && (sleeper_is_wanted(next_state) || first_stay(next_state));
 		if (!in && !next_in)
 			return 0;
 	}
@@ -155,7 +176,7 @@ static __always_inline bool waking_is_wanted(const struct task_struct *task,
 					     const struct thread_state *state)
 {
 	if (state)
-		return state_in(state) && (!spans_only || context_is_set(&state->ctx));
+		return state_in(state) && (!spans_only || sleeper_is_wanted(state));
 	return scope_host && !spans_only && stateless_in(task->tgid);
 }
 

@@ -405,6 +405,8 @@ static __always_inline bool syscall_record(struct thread_state *state, struct ta
 
 	if (!state->in_syscall)
 		syscall_begin_late(state, task, regs);
+	else if (state->in_syscall == IN_SYSCALL_SOFT) /* nobody read it where it began */
+		context_read(state, task);
 	if (!syscall_is_wanted(state))
 		return false;
 	if (syscall_opens(state, result))

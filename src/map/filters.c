@@ -7,9 +7,9 @@
  * - With --spans-only everything under a span is recorded, so there it is user
  *   code, and unknown elsewhere. A process is followed once the place of its
  *   context was found: as told last, since the place told before was perhaps only
- *   assumed. Of a thread that has an older span nothing is recorded then
- *   if it is asleep, not even that it wakes: the time is in doubt until the span
- *   was seen published, from where on all that the thread does is recorded.
+ *   assumed. Of a thread that has an older span its sleep is not recorded then:
+ *   the time is in doubt until the span was seen published, from where on all
+ *   that the thread does is recorded.
  *
  * That holds of the recording as a whole, so it is done when everything is
  * together: partials of any cut carry the same.

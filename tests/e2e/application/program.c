@@ -2,7 +2,7 @@
 /*
  * A program with libfathom whose spans, and what each does, are known:
  *
- *	e2e-application ROUNDS [fork|die|wait|flood|hop|exec]
+ *	e2e-application ROUNDS [fork|die|wait|flood|hop|exec|held]
  *
  * Waits until somebody really listens (10 s at most). Then for each round
  *
@@ -19,7 +19,7 @@
  * one that ends before its child, which then sleeps for 20 ms. exec: then a span "job", of which
  * a child process has a child "prepares"; that sleeps for 20 ms and runs another program, which
  * sleeps for 50 ms. Then the same in a span "becomes" of its own, which first had a child "phase"
- * for 20 ms.
+ * for 20 ms. held: does nothing but to read its stdin to the end in a span "held".
  */
 #include <fathom/fathom.h>
 #include <fcntl.h>
@@ -199,6 +199,18 @@ static int rounds_run(long rounds)
 	return 0;
 }
 
+/* It listens to nobody: the context says it all. */
+static int held_run(void)
+{
+	struct fathom_span held = fathom_span_begin("held");
+	char byte;
+
+	while (read(0, &byte, 1) > 0)
+		;
+	fathom_span_end(&held);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 2 ? argv[2] : "";
@@ -208,6 +220,8 @@ int main(int argc, char **argv)
 
 	zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	fathom_init("e2e-application");
+	if (strcmp(how, "held") == 0)
+		return held_run();
 	if (strcmp(how, "fork") == 0 && (child = fork()) == 0)
 		_exit(rounds_run(atol(argv[1])));
 	result = rounds_run(argc > 1 ? atol(argv[1]) : 1);

@@ -373,6 +373,43 @@ def a_program_that_runs_already():
     check_rounds(where, ROUNDS)
 
 
+def call_open_at_the_begin(name, part, *options):
+    """A read that began in a span before the recording: it stands under that, which waited."""
+    where = fathom.path(name)
+    with harness.Process([PROGRAM, "0", "held"], stdin=subprocess.PIPE) as program:
+        asks = f"/proc/{program.pid}/syscall"
+        harness.until(lambda: open(asks, encoding="ascii").read().startswith("0 0x0 "),
+                      "it to read")
+        with harness.Process([fathom.binary, "record", "-o", where, "-p", str(program.pid),
+                              *options]) as recorder:
+            harness.until(lambda: fathom.run("rotate", where).returncode == 0, "a recording")
+            time.sleep(0.5)
+            program.stdin.close()
+            program.wait()
+            recorder.terminate()
+            equal(recorder.wait(), 0, "status of the recorder")
+    spans = spans_of(where)
+    reads = [s for s in spans if s["name"] == "read" and s["begin_bound"] == "soft"]
+    equal(len(reads), 1, f"reads that were open: {spans}")
+    owner = [s for s in spans if s["span_id"] == reads[0]["parent_id"]]
+    equal(len(owner), 1, f"the span of the read: {spans}")
+    time_of = owner[0]["time"]
+    check(time_of[part] > 300000000 and time_of["kernel_ns"] < 100000000,
+          f"the time of the span: {spans}")
+    equal(owner[0]["begin_ns"], reads[0]["begin_ns"], "since when its span is known")
+
+
+@tests.add
+def a_call_that_was_open_in_a_span_at_the_begin():
+    call_open_at_the_begin("held", "ipc_ns")
+
+
+@tests.add
+def a_call_that_was_open_in_a_span_at_the_begin_of_spans_alone():
+    """That it has one is known when it wakes."""
+    call_open_at_the_begin("held-spans", "unknown_ns", "--spans-only")
+
+
 @tests.add
 def start_order_does_not_matter_for_the_whole_host():
     with harness.Process([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
