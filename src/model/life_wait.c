@@ -105,8 +105,7 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 	if (s->visit_guess_ns)
 		s->visit_guess_ns = w.end_ns;
 	visit_add_wait(s, &w);
-	if (!v->fresh)
-		sink->wait(sink->arg, l, &w);
+	sink->wait(sink->arg, l, &w);
 }
 
 void life_wait_end(struct life *l, u64 t, const struct life_sink *sink)
