@@ -80,8 +80,10 @@ static __always_inline u16 file_kind_of_anon(struct file *file)
 		return FILE_KIND_pidfd;
 	case FOUR('i', 'o', '_', 'u'):
 		return FILE_KIND_io_uring;
+	case FOUR('f', 'a', 'n', 'o'):
+		return FILE_KIND_fanotify;
 	}
-	/* inotify and fanotify have no brackets */
+	/* inotify has no brackets */
 	return (u32)first == (u32)FOUR('i', 'n', 'o', 't') ? FILE_KIND_inotify
 							   : FILE_KIND_anon_other;
 }

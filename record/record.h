@@ -137,7 +137,8 @@ enum record_kind {
 	V(memory_fs, 22)                                                                           \
 	V(tty, 23)                                                                                 \
 	V(null, 24)                                                                                \
-	V(other, 25)
+	V(other, 25)                                                                               \
+	V(fanotify, 26)
 enum record_file_kind {
 #define V(name, value) FILE_KIND_##name = value,
 	RECORD_FILE_KINDS(V)

@@ -16,6 +16,8 @@
  * - poll, select, epoll_wait and io_uring_enter wait for many things at once:
  *   what woke them is the cause. As long as nothing has, they are `other`
  *   (waiting for events): no cause can be named, but nothing was missed.
+ *   io_getevents() likewise, but as long as nothing woke it that is `disk`,
+ *   which nearly all use it for.
  * - Loopback TCP is `network`, although no wire is involved: the programs use
  *   it as a network, and time lost there is found with the same tools.
  * - A signal is `ipc`, as is a System V semaphore, even where programs use
@@ -50,7 +52,7 @@
 /* Calls that wait alike. */
 enum {
 	CALL_POLL = 1 << 0, /* waits for any of several things */
-	CALL_RING = 1 << 1, /* io_uring_enter: also for storage */
+	CALL_RING = 1 << 1, /* io_uring_enter, io_getevents: also for storage */
 	CALL_FUTEX = 1 << 2,
 	CALL_SLEEP = 1 << 3,
 	CALL_CHILD = 1 << 4,
@@ -173,6 +175,8 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_END, THEN(other, "ends: gives back files and memory") },
 
 	/* calls that wait for many things: what did the waking */
+	{ .calls = CALL_AIO, .wakers = WAKER_NOT_SEEN | WAKER_NOT_KNOWN,
+	  THEN(disk, "asynchronous I/O") },
 	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_NETWORK_SOCKET,
 	  THEN(network, "data of a socket came") },
 	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_LOCAL_SOCKET,
@@ -196,7 +200,6 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_NOT_SEEN,
 	  THEN(other, "waits for events") },
 	{ .calls = CALL_POLL | CALL_RING, THEN(unknown, "what woke it could not be told") },
-	{ .calls = CALL_AIO, .wakers = WAKER_TIMER, THEN(timer, "asynchronous I/O timed out") },
 
 	/* calls on two files: what did the waking */
 	{ .calls = CALL_SEND_FILE | CALL_VMSPLICE, .wakers = WAKER_BLOCK_IRQ,
@@ -218,7 +221,7 @@ static const struct cause_rule rules[] = {
 	{ .kinds = KINDS_NETWORK, THEN(network, "network socket") },
 	{ .kinds = KINDS_LOCAL, THEN(ipc, "pipe, eventfd or Unix socket") },
 	{ .kinds = KIND(signalfd), THEN(ipc, "waits for a signal") },
-	{ .kinds = KIND(inotify), THEN(ipc, "waits until another program changes files") },
+	{ .kinds = KIND(inotify) | KIND(fanotify), THEN(ipc, "waits until another program changes files") },
 	{ .kinds = KIND(timerfd), THEN(timer, "timerfd") },
 	{ .kinds = KIND(netlink), THEN(other, "socket to the kernel") },
 	{ .kinds = KIND(memory_fs), THEN(other, "file in memory") },
@@ -291,8 +294,8 @@ static const u32 call_groups[SYSCALL_TABLE_SIZE] = {
 	CALL(syncfs) = CALL_SYNC,
 	CALL(sync_file_range) = CALL_SYNC,
 	CALL(msync) = CALL_SYNC,
-	CALL(io_getevents) = CALL_AIO,
-	CALL(io_pgetevents) = CALL_AIO,
+	CALL(io_getevents) = CALL_AIO | CALL_RING,
+	CALL(io_pgetevents) = CALL_AIO | CALL_RING,
 	CALL(io_submit) = CALL_AIO,
 	CALL(io_destroy) = CALL_AIO,
 	CALL(flock) = CALL_FILE_LOCK,

@@ -10,7 +10,7 @@ bool file_name(char *buf, size_t size, const struct file_ref *file)
 		[FILE_KIND_eventfd] = "[eventfd]",   [FILE_KIND_timerfd] = "[timerfd]",
 		[FILE_KIND_signalfd] = "[signalfd]", [FILE_KIND_epoll] = "[eventpoll]",
 		[FILE_KIND_inotify] = "inotify",     [FILE_KIND_pidfd] = "[pidfd]",
-		[FILE_KIND_io_uring] = "[io_uring]",
+		[FILE_KIND_io_uring] = "[io_uring]", [FILE_KIND_fanotify] = "[fanotify]",
 	};
 
 	switch (file->kind) {

@@ -102,6 +102,12 @@ static const struct {
 	{{NR(poll), .arg0 = 1, STATE(sleep)}, SPLIT_other, "waits for events"},
 	{{NR(poll), .arg0 = 1, WOKEN(unknown), STATE(sleep)}, SPLIT_unknown, "could not be told"},
 	{{NR(io_getevents), .arg0 = 1, WOKEN(timer), STATE(sleep)}, SPLIT_timer, "timed out"},
+	{{NR(io_getevents), .arg0 = 1, WOKEN(task), STATE(sleep)}, SPLIT_ipc, "another thread"},
+	{{NR(io_getevents), .arg0 = 1, WOKEN(hardirq), STATE(sleep)}, SPLIT_disk, "completed"},
+	{{NR(io_getevents), .arg0 = 1, STATE(sleep)}, SPLIT_disk, "asynchronous"},
+	{{NR(io_pgetevents), SOFTIRQ(3), DATA_OF(tcp), STATE(sleep)}, SPLIT_network, "socket"},
+	{{NR(io_submit), .arg0 = 1, WOKEN(task), STATE(disk_sleep)}, SPLIT_disk, "asynchronous"},
+	{{NR(read), FD(fanotify), STATE(sleep)}, SPLIT_ipc, "changes files"},
 
 	{{NR(read), FD(network_fs), STATE(disk_sleep)}, SPLIT_network, "another machine"},
 	{{NR(fsync), FD(network_fs), STATE(disk_sleep)}, SPLIT_network, "another machine"},

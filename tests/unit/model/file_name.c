@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/fanotify.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -32,7 +33,7 @@ static void check_against_kernel(int fd, u16 kind)
 TEST(names_are_those_of_the_kernel)
 {
 	sigset_t none;
-	int ends[2];
+	int ends[2], fanotify;
 
 	sigemptyset(&none);
 	CHECK_EQ(pipe(ends), 0);
@@ -45,6 +46,9 @@ TEST(names_are_those_of_the_kernel)
 	check_against_kernel(signalfd(-1, &none, 0), FILE_KIND_signalfd);
 	check_against_kernel(epoll_create1(0), FILE_KIND_epoll);
 	check_against_kernel(inotify_init(), FILE_KIND_inotify);
+	fanotify = fanotify_init(0, 0); /* root's, or of newer kernels */
+	if (fanotify >= 0)
+		check_against_kernel(fanotify, FILE_KIND_fanotify);
 }
 
 TEST(files_with_a_path_have_no_other_name)
