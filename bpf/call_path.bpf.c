@@ -38,7 +38,7 @@ static __always_inline bool call_directory(struct path_scratch *s, struct task_s
 		mount = KERNEL_READ(file, f_path.mnt);
 	}
 	if (!path_write(s, task, dentry, mount))
-		s->asked.flags |= PATH_CUT;
+		s->asked.flags |= PATH_BEGINS_CUT;
 	return true;
 }
 

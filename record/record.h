@@ -273,12 +273,11 @@ enum record_fd_op {
 #define FD_OWN_TABLE 4	 /* snapshot: the thread does not share its process's table */
 
 /* path.flags */
-#define PATH_CUT 1     /* its directory was cut at its begin, or the path at its end */
-#define PATH_SECOND 2  /* the call has two: this is the later argument */
-#define PATH_ARRIVED 4 /* a change of directory: where it led, NUL, what was asked */
-#define PATH_FROM_FD                                                                               \
-	8 /* without its directory: the descriptor that the call names stands for it               \
-	   */
+#define PATH_CUT 1	   /* at its end; by older recorders also its directory, at the begin */
+#define PATH_SECOND 2	   /* the call has two: this is the later argument */
+#define PATH_ARRIVED 4	   /* a change of directory: where it led, NUL, what was asked */
+#define PATH_FROM_FD 8	   /* without its directory, for which the call's descriptor stands */
+#define PATH_BEGINS_CUT 16 /* its directory was cut at its begin */
 
 /* uring.flags */
 #define URING_BEGIN_UNKNOWN 1 /* its submission was not seen; duration is 0 */

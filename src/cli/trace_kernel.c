@@ -115,6 +115,8 @@ static const char *call_path(struct making *m, const struct kspan *k, const stru
 	char whole[2 * 4096 + 2];
 	const char *directory;
 
+	if (f->flags & PATH_BEGINS_CUT)
+		return NULL;
 	if (!(f->flags & PATH_FROM_FD))
 		return f->path[0] ? f->path : NULL;
 	directory = fd_name(m, k, (s32)k->args[0], k->begin_ns);

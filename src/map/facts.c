@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,16 @@ static int comm_add(struct facts *f, const struct record_name *r)
 	return name_add(f, &r->head, r->comm, r->comm_len);
 }
 
+/* A name that was cut at its begin says so: without what is missing it looks like another. */
+static char *fd_name_copy(const struct record_fd *r)
+{
+	char *name;
+
+	if (!(r->flags & FD_NAME_CUT))
+		return text_copy(r->path, r->path_len);
+	return asprintf(&name, "…%.*s", (int)r->path_len, r->path) < 0 ? NULL : name;
+}
+
 static int fd_add(struct facts *f, const struct record_fd *r)
 {
 	struct fact_fd fd = {.time_ns = r->head.time_ns,
@@ -121,7 +132,7 @@ static int fd_add(struct facts *f, const struct record_fd *r)
 	int err;
 
 	if (r->path_len) {
-		fd.path = text_copy(r->path, r->path_len);
+		fd.path = fd_name_copy(r);
 		if (!fd.path)
 			return -ENOMEM;
 	}

@@ -83,6 +83,33 @@ def paths_are_as_asked():
     equal(spans[0]["attributes"].get("file.path"), interpreter, "path of the first exec")
 
 
+DEEP = """
+import os
+for top in ("one", "two"):
+    os.chdir(TOP)
+    for part in [top] + ["e"] * 50:
+        os.mkdir(part)
+        os.chdir(part)
+    os.write(os.open("f", os.O_WRONLY | os.O_CREAT), b"x")
+"""
+
+
+@tests.add
+def what_is_too_deep_is_no_other_path():
+    directory = fathom.path("deep")
+    os.mkdir(directory)
+    where = fathom.record("depths", "--", sys.executable, "-I", "-S", "-c",
+                          DEEP.replace("TOP", repr(directory)))
+    writes = [span["attributes"] for trace in fathom.trace_all(where)["traces"]
+              for span in trace["spans"] if span["name"] in ("write", "openat") and
+              span["attributes"].get("fd.name", span["attributes"]["args"]).count("/e/e") or
+              span["name"] == "openat" and '"f"' in span["attributes"]["args"]]
+    equal(len(writes), 4, f"calls on what is too deep: {writes}")
+    for call in writes:
+        check("file.path" not in call, f"a path that is not whole: {call}")
+        check("fd.name" not in call or call["fd.name"].startswith("…/e/"), f"its name: {call}")
+
+
 FAR = """
 import ctypes, os
 libc = ctypes.CDLL(None)
