@@ -13,19 +13,22 @@
  * What is served is told by the program of a rare event, and forgotten with
  * the interrupt in which that was. A hard interrupt can come in the middle of a softirq,
  * which goes on with what it served: each has its own. Of a kernel thread it counts while
- * `worker` is that thread, and has not left the CPU since.
+ * `worker` is that thread, and has not left the CPU since; so does a socket of which the thread of
+ * a program changes the state, with the number of the call in which it does.
  */
 struct interrupt_state {
 	u32 softirq;	      /* vector + 1 */
 	u32 hardirq;	      /* number + 1 */
 	u32 timer;	      /* bit by bit: 1 the CPU's own, 2 a high-resolution one */
-	u32 worker;	      /* kernel thread outside of interrupts that served this; 0: none */
+	u32 worker;	      /* thread outside of interrupts that served this; 0: none */
 	u64 sock;	      /* struct sock to which something came last; 0: none */
 	u64 block;	      /* as in record_waking; of the softirq or the worker */
 	struct file_ref file; /* of a request to an io_uring, with worker */
 	u64 hardirq_block;    /* of the hard interrupt */
 	u32 vectors;	      /* bit by bit: those between CPUs (event.bpf.c) */
 	u32 worker_switches;  /* that it had made when it served this */
+	u64 changed;	      /* struct sock, with worker and the call that is open */
+	u64 changed_nr;
 };
 
 /* Capture sets max_entries. */
@@ -48,7 +51,14 @@ static __always_inline u32 interrupt_switches(const struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-/* Is that what the running kernel thread serves? */
+static __always_inline void interrupt_set_worker(struct interrupt_state *interrupt,
+						 const struct task_struct *task)
+{
+	interrupt->worker = task->pid;
+	interrupt->worker_switches = interrupt_switches(task);
+}
+
+/* Is that what the running thread serves? */
 static __always_inline bool interrupt_is_of(const struct interrupt_state *interrupt,
 					    const struct task_struct *worker)
 {
@@ -81,12 +91,36 @@ static __always_inline struct interrupt_state *interrupt_serving(void)
 	task = bpf_get_current_task_btf();
 	if (!task_is_kernels(task))
 		return NULL;
-	interrupt->worker = task->pid;
-	interrupt->worker_switches = interrupt_switches(task);
+	interrupt_set_worker(interrupt, task);
 	interrupt->sock = 0;
 	interrupt->block = 0;
 	interrupt->file.kind = 0;
 	return interrupt;
+}
+
+/* Not in an interrupt: the running thread connects, shuts down or closes a socket. */
+static __always_inline void interrupt_keep_changed(const struct sock *sk)
+{
+	struct interrupt_state *interrupt = interrupt_here();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (!interrupt)
+		return;
+	interrupt_set_worker(interrupt, task);
+	interrupt->changed = (u64)sk;
+	interrupt->changed_nr = KERNEL_READ(regs, orig_ax);
+}
+
+/* The socket that the running thread has changed in the call that it is in; NULL: none. */
+static __always_inline struct sock *interrupt_changed(const struct interrupt_state *interrupt,
+						      const struct task_struct *task,
+						      struct pt_regs *regs)
+{
+	if (!interrupt_is_of(interrupt, task) ||
+	    interrupt->changed_nr != KERNEL_READ(regs, orig_ax))
+		return NULL;
+	return (struct sock *)interrupt->changed;
 }
 
 #endif

@@ -202,6 +202,10 @@ struct sock {
 	struct socket *sk_socket;
 };
 
+struct inet_sock {
+	u16 inet_sport;
+};
+
 struct socket {
 	struct file *file;
 	struct sock *sk;

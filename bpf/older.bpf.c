@@ -131,5 +131,6 @@ int BPF_PROG(unix_stream_spliced, struct socket *socket, void *offset, void *pip
 SEC("fentry/sock_def_readable")
 int BPF_PROG(sock_readable, struct sock *sk)
 {
-	return socket_is_served(sk);
+	socket_is_served(sk);
+	return 0;
 }

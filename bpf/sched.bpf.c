@@ -133,7 +133,7 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 		r->block = interrupt->block;
 		if (interrupt->sock) {
 			waker_socket(&r->file, (struct sock *)interrupt->sock);
-			if (waker_feeds(waker, (struct sock *)interrupt->sock))
+			if (waker_feeds(waker, r->file.kind, interrupt))
 				r->context = WAKE_task;
 		}
 	} else if (task_is_kernels(waker))
@@ -233,19 +233,20 @@ int BPF_PROG(softirq_exit, u32 vector)
 	return 0;
 }
 
-static __always_inline int socket_is_served(const struct sock *sk)
+static __always_inline bool socket_is_served(const struct sock *sk)
 {
 	struct interrupt_state *interrupt = interrupt_serving();
 
 	if (interrupt)
 		interrupt->sock = (u64)sk;
-	return 0;
+	return interrupt;
 }
 
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(sk_data_ready, const struct sock *sk)
 {
-	return socket_is_served(sk);
+	socket_is_served(sk);
+	return 0;
 }
 
 /* Connected, or closed by the other end: that wakes a thread too. */
@@ -254,7 +255,9 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int before, int after)
 {
 	if (after == TCP_SYN_SENT && sk->sk_protocol == IPPROTO_TCP)
 		tcp_begins(sk);
-	return socket_is_served(sk);
+	if (!socket_is_served(sk) && sk->sk_protocol == IPPROTO_TCP)
+		interrupt_keep_changed(sk);
+	return 0;
 }
 
 SEC("tp_btf/irq_handler_entry")

@@ -10,6 +10,7 @@
 #define BPF_WAKER_H
 
 #include "bpf/file.h"
+#include "bpf/interrupt.h"
 #include "bpf/state.h"
 #include "record/syscalls.h"
 
@@ -72,7 +73,7 @@ static __always_inline void waker_fill_task(struct record_waking *r, struct task
 	}
 }
 
-/* The descriptor that a call sends on, receives from, connects or closes; -1: no such call. */
+/* The descriptor that a call sends on or receives from; -1: no such call. */
 static __always_inline int waker_fd(struct pt_regs *regs)
 {
 	switch ((long)KERNEL_READ(regs, orig_ax)) { /* -1 where an interrupt hit user mode */
@@ -86,8 +87,6 @@ static __always_inline int waker_fd(struct pt_regs *regs)
 	case SYSCALL_NR_recvfrom:
 	case SYSCALL_NR_recvmsg:
 	case SYSCALL_NR_recvmmsg:
-	case SYSCALL_NR_connect:
-	case SYSCALL_NR_shutdown:
 	case SYSCALL_NR_sendfile:
 		return KERNEL_READ(regs, di);
 	case SYSCALL_NR_splice:
@@ -101,40 +100,64 @@ static __always_inline u16 port_swap(u16 port)
 	return port << 8 | port >> 8;
 }
 
+static __always_inline u16 sock_port(struct sock *sk)
+{
+	u16 port = KERNEL_READ(sk, __sk_common.skc_num);
+
+	/* a reset takes that away */
+	return port ? port : port_swap(KERNEL_READ((struct inet_sock *)sk, inet_sport));
+}
+
+static __always_inline u16 sock_port_to(struct sock *sk)
+{
+	return port_swap(KERNEL_READ(sk, __sk_common.skc_dport));
+}
+
 /* Do the two lie at the ends of one connection? A listener has no other end. */
 static __always_inline bool socks_are_ends(struct sock *mine, struct sock *other)
 {
-	u16 other_to = port_swap(KERNEL_READ(other, __sk_common.skc_dport));
+	u16 other_to = sock_port_to(other);
 
-	return port_swap(KERNEL_READ(mine, __sk_common.skc_dport)) ==
-		       KERNEL_READ(other, __sk_common.skc_num) &&
-	       (!other_to || other_to == KERNEL_READ(mine, __sk_common.skc_num));
+	return sock_port_to(mine) == sock_port(other) && (!other_to || other_to == sock_port(mine));
 }
 
-/* Is the softirq that brought data to `sk` part of what the running thread's call does? */
-static __always_inline bool waker_feeds(struct task_struct *waker, struct sock *sk)
+/* Is the softirq that brought data to a socket of this kind part of the running thread's call? */
+static __always_inline bool waker_feeds(struct task_struct *waker, u16 kind,
+					const struct interrupt_state *interrupt)
 {
+	struct sock *sk = (struct sock *)interrupt->sock;
 	struct thread_state *state = waker_state(waker);
-	struct pt_regs *regs;
 	struct socket *socket;
+	struct pt_regs *regs;
 	struct file *file;
+	struct sock *mine;
+	u16 family;
 	int fd;
 
-	if (task_is_kernels(waker) || waker->thread_info.status & TS_COMPAT)
+	if (task_is_kernels(waker) || (kind != FILE_KIND_tcp && kind != FILE_KIND_udp))
 		return false;
 	/* the socket that it sends on or receives from just now, as net.bpf.c keeps it */
 	if (state && state->in_syscall && state->bytes_sock)
-		return socks_are_ends((struct sock *)state->bytes_sock, sk);
-	/* the descriptor is gone: the kind must do */
-	if (state && state->in_syscall && state->row == SYSCALL_NR_close)
-		return state->file.kind == FILE_KIND_tcp && state->file.flags & FILE_PEER_ON_HOST;
+		return kind == FILE_KIND_tcp &&
+		       socks_are_ends((struct sock *)state->bytes_sock, sk);
 	regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+	/* that it connects, shuts down or closes, which may have no descriptor any more */
+	mine = kind == FILE_KIND_tcp ? interrupt_changed(interrupt, waker, regs) : NULL;
+	if (mine && socks_are_ends(mine, sk))
+		return true;
+	if (waker->thread_info.status & TS_COMPAT)
+		return false;
 	fd = waker_fd(regs);
 	file = fd >= 0 ? file_of_fd(waker, fd) : NULL;
 	if (!file || (KERNEL_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
 		return false;
 	socket = KERNEL_READ(file, private_data);
-	return socks_are_ends(KERNEL_READ(socket, sk), sk);
+	mine = KERNEL_READ(socket, sk);
+	family = KERNEL_READ(mine, __sk_common.skc_family);
+	if ((family != AF_INET && family != AF_INET6) ||
+	    KERNEL_READ(mine, sk_protocol) != KERNEL_READ(sk, sk_protocol))
+		return false;
+	return socks_are_ends(mine, sk);
 }
 
 /* The file of the request that a worker of io_uring carries out. */

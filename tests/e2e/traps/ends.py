@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who woke a thread that waited on a socket: what the other end did, wherever in the host it is."""
+import os
+import subprocess
+
+import harness
+from harness import check, equal
+from trapped import TRAPS, Skip, fathom, record, recording, skips, spans
+
+tests = harness.Tests()
+ROUNDS = 20
+# Older kernels close on the way to user mode, where nothing says that it is a close that waits.
+CLOSE_WAITS = tuple(int(part) for part in os.uname().release.split(".")[:2]) >= (6, 6)
+
+
+def check_woken(path, end, calls, other):
+    """What the other end did ended the waits of one end in these calls: the last of each call."""
+    found = spans(path)
+    called = {s["span_id"]: s["name"] for s in found if s["kind"] == "syscall"}
+    last = {s["parent_id"]: s for s in sorted(found, key=lambda s: s["begin_ns"])
+            if s["kind"] == "wait" and s["name"] == "network" and s["thread"] == end and
+            called.get(s.get("parent_id")) in calls}
+    wrong = [s for s in last.values()
+             if not s["attributes"].get("waker", "").startswith(other + "/")]
+    # the kernel hides a few, and ksoftirqd helps a busy machine; one way of five takes 4 of them
+    allowed = 3 if harness.SLOWER == 1 else ROUNDS / 4
+    check(len(last) > 0.7 * ROUNDS, f"{len(last)} waits of the {end} in {calls}")
+    check(len(wrong) <= allowed, f"{len(wrong)} of {len(last)} waits of the {end} in {calls}: "
+                                 f"{[(called[s['parent_id']], s) for s in wrong[:2]]}")
+
+
+ACCEPT = ("accept",)
+TAKE = ("read", "readv", "recvfrom", "recvmsg", "recvmmsg")
+
+
+def check_ends(path, way, alone=None):
+    if way != "linger" and alone != "giver":
+        check_woken(path, "taker", ACCEPT, "giver")
+        check_woken(path, "taker", TAKE, "giver")
+    if way == "shutdown" and alone != "taker":
+        check_woken(path, "giver", TAKE, "taker")
+    if way == "linger" and CLOSE_WAITS and alone != "taker":
+        check_woken(path, "giver", ("close",), "taker")
+
+
+def ends(way, where="lo"):
+    check_ends(record("ends", str(ROUNDS), way, where)[0], way)
+
+
+def one_end(way, which, where="lo"):
+    """Only one of the two is recorded: of the other is known what the kernel has of it."""
+    with harness.Process([TRAPS, "ends", str(ROUNDS), way, where, "held"],
+                         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE) as trap:
+        pids = trap.stdout.readline().split()
+        if not pids:
+            _, why = trap.communicate()
+            equal(trap.returncode, 77, why)
+            raise Skip(why.splitlines()[0])
+        with recording(f"{which}-{way}-{where}", pids[which == "taker"]) as path:
+            trap.communicate("\n", timeout=60)
+    equal(trap.returncode, 0, "the trap")
+    check_ends(path, way, which)
+
+
+@tests.add
+@skips
+def what_the_other_end_of_a_connection_does():
+    """It connects, sends, closes, shuts down, resets, is gone, or takes what a close waits for."""
+    for way in ("send", "close", "shutdown", "reset", "exit", "linger"):
+        ends(way)
+
+
+@tests.add
+@skips
+def an_end_that_is_not_recorded():
+    for way in ("send", "close", "shutdown", "reset", "exit"):
+        one_end(way, "taker")
+    one_end("linger", "giver")
+
+
+@tests.add
+@skips
+def ends_in_two_network_namespaces():
+    """Two addresses, and no loopback: containers of one host."""
+    for way in ("send", "close", "shutdown"):
+        ends(way, "veth")
+
+
+with fathom:
+    tests.run()
