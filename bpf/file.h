@@ -24,6 +24,7 @@
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define IPPROTO_MPTCP 262
+#define SOCKADDR_FAMILY_BYTES 2 /* what stands before the port, or the path */
 
 #define MAGIC_ANON 0x09041934
 #define MAGIC_PIPE 0x50495045

@@ -189,7 +189,13 @@ struct sock_common {
 
 struct socket;
 
+struct sk_buff {
+	unsigned char *head;
+	u16 transport_header;
+};
+
 struct sk_buff_head {
+	struct sk_buff *prev;
 	u32 qlen;
 };
 

@@ -11,7 +11,6 @@
 
 #define SOCKET_BYTES 256	    /* what a socket record takes: whole slots */
 #define MAPPED_PREFIX 0xffff0000ull /* ::ffff:a.b.c.d, bytes 8 to 11, little endian */
-#define SOCKADDR_FAMILY_BYTES 2
 
 /*
  * Connections within the host, by how the end sees it that was told last: it

@@ -113,12 +113,59 @@ static __always_inline u16 sock_port_to(struct sock *sk)
 	return port_swap(KERNEL_READ(sk, __sk_common.skc_dport));
 }
 
-/* Do the two lie at the ends of one connection? A listener has no other end. */
+/* Of two of TCP: do they lie at the ends of one connection? A listener has no other end. */
 static __always_inline bool socks_are_ends(struct sock *mine, struct sock *other)
 {
 	u16 other_to = sock_port_to(other);
 
 	return sock_port_to(mine) == sock_port(other) && (!other_to || other_to == sock_port(mine));
+}
+
+/* The port that a send names in its call, of many messages that of the first; 0: none. */
+static __always_inline u16 waker_port_to(struct pt_regs *regs)
+{
+	void *address = NULL;
+	u16 port = 0;
+
+	switch (KERNEL_READ(regs, orig_ax)) {
+	case SYSCALL_NR_sendto:
+		address = (void *)KERNEL_READ(regs, r8);
+		break;
+	case SYSCALL_NR_sendmsg:
+	case SYSCALL_NR_sendmmsg: /* a message begins with its address */
+		bpf_probe_read_user(&address, sizeof(address), (void *)KERNEL_READ(regs, si));
+	}
+	if (address)
+		bpf_probe_read_user(&port, sizeof(port), address + SOCKADDR_FAMILY_BYTES);
+	return port_swap(port);
+}
+
+/* Did the last datagram in the queue come from that port? */
+static __always_inline bool sock_has_from(struct sock *sk, u16 port)
+{
+	struct sk_buff *last = KERNEL_READ(sk, sk_receive_queue.prev);
+	u16 from = 0;
+
+	if (!KERNEL_READ(sk, sk_receive_queue.qlen))
+		return false;
+	bpf_probe_read_kernel(&from, sizeof(from),
+			      KERNEL_READ(last, head) + KERNEL_READ(last, transport_header));
+	return port_swap(from) == port;
+}
+
+/*
+ * Does what the call sends on its socket of UDP go to the other? Either may have no peer. One
+ * that takes from everybody has what was sent in its queue, which may have come by an interrupt
+ * in the middle of the call.
+ */
+static __always_inline bool socks_are_sent(struct sock *mine, struct sock *other,
+					   struct pt_regs *regs)
+{
+	u16 to = waker_port_to(regs), other_to = sock_port_to(other), from = sock_port(mine);
+
+	if ((to ? to : sock_port_to(mine)) != sock_port(other))
+		return false;
+	return other_to ? other_to == from : sock_has_from(other, from);
 }
 
 /* Is the softirq that brought data to a socket of this kind part of the running thread's call? */
@@ -157,7 +204,7 @@ static __always_inline bool waker_feeds(struct task_struct *waker, u16 kind,
 	if ((family != AF_INET && family != AF_INET6) ||
 	    KERNEL_READ(mine, sk_protocol) != KERNEL_READ(sk, sk_protocol))
 		return false;
-	return socks_are_ends(mine, sk);
+	return kind == FILE_KIND_tcp ? socks_are_ends(mine, sk) : socks_are_sent(mine, sk, regs);
 }
 
 /* The file of the request that a worker of io_uring carries out. */

@@ -13,9 +13,9 @@ struct ends {
 	const char *way;
 	bool apart;
 	long rounds;
-	struct sockaddr_in address[2];
-	int tell[2], start[2]; /* by the end that is started, to both */
-	pid_t *pids;	       /* of both; memory that they share */
+	struct sockaddr_in address[2]; /* the giver's of datagrams only */
+	int tell[2], start[2];	       /* by the end that is started, to both */
+	pid_t *pids;		       /* of both; memory that they share */
 };
 
 #define CALLS 5
@@ -198,6 +198,26 @@ static int end_open(const struct ends *ends, int which, int type)
 	return fd;
 }
 
+/* Datagrams to and fro. The way says of either end if it is connected: "cu", only the giver's. */
+static void talk(const struct ends *ends, int which)
+{
+	struct sockaddr_in other = ends->address[!which], *to = &other;
+	int fd = end_open(ends, which, SOCK_DGRAM);
+
+	if (ends->way[which] == 'c') {
+		TRUTH_TRY(connect(fd, (void *)to, sizeof(*to)));
+		to = NULL;
+	}
+	for (long i = 0; i < ends->rounds; i++) {
+		if (which == TAKER)
+			take(fd, i);
+		let_sleep(ends, !which);
+		give(fd, i, to);
+		if (which == GIVER)
+			take(fd, i);
+	}
+}
+
 static void do_ip(const char *format, int number)
 {
 	char command[200] = "ip ";
@@ -216,6 +236,7 @@ static void end_enter(void)
 /* The taker says that it is there, and once more that it listens. */
 static void end_run(const struct ends *ends, int which)
 {
+	bool datagrams = strlen(ends->way) == 2;
 	int listener = -1, room = 8192;
 	char byte = 0;
 
@@ -229,14 +250,16 @@ static void end_run(const struct ends *ends, int which)
 		do_ip("addr add 10.139.0.2/24 dev vtaker", 0);
 		do_ip("link set vtaker up", 0);
 	}
-	if (which == TAKER) {
+	if (which == TAKER && !datagrams) {
 		listener = end_open(ends, TAKER, SOCK_STREAM);
 		TRUTH_TRY(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)));
 		TRUTH_TRY(listen(listener, 8));
 	}
 	TRUTH_TRY(write(ends->tell[1], &byte, 1));
 	TRUTH_TRY(read(ends->start[0], &byte, 1));
-	if (which == TAKER)
+	if (datagrams)
+		talk(ends, which);
+	else if (which == TAKER)
 		taker(ends, listener);
 	else
 		giver(ends);
