@@ -198,7 +198,7 @@
 	S(154, modify_ldt, 3, 0, 0, (int, address, ulong))                                         \
 	S(155, pivot_root, 2, 0, SC_FILE, (path, path))                                            \
 	S(156, _sysctl, 1, 0, 0, (address))                                                        \
-	S(157, prctl, 5, 0, 0, (prctl_option, lhex, lhex, lhex, lhex))                             \
+	S(157, prctl, 5, 0, 0, (prctl_option, prctl_argument, lhex, lhex, lhex))                   \
 	S(158, arch_prctl, 2, 0, 0, (arch_prctl_code, address))                                    \
 	S(159, adjtimex, 1, 0, 0, (address))                                                       \
 	S(160, setrlimit, 2, 0, 0, (rlimit_resource, address))                                     \
@@ -382,7 +382,7 @@
 	S(331, pkey_free, 1, 0, 0, (int))                                                          \
 	S(332, statx, 5, 1, SC_DESC | SC_FILE, (dirfd, path, statx_flags, statx_mask, address))    \
 	S(333, io_pgetevents, 6, 0, 0, (address, long, long, address, address, address))           \
-	S(334, rseq, 4, 0, 0, (address, uint, rseq_flags, hex))                                    \
+	S(334, rseq, 4, 0, 0, (address, hex, rseq_flags, hex))                                     \
 	S(335, uretprobe, 0, 0, 0, ())                                                             \
 	S(336, uprobe, 0, 0, 0, ())                                                                \
 	S(424, pidfd_send_signal, 4, 1, SC_DESC | SC_PROCESS | SC_SIGNAL,                          \

@@ -9,7 +9,9 @@
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 
 #include "model/syscall_shapes.h"
@@ -177,6 +179,42 @@ static int ptrace_arguments(u32 request)
 	}
 }
 
+/* The kernel refuses most newer options unless what they do not use is 0: that is shown. */
+static int prctl_arguments(u32 option)
+{
+	switch (option) {
+	case PR_GET_DUMPABLE:
+	case PR_GET_KEEPCAPS:
+	case PR_GET_SECCOMP:
+	case PR_GET_SECUREBITS:
+	case PR_GET_TIMERSLACK:
+		return 1;
+	case PR_SET_PDEATHSIG:
+	case PR_GET_PDEATHSIG:
+	case PR_SET_DUMPABLE:
+	case PR_SET_KEEPCAPS:
+	case PR_SET_NAME:
+	case PR_GET_NAME:
+	case PR_CAPBSET_READ:
+	case PR_CAPBSET_DROP:
+	case PR_SET_SECUREBITS:
+	case PR_SET_TIMERSLACK:
+	case PR_SET_CHILD_SUBREAPER:
+	case PR_GET_CHILD_SUBREAPER:
+	case PR_SET_PTRACER:
+		return 2;
+	case PR_SET_SECCOMP:
+		return 3;
+	default:
+		return 5;
+	}
+}
+
+static bool ioctl_has_argument(u32 request)
+{
+	return request != FIOCLEX && request != FIONCLEX;
+}
+
 static int arguments_shown(const struct call *c)
 {
 	const u64 *args = c->args;
@@ -191,6 +229,10 @@ static int arguments_shown(const struct call *c)
 	}
 	if (nr == SYSCALL_NR_fcntl && !fcntl_has_argument((u32)args[1]))
 		return 2;
+	if (nr == SYSCALL_NR_ioctl && !ioctl_has_argument((u32)args[1]))
+		return 2;
+	if (nr == SYSCALL_NR_prctl)
+		return prctl_arguments((u32)args[0]);
 	if (nr == SYSCALL_NR_mremap && !(args[3] & (MREMAP_FIXED | MREMAP_DONTUNMAP)))
 		return 4;
 	if (nr == SYSCALL_NR_ptrace)

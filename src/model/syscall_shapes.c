@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "record/syscalls_compat.h"
@@ -321,6 +322,24 @@ static void shape_futex_value3(struct text *t, const struct flag_set *set, const
 		shape_hex(t, set, args, i);
 }
 
+static void shape_prctl_argument(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	switch ((u32)args[0]) {
+	case PR_SET_PDEATHSIG:
+		shape_signal(t, &set_signal, args, i);
+		break;
+	case PR_SET_KEEPCAPS:
+	case PR_SET_TIMERSLACK:
+	case PR_SET_NO_NEW_PRIVS:
+	case PR_SET_CHILD_SUBREAPER:
+	case PR_SET_THP_DISABLE:
+		shape_ulong(t, set, args, i);
+		break;
+	default:
+		shape_lhex(t, set, args, i);
+	}
+}
+
 static void shape_fcntl_argument(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	switch ((u32)args[1]) {
@@ -439,6 +458,7 @@ static const struct argument_shape {
 	[ARG_futex_timeout] = {shape_futex_timeout, NULL},
 	[ARG_futex_value3] = {shape_futex_value3, NULL},
 	[ARG_fcntl_argument] = {shape_fcntl_argument, NULL},
+	[ARG_prctl_argument] = {shape_prctl_argument, NULL},
 	[ARG_socketcall] = {shape_socketcall, NULL},
 	[ARG_pages] = {shape_pages, NULL},
 	[ARG_ipc_key] = {shape_ipc_key, NULL},

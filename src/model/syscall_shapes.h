@@ -30,7 +30,7 @@
 	K(reboot_command) K(reboot_magic) K(reboot_magic2) K(rseq_flags) K(seccomp_flags)          \
 	K(seccomp_operation) K(sem_command) K(setns_flags) K(shadow_stack_flags)                   \
 	K(shm_at_flags) K(shm_command) K(swap_flags) K(syslog_action) K(userfaultfd_flags)         \
-	K(xattr_flags) K(socketcall) K(pages)
+	K(xattr_flags) K(socketcall) K(pages) K(prctl_argument)
 
 enum argument_kind {
 	ARG_none,

@@ -23,6 +23,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -102,6 +103,22 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(flock, 3, LOCK_EX | LOCK_NB) \
 	C(ioctl, 3, TCGETS, 0xdead0) \
 	C(ioctl, 3, FIONBIO, 0xdead0) \
+	C(ioctl, 3, FIOCLEX, 7) \
+	C(ioctl, 3, FIONCLEX, 7) \
+	C(rseq, 0xdead0, 32, 0, 0x53053053) \
+	C(prctl, PR_GET_DUMPABLE, 1, 2, 3, 4) \
+	C(prctl, PR_GET_KEEPCAPS, 1, 2, 3, 4) \
+	C(prctl, PR_GET_SECCOMP, 1, 2, 3, 4) \
+	C(prctl, PR_GET_TIMERSLACK, 1, 2, 3, 4) \
+	C(prctl, PR_GET_PDEATHSIG, 0xdead0, 2, 3, 4) \
+	C(prctl, PR_SET_KEEPCAPS, 1, 2, 3, 4) \
+	C(prctl, PR_SET_PDEATHSIG, SIGTERM, 2, 3, 4) \
+	C(prctl, PR_SET_TIMERSLACK, 50000, 2, 3, 4) \
+	C(prctl, PR_SET_NAME, 0xdead0, 2, 3, 4) \
+	C(prctl, PR_GET_NAME, 0xdead0, 2, 3, 4) \
+	C(prctl, PR_GET_CHILD_SUBREAPER, 0xdead0, 2, 3, 4) \
+	C(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) \
+	C(prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) \
 	C(wait4, -1, 0xdead0, WNOHANG | WCONTINUED, 0) \
 	C(waitid, P_ALL, 0, 0xdead0, WEXITED | WNOWAIT, 0) \
 	C(kill, 12345678, SIGTERM) \
