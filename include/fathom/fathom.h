@@ -27,9 +27,9 @@
  * - A thread's first call makes some fifteen syscalls and maps some pages to set the
  *   thread up; later ones make none, but for the few functions that say so. Meanwhile signals are
  *   blocked and the thread is not cancelled. Should another thread be setting the process up
- *   just then (its start, a fork, its identity), the call waits until that is done, for two tenths
- *   of a second at most; then this call does nothing, and the next one tries again. Once a wait was
- *   in vain, later ones do not wait.
+ *   just then (its start, a fork, its identity), the call waits until that is done, for some tenths
+ *   of a second at most, or some seconds on a busy host; then this call does nothing, and the next
+ *one tries again. Once a wait was in vain, later ones do not wait.
  * - NULL for a span, or "no span": nothing is done. Numbers that are no word of
  *   their enum: a kind counts as FATHOM_INTERNAL, a level is below all levels, an
  *   attribute or a status is left out.
@@ -212,7 +212,7 @@ FATHOM_API int fathom_sampling_set(const char *policy);
  * span left out this way belong to its parent, which is active in its place; what is told of it
  * goes with it, also an event that is severe enough, since there is no span for it to stand in:
  * begin a span that such events matter to with a level as severe as theirs. Children of a root
- * left out begin traces, under the decision about sampling that it made. Out of range: nothing
+ * left out begin traces of their own, of which each is sampled or not. Out of range: nothing
  * changes.
  */
 FATHOM_API void fathom_level_set(int level);

@@ -21,8 +21,9 @@ void fathom_quiet_end(const struct quiet *q);
 
 /*
  * For another thread, which is done after a few syscalls: `tries` is how often we waited before. It
- * may need our CPU, and on a busy host more than a turn of it. After QUIET_TRIES, a tenth of a
- * second or two, it will not be done, and may be our own thread, below a handler.
+ * may need our CPU, and on a busy host more than a turn of it. After QUIET_TRIES, some tenths
+ * of a second or, on a busy host, seconds, it will not be done, and may be our own thread, below a
+ * handler.
  */
 #define QUIET_TRIES 1000
 void fathom_quiet_wait(int tries);

@@ -23,22 +23,20 @@ static void span_trace_new(struct fathom_thread *t, struct fathom_span *s, u8 fl
 }
 
 /*
- * What is said of a trace that the level leaves out the begin of, to those that follow it. Without
- * ids FATHOM_RANDOM keeps a decision apart from no context at all.
+ * What is said of a trace to those that follow a span of it that the level leaves out. A root has
+ * none: each that begins below it decides for itself, and it takes no place of theirs.
  */
 static u8 pass_flags(struct fathom_thread *t, const struct begin *b)
 {
-	u8 flags = b->trace_flags & (u8)~FATHOM_DEFERRED;
-
-	if (b->trace_flags & FATHOM_DEFERRED)
-		flags |= fathom_sample(t);
-	return b->trace ? flags : flags | FATHOM_RANDOM;
+	if (!b->trace || !(b->trace_flags & FATHOM_DEFERRED))
+		return b->trace_flags;
+	return (u8)((b->trace_flags & ~FATHOM_DEFERRED) | fathom_sample(t));
 }
 
 /*
  * The span of a begin that the level leaves out: it stands for its parent, and where that is not
- * what is active anyway, it makes it so. A root makes it that nothing is, and those that begin
- * then are roots, too, but it has decided for them whether they are sampled.
+ * what is active anyway, it makes it so. A root makes it that nothing is: those that begin then are
+ * roots, too.
  */
 static __attribute__((noinline)) void span_pass(struct fathom_thread *t, const struct begin *b,
 						struct fathom_span *s)
