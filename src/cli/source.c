@@ -247,22 +247,12 @@ static int chunks_map(struct source *out, struct bases *bases, struct recording 
 	return err;
 }
 
-static u64 bytes_of(const struct recording_info *info)
-{
-	u64 bytes = 0;
-
-	for (size_t i = 0; i < info->chunk_count; i++)
-		bytes += info->chunks[i].bytes;
-	return bytes;
-}
-
 static int recording_map(struct source *out, const struct source_options *o,
 			 struct recording *recording, struct error *e)
 {
 	const struct recording_info *info = recording_info(recording);
 	struct partial_options options = {.spans = o->spans,
 					  .only = o->only,
-					  .lives_max = lives_max(bytes_of(info)),
 					  .from_ns = absolute(&o->from, info),
 					  .to_ns = absolute(&o->to, info)};
 	struct bases bases = {.dirs = o->dirs, .count = o->dirs_count, .quiet = o->quiet};
@@ -285,8 +275,10 @@ static int recording_map(struct source *out, const struct source_options *o,
 	if (err)
 		return error_set(e, err, "cannot finish the answer");
 	if (out->partial->left_out && !o->quiet)
-		fprintf(stderr, "fathom: of more than %u threads only the first are shown\n",
-			options.lives_max);
+		fprintf(stderr,
+			"fathom: of more than %u threads those are not shown that do nothing: no "
+			"recorder wrote this\n",
+			LIVES_MAX);
 	out->view.lost.damaged += out->partial->left_out;
 	out->view.filters = out->partial->filters;
 	out->view.steal_ns = out->partial->steal_ns;

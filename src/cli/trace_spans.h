@@ -27,8 +27,7 @@ struct making {
 };
 
 /*
- * The view of a node, until the next call; `brief`: without attributes, events and frames. NULL if
- * memory ran out.
+ * The view of a node, until the next call; `brief`: as trace_view.h says. NULL if memory ran out.
  */
 const struct span_view *making_span(struct making *m, const struct node *n, bool brief);
 

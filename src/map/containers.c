@@ -83,16 +83,6 @@ static int place_add(struct places *places, u32 hierarchy, u64 cgroup)
 			(struct fact_move){.hierarchy = hierarchy, .cgroup = cgroup});
 }
 
-/* The last fork that made the process before that time, NULL: it is older. */
-static const struct fact_fork *birth(const struct facts *f, u32 pid, u64 time_ns)
-{
-	const struct fact_fork *list = f->forks.data;
-	size_t n = COUNT_BEFORE(&f->forks, e,
-				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
-
-	return n > 0 && list[n - 1].tid == pid && list[n - 1].pid == pid ? &list[n - 1] : NULL;
-}
-
 /* What was said of the process itself, from its birth to that time, the last first. */
 static int places_own(const struct facts *f, u32 pid, u64 from_ns, u64 time_ns,
 		      struct places *places)
@@ -119,7 +109,7 @@ static int places_find(const struct facts *f, u32 pid, u64 time_ns, struct place
 	int err = 0;
 
 	for (int i = 0; i < ANCESTORS_MAX && !err; i++) {
-		const struct fact_fork *fork = birth(f, pid, time_ns);
+		const struct fact_fork *fork = facts_fork(f, pid, time_ns);
 
 		err = places_own(f, pid, fork ? fork->time_ns : 0, time_ns, places);
 		if (!fork)

@@ -11,9 +11,11 @@
 /* The calls through which lives tell what they settle; arg is the partial. */
 struct life_sink partial_sink(struct partial *p);
 
-static inline size_t partial_lives_max(const struct partial *p)
+static inline bool partial_is_full(const struct partial *p)
 {
-	return p->options.lives_max ? p->options.lives_max : LIVES_MAX;
+	size_t most = p->options.lives_max ? p->options.lives_max : LIVES_MAX;
+
+	return p->lives.count >= most && p->fed / 2 < p->lives.count;
 }
 
 /* Not exit and exit_group, which are no spans. */
@@ -231,7 +233,7 @@ void zones_free(struct partial *p);
 /* query.c: what query_comm() says */
 const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns);
 /* How the process was made that had this number then; NULL: before, or not known. */
-const struct fact_fork *query_fork(const struct partial *p, u32 pid, u64 time_ns);
+const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns);
 
 /* prune.c: leaves what still holds at its end, and sorted facts */
 int base_prune(struct partial *p);

@@ -29,10 +29,9 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 			map_remove(&left->current, l->left_tid);
 		if (left->gaps.count || map_get(&left->taken, l->left_tid))
 			l->severed = true;
-		if (left->lives.count < partial_lives_max(left))
-			err = vec_push(&left->lives, l);
-		else
-			left->left_out += full = true;
+		full = partial_is_full(left);
+		left->left_out += full;
+		err = full ? 0 : vec_push(&left->lives, l);
 		if (err || full) { /* it is in neither */
 			life_free(l);
 			free(l);
@@ -121,6 +120,7 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : gaps_merge(left, right);
 	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)
 		left->lost[i] += right->lost[i];
+	left->fed += right->fed;
 	left->left_out += right->left_out;
 	left->filters |= right->filters;
 	left->steal_ns += right->steal_ns;

@@ -43,22 +43,11 @@ struct kspan_filter {
 };
 
 /*
- * Of a damaged or hostile chunk each record may name another thread. Lives of so many are kept, so
- * that an answer fits into 4 GiB; of those that come then nothing is, which is counted. Only of
- * fewer does the order of merges not matter.
+ * Of a damaged or hostile chunk each record may name another thread. Of more lives than these only
+ * as many are kept as have two records each, as all have that were recorded: so an answer fits into
+ * 4 GiB. What names others is counted. Only of fewer does the order of merges not matter.
  */
 #define LIVES_MAX ((u32)1 << 20)
-
-/*
- * The bound for so many bytes of chunks. A thread that lived leaves several hundred, also
- * compressed: nothing that was recorded meets it.
- */
-static inline u32 lives_max(u64 bytes)
-{
-	u64 most = bytes / 100;
-
-	return most < LIVES_MAX ? LIVES_MAX : most < UINT32_MAX ? (u32)most : UINT32_MAX;
-}
 
 struct partial_options {
 	bool spans; /* keep each syscall, fault and wait, not only their sums */
@@ -394,7 +383,8 @@ struct partial {
 	struct sums causes;	   /* key: enum split_part; durations of waits */
 	struct kevents events;
 	u64 lost[8];  /* by enum record_loss */
-	u64 left_out; /* how often one was named of whom there is no life: LIVES_MAX */
+	u64 fed;      /* records that lives were told */
+	u64 left_out; /* records, and lives of merged partials, that were left out: LIVES_MAX */
 	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */

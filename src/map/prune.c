@@ -236,7 +236,7 @@ struct kept_processes { /* a VEC */
 /* What one executes that only forked is told of who made it: a copy, as a snapshot tells it. */
 static int process_inherit(const struct partial *p, u32 pid, struct kept_processes *copies)
 {
-	const struct fact_fork *fork = query_fork(p, pid, p->to_ns);
+	const struct fact_fork *fork = facts_fork(&p->facts, pid, p->to_ns);
 	const struct fact_process *by = fork ? query_process(p, pid, p->to_ns) : NULL;
 	struct fact_process copy;
 	int err;

@@ -61,10 +61,10 @@ static const struct fact_process *process_told(const struct partial *p, u32 pid,
 	return NULL;
 }
 
-const struct fact_fork *query_fork(const struct partial *p, u32 pid, u64 time_ns)
+const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns)
 {
-	const struct fact_fork *list = p->facts.forks.data;
-	size_t n = COUNT_BEFORE(&p->facts.forks, e,
+	const struct fact_fork *list = f->forks.data;
+	size_t n = COUNT_BEFORE(&f->forks, e,
 				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
 
 	return n > 0 && list[n - 1].tid == pid && list[n - 1].pid == pid ? &list[n - 1] : NULL;
@@ -74,7 +74,7 @@ const struct fact_process *query_process(const struct partial *p, u32 pid, u64 t
 {
 	for (int forks = 0; forks < FORKS_FOLLOWED; forks++) {
 		const struct fact_process *process = process_told(p, pid, time_ns);
-		const struct fact_fork *fork = query_fork(p, pid, time_ns);
+		const struct fact_fork *fork = facts_fork(&p->facts, pid, time_ns);
 
 		/* whose birth is known, no later snapshot need tell of */
 		if (process &&

@@ -18,7 +18,7 @@ static int life_add(struct partial *p, u32 tid, struct life **added)
 	struct life *l;
 
 	*added = NULL;
-	if (p->lives.count >= partial_lives_max(p)) {
+	if (partial_is_full(p)) {
 		p->left_out++;
 		return 0;
 	}
@@ -63,6 +63,7 @@ static int feed(struct partial *p, u32 tid, enum life_role role, const struct re
 
 	if (err || !l)
 		return err;
+	p->fed++;
 	err = tell_missed(p, l, r->time_ns);
 	return err ? err : life_feed(l, role, r, &sink);
 }
