@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -37,7 +38,8 @@
 #define BASE_CHECKED 12 /* where the part begins that the checksum covers */
 #define BASE_DATA (BASE_CHECKED + CHUNK_BOOT_BYTES + 8)
 #define BASE_MAX_BYTES (1u << 30)
-#define ROOM_FLOOR ((uint64_t)256 << 10)
+#define ROOM_LEAST ((uint64_t)256 << 10)
+#define ROOM_MOST ((uint64_t)4 << 20) /* on top of what is known to be needed */
 
 /* With the room that it has. */
 static int new_open(int dir)
@@ -120,14 +122,22 @@ int recording_base_write(const char *dir, const struct recording_hold *hold,
 	return err ? error_set(e, err, "cannot write %s/" BASE_NAME, dir) : 0;
 }
 
+/* An eighth of what is free: the first base may need all of it, as large as its host is. */
+static uint64_t room_to_spare(int fd)
+{
+	struct statvfs disk;
+	uint64_t bytes = fstatvfs(fd, &disk) == 0 ? disk.f_bavail * disk.f_frsize / 8 : 0;
+
+	return bytes < ROOM_LEAST ? ROOM_LEAST : bytes < ROOM_MOST ? bytes : ROOM_MOST;
+}
+
 void recording_base_reserve(const struct recording_hold *hold, const struct recording_base *base)
 {
-	const uint64_t bytes = base->bytes + base->bytes / 2 + ROOM_FLOOR;
 	int fd = new_open(hold->dir);
 
 	if (fd < 0)
 		return;
-	posix_fallocate(fd, 0, (off_t)bytes);
+	posix_fallocate(fd, 0, (off_t)(base->bytes + base->bytes / 2 + room_to_spare(fd)));
 	close(fd);
 }
 
