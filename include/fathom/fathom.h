@@ -27,9 +27,9 @@
  * - A thread's first call makes some fifteen syscalls and maps some pages to set the
  *   thread up; later ones make none, but for the few functions that say so. Meanwhile signals are
  *   blocked and the thread is not cancelled. Should another thread be setting the process up
- *   just then (its start, a fork, its identity), the call waits until that is done, for some tenths
- *   of a second at most, or some seconds on a busy host; then this call does nothing, and the next
- *one tries again. Once a wait was in vain, later ones do not wait.
+ *   just then (its start, a fork, its identity), the call waits until that is done, for some
+ *   tenths of a second at most, or some seconds on a busy host; then this call does nothing, and
+ *   the next one tries again. Once a wait was in vain, later ones do not wait.
  * - NULL for a span, or "no span": nothing is done. Numbers that are no word of
  *   their enum: a kind counts as FATHOM_INTERNAL, a level is below all levels, an
  *   attribute or a status is left out.
@@ -44,12 +44,13 @@
  *   listened, as far as there is room, since a recorder needs some milliseconds to
  *   find a program: what is found in that time is complete.
  * - The library is heard through a file in memory of 129 MiB, which is sparse. Mapped of it are
- *   16 KiB, and 136 KiB for each thread that has spans at once with others: so much counts
- *   against RLIMIT_AS and, of a program that locks its memory (mlockall), stays in memory. Where
- *   that is not to be had for a thread, its records are counted as lost. A
- *   program that may make no such file (RLIMIT_FSIZE, `ulimit -f`, when it starts; a forked
- *   child: at its first call) runs as ever, and nothing is recorded: fathom_listening() is
- *   false from then on. Descriptors 0 to 2 are left alone, also where they are closed.
+ *   16 KiB, and 136 KiB for each thread that has spans at once with others, or where those
+ *   before it left more than half of that which nobody has read yet: so much counts against
+ *   RLIMIT_AS and, of a program that locks its memory (mlockall), stays in memory. Where that
+ *   is not to be had for a thread, its records are counted as lost. A program that may make no
+ *   such file (RLIMIT_FSIZE, `ulimit -f`, when it starts; a forked child: at its first call)
+ *   runs as ever, and nothing is recorded: fathom_listening() is false from then on.
+ *   Descriptors 0 to 2 are left alone, also where they are closed.
  *
  * In signal handlers: a thread's later calls do nothing that a handler may not. Its
  * first call does not allocate with malloc() either, with one exception: where
@@ -63,10 +64,10 @@
  * as far as there is room until then; the rest is counted as lost. Nor may the child return to a
  * call that it interrupted, if a handler forks: what that call was at is the parent's.
  *
- * After fork the child has no active span. A copy of a span begun by the
- * parent process serves there as a parent and can be attached; ending it in the
- * child does nothing, so detach it there. Between vfork and exec call nothing.
- * A thread that ends leaves its spans as they are: other threads may end them.
+ * After fork the child has no active span, and publishes no identity before its first call.
+ * A copy of a span begun by the parent process serves there as a parent and can be
+ * attached; ending it in the child does nothing, so detach it there. Between vfork and exec
+ * call nothing. A thread that ends leaves its spans as they are: other threads may end them.
  *
  * Environment: FATHOM_SERVICE (else OTEL_SERVICE_NAME) the service's name,
  * FATHOM_LEVEL the level at start, FATHOM_SAMPLING the sampling at start
@@ -213,7 +214,7 @@ FATHOM_API int fathom_sampling_set(const char *policy);
  * goes with it, also an event that is severe enough, since there is no span for it to stand in:
  * begin a span that such events matter to with a level as severe as theirs. Children of a root
  * left out begin traces of their own, of which each is sampled or not. Out of range: nothing
- * changes.
+ * changes. Setting it makes a syscall.
  */
 FATHOM_API void fathom_level_set(int level);
 FATHOM_API int fathom_level_get(void);

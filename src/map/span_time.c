@@ -291,6 +291,17 @@ static u64 program_end(const struct forest *f, const struct app_span *span)
 								      : f->p->to_ns;
 }
 
+/*
+ * Of one whose end was not told. Behind a gap that nothing is known of it may be over: nothing is
+ * joined across one but what is seen to go on.
+ */
+static u64 end_guess(const struct forest *f, const struct app_span *span, u64 sighted_ns)
+{
+	u64 end_ns = program_end(f, span), gap_ns = gaps_begin_after(f->p, sighted_ns);
+
+	return end_ns < gap_ns ? end_ns : gap_ns;
+}
+
 static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
 {
 	const struct app_span *span = f->p->spans.data[at];
@@ -302,7 +313,7 @@ static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
 	if (span->ended)
 		t->end_ns = span->end_ns;
 	else if (span->begun)
-		t->end_ns = program_end(f, span);
+		t->end_ns = end_guess(f, span, t->end_ns);
 	if (!t->begin_ns || t->begin_ns > t->end_ns)
 		t->begin_ns = t->end_ns;
 }

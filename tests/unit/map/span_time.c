@@ -88,6 +88,50 @@ TEST(what_was_too_deep_is_unknown)
 	CHECK_EQ(t.split.ns[SPLIT_unknown], 4000);
 }
 
+/* ---- over a gap ---- */
+
+/* Outer is begun at 2000, and active when a gap begins, from 5000 to 6000. */
+static struct partial *into_a_gap(void)
+{
+	struct partial *p = partial_new(NULL);
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 6000}, .begin_ns = 5000};
+
+	begins(p, 2000, 5, &outer, NULL);
+	call(p, 3500);
+	apply(p, &gap);
+	return p;
+}
+
+/* Its end may have been told to nobody. */
+TEST(a_span_of_which_nothing_is_seen_behind_a_gap_ends_at_it)
+{
+	struct partial *p = into_a_gap();
+	struct span_time t;
+
+	begins(p, 7000, 5, &inner, NULL);
+	span_ends(p, 8000, &inner, NULL);
+	t = time_of_outer(p);
+	CHECK(t.end_soft && t.end_ns == 5000);
+	CHECK_EQ(t.split.ns[SPLIT_off_thread], 0);
+	CHECK_EQ(split_total(&t.split), 3000);
+}
+
+TEST(a_span_that_is_seen_behind_a_gap_goes_on)
+{
+	struct partial *p = into_a_gap();
+	struct span_time t;
+
+	call(p, 7500);
+	t = time_of_outer(p);
+	CHECK(t.end_soft && t.end_ns == 9000);
+	CHECK(t.split.ns[SPLIT_unknown] >= 1000);
+	p = into_a_gap();
+	span_ends(p, 8000, &outer, NULL);
+	t = time_of_outer(p);
+	CHECK(!t.end_soft && t.end_ns == 8000);
+	CHECK(t.split.ns[SPLIT_unknown] >= 1000);
+}
+
 /* ---- over the limits of an answer ---- */
 
 static void call_of(struct partial *p, u64 begin_ns, u64 end_ns, const struct context *ctx)
