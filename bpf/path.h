@@ -234,7 +234,8 @@ static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *
 		path_of_number(s, "pipe:[%llu]");
 	else if (kind >= FILE_KIND_tcp && kind <= FILE_KIND_socket_other)
 		path_of_number(s, "socket:[%llu]");
-	else if (kind >= FILE_KIND_eventfd && kind <= FILE_KIND_anon_other)
+	else if ((kind >= FILE_KIND_eventfd && kind <= FILE_KIND_anon_other) ||
+		 kind == FILE_KIND_fanotify)
 		path_of_anon(s, file);
 	else if (kind == FILE_KIND_pseudo && file_is_namespace(file))
 		path_of_namespace(s, file);

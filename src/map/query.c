@@ -141,7 +141,8 @@ static bool same_file(const struct file_ref *a, const struct file_ref *b)
 /* Of these one inode stands for all there are: a name found by it may be another's. */
 static bool inode_is_shared(const struct file_ref *file)
 {
-	return file->kind >= FILE_KIND_eventfd && file->kind <= FILE_KIND_anon_other;
+	return (file->kind >= FILE_KIND_eventfd && file->kind <= FILE_KIND_anon_other) ||
+	       file->kind == FILE_KIND_fanotify;
 }
 
 static bool file_is_before(const struct fact_fd *f, const struct file_ref *file, u32 pid,
