@@ -105,6 +105,7 @@ int partial_merge(struct partial *left, struct partial *right)
 	if (right->from_ns)
 		partial_cover(left, right->from_ns, right->to_ns);
 	err = err ? err : losses_merge(left, right);
+	left->fed += right->fed; /* lives are taken over by what both were told */
 	err = err ? err : lives_merge(left, right);
 	err = err ? err : undecided_merge(left, right);
 	err = err ? err : kspans_merge(&left->kspans, &right->kspans);
@@ -120,7 +121,6 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : gaps_merge(left, right);
 	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)
 		left->lost[i] += right->lost[i];
-	left->fed += right->fed;
 	left->left_out += right->left_out;
 	left->filters |= right->filters;
 	left->steal_ns += right->steal_ns;

@@ -95,6 +95,7 @@ static int fork_apply(struct partial *p, const struct record_head *r)
 	map_remove(&p->current, r->tid);
 	err = life_add(p, r->tid, &l);
 	if (l) {
+		p->fed++;
 		life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
 		life_place(p, l);
 	}
@@ -227,6 +228,7 @@ static int exit_apply(struct partial *p, const struct record_head *r)
 
 	if (err || !l)
 		return err;
+	p->fed++;
 	err = tell_missed(p, l, r->time_ns);
 	if (!err)
 		life_exits(l, (const void *)r);

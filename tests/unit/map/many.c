@@ -151,4 +151,20 @@ TEST(threads_that_do_something_are_all_kept)
 	partial_free(p);
 }
 
+/* The least that is recorded of a thread that lived, merged into an empty partial as all are. */
+TEST(threads_that_only_lived_are_kept_and_merged)
+{
+	struct partial *all = partial_new(&three), *p = partial_new(&three);
+
+	for (u32 tid = 1; tid <= 20; tid++) {
+		told_by(p, RECORD_fork, 1000 * tid, tid);
+		told_by(p, RECORD_exit, 1000 * tid + 100, tid);
+	}
+	partial_cover(p, 1000, 30000);
+	CHECK_EQ(partial_merge(all, p), 0);
+	CHECK_EQ(all->left_out, 0);
+	CHECK_EQ(all->lives.count, 20);
+	partial_free(all);
+}
+
 TEST_MAIN()
