@@ -111,7 +111,7 @@ static __always_inline bool path_write(struct path_scratch *s, struct task_struc
 	w.mount = (void *)mount - bpf_core_field_offset(struct mount, mnt);
 	w.root_dentry = KERNEL_READ(task, fs, root.dentry);
 	w.root_mount = KERNEL_READ(task, fs, root.mnt);
-	for (int i = 0; i < PATH_DEPTH && !done; i++)
+	for (int i = 0; i <= PATH_DEPTH && !done; i++) /* the last finds the root */
 		done = path_step(s, &w);
 	if (done != 1)
 		ring_count_incomplete();
