@@ -18,15 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bare.h"
+
 #define STACK_BYTES 65536
 #define TLS_BYTES 4096 /* on either side of the thread pointer: more than this program has */
 #define CALLS 300
-
-struct record {
-	char trace[16], span[8];
-	uint8_t valid, flags;
-	uint16_t attributes_bytes;
-} __attribute__((packed, aligned(2)));
 
 __thread struct record *otel_thread_ctx_v1 __attribute__((visibility("default")));
 
@@ -35,18 +31,6 @@ static struct record owners = {"the second trace", "OWNER...", 1, 1, 0};
 static char *pointer; /* of the thread */
 static long variable; /* from there */
 static volatile int done;
-
-/* errno is the creator's, and so is the stack protector's word. */
-static long call(long nr, long a, long b)
-{
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(nr), "D"(a), "S"(b)
-			 : "rcx", "r11", "memory");
-	return result;
-}
 
 __attribute__((optimize("no-stack-protector"))) static int thread_run(void *leaves)
 {

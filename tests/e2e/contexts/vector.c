@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bare.h"
+
 #define STACK_BYTES 65536
 #define VECTOR_WORDS 512
 #define BLOCK_BYTES 4096 /* more than the library has */
@@ -28,12 +30,6 @@
 #define NOTHING 0
 #endif
 
-struct record {
-	char trace[16], span[8];
-	uint8_t valid, flags;
-	uint16_t attributes_bytes;
-} __attribute__((packed, aligned(2)));
-
 struct thread {
 	uint64_t pointer[64]; /* what the thread pointer points to: itself, the vector */
 	uint64_t vector[VECTOR_WORDS];
@@ -45,17 +41,6 @@ void **publisher_slot(void); /* of the library */
 static struct record beyond = {"the third trace.", "BEYOND..", 1, 1, 0};
 static struct thread threads[2];
 static int done;
-
-static long call(long nr, long a, long b)
-{
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(nr), "D"(a), "S"(b)
-			 : "rcx", "r11", "memory");
-	return result;
-}
 
 __attribute__((optimize("no-stack-protector"))) static int thread_run(void *arg)
 {

@@ -1,37 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which span is active, when others end it, and what it hands to those below it. */
-#include "unit/lib/listener.h"
+#include "unit/lib/active.h"
 
 #include <pthread.h>
 #include <sched.h>
 
 static struct listener l;
 
-extern __thread void *otel_thread_ctx_v1;
-
-static bool same_span(struct fathom_span a, const struct fathom_span *b)
-{
-	return memcmp(a.span_id, b->span_id, 8) == 0;
-}
-
 static bool same_trace(const struct fathom_span *a, const struct fathom_span *b)
 {
 	return memcmp(a->trace_id, b->trace_id, 16) == 0;
-}
-
-static void *end_it(void *span)
-{
-	fathom_span_end(span);
-	return NULL;
-}
-
-/* Ends a span on a thread that never had it. */
-static void end_elsewhere(struct fathom_span *span)
-{
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, end_it, span), 0);
-	pthread_join(thread, NULL);
 }
 
 TEST(a_span_ended_elsewhere_is_active_no_more)

@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans that the level leaves out: what is active in their place, and what they hand on. */
-#include "unit/lib/listener.h"
+#include "unit/lib/active.h"
 
 #include <pthread.h>
 
 static struct listener l;
-
-extern __thread void *otel_thread_ctx_v1;
-
-static bool same_span(struct fathom_span a, const struct fathom_span *b)
-{
-	return memcmp(a.span_id, b->span_id, 8) == 0;
-}
-
-static void *end_it(void *span)
-{
-	fathom_span_end(span);
-	return NULL;
-}
-
-/* Ends a span on a thread that never had it. */
-static void end_elsewhere(struct fathom_span *span)
-{
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, end_it, span), 0);
-	pthread_join(thread, NULL);
-}
 
 TEST(a_span_that_the_level_leaves_out)
 {
