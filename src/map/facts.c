@@ -318,3 +318,12 @@ void facts_free(struct facts *f)
 	vec_free(&f->cgroups);
 	vec_free(&f->moves);
 }
+
+const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns)
+{
+	const struct fact_fork *list = f->forks.data;
+	size_t n = COUNT_BEFORE(&f->forks, e,
+				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
+
+	return n > 0 && list[n - 1].tid == pid && list[n - 1].pid == pid ? &list[n - 1] : NULL;
+}

@@ -94,6 +94,8 @@ void losses_shorten(struct partial *p);
 int facts_add(struct facts *f, const struct record_head *r);
 int facts_merge(struct facts *left, struct facts *right); /* right is left empty */
 void facts_free(struct facts *f);
+/* Once sorted: how the process was made that had this number then; NULL: before, or not known. */
+const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns);
 
 /* facts_sort.c: and makes what queries need */
 int facts_sort(struct facts *f);
@@ -232,8 +234,6 @@ void zones_free(struct partial *p);
 
 /* query.c: what query_comm() says */
 const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns);
-/* How the process was made that had this number then; NULL: before, or not known. */
-const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns);
 
 /* prune.c: leaves what still holds at its end, and sorted facts */
 int base_prune(struct partial *p);

@@ -61,15 +61,6 @@ static const struct fact_process *process_told(const struct partial *p, u32 pid,
 	return NULL;
 }
 
-const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns)
-{
-	const struct fact_fork *list = f->forks.data;
-	size_t n = COUNT_BEFORE(&f->forks, e,
-				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
-
-	return n > 0 && list[n - 1].tid == pid && list[n - 1].pid == pid ? &list[n - 1] : NULL;
-}
-
 const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns)
 {
 	for (int forks = 0; forks < FORKS_FOLLOWED; forks++) {
