@@ -276,8 +276,8 @@ static int recording_map(struct source *out, const struct source_options *o,
 		return error_set(e, err, "cannot finish the answer");
 	if (out->partial->left_out && !o->quiet)
 		fprintf(stderr,
-			"fathom: of more than %u threads those are not shown that do nothing: no "
-			"recorder wrote this\n",
+			"fathom: of more than %u threads not all are shown of those that do "
+			"nothing\n",
 			LIVES_MAX);
 	out->view.lost.damaged += out->partial->left_out;
 	out->view.filters = out->partial->filters;

@@ -44,8 +44,8 @@ struct kspan_filter {
 
 /*
  * Of a damaged or hostile chunk each record may name another thread. Of more lives than these only
- * as many are kept as have two records each, as all have that were recorded: so an answer fits into
- * 4 GiB. What names others is counted. Only of fewer does the order of merges not matter.
+ * as many are kept as have two records each, as all have that began in a recording: so an answer
+ * fits into 4 GiB. What names others is counted. Only of fewer does the order of merges not matter.
  */
 #define LIVES_MAX ((u32)1 << 20)
 
