@@ -274,8 +274,6 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	r->flags = task->pid != task->tgid ? THREAD_IS_THREAD : 0;
 	if (task->on_cpu)
 		r->flags |= THREAD_ON_CPU;
-	if (spans_only)
-		r->flags |= THREAD_UNFOLLOWED;
 	r->state = snapshot_leave(task);
 	if (task->flags & PF_KTHREAD) {
 		r->flags |= THREAD_KERNEL;
@@ -287,6 +285,9 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	} else if (!task->on_cpu) {
 		snapshot_fill_syscall(r, state, task, entered_ns);
 	}
+	if (spans_only &&
+	    state->in_syscall != IN_SYSCALL_SOFT) /* of those it is told when they run */
+		r->flags |= THREAD_UNFOLLOWED;
 	n = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), task->comm);
 	r->comm_len = n > 0 ? n - 1 : 0;
 	r->head.slots = sizeof(*out) / RECORD_SLOT_BYTES;
