@@ -104,6 +104,15 @@ static bool is_of_call(u8 mode)
 	       ((mode & MODE_MASK) == MODE_fault && mode & MODE_IN_SYSCALL);
 }
 
+/* Its span is there as long as it is. What of its time is known was told already. */
+static int open_sighted(struct partial *p, const struct life *l, const struct kspan *k)
+{
+	const struct life_share share = {
+		.ctx = k->ctx, .tid = l->tid, .begin_ns = k->begin_ns, .end_ns = k->end_ns};
+
+	return context_is_none(&k->ctx) ? 0 : spans_share(p, false, l, &share);
+}
+
 /* A syscall that had not returned when the recording ended. */
 static int open_visit(struct partial *p, const struct life *l)
 {
@@ -130,7 +139,8 @@ static int open_visit(struct partial *p, const struct life *l)
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
 		k.mode |= SYSCALL_BEGIN_SOFT;
 	k.split.ns[SPLIT_unknown] += rest;
-	err = open_sums(p, &k);
+	err = open_sighted(p, l, &k);
+	err = err ? err : open_sums(p, &k);
 	return err ? err : kspan_keep(p, &k);
 }
 

@@ -284,6 +284,17 @@ static void nested_end(struct life *l, struct life_visit *v)
 	life_nested_leave(s);
 }
 
+/* Its time is accounted with the call, which may have no record: the fault is a sighting, too. */
+static void fault_sight(const struct life *l, const struct life_visit *v,
+			const struct life_sink *sink)
+{
+	const struct life_share share = {
+		.ctx = v->fault->ctx, .tid = l->tid, .begin_ns = v->begin_ns, .end_ns = v->end_ns};
+
+	if (!context_is_none(&share.ctx))
+		sink->sighted(sink->arg, l, &share);
+}
+
 static void role_fault(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	const struct record_fault *f = (const void *)r;
@@ -301,6 +312,7 @@ static void role_fault(struct life *l, const struct record_head *r, const struct
 	/* nested in a syscall: told, but the syscall's time goes on */
 	v.end_ns = r->time_ns;
 	nested_end(l, &v);
+	fault_sight(l, &v, sink);
 	sink->visit(sink->arg, l, &v);
 }
 

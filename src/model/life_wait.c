@@ -105,6 +105,14 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 	if (s->visit_guess_ns)
 		s->visit_guess_ns = w.end_ns;
 	visit_add_wait(s, &w);
+	/* while it is off the CPU its context does not change */
+	if (!context_is_none(&w.ctx))
+		life_sight(l,
+			   &(struct life_share){.ctx = w.ctx,
+						.begin_ns = w.begin_ns,
+						.end_ns = w.end_ns,
+						.split = w.split},
+			   sink);
 	sink->wait(sink->arg, l, &w);
 }
 

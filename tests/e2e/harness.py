@@ -206,6 +206,21 @@ def check_trees(traces):
                       f"orphan in trace {trace['trace_id']!r}")
 
 
+def check_places(traces):
+    """
+    What a thread did in the kernel lies inside the span that it stands under. A thread begins with
+    the recording, and its call may have before; an exec ends the span.
+    """
+    for trace in traces:
+        spans = {span["span_id"]: span for span in trace["spans"] if span["kind"] != "thread"}
+        for span in trace["spans"]:
+            above = spans.get(span.get("parent_id"), {})
+            if span["kind"] in ("syscall", "fault", "wait") and above.get("tid") == span["tid"] and \
+                    not span["name"].startswith("execve"):
+                check(above["begin_ns"] <= span["begin_ns"] and span["end_ns"] <= above["end_ns"],
+                      f"{span} is not inside {above}")
+
+
 def recordings_in(directory):
     """The directories at or below this one that hold chunks."""
     for path, names, _ in os.walk(directory):
@@ -264,6 +279,7 @@ def check_sums(fathom, recording):
     equal(processes, threads, "processes over their threads")
     traces = fathom.trace_all(recording)["traces"]
     check_trees(traces)
+    check_places(traces)
     for trace in traces:
         for span in trace["spans"]:
             hard = span["begin_bound"] == span["end_bound"] == "hard"

@@ -132,8 +132,6 @@ TEST(a_span_that_is_seen_behind_a_gap_goes_on)
 	CHECK(t.split.ns[SPLIT_unknown] >= 1000);
 }
 
-/* ---- over the limits of an answer ---- */
-
 static void call_of(struct partial *p, u64 begin_ns, u64 end_ns, const struct context *ctx)
 {
 	struct record_syscall r = {.head = head(RECORD_syscall, end_ns),
@@ -143,6 +141,94 @@ static void call_of(struct partial *p, u64 begin_ns, u64 end_ns, const struct co
 
 	apply(p, &r);
 }
+
+/* ---- in a call that is not recorded, with outer published ---- */
+
+static const struct context none;
+
+/* A nanosleep since 3000. */
+static void leaves(struct partial *p, u64 time_ns, u8 state)
+{
+	struct record_switch r = {.head = head(RECORD_switch, time_ns),
+				  .nr = 35,
+				  .mode = MODE_syscall,
+				  .state = state,
+				  .since_ns = time_ns - 3000,
+				  .ctx = outer};
+
+	apply(p, &r);
+}
+
+static void enters(struct partial *p, u64 time_ns)
+{
+	struct record_switch r = {.head = head(RECORD_switch, time_ns), .next_tid = 5};
+
+	r.head.tid = 0;
+	apply(p, &r);
+}
+
+TEST(a_span_lasts_as_long_as_a_wait_in_it)
+{
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	call_of(p, 1500, 2500, &none);
+	leaves(p, 4000, LEAVE_sleep);
+	enters(p, 6000);
+	call_of(p, 7000, 7500, &none);
+	t = time_of_outer(p);
+	CHECK_EQ(t.begin_ns, 3000);
+	CHECK_EQ(t.end_ns, 6000);
+	CHECK_EQ(t.split.ns[SPLIT_timer], 2000);
+	CHECK_EQ(t.split.ns[SPLIT_kernel], 1000);
+	CHECK_EQ(split_total(&t.split), 3000);
+}
+
+TEST(a_span_in_which_a_thread_sleeps_still_lasts_to_the_end)
+{
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	call_of(p, 1500, 2500, &none);
+	leaves(p, 4000, LEAVE_sleep);
+	t = time_of_outer(p);
+	CHECK_EQ(t.begin_ns, 3000);
+	CHECK_EQ(t.end_ns, 9000);
+	CHECK_EQ(t.split.ns[SPLIT_timer], 5000);
+	CHECK_EQ(split_total(&t.split), 6000);
+}
+
+TEST(a_span_in_whose_call_a_thread_runs_still_lasts_to_the_end)
+{
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	call_of(p, 1500, 2500, &none);
+	leaves(p, 4000, LEAVE_running);
+	t = time_of_outer(p);
+	CHECK_EQ(t.begin_ns, 3000);
+	CHECK_EQ(t.end_ns, 9000);
+	CHECK_EQ(t.split.ns[SPLIT_kernel], 1000);
+	CHECK_EQ(t.split.ns[SPLIT_unknown], 5000);
+}
+
+TEST(a_span_lasts_as_long_as_a_fault_in_it)
+{
+	struct record_fault fault = {
+		.head = head(RECORD_fault, 5000), .duration_ns = 1000, .ctx = outer};
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	call_of(p, 1500, 2500, &none);
+	apply(p, &fault);
+	call_of(p, 7000, 7500, &none);
+	t = time_of_outer(p);
+	CHECK_EQ(t.begin_ns, 4000);
+	CHECK_EQ(t.end_ns, 5000);
+	CHECK_EQ(split_total(&t.split), 1000);
+}
+
+/* ---- over the limits of an answer ---- */
 
 /*
  * A call from 2000 to 5000 in which outer was sighted first, cut at cut_ns, and another one from
