@@ -69,8 +69,8 @@ void life_held_tell(struct life *l, u64 visit_ns, const struct life_sink *sink);
 /* It got the CPU unseen, and is in that visit: it was off the CPU until it was woken, at least. */
 void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink);
 
-/* It got the CPU, and nothing says how it had left it. */
-void life_unseen_end(struct life *l, u64 t);
+/* It got the CPU, and nothing says how it had left it: it is known to wait since its waking. */
+void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink);
 
 /* ---- life_roles.c ---- */
 

@@ -172,7 +172,7 @@ static void role_enters(struct life *l, const struct record_head *r, const struc
 	if (s->place == LIFE_OFF_CPU)
 		life_wait_hold(l, t, sink);
 	else
-		life_unseen_end(l, t);
+		life_unseen_end(l, t, sink);
 	s->wake.has = false;
 	s->place = LIFE_ON_CPU;
 	s->cpu = r->cpu;

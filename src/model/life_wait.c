@@ -143,21 +143,30 @@ void life_held_tell(struct life *l, u64 visit_ns, const struct life_sink *sink)
 	stay_tell(l, &stay, sink);
 }
 
-void life_unseen_end(struct life *l, u64 t)
+void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
-	u64 woken = t;
+	struct life_wait w = {.begin_ns = t,
+			      .end_ns = t,
+			      .mode = MODE_syscall, /* as a rule: which one is told at its end */
+			      .state = LEAVE_sleep,
+			      .part = SPLIT_runnable,
+			      .reason = "",
+			      .wake = s->wake};
 
 	if (s->place == LIFE_UNSEEN && s->wake.has && s->wake.time_ns < t)
-		woken = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
-	life_spend(l, SPLIT_unknown, s->last_ns, woken);
-	life_spend(l, SPLIT_runnable, woken, t);
+		w.begin_ns = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
+	w.split.ns[SPLIT_runnable] = (s64)(t - w.begin_ns);
+	life_spend(l, SPLIT_unknown, s->last_ns, w.begin_ns);
+	life_spend(l, SPLIT_runnable, w.begin_ns, t);
 	/* if a syscall that began earlier ends next, this was part of it */
 	if (!s->visit_ns)
 		s->visit_guess_ns = t;
 	s->nested.doubt_ns = t;
-	s->visit_had.ns[SPLIT_unknown] += (s64)(woken - s->last_ns);
-	s->visit_had.ns[SPLIT_runnable] += (s64)(t - woken);
+	s->visit_had.ns[SPLIT_unknown] += (s64)(w.begin_ns - s->last_ns);
+	split_add(&s->visit_had, &w.split);
+	if (w.begin_ns < t)
+		sink->wait(sink->arg, l, &w);
 }
 
 void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)

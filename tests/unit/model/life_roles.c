@@ -186,6 +186,36 @@ TEST(a_new_thread_waits_until_it_runs_first)
 	CHECK_EQ(t.waits, 2);
 }
 
+/* Its call was open when recording began, before anything was told of it. */
+TEST(one_that_is_woken_before_it_was_seen_waits_from_then_on)
+{
+	const struct life_sink sink = {NULL, on_wait, on_visit, on_share, on_share, on_share};
+	struct record_syscall call = {
+		.head = {.kind = RECORD_syscall, .cpu = CPU, .tid = TID, .time_ns = 3000},
+		.duration_ns = 2000};
+	struct told t = {0}, left = {0};
+	struct life_sink to_left = sink;
+
+	life_init(&t.life, TID);
+	waking(&t, 1500);
+	enters(&t, 2500);
+	feed(&t, LIFE_SYSCALL, &call);
+	CHECK_EQ(t.waits, 0);
+	life_init(&left.life, TID);
+	left.life.settled = true;
+	left.life.origin_ns = left.life.state.last_ns = 1000;
+	to_left.arg = &left;
+	CHECK_EQ(life_join(&left.life, &t.life, &to_left), 0);
+	CHECK_EQ(left.waits, 1);
+	CHECK_EQ(left.last.begin_ns, 1500);
+	CHECK_EQ(left.last.end_ns, 2500);
+	CHECK_EQ(left.last.split.ns[SPLIT_runnable], 1000);
+	CHECK_EQ(left.visit.split.ns[SPLIT_runnable], 1000);
+	CHECK_EQ(left.visit.split.ns[SPLIT_unknown], 500);
+	CHECK_EQ(split_total(&left.visit.split), 2000);
+	life_free(&left.life);
+}
+
 /* ---- looked at as it runs ---- */
 
 /* In a call since `begin_ns`, 0: in user code. */
