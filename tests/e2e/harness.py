@@ -22,6 +22,8 @@ PARTS = ["user_ns", "kernel_ns", "runnable_ns", "throttled_ns", "disk_ns", "netw
          "timer_ns", "ipc_ns", "fault_ns", "child_ns", "other_ns", "off_thread_ns", "unknown_ns"]
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
 SLOWER = int(os.environ.get("SLOWER", "1"))  # an emulated machine: how many times
+WAITS = ["runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns", "timer_ns", "ipc_ns",
+         "child_ns", "other_ns"]
 SUMMED = ["thread", "process", "syscall", "cause", "name", "service"]
 CHUNK = re.compile(r"(\.open-\d{20}|\d{20}-\d{20})-\d{6}")
 opened = []  # the Fathom objects of this test
@@ -221,6 +223,19 @@ def check_places(traces):
                       f"{span} is not inside {above}")
 
 
+def check_waits(traces):
+    """What a call waited for, waits and faults in it tell, if nothing was lost."""
+    for trace in traces:
+        told = {}
+        for span in trace["spans"]:
+            if span["kind"] in ("wait", "fault"):
+                told.setdefault(span.get("parent_id"), []).append(span["time"])
+        for span in trace["spans"]:
+            for part in WAITS if span["kind"] == "syscall" else []:
+                equal(span["time"][part], sum(time[part] for time in told.get(span["span_id"], [])),
+                      f"{part} of {span}")
+
+
 def recordings_in(directory):
     """The directories at or below this one that hold chunks."""
     for path, names, _ in os.walk(directory):
@@ -277,9 +292,12 @@ def check_sums(fathom, recording):
     for row in fathom.report(recording, "process")["rows"]:
         processes[row.get("pid")] = processes.get(row.get("pid"), 0) + row["total_ns"]
     equal(processes, threads, "processes over their threads")
-    traces = fathom.trace_all(recording)["traces"]
+    answer = fathom.trace_all(recording)
+    traces = answer["traces"]
     check_trees(traces)
     check_places(traces)
+    if not answer["lost"]["total"] and not answer["gaps"]:
+        check_waits(traces)
     for trace in traces:
         for span in trace["spans"]:
             hard = span["begin_bound"] == span["end_bound"] == "hard"
