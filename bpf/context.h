@@ -85,6 +85,8 @@ static __always_inline void context_read(struct thread_state *state, struct task
 	if (state->location.flags && !context_is_allowed(&record, at, state->location.flags))
 		return;
 	__builtin_memcpy(&state->ctx, &record, sizeof(state->ctx));
+	if (spans_only)
+		state->spanned = 1;
 }
 
 static __always_inline bool context_is_set(const struct context *ctx)

@@ -46,6 +46,18 @@ static __always_inline void sleeper_forget(struct thread_state *state)
 	state->called = 1;
 }
 
+/*
+ * With spans_only: whether it had a span since it was told of last, and has none now. Without that
+ * its span, if it has it again later, would have had it all the time.
+ */
+static __always_inline bool span_is_over(struct thread_state *state, const struct context *ctx)
+{
+	if (!state->spanned || context_is_set(ctx))
+		return false;
+	state->spanned = 0;
+	return true;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     u32 prev_state)
@@ -56,6 +68,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	struct switch_slots out = {};
 	struct record_switch *r = &out.r;
 	struct ring_place place;
+	bool over = false;
 	u32 n;
 
 	if (!in && !next_in)
@@ -67,11 +80,13 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	else if (in)
 		named_keep(prev, state);
 	if (spans_only) {
-		if (in)
+		if (in) {
 			sleeper_forget(state);
+			over = span_is_over(state, &r->ctx);
+		}
 		/* the life of threads is always recorded: their first stay on a CPU, and their end
 		 */
-		in = in && (context_is_set(&r->ctx) || (prev_state & 0x80));
+		in = in && (context_is_set(&r->ctx) || over || (prev_state & 0x80));
 		next_in = next_in && (sleeper_is_wanted(next_state) || first_stay(next_state));
 		if (!in && !next_in)
 			return 0;
@@ -87,6 +102,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	r->head.pid = prev->tgid;
 	r->next_tid = tid_of(next, next_state);
 	r->state = prev->pid ? leave_state(preempt, prev_state, prev) : LEAVE_idle;
+	if (over && !(prev_state & 0x80))
+		r->state = LEAVE_untold;
 	if (task_is_kernels(prev))
 		r->mode = MODE_kernel_thread;
 	else if (in && !(spans_only && !context_is_set(&r->ctx)))

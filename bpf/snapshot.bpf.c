@@ -285,8 +285,8 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	} else if (!task->on_cpu) {
 		snapshot_fill_syscall(r, state, task, entered_ns);
 	}
-	if (spans_only &&
-	    state->in_syscall != IN_SYSCALL_SOFT) /* of those it is told when they run */
+	/* of the others it is told when they run */
+	if (spans_only && state->in_syscall != IN_SYSCALL_SOFT && !context_is_set(&state->ctx))
 		r->flags |= THREAD_UNFOLLOWED;
 	n = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), task->comm);
 	r->comm_len = n > 0 ? n - 1 : 0;

@@ -196,7 +196,8 @@ struct record_head {
 	V(parked, 7)                                                                               \
 	V(idle, 8)                                                                                 \
 	V(frozen, 9)                                                                               \
-	V(running, 10) /* it did not: it was looked at as it ran, and next_tid is its own */
+	V(running, 10) /* it did not: it was looked at as it ran, and next_tid is its own */       \
+	V(untold, 11)  /* its span is over: what it does now is left out (--spans-only) */
 enum record_leave_state {
 #define V(name, value) LEAVE_##name = value,
 	RECORD_LEAVE_STATES(V)

@@ -75,7 +75,9 @@ static int switch_apply(struct partial *p, const struct record_head *r)
 
 	if (sw->state == LEAVE_running)
 		return feed(p, r->tid, LIFE_RUNS, r);
-	if (r->tid && !(sw->mode & MODE_PREV_OUT)) {
+	if (sw->state == LEAVE_untold) {
+		err = feed(p, r->tid, LIFE_RUNS, r);
+	} else if (r->tid && !(sw->mode & MODE_PREV_OUT)) {
 		err = feed(p, r->tid, LIFE_LEAVES, r);
 		if (sw->state == LEAVE_dead)
 			map_remove(&p->current, r->tid);

@@ -57,7 +57,8 @@ enum life_role {
 	LIFE_LOST,     /* lost: records of one CPU, or of all; the thread may have had some */
 	LIFE_EARLIER,  /* an application record from before: where the thread is is not known */
 	LIFE_EXECS,    /* exec: in the middle of a call, its program becomes another */
-	LIFE_RUNS,     /* switch, of LEAVE_running: the thread has the CPU, and keeps it */
+	LIFE_RUNS, /* switch, of LEAVE_running: the thread has the CPU, and keeps it; LEAVE_untold
+		    */
 };
 
 /* As in record_waking. */

@@ -84,6 +84,13 @@ static u64 switch_visit(const struct record_switch *sw)
 	return visits && sw->since_ns ? life_ago(sw->head.time_ns, sw->since_ns) : 0;
 }
 
+/* A context does not change in a visit: one that is found in the middle of it was there before. */
+static void visit_so_far(const struct life *l, u64 visit_ns, struct life_visit *part)
+{
+	part->begin_ns = visit_ns > l->origin_ns ? visit_ns : l->origin_ns;
+	part->split = l->state.visit_had;
+}
+
 /* Up to t, where a switch says what the thread was in; returns the visit's begin, 0: none. */
 static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 			  const struct life_sink *sink)
@@ -102,6 +109,8 @@ static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 		if (visit >= s->last_ns)
 			part.begin_ns = visit;
 		part.split.ns[SPLIT_kernel] = (s64)spend_until(l, t, visit, sink);
+		if (!l->seen.known || !context_equal(&l->seen.owner, &sw->ctx))
+			visit_so_far(l, visit, &part);
 	} else {
 		spend_until(l, t, 0, sink);
 		visit_leave(s);
@@ -159,8 +168,8 @@ static void role_runs(struct life *l, const struct record_head *r, const struct 
 	u64 visit = switch_account(l, sw, t, sink);
 
 	life_runs_wake(s, sw);
-	s->place = LIFE_ON_CPU;
-	s->cpu = r->cpu;
+	s->place = LIFE_ON_CPU; /* or untold: what it does there and elsewhere is known alike */
+	s->cpu = sw->state == LEAVE_untold ? LIFE_CPU_UNKNOWN : r->cpu;
 	switch_take(l, sw, t, visit);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A known time under spans, and outside of them: spans ROUNDS. Each round computes
- * and sleeps 10 ms under a span `work`, then does the same under none.
+ * A known time under spans, and outside of them: spans ROUNDS [turns]. Each round computes
+ * and sleeps 10 ms under a span `work`, then does the same under none. With turns, it computes in
+ * each under the same span `work`, and sleeps under none.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -34,11 +35,29 @@ static void sleeps(long ns)
 	nanosleep(&t, NULL);
 }
 
+static void takes_turns(int rounds)
+{
+	struct fathom_span span = fathom_span_begin("work");
+
+	fathom_span_detach(&span);
+	for (int i = 0; i < rounds; i++) {
+		sleeps(10 * MS);
+		fathom_span_attach(&span);
+		computes();
+		fathom_span_detach(&span);
+	}
+	fathom_span_end(&span);
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
 
 	sleeps(500 * MS); /* until it is followed */
+	if (argc > 2) {
+		takes_turns(rounds);
+		return 0;
+	}
 	for (int i = 0; i < rounds; i++) {
 		struct fathom_span span = fathom_span_begin("work");
 

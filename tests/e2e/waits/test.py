@@ -151,10 +151,11 @@ ROUNDS = 10
 ROUND_NS = 10_000_000
 
 
-def spans_recorded():
+def spans_recorded(*mode):
     """Some kernels hide threads: who runs after one of them comes back unseen, now and then."""
     for attempt in range(4):
-        recording = fathom.record(f"spans{attempt}", "--spans-only", "--", SPANS, ROUNDS)
+        recording = fathom.record(f"spans{attempt}{''.join(mode)}", "--spans-only", "--", SPANS,
+                                  ROUNDS, *mode)
         harness.check_sums(fathom, recording)
         [work] = [r for r in fathom.report(recording, "name")["rows"] if r["key"] == "work"]
         if work["time"]["unknown_ns"] == 0:
@@ -176,6 +177,18 @@ def time_under_spans_is_known_with_spans_only():
                 if r["thread"].startswith("e2e-waits")]
     equal(thread["time"]["user_ns"], span["user_ns"], "user code is known under spans only")
     check(thread["time"]["unknown_ns"] >= 2 * ROUNDS * ROUND_NS, f"else it is unknown: {thread}")
+
+
+@tests.add
+def time_between_the_turns_of_a_span_is_unknown_with_spans_only():
+    """It sleeps there, which is not told, and has the same span again."""
+    recording, work = spans_recorded("turns")
+    span = work["time"]
+    check(span["off_thread_ns"] >= ROUNDS * ROUND_NS, f"nobody had it: {span}")
+    [thread] = [r for r in fathom.report(recording, "thread")["rows"]
+                if r["thread"].startswith("e2e-waits")]
+    equal(thread["time"]["user_ns"], span["user_ns"], "user code is known under the span only")
+    check(thread["time"]["unknown_ns"] >= ROUNDS * ROUND_NS, f"else it is unknown: {thread}")
 
 
 @tests.add

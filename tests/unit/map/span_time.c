@@ -212,6 +212,45 @@ TEST(a_span_in_whose_call_a_thread_runs_still_lasts_to_the_end)
 	CHECK_EQ(t.split.ns[SPLIT_unknown], 5000);
 }
 
+/* Its context is read when it leaves its CPU: it had that in the call before, too. */
+TEST(a_span_has_what_its_call_had_before_it_was_read)
+{
+	struct record_thread asleep = {.head = head(RECORD_thread, 3100),
+				       .nr = 35,
+				       .mode = MODE_syscall,
+				       .state = LEAVE_sleep,
+				       .since_ns = 100};
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	apply(p, &asleep);
+	enters(p, 5000);
+	leaves(p, 5500, LEAVE_sleep);
+	enters(p, 6000);
+	t = time_of_outer(p);
+	CHECK_EQ(t.begin_ns, 3000);
+	CHECK_EQ(t.split.ns[SPLIT_timer], 2500);
+	CHECK_EQ(t.split.ns[SPLIT_kernel], 500);
+	CHECK_EQ(split_total(&t.split), (s64)(t.end_ns - t.begin_ns));
+}
+
+/* With --spans-only: its thread has no span any more, and has the same one again later. */
+TEST(a_span_has_no_time_in_which_its_thread_is_not_told_of)
+{
+	struct record_switch untold = {
+		.head = head(RECORD_switch, 4000), .state = LEAVE_untold, .next_tid = 6};
+	struct partial *p = partial_new(NULL);
+	struct span_time t;
+
+	call(p, 3000);
+	apply(p, &untold);
+	call(p, 8000);
+	t = time_of_outer(p);
+	CHECK(t.begin_ns == 2000 && t.end_ns == 8000);
+	CHECK_EQ(t.split.ns[SPLIT_kernel], 2000);
+	CHECK_EQ(t.split.ns[SPLIT_unknown], 4000);
+}
+
 TEST(a_span_lasts_as_long_as_a_fault_in_it)
 {
 	struct record_fault fault = {
