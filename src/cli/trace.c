@@ -45,25 +45,32 @@ static int id_parse(const char *hex, struct trace_ids *ids)
 	return err;
 }
 
-/* Which traces are shown, found without what their spans did in the kernel. */
+/* Which traces are shown. If there are none, what says so stays loaded: it is the answer. */
+struct finding {
+	struct trace_ids ids;
+	struct source source;
+};
+
+/* Finds them without what their spans did in the kernel. */
 static int ids_find(const struct source_options *from, const struct trace_choice *choice,
-		    struct trace_ids *ids, struct error *e)
+		    struct finding *found, struct error *e)
 {
+	struct source *source = &found->source;
 	const struct tree_options shape = {0};
-	struct source source = {0};
 	struct tree tree;
-	int err = source_load(from, &source, e);
+	int err = source_load(from, source, e);
 
 	if (!err) {
-		err = tree_build(source.partial, &shape, &tree);
+		err = tree_build(source->partial, &shape, &tree);
 		if (!err) {
-			err = trace_choose(source.partial, &tree, choice, ids);
+			err = trace_choose(source->partial, &tree, choice, &found->ids);
 			tree_free(&tree);
 		}
 		if (err)
 			error_set(e, err, "cannot find the traces");
 	}
-	source_free(&source);
+	if (found->ids.count)
+		source_free(source);
 	return err;
 }
 
@@ -73,8 +80,9 @@ static int ids_find(const struct source_options *from, const struct trace_choice
  * Of one process or thread there is less, and it can be in a trace with spans of the kernel alone.
  */
 static int filter_make(const struct trace_choice *choice, struct source_options *from,
-		       struct kspan_filter *only, struct trace_ids *ids, struct error *e)
+		       struct kspan_filter *only, struct finding *found, struct error *e)
 {
+	struct trace_ids *ids = &found->ids;
 	int err;
 
 	if (!only->traced || (!choice->trace_id && (only->pid || only->tid)))
@@ -84,7 +92,7 @@ static int filter_make(const struct trace_choice *choice, struct source_options 
 		if (err)
 			error_set(e, err, "cannot find the traces");
 	} else {
-		err = ids_find(from, choice, ids, e);
+		err = ids_find(from, choice, found, e);
 		from->quiet = true;
 	}
 	only->traces = (const u8(*)[16])ids->data;
@@ -136,21 +144,20 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 				      .pid = o->pid,
 				      .tid = o->tid};
 	struct kspan_filter only = {.traced = !threads, .pid = o->pid, .tid = o->tid};
-	struct trace_ids ids = {0};
-	struct source source = {0};
+	struct finding found = {0};
+	struct source *source = &found.source;
 	size_t written = 0;
 	int err;
 
 	if (!choice.trace_id && !o->name && !o->service && !o->slowest && !threads)
 		choice.slowest = 1;
-	err = filter_make(&choice, &from, &only, &ids, e);
-	/* else there is nothing to show */
-	from.spans = threads || ids.count || choice.pid || choice.tid;
+	err = filter_make(&choice, &from, &only, &found, e);
+	from.spans = true;
 	from.only = &only;
-	if (!err)
-		err = source_load(&from, &source, e);
-	choice.host = source.host;
-	if (!err && (err = traces_write(o, &choice, &source, &written)))
+	if (!err && !source->partial)
+		err = source_load(&from, source, e);
+	choice.host = source->host;
+	if (!err && (err = traces_write(o, &choice, source, &written)))
 		error_set(e, err, "cannot build the traces");
 	if (!err && !written)
 		err = nothing_written(o, e);
@@ -159,8 +166,8 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 			e, ENOMEM,
 			"the memory does not suffice for all that is asked for: ask for less with "
 			"--pid, --tid, --slowest or a trace id, or name single chunks");
-	source_free(&source);
-	vec_free(&ids);
+	source_free(source);
+	vec_free(&found.ids);
 	return err;
 }
 
