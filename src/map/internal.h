@@ -18,6 +18,13 @@ static inline bool partial_is_full(const struct partial *p)
 	return p->lives.count >= most && p->fed / 2 < p->lives.count;
 }
 
+/* The life is told one record more. */
+static inline void partial_told(struct partial *p, struct life *l)
+{
+	l->told++;
+	p->fed++;
+}
+
 /* Not exit and exit_group, which are no spans. */
 bool partial_call_returns(u16 nr, bool compat);
 

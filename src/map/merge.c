@@ -14,6 +14,7 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 	bool goes_on = map_get(&right->current, l->tid) == l;
 	struct life *before = map_get(&left->current, l->left_tid);
 	struct life_sink sink = partial_sink(left);
+	u32 told = l->told;
 	bool full = false;
 	int err = 0;
 
@@ -21,6 +22,7 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 		map_remove(&left->current, l->left_tid);
 		err = partial_tell_losses(left, before, l->losses_before, UINT64_MAX);
 		before->losses_seen = l->losses_seen;
+		before->told += l->told;
 		err = err ? err : life_join(before, l, &sink);
 		free(l);
 		l = before;
@@ -37,6 +39,9 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 			free(l);
 		}
 	}
+	/* what one is told that is left out is no reason to keep more */
+	if (!full)
+		left->fed += told;
 	if (!err && !full && goes_on)
 		err = map_put(next, l->tid, l);
 	return err;
@@ -105,7 +110,6 @@ int partial_merge(struct partial *left, struct partial *right)
 	if (right->from_ns)
 		partial_cover(left, right->from_ns, right->to_ns);
 	err = err ? err : losses_merge(left, right);
-	left->fed += right->fed; /* lives are taken over by what both were told */
 	err = err ? err : lives_merge(left, right);
 	err = err ? err : undecided_merge(left, right);
 	err = err ? err : kspans_merge(&left->kspans, &right->kspans);

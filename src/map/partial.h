@@ -383,7 +383,7 @@ struct partial {
 	struct sums causes;	   /* key: enum split_part; durations of waits */
 	struct kevents events;
 	u64 lost[8];  /* by enum record_loss */
-	u64 fed;      /* records that lives were told */
+	u64 fed;      /* records that the lives were told, not those that a merge left out */
 	u64 left_out; /* records, and lives of merged partials, that were left out: LIVES_MAX */
 	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */
 	u32 cpus;     /* of the host; 0: not known */

@@ -63,7 +63,7 @@ static int feed(struct partial *p, u32 tid, enum life_role role, const struct re
 
 	if (err || !l)
 		return err;
-	p->fed++;
+	partial_told(p, l);
 	err = tell_missed(p, l, r->time_ns);
 	return err ? err : life_feed(l, role, r, &sink);
 }
@@ -97,8 +97,8 @@ static int fork_apply(struct partial *p, const struct record_head *r)
 	map_remove(&p->current, r->tid);
 	err = life_add(p, r->tid, &l);
 	if (l) {
-		p->fed++;
 		life_init_born(l, r->tid, r->pid, r->time_ns, f->start_ns);
+		partial_told(p, l);
 		life_place(p, l);
 	}
 	return err ? err : facts_add(&p->facts, r);
@@ -230,7 +230,7 @@ static int exit_apply(struct partial *p, const struct record_head *r)
 
 	if (err || !l)
 		return err;
-	p->fed++;
+	partial_told(p, l);
 	err = tell_missed(p, l, r->time_ns);
 	if (!err)
 		life_exits(l, (const void *)r);

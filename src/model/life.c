@@ -286,6 +286,7 @@ void life_init_left_of(struct life *left, const struct life *l)
 	left->first_ns = l->first_ns;
 	left->losses_before = l->losses_before;
 	left->losses_seen = l->losses_seen;
+	left->told = l->told;
 }
 
 /* Joins it to one of which nothing is known but that it was there at from_ns. 0 or -ENOMEM */

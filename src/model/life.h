@@ -219,6 +219,7 @@ struct life {
 	s32 exit_code;		      /* with exit_ns: as wait reports it */
 	/* The caller's: how many losses there were before its first record, and it was told of. */
 	u32 losses_before, losses_seen;
+	u32 told; /* likewise: how many records */
 	u8 *head; /* kept records while it was not settled; owned */
 	size_t head_bytes, head_space;
 	struct life_state state;

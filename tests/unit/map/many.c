@@ -80,6 +80,52 @@ TEST(merged_partials_have_no_more_threads_either)
 	partial_free(left);
 }
 
+/* Merges what follows, from time_ns on: behind a gap, if there is one, threads with a record each.
+ */
+static void merge_threads(struct partial *left, u64 time_ns, bool gap, u32 first, u32 count)
+{
+	const struct record_gap r = {.head = head(RECORD_gap, time_ns), .begin_ns = time_ns - 24};
+	struct partial *p = partial_new(&three);
+
+	if (gap)
+		apply(p, &r);
+	for (u32 i = 0; i < count; i++)
+		told_by(p, RECORD_span_detach, time_ns + 100 * i, first + i);
+	partial_cover(p, time_ns, time_ns + 900);
+	CHECK_EQ(partial_merge(left, p), 0);
+}
+
+/* What was told of those that are left out is no reason to keep more. */
+TEST(threads_are_no_more_after_any_number_of_merges)
+{
+	for (int gap = 0; gap < 2; gap++) {
+		struct partial *all = partial_new(&three);
+
+		for (u32 i = 0; i < 10; i++)
+			merge_threads(all, 1000 * (i + 1), gap && i, gap ? 1 : 3 * i + 1, 3);
+		CHECK_EQ(all->lives.count, 3);
+		CHECK_EQ(all->left_out, 27);
+		CHECK_EQ(all->fed, 3);
+		CHECK_EQ(partial_finish(all), 0);
+		partial_free(all);
+	}
+}
+
+/* As in one partial with all of their records. */
+TEST(threads_that_go_on_make_room_for_others)
+{
+	struct partial *all = partial_new(&three);
+
+	merge_threads(all, 1000, false, 1, 3);
+	merge_threads(all, 2000, false, 1, 3);
+	merge_threads(all, 3000, false, 4, 2);
+	CHECK_EQ(all->lives.count, 4);
+	CHECK_EQ(all->left_out, 1);
+	CHECK_EQ(all->fed, 7);
+	CHECK_EQ(partial_finish(all), 0);
+	partial_free(all);
+}
+
 /* The first chunk goes into a partial that has nothing: it is not copied. */
 TEST(sums_that_merge_with_none_are_moved)
 {
@@ -154,16 +200,20 @@ TEST(threads_that_do_something_are_all_kept)
 /* The least that is recorded of a thread that lived, merged into an empty partial as all are. */
 TEST(threads_that_only_lived_are_kept_and_merged)
 {
-	struct partial *all = partial_new(&three), *p = partial_new(&three);
+	struct partial *all = partial_new(&three);
 
-	for (u32 tid = 1; tid <= 20; tid++) {
-		told_by(p, RECORD_fork, 1000 * tid, tid);
-		told_by(p, RECORD_exit, 1000 * tid + 100, tid);
+	for (u32 chunk = 0; chunk < 4; chunk++) {
+		struct partial *p = partial_new(&three);
+
+		for (u32 tid = 20 * chunk + 1; tid <= 20 * (chunk + 1); tid++) {
+			told_by(p, RECORD_fork, 1000 * tid, tid);
+			told_by(p, RECORD_exit, 1000 * tid + 100, tid);
+		}
+		partial_cover(p, 20000 * chunk + 1000, 20000 * (chunk + 1) + 1000);
+		CHECK_EQ(partial_merge(all, p), 0);
 	}
-	partial_cover(p, 1000, 30000);
-	CHECK_EQ(partial_merge(all, p), 0);
 	CHECK_EQ(all->left_out, 0);
-	CHECK_EQ(all->lives.count, 20);
+	CHECK_EQ(all->lives.count, 80);
 	partial_free(all);
 }
 
