@@ -40,7 +40,8 @@
  *    88       events
  *
  * A stream begins with an empty packet at the cut, events_discarded 0: CTF
- * readers tell losses by differences.
+ * readers tell losses by differences. A later empty packet of `life` says that
+ * all streams have been written up to its end.
  *
  * Event, aligned to 4 bytes:
  *

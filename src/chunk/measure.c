@@ -19,20 +19,19 @@ bool chunk_stream_is_due(const struct chunk_info *info, const char *name)
 	return cpu < info->cpus;
 }
 
-static void end_take(struct chunk_info *info, const struct stream *s, uint64_t *cpus)
+/* An older writer told nothing in `life` of the streams beside it. */
+void chunk_stream_bound(struct chunk_info *info, const struct stream *s)
 {
-	bool is_cpu = strncmp(s->name, "cpu", 3) == 0;
+	uint64_t complete_ns = UINT64_MAX;
 
-	if (!s->packets) {
-		if (is_cpu) /* all that it had is missing */
-			info->complete_ns = 0;
-		return;
-	}
-	*cpus += chunk_stream_is_due(info, s->name);
-	if (s->last_end_ns >= info->end_ns)
+	if (strncmp(s->name, "cpu", 3) == 0)
+		complete_ns = s->packets ? s->last_end_ns : 0;
+	else if (strncmp(s->name, "life", 4) == 0 && s->empty_ns)
+		complete_ns = s->empty_ns;
+	if (complete_ns < info->complete_ns)
+		info->complete_ns = complete_ns;
+	if (s->packets && s->last_end_ns >= info->end_ns)
 		info->end_ns = s->last_end_ns + 1;
-	if (is_cpu && s->last_end_ns < info->complete_ns)
-		info->complete_ns = s->last_end_ns;
 }
 
 void chunk_complete_bound(struct chunk_info *info, uint64_t cpus)
@@ -69,7 +68,8 @@ int chunk_reader_measure(struct chunk_reader *r, struct error *e)
 		info->records += s->delivered + s->unpacker.rows;
 		if (memcmp(info->identity, (uint8_t[16]){0}, 16) == 0 && s->has_identity)
 			memcpy(info->identity, s->identity, sizeof(info->identity));
-		end_take(info, s, &cpus);
+		chunk_stream_bound(info, s);
+		cpus += s->packets && chunk_stream_is_due(info, s->name);
 	}
 	chunk_complete_bound(info, cpus);
 	if (info->state == CHUNK_SEALED)

@@ -67,6 +67,9 @@ bool chunk_reader_has_sums(const struct chunk_reader *r);
 /* Is this the stream of a CPU that has one from the begin on? */
 bool chunk_stream_is_due(const struct chunk_info *info, const char *name);
 
+/* Bounds complete_ns and end_ns by where a stream of the chunk ends, which was read. */
+void chunk_stream_bound(struct chunk_info *info, const struct stream *stream);
+
 /* Bounds complete_ns of a chunk of which so many streams that are due were found. */
 void chunk_complete_bound(struct chunk_info *info, uint64_t cpus);
 

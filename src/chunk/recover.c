@@ -184,7 +184,6 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	struct manifest *m = &k->manifest;
 	struct chunk_reader *r = k->reader;
 	struct manifest_file *file = &m->files[m->file_count];
-	bool is_cpu = strncmp(s->name, "cpu", 3) == 0;
 	int err;
 
 	memset(file, 0, sizeof(*file));
@@ -194,18 +193,12 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	if (err)
 		return err;
 	r->info.lost.damaged += s->damaged;
-	if (s->packets == 0) {
-		if (is_cpu) /* all that it had is missing */
-			m->info.complete_ns = 0;
+	chunk_stream_bound(&m->info, s);
+	if (s->packets == 0)
 		return unlinkat(r->dir, s->name, 0) < 0 ? -errno : 0;
-	}
 	err = measure(r->dir, file);
 	if (err)
 		return err;
-	if (s->last_end_ns >= m->info.end_ns)
-		m->info.end_ns = s->last_end_ns + 1;
-	if (is_cpu && s->last_end_ns < m->info.complete_ns)
-		m->info.complete_ns = s->last_end_ns;
 	m->info.records += file->events;
 	m->file_count++;
 	return 0;

@@ -166,6 +166,8 @@ static int cpu_streams(struct chunk_writer *w, const char *list, struct error *e
 		if (!chunk_writer_stream(w, CHUNK_STREAM_CPU, cpu))
 			return error_set(e, ENOMEM, "cannot begin a chunk");
 	}
+	if (list && !chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0))
+		return error_set(e, ENOMEM, "cannot begin a chunk");
 	if (list)
 		chunk_writer_flush(w, w->info.begin_ns, &ignored);
 	return 0;

@@ -300,6 +300,8 @@ static int stream_enter(struct stream *s, const struct packet_head *head)
 	s->in_packet = true;
 	if (s->packets++ == 0)
 		s->first_begin_ns = head->timestamp_begin;
+	else if (head->content_bits == 8ull * PACKET_HEAD_BYTES)
+		s->empty_ns = head->timestamp_end;
 	s->last_end_ns = head->timestamp_end;
 	s->discarded = head->events_discarded;
 	s->from += bytes;

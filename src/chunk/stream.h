@@ -62,12 +62,13 @@ struct stream {
 	struct unpacker unpacker;
 	bool in_packet;
 	uint64_t packets;
-	uint64_t first_begin_ns;      /* of the first packet */
-	uint64_t last_end_ns;	      /* of the packet before */
-	uint64_t delivered;	      /* records */
-	uint64_t told;		      /* discarded events of its `lost` records */
-	uint64_t discarded;	      /* events, by its last good packet */
-	bool keep;		      /* collect where good packets lie: */
+	uint64_t first_begin_ns; /* of the first packet */
+	uint64_t last_end_ns;	 /* of the packet before */
+	uint64_t empty_ns;	 /* end of the last packet without events, the first excepted */
+	uint64_t delivered;	 /* records */
+	uint64_t told;		 /* discarded events of its `lost` records */
+	uint64_t discarded;	 /* events, by its last good packet */
+	bool keep;		 /* collect where good packets lie: */
 	VEC(struct stream_part) kept; /* each as long as it can be */
 
 	uint64_t damaged;      /* records that are known to be missing */

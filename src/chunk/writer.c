@@ -59,6 +59,8 @@ static struct chunk_stream *make_stream(struct chunk_writer *w, enum chunk_strea
 	w->last_stream = &s->next;
 	if (kind == CHUNK_STREAM_LATE)
 		w->late = s;
+	if (kind == CHUNK_STREAM_LIFE)
+		w->life = s;
 	if (kind == CHUNK_STREAM_APP && ++w->programs == CHUNK_PROGRAMS_MAX)
 		w->shared = s;
 	return s;
@@ -160,6 +162,20 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/*
+ * All streams are in their files up to there, which none of them says of the others: what a busy
+ * CPU has is written as its packets fill, ahead of what programs told, and a program that ends
+ * early may have had nothing to say. So this packet comes behind all others.
+ */
+static void tell_written(struct chunk_writer *w, uint64_t up_to_ns)
+{
+	struct chunk_stream *s = w->life;
+
+	up_to_ns = later(up_to_ns, w->info.begin_ns);
+	if (s && !w->write_err && s->encoded_ns <= up_to_ns && !chunk_stream_begin(s, s->cpu))
+		chunk_stream_write(s, up_to_ns);
+}
+
 int chunk_writer_flush(struct chunk_writer *w, uint64_t up_to_ns, struct error *e)
 {
 	for (struct chunk_stream *s = w->streams; s; s = s->next) {
@@ -171,6 +187,7 @@ int chunk_writer_flush(struct chunk_writer *w, uint64_t up_to_ns, struct error *
 			continue;
 		chunk_stream_write(s, later(s->advanced_ns, s->encoded_ns));
 	}
+	tell_written(w, up_to_ns);
 	return take_write_error(w, e);
 }
 
@@ -271,6 +288,8 @@ int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_write
 		complete_ns = later(cut_ns, w->info.begin_ns);
 	for (struct chunk_stream *s = w->streams; s; s = s->next)
 		stream_finish(s, cut_ns, complete_ns, next);
+	if (w->life)
+		tell_written(w, later(w->life->encoded_ns, complete_ns - 1));
 	w->info.end_ns = later(cut_ns, w->info.begin_ns);
 	w->info.complete_ns = complete_ns;
 	leave_untold(w, next);

@@ -49,6 +49,7 @@ struct chunk_writer {
 	struct chunk_stream *streams; /* in the order in which they were made */
 	struct chunk_stream **last_stream;
 	struct chunk_stream *late;
+	struct chunk_stream *life;
 	struct chunk_stream *shared; /* by programs, once there are too many; NULL before */
 	uint32_t programs;	     /* that have a stream */
 	int write_err;		     /* first failed write since the last flush */

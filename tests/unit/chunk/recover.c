@@ -348,6 +348,79 @@ TEST(a_cpu_that_a_crash_took_beside_one_offline)
 	}
 }
 
+/* Records of CPU 0, one each nanosecond, many more than a packet has. */
+static void run_busy(struct chunk_writer *w, uint64_t from_ns, uint64_t to_ns)
+{
+	union make_record r;
+
+	for (uint64_t ns = from_ns; ns < to_ns; ns++) {
+		make_syscall(&r, ns, 0, ns);
+		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head), 0);
+	}
+}
+
+static void add_of_program(struct chunk_writer *w, uint64_t ns)
+{
+	union make_record r;
+
+	make_syscall(&r, ns, PACKET_NO_CPU, ns);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_APP, 7), &r.head), 0);
+}
+
+/* What is read of the only chunk, recovered or not. */
+static struct chunk_info only_chunk(const char *dir)
+{
+	struct recording *recording;
+	struct chunk_info info;
+
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+	CHECK_EQ(recording_info(recording)->chunk_count, 1);
+	info = recording_info(recording)->chunks[0];
+	recording_close(recording);
+	return info;
+}
+
+/*
+ * Packets of a busy CPU go to its file as they fill; what programs told meanwhile is in memory. A
+ * program that says nothing has lost nothing.
+ */
+TEST(a_chunk_is_complete_to_where_all_was_flushed)
+{
+	enum { BUSY, FLUSHED, CUT, REFUSED, CASES };
+
+	for (int how = 0; how < CASES; how++) {
+		const struct chunk_writer_options options = {
+			.dir = make_directory(), .begin_ns = 1000, .cpus = "0", .no_sync = true};
+		struct chunk_writer *w;
+		struct chunk_info info;
+
+		CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+		run_busy(w, 1000, 2000);
+		add_of_program(w, 1500);
+		CHECK_EQ(chunk_writer_flush(w, 2000, NULL), 0);
+		if (how == BUSY)
+			add_of_program(w, 2500);
+		run_busy(w, 2000, 60000);
+		if (how == FLUSHED)
+			CHECK_EQ(chunk_writer_flush(w, 60000, NULL), 0);
+		if (how == CUT)
+			CHECK_EQ(chunk_writer_cut(w, 60001, NULL, NULL), 0);
+		if (how == REFUSED) {
+			add_of_program(w, 2500);
+			CHECK_EQ(unlink(make_path(chunk_writer_path(w), "app-7")), 0);
+			CHECK_EQ(chunk_writer_flush(w, 60000, NULL), -ENOENT);
+		}
+		chunk_writer_close(w);
+		info = only_chunk(options.dir);
+		CHECK(info.end_ns > 40000);
+		CHECK_EQ(info.complete_ns, how == FLUSHED || how == CUT ? 60001 : 2000);
+		CHECK_EQ(info.complete_ns == info.end_ns, how == FLUSHED || how == CUT);
+		CHECK_EQ(recording_recover(options.dir, NULL, on_recovered, NULL, NULL), 1);
+		CHECK_EQ(found.complete_ns, info.complete_ns);
+		CHECK_EQ(found.end_ns, info.end_ns);
+	}
+}
+
 TEST(a_killed_recorder)
 {
 	const struct chunk_writer_options options = {.dir = make_directory(), .begin_ns = 1000};
