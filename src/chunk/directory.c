@@ -128,19 +128,24 @@ void chunk_names_free(struct chunk_names *names)
 int chunk_directory_remove_at(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	return fd < 0 ? -errno : chunk_directory_remove(parent, name, fd);
+}
+
+int chunk_directory_remove(int parent, const char *name, int dir)
+{
+	DIR *d = fdopendir(dir);
 	struct dirent *entry;
 
 	if (!d) {
 		int err = -errno;
 
-		if (fd >= 0)
-			close(fd);
+		close(dir);
 		return err;
 	}
 	while ((entry = readdir(d))) {
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			unlinkat(fd, entry->d_name, 0);
+			unlinkat(dir, entry->d_name, 0);
 	}
 	closedir(d);
 	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;

@@ -45,5 +45,7 @@ bool recording_is_written(const char *dir);
 
 /* Removes a directory of plain files in another: 0 or negative errno. Follows no link. */
 int chunk_directory_remove_at(int parent, const char *name);
+/* The same of one that is open as `dir`, which is closed: it needs no other descriptor. */
+int chunk_directory_remove(int parent, const char *name, int dir);
 
 #endif

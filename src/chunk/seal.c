@@ -173,12 +173,10 @@ static int cpu_streams(struct chunk_writer *w, const char *list, struct error *e
 	return 0;
 }
 
-/* The descriptor of its directory is for the removal: there may be no other one. */
 static void remove_begun(struct chunk_writer *w)
 {
-	close(w->dir);
+	chunk_directory_remove(w->parent, strrchr(w->path, '/') + 1, w->dir);
 	w->dir = -1;
-	chunk_directory_remove_at(w->parent, strrchr(w->path, '/') + 1);
 }
 
 int chunk_writer_open(struct chunk_writer **writer, const struct chunk_writer_options *options,

@@ -350,4 +350,25 @@ TEST(one_recorder_in_a_directory)
 	recording_unlock(&lock);
 }
 
+/* Another thread may take each descriptor that is free. */
+TEST(what_is_abandoned_is_removed_without_another_descriptor)
+{
+	struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .cpus = "0-1"};
+	struct rlimit had, none;
+	struct chunk_writer *w;
+	char path[4096];
+	struct stat st;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	snprintf(path, sizeof(path), "%s", chunk_writer_path(w));
+	CHECK_EQ(stat(path, &st), 0);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &had), 0);
+	none = (struct rlimit){0, had.rlim_max};
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	chunk_writer_abandon(w);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &had), 0);
+	CHECK(stat(path, &st) < 0 && errno == ENOENT);
+}
+
 TEST_MAIN()
