@@ -50,12 +50,10 @@ static __always_inline void sleeper_forget(struct thread_state *state)
  * With spans_only: whether it had a span since it was told of last, and has none now. Without that
  * its span, if it has it again later, would have had it all the time.
  */
-static __always_inline bool span_is_over(struct thread_state *state, const struct context *ctx)
+static __always_inline bool span_is_over(const struct thread_state *state,
+					 const struct context *ctx)
 {
-	if (!state->spanned || context_is_set(ctx))
-		return false;
-	state->spanned = 0;
-	return true;
+	return state->spanned && !context_is_set(ctx);
 }
 
 SEC("tp_btf/sched_switch")
@@ -96,6 +94,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		return 0;
 	if (spans_only && next_in && first_stay(next_state))
 		next_state->stayed = 1;
+	if (over)
+		state->spanned = 0;
 	r->head.kind = RECORD_switch;
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = tid_of(prev, state);
