@@ -19,14 +19,14 @@ bool chunk_stream_is_due(const struct chunk_info *info, const char *name)
 	return cpu < info->cpus;
 }
 
-/* An older writer told nothing in `life` of the streams beside it. */
+/* An older writer told nothing in `life` of the streams beside it, but it has a first packet. */
 void chunk_stream_bound(struct chunk_info *info, const struct stream *s)
 {
 	uint64_t complete_ns = UINT64_MAX;
 
 	if (strncmp(s->name, "cpu", 3) == 0)
 		complete_ns = s->packets ? s->last_end_ns : 0;
-	else if (strncmp(s->name, "life", 4) == 0 && s->empty_ns)
+	else if (strncmp(s->name, "life", 4) == 0 && (s->empty_ns || !s->packets))
 		complete_ns = s->empty_ns;
 	if (complete_ns < info->complete_ns)
 		info->complete_ns = complete_ns;
