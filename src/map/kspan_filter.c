@@ -41,6 +41,14 @@ struct undecided_waits {
 	VEC(struct kspan) list;
 };
 
+/* Of a first wait in a call that was open already the begin of that may not be known. */
+static bool is_in_visit_of(const struct kspan *k, const struct kspan *first)
+{
+	if (!first->visit_ns)
+		return k->visit_ns <= first->begin_ns;
+	return k->visit_ns == first->visit_ns;
+}
+
 static int undecided_add(struct partial *p, const struct kspan *k)
 {
 	struct undecided_waits *waits = map_get(&p->undecided, k->tid);
@@ -52,7 +60,7 @@ static int undecided_add(struct partial *p, const struct kspan *k)
 			return -ENOMEM;
 		}
 	}
-	if (waits->list.count && waits->list.data[0].visit_ns != k->visit_ns)
+	if (waits->list.count && !is_in_visit_of(k, &waits->list.data[0]))
 		waits->list.count = 0; /* the end of theirs was not told */
 	return vec_push(&waits->list, *k);
 }
@@ -114,7 +122,8 @@ static bool is_undecided(const struct partial *p, const struct kspan *k)
 {
 	const struct kspan_filter *only = p->options.only;
 
-	return p->options.spans && k->kind == KSPAN_WAIT && k->visit_ns &&
+	return p->options.spans && k->kind == KSPAN_WAIT &&
+	       (k->visit_ns || (k->mode & MODE_MASK) == MODE_syscall) &&
 	       (only->traced || only->traces) && (!only->pid || k->pid == only->pid) &&
 	       (!only->tid || k->tid == only->tid || k->pid == only->tid);
 }

@@ -91,7 +91,7 @@ static bool next_wanted(const struct simulation *s, const struct partial *p,
 		if (is_wanted(only, k))
 			return true;
 		CHECK_EQ(k->kind, KSPAN_WAIT);
-		CHECK(k->visit_ns > 0);
+		CHECK(k->visit_ns > 0 || (k->mode & MODE_MASK) == MODE_syscall);
 		CHECK(k->visit_ns < middle(s) || lies_in_kept(p, only, k));
 	}
 	return false;
@@ -156,6 +156,43 @@ TEST(only_what_is_asked_for_is_kept)
 		partial_free(all);
 		simulation_free(&s);
 	}
+}
+
+/* It was woken before it was first seen: that wait says nothing of a span, but its call does. */
+TEST(a_wait_before_its_thread_was_seen_stays_with_its_call)
+{
+	static const struct kspan_filter only = {.traced = true};
+	const struct partial_options options = {.spans = true, .only = &only};
+	const struct record_head head = {.tid = 7, .pid = 7};
+	struct record_waking waking = {.head = head, .context = WAKE_timer};
+	struct record_switch enters = {.head = {.kind = RECORD_switch, .time_ns = 2500},
+				       .next_tid = 7};
+	struct record_switch leaves = {.head = head,
+				       .state = LEAVE_sleep,
+				       .mode = MODE_syscall,
+				       .nr = 35,
+				       .since_ns = 1600,
+				       .ctx = {{1}, {1}}};
+	struct record_syscall call = {
+		.head = head, .nr = 35, .duration_ns = 2900, .ctx = {{1}, {1}}};
+	struct partial *p = partial_new(&options);
+
+	waking.head.kind = RECORD_waking;
+	waking.head.time_ns = 1500;
+	leaves.head.kind = RECORD_switch;
+	leaves.head.time_ns = 2600;
+	call.head.kind = RECORD_syscall;
+	call.head.time_ns = 3900;
+	CHECK_EQ(partial_apply(p, &waking.head), 0);
+	CHECK_EQ(partial_apply(p, &enters.head), 0);
+	CHECK_EQ(partial_apply(p, &leaves.head), 0);
+	enters.head.time_ns = 3500;
+	CHECK_EQ(partial_apply(p, &enters.head), 0);
+	CHECK_EQ(partial_apply(p, &call.head), 0);
+	partial_cover(p, 1000, 4000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(kspans_count(&p->kspans), 3); /* the call and both waits */
+	partial_free(p);
 }
 
 TEST_MAIN()
