@@ -24,9 +24,9 @@ struct kspan {
 	u8 kind;	/* enum kspan_kind */
 	u8 part;	/* wait: enum split_part */
 	u8 state, mode; /* wait: how it left the CPU; syscall, uring, block: flags in mode */
-	u8 open;	/* syscall: it had not returned at the end of the recording */
-	u64 visit_ns;	/* wait: begin of the syscall or fault it lies in */
-	u64 args[6];	/* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
+	u8 open;      /* syscall: it had not returned at the end; wait: it may have been several */
+	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
+	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
 	s64 result;
 	struct file_ref file;
 	struct context ctx;

@@ -28,6 +28,7 @@ static void wait_keep(struct partial *p, const struct life *l, const struct life
 			  .tid = l->tid,
 			  .pid = l->pid,
 			  .part = w->part,
+			  .open = w->unsure,
 			  .state = w->state,
 			  .mode = w->mode,
 			  .nr = w->nr,

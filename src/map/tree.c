@@ -100,12 +100,11 @@ static struct enclosing *enclosing_get(struct making_kernel *m, u32 tid)
 static void node_bounds(const struct partial *p, const struct kspan *k, struct node *n)
 {
 	bool wait = k->kind == KSPAN_WAIT;
-	bool several = wait && k->split.ns[SPLIT_unknown]; /* it may have run there */
 
-	n->begin_soft = several || (wait && is_edge(p, k->begin_ns));
+	n->begin_soft = wait && (k->open || is_edge(p, k->begin_ns));
 	if (k->kind == KSPAN_SYSCALL)
 		n->begin_soft = k->mode & SYSCALL_BEGIN_SOFT;
-	n->end_soft = several || k->open || (wait && is_edge(p, k->end_ns));
+	n->end_soft = k->open || (wait && is_edge(p, k->end_ns));
 	if (k->kind == KSPAN_FAULT)
 		n->end_soft |= k->args[2] & FAULT_SOFT_END;
 	if (k->kind == KSPAN_URING) {

@@ -57,8 +57,7 @@ enum life_role {
 	LIFE_LOST,     /* lost: records of one CPU, or of all; the thread may have had some */
 	LIFE_EARLIER,  /* an application record from before: where the thread is is not known */
 	LIFE_EXECS,    /* exec: in the middle of a call, its program becomes another */
-	LIFE_RUNS, /* switch, of LEAVE_running: the thread has the CPU, and keeps it; LEAVE_untold
-		    */
+	LIFE_RUNS, /* switch: it keeps the CPU (LEAVE_running), or is told of no more (untold) */
 };
 
 /* As in record_waking. */
@@ -80,6 +79,7 @@ struct life_wait {
 	u8 mode;	       /* enum record_mode and MODE_* flags */
 	u8 state;	       /* enum record_leave_state */
 	u8 part;	       /* enum split_part of the time before the waking */
+	bool unsure;	       /* records were lost: it may have been several */
 	struct life_wake wake; /* what ended it, if that was seen */
 	const char *reason;    /* why it is that part; static */
 	struct file_ref file;

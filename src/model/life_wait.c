@@ -89,6 +89,7 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 			      .nr = v->nr,
 			      .mode = v->mode,
 			      .state = v->state,
+			      .unsure = stay->doubt_ns || stay->known_ns < stay->end_ns,
 			      .wake = stay->wake,
 			      .file = v->file,
 			      .ctx = v->ctx};

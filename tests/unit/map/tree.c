@@ -560,6 +560,30 @@ TEST(what_may_have_been_several_waits_has_no_hard_bounds)
 	partial_free(p);
 }
 
+/* What woke it is not known, but when it slept is. */
+TEST(a_wait_of_unknown_cause_has_hard_bounds)
+{
+	struct record_waking w = {.head = head(RECORD_waking, 4000), .context = WAKE_unknown};
+	struct tree_options options = {.boot = 42, .threads = true};
+	struct partial *p = partial_new(&all);
+	const struct node *wait;
+	struct tree tree;
+
+	call(p, 2000, 100, 39, NULL);
+	leaves(p, 3500, 500, 232);
+	apply(p, &w);
+	enters(p, 4500);
+	call(p, 5000, 2000, 232, &inner);
+	partial_cover(p, 1900, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	wait = find(&tree, NODE_WAIT, 3500);
+	CHECK(wait && !wait->begin_soft && !wait->end_soft);
+	CHECK_EQ(node_split(p, &tree, wait).ns[SPLIT_unknown], 500);
+	tree_free(&tree);
+	partial_free(p);
+}
+
 static const char *name_at(const struct partial *p, u32 pid, s32 fd, u64 time_ns,
 			   struct file_ref file)
 {
