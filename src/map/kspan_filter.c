@@ -41,10 +41,10 @@ struct undecided_waits {
 	VEC(struct kspan) list;
 };
 
-/* Of a first wait in a call that was open already the begin of that may not be known. */
+/* Of a wait whose begin was not seen that of its call is not known, either. */
 static bool is_in_visit_of(const struct kspan *k, const struct kspan *first)
 {
-	if (!first->visit_ns)
+	if (!first->visit_ns || !k->visit_ns)
 		return k->visit_ns <= first->begin_ns;
 	return k->visit_ns == first->visit_ns;
 }
@@ -65,12 +65,13 @@ static int undecided_add(struct partial *p, const struct kspan *k)
 	return vec_push(&waits->list, *k);
 }
 
-static int undecided_keep(struct partial *p, struct undecided_waits *waits)
+static int undecided_keep(struct partial *p, struct undecided_waits *waits, u64 from_ns)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < waits->list.count && !err; i++)
-		err = kspans_add(&p->kspans, &waits->list.data[i]);
+		if (waits->list.data[i].begin_ns >= from_ns)
+			err = kspans_add(&p->kspans, &waits->list.data[i]);
 	waits->list.count = 0;
 	return err;
 }
@@ -82,8 +83,8 @@ static int undecided_end(struct partial *p, const struct kspan *visit, bool want
 
 	if (!waits || !waits->list.count)
 		return 0;
-	if (wanted && waits->list.data[0].begin_ns >= visit->begin_ns)
-		return undecided_keep(p, waits);
+	if (wanted)
+		return undecided_keep(p, waits, visit->begin_ns);
 	waits->list.count = 0;
 	return 0;
 }
@@ -96,7 +97,7 @@ int undecided_merge(struct partial *left, struct partial *right)
 	int err = 0;
 
 	while (!err && map_next(&left->undecided, &at, &entry))
-		err = undecided_keep(left, entry.value);
+		err = undecided_keep(left, entry.value, 0);
 	undecided_free(left);
 	left->undecided = right->undecided;
 	right->undecided = none;

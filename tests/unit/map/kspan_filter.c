@@ -158,7 +158,7 @@ TEST(only_what_is_asked_for_is_kept)
 	}
 }
 
-/* It was woken before it was first seen: that wait says nothing of a span, but its call does. */
+/* It was woken before it was seen again: that wait says nothing of a span, but its call does. */
 TEST(a_wait_before_its_thread_was_seen_stays_with_its_call)
 {
 	static const struct kspan_filter only = {.traced = true};
@@ -167,6 +167,12 @@ TEST(a_wait_before_its_thread_was_seen_stays_with_its_call)
 	struct record_waking waking = {.head = head, .context = WAKE_timer};
 	struct record_switch enters = {.head = {.kind = RECORD_switch, .time_ns = 2500},
 				       .next_tid = 7};
+	struct record_thread asleep = {.head = head,
+				       .nr = 35,
+				       .mode = MODE_syscall,
+				       .state = LEAVE_sleep,
+				       .since_ns = 100};
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 1400}, .begin_ns = 1300};
 	struct record_switch leaves = {.head = head,
 				       .state = LEAVE_sleep,
 				       .mode = MODE_syscall,
@@ -177,12 +183,16 @@ TEST(a_wait_before_its_thread_was_seen_stays_with_its_call)
 		.head = head, .nr = 35, .duration_ns = 2900, .ctx = {{1}, {1}}};
 	struct partial *p = partial_new(&options);
 
+	asleep.head.kind = RECORD_thread;
+	asleep.head.time_ns = 1100;
 	waking.head.kind = RECORD_waking;
 	waking.head.time_ns = 1500;
 	leaves.head.kind = RECORD_switch;
 	leaves.head.time_ns = 2600;
 	call.head.kind = RECORD_syscall;
 	call.head.time_ns = 3900;
+	CHECK_EQ(partial_apply(p, &asleep.head), 0);
+	CHECK_EQ(partial_apply(p, &gap.head), 0);
 	CHECK_EQ(partial_apply(p, &waking.head), 0);
 	CHECK_EQ(partial_apply(p, &enters.head), 0);
 	CHECK_EQ(partial_apply(p, &leaves.head), 0);
@@ -191,7 +201,7 @@ TEST(a_wait_before_its_thread_was_seen_stays_with_its_call)
 	CHECK_EQ(partial_apply(p, &call.head), 0);
 	partial_cover(p, 1000, 4000);
 	CHECK_EQ(partial_finish(p), 0);
-	CHECK_EQ(kspans_count(&p->kspans), 3); /* the call and both waits */
+	CHECK_EQ(kspans_count(&p->kspans), 4); /* the call and its waits, on both sides of a gap */
 	partial_free(p);
 }
 
