@@ -48,7 +48,7 @@ struct thread_state {
 	u64 stack_told_ns;  /* off_ns of the wait whose stack was told before its end */
 	u64 stack_since_ns; /* its user stack is owed, which is the same since then; 0: none is */
 	u32 fault_flags;    /* FAULT_* */
-	u8 spanned;	    /* with spans_only: it had a span when its context was read */
+	u8 spanned;	    /* with spans_only: it had a span since that was told to be over */
 	u8 pad2[3];
 	u64 exit_ns; /* when it began to end; 0: it has not, that is known */
 };

@@ -184,32 +184,25 @@ TEST(a_span_lasts_as_long_as_a_wait_in_it)
 	CHECK_EQ(split_total(&t.split), 3000);
 }
 
-TEST(a_span_in_which_a_thread_sleeps_still_lasts_to_the_end)
+/* Whether its thread sleeps or runs there: of the time from 4000 on `part` is known. */
+static void check_lasts_to_the_end(u8 state, enum split_part part)
 {
 	struct partial *p = partial_new(NULL);
 	struct span_time t;
 
 	call_of(p, 1500, 2500, &none);
-	leaves(p, 4000, LEAVE_sleep);
-	t = time_of_outer(p);
-	CHECK_EQ(t.begin_ns, 3000);
-	CHECK_EQ(t.end_ns, 9000);
-	CHECK_EQ(t.split.ns[SPLIT_timer], 5000);
-	CHECK_EQ(split_total(&t.split), 6000);
-}
-
-TEST(a_span_in_whose_call_a_thread_runs_still_lasts_to_the_end)
-{
-	struct partial *p = partial_new(NULL);
-	struct span_time t;
-
-	call_of(p, 1500, 2500, &none);
-	leaves(p, 4000, LEAVE_running);
+	leaves(p, 4000, state);
 	t = time_of_outer(p);
 	CHECK_EQ(t.begin_ns, 3000);
 	CHECK_EQ(t.end_ns, 9000);
 	CHECK_EQ(t.split.ns[SPLIT_kernel], 1000);
-	CHECK_EQ(t.split.ns[SPLIT_unknown], 5000);
+	CHECK_EQ(t.split.ns[part], 5000);
+}
+
+TEST(a_span_in_whose_call_a_thread_is_still_lasts_to_the_end)
+{
+	check_lasts_to_the_end(LEAVE_sleep, SPLIT_timer);
+	check_lasts_to_the_end(LEAVE_running, SPLIT_unknown);
 }
 
 /* Its context is read when it leaves its CPU: it had that in the call before, too. */

@@ -526,62 +526,64 @@ TEST(a_lost_switch_is_unknown_only_after_the_waking)
 	partial_free(p);
 }
 
-/* Records were lost while it slept, and the call in which it wakes is another. */
-TEST(what_may_have_been_several_waits_has_no_hard_bounds)
+/*
+ * A sleep from 3500 to 4500, and its split: whether its bounds are soft. Behind it ends a call of
+ * that length, at 5000.
+ */
+static bool is_soft(struct partial *p, u8 context, u64 call_ns, struct split *split)
 {
-	struct record_lost lost = {.head = head(RECORD_lost, 3800),
-				   .why = LOST_buffer,
-				   .lost_kind = RECORD_switch,
-				   .count = 1,
-				   .begin_ns = 3700};
-	struct record_waking w = {.head = head(RECORD_waking, 4000), .context = WAKE_timer};
+	struct record_waking w = {.head = head(RECORD_waking, 4000), .context = context};
 	struct tree_options options = {.boot = 42, .threads = true};
-	struct partial *p = partial_new(&all);
 	const struct node *wait;
 	struct tree tree;
+	bool soft;
 
-	call(p, 2000, 100, 39, NULL);
-	leaves(p, 3500, 500, 35);
-	lost.head.tid = lost.head.pid = 0;
-	apply(p, &lost);
 	apply(p, &w);
 	enters(p, 4500);
-	call(p, 5000, 1100, 35, NULL);
+	call(p, 5000, call_ns, 232, NULL);
 	partial_cover(p, 1900, 5000);
 	CHECK_EQ(partial_finish(p), 0);
 	CHECK_EQ(tree_build(p, &options, &tree), 0);
 	wait = find(&tree, NODE_WAIT, 3500);
 	CHECK(wait && wait->end_ns == 4500);
-	CHECK(wait->begin_soft && wait->end_soft);
-	CHECK_EQ(node_split(p, &tree, wait).ns[SPLIT_timer], 200);
-	CHECK_EQ(node_split(p, &tree, wait).ns[SPLIT_unknown], 300);
-	CHECK_EQ(node_split(p, &tree, wait).ns[SPLIT_runnable], 500);
+	CHECK_EQ(wait->begin_soft, wait->end_soft);
+	soft = wait->begin_soft;
+	*split = node_split(p, &tree, wait);
 	tree_free(&tree);
 	partial_free(p);
+	return soft;
+}
+
+/* Records were lost while it slept, and the call in which it wakes is another. */
+TEST(what_may_have_been_several_waits_has_no_hard_bounds)
+{
+	struct record_lost lost = {.head = {.kind = RECORD_lost, .time_ns = 3800},
+				   .why = LOST_buffer,
+				   .lost_kind = RECORD_switch,
+				   .count = 1,
+				   .begin_ns = 3700};
+	struct partial *p = partial_new(&all);
+	struct split split;
+
+	call(p, 2000, 100, 39, NULL);
+	leaves(p, 3500, 500, 35);
+	apply(p, &lost);
+	CHECK(is_soft(p, WAKE_timer, 1100, &split));
+	CHECK_EQ(split.ns[SPLIT_timer], 200);
+	CHECK_EQ(split.ns[SPLIT_unknown], 300);
+	CHECK_EQ(split.ns[SPLIT_runnable], 500);
 }
 
 /* What woke it is not known, but when it slept is. */
 TEST(a_wait_of_unknown_cause_has_hard_bounds)
 {
-	struct record_waking w = {.head = head(RECORD_waking, 4000), .context = WAKE_unknown};
-	struct tree_options options = {.boot = 42, .threads = true};
 	struct partial *p = partial_new(&all);
-	const struct node *wait;
-	struct tree tree;
+	struct split split;
 
 	call(p, 2000, 100, 39, NULL);
 	leaves(p, 3500, 500, 232);
-	apply(p, &w);
-	enters(p, 4500);
-	call(p, 5000, 2000, 232, &inner);
-	partial_cover(p, 1900, 5000);
-	CHECK_EQ(partial_finish(p), 0);
-	CHECK_EQ(tree_build(p, &options, &tree), 0);
-	wait = find(&tree, NODE_WAIT, 3500);
-	CHECK(wait && !wait->begin_soft && !wait->end_soft);
-	CHECK_EQ(node_split(p, &tree, wait).ns[SPLIT_unknown], 500);
-	tree_free(&tree);
-	partial_free(p);
+	CHECK(!is_soft(p, WAKE_unknown, 2000, &split));
+	CHECK_EQ(split.ns[SPLIT_unknown], 500);
 }
 
 static const char *name_at(const struct partial *p, u32 pid, s32 fd, u64 time_ns,

@@ -189,12 +189,11 @@ TEST(a_new_thread_waits_until_it_runs_first)
 /* Its call was open when recording began, before anything was told of it. */
 TEST(one_that_is_woken_before_it_was_seen_waits_from_then_on)
 {
-	const struct life_sink sink = {NULL, on_wait, on_visit, on_share, on_share, on_share};
 	struct record_syscall call = {
 		.head = {.kind = RECORD_syscall, .cpu = CPU, .tid = TID, .time_ns = 3000},
 		.duration_ns = 2000};
 	struct told t = {0}, left = {0};
-	struct life_sink to_left = sink;
+	const struct life_sink sink = {&left, on_wait, on_visit, on_share, on_share, on_share};
 
 	life_init(&t.life, TID);
 	waking(&t, 1500);
@@ -204,8 +203,7 @@ TEST(one_that_is_woken_before_it_was_seen_waits_from_then_on)
 	life_init(&left.life, TID);
 	left.life.settled = true;
 	left.life.origin_ns = left.life.state.last_ns = 1000;
-	to_left.arg = &left;
-	CHECK_EQ(life_join(&left.life, &t.life, &to_left), 0);
+	CHECK_EQ(life_join(&left.life, &t.life, &sink), 0);
 	CHECK_EQ(left.waits, 1);
 	CHECK_EQ(left.last.begin_ns, 1500);
 	CHECK_EQ(left.last.end_ns, 2500);
