@@ -6,7 +6,8 @@
  *	listening	1 or 0
  *	spans N		writes N spans with an attribute each
  *	threads N	N threads, one after the other, with a span each
- *	fork		a child with a span of its own; answers with its pid once it listens
+ *	fork		a child that ends with us; answers with its pid. A span of it and of the
+ *			plugin make their rings; once both are listened to it writes ten of each
  *	die N		N spans, then SIGKILL
  *	open		opens the plugin PLUGIN, which has a libfathom of its own inside
  *	plugin N	N spans of the plugin
@@ -28,12 +29,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "lib/app_ring.h"
 
 static void *plugin;
 static void (*plugin_spans)(long n);
+static int (*plugin_listening)(void);
 
 static void spans_write(long n, const char *name)
 {
@@ -64,9 +67,11 @@ static void threads_run(long n)
 static void plugin_open(void)
 {
 	plugin = dlopen(getenv("PLUGIN"), RTLD_NOW | RTLD_LOCAL);
-	if (plugin)
+	if (plugin) {
 		*(void **)&plugin_spans = dlsym(plugin, "plugin_spans");
-	if (!plugin_spans)
+		*(void **)&plugin_listening = dlsym(plugin, "plugin_listening");
+	}
+	if (!plugin_spans || !plugin_listening)
 		exit(3);
 }
 
@@ -181,17 +186,15 @@ static void rings_make(long n, bool sound)
 
 static void child_run(void)
 {
-	struct fathom_span s = fathom_span_begin("child"); /* makes its ring */
-
-	fathom_span_end(&s);
-	if (plugin_spans)
-		plugin_spans(1);
-	usleep(150000); /* in its first tenth of a second a program writes for who may come */
-	while (!fathom_listening())
-		usleep(1000);
 	spans_write(1, "child");
 	if (plugin_spans)
 		plugin_spans(1);
+	usleep(150000); /* in its first tenth of a second a program writes for who may come */
+	while (!fathom_listening() || (plugin_listening && !plugin_listening()))
+		usleep(1000);
+	spans_write(10, "child");
+	if (plugin_spans)
+		plugin_spans(10);
 	pause();
 }
 
@@ -200,6 +203,7 @@ static void fork_run(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		child_run();
 		_exit(0);
 	}

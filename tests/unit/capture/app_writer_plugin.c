@@ -3,6 +3,7 @@
 #include <fathom/fathom.h>
 
 void plugin_spans(long n);
+int plugin_listening(void);
 
 __attribute__((visibility("default"))) void plugin_spans(long n)
 {
@@ -11,4 +12,9 @@ __attribute__((visibility("default"))) void plugin_spans(long n)
 
 		fathom_span_end(&s);
 	}
+}
+
+__attribute__((visibility("default"))) int plugin_listening(void)
+{
+	return fathom_listening();
 }

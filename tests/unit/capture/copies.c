@@ -278,12 +278,14 @@ TEST(a_forked_child_has_its_own_of_each)
 	}
 	CHECK_EQ(found, 2);
 	begun[0] = begun[1] = 0;
-	while (begun[1] < 1 && now_ns() < until) {
+	while ((begun[0] < 10 || begun[1] < 10) && now_ns() < until) {
 		CHECK_EQ(rings_left(rings), 4);
 		usleep(1000);
 	}
-	CHECK_EQ(begun[0], 1);
-	CHECK_EQ(begun[1], 1);
+	CHECK_EQ(rings_left(rings), 4);
+	/* Those that made the rings came before, or after us: when is a matter of chance. */
+	CHECK(begun[0] == 10 || begun[0] == 11);
+	CHECK(begun[1] == 10 || begun[1] == 11);
 	kill(child, SIGKILL);
 	app_rings_free(rings);
 	writer_reap(&w);
