@@ -95,4 +95,11 @@ static __always_inline bool context_is_set(const struct context *ctx)
 	return *(const u64 *)__builtin_assume_aligned(ctx->span, 8) != 0;
 }
 
+/* With spans_only: whether it had a span since it was told of last, and has none now. */
+static __always_inline bool span_is_over(const struct thread_state *state,
+					 const struct context *ctx)
+{
+	return state->spanned && !context_is_set(ctx);
+}
+
 #endif

@@ -46,16 +46,6 @@ static __always_inline void sleeper_forget(struct thread_state *state)
 	state->called = 1;
 }
 
-/*
- * With spans_only: whether it had a span since it was told of last, and has none now. Without that
- * its span, if it has it again later, would have had it all the time.
- */
-static __always_inline bool span_is_over(const struct thread_state *state,
-					 const struct context *ctx)
-{
-	return state->spanned && !context_is_set(ctx);
-}
-
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     u32 prev_state)
@@ -113,6 +103,27 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (next->pid && !next_in)
 		r->mode |= MODE_NEXT_OUT;
 	ring_publish(&place, r, n);
+	return 0;
+}
+
+__noinline int span_over_tell(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+	struct switch_slots out = {};
+	struct record_switch *r = &out.r;
+	struct ring_place place;
+
+	if (!state_in(state) || ring_reserve(&place, 1, RECORD_switch))
+		return 0;
+	state->spanned = 0;
+	r->head.kind = RECORD_switch;
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = r->next_tid = tid_of(task, state);
+	r->head.pid = task->tgid;
+	r->state = LEAVE_untold;
+	r->mode = MODE_NEXT_OUT;
+	ring_publish(&place, r, 1);
 	return 0;
 }
 

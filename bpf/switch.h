@@ -15,6 +15,12 @@ struct switch_slots {
 	u64 rest[5];
 };
 
+/*
+ * sched.bpf.c: with spans_only, records that the running thread's span is over, without which it
+ * would have had the thread up to where it is seen again.
+ */
+int span_over_tell(void);
+
 /* How many of them are published: the first ends with arg0. */
 static __always_inline u32 switch_slots_of(const struct record_switch *r)
 {

@@ -14,6 +14,7 @@
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 #include "bpf/seccomp.h"
+#include "bpf/switch.h"
 #include "record/syscalls.h"
 
 #define EINPROGRESS 115
@@ -178,6 +179,8 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	state->called = 1;
 	state->restarts = 0;
 	context_read(state, task);
+	if (spans_only && span_is_over(state, &state->ctx))
+		span_over_tell();
 	if (syscall_closes(state))
 		syscall_begin_closing(state, task);
 	else

@@ -11,10 +11,11 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-DRIVER, FOLDER, BORROWER, *paths = sys.argv[2:]
+DRIVER, FOLDER, TURNS, BORROWER, *paths = sys.argv[2:]
 BUILT = {os.path.basename(path): path for path in paths}
 OWNER = b"OWNER...".hex()
 BEYOND = b"BEYOND..".hex()
+TURN = b"TURNS...".hex()
 LIBRARIES = ("glibc", "musl")
 LINKED = ["pie", "nopie", "static", "static-pie", "linked-tlsdesc", "linked-classic",
           "linked-initial"]
@@ -128,6 +129,19 @@ def a_span_of_which_only_the_context_was_seen_is_shown():
             span = spans[id_of(process["base"] + number)]
             equal((span["begin_bound"], span["end_bound"]), ("soft", "soft"),
                   f"bounds of a span of {process['name']}")
+
+
+@tests.add
+def work_between_the_turns_of_a_span_is_not_its_own():
+    """With --spans-only that work is not told, and the thread need not leave its CPU in it."""
+    for name, options in (("turns", []), ("turns-spans", ["--spans-only"])):
+        where = fathom.record(name, *options, "--", TURNS)
+        harness.check_sums(fathom, where)
+        [span] = [s for t in fathom.trace_all(where)["traces"] for s in t["spans"]
+                  if s["span_id"] == TURN]
+        lasted = span["end_ns"] - span["begin_ns"]
+        check(lasted > 90_000_000, f"from its first to its last turn: {lasted} ns")
+        check(span["time"]["user_ns"] < lasted / 4, f"others had the CPU: {span['time']}")
 
 
 def parents_of(where, tid):
