@@ -36,6 +36,7 @@ struct seal {
 struct control {
 	int listener;
 	int dir;	     /* the socket is named in it */
+	int spare;	     /* given up for a client whom there is no descriptor for */
 	const char *request; /* the one that is answered; static */
 	VEC(struct client) clients;
 	bool wanted;
@@ -62,6 +63,11 @@ static int address_of(const char *dir, const struct recording_hold *hold,
 	return 0;
 }
 
+static int spare_open(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 int control_open(struct control **out, const char *dir, const struct recording_hold *hold,
 		 const char *request, struct error *e)
 {
@@ -73,6 +79,7 @@ int control_open(struct control **out, const char *dir, const struct recording_h
 		return error_set(e, ENOMEM, "cannot listen for requests");
 	c->request = request;
 	c->dir = -1;
+	c->spare = spare_open();
 	pthread_mutex_init(&c->mutex, NULL);
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	err = c->listener < 0 ? -errno : address_of(dir, hold, &address, &c->dir);
@@ -93,14 +100,34 @@ int control_open(struct control **out, const char *dir, const struct recording_h
 	return 0;
 }
 
+static int client_accept(const struct control *c)
+{
+	return accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* No descriptor is left for them: else they would wait until they run out of patience. */
+static void clients_turn_away(struct control *c)
+{
+	static const char text[] = "error it has no free file descriptor: see 'ulimit -n'\n";
+	int fd;
+
+	close(c->spare);
+	while ((fd = client_accept(c)) >= 0) {
+		send(fd, text, strlen(text), MSG_NOSIGNAL);
+		close(fd);
+	}
+	c->spare = spare_open();
+}
+
 static void accept_clients(struct control *c)
 {
 	int fd;
 
-	while (c->clients.count < CLIENTS_MAX &&
-	       (fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+	while (c->clients.count < CLIENTS_MAX && (fd = client_accept(c)) >= 0)
 		if (vec_push(&c->clients, ((struct client){.fd = fd, .since_ns = clock_now_ns()})))
 			close(fd);
+	if (c->clients.count < CLIENTS_MAX && (errno == EMFILE || errno == ENFILE) && c->spare >= 0)
+		clients_turn_away(c);
 }
 
 static void client_refuse(const struct control *c, const struct client *client)
@@ -241,6 +268,8 @@ void control_close(struct control *c)
 	}
 	if (c->listener >= 0)
 		close(c->listener);
+	if (c->spare >= 0)
+		close(c->spare);
 	if (c->dir >= 0) {
 		unlinkat(c->dir, SOCKET_NAME, 0);
 		close(c->dir);
@@ -326,7 +355,8 @@ int control_ask(const char *dir, const struct control_request *request, char *an
 
 	if (fd < 0)
 		return reach_failed(dir, fd, patience_s, e);
-	if (send(fd, request->line, strlen(request->line), MSG_NOSIGNAL) < 0)
+	/* it may have answered, and gone, before it was asked */
+	if (send(fd, request->line, strlen(request->line), MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		len = -errno;
 	else
 		len = answer_read(fd, answer, size);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -189,6 +190,31 @@ TEST(who_asks_does_not_wait_for_ever)
 	/* nobody serves */
 	CHECK_EQ(control_ask(dir, &request, answer, sizeof(answer), &e), -ETIMEDOUT);
 	CHECK(strstr(e.text, "has not answered within 1 s") != NULL);
+}
+
+TEST(who_comes_when_no_descriptor_is_free_is_told)
+{
+	struct rlimit limit, none;
+	char answer[128] = "";
+	int fd, lowest;
+
+	for (int i = 0; i < 2; i++)
+		control_serve(control, NULL); /* those of before go */
+	fd = connect_idle();
+	lowest = dup(fd);
+	close(lowest);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){(rlim_t)lowest, limit.rlim_max};
+	for (int i = 0; i < 2; i++) { /* and the next one again */
+		CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+		control_serve(control, NULL);
+		CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		CHECK(recv(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0);
+		CHECK(strstr(answer, "no free file descriptor") != NULL);
+		close(fd);
+		fd = connect_idle();
+	}
+	close(fd);
 }
 
 TEST(nobody_answers_when_it_is_closed)
