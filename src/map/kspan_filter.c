@@ -36,7 +36,7 @@ bool partial_wants(const struct partial *p, const struct context *ctx, u32 pid, 
 	       bsearch(ctx->trace, only->traces, only->traces_count, 16, trace_compare);
 }
 
-/* Those of the last call or fault of a thread in which there was one. */
+/* Those of the last call or fault of a thread in which there was one, and faults in it. */
 struct undecided_waits {
 	VEC(struct kspan) list;
 };
@@ -118,14 +118,21 @@ void undecided_free(struct partial *p)
 	map_free(&p->undecided);
 }
 
+/* May lie in a call or fault whose end is told later: each fault of the kernel's does in a call. */
+static bool is_inner(const struct kspan *k)
+{
+	if (k->kind == KSPAN_FAULT)
+		return !(k->args[2] & FAULT_USER);
+	return k->kind == KSPAN_WAIT && (k->visit_ns || (k->mode & MODE_MASK) == MODE_syscall);
+}
+
 /* Not wanted by its own context, but perhaps by that of what it lies in. */
 static bool is_undecided(const struct partial *p, const struct kspan *k)
 {
 	const struct kspan_filter *only = p->options.only;
 
-	return p->options.spans && k->kind == KSPAN_WAIT &&
-	       (k->visit_ns || (k->mode & MODE_MASK) == MODE_syscall) &&
-	       (only->traced || only->traces) && (!only->pid || k->pid == only->pid) &&
+	return p->options.spans && is_inner(k) && (only->traced || only->traces) &&
+	       (!only->pid || k->pid == only->pid) &&
 	       (!only->tid || k->tid == only->tid || k->pid == only->tid);
 }
 

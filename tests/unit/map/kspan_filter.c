@@ -90,6 +90,11 @@ static bool next_wanted(const struct simulation *s, const struct partial *p,
 		kspans_get(&p->kspans, (*at)++, k);
 		if (is_wanted(only, k))
 			return true;
+		if (k->kind == KSPAN_FAULT) { /* of the kernel, in a call */
+			CHECK(!(k->args[2] & FAULT_USER));
+			CHECK(k->begin_ns < middle(s) || lies_in_kept(p, only, k));
+			continue;
+		}
 		CHECK_EQ(k->kind, KSPAN_WAIT);
 		CHECK(k->visit_ns > 0 || (k->mode & MODE_MASK) == MODE_syscall);
 		CHECK(k->visit_ns < middle(s) || lies_in_kept(p, only, k));
@@ -202,6 +207,35 @@ TEST(a_wait_before_its_thread_was_seen_stays_with_its_call)
 	partial_cover(p, 1000, 4000);
 	CHECK_EQ(partial_finish(p), 0);
 	CHECK_EQ(kspans_count(&p->kspans), 4); /* the call and its waits, on both sides of a gap */
+	partial_free(p);
+}
+
+/* Of a call that was open when recording began the context is read at its end. */
+TEST(a_fault_stays_with_the_call_that_it_lies_in)
+{
+	static const struct kspan_filter only = {.traced = true};
+	const struct partial_options options = {.spans = true, .only = &only};
+	struct record_fault fault = {
+		.head = {.kind = RECORD_fault, .tid = 7, .pid = 7, .time_ns = 2000},
+		.duration_ns = 100};
+	struct record_syscall call = {
+		.head = {.kind = RECORD_syscall, .tid = 7, .pid = 7, .time_ns = 3000},
+		.nr = 7,
+		.duration_ns = 1500,
+		.ctx = {{1}, {1}}};
+	struct partial *p = partial_new(&options);
+
+	CHECK_EQ(partial_apply(p, &fault.head), 0);
+	CHECK_EQ(partial_apply(p, &call.head), 0);
+	fault.head.time_ns = 3500; /* and one in a call of no span */
+	call.head.time_ns = 3900;
+	call.duration_ns = 800;
+	call.ctx = (struct context){{0}, {0}};
+	CHECK_EQ(partial_apply(p, &fault.head), 0);
+	CHECK_EQ(partial_apply(p, &call.head), 0);
+	partial_cover(p, 1000, 4000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(kspans_count(&p->kspans), 2);
 	partial_free(p);
 }
 
