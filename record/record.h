@@ -259,6 +259,7 @@ enum record_wake_context {
 #define FILTER_SYSCALLS 1 /* some system calls are not recorded (--syscalls) */
 #define FILTER_SPANS 2	  /* only what runs under a span is recorded (--spans-only) */
 #define FILTER_FOLLOWS 4  /* from then on all that head.pid does under its spans is recorded */
+#define FILTER_AGAIN 8	  /* follows: as was told before, for a chunk that is read alone */
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                                           \

@@ -69,12 +69,15 @@ int kept_restamp(const struct capture_sink *to, const struct capture_stream *s,
 	union {
 		struct record_head head;
 		struct record_thread thread;
+		struct record_filter filter;
 		u8 slots[RECORD_MAX_SLOTS * RECORD_SLOT_BYTES];
 	} copy;
 
 	memcpy(&copy, r, kept_bytes(r));
 	if (r->kind == RECORD_thread) /* counted from the new time; 0: not known */
 		copy.thread.since_ns -= min_u64(copy.thread.since_ns, r->time_ns - time_ns);
+	if (r->kind == RECORD_filter && r->time_ns < time_ns)
+		copy.filter.flags |= FILTER_AGAIN;
 	copy.head.time_ns = time_ns;
 	return to->record(to->arg, s, &copy.head);
 }

@@ -223,7 +223,9 @@ static int clock_add(struct facts *f, const struct record_clock *r)
 
 static int follow_add(struct facts *f, const struct record_filter *r)
 {
-	struct fact_follow follow = {.time_ns = r->head.time_ns, .pid = r->head.pid};
+	struct fact_follow follow = {.time_ns = r->head.time_ns,
+				     .pid = r->head.pid,
+				     .again = (r->flags & FILTER_AGAIN) != 0};
 
 	return r->flags & FILTER_FOLLOWS ? vec_push(&f->follows, follow) : 0;
 }

@@ -98,15 +98,24 @@ static struct program_time program_at(const struct partial *p, u32 pid, u64 time
 	return program;
 }
 
-/* Since when the spans of its program are followed. */
-static u64 followed_from(const struct partial *p, u32 pid, u64 time_ns)
+/*
+ * Since when the spans of its program are followed: behind a gap from when the next recorder tells
+ * it, which says nothing of before. What was told already is told again by a flight recorder.
+ */
+static u64 followed_from(const struct partial *p, u32 pid, const struct span_share *share)
 {
 	const struct fact_follow *list = p->facts.follows.data;
-	struct program_time program = program_at(p, pid, time_ns);
+	struct program_time program = program_at(p, pid, share->begin_ns);
+	u64 begin_ns = later(program.begin_ns, gaps_end_before(p, share->begin_ns));
+	u64 gap_ns = gaps_begin_after(p, share->end_ns);
+	u64 end_ns = program.end_ns < gap_ns ? program.end_ns : gap_ns;
 	size_t n = COUNT_BEFORE(&p->facts.follows, e,
-				e->pid < pid || (e->pid == pid && e->time_ns < program.end_ns));
+				e->pid < pid || (e->pid == pid && e->time_ns < end_ns));
 
-	if (!n || list[n - 1].pid != pid || list[n - 1].time_ns < program.begin_ns)
+	while (n > 1 && list[n - 1].again && list[n - 2].pid == pid &&
+	       list[n - 2].time_ns >= begin_ns)
+		n--;
+	if (!n || list[n - 1].pid != pid || list[n - 1].time_ns < begin_ns)
 		return UINT64_MAX;
 	return list[n - 1].time_ns;
 }
@@ -126,7 +135,7 @@ static void share_doubt(const struct partial *p, const struct app_span *span,
 	u64 from = UINT64_MAX;
 
 	if (life < p->lives.count && share->begin_ns)
-		from = followed_from(p, p->lives.data[life]->pid, share->begin_ns);
+		from = followed_from(p, p->lives.data[life]->pid, share);
 	if (from <= share->begin_ns)
 		return;
 	if (from < seen_from(span, share->tid))

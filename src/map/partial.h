@@ -154,6 +154,7 @@ struct fact_service {
 struct fact_follow {
 	u64 time_ns;
 	u32 pid;
+	bool again; /* and before, where that is there */
 };
 
 /* A cgroup that is that of a container; of others nothing is kept. */

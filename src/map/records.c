@@ -273,7 +273,8 @@ static int stack_apply(struct partial *p, const struct record_head *r)
 
 static int filter_apply(struct partial *p, const struct record_head *r)
 {
-	p->filters |= ((const struct record_filter *)r)->flags & ~(u32)FILTER_FOLLOWS;
+	p->filters |= ((const struct record_filter *)r)->flags &
+		      ~(u32)(FILTER_FOLLOWS | FILTER_AGAIN);
 	return facts_add(&p->facts, r);
 }
 

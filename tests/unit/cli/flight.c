@@ -120,7 +120,7 @@ static void keep_mapping(struct flight *f, u32 pid)
 
 static struct {
 	unsigned int filters, follows, formats, services, mappings, functions;
-	unsigned int sockets;
+	unsigned int sockets, agains;
 	u64 lost_services, lost_mappings;
 	u64 lost_follows;
 	u64 newest_of_7; /* time of the service of process 7 that was written last */
@@ -156,6 +156,7 @@ static int see(void *arg, const struct capture_stream *s, const struct record_he
 	if (r->kind == RECORD_filter) {
 		bool follows = ((const struct record_filter *)r)->flags & FILTER_FOLLOWS;
 
+		written.agains += !!(((const struct record_filter *)r)->flags & FILTER_AGAIN);
 		written.filters += !follows;
 		written.follows += follows;
 	}
@@ -208,6 +209,22 @@ TEST(all_who_are_followed_stay)
 	write_all(f);
 	CHECK(written.follows >= 4);
 	CHECK_EQ(written.lost_follows, 0);
+	flight_free(f);
+}
+
+TEST(what_was_followed_before_is_told_again)
+{
+	struct flight *f = flight_new();
+
+	keep_follow(f, 5, 100);
+	keep_follow(f, 6, 300);
+	write_all(f);
+	CHECK_EQ(written.agains, 0);
+	flight_from = 200;
+	write_all(f);
+	CHECK_EQ(written.follows, 2);
+	CHECK_EQ(written.agains, 1);
+	flight_from = 0;
 	flight_free(f);
 }
 

@@ -406,4 +406,40 @@ TEST(a_span_that_is_older_than_its_place_was_known_may_sleep)
 	CHECK_EQ(split.ns[SPLIT_user], 4000);
 }
 
+/* User code of a span from 2000 to 3000: its process is followed from 1500 on, and told so later.
+ */
+static s64 user_if_told_later(bool gap_between, u32 flags)
+{
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 1001},
+				       .flags = FILTER_SPANS};
+	struct record_filter follows = {.head = {.kind = RECORD_filter, .pid = 7, .time_ns = 1500},
+					.flags = FILTER_SPANS | FILTER_FOLLOWS};
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 6000}, .begin_ns = 5000};
+	struct partial *p = partial_new(NULL);
+	s64 user;
+
+	partial_cover(p, 1000, 10000);
+	CHECK_EQ(partial_apply(p, &filter.head), 0);
+	CHECK_EQ(partial_apply(p, &follows.head), 0);
+	span_bound(p, 2000, true);
+	span_bound(p, 3000, false);
+	if (gap_between)
+		CHECK_EQ(partial_apply(p, &gap.head), 0);
+	follows.head.time_ns = 6500;
+	follows.flags |= flags;
+	CHECK_EQ(partial_apply(p, &follows.head), 0);
+	CHECK_EQ(partial_finish(p), 0);
+	user = p->spans.data[0]->active.list.data[0].split.ns[SPLIT_user];
+	partial_free(p);
+	return user;
+}
+
+/* By the next recorder, or again for a chunk of a flight recorder. */
+TEST(what_is_told_of_a_later_time_is_none_of_a_span_before)
+{
+	CHECK_EQ(user_if_told_later(false, 0), 0); /* the place before was a wrong one */
+	CHECK_EQ(user_if_told_later(false, FILTER_AGAIN), 1000);
+	CHECK_EQ(user_if_told_later(true, 0), 1000);
+}
+
 TEST_MAIN()
