@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "cli/flight_kept.h"
 #include "cli/flight_lasting.h"
@@ -150,7 +151,43 @@ int flight_take(struct flight *f, struct capture *c, u64 *from_ns, u64 *cut_ns, 
 struct look {
 	const struct capture_sink *to;
 	u64 from_ns;
+	struct map switched; /* tid -> set: it left or got a CPU since then */
 };
+
+static int switched_collect(const struct flight *f, struct look *l)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < f->rings.list.count && !err; i++) {
+		const struct record_head *r = f->rings.list.data[i].record;
+
+		if (r->kind != RECORD_switch || r->time_ns < l->from_ns)
+			continue;
+		err = map_put(&l->switched, r->tid, l);
+		if (!err)
+			err = map_put(&l->switched, ((const struct record_switch *)r)->next_tid, l);
+	}
+	return err;
+}
+
+/* What it sleeps on is what it slept on then only if it did so all the time. */
+static int thread_record(const struct look *l, const struct capture_stream *s,
+			 const struct record_thread *r)
+{
+	struct record_thread *then;
+	int err;
+
+	if (!map_get(&l->switched, r->head.tid))
+		return kept_restamp(l->to, s, &r->head, l->from_ns);
+	then = malloc(kept_bytes(&r->head));
+	if (!then)
+		return -ENOMEM;
+	memcpy(then, r, kept_bytes(&r->head));
+	then->flags |= THREAD_LATER;
+	err = kept_restamp(l->to, s, &then->head, l->from_ns);
+	free(then);
+	return err;
+}
 
 /* Threads and processes that were made meanwhile have their fork among what happened. */
 static int look_record(void *arg, const struct capture_stream *s, const struct record_head *r)
@@ -162,7 +199,10 @@ static int look_record(void *arg, const struct capture_stream *s, const struct r
 		start_ns = ((const struct record_process *)r)->start_ns;
 	else if (r->kind == RECORD_thread)
 		start_ns = ((const struct record_thread *)r)->start_ns;
-	return start_ns >= l->from_ns ? 0 : kept_restamp(l->to, s, r, l->from_ns);
+	if (start_ns >= l->from_ns)
+		return 0;
+	return r->kind == RECORD_thread ? thread_record(l, s, (const void *)r)
+					: kept_restamp(l->to, s, r, l->from_ns);
 }
 
 static int look_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
@@ -239,8 +279,11 @@ int flight_write(struct flight *f, struct capture *c, u64 from_ns, const struct 
 {
 	struct look look = {.to = to, .from_ns = from_ns};
 	const struct capture_sink sink = {.arg = &look, .record = look_record, .lost = look_lost};
-	int err = capture_look(c, &sink, e);
+	int err = switched_collect(f, &look);
 
+	err = err ? error_set(e, err, "cannot look at what the rings hold")
+		  : capture_look(c, &sink, e);
+	map_free(&look.switched);
 	if (err)
 		return err;
 	recent_fold(f, from_ns);

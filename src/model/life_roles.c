@@ -390,7 +390,7 @@ static void role_snapshot(struct life *l, const struct record_head *r, const str
 
 	(void)sink;
 	if (s->place != LIFE_UNSEEN || s->wake.has ||
-	    (th->flags & (THREAD_ON_CPU | THREAD_UNFOLLOWED)))
+	    (th->flags & (THREAD_ON_CPU | THREAD_UNFOLLOWED | THREAD_LATER)))
 		return;
 	if ((th->mode & MODE_MASK) == MODE_syscall && (th->since_ns || th->flags & THREAD_ENTERS))
 		visit = life_ago(r->time_ns, th->since_ns);

@@ -12,6 +12,9 @@ static struct {
 	u64 time_ns;
 } wakers[4];
 
+/* When thread 9 was given its CPU; 0: it was not. */
+static u64 entered_ns;
+
 int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 {
 	const struct capture_stream cpu = {.kind = CAPTURE_STREAM_CPU};
@@ -20,6 +23,14 @@ int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_
 		u8 slots[2 * RECORD_SLOT_BYTES];
 	} out = {.r.head = {.kind = RECORD_waking, .slots = 2, .tid = 9, .pid = 9}};
 
+	union {
+		struct record_switch r;
+		u8 slots[2 * RECORD_SLOT_BYTES];
+	} enters = {.r = {.head = {.kind = RECORD_switch, .slots = 2, .time_ns = entered_ns},
+			  .next_tid = 9}};
+
+	if (entered_ns)
+		CHECK_EQ(sink->record(sink->arg, &cpu, &enters.r.head), 0);
 	for (int i = 0; i < 4 && wakers[i].tid; i++) {
 		out.r.waker_tid = wakers[i].tid;
 		out.r.head.time_ns = wakers[i].time_ns;
@@ -36,9 +47,17 @@ u64 capture_flight_from(const struct capture *c)
 	return flight_from;
 }
 
+/* Thread 9 sleeps. */
 int capture_look(struct capture *c, const struct capture_sink *sink, struct error *e)
 {
-	return 0;
+	const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	union {
+		struct record_thread r;
+		u8 slots[2 * RECORD_SLOT_BYTES];
+	} out = {.r.head = {
+			 .kind = RECORD_thread, .slots = 2, .tid = 9, .pid = 9, .time_ns = 999999}};
+
+	return sink->record(sink->arg, &stream, &out.r.head);
 }
 
 /* ---- records ---- */
@@ -120,7 +139,7 @@ static void keep_mapping(struct flight *f, u32 pid)
 
 static struct {
 	unsigned int filters, follows, formats, services, mappings, functions;
-	unsigned int sockets, agains;
+	unsigned int sockets, agains, threads, later_threads;
 	u64 lost_services, lost_mappings;
 	u64 lost_follows;
 	u64 newest_of_7; /* time of the service of process 7 that was written last */
@@ -159,6 +178,11 @@ static int see(void *arg, const struct capture_stream *s, const struct record_he
 		written.agains += !!(((const struct record_filter *)r)->flags & FILTER_AGAIN);
 		written.filters += !follows;
 		written.follows += follows;
+	}
+	if (r->kind == RECORD_thread) {
+		written.threads++;
+		written.later_threads += !!(((const struct record_thread *)r)->flags &
+					    THREAD_LATER);
 	}
 	written.formats += r->kind == RECORD_format;
 	written.services += r->kind == RECORD_service;
@@ -225,6 +249,25 @@ TEST(what_was_followed_before_is_told_again)
 	CHECK_EQ(written.follows, 2);
 	CHECK_EQ(written.agains, 1);
 	flight_from = 0;
+	flight_free(f);
+}
+
+/* Asleep when it is looked at: on the same as when the chunk begins, if it did not run meanwhile.
+ */
+TEST(what_a_thread_sleeps_on_is_told_of_those_that_slept_all_along)
+{
+	struct flight *f = flight_new();
+
+	flight_from = 500;
+	entered_ns = 400;
+	write_all(f);
+	CHECK_EQ(written.threads, 1);
+	CHECK_EQ(written.later_threads, 0);
+	entered_ns = 600;
+	write_all(f);
+	CHECK_EQ(written.threads, 1);
+	CHECK_EQ(written.later_threads, 1);
+	flight_from = entered_ns = 0;
 	flight_free(f);
 }
 
