@@ -87,6 +87,8 @@ static int fill_process(struct report_rows *out, const struct partial *p)
 		struct report_group *g;
 		char key[48];
 
+		if (partial_over_before(p, l->state.last_ns))
+			continue;
 		snprintf(key, sizeof(key), "%u %" PRIu64, pid, until_ns);
 		g = report_group_of(out, key);
 		if (!g)
@@ -109,6 +111,8 @@ static int fill_thread(struct report_rows *out, const struct partial *p)
 		struct report_group *g;
 		char key[32];
 
+		if (partial_over_before(p, l->state.last_ns))
+			continue;
 		if (l->state.place == LIFE_GONE) /* by an exec, the number can be another's */
 			until_ns = l->state.last_ns;
 		snprintf(key, sizeof(key), "%zu", i);

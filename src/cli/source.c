@@ -201,7 +201,8 @@ static int overlap_check(const struct recording *recording, struct error *e)
 
 /*
  * What the answer begins with, and where. A limit that leaves nothing out is none: what is open at
- * an end of the recording belongs to a range that reaches there.
+ * an end of the recording belongs to a range that reaches there. Between a base and the first chunk
+ * nobody may have recorded for a while: the answer begins behind that.
  */
 static int begin(struct source *out, struct bases *bases, const struct recording_info *info,
 		 struct partial_options *range)
@@ -217,8 +218,9 @@ static int begin(struct source *out, struct bases *bases, const struct recording
 		range->from_ns = 0;
 	err = bases_begin(bases, info, range, &out->partial, &out->first);
 	begin_ns = info->chunks[out->first].begin_ns;
-	if (!err && range->from_ns && range->from_ns <= begin_ns) {
-		range->from_ns = 0;
+	if (!err && !bases->given && out->partial->options.from_ns &&
+	    out->partial->options.from_ns < begin_ns) {
+		range->from_ns = begin_ns;
 		partial_free(out->partial);
 		out->partial = NULL;
 		err = bases_begin(bases, info, range, &out->partial, &out->first);

@@ -441,6 +441,12 @@ static inline bool partial_in_range(const struct partial *p, u64 end_ns)
 	return end_ns >= p->options.from_ns && (!p->options.to_ns || end_ns < p->options.to_ns);
 }
 
+/* Whether a thread, or a span of which no end was told, was over before the range. */
+static inline bool partial_over_before(const struct partial *p, u64 end_ns)
+{
+	return end_ns < p->options.from_ns;
+}
+
 /*
  * Nothing more will come: settles all lives over the range and sorts every
  * list, so that the same input gives the same bytes. 0 or -ENOMEM. Afterwards

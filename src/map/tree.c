@@ -41,6 +41,8 @@ static int app_nodes(const struct partial *p, struct tree *tree)
 				 .begin_soft = t->begin_soft,
 				 .end_soft = t->end_soft};
 
+		if (!s->ended && partial_over_before(p, t->end_ns))
+			continue;
 		n.kind = s->begun || s->ended ? NODE_APP : NODE_CONTEXT;
 		n.parent = span_number((const u8 *)&s->parent);
 		memcpy(n.trace, s->ctx.trace, sizeof(n.trace));
@@ -218,7 +220,8 @@ static int thread_nodes(const struct making_kernel *m, struct tree *tree)
 				 .end_soft = l->state.place != LIFE_GONE};
 
 		thread_clip(&m->p->options, &n);
-		if (h->number == l->tid && wanted(m->o, l->tid, l->pid))
+		if (h->number == l->tid && wanted(m->o, l->tid, l->pid) &&
+		    !partial_over_before(m->p, l->state.last_ns))
 			err = vec_push(&tree->nodes, n);
 	}
 	return err;

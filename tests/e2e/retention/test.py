@@ -215,5 +215,31 @@ def after_a_crash_and_a_restart():
     check_answer(path, pipe)
 
 
+@tests.add
+def a_hole_behind_the_base():
+    """The recorder ended, another began later: what is told begins with its first chunk."""
+    path = fathom.path("again")
+    with program() as gone:
+        gone.stdout.readline()
+        with recorder_of(gone.pid, path) as recorder:
+            wait_for(lambda: os.path.exists(os.path.join(path, "base")), "a base")
+            recorder.send_signal(signal.SIGINT)
+            recorder.communicate(timeout=60)
+        gone.kill()
+    first = sealed(path)
+    fathom.ok("record", "-o", path, "--rotate", "200ms", "--", "sleep", "0.5")
+    for name in first: # as if they had become too old
+        shutil.rmtree(os.path.join(path, name))
+    chunks, report = fathom.chunks(path), fathom.report(path, "thread")
+    begin, end = report["from_ns"], report["to_ns"]
+    equal((begin, end), (chunks[0]["begin_ns"], chunks[-1]["end_ns"]), "the range")
+    equal(report["gaps"], [], "gaps")
+    equal([row for row in report["rows"] if row["tid"] == gone.pid], [], "who is gone")
+    equal([row for row in report["rows"] if row["total_ns"] > end - begin], [], "longer lives")
+    equal([span for trace in fathom.trace_all(path)["traces"] for span in trace["spans"]
+           if span["end_ns"] < begin], [], "spans of before")
+    harness.check_sums(fathom, path)
+
+
 with fathom:
     tests.run()

@@ -56,6 +56,36 @@ static void chunk_write(const char *dir, u64 begin_ns, u64 end_ns, const char *c
 	chunk_writer_close(w);
 }
 
+/* A chunk with which a recorder begins: a thread that has been asleep for long. */
+static void snapshot_write(const char *dir, u64 begin_ns, u64 end_ns, u32 tid)
+{
+	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = begin_ns + 1};
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = begin_ns,
+						     .host = "here",
+						     .boot_id = BOOT,
+						     .clock = &clock,
+						     .no_sync = true};
+	const struct record_thread asleep = {.head = {.kind = RECORD_thread,
+						      .tid = tid,
+						      .pid = tid,
+						      .time_ns = begin_ns + 1 * MS},
+					     .start_ns = 5,
+					     .since_ns = 500 * MS,
+					     .nr = 230,
+					     .mode = MODE_syscall,
+					     .state = LEAVE_sleep,
+					     .comm = "named",
+					     .comm_len = 5};
+	struct chunk_writer *w;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &asleep.head), 0);
+	CHECK_EQ(chunk_writer_cut(w, end_ns, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
+	chunk_writer_close(w);
+}
+
 /* What retention does with the first chunk of a recording; it is there still if a crash comes then.
  */
 static void first_is_absorbed(const char *dir, bool goes)
@@ -133,6 +163,37 @@ static struct split all_of(const struct source *s)
 	return sum;
 }
 
+/* What of an answer can be compared with that of others. */
+struct answer {
+	u64 from_ns, to_ns, recorded_ns, waits, spans;
+	size_t gaps;
+	struct split all;
+};
+
+static struct answer answer_of(const char *const *dirs, size_t count, u64 from_ns)
+{
+	struct source_options o = {.dirs = dirs, .dirs_count = count, .spans = true};
+	struct answer a = {0};
+	struct error e = {0};
+	struct source s;
+
+	if (from_ns)
+		o.from = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = from_ns};
+	if (source_load(&o, &s, &e))
+		CHECK_FAIL("%s", e.text);
+	a.from_ns = s.from_ns;
+	a.to_ns = s.to_ns;
+	a.recorded_ns = s.recorded_ns;
+	a.waits = waits_of(&s);
+	a.spans = kspans_count(&s.partial->kspans);
+	a.gaps = s.view.gaps_count;
+	a.all = all_of(&s);
+	for (size_t i = 0; i < s.partial->lives.count; i++)
+		CHECK(split_total(&s.partial->lives.data[i]->total) <= (s64)(s.to_ns - s.from_ns));
+	source_free(&s);
+	return a;
+}
+
 /* A chunk of two CPUs of which a hypervisor took a quarter. */
 static void steal_write(const char *dir, u64 begin_ns, u64 end_ns)
 {
@@ -184,6 +245,37 @@ TEST(a_base_holds_beside_another_recording)
 		CHECK_EQ(s.partial->lives.count, i ? 2 : 1);
 		source_free(&s);
 	}
+}
+
+/* Nobody recorded between it and the first chunk that is left: what is told begins there. */
+TEST(an_answer_begins_behind_the_hole_after_a_base)
+{
+	const char *whole = make_directory(), *kept = make_directory(), *older = make_directory();
+	const char *const both[2] = {older, kept}, *const pair[2] = {older, whole};
+	const u64 begin = 1030 * MS, froms[3] = {0, 1025 * MS, 1035 * MS};
+
+	chunk_write(older, 900 * MS, 910 * MS, "other", 7);
+	for (int i = 0; i < 2; i++) {
+		const char *dir = i ? kept : whole;
+
+		snapshot_write(dir, 1000 * MS, 1010 * MS, 8);
+		snapshot_write(dir, begin, 1040 * MS, 8);
+		chunk_write(dir, 1040 * MS, 1050 * MS, "", 8);
+	}
+	first_goes(kept);
+	for (int i = 0; i < 3; i++) {
+		struct answer expected = answer_of(&whole, 1, froms[i] > begin ? froms[i] : begin);
+		struct answer a = answer_of(&kept, 1, froms[i]);
+
+		CHECK_EQ(a.from_ns, froms[i] > begin ? froms[i] : begin);
+		CHECK_EQ(split_total(&a.all), 1050 * MS - a.from_ns);
+		CHECK_EQ(memcmp(&a, &expected, sizeof(a)), 0);
+		/* beside another recording the hole is part of a gap in the range */
+		expected = answer_of(pair, 2, froms[i] ? froms[i] : begin);
+		a = answer_of(both, 2, froms[i] ? froms[i] : begin);
+		CHECK_EQ(memcmp(&a, &expected, sizeof(a)), 0);
+	}
+	CHECK_EQ(answer_of(both, 2, 0).gaps, 1);
 }
 
 /* As if it had been asked for afterwards. */
