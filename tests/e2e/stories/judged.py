@@ -5,6 +5,7 @@ from harness import PARTS, WAITS, total
 MS = 1000000
 BLOCKED = [part for part in WAITS if part not in ("runnable_ns", "throttled_ns")] + ["fault_ns"]
 SETTLE_NS = 100 * MS  # from the begin of a recording until its programs are followed
+SWITCH_NS = 20e3  # the kernel counts from where it begins to choose, and a record comes behind it
 ACCURATE_NS = 1000  # the clock of libfathom beside the kernel's
 
 
@@ -98,10 +99,12 @@ class Judged:
         for part in BLOCKED:
             low, high = self.pieces(part, self.sure), self.pieces(part, self.possible)
             if self.row["story"] == "touch" and part == "fault_ns":
-                low, high = (late - self.beside() if self.where == "in" else 0), late
+                low, high = (late - max(0, self.beside()) if self.where == "in" else 0), late
             elif high:
                 high += late
-            elif part in ("lock_ns", "fault_ns"):  # threads of a process share its memory
+            if self.where == "gap":  # behind a crash what some of the CPUs said is in the gap
+                high += self.span["end_ns"] - self.span["begin_ns"] - length(self.possible)
+            if not high and part in ("lock_ns", "fault_ns"):  # threads of a process share its memory
                 high = length(self.possible)
             elif part == "other_ns" and other:
                 high = length(self.possible)
@@ -111,16 +114,23 @@ class Judged:
         self.between("off_thread_ns", low - self.time["runnable_ns"] - self.cpu, high)
 
     def beside(self):
-        """The kernel's counts begin a little before the span, and end behind it."""
+        """
+        The kernel's counts begin a little before the span, and end behind it; below 0: they
+        leave out a little where it is dropped and taken up.
+        """
         row = self.row
         counted = row["blocked_ns"] + row["wait_ns"] + row["run_ns"]
         dropped = self.pieces("off_thread_ns", self.possible)
-        return max(0, counted + dropped - length(self.possible))
+        return counted + dropped + self.exec_ns() - length(self.possible)
+
+    def exec_ns(self):
+        """It goes on behind the kernel's count."""
+        return max(0, self.span["end_ns"] - self.row["inner"][1])
 
     def check_cpu(self, left_out):
-        row, beside = self.row, self.beside()
-        dropped = self.pieces("off_thread_ns", self.possible) if row["story"] == "dropped busy" \
-            else 0
+        row, beside = self.row, max(0, self.beside())
+        dropped = self.pieces("off_thread_ns", self.possible) \
+            if row["story"] in ("dropped busy", "turns") else 0
         unknown = self.time["unknown_ns"] if left_out else 0
         late = max(0, self.time["runnable_ns"] - row["wait_ns"])
         # what sleeps can be on a run queue still, and what was woken not yet
@@ -128,17 +138,14 @@ class Judged:
         asleep = max(0, slept - row["blocked_ns"])
         self.expect(self.cpu + unknown >= row["run_ns"] - beside - dropped - late -
                     self.room(row["run_ns"]), f"CPU time is {self.cpu}, beside {beside}")
-        # the kernel counts from where it begins to choose, a record is written when it has chosen;
-        # what a disk ends is woken a while before it is queued
-        each_ns = 100e3 if row["story"] == "touch" else 20e3
+        each_ns = 100e3 if row["story"] == "touch" else SWITCH_NS  # woken long before it is queued
         self.between("runnable_ns", row["wait_ns"] - beside - dropped - asleep,
                      row["wait_ns"] + max(0, row["blocked_ns"] - slept) +
-                     max(0, self.span["end_ns"] - row["inner"][1]), each_ns * row["switches"])
+                     self.exec_ns() + max(0, -self.beside()), each_ns * row["switches"])
 
     def on_cpu_ns(self):
-        """At most; an exec goes on behind the kernel's count."""
-        late = max(0, self.span["end_ns"] - self.row["inner"][1])
-        return 1.02 * self.row["run_ns"] + 200e3 + late
+        """At most."""
+        return 1.02 * self.row["run_ns"] + 200e3 + self.exec_ns()
 
     def check_unknown(self, most):
         unknown = self.time["unknown_ns"]
@@ -146,18 +153,36 @@ class Judged:
 
     def check_waits(self, below):
         """
-        What is under it tells what it waited for. Of what it lost its CPU for while it began
-        or ended the span itself either may have it.
+        What is under it tells what it waited for. Of what it lost its CPU for while it began,
+        ended, dropped or took up the span itself either may have it.
         """
         sums = {part: sum(s["time"][part] for s in below) for part in WAITS}
         sums = {part: (ns, self.time[part]) for part, ns in sums.items() if ns != self.time[part]}
         row = self.row
         edges = row["inner"][0] - row["outer"][0] + row["outer"][1] - row["inner"][1]
+        if self.time["off_thread_ns"]:
+            edges += SWITCH_NS * row["switches"]
         if list(sums) == ["runnable_ns"]:
             under, has = sums["runnable_ns"]
             if abs(under - has) <= edges:
                 return
         self.expect(not sums, f"waits under it have (it has): {sums}")
+
+
+def check_thread(rows, thread, seen):
+    """A thread was on a CPU no longer than the kernel counted; None, or what is wrong."""
+    begin, end = seen.range
+    before = [row["thread"] for row in rows if row["thread"][0] <= begin]
+    after = [row["thread"] for row in rows if row["thread"][0] >= end]
+    if not before or not after:
+        return None
+    (_, ran_then, left_then), (_, ran, left) = max(before), min(after)
+    ran, left = ran - ran_then, left - left_then
+    told = thread["time"]["user_ns"] + thread["time"]["kernel_ns"]
+    # what a switch takes is the thread's in part
+    if told <= ran + max(0.02 * ran, 200e3) + SWITCH_NS * left:
+        return None
+    return f"CPU time of the thread is {told}, the kernel counts {ran} and {left} switches"
 
 
 def below(trace):

@@ -267,6 +267,24 @@ static void drops_busy(struct scene *s, struct told *t)
 	told_end(t);
 }
 
+/* No call but the sleeps, of which it has the span in none. */
+static void takes_turns(struct scene *s, struct told *t)
+{
+	(void)s;
+	told_begin(t, "turns");
+	for (int i = 0; i < 3; i++) {
+		int64_t from_ns;
+
+		computes(SHORT_NS / 2);
+		from_ns = truth_now();
+		fathom_span_detach(&t->span);
+		naps(SHORT_NS);
+		fathom_span_attach(&t->span);
+		told_piece(t, "off_thread", from_ns, truth_now());
+	}
+	told_end(t);
+}
+
 static void lends(struct scene *s, struct told *t)
 {
 	int64_t from_ns;
@@ -421,6 +439,7 @@ static const struct story stories[] = {
 	{"preempted", works_beside, is_beside, 150 * MS},
 	{"dropped asleep", drops_asleep, NULL, 5 * MS},
 	{"dropped busy", drops_busy, NULL, 120 * MS},
+	{"turns", takes_turns, NULL, 40 * MS},
 	{"lent", lends, borrows, 5 * MS},
 	{"children", has_children, writes, 5 * MS},
 	{"fork", forks, NULL, 20 * MS},

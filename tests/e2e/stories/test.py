@@ -14,7 +14,7 @@ import time
 
 import harness
 from harness import check, equal
-from judged import MS, Judged, Seen, below, length, places
+from judged import Judged, Seen, below, check_thread, length, places
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
@@ -139,6 +139,12 @@ def look(path, rows, options):
                                 if wait["pid"] == span["pid"]])
         for problem in judged.problems:
             wrong[(row["name"], where, problem.split(" is ")[0])] = f"{problem}: {row} {span}"
+    for trace in answer["traces"]:
+        thread = trace["spans"][0]
+        mine = [row for row in rows if row["tid"] == thread.get("tid")]
+        if thread["kind"] == "thread" and check_thread(mine, thread, seen):
+            problem = check_thread(mine, thread, seen)
+            wrong[(mine[0]["story"], "thread", problem.split(" is ")[0])] = f"{problem}: {thread}"
     print(f"# {dict(told)}, wrong: {sorted(wrong)}")
     check(told["in"] > 20 or "--buffer" in options, f"stories in the recording: {told}")
     return wrong

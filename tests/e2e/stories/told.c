@@ -69,11 +69,12 @@ void told_say(const struct told *t)
 	printf("{\"story\":\"%s\",\"name\":\"%s\",\"round\":%d,\"tid\":%ld,\"trace\":\"%s\","
 	       "\"span\":\"%s\",\"parent\":\"%s\",\"outer\":[%lld,%lld],\"inner\":[%lld,%lld],"
 	       "\"blocked_ns\":%lld,\"wait_ns\":%lld,\"run_ns\":%lld,\"switches\":%ld,"
-	       "\"pieces\":[%s]}\n",
+	       "\"thread\":[%lld,%lld,%ld],\"pieces\":[%s]}\n",
 	       t->story, t->name, t->round, syscall(SYS_gettid), trace, span, parent,
 	       (long long)t->outer_ns[0], (long long)t->outer_ns[1], (long long)t->inner_ns[0],
 	       (long long)t->inner_ns[1], (long long)t->blocked_ns, (long long)t->wait_ns,
-	       (long long)t->run_ns, t->switches, pieces);
+	       (long long)t->run_ns, t->switches, (long long)truth_now(),
+	       (long long)clock_ns(CLOCK_THREAD_CPUTIME_ID), truth_switches(), pieces);
 }
 
 void told_piece(struct told *t, const char *part, int64_t from_ns, int64_t to_ns)

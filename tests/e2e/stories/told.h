@@ -3,13 +3,14 @@
  * Stories: short spans of which it is known what their threads did. Each says in a line of JSON
  *
  *   {"story","name","round","tid","trace","span","parent","outer":[from,to],"inner":[from,to],
- *    "blocked_ns","wait_ns","run_ns","switches",
+ *    "blocked_ns","wait_ns","run_ns","switches","thread":[NOW,RUN,SWITCHES],
  *    "pieces":[["PART",from,to],...]}
  *
  * The span began between outer[0] and inner[0], and ended between inner[1] and outer[1]. In each
  * piece it was in that part of the split; such a piece ends when somebody is about to end the
  * wait. blocked_ns, wait_ns and run_ns are the kernel's count of all threads that had it: off the
- * CPU without waiting for one, waiting for one, on one. Times are CLOCK_MONOTONIC.
+ * CPU without waiting for one, waiting for one, on one. Up to NOW the thread that says it was on a
+ * CPU for RUN, and left it SWITCHES times. Times are CLOCK_MONOTONIC.
  */
 #ifndef TESTS_E2E_STORIES_TOLD_H
 #define TESTS_E2E_STORIES_TOLD_H
