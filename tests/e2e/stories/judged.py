@@ -104,7 +104,8 @@ class Judged:
                 high += late
             if self.where == "gap":  # behind a crash what some of the CPUs said is in the gap
                 high += self.span["end_ns"] - self.span["begin_ns"] - length(self.possible)
-            if not high and part in ("lock_ns", "fault_ns"):  # threads of a process share its memory
+            if not high and part in ("lock_ns", "fault_ns"):
+                # threads of a process share its memory
                 high = length(self.possible)
             elif part == "other_ns" and other:
                 high = length(self.possible)
