@@ -246,7 +246,7 @@ enum record_wake_context {
 	16 /* thread: its switches and calls are left out until a span is active */
 
 #define THREAD_ENTERS 32 /* thread: it came into scope just then; it had lived before */
-#define THREAD_LATER 64	 /* thread: what it is in is what it was in later, and was not then */
+#define THREAD_LATER 64	 /* thread: what it is in is what it was in later, and may not then */
 
 /* exec.flags */
 #define EXEC_BEGINS 1 /* the thread comes into scope with it */

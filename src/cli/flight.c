@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/vec.h"
+#include "cli/flight_first.h"
 #include "cli/flight_kept.h"
 #include "cli/flight_lasting.h"
 #include "cli/flight_names.h"
@@ -150,43 +150,22 @@ int flight_take(struct flight *f, struct capture *c, u64 *from_ns, u64 *cut_ns, 
 /* From capture_look() to the sink: as if it had been looked at when the chunk begins. */
 struct look {
 	const struct capture_sink *to;
+	const struct flight_first *first;
 	u64 from_ns;
-	struct map switched; /* tid -> set: it left or got a CPU since then */
 };
 
-static int switched_collect(const struct flight *f, struct look *l)
+static int look_thread(const struct look *l, const struct capture_stream *s,
+		       const struct record_head *r)
 {
-	int err = 0;
+	union {
+		struct record_head head;
+		struct record_thread thread;
+		u8 slots[RECORD_MAX_SLOTS * RECORD_SLOT_BYTES];
+	} copy;
 
-	for (size_t i = 0; i < f->rings.list.count && !err; i++) {
-		const struct record_head *r = f->rings.list.data[i].record;
-
-		if (r->kind != RECORD_switch || r->time_ns < l->from_ns)
-			continue;
-		err = map_put(&l->switched, r->tid, l);
-		if (!err)
-			err = map_put(&l->switched, ((const struct record_switch *)r)->next_tid, l);
-	}
-	return err;
-}
-
-/* What it sleeps on is what it slept on then only if it did so all the time. */
-static int thread_record(const struct look *l, const struct capture_stream *s,
-			 const struct record_thread *r)
-{
-	struct record_thread *then;
-	int err;
-
-	if (!map_get(&l->switched, r->head.tid))
-		return kept_restamp(l->to, s, &r->head, l->from_ns);
-	then = malloc(kept_bytes(&r->head));
-	if (!then)
-		return -ENOMEM;
-	memcpy(then, r, kept_bytes(&r->head));
-	then->flags |= THREAD_LATER;
-	err = kept_restamp(l->to, s, &then->head, l->from_ns);
-	free(then);
-	return err;
+	memcpy(&copy, r, kept_bytes(r));
+	flight_first_tell(l->first, &copy.thread, l->from_ns);
+	return kept_restamp(l->to, s, &copy.head, l->from_ns);
 }
 
 /* Threads and processes that were made meanwhile have their fork among what happened. */
@@ -201,7 +180,7 @@ static int look_record(void *arg, const struct capture_stream *s, const struct r
 		start_ns = ((const struct record_thread *)r)->start_ns;
 	if (start_ns >= l->from_ns)
 		return 0;
-	return r->kind == RECORD_thread ? thread_record(l, s, (const void *)r)
+	return r->kind == RECORD_thread ? look_thread(l, s, r)
 					: kept_restamp(l->to, s, r, l->from_ns);
 }
 
@@ -274,16 +253,31 @@ static int losses_write(const struct flight *f, u64 from_ns, const struct captur
 	return err;
 }
 
+/* Who lives when the chunk is written, and what each did when it begins. */
+static int look_write(const struct flight *f, struct capture *c, u64 from_ns,
+		      const struct capture_sink *to, struct error *e)
+{
+	struct flight_first first = {0};
+	struct look look = {.to = to, .first = &first, .from_ns = from_ns};
+	const struct capture_sink sink = {.arg = &look, .record = look_record, .lost = look_lost};
+	int err = 0;
+
+	for (size_t i = 0; i < f->rings.list.count && !err; i++)
+		if (f->rings.list.data[i].record->time_ns >= from_ns)
+			err = flight_first_add(&first, f->rings.list.data[i].record);
+	if (err)
+		error_set(e, err, "cannot find what threads did first");
+	else
+		err = capture_look(c, &sink, e);
+	flight_first_free(&first);
+	return err;
+}
+
 int flight_write(struct flight *f, struct capture *c, u64 from_ns, const struct capture_sink *to,
 		 struct error *e)
 {
-	struct look look = {.to = to, .from_ns = from_ns};
-	const struct capture_sink sink = {.arg = &look, .record = look_record, .lost = look_lost};
-	int err = switched_collect(f, &look);
+	int err = look_write(f, c, from_ns, to, e);
 
-	err = err ? error_set(e, err, "cannot look at what the rings hold")
-		  : capture_look(c, &sink, e);
-	map_free(&look.switched);
 	if (err)
 		return err;
 	recent_fold(f, from_ns);

@@ -100,6 +100,36 @@ def rings_overwrite_and_keep_the_newest():
     harness.check_babeltrace(fathom, recorder.dir)
 
 
+@tests.add
+def the_first_wait_is_not_what_the_thread_does_at_the_end():
+    """It waits for a pipe when recording begins, and for a child when it is looked at."""
+    fifo = fathom.path("fifo")
+    os.mkfifo(fifo)
+    with harness.Process(["sh", "-c", 'echo; read x <"$0"; sleep 1000; :', fifo],
+                         stdout=subprocess.PIPE, start_new_session=True) as waits:
+        try:
+            waits.stdout.readline()
+            with open(fifo, "wb") as pipe, Recorder("first", "-p", waits.pid) as recorder:
+                while fathom.run("snapshot", recorder.dir).returncode:
+                    equal(recorder.process.poll(), None, "status of the recorder")
+                    time.sleep(0.02)
+                time.sleep(0.5)
+                pipe.write(b"\n")
+                pipe.flush()
+                time.sleep(0.5)
+                chunk = recorder.snapshot()
+        finally:
+            os.killpg(waits.pid, signal.SIGKILL)
+    # the first is of the line's first byte
+    read = min((s for t in fathom.trace_all(chunk)["traces"] for s in t["spans"]
+                if s["kind"] == "syscall" and s["name"] == "read"), key=lambda s: s["begin_ns"])
+    check(read["time"]["ipc_ns"] >= 400_000_000, f"it waited for the pipe: {read}")
+    equal(read["time"]["child_ns"], 0, f"and for no child, in {read}")
+    [row] = [r for r in fathom.report(chunk, "thread")["rows"] if r["tid"] == waits.pid]
+    check(row["time"]["child_ns"] >= 400_000_000, f"for that it waits since: {row}")
+    harness.check_sums(fathom, chunk)
+
+
 ENDS = """
 import ctypes, os, signal, subprocess, threading
 child = subprocess.Popen(["sleep", "1000"])

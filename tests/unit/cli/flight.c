@@ -54,8 +54,12 @@ int capture_look(struct capture *c, const struct capture_sink *sink, struct erro
 	union {
 		struct record_thread r;
 		u8 slots[2 * RECORD_SLOT_BYTES];
-	} out = {.r.head = {
-			 .kind = RECORD_thread, .slots = 2, .tid = 9, .pid = 9, .time_ns = 999999}};
+	} out = {.r = {.head = {.kind = RECORD_thread,
+				.slots = 2,
+				.tid = 9,
+				.pid = 9,
+				.time_ns = 999999},
+		       .state = LEAVE_sleep}};
 
 	return sink->record(sink->arg, &stream, &out.r.head);
 }
