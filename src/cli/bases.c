@@ -7,84 +7,200 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "chunk/directory.h"
 #include "map/base.h"
 
-/* A directory, or a copy of it, that is given twice has one base. */
-static bool is_known(const struct bases *bases, size_t at)
+/* ---- where they are ---- */
+
+/* Of a path without the slashes at its end: its length, and where its last name begins. */
+static size_t path_length(const char *path, size_t *name)
 {
-	const struct recording_base *b = &bases->read[at];
+	size_t len = strlen(path), at;
 
-	for (size_t i = 0; i < at; i++) {
-		const struct recording_base *other = &bases->read[i];
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	for (at = len; at > 0 && path[at - 1] != '/'; at--)
+		;
+	*name = at;
+	return len;
+}
 
-		if (other->data && other->bytes == b->bytes &&
-		    memcmp(other->data, b->data, b->bytes) == 0)
-			return true;
+static int place_get(struct bases *bases, const char *dir, size_t len, struct base_place **found)
+{
+	struct base_place place = {.dir = strndup(dir, len)};
+	int err = place.dir ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < bases->places.count; i++) {
+		*found = &bases->places.data[i];
+		if (strcmp((*found)->dir, place.dir) == 0) {
+			free(place.dir);
+			return 0;
+		}
 	}
-	return false;
+	err = err ? err : vec_push(&bases->places, place);
+	if (err)
+		free(place.dir);
+	else
+		*found = &bases->places.data[bases->places.count - 1];
+	return err;
+}
+
+/* A chunk that bears the name of one lies in a recording, or alone. */
+static int place_add(struct bases *bases, const char *path)
+{
+	char name[CHUNK_NAME_BYTES] = "";
+	struct chunk_name chunk;
+	struct base_place *place;
+	size_t at, len = path_length(path, &at);
+	int err;
+
+	if (len - at < sizeof(name))
+		memcpy(name, path + at, len - at);
+	if (!chunk_name_parse(name, &chunk)) {
+		err = place_get(bases, path, len, &place);
+		if (!err)
+			place->whole = true;
+		return err;
+	}
+	err = at ? place_get(bases, path, at > 1 ? at - 1 : 1, &place)
+		 : place_get(bases, ".", 1, &place);
+	return err ? err : bytes_map_put(&place->named, name, strlen(name), place);
+}
+
+/* A directory, or a copy of it, that is given twice has one base; that of the whole of it. */
+static void leave_out_known(struct bases *bases, size_t at)
+{
+	struct base_place *place = &bases->places.data[at];
+
+	for (size_t i = 0; i < at && place->base.data; i++) {
+		struct base_place *other = &bases->places.data[i];
+
+		if (other->base.data && other->base.bytes == place->base.bytes &&
+		    memcmp(other->base.data, place->base.data, place->base.bytes) == 0)
+			recording_base_free(place->whole ? &other->base : &place->base);
+	}
 }
 
 int bases_open(struct bases *bases, const struct recording_base *given)
 {
-	bases->given = given;
-	if (given)
-		return 0;
-	bases->read = calloc(bases->count + 1, sizeof(*bases->read));
-	if (!bases->read)
-		return -ENOMEM;
-	for (size_t i = 0; i < bases->count; i++) {
-		struct error e = {0};
-		int err = recording_base_read(bases->dirs[i], NULL, &bases->read[i], &e);
+	int err = 0;
 
-		if (err == -ENOMEM)
-			return err;
-		if (!err && is_known(bases, i))
-			recording_base_free(&bases->read[i]);
-		if (err && err != -ENOENT && err != -ENOTDIR && !bases->quiet)
+	bases->given = given;
+	for (size_t i = 0; !given && i < bases->count && !err; i++)
+		err = place_add(bases, bases->dirs[i]);
+	for (size_t i = 0; i < bases->places.count && !err; i++) {
+		struct base_place *place = &bases->places.data[i];
+		struct error e = {0};
+
+		err = recording_base_read(place->dir, NULL, &place->base, &e);
+		leave_out_known(bases, i);
+		if (err && err != -ENOENT && err != -ENOTDIR && err != -ENOMEM && !bases->quiet)
 			fprintf(stderr, "fathom: %s\n", e.text);
+		if (err != -ENOMEM)
+			err = 0;
 	}
-	return 0;
+	return err;
 }
 
 void bases_close(struct bases *bases)
 {
-	for (size_t i = 0; bases->read && i < bases->count; i++)
-		recording_base_free(&bases->read[i]);
-	free(bases->read);
-	bases->read = NULL;
+	for (size_t i = 0; i < bases->places.count; i++) {
+		free(bases->places.data[i].dir);
+		bytes_map_free(&bases->places.data[i].named);
+		recording_base_free(&bases->places.data[i].base);
+	}
+	vec_free(&bases->places);
 }
 
-static bool lies_in(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
+/* ---- before which chunk they stand ---- */
 
-	while (len > 1 && dir[len - 1] == '/')
-		len--;
-	return strncmp(path, dir, len) == 0 && path[len] == '/';
+/* A chunk that is named in it may have been read where a copy of it lies. */
+static bool lies_in(const char *path, const struct base_place *place)
+{
+	size_t len = strlen(place->dir);
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return (strncmp(path, place->dir, len) == 0 && path[len] == '/') ||
+	       bytes_map_get(&place->named, name, strlen(name));
 }
 
 /* Whether this chunk is the first of what lies in a directory, of several. */
-static bool begins_in(const struct recording_info *info, size_t at, const char *dir)
+static bool begins_in(const struct recording_info *info, size_t at, const struct base_place *place)
 {
 	for (size_t i = 0; i < at; i++)
-		if (lies_in(info->chunks[i].path, dir))
+		if (lies_in(info->chunks[i].path, place))
 			return false;
-	return lies_in(info->chunks[at].path, dir);
+	return lies_in(info->chunks[at].path, place);
+}
+
+/* Whether the base stands for a chunk of its directory, or it is of another boot. */
+static bool is_stood_for(const struct base_place *place, const char *name)
+{
+	const struct chunk_info *info;
+	struct chunk_reader *reader;
+	char path[4096 + CHUNK_NAME_BYTES];
+	bool stood_for;
+
+	snprintf(path, sizeof(path), "%.4095s/%s", place->dir, name);
+	if (chunk_reader_open(&reader, path, NULL))
+		return false;
+	info = chunk_reader_info(reader);
+	stood_for = strcmp(info->boot_id, place->base.boot_id) != 0 ||
+		    (info->end_ns && info->end_ns <= place->base.end_ns);
+	chunk_reader_close(reader);
+	return stood_for;
+}
+
+/* Of those that were made before the chunk `seq`, is one not named that is not in the base? */
+static bool leaves_out(const struct base_place *place, u64 seq)
+{
+	struct chunk_names names;
+	bool left_out = false;
+
+	if (chunk_names_list(place->dir, NULL, &names, NULL))
+		return true;
+	for (size_t i = 0; i < names.count && !left_out; i++) {
+		const char *name = names.names[i].name;
+
+		left_out = names.names[i].seq < seq &&
+			   !bytes_map_get(&place->named, name, strlen(name)) &&
+			   !is_stood_for(place, name);
+	}
+	chunk_names_free(&names);
+	return left_out;
+}
+
+/* Whether it is of this boot, and of its directory nothing is left out before the first chunk. */
+static bool is_of(const struct base_place *place, const struct recording_info *info)
+{
+	const struct recording_base *base = &place->base;
+	size_t at = 0;
+
+	if (!base->data || strcmp(base->boot_id, info->boot_id) != 0)
+		return false;
+	if (place->whole)
+		return true;
+	while (at < info->chunk_count &&
+	       (info->chunks[at].end_ns <= base->end_ns || !lies_in(info->chunks[at].path, place)))
+		at++;
+	return at < info->chunk_count && (info->chunks[at].begin_ns == base->end_ns ||
+					  !leaves_out(place, info->chunks[at].seq));
 }
 
 /*
  * Whether a base can stand before the chunk `at`, and which is the first from there on that it
  * does not stand for; it stands for none that lies elsewhere.
  */
-static bool base_fits(const struct recording_base *base, const char *dir,
-		      const struct recording_info *info, size_t at, size_t *next)
+static bool base_fits(const struct base_place *place, const struct recording_info *info, size_t at,
+		      size_t *next)
 {
 	size_t n = at;
 
-	while (n < info->chunk_count && info->chunks[n].end_ns <= base->end_ns &&
-	       lies_in(info->chunks[n].path, dir))
+	while (n < info->chunk_count && info->chunks[n].end_ns <= place->base.end_ns &&
+	       lies_in(info->chunks[n].path, place))
 		n++;
-	if (n == info->chunk_count || info->chunks[n].begin_ns < base->end_ns)
+	if (n == info->chunk_count || info->chunks[n].begin_ns < place->base.end_ns)
 		return false;
 	*next = n;
 	return true;
@@ -121,10 +237,11 @@ static int base_take(const struct bases *bases, const struct recording_base *bas
 static int base_take_of(struct bases *bases, size_t i, const struct partial_options *options,
 			struct partial **out)
 {
-	int err = base_take(bases, &bases->read[i], bases->dirs[i], *options, out);
+	struct base_place *place = &bases->places.data[i];
+	int err = base_take(bases, &place->base, place->dir, *options, out);
 
 	if (!err && !*out)
-		recording_base_free(&bases->read[i]);
+		recording_base_free(&place->base);
 	return err;
 }
 
@@ -135,11 +252,6 @@ static void tell_left_out(const struct bases *bases, const char *dir)
 			"fathom: the base of %s is left out, since chunks lie in its time: names "
 			"that only deleted chunks had are not known\n",
 			dir);
-}
-
-static bool is_of(const struct recording_base *base, const struct recording_info *info)
-{
-	return base->data && strcmp(base->boot_id, info->boot_id) == 0;
 }
 
 /* That of a caller, which leaves at least one chunk to be mapped. */
@@ -164,11 +276,10 @@ int bases_begin(struct bases *bases, const struct recording_info *info,
 	size_t next = 0;
 	int err = bases->given ? begin_with_given(bases, info, options, &p, &next) : 0;
 
-	for (bases->begun = 0; bases->read && bases->begun < bases->count; bases->begun++) {
-		const struct recording_base *base = &bases->read[bases->begun];
-		const char *dir = bases->dirs[bases->begun];
+	for (bases->begun = 0; bases->begun < bases->places.count; bases->begun++) {
+		const struct base_place *place = &bases->places.data[bases->begun];
 
-		if (!is_of(base, info) || !base_fits(base, dir, info, 0, &next))
+		if (!is_of(place, info) || !base_fits(place, info, 0, &next))
 			continue;
 		err = base_take_of(bases, bases->begun, options, &p);
 		if (err)
@@ -205,16 +316,17 @@ int bases_insert(struct bases *bases, struct recording *recording, size_t at, st
 {
 	const struct recording_info *info = recording_info(recording);
 
-	for (size_t i = 0; bases->read && i < bases->count; i++) {
-		const struct recording_base *base = &bases->read[i];
+	for (size_t i = 0; i < bases->places.count; i++) {
+		const struct base_place *place = &bases->places.data[i];
 		struct partial *p = NULL;
 		size_t next = at;
 		bool fits;
 		int err;
 
-		if (i == bases->begun || !is_of(base, info) || !begins_in(info, at, bases->dirs[i]))
+		if (i == bases->begun || !place->base.data || !begins_in(info, at, place) ||
+		    !is_of(place, info))
 			continue;
-		fits = base_fits(base, bases->dirs[i], info, at, &next);
+		fits = base_fits(place, info, at, &next);
 		err = base_take_of(bases, i, &into->options, &p);
 		if (err)
 			return err;
@@ -222,13 +334,13 @@ int bases_insert(struct bases *bases, struct recording *recording, size_t at, st
 			continue;
 		if (!fits || p->from_ns < *covered_ns) {
 			partial_free(p);
-			tell_left_out(bases, bases->dirs[i]);
+			tell_left_out(bases, place->dir);
 			continue;
 		}
-		err = base_join(into, p, *covered_ns, base->end_ns);
+		err = base_join(into, p, *covered_ns, place->base.end_ns);
 		if (err)
 			return err;
-		*covered_ns = base->end_ns;
+		*covered_ns = place->base.end_ns;
 		return recording_pass_over(recording, at, next - at);
 	}
 	return 0;

@@ -3,24 +3,37 @@
  * The bases of recordings that are read together: each stands for the chunks of its
  * directory that retention took away, and for those that it was about to take when a crash
  * came. Only what nobody else recorded at the same time can be joined with it.
+ *
+ * Where chunks are named and not their directory, its base is taken, too, if none is left out
+ * between the two: in what is not read a name can have changed.
  */
 #ifndef CLI_BASES_H
 #define CLI_BASES_H
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "chunk/base.h"
 #include "map/partial.h"
+
+/* Where a base may be. */
+struct base_place {
+	char *dir;		    /* owned */
+	bool whole;		    /* it is named, else only chunks in it are */
+	struct bytes_map named;	    /* the names of these */
+	struct recording_base base; /* no data: there is none */
+};
 
 struct bases {
 	const char *const *dirs; /* borrowed, as is what they point to */
 	size_t count;
 	bool quiet;			    /* nothing is told on stderr */
 	const struct recording_base *given; /* the one of a caller, in place of all; borrowed */
-	struct recording_base *read;	    /* of each directory; no data: there is none */
-	size_t begun;			    /* the one that the answer begins with; count: none */
+	VEC(struct base_place) places;	    /* none, if one is given */
+	size_t begun; /* that which the answer begins with; their count: none */
 };
 
 /*
- * Reads those of the directories, unless one is given (NULL: none is). One that cannot be read
+ * Reads those of the recordings, unless one is given (NULL: none is). One that cannot be read
  * is told on stderr, and left out. 0 or -ENOMEM. Close it in any case.
  */
 int bases_open(struct bases *bases, const struct recording_base *given);

@@ -151,6 +151,16 @@ def a_chunk_that_the_base_stands_for():
 
 
 @tests.add
+def chunks_that_are_named():
+    """What is told of all chunks of a directory is what is told of the directory."""
+    path = fathom.path("kept")
+    chunks = [os.path.join(path, name) for name in reversed(sealed(path))]
+    for question in (["report", "--json", "--by", "file"], ["report", "--json", "--by", "thread"],
+                     ["trace", "--json", "--all"]):
+        equal(fathom.ok(*question, *chunks), fathom.ok(*question, path), question)
+
+
+@tests.add
 def a_damaged_base():
     path = fathom.path("kept")
     base = os.path.join(path, "base")

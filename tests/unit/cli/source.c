@@ -349,6 +349,51 @@ TEST(a_chunk_that_a_crash_left_beside_its_base_is_passed_over)
 	}
 }
 
+/* Whether the first of these chunks knows a name that only one had which is gone. */
+static bool knows_name(const char *const *dirs, size_t count)
+{
+	const char *comm;
+	struct source s;
+	bool knows;
+
+	load(&s, dirs, count, 0, 0);
+	comm = query_comm(s.partial, 8, s.from_ns + 5 * MS);
+	knows = comm && strcmp(comm, "named") == 0;
+	source_free(&s);
+	return knows;
+}
+
+/* Without a gap, or behind a hole: what is left out before it may have renamed the thread. */
+TEST(named_chunks_have_the_base_of_their_directory)
+{
+	for (int hole = 0; hole < 2; hole++) {
+		for (int left = 0; left < 2; left++) {
+			const char *dir = make_directory(), *dirs[3];
+			struct recording *recording;
+			char paths[3][4096 + 1];
+
+			chunk_write(dir, 1000 * MS, 1010 * MS, "named", 8);
+			for (u64 at = 1010 + (hole ? 5 : 0); at < 1040; at += 10)
+				chunk_write(dir, at * MS, (at + 10) * MS, "", 8);
+			first_is_absorbed(dir, !left);
+			CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+			CHECK_EQ(recording_info(recording)->chunk_count, 3 + (size_t)left);
+			for (size_t i = 0; i < 3; i++) {
+				snprintf(paths[i], sizeof(paths[i]), "%s/",
+					 recording_info(recording)->chunks[i + (size_t)left].path);
+				dirs[2 - i] = paths[i];
+			}
+			recording_close(recording);
+			CHECK(knows_name(&dir, 1));
+			CHECK(knows_name(dirs, 3));	 /* all */
+			CHECK(knows_name(dirs + 1, 2));	 /* the first two */
+			CHECK(knows_name(dirs + 2, 1));	 /* the first one */
+			CHECK(!knows_name(dirs, 2));	 /* not the first one */
+			CHECK(!knows_name(dirs + 1, 1)); /* the second one */
+		}
+	}
+}
+
 /* Given twice, and under two names, a directory has one base. */
 TEST(a_base_that_is_read_twice_counts_once)
 {
