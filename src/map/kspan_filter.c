@@ -3,16 +3,19 @@
  * Which spans of the kernel are kept. A busy host has hundreds of thousands in a
  * second, of which an answer shows few: who knows which says so.
  *
- * A wait stands where the call or fault does in which it lies (map/enclosing.h), whose context
- * is told later: if its own does not say that it is wanted it waits for that. What waits at the
- * end of the left one of two that are merged is kept: there are few, and nobody sees it unless
- * the call or fault is there, too.
+ * A wait, or a fault of the kernel's own, stands where the call or fault does in which it lies
+ * (map/enclosing.h), whose context is told later: if its own does not say that it is wanted it
+ * waits for that. What waits at the end of the left one of two that are merged is kept: there are
+ * few, and nobody sees it unless the call or fault is there, too.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "map/internal.h"
+
+/* So many faults at most: where calls are left out none is told in which they lie. */
+#define UNDECIDED_FAULTS_MAX 65536
 
 static int trace_compare(const void *a, const void *b)
 {
@@ -36,10 +39,17 @@ bool partial_wants(const struct partial *p, const struct context *ctx, u32 pid, 
 	       bsearch(ctx->trace, only->traces, only->traces_count, 16, trace_compare);
 }
 
-/* Those of the last call or fault of a thread in which there was one, and faults in it. */
-struct undecided_waits {
+/* What lies in the last call or fault of a thread in which there was something. */
+struct undecided {
 	VEC(struct kspan) list;
+	size_t faults;
 };
+
+static void undecided_clear(struct partial *p, struct undecided *in)
+{
+	p->undecided_faults -= in->faults;
+	in->list.count = in->faults = 0;
+}
 
 /* Of a wait whose begin was not seen that of its call is not known, either. */
 static bool is_in_visit_of(const struct kspan *k, const struct kspan *first)
@@ -51,41 +61,47 @@ static bool is_in_visit_of(const struct kspan *k, const struct kspan *first)
 
 static int undecided_add(struct partial *p, const struct kspan *k)
 {
-	struct undecided_waits *waits = map_get(&p->undecided, k->tid);
+	struct undecided *in = map_get(&p->undecided, k->tid);
 
-	if (!waits) {
-		waits = calloc(1, sizeof(*waits));
-		if (!waits || map_put(&p->undecided, k->tid, waits)) {
-			free(waits);
+	if (!in) {
+		in = calloc(1, sizeof(*in));
+		if (!in || map_put(&p->undecided, k->tid, in)) {
+			free(in);
 			return -ENOMEM;
 		}
 	}
-	if (waits->list.count && !is_in_visit_of(k, &waits->list.data[0]))
-		waits->list.count = 0; /* the end of theirs was not told */
-	return vec_push(&waits->list, *k);
+	if (in->list.count && !is_in_visit_of(k, &in->list.data[0]))
+		undecided_clear(p, in); /* the end of theirs was not told */
+	if (k->kind == KSPAN_FAULT) {
+		if (p->undecided_faults == UNDECIDED_FAULTS_MAX)
+			return 0;
+		p->undecided_faults++;
+		in->faults++;
+	}
+	return vec_push(&in->list, *k);
 }
 
-static int undecided_keep(struct partial *p, struct undecided_waits *waits, u64 from_ns)
+static int undecided_keep(struct partial *p, struct undecided *in, u64 from_ns)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < waits->list.count && !err; i++)
-		if (waits->list.data[i].begin_ns >= from_ns)
-			err = kspans_add(&p->kspans, &waits->list.data[i]);
-	waits->list.count = 0;
+	for (size_t i = 0; i < in->list.count && !err; i++)
+		if (in->list.data[i].begin_ns >= from_ns)
+			err = kspans_add(&p->kspans, &in->list.data[i]);
+	undecided_clear(p, in);
 	return err;
 }
 
 /* A call, or a fault of user code, was told. */
 static int undecided_end(struct partial *p, const struct kspan *visit, bool wanted)
 {
-	struct undecided_waits *waits = map_get(&p->undecided, visit->tid);
+	struct undecided *in = map_get(&p->undecided, visit->tid);
 
-	if (!waits || !waits->list.count)
+	if (!in || !in->list.count)
 		return 0;
 	if (wanted)
-		return undecided_keep(p, waits, visit->begin_ns);
-	waits->list.count = 0;
+		return undecided_keep(p, in, visit->begin_ns);
+	undecided_clear(p, in);
 	return 0;
 }
 
@@ -100,6 +116,7 @@ int undecided_merge(struct partial *left, struct partial *right)
 		err = undecided_keep(left, entry.value, 0);
 	undecided_free(left);
 	left->undecided = right->undecided;
+	left->undecided_faults = right->undecided_faults;
 	right->undecided = none;
 	return err;
 }
@@ -110,10 +127,10 @@ void undecided_free(struct partial *p)
 	size_t at = 0;
 
 	while (map_next(&p->undecided, &at, &entry)) {
-		struct undecided_waits *waits = entry.value;
+		struct undecided *in = entry.value;
 
-		vec_free(&waits->list);
-		free(waits);
+		vec_free(&in->list);
+		free(in);
 	}
 	map_free(&p->undecided);
 }

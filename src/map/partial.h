@@ -373,7 +373,8 @@ struct partial {
 	VEC(struct life *) lives; /* all, owned */
 	struct facts facts;
 	struct kspans kspans;	      /* with partial_options.spans */
-	struct map undecided;	      /* tid -> waits that may be kept (kspan_filter.c), owned */
+	struct map undecided;	      /* tid -> what may be kept (kspan_filter.c), owned */
+	size_t undecided_faults;      /* in it */
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
 	VEC(struct span_loss) span_losses;

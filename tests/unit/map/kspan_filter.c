@@ -239,4 +239,28 @@ TEST(a_fault_stays_with_the_call_that_it_lies_in)
 	partial_free(p);
 }
 
+/* Where calls are left out nothing says in which they lie. */
+TEST(faults_that_may_be_kept_are_bounded)
+{
+	static const struct kspan_filter only = {.traced = true};
+	const struct partial_options options = {.spans = true, .only = &only};
+	struct record_fault fault = {.head = {.kind = RECORD_fault, .tid = 7, .pid = 7},
+				     .duration_ns = 5};
+	struct record_syscall call = {.head = {.kind = RECORD_syscall, .tid = 7, .pid = 7}};
+	struct partial *p = partial_new(&options);
+
+	call.head.time_ns = 900;
+	CHECK_EQ(partial_apply(p, &call.head), 0);
+	for (u64 i = 1; i <= 100000; i++) {
+		fault.head.time_ns = 1000 + 10 * i;
+		CHECK_EQ(partial_apply(p, &fault.head), 0);
+	}
+	CHECK_EQ(p->undecided_faults, 65536);
+	call.head.time_ns = fault.head.time_ns + 10;
+	call.duration_ns = 5;
+	CHECK_EQ(partial_apply(p, &call.head), 0);
+	CHECK_EQ(p->undecided_faults, 0);
+	partial_free(p);
+}
+
 TEST_MAIN()
