@@ -407,6 +407,12 @@ struct recording_info {
 	const char *host;
 };
 
+/*
+ * Up to when nothing of its time is missing: end_ns, but of what a crash left, in which each stream
+ * ends where its last packet was written, complete_ns. A gap begins there.
+ */
+uint64_t chunk_covers_to(const struct chunk_info *chunk);
+
 struct recording_options {
 	int boot;	   /* 0: the latest in it, -1: the one before, ... */
 	const char *after; /* NULL, or a sealed chunk's path: only those made later, by name */

@@ -275,8 +275,7 @@ static int keep_boot(struct recording *r, int boot, struct error *e)
 	return 0;
 }
 
-/* Of what a crash left, each stream ends where its last packet was written. */
-static uint64_t covered_to(const struct chunk_info *chunk)
+uint64_t chunk_covers_to(const struct chunk_info *chunk)
 {
 	if (chunk->state != CHUNK_RECOVERED || chunk->complete_ns >= chunk->end_ns)
 		return chunk->end_ns;
@@ -294,8 +293,8 @@ static int gaps_find(struct recording *r)
 
 		if (gap.from_ns < gap.to_ns && vec_push(&r->gaps, gap))
 			return -ENOMEM;
-		if (covered_to(chunk) > covered)
-			covered = covered_to(chunk);
+		if (chunk_covers_to(chunk) > covered)
+			covered = chunk_covers_to(chunk);
 	}
 	r->info.gaps = r->gaps.data;
 	r->info.gap_count = r->gaps.count;
@@ -311,13 +310,13 @@ bool recording_overlap(const struct recording *r, const struct chunk_info *pair[
 
 		if (!chunk->begin_ns) /* it is damaged, and its time is not known */
 			continue;
-		if (last && chunk->begin_ns < covered_to(last) &&
-		    chunk->begun_ns < covered_to(last)) {
+		if (last && chunk->begin_ns < chunk_covers_to(last) &&
+		    chunk->begun_ns < chunk_covers_to(last)) {
 			pair[0] = last;
 			pair[1] = chunk;
 			return true;
 		}
-		if (!last || covered_to(chunk) > covered_to(last))
+		if (!last || chunk_covers_to(chunk) > chunk_covers_to(last))
 			last = chunk;
 	}
 	return false;

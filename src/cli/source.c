@@ -77,6 +77,7 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 	struct chunk_found found = {0};
 	struct error why = {0};
 	struct partial *p;
+	u64 covers_ns;
 	int err = chunk_map(&p, &task, &found, &why);
 
 	if (err == -ENOMEM) {
@@ -97,11 +98,11 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 	lost_add(&s->view.lost, &found.lost);
 	if (found.damage[0] && !s->quiet)
 		fprintf(stderr, "fathom: %s\n", found.damage);
-	if (info->end_ns > *covered_ns) {
-		s->recorded_ns +=
-			inside(s, info->begin_ns > *covered_ns ? info->begin_ns : *covered_ns,
-			       info->end_ns);
-		*covered_ns = info->end_ns;
+	covers_ns = chunk_covers_to(info);
+	if (covers_ns > *covered_ns) {
+		s->recorded_ns += inside(
+			s, info->begin_ns > *covered_ns ? info->begin_ns : *covered_ns, covers_ns);
+		*covered_ns = covers_ns;
 	}
 	err = partial_merge(s->partial, p);
 	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;

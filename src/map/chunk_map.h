@@ -13,7 +13,7 @@ struct chunk_task {
 	const struct chunk_info *info;
 	struct chunk_reader *reader; /* of it, at its begin; NULL: it is opened by its path */
 	bool whole;		     /* fail if a part of it could not be read that may be whole */
-	u64 covered_ns; /* end of what was recorded before: a gap up to its begin; 0: the first */
+	u64 covered_ns; /* to where those before cover: a gap up to its begin; 0: the first */
 	struct partial_options options;
 };
 

@@ -48,3 +48,12 @@ u64 gaps_begin_after(const struct partial *p, u64 time_ns)
 
 	return n < p->gaps.count ? p->gaps.data[n].begin_ns : UINT64_MAX;
 }
+
+u64 gap_around(const struct partial *p, u64 time_ns)
+{
+	size_t begun = COUNT_BEFORE(&p->gaps, gap, gap->begin_ns < time_ns);
+
+	if (begun <= COUNT_BEFORE(&p->gap_ends, end, *end <= time_ns))
+		return 0;
+	return p->gaps.data[begun - 1].begin_ns;
+}

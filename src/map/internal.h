@@ -204,6 +204,8 @@ int gaps_sort(struct partial *p);
 u64 gaps_end_before(const struct partial *p, u64 time_ns);
 /* When the first one begins from then on; UINT64_MAX: none */
 u64 gaps_begin_after(const struct partial *p, u64 time_ns);
+/* When the last one began that began before it, if one of those ends behind it; 0: none does */
+u64 gap_around(const struct partial *p, u64 time_ns);
 
 /* urings.c */
 int urings_add(struct partial *p, const struct record_head *r);
@@ -219,7 +221,7 @@ bool partial_wants(const struct partial *p, const struct context *ctx, u32 pid, 
 /* Keeps a copy, if options ask for it. 0 or -ENOMEM. */
 int kspan_keep(struct partial *p, const struct kspan *k);
 
-/* Once lives are merged: right's waits of which it is not known yet. 0 or -ENOMEM. */
+/* Once lives are merged: right's spans of which it is not known yet. 0 or -ENOMEM. */
 int undecided_merge(struct partial *left, struct partial *right);
 void undecided_free(struct partial *p);
 

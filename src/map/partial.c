@@ -174,12 +174,12 @@ static u64 number_taken(const struct partial *p, size_t at)
 }
 
 /*
- * Where it ends: with the range, with the gap behind it, or, if another took
- * its number or it had begun to end on its CPU, with its last record.
+ * Where it ends: with the range, with the gap behind it, or, if another took its number, it had
+ * begun to end on its CPU or that gap had begun, with its last record.
  */
 static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
 {
-	u64 gap_ns = gaps_begin_after(p, l->last_ns);
+	u64 gap_ns = gap_around(p, l->last_ns) ? UINT64_MAX : gaps_begin_after(p, l->last_ns);
 
 	if (l->exit_ns && l->state.place != LIFE_OFF_CPU)
 		return l->last_ns;

@@ -147,17 +147,34 @@ static void bounds_widen(struct span_time *t, u64 begin_ns, u64 end_ns)
 		t->end_ns = end_ns;
 }
 
-static void bounds_of_shares(const struct span_shares *shares, struct span_time *t)
+static void bounds_of_seen(const struct span_shares *seen, struct span_time *t)
 {
-	for (size_t i = 0; i < shares->list.count; i++)
-		bounds_widen(t, shares->list.data[i].begin_ns, shares->list.data[i].end_ns);
+	for (size_t i = 0; i < seen->list.count; i++)
+		bounds_widen(t, seen->list.data[i].begin_ns, seen->list.data[i].end_ns);
+}
+
+/*
+ * In what was recovered within a gap what ended them may not be told: their threads had them up to
+ * it, or as long as they were seen published.
+ */
+static void bounds_of_active(const struct partial *p, const struct span_shares *active,
+			     struct span_time *t)
+{
+	for (size_t i = 0; i < active->list.count; i++) {
+		const struct span_share *s = &active->list.data[i];
+		u64 gap_ns = gap_around(p, s->end_ns);
+
+		bounds_widen(t, s->begin_ns, gap_ns ? gap_ns : s->end_ns);
+		t->cut |= gap_ns != 0;
+	}
 }
 
 /* First to last sighting of its own, and of its context. */
-static void bounds_of_sightings(const struct app_span *span, struct span_time *t)
+static void bounds_of_sightings(const struct partial *p, const struct app_span *span,
+				struct span_time *t)
 {
-	bounds_of_shares(&span->active, t);
-	bounds_of_shares(&span->seen, t);
+	bounds_of_active(p, &span->active, t);
+	bounds_of_seen(&span->seen, t);
 	if (span->begun)
 		bounds_widen(t, span->begin_ns, span->begin_ns);
 	if (span->ended)
@@ -224,16 +241,20 @@ static int span_enter(struct walk *w, size_t at)
 {
 	w->visited[at] = true;
 	w->child[at] = w->f->first_child[at];
-	bounds_of_sightings(w->f->p->spans.data[at], &w->out[at]);
+	bounds_of_sightings(w->f->p, w->f->p->spans.data[at], &w->out[at]);
 	return vec_push(&w->above, at) ? -ENOMEM : threads_note(w, at, false);
 }
 
 static int span_leave(struct walk *w, size_t at)
 {
+	struct span_time *above;
+
 	w->above.count--;
-	if (w->above.count)
-		bounds_widen(&w->out[w->above.data[w->above.count - 1]], w->out[at].begin_ns,
-			     w->out[at].end_ns);
+	if (w->above.count) {
+		above = &w->out[w->above.data[w->above.count - 1]];
+		bounds_widen(above, w->out[at].begin_ns, w->out[at].end_ns);
+		above->cut |= w->out[at].cut;
+	}
 	return threads_note(w, at, true);
 }
 
@@ -293,11 +314,13 @@ static u64 program_end(const struct forest *f, const struct app_span *span)
 
 /*
  * Of one whose end was not told. Behind a gap that nothing is known of it may be over: nothing is
- * joined across one but what is seen to go on.
+ * joined across one but what is seen to go on. So it may be within one, in what was recovered
+ * there.
  */
 static u64 end_guess(const struct forest *f, const struct app_span *span, u64 sighted_ns)
 {
-	u64 end_ns = program_end(f, span), gap_ns = gaps_begin_after(f->p, sighted_ns);
+	u64 end_ns = program_end(f, span);
+	u64 gap_ns = gap_around(f->p, sighted_ns) ? sighted_ns : gaps_begin_after(f->p, sighted_ns);
 
 	return end_ns < gap_ns ? end_ns : gap_ns;
 }
@@ -357,7 +380,7 @@ static void fit(const struct forest *f, struct span_time *t, const struct span_h
 }
 
 /*
- * What is below it counts while it lasts: where it was sighted later, or several threads had it,
+ * What is below it counts while it lasts: where a stay lasts longer, or several threads had it,
  * each stay is looked at, and so where a thread may have had it untold. If they had it at once,
  * their times are summed up.
  */
@@ -378,7 +401,7 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 			  : 0;
 	if (err)
 		return err;
-	if (t->threads <= 1 && sighted_ns <= t->end_ns && !holds->unsure.count) {
+	if (t->threads <= 1 && !t->cut && sighted_ns <= t->end_ns && !holds->unsure.count) {
 		fit(f, t, &held);
 		return 0;
 	}

@@ -96,6 +96,7 @@ void tree_free(struct tree *tree);
 struct span_time {
 	u64 begin_ns, end_ns;
 	bool begin_soft, end_soft;
+	bool cut; /* its stays on threads, or of what is below it, were taken to last longer */
 	u32 threads;
 	struct split split;
 };

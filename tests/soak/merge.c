@@ -33,15 +33,17 @@ static char *neighbours_answer(struct simulation *s, const struct chunk_info *in
 			       bool at_random)
 {
 	struct partial *pieces[NEIGHBOURS];
-	u64 covered_ns = 0;
+	u64 covered_ns = 0, to_ns = 0;
 
 	for (int i = 0; i < count; i++) {
 		pieces[i] = chunk_partial(&infos[i], covered_ns);
-		if (infos[i].end_ns > covered_ns)
-			covered_ns = infos[i].end_ns;
+		if (chunk_covers_to(&infos[i]) > covered_ns)
+			covered_ns = chunk_covers_to(&infos[i]);
+		if (infos[i].end_ns > to_ns)
+			to_ns = infos[i].end_ns;
 	}
 	s->from_ns = infos[0].begin_ns;
-	s->to_ns = covered_ns;
+	s->to_ns = to_ns;
 	if (at_random)
 		return answers(merge_at_random(s, pieces, count), s);
 	for (int i = 1; i < count; i++)

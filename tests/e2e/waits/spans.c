@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A known time under spans, and outside of them: spans ROUNDS [turns]. Each round computes
+ * A known time under spans, and outside of them: spans ROUNDS [turns|short]. Each round computes
  * and sleeps 10 ms under a span `work`, then does the same under none. With turns, it computes in
- * each under the same span `work`, and sleeps under none.
+ * each under the same span `work`, and sleeps under none; with short, it sleeps 1 ms under one.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <fathom/fathom.h>
@@ -49,13 +50,26 @@ static void takes_turns(int rounds)
 	fathom_span_end(&span);
 }
 
+static void sleeps_in_short_ones(int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		struct fathom_span span = fathom_span_begin("work");
+
+		sleeps(MS);
+		fathom_span_end(&span);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
 
 	sleeps(500 * MS); /* until it is followed */
 	if (argc > 2) {
-		takes_turns(rounds);
+		if (strcmp(argv[2], "turns") == 0)
+			takes_turns(rounds);
+		else
+			sleeps_in_short_ones(rounds);
 		return 0;
 	}
 	for (int i = 0; i < rounds; i++) {

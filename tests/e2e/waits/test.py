@@ -192,6 +192,32 @@ def time_between_the_turns_of_a_span_is_unknown_with_spans_only():
 
 
 @tests.add
+def a_span_that_a_crash_left_open_has_no_time_of_later_ones():
+    """They are seen published in what was recovered, where its end is not told."""
+    where = fathom.path("crash")
+    with harness.Process([SPANS, "20000", "short"]) as program:
+        recorder = subprocess.Popen([fathom.binary, "record", "-p", str(program.pid), "-o", where],
+                                    stderr=subprocess.DEVNULL)
+        for _ in range(3000):  # it has begun
+            if os.path.isdir(where) and any(harness.CHUNK.search(n) for n in os.listdir(where)):
+                break
+            time.sleep(0.01)
+        time.sleep(1.5)
+        recorder.kill()
+        recorder.wait()
+        result = fathom.run("record", "-p", program.pid, "-o", where, "-d", "300ms")
+        equal(result.returncode, 0, f"it is recovered: {result.stderr}")
+        program.kill()
+    harness.check_sums(fathom, where)
+    spans = [s for t in fathom.trace_all(where)["traces"] for s in t["spans"]
+             if s["kind"] in ("internal", "context")]
+    check(len(spans) > 100, f"{len(spans)} spans")
+    spans.sort(key=lambda s: s["begin_ns"])
+    for one, next_one in zip(spans, spans[1:]):
+        check(one["end_ns"] <= next_one["begin_ns"], f"one after the other: {one} {next_one}")
+
+
+@tests.add
 def waits_in_calls_that_are_left_out_have_their_cause():
     recording = fathom.record("syscalls", "--syscalls", "getppid", "--", "sleep", "0.1")
     harness.check_sums(fathom, recording)

@@ -116,6 +116,25 @@ TEST(a_span_of_which_nothing_is_seen_behind_a_gap_ends_at_it)
 	CHECK_EQ(split_total(&t.split), 3000);
 }
 
+/* A crash's gap begins before the last of what was recovered; one behind it is none of its. */
+TEST(a_span_that_is_seen_last_within_a_gap_ends_there)
+{
+	struct record_gap later = {.head = {.kind = RECORD_gap, .time_ns = 8500}, .begin_ns = 8000};
+	struct record_syscall last = {
+		.head = head(RECORD_syscall, 5300), .nr = 39, .duration_ns = 100, .ctx = outer};
+	struct partial *p = partial_new(NULL);
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 6000}, .begin_ns = 5000};
+	struct span_time t;
+
+	begins(p, 2000, 5, &outer, NULL);
+	apply(p, &last);
+	apply(p, &gap);
+	apply(p, &later);
+	t = time_of_outer(p);
+	CHECK(t.end_soft && t.end_ns == 5300);
+	CHECK_EQ(split_total(&t.split), 3300);
+}
+
 TEST(a_span_that_is_seen_behind_a_gap_goes_on)
 {
 	struct partial *p = into_a_gap();
