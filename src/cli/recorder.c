@@ -34,6 +34,7 @@ struct recorder {
 	struct chunking chunks;
 	struct retainer *retainer;    /* with options.keep */
 	struct error retention_error; /* told last */
+	u64 retained;		      /* so many chunks were sealed when it was woken last */
 	struct control *control;      /* where `fathom rotate` and `fathom snapshot` ask */
 	struct flight *flight; /* a flight recorder: a chunk is open only while one is asked for */
 	struct recording_hold hold;
@@ -208,6 +209,19 @@ static void tell_retention(struct recorder *r)
 	r->retention_error = e;
 }
 
+/* In a second a busy host writes more than a disk may have room for beyond the limit. */
+static void retention_follow(struct recorder *r)
+{
+	struct chunking_counts counts;
+
+	if (!r->retainer || !r->options.keep.bytes)
+		return;
+	chunking_counts(&r->chunks, &counts);
+	if (counts.chunks != r->retained)
+		retainer_wake(r->retainer);
+	r->retained = counts.chunks;
+}
+
 int recorder_step(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
@@ -232,6 +246,7 @@ int recorder_step(struct recorder *r, struct error *e)
 		err = chunking_flush(&r->chunks, now - LATENESS_NS, e);
 		r->flushed_ns = now;
 	}
+	retention_follow(r);
 	tell_retention(r);
 	return err;
 }

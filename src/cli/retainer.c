@@ -31,9 +31,10 @@ struct retainer {
 	u64 capabilities;
 	struct recording_retainer *chunks;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards `ending` and `error` */
+	pthread_mutex_t lock; /* guards `ending`, `wanted` and `error` */
 	pthread_cond_t wake;
 	bool ending;
+	bool wanted;	    /* a round, now */
 	struct error error; /* of the last round */
 
 	struct recording_base base; /* the thread's: it stands for the chunks that are gone */
@@ -128,10 +129,11 @@ static bool round_wait(struct retainer *r)
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ROUND_NS / 1000000000u;
 	pthread_mutex_lock(&r->lock);
-	while (!r->ending)
+	while (!r->ending && !r->wanted)
 		if (pthread_cond_timedwait(&r->wake, &r->lock, &until) == ETIMEDOUT)
 			break;
 	go_on = !r->ending;
+	r->wanted = false;
 	pthread_mutex_unlock(&r->lock);
 	return go_on;
 }
@@ -216,6 +218,14 @@ int retainer_check(struct retainer *r, struct error *e)
 		*e = r->error;
 	pthread_mutex_unlock(&r->lock);
 	return err;
+}
+
+void retainer_wake(struct retainer *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->wanted = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
 }
 
 void retainer_close(struct retainer *r)

@@ -226,6 +226,28 @@ def after_a_crash_and_a_restart():
 
 
 @tests.add
+def a_chunk_goes_once_it_is_too_much():
+    """Not only at the next second: a busy host fills a disk by then."""
+    path, took = fathom.path("small"), []
+    with program() as sleeper:
+        sleeper.stdout.readline()
+        with subprocess.Popen([fathom.binary, "record", "-o", path, "--keep", "1K", "--rotate",
+                               "1h", "-p", str(sleeper.pid)], stderr=subprocess.PIPE,
+                              text=True) as recorder:
+            wait_for(lambda: os.path.exists(os.path.join(path, ".control")), "the recorder")
+            wait_for(lambda: fathom.run("rotate", path).returncode == 0, "a chunk")
+            for _ in range(8):
+                fathom.ok("rotate", path)
+                begin = time.monotonic()
+                wait_for(lambda: len(sealed(path)) == 1, "the chunk before goes")
+                took.append(time.monotonic() - begin)
+            recorder.send_signal(signal.SIGINT)
+            recorder.communicate(timeout=60)
+        sleeper.kill()
+    check(min(took) < 0.5, f"seconds until it was gone: {took}")
+
+
+@tests.add
 def a_hole_behind_the_base():
     """The recorder ended, another began later: what is told begins with its first chunk."""
     path = fathom.path("again")
