@@ -39,26 +39,59 @@ u32 span_threads(const struct app_span *span)
 
 /* ---- all stays ---- */
 
-static int hold_collect(struct span_holds *h, u32 tid, const struct span_hold *once)
+/* All of a share that is one stay. */
+static struct span_hold share_once(const struct span_share *s)
+{
+	return (struct span_hold){s->begin_ns, s->end_ns, s->split};
+}
+
+/* Of a stay that is cut: what was seen published in what is left of it is known. */
+static s64 seen_collect(struct span_holds *h, const struct span_share *seen, u64 begin_ns)
+{
+	struct span_hold whole = share_once(seen);
+	size_t count = seen->holds.count ? seen->holds.count : 1;
+	s64 known = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct span_hold *once = seen->holds.count ? &seen->holds.data[i] : &whole;
+
+		h->looks.count++;
+		if (once->begin_ns < begin_ns || once->end_ns > h->to_ns)
+			continue;
+		split_add(&h->split, &once->split);
+		known = split_sum(known, split_total(&once->split));
+	}
+	return known;
+}
+
+/* `seen`: of the same thread and span, NULL: nothing was. */
+static int hold_collect(struct span_holds *h, u32 tid, const struct span_hold *once,
+			const struct span_share *seen)
 {
 	u64 begin_ns = once->begin_ns < h->from_ns ? h->from_ns : once->begin_ns;
+	s64 rest, known;
 
 	h->looks.count++;
-	if (once->end_ns <= h->to_ns)
+	if (once->end_ns <= h->to_ns) {
 		split_add(&h->split, &once->split);
-	else if (begin_ns < h->to_ns)
-		h->split.ns[SPLIT_unknown] = split_sum(h->split.ns[SPLIT_unknown],
-						       (s64)(h->to_ns - begin_ns));
+	} else if (begin_ns < h->to_ns) {
+		rest = (s64)(h->to_ns - begin_ns);
+		known = seen ? seen_collect(h, seen, begin_ns) : 0;
+		if (known < rest)
+			h->split.ns[SPLIT_unknown] = split_sum(h->split.ns[SPLIT_unknown],
+							       rest - known);
+	}
 	return vec_push(&h->list, (struct thread_hold){tid, once->begin_ns, once->end_ns});
 }
 
-static int share_collect(struct span_holds *h, const struct span_share *s)
+static int share_collect(struct span_holds *h, const struct span_share *s,
+			 const struct span_share *seen)
 {
-	struct span_hold once = {s->begin_ns, s->end_ns, s->split};
-	int err = s->holds.count ? 0 : hold_collect(h, s->tid, &once);
+	struct span_hold once = share_once(s);
+	int err = s->holds.count ? 0 : hold_collect(h, s->tid, &once, seen);
 
 	for (size_t i = 0; i < s->holds.count && !err; i++)
-		err = hold_collect(h, s->tid, &s->holds.data[i]);
+		err = hold_collect(h, s->tid, &s->holds.data[i], seen);
 	return err;
 }
 
@@ -75,7 +108,8 @@ static int span_collect(struct span_holds *h, const struct app_span *top,
 			const struct span_share *s = &books[b]->list.data[i];
 
 			if (s == span_share_of(span, s->tid) && span_had(top, s->tid))
-				err = share_collect(h, s);
+				err = share_collect(h, s,
+						    b == 0 ? share_of(&span->seen, s->tid) : NULL);
 		}
 	}
 	return err;

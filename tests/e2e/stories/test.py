@@ -33,9 +33,10 @@ UNKNOWN = [
     # fathom-record(1), --spans-only: what a thread does in a span that is older is unknown until
     # the program was seen in it, and the place of its context is found within 100 ms
     (lambda options, j: j.where == "begin", lambda j: length(j.possible)),
-    # limits.md: in a gap every thread is unknown, and behind it as at a begin
+    # limits.md: in a gap every thread is unknown, and behind it as at a begin; of a span that a
+    # crash left open also its time on a CPU between what was seen of it
     (lambda options, j: j.where == "gap",
-     lambda j: j.span["end_ns"] - j.span["begin_ns"] - length(j.sure)),
+     lambda j: j.span["end_ns"] - j.span["begin_ns"] - length(j.sure) + j.on_cpu_ns()),
     # there, too: of a process that began just then, the place is found within 100 ms
     (lambda options, j: SPANS_ONLY[0] in options and j.row["story"] == "exec",
      lambda j: j.on_cpu_ns()),

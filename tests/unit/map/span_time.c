@@ -132,7 +132,8 @@ TEST(a_span_that_is_seen_last_within_a_gap_ends_there)
 	apply(p, &later);
 	t = time_of_outer(p);
 	CHECK(t.end_soft && t.end_ns == 5300);
-	CHECK_EQ(split_total(&t.split), 3300);
+	CHECK_EQ(t.split.ns[SPLIT_kernel], 100);
+	CHECK_EQ(t.split.ns[SPLIT_user], 3200);
 }
 
 TEST(a_span_that_is_seen_behind_a_gap_goes_on)
