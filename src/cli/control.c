@@ -112,7 +112,7 @@ static void clients_turn_away(struct control *c)
 	int fd;
 
 	close(c->spare);
-	while ((fd = client_accept(c)) >= 0) {
+	for (int i = 0; i < CLIENTS_MAX && (fd = client_accept(c)) >= 0; i++) {
 		send(fd, text, strlen(text), MSG_NOSIGNAL);
 		close(fd);
 	}
@@ -123,6 +123,8 @@ static void accept_clients(struct control *c)
 {
 	int fd;
 
+	if (c->spare < 0) /* another thread had taken its number */
+		c->spare = spare_open();
 	while (c->clients.count < CLIENTS_MAX && (fd = client_accept(c)) >= 0)
 		if (vec_push(&c->clients, ((struct client){.fd = fd, .since_ns = clock_now_ns()})))
 			close(fd);
@@ -336,7 +338,8 @@ static int answer_read(int fd, char *answer, size_t size)
 	while (len + 1 < size) {
 		ssize_t n = recv(fd, answer + len, size - 1 - len, 0);
 
-		if (n == 0)
+		/* one that answered before it was asked leaves what it was asked unread */
+		if (n == 0 || (n < 0 && errno == ECONNRESET && len))
 			break;
 		if (n < 0 && errno != EINTR)
 			return -errno;
