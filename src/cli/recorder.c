@@ -217,9 +217,8 @@ static void retention_follow(struct recorder *r)
 	if (!r->retainer || !r->options.keep.bytes)
 		return;
 	chunking_counts(&r->chunks, &counts);
-	if (counts.chunks != r->retained)
-		retainer_wake(r->retainer);
-	r->retained = counts.chunks;
+	if (counts.chunks != r->retained && retainer_wake(r->retainer))
+		r->retained = counts.chunks;
 }
 
 int recorder_step(struct recorder *r, struct error *e)

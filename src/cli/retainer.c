@@ -220,12 +220,14 @@ int retainer_check(struct retainer *r, struct error *e)
 	return err;
 }
 
-void retainer_wake(struct retainer *r)
+bool retainer_wake(struct retainer *r)
 {
-	pthread_mutex_lock(&r->lock);
+	if (pthread_mutex_trylock(&r->lock))
+		return false;
 	r->wanted = true;
 	pthread_cond_signal(&r->wake);
 	pthread_mutex_unlock(&r->lock);
+	return true;
 }
 
 void retainer_close(struct retainer *r)

@@ -30,8 +30,11 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *opt
  */
 int retainer_check(struct retainer *retainer, struct error *e);
 
-/* A chunk was sealed: meets the limits soon, not only at the next second. Never waits for that. */
-void retainer_wake(struct retainer *retainer);
+/*
+ * A chunk was sealed: meets the limits soon, not only at the next second. Never waits: false if it
+ * cannot be told now.
+ */
+bool retainer_wake(struct retainer *retainer);
 
 /* Meets the limits once more, ends the thread, frees. NULL is fine. */
 void retainer_close(struct retainer *retainer);
