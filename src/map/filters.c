@@ -107,8 +107,8 @@ static u64 followed_from(const struct partial *p, u32 pid, const struct span_sha
 	const struct fact_follow *list = p->facts.follows.data;
 	struct program_time program = program_at(p, pid, share->begin_ns);
 	u64 begin_ns = later(program.begin_ns, gaps_end_before(p, share->begin_ns));
-	u64 gap_ns = gaps_begin_after(p, share->end_ns);
-	u64 end_ns = program.end_ns < gap_ns ? program.end_ns : gap_ns;
+	u64 next_ns = gaps_end_after(p, share->end_ns);
+	u64 end_ns = program.end_ns < next_ns ? program.end_ns : next_ns;
 	size_t n = COUNT_BEFORE(&p->facts.follows, e,
 				e->pid < pid || (e->pid == pid && e->time_ns < end_ns));
 

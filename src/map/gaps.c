@@ -42,6 +42,13 @@ u64 gaps_end_before(const struct partial *p, u64 time_ns)
 	return n ? p->gap_ends.data[n - 1] : 0;
 }
 
+u64 gaps_end_after(const struct partial *p, u64 time_ns)
+{
+	size_t n = COUNT_BEFORE(&p->gap_ends, end, *end <= time_ns);
+
+	return n < p->gap_ends.count ? p->gap_ends.data[n] : UINT64_MAX;
+}
+
 u64 gaps_begin_after(const struct partial *p, u64 time_ns)
 {
 	size_t n = COUNT_BEFORE(&p->gaps, gap, gap->begin_ns < time_ns);
@@ -55,5 +62,7 @@ u64 gap_around(const struct partial *p, u64 time_ns)
 
 	if (begun <= COUNT_BEFORE(&p->gap_ends, end, *end <= time_ns))
 		return 0;
+	while (begun > 1 && p->gaps.data[begun - 1].head.time_ns <= time_ns)
+		begun--; /* it lies in another */
 	return p->gaps.data[begun - 1].begin_ns;
 }

@@ -204,6 +204,8 @@ int gaps_sort(struct partial *p);
 u64 gaps_end_before(const struct partial *p, u64 time_ns);
 /* When the first one begins from then on; UINT64_MAX: none */
 u64 gaps_begin_after(const struct partial *p, u64 time_ns);
+/* When the first one ends behind it; UINT64_MAX: none */
+u64 gaps_end_after(const struct partial *p, u64 time_ns);
 /* When the last one began that began before it, if one of those ends behind it; 0: none does */
 u64 gap_around(const struct partial *p, u64 time_ns);
 

@@ -76,7 +76,7 @@ static int hold_collect(struct span_holds *h, u32 tid, const struct span_hold *o
 		split_add(&h->split, &once->split);
 	} else if (begin_ns < h->to_ns) {
 		rest = (s64)(h->to_ns - begin_ns);
-		known = seen ? seen_collect(h, seen, begin_ns) : 0;
+		known = seen ? seen_collect(h, seen, once->begin_ns) : 0;
 		if (known < rest)
 			h->split.ns[SPLIT_unknown] = split_sum(h->split.ns[SPLIT_unknown],
 							       rest - known);
