@@ -14,7 +14,10 @@
 
 #include "map/internal.h"
 
-/* So many faults at most: where calls are left out none is told in which they lie. */
+/*
+ * So many faults wait at most: where calls are left out none is told in which they lie. Others are
+ * kept, as what waits at the end of a piece is.
+ */
 #define UNDECIDED_FAULTS_MAX 65536
 
 static int trace_compare(const void *a, const void *b)
@@ -59,9 +62,21 @@ static bool is_in_visit_of(const struct kspan *k, const struct kspan *first)
 	return k->visit_ns == first->visit_ns;
 }
 
+static int undecided_keep(struct partial *p, struct undecided *in, u64 from_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < in->list.count && !err; i++)
+		if (in->list.data[i].begin_ns >= from_ns)
+			err = kspans_add(&p->kspans, &in->list.data[i]);
+	undecided_clear(p, in);
+	return err;
+}
+
 static int undecided_add(struct partial *p, const struct kspan *k)
 {
 	struct undecided *in = map_get(&p->undecided, k->tid);
+	int err;
 
 	if (!in) {
 		in = calloc(1, sizeof(*in));
@@ -72,24 +87,15 @@ static int undecided_add(struct partial *p, const struct kspan *k)
 	}
 	if (in->list.count && !is_in_visit_of(k, &in->list.data[0]))
 		undecided_clear(p, in); /* the end of theirs was not told */
+	if (k->kind == KSPAN_FAULT && p->undecided_faults == UNDECIDED_FAULTS_MAX) {
+		err = undecided_keep(p, in, 0);
+		return err ? err : kspans_add(&p->kspans, k);
+	}
 	if (k->kind == KSPAN_FAULT) {
-		if (p->undecided_faults == UNDECIDED_FAULTS_MAX)
-			return 0;
 		p->undecided_faults++;
 		in->faults++;
 	}
 	return vec_push(&in->list, *k);
-}
-
-static int undecided_keep(struct partial *p, struct undecided *in, u64 from_ns)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < in->list.count && !err; i++)
-		if (in->list.data[i].begin_ns >= from_ns)
-			err = kspans_add(&p->kspans, &in->list.data[i]);
-	undecided_clear(p, in);
-	return err;
 }
 
 /* A call, or a fault of user code, was told. */
