@@ -258,6 +258,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 					  .only = o->only,
 					  .from_ns = absolute(&o->from, info),
 					  .to_ns = absolute(&o->to, info)};
+	const struct partial_options asked = options;
 	struct bases bases = {.dirs = o->dirs, .count = o->dirs_count, .quiet = o->quiet};
 	int err = overlap_check(recording, e);
 
@@ -269,7 +270,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 	if (err)
 		error_set(e, err, "cannot map the recording");
 	else
-		err = range_check(&options, info->chunks[out->first].begin_ns, info->end_ns, e);
+		err = range_check(&asked, info->chunks[out->first].begin_ns, info->end_ns, e);
 	err = err ? err : chunks_map(out, &bases, recording, e);
 	bases_close(&bases);
 	if (err)
