@@ -257,8 +257,9 @@ struct app_span {
 	u8 kind, level, status, flags;
 	u32 tid, pid; /* where it began */
 	u64 begin_ns, end_ns;
-	u64 parent;		   /* as in struct context.span, 0: none */
-	char *name, *message;	   /* owned */
+	u64 gap_ns;	      /* of a base: the begin of a gap that nobody saw it behind; 0: none */
+	u64 parent;	      /* as in struct context.span, 0: none */
+	char *name, *message; /* owned */
 	struct span_shares active; /* by its own records */
 	struct span_shares seen;   /* by its published context */
 	VEC(struct span_event) events;

@@ -339,6 +339,37 @@ static int span_by_begin(const void *a, const void *b)
 	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 }
 
+/* Up to when it was seen, by its records or its context. */
+static u64 sighted_to(const struct app_span *s)
+{
+	const struct span_shares *books[] = {&s->active, &s->seen};
+	u64 to_ns = s->begin_ns;
+
+	for (int b = 0; b < 2; b++)
+		for (size_t i = 0; i < books[b]->list.count; i++)
+			if (books[b]->list.data[i].end_ns > to_ns)
+				to_ns = books[b]->list.data[i].end_ns;
+	return to_ns;
+}
+
+/*
+ * A base has no gaps, but behind one nothing goes on that nobody sees: where a span ends of which
+ * nothing comes any more. Of one that a thread has now that is not so.
+ */
+static void span_note_gap(const struct partial *p, const struct living *l, struct app_span *s)
+{
+	u64 sighted_ns = sighted_to(s), gap_ns = gaps_begin_after(p, sighted_ns);
+
+	if (bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)) || s->gap_ns < sighted_ns)
+		s->gap_ns = 0;
+	else if (s->gap_ns)
+		return;
+	if (gap_around(p, sighted_ns))
+		gap_ns = sighted_ns;
+	if (gap_ns != UINT64_MAX && !bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)))
+		s->gap_ns = gap_ns;
+}
+
 static void shares_bound(const struct living *l, struct span_shares *shares)
 {
 	bool many = shares->list.count > SHARES_MAX;
@@ -384,6 +415,7 @@ static void spans_prune(struct partial *p, const struct living *l)
 
 		if (span_holds(l, s)) {
 			p->spans.data[kept++] = s;
+			span_note_gap(p, l, s);
 			span_shorten(s);
 			shares_bound(l, &s->active);
 			shares_bound(l, &s->seen);

@@ -283,6 +283,7 @@ static int span_join(struct app_span *to, struct app_span *from)
 	if (from->begun) {
 		to->begun = true;
 		to->begin_ns = from->begin_ns;
+		to->gap_ns = from->gap_ns;
 		to->tid = from->tid;
 		to->pid = from->pid;
 		to->kind = from->kind;

@@ -8,6 +8,7 @@
 #include "apply.h"
 #include "map/base.h"
 #include "map/query.h"
+#include "map/tree.h"
 
 #define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
 #define CHUNK_NS 1000000u
@@ -34,6 +35,16 @@ static void begins(struct partial *p, u64 time_ns)
 		.ctx = ctx,
 		.name_len = 4,
 		.name = "long"};
+
+	apply(p, &r);
+}
+
+static void ends(struct partial *p, u64 time_ns)
+{
+	struct record_span_end r = {
+		.head = {.kind = RECORD_span_end, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.ctx = ctx,
+		.flags = 1};
 
 	apply(p, &r);
 }
@@ -118,6 +129,47 @@ TEST(a_span_without_an_end_does_not_make_it_grow)
 		CHECK_EQ(s->attributes_deleted, 4000 - 128);
 		CHECK_EQ(s->attributes.data[127].value, 3999);
 		partial_free(p);
+	}
+}
+
+/* A recorder that was begun again: the thread is there, and nobody sees the span. */
+TEST(a_span_that_nobody_saw_behind_a_gap_ended_at_it)
+{
+	const u64 at = CHUNK_NS, gap_ns = at + 1000, again_ns = at + 3000;
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = again_ns},
+				 .begin_ns = gap_ns};
+
+	for (int seen = 0; seen < 2; seen++) {
+		struct partial *base = partial_new(&state), *next = partial_new(&state);
+		struct span_time time = {0};
+		struct bytes bytes = {0};
+
+		begins(base, at + 100);
+		lives(base, at + 500);
+		partial_cover(base, at, gap_ns);
+		apply(next, &gap);
+		lives(next, again_ns + 500);
+		partial_cover(next, again_ns, again_ns + 1000);
+		CHECK_EQ(partial_merge(base, next), 0);
+		CHECK_EQ(base_write(base, &bytes), 0);
+		partial_free(base);
+		CHECK_EQ(base_read(&base, bytes.data, bytes.count, &state), 0);
+		bytes_free(&bytes);
+
+		next = partial_new(&state);
+		lives(next, again_ns + 1500);
+		if (seen)
+			tells(next, again_ns + 1600, 1);
+		if (seen)
+			ends(next, again_ns + 1800);
+		partial_cover(next, again_ns + 1000, again_ns + 2000);
+		CHECK_EQ(partial_merge(base, next), 0);
+		CHECK_EQ(partial_finish(base), 0);
+		CHECK_EQ(base->spans.count, 1);
+		CHECK_EQ(span_times(base, &time), 0);
+		CHECK_EQ(time.end_ns, seen ? again_ns + 1800 : gap_ns);
+		CHECK_EQ(time.end_soft, !seen);
+		partial_free(base);
 	}
 }
 
