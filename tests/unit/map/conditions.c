@@ -408,13 +408,13 @@ TEST(a_span_that_is_older_than_its_place_was_known_may_sleep)
 
 /* User code of a span from 2000 to 3000: its process is followed from 1500 on, and told so later.
  */
-static s64 user_if_told_later(bool gap_between, u32 flags)
+static s64 user_if_told_later(u64 gap_ns, u32 flags)
 {
 	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 1001},
 				       .flags = FILTER_SPANS};
 	struct record_filter follows = {.head = {.kind = RECORD_filter, .pid = 7, .time_ns = 1500},
 					.flags = FILTER_SPANS | FILTER_FOLLOWS};
-	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 6000}, .begin_ns = 5000};
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 6000}, .begin_ns = gap_ns};
 	struct partial *p = partial_new(NULL);
 	s64 user;
 
@@ -423,7 +423,7 @@ static s64 user_if_told_later(bool gap_between, u32 flags)
 	CHECK_EQ(partial_apply(p, &follows.head), 0);
 	span_bound(p, 2000, true);
 	span_bound(p, 3000, false);
-	if (gap_between)
+	if (gap_ns)
 		CHECK_EQ(partial_apply(p, &gap.head), 0);
 	follows.head.time_ns = 6500;
 	follows.flags |= flags;
@@ -437,9 +437,10 @@ static s64 user_if_told_later(bool gap_between, u32 flags)
 /* By the next recorder, or again for a chunk of a flight recorder. */
 TEST(what_is_told_of_a_later_time_is_none_of_a_span_before)
 {
-	CHECK_EQ(user_if_told_later(false, 0), 0); /* the place before was a wrong one */
-	CHECK_EQ(user_if_told_later(false, FILTER_AGAIN), 1000);
-	CHECK_EQ(user_if_told_later(true, 0), 1000);
+	CHECK_EQ(user_if_told_later(0, 0), 0); /* the place before was a wrong one */
+	CHECK_EQ(user_if_told_later(0, FILTER_AGAIN), 1000);
+	CHECK_EQ(user_if_told_later(5000, 0), 1000);
+	CHECK_EQ(user_if_told_later(2900, 0), 1000); /* it was seen in what was recovered there */
 }
 
 TEST_MAIN()

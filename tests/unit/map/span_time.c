@@ -88,6 +88,16 @@ TEST(what_was_too_deep_is_unknown)
 	CHECK_EQ(t.split.ns[SPLIT_unknown], 4000);
 }
 
+static void call_of(struct partial *p, u64 begin_ns, u64 end_ns, const struct context *ctx)
+{
+	struct record_syscall r = {.head = head(RECORD_syscall, end_ns),
+				   .nr = 39,
+				   .duration_ns = end_ns - begin_ns,
+				   .ctx = *ctx};
+
+	apply(p, &r);
+}
+
 /* ---- over a gap ---- */
 
 /* Outer is begun at 2000, and active when a gap begins, from 5000 to 6000. */
@@ -136,6 +146,29 @@ TEST(a_span_that_is_seen_last_within_a_gap_ends_there)
 	CHECK_EQ(t.split.ns[SPLIT_user], 3200);
 }
 
+/* Another was seen published then: its end is not told. The answer begins in the middle of it. */
+TEST(what_is_seen_of_a_span_that_is_cut_is_known_from_any_time_on)
+{
+	const struct partial_options whole = {0}, late = {.from_ns = 4000};
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 6000}, .begin_ns = 5000};
+
+	for (int i = 0; i < 2; i++) {
+		struct partial *p = partial_new(i ? &late : &whole);
+		struct span_time t;
+
+		begins(p, 2000, 5, &outer, NULL);
+		call_of(p, 2500, 2600, &outer);
+		call_of(p, 5200, 5300, &outer);
+		call_of(p, 5350, 5450, &inner);
+		apply(p, &gap);
+		t = time_of_outer(p);
+		CHECK(t.end_soft && t.begin_ns == 2000 && t.end_ns == 5300);
+		CHECK_EQ(t.split.ns[SPLIT_kernel], i ? 100 : 200);
+		CHECK_EQ(t.split.ns[SPLIT_user], i ? 1200 : 2600);
+		CHECK_EQ(t.split.ns[SPLIT_unknown], i ? 2000 : 500);
+	}
+}
+
 TEST(a_span_that_is_seen_behind_a_gap_goes_on)
 {
 	struct partial *p = into_a_gap();
@@ -150,16 +183,6 @@ TEST(a_span_that_is_seen_behind_a_gap_goes_on)
 	t = time_of_outer(p);
 	CHECK(!t.end_soft && t.end_ns == 8000);
 	CHECK(t.split.ns[SPLIT_unknown] >= 1000);
-}
-
-static void call_of(struct partial *p, u64 begin_ns, u64 end_ns, const struct context *ctx)
-{
-	struct record_syscall r = {.head = head(RECORD_syscall, end_ns),
-				   .nr = 39,
-				   .duration_ns = end_ns - begin_ns,
-				   .ctx = *ctx};
-
-	apply(p, &r);
 }
 
 /* ---- in a call that is not recorded, with outer published ---- */
