@@ -53,7 +53,7 @@ static inline bool syscall_result_is_error(s64 result)
 
 /*
  * The name of an errno of either sign ("ENOENT"), with those that only the
- * kernel uses ("ERESTARTSYS"); NULL if it has none.
+ * kernel defines ("ERESTARTSYS", "ENOTSUPP"); NULL if it has none.
  */
 const char *syscall_errno_name(int err);
 

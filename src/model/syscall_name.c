@@ -31,9 +31,28 @@ int syscall_native(u16 compat_nr)
 	return compat[compat_nr].native;
 }
 
+/* From 512 on; 520 is none. */
 static const char *const kernel_errnos[] = {
-	"ERESTARTSYS",		 "ERESTARTNOINTR", "ERESTARTNOHAND", "ENOIOCTLCMD",
-	"ERESTART_RESTARTBLOCK", "EPROBE_DEFER",   "EOPENSTALE",     "ENOPARAM",
+	"ERESTARTSYS",
+	"ERESTARTNOINTR",
+	"ERESTARTNOHAND",
+	"ENOIOCTLCMD",
+	"ERESTART_RESTARTBLOCK",
+	"EPROBE_DEFER",
+	"EOPENSTALE",
+	"ENOPARAM",
+	NULL,
+	"EBADHANDLE",
+	"ENOTSYNC",
+	"EBADCOOKIE",
+	"ENOTSUPP",
+	"ETOOSMALL",
+	"ESERVERFAULT",
+	"EBADTYPE",
+	"EJUKEBOX",
+	"EIOCBQUEUED",
+	"ERECALLCONFLICT",
+	"ENOGRACE",
 };
 
 const char *syscall_errno_name(int err)

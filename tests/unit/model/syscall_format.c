@@ -158,6 +158,11 @@ TEST(results)
 	CHECK_STR(syscall_errno_name(ETIMEDOUT), "ETIMEDOUT");
 	CHECK_STR(syscall_errno_name(-512), "ERESTARTSYS");
 	CHECK_STR(syscall_errno_name(-516), "ERESTART_RESTARTBLOCK");
+	CHECK_STR(syscall_errno_name(-519), "ENOPARAM");
+	CHECK_STR(syscall_errno_name(-520), NULL);
+	CHECK_STR(syscall_errno_name(-524), "ENOTSUPP");
+	CHECK_STR(syscall_errno_name(-531), "ENOGRACE");
+	CHECK_STR(syscall_errno_name(-532), NULL);
 	CHECK_STR(syscall_errno_name(5000), NULL);
 }
 
