@@ -206,7 +206,7 @@ u64 gaps_end_before(const struct partial *p, u64 time_ns);
 u64 gaps_begin_after(const struct partial *p, u64 time_ns);
 /* When the first one ends behind it; UINT64_MAX: none */
 u64 gaps_end_after(const struct partial *p, u64 time_ns);
-/* When the last one began that began before it, if one of those ends behind it; 0: none does */
+/* When the one began that it lies in, with those that lap over or touch it; 0: it lies in none */
 u64 gap_around(const struct partial *p, u64 time_ns);
 
 /* urings.c */

@@ -41,6 +41,7 @@ void partial_free(struct partial *p)
 	events_free(&p->events);
 	vec_free(&p->gaps);
 	vec_free(&p->gap_ends);
+	vec_free(&p->gaps_joined);
 	vec_free(&p->losses);
 	loss_index_free(&p->loss_index);
 	vec_free(&p->holes);

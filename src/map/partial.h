@@ -392,7 +392,8 @@ struct partial {
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */
 	VEC(struct record_gap) gaps;
-	VEC(u64) gap_ends; /* finished: in the order of time */
+	VEC(u64) gap_ends;		    /* finished: in the order of time */
+	VEC(struct record_gap) gaps_joined; /* finished: those that lap over or touch are one */
 	/*
 	 * When which CPU's records were lost. A life is told of those that came since
 	 * its last record before its next one, or at the end.

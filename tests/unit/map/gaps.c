@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gaps between lives. */
 #include "cpu_time.h"
+#include "map/internal.h"
 #include "one_thread.h"
 
 static void gap(struct partial *p, u64 begin_ns, u64 end_ns)
@@ -37,6 +38,30 @@ TEST(a_life_lasts_from_gap_to_gap)
 		CHECK_EQ(p->lives.data[i]->origin_ns, begins[i]);
 		CHECK_EQ(p->lives.data[i]->state.last_ns, ends[i]);
 	}
+	partial_free(p);
+}
+
+/* One that has no time, or lies in another, takes nothing of that one. */
+TEST(a_time_lies_in_all_gaps_that_reach_it)
+{
+	struct partial *p = partial_new(NULL);
+
+	gap(p, 2000, 3000);
+	gap(p, 2500, 2500);
+	gap(p, 5000, 8000);
+	gap(p, 5200, 5300);
+	gap(p, 5250, 9000);
+	gap(p, 9000, 9500);
+	gap(p, 9700, 9700);
+	CHECK_EQ(gaps_sort(p), 0);
+	CHECK_EQ(gap_around(p, 2000), 0);
+	CHECK_EQ(gap_around(p, 2001), 2000);
+	CHECK_EQ(gap_around(p, 2500), 2000);
+	CHECK_EQ(gap_around(p, 3000), 0);
+	CHECK_EQ(gap_around(p, 5400), 5000);
+	CHECK_EQ(gap_around(p, 9000), 5000);
+	CHECK_EQ(gap_around(p, 9500), 0);
+	CHECK_EQ(gap_around(p, 9700), 0);
 	partial_free(p);
 }
 
