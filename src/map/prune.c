@@ -343,7 +343,7 @@ static int span_by_begin(const void *a, const void *b)
 static u64 sighted_to(const struct app_span *s)
 {
 	const struct span_shares *books[] = {&s->active, &s->seen};
-	u64 to_ns = s->begin_ns;
+	u64 to_ns = s->ended && s->end_ns > s->begin_ns ? s->end_ns : s->begin_ns;
 
 	for (int b = 0; b < 2; b++)
 		for (size_t i = 0; i < books[b]->list.count; i++)
@@ -358,7 +358,7 @@ static u64 sighted_to(const struct app_span *s)
  */
 static void span_note_gap(const struct partial *p, const struct living *l, struct app_span *s)
 {
-	u64 sighted_ns = sighted_to(s), gap_ns = gaps_begin_after(p, sighted_ns);
+	u64 sighted_ns = s->sighted_ns, gap_ns = gaps_begin_after(p, sighted_ns);
 
 	if (bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)) || s->gap_ns < sighted_ns)
 		s->gap_ns = 0;
@@ -368,6 +368,44 @@ static void span_note_gap(const struct partial *p, const struct living *l, struc
 		gap_ns = sighted_ns;
 	if (gap_ns != UINT64_MAX && !bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)))
 		s->gap_ns = gap_ns;
+}
+
+/* The latest first. */
+static int span_by_sighting(const void *a, const void *b)
+{
+	const struct app_span *x = *(struct app_span *const *)a, *y = *(struct app_span *const *)b;
+
+	COMPARE(y->sighted_ns, x->sighted_ns);
+	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
+}
+
+/* Its own, and those of all below it: the latest go first, so that each span is told but once. */
+static void spans_sight(struct partial *p)
+{
+	for (size_t i = 0; i < p->spans.count; i++)
+		p->spans.data[i]->sighted_ns = sighted_to(p->spans.data[i]);
+	if (p->spans.count)
+		qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_by_sighting);
+	for (size_t i = 0; i < p->spans.count; i++) {
+		const struct app_span *s = p->spans.data[i];
+		struct app_span *up = span_parent(p, s);
+
+		for (; up && up->sighted_ns < s->sighted_ns; up = span_parent(p, up))
+			up->sighted_ns = s->sighted_ns;
+	}
+}
+
+static void spans_note_gaps(struct partial *p, const struct living *l)
+{
+	bool any = p->gaps.count > 0;
+
+	for (size_t i = 0; i < p->spans.count && !any; i++)
+		any = p->spans.data[i]->gap_ns;
+	if (!any)
+		return;
+	spans_sight(p);
+	for (size_t i = 0; i < p->spans.count; i++)
+		span_note_gap(p, l, p->spans.data[i]);
 }
 
 static void shares_bound(const struct living *l, struct span_shares *shares)
@@ -415,7 +453,6 @@ static void spans_prune(struct partial *p, const struct living *l)
 
 		if (span_holds(l, s)) {
 			p->spans.data[kept++] = s;
-			span_note_gap(p, l, s);
 			span_shorten(s);
 			shares_bound(l, &s->active);
 			shares_bound(l, &s->seen);
@@ -441,8 +478,10 @@ int base_prune(struct partial *p)
 	if (!err && !open) {
 		err = living_find(&living, p);
 		err = err ? err : facts_prune(p, &living);
-		if (!err)
+		if (!err) {
+			spans_note_gaps(p, &living);
 			spans_prune(p, &living);
+		}
 	}
 	span_losses_sort(p);
 	KEEP_LAST(&p->span_losses, e, pid, open || has(&living.pids, e->pid), (void)0);

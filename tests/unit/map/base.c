@@ -173,6 +173,86 @@ TEST(a_span_that_nobody_saw_behind_a_gap_ended_at_it)
 	}
 }
 
+/* The base of it; frees it. */
+static struct partial *base_of_all(struct partial *p)
+{
+	const struct partial_options since = {.from_ns = p->to_ns};
+	struct bytes bytes = {0};
+
+	CHECK_EQ(base_write(p, &bytes), 0);
+	partial_free(p);
+	CHECK_EQ(base_read(&p, bytes.data, bytes.count, &since), 0);
+	bytes_free(&bytes);
+	return p;
+}
+
+/* `complete_ns`: not all of its streams are told to its end. */
+static struct partial *behind_a_gap(u64 complete_ns)
+{
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 3000}, .begin_ns = 2000};
+	struct partial *p = partial_new(&state);
+
+	if (complete_ns)
+		partial_streams(p, 3000, complete_ns);
+	apply(p, &gap);
+	lives(p, 3200);
+	partial_cover(p, 3000, 4000);
+	return p;
+}
+
+/* The end of the span of a base that ends at 4000. */
+static u64 end_behind(struct partial *base)
+{
+	struct partial *next = partial_new(NULL);
+	struct span_time times[2] = {0};
+	u64 end_ns = 0;
+
+	lives(next, 4500);
+	partial_cover(next, 4000, 9000);
+	CHECK_EQ(partial_merge(base, next), 0);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK(base->spans.count <= 2);
+	CHECK_EQ(span_times(base, times), 0);
+	for (size_t i = 0; i < base->spans.count; i++)
+		if (context_equal(&base->spans.data[i]->ctx, &ctx))
+			end_ns = times[i].end_ns;
+	partial_free(base);
+	return end_ns;
+}
+
+static void begins_below(struct partial *p, u64 time_ns, u8 number)
+{
+	struct record_span_begin r = {
+		.head = {.kind = RECORD_span_begin, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.ctx = {.trace = {1}, .span = {number}},
+		.parent = number - 1};
+
+	apply(p, &r);
+}
+
+/* It goes with the chunk. */
+TEST(a_span_of_which_one_below_it_was_seen_behind_a_gap_goes_on)
+{
+	for (u8 depth = 0; depth < 3; depth++) {
+		struct partial *base = partial_new(&state), *next = behind_a_gap(0);
+		struct record_span_end end = {
+			.head = {.kind = RECORD_span_end, .tid = 7, .pid = 7, .time_ns = 3600},
+			.ctx = {.trace = {1}, .span = {(u8)(2 + depth)}}};
+
+		begins(base, 1100);
+		if (depth == 2)
+			begins_below(base, 1200, 3);
+		lives(base, 1500);
+		partial_cover(base, 1000, 2000);
+		if (depth) {
+			begins_below(next, 3300, 2 + depth);
+			apply(next, &end);
+		}
+		CHECK_EQ(partial_merge(base, next), 0);
+		CHECK_EQ(end_behind(base_of_all(base)), depth ? 9000 : 2000);
+	}
+}
+
 static void cgroup(struct partial *p, u32 hierarchy, u64 id)
 {
 	struct record_cgroup r = {
