@@ -395,6 +395,7 @@ static void spans_sight(struct partial *p)
 	}
 }
 
+/* Also while records wait: what of them is a later sighting takes it back. */
 static void spans_note_gaps(struct partial *p, const struct living *l)
 {
 	bool any = p->gaps.count > 0;
@@ -475,13 +476,13 @@ int base_prune(struct partial *p)
 	err = err ? err : lives_prune(p, &living.ended);
 	if (!err)
 		losses_shorten(p);
+	err = err ? err : living_find(&living, p);
+	if (!err) /* a base has no gaps */
+		spans_note_gaps(p, &living);
 	if (!err && !open) {
-		err = living_find(&living, p);
-		err = err ? err : facts_prune(p, &living);
-		if (!err) {
-			spans_note_gaps(p, &living);
+		err = facts_prune(p, &living);
+		if (!err)
 			spans_prune(p, &living);
-		}
 	}
 	span_losses_sort(p);
 	KEEP_LAST(&p->span_losses, e, pid, open || has(&living.pids, e->pid), (void)0);

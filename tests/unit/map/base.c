@@ -253,6 +253,27 @@ TEST(a_span_of_which_one_below_it_was_seen_behind_a_gap_goes_on)
 	}
 }
 
+/* It keeps all that is told, but no gap. */
+TEST(a_base_with_an_open_end_ends_a_span_at_a_gap)
+{
+	for (int seen = 0; seen < 2; seen++) {
+		struct partial *base = partial_new(&state), *next = behind_a_gap(3990);
+		struct record_syscall under = {
+			.head = {.kind = RECORD_syscall, .tid = 7, .pid = 7, .time_ns = 3995},
+			.nr = 39,
+			.duration_ns = 5,
+			.ctx = ctx};
+
+		begins(base, 1100);
+		lives(base, 1500);
+		partial_cover(base, 1000, 2000);
+		if (seen)
+			apply(next, &under);
+		CHECK_EQ(partial_merge(base, next), 0);
+		CHECK_EQ(end_behind(base_of_all(base)), seen ? 9000 : 2000);
+	}
+}
+
 static void cgroup(struct partial *p, u32 hierarchy, u64 id)
 {
 	struct record_cgroup r = {
