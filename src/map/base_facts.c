@@ -77,6 +77,7 @@ static void archive_follow(struct archive *a, struct fact_follow *f)
 {
 	archive_time(a, &f->time_ns);
 	archive_u32(a, &f->pid);
+	archive_bool(a, &f->again);
 }
 
 static void archive_cgroup(struct archive *a, struct fact_cgroup *f)

@@ -99,15 +99,15 @@ static struct program_time program_at(const struct partial *p, u32 pid, u64 time
 }
 
 /*
- * Since when the spans of its program are followed: behind a gap from when the next recorder tells
- * it, which says nothing of before. What was told already is told again by a flight recorder.
+ * Behind a gap from when the next recorder tells it, which says nothing of before. What was told
+ * already is told again by a flight recorder.
  */
-static u64 followed_from(const struct partial *p, u32 pid, const struct span_share *share)
+const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct stretch of)
 {
 	const struct fact_follow *list = p->facts.follows.data;
-	struct program_time program = program_at(p, pid, share->begin_ns);
-	u64 begin_ns = later(program.begin_ns, gaps_end_before(p, share->begin_ns));
-	u64 next_ns = gaps_end_after(p, share->end_ns);
+	struct program_time program = program_at(p, pid, of.begin_ns);
+	u64 begin_ns = later(program.begin_ns, gaps_end_before(p, of.begin_ns));
+	u64 next_ns = gaps_end_after(p, of.end_ns);
 	u64 end_ns = program.end_ns < next_ns ? program.end_ns : next_ns;
 	size_t n = COUNT_BEFORE(&p->facts.follows, e,
 				e->pid < pid || (e->pid == pid && e->time_ns < end_ns));
@@ -116,8 +116,8 @@ static u64 followed_from(const struct partial *p, u32 pid, const struct span_sha
 	       list[n - 2].time_ns >= begin_ns)
 		n--;
 	if (!n || list[n - 1].pid != pid || list[n - 1].time_ns < begin_ns)
-		return UINT64_MAX;
-	return list[n - 1].time_ns;
+		return NULL;
+	return &list[n - 1];
 }
 
 /* When it was seen published by a thread first. */
@@ -132,10 +132,13 @@ static u64 seen_from(const struct app_span *span, u32 tid)
 static void share_doubt(const struct partial *p, const struct app_span *span,
 			struct span_share *share, size_t life)
 {
-	u64 from = UINT64_MAX;
+	const struct fact_follow *follow = NULL;
+	u64 from;
 
 	if (life < p->lives.count && share->begin_ns)
-		from = followed_from(p, p->lives.data[life]->pid, share);
+		follow = follow_of(p, p->lives.data[life]->pid,
+				   (struct stretch){share->begin_ns, share->end_ns});
+	from = follow ? follow->time_ns : UINT64_MAX;
 	if (from <= share->begin_ns)
 		return;
 	if (from < seen_from(span, share->tid))

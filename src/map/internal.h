@@ -229,6 +229,8 @@ void undecided_free(struct partial *p);
 
 /* filters.c: once lives and facts are sorted. 0 or -ENOMEM */
 int filters_apply(struct partial *p);
+/* Since when the spans are followed of the program that ran in the begin of it; NULL: not known */
+const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct stretch of);
 
 /* zone.c */
 int raw_read(struct raw_record *raw, const char *data); /* raw->bytes of foreign bytes */

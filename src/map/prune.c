@@ -276,6 +276,25 @@ static int processes_inherit(struct partial *p, const struct map *pids)
 	return err;
 }
 
+/* Of each process the one that holds for spans to come: not always the last. */
+static void follows_prune(struct partial *p, const struct map *pids)
+{
+	const struct stretch now = {p->to_ns, p->to_ns};
+	size_t kept = 0, next;
+
+	for (size_t i = 0; i < p->facts.follows.count; i = next) {
+		struct fact_follow *list = p->facts.follows.data;
+		const struct fact_follow *holds = follow_of(p, list[i].pid, now);
+		bool wanted = holds && has(pids, list[i].pid);
+
+		for (next = i + 1; next < p->facts.follows.count && list[next].pid == list[i].pid;)
+			next++;
+		if (wanted)
+			list[kept++] = *holds;
+	}
+	p->facts.follows.count = kept;
+}
+
 static int facts_prune(struct partial *p, struct living *l)
 {
 	struct facts *f = &p->facts;
@@ -289,6 +308,7 @@ static int facts_prune(struct partial *p, struct living *l)
 		return err;
 	stack_facts_prune(f, &l->tids, &l->pids, p->to_ns); /* likewise */
 	err = container_facts_prune(f, &l->pids, p->to_ns); /* likewise */
+	follows_prune(p, &l->pids); /* it asks what ran when: before processes go */
 	if (!err)
 		err = names_prune(p, &l->tids, &l->pids, &l->ended);
 	if (err)
@@ -302,7 +322,6 @@ static int facts_prune(struct partial *p, struct living *l)
 		f->processes.data[i].snapshot = true;
 		f->processes.data[i].old_tid = 0;
 	}
-	KEEP_LAST(&f->follows, e, pid, has(&l->pids, e->pid), (void)0);
 	KEEP_LAST(&f->services, e, pid, has(&l->pids, e->pid), free(e->resource));
 	for (size_t i = 0; i < f->sockets.count; i++) /* only the other end may say it */
 		f->sockets.data[i].socket.peer = query_socket_peer(p, &f->sockets.data[i]);

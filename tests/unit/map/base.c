@@ -186,6 +186,16 @@ static struct partial *base_of_all(struct partial *p)
 	return p;
 }
 
+static struct span_time time_of_span(struct partial *p)
+{
+	struct span_time time = {0};
+
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->spans.count, 1);
+	CHECK_EQ(span_times(p, &time), 0);
+	return time;
+}
+
 /* `complete_ns`: not all of its streams are told to its end. */
 static struct partial *behind_a_gap(u64 complete_ns)
 {
@@ -272,6 +282,74 @@ TEST(a_base_with_an_open_end_ends_a_span_at_a_gap)
 		CHECK_EQ(partial_merge(base, next), 0);
 		CHECK_EQ(end_behind(base_of_all(base)), seen ? 9000 : 2000);
 	}
+}
+
+/* ---- with --spans-only ---- */
+
+static void filters(struct partial *p, u64 time_ns, u32 pid, u32 flags)
+{
+	struct record_filter r = {.head = {.kind = RECORD_filter, .pid = pid, .time_ns = time_ns},
+				  .flags = FILTER_SPANS | flags};
+
+	apply(p, &r);
+}
+
+static void begins_on_its_thread(struct partial *p, u64 time_ns)
+{
+	struct record_span_begin r = {
+		.head = {.kind = RECORD_span_begin, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.ctx = ctx,
+		.flags = 1};
+
+	apply(p, &r);
+}
+
+/* The user code that is known of the span, once it has ended at 9000 behind a base up to 6000. */
+static s64 user_behind(struct partial *base, struct partial *next)
+{
+	struct span_time time;
+
+	partial_cover(base, 1000, 6000);
+	base = base_of_all(base);
+	ends(next, 9000);
+	partial_cover(next, 6000, 9500);
+	CHECK_EQ(partial_merge(base, next), 0);
+	time = time_of_span(base);
+	CHECK_EQ(time.end_ns, 9000);
+	partial_free(base);
+	return time.split.ns[SPLIT_user];
+}
+
+/* A flight recorder tells it again for each chunk; `open`: the end of the base is. */
+TEST(a_base_keeps_since_when_spans_are_followed)
+{
+	for (int open = 0; open < 2; open++) {
+		struct partial *base = partial_new(&state), *next = partial_new(NULL);
+
+		if (open)
+			partial_streams(base, 1000, 5990);
+		filters(base, 1001, 0, 0);
+		filters(base, 1500, 7, FILTER_FOLLOWS);
+		begins_on_its_thread(base, 2000);
+		filters(base, 4000, 7, FILTER_FOLLOWS | FILTER_AGAIN);
+		filters(next, 6000, 7, FILTER_FOLLOWS | FILTER_AGAIN);
+		CHECK_EQ(user_behind(base, next), 3000);
+	}
+}
+
+/* It was another recorder that told it. */
+TEST(a_base_keeps_nothing_of_who_was_followed_before_a_gap)
+{
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 5000}, .begin_ns = 4000};
+	struct partial *base = partial_new(&state), *next = partial_new(NULL);
+
+	filters(base, 1001, 0, 0);
+	filters(base, 1500, 7, FILTER_FOLLOWS);
+	lives(base, 1700);
+	apply(base, &gap);
+	lives(base, 5500);
+	begins_on_its_thread(next, 6100);
+	CHECK_EQ(user_behind(base, next), 0);
 }
 
 static void cgroup(struct partial *p, u32 hierarchy, u64 id)
