@@ -161,5 +161,8 @@ int base_follow(struct partial *base, u64 covered_ns, u64 at_ns)
 		if (l->origin_ns < at_ns)
 			l->origin_ns = at_ns;
 	}
+	for (size_t i = 0; i < base->spans.count; i++)
+		if (!base->spans.data[i]->gap_ns)
+			base->spans.data[i]->open_ns = at_ns;
 	return vec_push(&base->gaps, gap);
 }

@@ -258,6 +258,7 @@ struct app_span {
 	u32 tid, pid; /* where it began */
 	u64 begin_ns, end_ns;
 	u64 gap_ns;	      /* of a base: the begin of a gap that nobody saw it behind; 0: none */
+	u64 open_ns;	      /* of a base that was joined: it was open then; 0: not known */
 	u64 sighted_ns;	      /* while it is pruned: up to when it, or one below it, was seen */
 	u64 parent;	      /* as in struct context.span, 0: none */
 	char *name, *message; /* owned */

@@ -362,8 +362,10 @@ static int span_by_begin(const void *a, const void *b)
 static u64 sighted_to(const struct app_span *s)
 {
 	const struct span_shares *books[] = {&s->active, &s->seen};
-	u64 to_ns = s->ended && s->end_ns > s->begin_ns ? s->end_ns : s->begin_ns;
+	u64 to_ns = s->begin_ns > s->open_ns ? s->begin_ns : s->open_ns;
 
+	if (s->ended && s->end_ns > to_ns)
+		to_ns = s->end_ns;
 	for (int b = 0; b < 2; b++)
 		for (size_t i = 0; i < books[b]->list.count; i++)
 			if (books[b]->list.data[i].end_ns > to_ns)

@@ -280,6 +280,8 @@ static int span_join(struct app_span *to, struct app_span *from)
 
 	to->events_deleted += from->events_deleted;
 	to->attributes_deleted += from->attributes_deleted;
+	if (to->open_ns < from->open_ns)
+		to->open_ns = from->open_ns;
 	if (from->begun) {
 		to->begun = true;
 		to->begin_ns = from->begin_ns;

@@ -352,6 +352,40 @@ TEST(a_base_keeps_nothing_of_who_was_followed_before_a_gap)
 	CHECK_EQ(user_behind(base, next), 0);
 }
 
+/* ---- of another directory ---- */
+
+/* The base of another directory, which begins at `covered_ns`, or later, and ends at `at_ns`. */
+static struct partial *joined(struct partial *base, u64 covered_ns, u64 at_ns)
+{
+	struct partial *p = partial_new(NULL);
+
+	partial_cover(p, 1, covered_ns);
+	CHECK_EQ(base_follow(base, covered_ns, at_ns), 0);
+	CHECK_EQ(partial_merge(p, base), 0);
+	return p;
+}
+
+/* On no thread: it was open where the base ends, though all before is a gap there. */
+TEST(a_span_of_a_joined_base_goes_on_behind_it)
+{
+	for (int pruned = 0; pruned < 2; pruned++) {
+		struct partial *base = partial_new(&state), *next = partial_new(NULL);
+
+		lives(base, 3100);
+		begins(base, 3300);
+		lives(base, 3500);
+		partial_cover(base, 3000, 5000);
+		base = joined(base_of_all(base), 2000, 5000);
+		if (pruned)
+			base = base_of_all(base);
+		lives(next, 5500);
+		partial_cover(next, 5000, 9000);
+		CHECK_EQ(partial_merge(base, next), 0);
+		CHECK_EQ(time_of_span(base).end_ns, 9000);
+		partial_free(base);
+	}
+}
+
 static void cgroup(struct partial *p, u32 hierarchy, u64 id)
 {
 	struct record_cgroup r = {
