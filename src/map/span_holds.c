@@ -233,6 +233,7 @@ static int borders_sort(struct span_holds *h)
 int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struct span_held *out)
 {
 	struct span_held held;
+	s64 known;
 	int err;
 
 	h->list.count = 0;
@@ -251,6 +252,9 @@ int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struc
 			return err;
 		held.unsure_ns = borders_sweep(h).ns - held.ns;
 	}
+	known = split_total(&held.split);
+	if (held.threads <= 1 && known < (s64)held.ns) /* a joined base has no time */
+		held.unsure_ns += held.ns - (u64)known;
 	*out = held;
 	return 0;
 }

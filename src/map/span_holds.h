@@ -28,7 +28,7 @@ struct span_holds {
 struct span_held {
 	u32 threads;	    /* the most at one instant */
 	u64 ns;		    /* in which at least one had it */
-	u64 unsure_ns;	    /* in which none had it as far as is known, but one may have had it */
+	u64 unsure_ns;	    /* in which one may have had it, or the only one did what is not told */
 	struct split split; /* of all its threads, until to_ns */
 	bool whole;	    /* all that lies below was looked at */
 };

@@ -386,6 +386,28 @@ TEST(a_span_of_a_joined_base_goes_on_behind_it)
 	}
 }
 
+/* Its thread had it where the base ends: what that did before, nothing tells. */
+TEST(what_a_thread_did_in_a_span_of_a_joined_base_is_unknown)
+{
+	struct partial *base = partial_new(&state), *next = partial_new(NULL);
+	struct span_time time;
+
+	lives(base, 3100);
+	begins_on_its_thread(base, 3300);
+	partial_cover(base, 3000, 5000);
+	base = joined(base_of_all(base), 2000, 5000);
+	lives(next, 5500);
+	ends(next, 8000);
+	partial_cover(next, 5000, 9000);
+	CHECK_EQ(partial_merge(base, next), 0);
+	time = time_of_span(base);
+	CHECK_EQ(time.begin_ns, 3300);
+	CHECK_EQ(time.end_ns, 8000);
+	CHECK_EQ(time.split.ns[SPLIT_unknown], 1700);
+	CHECK_EQ(time.split.ns[SPLIT_off_thread], 0);
+	partial_free(base);
+}
+
 static void cgroup(struct partial *p, u32 hierarchy, u64 id)
 {
 	struct record_cgroup r = {
