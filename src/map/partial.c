@@ -180,7 +180,9 @@ static u64 number_taken(const struct partial *p, size_t at)
  */
 static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
 {
-	u64 gap_ns = gap_around(p, l->last_ns) ? UINT64_MAX : gaps_begin_after(p, l->last_ns);
+	/* of a base that was joined: it went on behind the gap that the base is */
+	u64 last_ns = l->last_ns > l->origin_ns ? l->last_ns : l->origin_ns;
+	u64 gap_ns = gap_around(p, last_ns) ? UINT64_MAX : gaps_begin_after(p, last_ns);
 
 	if (l->exit_ns && l->state.place != LIFE_OFF_CPU)
 		return l->last_ns;

@@ -408,6 +408,35 @@ TEST(what_a_thread_did_in_a_span_of_a_joined_base_is_unknown)
 	partial_free(base);
 }
 
+static void sleeps(struct partial *p, u64 time_ns)
+{
+	struct record_switch leaves = {
+		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.state = LEAVE_sleep};
+
+	apply(p, &leaves);
+}
+
+/* Up to a gap behind the base: nothing tells of it there but the base. */
+TEST(a_sleeper_of_a_joined_base_sleeps_behind_it)
+{
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 8000}, .begin_ns = 7000};
+	struct partial *base = partial_new(&state), *next = partial_new(NULL);
+
+	lives(base, 3100);
+	sleeps(base, 3500);
+	partial_cover(base, 3000, 5000);
+	base = joined(base_of_all(base), 2000, 5000);
+	apply(next, &gap);
+	partial_cover(next, 8000, 9000);
+	CHECK_EQ(partial_merge(base, next), 0);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_EQ(base->lives.count, 1);
+	CHECK_EQ(base->lives.data[0]->state.last_ns, 7000);
+	CHECK_EQ(split_total(&base->lives.data[0]->total), 2000);
+	partial_free(base);
+}
+
 static void cgroup(struct partial *p, u32 hierarchy, u64 id)
 {
 	struct record_cgroup r = {
@@ -641,15 +670,6 @@ static void lived(struct partial *p, u64 time_ns, u32 tid, const char *name)
 	apply(p, &fork);
 	named(p, time_ns + 1, tid, name);
 	apply(p, &dies);
-}
-
-static void sleeps(struct partial *p, u64 time_ns)
-{
-	struct record_switch leaves = {
-		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = time_ns},
-		.state = LEAVE_sleep};
-
-	apply(p, &leaves);
 }
 
 static void woken_by(struct partial *p, u64 time_ns, u32 waker)
