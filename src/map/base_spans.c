@@ -45,7 +45,7 @@ static void archive_span(struct archive *a, struct app_span *s)
 	archive_u32(a, &s->tid);
 	archive_u32(a, &s->pid);
 	archive_time(a, &s->begin_ns);
-	archive_u64(a, &s->gap_ns);
+	archive_time(a, &s->gap_ns);
 	archive_u64(a, &s->parent);
 	archive_path(a, &s->name);
 	archive_list(a, &s->active.list, archive_share);

@@ -918,4 +918,25 @@ TEST(a_base_of_times_beyond_belief_is_damaged)
 	partial_free(p);
 }
 
+TEST(a_base_of_a_gap_beyond_belief_is_damaged)
+{
+	struct partial *p = partial_new(&state), *back = NULL;
+	struct bytes bytes = {0}, gap = {0};
+	unsigned char *found;
+
+	lives(p, 5000);
+	begins(p, 6000);
+	p->spans.data[0]->gap_ns = RECORD_TIME_END_NS;
+	partial_cover(p, 1, 9000);
+	CHECK_EQ(base_write(p, &bytes), 0);
+	bytes_put_varint(&gap, RECORD_TIME_END_NS);
+	found = memmem(bytes.data, bytes.count, gap.data, gap.count);
+	CHECK(found);
+	found[gap.count - 1]++;
+	CHECK_EQ(base_read(&back, bytes.data, bytes.count, NULL), -EBADMSG);
+	bytes_free(&gap);
+	bytes_free(&bytes);
+	partial_free(p);
+}
+
 TEST_MAIN()
