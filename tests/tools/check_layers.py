@@ -37,6 +37,49 @@ CASES = [
     ("only cli composes", {
         "src/map/a.c": '#include "cli/a.h"\n', "src/cli/a.h": "",
     }, ["src/map/a.c:1"]),
+    ("what is no layer cannot be included", {
+        "src/map/a.c": '#include "tests/a.h"\n#include "../../bench/b.h"\n#include <tests/a.h>\n',
+        "tests/a.h": "", "bench/b.h": "",
+    }, ["src/map/a.c:1", "src/map/a.c:2", "src/map/a.c:3"]),
+    ("what is in quotes must be there", {
+        "src/map/a.c": '#include "a.h"\n',
+    }, ["src/map/a.c:1"]),
+    ("files that are only included count too", {
+        "src/model/a.c": '#include "model/a.inc"\n', "src/model/a.inc": '#include "map/a.h"\n',
+        "src/map/a.h": "",
+    }, ["src/model/a.inc:1"]),
+    ("a source is named as one", {
+        "src/model/a.c": '#include "model/a.txt"\n', "src/model/a.txt": '#include "map/a.h"\n',
+    }, ["src/model/a.c:1"]),
+    ("a source outside of the folders is refused", {"src/a.c": ""}, ["src/a.c"]),
+    ("include_next does not hide it", {
+        "src/model/a.c": '#include_next "map/a.h"\n', "src/map/a.h": "",
+    }, ["src/model/a.c:1"]),
+    ("import does not hide it", {
+        "src/model/a.c": '#import "map/a.h"\n', "src/map/a.h": "",
+    }, ["src/model/a.c:1"]),
+    ("a macro does not hide it", {
+        "src/model/a.c": '#define H "map/a.h"\n#include H\n', "src/map/a.h": "",
+    }, ["src/model/a.c:2"]),
+    ("other spellings of the hash do not hide it", {
+        "src/model/a.c": '%:include "map/a.h"\n??=include "map/a.h"\n', "src/map/a.h": "",
+    }, ["src/model/a.c:1", "src/model/a.c:2"]),
+    ("comments do not hide it", {
+        "src/model/a.c": '/* a */ # /* b */ include /* c */ "map/a.h" // d\n'
+                         '/* a\n */ #include "map/a.h"\n',
+        "src/map/a.h": "",
+    }, ["src/model/a.c:1", "src/model/a.c:2"]),
+    ("a line in two pieces does not hide it", {
+        "src/model/a.c": 'int a; \\\nint b;\n#inc\\\nlude "map/a.h"\n', "src/map/a.h": "",
+    }, ["src/model/a.c:3"]),
+    ("what only looks like an include passes", {
+        "src/model/a.c": '// #include "map/a.h"\n/*\n#include "map/a.h"\n*/\n'
+                         'char a[] = "/*";\n#include "model/a.h" /* b */\nchar b[] = "*/";\n',
+        "src/model/a.h": "", "src/map/a.h": "",
+    }, []),
+    ("skeletons are of the kernel programs", {
+        "src/model/a.c": '#include "a.skel.h"\n',
+    }, ["src/model/a.c:1"]),
     ("a new folder needs its place", {"src/misc/a.c": ""}, ["src/misc"]),
 ]
 
