@@ -202,19 +202,20 @@ static int overlap_check(const struct recording *recording, struct error *e)
 
 /*
  * What the answer begins with, and where. A limit that leaves nothing out is none: what is open at
- * an end of the recording belongs to a range that reaches there. Between a base and the first chunk
- * nobody may have recorded for a while: the answer begins behind that.
+ * an end of the recording belongs to a range that reaches there, unless there is more to come.
+ * Between a base and the first chunk nobody may have recorded for a while: the answer begins behind
+ * that.
  */
 static int begin(struct source *out, struct bases *bases, const struct recording_info *info,
-		 struct partial_options *range)
+		 bool more, struct partial_options *range)
 {
 	u64 begin_ns;
 	int err;
 
 	out->from_ns = range->from_ns;
 	out->to_ns = range->to_ns && range->to_ns < info->end_ns ? range->to_ns : info->end_ns;
-	if (range->to_ns >= info->end_ns)
-		range->to_ns = 0;
+	if (!range->to_ns || range->to_ns >= info->end_ns)
+		range->to_ns = more ? info->end_ns : 0;
 	if (range->from_ns <= info->begin_ns)
 		range->from_ns = 0;
 	err = bases_begin(bases, info, range, &out->partial, &out->first);
@@ -266,7 +267,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 	if (err)
 		return err;
 	err = bases_open(&bases, o->base);
-	err = err ? err : begin(out, &bases, info, &options);
+	err = err ? err : begin(out, &bases, info, o->more, &options);
 	if (err)
 		error_set(e, err, "cannot map the recording");
 	else

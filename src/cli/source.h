@@ -14,12 +14,13 @@
 struct source_options {
 	const char *const *dirs; /* recordings and chunks; borrowed */
 	size_t dirs_count;
-	int boot;			   /* 0: the latest in them */
-	bool spans;			   /* keep each syscall, fault and wait */
-	const struct kspan_filter *only;   /* of them; NULL: all; borrowed by the source */
-	bool quiet;			   /* what is damaged has been told */
-	struct option_time from, to;	   /* only what lies between */
-	const char *after;		   /* a chunk: only later ones are read; NULL; borrowed */
+	int boot;			 /* 0: the latest in them */
+	bool spans;			 /* keep each syscall, fault and wait */
+	const struct kspan_filter *only; /* of them; NULL: all; borrowed by the source */
+	bool quiet;			 /* what is damaged has been told */
+	struct option_time from, to;	 /* only what lies between */
+	bool more;			 /* what is open at the end ends later, out of the range */
+	const char *after;		 /* a chunk: only later ones are read; NULL; borrowed */
 	const struct recording_base *base; /* in place of those in dirs; NULL; borrowed */
 };
 

@@ -213,7 +213,7 @@ static int feed_fail(struct top_feed *f, int err, struct error *e)
 int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 {
 	const char *dirs[] = {f->dir};
-	struct source_options from = {.dirs = dirs, .dirs_count = 1};
+	struct source_options from = {.dirs = dirs, .dirs_count = 1, .more = true};
 	int err;
 
 	*out = (struct source){0};

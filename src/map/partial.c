@@ -81,7 +81,7 @@ static int open_sums(struct partial *p, const struct kspan *k)
 	u64 duration = k->end_ns - k->begin_ns;
 	int err;
 
-	if (call_left_out(p, k) || !partial_in_range(p, k->end_ns - 1))
+	if (call_left_out(p, k) || !partial_in_range(p, k->end_ns))
 		return 0;
 	err = sums_add(&p->syscalls, &of, &k->split, duration, false);
 	if (err || !k->file.kind)

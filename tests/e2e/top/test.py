@@ -133,6 +133,31 @@ def the_thread_that_drains_goes_first_and_nobody_else():
 
 
 @tests.add
+def seconds_add_up_to_what_a_report_counts():
+    """What is open at the end of a second counts in the one in which it ends."""
+    directory = fathom.path("added")
+    with Running(fathom.binary, "record", "-o", directory, "-p", str(os.getpid()),
+                 stderr=subprocess.DEVNULL) as recorder:
+        harness.until(lambda: fathom.run("rotate", directory).returncode == 0, "it records")
+        with Running("sleep", "2.2") as sleeps:
+            seconds = top("-n", 4, "--by", "syscall", directory)
+            equal(sleeps.wait(timeout=60), 0, "status of what sleeps")
+        recorder.send_signal(signal.SIGTERM)
+        equal(recorder.wait(timeout=60), 0, "status of the recorder")
+    added = {}
+    for second in seconds:
+        for row in second["by"]["syscall"]:
+            count, total, longest = added.get(row["key"], (0, 0, 0))
+            added[row["key"]] = (count + row["count"], total + row["total_ns"],
+                                 max(longest, row["max_ns"]))
+    rows = fathom.report(directory, "syscall", "--from", seconds[0]["from_ns"],
+                         "--to", seconds[-1]["to_ns"])["rows"]
+    equal(added, {row["key"]: (row["count"], row["total_ns"], row["max_ns"]) for row in rows},
+          "calls of all seconds")
+    check(added["clock_nanosleep"][2] >= 2.2e9, f"the longest: {added['clock_nanosleep']}")
+
+
+@tests.add
 def follows_a_recorder_that_runs():
     directory = fathom.path("followed")
     with Running(fathom.binary, "record", "-o", directory, stderr=subprocess.DEVNULL) as recorder:
