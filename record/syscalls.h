@@ -174,7 +174,7 @@
 	S(130, rt_sigsuspend, 2, 0, SC_SIGNAL, (address, size))                                    \
 	S(131, sigaltstack, 2, 0, SC_SIGNAL, (address, address))                                   \
 	S(132, utime, 2, 0, SC_FILE, (path, address))                                              \
-	S(133, mknod, 3, 0, SC_FILE, (path, mode, device))                                         \
+	S(133, mknod, 3, 0, SC_FILE, (path, node_mode, device))                                    \
 	S(134, uselib, 1, 0, SC_FILE, (path))                                                      \
 	S(135, personality, 1, 0, 0, (personality))                                                \
 	S(136, ustat, 2, 0, 0, (device, address))                                                  \
@@ -198,7 +198,7 @@
 	S(154, modify_ldt, 3, 0, 0, (int, address, ulong))                                         \
 	S(155, pivot_root, 2, 0, SC_FILE, (path, path))                                            \
 	S(156, _sysctl, 1, 0, 0, (address))                                                        \
-	S(157, prctl, 5, 0, 0, (prctl_option, prctl_argument, lhex, lhex, lhex))                   \
+	S(157, prctl, 5, 0, 0, (prctl_option, prctl_argument, prctl_argument, lhex, lhex))         \
 	S(158, arch_prctl, 2, 0, 0, (arch_prctl_code, address))                                    \
 	S(159, adjtimex, 1, 0, 0, (address))                                                       \
 	S(160, setrlimit, 2, 0, 0, (rlimit_resource, address))                                     \
@@ -303,7 +303,7 @@
 	S(256, migrate_pages, 4, 0, SC_MEMORY, (pid, ulong, address, address))                     \
 	S(257, openat, 4, 1, SC_DESC | SC_FILE, (dirfd, path, open_flags, mode))                   \
 	S(258, mkdirat, 3, 1, SC_DESC | SC_FILE, (dirfd, path, mode))                              \
-	S(259, mknodat, 4, 1, SC_DESC | SC_FILE, (dirfd, path, mode, device))                      \
+	S(259, mknodat, 4, 1, SC_DESC | SC_FILE, (dirfd, path, node_mode, device))                 \
 	S(260, fchownat, 5, 1, SC_DESC | SC_FILE, (dirfd, path, uid, uid, at_flags))               \
 	S(261, futimesat, 3, 1, SC_DESC | SC_FILE, (dirfd, path, address))                         \
 	S(262, newfstatat, 4, 1, SC_DESC | SC_FILE, (dirfd, path, address, at_flags))              \

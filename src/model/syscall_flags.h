@@ -20,7 +20,7 @@ struct flag_set {
 	const char *unknown;
 };
 
-/* F(set, is a bit mask, text for unknown values); the sets are in syscall_flags.c */
+/* F(set, is a bit mask, text for unknown values); the sets are in syscall_flags*.c */
 #define SYSCALL_FLAG_SETS(F)                                                                       \
 	F(access_mode, 1, "?_OK")                                                                  \
 	F(at_flags, 1, "AT_???")                                                                   \
@@ -88,7 +88,7 @@ struct flag_set {
 	F(memfd_flags, 1, "MFD_???")                                                               \
 	F(splice_flags, 1, "SPLICE_F_???")                                                         \
 	F(fallocate_mode, 1, "FALLOC_FL_???")                                                      \
-	F(rename_flags, 1, "RENAME_???")                                                           \
+	F(rename_flags, 1, "RENAME_??")                                                            \
 	F(statx_mask, 1, "STATX_???")                                                              \
 	F(read_write_flags, 1, "RWF_???")                                                          \
 	F(close_range_flags, 1, "CLOSE_RANGE_???")                                                 \
@@ -97,6 +97,35 @@ struct flag_set {
 	F(fd_flags, 1, "FD_???")                                                                   \
 	F(sync_range_flags, 1, "SYNC_FILE_RANGE_???")                                              \
 	F(io_uring_enter_flags, 1, "IORING_ENTER_???")                                             \
+	F(xattr_flags, 1, "XATTR_???")                                                             \
+	F(msg_flags, 1, "MSG_???")                                                                 \
+	F(msg_command, 0, "MSG_???")                                                               \
+	F(sem_command, 0, "SEM_???")                                                               \
+	F(shm_command, 0, "SHM_???")                                                               \
+	F(shm_at_flags, 1, "SHM_???")                                                              \
+	F(mempolicy_mode, 0, "MPOL_???")                                                           \
+	F(mempolicy_mode_flags, 1, "MPOL_???")                                                     \
+	F(mempolicy_flags, 1, "MPOL_???")                                                          \
+	F(mbind_flags, 1, "MPOL_???")                                                              \
+	F(move_pages_flags, 1, "MPOL_???")                                                         \
+	F(fanotify_class, 0, "FAN_CLASS_???")                                                      \
+	F(fanotify_init_flags, 1, "FAN_???")                                                       \
+	F(fanotify_mark_flags, 1, "FAN_MARK_???")                                                  \
+	F(fanotify_mask, 1, "FAN_???")                                                             \
+	F(userfaultfd_flags, 1, "UFFD_???")                                                        \
+	F(pidfd_flags, 1, "PIDFD_???")                                                             \
+	F(kcmp_type, 0, "KCMP_???")                                                                \
+	F(perf_flags, 1, "PERF_FLAG_???")                                                          \
+	F(mlock_flags, 1, "MLOCK_???")                                                             \
+	F(node_type, 0, "")                                                                        \
+	F(capability, 0, "CAP_???")                                                                \
+	F(secure_bits, 1, "SECBIT_???")                                                            \
+	F(ambient_command, 0, "PR_CAP_AMBIENT_???")                                                \
+	F(dumpable, 0, "SUID_DUMP_???")                                                            \
+	F(seccomp_mode, 0, "SECCOMP_MODE_???")                                                     \
+	F(udp_options, 0, "UDP_???")                                                               \
+	F(packet_options, 0, "PACKET_???")                                                         \
+	F(netlink_options, 0, "NETLINK_???")                                                       \
 	F(prctl_option, 0, "PR_???")
 
 #define F(set, mask, unknown) extern const struct flag_name flags_##set[];

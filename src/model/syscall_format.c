@@ -8,11 +8,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <linux/kcmp.h>
+#include <linux/seccomp.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 
 #include "model/syscall_shapes.h"
 #include "record/syscalls_compat.h"
@@ -180,14 +183,19 @@ static int ptrace_arguments(u32 request)
 }
 
 /* The kernel refuses most newer options unless what they do not use is 0: that is shown. */
-static int prctl_arguments(u32 option)
+static int prctl_arguments(const u64 args[6])
 {
-	switch (option) {
+	switch ((u32)args[0]) {
+	case PR_SET_SECCOMP:
+		return args[1] == SECCOMP_MODE_STRICT ? 2 : args[1] == SECCOMP_MODE_FILTER ? 3 : 5;
 	case PR_GET_DUMPABLE:
 	case PR_GET_KEEPCAPS:
 	case PR_GET_SECCOMP:
 	case PR_GET_SECUREBITS:
 	case PR_GET_TIMERSLACK:
+	case PR_GET_TIMING:
+	case PR_TASK_PERF_EVENTS_DISABLE:
+	case PR_TASK_PERF_EVENTS_ENABLE:
 		return 1;
 	case PR_SET_PDEATHSIG:
 	case PR_GET_PDEATHSIG:
@@ -202,12 +210,29 @@ static int prctl_arguments(u32 option)
 	case PR_SET_CHILD_SUBREAPER:
 	case PR_GET_CHILD_SUBREAPER:
 	case PR_SET_PTRACER:
+	case PR_SET_TIMING:
+	case PR_GET_TSC:
+	case PR_SET_TSC:
+	case PR_GET_TID_ADDRESS:
+	case PR_GET_SPECULATION_CTRL:
 		return 2;
-	case PR_SET_SECCOMP:
+	case PR_SET_SPECULATION_CTRL:
 		return 3;
 	default:
 		return 5;
 	}
+}
+
+/* Only devices have a number. */
+static bool is_device(u64 mode)
+{
+	return S_ISCHR(mode) || S_ISBLK(mode);
+}
+
+/* These compare what a whole process has, the others one thing of it. */
+static bool kcmp_is_whole(u32 type)
+{
+	return type >= KCMP_VM && type <= KCMP_SYSVSEM;
 }
 
 static bool ioctl_has_argument(u32 request)
@@ -223,6 +248,8 @@ static int arguments_shown(const struct call *c)
 	for (int i = 0; i + 1 < count; i++) {
 		u32 flags = (u32)args[i];
 
+		if (c->kinds[i] == ARG_node_mode && !is_device(args[i]))
+			return i + 1;
 		if (c->kinds[i] == ARG_open_flags && c->kinds[i + 1] == ARG_mode &&
 		    !(flags & O_CREAT) && (flags & O_TMPFILE) != O_TMPFILE)
 			return i + 1;
@@ -232,9 +259,11 @@ static int arguments_shown(const struct call *c)
 	if (nr == SYSCALL_NR_ioctl && !ioctl_has_argument((u32)args[1]))
 		return 2;
 	if (nr == SYSCALL_NR_prctl)
-		return prctl_arguments((u32)args[0]);
+		return prctl_arguments(args);
 	if (nr == SYSCALL_NR_mremap && !(args[3] & (MREMAP_FIXED | MREMAP_DONTUNMAP)))
 		return 4;
+	if (nr == SYSCALL_NR_kcmp && kcmp_is_whole((u32)args[2]))
+		return 3;
 	if (nr == SYSCALL_NR_ptrace)
 		return ptrace_arguments((u32)args[0]);
 	if (nr == SYSCALL_NR_futex)

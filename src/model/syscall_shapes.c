@@ -8,8 +8,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "record/syscalls_compat.h"
 
@@ -93,6 +95,17 @@ static void put_name(struct text *t, const struct flag_set *set, u32 value)
 SYSCALL_FLAG_SETS(F)
 #undef F
 
+/* Flags, and in the upper six bits which size huge pages have, 0: not said. */
+static void put_huge(struct text *t, const struct flag_set *set, u32 value, const char *prefix)
+{
+	u32 flags = value & 0x3ffffff, size = value >> 26;
+
+	if (flags || !size)
+		put_flags(t, set, flags);
+	if (size)
+		text_put(t, "%s%u<<%s_HUGE_SHIFT", flags ? "|" : "", size, prefix);
+}
+
 /* ---- one function per shape: `args` are all arguments, i is the one to write ---- */
 
 typedef void shape_fn(struct text *t, const struct flag_set *set, const u64 *args, int i);
@@ -147,7 +160,36 @@ static void shape_lhex(struct text *t, const struct flag_set *set, const u64 *ar
 
 static void shape_octal(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	text_put(t, (u32)args[i] < 0100 ? "%03o" : "%#o", (u32)args[i]);
+	u32 mode = (u16)args[i]; /* the kernel looks at no more */
+
+	text_put(t, mode < 0100 ? "%03o" : "%#o", mode);
+}
+
+/* Of what is to be made: its type, its other bits by name, who may use it. */
+static void shape_node_mode(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	const u64 rights = args[i] & 0777;
+	u32 type = (u32)args[i] & S_IFMT;
+	const char *name = name_of(flags_node_type, type);
+
+	if (type && !name) {
+		shape_octal(t, set, args, i);
+		return;
+	}
+	if (name)
+		text_put(t, "%s|", name);
+	text_put(t, "%s%s%s", args[i] & S_ISUID ? "S_ISUID|" : "",
+		 args[i] & S_ISGID ? "S_ISGID|" : "", args[i] & S_ISVTX ? "S_ISVTX|" : "");
+	shape_octal(t, set, &rights, 0);
+}
+
+/* As the kernel takes a number of 32 bits apart. */
+static void shape_device(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	u32 device = (u32)args[i];
+
+	text_put(t, "makedev(%#x, %#x)", device >> 8 & 0xfff,
+		 (device & 0xff) | (device >> 12 & 0xfff00));
 }
 
 static void shape_dirfd(struct text *t, const struct flag_set *set, const u64 *args, int i)
@@ -184,6 +226,21 @@ static void shape_uid(struct text *t, const struct flag_set *set, const u64 *arg
 static void shape_map_offset(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	text_put(t, args[i] ? "%#" PRIx64 : "%" PRIx64, (uint64_t)args[i]);
+}
+
+static void shape_mmap_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	u32 flags = (u32)args[i];
+
+	if (!(flags & MAP_TYPE))
+		text_put(t, flags ? "MAP_FILE|" : "MAP_FILE");
+	if (flags)
+		put_huge(t, set, flags, "MAP");
+}
+
+static void shape_memfd_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	put_huge(t, set, (u32)args[i], "MFD");
 }
 
 static void shape_open_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
@@ -228,16 +285,23 @@ static void shape_socket_protocol(struct text *t, const struct flag_set *set, co
 
 static void shape_socket_option(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	if ((u32)args[1] == SOL_SOCKET)
-		put_name(t, &set_socket_options, (u32)args[i]);
-	else if ((u32)args[1] == IPPROTO_TCP)
-		put_name(t, &set_tcp_options, (u32)args[i]);
-	else if ((u32)args[1] == IPPROTO_IP)
-		put_name(t, &set_ip_options, (u32)args[i]);
-	else if ((u32)args[1] == IPPROTO_IPV6)
-		put_name(t, &set_ipv6_options, (u32)args[i]);
-	else
-		text_put(t, "%u", (u32)args[i]);
+	static const struct {
+		u32 level;
+		const struct flag_set *set;
+	} levels[] = {
+		{SOL_SOCKET, &set_socket_options}, {IPPROTO_TCP, &set_tcp_options},
+		{IPPROTO_IP, &set_ip_options},	   {IPPROTO_IPV6, &set_ipv6_options},
+		{IPPROTO_UDP, &set_udp_options},   {SOL_NETLINK, &set_netlink_options},
+		{SOL_PACKET, &set_packet_options},
+	};
+
+	for (size_t l = 0; l < sizeof(levels) / sizeof(levels[0]); l++) {
+		if (levels[l].level == (u32)args[1]) {
+			put_name(t, levels[l].set, (u32)args[i]);
+			return;
+		}
+	}
+	text_put(t, "%u", (u32)args[i]);
 }
 
 static void shape_signal(struct text *t, const struct flag_set *set, const u64 *args, int i)
@@ -322,22 +386,61 @@ static void shape_futex_value3(struct text *t, const struct flag_set *set, const
 		shape_hex(t, set, args, i);
 }
 
-static void shape_prctl_argument(struct text *t, const struct flag_set *set, const u64 *args, int i)
+/* The second argument of prctl. */
+static void put_prctl_second(struct text *t, const struct flag_set *set, const u64 *args)
 {
 	switch ((u32)args[0]) {
 	case PR_SET_PDEATHSIG:
-		shape_signal(t, &set_signal, args, i);
+		shape_signal(t, &set_signal, args, 1);
 		break;
-	case PR_SET_KEEPCAPS:
+	case PR_SET_DUMPABLE:
+		put_name(t, &set_dumpable, (u32)args[1]);
+		break;
+	case PR_SET_SECCOMP:
+		put_name(t, &set_seccomp_mode, (u32)args[1]);
+		break;
+	case PR_SET_SECUREBITS:
+		put_flags(t, &set_secure_bits, (u32)args[1]);
+		break;
+	case PR_CAPBSET_READ:
+	case PR_CAPBSET_DROP:
+		put_name(t, &set_capability, (u32)args[1]);
+		break;
+	case PR_CAP_AMBIENT:
+		put_name(t, &set_ambient_command, (u32)args[1]);
+		break;
 	case PR_SET_TIMERSLACK:
+		shape_long(t, set, args, 1);
+		break;
+	case PR_SET_NAME:
+	case PR_GET_NAME:
+	case PR_GET_PDEATHSIG:
+	case PR_GET_CHILD_SUBREAPER:
+	case PR_GET_TSC:
+	case PR_GET_TID_ADDRESS:
+		shape_address(t, set, args, 1);
+		break;
+	case PR_SET_TIMING:
+	case PR_SET_KEEPCAPS:
 	case PR_SET_NO_NEW_PRIVS:
 	case PR_SET_CHILD_SUBREAPER:
 	case PR_SET_THP_DISABLE:
-		shape_ulong(t, set, args, i);
+		shape_ulong(t, set, args, 1);
 		break;
 	default:
-		shape_lhex(t, set, args, i);
+		shape_lhex(t, set, args, 1);
 	}
+}
+
+static void shape_prctl_argument(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	if (i == 1)
+		put_prctl_second(t, set, args);
+	else if ((u32)args[0] == PR_CAP_AMBIENT && args[1] >= PR_CAP_AMBIENT_IS_SET &&
+		 args[1] <= PR_CAP_AMBIENT_LOWER)
+		put_name(t, &set_capability, (u32)args[i]);
+	else
+		shape_lhex(t, set, args, i);
 }
 
 static void shape_fcntl_argument(struct text *t, const struct flag_set *set, const u64 *args, int i)
@@ -411,10 +514,45 @@ static void shape_ipc_flags(struct text *t, const struct flag_set *set, const u6
 	u32 flags = (u32)args[i] & ~0777u;
 
 	if (flags) {
-		put_flags(t, set, flags);
+		if (set == &set_shm_get_flags)
+			put_huge(t, set, flags, "SHM");
+		else
+			put_flags(t, set, flags);
 		text_put(t, "|");
 	}
 	shape_octal(t, NULL, &mode, 0);
+}
+
+/* What msgctl, semctl and shmctl are to do; the bit stands for the newer structures. */
+static void shape_ipc_command(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	const u32 ipc_64 = 0x100;
+
+	text_put(t, "%s", (u32)args[i] & ipc_64 ? "IPC_64|" : "");
+	put_name(t, set, (u32)args[i] & ~ipc_64);
+}
+
+static void shape_mempolicy_mode(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	u32 flags = (u32)args[i] & 0xe000, mode = (u32)args[i] & ~0xe000u;
+	const char *name = name_of(set->names, mode);
+
+	if (name)
+		text_put(t, flags ? "%s|" : "%s", name);
+	if (flags || !name)
+		put_flags(t, &set_mempolicy_mode_flags, name ? flags : (u32)args[i]);
+}
+
+static void shape_fanotify_init(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	const u32 classes = 0xc;
+	u32 flags = (u32)args[i] & ~classes;
+
+	put_name(t, &set_fanotify_class, (u32)args[i] & classes);
+	if (flags) {
+		text_put(t, "|");
+		put_flags(t, set, flags);
+	}
 }
 
 /* An offset that counts pages. */
@@ -450,6 +588,8 @@ static const struct argument_shape {
 	[ARG_lhex] = {shape_lhex, NULL},
 	[ARG_map_offset] = {shape_map_offset, NULL},
 	[ARG_mode] = {shape_octal, NULL},
+	[ARG_node_mode] = {shape_node_mode, NULL},
+	[ARG_device] = {shape_device, NULL},
 	[ARG_uid] = {shape_uid, NULL},
 	[ARG_socket_type] = {shape_socket_type, NULL},
 	[ARG_socket_protocol] = {shape_socket_protocol, NULL},
@@ -463,13 +603,25 @@ static const struct argument_shape {
 	[ARG_pages] = {shape_pages, NULL},
 	[ARG_ipc_key] = {shape_ipc_key, NULL},
 	[ARG_setns_flags] = {shape_flags, &set_unshare_flags},
+	[ARG_fanotify_event_flags] = {shape_open_flags, &set_open_flags},
 };
 
 static shape_fn *const special[ARG_KINDS] = {
-	[ARG_open_flags] = shape_open_flags,   [ARG_clone_flags] = shape_clone_flags,
-	[ARG_signal] = shape_signal,	       [ARG_ioctl_request] = shape_ioctl,
-	[ARG_statx_flags] = shape_statx_flags, [ARG_shm_get_flags] = shape_ipc_flags,
-	[ARG_sem_get_flags] = shape_ipc_flags, [ARG_msg_get_flags] = shape_ipc_flags,
+	[ARG_open_flags] = shape_open_flags,
+	[ARG_clone_flags] = shape_clone_flags,
+	[ARG_signal] = shape_signal,
+	[ARG_ioctl_request] = shape_ioctl,
+	[ARG_statx_flags] = shape_statx_flags,
+	[ARG_shm_get_flags] = shape_ipc_flags,
+	[ARG_sem_get_flags] = shape_ipc_flags,
+	[ARG_msg_get_flags] = shape_ipc_flags,
+	[ARG_msg_command] = shape_ipc_command,
+	[ARG_sem_command] = shape_ipc_command,
+	[ARG_shm_command] = shape_ipc_command,
+	[ARG_mmap_flags] = shape_mmap_flags,
+	[ARG_memfd_flags] = shape_memfd_flags,
+	[ARG_mempolicy_mode] = shape_mempolicy_mode,
+	[ARG_fanotify_init_flags] = shape_fanotify_init,
 };
 
 void argument_put(struct text *t, enum argument_kind kind, const u64 args[6], int i)

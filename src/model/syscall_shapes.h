@@ -15,22 +15,19 @@
 
 /* clang-format off */
 #define ARGUMENT_KINDS(K)                                                                          \
-	K(address) K(dirfd) K(fd) K(hex) K(int) K(lhex) K(long) K(map_offset) K(mode) K(offset)    \
-	K(path) K(pid) K(size) K(uid) K(uint) K(ulong) K(unused) K(device) K(ipc_key)              \
-	K(socket_type) K(socket_protocol) K(socket_option) K(futex_operation) K(futex_timeout)     \
-	K(futex_value3) K(fcntl_argument) K(ioctl_argument) K(delete_module_flags)                 \
-	K(fanotify_event_flags) K(fanotify_init_flags) K(fanotify_mark_flags) K(fanotify_mask)     \
-	K(finit_module_flags) K(fsconfig_command) K(fsmount_flags) K(fsopen_flags)                 \
-	K(fspick_flags) K(futex2_flags) K(io_uring_register_operation) K(ioprio) K(ioprio_who)     \
-	K(kcmp_type) K(kexec_file_flags) K(kexec_flags) K(keyctl_operation) K(keyring)             \
-	K(landlock_flags) K(landlock_rule) K(mbind_flags) K(membarrier_command)                    \
-	K(memfd_secret_flags) K(mempolicy_flags) K(mempolicy_mode) K(mlock_flags)                  \
-	K(mount_attributes) K(move_mount_flags) K(move_pages_flags) K(msg_command) K(msg_flags)    \
-	K(open_tree_flags) K(perf_flags) K(personality) K(pidfd_flags) K(pkey_rights)              \
-	K(reboot_command) K(reboot_magic) K(reboot_magic2) K(rseq_flags) K(seccomp_flags)          \
-	K(seccomp_operation) K(sem_command) K(setns_flags) K(shadow_stack_flags)                   \
-	K(shm_at_flags) K(shm_command) K(swap_flags) K(syslog_action) K(userfaultfd_flags)         \
-	K(xattr_flags) K(socketcall) K(pages) K(prctl_argument)
+	K(address) K(dirfd) K(fd) K(hex) K(int) K(lhex) K(long) K(map_offset) K(mode)              \
+	K(node_mode) K(offset) K(path) K(pid) K(size) K(uid) K(uint) K(ulong) K(unused)            \
+	K(device) K(ipc_key) K(socket_type) K(socket_protocol) K(socket_option)                    \
+	K(futex_operation) K(futex_timeout) K(futex_value3) K(fcntl_argument) K(ioctl_argument)    \
+	K(delete_module_flags) K(fanotify_event_flags) K(finit_module_flags) K(fsconfig_command)   \
+	K(fsmount_flags) K(fsopen_flags) K(fspick_flags) K(futex2_flags)                           \
+	K(io_uring_register_operation) K(ioprio) K(ioprio_who) K(kexec_file_flags)                 \
+	K(kexec_flags) K(keyctl_operation) K(keyring) K(landlock_flags) K(landlock_rule)           \
+	K(membarrier_command) K(memfd_secret_flags) K(mount_attributes) K(move_mount_flags)        \
+	K(open_tree_flags) K(personality) K(pkey_rights) K(reboot_command) K(reboot_magic)         \
+	K(reboot_magic2) K(rseq_flags) K(seccomp_flags) K(seccomp_operation) K(setns_flags)        \
+	K(shadow_stack_flags) K(swap_flags) K(syslog_action) K(socketcall) K(pages)                \
+	K(prctl_argument)
 
 enum argument_kind {
 	ARG_none,

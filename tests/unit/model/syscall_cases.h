@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/futex.h>
 #include <linux/netlink.h>
+#include <linux/xattr.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -22,10 +23,14 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -186,6 +191,70 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(ptrace, 2, 99999, 0x10, 0x20) \
 	C(bpf, 5, 0xdead0, 72) \
 	C(bpf, 35, 0xdead0, 72) \
+	C(setxattr, 0xdead0, 0xdead0, 0xdead4, 3, XATTR_CREATE) \
+	C(fsetxattr, 3, 0xdead0, 0xdead4, 3, XATTR_CREATE | XATTR_REPLACE | 4) \
+	C(msgsnd, 3, 0xdead0, 5, IPC_NOWAIT) \
+	C(msgrcv, 3, 0xdead0, 5, -2, MSG_NOERROR | IPC_NOWAIT) \
+	C(msgctl, 5, IPC_STAT, 0xdead0) \
+	C(msgctl, 5, MSG_INFO, 0xdead0) \
+	C(semctl, 5, 1, SETVAL, 0xdead0) \
+	C(semctl, 5, 1, 0x100 | IPC_RMID, 0xdead0) \
+	C(shmctl, 5, IPC_RMID, 0) \
+	C(shmctl, 5, SHM_LOCK, 0) \
+	C(shmctl, 5, 99, 0) \
+	C(shmat, 5, 0, 0) \
+	C(shmat, 5, 0xdead0, SHM_RDONLY | SHM_RND) \
+	C(shmget, 5, 4096, SHM_HUGETLB | 21 << 26 | 0600) \
+	C(memfd_create, 0xdead0, MFD_CLOEXEC | MFD_HUGETLB | 21 << 26) \
+	C(mmap, 0, 4096, PROT_READ | 8, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << 26, -1, 0) \
+	C(mmap, 0, 4096, PROT_READ, MAP_SHARED | 30 << 26, 3, 0) \
+	C(mmap, 0, 4096, PROT_READ, 0, 3, 0) \
+	C(mmap, 0, 4096, PROT_READ, MAP_FIXED, 3, 0) \
+	C(madvise, 0xdead000, 4096, 24) \
+	C(process_madvise, 3, 0xdead0, 1, 25, 0) \
+	C(msync, 0xdead000, 4096, MS_ASYNC | MS_INVALIDATE | MS_SYNC) \
+	C(mlock2, 0xdead000, 4096, 1) \
+	C(setsockopt, 3, SOL_SOCKET, 50, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_SOCKET, 29, 0xdead0, 4) \
+	C(getsockopt, 3, SOL_SOCKET, 75, 0xdead0, 0xdead4) \
+	C(setsockopt, 3, SOL_NETLINK, NETLINK_EXT_ACK, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_PACKET, 18, 0xdead0, 4) \
+	C(setsockopt, 3, 17, 103, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_TCP, 30, 0xdead0, 4) \
+	C(setsockopt, 3, SOL_IPV6, MCAST_JOIN_GROUP, 0xdead0, 4) \
+	C(setsockopt, 3, 136, 1, 0xdead0, 4) \
+	C(prctl, PR_CAPBSET_READ, 40, 2, 3, 4) \
+	C(prctl, PR_CAPBSET_DROP, 41, 2, 3, 4) \
+	C(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 21, 0, 0) \
+	C(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) \
+	C(prctl, PR_SET_DUMPABLE, 1, 2, 3, 4) \
+	C(prctl, PR_SET_SECUREBITS, 0x15, 2, 3, 4) \
+	C(prctl, PR_SET_SECCOMP, 1, 0xdead0, 3, 4) \
+	C(prctl, PR_SET_SECCOMP, 2, 0xdead0, 3, 4) \
+	C(prctl, PR_GET_NAME, 0, 2, 3, 4) \
+	C(prctl, PR_TASK_PERF_EVENTS_DISABLE, 1, 2, 3, 4) \
+	C(prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0) \
+	C(mbind, 0xdead000, 4096, 2, 0xdead0, 64, 3) \
+	C(mbind, 0xdead000, 4096, 0x8001, 0xdead0, 64, 0) \
+	C(set_mempolicy, 0x2002, 0xdead0, 64) \
+	C(set_mempolicy, 0x8009, 0, 0) \
+	C(get_mempolicy, 0xdead0, 0xdead4, 64, 0xdead000, 3) \
+	C(move_pages, 0, 0, 0, 0, 0, 2) \
+	C(fanotify_init, 0, O_RDONLY) \
+	C(fanotify_init, 0x205, O_RDWR | O_CLOEXEC) \
+	C(fanotify_init, 0xc, O_RDONLY) \
+	C(fanotify_mark, 3, 0x101, 0x40000018, AT_FDCWD, 0xdead0) \
+	C(userfaultfd, O_NONBLOCK | O_CLOEXEC | 1) \
+	C(pidfd_open, 7, O_NONBLOCK) \
+	C(kcmp, 4, 5, 0, 6, 7) \
+	C(kcmp, 4, 5, 2, 6, 7) \
+	C(perf_event_open, 0xdead0, -1, 0, -1, 8) \
+	C(mknod, 0xdead0, S_IFCHR | 0666, 0x103) \
+	C(mknod, 0xdead0, S_IFIFO | 0600, 0x103) \
+	C(mknod, 0xdead0, 0600, 0x103) \
+	C(mknodat, AT_FDCWD, 0xdead0, S_IFBLK | S_ISGID | 0644, 0x12345678) \
+	C(mknodat, 3, 0xdead0, S_IFMT | 7, 0x103) \
+	C(chmod, 0xdead0, 0200644) \
 	C(getppid) \
 	C(exit, 3)
 
