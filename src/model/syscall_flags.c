@@ -384,13 +384,6 @@ const struct flag_name flags_sigmask_how[] = {
 	{ 0, NULL }
 };
 
-const struct flag_name flags_ioctl_request[] = {
-	N(TCGETS), N(TCSETS), N(TCSETSW), N(TCSETSF), N(TIOCGWINSZ), N(TIOCSWINSZ), N(TIOCGPGRP),
-	N(TIOCSPGRP), N(TIOCSCTTY), N(TIOCNOTTY), N(TIOCGPTN), N(TIOCSPTLCK), N(FIONREAD),
-	N(FIONBIO), N(FIOASYNC), N(FIOCLEX), N(FIONCLEX),
-	{ 0, NULL }
-};
-
 const struct flag_name flags_rlimit_resource[] = {
 	N(RLIMIT_CPU), N(RLIMIT_FSIZE), N(RLIMIT_DATA), N(RLIMIT_STACK), N(RLIMIT_CORE),
 	N(RLIMIT_RSS), N(RLIMIT_NPROC), N(RLIMIT_NOFILE), N(RLIMIT_MEMLOCK), N(RLIMIT_AS),

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of flags and other constants in arguments of system calls: tables. */
+/*
+ * The names of flags and other constants in arguments of system calls: tables. They
+ * stand in syscall_flags.c, syscall_flags_rare.c and syscall_ioctls.c.
+ */
 #ifndef MODEL_SYSCALL_FLAGS_H
 #define MODEL_SYSCALL_FLAGS_H
+
+#include <stdbool.h>
 
 #include "record/record.h"
 
@@ -20,7 +25,7 @@ struct flag_set {
 	const char *unknown;
 };
 
-/* F(set, is a bit mask, text for unknown values); the sets are in syscall_flags*.c */
+/* F(set, is a bit mask, text for unknown values) */
 #define SYSCALL_FLAG_SETS(F)                                                                       \
 	F(access_mode, 1, "?_OK")                                                                  \
 	F(at_flags, 1, "AT_???")                                                                   \
@@ -131,5 +136,9 @@ struct flag_set {
 #define F(set, mask, unknown) extern const struct flag_name flags_##set[];
 SYSCALL_FLAG_SETS(F)
 #undef F
+
+/* What the third argument of ioctl is, of requests in syscall_ioctls.c. */
+bool ioctl_has_argument(u32 request); /* true unless the request is known to take none */
+bool ioctl_takes_number(u32 request); /* a number or a descriptor, no address */
 
 #endif

@@ -235,11 +235,6 @@ static bool kcmp_is_whole(u32 type)
 	return type >= KCMP_VM && type <= KCMP_SYSVSEM;
 }
 
-static bool ioctl_has_argument(u32 request)
-{
-	return request != FIOCLEX && request != FIONCLEX;
-}
-
 static int arguments_shown(const struct call *c)
 {
 	const u64 *args = c->args;

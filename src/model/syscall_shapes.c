@@ -486,6 +486,14 @@ static void shape_ioctl(struct text *t, const struct flag_set *set, const u64 *a
 			 r >> 16 & 0x3fff);
 }
 
+static void shape_ioctl_argument(struct text *t, const struct flag_set *set, const u64 *args, int i)
+{
+	if (ioctl_takes_number((u32)args[1]))
+		text_put(t, "%d", (int)args[i]);
+	else
+		shape_lhex(t, set, args, i);
+}
+
 static void shape_socketcall(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 #define ROW(call, name, native) [call] = "SYS_" #name,
@@ -575,7 +583,7 @@ static const struct argument_shape {
 #undef F
 		[ARG_address] = {shape_address, NULL},
 	[ARG_path] = {shape_address, NULL},
-	[ARG_ioctl_argument] = {shape_lhex, NULL},
+	[ARG_ioctl_argument] = {shape_ioctl_argument, NULL},
 	[ARG_fd] = {shape_int, NULL},
 	[ARG_dirfd] = {shape_dirfd, NULL},
 	[ARG_int] = {shape_int, NULL},

@@ -9,9 +9,11 @@
 #include <asm/prctl.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/futex.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
 #include <linux/xattr.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -110,6 +112,28 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(ioctl, 3, FIONBIO, 0xdead0) \
 	C(ioctl, 3, FIOCLEX, 7) \
 	C(ioctl, 3, FIONCLEX, 7) \
+	C(ioctl, 3, FIGETBSZ, 0xdead0) \
+	C(ioctl, 3, FS_IOC_GETFLAGS, 0xdead0) \
+	C(ioctl, 3, FS_IOC_FIEMAP, 0xdead0) \
+	C(ioctl, 3, FS_IOC_FSGETXATTR, 0xdead0) \
+	C(ioctl, 3, FIFREEZE, 7) \
+	C(ioctl, 3, SIOCGIFCONF, 0xdead0) \
+	C(ioctl, 3, SIOCGIFHWADDR, 0xdead0) \
+	C(ioctl, 3, SIOCGIFINDEX, 0xdead0) \
+	C(ioctl, 3, SIOCETHTOOL, 0xdead0) \
+	C(ioctl, 3, SIOCOUTQ, 0xdead0) \
+	C(ioctl, 3, BLKGETSIZE64, 0xdead0) \
+	C(ioctl, 3, BLKDISCARD, 0xdead0) \
+	C(ioctl, 3, BLKFLSBUF, 7) \
+	C(ioctl, 3, 0x2405, 4) /* PERF_EVENT_IOC_SET_OUTPUT */ \
+	C(ioctl, 3, 0x80082407, 0xdead0) /* PERF_EVENT_IOC_ID */ \
+	C(ioctl, 3, 0x4c00, 4) /* LOOP_SET_FD */ \
+	C(ioctl, 3, 0x4c82, 7) /* LOOP_CTL_GET_FREE */ \
+	C(ioctl, 3, 0x400454ca, 0xdead0) /* TUNSETIFF */ \
+	C(ioctl, 3, 0x80247009, 0xdead0) /* RTC_RD_TIME */ \
+	C(ioctl, 3, 0xae80, 0) /* KVM_RUN */ \
+	C(ioctl, 3, 0x802c542a, 0xdead0) /* TCGETS2 */ \
+	C(ioctl, 3, TIOCEXCL, 7) \
 	C(rseq, 0xdead0, 32, 0, 0x53053053) \
 	C(prctl, PR_GET_DUMPABLE, 1, 2, 3, 4) \
 	C(prctl, PR_GET_KEEPCAPS, 1, 2, 3, 4) \
