@@ -10,8 +10,8 @@
 #include <linux/futex.h>
 #include <linux/kcmp.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -35,6 +35,7 @@ static const u8 call_kinds[SYSCALL_TABLE_SIZE][6] = {RECORD_SYSCALLS(ROW)};
 struct call {
 	int nr; /* of the 64-bit call, -1: none */
 	int count;
+	bool compat;
 	u8 kinds[6]; /* enum argument_kind */
 	u64 args[6];
 };
@@ -112,6 +113,7 @@ static bool compat_call(struct call *c, u16 nr, const u64 registers[6])
 	u64 all[7] = {0}; /* an offset in the last two is whole, whatever the table says */
 
 	memcpy(all, registers, 6 * sizeof(*registers));
+	c->compat = true;
 	c->nr = syscall_native(nr);
 	if (kinds && kinds[0] == ARG_none)
 		kinds = c->nr >= 0 ? call_kinds[c->nr] : NULL;
@@ -287,10 +289,41 @@ static void put_unknown(struct text *t, const u64 *args)
 		text_put(t, "%s%#" PRIx64, i ? ", " : "", (uint64_t)args[i]);
 }
 
+/*
+ * clone's arguments with their names, as their order differs between tables, and
+ * only those that the flags have it look at.
+ */
+static void put_clone(struct text *t, const struct call *c)
+{
+	const int tls = c->compat ? 3 : 4, child = c->compat ? 4 : 3;
+	const u64 flags = c->args[0];
+
+	text_put(t, "child_stack=");
+	argument_put(t, ARG_address, c->args, 1);
+	text_put(t, ", flags=");
+	argument_put(t, ARG_clone_flags, c->args, 0);
+	if (flags & (CLONE_PARENT_SETTID | CLONE_PIDFD)) {
+		text_put(t, ", parent_tid=");
+		argument_put(t, ARG_address, c->args, 2);
+	}
+	if (flags & CLONE_SETTLS) {
+		text_put(t, ", tls=");
+		argument_put(t, ARG_address, c->args, tls);
+	}
+	if (flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)) {
+		text_put(t, ", child_tidptr=");
+		argument_put(t, ARG_address, c->args, child);
+	}
+}
+
 static void put_arguments(struct text *t, const struct call *c, const struct syscall_paths *paths)
 {
 	int count = arguments_shown(c), written = 0, path = 0;
 
+	if (c->nr == SYSCALL_NR_clone) {
+		put_clone(t, c);
+		return;
+	}
 	for (int i = 0; i < count; i++) {
 		bool is_path = c->kinds[i] == ARG_path && path < 2;
 		const char *string = is_path && paths ? paths->asked[path] : NULL;

@@ -279,6 +279,10 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(mknodat, AT_FDCWD, 0xdead0, S_IFBLK | S_ISGID | 0644, 0x12345678) \
 	C(mknodat, 3, 0xdead0, S_IFMT | 7, 0x103) \
 	C(chmod, 0xdead0, 0200644) \
+	C(clone, SIGCHLD, 0, 0xdead0, 0xdead4, 0xdead8) \
+	C(clone, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, 0, 0, 0xdead4, 0) \
+	C(clone, CLONE_PIDFD | CLONE_VM, 0xdead0, 0xdead4, 0, 0) \
+	C(clone, CLONE_PARENT_SETTID | CLONE_SETTLS | CLONE_CHILD_CLEARTID, 0xdead0, 0xdead4, 0xdead8, 0xdeae0) \
 	C(getppid) \
 	C(exit, 3)
 
@@ -290,6 +294,7 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(19, 3, -100, SEEK_END) /* lseek */ \
 	C(48, SIGUSR1, 0xdead0) /* signal */ \
 	C(54, 3, TCGETS, 0xdead0) /* ioctl */ \
+	C(120, CLONE_PARENT_SETTID | CLONE_SETTLS | CLONE_CHILD_SETTID, 0, 0xdead4, 0xdead8, 0xdeae0) /* clone */ \
 	C(140, 3, 1, 2, 0xdead0, SEEK_SET) /* _llseek */ \
 	C(180, 3, 0xdead0, 10, 5, 1) /* pread64 */ \
 	C(181, 3, 0xdead0, 10, -1, -1) /* pwrite64 */ \
