@@ -8,6 +8,8 @@
 #define EXIT_USAGE 2
 #define COMMANDS_MAX 32
 #define HELP_COLUMN 26
+#define HELP_INDENT 7
+#define HELP_WIDTH 80
 
 const struct command *command_find(const char *name)
 {
@@ -18,9 +20,45 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
+/*
+ * Words of `text`, of which no line is longer than a terminal is wide; the first begins in the
+ * column `at`, others in `indent`. Nothing is broken within brackets; an empty line stays.
+ */
+static void text_fill(FILE *file, size_t at, size_t indent, const char *text)
+{
+	bool first = true;
+
+	while (*(text += strspn(text, " \n"))) {
+		size_t length = 0;
+
+		for (int depth = 0; text[length]; length++) {
+			depth += (text[length] == '[') - (text[length] == ']');
+			if (!depth && (text[length] == ' ' || text[length] == '\n'))
+				break;
+		}
+		if (!first && at + 1 + length > HELP_WIDTH) {
+			fprintf(file, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (!first) {
+			putc(' ', file);
+			at++;
+		}
+		at += length;
+		first = false;
+		for (; length; length--, text++)
+			putc(*text == '\n' ? ' ' : *text, file);
+		if (strncmp(text, "\n\n", 2) == 0) {
+			fprintf(file, "\n\n%*s", (int)indent, "");
+			at = indent;
+			first = true;
+		}
+	}
+	putc('\n', file);
+}
+
 static void option_help(const struct option *option, FILE *file)
 {
-	char head[80];
+	char head[80], text[512];
 
 	snprintf(head, sizeof(head), "  %c%c%s --%s%s%s", option->letter ? '-' : ' ',
 		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
@@ -29,22 +67,22 @@ static void option_help(const struct option *option, FILE *file)
 		fprintf(file, "%s\n%*s", head, HELP_COLUMN, "");
 	else
 		fprintf(file, "%-*s", HELP_COLUMN, head);
-	for (const char *at = option->help; *at; at++) {
-		putc(*at, file);
-		if (*at == '\n')
-			fprintf(file, "%*s", HELP_COLUMN, "");
-	}
-	if (option->preset)
-		fprintf(file, " (default: %s)", option->preset);
-	putc('\n', file);
+	snprintf(text, sizeof(text), option->preset ? "%s (default: %s)" : "%s", option->help,
+		 option->preset);
+	text_fill(file, HELP_COLUMN, HELP_COLUMN, text);
 }
 
 void command_help(const struct command *command, FILE *file)
 {
-	fprintf(file, "fathom %s: %s\n\nusage: fathom %s%s%s\n", command->name, command->summary,
-		command->name, *command->usage ? " " : "", command->usage);
-	if (command->description)
-		fprintf(file, "\n%s\n", command->description);
+	fprintf(file, "fathom %s: ", command->name);
+	text_fill(file, strlen("fathom : ") + strlen(command->name), HELP_INDENT, command->summary);
+	fprintf(file, "\nusage: fathom %s%s", command->name, *command->usage ? " " : "");
+	text_fill(file, strlen("usage: fathom  ") + strlen(command->name), HELP_INDENT,
+		  command->usage);
+	if (command->description) {
+		putc('\n', file);
+		text_fill(file, 0, 0, command->description);
+	}
 	fputs("\noptions:\n", file);
 	for (const struct option *option = command->options; option && option->name; option++)
 		option_help(option, file);

@@ -171,7 +171,8 @@ const char trace_usage[] =
 const struct option trace_option_table[] = {
 	{"slowest", 0, "N", "the N traces that took longest of those that fit", NULL, AT(slowest),
 	 option_count},
-	{"name", 0, "GLOB", "traces with a span of such a name", NULL, AT(name), option_text},
+	{"name", 0, "GLOB", "traces with a span of an application of such a name", NULL, AT(name),
+	 option_text},
 	{"service", 0, "NAME", "traces with a span of this service", NULL, AT(service),
 	 option_text},
 	{"all", 0, NULL, "every trace, then what each thread did under no span", NULL, AT(all),

@@ -67,6 +67,9 @@ def differences(fathom, directory, command, summary):
     text = help_of(fathom, command, "--help")
     if text != help_of(fathom, "help", command):
         yield "'help COMMAND' and 'COMMAND --help' differ"
+    for line in text.splitlines():
+        if len(line) > 80:
+            yield f"help: wider than a terminal: {line}"
     in_help, in_page = options_of_help(text), options_of_page(page)
     for name in sorted(in_help.keys() | in_page.keys()):
         if in_help.get(name) != in_page.get(name):
