@@ -98,9 +98,10 @@ struct chunk_info {
 	uint64_t cpus;	      /* so many have a stream from the begin on, of a recovered one
 				 some may be missing; 0: not known */
 	char cpu_list[CHUNK_CPU_LIST_BYTES]; /* which; "": 0 .. cpus - 1 */
-	struct chunk_clock clock;	     /* at its begin */
-	uint64_t records;		     /* CTF events, what babeltrace2 counts */
-	uint64_t bytes;			     /* of its files */
+	bool cpus_unknown;	  /* nothing is left that says which: any may be missing */
+	struct chunk_clock clock; /* at its begin */
+	uint64_t records;	  /* CTF events, what babeltrace2 counts */
+	uint64_t bytes;		  /* of its files */
 	struct chunk_lost lost;
 	uint64_t incomplete; /* fields that are cut or could not be read */
 	enum chunk_state state;

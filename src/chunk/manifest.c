@@ -74,6 +74,18 @@ bool chunk_file_is_compressed(const char *name)
 	return len > 4 && strcmp(name + len - 4, ".zst") == 0;
 }
 
+/* A list that is too long is not told: then no stream of them is missed, either. */
+void chunk_cpus_set(struct chunk_info *info, const char *list)
+{
+	bool plain = cpu_list_is_plain(list);
+
+	if (!plain && strlen(list) >= sizeof(info->cpu_list))
+		return;
+	info->cpus = cpu_list_count(list);
+	if (!plain)
+		strcpy(info->cpu_list, list);
+}
+
 /* ---- writing ---- */
 
 static void print_manifest(FILE *f, const struct manifest *m)

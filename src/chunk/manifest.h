@@ -71,4 +71,7 @@ void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record);
 bool chunk_file_is_stream(const char *name);
 bool chunk_file_is_compressed(const char *name);
 
+/* These have a stream from the begin on. */
+void chunk_cpus_set(struct chunk_info *info, const char *list);
+
 #endif

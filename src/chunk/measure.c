@@ -36,7 +36,7 @@ void chunk_stream_bound(struct chunk_info *info, const struct stream *s)
 
 void chunk_complete_bound(struct chunk_info *info, uint64_t cpus)
 {
-	if (cpus < info->cpus || info->complete_ns < info->begin_ns)
+	if (info->cpus_unknown || cpus < info->cpus || info->complete_ns < info->begin_ns)
 		info->complete_ns = info->begin_ns;
 	/* a stream ends with its last instant, a chunk behind it */
 	if (info->complete_ns >= info->end_ns - 1)

@@ -126,6 +126,19 @@ static void print_event(FILE *f, unsigned int id, const struct record_kind_info 
 	fprintf(f, "\t};\n};\n");
 }
 
+/* What a CPU's stream is missed by where no manifest is; see guess_info() in reader_open.c. */
+static void print_cpus(FILE *f, const struct chunk_info *info)
+{
+	if (info->cpus_unknown)
+		return;
+	fprintf(f, "\tcpus = \"");
+	if (info->cpu_list[0])
+		fprintf(f, "%s", info->cpu_list);
+	else if (info->cpus)
+		fprintf(f, info->cpus > 1 ? "0-%" PRIu64 : "%" PRIu64, info->cpus - 1);
+	fprintf(f, "\";\n");
+}
+
 static void print_trace(FILE *f, const struct chunk_info *info)
 {
 	const uint8_t *u = info->identity;
@@ -138,10 +151,11 @@ static void print_trace(FILE *f, const struct chunk_info *info)
 	fprintf(f, "\";\n%s};\n", packet_header);
 	fprintf(f,
 		"env {\n\thostname = \"%s\";\n\tboot_id = \"%s\";\n\tdomain = \"kernel\";\n"
-		"\ttracer_name = \"fathom\";\n\tcontract = %d;\n};\n",
+		"\ttracer_name = \"fathom\";\n\tcontract = %d;\n",
 		info->host, info->boot_id, RECORD_CONTRACT_VERSION);
+	print_cpus(f, info);
 	fprintf(f,
-		"clock {\n\tname = \"monotonic\";\n\tfreq = 1000000000;\n\toffset_s = %" PRIu64
+		"};\nclock {\n\tname = \"monotonic\";\n\tfreq = 1000000000;\n\toffset_s = %" PRIu64
 		";\n\toffset = %" PRIu64 ";\n\tabsolute = TRUE;\n};\n",
 		offset / 1000000000, offset % 1000000000);
 }

@@ -17,6 +17,7 @@
 #include "chunk/reader.h"
 
 #define METADATA_MAX ((size_t)1 << 20)
+#define CPUS_KEY "\n\tcpus = \""
 
 void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const char *why)
 {
@@ -224,13 +225,24 @@ static void metadata_word(const char *text, const char *key, char *to, size_t si
 	const char *at = strstr(text, key);
 	size_t n = 0;
 
-	for (at = at ? at + strlen(key) : ""; isalnum((unsigned char)*at) || strchr("-._", *at);
+	for (at = at ? at + strlen(key) : ""; isalnum((unsigned char)*at) || strchr("-._,", *at);
 	     at++) {
 		if (*at == '\0' || n + 1 >= size)
 			break;
 		to[n++] = *at;
 	}
 	to[n] = '\0';
+}
+
+/* Which CPUs have a stream: an older writer does not tell it there. */
+static void guess_cpus(struct chunk_info *info, const char *text)
+{
+	char list[sizeof(info->cpu_list)];
+
+	metadata_word(text, CPUS_KEY, list, sizeof(list));
+	if (list[0])
+		chunk_cpus_set(info, list);
+	info->cpus_unknown = list[0] ? !info->cpus : !strstr(text, CPUS_KEY "\"");
 }
 
 /*
@@ -252,10 +264,12 @@ static void guess_info(struct chunk_reader *r)
 	if (chunk_name_parse(slash ? slash + 1 : r->info.path, &name))
 		r->info.state = name.open ? CHUNK_OPEN : CHUNK_SEALED;
 	r->info.seq = name.seq;
+	r->info.cpus_unknown = true;
 	if (file_read_all(r->dir, METADATA_NAME, METADATA_MAX, &text, &len))
 		return;
 	metadata_word(text, "hostname = \"", r->info.host, sizeof(r->info.host));
 	metadata_word(text, "boot_id = \"", r->info.boot_id, sizeof(r->info.boot_id));
+	guess_cpus(&r->info, text);
 	metadata_word(text, "offset_s = ", seconds, sizeof(seconds));
 	metadata_word(text, "offset = ", rest, sizeof(rest));
 	free(text);

@@ -61,18 +61,6 @@ void chunk_boot_read(char boot_id[CHUNK_BOOT_BYTES])
 	copy_word(boot_id, CHUNK_BOOT_BYTES, text);
 }
 
-/* A list that is too long is not told: then no stream of them is missed, either. */
-static void set_cpus(struct chunk_info *info, const char *list)
-{
-	bool plain = list && cpu_list_is_plain(list);
-
-	if (!list || (!plain && strlen(list) >= sizeof(info->cpu_list)))
-		return;
-	info->cpus = cpu_list_count(list);
-	if (!plain)
-		strcpy(info->cpu_list, list);
-}
-
 static void fill_info(struct chunk_info *info, const struct chunk_writer_options *o)
 {
 	char host[CHUNK_HOST_BYTES] = "localhost";
@@ -86,7 +74,8 @@ static void fill_info(struct chunk_info *info, const struct chunk_writer_options
 	info->end_ns = info->begin_ns;
 	info->complete_ns = o->complete_ns;
 	info->late_ns = o->late_ns ? o->late_ns : info->begin_ns;
-	set_cpus(info, o->cpus);
+	if (o->cpus)
+		chunk_cpus_set(info, o->cpus);
 	gethostname(host, sizeof(host) - 1);
 	copy_word(info->host, sizeof(info->host), o->host ? o->host : host);
 	if (o->boot_id)

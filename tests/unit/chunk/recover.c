@@ -380,6 +380,72 @@ static struct chunk_info only_chunk(const char *dir)
 	return info;
 }
 
+/* A chunk of two CPUs from 1000 to 3001, sealed or as a crash leaves it. Its path. */
+static const char *of_two_cpus(const char *dir, const char *list, bool sealed)
+{
+	const struct chunk_writer_options options = {
+		.dir = dir, .begin_ns = 1000, .cpus = list, .no_sync = true};
+	static char path[8192];
+	struct chunk_writer *w;
+	struct chunk_info info;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	run_busy(w, 2000, 2010);
+	CHECK_EQ(chunk_writer_flush(w, 3000, NULL), 0);
+	snprintf(path, sizeof(path), "%s", chunk_writer_path(w));
+	if (sealed) {
+		CHECK_EQ(chunk_writer_cut(w, 3001, NULL, NULL), 0);
+		CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
+		snprintf(path, sizeof(path), "%s", info.path);
+	}
+	chunk_writer_close(w);
+	return path;
+}
+
+/* As an older writer has left it. */
+static void tell_no_cpus(const char *chunk)
+{
+	char command[8400];
+
+	snprintf(command, sizeof(command), "sed -i '/^.cpus = /d' %s/" METADATA_NAME, chunk);
+	CHECK_EQ(system(command), 0);
+}
+
+/* The metadata says which streams are due, too; where nothing does, any may be missing. */
+TEST(a_cpu_that_is_gone_with_the_manifest)
+{
+	enum { WHOLE, NO_CPU, OLD, NO_METADATA, CASES };
+
+	for (int i = 0; i < 4 * CASES; i++) {
+		int how = i / 4;
+		bool plain = i & 1, sealed = i & 2;
+		const char *dir = make_directory();
+		const char *path = of_two_cpus(dir, plain ? "0-1" : "0,2", sealed);
+		struct chunk_info info;
+
+		CHECK_EQ(unlink(make_path(path, MANIFEST_NAME)), 0);
+		if (how == NO_CPU)
+			CHECK_EQ(unlink(make_path(path, plain ? "cpu1" : "cpu2")), 0);
+		if (how == OLD)
+			tell_no_cpus(path);
+		if (how == NO_METADATA)
+			CHECK_EQ(unlink(make_path(path, METADATA_NAME)), 0);
+		info = only_chunk(dir);
+		CHECK_EQ(info.end_ns, 3001);
+		CHECK_EQ(info.complete_ns, how == WHOLE ? 3001 : info.begin_ns);
+		CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), !sealed);
+		CHECK_EQ(make_count(sealed ? path : found.path, &info), 10);
+		if (sealed)
+			continue;
+		CHECK_EQ(found.end_ns, 3001);
+		CHECK_EQ(found.complete_ns, how == WHOLE ? 3001 : found.begin_ns);
+		/* what it is told in stays so, and is found again */
+		CHECK_EQ(unlink(make_path(found.path, MANIFEST_NAME)), 0);
+		info = only_chunk(dir);
+		CHECK_EQ(info.complete_ns, how == WHOLE ? 3001 : info.begin_ns);
+	}
+}
+
 /*
  * Packets of a busy CPU go to its file as they fill; what programs told meanwhile is in memory. A
  * program that says nothing has lost nothing.
