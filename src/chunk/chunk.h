@@ -316,8 +316,16 @@ struct recording_keep {
 	 * chunk or a damaged one; what does not return 0 keeps it. NULL: nobody asks.
 	 */
 	int (*before)(void *arg, struct chunk_reader *reader, struct error *e);
+	/* Called once for several of these, when they are about to go; NULL: nobody asks. */
+	int (*together)(void *arg, struct error *e);
 	void *arg;
 	const struct recording_hold *hold; /* borrowed; may be NULL */
+};
+
+/* What is to be deleted for its size. */
+struct recording_excess {
+	size_t chunks;
+	uint64_t bytes;
 };
 
 /*
@@ -334,10 +342,13 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
  * always stays). How old one of this boot is, now_ns says (CLOCK_MONOTONIC), which nobody sets,
  * and now_unix_ns of others. If `before` keeps one, or one cannot be read for a reason that is not
  * its own (descriptors, rights, the disk), nothing more is deleted and that is returned. Returns
- * how many were deleted.
+ * how many were deleted. Those that go together have 32 MB at most, or are one.
  */
 int recording_retain(struct recording_retainer *retainer, uint64_t now_unix_ns, uint64_t now_ns,
 		     struct error *e);
+
+/* As the last recording_retain() found it, before it deleted. */
+struct recording_excess recording_retainer_excess(const struct recording_retainer *retainer);
 
 void recording_retainer_close(struct recording_retainer *retainer); /* NULL is fine */
 

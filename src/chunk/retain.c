@@ -14,6 +14,8 @@
 #include "chunk/reader.h"
 
 #define GONE_PREFIX ".gone-"
+#define TOGETHER_BYTES ((uint64_t)32 << 20) /* while these are read, none of them goes */
+#define TOGETHER_COUNT 256
 
 struct recording_retainer {
 	char dir[4096];
@@ -21,6 +23,7 @@ struct recording_retainer {
 	struct recording_keep keep;
 	char boot_id[CHUNK_BOOT_BYTES]; /* this one's */
 	struct bytes_map sizes;		/* name of a sealed chunk -> its bytes + 1 */
+	struct recording_excess excess; /* at the last look */
 };
 
 /* ---- how large chunks are ---- */
@@ -157,53 +160,95 @@ static int open_measured(struct recording_retainer *r, const char *path,
 }
 
 /* A chunk that is damaged beyond reading has nothing to tell before it goes. */
-static int retire(struct recording_retainer *r, const char *name, struct error *e)
+static int hear(struct recording_retainer *r, const char *name, struct error *e)
 {
 	char path[sizeof(r->dir) + CHUNK_NAME_BYTES];
 	struct chunk_reader *reader;
 	int err;
 
+	if (!r->keep.before)
+		return 0;
 	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
-	err = r->keep.before ? open_measured(r, path, &reader, NULL) : -ENOENT;
-	if (err && !chunk_error_is_own(err))
-		return error_set(e, err, "cannot read %s", path);
-	if (!err) {
-		err = r->keep.before(r->keep.arg, reader, e);
-		chunk_reader_close(reader);
-		if (err)
-			return err;
+	err = open_measured(r, path, &reader, NULL);
+	if (err)
+		return chunk_error_is_own(err) ? 0 : error_set(e, err, "cannot read %s", path);
+	err = r->keep.before(r->keep.arg, reader, e);
+	chunk_reader_close(reader);
+	return err;
+}
+
+/* Chunks that were heard, and go together. */
+struct leaving {
+	const char *names[TOGETHER_COUNT];
+	size_t count;
+	uint64_t bytes;
+};
+
+/* How many are gone, or a negative errno. */
+static int leave(struct recording_retainer *r, struct leaving *l, struct error *e)
+{
+	int err = l->count && r->keep.together ? r->keep.together(r->keep.arg, e) : 0;
+	int gone = (int)l->count;
+
+	for (size_t i = 0; i < l->count && !err; i++)
+		err = remove_chunk(r, l->names[i], e);
+	l->count = 0;
+	l->bytes = 0;
+	return err ? err : gone;
+}
+
+/* The latest one is the last one here that is not open. */
+static uint64_t measure_all(struct recording_retainer *r, const struct chunk_name *names,
+			    size_t count)
+{
+	struct recording_excess *x = &r->excess;
+	uint64_t sum = 0;
+
+	*x = (struct recording_excess){0};
+	for (size_t i = 0; i < count; i++)
+		if (!names[i].open)
+			sum += size_of(r, names[i].name);
+	for (size_t i = 0; r->keep.bytes && i + 1 < count && sum - x->bytes > r->keep.bytes; i++) {
+		if (names[i].open)
+			continue;
+		x->bytes += size_of(r, names[i].name);
+		x->chunks++;
 	}
-	return remove_chunk(r, name, e);
+	return sum;
 }
 
 static int retain_names(struct recording_retainer *r, const struct chunk_names *names,
 			const struct now *now, struct error *e)
 {
+	struct leaving leaving = {0};
 	size_t last = names->count;
-	uint64_t sum = 0;
-	int gone = 0;
+	int gone = 0, left = 0, err = 0;
+	uint64_t sum;
 
 	while (last > 0 && names->names[last - 1].open)
 		last--;
-	for (size_t i = 0; i < last; i++)
-		if (!names->names[i].open)
-			sum += size_of(r, names->names[i].name);
+	sum = measure_all(r, names->names, last);
 	for (size_t i = 0; i + 1 < last; i++) {
+		const struct chunk_name *name = &names->names[i];
 		uint64_t bytes;
-		int err;
 
-		if (names->names[i].open)
+		if (name->open)
 			continue;
-		if (!must_go(r, &names->names[i], sum, now))
+		if (!must_go(r, name, sum, now))
 			break;
-		bytes = size_of(r, names->names[i].name);
-		err = retire(r, names->names[i].name, e);
+		bytes = size_of(r, name->name);
+		if (leaving.count == TOGETHER_COUNT || leaving.bytes + bytes > TOGETHER_BYTES)
+			gone += left = leave(r, &leaving, e);
+		err = left < 0 ? left : hear(r, name->name, e);
 		if (err)
-			return err;
+			break;
+		leaving.names[leaving.count++] = name->name;
+		leaving.bytes += bytes;
 		sum -= bytes;
-		gone++;
 	}
-	return gone;
+	if (left >= 0) /* one that stays keeps none that was before it */
+		gone += left = leave(r, &leaving, err ? NULL : e);
+	return err ? err : left < 0 ? left : gone;
 }
 
 /* What a crash left half removed. */
@@ -257,6 +302,11 @@ int recording_retain(struct recording_retainer *r, uint64_t now_unix_ns, uint64_
 	err = retain_names(r, &names, &now, e);
 	chunk_names_free(&names);
 	return err;
+}
+
+struct recording_excess recording_retainer_excess(const struct recording_retainer *r)
+{
+	return r->excess;
 }
 
 void recording_retainer_close(struct recording_retainer *r)

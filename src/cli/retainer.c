@@ -7,14 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/host_clock.h"
 #include "base/thread.h"
+#include "base/units.h"
 #include "chunk/base.h"
 #include "chunk/chunk.h"
 #include "cli/owner.h"
@@ -23,7 +22,7 @@
 #include "map/chunk_map.h"
 
 #define ROUND_NS 1000000000ull
-#define NICE 10 /* whoever is traced goes first */
+#define BEHIND_CHUNKS 10 /* to be deleted, and with them more than --keep allows: this is told */
 
 struct retainer {
 	char dir[4096];
@@ -39,6 +38,8 @@ struct retainer {
 
 	struct recording_base base; /* the thread's: it stands for the chunks that are gone */
 	bool used;		    /* memory, in this round, to map a chunk */
+	u64 keep_bytes;
+	bool told_behind;
 };
 
 /* ---- the base ---- */
@@ -95,7 +96,15 @@ static int chunk_goes(void *arg, struct chunk_reader *reader, struct error *e)
 	int err = chunk_absorb(&r->base, chunk_reader_info(reader), reader, e);
 
 	r->used = true;
-	return err || !r->base.data ? err : base_store(r, e);
+	return err;
+}
+
+/* The disk is asked once for all of them: it may take longer than reading a chunk. */
+static int chunks_go(void *arg, struct error *e)
+{
+	struct retainer *r = arg;
+
+	return r->base.data ? base_store(r, e) : 0;
 }
 
 /* ---- the thread ---- */
@@ -108,13 +117,29 @@ static void memory_give_back(struct retainer *r)
 	r->used = false;
 }
 
-static void round_run(struct retainer *r)
+static void behind_tell(struct retainer *r)
+{
+	struct recording_excess x = recording_retainer_excess(r->chunks);
+	char bytes[32];
+
+	if (r->told_behind || x.chunks < BEHIND_CHUNKS || x.bytes <= r->keep_bytes)
+		return;
+	r->told_behind = true;
+	fprintf(stderr, "fathom: %s: deleting falls behind, by %s\n", r->dir,
+		units_format_bytes(x.bytes, bytes));
+}
+
+/* What is there before the first one is no sign that it cannot keep up. */
+static void round_run(struct retainer *r, bool first)
 {
 	struct error e = {0};
+	int err;
 
 	recording_base_reserve(r->hold, &r->base);
-	recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
+	err = recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
 	memory_give_back(r);
+	if (err >= 0 && !first)
+		behind_tell(r);
 	pthread_mutex_lock(&r->lock);
 	r->error = e;
 	pthread_mutex_unlock(&r->lock);
@@ -142,6 +167,7 @@ static void *retainer_run(void *arg)
 {
 	struct retainer *r = arg;
 	struct error e = {0};
+	bool first = true;
 
 	if (privileges_limit(r->capabilities, &e)) {
 		pthread_mutex_lock(&r->lock);
@@ -149,13 +175,16 @@ static void *retainer_run(void *arg)
 		pthread_mutex_unlock(&r->lock);
 		return NULL;
 	}
-	/* on Linux this is the niceness of the thread alone */
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	/*
+	 * As nice as others: it does nothing while the limits are met, and beyond them what waits
+	 * for a CPU that others have fills the disk.
+	 */
 	base_check(r);
-	do
-		round_run(r);
-	while (round_wait(r));
-	round_run(r);
+	do {
+		round_run(r, first);
+		first = false;
+	} while (round_wait(r));
+	round_run(r, false);
 	recording_base_release(r->hold);
 	return NULL;
 }
@@ -185,6 +214,7 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *o, 
 	struct recording_keep limits = {.age_ns = o->keep.time_ns,
 					.bytes = o->keep.bytes,
 					.before = chunk_goes,
+					.together = chunks_go,
 					.arg = r,
 					.hold = o->hold};
 	int err;
@@ -194,6 +224,7 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *o, 
 	strncpy(r->dir, o->dir, sizeof(r->dir) - 1);
 	r->hold = o->hold;
 	r->capabilities = o->capabilities;
+	r->keep_bytes = o->keep.bytes;
 	err = recording_retainer_open(&r->chunks, o->dir, &limits, e);
 	if (!err)
 		err = base_load(r, e);

@@ -247,6 +247,30 @@ def a_chunk_goes_once_it_is_too_much():
     check(min(took) < 0.5, f"seconds until it was gone: {took}")
 
 
+def niceness(pid):
+    """Of each thread."""
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/stat", encoding="utf-8") as stat:
+            found.append(int(stat.read().rsplit(")", 1)[1].split()[16]))
+    return found
+
+
+@tests.add
+def who_deletes_waits_for_nobody():
+    """On a busy host a thread that is nicer than others hardly runs, and the disk fills."""
+    path = fathom.path("busy")
+    with program() as sleeper:
+        sleeper.stdout.readline()
+        with recorder_of(sleeper.pid, path) as recorder:
+            wait_for(lambda: os.path.exists(os.path.join(path, "base")), "a base")
+            nice = niceness(recorder.pid)
+            recorder.send_signal(signal.SIGTERM)
+            recorder.communicate(timeout=60)
+        sleeper.kill()
+    check(max(nice) <= os.getpriority(os.PRIO_PROCESS, 0), f"niceness of its threads: {nice}")
+
+
 @tests.add
 def a_hole_behind_the_base():
     """The recorder ended, another began later: what is told begins with its first chunk."""

@@ -446,6 +446,70 @@ TEST(old_chunks_go_by_size)
 	CHECK_EQ(retain(dir, &keep, 0), 0);
 }
 
+static const char *written_dir;
+static int written_count, written_err;
+
+static int on_written(void *arg, struct error *e)
+{
+	const struct gone *gone = arg;
+	struct recording *recording;
+
+	/* until then all are there */
+	CHECK_EQ(recording_open(&recording, &written_dir, 1, NULL, NULL), 0);
+	CHECK_EQ(recording_info(recording)->chunk_count, 6);
+	recording_close(recording);
+	CHECK_EQ(gone->count, 5);
+	written_count++;
+	return written_err;
+}
+
+/* What is told of them is written once, and none of them goes before. */
+TEST(chunks_go_together)
+{
+	struct gone gone = {.refuse_at = -1};
+	const struct recording_keep keep = {
+		.bytes = 1, .before = on_gone, .together = on_written, .arg = &gone};
+	struct recording_retainer *r;
+	struct recording_excess excess;
+	struct chunk_info info;
+
+	written_dir = make_directory();
+	for (unsigned int i = 0; i < 6; i++)
+		make_chunk(written_dir, 1000 + 10000 * i, 10, false, &info);
+	CHECK_EQ(recording_retainer_open(&r, written_dir, &keep, NULL), 0);
+	written_err = -ENOSPC;
+	CHECK_EQ(recording_retain(r, 0, 0, NULL), -ENOSPC);
+	gone = (struct gone){.refuse_at = -1};
+	written_err = 0;
+	CHECK_EQ(recording_retain(r, 0, 0, NULL), 5);
+	CHECK_EQ(written_count, 2);
+	excess = recording_retainer_excess(r);
+	CHECK_EQ(excess.chunks, 5);
+	CHECK(excess.bytes > 5 * info.bytes); /* with their manifests */
+	CHECK_EQ(recording_retain(r, 0, 0, NULL), 0);
+	CHECK_EQ(recording_retainer_excess(r).chunks, 0);
+	CHECK_EQ(written_count, 2);
+	recording_retainer_close(r);
+}
+
+/* One that stays keeps none that was before it. */
+TEST(chunks_before_one_that_stays_go)
+{
+	struct gone gone = {.refuse_at = 3};
+	const struct recording_keep keep = {.bytes = 1, .before = on_gone, .arg = &gone};
+	const char *dir = make_directory();
+	struct recording *recording;
+	struct chunk_info info;
+
+	for (unsigned int i = 0; i < 6; i++)
+		make_chunk(dir, 1000 + 10000 * i, 10, false, &info);
+	CHECK_EQ(retain(dir, &keep, 0), -ECANCELED);
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+	CHECK_EQ(recording_info(recording)->chunk_count, 3);
+	CHECK_EQ(recording_info(recording)->begin_ns, 31000);
+	recording_close(recording);
+}
+
 TEST(old_chunks_go_by_age)
 {
 	const char *dir = make_directory();
