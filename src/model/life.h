@@ -145,7 +145,10 @@ struct life_nested {
 	struct split had;
 };
 
-/* A stay off the CPU that is over, and not yet told: part of it hangs on what comes next. */
+/*
+ * A stay off the CPU that is over, and not yet told: part of it hangs on what comes next. If the
+ * state's leave has no time, it was not seen how it began, nor is it known what it was.
+ */
 struct life_stay {
 	u64 begin_ns, end_ns; /* its leave is the state's still; end_ns 0: there is none */
 	u64 doubt_ns; /* from here to the waking it may have run and slept again; 0: it did not */

@@ -63,13 +63,14 @@ void life_wait_end(struct life *l, u64 t, const struct life_sink *sink);
 /* The same of a thread that has the CPU now: what hangs on its next record is held until then. */
 void life_wait_hold(struct life *l, u64 t, const struct life_sink *sink);
 
-/* Tells what is held. The next record is of a visit that began then; 0: of none, or not known. */
-void life_held_tell(struct life *l, u64 visit_ns, const struct life_sink *sink);
+/* Tells what is held, by what the next record is; NULL: there is none. */
+void life_held_tell(struct life *l, enum life_role role, const struct record_head *r,
+		    const struct life_sink *sink);
 
 /* It got the CPU unseen, and is in that visit: it was off the CPU until it was woken, at least. */
 void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink);
 
-/* It got the CPU, and nothing says how it had left it: it is known to wait since its waking. */
+/* It got the CPU, and nothing says how it had left it: its next record may, so that is held. */
 void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink);
 
 /* ---- life_roles.c ---- */

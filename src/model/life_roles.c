@@ -431,24 +431,18 @@ static role_fn *const roles[] = {
 	[LIFE_EARLIER] = role_earlier,	 [LIFE_EXECS] = role_execs,   [LIFE_RUNS] = role_runs,
 };
 
-/* Begin of the visit that a record ends or interrupts, 0: of none, or not known. */
-static u64 visit_of(enum life_role role, const struct record_head *r)
+/* Whether it says anything of a stay off the CPU that is over. */
+static bool tells_held(enum life_role role)
 {
-	const struct record_switch *sw = (const void *)r;
-	bool leaves = role == LIFE_LEAVES || role == LIFE_RUNS;
-	u64 since = leaves		   ? sw->since_ns
-		    : role == LIFE_SYSCALL ? ((const struct record_syscall *)r)->duration_ns
-		    : role == LIFE_FAULT   ? ((const struct record_fault *)r)->duration_ns
-					   : 0;
-
-	return since ? life_ago(r->time_ns, since) : 0;
+	return role != LIFE_WAKING && role != LIFE_LOST && role != LIFE_EXECS &&
+	       role != LIFE_SNAPSHOT;
 }
 
 void life_apply(struct life *l, enum life_role role, const struct record_head *r,
 		const struct life_sink *sink)
 {
-	if (l->state.held.end_ns && role != LIFE_WAKING && role != LIFE_LOST && role != LIFE_EXECS)
-		life_held_tell(l, visit_of(role, r), sink);
+	if (l->state.held.end_ns && tells_held(role))
+		life_held_tell(l, role, r, sink);
 	roles[role](l, r, sink);
 	life_exec_end(l, sink);
 }
@@ -458,7 +452,7 @@ void life_account(struct life *l, u64 to_ns, const struct life_sink *sink)
 	struct life_state *s = &l->state;
 
 	if (s->held.end_ns)
-		life_held_tell(l, 0, sink);
+		life_held_tell(l, LIFE_USER, NULL, sink);
 	if (s->place == LIFE_OFF_CPU)
 		life_wait_end(l, to_ns > s->last_ns ? to_ns : s->last_ns, sink);
 	else if (s->place != LIFE_GONE && to_ns > s->last_ns)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stays off the CPU: what they were, and how much of each is known. */
 #include "model/life_doubt.h"
+#include "record/syscalls.h"
 
 /* The visit had this stay off the CPU. */
 static void visit_add_wait(struct life_state *s, const struct life_wait *w)
@@ -134,40 +135,131 @@ void life_wait_hold(struct life *l, u64 t, const struct life_sink *sink)
 		stay_tell(l, &stay, sink);
 }
 
-void life_held_tell(struct life *l, u64 visit_ns, const struct life_sink *sink)
+/* Begin of the visit that a record ends or interrupts, 0: of none, or not known. */
+static u64 visit_of(enum life_role role, const struct record_head *r)
 {
-	struct life_stay stay = l->state.held;
+	const struct record_switch *sw = (const void *)r;
+	bool leaves = role == LIFE_LEAVES || role == LIFE_RUNS;
+	u64 since = leaves		   ? sw->since_ns
+		    : role == LIFE_SYSCALL ? ((const struct record_syscall *)r)->duration_ns
+		    : role == LIFE_FAULT   ? ((const struct record_fault *)r)->duration_ns
+					   : 0;
 
-	l->state.held = (struct life_stay){0};
-	if (visit_ns && visit_ns <= stay.begin_ns)
-		stay.doubt_ns = 0;
-	stay_tell(l, &stay, sink);
+	return since ? life_ago(r->time_ns, since) : 0;
 }
 
-void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink)
+/* The call that a record ends or interrupts, as that of one who slept in it since from_ns. */
+static bool call_of(enum life_role role, const struct record_head *r, u64 from_ns,
+		    struct life_leave *in)
+{
+	*in = (struct life_leave){
+		.time_ns = from_ns, .visit_ns = visit_of(role, r), .state = LEAVE_sleep};
+	if (role == LIFE_SYSCALL) {
+		const struct record_syscall *c = (const void *)r;
+
+		in->nr = c->nr;
+		in->mode = MODE_syscall | (c->flags & SYSCALL_COMPAT ? MODE_COMPAT : 0);
+		in->arg0 = c->arg0;
+		in->file = c->file;
+		in->ctx = c->ctx;
+	} else if (role == LIFE_LEAVES || role == LIFE_RUNS) {
+		const struct record_switch *sw = (const void *)r;
+
+		in->nr = sw->nr;
+		in->mode = sw->mode & (MODE_MASK | MODE_COMPAT);
+		in->arg0 = sw->arg0;
+		in->file = sw->file;
+		in->ctx = sw->ctx;
+	}
+	return (in->mode & MODE_MASK) == MODE_syscall && in->visit_ns && in->visit_ns <= from_ns;
+}
+
+static const u8 call_fds[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
+
+/* Whether it is known why it slept, although not whether it could have been disturbed. */
+static bool sleep_is_told(const struct life_leave *in, const struct life_wake *wake)
+{
+	struct life_leave disk = *in;
+	bool native = !(in->mode & MODE_COMPAT) && in->nr < SYSCALL_TABLE_SIZE;
+	const char *reason;
+
+	/* of a call that was not seen to begin the file is missing, if nothing told it before */
+	if (!in->file.kind && (!native || call_fds[in->nr]))
+		return false;
+	disk.state = LEAVE_disk_sleep;
+	return wait_part(in, wake, &reason) == wait_part(&disk, wake, &reason);
+}
+
+/* It was not seen how the thread had left its CPU: it is known to wait since its waking. */
+static void unseen_tell(struct life *l, const struct life_stay *stay, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
-	struct life_wait w = {.begin_ns = t,
-			      .end_ns = t,
+	struct life_wait w = {.begin_ns = stay->woken_ns,
+			      .end_ns = stay->end_ns,
 			      .mode = MODE_syscall, /* as a rule: which one is told at its end */
 			      .state = LEAVE_sleep,
 			      .part = SPLIT_runnable,
 			      .reason = "",
-			      .wake = s->wake};
+			      .wake = stay->wake};
 
-	if (s->place == LIFE_UNSEEN && s->wake.has && s->wake.time_ns < t)
-		w.begin_ns = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
-	w.split.ns[SPLIT_runnable] = (s64)(t - w.begin_ns);
-	life_spend(l, SPLIT_unknown, s->last_ns, w.begin_ns);
-	life_spend(l, SPLIT_runnable, w.begin_ns, t);
+	w.split.ns[SPLIT_runnable] = (s64)(w.end_ns - w.begin_ns);
+	life_spend(l, SPLIT_unknown, stay->begin_ns, w.begin_ns);
+	life_spend(l, SPLIT_runnable, w.begin_ns, w.end_ns);
 	/* if a syscall that began earlier ends next, this was part of it */
 	if (!s->visit_ns)
-		s->visit_guess_ns = t;
-	s->nested.doubt_ns = t;
-	s->visit_had.ns[SPLIT_unknown] += (s64)(w.begin_ns - s->last_ns);
+		s->visit_guess_ns = w.end_ns;
+	s->nested.doubt_ns = w.end_ns;
+	s->visit_had.ns[SPLIT_unknown] += (s64)(w.begin_ns - stay->begin_ns);
 	split_add(&s->visit_had, &w.split);
-	if (w.begin_ns < t)
+	if (w.begin_ns < w.end_ns)
 		sink->wait(sink->arg, l, &w);
+}
+
+/*
+ * Nothing was missed from the begin on, and it did not leave its CPU before it was woken: then it
+ * slept, in a call that had begun by then, if its next record is of such a one.
+ */
+void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	struct life_stay stay = {
+		.begin_ns = s->last_ns, .end_ns = t, .woken_ns = t, .known_ns = t, .wake = s->wake};
+	bool woken = s->place == LIFE_UNSEEN && s->wake.has && s->wake.time_ns < t;
+
+	if (woken)
+		stay.woken_ns = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
+	if (woken && s->wake.time_ns > s->last_ns && !s->doubt_to_ns && !l->born) {
+		s->leave = (struct life_leave){0};
+		s->held = stay;
+	} else {
+		unseen_tell(l, &stay, sink);
+	}
+}
+
+void life_held_tell(struct life *l, enum life_role role, const struct record_head *r,
+		    const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	struct life_stay stay = s->held;
+	struct life_leave in;
+	u64 visit_ns = r ? visit_of(role, r) : 0;
+
+	if (role == LIFE_FAULT && r && visit_ns >= stay.end_ns &&
+	    !(((const struct record_fault *)r)->flags & FAULT_USER))
+		return; /* in the visit that goes on */
+	s->held = (struct life_stay){0};
+	if (s->leave.time_ns) {
+		if (visit_ns && visit_ns <= stay.begin_ns)
+			stay.doubt_ns = 0;
+		stay_tell(l, &stay, sink);
+	} else if (r && call_of(role, r, stay.begin_ns, &in) && sleep_is_told(&in, &stay.wake)) {
+		s->leave = in;
+		s->visit_ns = in.visit_ns;
+		s->visit_guess_ns = 0;
+		stay_tell(l, &stay, sink);
+	} else {
+		unseen_tell(l, &stay, sink);
+	}
 }
 
 void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)

@@ -222,6 +222,34 @@ def a_span_that_a_crash_left_open_has_no_time_of_later_ones():
 
 
 @tests.add
+def what_is_woken_before_the_snapshot_slept_in_its_call():
+    """Of many that sleep and wake all the time, some are before anything has told what they do."""
+    where = fathom.path("woken")
+    code = (f"import threading, time\n"
+            f"def sleeps(ms):\n while True: time.sleep(ms / 1000)\n"
+            f"for i in range(200): threading.Thread(target=sleeps, args=(30 + i % 31,)).start()\n"
+            f"print('ready', flush=True)\n")
+    program = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        equal(program.stdout.readline(), "ready\n", "program")
+        result = fathom.run("record", "-p", program.pid, "-o", where, "-d", "300ms")
+        equal(result.returncode, 0, result.stderr)
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+    slept = 0
+    for spans in (t["spans"] for t in fathom.trace_all(where)["traces"]):
+        call = next((s for s in spans if s["kind"] == "syscall"), None)
+        if not call or call["name"] != "clock_nanosleep" or call["begin_bound"] != "soft":
+            continue
+        waits = [s for s in spans if s.get("parent_id") == call["span_id"]]
+        slept += [w["name"] for w in waits] == ["timer"]
+        check(not waits or waits[0]["name"] == "timer", f"why it slept: {call} {waits}")
+    check(slept > 100, f"{slept} slept when the recording began")
+
+
+@tests.add
 def waits_in_calls_that_are_left_out_have_their_cause():
     recording = fathom.record("syscalls", "--syscalls", "getppid", "--", "sleep", "0.1")
     harness.check_sums(fathom, recording)

@@ -54,7 +54,8 @@ void actor_looked_at(struct actor *a, u8 mode, u64 visit, const struct call *cal
 void actor_preempted(struct actor *a, u8 mode, u64 visit, const struct call *call);
 /* Asleep in a visit or, with MODE_user, stopped; the waking may carry an earlier time. */
 void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, u8 part);
-/* Asleep in a call when recording begins: the snapshot says so, and its exit has a soft begin. */
+/* Asleep in a call when recording begins: the snapshot or, if it is late, the call's end says so.
+ */
 void actor_was_in_call(struct actor *a);
 /* It begins to end; now and then the record of its last switch was lost. */
 void actor_dies(struct actor *a);

@@ -251,7 +251,10 @@ void does_fault(struct actor *a)
 	a->on_since = a->now;
 }
 
-/* Asleep in a call when recording begins: the snapshot says so, and its exit has a soft begin. */
+/*
+ * Asleep in a call when recording begins: the snapshot says so or, if it comes too late for that,
+ * the call's end alone does, which has a soft begin.
+ */
 void actor_was_in_call(struct actor *a)
 {
 	const struct call *call = &calls[simulation_random(a->s, CALLS)];
@@ -261,6 +264,7 @@ void actor_was_in_call(struct actor *a)
 		.head = head_of(a), .waker_tid = simulation_waker(a->now), .context = WAKE_task};
 	struct record_syscall r = {.head = head_of(a), .nr = call->nr, .flags = SYSCALL_BEGIN_SOFT};
 	u64 begin = a->now;
+	bool late = a->thread->tid % 8 == 0 && a->thread->tid != EXEC_PID && !a->s->filters;
 
 	th.nr = r.nr;
 	th.state = LEAVE_sleep;
@@ -268,7 +272,8 @@ void actor_was_in_call(struct actor *a)
 	th.file.key = r.file.key = call->file_kind ? 7 : 0;
 	actor_run(a, call->part, some(a, 500));
 	th.since_ns = a->now - begin;
-	actor_emit(a, &th, sizeof(th), RECORD_thread, a->now);
+	if (!late)
+		actor_emit(a, &th, sizeof(th), RECORD_thread, a->now);
 	actor_run(a, call->part, some(a, 2000));
 	if (call == &calls[0])
 		w.context = WAKE_timer;
@@ -278,6 +283,9 @@ void actor_was_in_call(struct actor *a)
 	actor_run(a, SPLIT_kernel, some(a, 500));
 	r.duration_ns = a->now - begin;
 	actor_emit(a, &r, sizeof(r), RECORD_syscall, a->now);
+	th.flags = THREAD_ON_CPU;
+	if (late)
+		actor_emit(a, &th, sizeof(th), RECORD_thread, a->now);
 	a->on_since = a->now;
 }
 

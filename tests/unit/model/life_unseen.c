@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first stay off the CPU of a thread of which nothing told how it began. */
+#include "model/life.h"
+
+#include "record/syscalls.h"
+#include "tests/unit/check.h"
+
+#define TID 7
+
+/* A life that is recorded from 1000 on. */
+struct told {
+	struct life life;
+	struct life_wait first;
+	int waits;
+	struct life_visit visit;
+};
+
+static void on_wait(void *arg, const struct life *l, const struct life_wait *wait)
+{
+	struct told *t = arg;
+
+	if (!t->waits++)
+		t->first = *wait;
+}
+
+static void on_visit(void *arg, const struct life *l, const struct life_visit *visit)
+{
+	((struct told *)arg)->visit = *visit;
+}
+
+static void on_share(void *arg, const struct life *l, const struct life_share *share)
+{
+}
+
+static void feed(struct told *t, enum life_role role, const void *record)
+{
+	const struct life_sink sink = {t, on_wait, on_visit, on_share, on_share, on_share};
+
+	CHECK_EQ(life_feed(&t->life, role, record, &sink), 0);
+}
+
+static void enters(struct told *t, u64 time_ns)
+{
+	struct record_switch r = {.head = {.kind = RECORD_switch, .time_ns = time_ns},
+				  .next_tid = TID};
+
+	feed(t, LIFE_ENTERS, &r);
+}
+
+static void woken(struct told *t, u64 time_ns, u8 context)
+{
+	struct record_waking r = {.head = {.kind = RECORD_waking, .tid = TID, .time_ns = time_ns},
+				  .waker_tid = 9,
+				  .context = context};
+
+	feed(t, LIFE_WAKING, &r);
+}
+
+static void returns(struct told *t, u64 begin_ns, u64 time_ns, u16 nr, u8 file_kind)
+{
+	struct record_syscall r = {.head = {.kind = RECORD_syscall, .tid = TID, .time_ns = time_ns},
+				   .nr = nr,
+				   .duration_ns = time_ns - begin_ns};
+
+	r.file.kind = file_kind;
+	feed(t, LIFE_SYSCALL, &r);
+}
+
+static void finish(struct told *t)
+{
+	const struct life_sink sink = {t, on_wait, on_visit, on_share, on_share, on_share};
+
+	CHECK_EQ(life_finish(&t->life, 1000, 6000, &sink), 0);
+	CHECK_EQ(split_total(&t->life.total), 5000);
+	life_free(&t->life);
+}
+
+/* It slept from 1000 to 2000, and had its turn at 2500. */
+static void check_slept(const struct told *t, enum split_part part)
+{
+	CHECK_EQ(t->first.begin_ns, 1000);
+	CHECK_EQ(t->first.end_ns, 2500);
+	CHECK_EQ(t->first.part, part);
+	CHECK_EQ(t->first.visit_ns, 1000);
+	CHECK_EQ(t->first.split.ns[part], 1000);
+	CHECK_EQ(t->first.split.ns[SPLIT_runnable], 500);
+	CHECK_EQ(t->life.total.ns[part], 1000);
+	CHECK_EQ(t->life.total.ns[SPLIT_runnable], 500);
+}
+
+/* Nothing but that it waited for its turn from its waking on. */
+static void check_unknown(const struct told *t)
+{
+	CHECK_EQ(t->first.begin_ns, 2000);
+	CHECK_EQ(t->first.part, SPLIT_runnable);
+	CHECK_EQ(t->first.visit_ns, 0);
+	CHECK(t->life.total.ns[SPLIT_unknown] >= 1000);
+	CHECK_EQ(t->life.total.ns[SPLIT_runnable], 500);
+}
+
+static struct told began(u8 context)
+{
+	struct told t = {0};
+
+	life_init(&t.life, TID);
+	woken(&t, 2000, context);
+	enters(&t, 2500);
+	return t;
+}
+
+TEST(one_that_is_woken_first_slept_in_the_call_that_ends_next)
+{
+	struct told t = began(WAKE_timer);
+
+	returns(&t, 1000, 2600, SYSCALL_NR_nanosleep, 0);
+	finish(&t);
+	check_slept(&t, SPLIT_timer);
+	CHECK_EQ(t.visit.split.ns[SPLIT_timer], 1000);
+	CHECK_EQ(t.visit.split.ns[SPLIT_runnable], 500);
+	CHECK_EQ(t.visit.split.ns[SPLIT_kernel], 100);
+	CHECK_EQ(split_total(&t.visit.split), 1600);
+}
+
+/* As it had run then, or in a fault of the call, or with another waking, which is void. */
+TEST(what_lies_between_says_nothing_of_it)
+{
+	struct told t = {0};
+	struct record_thread th = {.head = {.kind = RECORD_thread, .tid = TID, .time_ns = 2550},
+				   .flags = THREAD_ON_CPU};
+	struct record_fault fault = {.head = {.kind = RECORD_fault, .tid = TID, .time_ns = 2580},
+				     .duration_ns = 10};
+
+	life_init(&t.life, TID);
+	woken(&t, 2000, WAKE_task);
+	enters(&t, 2500);
+	feed(&t, LIFE_SNAPSHOT, &th);
+	feed(&t, LIFE_FAULT, &fault);
+	woken(&t, 2590, WAKE_timer);
+	returns(&t, 1000, 2600, SYSCALL_NR_read, FILE_KIND_pipe);
+	finish(&t);
+	check_slept(&t, SPLIT_ipc);
+}
+
+TEST(or_in_the_call_that_it_sleeps_in_again)
+{
+	struct told t = began(WAKE_timer);
+	struct record_switch r = {.head = {.kind = RECORD_switch, .tid = TID, .time_ns = 2600},
+				  .nr = SYSCALL_NR_nanosleep,
+				  .mode = MODE_syscall,
+				  .state = LEAVE_sleep,
+				  .since_ns = 1600};
+
+	feed(&t, LIFE_LEAVES, &r);
+	finish(&t);
+	CHECK_EQ(t.waits, 2);
+	CHECK_EQ(t.first.part, SPLIT_timer);
+	CHECK_EQ(t.first.begin_ns, 1000);
+	CHECK_EQ(t.first.visit_ns, 1000);
+}
+
+TEST(a_call_that_began_later_says_nothing)
+{
+	struct told t = began(WAKE_timer);
+
+	returns(&t, 1001, 2600, SYSCALL_NR_nanosleep, 0);
+	finish(&t);
+	check_unknown(&t);
+}
+
+TEST(nor_does_user_code)
+{
+	struct told t = began(WAKE_timer);
+	struct record_head r = {.tid = TID, .time_ns = 2600};
+
+	feed(&t, LIFE_USER, &r);
+	finish(&t);
+	check_unknown(&t);
+}
+
+TEST(nor_does_a_call_of_a_file_that_is_not_told)
+{
+	struct told t = began(WAKE_task);
+
+	returns(&t, 1000, 2600, SYSCALL_NR_read, 0);
+	finish(&t);
+	check_unknown(&t);
+}
+
+TEST(nor_does_anything_if_records_were_lost_before)
+{
+	struct record_lost lost = {
+		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = 1500},
+		.begin_ns = 1400};
+	struct told t = {0};
+
+	life_init(&t.life, TID);
+	feed(&t, LIFE_LOST, &lost);
+	woken(&t, 2000, WAKE_timer);
+	enters(&t, 2500);
+	returns(&t, 1000, 2600, SYSCALL_NR_nanosleep, 0);
+	finish(&t);
+	CHECK_EQ(t.life.total.ns[SPLIT_timer], 0);
+}
+
+TEST(one_that_ran_or_waited_for_its_turn_slept_in_nothing)
+{
+	for (int preempted = 0; preempted < 2; preempted++) {
+		struct told t = {0};
+
+		life_init(&t.life, TID);
+		if (preempted)
+			enters(&t, 2500);
+		returns(&t, 1000, 2600, SYSCALL_NR_nanosleep, 0);
+		finish(&t);
+		CHECK_EQ(t.waits, 0);
+		CHECK_EQ(t.life.total.ns[SPLIT_timer], 0);
+	}
+}
+
+/* Of two recordings that follow one another, wherever they were cut. */
+TEST(it_is_told_alike_by_two_halves)
+{
+	for (int cut = 0; cut <= 3; cut++) {
+		struct told left = {0}, right = {0};
+		const struct life_sink sink = {&left,	 on_wait,  on_visit,
+					       on_share, on_share, on_share};
+
+		life_init(&left.life, TID);
+		life_init(&right.life, TID);
+		woken(cut > 0 ? &left : &right, 2000, WAKE_timer);
+		enters(cut > 1 ? &left : &right, 2500);
+		returns(cut > 2 ? &left : &right, 1000, 2600, SYSCALL_NR_nanosleep, 0);
+		/* a base of what the left one has, and all */
+		CHECK_EQ(life_anchor(&left.life, 1000, &sink), 0);
+		CHECK_EQ(life_join(&left.life, &right.life, &sink), 0);
+		finish(&left);
+		check_slept(&left, SPLIT_timer);
+	}
+}
+
+TEST_MAIN()
