@@ -114,15 +114,18 @@ static int open_sighted(struct partial *p, const struct life *l, const struct ks
 	return context_is_none(&k->ctx) ? 0 : spans_share(p, false, l, &share);
 }
 
-/* A syscall that had not returned when the recording ended. */
-static int open_visit(struct partial *p, const struct life *l)
+/*
+ * A syscall that had not returned when the recording ended or, if its end was lost, when its
+ * thread did.
+ */
+static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
 {
 	const struct life_state *s = &l->state;
 	const struct life_leave *v = &s->leave;
 	struct kspan k = {.kind = KSPAN_SYSCALL,
 			  .open = 1,
 			  .begin_ns = v->visit_ns,
-			  .end_ns = p->to_ns,
+			  .end_ns = to_ns,
 			  .tid = l->tid,
 			  .pid = l->pid,
 			  .nr = v->nr,
@@ -136,6 +139,8 @@ static int open_visit(struct partial *p, const struct life *l)
 
 	if (!is_in_visit(s) || !is_of_call(v->mode) || rest < 0 ||
 	    !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
+		return 0;
+	if (l->exit_ns && !partial_in_range(p, to_ns - 1))
 		return 0;
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
 		k.mode |= SYSCALL_BEGIN_SOFT;
@@ -206,7 +211,7 @@ int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 		to_ns = l->last_ns;
 	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &sink);
 	if (!err && goes_on)
-		err = open_visit(p, l);
+		err = open_visit(p, l, to_ns);
 	return err;
 }
 

@@ -435,4 +435,42 @@ TEST(what_is_missing_in_a_tail_is_one_loss)
 	partial_free(p);
 }
 
+/* Of its call the end was lost: it ended with the thread at the latest. */
+TEST(a_call_does_not_outlast_its_thread)
+{
+	struct record_switch sw = {.head = head(RECORD_switch, 2000),
+				   .mode = MODE_syscall,
+				   .state = LEAVE_sleep,
+				   .since_ns = 500};
+	struct record_lost lost = {
+		.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN, .time_ns = 3000},
+		.count = 1,
+		.begin_ns = 2500};
+	struct record_exit exits = {.head = head(RECORD_exit, 4000)};
+	struct partial_options options = {.spans = true};
+	struct partial *p = partial_new(&options);
+	bool found = false;
+
+	partial_cover(p, 1000, 9000);
+	switches(p, 1000, 0, true);
+	apply(p, &sw);
+	apply(p, &lost);
+	apply(p, &exits);
+	lost.head.time_ns = 6000;
+	lost.begin_ns = 5000;
+	apply(p, &lost);
+	CHECK_EQ(partial_finish(p), 0);
+	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
+		struct kspan k;
+
+		kspans_get(&p->kspans, i, &k);
+		CHECK_EQ(k.end_ns, 4000);
+		CHECK(k.open);
+		found |= k.kind == KSPAN_SYSCALL && k.begin_ns == 1500;
+	}
+	CHECK(found);
+	CHECK_EQ(p->syscalls.list.data[0].durations.max, 2500);
+	partial_free(p);
+}
+
 TEST_MAIN()
