@@ -16,7 +16,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 21
+#define BASE_VERSION 22
 
 static const char magic[8] = "fathombs";
 

@@ -11,6 +11,7 @@ static void archive_name(struct archive *a, struct fact_name *f)
 	archive_u32(a, &f->tid);
 	archive_u32(a, &f->pid);
 	archive_bool(a, &f->weak);
+	archive_u64(a, &f->start_ns);
 	archive_bytes(a, f->comm, sizeof(f->comm));
 	f->comm[sizeof(f->comm) - 1] = '\0';
 }

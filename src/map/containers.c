@@ -84,9 +84,11 @@ static int place_add(struct places *places, u32 hierarchy, u64 cgroup)
 }
 
 /* What was said of the process itself, from its birth to that time, the last first. */
-static int places_own(const struct facts *f, u32 pid, u64 from_ns, u64 time_ns,
+static int places_own(const struct facts *f, u32 pid, const struct fact_fork *fork, u64 time_ns,
 		      struct places *places)
 {
+	u64 from_ns = fork ? fork->time_ns : births_last(f, pid, time_ns);
+	u64 until_ns = births_next(f, pid, time_ns);
 	const struct fact_move *list = f->moves.data;
 	size_t n = COUNT_BEFORE(&f->moves, e,
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
@@ -97,10 +99,13 @@ static int places_own(const struct facts *f, u32 pid, u64 from_ns, u64 time_ns,
 			break;
 		err = place_add(places, list[i - 1].hierarchy, list[i - 1].cgroup);
 	}
-	if (from_ns) /* its birth is known: no snapshot need tell */
+	if (fork) /* its birth is known: no snapshot need tell */
 		return err;
-	for (; n < f->moves.count && list[n].pid == pid && list[n].found && !err; n++)
+	for (; n < f->moves.count && list[n].pid == pid && list[n].found && !err; n++) {
+		if (list[n].time_ns >= until_ns)
+			break;
 		err = place_add(places, list[n].hierarchy, list[n].cgroup);
+	}
 	return err;
 }
 
@@ -111,7 +116,7 @@ static int places_find(const struct facts *f, u32 pid, u64 time_ns, struct place
 	for (int i = 0; i < ANCESTORS_MAX && !err; i++) {
 		const struct fact_fork *fork = facts_fork(f, pid, time_ns);
 
-		err = places_own(f, pid, fork ? fork->time_ns : 0, time_ns, places);
+		err = places_own(f, pid, fork, time_ns, places);
 		if (!fork)
 			break;
 		if (!err && fork->cgroup)

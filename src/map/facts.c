@@ -19,9 +19,11 @@ char *text_copy(const char *text, size_t bytes)
 	return copy;
 }
 
-static int name_add(struct facts *f, const struct record_head *r, const char *comm, size_t len)
+static int name_add(struct facts *f, const struct record_head *r, u64 start_ns, const char *comm,
+		    size_t len)
 {
-	struct fact_name name = {.time_ns = r->time_ns, .tid = r->tid, .pid = r->pid};
+	struct fact_name name = {
+		.time_ns = r->time_ns, .tid = r->tid, .pid = r->pid, .start_ns = start_ns};
 
 	name.weak = r->kind == RECORD_thread || r->kind == RECORD_process;
 	len = strnlen(comm, len < sizeof(name.comm) ? len : sizeof(name.comm) - 1);
@@ -41,7 +43,7 @@ static int fork_add(struct facts *f, const struct record_fork *r)
 				 .cgroup = r->cgroup};
 	int err = vec_push(&f->forks, fork);
 
-	return err ? err : name_add(f, &r->head, r->comm, r->comm_len);
+	return err ? err : name_add(f, &r->head, r->start_ns, r->comm, r->comm_len);
 }
 
 static int process_add(struct facts *f, struct fact_process process, const char *command)
@@ -64,9 +66,11 @@ static int exec_add(struct facts *f, const struct record_exec *r)
 				       .old_tid = r->old_tid,
 				       .start_ns = r->start_ns,
 				       .command_bytes = r->command_len};
+	/* of one that was there before its exec, more may be known than this */
+	u64 start_ns = r->flags & EXEC_BEGINS ? r->start_ns : 0;
 	int err = process_add(f, process, r->command);
 
-	return err ? err : name_add(f, &r->head, r->command, r->command_len);
+	return err ? err : name_add(f, &r->head, start_ns, r->command, r->command_len);
 }
 
 static int snapshot_add(struct facts *f, const struct record_process *r)
@@ -83,7 +87,7 @@ static int snapshot_add(struct facts *f, const struct record_process *r)
 		.time_ns = r->head.time_ns, .pid = r->head.pid, .cgroup = r->cgroup, .found = true};
 	int err = process_add(f, process, r->command);
 
-	err = err ? err : name_add(f, &r->head, r->command, r->command_len);
+	err = err ? err : name_add(f, &r->head, r->start_ns, r->command, r->command_len);
 	return err || !r->cgroup ? err : move_fact_add(f, there);
 }
 
@@ -101,12 +105,12 @@ static int attach_add(struct facts *f, const struct record_cgroup_attach *r)
 
 static int thread_add(struct facts *f, const struct record_thread *r)
 {
-	return name_add(f, &r->head, r->comm, r->comm_len);
+	return name_add(f, &r->head, r->start_ns, r->comm, r->comm_len);
 }
 
 static int comm_add(struct facts *f, const struct record_name *r)
 {
-	return name_add(f, &r->head, r->comm, r->comm_len);
+	return name_add(f, &r->head, 0, r->comm, r->comm_len);
 }
 
 /* A name that was cut at its begin says so: without what is missing it looks like another. */
@@ -304,6 +308,7 @@ void facts_free(struct facts *f)
 		free(f->services.data[i].resource);
 	stack_facts_free(f);
 	vec_free(&f->names);
+	vec_free(&f->births);
 	vec_free(&f->forks);
 	vec_free(&f->processes);
 	vec_free(&f->fds);
@@ -327,5 +332,7 @@ const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns)
 	size_t n = COUNT_BEFORE(&f->forks, e,
 				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
 
-	return n > 0 && list[n - 1].tid == pid && list[n - 1].pid == pid ? &list[n - 1] : NULL;
+	if (n == 0 || list[n - 1].tid != pid || list[n - 1].pid != pid)
+		return NULL;
+	return births_last(f, pid, time_ns) > list[n - 1].time_ns ? NULL : &list[n - 1];
 }

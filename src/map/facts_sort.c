@@ -25,6 +25,7 @@ static int name_compare(const void *a, const void *b)
 	if (comms)
 		return comms;
 	COMPARE(x->pid, y->pid);
+	COMPARE(x->start_ns, y->start_ns);
 	return (int)x->weak - (int)y->weak;
 }
 
@@ -240,6 +241,9 @@ int facts_sort(struct facts *f)
 		return err;
 	SORT(&f->names, name_compare);
 	SORT(&f->forks, fork_compare);
+	err = births_sort(f);
+	if (err)
+		return err;
 	processes_sort(f);
 	SORT(&f->sockets, socket_compare);
 	SORT(&f->services, service_compare);

@@ -104,6 +104,16 @@ void facts_free(struct facts *f);
 /* Once sorted: how the process was made that had this number then; NULL: before, or not known. */
 const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns);
 
+/*
+ * births.c: of forks that nobody saw. Names of who had a number before end there, and those of who
+ * was found with it later begin; names and forks are sorted. 0 or -ENOMEM
+ */
+int births_sort(struct facts *f);
+/* When the number was given to another one last, up to then; 0: never, as far as is known */
+u64 births_last(const struct facts *f, u32 number, u64 time_ns);
+/* When that is so next, behind it; UINT64_MAX: never */
+u64 births_next(const struct facts *f, u32 number, u64 time_ns);
+
 /* facts_sort.c: and makes what queries need */
 int facts_sort(struct facts *f);
 void processes_sort(struct facts *f);

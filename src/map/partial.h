@@ -69,7 +69,14 @@ struct fact_name {
 	u64 time_ns;
 	u32 tid, pid;
 	bool weak;     /* from a snapshot: true before, too, if nothing older is known */
+	u64 start_ns;  /* of who has it; 0: not told. Once sorted, as it was told last */
 	char comm[16]; /* NUL-terminated */
+};
+
+/* A number was given to another one, and nobody saw the fork. */
+struct fact_birth {
+	u64 time_ns;
+	u32 tid;
 };
 
 struct fact_fork {
@@ -197,6 +204,7 @@ struct fact_mapping {
 
 struct facts {
 	VEC(struct fact_name) names;
+	VEC(struct fact_birth) births; /* once sorted: by number and time */
 	VEC(struct fact_fork) forks;
 	VEC(struct fact_process) processes;
 	VEC(struct fact_fd) fds;

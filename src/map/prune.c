@@ -322,7 +322,9 @@ static int facts_prune(struct partial *p, struct living *l)
 		f->processes.data[i].snapshot = true;
 		f->processes.data[i].old_tid = 0;
 	}
-	KEEP_LAST(&f->services, e, pid, has(&l->pids, e->pid), free(e->resource));
+	KEEP_LAST(&f->services, e, pid,
+		  has(&l->pids, e->pid) && e->time_ns >= births_last(f, e->pid, p->to_ns),
+		  free(e->resource));
 	for (size_t i = 0; i < f->sockets.count; i++) /* only the other end may say it */
 		f->sockets.data[i].socket.peer = query_socket_peer(p, &f->sockets.data[i]);
 	KEEP_LAST(&f->sockets, e, socket.file.key, has(&l->files, e->socket.file.key),

@@ -10,7 +10,7 @@
 
 /*
  * The last name given before or at that time. A name from a snapshot was
- * true before, too; any other first name was not.
+ * true before, too, back to when the thread was made; any other first name was not.
  */
 const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns)
 {
@@ -20,7 +20,9 @@ const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns
 
 	if (n > 0 && names[n - 1].tid == tid)
 		return &names[n - 1];
-	return n < p->facts.names.count && names[n].tid == tid ? &names[n] : NULL;
+	if (n == p->facts.names.count || names[n].tid != tid)
+		return NULL;
+	return names[n].start_ns > time_ns ? NULL : &names[n];
 }
 
 const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
@@ -36,9 +38,11 @@ u64 query_held_until(const struct partial *p, u32 number, u64 time_ns)
 	size_t n = COUNT_BEFORE(&p->facts.forks, e,
 				e->tid < number || (e->tid == number && e->time_ns <= time_ns));
 
-	if (n < p->facts.forks.count && list[n].tid == number)
-		return list[n].time_ns - 1;
-	return UINT64_MAX;
+	u64 next_ns = births_next(&p->facts, number, time_ns);
+
+	if (n < p->facts.forks.count && list[n].tid == number && list[n].time_ns < next_ns)
+		next_ns = list[n].time_ns;
+	return next_ns == UINT64_MAX ? next_ns : next_ns - 1;
 }
 
 u32 query_pid(const struct partial *p, u32 tid, u64 time_ns)
@@ -54,9 +58,11 @@ static const struct fact_process *process_told(const struct partial *p, u32 pid,
 	size_t n = COUNT_BEFORE(&p->facts.processes, e,
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
 
-	if (n > 0 && list[n - 1].pid == pid)
+	if (n > 0 && list[n - 1].pid == pid &&
+	    list[n - 1].time_ns >= births_last(&p->facts, pid, time_ns))
 		return &list[n - 1];
-	if (n < p->facts.processes.count && list[n].pid == pid && list[n].snapshot)
+	if (n < p->facts.processes.count && list[n].pid == pid && list[n].snapshot &&
+	    list[n].time_ns < births_next(&p->facts, pid, time_ns))
 		return &list[n];
 	return NULL;
 }
@@ -106,8 +112,10 @@ const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const 
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
 	const struct fact_service *s;
 
-	if (n == 0 || list[n - 1].pid != pid) {
-		if (n == p->facts.services.count || list[n].pid != pid)
+	if (n == 0 || list[n - 1].pid != pid ||
+	    list[n - 1].time_ns < births_last(&p->facts, pid, time_ns)) {
+		if (n == p->facts.services.count || list[n].pid != pid ||
+		    list[n].time_ns >= births_next(&p->facts, pid, time_ns))
 			return NULL;
 		n++;
 	}

@@ -103,7 +103,10 @@ u64 stack_facts_image(const struct facts *f, u32 pid, u64 time_ns)
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
 	size_t fork = COUNT_BEFORE(&f->forks, e,
 				   e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
-	u64 since = fork > 0 && forks[fork - 1].tid == pid ? forks[fork - 1].time_ns : 0;
+	u64 since = births_last(f, pid, time_ns);
+
+	if (fork > 0 && forks[fork - 1].tid == pid && forks[fork - 1].time_ns > since)
+		since = forks[fork - 1].time_ns;
 
 	for (; n > 0 && list[n - 1].pid == pid; n--) {
 		if (list[n - 1].snapshot)

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recorders that were killed, interrupted or never began leave in the default directory."""
 import contextlib
+import ctypes
 import os
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -190,6 +193,50 @@ def names_of_chunks_join():
     check(len(names) >= 4, f"chunks: {names}")
     for one, next_one in zip(names, names[1:]):
         equal(one[1], next_one[0], "end and begin")
+
+
+@contextlib.contextmanager
+def program(number, name):
+    """It sleeps, under that number."""
+    path = fathom.path(name)
+    shutil.copy("/bin/sleep", path)
+    wanted = ctypes.c_int(number)
+    call = struct.pack("=11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(wanted), 1, 0)
+    child = ctypes.CDLL(None, use_errno=True).syscall(435, call, len(call))  # clone3
+    if child == 0:
+        try:
+            os.execv(path, [path, "100"])
+        finally:
+            os._exit(127)
+    equal(child, number, f"its number: {os.strerror(ctypes.get_errno())}")
+    try:
+        harness.until(lambda: os.readlink(f"/proc/{number}/exe") == path, "its exec")
+        yield
+    finally:
+        os.kill(number, signal.SIGKILL)
+        os.waitpid(number, 0)
+
+
+@tests.add
+def a_number_that_another_one_has_behind_a_gap():
+    """Nothing that was told of the one is true of the other."""
+    names = ["first", "second"]
+    with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+        numbers = range(int(file.read()) - 1, 300, -1)
+    number = next(n for n in numbers if not os.path.exists(f"/proc/{n}"))
+    with folder("number"):
+        for name in names:
+            with program(number, name):
+                fathom.ok("record", "-o", "both", "-d", "0.5")
+        for by in ("thread", "process"):
+            rows = [row for row in fathom.report("both", by)["rows"] if row["pid"] == number]
+            equal(sorted((row["key"], row["process"]) for row in rows),
+                  [(name, name) for name in names], f"rows by {by}")
+            equal([row["count"] for row in rows], [1, 1], f"threads by {by}")
+        roots = [span for trace in fathom.trace_all("both", "--tid", number)["traces"]
+                 for span in trace["spans"] if span["kind"] == "thread"]
+        equal([(root["thread"], root["process"], root["attributes"]["process.executable.name"])
+               for root in roots], [(name, name, name) for name in names], "threads")
 
 
 @tests.add

@@ -351,10 +351,13 @@ static void print_kspan(FILE *out, const struct partial *p, const struct kspan *
 	print_stack(out, p, STACK_USER, k);
 }
 
-static void print_life(FILE *out, const struct life *l)
+static void print_life(FILE *out, const struct partial *p, const struct life *l)
 {
-	fprintf(out, "life %u pid %u exit %d at %llu:", l->tid, l->pid, l->exit_code,
-		(unsigned long long)l->exit_ns);
+	u64 from_ns = l->origin_ns > p->options.from_ns ? l->origin_ns : p->options.from_ns;
+	const char *comm = query_comm(p, l->tid, query_held_until(p, l->tid, from_ns));
+
+	fprintf(out, "life %u pid %u exit %d at %llu %s:", l->tid, l->pid, l->exit_code,
+		(unsigned long long)l->exit_ns, comm ? comm : "?");
 	print_split(out, &l->total);
 }
 
@@ -506,7 +509,7 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 	for (size_t i = 0; i < p->lives.count; i++) {
 		if (split_total(&p->lives.data[i]->total) == 0)
 			continue;
-		print_life(out, p->lives.data[i]);
+		print_life(out, p, p->lives.data[i]);
 	}
 	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
 		struct kspan k;
@@ -545,7 +548,7 @@ char *answers(struct partial *p, const struct simulation *s)
 	partial_cover(p, s->from_ns, s->to_ns);
 	must(partial_finish(p));
 	for (size_t i = 0; i < p->lives.count; i++) {
-		print_life(out, p->lives.data[i]);
+		print_life(out, p, p->lives.data[i]);
 	}
 	for (size_t i = 0; i < kspans_count(&p->kspans); i++) {
 		struct kspan k;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is not in a recording: left out on request, not recorded at all, or lost. */
+#include <stdio.h>
+
 #include "simulate_internal.h"
 
 /* What is known of the thread with a number. */
@@ -113,6 +115,9 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
 		struct record_thread r = {.head = {.tid = t->tid, .pid = t->pid},
 					  .start_ns = t->start_ns,
 					  .flags = THREAD_ON_CPU};
+
+		r.comm_len = (u8)snprintf(r.comm, sizeof(r.comm), "%llu",
+					  (unsigned long long)t->start_ns);
 
 		if (t->renamed_ns > end_ns)
 			r.head.tid++;
