@@ -138,7 +138,8 @@ const struct flag_name flags_whence[] = {
 
 const struct flag_name flags_fcntl_command[] = {
 	N(F_DUPFD), N(F_GETFD), N(F_SETFD), N(F_GETFL), N(F_SETFL), { 5, "F_GETLK" },
-	{ 6, "F_SETLK" }, { 7, "F_SETLKW" }, N(F_SETOWN), N(F_GETOWN), N(F_SETSIG), N(F_GETSIG),
+	{ 6, "F_SETLK" }, { 7, "F_SETLKW" }, { 12, "F_GETLK64" }, { 13, "F_SETLK64" },
+	{ 14, "F_SETLKW64" }, N(F_SETOWN), N(F_GETOWN), N(F_SETSIG), N(F_GETSIG),
 	N(F_SETOWN_EX), N(F_GETOWN_EX), N(F_OFD_GETLK), N(F_OFD_SETLK), N(F_OFD_SETLKW),
 	N(F_SETLEASE), N(F_GETLEASE), N(F_NOTIFY), N(F_DUPFD_CLOEXEC), N(F_SETPIPE_SZ),
 	N(F_GETPIPE_SZ), N(F_ADD_SEALS), N(F_GET_SEALS), N(F_GET_RW_HINT), N(F_SET_RW_HINT),
@@ -146,7 +147,7 @@ const struct flag_name flags_fcntl_command[] = {
 };
 
 const struct flag_name flags_flock_operation[] = {
-	N(LOCK_SH), N(LOCK_EX), N(LOCK_NB), N(LOCK_UN),
+	N(LOCK_SH), N(LOCK_EX), N(LOCK_NB), N(LOCK_UN), { 32, "LOCK_MAND" },
 	{ 0, NULL }
 };
 
@@ -360,7 +361,7 @@ const struct flag_name flags_unshare_flags[] = {
 };
 
 const struct flag_name flags_wait_flags[] = {
-	N(WNOHANG), N(WSTOPPED), N(WEXITED), N(WCONTINUED), N(WNOWAIT), N(__WCLONE), N(__WALL),
+	N(WNOHANG), N(WEXITED), N(WSTOPPED), N(WCONTINUED), N(WNOWAIT), N(__WCLONE), N(__WALL),
 	N(__WNOTHREAD),
 	{ 0, NULL }
 };
@@ -409,7 +410,7 @@ const struct flag_name flags_scheduler_policy[] = {
 };
 
 const struct flag_name flags_inotify_flags[] = {
-	N(IN_CLOEXEC), N(IN_NONBLOCK),
+	N(IN_NONBLOCK), N(IN_CLOEXEC),
 	{ 0, NULL }
 };
 

@@ -158,8 +158,10 @@ static int futex_arguments(u32 operation)
 		return 3;
 	case FUTEX_WAIT:
 	case FUTEX_LOCK_PI:
+	case 13: /* FUTEX_LOCK_PI2 */
 		return 4;
 	case FUTEX_REQUEUE:
+	case FUTEX_WAIT_REQUEUE_PI:
 		return 5;
 	case FUTEX_UNLOCK_PI:
 	case FUTEX_TRYLOCK_PI:
@@ -271,14 +273,21 @@ static int arguments_shown(const struct call *c)
 /* Arguments in the middle that the call does not look at. */
 static bool argument_is_unused(const struct call *c, int i)
 {
-	u32 command = (u32)c->args[1] & FUTEX_CMD_MASK;
-
 	if (c->kinds[i] == ARG_unused)
 		return true;
-	if (c->nr != SYSCALL_NR_futex ||
-	    (command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE_BITSET))
+	if (c->nr != SYSCALL_NR_futex)
 		return false;
-	return i == 4 || (i == 3 && command == FUTEX_WAKE_BITSET);
+	switch ((u32)c->args[1] & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT_BITSET:
+		return i == 4;
+	case FUTEX_WAKE_BITSET:
+		return i == 3 || i == 4;
+	case FUTEX_LOCK_PI:
+	case 13: /* FUTEX_LOCK_PI2 */
+		return i == 2;
+	default:
+		return false;
+	}
 }
 
 /* ---- all ---- */

@@ -279,6 +279,13 @@ C(open, 0xdead0, O_RDONLY | O_CLOEXEC) \
 	C(mknodat, AT_FDCWD, 0xdead0, S_IFBLK | S_ISGID | 0644, 0x12345678) \
 	C(mknodat, 3, 0xdead0, S_IFMT | 7, 0x103) \
 	C(chmod, 0xdead0, 0200644) \
+	C(futex, 0xdead0, FUTEX_LOCK_PI_PRIVATE, 5, 0xdead4, 0, 0) \
+	C(futex, 0xdead0, 13, 5, 0xdead4, 0xdead8, 7) \
+	C(futex, 0xdead0, FUTEX_WAIT_REQUEUE_PI, 5, 0xdead4, 0xdead8, 7) \
+	C(fcntl, 3, 13, 0xdead0) \
+	C(flock, 3, LOCK_SH | 32) \
+	C(inotify_init1, IN_NONBLOCK | IN_CLOEXEC) \
+	C(wait4, -1, 0xdead0, WEXITED | WSTOPPED, 0) \
 	C(clone, SIGCHLD, 0, 0xdead0, 0xdead4, 0xdead8) \
 	C(clone, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, 0, 0, 0xdead4, 0) \
 	C(clone, CLONE_PIDFD | CLONE_VM, 0xdead0, 0xdead4, 0, 0) \
