@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Reads the active span of the running thread from its memory, as
- * bpf/context_location.h says. Pages that are not there read as no span.
+ * bpf/context_location.h says.
+ *
+ * A record's page may not be there: fork does not give a child its parent's pages of shared memory,
+ * only what it touches; and pages go where memory is short or moves between nodes. Nobody wrote
+ * there in this process since, so what was read last of that record holds, in this thread or in
+ * the one that forked it. Other pages that are not there read as no span.
  */
 #ifndef BPF_CONTEXT_H
 #define BPF_CONTEXT_H
@@ -36,6 +41,12 @@ static __always_inline u64 context_variable(const struct context_location *at, u
 }
 
 /*
+ * context.bpf.c: whether the page of the running thread's record is only not there, so that it has
+ * the contents that it had. Else nothing is mapped there any more, or fork emptied it.
+ */
+int context_holds(u64 at);
+
+/*
  * Whether a record at an assumed place is one: aligned, a whole identity, no flag that does not
  * exist, and attributes of which the first fits in.
  */
@@ -64,35 +75,49 @@ static __always_inline bool context_is_allowed(const struct otel_record *record,
 	return !(flags & CONTEXT_ASSUMED) || context_is_plausible(record, at);
 }
 
-/* Sets state->ctx: zero if no span is active. `task` must be the current one. */
-static __always_inline void context_read(struct thread_state *state, struct task_struct *task)
-{
-	struct otel_record record;
-	u64 variable, at = 0;
-
-	if (state->creator_tp && state->creator_tp == task->thread.fsbase)
-		return; /* what it began with holds until it has a place of its own */
-	__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
-	if (state->location_generation != context_generation)
-		context_refresh(state, task->tgid);
-	if (!state->location.known || task_is_kernels(task))
-		return;
-	variable = context_variable(&state->location, task->thread.fsbase);
-	if (!variable || bpf_probe_read_user(&at, 8, (void *)variable) || !at)
-		return;
-	if (bpf_probe_read_user(&record, sizeof(record), (void *)at) || record.valid != 1)
-		return;
-	if (state->location.flags && !context_is_allowed(&record, at, state->location.flags))
-		return;
-	__builtin_memcpy(&state->ctx, &record, sizeof(state->ctx));
-	if (spans_only)
-		state->spanned = 1;
-}
-
 static __always_inline bool context_is_set(const struct context *ctx)
 {
 	/* by its type it may lie anywhere: the compiler would take it byte by byte */
 	return *(const u64 *)__builtin_assume_aligned(ctx->span, 8) != 0;
+}
+
+/* Address of the running thread's record, 0 if it has none. */
+static __always_inline u64 context_record(struct thread_state *state, struct task_struct *task)
+{
+	u64 variable, at = 0;
+
+	if (state->location_generation != context_generation)
+		context_refresh(state, task->tgid);
+	if (!state->location.known || task_is_kernels(task))
+		return 0;
+	variable = context_variable(&state->location, task->thread.fsbase);
+	if (!variable || bpf_probe_read_user(&at, 8, (void *)variable))
+		return 0;
+	return at;
+}
+
+/* Sets state->ctx: zero if no span is active. `task` must be the current one. */
+static __always_inline void context_read(struct thread_state *state, struct task_struct *task)
+{
+	struct otel_record record;
+	u64 at;
+
+	if (state->creator_tp && state->creator_tp == task->thread.fsbase)
+		return; /* what it began with holds until it has a place of its own */
+	at = context_record(state, task);
+	if (at && bpf_probe_read_user(&record, sizeof(record), (void *)at)) {
+		if (at != state->record_at || !context_holds(at))
+			__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
+	} else if (at && record.valid == 1 &&
+		   (!state->location.flags ||
+		    context_is_allowed(&record, at, state->location.flags))) {
+		__builtin_memcpy(&state->ctx, &record, sizeof(state->ctx));
+		state->record_at = at;
+	} else {
+		__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
+	}
+	if (spans_only && context_is_set(&state->ctx))
+		state->spanned = 1;
 }
 
 /* With spans_only: whether it had a span since it was told of last, and has none now. */

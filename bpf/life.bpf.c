@@ -129,8 +129,10 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
 		state->creator_tp = parent->thread.fsbase;
 	/* whose creator waits for it works for the creator's span; no other one shares it */
-	if (mine && (!state->creator_tp || (clone_flags & CLONE_VFORK)))
+	if (mine && (!state->creator_tp || (clone_flags & CLONE_VFORK))) {
 		state->ctx = mine->ctx;
+		state->record_at = mine->record_at;
+	}
 	state_set(state, flags);
 	if (!(clone_flags & CLONE_THREAD))
 		location_inherit(parent, task);
@@ -360,6 +362,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	begins = state->flags & STATE_PENDING ? EXEC_BEGINS : 0;
 	state->held_tid = 0;
 	state->creator_tp = 0;
+	state->record_at = 0; /* that was in the old memory */
 	/* of the command this record tells all that a snapshot would */
 	state_set(state, begins ? STATE_IN | STATE_SEEN : STATE_IN);
 	state_clear(state, STATE_PENDING);

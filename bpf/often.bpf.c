@@ -9,6 +9,7 @@
 #include "bpf/net.bpf.c"
 #include "bpf/fd.bpf.c"
 #include "bpf/call_path.bpf.c"
+#include "bpf/context.bpf.c"
 #include "bpf/sched.bpf.c"
 #include "bpf/syscall.bpf.c"
 #include "bpf/running.bpf.c"

@@ -11,10 +11,11 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-DRIVER, FOLDER, TURNS, BORROWER, *paths = sys.argv[2:]
+DRIVER, FOLDER, TURNS, HEIR, BORROWER, *paths = sys.argv[2:]
 BUILT = {os.path.basename(path): path for path in paths}
 OWNER = b"OWNER...".hex()
 BEYOND = b"BEYOND..".hex()
+HEIRLOOM = b"HEIRLOOM".hex()
 TURN = b"TURNS...".hex()
 LIBRARIES = ("glibc", "musl")
 LINKED = ["pie", "nopie", "static", "static-pie", "linked-tlsdesc", "linked-classic",
@@ -154,6 +155,37 @@ def parents_of(where, tid):
                 parent = span["parent_id"] if ids[span["parent_id"]] == "context" else None
                 found[parent] = found.get(parent, 0) + 1
     return found
+
+
+def heirs(name, *options):
+    """What a recording of HEIR has: of its children in their order, and of itself."""
+    result = fathom.run("record", "-o", fathom.path(name), *options, "--", HEIR)
+    equal(result.returncode, 0, f"record {HEIR}: {result.stderr}")
+    children = [int(line) for line in result.stdout.split()]
+    spans = [span for trace in fathom.trace_all(fathom.path(name))["traces"]
+             for span in trace["spans"]]
+    [own] = {span["tid"] for span in spans if span["name"] == "getppid"} - set(children)
+    equal([span["span_id"] for span in spans if span["kind"] == "context"], [HEIRLOOM], "spans")
+    return [parents_of(fathom.path(name), tid) for tid in children + [own]]
+
+
+@tests.add
+def a_child_has_the_span_of_a_record_that_it_did_not_touch():
+    """Fork copies no pages of shared memory: nothing is there to be read until it touches them."""
+    unmaps, reads, wiped, own = heirs("heir")
+    equal(reads, {HEIRLOOM: 20, None: 10}, "up to its write")
+    equal(unmaps, {HEIRLOOM: 10, None: 10}, "while the record is mapped")
+    equal(wiped, {None: 10}, "where fork empties it")
+    equal(own, {HEIRLOOM: 20}, "its own")
+
+
+@tests.add
+def so_it_is_with_spans_only():
+    unmaps, reads, wiped, own = heirs("heir-spans", "--spans-only")
+    equal(reads, {HEIRLOOM: 20}, "up to its write")
+    equal(unmaps, {HEIRLOOM: 10}, "while the record is mapped")
+    equal(wiped, {}, "where fork empties it")
+    equal(own, {HEIRLOOM: 20}, "its own")
 
 
 @tests.add
