@@ -46,18 +46,25 @@ static __always_inline u64 context_variable(const struct context_location *at, u
  */
 int context_holds(u64 at);
 
-/*
- * Whether a record at an assumed place is one: aligned, a whole identity, no flag that does not
- * exist, and attributes of which the first fits in.
- */
-static __always_inline bool context_is_plausible(const struct otel_record *record, u64 at)
+/* A span has both ids. */
+static __always_inline bool context_is_whole(const struct otel_record *record)
 {
 	u64 trace[2], span;
-	u8 first[2] = {};
 
 	__builtin_memcpy(trace, record->trace, sizeof(trace));
 	__builtin_memcpy(&span, record->span, sizeof(span));
-	if ((at & 1) || !(trace[0] | trace[1]) || !span || (record->trace_flags & ~3))
+	return (trace[0] | trace[1]) && span;
+}
+
+/*
+ * Whether a record at an assumed place is one: aligned, no flag that does not exist, and attributes
+ * of which the first fits in.
+ */
+static __always_inline bool context_is_plausible(const struct otel_record *record, u64 at)
+{
+	u8 first[2] = {};
+
+	if ((at & 1) || (record->trace_flags & ~3))
 		return false;
 	if (!record->attributes_bytes)
 		return true;
@@ -99,7 +106,7 @@ static __always_inline u64 context_record(struct thread_state *state, struct tas
 /* Sets state->ctx: zero if no span is active. `task` must be the current one. */
 static __always_inline void context_read(struct thread_state *state, struct task_struct *task)
 {
-	struct otel_record record;
+	struct otel_record record __attribute__((aligned(8)));
 	u64 at;
 
 	if (state->creator_tp && state->creator_tp == task->thread.fsbase)
@@ -108,7 +115,7 @@ static __always_inline void context_read(struct thread_state *state, struct task
 	if (at && bpf_probe_read_user(&record, sizeof(record), (void *)at)) {
 		if (at != state->record_at || !context_holds(at))
 			__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
-	} else if (at && record.valid == 1 &&
+	} else if (at && record.valid == 1 && context_is_whole(&record) &&
 		   (!state->location.flags ||
 		    context_is_allowed(&record, at, state->location.flags))) {
 		__builtin_memcpy(&state->ctx, &record, sizeof(state->ctx));

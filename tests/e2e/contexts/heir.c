@@ -7,9 +7,11 @@
  *	READS	reads the record then, calls 10 times, ends it, and calls 10 times
  *	WIPED	has a record that fork emptied for it
  *
- * Prints the pids of its children.
+ * Then calls getppid 10 times each under a record without span id, under one without trace id, and
+ * under a whole one. Prints the pids of its children.
  */
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -68,6 +70,13 @@ static void child(struct record *record, enum heir heir)
 	_exit(0);
 }
 
+static void half(struct record *record, size_t from, size_t bytes)
+{
+	*record = whole;
+	memset((char *)record + from, 0, bytes);
+	calls();
+}
+
 int main(void)
 {
 	struct record *record;
@@ -80,5 +89,8 @@ int main(void)
 	if (madvise(record, PAGE_BYTES, MADV_WIPEONFORK))
 		return 1;
 	child(record, WIPED);
+	half(record, sizeof(record->trace), sizeof(record->span));
+	half(record, 0, sizeof(record->trace));
+	half(record, 0, 0);
 	return 0;
 }
