@@ -16,11 +16,16 @@ union app_copy {
 	u8 bytes[18 * RECORD_SLOT_BYTES];
 };
 
+static const u8 no_id[16];
+
 static bool context_is_set(const struct context *c)
 {
-	static const u8 none[16];
+	return memcmp(c->span, no_id, 8) != 0 && memcmp(c->trace, no_id, 16) != 0;
+}
 
-	return memcmp(c->span, none, 8) != 0 && memcmp(c->trace, none, 16) != 0;
+static bool context_is_none(const struct context *c)
+{
+	return memcmp(c->span, no_id, 8) == 0 && memcmp(c->trace, no_id, 16) == 0;
 }
 
 /* Lengths were checked by the ring's reader; here it is about what numbers mean. */
@@ -31,7 +36,8 @@ static bool content_is_sound(const union app_copy *r)
 		return context_is_set(&r->begin.ctx) && r->begin.span_kind <= 4 &&
 		       r->begin.level <= 7;
 	case RECORD_span_end:
-		return context_is_set(&r->end.ctx) && r->end.status <= 2;
+		return context_is_set(&r->end.ctx) && r->end.status <= 2 &&
+		       (context_is_set(&r->end.next) || context_is_none(&r->end.next));
 	case RECORD_span_attach:
 		return context_is_set(&r->attach.ctx);
 	case RECORD_span_detach:

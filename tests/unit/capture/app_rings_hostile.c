@@ -107,11 +107,12 @@ TEST(names_of_others_are_not_believed)
 	memset(&liar_write(7, (u32)liar)->ctx, 0, sizeof(struct context));
 	liar_write(8, (u32)liar)->head.kind = RECORD_switch;
 	liar_write(9, (u32)liar)->status = 77;
+	liar_write(10, (u32)liar)->next.trace[0] = 7; /* a span without an id */
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
 	CHECK_EQ(losses_tell(rings), 0);
 	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
 	CHECK_EQ(taken.kinds[RECORD_switch], 0);
-	CHECK_EQ(rings_damaged(rings), 8);
+	CHECK_EQ(rings_damaged(rings), 9);
 	CHECK_EQ(taken.strange, 0);
 	CHECK_EQ(taken.tids[0], liar);
 	liar_end(rings);
