@@ -226,7 +226,10 @@ static __always_inline void syscall_begin_late(struct thread_state *state, struc
 	state->nr = call_number(regs->orig_ax);
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
 	state->row = call_row(regs->orig_ax, state->compat, regs);
-	__builtin_memset(&state->file, 0, sizeof(state->file));
+	if (state->row == SYSCALL_NR_close) /* what it closed is gone */
+		__builtin_memset(&state->file, 0, sizeof(state->file));
+	else
+		syscall_find_file(state, task, regs);
 	context_read(state, task);
 	if (!state->called && !task->seccomp.mode && syscall_was_open(task))
 		syscall_set_soft(state);

@@ -204,6 +204,6 @@ def places(trace):
     by_id = {span["span_id"]: span for span in trace["spans"]}
     for span in trace["spans"]:
         above = by_id.get(span.get("parent_id"))
-        if above and above["tid"] == span["tid"] and not span["name"].startswith("execve") and \
+        if above and above.get("tid") == span.get("tid") and not span["name"].startswith("execve") and \
                 not above["begin_ns"] <= span["begin_ns"] <= span["end_ns"] <= above["end_ns"]:
             yield f"{span['kind']} {span['name']} is not inside of {above['name']}"

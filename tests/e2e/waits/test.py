@@ -225,10 +225,14 @@ def a_span_that_a_crash_left_open_has_no_time_of_later_ones():
 def what_is_woken_before_the_snapshot_slept_in_its_call():
     """Of many that sleep and wake all the time, some are before anything has told what they do."""
     where = fathom.path("woken")
-    code = (f"import threading, time\n"
-            f"def sleeps(ms):\n while True: time.sleep(ms / 1000)\n"
-            f"for i in range(200): threading.Thread(target=sleeps, args=(30 + i % 31,)).start()\n"
-            f"print('ready', flush=True)\n")
+    code = ("import itertools, os, threading, time\n"
+            "def sleeps(ms):\n while True: time.sleep(ms / 1000)\n"
+            "def reads(fd):\n while True: os.read(fd, 1)\n"
+            "for i in range(200): threading.Thread(target=sleeps, args=(30 + i % 31,)).start()\n"
+            "pipes = [os.pipe() for _ in range(100)]\n"
+            "for fd, _ in pipes: threading.Thread(target=reads, args=(fd,)).start()\n"
+            "print('ready', flush=True)\n"
+            "for _, fd in itertools.cycle(pipes):\n os.write(fd, b'x')\n time.sleep(0.0001)\n")
     program = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     try:
         equal(program.stdout.readline(), "ready\n", "program")
@@ -238,15 +242,17 @@ def what_is_woken_before_the_snapshot_slept_in_its_call():
         program.kill()
         program.wait()
         program.stdout.close()
-    slept = 0
+    causes = {"clock_nanosleep": "timer", "read": "ipc"}
+    slept = {"timer": 0, "ipc": 0}
     for spans in (t["spans"] for t in fathom.trace_all(where)["traces"]):
         call = next((s for s in spans if s["kind"] == "syscall"), None)
-        if not call or call["name"] != "clock_nanosleep" or call["begin_bound"] != "soft":
+        if not call or call["name"] not in causes or call["begin_bound"] != "soft":
             continue
         waits = [s for s in spans if s.get("parent_id") == call["span_id"]]
-        slept += [w["name"] for w in waits] == ["timer"]
-        check(not waits or waits[0]["name"] == "timer", f"why it slept: {call} {waits}")
-    check(slept > 100, f"{slept} slept when the recording began")
+        why = causes[call["name"]]
+        slept[why] += [w["name"] for w in waits] == [why]
+        check(not waits or waits[0]["name"] == why, f"why it slept: {call} {waits}")
+    check(slept["timer"] > 100 and slept["ipc"] > 50, f"{slept} slept when the recording began")
 
 
 @tests.add
