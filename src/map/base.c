@@ -161,6 +161,9 @@ int base_follow(struct partial *base, u64 covered_ns, u64 at_ns)
 		if (l->origin_ns < at_ns)
 			l->origin_ns = at_ns;
 	}
+	for (size_t i = 0; i < base->facts.follows.count; i++) /* in force behind it, too */
+		if (base->facts.follows.data[i].time_ns < at_ns)
+			base->facts.follows.data[i].time_ns = at_ns;
 	for (size_t i = 0; i < base->spans.count; i++)
 		if (!base->spans.data[i]->gap_ns)
 			base->spans.data[i]->open_ns = at_ns;

@@ -9,6 +9,14 @@
 /* Names are sorted by number and time, and stay so. */
 static void names_begin(struct facts *f)
 {
+	for (size_t i = f->names.count; i-- > 1;) { /* told before the snapshot came to it */
+		const struct fact_name *name = &f->names.data[i];
+		struct fact_name *before = &f->names.data[i - 1];
+
+		if (before->tid == name->tid && !before->start_ns && name->start_ns &&
+		    before->time_ns >= name->start_ns)
+			before->start_ns = name->start_ns;
+	}
 	for (size_t i = 1; i < f->names.count; i++) {
 		const struct fact_name *before = &f->names.data[i - 1];
 		struct fact_name *name = &f->names.data[i];

@@ -140,7 +140,7 @@ static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
 	if (!is_in_visit(s) || !is_of_call(v->mode) || rest < 0 ||
 	    !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
 		return 0;
-	if (l->exit_ns && !partial_in_range(p, to_ns - 1))
+	if (l->exit_ns && !partial_in_range(p, to_ns))
 		return 0;
 	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
 		k.mode |= SYSCALL_BEGIN_SOFT;

@@ -120,7 +120,7 @@ static int enter_apply(struct partial *p, const struct record_head *r, u64 start
 }
 
 /* An exec from another thread than the leader: the thread takes the leader's number. */
-static int exec_rename(struct partial *p, const struct record_head *r, u32 old_tid)
+static int exec_rename(struct partial *p, const struct record_head *r, u32 old_tid, u64 start_ns)
 {
 	struct life *l = map_remove(&p->current, old_tid);
 
@@ -128,6 +128,8 @@ static int exec_rename(struct partial *p, const struct record_head *r, u32 old_t
 	if (l) {
 		l->tid = r->tid;
 		l->renamed_ns = r->time_ns;
+		if (start_ns)
+			l->start_ns = start_ns;
 		if (map_put(&p->current, r->tid, l))
 			return -ENOMEM;
 	}
@@ -148,7 +150,7 @@ static int exec_apply(struct partial *p, const struct record_head *r)
 		before.tid = e->old_tid;
 	err = feed(p, before.tid, LIFE_EXECS, &before);
 	if (!err && before.tid != r->tid)
-		err = exec_rename(p, r, before.tid);
+		err = exec_rename(p, r, before.tid, e->start_ns);
 	return err ? err : facts_add(&p->facts, r);
 }
 

@@ -53,6 +53,11 @@ static size_t births_collect(const struct partial *p, struct ending *births)
 		if (l->born && l->tid == l->pid)
 			births[n++] = (struct ending){l->pid, l->origin_ns};
 	}
+	for (size_t i = 0; i < p->facts.births.count; i++) { /* those that nobody saw */
+		const struct fact_birth *birth = &p->facts.births.data[i];
+
+		births[n++] = (struct ending){birth->tid, birth->time_ns};
+	}
 	qsort(births, n, sizeof(*births), ending_compare);
 	return n;
 }
@@ -84,7 +89,7 @@ static void endings_collect(const struct partial *p, struct ending *births, size
 
 static int endings_find(const struct partial *p, struct forest *f)
 {
-	struct ending *births = calloc(p->lives.count + 1, sizeof(*births));
+	struct ending *births = calloc(p->lives.count + p->facts.births.count + 1, sizeof(*births));
 	int err = births ? 0 : -ENOMEM;
 
 	f->endings = calloc(p->lives.count + p->facts.processes.count + 1, sizeof(*f->endings));

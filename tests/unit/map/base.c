@@ -939,4 +939,29 @@ TEST(a_base_of_a_gap_beyond_belief_is_damaged)
 	partial_free(p);
 }
 
+/* Behind the base of another directory its programs are followed as before. */
+TEST(who_is_followed_is_so_behind_a_joined_base)
+{
+	for (int follows = 0; follows < 2; follows++) {
+		struct partial *base = partial_new(&state), *next = partial_new(NULL);
+		struct span_time time;
+
+		filters(base, 3001, 0, 0);
+		filters(base, 3050, 7, FILTER_FOLLOWS);
+		lives(base, 3100);
+		partial_cover(base, 3000, 5000);
+		base = base_of_all(base);
+		if (follows)
+			base = joined(base, 2000, 5000);
+		begins_on_its_thread(next, 6000);
+		ends(next, 8000);
+		partial_cover(next, 5000, 9000);
+		CHECK_EQ(partial_merge(base, next), 0);
+		time = time_of_span(base);
+		CHECK_EQ(time.split.ns[SPLIT_user], 2000);
+		CHECK_EQ(time.split.ns[SPLIT_unknown], 0);
+		partial_free(base);
+	}
+}
+
 TEST_MAIN()

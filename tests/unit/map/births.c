@@ -5,6 +5,7 @@
 #include "apply.h"
 #include "map/base.h"
 #include "map/query.h"
+#include "map/tree.h"
 
 #define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -310,6 +311,93 @@ TEST(a_base_keeps_nothing_of_who_had_a_number_before)
 	CHECK_STR(query_executable(p, 5, 4000), "/bin/second");
 	CHECK_STR(query_resource(p, 5, 4000, "service.name"), NULL);
 	CHECK_STR(query_container(p, 5, 4000), NULL);
+	partial_free(p);
+}
+
+/* What is done before the snapshot reaches it is of the one that the snapshot tells. */
+TEST(an_exec_before_the_snapshot_is_of_the_new_one)
+{
+	struct partial *p = partial_new(NULL);
+
+	found(p, 1100, 500, "first", 0);
+	serves(p, 1200, "shop");
+	gap(p, 2000, 3000);
+	executed(p, 3050, 0, 2500, "second");
+	found(p, 3100, 2500, "second", 0);
+	finished(p);
+	CHECK_EQ(query_held_until(p, 5, 1000), 2499);
+	CHECK_STR(query_comm(p, 5, query_held_until(p, 5, 1000)), "first");
+	CHECK_STR(query_resource(p, 5, 3200, "service.name"), NULL);
+	partial_free(p);
+}
+
+TEST(a_rename_before_the_snapshot_is_of_the_new_one)
+{
+	struct partial *p = partial_new(NULL);
+
+	found(p, 1100, 500, "first", 0);
+	serves(p, 1200, "shop");
+	gap(p, 2000, 3000);
+	renamed(p, 3050, "worker");
+	found(p, 3100, 2500, "worker", 0);
+	finished(p);
+	CHECK_EQ(query_held_until(p, 5, 1000), 2499);
+	CHECK_STR(query_comm(p, 5, query_held_until(p, 5, 1000)), "first");
+	CHECK_STR(query_resource(p, 5, 3200, "service.name"), NULL);
+	CHECK_STR(query_executable(p, 5, 3050), "/bin/worker");
+	partial_free(p);
+}
+
+/* The kernel gives who executes from beside the leader the leader's start time. */
+TEST(who_executes_from_beside_the_leader_is_found_again)
+{
+	struct partial *p = partial_new(NULL);
+	struct record_fork fork = {
+		.head = {.kind = RECORD_fork, .time_ns = 1501, .tid = 6, .pid = 5},
+		.parent_tid = 5,
+		.parent_pid = 5,
+		.start_ns = 1500};
+	struct record_exec exec = {.head = head(RECORD_exec, 1600), .old_tid = 6, .start_ns = 900};
+	int lasted = 0;
+
+	found(p, 1100, 900, "prog", 0);
+	apply(p, &fork);
+	exec.command_len = (u16)(snprintf(exec.command, sizeof(exec.command), "next") + 1);
+	apply(p, &exec);
+	gap(p, 2000, 3000);
+	found(p, 3100, 900, "next", 0);
+	finished(p);
+	for (size_t i = 0; i < p->lives.count; i++) {
+		CHECK(!p->lives.data[i]->severed);
+		lasted += p->lives.data[i]->renamed_ns && p->lives.data[i]->last_ns >= 3100;
+	}
+	CHECK_EQ(lasted, 1);
+	partial_free(p);
+}
+
+/* Its end was seen, before the gap in which its number went to another one. */
+TEST(a_span_ends_with_who_had_the_number_before)
+{
+	struct partial *p = partial_new(NULL);
+	struct record_switch in = {.head = {.kind = RECORD_switch, .time_ns = 1200}, .next_tid = 5};
+	struct record_span_begin begin = {.head = head(RECORD_span_begin, 1300),
+					  .ctx = {.trace = {1}, .span = {2}}};
+	struct record_exit exits = {.head = head(RECORD_exit, 1690)};
+	struct record_switch dead = {
+		.head = head(RECORD_switch, 1700), .state = LEAVE_dead, .mode = MODE_exit};
+	struct span_time time;
+
+	found(p, 1100, 500, "first", 0);
+	apply(p, &in);
+	apply(p, &begin);
+	apply(p, &exits);
+	apply(p, &dead);
+	gap(p, 2000, 3000);
+	found(p, 3100, 2500, "second", 0);
+	finished(p);
+	CHECK_EQ(span_times(p, &time), 0);
+	CHECK_EQ(time.begin_ns, 1300);
+	CHECK_EQ(time.end_ns, 1700);
 	partial_free(p);
 }
 
