@@ -114,6 +114,18 @@ static int open_sighted(struct partial *p, const struct life *l, const struct ks
 	return context_is_none(&k->ctx) ? 0 : spans_share(p, false, l, &share);
 }
 
+/* Its context goes on behind a range that ends with what is told so far. */
+static int open_seen(struct partial *p, const struct life *l)
+{
+	const struct life_share share = {
+		.ctx = l->seen.owner, .tid = l->tid, .begin_ns = p->to_ns, .end_ns = p->to_ns};
+
+	if (p->options.to_ns != p->to_ns || l->state.place != LIFE_ON_CPU || !l->seen.known ||
+	    context_is_none(&share.ctx))
+		return 0;
+	return spans_share(p, false, l, &share);
+}
+
 /*
  * A syscall that had not returned when the recording ended or, if its end was lost, when its
  * thread did.
@@ -212,6 +224,8 @@ int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &sink);
 	if (!err && goes_on)
 		err = open_visit(p, l, to_ns);
+	if (!err && goes_on)
+		err = open_seen(p, l);
 	return err;
 }
 

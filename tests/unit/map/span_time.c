@@ -54,6 +54,24 @@ TEST(what_was_only_seen_published_counts)
 	CHECK(t.split.ns[SPLIT_kernel] >= 1000);
 }
 
+/* Where more is to come what a thread is at is not over, though it was seen last before the end. */
+TEST(what_a_thread_is_at_goes_on_behind_a_range_that_ends_with_what_is_told)
+{
+	static const struct partial_options more = {.to_ns = 9000};
+	struct partial *p = partial_new(&more);
+	struct span_time t;
+
+	call(p, 3000);
+	call(p, 5000);
+	t = time_of_outer(p);
+	CHECK_EQ(t.end_ns, 9000);
+	p = partial_new(NULL);
+	call(p, 3000);
+	call(p, 5000);
+	t = time_of_outer(p);
+	CHECK_EQ(t.end_ns, 5000);
+}
+
 TEST(what_both_books_tell_counts_once)
 {
 	struct partial *p = partial_new(NULL);
