@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cpu_list.h"
+#include "chunk/directory.h"
 #include "chunk/reader.h"
 
 bool chunk_stream_is_due(const struct chunk_info *info, const char *name)
@@ -32,6 +33,30 @@ void chunk_stream_bound(struct chunk_info *info, const struct stream *s)
 		info->complete_ns = complete_ns;
 	if (s->packets && s->last_end_ns >= info->end_ns)
 		info->end_ns = s->last_end_ns + 1;
+}
+
+/*
+ * The first manifest and the metadata are not synced, so both may be gone. What
+ * the chunk's name and the first packets of its streams say of the clocks is
+ * then all that is known.
+ */
+void chunk_clock_bound(const struct chunk_reader *r, struct chunk_info *info)
+{
+	const char *slash = strrchr(r->info.path, '/');
+	uint64_t begin_ns = UINT64_MAX;
+	struct chunk_name name;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct stream *s = &r->streams[i].stream;
+
+		if (s->packets && s->first_begin_ns < begin_ns)
+			begin_ns = s->first_begin_ns;
+	}
+	if (info->clock.unix_ns || begin_ns == UINT64_MAX ||
+	    !chunk_name_parse(slash ? slash + 1 : r->info.path, &name))
+		return;
+	info->begin_ns = info->begun_ns = info->late_ns = begin_ns;
+	info->clock = (struct chunk_clock){begin_ns, name.begin_unix_ns, 0, 0};
 }
 
 void chunk_complete_bound(struct chunk_info *info, uint64_t cpus)
@@ -71,6 +96,7 @@ int chunk_reader_measure(struct chunk_reader *r, struct error *e)
 		chunk_stream_bound(info, s);
 		cpus += s->packets && chunk_stream_is_due(info, s->name);
 	}
+	chunk_clock_bound(r, info);
 	chunk_complete_bound(info, cpus);
 	if (info->state == CHUNK_SEALED)
 		info->state = CHUNK_RECOVERED;

@@ -70,6 +70,9 @@ bool chunk_stream_is_due(const struct chunk_info *info, const char *name);
 /* Bounds complete_ns and end_ns by where a stream of the chunk ends, which was read. */
 void chunk_stream_bound(struct chunk_info *info, const struct stream *stream);
 
+/* Sets begin and clock from the chunk's name and what was read, where nothing else told them. */
+void chunk_clock_bound(const struct chunk_reader *reader, struct chunk_info *info);
+
 /* Bounds complete_ns of a chunk of which so many streams that are due were found. */
 void chunk_complete_bound(struct chunk_info *info, uint64_t cpus);
 

@@ -224,6 +224,43 @@ static int compare_monotonic(const void *a, const void *b)
 }
 
 /*
+ * Two boots of a host are longer apart than this, and a clock that is set goes further; the first
+ * record of a chunk comes at most so much behind its begin.
+ */
+#define SAME_BOOT_NS 5000000000u
+
+static bool have_same_clocks(const struct chunk_info *x, const struct chunk_info *y)
+{
+	uint64_t apart_ns = chunk_unix_ns(x, 0) - chunk_unix_ns(y, 0);
+
+	return x->clock.unix_ns && y->clock.unix_ns && apart_ns + SAME_BOOT_NS <= 2u * SAME_BOOT_NS;
+}
+
+/*
+ * A chunk that lost both its manifest and its metadata does not say of which boot it is: of that
+ * of the chunk before or behind it, if its clocks stand to one another as there.
+ */
+static void boots_guess(struct recording *r)
+{
+	struct chunk_info *all = r->chunks.data;
+
+	for (size_t i = 0; i < r->chunks.count; i++) {
+		const struct chunk_info *of = NULL;
+
+		if (all[i].boot_id[0])
+			continue;
+		if (i > 0 && have_same_clocks(&all[i - 1], &all[i]))
+			of = &all[i - 1];
+		else if (i + 1 < r->chunks.count && have_same_clocks(&all[i + 1], &all[i]))
+			of = &all[i + 1];
+		if (!of)
+			continue;
+		strcpy(all[i].boot_id, of->boot_id);
+		strcpy(all[i].host, of->host);
+	}
+}
+
+/*
  * Of each boot the latest chunk, the latest boot first, down to the one that is asked for. *found
  * is its number, or the earliest one.
  */
@@ -257,6 +294,7 @@ static int keep_boot(struct recording *r, int boot, struct error *e)
 	if (!r->chunks.data)
 		return error_say(e, ENOENT, "there is no chunk");
 	qsort(r->chunks.data, r->chunks.count, sizeof(*r->chunks.data), compare_unix);
+	boots_guess(r);
 	err = boot_find(r, boot, &of, &found);
 	if (err)
 		return error_set(e, err, "cannot open the recording");

@@ -248,28 +248,6 @@ static int rename_chunk(const struct recovery_place *in, const char *from, struc
 	return 0;
 }
 
-/*
- * The first manifest and the metadata are not synced, so both may be gone. What
- * the chunk's name and the first packets of its streams say of the clocks is
- * then all that is known.
- */
-static void clock_recover(const struct chunk_reader *r, struct chunk_info *info)
-{
-	uint64_t begin_ns = UINT64_MAX;
-	struct chunk_name name;
-
-	if (info->clock.unix_ns || !chunk_name_parse(last_name(r->info.path), &name))
-		return;
-	for (size_t i = 0; i < r->count; i++) {
-		const struct stream *s = &r->streams[i].stream;
-
-		if (s->packets && s->first_begin_ns < begin_ns)
-			begin_ns = s->first_begin_ns;
-	}
-	info->begin_ns = info->begun_ns = info->late_ns = begin_ns;
-	info->clock = (struct chunk_clock){begin_ns, name.begin_unix_ns, 0, 0};
-}
-
 static int metadata_recover(struct chunk_recovery *k, struct error *e)
 {
 	struct manifest_file *file = &k->manifest.files[0];
@@ -316,7 +294,7 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 		err = chunk_directory_remove_at(in->fd, last_name(r->info.path));
 		return err ? error_set(e, err, "cannot remove %s", r->info.path) : 1;
 	}
-	clock_recover(r, &m->info);
+	chunk_clock_bound(r, &m->info);
 	err = metadata_recover(k, e);
 	if (err)
 		return err;

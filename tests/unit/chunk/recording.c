@@ -186,6 +186,46 @@ TEST(a_boot_among_others_counts_once)
 	CHECK_STR(e.text, "there is no chunk of such an early boot; the earliest is --boot -1");
 }
 
+static void strip(const char *dir, const char *name)
+{
+	char path[8192];
+
+	snprintf(path, sizeof(path), "%s", make_path(dir, name));
+	CHECK_EQ(unlink(make_path(path, ".manifest")), 0);
+	CHECK_EQ(unlink(make_path(path, "metadata")), 0);
+}
+
+/* Of which boot it is, the clocks of its neighbour say; where they do not, it is of none. */
+TEST(a_chunk_that_lost_manifest_and_metadata)
+{
+	const char *dir = make_directory();
+	struct recording_options options = {0};
+	struct recording *recording;
+
+	make_boot(dir, "first", 1000000000000, 9000);
+	make_boot(dir, "first", 1000000000100, 9100);
+	make_boot(dir, "second", 1100000000000, 500);
+	make_boot(dir, "second", 1100000000100, 600);
+	strip(dir, "00000001000000000100-00000001000000000200-000001");
+	strip(dir, "00000001100000000000-00000001100000000100-000002");
+	for (; options.boot > -2; options.boot--) {
+		CHECK_EQ(recording_open(&recording, &dir, 1, &options, NULL), 0);
+		CHECK_STR(recording_info(recording)->boot_id, options.boot ? "first" : "second");
+		CHECK_EQ(recording_info(recording)->chunk_count, 2);
+		CHECK_EQ(recording_info(recording)->begin_ns, options.boot ? 9000 : 500);
+		CHECK_EQ(recording_info(recording)->end_ns, options.boot ? 9200 : 700);
+		recording_close(recording);
+	}
+	options.boot = 0;
+	make_boot(dir, "third", 1200000000000, 700);
+	strip(dir, "00000001200000000000-00000001200000000100-000004");
+	CHECK_EQ(recording_open(&recording, &dir, 1, &options, NULL), 0);
+	CHECK_STR(recording_info(recording)->boot_id, "");
+	CHECK_EQ(recording_info(recording)->chunk_count, 1);
+	CHECK_EQ(recording_info(recording)->begin_ns, 700);
+	recording_close(recording);
+}
+
 /* Without records; its streams begin and end one by one. */
 static void make_uneven(const char *dir, const struct chunk_info *times)
 {
