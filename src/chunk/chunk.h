@@ -105,6 +105,7 @@ struct chunk_info {
 	struct chunk_lost lost;
 	uint64_t incomplete; /* fields that are cut or could not be read */
 	enum chunk_state state;
+	bool plain; /* as it is sealed: it was to be compressed, but too many waited behind it */
 };
 
 /* ---- a recording that is written ---- */
@@ -225,6 +226,9 @@ int chunk_writer_cut(struct chunk_writer *writer, uint64_t cut_ns, struct chunk_
  */
 int chunk_writer_seal(struct chunk_writer *writer, struct chunk_info *info, struct error *e);
 
+/* It will be sealed uncompressed, whatever its options say. */
+void chunk_writer_plain(struct chunk_writer *writer);
+
 /* Bytes in files and in memory so far (for rotation by size), and its directory. */
 uint64_t chunk_writer_bytes(const struct chunk_writer *writer);
 const char *chunk_writer_path(const struct chunk_writer *writer);
@@ -254,7 +258,11 @@ typedef void chunk_sealed_fn(void *arg, int err, const struct chunk_info *info,
 
 int chunk_sealer_open(struct chunk_sealer **sealer, chunk_sealed_fn *sealed, void *arg,
 		      struct error *e);
-/* Takes the writer over; it is sealed and freed in the order of the calls. Never blocks on I/O. */
+/*
+ * Takes the writer over; it is sealed and freed in the order of the calls. Never blocks on I/O.
+ * While more than a few wait, none is compressed: a disk that fills with unsealed chunks, which no
+ * retention counts, is worse than larger ones.
+ */
 int chunk_sealer_push(struct chunk_sealer *sealer, struct chunk_writer *writer);
 /* Waits until all is sealed, ends the thread, frees. NULL is fine. */
 void chunk_sealer_close(struct chunk_sealer *sealer);

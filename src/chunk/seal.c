@@ -309,6 +309,12 @@ static int list_files(struct chunk_writer *w, struct manifest *m, struct error *
 	return 0;
 }
 
+void chunk_writer_plain(struct chunk_writer *w)
+{
+	w->info.plain = w->compress;
+	w->compress = false;
+}
+
 /* The moment in which the chunk becomes one. */
 static int rename_sealed(struct chunk_writer *w, struct chunk_info *info, struct error *e)
 {

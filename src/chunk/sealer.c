@@ -7,6 +7,8 @@
 #include "base/thread.h"
 #include "chunk/chunk.h"
 
+#define COMPRESSING_WAIT_MAX 4 /* chunks that may wait while one is compressed */
+
 struct sealer_job {
 	struct sealer_job *next;
 	struct chunk_writer *writer;
@@ -18,12 +20,13 @@ struct chunk_sealer {
 	pthread_cond_t wake;
 	struct sealer_job *first;
 	struct sealer_job **last;
+	unsigned int waiting;
 	bool ending;
 	chunk_sealed_fn *sealed;
 	void *arg;
 };
 
-static struct sealer_job *next_job(struct chunk_sealer *sealer)
+static struct sealer_job *next_job(struct chunk_sealer *sealer, bool *in_time)
 {
 	struct sealer_job *job;
 
@@ -32,6 +35,7 @@ static struct sealer_job *next_job(struct chunk_sealer *sealer)
 		pthread_cond_wait(&sealer->wake, &sealer->lock);
 	job = sealer->first;
 	if (job) {
+		*in_time = --sealer->waiting <= COMPRESSING_WAIT_MAX;
 		sealer->first = job->next;
 		if (!sealer->first)
 			sealer->last = &sealer->first;
@@ -44,12 +48,16 @@ static void *sealer_run(void *arg)
 {
 	struct chunk_sealer *sealer = arg;
 	struct sealer_job *job;
+	bool in_time;
 
-	while ((job = next_job(sealer))) {
+	while ((job = next_job(sealer, &in_time))) {
 		struct chunk_info info = {0};
 		struct error e = {0};
-		int err = chunk_writer_seal(job->writer, &info, &e);
+		int err;
 
+		if (!in_time)
+			chunk_writer_plain(job->writer);
+		err = chunk_writer_seal(job->writer, &info, &e);
 		if (sealer->sealed)
 			sealer->sealed(sealer->arg, err, &info, &e);
 		chunk_writer_close(job->writer);
@@ -90,6 +98,7 @@ int chunk_sealer_push(struct chunk_sealer *sealer, struct chunk_writer *writer)
 	pthread_mutex_lock(&sealer->lock);
 	*sealer->last = job;
 	sealer->last = &job->next;
+	sealer->waiting++;
 	pthread_cond_signal(&sealer->wake);
 	pthread_mutex_unlock(&sealer->lock);
 	return 0;

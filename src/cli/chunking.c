@@ -197,6 +197,7 @@ static void chunk_sealed(void *arg, int err, const struct chunk_info *info, cons
 	} else {
 		c->counts.records += info->records;
 		c->counts.bytes += info->bytes;
+		c->counts.plain += info->plain;
 		c->counts.incomplete += info->incomplete;
 		c->counts.lost.buffer += info->lost.buffer;
 		c->counts.lost.recursion += info->lost.recursion;

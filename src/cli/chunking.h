@@ -18,6 +18,7 @@
 /* Of chunks that are sealed, as they tell it. */
 struct chunking_counts {
 	u64 records, bytes, chunks;
+	u64 plain;	/* of the chunks: not compressed, though that was asked for */
 	u64 incomplete; /* fields in them that were cut or could not be read */
 	struct chunk_lost lost;
 };

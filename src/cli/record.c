@@ -114,6 +114,9 @@ static void summary_print(const struct session *s, const char *dir)
 			c.lost_buffer ? " (--buffer gives more room)" : "");
 	else
 		fprintf(stderr, "nothing lost");
+	if (c.sealed.plain)
+		fprintf(stderr, ", %" PRIu64 " chunk%s not compressed, as that took too long",
+			c.sealed.plain, c.sealed.plain == 1 ? "" : "s");
 	if (c.sealed.incomplete)
 		fprintf(stderr, ", %" PRIu64 " incomplete field%s", c.sealed.incomplete,
 			c.sealed.incomplete == 1 ? "" : "s");

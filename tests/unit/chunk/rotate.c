@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -75,6 +76,58 @@ TEST(a_rotation_takes_no_record_away)
 	for (unsigned int i = 0; i + 1 < 10; i++)
 		CHECK_EQ(sealed.infos[i].end_ns, sealed.infos[i + 1].begin_ns);
 	recording_close(recording);
+}
+
+/* The first chunk that is sealed waits until all have been pushed. */
+struct jam {
+	pthread_mutex_t lock;
+	atomic_uint reached;
+	unsigned int sealed, plain;
+	uint64_t bytes[16];
+};
+
+static void on_jammed(void *arg, int err, const struct chunk_info *info, const struct error *e)
+{
+	struct jam *jam = arg;
+
+	(void)e;
+	CHECK_EQ(err, 0);
+	jam->reached++;
+	pthread_mutex_lock(&jam->lock);
+	jam->plain += info->plain;
+	if (jam->sealed < 16)
+		jam->bytes[jam->sealed++] = info->bytes;
+	pthread_mutex_unlock(&jam->lock);
+}
+
+TEST(what_waits_for_the_sealer_is_not_compressed)
+{
+	struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .compress = true, .no_sync = true};
+	struct jam jam = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct chunk_sealer *sealer;
+	struct chunk_writer *w;
+	union make_record r;
+
+	CHECK_EQ(chunk_sealer_open(&sealer, on_jammed, &jam, NULL), 0);
+	pthread_mutex_lock(&jam.lock);
+	for (unsigned int n = 0; n < 12; n++) {
+		CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+		for (unsigned int i = 0; i < 1000; i++) {
+			make_syscall(&r, 1000 + i, 0, i);
+			chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head);
+		}
+		CHECK_EQ(chunk_writer_cut(w, 3000, NULL, NULL), 0);
+		CHECK_EQ(chunk_sealer_push(sealer, w), 0);
+		while (n == 0 && !jam.reached)
+			usleep(100);
+	}
+	pthread_mutex_unlock(&jam.lock);
+	chunk_sealer_close(sealer);
+	CHECK_EQ(jam.sealed, 12);
+	CHECK_EQ(jam.plain, 12 - 1 - 5); /* the last one waits for none, the fifth last for four */
+	for (unsigned int n = 0; n < 12; n++)
+		CHECK_EQ(jam.bytes[n] > 2 * jam.bytes[0], n > 0 && n < 12 - 5);
 }
 
 TEST(what_comes_after_the_last_cut_is_counted)
