@@ -29,6 +29,7 @@
 #define PACKED_MAX (10 * WORDS + 8)
 #define PAGE_MIN 4096
 #define PAGE_MAX (1u << 20)
+#define PLACES_BACK 256
 
 _Static_assert(sizeof(struct kspan) % 8 == 0 && BEGIN == 0 && END == 1, "words, and their order");
 _Static_assert(PACKED_MAX < PAGE_MIN / 2, "a page has room");
@@ -204,20 +205,6 @@ static struct kspans_page *page_with_room(struct kspans *spans)
 	return NULL;
 }
 
-int kspans_add(struct kspans *spans, const struct kspan *k)
-{
-	struct kspans_page *page = page_with_room(spans);
-	struct kspans_place place;
-
-	if (!page)
-		return -ENOMEM;
-	place = (struct kspans_place){k->begin_ns, (u32)(spans->pages.count - 1), (u32)page->used};
-	if (vec_push(&spans->places, place))
-		return -ENOMEM;
-	page->used = (size_t)(pack(page, (const union words *)k) - page->data);
-	return 0;
-}
-
 int kspans_merge(struct kspans *left, struct kspans *right)
 {
 	size_t before = left->places.count;
@@ -287,8 +274,41 @@ static inline bool place_is_after(const struct kspans *spans, const struct kspan
 }
 
 /*
- * Spans come in the order of their ends, so that few are out of order by begin: those are taken
- * out, sorted, and merged with the others from the back. `late` has room for all.
+ * Spans come in the order of their ends, so that nearly each stands by its begin where it is put,
+ * or a few places before that. Of the others one is as well anywhere: kspans_sort() finds it.
+ */
+static void place_settle(struct kspans *spans)
+{
+	struct kspans_place *last = &spans->places.data[spans->places.count - 1], *to = last;
+	struct kspans_place place = *last;
+	size_t most = spans->places.count - 1 < PLACES_BACK ? spans->places.count - 1 : PLACES_BACK;
+
+	while (to > last - most && place_is_after(spans, to - 1, &place))
+		to--;
+	if (to == last || to == last - PLACES_BACK)
+		return;
+	memmove(to + 1, to, (size_t)(last - to) * sizeof(*to));
+	*to = place;
+}
+
+int kspans_add(struct kspans *spans, const struct kspan *k)
+{
+	struct kspans_page *page = page_with_room(spans);
+	struct kspans_place place;
+
+	if (!page)
+		return -ENOMEM;
+	place = (struct kspans_place){k->begin_ns, (u32)(spans->pages.count - 1), (u32)page->used};
+	if (vec_push(&spans->places, place))
+		return -ENOMEM;
+	page->used = (size_t)(pack(page, (const union words *)k) - page->data);
+	place_settle(spans);
+	return 0;
+}
+
+/*
+ * Few are out of order: those are taken out, sorted, and merged with the others from the back.
+ * `late` has room for all.
  */
 static void places_sort(struct kspans *spans, struct kspans_place *late)
 {

@@ -64,7 +64,7 @@ int kspans_merge(struct kspans *left, struct kspans *right);
  */
 int kspans_sort(struct kspans *spans);
 
-/* The one that stands at `index`, as they were added or sorted. */
+/* The one that stands at `index`: about by begin as they come, and in order once sorted. */
 void kspans_get(const struct kspans *spans, size_t index, struct kspan *out);
 
 void kspans_free(struct kspans *spans);

@@ -37,9 +37,10 @@ TEST(what_was_packed_comes_out)
 
 	CHECK(put != NULL);
 	for (size_t i = 0; i < COUNT; i++) {
-		put[i] = any_span(&state, random_next(&state));
-		if (i < 2) /* nothing to leave out, and nothing but that */
-			memset(&put[i], i ? 0 : 0xff, sizeof(*put));
+		put[i] = any_span(&state, i);
+		if (i < 2) /* nothing but what is left out, and nothing of that */
+			memset(&put[i], i ? 0xff : 0, sizeof(*put));
+		put[i].begin_ns = i;
 		CHECK_EQ(kspans_add(&spans, &put[i]), 0);
 	}
 	CHECK_EQ(kspans_count(&spans), COUNT);
@@ -50,6 +51,35 @@ TEST(what_was_packed_comes_out)
 	kspans_free(&spans);
 	CHECK_EQ(kspans_count(&spans), 0);
 	free(put);
+}
+
+/* Some began a few spans before they came, some many more, some at once with others. */
+TEST(what_comes_late_finds_its_place)
+{
+	enum { COUNT = 5000 };
+	static bool seen[COUNT];
+	struct kspans spans = {0};
+	struct kspan k, before = {0};
+	u64 state = 88172645463325252ull;
+
+	for (u64 i = 0; i < COUNT; i++) {
+		u64 back = random_next(&state) % (i % 97 ? 16 : 2 * COUNT);
+
+		k = (struct kspan){.begin_ns = 2 * i > back ? 2 * i - back : 0, .tid = (u32)i};
+		k.end_ns = k.begin_ns + 1;
+		CHECK_EQ(kspans_add(&spans, &k), 0);
+	}
+	kspans_sort(&spans);
+	CHECK_EQ(kspans_count(&spans), COUNT);
+	for (size_t i = 0; i < COUNT; i++) {
+		kspans_get(&spans, i, &k);
+		CHECK(!seen[k.tid]);
+		seen[k.tid] = true;
+		CHECK(i == 0 || k.begin_ns > before.begin_ns ||
+		      (k.begin_ns == before.begin_ns && k.tid > before.tid));
+		before = k;
+	}
+	kspans_free(&spans);
 }
 
 TEST(they_stand_by_begin_and_what_encloses_first)
