@@ -250,7 +250,7 @@ static void visit_end(struct life *l, struct life_visit *v, const struct context
 	u16 cpu = v->syscall ? v->syscall->head.cpu : v->fault->head.cpu;
 
 	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
-	v->split = l->state.visit_had;
+	split_copy_fresh(&v->split, &l->state.visit_had);
 	visit_fill(l, v, SPLIT_unknown);
 	sight(l, ctx, v, sink);
 	sink->visit(sink->arg, l, v);

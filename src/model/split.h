@@ -69,6 +69,16 @@ static inline void split_add(struct split *sum, const struct split *more)
 		sum->ns[i] = split_sum(sum->ns[i], more->ns[i]);
 }
 
+/*
+ * A copy of one that was written a moment ago: word by word, since a wider load would wait until
+ * the last word that it covers has left the processor's buffer of stores.
+ */
+static inline void split_copy_fresh(struct split *to, const struct split *from)
+{
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		to->ns[i] = *(const volatile s64 *)&from->ns[i];
+}
+
 /* Takes from `sum` what split_add() of the same split added. */
 static inline void split_subtract(struct split *sum, const struct split *less)
 {
