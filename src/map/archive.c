@@ -127,6 +127,19 @@ void archive_path(struct archive *a, char **path)
 	archive_text(a, path, &bytes);
 }
 
+void archive_shared_path(struct archive *a, const char **path)
+{
+	char *own = (char *)*path;
+
+	archive_path(a, &own);
+	if (!archive_reads(a) || !own)
+		return;
+	*path = texts_keep(a->texts, own, strlen(own));
+	if (!*path)
+		archive_fail(a, -ENOMEM);
+	free(own);
+}
+
 void archive_file(struct archive *a, struct file_ref *file)
 {
 	archive_u64(a, &file->key);

@@ -12,12 +12,14 @@
 
 #include "base/bytes.h"
 #include "base/vec.h"
+#include "map/texts.h"
 #include "record/record.h"
 
 struct archive {
 	struct bytes *out;	/* writing; else NULL */
 	struct bytes_reader in; /* reading */
 	int err;		/* 0, -EBADMSG or -ENOMEM */
+	struct texts *texts;	/* reading: where texts that are shared are kept */
 };
 
 static inline bool archive_reads(const struct archive *a)
@@ -38,6 +40,7 @@ void archive_bytes(struct archive *a, void *data, size_t bytes);
 /* Text of `bytes` bytes, NUL behind it when read; owned. NULL is not empty. */
 void archive_text(struct archive *a, char **text, u32 *bytes);
 void archive_path(struct archive *a, char **path); /* the same of one without a NUL in it */
+void archive_shared_path(struct archive *a, const char **path); /* of a->texts */
 void archive_file(struct archive *a, struct file_ref *file);
 void archive_context(struct archive *a, struct context *ctx);
 

@@ -139,8 +139,12 @@ int base_read(struct partial **base, const void *data, size_t bytes,
 {
 	struct archive a = {.in = bytes_reader_over(data, bytes)};
 	struct partial *p = partial_new(options);
-	int err = p ? base_parse(&a, p) : -ENOMEM;
+	int err = -ENOMEM;
 
+	if (p) {
+		a.texts = &p->facts.texts;
+		err = base_parse(&a, p);
+	}
 	if (err) {
 		partial_free(p);
 		return err;

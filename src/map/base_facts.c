@@ -54,7 +54,7 @@ static void archive_fd(struct archive *a, struct fact_fd *f)
 	archive_u8(a, &f->op);
 	archive_u8(a, &f->flags);
 	archive_file(a, &f->file);
-	archive_path(a, &f->path);
+	archive_shared_path(a, &f->path);
 }
 
 static void archive_socket(struct archive *a, struct fact_socket *f)

@@ -114,13 +114,15 @@ static int comm_add(struct facts *f, const struct record_name *r)
 }
 
 /* A name that was cut at its begin says so: without what is missing it looks like another. */
-static char *fd_name_copy(const struct record_fd *r)
+static const char *fd_name_keep(struct texts *texts, const struct record_fd *r)
 {
-	char *name;
+	char name[sizeof("…") + sizeof(r->path)];
+	int length;
 
 	if (!(r->flags & FD_NAME_CUT))
-		return text_copy(r->path, r->path_len);
-	return asprintf(&name, "…%.*s", (int)r->path_len, r->path) < 0 ? NULL : name;
+		return texts_keep(texts, r->path, r->path_len);
+	length = snprintf(name, sizeof(name), "…%.*s", (int)r->path_len, r->path);
+	return texts_keep(texts, name, (size_t)length);
 }
 
 static int fd_add(struct facts *f, const struct record_fd *r)
@@ -133,17 +135,13 @@ static int fd_add(struct facts *f, const struct record_fd *r)
 			     .op = r->op,
 			     .flags = r->flags,
 			     .file = r->file};
-	int err;
 
 	if (r->path_len) {
-		fd.path = fd_name_copy(r);
+		fd.path = fd_name_keep(&f->texts, r);
 		if (!fd.path)
 			return -ENOMEM;
 	}
-	err = vec_push(&f->fds, fd);
-	if (err)
-		free(fd.path);
-	return err;
+	return vec_push(&f->fds, fd);
 }
 
 static int socket_add(struct facts *f, const struct record_socket *r)
@@ -183,21 +181,14 @@ static int path_add(struct facts *f, const struct record_path *r)
 			      .nr = r->nr,
 			      .flags = r->flags};
 	size_t bytes = r->path_len, asked = r->asked < bytes ? r->asked : 0;
-	int err;
+	char folded[sizeof(r->path) + 1];
 
-	p.path = malloc(2 * bytes + 2);
-	if (!p.path)
-		return -ENOMEM;
-	memcpy(p.path, r->path, bytes);
-	p.path[bytes] = '\0';
-	p.asked = p.path + bytes + 1;
-	memcpy(p.asked, r->path + asked, bytes - asked);
-	p.asked[bytes - asked] = '\0';
-	file_path_fold(p.path);
-	err = vec_push(&f->paths, p);
-	if (err)
-		free(p.path);
-	return err;
+	memcpy(folded, r->path, bytes);
+	folded[bytes] = '\0';
+	file_path_fold(folded);
+	p.path = texts_keep(&f->texts, folded, strlen(folded));
+	p.asked = texts_keep(&f->texts, r->path + asked, bytes - asked);
+	return p.path && p.asked ? vec_push(&f->paths, p) : -ENOMEM;
 }
 
 static int service_add(struct facts *f, const struct record_service *r)
@@ -276,8 +267,9 @@ int facts_add(struct facts *f, const struct record_head *r)
 
 int facts_merge(struct facts *left, struct facts *right)
 {
-	int err = vec_move(&left->names, &right->names);
+	int err = texts_merge(&left->texts, &right->texts);
 
+	err = err ? err : vec_move(&left->names, &right->names);
 	err = err ? err : vec_move(&left->forks, &right->forks);
 	err = err ? err : vec_move(&left->processes, &right->processes);
 	err = err ? err : vec_move(&left->fds, &right->fds);
@@ -298,15 +290,12 @@ void facts_free(struct facts *f)
 {
 	for (size_t i = 0; i < f->processes.count; i++)
 		free(f->processes.data[i].command);
-	for (size_t i = 0; i < f->fds.count; i++)
-		free(f->fds.data[i].path);
 	for (size_t i = 0; i < f->sockets.count; i++)
 		free(f->sockets.data[i].path);
-	for (size_t i = 0; i < f->paths.count; i++)
-		free(f->paths.data[i].path);
 	for (size_t i = 0; i < f->services.count; i++)
 		free(f->services.data[i].resource);
 	stack_facts_free(f);
+	texts_free(&f->texts);
 	vec_free(&f->names);
 	vec_free(&f->births);
 	vec_free(&f->forks);

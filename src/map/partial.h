@@ -30,6 +30,7 @@
 #include "base/vec.h"
 #include "map/kspans.h"
 #include "map/loss_index.h"
+#include "map/texts.h"
 #include "model/container.h"
 #include "model/life.h"
 
@@ -103,8 +104,8 @@ struct fact_fd {
 	s32 fd, from;
 	u8 op, flags;
 	struct file_ref file;
-	char *path; /* NULL if it has none; owned */
-	u64 table;  /* finished: the table of descriptors that its thread had */
+	const char *path; /* NULL if it has none; of facts.texts */
+	u64 table;	  /* finished: the table of descriptors that its thread had */
 };
 
 /* A thread got a table of descriptors. */
@@ -145,9 +146,9 @@ struct fact_path {
 	u64 time_ns; /* when it was told: at its end or, of an exec, in its middle */
 	u32 tid;
 	u16 nr;
-	u16 flags;   /* PATH_* */
-	char *path;  /* absolute, `//` and `/./` folded; owned */
-	char *asked; /* as the program wrote it; in the same memory */
+	u16 flags;	   /* PATH_* */
+	const char *path;  /* absolute, `//` and `/./` folded; of facts.texts */
+	const char *asked; /* as the program wrote it; likewise */
 };
 
 struct fact_service {
@@ -203,6 +204,7 @@ struct fact_mapping {
 };
 
 struct facts {
+	struct texts texts; /* of descriptors and calls */
 	VEC(struct fact_name) names;
 	VEC(struct fact_birth) births; /* once sorted: by number and time */
 	VEC(struct fact_fork) forks;

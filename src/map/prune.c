@@ -159,13 +159,9 @@ static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found
 		fd.file = of->file;
 	if (of && of->path) {
 		fd.flags |= of->flags & FD_NAME_CUT;
-		fd.path = text_copy(of->path, strlen(of->path));
-		if (!fd.path)
-			return -ENOMEM;
+		fd.path = of->path;
 	}
 	err = vec_push(&t->fds, fd);
-	if (err)
-		free(fd.path);
 	return err ? err : map_put(&t->living->files, fd.file.key, PRESENT);
 }
 
@@ -216,8 +212,6 @@ static int fds_prune(struct partial *p, struct living *living)
 	if (!err)
 		err = slots_keep(f, &living->pids, &t.fds, &living->files);
 	processes_share(&t, f);
-	for (size_t i = 0; i < f->fds.count; i++)
-		free(f->fds.data[i].path);
 	vec_free(&f->fds);
 	f->fds.data = t.fds.data;
 	f->fds.count = t.fds.count;

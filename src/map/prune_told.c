@@ -170,8 +170,6 @@ int slots_keep(struct facts *f, const struct map *pids, struct kept_fds *to, str
 			continue;
 		err = map_put(files, d->file.key, PRESENT);
 		err = err ? err : vec_push(to, *d);
-		if (!err)
-			d->path = NULL; /* it has moved */
 	}
 	vec_free(&slots);
 	vec_free(&times);
