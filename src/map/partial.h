@@ -212,7 +212,7 @@ struct facts {
 	VEC(struct fact_fd) fds;
 	VEC(struct table_event) tables; /* once finished */
 	VEC(u32) fd_ranges;		/* once finished: facts of ranges, by table and time */
-	VEC(u32) fds_by_file; /* once finished: those with a path, by file, then as they are */
+	VEC(u32) fds_by_file; /* once finished: of those with a path what query.c needs, by file */
 	VEC(struct fact_socket) sockets;
 	VEC(u32) sockets_by_peer;	   /* once finished: those that name a peer, by its key */
 	VEC(struct fact_bytes) bytes;	   /* with partial_options.spans */

@@ -224,4 +224,26 @@ TEST(an_exec_in_another_thread_copies_what_that_one_had)
 	partial_free(p);
 }
 
+TEST(a_file_has_the_name_that_was_told_last)
+{
+	static const struct file_ref a = FILE_OF('a'), x = FILE_OF('x');
+	struct partial *p = partial_new(NULL);
+
+	opens(p, 300, 5, 3, "abc");
+	opens(p, 200, 5, 4, "abd");
+	opens(p, 100, 5, 5, "abc");
+	for (int i = 0; i < 100; i++)
+		opens(p, 400 - (u64)i, 5, 6 + i % 2, "xyz");
+	finish(p);
+	CHECK_STR(query_file_path(p, 5, &a, 50), "abc");
+	CHECK_STR(query_file_path(p, 5, &a, 150), "abc");
+	CHECK_STR(query_file_path(p, 5, &a, 250), "abd");
+	CHECK_STR(query_file_path(p, 5, &a, 350), "abc");
+	CHECK_STR(query_file_path(p, 7, &a, 250), "abd"); /* whoever told it */
+	CHECK_STR(query_file_path(p, 5, &x, 50), "xyz");
+	CHECK_STR(query_file_path(p, 5, &x, 350), "xyz");
+	CHECK_EQ(p->facts.fds_by_file.count, 4); /* of the same name it is enough to look at one */
+	partial_free(p);
+}
+
 TEST_MAIN()
