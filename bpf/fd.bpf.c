@@ -52,6 +52,7 @@ __noinline int fd_name(u32 fd, s32 from, u8 op)
 	struct path_scratch *scratch;
 	u32 zero = 0, bytes;
 
+	fd_renewed(fd);
 	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
 	bytes = scratch ? fd_name_put(scratch, fd, from, op) : 0;
 	if (bytes)
@@ -68,6 +69,7 @@ __noinline int fd_name_fill(u32 fd)
 	struct path_scratch *scratch;
 	u32 zero = 0;
 
+	fd_renewed(fd);
 	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
 	return scratch ? fd_name_put(scratch, fd, -1, FD_open) : 0;
 }

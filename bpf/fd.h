@@ -60,6 +60,33 @@
 			FD_CALL(getsockopt, 20)                                                    \
 	}
 
+/*
+ * Numbers that were given to another file since recording began, by process: a call that was open
+ * then, and is not known before it ends, is not of the file that it has there. Of those that share
+ * a place all are taken for such; that nobody asks any more once the snapshot has come to all.
+ */
+#define FDS_RENEWED 4096
+
+u8 fds_renewed[FDS_RENEWED] __weak = {};
+
+static __always_inline u8 *fd_place(u32 fd)
+{
+	return &fds_renewed[((u32)(bpf_get_current_pid_tgid() >> 32) * 31 + fd) % FDS_RENEWED];
+}
+
+static __always_inline void fd_renewed(u32 fd)
+{
+	u8 *place = fd_place(fd);
+
+	if (!*place)
+		*place = 1;
+}
+
+static __always_inline bool fd_is_new(u32 fd)
+{
+	return *fd_place(fd);
+}
+
 /* fd.bpf.c */
 int fd_closes(u32 fd);
 int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result);

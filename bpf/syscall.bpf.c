@@ -58,20 +58,25 @@ static __always_inline u64 syscall_fd(struct pt_regs *regs, u8 which)
 	}
 }
 
-static __always_inline void syscall_find_file(struct thread_state *state, struct task_struct *task,
-					      struct pt_regs *regs)
+static __always_inline u32 syscall_find_file(struct thread_state *state, struct task_struct *task,
+					     struct pt_regs *regs)
 {
 	u8 which = syscall_fdarg[call_row_of(state)];
 	u64 args[6];
+	u32 fd = 0;
 
 	if (!which) {
 		__builtin_memset(&state->file, 0, sizeof(state->file));
-	} else if (!state->compat) {
-		file_of_task(&state->file, task, syscall_fd(regs, which));
+		return fd;
+	}
+	if (!state->compat) {
+		fd = syscall_fd(regs, which);
 	} else {
 		call_arguments(args, regs, state->nr, true);
-		file_of_task(&state->file, task, call_argument(args, which));
+		fd = call_argument(args, which);
 	}
+	file_of_task(&state->file, task, fd);
+	return fd;
 }
 
 /* restart_syscall goes on with the call that was interrupted: its number, file and arguments. */
@@ -223,13 +228,15 @@ static __always_inline u32 syscall_slots(const struct thread_state *state, const
 static __always_inline void syscall_begin_late(struct thread_state *state, struct task_struct *task,
 					       struct pt_regs *regs)
 {
+	u32 fd;
+
 	state->nr = call_number(regs->orig_ax);
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
 	state->row = call_row(regs->orig_ax, state->compat, regs);
-	if (state->row == SYSCALL_NR_close) /* what it closed is gone */
+	fd = syscall_find_file(state, task, regs);
+	/* what it closed is gone, and another thread can have put another file there meanwhile */
+	if (state->row == SYSCALL_NR_close || fd_is_new(fd))
 		__builtin_memset(&state->file, 0, sizeof(state->file));
-	else
-		syscall_find_file(state, task, regs);
 	context_read(state, task);
 	if (!state->called && !task->seccomp.mode && syscall_was_open(task))
 		syscall_set_soft(state);

@@ -51,30 +51,6 @@ static u64 later(u64 a_ns, u64 b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* A split has nothing of before the range. */
-static void share_to_unknown(const struct partial *p, struct span_share *s, u64 from_ns)
-{
-	u64 limit_ns = p->options.from_ns;
-
-	if (!s->holds.count) {
-		stay_to_unknown(&s->split, later(s->begin_ns, limit_ns), s->end_ns, from_ns);
-		return;
-	}
-	s->split = (struct split){0};
-	for (size_t i = 0; i < s->holds.count; i++) {
-		struct span_hold *h = &s->holds.data[i];
-
-		stay_to_unknown(&h->split, later(h->begin_ns, limit_ns), h->end_ns, from_ns);
-		split_add(&s->split, &h->split);
-	}
-}
-
-static void shares_to_unknown(const struct partial *p, struct span_shares *shares)
-{
-	for (size_t i = 0; i < shares->list.count; i++)
-		share_to_unknown(p, &shares->list.data[i], UINT64_MAX);
-}
-
 struct program_time {
 	u64 begin_ns, end_ns; /* of its exec and the next one, if they were seen */
 };
@@ -120,30 +96,64 @@ const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct str
 	return &list[n - 1];
 }
 
-/* When it was seen published by a thread first. */
-static u64 seen_from(const struct app_span *span, u32 tid)
+/* When the thread was seen first, in that time or behind it, to have published it. */
+static u64 seen_from(const struct app_span *span, u32 tid, struct stretch of)
 {
 	const struct span_share *seen = share_of(&span->seen, tid);
 
-	return seen ? seen->begin_ns : UINT64_MAX;
+	if (!seen || seen->end_ns <= of.begin_ns)
+		return UINT64_MAX;
+	for (size_t i = 0; i < seen->holds.count; i++) {
+		if (seen->holds.data[i].end_ns > of.begin_ns)
+			return later(seen->holds.data[i].begin_ns, of.begin_ns);
+	}
+	return later(seen->begin_ns, of.begin_ns);
 }
 
-/* Of the time that a span had a thread, user code before it was followed is in doubt. */
-static void share_doubt(const struct partial *p, const struct app_span *span,
-			struct span_share *share, size_t life)
+/* From where on its user code in a stay is known to be such; the begin: all of it. */
+static u64 known_from(const struct partial *p, const struct app_span *span,
+		      const struct span_share *share, struct stretch of, u32 pid)
 {
-	const struct fact_follow *follow = NULL;
-	u64 from;
+	const struct fact_follow *follow = span && pid && of.begin_ns ? follow_of(p, pid, of)
+								      : NULL;
 
-	if (life < p->lives.count && share->begin_ns)
-		follow = follow_of(p, p->lives.data[life]->pid,
-				   (struct stretch){share->begin_ns, share->end_ns});
-	from = follow ? follow->time_ns : UINT64_MAX;
-	if (from <= share->begin_ns)
+	if (!follow)
+		return UINT64_MAX;
+	if (follow->time_ns <= of.begin_ns)
+		return of.begin_ns;
+	return later(follow->time_ns, seen_from(span, share->tid, of));
+}
+
+/*
+ * Each stay by itself: between two there may be a gap, behind which another recorder followed the
+ * process. A split has nothing of before the range. span NULL: all of it is in doubt.
+ */
+static void share_doubt(const struct partial *p, const struct app_span *span,
+			struct span_share *share, u32 pid)
+{
+	u64 limit_ns = p->options.from_ns;
+
+	if (!share->holds.count) {
+		stay_to_unknown(&share->split, later(share->begin_ns, limit_ns), share->end_ns,
+				known_from(p, span, share,
+					   (struct stretch){share->begin_ns, share->end_ns}, pid));
 		return;
-	if (from < seen_from(span, share->tid))
-		from = seen_from(span, share->tid);
-	share_to_unknown(p, share, from);
+	}
+	share->split = (struct split){0};
+	for (size_t i = 0; i < share->holds.count; i++) {
+		struct span_hold *h = &share->holds.data[i];
+
+		stay_to_unknown(
+			&h->split, later(h->begin_ns, limit_ns), h->end_ns,
+			known_from(p, span, share, (struct stretch){h->begin_ns, h->end_ns}, pid));
+		split_add(&share->split, &h->split);
+	}
+}
+
+static void shares_doubt(const struct partial *p, struct span_shares *shares)
+{
+	for (size_t i = 0; i < shares->list.count; i++)
+		share_doubt(p, NULL, &shares->list.data[i], 0);
 }
 
 /* Its thread had its number when the share ended; lives.count: none. */
@@ -161,7 +171,8 @@ static void shares_apply(struct filtering *f, struct app_span *span)
 		struct span_share *share = &span->active.list.data[i];
 		size_t life = life_of_share(f, share);
 
-		share_doubt(f->p, span, share, life);
+		share_doubt(f->p, span, share,
+			    life < f->p->lives.count ? f->p->lives.data[life]->pid : 0);
 		f->known[life].active += share->split.ns[SPLIT_user];
 	}
 	for (size_t i = 0; i < span->seen.list.count; i++) {
@@ -210,8 +221,8 @@ int filters_apply(struct partial *p)
 	for (size_t i = 0; i < p->lives.count; i++)
 		user_to_unknown(&p->lives.data[i]->total, INT64_MAX);
 	for (size_t i = 0; i < p->spans.count; i++) {
-		shares_to_unknown(p, &p->spans.data[i]->active);
-		shares_to_unknown(p, &p->spans.data[i]->seen);
+		shares_doubt(p, &p->spans.data[i]->active);
+		shares_doubt(p, &p->spans.data[i]->seen);
 	}
 	return 0;
 }

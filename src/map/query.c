@@ -9,8 +9,9 @@
 #define FORKS_FOLLOWED 64
 
 /*
- * The last name given before or at that time. A name from a snapshot was
- * true before, too, back to when the thread was made; any other first name was not.
+ * The last name that whoever has the number then was given before or at that time. The first one
+ * that is told of a thread was its name before, too, back to when it was made: it is told by a
+ * snapshot, or as it changes or ends before the snapshot comes to it.
  */
 const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns)
 {
@@ -18,9 +19,11 @@ const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns
 	size_t n = COUNT_BEFORE(&p->facts.names, e,
 				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
 
-	if (n > 0 && names[n - 1].tid == tid)
+	if (n > 0 && names[n - 1].tid == tid &&
+	    names[n - 1].time_ns >= births_last(&p->facts, tid, time_ns))
 		return &names[n - 1];
-	if (n == p->facts.names.count || names[n].tid != tid)
+	if (n == p->facts.names.count || names[n].tid != tid ||
+	    names[n].time_ns >= births_next(&p->facts, tid, time_ns))
 		return NULL;
 	return names[n].start_ns > time_ns ? NULL : &names[n];
 }

@@ -2,6 +2,7 @@
 /* What a thread is in the middle of when a recording begins. */
 #include <linux/futex.h>
 #include <poll.h>
+#include <sys/timerfd.h>
 
 #include "traps.h"
 
@@ -77,8 +78,51 @@ static int ask_run(long ms, char **argv)
 	return 0;
 }
 
+struct swapped {
+	int from, to, keep; /* a pipe; its reading end once more */
+	volatile int got;
+};
+
+static void *swapped_reads(void *arg)
+{
+	struct swapped *s = arg;
+	char byte;
+
+	for (;;)
+		s->got += read(s->from, &byte, 1) == 1;
+	return NULL;
+}
+
+/* So many threads read pipes; while one sleeps there, its number is given to a timer. */
+static int swapped_run(long number, char **argv)
+{
+	struct swapped *all = calloc((size_t)number, sizeof(*all));
+	int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	pthread_t thread;
+
+	(void)argv;
+	for (long i = 0; i < number; i++) {
+		int ends[2];
+
+		TRUTH_TRY(pipe(ends));
+		all[i] = (struct swapped){ends[0], ends[1], dup(ends[0]), 0};
+		if (pthread_create(&thread, NULL, swapped_reads, &all[i]))
+			return 1;
+	}
+	for (long i = 0;; i = (i + 1) % number) {
+		int got = all[i].got;
+
+		dup2(timer, all[i].from);
+		TRUTH_TRY(write(all[i].to, "", 1));
+		while (all[i].got == got)
+			usleep(1);
+		dup2(all[i].keep, all[i].from);
+	}
+}
+
 const struct trap traps_begins[] = {
 	{"asleep", asleep_run},
 	{"ask", ask_run},
+	{"swapped", swapped_run},
 	{NULL, NULL},
 };

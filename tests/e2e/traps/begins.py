@@ -253,6 +253,20 @@ def calls_that_go_on_later():
             check(call["begin_ns"] > thread["begin_ns"] + 40 * MS, f"it goes on later: {call}")
 
 
+@tests.add
+def a_number_that_another_file_gets_in_the_call():
+    with harness.Process([TRAPS, "swapped", "300"]) as process:
+        time.sleep(0.5)
+        for attempt in range(5):
+            path = fathom.record(f"swapped-{attempt}", "-p", process.pid, "-d", "100ms")
+            first = {s["span_id"] for s in spans(path, "syscall", "read")
+                     if s["begin_bound"] == "soft"}
+            waits = [s["name"] for s in spans(path, "wait") if s["parent_id"] in first]
+            check(len(first) > 250, f"calls that had begun: {len(first)}")
+            equal(set(waits) - {"ipc", "runnable", "unknown"}, set(), "what they slept in")
+        process.kill()
+
+
 def only_thread(path, pid):
     threads = [s for s in spans(path, "thread") if s["pid"] == pid]
     equal(len(threads), 1, "threads")

@@ -125,7 +125,44 @@ static int zombies_run(long number, char **argv)
 	pthread_exit(NULL);
 }
 
+/* Each of its calls says which name the thread has then. */
+static void *renames(void *arg)
+{
+	(void)arg;
+	for (int name = 0;; name = (name + 1) % 1000) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "n%d", name);
+		prctl(PR_SET_NAME, text);
+		for (int i = 0; i < 10; i++) {
+			lseek(-1, name, SEEK_SET);
+			usleep(100);
+		}
+	}
+	return NULL;
+}
+
+/* So many threads, which change their names all the time. */
+static int renaming_run(long number, char **argv)
+{
+	pthread_t thread;
+
+	(void)argv;
+	for (long i = 0; i < number; i++) {
+		if (pthread_create(&thread, NULL, renames, NULL))
+			return 1;
+		usleep(100);
+	}
+	pause();
+	return 0;
+}
+
 const struct trap traps_identity[] = {
-	{"exec_second", exec_second_run}, {"after_exec", after_exec_run}, {"reuse", reuse_run},
-	{"rename", rename_run},		  {"zombies", zombies_run},	  {NULL, NULL},
+	{"exec_second", exec_second_run},
+	{"after_exec", after_exec_run},
+	{"reuse", reuse_run},
+	{"rename", rename_run},
+	{"zombies", zombies_run},
+	{"renaming", renaming_run},
+	{NULL, NULL},
 };

@@ -112,6 +112,25 @@ TEST(a_name_is_of_one_start_time)
 	partial_free(p);
 }
 
+/* What was told of it first is true before, and not what was told of who had the number. */
+TEST(a_name_that_goes_before_the_snapshot)
+{
+	struct partial *p = partial_new(NULL);
+
+	found(p, 1100, 500, "first", 0);
+	gap(p, 2000, 3000);
+	renamed(p, 3050, "second");
+	renamed(p, 3051, "third");
+	found(p, 3100, 2500, "third", 0);
+	finished(p);
+	CHECK_STR(query_comm(p, 5, 1999), "first");
+	CHECK_STR(query_comm(p, 5, 3000), "second");
+	CHECK_STR(query_comm(p, 5, 3050), "second");
+	CHECK_STR(query_comm(p, 5, 3051), "third");
+	CHECK_EQ(query_pid(p, 5, 3000), 5);
+	partial_free(p);
+}
+
 TEST(who_is_found_again_goes_on)
 {
 	struct partial *p = partial_new(NULL);
