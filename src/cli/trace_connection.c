@@ -56,21 +56,27 @@ static u64 range_end(const struct fact_bytes *b)
 
 void making_bytes(struct making *m, const struct kspan *k)
 {
-	size_t n, joined = 1;
-	const struct fact_bytes *b = query_bytes(m->p, k->tid, k->begin_ns, k->end_ns, &n);
-	bool unsure = n && b->flags & BYTES_UNSURE;
+	const struct thread_facts *all = &m->p->facts.bytes;
+	struct thread_place at;
+	size_t n = query_bytes(m->p, k->tid, k->begin_ns, k->end_ns, &at), joined = 1;
+	const struct fact_bytes *b = n ? thread_facts_next(all, sizeof(*b), &at) : NULL, *last = b;
+	bool unsure = b && b->flags & BYTES_UNSURE;
 
-	if (!n || (unsure && b->flags & BYTES_MESSAGE))
+	if (!b || (unsure && b->flags & BYTES_MESSAGE))
 		return;
-	while (joined < n && b[joined].key == b->key && b[joined].direction == b->direction &&
-	       b[joined].from == range_end(&b[joined - 1])) {
-		unsure = unsure || b[joined].flags & BYTES_UNSURE;
-		joined++;
+	for (; joined < n; joined++) {
+		const struct fact_bytes *more = thread_facts_next(all, sizeof(*more), &at);
+
+		if (more->key != b->key || more->direction != b->direction ||
+		    more->from != range_end(last))
+			break;
+		unsure = unsure || more->flags & BYTES_UNSURE;
+		last = more;
 	}
 	making_string(m, "bytes.direction", b->direction == BYTES_SENT ? "sent" : "received");
 	making_integer(m, b->flags & BYTES_MESSAGE ? "messages.from" : "bytes.from", (s64)b->from);
 	making_integer(m, b->flags & BYTES_MESSAGE ? "messages.to" : "bytes.to",
-		       (s64)range_end(&b[joined - 1]));
+		       (s64)range_end(last));
 	if (unsure)
 		making_boolean(m, "bytes.unsure", true);
 	if (joined < n)

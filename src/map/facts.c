@@ -162,15 +162,19 @@ static int socket_add(struct facts *f, const struct record_socket *r)
 
 static int bytes_add(struct facts *f, const struct record_bytes *r)
 {
-	struct fact_bytes b = {.time_ns = r->head.time_ns,
-			       .from = r->from,
-			       .length = r->length,
-			       .key = r->file.key,
-			       .tid = r->head.tid,
-			       .direction = r->direction,
-			       .flags = r->flags};
+	struct fact_bytes *b = thread_facts_add(&f->bytes, sizeof(*b), r->head.tid,
+						r->head.time_ns);
 
-	return vec_push(&f->bytes, b);
+	if (!b)
+		return -ENOMEM;
+	*b = (struct fact_bytes){.time_ns = r->head.time_ns,
+				 .from = r->from,
+				 .length = r->length,
+				 .key = r->file.key,
+				 .tid = r->head.tid,
+				 .direction = r->direction,
+				 .flags = r->flags};
+	return 0;
 }
 
 static int path_add(struct facts *f, const struct record_path *r)
@@ -182,13 +186,20 @@ static int path_add(struct facts *f, const struct record_path *r)
 			      .flags = r->flags};
 	size_t bytes = r->path_len, asked = r->asked < bytes ? r->asked : 0;
 	char folded[sizeof(r->path) + 1];
+	struct fact_path *to;
 
 	memcpy(folded, r->path, bytes);
 	folded[bytes] = '\0';
 	file_path_fold(folded);
 	p.path = texts_keep(&f->texts, folded, strlen(folded));
 	p.asked = texts_keep(&f->texts, r->path + asked, bytes - asked);
-	return p.path && p.asked ? vec_push(&f->paths, p) : -ENOMEM;
+	if (!p.path || !p.asked)
+		return -ENOMEM;
+	to = thread_facts_add(&f->paths, sizeof(*to), p.tid, p.call_ns);
+	if (!to)
+		return -ENOMEM;
+	*to = p;
+	return 0;
 }
 
 static int service_add(struct facts *f, const struct record_service *r)
@@ -274,8 +285,8 @@ int facts_merge(struct facts *left, struct facts *right)
 	err = err ? err : vec_move(&left->processes, &right->processes);
 	err = err ? err : vec_move(&left->fds, &right->fds);
 	err = err ? err : vec_move(&left->sockets, &right->sockets);
-	err = err ? err : vec_move(&left->bytes, &right->bytes);
-	err = err ? err : vec_move(&left->paths, &right->paths);
+	err = err ? err : thread_facts_merge(&left->bytes, &right->bytes);
+	err = err ? err : thread_facts_merge(&left->paths, &right->paths);
 	err = err ? err : vec_move(&left->stacks, &right->stacks);
 	err = err ? err : vec_move(&left->mappings, &right->mappings);
 	err = err ? err : vec_move(&left->services, &right->services);
@@ -306,8 +317,8 @@ void facts_free(struct facts *f)
 	vec_free(&f->fds_by_file);
 	vec_free(&f->sockets);
 	vec_free(&f->sockets_by_peer);
-	vec_free(&f->bytes);
-	vec_free(&f->paths);
+	thread_facts_free(&f->bytes);
+	thread_facts_free(&f->paths);
 	vec_free(&f->services);
 	vec_free(&f->clocks);
 	vec_free(&f->follows);

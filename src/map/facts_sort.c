@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/group_sort.h"
 #include "map/fds.h"
 #include "map/internal.h"
 
@@ -89,12 +88,18 @@ static int bytes_compare(const void *a, const void *b)
 	return 0;
 }
 
-static struct group_key bytes_key(const void *element)
+static u32 bytes_tid(const void *fact)
 {
-	return (struct group_key){((const struct fact_bytes *)element)->tid, 0};
+	return ((const struct fact_bytes *)fact)->tid;
 }
 
-static const struct group_order bytes_order = {sizeof(struct fact_bytes), bytes_key, bytes_compare};
+static u64 bytes_time(const void *fact)
+{
+	return ((const struct fact_bytes *)fact)->time_ns;
+}
+
+const struct thread_order bytes_order = {sizeof(struct fact_bytes), bytes_tid, bytes_time,
+					 bytes_compare};
 
 static int path_compare(const void *a, const void *b)
 {
@@ -111,12 +116,18 @@ static int path_compare(const void *a, const void *b)
 	return strcmp(x->asked, y->asked);
 }
 
-static struct group_key path_key(const void *element)
+static u32 path_tid(const void *fact)
 {
-	return (struct group_key){((const struct fact_path *)element)->tid, 0};
+	return ((const struct fact_path *)fact)->tid;
 }
 
-static const struct group_order path_order = {sizeof(struct fact_path), path_key, path_compare};
+static u64 path_call(const void *fact)
+{
+	return ((const struct fact_path *)fact)->call_ns;
+}
+
+const struct thread_order path_order = {sizeof(struct fact_path), path_tid, path_call,
+					path_compare};
 
 static int service_compare(const void *a, const void *b)
 {
@@ -320,9 +331,9 @@ void processes_sort(struct facts *f)
 
 int facts_sort(struct facts *f)
 {
-	int err = vec_group_sort(&f->bytes, &bytes_order);
+	int err = thread_facts_sort(&f->bytes, &bytes_order);
 
-	err = err ? err : vec_group_sort(&f->paths, &path_order);
+	err = err ? err : thread_facts_sort(&f->paths, &path_order);
 	if (err)
 		return err;
 	SORT(&f->names, name_compare);

@@ -115,6 +115,7 @@ u64 births_last(const struct facts *f, u32 number, u64 time_ns);
 u64 births_next(const struct facts *f, u32 number, u64 time_ns);
 
 /* facts_sort.c: and makes what queries need */
+extern const struct thread_order bytes_order, path_order;
 int facts_sort(struct facts *f);
 void processes_sort(struct facts *f);
 

@@ -31,6 +31,7 @@
 #include "map/kspans.h"
 #include "map/loss_index.h"
 #include "map/texts.h"
+#include "map/thread_facts.h"
 #include "model/container.h"
 #include "model/life.h"
 
@@ -215,8 +216,8 @@ struct facts {
 	VEC(u32) fds_by_file; /* once finished: of those with a path what query.c needs, by file */
 	VEC(struct fact_socket) sockets;
 	VEC(u32) sockets_by_peer;	   /* once finished: those that name a peer, by its key */
-	VEC(struct fact_bytes) bytes;	   /* with partial_options.spans */
-	VEC(struct fact_path) paths;	   /* with partial_options.spans */
+	struct thread_facts bytes;	   /* struct fact_bytes, with partial_options.spans */
+	struct thread_facts paths;	   /* struct fact_path, likewise, by call_ns */
 	VEC(struct fact_stack) stacks;	   /* likewise */
 	VEC(struct fact_mapping) mappings; /* likewise */
 	VEC(struct fact_service) services;

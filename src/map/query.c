@@ -231,37 +231,36 @@ u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket)
 	return list[index[n]].socket.file.key;
 }
 
-const struct fact_bytes *query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
-				     size_t *count)
+size_t query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
+		   struct thread_place *first)
 {
-	const struct fact_bytes *list = p->facts.bytes.data;
-	size_t n = COUNT_BEFORE(&p->facts.bytes, e,
-				e->tid < tid || (e->tid == tid && e->time_ns < begin_ns));
-	size_t end = n;
+	const struct thread_facts *all = &p->facts.bytes;
+	struct thread_place at = thread_facts_before(all, &bytes_order, tid, begin_ns);
+	const struct fact_bytes *b;
+	size_t count = 0;
 
-	while (end < p->facts.bytes.count && list[end].tid == tid && list[end].time_ns <= end_ns)
-		end++;
-	*count = end - n;
-	return *count ? list + n : NULL;
+	*first = at;
+	while ((b = thread_facts_next(all, sizeof(*b), &at)) && b->tid == tid &&
+	       b->time_ns <= end_ns)
+		count++;
+	return count;
 }
 
 const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,
 					bool second)
 {
-	const struct fact_path *list = p->facts.paths.data;
-	size_t n = COUNT_BEFORE(&p->facts.paths, e,
-				e->tid < call->tid ||
-					(e->tid == call->tid && e->call_ns <= call->begin_ns));
-	u64 call_ns = n ? list[n - 1].call_ns : 0;
+	const struct thread_facts *all = &p->facts.paths;
+	struct thread_place at = thread_facts_before(all, &path_order, call->tid,
+						     call->begin_ns + 1);
+	const struct fact_path *f = thread_facts_last(all, sizeof(*f), &at);
+	u64 call_ns = f ? f->call_ns : 0;
 
 	/* The exec with which a thread came into scope begins for us when it did. */
-	for (; n > 0 && list[n - 1].tid == call->tid && list[n - 1].call_ns == call_ns; n--) {
-		const struct fact_path *f = &list[n - 1];
-
+	for (; f && f->tid == call->tid && f->call_ns == call_ns;
+	     f = thread_facts_last(all, sizeof(*f), &at))
 		if (f->nr == call->nr && !(f->flags & PATH_SECOND) == !second &&
 		    (call_ns == call->begin_ns || f->time_ns >= call->begin_ns))
 			return f;
-	}
 	return NULL;
 }
 

@@ -71,9 +71,12 @@ const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 tim
 /* The key of the socket at the other end, 0: not on this host, or not known. */
 u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket);
 
-/* What a thread sent and received in a time, in the order of time; `*count` of them. */
-const struct fact_bytes *query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
-				     size_t *count);
+/*
+ * How many ranges a thread sent and received in a time; they stand in partial.facts.bytes from
+ * *first on, in the order of time.
+ */
+size_t query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
+		   struct thread_place *first);
 
 /* How events of this format are to be read, NULL: not known. */
 const struct event_text *query_event_format(const struct partial *p, u32 format);

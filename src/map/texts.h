@@ -8,7 +8,7 @@
 #ifndef MAP_TEXTS_H
 #define MAP_TEXTS_H
 
-#include "base/vec.h"
+#include "map/arena.h"
 #include "record/record.h"
 
 #define TEXTS_RECENT_BITS 9
@@ -21,9 +21,7 @@ struct text_recent {
 
 /* Starts with all zero. */
 struct texts {
-	VEC(char *) blocks;				   /* owned */
-	char *at;					   /* in the last one */
-	size_t left;					   /* from there on */
+	struct arena arena;
 	struct text_recent recent[1 << TEXTS_RECENT_BITS]; /* by hash */
 };
 

@@ -385,6 +385,9 @@ static void print_events(FILE *out, const struct partial *p, bool each)
 
 static void print_facts(FILE *out, const struct facts *f)
 {
+	struct thread_place at = {0};
+	const struct fact_path *path;
+
 	for (size_t i = 0; i < f->names.count; i++)
 		fprintf(out, "name %u %s %llu\n", f->names.data[i].tid, f->names.data[i].comm,
 			(unsigned long long)f->names.data[i].time_ns);
@@ -396,8 +399,8 @@ static void print_facts(FILE *out, const struct facts *f)
 	for (size_t i = 0; i < f->fds.count; i++)
 		fprintf(out, "fd %u %d op %u %s\n", f->fds.data[i].pid, f->fds.data[i].fd,
 			f->fds.data[i].op, f->fds.data[i].path ? f->fds.data[i].path : "?");
-	for (size_t i = 0; i < f->paths.count; i++)
-		fprintf(out, "path %u %s\n", f->paths.data[i].tid, f->paths.data[i].path);
+	while ((path = thread_facts_next(&f->paths, sizeof(*path), &at)))
+		fprintf(out, "path %u %s\n", path->tid, path->path);
 	for (size_t i = 0; i < f->services.count; i++)
 		fprintf(out, "service %u %u\n", f->services.data[i].pid, f->services.data[i].bytes);
 }
@@ -421,6 +424,9 @@ static void print_fd_names(FILE *out, const struct partial *p)
 
 static void print_traffic(FILE *out, const struct partial *p)
 {
+	struct thread_place at = {0};
+	const struct fact_bytes *b;
+
 	for (size_t i = 0; i < p->facts.sockets.count; i++) {
 		const struct fact_socket *s = &p->facts.sockets.data[i];
 
@@ -428,9 +434,7 @@ static void print_traffic(FILE *out, const struct partial *p)
 			(unsigned long long)s->socket.file.key, (unsigned long long)s->time_ns,
 			(unsigned long long)query_socket_peer(p, s));
 	}
-	for (size_t i = 0; i < p->facts.bytes.count; i++) {
-		const struct fact_bytes *b = &p->facts.bytes.data[i];
-
+	while ((b = thread_facts_next(&p->facts.bytes, sizeof(*b), &at))) {
 		fprintf(out, "bytes of %llu tid %u at %llu: %u %llu + %llu flags %u\n",
 			(unsigned long long)b->key, b->tid, (unsigned long long)b->time_ns,
 			b->direction, (unsigned long long)b->from, (unsigned long long)b->length,

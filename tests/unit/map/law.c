@@ -406,6 +406,8 @@ static int range_compare(const void *a, const void *b)
 TEST(bytes_belong_to_their_calls)
 {
 	size_t in_calls = 0, count;
+	struct fact_bytes *ranges;
+	struct thread_place place;
 	struct simulation s;
 	struct partial *p;
 	u64 at = 0;
@@ -421,19 +423,28 @@ TEST(bytes_belong_to_their_calls)
 		kspans_get(&p->kspans, i, k);
 		if (k->kind != KSPAN_SYSCALL || (k->nr != 44 && k->nr != 45))
 			continue;
-		CHECK(query_bytes(p, k->tid, k->begin_ns, k->end_ns, &count));
+		count = query_bytes(p, k->tid, k->begin_ns, k->end_ns, &place);
+		CHECK(count);
 		in_calls += count;
 	}
 	CHECK_EQ(in_calls, p->facts.bytes.count);
-	qsort(p->facts.bytes.data, p->facts.bytes.count, sizeof(struct fact_bytes), range_compare);
-	for (size_t i = 0; i < p->facts.bytes.count; i++) {
-		const struct fact_bytes *b = &p->facts.bytes.data[i];
+	ranges = calloc(in_calls, sizeof(*ranges));
+	CHECK(ranges != NULL);
+	place = (struct thread_place){0};
+	for (size_t i = 0; i < in_calls; i++)
+		ranges[i] = *(const struct fact_bytes *)thread_facts_next(&p->facts.bytes,
+									  sizeof(*ranges), &place);
+	CHECK(!thread_facts_next(&p->facts.bytes, sizeof(*ranges), &place));
+	qsort(ranges, in_calls, sizeof(*ranges), range_compare);
+	for (size_t i = 0; i < in_calls; i++) {
+		const struct fact_bytes *b = &ranges[i];
 
 		if (i && (b[-1].key != b->key || b[-1].direction != b->direction))
 			at = 0;
 		CHECK_EQ(b->from, at);
 		at += b->length;
 	}
+	free(ranges);
 	partial_free(p);
 	simulation_free(&s);
 }
