@@ -88,8 +88,12 @@ static void *swapped_reads(void *arg)
 	struct swapped *s = arg;
 	char byte;
 
-	for (;;)
-		s->got += read(s->from, &byte, 1) == 1;
+	for (;;) {
+		if (read(s->from, &byte, 1) == 1)
+			s->got++;
+		else
+			usleep(50);
+	}
 	return NULL;
 }
 
@@ -97,7 +101,7 @@ static void *swapped_reads(void *arg)
 static int swapped_run(long number, char **argv)
 {
 	struct swapped *all = calloc((size_t)number, sizeof(*all));
-	int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK); /* none waits for it */
 	pthread_t thread;
 
 	(void)argv;
@@ -115,7 +119,7 @@ static int swapped_run(long number, char **argv)
 		dup2(timer, all[i].from);
 		TRUTH_TRY(write(all[i].to, "", 1));
 		while (all[i].got == got)
-			usleep(1);
+			usleep(10);
 		dup2(all[i].keep, all[i].from);
 	}
 }
