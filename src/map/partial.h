@@ -267,12 +267,13 @@ struct app_span {
 	bool begun, ended; /* its record was seen */
 	u8 kind, level, status, flags;
 	u32 tid, pid; /* where it began */
-	u64 begin_ns, end_ns;
-	u64 gap_ns;	      /* of a base: the begin of a gap that nobody saw it behind; 0: none */
-	u64 open_ns;	      /* of a base that was joined: it was open then; 0: not known */
-	u64 sighted_ns;	      /* while it is pruned: up to when it, or one below it, was seen */
-	u64 parent;	      /* as in struct context.span, 0: none */
-	char *name, *message; /* owned */
+	u64 begin_ns; /* not begun: of a base, when one below it was seen first; 0: none was */
+	u64 end_ns;
+	u64 gap_ns;	/* of a base: the begin of a gap that nobody saw it behind; 0: none */
+	u64 open_ns;	/* of a base that was joined: it was open then; 0: not known */
+	u64 sighted_ns; /* while it is pruned: when it, or one below it, was seen last, or first */
+	u64 parent;	/* as in struct context.span, 0: none */
+	char *name, *message;	   /* owned */
 	struct span_shares active; /* by its own records */
 	struct span_shares seen;   /* by its published context */
 	VEC(struct span_event) events;

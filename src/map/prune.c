@@ -19,8 +19,9 @@ struct living {
 	struct bytes_map spans; /* contexts that own the time of a thread */
 };
 
-#define SPANS_MAX 65536 /* open spans that are kept: the latest */
-#define SHARES_MAX 256	/* of a span: then only those of threads that go on are kept */
+#define SPANS_MAX 65536	  /* open spans that are kept: the latest */
+#define CONTEXTS_MAX 4096 /* of them such that only their context tells of: those seen last */
+#define SHARES_MAX 256	  /* of a span: then only those of threads that go on are kept */
 
 static bool has(const struct map *set, u64 key)
 {
@@ -326,11 +327,14 @@ static int facts_prune(struct partial *p, struct living *l)
 	return 0;
 }
 
-/* Whether a thread that goes on had it, or told an event of it. */
+/* Whether a thread that goes on had it, was seen in it, or told an event of it. */
 static bool span_is_known_to_living(const struct living *l, const struct app_span *s)
 {
 	for (size_t i = 0; i < s->active.list.count; i++)
 		if (has(&l->tids, s->active.list.data[i].tid))
+			return true;
+	for (size_t i = 0; i < s->seen.list.count; i++)
+		if (has(&l->tids, s->seen.list.data[i].tid))
 			return true;
 	for (size_t i = 0; i < s->events.count; i++)
 		if (has(&l->tids, s->events.data[i].tid))
@@ -412,6 +416,61 @@ static void spans_sight(struct partial *p)
 	}
 }
 
+/* Since when it was seen. */
+static u64 sighted_since(const struct app_span *s)
+{
+	const struct span_shares *books[] = {&s->active, &s->seen};
+	u64 since_ns = s->begin_ns ? s->begin_ns : UINT64_MAX;
+
+	if (s->ended && s->end_ns < since_ns)
+		since_ns = s->end_ns;
+	for (int b = 0; b < 2; b++)
+		for (size_t i = 0; i < books[b]->list.count; i++)
+			if (books[b]->list.data[i].begin_ns < since_ns)
+				since_ns = books[b]->list.data[i].begin_ns;
+	return since_ns;
+}
+
+/* A span that a thread has of which nothing else was told yet: what lies below it tells of it. */
+static int spans_had_add(struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		const struct context *ctx = &p->lives.data[i]->active.owner;
+
+		if (!context_is_none(ctx) && !span_get(p, ctx))
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+/*
+ * One whose begin was not seen was there before those below it, which go with the chunk. The
+ * earliest go first, so that each span is told but once.
+ */
+static void spans_sight_begins(struct partial *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->spans.count; i++) {
+		p->spans.data[i]->sighted_ns = sighted_since(p->spans.data[i]);
+		any |= !p->spans.data[i]->begun;
+	}
+	if (any)
+		qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_by_sighting);
+	for (size_t i = any ? p->spans.count : 0; i > 0; i--) {
+		const struct app_span *s = p->spans.data[i - 1];
+		struct app_span *up = span_parent(p, s);
+
+		for (; up && up->sighted_ns > s->sighted_ns; up = span_parent(p, up)) {
+			up->sighted_ns = s->sighted_ns;
+			if (!up->begun)
+				up->begin_ns = s->sighted_ns;
+		}
+	}
+}
+
 /* Also while records wait: what of them is a later sighting takes it back. */
 static void spans_note_gaps(struct partial *p, const struct living *l)
 {
@@ -448,6 +507,37 @@ static void span_drop(struct partial *p, struct app_span *s)
 	span_free(s);
 }
 
+/* No thread has it, and nothing but its context tells of it. */
+static bool span_is_context(const struct living *l, const struct app_span *s)
+{
+	return !s->begun && !s->ended && !s->active.list.count && !s->events.count &&
+	       !bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx));
+}
+
+/* Each may be seen again, and most are over: nobody tells. */
+static void contexts_bound(struct partial *p, const struct living *l)
+{
+	size_t contexts = 0, kept = 0;
+
+	for (size_t i = 0; i < p->spans.count; i++)
+		contexts += span_is_context(l, p->spans.data[i]);
+	if (contexts <= CONTEXTS_MAX)
+		return;
+	for (size_t i = 0; i < p->spans.count; i++)
+		p->spans.data[i]->sighted_ns = sighted_to(p->spans.data[i]);
+	qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_by_sighting);
+	contexts = 0;
+	for (size_t i = 0; i < p->spans.count; i++) {
+		struct app_span *s = p->spans.data[i];
+
+		if (span_is_context(l, s) && ++contexts > CONTEXTS_MAX)
+			span_drop(p, s);
+		else
+			p->spans.data[kept++] = s;
+	}
+	p->spans.count = kept;
+}
+
 /* Programs that never end their spans, and ends that were lost, must not make it grow for ever. */
 static void spans_bound(struct partial *p)
 {
@@ -462,10 +552,14 @@ static void spans_bound(struct partial *p)
 	memmove(p->spans.data, p->spans.data + over, p->spans.count * sizeof(*p->spans.data));
 }
 
-static void spans_prune(struct partial *p, const struct living *l)
+static int spans_prune(struct partial *p, const struct living *l)
 {
+	int err = spans_had_add(p);
 	size_t kept = 0;
 
+	if (err)
+		return err;
+	spans_sight_begins(p);
 	for (size_t i = 0; i < p->spans.count; i++) {
 		struct app_span *s = p->spans.data[i];
 
@@ -479,7 +573,9 @@ static void spans_prune(struct partial *p, const struct living *l)
 		span_drop(p, s);
 	}
 	p->spans.count = kept;
+	contexts_bound(p, l);
 	spans_bound(p);
+	return 0;
 }
 
 int base_prune(struct partial *p)
@@ -498,8 +594,7 @@ int base_prune(struct partial *p)
 		spans_note_gaps(p, &living);
 	if (!err && !open) {
 		err = facts_prune(p, &living);
-		if (!err)
-			spans_prune(p, &living);
+		err = err ? err : spans_prune(p, &living);
 	}
 	span_losses_sort(p);
 	KEEP_LAST(&p->span_losses, e, pid, open || has(&living.pids, e->pid), (void)0);

@@ -180,8 +180,7 @@ static void bounds_of_sightings(const struct partial *p, const struct app_span *
 {
 	bounds_of_active(p, &span->active, t);
 	bounds_of_seen(&span->seen, t);
-	if (span->begun)
-		bounds_widen(t, span->begin_ns, span->begin_ns);
+	bounds_widen(t, span->begin_ns, span->begin_ns);
 	if (span->begun && !span->ended)
 		bounds_widen(t, 0, span->open_ns);
 	if (span->ended)

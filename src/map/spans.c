@@ -295,6 +295,9 @@ static int span_join(struct app_span *to, struct app_span *from)
 		free(to->name);
 		to->name = from->name;
 		from->name = NULL;
+	} else if (!to->begun && from->begin_ns &&
+		   (!to->begin_ns || from->begin_ns < to->begin_ns)) {
+		to->begin_ns = from->begin_ns;
 	}
 	if (from->ended) {
 		to->ended = true;

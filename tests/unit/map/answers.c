@@ -272,7 +272,7 @@ static void print_span(FILE *out, const struct app_span *s, u64 from_ns)
 	fprintf(out, "span ");
 	print_context(out, &s->ctx);
 	fprintf(out, " %s %llu-%llu parent %llx\n", s->name ? s->name : "?",
-		(unsigned long long)s->begin_ns, (unsigned long long)s->end_ns,
+		(unsigned long long)(s->begun ? s->begin_ns : 0), (unsigned long long)s->end_ns,
 		(unsigned long long)s->parent);
 	print_shares(out, "active", &s->active, from_ns);
 	print_shares(out, "seen", &s->seen, from_ns);
