@@ -4,14 +4,15 @@
  * says, by its own clock, how long. One JSON object per line and thread:
  *
  *   {"program","what","pid","tid","from_ns","to_ns","expect":{PART_ns:...},
- *    "run_ns","wait_ns","switches"}
+ *    "run_ns","wait_ns","task_ns","switches"}
  *
  * Between from_ns and to_ns (CLOCK_MONOTONIC) the thread spent expect[PART] in
  * that part of the split; parts that are not named are not stated. run_ns is
  * the thread's CPU time in that range, wait_ns its time on a run queue as
- * schedstat counts it (throttled time included), switches how often it left
- * the CPU. With "ends":true the thread ended shortly before to_ns. Exit status
- * 77: the cause cannot be made here, stderr says why.
+ * schedstat counts it (throttled time included), task_ns its CPU time as perf's
+ * task clock counts it (what the hypervisor took included; not of one that ended),
+ * switches how often it left the CPU. With "ends":true the thread ended shortly before to_ns. Exit
+ * status 77: the cause cannot be made here, stderr says why.
  *
  * A wait is counted from just before the call that blocks to just before what
  * ends it (stamped by the one who does that), so wake-up latency is not in it.
@@ -21,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -40,8 +42,9 @@
 
 struct truth {
 	const char *program, *what;
-	int64_t from_ns, run_ns, wait_ns;
+	int64_t from_ns, run_ns, wait_ns, task_ns;
 	long switches;
+	int task_clock; /* a descriptor; negative: there is none */
 };
 
 #define TRUTH_TRY(call)                                                                            \
@@ -108,18 +111,37 @@ static inline int64_t truth_stamp(int64_t *run_ns, int64_t *wait_ns)
 	return now_ns;
 }
 
+/* perf's task clock of the calling thread, from here on. */
+static inline int truth_task_clock(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .size = sizeof(attr),
+				       .config = PERF_COUNT_SW_TASK_CLOCK};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static inline int64_t truth_task_ns(const struct truth *truth)
+{
+	int64_t ns = 0;
+
+	return read(truth->task_clock, &ns, sizeof(ns)) == sizeof(ns) ? ns : 0;
+}
+
 static inline void truth_begin(struct truth *truth, const char *program, const char *what)
 {
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	truth->program = program;
 	truth->what = what;
 	truth->switches = truth_switches();
+	truth->task_clock = truth_task_clock();
 	truth->from_ns = truth_stamp(&truth->run_ns, &truth->wait_ns);
+	truth->task_ns = truth_task_ns(truth);
 }
 
 /* What the clocks counted for the calling thread since truth_begin(). */
 struct truth_passed {
-	int64_t to_ns, run_ns, wait_ns;
+	int64_t to_ns, run_ns, wait_ns, task_ns;
 };
 
 static inline struct truth_passed truth_passed(const struct truth *truth)
@@ -127,6 +149,7 @@ static inline struct truth_passed truth_passed(const struct truth *truth)
 	struct truth_passed passed;
 
 	passed.to_ns = truth_stamp(&passed.run_ns, &passed.wait_ns);
+	passed.task_ns = truth_task_ns(truth) - truth->task_ns;
 	passed.run_ns -= truth->run_ns;
 	passed.wait_ns -= truth->wait_ns;
 	return passed;
@@ -137,10 +160,10 @@ static inline void truth_print(const struct truth *truth, const struct truth_pas
 {
 	printf("{\"program\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%ld,"
 	       "\"from_ns\":%lld,\"to_ns\":%lld,\"expect\":{%s},"
-	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"switches\":%ld}\n",
+	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"task_ns\":%lld,\"switches\":%ld}\n",
 	       truth->program, truth->what, getpid(), syscall(SYS_gettid),
 	       (long long)truth->from_ns, (long long)passed->to_ns, expect,
-	       (long long)passed->run_ns, (long long)passed->wait_ns,
+	       (long long)passed->run_ns, (long long)passed->wait_ns, (long long)passed->task_ns,
 	       truth_switches() - truth->switches);
 	fflush(stdout);
 }

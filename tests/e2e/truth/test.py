@@ -13,6 +13,8 @@ What is compared, and with what room:
   the time between waking and queueing, which fathom calls runnable: the two
   together must reach it, and the runnable time has a bound of its own.
 - Of a thread that ends in its row the kernel's count of its CPU time is the truth, within 5 %.
+- The time on a CPU is that of perf's task clock, within the same room; a thread that ends in
+  its row cannot read it.
 - What the hypervisor takes is time on the CPU to fathom; the thread's clock leaves it out,
   and where it falls into a switch it is run-queue wait to the kernel.
 - Unknown time is asked to be none, or widens the room: some kernels do not
@@ -68,6 +70,7 @@ ROWS = {
 }
 UNKNOWN_MAX = 0.05  # of a thread's time
 TRIES = 4
+OWN_CLOCKS = ("/schedstat", "[perf_event]")  # which the programs read for their rows
 WITNESSED = {"disk", "fault"}  # expected is the kernel's count of blocked time
 
 
@@ -152,6 +155,9 @@ class Thread:
                       f"{other} has {self.time[other]} ns: {self.time}")
         check(self.time["unknown"] <= UNKNOWN_MAX * self.range_ns, f"unknown: {self.time}")
         run = self.time["user"] + self.time["kernel"]
+        task = self.row.get("task_ns")
+        check(not task or abs(run - task) <= self.room(task),
+              f"CPU time {run}, perf's task clock has {task}: {self.time}")
         # a thread's clock starts up to the wake-up before its switch-in
         late = max(0, self.time["runnable"] + self.time["throttled"] - self.row["wait_ns"])
         check(run >= self.row["run_ns"] - self.room(self.row["run_ns"]) - late,
@@ -190,7 +196,7 @@ class Thread:
         for name, count in calls.items():
             made = [s for s in self.spans if s["kind"] == "syscall" and s["name"] == name and
                     not s["attributes"].get("restarted") and
-                    not s["attributes"].get("fd.name", "").endswith("/schedstat")]
+                    not s["attributes"].get("fd.name", "").endswith(OWN_CLOCKS)]
             equal(len(made), count, f"calls of {name}")
 
 
