@@ -422,6 +422,7 @@ struct recording_info {
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	struct chunk_lost lost; /* sum of what is known before they are read */
+	uint64_t illegible;	/* chunks of which nothing can be read; in lost.damaged each is 1 */
 	uint64_t incomplete;
 	const char *boot_id;
 	const char *host;

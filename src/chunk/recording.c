@@ -72,6 +72,19 @@ static void tell_what_is_damaged(struct recording *r, struct chunk_reader *reade
 		tell_damage(r, chunk_reader_damage(reader));
 }
 
+/* Nothing in it says when it was: no manifest, no metadata, no packet. */
+static bool is_illegible(const struct chunk_info *info)
+{
+	return !info->clock.unix_ns && !info->boot_id[0];
+}
+
+static void count_damaged(struct recording *r, const char *text)
+{
+	tell_damage(r, text);
+	r->info.lost.damaged++;
+	r->info.illegible++;
+}
+
 /* What no manifest says is found by reading. */
 static int add_opened(struct recording *r, struct chunk_reader *reader, bool growing,
 		      struct error *e)
@@ -84,6 +97,10 @@ static int add_opened(struct recording *r, struct chunk_reader *reader, bool gro
 		return 0;
 	if (!growing && !chunk_reader_has_sums(reader))
 		err = chunk_reader_measure(reader, e);
+	if (!err && !growing && !r->options.with_open && is_illegible(chunk_reader_info(reader))) {
+		count_damaged(r, chunk_reader_damage(reader));
+		return 0;
+	}
 	if (!err && !growing)
 		tell_what_is_damaged(r, reader);
 	if (!err && !is_known(r, chunk_reader_info(reader)))
@@ -107,8 +124,7 @@ static int add_chunk(struct recording *r, const char *path, bool growing, bool l
 	if (err && listed && is_gone(path))
 		return 0;
 	if (err) {
-		tell_damage(r, why.text);
-		r->info.lost.damaged++;
+		count_damaged(r, why.text);
 		return 0;
 	}
 	err = add_opened(r, reader, growing, e);
@@ -422,6 +438,8 @@ int recording_open(struct recording **recording, const char *const *dirs, size_t
 				"there is no chunk in %s yet: the one that is being written can be "
 				"read when 'fathom rotate' has sealed it",
 				r->open_in);
+	else if (!err && r->chunks.count == 0 && r->info.lost.damaged)
+		err = error_say(e, ENOENT, "there is no chunk in %s that can be read", dirs[0]);
 	else if (!err && r->chunks.count == 0)
 		err = error_say(e, ENOENT, "there is no chunk in %s; " RECORD_FIRST,
 				count ? dirs[0] : "nothing");

@@ -131,6 +131,7 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 	snprintf(s->host, sizeof(s->host), "%s", info->host);
 	snprintf(s->boot_id, sizeof(s->boot_id), "%s", info->boot_id);
 	s->boot = hash_bytes(s->boot_id, strlen(s->boot_id));
+	s->view.lost.damaged += info->illegible;
 	s->view.incomplete = info->incomplete;
 	for (size_t i = 0; i < s->first; i++)
 		s->view.incomplete -= info->chunks[i].incomplete;

@@ -189,6 +189,15 @@ class Fathom:
         return json.loads(self.ok("chunks", "--json", recording))["chunks"]
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
 def total(time):
     equal(sorted(time), sorted(PARTS), "parts of a time split")
     return sum(time.values())

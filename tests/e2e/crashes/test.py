@@ -3,6 +3,7 @@
 """What recorders that were killed, interrupted or never began leave in the default directory."""
 import contextlib
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -247,6 +248,55 @@ def a_range_beside_the_recording():
     equal(len(result.stderr.splitlines()), 1, f"lines: {result.stderr}")
     check("holds nothing" in result.stderr and "the recording lasts" in result.stderr,
           result.stderr)
+
+
+def damaged(chunk, how):
+    """What is done to the files of a chunk."""
+    for name in os.listdir(chunk):
+        path = os.path.join(chunk, name)
+        size = os.path.getsize(path)
+        if how == "cut short" and name.startswith(("cpu", "life")):
+            os.truncate(path, size // 2)
+        elif how == "overwritten":
+            with open(path, "wb") as file:
+                file.write(os.urandom(size))
+        elif how == "a newer one" and name == ".manifest":
+            with open(path, "r+b") as file:
+                text = file.read().replace(b"fathom_chunk=", b"fathom_chunk=9", 1)
+                text = text[:text.rindex(b"checksum=")]
+                file.seek(0)
+                file.write(text + f"checksum={harness.crc32c(text):08x}\n".encode())
+
+
+@tests.add
+def damage_is_told_and_the_others_are_read():
+    where = fathom.record("whole", "--rotate", "300ms", "--", "sh", "-c",
+                          "for i in 1 2 3 4; do sleep 0.25; done")
+    chunks = sorted(name for name in os.listdir(where) if name[0] != ".")
+    check(len(chunks) > 2, f"chunks: {chunks}")
+    for how, told in {"cut short": "is damaged: ", "overwritten": "manifest is damaged",
+                      "a newer one": "use the one that recorded it"}.items():
+        for alone in (False, True):
+            copy = fathom.path(f"{how}-{alone}".replace(" ", "-"))
+            shutil.copytree(where, copy)
+            fathom.broken.add(copy)
+            damaged(os.path.join(copy, chunks[1]), how)
+            for name in (chunks[:1] + chunks[2:] if alone else []):
+                shutil.rmtree(os.path.join(copy, name))
+            for command in (["report", "--json"], ["trace", "--all", "--json"],
+                            ["chunks", "--json"]):
+                result = fathom.run(*command, copy)
+                lines = result.stderr.splitlines()
+                none = alone and (how == "a newer one" or
+                                  (how == "overwritten" and command[0] != "chunks"))
+                equal(result.returncode, int(none), f"status of {command}, {how}: {lines}")
+                equal(len(lines), 2 if none else 1, f"lines of {command}, {how}: {lines}")
+                check(chunks[1] in lines[0] and told in lines[0], f"{how}: {lines}")
+                if not none and command[0] != "chunks":
+                    answer = json.loads(result.stdout)
+                    check(answer["lost"]["damaged"] > 0, f"{how}: {answer['lost']}")
+                if not alone and command[0] == "report":
+                    check(answer["rows"], f"what is whole is read: {how}")
 
 
 with fathom:

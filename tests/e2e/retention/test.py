@@ -33,15 +33,6 @@ os.write(into, b"x")
 """
 
 
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    return crc ^ 0xffffffff
-
-
 def program(*prefix):
     """The program, by itself or by a recorder; it goes on when it gets a byte."""
     return subprocess.Popen([*prefix, sys.executable, "-c", PROGRAM, fathom.path("file")],
@@ -190,7 +181,7 @@ def a_base_of_another_version():
     base = os.path.join(path, "base")
     body = b"\0" * 37 + b"\xff" * 7 + b"\x3f" + b"fathombs" + b"\x7f" * 8
     with open(base, "wb") as file:
-        file.write(b"fathomB1" + crc32c(body).to_bytes(4, "little") + body)
+        file.write(b"fathomB1" + harness.crc32c(body).to_bytes(4, "little") + body)
     result = fathom.run("record", "-o", path, *LIMITS, "--", "true")
     equal(result.returncode, 0, f"status: {result.stderr}")
     check("of another version" in result.stderr, f"it says so: {result.stderr}")
