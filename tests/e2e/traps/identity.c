@@ -157,6 +157,23 @@ static int renaming_run(long number, char **argv)
 	return 0;
 }
 
+/* So many children, one after the other, each of which makes a call. */
+static int forks_run(long number, char **argv)
+{
+	(void)argv;
+	for (long i = 0; i < number; i++) {
+		pid_t child = fork();
+
+		TRUTH_TRY(child);
+		if (!child) {
+			syscall(SYS_getuid);
+			_exit(0);
+		}
+		TRUTH_TRY(waitpid(child, NULL, 0));
+	}
+	return 0;
+}
+
 const struct trap traps_identity[] = {
 	{"exec_second", exec_second_run},
 	{"after_exec", after_exec_run},
@@ -164,5 +181,6 @@ const struct trap traps_identity[] = {
 	{"rename", rename_run},
 	{"zombies", zombies_run},
 	{"renaming", renaming_run},
+	{"forks", forks_run},
 	{NULL, NULL},
 };

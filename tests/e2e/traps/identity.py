@@ -132,6 +132,16 @@ def a_thread_changes_its_name_across_cuts():
 
 
 @tests.add
+def ten_thousand_children():
+    count = 10000 // harness.SLOWER
+    path, _ = record("forks", str(count), options=["--rotate", "1s"])
+    rows = [row for row in fathom.report(path, "thread")["rows"] if row["process"] == "e2e-traps"]
+    equal(sum(row["count"] for row in rows), count + 1, "the program and its children")
+    calls = {row["key"]: row["count"] for row in fathom.report(path, "syscall")["rows"]}
+    equal(calls["getuid"], count, f"one call of each: {calls}")
+
+
+@tests.add
 def names_that_change_before_the_snapshot_has_them():
     with harness.Process([TRAPS, "renaming", "24"]) as process:
         time.sleep(0.2)
