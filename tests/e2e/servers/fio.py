@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """fio, which counts its own I/O: as a command, and with the whole host."""
 import json
+import os
+import subprocess
 import sys
 
 import harness
@@ -20,6 +22,26 @@ def fio_args(result):
     return ["fio", "--name=job", f"--filename={DATA}", "--rw=randrw", "--bs=4k", "--size=8m",
             "--io_size=4m", "--ioengine=psync", "--fsync=16", f"--numjobs={JOBS}", "--randseed=7",
             "--invalidate=0", "--output-format=json", f"--output={fathom.path(result)}"]
+
+
+def record(name, result, *args):
+    """The recording, the pid of fio, which begins when the witness is there, and the witness."""
+    recording = fathom.path(name)
+    with harness.Process([fathom.binary, "record", "-o", recording, *args, "--", "sh", "-c",
+                          'read line; exec "$@"', "gate", *fio_args(result)], text=True,
+                         stdin=subprocess.PIPE, stderr=subprocess.PIPE) as recorder:
+        harness.until(lambda: gates(recorder.pid), "the command")
+        [pid] = gates(recorder.pid)
+        with servers.Witness(pid) as witness:
+            _, errors = recorder.communicate("\n", timeout=120)
+    equal(recorder.returncode, 0, f"status of the recorder: {errors}")
+    return recording, pid, witness
+
+
+def gates(recorder):
+    """The command, once it runs: it is recorded then."""
+    return [pid for pid in servers.children(recorder)
+            if os.readlink(f"/proc/{pid}/exe") != os.path.realpath(fathom.binary)]
 
 
 def counts(result):
@@ -51,12 +73,13 @@ def check_io(recording, expected):
 def as_a_command_agrees_with_fio():
     servers.run("truncate", "-s", "8m", DATA)
     for name in servers.attempts("command"):
-        recording = fathom.record(name, "--", *fio_args("command.json"))
+        recording, pid, witness = record(name, "command.json")
         if servers.is_whole(fathom, recording):
             break
     equal({row["process"] for row in fathom.report(recording, "process")["rows"]}, {"fio"},
           "processes")
     spans = check_io(recording, counts("command.json"))
+    witness.check(pid, spans)
     servers.check_report_and_trace(fathom, recording, spans)
     causes = {row["key"]: row for row in fathom.report(recording, "cause")["rows"]}
     check(causes["kernel"]["total_ns"] > 0 and causes["user"]["total_ns"] > 0, "it ran")
@@ -66,12 +89,12 @@ def as_a_command_agrees_with_fio():
 @tests.add
 def with_the_whole_host():
     for name in servers.attempts("host"):
-        recording = fathom.record(name, "-a", *servers.ROOM, "--", *fio_args("host.json"))
+        recording, pid, witness = record(name, "host.json", "-a", *servers.ROOM)
         if servers.is_whole(fathom, recording):
             break
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check("fio" in names, f"processes: {names}")
-    check_io(recording, counts("host.json"))
+    witness.check(pid, check_io(recording, counts("host.json")))
     servers.check_all(fathom, recording)
 
 

@@ -25,18 +25,14 @@ HTTP = f"""log_format short "$connection $status $body_bytes_sent $request_uri";
 PACE = "function delay() return 2 end\n"
 
 
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as text:
-        return [int(child) for child in text.read().split()]
-
-
 def nginx_start():
     with open(fathom.path("pace.lua"), "w", encoding="ascii") as text:
         text.write(PACE)
     with open(PAGE, "w", encoding="ascii") as text:
         text.write("x" * PAGE_BYTES)
     nginx = servers.Server(*loopback.nginx_command(fathom.dir, port, HTTP, WORKERS, "notice"))
-    harness.until(lambda: servers.answers(port) and len(children(nginx.pid)) == WORKERS, "nginx")
+    harness.until(lambda: servers.answers(port) and
+                  len(servers.children(nginx.pid)) == WORKERS, "nginx")
     return nginx
 
 
@@ -67,23 +63,22 @@ def check_workers(spans, lines):
 
 
 def record_pids(name):
-    """The recording; pids of master and workers; the lines logged; what perf saw."""
+    """The recording; pids of master and workers; the lines logged; the witness."""
     with nginx_start() as nginx:
-        workers = children(nginx.pid)
+        workers = servers.children(nginx.pid)
         before = len(log_lines())
         recorder = servers.Recorder(fathom, name, "-p", nginx.pid,
                                     *[arg for pid in workers for arg in ("-p", pid)])
-        perf = servers.Perf(fathom.dir, *workers) if servers.shutil.which("perf") else None
-        servers.run(*wrk_args())
-        seen = perf.stop() if perf else None
+        with servers.Witness(nginx.pid, *workers) as witness:
+            servers.run(*wrk_args())
         recording = recorder.stop()
-        return recording, nginx.pid, workers, log_lines()[before:], seen
+        return recording, nginx.pid, workers, log_lines()[before:], witness
 
 
 @tests.add
 def by_pids_agrees_with_the_access_log():
     for name in servers.attempts("pid"):
-        recording, master, workers, lines, seen = record_pids(name)
+        recording, master, workers, lines, witness = record_pids(name)
         if servers.is_whole(fathom, recording):
             break
     check(len(lines) > 100, f"{len(lines)} answers")
@@ -93,10 +88,10 @@ def by_pids_agrees_with_the_access_log():
     for name in ("epoll_wait", "accept4", "recvfrom", "writev", "sendfile", "write", "close"):
         check(servers.calls_of(spans, name), f"{name} is among the calls")
     check_workers(spans, lines)
-    servers.check_report_and_trace(
-        fathom, recording, spans + servers.spans_of(fathom, recording, master))
-    if seen:
-        print("# equal to perf:", servers.check_against_perf(seen, spans), "calls")
+    everything = spans + servers.spans_of(fathom, recording, master)
+    servers.check_report_and_trace(fathom, recording, everything)
+    for pid in (master, *workers):
+        witness.check(pid, [span for span in everything if span["pid"] == pid])
     files = {row["key"]: row for row in fathom.report(recording, "file")["rows"]}
     check(ACCESS in files, f"the log is among the files {list(files)}")
     servers.check_all(fathom, recording)
@@ -106,7 +101,7 @@ def by_pids_agrees_with_the_access_log():
 def with_the_whole_host():
     for name in servers.attempts("host"):
         with nginx_start() as nginx:
-            workers = children(nginx.pid)
+            workers = servers.children(nginx.pid)
             before = len(log_lines())
             recording = fathom.record(name, "-a", *servers.ROOM, "--", *wrk_args())
             lines = log_lines()[before:]

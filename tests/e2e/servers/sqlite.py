@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""sqlite3: as a command, against strace; and by pid, with its database open before."""
+"""sqlite3: as a command, as strace counts; and by pid, with its database open before."""
 import os
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ import servers
 from harness import check, equal
 
 harness.require_root()
-servers.need("sqlite3")
+servers.need("sqlite3", "strace")
 fathom = harness.Fathom(sys.argv[1])
 tests = harness.Tests()
 TABLE = "create table t(a integer primary key, b text);\n"
@@ -52,12 +52,10 @@ def as_a_command_agrees_with_strace():
     equal(servers.check_loss(fathom, recording), 0, "lost records")
     rows = {row["key"]: row for row in fathom.report(recording, "syscall")["rows"]}
     check(rows["fdatasync"]["count"] >= ROWS, "a commit is on the disk")
-    if shutil.which("strace"):
-        expected = strace_counts(*args, fathom.path("traced.db"), input=INSERTS + QUERY)
-        expected.pop("exit_group", None)  # it does not return
-        equal({key: (row["count"], row["errors"]) for key, row in rows.items()}, expected,
-              "counts and errors of fathom and of strace")
-        print("# equal to strace:", sum(count for count, _ in expected.values()), "calls")
+    expected = strace_counts(*args, fathom.path("traced.db"), input=INSERTS + QUERY)
+    expected.pop("exit_group", None)  # it does not return
+    equal({key: (row["count"], row["errors"]) for key, row in rows.items()}, expected,
+          "counts and errors of fathom and of strace")
     pid = fathom.report(recording, "process")["rows"][0]["pid"]
     spans = servers.spans_of(fathom, recording, pid)
     servers.check_report_and_trace(fathom, recording, spans)
@@ -76,7 +74,7 @@ def as_a_command_agrees_with_strace():
 
 
 def record_shell(name, path):
-    """The recording, the shell's pid, its descriptor of the database."""
+    """The recording, the shell's pid, its descriptor of the database, the witness."""
     shell = subprocess.Popen(["sqlite3", "-init", "/dev/null", path], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, text=True, bufsize=1)
     shell.stdin.write(QUERY)
@@ -85,21 +83,23 @@ def record_shell(name, path):
                     if os.readlink(f"/proc/{shell.pid}/fd/{fd}") == path]
     equal(len(database_fds), 1, "descriptors of the database")
     recorder = servers.Recorder(fathom, name, "-p", shell.pid)
-    shell.stdin.write(INSERTS + QUERY)
-    equal(shell.stdout.readline().strip(), f"{ROWS}|7", "answer after")
-    shell.stdin.close()
-    equal(shell.wait(timeout=30), 0, "status of sqlite3")
-    return recorder.stop(), shell.pid, int(database_fds[0])
+    with servers.Witness(shell.pid) as witness:
+        shell.stdin.write(INSERTS + QUERY)
+        equal(shell.stdout.readline().strip(), f"{ROWS}|7", "answer after")
+        shell.stdin.close()
+        equal(shell.wait(timeout=30), 0, "status of sqlite3")
+    return recorder.stop(), shell.pid, int(database_fds[0]), witness
 
 
 @tests.add
 def by_pid_knows_the_open_database():
     for name in servers.attempts("pid"):
         path = database(f"{name}.db")
-        recording, pid, fd = record_shell(name, path)
+        recording, pid, fd, witness = record_shell(name, path)
         if servers.is_whole(fathom, recording):
             break
     spans = servers.spans_of(fathom, recording, pid)
+    witness.check(pid, spans)
     on_database = [s for s in servers.calls_of(spans, "pread64", "pwrite64", "fdatasync", "fcntl")
                    if s["attributes"]["fd"] == fd]
     check(len(on_database) > 3 * ROWS, f"{len(on_database)} calls on the database")
