@@ -63,7 +63,7 @@
 /*
  * Numbers that were given to another file since recording began, by process: a call that was open
  * then, and is not known before it ends, is not of the file that it has there. Of those that share
- * a place all are taken for such; that nobody asks any more once the snapshot has come to all.
+ * a place all are taken for such. After the snapshot only a few ask: who comes into scope later.
  */
 #define FDS_RENEWED 4096
 

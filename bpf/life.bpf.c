@@ -452,8 +452,7 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 	/* out of scope it is of interest if it woke somebody under the name that it had */
 	if (!state_in(state) && !bpf_map_lookup_elem(&told_wakers, &tid))
 		return 0;
-	/* the snapshot has not come to it: what it did until now, it did under the name that goes
-	 */
+	/* what one did that the snapshot has not come to, it did under the name that goes */
 	if (state_in(state) && !(state->flags & STATE_SEEN))
 		name_record(task, state, task->comm);
 	name_record(task, state, comm);

@@ -256,24 +256,22 @@ static bool have_same_clocks(const struct chunk_info *x, const struct chunk_info
  * A chunk that lost both its manifest and its metadata does not say of which boot it is: of that
  * of the chunk before or behind it, if its clocks stand to one another as there.
  */
+static void boot_guess(struct chunk_info *chunk, const struct chunk_info *beside)
+{
+	if (chunk->boot_id[0] || !have_same_clocks(chunk, beside))
+		return;
+	strcpy(chunk->boot_id, beside->boot_id);
+	strcpy(chunk->host, beside->host);
+}
+
 static void boots_guess(struct recording *r)
 {
 	struct chunk_info *all = r->chunks.data;
 
-	for (size_t i = 0; i < r->chunks.count; i++) {
-		const struct chunk_info *of = NULL;
-
-		if (all[i].boot_id[0])
-			continue;
-		if (i > 0 && have_same_clocks(&all[i - 1], &all[i]))
-			of = &all[i - 1];
-		else if (i + 1 < r->chunks.count && have_same_clocks(&all[i + 1], &all[i]))
-			of = &all[i + 1];
-		if (!of)
-			continue;
-		strcpy(all[i].boot_id, of->boot_id);
-		strcpy(all[i].host, of->host);
-	}
+	for (size_t i = 1; i < r->chunks.count; i++)
+		boot_guess(&all[i], &all[i - 1]);
+	for (size_t i = r->chunks.count; i > 1; i--)
+		boot_guess(&all[i - 2], &all[i - 1]);
 }
 
 /*

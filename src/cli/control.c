@@ -316,8 +316,14 @@ static int ask_failed(const char *dir, int err, unsigned int patience_s, struct 
 		dir, patience_s);
 }
 
+static unsigned int patience_of(const struct control_request *request)
+{
+	return request->patience_s ? request->patience_s : PATIENCE_S;
+}
+
 /* Nobody listens there, or nobody whom this user may ask. */
-static int reach_failed(const char *dir, int err, unsigned int patience_s, struct error *e)
+static int reach_failed(const char *dir, int err, const struct control_request *request,
+			struct error *e)
 {
 	if (err == -EACCES || err == -EPERM)
 		return error_say(e, -err,
@@ -325,9 +331,9 @@ static int reach_failed(const char *dir, int err, unsigned int patience_s, struc
 				 "root if it was started through sudo",
 				 dir);
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -ENOTDIR)
-		return error_say(e, -err, "nobody records into %s: start 'fathom record -o %s'",
-				 dir, dir);
-	return ask_failed(dir, err, patience_s, e);
+		return error_say(e, -err, "nobody records into %s: start 'fathom record %s-o %s'",
+				 dir, request->flight ? "--flight " : "", dir);
+	return ask_failed(dir, err, patience_of(request), e);
 }
 
 /* Up to the end of what it sends: bytes, or a negative errno. */
@@ -353,11 +359,11 @@ static int answer_read(int fd, char *answer, size_t size)
 int control_ask(const char *dir, const struct control_request *request, char *answer, size_t size,
 		struct error *e)
 {
-	unsigned int patience_s = request->patience_s ? request->patience_s : PATIENCE_S;
+	unsigned int patience_s = patience_of(request);
 	int len, fd = recorder_reach(dir, patience_s);
 
 	if (fd < 0)
-		return reach_failed(dir, fd, patience_s, e);
+		return reach_failed(dir, fd, request, e);
 	/* it may have answered, and gone, before it was asked */
 	if (send(fd, request->line, strlen(request->line), MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		len = -errno;

@@ -45,6 +45,7 @@ void control_close(struct control *c);
 
 struct control_request {
 	const char *line;
+	bool flight;		 /* only a flight recorder answers it */
 	unsigned int patience_s; /* for the answer; 0: two minutes, as long as a slow disk takes */
 };
 

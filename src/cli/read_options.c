@@ -195,6 +195,15 @@ static bool is_trace_id(const char *text)
 	return stat(text, &st) != 0 || !S_ISDIR(st.st_mode);
 }
 
+/* A trace id of which not all was copied. */
+static bool is_cut_trace_id(const char *text)
+{
+	size_t digits = strspn(text, "0123456789abcdefABCDEF");
+	struct stat st;
+
+	return digits >= 8 && !text[digits] && stat(text, &st) != 0;
+}
+
 int trace_options_check(void *options, const struct operands *operands, struct error *e)
 {
 	struct trace_options *o = options;
@@ -204,6 +213,10 @@ int trace_options_check(void *options, const struct operands *operands, struct e
 	if (!o->dirs)
 		return error_set(e, ENOMEM, "cannot read the command line");
 	for (size_t i = 0; i < operands->count; i++) {
+		if (is_cut_trace_id(operands->items[i]) && !is_trace_id(operands->items[i]))
+			return error_say(e, EINVAL,
+					 "%s is no directory, and a trace id has 32 digits",
+					 operands->items[i]);
 		if (!is_trace_id(operands->items[i]))
 			o->dirs[o->dirs_count++] = operands->items[i];
 		else if (o->trace_id)

@@ -7,11 +7,11 @@
 #include "cli/read_options.h"
 
 /* Asks, waits, and prints the path of the chunk. */
-static int chunk_ask(const struct dir_options *o, const char *request, struct error *e)
+static int chunk_ask(const struct dir_options *o, const struct control_request *request,
+		     struct error *e)
 {
-	const struct control_request line = {.line = request};
 	char path[4200];
-	int err = control_ask(o->dir, &line, path, sizeof(path), e);
+	int err = control_ask(o->dir, request, path, sizeof(path), e);
 
 	if (err)
 		return err;
@@ -24,12 +24,13 @@ static int chunk_ask(const struct dir_options *o, const char *request, struct er
 
 static int rotate_run(const void *fields, const struct operands *operands, struct error *e)
 {
-	return chunk_ask(fields, "rotate\n", e);
+	return chunk_ask(fields, &(struct control_request){.line = "rotate\n"}, e);
 }
 
 static int snapshot_run(const void *fields, const struct operands *operands, struct error *e)
 {
-	return chunk_ask(fields, "snapshot\n", e);
+	return chunk_ask(fields, &(struct control_request){.line = "snapshot\n", .flight = true},
+			 e);
 }
 
 const struct command command_rotate = {

@@ -62,46 +62,65 @@ static void label_write(const struct terminal *t, const char *name, const bool *
 	terminal_cell(t, name, width - columns);
 }
 
-static void events_write(const struct terminal *t, const struct trace_tree *tree,
-			 const struct span_view *span, int indent)
+static void event_write(const struct terminal *t, const struct trace_tree *tree,
+			const struct event_view *event, int indent)
 {
 	char text[UNITS_TEXT_BYTES];
 
-	for (size_t i = 0; i < span->events_count; i++) {
-		const struct event_view *event = &span->events[i];
-
-		fprintf(t->file, "%*s* +%s ", 2 * indent + 2, "",
-			units_format_ns((int64_t)(event->time_ns - tree->begin_ns), text));
-		if (event->level != EVENT_VIEW_NO_LEVEL)
-			fprintf(t->file, "%s ", level_view_name(event->level));
-		terminal_text(t, event->name);
-		attributes_write(t, event->attributes, event->attributes_count);
-		putc('\n', t->file);
-	}
+	fprintf(t->file, "%*s* +%s ", 2 * indent + 2, "",
+		units_format_ns((int64_t)(event->time_ns - tree->begin_ns), text));
+	if (event->level != EVENT_VIEW_NO_LEVEL)
+		fprintf(t->file, "%s ", level_view_name(event->level));
+	terminal_text(t, event->name);
+	attributes_write(t, event->attributes, event->attributes_count);
 }
 
 /* "function+0x1f (file)": a line for each call, under its wait. */
-static void frames_write(const struct terminal *t, const struct span_view *span, int indent)
+static void frame_write(const struct terminal *t, const struct frame_view *frame, int indent)
 {
-	for (size_t i = 0; i < span->frames_count; i++) {
-		const struct frame_view *frame = &span->frames[i];
-
-		fprintf(t->file, "%*s", 2 * indent + 4, "");
-		if (frame->function) {
-			terminal_text(t, frame->function);
-			fprintf(t->file, "+0x%" PRIx64, frame->offset);
-		} else {
-			fprintf(t->file, "0x%" PRIx64, frame->address);
-		}
-		if (frame->file) {
-			fputs(" (", t->file);
-			terminal_text(t, frame->file);
-			if (!frame->function && !frame->kernel)
-				fprintf(t->file, "+0x%" PRIx64, frame->file_offset);
-			putc(')', t->file);
-		}
-		putc('\n', t->file);
+	fprintf(t->file, "%*s", 2 * indent + 4, "");
+	if (frame->function) {
+		terminal_text(t, frame->function);
+		fprintf(t->file, "+0x%" PRIx64, frame->offset);
+	} else {
+		fprintf(t->file, "0x%" PRIx64, frame->address);
 	}
+	if (frame->file) {
+		fputs(" (", t->file);
+		terminal_text(t, frame->file);
+		if (!frame->function && !frame->kernel)
+			fprintf(t->file, "+0x%" PRIx64, frame->file_offset);
+		putc(')', t->file);
+	}
+}
+
+/* The lines below a span, each cut where the terminal ends. 0 or -ENOMEM. */
+static int below_write(const struct terminal *t, const struct trace_tree *tree,
+		       const struct span_view *span, int indent)
+{
+	size_t lines = span->events_count + span->frames_count;
+
+	for (size_t i = 0; i < lines; i++) {
+		struct terminal line = *t;
+		char *text = NULL;
+		size_t size = 0;
+
+		line.file = open_memstream(&text, &size);
+		if (!line.file)
+			return -ENOMEM;
+		if (i < span->events_count)
+			event_write(&line, tree, &span->events[i], indent);
+		else
+			frame_write(&line, &span->frames[i - span->events_count], indent);
+		if (fclose(line.file)) {
+			free(text);
+			return -ENOMEM;
+		}
+		terminal_rest(t, text, t->width);
+		putc('\n', t->file);
+		free(text);
+	}
+	return 0;
 }
 
 /* As wide as the names of a trace need, up to two fifths of a line. 0 or -ENOMEM. */
@@ -145,10 +164,8 @@ static int span_write(struct trace_writer *w, const struct trace_tree *tree, uin
 	terminal_spaces(&w->t, 2);
 	span_details_write(&w->t, span, w->t.width - label - bar - 13);
 	putc('\n', w->t.file);
-	events_write(&w->t, tree, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
-	frames_write(&w->t, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
 	bar_mark(&span->time, w->used);
-	return 0;
+	return below_write(&w->t, tree, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
 }
 
 /* Shows a span and all below it, without recursion: depth is the data's. */

@@ -12,7 +12,7 @@ import tempfile
 
 FATHOM = os.path.abspath(sys.argv[1])
 # What the error of a reader of nothing says to do next.
-RECORD_FIRST = (r".+: start 'fathom record -o |"
+RECORD_FIRST = (r".+: start 'fathom record (--flight )?-o |"
                 r".+; record something first \('fathom record'\), or name")
 READERS = ("chunks", "report", "trace", "rotate", "snapshot")  # they need a recording
 

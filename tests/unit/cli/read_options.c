@@ -71,7 +71,10 @@ TEST(trace_id_or_directory)
 	CHECK_EQ(t.dirs_count, 2);
 	CHECK_STR(t.dirs[1], "b");
 	CHECK_EQ(t.pid, 7);
-	CHECK_EQ(traced("4bf92f3577b34da6a3ce929d0e0e473"), 0);
+	/* one of which a digit was not copied */
+	CHECK_EQ(traced("4bf92f3577b34da6a3ce929d0e0e473"), -EINVAL);
+	CHECK(strstr(parse_error.text, "32 digits"));
+	CHECK_EQ(traced("cafe"), 0);
 	CHECK(!t.trace_id);
 	/* a directory of such a name is a directory */
 	CHECK(mkdtemp(dir) && chdir(dir) == 0 && mkdir(ID, 0700) == 0);
