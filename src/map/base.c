@@ -16,7 +16,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 22
+#define BASE_VERSION 23
 
 static const char magic[8] = "fathombs";
 
@@ -66,6 +66,12 @@ static void archive_span_loss(struct archive *a, struct span_loss *loss)
 		archive_fail(a, -EBADMSG);
 }
 
+static void archive_filter(struct archive *a, struct filter_told *told)
+{
+	archive_time(a, &told->time_ns);
+	archive_u32(a, &told->flags);
+}
+
 static void archive_losses(struct archive *a, struct partial *p)
 {
 	archive_list(a, &p->losses, archive_loss);
@@ -82,6 +88,7 @@ static void archive_rest(struct archive *a, struct partial *p)
 	archive_list(a, &p->raw.list, archive_raw);
 	archive_list(a, &p->events.formats, archive_format);
 	archive_u32(a, &p->filters);
+	archive_list(a, &p->filters_told, archive_filter);
 	archive_u32(a, &p->cpus);
 	archive_losses(a, p);
 	archive_list(a, &p->span_losses, archive_span_loss);
@@ -168,6 +175,9 @@ int base_follow(struct partial *base, u64 covered_ns, u64 at_ns)
 	for (size_t i = 0; i < base->facts.follows.count; i++) /* in force behind it, too */
 		if (base->facts.follows.data[i].time_ns < at_ns)
 			base->facts.follows.data[i].time_ns = at_ns;
+	for (size_t i = 0; i < base->filters_told.count; i++)
+		if (base->filters_told.data[i].time_ns < at_ns)
+			base->filters_told.data[i].time_ns = at_ns;
 	for (size_t i = 0; i < base->spans.count; i++)
 		if (!base->spans.data[i]->gap_ns)
 			base->spans.data[i]->open_ns = at_ns;

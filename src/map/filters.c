@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a filter leaves undecided. Lives take time on a CPU that no record
- * claims for user code; where records were left out that need not be so:
+ * claims for user code; where a recorder left records out that need not be so:
  *
  * - With --syscalls it may be a call that was not recorded: it is unknown.
  * - With --spans-only everything under a span is recorded, so there it is user
@@ -11,8 +11,10 @@
  *   the time is in doubt until the span was seen published, from where on all
  *   that the thread does is recorded.
  *
- * That holds of the recording as a whole, so it is done when everything is
- * together: partials of any cut carry the same.
+ * That holds of all that lies between two gaps, which was recorded as one, and of nothing else:
+ * behind a gap another recorder may leave out nothing. So it is done when everything is together,
+ * and partials of any cut carry the same. Lives have no times in them, but none goes on through a
+ * gap: how much of each is in doubt is noted before those that a gap parts are joined.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 #include "map/holders.h"
 #include "map/internal.h"
 
-/* User time of a life that is known, by its application's records, and by sightings. */
+/* User time of a life known under filters, by its application's records, and by sightings. */
 struct known {
 	s64 active, seen;
 };
@@ -30,6 +32,58 @@ struct filtering {
 	struct holders holders;
 	struct known *known; /* of each life; one more, for shares of no life */
 };
+
+static int told_compare(const void *a, const void *b)
+{
+	const struct filter_told *x = a, *y = b;
+
+	COMPARE(x->time_ns, y->time_ns);
+	return 0;
+}
+
+void filters_sort(struct partial *p)
+{
+	struct filter_told *list = p->filters_told.data;
+	size_t n = 0;
+
+	if (p->filters_told.count)
+		qsort(list, p->filters_told.count, sizeof(*list), told_compare);
+	for (size_t i = 0; i < p->filters_told.count; i++) {
+		if (n && gaps_end_before(p, list[i].time_ns) <= list[n - 1].time_ns)
+			list[n - 1].flags |= list[i].flags;
+		else
+			list[n++] = list[i];
+	}
+	p->filters_told.count = n;
+}
+
+void filters_prune(struct partial *p)
+{
+	struct filter_told *list = p->filters_told.data;
+	size_t n;
+
+	filters_sort(p);
+	n = p->filters_told.count;
+	if (n)
+		list[0] = list[n - 1];
+	p->filters_told.count = n && list[0].time_ns >= gaps_end_before(p, UINT64_MAX);
+}
+
+/* What was left out at that time: no gap lies between it and when that was told. */
+static u32 filters_at(const struct partial *p, u64 time_ns)
+{
+	u64 end_ns = gaps_end_after(p, time_ns);
+	const struct filter_told *list = p->filters_told.data;
+	size_t n = COUNT_BEFORE(&p->filters_told, told, told->time_ns < end_ns);
+
+	return n && list[n - 1].time_ns >= gaps_end_before(p, time_ns) ? list[n - 1].flags : 0;
+}
+
+u32 filters_of_life(const struct partial *p, const struct life *l)
+{
+	/* of a base that was joined: it is recorded behind the gap that the base is */
+	return filters_at(p, l->origin_ns > l->first_ns ? l->origin_ns : l->first_ns);
+}
 
 static void user_to_unknown(struct split *s, s64 ns)
 {
@@ -114,8 +168,7 @@ static u64 seen_from(const struct app_span *span, u32 tid, struct stretch of)
 static u64 known_from(const struct partial *p, const struct app_span *span,
 		      const struct span_share *share, struct stretch of, u32 pid)
 {
-	const struct fact_follow *follow = span && pid && of.begin_ns ? follow_of(p, pid, of)
-								      : NULL;
+	const struct fact_follow *follow = pid && of.begin_ns ? follow_of(p, pid, of) : NULL;
 
 	if (!follow)
 		return UINT64_MAX;
@@ -124,105 +177,116 @@ static u64 known_from(const struct partial *p, const struct app_span *span,
 	return later(follow->time_ns, seen_from(span, share->tid, of));
 }
 
-/*
- * Each stay by itself: between two there may be a gap, behind which another recorder followed the
- * process. A split has nothing of before the range. span NULL: all of it is in doubt.
- */
-static void share_doubt(const struct partial *p, const struct app_span *span,
-			struct span_share *share, u32 pid)
+/* Whose thread had its number then; lives.count: nobody. */
+static size_t life_at(const struct filtering *f, u32 tid, u64 time_ns)
 {
-	u64 limit_ns = p->options.from_ns;
-
-	if (!share->holds.count) {
-		stay_to_unknown(&share->split, later(share->begin_ns, limit_ns), share->end_ns,
-				known_from(p, span, share,
-					   (struct stretch){share->begin_ns, share->end_ns}, pid));
-		return;
-	}
-	share->split = (struct split){0};
-	for (size_t i = 0; i < share->holds.count; i++) {
-		struct span_hold *h = &share->holds.data[i];
-
-		stay_to_unknown(
-			&h->split, later(h->begin_ns, limit_ns), h->end_ns,
-			known_from(p, span, share, (struct stretch){h->begin_ns, h->end_ns}, pid));
-		split_add(&share->split, &h->split);
-	}
-}
-
-static void shares_doubt(const struct partial *p, struct span_shares *shares)
-{
-	for (size_t i = 0; i < shares->list.count; i++)
-		share_doubt(p, NULL, &shares->list.data[i], 0);
-}
-
-/* Its thread had its number when the share ended; lives.count: none. */
-static size_t life_of_share(const struct filtering *f, const struct span_share *share)
-{
-	u64 time_ns = share->end_ns ? share->end_ns - 1 : 0;
-	const struct holder *holder = holders_find(&f->holders, share->tid, time_ns);
+	const struct holder *holder = holders_find(&f->holders, tid, time_ns);
 
 	return holder ? holder->life : f->p->lives.count;
 }
 
-static void shares_apply(struct filtering *f, struct app_span *span)
+/* A thread's time under a span. */
+struct claim {
+	const struct app_span *span;
+	const struct span_share *share;
+	bool sighted; /* as its context was seen, not by its own records */
+};
+
+/*
+ * A stay by itself: between two there may be a gap, behind which another recorder followed the
+ * process, or left out nothing. A split has nothing of before the range.
+ */
+static void stay_apply(struct filtering *f, const struct claim *claim, struct span_hold *stay)
 {
-	for (size_t i = 0; i < span->active.list.count; i++) {
-		struct span_share *share = &span->active.list.data[i];
-		size_t life = life_of_share(f, share);
+	struct stretch of = {stay->begin_ns, stay->end_ns};
+	u64 last_ns = of.end_ns > of.begin_ns ? of.end_ns - 1 : of.begin_ns;
+	u32 filters = filters_at(f->p, last_ns), pid;
+	u64 from_ns = UINT64_MAX;
+	s64 *known;
+	size_t life;
 
-		share_doubt(f->p, span, share,
-			    life < f->p->lives.count ? f->p->lives.data[life]->pid : 0);
-		f->known[life].active += share->split.ns[SPLIT_user];
+	if (!filters)
+		return;
+	life = life_at(f, claim->share->tid, last_ns);
+	known = claim->sighted ? &f->known[life].seen : &f->known[life].active;
+	pid = life < f->p->lives.count ? f->p->lives.data[life]->pid : 0;
+	if (filters == FILTER_SPANS)
+		from_ns = claim->sighted ? of.begin_ns
+					 : known_from(f->p, claim->span, claim->share, of, pid);
+	stay_to_unknown(&stay->split, later(of.begin_ns, f->p->options.from_ns), of.end_ns,
+			from_ns);
+	*known = split_sum(*known, stay->split.ns[SPLIT_user]);
+}
+
+static void share_apply(struct filtering *f, const struct claim *claim, struct span_share *share)
+{
+	struct span_hold once = {share->begin_ns, share->end_ns, share->split};
+
+	if (!share->holds.count) {
+		stay_apply(f, claim, &once);
+		share->split = once.split;
+		return;
 	}
-	for (size_t i = 0; i < span->seen.list.count; i++) {
-		const struct span_share *share = &span->seen.list.data[i];
+	share->split = (struct split){0};
+	for (size_t i = 0; i < share->holds.count; i++) {
+		stay_apply(f, claim, &share->holds.data[i]);
+		split_add(&share->split, &share->holds.data[i].split);
+	}
+}
 
-		f->known[life_of_share(f, share)].seen += share->split.ns[SPLIT_user];
+static void shares_apply(struct filtering *f, const struct app_span *span, bool sighted)
+{
+	const struct span_shares *shares = sighted ? &span->seen : &span->active;
+
+	for (size_t i = 0; i < shares->list.count; i++) {
+		struct span_share *share = &shares->list.data[i];
+		struct claim claim = {.span = span, .share = share, .sighted = sighted};
+
+		share_apply(f, &claim, share);
 	}
 }
 
 static void lives_apply(struct filtering *f)
 {
 	for (size_t i = 0; i < f->p->lives.count; i++) {
-		struct split *total = &f->p->lives.data[i]->total;
+		struct life *l = f->p->lives.data[i];
 		const struct known *known = &f->known[i];
 		/* the two overlap */
 		s64 most = known->active > known->seen ? known->active : known->seen;
 
-		if (most < total->ns[SPLIT_user])
-			user_to_unknown(total, total->ns[SPLIT_user] - most);
+		if (most < l->doubtful_ns)
+			user_to_unknown(&l->total, l->doubtful_ns - most);
 	}
 }
 
-static int spans_apply(struct partial *p)
+void filters_doubt(struct partial *p)
+{
+	for (size_t i = 0; i < p->lives.count && p->filters; i++) {
+		struct life *l = p->lives.data[i];
+
+		if (filters_of_life(p, l))
+			l->doubtful_ns = l->total.ns[SPLIT_user];
+	}
+}
+
+int filters_apply(struct partial *p)
 {
 	struct filtering f = {.p = p};
-	int err = holders_fill(&f.holders, p);
+	int err;
 
+	if (!p->filters)
+		return 0;
+	err = holders_fill(&f.holders, p);
 	f.known = calloc(p->lives.count + 1, sizeof(*f.known));
 	if (!f.known)
 		err = -ENOMEM;
-	for (size_t i = 0; i < p->spans.count && !err; i++)
-		shares_apply(&f, p->spans.data[i]);
+	for (size_t i = 0; i < p->spans.count && !err; i++) {
+		shares_apply(&f, p->spans.data[i], false);
+		shares_apply(&f, p->spans.data[i], true);
+	}
 	if (!err)
 		lives_apply(&f);
 	holders_free(&f.holders);
 	free(f.known);
 	return err;
-}
-
-int filters_apply(struct partial *p)
-{
-	if (!p->filters)
-		return 0;
-	if (p->filters == FILTER_SPANS)
-		return spans_apply(p);
-	for (size_t i = 0; i < p->lives.count; i++)
-		user_to_unknown(&p->lives.data[i]->total, INT64_MAX);
-	for (size_t i = 0; i < p->spans.count; i++) {
-		shares_doubt(p, &p->spans.data[i]->active);
-		shares_doubt(p, &p->spans.data[i]->seen);
-	}
-	return 0;
 }

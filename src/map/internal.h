@@ -238,7 +238,15 @@ int kspan_keep(struct partial *p, const struct kspan *k);
 int undecided_merge(struct partial *left, struct partial *right);
 void undecided_free(struct partial *p);
 
-/* filters.c: once lives and facts are sorted. 0 or -ENOMEM */
+/* filters.c: once gaps are sorted, and before the others */
+void filters_sort(struct partial *p);
+/* Leaves what holds at its end. */
+void filters_prune(struct partial *p);
+/* What was left out while it lived */
+u32 filters_of_life(const struct partial *p, const struct life *l);
+/* Once lives have ended, and before they are joined across gaps */
+void filters_doubt(struct partial *p);
+/* Once lives and facts are sorted. 0 or -ENOMEM */
 int filters_apply(struct partial *p);
 /* Since when the spans are followed of the program that ran in the begin of it; NULL: not known */
 const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct stretch of);

@@ -122,6 +122,7 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : sums_merge(&left->files, &right->files);
 	err = err ? err : sums_merge(&left->causes, &right->causes);
 	err = err ? err : events_merge(&left->events, &right->events);
+	err = err ? err : vec_move(&left->filters_told, &right->filters_told);
 	err = err ? err : gaps_merge(left, right);
 	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)
 		left->lost[i] += right->lost[i];

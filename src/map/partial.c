@@ -39,6 +39,7 @@ void partial_free(struct partial *p)
 	sums_free(&p->files);
 	sums_free(&p->causes);
 	events_free(&p->events);
+	vec_free(&p->filters_told);
 	vec_free(&p->gaps);
 	vec_free(&p->gap_ends);
 	vec_free(&p->gaps_joined);
@@ -68,20 +69,21 @@ bool partial_call_returns(u16 nr, bool compat)
  * Whether its record would have been left out at its end. Of calls that were not asked for
  * all others are missing, and which were is not told: then those of which the end was seen count.
  */
-static bool call_left_out(const struct partial *p, const struct kspan *k)
+static bool call_left_out(const struct partial *p, const struct life *l, const struct kspan *k)
 {
-	return p->filters & FILTER_SYSCALLS ||
-	       (p->filters & FILTER_SPANS && context_is_none(&k->ctx));
+	u32 filters = filters_of_life(p, l);
+
+	return filters & FILTER_SYSCALLS || (filters & FILTER_SPANS && context_is_none(&k->ctx));
 }
 
 /* It counts as one that returned, with the time that it had. */
-static int open_sums(struct partial *p, const struct kspan *k)
+static int open_sums(struct partial *p, const struct life *l, const struct kspan *k)
 {
 	struct sum_of of = {.key = k->nr | (k->mode & SYSCALL_COMPAT ? 1u << 16 : 0)};
 	u64 duration = k->end_ns - k->begin_ns;
 	int err;
 
-	if (call_left_out(p, k) || !partial_in_range(p, k->end_ns))
+	if (call_left_out(p, l, k) || !partial_in_range(p, k->end_ns))
 		return 0;
 	err = sums_add(&p->syscalls, &of, &k->split, duration, false);
 	if (err || !k->file.kind)
@@ -158,7 +160,7 @@ static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
 		k.mode |= SYSCALL_BEGIN_SOFT;
 	k.split.ns[SPLIT_unknown] += rest;
 	err = open_sighted(p, l, &k);
-	err = err ? err : open_sums(p, &k);
+	err = err ? err : open_sums(p, l, &k);
 	return err ? err : kspan_keep(p, &k);
 }
 
@@ -258,6 +260,7 @@ static void lives_rejoin(struct partial *p)
 		}
 		life_unknown(before, before->state.last_ns, l->origin_ns);
 		split_add(&before->total, &l->total);
+		before->doubtful_ns = split_sum(before->doubtful_ns, l->doubtful_ns);
 		before->state = l->state;
 		before->last_ns = l->last_ns;
 		if (map_get(&p->current, l->tid) == l) /* memory that is there already */
@@ -314,6 +317,7 @@ int partial_finish(struct partial *p)
 
 	err = err ? err : holes_end(p, p->to_ns);
 	err = err ? err : gaps_sort(p);
+	filters_sort(p);
 	err = err ? err : lives_end(p);
 	err = err ? err : span_losses_apply(p);
 	if (err || p->err)
@@ -321,6 +325,7 @@ int partial_finish(struct partial *p)
 	err = unsure_sort(p);
 	if (err)
 		return err;
+	filters_doubt(p);
 	lives_rejoin(p);
 	err = kspans_sort(&p->kspans);
 	err = err ? err : facts_sort(&p->facts);

@@ -368,6 +368,12 @@ struct raw_records {
 	bool unsorted;
 };
 
+/* What is left out from the gap before that time to the one behind it. */
+struct filter_told {
+	u64 time_ns;
+	u32 flags; /* FILTER_* */
+};
+
 struct partial {
 	struct partial_options options;
 	u64 from_ns, to_ns; /* the range it covers; both 0: empty */
@@ -402,9 +408,14 @@ struct partial {
 	u64 lost[8];  /* by enum record_loss */
 	u64 fed;      /* records that the lives were told, not those that a merge left out */
 	u64 left_out; /* records, and lives of merged partials, that were left out: LIVES_MAX */
-	u32 filters;  /* FILTER_*: user time is known only in sum with what was left out */
+	u32 filters;  /* FILTER_*: of any recorder */
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */
+	/*
+	 * Time on a CPU is known only in sum with what was left out. Finished: one of each
+	 * stretch between gaps, by time.
+	 */
+	VEC(struct filter_told) filters_told;
 	VEC(struct record_gap) gaps;
 	VEC(u64) gap_ends;		    /* finished: in the order of time */
 	VEC(struct record_gap) gaps_joined; /* finished: those that lap over or touch are one */

@@ -586,6 +586,7 @@ int base_prune(struct partial *p)
 	bool open = zone_is_open(p);
 
 	err = err ? err : gaps_sort(p);
+	filters_prune(p);
 	err = err ? err : lives_prune(p, &living.ended);
 	if (!err)
 		losses_shorten(p);

@@ -273,11 +273,16 @@ static int stack_apply(struct partial *p, const struct record_head *r)
 	return p->options.spans || p->options.state_only ? facts_add(&p->facts, r) : 0;
 }
 
+/* What came late is of no other recorder than its chunk. */
 static int filter_apply(struct partial *p, const struct record_head *r)
 {
-	p->filters |= ((const struct record_filter *)r)->flags &
-		      ~(u32)(FILTER_FOLLOWS | FILTER_AGAIN);
-	return facts_add(&p->facts, r);
+	u32 flags = ((const struct record_filter *)r)->flags;
+	struct filter_told told = {.time_ns = r->time_ns < p->begin_ns ? p->begin_ns : r->time_ns,
+				   .flags = flags & ~(u32)(FILTER_FOLLOWS | FILTER_AGAIN)};
+	int err = vec_push(&p->filters_told, told);
+
+	p->filters |= told.flags;
+	return err ? err : facts_add(&p->facts, r);
 }
 
 /* Of a record that reaches over a limit of the range, the part inside: time is taken evenly. */

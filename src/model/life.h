@@ -228,6 +228,7 @@ struct life {
 	struct life_state state;
 	struct split total;
 	struct life_book active, seen;
+	s64 doubtful_ns; /* the caller's: of its user time, what was recorded with a filter */
 };
 
 /* A life of which the begin was not seen. */

@@ -347,6 +347,7 @@ TEST(a_base_keeps_nothing_of_who_was_followed_before_a_gap)
 	filters(base, 1500, 7, FILTER_FOLLOWS);
 	lives(base, 1700);
 	apply(base, &gap);
+	filters(base, 5001, 0, 0);
 	lives(base, 5500);
 	begins_on_its_thread(next, 6100);
 	CHECK_EQ(user_behind(base, next), 0);
@@ -874,23 +875,34 @@ static u64 all_seen(const struct simulation *s, u64 gap_end_ns)
 	return since_ns;
 }
 
+/* Now and then one of the two recordings is filtered. */
+static struct simulated_gap simulate_around_gap(struct simulation *s, u64 seed)
+{
+	struct simulated_gap gap;
+
+	if (seed % 4 == 0)
+		return simulate_filtered_once(s, seed, 1 + (u32)seed % 3, seed % 8);
+	simulate(s, seed, 5, 40);
+	gap.begin_ns = s->from_ns + simulation_random(s, s->to_ns - s->from_ns);
+	gap.end_ns = gap.begin_ns + 1 + simulation_random(s, 9000);
+	simulation_gap(s, gap.begin_ns, gap.end_ns);
+	return gap;
+}
+
 /* No cut lies in it: a recording is cut where it is recorded. */
 TEST(base_stands_for_what_was_deleted_around_a_gap)
 {
 	for (u64 seed = 1; seed <= 800; seed++) {
-		u64 begin_ns, end_ns, seen_ns;
 		struct simulation s;
+		struct simulated_gap gap = simulate_around_gap(&s, seed);
+		u64 seen_ns;
 
-		simulate(&s, seed, 5, 40);
-		begin_ns = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
-		end_ns = begin_ns + 1 + simulation_random(&s, 9000);
-		simulation_gap(&s, begin_ns, end_ns);
 		simulation_mute(&s, seed % 5 == 2 ? 1 + (int)seed % 4 : 0);
-		seen_ns = all_seen(&s, end_ns);
+		seen_ns = all_seen(&s, gap.end_ns);
 		for (int i = 0; i < 3; i++) {
 			u64 at = s.from_ns + simulation_random(&s, s.to_ns - s.from_ns);
 
-			if (at <= begin_ns || at >= seen_ns)
+			if (at <= gap.begin_ns || at >= seen_ns)
 				check_base(&s, seed, at, 1);
 		}
 		simulation_free(&s);
@@ -960,6 +972,7 @@ TEST(who_is_followed_is_so_behind_a_joined_base)
 		time = time_of_span(base);
 		CHECK_EQ(time.split.ns[SPLIT_user], 2000);
 		CHECK_EQ(time.split.ns[SPLIT_unknown], 0);
+		CHECK_EQ(base->lives.data[0]->total.ns[SPLIT_user], 2000); /* and no more */
 		partial_free(base);
 	}
 }

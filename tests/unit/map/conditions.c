@@ -76,6 +76,8 @@ TEST(what_was_left_out_is_unknown)
 
 static const struct context some_span = {{1}, {0, 0, 0, 0, 0, 0, 0, 2}};
 
+#define BEFORE_A_GAP 0x80000000 /* the filters were those of another recording */
+
 /*
  * Thread 7 asks once for its parent, then sleeps on a file in a call that goes on at the end of the
  * recording, as a switch tells, or (of a thread that sleeps all the time) the snapshot.
@@ -85,7 +87,8 @@ static struct partial *asleep(u32 filters, bool snapshot, const struct context *
 	static const struct file_ref file = {.key = 11, .kind = FILE_KIND_pipe};
 	const struct partial_options options = {.spans = true};
 	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 1001},
-				       .flags = filters};
+				       .flags = filters & ~BEFORE_A_GAP};
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = 1100}, .begin_ns = 1050};
 	struct record_head head = {.tid = 7, .pid = 7, .kind = RECORD_syscall, .time_ns = 1500};
 	struct record_syscall call = {.head = head, .nr = 110, .duration_ns = 100};
 	struct record_switch sw = {.head = head,
@@ -108,6 +111,8 @@ static struct partial *asleep(u32 filters, bool snapshot, const struct context *
 	sw.ctx = th.ctx = *ctx;
 	if (filters)
 		CHECK_EQ(partial_apply(a, &filter.head), 0);
+	if (filters & BEFORE_A_GAP)
+		CHECK_EQ(partial_apply(a, &gap.head), 0);
 	if (snapshot)
 		CHECK_EQ(partial_apply(a, &th.head), 0);
 	else
@@ -159,6 +164,7 @@ TEST(a_call_that_goes_on_counts_unless_it_may_have_been_left_out)
 		check_asleep(0, snapshot, &none, 1);
 		check_asleep(FILTER_SYSCALLS, snapshot, &none, 0);
 		check_asleep(FILTER_SYSCALLS, snapshot, &some_span, 0);
+		check_asleep(FILTER_SYSCALLS | BEFORE_A_GAP, snapshot, &none, 1);
 		check_asleep(FILTER_SPANS, snapshot, &none, 0);
 		check_asleep(FILTER_SPANS, snapshot, &some_span, 1);
 	}

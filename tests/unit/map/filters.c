@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With --spans-only: whose thread had a span, where numbers of threads change hands. */
+/*
+ * With --spans-only: whose thread had a span, where numbers of threads change hands. And that
+ * what one recorder leaves out is nothing to another one's recording.
+ */
 #include "cpu_time.h"
+#include "map/base.h"
 #include "map/holders.h"
 #include "one_thread.h"
 
@@ -107,6 +111,92 @@ TEST(user_code_is_of_the_thread_that_had_the_number)
 	}
 	CHECK_EQ(user_of(p, 8), 40);
 	partial_free(p);
+}
+
+/* ---- two recordings ---- */
+
+/*
+ * From 1000 on, or behind a gap up to 3000: 510 ns of user code of thread 7, of them 10 under a
+ * span, and 490 of which nothing is told.
+ */
+static struct partial *recording(u64 from_ns, u32 filters)
+{
+	struct record_gap gap = {.head = head_of(RECORD_gap, 3000, 0), .begin_ns = 2000};
+	struct record_filter filter = {.head = head_of(RECORD_filter, from_ns - 1, 0), /* late */
+				       .flags = filters};
+	struct record_thread found = {
+		.head = head_of(RECORD_thread, from_ns, 7), .start_ns = 5, .flags = THREAD_ON_CPU};
+	struct partial *p = partial_new(NULL);
+
+	partial_late(p, from_ns, from_ns);
+	if (from_ns == 3000)
+		apply(p, &gap);
+	apply(p, &found);
+	if (filters)
+		apply(p, &filter);
+	if (filters & FILTER_SPANS)
+		followed(p, from_ns + 1, 7);
+	has_span(p, from_ns + 500, 7);
+	partial_cover(p, from_ns, from_ns + 1000);
+	return p;
+}
+
+static void check_two(u32 first, u32 second, s64 user, s64 under)
+{
+	struct partial *p = recording(1000, first);
+	s64 spans = 0;
+
+	CHECK_EQ(partial_merge(p, recording(3000, second)), 0);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.count, 1);
+	CHECK_EQ(user_of(p, 7), user);
+	CHECK_EQ(p->lives.data[0]->total.ns[SPLIT_unknown], 3000 - user);
+	for (size_t i = 0; i < p->spans.count; i++)
+		spans += p->spans.data[i]->active.list.data[0].split.ns[SPLIT_user];
+	CHECK_EQ(spans, under);
+	partial_free(p);
+}
+
+TEST(what_one_recorder_leaves_out_another_may_record)
+{
+	check_two(0, 0, 1020, 20);
+	check_two(0, FILTER_SPANS, 520, 20);
+	check_two(FILTER_SPANS, 0, 520, 20);
+	check_two(0, FILTER_SYSCALLS, 510, 10);
+	check_two(FILTER_SYSCALLS, 0, 510, 10);
+	check_two(FILTER_SPANS, FILTER_SYSCALLS, 10, 10);
+	check_two(FILTER_SPANS, FILTER_SPANS, 20, 20);
+	check_two(FILTER_SPANS | FILTER_SYSCALLS, 0, 510, 10);
+}
+
+static struct partial *base_of(struct partial *p)
+{
+	struct bytes bytes = {0};
+	struct partial *base = NULL;
+
+	CHECK_EQ(base_write(p, &bytes), 0);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	partial_free(p);
+	return base;
+}
+
+/* Of a filtered recording that was deleted up to 2000: the rest is, too, but not what follows. */
+TEST(a_base_knows_what_is_left_out_up_to_the_next_gap)
+{
+	for (int gap = 0; gap < 2; gap++) {
+		struct partial *p = base_of(recording(1000, FILTER_SPANS)), *next;
+
+		next = gap ? recording(3000, 0) : partial_new(NULL);
+		if (!gap)
+			has_span(next, 3500, 7);
+		partial_cover(next, gap ? 3000 : 2000, 4000);
+		CHECK_EQ(partial_merge(p, next), 0);
+		CHECK_EQ(partial_finish(p), 0);
+		CHECK_EQ(p->filters, FILTER_SPANS);
+		CHECK_EQ(user_of(p, 7), gap ? 510 : 10);
+		partial_free(p);
+	}
 }
 
 /* ---- many ---- */

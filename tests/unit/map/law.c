@@ -305,6 +305,70 @@ TEST(merge_covers_filters)
 			  1 + (u32)seed % 3);
 }
 
+TEST(merge_covers_recordings_of_which_one_is_filtered)
+{
+	for (u64 seed = 1; seed <= 120; seed++) {
+		struct simulation s;
+
+		simulate_filtered_once(&s, seed, 1 + (u32)seed % 3, seed % 2);
+		simulation_lose(&s, seed % 7 == 3 ? 6 : 0);
+		check_cuts(&s, seed, seed % 5 ? map_cut : map_cut_streams);
+		simulation_free(&s);
+	}
+}
+
+/* User code of threads, by the records of [from_ns, to_ns) alone. */
+static s64 user_of(const struct simulation *s, u64 from_ns, u64 to_ns)
+{
+	size_t first = 0, end = 0;
+	struct partial *p;
+	s64 user;
+
+	while (end < s->records.count && s->records.data[end].time_ns < to_ns)
+		first += s->records.data[end++].time_ns < from_ns;
+	p = map_range(s, first, end);
+	partial_cover(p, from_ns, to_ns);
+	CHECK_EQ(partial_finish(p), 0);
+	user = claims_of(p, false).ns[SPLIT_user];
+	partial_free(p);
+	return user;
+}
+
+static s64 user_under_spans(const struct simulation *s)
+{
+	s64 user = 0;
+
+	for (size_t i = 0; i < s->threads.count; i++)
+		user += s->threads.data[i].under.ns[SPLIT_user];
+	return user;
+}
+
+/* A filtered recording learns from the other at most which spans its threads have. */
+TEST(a_filter_leaves_other_recordings_as_they_are)
+{
+	s64 full = 0, filtered = 0;
+
+	for (u64 seed = 1; seed <= 500; seed++) {
+		u32 filters = 1 + (u32)seed % 3;
+		bool second = seed % 2;
+		struct simulation s;
+		struct simulated_gap gap = simulate_filtered_once(&s, seed, filters, second);
+		u64 to_ns = gap.end_ns < s.to_ns ? s.to_ns : gap.end_ns + 1;
+		s64 before = user_of(&s, s.from_ns, gap.begin_ns);
+		s64 behind = user_of(&s, gap.end_ns, to_ns), both = user_of(&s, s.from_ns, to_ns);
+
+		CHECK(both >= before + behind);
+		if (filters & FILTER_SYSCALLS)
+			CHECK_EQ(both, second ? before : behind);
+		else
+			CHECK(both <= (second ? before : behind) + user_under_spans(&s));
+		full += second ? before : behind;
+		filtered += second ? behind : before;
+		simulation_free(&s);
+	}
+	CHECK(full > 0 && filtered > 0);
+}
+
 /* Calls an own check for each life of simulations with a filter. */
 static void check_filtered(u32 filters,
 			   void (*check)(const struct simulated_thread *, const struct life *))

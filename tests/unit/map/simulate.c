@@ -232,7 +232,8 @@ static void threads_end(struct simulation *s)
 	qsort(s->threads.data, s->threads.count, sizeof(*s->threads.data), thread_compare);
 }
 
-void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
+/* Nothing is left out yet. */
+static void simulate_all(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
 {
 	*s = (struct simulation){.random = seed, .from_ns = 1000000, .filters = filters};
 	for (int i = 0; i < threads; i++)
@@ -242,8 +243,30 @@ void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions,
 	threads_end(s);
 	simulation_sort(s);
 	simulation_name_wakers(s);
+}
+
+void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters)
+{
+	simulate_all(s, seed, threads, actions, filters);
+	s->filtered_from_ns = s->from_ns;
+	s->filtered_to_ns = UINT64_MAX;
 	if (filters)
 		simulation_filter(s);
+}
+
+struct simulated_gap simulate_filtered_once(struct simulation *s, u64 seed, u32 filters,
+					    bool second)
+{
+	struct simulated_gap gap;
+
+	simulate_all(s, seed, 5, 40, filters);
+	gap.begin_ns = s->from_ns + 1 + simulation_random(s, s->to_ns - s->from_ns - 1);
+	gap.end_ns = gap.begin_ns + 1 + simulation_random(s, 9000);
+	s->filtered_from_ns = second ? gap.end_ns : s->from_ns;
+	s->filtered_to_ns = second ? UINT64_MAX : gap.begin_ns;
+	simulation_filter(s);
+	simulation_gap(s, gap.begin_ns, gap.end_ns);
+	return gap;
 }
 
 void simulation_free(struct simulation *s)

@@ -37,6 +37,7 @@ struct simulation {
 	u64 random; /* state of the generator */
 	u64 from_ns, to_ns;
 	u32 filters;			       /* FILTER_* */
+	u64 filtered_from_ns, filtered_to_ns;  /* when they are in force */
 	u64 limit_from_ns, limit_to_ns;	       /* of what is asked; 0: none */
 	VEC(struct simulated_record) records;  /* sorted by time */
 	VEC(struct simulated_thread) threads;  /* by tid, as it is at the end, and begin */
@@ -52,6 +53,16 @@ void simulate(struct simulation *s, u64 seed, int threads, int actions);
 
 /* The same with what is left out on request; all spans are followed from the begin on. */
 void simulate_filtered(struct simulation *s, u64 seed, int threads, int actions, u32 filters);
+
+/*
+ * The same of one of two recordings between which lies a gap, which is returned: the second one
+ * if `second`. The other one leaves out nothing.
+ */
+struct simulated_gap {
+	u64 begin_ns, end_ns;
+};
+struct simulated_gap simulate_filtered_once(struct simulation *s, u64 seed, u32 filters,
+					    bool second);
 
 /* Takes away what happened in [begin_ns, end_ns), as if nobody had recorded. */
 void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns);

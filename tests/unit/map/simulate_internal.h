@@ -83,7 +83,7 @@ void simulation_name_wakers(struct simulation *s);
 
 /* ---- simulate_missing.c ---- */
 
-/* Takes away what the filters say, and tells them. */
+/* Takes away what the filters say while they are in force, and tells them. */
 void simulation_filter(struct simulation *s);
 
 #endif

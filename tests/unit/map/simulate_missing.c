@@ -44,8 +44,14 @@ static bool is_under_none(const struct record_head *r, struct follows *f, bool f
 	}
 }
 
+static bool is_filtered(const struct simulation *s, u64 time_ns)
+{
+	return s->filters && time_ns >= s->filtered_from_ns && time_ns < s->filtered_to_ns;
+}
+
 static bool is_left_out(struct simulation *s, struct record_head *r, struct follows *of)
 {
+	u32 filters = is_filtered(s, r->time_ns) ? s->filters : 0;
 	u32 tid = r->tid ? r->tid : ((struct record_switch *)r)->next_tid;
 	u32 old_tid = r->kind == RECORD_exec ? ((struct record_exec *)r)->old_tid : 0;
 	struct follows *f = &of[tid - FIRST_TID];
@@ -57,23 +63,33 @@ static bool is_left_out(struct simulation *s, struct record_head *r, struct foll
 		*f = (struct follows){.born = true};
 	if (r->kind == RECORD_switch)
 		f->ran = true;
-	if (r->kind == RECORD_thread && s->filters & FILTER_SPANS)
+	if (r->kind == RECORD_thread && filters & FILTER_SPANS)
 		((struct record_thread *)r)->flags |= THREAD_UNFOLLOWED;
-	if (s->filters & FILTER_SPANS && is_under_none(r, f, first))
+	if (is_under_none(r, f, first) && filters & FILTER_SPANS)
 		return true;
-	if (s->filters & FILTER_SPANS && r->kind == RECORD_switch && !f->open) {
+	if (filters & FILTER_SPANS && r->kind == RECORD_switch && !f->open) {
 		((struct record_switch *)r)->mode = MODE_user; /* its end alone is told */
 		((struct record_switch *)r)->since_ns = 0;
 	}
-	return s->filters & FILTER_SYSCALLS && r->kind == RECORD_syscall &&
+	return filters & FILTER_SYSCALLS && r->kind == RECORD_syscall &&
 	       ((struct record_syscall *)r)->nr == 0;
 }
 
-/* Takes away what the filters say, and tells them. */
-void simulation_filter(struct simulation *s)
+/* When a recording begins: and whom it follows. */
+static void filters_tell(struct simulation *s, u64 time_ns)
 {
 	struct actor a = {.s = s};
 	struct record_filter filter = {.flags = s->filters};
+	struct record_filter follows = {.flags = s->filters | FILTER_FOLLOWS};
+
+	actor_emit(&a, &filter, sizeof(filter), RECORD_filter, time_ns);
+	for (follows.head.pid = FIRST_TID; follows.head.pid <= EXEC_PID; follows.head.pid++)
+		actor_emit(&a, &follows, sizeof(follows), RECORD_filter, time_ns);
+}
+
+void simulation_filter(struct simulation *s)
+{
+	struct actor a = {.s = s};
 	struct record_filter follows = {.flags = s->filters | FILTER_FOLLOWS};
 	size_t n = 0, count = s->records.count;
 	struct follows of[64] = {0};
@@ -82,14 +98,12 @@ void simulation_filter(struct simulation *s)
 		if (!is_left_out(s, (void *)(s->bytes.data + s->records.data[i].at), of))
 			s->records.data[n++] = s->records.data[i];
 	s->records.count = count = n;
-	actor_emit(&a, &filter, sizeof(filter), RECORD_filter, s->from_ns);
-	for (follows.head.pid = FIRST_TID; follows.head.pid <= EXEC_PID; follows.head.pid++)
-		actor_emit(&a, &follows, sizeof(follows), RECORD_filter, s->from_ns);
+	filters_tell(s, s->filtered_from_ns);
 	for (size_t i = 0; i < count; i++) { /* each program is found anew */
 		struct simulated_record *r = &s->records.data[i];
 
 		follows.head.pid = simulation_record(s, i)->pid;
-		if (simulation_record(s, i)->kind == RECORD_exec)
+		if (simulation_record(s, i)->kind == RECORD_exec && is_filtered(s, r->time_ns))
 			actor_emit(&a, &follows, sizeof(follows), RECORD_filter, r->time_ns);
 	}
 	simulation_sort(s);
@@ -109,7 +123,9 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
 	}
 	s->records.count = n;
 	actor_emit(&a, &gap, sizeof(gap), RECORD_gap, end_ns);
-	s->records.data[n].order = 0;			/* before what else happened then */
+	s->records.data[n].order = 0; /* before what else happened then */
+	if (is_filtered(s, end_ns))
+		filters_tell(s, end_ns);
 	for (size_t i = 0; i < s->threads.count; i++) { /* the snapshot finds some again */
 		const struct simulated_thread *t = &s->threads.data[i];
 		struct record_thread r = {.head = {.tid = t->tid, .pid = t->pid},
