@@ -128,14 +128,24 @@ static inline int64_t truth_task_ns(const struct truth *truth)
 	return read(truth->task_clock, &ns, sizeof(ns)) == sizeof(ns) ? ns : 0;
 }
 
-static inline void truth_begin(struct truth *truth, const char *program, const char *what)
+/* Without perf's task clock: to open it can take milliseconds of sleep. */
+static inline void truth_begin_unclocked(struct truth *truth, const char *program, const char *what)
 {
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	truth->program = program;
 	truth->what = what;
 	truth->switches = truth_switches();
-	truth->task_clock = truth_task_clock();
+	truth->task_clock = -1;
+	truth->task_ns = 0;
 	truth->from_ns = truth_stamp(&truth->run_ns, &truth->wait_ns);
+}
+
+static inline void truth_begin(struct truth *truth, const char *program, const char *what)
+{
+	int task_clock = truth_task_clock();
+
+	truth_begin_unclocked(truth, program, what);
+	truth->task_clock = task_clock;
 	truth->task_ns = truth_task_ns(truth);
 }
 
