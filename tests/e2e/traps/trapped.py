@@ -47,7 +47,8 @@ def skips(test):
 def tries(test):
     """
     For threads that compute all the time: what one that the kernel hides from BPF programs
-    preempts comes back unseen, and is unknown until its next switch. Three times at most.
+    preempts comes back unseen, and is unknown until its next switch. And for requests: of one
+    that ends in an interrupt above such a thread nobody hears. Three times at most.
     """
     def run():
         for left in (2, 1, 0):
