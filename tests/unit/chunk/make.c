@@ -210,6 +210,26 @@ void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compres
 	chunk_writer_close(w);
 }
 
+void make_boot(const char *dir, const char *boot_id, uint64_t unix_ns, uint64_t begin_ns)
+{
+	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = unix_ns};
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = begin_ns,
+						     .boot_id = boot_id,
+						     .clock = &clock,
+						     .no_sync = true};
+	struct chunk_writer *w;
+	struct error e = {0};
+
+	must(chunk_writer_open(&w, &options, &e), &e);
+	must(make_lost(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), LOST_buffer, 1, begin_ns,
+		       begin_ns),
+	     &e);
+	must(chunk_writer_cut(w, begin_ns + 100, NULL, &e), &e);
+	must(chunk_writer_seal(w, NULL, &e), &e);
+	chunk_writer_close(w);
+}
+
 void make_threads(const char *dir, uint32_t n, bool each_a_process, bool compress,
 		  struct chunk_info *info)
 {

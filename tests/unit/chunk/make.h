@@ -33,6 +33,10 @@ void make_forget(const char *dir);
 void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compress,
 		struct chunk_info *info);
 
+/* One of 100 ns with nothing but a loss of one record, of that boot and begun at that time of day.
+ */
+void make_boot(const char *dir, const char *boot_id, uint64_t unix_ns, uint64_t begin_ns);
+
 /*
  * A sealed chunk of n short syscalls, each of another thread: `each_a_process` or all of one. A
  * reader must not think that so few bytes ask for as little memory.
