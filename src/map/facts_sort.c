@@ -88,18 +88,9 @@ static int bytes_compare(const void *a, const void *b)
 	return 0;
 }
 
-static u32 bytes_tid(const void *fact)
-{
-	return ((const struct fact_bytes *)fact)->tid;
-}
-
-static u64 bytes_time(const void *fact)
-{
-	return ((const struct fact_bytes *)fact)->time_ns;
-}
-
-const struct thread_order bytes_order = {sizeof(struct fact_bytes), bytes_tid, bytes_time,
-					 bytes_compare};
+const struct thread_order bytes_order = {sizeof(struct fact_bytes),
+					 offsetof(struct fact_bytes, tid),
+					 offsetof(struct fact_bytes, time_ns), bytes_compare};
 
 static int path_compare(const void *a, const void *b)
 {
@@ -116,18 +107,8 @@ static int path_compare(const void *a, const void *b)
 	return strcmp(x->asked, y->asked);
 }
 
-static u32 path_tid(const void *fact)
-{
-	return ((const struct fact_path *)fact)->tid;
-}
-
-static u64 path_call(const void *fact)
-{
-	return ((const struct fact_path *)fact)->call_ns;
-}
-
-const struct thread_order path_order = {sizeof(struct fact_path), path_tid, path_call,
-					path_compare};
+const struct thread_order path_order = {sizeof(struct fact_path), offsetof(struct fact_path, tid),
+					offsetof(struct fact_path, call_ns), path_compare};
 
 static int service_compare(const void *a, const void *b)
 {

@@ -15,6 +15,16 @@
 
 #define SEGMENT_MOST 128u
 
+static u32 tid_of(const struct thread_order *order, const char *fact)
+{
+	return *(const u32 *)(const void *)(fact + order->tid_at);
+}
+
+static u64 time_of(const struct thread_order *order, const char *fact)
+{
+	return *(const u64 *)(const void *)(fact + order->time_at);
+}
+
 static int segment_add(struct thread_facts *t, size_t size, u32 tid, u32 capacity)
 {
 	struct thread_segment s = {.tid = tid, .capacity = (u16)capacity};
@@ -81,8 +91,8 @@ static const char *segment_last(const struct thread_segment *s, size_t size)
 static void segment_sort(struct thread_segment *s, const struct thread_order *order)
 {
 	qsort(s->data, s->count, order->size, order->compare);
-	s->first_ns = order->time_ns(s->data);
-	s->last_ns = order->time_ns(segment_last(s, order->size));
+	s->first_ns = time_of(order, s->data);
+	s->last_ns = time_of(order, segment_last(s, order->size));
 	s->unsorted = false;
 }
 
@@ -135,8 +145,8 @@ static int sort_all(struct thread_facts *t, const struct thread_order *order)
 		qsort(all, count, order->size, order->compare);
 	for (size_t i = 0; i < count && !err; i++) {
 		const char *fact = all + order->size * i;
-		void *to = thread_facts_add(&sorted, order->size, order->tid(fact),
-					    order->time_ns(fact));
+		void *to = thread_facts_add(&sorted, order->size, tid_of(order, fact),
+					    time_of(order, fact));
 
 		err = to ? 0 : -ENOMEM;
 		if (to)
@@ -189,7 +199,7 @@ struct thread_place thread_facts_before(const struct thread_facts *t,
 	while (low < high && s->tid == tid) {
 		size_t middle = low + (high - low) / 2;
 
-		if (order->time_ns(s->data + order->size * middle) < time_ns)
+		if (time_of(order, s->data + order->size * middle) < time_ns)
 			low = middle + 1;
 		else
 			high = middle;

@@ -35,9 +35,7 @@ struct thread_facts {
 
 /* What the facts are. */
 struct thread_order {
-	size_t size; /* in bytes */
-	u32 (*tid)(const void *fact);
-	u64 (*time_ns)(const void *fact);
+	size_t size, tid_at, time_at; /* in bytes; where its u32 and u64 stand */
 	/* As for qsort(): by thread, then time, then by all that an answer can show. */
 	int (*compare)(const void *a, const void *b);
 };

@@ -2,6 +2,7 @@
 /* Facts of many threads come out by thread and time, however they came and were merged. */
 #include "map/thread_facts.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -10,16 +11,6 @@ struct fact {
 	u64 time_ns;
 	u32 tid, number;
 };
-
-static u32 fact_tid(const void *fact)
-{
-	return ((const struct fact *)fact)->tid;
-}
-
-static u64 fact_time(const void *fact)
-{
-	return ((const struct fact *)fact)->time_ns;
-}
 
 static int fact_compare(const void *a, const void *b)
 {
@@ -32,7 +23,8 @@ static int fact_compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static const struct thread_order order = {sizeof(struct fact), fact_tid, fact_time, fact_compare};
+static const struct thread_order order = {sizeof(struct fact), offsetof(struct fact, tid),
+					  offsetof(struct fact, time_ns), fact_compare};
 
 static u64 random_next(u64 *state)
 {
