@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a base keeps of threads, processes, files and cgroups, and what it lets go. */
+#include <stdio.h>
+
+#include "base_records.h"
+#include "map/query.h"
+
+#define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
+
+static void cgroup(struct partial *p, u32 hierarchy, u64 id)
+{
+	struct record_cgroup r = {
+		.head = {.kind = RECORD_cgroup, .time_ns = 1}, .hierarchy = hierarchy, .id = id};
+
+	r.path_len = (u16)snprintf(r.path, sizeof(r.path), "/docker/" CONTAINER "%04u",
+				   (unsigned int)(id % 10000));
+	apply(p, &r);
+}
+
+static void attached(struct partial *p, u64 time_ns, u32 hierarchy, u64 id)
+{
+	struct record_cgroup_attach r = {
+		.head = {.kind = RECORD_cgroup_attach, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.hierarchy = hierarchy,
+		.cgroup = id};
+
+	apply(p, &r);
+}
+
+TEST(cgroups_that_nobody_is_in_do_not_make_it_grow)
+{
+	struct partial *base = partial_new(&state), *rest = partial_new(NULL);
+	struct bytes bytes = {0};
+
+	cgroup(base, 3, 5);
+	for (u64 id = 10; id < 5010; id++)
+		cgroup(base, 0, id);
+	lives(base, 1000);
+	attached(base, 1100, 0, 1234);
+	partial_cover(base, 1, 2000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	/* the one that it is in, the newest of its hierarchy, and those of another */
+	CHECK_EQ(base->facts.cgroups.count, 1 + 1024 + 1);
+	attached(rest, 3000, 0, 5009);
+	attached(rest, 5000, 3, 5);
+	attached(rest, 5000, 0, 1);
+	attached(rest, 7000, 0, 12);
+	partial_cover(rest, 2000, 9000);
+	CHECK_EQ(partial_merge(base, rest), 0);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_STR(query_container(base, 7, 2500), CONTAINER "1234");
+	CHECK_STR(query_container(base, 7, 4000), CONTAINER "5009");
+	CHECK_STR(query_container(base, 7, 6000), CONTAINER "0005");
+	partial_free(base);
+}
+
+/* Lives of one number stand in their order. */
+TEST(a_base_keeps_when_a_thread_was_seen_first)
+{
+	struct partial *base = partial_new(&state);
+	struct bytes bytes = {0};
+
+	lives(base, 1000);
+	partial_cover(base, 1, 2000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_EQ(base->lives.data[0]->first_ns, 1000);
+	partial_free(base);
+}
+
+/* It left its CPU once in a call that does not return, got it again, and began to end. */
+static void ends_in_a_call(struct partial *p)
+{
+	struct record_switch sw = {
+		.head = {.kind = RECORD_switch, .tid = 7, .pid = 7, .time_ns = 1200},
+		.state = LEAVE_preempted,
+		.mode = MODE_syscall,
+		.since_ns = 100};
+	struct record_exit exit = {
+		.head = {.kind = RECORD_exit, .tid = 7, .pid = 7, .time_ns = 1300}};
+
+	lives(p, 1000);
+	apply(p, &sw);
+	sw = (struct record_switch){.head = {.kind = RECORD_switch, .time_ns = 1300},
+				    .next_tid = 7};
+	apply(p, &sw);
+	apply(p, &exit);
+}
+
+static void loses(struct partial *p, u64 begin_ns, u64 end_ns)
+{
+	struct record_lost r = {
+		.head = {.kind = RECORD_lost, .time_ns = end_ns}, .count = 1, .begin_ns = begin_ns};
+
+	apply(p, &r);
+}
+
+/* The loss has its end: that it was in the call until it ended is known all the same. */
+TEST(a_base_of_one_whose_end_is_lost_leaves_it_in_its_call)
+{
+	struct partial *base = partial_new(&state), *whole = partial_new(NULL);
+	struct bytes bytes = {0};
+
+	ends_in_a_call(whole);
+	loses(whole, 1500, 3000);
+	partial_cover(whole, 1, 4000);
+	CHECK_EQ(partial_finish(whole), 0);
+	CHECK_EQ(whole->syscalls.list.count, 2);
+
+	ends_in_a_call(base);
+	loses(base, 1500, 2000);
+	partial_cover(base, 1, 2000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	loses(base, 2000, 3000);
+	partial_cover(base, 2000, 4000);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_EQ(base->syscalls.list.count, 1);
+	CHECK_EQ(base->syscalls.list.data[0].count, 1);
+	partial_free(base);
+	partial_free(whole);
+}
+
+/* Thread 8 is a new process. */
+static void forks(struct partial *p, u64 time_ns)
+{
+	struct record_fork r = {
+		.head = {.kind = RECORD_fork, .time_ns = time_ns, .tid = 8, .pid = 8},
+		.parent_tid = 7,
+		.parent_pid = 7};
+
+	apply(p, &r);
+}
+
+/* While records may still come for its last time, nothing is folded that they may ask for. */
+TEST(a_base_with_an_open_end_keeps_forks)
+{
+	struct partial *base = partial_new(&state), *rest = partial_new(NULL);
+	struct bytes bytes = {0};
+
+	partial_streams(base, 1, 5000);
+	cgroup(base, 0, 10);
+	cgroup(base, 0, 11);
+	lives(base, 1000);
+	attached(base, 1100, 0, 10);
+	attached(base, 4000, 0, 11);
+	forks(base, 4500);
+	partial_cover(base, 1, 9000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	partial_late(rest, 5000, 9000);
+	attached(rest, 8000, 0, 10); /* late */
+	partial_cover(rest, 9000, 12000);
+	CHECK_EQ(partial_merge(base, rest), 0);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_STR(query_container(base, 7, 7000), CONTAINER "0011");
+	CHECK_STR(query_container(base, 7, 10000), CONTAINER "0010");
+	CHECK_STR(query_container(base, 8, 10000), CONTAINER "0011");
+	partial_free(base);
+}
+
+static void executes(struct partial *p, u64 time_ns)
+{
+	struct record_exec r = {
+		.head = {.kind = RECORD_exec, .time_ns = time_ns, .tid = 7, .pid = 7},
+		.old_tid = 7,
+		.command_len = 16,
+		.command = "server\0/bin/srv"};
+
+	apply(p, &r);
+}
+
+/* A worker was made by one that executed before. */
+TEST(a_base_keeps_what_one_executes_that_only_forked)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 1000);
+	executes(base, 1100);
+	forks(base, 1200);
+	for (int i = 0; i < 2; i++) { /* the base of a base, too */
+		struct bytes bytes = {0};
+
+		partial_cover(base, 1, 2000);
+		CHECK_EQ(base_write(base, &bytes), 0);
+		partial_free(base);
+		CHECK_EQ(base_read(&base, bytes.data, bytes.count, &state), 0);
+		bytes_free(&bytes);
+	}
+	CHECK_EQ(base->facts.processes.count, 2);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_STR(query_executable(base, 7, 2500), "/bin/srv");
+	CHECK_STR(query_executable(base, 8, 2500), "/bin/srv");
+	CHECK_STR(query_executable(base, 9, 2500), NULL);
+	partial_free(base);
+}
+
+static void named(struct partial *p, u64 time_ns, u32 tid, const char *name)
+{
+	struct record_name r = {
+		.head = {.kind = RECORD_name, .tid = tid, .pid = tid, .time_ns = time_ns}};
+
+	r.comm_len = (u8)snprintf(r.comm, sizeof(r.comm), "%s", name);
+	apply(p, &r);
+}
+
+/* What a base of it leaves, finished. */
+static struct partial *left_of(struct partial *base)
+{
+	struct bytes bytes = {0};
+
+	partial_cover(base, 1, 2000);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	bytes_free(&bytes);
+	CHECK_EQ(partial_finish(base), 0);
+	return base;
+}
+
+/* A thread that began and ended here, under a name that it told. */
+static void lived(struct partial *p, u64 time_ns, u32 tid, const char *name)
+{
+	struct record_fork fork = {
+		.head = {.kind = RECORD_fork, .time_ns = time_ns, .tid = tid, .pid = tid}};
+	struct record_switch dies = {
+		.head = {.kind = RECORD_switch, .time_ns = time_ns + 2, .tid = tid, .pid = tid},
+		.state = LEAVE_dead};
+
+	apply(p, &fork);
+	named(p, time_ns + 1, tid, name);
+	apply(p, &dies);
+}
+
+static void woken_by(struct partial *p, u64 time_ns, u32 waker)
+{
+	struct record_waking wakes = {
+		.head = {.kind = RECORD_waking, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.waker_tid = waker};
+
+	apply(p, &wakes);
+}
+
+/* It ended, but the wait that it ended will be told. */
+TEST(a_base_keeps_the_name_of_who_woke_one_that_still_waits)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 1000);
+	sleeps(base, 1200);
+	lived(base, 1250, 20, "waker");
+	lived(base, 1250, 21, "other");
+	woken_by(base, 1251, 20);
+	base = left_of(base);
+	CHECK_STR(query_comm(base, 20, 1300), "waker");
+	CHECK_STR(query_comm(base, 21, 1300), NULL);
+	partial_free(base);
+}
+
+/* Out of scope nothing but the name is told, and that once. */
+TEST(a_base_keeps_names_of_threads_that_have_no_life)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 1000);
+	lived(base, 1010, 22, "had this number");
+	named(base, 1100, 20, "before");
+	named(base, 1100, 22, "then another");
+	sleeps(base, 1200);
+	woken_by(base, 1250, 20);
+	named(base, 1300, 20, "later");
+	named(base, 1300, 21, "other");
+	base = left_of(base);
+	CHECK_STR(query_comm(base, 20, 1250), "before"); /* the wait goes on */
+	CHECK_STR(query_comm(base, 20, 2500), "later");
+	CHECK_STR(query_comm(base, 21, 2500), "other");
+	CHECK_STR(query_comm(base, 22, 2500), "then another");
+	partial_free(base);
+}
+
+TEST(names_of_threads_that_have_no_life_do_not_make_it_grow)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 500);
+	named(base, 600, 7, "lives");
+	for (u32 i = 0; i < 10000; i++)
+		named(base, 1000 + i, 100000 + i, "told");
+	base = left_of(base);
+	CHECK_EQ(base->facts.names.count, 4096 + 1);
+	CHECK_STR(query_comm(base, 7, 2000), "lives");
+	CHECK_STR(query_comm(base, 100000 + 10000 - 4096, 2000), "told");
+	CHECK_STR(query_comm(base, 100000 + 10000 - 4097, 2000), NULL);
+	partial_free(base);
+}
+
+/* A file that only a slot of an io_uring has: no descriptor ever names it. */
+static void in_slot(struct partial *p, u64 time_ns, u32 pid, struct file_ref file, const char *name)
+{
+	struct record_fd r = {
+		.head = {.kind = RECORD_fd, .tid = pid, .pid = pid, .time_ns = time_ns},
+		.fd = -1,
+		.from = -1,
+		.op = FD_open,
+		.file = file};
+
+	r.path_len = (u16)snprintf(r.path, sizeof(r.path), "%s", name);
+	apply(p, &r);
+}
+
+static const char *path_of(const struct partial *p, u64 key, u32 dev, u64 time_ns)
+{
+	const struct file_ref file = {.key = key, .dev = dev, .kind = FILE_KIND_regular};
+
+	return query_file_path(p, 7, &file, time_ns);
+}
+
+TEST(a_base_keeps_files_of_slots)
+{
+	struct file_ref file = {.key = 10, .dev = 1, .kind = FILE_KIND_regular};
+	struct record_socket socket = {
+		.head = {.kind = RECORD_socket, .tid = 7, .pid = 7, .time_ns = 1200},
+		.file = {.key = 40, .kind = FILE_KIND_tcp},
+		.remote_port = 80};
+	struct partial *base = partial_new(&state);
+	struct bytes bytes = {0};
+
+	lives(base, 1000);
+	in_slot(base, 1100, 7, file, "/before");
+	in_slot(base, 1110, 7, file, "/first");
+	file.dev = 2;
+	in_slot(base, 1120, 7, file, "/second");
+	file.key = 20;
+	in_slot(base, 1130, 8, file, "/of one that ended");
+	in_slot(base, 1140, 7, socket.file, "socket:[40]");
+	apply(base, &socket);
+	partial_cover(base, 1, 1500);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, &state), 0);
+	bytes_free(&bytes);
+	/* and what a base has goes into the next */
+	base = left_of(base);
+	CHECK_STR(path_of(base, 10, 1, 2500), "/first");
+	CHECK_STR(path_of(base, 10, 2, 2500), "/second");
+	CHECK_STR(path_of(base, 20, 2, 2500), NULL);
+	CHECK_EQ(base->facts.fds.count, 3);
+	CHECK(query_socket(base, 40, 2500) != NULL);
+	partial_free(base);
+}
+
+TEST(files_of_slots_do_not_make_it_grow)
+{
+	struct file_ref file = {.dev = 1, .kind = FILE_KIND_regular};
+	struct partial *base = partial_new(&state);
+
+	lives(base, 500);
+	for (file.key = 1; file.key <= 10000; file.key++)
+		in_slot(base, 1000 + file.key, 7, file, "/file");
+	base = left_of(base);
+	CHECK_EQ(base->facts.fds.count, 4096);
+	CHECK_STR(path_of(base, 10000, 1, 2000), "/file");
+	CHECK_STR(path_of(base, 10000 - 4096, 1, 2000), NULL);
+	partial_free(base);
+}
+
+/* Thread 30 of process 7 runs a program: it is thread 7 then. */
+TEST(a_base_keeps_the_name_that_a_thread_had_under_another_number)
+{
+	struct partial *base = partial_new(&state);
+	struct record_fork fork = {
+		.head = {.kind = RECORD_fork, .time_ns = 1100, .tid = 30, .pid = 7},
+		.parent_tid = 7,
+		.parent_pid = 7,
+		.flags = THREAD_IS_THREAD};
+	struct record_exec exec = {
+		.head = {.kind = RECORD_exec, .time_ns = 1300, .tid = 7, .pid = 7}, .old_tid = 30};
+
+	lives(base, 1000);
+	apply(base, &fork);
+	named(base, 1200, 30, "worker");
+	lived(base, 1200, 31, "other");
+	apply(base, &exec);
+	base = left_of(base);
+	CHECK_STR(query_comm(base, 30, 1250), "worker");
+	CHECK_STR(query_comm(base, 31, 1250), NULL);
+	partial_free(base);
+}
+
+TEST_MAIN()
