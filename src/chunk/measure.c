@@ -46,14 +46,15 @@ void chunk_clock_bound(const struct chunk_reader *r, struct chunk_info *info)
 	uint64_t begin_ns = UINT64_MAX;
 	struct chunk_name name;
 
+	if (info->clock.unix_ns || !chunk_name_parse(slash ? slash + 1 : r->info.path, &name))
+		return;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct stream *s = &r->streams[i].stream;
 
 		if (s->packets && s->first_begin_ns < begin_ns)
 			begin_ns = s->first_begin_ns;
 	}
-	if (info->clock.unix_ns || begin_ns == UINT64_MAX ||
-	    !chunk_name_parse(slash ? slash + 1 : r->info.path, &name))
+	if (begin_ns == UINT64_MAX)
 		return;
 	info->begin_ns = info->begun_ns = info->late_ns = begin_ns;
 	info->clock = (struct chunk_clock){begin_ns, name.begin_unix_ns, 0, 0};
