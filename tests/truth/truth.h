@@ -128,7 +128,10 @@ static inline int64_t truth_task_ns(const struct truth *truth)
 	return read(truth->task_clock, &ns, sizeof(ns)) == sizeof(ns) ? ns : 0;
 }
 
-/* Without perf's task clock: to open it can take milliseconds of sleep. */
+/*
+ * Without perf's task clock, for what is begun often: each is a descriptor, and to let their table
+ * grow takes milliseconds of sleep.
+ */
 static inline void truth_begin_unclocked(struct truth *truth, const char *program, const char *what)
 {
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
