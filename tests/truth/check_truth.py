@@ -7,13 +7,15 @@ blocked for. The first two the kernel counts, so the third must agree with what
 the program expects, within the bounds that fathom has to meet with room for
 what no one can stamp (a wake-up is counted from its queueing on, which is
 later than the stamp on a loaded machine). Checks on a CPU time are against
-that count.
+that count. What threads that the kernel hides take of a CPU is in no counter
+of others: a program is run again, three times at most.
 """
 import json
 import os
 import subprocess
 import sys
 
+TRIES = 3
 BLOCKED = ("disk", "network", "lock", "timer", "ipc", "fault", "child", "other")
 
 
@@ -41,29 +43,44 @@ def steal_now():
         return int(stat.readline().split()[8]) * 1000000000 // os.sysconf("SC_CLK_TCK")
 
 
-def main():
-    program, rows_wanted = sys.argv[1], int(sys.argv[2])
+def wrong(row, steal_ns):
+    """What the kernel's counters say against the row, or None."""
+    part = next(iter(row["expect"])).removesuffix("_ns")
+    expected = sum(row["expect"].values())  # several only where all are blocked time
+    is_ns = measured(row, part)
+    off_ns = expected - is_ns
+    if part != "throttled":  # a counter of more than that is a bound from above alone
+        off_ns = abs(off_ns)
+    if 0 < expected and off_ns <= bound(row, part, expected) + steal_ns:
+        return None
+    return f"{part}: expected {expected}, counters say {is_ns}: {row}"
+
+
+def look(program):
+    """-> (status, rows, what is wrong with each)"""
     steal_ns = steal_now()
     run = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=False)
-    if run.returncode:
-        return run.returncode
     steal_ns = steal_now() - steal_ns
-    rows = [json.loads(line) for line in run.stdout.splitlines()]
-    print(f"1..{len(rows) + 1}")
+    rows = [json.loads(line) for line in run.stdout.splitlines()] if not run.returncode else []
+    return run.returncode, rows, [wrong(row, steal_ns) for row in rows]
+
+
+def main():
+    program, rows_wanted = sys.argv[1], int(sys.argv[2])
+    for _ in range(TRIES):
+        status, rows, problems = look(program)
+        if status:
+            return status
+        for problem in filter(None, problems):
+            print(f"# {problem}")
+        if not any(problems):
+            break
     failed = len(rows) != rows_wanted
+    print(f"1..{len(rows) + 1}")
     print(f"{'not ok' if failed else 'ok'} 1 - {rows_wanted} rows")
-    for number, row in enumerate(rows, 2):
-        part = next(iter(row["expect"])).removesuffix("_ns")
-        expected = sum(row["expect"].values())  # several only where all are blocked time
-        is_ns = measured(row, part)
-        off_ns = expected - is_ns
-        if part != "throttled":  # a counter of more than that is a bound from above alone
-            off_ns = abs(off_ns)
-        good = 0 < expected and off_ns <= bound(row, part, expected) + steal_ns
-        failed |= not good
-        if not good:
-            print(f"# {part}: expected {expected}, counters say {is_ns}: {row}")
-        print(f"{'ok' if good else 'not ok'} {number} - {row['what']}")
+    for number, (row, problem) in enumerate(zip(rows, problems), 2):
+        failed |= problem is not None
+        print(f"{'not ok' if problem else 'ok'} {number} - {row['what']}")
     return 1 if failed else 0
 
 
