@@ -17,6 +17,7 @@
 #include "bpf/block.h"
 #include "bpf/context.h"
 #include "bpf/interrupt.h"
+#include "bpf/kernel_versions.h"
 #include "bpf/ring.h"
 #include "bpf/state.h"
 
@@ -73,13 +74,6 @@ struct {
 	__type(key, u64);
 	__type(value, struct block_open);
 } block_flushes SEC(".maps");
-
-static __always_inline u64 bio_cgroup(struct bio *bio)
-{
-	if (!bpf_core_field_exists(bio->bi_blkg))
-		return 0;
-	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
-}
 
 static __always_inline void bio_forget_crowded(u64 key)
 {
@@ -189,13 +183,6 @@ static __always_inline bool block_of_bios(struct block_open *open, struct reques
 	return of_bio || (block_was_crowded && bios_find(&block_crowded, request));
 }
 
-static __always_inline u32 flush_link(void)
-{
-	if (bpf_core_field_exists(struct request___older, flush.list))
-		return bpf_core_field_offset(struct request___older, flush.list);
-	return bpf_core_field_offset(struct request, queuelist);
-}
-
 /* It took the number of the first request that it is for. */
 static __always_inline bool flush_is_for(struct request *flush, struct request *first)
 {
@@ -213,7 +200,7 @@ static __always_inline struct block_open *flush_find(struct request *flush, stru
 	struct request *one;
 
 	for (int i = 0; i < FLUSHED_MAX && at && at != queue && !found; i++) {
-		one = (void *)at - flush_link();
+		one = (void *)at - request_flush_link();
 		if (i == 0 && !flush_is_for(flush, one))
 			return NULL;
 		found = bio_find(&block_flushes, BPF_CORE_READ(one, biotail));

@@ -37,7 +37,6 @@ struct bio {
 	struct block_device *bi_bdev;
 	u32 bi_opf;
 	void *bi_private;
-	struct blkcg_gq *bi_blkg;
 };
 
 struct gendisk {
@@ -63,21 +62,13 @@ struct request {
 	struct request_queue *q;
 	struct blk_mq_hw_ctx *mq_hctx;
 	int tag, internal_tag;
-	struct list_head queuelist; /* in one of these, since 6.5 */
+	struct list_head queuelist;
 	struct bio *biotail;
 	u32 cmd_flags;
 	u32 __data_len;
 	u64 __sector;
 	struct bio *bio;
 	struct block_device *part;
-};
-
-struct request_flush {
-	struct list_head list; /* in one of these, before */
-};
-
-struct request___older {
-	struct request_flush flush;
 };
 
 #pragma clang attribute pop

@@ -6,6 +6,7 @@
 #define BPF_CGROUP_H
 
 #include "bpf/cgroup_key.h"
+#include "bpf/kernel_versions.h"
 #include "bpf/state.h"
 
 #define CGROUP_DEPTH 24
@@ -38,28 +39,6 @@ static __always_inline u64 cgroup_of(struct task_struct *task)
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
-/* Functions of their own, or clang takes a field's offset where the kernel has no such field. */
-static __noinline struct kernfs_node *cgroup_parent_6_14(struct kernfs_node *kn)
-{
-	struct kernfs_node___6_14 *new = (void *)kn;
-
-	return BPF_CORE_READ(new, __parent);
-}
-
-static __noinline struct kernfs_node *cgroup_parent_before(struct kernfs_node *kn)
-{
-	return BPF_CORE_READ(kn, parent);
-}
-
-static __always_inline struct kernfs_node *cgroup_parent(struct kernfs_node *kn)
-{
-	struct kernfs_node___6_14 *new = (void *)kn;
-
-	if (bpf_core_field_exists(new->__parent))
-		return cgroup_parent_6_14(kn);
-	return cgroup_parent_before(kn);
-}
-
 /* Is the node, or one above it, a directory that the user named? */
 static __always_inline bool cgroup_named(struct kernfs_node *kn, u32 hierarchy)
 {
@@ -70,7 +49,7 @@ static __always_inline bool cgroup_named(struct kernfs_node *kn, u32 hierarchy)
 		key.id = BPF_CORE_READ(kn, id);
 		if (bpf_map_lookup_elem(&scope_cgroups, &key))
 			return true;
-		kn = cgroup_parent(kn);
+		kn = kernfs_parent(kn);
 	}
 	if (kn && cgroup_too_deep[hierarchy] != leaf) { /* it may be in scope further up */
 		cgroup_too_deep[hierarchy] = leaf;

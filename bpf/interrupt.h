@@ -7,7 +7,7 @@
 #ifndef BPF_INTERRUPT_H
 #define BPF_INTERRUPT_H
 
-#include "bpf/kernel.h"
+#include "bpf/kernel_versions.h"
 
 /*
  * What is served is told by the program of a rare event, and forgotten with

@@ -3,8 +3,8 @@
  * The few kernel types that the programs read, and of these the few fields.
  *
  * Offsets are relocated when the programs are loaded (CO-RE), so order and
- * what is left out do not matter. What only some kernels have is asked for
- * with bpf_core_field_exists() or comes as a constant from capture.
+ * what is left out do not matter. What stands here is there on each kernel that
+ * fathom supports; what differs between them is in bpf/kernel_versions.h alone.
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
@@ -87,17 +87,7 @@ struct inode {
 	unsigned long i_ino;
 	u32 i_rdev;
 	s64 i_size;
-	s64 i_ctime_sec; /* 6.11 and later */
-	u32 i_ctime_nsec;
 	void *i_private;
-};
-
-struct inode___6_6 {
-	struct timespec64 __i_ctime;
-};
-
-struct inode___before_6_6 {
-	struct timespec64 i_ctime;
 };
 
 struct proc_ns_operations {
@@ -257,7 +247,6 @@ struct unix_sock {
 	struct sock sk;
 	struct unix_address *addr;
 	struct sock *peer;
-	int inq_len; /* 6.17 and later; bytes in the receive queue of a stream */
 };
 
 struct mm_struct {
@@ -267,12 +256,6 @@ struct mm_struct {
 
 struct kernfs_node {
 	u64 id;
-	struct kernfs_node *parent;
-};
-
-/* 6.14 and later name the parent so. */
-struct kernfs_node___6_14 {
-	struct kernfs_node *__parent;
 };
 
 struct vm_area_struct {
@@ -288,7 +271,6 @@ struct cgroup_root {
 struct cgroup {
 	struct kernfs_node *kn;
 	struct cgroup_root *root;
-	struct bpf_local_storage *bpf_cgrp_storage; /* since 6.2 */
 };
 
 struct cgroup_subsys_state {
@@ -300,9 +282,7 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-struct cfs_rq {
-	int throttle_count;
-};
+struct cfs_rq;
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
@@ -345,11 +325,6 @@ struct mutex {
 	} owner;
 };
 
-/* What CPU timers have to do is done by a thread on its way to user mode, with this held. */
-struct posix_cputimers_work {
-	struct mutex mutex;
-};
-
 struct restart_block {
 	void *fn; /* that goes on with a call which a signal broke off */
 };
@@ -357,10 +332,6 @@ struct restart_block {
 struct seccomp {
 	int mode; /* 0: none */
 	struct seccomp_filter *filter;
-};
-
-struct kernel_clone_args {
-	u32 user_worker : 1; /* since 6.4 */
 };
 
 struct task_struct {
@@ -376,7 +347,6 @@ struct task_struct {
 	int exit_code;
 	unsigned long jobctl;
 	struct restart_block restart_block;
-	struct posix_cputimers_work posix_cputimers_work;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
@@ -399,7 +369,6 @@ struct task_struct {
 struct linux_binprm {
 	struct file *file;
 	const char *filename;
-	const char *fdpath; /* the same, if it was made from a descriptor */
 };
 
 struct seq_file {
@@ -479,8 +448,7 @@ static __always_inline u64 kernel_read_word(const void *at)
 #define PF_KTHREAD 0x00200000
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
-#define PF_USER_WORKER 0x00004000 /* since 6.4; before, something else */
-#define PF_SIGNALED 0x00000400	  /* a signal ends it */
+#define PF_SIGNALED 0x00000400 /* a signal ends it */
 #define TS_COMPAT 2
 #define CLONE_VM 0x100
 #define CLONE_PIDFD 0x1000
@@ -489,16 +457,6 @@ static __always_inline u64 kernel_read_word(const void *at)
 #define CLONE_THREAD 0x10000
 #define CLONE_SETTLS 0x80000
 #define X32_BIT 0x40000000
-
-/* Of the kernel's code only, though a process may have it: workers of io_uring, vhost and KVM. */
-static __always_inline bool task_is_kernels(const struct task_struct *task)
-{
-	u32 flags = PF_KTHREAD | PF_IO_WORKER;
-
-	if (bpf_core_field_exists(struct kernel_clone_args, user_worker))
-		flags |= PF_USER_WORKER;
-	return task->flags & flags;
-}
 
 /* Bounds an index in assembly, lest the compiler drop what the verifier wants to see. */
 #define BOUND(index, mask) __asm__ volatile("%0 &= " #mask : "+r"(index))

@@ -6,31 +6,9 @@
 #ifndef BPF_LEAVE_H
 #define BPF_LEAVE_H
 
-#include "bpf/kernel.h"
+#include "bpf/kernel_versions.h"
 
 #define JOBCTL_TRAP_FREEZE (1u << 23)
-#define REALTIME_PRIOS 100
-
-/*
- * Where task_struct has a `throttled` flag, its byte and mask; mask 0: it has
- * none. Capture finds them in BTF: the field is a bit field on some kernels.
- */
-const volatile u32 throttled_offset __weak = 0;
-const volatile u8 throttled_mask __weak = 0;
-
-static __always_inline bool task_throttled(struct task_struct *task)
-{
-	struct cfs_rq *cfs_rq;
-
-	if (throttled_mask) /* the byte that is read first is the lowest */
-		return kernel_read_word((const void *)task + throttled_offset) & throttled_mask;
-	if (task->prio < REALTIME_PRIOS) /* its own quota is another one */
-		return false;
-	cfs_rq = KERNEL_READ(task, se.cfs_rq);
-	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->throttle_count))
-		return false;
-	return KERNEL_READ(cfs_rq, throttle_count) > 0;
-}
 
 /* Of a task that could run. */
 static __always_inline u8 leave_of_runnable(struct task_struct *task)

@@ -8,6 +8,7 @@
 #include "bpf/cgroup_again.h"
 #include "bpf/context.h"
 #include "bpf/fault.h"
+#include "bpf/kernel_versions.h"
 #include "bpf/named.h"
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
@@ -266,11 +267,6 @@ static __always_inline u64 exec_read_command(char *to, struct task_struct *task,
 	return at;
 }
 
-static __always_inline bool exec_is_from_fd(struct linux_binprm *bprm)
-{
-	return bpf_core_field_exists(bprm->fdpath) && BPF_CORE_READ(bprm, fdpath);
-}
-
 /* Of the command, of which no snapshot tells. Also a function of its own to the verifier. */
 __noinline int exec_cgroup(void)
 {
@@ -283,25 +279,6 @@ __noinline int exec_cgroup(void)
 	out.r.flags = CGROUP_FOUND;
 	cgroup_attach_fill(&out.r, task, BPF_CORE_READ(task, cgroups, dfl_cgrp));
 	return rare_emit(&out.r.head, sizeof(out.r));
-}
-
-#define CTIME_NSEC 0x3fffffff /* above it kernels keep a flag */
-
-static __always_inline void program_changed(struct context_program *program, struct inode *inode)
-{
-	struct inode___before_6_6 *older = (void *)inode;
-	struct inode___6_6 *old = (void *)inode;
-
-	if (bpf_core_field_exists(inode->i_ctime_sec)) {
-		program->changed_s = BPF_CORE_READ(inode, i_ctime_sec);
-		program->changed_ns = BPF_CORE_READ(inode, i_ctime_nsec) & CTIME_NSEC;
-	} else if (bpf_core_field_exists(old->__i_ctime)) {
-		program->changed_s = BPF_CORE_READ(old, __i_ctime.tv_sec);
-		program->changed_ns = BPF_CORE_READ(old, __i_ctime.tv_nsec) & CTIME_NSEC;
-	} else if (bpf_core_field_exists(older->i_ctime)) {
-		program->changed_s = BPF_CORE_READ(older, i_ctime.tv_sec);
-		program->changed_ns = BPF_CORE_READ(older, i_ctime.tv_nsec) & CTIME_NSEC;
-	}
 }
 
 /*
@@ -319,7 +296,7 @@ __noinline int location_exec(u32 tgid, u64 file_at)
 	now.program.inode = BPF_CORE_READ(inode, i_ino);
 	now.program.bytes = BPF_CORE_READ(inode, i_size);
 	now.program.device = BPF_CORE_READ(inode, i_sb, s_dev);
-	program_changed(&now.program, inode);
+	inode_changed(inode, &now.program.changed_s, &now.program.changed_ns);
 	now.time_ns = bpf_ktime_get_ns();
 	usual = bpf_map_lookup_elem(&program_locations, &now.program);
 	if (usual && usual->known)

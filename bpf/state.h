@@ -16,7 +16,7 @@
 #ifndef BPF_STATE_H
 #define BPF_STATE_H
 
-#include "bpf/kernel.h"
+#include "bpf/kernel_versions.h"
 #include "bpf/ring.h"
 #include "bpf/thread_state.h"
 
@@ -113,19 +113,12 @@ static __always_inline u32 own_number(struct task_struct *task)
 	return seen.nr;
 }
 
-/* The field came with the kernel that gives task storage always (and is looked at, likewise, in
- * feature_table.c). */
-static __always_inline bool states_are_hashed(void)
-{
-	return !bpf_core_field_exists(struct cgroup, bpf_cgrp_storage);
-}
-
 /* State of a thread that has one; else NULL. */
 static __always_inline struct thread_state *state_known(struct task_struct *task)
 {
 	u64 key = (u64)task;
 
-	if (states_are_hashed())
+	if (!task_storage_is_given())
 		return bpf_map_lookup_elem(&states_by_task, &key);
 	return bpf_task_storage_get(&states, task, 0, 0);
 }
@@ -155,7 +148,7 @@ static __always_inline struct thread_state *state_make(struct task_struct *task)
 {
 	struct thread_state *state;
 
-	if (!states_are_hashed())
+	if (task_storage_is_given())
 		return bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	state = state_known(task);
 	return state ? state : state_hash((u64)task, BPF_NOEXIST);
@@ -164,14 +157,14 @@ static __always_inline struct thread_state *state_make(struct task_struct *task)
 /* The address may have been another thread's, which could not be dropped in its time. */
 static __always_inline struct thread_state *state_make_new(struct task_struct *task)
 {
-	return states_are_hashed() ? state_hash((u64)task, BPF_ANY) : state_make(task);
+	return task_storage_is_given() ? state_make(task) : state_hash((u64)task, BPF_ANY);
 }
 
 static __always_inline void state_drop(struct task_struct *task)
 {
 	u64 key = (u64)task;
 
-	if (states_are_hashed())
+	if (!task_storage_is_given())
 		bpf_map_delete_elem(&states_by_task, &key);
 }
 

@@ -19,7 +19,7 @@
 #ifndef BPF_UNIX_QUEUE_H
 #define BPF_UNIX_QUEUE_H
 
-#include "bpf/kernel.h"
+#include "bpf/kernel_versions.h"
 
 #define QUEUE_SENT 1	 /* `sent` counts */
 #define QUEUE_RECEIVED 2 /* `received` counts */
@@ -64,11 +64,7 @@ static __always_inline s64 unix_queued(const struct unix_sock *to, bool messages
 {
 	u32 messages_now = to->sk.sk_receive_queue.qlen;
 
-	if (messages || !messages_now)
-		return messages_now;
-	if (!bpf_core_field_exists(to->inq_len))
-		return -1;
-	return to->inq_len;
+	return messages || !messages_now ? messages_now : unix_stream_queued(to);
 }
 
 /* Notes the end of a call. Was another thread of this end at it meanwhile? */

@@ -9,6 +9,7 @@
 #include "bpf/uring.h"
 #include "bpf/context.h"
 #include "bpf/interrupt.h"
+#include "bpf/kernel_versions.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
 #include "bpf/socket.h"
@@ -28,8 +29,6 @@ char LICENSE[] SEC("license") = "GPL";
 const u8 uring_fds[URING_OPS] = {RECORD_URING_OPS(U)};
 #undef U
 
-/* Set by capture: whether the tracepoint of completions gives an entry of the queue. */
-const volatile bool uring_gives_cqe = true;
 extern const volatile bool record_files;
 
 struct uring_open {
@@ -221,10 +220,7 @@ static __always_inline bool uring_unseen(struct uring_open *open, struct io_kioc
 
 	if (spans_only || !state_in(state_of(task)))
 		return false;
-	if (bpf_core_field_exists(req->tctx))
-		task = BPF_CORE_READ(req, tctx, task);
-	else if (bpf_core_field_exists(req->task))
-		task = BPF_CORE_READ(req, task);
+	task = uring_submitter(req, task);
 	open->tid = BPF_CORE_READ(task, pid);
 	open->pid = BPF_CORE_READ(task, tgid);
 	uring_fill(open, req);
@@ -364,10 +360,7 @@ int io_uring_complete(u64 *args)
 	} else if (!uring_unseen(&open, req)) {
 		return 0;
 	}
-	if (uring_gives_cqe)
-		result = BPF_CORE_READ((struct io_uring_cqe *)args[2], res);
-	else
-		result = args[3];
+	result = uring_result(args);
 	opcode = open.opcode;
 	BOUND(opcode, 63);
 	slot = uring_fds[opcode] == URING_FD_OPENS ? uring_slot(req, opcode) : 0;

@@ -20,8 +20,6 @@ struct io_kiocb {
 	u8 opcode;
 	u64 flags;
 	struct io_cqe cqe;
-	struct io_uring_task *tctx;
-	struct task_struct *task; /* before 6.13, instead */
 };
 
 struct io_uring_cqe {

@@ -11,44 +11,15 @@
 
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
+#include "bpf/kernel_versions.h"
 #include "bpf/state.h"
 #include "record/syscalls.h"
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct io_wq_work {
-	u32 flags;
-};
-
-struct io_worker {
-	struct io_wq_work *cur_work;
-};
-
-struct io_kiocb___work {
-	struct file *file;
-	struct io_wq_work work;
-};
-
-#pragma clang attribute pop
 
 /* What explains a thread that waited for events; other files are left out. */
 #define WAKER_FILES                                                                                \
 	(1u << FILE_KIND_pipe | 1u << FILE_KIND_fifo | 1u << FILE_KIND_unix |                      \
 	 1u << FILE_KIND_eventfd | 1u << FILE_KIND_timerfd | 1u << FILE_KIND_tcp |                 \
 	 1u << FILE_KIND_udp | 1u << FILE_KIND_socket_other | 1u << FILE_KIND_netlink)
-
-#define MUTEX_FLAGS 7ul
-
-/* Does the thread look after CPU timers that it made expire? That is no work of its own. */
-static __always_inline bool waker_runs_timers(struct task_struct *waker)
-{
-	u64 owner;
-
-	if (!bpf_core_field_exists(waker->posix_cputimers_work.mutex.owner.counter))
-		return false;
-	owner = waker->posix_cputimers_work.mutex.owner.counter;
-	return (owner & ~MUTEX_FLAGS) == (u64)waker;
-}
 
 /* Nothing of one out of scope: what it was at when it left is not true any more. */
 static __always_inline struct thread_state *waker_state(struct task_struct *waker)
@@ -66,7 +37,7 @@ static __always_inline void waker_fill_task(struct record_waking *r, struct task
 	r->context = WAKE_task;
 	r->waker_tid = tid_of(waker, state);
 	if (!state || !state->in_syscall) {
-		if (waker_runs_timers(waker))
+		if (task_runs_cputimers(waker))
 			r->context = WAKE_timer;
 	} else if (state->file.kind < 32 && (1u << state->file.kind & WAKER_FILES)) {
 		r->file = state->file;
@@ -210,19 +181,8 @@ static __always_inline bool waker_feeds(struct task_struct *waker, u16 kind,
 /* The file of the request that a worker of io_uring carries out. */
 static __always_inline void waker_request(struct file_ref *ref, struct task_struct *waker)
 {
-	struct io_worker *worker = waker->worker_private;
-	struct io_kiocb___work *request = NULL;
-	struct io_wq_work *work;
-	struct file *file;
+	struct file *file = uring_worked_on(waker);
 
-	if (!worker || !bpf_core_field_exists(worker->cur_work) ||
-	    !bpf_core_field_exists(request->work))
-		return;
-	work = KERNEL_READ(worker, cur_work);
-	if (!work)
-		return;
-	request = (void *)work - bpf_core_field_offset(request->work);
-	file = KERNEL_READ(request, file);
 	if (file)
 		file_fill(ref, file);
 }

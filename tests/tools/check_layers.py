@@ -80,6 +80,18 @@ CASES = [
     ("skeletons are of the kernel programs", {
         "src/model/a.c": '#include "a.skel.h"\n',
     }, ["src/model/a.c:1"]),
+    ("kernels are told apart in one place", {
+        "bpf/kernel_versions.h": "struct bio___old { int a; };\n"
+                                 "bool a = bpf_core_field_exists(b);\n",
+        "bpf/a.h": "bool a = bpf_core_field_exists(struct bio, b);\nstruct  bio___old *b;\n"
+                   "bool c = bpf_core_type_exists(struct d);\n",
+        "bpf/b.bpf.c": "bool a = bpf_core_field_\\\nexists(b);\n",
+    }, ["bpf/a.h:1", "bpf/a.h:2", "bpf/a.h:3", "bpf/b.bpf.c:1"]),
+    ("what does not tell kernels apart passes", {
+        "bpf/a.h": "/* bpf_core_field_exists() */ struct bpf_iter__task *a = ___type(b);\n"
+                   "u32 at = bpf_core_field_offset(struct c, d);\n",
+        "src/map/a.c": "struct a___b;\n",
+    }, []),
     ("a new folder needs its place", {"src/misc/a.c": ""}, ["src/misc"]),
 ]
 

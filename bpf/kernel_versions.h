@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * What one kernel has in another way than the next, or not at all: the one place that knows. Each
+ * function is named for what it tells, and what is not a matter of fields is in bpf/older.bpf.c.
+ *
+ * A type with ___ in its name stands for the kernel's type of the name before that, with the fields
+ * that only some kernels have; whether this one has them is settled when the programs are loaded.
+ * tools/check-layers refuses both elsewhere in bpf/.
+ */
+#ifndef BPF_KERNEL_VERSIONS_H
+#define BPF_KERNEL_VERSIONS_H
+
+#include "bpf/block.h"
+#include "bpf/kernel.h"
+#include "bpf/uring.h"
+
+/*
+ * Where task_struct has a `throttled` flag, its byte and mask; mask 0: it has
+ * none. Capture finds them in BTF: the field is a bit field on some kernels.
+ */
+const volatile u32 throttled_offset __weak = 0;
+const volatile u8 throttled_mask __weak = 0;
+
+/* Set by capture: whether the tracepoint of completions gives an entry of the queue. */
+const volatile bool uring_gives_cqe __weak = true;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct inode___6_11 {
+	s64 i_ctime_sec;
+	u32 i_ctime_nsec;
+};
+
+struct inode___6_6 {
+	struct timespec64 __i_ctime;
+};
+
+struct inode___before_6_6 {
+	struct timespec64 i_ctime;
+};
+
+struct kernfs_node___6_14 {
+	struct kernfs_node *__parent;
+};
+
+struct kernfs_node___before_6_14 {
+	struct kernfs_node *parent;
+};
+
+struct cgroup___6_2 {
+	struct bpf_local_storage *bpf_cgrp_storage;
+};
+
+struct kernel_clone_args___6_4 {
+	u32 user_worker : 1;
+};
+
+struct cfs_rq___quotas {
+	int throttle_count;
+};
+
+/* What CPU timers have to do is done by a thread on its way to user mode, with this held. */
+struct posix_cputimers_work {
+	struct mutex mutex;
+};
+
+struct task_struct___cputimers {
+	struct posix_cputimers_work posix_cputimers_work;
+};
+
+struct linux_binprm___fdpath {
+	const char *fdpath; /* as its path, if it was made from a descriptor */
+};
+
+struct unix_sock___6_17 {
+	int inq_len; /* bytes in the receive queue of a stream */
+};
+
+struct bio___cgroups {
+	struct blkcg_gq *bi_blkg;
+};
+
+struct request_flush {
+	struct list_head list;
+};
+
+struct request___before_6_5 {
+	struct request_flush flush;
+};
+
+struct io_kiocb___6_13 {
+	struct io_uring_task *tctx;
+};
+
+struct io_kiocb___before_6_13 {
+	struct task_struct *task;
+};
+
+struct io_wq_work {
+	u32 flags;
+};
+
+struct io_worker___work {
+	struct io_wq_work *cur_work;
+};
+
+struct io_kiocb___work {
+	struct io_wq_work work;
+};
+
+#pragma clang attribute pop
+
+/* The field came with the kernel that gives task storage always (and is looked at, likewise, in
+ * feature_table.c). */
+static __always_inline bool task_storage_is_given(void)
+{
+	return bpf_core_field_exists(struct cgroup___6_2, bpf_cgrp_storage);
+}
+
+#define PF_USER_WORKER 0x00004000 /* since 6.4; before, something else */
+
+/* Of the kernel's code only, though a process may have it: workers of io_uring, vhost and KVM. */
+static __always_inline bool task_is_kernels(const struct task_struct *task)
+{
+	u32 flags = PF_KTHREAD | PF_IO_WORKER;
+
+	if (bpf_core_field_exists(struct kernel_clone_args___6_4, user_worker))
+		flags |= PF_USER_WORKER;
+	return task->flags & flags;
+}
+
+#define REALTIME_PRIOS 100
+
+static __always_inline bool task_throttled(struct task_struct *task)
+{
+	struct cfs_rq___quotas *cfs_rq;
+
+	if (throttled_mask) /* the byte that is read first is the lowest */
+		return kernel_read_word((const void *)task + throttled_offset) & throttled_mask;
+	if (task->prio < REALTIME_PRIOS) /* its own quota is another one */
+		return false;
+	cfs_rq = (void *)KERNEL_READ(task, se.cfs_rq);
+	if (!cfs_rq || !bpf_core_field_exists(cfs_rq->throttle_count))
+		return false;
+	return KERNEL_READ(cfs_rq, throttle_count) > 0;
+}
+
+#define MUTEX_FLAGS 7ul
+
+/* Does the thread look after CPU timers that it made expire? That is no work of its own. */
+static __always_inline bool task_runs_cputimers(struct task_struct *task)
+{
+	struct task_struct___cputimers *has = (void *)task;
+	u64 owner;
+
+	if (!bpf_core_field_exists(has->posix_cputimers_work.mutex.owner.counter))
+		return false;
+	owner = has->posix_cputimers_work.mutex.owner.counter;
+	return (owner & ~MUTEX_FLAGS) == (u64)task;
+}
+
+static __always_inline bool exec_is_from_fd(struct linux_binprm *bprm)
+{
+	struct linux_binprm___fdpath *has = (void *)bprm;
+
+	return bpf_core_field_exists(has->fdpath) && BPF_CORE_READ(has, fdpath);
+}
+
+#define CTIME_NSEC 0x3fffffff /* above it kernels keep a flag */
+
+/* When anything of the file was changed last; left alone if it does not say. */
+static __always_inline void inode_changed(struct inode *inode, s64 *s, u32 *ns)
+{
+	struct inode___before_6_6 *older = (void *)inode;
+	struct inode___6_6 *old = (void *)inode;
+	struct inode___6_11 *new = (void *)inode;
+
+	if (bpf_core_field_exists(new->i_ctime_sec)) {
+		*s = BPF_CORE_READ(new, i_ctime_sec);
+		*ns = BPF_CORE_READ(new, i_ctime_nsec) & CTIME_NSEC;
+	} else if (bpf_core_field_exists(old->__i_ctime)) {
+		*s = BPF_CORE_READ(old, __i_ctime.tv_sec);
+		*ns = BPF_CORE_READ(old, __i_ctime.tv_nsec) & CTIME_NSEC;
+	} else if (bpf_core_field_exists(older->i_ctime)) {
+		*s = BPF_CORE_READ(older, i_ctime.tv_sec);
+		*ns = BPF_CORE_READ(older, i_ctime.tv_nsec) & CTIME_NSEC;
+	}
+}
+
+/* Functions of their own, or clang takes a field's offset where the kernel has no such field. */
+static __noinline __attribute__((unused)) struct kernfs_node *
+kernfs_parent_6_14(struct kernfs_node___6_14 *kn)
+{
+	return BPF_CORE_READ(kn, __parent);
+}
+
+static __noinline __attribute__((unused)) struct kernfs_node *
+kernfs_parent_before(struct kernfs_node___before_6_14 *kn)
+{
+	return BPF_CORE_READ(kn, parent);
+}
+
+static __always_inline struct kernfs_node *kernfs_parent(struct kernfs_node *kn)
+{
+	struct kernfs_node___6_14 *new = (void *)kn;
+
+	if (bpf_core_field_exists(new->__parent))
+		return kernfs_parent_6_14(new);
+	return kernfs_parent_before((void *)kn);
+}
+
+/* Bytes in the receive queue of a stream that is not empty; less than 0: not known. */
+static __always_inline s64 unix_stream_queued(const struct unix_sock *sk)
+{
+	const struct unix_sock___6_17 *has = (const void *)sk;
+
+	return bpf_core_field_exists(has->inq_len) ? has->inq_len : -1;
+}
+
+/* kernfs id of the cgroup that the bio is charged to; 0: kernels without control of block I/O. */
+static __always_inline u64 bio_cgroup(struct bio *bio)
+{
+	struct bio___cgroups *has = (void *)bio;
+
+	if (!bpf_core_field_exists(has->bi_blkg))
+		return 0;
+	return BPF_CORE_READ(has, bi_blkg, blkcg, css.cgroup, kn, id);
+}
+
+/* Where a request has the link by which it waits for a flush. */
+static __always_inline u32 request_flush_link(void)
+{
+	if (bpf_core_field_exists(struct request___before_6_5, flush.list))
+		return bpf_core_field_offset(struct request___before_6_5, flush.list);
+	return bpf_core_field_offset(struct request, queuelist);
+}
+
+/* Who submitted a request to io_uring; `otherwise` if it does not say. */
+static __always_inline struct task_struct *uring_submitter(struct io_kiocb *req,
+							   struct task_struct *otherwise)
+{
+	struct io_kiocb___before_6_13 *old = (void *)req;
+	struct io_kiocb___6_13 *new = (void *)req;
+
+	if (bpf_core_field_exists(new->tctx))
+		return BPF_CORE_READ(new, tctx, task);
+	if (bpf_core_field_exists(old->task))
+		return BPF_CORE_READ(old, task);
+	return otherwise;
+}
+
+/* The result of a request, of the arguments of the tracepoint of its completion. */
+static __always_inline s32 uring_result(u64 *args)
+{
+	if (uring_gives_cqe)
+		return BPF_CORE_READ((struct io_uring_cqe *)args[2], res);
+	return args[3];
+}
+
+/* The file of the request that a worker of io_uring carries out; NULL: none, or not known. */
+static __always_inline struct file *uring_worked_on(struct task_struct *task)
+{
+	struct io_worker___work *worker = task->worker_private;
+	struct io_kiocb___work *request = NULL;
+	struct io_wq_work *work;
+
+	if (!worker || !bpf_core_field_exists(worker->cur_work) ||
+	    !bpf_core_field_exists(request->work))
+		return NULL;
+	work = KERNEL_READ(worker, cur_work);
+	if (!work)
+		return NULL;
+	request = (void *)work - bpf_core_field_offset(request->work);
+	return KERNEL_READ((struct io_kiocb *)request, file);
+}
+
+#endif
