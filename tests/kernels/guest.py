@@ -137,7 +137,7 @@ class Root:
                     self.add(word)
             exports = "".join(f"export {name}={shlex.quote(value)}\n"
                               for name, value in test["env"].items())
-            exports += f"export SLOWER={slower}\n"
+            exports += f"export SLOWER={slower} MACHINE_OF_ITS_OWN=1\n"
             if test["only"]:
                 exports += f"export ONLY={shlex.quote(test['only'])}\n"
             script = f"/tests.d/{test['name']}"
