@@ -32,6 +32,19 @@ with open(sys.argv[1], "w", buffering=1) as out:
         time.sleep(0.02)
 """
 
+# Bursts of calls that a small ring cannot take: [before, after, how many].
+BURSTS = """
+import os, sys, time
+calls = range(5000)
+with open(sys.argv[1], "w", buffering=1) as out:
+    while os.getppid() == int(sys.argv[2]):
+        before = time.monotonic_ns()
+        for _ in calls:
+            os.getpgrp()
+        out.write(f"{before} {time.monotonic_ns()} {len(calls)}\\n")
+        time.sleep(1)
+"""
+
 
 def missing():
     os.environ["PATH"] += ":/usr/sbin:/sbin"
@@ -49,11 +62,12 @@ class Loads:
             text.write("x" * 600)
         with open(self.at("pace.lua"), "w", encoding="ascii") as text:
             text.write("function delay() return math.random(1, 5) end\n")
-        self.canary_log = self.at("canary.log")
+        self.canary_log, self.bursts_log = self.at("canary.log"), self.at("bursts.log")
         self.commands = {
             "redis": ["redis-server", "--port", self.redis, "--save", "", "--dir", directory],
             "nginx": nginx_command(directory, self.nginx),
             "canary": [sys.executable, "-c", CANARY, self.canary_log, os.getpid()],
+            "bursts": [sys.executable, "-c", BURSTS, self.bursts_log, os.getpid()],
             "forker": ["nice", sys.executable, "-c", FORKER],
             "fio": ["fio", "--name=soak", f"--filename={self.at('fio')}", "--size=64m",
                     "--rw=randrw", "--bs=4k", "--fsync=16", "--rate_iops=300", "--time_based",

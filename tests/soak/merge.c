@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The merge law over the chunks of a recording as they are, whoever wrote and
- * recovered them: `soak-merge DIR SEED TIMES` takes TIMES times a run of
+ * recovered them: `soak-merge DIR SEED TIMES RESTARTS` takes TIMES times a run of
  * neighbours, merges their partials in their order and in a random grouping, and
- * compares all answers to the byte.
+ * compares all answers to the byte. Then as many times as RESTARTS says a run in which a
+ * recorder was killed, which also must equal its two parts, what is before and behind that.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,14 +29,49 @@ static struct partial *chunk_partial(const struct chunk_info *info, u64 covered_
 	exit(1);
 }
 
-/* Answers over `count` neighbours. */
-static char *neighbours_answer(struct simulation *s, const struct chunk_info *infos, int count,
-			       bool at_random)
+enum way {
+	WAY_FOLDED,
+	WAY_AT_RANDOM,
+	WAY_IN_PARTS, /* what is before `second` and the rest, each by itself */
+};
+
+struct run {
+	size_t first;
+	int count;
+	int second;
+};
+
+static struct partial *fold(struct partial **pieces, int count)
+{
+	for (int i = 1; i < count; i++)
+		if (partial_merge(pieces[0], pieces[i]))
+			exit(1);
+	return pieces[0];
+}
+
+static struct partial *pieces_merge(struct simulation *s, struct partial **pieces,
+				    const struct run *run, enum way way)
+{
+	struct partial *parts[2];
+
+	if (way == WAY_AT_RANDOM)
+		return merge_at_random(s, pieces, run->count);
+	if (way == WAY_FOLDED)
+		return fold(pieces, run->count);
+	parts[0] = fold(pieces, run->second);
+	parts[1] = fold(pieces + run->second, run->count - run->second);
+	return fold(parts, 2);
+}
+
+/* Answers over the chunks of a run. */
+static char *run_answer(struct simulation *s, const struct chunk_info *infos, const struct run *run,
+			enum way way)
 {
 	struct partial *pieces[NEIGHBOURS];
 	u64 covered_ns = 0, to_ns = 0;
 
-	for (int i = 0; i < count; i++) {
+	infos += run->first;
+	for (int i = 0; i < run->count; i++) {
 		pieces[i] = chunk_partial(&infos[i], covered_ns);
 		if (chunk_covers_to(&infos[i]) > covered_ns)
 			covered_ns = chunk_covers_to(&infos[i]);
@@ -44,35 +80,87 @@ static char *neighbours_answer(struct simulation *s, const struct chunk_info *in
 	}
 	s->from_ns = infos[0].begin_ns;
 	s->to_ns = to_ns;
-	if (at_random)
-		return answers(merge_at_random(s, pieces, count), s);
-	for (int i = 1; i < count; i++)
-		if (partial_merge(pieces[0], pieces[i]))
-			exit(1);
-	return answers(pieces[0], s);
+	return answers(pieces_merge(s, pieces, run, way), s);
 }
 
-static int recording_check(struct simulation *s, const struct recording_info *info, int times)
+/* Compares to `folded`, the answers of the run. 0: they are the same. */
+static int way_check(struct simulation *s, const struct chunk_info *infos, const struct run *run,
+		     enum way way, const char *folded)
+{
+	char *other = run_answer(s, infos, run, way);
+	int failed = strcmp(folded, other) != 0;
+
+	if (failed) {
+		printf("chunks %zu to %zu %s\n", run->first, run->first + (size_t)run->count - 1,
+		       way == WAY_IN_PARTS ? "in two parts" : "at random");
+		print_difference(folded, other);
+	}
+	free(other);
+	return failed;
+}
+
+static int run_check(struct simulation *s, const struct chunk_info *infos, const struct run *run,
+		     size_t *bytes)
+{
+	char *folded = run_answer(s, infos, run, WAY_FOLDED);
+	int failed = run->second ? way_check(s, infos, run, WAY_IN_PARTS, folded) : 0;
+
+	failed = failed || way_check(s, infos, run, WAY_AT_RANDOM, folded);
+	*bytes += strlen(folded);
+	free(folded);
+	return failed;
+}
+
+/* A recorder was killed while it wrote the chunk, and what followed is of the next one. */
+static bool is_restart(const struct chunk_info *infos, size_t second)
+{
+	return infos[second - 1].state == CHUNK_RECOVERED &&
+	       chunk_covers_to(&infos[second - 1]) < infos[second].begin_ns;
+}
+
+/* A run in which `second` is the first chunk of a recorder, as long as there are chunks. */
+static struct run run_around(const struct recording_info *info, size_t second)
+{
+	size_t before = second < NEIGHBOURS / 2 ? second : NEIGHBOURS / 2;
+	size_t behind = info->chunk_count - second;
+
+	if (behind > NEIGHBOURS / 2)
+		behind = NEIGHBOURS / 2;
+	return (struct run){second - before, (int)(before + behind), (int)before};
+}
+
+/* Restarts from a random one on. */
+static int restarts_check(struct simulation *s, const struct recording_info *info, int wanted)
+{
+	size_t from = simulation_random(s, info->chunk_count), bytes = 0;
+	int failed = 0, found = 0;
+
+	for (size_t i = 0; i < info->chunk_count && found < wanted && !failed; i++) {
+		size_t second = (from + i) % info->chunk_count;
+		struct run run;
+
+		if (!second || !is_restart(info->chunks, second))
+			continue;
+		run = run_around(info, second);
+		failed = run_check(s, info->chunks, &run, &bytes);
+		found++;
+	}
+	printf("%d across restarts, %zu bytes\n", found, bytes);
+	return failed || (wanted && !found);
+}
+
+static int neighbours_check(struct simulation *s, const struct recording_info *info, int times)
 {
 	size_t most = info->chunk_count < NEIGHBOURS ? info->chunk_count : NEIGHBOURS, bytes = 0;
 	int failed = 0;
 
 	for (int i = 0; i < times && !failed; i++) {
-		int count = 2 + (int)simulation_random(s, most - 1);
-		size_t first = simulation_random(s, info->chunk_count - (size_t)count + 1);
-		char *folded = neighbours_answer(s, info->chunks + first, count, false);
-		char *grouped = neighbours_answer(s, info->chunks + first, count, true);
+		struct run run = {.count = 2 + (int)simulation_random(s, most - 1)};
 
-		failed = strcmp(folded, grouped) != 0;
-		if (failed) {
-			printf("chunks %zu to %zu\n", first, first + (size_t)count - 1);
-			print_difference(folded, grouped);
-		}
-		bytes += strlen(folded);
-		free(folded);
-		free(grouped);
+		run.first = simulation_random(s, info->chunk_count - (size_t)run.count + 1);
+		failed = run_check(s, info->chunks, &run, &bytes);
 	}
-	printf("%zu chunks, %zu bytes of answers\n", info->chunk_count, bytes);
+	printf("%d of %zu chunks, %zu bytes of answers; ", times, info->chunk_count, bytes);
 	return failed;
 }
 
@@ -85,7 +173,7 @@ int main(int argc, char **argv)
 	struct error e = {0};
 	int failed;
 
-	if (argc != 4)
+	if (argc != 5)
 		return 2;
 	dirs[0] = argv[1];
 	s.random = strtoull(argv[2], NULL, 10);
@@ -95,7 +183,8 @@ int main(int argc, char **argv)
 	}
 	if (recording_info(recording)->chunk_count < 2)
 		return 77;
-	failed = recording_check(&s, recording_info(recording), atoi(argv[3]));
+	failed = neighbours_check(&s, recording_info(recording), atoi(argv[3]));
+	failed = failed || restarts_check(&s, recording_info(recording), atoi(argv[4]));
 	recording_close(recording);
 	simulation_free(&s);
 	return failed;
