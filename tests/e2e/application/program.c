@@ -2,7 +2,7 @@
 /*
  * A program with libfathom whose spans, and what each does, are known:
  *
- *	e2e-application ROUNDS [fork|die|wait|flood|hop|exec|held]
+ *	e2e-application ROUNDS [fork|die|wait|flood|hop|exec|held|leave|rename]
  *
  * Waits until somebody really listens (10 s at most). Then for each round
  *
@@ -19,7 +19,11 @@
  * one that ends before its child, which then sleeps for 20 ms. exec: then a span "job", of which
  * a child process has a child "prepares"; that sleeps for 20 ms and runs another program, which
  * sleeps for 50 ms. Then the same in a span "becomes" of its own, which first had a child "phase"
- * for 20 ms. held: does nothing but to read its stdin to the end in a span "held".
+ * for 20 ms. held: does nothing but to read its stdin to the end in a span "held". leave: then two
+ * threads, one after the other, of which each begins a span, makes a getuid, sleeps for 20 ms and
+ * ends; 30 ms later the other thread ends the second one, "handed", and nobody the first, "left".
+ * rename: then a thread "before" has a span "renamed", in which it makes a getuid, becomes
+ * "behind", makes a getppid and has a child "inner" that sleeps for 20 ms.
  */
 #include <fathom/fathom.h>
 #include <fcntl.h>
@@ -29,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -145,6 +150,59 @@ static void hops_run(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* ---- threads that end in a span, or change their name in it ---- */
+
+struct leaver {
+	const char *name;
+	struct fathom_span span;
+};
+
+static void *leaver_run(void *arg)
+{
+	struct leaver *l = arg;
+
+	l->span = fathom_span_begin(l->name);
+	syscall(SYS_getuid);
+	sleep_ms(20);
+	return NULL;
+}
+
+static void *renamer_run(void *arg)
+{
+	struct fathom_span renamed, inner;
+
+	(void)arg;
+	prctl(PR_SET_NAME, "before");
+	renamed = fathom_span_begin("renamed");
+	syscall(SYS_getuid);
+	prctl(PR_SET_NAME, "behind");
+	syscall(SYS_getppid);
+	inner = fathom_span_begin("inner");
+	sleep_ms(20);
+	fathom_span_end(&inner);
+	fathom_span_end(&renamed);
+	return NULL;
+}
+
+static void thread_await(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, arg))
+		exit(1);
+	pthread_join(thread, NULL);
+}
+
+static void leaves_run(void)
+{
+	struct leaver left = {.name = "left"}, handed = {.name = "handed"};
+
+	thread_await(leaver_run, &left);
+	thread_await(leaver_run, &handed);
+	sleep_ms(30);
+	fathom_span_end(&handed.span);
+}
+
 static int listener_await(void)
 {
 	sleep_ms(150); /* in its first tenth of a second a program writes for who may come */
@@ -240,6 +298,10 @@ int main(int argc, char **argv)
 		hops_run();
 	if (strcmp(how, "exec") == 0)
 		execs_run();
+	if (strcmp(how, "leave") == 0)
+		leaves_run();
+	if (strcmp(how, "rename") == 0)
+		thread_await(renamer_run, NULL);
 	while (strcmp(how, "wait") == 0 && read(0, &byte, 1) > 0)
 		;
 	return result || status;

@@ -148,6 +148,67 @@ def a_span_lasts_until_its_program_runs_another_one_across_cuts():
     runs_another_program("exec-cuts", "--rotate", "3ms")
 
 
+def threads_that_end_in_a_span(name, *options):
+    """Their spans go on, on no thread: one until another thread ends it, one as long as can be."""
+    where = fathom.record(name, *options, "--", PROGRAM, 1, "leave")
+    everything = [s for trace in fathom.trace_all(where)["traces"] for s in trace["spans"]]
+    spans = {span["name"]: span for span in everything if span["kind"] == "internal"}
+    threads = {s["tid"]: s for s in everything if s["kind"] == "thread"}
+    for name, end in (("left", "soft"), ("handed", "hard")):
+        span, thread = spans[name], threads[spans[name]["tid"]]
+        calls = [s["name"] for s in everything if s.get("parent_id") == span["span_id"] and
+                 s["kind"] == "syscall" and s["tid"] == thread["tid"]]
+        equal(calls[:2], ["getuid", "clock_nanosleep"], f"calls under {name}")
+        equal((span["begin_bound"], span["end_bound"]), ("hard", end), f"bounds of {name}")
+        equal((thread["end_bound"], span["threads"]), ("hard", 1), f"thread of {name}")
+        gone = span["end_ns"] - thread["end_ns"]
+        check(gone > 0, f"{name} goes on for {gone} ns: {span}")
+        time_of = span["time"]
+        equal(harness.total(time_of), span["end_ns"] - span["begin_ns"], f"sum of {name}")
+        check(gone <= time_of["off_thread_ns"], f"{gone} ns on none: {span}")
+        slept = harness.total(time_of) - time_of["off_thread_ns"]
+        check(slept >= 20000000, f"the sleep is on its thread: {span}")
+    rows = {row["key"]: row for row in fathom.report(where, "name")["rows"]}
+    equal((rows["handed"]["count"], rows["handed"]["time"]), (1, spans["handed"]["time"]), "its row")
+    text = fathom.ok("trace", "--name", "left", where)
+    check(re.search(r"\bleft\b", text), text)
+    harness.check_sums(fathom, where)
+
+
+@tests.add
+def threads_end_in_spans():
+    threads_that_end_in_a_span("leave")
+
+
+@tests.add
+def threads_end_in_spans_across_cuts():
+    threads_that_end_in_a_span("leave-cuts", "--rotate", "5ms")
+
+
+@tests.add
+def a_thread_changes_its_name_in_a_span():
+    where = fathom.record("rename", "--", PROGRAM, 1, "rename")
+    everything = [s for trace in fathom.trace_all(where)["traces"] for s in trace["spans"]]
+    spans = {span["name"]: span for span in everything if span["kind"] == "internal"}
+    renamed, inner = spans["renamed"], spans["inner"]
+    equal((renamed["thread"], inner["thread"]), ("before", "behind"), "threads when they began")
+    equal((inner["parent_id"], inner["tid"]), (renamed["span_id"], renamed["tid"]), "one thread")
+    under = {s["name"]: s["thread"] for s in everything if s["kind"] == "syscall" and
+             s["parent_id"] in (renamed["span_id"], inner["span_id"])}
+    equal((under["getuid"], under["getppid"], under["clock_nanosleep"]),
+          ("before", "behind", "behind"), "threads of calls")
+    for span in (renamed, inner):
+        equal((span["begin_bound"], span["end_bound"], span["threads"]), ("hard", "hard", 1),
+              f"bounds of {span['name']}")
+        equal(harness.total(span["time"]), span["end_ns"] - span["begin_ns"], "its sum")
+    equal(renamed["time"]["timer_ns"], inner["time"]["timer_ns"], "the sleep of both")
+    rows = [row for row in fathom.report(where, "thread")["rows"] if row["tid"] == renamed["tid"]]
+    equal([(row["key"], row["thread"], row["count"]) for row in rows], [("behind", "behind", 1)],
+          "its row, under its name at the end")
+    rows = {row["key"]: row["count"] for row in fathom.report(where, "name")["rows"]}
+    equal((rows["renamed"], rows["inner"]), (1, 1), "spans by name")
+
+
 @tests.add
 def names_are_counted():
     rows = {row["key"]: row for row in fathom.report(recording, "name")["rows"]}
