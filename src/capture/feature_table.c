@@ -163,6 +163,12 @@ static void feature_probe(struct capture_feature *feature, const struct btf *btf
 		feature->available = tracepoint_in_btf(btf, feature->name);
 }
 
+/* Faults are counted by nobody, as they are told when they have ended. */
+static bool feature_tells(const struct feature_row *row)
+{
+	return row->lost_kind || strncmp(row->name, "page_fault", 10) == 0;
+}
+
 int capture_features_probe(struct capture_feature *features, size_t max, struct error *e)
 {
 	struct btf *btf;
@@ -179,6 +185,7 @@ int capture_features_probe(struct capture_feature *features, size_t max, struct 
 			.name = feature_rows[i].name,
 			.what = feature_rows[i].what,
 			.needed = feature_rows[i].needed,
+			.tells = feature_tells(&feature_rows[i]),
 		};
 		feature_probe(&features[i], btf);
 	}

@@ -59,7 +59,9 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 		struct bpf_program *program = feature_program(c, feature->name);
 
 		if (feature->needed && !feature->available)
-			return error_say(e, ENOTSUP, "this kernel has no tracepoint %s (%s)",
+			return error_say(e, ENOTSUP,
+					 "this kernel has no tracepoint %s (%s): another one is "
+					 "needed, and 'fathom doctor' shows what this one has",
 					 feature->name, feature->what);
 		if (!program)
 			continue;

@@ -81,6 +81,7 @@ void chunk_boot_read(char boot_id[CHUNK_BOOT_BYTES]);
 
 #define CHUNK_NAME_BYTES 80
 #define CHUNK_CPU_LIST_BYTES 256
+#define CHUNK_MISSING_BYTES 512
 
 struct chunk_info {
 	char path[4096];      /* of the directory */
@@ -98,6 +99,8 @@ struct chunk_info {
 	uint64_t cpus;	      /* so many have a stream from the begin on, of a recovered one
 				 some may be missing; 0: not known */
 	char cpu_list[CHUNK_CPU_LIST_BYTES]; /* which; "": 0 .. cpus - 1 */
+	char missing[CHUNK_MISSING_BYTES];   /* tracepoints that the recorder had to do without,
+						separated by commas; "": none */
 	bool cpus_unknown;	  /* nothing is left that says which: any may be missing */
 	struct chunk_clock clock; /* at its begin */
 	uint64_t records;	  /* CTF events, what babeltrace2 counts */
@@ -154,6 +157,7 @@ struct chunk_writer_options {
 	uint64_t late_ns;		   /* complete_ns of the chunk before; 0: at the cut, too */
 	const char *cpus;    /* base/cpu_list.h: their streams are there from the begin; NULL: as
 				records come */
+	const char *missing; /* what the kernel lacks, as in chunk_info; NULL: nothing */
 	uint64_t seq;	     /* its number, for who counts on; 0: one that no chunk in `dir` has */
 	const char *host;    /* NULL: this host's name */
 	const char *boot_id; /* NULL: this boot's */

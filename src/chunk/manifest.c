@@ -106,6 +106,8 @@ static void print_manifest(FILE *f, const struct manifest *m)
 		fprintf(f, "\ncpus=%" PRIu64, info->cpus);
 	if (info->cpu_list[0])
 		fprintf(f, "\ncpu_list=%s", info->cpu_list);
+	if (info->missing[0])
+		fprintf(f, "\nmissing=%s", info->missing);
 	fprintf(f, "\nclock=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info->clock.monotonic_ns,
 		info->clock.unix_ns, info->clock.boottime_ns, info->clock.error_ns);
 	fprintf(f, "\nstate=%s\nevents=%" PRIu64, chunk_state_name(info->state), info->records);
@@ -305,6 +307,8 @@ static bool parse_line(const char *key, const char *value, struct manifest *m, u
 	if (strcmp(key, "cpu_list") == 0)
 		return parse_text(value, info->cpu_list, sizeof(info->cpu_list)) &&
 		       cpu_list_count(info->cpu_list);
+	if (strcmp(key, "missing") == 0)
+		return parse_text(value, info->missing, sizeof(info->missing));
 	if (strcmp(key, "clock") == 0) {
 		*has |= HAS_CLOCK;
 		if (!parse_numbers(value, numbers, 4))

@@ -13,6 +13,8 @@
  *   cpus=                         only if so many CPUs have a stream from the begin on
  *   cpu_list=                     which, as "0,2-3"; only if they are not 0 .. cpus - 1. Who does
  *                                 not know this key takes them for these
+ *   missing=                      only if the recorder had to do without some tracepoints: their
+ *                                 names, separated by commas
  *   clock=<monotonic_ns> <unix_ns> <boottime_ns> <error_ns>
  *   state=open|sealed|recovered
  *   events=<CTF events in all files>

@@ -81,6 +81,7 @@ static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chu
 					 .late_ns = late_ns,
 					 .seq = c->next_seq,
 					 .cpus = cpu_list_online(cpus) ? NULL : cpus,
+					 .missing = c->options.missing,
 					 .owner = c->options.owner,
 					 .compress = c->options.compress};
 	int err = chunk_writer_open(writer, &o, e);

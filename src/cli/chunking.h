@@ -29,6 +29,7 @@ struct chunking_options {
 	const struct chunk_owner *owner; /* NULL: the effective user */
 	bool compress;
 	const char *on_chunk; /* NULL: none */
+	const char *missing;  /* tracepoints that the kernel lacks; NULL: none */
 };
 
 /* Its fields are read by none but its functions. */

@@ -247,6 +247,11 @@ static void hidden_tell(const struct session *s)
 {
 	struct recorder_counts c;
 
+	if (*recorder_missing(s->recorder))
+		fprintf(stderr,
+			"fathom: the kernel lacks %s: what that would tell is not recorded "
+			"('fathom doctor' says what it is)\n",
+			recorder_missing(s->recorder));
 	recorder_counts(s->recorder, &c);
 	if (c.hidden_pids == 1)
 		fprintf(stderr,

@@ -21,6 +21,7 @@
 #include "cli/default_dir.h"
 #include "cli/flight.h"
 #include "cli/hook.h"
+#include "cli/missing.h"
 #include "cli/owner.h"
 #include "cli/recover.h"
 #include "cli/retainer.h"
@@ -43,6 +44,7 @@ struct recorder {
 	bool command_waits; /* its exec is under way */
 	int command_failed; /* of its exec; 0: it did not */
 	bool begun;	    /* its place is settled */
+	char missing[CHUNK_MISSING_BYTES];
 };
 
 static struct capture_sink sink_of(struct recorder *r)
@@ -273,6 +275,14 @@ static int directory_open(struct recorder *r, struct error *e)
 			    r->flight ? "snapshot" : "rotate", e);
 }
 
+static void missing_find(struct recorder *r)
+{
+	size_t count;
+	const struct capture_feature *features = capture_features(r->capture, &count);
+
+	missing_list(features, count, r->missing, sizeof(r->missing));
+}
+
 static int capture_begin(struct recorder *r, struct error *e)
 {
 	const struct recorder_options *o = &r->options;
@@ -298,6 +308,8 @@ static int capture_begin(struct recorder *r, struct error *e)
 		err = capture_spawn(r->capture, o->command, e);
 	if (!err)
 		err = capture_attach(r->capture, e);
+	if (!err)
+		missing_find(r);
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk, which takes a while where disks are busy */
 		capture_turn_on(r->capture, r->begin_ns);
@@ -347,7 +359,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 					   .hold = &r->hold,
 					   .owner = r->owner,
 					   .compress = options->compress,
-					   .on_chunk = options->on_chunk};
+					   .on_chunk = options->on_chunk,
+					   .missing = r->missing};
 	chunking_init(&r->chunks, &chunks);
 	*out = r;
 	r->flight = options->flight ? flight_new() : NULL;
@@ -459,6 +472,11 @@ int recorder_finish(struct recorder *r, struct error *e)
 		err = sealed;
 	}
 	return err;
+}
+
+const char *recorder_missing(const struct recorder *r)
+{
+	return r->missing;
 }
 
 const char *recorder_dir(const struct recorder *r)

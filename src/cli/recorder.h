@@ -54,6 +54,9 @@ int recorder_step(struct recorder *r, struct error *e);
 /* Waits until the next step is due: `ns`, or less. A signal ends it. */
 void recorder_wait(struct recorder *r, u64 ns);
 
+/* Tracepoints that it has to do without, "a,b"; "": none. See cli/missing.h. */
+const char *recorder_missing(const struct recorder *r);
+
 /* Where it records: options.dir, or what that was settled to. */
 const char *recorder_dir(const struct recorder *r);
 

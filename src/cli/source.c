@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "chunk/chunk.h"
 #include "cli/bases.h"
+#include "cli/missing.h"
 #include "map/chunk_map.h"
 
 /*
@@ -138,6 +139,7 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 	for (size_t i = s->first; i < info->chunk_count && !err; i++) {
 		const struct chunk_clock *c = &info->chunks[i].clock;
 
+		names_join(s->missing, sizeof(s->missing), info->chunks[i].missing);
 		err = clock_add(s, c->monotonic_ns, c->unix_ns);
 	}
 	for (size_t i = 0; i < steps->count && !err; i++)
@@ -152,6 +154,7 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 		return error_set(e, err, "cannot describe the recording");
 	s->view.clocks = s->clocks.data;
 	s->view.clocks_count = s->clocks.count;
+	s->view.missing = s->missing;
 	s->view.gaps = s->gaps.data;
 	s->view.gaps_count = s->gaps.count;
 	return 0;

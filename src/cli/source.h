@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "chunk/base.h"
+#include "chunk/chunk.h"
 #include "cli/option.h"
 #include "cli/view.h"
 #include "map/partial.h"
@@ -32,6 +33,7 @@ struct source {
 	size_t first;		 /* chunk that the base does not stand for */
 	u64 boot;		 /* hash of the boot id */
 	char host[256], boot_id[64];
+	char missing[2 * CHUNK_MISSING_BYTES]; /* of all chunks */
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;
 	bool quiet;    /* the option */

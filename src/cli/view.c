@@ -47,6 +47,22 @@ void lost_write_json(struct json *j, const struct lost_view *lost)
 	json_object_end(j);
 }
 
+static void missing_write_json(struct json *j, const char *names)
+{
+	if (!names || !*names)
+		return;
+	json_array_begin(j, "missing");
+	while (*names) {
+		size_t length = strcspn(names, ",");
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, names);
+		json_string(j, NULL, name);
+		names += length + (names[length] == ',');
+	}
+	json_array_end(j);
+}
+
 void source_write_json(struct json *j, const struct source_view *source)
 {
 	json_array_begin(j, "clock");
@@ -61,6 +77,7 @@ void source_write_json(struct json *j, const struct source_view *source)
 	json_array_end(j);
 	lost_write_json(j, &source->lost);
 	json_u64(j, "incomplete", source->incomplete);
+	missing_write_json(j, source->missing);
 	json_array_begin(j, "gaps");
 	for (size_t i = 0; i < source->gaps_count; i++) {
 		json_object_begin(j, NULL);
@@ -119,6 +136,26 @@ static void lost_write_text(const struct terminal *t, const struct lost_view *lo
 			  lost_total(lost), text);
 }
 
+/* With a blank behind each comma: lines end there. */
+static void missing_write_text(const struct terminal *t, const char *names)
+{
+	char text[1024];
+	size_t n = 0;
+
+	if (!names || !*names)
+		return;
+	for (; *names && n + 2 < sizeof(text); names++) {
+		text[n++] = *names;
+		if (*names == ',')
+			text[n++] = ' ';
+	}
+	text[n] = '\0';
+	terminal_sentence(t, "missing: ",
+			  "the kernel lacks %s: what that would have told was not recorded "
+			  "(fathom doctor says what it is)",
+			  text);
+}
+
 void source_write_text(const struct terminal *t, const struct source_view *source)
 {
 	char text[UNITS_TEXT_BYTES];
@@ -128,6 +165,7 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 		terminal_sentence(t,
 				  "incomplete: ", "%" PRIu64 " fields are cut or could not be read",
 				  source->incomplete);
+	missing_write_text(t, source->missing);
 	for (size_t i = 0; i < source->gaps_count; i++) {
 		const struct gap_view *gap = &source->gaps[i];
 

@@ -40,6 +40,7 @@ struct source_view {
 	size_t clocks_count;
 	struct lost_view lost;
 	uint64_t incomplete; /* fields that are cut or could not be read */
+	const char *missing; /* tracepoints that recorders had to do without, "a,b"; NULL: none */
 	const struct gap_view *gaps;
 	size_t gaps_count;
 	unsigned int filters; /* FILTER_*: what was left out on request */
@@ -63,7 +64,7 @@ struct terminal terminal_of(FILE *file);
 
 uint64_t lost_total(const struct lost_view *lost);
 
-/* "clock", "lost", "incomplete" and "gaps", in an object that is begun. */
+/* "clock", "lost", "incomplete", "missing" if anything is, "gaps"; in an object that is begun. */
 void source_write_json(struct json *j, const struct source_view *source);
 void lost_write_json(struct json *j, const struct lost_view *lost);
 
