@@ -18,6 +18,7 @@ harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
 TALK, SHARED = sys.argv[2:4]
 QUEUE_IS_KNOWN = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 17)
+UNSURE, MESSAGE = 1, 2  # flags of a record
 tests = harness.Tests()
 
 Range = collections.namedtuple("Range", "socket peer direction begin end unsure more span")
@@ -178,6 +179,67 @@ def unix_from_its_begin():
 def sequenced_packets_have_numbers():
     recording, ends = record_talk("packets", "packets")
     check(all_sure(check_notes(recording, ends)), "all is sure")
+
+
+DATAGRAMS = """
+import json, os, socket, sys, tempfile
+made = []
+
+def note(direction, sock, size):
+    made.append([direction, os.fstat(sock.fileno()).st_ino, size])
+
+def talk(one, other, name=None):
+    for size in (1, 700, 3000):
+        sent = one.sendto(bytes(size), name) if name else one.send(bytes(size))
+        note("sent", one, sent)
+    for _ in range(3):
+        note("received", other, len(other.recv(10000)))
+
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+talk(one, other)
+talk(other, one)
+bound, client, stranger = (socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(3))
+bound.bind(sys.argv[1])
+client.connect(sys.argv[1])
+talk(client, bound)
+talk(stranger, bound, sys.argv[1])
+ends = {"pair": [one, other], "bound": [bound], "client": [client], "stranger": [stranger]}
+print(json.dumps([made, {name: [os.fstat(s.fileno()).st_ino for s in list_]
+                         for name, list_ in ends.items()}]))
+"""
+
+
+@tests.add
+def datagrams_of_unix_sockets_have_no_number():
+    """Of a pair and of bound names: who moved how much between whom is told, and no position."""
+    name = fathom.path("bound")
+    result = fathom.run("record", "-o", fathom.path("datagrams"), "--", sys.executable, "-c",
+                        DATAGRAMS, name)
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    made, ends = json.loads(result.stdout)
+    spans = [span for trace in fathom.trace_all(fathom.path("datagrams"))["traces"]
+             for span in trace["spans"]]
+    inodes = {f"socket:[{inode}]": inode for _, inode, _ in made}
+    calls = sorted((s for s in servers.calls_of(spans, "sendto", "recvfrom")
+                    if s["attributes"].get("fd.name") in inodes), key=lambda s: s["end_ns"])
+    equal([["sent" if s["name"] == "sendto" else "received", inodes[s["attributes"]["fd.name"]],
+            s["attributes"]["result"]] for s in calls], made, "calls")
+    equal(ranges_of(spans), [], "positions")
+    peers = {inodes[s["attributes"]["fd.name"]]: tuple(s["attributes"].get(name) for name in (
+        "network.transport", "peer.fd.name", "network.peer.address")) for s in calls}
+    one, other = ends["pair"]
+    [bound], [client], [stranger] = ends["bound"], ends["client"], ends["stranger"]
+    equal(peers, {one: ("unix", f"socket:[{other}]", None),
+                  other: ("unix", f"socket:[{one}]", None),
+                  client: ("unix", f"socket:[{bound}]", name), bound: (None, None, None),
+                  stranger: (None, None, None)}, "other ends")
+    equal(servers.check_loss(fathom, fathom.path("datagrams")), 0, "what was lost")
+    if not shutil.which("babeltrace2"):
+        return "babeltrace2 is missing"
+    equal([[("sent", "received")[direction], flags, begin, size]
+           for _, direction, flags, begin, size in raw_bytes(fathom.path("datagrams"))],
+          [[direction, UNSURE | MESSAGE, 0, size] for direction, _, size in made], "records")
+    return None
 
 
 @tests.add
