@@ -332,6 +332,118 @@ def a_file_has_the_name_of_its_open():
     equal(names, [one, one, one, two], "names")
 
 
+PLACES = """
+import ctypes, os, sys
+top, wait = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+NEWNS, BIND, REC, PRIVATE = 0x20000, 0x1000, 0x4000, 0x40000
+number = 1000
+
+def mount(source, target, kind, flags):
+    if libc.mount(source.encode(), target.encode(), kind, flags, None):
+        raise SystemExit(f"mount {target}: {os.strerror(ctypes.get_errno())}")
+
+def probe(fd, way):
+    global number
+    number += 1
+    print(number, fd, way, os.readlink(f"/proc/thread-self/fd/{fd}"), flush=True)
+    libc.lseek(fd, ctypes.c_long(number), 99)
+
+def opened(way, path, at=None):
+    fd = os.open(path, os.O_RDONLY, dir_fd=at)
+    probe(fd, way)
+    return fd
+
+for name in ("one", "two", "bare", "root/in", "root/proc"):
+    os.makedirs(f"{top}/{name}")
+    open(f"{top}/{name}/file", "w").close()
+under = os.open(f"{top}/one/file", os.O_RDONLY)
+if libc.unshare(NEWNS):
+    raise SystemExit(os.strerror(ctypes.get_errno()))
+mount("none", "/", None, REC | PRIVATE)
+mount(f"{top}/two", f"{top}/one", None, BIND)
+mount("none", f"{top}/bare", b"tmpfs", 0)
+mount("/proc", f"{top}/root/proc", None, BIND | REC)
+kept = os.open(f"{top}/one/file", os.O_RDONLY)
+outside, inside = (os.open(f"{top}/{name}", os.O_RDONLY) for name in ("two", "root/in"))
+if wait == "mounts":
+    print("ready", flush=True)
+    sys.stdin.readline()
+probe(under, "below-a-mount")
+probe(kept, "bound")
+opened("bound-again", f"{top}/one/file")
+opened("where-it-is-bound-from", f"{top}/two/file")
+opened("of-directory", "file", outside)
+open(f"{top}/bare/own", "w").close()
+own = opened("tmpfs", f"{top}/bare/own")
+os.chroot(f"{top}/root")
+os.chdir("/in")
+cut = os.open("/in/file", os.O_RDONLY)
+if wait == "root":
+    print("ready", flush=True)
+    sys.stdin.readline()
+    probe(own, "above-the-root")
+    probe(inside, "in-the-root")
+    probe(os.open("/in/file", os.O_RDONLY), "opened-there")
+probe(cut, "in-a-root")
+opened("relative", "file")
+opened("root", "/")
+opened("from-above", "file", outside)
+opened("from-inside", "file", inside)
+opened("upwards", "../../../in/./file")
+os.mkdir("made")
+os.rmdir("/in/made")
+"""
+
+
+def places(name, wait):
+    """Runs the program; from its begin or from where it waits for that."""
+    top = os.path.realpath(fathom.path(name + "-work"))
+    os.mkdir(top)
+    command = [sys.executable, "-c", PLACES, top, wait]
+    if not wait:
+        result = fathom.run("record", "-o", fathom.path(name), "--", *command)
+        equal(result.returncode, 0, f"status: {result.stderr}")
+        return top, fathom.path(name), parse(result.stdout)
+    with harness.Process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         text=True) as program:
+        try:
+            harness.until(lambda: program.stdout.readline() == "ready\n", "it to wait")
+            recorder = servers.Recorder(fathom, name, "-p", program.pid)
+            text, _ = program.communicate("x\n", timeout=60)
+            recording = recorder.stop()
+        finally:
+            program.kill()
+    equal(program.returncode, 0, "status")
+    return top, recording, parse(text)
+
+
+def check_places(top, recording, said):
+    """As the process sees them then: behind a mount, and from its own root on."""
+    check_names(recording, said)
+    ways = {way: name for _, way, name in said.values()}
+    expected = {"below-a-mount": f"{top}/one/file", "bound": f"{top}/one/file",
+                "bound-again": f"{top}/one/file", "where-it-is-bound-from": f"{top}/two/file",
+                "of-directory": f"{top}/two/file", "tmpfs": f"{top}/bare/own",
+                "above-the-root": f"{top}/bare/own", "in-the-root": "/in",
+                "opened-there": "/in/file", "in-a-root": "/in/file", "relative": "/in/file",
+                "root": "/", "from-above": f"{top}/two/file", "from-inside": "/in/file",
+                "upwards": "/in/file"}
+    equal(ways, {way: expected[way] for way in ways}, "names")
+    paths = [span["attributes"].get("file.path") for trace in fathom.trace_all(recording)["traces"]
+             for span in trace["spans"] if span["name"] in ("mkdir", "rmdir")
+             and "made" in span["attributes"]["args"]]
+    equal(paths, ["/in/made"] * 2, "paths of calls below a root")
+    return ways
+
+
+@tests.add
+def mounts_and_a_root_of_its_own():
+    """Also of what a process had open in them when the recording began."""
+    for name, wait, count in (("places", "", 12), ("mounts", "mounts", 12), ("root", "root", 9)):
+        equal(len(check_places(*places(name, wait))), count, f"ways, {name}")
+
+
 @tests.add
 def babeltrace_reads_them():
     return harness.check_babeltrace(fathom, fathom.path("data"))
