@@ -3,10 +3,11 @@
  * Requests to an io_uring by raw system calls, each said with what the program
  * knows of it: "operation fd result name", all inside its span "asking".
  *
- * usage: requests DIRECTORY [poll|pending|slot|many N|left|shared]; with poll the kernel's thread
- * submits, with pending a request waits for a byte on standard input, with slot each byte there is
- * one more request to a file that only a slot has. With left one whose completion is not told is
- * followed by one outside the span; with shared by one of the process that made the ring.
+ * usage: requests DIRECTORY [poll|pending|slot|many N|left|shared|worked]; with poll the kernel's
+ * thread submits, with pending a request waits for a byte on standard input, with slot each byte
+ * there is one more request to a file that only a slot has. With left one whose completion is not
+ * told is followed by one outside the span; with shared by one of the process that made the ring.
+ * With worked a worker of the kernel's carries them out.
  */
 #include <errno.h>
 #include <fathom/fathom.h>
@@ -20,11 +21,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define ENTRIES 16
+#define MUCH (64 << 20)
 
 struct ring {
 	int fd;
@@ -331,6 +334,33 @@ static int shared(struct ring *r)
 	return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : 15;
 }
 
+/* A worker waits for who opens the other end, and one computes while this thread waits for it. */
+static void worked(struct ring *r)
+{
+	struct io_uring_sqe *request;
+	char *much = mmap(NULL, MUCH, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	int fd, end;
+
+	if (much == MAP_FAILED || mkfifo("fifo", 0600))
+		exit(16);
+	request = ask(r, IORING_OP_OPENAT, AT_FDCWD);
+	request->addr = (uintptr_t) "fifo";
+	request->open_flags = O_RDONLY;
+	request->flags = IOSQE_ASYNC;
+	submit(r, 0);
+	usleep(50000);
+	end = open("fifo", O_WRONLY); /* waits until the worker is there */
+	fd = take(r);
+	say("openat", -1, fd, name_of(fd));
+	close(end);
+	fd = open("/dev/zero", O_RDONLY);
+	request = ask(r, IORING_OP_READ, fd);
+	request->flags = IOSQE_ASYNC;
+	data(request, much, MUCH);
+	say("read", fd, one(r), name_of(fd));
+}
+
 /* One that is in flight before anybody records. */
 static int pending(struct ring *r)
 {
@@ -402,6 +432,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	span = fathom_span_begin("asking");
+	if (argc == 3 && strcmp(argv[2], "worked") == 0) {
+		worked(&ring);
+		fathom_span_end(&span);
+		return 0;
+	}
 	file(&ring);
 	pipes(&ring);
 	if (!polled) {

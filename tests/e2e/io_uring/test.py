@@ -116,6 +116,55 @@ def what_the_polling_thread_submits_has_no_span():
     return None
 
 
+def workers_between(recording, request):
+    """The split of all workers' time while a request was under way."""
+    rows = fathom.report(recording, "thread", "--from", request["begin_ns"], "--to",
+                         request["end_ns"])["rows"]
+    times = [row["time"] for row in rows if row["key"].startswith("iou-wrk")]
+    return {part: sum(time[part] for time in times) for part in harness.PARTS}
+
+
+@tests.add
+def what_a_worker_does_is_its_own_and_not_the_span_s():
+    """The request says how long it took, under the span; the worker's thread, what for."""
+    recording, said = run("worked", "worked")
+    if recording is None:
+        return "no io_uring here"
+    spans = spans_of(recording)
+    requests = requests_of(spans)
+    check_requests(requests, said)
+    [asking] = [span for span in spans if span["name"] == "asking"]
+    equal({(span.get("parent_id"), span["tid"]) for span in requests},
+          {(asking["span_id"], asking["tid"])}, "parents and submitters")
+    equal(asking["threads"], 1, "threads that had the span")
+    workers = {row["tid"] for row in fathom.report(recording, "thread")["rows"]
+               if row["key"].startswith("iou-wrk")}
+    check(workers, "there are workers")
+    [trace] = [trace for trace in fathom.trace_all(recording)["traces"]
+               if asking["span_id"] in {span["span_id"] for span in trace["spans"]}]
+    equal([span for span in trace["spans"] if span["tid"] in workers], [], "of workers in it")
+    opened, read = requests
+    slept, computed = (workers_between(recording, request) for request in requests)
+    print(f"# {opened['time']['off_thread_ns']} ns: {slept}")
+    print(f"# {read['time']['off_thread_ns']} ns: {computed}")
+    share = 0.8 if harness.SLOWER == 1 else 0.2  # there it takes a while until there is a worker
+    check(slept["other_ns"] + slept["runnable_ns"] > share * opened["time"]["off_thread_ns"],
+          f"it slept: {slept}")
+    check(computed["kernel_ns"] + computed["runnable_ns"] > share * read["time"]["off_thread_ns"],
+          f"it computed: {computed}")
+    waits = [span for span in spans if span["kind"] == "wait" and span["tid"] in workers
+             and opened["begin_ns"] <= span["begin_ns"] < span["end_ns"] <= opened["end_ns"]]
+    longest = max(waits, key=lambda span: span["time"]["other_ns"])
+    equal(longest["attributes"].get("waker"), f"{asking['thread']}/{asking['tid']}",
+          "who opened the other end")
+    calls = {span["span_id"] for span in spans if span["name"] == "io_uring_enter"}
+    waits = [span["attributes"] for span in spans if span["kind"] == "wait"
+             and span.get("parent_id") in calls and span["begin_ns"] >= read["begin_ns"]]
+    equal([has.get("waker") for has in waits], ["/dev/zero"], "what the read was waited for")
+    check(waits[0]["waker.context"].startswith("iou-wrk"), f"who did it: {waits}")
+    return None
+
+
 @tests.add
 def what_was_in_flight_has_a_soft_begin():
     work = fathom.path("pending-work")
