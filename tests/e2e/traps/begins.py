@@ -8,39 +8,15 @@ import subprocess
 import time
 
 import harness
-from cgroups import mounts
 from harness import check, equal
-from trapped import (DOZE, LOOP, TRAPS, Skip, cgroup, fathom, held, length, recording, skips, spans,
-                     tries, write)
+from trapped import (DOZE, LOOP, TRAPS, Skip, cgroup, fathom, held, length, quota, recording, skips,
+                     spans, throttled, tries, write)
 
 MS = 1000000
 RESTART = 219  # restart_syscall
 ASLEEP = {"in_poll": ("poll", 7, "other"), "in_futex": ("futex", 202, "lock"),
           "in_nanosleep": ("nanosleep", 35, "timer"), "in_clock": ("clock_nanosleep", 230, "timer")}
 tests = harness.Tests()
-
-
-@contextlib.contextmanager
-def quota():
-    """A cgroup that may use 5 ms in each second."""
-    if "cpu" in mounts():
-        with cgroup("cpu") as group:
-            write("1000000", group, "cpu.cfs_period_us")
-            write("5000", group, "cpu.cfs_quota_us")
-            yield group
-        return
-    with cgroup("v2") as group:
-        with contextlib.suppress(OSError):
-            write("+cpu", mounts()["v2"], "cgroup.subtree_control")
-        if not os.path.exists(os.path.join(group, "cpu.max")):
-            raise Skip("no cgroup with a quota of CPU time")
-        write("5000 1000000", group, "cpu.max")
-        yield group
-
-
-def throttled(group):
-    with open(os.path.join(group, "cpu.stat"), encoding="ascii") as file:
-        return int(dict(line.split() for line in file)["nr_throttled"])
 
 
 def first_wait(path, pid):
@@ -50,7 +26,7 @@ def first_wait(path, pid):
 
 
 def throttled_before(trap):
-    with quota() as group, harness.Process([TRAPS, trap, LOOP[1]]) as process:
+    with quota(5, 1000) as group, harness.Process([TRAPS, trap, LOOP[1]]) as process:
         try:
             write(str(process.pid), group, "cgroup.procs")
             harness.until(lambda: throttled(group) > 1, "its quota to be used up")

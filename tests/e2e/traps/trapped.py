@@ -102,6 +102,30 @@ def cgroup(hierarchy):
         yield cgroups.make(f"fathom-trap-{os.getpid()}")
 
 
+@contextlib.contextmanager
+def quota(ms, of_ms):
+    """A cgroup that may use so much CPU time in each period."""
+    if "cpu" in mounts():
+        with cgroup("cpu") as group:
+            write(str(of_ms * 1000), group, "cpu.cfs_period_us")
+            write(str(ms * 1000), group, "cpu.cfs_quota_us")
+            yield group
+        return
+    with cgroup("v2") as group:
+        with contextlib.suppress(OSError):
+            write("+cpu", mounts()["v2"], "cgroup.subtree_control")
+        if not os.path.exists(os.path.join(group, "cpu.max")):
+            raise Skip("no cgroup with a quota of CPU time")
+        write(f"{ms * 1000} {of_ms * 1000}", group, "cpu.max")
+        yield group
+
+
+def throttled(group):
+    """How often its quota was used up."""
+    with open(os.path.join(group, "cpu.stat"), encoding="ascii") as file:
+        return int(dict(line.split() for line in file)["nr_throttled"])
+
+
 def held(path, pid, reason, least_ms, longest_ms=None):
     """The waits of a thread that have this reason: other, and so long in all."""
     waits = [s for s in spans(path, "wait") if s["pid"] == pid and

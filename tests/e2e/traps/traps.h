@@ -19,7 +19,7 @@ struct trap {
 
 /* One table for each file, ended by a row without a name. */
 extern const struct trap traps_faults[], traps_calls[], traps_holds[], traps_identity[],
-	traps_wakers[], traps_blocks[], traps_begins[], traps_ends[];
+	traps_wakers[], traps_blocks[], traps_begins[], traps_ends[], traps_turns[];
 
 /* Computes for so long; makes no system call. */
 static inline void spin_ms(long ms)
