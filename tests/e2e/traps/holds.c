@@ -2,9 +2,11 @@
 /* Threads that somebody holds, outside of any system call. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 
 #include "traps.h"
 
@@ -140,6 +142,62 @@ static int turned_away_run(long filters, char **argv)
 	return waitpid(child, NULL, 0) != child;
 }
 
+static void *taker_run(void *arg)
+{
+	static char much[1 << 20];
+	int fd = *(int *)arg;
+
+	sleep_until(truth_now() + HELD_MS * MS);
+	while (read(fd, much, sizeof(much)) > 0)
+		;
+	close(fd);
+	return NULL;
+}
+
+/* Fills a connection that nobody reads, whose end waits until all is read. */
+static void connection_fill(int ends[2])
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct linger linger = {1, 60};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	static char much[1 << 16];
+
+	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+	TRUTH_TRY(bind(listener, (void *)&address, sizeof(address)));
+	TRUTH_TRY(listen(listener, 1));
+	TRUTH_TRY(getsockname(listener, (void *)&address, &length));
+	TRUTH_TRY(connect(ends[0], (void *)&address, sizeof(address)));
+	ends[1] = accept(listener, NULL, NULL);
+	TRUTH_TRY(ends[1]);
+	close(listener);
+	TRUTH_TRY(setsockopt(ends[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+	while (send(ends[0], much, sizeof(much), MSG_DONTWAIT) > 0)
+		;
+}
+
+/*
+ * Puts another file where a connection was, so many times: that is let go when the call is over,
+ * on the way to user code, and waits for 20 ms then.
+ */
+static int put_off_run(long times, char **argv)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), ends[2];
+	pthread_t thread;
+
+	(void)argv;
+	for (long i = 0; i < times; i++) {
+		connection_fill(ends);
+		if (pthread_create(&thread, NULL, taker_run, &ends[1]))
+			return 1;
+		TRUTH_TRY(dup2(null, ends[0]));
+		pthread_join(thread, NULL);
+		close(ends[0]);
+	}
+	return 0;
+}
+
 /* Computes for so many ms of wall time, whoever holds it meanwhile. */
 static int loop_run(long ms, char **argv)
 {
@@ -172,7 +230,8 @@ static int hoard_run(long mib, char **argv)
 }
 
 const struct trap traps_holds[] = {
-	{"traced", traced_run}, {"supervised", supervised_run}, {"loop", loop_run},
-	{"doze", doze_run},	{"hoard", hoard_run},		{"turned-away", turned_away_run},
-	{NULL, NULL},
+	{"traced", traced_run},	  {"supervised", supervised_run},
+	{"loop", loop_run},	  {"doze", doze_run},
+	{"hoard", hoard_run},	  {"turned-away", turned_away_run},
+	{"put_off", put_off_run}, {NULL, NULL},
 };

@@ -36,6 +36,16 @@ def seccomp_notify():
           f"the calls begin when they are let in: {calls}")
 
 
+@tests.add
+def work_put_off_until_a_call_is_over():
+    """The last that lets go of a file by dup2 closes it on the way to user code."""
+    path, _ = record("put_off", 5)
+    pid = min(s["pid"] for s in spans(path, "thread"))
+    held(path, pid, "return to user or entry: held by a supervisor", 5 * 18)
+    calls = [s for s in spans(path, "syscall", "dup2") if s["pid"] == pid]
+    check(len(calls) >= 5 and all(length(c) < 10 * MS for c in calls), f"calls are over: {calls}")
+
+
 def freeze_some_times(group, name, frozen, thawed, *trap):
     """Freezes a trap three times for 50 ms. -> (recording, pid)"""
     with harness.Process([TRAPS, *trap]) as process:

@@ -137,23 +137,93 @@ static int pingpong_run(long rounds, char **argv)
 	return player_start(ends[0], ends[1], rounds);
 }
 
-/* The same over TCP: the wake-up is done by a softirq in the sender's call. */
-static int loopback_run(long rounds, char **argv)
+/* A connection within the host. */
+static void connection_new(int kind, int ends[2])
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0), mine, peer;
+	int listener = socket(AF_INET, kind, 0);
+
+	ends[0] = socket(AF_INET, kind, 0);
+	TRUTH_TRY(bind(listener, (void *)&address, sizeof(address)));
+	if (kind == SOCK_STREAM)
+		TRUTH_TRY(listen(listener, 1));
+	TRUTH_TRY(getsockname(listener, (void *)&address, &length));
+	TRUTH_TRY(connect(ends[0], (void *)&address, sizeof(address)));
+	ends[1] = kind == SOCK_STREAM ? accept(listener, NULL, NULL) : listener;
+	TRUTH_TRY(ends[1]);
+}
+
+/* The same over TCP: the wake-up is done by a softirq in the sender's call. */
+static int loopback_run(long rounds, char **argv)
+{
+	int ends[2];
 
 	(void)argv;
-	mine = socket(AF_INET, SOCK_STREAM, 0);
-	TRUTH_TRY(bind(listener, (void *)&address, sizeof(address)));
-	TRUTH_TRY(listen(listener, 1));
-	TRUTH_TRY(getsockname(listener, (void *)&address, &length));
-	TRUTH_TRY(connect(mine, (void *)&address, sizeof(address)));
-	peer = accept(listener, NULL, NULL);
-	TRUTH_TRY(peer);
-	return player_start(peer, mine, rounds);
+	connection_new(SOCK_STREAM, ends);
+	return player_start(ends[1], ends[0], rounds);
+}
+
+static void *drain_run(void *arg)
+{
+	prctl(PR_SET_NAME, "drain");
+	pin(cpu_last());
+	while (recv(*(int *)arg, NULL, 1 << 20, MSG_TRUNC) > 0)
+		;
+	return NULL;
+}
+
+static void *taker_run(void *arg)
+{
+	char byte;
+
+	prctl(PR_SET_NAME, "taker");
+	pin(cpu_last());
+	while (recv(*(int *)arg, &byte, 1, 0) == 1 && byte != 'e')
+		;
+	done = 1;
+	return NULL;
+}
+
+static long giver_rounds;
+
+static void *giver_run(void *arg)
+{
+	prctl(PR_SET_NAME, "giver");
+	pin(cpu_last());
+	for (long i = 0; i < giver_rounds; i++) {
+		sleep_until(truth_now() + MS);
+		TRUTH_TRY(write(*(int *)arg, "x", 1));
+	}
+	TRUTH_TRY(write(*(int *)arg, "e", 1));
+	return NULL;
+}
+
+/*
+ * Packets of all connections are taken in by the first CPU. There one thread sends all the time;
+ * on the other one thread sends a byte to another now and then, over another connection.
+ */
+static int crossed_run(long rounds, char **argv)
+{
+	int kind = strcmp(argv[3], "tcp") == 0 ? SOCK_STREAM : SOCK_DGRAM, much[2], little[2];
+	static char buffer[60000];
+	pthread_t threads[3];
+
+	if (cpu_first() == cpu_last())
+		TRUTH_SKIP("there is one CPU only");
+	connection_new(kind, much);
+	connection_new(kind, little);
+	giver_rounds = rounds;
+	prctl(PR_SET_NAME, "sender");
+	if (pthread_create(&threads[0], NULL, drain_run, &much[1]) ||
+	    pthread_create(&threads[1], NULL, taker_run, &little[1]) ||
+	    pthread_create(&threads[2], NULL, giver_run, &little[0]))
+		return 1;
+	pin(cpu_first());
+	while (!done)
+		TRUTH_TRY(write(much[0], buffer, sizeof(buffer)));
+	_exit(0);
 }
 
 static pid_t busy_child(void)
@@ -247,8 +317,7 @@ static int cpu_timer_run(long times, char **argv)
 }
 
 const struct trap traps_wakers[] = {
-	{"interrupted", interrupted_run}, {"napper", napper_run},
-	{"sampled", sampled_run},	  {"profiled", profiled_run},
-	{"cpu_timer", cpu_timer_run},	  {"pingpong", pingpong_run},
-	{"loopback", loopback_run},	  {NULL, NULL},
+	{"interrupted", interrupted_run}, {"napper", napper_run},	{"sampled", sampled_run},
+	{"profiled", profiled_run},	  {"cpu_timer", cpu_timer_run}, {"pingpong", pingpong_run},
+	{"loopback", loopback_run},	  {"crossed", crossed_run},	{NULL, NULL},
 };

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Who woke a thread, and when."""
+import os
 import sys
 
 import harness
 from harness import check, equal
-from trapped import fathom, record, skips, spans
+from trapped import TRAPS, Skip, fathom, record, skips, spans
 
 MS = 1000000
 tests = harness.Tests()
@@ -106,6 +107,42 @@ def wakings_that_come_before_the_switch():
 def the_sender_wakes_over_loopback():
     """A softirq in the sender's call brings the data: the sender is the waker."""
     woken_by_each_other("loopback", "network")
+
+
+ALL_ON_THE_FIRST = """
+mount -t sysfs none /sys && ip link set lo up || exit
+printf %x $((1 << $2)) >/sys/class/net/lo/queues/rx-0/rps_cpus || exit 77
+exec "$1" crossed 120 "$3"
+"""
+
+
+def crossed(kind):
+    path = fathom.path(f"crossed-{kind}")
+    first = min(os.sched_getaffinity(0))
+    result = fathom.run("record", "-o", path, "--", "unshare", "-n", "-m", "sh", "-c",
+                        ALL_ON_THE_FIRST, "sh", TRAPS, first, kind)
+    if result.returncode == 77:
+        raise Skip(result.stderr.splitlines()[0])
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    equal(fathom.report(path, "thread")["lost"]["total"], 0, "lost records")
+    waits = [s for s in spans(path, "wait", "network") if s["thread"] == "taker"]
+    check(len(waits) > 80, f"{len(waits)} waits")
+    sends = sorted((s["begin_ns"], s["end_ns"]) for s in spans(path, "syscall", "write")
+                   if s["thread"] == "sender")
+    ends = [s["begin_ns"] + s["time"]["network_ns"] for s in waits]
+    hit = sum(any(begin < end < until for begin, until in sends) for end in ends)
+    print(f"# {kind}: {hit} of {len(waits)} wakings in the middle of a send")
+    check(hit > 20, f"{hit} of {len(waits)} in the middle of a send")
+    wrong = [s for s in waits if (waker(s) or "").startswith("sender/")]
+    equal(wrong[:2], [], f"{len(wrong)} woken by who sends on another connection")
+
+
+@tests.add
+@skips
+def a_packet_of_another_connection_that_comes_in_a_send():
+    """A softirq in a thread's own send brings what somebody else has sent: it is no waker."""
+    crossed("tcp")
+    crossed("udp")
 
 
 with fathom:
