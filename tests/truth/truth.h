@@ -11,8 +11,8 @@
  * the thread's CPU time in that range, wait_ns its time on a run queue as
  * schedstat counts it (throttled time included), task_ns its CPU time as perf's
  * task clock counts it (what the hypervisor took included; not of one that ended),
- * switches how often it left the CPU. With "ends":true the thread ended shortly before to_ns. Exit
- * status 77: the cause cannot be made here, stderr says why.
+ * switches how often it left the CPU, by getrusage. With "ends":true the thread ended shortly
+ * before to_ns. Exit status 77: the cause cannot be made here, stderr says why.
  *
  * A wait is counted from just before the call that blocks to just before what
  * ends it (stamped by the one who does that), so wake-up latency is not in it.
@@ -96,18 +96,17 @@ static inline long truth_switches(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* The three clocks at one point in time: nothing was waited for between their readings. */
-static inline int64_t truth_stamp(int64_t *run_ns, int64_t *wait_ns)
+/* The clocks at one point in time: the thread did not leave the CPU between their readings. */
+static inline int64_t truth_stamp(int64_t *run_ns, int64_t *wait_ns, long *switches)
 {
-	int64_t again_ns, now_ns;
+	int64_t now_ns;
 
-	again_ns = truth_waited();
 	do {
-		*wait_ns = again_ns;
+		*switches = truth_switches();
+		*wait_ns = truth_waited();
 		*run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		now_ns = truth_now();
-		again_ns = truth_waited();
-	} while (again_ns != *wait_ns);
+	} while (truth_switches() != *switches);
 	return now_ns;
 }
 
@@ -137,10 +136,9 @@ static inline void truth_begin_unclocked(struct truth *truth, const char *progra
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	truth->program = program;
 	truth->what = what;
-	truth->switches = truth_switches();
 	truth->task_clock = -1;
 	truth->task_ns = 0;
-	truth->from_ns = truth_stamp(&truth->run_ns, &truth->wait_ns);
+	truth->from_ns = truth_stamp(&truth->run_ns, &truth->wait_ns, &truth->switches);
 }
 
 static inline void truth_begin(struct truth *truth, const char *program, const char *what)
@@ -155,16 +153,18 @@ static inline void truth_begin(struct truth *truth, const char *program, const c
 /* What the clocks counted for the calling thread since truth_begin(). */
 struct truth_passed {
 	int64_t to_ns, run_ns, wait_ns, task_ns;
+	long switches;
 };
 
 static inline struct truth_passed truth_passed(const struct truth *truth)
 {
 	struct truth_passed passed;
 
-	passed.to_ns = truth_stamp(&passed.run_ns, &passed.wait_ns);
+	passed.to_ns = truth_stamp(&passed.run_ns, &passed.wait_ns, &passed.switches);
 	passed.task_ns = truth_task_ns(truth) - truth->task_ns;
 	passed.run_ns -= truth->run_ns;
 	passed.wait_ns -= truth->wait_ns;
+	passed.switches -= truth->switches;
 	return passed;
 }
 
@@ -177,7 +177,7 @@ static inline void truth_print(const struct truth *truth, const struct truth_pas
 	       truth->program, truth->what, getpid(), syscall(SYS_gettid),
 	       (long long)truth->from_ns, (long long)passed->to_ns, expect,
 	       (long long)passed->run_ns, (long long)passed->wait_ns, (long long)passed->task_ns,
-	       truth_switches() - truth->switches);
+	       passed->switches);
 	fflush(stdout);
 }
 
@@ -210,17 +210,20 @@ static inline void truth_end(const struct truth *truth, const char *part, int64_
 /* Time off the CPU that is no run-queue wait: for causes whose end nobody can stamp. */
 struct blocked {
 	int64_t sum_ns, from_ns, run_ns, wait_ns;
+	long switches;
 };
 
 static inline void blocked_begin(struct blocked *blocked)
 {
-	blocked->from_ns = truth_stamp(&blocked->run_ns, &blocked->wait_ns);
+	blocked->from_ns = truth_stamp(&blocked->run_ns, &blocked->wait_ns, &blocked->switches);
 }
 
 static inline void blocked_end(struct blocked *blocked)
 {
-	int64_t run, wait, wall = truth_stamp(&run, &wait) - blocked->from_ns;
+	int64_t run, wait, wall;
+	long switches;
 
+	wall = truth_stamp(&run, &wait, &switches) - blocked->from_ns;
 	run -= blocked->run_ns;
 	wait -= blocked->wait_ns;
 	if (wall > run + wait)
