@@ -4,15 +4,17 @@
  * says, by its own clock, how long. One JSON object per line and thread:
  *
  *   {"program","what","pid","tid","from_ns","to_ns","expect":{PART_ns:...},
- *    "run_ns","wait_ns","task_ns","switches"}
+ *    "run_ns","wait_ns","task_ns","disk_ns","switches"}
  *
  * Between from_ns and to_ns (CLOCK_MONOTONIC) the thread spent expect[PART] in
  * that part of the split; parts that are not named are not stated. run_ns is
  * the thread's CPU time in that range, wait_ns its time on a run queue as
  * schedstat counts it (throttled time included), task_ns its CPU time as perf's
  * task clock counts it (what the hypervisor took included; not of one that ended),
- * switches how often it left the CPU, by getrusage. With "ends":true the thread ended shortly
- * before to_ns. Exit status 77: the cause cannot be made here, stderr says why.
+ * disk_ns its sleep for a disk, in faults too, as delay accounting counts it (nothing where that is
+ * off; -1: it tells nobody), switches how often it left the CPU, by getrusage. With "ends":true the
+ * thread ended shortly before to_ns. Exit status 77: the cause cannot be made here, stderr says
+ * why.
  *
  * A wait is counted from just before the call that blocks to just before what
  * ends it (stamped by the one who does that), so wake-up latency is not in it.
@@ -42,7 +44,7 @@
 
 struct truth {
 	const char *program, *what;
-	int64_t from_ns, run_ns, wait_ns, task_ns;
+	int64_t from_ns, run_ns, wait_ns, task_ns, disk_ns;
 	long switches;
 	int task_clock; /* a descriptor; negative: there is none */
 };
@@ -110,6 +112,12 @@ static inline int64_t truth_stamp(int64_t *run_ns, int64_t *wait_ns, long *switc
 	return now_ns;
 }
 
+/*
+ * How long the calling thread has slept for a disk so far, by the kernel's delay accounting
+ * (sysctl kernel.task_delayacct, from before it began); -1: this process cannot ask.
+ */
+int64_t truth_disk_delay(void);
+
 /* perf's task clock of the calling thread, from here on. */
 static inline int truth_task_clock(void)
 {
@@ -145,6 +153,7 @@ static inline void truth_begin(struct truth *truth, const char *program, const c
 {
 	int task_clock = truth_task_clock();
 
+	truth->disk_ns = truth_disk_delay();
 	truth_begin_unclocked(truth, program, what);
 	truth->task_clock = task_clock;
 	truth->task_ns = truth_task_ns(truth);
@@ -171,13 +180,16 @@ static inline struct truth_passed truth_passed(const struct truth *truth)
 static inline void truth_print(const struct truth *truth, const struct truth_passed *passed,
 			       const char *expect)
 {
+	int64_t disk_ns = truth_disk_delay();
+
 	printf("{\"program\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%ld,"
 	       "\"from_ns\":%lld,\"to_ns\":%lld,\"expect\":{%s},"
-	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"task_ns\":%lld,\"switches\":%ld}\n",
+	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"task_ns\":%lld,\"disk_ns\":%lld,"
+	       "\"switches\":%ld}\n",
 	       truth->program, truth->what, getpid(), syscall(SYS_gettid),
 	       (long long)truth->from_ns, (long long)passed->to_ns, expect,
 	       (long long)passed->run_ns, (long long)passed->wait_ns, (long long)passed->task_ns,
-	       passed->switches);
+	       (long long)(disk_ns < 0 ? disk_ns : disk_ns - truth->disk_ns), passed->switches);
 	fflush(stdout);
 }
 

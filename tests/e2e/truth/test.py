@@ -19,6 +19,11 @@ What is compared, and with what room:
   the waking, where a stamp tells when that was, until schedstat begins to count; less what perf's
   task clock has and the thread's does not: that is wait to schedstat (some 10 us for each time
   that the thread is preempted on a busy machine), but on the CPU to perf and fathom.
+- Disk and fault are what the kernel's delay accounting counts as waits for block I/O: that goes on
+  until schedstat begins to count, and leaves out waits for the journal of a file system. On 6.12
+  and later it miscounts a thread that leaves the run queue after it left the CPU (delayed
+  dequeue): the begin of the wait is noted with whoever runs then. A delay that the thread's
+  blocked time contradicts is no witness, and the program is run again.
 - Each switch that getrusage counts is a wait.
 - What the hypervisor takes is time on the CPU to fathom; the thread's clock leaves it out,
   and where it falls into a switch it is run-queue wait to the kernel.
@@ -26,8 +31,10 @@ What is compared, and with what room:
   show the switch out of certain threads, and a preempted thread then comes
   back unseen. Nor do they show who was woken above them.
 """
+import contextlib
 import json
 import os
+import signal
 import sys
 import tempfile
 
@@ -77,6 +84,8 @@ UNKNOWN_MAX = 0.05  # of a thread's time
 TRIES = 4
 OWN_CLOCKS = ("/schedstat", "[perf_event]")  # which the programs read for their rows
 WITNESSED = {"disk", "fault"}  # expected is the kernel's count of blocked time
+JOURNALED = "fsync after each write"
+DELAY_ACCOUNTING = "/proc/sys/kernel/task_delayacct"
 
 
 def steal_now():
@@ -180,6 +189,25 @@ class Thread:
               f"runnable and throttled {is_ns}, schedstat counts {wait_ns}, at most {high} "
               f"within {room:.0f}: {self.time} {row}")
 
+    def delay_room(self):
+        return self.room(self.row["disk_ns"]) * harness.SLOWER
+
+    def delay_holds(self):
+        """Whether delay accounting tells of a disk what this thread's other counters allow."""
+        off = self.row["disk_ns"] - self.blocked_ns
+        return (off <= self.delay_room() and
+                (self.row["what"] == JOURNALED or -off <= self.delay_room()))
+
+    def check_disk(self):
+        """What it slept for a disk, beside delay accounting."""
+        row, is_ns, delay = self.row, self.time["disk"] + self.time["fault"], self.row["disk_ns"]
+        late = max(0, self.time["runnable"] + self.time["throttled"] - row["wait_ns"])
+        high = max(delay, self.blocked_ns) if row["what"] == JOURNALED else delay
+        print(f"# {row['what']}: disk and fault {is_ns}, delay accounting {delay}")
+        check(delay - late - self.delay_room() <= is_ns <= high + self.delay_room(),
+              f"disk and fault {is_ns}, delay accounting has {delay}, {late} of it runnable, "
+              f"within {self.delay_room():.0f}: {self.time} {row}")
+
     def check_switches(self):
         """Each is a wait; after the last one of a thread that ended nothing is."""
         waits, switches = sum(s["kind"] == "wait" for s in self.spans), self.row["switches"]
@@ -271,23 +299,60 @@ def verify_thread(name, thread):
     thread.check_calls(calls)
 
 
-def verify(name):
+def set_delay_accounting(value):
+    with open(DELAY_ACCOUNTING, "w", encoding="ascii") as file:
+        file.write(value)
+
+
+@contextlib.contextmanager
+def delays_accounted():
+    """The kernel accounts delays of processes that begin meanwhile; else says why it does not."""
+    try:
+        with open(DELAY_ACCOUNTING, encoding="ascii") as file:
+            before = file.read()
+        set_delay_accounting("1")
+    except OSError as problem:
+        yield f"no delay accounting: {problem}"
+        return
+    try:
+        yield None
+    finally:
+        set_delay_accounting(before)
+
+
+def verify_disk(threads, delays_missing):
+    """Of those that should have waited for a disk; returns why not of all."""
+    why_not = delays_missing
+    for thread in threads if not delays_missing else []:
+        if thread.row["disk_ns"] < 0:
+            why_not = "delay accounting tells this process nothing"
+        elif not thread.delay_holds():
+            why_not = f"delay accounting of \"{thread.row['what']}\" cannot be true"
+        else:
+            thread.check_disk()
+    return why_not if threads else None
+
+
+def verify(name, delays_missing):
     """Again where the kernel hid too much: what was not seen can be neither right nor wrong."""
     for _ in range(TRIES):
         try:
             threads = look(name)
         except Impossible as reason:
             return str(reason)
-        if all(t.was_seen() for t in threads):
+        disk = [t for t in threads if not WITNESSED.isdisjoint(t.expect)]
+        asked = [] if delays_missing else [t for t in disk if t.row["disk_ns"] >= 0]
+        if all(t.was_seen() for t in threads) and all(t.delay_holds() for t in asked):
             break
     for thread in threads:
         verify_thread(name, thread)
-    return None
+    return verify_disk(disk, delays_missing)
 
 
 def add(name):
     def test():
-        return verify(name)
+        with delays_accounted() as delays_missing:
+            return verify(name, delays_missing)
     test.__name__ = name
     tests.add(test)
 
@@ -295,5 +360,6 @@ def add(name):
 for program in PROGRAMS:
     add(program)
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and what was set is set back
 with fathom:
     tests.run()
