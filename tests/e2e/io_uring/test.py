@@ -124,12 +124,7 @@ def workers_between(recording, request):
     return {part: sum(time[part] for time in times) for part in harness.PARTS}
 
 
-@tests.add
-def what_a_worker_does_is_its_own_and_not_the_span_s():
-    """The request says how long it took, under the span; the worker's thread, what for."""
-    recording, said = run("worked", "worked")
-    if recording is None:
-        return "no io_uring here"
+def check_worked(recording, said):
     spans = spans_of(recording)
     requests = requests_of(spans)
     check_requests(requests, said)
@@ -159,9 +154,29 @@ def what_a_worker_does_is_its_own_and_not_the_span_s():
           "who opened the other end")
     calls = {span["span_id"] for span in spans if span["name"] == "io_uring_enter"}
     waits = [span["attributes"] for span in spans if span["kind"] == "wait"
-             and span.get("parent_id") in calls and span["begin_ns"] >= read["begin_ns"]]
+             and span["name"] != "runnable" and span.get("parent_id") in calls
+             and span["begin_ns"] >= read["begin_ns"]]
     equal([has.get("waker") for has in waits], ["/dev/zero"], "what the read was waited for")
     check(waits[0]["waker.context"].startswith("iou-wrk"), f"who did it: {waits}")
+
+
+@tests.add
+def what_a_worker_does_is_its_own_and_not_the_span_s():
+    """
+    The request says how long it took, under the span; the worker's thread, what for. Some kernels
+    hide threads: who runs after one of them comes back unseen, now and then.
+    """
+    for attempt in range(3):
+        recording, said = run(f"worked{attempt}", "worked")
+        if recording is None:
+            return "no io_uring here"
+        try:
+            check_worked(recording, said)
+            break
+        except harness.Failure as problem:
+            if attempt == 2:
+                raise
+            print(f"# once more: {problem}")
     return None
 
 
