@@ -101,6 +101,7 @@ struct chunk_info {
 	char cpu_list[CHUNK_CPU_LIST_BYTES]; /* which; "": 0 .. cpus - 1 */
 	char missing[CHUNK_MISSING_BYTES];   /* tracepoints that the recorder had to do without,
 						separated by commas; "": none */
+	uint64_t filters;	  /* FILTER_*: what was left out on request, as its records say */
 	bool cpus_unknown;	  /* nothing is left that says which: any may be missing */
 	struct chunk_clock clock; /* at its begin */
 	uint64_t records;	  /* CTF events, what babeltrace2 counts */

@@ -42,6 +42,11 @@ void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record)
 	}
 }
 
+void chunk_filter_add(struct chunk_info *info, const struct record_filter *record)
+{
+	info->filters |= record->flags & ~(uint32_t)(FILTER_FOLLOWS | FILTER_AGAIN);
+}
+
 /* ---- names of files ---- */
 
 /* A number is written in one way only. */
@@ -108,6 +113,8 @@ static void print_manifest(FILE *f, const struct manifest *m)
 		fprintf(f, "\ncpu_list=%s", info->cpu_list);
 	if (info->missing[0])
 		fprintf(f, "\nmissing=%s", info->missing);
+	if (info->filters)
+		fprintf(f, "\nfilters=%" PRIu64, info->filters);
 	fprintf(f, "\nclock=%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info->clock.monotonic_ns,
 		info->clock.unix_ns, info->clock.boottime_ns, info->clock.error_ns);
 	fprintf(f, "\nstate=%s\nevents=%" PRIu64, chunk_state_name(info->state), info->records);
@@ -165,6 +172,7 @@ enum {
 	HAS_LATE = 16384, /* need not be there */
 	HAS_CPUS = 32768, /* likewise */
 	HAS_UNCOUNTED = 65536,
+	HAS_FILTERS = 131072,
 };
 
 /* Numbers separated by one blank; false if there are more or fewer. */
@@ -264,6 +272,7 @@ static int parse_plain(const char *key, const char *value, struct chunk_info *in
 		{"events", HAS_EVENTS, &info->records},
 		{"incomplete", HAS_INCOMPLETE, &info->incomplete},
 		{"uncounted", HAS_UNCOUNTED, &info->lost.uncounted},
+		{"filters", HAS_FILTERS, &info->filters},
 	};
 
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {

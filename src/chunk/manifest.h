@@ -15,6 +15,7 @@
  *                                 not know this key takes them for these
  *   missing=                      only if the recorder had to do without some tracepoints: their
  *                                 names, separated by commas
+ *   filters=                      only if something was left out on request: FILTER_*
  *   clock=<monotonic_ns> <unix_ns> <boottime_ns> <error_ns>
  *   state=open|sealed|recovered
  *   events=<CTF events in all files>
@@ -68,6 +69,9 @@ void manifest_free(struct manifest *manifest);
 
 /* Counts a `lost` record by its class. */
 void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record);
+
+/* Notes what a `filter` record says was left out of the whole chunk. */
+void chunk_filter_add(struct chunk_info *info, const struct record_filter *record);
 
 /* Is this the name of a stream's file? */
 bool chunk_file_is_stream(const char *name);

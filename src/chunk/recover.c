@@ -52,9 +52,16 @@ static int read_stream(struct chunk_reader *r, struct stream *s, struct manifest
 {
 	int got;
 
-	while ((got = stream_peek(s)) > 0)
-		if (stream_take(s) && s->unpacker.record.head.kind == RECORD_lost)
+	while ((got = stream_peek(s)) > 0) {
+		const union record_any *record = &s->unpacker.record;
+
+		if (!stream_take(s))
+			continue;
+		if (record->head.kind == RECORD_lost)
 			stream_count_lost(s, &r->info.lost);
+		if (record->head.kind == RECORD_filter)
+			chunk_filter_add(&r->info, &record->filter_);
+	}
 	stream_count_untold(s, &r->info.lost);
 	if ((s->truncated_packet || s->gave_up) && !s->damaged)
 		s->damaged = 1; /* nobody knows how many */
@@ -300,6 +307,7 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 		return err;
 	remove_rest(r);
 	m->info.lost = r->info.lost;
+	m->info.filters |= r->info.filters;
 	for (size_t i = 0; i < m->file_count; i++) {
 		m->info.bytes += m->files[i].bytes;
 		cpus += chunk_stream_is_due(&m->info, m->files[i].name);

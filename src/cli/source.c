@@ -289,7 +289,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 			"nothing\n",
 			LIVES_MAX);
 	out->view.lost.damaged += out->partial->left_out;
-	out->view.filters = out->partial->filters;
+	out->view.filters = partial_filters(out->partial, out->from_ns, out->to_ns);
 	out->view.steal_ns = out->partial->steal_ns;
 	out->view.cpu_ns = out->recorded_ns * out->partial->cpus;
 	return 0;

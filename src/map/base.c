@@ -16,7 +16,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 23
+#define BASE_VERSION 24
 
 static const char magic[8] = "fathombs";
 
@@ -87,7 +87,6 @@ static void archive_rest(struct archive *a, struct partial *p)
 	archive_u64(a, &p->complete_ns);
 	archive_list(a, &p->raw.list, archive_raw);
 	archive_list(a, &p->events.formats, archive_format);
-	archive_u32(a, &p->filters);
 	archive_list(a, &p->filters_told, archive_filter);
 	archive_u32(a, &p->cpus);
 	archive_losses(a, p);

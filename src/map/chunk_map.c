@@ -43,6 +43,16 @@ static int chunk_apply(struct partial *p, const struct chunk_task *task, struct 
 	return err;
 }
 
+/* Though the records that say so may be damaged. */
+static int filters_apply(struct partial *p, const struct chunk_info *info)
+{
+	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = info->begin_ns},
+				       .flags = (u32)info->filters &
+						(FILTER_SYSCALLS | FILTER_SPANS)};
+
+	return filter.flags ? partial_apply(p, &filter.head) : 0;
+}
+
 /* Its streams were cut one by one, or end where a crash left each. */
 static bool is_uneven(const struct chunk_info *info)
 {
@@ -66,6 +76,8 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 
 		err = partial_apply(p, &gap.head);
 	}
+	if (!err)
+		err = filters_apply(p, info);
 	if (!err)
 		err = chunk_apply(p, task, found, e);
 	if (err) {

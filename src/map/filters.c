@@ -79,6 +79,20 @@ static u32 filters_at(const struct partial *p, u64 time_ns)
 	return n && list[n - 1].time_ns >= gaps_end_before(p, time_ns) ? list[n - 1].flags : 0;
 }
 
+u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns)
+{
+	u32 flags = 0;
+
+	for (size_t i = 0; i < p->filters_told.count; i++) {
+		const struct filter_told *told = &p->filters_told.data[i];
+
+		if (gaps_end_before(p, told->time_ns) < to_ns &&
+		    gaps_begin_after(p, told->time_ns) > from_ns)
+			flags |= told->flags;
+	}
+	return flags;
+}
+
 u32 filters_of_life(const struct partial *p, const struct life *l)
 {
 	/* of a base that was joined: it is recorded behind the gap that the base is */
@@ -261,7 +275,7 @@ static void lives_apply(struct filtering *f)
 
 void filters_doubt(struct partial *p)
 {
-	for (size_t i = 0; i < p->lives.count && p->filters; i++) {
+	for (size_t i = 0; i < p->lives.count && p->filters_told.count; i++) {
 		struct life *l = p->lives.data[i];
 
 		if (filters_of_life(p, l))
@@ -274,7 +288,7 @@ int filters_apply(struct partial *p)
 	struct filtering f = {.p = p};
 	int err;
 
-	if (!p->filters)
+	if (!p->filters_told.count)
 		return 0;
 	err = holders_fill(&f.holders, p);
 	f.known = calloc(p->lives.count + 1, sizeof(*f.known));

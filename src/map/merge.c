@@ -127,7 +127,6 @@ int partial_merge(struct partial *left, struct partial *right)
 	for (i = 0; i < sizeof(left->lost) / sizeof(left->lost[0]); i++)
 		left->lost[i] += right->lost[i];
 	left->left_out += right->left_out;
-	left->filters |= right->filters;
 	left->steal_ns += right->steal_ns;
 	if (left->cpus < right->cpus)
 		left->cpus = right->cpus;

@@ -408,7 +408,6 @@ struct partial {
 	u64 lost[8];  /* by enum record_loss */
 	u64 fed;      /* records that the lives were told, not those that a merge left out */
 	u64 left_out; /* records, and lives of merged partials, that were left out: LIVES_MAX */
-	u32 filters;  /* FILTER_*: of any recorder */
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */
 	/*
@@ -481,5 +480,11 @@ static inline bool partial_over_before(const struct partial *p, u64 end_ns)
  * only the queries may be called.
  */
 int partial_finish(struct partial *p);
+
+/*
+ * FILTER_*: what recorders left out anywhere in [from_ns, to_ns). One that had stopped before, or
+ * began later, has nothing to do with it.
+ */
+u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns);
 
 #endif

@@ -281,7 +281,6 @@ static int filter_apply(struct partial *p, const struct record_head *r)
 				   .flags = flags & ~(u32)(FILTER_FOLLOWS | FILTER_AGAIN)};
 	int err = vec_push(&p->filters_told, told);
 
-	p->filters |= told.flags;
 	return err ? err : facts_add(&p->facts, r);
 }
 

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (partial_finish(p))
 		abort();
 	gap.to_ns = p->to_ns;
-	source.filters = p->filters;
+	source.filters = partial_filters(p, 0, UINT64_MAX);
 	source.steal_ns = p->steal_ns;
 	source.cpu_ns = (p->to_ns - p->from_ns) * (p->cpus ? p->cpus : 1);
 	show_report(p, &source, &t);

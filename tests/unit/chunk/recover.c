@@ -814,4 +814,21 @@ TEST(an_open_chunk_can_be_read)
 	CHECK_EQ(info.lost.damaged, 0);
 }
 
+/* The manifest that it began with does not say it yet. */
+TEST(what_was_left_out_on_request_is_in_the_records)
+{
+	const char *dir = make_directory();
+	const struct chunk_writer_options options = {.dir = dir, .begin_ns = 1000, .no_sync = true};
+	const struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = 1001},
+					     .flags = FILTER_SPANS | FILTER_FOLLOWS};
+	struct chunk_writer *w;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &filter.head), 0);
+	CHECK_EQ(chunk_writer_flush(w, 2000, NULL), 0);
+	chunk_writer_close(w);
+	CHECK_EQ(recording_recover(dir, NULL, on_recovered, NULL, NULL), 1);
+	CHECK_EQ(found.filters, FILTER_SPANS);
+}
+
 TEST_MAIN()

@@ -647,4 +647,59 @@ TEST(steal_is_a_share_of_what_was_recorded)
 	}
 }
 
+/* One that began with --spans-only and lasts from 1 to 2 s, of which nothing else is told. */
+static void filtered_write(const char *dir)
+{
+	const struct chunk_clock clock = {.monotonic_ns = 1000 * MS, .unix_ns = 1000 * MS + 1};
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = 1000 * MS,
+						     .host = "here",
+						     .boot_id = BOOT,
+						     .clock = &clock,
+						     .no_sync = true};
+	const struct record_filter filter = {
+		.head = {.kind = RECORD_filter, .time_ns = 1000 * MS + 1}, .flags = FILTER_SPANS};
+	struct chunk_writer *w;
+	union make_record call;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	make_syscall(&call, 1500 * MS, 0, 1);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &filter.head), 0);
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &call.head), 0);
+	CHECK_EQ(chunk_writer_cut(w, 2000 * MS, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
+	chunk_writer_close(w);
+}
+
+static void check_filters(const char *dir, u64 from_ns, u64 to_ns, unsigned int filters)
+{
+	struct source s;
+
+	load(&s, &dir, 1, from_ns, to_ns);
+	CHECK_EQ(s.view.filters, filters);
+	source_free(&s);
+}
+
+/* Whether a record says so or, where that is lost, the manifest; and no answer beside it says so.
+ */
+TEST(what_was_left_out_is_told_of_its_own_time)
+{
+	const char *dir = make_directory();
+	struct recording *recording;
+
+	filtered_write(dir);
+	chunk_write(dir, 3000 * MS, 4000 * MS, "full", 7);
+	for (int lost = 0; lost < 2; lost++) {
+		check_filters(dir, 0, 0, FILTER_SPANS);
+		check_filters(dir, 1500 * MS, 3500 * MS, FILTER_SPANS);
+		check_filters(dir, 3000 * MS, 0, 0);
+		CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+		CHECK_EQ(recording_info(recording)->chunks[0].filters, FILTER_SPANS);
+		unlink(make_path(recording_info(recording)->chunks[0].path, "life"));
+		recording_close(recording);
+	}
+	first_is_absorbed(dir, true);
+	check_filters(dir, 0, 0, 0);
+}
+
 TEST_MAIN()

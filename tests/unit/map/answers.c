@@ -492,8 +492,8 @@ static u64 span_last(const struct partial *p, const struct app_span *s)
 /* Under what conditions it was recorded, and what is missing. */
 static void print_conditions(FILE *out, const struct partial *p)
 {
-	fprintf(out, "filters %x cpus %u steal %llu lost", p->filters, p->cpus,
-		(unsigned long long)p->steal_ns);
+	fprintf(out, "filters %x cpus %u steal %llu lost", partial_filters(p, 0, UINT64_MAX),
+		p->cpus, (unsigned long long)p->steal_ns);
 	for (size_t i = 0; i < sizeof(p->lost) / sizeof(p->lost[0]); i++)
 		fprintf(out, " %llu", (unsigned long long)p->lost[i]);
 	fprintf(out, "\ncovers %llu-%llu\n", (unsigned long long)p->from_ns,

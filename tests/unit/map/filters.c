@@ -193,7 +193,8 @@ TEST(a_base_knows_what_is_left_out_up_to_the_next_gap)
 		partial_cover(next, gap ? 3000 : 2000, 4000);
 		CHECK_EQ(partial_merge(p, next), 0);
 		CHECK_EQ(partial_finish(p), 0);
-		CHECK_EQ(p->filters, FILTER_SPANS);
+		CHECK_EQ(partial_filters(p, gap ? 3000 : 2000, UINT64_MAX), gap ? 0 : FILTER_SPANS);
+		CHECK_EQ(partial_filters(p, 1000, 2000), FILTER_SPANS);
 		CHECK_EQ(user_of(p, 7), gap ? 510 : 10);
 		partial_free(p);
 	}
