@@ -116,7 +116,7 @@ static void head_follow(struct life *l, enum life_role role, const struct record
 	} else if (role == LIFE_WAKING) {
 		life_apply(l, LIFE_WAKING, r, &nobody);
 	} else if (role == LIFE_RUNS) {
-		life_runs_wake(&l->state, (const void *)r);
+		life_runs_wake(l, (const void *)r);
 	}
 }
 

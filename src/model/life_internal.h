@@ -76,7 +76,7 @@ void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink);
 /* ---- life_roles.c ---- */
 
 /* Of a waking before a LIFE_RUNS: it counts still if it came in the visit that the thread is in. */
-void life_runs_wake(struct life_state *s, const struct record_switch *sw);
+void life_runs_wake(struct life *l, const struct record_switch *sw);
 
 /* Accounts up to the record and takes the state after it. */
 void life_apply(struct life *l, enum life_role role, const struct record_head *r,

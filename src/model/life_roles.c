@@ -75,13 +75,21 @@ static void sight(struct life *l, const struct context *ctx, const struct life_v
 
 /* ---- one function per role: accounts up to the record, then takes its state ---- */
 
+/* What it did before it came into the recording is no part of that. */
+static u64 recorded_from(const struct life *l, u64 begin_ns)
+{
+	return l->born && begin_ns < l->origin_ns ? l->origin_ns : begin_ns;
+}
+
 /* Since when it is in the kernel; 0: it is not, or that is not known. */
-static u64 switch_visit(const struct record_switch *sw)
+static u64 switch_visit(const struct life *l, const struct record_switch *sw)
 {
 	bool visits = (sw->mode & MODE_MASK) != MODE_user &&
 		      (sw->mode & MODE_MASK) != MODE_kernel_thread;
 
-	return visits && sw->since_ns ? life_ago(sw->head.time_ns, sw->since_ns) : 0;
+	if (!visits || !sw->since_ns)
+		return 0;
+	return recorded_from(l, life_ago(sw->head.time_ns, sw->since_ns));
 }
 
 /* A context does not change in a visit: one that is found in the middle of it was there before. */
@@ -97,7 +105,7 @@ static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 {
 	struct life_state *s = &l->state;
 	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
-	u64 visit = switch_visit(sw);
+	u64 visit = switch_visit(l, sw);
 	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* so far */
 
 	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
@@ -152,9 +160,10 @@ static void role_leaves(struct life *l, const struct record_head *r, const struc
 	switch_take(l, sw, t, visit);
 }
 
-void life_runs_wake(struct life_state *s, const struct record_switch *sw)
+void life_runs_wake(struct life *l, const struct record_switch *sw)
 {
-	u64 visit = switch_visit(sw);
+	struct life_state *s = &l->state;
+	u64 visit = switch_visit(l, sw);
 
 	if (!visit || s->wake.time_ns < visit)
 		s->wake.has = false;
@@ -167,7 +176,7 @@ static void role_runs(struct life *l, const struct record_head *r, const struct 
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 	u64 visit = switch_account(l, sw, t, sink);
 
-	life_runs_wake(s, sw);
+	life_runs_wake(l, sw);
 	s->place = LIFE_ON_CPU; /* or untold: what it does there and elsewhere is known alike */
 	s->cpu = sw->state == LEAVE_untold ? LIFE_CPU_UNKNOWN : r->cpu;
 	switch_take(l, sw, t, visit);
@@ -261,12 +270,10 @@ static void role_syscall(struct life *l, const struct record_head *r, const stru
 {
 	const struct record_syscall *c = (const void *)r;
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
-	struct life_visit v = {
-		.begin_ns = life_ago(r->time_ns, c->duration_ns), .end_ns = t, .syscall = c};
+	struct life_visit v = {.begin_ns = recorded_from(l, life_ago(r->time_ns, c->duration_ns)),
+			       .end_ns = t,
+			       .syscall = c};
 
-	/* what it did before is no part of the recording */
-	if (l->born && v.begin_ns < l->origin_ns)
-		v.begin_ns = l->origin_ns;
 	visit_end(l, &v, &c->ctx, sink);
 }
 

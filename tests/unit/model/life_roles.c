@@ -557,4 +557,30 @@ TEST(a_fault_in_a_call_is_told_alike_by_two_halves)
 	}
 }
 
+/* As the first exec of a command: the call began when recording did, the life a little later. */
+TEST(a_call_from_before_the_life_has_its_waits)
+{
+	struct record_switch leaves = {
+		.head = {.kind = RECORD_switch, .cpu = CPU, .tid = TID, .time_ns = 1500},
+		.mode = MODE_syscall,
+		.since_ns = 1500 - 400,
+		.state = LEAVE_preempted};
+	struct record_syscall call = {
+		.head = {.kind = RECORD_syscall, .cpu = CPU, .tid = TID, .time_ns = 3000},
+		.duration_ns = 3000 - 400};
+	struct told t = {0};
+
+	life_init_born(&t.life, TID, TID, 500, 0);
+	enters(&t, 1000);
+	feed(&t, LIFE_LEAVES, &leaves);
+	enters(&t, 2500);
+	feed(&t, LIFE_SYSCALL, &call);
+	CHECK_EQ(t.last.visit_ns, 500);
+	CHECK_EQ(t.visit.begin_ns, 500);
+	CHECK_EQ(t.visit.split.ns[SPLIT_runnable], 1000);
+	CHECK_EQ(t.visit.split.ns[SPLIT_kernel], 1000);
+	CHECK_EQ(t.visit.split.ns[SPLIT_unknown], 500);
+	life_free(&t.life);
+}
+
 TEST_MAIN()
