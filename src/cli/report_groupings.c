@@ -69,6 +69,14 @@ static int fill_service(struct report_rows *out, const struct partial *p)
 	return fill_spans(out, p, false);
 }
 
+/* It was over before the range, or began behind it. */
+static bool lives_beside(const struct partial *p, const struct life *l)
+{
+	bool behind = p->options.to_ns && l->origin_ns >= p->options.to_ns;
+
+	return behind || partial_over_before(p, l->state.last_ns);
+}
+
 static u32 life_process(const struct partial *p, const struct life *l)
 {
 	return l->pid ? l->pid : query_pid(p, l->tid, query_held_until(p, l->tid, l->origin_ns));
@@ -87,7 +95,7 @@ static int fill_process(struct report_rows *out, const struct partial *p)
 		struct report_group *g;
 		char key[48];
 
-		if (partial_over_before(p, l->state.last_ns))
+		if (lives_beside(p, l))
 			continue;
 		snprintf(key, sizeof(key), "%u %" PRIu64, pid, until_ns);
 		g = report_group_of(out, key);
@@ -111,7 +119,7 @@ static int fill_thread(struct report_rows *out, const struct partial *p)
 		struct report_group *g;
 		char key[32];
 
-		if (partial_over_before(p, l->state.last_ns))
+		if (lives_beside(p, l))
 			continue;
 		if (l->state.place == LIFE_GONE) /* by an exec, the number can be another's */
 			until_ns = l->state.last_ns;

@@ -78,4 +78,42 @@ TEST(every_part_of_time_is_a_row_by_cause)
 	partial_free(p);
 }
 
+static void check_threads(u64 from_ns, u64 to_ns, u32 first_tid, size_t count)
+{
+	const struct partial_options range = {.from_ns = from_ns, .to_ns = to_ns};
+	struct partial *p = partial_new(&range);
+	struct report_rows rows;
+
+	for (u32 tid = 7; tid < 10; tid++) {
+		u64 begin_ns = 1000 * (tid - 6);
+		struct record_fork made = {
+			.head = {.kind = RECORD_fork, .tid = tid, .pid = tid, .time_ns = begin_ns}};
+		struct record_switch dead = {.head = {.kind = RECORD_switch,
+						      .tid = tid,
+						      .pid = tid,
+						      .time_ns = begin_ns + 500},
+					     .state = LEAVE_dead};
+
+		apply(p, &made);
+		apply(p, &dead);
+	}
+	partial_cover(p, 500, 5000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(report_rows_build(&rows, p, report_grouping_find("thread"), NULL), 0);
+	CHECK_EQ(rows.rows.count, count);
+	for (size_t i = 0; i < count; i++)
+		CHECK(rows.rows.data[i].tid >= first_tid && rows.rows.data[i].total_ns > 0);
+	report_rows_free(&rows);
+	partial_free(p);
+}
+
+/* They live from 1000, 2000 and 3000 on, for 500 each. */
+TEST(a_thread_beside_the_range_is_no_row)
+{
+	check_threads(0, 0, 7, 3);
+	check_threads(1600, 0, 8, 2);
+	check_threads(0, 2900, 7, 2);
+	check_threads(1600, 2900, 8, 1);
+}
+
 TEST_MAIN()
