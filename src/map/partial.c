@@ -168,9 +168,12 @@ static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
 u64 partial_life_from(const struct partial *p, const struct life *l)
 {
 	u64 gap_end_ns = gaps_end_before(p, l->first_ns);
+	u64 gap_begin_ns = gap_around(p, l->first_ns);
 
 	if (l->origin_ns) /* of a base: it has no gaps */
 		return l->origin_ns;
+	if (gap_begin_ns > gap_end_ns) /* of what a crash left: who is older was told before */
+		return gap_begin_ns;
 	return gap_end_ns ? gap_end_ns : p->from_ns;
 }
 

@@ -41,6 +41,20 @@ TEST(a_life_lasts_from_gap_to_gap)
 	partial_free(p);
 }
 
+/* A crash took the record of its begin, which was no older than the gap. */
+TEST(one_that_is_seen_first_in_a_gap_began_in_it)
+{
+	struct partial *p = partial_new(NULL);
+
+	lives(p, 2400);
+	gap(p, 2000, 3000);
+	partial_cover(p, 1000, 9000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(p->lives.count, 1);
+	CHECK_EQ(p->lives.data[0]->origin_ns, 2000);
+	partial_free(p);
+}
+
 /* One that has no time, or lies in another, takes nothing of that one. */
 TEST(a_time_lies_in_all_gaps_that_reach_it)
 {
