@@ -8,7 +8,7 @@ import subprocess
 
 import harness
 from harness import check, equal
-from trapped import Skip, events, fathom, skips, spans, write
+from trapped import Skip, events, fathom, skips, spans, tries, write
 
 MIB = 1 << 20
 SMALL = {"scheduler": "mq-deadline", "max_sectors_kb": "4"}
@@ -55,12 +55,13 @@ def loop_device():
 
 @tests.add
 @skips
+@tries
 def what_a_worker_issues_is_its_submitters():
     with loop_device() as device:
         number = os.stat(device).st_rdev
-        path = fathom.record("issued", "-a", "--buffer", "64M", "--event", "block:block_rq_issue",
-                             "--", "dd", "if=/dev/zero", f"of={device}", "bs=8M", "count=1",
-                             "oflag=direct")
+        path = fathom.record(f"issued-{len(os.listdir(fathom.dir))}", "-a", "--buffer", "64M",
+                             "--event", "block:block_rq_issue", "--", "dd", "if=/dev/zero",
+                             f"of={device}", "bs=8M", "count=1", "oflag=direct")
     [writer] = {s["tid"] for s in spans(path, "syscall", "write") if s["process"] == "dd"
                 and s["attributes"].get("fd.name") == device}
     dev = os.major(number) << 20 | os.minor(number)
