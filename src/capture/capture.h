@@ -266,6 +266,9 @@ struct capture_feature {
 /* The features, `*count` of them; owned by the capture. */
 const struct capture_feature *capture_features(const struct capture *c, size_t *count);
 
+/* FILTER_*: what its options leave out. */
+u32 capture_filters(const struct capture *c);
+
 /*
  * Asks the kernel for the features without loading anything: fills at most
  * `max` and returns how many there are, or a negative errno (no BTF).

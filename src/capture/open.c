@@ -294,6 +294,11 @@ const struct capture_feature *capture_features(const struct capture *c, size_t *
 	return c->features;
 }
 
+u32 capture_filters(const struct capture *c)
+{
+	return c->filters;
+}
+
 int capture_probe(struct capture_feature *features, size_t max, struct error *e)
 {
 	return capture_features_probe(features, max, e);

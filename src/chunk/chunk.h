@@ -101,7 +101,7 @@ struct chunk_info {
 	char cpu_list[CHUNK_CPU_LIST_BYTES]; /* which; "": 0 .. cpus - 1 */
 	char missing[CHUNK_MISSING_BYTES];   /* tracepoints that the recorder had to do without,
 						separated by commas; "": none */
-	uint64_t filters;	  /* FILTER_*: what was left out on request, as its records say */
+	uint64_t filters;		     /* FILTER_*: what was left out on request */
 	bool cpus_unknown;	  /* nothing is left that says which: any may be missing */
 	struct chunk_clock clock; /* at its begin */
 	uint64_t records;	  /* CTF events, what babeltrace2 counts */
@@ -159,6 +159,7 @@ struct chunk_writer_options {
 	const char *cpus;    /* base/cpu_list.h: their streams are there from the begin; NULL: as
 				records come */
 	const char *missing; /* what the kernel lacks, as in chunk_info; NULL: nothing */
+	uint64_t filters;    /* FILTER_*: what is left out on request */
 	uint64_t seq;	     /* its number, for who counts on; 0: one that no chunk in `dir` has */
 	const char *host;    /* NULL: this host's name */
 	const char *boot_id; /* NULL: this boot's */

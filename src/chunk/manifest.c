@@ -42,11 +42,6 @@ void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record)
 	}
 }
 
-void chunk_filter_add(struct chunk_info *info, const struct record_filter *record)
-{
-	info->filters |= record->flags & ~(uint32_t)(FILTER_FOLLOWS | FILTER_AGAIN);
-}
-
 /* ---- names of files ---- */
 
 /* A number is written in one way only. */

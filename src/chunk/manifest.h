@@ -70,9 +70,6 @@ void manifest_free(struct manifest *manifest);
 /* Counts a `lost` record by its class. */
 void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record);
 
-/* Notes what a `filter` record says was left out of the whole chunk. */
-void chunk_filter_add(struct chunk_info *info, const struct record_filter *record);
-
 /* Is this the name of a stream's file? */
 bool chunk_file_is_stream(const char *name);
 bool chunk_file_is_compressed(const char *name);

@@ -12,6 +12,8 @@ bool chunk_stream_is_due(const struct chunk_info *info, const char *name)
 {
 	unsigned long cpu;
 
+	if (strncmp(name, "life", 4) == 0)
+		return info->cpus;
 	if (strncmp(name, "cpu", 3) != 0)
 		return false;
 	cpu = strtoul(name + 3, NULL, 10);
@@ -60,9 +62,11 @@ void chunk_clock_bound(const struct chunk_reader *r, struct chunk_info *info)
 	info->clock = (struct chunk_clock){begin_ns, name.begin_unix_ns, 0, 0};
 }
 
-void chunk_complete_bound(struct chunk_info *info, uint64_t cpus)
+/* Those of the CPUs are due, and `life`. */
+void chunk_complete_bound(struct chunk_info *info, uint64_t due)
 {
-	if (info->cpus_unknown || cpus < info->cpus || info->complete_ns < info->begin_ns)
+	if (info->cpus_unknown || (info->cpus && due <= info->cpus) ||
+	    info->complete_ns < info->begin_ns)
 		info->complete_ns = info->begin_ns;
 	/* a stream ends with its last instant, a chunk behind it */
 	if (info->complete_ns >= info->end_ns - 1)
@@ -78,7 +82,7 @@ int chunk_reader_measure(struct chunk_reader *r, struct error *e)
 {
 	const struct record_head *record;
 	struct chunk_info *info = &r->info;
-	uint64_t cpus = 0;
+	uint64_t due = 0;
 	int got;
 
 	r->measured = true;
@@ -95,10 +99,10 @@ int chunk_reader_measure(struct chunk_reader *r, struct error *e)
 		if (memcmp(info->identity, (uint8_t[16]){0}, 16) == 0 && s->has_identity)
 			memcpy(info->identity, s->identity, sizeof(info->identity));
 		chunk_stream_bound(info, s);
-		cpus += s->packets && chunk_stream_is_due(info, s->name);
+		due += s->packets && chunk_stream_is_due(info, s->name);
 	}
 	chunk_clock_bound(r, info);
-	chunk_complete_bound(info, cpus);
+	chunk_complete_bound(info, due);
 	if (info->state == CHUNK_SEALED)
 		info->state = CHUNK_RECOVERED;
 	return 0;

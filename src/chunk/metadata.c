@@ -139,6 +139,13 @@ static void print_cpus(FILE *f, const struct chunk_info *info)
 	fprintf(f, "\";\n");
 }
 
+/* Likewise: by what was left out less is known of the time on a CPU. */
+static void print_filters(FILE *f, const struct chunk_info *info)
+{
+	if (info->filters)
+		fprintf(f, "\tfilters = %" PRIu64 ";\n", info->filters);
+}
+
 static void print_trace(FILE *f, const struct chunk_info *info)
 {
 	const uint8_t *u = info->identity;
@@ -154,6 +161,7 @@ static void print_trace(FILE *f, const struct chunk_info *info)
 		"\ttracer_name = \"fathom\";\n\tcontract = %d;\n",
 		info->host, info->boot_id, RECORD_CONTRACT_VERSION);
 	print_cpus(f, info);
+	print_filters(f, info);
 	fprintf(f,
 		"};\nclock {\n\tname = \"monotonic\";\n\tfreq = 1000000000;\n\toffset_s = %" PRIu64
 		";\n\toffset = %" PRIu64 ";\n\tabsolute = TRUE;\n};\n",

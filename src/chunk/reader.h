@@ -74,7 +74,7 @@ void chunk_stream_bound(struct chunk_info *info, const struct stream *stream);
 void chunk_clock_bound(const struct chunk_reader *reader, struct chunk_info *info);
 
 /* Bounds complete_ns of a chunk of which so many streams that are due were found. */
-void chunk_complete_bound(struct chunk_info *info, uint64_t cpus);
+void chunk_complete_bound(struct chunk_info *info, uint64_t due);
 
 /* Reads when losses begin into r->begins. 0 or -ENOMEM. */
 int chunk_reader_find_losses(struct chunk_reader *r);

@@ -18,6 +18,7 @@
 
 #define METADATA_MAX ((size_t)1 << 20)
 #define CPUS_KEY "\n\tcpus = \""
+#define FILTERS_KEY "\n\tfilters = "
 
 void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const char *why)
 {
@@ -255,7 +256,7 @@ static void guess_info(struct chunk_reader *r)
 {
 	const char *slash = strrchr(r->info.path, '/');
 	struct chunk_name name = {0};
-	char seconds[24] = "", rest[24] = "";
+	char seconds[24] = "", rest[24] = "", filters[24] = "";
 	uint64_t offset;
 	void *text;
 	size_t len;
@@ -270,6 +271,8 @@ static void guess_info(struct chunk_reader *r)
 	metadata_word(text, "hostname = \"", r->info.host, sizeof(r->info.host));
 	metadata_word(text, "boot_id = \"", r->info.boot_id, sizeof(r->info.boot_id));
 	guess_cpus(&r->info, text);
+	metadata_word(text, FILTERS_KEY, filters, sizeof(filters));
+	r->info.filters = strtoull(filters, NULL, 10);
 	metadata_word(text, "offset_s = ", seconds, sizeof(seconds));
 	metadata_word(text, "offset = ", rest, sizeof(rest));
 	free(text);

@@ -52,16 +52,9 @@ static int read_stream(struct chunk_reader *r, struct stream *s, struct manifest
 {
 	int got;
 
-	while ((got = stream_peek(s)) > 0) {
-		const union record_any *record = &s->unpacker.record;
-
-		if (!stream_take(s))
-			continue;
-		if (record->head.kind == RECORD_lost)
+	while ((got = stream_peek(s)) > 0)
+		if (stream_take(s) && s->unpacker.record.head.kind == RECORD_lost)
 			stream_count_lost(s, &r->info.lost);
-		if (record->head.kind == RECORD_filter)
-			chunk_filter_add(&r->info, &record->filter_);
-	}
 	stream_count_untold(s, &r->info.lost);
 	if ((s->truncated_packet || s->gave_up) && !s->damaged)
 		s->damaged = 1; /* nobody knows how many */
@@ -292,7 +285,7 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 {
 	struct chunk_reader *r = k->reader;
 	struct manifest *m = &k->manifest;
-	uint64_t cpus = 0; /* of those that are due, with something in it */
+	uint64_t due = 0; /* streams, with something in it */
 	int err = streams_recover(k, e);
 
 	if (err)
@@ -307,12 +300,11 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 		return err;
 	remove_rest(r);
 	m->info.lost = r->info.lost;
-	m->info.filters |= r->info.filters;
 	for (size_t i = 0; i < m->file_count; i++) {
 		m->info.bytes += m->files[i].bytes;
-		cpus += chunk_stream_is_due(&m->info, m->files[i].name);
+		due += chunk_stream_is_due(&m->info, m->files[i].name);
 	}
-	chunk_complete_bound(&m->info, cpus);
+	chunk_complete_bound(&m->info, due);
 	err = manifest_write(r->dir, m, true, e);
 	return err ? err : rename_chunk(in, r->info.path, &m->info, e);
 }

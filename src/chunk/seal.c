@@ -78,6 +78,7 @@ static void fill_info(struct chunk_info *info, const struct chunk_writer_options
 		chunk_cpus_set(info, o->cpus);
 	if (o->missing)
 		snprintf(info->missing, sizeof(info->missing), "%s", o->missing);
+	info->filters = o->filters;
 	gethostname(host, sizeof(host) - 1);
 	copy_word(info->host, sizeof(info->host), o->host ? o->host : host);
 	if (o->boot_id)

@@ -252,8 +252,6 @@ static int add_record(struct chunk_stream *s, const struct record_head *record)
 	const struct record_lost *lost = (const void *)record;
 	int err;
 
-	if (record->kind == RECORD_filter)
-		chunk_filter_add(&s->writer->info, (const void *)record);
 	if (record->kind != RECORD_lost)
 		return packet_add(&s->packet, record);
 	err = encode_lost(s, lost);

@@ -82,6 +82,7 @@ static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chu
 					 .seq = c->next_seq,
 					 .cpus = cpu_list_online(cpus) ? NULL : cpus,
 					 .missing = c->options.missing,
+					 .filters = *c->options.filters,
 					 .owner = c->options.owner,
 					 .compress = c->options.compress};
 	int err = chunk_writer_open(writer, &o, e);

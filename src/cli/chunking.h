@@ -29,6 +29,7 @@ struct chunking_options {
 	const struct chunk_owner *owner; /* NULL: the effective user */
 	bool compress;
 	const char *on_chunk; /* NULL: none */
+	const u32 *filters;   /* FILTER_*, once a chunk begins: what is left out on request */
 	const char *missing;  /* tracepoints that the kernel lacks; NULL: none */
 };
 

@@ -45,6 +45,7 @@ struct recorder {
 	int command_failed; /* of its exec; 0: it did not */
 	bool begun;	    /* its place is settled */
 	char missing[CHUNK_MISSING_BYTES];
+	u32 filters;
 };
 
 static struct capture_sink sink_of(struct recorder *r)
@@ -275,12 +276,14 @@ static int directory_open(struct recorder *r, struct error *e)
 			    r->flight ? "snapshot" : "rotate", e);
 }
 
-static void missing_find(struct recorder *r)
+/* What a chunk says that it lacks. */
+static void lacks_find(struct recorder *r)
 {
 	size_t count;
 	const struct capture_feature *features = capture_features(r->capture, &count);
 
 	missing_list(features, count, r->missing, sizeof(r->missing));
+	r->filters = capture_filters(r->capture);
 }
 
 static int capture_begin(struct recorder *r, struct error *e)
@@ -309,7 +312,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 	if (!err)
 		err = capture_attach(r->capture, e);
 	if (!err)
-		missing_find(r);
+		lacks_find(r);
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
 	if (!err) /* before the chunk, which takes a while where disks are busy */
 		capture_turn_on(r->capture, r->begin_ns);
@@ -360,7 +363,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 					   .owner = r->owner,
 					   .compress = options->compress,
 					   .on_chunk = options->on_chunk,
-					   .missing = r->missing};
+					   .missing = r->missing,
+					   .filters = &r->filters};
 	chunking_init(&r->chunks, &chunks);
 	*out = r;
 	r->flight = options->flight ? flight_new() : NULL;

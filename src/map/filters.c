@@ -85,9 +85,11 @@ u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns)
 
 	for (size_t i = 0; i < p->filters_told.count; i++) {
 		const struct filter_told *told = &p->filters_told.data[i];
+		u64 end_ns = gap_around(p, told->time_ns); /* in what a crash left, say */
 
-		if (gaps_end_before(p, told->time_ns) < to_ns &&
-		    gaps_begin_after(p, told->time_ns) > from_ns)
+		if (!end_ns)
+			end_ns = gaps_begin_after(p, told->time_ns);
+		if (gaps_end_before(p, told->time_ns) < to_ns && end_ns > from_ns)
 			flags |= told->flags;
 	}
 	return flags;
