@@ -257,7 +257,7 @@ struct capture_feature {
 	const char *what;	/* what it is for, and so what is missing without it */
 	const char *instead_of; /* what older kernels lack, "sk_data_ready"; NULL: nothing */
 	bool needed;		/* nothing can be recorded without it */
-	bool tells;		/* records of a kind come from it: else it only refines others */
+	bool tells;		/* without it records are missing, or say what is not so */
 	bool spare;		/* the kernel has what it would stand in for: it is not used */
 	bool available;		/* the kernel has it */
 	bool on;		/* it is attached in this capture */

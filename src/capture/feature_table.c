@@ -163,10 +163,14 @@ static void feature_probe(struct capture_feature *feature, const struct btf *btf
 		feature->available = tracepoint_in_btf(btf, feature->name);
 }
 
-/* Faults are counted by nobody, as they are told when they have ended. */
+/*
+ * Faults are counted by nobody, as they are told when they have ended. And without what tells
+ * wake-ups apart a thread that was merely interrupted is named as the waker.
+ */
 static bool feature_tells(const struct feature_row *row)
 {
-	return row->lost_kind || strncmp(row->name, "page_fault", 10) == 0;
+	return row->lost_kind || strncmp(row->name, "page_fault", 10) == 0 ||
+	       strncmp(row->what, "wake-ups by ", 12) == 0;
 }
 
 int capture_features_probe(struct capture_feature *features, size_t max, struct error *e)

@@ -81,7 +81,7 @@ void chunk_boot_read(char boot_id[CHUNK_BOOT_BYTES]);
 
 #define CHUNK_NAME_BYTES 80
 #define CHUNK_CPU_LIST_BYTES 256
-#define CHUNK_MISSING_BYTES 512
+#define CHUNK_MISSING_BYTES 1024
 
 struct chunk_info {
 	char path[4096];      /* of the directory */

@@ -143,7 +143,8 @@ def all_that_are_of_use():
     recording, told = record(prefix, "least")
     equal(calls_of(recording), calls_of(fathom.path("whole")), "calls")
     equal(kinds_of(recording) - {"thread", "syscall", "wait"}, set(), "spans")
-    check_told(recording, told, ["block_rq_issue", "page_fault_user", "io_uring_complete"])
+    check_told(recording, told, ["block_rq_issue", "page_fault_user", "hrtimer_expire_entry",
+                                  "io_uring_complete"])
     equal([row["process"] for row in fathom.report(recording, "process")["rows"]], ["sh"],
           "processes")
     return None
