@@ -35,7 +35,7 @@ static const u8 call_kinds[SYSCALL_TABLE_SIZE][6] = {RECORD_SYSCALLS(ROW)};
 struct call {
 	int nr; /* of the 64-bit call, -1: none */
 	int count;
-	bool compat;
+	bool compat, succeeded;
 	u8 kinds[6]; /* enum argument_kind */
 	u64 args[6];
 };
@@ -325,6 +325,14 @@ static void put_clone(struct text *t, const struct call *c)
 	}
 }
 
+/* An empty path is not told; the C library's fstat() has one. */
+static bool path_is_empty(const struct call *c, int i)
+{
+	const int flags = c->nr == SYSCALL_NR_newfstatat ? 3 : c->nr == SYSCALL_NR_statx ? 2 : -1;
+
+	return c->succeeded && c->args[i] && flags >= 0 && c->args[flags] & AT_EMPTY_PATH;
+}
+
 static void put_arguments(struct text *t, const struct call *c, const struct syscall_paths *paths)
 {
 	int count = arguments_shown(c), written = 0, path = 0;
@@ -337,12 +345,14 @@ static void put_arguments(struct text *t, const struct call *c, const struct sys
 		bool is_path = c->kinds[i] == ARG_path && path < 2;
 		const char *string = is_path && paths ? paths->asked[path] : NULL;
 
+		if (is_path && !string && path_is_empty(c, i))
+			string = "";
 		if (argument_is_unused(c, i))
 			continue;
 		if (written++)
 			text_put(t, ", ");
 		if (string)
-			text_put_quoted(t, string, paths->cut[path]);
+			text_put_quoted(t, string, *string && paths->cut[path]);
 		else
 			argument_put(t, c->kinds[i], c->args, i);
 		path += is_path;
@@ -354,7 +364,7 @@ size_t syscall_args_format(char *buf, size_t size, const struct record_syscall *
 {
 	const u64 registers[6] = {r->arg0, r->arg1, r->arg2, r->arg3, r->arg4, r->arg5};
 	struct text t = {.buf = buf, .size = size};
-	struct call c = {0};
+	struct call c = {.succeeded = r->result >= 0};
 
 	if (size)
 		buf[0] = '\0';

@@ -11,7 +11,7 @@
 
 static size_t format_case(char *buf, size_t size, const struct syscall_case *c, u8 abi_flags)
 {
-	struct record_syscall r = {.nr = (u16)c->nr, .flags = abi_flags};
+	struct record_syscall r = {.nr = (u16)c->nr, .flags = abi_flags, .result = -ENOSYS};
 
 	r.arg0 = (u64)c->args[0];
 	r.arg1 = (u64)c->args[1];
@@ -179,6 +179,28 @@ TEST(results)
 	CHECK_STR(syscall_errno_name(-531), "ENOGRACE");
 	CHECK_STR(syscall_errno_name(-532), NULL);
 	CHECK_STR(syscall_errno_name(5000), NULL);
+}
+
+static void check_stat(s64 result, u64 path, const char *args)
+{
+	struct record_syscall r = {.nr = SYSCALL_NR_newfstatat,
+				   .arg0 = 3,
+				   .arg1 = path,
+				   .arg2 = 0xdead8,
+				   .arg3 = 0x1000, /* AT_EMPTY_PATH */
+				   .result = result};
+	char text[128];
+
+	syscall_args_format(text, sizeof(text), &r, NULL);
+	CHECK_STR(text, args);
+}
+
+/* It is not told, but the call could not have gone well with another one that is not. */
+TEST(the_path_of_an_fstat_is_empty)
+{
+	check_stat(0, 0xdead0, "3, \"\", 0xdead8, AT_EMPTY_PATH");
+	check_stat(-EFAULT, 0xdead0, "3, 0xdead0, 0xdead8, AT_EMPTY_PATH");
+	check_stat(0, 0, "3, NULL, 0xdead8, AT_EMPTY_PATH");
 }
 
 TEST_MAIN()
