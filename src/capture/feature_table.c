@@ -14,71 +14,77 @@
 
 #include "capture/internal.h"
 
+enum feature_need {
+	USEFUL,
+	TELLS, /* what nobody counts when it is skipped: faults, or by whom a thread is not woken */
+	NEEDED, /* nothing can be recorded without it */
+};
+
 struct feature_row {
 	const char *name; /* of the program; and of the tracepoint, if it stands in for none */
 	const char *what;
-	bool needed;
+	enum feature_need need;
 	u16 lost_kind; /* what is lost when the kernel skips a run */
 };
 
 static const struct feature_row feature_rows[] = {
-	{"sched_process_free", "what is kept of threads that are no more", false, 0},
-	{"task_newtask", "threads and processes that are made", true, RECORD_fork},
-	{"sched_process_exec", "programs that are run", true, RECORD_exec},
-	{"sched_process_exit", "ends of threads", true, RECORD_exit},
-	{"task_rename", "names of threads that change", false, RECORD_name},
-	{"cgroup_mkdir", "names of cgroups that are made", false, RECORD_cgroup},
-	{"cgroup_rmdir", "cgroups of --cgroup that are removed and made again", false, 0},
-	{"cgroup_attach_task", "processes that move to another cgroup", false,
+	{"sched_process_free", "what is kept of threads that are no more", USEFUL, 0},
+	{"task_newtask", "threads and processes that are made", NEEDED, RECORD_fork},
+	{"sched_process_exec", "programs that are run", NEEDED, RECORD_exec},
+	{"sched_process_exit", "ends of threads", NEEDED, RECORD_exit},
+	{"task_rename", "names of threads that change", USEFUL, RECORD_name},
+	{"cgroup_mkdir", "names of cgroups that are made", USEFUL, RECORD_cgroup},
+	{"cgroup_rmdir", "cgroups of --cgroup that are removed and made again", USEFUL, 0},
+	{"cgroup_attach_task", "processes that move to another cgroup", USEFUL,
 	 RECORD_cgroup_attach},
-	{"softirq_entry", "wake-ups by softirqs told from those by threads", false, 0},
-	{"softirq_exit", "wake-ups by softirqs told from those by threads", false, 0},
-	{"sk_data_ready", "sockets whose data woke a thread, and senders on this host", false, 0},
-	{"sock_readable", "sockets whose data woke a thread, and senders on this host", false, 0},
-	{"inet_sock_set_state", "connections whose begin or end woke a thread", false, 0},
-	{"irq_handler_entry", "wake-ups by devices told from those by threads", false, 0},
-	{"irq_handler_exit", "wake-ups by devices told from those by threads", false, 0},
-	{"irq_work_entry", "wake-ups by work put off told from those by threads", false, 0},
-	{"irq_work_exit", "wake-ups by work put off told from those by threads", false, 0},
-	{"local_timer_entry", "wake-ups by timers told from those by threads", false, 0},
-	{"local_timer_exit", "wake-ups by timers told from those by threads", false, 0},
-	{"hrtimer_expire_entry", "wake-ups by timers told from those by threads", false, 0},
-	{"hrtimer_expire_exit", "wake-ups by timers told from those by threads", false, 0},
-	{"workqueue_execute_start", "what kernel workers did told from what they do", false, 0},
-	{"page_fault_user", "page faults, and time in them", false, 0},
-	{"page_fault_kernel", "page faults inside system calls", false, 0},
-	{"signal_deliver", "deaths by a signal, and page faults that become one", false, 0},
+	{"softirq_entry", "wake-ups by softirqs told from those by threads", TELLS, 0},
+	{"softirq_exit", "wake-ups by softirqs told from those by threads", TELLS, 0},
+	{"sk_data_ready", "sockets whose data woke a thread, and senders on this host", USEFUL, 0},
+	{"sock_readable", "sockets whose data woke a thread, and senders on this host", USEFUL, 0},
+	{"inet_sock_set_state", "connections whose begin or end woke a thread", USEFUL, 0},
+	{"irq_handler_entry", "wake-ups by devices told from those by threads", TELLS, 0},
+	{"irq_handler_exit", "wake-ups by devices told from those by threads", TELLS, 0},
+	{"irq_work_entry", "wake-ups by work put off told from those by threads", TELLS, 0},
+	{"irq_work_exit", "wake-ups by work put off told from those by threads", TELLS, 0},
+	{"local_timer_entry", "wake-ups by timers told from those by threads", TELLS, 0},
+	{"local_timer_exit", "wake-ups by timers told from those by threads", TELLS, 0},
+	{"hrtimer_expire_entry", "wake-ups by timers told from those by threads", TELLS, 0},
+	{"hrtimer_expire_exit", "wake-ups by timers told from those by threads", TELLS, 0},
+	{"workqueue_execute_start", "what kernel workers did told from what they do", USEFUL, 0},
+	{"page_fault_user", "page faults, and time in them", TELLS, 0},
+	{"page_fault_kernel", "page faults inside system calls", TELLS, 0},
+	{"signal_deliver", "deaths by a signal, and page faults that become one", USEFUL, 0},
 	/* ends before begins: what begins meanwhile is not kept for good */
-	{"block_bio_complete", "threads that block I/O is done for", false, RECORD_block},
-	{"block_rq_complete", "block I/O", false, RECORD_block},
-	{"block_bio_queue", "threads that block I/O is done for", false, RECORD_block},
-	{"block_rq_issue", "block I/O", false, RECORD_block},
-	{"tcp_sendmsg_locked", "exact byte ranges where a TCP socket sends", false, 0},
-	{"tcp_send_begins", "exact byte ranges where a TCP socket sends", false, 0},
-	{"tcp_send_waits", "byte ranges of threads that send at once", false, 0},
-	{"tcp_send_resumes", "byte ranges of threads that send at once", false, 0},
-	{"tcp_page_begins", "exact byte ranges of files that are sent", false, 0},
-	{"tcp_rcv_space_adjust", "exact byte ranges where a TCP socket receives", false, 0},
-	{"sock_send_length", "bytes sent on connections", false, RECORD_bytes},
-	{"sock_recv_length", "bytes received on connections", false, RECORD_bytes},
-	{"inet_sent", "bytes sent over IPv4", false, RECORD_bytes},
-	{"inet6_sent", "bytes sent over IPv6", false, RECORD_bytes},
-	{"inet_page_sent", "bytes of files that are sent", false, RECORD_bytes},
-	{"unix_stream_sent", "bytes sent on Unix sockets", false, RECORD_bytes},
-	{"unix_dgram_sent", "messages sent on Unix sockets", false, RECORD_bytes},
-	{"inet_received", "bytes received over IPv4", false, RECORD_bytes},
-	{"inet6_received", "bytes received over IPv6", false, RECORD_bytes},
-	{"unix_stream_received", "bytes received on Unix sockets", false, RECORD_bytes},
-	{"unix_dgram_received", "messages received on Unix sockets", false, RECORD_bytes},
-	{"unix_stream_spliced", "bytes of Unix sockets behind those that splice took", false, 0},
-	{"io_uring_complete", "requests to io_uring", false, RECORD_uring},
-	{"io_uring_req_failed", "requests to io_uring that are refused", false, 0},
-	{"io_uring_submit_req", "requests to io_uring", false, RECORD_uring},
-	{"io_uring_submit_sqe", "requests to io_uring", false, RECORD_uring},
-	{"sched_waking", "who woke whom, and time spent waiting for a CPU", true, RECORD_waking},
-	{"sched_switch", "time on and off the CPU", true, RECORD_switch},
-	{"sys_exit", "system calls", true, RECORD_syscall},
-	{"sys_enter", "begin of system calls", true, 0},
+	{"block_bio_complete", "threads that block I/O is done for", USEFUL, RECORD_block},
+	{"block_rq_complete", "block I/O", USEFUL, RECORD_block},
+	{"block_bio_queue", "threads that block I/O is done for", USEFUL, RECORD_block},
+	{"block_rq_issue", "block I/O", USEFUL, RECORD_block},
+	{"tcp_sendmsg_locked", "exact byte ranges where a TCP socket sends", USEFUL, 0},
+	{"tcp_send_begins", "exact byte ranges where a TCP socket sends", USEFUL, 0},
+	{"tcp_send_waits", "byte ranges of threads that send at once", USEFUL, 0},
+	{"tcp_send_resumes", "byte ranges of threads that send at once", USEFUL, 0},
+	{"tcp_page_begins", "exact byte ranges of files that are sent", USEFUL, 0},
+	{"tcp_rcv_space_adjust", "exact byte ranges where a TCP socket receives", USEFUL, 0},
+	{"sock_send_length", "bytes sent on connections", USEFUL, RECORD_bytes},
+	{"sock_recv_length", "bytes received on connections", USEFUL, RECORD_bytes},
+	{"inet_sent", "bytes sent over IPv4", USEFUL, RECORD_bytes},
+	{"inet6_sent", "bytes sent over IPv6", USEFUL, RECORD_bytes},
+	{"inet_page_sent", "bytes of files that are sent", USEFUL, RECORD_bytes},
+	{"unix_stream_sent", "bytes sent on Unix sockets", USEFUL, RECORD_bytes},
+	{"unix_dgram_sent", "messages sent on Unix sockets", USEFUL, RECORD_bytes},
+	{"inet_received", "bytes received over IPv4", USEFUL, RECORD_bytes},
+	{"inet6_received", "bytes received over IPv6", USEFUL, RECORD_bytes},
+	{"unix_stream_received", "bytes received on Unix sockets", USEFUL, RECORD_bytes},
+	{"unix_dgram_received", "messages received on Unix sockets", USEFUL, RECORD_bytes},
+	{"unix_stream_spliced", "bytes of Unix sockets behind those that splice took", USEFUL, 0},
+	{"io_uring_complete", "requests to io_uring", USEFUL, RECORD_uring},
+	{"io_uring_req_failed", "requests to io_uring that are refused", USEFUL, 0},
+	{"io_uring_submit_req", "requests to io_uring", USEFUL, RECORD_uring},
+	{"io_uring_submit_sqe", "requests to io_uring", USEFUL, RECORD_uring},
+	{"sched_waking", "who woke whom, and time spent waiting for a CPU", NEEDED, RECORD_waking},
+	{"sched_switch", "time on and off the CPU", NEEDED, RECORD_switch},
+	{"sys_exit", "system calls", NEEDED, RECORD_syscall},
+	{"sys_enter", "begin of system calls", NEEDED, 0},
 };
 
 /* What stands in for a tracepoint or a field that older kernels lack (bpf/older.bpf.c). */
@@ -163,16 +169,6 @@ static void feature_probe(struct capture_feature *feature, const struct btf *btf
 		feature->available = tracepoint_in_btf(btf, feature->name);
 }
 
-/*
- * Faults are counted by nobody, as they are told when they have ended. And without what tells
- * wake-ups apart a thread that was merely interrupted is named as the waker.
- */
-static bool feature_tells(const struct feature_row *row)
-{
-	return row->lost_kind || strncmp(row->name, "page_fault", 10) == 0 ||
-	       strncmp(row->what, "wake-ups by ", 12) == 0;
-}
-
 int capture_features_probe(struct capture_feature *features, size_t max, struct error *e)
 {
 	struct btf *btf;
@@ -188,8 +184,8 @@ int capture_features_probe(struct capture_feature *features, size_t max, struct 
 		features[i] = (struct capture_feature){
 			.name = feature_rows[i].name,
 			.what = feature_rows[i].what,
-			.needed = feature_rows[i].needed,
-			.tells = feature_tells(&feature_rows[i]),
+			.needed = feature_rows[i].need == NEEDED,
+			.tells = feature_rows[i].need == TELLS || feature_rows[i].lost_kind,
 		};
 		feature_probe(&features[i], btf);
 	}

@@ -325,7 +325,7 @@ static void put_clone(struct text *t, const struct call *c)
 	}
 }
 
-/* An empty path is not told; the C library's fstat() has one. */
+/* An empty path is not told, and the C library's fstat() has one; nor is one that was lost. */
 static bool path_is_empty(const struct call *c, int i)
 {
 	const int flags = c->nr == SYSCALL_NR_newfstatat ? 3 : c->nr == SYSCALL_NR_statx ? 2 : -1;

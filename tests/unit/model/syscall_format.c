@@ -195,7 +195,7 @@ static void check_stat(s64 result, u64 path, const char *args)
 	CHECK_STR(text, args);
 }
 
-/* It is not told, but the call could not have gone well with another one that is not. */
+/* It is not told. */
 TEST(the_path_of_an_fstat_is_empty)
 {
 	check_stat(0, 0xdead0, "3, \"\", 0xdead8, AT_EMPTY_PATH");
