@@ -397,3 +397,11 @@ def programs_left(before):
             break
         time.sleep(0.1)
     return left
+
+
+def nothing_is_left_in_the_kernel(before):
+    """What a test returns: no program is there that was not before."""
+    if before is None:
+        return "bpftool is missing"
+    equal(sorted(programs_left(before)), [], "programs still loaded")
+    return None

@@ -177,10 +177,7 @@ def each_that_is_needed():
 
 @tests.add
 def nothing_is_left_in_the_kernel():
-    if before is None:
-        return "bpftool is missing"
-    equal(sorted(harness.programs_left(before)), [], "programs still loaded")
-    return None
+    return harness.nothing_is_left_in_the_kernel(before)
 
 
 with fathom:

@@ -216,10 +216,7 @@ def each_recorder_answers_to_its_own_request():
 
 @tests.add
 def nothing_is_left_in_the_kernel():
-    if before is None:
-        return "bpftool is missing"
-    equal(sorted(harness.programs_left(before)), [], "programs still loaded")
-    return None
+    return harness.nothing_is_left_in_the_kernel(before)
 
 
 with fathom:

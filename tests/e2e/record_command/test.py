@@ -328,10 +328,7 @@ def the_thread_that_drains_goes_first_and_nobody_else():
 
 @tests.add
 def nothing_is_left_in_the_kernel():
-    if before is None:
-        return "bpftool is missing"
-    equal(sorted(harness.programs_left(before)), [], "programs still loaded")
-    return None
+    return harness.nothing_is_left_in_the_kernel(before)
 
 
 with fathom:

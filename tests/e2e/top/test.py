@@ -264,10 +264,7 @@ def nothing_is_left_when_its_reader_goes():
 @tests.add
 def nothing_is_left():
     equal(os.listdir(PLACE), [], "directories left")
-    if before is None:
-        return "bpftool is missing"
-    equal(sorted(harness.programs_left(before)), [], "programs still loaded")
-    return None
+    return harness.nothing_is_left_in_the_kernel(before)
 
 
 with fathom:
