@@ -210,6 +210,19 @@ void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compres
 	chunk_writer_close(w);
 }
 
+struct chunk_writer *make_begun(const struct chunk_writer_options *options,
+				enum chunk_stream_kind kind)
+{
+	struct chunk_writer *w = NULL;
+	union make_record r;
+	struct error e = {0};
+
+	must(chunk_writer_open(&w, options, &e), &e);
+	make_syscall(&r, 1010, 0, 1);
+	must(chunk_writer_add(chunk_writer_stream(w, kind, 0), &r.head), &e);
+	return w;
+}
+
 void make_boot(const char *dir, const char *boot_id, uint64_t unix_ns, uint64_t begin_ns)
 {
 	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = unix_ns};
