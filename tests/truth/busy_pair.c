@@ -7,13 +7,8 @@ static pthread_barrier_t both;
 static void *thread_run(void *arg)
 {
 	struct truth truth;
-	cpu_set_t cpus;
 
-	sched_getaffinity(0, sizeof(cpus), &cpus);
-	for (int cpu = 0, kept = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &cpus) && kept++)
-			CPU_CLR(cpu, &cpus);
-	sched_setaffinity(0, sizeof(cpus), &cpus);
+	truth_pin();
 	pthread_barrier_wait(&both);
 	truth_begin(&truth, "busy_pair", "two loops on one CPU");
 	busy_until(truth_now() + 400 * MS);

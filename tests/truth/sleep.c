@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that sleeps until a time: timer. */
+/* A thread that sleeps until a time: timer. Where others want its CPU it is runnable then. */
 #include <poll.h>
+#include <sys/resource.h>
 
 #include "tests/truth/truth.h"
 
-static void sleeps_absolute(void)
+static void sleeps_absolute(const char *what)
 {
 	struct truth truth;
 	int64_t asleep = 0;
 
-	truth_begin(&truth, "sleep", "clock_nanosleep until a time");
+	truth_begin(&truth, "sleep", what);
 	for (int i = 0; i < 10; i++) {
 		int64_t begin = truth_now();
 
@@ -40,10 +41,31 @@ static void sleeps_in_poll(void)
 	truth_end(&truth, "timer", 200 * MS);
 }
 
+/* A child that is in a loop on the CPU where its parent is from now on, which weighs less. */
+static pid_t rival_begin(void)
+{
+	pid_t pid;
+
+	truth_pin();
+	pid = fork();
+	TRUTH_TRY(pid);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		busy_until(INT64_MAX);
+	}
+	TRUTH_TRY(setpriority(PRIO_PROCESS, 0, 10));
+	return pid;
+}
+
 int main(void)
 {
-	sleeps_absolute();
+	pid_t rival;
+
+	sleeps_absolute("clock_nanosleep until a time");
 	sleeps_relative();
 	sleeps_in_poll();
-	return 0;
+	rival = rival_begin();
+	sleeps_absolute("clock_nanosleep, then its turn");
+	kill(rival, SIGKILL);
+	return waitpid(rival, NULL, 0) != rival;
 }

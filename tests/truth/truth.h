@@ -251,6 +251,18 @@ static inline void sleep_until(int64_t when_ns)
 		;
 }
 
+/* The calling thread keeps to the first CPU that it may use. */
+static inline void truth_pin(void)
+{
+	cpu_set_t cpus;
+
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	for (int cpu = 0, kept = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &cpus) && kept++)
+			CPU_CLR(cpu, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
 static inline void busy_until(int64_t when_ns)
 {
 	while (truth_now() < when_ns)

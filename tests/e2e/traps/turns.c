@@ -4,18 +4,6 @@
 
 #include "traps.h"
 
-/* The first CPU that the process may use, alone. */
-static void pin(void)
-{
-	cpu_set_t cpus;
-
-	sched_getaffinity(0, sizeof(cpus), &cpus);
-	for (int cpu = 0, kept = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &cpus) && kept++)
-			CPU_CLR(cpu, &cpus);
-	sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
 /* Prints its number, and goes on when a byte comes. */
 static void wait_recorder(void)
 {
@@ -42,7 +30,7 @@ static int sleeps_run(long times, char **argv)
 	pthread_t thread;
 
 	(void)argv;
-	pin();
+	truth_pin();
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	wait_recorder();
 	if (pthread_create(&thread, NULL, loop, NULL))
@@ -71,7 +59,7 @@ static int fills_run(long mib, char **argv)
 	(void)argv;
 	if (!memory || fd < 0)
 		return 1;
-	pin();
+	truth_pin();
 	memset(memory, 0, size);
 	wait_recorder();
 	printf("%zd\n", read(fd, memory, size));
@@ -83,7 +71,7 @@ static int fills_run(long mib, char **argv)
 static int rival_run(long ms, char **argv)
 {
 	(void)argv;
-	pin();
+	truth_pin();
 	spin_ms(ms);
 	return 0;
 }
@@ -98,7 +86,7 @@ static int stops_run(long times, char **argv)
 	pid_t child;
 
 	(void)argv;
-	pin();
+	truth_pin();
 	wait_recorder();
 	child = fork();
 	TRUTH_TRY(child);

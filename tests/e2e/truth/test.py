@@ -73,6 +73,7 @@ ROWS = {
     "ended by SIGKILL": (NONE, 0, {}),
     "loop under a CPU quota": (NONE, 5, {}),
     "clock_nanosleep until a time": (TIMER, 10, {"clock_nanosleep": 10}),
+    "clock_nanosleep, then its turn": (TIMER, 10, {"clock_nanosleep": 10}),
     "nanosleep": (TIMER, 10, {"nanosleep": 10}),
     "nanosleep through SIGSTOP": (ANY, 10, {"nanosleep": 5, "restart_syscall": 0}),
     "splice of a file into a full pipe": (PEER, 8, {"splice": 10}),
