@@ -6,6 +6,7 @@
  * succeeds has no memory left where it stood: the kernel's copy is read.
  */
 #include "bpf/call_path.h"
+#include "bpf/kernel_versions.h"
 #include "bpf/license.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
@@ -45,7 +46,7 @@ static __always_inline bool call_directory(struct path_scratch *s, struct task_s
 static __always_inline long call_read(char *to, u32 size, u32 call, u64 text)
 {
 	return call & CALL_PATH_KERNEL ? bpf_probe_read_kernel_str(to, size, (void *)text)
-				       : bpf_probe_read_user_str(to, size, (void *)text);
+				       : user_text_read(to, size, text);
 }
 
 /*

@@ -159,6 +159,17 @@ static __always_inline bool task_runs_cputimers(struct task_struct *task)
 	return (owner & ~MUTEX_FLAGS) == (u64)task;
 }
 
+/*
+ * Reads a text of the program's: its length with the NUL, less than 0 if it cannot be read. Before
+ * 6.2 the helper says 0 of one that is empty.
+ */
+static __always_inline long user_text_read(char *to, u32 size, u64 text)
+{
+	long n = bpf_probe_read_user_str(to, size, (void *)text);
+
+	return n ? n : 1;
+}
+
 static __always_inline bool exec_is_from_fd(struct linux_binprm *bprm)
 {
 	struct linux_binprm___fdpath *has = (void *)bprm;
