@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread that sleeps until a time: timer. Where others want its CPU it is runnable then. */
 #include <poll.h>
-#include <sys/resource.h>
 
 #include "tests/truth/truth.h"
 
@@ -41,9 +40,10 @@ static void sleeps_in_poll(void)
 	truth_end(&truth, "timer", 200 * MS);
 }
 
-/* A child that is in a loop on the CPU where its parent is from now on, which weighs less. */
+/* A child that is in a loop on its parent's CPU, and is not preempted by who wakes up. */
 static pid_t rival_begin(void)
 {
+	const struct sched_param none = {0};
 	pid_t pid;
 
 	truth_pin();
@@ -53,7 +53,7 @@ static pid_t rival_begin(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		busy_until(INT64_MAX);
 	}
-	TRUTH_TRY(setpriority(PRIO_PROCESS, 0, 10));
+	TRUTH_TRY(sched_setscheduler(0, SCHED_BATCH, &none));
 	return pid;
 }
 
