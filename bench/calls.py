@@ -29,7 +29,12 @@ def span(bench):
     finally:
         peer.stop()
     recorded = [each["recorded"] for each in ours]
-    summary("a span, recorded", recorded, "ns", Goal(60, 30))
+    clock = [each["recorded by the clock"] for each in ours]
+    by_counter = statistics.median(recorded) < 0.9 * statistics.median(clock)
+    if by_counter:
+        summary("a span, recorded, stamped by rdtsc", recorded, "ns", Goal(40, 30))
+    summary("a span, recorded, stamped by CLOCK_MONOTONIC", clock, "ns",
+            None if by_counter else Goal(60, 30))
     summary("a span, nobody listens", [each["nobody listens"] for each in ours], "ns", Goal(15, 8))
     if theirs:
         summary("two LTTng-UST tracepoints, in a snapshot session", theirs, "ns")

@@ -2,6 +2,7 @@
 /* One record that an application wrote: is it believed, and whose is it? */
 #include <string.h>
 
+#include "base/counter.h"
 #include "base/host_clock.h"
 #include "capture/app_rings_internal.h"
 
@@ -50,6 +51,33 @@ static bool content_is_sound(const union app_copy *r)
 	return true;
 }
 
+/*
+ * Two readings of a counter close together may come to lie the other way round, as pairs that are
+ * taken later tell more. What a signal's handler wrote in the middle of a record is farther before.
+ */
+#define CLOSE_NS 200
+
+/* When it was written. What the counter has not said yet is not believed, and lies in the future.
+ */
+static u64 record_time(struct app_take *take, const struct record_head *head)
+{
+	u64 ns;
+
+	if (head->cpu & APP_RECORD_COUNTED)
+		return head->time_ns - (u64)take->source->r->process.clock_ns;
+	ns = counter_clock_ns(&take->rings->clock, head->time_ns);
+	if (ns > take->now_ns) {
+		if (head->time_ns > counter_read())
+			return UINT64_MAX;
+		take->now_ns = host_clock_now_ns();
+		ns = ns < take->now_ns ? ns : take->now_ns;
+	}
+	if (ns < *take->newest_ns && *take->newest_ns - ns < CLOSE_NS)
+		ns = *take->newest_ns;
+	*take->newest_ns = ns;
+	return ns;
+}
+
 /* Puts our names in place of those that the process wrote. False: it is not believed. */
 static bool record_translate(struct app_take *take, union app_copy *r)
 {
@@ -57,7 +85,6 @@ static bool record_translate(struct app_take *take, union app_copy *r)
 
 	if (!content_is_sound(r))
 		return false;
-	r->head.time_ns -= (u64)process->clock_ns;
 	if (r->head.time_ns > take->now_ns) {
 		take->now_ns = host_clock_now_ns();
 		if (r->head.time_ns > take->now_ns)
@@ -68,7 +95,7 @@ static bool record_translate(struct app_take *take, union app_copy *r)
 	r->head.tid = app_process_thread(process, &take->rings->owners, r->head.tid,
 					 r->head.time_ns);
 	r->head.pid = (u32)process->pid;
-	if (r->head.tid && r->head.cpu == APP_RECORD_CUT)
+	if (r->head.tid && !(r->head.cpu & APP_RECORD_CUT))
 		take->rings->counts.cut++;
 	r->head.cpu = APP_RECORD_WHOLE;
 	r->head.seq = 0;
@@ -100,7 +127,8 @@ void app_record_taken(void *owner, const struct record_head *head)
 	memcpy(r.bytes, head, (size_t)head->slots * RECORD_SLOT_BYTES);
 	memset(r.bytes + (size_t)head->slots * RECORD_SLOT_BYTES, 0,
 	       sizeof(r) - (size_t)head->slots * RECORD_SLOT_BYTES);
-	if (head->time_ns - (u64)take->source->r->process.clock_ns < take->source->since_ns) {
+	r.head.time_ns = record_time(take, head);
+	if (r.head.time_ns < take->source->since_ns) {
 		take->rings->counts.stale++;
 		return;
 	}

@@ -45,10 +45,12 @@ struct app_rings *app_rings_new(void)
 
 void app_source_close(struct app_source *s)
 {
+	app_ring_count(s->r->ring, 0);
 	app_ring_listen(s->r->ring, 0, 0);
 	app_ring_drop(s->r);
 	vec_free(&s->goals);
 	vec_free(&s->marks);
+	vec_free(&s->newest_ns);
 }
 
 void app_rings_free(struct app_rings *rings)

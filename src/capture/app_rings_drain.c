@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Goes over the rings of applications: polls, and cuts. */
+#include "base/counter.h"
 #include "base/host_clock.h"
 #include "capture/app_rings_internal.h"
 
@@ -26,19 +27,35 @@ static bool lane_has(void *arg, u32 lane, u64 offset)
 	return app_source_has(take->source, lane, offset);
 }
 
+/* Has what is kept of a lane. False: there is no memory. */
+static bool lane_keep(struct app_source *s, u32 lane)
+{
+	const struct ring_mark first = {.ns = s->since_ns, .before_ns = s->since_ns};
+
+	while (s->marks.count <= lane) {
+		if (vec_push(&s->marks, first))
+			return false;
+	}
+	while (s->newest_ns.count <= lane) {
+		if (vec_push(&s->newest_ns, 0))
+			return false;
+	}
+	return true;
+}
+
 /* Takes a lane's records out up to `head`, which was read after now_ns. True if all were there. */
 static bool lane_drain(struct app_source *s, const struct app_goal *goal, u64 now_ns,
 		       struct app_take *take, struct app_drained *drained)
 {
 	const struct app_ring_sink sink = {app_record_taken, lane_has, take};
-	bool all = app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, drained);
+	bool kept = lane_keep(s, goal->lane);
+	u64 nothing = 0;
+	bool all;
 
-	while (s->marks.count <= goal->lane) {
-		const struct ring_mark first = {.ns = s->since_ns, .before_ns = s->since_ns};
-
-		if (vec_push(&s->marks, first))
-			return all; /* without a mark a lane is not waited for */
-	}
+	take->newest_ns = kept ? &s->newest_ns.data[goal->lane] : &nothing;
+	all = app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, drained);
+	if (!kept) /* without a mark a lane is not waited for */
+		return all;
 	ring_mark_set(&s->marks.data[goal->lane], s->r->ring->lane[goal->lane].control.tail,
 		      goal->head, now_ns);
 	return all;
@@ -68,7 +85,12 @@ static bool source_drain(struct app_source *s, struct app_take *take)
 static int source_poll(struct app_rings *rings, struct app_source *s,
 		       const struct capture_sink *sink, u64 now)
 {
-	struct app_take take = {rings, s, sink, ~0ull, now, now, 0};
+	struct app_take take = {.rings = rings,
+				.source = s,
+				.sink = sink,
+				.until_ns = ~0ull,
+				.polled_ns = now,
+				.now_ns = now};
 	bool all, ended = s->ended |= s->broken || app_ring_is_stopped(s->r->ring);
 
 	if (ended) {
@@ -85,6 +107,23 @@ static int source_poll(struct app_rings *rings, struct app_source *s,
 	return take.err;
 }
 
+/* Has programs stamp by the counter as soon as a time can be made of that. */
+static void sources_count(struct app_rings *rings)
+{
+	bool counted;
+
+	if (rings->sources.count)
+		counter_clock_look(&rings->clock);
+	counted = rings->counted && counter_clock_is_ready(&rings->clock);
+	for (size_t i = 0; i < rings->sources.count; i++) {
+		struct app_source *s = &rings->sources.data[i];
+
+		if (s->counted != counted)
+			app_ring_count(s->r->ring, counted ? rings->session : 0);
+		s->counted = counted;
+	}
+}
+
 /* Leases, and who has ended. */
 static void sources_tend(struct app_rings *rings, u64 now)
 {
@@ -99,8 +138,10 @@ static void sources_tend(struct app_rings *rings, u64 now)
 		if (renew && !s->ended)
 			app_source_attend(rings, s, now);
 	}
-	if (renew)
+	if (renew) {
+		rings->counted = counter_is_clock();
 		rings->renewed_ns = now;
+	}
 	if (look)
 		rings->ended_ns = now;
 }
@@ -112,6 +153,7 @@ int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink)
 	size_t kept = 0;
 
 	sources_tend(rings, now);
+	sources_count(rings);
 	if (!err && rings->missed.count)
 		err = app_rings_tell_missed(rings, sink, now);
 	for (size_t i = 0; i < rings->sources.count; i++) {
@@ -180,9 +222,14 @@ int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
 	int err = app_records_deliver_held(rings, sink, rings->cut_ns);
 	bool all = true;
 
+	counter_clock_look(&rings->clock);
 	for (size_t i = 0; i < rings->sources.count && !err; i++) {
-		struct app_take take = {rings,	       &rings->sources.data[i], sink, rings->cut_ns,
-					rings->cut_ns, host_clock_now_ns(),	0};
+		struct app_take take = {.rings = rings,
+					.source = &rings->sources.data[i],
+					.sink = sink,
+					.until_ns = rings->cut_ns,
+					.polled_ns = rings->cut_ns,
+					.now_ns = host_clock_now_ns()};
 
 		if (take.source->goals.count &&
 		    (take.source->ended || app_ring_is_ended(take.source->r))) /* in mid-record */

@@ -11,6 +11,7 @@
 #include "capture/app_process.h"
 #include "capture/app_rings.h"
 #include "capture/app_threads.h"
+#include "capture/counter_clock.h"
 #include "capture/held.h"
 #include "capture/mark.h"
 #include "lib/app_ring.h"
@@ -54,9 +55,11 @@ struct app_source {
 	u32 next_look;	      /* and the next look for lanes that are there */
 	bool broken;	      /* a lane's head went back: nothing of it is looked at any more */
 	u64 there[APP_RING_LANES / 64];
-	bool ended; /* the process has, or its program, or the library in it */
+	bool counted; /* its records may be stamped by the counter */
+	bool ended;   /* the process has, or its program, or the library in it */
 	VEC(struct app_goal) goals;
 	VEC(struct ring_mark) marks; /* by lane */
+	VEC(u64) newest_ns;	     /* likewise: when the record was written that was taken last */
 };
 
 #define SOUGHT_NS 100000000ull /* a ring that is not found by then is not waited for */
@@ -75,6 +78,8 @@ struct app_rings {
 	VEC(pid_t) missed;
 	struct app_threads threads;
 	struct thread_owners owners;
+	struct counter_clock clock;
+	bool counted; /* the counter is as good as the clock */
 	size_t max;
 	u32 session;
 	u64 cut_ns;
@@ -107,8 +112,9 @@ struct app_take {
 	struct app_rings *rings;
 	struct app_source *source;
 	const struct capture_sink *sink;
-	u64 until_ns;  /* later ones are held back */
-	u64 polled_ns; /* before any head was read */
+	u64 *newest_ns; /* of the lane */
+	u64 until_ns;	/* later ones are held back */
+	u64 polled_ns;	/* before any head was read */
 	u64 now_ns;
 	int err;
 };

@@ -48,6 +48,11 @@ void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns)
 	__atomic_store_n(&ring->listening, session, __ATOMIC_RELEASE);
 }
 
+void app_ring_count(struct app_ring *ring, u32 session)
+{
+	__atomic_store_n(&ring->counter, session, __ATOMIC_RELEASE);
+}
+
 bool app_ring_take_over(struct app_ring *ring, u32 session, u64 until_ns)
 {
 	u32 grace = APP_RING_GRACE;

@@ -25,6 +25,8 @@
  *	56     4    stopped: not 0, and the library writes here no more
  *	64     4    listening: 0 nobody, APP_RING_GRACE nobody yet, else a number
  *	            that differs for each session of a listener (written by capture)
+ *	68     4    counter: while it is what listening is, records are stamped by the
+ *	            processor's counter (base/counter.h)        (written by capture)
  *	72     8    lease: listening is void after this time, in the
  *	            CLOCK_MONOTONIC of the process     (written by capture)
  *	4096   8*n  for each lane: state (4), tid (4) of the thread that has or
@@ -34,9 +36,10 @@
  *
  * A lane has one producer, a thread with its signal handlers. Records are those
  * of record/record.h of the kinds service and span_*, cut to the slots they
- * use. head.cpu is APP_RECORD_CUT if some of the text did not fit into the record, else
- * APP_RECORD_WHOLE. head.tid and head.pid are numbers of the process's own pid namespace, and
- * head.time_ns is its own CLOCK_MONOTONIC: the reader translates both. A record
+ * use. head.cpu is APP_RECORD_WHOLE, less APP_RECORD_CUT if some of the text did not fit into the
+ * record, less APP_RECORD_COUNTED if head.time_ns is what the processor's counter said; else that
+ *is CLOCK_MONOTONIC of the process. head.tid and head.pid are numbers of its own pid namespace. The
+ * reader translates all of them: a counter takes half as long to read as a clock. A record
  * says whose it is, so a lane given to another thread needs no draining before.
  * lost[RING_LOST_OTHER] counts records that did not fit, ever.
  *
@@ -100,7 +103,8 @@
 #define APP_RING_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 #define APP_RECORD_WHOLE 0xffff
-#define APP_RECORD_CUT 0xfffe
+#define APP_RECORD_CUT 1
+#define APP_RECORD_COUNTED 2
 
 enum app_lane_state {
 	APP_LANE_FREE = 0, /* of no thread, and everything was consumed */
@@ -134,7 +138,7 @@ struct app_ring {
 	u32 pad;
 	/* on a cache line of its own, written by capture */
 	u32 listening;
-	u32 pad2;
+	u32 counter;
 	u64 lease_ns;
 	u8 pad3[4016];
 	struct app_lane_entry table[APP_RING_LANES];
@@ -194,6 +198,9 @@ u64 app_ring_head(const struct app_ring *ring, u32 lane);
 
 /* Listens for the next `lease_ns` from `now_ns` on, both of the process's clock. */
 void app_ring_listen(struct app_ring *ring, u32 session, u64 until_ns);
+
+/* Has the records of that session stamped by the processor's counter; 0: of none. */
+void app_ring_count(struct app_ring *ring, u32 session);
 
 /*
  * Begins to listen as app_ring_listen() does. True if this was in the grace of the ring: what

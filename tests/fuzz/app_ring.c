@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/counter.h"
 #include "capture/app_rings.h"
 #include "capture/app_rings_internal.h"
 #include "record/describe.h"
@@ -167,6 +168,10 @@ static void publish(struct input *in)
 
 	head.seq = (uint32_t)(at + 1);
 	head.time_ns = now_ns();
+	if (at & 1) {
+		head.cpu ^= APP_RECORD_COUNTED;
+		head.time_ns = counter_read();
+	}
 	head.tid = head.pid = (uint32_t)getpid();
 	memcpy(record, &head, sizeof(head));
 	memcpy(record + sizeof(head), bytes, n);

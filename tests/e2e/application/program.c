@@ -2,7 +2,7 @@
 /*
  * A program with libfathom whose spans, and what each does, are known:
  *
- *	e2e-application ROUNDS [fork|die|wait|flood|hop|exec|held|leave|rename]
+ *	e2e-application ROUNDS [fork|die|wait|flood|hop|exec|held|leave|rename|stamps]
  *
  * Waits until somebody really listens (10 s at most). Then for each round
  *
@@ -23,7 +23,9 @@
  * threads, one after the other, of which each begins a span, makes a getuid, sleeps for 20 ms and
  * ends; 30 ms later the other thread ends the second one, "handed", and nobody the first, "left".
  * rename: then a thread "before" has a span "renamed", in which it makes a getuid, becomes
- * "behind", makes a getppid and has a child "inner" that sleeps for 20 ms.
+ * "behind", makes a getppid and has a child "inner" that sleeps for 20 ms. stamps: then 400 spans
+ * "stamp", of which each fourth sleeps for 5 ms; prints for each what CLOCK_MONOTONIC was before
+ *and after its begin, and before and after its end.
  */
 #include <fathom/fathom.h>
 #include <fcntl.h>
@@ -269,6 +271,35 @@ static int held_run(void)
 	return 0;
 }
 
+static long long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+static void stamps_run(void)
+{
+	enum { STAMPS = 400 };
+	static long long at[STAMPS][4];
+
+	for (int i = 0; i < STAMPS; i++) {
+		struct fathom_span span;
+
+		at[i][0] = now_ns();
+		span = fathom_span_begin("stamp");
+		at[i][1] = now_ns();
+		if (i % 4 == 0)
+			sleep_ms(5);
+		at[i][2] = now_ns();
+		fathom_span_end(&span);
+		at[i][3] = now_ns();
+	}
+	for (int i = 0; i < STAMPS; i++)
+		printf("%lld %lld %lld %lld\n", at[i][0], at[i][1], at[i][2], at[i][3]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 2 ? argv[2] : "";
@@ -302,6 +333,8 @@ int main(int argc, char **argv)
 		leaves_run();
 	if (strcmp(how, "rename") == 0)
 		thread_await(renamer_run, NULL);
+	if (strcmp(how, "stamps") == 0)
+		stamps_run();
 	while (strcmp(how, "wait") == 0 && read(0, &byte, 1) > 0)
 		;
 	return result || status;

@@ -16,6 +16,7 @@ harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
 PROGRAM = sys.argv[2]
 ROUNDS = 5
+US = 1000
 NAMES = ["request", "sleep", "read", "queued"]
 tests = harness.Tests()
 recording = None
@@ -320,6 +321,37 @@ def in_a_pid_namespace():
 @tests.add
 def in_a_time_namespace():
     return unshared("time", "--time", "--monotonic", "100000", "--fork")
+
+
+def stamps_are_true(name, ahead_ns, *command):
+    """Each span begins and ends where its program did that, as the host's clock says."""
+    where = fathom.path(name)
+    result = fathom.run("record", "-o", where, "--rotate", "100ms", "--", *command, PROGRAM, 1,
+                        "stamps")
+    equal(result.returncode, 0, result.stderr)
+    said = [[int(ns) - ahead_ns for ns in line.split()] for line in result.stdout.splitlines()]
+    spans = sorted((s["begin_ns"], s["end_ns"]) for s in spans_of(where) if s["name"] == "stamp")
+    equal(len(spans), len(said), "stamps")
+    for (begin, end), (before, after, before_end, after_end) in zip(spans, said):
+        check(before - US <= begin <= after + US, f"begins at {begin}: {before} to {after}")
+        check(before_end - US <= end <= after_end + US, f"ends at {end}: {before_end} on")
+    for (_, end), (begin, _) in zip(spans, spans[1:]):
+        check(end <= begin, f"one ends at {end}, the next begins at {begin}")
+    harness.check_sums(fathom, where)
+
+
+@tests.add
+def times_are_those_of_the_clock():
+    stamps_are_true("stamps", 0)
+
+
+@tests.add
+def times_are_those_of_the_clock_in_a_time_namespace():
+    unshare = ["unshare", "--time", "--monotonic", "100000", "--fork"]
+    if subprocess.run([*unshare, "true"], capture_output=True).returncode:
+        return "no unshare --time here"
+    stamps_are_true("stamps-namespace", 100000 * 10**9, *unshare)
+    return None
 
 
 def recorded_within(name, monotonic, *command):

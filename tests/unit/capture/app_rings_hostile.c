@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/counter.h"
 #include "capture/app_rings_internal.h"
 #include "capture/mark.h"
 #include "lib/app_ring.h"
@@ -61,6 +62,7 @@ static struct record_span_end *liar_write(u64 at, u32 tid)
 	memset(r, 0, RECORD_SLOT_BYTES);
 	r->head.kind = RECORD_span_end;
 	r->head.slots = 1;
+	r->head.cpu = APP_RECORD_WHOLE;
 	r->head.time_ns = now_ns();
 	r->head.tid = tid;
 	memset(&r->ctx, 7, sizeof(r->ctx));
@@ -125,9 +127,9 @@ TEST(records_that_were_cut_are_counted)
 
 	liar_start(APP_RING_SEALS);
 	rings = rings_start(liar);
-	liar_write(0, (u32)liar)->head.cpu = APP_RECORD_CUT;
+	liar_write(0, (u32)liar)->head.cpu = APP_RECORD_WHOLE ^ APP_RECORD_CUT;
 	liar_write(1, (u32)liar)->head.cpu = APP_RECORD_WHOLE;
-	liar_write(2, 1)->head.cpu = APP_RECORD_CUT; /* not believed */
+	liar_write(2, 1)->head.cpu = APP_RECORD_WHOLE ^ APP_RECORD_CUT; /* not believed */
 	CHECK_EQ(app_rings_poll(rings, &sink), 0);
 	CHECK_EQ(losses_tell(rings), 0);
 	app_rings_counts(rings, &counts);
@@ -136,6 +138,48 @@ TEST(records_that_were_cut_are_counted)
 	CHECK_EQ(counts.cut, 1);
 	CHECK_EQ(counts.damaged, 1);
 	liar_end(rings);
+}
+
+static void liar_count(u64 at, u64 counter)
+{
+	struct record_span_end *r = liar_write(at, (u32)liar);
+
+	r->head.cpu = APP_RECORD_WHOLE ^ APP_RECORD_COUNTED;
+	r->head.time_ns = counter;
+}
+
+/* Stamps by the counter: of the future, of before we listened, and of now. */
+TEST(a_counter_is_believed_up_to_now)
+{
+	struct app_rings_counts counts;
+	struct app_rings *rings;
+	u64 before;
+
+	if (!counter_is_clock())
+		SKIP("the kernel's clock is not made of the processor's counter");
+	liar_start(APP_RING_SEALS);
+	rings = rings_start(liar);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(liar_ring->counter, 0); /* no rate is known */
+	usleep(2000);
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(liar_ring->counter, rings->session);
+	liar_count(0, 5);
+	liar_count(1, ~0ull);
+	liar_count(2, counter_read() + (1ull << 40));
+	before = now_ns();
+	liar_count(3, counter_read());
+	CHECK_EQ(app_rings_poll(rings, &sink), 0);
+	CHECK_EQ(losses_tell(rings), 0);
+	app_rings_counts(rings, &counts);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
+	CHECK_EQ(taken.strange, 0);
+	CHECK(taken.last_ns + 1000 > before && taken.last_ns < now_ns());
+	CHECK_EQ(counts.stale + counts.damaged, 3);
+	CHECK(counts.damaged > 0);
+	app_rings_free(rings);
+	CHECK_EQ(liar_ring->counter, 0);
+	liar_end(NULL);
 }
 
 /* It says that it is in its grace, and tells of a time before the kernel saw its ring. */

@@ -419,7 +419,7 @@ static const char *event_interrupted(bool how)
 		attributes++;
 		if (r->attribute.of_event && (!last || last->name_len != strlen("event")))
 			return "an attribute of another event";
-		if (!r->attribute.of_event && r->head.cpu != APP_RECORD_CUT)
+		if (!r->attribute.of_event && r->head.cpu != (APP_RECORD_WHOLE ^ APP_RECORD_CUT))
 			return "nobody says that an event lacks it";
 	}
 	return attributes == 2 ? NULL : "an attribute is missing";

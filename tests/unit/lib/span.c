@@ -413,7 +413,7 @@ static u32 whole_and_cut(struct listener *l, u8 kind)
 	const struct record_kept *cut = listener_nth(l, kind, 1);
 
 	return whole && cut && whole->head.cpu == APP_RECORD_WHOLE &&
-	       cut->head.cpu == APP_RECORD_CUT && listener_count(l, kind) == 2;
+	       cut->head.cpu == (APP_RECORD_WHOLE ^ APP_RECORD_CUT) && listener_count(l, kind) == 2;
 }
 
 TEST(what_is_cut_is_marked)
