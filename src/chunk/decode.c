@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define FIRST_ROWS 64u
+#define NO_TID UINT32_MAX /* more than an event has room for */
 
 int unpacker_init(struct unpacker *u)
 {
@@ -45,6 +46,7 @@ void unpacker_begin(struct unpacker *u, const u8 *packet, const struct packet_he
 	u->file_count = 0;
 	u->context_count = 0;
 	tid_table_reset(&u->threads);
+	u->last_tid = NO_TID;
 }
 
 /* ---- one function for each kind, made from its list ---- */
@@ -146,7 +148,11 @@ int unpacker_take(struct unpacker *u)
 	head->cpu = u->cpu;
 	head->time_ns = u->time_ns;
 	head->tid = word >> 8;
-	head->pid = tid_table_get(&u->threads, word >> 8);
+	if (word >> 8 != u->last_tid) {
+		u->last_tid = word >> 8;
+		u->last_pid = tid_table_get(&u->threads, word >> 8);
+	}
+	head->pid = u->last_pid;
 	switch (word & 0xff) {
 #define K(kind, value, what)                                                                       \
 	case value:                                                                                \
@@ -196,12 +202,6 @@ static int add_context(struct unpacker *u, const struct record_context_entry *ro
 	return 0;
 }
 
-static bool is_row(unsigned int kind)
-{
-	return kind == RECORD_context_entry || kind == RECORD_file_entry ||
-	       kind == RECORD_thread_entry;
-}
-
 static int take_row(struct unpacker *u)
 {
 	int err = unpacker_take(u);
@@ -215,6 +215,7 @@ static int take_row(struct unpacker *u)
 	case RECORD_file_entry:
 		return add_file(u, &u->record.file_entry_);
 	default:
+		u->last_tid = NO_TID;
 		return tid_table_put(&u->threads, u->record.head.tid,
 				     u->record.thread_entry_.process);
 	}
@@ -225,10 +226,9 @@ int unpacker_peek(struct unpacker *u)
 	while (u->at < u->end) {
 		if (u->end - u->at < 8)
 			return -EBADMSG;
-		u->time_ns += (u32)(load32(u->at) - (u32)u->time_ns);
-		if (u->time_ns > u->end_ns)
+		if (!unpacker_time(u))
 			return -EBADMSG;
-		if (__builtin_expect(!is_row(u->at[4]), 1))
+		if (__builtin_expect(!unpacker_at_row(u), 1))
 			return 1;
 		int err = take_row(u);
 		if (err)

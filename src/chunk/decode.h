@@ -32,6 +32,7 @@ struct unpacker {
 	struct file_ref *files; /* row 0 is all zero */
 	struct context *contexts;
 	struct tid_table threads;
+	u32 last_tid, last_pid;	 /* what was asked of it last */
 	union record_any record; /* the one that was taken last */
 };
 
@@ -50,6 +51,27 @@ void unpacker_begin(struct unpacker *u, const u8 *packet, const struct packet_he
  * if what comes makes no sense (then nothing more can be read), -ENOMEM.
  */
 int unpacker_peek(struct unpacker *u);
+
+static inline bool unpacker_at_row(const struct unpacker *u)
+{
+	unsigned int kind = u->at[4];
+
+	return kind == RECORD_context_entry || kind == RECORD_file_entry ||
+	       kind == RECORD_thread_entry;
+}
+
+/* Goes to the time of the event at `at`, of which 8 bytes are there; false: it is none. */
+static inline bool unpacker_time(struct unpacker *u)
+{
+	u->time_ns += (u32)(load32(u->at) - (u32)u->time_ns);
+	return u->time_ns <= u->end_ns;
+}
+
+/* Where a record is next, as unpacker_peek(); false: that has to be asked. */
+static inline bool unpacker_peek_quick(struct unpacker *u)
+{
+	return u->end - u->at >= 8 && !unpacker_at_row(u) && unpacker_time(u);
+}
 
 /* Unpacks the record that peek went to, into u->record. 0 or -EBADMSG. */
 int unpacker_take(struct unpacker *u);

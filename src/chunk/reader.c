@@ -101,34 +101,45 @@ int chunk_reader_stream_next(struct chunk_reader *r, size_t index,
 
 /* ---- all of them, by (time, cpu, number of the stream) ---- */
 
-static inline bool before(const struct chunk_reader *r, uint32_t a, uint32_t b)
+static bool before_at_once(const struct reader_stream *x, const struct reader_stream *y)
 {
-	const struct reader_stream *x = &r->streams[a], *y = &r->streams[b];
-
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns;
 	if (x->stream.unpacker.cpu != y->stream.unpacker.cpu)
 		return x->stream.unpacker.cpu < y->stream.unpacker.cpu;
-	return a < b;
+	return x < y;
+}
+
+static inline bool before(const struct reader_next *x, const struct reader_next *y)
+{
+	if (__builtin_expect(x->at_ns == y->at_ns, 0))
+		return before_at_once(x->stream, y->stream);
+	return x->at_ns < y->at_ns;
 }
 
 static void sift_down(struct chunk_reader *r, size_t at)
 {
-	uint32_t moving = r->heap[at];
+	struct reader_next *heap = r->heap, moving = heap[at];
 
 	for (;;) {
 		size_t child = 2 * at + 1;
 
 		if (child >= r->heap_count)
 			break;
-		if (child + 1 < r->heap_count && before(r, r->heap[child + 1], r->heap[child]))
+		if (child + 1 < r->heap_count && before(&heap[child + 1], &heap[child]))
 			child++;
-		if (!before(r, r->heap[child], moving))
+		if (!before(&heap[child], &moving))
 			break;
-		r->heap[at] = r->heap[child];
+		heap[at] = heap[child];
 		at = child;
 	}
-	r->heap[at] = moving;
+	heap[at] = moving;
+}
+
+static void others_find(struct chunk_reader *r)
+{
+	r->others_ns = UINT64_MAX;
+	for (size_t i = 1; i < r->heap_count && i <= 2; i++)
+		if (r->heap[i].at_ns < r->others_ns)
+			r->others_ns = r->heap[i].at_ns;
 }
 
 /* PACKET_NO_CPU if it is none of a CPU. */
@@ -141,8 +152,10 @@ static uint16_t cpu_of(const struct stream *s)
  * Something is missing before the next record, or (`got` is 0) before the end. Of a program only
  * the end is told, as of what it lost itself (reader_losses.c).
  */
-static void hole_open(const struct chunk_reader *r, struct reader_stream *s, int got)
+static void hole_open(const struct chunk_reader *r, struct reader_next *next, int got)
 {
+	struct reader_stream *s = next->stream;
+
 	s->stream.hole = false;
 	s->hole_from_ns = s->stream.hole_from_ns ? s->stream.hole_from_ns : r->info.begin_ns;
 	s->hole_to_ns = got ? s->stream.unpacker.time_ns : r->info.end_ns;
@@ -150,27 +163,28 @@ static void hole_open(const struct chunk_reader *r, struct reader_stream *s, int
 		return;
 	if (cpu_of(&s->stream) != PACKET_NO_CPU) {
 		s->hole = HOLE_BEGINS;
-		s->at_ns = s->hole_from_ns;
+		next->at_ns = s->hole_from_ns;
 	} else if (is_of_program(&s->stream)) {
 		s->hole = HOLE_ENDS;
-		s->at_ns = s->hole_to_ns;
+		next->at_ns = s->hole_to_ns;
 	}
 }
 
 /* Goes to what is next of a stream: 1, 0 at its end, negative. */
-static int step(struct chunk_reader *r, struct reader_stream *s)
+static __attribute__((noinline)) int step(struct chunk_reader *r, struct reader_next *next)
 {
+	struct reader_stream *s = next->stream;
 	int got = peek(r, s);
 
 	if (got < 0)
 		return got;
-	s->at_ns = s->stream.unpacker.time_ns;
+	next->at_ns = s->stream.unpacker.time_ns;
 	if (__builtin_expect(s->stream.hole, 0))
-		hole_open(r, s, got);
+		hole_open(r, next, got);
 	return got || s->hole;
 }
 
-static int start_merge(struct chunk_reader *r)
+static __attribute__((noinline)) int start_merge(struct chunk_reader *r)
 {
 	int err = r->measured ? 0 : chunk_reader_find_losses(r);
 
@@ -180,32 +194,44 @@ static int start_merge(struct chunk_reader *r)
 	if (!r->heap)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->count; i++) {
-		int got = step(r, &r->streams[i]);
+		struct reader_next next = {.stream = &r->streams[i]};
+		int got = step(r, &next);
 
 		if (got < 0)
 			return got;
 		if (got)
-			r->heap[r->heap_count++] = (uint32_t)i;
+			r->heap[r->heap_count++] = next;
 	}
 	for (size_t i = r->heap_count / 2; i-- > 0;)
 		sift_down(r, i);
+	others_find(r);
 	return 0;
 }
 
 /* What the stream on top has next finds its place, if there is anything. */
-static void replace_top(struct chunk_reader *r, bool more)
+static __attribute__((noinline)) void replace_top(struct chunk_reader *r, bool more)
 {
 	if (!more)
 		r->heap[0] = r->heap[--r->heap_count];
 	if (r->heap_count > 1)
 		sift_down(r, 0);
+	others_find(r);
 }
 
 /* The stream on top has given its record. */
-static int step_top(struct chunk_reader *r)
+static inline int step_top(struct chunk_reader *r)
 {
-	int got = step(r, &r->streams[r->heap[0]]);
+	struct reader_next *top = &r->heap[0];
+	struct stream *s = &top->stream->stream;
+	int got = 1;
 
+	if (__builtin_expect(stream_peek_quick(s), 1)) {
+		top->at_ns = s->unpacker.time_ns;
+		if (top->at_ns < r->others_ns)
+			return 0;
+	} else {
+		got = step(r, top);
+	}
 	if (got < 0)
 		return got;
 	replace_top(r, got);
@@ -218,13 +244,14 @@ static int step_top(struct chunk_reader *r)
  */
 static const struct record_head *hole_tell(struct chunk_reader *r)
 {
-	struct reader_stream *s = &r->streams[r->heap[0]];
+	struct reader_next *top = &r->heap[0];
+	struct reader_stream *s = top->stream;
 
 	r->hole = (struct record_lost){
 		.head = {.kind = RECORD_lost,
 			 .slots = 1,
 			 .cpu = cpu_of(&s->stream),
-			 .time_ns = s->at_ns},
+			 .time_ns = top->at_ns},
 		.why = is_of_program(&s->stream) ? LOST_application : LOST_damaged,
 		.begin_ns = s->hole_from_ns,
 	};
@@ -232,48 +259,43 @@ static const struct record_head *hole_tell(struct chunk_reader *r)
 	if (s->hole == HOLE_BEGINS) {
 		r->hole.count = LOST_BEGINS;
 		s->hole = HOLE_ENDS;
-		s->at_ns = s->hole_to_ns;
+		top->at_ns = s->hole_to_ns;
 	} else {
 		s->hole = HOLE_NONE;
-		s->at_ns = s->stream.unpacker.time_ns;
+		top->at_ns = s->stream.unpacker.time_ns;
 	}
 	replace_top(r, s->hole || !s->finished);
 	return &r->hole.head;
 }
 
-/* NULL: none begins before what comes at that time. */
-static const struct record_head *begin_tell(struct chunk_reader *r, uint64_t time_ns)
+/* What is told of losses before the record on top; NULL: nothing. */
+static __attribute__((noinline)) const struct record_head *loss_tell(struct chunk_reader *r)
 {
-	if (r->begins_told == r->begins.count ||
-	    r->begins.data[r->begins_told].head.time_ns > time_ns)
-		return NULL;
-	return &r->begins.data[r->begins_told++].head;
+	if (r->begins_told < r->begins.count &&
+	    r->begins.data[r->begins_told].head.time_ns <= r->heap[0].at_ns)
+		return &r->begins.data[r->begins_told++].head;
+	return r->heap[0].stream->hole ? hole_tell(r) : NULL;
 }
 
 int chunk_reader_next(struct chunk_reader *r, const struct record_head **record, struct error *e)
 {
 	int err = 0;
 
-	if (!r->heap)
-		err = start_merge(r);
-	else if (r->current != SIZE_MAX && r->heap_count)
+	if (__builtin_expect(r->stepping, 1))
 		err = step_top(r);
-	r->current = SIZE_MAX;
+	else if (!r->heap)
+		err = start_merge(r);
+	r->stepping = false;
 	while (!err && r->heap_count) {
-		struct reader_stream *s = &r->streams[r->heap[0]];
+		struct reader_stream *s = r->heap[0].stream;
 
-		const struct record_head *begin = begin_tell(r, s->at_ns);
-
-		if (__builtin_expect(begin != NULL, 0)) {
-			*record = begin;
-			return 1;
-		}
-		if (__builtin_expect(s->hole, 0)) {
-			*record = hole_tell(r);
-			return 1;
+		if (__builtin_expect(s->hole || r->begins_told < r->begins.count, 0)) {
+			*record = loss_tell(r);
+			if (*record)
+				return 1;
 		}
 		if (stream_take(&s->stream)) {
-			r->current = r->heap[0];
+			r->stepping = true;
 			*record = taken(r, s);
 			return 1;
 		}

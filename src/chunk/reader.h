@@ -16,9 +16,14 @@ struct reader_stream {
 	bool has_expected;
 	bool has_bytes;
 	bool finished;
-	uint64_t at_ns; /* in the merge: of its next record, or of what is told of a hole */
-	uint8_t hole;	/* enum hole_next */
+	uint8_t hole; /* enum hole_next */
 	uint64_t hole_from_ns, hole_to_ns;
+};
+
+/* In the merge. */
+struct reader_next {
+	uint64_t at_ns; /* of its next record, or of what is told of a hole */
+	struct reader_stream *stream;
 };
 
 /* What is told of a hole before the next record of its stream. */
@@ -35,9 +40,10 @@ struct chunk_reader {
 	size_t count;
 	size_t capacity;
 	struct stream_budget budget;
-	uint32_t *heap; /* of indexes of streams that stand before a record */
+	struct reader_next *heap; /* of streams that stand before a record */
 	size_t heap_count;
-	size_t current;			/* stream of the record delivered last; SIZE_MAX: none */
+	uint64_t others_ns;		/* of the earliest behind the one on top */
+	bool stepping;			/* the record delivered last is of the stream on top */
 	struct record_lost hole;	/* told in place of what is damaged */
 	VEC(struct record_lost) begins; /* of losses, by time */
 	size_t begins_told;

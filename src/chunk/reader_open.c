@@ -362,7 +362,6 @@ static int reader_open(struct chunk_reader **reader, int dir, const char *path, 
 		r->count_losses = true;
 	if (r->count)
 		qsort(r->streams, r->count, sizeof(*r->streams), compare_streams);
-	r->current = SIZE_MAX;
 	*reader = r;
 	return 0;
 }

@@ -397,16 +397,11 @@ int stream_peek(struct stream *s)
 	}
 }
 
-int stream_take(struct stream *s)
+void stream_untake(struct stream *s)
 {
-	if (unpacker_take(&s->unpacker) == 0) {
-		s->delivered++;
-		return 1;
-	}
 	stream_damage(s, "an event makes no sense");
 	s->truncated_packet = true;
 	s->in_packet = false;
-	return 0;
 }
 
 void stream_count_lost(struct stream *s, struct chunk_lost *lost)

@@ -94,8 +94,25 @@ void stream_free(struct stream *s);
  */
 int stream_peek(struct stream *s);
 
-/* Unpacks the record that peek went to: 1 and s->unpacker.record, 0 if it is damaged. */
-int stream_take(struct stream *s);
+/* Where another record of its packet is next, as stream_peek(); false: that has to be asked. */
+static inline bool stream_peek_quick(struct stream *s)
+{
+	return s->in_packet && !s->uncounted && unpacker_peek_quick(&s->unpacker);
+}
+
+/* The record that peek went to is damaged. */
+void stream_untake(struct stream *s);
+
+/* Unpacks the record that peek went to: true and s->unpacker.record, false if it is damaged. */
+static inline bool stream_take(struct stream *s)
+{
+	if (__builtin_expect(unpacker_take(&s->unpacker) != 0, 0)) {
+		stream_untake(s);
+		return false;
+	}
+	s->delivered++;
+	return true;
+}
 
 /* Counts the `lost` record that was taken. */
 void stream_count_lost(struct stream *s, struct chunk_lost *lost);
