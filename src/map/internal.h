@@ -144,6 +144,9 @@ struct sum_of {
 };
 int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
 	     bool error);
+/* Of which all is that part. */
+int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part, u64 duration_ns,
+		  bool error);
 int sums_merge(struct sums *left, struct sums *right); /* right is only to be freed then */
 int sums_sort(struct sums *s);			       /* once nothing more will be added */
 void sums_free(struct sums *s);

@@ -113,6 +113,20 @@ int sums_add(struct sums *s, const struct sum_of *of, const struct split *split,
 	return sum_count_late(s, sum, duration_ns);
 }
 
+int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part, u64 duration_ns,
+		  bool error)
+{
+	struct sum *sum;
+	int err = sum_find(s, of, &sum);
+
+	if (err)
+		return err;
+	sum->count++;
+	sum->errors += error;
+	sum->split.ns[part] = split_sum(sum->split.ns[part], (s64)duration_ns);
+	return sum_count_late(s, sum, duration_ns);
+}
+
 int sums_merge(struct sums *left, struct sums *right)
 {
 	struct sums empty = *left;

@@ -5,19 +5,15 @@
 
 static void wait_sums(struct partial *p, const struct life_wait *w)
 {
-	struct split split = {0};
 	struct sum_of of = {.key = w->part};
 	u64 blocked = (u64)w->split.ns[w->part];
 	u64 runnable = (u64)w->split.ns[SPLIT_runnable];
 
-	split.ns[w->part] = (s64)blocked;
-	partial_failed(p, sums_add(&p->causes, &of, &split, blocked, false));
+	partial_failed(p, sums_add_part(&p->causes, &of, w->part, blocked, false));
 	if (w->part == SPLIT_runnable || runnable == 0)
 		return;
-	split = (struct split){0};
-	split.ns[SPLIT_runnable] = (s64)runnable;
 	of.key = SPLIT_runnable;
-	partial_failed(p, sums_add(&p->causes, &of, &split, runnable, false));
+	partial_failed(p, sums_add_part(&p->causes, &of, SPLIT_runnable, runnable, false));
 }
 
 static void wait_keep(struct partial *p, const struct life *l, const struct life_wait *w)
@@ -53,18 +49,27 @@ static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
 		wait_keep(p, l, w);
 }
 
+static int visit_sum(struct sums *sums, const struct sum_of *of, const struct life_visit *v,
+		     bool error)
+{
+	u64 duration = v->end_ns - v->begin_ns;
+
+	if (__builtin_expect(v->plain, 1))
+		return sums_add_part(sums, of, SPLIT_kernel, duration, error);
+	return sums_add(sums, of, &v->split, duration, error);
+}
+
 static void syscall_sums(struct partial *p, const struct life *l, const struct life_visit *v)
 {
 	const struct record_syscall *c = v->syscall;
 	bool error = syscall_result_is_error(c->result);
-	u64 duration = v->end_ns - v->begin_ns;
 	struct sum_of of = {.key = c->nr | (c->flags & SYSCALL_COMPAT ? 1u << 16 : 0)};
 
-	partial_failed(p, sums_add(&p->syscalls, &of, &v->split, duration, error));
+	partial_failed(p, visit_sum(&p->syscalls, &of, v, error));
 	if (!c->file.kind)
 		return;
 	of = (struct sum_of){.pid = l->pid, .file = c->file};
-	partial_failed(p, sums_add(&p->files, &of, &v->split, duration, error));
+	partial_failed(p, visit_sum(&p->files, &of, v, error));
 }
 
 static void syscall_keep(struct partial *p, const struct life *l, const struct life_visit *v)

@@ -92,6 +92,7 @@ struct life_visit {
 	u64 begin_ns, end_ns;
 	const struct record_syscall *syscall; /* or */
 	const struct record_fault *fault;
+	bool plain; /* all of its time is SPLIT_kernel, as of nearly all */
 	struct split split;
 };
 

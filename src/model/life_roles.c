@@ -253,14 +253,36 @@ static void visit_fill(const struct life *l, struct life_visit *v, enum split_pa
 	v->split.ns[part] += rest;
 }
 
+/* It was on its CPU since it was in user code before, and nothing is in doubt. */
+static bool visit_is_plain(const struct life *l, const struct life_visit *v)
+{
+	const struct life_state *s = &l->state;
+
+	return s->place == LIFE_ON_CPU && !s->doubt_to_ns && !s->visit_guess_ns &&
+	       v->begin_ns != s->visit_ns && v->begin_ns > s->last_ns &&
+	       v->begin_ns >= l->origin_ns && v->begin_ns <= v->end_ns;
+}
+
+static void visit_account(struct life *l, struct life_visit *v, const struct life_sink *sink)
+{
+	v->plain = visit_is_plain(l, v);
+	if (__builtin_expect(v->plain, 1)) {
+		life_spend(l, SPLIT_user, l->state.last_ns, v->begin_ns);
+		life_spend(l, SPLIT_kernel, v->begin_ns, v->end_ns);
+		v->split.ns[SPLIT_kernel] = (s64)(v->end_ns - v->begin_ns);
+		return;
+	}
+	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
+	split_copy_fresh(&v->split, &l->state.visit_had);
+	visit_fill(l, v, SPLIT_unknown);
+}
+
 static void visit_end(struct life *l, struct life_visit *v, const struct context *ctx,
 		      const struct life_sink *sink)
 {
 	u16 cpu = v->syscall ? v->syscall->head.cpu : v->fault->head.cpu;
 
-	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
-	split_copy_fresh(&v->split, &l->state.visit_had);
-	visit_fill(l, v, SPLIT_unknown);
+	visit_account(l, v, sink);
 	sight(l, ctx, v, sink);
 	sink->visit(sink->arg, l, v);
 	enter_user(l, v->end_ns, cpu);
