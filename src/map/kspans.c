@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A packed span is a list of its 8-byte words that are not zero, in their order: a tag, then the
- * word's lowest bytes up to the last that is not zero. A tag has in its high four bits how far the
- * word stands behind the one before, in the low four how many bytes follow; 0 of them: a word that
- * is zero, for the way to one farther off; NAMED and more: a byte, with which it is one of the
- * words that the page has for all its spans, since threads and files come again and again.
- * A tag 0 ends the list. Begin stands with the span's place; end is counted from there, and time
- * in the kernel from what a call or fault takes that does nothing else.
+ * A packed span is how it differs, by exclusive or of its 8-byte words, from a pattern of its page:
+ * the first words of the first span of this thread and kind of call, since a thread does the same
+ * again and again. Four bytes are the pattern's number (0: none, all are zero) and how many of the
+ * lowest bytes of six words are not zero, which follow. A list has the other words that differ, in
+ * their order: a tag, then the lowest bytes. A tag has in its high four bits how far the word
+ * stands behind the one before, in the low four how many bytes follow; 0 of them is for the way to
+ * one farther off. A tag 0 ends the list.
+ * Begin stands with the span's place; end is counted from there, and time in the kernel from what
+ * a call or fault takes that does nothing else.
  */
 #include "map/kspans.h"
 
@@ -22,11 +24,13 @@
 #define BEGIN WORD(begin_ns)
 #define END WORD(end_ns)
 #define KERNEL (WORD(split) + SPLIT_kernel)
-#define FAR 15u	 /* as far as a tag reaches */
-#define NAMED 9u /* to 12: with two bits of the number */
-#define NAMES 1024u
+#define FAR 15u /* as far as a tag reaches */
+#define PATTERNS 256u
+#define PATTERN_WORDS WORD(wake)
+#define PATTERN_BYTES (8 * PATTERN_WORDS)
+#define BYTES_PER_PATTERN 1024u /* of a page: not more than so many, as each may be used once */
 /* words are written and read whole, whatever their length */
-#define PACKED_MAX (10 * WORDS + 8)
+#define PACKED_MAX (10 * WORDS + 16 + PATTERN_BYTES)
 #define PAGE_MIN 4096
 #define PAGE_MAX (1u << 20)
 #define PLACES_BACK 256
@@ -34,9 +38,16 @@
 _Static_assert(sizeof(struct kspan) % 8 == 0 && BEGIN == 0 && END == 1, "words, and their order");
 _Static_assert(PACKED_MAX < PAGE_MIN / 2, "a page has room");
 
+struct pattern {
+	u64 thread; /* tid and pid */
+	u32 call;   /* nr and kind */
+	u32 at;	    /* in data, + 1; 0: there is none yet */
+};
+
 struct kspans_page {
 	size_t used, size; /* of data */
-	u64 names[NAMES];  /* words that some of its spans have; 0: none yet */
+	size_t pattern_count;
+	struct pattern patterns[PATTERNS]; /* by hash; the first one is none */
 	unsigned char data[];
 };
 
@@ -47,71 +58,132 @@ union words {
 	span_word word[WORDS];
 };
 
+/* ---- patterns ---- */
+
+static inline u32 call_of(u16 nr, u8 kind)
+{
+	return nr | (u32)kind << 16;
+}
+
+/* The pattern of such spans; or, with at 0, the place for it; or the one that is none. */
+static inline struct pattern *pattern_find(struct kspans_page *page, u64 thread, u32 call)
+{
+	size_t number = (thread ^ (u64)call << 36) * 0x9e3779b97f4a7c15u >> 56;
+	struct pattern *p = &page->patterns[number], *beside = &page->patterns[number ^ 1];
+
+	if (__builtin_expect(p->thread == thread && p->call == call, 1))
+		return p;
+	if (beside->thread == thread && beside->call == call)
+		return beside;
+	if (p->at || !number)
+		p = beside;
+	return p->at ? page->patterns : p;
+}
+
+_Static_assert(PATTERNS == 1u << (64 - 56), "numbers of patterns");
+
+/* Makes it of a span, unless there are enough. */
+static void pattern_make(struct kspans_page *page, struct pattern *p, const union words *from)
+{
+	span_word words[PATTERN_WORDS];
+
+	if (p == page->patterns || page->pattern_count >= page->size / BYTES_PER_PATTERN)
+		return;
+	memcpy(words, from, sizeof(words));
+	words[BEGIN] = words[END] = 0; /* a long or negative number would make all others long */
+	if (from->k.result < 0)
+		words[WORD(result)] = 0;
+	memcpy(page->data + page->used, words, sizeof(words));
+	*p = (struct pattern){words[WORD(tid)], call_of(from->k.nr, from->k.kind),
+			      (u32)page->used + 1};
+	page->used += sizeof(words);
+	page->pattern_count++;
+}
+
+/* ---- packing ---- */
+
 struct packing {
-	unsigned char *at;
-	size_t last; /* the word before */
-	struct kspans_page *page;
+	unsigned char *head, *at;
+	u32 lengths;		      /* of six words */
+	size_t last;		      /* in the list */
+	const unsigned char *pattern; /* its words */
 };
 
-static inline unsigned char *pack_tag(struct packing *p, size_t index)
+static inline void packing_begin(struct packing *to, struct kspans_page *page,
+				 const struct pattern *p)
 {
-	while (__builtin_expect(index - p->last > FAR, 0)) {
-		*p->at++ = FAR << 4;
-		p->last += FAR;
-	}
-	*p->at = (unsigned char)((index - p->last) << 4);
-	return p->at;
+	static const unsigned char none[PATTERN_BYTES];
+
+	to->head = page->data + page->used;
+	to->at = to->head + 4;
+	to->lengths = 0;
+	to->last = 0;
+	to->pattern = p->at ? page->data + p->at - 1 : none;
+	*to->head = p->at ? (unsigned char)(p - page->patterns) : 0;
 }
 
-/* Without a branch, since no two calls have the same arguments that are zero. */
-static inline void pack_word(struct packing *p, size_t index, u64 word)
+static inline unsigned char *packing_end(struct packing *p)
 {
-	unsigned int bytes = (unsigned int)(71 - __builtin_clzll(word | 1)) / 8;
-	unsigned char *tag = pack_tag(p, index);
+	u32 head = htole32(*p->head | p->lengths << 8);
+
+	memcpy(p->head, &head, 4);
+	*p->at = 0;
+	return p->at + 1;
+}
+
+static inline u64 differs(const struct packing *p, size_t index, u64 word)
+{
+	u64 pattern;
+
+	memcpy(&pattern, p->pattern + 8 * index, 8);
+	return word ^ pattern;
+}
+
+/* How many of the lowest bytes of a word are not zero. */
+static inline unsigned int length_of(u64 word)
+{
+	return (7 + (63 ^ (unsigned int)__builtin_clzll(word | word << 1 | 1))) / 8;
+}
+
+static inline void pack_bytes(struct packing *p, u64 word, unsigned int length)
+{
 	u64 little = htole64(word);
 
-	*tag |= (unsigned char)bytes;
-	memcpy(tag + 1, &little, 8);
-	p->at += word ? 1 + bytes : 0;
-	p->last = word ? index : p->last;
+	memcpy(p->at, &little, 8);
+	p->at += length;
 }
 
-/* A word that many spans have. */
-static inline void pack_name(struct packing *p, size_t index, u64 word)
+/* One of the six: without a branch, since no two calls differ in the same of them. */
+static inline void pack_often(struct packing *p, size_t index, u64 word)
 {
-	size_t number = word * 0x9e3779b97f4a7c15u >> 54;
-	u64 *name = &p->page->names[number];
-	unsigned char *tag;
+	u64 rest = differs(p, index, word);
+	unsigned int length = length_of(rest);
 
-	if (!*name)
-		*name = word;
-	if (!word || *name != word) {
-		pack_word(p, index, word);
+	pack_bytes(p, rest, length);
+	p->lengths = p->lengths << 4 | length;
+}
+
+/* One for the list. */
+static inline void pack_listed(struct packing *p, size_t index, u64 rest)
+{
+	unsigned int length = length_of(rest);
+
+	if (!rest)
 		return;
-	}
-	tag = pack_tag(p, index);
-	tag[0] |= (unsigned char)(NAMED + (number >> 8));
-	tag[1] = (unsigned char)number;
-	p->at += 2;
+	for (; index - p->last > FAR; p->last += FAR)
+		*p->at++ = FAR << 4;
+	*p->at++ = (unsigned char)((index - p->last) << 4 | length);
+	pack_bytes(p, rest, length);
 	p->last = index;
 }
 
-_Static_assert(NAMES == 1u << (64 - 54) && NAMED + ((NAMES - 1) >> 8) < 16, "numbers of names");
-
-static inline bool words_are_zero(const span_word *words, size_t from, size_t to)
+static inline void pack_word(struct packing *p, size_t index, u64 word)
 {
-	u64 any = 0;
-
-	for (size_t i = from; i < to; i++)
-		any |= words[i];
-	return !any;
+	pack_listed(p, index, differs(p, index, word));
 }
 
-/* Of what most spans do not have all is looked at only if there is any. */
-static inline void pack_rare(struct packing *p, const span_word *words, size_t from, size_t to)
+static inline void pack_words(struct packing *p, const span_word *words, size_t from, size_t to)
 {
-	if (__builtin_expect(words_are_zero(words, from, to), 1))
-		return;
 	for (size_t i = from; i < to; i++)
 		pack_word(p, i, words[i]);
 }
@@ -123,58 +195,108 @@ static u64 time_expected(const struct kspan *k, u64 duration)
 }
 
 /* Returns where it ends. There is room for PACKED_MAX. */
-static unsigned char *pack(struct kspans_page *page, const union words *from)
+static unsigned char *pack(struct kspans_page *page, const struct pattern *pattern,
+			   const union words *from)
 {
-	struct packing p = {.at = page->data + page->used, .page = page};
 	const span_word *words = from->word;
 	u64 duration = words[END] - words[BEGIN];
+	struct packing p;
 
-	pack_word(&p, END, duration);
-	pack_name(&p, WORD(tid), words[WORD(tid)]);
-	pack_name(&p, WORD(nr), words[WORD(nr)]);
-	pack_word(&p, WORD(visit_ns), words[WORD(visit_ns)]);
-#pragma GCC unroll 6
-	for (size_t i = WORD(args); i < WORD(result); i++)
-		pack_word(&p, i, words[i]);
-	pack_word(&p, WORD(result), words[WORD(result)]);
-	pack_name(&p, WORD(file), words[WORD(file)]);
-	pack_name(&p, WORD(file) + 1, words[WORD(file) + 1]);
-	if (!words_are_zero(words, WORD(ctx), WORD(wake))) {
-		for (size_t i = WORD(ctx); i < WORD(wake); i++)
-			pack_name(&p, i, words[i]);
-	}
-	pack_rare(&p, words, WORD(wake), WORD(split));
-	pack_word(&p, WORD(split), words[WORD(split)]);
-	pack_word(&p, KERNEL, words[KERNEL] ^ time_expected(&from->k, duration));
-	pack_rare(&p, words, KERNEL + 1, WORDS);
-	*p.at = 0;
-	return p.at + 1;
+	packing_begin(&p, page, pattern);
+	pack_often(&p, END, duration);
+	pack_often(&p, WORD(args), words[WORD(args)]);
+	pack_often(&p, WORD(args) + 1, words[WORD(args) + 1]);
+	pack_often(&p, WORD(args) + 2, words[WORD(args) + 2]);
+	pack_often(&p, WORD(result), words[WORD(result)]);
+	pack_often(&p, WORD(file), words[WORD(file)]);
+	pack_words(&p, words, END + 1, WORD(args));
+	pack_words(&p, words, WORD(args) + 3, WORD(result));
+	pack_words(&p, words, WORD(file) + 1, PATTERN_WORDS);
+	for (size_t i = PATTERN_WORDS; i < KERNEL; i++)
+		pack_listed(&p, i, words[i]);
+	pack_listed(&p, KERNEL, words[KERNEL] ^ time_expected(&from->k, duration));
+	for (size_t i = KERNEL + 1; i < WORDS; i++)
+		pack_listed(&p, i, words[i]);
+	return packing_end(&p);
 }
 
-_Static_assert(WORD(tid) == 2 && WORD(pid) == 2 && WORD(nr) == 3 && WORD(visit_ns) == 4 &&
-		       WORD(args) == 5 && WORD(result) == 11 && WORD(file) == 12 &&
-		       WORD(ctx) == 14 && WORD(reason) == 17 && WORD(wake) == 18 &&
-		       KERNEL == WORD(split) + 1,
-	       "each word is packed, in the order of the struct");
+_Static_assert(WORD(result) == WORD(args) + 6 && WORD(file) == WORD(result) + 1,
+	       "each word is packed");
+
+/* Of one with a pattern what pack() makes of the same, of which all the time is as expected. */
+static unsigned char *pack_call(struct kspans_page *page, const struct pattern *pattern,
+				const struct kspan_call *call)
+{
+	const struct record_syscall *c = call->record;
+	u64 words[5], rest[8]; /* file and context; what seldom differs */
+	struct packing p;
+
+	memcpy(words, &c->file, 16);
+	memcpy(words + 2, &c->ctx, 24);
+	packing_begin(&p, page, pattern);
+	pack_often(&p, END, call->end_ns - call->begin_ns);
+	pack_often(&p, WORD(args), c->arg0);
+	pack_often(&p, WORD(args) + 1, c->arg1);
+	pack_often(&p, WORD(args) + 2, c->arg2);
+	pack_often(&p, WORD(result), (u64)c->result);
+	pack_often(&p, WORD(file), words[0]);
+	rest[0] = differs(&p, WORD(nr), pattern->call | (u64)call->flags << 40);
+	rest[1] = differs(&p, WORD(args) + 3, c->arg3);
+	rest[2] = differs(&p, WORD(args) + 4, c->arg4);
+	rest[3] = differs(&p, WORD(args) + 5, c->arg5);
+	for (size_t i = 1; i < 5; i++)
+		rest[3 + i] = differs(&p, WORD(file) + i, words[i]);
+	if (__builtin_expect(rest[0] | rest[1] | rest[2] | rest[3] | rest[4] | rest[5] | rest[6] |
+				     rest[7],
+			     0)) {
+		pack_listed(&p, WORD(nr), rest[0]);
+		for (size_t i = 1; i < 4; i++)
+			pack_listed(&p, WORD(args) + 2 + i, rest[i]);
+		for (size_t i = 4; i < 8; i++)
+			pack_listed(&p, WORD(file) + i - 3, rest[i]);
+	}
+	return packing_end(&p);
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct kspan, pid) == 20 &&
+		       offsetof(struct kspan, kind) == 26 && offsetof(struct kspan, mode) == 29 &&
+		       WORD(file) + 2 == WORD(ctx) && WORD(ctx) + 3 == WORD(reason) &&
+		       sizeof(struct file_ref) == 16 && sizeof(struct context) == 24,
+	       "words of a call");
+
+static inline u64 unpack_bytes(const unsigned char **at, unsigned int length)
+{
+	u64 word;
+
+	if (!length)
+		return 0;
+	memcpy(&word, *at, 8);
+	*at += length;
+	return le64toh(word) & ~0ull >> (64 - 8 * length);
+}
 
 static void unpack(const struct kspans_page *page, const unsigned char *at, u64 begin_ns,
 		   union words *to)
 {
+	static const u8 often[] = {END,		 WORD(args), WORD(args) + 1, WORD(args) + 2,
+				   WORD(result), WORD(file)};
+	const struct pattern *pattern = &page->patterns[*at];
 	size_t index = 0;
+	u32 head;
 
 	memset(to, 0, sizeof(*to));
-	for (; *at; at++) {
-		unsigned int bytes = *at & 15;
-		u64 word;
+	if (pattern->at)
+		memcpy(to, page->data + pattern->at - 1, PATTERN_BYTES);
+	memcpy(&head, at, 4);
+	head = le32toh(head);
+	at += 4;
+	for (int i = 0; i < 6; i++)
+		to->word[often[i]] ^= unpack_bytes(&at, head >> (28 - 4 * i) & 15);
+	while (*at) {
+		u8 tag = *at++;
 
-		index += *at >> 4;
-		if (bytes >= NAMED) {
-			to->word[index] = page->names[(bytes - NAMED) << 8 | *++at];
-		} else if (bytes) {
-			memcpy(&word, at + 1, 8);
-			to->word[index] = le64toh(word) & ~0ull >> (64 - 8 * bytes);
-			at += bytes;
-		}
+		index += tag >> 4;
+		to->word[index] ^= unpack_bytes(&at, tag & 15);
 	}
 	to->word[KERNEL] ^= time_expected(&to->k, to->word[END]);
 	to->word[BEGIN] = begin_ns;
@@ -196,9 +318,9 @@ static struct kspans_page *page_with_room(struct kspans *spans)
 	page = malloc(sizeof(*page) + size);
 	if (!page)
 		return NULL;
-	page->used = 0;
+	page->used = page->pattern_count = 0;
 	page->size = size;
-	memset(page->names, 0, sizeof(page->names));
+	memset(page->patterns, 0, sizeof(page->patterns));
 	if (!vec_push(&spans->pages, page))
 		return page;
 	free(page);
@@ -291,17 +413,68 @@ static void place_settle(struct kspans *spans)
 	*to = place;
 }
 
+/* The place of one that is packed next, at the end of the last page. */
+static int place_add(struct kspans *spans, const struct kspans_page *page, u64 begin_ns)
+{
+	struct kspans_place place = {begin_ns, (u32)(spans->pages.count - 1), (u32)page->used};
+
+	return vec_push(&spans->places, place);
+}
+
 int kspans_add(struct kspans *spans, const struct kspan *k)
 {
 	struct kspans_page *page = page_with_room(spans);
-	struct kspans_place place;
+	const union words *words = (const union words *)k;
+	struct pattern *pattern;
 
 	if (!page)
 		return -ENOMEM;
-	place = (struct kspans_place){k->begin_ns, (u32)(spans->pages.count - 1), (u32)page->used};
-	if (vec_push(&spans->places, place))
+	pattern = pattern_find(page, words->word[WORD(tid)], call_of(k->nr, k->kind));
+	if (!pattern->at)
+		pattern_make(page, pattern, words);
+	if (place_add(spans, page, k->begin_ns))
 		return -ENOMEM;
-	page->used = (size_t)(pack(page, (const union words *)k) - page->data);
+	page->used = (size_t)(pack(page, pattern, words) - page->data);
+	place_settle(spans);
+	return 0;
+}
+
+struct kspan kspan_of_call(const struct kspan_call *call)
+{
+	const struct record_syscall *c = call->record;
+	struct kspan k = {.kind = KSPAN_SYSCALL,
+			  .begin_ns = call->begin_ns,
+			  .end_ns = call->end_ns,
+			  .tid = call->tid,
+			  .pid = call->pid,
+			  .nr = c->nr,
+			  .mode = call->flags,
+			  .args = {c->arg0, c->arg1, c->arg2, c->arg3, c->arg4, c->arg5},
+			  .result = c->result,
+			  .file = c->file,
+			  .ctx = c->ctx};
+
+	k.split.ns[SPLIT_kernel] = (s64)(k.end_ns - k.begin_ns);
+	return k;
+}
+
+int kspans_add_call(struct kspans *spans, const struct kspan_call *call)
+{
+	struct kspans_page *page = page_with_room(spans);
+	struct pattern *pattern;
+
+	if (!page)
+		return -ENOMEM;
+	pattern = pattern_find(page, call->tid | (u64)call->pid << 32,
+			       call_of(call->record->nr, KSPAN_SYSCALL));
+	if (__builtin_expect(!pattern->at, 0)) {
+		struct kspan k = kspan_of_call(call);
+
+		return kspans_add(spans, &k);
+	}
+	if (place_add(spans, page, call->begin_ns))
+		return -ENOMEM;
+	page->used = (size_t)(pack_call(page, pattern, call) - page->data);
 	place_settle(spans);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * Spans of the kernel: system calls, faults, waits, requests. A server has
  * hundreds of thousands in a second, and most of a span's fields are zero or
- * small; so they are kept packed, about 45 bytes each instead of 300, and
+ * small; so they are kept packed, about 30 bytes each instead of 300, and
  * unpacked one at a time.
  *
  * Not thread-safe; several threads may call kspans_get() at once.
@@ -53,6 +53,19 @@ static inline size_t kspans_count(const struct kspans *spans)
 
 /* Keeps a copy. 0 or -ENOMEM. */
 int kspans_add(struct kspans *spans, const struct kspan *k);
+
+/* A call that did not wait: all of it is SPLIT_kernel. */
+struct kspan_call {
+	u64 begin_ns, end_ns;
+	u32 tid, pid;
+	u8 flags; /* SYSCALL_* */
+	const struct record_syscall *record;
+};
+
+struct kspan kspan_of_call(const struct kspan_call *call);
+
+/* As kspans_add() of kspan_of_call(). */
+int kspans_add_call(struct kspans *spans, const struct kspan_call *call);
 
 /* Takes those of `right`, which is left empty. 0, or -ENOMEM with both as they were. */
 int kspans_merge(struct kspans *left, struct kspans *right);

@@ -74,22 +74,21 @@ static void syscall_sums(struct partial *p, const struct life *l, const struct l
 
 static void syscall_keep(struct partial *p, const struct life *l, const struct life_visit *v)
 {
-	const struct record_syscall *c = v->syscall;
-	struct kspan k = {.kind = KSPAN_SYSCALL,
-			  .begin_ns = v->begin_ns,
-			  .end_ns = v->end_ns,
-			  .tid = l->tid,
-			  .pid = l->pid,
-			  .nr = c->nr,
-			  .mode = c->flags,
-			  .args = {c->arg0, c->arg1, c->arg2, c->arg3, c->arg4, c->arg5},
-			  .result = c->result,
-			  .file = c->file,
-			  .ctx = c->ctx,
-			  .split = v->split};
+	bool cut = v->end_ns - v->begin_ns < v->syscall->duration_ns;
+	struct kspan_call call = {.begin_ns = v->begin_ns,
+				  .end_ns = v->end_ns,
+				  .tid = l->tid,
+				  .pid = l->pid,
+				  .flags = v->syscall->flags | (cut ? SYSCALL_BEGIN_SOFT : 0),
+				  .record = v->syscall};
+	struct kspan k;
 
-	if (v->end_ns - v->begin_ns < c->duration_ns)
-		k.mode |= SYSCALL_BEGIN_SOFT;
+	if (__builtin_expect(v->plain && !p->options.only, 1)) {
+		partial_failed(p, kspans_add_call(&p->kspans, &call));
+		return;
+	}
+	k = kspan_of_call(&call);
+	k.split = v->split;
 	partial_failed(p, kspan_keep(p, &k));
 }
 
