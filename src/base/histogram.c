@@ -8,10 +8,10 @@
 
 #include "base/vec.h"
 
-#define EXACT_BITS 11
-#define EXACT (1u << EXACT_BITS)
-#define HALF (EXACT / 2)
-#define BUCKETS (EXACT + (64 - EXACT_BITS) * HALF)
+#define EXACT HISTOGRAM_EXACT
+#define HALF HISTOGRAM_HALF
+#define BUCKETS HISTOGRAM_BUCKETS
+#define PAGE HISTOGRAM_PAGE
 
 /*
  * Few buckets are a sorted list, as most histograms have few. Many stand in pages of
@@ -19,28 +19,6 @@
  * fall into thousands of buckets, in no order that a processor could foresee.
  */
 #define FEW 64
-#define PAGE 16
-#define PAGES (BUCKETS / PAGE)
-
-struct page {
-	uint64_t counts[PAGE];
-};
-
-struct histogram_pages {
-	uint16_t number[PAGES]; /* in data, plus 1; 0: all its counts are 0 */
-	struct page *data;
-	size_t count, capacity;
-};
-
-static uint32_t bucket_of(uint64_t value)
-{
-	unsigned int shift;
-
-	if (value < EXACT)
-		return (uint32_t)value;
-	shift = 64 - (unsigned int)__builtin_clzll(value) - EXACT_BITS;
-	return EXACT + (shift - 1) * HALF + (uint32_t)(value >> shift) - HALF;
-}
 
 /* The largest value of a bucket. */
 static uint64_t bucket_end(uint32_t index)
@@ -96,14 +74,14 @@ static uint64_t *pages_count(struct histogram_pages *p, uint32_t index)
 	uint16_t *number = &p->number[index / PAGE];
 
 	if (!*number) {
-		if (vec_push(p, (struct page){{0}}))
+		if (vec_push(p, (struct histogram_page){{0}}))
 			return NULL;
 		*number = (uint16_t)p->count;
 	}
 	return &p->data[*number - 1].counts[index % PAGE];
 }
 
-_Static_assert(BUCKETS % PAGE == 0 && PAGES < UINT16_MAX, "each page has a number");
+_Static_assert(BUCKETS % PAGE == 0 && BUCKETS / PAGE < UINT16_MAX, "each page has a number");
 
 static void pages_free(struct histogram_pages *p)
 {
@@ -192,19 +170,15 @@ int histogram_add(struct histogram *h, uint64_t value, uint64_t times)
 {
 	if (times == 0)
 		return 0;
-	if (bucket_add(h, bucket_of(value), times))
+	if (bucket_add(h, histogram_bucket(value), times))
 		return -ENOMEM;
 	values_add(h, times, value, value);
 	return 0;
 }
 
-void histogram_prefetch(const struct histogram *h, uint64_t value)
+int histogram_count_anew(struct histogram *h, uint32_t bucket)
 {
-	uint32_t index = bucket_of(value);
-	size_t number = h->pages ? h->pages->number[index / PAGE] : 0;
-
-	if (number)
-		__builtin_prefetch(&h->pages->data[number - 1].counts[index % PAGE], 1);
+	return bucket_add(h, bucket, 1);
 }
 
 int histogram_merge(struct histogram *h, const struct histogram *more)

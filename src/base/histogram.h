@@ -17,9 +17,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define HISTOGRAM_EXACT_BITS 11
+#define HISTOGRAM_EXACT (1u << HISTOGRAM_EXACT_BITS)
+#define HISTOGRAM_HALF (HISTOGRAM_EXACT / 2)
+#define HISTOGRAM_BUCKETS (HISTOGRAM_EXACT + (64 - HISTOGRAM_EXACT_BITS) * HISTOGRAM_HALF)
+#define HISTOGRAM_PAGE 16
+
 struct histogram_bucket {
 	uint32_t index;
 	uint64_t count;
+};
+
+struct histogram_page {
+	uint64_t counts[HISTOGRAM_PAGE];
+};
+
+struct histogram_pages {
+	uint16_t number[HISTOGRAM_BUCKETS / HISTOGRAM_PAGE]; /* in data, + 1; 0: all are 0 */
+	struct histogram_page *data;
+	size_t count, capacity;
 };
 
 struct histogram {
@@ -35,8 +51,50 @@ struct histogram {
 /* Adds `times` values. 0, or -ENOMEM with the histogram as it was. */
 int histogram_add(struct histogram *h, uint64_t value, uint64_t times);
 
-/* Has the memory fetched that histogram_add() of this value needs, which is not waited for. */
-void histogram_prefetch(const struct histogram *h, uint64_t value);
+/*
+ * The same in steps, for who has other things to do while memory is fetched: histogram_note() of a
+ * value and, before anything is asked, histogram_count() of its bucket.
+ */
+static inline uint32_t histogram_bucket(uint64_t value)
+{
+	unsigned int shift;
+
+	if (value < HISTOGRAM_EXACT)
+		return (uint32_t)value;
+	shift = 64 - (unsigned int)__builtin_clzll(value) - HISTOGRAM_EXACT_BITS;
+	return HISTOGRAM_EXACT + (shift - 1) * HISTOGRAM_HALF + (uint32_t)(value >> shift) -
+	       HISTOGRAM_HALF;
+}
+
+static inline void histogram_note(struct histogram *h, uint64_t value)
+{
+	if (h->values == 0 || value < h->min)
+		h->min = value;
+	if (h->values == 0 || value > h->max)
+		h->max = value;
+	h->values++;
+}
+
+/* Where a bucket is counted; NULL: not in a page yet. */
+static inline uint64_t *histogram_paged(const struct histogram *h, uint32_t bucket)
+{
+	size_t number = h->pages ? h->pages->number[bucket / HISTOGRAM_PAGE] : 0;
+
+	return number ? &h->pages->data[number - 1].counts[bucket % HISTOGRAM_PAGE] : NULL;
+}
+
+/* 0, or -ENOMEM with the histogram as it was. */
+int histogram_count_anew(struct histogram *h, uint32_t bucket);
+
+static inline int histogram_count(struct histogram *h, uint32_t bucket)
+{
+	uint64_t *count = histogram_paged(h, bucket);
+
+	if (!count)
+		return histogram_count_anew(h, bucket);
+	++*count;
+	return 0;
+}
 
 /* Adds all values of another one. 0, or -ENOMEM with `h` as it was. */
 int histogram_merge(struct histogram *h, const struct histogram *more);

@@ -336,14 +336,14 @@ struct sum {
 
 struct sum_late {
 	u32 number; /* in list, + 1; 0: none */
-	u64 duration_ns;
+	u32 bucket; /* of its durations */
 };
 
 struct sums {
 	u16 recent[1 << SUMS_RECENT_BITS]; /* numbers in list that were found last, as a hint */
 	struct map index;		   /* hash of key, pid, file -> number in list + 1 */
 	VEC(struct sum) list;
-	struct sum_late late[SUMS_LATE]; /* not in their histograms yet */
+	struct sum_late late[SUMS_LATE]; /* not counted in their histograms yet */
 	u32 late_next;
 };
 
@@ -376,7 +376,7 @@ struct filter_told {
 
 struct partial {
 	struct partial_options options;
-	u64 from_ns, to_ns; /* the range it covers; both 0: empty */
+	u64 from_ns, to_ns;    /* the range it covers; both 0: empty */
 	/*
 	 * Where streams were cut at different instants: what lies in [begun_ns,
 	 * complete_ns) is applied, the rest waits for what a neighbour has of that time.

@@ -19,15 +19,14 @@ static bool sum_is(const struct sum *sum, const struct sum_of *of)
 }
 
 /* A new one behind the others, found under the hash h from now on. */
-static int sum_new(struct sums *s, const struct sum_of *of, u64 h, struct sum **found)
+static int sum_new(struct sums *s, const struct sum_of *of, u64 h, size_t *found)
 {
 	struct sum fresh = {.key = of->key, .pid = of->pid, .file = of->file};
 	int err = vec_push(&s->list, fresh);
 
 	if (!err)
 		err = map_put(&s->index, h, (void *)s->list.count);
-	if (!err)
-		*found = &s->list.data[s->list.count - 1];
+	*found = s->list.count - 1;
 	return err;
 }
 
@@ -40,29 +39,28 @@ static u16 *recent_of(struct sums *s, const struct sum_of *of)
 }
 
 static __attribute__((noinline)) int sum_search(struct sums *s, const struct sum_of *of,
-						struct sum **found)
+						size_t *found)
 {
 	for (u64 h = sum_hash(of);; h++) { /* two things of one hash take the next number */
 		size_t number = (size_t)map_get(&s->index, h);
 
 		if (!number)
 			return sum_new(s, of, h, found);
-		*found = &s->list.data[number - 1];
-		if (!sum_is(*found, of))
+		*found = number - 1;
+		if (!sum_is(&s->list.data[*found], of))
 			continue;
 		if (number <= UINT16_MAX)
-			*recent_of(s, of) = (u16)(number - 1);
+			*recent_of(s, of) = (u16)*found;
 		return 0;
 	}
 }
 
-static int sum_find(struct sums *s, const struct sum_of *of, struct sum **found)
+/* Its number in the list. */
+static inline int sum_find(struct sums *s, const struct sum_of *of, size_t *found)
 {
-	u16 recent = *recent_of(s, of);
-
-	if (recent >= s->list.count || !sum_is(&s->list.data[recent], of))
+	*found = *recent_of(s, of);
+	if (*found >= s->list.count || !sum_is(&s->list.data[*found], of))
 		return sum_search(s, of, found);
-	*found = &s->list.data[recent];
 	return 0;
 }
 
@@ -75,8 +73,8 @@ static int sums_settle(struct sums *s)
 		struct sum_late *late = &s->late[i];
 
 		if (late->number)
-			err = histogram_add(&s->list.data[late->number - 1].durations,
-					    late->duration_ns, 1);
+			err = histogram_count(&s->list.data[late->number - 1].durations,
+					      late->bucket);
 		if (!err)
 			late->number = 0;
 	}
@@ -87,44 +85,45 @@ static int sums_settle(struct sums *s)
  * A histogram of many buckets is rarely in a near cache, and nobody asks for it yet: it is fetched
  * while the next few are found.
  */
-static int sum_count_late(struct sums *s, struct sum *sum, u64 duration_ns)
+static inline int sum_count(struct sums *s, size_t number, u64 duration_ns, bool error)
 {
-	struct sum_late *late = &s->late[s->late_next++ % SUMS_LATE];
-	struct sum_late before = *late;
+	struct sum_late *late = &s->late[s->late_next++ % SUMS_LATE], before = *late;
+	struct sum *sum = &s->list.data[number];
 
-	*late = (struct sum_late){(u32)(sum - s->list.data) + 1, duration_ns};
-	histogram_prefetch(&sum->durations, duration_ns);
+	sum->count++;
+	sum->errors += error;
+	histogram_note(&sum->durations, duration_ns);
+	*late = (struct sum_late){(u32)number + 1, histogram_bucket(duration_ns)};
+	__builtin_prefetch(histogram_paged(&sum->durations, late->bucket), 1);
 	if (!before.number)
 		return 0;
-	return histogram_add(&s->list.data[before.number - 1].durations, before.duration_ns, 1);
+	return histogram_count(&s->list.data[before.number - 1].durations, before.bucket);
 }
 
 int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
 	     bool error)
 {
-	struct sum *sum;
-	int err = sum_find(s, of, &sum);
+	size_t number;
+	int err = sum_find(s, of, &number);
 
 	if (err)
 		return err;
-	sum->count++;
-	sum->errors += error;
-	split_add(&sum->split, split);
-	return sum_count_late(s, sum, duration_ns);
+	split_add(&s->list.data[number].split, split);
+	return sum_count(s, number, duration_ns, error);
 }
 
 int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part, u64 duration_ns,
 		  bool error)
 {
-	struct sum *sum;
-	int err = sum_find(s, of, &sum);
+	size_t number;
+	int err = sum_find(s, of, &number);
+	s64 *ns;
 
 	if (err)
 		return err;
-	sum->count++;
-	sum->errors += error;
-	sum->split.ns[part] = split_sum(sum->split.ns[part], (s64)duration_ns);
-	return sum_count_late(s, sum, duration_ns);
+	ns = &s->list.data[number].split.ns[part];
+	*ns = split_sum(*ns, (s64)duration_ns);
+	return sum_count(s, number, duration_ns, error);
 }
 
 int sums_merge(struct sums *left, struct sums *right)
@@ -143,10 +142,12 @@ int sums_merge(struct sums *left, struct sums *right)
 		const struct sum *from = &right->list.data[i];
 		struct sum_of of = {from->key, from->pid, from->file};
 		struct sum *to;
+		size_t number;
 
-		err = sum_find(left, &of, &to);
+		err = sum_find(left, &of, &number);
 		if (err)
 			break;
+		to = &left->list.data[number];
 		to->count += from->count;
 		to->errors += from->errors;
 		split_add(&to->split, &from->split);
