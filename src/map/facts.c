@@ -177,6 +177,19 @@ static int bytes_add(struct facts *f, const struct record_bytes *r)
 	return 0;
 }
 
+/* Most are folded already. */
+static const char *path_folded(struct texts *texts, const char *path, size_t bytes)
+{
+	char folded[sizeof(((struct record_path *)NULL)->path) + 1];
+
+	if (!file_path_may_fold(path))
+		return path;
+	memcpy(folded, path, bytes);
+	folded[bytes] = '\0';
+	file_path_fold(folded);
+	return texts_keep(texts, folded, strlen(folded));
+}
+
 static int path_add(struct facts *f, const struct record_path *r)
 {
 	struct fact_path p = {.call_ns = r->call_ns,
@@ -184,16 +197,14 @@ static int path_add(struct facts *f, const struct record_path *r)
 			      .tid = r->head.tid,
 			      .nr = r->nr,
 			      .flags = r->flags};
-	size_t bytes = r->path_len, asked = r->asked < bytes ? r->asked : 0;
-	char folded[sizeof(r->path) + 1];
+	const char *told = texts_keep(&f->texts, r->path, r->path_len);
 	struct fact_path *to;
 
-	memcpy(folded, r->path, bytes);
-	folded[bytes] = '\0';
-	file_path_fold(folded);
-	p.path = texts_keep(&f->texts, folded, strlen(folded));
-	p.asked = texts_keep(&f->texts, r->path + asked, bytes - asked);
-	if (!p.path || !p.asked)
+	if (!told)
+		return -ENOMEM;
+	p.path = path_folded(&f->texts, told, r->path_len);
+	p.asked = told + (r->asked < r->path_len ? r->asked : 0);
+	if (!p.path)
 		return -ENOMEM;
 	to = thread_facts_add(&f->paths, sizeof(*to), p.tid, p.call_ns);
 	if (!to)

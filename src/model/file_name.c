@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 bool file_name(char *buf, size_t size, const struct file_ref *file)
 {
@@ -29,6 +30,15 @@ bool file_name(char *buf, size_t size, const struct file_ref *file)
 		return false;
 	snprintf(buf, size, "anon_inode:%s", anonymous[file->kind]);
 	return true;
+}
+
+bool file_path_may_fold(const char *path)
+{
+	const char *at = strchr(path, '/');
+
+	while (at && at[1] != '/' && at[1] != '.')
+		at = strchr(at + 1, '/');
+	return at;
 }
 
 void file_path_fold(char *path)

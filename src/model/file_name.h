@@ -21,4 +21,7 @@ bool file_name(char *buf, size_t size, const struct file_ref *file);
  */
 void file_path_fold(char *path);
 
+/* False: that would change nothing. */
+bool file_path_may_fold(const char *path);
+
 #endif
