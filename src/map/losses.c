@@ -9,11 +9,11 @@
 
 static int loss_tell(struct partial *p, struct life *l, struct record_lost lost, u64 to_ns)
 {
-	struct life_sink sink = partial_sink(p);
 
 	if (lost.head.time_ns > to_ns)
 		lost.head.time_ns = to_ns;
-	return lost.begin_ns < lost.head.time_ns ? life_feed(l, LIFE_LOST, &lost.head, &sink) : 0;
+	return lost.begin_ns < lost.head.time_ns ? life_feed(l, LIFE_LOST, &lost.head, &p->sink)
+						 : 0;
 }
 
 /* A loss of nobody knows whose records. */
@@ -347,7 +347,6 @@ void losses_shorten(struct partial *p)
 
 int partial_life_begin(struct partial *p, struct life *l)
 {
-	struct life_sink sink = partial_sink(p);
 	/* nothing is known of it up to there: any loss concerns it */
 	struct loss_range range = {.to = l->losses_before,
 				   .after_ns = partial_life_from(p, l),
@@ -365,7 +364,7 @@ int partial_life_begin(struct partial *p, struct life *l)
 		joined = losses_join(p, LIFE_CPU_UNKNOWN, &range);
 		err = loss_tell(p, &whole, loss_of(joined.begin_ns, joined.end_ns), UINT64_MAX);
 	}
-	err = err ? err : life_join(&whole, l, &sink);
+	err = err ? err : life_join(&whole, l, &p->sink);
 	if (err) {
 		life_free(&whole);
 		return err;

@@ -13,7 +13,6 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 {
 	bool goes_on = map_get(&right->current, l->tid) == l;
 	struct life *before = map_get(&left->current, l->left_tid);
-	struct life_sink sink = partial_sink(left);
 	u32 told = l->told;
 	bool full = false;
 	int err = 0;
@@ -23,7 +22,7 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 		err = partial_tell_losses(left, before, l->losses_before, UINT64_MAX);
 		before->losses_seen = l->losses_seen;
 		before->told += l->told;
-		err = err ? err : life_join(before, l, &sink);
+		err = err ? err : life_join(before, l, &left->sink);
 		free(l);
 		l = before;
 	} else {

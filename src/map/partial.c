@@ -14,6 +14,8 @@ struct partial *partial_new(const struct partial_options *options)
 
 	if (p && options)
 		p->options = *options;
+	if (p)
+		p->sink = partial_sink(p);
 	return p;
 }
 
@@ -215,7 +217,6 @@ static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
 
 int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 {
-	struct life_sink sink = partial_sink(p);
 	bool goes_on = map_get(&p->current, l->tid) == l;
 	u64 to_ns = life_to(p, l, taken_ns);
 	int err = partial_life_begin(p, l);
@@ -226,7 +227,7 @@ int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 		l->state.doubt_from_ns = l->state.doubt_to_ns = 0;
 	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
 		to_ns = l->last_ns;
-	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &sink);
+	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &p->sink);
 	if (!err && goes_on)
 		err = open_visit(p, l, to_ns);
 	if (!err && goes_on)

@@ -376,6 +376,7 @@ struct filter_told {
 
 struct partial {
 	struct partial_options options;
+	struct life_sink sink; /* through which lives tell what they settle; its arg is this one */
 	u64 from_ns, to_ns;    /* the range it covers; both 0: empty */
 	/*
 	 * Where streams were cut at different instants: what lies in [begun_ns,

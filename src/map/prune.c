@@ -60,7 +60,6 @@ static int life_ended(struct map *ended, const struct life *l)
  */
 static int lives_prune(struct partial *p, struct map *ended)
 {
-	struct life_sink sink = partial_sink(p);
 	size_t kept = 0;
 	int err = 0;
 
@@ -72,7 +71,7 @@ static int lives_prune(struct partial *p, struct map *ended)
 		if (!err && map_get(&p->current, l->tid) == l)
 			err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
 		if (!err && map_get(&p->current, l->tid) == l)
-			err = life_anchor(l, partial_life_from(p, l), &sink);
+			err = life_anchor(l, partial_life_from(p, l), &p->sink);
 		if (err || map_get(&p->current, l->tid) == l) {
 			p->lives.data[kept++] = l;
 			continue;

@@ -57,7 +57,6 @@ static int tell_missed(struct partial *p, struct life *l, u64 time_ns)
 
 static int feed(struct partial *p, u32 tid, enum life_role role, const struct record_head *r)
 {
-	struct life_sink sink = partial_sink(p);
 	struct life *l;
 	int err = life_of(p, tid, &l);
 
@@ -65,7 +64,7 @@ static int feed(struct partial *p, u32 tid, enum life_role role, const struct re
 		return err;
 	partial_told(p, l);
 	err = tell_missed(p, l, r->time_ns);
-	return err ? err : life_feed(l, role, r, &sink);
+	return err ? err : life_feed(l, role, r, &p->sink);
 }
 
 static int switch_apply(struct partial *p, const struct record_head *r)
@@ -159,7 +158,6 @@ static int span_apply_as(struct partial *p, const struct record_head *r, enum li
 			 u64 time_ns)
 {
 	static const struct context none;
-	struct life_sink sink = partial_sink(p);
 	struct record_head at = *r;
 	struct context active;
 	bool changes = true;
@@ -190,7 +188,7 @@ static int span_apply_as(struct partial *p, const struct record_head *r, enum li
 	}
 	l = map_get(&p->current, r->tid);
 	if (changes && l)
-		life_active(l, &active, &sink);
+		life_active(l, &active, &p->sink);
 	return spans_add(p, r);
 }
 

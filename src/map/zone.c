@@ -332,9 +332,10 @@ int zones_finish(struct partial *p)
 	if (from > to)
 		from = to;
 	*body = *p;
+	body->sink = partial_sink(body);
 	body->zoned = false;
 	body->raw = (struct raw_records){0};
-	*p = (struct partial){.options = body->options, .raw = raw};
+	*p = (struct partial){.options = body->options, .sink = p->sink, .raw = raw};
 	err = zone_apply_outside(p, body->from_ns, body->from_ns);
 	err = err ? err : zone_apply(p, 0, from);
 	if (err)

@@ -2,13 +2,6 @@
 /* Time and who owns it: the two books of a life. */
 #include "model/life_internal.h"
 
-void life_unsighted(struct life *l, u64 end_ns)
-{
-	l->seen.owner = (struct context){0};
-	l->seen.since_ns = end_ns;
-	l->seen.open = (struct split){0};
-}
-
 static void guess_add(struct life_guess *guess, const struct life_guess *more)
 {
 	if (context_is_none(&more->ctx))
@@ -80,12 +73,12 @@ void life_active(struct life *l, const struct context *ctx, const struct life_si
 	active_name(l, ctx, l->state.last_ns, l->tid, sink);
 }
 
-void life_exec_end(struct life *l, const struct life_sink *sink)
+void life_exec_ended(struct life *l, const struct life_sink *sink)
 {
 	static const struct context nobody;
 	struct life_state *s = &l->state;
 
-	if (__builtin_expect(!s->exec_ns, 1) || s->last_ns < s->exec_ns)
+	if (s->last_ns < s->exec_ns)
 		return;
 	active_name(l, &nobody, s->exec_ns, s->exec_tid, sink);
 	s->exec_ns = s->exec_tid = 0;

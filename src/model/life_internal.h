@@ -30,8 +30,15 @@ static inline void life_spend(struct life *l, enum split_part part, u64 from_ns,
 	l->active.open.ns[part] += ns;
 }
 
-/* After each record: if all until an exec is accounted, the span that was active ends there. */
-void life_exec_end(struct life *l, const struct life_sink *sink);
+/* If all until an exec is accounted, the span that was active ends there. */
+void life_exec_ended(struct life *l, const struct life_sink *sink);
+
+/* After each record. */
+static inline void life_exec_end(struct life *l, const struct life_sink *sink)
+{
+	if (__builtin_expect(l->state.exec_ns != 0, 0))
+		life_exec_ended(l, sink);
+}
 
 /* own->ctx (all zero: none) was seen published from own->begin_ns to own->end_ns. */
 void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink);
@@ -40,7 +47,12 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 void life_unnamed_tell(struct life *l, const struct life_sink *sink);
 
 /* No context was seen until end_ns: what life_sight() does then, once an owner is known. */
-void life_unsighted(struct life *l, u64 end_ns);
+static inline void life_unsighted(struct life *l, u64 end_ns)
+{
+	l->seen.owner = (struct context){0};
+	l->seen.since_ns = end_ns;
+	l->seen.open = (struct split){0};
+}
 
 /* Joins a book of a right half, `b`, into that of the left one, `a`; calls `tell` for what is
  * whole. */
