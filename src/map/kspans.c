@@ -82,13 +82,17 @@ static inline struct pattern *pattern_find(struct kspans_page *page, u64 thread,
 
 _Static_assert(PATTERNS == 1u << (64 - 56), "numbers of patterns");
 
-/* Makes it of a span, unless there are enough. */
+/* There is none yet, but room for one. */
+static inline bool pattern_is_due(const struct kspans_page *page, const struct pattern *p)
+{
+	return !p->at && p != page->patterns &&
+	       page->pattern_count < page->size / BYTES_PER_PATTERN;
+}
+
 static void pattern_make(struct kspans_page *page, struct pattern *p, const union words *from)
 {
 	span_word words[PATTERN_WORDS];
 
-	if (p == page->patterns || page->pattern_count >= page->size / BYTES_PER_PATTERN)
-		return;
 	memcpy(words, from, sizeof(words));
 	words[BEGIN] = words[END] = 0; /* a long or negative number would make all others long */
 	if (from->k.result < 0)
@@ -223,12 +227,16 @@ static unsigned char *pack(struct kspans_page *page, const struct pattern *patte
 _Static_assert(WORD(result) == WORD(args) + 6 && WORD(file) == WORD(result) + 1,
 	       "each word is packed");
 
-/* Of one with a pattern what pack() makes of the same, of which all the time is as expected. */
+static const u8 call_rest[] = {WORD(tid),      WORD(nr),       WORD(args) + 3,
+			       WORD(args) + 4, WORD(args) + 5, WORD(file) + 1,
+			       WORD(ctx),      WORD(ctx) + 1,  WORD(ctx) + 2};
+
+/* What pack() makes of the same, of which all the time is as expected. */
 static unsigned char *pack_call(struct kspans_page *page, const struct pattern *pattern,
 				const struct kspan_call *call)
 {
 	const struct record_syscall *c = call->record;
-	u64 words[5], rest[8]; /* file and context; what seldom differs */
+	u64 words[5], rest[9]; /* file and context; what seldom differs */
 	struct packing p;
 
 	memcpy(words, &c->file, 16);
@@ -240,20 +248,18 @@ static unsigned char *pack_call(struct kspans_page *page, const struct pattern *
 	pack_often(&p, WORD(args) + 2, c->arg2);
 	pack_often(&p, WORD(result), (u64)c->result);
 	pack_often(&p, WORD(file), words[0]);
-	rest[0] = differs(&p, WORD(nr), pattern->call | (u64)call->flags << 40);
-	rest[1] = differs(&p, WORD(args) + 3, c->arg3);
-	rest[2] = differs(&p, WORD(args) + 4, c->arg4);
-	rest[3] = differs(&p, WORD(args) + 5, c->arg5);
+	rest[0] = differs(&p, WORD(tid), call->tid | (u64)call->pid << 32);
+	rest[1] = differs(&p, WORD(nr), call_of(c->nr, KSPAN_SYSCALL) | (u64)call->flags << 40);
+	rest[2] = differs(&p, WORD(args) + 3, c->arg3);
+	rest[3] = differs(&p, WORD(args) + 4, c->arg4);
+	rest[4] = differs(&p, WORD(args) + 5, c->arg5);
 	for (size_t i = 1; i < 5; i++)
-		rest[3 + i] = differs(&p, WORD(file) + i, words[i]);
+		rest[4 + i] = differs(&p, WORD(file) + i, words[i]);
 	if (__builtin_expect(rest[0] | rest[1] | rest[2] | rest[3] | rest[4] | rest[5] | rest[6] |
-				     rest[7],
+				     rest[7] | rest[8],
 			     0)) {
-		pack_listed(&p, WORD(nr), rest[0]);
-		for (size_t i = 1; i < 4; i++)
-			pack_listed(&p, WORD(args) + 2 + i, rest[i]);
-		for (size_t i = 4; i < 8; i++)
-			pack_listed(&p, WORD(file) + i - 3, rest[i]);
+		for (size_t i = 0; i < 9; i++)
+			pack_listed(&p, call_rest[i], rest[i]);
 	}
 	return packing_end(&p);
 }
@@ -303,19 +309,11 @@ static void unpack(const struct kspans_page *page, const unsigned char *at, u64 
 	to->word[END] += begin_ns;
 }
 
-/* The last page, if it has room for another, or a new one. NULL if there is no memory. */
-static struct kspans_page *page_with_room(struct kspans *spans)
+/* A new page behind the others; NULL if there is no memory. */
+static struct kspans_page *page_add(struct kspans *spans, size_t size)
 {
-	struct kspans_page *page = NULL;
-	size_t size = PAGE_MIN;
+	struct kspans_page *page = malloc(sizeof(*page) + size);
 
-	if (spans->pages.count) {
-		page = spans->pages.data[spans->pages.count - 1];
-		if (page->size - page->used >= PACKED_MAX)
-			return page;
-		size = page->size < PAGE_MAX ? 4 * page->size : page->size;
-	}
-	page = malloc(sizeof(*page) + size);
 	if (!page)
 		return NULL;
 	page->used = page->pattern_count = 0;
@@ -325,6 +323,19 @@ static struct kspans_page *page_with_room(struct kspans *spans)
 		return page;
 	free(page);
 	return NULL;
+}
+
+/* The last page, if it has room for another, or a new one. NULL if there is no memory. */
+static inline struct kspans_page *page_with_room(struct kspans *spans)
+{
+	struct kspans_page *page;
+
+	if (!spans->pages.count)
+		return page_add(spans, PAGE_MIN);
+	page = spans->pages.data[spans->pages.count - 1];
+	if (__builtin_expect(page->size - page->used >= PACKED_MAX, 1))
+		return page;
+	return page_add(spans, page->size < PAGE_MAX ? 4 * page->size : page->size);
 }
 
 int kspans_merge(struct kspans *left, struct kspans *right)
@@ -430,7 +441,7 @@ int kspans_add(struct kspans *spans, const struct kspan *k)
 	if (!page)
 		return -ENOMEM;
 	pattern = pattern_find(page, words->word[WORD(tid)], call_of(k->nr, k->kind));
-	if (!pattern->at)
+	if (pattern_is_due(page, pattern))
 		pattern_make(page, pattern, words);
 	if (place_add(spans, page, k->begin_ns))
 		return -ENOMEM;
@@ -467,7 +478,7 @@ int kspans_add_call(struct kspans *spans, const struct kspan_call *call)
 		return -ENOMEM;
 	pattern = pattern_find(page, call->tid | (u64)call->pid << 32,
 			       call_of(call->record->nr, KSPAN_SYSCALL));
-	if (__builtin_expect(!pattern->at, 0)) {
+	if (__builtin_expect(pattern_is_due(page, pattern), 0)) {
 		struct kspan k = kspan_of_call(call);
 
 		return kspans_add(spans, &k);

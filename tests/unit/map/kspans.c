@@ -53,6 +53,54 @@ TEST(what_was_packed_comes_out)
 	free(put);
 }
 
+/* Of more threads than a page has patterns for; each does nearly the same every time. */
+static struct record_syscall any_call(u64 *state, u32 tid)
+{
+	struct record_syscall c = {.nr = (u16)(random_next(state) % 3),
+				   .flags = random_next(state) % 9 ? 0 : SYSCALL_COMPAT,
+				   .result = (s64)(random_next(state) % 5) - 1,
+				   .arg0 = random_next(state) % 4,
+				   .arg1 = 0x7ffe00001000ull + tid,
+				   .arg5 = random_next(state) % 50 ? 0 : random_next(state),
+				   .file = {.key = tid, .kind = FILE_KIND_tcp}};
+
+	for (size_t i = 0; i < sizeof(c.ctx) && tid % 7 == 0; i++)
+		((u8 *)&c.ctx)[i] = (u8)(random_next(state) % 2);
+	return c;
+}
+
+TEST(a_call_is_packed_like_its_span)
+{
+	enum { COUNT = 50000 };
+	struct record_syscall *calls = calloc(COUNT, sizeof(*calls));
+	struct kspans spans = {0};
+	u64 state = 88172645463325252ull;
+
+	CHECK(calls != NULL);
+	for (u64 i = 0; i < 2 * COUNT; i++) {
+		u32 tid = (u32)(i / 2 % 1000);
+		struct kspan_call call = {.begin_ns = i / 2,
+					  .end_ns = i / 2 * 3,
+					  .tid = tid,
+					  .pid = tid / 5,
+					  .flags = (u8)(i / 2 % 3),
+					  .record = &calls[i / 2]};
+		struct kspan k, got;
+
+		if (i % 2 == 0) {
+			calls[i / 2] = any_call(&state, tid);
+			CHECK_EQ(kspans_add_call(&spans, &call), 0);
+			continue;
+		}
+		k = kspan_of_call(&call);
+		kspans_get(&spans, i / 2, &got);
+		CHECK_MEM(&got, &k, sizeof(k));
+		CHECK_EQ(kspans_count(&spans), i / 2 + 1);
+	}
+	kspans_free(&spans);
+	free(calls);
+}
+
 /* Some began a few spans before they came, some many more, some at once with others. */
 TEST(what_comes_late_finds_its_place)
 {
