@@ -2,7 +2,7 @@
 /*
  * Spans of the kernel: system calls, faults, waits, requests. A server has
  * hundreds of thousands in a second, and most of a span's fields are zero or
- * small; so they are kept packed, about 30 bytes each instead of 300, and
+ * small; so they are kept packed, about 30 bytes each with their place instead of 300, and
  * unpacked one at a time.
  *
  * Not thread-safe; several threads may call kspans_get() at once.
