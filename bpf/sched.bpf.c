@@ -24,7 +24,7 @@ static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struc
 /* Workers of the kernel's are newborn for good: they never come back from clone. */
 static __always_inline bool first_stay(const struct thread_state *state)
 {
-	return state->newborn && !state->stayed;
+	return state && state->newborn && !state->stayed;
 }
 
 /*
@@ -33,7 +33,14 @@ static __always_inline bool first_stay(const struct thread_state *state)
  */
 static __always_inline bool sleeper_is_wanted(const struct thread_state *state)
 {
-	return context_is_set(&state->ctx) || state->in_syscall == IN_SYSCALL_SOFT;
+	return state && (context_is_set(&state->ctx) || state->in_syscall == IN_SYSCALL_SOFT);
+}
+
+static __always_inline bool next_is_in(struct task_struct *next, const struct thread_state *state)
+{
+	if (next->pid && task_is_plain(next))
+		return stateless_in(next->tgid);
+	return state_in(state);
 }
 
 /* It has no span, and sleeps anew, which is not told: nor is then how long it was in its call. */
@@ -51,8 +58,9 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	     u32 prev_state)
 {
 	struct thread_state *state = prev->pid ? state_of(prev) : NULL;
-	struct thread_state *next_state = next->pid ? state_of(next) : NULL;
-	bool in = state_in(state), next_in = state_in(next_state);
+	struct thread_state *next_state =
+		next->pid && !task_is_plain(next) ? state_of(next) : NULL;
+	bool in = state_in(state), next_in = next_is_in(next, next_state);
 	struct switch_slots out = {};
 	struct record_switch *r = &out.r;
 	struct ring_place place;
@@ -211,7 +219,7 @@ static __always_inline bool waking_is_wanted(const struct task_struct *task,
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
 {
-	struct thread_state *state = state_try(task);
+	struct thread_state *state = task_is_plain(task) ? NULL : state_try(task);
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct {
 		struct record_waking r;

@@ -182,6 +182,22 @@ static __noinline int stateless_count(u32 tgid)
 	return 0;
 }
 
+/*
+ * Set for good when a thread other than its process's first one begins an exec: from then on
+ * numbers of threads may be others than their records bear (tid_of()).
+ */
+u32 numbers_swap __weak = 0;
+
+/*
+ * Of a thread of a recorded host that neither ends nor has a number of another, its state says
+ * nothing about scope and number that the kernel does not say: it need not be looked up.
+ */
+static __always_inline bool task_is_plain(const struct task_struct *task)
+{
+	return scope_host && !spans_only && !(task->flags & PF_EXITING) &&
+	       !*(volatile u32 *)&numbers_swap;
+}
+
 static __always_inline void state_set(struct thread_state *state, u32 flags)
 {
 	__sync_fetch_and_or(&state->flags, flags);

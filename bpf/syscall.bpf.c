@@ -97,8 +97,11 @@ static __always_inline void syscall_begin(struct thread_state *state, struct tas
 	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
 	if (syscall_keeps_args(state->row))
 		call_registers(state->args, regs, state->compat);
-	if (syscall_may_rename(state->row))
+	if (syscall_may_rename(state->row)) {
 		state->held_tid = task->pid;
+		if (task->pid != task->tgid)
+			numbers_swap = 1;
+	}
 	syscall_find_file(state, task, regs);
 }
 
