@@ -111,7 +111,7 @@ struct io_kiocb___work {
 #pragma clang attribute pop
 
 /* The field came with the kernel that gives task storage always (and is looked at, likewise, in
- * feature_table.c). */
+ * open.c). */
 static __always_inline bool task_storage_is_given(void)
 {
 	return bpf_core_field_exists(struct cgroup___6_2, bpf_cgrp_storage);

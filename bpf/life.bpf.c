@@ -147,7 +147,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	return 0;
 }
 
-/* On kernels where the state does not go by itself (bpf/state.h). */
+/* The state does not go by itself (bpf/state.h). */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(sched_process_free, struct task_struct *task)
 {

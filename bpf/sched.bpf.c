@@ -58,8 +58,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	     u32 prev_state)
 {
 	struct thread_state *state = prev->pid ? state_of(prev) : NULL;
-	struct thread_state *next_state =
-		next->pid && !task_is_plain(next) ? state_of(next) : NULL;
+	struct thread_state *next_state = next->pid && !task_is_plain(next) ? state_of(next) : NULL;
 	bool in = state_in(state), next_in = next_is_in(next, next_state);
 	struct switch_slots out = {};
 	struct record_switch *r = &out.r;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * What the programs keep of each thread. It comes and goes with the thread, so that a reused tid
- * inherits nothing: task storage does so by itself, where the kernel gives it at any time.
+ * inherits nothing.
+ *
+ * Each thread has a place in an array, by its address, which needs no call of the kernel to be
+ * looked up. task_newtask and sched_process_free see to its coming and going. Where another
+ * thread has that place already, task storage has its state, which comes and goes by itself.
  *
  * Before 6.2 the kernel gives no task storage at all on a CPU where somebody is just about it:
  * an interrupt in the middle of that sees none, and where the kernel preempts itself, neither does
- * who runs meanwhile. There a hash has it, by the address of the thread, and task_newtask and
- * sched_process_free see to its coming and going. Newer kernels only make none then.
+ * who runs meanwhile. There a hash has it, by the address of the thread. Newer kernels only make
+ * none then.
  *
  * Who is in scope: with scope_host every thread but those of capture itself;
  * else the threads whose state says so. State is made by the fork program
@@ -41,6 +45,20 @@ u64 recording_ns __weak = 0; /* since when; set before it */
 
 /* Set while they run: grows with each change of `locations`. */
 u32 context_generation __weak = 0;
+
+#define STATE_PLACES_BITS 13
+
+/* Mapped by nobody: but then they begin on a page. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << STATE_PLACES_BITS);
+	__type(key, u32);
+	__type(value, struct thread_state);
+} state_places SEC(".maps") __weak;
+
+/* Set for good when a thread's state is not in its place. */
+u32 states_apart __weak = 0;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -113,14 +131,39 @@ static __always_inline u32 own_number(struct task_struct *task)
 	return seen.nr;
 }
 
-/* State of a thread that has one; else NULL. */
-static __always_inline struct thread_state *state_known(struct task_struct *task)
+static __always_inline struct thread_state *state_place(const struct task_struct *task)
+{
+	u32 at;
+
+	/* half of it, which is a number to the verifier */
+	__asm__ volatile("%0 = %1" : "=w"(at) : "w"((u32)(u64)task));
+	at = (at >> 6) * 0x9e3779b1 >> (32 - STATE_PLACES_BITS);
+	return bpf_map_lookup_elem(&state_places, &at);
+}
+
+static __always_inline bool state_is_placed(const struct thread_state *place,
+					    const struct task_struct *task)
+{
+	return place && *(volatile u64 *)&place->task == (u64)task;
+}
+
+static __noinline struct thread_state *state_apart(struct task_struct *task)
 {
 	u64 key = (u64)task;
 
 	if (!task_storage_is_given())
 		return bpf_map_lookup_elem(&states_by_task, &key);
 	return bpf_task_storage_get(&states, task, 0, 0);
+}
+
+/* State of a thread that has one; else NULL. */
+static __always_inline struct thread_state *state_known(struct task_struct *task)
+{
+	struct thread_state *place = state_place(task);
+
+	if (state_is_placed(place, task))
+		return place;
+	return *(volatile u32 *)&states_apart ? state_apart(task) : NULL;
 }
 
 /*
@@ -143,29 +186,55 @@ static __always_inline struct thread_state *state_hash(u64 key, u64 flags)
 	return state;
 }
 
+/* It has none, or did not have any a moment ago; `flags` as for state_hash(). */
+static __noinline struct thread_state *state_begin(struct task_struct *task, u64 flags)
+{
+	struct thread_state *place = state_place(task);
+	u64 owner = place ? __sync_val_compare_and_swap(&place->task, 0, (u64)task) : 1;
+
+	if (owner == 0 || owner == (u64)task)
+		return place;
+	states_apart = 1;
+	if (task_storage_is_given())
+		return bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return state_hash((u64)task, flags);
+}
+
 /* The same, zero if it had none. NULL: there is no memory, or not at this moment. */
 static __always_inline struct thread_state *state_make(struct task_struct *task)
 {
-	struct thread_state *state;
+	struct thread_state *state = state_known(task);
 
-	if (task_storage_is_given())
-		return bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	state = state_known(task);
-	return state ? state : state_hash((u64)task, BPF_NOEXIST);
+	return state ? state : state_begin(task, BPF_NOEXIST);
 }
 
-/* The address may have been another thread's, which could not be dropped in its time. */
-static __always_inline struct thread_state *state_make_new(struct task_struct *task)
+/* The place is free, and blank, for another thread. */
+static __always_inline void state_leave_place(struct task_struct *task)
 {
-	return task_storage_is_given() ? state_make(task) : state_hash((u64)task, BPF_ANY);
+	struct thread_state *place = state_place(task);
+
+	if (!state_is_placed(place, task))
+		return;
+	__builtin_memset((void *)place + sizeof(place->task), 0,
+			 sizeof(*place) - sizeof(place->task));
+	barrier();
+	*(volatile u64 *)&place->task = 0;
 }
 
 static __always_inline void state_drop(struct task_struct *task)
 {
 	u64 key = (u64)task;
 
-	if (!task_storage_is_given())
+	state_leave_place(task);
+	if (!task_storage_is_given() && *(volatile u32 *)&states_apart)
 		bpf_map_delete_elem(&states_by_task, &key);
+}
+
+/* The address may have been another thread's, which could not be dropped in its time. */
+static __always_inline struct thread_state *state_make_new(struct task_struct *task)
+{
+	state_leave_place(task);
+	return state_begin(task, BPF_ANY);
 }
 
 /* Of a recorded host: is the thread recorded, of which there is no state to say so? */

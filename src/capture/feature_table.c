@@ -109,7 +109,6 @@ static const struct stand_in_row {
 	{"unix_dgram_received", "__unix_dgram_recvmsg", "sock_recv_length"},
 	{"unix_stream_spliced", "unix_stream_splice_read", "unix_sock.inq_len"},
 	{"io_uring_submit_sqe", NULL, "io_uring_submit_req"},
-	{"sched_process_free", NULL, "cgroup.bpf_cgrp_storage"},
 };
 #define STAND_IN_ROWS (sizeof(stand_in_rows) / sizeof(*stand_in_rows))
 #define FEATURE_ROWS (sizeof(feature_rows) / sizeof(*feature_rows))
@@ -124,7 +123,7 @@ static bool tracepoint_in_btf(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
-static bool field_in_btf(const struct btf *btf, const char *type, const char *field)
+bool capture_field_in_btf(const struct btf *btf, const char *type, const char *field)
 {
 	s32 id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
@@ -144,7 +143,7 @@ static bool newer_in_btf(const struct btf *btf, const char *instead_of)
 	if (!dot)
 		return tracepoint_in_btf(btf, instead_of);
 	snprintf(type, sizeof(type), "%.*s", (int)(dot - instead_of), instead_of);
-	return field_in_btf(btf, type, dot + 1);
+	return capture_field_in_btf(btf, type, dot + 1);
 }
 
 static const struct stand_in_row *stand_in_of(const char *feature)

@@ -162,6 +162,8 @@ struct programs *capture_programs_open(void);
 int capture_features_probe(struct capture_feature *features, size_t max, struct error *e);
 void capture_features_try_functions(struct capture_feature *features, size_t count);
 u16 capture_feature_lost_kind(size_t feature);
+struct btf;
+bool capture_field_in_btf(const struct btf *btf, const char *type, const char *field);
 
 /* features.c: attaches and detaches. */
 int capture_features_choose(struct capture *c, const struct capture_options *options,

@@ -72,16 +72,27 @@ static void uring_find(struct programs *programs, const struct btf *btf)
 		programs->rodata->uring_gives_cqe = btf_vlen(type) == 4;
 }
 
+/* Where a hash has states of threads (bpf/state.h): for as many as a host has. */
+static int states_size(struct programs *programs, const struct btf *btf)
+{
+	if (capture_field_in_btf(btf, "cgroup", "bpf_cgrp_storage"))
+		return 0;
+	return bpf_map__set_max_entries(programs->maps.states_by_task, STATES_MAX);
+}
+
 /* What the programs are told of the kernel's types. */
-static void types_find(struct programs *programs)
+static int types_find(struct programs *programs)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
+	int err;
 
 	if (!btf)
-		return;
+		return 0;
 	throttled_find(programs, btf);
 	uring_find(programs, btf);
+	err = states_size(programs, btf);
 	btf__free(btf);
+	return err;
 }
 
 static int open_sizes(struct capture *c, const struct capture_options *options)
@@ -107,16 +118,6 @@ static int open_sizes(struct capture *c, const struct capture_options *options)
 	return err;
 }
 
-/* Where the states of threads are in a hash (bpf/state.h): for as many as a host has. */
-static int states_size(struct capture *c)
-{
-	for (size_t i = 0; i < c->feature_count; i++)
-		if (strcmp(c->features[i].name, "sched_process_free") == 0 && c->features[i].on)
-			return bpf_map__set_max_entries(c->programs->maps.states_by_task,
-							STATES_MAX);
-	return 0;
-}
-
 static int open_configure(struct capture *c, const struct capture_options *options, struct error *e)
 {
 	struct programs *p = c->programs;
@@ -130,7 +131,9 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	p->rodata->record_files = !options->no_files;
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
-	types_find(p);
+	err = types_find(p);
+	if (err)
+		return error_set(e, err, "cannot size the states of threads");
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		c->filters |= options->syscalls[nr] ? 0 : FILTER_SYSCALLS;
 	c->drop_capabilities = options->drop_capabilities;
@@ -145,8 +148,6 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 		err = capture_events_open(c, options, e);
 	if (!err)
 		err = capture_features_choose(c, options, e);
-	if (!err && states_size(c))
-		err = error_set(e, ENOMEM, "cannot size the states of threads");
 	return err;
 }
 
