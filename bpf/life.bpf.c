@@ -399,6 +399,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		u8 rest[128 - sizeof(struct record_exit)];
 	} out = {};
 
+	if (state) /* its stack will be another's: it makes no call any more */
+		state->regs = 0;
 	if (!state_in(state))
 		return 0;
 	if (state->fault_begin_ns)

@@ -131,13 +131,24 @@ static __always_inline u32 own_number(struct task_struct *task)
 	return seen.nr;
 }
 
+/* A number to the verifier. */
+static __always_inline u32 half_of_address(const void *address)
+{
+	u32 half;
+
+	__asm__ volatile("%0 = %1" : "=w"(half) : "w"((u32)(u64)address));
+	return half;
+}
+
+static __always_inline u32 state_place_of(const struct task_struct *task)
+{
+	return (half_of_address(task) >> 6) * 0x9e3779b1 >> (32 - STATE_PLACES_BITS);
+}
+
 static __always_inline struct thread_state *state_place(const struct task_struct *task)
 {
-	u32 at;
+	u32 at = state_place_of(task);
 
-	/* half of it, which is a number to the verifier */
-	__asm__ volatile("%0 = %1" : "=w"(at) : "w"((u32)(u64)task));
-	at = (at >> 6) * 0x9e3779b1 >> (32 - STATE_PLACES_BITS);
 	return bpf_map_lookup_elem(&state_places, &at);
 }
 

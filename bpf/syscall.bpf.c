@@ -6,6 +6,7 @@
  */
 #include "bpf/call.h"
 #include "bpf/call_path.h"
+#include "bpf/caller.h"
 #include "bpf/context.h"
 #include "bpf/fault.h"
 #include "bpf/fd.h"
@@ -174,8 +175,8 @@ int call_find(void)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *state = state_of(task);
+	struct task_struct *task;
+	struct thread_state *state = caller_of(regs, &task);
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))
 		return 0;
@@ -569,8 +570,8 @@ static __always_inline void syscall_count_hole(const struct thread_state *state,
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *state = state_of(task);
+	struct task_struct *task;
+	struct thread_state *state = caller_of(regs, &task);
 	bool told = false;
 
 	if (!state || !(state->flags & (STATE_IN | STATE_PENDING)))

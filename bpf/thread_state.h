@@ -20,6 +20,7 @@
 /* What every system call touches stands first, close together. */
 struct thread_state {
 	u64 task;     /* whose place it is (bpf/state.h); unused elsewhere */
+	u64 regs;     /* in whose stack they are; 0: not known (bpf/caller.h) */
 	u64 begin_ns; /* of the open syscall; 0: not seen */
 	u32 flags;    /* STATE_*: any CPU changes them, by state_set() and state_clear() */
 	u32 held_tid; /* see tid_of() in state.h */
