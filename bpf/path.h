@@ -99,6 +99,20 @@ static __always_inline int path_step(struct path_scratch *s, struct path_walk *w
 	return 0;
 }
 
+#define PATH_WORDS 8
+
+/* `n` bytes that stand at `at` in the buffer: few are copied without a call, and what is behind. */
+static __always_inline void path_copy(struct path_scratch *s, u64 at, u64 n)
+{
+	if (n > PATH_WORDS * sizeof(u64)) {
+		bpf_probe_read_kernel(s->r.path, n, s->buffer + at);
+		return;
+	}
+#pragma unroll
+	for (int i = 0; i < PATH_WORDS; i++)
+		((u64 *)s->r.path)[i] = ((u64 *)(s->buffer + at))[i];
+}
+
 /* Writes the path into the record. Whether all of it fitted. */
 static __always_inline bool path_write(struct path_scratch *s, struct task_struct *task,
 				       struct dentry *dentry, struct vfsmount *mount)
@@ -122,7 +136,7 @@ static __always_inline bool path_write(struct path_scratch *s, struct task_struc
 	BOUND(at, 4095);
 	BOUND(n, 4095);
 	if (at + n <= PATH_BUFFER)
-		bpf_probe_read_kernel(s->r.path, n, s->buffer + at);
+		path_copy(s, at, n);
 	s->r.path_len = n;
 	return done == 1;
 }
