@@ -50,25 +50,20 @@ static __always_inline void caller_keep(struct thread_state *state, const struct
 static __always_inline struct thread_state *caller_of(const struct pt_regs *regs,
 						      struct task_struct **task)
 {
-	struct task_struct *current;
-	struct thread_state *state;
+	struct thread_state *state = caller_known(regs);
+	struct task_struct *running;
 	u64 address;
 
-	if (!KERNEL_CASTS_ON) {
-		*task = bpf_get_current_task_btf();
-		return state_of(*task);
-	}
-	state = caller_known(regs);
 	if (state) {
 		address = state->task;
 	} else {
-		current = bpf_get_current_task_btf();
-		state = state_of(current);
+		running = bpf_get_current_task_btf();
+		state = state_of(running);
 		if (state)
-			caller_keep(state, current, regs);
-		address = (u64)current;
+			caller_keep(state, running, regs);
+		address = (u64)running;
 	}
-	*task = KERNEL_CAST((struct task_struct *)address);
+	*task = task_running(address);
 	return state;
 }
 

@@ -34,12 +34,13 @@ struct {
 	__type(value, struct path_scratch);
 } fd_paths SEC(".maps");
 
-static __always_inline u32 fd_name_put(struct path_scratch *scratch, u32 fd, s32 from, u8 op)
+static __always_inline u32 fd_name_put(struct path_scratch *scratch, struct task_struct *task,
+				       u32 fd, s32 from, u8 op)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct file *file = file_of_fd(task, fd);
 
-	if (!file)
+	fd_renewed(task, fd);
+	if (!file || !scratch)
 		return 0;
 	fd_fill(scratch, task, file, fd, op);
 	scratch->r.from = from;
@@ -52,10 +53,9 @@ __noinline int fd_name(u32 fd, s32 from, u8 op)
 	struct path_scratch *scratch;
 	u32 zero = 0, bytes;
 
-	fd_renewed(fd);
 	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
-	bytes = scratch ? fd_name_put(scratch, fd, from, op) : 0;
-	if (bytes)
+	bytes = fd_name_put(scratch, bpf_get_current_task_btf(), fd, from, op);
+	if (scratch && bytes)
 		short_emit(&scratch->r.head, bytes);
 	return 0;
 }
@@ -69,9 +69,8 @@ __noinline int fd_name_fill(u32 fd)
 	struct path_scratch *scratch;
 	u32 zero = 0;
 
-	fd_renewed(fd);
 	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
-	return scratch ? fd_name_put(scratch, fd, -1, FD_open) : 0;
+	return fd_name_put(scratch, bpf_get_current_task_btf(), fd, -1, FD_open);
 }
 
 __noinline int fd_name_emit(u32 bytes)

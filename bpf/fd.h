@@ -69,22 +69,22 @@
 
 u8 fds_renewed[FDS_RENEWED] __weak = {};
 
-static __always_inline u8 *fd_place(u32 fd)
+static __always_inline u8 *fd_place(const struct task_struct *task, u32 fd)
 {
-	return &fds_renewed[((u32)(bpf_get_current_pid_tgid() >> 32) * 31 + fd) % FDS_RENEWED];
+	return &fds_renewed[((u32)task->tgid * 31 + fd) % FDS_RENEWED];
 }
 
-static __always_inline void fd_renewed(u32 fd)
+static __always_inline void fd_renewed(const struct task_struct *task, u32 fd)
 {
-	u8 *place = fd_place(fd);
+	u8 *place = fd_place(task, fd);
 
 	if (!*place)
 		*place = 1;
 }
 
-static __always_inline bool fd_is_new(u32 fd)
+static __always_inline bool fd_is_new(const struct task_struct *task, u32 fd)
 {
-	return *fd_place(fd);
+	return *fd_place(task, fd);
 }
 
 /* fd.bpf.c */

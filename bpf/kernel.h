@@ -458,6 +458,14 @@ static __always_inline u64 kernel_read_word(const void *at)
 #define CLONE_SETTLS 0x80000
 #define X32_BIT 0x40000000
 
+/* The running thread, of which that is the address: to ask for it is a call of the kernel. */
+static __always_inline struct task_struct *task_running(u64 address)
+{
+	if (KERNEL_CASTS_ON)
+		return KERNEL_CAST((struct task_struct *)address);
+	return bpf_get_current_task_btf();
+}
+
 /* Bounds an index in assembly, lest the compiler drop what the verifier wants to see. */
 #define BOUND(index, mask) __asm__ volatile("%0 &= " #mask : "+r"(index))
 

@@ -239,7 +239,7 @@ static __always_inline void syscall_begin_late(struct thread_state *state, struc
 	state->row = call_row(regs->orig_ax, state->compat, regs);
 	fd = syscall_find_file(state, task, regs);
 	/* what it closed is gone, and another thread can have put another file there meanwhile */
-	if (state->row == SYSCALL_NR_close || fd_is_new(fd))
+	if (state->row == SYSCALL_NR_close || fd_is_new(task, fd))
 		__builtin_memset(&state->file, 0, sizeof(state->file));
 	context_read(state, task);
 	if (!state->called && !task->seccomp.mode && syscall_was_open(task))
