@@ -26,12 +26,25 @@ static __always_inline u32 *caller_at(const struct pt_regs *regs)
 	return bpf_map_lookup_elem(&callers, &at);
 }
 
+/*
+ * One that ends gives its stack to others. Where the kernel skips the run that would have said so,
+ * it says so itself until nothing is left of the thread.
+ */
+static __always_inline bool caller_is_alive(const struct thread_state *place)
+{
+	struct task_struct *task = task_running(place->task);
+
+	if (!KERNEL_CASTS_ON)
+		return (u64)task == place->task;
+	return !(task->flags & PF_EXITING);
+}
+
 static __always_inline struct thread_state *caller_known(const struct pt_regs *regs)
 {
 	u32 *at = caller_at(regs);
 	struct thread_state *place = at ? bpf_map_lookup_elem(&state_places, at) : NULL;
 
-	return place && place->regs == (u64)regs ? place : NULL;
+	return place && place->regs == (u64)regs && caller_is_alive(place) ? place : NULL;
 }
 
 /* Only of one that has a place: its exit says that the stack is another's (life.bpf.c). */
