@@ -9,7 +9,8 @@ import tempfile
 import time
 
 CALLS = 2000000
-SETTLE_S = 1.5  # programs are loaded, what is there is told
+SETTLE_S = 1.5  # what is there is told
+ATTACH_S = 30
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -61,6 +62,15 @@ def used_seconds(pid):
     return total / TICKS
 
 
+def links_of(pid):
+    """How many programs a process has attached to the kernel."""
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+        return sum("bpf_link" in os.readlink(f"/proc/{pid}/fd/{name}") for name in names)
+    except OSError:  # one was closed meanwhile, or the process has ended
+        return 0
+
+
 class Recorder:
     """A recorder in the background, `fathom record` or `perf record`."""
 
@@ -69,12 +79,23 @@ class Recorder:
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True)
         try:
+            if os.path.basename(command[0]) == "fathom":
+                self.wait_attached()
             time.sleep(settle_s)
         except BaseException:
             self.stop()
             raise
         if self.process.poll() is not None:
             raise RuntimeError(f"{command[0]} ended: {self.process.communicate()[1].strip()}")
+
+    def wait_attached(self):
+        """Its programs are loaded, and as many are attached as shortly before."""
+        links, until = 0, time.monotonic() + ATTACH_S
+        while self.process.poll() is None and time.monotonic() < until:
+            before, links = links, links_of(self.process.pid)
+            if links and links == before:
+                break
+            time.sleep(0.1)
 
     def stop(self):
         """What it says at its end."""
