@@ -62,7 +62,7 @@ bool app_source_head(struct app_source *s, u32 lane, u64 *head)
 	if (s->broken || !lane_is_there(s, lane))
 		return false;
 	*head = app_ring_head(s->r->ring, lane);
-	if (lane >= s->marks.count || *head >= s->marks.data[lane].head)
+	if (lane >= s->taken.count || *head >= s->taken.data[lane].mark.head)
 		return true;
 	s->broken = true; /* a new page in place of one that was taken away, or a lie */
 	s->damaged++;

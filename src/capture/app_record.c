@@ -2,7 +2,6 @@
 /* One record that an application wrote: is it believed, and whose is it? */
 #include <string.h>
 
-#include "base/counter.h"
 #include "base/host_clock.h"
 #include "capture/app_rings_internal.h"
 
@@ -57,21 +56,29 @@ static bool content_is_sound(const union app_copy *r)
  */
 #define CLOSE_NS 200
 
-/* When it was written. What the counter has not said yet is not believed, and lies in the future.
+/*
+ * The time of a stamp by the counter. In the future, which nobody believes: what the counter has
+ * not said yet, and what was stamped for us before it went back. 0: it was for another listener.
  */
-static u64 record_time(struct app_take *take, const struct record_head *head)
+static u64 counted_time(const struct app_take *take, u64 counter)
 {
-	u64 ns;
+	struct counter_clock *clock = &take->rings->clock;
 
-	if (head->cpu & APP_RECORD_COUNTED)
-		return head->time_ns - (u64)take->source->r->process.clock_ns;
-	ns = counter_clock_ns(&take->rings->clock, head->time_ns);
-	if (ns > take->now_ns) {
-		if (head->time_ns > counter_read())
-			return UINT64_MAX;
-		take->now_ns = host_clock_now_ns();
-		ns = ns < take->now_ns ? ns : take->now_ns;
-	}
+	if (counter > counter_clock_newest(clock))
+		counter_clock_look(clock);
+	if (!counter_clock_is_ready(clock))
+		return take->source->asked ? UINT64_MAX : 0;
+	return counter > counter_clock_newest(clock) ? UINT64_MAX
+						     : counter_clock_ns(clock, counter);
+}
+
+/* When it was written. */
+static u64 record_time(const struct app_take *take, const struct record_head *head)
+{
+	u64 ns = app_record_is_counted(head)
+			 ? counted_time(take, head->time_ns)
+			 : head->time_ns - (u64)take->source->r->process.clock_ns;
+
 	if (ns < *take->newest_ns && *take->newest_ns - ns < CLOSE_NS)
 		ns = *take->newest_ns;
 	*take->newest_ns = ns;
@@ -95,7 +102,7 @@ static bool record_translate(struct app_take *take, union app_copy *r)
 	r->head.tid = app_process_thread(process, &take->rings->owners, r->head.tid,
 					 r->head.time_ns);
 	r->head.pid = (u32)process->pid;
-	if (r->head.tid && !(r->head.cpu & APP_RECORD_CUT))
+	if (r->head.tid && app_record_is_cut(&r->head))
 		take->rings->counts.cut++;
 	r->head.cpu = APP_RECORD_WHOLE;
 	r->head.seq = 0;

@@ -49,8 +49,7 @@ void app_source_close(struct app_source *s)
 	app_ring_listen(s->r->ring, 0, 0);
 	app_ring_drop(s->r);
 	vec_free(&s->goals);
-	vec_free(&s->marks);
-	vec_free(&s->newest_ns);
+	vec_free(&s->taken);
 }
 
 void app_rings_free(struct app_rings *rings)

@@ -9,6 +9,7 @@
 #define TELL_NS 100000000ull  /* how often losses are told */
 #define LATE_NS 1000000000ull /* who is longer in the middle of a record is not waited for */
 #define BATCH 16384	      /* records of one ring in a drain; a lane may go beyond */
+#define OFF_NS 1000	      /* that a stamp by the counter may be before its place was reserved */
 #define LOOKS 64	      /* for lanes that came into use, in a drain */
 
 /* A thread that is gone publishes nothing any more: what it left half done is passed over. */
@@ -30,14 +31,10 @@ static bool lane_has(void *arg, u32 lane, u64 offset)
 /* Has what is kept of a lane. False: there is no memory. */
 static bool lane_keep(struct app_source *s, u32 lane)
 {
-	const struct ring_mark first = {.ns = s->since_ns, .before_ns = s->since_ns};
+	const struct app_taken first = {.mark = {.ns = s->since_ns, .before_ns = s->since_ns}};
 
-	while (s->marks.count <= lane) {
-		if (vec_push(&s->marks, first))
-			return false;
-	}
-	while (s->newest_ns.count <= lane) {
-		if (vec_push(&s->newest_ns, 0))
+	while (s->taken.count <= lane) {
+		if (vec_push(&s->taken, first))
 			return false;
 	}
 	return true;
@@ -49,15 +46,14 @@ static bool lane_drain(struct app_source *s, const struct app_goal *goal, u64 no
 {
 	const struct app_ring_sink sink = {app_record_taken, lane_has, take};
 	bool kept = lane_keep(s, goal->lane);
-	u64 nothing = 0;
+	struct app_taken nothing = {0}, *taken = kept ? &s->taken.data[goal->lane] : &nothing;
 	bool all;
 
-	take->newest_ns = kept ? &s->newest_ns.data[goal->lane] : &nothing;
+	take->newest_ns = &taken->newest_ns;
 	all = app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, drained);
-	if (!kept) /* without a mark a lane is not waited for */
-		return all;
-	ring_mark_set(&s->marks.data[goal->lane], s->r->ring->lane[goal->lane].control.tail,
-		      goal->head, now_ns);
+	if (kept) /* without a mark a lane is not waited for */
+		ring_mark_set(&taken->mark, s->r->ring->lane[goal->lane].control.tail, goal->head,
+			      now_ns - OFF_NS);
 	return all;
 }
 
@@ -121,6 +117,7 @@ static void sources_count(struct app_rings *rings)
 		if (s->counted != counted)
 			app_ring_count(s->r->ring, counted ? rings->session : 0);
 		s->counted = counted;
+		s->asked |= counted;
 	}
 }
 
@@ -257,9 +254,9 @@ u64 app_rings_complete(const struct app_rings *rings)
 			const struct app_goal *goal = &s->goals.data[k];
 			u64 tail = s->r->ring->lane[goal->lane].control.tail, clear;
 
-			if (goal->lane >= s->marks.count)
+			if (goal->lane >= s->taken.count)
 				continue;
-			clear = ring_mark_clear_ns(&s->marks.data[goal->lane], tail);
+			clear = ring_mark_clear_ns(&s->taken.data[goal->lane].mark, tail);
 			if (clear < complete && clear + LATE_NS >= rings->cut_ns)
 				complete = clear;
 		}

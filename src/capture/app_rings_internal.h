@@ -38,6 +38,12 @@ struct app_goal {
 	u64 head;
 };
 
+/* What was taken out of a lane. */
+struct app_taken {
+	struct ring_mark mark;
+	u64 newest_ns; /* when the last record was written */
+};
+
 struct app_source {
 	struct app_ring_reached *r; /* owned; stands alone */
 	u64 since_ns;		    /* older records are another listener's */
@@ -55,11 +61,11 @@ struct app_source {
 	u32 next_look;	      /* and the next look for lanes that are there */
 	bool broken;	      /* a lane's head went back: nothing of it is looked at any more */
 	u64 there[APP_RING_LANES / 64];
-	bool counted; /* its records may be stamped by the counter */
+	bool counted; /* it is asked to stamp by the counter */
+	bool asked;   /* or was */
 	bool ended;   /* the process has, or its program, or the library in it */
 	VEC(struct app_goal) goals;
-	VEC(struct ring_mark) marks; /* by lane */
-	VEC(u64) newest_ns;	     /* likewise: when the record was written that was taken last */
+	VEC(struct app_taken) taken; /* by lane */
 };
 
 #define SOUGHT_NS 100000000ull /* a ring that is not found by then is not waited for */

@@ -4,9 +4,7 @@
 #include "base/counter.h"
 #include "base/host_clock.h"
 
-#define APART_NS                                                                                   \
-	500000ull /* closer ones would tell less of the rate than of how they were taken           \
-		   */
+#define APART_NS 500000ull /* closer, the rate is that of how they were taken */
 #define TRIES 4
 #define FAR_NS 1e18
 
@@ -28,16 +26,21 @@ void counter_clock_look(struct counter_clock *clock)
 	counter_clock_add(clock, best);
 }
 
-/* Of the older half each second one goes, but not the first. */
+/*
+ * Keeps those that are farther apart than a third of their age: of a day some 80. There is room
+ * for one more in any case.
+ */
 static void pairs_thin(struct counter_clock *clock)
 {
-	size_t kept = 0;
+	struct counter_pair *pairs = clock->pairs, last = pairs[clock->count - 1];
+	size_t kept = 1;
 
-	for (size_t i = 0; i < clock->count; i++) {
-		if (i >= COUNTER_PAIRS / 2 || i % 2 == 0)
-			clock->pairs[kept++] = clock->pairs[i];
+	for (size_t i = 1; i + 1 < clock->count; i++) {
+		if (pairs[i + 1].ns - pairs[kept - 1].ns >= (last.ns - pairs[i].ns) / 3)
+			pairs[kept++] = pairs[i];
 	}
-	clock->count = kept;
+	pairs[kept++] = last;
+	clock->count = kept < COUNTER_PAIRS ? kept : COUNTER_PAIRS - 1;
 }
 
 void counter_clock_add(struct counter_clock *clock, struct counter_pair pair)
@@ -88,7 +91,8 @@ u64 counter_clock_ns(const struct counter_clock *clock, u64 counter)
 	if (!counter_clock_is_ready(clock))
 		return 0;
 	from = pair_before(clock, counter);
-	to = from + 1;
+	to = from +
+	     1; /* the last may be close to the one before: then the rate is that from before */
 	if (to->ns - from->ns < APART_NS && from != clock->pairs)
 		from--;
 	rate = (double)(to->ns - from->ns) / (double)(to->counter - from->counter);

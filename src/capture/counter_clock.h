@@ -3,8 +3,8 @@
  * Makes times of what the processor's counter said when programs wrote records: pairs of it and of
  * the host's CLOCK_MONOTONIC are taken about when they are read, and time goes evenly from one pair
  * to the next. A pair is good to some 20 ns, so that a time is off by less than 100 ns, and by less
- * than 1 us while the clock is being slewed; what waited for long to be read, as the pairs of long
- * ago are kept ever farther apart, by what the clock's rate has changed meanwhile.
+ * than 1 us while the clock is being slewed. Pairs of longer ago are farther apart, by a third of
+ * their age: what waited so long to be read is off by a twelfth of what the clock gained meanwhile.
  *
  * Not thread-safe.
  */
@@ -36,6 +36,12 @@ void counter_clock_look(struct counter_clock *clock);
  * and goes on elsewhere, all before are forgotten.
  */
 void counter_clock_add(struct counter_clock *clock, struct counter_pair pair);
+
+/* The last look; 0 before the first. */
+static inline u64 counter_clock_newest(const struct counter_clock *clock)
+{
+	return clock->count ? clock->pairs[clock->count - 1].counter : 0;
+}
 
 /* Is a rate known? From a second look half a millisecond after the first one on. */
 bool counter_clock_is_ready(const struct counter_clock *clock);

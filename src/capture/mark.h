@@ -4,7 +4,8 @@
  *
  * A producer reserves its slots before it reads the clock. So what is reserved from a
  * position on which was not reserved at some time is later than that time. A mark is such
- * a pair of position and time, read in the order time, position.
+ * a pair of position and time, read in the order time, position. Who stamps by the processor's
+ * counter may read that a little before (lib/app_ring.h): a mark of such a ring is put earlier.
  */
 #ifndef CAPTURE_MARK_H
 #define CAPTURE_MARK_H

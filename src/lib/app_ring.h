@@ -38,7 +38,7 @@
  * of record/record.h of the kinds service and span_*, cut to the slots they
  * use. head.cpu is APP_RECORD_WHOLE, less APP_RECORD_CUT if some of the text did not fit into the
  * record, less APP_RECORD_COUNTED if head.time_ns is what the processor's counter said; else that
- *is CLOCK_MONOTONIC of the process. head.tid and head.pid are numbers of its own pid namespace. The
+ * is CLOCK_MONOTONIC of the process. head.tid and head.pid are numbers of its own pid namespace. The
  * reader translates all of them: a counter takes half as long to read as a clock. A record
  * says whose it is, so a lane given to another thread needs no draining before.
  * lost[RING_LOST_OTHER] counts records that did not fit, ever.
@@ -150,10 +150,21 @@ struct app_ring {
 _Static_assert(sizeof(struct app_lane) == 131200, "lane");
 _Static_assert(__builtin_offsetof(struct app_ring, stopped) == 56, "stopped");
 _Static_assert(__builtin_offsetof(struct app_ring, listening) == 64, "listening");
+_Static_assert(__builtin_offsetof(struct app_ring, counter) == 68, "counter");
 _Static_assert(__builtin_offsetof(struct app_ring, table) == 4096, "table");
 _Static_assert(__builtin_offsetof(struct app_ring, lane) == 12288, "lanes");
 
 /* ---- the reader's side (app_ring.c) ---- */
+
+static inline bool app_record_is_counted(const struct record_head *head)
+{
+	return !(head->cpu & APP_RECORD_COUNTED);
+}
+
+static inline bool app_record_is_cut(const struct record_head *head)
+{
+	return !(head->cpu & APP_RECORD_CUT);
+}
 
 /*
  * Checks a memfd and maps it. *out is the caller's, for app_ring_close(); the

@@ -69,12 +69,13 @@ static inline bool write_wanted(struct fathom_thread *t)
 	return fathom_write_session(t, session);
 }
 
-/* When it is written, and by what. Two places that nobody else writes: they are in a near cache. */
+/* When it is written, and by what. Both places are near: capture writes them twice in a second. */
 static inline void write_stamp(struct record_head *head, const struct app_ring *ring)
 {
 	u32 counter = __atomic_load_n(&ring->counter, __ATOMIC_RELAXED);
 
-	if (likely(counter == __atomic_load_n(&ring->listening, __ATOMIC_RELAXED))) {
+	if (likely(counter) &&
+	    likely(counter == __atomic_load_n(&ring->listening, __ATOMIC_RELAXED))) {
 		head->cpu = APP_RECORD_WHOLE ^ APP_RECORD_COUNTED;
 		head->time_ns = counter_read();
 	} else {

@@ -266,6 +266,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	make_ring_once();
 	reset_ring();
+	if (rings) { /* a rate is known from the begin on */
+		counter_clock_add(&rings->clock, (struct counter_pair){counter_read() - 3000000,
+								       now_ns() - 1000000});
+		counter_clock_look(&rings->clock);
+	}
 	if (!rings || app_rings_add(rings, reach()) < 0)
 		abort();
 	while (in.size)
