@@ -58,7 +58,7 @@ struct making_kernel {
 	const struct tree_options *o;
 	struct holders holders;
 	u64 *ids;	  /* of the node of each life; owned */
-	struct map open;  /* tid -> struct enclosing, owned */
+	struct map open;  /* whose_of() -> struct enclosing, owned */
 	struct map above; /* node_key() of a span or thread -> its number in the tree + 1 */
 };
 
@@ -84,15 +84,21 @@ static bool is_edge(const struct partial *p, u64 time_ns)
 	return gaps_begin_after(p, time_ns) == time_ns || gaps_end_before(p, time_ns) == time_ns;
 }
 
-/* What the thread is in, made if it is new; NULL if there is no memory. */
-static struct enclosing *enclosing_get(struct making_kernel *m, u32 tid)
+/* Of two threads that one number was in turn, and which are there at once, each has its own. */
+static u64 whose_of(const struct holder *owner, u32 tid)
 {
-	struct enclosing *in = map_get(&m->open, tid);
+	return owner ? 1ull << 32 | owner->life : tid;
+}
+
+/* What the thread is in, made if it is new; NULL if there is no memory. */
+static struct enclosing *enclosing_get(struct making_kernel *m, u64 whose)
+{
+	struct enclosing *in = map_get(&m->open, whose);
 
 	if (in)
 		return in;
 	in = calloc(1, sizeof(*in));
-	if (in && map_put(&m->open, tid, in)) {
+	if (in && map_put(&m->open, whose, in)) {
 		free(in);
 		return NULL;
 	}
@@ -160,7 +166,7 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	const struct tree_options *o = m->o;
 	/* at its end: for all that it had, in ids */
 	u32 tid = owner ? m->p->lives.data[owner->life]->tid : k->tid;
-	struct enclosing *in = enclosing_get(m, tid);
+	struct enclosing *in = enclosing_get(m, whose_of(owner, k->tid));
 	const struct visit *visit = in ? enclosing_of(in, k) : NULL;
 	struct context ctx = visit ? visit->ctx : k->ctx; /* it stands where that does */
 	u64 above = kernel_above(m, k, &ctx, owner);

@@ -111,6 +111,54 @@ TEST(each_node_stands_under_what_it_ran_in)
 	partial_free(p);
 }
 
+/*
+ * The leader, 5, sleeps in a call; another thread makes one between its begin and the sleep, and
+ * has the leader's number in the end, by an exec.
+ */
+TEST(two_threads_that_end_as_one_number)
+{
+	struct partial *p = partial_new(&all);
+	struct tree_options options = {.boot = 42, .threads = true};
+	struct record_head second = {.time_ns = 1000, .tid = 6, .pid = 5};
+	struct record_fork fork = {.head = second, .parent_tid = 5, .parent_pid = 5};
+	struct record_syscall other = {.head = second, .nr = 39, .duration_ns = 200};
+	struct record_switch sleeps = {.head = head(RECORD_switch, 3500),
+				       .state = LEAVE_sleep,
+				       .mode = MODE_syscall,
+				       .since_ns = 500,
+				       .nr = 34};
+	struct record_switch dies = {.head = head(RECORD_switch, 5300), .state = LEAVE_dead};
+	struct record_exit exit = {.head = head(RECORD_exit, 5200)};
+	struct record_exec exec = {.head = head(RECORD_exec, 5500), .old_tid = 6};
+	const struct node *pause, *wait;
+	struct tree tree;
+
+	call(p, 600, 100, 39, NULL);
+	fork.head.kind = RECORD_fork;
+	fork.flags = THREAD_IS_THREAD;
+	apply(p, &fork);
+	other.head.kind = RECORD_syscall;
+	other.head.time_ns = 3400;
+	apply(p, &other);
+	apply(p, &sleeps);
+	enters(p, 4500);
+	call(p, 5000, 2000, 34, NULL);
+	apply(p, &exit);
+	apply(p, &dies);
+	apply(p, &exec);
+	call(p, 6000, 100, 39, NULL);
+	partial_cover(p, 500, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	pause = find(&tree, NODE_SYSCALL, 3000);
+	wait = find(&tree, NODE_WAIT, 3500);
+	CHECK(pause && wait && find(&tree, NODE_SYSCALL, 3200));
+	CHECK(pause->tid == wait->tid);
+	CHECK_EQ(wait->parent, pause->id);
+	tree_free(&tree);
+	partial_free(p);
+}
+
 /* An id is unique in its trace only. Of the third trace nothing but a call is told. */
 TEST(the_same_id_in_three_traces)
 {
