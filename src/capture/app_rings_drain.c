@@ -53,7 +53,7 @@ static bool lane_drain(struct app_source *s, const struct app_goal *goal, u64 no
 	all = app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, drained);
 	if (kept) /* without a mark a lane is not waited for */
 		ring_mark_set(&taken->mark, s->r->ring->lane[goal->lane].control.tail, goal->head,
-			      now_ns - OFF_NS);
+			      now_ns - (s->asked ? OFF_NS : 0));
 	return all;
 }
 
