@@ -43,7 +43,8 @@ def check_round(spans, request):
     time_of = phases["sleep"]["time"]
     # a slow machine takes a while, or takes the CPU away, between the clock's start and the sleep
     late = time_of["kernel_ns"] + time_of["runnable_ns"]
-    check(time_of["timer_ns"] >= max(0, 2000000 - late), f"sleep is timer: {time_of}")
+    least = 1 if harness.SLOWER == 1 else 0
+    check(time_of["timer_ns"] >= max(least, 2000000 - late), f"sleep is timer: {time_of}")
     equal([s["name"] for s in under(phases["read"], "syscall")], ["read"] * 64,
           "calls under read")
     equal([e["name"] for e in phases["read"]["events"]], ["begins to read"], "events")
