@@ -85,7 +85,8 @@ def check_whole(name):
     equal(report["lost"]["total"], 0, "lost records")
     equal(report["gaps"], [], "gaps")
     calls = {row["key"]: row["count"] for row in report["rows"]}
-    equal(calls.get("gettid"), N, "calls")
+    # a shell that is interrupted before its exec asks once, to raise the signal again
+    check(calls.get("gettid") in (N, N + 1), f"calls: {calls.get('gettid')}")
     for name in ("getppid", "getuid"):  # the shell makes some, too
         check(calls.get(name, 0) >= N, f"{name}: {calls.get(name)}")
 
