@@ -38,10 +38,10 @@
  * of record/record.h of the kinds service and span_*, cut to the slots they
  * use. head.cpu is APP_RECORD_WHOLE, less APP_RECORD_CUT if some of the text did not fit into the
  * record, less APP_RECORD_COUNTED if head.time_ns is what the processor's counter said; else that
- * is CLOCK_MONOTONIC of the process. head.tid and head.pid are numbers of its own pid namespace. The
- * reader translates all of them: a counter takes half as long to read as a clock. A record
- * says whose it is, so a lane given to another thread needs no draining before.
- * lost[RING_LOST_OTHER] counts records that did not fit, ever.
+ * is CLOCK_MONOTONIC of the process. head.tid and head.pid are numbers of its own pid namespace.
+ * The reader translates all of them: a counter takes half as long to read as a clock. A record says
+ * whose it is, so a lane given to another thread needs no draining before. lost[RING_LOST_OTHER]
+ * counts records that did not fit, ever.
  *
  * Finding it: the process has `/memfd:fathom_ring (deleted)` in /proc/PID/fd
  * and /proc/PID/maps. Take the fd with pidfd_getfd, or open
