@@ -7,11 +7,8 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct gendisk;
-
 struct block_device {
 	u32 bd_dev;
-	struct gendisk *bd_disk;
 };
 
 struct blkcg {
@@ -34,7 +31,6 @@ struct bio {
 	struct bio *bi_next;
 	struct bvec_iter bi_iter;
 	struct bio_count __bi_remaining; /* itself, and what was split off and has not ended */
-	struct block_device *bi_bdev;
 	u32 bi_opf;
 	void *bi_private;
 };

@@ -14,7 +14,6 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define ERROR_WRITE 2
-#define ERROR_USER 4
 #define ERROR_FETCH 16 /* of an instruction */
 #define PAGE_BYTES 4096ull
 #define VSYSCALL_PAGE 0xffffffffff600000ull

@@ -14,7 +14,6 @@
 #define SOL_SOCKET 1
 #define SCM_RIGHTS 1
 #define SCM_PIDFD 4
-#define RIGHTS_MAX 253 /* the kernel's own limit */
 #define CONTROLS_MAX 4
 #define MESSAGES_MAX 16
 #define RIGHTS_NAMED 64 /* of one call: each costs a walk to the root, with a CPU held up */

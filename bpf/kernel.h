@@ -103,11 +103,9 @@ struct hlist_bl_node {
 };
 
 struct dentry {
-	u32 d_flags;
 	struct hlist_bl_node d_hash;
 	struct dentry *d_parent;
 	struct qstr d_name;
-	struct inode *d_inode;
 };
 
 struct vfsmount {
@@ -136,7 +134,6 @@ struct fdtable {
 	u32 max_fds;
 	struct file **fd;
 	unsigned long *close_on_exec;
-	unsigned long *open_fds;
 };
 
 struct files_struct {
@@ -378,7 +375,6 @@ struct seq_file {
 struct bpf_iter_meta {
 	struct seq_file *seq;
 	u64 session_id;
-	u64 seq_num;
 };
 
 struct bpf_iter__task {

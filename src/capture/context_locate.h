@@ -6,7 +6,7 @@
  * process maps as code. What a file says is kept (struct context_files), so a
  * file seen before costs one fstat(). How the variable is reached in the process
  * stands in words of its memory that its dynamic loader fills in: until it has,
- * the answer is "not yet" and context_place_resolve() asks again for the price
+ * the answer is "not yet" and context_places_resolve() asks again for the price
  * of one read.
  *
  * Files are opened through the process's own view (/proc/PID/map_files, or

@@ -37,12 +37,6 @@ void packet_begin(struct packet *packet);
  */
 int packet_add(struct packet *packet, const struct record_head *record);
 
-/* Is there no event in it? */
-static inline bool packet_is_empty(const struct packet *packet)
-{
-	return packet->events == 0;
-}
-
 /*
  * Must a packet end before a record of that time can be added?
  */

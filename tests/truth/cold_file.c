@@ -5,7 +5,6 @@
 
 #define TMPFS_MAGIC 0x01021994
 #define RAMFS_MAGIC 0x858458f6
-#define OVERLAY_MAGIC 0x794c7630
 
 int truth_cold_file(size_t size, int flags)
 {

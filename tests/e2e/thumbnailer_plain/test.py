@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thumbnail server by itself: pictures, refusals, load, end. No recording, no privilege.
 
-usage: thumbnailer_plain.py SERVER CLIENT MAKE-VIDEO
+usage: test.py SERVER CLIENT MAKE-VIDEO
 """
 import http.client
 import os
