@@ -34,9 +34,7 @@ static __always_inline bool caller_is_alive(const struct thread_state *place)
 {
 	struct task_struct *task = task_running(place->task);
 
-	if (!KERNEL_CASTS_ON)
-		return (u64)task == place->task;
-	return !(task->flags & PF_EXITING);
+	return (u64)task == place->task && !(task->flags & PF_EXITING);
 }
 
 static __always_inline struct thread_state *caller_known(const struct pt_regs *regs)

@@ -6,7 +6,7 @@
 #ifndef BPF_FILE_H
 #define BPF_FILE_H
 
-#include "bpf/kernel.h"
+#include "bpf/kernel_versions.h"
 
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000

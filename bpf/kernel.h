@@ -391,56 +391,6 @@ struct bpf_iter__task_file {
 
 #pragma clang attribute pop
 
-/*
- * With KERNEL_CASTS: for kernels that take a number for a pointer to one of their types (6.2
- * and later). What is read through it is a plain load that gives 0 where nothing is; the
- * helper for the same costs five times as much.
- */
-#ifdef KERNEL_CASTS
-#define KERNEL_CASTS_ON 1
-extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
-
-#define KERNEL_CAST(p) ((typeof(p))bpf_rdonly_cast((p), bpf_core_type_id_kernel(typeof(*(p)))))
-#else
-#define KERNEL_CASTS_ON 0
-#define KERNEL_CAST(p) (p)
-#endif
-
-/* p->a->b of kernel memory, whatever `p` is: KERNEL_READ(p, a, b). 0 if it cannot be read. */
-#define KERNEL_READ(p, ...)                                                                        \
-	({                                                                                         \
-		___type((p), __VA_ARGS__) value_;                                                  \
-		if (KERNEL_CASTS_ON)                                                               \
-			value_ = ___arrow(KERNEL_CAST(p), __VA_ARGS__);                            \
-		else                                                                               \
-			value_ = BPF_CORE_READ((p), __VA_ARGS__);                                  \
-		value_;                                                                            \
-	})
-
-/* The pointer that lies at `at`. */
-static __always_inline void *kernel_read_pointer(void *at)
-{
-	struct list_head *link = at;
-	void *value = NULL;
-
-	if (KERNEL_CASTS_ON)
-		return KERNEL_CAST(link)->next;
-	bpf_probe_read_kernel(&value, sizeof(value), at);
-	return value;
-}
-
-/* The eight bytes that lie at `at`. */
-static __always_inline u64 kernel_read_word(const void *at)
-{
-	const struct timespec64 *word = at;
-	u64 value = 0;
-
-	if (KERNEL_CASTS_ON)
-		return KERNEL_CAST(word)->tv_sec;
-	bpf_probe_read_kernel(&value, sizeof(value), at);
-	return value;
-}
-
 #define PF_KTHREAD 0x00200000
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
@@ -453,14 +403,6 @@ static __always_inline u64 kernel_read_word(const void *at)
 #define CLONE_THREAD 0x10000
 #define CLONE_SETTLS 0x80000
 #define X32_BIT 0x40000000
-
-/* The running thread, of which that is the address: to ask for it is a call of the kernel. */
-static __always_inline struct task_struct *task_running(u64 address)
-{
-	if (KERNEL_CASTS_ON)
-		return KERNEL_CAST((struct task_struct *)address);
-	return bpf_get_current_task_btf();
-}
 
 /* Bounds an index in assembly, lest the compiler drop what the verifier wants to see. */
 #define BOUND(index, mask) __asm__ volatile("%0 &= " #mask : "+r"(index))

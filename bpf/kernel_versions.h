@@ -5,13 +5,15 @@
  *
  * A type with ___ in its name stands for the kernel's type of the name before that, with the fields
  * that only some kernels have; whether this one has them is settled when the programs are loaded.
- * tools/check-layers refuses both elsewhere in bpf/.
+ * Whether it takes casts is settled by which object is loaded: bpf/meson.build makes two.
+ * tools/check-layers refuses all that elsewhere in bpf/.
  */
 #ifndef BPF_KERNEL_VERSIONS_H
 #define BPF_KERNEL_VERSIONS_H
 
 #include "bpf/block.h"
 #include "bpf/kernel.h"
+#include "bpf/thread_state.h"
 #include "bpf/uring.h"
 
 /*
@@ -23,6 +25,70 @@ const volatile u8 throttled_mask __weak = 0;
 
 /* Set by capture: whether the tracepoint of completions gives an entry of the queue. */
 const volatile bool uring_gives_cqe __weak = true;
+
+/*
+ * With KERNEL_CASTS: for kernels that take a number for a pointer to one of their types (6.2
+ * and later). What is read through it is a plain load that gives 0 where nothing is; the
+ * helper for the same costs five times as much.
+ */
+#ifdef KERNEL_CASTS
+#define KERNEL_CASTS_ON 1
+extern void *bpf_rdonly_cast(const void *pointer, u32 type) __ksym __weak;
+
+#define KERNEL_CAST(p) ((typeof(p))bpf_rdonly_cast((p), bpf_core_type_id_kernel(typeof(*(p)))))
+#else
+#define KERNEL_CASTS_ON 0
+#define KERNEL_CAST(p) (p)
+#endif
+
+/* Are loads of kernel memory plain ones, or calls? */
+static __always_inline bool kernel_loads_are_plain(void)
+{
+	return KERNEL_CASTS_ON;
+}
+
+/* p->a->b of kernel memory, whatever `p` is: KERNEL_READ(p, a, b). 0 if it cannot be read. */
+#define KERNEL_READ(p, ...)                                                                        \
+	({                                                                                         \
+		___type((p), __VA_ARGS__) value_;                                                  \
+		if (KERNEL_CASTS_ON)                                                               \
+			value_ = ___arrow(KERNEL_CAST(p), __VA_ARGS__);                            \
+		else                                                                               \
+			value_ = BPF_CORE_READ((p), __VA_ARGS__);                                  \
+		value_;                                                                            \
+	})
+
+/* The pointer that lies at `at`. */
+static __always_inline void *kernel_read_pointer(void *at)
+{
+	struct list_head *link = at;
+	void *value = NULL;
+
+	if (KERNEL_CASTS_ON)
+		return KERNEL_CAST(link)->next;
+	bpf_probe_read_kernel(&value, sizeof(value), at);
+	return value;
+}
+
+/* The eight bytes that lie at `at`. */
+static __always_inline u64 kernel_read_word(const void *at)
+{
+	const struct timespec64 *word = at;
+	u64 value = 0;
+
+	if (KERNEL_CASTS_ON)
+		return KERNEL_CAST(word)->tv_sec;
+	bpf_probe_read_kernel(&value, sizeof(value), at);
+	return value;
+}
+
+/* The running thread, of which that is the address: to ask for it is a call of the kernel. */
+static __always_inline struct task_struct *task_running(u64 address)
+{
+	if (KERNEL_CASTS_ON)
+		return KERNEL_CAST((struct task_struct *)address);
+	return bpf_get_current_task_btf();
+}
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -115,6 +181,82 @@ struct io_kiocb___work {
 static __always_inline bool task_storage_is_given(void)
 {
 	return bpf_core_field_exists(struct cgroup___6_2, bpf_cgrp_storage);
+}
+
+/*
+ * State of a thread that has no place of its own (bpf/state.h). Task storage comes and goes with
+ * the thread, but before 6.2 the kernel gives none at all on a CPU where somebody is just about it:
+ * an interrupt in the middle of that sees none, and where the kernel preempts itself, neither does
+ * who runs meanwhile. There a hash has it, by the address of the thread. Newer kernels only make
+ * none then.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_state);
+} states SEC(".maps") __weak;
+
+/* Instead of it on older kernels: capture sets max_entries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct thread_state);
+} states_by_task SEC(".maps") __weak;
+
+/* What a thread's entry in it begins with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct thread_state);
+} state_blank SEC(".maps") __weak;
+
+static __noinline struct thread_state *state_apart(struct task_struct *task)
+{
+	u64 key = (u64)task;
+
+	if (!task_storage_is_given())
+		return bpf_map_lookup_elem(&states_by_task, &key);
+	return bpf_task_storage_get(&states, task, 0, 0);
+}
+
+/*
+ * With BPF_ANY what stands there is another thread's. It may not be replaced, as there is no
+ * memory, nor be deleted, as the map is in use on this CPU: then it is made blank where it is.
+ */
+static __always_inline struct thread_state *state_hash(u64 key, u64 flags)
+{
+	struct thread_state *blank, *state;
+	u32 zero = 0;
+	long err;
+
+	blank = bpf_map_lookup_elem(&state_blank, &zero);
+	if (!blank)
+		return NULL;
+	err = bpf_map_update_elem(&states_by_task, &key, blank, flags);
+	state = bpf_map_lookup_elem(&states_by_task, &key);
+	if (err && state && flags == BPF_ANY)
+		__builtin_memcpy(state, blank, sizeof(*state));
+	return state;
+}
+
+/* BPF_ANY: what stands there may be another thread's; BPF_NOEXIST: it is this one's. */
+static __always_inline struct thread_state *state_apart_begin(struct task_struct *task, u64 flags)
+{
+	if (task_storage_is_given())
+		return bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return state_hash((u64)task, flags);
+}
+
+static __always_inline void state_apart_drop(struct task_struct *task)
+{
+	u64 key = (u64)task;
+
+	if (!task_storage_is_given())
+		bpf_map_delete_elem(&states_by_task, &key);
 }
 
 #define PF_USER_WORKER 0x00004000 /* since 6.4; before, something else */

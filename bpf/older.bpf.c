@@ -15,6 +15,8 @@
  *  before 6.3  sk_data_ready: what every socket does by default with new data.
  *  before 6.3  io_uring_submit_req has another name.
  */
+#include "bpf/uring.h"
+
 #define OLDER_SENT(name, function)                                                                 \
 	SEC("fexit/" #function)                                                                    \
 	int BPF_PROG(name, struct socket *socket, struct msghdr *msg, u64 size, int result)        \
@@ -133,4 +135,12 @@ int BPF_PROG(sock_readable, struct sock *sk)
 {
 	socket_is_served(sk);
 	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(io_uring_submit_sqe, struct io_kiocb *req)
+{
+	u64 address = (u64)req;
+
+	return uring_submitted(&address);
 }

@@ -55,7 +55,7 @@ static __always_inline int path_prepend(struct path_scratch *s, const unsigned c
 		return -1;
 	at -= n;
 	BOUND(at, 4095);
-	if (KERNEL_CASTS_ON && n <= PATH_SHORT)
+	if (kernel_loads_are_plain() && n <= PATH_SHORT)
 		path_copy_short(s->buffer + at, name, n);
 	else
 		bpf_probe_read_kernel(s->buffer + at, n, name);

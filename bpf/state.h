@@ -5,12 +5,7 @@
  *
  * Each thread has a place in an array, by its address, which needs no call of the kernel to be
  * looked up. task_newtask and sched_process_free see to its coming and going. Where another
- * thread has that place already, task storage has its state, which comes and goes by itself.
- *
- * Before 6.2 the kernel gives no task storage at all on a CPU where somebody is just about it:
- * an interrupt in the middle of that sees none, and where the kernel preempts itself, neither does
- * who runs meanwhile. There a hash has it, by the address of the thread. Newer kernels only make
- * none then.
+ * thread has that place already, its state is apart (bpf/kernel_versions.h).
  *
  * Who is in scope: with scope_host every thread but those of capture itself;
  * else the threads whose state says so. State is made by the fork program
@@ -59,30 +54,6 @@ struct {
 
 /* Set for good when a thread's state is not in its place. */
 u32 states_apart __weak = 0;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread_state);
-} states SEC(".maps") __weak;
-
-/* Instead of it on older kernels: capture sets max_entries. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1);
-	__type(key, u64);
-	__type(value, struct thread_state);
-} states_by_task SEC(".maps") __weak;
-
-/* What a thread's entry in it begins with. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct thread_state);
-} state_blank SEC(".maps") __weak;
 
 /* Where each process (tgid) keeps its context. */
 struct {
@@ -158,15 +129,6 @@ static __always_inline bool state_is_placed(const struct thread_state *place,
 	return place && *(volatile u64 *)&place->task == (u64)task;
 }
 
-static __noinline struct thread_state *state_apart(struct task_struct *task)
-{
-	u64 key = (u64)task;
-
-	if (!task_storage_is_given())
-		return bpf_map_lookup_elem(&states_by_task, &key);
-	return bpf_task_storage_get(&states, task, 0, 0);
-}
-
 /* State of a thread that has one; else NULL. */
 static __always_inline struct thread_state *state_known(struct task_struct *task)
 {
@@ -177,27 +139,7 @@ static __always_inline struct thread_state *state_known(struct task_struct *task
 	return *(volatile u32 *)&states_apart ? state_apart(task) : NULL;
 }
 
-/*
- * With BPF_ANY what stands there is another thread's. It may not be replaced, as there is no
- * memory, nor be deleted, as the map is in use on this CPU: then it is made blank where it is.
- */
-static __always_inline struct thread_state *state_hash(u64 key, u64 flags)
-{
-	struct thread_state *blank, *state;
-	u32 zero = 0;
-	long err;
-
-	blank = bpf_map_lookup_elem(&state_blank, &zero);
-	if (!blank)
-		return NULL;
-	err = bpf_map_update_elem(&states_by_task, &key, blank, flags);
-	state = bpf_map_lookup_elem(&states_by_task, &key);
-	if (err && state && flags == BPF_ANY)
-		__builtin_memcpy(state, blank, sizeof(*state));
-	return state;
-}
-
-/* It has none, or did not have any a moment ago; `flags` as for state_hash(). */
+/* It has none, or did not have any a moment ago; `flags` as for state_apart_begin(). */
 static __noinline struct thread_state *state_begin(struct task_struct *task, u64 flags)
 {
 	struct thread_state *place = state_place(task);
@@ -206,9 +148,7 @@ static __noinline struct thread_state *state_begin(struct task_struct *task, u64
 	if (owner == 0 || owner == (u64)task)
 		return place;
 	states_apart = 1;
-	if (task_storage_is_given())
-		return bpf_task_storage_get(&states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	return state_hash((u64)task, flags);
+	return state_apart_begin(task, flags);
 }
 
 /* The same, zero if it had none. NULL: there is no memory, or not at this moment. */
@@ -234,11 +174,9 @@ static __always_inline void state_leave_place(struct task_struct *task)
 
 static __always_inline void state_drop(struct task_struct *task)
 {
-	u64 key = (u64)task;
-
 	state_leave_place(task);
-	if (!task_storage_is_given() && *(volatile u32 *)&states_apart)
-		bpf_map_delete_elem(&states_by_task, &key);
+	if (*(volatile u32 *)&states_apart)
+		state_apart_drop(task);
 }
 
 /* The address may have been another thread's, which could not be dropped in its time. */

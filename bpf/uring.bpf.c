@@ -201,10 +201,9 @@ int BPF_PROG(io_uring_submit_req, struct io_kiocb *req)
 	return uring_begin(req, false);
 }
 
-SEC("tp_btf/io_uring_submit_sqe") /* its name before 6.3 */
-int BPF_PROG(io_uring_submit_sqe, struct io_kiocb *req)
+int uring_submitted(const u64 *address)
 {
-	return uring_begin(req, false);
+	return address ? uring_begin((struct io_kiocb *)*address, false) : 0;
 }
 
 SEC("tp_btf/io_uring_req_failed")

@@ -46,4 +46,7 @@ struct io_close {
 
 #pragma clang attribute pop
 
+/* uring.bpf.c: the request of that address is submitted. */
+int uring_submitted(const u64 *address);
+
 #endif

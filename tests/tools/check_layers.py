@@ -87,6 +87,19 @@ CASES = [
                    "bool c = bpf_core_type_exists(struct d);\n",
         "bpf/b.bpf.c": "bool a = bpf_core_field_\\\nexists(b);\n",
     }, ["bpf/a.h:1", "bpf/a.h:2", "bpf/a.h:3", "bpf/b.bpf.c:1"]),
+    ("nor are casts asked for elsewhere", {
+        "bpf/kernel_versions.h": "#ifdef KERNEL_CASTS\nextern int a(void) __ksym;\n#endif\n",
+        "bpf/a.h": "#ifdef KERNEL_CASTS\nextern int a(void) __ksym;\n#endif\n"
+                   "int b = KERNEL_CASTS_ON;\n",
+    }, ["bpf/a.h:1", "bpf/a.h:2", "bpf/a.h:4"]),
+    ("stand-ins are in one place", {
+        "src/capture/feature_table.c": "static const struct stand_in_row {\n} stand_in_rows[] = {\n"
+                                       '\t{"old", NULL, "new"},\n\t{"older", "f", "newer"},\n};\n'
+                                       '{"other"}\n',
+        "bpf/older.bpf.c": "int BPF_PROG(old, int a)\n",
+        "bpf/a.bpf.c": "int BPF_PROG(new)\nint BPF_PROG(old, int a)\nint older(u64 *args)\n"
+                       "int BPF_PROG(other, int a)\n",
+    }, ["bpf/a.bpf.c:2", "bpf/a.bpf.c:3"]),
     ("what does not tell kernels apart passes", {
         "bpf/a.h": "/* bpf_core_field_exists() */ struct bpf_iter__task *a = ___type(b);\n"
                    "u32 at = bpf_core_field_offset(struct c, d);\n",
