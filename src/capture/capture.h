@@ -20,10 +20,10 @@
  * error, and print nothing. Times are CLOCK_MONOTONIC in nanoseconds. None of
  * the caller's own threads is ever recorded.
  *
- * Memory: the rings, capture_memory_bytes() in all, fixed at capture_open();
- * about 300 bytes of kernel memory for each thread in scope. With stacks, 8 MiB more at
- * most: the kernel's functions and what was told. Rings of applications
- * with libfathom are theirs and mapped: 128 KiB for each thread that uses it.
+ * Memory: rings and tables in the kernel, fixed at capture_open(): capture_memory(). A thread
+ * in scope whose place in a table is taken, as few are among some thousands, has about 700 bytes
+ * besides. With stacks, 8 MiB more at most: the kernel's functions and what was told. Rings of
+ * applications with libfathom are theirs and mapped: 128 KiB for each thread that uses it.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -248,8 +248,13 @@ struct capture_counts {
 /* What was counted since capture_start(). */
 void capture_counts(const struct capture *c, struct capture_counts *out);
 
-/* Bytes of memory that the rings take. */
-u64 capture_memory_bytes(const struct capture *c);
+/* What the programs have in the kernel, from capture_open() on. */
+struct capture_memory {
+	u64 ring_bytes;	 /* options.buffer_bytes are to have this */
+	u64 table_bytes; /* all else, however many threads there are */
+};
+
+void capture_memory(const struct capture *c, struct capture_memory *out);
 
 /* One thing that the kernel offers or not, for `fathom doctor`. */
 struct capture_feature {

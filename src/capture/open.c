@@ -72,7 +72,7 @@ static void uring_find(struct programs *programs, const struct btf *btf)
 		programs->rodata->uring_gives_cqe = btf_vlen(type) == 4;
 }
 
-/* Where a hash has states of threads (bpf/state.h): for as many as a host has. */
+/* Where a hash has states of threads (bpf/kernel_versions.h): for as many as a host has. */
 static int states_size(struct programs *programs, const struct btf *btf)
 {
 	if (capture_field_in_btf(btf, "cgroup", "bpf_cgrp_storage"))
@@ -280,13 +280,6 @@ bool capture_keeps_bpf(const struct capture *c)
 pid_t capture_child(const struct capture *c)
 {
 	return c->child;
-}
-
-u64 capture_memory_bytes(const struct capture *c)
-{
-	return ((u64)c->ring_count * RECORD_SLOT_BYTES << c->ring_bits) +
-	       c->ring_count * (sizeof(struct ring_control) + sizeof(struct ring_losses)) +
-	       CAPTURE_RARE_BYTES;
 }
 
 const struct capture_feature *capture_features(const struct capture *c, size_t *count)

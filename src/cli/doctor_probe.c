@@ -271,7 +271,7 @@ static int probe_capture(struct diagnosis *d)
 	d->can_record = !err;
 	if (d->can_record) {
 		features = capture_features(c, &count);
-		d->ring_bytes = capture_memory_bytes(c);
+		capture_memory(c, &d->memory);
 	} else {
 		n = capture_probe(probed, FEATURES_MAX, NULL);
 		count = n > 0 ? (size_t)n : 0;
@@ -293,15 +293,11 @@ static int probe_capture(struct diagnosis *d)
 static void probe_host(struct diagnosis *d)
 {
 	struct utsname name = {0};
-	char load[128];
 
 	uname(&name);
 	snprintf(d->kernel, sizeof(d->kernel), "%s %s %s", name.sysname, name.release,
 		 name.machine);
 	d->cpus = sysconf(_SC_NPROCESSORS_CONF);
-	line_read("/proc/loadavg", load, sizeof(load));
-	if (sscanf(load, "%*s %*s %*s %*d/%lu", &d->threads) != 1)
-		d->threads = 0;
 }
 
 int diagnosis_make(struct diagnosis *d, struct error *e)

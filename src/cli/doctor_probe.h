@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "capture/capture.h"
 #include "record/record.h"
 
 struct finding {
@@ -22,15 +23,11 @@ struct finding {
 struct diagnosis {
 	char kernel[200]; /* "Linux 6.1.0 x86_64" */
 	long cpus;
-	unsigned long threads; /* of the host, now */
-	u64 ring_bytes;	       /* memory of the rings, 0: not known */
+	struct capture_memory memory; /* where it can record */
 	bool can_record;
 	struct error reason; /* why not */
 	VEC(struct finding) findings;
 };
-
-/* Bytes of kernel memory for each thread that is recorded. */
-#define DOCTOR_THREAD_BYTES 300
 
 /*
  * Looks, and tries: loads and attaches the kernel programs for a moment, with

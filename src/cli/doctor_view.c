@@ -25,10 +25,10 @@ void diagnosis_write_json(FILE *file, const struct diagnosis *d)
 		json_string(&j, "reason", d->reason.text);
 	json_string(&j, "kernel", d->kernel);
 	json_s64(&j, "cpus", d->cpus);
-	json_u64(&j, "threads", d->threads);
-	if (d->ring_bytes)
-		json_u64(&j, "ring_bytes", d->ring_bytes);
-	json_u64(&j, "bytes_per_thread", DOCTOR_THREAD_BYTES);
+	if (d->can_record) {
+		json_u64(&j, "ring_bytes", d->memory.ring_bytes);
+		json_u64(&j, "table_bytes", d->memory.table_bytes);
+	}
 	json_array_begin_lines(&j, "findings");
 	for (size_t i = 0; i < d->findings.count; i++) {
 		const struct finding *f = &d->findings.data[i];
@@ -57,8 +57,12 @@ static void finding_write_text(const struct terminal *t, const struct finding *f
 	putc('\n', t->file);
 }
 
-static void memory_row_write(const struct terminal *t, const char *name, const char *text)
+static void memory_row_write(const struct terminal *t, const char *name, u64 bytes,
+			     const char *what)
 {
+	char text[128], amount[UNITS_TEXT_BYTES];
+
+	snprintf(text, sizeof(text), "%s %s", units_format_bytes(bytes, amount), what);
 	fputs("  ", t->file);
 	terminal_cell(t, name, NAME_COLUMNS);
 	terminal_words(t, text, MEMORY_COLUMN);
@@ -67,18 +71,13 @@ static void memory_row_write(const struct terminal *t, const char *name, const c
 
 static void memory_write_text(const struct terminal *t, const struct diagnosis *d)
 {
-	char bytes[UNITS_TEXT_BYTES], text[128];
+	char cpus[64];
 
+	snprintf(cpus, sizeof(cpus), "for %ld CPUs (record --buffer)", d->cpus);
 	fprintf(t->file, "memory\n");
-	if (d->ring_bytes) {
-		snprintf(text, sizeof(text), "%s for %ld CPUs (record --buffer)",
-			 units_format_bytes(d->ring_bytes, bytes), d->cpus);
-		memory_row_write(t, "rings", text);
-	}
-	snprintf(text, sizeof(text), "%d bytes each: %s for the %lu that there are now",
-		 DOCTOR_THREAD_BYTES, units_format_bytes(d->threads * DOCTOR_THREAD_BYTES, bytes),
-		 d->threads);
-	memory_row_write(t, "threads", text);
+	memory_row_write(t, "rings", d->memory.ring_bytes, cpus);
+	memory_row_write(t, "tables", d->memory.table_bytes,
+			 "besides, however many threads there are");
 }
 
 void diagnosis_write_text(const struct terminal *t, const struct diagnosis *d)
@@ -95,5 +94,6 @@ void diagnosis_write_text(const struct terminal *t, const struct diagnosis *d)
 		section = f->section;
 		finding_write_text(t, f);
 	}
-	memory_write_text(t, d);
+	if (d->can_record)
+		memory_write_text(t, d);
 }

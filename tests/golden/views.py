@@ -29,11 +29,11 @@ EXPECTED = {
     "rotate": ["path"],
     "snapshot": ["path"],
     "top": ["from_ns", "to_ns", "clock", "lost", "incomplete", "gaps", "by"],
-    "doctor": ["can_record", "reason", "kernel", "cpus", "threads", "ring_bytes",
-               "bytes_per_thread", "findings"],
+    "doctor": ["can_record", "reason", "kernel", "cpus", "ring_bytes", "table_bytes",
+               "findings"],
 }
-# What may be absent: there is no reason where it can record, and no rings where it cannot.
-OPTIONAL = {"doctor": {"reason", "ring_bytes"}}
+# What may be absent: there is no reason where it can record, and no memory where it cannot.
+OPTIONAL = {"doctor": {"reason", "ring_bytes", "table_bytes"}}
 
 
 def ordered(keys, allowed):

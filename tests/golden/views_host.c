@@ -116,17 +116,14 @@ static void doctor_show(const struct terminal *t, const char *format, bool can_r
 	};
 	struct diagnosis d = {.kernel = "Linux 6.1.0 x86_64",
 			      .cpus = 2,
-			      .threads = 150,
-			      .ring_bytes = 20971776,
+			      .memory = {.ring_bytes = 16 << 20, .table_bytes = 31151104},
 			      .can_record = can_record};
 
 	findings[2].available = can_record;
 	d.findings.data = findings;
 	d.findings.count = COUNT(findings);
-	if (!can_record) {
-		d.ring_bytes = 0;
+	if (!can_record)
 		error_say(&d.reason, EPERM, "CAP_BPF is missing");
-	}
 	if (strcmp(format, "json") == 0)
 		diagnosis_write_json(t->file, &d);
 	else

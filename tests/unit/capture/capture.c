@@ -130,12 +130,14 @@ TEST(flight_recorder_keeps_the_latest)
 	struct capture_options options = {.flight = true, .buffer_bytes = 1 << 19};
 	struct seen s = {0};
 	struct capture_sink sink = {&s, seen_record, seen_lost};
+	struct capture_memory memory;
 	u64 cut, first;
 	int status;
 
 	need_root();
 	recording_begin(&s.c, &options, &sink, argv);
-	CHECK(capture_memory_bytes(s.c) < 8 << 20);
+	capture_memory(s.c, &memory);
+	CHECK_EQ(memory.ring_bytes, 1 << 19);
 	CHECK_OK(capture_release(s.c, &failure));
 	CHECK_EQ(waitpid(capture_child(s.c), &status, 0), capture_child(s.c));
 	CHECK_OK(capture_flight(s.c, &sink, &cut));
