@@ -44,8 +44,12 @@ def maps_bytes(pid):
     """What the kernel counts for the maps of a process: all, and the rings' slots among them."""
     taken, slots = {}, 0
     for name in os.listdir(f"/proc/{pid}/fdinfo"):
-        with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
-            info = dict(line.split(":\t") for line in file.read().splitlines() if ":\t" in line)
+        try:
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
+                text = file.read()
+        except FileNotFoundError:  # closed meanwhile: no map is
+            continue
+        info = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
         if "map_id" in info:
             taken[info["map_id"]] = of_it = int(info["memlock"])
             if info["map_flags"] == MMAPABLE and info["value_size"] == "64":
