@@ -3,11 +3,10 @@
 import os
 import shlex
 import shutil
-import statistics
 
 from host import TICKS, Recorder, host_ticks, lost_events, output, used_seconds
 from loads import Epoll, Nginx, Postgres, Thumbnailer, server_missing
-from tell import Goal, effect, figure, say, summary
+from tell import Goal, ratio, say, summary
 
 IN_PLACE = [  # name, programs, goal in ns
     ("sys_enter + sys_exit", ("sys_enter", "sys_exit"), Goal(90, 60)),
@@ -103,30 +102,26 @@ def kinds_of(bench, server, options):
 def tell_pairs(kind, pairs, goal):
     """
     Prints what the pairs of a kind say: by request, the CPU time of the server, its load, the
-    recorder and maps (its own), and of the whole host. Returns what is measurable, else None.
+    recorder and maps (its own), and of the whole host. Returns what each of them lost.
     """
     losses = [100 - 100 * with_["rate"] / plain["rate"] for plain, with_ in pairs]
-    measurable = effect(f"{kind}: throughput lost", losses, "% ", goal)
+    summary(f"{kind}: throughput lost", losses, "% ", goal)
     cpu = [with_["own_us"] - plain["own_us"] for plain, with_ in pairs]
-    cpu_measurable = effect(f"{kind}: CPU added, its own", cpu, "us")
-    effect(f"{kind}: CPU added, of the host",
-           [with_["host_us"] - plain["host_us"] for plain, with_ in pairs], "us")
+    summary(f"{kind}: CPU added, its own", cpu, "us")
+    summary(f"{kind}: CPU added, of the host",
+            [with_["host_us"] - plain["host_us"] for plain, with_ in pairs], "us")
     lost = sum(with_["lost"] for _, with_ in pairs)
     steal = sum(plain["steal"] + with_["steal"] for plain, with_ in pairs)
     say(f"  {kind + ': events lost; steal':48} {lost:10} ; {steal:.1f} s")
-    return {"throughput": statistics.median(losses) if measurable else None,
-            "CPU": statistics.median(cpu) if cpu_measurable else None}
+    return {"throughput": losses, "CPU": cpu}
 
 
 def tell_ratios(found, peer, third):
+    """Of each round's pair to the peer's pair of the same round."""
     for kind, ours in found.items():
         for what, theirs in peer.items():
-            name = f"{kind} / {PEER}, {what}"
-            if ours[what] is None or theirs is None:
-                say(f"  {name:48} not measurable, one of them")
-            else:
-                figure(name, ours[what] / theirs, "times",
-                       third if what == "throughput" and kind != UNMAPPED else None, 2)
+            ratio(f"{kind} / {PEER}, {what}", ours[what], theirs,
+                  third if what == "throughput" and kind != UNMAPPED else None)
 
 
 def cost(bench, make, goal, third=None, options=()):

@@ -31,7 +31,7 @@ class Goal:
         return f"must {self.must:g}" + (f", aim {self.aim:g}" if self.aim is not None else "")
 
     def judge(self, low, high):
-        """Of a figure that lies between the two."""
+        """Of a figure that lies between the two; with the goal between them nobody knows."""
         if self.sign < 0:
             low, high = -high, -low
         must, aim = self.sign * self.must, None if self.aim is None else self.sign * self.aim
@@ -39,46 +39,34 @@ class Goal:
             return "aim reached"
         if high <= must:
             return "reached"
-        return "NOT REACHED" if low > must else "undecided"
-
-    def told(self, figure):
-        return f"   {self}: {self.judge(figure, figure)}"
+        return "NOT REACHED" if low > must else "not measurable"
 
 
 def figure(name, value, unit, goal=None, digits=1):
     """One figure, of one measurement."""
-    say(f"  {name:48} {value:10.{digits}f} {unit}{goal.told(value) if goal else ''}")
+    say(f"  {name:48} {value:10.{digits}f} {unit}" +
+        (f"   {goal}: {goal.judge(value, value)}" if goal else ""))
 
 
 def summary(name, values, unit, goal=None, digits=1):
-    """The median of a figure that was measured several times."""
-    median = statistics.median(values)
-    say(f"  {name:48} {median:10.{digits}f} {unit}   (min {min(values):.{digits}f}, "
-        f"max {max(values):.{digits}f}, {len(values)} runs){goal.told(median) if goal else ''}")
+    """
+    The median of a figure that was measured several times, with its 95 % interval: not
+    measurable where zero lies in that. A goal is reached or not where the whole interval says so.
+    """
+    bounds = interval(values)
+    low, high = bounds or (min(values), max(values))
+    certain = bounds is not None and (0 < low and high < math.inf or high < 0)
+    judged = goal.judge(low, high) if certain and goal else "not measurable"
+    say(f"  {name:48} {statistics.median(values):10.{digits}f} {unit}   "
+        f"({'95 %' if bounds else 'too few'}: {low:.{digits}f} to {high:.{digits}f}, "
+        f"{len(values)} runs)" +
+        (f"   {goal}: {judged}" if goal else "" if certain else "   not measurable"))
 
 
 def ratio(name, ours, theirs, goal=None):
-    """The median of what stood side by side; a peer that took nothing gives no ratio."""
-    pairs = [a / b for a, b in zip(ours, theirs) if b > 0]
-    if pairs:
+    """The median of what stood side by side. A peer that took nothing is infinitely better."""
+    pairs = [a / b if b > 0 else math.inf for a, b in zip(ours, theirs)]
+    if statistics.median(pairs) < math.inf:
         summary(name, pairs, "times", goal, 2)
     else:
         say(f"  {name:48} the peer could not be measured")
-
-
-def effect(name, values, unit, goal=None):
-    """
-    A difference that noise may hide: with its 95 % interval, and not measurable where
-    zero lies in that. A goal is reached or not where the whole interval says so.
-    """
-    bounds = interval(values)
-    head = f"  {name:48} {statistics.median(values):10.1f} {unit}"
-    if bounds is None:
-        say(f"{head}   ({len(values)} pairs, too few for an interval): not measurable")
-        return False
-    low, high = bounds
-    measurable = low > 0 or high < 0
-    judged = goal.judge(low, high) if measurable and goal else "not measurable"
-    say(f"{head}   (95 %: {low:.1f} to {high:.1f}, {len(values)} pairs)" +
-        (f"   {goal}: {judged}" if goal else "" if measurable else ": not measurable"))
-    return measurable
