@@ -40,6 +40,19 @@ def host_ticks():
     return user + nice + system + irq + softirq, steal
 
 
+class Machine:
+    """What a row's figures hang on besides: who else runs here, and on the host below."""
+
+    def __init__(self):
+        self.load, self.since, self.steal = os.getloadavg()[0], time.monotonic(), host_ticks()[1]
+
+    def told(self):
+        stolen_s = (host_ticks()[1] - self.steal) / TICKS
+        cpus_s = (time.monotonic() - self.since) * os.cpu_count()
+        return (f"the machine: load {self.load:.1f} before, {stolen_s:.1f} s of {cpus_s:.0f} s "
+                "on its CPUs stolen by the host")
+
+
 def descendants(pid):
     """A process and all below it."""
     found = [pid]
