@@ -9,22 +9,24 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "floor.skel.h"
 
 #define PROGRAMS_MAX 512
+#define NAME_MAX_BYTES 128
 
 struct program {
 	int fd;
 	int owner; /* index of its process, from 1; 0: the floor */
-	char name[BPF_OBJ_NAME_LEN];
 	__u64 runs, ns;
 };
 
@@ -39,10 +41,26 @@ static int program_read(struct program *p)
 
 	if (err)
 		return err;
-	memcpy(p->name, info.name, sizeof(p->name));
 	p->runs = info.run_cnt - p->runs;
 	p->ns = info.run_time_ns - p->ns;
 	return 0;
+}
+
+/* The name of its function; the kernel's own of the program is cut off. */
+static void program_name(const struct program *p, char name[NAME_MAX_BYTES])
+{
+	struct bpf_func_info function = {0};
+	struct bpf_prog_info info = {.nr_func_info = 1,
+				     .func_info_rec_size = sizeof(function),
+				     .func_info = (uintptr_t)&function};
+	__u32 size = sizeof(info);
+	int err = bpf_obj_get_info_by_fd(p->fd, &info, &size);
+	struct btf *btf = err ? NULL : btf__load_from_kernel_by_id(info.btf_id);
+	const struct btf_type *type = btf ? btf__type_by_id(btf, function.type_id) : NULL;
+
+	snprintf(name, NAME_MAX_BYTES, "%s",
+		 type ? btf__name_by_offset(btf, type->name_off) : info.name);
+	btf__free(btf);
 }
 
 static void program_add(int fd, int owner)
@@ -101,11 +119,13 @@ static void tell(void)
 
 	for (size_t i = 0; i < program_count; i++) {
 		struct program *p = &programs[i];
+		char name[NAME_MAX_BYTES];
 
 		if (program_read(p))
 			continue;
+		program_name(p, name);
 		if (p->owner && p->runs)
-			printf("%d %s %llu %.1f\n", p->owner, p->name, p->runs,
+			printf("%d %s %llu %.1f\n", p->owner, name, p->runs,
 			       (double)p->ns / (double)p->runs);
 		runs += p->owner ? 0 : p->runs;
 		ns += p->owner ? 0 : p->ns;

@@ -3,47 +3,67 @@
 import os
 import shlex
 import shutil
+from collections import Counter
 
 from host import TICKS, Recorder, host_ticks, lost_events, output, used_seconds
 from loads import Epoll, Nginx, Postgres, Thumbnailer, server_missing
-from tell import Goal, ratio, say, summary
+from tell import Goal, figure, ratio, say, summary
 
 IN_PLACE = [  # name, programs, goal in ns
     ("sys_enter + sys_exit", ("sys_enter", "sys_exit"), Goal(90, 60)),
     ("sched_switch", ("sched_switch",), Goal(110, 80)),
     ("sched_waking", ("sched_waking",), Goal(120, 90)),
 ]
+FLOOR = "floor"  # the programs that do nothing
 PEER_EVENTS = ("raw_syscalls:sys_enter,raw_syscalls:sys_exit,sched:sched_switch,"
                "sched:sched_waking")
 UNMAPPED, PEER = "in scope, not mapped", "perf record"
 
 
+def programs_of(told):
+    """{name: (runs, net ns of one)}"""
+    found = {name: (int(runs), float(ns))
+             for _, name, runs, ns in map(str.split, told.splitlines())}
+    return {name: (runs, ns - found[FLOOR][1] * (name != FLOOR))
+            for name, (runs, ns) in found.items()}
+
+
+def tell_programs(rounds):
+    """Of each program, in all rounds: what a run takes, how many there were, and its share."""
+    runs, spent = Counter(), Counter()
+    for name, (count, ns) in (item for each in rounds for item in each.items()):
+        runs[name] += count
+        spent[name] += count * ns
+    for name, ns in spent.most_common():
+        figure(name, ns / runs[name],
+               f"ns   ({runs[name]} runs, {100 * ns / spent.total():.1f} % of the time of all)")
+
+
 def inplace(bench):
-    """net run time of the kernel programs, per record, inside nginx under wrk"""
+    """net run time of each kernel program, a run a record, inside nginx under wrk"""
     missing = server_missing(Nginx)
     if missing:
         say(missing)
         return
-    runs = {}
+    rounds = []
     nginx = Nginx(bench)
     try:
         for _ in range(bench.rounds):
             load = nginx.load_start(5)
             recorder = bench.record_host()
             try:
-                told = output([bench.program("inplace"), "2", str(recorder.process.pid)])
+                rounds.append(programs_of(output([bench.program("inplace"), "2",
+                                                  str(recorder.process.pid)])))
             finally:
                 recorder.stop()
             nginx.load_end(load)
-            rows = {name: float(ns) for _, name, _, ns in map(str.split, told.splitlines())}
-            for name, ns in rows.items():
-                runs.setdefault(name, []).append(ns - rows["floor"] * (name != "floor"))
     finally:
         nginx.stop()
-    summary("a program that does nothing", runs["floor"], "ns")
+    summary("a program that does nothing", [each.pop(FLOOR)[1] for each in rounds], "ns")
     for name, programs, goal in IN_PLACE:
-        values = [sum(each) for each in zip(*(runs[program] for program in programs))]
-        summary(name, values, "ns", goal)
+        summary(name, [sum(each[program][1] for program in programs) for each in rounds], "ns",
+                goal)
+    tell_programs(rounds)
 
 
 def mapped_beside(bench):
