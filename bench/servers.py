@@ -3,9 +3,10 @@
 import os
 import shlex
 import shutil
+import time
 from collections import Counter
 
-from host import TICKS, Recorder, host_ticks, lost_events, output, used_seconds
+from host import TICKS, Recorder, descendants, host_ticks, lost_events, output, used_seconds
 from loads import Epoll, Nginx, Postgres, Thumbnailer, server_missing
 from tell import Goal, figure, ratio, say, summary
 
@@ -18,6 +19,8 @@ FLOOR = "floor"  # the programs that do nothing
 PEER_EVENTS = ("raw_syscalls:sys_enter,raw_syscalls:sys_exit,sched:sched_switch,"
                "sched:sched_waking")
 UNMAPPED, PEER = "in scope, not mapped", "perf record"
+MAPPED_AFTER_S = 1.5  # a chunk of a second is full, written, and its map has begun
+MAPPED_WITHIN_S = 10
 
 
 def programs_of(told):
@@ -79,12 +82,23 @@ def used_by_all(server, recorder):
             (used_seconds(recorder.process.pid) if recorder else 0))
 
 
-def load_once(server, seconds, recorder):
+def wait_mapped(recorder):
+    """Until what was recorded is in a chunk, and that is mapped; as long without a recorder."""
+    time.sleep(MAPPED_AFTER_S)
+    until = time.monotonic() + MAPPED_WITHIN_S
+    while (recorder and len(descendants(recorder.process.pid)) > 1 and
+           time.monotonic() < until):
+        time.sleep(0.01)
+
+
+def load_once(server, seconds, recorder, mapped=False):
     """Requests per second, CPU time for one, records lost, seconds stolen."""
     lost = 0
     try:
         (busy, steal), used = host_ticks(), used_by_all(server, recorder)
         rate, requests = server.load_end(server.load_start(seconds))
+        if mapped:  # perf, which records what it does itself, never rests
+            wait_mapped(recorder)
         (busy_after, steal_after), used_after = host_ticks(), used_by_all(server, recorder)
     finally:
         if recorder:
@@ -119,6 +133,10 @@ def kinds_of(bench, server, options):
     return kinds
 
 
+def is_mapped(kind):
+    return kind not in (UNMAPPED, PEER)
+
+
 def tell_pairs(kind, pairs, goal):
     """
     Prints what the pairs of a kind say: by request, the CPU time of the server, its load, the
@@ -141,7 +159,7 @@ def tell_ratios(found, peer, third):
     for kind, ours in found.items():
         for what, theirs in peer.items():
             ratio(f"{kind} / {PEER}, {what}", ours[what], theirs,
-                  third if what == "throughput" and kind != UNMAPPED else None)
+                  third if what == "throughput" and is_mapped(kind) else None)
 
 
 def cost(bench, make, goal, third=None, options=()):
@@ -155,16 +173,18 @@ def cost(bench, make, goal, third=None, options=()):
         kinds = kinds_of(bench, server, options)
         runs = {kind: [] for kind in kinds}
         load_once(server, bench.seconds, None)  # warm
-        for _ in range(bench.pairs):
+        for turn in range(bench.pairs):
             for kind, start in kinds.items():
-                plain = load_once(server, bench.seconds, None)
-                runs[kind].append((plain, load_once(server, bench.seconds, start())))
+                order = (start, None) if turn % 2 else (None, start)
+                pair = {each: load_once(server, bench.seconds, each and each(), is_mapped(kind))
+                        for each in order}
+                runs[kind].append((pair[None], pair[start]))
     finally:
         server.stop()
     plains = [plain for pairs in runs.values() for plain, _ in pairs]
     summary("not recorded", [plain["rate"] for plain in plains], "requests/s")
     summary("not recorded: CPU of a request, its own", [plain["own_us"] for plain in plains], "us")
-    found = {kind: tell_pairs(kind, pairs, None if kind in (UNMAPPED, PEER) else goal)
+    found = {kind: tell_pairs(kind, pairs, goal if is_mapped(kind) else None)
              for kind, pairs in runs.items()}
     if PEER in found:
         tell_ratios(found, found.pop(PEER), third)
