@@ -106,9 +106,9 @@ def sched(bench):
         each[name] = [(trip - without) / 2 for trip, without in zip(trips[name], calls_alone[name])]
         summary(f"{name} adds to a round trip", trips[name], "ns")
         summary(f"{name} adds to its 4 calls alone", calls_alone[name], "ns")
-        summary(f"{name} adds to a switch and a wake-up", each[name], "ns")
+        summary(f"{name}: switch, waking, less calls", each[name], "ns")
     if "perf sched record" in kinds:
-        ratio("fathom / perf sched record, switch and wake-up", each["fathom record"],
+        ratio("fathom / perf sched record, less the calls", each["fathom record"],
               each["perf sched record"], Goal(0.3, 0.2))
         ratio("fathom / perf sched record, whole round trip", trips["fathom record"],
               trips["perf sched record"])
