@@ -10,7 +10,8 @@
  * Who is in scope: with scope_host every thread but those of capture itself;
  * else the threads whose state says so. State is made by the fork program
  * (children inherit), by the snapshot (scope_pids) and, for the command that capture
- * starts, by the iterator scope_seeds. A thread without state costs one look-up.
+ * starts, by the iterator scope_seeds. That a thread has none is remembered until another one is
+ * made (bpf/caller.h).
  */
 #ifndef BPF_STATE_H
 #define BPF_STATE_H
@@ -51,6 +52,8 @@ struct {
 	__type(key, u32);
 	__type(value, struct thread_state);
 } state_places SEC(".maps") __weak;
+
+u64 states_made __weak = 0; /* grows behind each */
 
 /* Set for good when a thread's state is not in its place. */
 u32 states_apart __weak = 0;
@@ -145,10 +148,12 @@ static __noinline struct thread_state *state_begin(struct task_struct *task, u64
 	struct thread_state *place = state_place(task);
 	u64 owner = place ? __sync_val_compare_and_swap(&place->task, 0, (u64)task) : 1;
 
-	if (owner == 0 || owner == (u64)task)
-		return place;
-	states_apart = 1;
-	return state_apart_begin(task, flags);
+	if (owner != 0 && owner != (u64)task) {
+		states_apart = 1;
+		place = state_apart_begin(task, flags);
+	}
+	__sync_fetch_and_add(&states_made, 1);
+	return place;
 }
 
 /* The same, zero if it had none. NULL: there is no memory, or not at this moment. */
