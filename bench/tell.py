@@ -35,7 +35,7 @@ class Goal:
         if self.sign < 0:
             low, high = -high, -low
         must, aim = self.sign * self.must, None if self.aim is None else self.sign * self.aim
-        if aim is not None and high <= aim:
+        if aim is not None and high <= min(aim, must):  # a measured floor may lie above both
             return "aim reached"
         if high <= must:
             return "reached"

@@ -67,6 +67,7 @@ CASES = [  # what, found, wanted; the ranks are those of a table of the binomial
      said_beside_perf([10] * 6, [40, 40, 40, 40, 40, -1]), "not measurable"),
     ("a peer that lost nothing", said_beside_perf([10] * 6, [-1] * 6),
      "the peer could not be measured"),
+    ("an aim above what must be reached", tell.Goal(55, 149).judge(140, 145), "NOT REACHED"),
     ("more is better: below", MORE.judge(9, 9), "NOT REACHED"),
     ("more is better: reached", MORE.judge(10, 24), "reached"),
     ("more is better: aim", MORE.judge(25, 30), "aim reached"),
