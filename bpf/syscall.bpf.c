@@ -567,6 +567,32 @@ static __always_inline void syscall_count_hole(const struct thread_state *state,
 		ring_count_incomplete();
 }
 
+/*
+ * A thread that is born comes back from the call that made it, which is none of its own. One that
+ * was born while programs were attached may have done so before its calls were seen to end.
+ */
+static __always_inline bool syscall_made_it(const struct thread_state *state,
+					    const struct task_struct *task,
+					    const struct pt_regs *regs, long result)
+{
+	if (!state->newborn || result)
+		return false;
+	switch (regs->orig_ax) {
+	case SYSCALL_NR_clone3: /* the same number in both tables */
+		return true;
+	case SYSCALL_NR_clone:
+	case SYSCALL_NR_fork:
+	case SYSCALL_NR_vfork:
+		return !(task->thread_info.status & TS_COMPAT);
+	case SYSCALL_COMPAT_NR_clone:
+	case SYSCALL_COMPAT_NR_fork:
+	case SYSCALL_COMPAT_NR_vfork:
+		return task->thread_info.status & TS_COMPAT;
+	default:
+		return false;
+	}
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 {
@@ -579,7 +605,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	if (state->fault_begin_ns)
 		fault_soft_end();
 	state->held_tid = 0;
-	if (state_in(state) && !state->newborn)
+	if (state_in(state) && !syscall_made_it(state, task, regs, result))
 		told = syscall_record(state, task, regs, result);
 	if (state_in(state) && !told)
 		syscall_paths(state, regs, result);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Who is recorded and what: -p, --cgroup of both versions, --syscalls, --spans-only."""
+import collections
 import contextlib
 import os
 import subprocess
@@ -95,6 +96,32 @@ def pid_with_children_and_threads_made_at_any_moment():
         check(abs(len(born) - calls) <= 5, f"{len(born)} threads, {calls} getppid")
         check(calls >= 20, f"{calls} calls")
         harness.check_sums(fathom, path)
+
+
+# Threads, some of which are born and fall asleep at any moment of a recording's begin.
+SLEEPERS = """
+import threading, time
+end = time.monotonic() + 2.5
+while time.monotonic() < end:
+    threading.Thread(target=time.sleep, args=(0.4,)).start()
+    time.sleep(0.0002)
+"""
+
+
+@tests.add
+def no_call_of_a_thread_that_is_born_while_programs_are_attached_is_missed():
+    with running(sys.executable, "-c", SLEEPERS) as sleepers:
+        time.sleep(0.5)
+        path = fathom.record("born", "-p", sleepers.pid, "--", "sleep", "1")
+    slept, threads = collections.Counter(), set()
+    for trace in fathom.trace_all(path)["traces"]:
+        for span in trace["spans"]:
+            slept[span["tid"]] += span["kind"] == "syscall" and span["name"] == "clock_nanosleep"
+            if span["kind"] == "thread" and span["tid"] != sleepers.pid and \
+                    span["end_bound"] == "hard" and span["end_ns"] - span["begin_ns"] > 10e6:
+                threads.add(span["tid"])
+    check(len(threads) > 200, f"{len(threads)} threads ended")
+    equal({tid: slept[tid] for tid in threads if slept[tid] != 1}, {}, "threads that did not sleep")
 
 
 @tests.add
