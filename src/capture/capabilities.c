@@ -39,6 +39,18 @@ static bool is_refused(struct __user_cap_header_struct *header,
 	return refused;
 }
 
+bool capture_capabilities_suffice(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+	u64 has;
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	has = data[0].effective | (u64)data[1].effective << 32;
+	return has & 1ull << CAP_SYS_ADMIN || (has & 1ull << CAP_BPF && has & 1ull << CAP_PERFMON);
+}
+
 u64 capture_capabilities_bpf(int map)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -189,6 +189,8 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
  * needs while it runs are left, and `more` (bits).
  */
 int capture_capabilities_drop(u64 more);
+/* Does this thread have, in its user namespace, what loads kernel programs? */
+bool capture_capabilities_suffice(void);
 /*
  * What bpf() needs on this kernel for maps that are open, as a bit: CAP_BPF before Linux 5.19 where
  * unprivileged_bpf_disabled is set, else 0. `map` is the map of locations.

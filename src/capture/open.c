@@ -175,10 +175,12 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 		return err;
 	capture_messages_begin();
 	err = programs__load(c->programs);
-	if ((err == -EPERM || err == -EACCES) && geteuid() != 0)
+	if (err == -EPERM || (err == -EACCES && !capture_capabilities_suffice()))
 		return error_say(e, EPERM,
-				 "not allowed to load kernel programs: run as root, or with the "
-				 "capabilities CAP_BPF and CAP_PERFMON");
+				 "not allowed to load kernel programs: run as %s the capabilities "
+				 "CAP_BPF and CAP_PERFMON",
+				 geteuid() ? "root, or with"
+					   : "root of the host, or give its container");
 	if (err)
 		return capture_messages_fail(e, err, "the kernel refused the programs");
 	c->keep_capabilities |= capture_capabilities_bpf(bpf_map__fd(c->programs->maps.locations));

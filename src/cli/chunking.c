@@ -87,6 +87,8 @@ static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chu
 					 .compress = c->options.compress};
 	int err = chunk_writer_open(writer, &o, e);
 
+	if (err == -EACCES || err == -EPERM || err == -EROFS)
+		error_hint(e, "choose a directory that can be written to with -o");
 	if (!err)
 		c->next_seq = chunk_writer_seq(*writer) + 1;
 	return err;

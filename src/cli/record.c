@@ -214,6 +214,24 @@ static int command_await(struct session *s, struct error *e)
 	return err;
 }
 
+/* Puts what to do about a disk that takes no more in front of an error. */
+static int room_advise(const struct session *s, int err, struct error *e)
+{
+	const char *kept = s->recorder ? "; what was recorded can be read" : "";
+
+	if (err == -ENOSPC || err == -EDQUOT)
+		error_say(e, -err,
+			  "the disk is full: make room, set a %slimit with --keep, or name another "
+			  "disk with -o%s",
+			  s->limited ? "lower " : "", kept);
+	else if (err == -EFBIG)
+		error_say(e, -err,
+			  "a file may not grow further (ulimit -f): raise that limit, or begin new "
+			  "files with --rotate%s",
+			  kept);
+	return err;
+}
+
 /* Whatever went wrong, what was recorded until then is sealed. The first error counts. */
 static int session_finish(struct session *s, int err, struct error *e)
 {
@@ -224,16 +242,7 @@ static int session_finish(struct session *s, int err, struct error *e)
 		*e = later;
 		err = finished;
 	}
-	if (err == -ENOSPC || err == -EDQUOT)
-		error_say(e, -err,
-			  "the disk is full: make room, set a %slimit with --keep, or name another "
-			  "disk with -o; what was recorded can be read",
-			  s->limited ? "lower " : "");
-	else if (err == -EFBIG)
-		error_say(e, -err,
-			  "a file may not grow further (ulimit -f): raise that limit, or begin new "
-			  "files with --rotate; what was recorded can be read");
-	return err;
+	return room_advise(s, err, e);
 }
 
 static int exit_status(const struct session *s)
@@ -326,7 +335,7 @@ static int record_run(const void *fields, const struct operands *operands, struc
 		options.settle = !err;
 	}
 	if (!err)
-		err = recorder_open(&s.recorder, &options, e);
+		err = room_advise(&s, recorder_open(&s.recorder, &options, e), e);
 	if (!err) {
 		opened = true;
 		err = session_hold(&s, o, e);

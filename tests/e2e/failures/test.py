@@ -148,6 +148,32 @@ def full_disk():
         fails(result, "the disk is full", "set a lower limit with --keep")
 
 
+@tests.add
+def a_disk_that_is_full_before():
+    """Where a recording is begun, and where one is gone on with."""
+    with mounted("filled", "size=1m") as path:
+        out = os.path.join(path, "out")
+        fathom.ok("record", "-o", out, "--", "true")
+        fill(os.path.join(path, "fill"))
+        for name in ("out", "new"):
+            result = fathom.run("record", "-o", os.path.join(path, name), "--", "true")
+            fails(result, "No space left on device", "the disk is full: make room")
+        check(fathom.report(out, "process")["rows"], "what was recorded before is read")
+
+
+@tests.add
+def a_directory_that_cannot_be_written_any_more():
+    """Not by its owner either, once the recorder has given up its privileges."""
+    out = fathom.path("frozen")
+    with running("record", "-o", out, "--rotate", "50ms", "--", "sleep", "60") as recorder:
+        harness.until(lambda: fathom.run("rotate", out).returncode == 0, "a sealed chunk")
+        os.chmod(out, 0o500)
+        equal(recorder.wait(timeout=20), 1, "status")
+        line = recorder.stderr.readline()
+        check("choose a directory that can be written to with -o" in line, line)
+    check(fathom.report(out, "cause")["lost"]["total"] == 0, "what was recorded before is read")
+
+
 @contextlib.contextmanager
 def running(*args, before=()):
     """A recorder whose command may outlive it, but not the test."""
@@ -361,6 +387,16 @@ def no_privilege():
     path = directory_of(NOBODY, "unprivileged")
     for prefix in (AS_NOBODY, with_capabilities(["bpf"]), with_capabilities(["sys_ptrace"])):
         fails(record(prefix, "-o", path + "/out", "-d", "1"), "CAP_BPF", "CAP_PERFMON")
+
+
+@tests.add
+def root_of_a_container():
+    """It has what such a root has, or all, but in a user namespace of its own."""
+    for prefix in (["setpriv", "--bounding-set=-bpf,-sys_admin"],
+                   ["setpriv", "--bounding-set=-perfmon,-sys_admin"], ["unshare", "-Ur"]):
+        result = record(prefix, "-d", "1", "-o", "contained")
+        fails(result, "CAP_BPF", "CAP_PERFMON", "container")
+        check("libbpf" not in result.stderr, result.stderr)
 
 
 @tests.add
