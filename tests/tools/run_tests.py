@@ -28,6 +28,7 @@ PASSES = ("1..2\nok 1 - a\nok 2 - b\n", "OK", 0)
 SKIPS = ("1..1\nok 1 - a # SKIP no root\n", "SKIP", 77)
 SKIPS_ONE = ("1..2\nok 1 - a\nok 2 - b # SKIP no room\n", "OK", 0)
 FAILS_BESIDE_SKIP = ("1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no root\n", "FAIL", 1)
+BREAKS = ("1..2\nok 1 - a\n# Broken: split of thread 7: is 9\nnot ok 2 - b\n", "FAIL", 1)
 PASSES_BESIDE_SKIP = ("1..3\nok 1 - a\nok 2 - b\nok 3 - c # SKIP no root\n", "OK", 0)
 FLAKY = ["tests/t/b: passed at the second try"]
 
@@ -41,6 +42,7 @@ TRIES = [
     ("one that skips what had failed has failed", "e2e", [FAILS, SKIPS_ONE], (1, 1, 0), []),
     ("one may skip what it skipped at first", "e2e", [FAILS_BESIDE_SKIP, PASSES_BESIDE_SKIP],
      (2, 0, 1), FLAKY),
+    ("one that finds a law broken is tried once", "e2e", [BREAKS], (1, 1, 0), []),
     ("a unit test is tried once", "unit", [FAILS], (1, 1, 0), []),
     ("a test of the house is tried once", "house", [FAILS], (1, 1, 0), []),
 ]

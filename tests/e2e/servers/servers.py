@@ -117,27 +117,10 @@ def pids_named(fathom, recording, name):
             if row["process"] == name}
 
 
-def attempts(name, most=3):
-    """
-    Names to record under, until the caller breaks off: it does with the first recording that
-    is_whole(). If none is, the test fails: what must be there could not be looked for.
-    """
-    for number in range(most):
-        yield f"{name}{number}"
-    raise harness.Failure(f"records of the kernel were lost each of {most} times")
-
-
-def is_whole(fathom, recording):
-    lost = check_loss(fathom, recording)
-    if lost:
-        print(f"# {recording}: {lost} records of the kernel are lost, once more")
-    return lost == 0
-
-
 def check_loss(fathom, recording):
     """
-    What is lost is told alike by all who tell it. Returns how much of it is the kernel's:
-    spans may be lost of whatever programs run on the host.
+    Nothing of the kernel is lost, and all who tell what is do so alike: spans may be, of whatever
+    programs run on the host.
     """
     lost = fathom.report(recording, "syscall")["lost"]
     equal(lost["total"], sum(lost[why] for why in ("buffer", "recursion", "application",
@@ -146,7 +129,7 @@ def check_loss(fathom, recording):
     equal(chunks, lost["total"], "lost by chunks and by report")
     one = fathom.run("trace", "--json", "--pid", 1, recording)  # which is not in each recording
     equal(json.loads(one.stdout)["lost"], lost, "lost by trace and by report")
-    return lost["total"] - lost["application"]
+    equal(lost["total"] - lost["application"], 0, f"lost records of the kernel: {lost}")
 
 
 def check_all(fathom, recording):

@@ -49,7 +49,7 @@ def as_a_command_agrees_with_strace():
                             input=INSERTS + QUERY, text=True, capture_output=True, timeout=60)
     equal(result.returncode, 0, f"record: {result.stderr}")
     equal(result.stdout.split(), [f"{ROWS}|7"], "answer of sqlite3")
-    equal(servers.check_loss(fathom, recording), 0, "lost records")
+    servers.check_loss(fathom, recording)
     rows = {row["key"]: row for row in fathom.report(recording, "syscall")["rows"]}
     check(rows["fdatasync"]["count"] >= ROWS, "a commit is on the disk")
     expected = strace_counts(*args, fathom.path("traced.db"), input=INSERTS + QUERY)
@@ -93,11 +93,8 @@ def record_shell(name, path):
 
 @tests.add
 def by_pid_knows_the_open_database():
-    for name in servers.attempts("pid"):
-        path = database(f"{name}.db")
-        recording, pid, fd, witness = record_shell(name, path)
-        if servers.is_whole(fathom, recording):
-            break
+    path = database("pid.db")
+    recording, pid, fd, witness = record_shell("pid", path)
     spans = servers.spans_of(fathom, recording, pid)
     witness.check(pid, spans)
     on_database = [s for s in servers.calls_of(spans, "pread64", "pwrite64", "fdatasync", "fcntl")

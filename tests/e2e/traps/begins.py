@@ -10,7 +10,7 @@ import time
 import harness
 from harness import check, equal
 from trapped import (DOZE, LOOP, TRAPS, Skip, cgroup, fathom, held, length, quota, recording, skips,
-                     spans, throttled, tries, write)
+                     spans, throttled, write)
 
 MS = 1000000
 RESTART = 219  # restart_syscall
@@ -84,7 +84,7 @@ def events_of(group):
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def frozen_by_version_2():
     with cgroup("v2") as group:
         if not os.path.exists(os.path.join(group, "cgroup.freeze")):
@@ -130,21 +130,21 @@ def refused(name, held_before, filters=1):
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def a_call_that_is_refused():
     refused("refused", False)
 
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def one_that_is_held_already():
     refused("refused-before", True)
 
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def one_that_is_held_by_the_first_of_many_filters():
     refused("refused-many", True, 100)
 
@@ -254,7 +254,7 @@ def only_thread(path, pid):
 
 
 @tests.add
-@tries
+@harness.tries
 def one_that_computes_all_the_time():
     """No call and, if it has a CPU for itself, no switch: it is asked what it is at."""
     with harness.Process([TRAPS, *LOOP]) as process:
@@ -275,7 +275,7 @@ def one_that_computes_all_the_time():
 
 
 @tests.add
-@tries
+@harness.tries
 def one_that_is_busy_in_a_call():
     """It was in it when the recording began, and is at its end: that is the kernel's time."""
     quick = dict(os.environ, MALLOC_PERTURB_="0")  # else it fills its memory first

@@ -7,7 +7,7 @@ import sys
 
 import harness
 from harness import check, equal
-from trapped import events, fathom, record, skips, spans, tries
+from trapped import events, fathom, record, skips, spans
 
 WRITE, FLUSH, DISCARD, WRITEBACK, SYNC, FAILED = 1, 2, 4, 8, 16, 32
 MIB = 1 << 20
@@ -20,7 +20,7 @@ def requests(path):
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def large_writes_have_all_their_bytes():
     """8 MiB in one call are many bios and requests, of one thread, whoever issues them."""
     path, _ = record("direct", "8")
@@ -41,7 +41,7 @@ def large_writes_have_all_their_bytes():
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def writeback_is_named():
     """Dirty pages that a worker writes are writeback, with the cgroup of the bio."""
     path, _ = record("dirty", "16", options=["-a"])

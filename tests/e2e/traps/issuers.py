@@ -8,7 +8,7 @@ import subprocess
 
 import harness
 from harness import check, equal
-from trapped import Skip, events, fathom, skips, spans, tries, write
+from trapped import Skip, events, fathom, skips, spans, write
 
 MIB = 1 << 20
 SMALL = {"scheduler": "mq-deadline", "max_sectors_kb": "4"}
@@ -55,7 +55,7 @@ def loop_device():
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def what_a_worker_issues_is_its_submitters():
     with loop_device() as device:
         number = os.stat(device).st_rdev

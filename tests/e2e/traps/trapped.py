@@ -28,7 +28,9 @@ def record(name, *args, options=()):
     if result.returncode == 77:
         raise Skip(result.stderr.splitlines()[0])
     harness.equal(result.returncode, 0, f"{name}: {result.stderr}")
-    harness.equal(fathom.report(path, "thread")["lost"]["total"], 0, "lost records")
+    lost = fathom.report(path, "thread")["lost"]
+    if lost["total"]:
+        raise harness.Broken(f"lost records: {lost}")
     harness.check_sums(fathom, path)
     return path, result.stdout
 
@@ -40,25 +42,6 @@ def skips(test):
             return test()
         except Skip as why:
             return str(why)
-    run.__name__ = test.__name__
-    return run
-
-
-def tries(test):
-    """
-    For threads that compute all the time: what one that the kernel hides from BPF programs
-    preempts comes back unseen, and is unknown until its next switch. And for requests: of one
-    that ends in an interrupt above such a thread nobody hears. Three times at most.
-    """
-    def run():
-        for left in (2, 1, 0):
-            try:
-                return test()
-            except harness.Failure as problem:
-                if not left:
-                    raise
-                print(f"# once more: {problem}")
-        return None
     run.__name__ = test.__name__
     return run
 

@@ -7,7 +7,7 @@ import subprocess
 
 import harness
 from harness import check, equal
-from trapped import TRAPS, Skip, fathom, length, quota, recording, skips, spans, tries, write
+from trapped import TRAPS, Skip, fathom, length, quota, recording, skips, spans, write
 
 MS = 1000000
 # The thread itself is throttled, on its way to user code; before, all of its cgroup on that CPU.
@@ -45,7 +45,7 @@ def watched(name, *trap, group=None):
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def preempted_on_its_way_to_sleep():
     """It is not asleep yet, whatever it has said that it will be: it waits for the CPU."""
     if not preempts_itself():
@@ -67,7 +67,7 @@ def time_of(path, pid, from_ns, to_ns):
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def a_sleep_while_the_quota_is_used_up():
     """Until its time it sleeps; from then on it waits for the quota that another one has used."""
     with quota(10, 100) as group:
@@ -95,7 +95,7 @@ def a_sleep_while_the_quota_is_used_up():
 
 @tests.add
 @skips
-@tries
+@harness.tries
 def a_call_goes_on_while_the_quota_is_used_up():
     """What takes the CPU from it then is another thread; when it returns, the quota."""
     if not BY_THREAD:
