@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What was lost is unknown: it is never told as time on a CPU, in a call, or waiting for a CPU."""
+import itertools
 import os
 import shutil
 import sys
@@ -12,6 +13,7 @@ harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
 STORM = os.path.abspath(sys.argv[2])
 tests = harness.Tests()
+numbers = itertools.count()
 MS = 1000000
 
 
@@ -44,6 +46,11 @@ def check_rows(recording):
             equal(harness.total(row["time"]), row["total_ns"], f"split of {by} {row['key']}")
 
 
+def unknown_ns(recording):
+    """Of the storm, which is all that is recorded."""
+    return sum(row["time"]["unknown_ns"] for row in fathom.report(recording, "thread")["rows"])
+
+
 def check_sleepers(recording, run):
     for row in rows_of(recording, run):
         check(on_cpu(row["time"]) <= run[row["tid"]] + 10 * MS,
@@ -55,14 +62,16 @@ def check_sleepers(recording, run):
 
 
 @tests.add
+@harness.tries
 def nothing_lost_nothing_unknown():
-    recording, run = sleepers("whole", "--buffer", "64M", "--syscalls", "clock_nanosleep")
+    recording, run = sleepers(f"whole{next(numbers)}", "--buffer", "64M", "--syscalls", "clock_nanosleep")
     equal(fathom.report(recording, "thread")["lost"]["total"], 0, "lost")
     check_sleepers(recording, run)
     calls = sleeping_calls(recording, run)
     equal(len(calls), 4 * 6, "sleeps")
     for call in calls:
         check(call["time"]["timer_ns"] >= 49 * MS, f"it slept: {call['time']}")
+        equal(call["time"]["unknown_ns"], 0, "unknown")
 
 
 @tests.add
@@ -70,6 +79,7 @@ def a_full_ring_makes_time_unknown():
     recording, run = sleepers("full", "--buffer", "128K")
     report = fathom.report(recording, "thread")
     check(report["lost"]["buffer"] > 1000, f"lost: {report['lost']}")
+    check(unknown_ns(recording) > MS, f"{unknown_ns(recording)} ns are unknown")
     check_sleepers(recording, run)
     check_rows(recording)
 
@@ -91,6 +101,7 @@ def damaged_chunks_make_time_unknown():
                 stream.write(bytes([byte[0] ^ 0x55]))
     report = fathom.report(recording, "thread")
     check(report["lost"]["damaged"] > 1000, f"lost: {report['lost']}")
+    check(unknown_ns(recording) > MS, f"{unknown_ns(recording)} ns are unknown")
     check_sleepers(recording, run)
     for row in rows_of(recording, run):
         grown = row["time"]["runnable_ns"] - before[row["tid"]]["runnable_ns"]
