@@ -21,9 +21,13 @@ while True:
         os.execv("/bin/true", ["true"])
     os.wait()
 """
+# Whose calls are accounted for: they keep to one CPU, since losses are told of CPUs.
+COUNTED_CPU = min(os.sched_getaffinity(0))
+
 # Says of each call when it was made: [before, after] of the monotonic clock.
 CANARY = """
 import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[3])})
 with open(sys.argv[1], "w", buffering=1) as out:
     while os.getppid() == int(sys.argv[2]):
         before = time.monotonic_ns()
@@ -35,6 +39,7 @@ with open(sys.argv[1], "w", buffering=1) as out:
 # Bursts of calls that a small ring cannot take: [before, after, how many].
 BURSTS = """
 import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[3])})
 calls = range(5000)
 with open(sys.argv[1], "w", buffering=1) as out:
     while os.getppid() == int(sys.argv[2]):
@@ -66,8 +71,9 @@ class Loads:
         self.commands = {
             "redis": ["redis-server", "--port", self.redis, "--save", "", "--dir", directory],
             "nginx": nginx_command(directory, self.nginx),
-            "canary": [sys.executable, "-c", CANARY, self.canary_log, os.getpid()],
-            "bursts": [sys.executable, "-c", BURSTS, self.bursts_log, os.getpid()],
+            "canary": [sys.executable, "-c", CANARY, self.canary_log, os.getpid(),
+                       COUNTED_CPU],
+            "bursts": [sys.executable, "-c", BURSTS, self.bursts_log, os.getpid(), COUNTED_CPU],
             "forker": ["nice", sys.executable, "-c", FORKER],
             "fio": ["fio", "--name=soak", f"--filename={self.at('fio')}", "--size=64m",
                     "--rw=randrw", "--bs=4k", "--fsync=16", "--rate_iops=300", "--time_based",
