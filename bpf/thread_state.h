@@ -13,9 +13,7 @@
 
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1
-#define IN_SYSCALL_SOFT                                                                            \
-	2 /* it was open before: begin_ns is when recording began, of that thread                  \
-	   */
+#define IN_SYSCALL_SOFT 2 /* it was open before: begin_ns is when recording of the thread began */
 
 /* What every system call touches stands first, close together. */
 struct thread_state {

@@ -69,7 +69,7 @@ static inline bool write_wanted(struct fathom_thread *t)
 	return fathom_write_session(t, session);
 }
 
-/* When it is written, and by what. Both places are near: capture writes them twice in a second. */
+/* When it is written, and by what. Both places are near: capture writes there twice a second. */
 static inline void write_stamp(struct record_head *head, const struct app_ring *ring)
 {
 	u32 counter = __atomic_load_n(&ring->counter, __ATOMIC_RELAXED);

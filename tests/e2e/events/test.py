@@ -110,7 +110,8 @@ def an_event_that_names_a_thread_belongs_to_it():
             equal(event["attributes"]["thread.id"], event["attributes"]["pid"], "owner")
     woken = [e for span, e in named(shown, "sched:sched_wakeup") if span["name"] == "sleeper"]
     check(len(woken) + skipped >= 5, f"{len(woken)} wake-ups in the span that slept 5 times")
-    equal({e["attributes"]["pid"] for e in woken}, {sleeper}, "who was woken in it")
+    # beside what interrupts in it woke, which nobody recorded
+    equal({e["attributes"]["pid"] for e in woken} & ours, {sleeper}, "who was woken in it")
 
 
 TIMERS = """
