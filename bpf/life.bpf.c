@@ -222,7 +222,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 			ring_count_lost(RING_LOST_ANY);
 			return 0;
 		}
-		state_enter(state, task, named, false);
+		state_enter(state, task, named, bpf_ktime_get_ns());
 		__sync_fetch_and_add(&scope_moves, 1);
 		return 0;
 	}

@@ -137,11 +137,9 @@ static __always_inline void snapshot_file(struct record_thread *r, struct task_s
  * A call whose entry was not seen is known from the begin of the recording on:
  * it was open then. Of a thread that came into scope later, from then on.
  */
-static __always_inline u64 snapshot_call_begin(u64 entered_ns)
+static __always_inline u64 snapshot_call_begin(const struct thread_state *state)
 {
-	if (entered_ns)
-		return entered_ns;
-	return snapshot_enters ? bpf_ktime_get_ns() : recording_ns;
+	return state->entered_ns ? state->entered_ns : recording_ns;
 }
 
 static __always_inline bool snapshot_ran(struct task_struct *task, unsigned long switches)
@@ -201,12 +199,11 @@ static __always_inline bool snapshot_is_supervised(struct task_struct *task)
 }
 
 /* Of a thread off the CPU: in which call it is, also for the records to come. */
-static __always_inline void snapshot_fill_syscall(struct record_thread *r,
-						  struct thread_state *state,
-						  struct task_struct *task, u64 entered_ns)
+static __always_inline void
+snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struct task_struct *task)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	struct snapshot_call call = {.begin_ns = snapshot_call_begin(entered_ns),
+	struct snapshot_call call = {.begin_ns = snapshot_call_begin(state),
 				     .switches = task->nvcsw + task->nivcsw,
 				     .compat = task->thread_info.status & TS_COMPAT,
 				     .broken_off = snapshot_broken_off(regs)};
@@ -232,10 +229,9 @@ static __always_inline void snapshot_fill_syscall(struct record_thread *r,
 }
 
 /* Of a thread that a signal ends: in no call any more, also for the records to come. */
-static __always_inline void snapshot_fill_exit(struct record_thread *r, struct thread_state *state,
-					       u64 entered_ns)
+static __always_inline void snapshot_fill_exit(struct record_thread *r, struct thread_state *state)
 {
-	u64 exit_ns = snapshot_call_begin(entered_ns);
+	u64 exit_ns = snapshot_call_begin(state);
 	u64 known_ns = __sync_val_compare_and_swap(&state->exit_ns, 0, exit_ns);
 
 	r->mode = MODE_exit;
@@ -281,9 +277,9 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	} else if (task_is_kernels(task)) {
 		r->mode = MODE_kernel_thread;
 	} else if (task->flags & PF_SIGNALED) {
-		snapshot_fill_exit(r, state, entered_ns);
+		snapshot_fill_exit(r, state);
 	} else if (!task->on_cpu) {
-		snapshot_fill_syscall(r, state, task, entered_ns);
+		snapshot_fill_syscall(r, state, task);
 	}
 	/* of the others it is told when they run */
 	if (spans_only && state->in_syscall != IN_SYSCALL_SOFT && !context_is_set(&state->ctx))
@@ -363,7 +359,8 @@ static __always_inline long snapshot_process(struct seq_file *seq, struct task_s
 			      __builtin_offsetof(struct record_process, command) + at, RARE_BYTES);
 }
 
-static __always_inline struct thread_state *snapshot_state_of(struct task_struct *task)
+static __always_inline struct thread_state *snapshot_state_of(struct task_struct *task,
+							      u64 entered_ns)
 {
 	struct thread_state *state;
 	u32 named;
@@ -378,7 +375,7 @@ static __always_inline struct thread_state *snapshot_state_of(struct task_struct
 		ring_count_lost(RING_LOST_ANY);
 	if (!state || (state->flags & (STATE_IN | STATE_PENDING)))
 		return state;
-	state_enter(state, task, named, !snapshot_enters);
+	state_enter(state, task, named, entered_ns);
 	return state;
 }
 
@@ -421,7 +418,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 		state = state_known(task);
 		entered_ns = state_in(state) ? 0 : bpf_ktime_get_ns();
 	}
-	state = snapshot_state_of(task);
+	state = snapshot_state_of(task, entered_ns);
 	named_keep(task, state);
 	if (!state_in(state))
 		return 0;

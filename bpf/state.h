@@ -252,12 +252,13 @@ static __always_inline void state_find_creator(struct thread_state *state, struc
 }
 
 /*
- * The thread comes into scope. What it did so far is not known; and if it is not `old`, as one of
- * before the recording is, no call of it that began in the recording goes unseen.
+ * The thread comes into scope, in a recording that has begun at `now_ns`; 0: as it begins. What it
+ * did so far is not known; no call that it begins after that time goes unseen.
  */
 static __always_inline void state_enter(struct thread_state *state, struct task_struct *task,
-					u32 flags, bool old)
+					u32 flags, u64 now_ns)
 {
+	state->entered_ns = now_ns;
 	state->begin_ns = 0;
 	state->fault_begin_ns = 0;
 	state->exit_ns = 0;
@@ -269,7 +270,7 @@ static __always_inline void state_enter(struct thread_state *state, struct task_
 	state->in_syscall = 0;
 	state->newborn = 0;
 	state->restarts = 0;
-	state->called = !old;
+	state->called = now_ns != 0;
 	state_find_creator(state, task);
 	state_clear(state, STATE_SEEN);
 	state_set(state, STATE_DECIDED | flags);

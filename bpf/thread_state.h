@@ -51,7 +51,8 @@ struct thread_state {
 	u32 fault_flags;    /* FAULT_* */
 	u8 spanned;	    /* with spans_only: it had a span since that was told to be over */
 	u8 pad2[3];
-	u64 exit_ns; /* when it began to end; 0: it has not, that is known */
+	u64 exit_ns;	/* when it began to end; 0: it has not, that is known */
+	u64 entered_ns; /* came into scope then; 0: it was in it when the recording began */
 };
 
 #endif

@@ -207,6 +207,32 @@ def made_in_a_cgroup():
     return None
 
 
+NAPS = """
+import random, time
+while True:
+    time.sleep(random.uniform(0.0005, 0.01))
+"""
+
+
+@tests.add
+def moved_while_asleep():
+    """A call lasts from the move on, also of who is woken before the snapshot reaches it."""
+    if "v2" not in mounts():
+        return "no cgroups of version 2"
+    with cgroup("v2") as (path, _), contextlib.ExitStack() as stack:
+        sleepers = [stack.enter_context(running(sys.executable, "-c", NAPS)) for _ in range(6)]
+        recorder, recording = start_recording("moved-asleep", "--cgroup", path)
+        for turn in range(180):
+            sleeper = sleepers[turn % len(sleepers)]
+            move(sleeper.pid, path)
+            time.sleep(0.001 * (turn % 25))
+            move(sleeper.pid, mounts()["v2"])
+        stop(recorder)
+    equal(pids(recording), {sleeper.pid for sleeper in sleepers}, "who was in scope")
+    harness.check_sums(fathom, recording)
+    return None
+
+
 IN_NAMESPACE = """
 python3 -c 'import os, sys, time
 file = os.open(sys.argv[1], os.O_RDONLY)
