@@ -126,8 +126,21 @@ void stack_facts_sort(struct facts *f);
 void stack_facts_free(struct facts *f);
 /* Since when a process runs what it runs: what was mapped before is gone. */
 u64 stack_facts_image(const struct facts *f, u32 pid, u64 time_ns);
+
+/* Whoever may be asked for later. */
+struct living {
+	struct map tids;	/* threads that go on, and whoever woke one that still waits */
+	struct map pids;	/* processes of those that go on */
+	struct map ended;	/* when the last life of a number ended, + 1 */
+	struct map files;	/* keys of files that are open */
+	struct bytes_map spans; /* contexts that own the time of a thread */
+};
+
+/* Whether what was told of a process then is of one that lives, or may: threads come after it. */
+bool living_may_have(const struct living *l, u32 pid, u64 time_ns);
+
 /* Leaves what later stacks and waits of these threads and processes may ask for. */
-void stack_facts_prune(struct facts *f, const struct map *tids, const struct map *pids, u64 at_ns);
+void stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns);
 
 /* containers.c: cgroups and moves among the facts */
 int cgroup_fact_add(struct facts *f, const struct record_cgroup *r);
@@ -284,12 +297,10 @@ struct kept_fds { /* a VEC */
 };
 
 /*
- * Leaves the last names of threads and processes that go on (sets of numbers), of who woke one of
- * them that still waits, and the latest of those that had no life here. `ended`: by number, when
- * the last life of it ended, + 1. Facts are sorted. 0 or -ENOMEM.
+ * Leaves the last names of threads and processes that go on, of who woke one of them that still
+ * waits, and the latest of those that had no life here. Facts are sorted. 0 or -ENOMEM.
  */
-int names_prune(struct partial *p, const struct map *tids, const struct map *pids,
-		const struct map *ended);
+int names_prune(struct partial *p, const struct living *l);
 
 /*
  * Moves to `to` the last file of a slot of each that a process has told, the latest, and adds

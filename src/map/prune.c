@@ -10,15 +10,6 @@
 #include "map/fds.h"
 #include "map/internal.h"
 
-/* Whoever may be asked for later. */
-struct living {
-	struct map tids;	/* threads that go on, and whoever woke one that still waits */
-	struct map pids;	/* processes of those that go on */
-	struct map ended;	/* when the last life of a number ended, + 1 */
-	struct map files;	/* keys of files that are open */
-	struct bytes_map spans; /* contexts that own the time of a thread */
-};
-
 #define SPANS_MAX 65536	  /* open spans that are kept: the latest */
 #define CONTEXTS_MAX 4096 /* of them such that only their context tells of: those seen last */
 #define SHARES_MAX 256	  /* of a span: then only those of threads that go on are kept */
@@ -26,6 +17,11 @@ struct living {
 static bool has(const struct map *set, u64 key)
 {
 	return map_get(set, key);
+}
+
+bool living_may_have(const struct living *l, u32 pid, u64 time_ns)
+{
+	return map_get(&l->pids, pid) || time_ns >= (u64)(uintptr_t)map_get(&l->ended, pid);
 }
 
 static int span_keep(struct living *l, const struct context *ctx)
@@ -300,16 +296,17 @@ static int facts_prune(struct partial *p, struct living *l)
 		err = fds_prune(p, l);
 	if (err)
 		return err;
-	stack_facts_prune(f, &l->tids, &l->pids, p->to_ns); /* likewise */
+	stack_facts_prune(f, l, p->to_ns);		    /* likewise */
 	err = container_facts_prune(f, &l->pids, p->to_ns); /* likewise */
 	follows_prune(p, &l->pids); /* it asks what ran when: before processes go */
 	if (!err)
-		err = names_prune(p, &l->tids, &l->pids, &l->ended);
+		err = names_prune(p, l);
 	if (err)
 		return err;
 	/* of the one that has the number now */
 	KEEP_LAST(&f->processes, e, pid,
-		  has(&l->pids, e->pid) && query_held_until(p, e->pid, e->time_ns) == UINT64_MAX,
+		  living_may_have(l, e->pid, e->time_ns) &&
+			  query_held_until(p, e->pid, e->time_ns) == UINT64_MAX,
 		  free(e->command));
 	f->forks.count = 0;
 	for (size_t i = 0; i < f->processes.count; i++) { /* as a snapshot tells them */

@@ -33,7 +33,7 @@ static u64 told_since(u64 *times, size_t count)
 
 struct names {
 	struct facts *f;
-	const struct map *tids, *pids, *ended;
+	const struct living *l;
 	struct map asked; /* index + 1 of those that a wake-up is explained by */
 	VEC(u64) times;	  /* of those of others */
 	u64 since_ns;	  /* of these the ones that are kept */
@@ -47,13 +47,13 @@ static bool name_is_last(const struct facts *f, size_t i)
 /* A leader that ended has a number that the thread gets which runs the next program. */
 static bool name_is_of_living(const struct names *n, u32 tid)
 {
-	return map_get(n->tids, tid) || map_get(n->pids, tid);
+	return map_get(&n->l->tids, tid) || map_get(&n->l->pids, tid);
 }
 
 /* Told by no thread that had a life: or since the one that had this number ended. */
 static bool name_is_of_other(const struct names *n, const struct fact_name *name)
 {
-	u64 ended = (uintptr_t)map_get(n->ended, name->tid); /* + 1 */
+	u64 ended = (uintptr_t)map_get(&n->l->ended, name->tid); /* + 1 */
 
 	return !name_is_of_living(n, name->tid) && name->time_ns >= ended;
 }
@@ -92,11 +92,10 @@ static bool name_stays(const struct names *n, size_t i)
 	       (name_is_of_other(n, name) && name->time_ns >= n->since_ns);
 }
 
-int names_prune(struct partial *p, const struct map *tids, const struct map *pids,
-		const struct map *ended)
+int names_prune(struct partial *p, const struct living *l)
 {
 	struct facts *f = &p->facts;
-	struct names n = {.f = f, .tids = tids, .pids = pids, .ended = ended};
+	struct names n = {.f = f, .l = l};
 	int err = names_ask(&n, p);
 	size_t kept = 0;
 

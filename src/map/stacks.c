@@ -180,7 +180,7 @@ static bool mapping_is_asked_for(const struct facts *f, const struct fact_mappin
 }
 
 /* Of each range what was told of it last, and what the stacks that are left need. */
-static void mappings_prune(struct facts *f, const struct map *pids, u64 at_ns)
+static void mappings_prune(struct facts *f, const struct living *l, u64 at_ns)
 {
 	size_t kept = 0;
 
@@ -193,7 +193,7 @@ static void mappings_prune(struct facts *f, const struct map *pids, u64 at_ns)
 		const struct fact_mapping *m = &f->mappings.data[i];
 		bool last = i + 1 == f->mappings.count || m->pid != m[1].pid ||
 			    m->begin != m[1].begin || m->end != m[1].end;
-		bool holds = !m->pid || (map_get(pids, m->pid) &&
+		bool holds = !m->pid || (living_may_have(l, m->pid, m->since_ns) &&
 					 m->since_ns >= stack_facts_image(f, m->pid, at_ns));
 
 		if (holds && (last || (m->pid && mapping_is_asked_for(f, m, m[1].since_ns))))
@@ -204,8 +204,8 @@ static void mappings_prune(struct facts *f, const struct map *pids, u64 at_ns)
 	f->mappings.count = kept;
 }
 
-void stack_facts_prune(struct facts *f, const struct map *tids, const struct map *pids, u64 at_ns)
+void stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns)
 {
-	stacks_prune(f, tids);
-	mappings_prune(f, pids, at_ns);
+	stacks_prune(f, &l->tids);
+	mappings_prune(f, l, at_ns);
 }

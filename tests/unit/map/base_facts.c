@@ -288,6 +288,43 @@ TEST(a_base_keeps_names_of_threads_that_have_no_life)
 	partial_free(base);
 }
 
+static void found(struct partial *p, u64 time_ns, u32 pid)
+{
+	struct record_process r = {
+		.head = {.kind = RECORD_process, .tid = pid, .pid = pid, .time_ns = time_ns},
+		.command_len = 4,
+		.command = "srv"};
+	struct record_mapping m = {
+		.head = {.kind = RECORD_mapping, .tid = pid, .pid = pid, .time_ns = time_ns},
+		.since_ns = time_ns,
+		.begin = 0x1000,
+		.end = 0x2000,
+		.path_len = 3,
+		.path = "/so"};
+
+	apply(p, &r);
+	apply(p, &m);
+}
+
+/* A chunk, or the first of a snapshot, may tell of a process before its threads. */
+TEST(a_base_keeps_processes_whose_threads_are_not_told_yet)
+{
+	struct partial *base = partial_new(&state);
+	struct fact_stack in = {.flags = STACK_USER, .time_ns = 2500};
+
+	found(base, 1000, 20);
+	found(base, 1000, 21);
+	lived(base, 1010, 21, "went");
+	base = left_of(base);
+	CHECK_STR(query_comm(base, 20, 2500), "srv");
+	CHECK_STR(query_comm(base, 21, 2500), NULL);
+	in.pid = 20;
+	CHECK(query_mapping(base, &in, 0x1500));
+	in.pid = 21;
+	CHECK(!query_mapping(base, &in, 0x1500));
+	partial_free(base);
+}
+
 TEST(names_of_threads_that_have_no_life_do_not_make_it_grow)
 {
 	struct partial *base = partial_new(&state);
