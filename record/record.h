@@ -50,7 +50,7 @@ typedef signed int s32;
 typedef signed long long s64;
 #endif
 
-#define RECORD_CONTRACT_VERSION 2
+#define RECORD_CONTRACT_VERSION 3
 #define RECORD_SLOT_BYTES 64
 #define RECORD_MAX_SLOTS 72 /* the longest record: one with 4,096 bytes of text */
 

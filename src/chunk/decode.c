@@ -39,6 +39,8 @@ size_t unpacker_bytes(const struct unpacker *u)
 void unpacker_begin(struct unpacker *u, const u8 *packet, const struct packet_head *head)
 {
 	u->at = packet + PACKET_HEAD_BYTES;
+	u->packet = packet;
+	u->switch_count = 0;
 	u->end = packet + head->content_bits / 8;
 	u->time_ns = head->timestamp_begin;
 	u->end_ns = head->timestamp_end;
@@ -138,9 +140,8 @@ _Static_assert(UNPACK_SLACK >= 136, "slack");
 RECORD_KINDS(K)
 #undef K
 
-int unpacker_take(struct unpacker *u)
+static inline void unpack_head(struct unpacker *u, u32 word)
 {
-	u32 word = load32(u->at + 4);
 	struct record_head *head = &u->record.head;
 
 	head->seq = 0;
@@ -153,7 +154,35 @@ int unpacker_take(struct unpacker *u)
 		u->last_pid = tid_table_get(&u->threads, word >> 8);
 	}
 	head->pid = u->last_pid;
-	switch (word & 0xff) {
+}
+
+/* As the switch that it is like, which was unpacked before, but at its own time. */
+static int unpack_switch_again(struct unpacker *u)
+{
+	const u8 *event = u->at;
+	u32 number = event[5];
+	int err;
+
+	if (number >= u->switch_count)
+		return -EBADMSG;
+	u->at = u->packet + u->switches[number];
+	unpack_head(u, load32(u->at + 4));
+	err = unpack_switch(u);
+	u->record.switch_.since_ns = load16(event + 6);
+	u->at = event + 8;
+	return err;
+}
+
+int unpacker_take(struct unpacker *u)
+{
+	u32 word = load32(u->at + 4), kind = word & 0xff;
+
+	if (kind == EVENT_SWITCH_AGAIN)
+		return unpack_switch_again(u);
+	unpack_head(u, word);
+	if (kind == RECORD_switch)
+		u->switches[u->switch_count++ % SWITCHES] = (u32)(u->at - u->packet);
+	switch (kind) {
 #define K(kind, value, what)                                                                       \
 	case value:                                                                                \
 		return unpack_##kind(u);

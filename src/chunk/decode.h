@@ -20,6 +20,7 @@ union record_any {
 
 struct unpacker {
 	const u8 *at; /* the next event */
+	const u8 *packet;
 	const u8 *end;
 	u64 time_ns; /* of the event before, then of the one at `at` */
 	u64 end_ns;  /* none may be later */
@@ -32,7 +33,9 @@ struct unpacker {
 	struct file_ref *files; /* row 0 is all zero */
 	struct context *contexts;
 	struct tid_table threads;
-	u32 last_tid, last_pid;	 /* what was asked of it last */
+	u32 last_tid, last_pid; /* what was asked of it last */
+	u32 switches[SWITCHES]; /* where those are that may come again, from the packet on */
+	u32 switch_count;
 	union record_any record; /* the one that was taken last */
 };
 

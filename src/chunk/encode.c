@@ -31,6 +31,7 @@ void packet_begin(struct packet *packet)
 	packet->events = 0;
 	packet->begin_ns = 0;
 	packet->end_ns = 0;
+	packet->switches.count = 0;
 	intern_table_reset(&packet->files);
 	intern_table_reset(&packet->contexts);
 	tid_table_reset(&packet->threads);
@@ -215,6 +216,77 @@ static inline u16 intern_context(struct packet *packet, const struct record_head
 RECORD_KINDS(K)
 #undef K
 
+/* ---- switches that come again ---- */
+
+#define SWITCH_SINCE 0	     /* place of since_ns among the VARs, */
+#define SWITCH_ARG0 1	     /* and of arg0 */
+#define SWITCH_COMMON 12     /* behind presence: FIX fields and references */
+#define SWITCH_COMMON_END 24 /* VARs follow */
+
+_Static_assert(FORMAT_BASE(switch) == SWITCH_COMMON_END && FORMAT_VARS(switch) == 2, "switch");
+
+static inline u32 switch_presence(const u8 *event, u32 var)
+{
+	return load32(event + 8) >> 2 * var & 3;
+}
+
+/* What it shares with those that are like it. */
+struct switch_common {
+	u64 first, arg0;
+	u32 thread, last;
+};
+
+static inline struct switch_common switch_common(const u8 *event)
+{
+	const u8 *arg0 = event + SWITCH_COMMON_END + 4 * switch_presence(event, SWITCH_SINCE);
+	u32 words = switch_presence(event, SWITCH_ARG0);
+
+	return (struct switch_common){
+		.first = load64(event + SWITCH_COMMON),
+		.arg0 = words == 2 ? load64(arg0)
+			: words	   ? load32(arg0)
+				   : 0,
+		.thread = load32(event + 4),
+		.last = load32(event + SWITCH_COMMON + 8),
+	};
+}
+
+static inline bool switch_is(const struct packet *packet, u32 number,
+			     const struct switch_common *common)
+{
+	struct switch_common other;
+
+	if (number >= packet->switches.count)
+		return false;
+	other = switch_common(packet->bytes + packet->switches.at[number]);
+	return other.first == common->first && other.arg0 == common->arg0 &&
+	       other.thread == common->thread && other.last == common->last;
+}
+
+/* The switch that the packet ends with becomes one that is like another, if there is such a one. */
+static inline void switch_shorten(struct packet *packet, const struct record_switch *r)
+{
+	struct packet_switches *s = &packet->switches;
+	u32 vars = presence_u64(r->since_ns) + presence_u64(r->arg0);
+	u8 *event = packet->bytes + packet->unpadded - SWITCH_COMMON_END - 4 * vars;
+	struct switch_common common = switch_common(event);
+	u64 mixed = hash_pair(common.first ^ common.arg0, (u64)common.thread << 32 | common.last);
+	u8 *likely = s->likely[mixed % 512];
+
+	for (int i = 0; i < 2 && r->since_ns <= 0xffff; i++) {
+		if (!switch_is(packet, likely[i], &common))
+			continue;
+		store32(event + 4,
+			EVENT_SWITCH_AGAIN | (u32)likely[i] << 8 | (u32)r->since_ns << 16);
+		packet->events--; /* it stands in place of the other one */
+		packet_end_event(packet, event + 8);
+		return;
+	}
+	likely[1] = likely[0];
+	likely[0] = (u8)s->count;
+	s->at[s->count++ % SWITCHES] = (u32)(event - packet->bytes);
+}
+
 static int encode(struct packet *packet, const struct record_head *record)
 {
 	switch (record->kind) {
@@ -248,6 +320,8 @@ int packet_add(struct packet *packet, const struct record_head *record)
 	err = encode(packet, record);
 	if (err)
 		return err;
+	if (record->kind == RECORD_switch)
+		switch_shorten(packet, (const struct record_switch *)record);
 	packet->end_ns = record->time_ns;
 	packet->records++;
 	return 0;

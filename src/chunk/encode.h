@@ -9,6 +9,13 @@
 #include "chunk/format.h"
 #include "chunk/tables.h"
 
+/* Where in a packet its last switches are. */
+struct packet_switches {
+	u32 at[SWITCHES]; /* by number */
+	u32 count;
+	u8 likely[512][2]; /* by a hash of what they have in common: numbers */
+};
+
 struct packet {
 	u8 *bytes;    /* the head's place first */
 	u32 capacity; /* PACKET_SLACK bytes behind it are there too */
@@ -22,6 +29,7 @@ struct packet {
 	struct intern_table files;
 	struct intern_table contexts;
 	struct tid_table threads;
+	struct packet_switches switches;
 };
 
 void packet_init(struct packet *packet);

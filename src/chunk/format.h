@@ -62,6 +62,14 @@
  *
  * So the length follows from kind, presence and length of the text.
  *
+ * A CPU switches between the same threads again and again. Event `switch_again`, 8 bytes:
+ *
+ *     0    4  as above
+ *     4    1  255
+ *     5    1  which switch it is like, but for time_ns and since_ns: the last one of this packet
+ *             whose number, modulo 256, is this. Events of kind `switch` count 0, 1, 2 ...
+ *     6    2  since_ns
+ *
  * Tables of a packet, empty at its begin: `context_entry` and `file_entry`
  * append a row (`index` counts 1, 2, 3 ...) before the first event that uses
  * it; `thread_entry` says the pid of a tid from there on. A tid without a row
@@ -112,6 +120,9 @@ _Static_assert(offsetof(struct packet_head, checksum) == 84, "packet head");
 /* Longest event with its rows, rounded up: 4,096 bytes of text and change. */
 #define EVENT_ROOM 4608u
 
+#define EVENT_SWITCH_AGAIN 255u
+#define SWITCHES 256u /* of a packet that may come again: the last so many */
+
 /* ---- sums over the list of a kind ---- */
 
 #define FORMAT_NOTHING(...)
@@ -143,6 +154,8 @@ static inline unsigned int format_align4(unsigned int bytes)
 {
 	return (bytes + 3u) & ~3u;
 }
+
+_Static_assert(RECORD_KIND_MAX < EVENT_SWITCH_AGAIN, "its number is free");
 
 #define FORMAT_FITS(kind, value, what)                                                             \
 	_Static_assert(FORMAT_VARS(kind) <= 16, "presence of " #kind " fits one word");            \

@@ -3,7 +3,7 @@
  * The manifest of a chunk: what it is and which files it has. Text, a line for
  * each key, at most MANIFEST_MAX_BYTES:
  *
- *   fathom_chunk=2                the contract's version
+ *   fathom_chunk=3                the contract's version
  *   identity=<32 hex digits>
  *   host=<name>
  *   boot=<boot id>

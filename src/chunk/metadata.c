@@ -15,7 +15,7 @@
 
 /*
  * Names of fields get a `_` in front, which readers take off again: so none
- * is a keyword of TSDL. The tid stands in the event's context since readers
+ * is a keyword of TSDL. The tid stands in the context of events since readers
  * complain of fields in the header that they do not know.
  */
 static const char types[] =
@@ -54,10 +54,12 @@ static const char stream_class[] =
 	"\t\tinteger { size = 32; align = 8; map = clock.monotonic.value; } timestamp;\n"
 	"\t\tu8 id;\n"
 	"\t} align(32);\n"
-	"\tevent.context := struct {\n"
-	"\t\tinteger { size = 24; align = 8; } _tid;\n"
-	"\t};\n"
 	"};\n";
+
+static const char switch_again[] =
+	"/* as the last switch of this packet whose number, modulo 256, is _as, but later */\n"
+	"event {\n\tname = \"switch_again\";\n\tid = 255;\n\tstream_id = 0;\n"
+	"\tfields := struct {\n\t\tu8 _as;\n\t\tu16 _since_ns;\n\t};\n};\n";
 
 static void print_presence(FILE *f, const struct record_kind_info *kind)
 {
@@ -102,6 +104,7 @@ static void print_event(FILE *f, unsigned int id, const struct record_kind_info 
 
 	fprintf(f, "/* %s */\nevent {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n",
 		kind->what, kind->name, id);
+	fprintf(f, "\tcontext := struct {\n\t\tinteger { size = 24; align = 8; } _tid;\n\t};\n");
 	fprintf(f, "\tfields := struct {\n");
 	print_presence(f, kind);
 	print_fixed(f, kind);
@@ -186,6 +189,7 @@ int metadata_write(int dir, const struct chunk_info *info, uint64_t *bytes, uint
 		if (kind)
 			print_event(f, id, kind);
 	}
+	fputs(switch_again, f);
 	err = fclose(f) ? -ENOMEM : file_replace(dir, METADATA_NAME, text, len, false);
 	if (!err) {
 		*bytes = len;

@@ -195,7 +195,7 @@ def time_between_the_turns_of_a_span_is_unknown_with_spans_only():
 def a_span_that_a_crash_left_open_has_no_time_of_later_ones():
     """They are seen published in what was recovered, where its end is not told."""
     where = fathom.path("crash")
-    with harness.Process([SPANS, "20000", "short"]) as program:
+    with harness.Process([SPANS, str(20000 * harness.SLOWER), "short"]) as program:
         recorder = subprocess.Popen([fathom.binary, "record", "-p", str(program.pid), "-o", where],
                                     stderr=subprocess.DEVNULL)
         for _ in range(3000):  # it has begun

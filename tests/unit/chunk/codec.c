@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
 #include "chunk/crc32c.h"
 #include "chunk/decode.h"
 #include "chunk/encode.h"
@@ -122,8 +124,103 @@ TEST(sizes_are_what_is_carried)
 	s->file.key = 77;
 	s->ctx.span[0] = 1;
 	CHECK_EQ(size_of(&r.head), 40);
-	/* head 8, presence 4, next_tid 4, nr 2, mode 1, state 1, file 2, ctx 2 */
-	CHECK_EQ(size_of(&w.head), 24);
+	/* like the one before */
+	CHECK_EQ(size_of(&w.head), 8);
+	w.since_ns = 0xffff;
+	CHECK_EQ(size_of(&w.head), 8);
+	/* head 8, presence 4, next_tid 4, nr 2, mode 1, state 1, file 2, ctx 2, since_ns 4 */
+	w.since_ns = 0x10000;
+	CHECK_EQ(size_of(&w.head), 28);
+}
+
+/* One of `different`: the fields that a switch shares with those like it are all among these. */
+static struct record_switch some_switch(uint64_t *state, unsigned int different)
+{
+	unsigned int which = (unsigned int)(make_random(state) % different);
+	struct record_switch w = {
+		.head = {.kind = RECORD_switch, .cpu = 3, .slots = 2, .tid = 5, .pid = 5},
+		.since_ns = make_random(state) >> (make_random(state) % 8 ? 48 : 30)};
+
+	w.head.tid += which % 2;
+	w.head.pid = make_random(state) % 8 ? 5 : 6; /* a thread's number is another process's */
+	w.next_tid = which / 2 % 3;
+	w.nr = (u16)(which / 6 % 2);
+	w.mode = (u8)(which / 12 % 2);
+	w.state = (u8)(which / 24 % 2);
+	w.file.key = which / 48 % 2;
+	w.arg0 = which / 96 % 3 * 0x80000001u;
+	w.ctx.span[0] = (u8)(which / 288);
+	return w;
+}
+
+static unsigned int switches_come_back(unsigned int different)
+{
+	enum { COUNT = 5000 };
+	static u8 copy[PACKET_MAX_BYTES + UNPACK_SLACK];
+	static struct record_switch records[COUNT];
+	uint64_t state = different;
+	unsigned int bytes;
+	struct packet p;
+	struct unpacker u;
+
+	packet_init(&p);
+	for (int packet = 0; packet < 2; packet++) { /* one knows nothing of the one before */
+		packet_begin(&p);
+		for (unsigned int i = 0; i < COUNT; i++) {
+			records[i] = some_switch(&state, different);
+			records[i].head.time_ns = 1000 + i;
+			CHECK_EQ(packet_add(&p, &records[i].head), 0);
+		}
+		open_packet(&u, &p, copy);
+		for (unsigned int i = 0; i < COUNT; i++) {
+			CHECK_EQ(unpacker_peek(&u), 1);
+			CHECK_EQ(unpacker_take(&u), 0);
+			if (!make_same(&records[i].head, &u.record.head))
+				CHECK_FAIL("switch %u of %u differs", i, different);
+		}
+		CHECK_EQ(unpacker_peek(&u), 0);
+		CHECK_EQ(u.rows, p.events - p.records);
+		unpacker_free(&u);
+	}
+	bytes = p.used;
+	packet_free(&p);
+	return bytes;
+}
+
+TEST(switches_that_come_again_come_back)
+{
+	const unsigned int few = switches_come_back(10);
+
+	CHECK(few < switches_come_back(100));
+	switches_come_back(256);
+	CHECK(few < switches_come_back(2000) / 2); /* more than are remembered */
+}
+
+TEST(a_switch_like_one_that_is_not_there_is_damage)
+{
+	static u8 copy[PACKET_MAX_BYTES + UNPACK_SLACK];
+	struct record_switch w = {.head = {.kind = RECORD_switch}, .next_tid = 9};
+
+	for (u8 like = 0; like < 3; like++) {
+		struct packet p;
+		struct unpacker u;
+
+		packet_init(&p);
+		packet_begin(&p);
+		for (int i = 0; i < 3; i++) {
+			w.next_tid += i == 1; /* the third is like the second */
+			CHECK_EQ(packet_add(&p, &w.head), 0);
+		}
+		CHECK_EQ(p.bytes[p.used - 4], EVENT_SWITCH_AGAIN);
+		p.bytes[p.used - 3] = like;
+		open_packet(&u, &p, copy);
+		for (int i = 0; i < 3; i++) {
+			CHECK_EQ(unpacker_peek(&u), 1);
+			CHECK_EQ(unpacker_take(&u), i < 2 || like < 2 ? 0 : -EBADMSG);
+		}
+		unpacker_free(&u);
+		packet_free(&p);
+	}
 }
 
 TEST(pids_follow_their_threads)
@@ -170,6 +267,8 @@ TEST(changed_bytes_do_no_harm)
 
 		make_any(&r, kind, 1000 + i, &state);
 		CHECK_EQ(packet_add(&p, &r.head), 0);
+		if (kind == RECORD_switch) /* like the one before */
+			CHECK_EQ(packet_add(&p, &r.head), 0);
 	}
 	for (unsigned int at = PACKET_HEAD_BYTES; at < p.used; at++) {
 		unsigned int steps = 0;

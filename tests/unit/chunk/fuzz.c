@@ -32,7 +32,7 @@ static void put_file(FILE *out, unsigned int name, const char *path)
 	fwrite(bytes, 1, len, out);
 }
 
-/* One record of each kind on one CPU. */
+/* One record of each kind on one CPU, and of switches another one that is like it. */
 static void make_kinds(const char *dir, bool compress, struct chunk_info *info)
 {
 	const struct chunk_writer_options options = {
@@ -46,6 +46,10 @@ static void make_kinds(const char *dir, bool compress, struct chunk_info *info)
 	for (unsigned int kind = 1; kind <= RECORD_KIND_MAX; kind++) {
 		make_any(&r, kind, 1000 + kind, &state);
 		chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head);
+		if (kind == RECORD_switch) {
+			((struct record_switch *)&r)->since_ns = 7;
+			chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &r.head);
+		}
 	}
 	if (chunk_writer_cut(w, 2000, NULL, NULL) || chunk_writer_seal(w, info, NULL))
 		exit(1);
