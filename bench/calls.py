@@ -5,19 +5,19 @@ import shutil
 import statistics
 import subprocess
 
-from host import CALLS, Ftrace, Recorder, output
+from host import CALLS, Ftrace, Recorder, Turn, lost_events, output
 from lttng import Lttng
-from tell import Goal, ratio, say, summary
+from tell import Goal, Runs, ratio, say, summary
 
 
 def span_ns(bench):
-    """Of one run: recorded, and with nobody listening."""
+    """Of one run: written into a ring, and with nobody listening."""
     told = output([bench.program("span"), "1000"])
     return {name: float(ns) for name, ns in re.findall(r"(\w[\w ]*\w) +([\d.]+) ns median", told)}
 
 
 def span(bench):
-    """begin + end of a span, recorded and not listened to, against two LTTng-UST tracepoints"""
+    """a span: no recorder runs, the benchmark reads the ring; against two LTTng-UST tracepoints"""
     ours, theirs = [], []
     peer = Lttng(bench)
     try:
@@ -31,8 +31,8 @@ def span(bench):
     rdtsc = [each["recorded by rdtsc"] for each in ours if "recorded by rdtsc" in each]
     clock = [each["recorded by the clock"] for each in ours]
     if rdtsc:
-        summary("a span, recorded, stamped by rdtsc", rdtsc, "ns", Goal(40, 30))
-    summary("a span, recorded, stamped by CLOCK_MONOTONIC", clock, "ns",
+        summary("a span, no recorder, stamped by rdtsc", rdtsc, "ns", Goal(40, 30))
+    summary("a span, no recorder, by CLOCK_MONOTONIC", clock, "ns",
             None if rdtsc else Goal(60, 30))
     summary("a span, nobody listens", [each["nobody listens"] for each in ours], "ns", Goal(15, 8))
     if theirs:
@@ -40,16 +40,17 @@ def span(bench):
         ratio("fathom / LTTng-UST", rdtsc or clock, theirs)
 
 
-def loop_beside_ns(bench):
+def loop_beside(bench):
     """The loop out of scope, while another process is recorded."""
     target = bench.path("beside")
     with subprocess.Popen(["sleep", "60"]) as other:
         recorder = Recorder([bench.fathom, "record", "-o", target, "-p", str(other.pid)], target)
         try:
-            return bench.loop_ns()
+            ns = bench.loop().ns
         finally:
-            recorder.stop()
+            said = recorder.stop()
             other.kill()
+    return Turn(ns, lost_events(said))
 
 
 def syscall(bench):
@@ -57,25 +58,26 @@ def syscall(bench):
     trace = Ftrace()
     peers = {}
     if shutil.which("perf"):
-        peers["perf record -e raw_syscalls:*"] = (Goal(0.35, 0.25), lambda: bench.loop_ns(
-            "perf", "record", "-q", "-e", "raw_syscalls:*", "-m", "8M",
+        peers["perf record -e raw_syscalls:*"] = (Goal(0.35, 0.25), lambda: bench.loop(
+            "perf", "record", "-e", "raw_syscalls:*", "-m", "8M",
             "-o", bench.path("perf.data"), "--"))
     else:
         say("  perf is not installed: no ratio to it")
     if trace.directory:
         peers["ftrace raw_syscalls, no reader"] = (Goal(0.75, 0.6),
-                                                   lambda: trace.around(bench.loop_ns))
+                                                   lambda: trace.around(bench.loop))
     else:
         say("  no tracefs: no ratio to ftrace")
-    kinds = {"fathom record": lambda: bench.loop_ns(*bench.record()),
-             "another process recorded": lambda: loop_beside_ns(bench),
-             "programs that do nothing": lambda: bench.loop_ns(bench.program("floor")),
+    kinds = {"fathom record": lambda: bench.loop(*bench.record()),
+             "another process recorded": lambda: loop_beside(bench),
+             "programs that do nothing": lambda: bench.loop(bench.program("floor")),
              **{name: measure for name, (_, measure) in peers.items()}}
-    added = {name: [] for name in kinds}
+    added = {name: Runs() for name in kinds}
     for _ in range(bench.rounds):
-        plain = bench.loop_ns()
+        plain = bench.loop().ns
         for name, measure in kinds.items():
-            added[name].append(measure() - plain)
+            turn = measure()
+            added[name].add(turn.ns - plain, turn.lost)
     floor = statistics.median(added["programs that do nothing"])
     goals = {"another process recorded": Goal(55, round(floor, 1))}
     for name, values in added.items():
@@ -93,17 +95,22 @@ def sched(bench):
                                               bench.path("perf.data"), "--"]
     else:
         say("  perf is not installed: no ratio to perf sched record")
-    plain, trips, calls_alone = [], {name: [] for name in kinds}, {name: [] for name in kinds}
+    plain, trips = [], {name: Runs() for name in kinds}
+    calls_alone = {name: Runs() for name in kinds}
     for _ in range(bench.rounds):
-        plain.append(bench.turn_ns(*calls))
-        alone = bench.turn_ns(*calls, "alone")
+        plain.append(bench.turn(*calls).ns)
+        alone = bench.turn(*calls, "alone").ns
         for name, before in kinds.items():
-            trips[name].append(bench.turn_ns(*before(), *calls) - plain[-1])
-            calls_alone[name].append(bench.turn_ns(*before(), *calls, "alone") - alone)
+            turn = bench.turn(*before(), *calls)
+            trips[name].add(turn.ns - plain[-1], turn.lost)
+            turn = bench.turn(*before(), *calls, "alone")
+            calls_alone[name].add(turn.ns - alone, turn.lost)
     summary("a round trip: 2 switches, 2 wake-ups, 4 calls", plain, "ns")
     each = {}
     for name in kinds:
-        each[name] = [(trip - without) / 2 for trip, without in zip(trips[name], calls_alone[name])]
+        each[name] = Runs([(trip - without) / 2 for trip, without
+                           in zip(trips[name], calls_alone[name])],
+                          trips[name].lost + calls_alone[name].lost)
         summary(f"{name} adds to a round trip", trips[name], "ns")
         summary(f"{name} adds to its 4 calls alone", calls_alone[name], "ns")
         summary(f"{name}: switch, waking, less calls", each[name], "ns")
@@ -118,9 +125,10 @@ def exchange(bench):
     """what recording adds to a send and a receive of 64 bytes together, within one thread"""
     for kind in ("tcp", "unix"):
         command = [bench.program("exchange"), kind, str(CALLS // 8)]
-        plain, added = [], []
+        plain, added = [], Runs()
         for _ in range(bench.rounds):
-            plain.append(bench.turn_ns(*command))
-            added.append(bench.turn_ns(*bench.record(), *command) - plain[-1])
+            plain.append(bench.turn(*command).ns)
+            turn = bench.turn(*bench.record(), *command)
+            added.add(turn.ns - plain[-1], turn.lost)
         summary(f"{kind}: not recorded", plain, "ns")
         summary(f"{kind}: fathom record adds", added, "ns")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every row works with: the programs, a directory for recordings, recorders and peers."""
+import collections
 import os
 import re
 import shutil
@@ -66,13 +67,19 @@ def descendants(pid):
     return [each for each in found if os.path.exists(f"/proc/{each}")]
 
 
+def used_ticks(pid):
+    """CPU time of a process, and of its children that ended."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as text:
+        return sum(map(int, text.read().rpartition(")")[2].split()[11:15]))
+
+
 def used_seconds(pid):
     """CPU time of a process, of all below it, and of those of them that ended."""
-    total = 0
-    for each in descendants(pid):
-        with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as text:
-            total += sum(map(int, text.read().rpartition(")")[2].split()[11:15]))
-    return total / TICKS
+    while True:
+        try:
+            return sum(map(used_ticks, descendants(pid))) / TICKS
+        except OSError:  # one ended meanwhile: what it took may be counted at its parent by now
+            continue
 
 
 def links_of(pid):
@@ -146,6 +153,9 @@ class Ftrace:
             os.rmdir(self.directory)
 
 
+Turn = collections.namedtuple("Turn", "ns lost")  # how long it takes; records lost meanwhile
+
+
 class Bench:
     """One run of the benchmarks, with the options of `run`."""
 
@@ -168,14 +178,15 @@ class Bench:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     @staticmethod
-    def turn_ns(*command):
-        """Nanoseconds per turn, as a program under bench/ tells them."""
+    def turn(*command):
+        """Of a program under bench/, and of what may record it."""
         result = subprocess.run(command, text=True, check=True, capture_output=True)
-        return float(re.search(r"ns_per_call ([\d.]+)", result.stdout).group(1))
+        return Turn(float(re.search(r"ns_per_call ([\d.]+)", result.stdout).group(1)),
+                    lost_events(result.stderr))
 
-    def loop_ns(self, *before):
+    def loop(self, *before):
         """Of getppid in a loop, under the command `before`."""
-        return self.turn_ns(*before, self.program("loop"), str(CALLS))
+        return self.turn(*before, self.program("loop"), str(CALLS))
 
     def record(self, *options):
         """The begin of a command that records the one appended to it."""

@@ -60,6 +60,7 @@ class Server:
             self.process.wait()
             if self.process.stdout:
                 self.process.stdout.close()
+        shutil.rmtree(self.dir, ignore_errors=True)  # another row may start the same server
 
 
 class UnderWrk(Server):

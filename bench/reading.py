@@ -4,13 +4,16 @@ import re
 import shutil
 import subprocess
 
-from host import CALLS, cpu_seconds, lost_events, output, quiet
+from host import CALLS, cpu_seconds, lost_events, output
 from loads import Nginx, server_missing
-from tell import Goal, figure, ratio, say, summary
+from tell import Goal, Runs, figure, ratio, say, summary
 
 TRIAL_SECONDS = 3
 LONGEST_SECONDS = 150
 BUFFER = "512M"  # of the recorder: the chunk is to hold everything
+CALL, SWITCH = "syscall", "switch"
+BYTES = {("plain", CALL): Goal(64, 40), ("plain", SWITCH): Goal(12, 6),
+         ("zstd", CALL): Goal(12, 6), ("zstd", SWITCH): Goal(12, 6)}
 
 
 def fields(text):
@@ -18,43 +21,32 @@ def fields(text):
     return {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", text)}
 
 
-def made(bench):
-    """A recording of a known number of getppid calls, made once."""
-    if "made" not in bench.kept:
-        target = bench.path("made")
-        quiet([bench.fathom, "record", "-o", target, "--", bench.program("loop"), str(CALLS)])
-        bench.kept["made"] = bench.chunk_of(target)
-    return bench.kept["made"]
+def record_getppid(bench):
+    """A known number of calls; their chunk, how many records are in it, and how many were lost."""
+    turn = bench.turn(*bench.record(), bench.program("loop"), str(CALLS))
+    return *bench.chunk_of(bench.path("record")), turn.lost
 
 
 def record_nginx(bench, nginx, target, seconds):
-    """Records the whole host for so long; its chunk, and how many records are in it."""
+    """Records the whole host for so long; as above."""
+    shutil.rmtree(target, ignore_errors=True)
     load = nginx.load_start(seconds + 2)
     said = subprocess.run([bench.fathom, "record", "-o", target, "-d", str(seconds), "--buffer",
                            BUFFER], text=True, check=True, capture_output=True).stderr
     nginx.load_end(load)
-    lost = lost_events(said)
-    if lost:
-        say(f"  {lost} records were lost while it was recorded")
-    return bench.chunk_of(target)
+    return *bench.chunk_of(target), lost_events(said)
 
 
-def made_nginx(bench):
-    """A recording of nginx under wrk with bench.records records, made once; None: not installed."""
-    missing = server_missing(Nginx)
-    if missing:
-        say(missing)
-        return None
-    if "nginx" not in bench.kept:
-        nginx = Nginx(bench)
-        try:
-            _, records = record_nginx(bench, nginx, bench.path("trial"), TRIAL_SECONDS)
-            seconds = min(LONGEST_SECONDS, 1 + bench.records * TRIAL_SECONDS // records)
-            bench.kept["nginx"] = record_nginx(bench, nginx, bench.path("recorded"), seconds)
-        finally:
-            nginx.stop()
+def record_nginx_long(bench):
+    """With bench.records records."""
+    nginx = Nginx(bench)
+    try:
+        _, records, _ = record_nginx(bench, nginx, bench.path("trial"), TRIAL_SECONDS)
         shutil.rmtree(bench.path("trial"))
-    return bench.kept["nginx"]
+        seconds = min(LONGEST_SECONDS, 1 + bench.records * TRIAL_SECONDS // records)
+        return record_nginx(bench, nginx, bench.path("recorded"), seconds)
+    finally:
+        nginx.stop()
 
 
 def analyses_say(chunk):
@@ -74,9 +66,11 @@ def analyses_say(chunk):
 
 def map_chunk(bench):
     """an nginx chunk in the page cache, with all spans, names and histograms, on one CPU"""
-    chunk, records = made_nginx(bench) or (None, 0)
-    if not chunk:
+    missing = server_missing(Nginx)
+    if missing:
+        say(missing)
         return
+    chunk, records, lost = record_nginx_long(bench)
     peers = {}
     if shutil.which("babeltrace2"):
         peers["babeltrace2 -c sink.utils.dummy"] = ["babeltrace2", chunk, "-c", "sink.utils.dummy"]
@@ -85,7 +79,7 @@ def map_chunk(bench):
     analyses = analyses_say(chunk)
     if analyses:
         peers["lttng-cputop"] = analyses
-    ours, sums, told, theirs = [], [], {}, {name: [] for name in peers}
+    ours, sums, told, theirs = Runs(lost=lost), Runs(lost=lost), {}, {name: [] for name in peers}
     for _ in range(bench.rounds):
         told = fields(output([bench.program("map"), chunk]))
         ours.append(records / told["seconds"] / 1e6)
@@ -93,7 +87,7 @@ def map_chunk(bench):
         sums.append(records / alone["seconds"] / 1e6)
         for name, command in peers.items():
             theirs[name].append(records / cpu_seconds(command) / 1e6)
-    figure("records in the chunk", records / 1e6, "M", digits=2)
+    figure("records in the chunk", records / 1e6, "M", 2)
     summary("mapped", ours, "M records/s", Goal(10, 25, most=True), 2)
     summary("without spans of the kernel, as report maps", sums, "M records/s", None, 2)
     figure("memory at most", told["peak_kb"] / 1024, "MB")
@@ -111,23 +105,41 @@ def copy_bytes(bench, packing, chunk, kinds):
     return told["bytes"], told["omitted"]
 
 
+def bytes_each(bench, packing, chunk, records, kinds):
+    """{of what: bytes per record}"""
+    total, _ = copy_bytes(bench, packing, chunk, [])
+    each = {"record": total / records}
+    for kind in kinds:
+        without, omitted = copy_bytes(bench, packing, chunk, [kind])
+        each[kind] = (total - without) / omitted
+    return each
+
+
+def tell_sizes(bench, name, record, kinds=()):
+    """Of as many recordings as there are rounds."""
+    found = {}
+    for _ in range(bench.rounds):
+        chunk, records, lost = record()
+        for packing in ("plain", "zstd"):
+            for what, value in bytes_each(bench, packing, chunk, records, kinds).items():
+                found.setdefault((packing, what), Runs()).add(value, lost)
+    for (packing, what), values in found.items():
+        summary(f"{name}, {packing}: per {what}", values, "bytes", BYTES.get((packing, what)))
+
+
 def sizes(bench):
     """bytes per system call and per switch in a chunk, as written and compressed"""
-    chunk, records = made(bench)
-    for packing in ("plain", "zstd"):
-        total, _ = copy_bytes(bench, packing, chunk, [])
-        figure(f"getppid alone, {packing}: per record", total / records, "bytes")
-    chunk, records = made_nginx(bench) or (None, 0)
-    if not chunk:
+    tell_sizes(bench, "getppid", lambda: record_getppid(bench))
+    missing = server_missing(Nginx)
+    if missing:
+        say(missing)
         return
-    small = Goal(12, 6)  # of a switch, and of all that is compressed
-    for packing, call_goal in (("plain", Goal(64, 40)), ("zstd", small)):
-        total, _ = copy_bytes(bench, packing, chunk, [])
-        figure(f"nginx, {packing}: all, per record", total / records, "bytes")
-        for name, kind, goal in (("system call", "syscall", call_goal),
-                                 ("switch", "switch", small), ("waking", "waking", None)):
-            without, omitted = copy_bytes(bench, packing, chunk, [kind])
-            figure(f"nginx, {packing}: per {name}", (total - without) / omitted, "bytes", goal)
+    nginx = Nginx(bench)
+    try:
+        tell_sizes(bench, "nginx", lambda: record_nginx(bench, nginx, bench.path("short"),
+                                                        TRIAL_SECONDS), (CALL, SWITCH, "waking"))
+    finally:
+        nginx.stop()
 
 
 def write(bench):

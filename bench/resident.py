@@ -3,11 +3,12 @@
 import os
 import re
 
-from host import output
+from host import lost_events, output
 from loads import Redis, server_missing
-from tell import Goal, figure, say
+from tell import Goal, Runs, say, summary
 
 LOAD_SECONDS = 5
+TOGETHER = "together"  # what has a goal
 LARGE_CPUS, LARGE_PID_MAX, LARGE_THREADS, LARGE_SOCKETS = 64, 4 << 20, 20000, 2000
 MB = 1 << 20
 # of enum bpf_map_type
@@ -59,8 +60,11 @@ class Map:
 def maps_of(pid):
     found = {}
     for name in os.listdir(f"/proc/{pid}/fdinfo"):
-        with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as text:
-            info = text.read()
+        try:
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as text:
+                info = text.read()
+        except OSError:  # a file of the chunk, closed meanwhile
+            continue
         if "map_type:" in info:
             one = Map(info)
             found[one.id] = one
@@ -95,7 +99,10 @@ def storage_bytes(maps, threads, sockets):
 
 
 def under_load(bench, redis, *options):
-    """The maps of a recorder, and what it has resident: before the load, and at most in it."""
+    """
+    The maps of a recorder, what it has resident, before the load and at most in it, and how many
+    records it lost.
+    """
     recorder = bench.record_host("--rotate", "1s", *options)
     try:
         pid = recorder.process.pid
@@ -106,25 +113,21 @@ def under_load(bench, redis, *options):
         maps = maps_of(pid)
         redis.load_end(load)
     finally:
-        recorder.stop()
-    return maps, idle, most
+        lost = lost_events(recorder.stop())
+    return maps, idle, most, lost
 
 
-def under_loads(bench):
+def cpu_bytes(bench, redis):
     """
-    The same with --keep, and what each CPU adds when it is busy: without --keep, whose memory
-    goes with what a chunk holds.
+    What each CPU adds when it is busy, without --keep, whose memory goes with what a chunk holds;
+    and how many records were lost.
     """
-    redis = Redis(bench)
-    try:
-        _, idle, most = under_load(bench, redis)
-        return (*under_load(bench, redis, "--keep", "3s"),
-                max(0, most[1] - idle[1]) / possible_cpus())
-    finally:
-        redis.stop()
+    _, idle, most, lost = under_load(bench, redis)
+    return max(0, most[1] - idle[1]) / possible_cpus(), lost
 
 
-def tell_recorder(maps, idle, most, cpu_bytes):
+def recorder_bytes(maps, idle, most, cpu_adds):
+    """{what: bytes}"""
     cpus, pid_max = possible_cpus(), number_in("/proc/sys/kernel/pid_max")
     with open("/proc/loadavg", encoding="ascii") as text:
         threads = int(text.read().split()[3].split("/")[1])
@@ -133,18 +136,34 @@ def tell_recorder(maps, idle, most, cpu_bytes):
     rings = [one for one in maps if one.is_ring(cpus)]
     others = [one for one in maps if not one.is_ring(cpus)]
     kernel = sum(one.bytes for one in others) + storage_bytes(others, threads, sockets)
-    figure("the recorder's rings, besides", sum(one.bytes for one in rings) / MB, "MB")
-    figure("resident, idle", idle[0] / MB, "MB")
-    figure("resident, at most under redis-benchmark", most[0] / MB, "MB")
-    figure(f"its {len(others)} maps, with {threads} threads", kernel / MB, "MB")
-    figure(f"together, {cpus} CPUs, pid_max {pid_max}", (most[0] + kernel) / MB, "MB", Goal(96, 48))
     large = (sum(one.large_bytes(cpus, pid_max) for one in others) +
              storage_bytes(others, LARGE_THREADS, LARGE_SOCKETS))
-    busy = most[0] + cpu_bytes * (LARGE_CPUS - cpus)
-    figure("a busy CPU adds", cpu_bytes / MB, "MB")
-    figure(f"computed: maps, {LARGE_CPUS} CPUs, {LARGE_THREADS} threads", large / MB, "MB")
-    figure(f"computed: resident, if all {LARGE_CPUS} are as busy", busy / MB, "MB")
-    figure(f"computed: together, pid_max {LARGE_PID_MAX}", (large + busy) / MB, "MB", Goal(96, 48))
+    busy = most[0] + cpu_adds * (LARGE_CPUS - cpus)
+    return {
+        "the recorder's rings, besides": sum(one.bytes for one in rings),
+        "resident, idle": idle[0],
+        "resident, at most under redis-benchmark": most[0],
+        "its maps besides": kernel,
+        f"{TOGETHER}, {cpus} CPUs, pid_max {pid_max}": most[0] + kernel,
+        "a busy CPU adds": cpu_adds,
+        f"computed: maps, {LARGE_CPUS} CPUs, {LARGE_THREADS} threads": large,
+        f"computed: resident, if all {LARGE_CPUS} are as busy": busy,
+        f"computed: {TOGETHER}, pid_max {LARGE_PID_MAX}": large + busy}
+
+
+def tell_recorder(bench):
+    found = {}
+    redis = Redis(bench)
+    try:
+        for _ in range(bench.rounds):
+            adds, lost_before = cpu_bytes(bench, redis)
+            maps, idle, most, lost = under_load(bench, redis, "--keep", "3s")
+            for name, value in recorder_bytes(maps, idle, most, adds).items():
+                found.setdefault(name, Runs()).add(value / MB, lost_before + lost)
+    finally:
+        redis.stop()
+    for name, values in found.items():
+        summary(name, values, "MB", Goal(96, 48) if TOGETHER in name else None)
 
 
 def memory(bench):
@@ -153,7 +172,8 @@ def memory(bench):
     if missing:
         say(missing)
     else:
-        tell_recorder(*under_loads(bench))
-    told = output([bench.program("threads")])
-    figure("libfathom, per thread that has written spans",
-           float(re.search(r"kb_per_thread ([\d.]+)", told).group(1)), "KB", Goal(256, 128))
+        tell_recorder(bench)
+    told = [output([bench.program("threads")]) for _ in range(bench.rounds)]
+    summary("libfathom, no recorder, a thread that wrote spans",
+            [float(re.search(r"kb_per_thread ([\d.]+)", each).group(1)) for each in told], "KB",
+            Goal(256, 128))

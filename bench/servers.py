@@ -8,7 +8,7 @@ from collections import Counter
 
 from host import TICKS, Recorder, descendants, host_ticks, lost_events, output, used_seconds
 from loads import Epoll, Nginx, Postgres, Thumbnailer, server_missing
-from tell import Goal, figure, ratio, say, summary
+from tell import Goal, Runs, figure, ratio, say, summary
 
 IN_PLACE = [  # name, programs, goal in ns
     ("sys_enter + sys_exit", ("sys_enter", "sys_exit"), Goal(90, 60)),
@@ -48,24 +48,24 @@ def inplace(bench):
     if missing:
         say(missing)
         return
-    rounds = []
+    rounds = Runs()
     nginx = Nginx(bench)
     try:
         for _ in range(bench.rounds):
             load = nginx.load_start(5)
             recorder = bench.record_host()
             try:
-                rounds.append(programs_of(output([bench.program("inplace"), "2",
-                                                  str(recorder.process.pid)])))
+                told = output([bench.program("inplace"), "2", str(recorder.process.pid)])
             finally:
-                recorder.stop()
+                said = recorder.stop()
+            rounds.add(programs_of(told), lost_events(said))
             nginx.load_end(load)
     finally:
         nginx.stop()
     summary("a program that does nothing", [each.pop(FLOOR)[1] for each in rounds], "ns")
     for name, programs, goal in IN_PLACE:
-        summary(name, [sum(each[program][1] for program in programs) for each in rounds], "ns",
-                goal)
+        summary(name, Runs([sum(each[program][1] for program in programs) for each in rounds],
+                           rounds.lost), "ns", goal)
     tell_programs(rounds)
 
 
@@ -142,15 +142,15 @@ def tell_pairs(kind, pairs, goal):
     Prints what the pairs of a kind say: by request, the CPU time of the server, its load, the
     recorder and maps (its own), and of the whole host. Returns what each of them lost.
     """
-    losses = [100 - 100 * with_["rate"] / plain["rate"] for plain, with_ in pairs]
+    lost = sum(with_["lost"] for _, with_ in pairs)
+    losses = Runs([100 - 100 * with_["rate"] / plain["rate"] for plain, with_ in pairs], lost)
     summary(f"{kind}: throughput lost", losses, "% ", goal)
-    cpu = [with_["own_us"] - plain["own_us"] for plain, with_ in pairs]
+    cpu = Runs([with_["own_us"] - plain["own_us"] for plain, with_ in pairs], lost)
     summary(f"{kind}: CPU added, its own", cpu, "us")
     summary(f"{kind}: CPU added, of the host",
-            [with_["host_us"] - plain["host_us"] for plain, with_ in pairs], "us")
-    lost = sum(with_["lost"] for _, with_ in pairs)
+            Runs([with_["host_us"] - plain["host_us"] for plain, with_ in pairs], lost), "us")
     steal = sum(plain["steal"] + with_["steal"] for plain, with_ in pairs)
-    say(f"  {kind + ': events lost; steal':48} {lost:10} ; {steal:.1f} s")
+    say(f"  {kind + ': steal':48} {steal:10.1f} s")
     return {"throughput": losses, "CPU": cpu}
 
 

@@ -42,31 +42,62 @@ class Goal:
         return "NOT REACHED" if low > must else "not measurable"
 
 
-def figure(name, value, unit, goal=None, digits=1):
-    """One figure, of one measurement."""
-    say(f"  {name:48} {value:10.{digits}f} {unit}" +
-        (f"   {goal}: {goal.judge(value, value)}" if goal else ""))
+def figure(name, value, unit, digits=1):
+    """One figure, of one measurement: nothing that could be judged."""
+    say(f"  {name:48} {value:10.{digits}f} {unit}")
+
+
+class Runs(list):
+    """What was measured several times while something recorded, and how many records that lost."""
+
+    def __init__(self, values=(), lost=0):
+        super().__init__(values)
+        self.lost = lost
+
+    def add(self, value, lost):
+        self.append(value)
+        self.lost += lost
+
+
+def doubt(values, bounds):
+    """Why nothing can be judged by what was measured, or None."""
+    if lost_in(values):
+        return f"{lost_in(values)} records were lost"
+    if not bounds:
+        return "too few runs"
+    if bounds[1] < 0:
+        return "biased, as all of it is below zero"
+    if bounds[0] <= 0:
+        return "zero lies in it"
+    return None if bounds[1] < math.inf else "the peer took nothing"
+
+
+def lost_in(values):
+    return getattr(values, "lost", 0)
 
 
 def summary(name, values, unit, goal=None, digits=1):
     """
-    The median of a figure that was measured several times, with its 95 % interval: not
-    measurable where zero lies in that. A goal is reached or not where the whole interval says so.
+    The median of a figure that was measured several times, with its 95 % interval, and what was
+    lost meanwhile. A goal is reached or not where the whole interval says so, and nothing else
+    gives a doubt.
     """
     bounds = interval(values)
     low, high = bounds or (min(values), max(values))
-    certain = bounds is not None and (0 < low and high < math.inf or high < 0)
-    judged = goal.judge(low, high) if certain and goal else "not measurable"
+    why_not = doubt(values, bounds)
+    judged = f"not measurable ({why_not})" if why_not else goal.judge(low, high) if goal else ""
+    lost = f", {values.lost} lost" if isinstance(values, Runs) else ""
     say(f"  {name:48} {statistics.median(values):10.{digits}f} {unit}   "
         f"({'95 %' if bounds else 'too few'}: {low:.{digits}f} to {high:.{digits}f}, "
-        f"{len(values)} runs)" +
-        (f"   {goal}: {judged}" if goal else "" if certain else "   not measurable"))
+        f"{len(values)} runs{lost})" + (f"   {goal}:" if goal else "") +
+        (f" {judged}" if goal else f"   {judged}" if judged else ""))
 
 
 def ratio(name, ours, theirs, goal=None):
     """The median of what stood side by side. A peer that took nothing is infinitely better."""
     pairs = [a / b if b > 0 else math.inf for a, b in zip(ours, theirs)]
     if statistics.median(pairs) < math.inf:
-        summary(name, pairs, "times", goal, 2)
+        lost = lost_in(ours) + lost_in(theirs)
+        summary(name, Runs(pairs, lost) if lost else pairs, "times", goal, 2)
     else:
         say(f"  {name:48} the peer could not be measured")

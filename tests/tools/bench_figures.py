@@ -17,6 +17,7 @@ import servers  # pylint: disable=wrong-import-position
 import tell  # pylint: disable=wrong-import-position
 
 LESS, MORE = tell.Goal(15, 8), tell.Goal(10, 25, most=True)
+AROUND_ZERO, LOST = "not measurable (zero lies in it)", "not measurable (7 records were lost)"
 
 
 def last_words(tell_it, *arguments):
@@ -37,6 +38,13 @@ def said_beside_perf(ours, theirs):
                       {"throughput": theirs}, tell.Goal(0.33, None))
 
 
+def some_lost():
+    runs = tell.Runs()
+    for value in range(1, 7):
+        runs.add(value, 7 if value == 3 else 0)
+    return runs
+
+
 def map_of(**values):
     text = {"map_type": 1, "key_size": 4, "value_size": 8, "max_entries": 1, "map_flags": "0x0",
             "memlock": 0, "map_id": 1, **values}
@@ -48,23 +56,33 @@ CASES = [  # what, found, wanted; the ranks are those of a table of the binomial
     ("six: all of them", tell.interval([3, 1, 2, 6, 5, 4]), (1, 6)),
     ("ten: without the outermost", tell.interval(range(10)), (1, 8)),
     ("fifteen: without three on each side", tell.interval(range(15)), (3, 11)),
-    ("around zero", said([-1, 1, 2, 3, 4, 5]), "not measurable"),
-    ("too few", said([1, 2, 3]), "not measurable"),
+    ("around zero", said([-1, 1, 2, 3, 4, 5]), AROUND_ZERO),
+    ("below zero", said([-6, -5, -4, -3, -2, -1]),
+     "not measurable (biased, as all of it is below zero)"),
+    ("too few", said([1, 2, 3]), "not measurable (too few runs)"),
+    ("records were lost", said(tell.Runs([1, 2, 3, 4, 5, 6], 7)), LOST),
+    ("records were lost, above", said(tell.Runs([16, 17, 18, 19, 20, 21], 7)), LOST),
+    ("none were lost", said(tell.Runs([1, 2, 3, 4, 5, 6])), "aim reached"),
+    ("records were lost in some runs", said(some_lost()), LOST),
     ("below the aim", said([1, 2, 3, 4, 5, 6]), "aim reached"),
     ("below what it must reach", said([9, 10, 11, 12, 13, 14]), "reached"),
     ("the interval holds the goal", said([9, 10, 11, 12, 13, 16]), "not measurable"),
     ("above", said([16, 17, 18, 19, 20, 21]), "NOT REACHED"),
     ("one of ten above the goal", said([9, 9, 9, 9, 9, 9, 9, 9, 9, 16]), "reached"),
-    ("around zero, without a goal", said([-1, 1, 2, 3, 4, 5], None), "not measurable"),
+    ("around zero, without a goal", said([-1, 1, 2, 3, 4, 5], None), AROUND_ZERO),
     ("a third of the peer's loss, in each pair",
      said_beside_perf([10, 11, 12, 10, 11, 12], [40] * 6), "reached"),
     ("a third of it by the medians, which pairs do not bear out",
      said_beside_perf([8, 9, 12, 12, 14, 16], [40] * 6), "not measurable"),
     ("more than a third", said_beside_perf([15, 16, 17, 18, 19, 20], [40] * 6), "NOT REACHED"),
     ("a loss that may be none, beside the peer's",
-     said_beside_perf([-1, 1, 2, 1, 2, 1], [40] * 6), "not measurable"),
+     said_beside_perf([-1, 1, 2, 1, 2, 1], [40] * 6), AROUND_ZERO),
+    ("less than a third of it, with records lost",
+     said_beside_perf(tell.Runs([10] * 6, 7), [40] * 6), LOST),
+    ("the same, lost by the peer", said_beside_perf([10] * 6, tell.Runs([40] * 6, 7)), LOST),
     ("a peer that lost nothing in some pairs",
-     said_beside_perf([10] * 6, [40, 40, 40, 40, 40, -1]), "not measurable"),
+     said_beside_perf([10] * 6, [40, 40, 40, 40, 40, -1]),
+     "not measurable (the peer took nothing)"),
     ("a peer that lost nothing", said_beside_perf([10] * 6, [-1] * 6),
      "the peer could not be measured"),
     ("an aim above what must be reached", tell.Goal(55, 149).judge(140, 145), "NOT REACHED"),
