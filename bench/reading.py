@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chunks: what a record takes in one, and how fast they are written and mapped."""
+import os
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from tell import Goal, Runs, figure, ratio, say, summary
 
 TRIAL_SECONDS = 3
 LONGEST_SECONDS = 150
+ANALYSED = 200000  # records, of which lttng-analyses takes some 50,000 in a second
 BUFFER = "512M"  # of the recorder: the chunk is to hold everything
 CALL, SWITCH = "syscall", "switch"
 BYTES = {("plain", CALL): Goal(64, 40), ("plain", SWITCH): Goal(12, 6),
@@ -49,19 +51,23 @@ def record_nginx_long(bench):
         nginx.stop()
 
 
-def analyses_say(chunk):
-    """Why there is no ratio to lttng-analyses, whose reader is babeltrace 1."""
-    program = shutil.which("lttng-cputop")
-    if not program:
-        say("  lttng-analyses is not installed (pip install lttnganalyses): no ratio to it")
-        return None
-    result = subprocess.run([program, "--no-progress", chunk], text=True, capture_output=True,
-                            check=False)
-    if result.returncode == 0:
-        return [program, "--no-progress", chunk]
-    last = (result.stderr.strip() or result.stdout.strip() or "no word").splitlines()[-1]
-    say(f"  lttng-analyses gives no answer: {last}")
-    return None
+def peers_of(bench, chunk, records):
+    """{name: (command, records that it reads)}"""
+    peers = {}
+    if shutil.which("babeltrace2"):
+        peers["babeltrace2 -c sink.utils.dummy"] = (
+            ["babeltrace2", chunk, "-c", "sink.utils.dummy"], records)
+    else:
+        say("  babeltrace2 is not installed: no ratio to it")
+    if shutil.which("lttng-cputop"):  # reads traces of LTTng's kernel tracer only
+        target = bench.path("analyses/kernel")
+        os.makedirs(target)
+        told = output([bench.program("analyses"), chunk, target, str(ANALYSED)])
+        peers["lttng-cputop, of the chunk rewritten"] = (
+            ["lttng-cputop", "--no-progress", "--skip-validation", target], fields(told)["records"])
+    else:
+        say("  lttng-analyses is not installed: no ratio to it")
+    return peers
 
 
 def map_chunk(bench):
@@ -71,22 +77,15 @@ def map_chunk(bench):
         say(missing)
         return
     chunk, records, lost = record_nginx_long(bench)
-    peers = {}
-    if shutil.which("babeltrace2"):
-        peers["babeltrace2 -c sink.utils.dummy"] = ["babeltrace2", chunk, "-c", "sink.utils.dummy"]
-    else:
-        say("  babeltrace2 is not installed: no ratio to it")
-    analyses = analyses_say(chunk)
-    if analyses:
-        peers["lttng-cputop"] = analyses
+    peers = peers_of(bench, chunk, records)
     ours, sums, told, theirs = Runs(lost=lost), Runs(lost=lost), {}, {name: [] for name in peers}
     for _ in range(bench.rounds):
         told = fields(output([bench.program("map"), chunk]))
         ours.append(records / told["seconds"] / 1e6)
         alone = fields(output([bench.program("map"), chunk, "sums"]))
         sums.append(records / alone["seconds"] / 1e6)
-        for name, command in peers.items():
-            theirs[name].append(records / cpu_seconds(command) / 1e6)
+        for name, (command, read) in peers.items():
+            theirs[name].append(read / cpu_seconds(command) / 1e6)
     figure("records in the chunk", records / 1e6, "M", 2)
     summary("mapped", ours, "M records/s", Goal(10, 25, most=True), 2)
     summary("without spans of the kernel, as report maps", sums, "M records/s", None, 2)
