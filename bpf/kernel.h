@@ -172,6 +172,7 @@ struct sock_common {
 	u16 skc_family;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
+	struct proto *skc_prot;
 };
 
 struct socket;

@@ -142,6 +142,10 @@ struct unix_sock___6_17 {
 	int inq_len; /* bytes in the receive queue of a stream */
 };
 
+struct proto___before_6_5 {
+	void *sendpage;
+};
+
 struct bio___cgroups {
 	struct blkcg_gq *bi_blkg;
 };
@@ -368,6 +372,14 @@ static __always_inline s64 unix_stream_queued(const struct unix_sock *sk)
 	const struct unix_sock___6_17 *has = (const void *)sk;
 
 	return bpf_core_field_exists(has->inq_len) ? has->inq_len : -1;
+}
+
+/* Is a page that is sent on the socket no message to its protocol? */
+static __always_inline bool sock_takes_pages(const struct sock *sk)
+{
+	const struct proto___before_6_5 *has = (const void *)sk->__sk_common.skc_prot;
+
+	return bpf_core_field_exists(has->sendpage) && BPF_CORE_READ(has, sendpage);
 }
 
 /* kernfs id of the cgroup that the bio is charged to; 0: kernels without control of block I/O. */

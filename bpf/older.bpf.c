@@ -51,14 +51,23 @@ int BPF_PROG(unix_dgram_received, struct sock *sk, struct msghdr *msg, u64 size,
 	return bytes_end(sk, result, BYTES_RECEIVED);
 }
 
+/* A protocol that takes no pages sends a message instead, which is told by itself. */
 SEC("fexit/inet_sendpage")
 int BPF_PROG(inet_page_sent, struct socket *socket, void *page, int offset, u64 size, int flags,
+	     long result)
+{
+	return sock_takes_pages(socket->sk) ? bytes_end(socket->sk, result, BYTES_SENT) : 0;
+}
+
+SEC("fexit/unix_stream_sendpage")
+int BPF_PROG(unix_page_sent, struct socket *socket, void *page, int offset, u64 size, int flags,
 	     long result)
 {
 	return bytes_end(socket->sk, result, BYTES_SENT);
 }
 
-SEC("fentry/tcp_sendpage_locked")
+/* Not tcp_sendpage_locked(), which some compilers put into the function that calls it. */
+SEC("fentry/do_tcp_sendpages")
 int BPF_PROG(tcp_page_begins, struct sock *sk, void *page, int offset, u64 size)
 {
 	return tcp_send_goes_on(sk, size);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: talk.py tcp|unix|packets [--early SENT READ] [--splice] [--wait]
+"""usage: talk.py tcp|tcp6|unix|packets [--early SENT READ] [--splice] [--sendfile] [--wait]
 
 Two processes talk over one connection, and each notes which bytes of which
 direction it moved, counted from the connection's begin. With --early the left
 one has sent SENT bytes before it says "ready PID PID", of which the right one
-has read READ; with --wait it then waits for a line. Prints what was noted.
+has read READ; with --wait it then waits for a line. With --sendfile both send a
+file's bytes. Prints what was noted.
 """
 import argparse
 import json
@@ -17,6 +18,7 @@ import sys
 import time
 
 ROUNDS = 40
+MOST = 50000  # that is asked at once
 TCPI_BYTES_ACKED = 120  # of struct tcp_info: u64, then bytes_received
 
 
@@ -25,18 +27,27 @@ def connection(kind):
         return socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     if kind == "packets":
         return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+    family, address = ((socket.AF_INET6, "::1") if kind == "tcp6" else
+                       (socket.AF_INET, "127.0.0.1"))
+    with socket.socket(family) as listener:
+        listener.bind((address, 0))
         listener.listen(1)
-        left = socket.create_connection(listener.getsockname())
+        left = socket.create_connection(listener.getsockname()[:2])
         return left, listener.accept()[0]
+
+
+def file_made(size):
+    file = os.memfd_create("file")
+    os.write(file, bytes(size))
+    return file
 
 
 class End:
     """One end of the connection, and what it did."""
 
-    def __init__(self, sock, kind):
-        self.sock, self.kind = sock, kind
+    def __init__(self, sock, options):
+        self.sock, self.kind = sock, options.kind
+        self.file = file_made(MOST) if options.sendfile else None
         self.at = {"sent": 0, "received": 0}
         self.notes = []
         self.pipe = os.pipe()
@@ -50,7 +61,10 @@ class End:
 
     def send(self, size, noted=True):
         while size:
-            sent = self.sock.send(bytes(size))
+            if self.file:
+                sent = os.sendfile(self.sock.fileno(), self.file, 0, size)
+            else:
+                sent = self.sock.send(bytes(size))
             self.note("sent", sent, noted)
             size -= sent
 
@@ -69,7 +83,7 @@ class End:
     def told(self):
         answer = {"pid": os.getpid(), "inode": os.fstat(self.sock.fileno()).st_ino,
                   "notes": self.notes}
-        if self.kind == "tcp":
+        if self.kind.startswith("tcp"):
             info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
             answer["acked"], answer["received"] = struct.unpack_from("QQ", info, TCPI_BYTES_ACKED)
         return answer
@@ -79,7 +93,7 @@ def sizes(options):
     """The same for both: what left asks, what right answers, and in which pieces it reads."""
     draw = random.Random(7)
     for turn in range(ROUNDS):
-        ask, answer = draw.choice([1, 64, 3000, 50000]), draw.randrange(1, 9000)
+        ask, answer = draw.choice([1, 64, 3000, MOST]), draw.randrange(1, 9000)
         most = draw.randrange(1 + ask // 7, ask + 1) if options.kind != "packets" else 1 << 20
         yield ask, answer, most, options.splice and turn % 5 == 3 and ask > 1
 
@@ -112,9 +126,10 @@ def main():
     parser.add_argument("kind")
     parser.add_argument("--early", nargs=2, type=int, default=[0, 0])
     parser.add_argument("--splice", action="store_true")
+    parser.add_argument("--sendfile", action="store_true")
     parser.add_argument("--wait", action="store_true")
     options = parser.parse_args()
-    ends = [End(sock, options.kind) for sock in connection(options.kind)]
+    ends = [End(sock, options) for sock in connection(options.kind)]
     unread = early(ends, options)
     start, result = os.pipe(), os.pipe()
     child = os.fork()

@@ -18,6 +18,7 @@ harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
 TALK, SHARED = sys.argv[2:4]
 QUEUE_IS_KNOWN = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 17)
+UNIX_UNSURE = 0 if QUEUE_IS_KNOWN else 5  # of what comes first: until the queue was empty once
 UNSURE, MESSAGE = 1, 2  # flags of a record
 tests = harness.Tests()
 
@@ -113,6 +114,32 @@ def tcp_begun_before_the_recording():
     check_kernel_counts(ends)
 
 
+@tests.add
+def tcp_over_ipv6():
+    recording, ends = record_talk("tcp6", "tcp6")
+    check(all_sure(check_notes(recording, ends)), "all is sure")
+    check_kernel_counts(ends)
+
+
+def check_files_sent(kind):
+    """Returns what each end did."""
+    recording, ends = record_talk(f"files-{kind}", kind, "--sendfile")
+    seen = check_notes(recording, ends)
+    for end in seen:
+        equal({r.span["name"] for r in end if r.direction == "sent"}, {"sendfile"}, "who sent")
+    return seen
+
+
+@tests.add
+def files_sent_over_ipv4():
+    check(all_sure(check_files_sent("tcp")), "all is sure")
+
+
+@tests.add
+def files_sent_over_ipv6():
+    check(all_sure(check_files_sent("tcp6")), "all is sure")
+
+
 FAST_OPEN = """
 import json, os, socket, sys, threading
 FASTOPEN_CONNECT = 30
@@ -171,8 +198,12 @@ def fast_open_sends_before_there_is_a_connection():
 def unix_from_its_begin():
     recording, ends = record_talk("unix", "unix", "--splice")
     seen = check_notes(recording, ends)
-    unsure = 0 if QUEUE_IS_KNOWN else 5  # until the queue was empty once
-    check(all_sure(end[unsure:] for end in seen), "all is sure")
+    check(all_sure(end[UNIX_UNSURE:] for end in seen), "all is sure")
+
+
+@tests.add
+def files_sent_on_unix_streams():
+    check(all_sure(end[UNIX_UNSURE:] for end in check_files_sent("unix")), "all is sure")
 
 
 @tests.add
@@ -239,6 +270,37 @@ def datagrams_of_unix_sockets_have_no_number():
     equal([[("sent", "received")[direction], flags, begin, size]
            for _, direction, flags, begin, size in raw_bytes(fathom.path("datagrams"))],
           [[direction, UNSURE | MESSAGE, 0, size] for direction, _, size in made], "records")
+    return None
+
+
+DATAGRAM_FILES = """
+import json, os, socket
+moved = []
+file = os.memfd_create("file")
+os.write(file, bytes(3000))
+for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    here, there = (socket.socket(family, socket.SOCK_DGRAM) for _ in range(2))
+    there.bind((address, 0))
+    here.connect(there.getsockname()[:2])
+    for size in (1, 3000):
+        moved.append(["sent", os.sendfile(here.fileno(), file, 0, size)])
+        moved.append(["received", len(there.recv(10000))])
+print(json.dumps(moved))
+"""
+
+
+@tests.add
+def files_sent_as_datagrams():
+    """Each is told once, also where the protocol takes no pages."""
+    if not shutil.which("babeltrace2"):
+        return "babeltrace2 is missing"
+    recording = fathom.path("datagram-files")
+    result = fathom.run("record", "-o", recording, "--", sys.executable, "-c", DATAGRAM_FILES)
+    equal(result.returncode, 0, f"record: {result.stderr}")
+    equal([[("sent", "received")[direction], flags, size]
+           for _, direction, flags, _, size in raw_bytes(recording)],
+          [[direction, UNSURE | MESSAGE, size] for direction, size in json.loads(result.stdout)],
+          "records")
     return None
 
 
