@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Beside busybox, which has the rest: programs that tests name, or whose every option they use.
 PROGRAMS = ["python3.11", "dash", "bash", "coreutils", "unshare", "mount", "umount", "setpriv",
             "strace", "bpftool", "ip", "prlimit", "nsenter", "taskset", "babeltrace2", "zstd",
-            "sqlite3", "ps", "fio", "redis-server", "redis-benchmark", "redis-cli"]
+            "sqlite3", "ps", "fio", "redis-server", "redis-benchmark", "redis-cli", "nginx", "wrk"]
 COREUTILS = ["cat", "chmod", "cp", "cut", "date", "dd", "echo", "env", "false", "head", "id", "ln",
              "ls", "mkdir", "mknod", "mktemp", "mv", "nice", "nproc", "od", "printf", "rm", "rmdir",
              "seq", "sha256sum", "sleep", "sort", "stat", "stty", "sync", "tail", "tee", "test",
