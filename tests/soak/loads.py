@@ -20,19 +20,20 @@ while True:
     if not os.fork():
         os.execv("/bin/true", ["true"])
     os.wait()
+    os.write(1, b".")
 """
-# Whose calls are accounted for: they keep to one CPU, since losses are told of CPUs.
-COUNTED_CPU = min(os.sched_getaffinity(0))
+# On each of these are programs whose calls are accounted for: losses are told of CPUs.
+CPUS = sorted(os.sched_getaffinity(0))
 
-# Says of each call when it was made: [before, after] of the monotonic clock.
+# Says of each call when it was made: [before, after, 1] by the monotonic clock.
 CANARY = """
 import os, sys, time
 os.sched_setaffinity(0, {int(sys.argv[3])})
 with open(sys.argv[1], "w", buffering=1) as out:
     while os.getppid() == int(sys.argv[2]):
         before = time.monotonic_ns()
-        os.getppid()
-        out.write(f"{before} {time.monotonic_ns()}\\n")
+        os.getpgrp()
+        out.write(f"{before} {time.monotonic_ns()} 1\\n")
         time.sleep(0.02)
 """
 
@@ -50,11 +51,42 @@ with open(sys.argv[1], "w", buffering=1) as out:
         time.sleep(1)
 """
 
+# Calls of read() and write() in a second that show that a load does what it should; what sends on
+# sockets otherwise has its peer to show it.
+WORK = {"redis": 100, "nginx": 50, "canary": 5, "bursts": 0.2, "forker": 1, "fio": 20,
+        "redis-benchmark": 0.5, "wrk": 50}
+BEGINS_AGAIN = 2  # what a busy host may end; those that count must not
+
 
 def missing():
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     return [name for name in ("redis-server", "redis-benchmark", "nginx", "wrk", "fio", "bpftool",
                               "babeltrace2") if not shutil.which(name)]
+
+
+def calls_of_session(leader):
+    """Of read() and write(), by all of its processes."""
+    calls = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.getsid(int(pid)) == leader:
+                with open(f"/proc/{pid}/io", encoding="ascii") as text:
+                    calls += sum(int(line.split()[1]) for line in text if line.startswith("sysc"))
+        except OSError:  # it has ended
+            pass
+    return calls
+
+
+def faults(ended, work):
+    """Of loads, by name: which did not run as they should, and why."""
+    found = []
+    for name, calls in work.items():
+        what = name.rsplit("-", 1)[0] if name not in WORK else name
+        if ended.get(name, 0) > (0 if what in ("canary", "bursts") else BEGINS_AGAIN):
+            found.append(f"{name} began again {ended[name]} times")
+        elif calls < WORK[what]:
+            found.append(f"{name} made only {calls:.1f} calls a second")
+    return found
 
 
 class Loads:
@@ -67,13 +99,9 @@ class Loads:
             text.write("x" * 600)
         with open(self.at("pace.lua"), "w", encoding="ascii") as text:
             text.write("function delay() return math.random(1, 5) end\n")
-        self.canary_log, self.bursts_log = self.at("canary.log"), self.at("bursts.log")
         self.commands = {
             "redis": ["redis-server", "--port", self.redis, "--save", "", "--dir", directory],
             "nginx": nginx_command(directory, self.nginx),
-            "canary": [sys.executable, "-c", CANARY, self.canary_log, os.getpid(),
-                       COUNTED_CPU],
-            "bursts": [sys.executable, "-c", BURSTS, self.bursts_log, os.getpid(), COUNTED_CPU],
             "forker": ["nice", sys.executable, "-c", FORKER],
             "fio": ["fio", "--name=soak", f"--filename={self.at('fio')}", "--size=64m",
                     "--rw=randrw", "--bs=4k", "--fsync=16", "--rate_iops=300", "--time_based",
@@ -83,12 +111,17 @@ class Loads:
             "wrk": ["wrk", "-t", 1, "-c", 8, "-d", "24h", "-s", self.at("pace.lua"),
                     f"http://127.0.0.1:{self.nginx}/page.html"],
         }
-        self.running, self.ended = {}, {}
+        self.counted = [(f"{what}-{cpu}", program, cpu) for cpu in CPUS
+                        for what, program in (("canary", CANARY), ("bursts", BURSTS))]
+        for name, program, cpu in self.counted:
+            self.commands[name] = [sys.executable, "-c", program, self.at(name), os.getpid(), cpu]
+        self.running, self.since, self.ended, self.work = {}, {}, {}, {}
 
     def at(self, name):
         return os.path.join(self.directory, name)
 
     def begin(self, name):
+        self.since[name] = time.monotonic()
         self.running[name] = subprocess.Popen([str(word) for word in self.commands[name]],
                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                               start_new_session=True)
@@ -99,7 +132,7 @@ class Loads:
             time.sleep(0.3)
 
     def check(self):
-        """What ended by itself begins again; each is counted, and the canary must not."""
+        """What ended by itself begins again; each is counted."""
         for name, process in list(self.running.items()):
             if process.poll() is not None:
                 self.ended[name] = self.ended.get(name, 0) + 1
@@ -109,6 +142,9 @@ class Loads:
         return self.running[name].pid
 
     def stop(self):
+        self.check()
+        self.work = {name: calls_of_session(process.pid) / (time.monotonic() - self.since[name])
+                     for name, process in self.running.items()}
         for process in self.running.values():
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)  # a session of ours

@@ -5,6 +5,8 @@
  * neighbours, merges their partials in their order and in a random grouping, and
  * compares all answers to the byte. Then as many times as RESTARTS says a run in which a
  * recorder was killed, which also must equal its two parts, what is before and behind that.
+ * Where all streams end at once the same must come of their records one after the other: of runs
+ * that are so, and half as many times more.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,11 @@ enum way {
 	WAY_FOLDED,
 	WAY_AT_RANDOM,
 	WAY_IN_PARTS, /* what is before `second` and the rest, each by itself */
+	WAY_WHOLE,    /* of records one after the other, if the chunks are even */
 };
+
+static const char *const way_names[] = {
+	[WAY_AT_RANDOM] = "at random", [WAY_IN_PARTS] = "in two parts", [WAY_WHOLE] = "whole"};
 
 struct run {
 	size_t first;
@@ -63,6 +69,53 @@ static struct partial *pieces_merge(struct simulation *s, struct partial **piece
 	return fold(parts, 2);
 }
 
+/* Its streams begin at once and end at once, and nothing of it comes late. */
+static bool is_even(const struct chunk_info *info)
+{
+	return info->begun_ns <= info->begin_ns && info->late_ns >= info->begin_ns &&
+	       info->complete_ns >= info->end_ns && !info->filters;
+}
+
+static bool run_is_even(const struct chunk_info *infos, const struct run *run)
+{
+	for (int i = 0; i < run->count; i++)
+		if (!is_even(&infos[run->first + (size_t)i]))
+			return false;
+	return true;
+}
+
+static int chunk_apply(struct partial *p, const struct chunk_info *info, u64 covered_ns)
+{
+	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = info->begin_ns},
+				 .begin_ns = covered_ns};
+	const struct record_head *record;
+	struct chunk_reader *reader;
+	int err = chunk_reader_open(&reader, info->path, NULL);
+
+	if (err)
+		return err;
+	if (covered_ns && covered_ns < info->begin_ns)
+		err = partial_apply(p, &gap.head);
+	while (!err && (err = chunk_reader_next(reader, &record, NULL)) > 0)
+		err = partial_apply(p, record);
+	chunk_reader_close(reader);
+	return err;
+}
+
+/* infos: of the run's chunks. */
+static struct partial *whole_partial(const struct chunk_info *infos, int count)
+{
+	struct partial_options options = {.spans = true};
+	struct partial *p = partial_new(&options);
+
+	for (int i = 0; i < count; i++)
+		if (!p || chunk_apply(p, &infos[i], i ? infos[i - 1].end_ns : 0))
+			exit(1);
+	for (int i = 0; i < count; i++)
+		partial_cover(p, infos[i].begin_ns, infos[i].end_ns);
+	return p;
+}
+
 /* Answers over the chunks of a run. */
 static char *run_answer(struct simulation *s, const struct chunk_info *infos, const struct run *run,
 			enum way way)
@@ -71,6 +124,11 @@ static char *run_answer(struct simulation *s, const struct chunk_info *infos, co
 	u64 covered_ns = 0, to_ns = 0;
 
 	infos += run->first;
+	s->from_ns = infos[0].begin_ns;
+	if (way == WAY_WHOLE) {
+		s->to_ns = infos[run->count - 1].end_ns;
+		return answers(whole_partial(infos, run->count), s);
+	}
 	for (int i = 0; i < run->count; i++) {
 		pieces[i] = chunk_partial(&infos[i], covered_ns);
 		if (chunk_covers_to(&infos[i]) > covered_ns)
@@ -78,7 +136,6 @@ static char *run_answer(struct simulation *s, const struct chunk_info *infos, co
 		if (infos[i].end_ns > to_ns)
 			to_ns = infos[i].end_ns;
 	}
-	s->from_ns = infos[0].begin_ns;
 	s->to_ns = to_ns;
 	return answers(pieces_merge(s, pieces, run, way), s);
 }
@@ -92,7 +149,7 @@ static int way_check(struct simulation *s, const struct chunk_info *infos, const
 
 	if (failed) {
 		printf("chunks %zu to %zu %s\n", run->first, run->first + (size_t)run->count - 1,
-		       way == WAY_IN_PARTS ? "in two parts" : "at random");
+		       way_names[way]);
 		print_difference(folded, other);
 	}
 	free(other);
@@ -106,6 +163,8 @@ static int run_check(struct simulation *s, const struct chunk_info *infos, const
 	int failed = run->second ? way_check(s, infos, run, WAY_IN_PARTS, folded) : 0;
 
 	failed = failed || way_check(s, infos, run, WAY_AT_RANDOM, folded);
+	if (!failed && run_is_even(infos, run))
+		failed = way_check(s, infos, run, WAY_WHOLE, folded);
 	*bytes += strlen(folded);
 	free(folded);
 	return failed;
@@ -145,7 +204,25 @@ static int restarts_check(struct simulation *s, const struct recording_info *inf
 		failed = run_check(s, info->chunks, &run, &bytes);
 		found++;
 	}
-	printf("%d across restarts, %zu bytes\n", found, bytes);
+	printf("%d across restarts, %zu bytes; ", found, bytes);
+	return failed || (wanted && !found);
+}
+
+/* Even ones from a random one on. */
+static int evens_check(struct simulation *s, const struct recording_info *info, int wanted)
+{
+	size_t from = simulation_random(s, info->chunk_count), bytes = 0;
+	int failed = 0, found = 0;
+
+	for (size_t i = 0; i < info->chunk_count && found < wanted && !failed; i++) {
+		struct run run = {.first = (from + i) % info->chunk_count, .count = 2};
+
+		if (run.first + 2 > info->chunk_count || !run_is_even(info->chunks, &run))
+			continue;
+		failed = run_check(s, info->chunks, &run, &bytes);
+		found++;
+	}
+	printf("%d as their records one after the other, %zu bytes\n", found, bytes);
 	return failed || (wanted && !found);
 }
 
@@ -185,6 +262,7 @@ int main(int argc, char **argv)
 		return 77;
 	failed = neighbours_check(&s, recording_info(recording), atoi(argv[3]));
 	failed = failed || restarts_check(&s, recording_info(recording), atoi(argv[4]));
+	failed = failed || evens_check(&s, recording_info(recording), (atoi(argv[3]) + 1) / 2);
 	recording_close(recording);
 	simulation_free(&s);
 	return failed;
