@@ -296,8 +296,8 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	}
 	if (stack_min_ns && !task->on_cpu && !state->off_ns)
 		state->off_ns = r->head.time_ns;
-	if (r->since_ns)
-		r->since_ns = r->head.time_ns - r->since_ns;
+	if (r->since_ns) /* a call that it has entered meanwhile is not told */
+		r->since_ns = r->since_ns < r->head.time_ns ? r->head.time_ns - r->since_ns : 0;
 	return bpf_seq_write(seq, out, sizeof(*out));
 }
 
@@ -419,6 +419,8 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 		entered_ns = state_in(state) ? 0 : bpf_ktime_get_ns();
 	}
 	state = snapshot_state_of(task, entered_ns);
+	if (state && state->entered_ns != entered_ns)
+		entered_ns = 0; /* the move's own record was first */
 	named_keep(task, state);
 	if (!state_in(state))
 		return 0;

@@ -9,8 +9,8 @@
  *
  * Who is in scope: with scope_host every thread but those of capture itself;
  * else the threads whose state says so. State is made by the fork program
- * (children inherit), by the snapshot (scope_pids) and, for the command that capture
- * starts, by the iterator scope_seeds. That a thread has none is remembered until another one is
+ * (children inherit), by the snapshot (scope_pids), by a move into a cgroup and, for the command
+ * that capture starts, by the iterator scope_seeds. That a thread has none is remembered until another one is
  * made (bpf/caller.h).
  */
 #ifndef BPF_STATE_H
@@ -253,11 +253,14 @@ static __always_inline void state_find_creator(struct thread_state *state, struc
 
 /*
  * The thread comes into scope, in a recording that has begun at `now_ns`; 0: as it begins. What it
- * did so far is not known; no call that it begins after that time goes unseen.
+ * did so far is not known; no call that it begins from then on goes unseen. Whoever moves it and
+ * the snapshot may find it outside at once: only one of them lets it in.
  */
 static __always_inline void state_enter(struct thread_state *state, struct task_struct *task,
 					u32 flags, u64 now_ns)
 {
+	if (__sync_fetch_and_or(&state->flags, STATE_ENTERS) & (STATE_ENTERS | STATE_IN))
+		return;
 	state->entered_ns = now_ns;
 	state->begin_ns = 0;
 	state->fault_begin_ns = 0;
@@ -274,6 +277,7 @@ static __always_inline void state_enter(struct thread_state *state, struct task_
 	state_find_creator(state, task);
 	state_clear(state, STATE_SEEN);
 	state_set(state, STATE_DECIDED | flags);
+	state_clear(state, STATE_ENTERS);
 }
 
 /* NULL if it is of no interest; with scope_host, if there is no memory or not at this moment. */

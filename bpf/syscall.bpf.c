@@ -577,6 +577,8 @@ static __always_inline bool syscall_made_it(const struct thread_state *state,
 {
 	if (!state->newborn || result)
 		return false;
+	if (task->start_time > recording_ns)
+		return true; /* all programs saw its birth: its first end is that, or of no call */
 	switch (regs->orig_ax) {
 	case SYSCALL_NR_clone3: /* the same number in both tables */
 		return true;

@@ -10,6 +10,7 @@
 #define STATE_PENDING 4	   /* in scope from its exec on */
 #define STATE_SEEN 8	   /* the snapshot has it */
 #define STATE_BY_CGROUP 16 /* in scope for as long as it is in a cgroup that was named */
+#define STATE_ENTERS 32	   /* somebody is about to set STATE_IN */
 
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1
@@ -52,7 +53,7 @@ struct thread_state {
 	u8 spanned;	    /* with spans_only: it had a span since that was told to be over */
 	u8 pad2[3];
 	u64 exit_ns;	/* when it began to end; 0: it has not, that is known */
-	u64 entered_ns; /* came into scope then; 0: it was in it when the recording began */
+	u64 entered_ns; /* came into scope then, in its life; 0: it was in it from its begin on */
 };
 
 #endif
