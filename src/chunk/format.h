@@ -112,7 +112,7 @@ _Static_assert(offsetof(struct packet_head, checksum) == 84, "packet head");
 
 #define PACKET_MAGIC 0xc1fc1fc1u
 #define PACKET_HEAD_BYTES 88u
-#define PACKET_TARGET_BYTES (256u << 10) /* a writer ends a packet that is this long */
+#define PACKET_TARGET_BYTES (128u << 10) /* a writer ends a packet that is this long */
 #define PACKET_MAX_BYTES (PACKET_TARGET_BYTES + 8192u)
 #define PACKET_SLACK 16u /* bytes behind a packet in memory that may be read and written */
 #define PACKET_NO_CPU 0xffffu

@@ -155,7 +155,7 @@ static struct record_switch some_switch(uint64_t *state, unsigned int different)
 
 static unsigned int switches_come_back(unsigned int different)
 {
-	enum { COUNT = 5000 };
+	enum { COUNT = 2500 };
 	static u8 copy[PACKET_MAX_BYTES + UNPACK_SLACK];
 	static struct record_switch records[COUNT];
 	uint64_t state = different;

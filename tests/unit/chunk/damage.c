@@ -592,9 +592,9 @@ TEST(a_field_of_false_heads_ends_soon)
 	f = fopen(make_path(info.path, "cpu0"), "r+");
 	CHECK(f != NULL);
 	CHECK_EQ(fread(head, 1, sizeof(head), f), sizeof(head));
-	/* content and packet size: 256 KiB */
+	/* content and packet size: 128 KiB */
 	for (int i = 0; i < 8; i++)
-		head[40 + i] = head[48 + i] = i == 2 ? 0x20 : 0;
+		head[40 + i] = head[48 + i] = i == 2 ? 0x10 : 0;
 	for (int i = 0; i < 20000000 / 88; i++)
 		fwrite(head, 1, sizeof(head), f);
 	fclose(f);

@@ -310,7 +310,7 @@ TEST(what_the_disk_refuses_is_told_before_what_it_takes)
 	struct refused refused = {0};
 	struct chunk_info info;
 
-	limit_files(200000);
+	limit_files(PACKET_TARGET_BYTES - 1000);
 	for (unsigned int i = 0; i < REFUSED_RECORDS; i++) {
 		union make_record r;
 
