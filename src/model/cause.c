@@ -29,7 +29,10 @@
  *   (inode lock, page lock) is `disk`: what its holder does is that.
  * - A call that changes the memory map waits for the map's lock, which faults
  *   and other calls of the process hold: `lock`; `disk` if an interrupt of a
- *   block device ended the wait, as when it populates a mapping.
+ *   block device ended the wait, as when it populates a mapping. Which of the two
+ *   it is while nothing ended it is `unknown`.
+ * - A futex is waited for interruptibly, and by nothing else: uninterruptibly its
+ *   page is (`fault`), which the kernel reads itself.
  * - open() that sleeps interruptibly is at a FIFO whose other end is not open,
  *   or at a file of which another program has a lease (`ipc`); uninterruptibly,
  *   it reads directories (`disk`), unless another thread ends that: a program that
@@ -154,6 +157,7 @@ static const struct cause_rule rules[] = {
 	  THEN(timer, "waits for no file: sleeps") },
 	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ZERO,
 	  THEN(ipc, "waits for no file: a signal came") },
+	{ .calls = CALL_FUTEX, .states = STATE(disk_sleep), THEN(fault, "the futex's page") },
 	{ .calls = CALL_FUTEX, .wakers = WAKER_TIMER, THEN(timer, "futex timed out") },
 	{ .calls = CALL_FUTEX, THEN(lock, "futex") },
 	{ .calls = CALL_FILE_LOCK, .wakers = WAKER_STORAGE, .states = STATE(disk_sleep),
@@ -163,6 +167,8 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_VFORK, THEN(child, "vfork: until the child executes or ends") },
 	{ .calls = CALL_CLONE, .arg0 = ARG_VFORK,
 	  THEN(child, "vfork: until the child executes or ends") },
+	{ .calls = CALL_CLONE | CALL_FORK, .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
+	  THEN(disk, "memory for the copy") },
 	{ .calls = CALL_CLONE | CALL_FORK, THEN(lock, "locks of the process that is copied") },
 	{ .calls = CALL_SIGNAL, .wakers = WAKER_TIMER,
 	  THEN(timer, "signal of a timer, or timed out") },
@@ -233,6 +239,8 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_AIO, THEN(disk, "asynchronous I/O") },
 	{ .calls = CALL_SYNC, THEN(disk, "writes back to storage") },
 	{ .calls = CALL_MEMORY, .wakers = WAKER_STORAGE, THEN(disk, "fills memory from storage") },
+	{ .calls = CALL_MEMORY, .wakers = WAKER_NOT_SEEN | WAKER_NOT_KNOWN,
+	  THEN(unknown, "the memory map, or what fills it") },
 	{ .calls = CALL_MEMORY, THEN(lock, "lock of the memory map") },
 	{ .kinds = KINDS_STORAGE, THEN(disk, "file on storage") },
 	{ .calls = CALL_PATH, .wakers = WAKER_TASK,

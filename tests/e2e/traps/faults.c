@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Page faults that do not pair by themselves. */
+#include <linux/futex.h>
 #include <linux/userfaultfd.h>
 #include <setjmp.h>
 #include <sys/ioctl.h>
@@ -125,21 +126,31 @@ static void *page_touch(void *page)
 	return NULL;
 }
 
-/* A thread is in a fault until a byte comes in; says when it is. */
-static int late_end_run(long number, char **argv)
+/* A descriptor that tells of the first touch of the page; -1: errno says why not. */
+static int page_watch(void *page, int flags)
 {
-	int fd = (int)syscall(SYS_userfaultfd, UFFD_USER_MODE_ONLY | O_CLOEXEC);
-	void *page = pages_new(4096, PROT_READ | PROT_WRITE);
+	int fd = (int)syscall(SYS_userfaultfd, flags | O_CLOEXEC);
 	struct uffdio_api api = {.api = UFFD_API};
 	struct uffdio_register watched = {.range = {(uintptr_t)page, 4096},
 					  .mode = UFFDIO_REGISTER_MODE_MISSING};
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &watched))
+		return -1;
+	return fd;
+}
+
+/* A thread is in a fault until a byte comes in; says when it is. */
+static int late_end_run(long number, char **argv)
+{
+	void *page = pages_new(4096, PROT_READ | PROT_WRITE);
+	int fd = page_watch(page, UFFD_USER_MODE_ONLY);
 	struct uffdio_zeropage fill = {.range = {(uintptr_t)page, 4096}};
 	struct uffd_msg message;
 	pthread_t thread;
 	char byte;
 
 	(void)number, (void)argv;
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &watched))
+	if (fd < 0)
 		TRUTH_SKIP("faults cannot be held here: %s", strerror(errno));
 	if (pthread_create(&thread, NULL, page_touch, page))
 		return 1;
@@ -147,6 +158,32 @@ static int late_end_run(long number, char **argv)
 	printf("in a fault\n");
 	fflush(stdout);
 	TRUTH_TRY(read(0, &byte, 1));
+	TRUTH_TRY(ioctl(fd, UFFDIO_ZEROPAGE, &fill));
+	return pthread_join(thread, NULL);
+}
+
+static void *page_wake(void *page)
+{
+	syscall(SYS_futex, page, FUTEX_WAKE, 1, NULL, NULL, 0);
+	return NULL;
+}
+
+/* A futex that nobody has, in a page that comes after so many milliseconds. */
+static int futex_page_run(long ms, char **argv)
+{
+	void *page = pages_new(4096, PROT_READ | PROT_WRITE);
+	int fd = page_watch(page, 0);
+	struct uffdio_zeropage fill = {.range = {(uintptr_t)page, 4096}};
+	struct uffd_msg message;
+	pthread_t thread;
+
+	(void)argv;
+	if (fd < 0)
+		TRUTH_SKIP("faults of the kernel cannot be held here: %s", strerror(errno));
+	if (pthread_create(&thread, NULL, page_wake, page))
+		return 1;
+	TRUTH_TRY(read(fd, &message, sizeof(message)));
+	sleep_until(truth_now() + ms * MS);
 	TRUTH_TRY(ioctl(fd, UFFDIO_ZEROPAGE, &fill));
 	return pthread_join(thread, NULL);
 }
@@ -182,7 +219,14 @@ static int vsyscall_run(long times, char **argv)
 }
 
 const struct trap traps_faults[] = {
-	{"segv", segv_run},	    {"segv_die", segv_die_run}, {"nested", nested_run},
-	{"efault", efault_run},	    {"unread", unread_run},	{"touch", touch_run},
-	{"late_end", late_end_run}, {"vsyscall", vsyscall_run}, {NULL, NULL},
+	{"segv", segv_run},
+	{"segv_die", segv_die_run},
+	{"nested", nested_run},
+	{"efault", efault_run},
+	{"unread", unread_run},
+	{"touch", touch_run},
+	{"late_end", late_end_run},
+	{"vsyscall", vsyscall_run},
+	{"futex_page", futex_page_run},
+	{NULL, NULL},
 };

@@ -135,6 +135,16 @@ def an_end_without_a_begin_is_counted():
 
 
 @tests.add
+@skips
+def a_page_that_a_futex_lies_in_is_no_lock():
+    """The kernel reads it without a fault of the thread; no other wait of a futex is so deep."""
+    path, _ = record("futex_page", 50)
+    held = max(spans(path, "syscall", "futex"), key=lambda s: s["time"]["fault_ns"])
+    check(held["time"]["fault_ns"] > 45 * MS, f"it waits for its page: {held['time']}")
+    check(held["time"]["lock_ns"] < MS, f"and for no lock: {held['time']}")
+
+
+@tests.add
 def a_cpu_that_comes_later_has_ends_of_faults():
     """No CPU is unplugged: to fathom alone the second one seems to come while it records."""
     if not os.path.exists("/sys/devices/system/cpu/cpu1"):

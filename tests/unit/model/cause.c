@@ -56,6 +56,8 @@ static const struct {
 	{{NR(futex), STATE(sleep), WOKEN(timer)}, SPLIT_timer, "timed out"},
 	{{NR(futex), STATE(sleep), WOKEN(task)}, SPLIT_lock, "futex"},
 	{{NR(futex_waitv), STATE(sleep)}, SPLIT_lock, "futex"},
+	{{NR(futex), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_fault, "page"},
+	{{NR(fork), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "copy"},
 	{{NR(fcntl), FD(regular), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "metadata"},
 	{{NR(fcntl), FD(regular), STATE(sleep), WOKEN(task)}, SPLIT_lock, "file lock"},
 	{{NR(flock), FD(regular), STATE(sleep), WOKEN(task)}, SPLIT_lock, "file lock"},
@@ -190,6 +192,7 @@ static const struct {
 	{{NR(execve), STATE(disk_sleep), WOKEN(task)}, SPLIT_other, "another thread"},
 	{{NR(mmap), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "fills memory"},
 	{{NR(munmap), STATE(disk_sleep), WOKEN(task)}, SPLIT_lock, "memory map"},
+	{{NR(mmap), STATE(disk_sleep)}, SPLIT_unknown, "memory map"},
 
 	{{NR(getrandom), STATE(sleep), SOFTIRQ(3)}, SPLIT_network, "traffic"},
 	{{NR(finit_module), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "device"},
