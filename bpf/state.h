@@ -10,8 +10,8 @@
  * Who is in scope: with scope_host every thread but those of capture itself;
  * else the threads whose state says so. State is made by the fork program
  * (children inherit), by the snapshot (scope_pids), by a move into a cgroup and, for the command
- * that capture starts, by the iterator scope_seeds. That a thread has none is remembered until another one is
- * made (bpf/caller.h).
+ * that capture starts, by the iterator scope_seeds. That a thread has none is remembered until
+ * another one is made (bpf/caller.h).
  */
 #ifndef BPF_STATE_H
 #define BPF_STATE_H

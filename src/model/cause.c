@@ -32,7 +32,8 @@
  *   block device ended the wait, as when it populates a mapping. Which of the two
  *   it is while nothing ended it is `unknown`.
  * - A futex is waited for interruptibly, and by nothing else: uninterruptibly its
- *   page is (`fault`), which the kernel reads itself.
+ *   page is (`fault`), which the kernel reads itself; or, if a thread ends that, the
+ *   memory map's lock (`lock`).
  * - open() that sleeps interruptibly is at a FIFO whose other end is not open,
  *   or at a file of which another program has a lease (`ipc`); uninterruptibly,
  *   it reads directories (`disk`), unless another thread ends that: a program that
@@ -157,7 +158,8 @@ static const struct cause_rule rules[] = {
 	  THEN(timer, "waits for no file: sleeps") },
 	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ZERO,
 	  THEN(ipc, "waits for no file: a signal came") },
-	{ .calls = CALL_FUTEX, .states = STATE(disk_sleep), THEN(fault, "the futex's page") },
+	{ .calls = CALL_FUTEX, .states = STATE(disk_sleep), .wakers = ~WAKER_TASK,
+	  THEN(fault, "the futex's page") },
 	{ .calls = CALL_FUTEX, .wakers = WAKER_TIMER, THEN(timer, "futex timed out") },
 	{ .calls = CALL_FUTEX, THEN(lock, "futex") },
 	{ .calls = CALL_FILE_LOCK, .wakers = WAKER_STORAGE, .states = STATE(disk_sleep),

@@ -126,31 +126,21 @@ static void *page_touch(void *page)
 	return NULL;
 }
 
-/* A descriptor that tells of the first touch of the page; -1: errno says why not. */
-static int page_watch(void *page, int flags)
-{
-	int fd = (int)syscall(SYS_userfaultfd, flags | O_CLOEXEC);
-	struct uffdio_api api = {.api = UFFD_API};
-	struct uffdio_register watched = {.range = {(uintptr_t)page, 4096},
-					  .mode = UFFDIO_REGISTER_MODE_MISSING};
-
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &watched))
-		return -1;
-	return fd;
-}
-
 /* A thread is in a fault until a byte comes in; says when it is. */
 static int late_end_run(long number, char **argv)
 {
+	int fd = (int)syscall(SYS_userfaultfd, UFFD_USER_MODE_ONLY | O_CLOEXEC);
 	void *page = pages_new(4096, PROT_READ | PROT_WRITE);
-	int fd = page_watch(page, UFFD_USER_MODE_ONLY);
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register watched = {.range = {(uintptr_t)page, 4096},
+					  .mode = UFFDIO_REGISTER_MODE_MISSING};
 	struct uffdio_zeropage fill = {.range = {(uintptr_t)page, 4096}};
 	struct uffd_msg message;
 	pthread_t thread;
 	char byte;
 
 	(void)number, (void)argv;
-	if (fd < 0)
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &watched))
 		TRUTH_SKIP("faults cannot be held here: %s", strerror(errno));
 	if (pthread_create(&thread, NULL, page_touch, page))
 		return 1;
@@ -162,30 +152,25 @@ static int late_end_run(long number, char **argv)
 	return pthread_join(thread, NULL);
 }
 
-static void *page_wake(void *page)
+/* Futexes that nobody waits for, in pages of a file that have to be read. */
+static int futex_page_run(long pages, char **argv)
 {
-	syscall(SYS_futex, page, FUTEX_WAKE, 1, NULL, NULL, 0);
-	return NULL;
-}
+	int fd = open(argv[3], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	size_t bytes = (size_t)pages * 4096;
+	static char full[4096];
+	char *memory;
 
-/* A futex that nobody has, in a page that comes after so many milliseconds. */
-static int futex_page_run(long ms, char **argv)
-{
-	void *page = pages_new(4096, PROT_READ | PROT_WRITE);
-	int fd = page_watch(page, 0);
-	struct uffdio_zeropage fill = {.range = {(uintptr_t)page, 4096}};
-	struct uffd_msg message;
-	pthread_t thread;
-
-	(void)argv;
-	if (fd < 0)
-		TRUTH_SKIP("faults of the kernel cannot be held here: %s", strerror(errno));
-	if (pthread_create(&thread, NULL, page_wake, page))
+	memset(full, 1, sizeof(full));
+	for (long i = 0; i < pages; i++)
+		TRUTH_TRY(write(fd, full, sizeof(full)));
+	TRUTH_TRY(fsync(fd));
+	TRUTH_TRY(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED || madvise(memory, bytes, MADV_RANDOM))
 		return 1;
-	TRUTH_TRY(read(fd, &message, sizeof(message)));
-	sleep_until(truth_now() + ms * MS);
-	TRUTH_TRY(ioctl(fd, UFFDIO_ZEROPAGE, &fill));
-	return pthread_join(thread, NULL);
+	for (long i = 0; i < pages; i++)
+		TRUTH_TRY(syscall(SYS_futex, memory + i * 4096, FUTEX_WAKE, 1, NULL, NULL, 0));
+	return 0;
 }
 
 /* Whether the page of calls of old is there, to be run. */

@@ -57,6 +57,7 @@ static const struct {
 	{{NR(futex), STATE(sleep), WOKEN(task)}, SPLIT_lock, "futex"},
 	{{NR(futex_waitv), STATE(sleep)}, SPLIT_lock, "futex"},
 	{{NR(futex), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_fault, "page"},
+	{{NR(futex), STATE(disk_sleep), WOKEN(task)}, SPLIT_lock, "futex"},
 	{{NR(fork), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "copy"},
 	{{NR(fcntl), FD(regular), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "metadata"},
 	{{NR(fcntl), FD(regular), STATE(sleep), WOKEN(task)}, SPLIT_lock, "file lock"},
