@@ -259,8 +259,14 @@ static __always_inline void state_find_creator(struct thread_state *state, struc
 static __always_inline void state_enter(struct thread_state *state, struct task_struct *task,
 					u32 flags, u64 now_ns)
 {
-	if (__sync_fetch_and_or(&state->flags, STATE_ENTERS) & (STATE_ENTERS | STATE_IN))
+	u32 before = __sync_fetch_and_or(&state->flags, STATE_ENTERS);
+
+	if (before & STATE_ENTERS)
 		return;
+	if (before & STATE_IN) { /* just now */
+		state_clear(state, STATE_ENTERS);
+		return;
+	}
 	state->entered_ns = now_ns;
 	state->begin_ns = 0;
 	state->fault_begin_ns = 0;
