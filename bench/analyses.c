@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/vec.h"
 #include "chunk/chunk.h"
 #include "record/record.h"
 
@@ -84,34 +85,19 @@ static const size_t event_bytes[] = {
 	[WAKING] = BYTES_OF(woken),
 };
 
-struct cpu {
-	struct event *events;
-	size_t count, room;
+struct cpu { /* a VEC */
+	struct event *data;
+	size_t count, capacity;
 };
-
-static int cpu_add(struct cpu *c, const struct event *event)
-{
-	if (c->count == c->room) {
-		size_t room = c->room ? 2 * c->room : 4096;
-		struct event *events = realloc(c->events, room * sizeof(*events));
-
-		if (!events)
-			return -ENOMEM;
-		c->events = events;
-		c->room = room;
-	}
-	c->events[c->count++] = *event;
-	return 0;
-}
 
 static int syscall_add(struct cpu *c, const struct record_syscall *r)
 {
 	struct event entry = {
 		.id = ENTRY, .time_ns = r->head.time_ns - r->duration_ns, .nr = r->nr};
 	struct event exit = {.id = EXIT, .time_ns = r->head.time_ns, .result = (s64)r->result};
-	int err = r->flags & SYSCALL_BEGIN_UNKNOWN ? 0 : cpu_add(c, &entry);
+	int err = r->flags & SYSCALL_BEGIN_UNKNOWN ? 0 : vec_push(c, entry);
 
-	return err ? err : cpu_add(c, &exit);
+	return err ? err : vec_push(c, exit);
 }
 
 /* Returns whether it was taken, or a negative errno. */
@@ -131,13 +117,13 @@ static int record_add(struct cpu *cpus, const struct record_head *head)
 		event.run.state = r->state;
 		event.run.to = (s32)r->next_tid;
 		event.run.from_priority = event.run.to_priority = PRIORITY;
-		err = cpu_add(c, &event);
+		err = vec_push(c, event);
 	} else if (head->kind == RECORD_waking) {
 		event.id = WAKING;
 		event.woken.tid = (s32)head->tid;
 		event.woken.priority = PRIORITY;
 		event.woken.cpu = head->cpu;
-		err = cpu_add(c, &event);
+		err = vec_push(c, event);
 	} else {
 		return 0;
 	}
@@ -166,11 +152,11 @@ static int stream_write(struct cpu *c, u32 number, const char *dir)
 	char name[32];
 	FILE *file;
 
-	qsort(c->events, c->count, sizeof(*c->events), by_time);
+	qsort(c->data, c->count, sizeof(*c->data), by_time);
 	for (size_t i = 0; i < c->count; i++)
-		bytes += event_bytes[c->events[i].id];
-	packet.begin_ns = c->events[0].time_ns;
-	packet.end_ns = c->events[c->count - 1].time_ns;
+		bytes += event_bytes[c->data[i].id];
+	packet.begin_ns = c->data[0].time_ns;
+	packet.end_ns = c->data[c->count - 1].time_ns;
 	packet.content_bits = packet.packet_bits = 8 * bytes;
 	snprintf(name, sizeof(name), "channel_%u", number);
 	file = file_open(dir, name);
@@ -178,7 +164,7 @@ static int stream_write(struct cpu *c, u32 number, const char *dir)
 		return -errno;
 	fwrite(&packet, sizeof(packet), 1, file);
 	for (size_t i = 0; i < c->count; i++)
-		fwrite(&c->events[i], event_bytes[c->events[i].id], 1, file);
+		fwrite(&c->data[i], event_bytes[c->data[i].id], 1, file);
 	return fclose(file) ? -errno : 0;
 }
 
@@ -218,7 +204,7 @@ int main(int argc, char **argv)
 	else
 		printf("records %llu\n", (unsigned long long)taken);
 	for (u32 i = 0; i < CPUS_MAX; i++)
-		free(cpus[i].events);
+		vec_free(&cpus[i]);
 	chunk_reader_close(reader);
 	return got < 0;
 }

@@ -127,7 +127,7 @@ void stack_facts_free(struct facts *f);
 /* Since when a process runs what it runs: what was mapped before is gone. */
 u64 stack_facts_image(const struct facts *f, u32 pid, u64 time_ns);
 
-/* Whoever may be asked for later. */
+/* prune.c: whoever may be asked for later */
 struct living {
 	struct map tids;	/* threads that go on, and whoever woke one that still waits */
 	struct map pids;	/* processes of those that go on */
