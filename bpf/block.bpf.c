@@ -101,11 +101,14 @@ static __always_inline void bio_keep(u64 key, const struct block_open *open)
 		ring_count_lost(RECORD_block);
 }
 
-static __always_inline bool block_wanted(struct thread_state *state)
+static __always_inline bool block_wanted(struct thread_state *state, struct task_struct *task)
 {
-	if (spans_only && (!state || !context_is_set(&state->ctx)))
+	if (!state_in(state))
 		return false;
-	return state_in(state);
+	if (!state->in_syscall) /* in a fault of user code, of which the context is read at its end
+				 */
+		context_read(state, task);
+	return !spans_only || context_is_set(&state->ctx);
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -117,7 +120,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	bool flushes = bio->bi_opf & (OP_PREFLUSH | OP_FUA);
 	u64 key = (u64)bio;
 
-	if (!block_wanted(state)) {
+	if (!block_wanted(state, task)) {
 		bio_forget(key); /* the address was another's before */
 		if (flushes)
 			bpf_map_delete_elem(&block_flushes, &key);
@@ -127,8 +130,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 		open.flags = BLOCK_WRITEBACK;
 		open.cgroup = bio_cgroup(bio);
 	}
-	if (state)
-		open.ctx = state->ctx;
+	open.ctx = state->ctx;
 	open.queued_ns = bpf_ktime_get_ns();
 	bio_keep(key, &open);
 	if (flushes)

@@ -18,6 +18,7 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
+TOUCHES = sys.argv[2]
 tests = harness.Tests()
 MIB = 1 << 20
 WORK = tempfile.mkdtemp(prefix="fathom-disk-", dir=os.environ.get("TMPDIR", "/var/tmp"))
@@ -169,6 +170,32 @@ def who_has_no_span_asks_for_nothing_that_is_recorded():
     recording = fathom.record("spans_only", "--spans-only", "--", "dd", f"if={path}",
                               "of=/dev/null", "bs=64k")
     equal(len(Disk(recording).blocks), 0, "requests")
+
+
+@tests.add
+def what_a_fault_reads_is_of_the_span_that_it_is_in():
+    """Its thread begins and ends spans without any call: nobody looked at them before."""
+    path, count = os.path.join(WORK, "touched"), 40
+    with open(path, "wb") as file:
+        file.truncate(count << 18)
+        for i in range(count):
+            os.pwrite(file.fileno(), b"\0" * mmap.PAGESIZE, i << 18)
+    for options, expected in ([], count), (["--spans-only"], count // 2):
+        evict(path)
+        recording = fathom.record(f"touched-{expected}", *options, "--", TOUCHES, path, str(count))
+        requests = Disk(recording).blocks
+        if not requests:
+            return "the file lies on no disk"
+        # the program's own pages may have to be read, too
+        check(len(requests) >= expected and (not options or len(requests) < count),
+              f"{len(requests)} requests with {options}")
+        answer = fathom.ok("trace", "--json", "--slowest", "99", "--name", "touch", recording)
+        traces = json.loads(answer)["traces"]
+        equal(len(traces), count // 2, "spans")
+        for trace in traces:
+            kinds = [span["kind"] for span in trace["spans"]]
+            equal((kinds.count("fault"), kinds.count("block")), (1, 1), f"of {kinds}")
+    return None
 
 
 @tests.add

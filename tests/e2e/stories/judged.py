@@ -200,10 +200,12 @@ def below(trace):
 
 
 def places(trace):
-    """Children that do not lie inside of their parents."""
+    """Children that do not lie inside of their parents. A request may outlive who made it."""
     by_id = {span["span_id"]: span for span in trace["spans"]}
     for span in trace["spans"]:
         above = by_id.get(span.get("parent_id"))
-        if above and above.get("tid") == span.get("tid") and not span["name"].startswith("execve") and \
-                not above["begin_ns"] <= span["begin_ns"] <= span["end_ns"] <= above["end_ns"]:
-            yield f"{span['kind']} {span['name']} is not inside of {above['name']}"
+        if not above or above.get("tid") != span.get("tid") or span["name"].startswith("execve"):
+            continue
+        end = span["begin_ns"] if span["kind"] in ("block", "io_uring") else span["end_ns"]
+        if not above["begin_ns"] <= span["begin_ns"] <= end <= above["end_ns"]:
+            yield f"{span} is not inside of {above}"

@@ -467,6 +467,41 @@ TEST(a_request_alone_has_something_above_it)
 	partial_free(p);
 }
 
+/* Of a context, not of a span whose bounds were heard; what its thread did meanwhile is unknown. */
+TEST(a_request_tells_that_its_span_was_there)
+{
+	struct partial *p = partial_new(&all);
+	struct record_block r[] = {request(9400, 0, 400, 1), request(9990, 0, 190, 2),
+				   request(8900, 0, 300, 3)};
+	struct tree_options options = {.boot = 42, .threads = true};
+	const struct node *context, *app;
+	struct split split;
+	struct tree tree;
+
+	span_begins(p, 1000, &outer, NULL, "outer");
+	span_ends(p, 8500, &outer, NULL);
+	call(p, 9600, 100, 39, &foreign);
+	r[0].ctx = r[1].ctx = foreign;
+	r[2].ctx = outer;
+	for (size_t i = 0; i < 3; i++)
+		apply(p, &r[i]);
+	partial_cover(p, 500, 10000);
+	CHECK_EQ(partial_finish(p), 0);
+	CHECK_EQ(tree_build(p, &options, &tree), 0);
+	context = find(&tree, NODE_CONTEXT, 9000);
+	app = find(&tree, NODE_APP, 1000);
+	CHECK(context && app);
+	CHECK_EQ(context->end_ns, 9800);
+	CHECK_EQ(app->end_ns, 8500);
+	split = node_split(p, &tree, context);
+	CHECK_EQ(split.ns[SPLIT_kernel], 100);
+	CHECK_EQ(split.ns[SPLIT_unknown], 700);
+	CHECK_EQ(total_of(p, &tree, context), 800);
+	CHECK_EQ(total_of(p, &tree, app), 7500);
+	tree_free(&tree);
+	partial_free(p);
+}
+
 /* Of a thread that began to end the last switch was lost: it ends, with what it did last. */
 TEST(a_thread_that_exits_ends)
 {
