@@ -25,9 +25,13 @@ int blocks_add(struct partial *p, const struct record_head *head)
 				   [BLOCK_ARG_BYTES] = r->bytes,
 				   [BLOCK_ARG_QUEUED_NS] = issued - begin},
 			  .ctx = r->ctx};
+	int err;
 
-	if (!p->options.spans || !partial_in_range(p, head->time_ns))
+	if (!partial_in_range(p, head->time_ns))
 		return 0;
+	err = span_sighted(p, &r->ctx, head, begin);
+	if (err || !p->options.spans)
+		return err;
 	k.split.ns[SPLIT_off_thread] = (s64)(k.end_ns - k.begin_ns);
 	return kspan_keep(p, &k);
 }

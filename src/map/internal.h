@@ -191,6 +191,12 @@ void span_shorten(struct app_span *span);
 int spans_add(struct partial *p, const struct record_head *r);
 int spans_share(struct partial *p, bool active, const struct life *l,
 		const struct life_share *share);
+/*
+ * The thread of a request had that span then, of which often nothing else tells, as where a crash
+ * cut it off in a fault, or its calls are left out.
+ */
+int span_sighted(struct partial *p, const struct context *ctx, const struct record_head *r,
+		 u64 time_ns);
 int spans_merge(struct partial *left, struct partial *right); /* right is left empty */
 int spans_sort(struct partial *p);
 void spans_free(struct partial *p);

@@ -72,11 +72,19 @@ static struct span_hold share_once(const struct span_share *s)
 	return (struct span_hold){s->begin_ns, s->end_ns, s->split};
 }
 
+/* A moment has no time: one between others tells nothing. */
+static bool is_between(const struct span_share *s, const struct span_hold *h)
+{
+	return h->begin_ns == h->end_ns && h->begin_ns > s->begin_ns && h->end_ns < s->end_ns;
+}
+
 static int hold_add(struct span_shares *shares, struct span_share *s, const struct span_hold *more)
 {
 	struct span_hold once = share_once(s);
 	int err = 0;
 
+	if (shares->sighted && is_between(s, more))
+		return 0;
 	if (!s->holds.count && !(shares->sighted && hold_widen(&once, more)))
 		err = vec_push(&s->holds, once);
 	if (!err && s->holds.count &&
@@ -108,7 +116,7 @@ static void holds_sort(struct span_share *s, bool sighted)
 	for (size_t i = 1; i < s->holds.count && sighted; i++) {
 		struct span_hold *last = &s->holds.data[kept], *h = &s->holds.data[i];
 
-		if (!hold_widen(last, h))
+		if (!hold_widen(last, h) && !is_between(s, h))
 			s->holds.data[++kept] = *h;
 	}
 	if (sighted)

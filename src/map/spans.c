@@ -194,6 +194,18 @@ int spans_share(struct partial *p, bool active, const struct life *l,
 	return share_add(active ? &span->active : &span->seen, &s);
 }
 
+int span_sighted(struct partial *p, const struct context *ctx, const struct record_head *head,
+		 u64 time_ns)
+{
+	struct span_share s = {head->tid, head->pid, .begin_ns = time_ns, .end_ns = time_ns};
+	struct app_span *span;
+
+	if (context_is_none(ctx))
+		return 0;
+	span = span_get(p, ctx);
+	return span ? share_add(&span->seen, &s) : -ENOMEM;
+}
+
 static void attribute_free(struct span_attribute *a)
 {
 	free(a->text);

@@ -21,9 +21,8 @@ int tree_above_put(struct map *numbers, const struct node *n, size_t index);
 
 /*
  * A request can be told when nothing else is of its thread, or of the span that it was made under:
- * something stands for that, with the id `above` (0: there is none). Its time is not known. Or
- * nothing else tells that the span was there so early, or still, as of a thread that a crash cut
- * off in a fault: it begins, or ends, with the request. 0 or -ENOMEM.
+ * something stands for that, with the id `above` (0: there is none). Its time is not known.
+ * 0 or -ENOMEM.
  */
 int tree_stand_in(struct tree *tree, struct map *numbers, const struct node *child, u64 above);
 

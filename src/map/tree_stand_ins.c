@@ -36,32 +36,14 @@ static void stand_in_widen(struct node *n, const struct node *child)
 		n->end_ns = child->end_ns;
 }
 
-/* What its thread did then nobody tells. */
-static void span_widen(struct span_time *t, struct node *n, u64 time_ns)
-{
-	u64 more = 0;
-
-	if (time_ns < n->begin_ns && n->begin_soft) {
-		more = n->begin_ns - time_ns;
-		t->begin_ns = n->begin_ns = time_ns;
-	} else if (time_ns > n->end_ns && n->end_soft) {
-		more = time_ns - n->end_ns;
-		t->end_ns = n->end_ns = time_ns;
-	}
-	t->split.ns[SPLIT_unknown] = split_sum(t->split.ns[SPLIT_unknown], (s64)more);
-}
-
 int tree_stand_in(struct tree *tree, struct map *numbers, const struct node *child, u64 above)
 {
 	size_t up = above ? (size_t)map_get(numbers, node_key(child->trace, above)) : 0;
 	struct node *n = up ? &tree->nodes.data[up - 1] : NULL;
-	bool request = child->kind == NODE_BLOCK || child->kind == NODE_URING;
 
 	if (above && (!n || n->id != above || memcmp(n->trace, child->trace, 16) != 0))
 		return stand_in_add(tree, numbers, child, above);
 	if (n && !n->of)
 		stand_in_widen(n, child);
-	else if (n && n->kind != NODE_THREAD && request && !child->begin_soft)
-		span_widen(&tree->times[n->of - 1], n, child->begin_ns);
 	return 0;
 }

@@ -45,6 +45,8 @@ int urings_add(struct partial *p, const struct record_head *head)
 		of = (struct sum_of){.pid = head->pid, .file = r->file};
 		err = sums_add(&p->files, &of, &split, duration, error);
 	}
+	if (!err && !(r->flags & URING_BEGIN_UNKNOWN))
+		err = span_sighted(p, &r->ctx, head, head->time_ns - took);
 	if (err || !p->options.spans)
 		return err;
 	split.ns[SPLIT_off_thread] = (s64)took;

@@ -453,8 +453,10 @@ TEST(a_request_alone_has_something_above_it)
 	CHECK(thread && context);
 	CHECK_EQ(thread->end_ns, 3000);
 	CHECK_EQ(thread->tid, 5);
-	CHECK_EQ(context->end_ns, 7000);
-	CHECK(context->begin_soft && context->end_soft && !context->of && !thread->of);
+	CHECK_EQ(context->end_ns, 6400);
+	CHECK_EQ(node_threads(&tree, context), 1);
+	CHECK_EQ(node_split(p, &tree, context).ns[SPLIT_unknown], 1900);
+	CHECK(context->begin_soft && context->end_soft && !thread->of);
 	CHECK_EQ(context->id, span_number(foreign.span));
 	CHECK_EQ(thread->parent | context->parent, 0);
 	for (size_t i = 0; i < tree.nodes.count; i++) {
