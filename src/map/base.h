@@ -7,7 +7,8 @@
  * by whom, under which span), their names, processes, open files and services,
  * spans that have not ended (the latest 65,536, of each the latest 128 events and attributes),
  * containers of processes, formats of events, and, of what has no life here and is told once in
- * each chunk, the latest 4096: names of threads out of scope, files of io_urings' slots. It has no
+ * each chunk, the latest 4096: names of threads out of scope, files of io_urings' slots; likewise,
+ * for five seconds, processes that are told before their threads, and what they mapped. It has no
  * time, count or closed span: these went with the chunks. Merged before map(rest), with
  * options.from_ns at the cut, it gives the answers that the whole would give
  * with the same options.

@@ -134,10 +134,13 @@ struct living {
 	struct map ended;	/* when the last life of a number ended, + 1 */
 	struct map files;	/* keys of files that are open */
 	struct bytes_map spans; /* contexts that own the time of a thread */
+	u64 expected_ns;	/* since then the threads of a process may have still to come */
 };
 
 /* Whether what was told of a process then is of one that lives, or may: threads come after it. */
 bool living_may_have(const struct living *l, u32 pid, u64 time_ns);
+/* prune_told.c: finds expected_ns, for a base at that time. 0 or -ENOMEM */
+int living_expect(struct living *l, const struct facts *f, u64 at_ns);
 
 /* Leaves what later stacks and waits of these threads and processes may ask for. */
 void stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns);

@@ -19,11 +19,6 @@ static bool has(const struct map *set, u64 key)
 	return map_get(set, key);
 }
 
-bool living_may_have(const struct living *l, u32 pid, u64 time_ns)
-{
-	return map_get(&l->pids, pid) || time_ns >= (u64)(uintptr_t)map_get(&l->ended, pid);
-}
-
 static int span_keep(struct living *l, const struct context *ctx)
 {
 	return context_is_none(ctx) ? 0 : bytes_map_put(&l->spans, ctx, sizeof(*ctx), PRESENT);
@@ -292,6 +287,8 @@ static int facts_prune(struct partial *p, struct living *l)
 
 	if (!err) /* before forks go */
 		err = processes_inherit(p, &l->pids);
+	if (!err)
+		err = living_expect(l, f, p->to_ns);
 	if (!err) /* it looks through forks: before these go */
 		err = fds_prune(p, l);
 	if (err)

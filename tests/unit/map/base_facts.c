@@ -180,6 +180,19 @@ static void executes(struct partial *p, u64 time_ns)
 	apply(p, &r);
 }
 
+/* The base of it, which goes into the next one. */
+static struct partial *base_at(struct partial *base, u64 at_ns)
+{
+	struct bytes bytes = {0};
+
+	partial_cover(base, 1, at_ns);
+	CHECK_EQ(base_write(base, &bytes), 0);
+	partial_free(base);
+	CHECK_EQ(base_read(&base, bytes.data, bytes.count, &state), 0);
+	bytes_free(&bytes);
+	return base;
+}
+
 /* A worker was made by one that executed before. */
 TEST(a_base_keeps_what_one_executes_that_only_forked)
 {
@@ -188,15 +201,8 @@ TEST(a_base_keeps_what_one_executes_that_only_forked)
 	lives(base, 1000);
 	executes(base, 1100);
 	forks(base, 1200);
-	for (int i = 0; i < 2; i++) { /* the base of a base, too */
-		struct bytes bytes = {0};
-
-		partial_cover(base, 1, 2000);
-		CHECK_EQ(base_write(base, &bytes), 0);
-		partial_free(base);
-		CHECK_EQ(base_read(&base, bytes.data, bytes.count, &state), 0);
-		bytes_free(&bytes);
-	}
+	for (int i = 0; i < 2; i++) /* the base of a base, too */
+		base = base_at(base, 2000);
 	CHECK_EQ(base->facts.processes.count, 2);
 	CHECK_EQ(partial_finish(base), 0);
 	CHECK_STR(query_executable(base, 7, 2500), "/bin/srv");
@@ -217,13 +223,7 @@ static void named(struct partial *p, u64 time_ns, u32 tid, const char *name)
 /* What a base of it leaves, finished. */
 static struct partial *left_of(struct partial *base)
 {
-	struct bytes bytes = {0};
-
-	partial_cover(base, 1, 2000);
-	CHECK_EQ(base_write(base, &bytes), 0);
-	partial_free(base);
-	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
-	bytes_free(&bytes);
+	base = base_at(base, 2000);
 	CHECK_EQ(partial_finish(base), 0);
 	return base;
 }
@@ -322,6 +322,53 @@ TEST(a_base_keeps_processes_whose_threads_are_not_told_yet)
 	CHECK(query_mapping(base, &in, 0x1500));
 	in.pid = 21;
 	CHECK(!query_mapping(base, &in, 0x1500));
+	partial_free(base);
+}
+
+TEST(processes_whose_threads_never_come_do_not_make_it_grow)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 500);
+	found(base, 600, 7);
+	for (u32 i = 0; i < 10000; i++)
+		found(base, 1000 + i, 100000 + i);
+	base = base_at(base, 20000);
+	CHECK_EQ(base->facts.processes.count, 4096 / 2 + 1);
+	CHECK_EQ(base->facts.mappings.count, 4096 / 2 + 1);
+	base = base_at(base, 5000000000 + 11000);
+	CHECK_EQ(base->facts.processes.count, 1);
+	CHECK_EQ(base->facts.mappings.count, 1);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK_STR(query_process(base, 7, 2000)->command, "srv");
+	partial_free(base);
+}
+
+TEST(processes_of_one_time_do_not_make_it_grow)
+{
+	struct partial *base = partial_new(&state);
+
+	for (u32 i = 0; i < 5000; i++)
+		found(base, 1000, 20 + i);
+	base = left_of(base);
+	CHECK(base->facts.processes.count <= 4096);
+	CHECK(base->facts.mappings.count <= 4096);
+	CHECK(base->facts.names.count <= 4096);
+	partial_free(base);
+}
+
+/* A chunk may tell what lay in the memory of one that ended in an earlier one. */
+TEST(mappings_of_ended_processes_do_not_make_it_grow)
+{
+	struct partial *base = partial_new(&state);
+
+	lives(base, 500);
+	lived(base, 1000, 20, "went");
+	base = base_at(base, 2000);
+	found(base, 1001, 20);
+	base = base_at(base, 3000);
+	base = base_at(base, 20000000000);
+	CHECK_EQ(base->facts.mappings.count, 0);
 	partial_free(base);
 }
 
