@@ -123,6 +123,7 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
 		.info = info, .reader = reader, .whole = true, .options = state_only};
 	struct partial *state = NULL, *more = NULL;
 	struct error unreadable = {0};
+	struct chunk_info first;
 	int err = 0;
 
 	if (goes_on(base, info) && info->end_ns <= base->end_ns)
@@ -131,10 +132,14 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
 		err = base_read(&state, base->data, base->bytes, &state_only);
 	if (err == -ENOMEM) /* it is whole: another time */
 		return error_set(e, err, "cannot keep what is needed of %s", info->path);
-	if (state)
+	if (state) {
 		task.covered_ns = base->end_ns;
-	else
+	} else { /* what came late waits for nobody: none is there that has the rest of its time */
+		first = *info;
+		first.late_ns = first.begin_ns;
+		task.info = &first;
 		state = partial_new(&state_only);
+	}
 	err = state ? chunk_map(&more, &task, NULL, &unreadable) : -ENOMEM;
 	if (err && chunk_error_is_own(err)) {
 		partial_free(state);

@@ -111,6 +111,33 @@ static void first_goes(const char *dir)
 	first_is_absorbed(dir, true);
 }
 
+/* A chunk with what came late from the one before. */
+static void late_write(const char *dir, u64 begin_ns)
+{
+	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = begin_ns + 1};
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = begin_ns,
+						     .late_ns = begin_ns - 2 * MS,
+						     .host = "here",
+						     .boot_id = BOOT,
+						     .clock = &clock,
+						     .no_sync = true};
+	struct record_fork fork = {.head = {.kind = RECORD_fork, .tid = 8, .pid = 8},
+				   .parent_tid = 7,
+				   .parent_pid = 7};
+	struct chunk_writer *w;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	fork.head.time_ns = begin_ns - MS;
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LATE, 0), &fork.head), 0);
+	fork.head.tid = fork.head.pid = 9;
+	fork.head.time_ns = begin_ns + MS;
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &fork.head), 0);
+	CHECK_EQ(chunk_writer_cut(w, begin_ns + 10 * MS, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
+	chunk_writer_close(w);
+}
+
 static const char *goes_next; /* of this directory a chunk, once a stream of it is to be read */
 static int goes_times;
 
@@ -245,6 +272,24 @@ TEST(a_base_holds_beside_another_recording)
 		CHECK_EQ(s.partial->lives.count, i ? 2 : 1);
 		source_free(&s);
 	}
+}
+
+/* Nobody will ever bring the rest of that time. */
+TEST(a_base_that_begins_with_late_records_does_not_wait)
+{
+	const struct partial_options options = {.state_only = true};
+	const char *dir = make_directory();
+	struct recording_base base;
+	struct partial *state;
+
+	late_write(dir, 1000 * MS);
+	first_goes(dir);
+	CHECK_EQ(recording_base_read(dir, NULL, &base, NULL), 0);
+	CHECK_EQ(base_read(&state, base.data, base.bytes, &options), 0);
+	CHECK_EQ(state->raw.list.count, 0);
+	CHECK_EQ(state->facts.forks.count, 0); /* as in any whose end is complete */
+	partial_free(state);
+	recording_base_free(&base);
 }
 
 /* Nobody recorded between it and the first chunk that is left: what is told begins there. */
