@@ -101,16 +101,20 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct thread_state *mine = state_of(parent), *state;
-	u32 named = scope_host || mine ? 0 : scope_of(parent);
 	bool told = *(volatile u32 *)&recording, entered = false;
-	u32 flags;
+	u32 scope = 0, own, flags;
 
-	/* clone3 can put a child into another cgroup than its parent's */
-	if (scope_hierarchies && !named && !(mine && (mine->flags & STATE_IN))) {
-		named = scope_of(task);
-		entered = named && told;
+	if (mine)
+		scope = mine->flags & (STATE_IN | STATE_PENDING | STATE_BY_CGROUP);
+	else if (!scope_host)
+		scope = scope_of(parent);
+	/* clone3 can put it into another cgroup than its parent's, which can be moved meanwhile */
+	if (scope_hierarchies && (scope & (STATE_IN | STATE_BY_CGROUP)) != STATE_IN) {
+		own = scope_of(task);
+		entered = own && told && !(scope & STATE_IN);
+		scope = own ? own : scope & STATE_PENDING;
 	}
-	if (!scope_host && !named && !(mine && mine->flags & (STATE_IN | STATE_PENDING))) {
+	if (!scope_host && !scope) {
 		named_drop(task->pid); /* it was another's */
 		state_drop(task);
 		return 0;
@@ -125,7 +129,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	if (scope_host)
 		flags |= (u32)task->tgid == own_tgid ? 0 : STATE_IN;
 	else
-		flags |= named ? named : mine->flags & (STATE_IN | STATE_PENDING | STATE_BY_CGROUP);
+		flags |= scope;
 	state->newborn = 1;
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
 		state->creator_tp = parent->thread.fsbase;

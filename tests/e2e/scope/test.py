@@ -237,6 +237,28 @@ def made_in_a_cgroup():
     return None
 
 
+@tests.add
+def made_out_of_a_cgroup():
+    """A child that its parent, inside, makes in another cgroup was never in scope."""
+    if "v2" not in mounts():
+        return "no cgroups of version 2"
+    with cgroup("v2") as (path, _):
+        recorder, recording = start_recording("out-of", "--cgroup", path)
+        with harness.Process(["sh", "-c", 'echo $$ >"$1"; shift; exec "$@"', "sh",
+                              path + "/cgroup.procs", CHURN, "into", mounts()["v2"], CHURN],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+            child = parent.stdout.readline()
+            time.sleep(0.3)
+            parent.communicate(timeout=30)
+        stop(recorder)
+    if parent.returncode == 77:
+        return "no child can be made in a cgroup here"
+    equal((bool(child), parent.returncode), (True, 0), "a child, and the status")
+    equal({row["pid"] for row in rows(recording, "thread")}, {parent.pid}, "who is in scope")
+    harness.check_sums(fathom, recording)
+    return None
+
+
 NAPS = """
 import random, time
 while True:
