@@ -105,9 +105,7 @@ static __always_inline bool block_wanted(struct thread_state *state, struct task
 {
 	if (!state_in(state))
 		return false;
-	if (!state->in_syscall) /* in a fault of user code, of which the context is read at its end
-				 */
-		context_read(state, task);
+	context_now(state, task); /* a fault reads it at its end only */
 	return !spans_only || context_is_set(&state->ctx);
 }
 

@@ -127,6 +127,16 @@ static __always_inline void context_read(struct thread_state *state, struct task
 		state->spanned = 1;
 }
 
+/*
+ * The span that the running thread has now. In a call that was seen to begin it is the one that it
+ * had there; where another one began, and outside of calls, nobody has looked.
+ */
+static __always_inline void context_now(struct thread_state *state, struct task_struct *task)
+{
+	if (state->in_syscall != IN_SYSCALL_SEEN)
+		context_read(state, task);
+}
+
 /* With spans_only: whether it had a span since it was told of last, and has none now. */
 static __always_inline bool span_is_over(const struct thread_state *state,
 					 const struct context *ctx)

@@ -51,8 +51,7 @@ static __always_inline bool event_of_running(struct record_event *r, struct task
 	r->head.pid = task->tgid;
 	if (!state)
 		return true;
-	if (!state->in_syscall)
-		context_read(state, task);
+	context_now(state, task);
 	r->ctx = state->ctx;
 	return true;
 }

@@ -85,8 +85,7 @@ static __always_inline int fault_end(u32 flags)
 			stack_of_current(STACK_AT_FAULT, state->stack_since_ns);
 		state->stack_since_ns = 0;
 	}
-	if (!state->in_syscall)
-		context_read(state, task);
+	context_now(state, task);
 	r->ctx = state->ctx;
 	n = context_is_set(&r->ctx) ? 2 : 1;
 	if ((spans_only && n == 1) || ring_reserve(&place, n, RECORD_fault)) {

@@ -38,8 +38,9 @@ static __always_inline struct thread_state *bytes_state(struct task_struct *task
 	return state_in(state) ? state : NULL;
 }
 
-static __always_inline bool bytes_wanted(const struct thread_state *state)
+static __always_inline bool bytes_wanted(struct thread_state *state, struct task_struct *task)
 {
+	context_now(state, task);
 	return !spans_only || context_is_set(&state->ctx);
 }
 
@@ -169,7 +170,7 @@ static __always_inline int tcp_send_goes_on(struct sock *sk, u64 left)
 	u64 at, gone;
 	u32 flags;
 
-	if (!state || !bytes_wanted(state))
+	if (!state || !bytes_wanted(state, task))
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!tcp)
@@ -206,10 +207,11 @@ int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
 {
-	struct thread_state *state = bytes_state(bpf_get_current_task_btf());
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = bytes_state(task);
 	struct tcp_sock *tcp;
 
-	if (!state || !bytes_wanted(state))
+	if (!state || !bytes_wanted(state, task))
 		return 0;
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!tcp)
@@ -302,7 +304,7 @@ static __always_inline void bytes_went(struct thread_state *state, struct task_s
 	struct record_bytes *r = &out->r;
 	u16 family = sk->__sk_common.skc_family;
 	struct ring_place place;
-	bool told = bytes_wanted(state);
+	bool told = bytes_wanted(state, task);
 
 	if (family != AF_UNIX && (!told || (family != AF_INET && family != AF_INET6)))
 		return;

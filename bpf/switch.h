@@ -33,8 +33,7 @@ static __always_inline void switch_fill_context(struct record_switch *r, struct 
 {
 	if (!state->in_syscall && !state->called)
 		call_find();
-	if (state->in_syscall != IN_SYSCALL_SEEN)
-		context_read(state, task);
+	context_now(state, task);
 	r->ctx = state->ctx;
 }
 

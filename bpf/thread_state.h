@@ -31,7 +31,7 @@ struct thread_state {
 	u8 called;	      /* a call of it was seen to begin: so was one that is open now */
 	u64 fault_begin_ns;   /* of the open fault; 0: none */
 	struct file_ref file; /* behind its fd */
-	struct context ctx;   /* active span at its entry, or when the thread left its CPU */
+	struct context ctx;   /* active span, as it was read last: context_now() */
 	u64 bytes_sock; /* TCP socket of the send or receive in progress (net.bpf.c); 0: none */
 	u32 location_generation;
 	u16 bytes_flags; /* BYTES_* */

@@ -181,10 +181,12 @@ static __always_inline int uring_begin(struct io_kiocb *req, bool failed)
 		return 0;
 	open.tid = task->pid;
 	open.pid = task->tgid;
-	if (task->flags & PF_IO_WORKER)
+	if (task->flags & PF_IO_WORKER) {
 		open.flags = URING_SQPOLL;
-	else
+	} else {
+		context_now(state, task);
 		open.ctx = state->ctx;
+	}
 	if (spans_only && !context_is_set(&open.ctx))
 		return 0;
 	uring_fill(&open, req);

@@ -7,6 +7,7 @@ import mmap
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,11 @@ TOUCHES = sys.argv[2]
 tests = harness.Tests()
 MIB = 1 << 20
 WORK = tempfile.mkdtemp(prefix="fathom-disk-", dir=os.environ.get("TMPDIR", "/var/tmp"))
+
+
+def in_call(pid, number):
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+        return file.read().split()[0] == str(number)
 
 
 class Disk:
@@ -195,6 +201,39 @@ def what_a_fault_reads_is_of_the_span_that_it_is_in():
         for trace in traces:
             kinds = [span["kind"] for span in trace["spans"]]
             equal((kinds.count("fault"), kinds.count("block")), (1, 1), f"of {kinds}")
+    return None
+
+
+@tests.add
+def what_a_call_does_that_was_open_before_is_of_the_span_that_it_is_in():
+    """Nobody read the span where the call began: it is read where something is told of it."""
+    path, where = os.path.join(WORK, "open-before"), fathom.path("open-before")
+    with open(path, "wb") as file:
+        file.write(b"\0" * MIB)
+    evict(path)
+    with socket.create_server(("127.0.0.1", 0)) as server, \
+            socket.create_connection(server.getsockname()) as ours:
+        theirs = server.accept()[0]
+        with theirs, harness.Process([TOUCHES, path, "0"], stdin=theirs) as program:
+            harness.until(lambda: in_call(program.pid, 0), "the program to read")
+            with subprocess.Popen([fathom.binary, "record", "-o", where, "--spans-only", "--event",
+                                   "block:block_bio_queue", "-p", str(program.pid)]) as recorder:
+                harness.until(lambda: fathom.run("rotate", where).returncode == 0, "the recording")
+                ours.send(b"x")
+                equal(program.wait(60), 0, "status of the program")
+                recorder.send_signal(signal.SIGINT)
+    equal(recorder.returncode, 0, "status of the recorder")
+    disk = Disk(where)
+    [call] = [span for span in disk.spans if span["name"] == "read"]
+    equal((call["begin_bound"], call["attributes"].get("bytes.to")), ("soft", 1), "the open call")
+    touch = disk.parent(call)
+    check(touch["kind"] in ("internal", "context"), f"the span that it is in: {touch}")
+    [fault] = [span for span in disk.spans if span["kind"] == "fault"]
+    equal(disk.parent(fault), call, "what the fault is in")
+    if fault["name"] != "major fault":
+        return "the file lies on no disk"
+    equal([event["name"] for event in touch["events"]], ["block:block_bio_queue"], "events")
+    equal([disk.parent(span) for span in disk.blocks], [fault], "requests")
     return None
 
 
