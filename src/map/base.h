@@ -6,6 +6,7 @@
  * It has the threads that go on (each as it was left: asleep in which call, woken
  * by whom, under which span), their names, processes, open files and services,
  * spans that have not ended (the latest 65,536, of each the latest 128 events and attributes),
+ * what processes mapped (of each the latest 4096, and what a thread's last stack lies in),
  * containers of processes, formats of events, and, of what has no life here and is told once in
  * each chunk, the latest 4096: names of threads out of scope, files of io_urings' slots; likewise,
  * for five seconds, processes that are told before their threads, and what they mapped. It has no

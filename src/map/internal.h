@@ -141,9 +141,11 @@ struct living {
 bool living_may_have(const struct living *l, u32 pid, u64 time_ns);
 /* prune_told.c: finds expected_ns, for a base at that time. 0 or -ENOMEM */
 int living_expect(struct living *l, const struct facts *f, u64 at_ns);
+/* The time from which on there are no more than a base keeps, also of one time; sorts the times. */
+u64 told_since(u64 *times, size_t count);
 
-/* Leaves what later stacks and waits of these threads and processes may ask for. */
-void stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns);
+/* Leaves what later stacks and waits of these threads and processes may ask for. 0 or -ENOMEM */
+int stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns);
 
 /* containers.c: cgroups and moves among the facts */
 int cgroup_fact_add(struct facts *f, const struct record_cgroup *r);

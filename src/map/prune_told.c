@@ -22,8 +22,7 @@ static int u64_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* The time from which on there are no more than are kept, also of one time; sorts the times. */
-static u64 told_since(u64 *times, size_t count)
+u64 told_since(u64 *times, size_t count)
 {
 	if (count <= TOLD_KEPT)
 		return 0;

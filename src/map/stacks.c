@@ -179,10 +179,38 @@ static bool mapping_is_asked_for(const struct facts *f, const struct fact_mappin
 	return false;
 }
 
-/* Of each range what was told of it last, and what the stacks that are left need. */
-static void mappings_prune(struct facts *f, const struct living *l, u64 at_ns)
+static bool mapping_is_last(const struct facts *f, size_t i)
+{
+	const struct fact_mapping *m = &f->mappings.data[i];
+
+	return i + 1 == f->mappings.count || m->pid != m[1].pid || m->begin != m[1].begin ||
+	       m->end != m[1].end;
+}
+
+/* Since when those were told of the process that the first one is of which a base keeps. */
+static int mappings_since(const struct facts *f, size_t first, u64 *since_ns)
+{
+	u32 pid = f->mappings.data[first].pid;
+	VEC(u64) times = {0};
+	int err = 0;
+
+	for (size_t i = first; i < f->mappings.count && f->mappings.data[i].pid == pid; i++)
+		if (pid && !err && mapping_is_last(f, i))
+			err = vec_push(&times, f->mappings.data[i].since_ns);
+	*since_ns = told_since(times.data, times.count);
+	vec_free(&times);
+	return err;
+}
+
+/*
+ * Of each range what was told of it last, and what the stacks that are left need. Nothing tells
+ * that one is gone: of those of a process the latest are kept.
+ */
+static int mappings_prune(struct facts *f, const struct living *l, u64 at_ns)
 {
 	size_t kept = 0;
+	u64 since_ns = 0;
+	int err = 0;
 
 	if (f->mappings.count)
 		qsort(f->mappings.data, f->mappings.count, sizeof(*f->mappings.data),
@@ -191,21 +219,25 @@ static void mappings_prune(struct facts *f, const struct living *l, u64 at_ns)
 		qsort(f->stacks.data, f->stacks.count, sizeof(*f->stacks.data), moment_compare);
 	for (size_t i = 0; i < f->mappings.count; i++) {
 		const struct fact_mapping *m = &f->mappings.data[i];
-		bool last = i + 1 == f->mappings.count || m->pid != m[1].pid ||
-			    m->begin != m[1].begin || m->end != m[1].end;
+		bool last = mapping_is_last(f, i);
 		bool holds = !m->pid || (living_may_have(l, m->pid, m->since_ns) &&
 					 m->since_ns >= stack_facts_image(f, m->pid, at_ns));
 
-		if (holds && (last || (m->pid && mapping_is_asked_for(f, m, m[1].since_ns))))
+		if (!err && (i == 0 || m->pid != m[-1].pid))
+			err = mappings_since(f, i, &since_ns);
+		if (holds &&
+		    ((last && m->since_ns >= since_ns) ||
+		     (m->pid && mapping_is_asked_for(f, m, last ? UINT64_MAX : m[1].since_ns))))
 			f->mappings.data[kept++] = *m;
 		else
 			free(m->path);
 	}
 	f->mappings.count = kept;
+	return err;
 }
 
-void stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns)
+int stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns)
 {
 	stacks_prune(f, &l->tids);
-	mappings_prune(f, l, at_ns);
+	return mappings_prune(f, l, at_ns);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a base keeps of threads, processes, files and cgroups, and what it lets go. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base_records.h"
 #include "map/query.h"
@@ -288,22 +289,28 @@ TEST(a_base_keeps_names_of_threads_that_have_no_life)
 	partial_free(base);
 }
 
+static void maps(struct partial *p, u64 time_ns, u32 pid, u64 begin)
+{
+	struct record_mapping m = {
+		.head = {.kind = RECORD_mapping, .tid = pid, .pid = pid, .time_ns = time_ns},
+		.since_ns = time_ns,
+		.begin = begin,
+		.end = begin + 0x1000,
+		.path_len = 3,
+		.path = "/so"};
+
+	apply(p, &m);
+}
+
 static void found(struct partial *p, u64 time_ns, u32 pid)
 {
 	struct record_process r = {
 		.head = {.kind = RECORD_process, .tid = pid, .pid = pid, .time_ns = time_ns},
 		.command_len = 4,
 		.command = "srv"};
-	struct record_mapping m = {
-		.head = {.kind = RECORD_mapping, .tid = pid, .pid = pid, .time_ns = time_ns},
-		.since_ns = time_ns,
-		.begin = 0x1000,
-		.end = 0x2000,
-		.path_len = 3,
-		.path = "/so"};
 
 	apply(p, &r);
-	apply(p, &m);
+	maps(p, time_ns, pid, 0x1000);
 }
 
 /* A chunk, or the first of a snapshot, may tell of a process before its threads. */
@@ -354,6 +361,36 @@ TEST(processes_of_one_time_do_not_make_it_grow)
 	CHECK(base->facts.processes.count <= 4096);
 	CHECK(base->facts.mappings.count <= 4096);
 	CHECK(base->facts.names.count <= 4096);
+	partial_free(base);
+}
+
+/* Nothing tells that it is gone, but where a thread waits it is there. */
+TEST(mappings_of_a_process_do_not_make_it_grow)
+{
+	struct partial *base = partial_new(&state);
+	struct fact_stack in = {.flags = STACK_USER, .time_ns = 20000, .pid = 7};
+	struct record_stack waits = {
+		.head = {.kind = RECORD_stack, .tid = 7, .pid = 7, .time_ns = 700},
+		.flags = STACK_USER,
+		.since_ns = 690,
+		.frames_len = 8};
+	u64 address = 0x1100;
+
+	memcpy(waits.frames, &address, sizeof(address));
+	lives(base, 500);
+	maps(base, 600, 7, 0x1000);
+	maps(base, 600, 7, 0x3000);
+	apply(base, &waits);
+	for (u32 i = 0; i < 10000; i++)
+		maps(base, 1000 + i, 7, 0x10000 + 0x1000 * (u64)i);
+	base = base_at(base, 12000);
+	CHECK_EQ(base->facts.mappings.count, 4096 + 1);
+	CHECK_EQ(partial_finish(base), 0);
+	CHECK(query_mapping(base, &in, 0x1200));
+	CHECK(!query_mapping(base, &in, 0x3200));
+	CHECK(query_mapping(base, &in, 0x10000 + 0x1000 * 9999));
+	CHECK(query_mapping(base, &in, 0x10000 + 0x1000 * (10000 - 4096)));
+	CHECK(!query_mapping(base, &in, 0x10000 + 0x1000 * (10000 - 4097)));
 	partial_free(base);
 }
 
