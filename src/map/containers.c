@@ -221,15 +221,27 @@ static void cgroups_prune(struct facts *f)
 		qsort(f->moves.data, f->moves.count, sizeof(*f->moves.data), move_compare);
 }
 
-int container_facts_prune(struct facts *f, const struct map *pids, u64 at_ns)
+/* It was told, but none of its threads yet. */
+static bool is_to_come(const struct facts *f, const struct living *l, size_t i)
+{
+	const struct fact_process *p = &f->processes.data[i];
+
+	return (i + 1 == f->processes.count || p->pid != p[1].pid) && !map_get(&l->pids, p->pid) &&
+	       living_may_have(l, p->pid, p->time_ns);
+}
+
+int container_facts_prune(struct facts *f, const struct living *l, u64 at_ns)
 {
 	struct places kept = {0};
 	struct map_entry entry;
 	size_t at = 0;
 	int err = 0;
 
-	while (!err && map_next(pids, &at, &entry))
+	while (!err && map_next(&l->pids, &at, &entry))
 		err = places_keep(f, (u32)entry.key, at_ns, &kept);
+	for (size_t i = 0; i < f->processes.count && !err; i++)
+		if (is_to_come(f, l, i))
+			err = places_keep(f, f->processes.data[i].pid, at_ns, &kept);
 	vec_free(&f->moves);
 	f->moves.data = kept.list.data;
 	f->moves.count = kept.list.count;

@@ -151,8 +151,8 @@ int stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns);
 int cgroup_fact_add(struct facts *f, const struct record_cgroup *r);
 int move_fact_add(struct facts *f, struct fact_move move);
 void container_facts_sort(struct facts *f);
-/* Leaves where these processes are at that time; before forks go. 0 or -ENOMEM */
-int container_facts_prune(struct facts *f, const struct map *pids, u64 at_ns);
+/* Leaves where processes are at that time that live, or may; before forks go. 0 or -ENOMEM */
+int container_facts_prune(struct facts *f, const struct living *l, u64 at_ns);
 
 /* sums.c */
 struct sum_of {

@@ -295,7 +295,7 @@ static int facts_prune(struct partial *p, struct living *l)
 		return err;
 	err = stack_facts_prune(f, l, p->to_ns); /* likewise */
 	if (!err)
-		err = container_facts_prune(f, &l->pids, p->to_ns); /* likewise */
+		err = container_facts_prune(f, l, p->to_ns); /* likewise */
 	follows_prune(p, &l->pids); /* it asks what ran when: before processes go */
 	if (!err)
 		err = names_prune(p, l);

@@ -313,6 +313,22 @@ static void found(struct partial *p, u64 time_ns, u32 pid)
 	maps(p, time_ns, pid, 0x1000);
 }
 
+/* It is told with the process. */
+TEST(a_base_keeps_the_container_of_one_whose_threads_are_not_told_yet)
+{
+	struct partial *base = partial_new(&state);
+	struct record_process r = {
+		.head = {.kind = RECORD_process, .tid = 20, .pid = 20, .time_ns = 1000},
+		.cgroup = 1234};
+
+	cgroup(base, 0, 1234);
+	apply(base, &r);
+	base = base_at(base, 2000);
+	base = left_of(base);
+	CHECK_STR(query_container(base, 20, 2500), CONTAINER "1234");
+	partial_free(base);
+}
+
 /* A chunk, or the first of a snapshot, may tell of a process before its threads. */
 TEST(a_base_keeps_processes_whose_threads_are_not_told_yet)
 {
