@@ -28,9 +28,17 @@
  * - Waiting for a lock inside the kernel while reading or writing a file
  *   (inode lock, page lock) is `disk`: what its holder does is that.
  * - A call that changes the memory map waits for the map's lock, which faults
- *   and other calls of the process hold: `lock`; `disk` if an interrupt of a
- *   block device ended the wait, as when it populates a mapping. Which of the two
- *   it is while nothing ended it is `unknown`.
+ *   and other calls of the process hold: `lock`; `disk` if an interrupt or a
+ *   thread of the kernel ended its disk sleep, as when it populates a mapping.
+ *   Which of the two it is while nothing ended it is `unknown`. By what ended it
+ *   vmsplice, process_vm_readv and ptrace are `disk`, too: they bring in what they move.
+ * - Where a read passes through a thread of the kernel (btrfs, encryption), that
+ *   ends the wait for it. Of a call that brings memory in, what such a thread ends
+ *   else is taken for that, too: it frees memory (reclaim), empties the CPUs' lists
+ *   of pages (mbind, move_pages), or has the map's lock (khugepaged, ksmd), all rare.
+ *   Of others it is not: a process that ends is held up so by its watches of inotify,
+ *   a clone by networks that are taken down, most calls by RCU (membarrier, bpf,
+ *   unshare). Those are `other`, the clone `lock`.
  * - A futex is waited for interruptibly, and by nothing else: uninterruptibly its
  *   page is (`fault`), which the kernel reads itself; or, if a thread ends that, the
  *   memory map's lock (`lock`).
@@ -73,8 +81,8 @@ enum {
 	CALL_PATH = 1 << 15,   /* looks up a path */
 	CALL_MEMORY = 1 << 16, /* changes the memory map */
 	CALL_FORK = 1 << 17,
-	CALL_SPLICE = 1 << 18,	 /* moves from or to a pipe */
-	CALL_VMSPLICE = 1 << 19, /* moves memory, which may have to be read */
+	CALL_SPLICE = 1 << 18, /* moves from or to a pipe */
+	CALL_PAGES = 1 << 19,  /* copies or moves memory, which may have to be read */
 };
 
 /* Who did the waking. */
@@ -103,6 +111,7 @@ enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK };
 #define KINDS_LOCAL (KIND(pipe) | KIND(fifo) | KIND(unix) | KIND(eventfd))
 #define KINDS_STORAGE (KIND(regular) | KIND(directory) | KIND(block))
 #define WAKER_STORAGE (WAKER_BLOCK_IRQ | WAKER_IRQ)
+#define WAKER_READ (WAKER_STORAGE | WAKER_KERNEL_THREAD) /* of what brings memory in */
 
 /* A mask of 0 asks for nothing. */
 struct cause_rule {
@@ -210,7 +219,7 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_POLL | CALL_RING, THEN(unknown, "what woke it could not be told") },
 
 	/* calls on two files: what did the waking */
-	{ .calls = CALL_SEND_FILE | CALL_VMSPLICE, .wakers = WAKER_BLOCK_IRQ,
+	{ .calls = CALL_SEND_FILE, .wakers = WAKER_BLOCK_IRQ,
 	  THEN(disk, "storage of what it moves") },
 	{ .calls = CALL_SEND_FILE, .wakers = WAKER_NETWORK_SOCKET | WAKER_NETWORK_IRQ,
 	  THEN(network, "data or room of a network socket came") },
@@ -221,6 +230,10 @@ static const struct cause_rule rules[] = {
 	{ .calls = CALL_SPLICE, .states = STATE(sleep),
 	  .kinds = KINDS_STORAGE | KIND(memory_fs) | KIND(network_fs),
 	  THEN(ipc, "its pipe: has no data or no room") },
+
+	/* calls whose file is not what they read */
+	{ .calls = CALL_PAGES, .states = STATE(disk_sleep), .wakers = WAKER_READ,
+	  THEN(disk, "reads memory from storage") },
 
 	/* calls on files: what the file is */
 	{ .kinds = KIND(network_fs), THEN(network, "file of another machine") },
@@ -240,7 +253,8 @@ static const struct cause_rule rules[] = {
 	  THEN(ipc, "opens what another program holds up: a FIFO, a lease") },
 	{ .calls = CALL_AIO, THEN(disk, "asynchronous I/O") },
 	{ .calls = CALL_SYNC, THEN(disk, "writes back to storage") },
-	{ .calls = CALL_MEMORY, .wakers = WAKER_STORAGE, THEN(disk, "fills memory from storage") },
+	{ .calls = CALL_MEMORY, .states = STATE(disk_sleep), .wakers = WAKER_READ,
+	  THEN(disk, "fills memory from storage") },
 	{ .calls = CALL_MEMORY, .wakers = WAKER_NOT_SEEN | WAKER_NOT_KNOWN,
 	  THEN(unknown, "the memory map, or what fills it") },
 	{ .calls = CALL_MEMORY, THEN(lock, "lock of the memory map") },
@@ -313,7 +327,11 @@ static const u32 call_groups[SYSCALL_TABLE_SIZE] = {
 	CALL(fcntl) = CALL_FILE_LOCK,
 	CALL(sendfile) = CALL_SEND_FILE,
 	CALL(splice) = CALL_SEND_FILE | CALL_SPLICE,
-	CALL(vmsplice) = CALL_VMSPLICE,
+	CALL(vmsplice) = CALL_PAGES,
+	CALL(process_vm_readv) = CALL_PAGES,
+	CALL(process_vm_writev) = CALL_PAGES,
+	CALL(process_madvise) = CALL_PAGES,
+	CALL(ptrace) = CALL_PAGES,
 	CALL(copy_file_range) = CALL_SEND_FILE,
 	CALL(exit) = CALL_END,
 	CALL(exit_group) = CALL_END,

@@ -285,11 +285,11 @@ finally:
 """
 
 
-def loop_device(image):
+def loop_device(image, system="ext4"):
     """A disk with a cache, but without writes that go past it: some want a flush behind them."""
     with open(image, "wb") as file:
-        file.truncate(64 * MIB)
-    servers.run("mkfs.ext4", "-q", image)
+        file.truncate(200 * MIB)
+    servers.run("mkfs." + system, "-q", image)
     made = subprocess.run(["losetup", "-f", "--show", image], text=True, capture_output=True)
     return made.stdout.strip()
 
@@ -323,6 +323,96 @@ def each_flush_of_a_journal_is_recorded():
     check(len(issued) >= 20, f"{len(issued)} flushes of 20 fsync")
     equal(len(flushes), len(issued), "flushes")
     return None
+
+
+BRINGS_IN = """
+import ctypes, mmap, os, subprocess, sys
+device, system, place = sys.argv[1:]
+if subprocess.run(["mount", "-t", system, device, place]).returncode:
+    sys.exit(77)
+libc, size, page = ctypes.CDLL(None), 4 << 20, mmap.PAGESIZE
+try:
+    with open(place + "/file", "wb+") as file:
+        file.write(os.urandom(size))
+        copy, (out, into) = ctypes.create_string_buffer(page), os.pipe()
+        class Part(ctypes.Structure):
+            _fields_ = [("at", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+        mine = Part(ctypes.addressof(copy), page)
+        def moves(at, part):
+            libc.vmsplice(into, ctypes.byref(part), ctypes.c_size_t(1), 0)
+            os.read(out, page)
+        def copies(at, part):
+            libc.process_vm_readv(os.getpid(), ctypes.byref(mine), ctypes.c_ulong(1),
+                                  ctypes.byref(part), ctypes.c_ulong(1), ctypes.c_ulong(0))
+        def locks(at, part):
+            libc.mlock(ctypes.c_void_p(at), ctypes.c_size_t(size))
+        def populates(at, part):
+            libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), 22)
+        for reads in locks, populates, copies, moves, None:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            flags = mmap.MAP_PRIVATE | (0 if reads else 0x8000)  # MAP_POPULATE
+            with mmap.mmap(file.fileno(), size, flags=flags) as area:
+                at = ctypes.addressof(ctypes.c_char.from_buffer(area))
+                if reads in (copies, moves):
+                    area.madvise(mmap.MADV_RANDOM)
+                    for i in range(32):
+                        reads(at, Part(at + i * size // 32, page))
+                elif reads:
+                    reads(at, None)
+finally:
+    subprocess.run(["umount", "-l", place], check=True)
+"""
+
+
+def brings_in(system):
+    """The spans of calls that read cold memory of a file in such a file system."""
+    image, place = os.path.join(WORK, system), os.path.join(WORK, "on-" + system)
+    os.mkdir(place)
+    device = loop_device(image, system)
+    if not device:
+        return None, "there are no loop devices"
+    recording = fathom.path(system)
+    try:
+        result = fathom.run("record", "-o", recording, "--", "unshare", "-m", sys.executable, "-c",
+                            BRINGS_IN, device, system, place)
+    finally:
+        servers.run("losetup", "-d", device)
+    if result.returncode == 77:
+        return None, f"{system} cannot be mounted: {result.stderr}"
+    equal(result.returncode, 0, result.stderr)
+    harness.check_sums(fathom, recording)
+    return Disk(recording).spans, None
+
+
+def check_brought_in(system):
+    """No wait in them is for a lock or the like; a file system's own thread may end it."""
+    if not shutil.which("mkfs." + system):
+        return f"mkfs.{system} is missing"
+    spans, skip = brings_in(system)
+    if skip:
+        return skip
+    ended = set()
+    for name in ("mlock", "madvise", "process_vm_readv", "vmsplice", "mmap"):
+        calls = {s["span_id"] for s in spans if s["name"] == name and
+                 (name != "mmap" or "MAP_POPULATE" in s["attributes"]["args"])}
+        waits = [s for s in spans if s["kind"] == "wait" and s.get("parent_id") in calls and
+                 s["name"] != "runnable"]
+        check(waits, f"{system}: {name} waits")
+        equal({s["attributes"]["cause"] for s in waits}, {"disk"}, f"{system}: {name}")
+        ended |= {s["attributes"]["waker"].split("/")[0] for s in waits}
+    print(f"# {system}: ended by {sorted(ended)}")
+    return None
+
+
+@tests.add
+def memory_that_a_call_brings_in_is_read_from_the_disk():
+    return check_brought_in("ext4")
+
+
+@tests.add
+def memory_that_a_call_brings_in_by_a_thread_of_the_kernel_is_read_from_the_disk():
+    return check_brought_in("btrfs")
 
 
 @tests.add
