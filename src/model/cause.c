@@ -98,7 +98,7 @@ enum {
 	WAKER_TASK = 1 << 8,
 	WAKER_KERNEL_THREAD = 1 << 9,
 	WAKER_NOT_KNOWN = 1 << 10, /* a waking whose context could not be told */
-	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread, for a file behind which is no device */
+	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread or RCU, behind which is no device */
 };
 
 enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK };
@@ -399,6 +399,7 @@ static u32 file_waker(const struct file_ref *file)
 static const u16 vector_wakers[] = {
 	[1] = WAKER_TIMER,     [2] = WAKER_NETWORK_IRQ, [3] = WAKER_NETWORK_IRQ,
 	[4] = WAKER_BLOCK_IRQ, [5] = WAKER_BLOCK_IRQ,	[8] = WAKER_TIMER,
+	[9] = WAKER_NO_DEVICE,
 };
 
 static const u16 context_wakers[] = {

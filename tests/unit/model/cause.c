@@ -205,6 +205,8 @@ static const struct {
 	{{NR(process_vm_readv), STATE(disk_sleep), WOKEN(task)}, SPLIT_other, "inside"},
 	{{NR(ptrace), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "reads"},
 	{{NR(membarrier), STATE(disk_sleep), WOKEN(kernel_thread)}, SPLIT_other, "inside"},
+	{{NR(membarrier), STATE(disk_sleep), SOFTIRQ(9)}, SPLIT_other, "inside"},
+	{{NR(exit_group), STATE(disk_sleep), SOFTIRQ(9)}, SPLIT_other, "ends"},
 	{{NR(clone), STATE(disk_sleep), WOKEN(kernel_thread)}, SPLIT_lock, "copied"},
 	{{NR(exit_group), STATE(disk_sleep), WOKEN(kernel_thread)}, SPLIT_other, "ends"},
 	{{ON_CPU_BY(exit), STATE(disk_sleep), WOKEN(kernel_thread)}, SPLIT_other, "ends"},
