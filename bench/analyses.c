@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/vec.h"
@@ -137,6 +138,14 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* What failed before is told, too. */
+static int file_close(FILE *file)
+{
+	bool failed = ferror(file);
+
+	return fclose(file) || failed ? -EIO : 0;
+}
+
 static FILE *file_open(const char *dir, const char *name)
 {
 	char path[PATH_BYTES];
@@ -165,7 +174,7 @@ static int stream_write(struct cpu *c, u32 number, const char *dir)
 	fwrite(&packet, sizeof(packet), 1, file);
 	for (size_t i = 0; i < c->count; i++)
 		fwrite(&c->data[i], event_bytes[c->data[i].id], 1, file);
-	return fclose(file) ? -errno : 0;
+	return file_close(file);
 }
 
 static int trace_write(struct cpu *cpus, const char *dir)
@@ -176,7 +185,7 @@ static int trace_write(struct cpu *cpus, const char *dir)
 	if (!file)
 		return -errno;
 	fputs(metadata, file);
-	err = fclose(file) ? -errno : 0;
+	err = file_close(file);
 	for (u32 i = 0; i < CPUS_MAX && !err; i++)
 		if (cpus[i].count)
 			err = stream_write(&cpus[i], i, dir);
@@ -198,9 +207,10 @@ int main(int argc, char **argv)
 	}
 	if (got >= 0)
 		got = trace_write(cpus, argv[2]);
-	if (got < 0)
-		fprintf(stderr, "analyses: %s\n",
-			error_is_set(&e) ? e.text : "failed; usage: analyses CHUNK DIR COUNT");
+	if (!wanted)
+		fputs("usage: analyses CHUNK DIR COUNT\n", stderr);
+	else if (got < 0)
+		fprintf(stderr, "analyses: %s\n", error_is_set(&e) ? e.text : strerror(-got));
 	else
 		printf("records %llu\n", (unsigned long long)taken);
 	for (u32 i = 0; i < CPUS_MAX; i++)
