@@ -209,6 +209,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 {
 	struct thread_state *state = state_of(task);
 	u32 named = scope_hierarchies ? scope_of(task) : 0;
+	u64 now = bpf_ktime_get_ns();
 	struct {
 		struct record_cgroup_attach r;
 		u8 rest[128 - sizeof(struct record_cgroup_attach)];
@@ -226,7 +227,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 			ring_count_lost(RING_LOST_ANY);
 			return 0;
 		}
-		state_enter(state, task, named, bpf_ktime_get_ns());
+		state_enter(state, task, named, now); /* no later than that record */
 		__sync_fetch_and_add(&scope_moves, 1);
 		return 0;
 	}

@@ -133,15 +133,6 @@ static __always_inline void snapshot_file(struct record_thread *r, struct task_s
 	file_of_task(&r->file, task, call_argument(args, which));
 }
 
-/*
- * A call whose entry was not seen is known from the begin of the recording on:
- * it was open then. Of a thread that came into scope later, from then on.
- */
-static __always_inline u64 snapshot_call_begin(const struct thread_state *state)
-{
-	return state->entered_ns ? state->entered_ns : recording_ns;
-}
-
 static __always_inline bool snapshot_ran(struct task_struct *task, unsigned long switches)
 {
 	return task->on_cpu || task->nvcsw + task->nivcsw != switches;
@@ -203,7 +194,7 @@ static __always_inline void
 snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struct task_struct *task)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	struct snapshot_call call = {.begin_ns = snapshot_call_begin(state),
+	struct snapshot_call call = {.begin_ns = state_known_ns(state),
 				     .switches = task->nvcsw + task->nivcsw,
 				     .compat = task->thread_info.status & TS_COMPAT,
 				     .broken_off = snapshot_broken_off(regs)};
@@ -231,7 +222,7 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 /* Of a thread that a signal ends: in no call any more, also for the records to come. */
 static __always_inline void snapshot_fill_exit(struct record_thread *r, struct thread_state *state)
 {
-	u64 exit_ns = snapshot_call_begin(state);
+	u64 exit_ns = state_known_ns(state);
 	u64 known_ns = __sync_val_compare_and_swap(&state->exit_ns, 0, exit_ns);
 
 	r->mode = MODE_exit;

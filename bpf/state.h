@@ -252,6 +252,15 @@ static __always_inline void state_find_creator(struct thread_state *state, struc
 }
 
 /*
+ * A call whose entry was not seen is known from the begin of the recording on:
+ * it was open then. Of a thread that came into scope later, from then on.
+ */
+static __always_inline u64 state_known_ns(const struct thread_state *state)
+{
+	return state->entered_ns ? state->entered_ns : recording_ns;
+}
+
+/*
  * The thread comes into scope, in a recording that has begun at `now_ns`; 0: as it begins. What it
  * did so far is not known; no call that it begins from then on goes unseen. Whoever moves it and
  * the snapshot may find it outside at once: only one of them lets it in.
@@ -279,7 +288,7 @@ static __always_inline void state_enter(struct thread_state *state, struct task_
 	state->in_syscall = 0;
 	state->newborn = 0;
 	state->restarts = 0;
-	state->called = now_ns != 0;
+	state->called = 0;
 	state_find_creator(state, task);
 	state_clear(state, STATE_SEEN);
 	state_set(state, STATE_DECIDED | flags);

@@ -145,15 +145,16 @@ static __always_inline void syscall_begin_closing(struct thread_state *state,
 	ring_seal(&place, r);
 }
 
-/* Whether a call that was not seen to begin was open when recording began. */
-static __always_inline bool syscall_was_open(const struct task_struct *task)
+/* Whether a call that was not seen to begin was open when recording of the thread began. */
+static __always_inline bool syscall_was_open(const struct thread_state *state,
+					     const struct task_struct *task)
 {
-	return !task->ptrace && task->start_time <= recording_ns;
+	return !task->ptrace && task->start_time <= state_known_ns(state);
 }
 
 static __always_inline void syscall_set_soft(struct thread_state *state)
 {
-	state->begin_ns = recording_ns;
+	state->begin_ns = state_known_ns(state);
 	state->in_syscall = IN_SYSCALL_SOFT;
 }
 
@@ -163,7 +164,7 @@ int call_find(void)
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	struct thread_state *state = state_of(task);
 
-	if (!state || !call_is_open(regs) || !syscall_was_open(task) ||
+	if (!state || !call_is_open(regs) || !syscall_was_open(state, task) ||
 	    seccomp_holds(bpf_get_current_task()))
 		return 0;
 	syscall_begin(state, task, regs, regs->orig_ax);
@@ -226,7 +227,7 @@ static __always_inline u32 syscall_slots(const struct thread_state *state, const
 }
 
 /*
- * A call that was not seen to begin. The first one of a thread was open when recording began,
+ * A call that was not seen to begin. The first one of a thread was open when its recording began,
  * unless a filter or a tracer can have refused it before it was entered.
  */
 static __always_inline void syscall_begin_late(struct thread_state *state, struct task_struct *task,
@@ -242,7 +243,7 @@ static __always_inline void syscall_begin_late(struct thread_state *state, struc
 	if (state->row == SYSCALL_NR_close || fd_is_new(task, fd))
 		__builtin_memset(&state->file, 0, sizeof(state->file));
 	context_read(state, task);
-	if (!state->called && !task->seccomp.mode && syscall_was_open(task))
+	if (!state->called && !task->seccomp.mode && syscall_was_open(state, task))
 		syscall_set_soft(state);
 }
 

@@ -109,4 +109,10 @@ static inline u64 life_ago(u64 t, u64 ago_ns)
 	return ago_ns < t ? t - ago_ns : 0;
 }
 
+/* What it did before it came into the recording is no part of that. */
+static inline u64 life_recorded_from(const struct life *l, u64 begin_ns)
+{
+	return l->born && begin_ns < l->origin_ns ? l->origin_ns : begin_ns;
+}
+
 #endif

@@ -75,12 +75,6 @@ static void sight(struct life *l, const struct context *ctx, const struct life_v
 
 /* ---- one function per role: accounts up to the record, then takes its state ---- */
 
-/* What it did before it came into the recording is no part of that. */
-static u64 recorded_from(const struct life *l, u64 begin_ns)
-{
-	return l->born && begin_ns < l->origin_ns ? l->origin_ns : begin_ns;
-}
-
 /* Since when it is in the kernel; 0: it is not, or that is not known. */
 static u64 switch_visit(const struct life *l, const struct record_switch *sw)
 {
@@ -89,7 +83,7 @@ static u64 switch_visit(const struct life *l, const struct record_switch *sw)
 
 	if (!visits || !sw->since_ns)
 		return 0;
-	return recorded_from(l, life_ago(sw->head.time_ns, sw->since_ns));
+	return life_recorded_from(l, life_ago(sw->head.time_ns, sw->since_ns));
 }
 
 /* A context does not change in a visit: one that is found in the middle of it was there before. */
@@ -292,9 +286,10 @@ static void role_syscall(struct life *l, const struct record_head *r, const stru
 {
 	const struct record_syscall *c = (const void *)r;
 	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
-	struct life_visit v = {.begin_ns = recorded_from(l, life_ago(r->time_ns, c->duration_ns)),
-			       .end_ns = t,
-			       .syscall = c};
+	struct life_visit v = {
+		.begin_ns = life_recorded_from(l, life_ago(r->time_ns, c->duration_ns)),
+		.end_ns = t,
+		.syscall = c};
 
 	visit_end(l, &v, &c->ctx, sink);
 }
@@ -422,7 +417,7 @@ static void role_snapshot(struct life *l, const struct record_head *r, const str
 	    (th->flags & (THREAD_ON_CPU | THREAD_UNFOLLOWED | THREAD_LATER)))
 		return;
 	if ((th->mode & MODE_MASK) == MODE_syscall && (th->since_ns || th->flags & THREAD_ENTERS))
-		visit = life_ago(r->time_ns, th->since_ns);
+		visit = life_recorded_from(l, life_ago(r->time_ns, th->since_ns));
 	if (visit > s->last_ns) {
 		life_spend(l, SPLIT_unknown, s->last_ns, visit);
 		s->last_ns = visit;

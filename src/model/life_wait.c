@@ -149,8 +149,8 @@ static u64 visit_of(enum life_role role, const struct record_head *r)
 }
 
 /* The call that a record ends or interrupts, as that of one who slept in it since from_ns. */
-static bool call_of(enum life_role role, const struct record_head *r, u64 from_ns,
-		    struct life_leave *in)
+static bool call_of(const struct life *l, enum life_role role, const struct record_head *r,
+		    u64 from_ns, struct life_leave *in)
 {
 	*in = (struct life_leave){
 		.time_ns = from_ns, .visit_ns = visit_of(role, r), .state = LEAVE_sleep};
@@ -171,6 +171,8 @@ static bool call_of(enum life_role role, const struct record_head *r, u64 from_n
 		in->file = sw->file;
 		in->ctx = sw->ctx;
 	}
+	if (in->visit_ns)
+		in->visit_ns = life_recorded_from(l, in->visit_ns);
 	return (in->mode & MODE_MASK) == MODE_syscall && in->visit_ns && in->visit_ns <= from_ns;
 }
 
@@ -228,7 +230,7 @@ void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink)
 
 	if (woken)
 		stay.woken_ns = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
-	if (woken && s->wake.time_ns > s->last_ns && !s->doubt_to_ns && !l->born) {
+	if (woken && s->wake.time_ns > s->last_ns && !s->doubt_to_ns && (!l->born || l->entered)) {
 		s->leave = (struct life_leave){0};
 		s->held = stay;
 	} else {
@@ -252,7 +254,7 @@ void life_held_tell(struct life *l, enum life_role role, const struct record_hea
 		if (visit_ns && visit_ns <= stay.begin_ns)
 			stay.doubt_ns = 0;
 		stay_tell(l, &stay, sink);
-	} else if (r && call_of(role, r, stay.begin_ns, &in) && sleep_is_told(&in, &stay.wake)) {
+	} else if (r && call_of(l, role, r, stay.begin_ns, &in) && sleep_is_told(&in, &stay.wake)) {
 		s->leave = in;
 		s->visit_ns = in.visit_ns;
 		s->visit_guess_ns = 0;

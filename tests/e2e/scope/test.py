@@ -4,6 +4,7 @@
 import collections
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -283,6 +284,44 @@ def moved_while_asleep():
     equal(pids(recording), {sleeper.pid for sleeper in sleepers}, "who was in scope")
     harness.check_sums(fathom, recording)
     return None
+
+
+READS = """
+import os, time
+print("ready", flush=True)
+os.read(0, 1)
+time.sleep(0.05)
+"""
+
+
+@tests.add
+def moved_while_asleep_and_woken_at_once():
+    """Nothing has told what it is in but its call's end: that lasts from the move on."""
+    hierarchy = "cpu" if "cpu" in mounts() else "v2"
+    with cgroup(hierarchy) as (path, _):
+        recorder, recording = start_recording("woken-at-once", "--cgroup", path)
+        with harness.Process([sys.executable, "-c", READS], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE) as reader:
+            reader.stdout.readline()
+            harness.until(lambda: state_of(reader.pid) == "S", "it to sleep")
+            recorder.send_signal(signal.SIGSTOP)  # the snapshot comes later
+            try:
+                harness.until(lambda: state_of(recorder.pid) == "T", "the recorder to stop")
+                move(reader.pid, path)
+                time.sleep(0.02)
+                reader.communicate(b"x", timeout=30)
+            finally:
+                recorder.send_signal(signal.SIGCONT)
+        stop(recorder)
+    spans = [s for t in fathom.trace_all(recording, "--pid", reader.pid)["traces"]
+             for s in t["spans"]]
+    [thread] = [s for s in spans if s["kind"] == "thread"]
+    [call] = [s for s in spans if s["name"] == "read" and s["begin_bound"] == "soft"]
+    equal(call["begin_ns"], thread["begin_ns"], "it is known from the move on")
+    waits = [(s["name"], s["begin_ns"]) for s in spans if s.get("parent_id") == call["span_id"]]
+    equal(waits, [("ipc", call["begin_ns"])], "its wait")
+    check(call["time"]["ipc_ns"] >= 20e6 and call["time"]["unknown_ns"] == 0, f"{call['time']}")
+    harness.check_sums(fathom, recording)
 
 
 IN_NAMESPACE = """

@@ -108,6 +108,22 @@ static struct told began(u8 context)
 	return t;
 }
 
+TEST(one_that_is_woken_first_behind_its_move_into_scope_slept_in_the_call_that_ends_next)
+{
+	struct told t = {0};
+
+	life_init_entered(&t.life, TID, TID, 1000, 0);
+	woken(&t, 2000, WAKE_timer);
+	enters(&t, 2500);
+	returns(&t, 990, 2600, SYSCALL_NR_nanosleep, 0); /* the clock was read before the record */
+	finish(&t);
+	check_slept(&t, SPLIT_timer);
+	CHECK_EQ(t.visit.begin_ns, 1000);
+	CHECK_EQ(t.visit.split.ns[SPLIT_timer], 1000);
+	CHECK_EQ(t.visit.split.ns[SPLIT_runnable], 500);
+	CHECK_EQ(t.visit.split.ns[SPLIT_kernel], 100);
+}
+
 TEST(one_that_is_woken_first_slept_in_the_call_that_ends_next)
 {
 	struct told t = began(WAKE_timer);
