@@ -118,6 +118,9 @@ size_t capture_cgroup_mounts(const char *path, char *text, size_t size);
  */
 int capture_spawn(struct capture *c, char *const argv[], struct error *e);
 
+/* Says behind an error of too few file descriptors how many there have to be; as open() does. */
+void capture_descriptors_hint(const struct capture *c, int err, struct error *e);
+
 /*
  * Attaches everything and puts the threads that the user named in scope: the
  * programs follow which call each thread is in, but write no record yet. This

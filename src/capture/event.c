@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -303,17 +302,6 @@ int capture_events_open(struct capture *c, const struct capture_options *options
 
 /* ---- attaching ---- */
 
-/* Each takes two descriptors. */
-static void room_for_descriptors(size_t events)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= 2 * events + 256)
-		return;
-	limit.rlim_cur = limit.rlim_max < 2 * events + 256 ? limit.rlim_max : 2 * events + 256;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* One that is online. */
 static int cpu_first(u32 cpus)
 {
@@ -354,6 +342,11 @@ static int event_attach(struct capture *c, u32 index, struct error *e)
 	return error_set(e, err, "cannot attach to an event");
 }
 
+size_t capture_events_count(const struct capture *c)
+{
+	return c->events ? c->events->list.count : 0;
+}
+
 int capture_events_attach(struct capture *c, struct error *e)
 {
 	int err;
@@ -361,7 +354,7 @@ int capture_events_attach(struct capture *c, struct error *e)
 	if (!c->events)
 		return 0;
 	err = capture_vectors_attach(c->programs, c->events->vectors, e);
-	room_for_descriptors(c->events->list.count);
+	capture_descriptors_room(c);
 	for (size_t i = 0; i < c->events->list.count && !err; i++)
 		err = event_attach(c, i, e);
 	return err;

@@ -224,6 +224,10 @@ void capture_scope_settled(struct capture *c);
 /* spawn.c */
 void capture_spawn_abandon(struct capture *c);
 
+/* descriptors.c */
+/* Raises the limit, as far as it may be, to what all that is to be recorded needs. */
+void capture_descriptors_room(const struct capture *c);
+
 /* message.c: what libbpf has to say goes into the causes of errors. */
 void capture_messages_begin(void);
 /* Adds what libbpf said to the chain and returns -|err|. */

@@ -41,12 +41,7 @@ int capture_messages_fail(struct error *e, int err, const char *what)
 {
 	if (err < 0)
 		err = -err;
-	if (err == EMFILE)
-		return error_say(
-			e, err,
-			"the kernel programs need more descriptors than are allowed: raise "
-			"the limit ('ulimit -n 1024')");
-	if (message_text[0])
+	if (message_text[0] && err != EMFILE)
 		return error_say(e, err, "%s: %s (%s)", what, strerror(err), message_text);
 	return error_set(e, err, "%s", what);
 }

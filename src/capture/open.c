@@ -206,8 +206,10 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 	if (!err)
 		err = capture_scope_add(c, options, e);
 	if (err) {
+		error_set(e, err, "cannot start recording");
+		capture_descriptors_hint(c, err, e);
 		capture_close(c);
-		return error_set(e, err, "cannot start recording");
+		return err;
 	}
 	*out = c;
 	return 0;

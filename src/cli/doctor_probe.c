@@ -266,8 +266,10 @@ static int probe_capture(struct diagnosis *d)
 	size_t count = 0;
 	int n, err = capture_open(&nothing, &c, &d->reason);
 
-	if (!err)
+	if (!err) {
 		err = capture_start(c, 0, &sink, &d->reason);
+		capture_descriptors_hint(c, err, &d->reason);
+	}
 	d->can_record = !err;
 	if (d->can_record) {
 		features = capture_features(c, &count);

@@ -377,6 +377,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 		err = capture_begin(r, e);
 	if (!err) /* its thread begins with what privileges are left */
 		err = chunking_start(&r->chunks, r->control, e);
+	if (r->capture)
+		capture_descriptors_hint(r->capture, err, e);
 	if (!err && !r->command_waits)
 		err = recording_begin(r, e);
 	if (err) /* nothing was recorded */

@@ -372,6 +372,23 @@ def a_snapshot_that_fails_leaves_nothing():
 
 
 @tests.add
+def too_few_descriptors():
+    """At whichever step, it is said how many there have to be; and as many are enough."""
+    for allowed, *asked in ((60,), (150,), (155,), (160,), (170, "--event", "sched:*")):
+        def try_with(limit):
+            return record(["prlimit", f"--nofile={limit}"], "-o", "scant", *asked, "--", "true")
+        result = try_with(allowed)
+        if result.returncode == 0:  # a kernel of which fewer programs or events are wanted
+            check(allowed > 60, f"{allowed} suffice")
+            continue
+        fails(result, "Too many open files", "file descriptors")
+        [wanted] = re.findall(r"'ulimit -n (\d+)'", result.stderr)
+        check(int(wanted) > allowed, result.stderr)
+        result = try_with(wanted)
+        equal(result.returncode, 0, f"{wanted} are enough: {result.stderr}")
+
+
+@tests.add
 def no_types_of_the_kernel():
     """BTF is hidden from fathom by a mount over it, in a mount namespace of its own."""
     hide = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\""
