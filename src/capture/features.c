@@ -21,6 +21,8 @@
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
+#define KERNEL_ENOTSUPP 524 /* the kernel's own, which no header here has */
+
 static struct bpf_program *feature_program(const struct capture *c, const char *name)
 {
 	return bpf_object__find_program_by_name(c->programs->obj, name);
@@ -84,14 +86,16 @@ static int perf_open(u64 event, int cpu)
 	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The link of a program to an event of a CPU; NULL if the CPU is gone again. */
+/* The link of a program to an event of a CPU; NULL with errno, as where the CPU is gone again. */
 static struct bpf_link *perf_attach(struct bpf_program *program, u64 event, int cpu)
 {
 	int fd = perf_open(event, cpu);
 	struct bpf_link *link = fd < 0 ? NULL : bpf_program__attach_perf_event(program, fd);
+	int err = errno;
 
 	if (fd >= 0 && !link)
 		close(fd);
+	errno = err;
 	return link;
 }
 
@@ -111,31 +115,60 @@ static void fault_ends_detach(struct capture_fault_ends *ends)
 	*ends = (struct capture_fault_ends){NULL, NULL};
 }
 
+/* It is want that keeps us from what this kernel has. */
+static bool feature_starves(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM;
+}
+
+/* This kernel has no such place, or none where a program can be. */
+static bool feature_is_missing(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ESRCH:
+	case ENODEV:
+	case EINVAL:
+	case ENOSYS:
+	case EOPNOTSUPP:
+	case KERNEL_ENOTSUPP:
+	case EADDRNOTAVAIL:
+	case EBUSY: /* a live patch has the function */
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* The ends of page faults on one CPU. */
-static void fault_ends_follow(struct capture *c, u32 cpu, bool online)
+static int fault_ends_follow(struct capture *c, u32 cpu, bool online)
 {
 	struct capture_fault_ends *ends = &c->fault_ends[cpu];
 	struct programs *p = c->programs;
 
 	if (!online) {
 		fault_ends_detach(ends); /* they would not come back with the CPU */
-		return;
+		return 0;
 	}
+	errno = 0;
 	if (!ends->minor)
 		ends->minor = perf_attach(p->progs.fault_minor_end, PERF_COUNT_SW_PAGE_FAULTS_MIN,
 					  cpu);
 	if (!ends->major)
 		ends->major = perf_attach(p->progs.fault_major_end, PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 					  cpu);
+	return (!ends->minor || !ends->major) && feature_starves(errno) ? -errno : 0;
 }
 
-void capture_features_cpus(struct capture *c)
+int capture_features_cpus(struct capture *c)
 {
 	char online[CPU_LIST_BYTES];
 	bool known = c->fault_ends && cpu_list_online(online) == 0;
+	int err = 0;
 
-	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
-		fault_ends_follow(c, cpu, !known || cpu_list_has(online, cpu));
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count && !err; cpu++)
+		err = fault_ends_follow(c, cpu, !known || cpu_list_has(online, cpu));
+	return err;
 }
 
 static void faults_detach(struct capture *c)
@@ -152,24 +185,28 @@ static void faults_detach(struct capture *c)
  */
 static int faults_attach(struct capture *c)
 {
+	int err;
+
 	c->fault_ends = calloc(c->ring_count, sizeof(*c->fault_ends));
 	if (!c->fault_ends)
 		return -ENOMEM;
-	capture_features_cpus(c);
-	for (u32 cpu = 0; cpu < c->ring_count; cpu++) {
+	err = capture_features_cpus(c);
+	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
 		if (c->fault_ends[cpu].minor && c->fault_ends[cpu].major)
 			return 0;
 	}
 	faults_detach(c);
-	for (size_t i = 0; i < c->feature_count; i++)
+	for (size_t i = 0; i < c->feature_count && !err; i++)
 		c->features[i].on &= !feature_is_fault(c->features[i].name);
-	return 0;
+	return err;
 }
 
 int capture_features_attach(struct capture *c, struct error *e)
 {
-	if (faults_on(c) && faults_attach(c))
-		return error_set(e, ENOMEM, "cannot attach to the kernel");
+	int err = faults_on(c) ? faults_attach(c) : 0;
+
+	if (err)
+		return error_set(e, err, "cannot attach to the kernel");
 	for (size_t i = 0; i < c->feature_count; i++) {
 		struct capture_feature *feature = &c->features[i];
 		struct bpf_link *link;
@@ -181,9 +218,8 @@ int capture_features_attach(struct capture *c, struct error *e)
 			c->links[i] = link;
 			continue;
 		}
-		if (feature->needed) {
-			int err = capture_messages_fail(e, errno, feature->name);
-
+		if (feature->needed || !feature_is_missing(errno)) {
+			err = capture_messages_fail(e, errno, feature->name);
 			capture_features_detach(c);
 			return error_set(e, err, "cannot attach to the kernel");
 		}

@@ -170,8 +170,11 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 			    struct error *e);
 int capture_features_attach(struct capture *c, struct error *e);
 void capture_features_detach(struct capture *c);
-/* Follows CPUs that came or went; needs CAP_PERFMON, and does without if it is not there. */
-void capture_features_cpus(struct capture *c);
+/*
+ * Follows CPUs that came or went; needs CAP_PERFMON, and does without if it is not there. An
+ * error is want: of memory or descriptors.
+ */
+int capture_features_cpus(struct capture *c);
 /* Runs that the kernel skipped since the last call, told to the sink. */
 int capture_features_lost(struct capture *c, const struct capture_sink *sink);
 /* What was skipped since that, around a cut, is counted next time: it is told with the count 0. */
