@@ -5,6 +5,9 @@
  * that has no such end is closed, soft, by the signal that it became, by the next
  * fault, entry or exit of a system call, or by the end of the thread. An end without
  * a begin is counted.
+ *
+ * The kernel takes these events away with their CPU, and does not bring them back: capture makes
+ * new ones. Until then a fault there ends, soft and counted, also where its thread leaves the CPU.
  */
 #include "bpf/fault.h"
 #include "bpf/context.h"
@@ -92,6 +95,8 @@ static __always_inline int fault_end(u32 flags)
 		state->fault_begin_ns = 0;
 		return 0;
 	}
+	if ((flags & FAULT_SOFT_END) && fault_is_unsure(state))
+		ring_count_incomplete();
 	r->head.kind = RECORD_fault;
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = tid_of(task, state);
@@ -153,4 +158,15 @@ SEC("perf_event")
 int fault_major_end(struct bpf_perf_event_data *ctx)
 {
 	return fault_end(FAULT_MAJOR);
+}
+
+/* The step in which a CPU's events go, or from which on there can be new ones. */
+SEC("tp_btf/cpuhp_exit")
+int BPF_PROG(cpuhp_exit, u32 cpu, int state, int step, int result)
+{
+	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (ring && step == bpf_core_enum_value(enum cpuhp_state, CPUHP_AP_PERF_ONLINE))
+		__sync_lock_test_and_set(&ring->fault_ends_ns, FAULT_ENDS_CHANGED);
+	return 0;
 }

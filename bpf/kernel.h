@@ -51,6 +51,11 @@ enum bpf_map_type {
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+/* Steps of a CPU's coming and going; the numbers are those of the running kernel. */
+enum cpuhp_state {
+	CPUHP_AP_PERF_ONLINE = 1,
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct pt_regs {

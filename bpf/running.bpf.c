@@ -3,6 +3,7 @@
  * What runs on a CPU without leaving it says nothing by itself. At a cut, capture runs this program
  * on each CPU, where it interrupts what runs there, and tells what that is at.
  */
+#include "bpf/fault.h"
 #include "bpf/license.h"
 #include "bpf/ring.h"
 #include "bpf/switch.h"
@@ -17,7 +18,7 @@ int running_tell(void *ctx)
 	struct ring_place place;
 	u32 n;
 
-	if (!state_in(state))
+	if (!state_in(state) || (state->fault_begin_ns && fault_is_unsure(state)))
 		return 0;
 	if (!task_is_kernels(task)) {
 		switch_fill_context(r, state, task);

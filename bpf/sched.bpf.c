@@ -2,6 +2,7 @@
 /*
  * Context switches and wake-ups, and from where a wake-up came.
  */
+#include "bpf/fault.h"
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
 #include "bpf/leave.h"
@@ -68,6 +69,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 
 	if (!in && !next_in)
 		return 0;
+	if (in && state->fault_begin_ns)
+		fault_leave(state, preempt, prev_state);
 	if (in && !task_is_kernels(prev))
 		switch_fill_context(r, state, prev);
 	if (in && prev_state & 0x80) /* dead */

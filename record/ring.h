@@ -42,10 +42,14 @@ struct ring_control {
 	u64 incomplete; /* fields that could not be read */
 	/* written by the consumer, on a cache line of its own */
 	u64 tail;
-	u64 reserved[7];
+	u64 fault_ends_ns; /* of a CPU: since when ends of page faults are seen there */
+	u64 reserved[6];
 } __attribute__((aligned(8)));
 
 #define RING_LOST_OTHER 5 /* lost[] */
+/* fault_ends_ns: they are not; nor are they, and the consumer is to look whether they can be */
+#define FAULT_ENDS_NONE (~0ull - 1)
+#define FAULT_ENDS_CHANGED ~0ull
 
 /*
  * What a CPU lost, in a map of its own beside `rings`. A producer counts in `all` first, so

@@ -143,7 +143,9 @@ void capture_turn_on(struct capture *c, u64 begin_ns);
  *
  * With options.drop_capabilities the calling thread and those that it makes later have
  * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE from then on, of what
- * they had, and options.keep_capabilities. The command that was spawned keeps everything.
+ * they had, and options.keep_capabilities; CAP_PERFMON, too, where page faults are recorded and
+ * there is more than one CPU that may go and come back. The command that was spawned keeps
+ * everything.
  *
  * With CAP_SYS_NICE the calling thread, which is to drain, runs at nice -10 from then on,
  * unless it has a niceness of its own; those that it makes later do not.

@@ -132,6 +132,7 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 		err = filter_tell(c, sink);
 		c->conditions_told = true;
 	}
+	capture_features_cpus_changed(c);
 	if (err || (!cut && now < c->steal_read_ns + STEAL_EVERY_NS))
 		return err;
 	c->steal_read_ns = now;

@@ -53,6 +53,7 @@ static const struct feature_row feature_rows[] = {
 	{"workqueue_execute_start", "what kernel workers did told from what they do", USEFUL, 0},
 	{"page_fault_user", "page faults, and time in them", TELLS, 0},
 	{"page_fault_kernel", "page faults inside system calls", TELLS, 0},
+	{"cpuhp_exit", "ends of page faults on a CPU that comes back", USEFUL, 0},
 	{"signal_deliver", "deaths by a signal, and page faults that become one", USEFUL, 0},
 	/* ends before begins: what begins meanwhile is not kept for good */
 	{"block_bio_complete", "threads that block I/O is done for", USEFUL, RECORD_block},

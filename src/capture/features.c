@@ -30,7 +30,7 @@ static struct bpf_program *feature_program(const struct capture *c, const char *
 
 static bool feature_is_fault(const char *name)
 {
-	return strncmp(name, "page_fault", 10) == 0;
+	return strncmp(name, "page_fault", 10) == 0 || strcmp(name, "cpuhp_exit") == 0;
 }
 
 static bool feature_wanted(const struct capture_options *options, const struct capture_feature *f)
@@ -108,8 +108,16 @@ static bool faults_on(const struct capture *c)
 	return false;
 }
 
-static void fault_ends_detach(struct capture_fault_ends *ends)
+static u64 *fault_ends_since(const struct capture *c, u32 cpu)
 {
+	return &c->controls[cpu].fault_ends_ns;
+}
+
+static void fault_ends_detach(struct capture *c, u32 cpu)
+{
+	struct capture_fault_ends *ends = &c->fault_ends[cpu];
+
+	__atomic_store_n(fault_ends_since(c, cpu), FAULT_ENDS_NONE, __ATOMIC_SEQ_CST);
 	bpf_link__destroy(ends->minor);
 	bpf_link__destroy(ends->major);
 	*ends = (struct capture_fault_ends){NULL, NULL};
@@ -140,16 +148,13 @@ static bool feature_is_missing(int err)
 	}
 }
 
-/* The ends of page faults on one CPU. */
-static int fault_ends_follow(struct capture *c, u32 cpu, bool online)
+/* The ends of page faults on one CPU, which may go meanwhile: then they are not there. */
+static int fault_ends_attach(struct capture *c, u32 cpu)
 {
 	struct capture_fault_ends *ends = &c->fault_ends[cpu];
 	struct programs *p = c->programs;
+	u64 none = FAULT_ENDS_NONE;
 
-	if (!online) {
-		fault_ends_detach(ends); /* they would not come back with the CPU */
-		return 0;
-	}
 	errno = 0;
 	if (!ends->minor)
 		ends->minor = perf_attach(p->progs.fault_minor_end, PERF_COUNT_SW_PAGE_FAULTS_MIN,
@@ -157,7 +162,22 @@ static int fault_ends_follow(struct capture *c, u32 cpu, bool online)
 	if (!ends->major)
 		ends->major = perf_attach(p->progs.fault_major_end, PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 					  cpu);
-	return (!ends->minor || !ends->major) && feature_starves(errno) ? -errno : 0;
+	if (!ends->minor || !ends->major)
+		return feature_starves(errno) ? -errno : 0;
+	__atomic_compare_exchange_n(fault_ends_since(c, cpu), &none, capture_now(), false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+void capture_features_cpus_changed(struct capture *c)
+{
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++) {
+		if (__atomic_load_n(fault_ends_since(c, cpu), __ATOMIC_RELAXED) !=
+		    FAULT_ENDS_CHANGED)
+			continue;
+		fault_ends_detach(c, cpu);
+		fault_ends_attach(c, cpu);
+	}
 }
 
 int capture_features_cpus(struct capture *c)
@@ -166,15 +186,24 @@ int capture_features_cpus(struct capture *c)
 	bool known = c->fault_ends && cpu_list_online(online) == 0;
 	int err = 0;
 
-	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count && !err; cpu++)
-		err = fault_ends_follow(c, cpu, !known || cpu_list_has(online, cpu));
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count && !err; cpu++) {
+		if (known && !cpu_list_has(online, cpu))
+			fault_ends_detach(c, cpu);
+		else if (*fault_ends_since(c, cpu) == FAULT_ENDS_NONE)
+			err = fault_ends_attach(c, cpu);
+	}
 	return err;
+}
+
+bool capture_features_await_cpus(const struct capture *c)
+{
+	return c->fault_ends && c->ring_count > 1;
 }
 
 static void faults_detach(struct capture *c)
 {
 	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
-		fault_ends_detach(&c->fault_ends[cpu]);
+		fault_ends_detach(c, cpu);
 	free(c->fault_ends);
 	c->fault_ends = NULL;
 }
@@ -190,6 +219,8 @@ static int faults_attach(struct capture *c)
 	c->fault_ends = calloc(c->ring_count, sizeof(*c->fault_ends));
 	if (!c->fault_ends)
 		return -ENOMEM;
+	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
+		*fault_ends_since(c, cpu) = FAULT_ENDS_NONE;
 	err = capture_features_cpus(c);
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
 		if (c->fault_ends[cpu].minor && c->fault_ends[cpu].major)

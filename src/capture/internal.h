@@ -171,10 +171,14 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 int capture_features_attach(struct capture *c, struct error *e);
 void capture_features_detach(struct capture *c);
 /*
- * Follows CPUs that came or went; needs CAP_PERFMON, and does without if it is not there. An
- * error is want: of memory or descriptors.
+ * Follow CPUs that came or went: the first at once, where the kernel has told of it, the other as
+ * the list of those online is found. Need CAP_PERFMON, and do without if it is not there. An error
+ * is want: of memory or descriptors.
  */
+void capture_features_cpus_changed(struct capture *c);
 int capture_features_cpus(struct capture *c);
+/* Can CPUs come later whose page faults are recorded? */
+bool capture_features_await_cpus(const struct capture *c);
 /* Runs that the kernel skipped since the last call, told to the sink. */
 int capture_features_lost(struct capture *c, const struct capture_sink *sink);
 /* What was skipped since that, around a cut, is counted next time: it is told with the count 0. */

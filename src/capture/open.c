@@ -268,8 +268,8 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
 		capture_turn_on(c, begin_ns ? begin_ns : capture_now());
 	drain_hurry();
 	err = capture_snapshot(c, sink, e);
-	/* events of a CPU that comes later are opened then */
-	if ((u32)sysconf(_SC_NPROCESSORS_ONLN) < c->ring_count)
+	/* events of a CPU that comes later, or comes back, are opened then */
+	if (capture_features_await_cpus(c))
 		c->keep_capabilities |= 1ull << CAP_PERFMON;
 	if (!err && c->drop_capabilities && (err = capture_capabilities_drop(c->keep_capabilities)))
 		error_set(e, err, "cannot give up privileges");

@@ -102,19 +102,21 @@ static int unread_run(long times, char **argv)
 	return !good;
 }
 
-/* Touches fresh pages on a CPU, one after the other, with 3 ms of user code behind each. */
+/* Touches fresh pages on a CPU, one after the other, with 3 ms or so of user code behind each. */
 static int touch_run(long pages, char **argv)
 {
 	volatile char *memory = pages_new((size_t)pages * 4096, PROT_READ | PROT_WRITE);
+	bool has_cpu = argv[2] && argv[3];
+	int ms = has_cpu && argv[4] ? atoi(argv[4]) : 3;
 	cpu_set_t cpus;
 
 	CPU_ZERO(&cpus);
-	CPU_SET(argv[2] && argv[3] ? atoi(argv[3]) : 0, &cpus);
+	CPU_SET(has_cpu ? atoi(argv[3]) : 0, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
 		TRUTH_SKIP("there is no such CPU");
 	for (long i = 0; i < pages; i++) {
 		memory[i * 4096] = 1;
-		spin_ms(3);
+		spin_ms(ms);
 		sleep_until(truth_now() + 15 * MS);
 	}
 	return 0;

@@ -9,10 +9,12 @@ import time
 
 import harness
 from harness import check, equal
-from trapped import TRAPS, events, fathom, length, record, skips, spans, thread_rows
+from trapped import (LOOP, TRAPS, events, fathom, length, record, recording, skips, spans,
+                     thread_rows, write)
 
 MS = 1000000
 USER, MAJOR, SOFT_END = 1, 2, 8
+CPU = "/sys/devices/system/cpu/cpu1/online"
 tests = harness.Tests()
 
 
@@ -148,26 +150,26 @@ def a_page_that_a_futex_lies_in_is_no_lock():
     return None
 
 
+def record_with_one_cpu(path, online, *trap):
+    """Starts a recorder to which the second CPU seems to be offline until `online` says else."""
+    write("0\n", online)
+    script = 'mount --bind "$1" /sys/devices/system/cpu/online && shift && exec "$@"'
+    return harness.Process(["unshare", "-m", "sh", "-c", script, "sh", online, fathom.binary,
+                            "record", "-o", path, "--", TRAPS, *trap],
+                           stderr=subprocess.PIPE, text=True)
+
+
 @tests.add
 def a_cpu_that_comes_later_has_ends_of_faults():
     """No CPU is unplugged: to fathom alone the second one seems to come while it records."""
     if not os.path.exists("/sys/devices/system/cpu/cpu1"):
         return "there is one CPU only"
-    if not shutil.which("babeltrace2"):
-        return "babeltrace2 is missing"
-    fake = fathom.path("online")
-    with open(fake, "w", encoding="ascii") as file:
-        file.write("0\n")
-    script = 'mount --bind "$1" /sys/devices/system/cpu/online && shift && exec "$@"'
-    path = fathom.path("hotplug")
-    with harness.Process(["unshare", "-m", "sh", "-c", script, "sh", fake, fathom.binary, "record",
-                          "-o", path, "--", TRAPS, "touch", "250", "1"],
-                         stderr=subprocess.PIPE, text=True) as recorder:
+    path, online = fathom.path("later"), fathom.path("online")
+    with record_with_one_cpu(path, online, "touch", "250", "1") as recorder:
         while fathom.run("rotate", path).returncode and recorder.poll() is None:
             time.sleep(0.02)
         time.sleep(1.2)
-        with open(fake, "w", encoding="ascii") as file:
-            file.write("0-1\n")
+        write("0-1\n", online)
         came = time.monotonic_ns()
         _, stderr = recorder.communicate(timeout=60)
     if recorder.returncode == 77:
@@ -181,7 +183,73 @@ def a_cpu_that_comes_later_has_ends_of_faults():
     check(len(early) > 10, "before, a fault lasts until the next call")
     check(len(late) > 10, f"{len(late)} faults afterwards")
     check(all(length(s) < 2.5 * MS for s in late), "then they end when they end")
+    check(fathom.report(path, "thread")["incomplete"] > 10, "those before were counted")
     return None
+
+
+@tests.add
+def what_no_end_of_a_fault_was_seen_of_is_unknown():
+    """On a CPU without ends a thread computes behind each fault, and loses it to others then."""
+    if not os.path.exists("/sys/devices/system/cpu/cpu1"):
+        return "there is one CPU only"
+    path = fathom.path("none")
+    with harness.Process([TRAPS, *LOOP]) as other:
+        os.sched_setaffinity(other.pid, {1})
+        with record_with_one_cpu(path, fathom.path("one"), "touch", "20", "1", "30") as recorder:
+            _, stderr = recorder.communicate(timeout=60)
+        other.kill()
+    if recorder.returncode == 77:
+        return stderr.splitlines()[0]
+    equal(recorder.returncode, 0, stderr)
+    harness.check_sums(fathom, path)
+    row = thread_rows(path)[0]
+    computed = row["time"]["user_ns"] + row["time"]["unknown_ns"]
+    check(computed > 20 * MS, f"user code behind each: {row['time']}")
+    check(row["time"]["kernel_ns"] < 0.2 * computed, f"it is not the kernel's: {row['time']}")
+    check(fathom.report(path, "thread")["incomplete"] >= 20, "they are counted")
+    return None
+
+
+def cpu_away(seconds):
+    """Takes the second CPU away for so long."""
+    try:
+        write("0", CPU)
+        time.sleep(seconds)
+    finally:
+        write("1", CPU)
+
+
+def cpu_that_comes_back(name, seconds):
+    """Faults on it end as before: the kernel's own events have gone with it, for good."""
+    if not os.path.exists(CPU):
+        return "no CPU can be taken away"
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+        if int(file.read()) > 2:
+            return "this kernel gives events to CAP_SYS_ADMIN only, which is given up"
+    with recording(name, os.getpid()) as path:
+        try:
+            cpu_away(seconds)
+        except OSError as error:
+            return f"no CPU can be taken away: {error.strerror}"
+        time.sleep(0.1)
+        subprocess.run([TRAPS, "touch", "40", "1"], check=True, timeout=60)
+    row = next(row for row in thread_rows(path) if row["key"] == os.path.basename(TRAPS))
+    late = [s for s in faults(path) if s["tid"] == row["tid"]]
+    check(len(late) > 40, f"{len(late)} faults afterwards")
+    unseen = [s for s in late if s["end_bound"] == "soft"]
+    check(not unseen, f"{len(unseen)} of {len(late)} are not seen to: {unseen[:1]}")
+    check(row["time"]["user_ns"] > 40 * 2 * MS, f"3 ms of user code behind each: {row['time']}")
+    return None
+
+
+@tests.add
+def a_cpu_that_is_back_at_once_has_ends_of_faults():
+    return cpu_that_comes_back("at-once", 0)
+
+
+@tests.add
+def a_cpu_that_is_back_after_seconds_has_ends_of_faults():
+    return cpu_that_comes_back("seconds", 2)
 
 
 with fathom:
