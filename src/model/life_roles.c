@@ -296,13 +296,14 @@ static void role_syscall(struct life *l, const struct record_head *r, const stru
 
 /*
  * The split of a fault in a visit, which goes on: what it slept, and the kernel. Stays off the CPU
- * from before its begin are of a fault whose record was lost: it is not known which are its own.
+ * from before its begin are of a fault whose record was lost: it is not known which are its own,
+ * nor, if its end was not seen, how much of the rest.
  */
 static void nested_end(struct life *l, struct life_visit *v)
 {
 	struct life_state *s = &l->state;
 	u64 since = v->begin_ns > s->last_ns ? v->begin_ns : s->last_ns, missed = 0;
-	bool doubted = s->nested.doubt_ns > v->begin_ns;
+	bool doubted = s->nested.doubt_ns > v->begin_ns || v->fault->flags & FAULT_SOFT_END;
 
 	if (s->nested.from_ns < v->begin_ns)
 		doubted |= s->nested.from_ns != 0;
