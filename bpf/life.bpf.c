@@ -210,6 +210,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 	struct thread_state *state = state_of(task);
 	u32 named = scope_hierarchies ? scope_of(task) : 0;
 	u64 now = bpf_ktime_get_ns();
+	bool enters;
 	struct {
 		struct record_cgroup_attach r;
 		u8 rest[128 - sizeof(struct record_cgroup_attach)];
@@ -218,16 +219,18 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 	if (!*(volatile u32 *)&recording)
 		return 0; /* the snapshot will see where it is */
 	if (named && !state_in(state)) {
-		/* before any other record of it */
-		out.r.flags = CGROUP_ENTERED_SCOPE;
-		cgroup_attach_fill(&out.r, task, to);
-		rare_emit(&out.r.head, sizeof(out.r));
 		state = state_make(task);
 		if (!state) {
 			ring_count_lost(RING_LOST_ANY);
 			return 0;
 		}
-		state_enter(state, task, named, now); /* no later than that record */
+		enters = state_claim(state);
+		if (enters)
+			out.r.flags = CGROUP_ENTERED_SCOPE;
+		cgroup_attach_fill(&out.r, task, to);
+		rare_emit(&out.r.head, sizeof(out.r));
+		if (enters) /* no later than that record, and before any other of it */
+			state_enter(state, task, named, now);
 		__sync_fetch_and_add(&scope_moves, 1);
 		return 0;
 	}

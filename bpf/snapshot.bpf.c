@@ -240,7 +240,7 @@ static __always_inline u8 snapshot_leave(struct task_struct *task)
 }
 
 static __always_inline long snapshot_thread(struct seq_file *seq, struct task_struct *task,
-					    struct thread_state *state, u64 entered_ns)
+					    struct thread_state *state)
 {
 	struct thread_scratch *out;
 	struct record_thread *r;
@@ -280,9 +280,9 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	r->head.slots = sizeof(*out) / RECORD_SLOT_BYTES;
 	r->head.cpu = bpf_get_smp_processor_id();
 	r->head.time_ns = bpf_ktime_get_ns();
-	if (entered_ns) {
+	if (state->flags & STATE_UNTOLD) {
 		/* before any other record of it */
-		r->head.time_ns = entered_ns;
+		r->head.time_ns = state->entered_ns;
 		r->flags |= THREAD_ENTERS;
 	}
 	if (stack_min_ns && !task->on_cpu && !state->off_ns)
@@ -350,8 +350,7 @@ static __always_inline long snapshot_process(struct seq_file *seq, struct task_s
 			      __builtin_offsetof(struct record_process, command) + at, RARE_BYTES);
 }
 
-static __always_inline struct thread_state *snapshot_state_of(struct task_struct *task,
-							      u64 entered_ns)
+static __always_inline struct thread_state *snapshot_state_of(struct task_struct *task)
 {
 	struct thread_state *state;
 	u32 named;
@@ -366,7 +365,12 @@ static __always_inline struct thread_state *snapshot_state_of(struct task_struct
 		ring_count_lost(RING_LOST_ANY);
 	if (!state || (state->flags & (STATE_IN | STATE_PENDING)))
 		return state;
-	state_enter(state, task, named, entered_ns);
+	if (!state_claim(state))
+		return state;
+	if (snapshot_enters)
+		state_enter(state, task, named | STATE_UNTOLD, bpf_ktime_get_ns());
+	else
+		state_enter(state, task, named, 0);
 	return state;
 }
 
@@ -380,12 +384,18 @@ static __always_inline void snapshot_leaves(struct seq_file *seq, struct task_st
 	} out = {};
 
 	cgroup_attach_fill(&out.r, task, BPF_CORE_READ(task, cgroups, dfl_cgrp));
-	out.r.flags = CGROUP_LEFT_SCOPE;
 	out.r.head.slots = 1;
 	out.r.head.cpu = bpf_get_smp_processor_id();
+	if (state->flags & STATE_UNTOLD) { /* just now: it was not there from the first record on */
+		out.r.flags = CGROUP_ENTERED_SCOPE;
+		out.r.head.time_ns = state->entered_ns;
+		if (bpf_seq_write(seq, &out, sizeof(out)))
+			return;
+	}
+	out.r.flags = CGROUP_LEFT_SCOPE;
 	out.r.head.time_ns = bpf_ktime_get_ns();
 	if (bpf_seq_write(seq, &out, sizeof(out)) == 0)
-		state_clear(state, STATE_IN | STATE_BY_CGROUP);
+		state_clear(state, STATE_IN | STATE_BY_CGROUP | STATE_UNTOLD);
 }
 
 /* The leader tells the process; where only a thread is in scope, the thread does. */
@@ -401,17 +411,10 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread_state *state;
-	u64 entered_ns = 0;
 
 	if (!task)
 		return 0;
-	if (snapshot_enters) {
-		state = state_known(task);
-		entered_ns = state_in(state) ? 0 : bpf_ktime_get_ns();
-	}
-	state = snapshot_state_of(task, entered_ns);
-	if (state && state->entered_ns != entered_ns)
-		entered_ns = 0; /* the move's own record was first */
+	state = snapshot_state_of(task);
 	named_keep(task, state);
 	if (!state_in(state))
 		return 0;
@@ -430,8 +433,9 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 		return 0;
 	/* one that has ended, but for its place in the list, has no time any more */
 	if (leave_of_task_state(task->__state) != LEAVE_dead &&
-	    snapshot_thread(ctx->meta->seq, task, state, entered_ns))
+	    snapshot_thread(ctx->meta->seq, task, state))
 		return 0;
+	state_clear(state, STATE_UNTOLD);
 	state_set(state, STATE_SEEN);
 	snapshot_new++;
 	return 0;

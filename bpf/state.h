@@ -261,21 +261,28 @@ static __always_inline u64 state_known_ns(const struct thread_state *state)
 }
 
 /*
- * The thread comes into scope, in a recording that has begun at `now_ns`; 0: as it begins. What it
- * did so far is not known; no call that it begins from then on goes unseen. Whoever moves it and
- * the snapshot may find it outside at once: only one of them lets it in.
+ * Whoever moves a thread and the snapshot may find it outside at once: only one of them lets it in,
+ * and says so.
  */
-static __always_inline void state_enter(struct thread_state *state, struct task_struct *task,
-					u32 flags, u64 now_ns)
+static __always_inline bool state_claim(struct thread_state *state)
 {
 	u32 before = __sync_fetch_and_or(&state->flags, STATE_ENTERS);
 
 	if (before & STATE_ENTERS)
-		return;
-	if (before & STATE_IN) { /* just now */
+		return false;
+	if (before & STATE_IN) /* just now */
 		state_clear(state, STATE_ENTERS);
-		return;
-	}
+	return !(before & STATE_IN);
+}
+
+/*
+ * The thread, which the caller has claimed, comes into scope, in a recording that has begun at
+ * `now_ns`; 0: as it begins. What it did so far is not known; no call that it begins from then on
+ * goes unseen.
+ */
+static __always_inline void state_enter(struct thread_state *state, struct task_struct *task,
+					u32 flags, u64 now_ns)
+{
 	state->entered_ns = now_ns;
 	state->begin_ns = 0;
 	state->fault_begin_ns = 0;
@@ -290,7 +297,7 @@ static __always_inline void state_enter(struct thread_state *state, struct task_
 	state->restarts = 0;
 	state->called = 0;
 	state_find_creator(state, task);
-	state_clear(state, STATE_SEEN);
+	state_clear(state, STATE_SEEN | STATE_UNTOLD);
 	state_set(state, STATE_DECIDED | flags);
 	state_clear(state, STATE_ENTERS);
 }

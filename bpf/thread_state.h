@@ -11,6 +11,7 @@
 #define STATE_SEEN 8	   /* the snapshot has it */
 #define STATE_BY_CGROUP 16 /* in scope for as long as it is in a cgroup that was named */
 #define STATE_ENTERS 32	   /* somebody is about to set STATE_IN */
+#define STATE_UNTOLD 64	   /* let in late by the snapshot, which has not told of it yet */
 
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1

@@ -260,6 +260,24 @@ def made_out_of_a_cgroup():
     return None
 
 
+@tests.add
+def many_threads_come_into_scope_at_once():
+    """What is told of them fills the kernel's buffer more than once: each begins with the move."""
+    hierarchy = "cpu" if "cpu" in mounts() else "v2"
+    with cgroup(hierarchy) as (path, _), running(CHURN, "still", "60", "1000") as many:
+        harness.until(lambda: len(os.listdir(f"/proc/{many.pid}/task")) == 1001, "threads")
+        recorder, recording = start_recording("many", "--cgroup", path)
+        time.sleep(2)
+        move(many.pid, path)
+        time.sleep(0.5)
+        stop(recorder)
+    threads = rows(recording, "thread")
+    equal(len(threads), 1001, "threads")
+    shortest = min(row["total_ns"] for row in threads)
+    equal([row for row in threads if row["total_ns"] > shortest + 1e9], [],
+          "threads that were there before the move")
+
+
 NAPS = """
 import random, time
 while True:
