@@ -25,24 +25,36 @@ static __always_inline void context_refresh(struct thread_state *state, u32 tgid
 		state->location.known = 0;
 }
 
-/* Address of the variable, 0 if this thread has none. */
-static __always_inline u64 context_variable(const struct context_location *at, u64 tp)
+/* Address of the variable, 0 if this thread has none; *missing: what could not be read on the way.
+ */
+static __always_inline u64 context_variable(const struct context_location *at, u64 tp, u64 *missing)
 {
-	u64 dtv = 0, entry = 0, count = 0;
+	u64 dtv = 0, entry = 0, count = 0, place;
 
 	if (!at->dynamic)
 		return tp + at->tp_offset;
-	bpf_probe_read_user(&dtv, 8, (void *)(tp + at->dtv_at));
-	if (!dtv || bpf_probe_read_user(&count, 8, (void *)(dtv + at->count_at)) ||
-	    at->module > count)
+	place = tp + at->dtv_at;
+	if (bpf_probe_read_user(&dtv, 8, (void *)place))
+		goto unread;
+	if (!dtv)
 		return 0;
-	bpf_probe_read_user(&entry, 8, (void *)(dtv + at->module * at->entry_bytes));
+	place = dtv + at->count_at;
+	if (bpf_probe_read_user(&count, 8, (void *)place))
+		goto unread;
+	if (at->module > count)
+		return 0;
+	place = dtv + at->module * at->entry_bytes;
+	if (bpf_probe_read_user(&entry, 8, (void *)place))
+		goto unread;
 	return entry == 0 || entry == ~0ull ? 0 : entry + at->var_offset;
+unread:
+	*missing = place;
+	return 0;
 }
 
 /*
- * context.bpf.c: whether the page of the running thread's record is only not there, so that it has
- * the contents that it had. Else nothing is mapped there any more, or fork emptied it.
+ * context.bpf.c: whether a page of the running thread is only not there, so that it has the
+ * contents that it had. Else nothing is mapped there any more, or fork emptied it.
  */
 int context_holds(u64 at);
 
@@ -91,16 +103,16 @@ static __always_inline bool context_is_set(const struct context *ctx)
 /* Address of the running thread's record, 0 if it has none. */
 static __always_inline u64 context_record(struct thread_state *state, struct task_struct *task)
 {
-	u64 variable, at = 0;
+	u64 variable, at = 0, missing = 0;
 
 	if (state->location_generation != context_generation)
 		context_refresh(state, task->tgid);
 	if (!state->location.known || task_is_kernels(task))
 		return 0;
-	variable = context_variable(&state->location, task->thread.fsbase);
-	if (!variable || bpf_probe_read_user(&at, 8, (void *)variable))
-		return 0;
-	return at;
+	variable = context_variable(&state->location, task->thread.fsbase, &missing);
+	if (variable && bpf_probe_read_user(&at, 8, (void *)variable))
+		missing = variable;
+	return missing && state->record_at && context_holds(missing) ? state->record_at : at;
 }
 
 /* Sets state->ctx: zero if no span is active. `task` must be the current one. */

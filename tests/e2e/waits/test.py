@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Waits: calls that were open when recording began, and what is said of who woke whom."""
+import contextlib
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import harness
@@ -14,7 +18,7 @@ from harness import check, equal
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
 tests = harness.Tests()
-SPANS = sys.argv[2]
+SPANS, SWAPPED = sys.argv[2:4]
 
 SLEEPER = """
 import os, select, sys, time
@@ -267,6 +271,42 @@ def waits_in_calls_that_are_left_out_have_their_cause():
              if s["kind"] == "wait" and s["name"] == "timer"]
     equal([(w["attributes"]["cause"], w["attributes"]["waker"]) for w in waits],
           [("timer", "timer")], "its wait")
+
+
+@contextlib.contextmanager
+def swap():
+    """A little more of it; False: there can be none."""
+    with tempfile.NamedTemporaryFile(dir=os.environ.get("TMPDIR", "/var/tmp")) as file:
+        file.write(bytes(64 << 20))
+        file.flush()
+        os.chmod(file.name, 0o600)
+        os.environ["PATH"] += ":/usr/sbin:/sbin"
+        made = all(shutil.which(name) for name in ("mkswap", "swapon", "swapoff")) and not any(
+            subprocess.run([name, file.name], capture_output=True).returncode
+            for name in ("mkswap", "swapon"))
+        try:
+            yield made
+        finally:
+            if made:
+                subprocess.run(["swapoff", file.name], check=True)
+
+
+@tests.add
+def a_thread_whose_own_pages_are_on_swap_has_its_span():
+    with swap() as made:
+        if not made:
+            return "there can be no swap"
+        for options in ([], ["--spans-only"]):
+            path = fathom.record(f"swapped{len(options)}", *options, "--", SWAPPED, "10")
+            answer = fathom.ok("trace", "--json", "--slowest", "99", "--name", "work", path)
+            traces = json.loads(answer)["traces"]
+            equal(len(traces), 10, "spans")
+            for trace in traces:
+                time_of = trace["spans"][0]["time"]
+                check(9e6 < time_of["timer_ns"] and time_of["unknown_ns"] == 0,
+                      f"asleep for 10 ms, with {options}: {time_of}")
+                check("nanosleep" in [s["name"] for s in trace["spans"]], "its call is under it")
+    return None
 
 
 with fathom:

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans "work" in which the pages that say which span the thread has, and the record itself, are
+ * not in memory while it sleeps 10 ms; ROUNDS of them, behind each one a sleep in none.
+ */
+#include <errno.h>
+#include <fathom/fathom.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000
+#define PAGES 4 /* of the thread's own storage, down from its thread pointer */
+
+static const struct timespec nap = {.tv_nsec = 10 * MS};
+
+/* Nothing here touches those pages: glibc's syscall() writes errno, which is there, on errors only.
+ */
+static void sleeps_without(uintptr_t top, uintptr_t page)
+{
+	for (int i = 0; i < PAGES; i++)
+		syscall(SYS_madvise, top - i * page, page, MADV_PAGEOUT);
+	syscall(SYS_nanosleep, &nap, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t top = (uintptr_t)__builtin_thread_pointer() & ~(page - 1);
+	struct timespec seen = {.tv_nsec = 300 * MS};
+	struct fathom_span span;
+
+	if (argc < 2 || fathom_init("swapped"))
+		return 1;
+	span = fathom_span_begin("seen");
+	nanosleep(&seen, NULL);
+	fathom_span_end(&span);
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		span = fathom_span_begin("work");
+		sleeps_without(top, page);
+		fathom_span_end(&span);
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
