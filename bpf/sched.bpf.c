@@ -51,7 +51,7 @@ static __always_inline void sleeper_forget(struct thread_state *state)
 		return;
 	state->in_syscall = 0;
 	state->begin_ns = 0;
-	state->called = 1;
+	state->called = CALLED_FORGOTTEN;
 }
 
 SEC("tp_btf/sched_switch")

@@ -31,10 +31,18 @@ static __always_inline u32 switch_slots_of(const struct record_switch *r)
 static __always_inline void switch_fill_context(struct record_switch *r, struct thread_state *state,
 						struct task_struct *task)
 {
-	if (!state->in_syscall && !state->called)
+	if (!state->in_syscall && state->called != CALLED_SEEN)
 		call_find();
 	context_now(state, task);
 	r->ctx = state->ctx;
+	if (state->called == CALLED_FORGOTTEN && state->in_syscall == IN_SYSCALL_SOFT) {
+		/* what was before is not known: it begins here, where it is told of */
+		bool told = context_is_set(&state->ctx);
+
+		state->in_syscall = told ? IN_SYSCALL_SOFT : 0;
+		state->begin_ns = told ? bpf_ktime_get_ns() : 0;
+		state->called = told ? CALLED_SEEN : CALLED_FORGOTTEN;
+	}
 }
 
 /* Where the thread was: fault, syscall, user mode, or past all that. */

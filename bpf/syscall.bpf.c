@@ -186,7 +186,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	if (!state->restarts || !syscall_goes_on(state, task, id))
 		syscall_begin(state, task, regs, id);
 	state->newborn = 0;
-	state->called = 1;
+	state->called = CALLED_SEEN;
 	state->restarts = 0;
 	context_read(state, task);
 	if (spans_only && span_is_over(state, &state->ctx))

@@ -13,6 +13,10 @@
 #define STATE_ENTERS 32	   /* somebody is about to set STATE_IN */
 #define STATE_UNTOLD 64	   /* let in late by the snapshot, which has not told of it yet */
 
+/* Whether a call that is open now, but is not known, was seen to begin; 0: it was not. */
+#define CALLED_SEEN 1	   /* a call of the thread was seen to begin: so was one that is open now */
+#define CALLED_FORGOTTEN 2 /* it was open before, and slept without being told of */
+
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1
 #define IN_SYSCALL_SOFT 2 /* it was open before: begin_ns is when recording of the thread began */
@@ -29,7 +33,7 @@ struct thread_state {
 	u8 compat;
 	u16 row;	      /* of the open syscall: bpf/call.h */
 	u8 newborn;	      /* its return from clone is no syscall of its own */
-	u8 called;	      /* a call of it was seen to begin: so was one that is open now */
+	u8 called;	      /* CALLED_* */
 	u64 fault_begin_ns;   /* of the open fault; 0: none */
 	struct file_ref file; /* behind its fd */
 	struct context ctx;   /* active span, as it was read last: context_now() */

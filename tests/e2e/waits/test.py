@@ -273,6 +273,21 @@ def waits_in_calls_that_are_left_out_have_their_cause():
           [("timer", "timer")], "its wait")
 
 
+@tests.add
+def a_call_that_was_open_before_its_span_was_found_is_one_when_it_sleeps_again():
+    for attempt in range(4):
+        with harness.Process([SPANS, "1200", "fill"]) as program:
+            asleep_in(program.pid, 1)
+            path = fathom.record(f"fill{attempt}", "--spans-only", "-d", "0.8", "-p",
+                                 str(program.pid))
+            equal(program.wait(30), 0, "status of the program")
+        waits = [span for trace in fathom.trace_all(path)["traces"] for span in trace["spans"]
+                 if span["kind"] == "wait" and span["tid"] == program.pid]
+        check(len(waits) > 50, f"only {len(waits)} waits")
+        wrong = [span for span in waits if span["time"]["other_ns"] > 1e6]
+        check(len(wrong) <= len(waits) // 20, f"{len(wrong)} of {len(waits)} waits: {wrong[:1]}")
+
+
 @contextlib.contextmanager
 def swap():
     """A little more of it; False: there can be none."""
