@@ -76,6 +76,7 @@ def check_calls_end(path, pid):
 
 @tests.add
 @skips
+@harness.tries
 def freezer_of_version_1():
     with cgroup("freezer") as group:
         frozen, thawed = ("freezer.state", "FROZEN"), ("freezer.state", "THAWED")
