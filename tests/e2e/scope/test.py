@@ -209,6 +209,19 @@ def cgroup_of_version_2():
     return follows_a_cgroup("v2")
 
 
+def makes_a_child(*command):
+    """The pids of a process and of the child that it makes in a cgroup; None: none can be made."""
+    with harness.Process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         text=True) as parent:
+        child = parent.stdout.readline()
+        time.sleep(0.5)
+        parent.communicate(timeout=30)
+    if parent.returncode == 77:
+        return None
+    equal(parent.returncode, 0, "status")
+    return parent.pid, int(child)
+
+
 @tests.add
 def made_in_a_cgroup():
     """A child that its parent, outside, makes in the cgroup: what it has open has a name."""
@@ -219,17 +232,12 @@ def made_in_a_cgroup():
         out.write("x")
     with cgroup("v2") as (path, below):
         recorder, recording = start_recording("into", "--cgroup", path)
-        with harness.Process([CHURN, "into", below, file], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, text=True) as parent:
-            child = parent.stdout.readline()
-            time.sleep(0.5)
-            parent.communicate(timeout=30)
+        made = makes_a_child(CHURN, "into", below, file)
         stop(recorder)
-    if parent.returncode == 77:
+    if not made:
         return "no child can be made in a cgroup here"
-    equal(parent.returncode, 0, "status")
     [row] = rows(recording, "thread")
-    equal((row["pid"], row["process"]), (int(child), "e2e-churn"), "who is in scope")
+    equal((row["pid"], row["process"]), (made[1], "e2e-churn"), "who is in scope")
     reads = [s for t in fathom.trace_all(recording)["traces"] for s in t["spans"]
              if s["name"] == "pread64"]
     check(len(reads) > 5, f"{len(reads)} reads")
@@ -245,17 +253,12 @@ def made_out_of_a_cgroup():
         return "no cgroups of version 2"
     with cgroup("v2") as (path, _):
         recorder, recording = start_recording("out-of", "--cgroup", path)
-        with harness.Process(["sh", "-c", 'echo $$ >"$1"; shift; exec "$@"', "sh",
-                              path + "/cgroup.procs", CHURN, "into", mounts()["v2"], CHURN],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
-            child = parent.stdout.readline()
-            time.sleep(0.3)
-            parent.communicate(timeout=30)
+        made = makes_a_child("sh", "-c", 'echo $$ >"$1"; shift; exec "$@"', "sh",
+                             path + "/cgroup.procs", CHURN, "into", mounts()["v2"], CHURN)
         stop(recorder)
-    if parent.returncode == 77:
+    if not made:
         return "no child can be made in a cgroup here"
-    equal((bool(child), parent.returncode), (True, 0), "a child, and the status")
-    equal({row["pid"] for row in rows(recording, "thread")}, {parent.pid}, "who is in scope")
+    equal({row["pid"] for row in rows(recording, "thread")}, {made[0]}, "who is in scope")
     harness.check_sums(fathom, recording)
     return None
 

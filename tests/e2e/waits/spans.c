@@ -76,6 +76,7 @@ static void fills(int rounds)
 	    write(ends[1], data, page) != (ssize_t)page)
 		exit(1);
 	if (fork() == 0) {
+		close(ends[1]); /* it ends with the other */
 		for (int i = 0; i <= rounds; i++) {
 			sleeps(3 * MS);
 			if (read(ends[0], data, page) != (ssize_t)page)

@@ -3,7 +3,6 @@
  * Spans "work" in which the pages that say which span the thread has, and the record itself, are
  * not in memory while it sleeps 10 ms; ROUNDS of them, behind each one a sleep in none.
  */
-#include <errno.h>
 #include <fathom/fathom.h>
 #include <stdint.h>
 #include <stdlib.h>
