@@ -327,12 +327,14 @@ static int blank_compare(const void *a, const void *b)
 static int blanks_find(struct blanking *b)
 {
 	struct partial *p = b->p;
-	int err = claims_find(b);
+	int err = 0;
 
-	for (size_t i = 0; i < p->unsure.count && !err; i++)
-		err = blank_add(b, p->unsure.data[i]);
 	for (size_t i = 0; i < p->spans.count && !err; i++)
 		err = shares_sort(&p->spans.data[i]->seen);
+	if (!err)
+		err = claims_find(b);
+	for (size_t i = 0; i < p->unsure.count && !err; i++)
+		err = blank_add(b, p->unsure.data[i]);
 	for (size_t i = 0; i < p->spans.count && !err; i++)
 		err = times_each(b, p->spans.data[i], &p->spans.data[i]->active, hold_blank);
 	if (b->blanks.count)

@@ -72,10 +72,26 @@ static struct span_hold share_once(const struct span_share *s)
 	return (struct span_hold){s->begin_ns, s->end_ns, s->split};
 }
 
-/* A moment has no time: one between others tells nothing. */
+/* A moment has no time: one between others tells nothing that is asked for. */
 static bool is_between(const struct span_share *s, const struct span_hold *h)
 {
 	return h->begin_ns == h->end_ns && h->begin_ns > s->begin_ns && h->end_ns < s->end_ns;
+}
+
+/* Since the last one grew: those before it that it reaches by now, or that lie between. */
+static void holds_settle(struct span_share *s)
+{
+	size_t n = s->holds.count;
+
+	for (; n > 1; n--) {
+		struct span_hold *last = &s->holds.data[n - 1], *before = last - 1;
+
+		if (is_between(s, before))
+			*before = *last;
+		else if (!hold_widen(before, last))
+			break;
+	}
+	s->holds.count = n > 1 ? n : 0;
 }
 
 static int hold_add(struct span_shares *shares, struct span_share *s, const struct span_hold *more)
@@ -85,17 +101,22 @@ static int hold_add(struct span_shares *shares, struct span_share *s, const stru
 
 	if (shares->sighted && is_between(s, more))
 		return 0;
-	if (!s->holds.count && !(shares->sighted && hold_widen(&once, more)))
-		err = vec_push(&s->holds, once);
-	if (!err && s->holds.count &&
-	    !(shares->sighted && hold_widen(&s->holds.data[s->holds.count - 1], more)))
-		err = vec_push(&s->holds, *more);
+	if (s->holds.count || !(shares->sighted && hold_widen(&once, more))) {
+		if (!s->holds.count)
+			err = vec_push(&s->holds, once);
+		if (!err)
+			err = vec_push(&s->holds, *more);
+		if (err)
+			return err;
+	}
 	split_add(&s->split, &more->split);
 	if (more->begin_ns < s->begin_ns)
 		s->begin_ns = more->begin_ns;
 	if (more->end_ns > s->end_ns)
 		s->end_ns = more->end_ns;
-	return err;
+	if (shares->sighted)
+		holds_settle(s);
+	return 0;
 }
 
 static int hold_compare(const void *a, const void *b)

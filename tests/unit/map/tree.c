@@ -505,6 +505,29 @@ TEST(a_request_tells_that_its_span_was_there)
 }
 
 /* Of a thread that began to end the last switch was lost: it ends, with what it did last. */
+/* Those inside of calls, which are told behind them, and those of a ring that needs no call. */
+TEST(requests_of_one_span_need_no_memory)
+{
+	for (int calls = 0; calls < 2; calls++) {
+		struct partial *p = partial_new(&all);
+		u64 at = 1000;
+
+		for (u64 i = 0; i < 1000; i++, at += 300) {
+			struct record_block r = request(at + 240, 0, 20, i);
+
+			r.ctx = foreign;
+			apply(p, &r);
+			if (calls)
+				call(p, at + 300, 100, 39, &foreign);
+		}
+		CHECK_EQ(p->spans.count, 1);
+		CHECK_EQ(p->spans.data[0]->seen.list.count, 1);
+		CHECK(p->spans.data[0]->seen.list.data[0].holds.count <= 2);
+		CHECK_EQ(p->spans.data[0]->seen.list.data[0].begin_ns, 1220);
+		partial_free(p);
+	}
+}
+
 TEST(a_thread_that_exits_ends)
 {
 	struct partial *p = partial_new(&all);

@@ -399,6 +399,49 @@ TEST(what_was_seen_of_another_span_is_not_known_over_a_loss)
 	}
 }
 
+/* To a disk, inside of a call. */
+static void requests(const struct halves *h, u64 end_ns, u32 tid, const struct context *ctx)
+{
+	struct record_block r = {
+		.head = head(RECORD_block, end_ns), .duration_ns = 20, .bytes = 512, .ctx = *ctx};
+
+	r.head.tid = tid;
+	apply(half_of(h, end_ns), &r);
+}
+
+/* Outer's end says that it had the thread over a loss; calls before and behind say that of inner.
+ */
+static struct span_time sighted_over_loss(u64 cut_ns, bool requested, const struct context *of)
+{
+	struct halves h = halves_new(cut_ns, 0);
+
+	begins(&h, 1500, 6, &inner, NULL);
+	attaches(&h, 1600, 6, &none);
+	call(&h, 1900, 5, &inner);
+	begins(&h, 2000, 5, &outer, NULL);
+	loses(&h, 4000, 4500);
+	call(&h, 5900, 5, &inner);
+	if (requested)
+		requests(&h, 6050, 5, &inner);
+	call(&h, 6100, 5, &inner);
+	ends(&h, 8000, &outer, NULL);
+	return time_of(&h, of);
+}
+
+TEST(a_request_inside_of_a_call_changes_nothing_over_a_loss)
+{
+	EACH_CUT(cut_ns)
+	{
+		for (int i = 0; i < 2; i++) {
+			const struct context *of = i ? &inner : &outer;
+			struct span_time plain = sighted_over_loss(cut_ns, false, of);
+			struct span_time t = sighted_over_loss(cut_ns, true, of);
+
+			CHECK_EQ(memcmp(&t.split, &plain.split, sizeof(t.split)), 0);
+		}
+	}
+}
+
 /* ---- out of the scope of a recording ---- */
 
 static void moves(const struct halves *h, u64 time_ns, u32 flags)
