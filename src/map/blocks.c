@@ -27,7 +27,7 @@ int blocks_add(struct partial *p, const struct record_head *head)
 			  .ctx = r->ctx};
 	int err;
 
-	if (!partial_in_range(p, head->time_ns))
+	if (p->options.state_only || !partial_in_range(p, head->time_ns))
 		return 0;
 	err = span_sighted(p, &r->ctx, head, begin);
 	if (err || !p->options.spans)

@@ -56,6 +56,25 @@ TEST(a_base_keeps_when_a_context_was_seen_that_its_thread_left)
 	}
 }
 
+/* What lies before the range that is asked for says nothing of a span that is seen in it. */
+TEST(a_base_has_no_requests)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct partial_options since = {.from_ns = 4000};
+		struct partial *first = partial_new(i ? &state : &since);
+		struct partial *next = partial_new(&since);
+		struct record_block r = {
+			.head = {.kind = RECORD_block, .tid = 7, .pid = 7, .time_ns = 3000},
+			.duration_ns = 200,
+			.ctx = ctx};
+
+		lives(first, 2000);
+		apply(first, &r);
+		seen_in(next, 8000, 7, ctx);
+		CHECK_EQ(time_over(first, next, i).begin_ns, 7900);
+	}
+}
+
 TEST(contexts_that_no_thread_has_do_not_make_it_grow)
 {
 	struct partial *p = partial_new(&state);
