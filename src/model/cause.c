@@ -28,10 +28,10 @@
  * - Waiting for a lock inside the kernel while reading or writing a file
  *   (inode lock, page lock) is `disk`: what its holder does is that.
  * - A call that changes the memory map waits for the map's lock, which faults
- *   and other calls of the process hold: `lock`; `disk` if an interrupt or a
- *   thread of the kernel ended its disk sleep, as when it populates a mapping.
- *   Which of the two it is while nothing ended it is `unknown`. By what ended it
- *   vmsplice, process_vm_readv and ptrace are `disk`, too: they bring in what they move.
+ *   and other calls of the process hold: `lock`; `disk` if an interrupt
+ *   ended its disk sleep or, of one that can bring memory in (populates a mapping), a
+ *   thread of the kernel. Which of the two it is while nothing ended it is `unknown`. By what ended
+ * it vmsplice, process_vm_readv and ptrace are `disk`, too: they bring in what they move.
  * - Where a read passes through a thread of the kernel (btrfs, encryption), that
  *   ends the wait for it. Of a call that brings memory in, what such a thread ends
  *   else is taken for that, too: it frees memory (reclaim), empties the CPUs' lists
@@ -83,6 +83,7 @@ enum {
 	CALL_FORK = 1 << 17,
 	CALL_SPLICE = 1 << 18, /* moves from or to a pipe */
 	CALL_PAGES = 1 << 19,  /* copies or moves memory, which may have to be read */
+	CALL_FILLS = 1 << 20,  /* brings in what it maps */
 };
 
 /* Who did the waking. */
@@ -253,8 +254,10 @@ static const struct cause_rule rules[] = {
 	  THEN(ipc, "opens what another program holds up: a FIFO, a lease") },
 	{ .calls = CALL_AIO, THEN(disk, "asynchronous I/O") },
 	{ .calls = CALL_SYNC, THEN(disk, "writes back to storage") },
-	{ .calls = CALL_MEMORY, .states = STATE(disk_sleep), .wakers = WAKER_READ,
+	{ .calls = CALL_FILLS, .states = STATE(disk_sleep), .wakers = WAKER_READ,
 	  THEN(disk, "fills memory from storage") },
+	{ .calls = CALL_MEMORY, .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
+	  THEN(disk, "memory of a file: its storage") },
 	{ .calls = CALL_MEMORY, .wakers = WAKER_NOT_SEEN | WAKER_NOT_KNOWN,
 	  THEN(unknown, "the memory map, or what fills it") },
 	{ .calls = CALL_MEMORY, THEN(lock, "lock of the memory map") },
@@ -332,6 +335,16 @@ static const u32 call_groups[SYSCALL_TABLE_SIZE] = {
 	CALL(process_vm_writev) = CALL_PAGES,
 	CALL(process_madvise) = CALL_PAGES,
 	CALL(ptrace) = CALL_PAGES,
+	CALL(mmap) = CALL_FILLS,
+	CALL(mremap) = CALL_FILLS,
+	CALL(madvise) = CALL_FILLS,
+	CALL(mlock) = CALL_FILLS,
+	CALL(mlock2) = CALL_FILLS,
+	CALL(mlockall) = CALL_FILLS,
+	CALL(remap_file_pages) = CALL_FILLS,
+	CALL(mbind) = CALL_FILLS,
+	CALL(migrate_pages) = CALL_FILLS,
+	CALL(move_pages) = CALL_FILLS,
 	CALL(copy_file_range) = CALL_SEND_FILE,
 	CALL(exit) = CALL_END,
 	CALL(exit_group) = CALL_END,

@@ -170,7 +170,7 @@ static const struct {
 	 "kernel"},
 	{{NR(munmap), STATE(disk_sleep), WOKEN(kernel_thread), .waker_block = true},
 	 SPLIT_disk,
-	 "fills memory"},
+	 "its storage"},
 	{{NR(read), FD(pipe), STATE(sleep), WOKEN(task)}, SPLIT_ipc, "pipe"},
 	{{NR(write), FD(fifo), STATE(sleep)}, SPLIT_ipc, "pipe"},
 	{{NR(recvmsg), FD(unix), STATE(sleep)}, SPLIT_ipc, "Unix"},
@@ -196,6 +196,7 @@ static const struct {
 	{{NR(execve), STATE(disk_sleep), WOKEN(task)}, SPLIT_other, "another thread"},
 	{{NR(mmap), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "fills memory"},
 	{{NR(munmap), STATE(disk_sleep), WOKEN(task)}, SPLIT_lock, "memory map"},
+	{{NR(munmap), STATE(disk_sleep), WOKEN(kernel_thread)}, SPLIT_lock, "memory map"},
 	{{NR(mmap), STATE(disk_sleep)}, SPLIT_unknown, "memory map"},
 	/* a thread of the kernel: storage for what brings memory in, else it may be anything */
 	{{NR(mlock), STATE(disk_sleep), WOKEN(kernel_thread)}, SPLIT_disk, "fills memory"},
