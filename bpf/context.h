@@ -5,8 +5,9 @@
  *
  * A record's page may not be there: fork does not give a child its parent's pages of shared memory,
  * only what it touches; and pages go where memory is short or moves between nodes. Nobody wrote
- * there in this process since, so what was read last of that record holds, in this thread or in
- * the one that forked it. Other pages that are not there read as no span.
+ * there in this process since, so what was read there last holds, by this thread or by the one
+ * that forked it: which record it has, or none, and what stands in that. What was never read is
+ * no span.
  */
 #ifndef BPF_CONTEXT_H
 #define BPF_CONTEXT_H
@@ -119,19 +120,21 @@ static __always_inline u64 context_record(struct thread_state *state, struct tas
 static __always_inline void context_read(struct thread_state *state, struct task_struct *task)
 {
 	struct otel_record record __attribute__((aligned(8)));
+	bool lasts;
 	u64 at;
 
 	if (state->creator_tp && state->creator_tp == task->thread.fsbase)
 		return; /* what it began with holds until it has a place of its own */
 	at = context_record(state, task);
+	lasts = at && at == state->record_at;
+	state->record_at = at;
 	if (at && bpf_probe_read_user(&record, sizeof(record), (void *)at)) {
-		if (at != state->record_at || !context_holds(at))
+		if (!lasts || !context_holds(at))
 			__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 	} else if (at && record.valid == 1 && context_is_whole(&record) &&
 		   (!state->location.flags ||
 		    context_is_allowed(&record, at, state->location.flags))) {
 		__builtin_memcpy(&state->ctx, &record, sizeof(state->ctx));
-		state->record_at = at;
 	} else {
 		__builtin_memset(&state->ctx, 0, sizeof(state->ctx));
 	}

@@ -134,10 +134,11 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 	if (mine && (clone_flags & CLONE_VM) && !(clone_flags & CLONE_SETTLS))
 		state->creator_tp = parent->thread.fsbase;
 	/* whose creator waits for it works for the creator's span; no other one shares it */
-	if (mine && (!state->creator_tp || (clone_flags & CLONE_VFORK))) {
+	if (mine && (!state->creator_tp || (clone_flags & CLONE_VFORK)))
 		state->ctx = mine->ctx;
+	/* a thread with storage of its own in the same memory has no record yet */
+	if (mine && (!(clone_flags & CLONE_VM) || (clone_flags & CLONE_VFORK)))
 		state->record_at = mine->record_at;
-	}
 	state_set(state, flags);
 	if (!(clone_flags & CLONE_THREAD))
 		location_inherit(parent, task);
@@ -237,7 +238,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 	if (!state_in(state))
 		return 0;
 	if ((state->flags & STATE_BY_CGROUP) && !named) {
-		state_clear(state, STATE_IN | STATE_BY_CGROUP);
+		state_clear(state, STATE_IN | STATE_BY_CGROUP | STATE_UNTOLD);
 		out.r.flags = CGROUP_LEFT_SCOPE;
 		__sync_fetch_and_add(&scope_moves, 1);
 	}

@@ -43,7 +43,7 @@ struct thread_state {
 	u8 restarts;	 /* its last call goes on as restart_syscall */
 	u8 stayed;	 /* with spans_only: its first stay on a CPU was told */
 	u64 creator_tp; /* its creator's thread pointer: it may have that, too; 0: it has its own */
-	u64 record_at;	/* where the span in ctx that came last was read; 0: none was */
+	u64 record_at;	/* its record, as it was read last; 0: it had none, or none was read */
 	u64 args[6];	/* at its entry; only the first is always set */
 	struct context_location location;
 	u64 bytes_at;	/* position: of a send where it begins, of a receive where it ends */
