@@ -568,32 +568,41 @@ static __always_inline void syscall_count_hole(const struct thread_state *state,
 		ring_count_incomplete();
 }
 
-/*
- * A thread that is born comes back from the call that made it, which is none of its own. One that
- * was born while programs were attached may have done so before its calls were seen to end.
- */
-static __always_inline bool syscall_made_it(const struct thread_state *state,
-					    const struct task_struct *task,
-					    const struct pt_regs *regs, long result)
+static __always_inline bool syscall_makes(const struct task_struct *task,
+					  const struct pt_regs *regs)
 {
-	if (!state->newborn || result)
-		return false;
-	if (task->start_time > recording_ns)
-		return true; /* all programs saw its birth: its first end is that, or of no call */
+	bool compat = task->thread_info.status & TS_COMPAT;
+
 	switch (regs->orig_ax) {
 	case SYSCALL_NR_clone3: /* the same number in both tables */
 		return true;
 	case SYSCALL_NR_clone:
 	case SYSCALL_NR_fork:
 	case SYSCALL_NR_vfork:
-		return !(task->thread_info.status & TS_COMPAT);
+		return !compat;
 	case SYSCALL_COMPAT_NR_clone:
 	case SYSCALL_COMPAT_NR_fork:
 	case SYSCALL_COMPAT_NR_vfork:
-		return task->thread_info.status & TS_COMPAT;
+		return compat;
 	default:
 		return false;
 	}
+}
+
+/*
+ * A thread that is born comes back from the call that made it, which is none of its own. One that
+ * was born while programs were attached may have done so before its calls were seen to end, and
+ * one that was born out of scope may have come into it since.
+ */
+static __always_inline bool syscall_made_it(const struct thread_state *state,
+					    const struct task_struct *task,
+					    const struct pt_regs *regs, long result)
+{
+	if (result || (state->called && !state->newborn))
+		return false;
+	if (state->newborn && task->start_time > recording_ns)
+		return true; /* all programs saw its birth: its first end is that, or of no call */
+	return syscall_makes(task, regs);
 }
 
 SEC("tp_btf/sys_exit")

@@ -307,6 +307,62 @@ def moved_while_asleep():
     return None
 
 
+HOG = """
+import os, sys, time
+os.sched_setaffinity(0, [int(sys.argv[1])])
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+print("ready", flush=True)
+end = time.monotonic() + 0.3
+while time.monotonic() < end:
+    pass
+"""
+
+NOT_RUN = """
+import os, sys, time
+here, there = sorted(os.sched_getaffinity(0))[:2]
+os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(60))
+os.sched_setaffinity(0, [there])
+child = os.fork()
+if not child:
+    os.getppid()
+    time.sleep(0.05)
+    os._exit(0)
+os.sched_setaffinity(0, [here])
+with open(sys.argv[1] + "/cgroup.procs", "w") as procs:
+    procs.write(str(child))
+with open(f"/proc/{child}/schedstat") as file:
+    ran = file.read().split()[0]
+os.waitpid(child, 0)
+print(child, ran)
+"""
+
+
+@tests.add
+def moved_before_it_ran():
+    """A child that comes into scope then comes back from a clone that is none of its own."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        return "one CPU"
+    hierarchy = "cpu" if "cpu" in mounts() else "v2"
+    with cgroup(hierarchy) as (path, _):
+        recorder, recording = start_recording("not-run", "--cgroup", path)
+        for _ in range(20):
+            with running(sys.executable, "-c", HOG, str(cpus[1])) as hog:
+                hog.stdout.readline()
+                made = subprocess.run([sys.executable, "-c", NOT_RUN, path], check=True,
+                                      stdout=subprocess.PIPE, text=True)
+            child, ran = map(int, made.stdout.split())
+            if not ran:
+                break
+        stop(recorder)
+    equal(ran, 0, "it ran before it was moved, each time")
+    calls = [s["name"] for t in fathom.trace_all(recording)["traces"] for s in t["spans"]
+             if s["kind"] == "syscall" and s["pid"] == child]
+    check("getppid" in calls and "clone" not in calls, f"its calls: {calls}")
+    harness.check_sums(fathom, recording)
+    return None
+
+
 READS = """
 import os, time
 print("ready", flush=True)
