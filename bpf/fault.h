@@ -21,13 +21,15 @@ static __always_inline bool fault_is_unsure(const struct thread_state *state)
 
 /*
  * The thread with an open fault leaves this CPU. If it can have ended, it is taken to go on only
- * where the thread sleeps as those do that wait for a page: what is open would have all time of
- * the thread up to here.
+ * where a thread in user mode sleeps as those do that wait for a page: what is open would have all
+ * time of the thread up to here, and in a call each of its sleeps.
  */
 static __always_inline void fault_leave(const struct thread_state *state, bool preempt,
 					u32 task_state)
 {
-	if (fault_is_unsure(state) && (preempt || !(task_state & TASK_UNINTERRUPTIBLE)))
+	bool waits = !preempt && (task_state & TASK_UNINTERRUPTIBLE);
+
+	if (fault_is_unsure(state) && !(waits && (state->fault_flags & FAULT_USER)))
 		fault_soft_end();
 }
 

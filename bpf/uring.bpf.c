@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
  * Requests to an io_uring, from submission to completion. The span is that of
- * the submitter, as it was at the entry of its io_uring_enter; what the
- * kernel's polling thread submits has none. Who runs at the completion is any
+ * the submitter, as it was at the entry of its io_uring_enter (as it is, if that was not
+ * seen); what the kernel's polling thread submits has none. Who runs at the completion is any
  * thread of the process. A request is known by its address while it is in
  * flight.
  */

@@ -187,9 +187,13 @@ int capture_features_cpus(struct capture *c)
 	int err = 0;
 
 	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count && !err; cpu++) {
-		if (known && !cpu_list_has(online, cpu))
+		bool gone = known && !cpu_list_has(online, cpu);
+
+		/* one that has none may be back since the list was read, and have said so */
+		if (gone && (c->fault_ends[cpu].minor || c->fault_ends[cpu].major))
 			fault_ends_detach(c, cpu);
-		else if (*fault_ends_since(c, cpu) == FAULT_ENDS_NONE)
+		else if (!gone && __atomic_load_n(fault_ends_since(c, cpu), __ATOMIC_RELAXED) ==
+					  FAULT_ENDS_NONE)
 			err = fault_ends_attach(c, cpu);
 	}
 	return err;
