@@ -11,6 +11,7 @@
  */
 #include "bpf/fault.h"
 #include "bpf/context.h"
+#include "bpf/notice_emit.h"
 #include "bpf/ring.h"
 #include "bpf/stack.h"
 
@@ -166,7 +167,9 @@ int BPF_PROG(cpuhp_exit, u32 cpu, int state, int step, int result)
 {
 	struct ring_control *ring = bpf_map_lookup_elem(&rings, &cpu);
 
-	if (ring && step == bpf_core_enum_value(enum cpuhp_state, CPUHP_AP_PERF_ONLINE))
+	if (ring && step == bpf_core_enum_value(enum cpuhp_state, CPUHP_AP_PERF_ONLINE)) {
 		__sync_lock_test_and_set(&ring->fault_ends_ns, FAULT_ENDS_CHANGED);
+		notice_cpu();
+	}
 	return 0;
 }

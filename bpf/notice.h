@@ -14,6 +14,7 @@
 #define NOTICE_MAPPED 2 /* it mapped a file as executable: a library, perhaps */
 #define NOTICE_NAMED 3	/* it gave memory the name of a process context */
 #define NOTICE_THREAD 4 /* head.tid was made in a pid namespace, where it is number head.seq */
+#define NOTICE_CPU 5	/* of a CPU the ends of faults went, or can be again: ring_control */
 
 _Static_assert(RECORD_KIND_MAX < NOTICE_KIND, "kinds of records");
 

@@ -29,6 +29,17 @@ static __always_inline void notice_emit(struct task_struct *task, u8 what, u32 n
 		RARE_EMIT(&out, 64);
 }
 
+/* Capture looks at once: until then no fault ends there. */
+static __always_inline void notice_cpu(void)
+{
+	struct {
+		struct record_head head;
+		u8 rest[40];
+	} out = {.head = {.kind = NOTICE_KIND, .slots = NOTICE_CPU}};
+
+	RARE_EMIT_WAKE(&out, 64, BPF_RB_FORCE_WAKEUP);
+}
+
 /* True if the program's text is `name`, 15 bytes at most, with its NUL. */
 static __always_inline bool notice_text_is(u64 at, const char *name, u32 bytes)
 {

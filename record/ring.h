@@ -42,7 +42,8 @@ struct ring_control {
 	u64 incomplete; /* fields that could not be read */
 	/* written by the consumer, on a cache line of its own */
 	u64 tail;
-	u64 fault_ends_ns; /* of a CPU: since when ends of page faults are seen there */
+	/* of a CPU: since when ends of page faults are seen there; the kernel tells changes here */
+	u64 fault_ends_ns;
 	u64 reserved[6];
 } __attribute__((aligned(8)));
 

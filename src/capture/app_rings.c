@@ -232,6 +232,11 @@ void app_rings_life(struct app_rings *rings, const struct record_head *r)
 		process_change(rings, r);
 }
 
+bool app_rings_any(const struct app_rings *rings)
+{
+	return rings->sources.count > 0;
+}
+
 void app_rings_counts(const struct app_rings *rings, struct app_rings_counts *out)
 {
 	*out = rings->counts;

@@ -5,7 +5,7 @@
  *
  *   app_ring_reach(pid, made, &known, &reached, &error)   slow, by a thread that drains nothing
  *   app_rings_add(rings, reached)       by the thread that drains, like all below
- *   app_rings_poll(rings, &sink)        about every millisecond
+ *   app_rings_poll(rings, &sink)        about every millisecond, if there are any
  *   app_rings_cut_begin(rings, cut_ns), app_rings_cut_pass(rings, &sink)
  *   app_rings_free(rings)
  *
@@ -120,5 +120,7 @@ struct app_rings_counts {
 	u64 not_reached; /* rings of processes that ended before, or that another capture has */
 };
 void app_rings_counts(const struct app_rings *rings, struct app_rings_counts *out);
+/* Whether any is listened to. */
+bool app_rings_any(const struct app_rings *rings);
 
 #endif

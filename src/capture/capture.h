@@ -9,7 +9,7 @@
  *   capture_start(c, 0, &sink, &error)       attach and record; snapshot into the sink
  *   capture_release(c, &error)               optional: let CMD exec
  *   capture_command_begun(c, &error)         likewise: has it?
- *   while (...) capture_poll(c, &sink)       about every millisecond: capture_wait()
+ *   while (...) capture_poll(c, &sink)       and capture_wait()
  *   capture_cut(c, &sink, &cut_ns)           now and then
  *   capture_settle(c, &sink)                 before the last cut
  *   capture_stop(c); capture_cut(...)        detach, then take what is left
@@ -174,10 +174,10 @@ bool capture_keeps_bpf(const struct capture *c);
 pid_t capture_child(const struct capture *c);
 
 /*
- * Waits until the next capture_poll() is due: `ns`, or less if what has just happened may be
- * gone by then. A signal ends it, too.
+ * Waits until the next capture_poll() is due: some milliseconds, or less if what has just happened
+ * may be gone by then. A signal ends it, too.
  */
-void capture_wait(struct capture *c, u64 ns);
+void capture_wait(struct capture *c);
 
 /* Hands over all that was published, in batches of a ring; never waits. */
 int capture_poll(struct capture *c, const struct capture_sink *sink);

@@ -136,6 +136,6 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 	if (err || (!cut && now < c->steal_read_ns + STEAL_EVERY_NS))
 		return err;
 	c->steal_read_ns = now;
-	capture_features_cpus(c);
+	(void)capture_features_cpus(c); /* what cannot be now is tried again */
 	return steal_read(c, sink, cut);
 }

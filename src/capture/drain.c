@@ -21,6 +21,8 @@
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
+#define BUSY_PART 16		      /* of a ring: more in it than that is much */
+#define BUSY_NS 20000000u	      /* for what begins with it: a new process is looked at */
 #define RING_BATCH 512		      /* slots after which they are given back */
 #define RING_AHEAD 16		      /* slots: they come from another CPU's cache */
 #define TELL_AGAIN_NS 10000000000ull  /* for a flight recorder, which keeps what was told last */
@@ -265,16 +267,23 @@ int capture_poll(struct capture *c, const struct capture_sink *sink)
 /* Drains to heads that were read after now_ns. As ring_drain() and rare_drain(). */
 int drain_ring(struct capture *c, u32 cpu, u64 head, u64 now_ns, const struct drain *d)
 {
-	int there = ring_drain(c, cpu, head, d);
+	struct capture_ring *ring = &c->rings[cpu];
+	int there;
 
-	ring_mark_set(&c->rings[cpu].mark, c->rings[cpu].control->tail, head, now_ns);
+	if (head - ring->control->tail > (1ull << c->ring_bits) / BUSY_PART)
+		c->busy_until_ns = now_ns + BUSY_NS;
+	there = ring_drain(c, cpu, head, d);
+	ring_mark_set(&ring->mark, ring->control->tail, head, now_ns);
 	return there;
 }
 
 int drain_rare(struct capture *c, unsigned long head, u64 now_ns, const struct drain *d)
 {
-	int there = rare_drain(c, head, d);
+	int there;
 
+	if (head != *c->rare.consumer)
+		c->busy_until_ns = now_ns + BUSY_NS;
+	there = rare_drain(c, head, d);
 	ring_mark_set(&c->rare.mark, *c->rare.consumer, head, now_ns);
 	return there;
 }

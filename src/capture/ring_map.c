@@ -19,6 +19,10 @@
 #include "capture/internal.h"
 #include "programs.skel.h"
 
+#define PAUSE_MIN_NS 1000000u
+#define PAUSE_MAX_NS 5000000u
+#define PAUSE_SLOTS 16384 /* of a ring, for a millisecond: three times what a CPU fills at most */
+
 static int ring_map(struct capture *c, u32 cpu, int fd)
 {
 	size_t size = (size_t)RECORD_SLOT_BYTES << c->ring_bits;
@@ -101,9 +105,23 @@ static int wake_open(struct capture *c, int rare)
 	return 0;
 }
 
-void capture_wait(struct capture *c, u64 ns)
+/*
+ * Each time that we wake takes a CPU from somebody, 20 us of it or more on a virtual machine. Rings
+ * of applications are small: a thread fills one in a fraction of a millisecond.
+ */
+static u64 pause_ns(const struct capture *c)
 {
-	struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	u64 slots = 1ull << c->ring_bits, ns = slots / PAUSE_SLOTS * PAUSE_MIN_NS;
+
+	if (ns < PAUSE_MIN_NS || capture_now() < c->busy_until_ns ||
+	    (c->apps && app_rings_any(c->apps)))
+		return PAUSE_MIN_NS;
+	return ns < PAUSE_MAX_NS ? ns : PAUSE_MAX_NS;
+}
+
+void capture_wait(struct capture *c)
+{
+	struct timespec pause = {.tv_nsec = (long)pause_ns(c)};
 	struct epoll_event event;
 
 	if (syscall(SYS_epoll_pwait2, c->wake_fd, &event, 1, &pause, NULL, 0) < 0 &&

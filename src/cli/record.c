@@ -22,7 +22,6 @@
 #include "cli/recorder.h"
 #include "cli/view.h"
 
-#define POLL_NS 1000000
 #define PROGRESS_NS 500000000ull
 
 static volatile sig_atomic_t interrupted; /* how often */
@@ -92,7 +91,7 @@ static int session_run(struct session *s, struct error *e)
 			progress_print(s, begin, now);
 			printed = now;
 		}
-		recorder_wait(s->recorder, POLL_NS);
+		recorder_wait(s->recorder);
 	}
 	if (s->progress && printed)
 		fprintf(stderr, "\r\033[K");

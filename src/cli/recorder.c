@@ -253,9 +253,9 @@ int recorder_step(struct recorder *r, struct error *e)
 	return err;
 }
 
-void recorder_wait(struct recorder *r, u64 ns)
+void recorder_wait(struct recorder *r)
 {
-	capture_wait(r->capture, ns);
+	capture_wait(r->capture);
 }
 
 /* ---- begin and end ---- */
