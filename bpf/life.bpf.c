@@ -55,6 +55,8 @@ static __always_inline void fork_record(struct task_struct *parent, struct task_
 		r->flags |= THREAD_KERNEL;
 	r->comm_len = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), child->comm) - 1;
 	rare_emit(&r->head, sizeof(*r));
+	if (!(clone_flags & CLONE_THREAD))
+		ring_wake_for_news();
 }
 
 /* The child has its parent's memory: what was found in the one holds for the other. */
@@ -233,6 +235,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 		if (enters) /* no later than that record, and before any other of it */
 			state_enter(state, task, named, now);
 		__sync_fetch_and_add(&scope_moves, 1);
+		ring_wake_for_news();
 		return 0;
 	}
 	if (!state_in(state))
@@ -374,6 +377,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	at = exec_read_command(r->command, task, bprm);
 	r->command_len = at;
 	rare_emit(&r->head, __builtin_offsetof(struct record_exec, command) + at);
+	ring_wake_for_news();
 	if (assumed && spans_only)
 		follow_record(task);
 	if (begins)
@@ -426,6 +430,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	if (out.r.flags)
 		location_drop(task);
 	rare_emit(&out.r.head, sizeof(out.r));
+	if (out.r.flags) /* a recorder may wait for its end */
+		ring_wake_for_news();
 	if (!state->held_tid)
 		state->held_tid = task->pid;
 	return 0;

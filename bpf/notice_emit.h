@@ -23,10 +23,11 @@ static __always_inline void notice_emit(struct task_struct *task, u8 what, u32 n
 	out.head.slots = what;
 	out.head.tid = task->pid;
 	out.head.pid = task->tgid;
+	RARE_EMIT(&out, 64);
 	if (what == NOTICE_RING) /* a program that is soon gone takes its ring along */
-		RARE_EMIT_WAKE(&out, 64, BPF_RB_FORCE_WAKEUP);
+		ring_wake();
 	else
-		RARE_EMIT(&out, 64);
+		ring_wake_for_news();
 }
 
 /* Capture looks at once: until then no fault ends there. */
@@ -37,7 +38,8 @@ static __always_inline void notice_cpu(void)
 		u8 rest[40];
 	} out = {.head = {.kind = NOTICE_KIND, .slots = NOTICE_CPU}};
 
-	RARE_EMIT_WAKE(&out, 64, BPF_RB_FORCE_WAKEUP);
+	RARE_EMIT(&out, 64);
+	ring_wake();
 }
 
 /* True if the program's text is `name`, 15 bytes at most, with its NUL. */

@@ -23,6 +23,10 @@
 /* Set by capture before the programs are loaded. */
 const volatile u32 ring_bits __weak = 10;	    /* slots of a CPU: 1 << ring_bits */
 const volatile bool ring_overwrites __weak = false; /* flight recorder */
+const volatile u64 ring_part __weak = 0; /* of a ring, a power of two: that many wake capture */
+
+/* Until then capture looks each millisecond: set by it after news of processes. */
+u64 awake_until_ns __weak = 0;
 
 /* Capture sets max_entries of the four. */
 struct {
@@ -90,6 +94,25 @@ static __always_inline void ring_count_incomplete(void)
 	ring_count_incompletes(1);
 }
 
+/*
+ * Wakes capture, which sleeps long where little happens: a timer that often runs out takes more
+ * from the host than what capture does then. By an entry that is none.
+ */
+static __always_inline void ring_wake(void)
+{
+	void *none = bpf_ringbuf_reserve(&rare, 8, 0);
+
+	if (none)
+		bpf_ringbuf_discard(none, BPF_RB_FORCE_WAKEUP);
+}
+
+/* There is news of a process, which soon may be gone. */
+static __always_inline void ring_wake_for_news(void)
+{
+	if (bpf_ktime_get_ns() >= *(volatile u64 *)&awake_until_ns)
+		ring_wake();
+}
+
 /* Takes `n` slots of this CPU's ring. 0, or -1: there is no room. */
 static __always_inline int ring_try(struct ring_place *place, u32 n)
 {
@@ -108,10 +131,14 @@ static __always_inline int ring_try(struct ring_place *place, u32 n)
 		if (__sync_val_compare_and_swap(&ring->head, head, head + n) == head) {
 			place->position = head;
 			place->cpu = cpu;
-			return 0;
+			goto taken;
 		}
 	}
 	return -1;
+taken:
+	if ((head ^ (head + n)) & ring_part)
+		ring_wake();
+	return 0;
 }
 
 /* The same for a record of that kind: if there is no room, the loss is counted. */
@@ -192,30 +219,29 @@ static __always_inline u32 rare_kind(const struct record_head *record)
  * Copies `class_bytes` (a constant) of a record into the rare ring. Reserved
  * first, the clock read after. Whether there was room; RARE_EMIT counts the loss if not.
  */
-#define RARE_TRY_WAKE(record, class_bytes, wake)                                                   \
+#define RARE_TRY(record, class_bytes)                                                              \
 	({                                                                                         \
 		struct record_head *to_ = bpf_ringbuf_reserve(&rare, (class_bytes), 0);            \
 		if (to_) {                                                                         \
 			bpf_probe_read_kernel(to_, (class_bytes), (record));                       \
 			to_->cpu = bpf_get_smp_processor_id();                                     \
 			to_->time_ns = bpf_ktime_get_ns();                                         \
-			bpf_ringbuf_submit(to_, (wake));                                           \
+			bpf_ringbuf_submit(to_, BPF_RB_NO_WAKEUP);                                 \
 		}                                                                                  \
 		to_ != NULL;                                                                       \
 	})
-#define RARE_TRY(record, class_bytes) RARE_TRY_WAKE(record, class_bytes, BPF_RB_NO_WAKEUP)
 
-#define RARE_EMIT_WAKE(record, class_bytes, wake)                                                  \
+#define RARE_EMIT(record, class_bytes)                                                             \
 	({                                                                                         \
-		bool there_ = RARE_TRY_WAKE(record, class_bytes, wake);                            \
+		bool there_ = RARE_TRY(record, class_bytes);                                       \
 		if (!there_)                                                                       \
 			ring_count_lost(rare_kind((const struct record_head *)(record)));          \
 		there_;                                                                            \
 	})
-#define RARE_EMIT(record, class_bytes) RARE_EMIT_WAKE(record, class_bytes, BPF_RB_NO_WAKEUP)
 
 /* A record in a scratch buffer of RARE_BYTES, of which `len` bytes are used. */
 #define RARE_BYTES (RECORD_MAX_SLOTS * RECORD_SLOT_BYTES)
+#define RARE_MUCH (1u << 20) /* a quarter */
 
 /*
  * Whether there was room. A function of its own to the verifier, so that what comes behind is
@@ -226,6 +252,8 @@ __weak __noinline int rare_try(struct record_head *record, u32 len)
 	if (!record)
 		return false;
 	record->slots = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
+	if (bpf_ringbuf_query(&rare, BPF_RB_AVAIL_DATA) > RARE_MUCH)
+		ring_wake();
 	if (len <= 128)
 		return RARE_TRY(record, 128);
 	if (len <= 256)

@@ -97,9 +97,10 @@ void capture_conditions_open(struct capture *c)
 	const struct itimerspec never = {.it_value.tv_sec = INT64_MAX >> 24};
 
 	c->clock_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (c->clock_fd >= 0)
-		timerfd_settime(c->clock_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never,
-				NULL);
+	if (c->clock_fd < 0)
+		return;
+	timerfd_settime(c->clock_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+	(void)capture_wait_for(c, c->clock_fd); /* else it is told a little later */
 }
 
 /* Once for each step of the clock, at most one a poll. */

@@ -21,8 +21,7 @@
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
-#define BUSY_PART 16		      /* of a ring: more in it than that is much */
-#define BUSY_NS 20000000u	      /* for what begins with it: a new process is looked at */
+#define AWAKE_NS 20000000u	      /* for what begins with a new process */
 #define RING_BATCH 512		      /* slots after which they are given back */
 #define RING_AHEAD 16		      /* slots: they come from another CPU's cache */
 #define TELL_AGAIN_NS 10000000000ull  /* for a flight recorder, which keeps what was told last */
@@ -201,6 +200,22 @@ unsigned long drain_rare_head(const struct capture *c)
 	return __atomic_load_n(c->rare.producer, __ATOMIC_ACQUIRE);
 }
 
+/* What the programs wake us for (bpf/ring.h) is rarely all: the next need not do so. */
+static void stay_awake(struct capture *c)
+{
+	c->awake_until_ns = capture_now() + AWAKE_NS;
+	__atomic_store_n(&c->programs->bss->awake_until_ns, c->awake_until_ns, __ATOMIC_RELAXED);
+}
+
+static bool is_news(const struct record_head *r)
+{
+	if (r->kind == RECORD_fork)
+		return !(((const struct record_fork *)r)->flags & THREAD_IS_THREAD);
+	if (r->kind == RECORD_exit)
+		return ((const struct record_exit *)r)->flags;
+	return r->kind == RECORD_exec || r->kind == RECORD_cgroup_attach || r->kind == NOTICE_KIND;
+}
+
 /* True if it is no record, but a notice for ourselves. */
 static bool notice_take(struct capture *c, const struct record_head *r)
 {
@@ -232,8 +247,12 @@ static int rare_drain(struct capture *c, unsigned long limit, const struct drain
 		if (length & RARE_BUSY)
 			break;
 		r = (const void *)(entry + RARE_HEADER);
-		if (!(length & RARE_DISCARD) && !notice_take(c, r))
-			err = drain_record(c, d->sink, &stream, r, d->until_ns);
+		if (!(length & RARE_DISCARD)) {
+			if (is_news(r))
+				stay_awake(c);
+			if (!notice_take(c, r))
+				err = drain_record(c, d->sink, &stream, r, d->until_ns);
+		}
 		length &= ~(RARE_BUSY | RARE_DISCARD);
 		at += (length + RARE_HEADER + 7) / 8 * 8;
 		__atomic_store_n(rare->consumer, at, __ATOMIC_RELEASE);
@@ -268,22 +287,16 @@ int capture_poll(struct capture *c, const struct capture_sink *sink)
 int drain_ring(struct capture *c, u32 cpu, u64 head, u64 now_ns, const struct drain *d)
 {
 	struct capture_ring *ring = &c->rings[cpu];
-	int there;
+	int there = ring_drain(c, cpu, head, d);
 
-	if (head - ring->control->tail > (1ull << c->ring_bits) / BUSY_PART)
-		c->busy_until_ns = now_ns + BUSY_NS;
-	there = ring_drain(c, cpu, head, d);
 	ring_mark_set(&ring->mark, ring->control->tail, head, now_ns);
 	return there;
 }
 
 int drain_rare(struct capture *c, unsigned long head, u64 now_ns, const struct drain *d)
 {
-	int there;
+	int there = rare_drain(c, head, d);
 
-	if (head != *c->rare.consumer)
-		c->busy_until_ns = now_ns + BUSY_NS;
-	there = rare_drain(c, head, d);
 	ring_mark_set(&c->rare.mark, *c->rare.consumer, head, now_ns);
 	return there;
 }
@@ -291,7 +304,7 @@ int drain_rare(struct capture *c, unsigned long head, u64 now_ns, const struct d
 int capture_drain(struct capture *c, const struct capture_sink *sink)
 {
 	const struct drain d = {sink, ~0ull};
-	u64 polled_ns = capture_now();
+	u64 polled_ns = c->polled_ns = capture_now();
 	int err = drain_held(c, sink, ~0ull);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

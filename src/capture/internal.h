@@ -70,7 +70,8 @@ struct capture {
 	u32 ring_count;
 	u32 ring_bits;
 	bool flight;
-	u64 busy_until_ns;  /* much came into a ring, or threads came or went, shortly before */
+	u64 polled_ns;	    /* when the rings were last looked at */
+	u64 awake_until_ns; /* bpf/ring.h */
 	u64 flight_from_ns; /* of the last capture_flight() */
 	bool files;
 	bool drop_capabilities; /* as in the options */

@@ -23,8 +23,9 @@
 #include "capture/stacks.h"
 #include "programs.skel.h"
 
-#define RING_BITS_MAX 17  /* 8 MiB a CPU */
-#define RING_BITS_MIN 6	  /* a page */
+#define RING_BITS_MAX 17 /* 8 MiB a CPU */
+#define RING_BITS_MIN 6	 /* a page */
+#define RING_PARTS 2
 #define STATES_MAX 262144 /* threads; its buckets take 4 MiB, the rest as they come */
 #define DRAIN_NICE (-10)  /* of two threads that want a CPU this one gets nine tenths */
 
@@ -106,6 +107,8 @@ static int open_sizes(struct capture *c, const struct capture_options *options)
 	c->ring_count = cpus;
 	c->ring_bits = capture_ring_bits(cpus, options->buffer_bytes);
 	p->rodata->ring_bits = c->ring_bits;
+	if (!options->flight)
+		p->rodata->ring_part = (1ull << c->ring_bits) / RING_PARTS;
 	err = bpf_map__set_max_entries(p->maps.slots, (u32)cpus << c->ring_bits);
 	if (!err)
 		err = bpf_map__set_max_entries(p->maps.rings, cpus);

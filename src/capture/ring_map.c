@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -19,9 +17,9 @@
 #include "capture/internal.h"
 #include "programs.skel.h"
 
-#define PAUSE_MIN_NS 1000000u
-#define PAUSE_MAX_NS 5000000u
-#define PAUSE_SLOTS 16384 /* of a ring, for a millisecond: three times what a CPU fills at most */
+#define MS 1000000ull
+#define PAUSE_AWAKE_MS 1
+#define PAUSE_MS 100
 
 static int ring_map(struct capture *c, u32 cpu, int fd)
 {
@@ -95,38 +93,39 @@ static int rare_map(struct capture *c, int fd)
 }
 
 /* On an edge: that there is something to read is true all the time, and no reason to wake. */
-static int wake_open(struct capture *c, int rare)
+int capture_wait_for(struct capture *c, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
+	return epoll_ctl(c->wake_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int wake_open(struct capture *c, int rare)
+{
 	c->wake_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (c->wake_fd < 0 || epoll_ctl(c->wake_fd, EPOLL_CTL_ADD, rare, &event))
-		return -errno;
-	return 0;
+	return c->wake_fd < 0 ? -errno : capture_wait_for(c, rare);
 }
 
 /*
- * Each time that we wake takes a CPU from somebody, 20 us of it or more on a virtual machine. Rings
- * of applications are small: a thread fills one in a fraction of a millisecond.
+ * The programs wake us as rings fill, and for news. Of an application's rings nobody does: a thread
+ * fills one in a fraction of a millisecond.
  */
-static u64 pause_ns(const struct capture *c)
+static u64 pause_ms(const struct capture *c)
 {
-	u64 slots = 1ull << c->ring_bits, ns = slots / PAUSE_SLOTS * PAUSE_MIN_NS;
-
-	if (ns < PAUSE_MIN_NS || capture_now() < c->busy_until_ns ||
-	    (c->apps && app_rings_any(c->apps)))
-		return PAUSE_MIN_NS;
-	return ns < PAUSE_MAX_NS ? ns : PAUSE_MAX_NS;
+	if (c->polled_ns < c->awake_until_ns || (c->apps && app_rings_any(c->apps)) ||
+	    (c->watch && capture_watch_is_busy(c->watch)))
+		return PAUSE_AWAKE_MS;
+	return PAUSE_MS;
 }
 
-void capture_wait(struct capture *c)
+void capture_wait(struct capture *c, u64 until_ns)
 {
-	struct timespec pause = {.tv_nsec = (long)pause_ns(c)};
+	u64 now = capture_now(), ms = pause_ms(c);
 	struct epoll_event event;
 
-	if (syscall(SYS_epoll_pwait2, c->wake_fd, &event, 1, &pause, NULL, 0) < 0 &&
-	    errno == ENOSYS) /* before Linux 5.11 */
-		nanosleep(&pause, NULL);
+	if (until_ns < now + ms * MS)
+		ms = until_ns > now ? (until_ns - now + MS - 1) / MS : 0;
+	epoll_wait(c->wake_fd, &event, 1, (int)ms);
 }
 
 int capture_rings_map(struct capture *c, struct error *e)

@@ -590,6 +590,16 @@ static int services_tell(struct capture *c, const struct capture_sink *sink,
 	return err;
 }
 
+bool capture_watch_is_busy(struct capture_watch *w)
+{
+	bool busy;
+
+	pthread_mutex_lock(&w->mutex);
+	busy = w->done != w->pushed || w->ready;
+	pthread_mutex_unlock(&w->mutex);
+	return busy;
+}
+
 int capture_watch_tell(struct capture *c, const struct capture_sink *sink)
 {
 	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};

@@ -217,6 +217,16 @@ int control_serve(struct control *c, struct error *e)
 	return 0;
 }
 
+int control_listener(const struct control *c)
+{
+	return c->listener;
+}
+
+bool control_is_busy(const struct control *c)
+{
+	return c->clients.count > 0;
+}
+
 bool control_wants_rotation(struct control *c)
 {
 	bool wanted = c->wanted;

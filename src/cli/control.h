@@ -28,6 +28,12 @@ int control_open(struct control **out, const char *dir, const struct recording_h
  */
 int control_serve(struct control *c, struct error *e);
 
+/* What is readable when somebody comes; the caller's to wait for, not to close. */
+int control_listener(const struct control *c);
+
+/* Whether somebody is being served: the next control_serve() is due soon. */
+bool control_is_busy(const struct control *c);
+
 /* True if a request came since the last call: end the chunk now. */
 bool control_wants_rotation(struct control *c);
 

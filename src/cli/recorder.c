@@ -27,6 +27,8 @@
 #include "cli/retainer.h"
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
+#define SIZED_NS 5000000ull	 /* a chunk may be larger than it should by what comes in that */
+#define SERVED_NS 1000000ull	 /* whoever asks for a chunk waits */
 #define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
 
 struct recorder {
@@ -253,9 +255,23 @@ int recorder_step(struct recorder *r, struct error *e)
 	return err;
 }
 
+static u64 least(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
 void recorder_wait(struct recorder *r)
 {
-	capture_wait(r->capture);
+	const struct option_limits *limits = &r->options.rotate;
+	u64 now = host_clock_now_ns(), until_ns = ~0ull;
+
+	if (!r->flight && limits->time_ns)
+		until_ns = r->chunk_begin_ns + limits->time_ns;
+	if (!r->flight && limits->bytes)
+		until_ns = least(until_ns, now + SIZED_NS);
+	if (control_is_busy(r->control))
+		until_ns = least(until_ns, now + SERVED_NS);
+	capture_wait(r->capture, until_ns);
 }
 
 /* ---- begin and end ---- */
@@ -375,6 +391,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 		err = hooks_open(r->owner, e);
 	if (!err)
 		err = capture_begin(r, e);
+	if (!err) /* else requests wait a little */
+		(void)capture_wait_for(r->capture, control_listener(r->control));
 	if (!err) /* its thread begins with what privileges are left */
 		err = chunking_start(&r->chunks, r->control, e);
 	if (r->capture)

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Capture sleeps long, and is woken for what cannot wait. */
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/host_clock.h"
+#include "tests/unit/capture/recording.h"
+
+#define MS 1000000ull
+#define PAUSE_MS 100 /* nobody waits longer */
+#define NEVER (~0ull)
+
+struct taken {
+	u64 records, lost;
+	u32 kind;     /* wanted */
+	u64 delay_ns; /* of the wanted one that came last, from its time to here */
+};
+
+static int taken_record(void *arg, const struct capture_stream *stream, const struct record_head *r)
+{
+	struct taken *t = arg;
+
+	(void)stream;
+	t->records++;
+	if (r->kind == t->kind)
+		t->delay_ns = host_clock_now_ns() - r->time_ns;
+	return 0;
+}
+
+static int taken_lost(void *arg, const struct capture_stream *stream,
+		      const struct record_lost *lost)
+{
+	struct taken *t = arg;
+
+	(void)stream;
+	t->lost += lost->count;
+	return 0;
+}
+
+/* A child that does `run` when it is let go, recorded with rings of that size. */
+static struct capture *child_record(struct taken *t, u64 buffer_bytes, void (*run)(void),
+				    pid_t *pid, int *go)
+{
+	struct capture_options options = {.pid_count = 1, .buffer_bytes = buffer_bytes};
+	struct capture_sink sink = {t, taken_record, taken_lost};
+	struct capture *c;
+	int ends[2];
+	char byte;
+
+	need_root();
+	CHECK_EQ(pipe(ends), 0);
+	*pid = fork();
+	if (*pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(ends[0], &byte, 1) != 1)
+			_exit(1);
+		run();
+		_exit(0);
+	}
+	options.pids = pid;
+	recording_begin(&c, &options, &sink, NULL);
+	CHECK_OK(capture_settle(c, &sink));
+	close(ends[0]);
+	*go = ends[1];
+	return c;
+}
+
+static void child_end(struct capture *c, pid_t pid, int go)
+{
+	close(go);
+	kill(pid, SIGKILL);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	capture_close(c);
+}
+
+#define RING_BYTES (1 << 20)
+#define BURSTS 40
+
+/* Of more than half of a ring each, and many before nobody would wait any longer. */
+static void bursts(void)
+{
+	u32 calls = RING_BYTES / (u32)sysconf(_SC_NPROCESSORS_CONF) / RECORD_SLOT_BYTES * 6 / 10;
+
+	for (int i = 0; i < BURSTS; i++) {
+		for (u32 k = 0; k < calls; k++)
+			syscall(SYS_getppid);
+		usleep(15000);
+	}
+}
+
+TEST(a_ring_that_fills_wakes)
+{
+	for (int tries = 5;; tries--) {
+		struct taken t = {0};
+		struct capture_sink sink = {&t, taken_record, taken_lost};
+		pid_t pid;
+		int go;
+		struct capture *c = child_record(&t, RING_BYTES, bursts, &pid, &go);
+		u64 end_ns = host_clock_now_ns() + 1000 * MS;
+
+		CHECK_EQ(write(go, "", 1), 1);
+		while (host_clock_now_ns() < end_ns) {
+			capture_wait(c, NEVER);
+			CHECK_OK(capture_poll(c, &sink));
+		}
+		child_end(c, pid, go);
+		CHECK(t.records > 1000);
+		if (!t.lost)
+			return;
+		if (tries == 0) /* other programs may have had our CPU in each of them */
+			CHECK_FAIL("%" PRIu64 " lost, %" PRIu64 " recorded", t.lost, t.records);
+	}
+}
+
+TEST(where_nothing_happens_it_sleeps)
+{
+	struct taken t = {0};
+	struct capture_sink sink = {&t, taken_record, taken_lost};
+	pid_t pid;
+	int go, waits = 0;
+	struct capture *c = child_record(&t, 0, bursts, &pid, &go);
+	u64 end_ns;
+
+	for (int i = 0; i < 5; i++) { /* what began with the recording is over */
+		capture_wait(c, NEVER);
+		CHECK_OK(capture_poll(c, &sink));
+	}
+	for (end_ns = host_clock_now_ns() + 1000 * MS; host_clock_now_ns() < end_ns; waits++) {
+		capture_wait(c, NEVER);
+		CHECK_OK(capture_poll(c, &sink));
+	}
+	CHECK(waits <= 1000 / PAUSE_MS + 5);
+	child_end(c, pid, go);
+}
+
+#define CHILDREN 9
+
+static void children(void)
+{
+	for (int i = 0; i < 2 * CHILDREN; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			usleep(30000); /* longer than capture stays awake */
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+		usleep(170000);
+	}
+}
+
+static int u64_compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How long after it happened such a record is there: in the median. */
+static u64 delay_of(u32 kind)
+{
+	struct taken t = {.kind = kind};
+	struct capture_sink sink = {&t, taken_record, taken_lost};
+	u64 delays[CHILDREN];
+	pid_t pid;
+	int go;
+	struct capture *c = child_record(&t, 0, children, &pid, &go);
+
+	CHECK_EQ(write(go, "", 1), 1);
+	for (int i = 0; i < CHILDREN; i++) {
+		for (t.delay_ns = 0; !t.delay_ns;) {
+			capture_wait(c, NEVER);
+			CHECK_OK(capture_poll(c, &sink));
+		}
+		delays[i] = t.delay_ns;
+	}
+	child_end(c, pid, go);
+	qsort(delays, CHILDREN, sizeof(delays[0]), u64_compare);
+	return delays[CHILDREN / 2];
+}
+
+TEST(news_of_processes_wakes)
+{
+	CHECK(delay_of(RECORD_fork) < 20 * MS);
+	CHECK(delay_of(RECORD_exec) < 20 * MS);
+	CHECK(delay_of(RECORD_exit) < 20 * MS);
+}
+
+TEST(a_wait_ends_in_time_and_for_others)
+{
+	struct taken t = {0};
+	struct capture_sink sink = {&t, taken_record, taken_lost};
+	int go, fd = eventfd(0, EFD_CLOEXEC), early = 0;
+	pid_t pid;
+	struct capture *c = child_record(&t, 0, bursts, &pid, &go);
+
+	CHECK_OK(capture_wait_for(c, fd));
+	for (int i = 0; i < 20; i++) {
+		u64 begin_ns = host_clock_now_ns();
+
+		if (i % 2)
+			CHECK_EQ(write(fd, &(u64){1}, sizeof(u64)), sizeof(u64));
+		capture_wait(c, i % 2 ? NEVER : begin_ns + 10 * MS);
+		if (host_clock_now_ns() < begin_ns + 50 * MS)
+			early++;
+		CHECK_OK(capture_poll(c, &sink));
+	}
+	CHECK(early >= 15);
+	capture_wait(c, 0); /* that was long ago: not at all */
+	close(fd);
+	child_end(c, pid, go);
+}
+
+int main(int argc, char **argv)
+{
+	return check_main(argc, argv);
+}
