@@ -46,7 +46,7 @@ enum bpf_map_type {
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_RB_FORCE_WAKEUP 2
-#define BPF_RB_AVAIL_DATA 0
+#define BPF_RB_PROD_POS 3
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

@@ -55,7 +55,7 @@ static __always_inline void fork_record(struct task_struct *parent, struct task_
 		r->flags |= THREAD_KERNEL;
 	r->comm_len = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), child->comm) - 1;
 	rare_emit(&r->head, sizeof(*r));
-	if (!(clone_flags & CLONE_THREAD))
+	if (!(r->flags & (THREAD_IS_THREAD | THREAD_KERNEL)))
 		ring_wake_for_news();
 }
 
@@ -430,8 +430,6 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	if (out.r.flags)
 		location_drop(task);
 	rare_emit(&out.r.head, sizeof(out.r));
-	if (out.r.flags) /* a recorder may wait for its end */
-		ring_wake_for_news();
 	if (!state->held_tid)
 		state->held_tid = task->pid;
 	return 0;

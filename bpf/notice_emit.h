@@ -26,7 +26,7 @@ static __always_inline void notice_emit(struct task_struct *task, u8 what, u32 n
 	RARE_EMIT(&out, 64);
 	if (what == NOTICE_RING) /* a program that is soon gone takes its ring along */
 		ring_wake();
-	else
+	else if (what != NOTICE_THREAD)
 		ring_wake_for_news();
 }
 

@@ -27,6 +27,7 @@ const volatile u64 ring_part __weak = 0; /* of a ring, a power of two: that many
 
 /* Until then capture looks each millisecond: set by it after news of processes. */
 u64 awake_until_ns __weak = 0;
+u64 rare_part __weak = 0; /* that many were filled when `rare` woke capture last */
 
 /* Capture sets max_entries of the four. */
 struct {
@@ -241,7 +242,16 @@ static __always_inline u32 rare_kind(const struct record_head *record)
 
 /* A record in a scratch buffer of RARE_BYTES, of which `len` bytes are used. */
 #define RARE_BYTES (RECORD_MAX_SLOTS * RECORD_SLOT_BYTES)
-#define RARE_MUCH (1u << 20) /* a quarter */
+#define RARE_PART 20 /* a quarter, as a power of two: that many bytes wake capture */
+
+static __always_inline void rare_wake(void)
+{
+	u64 part = bpf_ringbuf_query(&rare, BPF_RB_PROD_POS) >> RARE_PART;
+	u64 last = *(volatile u64 *)&rare_part;
+
+	if (part != last && __sync_val_compare_and_swap(&rare_part, last, part) == last)
+		ring_wake();
+}
 
 /*
  * Whether there was room. A function of its own to the verifier, so that what comes behind is
@@ -252,8 +262,7 @@ __weak __noinline int rare_try(struct record_head *record, u32 len)
 	if (!record)
 		return false;
 	record->slots = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
-	if (bpf_ringbuf_query(&rare, BPF_RB_AVAIL_DATA) > RARE_MUCH)
-		ring_wake();
+	rare_wake();
 	if (len <= 128)
 		return RARE_TRY(record, 128);
 	if (len <= 256)

@@ -108,6 +108,7 @@ static __always_inline void mapping_emit(struct task_struct *task, const struct 
 	bpf_probe_read_kernel(r->path, n, s->path.r.path);
 	r->path_len = n;
 	rare_emit(&r->head, __builtin_offsetof(struct record_mapping, path) + n);
+	ring_wake_for_news();
 }
 
 /* Tells the range unless it was told. */

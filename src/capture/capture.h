@@ -174,14 +174,16 @@ bool capture_keeps_bpf(const struct capture *c);
 pid_t capture_child(const struct capture *c);
 
 /*
- * Waits until the next capture_poll() is due, but not beyond until_ns, by the clock of records:
- * some hundredths of a second, or less if rings fill, or what has just happened may be gone by
- * then. A signal ends it, too.
+ * Waits until the next capture_poll() is due, but at most so long: a tenth of a second, or less if
+ * rings fill, or what has just happened may be gone by then. The end of the command ends it, too,
+ * and a signal.
  */
-void capture_wait(struct capture *c, u64 until_ns);
+void capture_wait(struct capture *c, u64 at_most_ns);
 
-/* From now on capture_wait() also ends when there is news of this descriptor: 0 or a negative
- * errno. */
+/*
+ * From now on capture_wait() also ends when there is news of this descriptor: 0 or a negative
+ * errno.
+ */
 int capture_wait_for(struct capture *c, int fd);
 
 /* Hands over all that was published, in batches of a ring; never waits. */

@@ -209,11 +209,17 @@ static void stay_awake(struct capture *c)
 
 static bool is_news(const struct record_head *r)
 {
-	if (r->kind == RECORD_fork)
-		return !(((const struct record_fork *)r)->flags & THREAD_IS_THREAD);
-	if (r->kind == RECORD_exit)
-		return ((const struct record_exit *)r)->flags;
-	return r->kind == RECORD_exec || r->kind == RECORD_cgroup_attach || r->kind == NOTICE_KIND;
+	switch (r->kind) {
+	case RECORD_fork:
+		return !(((const struct record_fork *)r)->flags &
+			 (THREAD_IS_THREAD | THREAD_KERNEL));
+	case RECORD_cgroup_attach:
+		return ((const struct record_cgroup_attach *)r)->flags & CGROUP_ENTERED_SCOPE;
+	case NOTICE_KIND:
+		return r->slots != NOTICE_THREAD;
+	default:
+		return r->kind == RECORD_exec || r->kind == RECORD_mapping;
+	}
 }
 
 /* True if it is no record, but a notice for ourselves. */
@@ -301,6 +307,24 @@ int drain_rare(struct capture *c, unsigned long head, u64 now_ns, const struct d
 	return there;
 }
 
+static int kernel_drain(struct capture *c, const struct drain *d)
+{
+	int there = drain_rare(c, drain_rare_head(c), c->polled_ns, d);
+
+	c->unfinished = there == 0;
+	for (u32 cpu = 0; cpu < c->ring_count && there >= 0; cpu++) {
+		int err;
+
+		if (!c->flight)
+			there = drain_ring(c, cpu, drain_ring_head(&c->rings[cpu]), c->polled_ns,
+					   d);
+		c->unfinished |= there == 0;
+		err = there < 0 ? 0 : drain_tell_lost(c, cpu, c->polled_ns, d->sink);
+		there = err ? err : there;
+	}
+	return there < 0 ? there : 0;
+}
+
 int capture_drain(struct capture *c, const struct capture_sink *sink)
 {
 	const struct drain d = {sink, ~0ull};
@@ -313,22 +337,14 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 	if (!err)
 		err = capture_events_tell(c, sink);
 	if (!err)
-		err = drain_rare(c, drain_rare_head(c), polled_ns, &d);
-	for (u32 cpu = 0; cpu < c->ring_count && err >= 0; cpu++) {
-		if (!c->flight)
-			err = drain_ring(c, cpu, drain_ring_head(&c->rings[cpu]), polled_ns, &d);
-		if (err >= 0)
-			err = drain_tell_lost(c, cpu, polled_ns, sink);
-	}
-	if (err >= 0 && c->apps) {
+		err = kernel_drain(c, &d);
+	if (!err && c->apps) {
 		err = capture_watch_tell(c, sink);
 		capture_watch_collect(c->watch, c->apps);
 		if (!err)
 			err = app_rings_poll(c->apps, sink);
 	}
-	if (err >= 0)
-		err = capture_stacks_collect(c->stacks, c, sink, capture_now());
-	return err < 0 ? err : 0;
+	return err ? err : capture_stacks_collect(c->stacks, c, sink, capture_now());
 }
 
 int capture_settle(struct capture *c, const struct capture_sink *sink)

@@ -72,6 +72,7 @@ struct capture {
 	bool flight;
 	u64 polled_ns;	    /* when the rings were last looked at */
 	u64 awake_until_ns; /* bpf/ring.h */
+	bool unfinished;    /* the last drain ended at a record in the making */
 	u64 flight_from_ns; /* of the last capture_flight() */
 	bool files;
 	bool drop_capabilities; /* as in the options */
@@ -102,9 +103,10 @@ struct capture {
 	size_t cgroup_count;
 	VEC(struct cgroup_key) named; /* what they were when it was opened */
 	pid_t child;
-	int go_fd;   /* writing lets the child exec */
-	int exec_fd; /* errno of its exec, or end of file; does not block */
-	int wake_fd; /* an epoll of what the programs wake us for */
+	int go_fd;    /* writing lets the child exec */
+	int child_fd; /* a pidfd of it; -1: capture_wait() does not end with it */
+	int exec_fd;  /* errno of its exec, or end of file; does not block */
+	int wake_fd;  /* an epoll of what the programs wake us for */
 };
 
 u64 capture_now(void);

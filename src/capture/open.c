@@ -199,7 +199,7 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 	if (!c)
 		return error_set(e, ENOMEM, "cannot open the capture");
 	c->go_fd = -1;
-	c->exec_fd = -1;
+	c->exec_fd = c->child_fd = -1;
 	c->wake_fd = c->clock_fd = -1;
 	err = host_clock_check();
 	if (err)
@@ -226,6 +226,8 @@ int capture_attach(struct capture *c, struct error *e)
 	capture_conditions_open(c);
 	c->apps = app_rings_new();
 	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
+	if (!err) /* else what it finds waits a little */
+		(void)capture_wait_for(c, capture_watch_fd(c->watch));
 	if (!err)
 		err = capture_stacks_start(c->stacks, c, e);
 	if (!err)

@@ -108,23 +108,24 @@ static int wake_open(struct capture *c, int rare)
 
 /*
  * The programs wake us as rings fill, and for news. Of an application's rings nobody does: a thread
- * fills one in a fraction of a millisecond.
+ * fills one in a fraction of a millisecond. Nor for the rest of a ring whose drain ended at a
+ * record in the making.
  */
 static u64 pause_ms(const struct capture *c)
 {
-	if (c->polled_ns < c->awake_until_ns || (c->apps && app_rings_any(c->apps)) ||
-	    (c->watch && capture_watch_is_busy(c->watch)))
+	if (c->polled_ns < c->awake_until_ns || c->unfinished ||
+	    (c->apps && app_rings_any(c->apps)))
 		return PAUSE_AWAKE_MS;
 	return PAUSE_MS;
 }
 
-void capture_wait(struct capture *c, u64 until_ns)
+void capture_wait(struct capture *c, u64 at_most_ns)
 {
-	u64 now = capture_now(), ms = pause_ms(c);
+	u64 ms = pause_ms(c);
 	struct epoll_event event;
 
-	if (until_ns < now + ms * MS)
-		ms = until_ns > now ? (until_ns - now + MS - 1) / MS : 0;
+	if (at_most_ns < ms * MS)
+		ms = (at_most_ns + MS - 1) / MS;
 	epoll_wait(c->wake_fd, &event, 1, (int)ms);
 }
 

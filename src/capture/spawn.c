@@ -95,6 +95,14 @@ static void spawn_child(char *const argv[], const struct descriptors *kept, int 
 	_exit(err == ENOENT ? 127 : 126);
 }
 
+/* Of its end, or that there is nothing to execute, we are told at once; else a little later. */
+static void child_await(struct capture *c)
+{
+	c->child_fd = (int)syscall(SYS_pidfd_open, c->child, 0);
+	if (c->child_fd >= 0)
+		(void)capture_wait_for(c, c->child_fd);
+}
+
 /* What it has open then is what the command begins with; one that was killed does not say so. */
 static void closed_wait(int go)
 {
@@ -141,6 +149,7 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 		return error_set(e, err, "cannot start %s", argv[0]);
 	}
 	c->child = pid;
+	child_await(c);
 	closed_wait(c->go_fd);
 	err = capture_scope_seed(c, pid, e);
 	if (err)
@@ -193,8 +202,9 @@ void capture_spawn_abandon(struct capture *c)
 		close(c->go_fd);
 	if (c->exec_fd >= 0)
 		close(c->exec_fd);
-	c->go_fd = -1;
-	c->exec_fd = -1;
+	if (c->child_fd >= 0)
+		close(c->child_fd);
+	c->go_fd = c->exec_fd = c->child_fd = -1;
 	if (!waits || c->child <= 0)
 		return;
 	kill(c->child, SIGKILL);

@@ -6,7 +6,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/host_clock.h"
@@ -61,7 +63,8 @@ struct capture_watch {
 	VEC(pid_t) missed;
 	VEC(struct watch_followed) followed;   /* with --spans-only */
 	VEC(struct record_service *) services; /* owned */
-	int ready; /* one of these has something: read without the mutex */
+	int ready;   /* one of these has something: read without the mutex */
+	int wake_fd; /* of the capture that collects: written when one gets something */
 
 	u64 missed_count; /* events dropped, locations not told: by any thread, atomic */
 
@@ -82,6 +85,13 @@ struct capture_watch {
 	struct app_ring_seek *seek;
 };
 
+/* Something is to be collected, or told; with the mutex. */
+static void ready_set(struct capture_watch *w)
+{
+	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	eventfd_write(w->wake_fd, 1);
+}
+
 /* ---- what the tracker says ---- */
 
 /* From now on the programs see when the process has a span. */
@@ -94,7 +104,7 @@ static void followed_pass_on(void *arg, pid_t pid)
 	pthread_mutex_lock(&w->mutex);
 	/* else it is in doubt what it does */
 	(void)vec_push(&w->followed, ((struct watch_followed){pid, w->step_ns}));
-	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	ready_set(w);
 	pthread_mutex_unlock(&w->mutex);
 }
 
@@ -150,7 +160,7 @@ static void description_set(void *arg, pid_t pid, const struct process_context *
 		free(r);
 		__atomic_fetch_add(&w->missed_count, 1, __ATOMIC_RELAXED);
 	}
-	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	ready_set(w);
 	pthread_mutex_unlock(&w->mutex);
 }
 
@@ -165,7 +175,7 @@ static void rings_pass_on(void *arg, pid_t pid, struct app_ring_reached *reached
 		app_ring_drop(reached);
 		(void)vec_push(&w->missed, pid);
 	}
-	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	ready_set(w);
 	pthread_mutex_unlock(&w->mutex);
 }
 
@@ -175,7 +185,7 @@ static void ring_missed(void *arg, pid_t pid)
 
 	pthread_mutex_lock(&w->mutex);
 	(void)vec_push(&w->missed, pid);
-	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
+	ready_set(w);
 	pthread_mutex_unlock(&w->mutex);
 }
 
@@ -332,6 +342,8 @@ static void watch_free(struct capture_watch *w)
 	vec_free(&w->followed);
 	map_free(&w->located);
 	foreign_looks_free(w->looks);
+	if (w->wake_fd >= 0)
+		close(w->wake_fd);
 	free(w);
 }
 
@@ -361,7 +373,9 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	w->looks = sink.looks = rings.looks = foreign_looks_new();
 	w->tracker = w->looks ? context_tracker_new(&sink) : NULL;
 	w->seek = app_ring_seek_new(&rings);
-	err = w->tracker && w->seek ? thread_start(&w->thread, watch_run, w) : ENOMEM;
+	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = w->wake_fd < 0 ? errno : w->tracker && w->seek ? 0 : ENOMEM;
+	err = err ? err : thread_start(&w->thread, watch_run, w);
 	if (err) {
 		watch_free(w);
 		return error_set(e, err, "cannot look at processes");
@@ -528,7 +542,9 @@ void capture_watch_collect(struct capture_watch *w, struct app_rings *rings)
 	for (size_t i = 0; i < w->missed.count; i++)
 		app_rings_missed(rings, w->missed.data[i]);
 	w->reached.count = w->missed.count = 0;
-	__atomic_store_n(&w->ready, w->followed.count || w->services.count, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->ready, 0, __ATOMIC_RELEASE);
+	if (w->followed.count || w->services.count)
+		ready_set(w);
 	pthread_mutex_unlock(&w->mutex);
 }
 
@@ -590,14 +606,9 @@ static int services_tell(struct capture *c, const struct capture_sink *sink,
 	return err;
 }
 
-bool capture_watch_is_busy(struct capture_watch *w)
+int capture_watch_fd(const struct capture_watch *w)
 {
-	bool busy;
-
-	pthread_mutex_lock(&w->mutex);
-	busy = w->done != w->pushed || w->ready;
-	pthread_mutex_unlock(&w->mutex);
-	return busy;
+	return w->wake_fd;
 }
 
 int capture_watch_tell(struct capture *c, const struct capture_sink *sink)

@@ -40,8 +40,8 @@ int capture_watch_tell(struct capture *c, const struct capture_sink *sink);
 /* Waits, a tenth of a second at most, until all that went in was looked at once. */
 void capture_watch_settle(struct capture_watch *watch);
 
-/* Whether some of that was not, or something is to be told or collected. */
-bool capture_watch_is_busy(struct capture_watch *watch);
+/* There is news of this descriptor (an eventfd) whenever there is something to tell or collect. */
+int capture_watch_fd(const struct capture_watch *watch);
 
 /* Hands over the rings that were reached since the last call; costs nothing if none was. */
 void capture_watch_collect(struct capture_watch *watch, struct app_rings *rings);

@@ -23,6 +23,7 @@
 #include "cli/view.h"
 
 #define PROGRESS_NS 500000000ull
+#define COMMAND_NS 2000000000ull
 
 static volatile sig_atomic_t interrupted; /* how often */
 static volatile sig_atomic_t interrupted_by;
@@ -75,6 +76,15 @@ static bool command_ended(struct session *s)
 	return s->ended;
 }
 
+static u64 time_left(const struct session *s)
+{
+	u64 now = clock_now_ns();
+
+	if (!s->until_ns)
+		return ~0ull;
+	return s->until_ns > now ? s->until_ns - now : 0;
+}
+
 static int session_run(struct session *s, struct error *e)
 {
 	u64 begin = clock_now_ns(), printed = 0;
@@ -91,7 +101,7 @@ static int session_run(struct session *s, struct error *e)
 			progress_print(s, begin, now);
 			printed = now;
 		}
-		recorder_wait(s->recorder);
+		recorder_wait(s->recorder, time_left(s));
 	}
 	if (s->progress && printed)
 		fprintf(stderr, "\r\033[K");
@@ -206,9 +216,10 @@ static int command_await(struct session *s, struct error *e)
 {
 	int err = 0;
 
-	for (int i = 0; i < 2000 && !err && !command_ended(s); i++) {
+	s->until_ns = clock_now_ns() + COMMAND_NS;
+	while (!err && !command_ended(s) && time_left(s)) {
 		err = recorder_step(s->recorder, e);
-		usleep(1000);
+		recorder_wait(s->recorder, time_left(s));
 	}
 	return err;
 }

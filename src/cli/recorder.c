@@ -27,7 +27,7 @@
 #include "cli/retainer.h"
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
-#define SIZED_NS 5000000ull	 /* a chunk may be larger than it should by what comes in that */
+#define SIZED_NS 5000000ull	 /* no chunk is measured sooner again */
 #define SERVED_NS 1000000ull	 /* whoever asks for a chunk waits */
 #define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
 
@@ -43,6 +43,7 @@ struct recorder {
 	struct recording_hold hold;
 	const struct chunk_owner *owner; /* static; NULL: the effective user */
 	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
+	double pace;	    /* of the chunk before the open one */
 	bool command_waits; /* its exec is under way */
 	int command_failed; /* of its exec; 0: it did not */
 	bool begun;	    /* its place is settled */
@@ -141,6 +142,14 @@ static int command_look(struct recorder *r, struct error *e)
 
 /* ---- rotation and snapshots ---- */
 
+/* In bytes a nanosecond. */
+static double chunk_pace(const struct recorder *r, u64 now)
+{
+	double bytes = (double)chunking_bytes(&r->chunks);
+
+	return now > r->chunk_begin_ns ? bytes / (double)(now - r->chunk_begin_ns) : 0;
+}
+
 /* Ends the chunk at one instant and goes on in the next. */
 static int rotate(struct recorder *r, struct error *e)
 {
@@ -153,6 +162,7 @@ static int rotate(struct recorder *r, struct error *e)
 	err = capture_cut(r->capture, &sink, &cut_ns);
 	if (err < 0)
 		return error_set(e, err, "cannot cut the streams");
+	r->pace = chunk_pace(r, cut_ns);
 	err = chunking_rotate(&r->chunks, cut_ns, capture_complete(r->capture, true),
 			      incomplete_fields(r), e);
 	r->chunk_begin_ns = r->flushed_ns = cut_ns;
@@ -260,18 +270,38 @@ static u64 least(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-void recorder_wait(struct recorder *r)
+static u64 until(u64 ns, u64 now)
+{
+	return ns > now ? ns - now : 0;
+}
+
+/* Half of what is left at the pace of this chunk or, if that was faster, of the one before. */
+static u64 until_full(const struct recorder *r, u64 limit, u64 now)
+{
+	double left = (double)limit - (double)chunking_bytes(&r->chunks);
+	double pace = chunk_pace(r, now);
+
+	if (pace < r->pace)
+		pace = r->pace;
+	if (left / 2 <= pace * (double)SIZED_NS)
+		return SIZED_NS;
+	return left / 2 < pace * (double)FLUSH_NS ? (u64)(left / 2 / pace) : FLUSH_NS;
+}
+
+void recorder_wait(struct recorder *r, u64 at_most_ns)
 {
 	const struct option_limits *limits = &r->options.rotate;
-	u64 now = host_clock_now_ns(), until_ns = ~0ull;
+	u64 now = host_clock_now_ns();
 
+	if (chunking_is_open(&r->chunks))
+		at_most_ns = least(at_most_ns, until(r->flushed_ns + FLUSH_NS, now));
 	if (!r->flight && limits->time_ns)
-		until_ns = r->chunk_begin_ns + limits->time_ns;
+		at_most_ns = least(at_most_ns, until(r->chunk_begin_ns + limits->time_ns, now));
 	if (!r->flight && limits->bytes)
-		until_ns = least(until_ns, now + SIZED_NS);
+		at_most_ns = least(at_most_ns, until_full(r, limits->bytes, now));
 	if (control_is_busy(r->control))
-		until_ns = least(until_ns, now + SERVED_NS);
-	capture_wait(r->capture, until_ns);
+		at_most_ns = least(at_most_ns, SERVED_NS);
+	capture_wait(r->capture, at_most_ns);
 }
 
 /* ---- begin and end ---- */

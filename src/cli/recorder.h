@@ -51,8 +51,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
  */
 int recorder_step(struct recorder *r, struct error *e);
 
-/* Waits until the next step is due. A signal ends it. */
-void recorder_wait(struct recorder *r);
+/* Waits until the next step is due, at most so long. A signal ends it, and the command's end. */
+void recorder_wait(struct recorder *r, u64 at_most_ns);
 
 /* Tracepoints that it has to do without, "a,b"; "": none. See cli/missing.h. */
 const char *recorder_missing(const struct recorder *r);

@@ -20,7 +20,6 @@
 #include "cli/recorder.h"
 #include "map/chunk_map.h"
 
-#define DRAIN_US 1000
 #define PATH_BYTES 4200
 
 struct top_feed {
@@ -54,7 +53,7 @@ static void *recorder_run(void *arg)
 	sem_post(&f->begun);
 	while (!err && !atomic_load(&f->stop)) {
 		err = recorder_step(recorder, &f->error);
-		usleep(DRAIN_US);
+		recorder_wait(recorder, ~0ull);
 	}
 	if (!err)
 		recorder_finish(recorder, &f->error);

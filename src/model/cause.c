@@ -30,8 +30,8 @@
  * - A call that changes the memory map waits for the map's lock, which faults
  *   and other calls of the process hold: `lock`; `disk` if an interrupt
  *   ended its disk sleep or, of one that can bring memory in (populates a mapping), a
- *   thread of the kernel. Which of the two it is while nothing ended it is `unknown`. By what ended
- * it vmsplice, process_vm_readv and ptrace are `disk`, too: they bring in what they move.
+ *   thread of the kernel. Which of the two it is while nothing ended it is `unknown`. By what
+ *   ended it vmsplice, process_vm_readv and ptrace are `disk`, too: they bring in what they move.
  * - Where a read passes through a thread of the kernel (btrfs, encryption), that
  *   ends the wait for it. Of a call that brings memory in, what such a thread ends
  *   else is taken for that, too: it frees memory (reclaim), empties the CPUs' lists

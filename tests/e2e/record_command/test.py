@@ -308,6 +308,35 @@ def a_recording_is_rotated_on_demand():
     harness.check_sums(fathom, directory)
 
 
+def middle(values):
+    values = sorted(values)
+    return values[len(values) // 2]
+
+
+def limited(name, *args):
+    path = fathom.path(f"{name}-{time.monotonic_ns()}")
+    fathom.ok("record", "-o", path, *args)
+    return fathom.chunks(path)
+
+
+@tests.add
+@harness.tries
+def limits_are_kept():
+    """The recorder sleeps, but not beyond the end of a chunk, nor its own."""
+    late = 20000000 * harness.SLOWER
+    with harness.Process(["sleep", "600"]) as sleeper:
+        chunks = limited("timed", "-p", str(sleeper.pid), "--rotate", "130ms", "-d", "1365ms")
+        sleeper.kill()
+    took = middle(chunk["end_ns"] - chunk["begin_ns"] for chunk in chunks)
+    check(130000000 <= took < 130000000 + late, f"a chunk takes {took} ns")
+    took = chunks[-1]["end_ns"] - chunks[0]["begin_ns"]
+    check(1360000000 <= took < 1375000000 + late, f"all of them {took} ns")
+    sized = limited("sized", "--rotate", "1M", "--buffer", "64M", "--", "dd", "if=/dev/zero",
+                    "of=/dev/null", "bs=1", "count=500000")
+    size = middle(chunk["bytes"] for chunk in sized)
+    check(1 << 20 <= size < 2 << 20, f"a chunk has {size} bytes")
+
+
 @tests.add
 def the_thread_that_drains_goes_first_and_nobody_else():
     if os.getpriority(os.PRIO_PROCESS, 0) or \

@@ -17,6 +17,7 @@ tests = harness.Tests()
 
 @tests.add
 @skips
+@harness.tries
 def a_refused_call_has_no_begin():
     """An exit without an entry: zero length, and not the begin of the call before."""
     path, _ = record("refused", 30)

@@ -432,7 +432,6 @@ TEST(holes_are_not_filled)
 
 /* ---- limits: the last, since where they are for good little is left for others ---- */
 
-/* Those that there is no room for are told, too. */
 /* There is no place for it: nothing makes room for what does not come. */
 TEST(one_that_does_not_fit_ends_no_other)
 {
@@ -466,6 +465,7 @@ TEST(one_that_does_not_fit_ends_no_other)
 	writer_reap(&w);
 }
 
+/* Those that there is no room for are told, too. */
 TEST(more_rings_than_descriptors_are_missed)
 {
 	struct writer a = writer_start(), b = writer_start();

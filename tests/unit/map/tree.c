@@ -504,7 +504,6 @@ TEST(a_request_tells_that_its_span_was_there)
 	partial_free(p);
 }
 
-/* Of a thread that began to end the last switch was lost: it ends, with what it did last. */
 /* Those inside of calls, which are told behind them, and those of a ring that needs no call. */
 TEST(requests_of_one_span_need_no_memory)
 {
@@ -528,6 +527,7 @@ TEST(requests_of_one_span_need_no_memory)
 	}
 }
 
+/* Of a thread that began to end the last switch was lost: it ends, with what it did last. */
 TEST(a_thread_that_exits_ends)
 {
 	struct partial *p = partial_new(&all);
@@ -548,7 +548,6 @@ TEST(a_thread_that_exits_ends)
 	partial_free(p);
 }
 
-/* One that sleeps while it ends is there, until it is seen dead. */
 /* A number that is used again is another process: a span that was not ended ends with its own. */
 TEST(an_open_span_ends_with_its_process)
 {
@@ -576,6 +575,7 @@ TEST(an_open_span_ends_with_its_process)
 	partial_free(p);
 }
 
+/* One that sleeps while it ends is there, until it is seen dead. */
 TEST(a_thread_may_wait_while_it_exits)
 {
 	struct partial *p = partial_new(&all);
