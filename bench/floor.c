@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `floor CMD [ARG ...]`: runs CMD while programs that do nothing are on the hot tracepoints. */
+/*
+ * `floor [CMD ARG ...]`: runs CMD while programs that do nothing are on the hot tracepoints.
+ * Without one they are there until a signal ends it.
+ */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,12 +17,13 @@ int main(int argc, char **argv)
 	int status = 1;
 	pid_t child;
 
-	if (argc < 2 || !floor || floor__attach(floor)) {
-		fprintf(stderr, argc < 2 ? "usage: floor CMD [ARG ...]\n"
-					 : "floor: cannot load programs\n");
+	if (!floor || floor__attach(floor)) {
+		fprintf(stderr, "floor: cannot load programs\n");
 		floor__destroy(floor);
 		return 1;
 	}
+	if (argc < 2)
+		pause();
 	child = fork();
 	if (child == 0) {
 		execv(argv[1], argv + 1);

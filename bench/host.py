@@ -92,14 +92,14 @@ def links_of(pid):
 
 
 class Recorder:
-    """A recorder in the background, `fathom record` or `perf record`."""
+    """A recorder in the background, `fathom record`, `perf record`, or programs that do nothing."""
 
     def __init__(self, command, target, settle_s=SETTLE_S):
         shutil.rmtree(target, ignore_errors=True)
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True)
         try:
-            if os.path.basename(command[0]) == "fathom":
+            if os.path.basename(command[0]) != "perf":
                 self.wait_attached()
             time.sleep(settle_s)
         except BaseException:

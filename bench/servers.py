@@ -19,6 +19,7 @@ FLOOR = "floor"  # the programs that do nothing
 PEER_EVENTS = ("raw_syscalls:sys_enter,raw_syscalls:sys_exit,sched:sched_switch,"
                "sched:sched_waking")
 UNMAPPED, PEER = "in scope, not mapped", "perf record"
+NOTHING = "programs that do nothing"  # on those tracepoints: less cannot be had
 MAPPED_AFTER_S = 1.5  # a chunk of a second is full, written, and its map has begun
 MAPPED_WITHIN_S = 10
 
@@ -118,13 +119,14 @@ def record_server(bench, server, options):
 
 
 def kinds_of(bench, server, options):
-    """What records in the pairs: with the map beside it, without it, and perf."""
+    """What records in the pairs: with the map beside it, without it, nothing, and perf."""
     data = bench.path("perf.data")
     mapped = [*options, *mapped_beside(bench)]
     kinds = {
         "load in scope": lambda: bench.record_host("-a", *mapped),
         "load out of scope": lambda: record_server(bench, server, mapped),
-        UNMAPPED: lambda: bench.record_host("-a", *options)}
+        UNMAPPED: lambda: bench.record_host("-a", *options),
+        NOTHING: lambda: Recorder([bench.program("floor")], data)}
     if shutil.which("perf"):
         kinds[PEER] = lambda: Recorder(
             ["perf", "record", "-a", "-m", "8M", "-e", PEER_EVENTS, "-o", data], data)
@@ -134,7 +136,7 @@ def kinds_of(bench, server, options):
 
 
 def is_mapped(kind):
-    return kind not in (UNMAPPED, PEER)
+    return kind not in (UNMAPPED, NOTHING, PEER)
 
 
 def tell_pairs(kind, pairs, goal):
@@ -186,6 +188,7 @@ def cost(bench, make, goal, third=None, options=()):
     summary("not recorded: CPU of a request, its own", [plain["own_us"] for plain in plains], "us")
     found = {kind: tell_pairs(kind, pairs, goal if is_mapped(kind) else None)
              for kind, pairs in runs.items()}
+    found.pop(NOTHING)
     if PEER in found:
         tell_ratios(found, found.pop(PEER), third)
 

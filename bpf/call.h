@@ -165,4 +165,7 @@ static __always_inline bool call_is_open(const struct pt_regs *regs)
  */
 int call_find(void);
 
+/* The file of the running thread's call, which nobody has looked for (CALL_UNTOLD_NS). */
+int call_find_file(void);
+
 #endif

@@ -209,7 +209,7 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 	if (!call.broken_off)
 		r->mode = MODE_syscall | (call.compat ? MODE_COMPAT : 0);
 	if (state->in_syscall || state->begin_ns)
-		r->since_ns = call.broken_off ? 0 : state->begin_ns;
+		r->since_ns = call.broken_off ? 0 : state_call_ns(state);
 	else if (snapshot_enter(state, task, r, &call))
 		r->since_ns = call.begin_ns;
 	if (call.broken_off) { /* until it goes on it is in none */

@@ -91,7 +91,7 @@ static __always_inline bool stack_is_compat(struct task_struct *task)
 /* Begin of the stay in the kernel that the thread is in; `off_ns` if it is not known. */
 static __always_inline u64 stack_visit(const struct thread_state *state, u64 off_ns)
 {
-	u64 since = state->in_syscall ? state->begin_ns : state->fault_begin_ns;
+	u64 since = state->in_syscall ? state_call_ns(state) : state->fault_begin_ns;
 
 	return since ? since : off_ns;
 }

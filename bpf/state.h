@@ -336,6 +336,12 @@ static __always_inline u32 tid_of(const struct task_struct *task, const struct t
 	return state && state->held_tid ? state->held_tid : (u32)task->pid;
 }
 
+/* When its open call began; 0: that is not known. */
+static __always_inline u64 state_call_ns(const struct thread_state *state)
+{
+	return state->begin_ns == CALL_UNTOLD_NS ? 0 : state->begin_ns;
+}
+
 static __always_inline bool state_in(const struct thread_state *state)
 {
 	return state && (state->flags & STATE_IN) && *(volatile u32 *)&recording;

@@ -103,7 +103,7 @@ static __always_inline void syscall_begin(struct thread_state *state, struct tas
 		if (task->pid != task->tgid)
 			numbers_swap = 1;
 	}
-	syscall_find_file(state, task, regs);
+	state->file.kind = 0; /* nobody has looked yet */
 }
 
 /* A close is told before the number is free for others. None is open: it will fail. */
@@ -168,9 +168,51 @@ int call_find(void)
 	    seccomp_holds(bpf_get_current_task()))
 		return 0;
 	syscall_begin(state, task, regs, regs->orig_ax);
+	syscall_find_file(state, task, regs);
 	state->held_tid = 0;
 	syscall_set_soft(state);
 	return 0;
+}
+
+int call_find_file(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
+
+	if (state)
+		syscall_find_file(state, task, (void *)bpf_task_pt_regs(task));
+	return 0;
+}
+
+static __always_inline bool syscall_sends(u32 class)
+{
+	return class == FD_CALL_SEND || class == FD_CALL_SEND4;
+}
+
+/* Sends are many, and few connect: those of 32-bit programs are looked at later. */
+static __always_inline bool syscall_cannot_connect(u32 class, const struct thread_state *state,
+						   struct pt_regs *regs)
+{
+	return !state->compat &&
+	       !((class == FD_CALL_SEND ? regs->dx : regs->r10) & FD_SEND_CONNECTS);
+}
+
+/* Whether something is told of the call's file where the call is not told. */
+static __always_inline bool syscall_changes_files(const struct thread_state *state,
+						  struct pt_regs *regs)
+{
+	u32 class = fd_calls[call_row_of(state)];
+
+	if (syscall_sends(class))
+		return !syscall_cannot_connect(class, state, regs);
+	return class || state->row == SYSCALL_NR_splice;
+}
+
+/* See CALL_UNTOLD_NS. */
+static __always_inline bool syscall_is_untold(const struct thread_state *state,
+					      struct pt_regs *regs)
+{
+	return spans_only && !context_is_set(&state->ctx) && !syscall_changes_files(state, regs);
 }
 
 SEC("tp_btf/sys_enter")
@@ -191,10 +233,16 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	context_read(state, task);
 	if (spans_only && span_is_over(state, &state->ctx))
 		span_over_tell();
-	if (syscall_closes(state))
-		syscall_begin_closing(state, task);
-	else
-		state->begin_ns = bpf_ktime_get_ns();
+	if (syscall_is_untold(state, regs)) {
+		state->begin_ns = CALL_UNTOLD_NS;
+	} else {
+		if (!state->file.kind)
+			syscall_find_file(state, task, regs);
+		if (syscall_closes(state))
+			syscall_begin_closing(state, task);
+		else
+			state->begin_ns = bpf_ktime_get_ns();
+	}
 	state->in_syscall = IN_SYSCALL_SEEN;
 	state->bytes_sock = 0;
 	return 0;
@@ -437,15 +485,11 @@ static __always_inline bool syscall_record(struct thread_state *state, struct ta
 	return opened.filled;
 }
 
-/* Sends are many, and few connect: those of 32-bit programs are looked at later. */
 static __always_inline bool syscall_only_sends(u32 class, const struct thread_state *state,
 					       struct pt_regs *regs)
 {
-	if (class != FD_CALL_SEND && class != FD_CALL_SEND4)
-		return false;
-	return state->file.kind != FILE_KIND_tcp ||
-	       (!state->compat &&
-		!((class == FD_CALL_SEND ? regs->dx : regs->r10) & FD_SEND_CONNECTS));
+	return syscall_sends(class) &&
+	       (state->file.kind != FILE_KIND_tcp || syscall_cannot_connect(class, state, regs));
 }
 
 /* Options that are read are many, and one is a descriptor: those of 32-bit programs likewise. */

@@ -21,11 +21,18 @@
 #define IN_SYSCALL_SEEN 1
 #define IN_SYSCALL_SOFT 2 /* it was open before: begin_ns is when recording of the thread began */
 
+/*
+ * With spans_only a call that begins under no span is not told, nor what it waits for. So it is
+ * neither asked when it began nor, unless it changes descriptors, what its file is: that takes
+ * more than all else, in most calls of a host.
+ */
+#define CALL_UNTOLD_NS 1
+
 /* What every system call touches stands first, close together. */
 struct thread_state {
 	u64 task;     /* whose place it is (bpf/state.h); unused elsewhere */
 	u64 regs;     /* in whose stack they are; 0: not known (bpf/caller.h) */
-	u64 begin_ns; /* of the open syscall; 0: not seen */
+	u64 begin_ns; /* of the open syscall; 0: not seen, CALL_UNTOLD_NS: not asked */
 	u32 flags;    /* STATE_*: any CPU changes them, by state_set() and state_clear() */
 	u32 held_tid; /* see tid_of() in state.h */
 	u16 nr;

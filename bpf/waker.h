@@ -9,6 +9,7 @@
 #ifndef BPF_WAKER_H
 #define BPF_WAKER_H
 
+#include "bpf/call.h"
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
 #include "bpf/kernel_versions.h"
@@ -39,9 +40,12 @@ static __always_inline void waker_fill_task(struct record_waking *r, struct task
 	if (!state || !state->in_syscall) {
 		if (task_runs_cputimers(waker))
 			r->context = WAKE_timer;
-	} else if (state->file.kind < 32 && (1u << state->file.kind & WAKER_FILES)) {
-		r->file = state->file;
+		return;
 	}
+	if (state->begin_ns == CALL_UNTOLD_NS)
+		call_find_file();
+	if (state->file.kind < 32 && (1u << state->file.kind & WAKER_FILES))
+		r->file = state->file;
 }
 
 /* The descriptor that a call sends on or receives from; -1: no such call. */

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A known time under spans, and outside of them: spans ROUNDS [turns|short|fill]. Each round
+ * A known time under spans, and outside of them: spans ROUNDS [turns|short|fill|poll]. Each round
  * computes and sleeps 10 ms under a span `work`, then does the same under none. With turns, it
  * computes in each under the same span `work`, and sleeps under none; with short, it sleeps 1 ms
  * under one. With fill, it waits at once under one, 3 ms in each round, in one call that writes a
- * page in each.
+ * page in each. With poll, each round waits under one for a message of netlink, which comes 3 ms
+ * later.
  */
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -91,12 +95,50 @@ static void fills(int rounds)
 	sleeps(100 * MS); /* its spans are read */
 }
 
+/* A child, which has no span, sends a message each 3 ms. */
+static void polls(int rounds)
+{
+	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = (__u32)getpid()};
+	int taker = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_USERSOCK), epoll = epoll_create1(0);
+	struct epoll_event event = {.events = EPOLLIN};
+	struct nlmsghdr message = {.nlmsg_len = sizeof(message)};
+
+	if (bind(taker, (void *)&address, sizeof(address)) ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, taker, &event))
+		exit(1);
+	sleeps(500 * MS); /* until it is followed */
+	if (fork() == 0) {
+		int sender = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_USERSOCK);
+
+		for (int i = 0; i < rounds; i++) {
+			sleeps(3 * MS);
+			if (sendto(sender, &message, sizeof(message), 0, (void *)&address,
+				   sizeof(address)) < 0)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < rounds; i++) {
+		struct fathom_span span = fathom_span_begin("work");
+
+		if (epoll_wait(epoll, &event, 1, 1000) != 1 ||
+		    recv(taker, &message, sizeof(message), 0) < 0)
+			exit(1);
+		fathom_span_end(&span);
+	}
+	sleeps(100 * MS); /* its spans are read */
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
 
 	if (argc > 2 && strcmp(argv[2], "fill") == 0) {
 		fills(rounds);
+		return 0;
+	}
+	if (argc > 2 && strcmp(argv[2], "poll") == 0) {
+		polls(rounds);
 		return 0;
 	}
 	sleeps(500 * MS); /* until it is followed */

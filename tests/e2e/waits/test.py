@@ -196,6 +196,18 @@ def time_between_the_turns_of_a_span_is_unknown_with_spans_only():
 
 
 @tests.add
+def what_a_thread_without_a_span_works_on_explains_a_wait_with_spans_only():
+    """Of its own call nothing is told, and its file is looked for only where it wakes somebody."""
+    recording, work = spans_recorded("poll")
+    span = work["time"]
+    check(span["other_ns"] >= ROUNDS * 2_000_000, f"it waited for messages of netlink: {span}")
+    equal(span["ipc_ns"], 0, f"for nothing else: {span}")
+    [row] = [r for r in fathom.report(recording, "syscall")["rows"] if r["key"] == "epoll_wait"]
+    equal(row["count"], ROUNDS, "calls under the spans")
+    check("sendto" not in fathom.ok("report", "--by", "syscall", recording), "others are left out")
+
+
+@tests.add
 def a_span_that_a_crash_left_open_has_no_time_of_later_ones():
     """They are seen published in what was recovered, where its end is not told."""
     where = fathom.path("crash")
