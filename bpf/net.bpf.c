@@ -262,10 +262,7 @@ static __always_inline void tcp_fill(struct record_bytes *r, const struct thread
 
 /* ---- Unix ---- */
 
-/*
- * Must be asked of every call, told or not: it counts. Of one that is not told (CALL_UNTOLD_NS) it
- * is taken that it began early.
- */
+/* Must be asked of every call, told or not: it counts. */
 static __always_inline void unix_fill(struct record_bytes *r, const struct thread_state *state,
 				      struct sock *sk)
 {

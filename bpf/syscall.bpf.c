@@ -2,7 +2,8 @@
 /*
  * System calls: one record each, at the exit. The entry keeps the time, the
  * first argument and the file behind its fd: a thread that leaves the CPU in
- * the middle is explained by them, and after close() the file is gone.
+ * the middle is explained by them, and after close() the file is gone. With spans_only only calls
+ * under a span are asked for time and file: see CALL_UNTOLD_NS.
  */
 #include "bpf/call.h"
 #include "bpf/call_path.h"

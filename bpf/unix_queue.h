@@ -89,7 +89,11 @@ static __always_inline u64 unix_first_sent(struct unix_queue *queue, const struc
 					   s64 queued)
 {
 	if (queue->flags & QUEUE_RECEIVED) {
-		if (call->begin_ns > queue->first_ns)
+		bool untold = call->begin_ns == CALL_UNTOLD_NS;
+
+		if (untold) /* it may have begun before */
+			queue->flags |= QUEUE_UNSURE;
+		if (untold || call->begin_ns > queue->first_ns)
 			return queue->base + call->amount;
 		queue->flags |= QUEUE_UNSURE;
 		return queue->receiver.at + (queued > 0 ? (u64)queued : 0);
@@ -105,13 +109,14 @@ static __always_inline u64 unix_first_sent(struct unix_queue *queue, const struc
 static __always_inline u64 unix_sent(struct unix_queue *queue, const struct unix_sock *to,
 				     const struct unix_call *call, bool *unsure)
 {
+	bool first;
 	u64 end;
 	s64 queued;
 
 	bpf_spin_lock(&queue->lock);
 	queued = unix_queued(to, call->messages);
-	end = queue->flags & QUEUE_SENT ? queue->sender.at + call->amount
-					: unix_first_sent(queue, call, queued);
+	first = !(queue->flags & QUEUE_SENT);
+	end = first ? unix_first_sent(queue, call, queued) : queue->sender.at + call->amount;
 	if (end < call->amount)
 		end = call->amount;
 	queue->sender.at = end;
@@ -122,7 +127,8 @@ static __always_inline u64 unix_sent(struct unix_queue *queue, const struct unix
 		*unsure = true;
 	if (queue->flags & QUEUE_UNSURE)
 		*unsure = true;
-	unix_settle(queue, queued);
+	if (!first) /* what is taken of the queue's length agrees with it */
+		unix_settle(queue, queued);
 	bpf_spin_unlock(&queue->lock);
 	return end - call->amount;
 }

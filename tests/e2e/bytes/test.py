@@ -16,7 +16,7 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-TALK, SHARED = sys.argv[2:4]
+TALK, SHARED, LATE = sys.argv[2:5]
 QUEUE_IS_KNOWN = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 17)
 UNIX_UNSURE = 0 if QUEUE_IS_KNOWN else 5  # of what comes first: until the queue was empty once
 UNSURE, MESSAGE = 1, 2  # flags of a record
@@ -325,6 +325,22 @@ def unix_begun_before_the_recording():
     check(seen[0][0].unsure and seen[1][0].unsure, "the first are unsure")
     check(not any(r.unsure for end in seen for r in end[5:]), "the later ones are sure")
     return None
+
+
+@tests.add
+def unix_begun_before_under_no_span():
+    """What moves under no span counts with --spans-only, whose begin nobody asks for."""
+    with harness.Process([LATE, "5"], text=True, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE) as late:
+        equal(late.stdout.readline(), "ready\n", "what it says")
+        recorder = servers.Recorder(fathom, "unix-no-span", "--spans-only", "-p", str(late.pid))
+        late.communicate("\n", timeout=60)
+    equal(late.returncode, 0, "status")
+    seen = ranges_of(servers.spans_of(fathom, recorder.stop(), late.pid))
+    expected = [(direction, 150 + 30 * i, 180 + 30 * i)
+                for i in range(5) for direction in ("sent", "received")]
+    equal([(r.direction, r.begin, r.end) for r in seen], expected, "ranges under spans")
+    check(not any(r.unsure for r in seen[2:]), f"sure, once both ends agree: {seen}")
 
 
 OVERLAP = """
