@@ -248,6 +248,8 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 	named_keep(task, state);
 	cgroup_attach_fill(&out.r, task, to);
 	rare_emit(&out.r.head, sizeof(out.r));
+	if (out.r.flags & CGROUP_LEFT_SCOPE) /* its other threads are for capture to let go */
+		ring_wake_for_news();
 	return 0;
 }
 

@@ -17,6 +17,10 @@
  * is reserved and not yet published stops the consumer: a producer can be
  * preempted in the middle. After copying, tail is stored (release).
  *
+ * Waking: a producer of the kernel whose reservation takes head over a half of the ring wakes the
+ * consumer, before its record is published. Who is woken and finds a record in the making looks
+ * again soon.
+ *
  * Flight recorder: the producer does not look at tail. The consumer copies a
  * record and believes it only if its seq is unchanged afterwards and head has
  * not come around.

@@ -214,7 +214,8 @@ static bool is_news(const struct record_head *r)
 		return !(((const struct record_fork *)r)->flags &
 			 (THREAD_IS_THREAD | THREAD_KERNEL));
 	case RECORD_cgroup_attach:
-		return ((const struct record_cgroup_attach *)r)->flags & CGROUP_ENTERED_SCOPE;
+		return ((const struct record_cgroup_attach *)r)->flags &
+		       (CGROUP_ENTERED_SCOPE | CGROUP_LEFT_SCOPE);
 	case NOTICE_KIND:
 		return r->slots != NOTICE_THREAD;
 	default:

@@ -101,7 +101,8 @@ static int session_run(struct session *s, struct error *e)
 			progress_print(s, begin, now);
 			printed = now;
 		}
-		recorder_wait(s->recorder, time_left(s));
+		if (!err)
+			recorder_wait(s->recorder, time_left(s));
 	}
 	if (s->progress && printed)
 		fprintf(stderr, "\r\033[K");
@@ -219,7 +220,8 @@ static int command_await(struct session *s, struct error *e)
 	s->until_ns = clock_now_ns() + COMMAND_NS;
 	while (!err && !command_ended(s) && time_left(s)) {
 		err = recorder_step(s->recorder, e);
-		recorder_wait(s->recorder, time_left(s));
+		if (!err)
+			recorder_wait(s->recorder, time_left(s));
 	}
 	return err;
 }

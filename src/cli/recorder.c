@@ -28,6 +28,7 @@
 
 #define FLUSH_NS 200000000ull	 /* what a crash may take */
 #define SIZED_NS 5000000ull	 /* no chunk is measured sooner again */
+#define PACED_NS 1000000000ull	 /* by then a chunk has a pace of its own */
 #define SERVED_NS 1000000ull	 /* whoever asks for a chunk waits */
 #define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
 
@@ -275,13 +276,16 @@ static u64 until(u64 ns, u64 now)
 	return ns > now ? ns - now : 0;
 }
 
-/* Half of what is left at the pace of this chunk or, if that was faster, of the one before. */
+/*
+ * Half of what is left at the pace of this chunk or, while that is not known yet, of the one before
+ * if that was faster.
+ */
 static u64 until_full(const struct recorder *r, u64 limit, u64 now)
 {
 	double left = (double)limit - (double)chunking_bytes(&r->chunks);
 	double pace = chunk_pace(r, now);
 
-	if (pace < r->pace)
+	if (now < r->chunk_begin_ns + PACED_NS && pace < r->pace)
 		pace = r->pace;
 	if (left / 2 <= pace * (double)SIZED_NS)
 		return SIZED_NS;

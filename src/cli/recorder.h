@@ -51,7 +51,10 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
  */
 int recorder_step(struct recorder *r, struct error *e);
 
-/* Waits until the next step is due, at most so long. A signal ends it, and the command's end. */
+/*
+ * Waits until the next step is due, at most so long, and never for more than a tenth of a second. A
+ * signal that comes meanwhile ends it, and the command's end.
+ */
 void recorder_wait(struct recorder *r, u64 at_most_ns);
 
 /* Tracepoints that it has to do without, "a,b"; "": none. See cli/missing.h. */

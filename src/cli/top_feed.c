@@ -53,7 +53,8 @@ static void *recorder_run(void *arg)
 	sem_post(&f->begun);
 	while (!err && !atomic_load(&f->stop)) {
 		err = recorder_step(recorder, &f->error);
-		recorder_wait(recorder, ~0ull);
+		if (!err)
+			recorder_wait(recorder, ~0ull);
 	}
 	if (!err)
 		recorder_finish(recorder, &f->error);

@@ -9,7 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bpf/libbpf.h>
+
 #include "base/host_clock.h"
+#include "capture/internal.h"
 #include "lib/app_ring.h"
 #include "tests/unit/capture/recording.h"
 
@@ -86,7 +89,8 @@ static void child_end(struct capture *c, pid_t pid, int go)
 /* Of more than half of a ring each, and many before nobody would wait any longer. */
 static void bursts(void)
 {
-	u32 calls = RING_BYTES / (u32)sysconf(_SC_NPROCESSORS_CONF) / RECORD_SLOT_BYTES * 6 / 10;
+	u32 cpus = (u32)libbpf_num_possible_cpus();
+	u32 calls = (1u << capture_ring_bits(cpus, RING_BYTES)) * 6 / 10;
 
 	for (int i = 0; i < BURSTS; i++) {
 		for (u32 k = 0; k < calls; k++)
