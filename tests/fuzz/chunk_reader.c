@@ -4,7 +4,7 @@
  * each: one byte for its name, four for its length (little-endian), its bytes.
  *
  * A changed checksum would end every try early: with an odd name byte the
- * packets of the file get right ones before they are read.
+ * packets of the file, or the manifest, get right ones before they are read.
  *
  * The seeds are written by `test-chunk-fuzz DIRECTORY/`, anew when the format changes.
  */
@@ -21,10 +21,13 @@
 #include "chunk/format.h"
 #include "record/describe.h"
 
+#define MANIFEST ".manifest"
+#define MANIFEST_CHECKSUM_BYTES (sizeof("checksum=01234567\n") - 1)
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const names[] = {"cpu0", "cpu1",	"life",	    "app-7",
-				    "late", "cpu0.zst", "metadata", ".manifest"};
+				    "late", "cpu0.zst", "metadata", MANIFEST};
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
 static char directory[64];
@@ -55,7 +58,7 @@ static void make_directory_once(void)
 		abort();
 }
 
-static void repair_checksums(uint8_t *bytes, size_t len)
+static void repair_packets(uint8_t *bytes, size_t len)
 {
 	size_t at = 0;
 
@@ -72,15 +75,29 @@ static void repair_checksums(uint8_t *bytes, size_t len)
 	}
 }
 
+/* Its last line is the checksum of those before; cut off if it is one, and written anew. */
+static size_t repair_manifest(uint8_t *bytes, size_t len)
+{
+	static const char key[] = "checksum=";
+	const size_t line = MANIFEST_CHECKSUM_BYTES;
+
+	if (len >= line && memcmp(bytes + len - line, key, sizeof(key) - 1) == 0)
+		len -= line;
+	snprintf((char *)bytes + len, line + 1, "%s%08x\n", key, crc32c(0, bytes, len));
+	return len + line;
+}
+
 static void write_file(const char *name, const uint8_t *data, size_t len, int repair)
 {
 	char path[128];
-	uint8_t *copy = malloc(len + 1);
+	uint8_t *copy = malloc(len + MANIFEST_CHECKSUM_BYTES + 1);
 	int fd;
 
 	memcpy(copy, data, len);
-	if (repair)
-		repair_checksums(copy, len);
+	if (repair && strcmp(name, MANIFEST) == 0)
+		len = repair_manifest(copy, len);
+	else if (repair)
+		repair_packets(copy, len);
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	if (fd < 0 || write(fd, copy, len) != (ssize_t)len)
