@@ -4,7 +4,7 @@
  * says, by its own clock, how long. One JSON object per line and thread:
  *
  *   {"program","what","pid","tid","from_ns","to_ns","expect":{PART_ns:...},
- *    "run_ns","wait_ns","task_ns","disk_ns","switches"}
+ *    "run_ns","wait_ns","task_ns","usage_ns","disk_ns","switches"}
  *
  * Between from_ns and to_ns (CLOCK_MONOTONIC) the thread spent expect[PART] in
  * that part of the split; parts that are not named are not stated. run_ns is
@@ -44,7 +44,7 @@
 
 struct truth {
 	const char *program, *what;
-	int64_t from_ns, run_ns, wait_ns, task_ns, disk_ns;
+	int64_t from_ns, run_ns, wait_ns, task_ns, usage_ns, disk_ns;
 	long switches;
 	int task_clock; /* a descriptor; negative: there is none */
 };
@@ -98,8 +98,19 @@ static inline long truth_switches(void)
 	return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
+/* CPU time of the calling thread so far, as getrusage() has it. */
+static inline int64_t truth_usage(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 * MS +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
 /* The clocks at one point in time: the thread did not leave the CPU between their readings. */
-static inline int64_t truth_stamp(int64_t *run_ns, int64_t *wait_ns, long *switches)
+static inline int64_t truth_stamp(int64_t *run_ns, int64_t *usage_ns, int64_t *wait_ns,
+				  long *switches)
 {
 	int64_t now_ns;
 
@@ -107,6 +118,7 @@ static inline int64_t truth_stamp(int64_t *run_ns, int64_t *wait_ns, long *switc
 		*switches = truth_switches();
 		*wait_ns = truth_waited();
 		*run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		*usage_ns = truth_usage(); /* by itself it is as old as the last tick */
 		now_ns = truth_now();
 	} while (truth_switches() != *switches);
 	return now_ns;
@@ -146,7 +158,8 @@ static inline void truth_begin_unclocked(struct truth *truth, const char *progra
 	truth->what = what;
 	truth->task_clock = -1;
 	truth->task_ns = 0;
-	truth->from_ns = truth_stamp(&truth->run_ns, &truth->wait_ns, &truth->switches);
+	truth->from_ns = truth_stamp(&truth->run_ns, &truth->usage_ns, &truth->wait_ns,
+				     &truth->switches);
 }
 
 static inline void truth_begin(struct truth *truth, const char *program, const char *what)
@@ -161,7 +174,7 @@ static inline void truth_begin(struct truth *truth, const char *program, const c
 
 /* What the clocks counted for the calling thread since truth_begin(). */
 struct truth_passed {
-	int64_t to_ns, run_ns, wait_ns, task_ns;
+	int64_t to_ns, run_ns, wait_ns, task_ns, usage_ns;
 	long switches;
 };
 
@@ -169,8 +182,10 @@ static inline struct truth_passed truth_passed(const struct truth *truth)
 {
 	struct truth_passed passed;
 
-	passed.to_ns = truth_stamp(&passed.run_ns, &passed.wait_ns, &passed.switches);
+	passed.to_ns = truth_stamp(&passed.run_ns, &passed.usage_ns, &passed.wait_ns,
+				   &passed.switches);
 	passed.task_ns = truth_task_ns(truth) - truth->task_ns;
+	passed.usage_ns -= truth->usage_ns;
 	passed.run_ns -= truth->run_ns;
 	passed.wait_ns -= truth->wait_ns;
 	passed.switches -= truth->switches;
@@ -184,11 +199,12 @@ static inline void truth_print(const struct truth *truth, const struct truth_pas
 
 	printf("{\"program\":\"%s\",\"what\":\"%s\",\"pid\":%d,\"tid\":%ld,"
 	       "\"from_ns\":%lld,\"to_ns\":%lld,\"expect\":{%s},"
-	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"task_ns\":%lld,\"disk_ns\":%lld,"
-	       "\"switches\":%ld}\n",
+	       "\"run_ns\":%lld,\"wait_ns\":%lld,\"task_ns\":%lld,\"usage_ns\":%lld,"
+	       "\"disk_ns\":%lld,\"switches\":%ld}\n",
 	       truth->program, truth->what, getpid(), syscall(SYS_gettid),
 	       (long long)truth->from_ns, (long long)passed->to_ns, expect,
 	       (long long)passed->run_ns, (long long)passed->wait_ns, (long long)passed->task_ns,
+	       (long long)passed->usage_ns,
 	       (long long)(disk_ns < 0 ? disk_ns : disk_ns - truth->disk_ns), passed->switches);
 	fflush(stdout);
 }
@@ -221,21 +237,22 @@ static inline void truth_end(const struct truth *truth, const char *part, int64_
 
 /* Time off the CPU that is no run-queue wait: for causes whose end nobody can stamp. */
 struct blocked {
-	int64_t sum_ns, from_ns, run_ns, wait_ns;
+	int64_t sum_ns, from_ns, run_ns, usage_ns, wait_ns;
 	long switches;
 };
 
 static inline void blocked_begin(struct blocked *blocked)
 {
-	blocked->from_ns = truth_stamp(&blocked->run_ns, &blocked->wait_ns, &blocked->switches);
+	blocked->from_ns = truth_stamp(&blocked->run_ns, &blocked->usage_ns, &blocked->wait_ns,
+				       &blocked->switches);
 }
 
 static inline void blocked_end(struct blocked *blocked)
 {
-	int64_t run, wait, wall;
+	int64_t run, usage, wait, wall;
 	long switches;
 
-	wall = truth_stamp(&run, &wait, &switches) - blocked->from_ns;
+	wall = truth_stamp(&run, &usage, &wait, &switches) - blocked->from_ns;
 	run -= blocked->run_ns;
 	wait -= blocked->wait_ns;
 	if (wall > run + wait)

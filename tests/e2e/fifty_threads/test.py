@@ -32,8 +32,8 @@ def record(name, *options):
 def check_recording(path):
     lost = fathom.report(path, "name")["lost"]  # the kernel skips a few wake-ups: recursion
     equal((lost["buffer"], lost["application"]), (0, 0), f"lost records {lost}")
-    spans = [s for trace in fathom.trace_all(path)["traces"] if trace["trace_id"]
-             for s in trace["spans"]]
+    traces = fathom.trace_all(path)["traces"]
+    spans = [s for trace in traces if trace["trace_id"] for s in trace["spans"]]
     under = {}
     for span in spans:
         under.setdefault(span.get("parent_id"), []).append(span)
@@ -55,6 +55,11 @@ def check_recording(path):
                   child["end_ns"] and calls[0]["tid"] == root["tid"], "it lies in its span")
     counts = Counter(s["name"] for s in spans if s["kind"] == "syscall")
     equal(counts, Counter({name: THREADS * ROOTS for name in NAMES}), "calls under spans")
+    tids = {s["tid"] for s in roots}
+    others = [s["name"] for trace in traces if not trace["trace_id"] for s in trace["spans"]
+              if s["kind"] == "syscall" and s["tid"] in tids and s["name"] in NAMES]
+    # before its first span each waits for the others, and libfathom asks who it is
+    equal(set(others) - {"futex", "getpid", "gettid"}, set(), "the same calls under no span")
     harness.check_sums(fathom, path)
 
 

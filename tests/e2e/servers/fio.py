@@ -16,6 +16,7 @@ fathom = harness.Fathom(sys.argv[1])
 tests = harness.Tests()
 DATA = fathom.path("data")
 JOBS = 2
+IO = ("pread64", "pwrite64")
 
 
 def fio_args(result):
@@ -48,15 +49,21 @@ def counts(result):
     with open(fathom.path(result), encoding="ascii") as text:
         jobs = json.load(text)["jobs"]
     equal(len(jobs), JOBS, "jobs")
-    return {"pread64": sum(job["read"]["total_ios"] for job in jobs),
-            "pwrite64": sum(job["write"]["total_ios"] for job in jobs),
-            "fsync": sum(job["sync"]["total_ios"] for job in jobs)}
+    return ([(job["read"]["total_ios"], job["write"]["total_ios"]) for job in jobs],
+            {"pread64": sum(job["read"]["total_ios"] for job in jobs),
+             "pwrite64": sum(job["write"]["total_ios"] for job in jobs),
+             "fsync": sum(job["sync"]["total_ios"] for job in jobs)})
 
 
-def check_io(recording, expected):
-    """The calls on the data file, by all processes, and the report by file."""
-    spans = [span for pid in servers.pids_named(fathom, recording, "fio")
-             for span in servers.spans_of(fathom, recording, pid)]
+def check_io(recording, jobs, expected):
+    """The calls on the data file, by each process and by all, and the report by file."""
+    each = [servers.spans_of(fathom, recording, pid)
+            for pid in servers.pids_named(fathom, recording, "fio")]
+    spans = [span for spans in each for span in spans]
+    made = [tuple(len(servers.on_path(servers.calls_of(spans, name), DATA)) for name in IO)
+            for spans in each]
+    equal(sorted(counts for counts in made if any(counts)), sorted(jobs),
+          f"{IO} of each process that fathom and fio counted")
     for name in ("pread64", "pwrite64"):
         calls = servers.on_path(servers.calls_of(spans, name), DATA)
         equal(len(calls), expected[name], f"{name} that fathom and fio counted")
@@ -75,7 +82,7 @@ def as_a_command_agrees_with_fio():
     recording, pid, witness = record("command", "command.json")
     equal({row["process"] for row in fathom.report(recording, "process")["rows"]}, {"fio"},
           "processes")
-    spans = check_io(recording, counts("command.json"))
+    spans = check_io(recording, *counts("command.json"))
     witness.check(pid, spans)
     servers.check_report_and_trace(fathom, recording, spans)
     causes = {row["key"]: row for row in fathom.report(recording, "cause")["rows"]}
@@ -88,7 +95,7 @@ def with_the_whole_host():
     recording, pid, witness = record("host", "host.json", "-a", *servers.ROOM)
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check("fio" in names, f"processes: {names}")
-    witness.check(pid, check_io(recording, counts("host.json")))
+    witness.check(pid, check_io(recording, *counts("host.json")))
     servers.check_all(fathom, recording)
 
 

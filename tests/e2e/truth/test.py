@@ -24,7 +24,7 @@ What is compared, and with what room:
   and later it miscounts a thread that leaves the run queue after it left the CPU (delayed
   dequeue): the begin of the wait is noted with whoever runs then. A delay that the thread's
   blocked time contradicts is no witness, and the program is run again.
-- Each switch that getrusage counts is a wait.
+- The CPU time of getrusage is that of the thread's own clock. Each switch that it counts is a wait.
 - What the hypervisor takes is time on the CPU to fathom; the thread's clock leaves it out,
   and where it falls into a switch it is run-queue wait to the kernel.
 - Unknown time is no more than the room of nothing. Some kernels do not show the switch out of
@@ -172,6 +172,11 @@ class Thread:
         late = max(0, self.time["runnable"] + self.time["throttled"] - self.row["wait_ns"])
         check(run >= self.row["run_ns"] - self.room(self.row["run_ns"]) - late,
               f"CPU time {run}, the kernel counts {self.row['run_ns']}: {self.time}")
+        usage = self.row.get("usage_ns", run)  # as schedstat: see the top
+        more = max(0, self.row.get("task_ns", 0) - self.row["run_ns"]) + self.row["steal_ns"]
+        check(usage - self.room(usage) - late <= run <=
+              usage + self.room(usage) * harness.SLOWER + more,
+              f"CPU time {run}, getrusage has {usage}: {self.time} {self.row}")
 
     def check_queued(self):
         """Off the CPU without a wait for anything, beside schedstat."""
