@@ -123,6 +123,15 @@ class Recorder:
         return self.process.communicate()[1]
 
 
+PEER_EVENTS = ("raw_syscalls:sys_enter,raw_syscalls:sys_exit,sched:sched_switch,"
+               "sched:sched_waking")
+
+
+def perf_command(data):
+    """Records on the whole host what fathom makes most of its records of."""
+    return ["perf", "record", "-a", "-m", "8M", "-e", PEER_EVENTS, "-o", data]
+
+
 def lost_events(said):
     """Of what a recorder said at its end."""
     found = re.search(r"(\d+) LOST|[Ll]ost (\d+)", said)

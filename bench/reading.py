@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from host import CALLS, cpu_seconds, lost_events, output
+from host import CALLS, Recorder, cpu_seconds, lost_events, output, perf_command
 from loads import Nginx, server_missing
 from tell import Goal, Runs, figure, ratio, say, summary
 
@@ -114,16 +114,31 @@ def bytes_each(bench, packing, chunk, records, kinds):
     return each
 
 
-def tell_sizes(bench, name, record, kinds=()):
+def perf_bytes(bench, nginx):
+    """Bytes of an event in what perf writes, of those that it kept, and how many it lost."""
+    data = bench.path("perf.data")
+    load = nginx.load_start(TRIAL_SECONDS + 2)
+    said = Recorder(perf_command(data), data).stop()
+    nginx.load_end(load)
+    events = int(re.search(r"\((\d+) samples\)", said).group(1))
+    return os.path.getsize(data) / events, lost_events(said)
+
+
+def tell_sizes(bench, name, record, kinds=(), peer=None):
     """Of as many recordings as there are rounds."""
-    found = {}
+    found, theirs = {}, Runs()
     for _ in range(bench.rounds):
         chunk, records, lost = record()
         for packing in ("plain", "zstd"):
             for what, value in bytes_each(bench, packing, chunk, records, kinds).items():
                 found.setdefault((packing, what), Runs()).add(value, lost)
+        if peer:
+            theirs.add(*peer())
     for (packing, what), values in found.items():
         summary(f"{name}, {packing}: per {what}", values, "bytes", BYTES.get((packing, what)))
+    if peer:
+        summary(f"{name}, perf record: per event", theirs, "bytes")
+        ratio("fathom, plain / perf record", found["plain", "record"], theirs)
 
 
 def sizes(bench):
@@ -135,8 +150,10 @@ def sizes(bench):
         return
     nginx = Nginx(bench)
     try:
-        tell_sizes(bench, "nginx", lambda: record_nginx(bench, nginx, bench.path("short"),
-                                                        TRIAL_SECONDS), (CALL, SWITCH, "waking"))
+        tell_sizes(bench, "nginx",
+                   lambda: record_nginx(bench, nginx, bench.path("short"), TRIAL_SECONDS),
+                   (CALL, SWITCH, "waking"),
+                   (lambda: perf_bytes(bench, nginx)) if shutil.which("perf") else None)
     finally:
         nginx.stop()
 

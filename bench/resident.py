@@ -2,13 +2,15 @@
 """Memory: of a recorder, of its maps in the kernel, and of libfathom for a thread."""
 import os
 import re
+import shutil
 
-from host import lost_events, output
+from host import Recorder, lost_events, output, perf_command
 from loads import Redis, server_missing
-from tell import Goal, Runs, say, summary
+from tell import Goal, Runs, ratio, say, summary
 
 LOAD_SECONDS = 5
 TOGETHER = "together"  # what has a goal
+RESIDENT = "resident, at most under redis-benchmark"
 LARGE_CPUS, LARGE_PID_MAX, LARGE_THREADS, LARGE_SOCKETS = 64, 4 << 20, 20000, 2000
 MB = 1 << 20
 # of enum bpf_map_type
@@ -72,12 +74,12 @@ def maps_of(pid):
 
 
 def resident(pid):
-    """Bytes besides the mapped rings, and how many of these are memory of its own."""
+    """Bytes besides the mapped rings, fathom's or perf's, and how many of these are its own."""
     with open(f"/proc/{pid}/smaps", encoding="utf-8", errors="replace") as text:
         areas = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", text.read(), flags=re.M)[1:]
     total = own = 0
     for area in areas:
-        if "anon_inode:bpf-map" not in area.splitlines()[0]:
+        if not re.search(r"anon_inode:(bpf-map|\[perf_event\])", area.splitlines()[0]):
             total += int(re.search(r"^Rss:\s+(\d+)", area, re.M).group(1)) * 1024
             own += int(re.search(r"^Anonymous:\s+(\d+)", area, re.M).group(1)) * 1024
     return total, own
@@ -98,12 +100,11 @@ def storage_bytes(maps, threads, sockets):
                for one in maps if one.is_storage())
 
 
-def under_load(bench, redis, *options):
+def under_load(recorder, redis):
     """
     The maps of a recorder, what it has resident, before the load and at most in it, and how many
     records it lost.
     """
-    recorder = bench.record_host("--rotate", "1s", *options)
     try:
         pid = recorder.process.pid
         idle = resident(pid)
@@ -122,7 +123,7 @@ def cpu_bytes(bench, redis):
     What each CPU adds when it is busy, without --keep, whose memory goes with what a chunk holds;
     and how many records were lost.
     """
-    _, idle, most, lost = under_load(bench, redis)
+    _, idle, most, lost = under_load(bench.record_host("--rotate", "1s"), redis)
     return max(0, most[1] - idle[1]) / possible_cpus(), lost
 
 
@@ -142,7 +143,7 @@ def recorder_bytes(maps, idle, most, cpu_adds):
     return {
         "the recorder's rings, besides": sum(one.bytes for one in rings),
         "resident, idle": idle[0],
-        "resident, at most under redis-benchmark": most[0],
+        RESIDENT: most[0],
         "its maps besides": kernel,
         f"{TOGETHER}, {cpus} CPUs, pid_max {pid_max}": most[0] + kernel,
         "a busy CPU adds": cpu_adds,
@@ -151,19 +152,33 @@ def recorder_bytes(maps, idle, most, cpu_adds):
         f"computed: {TOGETHER}, pid_max {LARGE_PID_MAX}": large + busy}
 
 
+def perf_bytes(bench, redis):
+    """What perf has resident at most, and how many records it lost."""
+    data = bench.path("perf.data")
+    _, _, most, lost = under_load(Recorder(perf_command(data), data), redis)
+    return most[0], lost
+
+
 def tell_recorder(bench):
-    found = {}
+    found, theirs = {}, Runs()
     redis = Redis(bench)
     try:
         for _ in range(bench.rounds):
             adds, lost_before = cpu_bytes(bench, redis)
-            maps, idle, most, lost = under_load(bench, redis, "--keep", "3s")
+            maps, idle, most, lost = under_load(
+                bench.record_host("--rotate", "1s", "--keep", "3s"), redis)
             for name, value in recorder_bytes(maps, idle, most, adds).items():
                 found.setdefault(name, Runs()).add(value / MB, lost_before + lost)
+            if shutil.which("perf"):
+                peak, lost = perf_bytes(bench, redis)
+                theirs.add(peak / MB, lost)
     finally:
         redis.stop()
     for name, values in found.items():
         summary(name, values, "MB", Goal(96, 48) if TOGETHER in name else None)
+    if theirs:
+        summary("perf record, resident, at most", theirs, "MB")
+        ratio("resident, at most: fathom / perf record", found[RESIDENT], theirs)
 
 
 def memory(bench):

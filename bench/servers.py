@@ -6,7 +6,8 @@ import shutil
 import time
 from collections import Counter
 
-from host import TICKS, Recorder, descendants, host_ticks, lost_events, output, used_seconds
+from host import (TICKS, Recorder, descendants, host_ticks, lost_events, output, perf_command,
+                  used_seconds)
 from loads import Epoll, Nginx, Postgres, Thumbnailer, server_missing
 from tell import Goal, Runs, figure, ratio, say, summary
 
@@ -16,8 +17,6 @@ IN_PLACE = [  # name, programs, goal in ns
     ("sched_waking", ("sched_waking",), Goal(120, 90)),
 ]
 FLOOR = "floor"  # the programs that do nothing
-PEER_EVENTS = ("raw_syscalls:sys_enter,raw_syscalls:sys_exit,sched:sched_switch,"
-               "sched:sched_waking")
 UNMAPPED, PEER = "in scope, not mapped", "perf record"
 NOTHING = "programs that do nothing"  # on those tracepoints: less cannot be had
 MAPPED_AFTER_S = 1.5  # a chunk of a second is full, written, and its map has begun
@@ -63,10 +62,15 @@ def inplace(bench):
             nginx.load_end(load)
     finally:
         nginx.stop()
-    summary("a program that does nothing", [each.pop(FLOOR)[1] for each in rounds], "ns")
+    floors = [each.pop(FLOOR)[1] for each in rounds]
+    summary("a program that does nothing", floors, "ns")
     for name, programs, goal in IN_PLACE:
-        summary(name, Runs([sum(each[program][1] for program in programs) for each in rounds],
-                           rounds.lost), "ns", goal)
+        net = Runs([sum(each[program][1] for program in programs) for each in rounds],
+                   rounds.lost)
+        nothing = [floor * len(programs) for floor in floors]
+        summary(name, net, "ns", goal)
+        ratio(f"{name} / programs that do nothing",
+              Runs(map(sum, zip(net, nothing)), rounds.lost), nothing)
     tell_programs(rounds)
 
 
@@ -128,8 +132,7 @@ def kinds_of(bench, server, options):
         UNMAPPED: lambda: bench.record_host("-a", *options),
         NOTHING: lambda: Recorder([bench.program("floor")], data)}
     if shutil.which("perf"):
-        kinds[PEER] = lambda: Recorder(
-            ["perf", "record", "-a", "-m", "8M", "-e", PEER_EVENTS, "-o", data], data)
+        kinds[PEER] = lambda: Recorder(perf_command(data), data)
     else:
         say("  perf is not installed: no ratio to it")
     return kinds
