@@ -194,24 +194,38 @@ int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
 	return err;
 }
 
-/* Goals that are reached are taken out. True if none is left. */
+/* Who is in the middle of a record for long may be stopped for days: nobody waits for that. */
+static bool lane_is_awaited(const struct app_source *s, u32 lane, u64 cut_ns, u64 *clear_ns)
+{
+	if (lane >= s->taken.count)
+		return false;
+	*clear_ns = ring_mark_clear_ns(&s->taken.data[lane].mark,
+				       s->r->ring->lane[lane].control.tail);
+	return *clear_ns + LATE_NS >= cut_ns;
+}
+
+/* Goals that are reached are taken out. True if none is left that is waited for. */
 static bool source_cut(struct app_source *s, struct app_take *take)
 {
 	struct app_drained drained = {0};
+	bool all = true;
 	size_t kept = 0;
 
 	if (s->broken)
 		s->goals.count = 0;
 	for (size_t i = 0; i < s->goals.count; i++) {
 		struct app_goal *goal = &s->goals.data[i];
+		bool full = take->err || drained.records + drained.damaged >= BATCH;
+		u64 clear_ns;
 
-		if (take->err || drained.records + drained.damaged >= BATCH ||
-		    !lane_drain(s, goal, take->polled_ns, take, &drained))
-			s->goals.data[kept++] = *goal;
+		if (!full && lane_drain(s, goal, take->polled_ns, take, &drained))
+			continue;
+		all &= !full && !lane_is_awaited(s, goal->lane, take->until_ns, &clear_ns);
+		s->goals.data[kept++] = *goal;
 	}
 	s->goals.count = kept;
 	s->damaged += drained.damaged;
-	return kept == 0;
+	return all;
 }
 
 int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink)
@@ -251,14 +265,11 @@ u64 app_rings_complete(const struct app_rings *rings)
 		const struct app_source *s = &rings->sources.data[i];
 
 		for (size_t k = 0; k < s->goals.count; k++) {
-			const struct app_goal *goal = &s->goals.data[k];
-			u64 tail = s->r->ring->lane[goal->lane].control.tail, clear;
+			u64 clear_ns;
 
-			if (goal->lane >= s->taken.count)
-				continue;
-			clear = ring_mark_clear_ns(&s->taken.data[goal->lane].mark, tail);
-			if (clear < complete && clear + LATE_NS >= rings->cut_ns)
-				complete = clear;
+			if (lane_is_awaited(s, s->goals.data[k].lane, rings->cut_ns, &clear_ns) &&
+			    clear_ns < complete)
+				complete = clear_ns;
 		}
 	}
 	return complete;
