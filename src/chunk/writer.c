@@ -288,8 +288,7 @@ int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_write
 		complete_ns = later(cut_ns, w->info.begin_ns);
 	for (struct chunk_stream *s = w->streams; s; s = s->next)
 		stream_finish(s, cut_ns, complete_ns, next);
-	if (w->life)
-		tell_written(w, later(w->life->encoded_ns, complete_ns - 1));
+	tell_written(w, complete_ns - 1);
 	w->info.end_ns = later(cut_ns, w->info.begin_ns);
 	w->info.complete_ns = complete_ns;
 	leave_untold(w, next);

@@ -128,6 +128,9 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
 
 	if (goes_on(base, info) && info->end_ns <= base->end_ns)
 		return 0;
+	/* nothing of it can be read, nor of which boot it is */
+	if (base->data && !info->boot_id[0])
+		return 0;
 	if (goes_on(base, info))
 		err = base_read(&state, base->data, base->bytes, &state_only);
 	if (err == -ENOMEM) /* it is whole: another time */

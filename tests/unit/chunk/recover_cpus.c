@@ -256,4 +256,27 @@ TEST(a_chunk_is_complete_to_where_all_was_flushed)
 	}
 }
 
+/* It may tell of any time since, whatever others have told. */
+TEST(a_chunk_is_no_more_complete_without_its_manifest)
+{
+	const struct chunk_writer_options options = {
+		.dir = make_directory(), .begin_ns = 1000, .cpus = "0", .no_sync = true};
+	struct record_name name = {.head = {.kind = RECORD_name, .tid = 7, .pid = 7}};
+	struct chunk_writer *w;
+	struct chunk_info info;
+
+	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
+	run_busy(w, 2000, 2010);
+	run_busy(w, 40000, 50000);
+	name.head.time_ns = 50000;
+	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &name.head), 0);
+	chunk_writer_complete(w, 30000); /* who stands in the middle of a record since */
+	CHECK_EQ(chunk_writer_cut(w, 60001, NULL, NULL), 0);
+	CHECK_EQ(chunk_writer_seal(w, &info, NULL), 0);
+	chunk_writer_close(w);
+	CHECK_EQ(info.complete_ns, 30000);
+	CHECK_EQ(unlink(make_path(info.path, MANIFEST_NAME)), 0);
+	CHECK(only_chunk(options.dir).complete_ns <= 30000);
+}
+
 TEST_MAIN()

@@ -346,6 +346,38 @@ TEST(a_chunk_that_goes_while_it_is_read_is_not_damaged)
 	}
 }
 
+/* Somebody else deleted its files, and the directory is left: what chunks before told is kept. */
+TEST(a_chunk_of_which_nothing_is_left_takes_nothing_along)
+{
+	const char *const files[] = {"cpu0", "life", ".manifest", "metadata"};
+	const char *dir = make_directory();
+	struct recording_base base = {0};
+	struct recording *recording;
+	struct chunk_reader *reader;
+	struct source s;
+	char path[4096];
+
+	chunk_write(dir, 1000 * MS, 1010 * MS, "named", 8);
+	chunk_write(dir, 1010 * MS, 1020 * MS, "", 8);
+	chunk_write(dir, 1020 * MS, 1030 * MS, "", 8);
+	first_goes(dir);
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+	snprintf(path, sizeof(path), "%s", recording_info(recording)->chunks[0].path);
+	recording_close(recording);
+	for (int i = 0; i < 4; i++)
+		unlink(make_path(path, files[i]));
+	CHECK_EQ(recording_base_read(dir, NULL, &base, NULL), 0);
+	CHECK_EQ(chunk_reader_open(&reader, path, NULL), 0);
+	CHECK_EQ(chunk_absorb(&base, chunk_reader_info(reader), reader, NULL), 0);
+	chunk_reader_close(reader);
+	CHECK_EQ(recording_base_write(dir, NULL, NULL, &base, NULL), 0);
+	recording_base_free(&base);
+	CHECK_EQ(rmdir(path), 0);
+	load(&s, &dir, 1, 0, 0);
+	CHECK_STR(query_comm(s.partial, 8, 1025 * MS), "named");
+	source_free(&s);
+}
+
 /* A recorder that deletes faster than it can be read does not keep us for ever. */
 TEST(chunks_that_go_again_and_again_are_left_out)
 {
