@@ -95,15 +95,17 @@ static void fills(int rounds)
 	sleeps(100 * MS); /* its spans are read */
 }
 
-/* A child, which has no span, sends a message each 3 ms. */
+/* A child, which has no span, sends a message 3 ms after it is asked for one. */
 static void polls(int rounds)
 {
 	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_pid = (__u32)getpid()};
 	int taker = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_USERSOCK), epoll = epoll_create1(0);
 	struct epoll_event event = {.events = EPOLLIN};
 	struct nlmsghdr message = {.nlmsg_len = sizeof(message)};
+	int ends[2];
+	char byte;
 
-	if (bind(taker, (void *)&address, sizeof(address)) ||
+	if (pipe(ends) || bind(taker, (void *)&address, sizeof(address)) ||
 	    epoll_ctl(epoll, EPOLL_CTL_ADD, taker, &event))
 		exit(1);
 	sleeps(500 * MS); /* until it is followed */
@@ -111,6 +113,8 @@ static void polls(int rounds)
 		int sender = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_USERSOCK);
 
 		for (int i = 0; i < rounds; i++) {
+			if (read(ends[0], &byte, 1) != 1)
+				_exit(1);
 			sleeps(3 * MS);
 			if (sendto(sender, &message, sizeof(message), 0, (void *)&address,
 				   sizeof(address)) < 0)
@@ -121,6 +125,8 @@ static void polls(int rounds)
 	for (int i = 0; i < rounds; i++) {
 		struct fathom_span span = fathom_span_begin("work");
 
+		if (write(ends[1], "x", 1) != 1)
+			exit(1);
 		if (epoll_wait(epoll, &event, 1, 1000) != 1 ||
 		    recv(taker, &message, sizeof(message), 0) < 0)
 			exit(1);
