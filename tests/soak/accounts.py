@@ -84,10 +84,11 @@ class Stretches:
 
 def growth(samples):
     """
-    Of (age, RSS in KB, KB of kernel maps, fds) of a process: [at first, at last] of each.
+    Of (age, memory in KB, RSS in KB, KB of kernel maps, fds) of a process: [at first, at last].
     Rings of programs come and go, so the fds are the fewest.
     """
     third = len(samples) // 3
     parts = samples[:third], samples[-third:]
     return [[of(sample[i] for sample in part) for part in parts]
-            for i, of in ((1, statistics.median), (2, statistics.median), (3, min))]
+            for i, of in ((1, statistics.median), (2, statistics.median), (3, statistics.median),
+                          (4, min))]

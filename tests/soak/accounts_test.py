@@ -54,9 +54,11 @@ class Stretches(unittest.TestCase):
 
 class Growth(unittest.TestCase):
     def test_one_that_leaks_grows(self):
-        flat = [(age, 50000 + age % 3, 900, 150 + age % 2) for age in range(90)]
-        self.assertEqual(accounts.growth(flat), [[50001, 50001], [900, 900], [150, 150]])
-        leaks = [(age, 50000 + age * 50, 900 + age, 150 + age // 41) for age in range(90)]
+        flat = [(age, 9000, 50000 + age % 3, 900, 150 + age % 2) for age in range(90)]
+        self.assertEqual(accounts.growth(flat),
+                         [[9000, 9000], [50001, 50001], [900, 900], [150, 150]])
+        leaks = [(age, 9000 + age * 50, 50000 + age * 50, 900 + age, 150 + age // 41)
+                 for age in range(90)]
         self.assertTrue(all(last > first for first, last in accounts.growth(leaks)))
 
 
