@@ -149,16 +149,25 @@ static __always_inline void tcp_begins(struct sock *sk)
 		bpf_sk_storage_get(&tcp_fresh, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
+#define TCP_FIRST_SEGMENTS 2 /* a first message, and what of it went with the SYN */
+
 /*
  * Is this the first message of a connection? With fast open some of it went with the SYN, before
  * the first sight: all that was sent by then is its own.
  */
 static __always_inline bool tcp_is_first(const struct tcp_sock *tcp, struct sock *sk)
 {
-	if (tcp->data_segs_out > 2 || !bpf_sk_storage_get(&tcp_fresh, sk, 0, 0))
+	if (tcp->data_segs_out > TCP_FIRST_SEGMENTS || !bpf_sk_storage_get(&tcp_fresh, sk, 0, 0))
 		return false;
 	bpf_sk_storage_delete(&tcp_fresh, sk);
 	return true;
+}
+
+/* With spans_only: the first message went under no span. */
+static __always_inline void tcp_sent_untold(struct sock *sk)
+{
+	if (KERNEL_READ((struct tcp_sock *)sk, data_segs_out) <= TCP_FIRST_SEGMENTS)
+		bpf_sk_storage_delete(&tcp_fresh, sk);
 }
 
 /* Under the socket's lock: what is left to be sent of a message. */
@@ -185,8 +194,6 @@ static __always_inline int tcp_send_goes_on(struct sock *sk, u64 left)
 	} else {
 		state->bytes_told = 0;
 		if (tcp_is_first(tcp, sk)) {
-			/* what went under no span may have gone before it */
-			flags |= at && spans_only ? BYTES_UNSURE : 0;
 			left += at;
 			at = 0;
 		}
@@ -232,7 +239,7 @@ static __always_inline void tcp_ask(struct record_bytes *r, struct sock *sk)
 	u32 flags = BYTES_UNSURE;
 	u64 end = 0;
 
-	if (tcp && r->direction == BYTES_SENT && !spans_only && tcp_is_first(tcp, sk)) {
+	if (tcp && r->direction == BYTES_SENT && tcp_is_first(tcp, sk)) {
 		r->flags = tcp_flags(tcp);
 		return; /* all of it went with the SYN */
 	}
@@ -306,6 +313,8 @@ static __always_inline void bytes_went(struct thread_state *state, struct task_s
 	struct ring_place place;
 	bool told = bytes_wanted(state, task);
 
+	if (!told && out->r.direction == BYTES_SENT && sk->sk_protocol == IPPROTO_TCP)
+		tcp_sent_untold(sk);
 	if (family != AF_UNIX && (!told || (family != AF_INET && family != AF_INET6)))
 		return;
 	if (!bytes_fill_file(&r->file, state, sk))

@@ -16,7 +16,7 @@ from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
-TALK, SHARED, LATE = sys.argv[2:5]
+TALK, SHARED, SPANS = sys.argv[2:5]
 QUEUE_IS_KNOWN = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 17)
 UNIX_UNSURE = 0 if QUEUE_IS_KNOWN else 5  # of what comes first: until the queue was empty once
 UNSURE, MESSAGE = 1, 2  # flags of a record
@@ -327,20 +327,33 @@ def unix_begun_before_the_recording():
     return None
 
 
-@tests.add
-def unix_begun_before_under_no_span():
-    """What moves under no span counts with --spans-only, whose begin nobody asks for."""
-    with harness.Process([LATE, "5"], text=True, stdin=subprocess.PIPE,
-                         stdout=subprocess.PIPE) as late:
-        equal(late.stdout.readline(), "ready\n", "what it says")
-        recorder = servers.Recorder(fathom, "unix-no-span", "--spans-only", "-p", str(late.pid))
-        late.communicate("\n", timeout=60)
-    equal(late.returncode, 0, "status")
-    seen = ranges_of(servers.spans_of(fathom, recorder.stop(), late.pid))
-    expected = [(direction, 150 + 30 * i, 180 + 30 * i)
+def ranges_behind_no_span(kind, before):
+    """What moves under no span counts with --spans-only, though it is not told."""
+    with harness.Process([SPANS, kind, "5"], text=True, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE) as process:
+        equal(process.stdout.readline(), "ready\n", "what it says")
+        recorder = servers.Recorder(fathom, f"no-span-{kind}", "--spans-only", "-p",
+                                    str(process.pid))
+        process.communicate("\n", timeout=60)
+    equal(process.returncode, 0, "status")
+    seen = ranges_of(servers.spans_of(fathom, recorder.stop(), process.pid))
+    expected = [(direction, before + 30 * i, before + 30 * (i + 1))
                 for i in range(5) for direction in ("sent", "received")]
     equal([(r.direction, r.begin, r.end) for r in seen], expected, "ranges under spans")
+    return seen
+
+
+@tests.add
+def unix_begun_before_under_no_span():
+    seen = ranges_behind_no_span("unix", 150)
     check(not any(r.unsure for r in seen[2:]), f"sure, once both ends agree: {seen}")
+
+
+@tests.add
+def tcp_begun_under_no_span():
+    """The first send that is told is not the first of its connection."""
+    seen = ranges_behind_no_span("tcp", 50)
+    check(not any(r.unsure for r in seen), f"all is sure: {seen}")
 
 
 OVERLAP = """
