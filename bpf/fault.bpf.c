@@ -142,8 +142,11 @@ int BPF_PROG(signal_deliver, int number, void *info, struct k_sigaction *action)
 
 	if (!state_in(state))
 		return 0;
-	if (state->fault_begin_ns)
+	if (state->fault_begin_ns) {
+		if (!fault_is_unsure(state)) /* one that ends otherwise is seen to */
+			state->fault_flags |= FAULT_SIGNALLED;
 		fault_soft_end();
+	}
 	if (!state->in_syscall && !state->exit_ns && signal_ends(task, number, action))
 		state->exit_ns = bpf_ktime_get_ns();
 	return 0;

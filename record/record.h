@@ -292,7 +292,8 @@ enum record_fd_op {
 #define FAULT_USER 1
 #define FAULT_MAJOR 2
 #define FAULT_WRITE 4
-#define FAULT_SOFT_END 8 /* its end was not seen: closed by what came next */
+#define FAULT_SOFT_END 8   /* its end was not seen: closed by what came next */
+#define FAULT_SIGNALLED 16 /* which was its signal: up to there it was in the kernel */
 
 /* block.flags */
 #define BLOCK_WRITE 1

@@ -338,7 +338,8 @@ static void role_fault(struct life *l, const struct record_head *r, const struct
 
 	if (f->flags & FAULT_USER) {
 		/* it ended somewhere in between, and the thread was in user code again */
-		if (f->flags & FAULT_SOFT_END && l->state.place == LIFE_ON_CPU)
+		if ((f->flags & (FAULT_SOFT_END | FAULT_SIGNALLED)) == FAULT_SOFT_END &&
+		    l->state.place == LIFE_ON_CPU)
 			doubt_add(&l->state, v.begin_ns, t);
 		visit_end(l, &v, &f->ctx, sink);
 		return;

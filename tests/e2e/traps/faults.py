@@ -35,6 +35,8 @@ def a_fault_that_is_a_signal_ends_with_it():
     if shutil.which("babeltrace2"):
         soft = [f for f in events(path, "fault") if f["flags"] & SOFT_END]
         equal(len(soft), 50, "faults whose end was not seen")
+    closed = [f for f in faults(path) if f["end_bound"] == "soft"]
+    equal([f["time"]["unknown_ns"] for f in closed], [0] * 50, "known up to the signal")
 
 
 @tests.add

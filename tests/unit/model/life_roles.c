@@ -469,6 +469,25 @@ static void check_fault(const struct told *t, s64 slept, s64 runnable, s64 kerne
 	CHECK_EQ(split_total(split), slept + runnable + kernel + unknown);
 }
 
+TEST(a_fault_that_was_not_seen_to_end_is_known_up_to_its_signal)
+{
+	const u32 flags[] = {FAULT_SOFT_END, FAULT_SOFT_END | FAULT_SIGNALLED};
+
+	for (int i = 0; i < 2; i++) {
+		struct record_fault r = {
+			.head = {.kind = RECORD_fault, .cpu = CPU, .tid = TID, .time_ns = 5000},
+			.flags = FAULT_USER | flags[i],
+			.duration_ns = 3000};
+		struct told t = {0};
+
+		life_init_born(&t.life, TID, TID, 500, 0);
+		enters(&t, 1000);
+		feed(&t, LIFE_FAULT, &r);
+		check_fault(&t, 0, 0, i ? 3000 : 0, i ? 0 : 3000);
+		life_free(&t.life);
+	}
+}
+
 TEST(a_fault_in_a_call_has_what_it_slept)
 {
 	struct told t = {0};
