@@ -95,8 +95,9 @@ int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink);
 /*
  * A cut: _begin() notes what is reserved, after cut_ns was read. Each _pass()
  * hands over what of that is published and not later than cut_ns; later records
- * are kept for the next poll. 1: all of it is out; 0: some producer is in the middle of a
- * record; or a negative errno. What was lost is told by app_rings_cut_losses().
+ * are kept for the next poll. 1: nothing is left to wait for: all of it is out but what is behind a
+ * thread that has been in the middle of a record for more than a second; 0: some producer is in
+ * the middle of one; or a negative errno. What was lost is told by app_rings_cut_losses().
  */
 int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns);
 int app_rings_cut_pass(struct app_rings *rings, const struct capture_sink *sink);

@@ -167,6 +167,11 @@ int app_rings_poll(struct app_rings *rings, const struct capture_sink *sink)
 
 /* ---- cut ---- */
 
+static bool lane_is_fresh(const struct app_source *s, u32 lane, u64 tail)
+{
+	return lane >= s->taken.count || tail >= s->taken.data[lane].mark.head;
+}
+
 int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
 {
 	u64 now;
@@ -184,11 +189,15 @@ int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
 		s->lost_cut = app_source_lost(s);
 		app_process_refill(&s->r->process);
 		for (u32 lane = 0; lane < lanes && !err; lane++) {
-			u64 head;
+			u64 head, tail;
 
-			if (app_source_head(s, lane, &head) &&
-			    head != s->r->ring->lane[lane].control.tail)
-				err = vec_push(&s->goals, ((struct app_goal){lane, head}));
+			if (!app_source_head(s, lane, &head))
+				continue;
+			tail = s->r->ring->lane[lane].control.tail;
+			if (head != tail)
+				err = vec_push(&s->goals,
+					       ((struct app_goal){lane, head,
+								  lane_is_fresh(s, lane, tail)}));
 		}
 	}
 	return err;
@@ -220,7 +229,8 @@ static bool source_cut(struct app_source *s, struct app_take *take)
 
 		if (!full && lane_drain(s, goal, take->polled_ns, take, &drained))
 			continue;
-		all &= !full && !lane_is_awaited(s, goal->lane, take->until_ns, &clear_ns);
+		all &= !full && !goal->fresh &&
+		       !lane_is_awaited(s, goal->lane, take->until_ns, &clear_ns);
 		s->goals.data[kept++] = *goal;
 	}
 	s->goals.count = kept;

@@ -36,6 +36,7 @@ bool app_ring_is_ended(const struct app_ring_reached *reached);
 struct app_goal {
 	u32 lane;
 	u64 head;
+	bool fresh; /* nobody was in the middle of a record there when it was last drained */
 };
 
 /* What was taken out of a lane. */

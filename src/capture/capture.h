@@ -193,9 +193,10 @@ int capture_poll(struct capture *c, const struct capture_sink *sink);
  * Cuts all streams at one instant, which `*cut_ns` gets: when it returns, the
  * sink has every record with time <= *cut_ns and none with a later time; later
  * ones are kept for the next capture_poll(). Waits for producers in the middle
- * of a record, 100 ms at most: what they (and, in their ring, those behind
- * them) publish after that is late: it comes with its true time, <= *cut_ns,
- * in a later drain. Returns 1 if such may come, 0 if not, or a negative errno.
+ * of a record, 100 ms at most, and not for an application that has been there for a second: what
+ * they (and, in their ring, those behind them) publish after that is late: it comes with its true
+ * time, <= *cut_ns, in a later drain. Returns 1 if it waited for one in vain, 0 if not, or a
+ * negative errno.
  */
 int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns);
 

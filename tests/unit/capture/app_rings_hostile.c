@@ -341,6 +341,25 @@ TEST(a_cut_says_up_to_when_it_is_complete)
 	liar_end(rings);
 }
 
+/* Of a lane that nobody has looked at yet nobody knows since when it is in the middle of a record.
+ */
+TEST(who_has_just_begun_a_record_is_waited_for)
+{
+	struct app_rings *rings;
+	u64 cut;
+
+	liar_start(APP_RING_SEALS);
+	rings = rings_start(liar);
+	liar_write(0, (u32)liar)->head.seq = 0;
+	cut = now_ns() + 2000000000ull; /* it has been listened to for long */
+	CHECK_EQ(app_rings_cut_begin(rings, cut), 0);
+	CHECK_EQ(app_rings_cut_pass(rings, &sink), 0);
+	liar_write(0, (u32)liar);
+	CHECK_EQ(app_rings_cut_pass(rings, &sink), 1);
+	CHECK_EQ(taken.kinds[RECORD_span_end], 1);
+	liar_end(rings);
+}
+
 TEST(a_mark_is_reached_or_not)
 {
 	struct ring_mark m = {.ns = 10, .before_ns = 10};
