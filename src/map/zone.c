@@ -139,8 +139,8 @@ static int zone_apply(struct partial *p, u64 from_ns, u64 to_ns)
 	return err;
 }
 
-/* The same of what no neighbour will complete, and which lies before what the partial covers. */
-static int zone_apply_outside(struct partial *p, u64 to_ns, u64 clamp_ns)
+/* The same of what no neighbour will complete: there it holds from clamp_ns on. */
+static int zone_apply_outside(struct partial *p, u64 from_ns, u64 to_ns, u64 clamp_ns)
 {
 	size_t kept = 0;
 	int err = 0;
@@ -149,7 +149,7 @@ static int zone_apply_outside(struct partial *p, u64 to_ns, u64 clamp_ns)
 	for (size_t i = 0; i < p->raw.list.count; i++) {
 		struct raw_record *raw = &p->raw.list.data[i];
 
-		if (err || raw->record->time_ns >= to_ns) {
+		if (err || raw->record->time_ns < from_ns || raw->record->time_ns >= to_ns) {
 			p->raw.list.data[kept++] = *raw;
 			continue;
 		}
@@ -269,7 +269,7 @@ static bool is_missing_for_good(const struct partial *right, u64 from_ns, u64 to
 
 int zones_merge(struct partial *left, struct partial *right)
 {
-	u64 left_from, left_to, right_from, right_to, to;
+	u64 left_from, left_to, right_from, right_to, to, complete;
 	int err = 0;
 
 	if (is_empty(left))
@@ -285,18 +285,22 @@ int zones_merge(struct partial *left, struct partial *right)
 		err = tail_apply(left, left_to);
 		left_to = left->to_ns;
 	}
+	/* one without a body may say that something is missing for which the left did not wait */
+	complete = right_from >= right_to && right_to < left_to ? left_to : right_to;
 	if (left_to < left_from)
 		left_to = left_from; /* what lies before has another neighbour */
 	if (!err && !is_empty(left))
 		err = holes_before(left, right, left_to);
 	err = err ? err : raws_merge(left, right);
+	if (!err && !is_empty(left)) /* the body did not wait for it */
+		err = zone_apply_outside(left, left_from, left_to, left_to);
 	if (err || is_empty(right))
 		return err;
 	if (is_empty(left)) {
 		partial_streams(left, right_from, right_to);
 		return 0;
 	}
-	partial_streams(left, left_from, right_to);
+	partial_streams(left, left_from, complete);
 	/* a side without a body of its own is whole where the other one is, too */
 	to = right_from < right_to ? right_from : right_to;
 	if (right_from >= right_to && left_from >= to) {
@@ -336,14 +340,14 @@ int zones_finish(struct partial *p)
 	body->zoned = false;
 	body->raw = (struct raw_records){0};
 	*p = (struct partial){.options = body->options, .sink = p->sink, .raw = raw};
-	err = zone_apply_outside(p, body->from_ns, body->from_ns);
+	err = zone_apply_outside(p, 0, body->from_ns, body->from_ns);
 	err = err ? err : zone_apply(p, 0, from);
 	if (err)
 		partial_free(body);
 	else
 		err = partial_merge(p, body);
 	/* what lies in the body came too late for it */
-	err = err ? err : zone_apply_outside(p, to, to);
+	err = err ? err : zone_apply_outside(p, 0, to, to);
 	return err ? err : tail_apply(p, to);
 }
 

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "cpu_time.h"
 #include "map/base.h"
+#include "map/internal.h"
 
 #define STREAMS SIMULATED_STREAMS
 #define CUTS_MAX 16
@@ -188,6 +189,88 @@ TEST(what_came_too_late_is_the_same_in_any_grouping)
 			for (int k = 0; k < c.chunks; k++)
 				pieces[k] = late_map(&s, &c, k, &all);
 			cut = answers(merge_at_random(&s, pieces, c.chunks), &s);
+			if (first)
+				CHECK_ANSWERS(first, cut, seed, i);
+			free(first);
+			first = cut;
+		}
+		free(first);
+		simulation_free(&s);
+	}
+}
+
+static bool is_of_span(const struct record_head *r)
+{
+	return r->kind >= RECORD_span_begin && r->kind <= RECORD_span_attribute;
+}
+
+/* One that lies in the first of three chunks, UINT32_MAX if none does. */
+static size_t span_record(struct simulation *s, u64 before_ns)
+{
+	size_t first = (size_t)simulation_random(s, s->records.count);
+
+	for (size_t n = 0; n < s->records.count; n++) {
+		size_t i = (first + n) % s->records.count;
+		const struct record_head *r = simulation_record(s, i);
+
+		if (is_of_span(r) && r->time_ns < before_ns)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* The second of three chunks says what the first could not: that of its time a ring is sought. */
+static struct partial *sought_map(const struct simulation *s, const u64 *cuts, int k, size_t late)
+{
+	static const struct partial_options all = {.spans = true};
+	const struct record_head *lost = simulation_record(s, late);
+	struct partial *p = partial_new(&all);
+
+	partial_late(p, k == 2 ? lost->time_ns : cuts[k], cuts[k]);
+	if (k == 1)
+		partial_streams(p, cuts[k], lost->time_ns);
+	if (k == 2)
+		must(partial_apply(p, lost));
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record_head *r = simulation_record(s, i);
+
+		if (i != late && r->time_ns >= cuts[k] && r->time_ns < cuts[k + 1])
+			must(partial_apply(p, r));
+	}
+	partial_cover(p, cuts[k], cuts[k + 1]);
+	return p;
+}
+
+static struct partial *merge_sought(struct simulation *s, const u64 *cuts, size_t late)
+{
+	struct partial *pieces[3];
+
+	struct partial *p;
+
+	for (int k = 0; k < 3; k++)
+		pieces[k] = sought_map(s, cuts, k, late);
+	p = merge_at_random(s, pieces, 3);
+	CHECK(!zone_is_open(p)); /* a base of it would grow for ever */
+	return p;
+}
+
+TEST(a_ring_that_is_found_late_is_the_same_in_any_grouping)
+{
+	for (u64 seed = 1; seed <= 200; seed++) {
+		struct simulation s;
+		char *first = NULL;
+		u64 cuts[4];
+		size_t late;
+
+		simulate(&s, seed, 5, 40);
+		cuts[0] = s.from_ns;
+		cuts[3] = s.to_ns;
+		cuts[1] = s.from_ns + (s.to_ns - s.from_ns) / 3;
+		cuts[2] = cuts[1] + (s.to_ns - s.from_ns) / (1 + seed % 3 * 20) / 3;
+		late = span_record(&s, cuts[1]);
+		for (int i = 0; late != UINT32_MAX && i < 8; i++) {
+			char *cut = answers(merge_sought(&s, cuts, late), &s);
+
 			if (first)
 				CHECK_ANSWERS(first, cut, seed, i);
 			free(first);
