@@ -128,8 +128,8 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
 
 	if (goes_on(base, info) && info->end_ns <= base->end_ns)
 		return 0;
-	/* nothing of it can be read, nor of which boot it is */
-	if (base->data && !info->boot_id[0])
+	/* of which boot it is nobody says, as of a chunk without its manifest; it would end this */
+	if (base->data && base->boot_id[0] && !info->boot_id[0])
 		return 0;
 	if (goes_on(base, info))
 		err = base_read(&state, base->data, base->bytes, &state_only);

@@ -18,6 +18,8 @@
 #define MS 1000000ull
 #define BOOT "00000000-0000-0000-0000-000000000001"
 
+static const char *chunk_boot = BOOT;
+
 /* A chunk of [begin, end): what is known of a thread, and that it went to sleep and was not woken.
  */
 static void chunk_write(const char *dir, u64 begin_ns, u64 end_ns, const char *comm, u32 tid)
@@ -26,7 +28,7 @@ static void chunk_write(const char *dir, u64 begin_ns, u64 end_ns, const char *c
 	const struct chunk_writer_options options = {.dir = dir,
 						     .begin_ns = begin_ns,
 						     .host = "here",
-						     .boot_id = BOOT,
+						     .boot_id = chunk_boot,
 						     .clock = &clock,
 						     .no_sync = true};
 	struct record_head head = {.tid = tid, .pid = tid, .time_ns = begin_ns + 1};
@@ -376,6 +378,31 @@ TEST(a_chunk_of_which_nothing_is_left_takes_nothing_along)
 	load(&s, &dir, 1, 0, 0);
 	CHECK_STR(query_comm(s.partial, 8, 1025 * MS), "named");
 	source_free(&s);
+}
+
+/* As where a recorder may not read the host's: then all are of one boot. */
+TEST(chunks_of_which_nobody_knows_the_boot_are_kept_in_mind_too)
+{
+	const char *dir = make_directory();
+	struct recording_base base = {0};
+	struct recording *recording;
+	struct chunk_reader *reader;
+
+	chunk_boot = "";
+	chunk_write(dir, 1000 * MS, 1010 * MS, "named", 8);
+	chunk_write(dir, 1010 * MS, 1020 * MS, "", 8);
+	chunk_boot = BOOT;
+	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		const char *path = recording_info(recording)->chunks[i].path;
+
+		CHECK_EQ(chunk_reader_open(&reader, path, NULL), 0);
+		CHECK_EQ(chunk_absorb(&base, chunk_reader_info(reader), reader, NULL), 0);
+		chunk_reader_close(reader);
+		CHECK_EQ(base.end_ns, (1010 + 10 * (u64)i) * MS);
+	}
+	recording_close(recording);
+	recording_base_free(&base);
 }
 
 /* A recorder that deletes faster than it can be read does not keep us for ever. */
