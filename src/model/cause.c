@@ -149,7 +149,7 @@ static const struct cause_rule rules[] = {
 	/* asleep with no syscall and no fault open */
 	{ .modes = MODE(user), .states = STATE(disk_sleep),
 	  THEN(other, "return to user: memory or I/O limit") },
-	{ .modes = MODE(user), THEN(other, "return to user or entry: held by a supervisor") },
+	{ .modes = MODE(user), THEN(other, "return to user or entry: held by a supervisor, or work put off") },
 
 	/* past its last syscall and fault: a signal ends it, or another thread its process */
 	{ .modes = MODE(exit), .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
@@ -258,6 +258,8 @@ static const struct cause_rule rules[] = {
 	  THEN(disk, "fills memory from storage") },
 	{ .calls = CALL_MEMORY, .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
 	  THEN(disk, "memory of a file: its storage") },
+	{ .calls = CALL_MEMORY, .states = STATE(disk_sleep), .wakers = WAKER_TIMER,
+	  THEN(other, "memory limit: slowed down, or waits until memory is free") },
 	{ .calls = CALL_MEMORY, .wakers = WAKER_NOT_SEEN | WAKER_NOT_KNOWN,
 	  THEN(unknown, "the memory map, or what fills it") },
 	{ .calls = CALL_MEMORY, THEN(lock, "lock of the memory map") },

@@ -122,7 +122,7 @@ def refused(name, held_before, filters=1):
             time.sleep(0.1)
             step(process)
             equal(process.wait(timeout=30), 0, "the trap")
-    held(path, pid, "return to user or entry: held by a supervisor", 90)
+    held(path, pid, "held by a supervisor", 90)
     calls = [(s["name"], length(s), s["attributes"]["result"])
              for s in spans(path, "syscall") if s["pid"] == pid]
     equal(calls, [("getppid", 0, -1)], "its calls")

@@ -30,7 +30,7 @@ def ptrace():
 @skips
 def seccomp_notify():
     path, _ = record("supervised", 5)
-    held(path, child_of(path), "return to user or entry: held by a supervisor", 5 * 18)
+    held(path, child_of(path), "held by a supervisor", 5 * 18)
     calls = spans(path, "syscall", "getppid")
     check(len(calls) >= 5 and all(length(c) < 10 * MS for c in calls),
           f"the calls begin when they are let in: {calls}")
@@ -41,7 +41,7 @@ def work_put_off_until_a_call_is_over():
     """The last that lets go of a file by dup2 closes it on the way to user code."""
     path, _ = record("put_off", 5)
     pid = min(s["pid"] for s in spans(path, "thread"))
-    held(path, pid, "return to user or entry: held by a supervisor", 5 * 18)
+    held(path, pid, "work put off", 5 * 18)
     calls = [s for s in spans(path, "syscall", "dup2") if s["pid"] == pid]
     check(len(calls) >= 5 and all(length(c) < 10 * MS for c in calls), f"calls are over: {calls}")
 
@@ -102,7 +102,10 @@ def freezer_of_version_2():
 @tests.add
 @skips
 def memory_high_of_version_2():
-    """A cgroup slows down who takes more than memory.high, on the way back to user code."""
+    """
+    A cgroup slows down who takes more than memory.high: on the way back to user code, or at once
+    who takes much in one step.
+    """
     top = mounts().get("v2")
     if not top:
         raise Skip("no hierarchy v2")
@@ -116,7 +119,7 @@ def memory_high_of_version_2():
         script = f'echo $$ > {group}/cgroup.procs; exec "$@"'
         path = fathom.record("high", "--", "sh", "-c", script, "sh", TRAPS, "hoard", "24")
         pid = min(s["pid"] for s in spans(path, "thread"))
-        held(path, pid, "return to user: memory or I/O limit", 10)
+        held(path, pid, "memory limit|return to user: memory", 10)
 
 
 with fathom:

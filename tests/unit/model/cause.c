@@ -197,6 +197,7 @@ static const struct {
 	{{NR(mmap), STATE(disk_sleep), SOFTIRQ(4)}, SPLIT_disk, "fills memory"},
 	{{NR(munmap), STATE(disk_sleep), WOKEN(task)}, SPLIT_lock, "memory map"},
 	{{NR(munmap), STATE(disk_sleep), WOKEN(kernel_thread)}, SPLIT_lock, "memory map"},
+	{{NR(mmap), STATE(disk_sleep), WOKEN(timer)}, SPLIT_other, "memory limit"},
 	{{NR(mmap), STATE(disk_sleep)}, SPLIT_unknown, "memory map"},
 	/* a thread of the kernel: storage for what brings memory in, else it may be anything */
 	{{NR(mlock), STATE(disk_sleep), WOKEN(kernel_thread)}, SPLIT_disk, "fills memory"},
