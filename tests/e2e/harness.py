@@ -115,6 +115,11 @@ def tries(test):
     return run
 
 
+def tries_when_emulated(test):
+    """For what an emulated machine may be too slow for, where that is told as a loss."""
+    return tries(test) if SLOWER > 1 else test
+
+
 def until(holds, what, seconds=30):
     """Waits for a condition."""
     end = time.monotonic() + seconds * SLOWER

@@ -64,11 +64,13 @@ def check_recording(path):
 
 
 @tests.add
+@harness.tries_when_emulated
 def each_call_is_under_its_span():
     check_recording(record("whole"))
 
 
 @tests.add
+@harness.tries_when_emulated
 def chunks_change_nothing():
     path = record("cut", "--rotate", "10ms")
     check(len(fathom.chunks(path)) > max(1, 5 // harness.SLOWER), "chunks")
@@ -76,6 +78,7 @@ def chunks_change_nothing():
 
 
 @tests.add
+@harness.tries_when_emulated
 def with_spans_only_too():
     path = record("spans", "--spans-only")
     check_recording(path)

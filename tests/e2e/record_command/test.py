@@ -332,7 +332,7 @@ def limits_are_kept():
     took = chunks[-1]["end_ns"] - chunks[0]["begin_ns"]
     check(1360000000 <= took < 1375000000 + late, f"all of them {took} ns")
     sized = limited("sized", "--rotate", "1M", "--buffer", "64M", "--", "dd", "if=/dev/zero",
-                    "of=/dev/null", "bs=1", "count=500000")
+                    "of=/dev/null", "bs=1", "count=80000")
     size = middle(chunk["bytes"] for chunk in sized)
     check(1 << 20 <= size < 2 << 20, f"a chunk has {size} bytes")
 

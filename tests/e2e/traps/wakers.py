@@ -139,6 +139,7 @@ def crossed(kind):
 
 @tests.add
 @skips
+@harness.tries_when_emulated
 def a_packet_of_another_connection_that_comes_in_a_send():
     """A softirq in a thread's own send brings what somebody else has sent: it is no waker."""
     crossed("tcp")

@@ -359,6 +359,7 @@ def verify(name, delays_missing):
 
 
 def add(name):
+    @harness.tries_when_emulated
     def test():
         with delays_accounted() as delays_missing:
             return verify(name, delays_missing)
