@@ -3,6 +3,7 @@
  * `floor [CMD ARG ...]`: runs CMD while programs that do nothing are on the hot tracepoints.
  * Without one they are there until a signal ends it.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,8 +23,12 @@ int main(int argc, char **argv)
 		floor__destroy(floor);
 		return 1;
 	}
-	if (argc < 2)
+	if (argc < 2) {
+		signal(SIGINT, SIG_DFL); /* of a job in the background it is ignored */
 		pause();
+		floor__destroy(floor);
+		return 0;
+	}
 	child = fork();
 	if (child == 0) {
 		execv(argv[1], argv + 1);

@@ -112,6 +112,7 @@ static void polls(int rounds)
 	if (fork() == 0) {
 		int sender = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_USERSOCK);
 
+		close(ends[1]); /* so that it ends with the other one */
 		for (int i = 0; i < rounds; i++) {
 			if (read(ends[0], &byte, 1) != 1)
 				_exit(1);
