@@ -168,6 +168,17 @@ TEST(split_with_late_records_is_the_truth)
 	}
 }
 
+/* The answers of the same in another grouping: those of `before`, if it is not the first one. */
+static char *answers_again(struct partial *p, const struct simulation *s, char *before, u64 seed)
+{
+	char *now = answers(p, s);
+
+	if (before)
+		CHECK_ANSWERS(before, now, seed, 0);
+	free(before);
+	return now;
+}
+
 /* What was not waited for is told all the same, and the grouping does not matter. */
 TEST(what_came_too_late_is_the_same_in_any_grouping)
 {
@@ -184,15 +195,11 @@ TEST(what_came_too_late_is_the_same_in_any_grouping)
 		c.waited = (int)seed % STREAMS; /* 0: for one */
 		for (int i = 0; i < 8; i++) {
 			struct partial *pieces[CUTS_MAX + 1];
-			char *cut;
 
 			for (int k = 0; k < c.chunks; k++)
 				pieces[k] = late_map(&s, &c, k, &all);
-			cut = answers(merge_at_random(&s, pieces, c.chunks), &s);
-			if (first)
-				CHECK_ANSWERS(first, cut, seed, i);
-			free(first);
-			first = cut;
+			first = answers_again(merge_at_random(&s, pieces, c.chunks), &s, first,
+					      seed);
 		}
 		free(first);
 		simulation_free(&s);
@@ -243,9 +250,7 @@ static struct partial *sought_map(const struct simulation *s, const u64 *cuts, i
 
 static struct partial *merge_sought(struct simulation *s, const u64 *cuts, size_t late)
 {
-	struct partial *pieces[3];
-
-	struct partial *p;
+	struct partial *pieces[3], *p;
 
 	for (int k = 0; k < 3; k++)
 		pieces[k] = sought_map(s, cuts, k, late);
@@ -268,14 +273,8 @@ TEST(a_ring_that_is_found_late_is_the_same_in_any_grouping)
 		cuts[1] = s.from_ns + (s.to_ns - s.from_ns) / 3;
 		cuts[2] = cuts[1] + (s.to_ns - s.from_ns) / (1 + seed % 3 * 20) / 3;
 		late = span_record(&s, cuts[1]);
-		for (int i = 0; late != UINT32_MAX && i < 8; i++) {
-			char *cut = answers(merge_sought(&s, cuts, late), &s);
-
-			if (first)
-				CHECK_ANSWERS(first, cut, seed, i);
-			free(first);
-			first = cut;
-		}
+		for (int i = 0; late != UINT32_MAX && i < 8; i++)
+			first = answers_again(merge_sought(&s, cuts, late), &s, first, seed);
 		free(first);
 		simulation_free(&s);
 	}
