@@ -208,6 +208,7 @@ def files_sent_on_unix_streams():
 
 
 @tests.add
+@harness.tries_when_emulated
 def sequenced_packets_have_numbers():
     """The first may be told after its receipt: then nobody knows whether it is the first."""
     if not shutil.which("babeltrace2"):
