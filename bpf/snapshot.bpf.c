@@ -108,6 +108,7 @@ static __always_inline bool snapshot_in_fault(struct pt_regs *regs, u8 state)
 
 /* The call that a thread is in. */
 struct snapshot_call {
+	u64 before; /* `call` of the thread's state, before the thread was looked at */
 	u64 begin_ns;
 	unsigned long switches; /* that the thread had made when it was looked at */
 	u32 row;
@@ -140,30 +141,31 @@ static __always_inline bool snapshot_ran(struct task_struct *task, unsigned long
 
 /*
  * Says what call a thread is in that was not seen to enter it, or will go on with. The thread may
- * run meanwhile: what it is in then is its own to say, and what was written over that is not used.
+ * run meanwhile, while this one stands still: the call is only said to be open if it did not end.
  */
 static __always_inline bool snapshot_enter(struct thread_state *state, struct task_struct *task,
 					   const struct record_thread *r,
 					   const struct snapshot_call *call)
 {
-	if (__sync_val_compare_and_swap(&state->begin_ns, 0, call->begin_ns))
-		return false; /* it has entered another one */
-	if (!snapshot_ran(task, call->switches)) {
-		state->nr = r->nr;
-		state->row = call->row;
-		state->compat = call->compat;
-		state->args[0] = r->arg0;
-		state->file = r->file;
-		if (call->broken_off)
-			state->restarts = 1;
-		else
-			state->in_syscall = IN_SYSCALL_SOFT;
-		__sync_fetch_and_add(&state->begin_ns, 0); /* all that, before it is looked at */
-		if (!call->broken_off && !snapshot_ran(task, call->switches))
-			return true;
-		state->in_syscall = 0;
+	struct thread_state open = {.call = call->before};
+
+	open.nr = r->nr;
+	open.row = call->row;
+	open.compat = call->compat;
+	open.in_syscall = call->broken_off ? 0 : IN_SYSCALL_FOUND;
+	if (snapshot_ran(task, call->switches) ||
+	    __sync_val_compare_and_swap(&state->begin_ns, 0, call->begin_ns))
+		return false; /* what it is in then is its own to say */
+	state->found.arg0 = r->arg0;
+	state->found.file = r->file;
+	if (__sync_val_compare_and_swap(&state->call, call->before, open.call) == call->before) {
+		if (!call->broken_off)
+			return !snapshot_ran(task, call->switches);
+		state->restarts = RESTARTS_FOUND;
 	}
-	__sync_val_compare_and_swap(&state->begin_ns, call->begin_ns, 0);
+	/* it is in none, or in another one, unless it found this by itself (call_find()) */
+	if (*(volatile u8 *)&state->in_syscall != IN_SYSCALL_SOFT)
+		__sync_val_compare_and_swap(&state->begin_ns, call->begin_ns, 0);
 	return false;
 }
 
@@ -194,7 +196,8 @@ static __always_inline void
 snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struct task_struct *task)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	struct snapshot_call call = {.begin_ns = state_known_ns(state),
+	struct snapshot_call call = {.before = *(volatile u64 *)&state->call,
+				     .begin_ns = state_known_ns(state),
 				     .switches = task->nvcsw + task->nivcsw,
 				     .compat = task->thread_info.status & TS_COMPAT,
 				     .broken_off = snapshot_broken_off(regs)};
@@ -273,7 +276,7 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 		snapshot_fill_syscall(r, state, task);
 	}
 	/* of the others it is told when they run */
-	if (spans_only && state->in_syscall != IN_SYSCALL_SOFT && !context_is_set(&state->ctx))
+	if (spans_only && state->in_syscall < IN_SYSCALL_SOFT && !context_is_set(&state->ctx))
 		r->flags |= THREAD_UNFOLLOWED;
 	n = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), task->comm);
 	r->comm_len = n > 0 ? n - 1 : 0;

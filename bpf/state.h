@@ -336,6 +336,22 @@ static __always_inline u32 tid_of(const struct task_struct *task, const struct t
 	return state && state->held_tid ? state->held_tid : (u32)task->pid;
 }
 
+/* What only the thread itself writes is left to it, as it can run at any time. */
+static __always_inline void state_take_found(struct thread_state *state)
+{
+	state->args[0] = state->found.arg0;
+	state->file = state->found.file;
+}
+
+/* Its open call, before anybody asks for its file. */
+static __always_inline void state_take_call(struct thread_state *state)
+{
+	if (state->in_syscall != IN_SYSCALL_FOUND)
+		return;
+	state_take_found(state);
+	state->in_syscall = IN_SYSCALL_SOFT;
+}
+
 /* When its open call began; 0: that is not known. */
 static __always_inline u64 state_call_ns(const struct thread_state *state)
 {

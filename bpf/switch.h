@@ -33,6 +33,7 @@ static __always_inline void switch_fill_context(struct record_switch *r, struct 
 {
 	if (!state->in_syscall && state->called != CALLED_SEEN)
 		call_find();
+	state_take_call(state);
 	context_now(state, task);
 	r->ctx = state->ctx;
 	if (state->called == CALLED_FORGOTTEN && state->in_syscall == IN_SYSCALL_SOFT) {

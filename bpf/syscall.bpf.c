@@ -228,6 +228,8 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		fault_soft_end();
 	if (!state->restarts || !syscall_goes_on(state, task, id))
 		syscall_begin(state, task, regs, id);
+	else if (state->restarts == RESTARTS_FOUND)
+		state_take_found(state);
 	state->newborn = 0;
 	state->called = CALLED_SEEN;
 	state->restarts = 0;
@@ -470,10 +472,13 @@ static __always_inline bool syscall_record(struct thread_state *state, struct ta
 	struct syscall_opened opened = {};
 	bool put;
 
-	if (!state->in_syscall)
+	if (!state->in_syscall) {
 		syscall_begin_late(state, task, regs);
-	else if (state->in_syscall == IN_SYSCALL_SOFT) /* nobody read it where it began */
-		context_read(state, task);
+	} else if (state->in_syscall >= IN_SYSCALL_SOFT) {
+		state_take_call(state);
+		context_read(state, task); /* nobody read it where it began */
+	}
+	state->called = CALLED_SEEN; /* all programs are there: the next one is seen to begin */
 	if (!syscall_is_wanted(state))
 		return false;
 	if (syscall_opens(state, result))

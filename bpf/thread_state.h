@@ -14,12 +14,15 @@
 #define STATE_UNTOLD 64	   /* let in late by the snapshot, which has not told of it yet */
 
 /* Whether a call that is open now, but is not known, was seen to begin; 0: it was not. */
-#define CALLED_SEEN 1	   /* a call of the thread was seen to begin: so was one that is open now */
+#define CALLED_SEEN 1	   /* one was seen to begin, or to end: so was one that is open now */
 #define CALLED_FORGOTTEN 2 /* it was open before, and slept without being told of */
 
 /* How the open syscall is known; 0: none is open. */
 #define IN_SYSCALL_SEEN 1
-#define IN_SYSCALL_SOFT 2 /* it was open before: begin_ns is when recording of the thread began */
+#define IN_SYSCALL_SOFT 2  /* it was open before: begin_ns is when recording of the thread began */
+#define IN_SYSCALL_FOUND 3 /* the same, by the snapshot: the thread has not taken `found` yet */
+
+#define RESTARTS_FOUND 2 /* by the snapshot: the thread has not taken `found` yet */
 
 /*
  * With spans_only a call that begins under no span is not told, nor what it waits for. So it is
@@ -35,19 +38,24 @@ struct thread_state {
 	u64 begin_ns; /* of the open syscall; 0: not seen, CALL_UNTOLD_NS: not asked */
 	u32 flags;    /* STATE_*: any CPU changes them, by state_set() and state_clear() */
 	u32 held_tid; /* see tid_of() in state.h */
-	u16 nr;
-	u8 in_syscall; /* IN_SYSCALL_* */
-	u8 compat;
-	u16 row;	      /* of the open syscall: bpf/call.h */
-	u8 newborn;	      /* its return from clone is no syscall of its own */
-	u8 called;	      /* CALLED_* */
+	union {
+		struct {
+			u16 nr;
+			u8 in_syscall; /* IN_SYSCALL_* */
+			u8 compat;
+			u16 row;    /* of the open syscall: bpf/call.h */
+			u8 newborn; /* its return from clone is no syscall of its own */
+			u8 called;  /* CALLED_* */
+		};
+		u64 call; /* the same: each begin and end of a call changes it */
+	};
 	u64 fault_begin_ns;   /* of the open fault; 0: none */
 	struct file_ref file; /* behind its fd */
 	struct context ctx;   /* active span, as it was read last: context_now() */
 	u64 bytes_sock; /* TCP socket of the send or receive in progress (net.bpf.c); 0: none */
 	u32 location_generation;
 	u16 bytes_flags; /* BYTES_* */
-	u8 restarts;	 /* its last call goes on as restart_syscall */
+	u8 restarts;	 /* its last call goes on as restart_syscall, RESTARTS_* */
 	u8 stayed;	 /* with spans_only: its first stay on a CPU was told */
 	u64 creator_tp; /* its creator's thread pointer: it may have that, too; 0: it has its own */
 	u64 record_at;	/* its record, as it was read last; 0: it had none, or none was read */
@@ -56,6 +64,10 @@ struct thread_state {
 	u64 bytes_at;	/* position: of a send where it begins, of a receive where it ends */
 	u64 bytes_left; /* of a send: what remained of the message at bytes_at */
 	u64 bytes_told; /* of a send: what stands before bytes_at, and in records of its own */
+	struct {
+		u64 arg0;
+		struct file_ref file;
+	} found; /* by the snapshot, of the call that the thread was in */
 	u64 fault_address;
 	u64 fault_ip;
 	u64 off_ns; /* for stacks: since when it is off its CPU; 0: it is not, or not known */

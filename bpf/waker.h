@@ -42,6 +42,7 @@ static __always_inline void waker_fill_task(struct record_waking *r, struct task
 			r->context = WAKE_timer;
 		return;
 	}
+	state_take_call(state);
 	if (state->begin_ns == CALL_UNTOLD_NS)
 		call_find_file();
 	if (state->file.kind < 32 && (1u << state->file.kind & WAKER_FILES))

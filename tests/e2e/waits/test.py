@@ -240,6 +240,7 @@ def a_span_that_a_crash_left_open_has_no_time_of_later_ones():
 
 
 @tests.add
+@harness.tries_when_emulated
 def what_is_woken_before_the_snapshot_slept_in_its_call():
     """Of many that sleep and wake all the time, some are before anything has told what they do."""
     where = fathom.path("woken")
@@ -271,6 +272,54 @@ def what_is_woken_before_the_snapshot_slept_in_its_call():
         slept[why] += [w["name"] for w in waits] == [why]
         check(not waits or waits[0]["name"] == why, f"why it slept: {call} {waits}")
     check(slept["timer"] > 100 and slept["ipc"] > 50, f"{slept} slept when the recording began")
+
+
+READERS = """
+import os, sys, threading
+event = os.eventfd(0)
+for _ in range(20):
+    threading.Thread(target=os.read, args=(event, 8), daemon=True).start()
+print("ready", flush=True)
+for line in sys.stdin:
+    os.eventfd_write(event, 1)
+"""
+
+
+def all_read(pid):
+    """Each thread of the process sleeps in a read."""
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/syscall") as file:
+            if not file.read().startswith("0 "):
+                return False
+    return True
+
+
+@tests.add
+def a_call_that_was_open_has_its_file_when_it_sleeps_again():
+    """All readers of the event wake, one gets it, and the others sleep again in their calls."""
+    with harness.Process([sys.executable, "-c", READERS], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True) as program:
+        equal(program.stdout.readline(), "ready\n", "program")
+        harness.until(lambda: all_read(program.pid), "them to read")
+        where = fathom.path("readers")
+        with harness.Process([fathom.binary, "record", "-p", str(program.pid), "-o", where],
+                             stderr=subprocess.DEVNULL) as recorder:
+            harness.until(lambda: any(harness.recordings_in(where)), "the recording")
+            for _ in range(2):
+                time.sleep(0.3 * harness.SLOWER)
+                program.stdin.write("\n")
+                program.stdin.flush()
+            time.sleep(0.3 * harness.SLOWER)
+            recorder.send_signal(signal.SIGINT)
+            equal(recorder.wait(60), 0, "status of the recorder")
+        program.kill()
+    spans = [s for t in fathom.trace_all(where)["traces"] for s in t["spans"]]
+    slept = {}
+    for span in spans:
+        if span["kind"] == "wait" and span["pid"] == program.pid and span["tid"] != program.pid:
+            slept.setdefault(span["tid"], []).append(span["name"])
+    again = [names for names in slept.values() if names.count("ipc") == 3]
+    check(len(again) > 10, f"what they slept in: {slept}")
 
 
 @tests.add
