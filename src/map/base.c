@@ -16,7 +16,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define BASE_VERSION 24
+#define BASE_VERSION 25
 
 static const char magic[8] = "fathombs";
 

@@ -88,6 +88,7 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_time(a, &s->exec_ns);
 	archive_u32(a, &s->exec_tid);
 	archive_u16(a, &s->cpu);
+	archive_bool(a, &s->missed);
 }
 
 /* Who owns the time from here on; what was owned before is not of interest any more. */

@@ -187,9 +187,13 @@ static int span_apply_as(struct partial *p, const struct record_head *r, enum li
 		changes = false;
 	}
 	l = map_get(&p->current, r->tid);
-	if (changes && l)
+	if (changes && l && role == LIFE_EARLIER)
+		err = life_feed(l, LIFE_NAMES,
+				&(struct record_span_attach){.head = at, .ctx = active}.head,
+				&p->sink);
+	else if (changes && l)
 		life_active(l, &active, &p->sink);
-	return spans_add(p, r);
+	return err ? err : spans_add(p, r);
 }
 
 static int span_apply(struct partial *p, const struct record_head *r)

@@ -26,6 +26,7 @@ static const size_t role_bytes[] = {
 	[LIFE_EARLIER] = sizeof(struct record_head),
 	[LIFE_EXECS] = sizeof(struct record_head),
 	[LIFE_RUNS] = sizeof(struct record_switch),
+	[LIFE_NAMES] = sizeof(struct record_span_attach),
 };
 
 static int head_keep(struct life *l, enum life_role role, const struct record_head *r)
@@ -57,7 +58,7 @@ bool life_head_valid(const struct life *l)
 		if (l->head_bytes - at < sizeof(entry))
 			return false;
 		memcpy(&entry, l->head + at, sizeof(entry));
-		if (entry.role > LIFE_RUNS || entry.bytes > l->head_bytes - at ||
+		if (entry.role > LIFE_NAMES || entry.bytes > l->head_bytes - at ||
 		    entry.bytes != sizeof(entry) + ((role_bytes[entry.role] + 7) & ~(size_t)7))
 			return false;
 		memcpy(&r, l->head + at + sizeof(entry), sizeof(r));
@@ -81,7 +82,6 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 	case LIFE_SYSCALL:
 	case LIFE_USER:
 	case LIFE_OUT:
-	case LIFE_EARLIER:
 		return true;
 	case LIFE_FAULT:
 		return ((const struct record_fault *)r)->flags & FAULT_USER;
@@ -117,6 +117,9 @@ static void head_follow(struct life *l, enum life_role role, const struct record
 		life_apply(l, LIFE_WAKING, r, &nobody);
 	} else if (role == LIFE_RUNS) {
 		life_runs_wake(l, (const void *)r);
+	} else if (role == LIFE_EARLIER && l->state.place != LIFE_OFF_CPU) {
+		l->state.place = LIFE_UNSEEN;
+		l->state.wake.has = false;
 	}
 }
 

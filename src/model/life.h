@@ -55,9 +55,10 @@ enum life_role {
 	LIFE_SNAPSHOT, /* thread: its state as /proc told it */
 	LIFE_OUT,      /* cgroup_attach: the thread left the scope of the recording */
 	LIFE_LOST,     /* lost: records of one CPU, or of all; the thread may have had some */
-	LIFE_EARLIER,  /* an application record from before: where the thread is is not known */
+	LIFE_EARLIER,  /* an application record from before: it was in user code */
 	LIFE_EXECS,    /* exec: in the middle of a call, its program becomes another */
-	LIFE_RUNS, /* switch: it keeps the CPU (LEAVE_running), or is told of no more (untold) */
+	LIFE_RUNS,  /* switch: it keeps the CPU (LEAVE_running), or is told of no more (untold) */
+	LIFE_NAMES, /* span_attach, behind LIFE_EARLIER: whose time it is from then on */
 };
 
 /* As in record_waking. */
@@ -183,6 +184,7 @@ struct life_state {
 	u32 exec_tid; /* its number before that */
 	u16 cpu;      /* with LIFE_ON_CPU: where, LIFE_CPU_UNKNOWN if not known */
 	bool out;     /* with LIFE_GONE: it lives on, out of the scope of the recording */
+	bool missed;  /* with LIFE_UNSEEN: it was in user code since the begin */
 };
 #define LIFE_CPU_UNKNOWN 0xffff
 

@@ -375,9 +375,8 @@ static void role_lost(struct life *l, const struct record_head *r, const struct 
 	doubt_add(s, from, r->time_ns);
 }
 
-/* From here on nothing is known of where it is. */
-static void lose_sight(struct life *l, const struct record_head *r, enum life_place place,
-		       const struct life_sink *sink)
+/* It left the scope: what it does from here on is not recorded, nor asked for. */
+static void role_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
@@ -390,21 +389,42 @@ static void lose_sight(struct life *l, const struct record_head *r, enum life_pl
 	life_nested_leave(s);
 	doubt_clear(s);
 	s->wake.has = false;
-	s->place = place;
+	s->place = LIFE_GONE;
+	s->out = true;
 	s->last_ns = t;
 }
 
-/* It left the scope: what it does from here on is not recorded, nor asked for. */
-static void role_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
-{
-	lose_sight(l, r, LIFE_GONE, sink);
-	l->state.out = true;
-}
-
-/* It was in user code, but before the time of the record. */
+/*
+ * It was in user code, but before the time of the record. One that is off its CPU stays so, which
+ * is told in two parts; of another it is not known where it is: it may be in the same visit still.
+ */
 static void role_earlier(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
-	lose_sight(l, r, LIFE_UNSEEN, sink);
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+
+	if (s->place == LIFE_OFF_CPU) {
+		if (t > s->last_ns)
+			life_wait_end(l, t, sink);
+		s->last_ns = t;
+		s->slept_from_ns = 0;
+		doubt_clear(s);
+		return;
+	}
+	if (s->place != LIFE_GONE)
+		life_spend(l, SPLIT_unknown, s->last_ns, t);
+	s->nested.doubt_ns = t;
+	doubt_clear(s);
+	s->wake.has = false;
+	s->place = LIFE_UNSEEN;
+	s->missed = true;
+	s->last_ns = t;
+}
+
+/* Behind it: which span is active from there on. */
+static void role_names(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	life_active(l, &((const struct record_span_attach *)r)->ctx, sink);
 }
 
 /* What /proc said counts only if no record says anything: it is not taken at one instant. */
@@ -455,6 +475,7 @@ static role_fn *const roles[] = {
 	[LIFE_SYSCALL] = role_syscall,	 [LIFE_FAULT] = role_fault,   [LIFE_USER] = role_user,
 	[LIFE_SNAPSHOT] = role_snapshot, [LIFE_OUT] = role_out,	      [LIFE_LOST] = role_lost,
 	[LIFE_EARLIER] = role_earlier,	 [LIFE_EXECS] = role_execs,   [LIFE_RUNS] = role_runs,
+	[LIFE_NAMES] = role_names,
 };
 
 /* Whether it says anything of a stay off the CPU that is over. */

@@ -230,7 +230,7 @@ void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink)
 
 	if (woken)
 		stay.woken_ns = s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
-	if (woken && s->wake.time_ns > s->last_ns && !s->doubt_to_ns && (!l->born || l->entered)) {
+	if (woken && s->wake.time_ns > s->last_ns && !s->doubt_to_ns && !s->missed) {
 		s->leave = (struct life_leave){0};
 		s->held = stay;
 	} else {

@@ -254,4 +254,101 @@ TEST(it_is_told_alike_by_two_halves)
 	}
 }
 
+/* ---- application records that are told too late: it was in user code before ---- */
+
+static void earlier(struct told *t, u64 time_ns)
+{
+	struct record_head r = {.kind = RECORD_span_end, .tid = TID, .time_ns = time_ns};
+
+	feed(t, LIFE_EARLIER, &r);
+}
+
+/* From 1500 on it sleeps in the call that began at 1400. */
+static void sleeps(struct told *t)
+{
+	struct record_switch r = {.head = {.kind = RECORD_switch, .tid = TID, .time_ns = 1500},
+				  .since_ns = 100,
+				  .mode = MODE_syscall,
+				  .nr = SYSCALL_NR_nanosleep,
+				  .state = LEAVE_sleep};
+
+	feed(t, LIFE_LEAVES, &r);
+}
+
+static void wakes_and_returns(struct told *t)
+{
+	woken(t, 2000, WAKE_timer);
+	enters(t, 2500);
+	returns(t, 1400, 2600, SYSCALL_NR_nanosleep, 0);
+}
+
+/* In two waits, which are those of its call. */
+static void check_slept_on(struct told *t)
+{
+	finish(t);
+	CHECK_EQ(t->waits, 2);
+	CHECK_EQ(t->first.end_ns, 1800);
+	CHECK_EQ(t->life.total.ns[SPLIT_timer], 500);
+	CHECK_EQ(t->life.total.ns[SPLIT_runnable], 500);
+	CHECK_EQ(t->visit.split.ns[SPLIT_timer], 500);
+	CHECK_EQ(t->visit.split.ns[SPLIT_runnable], 500);
+	CHECK_EQ(t->visit.split.ns[SPLIT_unknown], 0);
+}
+
+TEST(one_that_sleeps_sleeps_on_when_a_record_comes_too_late)
+{
+	struct told t = {0};
+
+	life_init(&t.life, TID);
+	sleeps(&t);
+	earlier(&t, 1800);
+	wakes_and_returns(&t);
+	check_slept_on(&t);
+}
+
+TEST(what_comes_too_late_at_a_cut_is_the_same_if_halves_are_joined)
+{
+	struct told left = {0}, right = {0};
+	const struct life_sink sink = {&left, on_wait, on_visit, on_share, on_share, on_share};
+
+	life_init(&left.life, TID);
+	sleeps(&left);
+	life_init(&right.life, TID);
+	earlier(&right, 1800);
+	wakes_and_returns(&right);
+	CHECK_EQ(right.waits, 0);
+	CHECK_EQ(life_join(&left.life, &right.life, &sink), 0);
+	check_slept_on(&left);
+}
+
+TEST(one_that_computed_when_a_record_came_too_late_may_be_in_the_same_call)
+{
+	struct told t = {0};
+
+	life_init(&t.life, TID);
+	sleeps(&t);
+	woken(&t, 2000, WAKE_timer);
+	enters(&t, 2500);
+	earlier(&t, 2550);
+	returns(&t, 1400, 2600, SYSCALL_NR_nanosleep, 0);
+	finish(&t);
+	CHECK_EQ(t.visit.split.ns[SPLIT_timer], 500);
+	CHECK_EQ(t.visit.split.ns[SPLIT_runnable], 500);
+	CHECK_EQ(t.visit.split.ns[SPLIT_unknown], 50);
+}
+
+TEST(one_that_was_in_user_code_before_did_not_sleep_since)
+{
+	struct told t = {0};
+
+	life_init_born(&t.life, TID, TID, 1000, 0);
+	enters(&t, 1100);
+	earlier(&t, 1200);
+	woken(&t, 2000, WAKE_timer);
+	enters(&t, 2500);
+	returns(&t, 1150, 2600, SYSCALL_NR_nanosleep, 0);
+	CHECK_EQ(t.life.total.ns[SPLIT_timer], 0);
+	life_free(&t.life);
+}
+
 TEST_MAIN()
