@@ -306,7 +306,8 @@ def unshared(name, *options):
     """The program in namespaces of its own."""
     if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
         return f"no unshare {options[0]} here"
-    where = fathom.record(name, "--", "unshare", *options, PROGRAM, ROUNDS)
+    where = fathom.record(f"{name}-{len(os.listdir(fathom.dir))}", "--", "unshare", *options,
+                          PROGRAM, ROUNDS)
     equal(fathom.report(where, "name")["lost"]["total"], 0, "lost records")
     for request in check_rounds(where, ROUNDS):
         equal(request["process"][:8], "e2e-appl", "the process")
@@ -315,6 +316,7 @@ def unshared(name, *options):
 
 
 @tests.add
+@harness.tries_when_emulated
 def in_a_pid_namespace():
     return unshared("pids", "--pid", "--mount-proc", "--fork")
 
@@ -460,7 +462,8 @@ def a_program_that_runs_already():
     with harness.Process([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
         try:
             where = fathom.path("later")
-            result = fathom.run("record", "-o", where, "-p", program.pid, "-d", "2s")
+            result = fathom.run("record", "-o", where, "-p", program.pid, "-d",
+                                f"{2 * harness.SLOWER}s")
             equal(result.returncode, 0, f"record -p: {result.stderr}")
         finally:
             program.kill()
