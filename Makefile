@@ -36,7 +36,7 @@ test: ## build, run every test, count them (as root: all of them)
 	tools/install-packages build test
 	tools/run-tests --build $(BUILD)
 
-test-kernels: ## run the tests that matter on Debian's kernels, in qemu (two hours)
+test-kernels: ## run the tests that matter on Debian's kernels, in qemu (two to three hours)
 	tools/install-packages build test kernels
 	@$(MAKE) --no-print-directory build
 	tests/kernels/run $(BUILD)
