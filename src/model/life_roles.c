@@ -406,18 +406,16 @@ static void role_earlier(struct life *l, const struct record_head *r, const stru
 	if (s->place == LIFE_OFF_CPU) {
 		if (t > s->last_ns)
 			life_wait_end(l, t, sink);
-		s->last_ns = t;
 		s->slept_from_ns = 0;
-		doubt_clear(s);
-		return;
+	} else {
+		if (s->place != LIFE_GONE)
+			life_spend(l, SPLIT_unknown, s->last_ns, t);
+		s->nested.doubt_ns = t;
+		s->wake.has = false;
+		s->place = LIFE_UNSEEN;
+		s->missed = true;
 	}
-	if (s->place != LIFE_GONE)
-		life_spend(l, SPLIT_unknown, s->last_ns, t);
-	s->nested.doubt_ns = t;
 	doubt_clear(s);
-	s->wake.has = false;
-	s->place = LIFE_UNSEEN;
-	s->missed = true;
 	s->last_ns = t;
 }
 
