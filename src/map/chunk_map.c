@@ -150,6 +150,8 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
 	}
 	if (!err)
 		err = partial_merge(state, more);
+	if (!err && chunk_covers_to(info) < info->end_ns)
+		err = partial_ends(state); /* its recorder crashed */
 	if (!err)
 		err = state_pack(state, info, base);
 	partial_free(state);

@@ -256,6 +256,19 @@ static int tail_apply(struct partial *p, u64 body_to_ns)
 	return err || body_to_ns >= p->to_ns ? err : vec_push(&p->unsure, anybody);
 }
 
+int partial_ends(struct partial *p)
+{
+	u64 from, to;
+	int err;
+
+	body_of(p, &from, &to);
+	if (!p->zoned || to >= p->to_ns)
+		return 0;
+	err = tail_apply(p, to);
+	p->complete_ns = p->to_ns;
+	return err;
+}
+
 /*
  * Whether `right` has nothing of the end of `left`, which is complete up to to_ns: recording began
  * anew, or what is missing was lost, and `right` did not wait for it.

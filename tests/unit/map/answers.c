@@ -13,7 +13,7 @@
 static void must(int err)
 {
 	if (err) {
-		fprintf(stderr, "out of memory (%d)\n", err);
+		fprintf(stderr, "failed (%d)\n", err);
 		abort();
 	}
 }
@@ -673,6 +673,37 @@ struct partial *map_cut_streams(struct simulation *s, int cuts)
 	for (int i = 0; i <= cuts; i++)
 		pieces[i] = map_streams(s, times[i], times[i + 1]);
 	return merge_at_random(s, pieces, cuts + 1);
+}
+
+struct partial *map_crash(const struct simulation *s, const struct simulated_gap *gap,
+			  const u64 ends_ns[STREAMS], bool based)
+{
+	const struct partial_options state = {.state_only = true};
+	const struct partial_options rest = {.spans = true, .from_ns = gap->begin_ns};
+	struct partial *p = partial_new(based ? &state : &rest);
+	struct simulated_piece piece = {.begin_ns = s->from_ns};
+	u64 complete, last;
+
+	min_max(ends_ns, &complete, &last);
+	partial_streams(p, s->from_ns, complete);
+	for (int i = 0; i < STREAMS; i++) {
+		piece.from_ns[i] = piece.losses_from[i] = s->from_ns;
+		piece.to_ns[i] = piece.losses_to[i] = ends_ns[i];
+	}
+	map_piece(s, p, &piece);
+	partial_cover(p, s->from_ns, gap->begin_ns);
+	if (based) {
+		struct bytes bytes = {0};
+
+		must(partial_ends(p));
+		must(p->raw.list.count != 0); /* nothing waits */
+		must(base_write(p, &bytes));
+		partial_free(p);
+		must(base_read(&p, bytes.data, bytes.count, &rest));
+		bytes_free(&bytes);
+	}
+	must(partial_merge(p, map_time(s, gap->end_ns, UINT64_MAX, &rest)));
+	return p;
 }
 
 /* The line in which two texts first differ, for the reader of a failure. */

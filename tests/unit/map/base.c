@@ -449,6 +449,27 @@ TEST(base_stands_for_what_was_deleted_around_a_gap)
 	}
 }
 
+/* Nobody completes what a crash left: the base does not wait for that, and says the same. */
+TEST(base_stands_for_what_a_crash_left)
+{
+	for (u64 seed = 1; seed <= 800; seed++) {
+		struct simulation s;
+		struct simulated_gap gap = simulate_around_gap(&s, seed);
+		u64 ends_ns[SIMULATED_STREAMS];
+		char *whole, *based;
+
+		for (int i = 0; i < SIMULATED_STREAMS; i++)
+			ends_ns[i] = gap.begin_ns -
+				     simulation_random(&s, (gap.begin_ns - s.from_ns) / 4 + 1);
+		whole = answers_since(map_crash(&s, &gap, ends_ns, false), &s, gap.begin_ns);
+		based = answers_since(map_crash(&s, &gap, ends_ns, true), &s, gap.begin_ns);
+		CHECK_ANSWERS(whole, based, seed, gap.begin_ns);
+		free(whole);
+		free(based);
+		simulation_free(&s);
+	}
+}
+
 /* What it says may be said by anybody: where it covers times that nothing can add to, it is none.
  */
 TEST(a_base_of_times_beyond_belief_is_damaged)
