@@ -207,11 +207,11 @@ class Fathom:
         equal(result.returncode, 0, f"record {' '.join(map(str, args))}: {result.stderr}")
         return self.path(name)
 
-    def report(self, recording, by, *args):
-        return json.loads(self.ok("report", "--json", "--by", by, *args, recording))
+    def report(self, recording, by, *args, **options):
+        return json.loads(self.ok("report", "--json", "--by", by, *args, recording, **options))
 
-    def trace_all(self, recording, *args):
-        return json.loads(self.ok("trace", "--json", "--all", *args, recording))
+    def trace_all(self, recording, *args, **options):
+        return json.loads(self.ok("trace", "--json", "--all", *args, recording, **options))
 
     def chunks(self, recording):
         return json.loads(self.ok("chunks", "--json", recording))["chunks"]
