@@ -79,7 +79,8 @@ def check_open_call(recording, pid):
     equal((first["begin_bound"], first["end_bound"]), ("soft", "hard"), "the open call")
     equal(first["begin_ns"], thread["begin_ns"], "it is known from the begin of the recording")
     check(first["end_ns"] - first["begin_ns"] > 100_000_000, "it lasted")
-    waits = [s for s in spans if s.get("parent_id") == first["span_id"]]
+    # awake, it may lose its CPU before the call ends
+    waits = [s for s in spans if s.get("parent_id") == first["span_id"] and s["name"] != "runnable"]
     equal([(w["kind"], w["name"]) for w in waits], [("wait", "ipc")], "its wait")
     equal(waits[0]["begin_ns"], first["begin_ns"], "it slept all the while")
     equal(sum(first["time"].values()), first["end_ns"] - first["begin_ns"], "its split")
@@ -381,7 +382,9 @@ def a_thread_whose_own_pages_are_on_swap_has_its_span():
             equal(len(traces), 10, "spans")
             for trace in traces:
                 time_of = trace["spans"][0]["time"]
-                check(9e6 < time_of["timer_ns"] and time_of["unknown_ns"] == 0,
+                # its timer runs before it sleeps
+                asleep_ns = 9e6 if harness.SLOWER == 1 else 5e6
+                check(asleep_ns < time_of["timer_ns"] and time_of["unknown_ns"] == 0,
                       f"asleep for 10 ms, with {options}: {time_of}")
                 names = [s["name"] for s in trace["spans"]]
                 equal(names.count("nanosleep"), 1, "its call, and none behind it, is under it")
