@@ -396,7 +396,9 @@ static void role_out(struct life *l, const struct record_head *r, const struct l
 
 /*
  * It was in user code, but before the time of the record. One that is off its CPU stays so, which
- * is told in two parts; of another it is not known where it is: it may be in the same visit still.
+ * is told in two parts: it may have been before it left it, or if records were lost since, also
+ * behind: then its call says at its end whether it went on. Of another one it is not known where
+ * it is: it may be in the same visit still.
  */
 static void role_earlier(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
@@ -407,6 +409,8 @@ static void role_earlier(struct life *l, const struct record_head *r, const stru
 		if (t > s->last_ns)
 			life_wait_end(l, t, sink);
 		s->slept_from_ns = 0;
+		if (s->doubt_to_ns)
+			s->doubt_from_ns = s->doubt_to_ns = t;
 	} else {
 		if (s->place != LIFE_GONE)
 			life_spend(l, SPLIT_unknown, s->last_ns, t);
@@ -414,8 +418,8 @@ static void role_earlier(struct life *l, const struct record_head *r, const stru
 		s->wake.has = false;
 		s->place = LIFE_UNSEEN;
 		s->missed = true;
+		doubt_clear(s);
 	}
-	doubt_clear(s);
 	s->last_ns = t;
 }
 

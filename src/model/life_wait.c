@@ -251,7 +251,7 @@ void life_held_tell(struct life *l, enum life_role role, const struct record_hea
 		return; /* in the visit that goes on */
 	s->held = (struct life_stay){0};
 	if (s->leave.time_ns) {
-		if (visit_ns && visit_ns <= stay.begin_ns)
+		if (visit_ns && visit_ns <= s->leave.time_ns)
 			stay.doubt_ns = 0;
 		stay_tell(l, &stay, sink);
 	} else if (r && call_of(l, role, r, stay.begin_ns, &in) && sleep_is_told(&in, &stay.wake)) {
@@ -271,7 +271,7 @@ void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life
 	if (!s->wake.has || s->wake.time_ns <= s->last_ns || s->wake.time_ns > t)
 		return;
 	t = s->wake.time_ns;
-	if (visit_ns && visit_ns <= s->last_ns) /* it went on behind */
+	if (visit_ns && visit_ns <= s->leave.time_ns) /* it went on behind */
 		s->slept_from_ns = 0;
 	life_wait_end(l, t, sink);
 	s->last_ns = t;

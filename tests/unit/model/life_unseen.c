@@ -263,6 +263,15 @@ static void earlier(struct told *t, u64 time_ns)
 	feed(t, LIFE_EARLIER, &r);
 }
 
+static void lost(struct told *t, u64 begin_ns, u64 end_ns)
+{
+	struct record_lost r = {
+		.head = {.kind = RECORD_lost, .time_ns = end_ns, .cpu = LIFE_CPU_UNKNOWN},
+		.begin_ns = begin_ns};
+
+	feed(t, LIFE_LOST, &r);
+}
+
 /* From 1500 on it sleeps in the call that began at 1400. */
 static void sleeps(struct told *t)
 {
@@ -319,6 +328,30 @@ TEST(what_comes_too_late_at_a_cut_is_the_same_if_halves_are_joined)
 	CHECK_EQ(right.waits, 0);
 	CHECK_EQ(life_join(&left.life, &right.life, &sink), 0);
 	check_slept_on(&left);
+}
+
+/* Of what it slept in meanwhile only its call can tell. */
+TEST(one_that_slept_while_records_were_lost_may_have_come_back_before_a_late_one)
+{
+	for (int cut = 0; cut < 3; cut++)
+		for (int same = 0; same < 2; same++) {
+			struct told left = {0}, right = {0};
+			const struct life_sink sink = {&left,	 on_wait,  on_visit,
+						       on_share, on_share, on_share};
+
+			life_init(&left.life, TID);
+			life_init(&right.life, TID);
+			sleeps(&left);
+			lost(cut > 0 ? &left : &right, 1600, 1700);
+			earlier(cut > 1 ? &left : &right, 1800);
+			woken(&right, 2000, WAKE_timer);
+			enters(&right, 2500);
+			returns(&right, same ? 1400 : 1650, 2600, SYSCALL_NR_nanosleep, 0);
+			CHECK_EQ(life_join(&left.life, &right.life, &sink), 0);
+			finish(&left);
+			CHECK_EQ(left.life.total.ns[SPLIT_timer], same ? 400 : 200);
+			CHECK_EQ(left.life.total.ns[SPLIT_runnable], 500);
+		}
 }
 
 TEST(one_that_computed_when_a_record_came_too_late_may_be_in_the_same_call)
