@@ -458,8 +458,8 @@ void partial_streams(struct partial *p, u64 begun_ns, u64 complete_ns);
 void partial_late(struct partial *p, u64 late_ns, u64 begin_ns);
 
 /*
- * Recording ended here, so that a gap follows: nobody has the rest of what some of its streams do
- * not reach. Does at once what merging with what is behind that gap would do, with the same
+ * A crash ended recording here: nobody has the rest of what some of its streams do not reach.
+ * Does at once what merging with what is behind the gap that follows would do, with the same
  * outcome, and so keeps none of the records that would wait for it. 0 or -ENOMEM.
  */
 int partial_ends(struct partial *p);

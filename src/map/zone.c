@@ -275,7 +275,9 @@ int partial_ends(struct partial *p)
  */
 static bool is_missing_for_good(const struct partial *right, u64 from_ns, u64 to_ns)
 {
-	if (right->gaps.count && right->gaps.data[0].head.time_ns <= from_ns)
+	const struct record_gap *gap = right->gaps.count ? &right->gaps.data[0] : NULL;
+
+	if (gap && (gap->head.time_ns <= from_ns || gap->begin_ns <= to_ns))
 		return true;
 	return right->late_ns > to_ns;
 }

@@ -368,6 +368,28 @@ TEST(a_sleeper_of_a_joined_base_sleeps_behind_it)
 	partial_free(base);
 }
 
+/* Of its last time some streams are missing for good: there it was not seen in user code. */
+TEST(what_a_crash_left_before_a_joined_base_is_not_whole)
+{
+	struct partial *left = partial_new(NULL), *base = partial_new(&state);
+	const struct split *total;
+
+	partial_streams(left, 1000, 1600);
+	lives(left, 1500);
+	lives(left, 1900);
+	partial_cover(left, 1000, 2000);
+	lives(base, 3500);
+	partial_cover(base, 3000, 5000);
+	base = base_of_all(base);
+	CHECK_EQ(base_follow(base, 1600, 5000), 0);
+	CHECK_EQ(partial_merge(left, base), 0);
+	CHECK_EQ(partial_finish(left), 0);
+	CHECK(left->lives.count > 0);
+	total = &left->lives.data[0]->total;
+	CHECK_EQ(total->ns[SPLIT_user], 400); /* up to its first call */
+	partial_free(left);
+}
+
 static void check_base(struct simulation *s, u64 seed, u64 at, int steps)
 {
 	char *whole = answers_since(map_since(s, at), s, at);
