@@ -602,6 +602,7 @@ int exec_path(u64 name, u32 from_fd)
 	    !syscall_may_rename(state->row) || syscall_unwanted[call_row_of(state)] ||
 	    (spans_only && !context_is_set(&state->ctx)))
 		return 0;
+	state_take_call(state);
 	if (state->row == SYSCALL_NR_execveat)
 		dirfd = state->args[0];
 	if (from_fd)
