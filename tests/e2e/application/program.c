@@ -4,7 +4,7 @@
  *
  *	e2e-application ROUNDS [fork|die|wait|flood|hop|exec|held|leave|rename|stamps]
  *
- * Waits until somebody really listens (10 s at most). Then for each round
+ * Waits until somebody really listens (LISTENER_MS at most). Then for each round
  *
  *	request				getppid; its number is given twice
  *	  sleep				nanosleep of 2 ms
@@ -42,6 +42,7 @@
 #include <unistd.h>
 
 #define READS 64
+#define LISTENER_MS 100000 /* until it comes, where all is slower */
 
 static int zero;
 
@@ -208,7 +209,7 @@ static void leaves_run(void)
 static int listener_await(void)
 {
 	sleep_ms(150); /* in its first tenth of a second a program writes for who may come */
-	for (int i = 0; i < 10000 && !fathom_listening(); i++)
+	for (int i = 0; i < LISTENER_MS && !fathom_listening(); i++)
 		sleep_ms(1);
 	return fathom_listening();
 }

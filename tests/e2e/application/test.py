@@ -511,7 +511,7 @@ def start_order_does_not_matter_for_the_whole_host():
     with harness.Process([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
         try:
             where = fathom.path("host")
-            result = fathom.run("record", "-o", where, "-d", "2s")
+            result = fathom.run("record", "-o", where, "-d", f"{2 * harness.SLOWER}s")
             equal(result.returncode, 0, f"record: {result.stderr}")
         finally:
             program.kill()

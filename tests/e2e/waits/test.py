@@ -271,8 +271,10 @@ def what_is_woken_before_the_snapshot_slept_in_its_call():
         waits = [s for s in spans if s.get("parent_id") == call["span_id"]]
         why = causes[call["name"]]
         slept[why] += [w["name"] for w in waits] == [why]
-        check(not waits or waits[0]["name"] == why, f"why it slept: {call} {waits}")
-    check(slept["timer"] > 100 and slept["ipc"] > 50, f"{slept} slept when the recording began")
+        # one that was awake already may have waited for its turn
+        check(not waits or waits[0]["name"] in (why, "runnable"), f"why it slept: {call} {waits}")
+    many = 100 if harness.SLOWER == 1 else 50  # the others have not had their turn since they woke
+    check(slept["timer"] > many and slept["ipc"] > 50, f"{slept} slept when the recording began")
 
 
 READERS = """
@@ -370,13 +372,26 @@ def swap():
                 subprocess.run(["swapoff", file.name], check=True)
 
 
+def record_swapped(options):
+    """None: the kernel left the program's pages where they were."""
+    for attempt in range(5):
+        path = fathom.path(f"swapped{len(options)}-{attempt}")
+        result = fathom.run("record", "-o", path, *options, "--", SWAPPED, "10")
+        if result.returncode == 0:
+            return path
+        equal(result.returncode, 2, result.stderr)
+    return None
+
+
 @tests.add
 def a_thread_whose_own_pages_are_on_swap_has_its_span():
     with swap() as made:
         if not made:
             return "there can be no swap"
         for options in ([], ["--spans-only"]):
-            path = fathom.record(f"swapped{len(options)}", *options, "--", SWAPPED, "10")
+            path = record_swapped(options)
+            if not path:
+                return "its pages did not go to swap"
             answer = fathom.ok("trace", "--json", "--slowest", "99", "--name", "work", path)
             traces = json.loads(answer)["traces"]
             equal(len(traces), 10, "spans")
