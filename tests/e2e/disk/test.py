@@ -22,6 +22,8 @@ fathom = harness.Fathom(sys.argv[1])
 TOUCHES = sys.argv[2]
 tests = harness.Tests()
 MIB = 1 << 20
+# before, what is received is told where a function ends that was seen to begin
+SEES_WHAT_IS_UNDER_WAY = tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 3)
 WORK = tempfile.mkdtemp(prefix="fathom-disk-", dir=os.environ.get("TMPDIR", "/var/tmp"))
 
 
@@ -225,7 +227,8 @@ def what_a_call_does_that_was_open_before_is_of_the_span_that_it_is_in():
     equal(recorder.returncode, 0, "status of the recorder")
     disk = Disk(where)
     [call] = [span for span in disk.spans if span["name"] == "read"]
-    equal((call["begin_bound"], call["attributes"].get("bytes.to")), ("soft", 1), "the open call")
+    equal((call["begin_bound"], call["attributes"].get("bytes.to")),
+          ("soft", 1 if SEES_WHAT_IS_UNDER_WAY else None), "the open call")
     touch = disk.parent(call)
     check(touch["kind"] in ("internal", "context"), f"the span that it is in: {touch}")
     [fault] = [span for span in disk.spans if span["kind"] == "fault"]
