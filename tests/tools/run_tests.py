@@ -60,7 +60,7 @@ def tried(tool, suite, tries):
     """What is counted of one test that goes like this each time, and what was left to try."""
     left = list(tries)
 
-    def log(*_):
+    def log(*_, **__):
         if not left[0]:
             return 1, left.pop(0)
         output, result, code = left.pop(0)
