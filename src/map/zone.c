@@ -295,10 +295,9 @@ int zones_merge(struct partial *left, struct partial *right)
 	raws_sort(&right->raw);
 	body_of(right, &right_from, &right_to);
 	body_of(left, &left_from, &left_to);
-	if (left->zoned && left_to < left->to_ns &&
-	    is_missing_for_good(right, right_from, left_to)) {
-		err = tail_apply(left, left_to);
-		left_to = left->to_ns;
+	if (is_missing_for_good(right, right_from, left_to)) {
+		err = partial_ends(left);
+		body_of(left, &left_from, &left_to);
 	}
 	/* one without a body may say that something is missing for which the left did not wait */
 	complete = right_from >= right_to && right_to < left_to ? left_to : right_to;
