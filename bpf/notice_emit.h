@@ -57,9 +57,20 @@ static __always_inline bool notice_text_is(u64 at, const char *name, u32 bytes)
 	return true;
 }
 
-/* Three comparisons for all other calls. A call that failed costs a look in vain. */
-static __always_inline void notice_syscall(struct task_struct *task, struct pt_regs *regs, u32 nr)
+static __always_inline bool notice_may_be(u32 nr)
 {
+	return nr == SYSCALL_NR_mmap || nr == SYSCALL_NR_prctl || nr == SYSCALL_NR_memfd_create;
+}
+
+/*
+ * After such a call of the current task; one that failed costs a look in vain. Not static: what it
+ * sends stands on a stack of its own.
+ */
+__weak __noinline int notice_syscall(u32 nr)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+
 	if (nr == SYSCALL_NR_mmap) {
 		if ((regs->dx & NOTICE_PROT_EXEC) && !(regs->r10 & NOTICE_MAP_ANONYMOUS))
 			notice_emit(task, NOTICE_MAPPED, 0);
@@ -70,6 +81,7 @@ static __always_inline void notice_syscall(struct task_struct *task, struct pt_r
 		if (notice_text_is(regs->di, "fathom_ring", 12))
 			notice_emit(task, NOTICE_RING, 0);
 	}
+	return 0;
 }
 
 #endif

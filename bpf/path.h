@@ -3,7 +3,7 @@
  * The name of an open file, as readlink of /proc/PID/fd/N shows it in the
  * process's own mount namespace, put into an fd record. The helper for it
  * (bpf_d_path) is refused to tracepoint programs, so dentries and mounts are
- * walked here, from the file to the root and backwards into the buffer.
+ * walked (path.bpf.c), from the file to the root and backwards into the buffer.
  */
 #ifndef BPF_PATH_H
 #define BPF_PATH_H
@@ -11,8 +11,16 @@
 #include "bpf/file.h"
 #include "bpf/ring.h"
 
-#define PATH_DEPTH 48 /* directories and mounts on the way; more are cut and counted */
 #define PATH_BUFFER 4096
+
+/* On the way up. */
+struct path_walk {
+	struct dentry *dentry;
+	struct mount *mount;
+	struct dentry *root_dentry;
+	struct vfsmount *root_mount;
+	long done; /* 1: it came to the root, -1: it is cut */
+};
 
 struct path_scratch {
 	union {
@@ -23,81 +31,16 @@ struct path_scratch {
 	/* the path is written backwards from PATH_BUFFER; room for a name behind */
 	char buffer[PATH_BUFFER + 256];
 	u32 length;
+	/* here, since stacks are short: */
+	struct path_walk walk;
+	u64 numbers[2]; /* that a format is given */
 };
 
-#define PATH_SHORT 32
-
-/* Eight bytes of a name at a time; what stands behind it is kept. */
-static __always_inline void path_copy_short(char *to, const unsigned char *name, u32 len)
-{
-	u64 word = kernel_read_word((const void *)name), mask;
-
-	if (len < 8) {
-		mask = (1ull << (8 * len & 63)) - 1;
-		*(u64 *)to = (word & mask) | (*(u64 *)to & ~mask);
-		return;
-	}
-	*(u64 *)to = word;
-	if (len > 16)
-		*(u64 *)(to + 8) = kernel_read_word((const void *)name + 8);
-	if (len > 24)
-		*(u64 *)(to + 16) = kernel_read_word((const void *)name + 16);
-	*(u64 *)(to + len - 8) = kernel_read_word((const void *)name + len - 8);
-}
-
-/* Puts "/name" before what is there. 0, or -1: no room. */
-static __always_inline int path_prepend(struct path_scratch *s, const unsigned char *name, u32 len)
-{
-	u64 at = PATH_BUFFER - s->length, n = len;
-
-	BOUND(n, 255);
-	if (s->length + n + 1 > PATH_BUFFER - 1)
-		return -1;
-	at -= n;
-	BOUND(at, 4095);
-	if (kernel_loads_are_plain() && n <= PATH_SHORT)
-		path_copy_short(s->buffer + at, name, n);
-	else
-		bpf_probe_read_kernel(s->buffer + at, n, name);
-	at -= 1;
-	BOUND(at, 4095);
-	s->buffer[at] = '/';
-	s->length += n + 1;
-	return 0;
-}
-
-struct path_walk {
-	struct dentry *dentry;
-	struct mount *mount;
-	struct dentry *root_dentry;
-	struct vfsmount *root_mount;
-};
-
-/* One step up. 1: done, 0: go on, -1: cut. */
-static __always_inline int path_step(struct path_scratch *s, struct path_walk *w)
-{
-	struct dentry *dentry = w->dentry, *parent;
-	struct mount *mount = w->mount, *above;
-	struct vfsmount *vfs = (void *)mount + bpf_core_field_offset(struct mount, mnt);
-
-	if (dentry == w->root_dentry && vfs == w->root_mount)
-		return 1;
-	if (dentry == KERNEL_READ(vfs, mnt_root)) {
-		above = KERNEL_READ(mount, mnt_parent);
-		if (!above || above == mount)
-			return 1;
-		w->dentry = KERNEL_READ(mount, mnt_mountpoint);
-		w->mount = above;
-		return 0;
-	}
-	parent = KERNEL_READ(dentry, d_parent);
-	if (!parent || parent == dentry)
-		return 1;
-	if (path_prepend(s, KERNEL_READ(dentry, d_name.name), KERNEL_READ(dentry, d_name.len)))
-		return -1;
-	w->dentry = parent;
-	return 0;
-}
+/*
+ * path.bpf.c: puts the names on the way that `walk` begins before what is in the buffer. Whether it
+ * came to the root. Not static: the verifier looks at it once for each program, not at each call.
+ */
+int path_climb(struct path_scratch *s);
 
 #define PATH_WORDS 8
 
@@ -117,20 +60,17 @@ static __always_inline void path_copy(struct path_scratch *s, u64 at, u64 n)
 static __always_inline bool path_write(struct path_scratch *s, struct task_struct *task,
 				       struct dentry *dentry, struct vfsmount *mount)
 {
-	struct path_walk w = {.dentry = dentry};
-	int done = 0;
+	bool whole;
 	u64 at, n;
 
 	s->length = 0;
-	w.mount = (void *)mount - bpf_core_field_offset(struct mount, mnt);
-	w.root_dentry = KERNEL_READ(task, fs, root.dentry);
-	w.root_mount = KERNEL_READ(task, fs, root.mnt);
-	for (int i = 0; i <= PATH_DEPTH && !done; i++) /* the last finds the root */
-		done = path_step(s, &w);
-	if (done != 1)
+	s->walk.dentry = dentry;
+	s->walk.mount = (void *)mount - bpf_core_field_offset(struct mount, mnt);
+	s->walk.root_dentry = KERNEL_READ(task, fs, root.dentry);
+	s->walk.root_mount = KERNEL_READ(task, fs, root.mnt);
+	whole = path_climb(s);
+	if (!whole)
 		ring_count_incomplete();
-	if (s->length == 0)
-		path_prepend(s, NULL, 0);
 	n = s->length;
 	at = PATH_BUFFER - n;
 	BOUND(at, 4095);
@@ -138,7 +78,7 @@ static __always_inline bool path_write(struct path_scratch *s, struct task_struc
 	if (at + n <= PATH_BUFFER)
 		path_copy(s, at, n);
 	s->r.path_len = n;
-	return done == 1;
+	return whole;
 }
 
 /* A file without a place in a directory: memory files and the like. Its name stands alone. */
@@ -176,8 +116,10 @@ static __always_inline void path_of_file(struct path_scratch *s, struct task_str
 /* "pipe:[7]", "socket:[7]": prefix and inode number. */
 static __always_inline void path_of_number(struct path_scratch *s, const char *format)
 {
-	u64 key = s->r.file.key;
-	long n = bpf_snprintf(s->r.path, 64, format, &key, sizeof(key));
+	long n;
+
+	s->numbers[0] = s->r.file.key;
+	n = bpf_snprintf(s->r.path, 64, format, s->numbers, sizeof(s->numbers[0]));
 
 	s->r.path_len = n > 1 && n <= 64 ? n - 1 : 0;
 }
@@ -208,8 +150,11 @@ static __always_inline bool file_is_namespace(struct file *file)
 static __always_inline void path_of_namespace(struct path_scratch *s, struct file *file)
 {
 	struct ns_common *namespace = KERNEL_READ(file, f_inode, i_private);
-	u64 args[2] = {(u64)KERNEL_READ(namespace, ops, name), s->r.file.key};
-	long n = bpf_snprintf(s->r.path, 64, "%s:[%llu]", args, sizeof(args));
+	long n;
+
+	s->numbers[0] = (u64)KERNEL_READ(namespace, ops, name);
+	s->numbers[1] = s->r.file.key;
+	n = bpf_snprintf(s->r.path, 64, "%s:[%llu]", s->numbers, sizeof(s->numbers));
 
 	s->r.path_len = n > 1 && n <= 64 ? n - 1 : 0;
 }
@@ -229,7 +174,7 @@ static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *
 				    struct file *file, s32 fd, u8 op)
 {
 	struct record_fd *r = &s->r;
-	struct file_ref ref = {};
+	struct file_ref *ref = (void *)r + __builtin_offsetof(struct record_fd, file);
 	u16 kind;
 
 	__builtin_memset(r, 0, 64);
@@ -241,9 +186,8 @@ static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *
 	r->op = op;
 	if (fd >= 0 && fd_is_cloexec(task, fd))
 		r->flags |= FD_CLOEXEC_SET;
-	file_fill(&ref, file);
-	r->file = ref;
-	kind = ref.kind;
+	file_fill(ref, file);
+	kind = ref->kind;
 	if (kind == FILE_KIND_pipe)
 		path_of_number(s, "pipe:[%llu]");
 	else if (kind >= FILE_KIND_tcp && kind <= FILE_KIND_socket_other)

@@ -47,16 +47,9 @@ static __always_inline bool restart_is(const struct restart_row *row, const char
 	return a[0] == b[0] && a[1] == b[1];
 }
 
-/*
- * The number of the call that a thread goes on with, which is asleep in restart_syscall or on the
- * way to it; `nr` if that cannot be told.
- */
-static __noinline u32 restart_call(struct task_struct *task, u32 nr)
+/* Not static: the verifier looks at it once, and not at what follows for each row. */
+__weak __noinline int restart_find(u64 function, bool compat, bool address, u32 nr)
 {
-	bool compat = task->thread_info.status & TS_COMPAT;
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	u64 function = (u64)task->restart_block.fn;
-	bool address = (compat ? (u32)regs->bx : regs->di) >= LOWEST_ADDRESS;
 	char name[RESTART_NAME + 8] __attribute__((aligned(8))) = {};
 
 	BPF_SNPRINTF(name, sizeof(name), "%ps", function);
@@ -70,6 +63,20 @@ static __noinline u32 restart_call(struct task_struct *task, u32 nr)
 		return address ? row->at_address : row->nr;
 	}
 	return nr;
+}
+
+/*
+ * The number of the call that a thread goes on with, which is asleep in restart_syscall or on the
+ * way to it; `nr` if that cannot be told.
+ */
+static __always_inline u32 restart_call(struct task_struct *task, u32 nr)
+{
+	bool compat = task->thread_info.status & TS_COMPAT;
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	bool address = (compat ? (u32)regs->bx : regs->di) >= LOWEST_ADDRESS;
+	u64 function = (u64)BPF_CORE_READ(task, restart_block.fn); /* as a mere number */
+
+	return restart_find(function, compat, address, nr);
 }
 
 #endif

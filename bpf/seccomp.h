@@ -29,46 +29,63 @@ struct seccomp_filter {
 #define SECCOMP_FILTERS 128
 #define SECCOMP_HELD 512 /* of one filter, the first of them */
 
-/*
- * Whether a filter's supervisor was told of the task; -1: of too many others to see that. By their
- * addresses, since the verifier looks at a function of its own once, and not for each filter.
- */
-__weak __noinline int seccomp_is_told(u64 notif_at, u64 task)
+struct seccomp_search {
+	u64 task;
+	struct list_head *at, *first; /* of what a filter holds */
+	struct seccomp_filter *filter;
+	int told; /* 1: it was found; -1: too many others are held to see that */
+};
+
+static long seccomp_next_held(u32 turn, struct seccomp_search *search)
 {
-	struct notification *notif = (void *)notif_at;
-	struct list_head *first = (void *)notif + bpf_core_field_offset(notif->notifications);
-	struct list_head *at = BPF_CORE_READ(first, next);
+	struct list_head *at = search->at;
 	struct seccomp_knotif *held;
 
-	for (int i = 0; i < SECCOMP_HELD && at && at != first; i++) {
-		held = (void *)at - bpf_core_field_offset(held->list);
-		if ((u64)BPF_CORE_READ(held, task) == task)
-			return 1;
-		at = BPF_CORE_READ(at, next);
+	if (!at || at == search->first)
+		return 1;
+	held = (void *)at - bpf_core_field_offset(struct seccomp_knotif, list);
+	if ((u64)BPF_CORE_READ(held, task) == search->task) {
+		search->told = 1;
+		return 1;
 	}
-	return at && at != first ? -1 : 0;
+	search->at = BPF_CORE_READ(at, next);
+	return 0;
+}
+
+static long seccomp_next_filter(u32 turn, struct seccomp_search *search)
+{
+	struct seccomp_filter *filter = search->filter;
+	struct notification *notif;
+	struct list_head *first;
+
+	if (!filter)
+		return 1;
+	notif = BPF_CORE_READ(filter, notif);
+	if (notif) {
+		first = (void *)notif + bpf_core_field_offset(notif->notifications);
+		search->first = first;
+		search->at = BPF_CORE_READ(first, next);
+		bpf_loop(SECCOMP_HELD, seccomp_next_held, search, 0);
+		if (!search->told && search->at && search->at != first)
+			search->told = -1;
+	}
+	if (search->told)
+		return 1;
+	search->filter = BPF_CORE_READ(filter, prev);
+	return 0;
 }
 
 /* Rare, and a function of its own to the verifier; the task by its address. */
 __weak __noinline int seccomp_holds(u64 task_at)
 {
 	struct task_struct *task = (void *)task_at;
-	struct seccomp_filter *filter = BPF_CORE_READ(task, seccomp.filter);
-	struct notification *notif;
-	int told;
+	struct seccomp_search search = {.task = task_at,
+					.filter = BPF_CORE_READ(task, seccomp.filter)};
 
-	for (int i = 0; i < SECCOMP_FILTERS && filter; i++) {
-		notif = BPF_CORE_READ(filter, notif);
-		told = notif ? seccomp_is_told((u64)notif, task_at) : 0;
-		if (told > 0)
-			return true;
-		if (told < 0)
-			break;
-		filter = BPF_CORE_READ(filter, prev);
-	}
-	if (filter) /* it may be held all the same */
+	bpf_loop(SECCOMP_FILTERS, seccomp_next_filter, &search, 0);
+	if (search.told <= 0 && search.filter) /* it may be held all the same */
 		ring_count_incomplete();
-	return false;
+	return search.told > 0;
 }
 
 #endif

@@ -279,13 +279,17 @@ static __always_inline u32 syscall_slots(const struct thread_state *state, const
 
 /*
  * A call that was not seen to begin. The first one of a thread was open when its recording began,
- * unless a filter or a tracer can have refused it before it was entered.
+ * unless a filter or a tracer can have refused it before it was entered. Not static: the verifier
+ * looks at it once, and not at what follows for each way through it.
  */
-static __always_inline void syscall_begin_late(struct thread_state *state, struct task_struct *task,
-					       struct pt_regs *regs)
+__noinline int syscall_begin_late(struct thread_state *state)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	u32 fd;
 
+	if (!state)
+		return 0;
 	state->nr = call_number(regs->orig_ax);
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
 	state->row = call_row(regs->orig_ax, state->compat, regs);
@@ -296,6 +300,7 @@ static __always_inline void syscall_begin_late(struct thread_state *state, struc
 	context_read(state, task);
 	if (!state->called && !task->seccomp.mode && syscall_was_open(state, task))
 		syscall_set_soft(state);
+	return 0;
 }
 
 /* The arguments that the call has; 0 for the others. */
@@ -473,7 +478,7 @@ static __always_inline bool syscall_record(struct thread_state *state, struct ta
 	bool put;
 
 	if (!state->in_syscall) {
-		syscall_begin_late(state, task, regs);
+		syscall_begin_late(state);
 	} else if (state->in_syscall >= IN_SYSCALL_SOFT) {
 		state_take_call(state);
 		context_read(state, task); /* nobody read it where it began */
@@ -557,26 +562,36 @@ static __always_inline void syscall_path(struct thread_state *state, const u64 a
 	call_path(state->nr | flags, state->begin_ns, dirfd, call_argument(args, place));
 }
 
-/* The paths that it was asked for; an exec that succeeds has told them already (exec_path()). */
-static __always_inline void syscall_paths(struct thread_state *state, struct pt_regs *regs,
-					  long result)
+/* An exec that succeeds has told them already (exec_path()). */
+static __always_inline bool syscall_has_paths(const struct thread_state *state, long result)
 {
 	u64 row = call_row_of(state);
-	u8 first = call_paths_of[row], second = call_second_paths_of[row];
-	u64 args[6];
 
-	if (!first || !record_files || !state->in_syscall || !state->begin_ns ||
-	    syscall_unwanted[row] || (spans_only && !context_is_set(&state->ctx)) ||
-	    (result == 0 && syscall_keeps_args(row)))
-		return;
+	return call_paths_of[row] && record_files && state->in_syscall && state->begin_ns &&
+	       !syscall_unwanted[row] && (!spans_only || context_is_set(&state->ctx)) &&
+	       !(result == 0 && syscall_keeps_args(row));
+}
+
+/* The paths that it was asked for. Not static: its arguments stand on a stack of its own. */
+__noinline int syscall_paths(struct thread_state *state, long result)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	u64 args[6], row;
+	u8 second;
+
+	if (!state)
+		return 0;
+	row = call_row_of(state);
+	second = call_second_paths_of[row];
 	call_registers(args, regs, state->compat);
 	if (state->compat && row == SYSCALL_NR_fanotify_mark) { /* its mask takes two */
 		args[3] = args[4];
 		args[4] = args[5];
 	}
-	syscall_path(state, args, first, 0, result);
+	syscall_path(state, args, call_paths_of[row], 0, result);
 	if (second)
 		syscall_path(state, args, second, CALL_PATH_IS_SECOND, result);
+	return 0;
 }
 
 /* How long the name of a descriptor is that the kernel puts before what was asked. */
@@ -670,15 +685,15 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	state->held_tid = 0;
 	if (state_in(state) && !syscall_made_it(state, task, regs, result))
 		told = syscall_record(state, task, regs, result);
-	if (state_in(state) && !told)
-		syscall_paths(state, regs, result);
+	if (state_in(state) && !told && syscall_has_paths(state, result))
+		syscall_paths(state, result);
 	if (state_in(state) && !told)
 		syscall_files(state, regs, result);
 	if (state_in(state))
 		syscall_count_hole(state, result);
 	/* The name is given whether or not the kernel can show it: its result is ignored. */
-	if (state_in(state) && state->in_syscall && !state->compat)
-		notice_syscall(task, regs, state->nr);
+	if (state_in(state) && state->in_syscall && !state->compat && notice_may_be(state->nr))
+		notice_syscall(state->nr);
 	state->newborn = 0;
 	if (result == -ERESTART_RESTARTBLOCK && state->in_syscall)
 		state->restarts = 1;
