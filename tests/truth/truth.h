@@ -148,18 +148,19 @@ static inline int64_t truth_task_ns(const struct truth *truth)
 }
 
 /*
- * Without perf's task clock, for what is begun often: each is a descriptor, and to let their table
- * grow takes milliseconds of sleep.
+ * With a task clock that the thread has, for what is begun often: each is a descriptor, and to let
+ * their table grow takes milliseconds of sleep.
  */
-static inline void truth_begin_unclocked(struct truth *truth, const char *program, const char *what)
+static inline void truth_begin_clocked(struct truth *truth, const char *program, const char *what,
+				       int task_clock)
 {
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	truth->program = program;
 	truth->what = what;
-	truth->task_clock = -1;
-	truth->task_ns = 0;
+	truth->task_clock = task_clock;
 	truth->from_ns = truth_stamp(&truth->run_ns, &truth->usage_ns, &truth->wait_ns,
 				     &truth->switches);
+	truth->task_ns = truth_task_ns(truth);
 }
 
 static inline void truth_begin(struct truth *truth, const char *program, const char *what)
@@ -167,9 +168,7 @@ static inline void truth_begin(struct truth *truth, const char *program, const c
 	int task_clock = truth_task_clock();
 
 	truth->disk_ns = truth_disk_delay();
-	truth_begin_unclocked(truth, program, what);
-	truth->task_clock = task_clock;
-	truth->task_ns = truth_task_ns(truth);
+	truth_begin_clocked(truth, program, what, task_clock);
 }
 
 /* What the clocks counted for the calling thread since truth_begin(). */

@@ -526,6 +526,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "nap"))
 		return nap();
 	setvbuf(stdout, NULL, _IOLBF, 1 << 12);
+	TRUTH_TRY(dup2(STDIN_FILENO, 255)); /* later, the table of descriptors grows with sleep */
+	close(255);
 	fathom_init("stories");
 	for (size_t i = 0; i < STORIES; i++) {
 		told[i] = scene_set(&scenes[i], &stories[i]);

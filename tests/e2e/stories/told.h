@@ -10,7 +10,7 @@
  * piece it was in that part of the split; such a piece ends when somebody is about to end the
  * wait. blocked_ns, wait_ns and run_ns are the kernel's count of all threads that had it: off the
  * CPU without waiting for one, waiting for one, on one. Up to NOW the thread that says it was on a
- * CPU for RUN, and left it SWITCHES times. Times are CLOCK_MONOTONIC.
+ * CPU for RUN, counted from anywhere, and left it SWITCHES times. Times are CLOCK_MONOTONIC.
  */
 #ifndef TESTS_E2E_STORIES_TOLD_H
 #define TESTS_E2E_STORIES_TOLD_H
