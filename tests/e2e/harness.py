@@ -82,10 +82,14 @@ class Tests:
         failed = 0
         print(f"1..{len(self.list)}", flush=True)
         for number, test in enumerate(self.list, 1):
+            begin = time.monotonic()
             try:
                 skip = test()
+                tested = time.monotonic()
                 for fathom in opened:
                     fathom.check_recordings()
+                print(f"# {tested - begin:.1f} s, and {time.monotonic() - tested:.1f} s to check "
+                      "what it recorded")
                 print(f"ok {number} - {test.__name__}" + (f" # SKIP {skip}" if skip else ""),
                       flush=True)
             except Exception as problem:  # a test that breaks has failed

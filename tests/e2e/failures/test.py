@@ -308,14 +308,14 @@ def a_full_disk_is_told_before_commands_are_waited_for():
     with mounted("hooked", "size=600k") as path:
         loop = "while :; do read x < /etc/hostname; done"
         with running("record", "-o", os.path.join(path, "out"), "--rotate", "100K", "--on-chunk",
-                     "exec sleep 30 #", "--", "sh", "-c", loop) as recorder:
+                     f"exec sleep {12 * harness.SLOWER} #", "--", "sh", "-c", loop) as recorder:
             line = recorder.stderr.readline()
             check("the disk is full" in line, line)
             check(recorder.poll() is None, "it waits for its commands")
             recorder.send_signal(signal.SIGTERM)
             line = recorder.stderr.readline()
             check("--on-chunk still runs" in line, f"told once: {line}")
-            equal(recorder.wait(timeout=20), 1, "status")
+            equal(recorder.wait(timeout=20 * harness.SLOWER), 1, "status")
 
 
 @tests.add

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLEEPS 6
+#define SLEEPS 3
 #define SLEEP_NS 50000000
 
 static void *storm(void *arg)

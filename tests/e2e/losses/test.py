@@ -68,7 +68,7 @@ def nothing_lost_nothing_unknown():
     equal(fathom.report(recording, "thread")["lost"]["total"], 0, "lost")
     check_sleepers(recording, run)
     calls = sleeping_calls(recording, run)
-    equal(len(calls), 4 * 6, "sleeps")
+    equal(len(calls), 4 * 3, "sleeps")
     for call in calls:
         check(call["time"]["timer_ns"] >= 49 * MS, f"it slept: {call['time']}")
         equal(call["time"]["unknown_ns"], 0, "unknown")
