@@ -42,14 +42,25 @@ def recorder(folder, *words):
                 process.kill()
 
 
+def has_said(folder):
+    with open(os.path.join(folder, "said"), encoding="utf-8") as said:
+        return said.read()
+
+
+def is_executed(silent, process, folder):
+    """Waits until the command's bytes are asked for."""
+    harness.until(lambda: silent.asked.is_set() or process.poll() is not None,
+                  "the command to be executed", 60)
+    check(silent.asked.is_set(), f"ended before, {process.returncode}: {has_said(folder)}")
+
+
 def end(process, folder):
     """The status, and what was said; fails if it does not come to its end."""
     try:
         status = process.wait(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         raise harness.Failure("it does not end") from None
-    with open(os.path.join(folder, "said"), encoding="utf-8") as said:
-        return status, said.read()
+    return status, has_said(folder)
 
 
 def rows_of(recording):
@@ -69,7 +80,7 @@ def its_time_counts():
     """Of the host meanwhile nothing is missing, and the directory is free then."""
     with silence("time") as (folder, silent):
         with recorder(folder, "-a", "-d", "4s", "-o", "out", "--", silent.path) as process:
-            check(silent.asked.wait(PATIENCE), "the command is being executed")
+            is_executed(silent, process, folder)
             time.sleep(0.3)
             subprocess.run(["ls", "/"], stdout=subprocess.DEVNULL, check=True)
             status, said = end(process, folder)
@@ -88,7 +99,7 @@ def a_signal_ends_it():
     for number in (signal.SIGINT, signal.SIGTERM):
         with silence(number.name) as (folder, silent):
             with recorder(folder, "--", silent.path) as process:
-                check(silent.asked.wait(PATIENCE), "the command is being executed")
+                is_executed(silent, process, folder)
                 process.send_signal(number)
                 status, said = end(process, folder)
                 equal(status, 0, f"status: {said}")
@@ -99,7 +110,7 @@ def a_signal_ends_it():
 def it_begins_late():
     with silence("late") as (folder, silent):
         with recorder(folder, "--rotate", "100ms", "--keep", "1h", "--", silent.path) as process:
-            check(silent.asked.wait(PATIENCE), "the command is being executed")
+            is_executed(silent, process, folder)
             time.sleep(0.5)
             silent.speak("#!/bin/sh\n/bin/echo it runs >/dev/null\nexit 7")
             equal(end(process, folder)[0], 7, "status of the command")
@@ -114,7 +125,7 @@ def it_cannot_be_executed_in_the_end():
     for words, left in (((), []), (("--rotate", "100ms"), ["fathom.data"])):
         with silence("fails" + "".join(words[:1])) as (folder, silent):
             with recorder(folder, *words, "--", silent.path) as process:
-                check(silent.asked.wait(PATIENCE), "the command is being executed")
+                is_executed(silent, process, folder)
                 time.sleep(0.5)
                 silent.speak("#!/no/such/interpreter")
                 status, said = end(process, folder)
@@ -132,7 +143,7 @@ def what_goes_wrong_at_the_end_is_told():
             subprocess.run([fathom.binary, "record", "--", "echo", word], cwd=folder, check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with recorder(folder, "--", silent.path) as process:
-            check(silent.asked.wait(PATIENCE), "the command is being executed")
+            is_executed(silent, process, folder)
             with open(os.path.join(folder, "fathom.data.old", "foreign"), "w", encoding="ascii"):
                 pass  # what is not ours stays, so the new recording has no place
             process.send_signal(signal.SIGINT)
