@@ -403,7 +403,7 @@ static void check_base(struct simulation *s, u64 seed, u64 at, int steps)
 /* What was deleted left a base: the rest says what the whole says of the same time. */
 TEST(base_stands_for_what_was_deleted)
 {
-	for (u64 seed = 1; seed <= 800; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(800); seed++) {
 		struct simulation s;
 
 		simulate(&s, seed, 5, 40);
@@ -454,7 +454,7 @@ static struct simulated_gap simulate_around_gap(struct simulation *s, u64 seed)
 /* No cut lies in it: a recording is cut where it is recorded. */
 TEST(base_stands_for_what_was_deleted_around_a_gap)
 {
-	for (u64 seed = 1; seed <= 800; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(800); seed++) {
 		struct simulation s;
 		struct simulated_gap gap = simulate_around_gap(&s, seed);
 		u64 seen_ns;
@@ -474,7 +474,7 @@ TEST(base_stands_for_what_was_deleted_around_a_gap)
 /* Nobody completes what a crash left: the base does not wait for that, and says the same. */
 TEST(base_stands_for_what_a_crash_left)
 {
-	for (u64 seed = 1; seed <= 800; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(800); seed++) {
 		struct simulation s;
 		struct simulated_gap gap = simulate_around_gap(&s, seed);
 		u64 ends_ns[SIMULATED_STREAMS];

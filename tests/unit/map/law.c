@@ -21,7 +21,7 @@ static struct partial *finished(const struct simulation *s, struct partial *p)
 
 TEST(split_of_a_thread_is_exact)
 {
-	for (u64 seed = 1; seed <= 500; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
 		struct simulation s;
 		struct partial *p;
 
@@ -95,20 +95,20 @@ static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 
 TEST(merge_is_map_of_the_whole)
 {
-	for (u64 seed = 1; seed <= 120; seed++)
+	for (u64 seed = 1; seed <= SEEDS(120); seed++)
 		check_law(seed, 0, map_cut, 0);
 }
 
 TEST(merge_covers_gaps)
 {
-	for (u64 seed = 1; seed <= 120; seed++)
+	for (u64 seed = 1; seed <= SEEDS(120); seed++)
 		check_law(seed, 1 + (int)seed % 3, map_cut, 0);
 }
 
 /* However the limits of an answer lie to the cuts. */
 TEST(merge_of_a_range_is_map_of_the_whole)
 {
-	for (u64 seed = 1; seed <= 120; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(120); seed++) {
 		struct simulation s;
 
 		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
@@ -140,7 +140,7 @@ static void damage(struct simulation *s, enum record_loss why, int times, u16 cp
 
 static void check_damage(enum record_loss why, cut_fn *map_in_pieces)
 {
-	for (u64 seed = 1; seed <= 120; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(120); seed++) {
 		struct simulation s;
 
 		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
@@ -180,7 +180,7 @@ static struct split claims_of(const struct partial *p, bool spans)
 /* Until it ends, or its program does, in the middle of an execve. */
 TEST(what_spans_have_is_exact)
 {
-	for (u64 seed = 1; seed <= 500; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
 		struct split owned = {0}, truth = {0};
 		struct simulation s;
 		struct partial *p;
@@ -204,7 +204,7 @@ static void check_never_claimed(enum record_loss why)
 {
 	s64 known = 0;
 
-	for (u64 seed = 1; seed <= 300; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(300); seed++) {
 		struct partial *truth, *p;
 		struct simulation s;
 
@@ -276,7 +276,7 @@ TEST(what_a_program_lost_is_never_claimed)
 {
 	u64 checked = 0;
 
-	for (u64 seed = 1; seed <= 500; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
 		struct partial *truth, *p;
 		struct simulation s;
 
@@ -289,25 +289,25 @@ TEST(what_a_program_lost_is_never_claimed)
 		partial_free(p);
 		simulation_free(&s);
 	}
-	CHECK(checked > 2000);
+	CHECK(checked > SEEDS(2000));
 }
 
 TEST(streams_may_be_cut_at_different_times)
 {
-	for (u64 seed = 1; seed <= 100; seed++)
+	for (u64 seed = 1; seed <= SEEDS(100); seed++)
 		check_law(seed, seed % 2 ? 0 : 1 + (int)seed % 3, map_cut_streams, 0);
 }
 
 TEST(merge_covers_filters)
 {
-	for (u64 seed = 1; seed <= 120; seed++)
+	for (u64 seed = 1; seed <= SEEDS(120); seed++)
 		check_law(seed, (int)seed % 4 / 3, seed % 5 ? map_cut : map_cut_streams,
 			  1 + (u32)seed % 3);
 }
 
 TEST(merge_covers_recordings_of_which_one_is_filtered)
 {
-	for (u64 seed = 1; seed <= 120; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(120); seed++) {
 		struct simulation s;
 
 		simulate_filtered_once(&s, seed, 1 + (u32)seed % 3, seed % 2);
@@ -348,7 +348,7 @@ TEST(a_filter_leaves_other_recordings_as_they_are)
 {
 	s64 full = 0, filtered = 0;
 
-	for (u64 seed = 1; seed <= 500; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
 		u32 filters = 1 + (u32)seed % 3;
 		bool second = seed % 2;
 		struct simulation s;
@@ -373,7 +373,7 @@ TEST(a_filter_leaves_other_recordings_as_they_are)
 static void check_filtered(u32 filters,
 			   void (*check)(const struct simulated_thread *, const struct life *))
 {
-	for (u64 seed = 1; seed <= 500; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
 		struct simulation s;
 		struct partial *p;
 
@@ -641,7 +641,7 @@ static void check_shares(const struct span_shares *shares, u64 at)
  */
 TEST(a_range_holds_its_own_time_only)
 {
-	for (u64 seed = 1; seed <= 500; seed++) {
+	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
 		struct simulation s;
 		struct partial *p;
 		u64 at, begin;

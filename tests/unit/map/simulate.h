@@ -11,6 +11,13 @@
 #include "model/split.h"
 #include "record/record.h"
 
+/* How many of so many: what a sanitizer looks for, fewer find as well. */
+#ifdef __SANITIZE_ADDRESS__
+#define SEEDS(count) ((count) / 4)
+#else
+#define SEEDS(count) (count)
+#endif
+
 struct simulated_record {
 	u64 time_ns;
 	size_t order; /* in which it was made: breaks ties */
