@@ -231,10 +231,5 @@ def a_vector_of_blocks_is_followed_up_to_its_length():
     return f"not built: {', '.join(missing)}" if missing else None
 
 
-@tests.add
-def sums_are_exact():
-    harness.check_sums(fathom, fathom.path("publishers"))
-
-
 with fathom:
     tests.run()
