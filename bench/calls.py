@@ -30,14 +30,16 @@ def span(bench):
         peer.stop()
     rdtsc = [each["recorded by rdtsc"] for each in ours if "recorded by rdtsc" in each]
     clock = [each["recorded by the clock"] for each in ours]
+    silent = [each["nobody listens"] for each in ours]
     if rdtsc:
         summary("a span, no recorder, stamped by rdtsc", rdtsc, "ns", Goal(40, 30))
     summary("a span, no recorder, by CLOCK_MONOTONIC", clock, "ns",
             None if rdtsc else Goal(60, 30))
-    summary("a span, nobody listens", [each["nobody listens"] for each in ours], "ns", Goal(15, 8))
+    summary("a span, nobody listens", silent, "ns", Goal(15, 8))
     if theirs:
         summary("two LTTng-UST tracepoints, in a snapshot session", theirs, "ns")
         ratio("fathom / LTTng-UST", rdtsc or clock, theirs)
+        ratio("fathom, nobody listens / LTTng-UST", silent, theirs)
 
 
 def loop_beside(bench):
@@ -84,6 +86,8 @@ def syscall(bench):
         summary(f"{name} adds", values, "ns/call", goals.get(name))
     for name, (goal, _) in peers.items():
         ratio(f"fathom / {name}", added["fathom record"], added[name], goal)
+    ratio("another process recorded / programs that do nothing", added["another process recorded"],
+          added["programs that do nothing"])
 
 
 def sched(bench):

@@ -290,6 +290,46 @@ static int probe_capture(struct diagnosis *d)
 	return err;
 }
 
+/* ---- options of record whose programs are loaded for them alone ---- */
+
+static const char *const any_event = "sched:sched_migrate_task";
+
+static const struct {
+	const char *name;
+	struct capture_options options;
+	const char *use, *cost;
+} option_rows[] = {
+	{"--stacks",
+	 {.stacks_min_ns = 1000000},
+	 "where threads stand in the code while they wait",
+	 "not where threads stand in the code while they wait"},
+	{"--event",
+	 {.events = &any_event, .event_count = 1},
+	 "tracepoints that are asked for by name",
+	 "no tracepoints that are asked for by name"},
+};
+
+static int probe_options(struct diagnosis *d)
+{
+	const struct capture_sink sink = {.record = drop_record};
+	int err = 0;
+
+	for (size_t i = 0;
+	     d->can_record && i < sizeof(option_rows) / sizeof(option_rows[0]) && !err; i++) {
+		struct finding f = {.section = "option"};
+		struct error reason = {0};
+		struct capture *c = NULL;
+
+		f.available = !capture_open(&option_rows[i].options, &c, &reason) &&
+			      !capture_start(c, 0, &sink, &reason);
+		capture_close(c);
+		snprintf(f.name, sizeof(f.name), "%s", option_rows[i].name);
+		err = f.available ? finding_add(d, f, "%s", option_rows[i].use)
+				  : finding_add(d, f, "%s: %s", option_rows[i].cost, reason.text);
+	}
+	return err;
+}
+
 /* ---- all of it ---- */
 
 static void probe_host(struct diagnosis *d)
@@ -306,7 +346,7 @@ int diagnosis_make(struct diagnosis *d, struct error *e)
 {
 	static int (*const probes[])(struct diagnosis *) = {
 		probe_types,   probe_clock,	 probe_tracefs, probe_symbols,
-		probe_cgroups, probe_privileges, probe_capture,
+		probe_cgroups, probe_privileges, probe_capture, probe_options,
 	};
 	int err = 0;
 

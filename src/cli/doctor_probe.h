@@ -13,7 +13,7 @@
 #include "record/record.h"
 
 struct finding {
-	const char *section; /* "kernel", "privilege", "tracepoint" */
+	const char *section; /* "kernel", "privilege", "tracepoint", "option" */
 	char name[48];
 	bool needed;	/* nothing can be recorded without it */
 	bool available; /* and, where it is to be used, in use */

@@ -268,6 +268,11 @@ def damaged(chunk, how):
                 file.write(text + f"checksum={harness.crc32c(text):08x}\n".encode())
 
 
+def calls_in(*where):
+    answer = json.loads(fathom.run("report", "--json", "--by", "syscall", *where).stdout)
+    return {row["key"]: row["count"] for row in answer["rows"]}
+
+
 @tests.add
 def damage_is_told_and_the_others_are_read():
     where = fathom.record("whole", "--rotate", "300ms", "--", "sh", "-c",
@@ -295,8 +300,12 @@ def damage_is_told_and_the_others_are_read():
                 if not none and command[0] != "chunks":
                     answer = json.loads(result.stdout)
                     check(answer["lost"]["damaged"] > 0, f"{how}: {answer['lost']}")
-                if not alone and command[0] == "report":
-                    check(answer["rows"], f"what is whole is read: {how}")
+            if not alone:
+                whole = calls_in(*(os.path.join(where, name) for name in chunks if name != chunks[1]))
+                left = calls_in(copy)
+                equal({key: left.get(key, 0) >= count for key, count in whole.items()},
+                      dict.fromkeys(whole, True), f"calls that are whole, {how}: {whole} {left}")
+                check(how == "cut short" or left == whole, f"{how}: {left}, should be {whole}")
 
 
 with fathom:

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define SLEEPS 3
-#define SLEEP_NS 50000000
+#define SLEEP_NS 20000000
 
 static void *storm(void *arg)
 {
