@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "capture/memfd_find.h"
+#include "proc/memfd.h"
 
 /* By an open file of our own. A recorder of the whole host may have come first: waits 3 s. */
 static bool ring_lock(int fd)

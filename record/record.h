@@ -492,7 +492,7 @@ enum record_attribute_type {
 
 /*
  * The identity of a mapped file is its build id in hex, or another text that begins with a word and
- * a colon (src/capture/file_identity.h); none if it is not known. It must fit behind the path.
+ * a colon (src/elf/identity.h); none if it is not known. It must fit behind the path.
  */
 #define RECORD_MAPPING_PATH 900 /* longer ones are not told */
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/host_clock.h"
-#include "capture/context_maps.h"
-#include "capture/proc_line.h"
+#include "proc/line.h"
+#include "proc/maps.h"
 
 #define THREADS_KNOWN_MAX 65536 /* a process that says more of them starts anew */
 #define ASK_BUDGET 1024		/* look-ups in /proc between two refills */

@@ -11,7 +11,7 @@
 #include "base/host_clock.h"
 #include "capture/app_rings.h"
 #include "capture/app_rings_internal.h"
-#include "capture/memfd_find.h"
+#include "proc/memfd.h"
 
 bool app_ring_is_ended(const struct app_ring_reached *reached)
 {

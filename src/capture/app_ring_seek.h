@@ -14,7 +14,7 @@
 #define CAPTURE_APP_RING_SEEK_H
 
 #include "capture/app_rings.h"
-#include "capture/foreign_look.h"
+#include "proc/look.h"
 
 struct app_ring_seek;
 

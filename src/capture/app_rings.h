@@ -21,7 +21,7 @@
 #define CAPTURE_APP_RINGS_H
 
 #include "capture/capture.h"
-#include "capture/memfd_find.h"
+#include "proc/memfd.h"
 
 /*
  * A process has a ring for each copy of libfathom in it: its own, and those of plugins that have

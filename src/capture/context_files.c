@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "capture/foreign_file.h"
+#include "proc/mapped_file.h"
 
 #define FILES_MAX 16384 /* known files; when there are more, all are forgotten */
 

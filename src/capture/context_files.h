@@ -4,8 +4,8 @@
 #define CAPTURE_CONTEXT_FILES_H
 
 #include "capture/context_locate.h"
-#include "capture/context_maps.h"
-#include "capture/elf_tls.h"
+#include "elf/tls.h"
+#include "proc/maps.h"
 
 /*
  * The facts about the file that `map` shows of process `pid`, read now or

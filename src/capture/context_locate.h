@@ -21,7 +21,7 @@
 
 #include "base/error.h"
 #include "bpf/context_location.h"
-#include "capture/foreign_look.h"
+#include "proc/look.h"
 
 #define CONTEXT_VARIABLE "otel_thread_ctx_v1"
 #define CONTEXT_PLACES_MAX 8 /* files of one process that define the variable */

@@ -19,8 +19,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture/context_maps.h"
 #include "capture/context_protobuf.h"
+#include "proc/maps.h"
 
 #define SIGNATURE "OTEL_CTX"
 #define VERSION 2

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/context_maps.h"
+#include "proc/maps.h"
 
 bool context_location_is_same(const struct context_location *a, const struct context_location *b)
 {

@@ -8,12 +8,12 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "capture/bounded_read.h"
 #include "capture/capture.h"
 #include "capture/cgroup_find.h"
 #include "capture/held.h"
 #include "capture/mark.h"
 #include "capture/watch.h"
+#include "proc/bounded_read.h"
 #include "record/ring.h"
 
 struct programs; /* the skeleton of bpf/ */

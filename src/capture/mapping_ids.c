@@ -17,9 +17,9 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "base/vec.h"
-#include "capture/file_identity.h"
-#include "capture/foreign_file.h"
 #include "capture/internal.h"
+#include "elf/identity.h"
+#include "proc/mapped_file.h"
 
 #define WAITING_MAX 4096
 #define MAPPING_BYTES ((sizeof(struct record_mapping) + 63) / 64 * 64)

@@ -17,9 +17,9 @@
 #include "bpf/notice.h"
 #include "capture/app_ring_seek.h"
 #include "capture/context_tracker.h"
-#include "capture/foreign_look.h"
 #include "capture/foreign_service.h"
 #include "capture/internal.h"
+#include "proc/look.h"
 #include "programs.skel.h"
 
 #define EVENTS_MAX 262144 /* waiting; more are dropped, and found by later looks or not at all */

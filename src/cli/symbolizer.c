@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "capture/file_identity.h"
+#include "elf/identity.h"
 
 #define FILES_MAX 256 /* open at once; when there are more, all are closed */
 #define SEGMENTS_MAX 64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an ELF file with notes, in segments and sections. */
-#include "capture/elf_build_id.h"
+#include "elf/build_id.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as an ELF file, read as a file and as a loaded image. */
-#include "capture/elf_tls.h"
+#include "elf/tls.h"
 
 #include <stdlib.h>
 

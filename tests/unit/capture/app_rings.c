@@ -6,8 +6,8 @@
 
 #include "capture/app_rings_internal.h"
 #include "capture/mark.h"
-#include "capture/proc_line.h"
 #include "lib/app_ring.h"
+#include "proc/line.h"
 #include "tests/unit/capture/rings_taken.h"
 
 /* ---- programs that mean well ---- */

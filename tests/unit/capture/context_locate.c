@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <sys/mman.h>
 
-#include "capture/elf_tls.h"
+#include "elf/tls.h"
 #include "tests/unit/capture/context_remote.h"
 #include "tests/unit/capture/publisher.h"
 

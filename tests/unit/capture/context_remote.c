@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "capture/context_locate.h"
-#include "capture/context_maps.h"
+#include "proc/maps.h"
 #include "tests/unit/capture/context_remote.h"
 
 /* Stops the thread; `signal_number` is what it must still get when let go. */

@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/host_clock.h"
-#include "capture/context_maps.h"
-#include "capture/file_identity.h"
-#include "capture/foreign_look.h"
+#include "elf/identity.h"
+#include "proc/look.h"
+#include "proc/maps.h"
 #include "tests/unit/capture/silent.h"
 #include "tests/unit/threads.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "capture/file_identity.h"
+#include "elf/identity.h"
 #include "tests/unit/check.h"
 
 static char self[PATH_MAX], folder[] = "/tmp/fathom-symbols-XXXXXX", own_id[FILE_IDENTITY_TEXT];
