@@ -2,7 +2,7 @@
 /*
  * Where the threads of one process keep their OpenTelemetry context.
  *
- * Capture finds it (src/capture/context_locate.h) and kernel programs follow
+ * Capture finds it (src/capture/context/locate.h) and kernel programs follow
  * it: from a thread's thread pointer to `otel_thread_ctx_v1`, an 8-byte pointer
  * to the thread's record (struct otel_record), NULL if no span is active.
  *

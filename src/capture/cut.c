@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "capture/drain.h"
-#include "capture/event.h"
-#include "capture/stacks.h"
+#include "capture/kernel/event.h"
+#include "capture/stack/stacks.h"
 
 /* One pass over what was reserved before the cut: 1 if all of it was there. */
 static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, const struct drain *d)

@@ -15,10 +15,10 @@
 
 #include "base/host_clock.h"
 #include "bpf/notice.h"
-#include "capture/app_threads.h"
+#include "capture/app/threads.h"
 #include "capture/drain.h"
-#include "capture/event.h"
-#include "capture/stacks.h"
+#include "capture/kernel/event.h"
+#include "capture/stack/stacks.h"
 #include "programs.skel.h"
 
 #define AWAKE_NS 20000000u	      /* for what begins with a new process */

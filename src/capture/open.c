@@ -18,9 +18,9 @@
 #include <bpf/libbpf.h>
 
 #include "base/host_clock.h"
-#include "capture/event.h"
 #include "capture/internal.h"
-#include "capture/stacks.h"
+#include "capture/kernel/event.h"
+#include "capture/stack/stacks.h"
 #include "programs.skel.h"
 
 #define RING_BITS_MAX 17 /* 8 MiB a CPU */

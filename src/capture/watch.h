@@ -11,7 +11,7 @@
 #ifndef CAPTURE_WATCH_H
 #define CAPTURE_WATCH_H
 
-#include "capture/app_rings.h"
+#include "capture/app/rings.h"
 
 struct capture_watch;
 

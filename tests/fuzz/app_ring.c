@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "base/counter.h"
-#include "capture/app_rings.h"
-#include "capture/app_rings_internal.h"
+#include "capture/app/internal.h"
+#include "capture/app/rings.h"
 #include "record/describe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the payload of a process context. */
-#include "capture/context_process.h"
+#include "capture/context/process.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -93,7 +93,7 @@ CASES = [
                    "int b = KERNEL_CASTS_ON;\n",
     }, ["bpf/a.h:1", "bpf/a.h:2", "bpf/a.h:4"]),
     ("stand-ins are in one place", {
-        "src/capture/feature_table.c": "static const struct stand_in_row {\n} stand_in_rows[] = {\n"
+        "src/capture/kernel/feature_table.c": "static const struct stand_in_row {\n} stand_in_rows[] = {\n"
                                        '\t{"old", NULL, "new"},\n\t{"older", "f", "newer"},\n};\n'
                                        '{"other"}\n',
         "bpf/older.bpf.c": "int BPF_PROG(old, int a)\n",

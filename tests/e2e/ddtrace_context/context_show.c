@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capture/context_locate.h"
-#include "capture/context_process.h"
+#include "capture/context/locate.h"
+#include "capture/context/process.h"
 #include "tests/unit/capture/context_remote.h"
 
 static void hex_print(const unsigned char *bytes, int len)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process says of its threads is looked up, and no more often than it takes. */
-#include "capture/app_process.h"
+#include "capture/app/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

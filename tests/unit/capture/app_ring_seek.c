@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings are looked for when and as long as it is worth it. Time is what the test says it is. */
-#include "capture/app_ring_seek.h"
+#include "capture/app/seek.h"
 
 #include "capture/internal.h"
 #include "tests/unit/capture/app_writer.h"

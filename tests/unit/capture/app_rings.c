@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "capture/app_rings_internal.h"
+#include "capture/app/internal.h"
 #include "capture/mark.h"
 #include "lib/app_ring.h"
 #include "proc/line.h"

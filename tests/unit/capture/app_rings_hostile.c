@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/counter.h"
-#include "capture/app_rings_internal.h"
+#include "capture/app/internal.h"
 #include "capture/mark.h"
 #include "lib/app_ring.h"
 #include "tests/unit/capture/rings_taken.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which cgroups a path names. */
-#include "capture/cgroup_find.h"
+#include "capture/scope/cgroup_find.h"
 
 #include <errno.h>
 #include <mntent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The context is found and read in programs linked in every way there is. */
-#include "capture/context_locate.h"
+#include "capture/context/locate.h"
 
 #include <elf.h>
 #include <sys/mman.h>

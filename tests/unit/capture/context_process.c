@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process context: decoded, read from a process, hostile. */
-#include "capture/context_process.h"
+#include "capture/context/process.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-#include "capture/context_locate.h"
+#include "capture/context/locate.h"
 #include "proc/maps.h"
 #include "tests/unit/capture/context_remote.h"
 

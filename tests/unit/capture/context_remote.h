@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_CAPTURE_CONTEXT_REMOTE_H
 #define TESTS_UNIT_CAPTURE_CONTEXT_REMOTE_H
 
-#include "capture/context_locate.h"
+#include "capture/context/locate.h"
 
 /*
  * Reads the context that a thread publishes just now, by stopping it for a

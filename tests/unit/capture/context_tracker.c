@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracker looks when it must, says what changed, and not more. */
-#include "capture/context_tracker.h"
+#include "capture/context/tracker.h"
 
 #include <sys/stat.h>
 
-#include "capture/context_locate.h"
-#include "capture/context_program.h"
+#include "capture/context/locate.h"
+#include "capture/context/program.h"
 #include "tests/unit/capture/context_remote.h"
 #include "tests/unit/capture/publisher.h"
 

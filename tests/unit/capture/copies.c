@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several copies of libfathom in a process: each has a ring, and each is heard. */
-#include "capture/app_rings.h"
+#include "capture/app/rings.h"
 #include "tests/unit/capture/app_writer.h"
 
 static u64 begun[2], lost; /* spans of the program, and of the plugin */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of what the processor's counter said. */
-#include "capture/counter_clock.h"
+#include "capture/app/counter_clock.h"
 
 #include <unistd.h>
 

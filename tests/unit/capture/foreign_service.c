@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/foreign_service.h"
+#include "capture/context/service.h"
 
 #include "tests/unit/check.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/kernel_symbols.h"
+#include "capture/stack/kernel_symbols.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mapped files get their build ids, and those that do not answer keep none from the others. */
-#include "capture/mapping_ids.h"
+#include "capture/stack/mapping_ids.h"
 
 #include <fcntl.h>
 #include <limits.h>

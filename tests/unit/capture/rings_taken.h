@@ -3,8 +3,8 @@
 #ifndef TESTS_CAPTURE_RINGS_TAKEN_H
 #define TESTS_CAPTURE_RINGS_TAKEN_H
 
-#include "capture/app_rings.h"
-#include "capture/app_rings_internal.h"
+#include "capture/app/internal.h"
+#include "capture/app/rings.h"
 #include "tests/unit/capture/app_writer.h"
 
 struct taken {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose a number was, from the records of threads. */
-#include "capture/thread_owners.h"
+#include "capture/app/thread_owners.h"
 
 #include <stdlib.h>
 

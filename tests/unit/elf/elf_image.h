@@ -9,7 +9,7 @@
 #include <elf.h>
 #include <stddef.h>
 
-#include "capture/context_locate.h"
+#include "capture/context/locate.h"
 #include "elf/tls.h"
 #include "tests/unit/check.h"
 

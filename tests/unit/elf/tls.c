@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <sys/stat.h>
 
-#include "capture/context_locate.h"
+#include "capture/context/locate.h"
 #include "proc/maps.h"
 #include "tests/unit/capture/publisher.h"
 

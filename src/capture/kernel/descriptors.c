@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How many file descriptors recording needs: of programs, maps, links and events. */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include <bpf/libbpf.h>
+
+#include "capture/internal.h"
+#include "capture/kernel/event.h"
+
+#define ALWAYS 256 /* programs, maps, links and the recorder's own files are some 160 */
+#define PER_CPU 4  /* two ends of faults, each an event and a link */
+#define PER_EVENT 2
+
+static rlim_t descriptors_wanted(const struct capture *c)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	return ALWAYS + PER_CPU * (rlim_t)(cpus > 0 ? cpus : 1) +
+	       PER_EVENT * (rlim_t)capture_events_count(c);
+}
+
+void capture_descriptors_room(const struct capture *c)
+{
+	rlim_t wanted = descriptors_wanted(c);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void capture_descriptors_hint(const struct capture *c, int err, struct error *e)
+{
+	unsigned long long wanted = descriptors_wanted(c);
+	struct rlimit limit;
+
+	if (err != -EMFILE || getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	if (wanted <= limit.rlim_cur) /* there are others, of who started it or of programs */
+		wanted += limit.rlim_cur;
+	error_hint(e, "%llu file descriptors are enough: raise the limit ('ulimit -n %llu')",
+		   wanted, wanted);
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Chooses among what the kernel offers (feature_table.c), attaches and detaches
+ * it, and counts what the kernel skipped.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/cpu_list.h"
+#include "capture/internal.h"
+#include "capture/kernel/event.h"
+#include "capture/stack/stacks.h"
+#include "programs.skel.h"
+
+#define KERNEL_ENOTSUPP 524 /* the kernel's own, which no header here has */
+
+static struct bpf_program *feature_program(const struct capture *c, const char *name)
+{
+	return bpf_object__find_program_by_name(c->programs->obj, name);
+}
+
+static bool feature_is_fault(const char *name)
+{
+	return strncmp(name, "page_fault", 10) == 0 || strcmp(name, "cpuhp_exit") == 0;
+}
+
+static bool feature_wanted(const struct capture_options *options, const struct capture_feature *f)
+{
+	const char *name = f->instead_of ? f->instead_of : f->name;
+
+	if (feature_is_fault(name))
+		return !options->no_faults;
+	if (strncmp(name, "block_", 6) == 0)
+		return !options->no_blocks;
+	if (strncmp(name, "sock_", 5) == 0 || strncmp(name, "tcp_", 4) == 0 ||
+	    strncmp(name, "unix_", 5) == 0)
+		return !options->no_bytes;
+	return true;
+}
+
+int capture_features_choose(struct capture *c, const struct capture_options *options,
+			    struct error *e)
+{
+	int count = capture_features_probe(c->features, CAPTURE_FEATURES_MAX, e);
+
+	if (count < 0)
+		return count;
+	c->feature_count = count;
+	capture_features_try_functions(c->features, c->feature_count);
+	for (size_t i = 0; i < c->feature_count; i++) {
+		struct capture_feature *feature = &c->features[i];
+		struct bpf_program *program = feature_program(c, feature->name);
+
+		if (feature->needed && !feature->available)
+			return error_say(e, ENOTSUP,
+					 "this kernel has no tracepoint %s (%s): another one is "
+					 "needed, and 'fathom doctor' shows what this one has",
+					 feature->name, feature->what);
+		if (!program)
+			continue;
+		feature->on = feature->available && feature_wanted(options, feature);
+		bpf_program__set_autoload(program, feature->on);
+	}
+	return 0;
+}
+
+/* A software event of a CPU that is online, period 1. */
+static int perf_open(u64 event, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = event,
+		.sample_period = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* The link of a program to an event of a CPU; NULL with errno, as where the CPU is gone again. */
+static struct bpf_link *perf_attach(struct bpf_program *program, u64 event, int cpu)
+{
+	int fd = perf_open(event, cpu);
+	struct bpf_link *link = fd < 0 ? NULL : bpf_program__attach_perf_event(program, fd);
+	int err = errno;
+
+	if (fd >= 0 && !link)
+		close(fd);
+	errno = err;
+	return link;
+}
+
+static bool faults_on(const struct capture *c)
+{
+	for (size_t i = 0; i < c->feature_count; i++) {
+		if (strcmp(c->features[i].name, "page_fault_user") == 0)
+			return c->features[i].on;
+	}
+	return false;
+}
+
+static u64 *fault_ends_since(const struct capture *c, u32 cpu)
+{
+	return &c->controls[cpu].fault_ends_ns;
+}
+
+static void fault_ends_detach(struct capture *c, u32 cpu)
+{
+	struct capture_fault_ends *ends = &c->fault_ends[cpu];
+
+	__atomic_store_n(fault_ends_since(c, cpu), FAULT_ENDS_NONE, __ATOMIC_SEQ_CST);
+	bpf_link__destroy(ends->minor);
+	bpf_link__destroy(ends->major);
+	*ends = (struct capture_fault_ends){NULL, NULL};
+}
+
+/* It is want that keeps us from what this kernel has. */
+static bool feature_starves(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM;
+}
+
+/* This kernel has no such place, or none where a program can be. */
+static bool feature_is_missing(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ESRCH:
+	case ENODEV:
+	case EINVAL:
+	case ENOSYS:
+	case EOPNOTSUPP:
+	case KERNEL_ENOTSUPP:
+	case EADDRNOTAVAIL:
+	case EBUSY: /* a live patch has the function */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The ends of page faults on one CPU, which may go meanwhile: then they are not there. */
+static int fault_ends_attach(struct capture *c, u32 cpu)
+{
+	struct capture_fault_ends *ends = &c->fault_ends[cpu];
+	struct programs *p = c->programs;
+	u64 none = FAULT_ENDS_NONE;
+
+	errno = 0;
+	if (!ends->minor)
+		ends->minor = perf_attach(p->progs.fault_minor_end, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+					  cpu);
+	if (!ends->major)
+		ends->major = perf_attach(p->progs.fault_major_end, PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+					  cpu);
+	if (!ends->minor || !ends->major)
+		return feature_starves(errno) ? -errno : 0;
+	__atomic_compare_exchange_n(fault_ends_since(c, cpu), &none, capture_now(), false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+void capture_features_cpus_changed(struct capture *c)
+{
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++) {
+		if (__atomic_load_n(fault_ends_since(c, cpu), __ATOMIC_RELAXED) !=
+		    FAULT_ENDS_CHANGED)
+			continue;
+		fault_ends_detach(c, cpu);
+		fault_ends_attach(c, cpu);
+	}
+}
+
+int capture_features_cpus(struct capture *c)
+{
+	char online[CPU_LIST_BYTES];
+	bool known = c->fault_ends && cpu_list_online(online) == 0;
+	int err = 0;
+
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count && !err; cpu++) {
+		bool gone = known && !cpu_list_has(online, cpu);
+
+		/* one that has none may be back since the list was read, and have said so */
+		if (gone && (c->fault_ends[cpu].minor || c->fault_ends[cpu].major))
+			fault_ends_detach(c, cpu);
+		else if (!gone && __atomic_load_n(fault_ends_since(c, cpu), __ATOMIC_RELAXED) ==
+					  FAULT_ENDS_NONE)
+			err = fault_ends_attach(c, cpu);
+	}
+	return err;
+}
+
+bool capture_features_await_cpus(const struct capture *c)
+{
+	return c->fault_ends && c->ring_count > 1;
+}
+
+static void faults_detach(struct capture *c)
+{
+	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count; cpu++)
+		fault_ends_detach(c, cpu);
+	free(c->fault_ends);
+	c->fault_ends = NULL;
+}
+
+/*
+ * Without these ends no fault is recorded: it would last until the next call. They are not
+ * given to everybody (perf_event_paranoid, a seccomp filter).
+ */
+static int faults_attach(struct capture *c)
+{
+	int err;
+
+	c->fault_ends = calloc(c->ring_count, sizeof(*c->fault_ends));
+	if (!c->fault_ends)
+		return -ENOMEM;
+	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
+		*fault_ends_since(c, cpu) = FAULT_ENDS_NONE;
+	err = capture_features_cpus(c);
+	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
+		if (c->fault_ends[cpu].minor && c->fault_ends[cpu].major)
+			return 0;
+	}
+	faults_detach(c);
+	for (size_t i = 0; i < c->feature_count && !err; i++)
+		c->features[i].on &= !feature_is_fault(c->features[i].name);
+	return err;
+}
+
+int capture_features_attach(struct capture *c, struct error *e)
+{
+	int err = faults_on(c) ? faults_attach(c) : 0;
+
+	if (err)
+		return error_set(e, err, "cannot attach to the kernel");
+	for (size_t i = 0; i < c->feature_count; i++) {
+		struct capture_feature *feature = &c->features[i];
+		struct bpf_link *link;
+
+		if (!feature->on)
+			continue;
+		link = bpf_program__attach(feature_program(c, feature->name));
+		if (link) {
+			c->links[i] = link;
+			continue;
+		}
+		if (feature->needed || !feature_is_missing(errno)) {
+			err = capture_messages_fail(e, errno, feature->name);
+			capture_features_detach(c);
+			return error_set(e, err, "cannot attach to the kernel");
+		}
+		feature->on = false;
+	}
+	return 0;
+}
+
+void capture_features_detach(struct capture *c)
+{
+	faults_detach(c);
+	for (size_t i = CAPTURE_FEATURES_MAX; i-- > 0;) {
+		bpf_link__destroy(c->links[i]);
+		c->links[i] = NULL;
+	}
+}
+
+static u64 feature_misses(const struct capture *c, const char *name)
+{
+	struct bpf_prog_info info = {0};
+	u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(feature_program(c, name)), &info, &size))
+		return 0;
+	return info.recursion_misses;
+}
+
+/* Some programs were not run since it was asked last. */
+static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 lost_kind, u64 count)
+{
+	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	struct record_lost lost = {.why = LOST_recursion, .lost_kind = lost_kind, .count = count};
+
+	if (!count)
+		return 0;
+	c->counts.lost_recursion += count;
+	lost.head.kind = RECORD_lost;
+	lost.head.slots = 1;
+	lost.head.time_ns = capture_now();
+	lost.begin_ns = c->recursion_ns;
+	return sink->lost ? sink->lost(sink->arg, &stream, &lost) : 0;
+}
+
+static bool feature_skipped(const struct capture *c, size_t i, u64 *misses)
+{
+	if (!c->features[i].on || !capture_feature_lost_kind(i))
+		return false;
+	*misses = feature_misses(c, c->features[i].name);
+	return *misses > c->recursion[i];
+}
+
+int capture_features_lost_around(struct capture *c, const struct capture_sink *sink, u64 cut_ns)
+{
+	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
+	u64 misses;
+	int err = 0;
+
+	for (size_t i = 0; i < c->feature_count && !err; i++) {
+		struct record_lost lost = {
+			.head = {.kind = RECORD_lost, .slots = 1, .time_ns = cut_ns - 1},
+			.why = LOST_recursion,
+			.lost_kind = capture_feature_lost_kind(i),
+			.begin_ns = c->recursion_ns};
+
+		if (feature_skipped(c, i, &misses) && lost.begin_ns < lost.head.time_ns)
+			err = sink->lost(sink->arg, &stream, &lost);
+	}
+	return err;
+}
+
+int capture_features_lost(struct capture *c, const struct capture_sink *sink)
+{
+	u64 asked_ns = capture_now(), misses;
+	int err = misses_tell(c, sink, RECORD_event, capture_events_missed(c));
+
+	if (!err)
+		err = misses_tell(c, sink, RECORD_stack, capture_stacks_missed(c->stacks, c));
+	for (size_t i = 0; i < c->feature_count && !err; i++) {
+		u64 told = c->recursion[i];
+
+		if (!feature_skipped(c, i, &misses))
+			continue;
+		c->recursion[i] = misses;
+		err = misses_tell(c, sink, capture_feature_lost_kind(i), misses - told);
+	}
+	c->recursion_ns = asked_ns;
+	return err;
+}

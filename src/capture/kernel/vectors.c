@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The programs that note that an interrupt between CPUs runs (bpf/event.bpf.c):
+ * what fires in one above a thread of ours is not its own. Ends before begins: none
+ * is noted for good.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "capture/internal.h"
+#include "capture/kernel/event.h"
+#include "programs.skel.h"
+
+static const char *const vector_names[CAPTURE_VECTOR_PROGRAMS] = {
+	"reschedule_exit",     "reschedule_entry",	    "call_function_exit",
+	"call_function_entry", "call_function_single_exit", "call_function_single_entry",
+};
+
+static struct bpf_program *vector_program(const struct programs *programs, size_t i)
+{
+	return bpf_object__find_program_by_name(programs->obj, vector_names[i]);
+}
+
+void capture_vectors_choose(struct programs *programs, bool wanted)
+{
+	struct btf *btf = wanted ? btf__load_vmlinux_btf() : NULL;
+	char type[64];
+
+	for (size_t i = 0; i < CAPTURE_VECTOR_PROGRAMS; i++) {
+		snprintf(type, sizeof(type), "btf_trace_%s", vector_names[i]);
+		bpf_program__set_autoload(
+			vector_program(programs, i),
+			btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0);
+	}
+	btf__free(btf);
+}
+
+int capture_vectors_attach(struct programs *programs, struct bpf_link **links, struct error *e)
+{
+	for (size_t i = 0; i < CAPTURE_VECTOR_PROGRAMS; i++) {
+		struct bpf_program *program = vector_program(programs, i);
+
+		if (!bpf_program__autoload(program))
+			continue;
+		links[i] = bpf_program__attach(program);
+		if (!links[i])
+			return error_set(e, errno, "cannot attach %s", vector_names[i]);
+	}
+	return 0;
+}
+
+void capture_vectors_detach(struct bpf_link **links)
+{
+	for (size_t i = 0; i < CAPTURE_VECTOR_PROGRAMS; i++) {
+		bpf_link__destroy(links[i]);
+		links[i] = NULL;
+	}
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The scope of a recording, told to the kernel programs (bpf/state.h).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "capture/context/program.h"
+#include "capture/internal.h"
+#include "capture/scope/cgroup_find.h"
+#include "programs.skel.h"
+
+#define SCOPE_TURNS 8 /* a cgroup that is made anew all the time is never still */
+#define SEED_TRIES 8
+
+int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e)
+{
+	u32 hierarchies = 0;
+
+	for (size_t i = 0; i < options->cgroup_count; i++) {
+		struct cgroup_places found;
+		int err = cgroup_find(options->cgroups[i], &found, e);
+
+		if (err)
+			return err;
+		for (size_t k = 0; k < found.count; k++) {
+			hierarchies |= 1u << found.list[k].key.hierarchy;
+			if (vec_push(&c->named, found.list[k].key))
+				return error_set(e, ENOMEM, "cannot record cgroups");
+		}
+	}
+	c->cgroups = options->cgroups;
+	c->cgroup_count = options->cgroup_count;
+	c->programs->rodata->scope_hierarchies = hierarchies;
+	if (c->named.count)
+		bpf_map__set_max_entries(c->programs->maps.scope_paths, c->named.count);
+	return 0;
+}
+
+int capture_scope_add(struct capture *c, const struct capture_options *options, struct error *e)
+{
+	int pids = bpf_map__fd(c->programs->maps.scope_pids);
+	int cgroups = bpf_map__fd(c->programs->maps.scope_cgroups);
+	u8 one = 1;
+
+	for (size_t i = 0; i < options->pid_count; i++) {
+		u32 pid = options->pids[i];
+
+		if (syscall(SYS_tgkill, pid, pid, 0) && errno == ESRCH)
+			return error_say(e, ESRCH,
+					 "there is no process %u; 'ps -e' lists those that there "
+					 "are (a thread is recorded with its process)",
+					 pid);
+		if (bpf_map_update_elem(pids, &pid, &one, BPF_ANY))
+			return error_set(e, errno, "cannot record process %u", pid);
+	}
+	for (size_t i = 0; i < c->named.count; i++)
+		if (bpf_map_update_elem(cgroups, &c->named.data[i], &one, BPF_ANY))
+			return error_set(e, errno, "cannot record so many cgroups");
+	return 0;
+}
+
+/* Puts in scope what the path names now: 1 if that is news, 0 or a negative errno. */
+static int cgroup_look_again(struct capture *c, const char *path, struct error *e)
+{
+	int cgroups = bpf_map__fd(c->programs->maps.scope_cgroups);
+	struct cgroup_places now;
+	int err = cgroup_find(path, &now, e), news = 0;
+	u8 one = 1;
+
+	for (size_t i = 0; !err && i < now.count; i++) {
+		const struct cgroup_key *key = &now.list[i].key;
+
+		if (!bpf_map_lookup_elem(cgroups, key, &one))
+			continue;
+		if (bpf_map_update_elem(cgroups, key, &one, BPF_ANY))
+			err = error_set(e, errno, "cannot record cgroup %s", path);
+		news = 1;
+	}
+	return err ? err : news;
+}
+
+int capture_scope_look_again(struct capture *c, struct error *e)
+{
+	/* what is there after it was put in scope can only go before the programs' eyes */
+	for (size_t i = 0; i < c->cgroup_count; i++) {
+		int news = 1;
+
+		for (int turn = 0; turn < SCOPE_TURNS && news > 0; turn++)
+			news = cgroup_look_again(c, c->cgroups[i], e);
+		if (news < 0)
+			return news;
+	}
+	return 0;
+}
+
+size_t capture_cgroup_mounts(const char *path, char *text, size_t size)
+{
+	struct cgroup_places found = {.count = 0};
+	size_t at = 0;
+
+	text[0] = '\0';
+	if (cgroup_find(path, &found, NULL))
+		return 0;
+	for (size_t i = 0; i < found.count && at < size; i++)
+		at += snprintf(text + at, size - at, "%s%s", i ? ", " : "", found.list[i].mount);
+	return found.count;
+}
+
+void capture_scope_settled(struct capture *c)
+{
+	int pids = bpf_map__fd(c->programs->maps.scope_pids);
+	u32 pid;
+
+	/* every thread of theirs is marked by now, and the numbers will be those of others */
+	while (bpf_map_get_next_key(pids, NULL, &pid) == 0)
+		if (bpf_map_delete_elem(pids, &pid))
+			break;
+}
+
+int capture_context_set(struct capture *c, pid_t pid, const struct context_location *location)
+{
+	int locations = bpf_map__fd(c->programs->maps.locations);
+	struct context_location there;
+	u32 key = pid;
+
+	if (!location || !location->known)
+		bpf_map_delete_elem(locations, &key);
+	else if ((location->flags & CONTEXT_ASSUMED) &&
+		 !bpf_map_lookup_elem(locations, &key, &there) &&
+		 !memcmp(&there, location, sizeof(there)))
+		return 0; /* the programs took it by themselves */
+	else if (bpf_map_update_elem(locations, &key, location, BPF_ANY))
+		return -errno;
+	/* what threads have copied is void from here on */
+	__atomic_fetch_add(&c->programs->bss->context_generation, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+bool capture_context_executed(struct capture *c, pid_t pid, struct context_executed *executed)
+{
+	u32 key = pid;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(c->programs->maps.executed), &key, executed);
+}
+
+void capture_context_learn(struct capture *c, const struct context_program *program,
+			   const struct context_location *found)
+{
+	int programs = bpf_map__fd(c->programs->maps.program_locations);
+	struct context_location kept, learned;
+	bool known = !bpf_map_lookup_elem(programs, program, &kept);
+
+	learned = context_program_learn(known ? &kept : NULL, found);
+	if (!known || memcmp(&learned, &kept, sizeof(kept)) != 0)
+		(void)bpf_map_update_elem(programs, program, &learned, BPF_ANY);
+}
+
+int capture_scope_seed(struct capture *c, pid_t child, struct error *e)
+{
+	u32 *seed = &c->programs->bss->scope_seed;
+	int err = 0;
+
+	__atomic_store_n(seed, child, __ATOMIC_RELEASE);
+	/* what is just made for another on this CPU can be in the way */
+	for (int try = 0; try < SEED_TRIES && !err && __atomic_load_n(seed, __ATOMIC_ACQUIRE);
+	     try++)
+		err = capture_scope_iterate(c, c->programs->progs.scope_seeds);
+	if (!err && __atomic_load_n(seed, __ATOMIC_ACQUIRE)) {
+		if (syscall(SYS_tgkill, child, child, 0) && errno == ESRCH)
+			return error_say(e, ESRCH, "the command ended before it could be followed");
+		err = ENOMEM;
+	}
+	return err ? error_set(e, err, "cannot follow the command") : 0;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/stack/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "capture/internal.h"
+#include "capture/stack/kernel_symbols.h"
+#include "capture/stack/mapping_ids.h"
+#include "programs.skel.h"
+
+#define STACK_PLACES 4	  /* enum stack_at of bpf/stack.h */
+#define RANGES_TOLD 16384 /* mappings that the kernel programs remember to have told */
+
+static const struct capture_stream stacks_stream = {.kind = CAPTURE_STREAM_LIFE};
+
+struct capture_stacks {
+	struct kernel_symbols *symbols; /* NULL: they cannot be read */
+	u8 *told;			/* a byte for each of them */
+	struct mapping_ids *ids;	/* from capture_stacks_start() on */
+	struct bpf_link *links[2];	/* of programs_of() */
+	u64 missed;			/* runs of the programs that the kernel skipped, as told */
+};
+
+/* The programs that record stacks; they are attached behind all others. */
+static size_t programs_of(const struct capture *c, struct bpf_program *list[2])
+{
+	list[0] = c->programs->progs.stack_switch;
+	list[1] = c->programs->progs.stack_exit;
+	return 2;
+}
+
+int capture_stacks_open(struct capture_stacks **out, struct capture *c, u64 min_ns, struct error *e)
+{
+	struct programs *p = c->programs;
+	struct bpf_program *list[2];
+	struct capture_stacks *s;
+	int err;
+
+	for (size_t i = programs_of(c, list); i-- > 0;)
+		bpf_program__set_autoload(list[i], min_ns != 0);
+	bpf_program__set_autoload(p->progs.stacks_open, min_ns != 0);
+	*out = NULL;
+	if (!min_ns)
+		return 0;
+	p->rodata->stack_min_ns = min_ns;
+	err = bpf_map__set_max_entries(p->maps.stack_ranges, RANGES_TOLD);
+	if (!err)
+		err = bpf_map__set_max_entries(p->maps.stack_scratches, STACK_PLACES);
+	if (!err)
+		err = bpf_map__set_max_entries(p->maps.mapping_scratches, STACK_PLACES);
+	s = err ? NULL : calloc(1, sizeof(*s));
+	if (!s)
+		return error_set(e, err ? err : ENOMEM, "cannot record stacks");
+	s->symbols = kernel_symbols_read("/proc/kallsyms");
+	if (s->symbols)
+		s->told = calloc(kernel_symbols_count(s->symbols), 1);
+	if (s->symbols && !s->told) {
+		capture_stacks_close(s);
+		return error_set(e, ENOMEM, "cannot record stacks");
+	}
+	*out = s;
+	return 0;
+}
+
+bool capture_stacks_of_kernel(const struct capture_stacks *s)
+{
+	return !s || s->symbols;
+}
+
+int capture_stacks_start(struct capture_stacks *s, struct capture *c, struct error *e)
+{
+	return s ? mapping_ids_open(&s->ids, c->drop_capabilities, e) : 0;
+}
+
+int capture_stacks_attach(struct capture_stacks *s, struct capture *c, struct error *e)
+{
+	struct bpf_program *list[2];
+	size_t count = s ? programs_of(c, list) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		s->links[i] = bpf_program__attach(list[i]);
+		if (!s->links[i])
+			return capture_messages_fail(e, errno, "cannot attach what records stacks");
+	}
+	return 0;
+}
+
+void capture_stacks_detach(struct capture_stacks *s)
+{
+	for (size_t i = 0; s && i < 2; i++) {
+		bpf_link__destroy(s->links[i]);
+		s->links[i] = NULL;
+	}
+}
+
+u64 capture_stacks_missed(struct capture_stacks *s, struct capture *c)
+{
+	struct bpf_program *list[2];
+	size_t count = s ? programs_of(c, list) : 0;
+	u64 missed = 0, before = s ? s->missed : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct bpf_prog_info info = {0};
+		u32 size = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(list[i]), &info, &size))
+			missed += info.recursion_misses;
+	}
+	if (missed <= before)
+		return 0;
+	s->missed = missed;
+	return missed - before;
+}
+
+void capture_stacks_close(struct capture_stacks *s)
+{
+	if (!s)
+		return;
+	capture_stacks_detach(s);
+	mapping_ids_close(s->ids);
+	kernel_symbols_free(s->symbols);
+	free(s->told);
+	free(s);
+}
+
+/* ---- the kernel's part ---- */
+
+static u64 frame_of(const struct record_stack *r, size_t i)
+{
+	u64 address;
+
+	memcpy(&address, r->frames + 8 * i, sizeof(address));
+	return address;
+}
+
+/* A function as a mapping of the kernel, which has the process 0. */
+static int function_tell(struct capture *c, const struct capture_sink *sink,
+			 const struct kernel_function *f, u64 time_ns)
+{
+	union {
+		struct record_mapping r;
+		u8 slots[(sizeof(struct record_mapping) / RECORD_SLOT_BYTES + 1) *
+			 RECORD_SLOT_BYTES];
+	} out = {.r = {.begin = f->begin, .end = f->end}};
+	struct record_mapping *r = &out.r;
+	size_t module = strlen(f->module), name = strlen(f->name);
+
+	if (module + name + 2 > sizeof(r->path))
+		return 0;
+	r->head.kind = RECORD_mapping;
+	r->head.time_ns = time_ns;
+	memcpy(r->path, f->module, module);
+	memcpy(r->path + module + 2, f->name, name);
+	r->path_len = (u16)(module + 2 + name);
+	r->head.slots =
+		(offsetof(struct record_mapping, path) + r->path_len + RECORD_SLOT_BYTES - 1) /
+		RECORD_SLOT_BYTES;
+	return capture_deliver(c, sink, &stacks_stream, &r->head);
+}
+
+int capture_stacks_names(struct capture_stacks *s, struct capture *c,
+			 const struct capture_sink *sink, const struct record_head *head)
+{
+	const struct record_stack *r = (const void *)head;
+	struct kernel_function f;
+	int err = 0;
+
+	if (!s || !(r->flags & STACK_KERNEL))
+		return 0;
+	if (!s->symbols) {
+		c->counts.incomplete++;
+		return 1;
+	}
+	for (size_t i = 0; i < r->frames_len / 8u && !err; i++) {
+		/* a return address can lie behind the function that calls last */
+		if (kernel_symbols_find(s->symbols, frame_of(r, i) - (i > 0), &f) ||
+		    s->told[f.number])
+			continue;
+		s->told[f.number] = 1;
+		err = function_tell(c, sink, &f, head->time_ns);
+	}
+	return err;
+}
+
+int capture_stacks_record(struct capture_stacks *s, const struct capture_sink *sink,
+			  const struct capture_stream *stream, const struct record_head *head)
+{
+	const struct record_stack *r = (const void *)head;
+	union {
+		struct record_stack r;
+		u8 slots[RECORD_MAX_SLOTS * RECORD_SLOT_BYTES];
+	} copy;
+
+	if (!s || !(r->flags & STACK_KERNEL))
+		return sink->record(sink->arg, stream, head);
+	memcpy(&copy, head, (size_t)head->slots * RECORD_SLOT_BYTES);
+	for (size_t i = 0; i < r->frames_len / 8u; i++) {
+		u64 linked = kernel_symbols_linked(s->symbols, frame_of(r, i));
+
+		memcpy(copy.r.frames + 8 * i, &linked, sizeof(linked));
+	}
+	return sink->record(sink->arg, stream, &copy.r.head);
+}
+
+/* ---- mapped files ---- */
+
+bool capture_stacks_mapping(struct capture_stacks *s, const struct record_head *r)
+{
+	return s && s->ids && mapping_ids_put(s->ids, (const void *)r);
+}
+
+int capture_stacks_collect(struct capture_stacks *s, struct capture *c,
+			   const struct capture_sink *sink, u64 time_ns)
+{
+	struct record_mapping *r;
+	int err = 0;
+
+	while (s && s->ids && !err && (r = mapping_ids_take(s->ids))) {
+		r->head.time_ns = time_ns;
+		err = capture_deliver(c, sink, &stacks_stream, &r->head);
+		free(r);
+	}
+	if (s && s->ids)
+		c->counts.incomplete += mapping_ids_missed(s->ids);
+	return err;
+}
+
+int capture_stacks_settle(struct capture_stacks *s, struct capture *c,
+			  const struct capture_sink *sink, u64 cut_ns)
+{
+	if (!s || !s->ids)
+		return 0;
+	mapping_ids_wait(s->ids, clock_now_ns() + CAPTURE_CUT_WAIT_NS);
+	return capture_stacks_collect(s, c, sink, cut_ns);
+}
+
+/* ---- waits that go on ---- */
+
+int capture_stacks_open_waits(struct capture_stacks *s, struct capture *c,
+			      const struct capture_sink *sink)
+{
+	int err = s ? capture_iterator_run(c, sink, c->programs->progs.stacks_open, 0) : 0;
+
+	return err > 0 ? 0 : err;
+}
