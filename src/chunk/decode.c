@@ -119,7 +119,7 @@ _Static_assert(UNPACK_SLACK >= 136, "slack");
 		u32 presence = 0, row = 0;                                                         \
 		unsigned int slots = (sizeof(KIND) + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;   \
                                                                                                    \
-		if ((size_t)(u->end - u->at) < FORMAT_BASE(kind))                                  \
+		if ((size_t)(u->end - u->at) < FORMAT_CHECKPOINT(kind))                            \
 			return -EBADMSG;                                                           \
 		if (FORMAT_VARS(kind)) {                                                           \
 			presence = load32(at);                                                     \

@@ -85,9 +85,9 @@ static inline u32 presence_s64(s64 value)
  * Rows of the tables, written before the event that needs them. Their layout
  * is that of their kinds in record.h, which the asserts compare.
  */
-_Static_assert(FORMAT_BASE(file_entry) == 28, "file_entry");
-_Static_assert(FORMAT_BASE(context_entry) == 36, "context_entry");
-_Static_assert(FORMAT_BASE(thread_entry) == 12, "thread_entry");
+_Static_assert(FORMAT_CHECKPOINT(file_entry) == 28, "file_entry");
+_Static_assert(FORMAT_CHECKPOINT(context_entry) == 36, "context_entry");
+_Static_assert(FORMAT_CHECKPOINT(thread_entry) == 12, "thread_entry");
 
 static __attribute__((noinline)) void put_file_row(struct packet *packet,
 						   const struct record_head *record, u32 index,
@@ -223,7 +223,8 @@ RECORD_KINDS(K)
 #define SWITCH_COMMON 12     /* behind presence: FIX fields and references */
 #define SWITCH_COMMON_END 24 /* VARs follow */
 
-_Static_assert(FORMAT_BASE(switch) == SWITCH_COMMON_END && FORMAT_VARS(switch) == 2, "switch");
+_Static_assert(FORMAT_CHECKPOINT(switch) == SWITCH_COMMON_END && FORMAT_VARS(switch) == 2,
+	       "switch");
 
 static inline u32 switch_presence(const u8 *event, u32 var)
 {

@@ -143,7 +143,7 @@ _Static_assert(offsetof(struct packet_head, checksum) == 84, "packet head");
 			 FORMAT_NOTHING, FORMAT_NOTHING))
 
 /* Bytes of an event without its VAR values and its text. */
-#define FORMAT_BASE(kind)                                                                          \
+#define FORMAT_CHECKPOINT(kind)                                                                    \
 	(8u + (FORMAT_VARS(kind) ? 4u : 0u) + FORMAT_FIXES(kind) + 2ul * FORMAT_REFS(kind) +       \
 	 2ul * FORMAT_TEXTS(kind))
 

@@ -23,7 +23,7 @@ static bool is_dots(const char *name)
 static bool is_beside(const char *name)
 {
 	return strcmp(name, ".lock") == 0 || strcmp(name, ".control") == 0 ||
-	       strcmp(name, "base") == 0 || strcmp(name, ".base.new") == 0;
+	       strcmp(name, "checkpoint") == 0 || strcmp(name, ".checkpoint.new") == 0;
 }
 
 static bool is_chunk(const char *name)

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "chunk/directory.h"
-#include "map/base.h"
+#include "map/checkpoint/checkpoint.h"
 
 /* ---- where they are ---- */
 
@@ -25,76 +25,80 @@ static size_t path_length(const char *path, size_t *name)
 	return len;
 }
 
-static int place_get(struct bases *bases, const char *dir, size_t len, struct base_place **found)
+static int place_get(struct checkpoints *checkpoints, const char *dir, size_t len,
+		     struct checkpoint_place **found)
 {
-	struct base_place place = {.dir = strndup(dir, len)};
+	struct checkpoint_place place = {.dir = strndup(dir, len)};
 	int err = place.dir ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !err && i < bases->places.count; i++) {
-		*found = &bases->places.data[i];
+	for (size_t i = 0; !err && i < checkpoints->places.count; i++) {
+		*found = &checkpoints->places.data[i];
 		if (strcmp((*found)->dir, place.dir) == 0) {
 			free(place.dir);
 			return 0;
 		}
 	}
-	err = err ? err : vec_push(&bases->places, place);
+	err = err ? err : vec_push(&checkpoints->places, place);
 	if (err)
 		free(place.dir);
 	else
-		*found = &bases->places.data[bases->places.count - 1];
+		*found = &checkpoints->places.data[checkpoints->places.count - 1];
 	return err;
 }
 
 /* A chunk that bears the name of one lies in a recording, or alone. */
-static int place_add(struct bases *bases, const char *path)
+static int place_add(struct checkpoints *checkpoints, const char *path)
 {
 	char name[CHUNK_NAME_BYTES] = "";
 	struct chunk_name chunk;
-	struct base_place *place;
+	struct checkpoint_place *place;
 	size_t at, len = path_length(path, &at);
 	int err;
 
 	if (len - at < sizeof(name))
 		memcpy(name, path + at, len - at);
 	if (!chunk_name_parse(name, &chunk)) {
-		err = place_get(bases, path, len, &place);
+		err = place_get(checkpoints, path, len, &place);
 		if (!err)
 			place->whole = true;
 		return err;
 	}
-	err = at ? place_get(bases, path, at > 1 ? at - 1 : 1, &place)
-		 : place_get(bases, ".", 1, &place);
+	err = at ? place_get(checkpoints, path, at > 1 ? at - 1 : 1, &place)
+		 : place_get(checkpoints, ".", 1, &place);
 	return err ? err : bytes_map_put(&place->named, name, strlen(name), place);
 }
 
-/* A directory, or a copy of it, that is given twice has one base; that of the whole of it. */
-static void leave_out_known(struct bases *bases, size_t at)
+/* A directory, or a copy of it, that is given twice has one checkpoint; that of the whole of it. */
+static void leave_out_known(struct checkpoints *checkpoints, size_t at)
 {
-	struct base_place *place = &bases->places.data[at];
+	struct checkpoint_place *place = &checkpoints->places.data[at];
 
-	for (size_t i = 0; i < at && place->base.data; i++) {
-		struct base_place *other = &bases->places.data[i];
+	for (size_t i = 0; i < at && place->checkpoint.data; i++) {
+		struct checkpoint_place *other = &checkpoints->places.data[i];
 
-		if (other->base.data && other->base.bytes == place->base.bytes &&
-		    memcmp(other->base.data, place->base.data, place->base.bytes) == 0)
-			recording_base_free(place->whole ? &other->base : &place->base);
+		if (other->checkpoint.data && other->checkpoint.bytes == place->checkpoint.bytes &&
+		    memcmp(other->checkpoint.data, place->checkpoint.data,
+			   place->checkpoint.bytes) == 0)
+			recording_checkpoint_free(place->whole ? &other->checkpoint
+							       : &place->checkpoint);
 	}
 }
 
-int bases_open(struct bases *bases, const struct recording_base *given)
+int checkpoints_open(struct checkpoints *checkpoints, const struct recording_checkpoint *given)
 {
 	int err = 0;
 
-	bases->given = given;
-	for (size_t i = 0; !given && i < bases->count && !err; i++)
-		err = place_add(bases, bases->dirs[i]);
-	for (size_t i = 0; i < bases->places.count && !err; i++) {
-		struct base_place *place = &bases->places.data[i];
+	checkpoints->given = given;
+	for (size_t i = 0; !given && i < checkpoints->count && !err; i++)
+		err = place_add(checkpoints, checkpoints->dirs[i]);
+	for (size_t i = 0; i < checkpoints->places.count && !err; i++) {
+		struct checkpoint_place *place = &checkpoints->places.data[i];
 		struct error e = {0};
 
-		err = recording_base_read(place->dir, NULL, &place->base, &e);
-		leave_out_known(bases, i);
-		if (err && err != -ENOENT && err != -ENOTDIR && err != -ENOMEM && !bases->quiet)
+		err = recording_checkpoint_read(place->dir, NULL, &place->checkpoint, &e);
+		leave_out_known(checkpoints, i);
+		if (err && err != -ENOENT && err != -ENOTDIR && err != -ENOMEM &&
+		    !checkpoints->quiet)
 			fprintf(stderr, "fathom: %s\n", e.text);
 		if (err != -ENOMEM)
 			err = 0;
@@ -102,20 +106,20 @@ int bases_open(struct bases *bases, const struct recording_base *given)
 	return err;
 }
 
-void bases_close(struct bases *bases)
+void checkpoints_close(struct checkpoints *checkpoints)
 {
-	for (size_t i = 0; i < bases->places.count; i++) {
-		free(bases->places.data[i].dir);
-		bytes_map_free(&bases->places.data[i].named);
-		recording_base_free(&bases->places.data[i].base);
+	for (size_t i = 0; i < checkpoints->places.count; i++) {
+		free(checkpoints->places.data[i].dir);
+		bytes_map_free(&checkpoints->places.data[i].named);
+		recording_checkpoint_free(&checkpoints->places.data[i].checkpoint);
 	}
-	vec_free(&bases->places);
+	vec_free(&checkpoints->places);
 }
 
 /* ---- before which chunk they stand ---- */
 
 /* A chunk that is named in it may have been read where a copy of it lies. */
-static bool lies_in(const char *path, const struct base_place *place)
+static bool lies_in(const char *path, const struct checkpoint_place *place)
 {
 	size_t len = strlen(place->dir);
 	const char *slash = strrchr(path, '/');
@@ -126,7 +130,8 @@ static bool lies_in(const char *path, const struct base_place *place)
 }
 
 /* Whether this chunk is the first of what lies in a directory, of several. */
-static bool begins_in(const struct recording_info *info, size_t at, const struct base_place *place)
+static bool begins_in(const struct recording_info *info, size_t at,
+		      const struct checkpoint_place *place)
 {
 	for (size_t i = 0; i < at; i++)
 		if (lies_in(info->chunks[i].path, place))
@@ -134,8 +139,8 @@ static bool begins_in(const struct recording_info *info, size_t at, const struct
 	return lies_in(info->chunks[at].path, place);
 }
 
-/* Whether the base stands for a chunk of its directory, or it is of another boot. */
-static bool is_stood_for(const struct base_place *place, const char *name)
+/* Whether the checkpoint stands for a chunk of its directory, or it is of another boot. */
+static bool is_stood_for(const struct checkpoint_place *place, const char *name)
 {
 	const struct chunk_info *info;
 	struct chunk_reader *reader;
@@ -146,14 +151,15 @@ static bool is_stood_for(const struct base_place *place, const char *name)
 	if (chunk_reader_open(&reader, path, NULL))
 		return false;
 	info = chunk_reader_info(reader);
-	stood_for = strcmp(info->boot_id, place->base.boot_id) != 0 ||
-		    (info->end_ns && info->end_ns <= place->base.end_ns);
+	stood_for = strcmp(info->boot_id, place->checkpoint.boot_id) != 0 ||
+		    (info->end_ns && info->end_ns <= place->checkpoint.end_ns);
 	chunk_reader_close(reader);
 	return stood_for;
 }
 
-/* Of those that were made before the chunk `seq`, is one not named that is not in the base? */
-static bool leaves_out(const struct base_place *place, u64 seq)
+/* Of those that were made before the chunk `seq`, is one not named that is not in the checkpoint?
+ */
+static bool leaves_out(const struct checkpoint_place *place, u64 seq)
 {
 	struct chunk_names names;
 	bool left_out = false;
@@ -172,45 +178,46 @@ static bool leaves_out(const struct base_place *place, u64 seq)
 }
 
 /* Whether it is of this boot, and of its directory nothing is left out before the first chunk. */
-static bool is_of(const struct base_place *place, const struct recording_info *info)
+static bool is_of(const struct checkpoint_place *place, const struct recording_info *info)
 {
-	const struct recording_base *base = &place->base;
+	const struct recording_checkpoint *checkpoint = &place->checkpoint;
 	size_t at = 0;
 
-	if (!base->data || strcmp(base->boot_id, info->boot_id) != 0)
+	if (!checkpoint->data || strcmp(checkpoint->boot_id, info->boot_id) != 0)
 		return false;
 	if (place->whole)
 		return true;
-	while (at < info->chunk_count &&
-	       (info->chunks[at].end_ns <= base->end_ns || !lies_in(info->chunks[at].path, place)))
+	while (at < info->chunk_count && (info->chunks[at].end_ns <= checkpoint->end_ns ||
+					  !lies_in(info->chunks[at].path, place)))
 		at++;
-	return at < info->chunk_count && (info->chunks[at].begin_ns == base->end_ns ||
+	return at < info->chunk_count && (info->chunks[at].begin_ns == checkpoint->end_ns ||
 					  !leaves_out(place, info->chunks[at].seq));
 }
 
 /*
- * Whether a base can stand before the chunk `at`, and which is the first from there on that it
- * does not stand for; it stands for none that lies elsewhere.
+ * Whether a checkpoint can stand before the chunk `at`, and which is the first from there on that
+ * it does not stand for; it stands for none that lies elsewhere.
  */
-static bool base_fits(const struct base_place *place, const struct recording_info *info, size_t at,
-		      size_t *next)
+static bool checkpoint_fits(const struct checkpoint_place *place, const struct recording_info *info,
+			    size_t at, size_t *next)
 {
 	size_t n = at;
 
-	while (n < info->chunk_count && info->chunks[n].end_ns <= place->base.end_ns &&
+	while (n < info->chunk_count && info->chunks[n].end_ns <= place->checkpoint.end_ns &&
 	       lies_in(info->chunks[n].path, place))
 		n++;
-	if (n == info->chunk_count || info->chunks[n].begin_ns < place->base.end_ns)
+	if (n == info->chunk_count || info->chunks[n].begin_ns < place->checkpoint.end_ns)
 		return false;
 	*next = n;
 	return true;
 }
 
-static void tell_unusable(const struct bases *bases, const char *dir, int err)
+static void tell_unusable(const struct checkpoints *checkpoints, const char *dir, int err)
 {
-	if (!bases->quiet)
+	if (!checkpoints->quiet)
 		fprintf(stderr,
-			"fathom: the base of %s %s: names that only deleted chunks had are not "
+			"fathom: the checkpoint of %s %s: names that only deleted chunks had are "
+			"not "
 			"known\n",
 			dir, err == -EPROTO ? "is of another version of fathom" : "is damaged");
 }
@@ -219,69 +226,73 @@ static void tell_unusable(const struct bases *bases, const char *dir, int err)
  * *out is NULL if it cannot be used, which is told: then names of before are not known. 0 or
  * -ENOMEM.
  */
-static int base_take(const struct bases *bases, const struct recording_base *base, const char *dir,
-		     struct partial_options options, struct partial **out)
+static int checkpoint_take(const struct checkpoints *checkpoints,
+			   const struct recording_checkpoint *checkpoint, const char *dir,
+			   struct partial_options options, struct partial **out)
 {
 	int err;
 
 	*out = NULL;
-	if (options.from_ns < base->end_ns)
-		options.from_ns = base->end_ns;
-	err = base_read(out, base->data, base->bytes, &options);
+	if (options.from_ns < checkpoint->end_ns)
+		options.from_ns = checkpoint->end_ns;
+	err = checkpoint_read(out, checkpoint->data, checkpoint->bytes, &options);
 	if (err && err != -ENOMEM)
-		tell_unusable(bases, dir, err);
+		tell_unusable(checkpoints, dir, err);
 	return err == -ENOMEM ? err : 0;
 }
 
 /* That of a directory; one that cannot be used is there no more. */
-static int base_take_of(struct bases *bases, size_t i, const struct partial_options *options,
-			struct partial **out)
+static int checkpoint_take_of(struct checkpoints *checkpoints, size_t i,
+			      const struct partial_options *options, struct partial **out)
 {
-	struct base_place *place = &bases->places.data[i];
-	int err = base_take(bases, &place->base, place->dir, *options, out);
+	struct checkpoint_place *place = &checkpoints->places.data[i];
+	int err = checkpoint_take(checkpoints, &place->checkpoint, place->dir, *options, out);
 
 	if (!err && !*out)
-		recording_base_free(&place->base);
+		recording_checkpoint_free(&place->checkpoint);
 	return err;
 }
 
-static void tell_left_out(const struct bases *bases, const char *dir)
+static void tell_left_out(const struct checkpoints *checkpoints, const char *dir)
 {
-	if (!bases->quiet)
+	if (!checkpoints->quiet)
 		fprintf(stderr,
-			"fathom: the base of %s is left out, since chunks lie in its time: names "
+			"fathom: the checkpoint of %s is left out, since chunks lie in its time: "
+			"names "
 			"that only deleted chunks had are not known\n",
 			dir);
 }
 
 /* That of a caller, which leaves at least one chunk to be mapped. */
-static int begin_with_given(struct bases *bases, const struct recording_info *info,
+static int begin_with_given(struct checkpoints *checkpoints, const struct recording_info *info,
 			    const struct partial_options *options, struct partial **out,
 			    size_t *first)
 {
-	int err = base_take(bases, bases->given, "the recorder", *options, out);
+	int err = checkpoint_take(checkpoints, checkpoints->given, "the recorder", *options, out);
 
 	if (err || !*out)
 		return err;
 	while (*first + 1 < info->chunk_count &&
-	       info->chunks[*first].end_ns <= bases->given->end_ns)
+	       info->chunks[*first].end_ns <= checkpoints->given->end_ns)
 		++*first;
 	return 0;
 }
 
-int bases_begin(struct bases *bases, const struct recording_info *info,
-		const struct partial_options *options, struct partial **out, size_t *first)
+int checkpoints_begin(struct checkpoints *checkpoints, const struct recording_info *info,
+		      const struct partial_options *options, struct partial **out, size_t *first)
 {
 	struct partial *p = NULL;
 	size_t next = 0;
-	int err = bases->given ? begin_with_given(bases, info, options, &p, &next) : 0;
+	int err = checkpoints->given ? begin_with_given(checkpoints, info, options, &p, &next) : 0;
 
-	for (bases->begun = 0; bases->begun < bases->places.count; bases->begun++) {
-		const struct base_place *place = &bases->places.data[bases->begun];
+	for (checkpoints->begun = 0; checkpoints->begun < checkpoints->places.count;
+	     checkpoints->begun++) {
+		const struct checkpoint_place *place =
+			&checkpoints->places.data[checkpoints->begun];
 
-		if (!is_of(place, info) || !base_fits(place, info, 0, &next))
+		if (!is_of(place, info) || !checkpoint_fits(place, info, 0, &next))
 			continue;
-		err = base_take_of(bases, bases->begun, options, &p);
+		err = checkpoint_take_of(checkpoints, checkpoints->begun, options, &p);
 		if (err)
 			return err;
 		if (p)
@@ -299,48 +310,49 @@ int bases_begin(struct bases *bases, const struct recording_info *info,
 	return 0;
 }
 
-/* Takes `base`, which is freed by all means. */
-static int base_join(struct partial *into, struct partial *base, u64 covered_ns, u64 at_ns)
+/* Takes `checkpoint`, which is freed by all means. */
+static int checkpoint_join(struct partial *into, struct partial *checkpoint, u64 covered_ns,
+			   u64 at_ns)
 {
-	int err = base_follow(base, covered_ns, at_ns);
+	int err = checkpoint_follow(checkpoint, covered_ns, at_ns);
 
 	if (err) {
-		partial_free(base);
+		partial_free(checkpoint);
 		return err;
 	}
-	return partial_merge(into, base);
+	return partial_merge(into, checkpoint);
 }
 
-int bases_insert(struct bases *bases, struct recording *recording, size_t at, struct partial *into,
-		 u64 *covered_ns)
+int checkpoints_insert(struct checkpoints *checkpoints, struct recording *recording, size_t at,
+		       struct partial *into, u64 *covered_ns)
 {
 	const struct recording_info *info = recording_info(recording);
 
-	for (size_t i = 0; i < bases->places.count; i++) {
-		const struct base_place *place = &bases->places.data[i];
+	for (size_t i = 0; i < checkpoints->places.count; i++) {
+		const struct checkpoint_place *place = &checkpoints->places.data[i];
 		struct partial *p = NULL;
 		size_t next = at;
 		bool fits;
 		int err;
 
-		if (i == bases->begun || !place->base.data || !begins_in(info, at, place) ||
-		    !is_of(place, info))
+		if (i == checkpoints->begun || !place->checkpoint.data ||
+		    !begins_in(info, at, place) || !is_of(place, info))
 			continue;
-		fits = base_fits(place, info, at, &next);
-		err = base_take_of(bases, i, &into->options, &p);
+		fits = checkpoint_fits(place, info, at, &next);
+		err = checkpoint_take_of(checkpoints, i, &into->options, &p);
 		if (err)
 			return err;
 		if (!p)
 			continue;
 		if (!fits || p->from_ns < *covered_ns) {
 			partial_free(p);
-			tell_left_out(bases, place->dir);
+			tell_left_out(checkpoints, place->dir);
 			continue;
 		}
-		err = base_join(into, p, *covered_ns, place->base.end_ns);
+		err = checkpoint_join(into, p, *covered_ns, place->checkpoint.end_ns);
 		if (err)
 			return err;
-		*covered_ns = place->base.end_ns;
+		*covered_ns = place->checkpoint.end_ns;
 		return recording_pass_over(recording, at, next - at);
 	}
 	return 0;

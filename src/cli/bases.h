@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bases of recordings that are read together: each stands for the chunks of its
+ * The checkpoints of recordings that are read together: each stands for the chunks of its
  * directory that retention took away, and for those that it was about to take when a crash
  * came. Only what nobody else recorded at the same time can be joined with it.
  *
- * Where chunks are named and not their directory, its base is taken, too, if none is left out
+ * Where chunks are named and not their directory, its checkpoint is taken, too, if none is left out
  * between the two: in what is not read a name can have changed.
  */
 #ifndef CLI_BASES_H
@@ -12,23 +12,24 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "chunk/base.h"
+#include "chunk/checkpoint.h"
 #include "map/partial.h"
 
-/* Where a base may be. */
-struct base_place {
-	char *dir;		    /* owned */
-	bool whole;		    /* it is named, else only chunks in it are */
-	struct bytes_map named;	    /* the names of these */
-	struct recording_base base; /* no data: there is none */
+/* Where a checkpoint may be. */
+struct checkpoint_place {
+	char *dir;				/* owned */
+	bool whole;				/* it is named, else only chunks in it are */
+	struct bytes_map named;			/* the names of these */
+	struct recording_checkpoint checkpoint; /* no data: there is none */
 };
 
-struct bases {
+struct checkpoints {
 	const char *const *dirs; /* borrowed, as is what they point to */
 	size_t count;
-	bool quiet;			    /* nothing is told on stderr */
-	const struct recording_base *given; /* the one of a caller, in place of all; borrowed */
-	VEC(struct base_place) places;	    /* none, if one is given */
+	bool quiet; /* nothing is told on stderr */
+	const struct recording_checkpoint
+		*given;			     /* the one of a caller, in place of all; borrowed */
+	VEC(struct checkpoint_place) places; /* none, if one is given */
 	size_t begun; /* that which the answer begins with; their count: none */
 };
 
@@ -36,23 +37,23 @@ struct bases {
  * Reads those of the recordings, unless one is given (NULL: none is). One that cannot be read
  * is told on stderr, and left out. 0 or -ENOMEM. Close it in any case.
  */
-int bases_open(struct bases *bases, const struct recording_base *given);
-void bases_close(struct bases *bases);
+int checkpoints_open(struct checkpoints *checkpoints, const struct recording_checkpoint *given);
+void checkpoints_close(struct checkpoints *checkpoints);
 
 /*
- * Where an answer begins: *out (the caller's) is a partial of the base that stands before the
+ * Where an answer begins: *out (the caller's) is a partial of the checkpoint that stands before the
  * first chunks, or an empty one, *first the first chunk that is not in it. 0 or -ENOMEM.
  */
-int bases_begin(struct bases *bases, const struct recording_info *info,
-		const struct partial_options *options, struct partial **out, size_t *first);
+int checkpoints_begin(struct checkpoints *checkpoints, const struct recording_info *info,
+		      const struct partial_options *options, struct partial **out, size_t *first);
 
 /*
- * Merges the base that stands before the chunk `at`, the first of its directory, into `into`,
- * which covers the time up to *covered_ns: nobody recorded in between. Chunks that the base
+ * Merges the checkpoint that stands before the chunk `at`, the first of its directory, into `into`,
+ * which covers the time up to *covered_ns: nobody recorded in between. Chunks that the checkpoint
  * stands for are passed over in the recording. One that does not fit is told, and left out. 0 or
  * -ENOMEM.
  */
-int bases_insert(struct bases *bases, struct recording *recording, size_t at, struct partial *into,
-		 u64 *covered_ns);
+int checkpoints_insert(struct checkpoints *checkpoints, struct recording *recording, size_t at,
+		       struct partial *into, u64 *covered_ns);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 #include "cli/symbol_name.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 
 #define NAME_MAX_SHOWN 1024
 #define STEPS_MAX 64 /* through the words of the stack's top */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/report_group.h"
-#include "map/query.h"
-#include "map/tree.h"
+#include "map/fact/query.h"
+#include "map/tree/tree.h"
 #include "model/file_name.h"
 #include "model/syscall_format.h"
 #include "model/uring.h"

@@ -14,11 +14,11 @@
 #include "base/host_clock.h"
 #include "base/thread.h"
 #include "base/units.h"
-#include "chunk/base.h"
+#include "chunk/checkpoint.h"
 #include "chunk/chunk.h"
 #include "cli/owner.h"
 #include "cli/privileges.h"
-#include "map/base.h"
+#include "map/checkpoint/checkpoint.h"
 #include "map/chunk_map.h"
 
 #define ROUND_NS 1000000000ull
@@ -36,26 +36,27 @@ struct retainer {
 	bool wanted;	    /* a round, now */
 	struct error error; /* of the last round */
 
-	struct recording_base base; /* the thread's: it stands for the chunks that are gone */
-	bool used;		    /* memory, in this round, to map a chunk */
+	struct recording_checkpoint
+		checkpoint; /* the thread's: it stands for the chunks that are gone */
+	bool used;	    /* memory, in this round, to map a chunk */
 	u64 keep_bytes;
 	bool told_behind;
 };
 
-/* ---- the base ---- */
+/* ---- the checkpoint ---- */
 
-static void base_forgotten(const char *why)
+static void checkpoint_forgotten(const char *why)
 {
 	fprintf(stderr, "fathom: %s: names that only deleted chunks had are not known\n", why);
 }
 
 /* Goes on with what an earlier recorder left; one that is damaged or too large is begun anew. */
-static int base_load(struct retainer *r, struct error *e)
+static int checkpoint_load(struct retainer *r, struct error *e)
 {
-	int err = recording_base_read(r->dir, r->hold, &r->base, e);
+	int err = recording_checkpoint_read(r->dir, r->hold, &r->checkpoint, e);
 
 	if (err == -EBADMSG || err == -EFBIG)
-		base_forgotten(e->text);
+		checkpoint_forgotten(e->text);
 	else if (err != -ENOENT)
 		return err;
 	error_clear(e);
@@ -63,37 +64,39 @@ static int base_load(struct retainer *r, struct error *e)
 }
 
 /* Whether it says anything, on the thread that may look at it. */
-static void base_check(struct retainer *r)
+static void checkpoint_check(struct retainer *r)
 {
 	const struct partial_options options = {.state_only = true};
 	struct partial *state = NULL;
 	struct error e = {0};
-	int err = r->base.data ? base_read(&state, r->base.data, r->base.bytes, &options) : 0;
+	int err = r->checkpoint.data ? checkpoint_read(&state, r->checkpoint.data,
+						       r->checkpoint.bytes, &options)
+				     : 0;
 
 	partial_free(state);
 	if (err != -EBADMSG && err != -EPROTO)
 		return;
-	error_say(&e, err, "the base of %s %s", r->dir,
+	error_say(&e, err, "the checkpoint of %s %s", r->dir,
 		  err == -EPROTO ? "is of another version of fathom" : "is damaged");
-	base_forgotten(e.text);
-	recording_base_free(&r->base);
+	checkpoint_forgotten(e.text);
+	recording_checkpoint_free(&r->checkpoint);
 }
 
 /* Also when the disk is full, by the room that was kept: a chunk stays until this was done. */
-static int base_store(struct retainer *r, struct error *e)
+static int checkpoint_store(struct retainer *r, struct error *e)
 {
-	int err = recording_base_write(r->dir, r->hold, owner_find(), &r->base, e);
+	int err = recording_checkpoint_write(r->dir, r->hold, owner_find(), &r->checkpoint, e);
 
-	if (!err) /* in the place of the base before, at once: others may want it */
-		recording_base_reserve(r->hold, &r->base);
+	if (!err) /* in the place of the checkpoint before, at once: others may want it */
+		recording_checkpoint_reserve(r->hold, &r->checkpoint);
 	return err;
 }
 
-/* Before a chunk goes: what later ones need of it is merged into the base. */
+/* Before a chunk goes: what later ones need of it is merged into the checkpoint. */
 static int chunk_goes(void *arg, struct chunk_reader *reader, struct error *e)
 {
 	struct retainer *r = arg;
-	int err = chunk_absorb(&r->base, chunk_reader_info(reader), reader, e);
+	int err = chunk_absorb(&r->checkpoint, chunk_reader_info(reader), reader, e);
 
 	r->used = true;
 	return err;
@@ -104,7 +107,7 @@ static int chunks_go(void *arg, struct error *e)
 {
 	struct retainer *r = arg;
 
-	return r->base.data ? base_store(r, e) : 0;
+	return r->checkpoint.data ? checkpoint_store(r, e) : 0;
 }
 
 /* ---- the thread ---- */
@@ -135,7 +138,7 @@ static void round_run(struct retainer *r, bool first)
 	struct error e = {0};
 	int err;
 
-	recording_base_reserve(r->hold, &r->base);
+	recording_checkpoint_reserve(r->hold, &r->checkpoint);
 	err = recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
 	memory_give_back(r);
 	if (err >= 0 && !first)
@@ -179,13 +182,13 @@ static void *retainer_run(void *arg)
 	 * As nice as others: it does nothing while the limits are met, and beyond them what waits
 	 * for a CPU that others have fills the disk.
 	 */
-	base_check(r);
+	checkpoint_check(r);
 	do {
 		round_run(r, first);
 		first = false;
 	} while (round_wait(r));
 	round_run(r, false);
-	recording_base_release(r->hold);
+	recording_checkpoint_release(r->hold);
 	return NULL;
 }
 
@@ -204,7 +207,7 @@ static int retainer_start(struct retainer *r)
 static void retainer_free(struct retainer *r)
 {
 	recording_retainer_close(r->chunks);
-	recording_base_free(&r->base);
+	recording_checkpoint_free(&r->checkpoint);
 	free(r);
 }
 
@@ -227,7 +230,7 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *o, 
 	r->keep_bytes = o->keep.bytes;
 	err = recording_retainer_open(&r->chunks, o->dir, &limits, e);
 	if (!err)
-		err = base_load(r, e);
+		err = checkpoint_load(r, e);
 	if (!err && (err = retainer_start(r)))
 		error_set(e, err, "cannot start the thread that deletes old chunks");
 	if (err) {

@@ -2,7 +2,7 @@
 /*
  * Keeps a recording within the limits of --keep while it goes on, on a thread
  * of its own: what a chunk carries that later ones need is mapped into the
- * base of the recording before the chunk is deleted, and that takes its time.
+ * checkpoint of the recording before the chunk is deleted, and that takes its time.
  * What it maps others may have written, so the thread has no capability but those
  * which the directory asks for.
  */

@@ -17,7 +17,7 @@
 
 /*
  * Retention can delete chunks while they are read, the oldest first. Then all is read anew, with
- * the base that stands for them, this many times at most.
+ * the checkpoint that stands for them, this many times at most.
  */
 #define READ_AGAIN 5
 
@@ -122,7 +122,7 @@ static int clock_compare(const void *a, const void *b)
 	return (x->monotonic_ns > y->monotonic_ns) - (x->monotonic_ns < y->monotonic_ns);
 }
 
-/* Of what the base stands for nothing is told, nor of gaps beside the range. */
+/* Of what the checkpoint stands for nothing is told, nor of gaps beside the range. */
 static int describe(struct source *s, const struct recording_info *info, struct error *e)
 {
 	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
@@ -207,11 +207,11 @@ static int overlap_check(const struct recording *recording, struct error *e)
 /*
  * What the answer begins with, and where. A limit that leaves nothing out is none: what is open at
  * an end of the recording belongs to a range that reaches there, unless there is more to come.
- * Between a base and the first chunk nobody may have recorded for a while: the answer begins behind
- * that.
+ * Between a checkpoint and the first chunk nobody may have recorded for a while: the answer begins
+ * behind that.
  */
-static int begin(struct source *out, struct bases *bases, const struct recording_info *info,
-		 bool more, struct partial_options *range)
+static int begin(struct source *out, struct checkpoints *checkpoints,
+		 const struct recording_info *info, bool more, struct partial_options *range)
 {
 	u64 begin_ns;
 	int err;
@@ -222,30 +222,30 @@ static int begin(struct source *out, struct bases *bases, const struct recording
 		range->to_ns = more ? info->end_ns : 0;
 	if (range->from_ns <= info->begin_ns)
 		range->from_ns = 0;
-	err = bases_begin(bases, info, range, &out->partial, &out->first);
+	err = checkpoints_begin(checkpoints, info, range, &out->partial, &out->first);
 	begin_ns = info->chunks[out->first].begin_ns;
-	if (!err && !bases->given && out->partial->options.from_ns &&
+	if (!err && !checkpoints->given && out->partial->options.from_ns &&
 	    out->partial->options.from_ns < begin_ns) {
 		range->from_ns = begin_ns;
 		partial_free(out->partial);
 		out->partial = NULL;
-		err = bases_begin(bases, info, range, &out->partial, &out->first);
+		err = checkpoints_begin(checkpoints, info, range, &out->partial, &out->first);
 	}
-	/* a base that is given ends where the caller's answer begins */
-	if (!out->from_ns || (out->from_ns < begin_ns && !bases->given))
+	/* a checkpoint that is given ends where the caller's answer begins */
+	if (!out->from_ns || (out->from_ns < begin_ns && !checkpoints->given))
 		out->from_ns = begin_ns;
 	return err;
 }
 
-static int chunks_map(struct source *out, struct bases *bases, struct recording *recording,
-		      struct error *e)
+static int chunks_map(struct source *out, struct checkpoints *checkpoints,
+		      struct recording *recording, struct error *e)
 {
 	const struct recording_info *info = recording_info(recording);
 	u64 covered_ns = out->partial->to_ns;
 	int err = 0;
 
 	for (size_t i = out->first; i < info->chunk_count && !err; i++) {
-		err = bases_insert(bases, recording, i, out->partial, &covered_ns);
+		err = checkpoints_insert(checkpoints, recording, i, out->partial, &covered_ns);
 		if (err)
 			return error_set(e, err, "cannot merge %s", info->chunks[i].path);
 		err = chunk_take(out, &info->chunks[i], &covered_ns, e);
@@ -264,20 +264,21 @@ static int recording_map(struct source *out, const struct source_options *o,
 					  .from_ns = absolute(&o->from, info),
 					  .to_ns = absolute(&o->to, info)};
 	const struct partial_options asked = options;
-	struct bases bases = {.dirs = o->dirs, .count = o->dirs_count, .quiet = o->quiet};
+	struct checkpoints checkpoints = {
+		.dirs = o->dirs, .count = o->dirs_count, .quiet = o->quiet};
 	int err = overlap_check(recording, e);
 
 	err = err ? err : range_check(&options, info->begin_ns, info->end_ns, e);
 	if (err)
 		return err;
-	err = bases_open(&bases, o->base);
-	err = err ? err : begin(out, &bases, info, o->more, &options);
+	err = checkpoints_open(&checkpoints, o->checkpoint);
+	err = err ? err : begin(out, &checkpoints, info, o->more, &options);
 	if (err)
 		error_set(e, err, "cannot map the recording");
 	else
 		err = range_check(&asked, info->chunks[out->first].begin_ns, info->end_ns, e);
-	err = err ? err : chunks_map(out, &bases, recording, e);
-	bases_close(&bases);
+	err = err ? err : chunks_map(out, &checkpoints, recording, e);
+	checkpoints_close(&checkpoints);
 	if (err)
 		return err;
 	err = partial_finish(out->partial);

@@ -6,7 +6,7 @@
 #define CLI_SOURCE_H
 
 #include "base/error.h"
-#include "chunk/base.h"
+#include "chunk/checkpoint.h"
 #include "chunk/chunk.h"
 #include "cli/option.h"
 #include "cli/view.h"
@@ -22,7 +22,8 @@ struct source_options {
 	struct option_time from, to;	 /* only what lies between */
 	bool more;			 /* what is open at the end ends later, out of the range */
 	const char *after;		 /* a chunk: only later ones are read; NULL; borrowed */
-	const struct recording_base *base; /* in place of those in dirs; NULL; borrowed */
+	const struct recording_checkpoint
+		*checkpoint; /* in place of those in dirs; NULL; borrowed */
 };
 
 struct source {
@@ -30,7 +31,7 @@ struct source {
 	struct source_view view; /* points into this struct's memory */
 	u64 from_ns, to_ns;	 /* what the answers cover: the range, as far as it was recorded */
 	u64 recorded_ns;	 /* of it, without the gaps */
-	size_t first;		 /* chunk that the base does not stand for */
+	size_t first;		 /* chunk that the checkpoint does not stand for */
 	u64 boot;		 /* hash of the boot id */
 	char host[256], boot_id[64];
 	char missing[2 * CHUNK_MISSING_BYTES]; /* of all chunks */

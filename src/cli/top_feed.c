@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "chunk/base.h"
+#include "chunk/checkpoint.h"
 #include "chunk/chunk.h"
 #include "cli/control.h"
 #include "cli/owner.h"
@@ -26,7 +26,7 @@ struct top_feed {
 	char *dir;    /* owned: where the recorder is asked */
 	bool own;     /* it is ours: a recorder on a thread, a directory to remove */
 	char *newest; /* owned: the path of the chunk that was shown last; NULL: none yet */
-	struct recording_base base; /* stands for all chunks that were shown */
+	struct recording_checkpoint checkpoint; /* stands for all chunks that were shown */
 
 	/* with own: */
 	struct recorder_options options; /* borrows from those of top */
@@ -134,7 +134,8 @@ static int newest_set(struct top_feed *f, const char *path, struct error *e)
 	return 0;
 }
 
-/* All that is sealed goes into the base: what was shown, or was there before somebody looked. */
+/* All that is sealed goes into the checkpoint: what was shown, or was there before somebody looked.
+ */
 static int shown_absorb(struct top_feed *f, struct error *e)
 {
 	const struct recording_options later = {.after = f->newest};
@@ -147,7 +148,7 @@ static int shown_absorb(struct top_feed *f, struct error *e)
 		return err;
 	info = recording_info(recording);
 	for (size_t i = 0; i < info->chunk_count && !err; i++) {
-		err = chunk_absorb(&f->base, &info->chunks[i], NULL, e);
+		err = chunk_absorb(&f->checkpoint, &info->chunks[i], NULL, e);
 		if (!err && f->own)
 			chunk_remove(info->chunks[i].path, NULL);
 	}
@@ -160,7 +161,7 @@ static int shown_absorb(struct top_feed *f, struct error *e)
 /* What was recorded before somebody looked, so that what goes on has names. */
 static int past_absorb(struct top_feed *f, struct error *e)
 {
-	int err = recording_base_read(f->dir, NULL, &f->base, NULL);
+	int err = recording_checkpoint_read(f->dir, NULL, &f->checkpoint, NULL);
 
 	if (err && err != -ENOENT && err != -EBADMSG)
 		return error_set(e, err, "cannot follow %s", f->dir);
@@ -220,9 +221,9 @@ int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 	err = chunk_ask(f, e);
 	if (!err) {
 		from.after = f->newest;
-		from.base = f->base.data ? &f->base : NULL;
-		from.from.kind = from.base ? OPTION_TIME_MONOTONIC : OPTION_TIME_NONE;
-		from.from.ns = f->base.end_ns;
+		from.checkpoint = f->checkpoint.data ? &f->checkpoint : NULL;
+		from.from.kind = from.checkpoint ? OPTION_TIME_MONOTONIC : OPTION_TIME_NONE;
+		from.from.ns = f->checkpoint.end_ns;
 		err = source_load(&from, out, e);
 	}
 	if (!err)
@@ -241,7 +242,7 @@ void top_feed_close(struct top_feed *f)
 	recorder_end(f);
 	if (f->own)
 		recording_remove(f->dir, owner_find(), NULL);
-	recording_base_free(&f->base);
+	recording_checkpoint_free(&f->checkpoint);
 	sem_destroy(&f->begun);
 	free(f->pids);
 	free(f->newest);

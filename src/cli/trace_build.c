@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/trace_spans.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 
 /* Of the nodes in their order [first, end) are one trace, or the tree of one thread. */
 struct stretch {

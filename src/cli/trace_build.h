@@ -6,7 +6,7 @@
 #define CLI_TRACE_BUILD_H
 
 #include "cli/trace_view.h"
-#include "map/tree.h"
+#include "map/tree/tree.h"
 
 /* Which traces are shown, of those that a tree has. */
 struct trace_choice {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/trace_spans.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 
 static void add_address(struct making *m, const struct record_socket *s)
 {

@@ -6,7 +6,7 @@
 
 #include "cli/frames.h"
 #include "cli/trace_spans.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 #include "model/file_name.h"
 #include "model/syscall_format.h"
 #include "model/uring.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/frames.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 #include "model/event_format.h"
 
 /* Forgets the span, for the next one. */

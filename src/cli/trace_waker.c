@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/trace_spans.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 #include "model/file_name.h"
 
 static const char *socket_text(struct making *m, const struct file_ref *file, u64 time_ns)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "map/base.h"
+#include "map/checkpoint/checkpoint.h"
 
 /* Applies all records. */
 static int records_apply(struct partial *p, struct chunk_reader *reader, struct error *e)
@@ -93,30 +93,30 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 
 static const struct partial_options state_only = {.state_only = true};
 
-static bool goes_on(const struct recording_base *base, const struct chunk_info *info)
+static bool goes_on(const struct recording_checkpoint *checkpoint, const struct chunk_info *info)
 {
-	return base->data && strcmp(base->boot_id, info->boot_id) == 0;
+	return checkpoint->data && strcmp(checkpoint->boot_id, info->boot_id) == 0;
 }
 
 static int state_pack(struct partial *state, const struct chunk_info *info,
-		      struct recording_base *base)
+		      struct recording_checkpoint *checkpoint)
 {
 	struct bytes bytes = {0};
-	int err = base_write(state, &bytes);
+	int err = checkpoint_write(state, &bytes);
 
 	if (err) {
 		bytes_free(&bytes);
 		return err;
 	}
-	recording_base_free(base);
-	memcpy(base->boot_id, info->boot_id, sizeof(base->boot_id));
-	base->end_ns = info->end_ns;
-	base->data = bytes.data;
-	base->bytes = bytes.count;
+	recording_checkpoint_free(checkpoint);
+	memcpy(checkpoint->boot_id, info->boot_id, sizeof(checkpoint->boot_id));
+	checkpoint->end_ns = info->end_ns;
+	checkpoint->data = bytes.data;
+	checkpoint->bytes = bytes.count;
 	return 0;
 }
 
-int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
+int chunk_absorb(struct recording_checkpoint *checkpoint, const struct chunk_info *info,
 		 struct chunk_reader *reader, struct error *e)
 {
 	struct chunk_task task = {
@@ -126,17 +126,17 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
 	struct chunk_info first;
 	int err = 0;
 
-	if (goes_on(base, info) && info->end_ns <= base->end_ns)
+	if (goes_on(checkpoint, info) && info->end_ns <= checkpoint->end_ns)
 		return 0;
 	/* of which boot it is nobody says, as of a chunk without its manifest; it would end this */
-	if (base->data && base->boot_id[0] && !info->boot_id[0])
+	if (checkpoint->data && checkpoint->boot_id[0] && !info->boot_id[0])
 		return 0;
-	if (goes_on(base, info))
-		err = base_read(&state, base->data, base->bytes, &state_only);
+	if (goes_on(checkpoint, info))
+		err = checkpoint_read(&state, checkpoint->data, checkpoint->bytes, &state_only);
 	if (err == -ENOMEM) /* it is whole: another time */
 		return error_set(e, err, "cannot keep what is needed of %s", info->path);
 	if (state) {
-		task.covered_ns = base->end_ns;
+		task.covered_ns = checkpoint->end_ns;
 	} else { /* what came late waits for nobody: none is there that has the rest of its time */
 		first = *info;
 		first.late_ns = first.begin_ns;
@@ -153,7 +153,7 @@ int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
 	if (!err && chunk_covers_to(info) < info->end_ns)
 		err = partial_ends(state); /* its recorder crashed */
 	if (!err)
-		err = state_pack(state, info, base);
+		err = state_pack(state, info, checkpoint);
 	partial_free(state);
 	if (err && e && error_is_set(&unreadable))
 		*e = unreadable;

@@ -4,7 +4,7 @@
 #define MAP_CHUNK_MAP_H
 
 #include "base/error.h"
-#include "chunk/base.h"
+#include "chunk/checkpoint.h"
 #include "chunk/chunk.h"
 #include "map/partial.h"
 
@@ -31,14 +31,14 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 	      struct error *e);
 
 /*
- * Adds to a base what later chunks need of this one, which follows: afterwards
- * the base stands for it, too. A base without data stands for nothing yet; one of
+ * Adds to a checkpoint what later chunks need of this one, which follows: afterwards
+ * the checkpoint stands for it, too. A checkpoint without data stands for nothing yet; one of
  * another boot, or that cannot be read, is begun anew. A chunk that is gone or damaged
  * beyond reading has nothing to tell: its time becomes a gap. `reader`, which may be NULL, is
- * of it and at its begin. 0, or a negative errno with the base as it was: also where the
+ * of it and at its begin. 0, or a negative errno with the checkpoint as it was: also where the
  * chunk may be whole, and could not be read now.
  */
-int chunk_absorb(struct recording_base *base, const struct chunk_info *info,
+int chunk_absorb(struct recording_checkpoint *checkpoint, const struct chunk_info *info,
 		 struct chunk_reader *reader, struct error *e);
 
 #endif

@@ -105,14 +105,14 @@ void facts_free(struct facts *f);
 const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns);
 
 /*
- * births.c: of forks that nobody saw. Names of who had a number before end there, and those of who
- * was found with it later begin; names and forks are sorted. 0 or -ENOMEM
+ * unseen_forks.c: of forks that nobody saw. Names of who had a number before end there, and those
+ * of who was found with it later begin; names and forks are sorted. 0 or -ENOMEM
  */
-int births_sort(struct facts *f);
+int unseen_forks_sort(struct facts *f);
 /* When the number was given to another one last, up to then; 0: never, as far as is known */
-u64 births_last(const struct facts *f, u32 number, u64 time_ns);
+u64 unseen_forks_last(const struct facts *f, u32 number, u64 time_ns);
 /* When that is so next, behind it; UINT64_MAX: never */
-u64 births_next(const struct facts *f, u32 number, u64 time_ns);
+u64 unseen_forks_next(const struct facts *f, u32 number, u64 time_ns);
 
 /* facts_sort.c: and makes what queries need */
 extern const struct thread_order bytes_order, path_order;
@@ -139,9 +139,10 @@ struct living {
 
 /* Whether what was told of a process then is of one that lives, or may: threads come after it. */
 bool living_may_have(const struct living *l, u32 pid, u64 time_ns);
-/* prune_told.c: finds expected_ns, for a base at that time. 0 or -ENOMEM */
+/* prune_told.c: finds expected_ns, for a checkpoint at that time. 0 or -ENOMEM */
 int living_expect(struct living *l, const struct facts *f, u64 at_ns);
-/* The time from which on there are no more than a base keeps, also of one time; sorts the times. */
+/* The time from which on there are no more than a checkpoint keeps, also of one time; sorts the
+ * times. */
 u64 told_since(u64 *times, size_t count);
 
 /* Leaves what later stacks and waits of these threads and processes may ask for. 0 or -ENOMEM */
@@ -278,24 +279,24 @@ int filters_apply(struct partial *p);
 /* Since when the spans are followed of the program that ran in the begin of it; NULL: not known */
 const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct stretch of);
 
-/* zone.c */
+/* uneven_cut.c */
 int raw_read(struct raw_record *raw, const char *data); /* raw->bytes of foreign bytes */
 /* Takes a copy, with this time. */
-int zone_keep(struct partial *p, const struct record_head *r, u64 time_ns);
+int uneven_cut_keep(struct partial *p, const struct record_head *r, u64 time_ns);
 /* Before their bodies: then all that was missing in the left one has ended. 0 or -ENOMEM */
-int zones_merge(struct partial *left, struct partial *right);
-int zones_finish(struct partial *p); /* applies what is left */
+int uneven_cuts_merge(struct partial *left, struct partial *right);
+int uneven_cuts_finish(struct partial *p); /* applies what is left */
 /* What is missing at the end of its body is told there: what waits goes on with it. 0 or -ENOMEM */
-int zone_cut_holes(struct partial *p);
+int uneven_cut_cut_holes(struct partial *p);
 /* Whether records may come, or wait, that lie before its end. */
-bool zone_is_open(const struct partial *p);
-void zones_free(struct partial *p);
+bool uneven_cut_is_open(const struct partial *p);
+void uneven_cuts_free(struct partial *p);
 
 /* query.c: what query_comm() says */
 const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns);
 
 /* prune.c: leaves what still holds at its end, and sorted facts */
-int base_prune(struct partial *p);
+int checkpoint_prune(struct partial *p);
 
 /* prune_told.c */
 

@@ -103,7 +103,7 @@ static int lives_merge(struct partial *left, struct partial *right)
 
 int partial_merge(struct partial *left, struct partial *right)
 {
-	int err = zones_merge(left, right);
+	int err = uneven_cuts_merge(left, right);
 	size_t i;
 
 	if (right->from_ns)

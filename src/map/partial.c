@@ -48,7 +48,7 @@ void partial_free(struct partial *p)
 	vec_free(&p->losses);
 	loss_index_free(&p->loss_index);
 	vec_free(&p->holes);
-	zones_free(p);
+	uneven_cuts_free(p);
 	free(p);
 }
 
@@ -172,7 +172,7 @@ u64 partial_life_from(const struct partial *p, const struct life *l)
 	u64 gap_end_ns = gaps_end_before(p, l->first_ns);
 	u64 gap_begin_ns = gap_around(p, l->first_ns);
 
-	if (l->origin_ns) /* of a base: it has no gaps */
+	if (l->origin_ns) /* of a checkpoint: it has no gaps */
 		return l->origin_ns;
 	if (gap_begin_ns > gap_end_ns) /* of what a crash left: who is older was told before */
 		return gap_begin_ns;
@@ -204,7 +204,7 @@ static u64 number_taken(const struct partial *p, size_t at)
  */
 static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
 {
-	/* of a base that was joined: it went on behind the gap that the base is */
+	/* of a checkpoint that was joined: it went on behind the gap that the checkpoint is */
 	u64 last_ns = l->last_ns > l->origin_ns ? l->last_ns : l->origin_ns;
 	u64 gap_ns = gap_around(p, last_ns) ? UINT64_MAX : gaps_begin_after(p, last_ns);
 
@@ -222,7 +222,7 @@ int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 	int err = partial_life_begin(p, l);
 
 	err = err ? err : partial_tell_losses(p, l, p->losses.count, to_ns);
-	/* a base was told of what was lost behind its end, too */
+	/* a checkpoint was told of what was lost behind its end, too */
 	if (l->exit_ns && l->state.place != LIFE_OFF_CPU && l->state.doubt_from_ns >= to_ns)
 		l->state.doubt_from_ns = l->state.doubt_to_ns = 0;
 	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
@@ -317,7 +317,7 @@ static int lives_end(struct partial *p)
 
 int partial_finish(struct partial *p)
 {
-	int err = zones_finish(p);
+	int err = uneven_cuts_finish(p);
 
 	err = err ? err : holes_end(p, p->to_ns);
 	err = err ? err : gaps_sort(p);

@@ -13,7 +13,7 @@
  *   they are and asked when everything is together;
  * - sums: histograms and splits, which add up;
  * - records of a time at which some of its streams had not begun or had ended
- *   already (zone.c): the neighbour has those of the other streams.
+ *   already (uneven_cut.c): the neighbour has those of the other streams.
  * partial_merge() is associative, an empty partial is its identity, and for
  * any cut of a trace merge(map(a), map(b)) gives the answers of map(a then b).
  *
@@ -28,10 +28,10 @@
 #include "base/histogram.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "map/kspans.h"
+#include "map/fact/texts.h"
+#include "map/fact/thread_facts.h"
+#include "map/kernel/kspans.h"
 #include "map/loss_index.h"
-#include "map/texts.h"
-#include "map/thread_facts.h"
 #include "model/container.h"
 #include "model/life.h"
 
@@ -54,8 +54,9 @@ struct kspan_filter {
 struct partial_options {
 	bool spans; /* keep each syscall, fault and wait, not only their sums */
 	const struct kspan_filter *only; /* of them; NULL: all; borrowed until it is finished */
-	bool state_only; /* no sums either: just what later records may ask for (map/base.h) */
-	u32 lives_max;	 /* 0: LIVES_MAX */
+	bool state_only;		 /* no sums either: just what later records may ask for
+					    (map/checkpoint/checkpoint.h) */
+	u32 lives_max;			 /* 0: LIVES_MAX */
 	/*
 	 * Answers for [from_ns, to_ns) only; 0: no limit. What is known of before
 	 * still counts: time of threads is cut at the limits, and with it that which they
@@ -76,7 +77,7 @@ struct fact_name {
 };
 
 /* A number was given to another one, and nobody saw the fork. */
-struct fact_birth {
+struct fact_unseen_fork {
 	u64 time_ns;
 	u32 tid;
 };
@@ -207,7 +208,7 @@ struct fact_mapping {
 struct facts {
 	struct texts texts; /* of descriptors and calls */
 	VEC(struct fact_name) names;
-	VEC(struct fact_birth) births; /* once sorted: by number and time */
+	VEC(struct fact_unseen_fork) unseen_forks; /* once sorted: by number and time */
 	VEC(struct fact_fork) forks;
 	VEC(struct fact_process) processes;
 	VEC(struct fact_fd) fds;
@@ -267,10 +268,11 @@ struct app_span {
 	bool begun, ended; /* its record was seen */
 	u8 kind, level, status, flags;
 	u32 tid, pid; /* where it began */
-	u64 begin_ns; /* not begun: of a base, when one below it was seen first; 0: none was */
+	u64 begin_ns; /* not begun: of a checkpoint, when one below it was seen first; 0: none was
+		       */
 	u64 end_ns;
-	u64 gap_ns;	/* of a base: the begin of a gap that nobody saw it behind; 0: none */
-	u64 open_ns;	/* of a base that was joined: it was open then; 0: not known */
+	u64 gap_ns;	/* of a checkpoint: the begin of a gap that nobody saw it behind; 0: none */
+	u64 open_ns;	/* of a checkpoint that was joined: it was open then; 0: not known */
 	u64 sighted_ns; /* while it is pruned: when it, or one below it, was seen last, or first */
 	u64 parent;	/* as in struct context.span, 0: none */
 	char *name, *message;	   /* owned */
@@ -280,7 +282,7 @@ struct app_span {
 	struct map last_events; /* tid -> number of its last event + 1, of the first so many */
 	size_t events_numbered;
 	VEC(struct span_attribute) attributes;
-	/* of the oldest, which a base does not keep (map/base.h) */
+	/* of the oldest, which a checkpoint does not keep (map/checkpoint/checkpoint.h) */
 	u64 events_deleted, attributes_deleted;
 };
 
@@ -382,7 +384,7 @@ struct partial {
 	 * Where streams were cut at different instants: what lies in [begun_ns,
 	 * complete_ns) is applied, the rest waits for what a neighbour has of that time.
 	 */
-	bool zoned;
+	bool uneven;
 	/*
 	 * A chunk's own: records older than begin_ns came late. They wait likewise, but those
 	 * older than late_ns, up to which the chunk before is complete: for them it did not wait.

@@ -55,7 +55,7 @@ static int tell_missed(struct partial *p, struct life *l, u64 time_ns)
 	return err;
 }
 
-static int feed(struct partial *p, u32 tid, enum life_role role, const struct record_head *r)
+static int feed(struct partial *p, u32 tid, enum life_event event, const struct record_head *r)
 {
 	struct life *l;
 	int err = life_of(p, tid, &l);
@@ -64,7 +64,7 @@ static int feed(struct partial *p, u32 tid, enum life_role role, const struct re
 		return err;
 	partial_told(p, l);
 	err = tell_missed(p, l, r->time_ns);
-	return err ? err : life_feed(l, role, r, &p->sink);
+	return err ? err : life_feed(l, event, r, &p->sink);
 }
 
 static int switch_apply(struct partial *p, const struct record_head *r)
@@ -154,7 +154,7 @@ static int exec_apply(struct partial *p, const struct record_head *r)
 }
 
 /* An application record: the thread is (LIFE_USER) or was in user code, and may change its span. */
-static int span_apply_as(struct partial *p, const struct record_head *r, enum life_role role,
+static int span_apply_as(struct partial *p, const struct record_head *r, enum life_event event,
 			 u64 time_ns)
 {
 	static const struct context none;
@@ -165,7 +165,7 @@ static int span_apply_as(struct partial *p, const struct record_head *r, enum li
 	int err;
 
 	at.time_ns = time_ns;
-	err = feed(p, r->tid, role, &at);
+	err = feed(p, r->tid, event, &at);
 	if (err)
 		return err;
 	switch (r->kind) {
@@ -187,7 +187,7 @@ static int span_apply_as(struct partial *p, const struct record_head *r, enum li
 		changes = false;
 	}
 	l = map_get(&p->current, r->tid);
-	if (changes && l && role == LIFE_EARLIER)
+	if (changes && l && event == LIFE_EARLIER)
 		err = life_feed(l, LIFE_NAMES,
 				&(struct record_span_attach){.head = at, .ctx = active}.head,
 				&p->sink);
@@ -396,13 +396,13 @@ static int late_apply(struct partial *p, const struct record_head *r)
 	if (!is_ordered(r))
 		return partial_apply_now(p, r);
 	if (r->time_ns >= p->late_ns) {
-		if (!p->zoned)
+		if (!p->uneven)
 			partial_streams(p, p->begin_ns, UINT64_MAX);
-		return zone_keep(p, r, r->time_ns);
+		return uneven_cut_keep(p, r, r->time_ns);
 	}
 	/* The neighbour did not wait for it. What holds from the begin on takes its turn there. */
-	if (p->zoned && p->complete_ns <= p->begin_ns && (is_of_span(r) || r->kind == RECORD_lost))
-		return zone_keep(p, r, p->begin_ns);
+	if (p->uneven && p->complete_ns <= p->begin_ns && (is_of_span(r) || r->kind == RECORD_lost))
+		return uneven_cut_keep(p, r, p->begin_ns);
 	return partial_apply_outside(p, r, p->begin_ns);
 }
 
@@ -410,13 +410,13 @@ int partial_apply(struct partial *p, const struct record_head *r)
 {
 	if (__builtin_expect(r->time_ns < p->begin_ns, 0))
 		return late_apply(p, r);
-	if (!p->zoned || (r->time_ns >= p->begun_ns && r->time_ns < p->complete_ns))
+	if (!p->uneven || (r->time_ns >= p->begun_ns && r->time_ns < p->complete_ns))
 		return partial_apply_now(p, r);
 	/* what is missing when the body begins is missing in it, too */
 	if (r->kind == RECORD_lost && r->time_ns < p->begun_ns &&
 	    holes_follow(p, (const struct record_lost *)r))
 		return -ENOMEM;
-	return zone_keep(p, r, r->time_ns);
+	return uneven_cut_keep(p, r, r->time_ns);
 }
 
 int partial_apply_now(struct partial *p, const struct record_head *r)

@@ -10,10 +10,10 @@
 
 struct head_entry {
 	u32 bytes; /* of this entry, a multiple of 8 */
-	u32 role;
+	u32 event;
 };
 
-static const size_t role_bytes[] = {
+static const size_t event_bytes[] = {
 	[LIFE_LEAVES] = sizeof(struct record_switch),
 	[LIFE_ENTERS] = sizeof(struct record_switch),
 	[LIFE_WAKING] = sizeof(struct record_waking),
@@ -29,10 +29,10 @@ static const size_t role_bytes[] = {
 	[LIFE_NAMES] = sizeof(struct record_span_attach),
 };
 
-static int head_keep(struct life *l, enum life_role role, const struct record_head *r)
+static int head_keep(struct life *l, enum life_event event, const struct record_head *r)
 {
-	size_t bytes = sizeof(struct head_entry) + ((role_bytes[role] + 7) & ~(size_t)7);
-	struct head_entry entry = {.bytes = (u32)bytes, .role = role};
+	size_t bytes = sizeof(struct head_entry) + ((event_bytes[event] + 7) & ~(size_t)7);
+	struct head_entry entry = {.bytes = (u32)bytes, .event = event};
 
 	if (l->head_bytes + bytes > l->head_space) {
 		size_t space = l->head_space ? l->head_space * 2 + bytes : bytes;
@@ -44,7 +44,7 @@ static int head_keep(struct life *l, enum life_role role, const struct record_he
 		l->head_space = space;
 	}
 	memcpy(l->head + l->head_bytes, &entry, sizeof(entry));
-	memcpy(l->head + l->head_bytes + sizeof(entry), r, role_bytes[role]);
+	memcpy(l->head + l->head_bytes + sizeof(entry), r, event_bytes[event]);
 	l->head_bytes += bytes;
 	return 0;
 }
@@ -58,8 +58,8 @@ bool life_head_valid(const struct life *l)
 		if (l->head_bytes - at < sizeof(entry))
 			return false;
 		memcpy(&entry, l->head + at, sizeof(entry));
-		if (entry.role > LIFE_NAMES || entry.bytes > l->head_bytes - at ||
-		    entry.bytes != sizeof(entry) + ((role_bytes[entry.role] + 7) & ~(size_t)7))
+		if (entry.event > LIFE_NAMES || entry.bytes > l->head_bytes - at ||
+		    entry.bytes != sizeof(entry) + ((event_bytes[entry.event] + 7) & ~(size_t)7))
 			return false;
 		memcpy(&r, l->head + at + sizeof(entry), sizeof(r));
 		if (r.time_ns > RECORD_TIME_END_NS)
@@ -74,11 +74,11 @@ bool life_head_valid(const struct life *l)
  * the head. A sleep can have been preceded by its waking: where that could
  * lie to the left of the head, the record does not settle.
  */
-static bool role_settles(const struct life *l, enum life_role role, const struct record_head *r)
+static bool event_settles(const struct life *l, enum life_event event, const struct record_head *r)
 {
 	const struct record_switch *sw = (const void *)r;
 
-	switch (role) {
+	switch (event) {
 	case LIFE_SYSCALL:
 	case LIFE_USER:
 	case LIFE_OUT:
@@ -89,7 +89,7 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 	case LIFE_RUNS:
 		if ((sw->mode & MODE_MASK) == MODE_user ||
 		    (sw->mode & MODE_MASK) == MODE_kernel_thread)
-			return role == LIFE_RUNS || !life_leave_sleeps(sw->state) ||
+			return event == LIFE_RUNS || !life_leave_sleeps(sw->state) ||
 			       l->state.place == LIFE_ON_CPU;
 		/* of all that the visit had so far nothing lies to the left, or was missed */
 		return sw->since_ns && !l->doubted && l->state.place == LIFE_ON_CPU &&
@@ -100,24 +100,24 @@ static bool role_settles(const struct life *l, enum life_role role, const struct
 }
 
 /* Follows what a kept record does to the place and to a waking, without accounting. */
-static void head_follow(struct life *l, enum life_role role, const struct record_head *r)
+static void head_follow(struct life *l, enum life_event event, const struct record_head *r)
 {
 	static const struct life_sink nobody;
 
-	if (role == LIFE_ENTERS) {
+	if (event == LIFE_ENTERS) {
 		l->state.place = LIFE_ON_CPU;
 		l->state.last_ns = r->time_ns;
 		l->state.wake.has = false;
 		l->doubted = false;
-	} else if (role == LIFE_LEAVES) {
+	} else if (event == LIFE_LEAVES) {
 		l->state.place = LIFE_OFF_CPU;
 		l->state.wake.has = false;
 		l->state.leave.state = ((const struct record_switch *)r)->state;
-	} else if (role == LIFE_WAKING) {
+	} else if (event == LIFE_WAKING) {
 		life_apply(l, LIFE_WAKING, r, &nobody);
-	} else if (role == LIFE_RUNS) {
+	} else if (event == LIFE_RUNS) {
 		life_runs_wake(l, (const void *)r);
-	} else if (role == LIFE_EARLIER && l->state.place != LIFE_OFF_CPU) {
+	} else if (event == LIFE_EARLIER && l->state.place != LIFE_OFF_CPU) {
 		l->state.place = LIFE_UNSEEN;
 		l->state.wake.has = false;
 	}
@@ -136,7 +136,7 @@ static void ignore_visit(void *arg, const struct life *l, const struct life_visi
 }
 
 /* Takes the state after the record that settles the life, with nothing accounted. */
-static void settle(struct life *l, enum life_role role, const struct record_head *r)
+static void settle(struct life *l, enum life_event event, const struct record_head *r)
 {
 	static const struct life_sink nobody = {.wait = ignore_wait,
 						.visit = ignore_visit,
@@ -145,45 +145,45 @@ static void settle(struct life *l, enum life_role role, const struct record_head
 	struct life_wake wake = l->state.wake;
 
 	l->state = (struct life_state){.place = LIFE_ON_CPU, .wake = wake};
-	life_apply(l, role, r, &nobody);
+	life_apply(l, event, r, &nobody);
 	l->settled = true;
 	l->total = (struct split){0};
-	l->active = (struct life_book){0};
+	l->active = (struct life_ledger){0};
 	/* what the settling record shows of the context holds from here on */
 	l->seen.open = (struct split){0};
 	l->seen.head = (struct split){0};
 }
 
-int life_feed(struct life *l, enum life_role role, const struct record_head *r,
+int life_feed(struct life *l, enum life_event event, const struct record_head *r,
 	      const struct life_sink *sink)
 {
 	int err;
 
-	if (role ==
+	if (event ==
 	    LIFE_LOST) { /* it tells nothing of the thread, but of what is not known of it */
 		if (l->settled)
-			life_apply(l, role, r, sink);
+			life_apply(l, event, r, sink);
 		l->doubted = !l->settled;
-		return l->settled ? 0 : head_keep(l, role, r);
+		return l->settled ? 0 : head_keep(l, event, r);
 	}
 	/* of kept records, too, some can be from before an exec that changed it */
-	l->tid = role == LIFE_ENTERS ? ((const struct record_switch *)r)->next_tid : r->tid;
-	if (r->pid && role != LIFE_ENTERS)
+	l->tid = event == LIFE_ENTERS ? ((const struct record_switch *)r)->next_tid : r->tid;
+	if (r->pid && event != LIFE_ENTERS)
 		l->pid = r->pid;
 	if (!l->first_ns)
 		l->first_ns = r->time_ns;
 	l->last_ns = r->time_ns;
 	if (l->settled) {
-		life_apply(l, role, r, sink);
+		life_apply(l, event, r, sink);
 		return 0;
 	}
-	err = head_keep(l, role, r);
+	err = head_keep(l, event, r);
 	if (err)
 		return err;
-	if (role_settles(l, role, r))
-		settle(l, role, r);
+	if (event_settles(l, event, r))
+		settle(l, event, r);
 	else
-		head_follow(l, role, r);
+		head_follow(l, event, r);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ int life_join(struct life *left, struct life *right, const struct life_sink *sin
 		struct head_entry entry;
 
 		memcpy(&entry, right->head + at, sizeof(entry));
-		err = life_feed(left, entry.role, (const void *)(right->head + at + sizeof(entry)),
+		err = life_feed(left, entry.event, (const void *)(right->head + at + sizeof(entry)),
 				sink);
 		at += entry.bytes;
 	}
@@ -266,8 +266,8 @@ int life_join(struct life *left, struct life *right, const struct life_sink *sin
 	}
 	if (right->settled) {
 		split_add(&left->total, &right->total);
-		life_book_join(left, &left->active, &right->active, sink->owned, sink);
-		life_book_join(left, &left->seen, &right->seen, sink->sighted, sink);
+		life_ledger_join(left, &left->active, &right->active, sink->owned, sink);
+		life_ledger_join(left, &left->seen, &right->seen, sink->sighted, sink);
 		left->state = right->state;
 	}
 	life_free(right);

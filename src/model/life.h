@@ -30,7 +30,7 @@
  *   slept on something else since: what it slept from the loss on is unknown, unless the visit in
  *   which it went to sleep is seen to go on behind.
  *
- * Time accounted also goes to who owns it, in two books that are kept apart:
+ * Time accounted also goes to who owns it, in two ledgers that are kept apart:
  * the span that is active by the application's own records, and the context
  * that kernel programs saw published.
  */
@@ -45,7 +45,7 @@
 #include "record/record.h"
 
 /* What a record means to the thread that it is fed to. */
-enum life_role {
+enum life_event {
 	LIFE_LEAVES, /* switch: the thread left the CPU */
 	LIFE_ENTERS, /* switch: the thread got the CPU */
 	LIFE_WAKING,
@@ -194,8 +194,8 @@ struct life_guess {
 	bool several;	    /* others, too */
 };
 
-/* Who owns the time: one book for active spans, one for sighted contexts. */
-struct life_book {
+/* Who owns the time: one ledger for active spans, one for sighted contexts. */
+struct life_ledger {
 	bool known;		 /* an owner was named since the life was settled */
 	struct context owner;	 /* with known; all zero: nobody */
 	struct context first;	 /* the owner that was named first */
@@ -217,7 +217,8 @@ struct life {
 	bool born;     /* its begin was seen: nothing joins it from the left */
 	bool entered;  /* born: it had lived before, out of the scope of the recording */
 	bool severed;  /* a gap, or another life of its number, lies to its left: likewise */
-	u64 origin_ns; /* where its accounting begins, once settled by birth or anchored; else 0 */
+	u64 origin_ns; /* where its accounting begins, once settled by unseen_fork or anchored; else
+			  0 */
 	u64 start_ns;  /* start time, 0: not known */
 	u64 clip_from_ns, clip_to_ns; /* only time between is accounted; 0: no limit */
 	u64 first_ns, last_ns;	      /* times of its first and last record */
@@ -230,7 +231,7 @@ struct life {
 	size_t head_bytes, head_space;
 	struct life_state state;
 	struct split total;
-	struct life_book active, seen;
+	struct life_ledger active, seen;
 	s64 doubtful_ns; /* the caller's: of its user time, what was recorded with a filter */
 };
 
@@ -256,7 +257,7 @@ void life_free(struct life *l);
  * Feeds one record, in the order of time. `r` need not outlive the call.
  * Returns 0 or -ENOMEM. Calls `sink` for what the record settles.
  */
-int life_feed(struct life *l, enum life_role role, const struct record_head *r,
+int life_feed(struct life *l, enum life_event event, const struct record_head *r,
 	      const struct life_sink *sink);
 
 /* It begins to end: what it does from here on it does in the kernel, until it is dead. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of a life share: its books, and what each role does. */
+/* What the files of a life share: its ledgers, and what each event does. */
 #ifndef MODEL_LIFE_INTERNAL_H
 #define MODEL_LIFE_INTERNAL_H
 
 #include "model/life.h"
 
-/* ---- life_book.c ---- */
+/* ---- life_ledger.c ---- */
 
 /*
- * Adds [from, to) to the total and to both books; from >= to adds nothing. No span of a program
+ * Adds [from, to) to the total and to both ledgers; from >= to adds nothing. No span of a program
  * has what its thread does in the next one.
  */
 static inline void life_spend(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
@@ -54,11 +54,11 @@ static inline void life_unsighted(struct life *l, u64 end_ns)
 	l->seen.open = (struct split){0};
 }
 
-/* Joins a book of a right half, `b`, into that of the left one, `a`; calls `tell` for what is
+/* Joins a ledger of a right half, `b`, into that of the left one, `a`; calls `tell` for what is
  * whole. */
-void life_book_join(struct life *left, struct life_book *a, const struct life_book *b,
-		    void (*tell)(void *, const struct life *, const struct life_share *),
-		    const struct life_sink *sink);
+void life_ledger_join(struct life *left, struct life_ledger *a, const struct life_ledger *b,
+		      void (*tell)(void *, const struct life *, const struct life_share *),
+		      const struct life_sink *sink);
 
 /* ---- life_wait.c ---- */
 
@@ -76,7 +76,7 @@ void life_wait_end(struct life *l, u64 t, const struct life_sink *sink);
 void life_wait_hold(struct life *l, u64 t, const struct life_sink *sink);
 
 /* Tells what is held, by what the next record is; NULL: there is none. */
-void life_held_tell(struct life *l, enum life_role role, const struct record_head *r,
+void life_held_tell(struct life *l, enum life_event event, const struct record_head *r,
 		    const struct life_sink *sink);
 
 /* It got the CPU unseen, and is in that visit: it was off the CPU until it was woken, at least. */
@@ -85,13 +85,13 @@ void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life
 /* It got the CPU, and nothing says how it had left it: its next record may, so that is held. */
 void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink);
 
-/* ---- life_roles.c ---- */
+/* ---- life_events.c ---- */
 
 /* Of a waking before a LIFE_RUNS: it counts still if it came in the visit that the thread is in. */
 void life_runs_wake(struct life *l, const struct record_switch *sw);
 
 /* Accounts up to the record and takes the state after it. */
-void life_apply(struct life *l, enum life_role role, const struct record_head *r,
+void life_apply(struct life *l, enum life_event event, const struct record_head *r,
 		const struct life_sink *sink);
 
 /* Accounts the last interval, which no record ends, up to to_ns. */

@@ -136,25 +136,25 @@ void life_wait_hold(struct life *l, u64 t, const struct life_sink *sink)
 }
 
 /* Begin of the visit that a record ends or interrupts, 0: of none, or not known. */
-static u64 visit_of(enum life_role role, const struct record_head *r)
+static u64 visit_of(enum life_event event, const struct record_head *r)
 {
 	const struct record_switch *sw = (const void *)r;
-	bool leaves = role == LIFE_LEAVES || role == LIFE_RUNS;
-	u64 since = leaves		   ? sw->since_ns
-		    : role == LIFE_SYSCALL ? ((const struct record_syscall *)r)->duration_ns
-		    : role == LIFE_FAULT   ? ((const struct record_fault *)r)->duration_ns
-					   : 0;
+	bool leaves = event == LIFE_LEAVES || event == LIFE_RUNS;
+	u64 since = leaves		    ? sw->since_ns
+		    : event == LIFE_SYSCALL ? ((const struct record_syscall *)r)->duration_ns
+		    : event == LIFE_FAULT   ? ((const struct record_fault *)r)->duration_ns
+					    : 0;
 
 	return since ? life_ago(r->time_ns, since) : 0;
 }
 
 /* The call that a record ends or interrupts, as that of one who slept in it since from_ns. */
-static bool call_of(const struct life *l, enum life_role role, const struct record_head *r,
+static bool call_of(const struct life *l, enum life_event event, const struct record_head *r,
 		    u64 from_ns, struct life_leave *in)
 {
 	*in = (struct life_leave){
-		.time_ns = from_ns, .visit_ns = visit_of(role, r), .state = LEAVE_sleep};
-	if (role == LIFE_SYSCALL) {
+		.time_ns = from_ns, .visit_ns = visit_of(event, r), .state = LEAVE_sleep};
+	if (event == LIFE_SYSCALL) {
 		const struct record_syscall *c = (const void *)r;
 
 		in->nr = c->nr;
@@ -162,7 +162,7 @@ static bool call_of(const struct life *l, enum life_role role, const struct reco
 		in->arg0 = c->arg0;
 		in->file = c->file;
 		in->ctx = c->ctx;
-	} else if (role == LIFE_LEAVES || role == LIFE_RUNS) {
+	} else if (event == LIFE_LEAVES || event == LIFE_RUNS) {
 		const struct record_switch *sw = (const void *)r;
 
 		in->nr = sw->nr;
@@ -238,15 +238,15 @@ void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink)
 	}
 }
 
-void life_held_tell(struct life *l, enum life_role role, const struct record_head *r,
+void life_held_tell(struct life *l, enum life_event event, const struct record_head *r,
 		    const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 	struct life_stay stay = s->held;
 	struct life_leave in;
-	u64 visit_ns = r ? visit_of(role, r) : 0;
+	u64 visit_ns = r ? visit_of(event, r) : 0;
 
-	if (role == LIFE_FAULT && r && visit_ns >= stay.end_ns &&
+	if (event == LIFE_FAULT && r && visit_ns >= stay.end_ns &&
 	    !(((const struct record_fault *)r)->flags & FAULT_USER))
 		return; /* in the visit that goes on */
 	s->held = (struct life_stay){0};
@@ -254,7 +254,8 @@ void life_held_tell(struct life *l, enum life_role role, const struct record_hea
 		if (visit_ns && visit_ns <= s->leave.time_ns)
 			stay.doubt_ns = 0;
 		stay_tell(l, &stay, sink);
-	} else if (r && call_of(l, role, r, stay.begin_ns, &in) && sleep_is_told(&in, &stay.wake)) {
+	} else if (r && call_of(l, event, r, stay.begin_ns, &in) &&
+		   sleep_is_told(&in, &stay.wake)) {
 		s->leave = in;
 		s->visit_ns = in.visit_ns;
 		s->visit_guess_ns = 0;

@@ -199,7 +199,7 @@ const struct flag_name flags_message_flags[] = {
 
 const struct flag_name flags_socket_level[] = {
 	N(SOL_IP), N(SOL_SOCKET), { 6, "SOL_TCP" }, { 17, "SOL_UDP" }, { 41, "SOL_IPV6" },
-	N(SOL_ICMPV6), N(SOL_RAW), N(SOL_PACKET), N(SOL_NETLINK), { 100, "SOL_CAN_BASE" },
+	N(SOL_ICMPV6), N(SOL_RAW), N(SOL_PACKET), N(SOL_NETLINK), { 100, "SOL_CAN_CHECKPOINT" },
 	{ 101, "SOL_CAN_RAW" }, { 132, "SOL_SCTP" }, { 136, "SOL_UDPLITE" }, { 256, "SOL_IPX" },
 	{ 257, "SOL_AX25" }, { 258, "SOL_ATALK" }, { 259, "SOL_NETROM" }, { 260, "SOL_ROSE" },
 	{ 261, "SOL_DECNET" }, { 262, "SOL_X25" }, { 264, "SOL_ATM" }, { 265, "SOL_AAL" },

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hostile records (records.h) through map, merge, base and the trees. */
-#include "map/base.h"
-#include "map/query.h"
-#include "map/tree.h"
+/* Hostile records (records.h) through map, merge, checkpoint and the trees. */
+#include "map/checkpoint/checkpoint.h"
+#include "map/fact/query.h"
+#include "map/tree/tree.h"
 #include "records.h"
 
-/* What is deleted leaves a base, which must be readable. */
-static struct partial *base_of(struct partial *p, const struct partial_options *options)
+/* What is deleted leaves a checkpoint, which must be readable. */
+static struct partial *checkpoint_of(struct partial *p, const struct partial_options *options)
 {
 	struct bytes bytes = {0};
-	struct partial *base;
+	struct partial *checkpoint;
 
-	if (base_write(p, &bytes) || base_read(&base, bytes.data, bytes.count, options))
+	if (checkpoint_write(p, &bytes) ||
+	    checkpoint_read(&checkpoint, bytes.data, bytes.count, options))
 		abort();
 	bytes_free(&bytes);
 	partial_free(p);
-	return base;
+	return checkpoint;
 }
 
 static void ask(const struct partial *p)
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3)
 		return 0;
 	in.at += 3;
-	p = base_of(map_some(&in, &state, data[0] & 63), &all);
+	p = checkpoint_of(map_some(&in, &state, data[0] & 63), &all);
 	more = map_some(&in, &all, data[1]);
 	if (partial_merge(more, map_some(&in, &all, data[2])) || partial_merge(p, more))
 		abort();

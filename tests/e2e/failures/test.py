@@ -335,11 +335,11 @@ def retention_on_a_full_disk():
                 os.link(os.path.join(first, name), os.path.join(held, name))
             fill(os.path.join(path, "fill"))
             harness.until(lambda: not os.path.exists(first), "the first one goes")
-            check(os.path.getsize(os.path.join(out, "base")) > 100, "the base is there")
+            check(os.path.getsize(os.path.join(out, "checkpoint")) > 100, "the checkpoint is there")
             check(os.path.exists(last), "the last one stays")
             recorder.stdin.close()
             recorder.wait(timeout=60)
-        equal([name for name in os.listdir(out) if "base" in name], ["base"], "what is left")
+        equal([name for name in os.listdir(out) if "checkpoint" in name], ["checkpoint"], "what is left")
 
 
 def descriptors_of(pid):

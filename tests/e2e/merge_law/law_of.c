@@ -48,15 +48,16 @@ static int chunk_take(struct simulation *s, const char *path)
 static int check_base(struct simulation *s, u64 at)
 {
 	char *whole = answers_since(map_since(s, at), s, at);
-	char *based = answers_since(map_on_base(s, at, 1 + (int)simulation_random(s, 5)), s, at);
-	int failed = strcmp(whole, based) != 0;
+	char *resumed = answers_since(map_on_checkpoint(s, at, 1 + (int)simulation_random(s, 5)), s,
+				      at);
+	int failed = strcmp(whole, resumed) != 0;
 
 	if (failed) {
 		printf("on a base at %llu\n", (unsigned long long)at);
-		print_difference(whole, based);
+		print_difference(whole, resumed);
 	}
 	free(whole);
-	free(based);
+	free(resumed);
 	return failed;
 }
 

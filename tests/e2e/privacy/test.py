@@ -108,7 +108,7 @@ def in_a_directory_of_root_it_is_for_who_called():
                         "sleep", "2", env={**os.environ, "SUDO_UID": str(NOBODY),
                                            "SUDO_GID": str(NOBODY)})
     equal(result.returncode, 0, f"status: {result.stderr}")
-    check(os.path.exists(os.path.join(path, "base")), "chunks were deleted")
+    check(os.path.exists(os.path.join(path, "checkpoint")), "chunks were deleted")
     result = as_user(NOBODY, "report", path)
     equal(result.returncode, 0, f"who called reads it: {result.stderr}")
 
@@ -153,7 +153,7 @@ def a_link_in_place_of_the_recording_leads_nowhere():
     os.mkdir(home, 0o755)
     os.chown(home, NOBODY, NOBODY)
     os.mkdir(other, 0o755)
-    base = os.path.join(other, "base")
+    base = os.path.join(other, "checkpoint")
     with open(base, "w", encoding="ascii") as file:
         file.write("mine")
     before = os.lstat(base)
@@ -162,7 +162,7 @@ def a_link_in_place_of_the_recording_leads_nowhere():
          "sleep", "8"], stderr=subprocess.PIPE, text=True,
         env={**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
     try:
-        wait_for(lambda: os.path.exists(os.path.join(path, "base")), "chunks go")
+        wait_for(lambda: os.path.exists(os.path.join(path, "checkpoint")), "chunks go")
         moved = os.path.join(home, "moved")
         os.rename(path, moved)
         os.symlink(other, path)
@@ -174,7 +174,7 @@ def a_link_in_place_of_the_recording_leads_nowhere():
         recorder.kill()
         recorder.wait()
     equal(recorder.returncode, 0, f"status: {stderr}")
-    equal(os.listdir(other), ["base"], "nothing was put there")
+    equal(os.listdir(other), ["checkpoint"], "nothing was put there")
     after = os.lstat(base)
     equal((after.st_ino, after.st_uid, after.st_size), (before.st_ino, 0, 4), "what was there")
     check(fathom.chunks(moved), "the recording is whole")

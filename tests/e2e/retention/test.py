@@ -97,7 +97,7 @@ def what_deleted_chunks_knew():
         equal(recorder.returncode, 0, "status")
     row = check_answer(path, pipe)
     equal(row["time"]["unknown_ns"], 0, "nothing is unknown")
-    check(os.path.exists(os.path.join(path, "base")), "the base is there")
+    check(os.path.exists(os.path.join(path, "checkpoint")), "the checkpoint is there")
 
 
 @tests.add
@@ -154,7 +154,7 @@ def chunks_that_are_named():
 @tests.add
 def a_damaged_base():
     path = fathom.path("kept")
-    base = os.path.join(path, "base")
+    base = os.path.join(path, "checkpoint")
     with open(base, "r+b") as file:
         file.seek(os.path.getsize(base) // 2)
         byte = file.read(1)
@@ -166,7 +166,7 @@ def a_damaged_base():
     equal(result.returncode, 0, f"status: {result.stderr}")
     lines = result.stderr.splitlines()
     equal(len(lines), 1, f"lines: {lines}")
-    check("base" in lines[0] and "damaged" in lines[0], lines[0])
+    check("checkpoint" in lines[0] and "damaged" in lines[0], lines[0])
     calls = {row["key"]: row["count"] for row in fathom.report(path, "syscall")["rows"]}
     equal((calls["pread64"], calls["write"]), (1, 1), "what the chunks tell is told")
     harness.check_sums(fathom, path)
@@ -178,7 +178,7 @@ def a_damaged_base():
 @tests.add
 def a_base_of_another_version():
     path = fathom.path("kept")
-    base = os.path.join(path, "base")
+    base = os.path.join(path, "checkpoint")
     body = b"\0" * 37 + b"\xff" * 7 + b"\x3f" + b"fathombs" + b"\x7f" * 8
     with open(base, "wb") as file:
         file.write(b"fathomB1" + harness.crc32c(body).to_bytes(4, "little") + body)
@@ -194,7 +194,7 @@ def after_a_crash_and_a_restart():
         pipe = sleeper.stdout.readline().strip()
         try:
             with recorder_of(sleeper.pid, path) as recorder:
-                wait_for(lambda: os.path.exists(os.path.join(path, "base")), "a base")
+                wait_for(lambda: os.path.exists(os.path.join(path, "checkpoint")), "a checkpoint")
                 recorder.send_signal(signal.SIGKILL)
             before = sealed(path)
             with recorder_of(sleeper.pid, path) as recorder:
@@ -254,7 +254,7 @@ def who_deletes_waits_for_nobody():
     with program() as sleeper:
         sleeper.stdout.readline()
         with recorder_of(sleeper.pid, path) as recorder:
-            wait_for(lambda: os.path.exists(os.path.join(path, "base")), "a base")
+            wait_for(lambda: os.path.exists(os.path.join(path, "checkpoint")), "a checkpoint")
             nice = niceness(recorder.pid)
             recorder.send_signal(signal.SIGTERM)
             recorder.communicate(timeout=60)
@@ -269,7 +269,7 @@ def a_hole_behind_the_base():
     with program() as gone:
         gone.stdout.readline()
         with recorder_of(gone.pid, path) as recorder:
-            wait_for(lambda: os.path.exists(os.path.join(path, "base")), "a base")
+            wait_for(lambda: os.path.exists(os.path.join(path, "checkpoint")), "a checkpoint")
             recorder.send_signal(signal.SIGINT)
             recorder.communicate(timeout=60)
         gone.kill()

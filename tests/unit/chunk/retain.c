@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes when a limit is reached, and the base that stands for it. */
+/* What goes when a limit is reached, and the checkpoint that stands for it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "chunk/base.h"
+#include "chunk/checkpoint.h"
 #include "make.h"
 #include "tests/unit/check.h"
 
@@ -311,33 +311,34 @@ TEST(a_chunk_without_a_manifest_goes_too)
 	CHECK_EQ(gone.last_begin, 1000);
 }
 
-TEST(base_is_what_was_written)
+TEST(checkpoint_is_what_was_written)
 {
 	const char *dir = make_directory();
-	struct recording_base base = {.boot_id = "boot", .end_ns = 77, .data = "state", .bytes = 5};
-	struct recording_base read;
+	struct recording_checkpoint checkpoint = {
+		.boot_id = "boot", .end_ns = 77, .data = "state", .bytes = 5};
+	struct recording_checkpoint read;
 	struct error e = {0};
 
-	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), -ENOENT);
-	CHECK_EQ(recording_base_write(dir, NULL, NULL, &base, &e), 0);
-	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), 0);
+	CHECK_EQ(recording_checkpoint_read(dir, NULL, &read, &e), -ENOENT);
+	CHECK_EQ(recording_checkpoint_write(dir, NULL, NULL, &checkpoint, &e), 0);
+	CHECK_EQ(recording_checkpoint_read(dir, NULL, &read, &e), 0);
 	CHECK_STR(read.boot_id, "boot");
 	CHECK_EQ(read.end_ns, 77);
 	CHECK_EQ(read.bytes, 5);
 	CHECK(memcmp(read.data, "state", 5) == 0);
-	recording_base_free(&read);
-	CHECK(truncate(make_path(dir, "base"), 60) == 0);
-	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), -EBADMSG);
-	CHECK(truncate(make_path(dir, "base"), 3) == 0);
-	CHECK_EQ(recording_base_read(dir, NULL, &read, &e), -EBADMSG);
+	recording_checkpoint_free(&read);
+	CHECK(truncate(make_path(dir, "checkpoint"), 60) == 0);
+	CHECK_EQ(recording_checkpoint_read(dir, NULL, &read, &e), -EBADMSG);
+	CHECK(truncate(make_path(dir, "checkpoint"), 3) == 0);
+	CHECK_EQ(recording_checkpoint_read(dir, NULL, &read, &e), -EBADMSG);
 }
 
 /* What was kept for it while there was room is enough when there is none. */
-TEST(a_base_is_written_on_a_full_disk)
+TEST(a_checkpoint_is_written_on_a_full_disk)
 {
 	const char *dir = make_directory();
 	static char state[300000], rest[4096];
-	struct recording_base base = {.data = state, .bytes = 1000}, read;
+	struct recording_checkpoint checkpoint = {.data = state, .bytes = 1000}, read;
 	struct recording_hold hold = {.lock = -1};
 	struct stat st;
 	int fd;
@@ -346,23 +347,23 @@ TEST(a_base_is_written_on_a_full_disk)
 	    mount("none", dir, "tmpfs", 0, "size=1m"))
 		SKIP("it takes rights to make a small disk");
 	hold.dir = open(dir, O_RDONLY | O_DIRECTORY);
-	CHECK_EQ(recording_base_write(dir, &hold, NULL, &base, NULL), 0);
-	recording_base_reserve(&hold, &base);
+	CHECK_EQ(recording_checkpoint_write(dir, &hold, NULL, &checkpoint, NULL), 0);
+	recording_checkpoint_reserve(&hold, &checkpoint);
 	fd = open(make_path(dir, "rest"), O_WRONLY | O_CREAT, 0600);
 	while (write(fd, rest, sizeof(rest)) == sizeof(rest))
 		;
 	close(fd);
-	base.bytes = sizeof(state); /* it is too much, and what was there stays */
-	CHECK_EQ(recording_base_write(dir, &hold, NULL, &base, NULL), -ENOSPC);
-	base.bytes = 200000;
-	CHECK_EQ(recording_base_write(dir, &hold, NULL, &base, NULL), 0);
-	CHECK_EQ(recording_base_read(dir, &hold, &read, NULL), 0);
+	checkpoint.bytes = sizeof(state); /* it is too much, and what was there stays */
+	CHECK_EQ(recording_checkpoint_write(dir, &hold, NULL, &checkpoint, NULL), -ENOSPC);
+	checkpoint.bytes = 200000;
+	CHECK_EQ(recording_checkpoint_write(dir, &hold, NULL, &checkpoint, NULL), 0);
+	CHECK_EQ(recording_checkpoint_read(dir, &hold, &read, NULL), 0);
 	CHECK_EQ(read.bytes, 200000);
-	recording_base_free(&read);
-	recording_base_reserve(&hold, &base);
-	CHECK_EQ(stat(make_path(dir, ".base.new"), &st), 0);
-	recording_base_release(&hold);
-	CHECK_EQ(stat(make_path(dir, ".base.new"), &st), -1);
+	recording_checkpoint_free(&read);
+	recording_checkpoint_reserve(&hold, &checkpoint);
+	CHECK_EQ(stat(make_path(dir, ".checkpoint.new"), &st), 0);
+	recording_checkpoint_release(&hold);
+	CHECK_EQ(stat(make_path(dir, ".checkpoint.new"), &st), -1);
 	close(hold.dir);
 	CHECK_EQ(umount(dir), 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers of several recordings, of a base among them, and of ranges of one. */
+/* Answers of several recordings, of a checkpoint among them, and of ranges of one. */
 #include "cli/source.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "map/base.h"
+#include "map/checkpoint/checkpoint.h"
 #include "map/chunk_map.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 #include "tests/unit/check.h"
 #include "tests/unit/chunk/make.h"
 
@@ -92,18 +92,18 @@ static void snapshot_write(const char *dir, u64 begin_ns, u64 end_ns, u32 tid)
  */
 static void first_is_absorbed(const char *dir, bool goes)
 {
-	struct recording_base base = {0};
+	struct recording_checkpoint checkpoint = {0};
 	struct recording *recording;
 	char path[4096];
 
-	if (recording_base_read(dir, NULL, &base, NULL))
-		base = (struct recording_base){0};
+	if (recording_checkpoint_read(dir, NULL, &checkpoint, NULL))
+		checkpoint = (struct recording_checkpoint){0};
 	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
-	CHECK_EQ(chunk_absorb(&base, &recording_info(recording)->chunks[0], NULL, NULL), 0);
-	CHECK_EQ(recording_base_write(dir, NULL, NULL, &base, NULL), 0);
+	CHECK_EQ(chunk_absorb(&checkpoint, &recording_info(recording)->chunks[0], NULL, NULL), 0);
+	CHECK_EQ(recording_checkpoint_write(dir, NULL, NULL, &checkpoint, NULL), 0);
 	snprintf(path, sizeof(path), "%s", recording_info(recording)->chunks[0].path);
 	recording_close(recording);
-	recording_base_free(&base);
+	recording_checkpoint_free(&checkpoint);
 	if (goes)
 		CHECK_EQ(chunk_remove(path, NULL), 0);
 }
@@ -250,8 +250,8 @@ static void steal_write(const char *dir, u64 begin_ns, u64 end_ns)
 	chunk_writer_close(w);
 }
 
-/* The base of one recording holds beside another one, which is older. */
-TEST(a_base_holds_beside_another_recording)
+/* The checkpoint of one recording holds beside another one, which is older. */
+TEST(a_checkpoint_holds_beside_another_recording)
 {
 	const char *older = make_directory(), *kept = make_directory();
 	const char *const orders[3][2] = {{kept}, {older, kept}, {kept, older}};
@@ -277,25 +277,25 @@ TEST(a_base_holds_beside_another_recording)
 }
 
 /* Nobody will ever bring the rest of that time. */
-TEST(a_base_that_begins_with_late_records_does_not_wait)
+TEST(a_checkpoint_that_begins_with_late_records_does_not_wait)
 {
 	const struct partial_options options = {.state_only = true};
 	const char *dir = make_directory();
-	struct recording_base base;
+	struct recording_checkpoint checkpoint;
 	struct partial *state;
 
 	late_write(dir, 1000 * MS);
 	first_goes(dir);
-	CHECK_EQ(recording_base_read(dir, NULL, &base, NULL), 0);
-	CHECK_EQ(base_read(&state, base.data, base.bytes, &options), 0);
+	CHECK_EQ(recording_checkpoint_read(dir, NULL, &checkpoint, NULL), 0);
+	CHECK_EQ(checkpoint_read(&state, checkpoint.data, checkpoint.bytes, &options), 0);
 	CHECK_EQ(state->raw.list.count, 0);
 	CHECK_EQ(state->facts.forks.count, 0); /* as in any whose end is complete */
 	partial_free(state);
-	recording_base_free(&base);
+	recording_checkpoint_free(&checkpoint);
 }
 
 /* Nobody recorded between it and the first chunk that is left: what is told begins there. */
-TEST(an_answer_begins_behind_the_hole_after_a_base)
+TEST(an_answer_begins_behind_the_hole_after_a_checkpoint)
 {
 	const char *whole = make_directory(), *kept = make_directory(), *older = make_directory();
 	const char *const both[2] = {older, kept}, *const pair[2] = {older, whole};
@@ -353,7 +353,7 @@ TEST(a_chunk_of_which_nothing_is_left_takes_nothing_along)
 {
 	const char *const files[] = {"cpu0", "life", ".manifest", "metadata"};
 	const char *dir = make_directory();
-	struct recording_base base = {0};
+	struct recording_checkpoint checkpoint = {0};
 	struct recording *recording;
 	struct chunk_reader *reader;
 	struct source s;
@@ -368,12 +368,12 @@ TEST(a_chunk_of_which_nothing_is_left_takes_nothing_along)
 	recording_close(recording);
 	for (int i = 0; i < 4; i++)
 		unlink(make_path(path, files[i]));
-	CHECK_EQ(recording_base_read(dir, NULL, &base, NULL), 0);
+	CHECK_EQ(recording_checkpoint_read(dir, NULL, &checkpoint, NULL), 0);
 	CHECK_EQ(chunk_reader_open(&reader, path, NULL), 0);
-	CHECK_EQ(chunk_absorb(&base, chunk_reader_info(reader), reader, NULL), 0);
+	CHECK_EQ(chunk_absorb(&checkpoint, chunk_reader_info(reader), reader, NULL), 0);
 	chunk_reader_close(reader);
-	CHECK_EQ(recording_base_write(dir, NULL, NULL, &base, NULL), 0);
-	recording_base_free(&base);
+	CHECK_EQ(recording_checkpoint_write(dir, NULL, NULL, &checkpoint, NULL), 0);
+	recording_checkpoint_free(&checkpoint);
 	CHECK_EQ(rmdir(path), 0);
 	load(&s, &dir, 1, 0, 0);
 	CHECK_STR(query_comm(s.partial, 8, 1025 * MS), "named");
@@ -384,7 +384,7 @@ TEST(a_chunk_of_which_nothing_is_left_takes_nothing_along)
 TEST(chunks_of_which_nobody_knows_the_boot_are_kept_in_mind_too)
 {
 	const char *dir = make_directory();
-	struct recording_base base = {0};
+	struct recording_checkpoint checkpoint = {0};
 	struct recording *recording;
 	struct chunk_reader *reader;
 
@@ -397,12 +397,12 @@ TEST(chunks_of_which_nobody_knows_the_boot_are_kept_in_mind_too)
 		const char *path = recording_info(recording)->chunks[i].path;
 
 		CHECK_EQ(chunk_reader_open(&reader, path, NULL), 0);
-		CHECK_EQ(chunk_absorb(&base, chunk_reader_info(reader), reader, NULL), 0);
+		CHECK_EQ(chunk_absorb(&checkpoint, chunk_reader_info(reader), reader, NULL), 0);
 		chunk_reader_close(reader);
-		CHECK_EQ(base.end_ns, (1010 + 10 * (u64)i) * MS);
+		CHECK_EQ(checkpoint.end_ns, (1010 + 10 * (u64)i) * MS);
 	}
 	recording_close(recording);
-	recording_base_free(&base);
+	recording_checkpoint_free(&checkpoint);
 }
 
 /* A recorder that deletes faster than it can be read does not keep us for ever. */
@@ -425,8 +425,8 @@ TEST(chunks_that_go_again_and_again_are_left_out)
 	source_free(&s);
 }
 
-/* A chunk that a base stands for already counts nowhere, whatever it is read with. */
-TEST(a_chunk_that_a_crash_left_beside_its_base_is_passed_over)
+/* A chunk that a checkpoint stands for already counts nowhere, whatever it is read with. */
+TEST(a_chunk_that_a_crash_left_beside_its_checkpoint_is_passed_over)
 {
 	const char *older = make_directory(), *kept = make_directory();
 	const char *const orders[3][2] = {{kept}, {older, kept}, {kept, older}};
@@ -468,7 +468,7 @@ static bool knows_name(const char *const *dirs, size_t count)
 }
 
 /* Without a gap, or behind a hole: what is left out before it may have renamed the thread. */
-TEST(named_chunks_have_the_base_of_their_directory)
+TEST(named_chunks_have_the_checkpoint_of_their_directory)
 {
 	for (int hole = 0; hole < 2; hole++) {
 		for (int left = 0; left < 2; left++) {
@@ -498,8 +498,8 @@ TEST(named_chunks_have_the_base_of_their_directory)
 	}
 }
 
-/* Given twice, and under two names, a directory has one base. */
-TEST(a_base_that_is_read_twice_counts_once)
+/* Given twice, and under two names, a directory has one checkpoint. */
+TEST(a_checkpoint_that_is_read_twice_counts_once)
 {
 	const char *kept = make_directory();
 	char again[4096];
@@ -517,8 +517,8 @@ TEST(a_base_that_is_read_twice_counts_once)
 	source_free(&s);
 }
 
-/* What stderr got while a recording with a damaged base is read beside another one. */
-TEST(a_second_base_that_is_damaged_is_told_once)
+/* What stderr got while a recording with a damaged checkpoint is read beside another one. */
+TEST(a_second_checkpoint_that_is_damaged_is_told_once)
 {
 	const char *older = make_directory(), *kept = make_directory();
 	const char *const dirs[] = {older, kept};
@@ -529,10 +529,10 @@ TEST(a_second_base_that_is_damaged_is_told_once)
 
 	chunk_write(older, 1000 * MS, 1010 * MS, "other", 7);
 	chunk_write(kept, 1020 * MS, 1030 * MS, "named", 8);
-	snprintf(path, sizeof(path), "%s/base", kept);
+	snprintf(path, sizeof(path), "%s/checkpoint", kept);
 	file = fopen(path, "w");
 	CHECK(file && err && saved >= 0);
-	fputs("no base", file);
+	fputs("no checkpoint", file);
 	fclose(file);
 	dup2(fileno(err), 2);
 	load(&s, dirs, 2, 1005 * MS, 0);
@@ -548,8 +548,8 @@ TEST(a_second_base_that_is_damaged_is_told_once)
 	source_free(&s);
 }
 
-/* Where another recorder ran at the time of the base, nothing can be joined to it. */
-TEST(a_base_among_other_chunks_is_left_out)
+/* Where another recorder ran at the time of the checkpoint, nothing can be joined to it. */
+TEST(a_checkpoint_among_other_chunks_is_left_out)
 {
 	const char *other = make_directory(), *kept = make_directory();
 	const char *const dirs[] = {other, kept};
@@ -659,8 +659,8 @@ TEST(an_answer_covers_no_more_than_was_recorded)
 	}
 }
 
-/* Of a crash between the two steps of retention: the range is of what the base stands for. */
-TEST(a_range_of_what_a_base_stands_for_holds_nothing)
+/* Of a crash between the two steps of retention: the range is of what the checkpoint stands for. */
+TEST(a_range_of_what_a_checkpoint_stands_for_holds_nothing)
 {
 	const char *dir = make_directory();
 	struct source_options o = {.dirs = &dir, .dirs_count = 1};

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cut_losses.h"
-#include "map/base.h"
-#include "map/query.h"
-#include "map/tree.h"
+#include "map/checkpoint/checkpoint.h"
+#include "map/fact/query.h"
+#include "map/tree/tree.h"
 
 static void must(int err)
 {
@@ -173,27 +173,28 @@ struct partial *map_since(const struct simulation *s, u64 at_ns)
 	return map_time(s, s->from_ns, UINT64_MAX, &options);
 }
 
-struct partial *map_on_base(struct simulation *s, u64 at_ns, int steps)
+struct partial *map_on_checkpoint(struct simulation *s, u64 at_ns, int steps)
 {
 	const struct partial_options state = {.state_only = true};
 	const struct partial_options rest = {.spans = true, .from_ns = at_ns};
-	struct partial *base = partial_new(&state), *p;
+	struct partial *checkpoint = partial_new(&state), *p;
 	u64 from = s->from_ns;
 
 	for (int i = 1; i <= steps; i++) { /* a chunk goes, and another one */
 		u64 to = i == steps ? at_ns : from + simulation_random(s, at_ns - from + 1);
 		struct bytes bytes = {0};
 
-		must(partial_merge(base, map_time(s, from, to, &state)));
-		must(base_write(base, &bytes));
-		partial_free(base);
-		must(base_read(&base, bytes.data, bytes.count, i == steps ? &rest : &state));
+		must(partial_merge(checkpoint, map_time(s, from, to, &state)));
+		must(checkpoint_write(checkpoint, &bytes));
+		partial_free(checkpoint);
+		must(checkpoint_read(&checkpoint, bytes.data, bytes.count,
+				     i == steps ? &rest : &state));
 		bytes_free(&bytes);
 		from = to;
 	}
 	p = map_time(s, at_ns, UINT64_MAX, &rest);
-	must(partial_merge(base, p));
-	return base;
+	must(partial_merge(checkpoint, p));
+	return checkpoint;
 }
 
 static void print_split(FILE *out, const struct split *split)
@@ -224,7 +225,7 @@ static void print_sums(FILE *out, const char *what, const struct sums *sums)
 	}
 }
 
-/* A base does not keep when a context was seen first that nobody has for a while. */
+/* A checkpoint does not keep when a context was seen first that nobody has for a while. */
 static void print_shares(FILE *out, const char *what, const struct span_shares *shares, u64 from_ns)
 {
 	for (size_t i = 0; i < shares->list.count; i++) {
@@ -531,7 +532,7 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 		if (span_last(p, p->spans.data[i]) <= from_ns)
 			continue;
 		print_span(out, p->spans.data[i], from_ns);
-		/* of the end of one that has no record a base may know less */
+		/* of the end of one that has no record a checkpoint may know less */
 		if (p->spans.data[i]->begun && p->spans.data[i]->ended)
 			print_span_time(out, &times[i]);
 	}
@@ -620,7 +621,7 @@ static void streams_cut(struct simulation *s, u64 times[][STREAMS], int cuts)
 		times[0][i] = s->from_ns;
 	for (int k = 1; k <= cuts; k++) {
 		u64 middle = s->from_ns + span * (u64)k / (u64)(cuts + 1);
-		/* some zones are narrow, some reach over several cuts */
+		/* some uneven_cuts are narrow, some reach over several cuts */
 		u64 width = 1 + span / (1ull << (2 + simulation_random(s, 12)));
 
 		for (int i = 0; i < STREAMS; i++) {
@@ -676,11 +677,11 @@ struct partial *map_cut_streams(struct simulation *s, int cuts)
 }
 
 struct partial *map_crash(const struct simulation *s, const struct simulated_gap *gap,
-			  const u64 ends_ns[STREAMS], bool based)
+			  const u64 ends_ns[STREAMS], bool resumed)
 {
 	const struct partial_options state = {.state_only = true};
 	const struct partial_options rest = {.spans = true, .from_ns = gap->begin_ns};
-	struct partial *p = partial_new(based ? &state : &rest);
+	struct partial *p = partial_new(resumed ? &state : &rest);
 	struct simulated_piece piece = {.begin_ns = s->from_ns};
 	u64 complete, last;
 
@@ -692,14 +693,14 @@ struct partial *map_crash(const struct simulation *s, const struct simulated_gap
 	}
 	map_piece(s, p, &piece);
 	partial_cover(p, s->from_ns, gap->begin_ns);
-	if (based) {
+	if (resumed) {
 		struct bytes bytes = {0};
 
 		must(partial_ends(p));
 		must(p->raw.list.count != 0); /* nothing waits */
-		must(base_write(p, &bytes));
+		must(checkpoint_write(p, &bytes));
 		partial_free(p);
-		must(base_read(&p, bytes.data, bytes.count, &rest));
+		must(checkpoint_read(&p, bytes.data, bytes.count, &rest));
 		bytes_free(&bytes);
 	}
 	must(partial_merge(p, map_time(s, gap->end_ns, UINT64_MAX, &rest)));

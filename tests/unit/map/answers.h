@@ -36,16 +36,16 @@ struct partial *merge_at_random(struct simulation *s, struct partial **pieces, i
 /* Maps all, to be asked only for what is from at_ns on. */
 struct partial *map_since(const struct simulation *s, u64 at_ns);
 
-/* The same, but of what was before at_ns only a base is kept, made in so many steps. */
-struct partial *map_on_base(struct simulation *s, u64 at_ns, int steps);
+/* The same, but of what was before at_ns only a checkpoint is kept, made in so many steps. */
+struct partial *map_on_checkpoint(struct simulation *s, u64 at_ns, int steps);
 
 /*
  * Maps all around a gap before which recording crashed: each stream ends there at a time of its
  * own, and what is behind that is not there. To be asked only for what is from the gap on.
- * `based`: of what was before only a base is kept.
+ * `resumed`: of what was before only a checkpoint is kept.
  */
 struct partial *map_crash(const struct simulation *s, const struct simulated_gap *gap,
-			  const u64 ends_ns[SIMULATED_STREAMS], bool based);
+			  const u64 ends_ns[SIMULATED_STREAMS], bool resumed);
 
 /* What is known of the time from from_ns on, names included. Frees the partial. */
 char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns);

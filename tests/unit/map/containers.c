@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "apply.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 
 #define ONE "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define TWO "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"

@@ -3,8 +3,8 @@
  * What lies in a call or fault stands where that does, also where the records know different
  * contexts: that of a program is found while its threads sleep.
  */
-#include "map/enclosing.h"
-#include "map/tree.h"
+#include "map/kernel/enclosing.h"
+#include "map/tree/tree.h"
 #include "one_thread.h"
 
 #define TIMES 4 /* records of a story, at [1000, 9000) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose an event is that fired in no span: numbers of threads are used again. */
 #include "apply.h"
-#include "map/query.h"
-#include "map/tree.h"
+#include "map/fact/query.h"
+#include "map/tree/tree.h"
 
 enum what { BORN, DIES, EXECS, EVENT };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of descriptors through forks, execs, ranges and tables that part. */
 #include "apply.h"
-#include "map/query.h"
+#include "map/fact/query.h"
 
 #define FILE_OF(n)                                                                                 \
 	{                                                                                          \

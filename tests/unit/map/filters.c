@@ -4,8 +4,8 @@
  * what one recorder leaves out is nothing to another one's recording.
  */
 #include "cpu_time.h"
-#include "map/base.h"
-#include "map/holders.h"
+#include "map/checkpoint/checkpoint.h"
+#include "map/span/holders.h"
 #include "one_thread.h"
 
 /* Few threads are all of process 7. */
@@ -169,23 +169,23 @@ TEST(what_one_recorder_leaves_out_another_may_record)
 	check_two(FILTER_SPANS | FILTER_SYSCALLS, 0, 510, 10);
 }
 
-static struct partial *base_of(struct partial *p)
+static struct partial *checkpoint_of(struct partial *p)
 {
 	struct bytes bytes = {0};
-	struct partial *base = NULL;
+	struct partial *checkpoint = NULL;
 
-	CHECK_EQ(base_write(p, &bytes), 0);
-	CHECK_EQ(base_read(&base, bytes.data, bytes.count, NULL), 0);
+	CHECK_EQ(checkpoint_write(p, &bytes), 0);
+	CHECK_EQ(checkpoint_read(&checkpoint, bytes.data, bytes.count, NULL), 0);
 	bytes_free(&bytes);
 	partial_free(p);
-	return base;
+	return checkpoint;
 }
 
 /* Of a filtered recording that was deleted up to 2000: the rest is, too, but not what follows. */
-TEST(a_base_knows_what_is_left_out_up_to_the_next_gap)
+TEST(a_checkpoint_knows_what_is_left_out_up_to_the_next_gap)
 {
 	for (int gap = 0; gap < 2; gap++) {
-		struct partial *p = base_of(recording(1000, FILTER_SPANS)), *next;
+		struct partial *p = checkpoint_of(recording(1000, FILTER_SPANS)), *next;
 
 		next = gap ? recording(3000, 0) : partial_new(NULL);
 		if (!gap)

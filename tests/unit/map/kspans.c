@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans that were packed come out as they were, in their order. */
-#include "map/kspans.h"
+#include "map/kernel/kspans.h"
 
 #include "check.h"
 

@@ -10,7 +10,7 @@
 
 #include "check.h"
 #include "cpu_time.h"
-#include "map/base.h"
+#include "map/checkpoint/checkpoint.h"
 #include "map/internal.h"
 
 #define STREAMS SIMULATED_STREAMS
@@ -255,7 +255,7 @@ static struct partial *merge_sought(struct simulation *s, const u64 *cuts, size_
 	for (int k = 0; k < 3; k++)
 		pieces[k] = sought_map(s, cuts, k, late);
 	p = merge_at_random(s, pieces, 3);
-	CHECK(!zone_is_open(p)); /* a base of it would grow for ever */
+	CHECK(!uneven_cut_is_open(p)); /* a checkpoint of it would grow for ever */
 	return p;
 }
 
@@ -342,28 +342,29 @@ TEST(a_chunk_alone_does_not_guess)
 	CHECK(known > total / 2 && known < total);
 }
 
-/* A base that ends in the middle of what is late, and what comes then. */
-static struct partial *late_on_base(struct simulation *s, const struct late_cuts *c, int gone)
+/* A checkpoint that ends in the middle of what is late, and what comes then. */
+static struct partial *late_on_checkpoint(struct simulation *s, const struct late_cuts *c, int gone)
 {
 	const struct partial_options state = {.state_only = true};
 	const struct partial_options rest = {.spans = true, .from_ns = c->cut[gone]};
-	struct partial *base = partial_new(&state);
+	struct partial *checkpoint = partial_new(&state);
 
 	for (int k = 0; k < gone; k++) {
 		struct bytes bytes = {0};
 
-		must(partial_merge(base, late_map(s, c, k, &state)));
-		must(base_write(base, &bytes));
-		partial_free(base);
-		must(base_read(&base, bytes.data, bytes.count, k + 1 == gone ? &rest : &state));
+		must(partial_merge(checkpoint, late_map(s, c, k, &state)));
+		must(checkpoint_write(checkpoint, &bytes));
+		partial_free(checkpoint);
+		must(checkpoint_read(&checkpoint, bytes.data, bytes.count,
+				     k + 1 == gone ? &rest : &state));
 		bytes_free(&bytes);
 	}
 	for (int k = gone; k < c->chunks; k++)
-		must(partial_merge(base, late_map(s, c, k, &rest)));
-	return base;
+		must(partial_merge(checkpoint, late_map(s, c, k, &rest)));
+	return checkpoint;
 }
 
-TEST(base_carries_what_waits_for_late_records)
+TEST(checkpoint_carries_what_waits_for_late_records)
 {
 	for (u64 seed = 1; seed <= SEEDS(420); seed++) {
 		struct simulation s;
@@ -372,17 +373,17 @@ TEST(base_carries_what_waits_for_late_records)
 		for (int i = 0; i < 6; i++) {
 			int cuts = 1 + (int)simulation_random(&s, 8);
 			int gone = 1 + (int)simulation_random(&s, (u64)cuts);
-			char *whole, *based;
+			char *whole, *resumed;
 			struct late_cuts c;
 			u64 at;
 
 			late_cut(&s, &c, cuts);
 			at = c.cut[gone];
 			whole = answers_since(map_since(&s, at), &s, at);
-			based = answers_since(late_on_base(&s, &c, gone), &s, at);
-			CHECK_ANSWERS(whole, based, seed, at);
+			resumed = answers_since(late_on_checkpoint(&s, &c, gone), &s, at);
+			CHECK_ANSWERS(whole, resumed, seed, at);
 			free(whole);
-			free(based);
+			free(resumed);
 		}
 		simulation_free(&s);
 	}

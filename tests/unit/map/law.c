@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "map/query.h"
-#include "map/tree.h"
+#include "map/fact/query.h"
+#include "map/tree/tree.h"
 
 /* Of a whole recording that is to be asked. */
 static struct partial *finished(const struct simulation *s, struct partial *p)

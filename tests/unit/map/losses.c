@@ -185,11 +185,11 @@ struct told {
 	u64 now_ns;
 };
 
-static void each_feed(struct told *t, enum life_role role, const void *record)
+static void each_feed(struct told *t, enum life_event event, const void *record)
 {
 	struct life_sink sink = partial_sink(t->sums);
 
-	CHECK_EQ(life_feed(&t->one_by_one, role, record, &sink), 0);
+	CHECK_EQ(life_feed(&t->one_by_one, event, record, &sink), 0);
 }
 
 static void told_loss(struct told *t)

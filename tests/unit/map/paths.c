@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a call was asked for. */
-#include "map/query.h"
+#include "map/fact/query.h"
 #include "one_thread.h"
 
 static const struct partial_options with_spans = {.spans = true};

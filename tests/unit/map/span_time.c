@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time of a span of which the begin was not seen, and of one that several threads had. */
-#include "map/tree.h"
+#include "map/tree/tree.h"
 #include "one_thread.h"
 
 /* One that took 1000 ns, with outer published. */
@@ -72,7 +72,7 @@ TEST(what_a_thread_is_at_goes_on_behind_a_range_that_ends_with_what_is_told)
 	CHECK_EQ(t.end_ns, 5000);
 }
 
-TEST(what_both_books_tell_counts_once)
+TEST(what_both_ledgers_tell_counts_once)
 {
 	struct partial *p = partial_new(NULL);
 	struct span_time t;

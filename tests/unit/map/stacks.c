@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which stack belongs to a wait, and in what its addresses lay. */
 #include "check.h"
-#include "map/base.h"
-#include "map/query.h"
+#include "map/checkpoint/checkpoint.h"
+#include "map/fact/query.h"
 
 #define PID 5
 
@@ -115,8 +115,8 @@ TEST(an_exec_takes_all_mappings_away)
 	partial_free(p);
 }
 
-/* A base keeps of each range the last, and what a stack needs that was told before. */
-TEST(a_base_keeps_what_its_stacks_lie_in)
+/* A checkpoint keeps of each range the last, and what a stack needs that was told before. */
+TEST(a_checkpoint_keeps_what_its_stacks_lie_in)
 {
 	static const struct partial_options state = {.state_only = true}, all = {.spans = true};
 	struct record_waking there = {.head = head(RECORD_waking, 200)};
@@ -130,9 +130,9 @@ TEST(a_base_keeps_what_its_stacks_lie_in)
 	mapping(p, 9000, 0, 0x3000, "/three");
 	mapping(p, 9500, 0, 0x3000, "/four");
 	stack(p, STACK_USER, 7000, 8000); /* its address is its time */
-	CHECK_EQ(base_write(p, &bytes), 0);
+	CHECK_EQ(checkpoint_write(p, &bytes), 0);
 	partial_free(p);
-	CHECK_EQ(base_read(&p, bytes.data, bytes.count, &all), 0);
+	CHECK_EQ(checkpoint_read(&p, bytes.data, bytes.count, &all), 0);
 	bytes_free(&bytes);
 	CHECK_EQ(p->facts.mappings.count, 2);
 	CHECK_EQ(partial_finish(p), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that are kept once stay where they are, also when they go to another list. */
-#include "map/texts.h"
+#include "map/fact/texts.h"
 
 #include <stdio.h>
 

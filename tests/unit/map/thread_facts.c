@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts of many threads come out by thread and time, however they came and were merged. */
-#include "map/thread_facts.h"
+#include "map/fact/thread_facts.h"
 
 #include <stddef.h>
 #include <stdlib.h>

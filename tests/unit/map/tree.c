@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "map/tree.h"
-#include "map/query.h"
+#include "map/tree/tree.h"
+#include "map/fact/query.h"
 #include "one_thread.h"
 #include "simulate.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where nothing says whether a thread had a span, its time is not that of no thread. */
 #include "map/internal.h"
-#include "map/tree.h"
+#include "map/tree/tree.h"
 #include "one_thread.h"
 
 static const struct context none;

@@ -32,11 +32,11 @@ static void on_share(void *arg, const struct life *l, const struct life_share *s
 {
 }
 
-static void feed(struct told *t, enum life_role role, const void *record)
+static void feed(struct told *t, enum life_event event, const void *record)
 {
 	const struct life_sink sink = {t, on_wait, on_visit, on_share, on_share, on_share};
 
-	CHECK_EQ(life_feed(&t->life, role, record, &sink), 0);
+	CHECK_EQ(life_feed(&t->life, event, record, &sink), 0);
 }
 
 static void enters(struct told *t, u64 time_ns)
@@ -246,7 +246,7 @@ TEST(it_is_told_alike_by_two_halves)
 		woken(cut > 0 ? &left : &right, 2000, WAKE_timer);
 		enters(cut > 1 ? &left : &right, 2500);
 		returns(cut > 2 ? &left : &right, 1000, 2600, SYSCALL_NR_nanosleep, 0);
-		/* a base of what the left one has, and all */
+		/* a checkpoint of what the left one has, and all */
 		CHECK_EQ(life_anchor(&left.life, 1000, &sink), 0);
 		CHECK_EQ(life_join(&left.life, &right.life, &sink), 0);
 		finish(&left);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads in a checkpoint. */
+#include "map/checkpoint/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void archive_split(struct archive *a, struct split *split)
+{
+	u64 left = RECORD_TIME_END_NS; /* it is of one thread */
+
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++) {
+		archive_s64(a, &split->ns[i]);
+		if (split->ns[i] < 0 || (u64)split->ns[i] > left) {
+			archive_fail(a, -EBADMSG);
+			*split = (struct split){0};
+			return;
+		}
+		left -= (u64)split->ns[i];
+	}
+}
+
+static void archive_wake(struct archive *a, struct life_wake *wake)
+{
+	archive_bool(a, &wake->has);
+	if (!wake->has)
+		return;
+	archive_time(a, &wake->time_ns);
+	archive_u32(a, &wake->waker_tid);
+	archive_u8(a, &wake->context);
+	archive_u8(a, &wake->vector);
+	archive_u16(a, &wake->irq);
+	archive_file(a, &wake->file);
+	archive_u64(a, &wake->block);
+}
+
+static void archive_leave(struct archive *a, struct life_leave *leave)
+{
+	archive_time(a, &leave->time_ns);
+	archive_time(a, &leave->visit_ns);
+	archive_u64(a, &leave->arg0);
+	archive_u16(a, &leave->nr);
+	archive_u8(a, &leave->mode);
+	archive_u8(a, &leave->state);
+	archive_bool(a, &leave->fresh);
+	archive_file(a, &leave->file);
+	archive_context(a, &leave->ctx);
+}
+
+static void archive_stay(struct archive *a, struct life_stay *stay)
+{
+	archive_time(a, &stay->end_ns);
+	if (!stay->end_ns)
+		return;
+	archive_time(a, &stay->begin_ns);
+	archive_time(a, &stay->doubt_ns);
+	archive_time(a, &stay->woken_ns);
+	archive_time(a, &stay->known_ns);
+	archive_wake(a, &stay->wake);
+	if (stay->begin_ns > stay->woken_ns || stay->woken_ns > stay->known_ns ||
+	    stay->known_ns > stay->end_ns ||
+	    (stay->doubt_ns &&
+	     (stay->doubt_ns < stay->begin_ns || stay->doubt_ns > stay->woken_ns)))
+		archive_fail(a, -EBADMSG);
+}
+
+static void archive_state(struct archive *a, struct life_state *s)
+{
+	u8 place = (u8)s->place;
+
+	archive_u8(a, &place);
+	if (place > LIFE_GONE)
+		archive_fail(a, -EBADMSG);
+	s->place = place;
+	archive_time(a, &s->last_ns);
+	archive_leave(a, &s->leave);
+	archive_wake(a, &s->wake);
+	archive_time(a, &s->visit_ns);
+	archive_time(a, &s->visit_guess_ns);
+	archive_split(a, &s->visit_had);
+	archive_time(a, &s->nested.from_ns);
+	archive_time(a, &s->nested.doubt_ns);
+	archive_split(a, &s->nested.had);
+	archive_time(a, &s->doubt_from_ns);
+	archive_time(a, &s->doubt_to_ns);
+	archive_time(a, &s->slept_from_ns);
+	archive_stay(a, &s->held);
+	archive_time(a, &s->exec_ns);
+	archive_u32(a, &s->exec_tid);
+	archive_u16(a, &s->cpu);
+	archive_bool(a, &s->missed);
+}
+
+/* Who owns the time from here on; what was owned before is not of interest any more. */
+static void archive_ledger(struct archive *a, struct life_ledger *ledger)
+{
+	archive_bool(a, &ledger->known);
+	archive_time(a, &ledger->since_ns);
+	archive_context(a, &ledger->owner);
+	archive_context(a, &ledger->guess.ctx);
+	archive_bool(a, &ledger->guess.several);
+	if (archive_reads(a)) {
+		ledger->first = ledger->owner;
+		ledger->first_ns = ledger->since_ns;
+	}
+}
+
+static void archive_life(struct archive *a, struct life *l)
+{
+	u32 head_bytes = (u32)l->head_bytes;
+	char *head = (char *)l->head;
+
+	archive_u32(a, &l->tid);
+	archive_u32(a, &l->left_tid);
+	archive_u32(a, &l->pid);
+	archive_bool(a, &l->settled);
+	archive_bool(a, &l->doubted);
+	archive_bool(a, &l->born);
+	archive_bool(a, &l->severed);
+	archive_time(a, &l->origin_ns);
+	archive_u64(a, &l->start_ns);
+	archive_time(a, &l->renamed_ns);
+	archive_time(a, &l->first_ns);
+	archive_time(a, &l->last_ns);
+	archive_time(a, &l->exit_ns);
+	archive_s32(a, &l->exit_code);
+	archive_text(a, &head, &head_bytes);
+	if (archive_reads(a)) {
+		l->head = (u8 *)head;
+		l->head_bytes = l->head_space = head ? head_bytes : 0;
+		if (!a->err && !life_head_valid(l))
+			archive_fail(a, -EBADMSG);
+	}
+	archive_state(a, &l->state);
+	archive_ledger(a, &l->active);
+	archive_ledger(a, &l->seen);
+}
+
+void checkpoint_lives_read(struct archive *a, struct partial *p)
+{
+	size_t count = archive_count(a, 0);
+
+	for (size_t i = 0; i < count && !a->err; i++) {
+		struct life *l = calloc(1, sizeof(*l));
+
+		if (!l || vec_push(&p->lives, l)) {
+			free(l);
+			archive_fail(a, -ENOMEM);
+			return;
+		}
+		l->clip_from_ns = p->options.from_ns;
+		l->clip_to_ns = p->options.to_ns;
+		archive_life(a, l);
+		if (!a->err && map_put(&p->current, l->tid, l))
+			archive_fail(a, -ENOMEM);
+	}
+}
+
+void checkpoint_lives_write(struct archive *a, const struct partial *p)
+{
+	archive_count(a, p->lives.count);
+	for (size_t i = 0; i < p->lives.count; i++)
+		archive_life(a, p->lives.data[i]);
+}

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What of a partial still holds at its end: of each fact that may change, the
+ * last one, of threads and processes that go on; and spans that are open.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/fact/fds.h"
+#include "map/internal.h"
+
+#define SPANS_MAX 65536	  /* open spans that are kept: the latest */
+#define CONTEXTS_MAX 4096 /* of them such that only their context tells of: those seen last */
+#define SHARES_MAX 256	  /* of a span: then only those of threads that go on are kept */
+
+static bool has(const struct map *set, u64 key)
+{
+	return map_get(set, key);
+}
+
+static int span_keep(struct living *l, const struct context *ctx)
+{
+	return context_is_none(ctx) ? 0 : bytes_map_put(&l->spans, ctx, sizeof(*ctx), PRESENT);
+}
+
+static int life_keep(struct living *living, const struct life *l)
+{
+	int err = map_put(&living->tids, l->tid, PRESENT);
+
+	if (!err) /* what it did before an exec gave it another number */
+		err = map_put(&living->tids, l->left_tid, PRESENT);
+	if (!err && l->pid)
+		err = map_put(&living->pids, l->pid, PRESENT);
+	if (!err && l->state.wake.has)
+		err = map_put(&living->tids, l->state.wake.waker_tid, PRESENT);
+	err = err ? err : span_keep(living, &l->active.owner);
+	return err ? err : span_keep(living, &l->seen.owner);
+}
+
+static int life_ended(struct map *ended, const struct life *l)
+{
+	u64 end = l->last_ns + 1, before = (uintptr_t)map_get(ended, l->tid);
+
+	return map_put(ended, l->tid, (void *)(uintptr_t)(end > before ? end : before));
+}
+
+/*
+ * Those that ended tell the spans that they had, and go. Nothing comes any more
+ * from the left of the others.
+ */
+static int lives_prune(struct partial *p, struct map *ended)
+{
+	size_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count; i++) {
+		struct life *l = p->lives.data[i];
+
+		if (!err && map_get(&p->current, l->tid) == l)
+			err = partial_life_begin(p, l);
+		if (!err && map_get(&p->current, l->tid) == l)
+			err = partial_tell_losses(p, l, p->losses.count, UINT64_MAX);
+		if (!err && map_get(&p->current, l->tid) == l)
+			err = life_anchor(l, partial_life_from(p, l), &p->sink);
+		if (err || map_get(&p->current, l->tid) == l) {
+			p->lives.data[kept++] = l;
+			continue;
+		}
+		err = life_ended(ended, l);
+		err = err ? err : partial_life_end(p, l, UINT64_MAX);
+		life_free(l);
+		free(l);
+	}
+	p->lives.count = kept;
+	p->unsure.count = 0; /* of what ended before the instant */
+	return err;
+}
+
+static int living_find(struct living *living, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++)
+		err = life_keep(living, p->lives.data[i]);
+	return err;
+}
+
+static void living_free(struct living *l)
+{
+	map_free(&l->tids);
+	map_free(&l->pids);
+	map_free(&l->ended);
+	map_free(&l->files);
+	bytes_map_free(&l->spans);
+}
+
+/*
+ * Of a list that is sorted by owner and time, leaves the last element of each
+ * owner for which `wanted` holds; `release` frees what another one owns.
+ */
+#define KEEP_LAST(list, e, owner, wanted, release)                                                 \
+	do {                                                                                       \
+		size_t kept_ = 0;                                                                  \
+		for (size_t i_ = 0; i_ < (list)->count; i_++) {                                    \
+			__typeof__((list)->data) e = &(list)->data[i_];                            \
+			bool last_ = i_ + 1 == (list)->count || e->owner != e[1].owner;            \
+			if (last_ && (wanted))                                                     \
+				(list)->data[kept_++] = *e;                                        \
+			else                                                                       \
+				release;                                                           \
+		}                                                                                  \
+		(list)->count = kept_;                                                             \
+	} while (0)
+
+/* ---- open files ---- */
+
+/*
+ * Tables of descriptors, as a snapshot at the end of the partial would tell
+ * them: each once, by a thread that has it, and which processes have one together.
+ */
+struct tables {
+	const struct partial *p;
+	struct living *living;
+	struct map told;     /* table -> the lowest pid that has it */
+	struct kept_fds fds; /* of all of them */
+	bool own;	     /* the one that is told is not that of its process */
+};
+
+static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found *found)
+{
+	struct tables *t = arg;
+	const struct fact_fd *of = fds_origin(&t->p->facts, q);
+	struct fact_fd fd = {.time_ns = t->p->to_ns,
+			     .pid = q->pid,
+			     .tid = q->tid,
+			     .fd = q->fd,
+			     .from = -1,
+			     .op = FD_snapshot,
+			     .file = found->fact->file};
+	int err;
+
+	if (q->fd < 0) /* slots_keep() */
+		return 0;
+	if (found->cloexec)
+		fd.flags |= FD_CLOEXEC_SET;
+	if (t->own)
+		fd.flags |= FD_OWN_TABLE;
+	if (of && !fd.file.kind)
+		fd.file = of->file;
+	if (of && of->path) {
+		fd.flags |= of->flags & FD_NAME_CUT;
+		fd.path = of->path;
+	}
+	err = vec_push(&t->fds, fd);
+	return err ? err : map_put(&t->living->files, fd.file.key, PRESENT);
+}
+
+/* Processes in the order of their numbers, so that the lowest one tells a table. */
+static int life_order(const void *a, const void *b)
+{
+	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
+
+	COMPARE(x->pid, y->pid);
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static int table_keep(struct tables *t, const struct life *l)
+{
+	const struct facts *f = &t->p->facts;
+	struct fd_question who = {.tid = l->tid, .pid = l->pid, .time_ns = t->p->to_ns};
+	u64 table = fds_table(f, l->tid, l->pid, t->p->to_ns);
+	int err;
+
+	if (!l->pid || map_get(&t->told, table))
+		return 0;
+	err = map_put(&t->told, table, (void *)(uintptr_t)l->pid);
+	t->own = table != fds_table(f, l->pid, l->pid, t->p->to_ns);
+	return err ? err : fds_each(f, &who, fd_keep, t);
+}
+
+/* Who has its table together with another process says so, as a snapshot does. */
+static void processes_share(const struct tables *t, struct facts *f)
+{
+	for (size_t i = 0; i < f->processes.count; i++) {
+		struct fact_process *p = &f->processes.data[i];
+		u64 table = fds_table(f, p->pid, p->pid, t->p->to_ns);
+
+		p->files = (u32)(uintptr_t)map_get(&t->told, table);
+	}
+}
+
+static int fds_prune(struct partial *p, struct living *living)
+{
+	struct tables t = {.p = p, .living = living};
+	struct facts *f = &p->facts;
+	int err = 0;
+
+	if (p->lives.count)
+		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_order);
+	for (size_t i = 0; i < p->lives.count && !err; i++)
+		err = table_keep(&t, p->lives.data[i]);
+	if (!err)
+		err = slots_keep(f, &living->pids, &t.fds, &living->files);
+	processes_share(&t, f);
+	vec_free(&f->fds);
+	f->fds.data = t.fds.data;
+	f->fds.count = t.fds.count;
+	f->fds.capacity = t.fds.capacity;
+	map_free(&t.told);
+	return err;
+}
+
+/* ---- the whole ---- */
+
+struct kept_processes { /* a VEC */
+	struct fact_process *data;
+	size_t count, capacity;
+};
+
+/* What one executes that only forked is told of who made it: a copy, as a snapshot tells it. */
+static int process_inherit(const struct partial *p, u32 pid, struct kept_processes *copies)
+{
+	const struct fact_fork *fork = facts_fork(&p->facts, pid, p->to_ns);
+	const struct fact_process *by = fork ? query_process(p, pid, p->to_ns) : NULL;
+	struct fact_process copy;
+	int err;
+
+	if (!by || (by->pid == pid && by->time_ns >= fork->time_ns))
+		return 0;
+	copy = (struct fact_process){.time_ns = fork->time_ns,
+				     .pid = pid,
+				     .parent_pid = fork->parent_pid,
+				     .start_ns = fork->start_ns,
+				     .cgroup = fork->cgroup,
+				     .snapshot = true,
+				     .command_bytes = by->command_bytes};
+	copy.command = text_copy(by->command, by->command_bytes);
+	if (!copy.command)
+		return -ENOMEM;
+	err = vec_push(copies, copy);
+	if (err)
+		free(copy.command);
+	return err;
+}
+
+static int processes_inherit(struct partial *p, const struct map *pids)
+{
+	struct kept_processes copies = {0};
+	struct map_entry entry;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && map_next(pids, &at, &entry))
+		err = process_inherit(p, (u32)entry.key, &copies);
+	err = err ? err : vec_move(&p->facts.processes, &copies);
+	processes_sort(&p->facts);
+	for (size_t i = 0; i < copies.count; i++) /* they could not be kept */
+		free(copies.data[i].command);
+	vec_free(&copies);
+	return err;
+}
+
+/* Of each process the one that holds for spans to come: not always the last. */
+static void follows_prune(struct partial *p, const struct map *pids)
+{
+	const struct stretch now = {p->to_ns, p->to_ns};
+	size_t kept = 0, next;
+
+	for (size_t i = 0; i < p->facts.follows.count; i = next) {
+		struct fact_follow *list = p->facts.follows.data;
+		const struct fact_follow *holds = follow_of(p, list[i].pid, now);
+		bool wanted = holds && has(pids, list[i].pid);
+
+		for (next = i + 1; next < p->facts.follows.count && list[next].pid == list[i].pid;)
+			next++;
+		if (wanted)
+			list[kept++] = *holds;
+	}
+	p->facts.follows.count = kept;
+}
+
+static int facts_prune(struct partial *p, struct living *l)
+{
+	struct facts *f = &p->facts;
+	int err = facts_sort(f);
+
+	if (!err) /* before forks go */
+		err = processes_inherit(p, &l->pids);
+	if (!err)
+		err = living_expect(l, f, p->to_ns);
+	if (!err) /* it looks through forks: before these go */
+		err = fds_prune(p, l);
+	if (err)
+		return err;
+	err = stack_facts_prune(f, l, p->to_ns); /* likewise */
+	if (!err)
+		err = container_facts_prune(f, l, p->to_ns); /* likewise */
+	follows_prune(p, &l->pids); /* it asks what ran when: before processes go */
+	if (!err)
+		err = names_prune(p, l);
+	if (err)
+		return err;
+	/* of the one that has the number now */
+	KEEP_LAST(&f->processes, e, pid,
+		  living_may_have(l, e->pid, e->time_ns) &&
+			  query_held_until(p, e->pid, e->time_ns) == UINT64_MAX,
+		  free(e->command));
+	f->forks.count = 0;
+	for (size_t i = 0; i < f->processes.count; i++) { /* as a snapshot tells them */
+		f->processes.data[i].snapshot = true;
+		f->processes.data[i].old_tid = 0;
+	}
+	KEEP_LAST(&f->services, e, pid,
+		  has(&l->pids, e->pid) && e->time_ns >= unseen_forks_last(f, e->pid, p->to_ns),
+		  free(e->resource));
+	for (size_t i = 0; i < f->sockets.count; i++) /* only the other end may say it */
+		f->sockets.data[i].socket.peer = query_socket_peer(p, &f->sockets.data[i]);
+	KEEP_LAST(&f->sockets, e, socket.file.key, has(&l->files, e->socket.file.key),
+		  free(e->path));
+	return 0;
+}
+
+/* Whether a thread that goes on had it, was seen in it, or told an event of it. */
+static bool span_is_known_to_living(const struct living *l, const struct app_span *s)
+{
+	for (size_t i = 0; i < s->active.list.count; i++)
+		if (has(&l->tids, s->active.list.data[i].tid))
+			return true;
+	for (size_t i = 0; i < s->seen.list.count; i++)
+		if (has(&l->tids, s->seen.list.data[i].tid))
+			return true;
+	for (size_t i = 0; i < s->events.count; i++)
+		if (has(&l->tids, s->events.data[i].tid))
+			return true;
+	return false;
+}
+
+/* A span whose program ended without ending it will not go on. */
+static bool span_holds(const struct living *l, const struct app_span *s)
+{
+	if (bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)))
+		return true;
+	return !s->ended && (s->begun ? has(&l->pids, s->pid) : span_is_known_to_living(l, s));
+}
+
+static int span_by_begin(const void *a, const void *b)
+{
+	const struct app_span *x = *(struct app_span *const *)a, *y = *(struct app_span *const *)b;
+
+	COMPARE(x->begin_ns, y->begin_ns);
+	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
+}
+
+/* Up to when it was seen, by its records or its context. */
+static u64 sighted_to(const struct app_span *s)
+{
+	const struct span_shares *ledgers[] = {&s->active, &s->seen};
+	u64 to_ns = s->begin_ns > s->open_ns ? s->begin_ns : s->open_ns;
+
+	if (s->ended && s->end_ns > to_ns)
+		to_ns = s->end_ns;
+	for (int b = 0; b < 2; b++)
+		for (size_t i = 0; i < ledgers[b]->list.count; i++)
+			if (ledgers[b]->list.data[i].end_ns > to_ns)
+				to_ns = ledgers[b]->list.data[i].end_ns;
+	return to_ns;
+}
+
+/*
+ * A checkpoint has no gaps, but behind one nothing goes on that nobody sees: where a span ends of
+ * which nothing comes any more. Of one that a thread has now that is not so.
+ */
+static void span_note_gap(const struct partial *p, const struct living *l, struct app_span *s)
+{
+	u64 sighted_ns = s->sighted_ns, gap_ns = gaps_begin_after(p, sighted_ns);
+
+	if (bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)) || s->gap_ns < sighted_ns)
+		s->gap_ns = 0;
+	else if (s->gap_ns)
+		return;
+	if (gap_around(p, sighted_ns))
+		gap_ns = sighted_ns;
+	if (gap_ns != UINT64_MAX && !bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)))
+		s->gap_ns = gap_ns;
+}
+
+/* The latest first. */
+static int span_by_sighting(const void *a, const void *b)
+{
+	const struct app_span *x = *(struct app_span *const *)a, *y = *(struct app_span *const *)b;
+
+	COMPARE(y->sighted_ns, x->sighted_ns);
+	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
+}
+
+/* Its own, and those of all below it: the latest go first, so that each span is told but once. */
+static void spans_sight(struct partial *p)
+{
+	for (size_t i = 0; i < p->spans.count; i++)
+		p->spans.data[i]->sighted_ns = sighted_to(p->spans.data[i]);
+	if (p->spans.count)
+		qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_by_sighting);
+	for (size_t i = 0; i < p->spans.count; i++) {
+		const struct app_span *s = p->spans.data[i];
+		struct app_span *up = span_parent(p, s);
+
+		for (; up && up->sighted_ns < s->sighted_ns; up = span_parent(p, up))
+			up->sighted_ns = s->sighted_ns;
+	}
+}
+
+/* Since when it was seen. */
+static u64 sighted_since(const struct app_span *s)
+{
+	const struct span_shares *ledgers[] = {&s->active, &s->seen};
+	u64 since_ns = s->begin_ns ? s->begin_ns : UINT64_MAX;
+
+	if (s->ended && s->end_ns < since_ns)
+		since_ns = s->end_ns;
+	for (int b = 0; b < 2; b++)
+		for (size_t i = 0; i < ledgers[b]->list.count; i++)
+			if (ledgers[b]->list.data[i].begin_ns < since_ns)
+				since_ns = ledgers[b]->list.data[i].begin_ns;
+	return since_ns;
+}
+
+/* A span that a thread has of which nothing else was told yet: what lies below it tells of it. */
+static int spans_had_add(struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		const struct context *ctx = &p->lives.data[i]->active.owner;
+
+		if (!context_is_none(ctx) && !span_get(p, ctx))
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+/*
+ * One whose begin was not seen was there before those below it, which go with the chunk. The
+ * earliest go first, so that each span is told but once.
+ */
+static void spans_sight_begins(struct partial *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->spans.count; i++) {
+		p->spans.data[i]->sighted_ns = sighted_since(p->spans.data[i]);
+		any |= !p->spans.data[i]->begun;
+	}
+	if (any)
+		qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_by_sighting);
+	for (size_t i = any ? p->spans.count : 0; i > 0; i--) {
+		const struct app_span *s = p->spans.data[i - 1];
+		struct app_span *up = span_parent(p, s);
+
+		for (; up && up->sighted_ns > s->sighted_ns; up = span_parent(p, up)) {
+			up->sighted_ns = s->sighted_ns;
+			if (!up->begun)
+				up->begin_ns = s->sighted_ns;
+		}
+	}
+}
+
+/* Also while records wait: what of them is a later sighting takes it back. */
+static void spans_note_gaps(struct partial *p, const struct living *l)
+{
+	bool any = p->gaps.count > 0;
+
+	for (size_t i = 0; i < p->spans.count && !any; i++)
+		any = p->spans.data[i]->gap_ns;
+	if (!any)
+		return;
+	spans_sight(p);
+	for (size_t i = 0; i < p->spans.count; i++)
+		span_note_gap(p, l, p->spans.data[i]);
+}
+
+static void shares_bound(const struct living *l, struct span_shares *shares)
+{
+	bool many = shares->list.count > SHARES_MAX;
+	size_t kept = 0;
+
+	map_free(&shares->numbers);
+	for (size_t i = 0; i < shares->list.count; i++) {
+		struct span_share *s = &shares->list.data[i];
+
+		vec_free(&s->holds); /* all ended; with the chunks goes when exactly */
+		if (!many || has(&l->tids, s->tid))
+			shares->list.data[kept++] = *s;
+	}
+	shares->list.count = kept;
+}
+
+static void span_drop(struct partial *p, struct app_span *s)
+{
+	bytes_map_remove(&p->span_index, &s->ctx, sizeof(s->ctx));
+	span_free(s);
+}
+
+/* No thread has it, and nothing but its context tells of it. */
+static bool span_is_context(const struct living *l, const struct app_span *s)
+{
+	return !s->begun && !s->ended && !s->active.list.count && !s->events.count &&
+	       !bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx));
+}
+
+/* Each may be seen again, and most are over: nobody tells. */
+static void contexts_bound(struct partial *p, const struct living *l)
+{
+	size_t contexts = 0, kept = 0;
+
+	for (size_t i = 0; i < p->spans.count; i++)
+		contexts += span_is_context(l, p->spans.data[i]);
+	if (contexts <= CONTEXTS_MAX)
+		return;
+	for (size_t i = 0; i < p->spans.count; i++)
+		p->spans.data[i]->sighted_ns = sighted_to(p->spans.data[i]);
+	qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_by_sighting);
+	contexts = 0;
+	for (size_t i = 0; i < p->spans.count; i++) {
+		struct app_span *s = p->spans.data[i];
+
+		if (span_is_context(l, s) && ++contexts > CONTEXTS_MAX)
+			span_drop(p, s);
+		else
+			p->spans.data[kept++] = s;
+	}
+	p->spans.count = kept;
+}
+
+/* Programs that never end their spans, and ends that were lost, must not make it grow for ever. */
+static void spans_bound(struct partial *p)
+{
+	size_t over = p->spans.count > SPANS_MAX ? p->spans.count - SPANS_MAX : 0;
+
+	if (!over)
+		return;
+	qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_by_begin);
+	for (size_t i = 0; i < over; i++)
+		span_drop(p, p->spans.data[i]);
+	p->spans.count -= over;
+	memmove(p->spans.data, p->spans.data + over, p->spans.count * sizeof(*p->spans.data));
+}
+
+static int spans_prune(struct partial *p, const struct living *l)
+{
+	int err = spans_had_add(p);
+	size_t kept = 0;
+
+	if (err)
+		return err;
+	spans_sight_begins(p);
+	for (size_t i = 0; i < p->spans.count; i++) {
+		struct app_span *s = p->spans.data[i];
+
+		if (span_holds(l, s)) {
+			p->spans.data[kept++] = s;
+			span_shorten(s);
+			shares_bound(l, &s->active);
+			shares_bound(l, &s->seen);
+			continue;
+		}
+		span_drop(p, s);
+	}
+	p->spans.count = kept;
+	contexts_bound(p, l);
+	spans_bound(p);
+	return 0;
+}
+
+int checkpoint_prune(struct partial *p)
+{
+	struct living living = {0};
+	int err = uneven_cut_cut_holes(p);
+	/* what comes for that time may ask for anything */
+	bool open = uneven_cut_is_open(p);
+
+	err = err ? err : gaps_sort(p);
+	filters_prune(p);
+	err = err ? err : lives_prune(p, &living.ended);
+	if (!err)
+		losses_shorten(p);
+	err = err ? err : living_find(&living, p);
+	if (!err) /* a checkpoint has no gaps */
+		spans_note_gaps(p, &living);
+	if (!err && !open) {
+		err = facts_prune(p, &living);
+		err = err ? err : spans_prune(p, &living);
+	}
+	span_losses_sort(p);
+	KEEP_LAST(&p->span_losses, e, pid, open || has(&living.pids, e->pid), (void)0);
+	living_free(&living);
+	return err;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of descriptors, found from the facts of a finished partial. */
+#ifndef MAP_FACT_FDS_H
+#define MAP_FACT_FDS_H
+
+#include "map/fact/query.h"
+#include "map/partial.h"
+
+enum fd_known { FD_NOT_KNOWN, FD_IS_OPEN, FD_IS_CLOSED };
+
+/* Sorts the facts of descriptors, by table. 0 or -ENOMEM. Forks and processes are there. */
+int fds_sort(struct facts *f);
+
+/* Identity of the table that a thread had at a time. */
+u64 fds_table(const struct facts *f, u32 tid, u32 pid, u64 time_ns);
+
+/* What is known of a descriptor that is open. */
+struct fd_found {
+	const struct fact_fd *fact; /* by which it came */
+	bool cloexec;		    /* an exec closes it */
+};
+
+/* What the descriptor was at the time; *found is for one that is open. */
+enum fd_known fds_look(const struct facts *f, const struct fd_question *q, struct fd_found *found);
+
+/*
+ * The fact that names it: that of its open, through the duplicates that it may be of, or the
+ * earliest that is known; NULL: not known, or closed.
+ */
+const struct fact_fd *fds_origin(const struct facts *f, const struct fd_question *q);
+
+/*
+ * Calls `each` for every descriptor that is known to be open in the table that
+ * a thread (q->tid, q->pid) has at a time, with q->fd set. Stops at the first
+ * negative result and returns it; else 0, or -ENOMEM.
+ */
+int fds_each(const struct facts *f, const struct fd_question *who,
+	     int (*each)(void *arg, const struct fd_question *q, const struct fd_found *found),
+	     void *arg);
+
+/* True if the fact tells of descriptors fd to from. */
+bool fd_is_range(const struct fact_fd *d);
+
+#endif

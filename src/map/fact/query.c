@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/fact/query.h"
+
+#include <string.h>
+
+#include "map/fact/fds.h"
+#include "map/internal.h"
+
+#define FORKS_FOLLOWED 64
+
+/*
+ * The last name that whoever has the number then was given before or at that time. The first one
+ * that is told of a thread was its name before, too, back to when it was made: it is told by a
+ * snapshot, or as it changes or ends before the snapshot comes to it.
+ */
+const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns)
+{
+	const struct fact_name *names = p->facts.names.data;
+	size_t n = COUNT_BEFORE(&p->facts.names, e,
+				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
+
+	if (n > 0 && names[n - 1].tid == tid &&
+	    names[n - 1].time_ns >= unseen_forks_last(&p->facts, tid, time_ns))
+		return &names[n - 1];
+	if (n == p->facts.names.count || names[n].tid != tid ||
+	    names[n].time_ns >= unseen_forks_next(&p->facts, tid, time_ns))
+		return NULL;
+	return names[n].start_ns > time_ns ? NULL : &names[n];
+}
+
+const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
+{
+	const struct fact_name *name = query_name(p, tid, time_ns);
+
+	return name ? name->comm : NULL;
+}
+
+u64 query_held_until(const struct partial *p, u32 number, u64 time_ns)
+{
+	const struct fact_fork *list = p->facts.forks.data;
+	size_t n = COUNT_BEFORE(&p->facts.forks, e,
+				e->tid < number || (e->tid == number && e->time_ns <= time_ns));
+
+	u64 next_ns = unseen_forks_next(&p->facts, number, time_ns);
+
+	if (n < p->facts.forks.count && list[n].tid == number && list[n].time_ns < next_ns)
+		next_ns = list[n].time_ns;
+	return next_ns == UINT64_MAX ? next_ns : next_ns - 1;
+}
+
+u32 query_pid(const struct partial *p, u32 tid, u64 time_ns)
+{
+	const struct fact_name *name = query_name(p, tid, time_ns);
+
+	return name ? name->pid : 0;
+}
+
+static const struct fact_process *process_told(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_process *list = p->facts.processes.data;
+	size_t n = COUNT_BEFORE(&p->facts.processes, e,
+				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+
+	if (n > 0 && list[n - 1].pid == pid &&
+	    list[n - 1].time_ns >= unseen_forks_last(&p->facts, pid, time_ns))
+		return &list[n - 1];
+	if (n < p->facts.processes.count && list[n].pid == pid && list[n].snapshot &&
+	    list[n].time_ns < unseen_forks_next(&p->facts, pid, time_ns))
+		return &list[n];
+	return NULL;
+}
+
+const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns)
+{
+	for (int forks = 0; forks < FORKS_FOLLOWED; forks++) {
+		const struct fact_process *process = process_told(p, pid, time_ns);
+		const struct fact_fork *fork = facts_fork(&p->facts, pid, time_ns);
+
+		/* whose unseen_fork is known, no later snapshot need tell of */
+		if (process &&
+		    (!fork || (process->time_ns >= fork->time_ns && process->time_ns <= time_ns)))
+			return process;
+		if (!fork)
+			return NULL;
+		pid = fork->parent_pid;
+		time_ns = fork->time_ns;
+	}
+	return NULL;
+}
+
+const char *query_executable(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_process *process = query_process(p, pid, time_ns);
+	size_t name = process ? strnlen(process->command, process->command_bytes) + 1 : 0;
+
+	return process && name < process->command_bytes ? process->command + name : NULL;
+}
+
+struct span_place query_span_place(const struct partial *p, const struct app_span *span,
+				   u64 begin_ns)
+{
+	struct span_place place = {span->tid, span->pid};
+
+	if (!place.tid && span->seen.list.count)
+		place.tid = span->seen.list.data[0].tid;
+	if (!place.pid)
+		place.pid = query_pid(p, place.tid, begin_ns);
+	return place;
+}
+
+const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key)
+{
+	const struct fact_service *list = p->facts.services.data;
+	size_t n = COUNT_BEFORE(&p->facts.services, e,
+				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+	const struct fact_service *s;
+
+	if (n == 0 || list[n - 1].pid != pid ||
+	    list[n - 1].time_ns < unseen_forks_last(&p->facts, pid, time_ns)) {
+		if (n == p->facts.services.count || list[n].pid != pid ||
+		    list[n].time_ns >= unseen_forks_next(&p->facts, pid, time_ns))
+			return NULL;
+		n++;
+	}
+	s = &list[n - 1];
+	for (const char *at = s->resource, *end = at + s->bytes; at < end;) {
+		const char *value = at + strlen(at) + 1;
+
+		if (value > end)
+			return NULL;
+		if (strcmp(at, key) == 0)
+			return value;
+		at = value + strlen(value) + 1;
+	}
+	return NULL;
+}
+
+static bool same_file(const struct file_ref *a, const struct file_ref *b)
+{
+	return a->key == b->key && a->dev == b->dev && a->kind == b->kind;
+}
+
+/* Of these one inode stands for all there are: a name found by it may be another's. */
+static bool inode_is_shared(const struct file_ref *file)
+{
+	return (file->kind >= FILE_KIND_eventfd && file->kind <= FILE_KIND_anon_other) ||
+	       file->kind == FILE_KIND_fanotify;
+}
+
+static bool file_is_before(const struct fact_fd *f, const struct file_ref *file, u32 pid,
+			   u64 time_ns)
+{
+	if (f->file.key != file->key)
+		return f->file.key < file->key;
+	if (f->file.dev != file->dev)
+		return f->file.dev < file->dev;
+	return f->pid < pid || (f->pid == pid && f->time_ns <= time_ns);
+}
+
+/* As the process told it last before that time, else first after; else as a later process did. */
+static const struct fact_fd *file_told(const struct partial *p, u32 pid,
+				       const struct file_ref *file, u64 time_ns)
+{
+	const struct fact_fd *fds = p->facts.fds.data;
+	const u32 *index = p->facts.fds_by_file.data;
+	size_t n = COUNT_BEFORE(&p->facts.fds_by_file, e,
+				file_is_before(&fds[*e], file, pid, time_ns));
+
+	if (n > 0 && fds[index[n - 1]].pid == pid && same_file(&fds[index[n - 1]].file, file))
+		return &fds[index[n - 1]];
+	if (n < p->facts.fds_by_file.count && same_file(&fds[index[n]].file, file))
+		return &fds[index[n]];
+	return NULL;
+}
+
+const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file,
+			    u64 time_ns)
+{
+	const struct fact_fd *f = file_told(p, pid, file, time_ns);
+
+	if (inode_is_shared(file))
+		return NULL;
+	if (!f || f->pid != pid) {
+		f = file_told(p, 0, file, 0); /* whoever is the first */
+		if (f)
+			f = file_told(p, f->pid, file, time_ns);
+	}
+	return f ? f->path : NULL;
+}
+
+const char *query_fd_name(const struct partial *p, const struct fd_question *question)
+{
+	const struct file_ref *file = &question->file;
+	const struct fact_fd *f = fds_origin(&p->facts, question);
+	const char *path = NULL;
+
+	if (f && f->path && (!file->kind || same_file(&f->file, file) || !f->file.kind))
+		path = f->path;
+	if (!path && file->kind)
+		path = query_file_path(p, question->pid, file, question->time_ns);
+	return path;
+}
+
+const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 time_ns)
+{
+	const struct fact_socket *list = p->facts.sockets.data;
+	size_t n = COUNT_BEFORE(&p->facts.sockets, e,
+				e->socket.file.key < key ||
+					(e->socket.file.key == key && e->time_ns <= time_ns));
+
+	if (n > 0 && list[n - 1].socket.file.key == key)
+		return &list[n - 1];
+	return n < p->facts.sockets.count && list[n].socket.file.key == key ? &list[n] : NULL;
+}
+
+/* Of two ends the one that was told later names the other. */
+u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket)
+{
+	const struct fact_socket *list = p->facts.sockets.data;
+	const u32 *index = p->facts.sockets_by_peer.data;
+	u64 key = socket->socket.file.key;
+	size_t n;
+
+	if (socket->socket.peer)
+		return socket->socket.peer;
+	n = COUNT_BEFORE(&p->facts.sockets_by_peer, e,
+			 list[*e].socket.peer < key || (list[*e].socket.peer == key &&
+							list[*e].time_ns < socket->time_ns));
+	if (n == p->facts.sockets_by_peer.count || list[index[n]].socket.peer != key)
+		return 0;
+	return list[index[n]].socket.file.key;
+}
+
+size_t query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
+		   struct thread_place *first)
+{
+	const struct thread_facts *all = &p->facts.bytes;
+	struct thread_place at = thread_facts_before(all, &bytes_order, tid, begin_ns);
+	const struct fact_bytes *b;
+	size_t count = 0;
+
+	*first = at;
+	while ((b = thread_facts_next(all, sizeof(*b), &at)) && b->tid == tid &&
+	       b->time_ns <= end_ns)
+		count++;
+	return count;
+}
+
+const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,
+					bool second)
+{
+	const struct thread_facts *all = &p->facts.paths;
+	struct thread_place at = thread_facts_before(all, &path_order, call->tid,
+						     call->begin_ns + 1);
+	const struct fact_path *f = thread_facts_last(all, sizeof(*f), &at);
+	u64 call_ns = f ? f->call_ns : 0;
+
+	/* The exec with which a thread came into scope begins for us when it did. */
+	for (; f && f->tid == call->tid && f->call_ns == call_ns;
+	     f = thread_facts_last(all, sizeof(*f), &at))
+		if (f->nr == call->nr && !(f->flags & PATH_SECOND) == !second &&
+		    (call_ns == call->begin_ns || f->time_ns >= call->begin_ns))
+			return f;
+	return NULL;
+}
+
+const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid, u64 begin_ns,
+				     u64 end_ns)
+{
+	const struct fact_stack *list = p->facts.stacks.data;
+	/* those of waits before it were told before it began */
+	size_t n = COUNT_BEFORE(
+		&p->facts.stacks, e,
+		e->tid < tid || (e->tid == tid && (e->flags < flags ||
+						   (e->flags == flags && e->time_ns <= begin_ns))));
+
+	if (n == p->facts.stacks.count || list[n].tid != tid || list[n].flags != flags)
+		return NULL;
+	return list[n].since_ns < end_ns ? &list[n] : NULL;
+}
+
+/* Functions of the kernel were always there, and do not lap over. */
+static const struct fact_mapping *kernel_mapping(const struct partial *p, u64 address)
+{
+	const struct fact_mapping *list = p->facts.mappings.data;
+	size_t n = COUNT_BEFORE(&p->facts.mappings, e, e->pid == 0 && e->begin <= address);
+
+	return n > 0 && list[n - 1].pid == 0 && address < list[n - 1].end ? &list[n - 1] : NULL;
+}
+
+const struct fact_mapping *query_mapping(const struct partial *p, const struct fact_stack *stack,
+					 u64 address)
+{
+	const struct fact_mapping *list = p->facts.mappings.data, *found = NULL;
+	u32 pid = stack->pid;
+	size_t n = COUNT_BEFORE(&p->facts.mappings, e,
+				e->pid < pid || (e->pid == pid && e->since_ns <= stack->time_ns));
+	u64 since = stack_facts_image(&p->facts, pid, stack->time_ns);
+
+	if (stack->flags & STACK_KERNEL)
+		return kernel_mapping(p, address);
+	for (; n > 0 && list[n - 1].pid == pid && list[n - 1].since_ns >= since; n--) {
+		const struct fact_mapping *m = &list[n - 1];
+
+		if (address < m->begin || address >= m->end)
+			continue;
+		if (found && (m->begin != found->begin))
+			return NULL;
+		found = found ? found : m;
+	}
+	return found;
+}

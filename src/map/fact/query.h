@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions to a finished partial: what a thread, process or file was called
+ * at a time. They are binary searches over the sorted facts, and go on from there: of an address
+ * through the mappings of the process. Nothing is changed; results point into the partial.
+ */
+#ifndef MAP_FACT_QUERY_H
+#define MAP_FACT_QUERY_H
+
+#include "map/partial.h"
+
+/* Name of a thread at a time; at UINT64_MAX its last one. NULL: not known. */
+const char *query_comm(const struct partial *p, u32 tid, u64 time_ns);
+
+/*
+ * How long a number of a thread or process means who had it at that time: until
+ * another one was made with it; UINT64_MAX: to the end.
+ */
+u64 query_held_until(const struct partial *p, u32 number, u64 time_ns);
+
+/* The process of a thread as facts tell it, 0: not known. */
+u32 query_pid(const struct partial *p, u32 tid, u64 time_ns);
+
+/*
+ * What the process ran at a time (its exec or snapshot; of one that only forked that of who
+ * made it), NULL: not known.
+ */
+const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns);
+
+/* The thread and process where a span began, or was first seen; 0: not known. */
+struct span_place {
+	u32 tid, pid;
+};
+struct span_place query_span_place(const struct partial *p, const struct app_span *span,
+				   u64 begin_ns);
+
+/* The value of an attribute of the process's resource ("service.name"), or NULL. */
+const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const char *key);
+
+/* The file that the process executed then, as far as it was told; NULL: not known. */
+const char *query_executable(const struct partial *p, u32 pid, u64 time_ns);
+
+/*
+ * The id of the container that a process was in at a time, as the cgroup with the longest
+ * path says of those that it was in, in any hierarchy; NULL: in none, or not known.
+ */
+const char *query_container(const struct partial *p, u32 pid, u64 time_ns);
+
+/* A descriptor of a thread at a time. */
+struct fd_question {
+	u32 tid, pid;
+	s32 fd; /* -1: not known */
+	u64 time_ns;
+	struct file_ref file; /* what the kernel said at use; kind none: nothing */
+};
+
+/*
+ * What readlink of /proc/TID/fd/FD would have said: found through the opens,
+ * duplicates, forks, unshared tables and execs before; where these are
+ * unknown, through any sighting of the same file. A name of another file than
+ * that which the kernel saw is never given. NULL: not known, or closed.
+ */
+const char *query_fd_name(const struct partial *p, const struct fd_question *q);
+
+/*
+ * The addresses of the socket with this key (of its struct file_ref) at a
+ * time, as they were told last before, else first after. NULL: not known.
+ */
+const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 time_ns);
+
+/* The key of the socket at the other end, 0: not on this host, or not known. */
+u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket);
+
+/*
+ * How many ranges a thread sent and received in a time; they stand in partial.facts.bytes from
+ * *first on, in the order of time.
+ */
+size_t query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
+		   struct thread_place *first);
+
+/* How events of this format are to be read, NULL: not known. */
+const struct event_text *query_event_format(const struct partial *p, u32 format);
+
+/* The events that fired in a span: `*count` of them, in the order of time. */
+const struct kevent *query_span_events(const struct partial *p, const struct context *ctx,
+				       size_t *count);
+
+/*
+ * The events of a thread under no span, likewise: also those that named it before it had a record,
+ * or after its end, as long as its number was not another's. `life`: its number in partial.lives
+ * + 1; 0: those with the number `tid` of which no life tells. What has the number 0 is of none.
+ */
+const struct kevent *query_thread_events(const struct partial *p, size_t life, u32 tid,
+					 size_t *count);
+
+/*
+ * A path that a file was opened by: by the process, else by any; last before that time, else first
+ * after. NULL: not known.
+ */
+const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file,
+			    u64 time_ns);
+
+/* The path that a call was asked for, of its two the second if that is asked; or NULL. */
+const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,
+					bool second);
+
+/*
+ * The stack of a thread in a wait [begin_ns, end_ns): of STACK_KERNEL or STACK_USER.
+ * NULL: none was recorded.
+ */
+const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid, u64 begin_ns,
+				     u64 end_ns);
+
+/*
+ * What an address of a stack lay in, NULL if that is not known for sure: of two
+ * mappings that lap over, the later need not have been there longer.
+ */
+const struct fact_mapping *query_mapping(const struct partial *p, const struct fact_stack *stack,
+					 u64 address);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Texts of facts. A server opens the same few files again and again: a text that came before
+ * is, as a rule, not kept once more. Two that are equal may stand at two places all the same.
+ *
+ * Not thread-safe.
+ */
+#ifndef MAP_FACT_TEXTS_H
+#define MAP_FACT_TEXTS_H
+
+#include "map/fact/arena.h"
+#include "record/record.h"
+
+#define TEXTS_RECENT_BITS 9
+
+struct text_recent {
+	u64 hash;
+	const char *text; /* NULL: none */
+	size_t bytes;
+};
+
+/* Starts with all zero. */
+struct texts {
+	struct arena arena;
+	struct text_recent recent[1 << TEXTS_RECENT_BITS]; /* by hash */
+};
+
+/* The text, with a NUL behind it, for as long as `t` is there; NULL if there is no memory. */
+const char *texts_keep(struct texts *t, const char *text, size_t bytes);
+
+/* `left` has those of `right`, too, which is left empty. 0, or -ENOMEM with both as they were. */
+int texts_merge(struct texts *left, struct texts *right);
+
+void texts_free(struct texts *t);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts of threads that are many and come in the order of time, as what calls are told beside
+ * themselves. Each thread's stand apart from the others' as soon as they come, in segments:
+ * what remains to be done is to sort the segments, and nothing is copied.
+ *
+ * Not thread-safe; once they are sorted several threads may ask at once.
+ */
+#ifndef MAP_FACT_THREAD_FACTS_H
+#define MAP_FACT_THREAD_FACTS_H
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "map/fact/arena.h"
+#include "record/record.h"
+
+#define THREAD_FACTS_OPEN_BITS 8
+
+struct thread_segment {
+	u32 tid;
+	u16 count, capacity;
+	bool unsorted;
+	u64 first_ns, last_ns; /* times of the first and the last of them */
+	char *data;
+};
+
+/* Starts with all zero. */
+struct thread_facts {
+	VEC(struct thread_segment) segments;
+	struct arena arena;
+	size_t count;			       /* of facts */
+	u32 open[1 << THREAD_FACTS_OPEN_BITS]; /* by thread: number of its last segment, + 1 */
+};
+
+/* What the facts are. */
+struct thread_order {
+	size_t size, tid_at, time_at; /* in bytes; where its u32 and u64 stand */
+	/* As for qsort(): by thread, then time, then by all that an answer can show. */
+	int (*compare)(const void *a, const void *b);
+};
+
+/* Room for a fact of that thread and time, to be filled; NULL if there is no memory. */
+void *thread_facts_add(struct thread_facts *t, size_t size, u32 tid, u64 time_ns);
+
+/* Takes those of `right`, which is left empty. 0, or -ENOMEM: then both are only to be freed. */
+int thread_facts_merge(struct thread_facts *left, struct thread_facts *right);
+
+/* Puts them in order. 0 or -ENOMEM */
+int thread_facts_sort(struct thread_facts *t, const struct thread_order *order);
+
+void thread_facts_free(struct thread_facts *t);
+
+/* ---- of sorted ones ---- */
+
+/* Between two of them. All zero: before the first. */
+struct thread_place {
+	size_t segment, index;
+};
+
+/* Behind what stands before that time of the thread. */
+struct thread_place thread_facts_before(const struct thread_facts *t,
+					const struct thread_order *order, u32 tid, u64 time_ns);
+
+/* The fact behind the place, or before it, to the other side of which it goes; NULL: none. */
+const void *thread_facts_next(const struct thread_facts *t, size_t size,
+			      struct thread_place *place);
+const void *thread_facts_last(const struct thread_facts *t, size_t size,
+			      struct thread_place *place);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In which call or fault of its thread a span of the kernel lies. Each has its own record, with
+ * the context that was known then: while a thread sleeps, the place of its program's context can
+ * be found, so that the record of the call or fault has one that the record of the wait in it has
+ * not. What lies in a call or fault stands where that does, whatever its own record says.
+ */
+#ifndef MAP_KERNEL_ENCLOSING_H
+#define MAP_KERNEL_ENCLOSING_H
+
+#include "map/kernel/kspans.h"
+
+/* A stay in the kernel; end 0: none. */
+struct visit {
+	u64 begin_ns, end_ns;
+	bool fault, left_out; /* left_out: it is not shown, though it is known */
+	struct context ctx;   /* under which it stands */
+};
+
+/* The last ones of a thread. Begins with all zero. */
+struct enclosing {
+	struct visit call, fault, nested; /* nested: a fault of the kernel, in one of the two */
+};
+
+/* The innermost in which this one lies, NULL: in none that is known. Borrowed from `in`. */
+const struct visit *enclosing_of(const struct enclosing *in, const struct kspan *k);
+
+/*
+ * Remembers a call or fault, which stands under ctx, for what comes after it; other kinds are let
+ * be. Spans of a thread come in the order of kspans_sort().
+ */
+void enclosing_follow(struct enclosing *in, const struct kspan *k, const struct context *ctx,
+		      bool left_out);
+
+#endif

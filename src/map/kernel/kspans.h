@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans of the kernel: system calls, faults, waits, requests. A server has
+ * hundreds of thousands in a second, and most of a span's fields are zero or
+ * small; so they are kept packed, about 30 bytes each with their place instead of 300, and
+ * unpacked one at a time.
+ *
+ * Not thread-safe; several threads may call kspans_get() at once.
+ */
+#ifndef MAP_KERNEL_KSPANS_H
+#define MAP_KERNEL_KSPANS_H
+
+#include "base/vec.h"
+#include "model/life.h"
+
+enum kspan_kind { KSPAN_SYSCALL, KSPAN_FAULT, KSPAN_WAIT, KSPAN_URING, KSPAN_BLOCK };
+
+enum block_arg { BLOCK_ARG_DEV, BLOCK_ARG_SECTOR, BLOCK_ARG_BYTES, BLOCK_ARG_QUEUED_NS };
+
+struct kspan {
+	u64 begin_ns, end_ns;
+	u32 tid, pid;
+	u16 nr;		/* uring: the operation */
+	u8 kind;	/* enum kspan_kind */
+	u8 part;	/* wait: enum split_part */
+	u8 state, mode; /* wait: how it left the CPU; syscall, uring, block: flags in mode */
+	u8 open;      /* syscall: it had not returned at the end; wait: it may have been several */
+	u64 visit_ns; /* wait: begin of the syscall or fault it lies in */
+	u64 args[6];  /* fault: address, ip, flags; uring: fd, IOSQE_*; block: enum block_arg */
+	s64 result;
+	struct file_ref file;
+	struct context ctx;
+	const char *reason;    /* static */
+	struct life_wake wake; /* wait: what ended it, if that was seen */
+	struct split split;
+};
+
+struct kspans_place {
+	u64 begin_ns;
+	u32 page, at; /* where the rest of it is, packed: a page, and in that */
+};
+
+/* Starts with all zero. */
+struct kspans {
+	VEC(struct kspans_place) places;
+	VEC(struct kspans_page *) pages; /* owned */
+};
+
+static inline size_t kspans_count(const struct kspans *spans)
+{
+	return spans->places.count;
+}
+
+/* Keeps a copy. 0 or -ENOMEM. */
+int kspans_add(struct kspans *spans, const struct kspan *k);
+
+/* A call that did not wait: all of it is SPLIT_kernel. */
+struct kspan_call {
+	u64 begin_ns, end_ns;
+	u32 tid, pid;
+	u8 flags; /* SYSCALL_* */
+	const struct record_syscall *record;
+};
+
+struct kspan kspan_of_call(const struct kspan_call *call);
+
+/* As kspans_add() of kspan_of_call(). */
+int kspans_add_call(struct kspans *spans, const struct kspan_call *call);
+
+/* Takes those of `right`, which is left empty. 0, or -ENOMEM with both as they were. */
+int kspans_merge(struct kspans *left, struct kspans *right);
+
+/*
+ * Puts them in order: by begin, what encloses before what lies in it, and those of the same
+ * times by what they are, so that they stand alike however they came. 0, or
+ * -ENOMEM with their order as it was.
+ */
+int kspans_sort(struct kspans *spans);
+
+/* The one that stands at `index`: about by begin as they come, and in order once sorted. */
+void kspans_get(const struct kspans *spans, size_t index, struct kspan *out);
+
+void kspans_free(struct kspans *spans);
+
+#endif

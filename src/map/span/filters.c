@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a filter leaves undecided. Lives take time on a CPU that no record
+ * claims for user code; where a recorder left records out that need not be so:
+ *
+ * - With --syscalls it may be a call that was not recorded: it is unknown.
+ * - With --spans-only everything under a span is recorded, so there it is user
+ *   code, and unknown elsewhere. A process is followed once the place of its
+ *   context was found: as told last, since the place told before was perhaps only
+ *   assumed. Of a thread that has an older span its sleep is not recorded then:
+ *   the time is in doubt until the span was seen published, from where on all
+ *   that the thread does is recorded.
+ *
+ * That holds of all that lies between two gaps, which was recorded as one, and of nothing else:
+ * behind a gap another recorder may leave out nothing. So it is done when everything is together,
+ * and partials of any cut carry the same. Lives have no times in them, but none goes on through a
+ * gap: how much of each is in doubt is noted before those that a gap parts are joined.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "map/internal.h"
+#include "map/span/holders.h"
+
+/* User time of a life known under filters, by its application's records, and by sightings. */
+struct known {
+	s64 active, seen;
+};
+
+struct filtering {
+	struct partial *p;
+	struct holders holders;
+	struct known *known; /* of each life; one more, for shares of no life */
+};
+
+static int told_compare(const void *a, const void *b)
+{
+	const struct filter_told *x = a, *y = b;
+
+	COMPARE(x->time_ns, y->time_ns);
+	return 0;
+}
+
+void filters_sort(struct partial *p)
+{
+	struct filter_told *list = p->filters_told.data;
+	size_t n = 0;
+
+	if (p->filters_told.count)
+		qsort(list, p->filters_told.count, sizeof(*list), told_compare);
+	for (size_t i = 0; i < p->filters_told.count; i++) {
+		if (n && gaps_end_before(p, list[i].time_ns) <= list[n - 1].time_ns)
+			list[n - 1].flags |= list[i].flags;
+		else
+			list[n++] = list[i];
+	}
+	p->filters_told.count = n;
+}
+
+void filters_prune(struct partial *p)
+{
+	struct filter_told *list = p->filters_told.data;
+	size_t n;
+
+	filters_sort(p);
+	n = p->filters_told.count;
+	if (n)
+		list[0] = list[n - 1];
+	p->filters_told.count = n && list[0].time_ns >= gaps_end_before(p, UINT64_MAX);
+}
+
+/* What was left out at that time: no gap lies between it and when that was told. */
+static u32 filters_at(const struct partial *p, u64 time_ns)
+{
+	u64 end_ns = gaps_end_after(p, time_ns);
+	const struct filter_told *list = p->filters_told.data;
+	size_t n = COUNT_BEFORE(&p->filters_told, told, told->time_ns < end_ns);
+
+	return n && list[n - 1].time_ns >= gaps_end_before(p, time_ns) ? list[n - 1].flags : 0;
+}
+
+u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns)
+{
+	u32 flags = 0;
+
+	for (size_t i = 0; i < p->filters_told.count; i++) {
+		const struct filter_told *told = &p->filters_told.data[i];
+		u64 end_ns = gap_around(p, told->time_ns); /* in what a crash left, say */
+
+		if (!end_ns)
+			end_ns = gaps_begin_after(p, told->time_ns);
+		if (gaps_end_before(p, told->time_ns) < to_ns && end_ns > from_ns)
+			flags |= told->flags;
+	}
+	return flags;
+}
+
+u32 filters_of_life(const struct partial *p, const struct life *l)
+{
+	/* of a checkpoint that was joined: it is recorded behind the gap that the checkpoint is */
+	return filters_at(p, l->origin_ns > l->first_ns ? l->origin_ns : l->first_ns);
+}
+
+static void user_to_unknown(struct split *s, s64 ns)
+{
+	if (ns > s->ns[SPLIT_user])
+		ns = s->ns[SPLIT_user];
+	s->ns[SPLIT_unknown] = split_sum(s->ns[SPLIT_unknown], ns);
+	s->ns[SPLIT_user] -= ns;
+}
+
+/* Of what it did in [begin, end), user code before `from` is in doubt. */
+static void stay_to_unknown(struct split *split, u64 begin_ns, u64 end_ns, u64 from_ns)
+{
+	if (from_ns > begin_ns)
+		user_to_unknown(split, from_ns < end_ns ? (s64)(from_ns - begin_ns) : INT64_MAX);
+}
+
+static u64 later(u64 a_ns, u64 b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+struct program_time {
+	u64 begin_ns, end_ns; /* of its exec and the next one, if they were seen */
+};
+
+/* When the process ran the program that it ran at that time. */
+static struct program_time program_at(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_process *list = p->facts.processes.data;
+	size_t n = COUNT_BEFORE(&p->facts.processes, e,
+				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+	struct program_time program = {0, UINT64_MAX};
+
+	for (size_t i = n; i > 0 && list[i - 1].pid == pid && !program.begin_ns; i--)
+		if (!list[i - 1].snapshot)
+			program.begin_ns = list[i - 1].time_ns;
+	for (; n < p->facts.processes.count && list[n].pid == pid; n++)
+		if (!list[n].snapshot) {
+			program.end_ns = list[n].time_ns;
+			break;
+		}
+	return program;
+}
+
+/*
+ * Behind a gap from when the next recorder tells it, which says nothing of before. What was told
+ * already is told again by a flight recorder.
+ */
+const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct stretch of)
+{
+	const struct fact_follow *list = p->facts.follows.data;
+	struct program_time program = program_at(p, pid, of.begin_ns);
+	u64 begin_ns = later(program.begin_ns, gaps_end_before(p, of.begin_ns));
+	u64 next_ns = gaps_end_after(p, of.end_ns);
+	u64 end_ns = program.end_ns < next_ns ? program.end_ns : next_ns;
+	size_t n = COUNT_BEFORE(&p->facts.follows, e,
+				e->pid < pid || (e->pid == pid && e->time_ns < end_ns));
+
+	while (n > 1 && list[n - 1].again && list[n - 2].pid == pid &&
+	       list[n - 2].time_ns >= begin_ns)
+		n--;
+	if (!n || list[n - 1].pid != pid || list[n - 1].time_ns < begin_ns)
+		return NULL;
+	return &list[n - 1];
+}
+
+/* When the thread was seen first, in that time or behind it, to have published it. */
+static u64 seen_from(const struct app_span *span, u32 tid, struct stretch of)
+{
+	const struct span_share *seen = share_of(&span->seen, tid);
+
+	if (!seen || seen->end_ns <= of.begin_ns)
+		return UINT64_MAX;
+	for (size_t i = 0; i < seen->holds.count; i++) {
+		if (seen->holds.data[i].end_ns > of.begin_ns)
+			return later(seen->holds.data[i].begin_ns, of.begin_ns);
+	}
+	return later(seen->begin_ns, of.begin_ns);
+}
+
+/* From where on its user code in a stay is known to be such; the begin: all of it. */
+static u64 known_from(const struct partial *p, const struct app_span *span,
+		      const struct span_share *share, struct stretch of, u32 pid)
+{
+	const struct fact_follow *follow = pid && of.begin_ns ? follow_of(p, pid, of) : NULL;
+
+	if (!follow)
+		return UINT64_MAX;
+	if (follow->time_ns <= of.begin_ns)
+		return of.begin_ns;
+	return later(follow->time_ns, seen_from(span, share->tid, of));
+}
+
+/* Whose thread had its number then; lives.count: nobody. */
+static size_t life_at(const struct filtering *f, u32 tid, u64 time_ns)
+{
+	const struct holder *holder = holders_find(&f->holders, tid, time_ns);
+
+	return holder ? holder->life : f->p->lives.count;
+}
+
+/* A thread's time under a span. */
+struct claim {
+	const struct app_span *span;
+	const struct span_share *share;
+	bool sighted; /* as its context was seen, not by its own records */
+};
+
+/*
+ * A stay by itself: between two there may be a gap, behind which another recorder followed the
+ * process, or left out nothing. A split has nothing of before the range.
+ */
+static void stay_apply(struct filtering *f, const struct claim *claim, struct span_hold *stay)
+{
+	struct stretch of = {stay->begin_ns, stay->end_ns};
+	u64 last_ns = of.end_ns > of.begin_ns ? of.end_ns - 1 : of.begin_ns;
+	u32 filters = filters_at(f->p, last_ns), pid;
+	u64 from_ns = UINT64_MAX;
+	s64 *known;
+	size_t life;
+
+	if (!filters)
+		return;
+	life = life_at(f, claim->share->tid, last_ns);
+	known = claim->sighted ? &f->known[life].seen : &f->known[life].active;
+	pid = life < f->p->lives.count ? f->p->lives.data[life]->pid : 0;
+	if (filters == FILTER_SPANS)
+		from_ns = claim->sighted ? of.begin_ns
+					 : known_from(f->p, claim->span, claim->share, of, pid);
+	stay_to_unknown(&stay->split, later(of.begin_ns, f->p->options.from_ns), of.end_ns,
+			from_ns);
+	*known = split_sum(*known, stay->split.ns[SPLIT_user]);
+}
+
+static void share_apply(struct filtering *f, const struct claim *claim, struct span_share *share)
+{
+	struct span_hold once = {share->begin_ns, share->end_ns, share->split};
+
+	if (!share->holds.count) {
+		stay_apply(f, claim, &once);
+		share->split = once.split;
+		return;
+	}
+	share->split = (struct split){0};
+	for (size_t i = 0; i < share->holds.count; i++) {
+		stay_apply(f, claim, &share->holds.data[i]);
+		split_add(&share->split, &share->holds.data[i].split);
+	}
+}
+
+static void shares_apply(struct filtering *f, const struct app_span *span, bool sighted)
+{
+	const struct span_shares *shares = sighted ? &span->seen : &span->active;
+
+	for (size_t i = 0; i < shares->list.count; i++) {
+		struct span_share *share = &shares->list.data[i];
+		struct claim claim = {.span = span, .share = share, .sighted = sighted};
+
+		share_apply(f, &claim, share);
+	}
+}
+
+static void lives_apply(struct filtering *f)
+{
+	for (size_t i = 0; i < f->p->lives.count; i++) {
+		struct life *l = f->p->lives.data[i];
+		const struct known *known = &f->known[i];
+		/* the two overlap */
+		s64 most = known->active > known->seen ? known->active : known->seen;
+
+		if (most < l->doubtful_ns)
+			user_to_unknown(&l->total, l->doubtful_ns - most);
+	}
+}
+
+void filters_doubt(struct partial *p)
+{
+	for (size_t i = 0; i < p->lives.count && p->filters_told.count; i++) {
+		struct life *l = p->lives.data[i];
+
+		if (filters_of_life(p, l))
+			l->doubtful_ns = l->total.ns[SPLIT_user];
+	}
+}
+
+int filters_apply(struct partial *p)
+{
+	struct filtering f = {.p = p};
+	int err;
+
+	if (!p->filters_told.count)
+		return 0;
+	err = holders_fill(&f.holders, p);
+	f.known = calloc(p->lives.count + 1, sizeof(*f.known));
+	if (!f.known)
+		err = -ENOMEM;
+	for (size_t i = 0; i < p->spans.count && !err; i++) {
+		shares_apply(&f, p->spans.data[i], false);
+		shares_apply(&f, p->spans.data[i], true);
+	}
+	if (!err)
+		lives_apply(&f);
+	holders_free(&f.holders);
+	free(f.known);
+	return err;
+}

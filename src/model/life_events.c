@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each record means to a thread: the time up to it, and the state after it. */
+#include "model/life_doubt.h"
+
+/* The visit to the kernel that began at begin_ns; its waits are kept if it is the one known. */
+static void visit_enter(struct life_state *s, u64 begin_ns)
+{
+	bool same = s->visit_guess_ns ? begin_ns < s->visit_guess_ns : begin_ns == s->visit_ns;
+
+	s->visit_guess_ns = 0;
+	s->visit_ns = begin_ns;
+	if (same)
+		return;
+	s->visit_had = (struct split){0};
+	s->nested = (struct life_nested){0};
+}
+
+static void visit_leave(struct life_state *s)
+{
+	if (s->visit_ns || s->visit_guess_ns) {
+		s->visit_ns = s->visit_guess_ns = 0;
+		s->visit_had = (struct split){0};
+	}
+}
+
+/*
+ * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did
+ * not) and is at t at the end of a stretch on a CPU. If the beginning of the
+ * stretch was lost, the time since the thread was woken is unknown. Returns
+ * what was kernel time.
+ */
+static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 border, missed;
+
+	doubt_unseen(s);
+	if (s->place == LIFE_OFF_CPU)
+		life_wait_end_unseen(l, t, visit_ns, sink);
+	border = visit_ns > s->last_ns ? visit_ns : s->last_ns;
+	if (visit_ns == 0 || border > t)
+		border = t;
+	if (visit_ns)
+		visit_enter(s, visit_ns);
+	if (s->place == LIFE_OFF_CPU || s->place == LIFE_GONE) {
+		life_spend(l, SPLIT_unknown, s->last_ns, t);
+		s->visit_had.ns[SPLIT_unknown] += (s64)(t - border);
+		s->nested.doubt_ns = t;
+		return 0;
+	}
+	if (doubt_within(s, s->last_ns, t))
+		s->nested.doubt_ns = t;
+	spend_user(l, border);
+	missed = spend_seen(l, SPLIT_kernel, border, t);
+	s->visit_had.ns[SPLIT_unknown] += (s64)missed;
+	s->visit_had.ns[SPLIT_kernel] += (s64)(t - border - missed);
+	return t - border - missed;
+}
+
+/* Most time is of threads that nobody traces: it is not worth a share. */
+static void sight(struct life *l, const struct context *ctx, const struct life_visit *v,
+		  const struct life_sink *sink)
+{
+	if (l->seen.known && context_is_none(ctx)) {
+		life_unsighted(l, v->end_ns);
+	} else {
+		struct life_share own = {.ctx = *ctx,
+					 .begin_ns = v->begin_ns,
+					 .end_ns = v->end_ns,
+					 .split = v->split};
+
+		life_sight(l, &own, sink);
+	}
+}
+
+/* ---- one function per event: accounts up to the record, then takes its state ---- */
+
+/* Since when it is in the kernel; 0: it is not, or that is not known. */
+static u64 switch_visit(const struct life *l, const struct record_switch *sw)
+{
+	bool visits = (sw->mode & MODE_MASK) != MODE_user &&
+		      (sw->mode & MODE_MASK) != MODE_kernel_thread;
+
+	if (!visits || !sw->since_ns)
+		return 0;
+	return life_recorded_from(l, life_ago(sw->head.time_ns, sw->since_ns));
+}
+
+/* A context does not change in a visit: one that is found in the middle of it was there before. */
+static void visit_so_far(const struct life *l, u64 visit_ns, struct life_visit *part)
+{
+	part->begin_ns = visit_ns > l->origin_ns ? visit_ns : l->origin_ns;
+	part->split = l->state.visit_had;
+}
+
+/* Up to t, where a switch says what the thread was in; returns the visit's begin, 0: none. */
+static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
+			  const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
+	u64 visit = switch_visit(l, sw);
+	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* so far */
+
+	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
+		doubt_unseen(s);
+		spend_seen(l, s->place == LIFE_OFF_CPU ? SPLIT_unknown : SPLIT_kernel, s->last_ns,
+			   t);
+		visit_leave(s);
+	} else if (visit) {
+		if (visit >= s->last_ns)
+			part.begin_ns = visit;
+		part.split.ns[SPLIT_kernel] = (s64)spend_until(l, t, visit, sink);
+		if (!l->seen.known || !context_equal(&l->seen.owner, &sw->ctx))
+			visit_so_far(l, visit, &part);
+	} else {
+		spend_until(l, t, 0, sink);
+		visit_leave(s);
+	}
+	if ((sw->mode & MODE_MASK) != MODE_fault)
+		life_nested_leave(s);
+	if (thread)
+		sight(l, &sw->ctx, &part, sink);
+	return visit;
+}
+
+static void switch_take(struct life *l, const struct record_switch *sw, u64 t, u64 visit)
+{
+	struct life_state *s = &l->state;
+	bool ends = (sw->mode & MODE_MASK) == MODE_exit; /* a visit that has no record */
+
+	s->last_ns = t;
+	doubt_clear(s);
+	s->leave = (struct life_leave){.time_ns = t,
+				       .visit_ns = ends ? 0 : visit,
+				       .arg0 = sw->arg0,
+				       .nr = sw->nr,
+				       .mode = sw->mode,
+				       .state = sw->state,
+				       .file = sw->file,
+				       .ctx = sw->ctx};
+}
+
+static void event_leaves(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_switch *sw = (const void *)r;
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+	u64 visit = switch_account(l, sw, t, sink);
+
+	if (s->wake.has && (!life_leave_sleeps(sw->state) || s->wake.time_ns < visit))
+		s->wake.has = false;
+	s->place = sw->state == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
+	switch_take(l, sw, t, visit);
+}
+
+void life_runs_wake(struct life *l, const struct record_switch *sw)
+{
+	struct life_state *s = &l->state;
+	u64 visit = switch_visit(l, sw);
+
+	if (!visit || s->wake.time_ns < visit)
+		s->wake.has = false;
+}
+
+static void event_runs(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_switch *sw = (const void *)r;
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+	u64 visit = switch_account(l, sw, t, sink);
+
+	life_runs_wake(l, sw);
+	s->place = LIFE_ON_CPU; /* or untold: what it does there and elsewhere is known alike */
+	s->cpu = sw->state == LEAVE_untold ? LIFE_CPU_UNKNOWN : r->cpu;
+	switch_take(l, sw, t, visit);
+}
+
+static void event_enters(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+
+	if (s->place == LIFE_OFF_CPU)
+		life_wait_hold(l, t, sink);
+	else
+		life_unseen_end(l, t, sink);
+	s->wake.has = false;
+	s->place = LIFE_ON_CPU;
+	s->cpu = r->cpu;
+	s->last_ns = t;
+	doubt_clear(s);
+}
+
+static void event_waking(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_waking *w = (const void *)r;
+	struct life_state *s = &l->state;
+
+	(void)sink;
+	if (s->place == LIFE_OFF_CPU && (s->wake.has || !life_leave_sleeps(s->leave.state)))
+		return;
+	s->slept_from_ns = 0;
+	if (s->place == LIFE_OFF_CPU && !s->leave.fresh) {
+		s->slept_from_ns = s->doubt_from_ns;
+		doubt_clear(s);
+	}
+	s->wake = (struct life_wake){.has = true,
+				     .time_ns = r->time_ns,
+				     .waker_tid = w->waker_tid,
+				     .context = w->context,
+				     .vector = w->vector,
+				     .irq = w->irq,
+				     .file = w->file,
+				     .block = w->block};
+}
+
+/* The thread is in user code at t, whatever it did before. */
+static void enter_user(struct life *l, u64 t, u16 cpu)
+{
+	doubt_clear(&l->state);
+	l->state.place = LIFE_ON_CPU;
+	l->state.cpu = cpu;
+	l->state.last_ns = t;
+	l->state.wake.has = false;
+	visit_leave(&l->state);
+	life_nested_leave(&l->state);
+}
+
+/*
+ * Adds to the split of a visit, which says what was seen of it, what lies before the recording,
+ * and as `part` the rest of its time.
+ */
+static void visit_fill(const struct life *l, struct life_visit *v, enum split_part part)
+{
+	s64 rest;
+
+	if (v->begin_ns < l->origin_ns)
+		v->split.ns[SPLIT_unknown] += (s64)(l->origin_ns - v->begin_ns);
+	rest = (s64)(v->end_ns - v->begin_ns) - split_total(&v->split);
+	for (int i = SPLIT_PARTS_COUNT - 1; rest < 0 && i >= 0; i--) {
+		s64 cut = v->split.ns[i] < -rest ? v->split.ns[i] : -rest;
+
+		v->split.ns[i] -= cut;
+		rest += cut;
+	}
+	v->split.ns[part] += rest;
+}
+
+/* It was on its CPU since it was in user code before, and nothing is in doubt. */
+static bool visit_is_plain(const struct life *l, const struct life_visit *v)
+{
+	const struct life_state *s = &l->state;
+
+	return s->place == LIFE_ON_CPU && !s->doubt_to_ns && !s->visit_guess_ns &&
+	       v->begin_ns != s->visit_ns && v->begin_ns > s->last_ns &&
+	       v->begin_ns >= l->origin_ns && v->begin_ns <= v->end_ns;
+}
+
+static void visit_account(struct life *l, struct life_visit *v, const struct life_sink *sink)
+{
+	v->plain = visit_is_plain(l, v);
+	if (__builtin_expect(v->plain, 1)) {
+		life_spend(l, SPLIT_user, l->state.last_ns, v->begin_ns);
+		life_spend(l, SPLIT_kernel, v->begin_ns, v->end_ns);
+		v->split.ns[SPLIT_kernel] = (s64)(v->end_ns - v->begin_ns);
+		return;
+	}
+	spend_until(l, v->end_ns, v->begin_ns ? v->begin_ns : v->end_ns, sink);
+	split_copy_fresh(&v->split, &l->state.visit_had);
+	visit_fill(l, v, SPLIT_unknown);
+}
+
+static void visit_end(struct life *l, struct life_visit *v, const struct context *ctx,
+		      const struct life_sink *sink)
+{
+	u16 cpu = v->syscall ? v->syscall->head.cpu : v->fault->head.cpu;
+
+	visit_account(l, v, sink);
+	sight(l, ctx, v, sink);
+	sink->visit(sink->arg, l, v);
+	enter_user(l, v->end_ns, cpu);
+}
+
+static void event_syscall(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_syscall *c = (const void *)r;
+	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
+	struct life_visit v = {
+		.begin_ns = life_recorded_from(l, life_ago(r->time_ns, c->duration_ns)),
+		.end_ns = t,
+		.syscall = c};
+
+	visit_end(l, &v, &c->ctx, sink);
+}
+
+/*
+ * The split of a fault in a visit, which goes on: what it slept, and the kernel. Stays off the CPU
+ * from before its begin are of a fault whose record was lost: it is not known which are its own,
+ * nor, if its end was not seen, how much of the rest.
+ */
+static void nested_end(struct life *l, struct life_visit *v)
+{
+	struct life_state *s = &l->state;
+	u64 since = v->begin_ns > s->last_ns ? v->begin_ns : s->last_ns, missed = 0;
+	bool doubted = s->nested.doubt_ns > v->begin_ns || v->fault->flags & FAULT_SOFT_END;
+
+	if (s->nested.from_ns < v->begin_ns)
+		doubted |= s->nested.from_ns != 0;
+	else
+		v->split = s->nested.had;
+	if (s->place == LIFE_ON_CPU)
+		missed = doubt_within(s, since, v->end_ns);
+	else if (since < v->end_ns)
+		missed = v->end_ns - since;
+	v->split.ns[SPLIT_unknown] += (s64)missed;
+	visit_fill(l, v, doubted ? SPLIT_unknown : SPLIT_kernel);
+	life_nested_leave(s);
+}
+
+/* Its time is accounted with the call, which may have no record: the fault is a sighting, too. */
+static void fault_sight(const struct life *l, const struct life_visit *v,
+			const struct life_sink *sink)
+{
+	const struct life_share share = {
+		.ctx = v->fault->ctx, .tid = l->tid, .begin_ns = v->begin_ns, .end_ns = v->end_ns};
+
+	if (!context_is_none(&share.ctx))
+		sink->sighted(sink->arg, l, &share);
+}
+
+static void event_fault(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_fault *f = (const void *)r;
+	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
+	struct life_visit v = {
+		.begin_ns = life_ago(r->time_ns, f->duration_ns), .end_ns = t, .fault = f};
+
+	if (f->flags & FAULT_USER) {
+		/* it ended somewhere in between, and the thread was in user code again */
+		if ((f->flags & (FAULT_SOFT_END | FAULT_SIGNALLED)) == FAULT_SOFT_END &&
+		    l->state.place == LIFE_ON_CPU)
+			doubt_add(&l->state, v.begin_ns, t);
+		visit_end(l, &v, &f->ctx, sink);
+		return;
+	}
+	/* nested in a syscall: told, but the syscall's time goes on */
+	v.end_ns = r->time_ns;
+	nested_end(l, &v);
+	fault_sight(l, &v, sink);
+	sink->visit(sink->arg, l, &v);
+}
+
+static void event_user(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	u64 t = r->time_ns > l->state.last_ns ? r->time_ns : l->state.last_ns;
+
+	spend_until(l, t, 0, sink);
+	enter_user(l, t, LIFE_CPU_UNKNOWN);
+}
+
+/* Records were lost from begin_ns to the record's time, on one CPU or (no CPU) on any. */
+static void event_lost(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	const struct record_lost *lost = (const void *)r;
+	struct life_state *s = &l->state;
+	bool here = r->cpu == LIFE_CPU_UNKNOWN || s->cpu == LIFE_CPU_UNKNOWN || r->cpu == s->cpu;
+	u64 from = lost->begin_ns;
+
+	(void)sink;
+	if (s->place == LIFE_GONE || (s->place == LIFE_ON_CPU && !here))
+		return;
+	if (from < life_doubt_since(s)) /* a hole is told again with each record */
+		from = life_doubt_since(s);
+	doubt_add(s, from, r->time_ns);
+}
+
+/* It left the scope: what it does from here on is not recorded, nor asked for. */
+static void event_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+
+	if (s->place == LIFE_OFF_CPU)
+		life_wait_end(l, t, sink);
+	else if (s->place != LIFE_GONE)
+		life_spend(l, SPLIT_unknown, s->last_ns, t);
+	visit_leave(s);
+	life_nested_leave(s);
+	doubt_clear(s);
+	s->wake.has = false;
+	s->place = LIFE_GONE;
+	s->out = true;
+	s->last_ns = t;
+}
+
+/*
+ * It was in user code, but before the time of the record. One that is off its CPU stays so, which
+ * is told in two parts: it may have been before it left it, or if records were lost since, also
+ * behind: then its call says at its end whether it went on. Of another one it is not known where
+ * it is: it may be in the same visit still.
+ */
+static void event_earlier(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+
+	if (s->place == LIFE_OFF_CPU) {
+		if (t > s->last_ns)
+			life_wait_end(l, t, sink);
+		s->slept_from_ns = 0;
+		if (s->doubt_to_ns)
+			s->doubt_from_ns = s->doubt_to_ns = t;
+	} else {
+		if (s->place != LIFE_GONE)
+			life_spend(l, SPLIT_unknown, s->last_ns, t);
+		s->nested.doubt_ns = t;
+		s->wake.has = false;
+		s->place = LIFE_UNSEEN;
+		s->missed = true;
+		doubt_clear(s);
+	}
+	s->last_ns = t;
+}
+
+/* Behind it: which span is active from there on. */
+static void event_names(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	life_active(l, &((const struct record_span_attach *)r)->ctx, sink);
+}
+
+/* What /proc said counts only if no record says anything: it is not taken at one instant. */
+static void event_snapshot(struct life *l, const struct record_head *r,
+			   const struct life_sink *sink)
+{
+	const struct record_thread *th = (const void *)r;
+	struct life_state *s = &l->state;
+	u64 visit = 0; /* begin of the call that it is in */
+
+	(void)sink;
+	if (s->place != LIFE_UNSEEN || s->wake.has ||
+	    (th->flags & (THREAD_ON_CPU | THREAD_UNFOLLOWED | THREAD_LATER)))
+		return;
+	if ((th->mode & MODE_MASK) == MODE_syscall && (th->since_ns || th->flags & THREAD_ENTERS))
+		visit = life_recorded_from(l, life_ago(r->time_ns, th->since_ns));
+	if (visit > s->last_ns) {
+		life_spend(l, SPLIT_unknown, s->last_ns, visit);
+		s->last_ns = visit;
+	}
+	s->place = LIFE_OFF_CPU;
+	s->visit_ns = visit;
+	if ((th->mode & MODE_MASK) == MODE_syscall && !visit)
+		s->visit_guess_ns = s->last_ns + 1;
+	s->leave = (struct life_leave){.time_ns = s->last_ns,
+				       .visit_ns = visit,
+				       .arg0 = th->arg0,
+				       .nr = th->nr,
+				       .mode = th->mode,
+				       .state = th->state,
+				       .file = th->file,
+				       .ctx = th->ctx};
+}
+
+/* It goes on in its call, and where that began is told at its end. */
+static void event_execs(struct life *l, const struct record_head *r, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+
+	(void)sink;
+	s->exec_ns = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
+	s->exec_tid = r->tid;
+}
+
+typedef void event_fn(struct life *, const struct record_head *, const struct life_sink *);
+
+static event_fn *const events[] = {
+	[LIFE_LEAVES] = event_leaves,	  [LIFE_ENTERS] = event_enters,
+	[LIFE_WAKING] = event_waking,	  [LIFE_SYSCALL] = event_syscall,
+	[LIFE_FAULT] = event_fault,	  [LIFE_USER] = event_user,
+	[LIFE_SNAPSHOT] = event_snapshot, [LIFE_OUT] = event_out,
+	[LIFE_LOST] = event_lost,	  [LIFE_EARLIER] = event_earlier,
+	[LIFE_EXECS] = event_execs,	  [LIFE_RUNS] = event_runs,
+	[LIFE_NAMES] = event_names,
+};
+
+/* Whether it says anything of a stay off the CPU that is over. */
+static bool tells_held(enum life_event event)
+{
+	return event != LIFE_WAKING && event != LIFE_LOST && event != LIFE_EXECS &&
+	       event != LIFE_SNAPSHOT;
+}
+
+void life_apply(struct life *l, enum life_event event, const struct record_head *r,
+		const struct life_sink *sink)
+{
+	if (l->state.held.end_ns && tells_held(event))
+		life_held_tell(l, event, r, sink);
+	events[event](l, r, sink);
+	life_exec_end(l, sink);
+}
+
+void life_account(struct life *l, u64 to_ns, const struct life_sink *sink)
+{
+	struct life_state *s = &l->state;
+
+	if (s->held.end_ns)
+		life_held_tell(l, LIFE_USER, NULL, sink);
+	if (s->place == LIFE_OFF_CPU)
+		life_wait_end(l, to_ns > s->last_ns ? to_ns : s->last_ns, sink);
+	else if (s->place != LIFE_GONE && to_ns > s->last_ns)
+		life_spend(l, SPLIT_unknown, s->last_ns, to_ns);
+	if (s->place != LIFE_GONE && to_ns > s->last_ns)
+		s->last_ns = to_ns;
+}

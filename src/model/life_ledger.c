@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time and who owns it: the two ledgers of a life. */
+#include "model/life_internal.h"
+
+static void guess_add(struct life_guess *guess, const struct life_guess *more)
+{
+	if (context_is_none(&more->ctx))
+		return;
+	if (context_is_none(&guess->ctx))
+		*guess = *more;
+	else if (more->several || !context_equal(&guess->ctx, &more->ctx))
+		guess->several = true;
+}
+
+/* A span or nobody was named the owner of the time until t. */
+void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink)
+{
+	struct life_ledger *b = &l->seen;
+	struct life_share share = *own;
+
+	share.tid = l->tid;
+	if (!l->active.known)
+		guess_add(&l->active.guess, &(struct life_guess){.ctx = own->ctx});
+	/* of before the limit the ledger has nothing; what ends behind the other is in no answer */
+	if (own->begin_ns < l->clip_from_ns)
+		share.split = b->open;
+	if (!b->known) {
+		b->known = true;
+		b->first = own->ctx;
+		b->first_ns = own->begin_ns;
+		b->first_tid = l->tid;
+		b->head = b->open;
+		split_subtract(&b->head, &share.split);
+	} else if (context_equal(&b->owner, &own->ctx)) {
+		share.split = b->open;
+		if (b->since_ns < share.begin_ns)
+			share.begin_ns = b->since_ns;
+	}
+	if (!context_is_none(&own->ctx))
+		sink->sighted(sink->arg, l, &share);
+	b->owner = own->ctx;
+	b->since_ns = own->end_ns;
+	b->open = (struct split){0};
+}
+
+/* The thread has the number `tid` when another one becomes active, or nobody. */
+static void active_name(struct life *l, const struct context *ctx, u64 now, u32 tid,
+			const struct life_sink *sink)
+{
+	struct life_ledger *b = &l->active;
+
+	if (b->known) {
+		struct life_share share = {.ctx = b->owner,
+					   .tid = tid,
+					   .begin_ns = b->since_ns,
+					   .end_ns = now,
+					   .split = b->open};
+		sink->owned(sink->arg, l, &share);
+	} else {
+		b->known = true;
+		b->first = *ctx;
+		b->first_ns = now;
+		b->first_tid = tid;
+		b->head = b->open;
+	}
+	b->owner = *ctx;
+	b->since_ns = now;
+	b->open = (struct split){0};
+}
+
+void life_active(struct life *l, const struct context *ctx, const struct life_sink *sink)
+{
+	active_name(l, ctx, l->state.last_ns, l->tid, sink);
+}
+
+void life_exec_ended(struct life *l, const struct life_sink *sink)
+{
+	static const struct context nobody;
+	struct life_state *s = &l->state;
+
+	if (s->last_ns < s->exec_ns)
+		return;
+	active_name(l, &nobody, s->exec_ns, s->exec_tid, sink);
+	s->exec_ns = s->exec_tid = 0;
+}
+
+void life_ledger_join(struct life *left, struct life_ledger *a, const struct life_ledger *b,
+		      void (*tell)(void *, const struct life *, const struct life_share *),
+		      const struct life_sink *sink)
+{
+	bool active = a == &left->active;
+	struct split between = a->open;
+
+	if (!a->known)
+		guess_add(&a->guess, &b->guess);
+	if (!b->known) {
+		split_add(&a->open, &b->open);
+		return;
+	}
+	split_add(&between, &b->head);
+	if (a->known) {
+		struct life_share share = {.ctx = a->owner,
+					   .tid = b->first_tid,
+					   .begin_ns = a->since_ns,
+					   .end_ns = b->first_ns,
+					   .split = between};
+
+		if (active || (!context_is_none(&a->owner) && context_equal(&a->owner, &b->first)))
+			tell(sink->arg, left, &share);
+	} else {
+		a->first = b->first;
+		a->first_ns = b->first_ns;
+		a->first_tid = b->first_tid;
+		a->head = between;
+	}
+	a->known = true;
+	a->owner = b->owner;
+	a->since_ns = b->since_ns;
+	a->open = b->open;
+}
+
+void life_unnamed_tell(struct life *l, const struct life_sink *sink)
+{
+	struct life_ledger *b = &l->active;
+	struct life_share share = {.tid = l->tid,
+				   .begin_ns = l->origin_ns,
+				   .end_ns = l->state.last_ns,
+				   .split = b->open};
+
+	if (b->known) {
+		share.tid = b->first_tid;
+		share.end_ns = b->first_ns;
+		share.split = b->head;
+	}
+	/* one that is made active only then was published a moment before its record */
+	if (!b->guess.several && !(b->known && context_equal(&b->guess.ctx, &b->first)))
+		share.ctx = b->guess.ctx;
+	if (sink->unnamed && share.begin_ns < share.end_ns)
+		sink->unnamed(sink->arg, l, &share);
+	if (!b->known)
+		b->open = (struct split){0};
+}
