@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "cli/symbol_name.h"
 #include "map/fact/query.h"
+#include "symbol/symbol_name.h"
 
 #define NAME_MAX_SHOWN 1024
 #define STEPS_MAX 64 /* through the words of the stack's top */

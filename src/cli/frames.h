@@ -3,9 +3,9 @@
 #ifndef CLI_FRAMES_H
 #define CLI_FRAMES_H
 
-#include "cli/symbolizer.h"
 #include "cli/trace_view.h"
 #include "map/partial.h"
+#include "symbol/symbolizer.h"
 
 /*
  * Frames of the stack in which a thread was between two times: `*count` of them,

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/range.h"
 #include "base/vec.h"
 
 struct option {
@@ -43,18 +44,6 @@ struct option_list {
 	size_t capacity;
 };
 
-/* A limit by time, by size, or both; 0: none. */
-struct option_limits {
-	uint64_t time_ns;
-	uint64_t bytes;
-};
-
-/* A point in time of a recording. */
-struct option_time {
-	enum { OPTION_TIME_NONE, OPTION_TIME_MONOTONIC, OPTION_TIME_SINCE_BEGIN } kind;
-	uint64_t ns;
-};
-
 struct option_pids {
 	uint32_t *data; /* owned */
 	size_t count;
@@ -71,8 +60,8 @@ int option_count(void *field, const char *text, struct error *e); /* uint64_t, n
 int option_duration(void *field, const char *text, struct error *e); /* uint64_t ns */
 int option_seconds(void *field, const char *text, struct error *e);  /* the same, bare: seconds */
 int option_size(void *field, const char *text, struct error *e);     /* uint64_t bytes */
-int option_limits(void *field, const char *text, struct error *e);   /* struct option_limits */
-int option_time(void *field, const char *text, struct error *e);     /* struct option_time */
+int option_limits(void *field, const char *text, struct error *e);   /* struct limits */
+int option_time(void *field, const char *text, struct error *e);     /* struct time_point */
 int option_boot(void *field, const char *text, struct error *e);     /* int, 0 or negative */
 
 void option_list_free(struct option_list *list);

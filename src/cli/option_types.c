@@ -173,7 +173,7 @@ int option_size(void *field, const char *text, struct error *e)
 
 static int limit_each(void *field, const char *part, size_t len, struct error *e)
 {
-	struct option_limits *limits = field;
+	struct limits *limits = field;
 	char text[32];
 
 	if (len >= sizeof(text))
@@ -196,25 +196,25 @@ static int limit_each(void *field, const char *part, size_t len, struct error *e
 
 int option_limits(void *field, const char *text, struct error *e)
 {
-	struct option_limits limits = {0};
+	struct limits limits = {0};
 	int err = parts_each(text, &limits, e, limit_each);
 
 	if (err == 0)
-		*(struct option_limits *)field = limits;
+		*(struct limits *)field = limits;
 	return err;
 }
 
 int option_time(void *field, const char *text, struct error *e)
 {
-	struct option_time *time = field;
+	struct time_point *time = field;
 	uint64_t ns = 0;
 
 	if (strcmp(text, "0") == 0 || number_parse(text, strlen(text), INT64_MAX, &ns) == 0) {
-		*time = (struct option_time){OPTION_TIME_MONOTONIC, ns};
+		*time = (struct time_point){TIME_POINT_MONOTONIC, ns};
 		return 0;
 	}
 	if (units_parse_duration(text, &ns) == 0) {
-		*time = (struct option_time){OPTION_TIME_SINCE_BEGIN, ns};
+		*time = (struct time_point){TIME_POINT_SINCE_BEGIN, ns};
 		return 0;
 	}
 	return error_say(e, EINVAL,

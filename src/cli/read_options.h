@@ -6,8 +6,7 @@
 #define CLI_READ_OPTIONS_H
 
 #include "cli/option.h"
-
-#define DEFAULT_DIR "fathom.data"
+#include "recorder/default_dir.h"
 
 /* chunks, rotate, snapshot: one directory */
 struct dir_options {
@@ -46,8 +45,8 @@ extern const struct option doctor_option_table[];
 struct report_options {
 	const char *by;	  /* NULL: name if there are application spans, else process */
 	const char *sort; /* NULL: what suits the rows */
-	struct option_time from;
-	struct option_time to;
+	struct time_point from;
+	struct time_point to;
 	int boot;
 	bool json;
 	const char *const *dirs; /* set by the check: operands, or the default; borrowed */

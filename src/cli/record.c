@@ -15,12 +15,12 @@
 #include "base/units.h"
 #include "chunk/chunk.h"
 #include "cli/command.h"
-#include "cli/default_dir.h"
-#include "cli/hook.h"
 #include "cli/read_options.h"
 #include "cli/record_options.h"
-#include "cli/recorder.h"
 #include "cli/view.h"
+#include "recorder/default_dir.h"
+#include "recorder/hook.h"
+#include "recorder/recorder.h"
 
 #define PROGRESS_NS 500000000ull
 #define COMMAND_NS 2000000000ull

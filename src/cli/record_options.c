@@ -217,12 +217,12 @@ static uint64_t part_of(uint64_t kept, uint64_t least)
 	return kept / KEPT_PARTS > least ? kept / KEPT_PARTS : least;
 }
 
-struct option_limits record_options_rotate(const struct record_options *o)
+struct limits record_options_rotate(const struct record_options *o)
 {
 	if (o->rotate.time_ns || o->rotate.bytes || o->flight)
 		return o->rotate;
-	return (struct option_limits){.time_ns = part_of(o->keep.time_ns, PART_NS_LEAST),
-				      .bytes = part_of(o->keep.bytes, PART_BYTES_LEAST)};
+	return (struct limits){.time_ns = part_of(o->keep.time_ns, PART_NS_LEAST),
+			       .bytes = part_of(o->keep.bytes, PART_BYTES_LEAST)};
 }
 
 bool record_options_host(const struct record_options *options, const struct operands *operands)

@@ -29,8 +29,8 @@ struct record_options {
 	bool all;
 	struct option_pids pids;
 	struct option_list cgroups;
-	struct option_limits rotate;
-	struct option_limits keep;
+	struct limits rotate;
+	struct limits keep;
 	struct option_list events; /* "subsystem:name", both may be globs */
 	struct option_syscalls syscalls;
 	bool spans_only;
@@ -52,7 +52,7 @@ void record_options_release(void *options);
  * When a new chunk begins: what is kept is of whole chunks, so without --rotate --keep says it,
  * too.
  */
-struct option_limits record_options_rotate(const struct record_options *options);
+struct limits record_options_rotate(const struct record_options *options);
 
 /* True if the whole host is recorded. */
 bool record_options_host(const struct record_options *options, const struct operands *operands);

@@ -3,8 +3,8 @@
 
 #include "cli/chunks_view.h"
 #include "cli/command.h"
-#include "cli/control.h"
 #include "cli/read_options.h"
+#include "recorder/control.h"
 
 /* Asks, waits, and prints the path of the chunk. */
 static int chunk_ask(const struct dir_options *o, const struct control_request *request,

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/names.h"
 #include "base/units.h"
 #include "chunk/chunk.h"
 #include "cli/bases.h"
-#include "cli/missing.h"
 #include "map/chunk_map.h"
 
 /*
@@ -30,12 +30,12 @@ static void tell_damage(void *arg, const char *text)
  * A point in time of the options as the monotonic clock; 0: not given. The clock's own 0 is as
  * early as 1: before anything that was recorded.
  */
-static u64 absolute(const struct option_time *t, const struct recording_info *info)
+static u64 absolute(const struct time_point *t, const struct recording_info *info)
 {
 	switch (t->kind) {
-	case OPTION_TIME_MONOTONIC:
+	case TIME_POINT_MONOTONIC:
 		return t->ns ? t->ns : 1;
-	case OPTION_TIME_SINCE_BEGIN:
+	case TIME_POINT_SINCE_BEGIN:
 		return info->begin_ns + t->ns;
 	default:
 		return 0;

@@ -19,7 +19,7 @@ struct source_options {
 	bool spans;			 /* keep each syscall, fault and wait */
 	const struct kspan_filter *only; /* of them; NULL: all; borrowed by the source */
 	bool quiet;			 /* what is damaged has been told */
-	struct option_time from, to;	 /* only what lies between */
+	struct time_point from, to;	 /* only what lies between */
 	bool more;			 /* what is open at the end ends later, out of the range */
 	const char *after;		 /* a chunk: only later ones are read; NULL; borrowed */
 	const struct recording_checkpoint

@@ -14,11 +14,11 @@
 
 #include "chunk/checkpoint.h"
 #include "chunk/chunk.h"
-#include "cli/control.h"
-#include "cli/owner.h"
-#include "cli/privileges.h"
-#include "cli/recorder.h"
 #include "map/chunk_map.h"
+#include "recorder/control.h"
+#include "recorder/owner.h"
+#include "recorder/privileges.h"
+#include "recorder/recorder.h"
 
 #define PATH_BYTES 4200
 
@@ -222,7 +222,7 @@ int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 	if (!err) {
 		from.after = f->newest;
 		from.checkpoint = f->checkpoint.data ? &f->checkpoint : NULL;
-		from.from.kind = from.checkpoint ? OPTION_TIME_MONOTONIC : OPTION_TIME_NONE;
+		from.from.kind = from.checkpoint ? TIME_POINT_MONOTONIC : TIME_POINT_NONE;
 		from.from.ns = f->checkpoint.end_ns;
 		err = source_load(&from, out, e);
 	}

@@ -7,9 +7,9 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "cli/symbolizer.h"
 #include "cli/trace_view.h"
 #include "map/tree/tree.h"
+#include "symbol/symbolizer.h"
 
 /* One span in the making: its view, and what that points to. */
 struct making {

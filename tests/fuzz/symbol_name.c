@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as a symbol, in any room. */
-#include "cli/symbol_name.h"
+#include "symbol/symbol_name.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -17,8 +17,8 @@ struct fields {
 	struct option_list list;
 	struct option_list texts;
 	struct option_pids pids;
-	struct option_limits limits;
-	struct option_time when;
+	struct limits limits;
+	struct time_point when;
 	int boot;
 };
 
@@ -152,9 +152,9 @@ TEST(limits_by_time_size_or_both)
 TEST(points_in_time_and_boots)
 {
 	CHECK_EQ(parsed("--when 81234000000000"), 0);
-	CHECK(f.when.kind == OPTION_TIME_MONOTONIC && f.when.ns == 81234000000000);
+	CHECK(f.when.kind == TIME_POINT_MONOTONIC && f.when.ns == 81234000000000);
 	CHECK_EQ(parsed("--when 1.5s"), 0);
-	CHECK(f.when.kind == OPTION_TIME_SINCE_BEGIN && f.when.ns == 1500000000);
+	CHECK(f.when.kind == TIME_POINT_SINCE_BEGIN && f.when.ns == 1500000000);
 	CHECK_EQ(parsed("--when yesterday"), -EINVAL);
 	CHECK_EQ(parsed("--boot -1"), 0);
 	CHECK_EQ(f.boot, -1);

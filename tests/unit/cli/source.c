@@ -167,9 +167,9 @@ static void load(struct source *s, const char *const *dirs, size_t count, u64 fr
 	struct error e = {0};
 
 	if (from_ns)
-		o.from = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = from_ns};
+		o.from = (struct time_point){.kind = TIME_POINT_MONOTONIC, .ns = from_ns};
 	if (to_ns)
-		o.to = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = to_ns};
+		o.to = (struct time_point){.kind = TIME_POINT_MONOTONIC, .ns = to_ns};
 	if (source_load(&o, s, &e))
 		CHECK_FAIL("%s", e.text);
 }
@@ -207,7 +207,7 @@ static struct answer answer_of(const char *const *dirs, size_t count, u64 from_n
 	struct source s;
 
 	if (from_ns)
-		o.from = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = from_ns};
+		o.from = (struct time_point){.kind = TIME_POINT_MONOTONIC, .ns = from_ns};
 	if (source_load(&o, &s, &e))
 		CHECK_FAIL("%s", e.text);
 	a.from_ns = s.from_ns;
@@ -670,11 +670,11 @@ TEST(a_range_of_what_a_checkpoint_stands_for_holds_nothing)
 	chunk_write(dir, 1000 * MS, 1010 * MS, "one", 7);
 	chunk_write(dir, 1010 * MS, 1020 * MS, "", 7);
 	first_is_absorbed(dir, false);
-	o.from = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = 1002 * MS};
+	o.from = (struct time_point){.kind = TIME_POINT_MONOTONIC, .ns = 1002 * MS};
 	load(&s, &dir, 1, 1002 * MS, 0);
 	CHECK_EQ(s.from_ns, 1010 * MS);
 	source_free(&s);
-	o.to = (struct option_time){.kind = OPTION_TIME_MONOTONIC, .ns = 1008 * MS};
+	o.to = (struct time_point){.kind = TIME_POINT_MONOTONIC, .ns = 1008 * MS};
 	CHECK_EQ(source_load(&o, &s, &e), -ERANGE);
 	CHECK_STR(e.text, "the range holds nothing: the recording lasts 10.0 ms, from 1010000000 "
 			  "to 1020000000 ns");
@@ -685,10 +685,10 @@ TEST(a_range_of_what_a_checkpoint_stands_for_holds_nothing)
 TEST(a_range_that_ends_before_the_recording_is_refused)
 {
 	const char *dir = make_directory();
-	const struct option_time ends[] = {{OPTION_TIME_MONOTONIC, 0},
-					   {OPTION_TIME_MONOTONIC, 1},
-					   {OPTION_TIME_SINCE_BEGIN, 0},
-					   {OPTION_TIME_MONOTONIC, 1000 * MS}};
+	const struct time_point ends[] = {{TIME_POINT_MONOTONIC, 0},
+					  {TIME_POINT_MONOTONIC, 1},
+					  {TIME_POINT_SINCE_BEGIN, 0},
+					  {TIME_POINT_MONOTONIC, 1000 * MS}};
 
 	chunk_write(dir, 1000 * MS, 1010 * MS, "one", 7);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -701,7 +701,7 @@ TEST(a_range_that_ends_before_the_recording_is_refused)
 				  "1000000000 to 1010000000 ns");
 		source_free(&s);
 		o.from = ends[i];
-		o.to.kind = OPTION_TIME_NONE;
+		o.to.kind = TIME_POINT_NONE;
 		CHECK_EQ(source_load(&o, &s, NULL), 0);
 		CHECK_EQ(s.from_ns, 1000 * MS);
 		source_free(&s);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits and points in time that people set, as plain values. */
+#ifndef BASE_RANGE_H
+#define BASE_RANGE_H
+
+#include <stdint.h>
+
+/* A limit by time, by size, or both; 0: none. */
+struct limits {
+	uint64_t time_ns;
+	uint64_t bytes;
+};
+
+/* A point in time of a recording. */
+struct time_point {
+	enum { TIME_POINT_NONE, TIME_POINT_MONOTONIC, TIME_POINT_SINCE_BEGIN } kind;
+	uint64_t ns; /* the host's monotonic clock, or the distance from the recording's begin */
+};
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+
+#define CLIENTS_MAX 64
+#define ASK_NS 1000000000ull /* a client that has not asked by then is dropped */
+#define PATIENCE_S 120
+#define SOCKET_NAME ".control"
+
+struct client {
+	int fd;
+	uint64_t since_ns; /* when it came */
+	bool asked; /* its line has come: the rotation that answers it is wanted or under way */
+	size_t waits_for; /* answered by the seal of that number */
+};
+
+struct seal {
+	size_t number;
+	char *path; /* owned; NULL: failed */
+};
+
+struct control {
+	int listener;
+	int dir;	     /* the socket is named in it */
+	int spare;	     /* given up for a client whom there is no descriptor for */
+	const char *request; /* the one that is answered; static */
+	VEC(struct client) clients;
+	bool wanted;
+	size_t rotations;      /* begun, on account of requests or not */
+	pthread_mutex_t mutex; /* guards: */
+	size_t seals;	       /* how many there were */
+	VEC(struct seal) kept; /* those that a client may wait for, in their order */
+};
+
+/*
+ * A Unix address holds 108 bytes; a longer path is reached through the
+ * directory's descriptor, which the caller keeps open meanwhile.
+ */
+static int address_of(const char *dir, const struct recording_hold *hold,
+		      struct sockaddr_un *address, int *dir_fd)
+{
+	*dir_fd = openat(hold ? hold->dir : AT_FDCWD, hold ? "." : dir,
+			 O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*dir_fd < 0)
+		return -errno;
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/" SOCKET_NAME,
+		 *dir_fd);
+	return 0;
+}
+
+static int spare_open(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int control_open(struct control **out, const char *dir, const struct recording_hold *hold,
+		 const char *request, struct error *e)
+{
+	struct control *c = calloc(1, sizeof(*c));
+	struct sockaddr_un address;
+	int err;
+
+	if (!c)
+		return error_set(e, ENOMEM, "cannot listen for requests");
+	c->request = request;
+	c->dir = -1;
+	c->spare = spare_open();
+	pthread_mutex_init(&c->mutex, NULL);
+	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	err = c->listener < 0 ? -errno : address_of(dir, hold, &address, &c->dir);
+	if (!err) {
+		/* left by a recorder that was killed: the lock is ours */
+		unlinkat(c->dir, SOCKET_NAME, 0);
+		/* the name gets the mode of the socket; by its name it may be another's by then */
+		if (fchmod(c->listener, 0600) ||
+		    bind(c->listener, (const struct sockaddr *)&address, sizeof(address)) ||
+		    listen(c->listener, 8))
+			err = -errno;
+	}
+	if (err) {
+		control_close(c);
+		return error_set(e, err, "cannot listen on %s/.control", dir);
+	}
+	*out = c;
+	return 0;
+}
+
+static int client_accept(const struct control *c)
+{
+	return accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* No descriptor is left for them: else they would wait until they run out of patience. */
+static void clients_turn_away(struct control *c)
+{
+	static const char text[] = "error it has no free file descriptor: see 'ulimit -n'\n";
+	int fd;
+
+	close(c->spare);
+	for (int i = 0; i < CLIENTS_MAX && (fd = client_accept(c)) >= 0; i++) {
+		send(fd, text, strlen(text), MSG_NOSIGNAL);
+		close(fd);
+	}
+	c->spare = spare_open();
+}
+
+static void accept_clients(struct control *c)
+{
+	int fd;
+
+	if (c->spare < 0) /* another thread had taken its number */
+		c->spare = spare_open();
+	while (c->clients.count < CLIENTS_MAX && (fd = client_accept(c)) >= 0)
+		if (vec_push(&c->clients, ((struct client){.fd = fd, .since_ns = clock_now_ns()})))
+			close(fd);
+	if (c->clients.count < CLIENTS_MAX && (errno == EMFILE || errno == ENFILE) && c->spare >= 0)
+		clients_turn_away(c);
+}
+
+static void client_refuse(const struct control *c, const struct client *client)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "error it answers to 'fathom %s' only\n", c->request);
+	send(client->fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
+/* Reads a client's request; false if it is to be dropped. */
+static bool client_read(struct control *c, struct client *client)
+{
+	char line[64];
+	ssize_t n = recv(client->fd, line, sizeof(line) - 1, 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return clock_now_ns() - client->since_ns < ASK_NS;
+	if (n <= 0)
+		return false;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (strcmp(line, c->request) != 0) {
+		client_refuse(c, client);
+		return false;
+	}
+	client->asked = true;
+	client->waits_for = c->rotations + 1;
+	c->wanted = true;
+	return true;
+}
+
+/* Answers a client whose chunk is sealed; false if it is done with. */
+static bool client_answer(struct control *c, struct client *client)
+{
+	char text[4200] = "error the chunk could not be sealed\n";
+	bool done;
+
+	pthread_mutex_lock(&c->mutex);
+	done = c->seals >= client->waits_for;
+	for (size_t i = 0; i < c->kept.count && done; i++)
+		if (c->kept.data[i].number == client->waits_for && c->kept.data[i].path)
+			snprintf(text, sizeof(text), "%s\n", c->kept.data[i].path);
+	pthread_mutex_unlock(&c->mutex);
+	if (done)
+		send(client->fd, text, strlen(text), MSG_NOSIGNAL);
+	return !done;
+}
+
+/* Forgets the seals that nobody waits for: later clients wait for later ones. */
+static void seals_forget(struct control *c)
+{
+	size_t oldest = c->rotations + 1, left = 0;
+
+	for (size_t i = 0; i < c->clients.count; i++)
+		if (c->clients.data[i].asked && c->clients.data[i].waits_for < oldest)
+			oldest = c->clients.data[i].waits_for;
+	pthread_mutex_lock(&c->mutex);
+	for (size_t i = 0; i < c->kept.count; i++) {
+		if (c->kept.data[i].number >= oldest)
+			c->kept.data[left++] = c->kept.data[i];
+		else
+			free(c->kept.data[i].path);
+	}
+	c->kept.count = left;
+	pthread_mutex_unlock(&c->mutex);
+}
+
+int control_serve(struct control *c, struct error *e)
+{
+	size_t left = 0;
+
+	accept_clients(c);
+	for (size_t i = 0; i < c->clients.count; i++) {
+		struct client *client = &c->clients.data[i];
+		bool stays = client->asked ? client_answer(c, client) : client_read(c, client);
+
+		if (stays)
+			c->clients.data[left++] = *client;
+		else
+			close(client->fd);
+	}
+	c->clients.count = left;
+	seals_forget(c);
+	return 0;
+}
+
+int control_listener(const struct control *c)
+{
+	return c->listener;
+}
+
+bool control_is_busy(const struct control *c)
+{
+	return c->clients.count > 0;
+}
+
+bool control_wants_rotation(struct control *c)
+{
+	bool wanted = c->wanted;
+
+	c->wanted = false;
+	return wanted;
+}
+
+void control_rotates(struct control *c)
+{
+	c->rotations++;
+}
+
+void control_refuses(struct control *c)
+{
+	static const char text[] = "error the chunk could not be written\n";
+	size_t left = 0;
+
+	for (size_t i = 0; i < c->clients.count; i++) {
+		struct client *client = &c->clients.data[i];
+
+		if (!client->asked || client->waits_for != c->rotations + 1) {
+			c->clients.data[left++] = *client;
+			continue;
+		}
+		send(client->fd, text, strlen(text), MSG_NOSIGNAL);
+		close(client->fd);
+	}
+	c->clients.count = left;
+}
+
+void control_sealed(struct control *c, const char *path)
+{
+	char *copy = path ? strdup(path) : NULL;
+
+	pthread_mutex_lock(&c->mutex);
+	c->seals++;
+	if (vec_push(&c->kept, ((struct seal){c->seals, copy})))
+		free(copy); /* whoever waits for it is told that it failed */
+	pthread_mutex_unlock(&c->mutex);
+}
+
+void control_close(struct control *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->clients.count; i++) {
+		if (c->clients.data[i].asked)
+			client_answer(c, &c->clients.data[i]);
+		close(c->clients.data[i].fd);
+	}
+	if (c->listener >= 0)
+		close(c->listener);
+	if (c->spare >= 0)
+		close(c->spare);
+	if (c->dir >= 0) {
+		unlinkat(c->dir, SOCKET_NAME, 0);
+		close(c->dir);
+	}
+	for (size_t i = 0; i < c->kept.count; i++)
+		free(c->kept.data[i].path);
+	vec_free(&c->kept);
+	vec_free(&c->clients);
+	pthread_mutex_destroy(&c->mutex);
+	free(c);
+}
+
+/* Connected, and not for ever patient; or a negative errno. */
+static int recorder_reach(const char *dir, unsigned int patience_s)
+{
+	const struct timeval patience = {.tv_sec = patience_s};
+	struct sockaddr_un address;
+	int dir_fd = -1, fd, err = address_of(dir, NULL, &address, &dir_fd);
+
+	if (err)
+		return err;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* the one for sending bounds connect(), too */
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+		err = -errno;
+	close(dir_fd);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+static int ask_failed(const char *dir, int err, unsigned int patience_s, struct error *e)
+{
+	if (err != -EAGAIN)
+		return error_set(e, err, "no answer from the recorder of %s", dir);
+	return error_say(
+		e, ETIMEDOUT,
+		"the recorder of %s has not answered within %u s: it is stopped, or its disk "
+		"is slow",
+		dir, patience_s);
+}
+
+static unsigned int patience_of(const struct control_request *request)
+{
+	return request->patience_s ? request->patience_s : PATIENCE_S;
+}
+
+/* Nobody listens there, or nobody whom this user may ask. */
+static int reach_failed(const char *dir, int err, const struct control_request *request,
+			struct error *e)
+{
+	if (err == -EACCES || err == -EPERM)
+		return error_say(e, -err,
+				 "no right to ask who records into %s: its own user may, which is "
+				 "root if it was started through sudo",
+				 dir);
+	if (err == -ENOENT || err == -ECONNREFUSED || err == -ENOTDIR)
+		return error_say(e, -err, "nobody records into %s: start 'fathom record %s-o %s'",
+				 dir, request->flight ? "--flight " : "", dir);
+	return ask_failed(dir, err, patience_of(request), e);
+}
+
+/* Up to the end of what it sends: bytes, or a negative errno. */
+static int answer_read(int fd, char *answer, size_t size)
+{
+	size_t len = 0;
+
+	while (len + 1 < size) {
+		ssize_t n = recv(fd, answer + len, size - 1 - len, 0);
+
+		/* one that answered before it was asked leaves what it was asked unread */
+		if (n == 0 || (n < 0 && errno == ECONNRESET && len))
+			break;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		len += n > 0 ? (size_t)n : 0;
+	}
+	answer[len] = '\0';
+	answer[strcspn(answer, "\n")] = '\0';
+	return (int)len;
+}
+
+int control_ask(const char *dir, const struct control_request *request, char *answer, size_t size,
+		struct error *e)
+{
+	unsigned int patience_s = patience_of(request);
+	int len, fd = recorder_reach(dir, patience_s);
+
+	if (fd < 0)
+		return reach_failed(dir, fd, request, e);
+	/* it may have answered, and gone, before it was asked */
+	if (send(fd, request->line, strlen(request->line), MSG_NOSIGNAL) < 0 && errno != EPIPE)
+		len = -errno;
+	else
+		len = answer_read(fd, answer, size);
+	close(fd);
+	if (len < 0)
+		return ask_failed(dir, len, patience_s, e);
+	if (len == 0 || strncmp(answer, "error ", 6) == 0)
+		return error_say(e, EIO, "the recorder of %s: %s", dir,
+				 len ? answer + 6 : "it ended before it answered");
+	return 0;
+}

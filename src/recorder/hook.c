@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/hook.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "base/vec.h"
+#include "recorder/privileges.h"
+
+#define HOOKS_MAX 8 /* at once */
+#define WAITING_MAX 1024
+#define SLOW_NS 10000000000ull /* a chunk that waits for so long is told */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn = PTHREAD_COND_INITIALIZER; /* the first that waits may have its */
+static struct login login;  /* whose the commands are; of the thread that starts them */
+static struct rlimit files; /* what they may open, which recording raises for itself; likewise */
+
+struct running {
+	pid_t pid;
+	char *path; /* of the chunk; owned */
+};
+static VEC(struct running) running; /* guarded by mutex */
+
+struct waiting {
+	const char *command;
+	char *path; /* owned */
+	u64 since_ns;
+};
+static VEC(struct waiting) waiting; /* guarded by mutex; their turn comes in this order */
+static bool refused;		    /* guarded by mutex; no turn comes any more */
+static bool slow_told;		    /* guarded by mutex; until none waits */
+
+/* A command that does not ask for the path gets it as its last argument. */
+static void child_run(const char *command, const char *path)
+{
+	static const char last[] = " \"$1\"";
+	char *text = alloca(strlen(command) + sizeof(last));
+	sigset_t none;
+
+	strcpy(text, command);
+	if (!strchr(command, '$'))
+		strcat(text, last);
+	setpgid(0, 0); /* the Ctrl-C that ends a recording is not for what ships its chunks */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setenv("FATHOM_CHUNK", path, 1);
+	syscall(SYS_close_range, 3, ~0u, 0);
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (login_take(&login))
+		_exit(126);
+	execl("/bin/sh", "sh", "-c", text, "sh", path, (char *)NULL);
+	_exit(127);
+}
+
+/* With the mutex. Takes the path. */
+static void start(const char *command, char *path)
+{
+	struct running last = {fork(), path};
+
+	if (last.pid == 0)
+		child_run(command, path);
+	if (last.pid > 0 && vec_push(&running, last) == 0)
+		return;
+	if (last.pid < 0)
+		fprintf(stderr, "fathom: cannot run --on-chunk for %s: %s\n", path,
+			strerror(errno));
+	else
+		fprintf(stderr, "fathom: --on-chunk for %s is not watched: out of memory\n", path);
+	free(path);
+}
+
+/* With the mutex. The path of the first belongs to the caller. */
+static struct waiting waiting_take(void)
+{
+	struct waiting first = waiting.data[0];
+
+	waiting.count--;
+	memmove(waiting.data, waiting.data + 1, waiting.count * sizeof(*waiting.data));
+	slow_told &= waiting.count > 0;
+	return first;
+}
+
+/*
+ * Each has its turn on this thread. It alone keeps the capabilities to become another user; all
+ * that a program of root could have again is dropped for its children.
+ */
+static void *starter_run(void *arg)
+{
+	(void)arg;
+	for (int cap = 0; cap <= 63; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (privileges_limit(login_capabilities(&login), NULL)) {
+		fprintf(stderr, "fathom: cannot give privileges up: --on-chunk does not run\n");
+		pthread_mutex_lock(&mutex);
+		refused = true;
+		while (waiting.count)
+			free(waiting_take().path);
+		pthread_mutex_unlock(&mutex);
+		return NULL;
+	}
+	pthread_mutex_lock(&mutex);
+	for (;;) {
+		struct waiting first;
+
+		while (!waiting.count || running.count >= HOOKS_MAX)
+			pthread_cond_wait(&turn, &mutex);
+		first = waiting_take();
+		start(first.command, first.path);
+	}
+	return NULL;
+}
+
+static int starter_start(void)
+{
+	pthread_t thread = 0;
+	int err = thread_start(&thread, starter_run, NULL);
+
+	if (!err)
+		pthread_detach(thread);
+	return err;
+}
+
+int hooks_open(const struct chunk_owner *owner, struct error *e)
+{
+	int err = login_read(&login, owner, e);
+
+	if (err)
+		return err;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return error_set(e, errno, "cannot tell what --on-chunk may open");
+	err = starter_start();
+	return err ? error_set(e, err, "cannot start the thread of --on-chunk") : 0;
+}
+
+/* With the mutex. Told once, until all that wait have had their turn. */
+static bool is_full(const char *path)
+{
+	static bool told;
+	bool full = waiting.count >= WAITING_MAX;
+
+	if (full && !told)
+		fprintf(stderr,
+			"fathom: --on-chunk is slower than the chunks: %d wait, so it does not run "
+			"for %s and others\n",
+			WAITING_MAX, path);
+	told = full || (told && waiting.count);
+	return full;
+}
+
+void hook_run(const char *command, const char *path)
+{
+	struct waiting last = {command, strdup(path), clock_now_ns()};
+
+	pthread_mutex_lock(&mutex);
+	if (refused || is_full(path)) {
+		free(last.path);
+	} else if (!last.path || vec_push(&waiting, last)) {
+		fprintf(stderr, "fathom: cannot run --on-chunk for %s: out of memory\n", path);
+		free(last.path);
+	}
+	pthread_cond_signal(&turn);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void tell(pid_t pid, int status)
+{
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "fathom: --on-chunk (pid %d) was killed by signal %d\n", (int)pid,
+			WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		fprintf(stderr, "fathom: --on-chunk (pid %d) ended with status %d\n", (int)pid,
+			WEXITSTATUS(status));
+}
+
+/* With the mutex. */
+static void slow_tell(void)
+{
+	if (slow_told || !waiting.count || running.count < HOOKS_MAX ||
+	    clock_now_ns() - waiting.data[0].since_ns < SLOW_NS)
+		return;
+	slow_told = true;
+	fprintf(stderr,
+		"fathom: --on-chunk is slower than the chunks: %d run, and %s waits for its turn\n",
+		HOOKS_MAX, waiting.data[0].path);
+}
+
+size_t hooks_reap(void)
+{
+	size_t left = 0;
+
+	pthread_mutex_lock(&mutex);
+	for (size_t i = 0; i < running.count; i++) {
+		int status;
+		pid_t pid = waitpid(running.data[i].pid, &status, WNOHANG);
+
+		if (pid == running.data[i].pid)
+			tell(pid, status);
+		if (pid == 0)
+			running.data[left++] = running.data[i];
+		else
+			free(running.data[i].path);
+	}
+	running.count = left;
+	slow_tell();
+	pthread_cond_signal(&turn);
+	left = running.count + waiting.count;
+	pthread_mutex_unlock(&mutex);
+	return left;
+}
+
+/* One line says which still run, and which never will: none is started any more. */
+static void left_tell(void)
+{
+	pthread_mutex_lock(&mutex);
+	refused = true;
+	fprintf(stderr, "fathom: --on-chunk still runs");
+	for (size_t i = 0; i < running.count; i++)
+		fprintf(stderr, "%s %s (pid %d)", i ? "," : " for", running.data[i].path,
+			(int)running.data[i].pid);
+	if (waiting.count)
+		fprintf(stderr, "; %zu chunks from %s on never had their turn", waiting.count,
+			waiting.data[0].path);
+	fprintf(stderr, "\n");
+	while (waiting.count)
+		free(waiting_take().path);
+	pthread_mutex_unlock(&mutex);
+}
+
+void hooks_wait(bool (*ends)(void))
+{
+	size_t left = hooks_reap();
+
+	for (int tenths = 0; left && tenths < 600 && !ends(); tenths++) {
+		usleep(100000);
+		left = hooks_reap();
+	}
+	if (left)
+		left_tell();
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/owner.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A number of the environment; false if it is none. */
+static bool id_read(const char *name, unsigned int *id)
+{
+	const char *text = getenv(name);
+	unsigned long value;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || *end || value >= (unsigned int)-1)
+		return false;
+	*id = (unsigned int)value;
+	return true;
+}
+
+static struct chunk_owner owner;
+
+static void owner_read(void)
+{
+	owner = (struct chunk_owner){getuid(), getgid()};
+	if (owner.uid == 0 && geteuid() == 0) { /* a user's own environment says nothing */
+		unsigned int uid, gid;
+
+		if (id_read("SUDO_UID", &uid) && id_read("SUDO_GID", &gid))
+			owner = (struct chunk_owner){uid, gid};
+	}
+}
+
+const struct chunk_owner *owner_find(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, owner_read);
+	return owner.uid == geteuid() ? NULL : &owner;
+}

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/host_clock.h"
+#include "capture/capture.h"
+#include "chunk/chunk.h"
+#include "recorder/chunks.h"
+#include "recorder/control.h"
+#include "recorder/default_dir.h"
+#include "recorder/flight.h"
+#include "recorder/hook.h"
+#include "recorder/lacks.h"
+#include "recorder/owner.h"
+#include "recorder/recover.h"
+#include "recorder/retention.h"
+
+#define FLUSH_NS 200000000ull	 /* what a crash may take */
+#define SIZED_NS 5000000ull	 /* no chunk is measured sooner again */
+#define PACED_NS 1000000000ull	 /* by then a chunk has a pace of its own */
+#define SERVED_NS 1000000ull	 /* whoever asks for a chunk waits */
+#define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
+
+struct recorder {
+	struct recorder_options options;
+	struct capture *capture;
+	struct chunking chunks;
+	struct retainer *retainer;    /* with options.keep */
+	struct error retention_error; /* told last */
+	u64 retained;		      /* so many chunks were sealed when it was woken last */
+	struct control *control;      /* where `fathom rotate` and `fathom snapshot` ask */
+	struct flight *flight; /* a flight recorder: a chunk is open only while one is asked for */
+	struct recording_hold hold;
+	const struct chunk_owner *owner; /* static; NULL: the effective user */
+	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
+	double pace;	    /* of the chunk before the open one */
+	bool command_waits; /* its exec is under way */
+	int command_failed; /* of its exec; 0: it did not */
+	bool begun;	    /* its place is settled */
+	char missing[CHUNK_MISSING_BYTES];
+	u32 filters;
+};
+
+static struct capture_sink sink_of(struct recorder *r)
+{
+	if (!r->flight)
+		return chunking_sink(&r->chunks);
+	return (struct capture_sink){
+		.arg = r->flight, .record = flight_record, .lost = flight_lost};
+}
+
+/* What capture could not read or cut short so far. */
+static u64 incomplete_fields(const struct recorder *r)
+{
+	struct capture_counts c = {0};
+
+	capture_counts(r->capture, &c);
+	return c.incomplete;
+}
+
+/* ---- when it stays ---- */
+
+static u64 capabilities_for(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, 0) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
+}
+
+/* What root needs to write into a directory of somebody else, and for somebody else. */
+static u64 directory_capabilities(const struct recorder *r)
+{
+	if (r->owner)
+		return 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_CHOWN;
+	return capabilities_for(r->hold.dir, ".");
+}
+
+/* And to give it its place. */
+static u64 settle_capabilities(const struct recorder *r)
+{
+	return r->options.settle && !r->owner ? capabilities_for(AT_FDCWD, ".") : 0;
+}
+
+/* It records: from here on it may take the place of another one. */
+static int directory_settle(struct recorder *r, struct error *e)
+{
+	int err = default_dir_settle(&r->options.dir, e);
+
+	if (!err)
+		chunking_moved(&r->chunks, r->options.dir);
+	return err;
+}
+
+static int retention_begin(struct recorder *r, struct error *e)
+{
+	const struct retainer_options o = {.dir = r->options.dir,
+					   .hold = &r->hold,
+					   .keep = r->options.keep,
+					   .capabilities = directory_capabilities(r)};
+
+	return retainer_open(&r->retainer, &o, e);
+}
+
+/* Once, before the first chunk is sealed: whoever is told its path is to find it there. */
+static int recording_begin(struct recorder *r, struct error *e)
+{
+	int err = 0;
+
+	if (r->begun)
+		return 0;
+	r->begun = true;
+	if (r->options.settle)
+		err = directory_settle(r, e);
+	if (!err && (r->options.keep.time_ns || r->options.keep.bytes))
+		err = retention_begin(r, e);
+	return err;
+}
+
+static int command_look(struct recorder *r, struct error *e)
+{
+	int begun = r->command_waits ? capture_command_begun(r->capture, e) : 0;
+
+	if (!begun)
+		return 0;
+	r->command_waits = false;
+	if (begun < 0) {
+		r->command_failed = begun;
+		return begun;
+	}
+	return recording_begin(r, e);
+}
+
+/* ---- rotation and snapshots ---- */
+
+/* In bytes a nanosecond. */
+static double chunk_pace(const struct recorder *r, u64 now)
+{
+	double bytes = (double)chunking_bytes(&r->chunks);
+
+	return now > r->chunk_begin_ns ? bytes / (double)(now - r->chunk_begin_ns) : 0;
+}
+
+/* Ends the chunk at one instant and goes on in the next. */
+static int rotate(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = sink_of(r);
+	u64 cut_ns;
+	int err = recording_begin(r, e);
+
+	if (err)
+		return err;
+	err = capture_cut(r->capture, &sink, &cut_ns);
+	if (err < 0)
+		return error_set(e, err, "cannot cut the streams");
+	r->pace = chunk_pace(r, cut_ns);
+	err = chunking_rotate(&r->chunks, cut_ns, capture_complete(r->capture, true),
+			      incomplete_fields(r), e);
+	r->chunk_begin_ns = r->flushed_ns = cut_ns;
+	return err;
+}
+
+/* A flight recorder's chunk: what the rings hold, and no chunk had before. */
+static int snapshot(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = chunking_sink(&r->chunks);
+	u64 from_ns, cut_ns;
+	int err = recording_begin(r, e);
+
+	if (!err)
+		err = flight_take(r->flight, r->capture, &from_ns, &cut_ns, e);
+	if (err)
+		return err;
+	if (from_ns < r->chunk_begin_ns)
+		from_ns = r->chunk_begin_ns;
+	err = chunking_begin(&r->chunks, from_ns, e);
+	if (!err)
+		err = flight_write(r->flight, r->capture, from_ns, &sink, e);
+	if (err)
+		return err;
+	r->chunk_begin_ns = cut_ns + 1;
+	return chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), e);
+}
+
+/* What could not be written now can be later: a flight recorder goes on. */
+static void snapshot_or_tell(struct recorder *r)
+{
+	struct error e = {0};
+
+	if (!snapshot(r, &e))
+		return;
+	fprintf(stderr, "fathom: snapshot: %s\n", e.text);
+	chunking_abandon(&r->chunks); /* what is in it can be asked for again */
+	control_refuses(r->control);  /* none waits any more if the chunk is being sealed */
+}
+
+static bool rotation_due(const struct recorder *r, u64 now)
+{
+	const struct limits *limits = &r->options.rotate;
+	bool wanted = control_wants_rotation(r->control); /* one rotation answers it, too */
+
+	return wanted || (limits->time_ns && now - r->chunk_begin_ns >= limits->time_ns) ||
+	       (limits->bytes && chunking_bytes(&r->chunks) >= limits->bytes);
+}
+
+/* The recording goes on even if nothing can be deleted; each reason is told once. */
+static void tell_retention(struct recorder *r)
+{
+	struct error e = {0};
+
+	if (!r->retainer || !retainer_check(r->retainer, &e))
+		return;
+	if (strcmp(e.text, r->retention_error.text) != 0)
+		fprintf(stderr, "fathom: old chunks stay: %s\n", e.text);
+	r->retention_error = e;
+}
+
+/* In a second a busy host writes more than a disk may have room for beyond the limit. */
+static void retention_follow(struct recorder *r)
+{
+	struct chunking_counts counts;
+
+	if (!r->retainer || !r->options.keep.bytes)
+		return;
+	chunking_counts(&r->chunks, &counts);
+	if (counts.chunks != r->retained && retainer_wake(r->retainer))
+		r->retained = counts.chunks;
+}
+
+int recorder_step(struct recorder *r, struct error *e)
+{
+	struct capture_sink sink = sink_of(r);
+	u64 now = host_clock_now_ns();
+	int err = capture_poll(r->capture, &sink);
+
+	if (err < 0)
+		return error_set(e, err, "cannot drain the rings");
+	err = command_look(r, e);
+	if (!err)
+		err = control_serve(r->control, e);
+	if (!err)
+		err = chunking_check(&r->chunks, e);
+	if (!err && r->flight) {
+		if (control_wants_rotation(r->control))
+			snapshot_or_tell(r);
+	} else if (!err && rotation_due(r, now)) {
+		err = rotate(r, e);
+	}
+	if (!err && chunking_is_open(&r->chunks) && now >= r->flushed_ns + FLUSH_NS &&
+	    now > LATENESS_NS) {
+		err = chunking_flush(&r->chunks, now - LATENESS_NS, e);
+		r->flushed_ns = now;
+	}
+	retention_follow(r);
+	tell_retention(r);
+	return err;
+}
+
+static u64 least(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 until(u64 ns, u64 now)
+{
+	return ns > now ? ns - now : 0;
+}
+
+/*
+ * Half of what is left at the pace of this chunk or, while that is not known yet, of the one before
+ * if that was faster.
+ */
+static u64 until_full(const struct recorder *r, u64 limit, u64 now)
+{
+	double left = (double)limit - (double)chunking_bytes(&r->chunks);
+	double pace = chunk_pace(r, now);
+
+	if (now < r->chunk_begin_ns + PACED_NS && pace < r->pace)
+		pace = r->pace;
+	if (left / 2 <= pace * (double)SIZED_NS)
+		return SIZED_NS;
+	return left / 2 < pace * (double)FLUSH_NS ? (u64)(left / 2 / pace) : FLUSH_NS;
+}
+
+void recorder_wait(struct recorder *r, u64 at_most_ns)
+{
+	const struct limits *limits = &r->options.rotate;
+	u64 now = host_clock_now_ns();
+
+	if (chunking_is_open(&r->chunks))
+		at_most_ns = least(at_most_ns, until(r->flushed_ns + FLUSH_NS, now));
+	if (!r->flight && limits->time_ns)
+		at_most_ns = least(at_most_ns, until(r->chunk_begin_ns + limits->time_ns, now));
+	if (!r->flight && limits->bytes)
+		at_most_ns = least(at_most_ns, until_full(r, limits->bytes, now));
+	if (control_is_busy(r->control))
+		at_most_ns = least(at_most_ns, SERVED_NS);
+	capture_wait(r->capture, at_most_ns);
+}
+
+/* ---- begin and end ---- */
+
+static int directory_open(struct recorder *r, struct error *e)
+{
+	int err = recording_lock(r->options.dir, r->owner, &r->hold, e);
+
+	if (err == -EBUSY)
+		error_hint(e, "end that one, or record into another directory with -o");
+	else if (err)
+		error_hint(e, "choose a directory that can be written to with -o");
+	if (!err)
+		err = recover_tell(r->options.dir, &r->hold, NULL, e);
+	if (err < 0)
+		return err;
+	return control_open(&r->control, r->options.dir, &r->hold,
+			    r->flight ? "snapshot" : "rotate", e);
+}
+
+/* What a chunk says that it lacks. */
+static void lacks_find(struct recorder *r)
+{
+	size_t count;
+	const struct capture_feature *features = capture_features(r->capture, &count);
+
+	missing_list(features, count, r->missing, sizeof(r->missing));
+	r->filters = capture_filters(r->capture);
+}
+
+static int capture_begin(struct recorder *r, struct error *e)
+{
+	const struct recorder_options *o = &r->options;
+	struct capture_options scope = {.host = o->host,
+					.pids = o->pids,
+					.pid_count = o->pid_count,
+					.cgroups = o->cgroups,
+					.cgroup_count = o->cgroup_count,
+					.syscalls = o->syscalls,
+					.events = o->events,
+					.event_count = o->event_count,
+					.spans_only = o->spans_only,
+					.stacks_min_ns = o->stacks_min_ns,
+					.drop_capabilities = true,
+					.keep_capabilities = directory_capabilities(r) |
+							     settle_capabilities(r),
+					.flight = o->flight,
+					.buffer_bytes = o->buffer_bytes};
+	struct capture_sink sink = sink_of(r);
+	int err = capture_open(&scope, &r->capture, e);
+
+	if (!err && o->command)
+		err = capture_spawn(r->capture, o->command, e);
+	if (!err)
+		err = capture_attach(r->capture, e);
+	if (!err)
+		lacks_find(r);
+	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
+	if (!err) /* before the chunk, which takes a while where disks are busy */
+		capture_turn_on(r->capture, r->begin_ns);
+	if (!err && !r->flight)
+		err = chunking_begin(&r->chunks, r->begin_ns, e);
+	if (!err)
+		err = capture_start(r->capture, r->begin_ns, &sink, e);
+	if (!err && o->command && o->interrupted())
+		err = -EINTR;
+	if (!err && o->command)
+		err = capture_release(r->capture, e);
+	r->command_waits = !err && o->command;
+	return err;
+}
+
+static struct sigaction limit_before;
+
+/* In each child: a command gets what fathom was given. */
+static void limit_give_back(void)
+{
+	sigaction(SIGXFSZ, &limit_before, NULL);
+}
+
+/* A file that may not grow (RLIMIT_FSIZE) is told like a full disk, and is not the end of us. */
+static void limit_ignore(void)
+{
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	if (sigaction(SIGXFSZ, &ignore, &limit_before) == 0)
+		pthread_atfork(NULL, NULL, limit_give_back);
+}
+
+int recorder_open(struct recorder **out, const struct recorder_options *options, struct error *e)
+{
+	static pthread_once_t limited = PTHREAD_ONCE_INIT;
+	struct recorder *r = calloc(1, sizeof(*r));
+	struct chunking_options chunks;
+	int err;
+
+	if (!r)
+		return error_set(e, ENOMEM, "cannot begin a recording");
+	pthread_once(&limited, limit_ignore);
+	r->options = *options;
+	r->hold = (struct recording_hold){-1, -1};
+	r->owner = owner_find();
+	chunks = (struct chunking_options){.dir = options->dir,
+					   .hold = &r->hold,
+					   .owner = r->owner,
+					   .compress = options->compress,
+					   .on_chunk = options->on_chunk,
+					   .missing = r->missing,
+					   .filters = &r->filters};
+	chunking_init(&r->chunks, &chunks);
+	*out = r;
+	r->flight = options->flight ? flight_new() : NULL;
+	if (options->flight && !r->flight)
+		return error_set(e, ENOMEM, "cannot begin a recording");
+	err = directory_open(r, e);
+	if (!err && options->on_chunk)
+		err = hooks_open(r->owner, e);
+	if (!err)
+		err = capture_begin(r, e);
+	if (!err) /* else requests wait a little */
+		(void)capture_wait_for(r->capture, control_listener(r->control));
+	if (!err) /* its thread begins with what privileges are left */
+		err = chunking_start(&r->chunks, r->control, e);
+	if (r->capture)
+		capture_descriptors_hint(r->capture, err, e);
+	if (!err && !r->command_waits)
+		err = recording_begin(r, e);
+	if (err) /* nothing was recorded */
+		chunking_abandon(&r->chunks);
+	return err;
+}
+
+pid_t recorder_child(const struct recorder *r)
+{
+	return r->command_waits ? 0 : capture_child(r->capture);
+}
+
+int recorder_command_failed(const struct recorder *r)
+{
+	return r->command_failed;
+}
+
+bool recorder_begun(const struct recorder *r)
+{
+	return r->begun;
+}
+
+/* Of what is drained after the end, that which is of the time before it. */
+struct late {
+	struct capture_sink to;
+	u64 end_ns;
+};
+
+static int late_record(void *arg, const struct capture_stream *s, const struct record_head *record)
+{
+	const struct late *late = arg;
+
+	return record->time_ns > late->end_ns ? 0 : late->to.record(late->to.arg, s, record);
+}
+
+static int late_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
+{
+	const struct late *late = arg;
+
+	return lost->head.time_ns > late->end_ns ? 0 : late->to.lost(late->to.arg, s, lost);
+}
+
+/*
+ * Ends the streams at one instant: what a producer was writing then is waited for. The kernel takes
+ * its time to let go of many events: that comes when the chunk is sealed.
+ */
+static int streams_end(struct recorder *r, u64 *end_ns)
+{
+	struct capture_sink sink = sink_of(r);
+	int err = capture_settle(r->capture, &sink);
+
+	if (!err)
+		err = capture_cut(r->capture, &sink, end_ns);
+	if (err > 0 && chunking_is_open(&r->chunks)) {
+		struct late late = {sink, *end_ns};
+		struct capture_sink rest = {.arg = &late, .record = late_record, .lost = late_lost};
+		u64 later_ns;
+
+		capture_stop(r->capture);
+		err = capture_cut(r->capture, &rest, &later_ns);
+	}
+	return err;
+}
+
+int recorder_finish(struct recorder *r, struct error *e)
+{
+	struct error cut_error = {0}, begin_error = {0}, seal_error = {0};
+	u64 cut_ns = host_clock_now_ns();
+	int err, sealed;
+
+	command_look(r, &begin_error); /* it may have failed just now */
+	if (r->command_failed && !r->begun) {
+		chunking_abandon(&r->chunks);
+		return error_set(e, r->command_failed, "cannot run the command");
+	}
+	chunking_stopped(&r->chunks);
+	err = streams_end(r, &cut_ns);
+	r->end_ns = cut_ns;
+	err = err < 0 ? error_set(e, err, "cannot drain the rings") : 0;
+	recording_begin(r, &begin_error);
+	if (error_is_set(&begin_error) && !err) {
+		*e = begin_error;
+		err = -e->err;
+	}
+	/* what an application did not write by now leaves no time of a thread in doubt */
+	if (chunking_is_open(&r->chunks) && capture_complete(r->capture, false) < cut_ns)
+		chunking_complete(&r->chunks, capture_complete(r->capture, false));
+	/* a chunk ends before its end; capture's cut includes its instant */
+	if (chunking_is_open(&r->chunks) &&
+	    chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), &cut_error) && !err) {
+		*e = cut_error;
+		err = -e->err;
+	}
+	sealed = chunking_finish(&r->chunks, &seal_error);
+	if (!err && sealed) {
+		*e = seal_error;
+		err = sealed;
+	}
+	return err;
+}
+
+const char *recorder_missing(const struct recorder *r)
+{
+	return r->missing;
+}
+
+const char *recorder_dir(const struct recorder *r)
+{
+	return r->options.dir;
+}
+
+static u64 most(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* Capture knows of losses before they are in a chunk; chunks have those of the writer, too. */
+void recorder_counts(struct recorder *r, struct recorder_counts *out)
+{
+	struct capture_counts c = {0};
+
+	capture_counts(r->capture, &c);
+	*out = (struct recorder_counts){0};
+	chunking_counts(&r->chunks, &out->sealed);
+	out->lost_buffer = most(c.lost_buffer, out->sealed.lost.buffer);
+	out->lost_recursion = most(c.lost_recursion, out->sealed.lost.recursion);
+	out->lost_application = most(c.lost_application, out->sealed.lost.application);
+	out->rings_missed = c.rings_missed;
+	out->no_kernel_stacks = c.no_kernel_stacks;
+	out->hidden_pids = c.hidden_pids;
+	out->hidden_pid = c.hidden_pid;
+	out->not_followed = c.not_followed;
+	out->begin_ns = r->begin_ns;
+	out->end_ns = r->end_ns;
+}
+
+void recorder_close(struct recorder *r)
+{
+	if (!r)
+		return;
+	capture_close(r->capture);
+	chunking_close(&r->chunks);
+	retainer_close(r->retainer);
+	control_close(r->control);
+	flight_free(r->flight);
+	recording_unlock(&r->hold);
+	free(r);
+}

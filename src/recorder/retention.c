@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/retention.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/host_clock.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "chunk/checkpoint.h"
+#include "chunk/chunk.h"
+#include "map/checkpoint/checkpoint.h"
+#include "map/chunk_map.h"
+#include "recorder/owner.h"
+#include "recorder/privileges.h"
+
+#define ROUND_NS 1000000000ull
+#define BEHIND_CHUNKS 10 /* to be deleted, and with them more than --keep allows: this is told */
+
+struct retainer {
+	char dir[4096];
+	const struct recording_hold *hold;
+	u64 capabilities;
+	struct recording_retainer *chunks;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards `ending`, `wanted` and `error` */
+	pthread_cond_t wake;
+	bool ending;
+	bool wanted;	    /* a round, now */
+	struct error error; /* of the last round */
+
+	struct recording_checkpoint
+		checkpoint; /* the thread's: it stands for the chunks that are gone */
+	bool used;	    /* memory, in this round, to map a chunk */
+	u64 keep_bytes;
+	bool told_behind;
+};
+
+/* ---- the checkpoint ---- */
+
+static void checkpoint_forgotten(const char *why)
+{
+	fprintf(stderr, "fathom: %s: names that only deleted chunks had are not known\n", why);
+}
+
+/* Goes on with what an earlier recorder left; one that is damaged or too large is begun anew. */
+static int checkpoint_load(struct retainer *r, struct error *e)
+{
+	int err = recording_checkpoint_read(r->dir, r->hold, &r->checkpoint, e);
+
+	if (err == -EBADMSG || err == -EFBIG)
+		checkpoint_forgotten(e->text);
+	else if (err != -ENOENT)
+		return err;
+	error_clear(e);
+	return 0;
+}
+
+/* Whether it says anything, on the thread that may look at it. */
+static void checkpoint_check(struct retainer *r)
+{
+	const struct partial_options options = {.state_only = true};
+	struct partial *state = NULL;
+	struct error e = {0};
+	int err = r->checkpoint.data ? checkpoint_read(&state, r->checkpoint.data,
+						       r->checkpoint.bytes, &options)
+				     : 0;
+
+	partial_free(state);
+	if (err != -EBADMSG && err != -EPROTO)
+		return;
+	error_say(&e, err, "the checkpoint of %s %s", r->dir,
+		  err == -EPROTO ? "is of another version of fathom" : "is damaged");
+	checkpoint_forgotten(e.text);
+	recording_checkpoint_free(&r->checkpoint);
+}
+
+/* Also when the disk is full, by the room that was kept: a chunk stays until this was done. */
+static int checkpoint_store(struct retainer *r, struct error *e)
+{
+	int err = recording_checkpoint_write(r->dir, r->hold, owner_find(), &r->checkpoint, e);
+
+	if (!err) /* in the place of the checkpoint before, at once: others may want it */
+		recording_checkpoint_reserve(r->hold, &r->checkpoint);
+	return err;
+}
+
+/* Before a chunk goes: what later ones need of it is merged into the checkpoint. */
+static int chunk_goes(void *arg, struct chunk_reader *reader, struct error *e)
+{
+	struct retainer *r = arg;
+	int err = chunk_absorb(&r->checkpoint, chunk_reader_info(reader), reader, e);
+
+	r->used = true;
+	return err;
+}
+
+/* The disk is asked once for all of them: it may take longer than reading a chunk. */
+static int chunks_go(void *arg, struct error *e)
+{
+	struct retainer *r = arg;
+
+	return r->checkpoint.data ? checkpoint_store(r, e) : 0;
+}
+
+/* ---- the thread ---- */
+
+/* Some chunks take much memory to map, as those of a crash do: it is not kept for the next one. */
+static void memory_give_back(struct retainer *r)
+{
+	if (r->used)
+		malloc_trim(0);
+	r->used = false;
+}
+
+static void behind_tell(struct retainer *r)
+{
+	struct recording_excess x = recording_retainer_excess(r->chunks);
+	char bytes[32];
+
+	if (r->told_behind || x.chunks < BEHIND_CHUNKS || x.bytes <= r->keep_bytes)
+		return;
+	r->told_behind = true;
+	fprintf(stderr, "fathom: %s: deleting falls behind, by %s\n", r->dir,
+		units_format_bytes(x.bytes, bytes));
+}
+
+/* What is there before the first one is no sign that it cannot keep up. */
+static void round_run(struct retainer *r, bool first)
+{
+	struct error e = {0};
+	int err;
+
+	recording_checkpoint_reserve(r->hold, &r->checkpoint);
+	err = recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
+	memory_give_back(r);
+	if (err >= 0 && !first)
+		behind_tell(r);
+	pthread_mutex_lock(&r->lock);
+	r->error = e;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* False when it is to end. */
+static bool round_wait(struct retainer *r)
+{
+	struct timespec until;
+	bool go_on;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ROUND_NS / 1000000000u;
+	pthread_mutex_lock(&r->lock);
+	while (!r->ending && !r->wanted)
+		if (pthread_cond_timedwait(&r->wake, &r->lock, &until) == ETIMEDOUT)
+			break;
+	go_on = !r->ending;
+	r->wanted = false;
+	pthread_mutex_unlock(&r->lock);
+	return go_on;
+}
+
+static void *retainer_run(void *arg)
+{
+	struct retainer *r = arg;
+	struct error e = {0};
+	bool first = true;
+
+	if (privileges_limit(r->capabilities, &e)) {
+		pthread_mutex_lock(&r->lock);
+		r->error = e;
+		pthread_mutex_unlock(&r->lock);
+		return NULL;
+	}
+	/*
+	 * As nice as others: it does nothing while the limits are met, and beyond them what waits
+	 * for a CPU that others have fills the disk.
+	 */
+	checkpoint_check(r);
+	do {
+		round_run(r, first);
+		first = false;
+	} while (round_wait(r));
+	round_run(r, false);
+	recording_checkpoint_release(r->hold);
+	return NULL;
+}
+
+static int retainer_start(struct retainer *r)
+{
+	pthread_condattr_t clock;
+
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->wake, &clock);
+	pthread_condattr_destroy(&clock);
+	return thread_start(&r->thread, retainer_run, r);
+}
+
+static void retainer_free(struct retainer *r)
+{
+	recording_retainer_close(r->chunks);
+	recording_checkpoint_free(&r->checkpoint);
+	free(r);
+}
+
+int retainer_open(struct retainer **retainer, const struct retainer_options *o, struct error *e)
+{
+	struct retainer *r = calloc(1, sizeof(*r));
+	struct recording_keep limits = {.age_ns = o->keep.time_ns,
+					.bytes = o->keep.bytes,
+					.before = chunk_goes,
+					.together = chunks_go,
+					.arg = r,
+					.hold = o->hold};
+	int err;
+
+	if (!r)
+		return error_set(e, ENOMEM, "cannot look after %s", o->dir);
+	strncpy(r->dir, o->dir, sizeof(r->dir) - 1);
+	r->hold = o->hold;
+	r->capabilities = o->capabilities;
+	r->keep_bytes = o->keep.bytes;
+	err = recording_retainer_open(&r->chunks, o->dir, &limits, e);
+	if (!err)
+		err = checkpoint_load(r, e);
+	if (!err && (err = retainer_start(r)))
+		error_set(e, err, "cannot start the thread that deletes old chunks");
+	if (err) {
+		retainer_free(r);
+		return err;
+	}
+	*retainer = r;
+	return 0;
+}
+
+int retainer_check(struct retainer *r, struct error *e)
+{
+	int err;
+
+	if (pthread_mutex_trylock(&r->lock))
+		return 0;
+	err = -r->error.err;
+	if (err)
+		*e = r->error;
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+bool retainer_wake(struct retainer *r)
+{
+	if (pthread_mutex_trylock(&r->lock))
+		return false;
+	r->wanted = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+	return true;
+}
+
+void retainer_close(struct retainer *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->ending = true;
+	pthread_cond_signal(&r->wake);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->thread, NULL);
+	pthread_cond_destroy(&r->wake);
+	pthread_mutex_destroy(&r->lock);
+	retainer_free(r);
+}

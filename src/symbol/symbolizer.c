@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbol/symbolizer.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "elf/identity.h"
+
+#define FILES_MAX 256 /* open at once; when there are more, all are closed */
+#define SEGMENTS_MAX 64
+#define REGISTER_FP 6 /* DWARF's numbers for x86-64 */
+#define REGISTER_SP 7
+#define REGISTER_RETURN 16
+
+struct segment {
+	uint64_t offset, size, address; /* where bytes of the file are, in the module */
+};
+
+struct file {
+	Dwfl *dwfl; /* NULL: it is not there, or is another one */
+	Dwfl_Module *module;
+	struct segment segments[SEGMENTS_MAX];
+	size_t segment_count;
+	int machine;
+};
+
+struct symbolizer {
+	struct bytes_map files; /* path, NUL, identity -> struct file, owned */
+};
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+struct symbolizer *symbolizer_new(void)
+{
+	/* nothing is fetched from the network to show a recording */
+	unsetenv("DEBUGINFOD_URLS");
+	return calloc(1, sizeof(struct symbolizer));
+}
+
+static void file_free(struct file *f)
+{
+	if (f->dwfl)
+		dwfl_end(f->dwfl);
+	free(f);
+}
+
+static void files_forget(struct symbolizer *s)
+{
+	struct bytes_map_entry entry;
+	size_t at = 0;
+
+	while (bytes_map_next(&s->files, &at, &entry))
+		file_free(entry.value);
+	bytes_map_free(&s->files);
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	files_forget(s);
+	free(s);
+}
+
+/* Opens a regular ELF file of that identity; libdwfl would unpack others. */
+static int elf_open(const char *path, const char *identity)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char magic[SELFMAG];
+	struct stat info;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &info) && S_ISREG(info.st_mode) &&
+	    pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    !memcmp(magic, ELFMAG, SELFMAG) && file_identity_is(fd, &info, identity))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void segments_read(struct file *f)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(f->module, &bias);
+	GElf_Ehdr header;
+	size_t count = 0;
+
+	if (!elf || !gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &count))
+		return;
+	f->machine = header.e_machine;
+	for (size_t i = 0; i < count && f->segment_count < SEGMENTS_MAX; i++) {
+		GElf_Phdr program;
+
+		if (!gelf_getphdr(elf, (int)i, &program) || program.p_type != PT_LOAD)
+			continue;
+		f->segments[f->segment_count++] = (struct segment){
+			program.p_offset, program.p_filesz, program.p_vaddr + bias};
+	}
+}
+
+static void file_read(struct file *f, const struct symbol_place *place)
+{
+	int fd = place->identity[0] ? elf_open(place->path, place->identity) : -1;
+
+	if (fd < 0)
+		return;
+	f->dwfl = dwfl_begin(&callbacks);
+	if (f->dwfl)
+		f->module = dwfl_report_offline(f->dwfl, place->path, place->path, fd);
+	if (!f->module)
+		close(fd); /* else it is the module's */
+	if (f->module && !dwfl_report_end(f->dwfl, NULL, NULL)) {
+		segments_read(f);
+		return;
+	}
+	if (f->dwfl)
+		dwfl_end(f->dwfl);
+	f->dwfl = NULL;
+}
+
+static struct file *file_get(struct symbolizer *s, const struct symbol_place *place)
+{
+	size_t path = strlen(place->path), id = strlen(place->identity);
+	char *key = malloc(path + id + 2);
+	struct file *f;
+
+	if (!key)
+		return NULL;
+	memcpy(key, place->path, path + 1);
+	memcpy(key + path + 1, place->identity, id + 1);
+	f = bytes_map_get(&s->files, key, path + id + 1);
+	if (!f) {
+		if (s->files.count >= FILES_MAX)
+			files_forget(s);
+		f = calloc(1, sizeof(*f));
+		if (f && bytes_map_put(&s->files, key, path + id + 1, f)) {
+			free(f);
+			f = NULL;
+		}
+		if (f)
+			file_read(f, place);
+	}
+	free(key);
+	return f;
+}
+
+/* The place as an address of its module. */
+static int place_find(struct symbolizer *s, const struct symbol_place *place, struct file **file,
+		      GElf_Addr *address)
+{
+	struct file *f = file_get(s, place);
+
+	if (!f)
+		return -ENOMEM;
+	for (size_t i = 0; f->dwfl && i < f->segment_count; i++) {
+		const struct segment *segment = &f->segments[i];
+
+		if (place->offset < segment->offset ||
+		    place->offset - segment->offset >= segment->size)
+			continue;
+		*file = f;
+		*address = segment->address + (place->offset - segment->offset);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int symbolizer_find(struct symbolizer *s, const struct symbol_place *place, struct symbol *symbol)
+{
+	struct file *f;
+	GElf_Addr address;
+	GElf_Off offset;
+	GElf_Sym found;
+	const char *name;
+	int err = place_find(s, place, &f, &address);
+
+	if (err)
+		return err;
+	name = dwfl_module_addrinfo(f->module, address, &offset, &found, NULL, NULL, NULL);
+	/* one without a size is only the nearest */
+	if (!name || !name[0] || offset >= found.st_size)
+		return -ENOENT;
+	*symbol = (struct symbol){.name = name, .offset = offset};
+	return 0;
+}
+
+/* Whether the frame begins at a fixed distance from a register. */
+static bool cfa_is(Dwarf_Frame *frame, unsigned int reg, int64_t *distance)
+{
+	Dwarf_Op *ops;
+	size_t count;
+
+	if (dwarf_frame_cfa(frame, &ops, &count) || count != 1)
+		return false;
+	if (ops->atom == DW_OP_bregx && ops->number == reg) {
+		*distance = (int64_t)ops->number2;
+		return true;
+	}
+	if (ops->atom != DW_OP_breg0 + reg)
+		return false;
+	*distance = (int64_t)ops->number;
+	return true;
+}
+
+static int frame_read(Dwarf_Frame *frame, struct symbol_frame *out)
+{
+	Dwarf_Op memory[3], *ops;
+	int64_t distance;
+	size_t count;
+
+	if (dwarf_frame_register(frame, REGISTER_RETURN, memory, &ops, &count))
+		return -ENOENT;
+	*out = (struct symbol_frame){.outermost = count == 0 && ops};
+	if (cfa_is(frame, REGISTER_FP, &distance))
+		out->by_pointer = true;
+	else if (!cfa_is(frame, REGISTER_SP, &out->size))
+		return out->outermost ? 0 : -ENOENT;
+	if (dwarf_frame_register(frame, REGISTER_FP, memory, &ops, &count))
+		return -ENOENT;
+	out->pointer_kept = count == 0 && !ops;
+	return 0;
+}
+
+int symbolizer_frame(struct symbolizer *s, const struct symbol_place *place,
+		     struct symbol_frame *frame)
+{
+	struct file *f;
+	GElf_Addr address;
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi;
+	Dwarf_Frame *at = NULL;
+	int err = place_find(s, place, &f, &address);
+
+	if (err)
+		return err;
+	if (f->machine != EM_X86_64)
+		return -ENOENT;
+	cfi = dwfl_module_eh_cfi(f->module, &bias);
+	if (!cfi)
+		cfi = dwfl_module_dwarf_cfi(f->module, &bias);
+	if (!cfi || dwarf_cfi_addrframe(cfi, address - bias, &at))
+		return -ENOENT;
+	err = frame_read(at, frame);
+	free(at);
+	return err;
+}
