@@ -216,10 +216,10 @@ static void tell_unusable(const struct checkpoints *checkpoints, const char *dir
 {
 	if (!checkpoints->quiet)
 		fprintf(stderr,
-			"fathom: the checkpoint of %s %s: names that only deleted chunks had are "
-			"not "
-			"known\n",
-			dir, err == -EPROTO ? "is of another version of fathom" : "is damaged");
+			"fathom: the checkpoint of %s %s: names of files and processes seen only "
+			"in chunks that --keep deleted will be missing\n",
+			dir,
+			err == -EPROTO ? "was written by another version of fathom" : "is damaged");
 }
 
 /*
@@ -257,9 +257,9 @@ static void tell_left_out(const struct checkpoints *checkpoints, const char *dir
 {
 	if (!checkpoints->quiet)
 		fprintf(stderr,
-			"fathom: the checkpoint of %s is left out, since chunks lie in its time: "
-			"names "
-			"that only deleted chunks had are not known\n",
+			"fathom: the checkpoint of %s is not used, because other chunks overlap "
+			"its time: names of files and processes seen only in chunks that --keep "
+			"deleted will be missing\n",
 			dir);
 }
 

@@ -67,8 +67,9 @@ const struct command command_chunks = {
 	.name = "chunks",
 	.summary = "list the chunks of a recording",
 	.usage = "[DIR] [--boot N] [--json]",
-	.description = "Range, records, bytes, losses and state of each chunk in DIR (default: "
-		       "fathom.data).",
+	.description =
+		"Shows the time range, records, bytes, losses and state of each chunk in DIR\n"
+		"(default: fathom.data).",
 	.examples = "  fathom chunks\n  fathom chunks --json /var/lib/fathom",
 	.options = chunks_option_table,
 	.options_bytes = sizeof(struct dir_options),

@@ -113,7 +113,7 @@ static int command_unknown(const char *name)
 		count++;
 	}
 	closest = name_suggest(name, names, count);
-	fprintf(stderr, "fathom: no command '%s'", name);
+	fprintf(stderr, "fathom: unknown command '%s'", name);
 	if (closest)
 		fprintf(stderr, "; did you mean '%s'?\n", closest);
 	else
@@ -127,10 +127,9 @@ static int command_check(const struct command *command, void *options,
 	if (command->check)
 		return command->check(options, operands, e);
 	if (operands->count > 0)
-		return error_say(e, EINVAL, "what is '%s'? No argument is expected",
-				 operands->items[0]);
+		return error_say(e, EINVAL, "unexpected argument '%s'", operands->items[0]);
 	if (operands->command)
-		return error_say(e, EINVAL, "nothing is expected after --");
+		return error_say(e, EINVAL, "no argument is allowed after --");
 	return 0;
 }
 

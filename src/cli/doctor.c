@@ -28,13 +28,13 @@ static int doctor_run(const void *fields, const struct operands *operands, struc
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "say what this kernel offers and what is missing",
+	.summary = "check whether this host can record, and what it lacks",
 	.usage = "[--json]",
-	.description = "Probes what recording needs and uses, says what is there, what is missing, "
-		       "and what\n"
-		       "that costs. To be sure, it loads and attaches the kernel programs for a "
-		       "moment, with\n"
-		       "nothing in their scope. Ends with 1 if nothing can be recorded.",
+	.description = "Checks what a recording needs from this host, and says what is missing and "
+		       "what that\n"
+		       "costs. To be sure, it loads and attaches the kernel programs for a moment, "
+		       "without\n"
+		       "recording anything. Exits with 1 if this host cannot record.",
 	.examples = "  fathom doctor\n"
 		    "  fathom doctor --json | jq '.findings[] | select(.available | not)'\n",
 	.options = doctor_option_table,

@@ -79,7 +79,8 @@ static int probe_clock(struct diagnosis *d)
 	line_read(CLOCKSOURCE, source, sizeof(source));
 	f.available = clock_is_fast(source);
 	return finding_add(d, f, "clocksource %s%s", source[0] ? source : "unknown",
-			   f.available ? "" : ": each record waits for a slow clock, about 1 us");
+			   f.available ? ""
+				       : ": reading this clock takes about 1 us for each record");
 }
 
 static int probe_tracefs(struct diagnosis *d)
@@ -101,7 +102,7 @@ static int probe_tracefs(struct diagnosis *d)
 	f.available = found;
 	return finding_add(d, f, "%s",
 			   found ? found
-				 : "not mounted or not readable: --event cannot find tracepoints");
+				 : "not mounted or not readable: --event finds no tracepoints");
 }
 
 /* Addresses are all zero for who may not see them. */
@@ -125,8 +126,8 @@ static int probe_symbols(struct diagnosis *d)
 
 	return finding_add(d, f, "/proc/kallsyms%s",
 			   f.available ? ""
-				       : " shows no addresses (kptr_restrict): --stacks has no "
-					 "stacks of the kernel");
+				       : " shows no addresses (kptr_restrict): --stacks records "
+					 "no kernel stacks");
 }
 
 /* Where the first file system of a type is mounted; with a word in its options if not NULL. */
@@ -155,17 +156,18 @@ static int probe_cgroups(struct diagnosis *d)
 	int err;
 
 	v2.available = mount_find("cgroup2", NULL, path, sizeof(path));
-	err = finding_add(
-		d, v2, "%s",
-		v2.available ? path : "not mounted: containers are not named, --cgroup needs v1");
+	err = finding_add(d, v2, "%s",
+			  v2.available
+				  ? path
+				  : "not mounted: containers have no names, and --cgroup needs v1");
 	if (err)
 		return err;
 	both = v2.available;
 	v1.available = mount_find("cgroup", "cpu", path, sizeof(path));
 	return finding_add(d, v1, "%s",
 			   v1.available ? path
-			   : both	? "not mounted: nothing is missing, v2 is there"
-					: "not mounted: no CPU quotas are known");
+			   : both	? "not mounted: not needed beside v2"
+					: "not mounted: CPU quotas are not seen");
 }
 
 /* ---- privileges ---- */
@@ -176,15 +178,18 @@ static const struct {
 	bool needed;
 	const char *use, *cost;
 } capabilities[] = {
-	{"CAP_BPF", CAP_BPF, true, "loads the kernel programs", "kernel programs cannot be loaded"},
+	{"CAP_BPF", CAP_BPF, true, "loads the kernel programs",
+	 "the kernel programs cannot be loaded"},
 	{"CAP_PERFMON", CAP_PERFMON, true, "attaches them to tracepoints",
-	 "kernel programs cannot be attached"},
-	{"CAP_SYS_PTRACE", CAP_SYS_PTRACE, false, "reads memory and files of other users' programs",
-	 "no spans, contexts and open files of other users' programs"},
-	{"CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false, "reads programs and libraries anywhere",
-	 "contexts of programs whose files are not readable are not found"},
+	 "the kernel programs cannot be attached"},
+	{"CAP_SYS_PTRACE", CAP_SYS_PTRACE, false,
+	 "reads the memory and files of other users' processes",
+	 "no spans, contexts and open files of other users' processes"},
+	{"CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false,
+	 "reads executables and libraries of any user",
+	 "no contexts of programs whose files this user cannot read"},
 	{"CAP_CHECKPOINT_RESTORE", CAP_CHECKPOINT_RESTORE, false,
-	 "opens what programs have mapped that closed their descriptors",
+	 "finds the span rings of programs that closed their descriptors",
 	 "no spans of programs that closed their descriptors"},
 };
 
@@ -245,7 +250,8 @@ static int probe_features(struct diagnosis *d, const struct capture_feature *fea
 				  : c->available ? "not in use: "
 				  : other	 ? "missing, "
 						 : "missing: ",
-				  other ? other->name : "", other ? " stands in: " : "", c->what);
+				  other ? other->name : "", other ? " is used instead: " : "",
+				  c->what);
 	}
 	return err;
 }
@@ -284,7 +290,7 @@ static int probe_capture(struct diagnosis *d)
 			.section = "privilege", .name = "CAP_BPF kept", .available = true};
 
 		err = finding_add(d, f, "%s",
-				  "this kernel asks for it while it records: it is not given up");
+				  "this kernel needs it during a recording, so it is not dropped");
 	}
 	capture_close(c);
 	return err;
@@ -301,12 +307,12 @@ static const struct {
 } option_rows[] = {
 	{"--stacks",
 	 {.stacks_min_ns = 1000000},
-	 "where threads stand in the code while they wait",
-	 "not where threads stand in the code while they wait"},
+	 "the call stacks of threads that wait",
+	 "no call stacks of threads that wait"},
 	{"--event",
 	 {.events = &any_event, .event_count = 1},
-	 "tracepoints that are asked for by name",
-	 "no tracepoints that are asked for by name"},
+	 "more tracepoints, selected by name",
+	 "no further tracepoints"},
 };
 
 static int probe_options(struct diagnosis *d)
@@ -354,7 +360,7 @@ int diagnosis_make(struct diagnosis *d, struct error *e)
 	probe_host(d);
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !err; i++)
 		err = probes[i](d);
-	return err ? error_set(e, err, "cannot look at this host") : 0;
+	return err ? error_set(e, err, "cannot probe this host") : 0;
 }
 
 void diagnosis_free(struct diagnosis *d)

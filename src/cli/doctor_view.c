@@ -77,7 +77,7 @@ static void memory_write_text(const struct terminal *t, const struct diagnosis *
 	fprintf(t->file, "memory\n");
 	memory_row_write(t, "rings", d->memory.ring_bytes, cpus);
 	memory_row_write(t, "tables", d->memory.table_bytes,
-			 "besides, however many threads there are");
+			 "more, independent of the number of threads");
 }
 
 void diagnosis_write_text(const struct terminal *t, const struct diagnosis *d)

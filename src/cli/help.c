@@ -6,9 +6,9 @@
 static int help_check(void *options, const struct operands *operands, struct error *e)
 {
 	if (operands->count > 1 || operands->command)
-		return error_say(e, EINVAL, "one command at a time");
+		return error_say(e, EINVAL, "only one command name is allowed");
 	if (operands->count == 1 && !command_find(operands->items[0]))
-		return error_say(e, EINVAL, "no command '%s'; 'fathom help' lists them",
+		return error_say(e, EINVAL, "unknown command '%s'; 'fathom help' lists them",
 				 operands->items[0]);
 	return 0;
 }

@@ -41,8 +41,9 @@ static int option_unknown(const struct option *table, const char *text, struct e
 		names[count++] = table->name;
 	closest = name_suggest(text, names, count);
 	if (closest)
-		return error_say(e, EINVAL, "no option --%s; did you mean --%s?", text, closest);
-	return error_say(e, EINVAL, "no option --%s", text);
+		return error_say(e, EINVAL, "unknown option --%s; did you mean --%s?", text,
+				 closest);
+	return error_say(e, EINVAL, "unknown option --%s", text);
 }
 
 static int option_apply(const struct option *option, const char *text, void *fields,
@@ -73,7 +74,7 @@ static int long_parse(const struct option *table, struct cursor *c, void *fields
 	const struct option *option = table;
 
 	if (len >= sizeof(name))
-		return error_say(e, EINVAL, "no option --%s", text);
+		return error_say(e, EINVAL, "unknown option --%s", text);
 	memcpy(name, text, len);
 	name[len] = '\0';
 	if (strcmp(name, "help") == 0)
@@ -105,7 +106,7 @@ static int short_parse(const struct option *table, struct cursor *c, void *field
 		while (option->name && option->letter != letter)
 			option++;
 		if (!option->name)
-			return error_say(e, EINVAL, "no option -%c", letter);
+			return error_say(e, EINVAL, "unknown option -%c", letter);
 		if (option->metavar) {
 			if (!*text && c->at == c->argc)
 				return error_say(e, EINVAL, "-%c needs a value: %s", letter,

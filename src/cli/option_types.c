@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "cli/option.h"
 
-#define DURATION_SYNTAX "is no duration: a number and us, ms, s, m, h or d, like 250ms"
-#define SIZE_SYNTAX "is no size: a number and K, M, G or T, like 64M"
+#define DURATION_SYNTAX "is not a duration: write a number and us, ms, s, m, h or d, like 250ms"
+#define SIZE_SYNTAX "is not a size: write a number and K, M, G or T, like 64M"
 
 int option_flag(void *field, const char *text, struct error *e)
 {
@@ -106,7 +106,7 @@ static int pid_each(void *field, const char *part, size_t len, struct error *e)
 	uint64_t pid;
 
 	if (number_parse(part, len, INT32_MAX, &pid))
-		return error_say(e, EINVAL, "is no process id");
+		return error_say(e, EINVAL, "is not a process id");
 	if (vec_push(pids, (uint32_t)pid))
 		return error_set(e, ENOMEM, "cannot read the list");
 	return 0;
@@ -122,7 +122,7 @@ int option_pid(void *field, const char *text, struct error *e)
 	uint64_t pid;
 
 	if (number_parse(text, strlen(text), INT32_MAX, &pid))
-		return error_say(e, EINVAL, "is no process or thread id");
+		return error_say(e, EINVAL, "is not a process or thread id");
 	*(uint32_t *)field = (uint32_t)pid;
 	return 0;
 }
@@ -130,7 +130,7 @@ int option_pid(void *field, const char *text, struct error *e)
 int option_count(void *field, const char *text, struct error *e)
 {
 	if (number_parse(text, strlen(text), INT64_MAX, field))
-		return error_say(e, EINVAL, "is no number from 1 on");
+		return error_say(e, EINVAL, "is not a whole number of 1 or more");
 	return 0;
 }
 
@@ -189,8 +189,8 @@ static int limit_each(void *field, const char *part, size_t len, struct error *e
 		return error_say(e, EINVAL, "has two durations");
 	if (units_parse_duration(text, &(uint64_t){0}) == -EINVAL)
 		return error_say(e, EINVAL,
-				 "is no limit: a duration like 10m, a size like 64M, or both "
-				 "with a comma");
+				 "is not a limit: write a duration like 10m, a size like 64M, or "
+				 "both separated by a comma");
 	return option_duration(&limits->time_ns, text, e);
 }
 
@@ -218,8 +218,8 @@ int option_time(void *field, const char *text, struct error *e)
 		return 0;
 	}
 	return error_say(e, EINVAL,
-			 "is no point in time: nanoseconds of the monotonic clock as --json shows "
-			 "them, or a duration since the recording began, like 1.5s");
+			 "is not a point in time: write nanoseconds of the monotonic clock, as "
+			 "--json shows them, or a duration since the recording began, like 1.5s");
 }
 
 int option_boot(void *field, const char *text, struct error *e)
@@ -228,7 +228,7 @@ int option_boot(void *field, const char *text, struct error *e)
 
 	if (strcmp(text, "0") != 0 &&
 	    (text[0] != '-' || number_parse(text + 1, strlen(text + 1), 1000000, &back)))
-		return error_say(e, EINVAL, "is no boot: 0 is the latest, -1 the one before it");
+		return error_say(e, EINVAL, "is not a boot: 0 is the latest, -1 the one before it");
 	*(int *)field = -(int)back;
 	return 0;
 }

@@ -33,10 +33,10 @@ const char top_usage[] =
 const struct option top_option_table[] = {
 	{"duration", 'd', "TIME", "stop after this time; a bare number counts seconds", NULL,
 	 AT(duration_ns), option_seconds},
-	{"count", 'n', "N", "stop after so many seconds were shown", NULL, AT(count), option_count},
-	{"once", 0, NULL, "show one second", NULL, AT(once), option_flag},
-	{"pid", 'p', "PID", "only these processes and their children to come", NULL, AT(pids),
-	 option_pids},
+	{"count", 'n', "N", "stop after showing this many seconds", NULL, AT(count), option_count},
+	{"once", 0, NULL, "show one second and stop", NULL, AT(once), option_flag},
+	{"pid", 'p', "PID", "only these processes, and the children they start later", NULL,
+	 AT(pids), option_pids},
 	{"cgroup", 0, "PATH", "only the processes of this cgroup", NULL, AT(cgroups), option_texts},
 	{"by", 0, "WHAT", "a row per name, service, process, thread, syscall or cause", NULL,
 	 AT(by), option_text},
@@ -55,7 +55,7 @@ const struct option doctor_option_table[] = {
 static int no_command(const struct operands *operands, struct error *e)
 {
 	if (operands->command)
-		return error_say(e, EINVAL, "nothing is expected after --");
+		return error_say(e, EINVAL, "no argument is allowed after --");
 	return 0;
 }
 
@@ -64,7 +64,7 @@ int dir_options_check(void *options, const struct operands *operands, struct err
 	struct dir_options *o = options;
 
 	if (operands->count > 1)
-		return error_say(e, EINVAL, "one directory is expected, '%s' is another",
+		return error_say(e, EINVAL, "only one directory is allowed; '%s' is a second one",
 				 operands->items[1]);
 	o->dir = operands->count ? operands->items[0] : DEFAULT_DIR;
 	return no_command(operands, e);
@@ -81,11 +81,11 @@ const struct option report_option_table[] = {
 	 AT(by), option_text},
 	{"sort", 0, "KEY",
 	 "cpu, total, count, errors, p50, p95, p99, max or key\n"
-	 "(default: total; cpu for processes and threads, which all live long)",
+	 "(default: total; for processes and threads: cpu)",
 	 NULL, AT(sort), option_text},
-	{"from", 0, "T", "begin: monotonic ns, or a duration since the first record", NULL,
-	 AT(from), option_time},
-	{"to", 0, "T", "end, likewise", NULL, AT(to), option_time},
+	{"from", 0, "T", "begin of the range: monotonic ns, or a duration since the\nfirst record",
+	 NULL, AT(from), option_time},
+	{"to", 0, "T", "end of the range, given in the same way", NULL, AT(to), option_time},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
 	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
 	{0},
@@ -105,7 +105,7 @@ static int word_check(const char *option, const char *word, const char *const *w
 				   length ? ", " : "", *words);
 		length = length < sizeof(known) ? length : sizeof(known) - 1;
 	}
-	return error_say(e, EINVAL, "--%s does not know '%s', but %s", option, word, known);
+	return error_say(e, EINVAL, "--%s cannot be '%s'; it is one of %s", option, word, known);
 }
 
 int top_options_check(void *options, const struct operands *operands, struct error *e)
@@ -122,12 +122,12 @@ int top_options_check(void *options, const struct operands *operands, struct err
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	if (!err && operands->count > 1)
-		err = error_say(e, EINVAL, "one directory is expected, '%s' is another",
+		err = error_say(e, EINVAL, "only one directory is allowed; '%s' is a second one",
 				operands->items[1]);
 	o->dir = operands->count ? operands->items[0] : NULL;
 	if (!err && o->dir && (o->pids.count || o->cgroups.count))
 		err = error_say(e, EINVAL,
-				"what %s has is chosen by its recorder: leave out -p "
+				"the recorder of %s has chosen what to record: leave out -p "
 				"and --cgroup",
 				o->dir);
 	if (o->once)
@@ -169,13 +169,13 @@ const char trace_usage[] =
 	"       [--pid N] [--tid N] [--boot N] [--json]";
 
 const struct option trace_option_table[] = {
-	{"slowest", 0, "N", "the N traces that took longest of those that fit", NULL, AT(slowest),
+	{"slowest", 0, "N", "the N longest of the traces that match", NULL, AT(slowest),
 	 option_count},
-	{"name", 0, "GLOB", "traces with a span of an application of such a name", NULL, AT(name),
+	{"name", 0, "GLOB", "traces with an application span whose name matches", NULL, AT(name),
 	 option_text},
 	{"service", 0, "NAME", "traces with a span of this service", NULL, AT(service),
 	 option_text},
-	{"all", 0, NULL, "every trace, then what each thread did under no span", NULL, AT(all),
+	{"all", 0, NULL, "every trace, then what each thread did outside of spans", NULL, AT(all),
 	 option_flag},
 	{"pid", 0, "N", "only spans of this process", NULL, AT(pid), option_pid},
 	{"tid", 0, "N", "only spans of this thread", NULL, AT(tid), option_pid},
@@ -215,12 +215,12 @@ int trace_options_check(void *options, const struct operands *operands, struct e
 	for (size_t i = 0; i < operands->count; i++) {
 		if (is_cut_trace_id(operands->items[i]) && !is_trace_id(operands->items[i]))
 			return error_say(e, EINVAL,
-					 "%s is no directory, and a trace id has 32 digits",
+					 "%s is not a directory, and a trace id has 32 hex digits",
 					 operands->items[i]);
 		if (!is_trace_id(operands->items[i]))
 			o->dirs[o->dirs_count++] = operands->items[i];
 		else if (o->trace_id)
-			return error_say(e, EINVAL, "one trace id at a time");
+			return error_say(e, EINVAL, "only one trace id is allowed");
 		else
 			o->trace_id = operands->items[i];
 	}
@@ -229,8 +229,8 @@ int trace_options_check(void *options, const struct operands *operands, struct e
 	choices = !!o->trace_id + (o->slowest || o->name || o->service) + o->all;
 	if (choices > 1)
 		return error_say(e, EINVAL,
-				 "TRACE_ID, --all, and --slowest with --name and "
-				 "--service exclude each other");
+				 "TRACE_ID, --all, and the filters --slowest, --name and "
+				 "--service cannot be combined");
 	return no_command(operands, e);
 }
 

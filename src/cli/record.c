@@ -63,7 +63,7 @@ static void progress_print(const struct session *s, u64 begin, u64 now)
 	recorder_counts(s->recorder, &c);
 	fprintf(stderr,
 		"\r\033[Krecording %.1f s, %" PRIu64 " chunks sealed, %" PRIu64
-		" records lost (Ctrl-C ends it)",
+		" records lost (press Ctrl-C to stop)",
 		(double)(now - begin) / 1e9, c.sealed.chunks, lost_of(&c));
 }
 
@@ -125,16 +125,17 @@ static void summary_print(const struct session *s, const char *dir)
 	else
 		fprintf(stderr, "nothing lost");
 	if (c.sealed.plain)
-		fprintf(stderr, ", %" PRIu64 " chunk%s not compressed, as that took too long",
+		fprintf(stderr,
+			", %" PRIu64 " chunk%s left uncompressed because compression fell behind",
 			c.sealed.plain, c.sealed.plain == 1 ? "" : "s");
 	if (c.sealed.incomplete)
 		fprintf(stderr, ", %" PRIu64 " incomplete field%s", c.sealed.incomplete,
 			c.sealed.incomplete == 1 ? "" : "s");
 	if (c.not_followed)
-		fprintf(stderr, ", contexts of up to %" PRIu64 " programs not followed",
+		fprintf(stderr, ", contexts of up to %" PRIu64 " processes not looked up",
 			c.not_followed);
 	if (c.rings_missed)
-		fprintf(stderr, ", spans of %" PRIu64 " programs not reached", c.rings_missed);
+		fprintf(stderr, ", spans of %" PRIu64 " programs not captured", c.rings_missed);
 	fprintf(stderr, " -> %s\n", dir);
 }
 
@@ -148,7 +149,7 @@ static int buffer_check(u64 bytes, struct error *e)
 
 	if (sysinfo(&info) || bytes / info.mem_unit <= info.totalram / 2)
 		return 0;
-	return error_say(e, ENOMEM, "--buffer %s is more than half of the memory of this host, %s",
+	return error_say(e, ENOMEM, "--buffer %s is more than half of this host's memory (%s)",
 			 units_format_bytes(bytes, wanted),
 			 units_format_bytes((u64)info.totalram * info.mem_unit, there));
 }
@@ -163,7 +164,7 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 		return err;
 	pids = calloc(o->pids.count + 1, sizeof(*pids));
 	if (!pids)
-		return error_set(e, ENOMEM, "cannot begin a recording");
+		return error_set(e, ENOMEM, "cannot start a recording");
 	for (size_t i = 0; i < o->pids.count; i++)
 		pids[i] = (pid_t)o->pids.data[i];
 	r->host = record_options_host(o, operands);
@@ -229,17 +230,17 @@ static int command_await(struct session *s, struct error *e)
 /* Puts what to do about a disk that takes no more in front of an error. */
 static int room_advise(const struct session *s, int err, struct error *e)
 {
-	const char *kept = s->recorder ? "; what was recorded can be read" : "";
+	const char *kept = s->recorder ? "; what was recorded so far can be read" : "";
 
 	if (err == -ENOSPC || err == -EDQUOT)
 		error_say(e, -err,
-			  "the disk is full: make room, set a %slimit with --keep, or name another "
-			  "disk with -o%s",
+			  "the disk is full: free some space, set a %slimit with --keep, or choose "
+			  "another disk with -o%s",
 			  s->limited ? "lower " : "", kept);
 	else if (err == -EFBIG)
 		error_say(e, -err,
-			  "a file may not grow further (ulimit -f): raise that limit, or begin new "
-			  "files with --rotate%s",
+			  "the limit on the size of a file (ulimit -f) is reached: raise it, or "
+			  "start new files with --rotate%s",
 			  kept);
 	return err;
 }
@@ -270,23 +271,23 @@ static void hidden_tell(const struct session *s)
 
 	if (*recorder_missing(s->recorder))
 		fprintf(stderr,
-			"fathom: the kernel lacks %s: what that would tell is not recorded "
-			"('fathom doctor' says what it is)\n",
+			"fathom: this kernel has no tracepoint %s: its events are not recorded "
+			"('fathom doctor' says what they are for)\n",
 			recorder_missing(s->recorder));
 	recorder_counts(s->recorder, &c);
 	if (c.hidden_pids == 1)
 		fprintf(stderr,
-			"fathom: this kernel shows no thread of process %" PRIu64
+			"fathom: the kernel lists no thread of process %" PRIu64
 			": nothing of it is recorded\n",
 			c.hidden_pid);
 	else if (c.hidden_pids)
 		fprintf(stderr,
-			"fathom: this kernel shows no thread of %" PRIu64
+			"fathom: the kernel lists no thread of %" PRIu64
 			" processes (one is %" PRIu64 "): nothing of them is recorded\n",
 			c.hidden_pids, c.hidden_pid);
 	if (c.no_kernel_stacks)
-		fprintf(stderr, "fathom: /proc/kallsyms shows no addresses (kptr_restrict): stacks "
-				"of the kernel are left out\n");
+		fprintf(stderr, "fathom: /proc/kallsyms shows no addresses (kptr_restrict): kernel "
+				"stacks are not recorded\n");
 }
 
 /* A path below its mount can be that of a cgroup in each hierarchy. */
@@ -299,7 +300,8 @@ static void cgroups_tell(const struct record_options *o)
 
 		if (n > 1)
 			fprintf(stderr,
-				"fathom: %zu hierarchies have a cgroup %s, all are recorded: %s\n",
+				"fathom: %zu cgroup hierarchies contain %s; all of them are "
+				"recorded: %s\n",
 				n, o->cgroups.data[i], mounts);
 	}
 }
@@ -378,9 +380,10 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "record the host, some processes, or a command",
 	.usage = record_usage,
-	.description = "Records what happens in the kernel, and the spans of applications, into a "
-		       "directory\n"
-		       "of chunks. Without a scope: the whole host, until Ctrl-C.",
+	.description =
+		"Records what the kernel does for each thread, and the spans of applications, "
+		"into a\n"
+		"directory of chunks. Without a scope it records the whole host until Ctrl-C.",
 	.examples = "  fathom record -d 10\n"
 		    "  fathom record -- curl -s http://localhost/\n"
 		    "  fathom record -p $(pidof nginx | tr ' ' ,) -d 5s -o nginx.data\n"

@@ -19,29 +19,30 @@ const struct option record_option_table[] = {
 	 NULL, AT(output), option_text},
 	{"duration", 'd', "TIME", "stop after this time; a bare number counts seconds", NULL,
 	 AT(duration_ns), option_seconds},
-	{"all", 'a', NULL, "with a command: the whole host while it runs", NULL, AT(all),
+	{"all", 'a', NULL, "with a command: record the whole host while it runs", NULL, AT(all),
 	 option_flag},
-	{"pid", 'p', "PID", "these processes and their children to come", NULL, AT(pids),
+	{"pid", 'p', "PID", "these processes, and the children they start later", NULL, AT(pids),
 	 option_pids},
 	{"cgroup", 0, "PATH", "the processes of this cgroup", NULL, AT(cgroups), option_texts},
 	{"rotate", 0, "LIMITS", "begin a new chunk after a time, a size, or both: 1s,64M", NULL,
 	 AT(rotate), option_limits},
-	{"keep", 0, "LIMITS", "delete chunks beyond an age, a size, or both: 10m,2G", NULL,
-	 AT(keep), option_limits},
+	{"keep", 0, "LIMITS", "delete the oldest chunks beyond an age, a size, or both: 10m,2G",
+	 NULL, AT(keep), option_limits},
 	{"event", 0, "S:N", "record this kernel tracepoint: sched:*,!sched:sched_switch", NULL,
 	 AT(events), option_events},
-	{"syscalls", 0, "LIST", "these system calls only: %desc,!close; !read,write: all but", NULL,
+	{"syscalls", 0, "LIST",
+	 "only these system calls (%desc,!close), or all but these\n(!read,write)", NULL,
 	 AT(syscalls), option_syscalls},
-	{"spans-only", 0, NULL, "kernel records only while a thread has an active span", NULL,
+	{"spans-only", 0, NULL, "record kernel events only while a thread has an active span", NULL,
 	 AT(spans_only), option_flag},
 	{"stacks", 0, "MIN", "record kernel and user stacks of waits longer than this", NULL,
 	 AT(stacks_min_ns), option_duration},
-	{"flight", 0, NULL, "keep only the newest in memory, for 'fathom snapshot'", NULL,
+	{"flight", 0, NULL, "keep only the newest records, in memory, for\n'fathom snapshot'", NULL,
 	 AT(flight), option_flag},
 	{"compress", 0, NULL, "compress sealed chunks", NULL, AT(compress), option_flag},
-	{"buffer", 0, "SIZE", "memory for records on their way, of all CPUs together", NULL,
+	{"buffer", 0, "SIZE", "memory for the ring buffers of all CPUs together", NULL,
 	 AT(buffer_bytes), option_size},
-	{"on-chunk", 0, "CMD", "run this with the path of each sealed chunk, also in $1", NULL,
+	{"on-chunk", 0, "CMD", "run a command for each sealed chunk, with its path ($1)", NULL,
 	 AT(on_chunk), option_text},
 	{0},
 };
@@ -73,11 +74,12 @@ static int class_set(struct option_syscalls *set, const char *name, u8 to, struc
 	unsigned int class = class_find(name);
 
 	if (!class)
-		return error_say(e, EINVAL,
-				 "names %%%s, which is no class; there are %%file %%network "
-				 "%%process %%memory %%ipc "
-				 "%%desc %%signal",
-				 name);
+		return error_say(
+			e, EINVAL,
+			"names %%%s, which is not a class; the classes are %%file %%network "
+			"%%process %%memory %%ipc "
+			"%%desc %%signal",
+			name);
 	for (size_t nr = 0; nr < SYSCALL_TABLE_SIZE; nr++) {
 		if (syscall_classes[nr] & class)
 			set->record[nr] = to;
@@ -102,9 +104,10 @@ static int syscall_set(struct option_syscalls *set, const char *name, u8 to, str
 	}
 	closest = name_suggest(name, names, count);
 	if (closest)
-		return error_say(e, EINVAL, "names %s, which is no system call; did you mean %s?",
-				 name, closest);
-	return error_say(e, EINVAL, "names %s, which is no system call", name);
+		return error_say(e, EINVAL,
+				 "names %s, which is not a system call; did you mean %s?", name,
+				 closest);
+	return error_say(e, EINVAL, "names %s, which is not a system call", name);
 }
 
 int option_syscalls(void *field, const char *text, struct error *e)
@@ -123,7 +126,7 @@ int option_syscalls(void *field, const char *text, struct error *e)
 		int err;
 
 		if (len <= negates || len - negates >= sizeof(name))
-			return error_say(e, EINVAL, "has a part that names nothing");
+			return error_say(e, EINVAL, "has an empty part");
 		memcpy(name, text + negates, len - negates);
 		name[len - negates] = '\0';
 		err = name[0] == '%' ? class_set(&set, name + 1, !take, e)
@@ -135,7 +138,7 @@ int option_syscalls(void *field, const char *text, struct error *e)
 		text += len + 1;
 	}
 	if (!memchr(set.record, 1, sizeof(set.record)))
-		return error_say(e, EINVAL, "leaves no system call");
+		return error_say(e, EINVAL, "leaves no system call to record");
 	*result = set;
 	return 0;
 }
@@ -170,12 +173,13 @@ static int events_check(const struct option_list *events, struct error *e)
 		if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':'))
 			return error_say(
 				e, EINVAL,
-				"--event '%s' is no SUBSYSTEM:NAME, like block:block_rq_issue",
+				"--event '%s' is not SUBSYSTEM:NAME, like block:block_rq_issue",
 				events->data[i]);
 		wanted += name == events->data[i];
 	}
 	if (events->count && !wanted)
-		return error_say(e, EINVAL, "--event '%s' only leaves out: name others to record",
+		return error_say(e, EINVAL,
+				 "--event '%s' only excludes events: name some to record, too",
 				 events->data[0]);
 	return 0;
 }
@@ -185,15 +189,17 @@ int record_options_check(void *options, const struct operands *operands, struct 
 	const struct record_options *o = options;
 
 	if (operands->count > 0)
-		return error_say(e, EINVAL, "what is '%s'? A command to run stands behind --",
+		return error_say(e, EINVAL,
+				 "unexpected argument '%s'; a command to run comes after --",
 				 operands->items[0]);
 	if (operands->command && !operands->command[0])
-		return error_say(e, EINVAL, "a command must follow --");
+		return error_say(e, EINVAL, "a command is missing after --");
 	if (o->all && (o->pids.count || o->cgroups.count))
-		return error_say(e, EINVAL, "-a is the whole host: leave out -p and --cgroup");
+		return error_say(e, EINVAL, "-a records the whole host: leave out -p and --cgroup");
 	if (o->flight && (o->rotate.time_ns || o->rotate.bytes))
-		return error_say(e, EINVAL,
-				 "--flight writes no chunks by itself: leave out --rotate");
+		return error_say(
+			e, EINVAL,
+			"--flight writes chunks only for 'fathom snapshot': leave out --rotate");
 	return events_check(&o->events, e);
 }
 

@@ -35,10 +35,12 @@ static int snapshot_run(const void *fields, const struct operands *operands, str
 
 const struct command command_rotate = {
 	.name = "rotate",
-	.summary = "end the chunk that is being written, wait until it is sealed, print its path",
+	.summary = "seal the chunk that is being written, and print its path",
 	.usage = "[DIR] [--json]",
-	.description = "Asks the recorder of DIR (default: fathom.data) to go on in a new chunk.\n"
-		       "No record is lost, and the traced programs do not notice.",
+	.description =
+		"Makes the recorder of DIR (default: fathom.data) seal its chunk and begin a "
+		"new one.\n"
+		"No record is lost, and the traced programs are not stopped.",
 	.examples = "  fathom rotate\n  fathom rotate /var/lib/fathom\n",
 	.options = seal_option_table,
 	.options_bytes = sizeof(struct dir_options),
@@ -48,13 +50,14 @@ const struct command command_rotate = {
 
 const struct command command_snapshot = {
 	.name = "snapshot",
-	.summary = "write what a flight recorder holds",
+	.summary = "write the memory of a flight recorder to a chunk",
 	.usage = "[DIR] [--json]",
-	.description = "Makes the recording that was started with --flight and writes to DIR "
-		       "(default:\n"
-		       "fathom.data) write what its memory holds as a chunk, waits until it is "
-		       "sealed, and\n"
-		       "prints its path. The recording goes on.",
+	.description =
+		"Makes the flight recorder of DIR (default: fathom.data), which was started "
+		"with\n"
+		"'fathom record --flight', write its memory to a chunk, waits until the chunk "
+		"is\n"
+		"sealed, and prints its path. The recording goes on.",
 	.examples = "  fathom record --flight -o /var/lib/fathom &\n"
 		    "  fathom report $(fathom snapshot /var/lib/fathom)\n",
 	.options = seal_option_table,

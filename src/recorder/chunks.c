@@ -88,7 +88,7 @@ static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chu
 	int err = chunk_writer_open(writer, &o, e);
 
 	if (err == -EACCES || err == -EPERM || err == -EROFS)
-		error_hint(e, "choose a directory that can be written to with -o");
+		error_hint(e, "choose a writable directory with -o");
 	if (!err)
 		c->next_seq = chunk_writer_seq(*writer) + 1;
 	return err;
@@ -185,8 +185,8 @@ static void seal_failed(struct chunking *c, const struct error *e)
 		c->seal_error = *e;
 	if (tell)
 		fprintf(stderr,
-			"fathom: a chunk stays unsealed, until the next 'fathom record' there: "
-			"%s\n",
+			"fathom: a chunk stays unsealed until the next 'fathom record' in this "
+			"directory: %s\n",
 			e->text);
 }
 

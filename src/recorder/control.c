@@ -108,7 +108,7 @@ static int client_accept(const struct control *c)
 /* No descriptor is left for them: else they would wait until they run out of patience. */
 static void clients_turn_away(struct control *c)
 {
-	static const char text[] = "error it has no free file descriptor: see 'ulimit -n'\n";
+	static const char text[] = "error it has no free file descriptor (see 'ulimit -n')\n";
 	int fd;
 
 	close(c->spare);
@@ -136,7 +136,7 @@ static void client_refuse(const struct control *c, const struct client *client)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "error it answers to 'fathom %s' only\n", c->request);
+	snprintf(text, sizeof(text), "error it only answers 'fathom %s'\n", c->request);
 	send(client->fd, text, strlen(text), MSG_NOSIGNAL);
 }
 
@@ -318,12 +318,11 @@ static int recorder_reach(const char *dir, unsigned int patience_s)
 static int ask_failed(const char *dir, int err, unsigned int patience_s, struct error *e)
 {
 	if (err != -EAGAIN)
-		return error_set(e, err, "no answer from the recorder of %s", dir);
-	return error_say(
-		e, ETIMEDOUT,
-		"the recorder of %s has not answered within %u s: it is stopped, or its disk "
-		"is slow",
-		dir, patience_s);
+		return error_set(e, err, "the recorder of %s did not answer", dir);
+	return error_say(e, ETIMEDOUT,
+			 "the recorder of %s has not answered within %u s: it is stopped, or its "
+			 "disk is slow",
+			 dir, patience_s);
 }
 
 static unsigned int patience_of(const struct control_request *request)
@@ -336,12 +335,14 @@ static int reach_failed(const char *dir, int err, const struct control_request *
 			struct error *e)
 {
 	if (err == -EACCES || err == -EPERM)
-		return error_say(e, -err,
-				 "no right to ask who records into %s: its own user may, which is "
-				 "root if it was started through sudo",
-				 dir);
+		return error_say(
+			e, -err,
+			"no permission to ask the recorder of %s: only the user it runs as "
+			"may, which is root if it was started through sudo",
+			dir);
 	if (err == -ENOENT || err == -ECONNREFUSED || err == -ENOTDIR)
-		return error_say(e, -err, "nobody records into %s: start 'fathom record %s-o %s'",
+		return error_say(e, -err,
+				 "nothing records into %s: start 'fathom record %s-o %s' first",
 				 dir, request->flight ? "--flight " : "", dir);
 	return ask_failed(dir, err, patience_of(request), e);
 }
@@ -384,6 +385,6 @@ int control_ask(const char *dir, const struct control_request *request, char *an
 		return ask_failed(dir, len, patience_s, e);
 	if (len == 0 || strncmp(answer, "error ", 6) == 0)
 		return error_say(e, EIO, "the recorder of %s: %s", dir,
-				 len ? answer + 6 : "it ended before it answered");
+				 len ? answer + 6 : "it exited without answering");
 	return 0;
 }

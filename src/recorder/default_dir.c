@@ -96,7 +96,7 @@ int default_dir_begin(const char **dir, struct error *e)
 	if (!err)
 		err = recording_make(NEW_DIR, owner_find(), e);
 	if (err)
-		error_hint(e, "record into another directory with -o");
+		error_hint(e, "choose another directory with -o");
 	if (!err)
 		*dir = NEW_DIR;
 	return err;

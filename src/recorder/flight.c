@@ -141,7 +141,7 @@ int flight_take(struct flight *f, struct capture *c, u64 *from_ns, u64 *cut_ns, 
 	kept_drop(&f->rings, f->rings.list.count);
 	err = capture_flight(c, &sink, cut_ns);
 	if (err < 0)
-		return error_set(e, err, "cannot read the rings");
+		return error_set(e, err, "cannot read the ring buffers");
 	from = capture_flight_from(c);
 	*from_ns = from > f->recent_from_ns ? from : f->recent_from_ns;
 	return 0;
@@ -266,7 +266,7 @@ static int look_write(const struct flight *f, struct capture *c, u64 from_ns,
 		if (f->rings.list.data[i].record->time_ns >= from_ns)
 			err = flight_first_add(&first, f->rings.list.data[i].record);
 	if (err)
-		error_set(e, err, "cannot find what threads did first");
+		error_set(e, err, "cannot find the first record of each thread");
 	else
 		err = capture_look(c, &sink, e);
 	flight_first_free(&first);
@@ -293,5 +293,5 @@ int flight_write(struct flight *f, struct capture *c, u64 from_ns, const struct 
 	if (!err)
 		err = losses_write(f, from_ns, to);
 	kept_drop(&f->rings, f->rings.list.count);
-	return err ? error_set(e, err, "cannot write what the rings hold") : 0;
+	return err ? error_set(e, err, "cannot write the contents of the ring buffers") : 0;
 }

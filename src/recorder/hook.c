@@ -78,7 +78,10 @@ static void start(const char *command, char *path)
 		fprintf(stderr, "fathom: cannot run --on-chunk for %s: %s\n", path,
 			strerror(errno));
 	else
-		fprintf(stderr, "fathom: --on-chunk for %s is not watched: out of memory\n", path);
+		fprintf(stderr,
+			"fathom: the result of --on-chunk for %s will not be reported: out of "
+			"memory\n",
+			path);
 	free(path);
 }
 
@@ -103,7 +106,7 @@ static void *starter_run(void *arg)
 	for (int cap = 0; cap <= 63; cap++)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	if (privileges_limit(login_capabilities(&login), NULL)) {
-		fprintf(stderr, "fathom: cannot give privileges up: --on-chunk does not run\n");
+		fprintf(stderr, "fathom: cannot drop privileges, so --on-chunk does not run\n");
 		pthread_mutex_lock(&mutex);
 		refused = true;
 		while (waiting.count)
@@ -140,7 +143,7 @@ int hooks_open(const struct chunk_owner *owner, struct error *e)
 	if (err)
 		return err;
 	if (getrlimit(RLIMIT_NOFILE, &files))
-		return error_set(e, errno, "cannot tell what --on-chunk may open");
+		return error_set(e, errno, "cannot read the limit on open files for --on-chunk");
 	err = starter_start();
 	return err ? error_set(e, err, "cannot start the thread of --on-chunk") : 0;
 }
@@ -153,8 +156,8 @@ static bool is_full(const char *path)
 
 	if (full && !told)
 		fprintf(stderr,
-			"fathom: --on-chunk is slower than the chunks: %d wait, so it does not run "
-			"for %s and others\n",
+			"fathom: --on-chunk is slower than the recording: %d chunks wait for it, "
+			"so it does not run for %s and others\n",
 			WAITING_MAX, path);
 	told = full || (told && waiting.count);
 	return full;
@@ -193,7 +196,8 @@ static void slow_tell(void)
 		return;
 	slow_told = true;
 	fprintf(stderr,
-		"fathom: --on-chunk is slower than the chunks: %d run, and %s waits for its turn\n",
+		"fathom: --on-chunk is slower than the recording: %d commands run, and %s has "
+		"waited for 10 s\n",
 		HOOKS_MAX, waiting.data[0].path);
 }
 
@@ -231,7 +235,7 @@ static void left_tell(void)
 		fprintf(stderr, "%s %s (pid %d)", i ? "," : " for", running.data[i].path,
 			(int)running.data[i].pid);
 	if (waiting.count)
-		fprintf(stderr, "; %zu chunks from %s on never had their turn", waiting.count,
+		fprintf(stderr, "; it was not run for %zu chunks, from %s on", waiting.count,
 			waiting.data[0].path);
 	fprintf(stderr, "\n");
 	while (waiting.count)

@@ -20,7 +20,7 @@ int privileges_follow(pid_t tid, struct error *e)
 	struct __user_cap_data_struct data[2];
 
 	if (syscall(SYS_capget, &header, data))
-		return error_set(e, errno, "cannot give privileges up");
+		return error_set(e, errno, "cannot drop privileges");
 	return privileges_limit((u64)data[1].permitted << 32 | data[0].permitted, e);
 }
 
@@ -30,7 +30,7 @@ int privileges_limit(u64 kept, struct error *e)
 	struct __user_cap_data_struct data[2];
 
 	if (syscall(SYS_capget, &header, data))
-		return error_set(e, errno, "cannot give privileges up");
+		return error_set(e, errno, "cannot drop privileges");
 	for (int half = 0; half < 2; half++) {
 		u32 mask = (u32)(kept >> (32 * half));
 
@@ -39,7 +39,7 @@ int privileges_limit(u64 kept, struct error *e)
 		data[half].inheritable &= mask;
 	}
 	if (syscall(SYS_capset, &header, data))
-		return error_set(e, errno, "cannot give privileges up");
+		return error_set(e, errno, "cannot drop privileges");
 	return 0;
 }
 

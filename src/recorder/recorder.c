@@ -162,7 +162,7 @@ static int rotate(struct recorder *r, struct error *e)
 		return err;
 	err = capture_cut(r->capture, &sink, &cut_ns);
 	if (err < 0)
-		return error_set(e, err, "cannot cut the streams");
+		return error_set(e, err, "cannot end the chunk");
 	r->pace = chunk_pace(r, cut_ns);
 	err = chunking_rotate(&r->chunks, cut_ns, capture_complete(r->capture, true),
 			      incomplete_fields(r), e);
@@ -221,7 +221,7 @@ static void tell_retention(struct recorder *r)
 	if (!r->retainer || !retainer_check(r->retainer, &e))
 		return;
 	if (strcmp(e.text, r->retention_error.text) != 0)
-		fprintf(stderr, "fathom: old chunks stay: %s\n", e.text);
+		fprintf(stderr, "fathom: --keep cannot delete old chunks: %s\n", e.text);
 	r->retention_error = e;
 }
 
@@ -244,7 +244,7 @@ int recorder_step(struct recorder *r, struct error *e)
 	int err = capture_poll(r->capture, &sink);
 
 	if (err < 0)
-		return error_set(e, err, "cannot drain the rings");
+		return error_set(e, err, "cannot read the ring buffers");
 	err = command_look(r, e);
 	if (!err)
 		err = control_serve(r->control, e);
@@ -315,9 +315,9 @@ static int directory_open(struct recorder *r, struct error *e)
 	int err = recording_lock(r->options.dir, r->owner, &r->hold, e);
 
 	if (err == -EBUSY)
-		error_hint(e, "end that one, or record into another directory with -o");
+		error_hint(e, "stop that recorder, or choose another directory with -o");
 	else if (err)
-		error_hint(e, "choose a directory that can be written to with -o");
+		error_hint(e, "choose a writable directory with -o");
 	if (!err)
 		err = recover_tell(r->options.dir, &r->hold, NULL, e);
 	if (err < 0)
@@ -403,7 +403,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	int err;
 
 	if (!r)
-		return error_set(e, ENOMEM, "cannot begin a recording");
+		return error_set(e, ENOMEM, "cannot start a recording");
 	pthread_once(&limited, limit_ignore);
 	r->options = *options;
 	r->hold = (struct recording_hold){-1, -1};
@@ -419,7 +419,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 	*out = r;
 	r->flight = options->flight ? flight_new() : NULL;
 	if (options->flight && !r->flight)
-		return error_set(e, ENOMEM, "cannot begin a recording");
+		return error_set(e, ENOMEM, "cannot start a recording");
 	err = directory_open(r, e);
 	if (!err && options->on_chunk)
 		err = hooks_open(r->owner, e);
@@ -509,7 +509,7 @@ int recorder_finish(struct recorder *r, struct error *e)
 	chunking_stopped(&r->chunks);
 	err = streams_end(r, &cut_ns);
 	r->end_ns = cut_ns;
-	err = err < 0 ? error_set(e, err, "cannot drain the rings") : 0;
+	err = err < 0 ? error_set(e, err, "cannot read the ring buffers") : 0;
 	recording_begin(r, &begin_error);
 	if (error_is_set(&begin_error) && !err) {
 		*e = begin_error;

@@ -9,7 +9,8 @@ static void left_tell(void *arg, const struct chunk_info *info, const struct err
 
 	if (info)
 		return;
-	fprintf(stderr, "fathom: a chunk that a crash left stays as it is: %s\n", why->text);
+	fprintf(stderr, "fathom: a chunk left open by a crash cannot be recovered: %s\n",
+		why->text);
 	++*left;
 }
 

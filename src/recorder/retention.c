@@ -47,7 +47,10 @@ struct retainer {
 
 static void checkpoint_forgotten(const char *why)
 {
-	fprintf(stderr, "fathom: %s: names that only deleted chunks had are not known\n", why);
+	fprintf(stderr,
+		"fathom: %s: names of files and processes seen only in chunks that --keep deleted "
+		"will be missing\n",
+		why);
 }
 
 /* Goes on with what an earlier recorder left; one that is damaged or too large is begun anew. */
@@ -77,7 +80,7 @@ static void checkpoint_check(struct retainer *r)
 	if (err != -EBADMSG && err != -EPROTO)
 		return;
 	error_say(&e, err, "the checkpoint of %s %s", r->dir,
-		  err == -EPROTO ? "is of another version of fathom" : "is damaged");
+		  err == -EPROTO ? "was written by another version of fathom" : "is damaged");
 	checkpoint_forgotten(e.text);
 	recording_checkpoint_free(&r->checkpoint);
 }
@@ -128,8 +131,9 @@ static void behind_tell(struct retainer *r)
 	if (r->told_behind || x.chunks < BEHIND_CHUNKS || x.bytes <= r->keep_bytes)
 		return;
 	r->told_behind = true;
-	fprintf(stderr, "fathom: %s: deleting falls behind, by %s\n", r->dir,
-		units_format_bytes(x.bytes, bytes));
+	fprintf(stderr,
+		"fathom: %s: --keep cannot delete fast enough; %s are still to be deleted\n",
+		r->dir, units_format_bytes(x.bytes, bytes));
 }
 
 /* What is there before the first one is no sign that it cannot keep up. */
@@ -223,7 +227,7 @@ int retainer_open(struct retainer **retainer, const struct retainer_options *o, 
 	int err;
 
 	if (!r)
-		return error_set(e, ENOMEM, "cannot look after %s", o->dir);
+		return error_set(e, ENOMEM, "cannot apply --keep to %s", o->dir);
 	strncpy(r->dir, o->dir, sizeof(r->dir) - 1);
 	r->hold = o->hold;
 	r->capabilities = o->capabilities;

@@ -40,13 +40,13 @@ def cases():
         yield expect("--help", run("--help"), 0)
         yield expect("--version", run("--version"), 0)
         yield expect("no command", run(), 2, "fathom shows")
-        yield expect("an unknown command", run("frobnicate"), 2, "fathom: no command 'frobnicate'")
+        yield expect("an unknown command", run("frobnicate"), 2, "fathom: unknown command 'frobnicate'")
         yield expect("a full disk", run("help", stdout=full), 1, "fathom help: cannot write")
         for name in commands():
             line = f"fathom {name}: "
             yield expect(f"{name} --help", run(name, "--help"), 0)
             yield expect(f"{name} --nonsense", run(name, "--nonsense"), 2,
-                         line + "no option --nonsense")
+                         line + "unknown option --nonsense")
             if name not in READERS:
                 continue
             first = f"{line}({RECORD_FIRST}).*\n$"
@@ -65,7 +65,7 @@ def recorders(expect, new):
     for what, words, hint in (
             ("a process that is not there", ("-o", new, "-p", "99999999"), "'ps -e' lists"),
             ("a cgroup that is not there", ("-o", new, "--cgroup", "no/such"), "/proc/PID/cgroup"),
-            ("into /proc", ("-o", "/proc/x"), "can be written to with -o")):
+            ("into /proc", ("-o", "/proc/x"), "choose a writable directory with -o")):
         yield expect(f"record {what}", run("record", "-d", "1ms", *words), 1,
                      f"{line}(.+; .*{hint}{or_root}).*\n$")
 

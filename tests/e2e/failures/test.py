@@ -157,7 +157,7 @@ def a_disk_that_is_full_before():
         fill(os.path.join(path, "fill"))
         for name in ("out", "new"):
             result = fathom.run("record", "-o", os.path.join(path, name), "--", "true")
-            fails(result, "No space left on device", "the disk is full: make room")
+            fails(result, "No space left on device", "the disk is full: free some space")
         check(fathom.report(out, "process")["rows"], "what was recorded before is read")
 
 
@@ -170,7 +170,7 @@ def a_directory_that_cannot_be_written_any_more():
         os.chmod(out, 0o500)
         equal(recorder.wait(timeout=20), 1, "status")
         line = recorder.stderr.readline()
-        check("choose a directory that can be written to with -o" in line, line)
+        check("choose a writable directory with -o" in line, line)
     check(fathom.report(out, "cause")["lost"]["total"] == 0, "what was recorded before is read")
 
 
@@ -320,7 +320,7 @@ def a_full_disk_is_told_before_commands_are_waited_for():
 
 @tests.add
 def retention_on_a_full_disk():
-    """No chunk goes before the base that stands for it is written, in room that was kept for it."""
+    """No chunk is deleted before the checkpoint that replaces it is written, in space reserved for it."""
     with mounted("retained", "size=4m") as path:
         out, held = os.path.join(path, "out"), os.path.join(path, "held")
         os.mkdir(held)
@@ -329,7 +329,7 @@ def retention_on_a_full_disk():
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True) as recorder:
             recorder.stdout.readline()
-            harness.until(lambda: os.path.exists(os.path.join(out, ".base.new")), "room for it")
+            harness.until(lambda: os.path.exists(os.path.join(out, ".checkpoint.new")), "room for it")
             first, last = (fathom.ok("snapshot", out).strip() for _ in range(2))
             for name in os.listdir(first):  # its deletion makes no room
                 os.link(os.path.join(first, name), os.path.join(held, name))

@@ -23,7 +23,7 @@ def record(name, *options):
         path = fathom.path(f"{name}{attempt}")
         result = fathom.run("record", "-o", path, *options, "--", PROGRAM)
         equal(result.returncode, 0, result.stderr)
-        if "not reached" not in result.stderr:
+        if "not captured" not in result.stderr:
             break
         time.sleep(2)
     return path

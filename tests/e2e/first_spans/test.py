@@ -56,7 +56,7 @@ def record(name, *command):
     """Records, and says how many programs were not reached: one that is gone at once can be."""
     result = fathom.run("record", "-o", fathom.path(name), *command)
     equal(result.returncode, 0, f"record: {result.stderr}")
-    missed = re.search(r"spans of (\d+) programs not reached", result.stderr)
+    missed = re.search(r"spans of (\d+) programs not captured", result.stderr)
     missed = int(missed.group(1)) if missed else 0
     lost = fathom.report(fathom.path(name), "name")["lost"]
     equal((lost["total"], lost["application"]), (missed, missed), "lost, each program one record")

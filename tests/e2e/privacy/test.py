@@ -95,7 +95,7 @@ def through_sudo_only_root_asks_the_recorder():
             recorder.terminate()
             recorder.communicate(timeout=60)
     equal((refused.returncode, unheard.returncode), (1, 1), "status")
-    check("no right to ask" in refused.stderr, f"why: {refused.stderr}")
+    check("no permission to ask" in refused.stderr, f"why: {refused.stderr}")
     check("nobody records" in unheard.stderr, f"why: {unheard.stderr}")
 
 

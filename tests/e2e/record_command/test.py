@@ -138,7 +138,7 @@ def a_buffer_that_the_host_has_not_is_refused():
     where = fathom.path("too-large")
     result = fathom.run("record", "-o", where, "--buffer", "100T", "--", "true")
     equal(result.returncode, 1, "status")
-    check("half of the memory" in result.stderr, result.stderr)
+    check("more than half of this host's memory" in result.stderr, result.stderr)
     check(not os.path.exists(where), "and nothing is made")
 
 

@@ -172,7 +172,7 @@ def a_damaged_base():
     harness.check_sums(fathom, path)
     result = fathom.run("record", "-o", path, *LIMITS, "--", "true")
     equal(result.returncode, 0, f"the next recording begins another: {result.stderr}")
-    check("base is damaged" in result.stderr, f"and says so: {result.stderr}")
+    check("checkpoint is damaged" in result.stderr, f"and says so: {result.stderr}")
 
 
 @tests.add
@@ -184,7 +184,7 @@ def a_base_of_another_version():
         file.write(b"fathomB1" + harness.crc32c(body).to_bytes(4, "little") + body)
     result = fathom.run("record", "-o", path, *LIMITS, "--", "true")
     equal(result.returncode, 0, f"status: {result.stderr}")
-    check("of another version" in result.stderr, f"it says so: {result.stderr}")
+    check("another version of fathom" in result.stderr, f"it says so: {result.stderr}")
 
 
 @tests.add

@@ -96,11 +96,11 @@ TEST(help_is_found)
 TEST(wrong_usage_is_named)
 {
 	CHECK_EQ(parsed("--nmae x"), -EINVAL);
-	CHECK_STR(parse_error.text, "no option --nmae; did you mean --name?");
+	CHECK_STR(parse_error.text, "unknown option --nmae; did you mean --name?");
 	CHECK_EQ(parsed("--xyzzy"), -EINVAL);
-	CHECK_STR(parse_error.text, "no option --xyzzy");
+	CHECK_STR(parse_error.text, "unknown option --xyzzy");
 	CHECK_EQ(parsed("-x"), -EINVAL);
-	CHECK_STR(parse_error.text, "no option -x");
+	CHECK_STR(parse_error.text, "unknown option -x");
 	CHECK_EQ(parsed("--name"), -EINVAL);
 	CHECK_STR(parse_error.text, "--name needs a value: NAME");
 	CHECK_EQ(parsed("-n"), -EINVAL);
@@ -108,7 +108,8 @@ TEST(wrong_usage_is_named)
 	CHECK_EQ(parsed("--loud=1"), -EINVAL);
 	CHECK_STR(parse_error.text, "--loud takes no value");
 	CHECK_EQ(parsed("--size 5m"), -EINVAL);
-	CHECK_STR(parse_error.text, "--size '5m' is no size: a number and K, M, G or T, like 64M");
+	CHECK_STR(parse_error.text,
+		  "--size '5m' is not a size: write a number and K, M, G or T, like 64M");
 	CHECK_EQ(parsed("-t 0"), -EINVAL);
 	CHECK_STR(parse_error.text, "--time '0' must be more than 0");
 }

@@ -118,9 +118,9 @@ TEST(wrong_usage)
 {
 	CHECK_EQ(parsed("ls -l"), -EINVAL);
 	CHECK_EQ(parsed("ls"), -EINVAL);
-	CHECK_STR(parse_error.text, "what is 'ls'? A command to run stands behind --");
+	CHECK_STR(parse_error.text, "unexpected argument 'ls'; a command to run comes after --");
 	CHECK_EQ(parsed("--"), -EINVAL);
-	CHECK_STR(parse_error.text, "a command must follow --");
+	CHECK_STR(parse_error.text, "a command is missing after --");
 	CHECK_EQ(parsed("-a -p 1"), -EINVAL);
 	CHECK_EQ(parsed("--flight --rotate 1s"), -EINVAL);
 	CHECK_EQ(parsed("--event nocolon"), -EINVAL);
@@ -128,12 +128,13 @@ TEST(wrong_usage)
 	CHECK_EQ(parsed("--event a:b:c"), -EINVAL);
 	CHECK_EQ(parsed("--event a:b,!:c"), -EINVAL);
 	CHECK_EQ(parsed("--event !a:b"), -EINVAL);
-	CHECK_STR(parse_error.text, "--event '!a:b' only leaves out: name others to record");
+	CHECK_STR(parse_error.text,
+		  "--event '!a:b' only excludes events: name some to record, too");
 	CHECK_EQ(parsed("--syscalls raed"), -EINVAL);
 	CHECK_STR(parse_error.text,
-		  "--syscalls 'raed' names raed, which is no system call; did you mean read?");
+		  "--syscalls 'raed' names raed, which is not a system call; did you mean read?");
 	CHECK_EQ(parsed("--syscalls openat,!openat"), -EINVAL);
-	CHECK_STR(parse_error.text, "--syscalls 'openat,!openat' leaves no system call");
+	CHECK_STR(parse_error.text, "--syscalls 'openat,!openat' leaves no system call to record");
 	CHECK_EQ(parsed("--syscalls %files"), -EINVAL);
 	CHECK_EQ(parsed("--syscalls read,"), -EINVAL);
 	CHECK_EQ(parsed("--syscalls !"), -EINVAL);
