@@ -7,7 +7,7 @@
 #define CLI_BAR_H
 
 #include "cli/view.h"
-#include "model/split.h"
+#include "span/split.h"
 
 /*
  * Deals out `cells` cells to the parts, in proportion, to the last cell (none

@@ -11,6 +11,13 @@
 #define HELP_INDENT 7
 #define HELP_WIDTH 80
 
+static void line_print(void *arg, const char *line)
+{
+	fprintf(stderr, "fathom: %s\n", line);
+}
+
+const struct notice notice_stderr = {.tell = line_print};
+
 const struct command *command_find(const char *name)
 {
 	for (size_t i = 0; command_table[i]; i++) {

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/notice.h"
 #include "cli/option.h"
 
 struct command {
@@ -44,6 +45,9 @@ const struct command *command_find(const char *name);
  * that; nothing more is said by main then.
  */
 int command_fail(const struct command *command, int err, const struct error *e);
+
+/* A notice that prints its lines on stderr, each behind the name of the program. */
+extern const struct notice notice_stderr;
 
 /* Usage, options and examples of a command, or of fathom. */
 void command_help(const struct command *command, FILE *file);

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "answer/load.h"
 #include "cli/command.h"
 #include "cli/read_options.h"
 #include "cli/report_rows.h"
-#include "cli/source.h"
 
 static bool has_app_spans(const struct partial *p)
 {
@@ -21,6 +21,7 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	struct source_options from = {.dirs = o->dirs,
 				      .dirs_count = o->dirs_count,
 				      .boot = o->boot,
+				      .notice = notice_stderr,
 				      .from = o->from,
 				      .to = o->to};
 	struct report_rows rows = {0};

@@ -6,7 +6,7 @@
 #define CLI_REPORT_VIEW_H
 
 #include "cli/view.h"
-#include "model/split.h"
+#include "span/split.h"
 
 /* report_row.absent: keys that do not apply to a row */
 #define REPORT_NO_ERRORS 1

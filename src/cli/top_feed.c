@@ -14,6 +14,7 @@
 
 #include "chunk/checkpoint.h"
 #include "chunk/chunk.h"
+#include "cli/command.h"
 #include "map/chunk_map.h"
 #include "recorder/control.h"
 #include "recorder/owner.h"
@@ -23,9 +24,10 @@
 #define PATH_BYTES 4200
 
 struct top_feed {
-	char *dir;    /* owned: where the recorder is asked */
-	bool own;     /* it is ours: a recorder on a thread, a directory to remove */
-	char *newest; /* owned: the path of the chunk that was shown last; NULL: none yet */
+	char *dir;	      /* owned: where the recorder is asked */
+	bool own;	      /* it is ours: a recorder on a thread, a directory to remove */
+	char *newest;	      /* owned: the path of the chunk that was shown last; NULL: none yet */
+	struct notice notice; /* of damage */
 	struct recording_checkpoint checkpoint; /* stands for all chunks that were shown */
 
 	/* with own: */
@@ -180,6 +182,7 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 	if (!f)
 		return error_set(e, ENOMEM, "cannot record");
 	*feed = f;
+	f->notice = notice_stderr;
 	sem_init(&f->begun, 0, 0);
 	if (o->dir) {
 		f->dir = strdup(o->dir);
@@ -214,7 +217,8 @@ static int feed_fail(struct top_feed *f, int err, struct error *e)
 int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 {
 	const char *dirs[] = {f->dir};
-	struct source_options from = {.dirs = dirs, .dirs_count = 1, .more = true};
+	struct source_options from = {
+		.dirs = dirs, .dirs_count = 1, .more = true, .notice = f->notice};
 	int err;
 
 	*out = (struct source){0};

@@ -6,8 +6,8 @@
 #ifndef CLI_TOP_FEED_H
 #define CLI_TOP_FEED_H
 
+#include "answer/load.h"
 #include "cli/read_options.h"
-#include "cli/source.h"
 
 struct top_feed;
 

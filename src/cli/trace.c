@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "answer/load.h"
 #include "cli/command.h"
 #include "cli/read_options.h"
-#include "cli/source.h"
 #include "cli/trace_build.h"
 
 /* No trace was chosen: what ran under none is shown, too. */
@@ -93,7 +93,7 @@ static int filter_make(const struct trace_choice *choice, struct source_options 
 			error_set(e, err, "cannot find the traces");
 	} else {
 		err = ids_find(from, choice, found, e);
-		from->quiet = true;
+		from->notice = (struct notice){0}; /* it was told at the first reading */
 	}
 	only->traces = (const u8(*)[16])ids->data;
 	only->traces_count = ids->count;
@@ -135,8 +135,10 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 {
 	const struct trace_options *o = fields;
 	bool threads = shows_threads(o);
-	struct source_options from = {
-		.dirs = o->dirs, .dirs_count = o->dirs_count, .boot = o->boot};
+	struct source_options from = {.dirs = o->dirs,
+				      .dirs_count = o->dirs_count,
+				      .boot = o->boot,
+				      .notice = notice_stderr};
 	struct trace_choice choice = {.trace_id = o->trace_id,
 				      .name = o->name,
 				      .service = o->service,

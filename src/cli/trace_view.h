@@ -8,7 +8,7 @@
 #define CLI_TRACE_VIEW_H
 
 #include "cli/view.h"
-#include "model/split.h"
+#include "span/split.h"
 
 enum attribute_view_type {
 	ATTRIBUTE_VIEW_STRING,

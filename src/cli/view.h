@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What every answer carries beside its rows: how its clock relates to the
- * time of day, and what is missing. Plain values; whoever fills a view owns
- * all that it points to, and writers only borrow it.
- */
+/* Texts for a terminal, or for a file that takes the place of one. */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
 
@@ -12,41 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/json.h"
-
-/* One relation of a host's monotonic clock to Unix time. */
-struct clock_view {
-	const char *host;
-	const char *boot_id;
-	uint64_t monotonic_ns;
-	uint64_t unix_ns;
-};
-
-/* Records that are absent; their total is the sum. */
-struct lost_view {
-	uint64_t buffer;
-	uint64_t recursion;
-	uint64_t application;
-	uint64_t damaged;
-};
-
-struct gap_view {
-	uint64_t from_ns;
-	uint64_t to_ns;
-};
-
-struct source_view {
-	const struct clock_view *clocks; /* in the order of time */
-	size_t clocks_count;
-	struct lost_view lost;
-	uint64_t incomplete; /* fields that are cut or could not be read */
-	const char *missing; /* tracepoints that recorders had to do without, "a,b"; NULL: none */
-	const struct gap_view *gaps;
-	size_t gaps_count;
-	unsigned int filters; /* FILTER_*: what was left out on request */
-	uint64_t steal_ns;    /* what the hypervisor took from the CPUs in the range */
-	uint64_t cpu_ns;      /* what was recorded of it times the number of CPUs; 0 if not known */
-};
+#include "answer/source.h"
 
 /* Where a text goes. */
 struct terminal {
@@ -61,12 +23,6 @@ struct terminal {
  * empty, and TERM is not "dumb"; its width, or 120 columns.
  */
 struct terminal terminal_of(FILE *file);
-
-uint64_t lost_total(const struct lost_view *lost);
-
-/* "clock", "lost", "incomplete", "missing" if anything is, "gaps"; in an object that is begun. */
-void source_write_json(struct json *j, const struct source_view *source);
-void lost_write_json(struct json *j, const struct lost_view *lost);
 
 /* What is missing, in lines for people; nothing if nothing is. */
 void source_write_text(const struct terminal *t, const struct source_view *source);

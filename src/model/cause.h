@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "model/split.h"
 #include "record/record.h"
+#include "span/split.h"
 
 /* What is known of one stay off the CPU. All zero but for what the records say. */
 struct cause_query {

@@ -41,8 +41,8 @@
 #include <stddef.h>
 
 #include "model/cause.h"
-#include "model/split.h"
 #include "record/record.h"
+#include "span/split.h"
 
 /* What a record means to the thread that it is fed to. */
 enum life_event {

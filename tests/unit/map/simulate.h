@@ -8,8 +8,8 @@
 
 #include "base/bytes.h"
 #include "base/vec.h"
-#include "model/split.h"
 #include "record/record.h"
+#include "span/split.h"
 
 /* How many of so many: what a sanitizer looks for, fewer find as well. */
 #ifdef __SANITIZE_ADDRESS__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/bases.h"
+#include "answer/checkpoints.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,9 +97,8 @@ int checkpoints_open(struct checkpoints *checkpoints, const struct recording_che
 
 		err = recording_checkpoint_read(place->dir, NULL, &place->checkpoint, &e);
 		leave_out_known(checkpoints, i);
-		if (err && err != -ENOENT && err != -ENOTDIR && err != -ENOMEM &&
-		    !checkpoints->quiet)
-			fprintf(stderr, "fathom: %s\n", e.text);
+		if (err && err != -ENOENT && err != -ENOTDIR && err != -ENOMEM)
+			notice_tell(&checkpoints->notice, "%s", e.text);
 		if (err != -ENOMEM)
 			err = 0;
 	}
@@ -214,12 +213,11 @@ static bool checkpoint_fits(const struct checkpoint_place *place, const struct r
 
 static void tell_unusable(const struct checkpoints *checkpoints, const char *dir, int err)
 {
-	if (!checkpoints->quiet)
-		fprintf(stderr,
-			"fathom: the checkpoint of %s %s: names of files and processes seen only "
-			"in chunks that --keep deleted will be missing\n",
-			dir,
-			err == -EPROTO ? "was written by another version of fathom" : "is damaged");
+	notice_tell(&checkpoints->notice,
+		    "the checkpoint of %s %s: names of files and processes seen only in chunks "
+		    "that --keep deleted will be missing",
+		    dir,
+		    err == -EPROTO ? "was written by another version of fathom" : "is damaged");
 }
 
 /*
@@ -255,12 +253,11 @@ static int checkpoint_take_of(struct checkpoints *checkpoints, size_t i,
 
 static void tell_left_out(const struct checkpoints *checkpoints, const char *dir)
 {
-	if (!checkpoints->quiet)
-		fprintf(stderr,
-			"fathom: the checkpoint of %s is not used, because other chunks overlap "
-			"its time: names of files and processes seen only in chunks that --keep "
-			"deleted will be missing\n",
-			dir);
+	notice_tell(&checkpoints->notice,
+		    "the checkpoint of %s is not used, because other chunks overlap its time: "
+		    "names of files and processes seen only in chunks that --keep deleted will be "
+		    "missing",
+		    dir);
 }
 
 /* That of a caller, which leaves at least one chunk to be mapped. */

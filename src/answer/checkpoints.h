@@ -7,10 +7,11 @@
  * Where chunks are named and not their directory, its checkpoint is taken, too, if none is left out
  * between the two: in what is not read a name can have changed.
  */
-#ifndef CLI_BASES_H
-#define CLI_BASES_H
+#ifndef ANSWER_CHECKPOINTS_H
+#define ANSWER_CHECKPOINTS_H
 
 #include "base/map.h"
+#include "base/notice.h"
 #include "base/vec.h"
 #include "chunk/checkpoint.h"
 #include "map/partial.h"
@@ -26,7 +27,7 @@ struct checkpoint_place {
 struct checkpoints {
 	const char *const *dirs; /* borrowed, as is what they point to */
 	size_t count;
-	bool quiet; /* nothing is told on stderr */
+	struct notice notice; /* hears of a checkpoint that cannot be used */
 	const struct recording_checkpoint
 		*given;			     /* the one of a caller, in place of all; borrowed */
 	VEC(struct checkpoint_place) places; /* none, if one is given */
@@ -35,7 +36,7 @@ struct checkpoints {
 
 /*
  * Reads those of the recordings, unless one is given (NULL: none is). One that cannot be read
- * is told on stderr, and left out. 0 or -ENOMEM. Close it in any case.
+ * is told to the notice, and left out. 0 or -ENOMEM. Close it in any case.
  */
 int checkpoints_open(struct checkpoints *checkpoints, const struct recording_checkpoint *given);
 void checkpoints_close(struct checkpoints *checkpoints);

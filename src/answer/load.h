@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Where an answer comes from: recordings, mapped and merged.
- */
-#ifndef CLI_SOURCE_H
-#define CLI_SOURCE_H
+/* Loads recordings: reads their chunks, maps and merges them into the partial of an answer. */
+#ifndef ANSWER_LOAD_H
+#define ANSWER_LOAD_H
 
+#include "answer/source.h"
 #include "base/error.h"
+#include "base/notice.h"
+#include "base/range.h"
 #include "chunk/checkpoint.h"
 #include "chunk/chunk.h"
-#include "cli/option.h"
-#include "cli/view.h"
 #include "map/partial.h"
 
 struct source_options {
@@ -18,7 +17,7 @@ struct source_options {
 	int boot;			 /* 0: the latest in them */
 	bool spans;			 /* keep each syscall, fault and wait */
 	const struct kspan_filter *only; /* of them; NULL: all; borrowed by the source */
-	bool quiet;			 /* what is damaged has been told */
+	struct notice notice;		 /* hears of damage, a line each */
 	struct time_point from, to;	 /* only what lies between */
 	bool more;			 /* what is open at the end ends later, out of the range */
 	const char *after;		 /* a chunk: only later ones are read; NULL; borrowed */
@@ -37,12 +36,12 @@ struct source {
 	char missing[2 * CHUNK_MISSING_BYTES]; /* of all chunks */
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;
-	bool quiet;    /* the option */
+	struct notice notice; /* the option */
 	bool last_try; /* a chunk that goes while it is read is left out, and all is as it is */
 };
 
 /*
- * Reads, maps, merges and finishes. Damaged chunks are told on stderr, a line
+ * Reads, maps, merges and finishes. Damaged chunks are told to the notice, a line
  * each; one that is deleted meanwhile is none of them. 0 or a negative errno with the
  * causes. Free with source_free() in any case.
  */

@@ -6,8 +6,8 @@
  * nanosecond. What is not known is a part of its own and never spread over
  * the others. Values are persisted in partials: only ever append.
  */
-#ifndef MODEL_SPLIT_H
-#define MODEL_SPLIT_H
+#ifndef SPAN_SPLIT_H
+#define SPAN_SPLIT_H
 
 #include <stdbool.h>
 

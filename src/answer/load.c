@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/source.h"
+#include "answer/load.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/checkpoints.h"
 #include "base/hash.h"
 #include "base/names.h"
 #include "base/units.h"
 #include "chunk/chunk.h"
-#include "cli/bases.h"
 #include "map/chunk_map.h"
 
 /*
@@ -20,11 +20,6 @@
  * the checkpoint that stands for them, this many times at most.
  */
 #define READ_AGAIN 5
-
-static void tell_damage(void *arg, const char *text)
-{
-	fprintf(stderr, "fathom: %s\n", text);
-}
 
 /*
  * A point in time of the options as the monotonic clock; 0: not given. The clock's own 0 is as
@@ -91,14 +86,13 @@ static int chunk_take(struct source *s, const struct chunk_info *info, u64 *cove
 		return -ESTALE;
 	}
 	if (err) {
-		if (!s->quiet)
-			fprintf(stderr, "fathom: %s\n", why.text);
+		notice_tell(&s->notice, "%s", why.text);
 		s->view.lost.damaged += info->records;
 		return 0;
 	}
 	lost_add(&s->view.lost, &found.lost);
-	if (found.damage[0] && !s->quiet)
-		fprintf(stderr, "fathom: %s\n", found.damage);
+	if (found.damage[0])
+		notice_tell(&s->notice, "%s", found.damage);
 	covers_ns = chunk_covers_to(info);
 	if (covers_ns > *covered_ns) {
 		s->recorded_ns += inside(
@@ -265,7 +259,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 					  .to_ns = absolute(&o->to, info)};
 	const struct partial_options asked = options;
 	struct checkpoints checkpoints = {
-		.dirs = o->dirs, .count = o->dirs_count, .quiet = o->quiet};
+		.dirs = o->dirs, .count = o->dirs_count, .notice = o->notice};
 	int err = overlap_check(recording, e);
 
 	err = err ? err : range_check(&options, info->begin_ns, info->end_ns, e);
@@ -284,11 +278,11 @@ static int recording_map(struct source *out, const struct source_options *o,
 	err = partial_finish(out->partial);
 	if (err)
 		return error_set(e, err, "cannot finish the answer");
-	if (out->partial->left_out && !o->quiet)
-		fprintf(stderr,
-			"fathom: of more than %u threads not all are shown of those that do "
-			"nothing\n",
-			LIVES_MAX);
+	if (out->partial->left_out)
+		notice_tell(&o->notice,
+			    "of more than %u threads not all are shown of those that do "
+			    "nothing",
+			    LIVES_MAX);
 	out->view.lost.damaged += out->partial->left_out;
 	out->view.filters = partial_filters(out->partial, out->from_ns, out->to_ns);
 	out->view.steal_ns = out->partial->steal_ns;
@@ -299,7 +293,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 static int load_once(const struct source_options *o, struct source *out, struct error *e)
 {
 	struct recording_options reading = {
-		.boot = o->boot, .after = o->after, .damage = o->quiet ? NULL : tell_damage};
+		.boot = o->boot, .after = o->after, .damage = o->notice.tell, .arg = o->notice.arg};
 	struct recording *recording = NULL;
 	int err;
 
@@ -318,7 +312,7 @@ int source_load(const struct source_options *o, struct source *out, struct error
 	int err = -ESTALE;
 
 	for (int again = READ_AGAIN; err == -ESTALE; again--) {
-		*out = (struct source){.quiet = o->quiet, .last_try = !again};
+		*out = (struct source){.notice = o->notice, .last_try = !again};
 		err = load_once(o, out, e);
 		if (err == -ESTALE)
 			source_free(out);

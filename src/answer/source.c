@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer/source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint64_t lost_total(const struct lost_view *lost)
+{
+	return lost->buffer + lost->recursion + lost->application + lost->damaged;
+}
+
+void lost_write_json(struct json *j, const struct lost_view *lost)
+{
+	json_object_begin(j, "lost");
+	json_u64(j, "total", lost_total(lost));
+	json_u64(j, "buffer", lost->buffer);
+	json_u64(j, "recursion", lost->recursion);
+	json_u64(j, "application", lost->application);
+	json_u64(j, "damaged", lost->damaged);
+	json_object_end(j);
+}
+
+static void missing_write_json(struct json *j, const char *names)
+{
+	if (!names || !*names)
+		return;
+	json_array_begin(j, "missing");
+	while (*names) {
+		size_t length = strcspn(names, ",");
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, names);
+		json_string(j, NULL, name);
+		names += length + (names[length] == ',');
+	}
+	json_array_end(j);
+}
+
+void source_write_json(struct json *j, const struct source_view *source)
+{
+	json_array_begin(j, "clock");
+	for (size_t i = 0; i < source->clocks_count; i++) {
+		json_object_begin(j, NULL);
+		json_string(j, "host", source->clocks[i].host);
+		json_string(j, "boot_id", source->clocks[i].boot_id);
+		json_u64(j, "monotonic_ns", source->clocks[i].monotonic_ns);
+		json_u64(j, "unix_ns", source->clocks[i].unix_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	lost_write_json(j, &source->lost);
+	json_u64(j, "incomplete", source->incomplete);
+	missing_write_json(j, source->missing);
+	json_array_begin(j, "gaps");
+	for (size_t i = 0; i < source->gaps_count; i++) {
+		json_object_begin(j, NULL);
+		json_u64(j, "from_ns", source->gaps[i].from_ns);
+		json_u64(j, "to_ns", source->gaps[i].to_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every answer carries beside its rows or traces: how its clocks relate to the time of day,
+ * and what is missing from it. Plain values; whoever fills a view owns all that it points to, and
+ * readers only borrow it.
+ */
+#ifndef ANSWER_SOURCE_H
+#define ANSWER_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+
+/* One relation of a host's monotonic clock to Unix time. */
+struct clock_view {
+	const char *host;
+	const char *boot_id;
+	uint64_t monotonic_ns;
+	uint64_t unix_ns;
+};
+
+/* Records that are absent; their total is the sum. */
+struct lost_view {
+	uint64_t buffer;
+	uint64_t recursion;
+	uint64_t application;
+	uint64_t damaged;
+};
+
+/* A stretch of time in which nobody recorded. */
+struct gap_view {
+	uint64_t from_ns;
+	uint64_t to_ns;
+};
+
+struct source_view {
+	const struct clock_view *clocks; /* in the order of time */
+	size_t clocks_count;
+	struct lost_view lost;
+	uint64_t incomplete; /* fields that are cut or could not be read */
+	const char *missing; /* tracepoints that recorders had to do without, "a,b"; NULL: none */
+	const struct gap_view *gaps;
+	size_t gaps_count;
+	unsigned int filters; /* FILTER_* of record.h: records left out on request */
+	uint64_t steal_ns;    /* what the hypervisor took from the CPUs in the range */
+	uint64_t cpu_ns;      /* the recorded time times the number of CPUs; 0 if not known */
+};
+
+uint64_t lost_total(const struct lost_view *lost);
+
+/* Writes the object "lost" into an object that is begun. */
+void lost_write_json(struct json *j, const struct lost_view *lost);
+
+/* Writes "clock", "lost", "incomplete", "missing" if anything is, and "gaps", likewise. */
+void source_write_json(struct json *j, const struct source_view *source);
+
+#endif
