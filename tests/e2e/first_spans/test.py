@@ -53,7 +53,7 @@ def check_processes(where, ms, count):
 
 
 def record(name, *command):
-    """Records, and says how many programs were not reached: one that is gone at once can be."""
+    """Records, and says how many programs were not captured: one that is gone at once can be."""
     result = fathom.run("record", "-o", fathom.path(name), *command)
     equal(result.returncode, 0, f"record: {result.stderr}")
     missed = re.search(r"spans of (\d+) programs not captured", result.stderr)
@@ -67,7 +67,7 @@ def record(name, *command):
 def of_a_command():
     for i in range(3):
         where, missed = record(f"command-{i}", "--", PROGRAM, 50)
-        equal(missed, 0, "programs not reached")
+        equal(missed, 0, "programs not captured")
         check_processes(where, 50, 1)
         harness.check_sums(fathom, where)
 
@@ -75,7 +75,7 @@ def of_a_command():
 @tests.add
 def of_a_command_and_its_child():
     where, missed = record("fork", "--", PROGRAM, 50, "fork")
-    equal(missed, 0, "programs not reached")
+    equal(missed, 0, "programs not captured")
     check_processes(where, 50, 2)
 
 
@@ -87,14 +87,14 @@ def of_a_command_of_two_milliseconds():
         where, missed = record(f"brief-{i}", "--", PROGRAM, 2)
         check_processes(where, 2, 1 - missed)
         all_missed += missed
-    print(f"# {all_missed} of {TIMES} not reached")
-    check(all_missed < TIMES // 2, f"{all_missed} of {TIMES} were not reached")
+    print(f"# {all_missed} of {TIMES} not captured")
+    check(all_missed < TIMES // 2, f"{all_missed} of {TIMES} were not captured")
 
 
 @tests.add
 def in_many_chunks():
     where, missed = record("chunks", "--rotate", "5ms", "--", PROGRAM, 50)
-    equal(missed, 0, "programs not reached")
+    equal(missed, 0, "programs not captured")
     check(len(fathom.chunks(where)) > 3, "several chunks")
     check_processes(where, 50, 1)
     harness.check_sums(fathom, where)
@@ -108,7 +108,7 @@ def in_a_pid_namespace():
         return "no unshare here"
     # unshare is reached first, and to mount takes its time: a short life could end before
     where, missed = record("pids", "--", "unshare", *options, PROGRAM, 500)
-    equal(missed, 0, "programs not reached")
+    equal(missed, 0, "programs not captured")
     check_processes(where, 500, 1)
     return None
 
@@ -145,7 +145,7 @@ def of_a_file_with_another_library():
     """It has its context elsewhere: what was assumed does not stay."""
     for options in ([], ["--spans-only"]):
         where, missed = record("other" + "".join(options), *options, "--", EXECS, "1", OTHER)
-        equal(missed, 0, "programs not reached")
+        equal(missed, 0, "programs not captured")
         equal([calls for calls, _ in calls_under(where, "elsewhere")], [100], "calls")
 
 

@@ -96,7 +96,7 @@ def through_sudo_only_root_asks_the_recorder():
             recorder.communicate(timeout=60)
     equal((refused.returncode, unheard.returncode), (1, 1), "status")
     check("no permission to ask" in refused.stderr, f"why: {refused.stderr}")
-    check("nobody records" in unheard.stderr, f"why: {unheard.stderr}")
+    check("nothing records" in unheard.stderr, f"why: {unheard.stderr}")
 
 
 @tests.add
