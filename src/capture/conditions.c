@@ -31,7 +31,7 @@ static int filter_tell(struct capture *c, const struct capture_sink *sink)
 	_Static_assert(sizeof(r) == RECORD_SLOT_BYTES, "filter");
 	r.filter.head.kind = RECORD_filter;
 	r.filter.head.slots = 1;
-	r.filter.head.time_ns = capture_now();
+	r.filter.head.time_ns = host_clock_now_ns();
 	r.filter.flags = c->filters;
 	return c->filters ? capture_deliver(c, sink, &conditions_stream, &r.filter.head) : 0;
 }
@@ -40,7 +40,7 @@ static int filter_tell(struct capture *c, const struct capture_sink *sink)
 static int steal_tell(struct capture *c, const struct capture_sink *sink, u32 cpu, u64 steal_ns,
 		      bool cut)
 {
-	u64 now = capture_now();
+	u64 now = host_clock_now_ns();
 	union {
 		struct record_steal steal;
 		u8 slot[RECORD_SLOT_BYTES];
@@ -116,17 +116,17 @@ static int clock_tell(struct capture *c, const struct capture_sink *sink)
 		return 0;
 	r.clock.head.kind = RECORD_clock;
 	r.clock.head.slots = 1;
-	r.clock.head.time_ns = capture_now();
+	r.clock.head.time_ns = host_clock_now_ns();
 	r.clock.reason = 1;
 	r.clock.realtime_ns = host_clock_read_ns(CLOCK_REALTIME);
 	r.clock.boottime_ns = host_clock_read_ns(CLOCK_BOOTTIME);
-	r.clock.error_ns = capture_now() - r.clock.head.time_ns;
+	r.clock.error_ns = host_clock_now_ns() - r.clock.head.time_ns;
 	return capture_deliver(c, sink, &conditions_stream, &r.clock.head);
 }
 
 int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, bool cut)
 {
-	u64 now = capture_now();
+	u64 now = host_clock_now_ns();
 	int err = clock_tell(c, sink);
 
 	if (!err && !c->conditions_told) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/host_clock.h"
 #include "capture/drain.h"
 #include "capture/kernel/event.h"
 #include "capture/stack/stacks.h"
@@ -58,7 +59,7 @@ static int cut_losses_read(struct capture *c, struct cut_losses *losses)
 	int err = capture_features_lost(c, &keep);
 
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++)
-		err = drain_tell_lost(c, cpu, capture_now(), &keep);
+		err = drain_tell_lost(c, cpu, host_clock_now_ns(), &keep);
 	return err;
 }
 
@@ -134,7 +135,7 @@ static int cut_drain(struct capture *c, const u64 *heads, unsigned long rare, co
 		all = drain_held(c, d->sink, d->until_ns);
 	while (all >= 0) {
 		all = cut_pass(c, heads, rare, d);
-		if (all || capture_now() > d->until_ns + CAPTURE_CUT_WAIT_NS)
+		if (all || host_clock_now_ns() > d->until_ns + CAPTURE_CUT_WAIT_NS)
 			break;
 		nanosleep(&pause, NULL);
 	}
@@ -166,9 +167,9 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 	if (err)
 		goto out;
 	/* before the cut: then what follows it can only miss what was told since, just before it */
-	drain_tell_again(c, capture_now());
+	drain_tell_again(c, host_clock_now_ns());
 	capture_running_tell(c);
-	d.until_ns = capture_now();
+	d.until_ns = host_clock_now_ns();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
 		heads[cpu] = drain_ring_head(&c->rings[cpu]);

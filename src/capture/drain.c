@@ -30,11 +30,6 @@
 #define RARE_DISCARD (1u << 30)
 #define RARE_HEADER 8
 
-u64 capture_now(void)
-{
-	return host_clock_now_ns();
-}
-
 /* ---- delivering ---- */
 
 static void life_note(struct capture *c, const struct record_head *r)
@@ -155,7 +150,7 @@ int drain_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capt
 		lost.head.kind = RECORD_lost;
 		lost.head.slots = 1;
 		lost.head.cpu = cpu;
-		lost.head.time_ns = capture_now();
+		lost.head.time_ns = host_clock_now_ns();
 		lost.count = count - ring->lost[kind];
 		lost.begin_ns = ring->checked_ns;
 		ring->lost[kind] = count;
@@ -203,7 +198,7 @@ unsigned long drain_rare_head(const struct capture *c)
 /* What the programs wake us for (bpf/ring.h) is rarely all: the next need not do so. */
 static void stay_awake(struct capture *c)
 {
-	c->awake_until_ns = capture_now() + AWAKE_NS;
+	c->awake_until_ns = host_clock_now_ns() + AWAKE_NS;
 	__atomic_store_n(&c->programs->bss->awake_until_ns, c->awake_until_ns, __ATOMIC_RELAXED);
 }
 
@@ -281,7 +276,7 @@ void drain_tell_again(struct capture *c, u64 now)
 int capture_poll(struct capture *c, const struct capture_sink *sink)
 {
 	int err = capture_conditions_tell(c, sink, false);
-	u64 now = c->flight ? capture_now() : 0;
+	u64 now = c->flight ? host_clock_now_ns() : 0;
 
 	if (now > c->told_again_ns + TELL_AGAIN_NS)
 		drain_tell_again(c, now);
@@ -329,7 +324,7 @@ static int kernel_drain(struct capture *c, const struct drain *d)
 int capture_drain(struct capture *c, const struct capture_sink *sink)
 {
 	const struct drain d = {sink, ~0ull};
-	u64 polled_ns = c->polled_ns = capture_now();
+	u64 polled_ns = c->polled_ns = host_clock_now_ns();
 	int err = drain_held(c, sink, ~0ull);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -345,7 +340,7 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 		if (!err)
 			err = app_rings_poll(c->apps, sink);
 	}
-	return err ? err : capture_stacks_collect(c->stacks, c, sink, capture_now());
+	return err ? err : capture_stacks_collect(c->stacks, c, sink, host_clock_now_ns());
 }
 
 int capture_settle(struct capture *c, const struct capture_sink *sink)

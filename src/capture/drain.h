@@ -35,7 +35,7 @@ int drain_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capt
  */
 int drain_tell_around(struct capture *c, u32 cpu, u64 cut_ns, const struct capture_sink *sink);
 
-/* Lets the programs tell names anew (bpf/told.h); `now`: capture_now(). */
+/* Lets the programs tell names anew (bpf/told.h); `now`: host_clock_now_ns(). */
 void drain_tell_again(struct capture *c, u64 now);
 
 #endif

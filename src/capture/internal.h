@@ -109,8 +109,6 @@ struct capture {
 	int wake_fd;  /* an epoll of what the programs wake us for */
 };
 
-u64 capture_now(void);
-
 /* open.c */
 /*
  * The slots of a CPU's ring, as a power of two: the largest rings that fit the wish, in bytes of

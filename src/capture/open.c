@@ -222,7 +222,7 @@ int capture_attach(struct capture *c, struct error *e)
 {
 	int err;
 
-	c->recursion_ns = capture_now();
+	c->recursion_ns = host_clock_now_ns();
 	capture_conditions_open(c);
 	c->apps = app_rings_new();
 	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
@@ -270,7 +270,7 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
 	if (err)
 		return err;
 	if (!c->programs->bss->recording)
-		capture_turn_on(c, begin_ns ? begin_ns : capture_now());
+		capture_turn_on(c, begin_ns ? begin_ns : host_clock_now_ns());
 	drain_hurry();
 	err = capture_snapshot(c, sink, e);
 	/* events of a CPU that comes later, or comes back, are opened then */

@@ -14,6 +14,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/host_clock.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -79,7 +80,7 @@ static int rare_map(struct capture *c, int fd)
 
 	rare->page = sysconf(_SC_PAGESIZE);
 	rare->size = CAPTURE_RARE_BYTES;
-	rare->mark.ns = rare->mark.before_ns = capture_now();
+	rare->mark.ns = rare->mark.before_ns = host_clock_now_ns();
 	at = mmap(NULL, rare->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
@@ -132,7 +133,7 @@ void capture_wait(struct capture *c, u64 at_most_ns)
 int capture_rings_map(struct capture *c, struct error *e)
 {
 	int fd = bpf_map__fd(c->programs->maps.slots), err;
-	u64 now = capture_now();
+	u64 now = host_clock_now_ns();
 
 	c->rings = calloc(c->ring_count, sizeof(*c->rings));
 	if (!c->rings)

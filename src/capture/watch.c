@@ -250,7 +250,7 @@ static u64 watch_step(struct capture_watch *w, const struct watch_event *events,
 	due = app_ring_seek_run(w->seek, now);
 	if (foreign_work_is_taken())
 		return NEVER;
-	w->step_ns = capture_now();
+	w->step_ns = host_clock_now_ns();
 	tracker_due = context_tracker_run(w->tracker, w->step_ns);
 	if (foreign_work_is_taken())
 		return NEVER;
@@ -296,12 +296,12 @@ static void *watch_run(void *arg)
 	while (!w->stop) {
 		size_t count = w->events.count < 256 ? w->events.count : 256;
 
-		if (count == 0 && !w->again && capture_now() < due) {
+		if (count == 0 && !w->again && host_clock_now_ns() < due) {
 			watch_wait(w, due);
 			continue;
 		}
 		if (w->again)
-			context_tracker_again(w->tracker, capture_now());
+			context_tracker_again(w->tracker, host_clock_now_ns());
 		w->again = false;
 		if (count)
 			memcpy(batch, w->events.data, count * sizeof(batch[0]));
@@ -311,7 +311,7 @@ static void *watch_run(void *arg)
 				w->events.count * sizeof(batch[0]));
 		w->taken += count;
 		pthread_mutex_unlock(&w->mutex);
-		now = capture_now();
+		now = host_clock_now_ns();
 		due = watch_step(w, batch, count, now);
 		if (foreign_work_is_taken())
 			return NULL;
@@ -577,7 +577,7 @@ static int followed_tell(struct capture *c, const struct capture_sink *sink,
 			u8 slot[RECORD_SLOT_BYTES];
 		} out = {.r = {.head = {.kind = RECORD_filter,
 					.slots = 1,
-					.time_ns = capture_now(),
+					.time_ns = host_clock_now_ns(),
 					.pid = (u32)list[i].pid},
 			       .flags = FILTER_SPANS | FILTER_FOLLOWS}};
 
@@ -598,7 +598,7 @@ static int services_tell(struct capture *c, const struct capture_sink *sink,
 	(void)vec_move(&services, &w->services);
 	pthread_mutex_unlock(&w->mutex);
 	for (size_t i = 0; i < services.count; i++) {
-		services.data[i]->head.time_ns = capture_now();
+		services.data[i]->head.time_ns = host_clock_now_ns();
 		err = err ? err : capture_deliver(c, sink, stream, &services.data[i]->head);
 		free(services.data[i]);
 	}

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/host_clock.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "capture/internal.h"
 
 #define NEVER UINT64_MAX
 #define MS 1000000ull
@@ -192,7 +192,7 @@ void app_ring_seek_exit(struct app_ring_seek *seek, pid_t pid)
 /* A process that makes us look all the time is looked at for a small part of it. */
 static void look_account(struct seek_process *process, u64 begin_ns)
 {
-	u64 now = capture_now(), rested = (begin_ns - process->looked_ns) / REST;
+	u64 now = host_clock_now_ns(), rested = (begin_ns - process->looked_ns) / REST;
 
 	process->debt_ns -= rested < process->debt_ns ? rested : process->debt_ns;
 	process->debt_ns += now - begin_ns;
@@ -245,7 +245,7 @@ static void found_count(struct seek_process *process, unsigned int count)
 
 	process->found += count < wanted ? count : wanted;
 	process->ahead = count < wanted ? 0 : count - wanted;
-	process->found_ns = capture_now();
+	process->found_ns = host_clock_now_ns();
 }
 
 static bool process_look(struct app_ring_seek *seek, struct seek_process *process, u64 now_ns)
@@ -314,7 +314,7 @@ static u64 pending_due_ns(const struct app_ring_seek *seek)
  */
 u64 app_ring_seek_run(struct app_ring_seek *seek, u64 now_ns)
 {
-	u64 begin_ns = capture_now();
+	u64 begin_ns = host_clock_now_ns();
 
 	for (size_t i = seek->pending.count; i-- > 0;) {
 		struct seek_process *process = pending_process(seek, i);
@@ -323,7 +323,7 @@ u64 app_ring_seek_run(struct app_ring_seek *seek, u64 now_ns)
 		if (process->round == seek->round || process->due_ns > now_ns)
 			continue;
 		process->round = seek->round;
-		goes_on = process_look(seek, process, capture_now());
+		goes_on = process_look(seek, process, host_clock_now_ns());
 		if (foreign_work_is_taken())
 			return NEVER;
 		if (!goes_on) {
@@ -332,7 +332,7 @@ u64 app_ring_seek_run(struct app_ring_seek *seek, u64 now_ns)
 		} else if (process->due_ns < process->rest_ns) {
 			process->due_ns = process->rest_ns;
 		}
-		if (i > 0 && capture_now() > begin_ns + TURN_NS)
+		if (i > 0 && host_clock_now_ns() > begin_ns + TURN_NS)
 			return now_ns;
 	}
 	seek->round++;

@@ -23,6 +23,7 @@
 
 #include "base/cpu_list.h"
 #include "base/hash.h"
+#include "base/host_clock.h"
 #include "bpf/event.h"
 #include "capture/internal.h"
 #include "capture/kernel/tracefs.h"
@@ -394,7 +395,7 @@ int capture_events_tell(struct capture *c, const struct capture_sink *sink)
 	for (size_t i = 0; i < c->events->list.count && !err; i++) {
 		struct record_format *r = c->events->list.data[i].record;
 
-		r->head.time_ns = capture_now();
+		r->head.time_ns = host_clock_now_ns();
 		err = capture_deliver(c, sink, &stream, &r->head);
 	}
 	c->events->due = err != 0;

@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/cpu_list.h"
+#include "base/host_clock.h"
 #include "capture/internal.h"
 #include "capture/kernel/event.h"
 #include "capture/stack/stacks.h"
@@ -164,7 +165,7 @@ static int fault_ends_attach(struct capture *c, u32 cpu)
 					  cpu);
 	if (!ends->minor || !ends->major)
 		return feature_starves(errno) ? -errno : 0;
-	__atomic_compare_exchange_n(fault_ends_since(c, cpu), &none, capture_now(), false,
+	__atomic_compare_exchange_n(fault_ends_since(c, cpu), &none, host_clock_now_ns(), false,
 				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -293,7 +294,7 @@ static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 l
 	c->counts.lost_recursion += count;
 	lost.head.kind = RECORD_lost;
 	lost.head.slots = 1;
-	lost.head.time_ns = capture_now();
+	lost.head.time_ns = host_clock_now_ns();
 	lost.begin_ns = c->recursion_ns;
 	return sink->lost ? sink->lost(sink->arg, &stream, &lost) : 0;
 }
@@ -327,7 +328,7 @@ int capture_features_lost_around(struct capture *c, const struct capture_sink *s
 
 int capture_features_lost(struct capture *c, const struct capture_sink *sink)
 {
-	u64 asked_ns = capture_now(), misses;
+	u64 asked_ns = host_clock_now_ns(), misses;
 	int err = misses_tell(c, sink, RECORD_event, capture_events_missed(c));
 
 	if (!err)

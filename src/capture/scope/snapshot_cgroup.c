@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/host_clock.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -84,7 +85,7 @@ static int cgroup_deliver(struct capture *c, const struct capture_sink *sink, co
 		c->counts.incomplete++;
 	}
 	r.cgroup.head.kind = RECORD_cgroup;
-	r.cgroup.head.time_ns = capture_now();
+	r.cgroup.head.time_ns = host_clock_now_ns();
 	r.cgroup.hierarchy = hierarchy;
 	r.cgroup.id = id;
 	r.cgroup.path_len = len;
@@ -105,7 +106,7 @@ static int member_deliver(struct capture *c, const struct capture_sink *sink, u3
 	_Static_assert(sizeof(struct record_cgroup_attach) <= sizeof(r), "attach");
 	memset(&r, 0, sizeof(r));
 	r.attach.head.kind = RECORD_cgroup_attach;
-	r.attach.head.time_ns = capture_now();
+	r.attach.head.time_ns = host_clock_now_ns();
 	r.attach.head.tid = r.attach.head.pid = pid;
 	r.attach.head.slots = 1;
 	r.attach.cgroup = id;

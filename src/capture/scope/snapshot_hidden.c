@@ -17,6 +17,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/host_clock.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 
@@ -56,7 +57,7 @@ static int thread_tell(void *arg, u32 tid)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", t->pid, tid);
-	out.r.head.time_ns = capture_now(); /* a name that is given later comes after it */
+	out.r.head.time_ns = host_clock_now_ns(); /* a name that is given later comes after it */
 	out.r.head.tid = tid;
 	out.r.head.pid = t->pid;
 	fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings are looked for when and as long as it is worth it. Time is what the test says it is. */
+#include "base/host_clock.h"
 #include "capture/app/seek.h"
 
-#include "capture/internal.h"
 #include "tests/unit/capture/app_writer.h"
 
 #define NEVER UINT64_MAX
@@ -62,7 +62,7 @@ TEST(one_that_is_there_is_reached_at_once)
 	struct writer w = writer_start();
 	struct app_ring_seek *seek = seek_new();
 
-	app_ring_seek_made(seek, w.pid, capture_now(), capture_now());
+	app_ring_seek_made(seek, w.pid, host_clock_now_ns(), host_clock_now_ns());
 	CHECK_EQ(looks_until_done(seek, 1), 1);
 	CHECK_EQ(reached_count, 1);
 	CHECK_EQ(missed, 0);
@@ -74,7 +74,7 @@ TEST(as_many_as_were_made_are_looked_for)
 {
 	struct writer w = writer_start();
 	struct app_ring_seek *seek = seek_new();
-	u64 now = capture_now(), due;
+	u64 now = host_clock_now_ns(), due;
 
 	app_ring_seek_made(seek, w.pid, now, now);
 	app_ring_seek_made(seek, w.pid, now, now); /* which is not there yet */
@@ -97,15 +97,15 @@ TEST(one_that_was_found_before_it_was_told_of_is_not_missed)
 	u64 now;
 
 	CHECK_STR(writer_ask(&w, "open"), "done");
-	now = capture_now();
+	now = host_clock_now_ns();
 	app_ring_seek_made(seek, w.pid, now, now);
 	CHECK_EQ(looks_until_done(seek, 1), 1);
 	CHECK_EQ(reached_count, 1); /* both of them, in a list */
 	app_ring_seek_made(seek, w.pid, now, now);
 	CHECK_EQ(looks_until_done(seek, 1), 1);
-	app_ring_seek_exec(seek, w.pid, capture_now());
+	app_ring_seek_exec(seek, w.pid, host_clock_now_ns());
 	CHECK_EQ(missed, 0);
-	now = capture_now(); /* one that nobody has found */
+	now = host_clock_now_ns(); /* one that nobody has found */
 	app_ring_seek_made(seek, w.pid, now, now);
 	CHECK_EQ(looks_until_done(seek, 100), 24);
 	CHECK_EQ(missed, 1);
@@ -119,13 +119,13 @@ TEST(what_was_there_is_looked_for_twice)
 	struct app_ring_seek *seek = seek_new();
 
 	CHECK_STR(writer_ask(&w, "open"), "done");
-	app_ring_seek_found(seek, w.pid, capture_now());
+	app_ring_seek_found(seek, w.pid, host_clock_now_ns());
 	CHECK_EQ(looks_until_done(seek, 10), 2);
 	CHECK_EQ(reached_count, 1);
 	CHECK_EQ(missed, 0);
 	app_ring_seek_exit(seek, w.pid);
 	writer_reap(&w);
-	CHECK_EQ(app_ring_seek_run(seek, capture_now()), NEVER);
+	CHECK_EQ(app_ring_seek_run(seek, host_clock_now_ns()), NEVER);
 	CHECK_EQ(missed, 0);
 	seek_end(seek);
 }
@@ -135,10 +135,10 @@ TEST(one_that_does_not_come_is_missed_once)
 	struct writer w = writer_start();
 	struct app_ring_seek *seek = seek_new();
 
-	app_ring_seek_made(seek, w.pid, capture_now(), capture_now());
+	app_ring_seek_made(seek, w.pid, host_clock_now_ns(), host_clock_now_ns());
 	CHECK_EQ(looks_until_done(seek, 1), 1);
-	app_ring_seek_made(seek, w.pid, capture_now(), capture_now());
-	app_ring_seek_made(seek, w.pid, capture_now(), capture_now());
+	app_ring_seek_made(seek, w.pid, host_clock_now_ns(), host_clock_now_ns());
+	app_ring_seek_made(seek, w.pid, host_clock_now_ns(), host_clock_now_ns());
 	CHECK_EQ(looks_until_done(seek, 100), 24);
 	CHECK_EQ(missed, 1);
 	CHECK_EQ(reached_count, 1);
@@ -150,7 +150,7 @@ TEST(another_program_has_other_rings)
 {
 	struct writer w = writer_start();
 	struct app_ring_seek *seek = seek_new();
-	u64 now = capture_now();
+	u64 now = host_clock_now_ns();
 
 	app_ring_seek_made(seek, w.pid, now - 2, now);
 	app_ring_seek_made(seek, w.pid, now - 2, now); /* of the program before */
@@ -169,7 +169,7 @@ TEST(what_one_that_ended_had_made_is_missed)
 {
 	struct writer w = writer_start();
 	struct app_ring_seek *seek = seek_new();
-	u64 now = capture_now();
+	u64 now = host_clock_now_ns();
 
 	app_ring_seek_made(seek, w.pid, now, now);
 	app_ring_seek_made(seek, w.pid, now, now);
@@ -177,7 +177,7 @@ TEST(what_one_that_ended_had_made_is_missed)
 	CHECK_EQ(reached_count, 1);
 	app_ring_seek_exit(seek, w.pid);
 	CHECK_EQ(missed, 0);
-	now = capture_now();
+	now = host_clock_now_ns();
 	app_ring_seek_made(seek, w.pid, now, now);
 	CHECK_EQ(missed, 1);
 	seek_end(seek);
@@ -195,7 +195,7 @@ TEST(a_turn_ends_after_a_while_and_the_next_one_goes_on)
 	reach_us = 10000; /* longer than a turn */
 	for (int i = 0; i < 4; i++)
 		w[i] = writer_start();
-	now = capture_now();
+	now = host_clock_now_ns();
 	for (int i = 0; i < 3; i++) {
 		app_ring_seek_made(seek, w[i].pid, now, now);
 		if (i == 1) /* which is not there, so that it is looked at again */
@@ -206,7 +206,8 @@ TEST(a_turn_ends_after_a_while_and_the_next_one_goes_on)
 		CHECK_EQ(reached_count, i + 1);
 		CHECK_EQ(reached_of, w[order[i]].pid);
 		if (i == 0)
-			app_ring_seek_made(seek, w[3].pid, capture_now(), capture_now());
+			app_ring_seek_made(seek, w[3].pid, host_clock_now_ns(),
+					   host_clock_now_ns());
 	}
 	CHECK(now != NEVER);
 	CHECK_EQ(looks_until_done(seek, 100), 23);
@@ -229,12 +230,12 @@ TEST(a_process_that_makes_us_look_all_the_time_rests)
 {
 	struct writer w = writer_start();
 	struct app_ring_seek *seek = seek_new();
-	u64 begin = capture_now(), looked = 0, before, now;
+	u64 begin = host_clock_now_ns(), looked = 0, before, now;
 	bool goes_on = true;
 
 	CHECK_STR(writer_ask(&w, "fakes 1000"), "done");
-	while (capture_now() - begin < SECOND && goes_on) {
-		now = capture_now();
+	while (host_clock_now_ns() - begin < SECOND && goes_on) {
+		now = host_clock_now_ns();
 		app_ring_seek_made(seek, w.pid, now, now);
 		before = own_cpu_ns();
 		goes_on = app_ring_seek_run(seek, now) != NEVER;

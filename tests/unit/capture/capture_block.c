@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/host_clock.h"
 #include "capture/internal.h"
 #include "programs.skel.h"
 #include "tests/unit/capture/recording.h"
@@ -227,7 +228,7 @@ static void disk_recorded_after_unseen(u64 done)
 	CHECK(issued_count(map, b.pid, done) > 0);
 	*end = bpf_program__attach(c->programs->progs.block_rq_complete);
 	CHECK(*end != NULL);
-	b.since_ns = capture_now();
+	b.since_ns = host_clock_now_ns();
 	for (int i = 0; i < ROUNDS && issued_count(map, b.pid, 0); i++)
 		disk_ask(go[1], back[0]);
 	close(go[1]);
