@@ -8,12 +8,12 @@
 
 #define HEADERS_MAX 512
 #define NOTES_MAX 64  /* in one segment or section */
-#define NAME_BYTES 4  /* of "GNU" and "Go", with the NULs behind */
+#define NAME_BYTES 4  /* "GNU" and "Go", padded with NULs */
 #define GNU_ID_MAX 32 /* bytes */
 #define GO_BUILD_ID 4 /* the type of Go's note */
 #define GO_PREFIX "go:"
 #define GO_PARTS 4
-#define GO_PART_MIN 16 /* characters; they have 20 */
+#define GO_PART_MIN 16 /* characters; Go writes 20 */
 #define GO_ID_MAX 96
 
 _Static_assert(2 * GNU_ID_MAX < ELF_BUILD_ID_TEXT, "there is room for GNU's");
@@ -24,12 +24,12 @@ struct note {
 	char name[NAME_BYTES];
 };
 
-/* Where notes stand. */
+/* A range of the file that holds notes. */
 struct place {
 	uint64_t at, bytes, align;
 };
 
-/* What was found so far. */
+/* The build ids that were found so far. */
 struct ids {
 	uint8_t gnu[GNU_ID_MAX];
 	uint32_t gnu_bytes; /* 0: none */
@@ -55,8 +55,8 @@ static int gnu_read(const struct elf_source *source, uint64_t at, uint32_t bytes
 }
 
 /*
- * Whether it is one that tells builds apart: four hashes, of what the program was made of and of
- * what it is. Who links by hand may have any text there, and some have the same in all programs.
+ * Whether the text is an id that Go's toolchain made: four hashes of the inputs and the output of
+ * the build. A custom link step may put any text there, also the same text into every program.
  */
 static bool go_is_id(const char *text)
 {
@@ -74,7 +74,7 @@ static bool go_is_id(const char *text)
 	}
 }
 
-/* One of another kind counts as none. */
+/* Reads a Go build id. A text of another form is ignored. 0 or a negative errno. */
 static int go_read(const struct elf_source *source, uint64_t at, uint32_t bytes, struct ids *ids)
 {
 	char text[GO_ID_MAX + 1] = "";
@@ -94,7 +94,7 @@ static bool note_is(const struct note *note, uint32_t type, const char name[NAME
 	       !memcmp(note->name, name, NAME_BYTES);
 }
 
-/* Looks until GNU's is found. */
+/* Reads notes until a GNU build id is found. 0 or a negative errno. */
 static int notes_read(const struct elf_source *source, struct place place, struct ids *ids)
 {
 	uint64_t align = place.align == 8 ? 8 : 4, at = place.at, left = place.bytes;
@@ -140,7 +140,7 @@ static int segments_read(const struct elf_source *source, const Elf64_Ehdr *head
 	return err;
 }
 
-/* Of a file that is stripped of them, or has too many, they say nothing. */
+/* Reads the notes of sections. A file without sections, or with too many, counts as without id. */
 static int sections_read(const struct elf_source *source, const Elf64_Ehdr *header, struct ids *ids)
 {
 	Elf64_Shdr section;

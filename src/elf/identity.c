@@ -10,13 +10,13 @@
 
 #define BARE "file:"
 #define SAMPLE 16384u
-#define SAMPLES 64u /* a file of no more bytes than they have is read as a whole */
+#define SAMPLES 64u /* a file that is not longer than all samples is read as a whole */
 
 _Static_assert(ELF_BUILD_ID_TEXT <= FILE_IDENTITY_TEXT, "there is room for a build id");
-/* the prefix, two numbers of 16 digits, one of 20 with 9 behind it, the sum; four separators */
+/* the prefix, two numbers of 16 digits, seconds of 20 and nanoseconds of 9, the sum, separators */
 _Static_assert(sizeof(BARE) + 16 + 16 + 20 + 9 + 16 + 4 <= FILE_IDENTITY_TEXT, "there is room");
 
-/* Where the sample `i` of `count` begins: the first at 0, the last ends with the file. */
+/* The offset of sample `i` of `count`. The first begins at 0, the last ends with the file. */
 static uint64_t sample_at(uint64_t size, uint64_t i, uint64_t count)
 {
 	if (size <= (uint64_t)SAMPLE * SAMPLES)
@@ -61,7 +61,7 @@ static int bare_read(const struct elf_source *source, const struct stat *info,
 int file_identity_read(int fd, const struct stat *info, char text[FILE_IDENTITY_TEXT])
 {
 	struct elf_source source = elf_source_file(fd, (uint64_t)info->st_size);
-	/* what is no ELF file of our kind, or a damaged one, can be told by the rest */
+	/* a damaged ELF file, or no ELF file, gets the identity without a build id */
 	int length = elf_build_id_read(&source, text);
 
 	if (length > 0)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the bytes of an ELF file come from: see elf_tls.h. */
+#include "elf/source.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include "elf/tls.h"
 
 static bool range_fits(const struct elf_source *source, uint64_t at, size_t len)
 {

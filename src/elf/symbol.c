@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for the variable in the tables of symbols. */
+/* Looks for a thread-local variable in the symbol tables of an ELF file. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static bool symbol_fits(const Elf64_Sym *symbol)
 	       symbol->st_size == sizeof(uint64_t);
 }
 
-/* 1: this dynamic symbol is the variable; 0: it is not. */
+/* Whether the dynamic symbol of this index is the variable: 1, 0, or a negative errno. */
 static int dynamic_symbol_is(struct elf_reader *reader, uint64_t index)
 {
 	char name[128];
@@ -131,7 +131,7 @@ static int section_read(struct elf_reader *reader, uint64_t index, Elf64_Shdr *s
 			sizeof(*section));
 }
 
-/* 1: one of `count` symbols is the variable. */
+/* Looks for the variable among `count` symbols. 1: found; 0: not found; or a negative errno. */
 static int symbols_search(struct elf_reader *reader, const Elf64_Sym *symbols, size_t count,
 			  const Elf64_Shdr *strings, unsigned int *candidates)
 {
@@ -182,8 +182,8 @@ static int section_search(struct elf_reader *reader, const Elf64_Shdr *table,
 }
 
 /*
- * Without a dynamic symbol: the full table, which static programs and hidden
- * variables have, unless the file was stripped.
+ * Searches the full symbol table. Static programs and hidden variables have no dynamic symbol; they
+ * are found here, unless the file was stripped.
  */
 static int symtab_find(struct elf_reader *reader)
 {
@@ -203,7 +203,6 @@ static int symtab_find(struct elf_reader *reader)
 	return 0;
 }
 
-/* 1: found, 0: the file does not define the variable. */
 int elf_symbol_find(struct elf_reader *reader)
 {
 	int found = 0;

@@ -19,43 +19,9 @@
 #error "thread-local variables of other processes: this machine is not supported"
 #endif
 
-#define PAGE_MASK 4095ull /* of the smallest pages that there are */
+#define PAGE_MASK 4095ull /* for 4 KiB, the smallest page size */
 #define PROGRAM_HEADERS_MAX 512
 #define DYNAMIC_ENTRIES_MAX 1024
-
-int elf_read(struct elf_reader *reader, uint64_t at, void *to, size_t len)
-{
-	if (len > reader->budget)
-		return -ENOEXEC;
-	reader->budget -= len;
-	return reader->source->read(reader->source, at, to, len);
-}
-
-/* Where the byte of a linked address stands in the source. */
-static int offset_of(const struct elf_reader *reader, uint64_t address, uint64_t *offset)
-{
-	const struct elf_tls *facts = reader->facts;
-
-	for (unsigned int i = 0; i < facts->segments; i++) {
-		const struct elf_tls_segment *segment = &facts->segment[i];
-
-		if (address < segment->address || address - segment->address >= segment->size)
-			continue;
-		*offset = reader->source->in_memory
-				  ? address - reader->header_address
-				  : segment->offset + (address - segment->address);
-		return 0;
-	}
-	return -ENOEXEC;
-}
-
-int elf_read_address(struct elf_reader *reader, uint64_t address, void *to, size_t len)
-{
-	uint64_t offset;
-	int err = offset_of(reader, address, &offset);
-
-	return err ? err : elf_read(reader, offset, to, len);
-}
 
 static int header_check(const Elf64_Ehdr *header)
 {
@@ -127,7 +93,10 @@ static void interpreter_read(struct elf_reader *reader)
 		reader->facts->musl = strstr(path, "/ld-musl-") != NULL;
 }
 
-/* A loader may have replaced the linked addresses in a loaded image. */
+/*
+ * Turns an address of the dynamic section into a linked one. In a loaded image the loader may have
+ * added the load bias to it.
+ */
 static uint64_t dynamic_address(const struct elf_reader *reader, uint64_t value)
 {
 	uint64_t bias;
@@ -198,7 +167,7 @@ static int facts_read(struct elf_reader *reader)
 	reader->facts->fixed = reader->header.e_type == ET_EXEC;
 	interpreter_read(reader);
 	if (!reader->tls.p_memsz)
-		return 0; /* nothing thread-local: most files end here */
+		return 0; /* most files have no thread-local variables */
 	err = dynamic_read(reader);
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for the relocation through which code reaches the variable. */
+/* Looks for the relocation through which code reaches a thread-local variable. */
 #include <errno.h>
 
 #include "elf/reader.h"
@@ -30,7 +30,10 @@ static enum elf_tls_way relocation_way(uint32_t type)
 	return ELF_TLS_NONE;
 }
 
-/* Does this relocation serve the variable, and how far behind it does that stand? */
+/*
+ * Whether the relocation can be used to reach the variable. *beyond gets the distance in bytes from
+ * what the relocation resolves to.
+ */
 static bool relocation_serves(const struct elf_reader *reader, const Elf64_Rela *rela,
 			      enum elf_tls_way way, uint64_t *beyond)
 {
@@ -93,9 +96,9 @@ static int relocations_read(struct elf_reader *reader, uint64_t at, uint64_t siz
 }
 
 /*
- * The main executable's block ends at the thread pointer (x86-64), or begins
- * behind the two words there (aarch64). A block whose begin is not a multiple
- * of its alignment is placed so that its addresses keep their remainder.
+ * Computes tp_offset for a variable of the main executable. On x86-64 the executable's TLS block
+ * ends at the thread pointer; on aarch64 it begins two words behind it. If the linked begin of the
+ * block is not aligned, the loader keeps its remainder modulo the alignment.
  */
 static int executable_offset(struct elf_reader *reader)
 {
