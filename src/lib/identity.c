@@ -10,6 +10,8 @@
  *	16     8    published at, CLOCK_BOOTTIME; 0 while it is being changed
  *	24     8    address of the payload, which follows in the same mapping
  */
+#include "lib/identity.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,8 +25,8 @@
 #include "lib/memory_file.h"
 #include "lib/protobuf_write.h"
 #include "lib/quiet.h"
-#include "lib/record_write.h"
 #include "lib/ring_file.h"
+#include "lib/thread.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -339,21 +341,7 @@ void fathom_identity_withdraw(void)
 	munmap(context, CONTEXT_BYTES);
 }
 
-/* After a change: the new identity to those who read it. */
-static void identity_changed(struct fathom_thread *t)
-{
-	__atomic_fetch_add(&fathom_process.version, 1, __ATOMIC_RELEASE);
-	t->told = 0;
-	(void)write_wanted(t);
-}
-
-struct attribute {
-	const char *key, *value;
-};
-
-/* All of them or none. A value of NULL stays as it is. */
-static int identity_replace(const struct fathom_thread *t, const struct attribute *attributes,
-			    size_t count)
+int fathom_identity_replace(u32 pid, const struct identity_attribute *attributes, size_t count)
 {
 	struct identity_text text;
 	int err = 0;
@@ -367,59 +355,8 @@ static int identity_replace(const struct fathom_thread *t, const struct attribut
 	}
 	if (!err)
 		identity.is = text;
-	if (!err && identity.context && fathom_process.own->looked == t->pid)
+	if (!err && identity.context && fathom_process.own->looked == pid)
 		context_write(identity.context);
 	identity_give();
 	return err;
-}
-
-static int identity_set(const struct attribute *attributes, size_t count)
-{
-	int err, kept = errno;
-	struct fathom_thread *t;
-	struct quiet quiet;
-
-	if (fathom_process.disabled)
-		return 0;
-	t = thread_get();
-	if (!t)
-		return fathom_process.disabled ? 0 : -ENOMEM;
-	fathom_quiet_begin(&quiet);
-	err = identity_replace(t, attributes, count);
-	fathom_quiet_end(&quiet);
-	if (!err)
-		identity_changed(t);
-	errno = kept;
-	return err;
-}
-
-int fathom_resource_set(const char *key, const char *value)
-{
-	if (!key || !*key || !value)
-		return -EINVAL;
-	return identity_set(&(struct attribute){key, value}, 1);
-}
-
-int fathom_init(const char *service)
-{
-	struct fathom_thread *t;
-
-	if (service)
-		return *service ? fathom_resource_set("service.name", service) : -EINVAL;
-	t = thread_get();
-	return t || fathom_process.disabled ? 0 : -ENOMEM;
-}
-
-int fathom_endpoint_set(const struct fathom_endpoint *endpoint)
-{
-	struct attribute all[3];
-	char port[8];
-
-	if (!endpoint)
-		return -EINVAL;
-	snprintf(port, sizeof(port), "%u", endpoint->port);
-	all[0] = (struct attribute){"service.name", endpoint->name};
-	all[1] = (struct attribute){"network.local.address", endpoint->address};
-	all[2] = (struct attribute){"network.local.port", endpoint->port ? port : NULL};
-	return identity_set(all, 3);
 }

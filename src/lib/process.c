@@ -11,13 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/identity.h"
 #include "lib/quiet.h"
-#include "lib/record_write.h"
 #include "lib/ring_file.h"
-
-static struct process_own own_kept; /* where there is no page: a child has it from its parent */
-
-struct process fathom_process = {.own = &own_kept, .level = FATHOM_INFO};
+#include "lib/thread.h"
 
 static u64 *process_word(void)
 {
@@ -106,11 +103,11 @@ static struct process_own *own_map(void)
 	void *own = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (own == MAP_FAILED)
-		return &own_kept;
+		return &fathom_own_kept;
 	if (madvise(own, page, MADV_WIPEONFORK) == 0)
 		return own;
 	munmap(own, page);
-	return &own_kept;
+	return &fathom_own_kept;
 }
 
 /* At the end, if no thread can be at it. */
@@ -118,9 +115,9 @@ static void own_unmap(void)
 {
 	struct process_own *own = fathom_process.own;
 
-	if (own == &own_kept || __atomic_load_n(&fathom_process.threads, __ATOMIC_SEQ_CST))
+	if (own == &fathom_own_kept || __atomic_load_n(&fathom_process.threads, __ATOMIC_SEQ_CST))
 		return;
-	fathom_process.own = &own_kept;
+	fathom_process.own = &fathom_own_kept;
 	munmap(own, (size_t)sysconf(_SC_PAGESIZE));
 }
 
@@ -236,28 +233,6 @@ __attribute__((destructor(101))) static void process_stop(void)
 	}
 	fathom_quiet_end(&quiet);
 	errno = err;
-}
-
-void fathom_level_set(int level)
-{
-	u64 ready = (u64)getpid() << 2 | PROCESS_READY;
-
-	if (level < FATHOM_EMERGENCY || level > FATHOM_DEBUG)
-		return;
-	fathom_process_begin(); /* what the environment says stands before this */
-	__atomic_store_n(&fathom_process.level, (u32)level, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&fathom_process.disabled, __ATOMIC_SEQ_CST) &&
-	    __atomic_load_n(process_word(), __ATOMIC_ACQUIRE) == ready && fathom_ring_is_shared())
-		__atomic_store_n(&fathom_process.ring->level, (u32)level, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
-}
-
-int fathom_level_get(void)
-{
-	if (unlikely(__atomic_load_n(&fathom_process.begun, __ATOMIC_ACQUIRE) != PROCESS_BEGUN))
-		fathom_process_begin();
-	return (int)__atomic_load_n(&fathom_process.level, __ATOMIC_RELAXED);
 }
 
 int fathom_level_parse(const char *name)

@@ -5,26 +5,38 @@
 
 #include <stdbool.h>
 
+#include "lib/thread.h"
+
+/* What fathom_process.own points to where the kernel gives no page that a fork wipes. */
+extern struct process_own fathom_own_kept;
+
 /*
- * What is done once, before anything else: by the constructor, unless a constructor of the
- * program, which may run before, has called us. False: another call is at it, and it is not
- * known yet what the environment asks for.
+ * Sets the process up once, before anything else: called by the library's constructor, or by an
+ * earlier call from a constructor of the program. False: another thread is at it, and the settings
+ * of the environment are not known yet.
  */
 bool fathom_process_begin(void);
 
 /* Makes the ring of this process if it has none. False: it has none now. */
 bool fathom_process_enter(void);
 
-/* Sets the sampling as fathom_sampling_set() does, in the middle of fathom_process_begin(). */
+/* Does the work of fathom_sampling_set(), which cannot be called within fathom_process_begin(). */
 int fathom_sampling_apply(const char *policy);
+
+/*
+ * Sets up the state of the calling thread, or sets it up again after a fork wiped it. The process
+ * has a ring. False if there is no memory, or if a handler of a signal that the thread raised
+ * itself has set it up meanwhile.
+ */
+bool fathom_thread_start(void);
 
 /* In a forked child: its thread has no active span, and starts anew. */
 void fathom_thread_forked(void);
 
-/* The calling thread has nothing of ours any more. */
+/* Frees the state of the calling thread. */
 void fathom_thread_leave(void);
 
-/* The key whose destructor ends a thread. */
+/* Creates and deletes the key whose destructor runs at the end of each thread. */
 void fathom_thread_key_create(void);
 void fathom_thread_key_delete(void);
 

@@ -2,6 +2,8 @@
 /* What happens to records beside their being written: loss, and new listeners. */
 #include "lib/record_write.h"
 
+#include "lib/identity.h"
+
 /* Every so many losses a thread without a lane looks for one. */
 #define LANE_RETRY 256
 

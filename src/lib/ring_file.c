@@ -7,8 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "lib/memory_file.h"
-#include "lib/record_write.h"
+#include "lib/thread.h"
 
 /*
  * Our memfd, known by its inode: after a fork, or when a program closed all its

@@ -2,10 +2,11 @@
 /* Sampling: which root spans are recorded. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "lib/process.h"
-#include "lib/record_write.h"
+#include "lib/thread.h"
 
 #define SAMPLE_TRIES 8
 #define COARSE_TICK_NS 10000000ull /* at most: 100 ticks a second */
@@ -99,10 +100,4 @@ int fathom_sampling_apply(const char *policy)
 		return -EINVAL;
 	__atomic_store_n(&fathom_process.sampling, (u64)mode << 32 | n, __ATOMIC_RELAXED);
 	return 0;
-}
-
-int fathom_sampling_set(const char *policy)
-{
-	fathom_process_begin(); /* what the environment says stands before this */
-	return fathom_sampling_apply(policy);
 }

@@ -9,10 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "lib/frames.h"
+#include "lib/identity.h"
 #include "lib/process.h"
-#include "lib/quiet.h"
-#include "lib/record_write.h"
 #include "lib/ring_file.h"
 
 /*
@@ -27,12 +27,6 @@ u64 fathom_live[(WHERE_ROWS + 1) * THREAD_FRAMES] __attribute__((aligned(64)));
 
 static pthread_key_t thread_key;
 static bool thread_key_valid;
-
-/* Switched off, or being unloaded: what is in use now is all that stays. */
-static bool is_leaving(void)
-{
-	return __atomic_load_n(&fathom_process.disabled, __ATOMIC_RELAXED);
-}
 
 /* 1: the lane is ours. 0: it is another's. -1: there is none to be had. */
 static int lane_take(struct fathom_thread *t, u32 i, u32 from)
@@ -57,7 +51,7 @@ static int lane_take(struct fathom_thread *t, u32 i, u32 from)
 		;
 	/* Either we see that the ring is being taken away, or who does that sees this lane. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (is_leaving())
+	if (process_is_leaving())
 		return -1;
 	if (__atomic_compare_exchange_n(&t->lane, &none, lane, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
@@ -98,7 +92,7 @@ bool fathom_lane_claim(struct fathom_thread *t)
 	if (ring->magic != APP_RING_MAGIC) /* one that nobody hears */
 		return false;
 	for (int pass = 0; pass < 3 && taken == 0; pass++) {
-		for (u32 i = 0; i < APP_RING_LANES && taken == 0 && !is_leaving(); i++) {
+		for (u32 i = 0; i < APP_RING_LANES && taken == 0 && !process_is_leaving(); i++) {
 			u32 state = __atomic_load_n(&ring->table[i].state, __ATOMIC_RELAXED);
 
 			if (lane_suits(ring, i, pass) && state != APP_LANE_USED)
@@ -246,22 +240,13 @@ static struct fathom_thread *thread_create(void)
 	return t;
 }
 
-static bool thread_is_ready(void)
-{
-	return fathom_self && fathom_self->ready == THREAD_READY;
-}
-
-/*
- * Sets a fresh state up, or anew the one that a fork has wiped. False if there is none, or a
- * handler of a signal that the thread raised itself has done it meanwhile.
- */
-static bool thread_start(void)
+bool fathom_thread_start(void)
 {
 	struct fathom_thread *t, *none = NULL;
 
 	if (fathom_identity_publish() < 0) /* whose the context is, is not known yet */
 		return false;
-	if (thread_is_ready())
+	if (thread_is_set_up())
 		return false;
 	t = fathom_self;
 	if (t) {
@@ -281,21 +266,4 @@ static bool thread_start(void)
 	if (thread_key_valid)
 		pthread_setspecific(thread_key, t);
 	return true;
-}
-
-struct fathom_thread *fathom_thread_enter(void)
-{
-	int err = errno;
-	struct quiet quiet;
-
-	if (is_leaving())
-		return NULL;
-	fathom_quiet_begin(&quiet);
-	/* Counted before it asks whether the library is being unloaded, see process_unload(). */
-	__atomic_fetch_add(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
-	if (!fathom_process_enter() || !thread_start())
-		__atomic_fetch_sub(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
-	fathom_quiet_end(&quiet);
-	errno = err;
-	return thread_is_ready() ? fathom_self : NULL;
 }

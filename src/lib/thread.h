@@ -117,6 +117,12 @@ enum sample_mode { SAMPLE_ALWAYS, SAMPLE_NEVER, SAMPLE_ONE_IN, SAMPLE_RATE };
 
 extern struct process fathom_process;
 
+/* The library is switched off, or is being unloaded: nothing new is taken into use. */
+static inline bool process_is_leaving(void)
+{
+	return __atomic_load_n(&fathom_process.disabled, __ATOMIC_RELAXED);
+}
+
 /*
  * In the static block of thread-local memory, in a library that is opened later, too:
  * found without a call, and never made at the first use, which would allocate.
@@ -128,6 +134,11 @@ extern struct process fathom_process;
 #define TLS_STATIC
 #endif
 extern __thread struct fathom_thread *fathom_self TLS_STATIC;
+
+static inline bool thread_is_set_up(void)
+{
+	return fathom_self && fathom_self->ready == THREAD_READY;
+}
 
 /* Sets the calling thread up. NULL if that cannot be done, or not now. */
 struct fathom_thread *fathom_thread_enter(void);
@@ -167,23 +178,5 @@ static inline u64 thread_id_next(struct fathom_thread *t)
 
 /* FATHOM_SAMPLED or 0: the decision about a new root. */
 u8 fathom_sample(struct fathom_thread *t);
-
-/*
- * identity.c: publishes the process context, unless somebody else has. -EBUSY: it is
- * not known yet which of the two, since somebody is at it for long.
- */
-int fathom_identity_publish(void);
-/* True if another library publishes contexts in this process. */
-bool fathom_identity_stands_down(void);
-/* True if that is another copy of this one, in a plugin or in the program. */
-bool fathom_identity_is_beside(void);
-/* The service's name from the environment, before anything is published. */
-void fathom_identity_start(void);
-/* The text of a `service` record; returns its length, 0 if somebody changes it. */
-size_t fathom_identity_text(char *out, size_t size);
-/* Before the library is unloaded: takes away what it published. */
-void fathom_identity_withdraw(void);
-/* In a forked child: the mapping is gone. */
-void fathom_identity_forked(void);
 
 #endif
