@@ -5,6 +5,8 @@
 #ifndef BPF_CGROUP_KEY_H
 #define BPF_CGROUP_KEY_H
 
+#include "record/record.h"
+
 #define CGROUP_V2 12 /* the number of that hierarchy: one behind those of controllers */
 
 struct cgroup_key {

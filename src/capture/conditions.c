@@ -15,6 +15,7 @@
 
 #include "base/host_clock.h"
 #include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 
 #define STEAL_EVERY_NS 1000000000ull
 #define CPUS_MAX 65536
@@ -33,7 +34,7 @@ static int filter_tell(struct capture *c, const struct capture_sink *sink)
 	r.filter.head.slots = 1;
 	r.filter.head.time_ns = host_clock_now_ns();
 	r.filter.flags = c->filters;
-	return c->filters ? capture_deliver(c, sink, &conditions_stream, &r.filter.head) : 0;
+	return c->filters ? sink->record(sink->arg, &conditions_stream, &r.filter.head) : 0;
 }
 
 /* Told when time was taken, and at a cut in any case: so the CPUs are counted. */
@@ -66,7 +67,7 @@ static int steal_tell(struct capture *c, const struct capture_sink *sink, u32 cp
 	r.steal.begin_ns = last->time_ns;
 	r.steal.steal_ns = steal_ns > last->steal_ns ? steal_ns - last->steal_ns : 0;
 	*last = (struct capture_steal){steal_ns, now};
-	return capture_deliver(c, sink, &conditions_stream, &r.steal.head);
+	return sink->record(sink->arg, &conditions_stream, &r.steal.head);
 }
 
 static int steal_read(struct capture *c, const struct capture_sink *sink, bool cut)
@@ -121,7 +122,7 @@ static int clock_tell(struct capture *c, const struct capture_sink *sink)
 	r.clock.realtime_ns = host_clock_read_ns(CLOCK_REALTIME);
 	r.clock.boottime_ns = host_clock_read_ns(CLOCK_BOOTTIME);
 	r.clock.error_ns = host_clock_now_ns() - r.clock.head.time_ns;
-	return capture_deliver(c, sink, &conditions_stream, &r.clock.head);
+	return sink->record(sink->arg, &conditions_stream, &r.clock.head);
 }
 
 int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, bool cut)

@@ -8,22 +8,25 @@
 #include <time.h>
 
 #include "base/host_clock.h"
-#include "capture/drain.h"
+#include "capture/app/rings.h"
+#include "capture/internal.h"
 #include "capture/kernel/event.h"
+#include "capture/kernel/kernel.h"
+#include "capture/rings.h"
 #include "capture/stack/stacks.h"
 
 /* One pass over what was reserved before the cut: 1 if all of it was there. */
 static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, const struct drain *d)
 {
-	int all = drain_rare(c, rare, d->until_ns, d);
+	int all = rings_drain_rare(c, rare, d->until_ns, d);
 
 	for (u32 cpu = 0; cpu < c->ring_count && all >= 0 && !c->flight; cpu++) {
-		int there = drain_ring(c, cpu, heads[cpu], d->until_ns, d);
+		int there = rings_drain_cpu(c, cpu, heads[cpu], d->until_ns, d);
 
 		all = there < 0 ? there : all & there;
 	}
 	if (all >= 0 && c->apps) {
-		int there = app_rings_cut_pass(c->apps, d->sink);
+		int there = app_rings_cut_pass(c->apps, d->to->caller);
 
 		all = there < 0 ? there : all & there;
 	}
@@ -56,10 +59,10 @@ static int loss_keep(void *arg, const struct capture_stream *stream, const struc
 static int cut_losses_read(struct capture *c, struct cut_losses *losses)
 {
 	const struct capture_sink keep = {.arg = losses, .lost = loss_keep};
-	int err = capture_features_lost(c, &keep);
+	int err = capture_misses_tell(c, &keep);
 
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++)
-		err = drain_tell_lost(c, cpu, host_clock_now_ns(), &keep);
+		err = rings_tell_lost(c, cpu, host_clock_now_ns(), &keep);
 	return err;
 }
 
@@ -78,9 +81,9 @@ static int cut_losses_tell(struct capture *c, const struct cut_losses *losses,
 		err = sink->lost(sink->arg, &loss->stream, &loss->lost);
 	}
 	if (!err && sink->lost)
-		err = capture_features_lost_around(c, sink, cut_ns);
+		err = capture_misses_tell_around(c, sink, cut_ns);
 	for (u32 cpu = 0; cpu < c->ring_count && !err && sink->lost; cpu++)
-		err = drain_tell_around(c, cpu, cut_ns, sink);
+		err = rings_tell_around(c, cpu, cut_ns, sink);
 	return err || !c->apps ? err : app_rings_cut_losses(c->apps, sink);
 }
 
@@ -132,7 +135,7 @@ static int cut_drain(struct capture *c, const u64 *heads, unsigned long rare, co
 	int all = c->apps ? app_rings_cut_begin(c->apps, d->until_ns) : 0;
 
 	if (!all)
-		all = drain_held(c, d->sink, d->until_ns);
+		all = held_deliver(&c->held, d->until_ns, d->to->sink.record, d->to->sink.arg);
 	while (all >= 0) {
 		all = cut_pass(c, heads, rare, d);
 		if (all || host_clock_now_ns() > d->until_ns + CAPTURE_CUT_WAIT_NS)
@@ -160,22 +163,25 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 {
 	u64 *heads = calloc(c->ring_count, sizeof(*heads));
 	struct cut_losses losses = {0};
-	struct drain d = {.sink = sink};
+	struct capture_delivery to;
+	struct drain d = {.to = &to};
 	unsigned long rare;
-	int err = heads ? cut_prepare(c, sink, &losses) : -ENOMEM, all = 0;
+	int err, all = 0;
 
+	capture_delivery_make(&to, c, sink);
+	err = heads ? cut_prepare(c, &to.sink, &losses) : -ENOMEM;
 	if (err)
 		goto out;
 	/* before the cut: then what follows it can only miss what was told since, just before it */
-	drain_tell_again(c, host_clock_now_ns());
+	capture_tell_again(c, host_clock_now_ns());
 	capture_running_tell(c);
 	d.until_ns = host_clock_now_ns();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
-		heads[cpu] = drain_ring_head(&c->rings[cpu]);
-	rare = drain_rare_head(c);
+		heads[cpu] = rings_head(&c->rings[cpu]);
+	rare = rings_rare_head(c);
 	all = cut_drain(c, heads, rare, &d);
-	err = all < 0 ? all : cut_end(c, &losses, sink, d.until_ns);
+	err = all < 0 ? all : cut_end(c, &losses, &to.sink, d.until_ns);
 	if (all >= 0)
 		*cut_ns = d.until_ns;
 out:

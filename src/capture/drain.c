@@ -1,335 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The consumer's side of the rings (record/ring.h).
- *
- * Positions only grow. A ring is drained from tail towards a limit: head as it
- * was read once. A slot that is reserved and not published ends the drain.
- * Where a record took several slots, the first word of the later ones is
- * cleared before they are given back: it came from the traced program and
- * could look like a sequence number.
- * In the ring buffer `rare` each record is behind a header of length, flags and page offset.
- */
-#include <errno.h>
-
-#include <bpf/libbpf.h>
-
+/* One pass over everything that is there: rings, applications, looks at processes and files. */
 #include "base/host_clock.h"
-#include "bpf/notice.h"
-#include "capture/app/threads.h"
-#include "capture/drain.h"
+#include "capture/app/rings.h"
+#include "capture/deliver.h"
+#include "capture/internal.h"
 #include "capture/kernel/event.h"
+#include "capture/rings.h"
 #include "capture/stack/stacks.h"
+#include "capture/watch.h"
 #include "programs.skel.h"
 
-#define AWAKE_NS 20000000u	      /* for what begins with a new process */
-#define RING_BATCH 512		      /* slots after which they are given back */
-#define RING_AHEAD 16		      /* slots: they come from another CPU's cache */
-#define TELL_AGAIN_NS 10000000000ull  /* for a flight recorder, which keeps what was told last */
-#define RECURSION_READ_NS 50000000ull /* nobody knows when in it a run was skipped */
-#define RARE_BUSY (1u << 31)
-#define RARE_DISCARD (1u << 30)
-#define RARE_HEADER 8
+#define RECURSION_READ_NS 50000000ull /* at what time in it a run was skipped is not known */
 
-/* ---- delivering ---- */
-
-static void life_note(struct capture *c, const struct record_head *r)
-{
-	capture_watch_life(c->watch, r);
-	if (c->apps)
-		app_rings_life(c->apps, r);
-}
-
-int capture_deliver(struct capture *c, const struct capture_sink *sink,
-		    const struct capture_stream *stream, const struct record_head *r)
-{
-	int err = r->kind == RECORD_stack ? capture_stacks_names(c->stacks, c, sink, r) : 0;
-
-	if (err)
-		return err < 0 ? err : 0;
-	c->counts.records++;
-	if (stream->kind == CAPTURE_STREAM_LIFE)
-		life_note(c, r);
-	if (r->kind == RECORD_stack)
-		return capture_stacks_record(c->stacks, sink, stream, r);
-	err = sink->record(sink->arg, stream, r);
-	return err ? err : inherited_deliver(c, sink, r);
-}
-
-/* Delivers a record, or holds it back if it is later than the cut. */
-static int drain_record(struct capture *c, const struct capture_sink *sink,
-			const struct capture_stream *stream, const struct record_head *r,
-			u64 until_ns)
-{
-	if (r->time_ns > until_ns)
-		return held_add(&c->held, stream, r);
-	return capture_deliver(c, sink, stream, r);
-}
-
-struct delivery {
-	struct capture *c;
-	const struct capture_sink *sink;
-};
-
-static int held_take(void *arg, const struct capture_stream *stream, const struct record_head *r)
-{
-	const struct delivery *to = arg;
-
-	return capture_deliver(to->c, to->sink, stream, r);
-}
-
-/* What was held back and is not later than `until_ns`. */
-int drain_held(struct capture *c, const struct capture_sink *sink, u64 until_ns)
-{
-	struct delivery to = {c, sink};
-
-	return held_deliver(&c->held, until_ns, held_take, &to);
-}
-
-/* ---- the rings of the CPUs ---- */
-
-static void ring_give_back(struct capture_ring *ring, u64 tail)
-{
-	__atomic_store_n(&ring->control->tail, tail, __ATOMIC_RELEASE);
-}
-
-/* Drains up to position `limit`. 1: there, 0: a slot is not published yet, or an error. */
-static int ring_drain(struct capture *c, u32 cpu, u64 limit, const struct drain *d)
-{
-	struct capture_ring *ring = &c->rings[cpu];
-	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
-	u64 mask = (1ull << c->ring_bits) - 1, tail = ring->control->tail, given = tail;
-	int err = 0;
-
-	while (tail < limit && !err) {
-		u8 *slot = ring->slots + (tail & mask) * RECORD_SLOT_BYTES;
-		struct record_head *r = (void *)slot;
-		u32 n;
-
-		if (__atomic_load_n(&r->seq, __ATOMIC_ACQUIRE) != (u32)(tail + 1))
-			break;
-		n = r->slots;
-		if (n == 0 || n > limit - tail)
-			return -EBADMSG;
-		for (u32 i = 0; i < n; i++)
-			__builtin_prefetch(slot + (RING_AHEAD + i) * RECORD_SLOT_BYTES);
-		err = drain_record(c, d->sink, &stream, r, d->until_ns);
-		for (u32 i = 1; i < n; i++)
-			*(u32 *)(slot + i * RECORD_SLOT_BYTES) = 0;
-		tail += n;
-		if (tail - given >= RING_BATCH) {
-			ring_give_back(ring, tail);
-			given = tail;
-		}
-	}
-	ring_give_back(ring, tail);
-	if (err)
-		return err;
-	return tail >= limit;
-}
-
-u64 drain_ring_head(const struct capture_ring *ring)
-{
-	return __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE);
-}
-
-/* Tells the sink what did not fit since the last time; this poll began at polled_ns. */
-int drain_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capture_sink *sink)
-{
-	struct capture_ring *ring = &c->rings[cpu];
-	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
-	const struct ring_losses *losses = &c->losses[cpu];
-	u64 all = __atomic_load_n(&losses->all, __ATOMIC_RELAXED);
-	int err = 0;
-
-	for (u16 kind = 0; kind < RING_KINDS && ring->lost_told != all && !err; kind++) {
-		u64 count = __atomic_load_n(&losses->kinds[kind], __ATOMIC_RELAXED);
-		struct record_lost lost = {.why = LOST_buffer, .lost_kind = kind};
-
-		if (count == ring->lost[kind])
-			continue;
-		lost.head.kind = RECORD_lost;
-		lost.head.slots = 1;
-		lost.head.cpu = cpu;
-		lost.head.time_ns = host_clock_now_ns();
-		lost.count = count - ring->lost[kind];
-		lost.begin_ns = ring->checked_ns;
-		ring->lost[kind] = count;
-		ring->lost_told += lost.count;
-		c->counts.lost_buffer += lost.count;
-		if (sink->lost)
-			err = sink->lost(sink->arg, &stream, &lost);
-	}
-	ring->checked_ns = polled_ns;
-	return err;
-}
-
-int drain_tell_around(struct capture *c, u32 cpu, u64 cut_ns, const struct capture_sink *sink)
-{
-	const struct capture_ring *ring = &c->rings[cpu];
-	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
-	const struct ring_losses *losses = &c->losses[cpu];
-	int err = 0;
-
-	if (ring->lost_told == __atomic_load_n(&losses->all, __ATOMIC_ACQUIRE))
-		return 0;
-	for (u16 kind = 0; kind < RING_KINDS && !err; kind++) {
-		struct record_lost lost = {
-			.why = LOST_buffer, .lost_kind = kind, .begin_ns = ring->checked_ns};
-
-		if (__atomic_load_n(&losses->kinds[kind], __ATOMIC_RELAXED) == ring->lost[kind])
-			continue;
-		lost.head.kind = RECORD_lost;
-		lost.head.slots = 1;
-		lost.head.cpu = cpu;
-		lost.head.time_ns = cut_ns - 1;
-		if (lost.begin_ns < lost.head.time_ns)
-			err = sink->lost(sink->arg, &stream, &lost);
-	}
-	return err;
-}
-
-/* ---- the ring buffer of rare things ---- */
-
-unsigned long drain_rare_head(const struct capture *c)
-{
-	return __atomic_load_n(c->rare.producer, __ATOMIC_ACQUIRE);
-}
-
-/* What the programs wake us for (bpf/ring.h) is rarely all: the next need not do so. */
-static void stay_awake(struct capture *c)
-{
-	c->awake_until_ns = host_clock_now_ns() + AWAKE_NS;
-	__atomic_store_n(&c->programs->bss->awake_until_ns, c->awake_until_ns, __ATOMIC_RELAXED);
-}
-
-static bool is_news(const struct record_head *r)
-{
-	switch (r->kind) {
-	case RECORD_fork:
-		return !(((const struct record_fork *)r)->flags &
-			 (THREAD_IS_THREAD | THREAD_KERNEL));
-	case RECORD_cgroup_attach:
-		return ((const struct record_cgroup_attach *)r)->flags &
-		       (CGROUP_ENTERED_SCOPE | CGROUP_LEFT_SCOPE);
-	case NOTICE_KIND:
-		return r->slots != NOTICE_THREAD;
-	default:
-		return r->kind == RECORD_exec || r->kind == RECORD_mapping;
-	}
-}
-
-/* True if it is no record, but a notice for ourselves. */
-static bool notice_take(struct capture *c, const struct record_head *r)
-{
-	if (r->kind == RECORD_mapping && c->stacks)
-		return capture_stacks_mapping(c->stacks, r);
-	if (r->kind != NOTICE_KIND)
-		return false;
-	if (r->slots == NOTICE_RING && c->apps)
-		app_rings_sought(c->apps, (pid_t)r->pid, r->time_ns);
-	if (r->slots != NOTICE_THREAD)
-		capture_watch_notice(c->watch, r);
-	else if (c->apps)
-		app_rings_thread(c->apps, &(struct app_thread){r->pid, r->seq, r->tid, r->time_ns});
-	return true;
-}
-
-static int rare_drain(struct capture *c, unsigned long limit, const struct drain *d)
-{
-	static const struct capture_stream stream = {CAPTURE_STREAM_LIFE, 0};
-	struct capture_rare *rare = &c->rare;
-	unsigned long at = *rare->consumer;
-	int err = 0;
-
-	while (at < limit && !err) {
-		const u8 *entry = rare->data + (at & (rare->size - 1));
-		u32 length = __atomic_load_n((const u32 *)entry, __ATOMIC_ACQUIRE);
-		const struct record_head *r;
-
-		if (length & RARE_BUSY)
-			break;
-		r = (const void *)(entry + RARE_HEADER);
-		if (!(length & RARE_DISCARD)) {
-			if (is_news(r))
-				stay_awake(c);
-			if (!notice_take(c, r))
-				err = drain_record(c, d->sink, &stream, r, d->until_ns);
-		}
-		length &= ~(RARE_BUSY | RARE_DISCARD);
-		at += (length + RARE_HEADER + 7) / 8 * 8;
-		__atomic_store_n(rare->consumer, at, __ATOMIC_RELEASE);
-	}
-	if (err)
-		return err;
-	return at >= limit;
-}
-
-/* ---- poll and cut ---- */
-
-/* bpf/told.h */
-void drain_tell_again(struct capture *c, u64 now)
+void capture_tell_again(struct capture *c, u64 now_ns)
 {
 	__atomic_fetch_add(&c->programs->bss->told_generation, 1, __ATOMIC_RELEASE);
-	c->told_again_ns = now;
-}
-
-int capture_poll(struct capture *c, const struct capture_sink *sink)
-{
-	int err = capture_conditions_tell(c, sink, false);
-	u64 now = c->flight ? host_clock_now_ns() : 0;
-
-	if (now > c->told_again_ns + TELL_AGAIN_NS)
-		drain_tell_again(c, now);
-	if (!err)
-		err = capture_drain(c, sink);
-	return err ? err : capture_snapshot_moves(c, sink);
-}
-
-/* Drains to heads that were read after now_ns. As ring_drain() and rare_drain(). */
-int drain_ring(struct capture *c, u32 cpu, u64 head, u64 now_ns, const struct drain *d)
-{
-	struct capture_ring *ring = &c->rings[cpu];
-	int there = ring_drain(c, cpu, head, d);
-
-	ring_mark_set(&ring->mark, ring->control->tail, head, now_ns);
-	return there;
-}
-
-int drain_rare(struct capture *c, unsigned long head, u64 now_ns, const struct drain *d)
-{
-	int there = rare_drain(c, head, d);
-
-	ring_mark_set(&c->rare.mark, *c->rare.consumer, head, now_ns);
-	return there;
+	c->told_again_ns = now_ns;
 }
 
 static int kernel_drain(struct capture *c, const struct drain *d)
 {
-	int there = drain_rare(c, drain_rare_head(c), c->polled_ns, d);
+	int there = rings_drain_rare(c, rings_rare_head(c), c->polled_ns, d);
 
 	c->unfinished = there == 0;
 	for (u32 cpu = 0; cpu < c->ring_count && there >= 0; cpu++) {
 		int err;
 
 		if (!c->flight)
-			there = drain_ring(c, cpu, drain_ring_head(&c->rings[cpu]), c->polled_ns,
-					   d);
+			there = rings_drain_cpu(c, cpu, rings_head(&c->rings[cpu]), c->polled_ns,
+						d);
 		c->unfinished |= there == 0;
-		err = there < 0 ? 0 : drain_tell_lost(c, cpu, c->polled_ns, d->sink);
+		err = there < 0 ? 0 : rings_tell_lost(c, cpu, c->polled_ns, &d->to->sink);
 		there = err ? err : there;
 	}
 	return there < 0 ? there : 0;
 }
 
-int capture_drain(struct capture *c, const struct capture_sink *sink)
+int capture_drain(struct capture *c, struct capture_delivery *to)
 {
-	const struct drain d = {sink, ~0ull};
+	const struct capture_sink *sink = &to->sink;
+	const struct drain d = {to, ~0ull};
 	u64 polled_ns = c->polled_ns = host_clock_now_ns();
-	int err = drain_held(c, sink, ~0ull);
+	int err = held_deliver(&c->held, ~0ull, sink->record, sink->arg);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!err && polled_ns > c->recursion_ns + RECURSION_READ_NS)
-		err = capture_features_lost(c, sink);
+		err = capture_misses_tell(c, sink);
 	if (!err)
 		err = capture_events_tell(c, sink);
 	if (!err)
@@ -338,36 +54,7 @@ int capture_drain(struct capture *c, const struct capture_sink *sink)
 		err = capture_watch_tell(c, sink);
 		capture_watch_collect(c->watch, c->apps);
 		if (!err)
-			err = app_rings_poll(c->apps, sink);
+			err = app_rings_poll(c->apps, to->caller);
 	}
 	return err ? err : capture_stacks_collect(c->stacks, c, sink, host_clock_now_ns());
-}
-
-int capture_settle(struct capture *c, const struct capture_sink *sink)
-{
-	int err = capture_poll(c, sink);
-
-	if (err || !c->apps)
-		return err;
-	capture_watch_settle(c->watch);
-	return capture_drain(c, sink);
-}
-
-void capture_counts(const struct capture *c, struct capture_counts *out)
-{
-	*out = c->counts;
-	for (u32 cpu = 0; cpu < c->ring_count; cpu++)
-		out->incomplete += c->controls[cpu].incomplete;
-	out->not_followed = capture_watch_missed(c->watch);
-	out->incomplete += out->not_followed;
-	out->no_kernel_stacks = !capture_stacks_of_kernel(c->stacks);
-	if (c->apps) {
-		struct app_rings_counts apps;
-
-		app_rings_counts(c->apps, &apps);
-		out->records += apps.records;
-		out->lost_application = apps.lost + apps.damaged;
-		out->incomplete += apps.cut;
-		out->rings_missed = apps.not_reached;
-	}
 }

@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/internal.h"
+#include "capture/deliver.h"
+#include "capture/rings.h"
 
 #define FLIGHT_SLOTS_MAX 3 /* of a record in the ring of a CPU */
 
@@ -29,26 +30,21 @@ static u32 flight_copy(const struct capture_ring *ring, u64 position, u32 bits, 
 	memcpy(to, slot, n * RECORD_SLOT_BYTES);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (__atomic_load_n(&r->seq, __ATOMIC_RELAXED) != (u32)(position + 1) ||
-	    __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE) - position > 1ull << bits)
+	    rings_head(ring) - position > 1ull << bits)
 		return 0;
 	return n;
-}
-
-static u64 ring_head(const struct capture_ring *ring)
-{
-	return __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE);
 }
 
 /*
  * One ring, from its oldest record on. *from_ns gets the time of the record
  * since which there is no hole, 0 if nothing was ever overwritten.
  */
-static int flight_ring(struct capture *c, u32 cpu, const struct capture_sink *sink, u64 until_ns,
-		       u64 *from_ns)
+static int flight_ring(struct capture_delivery *to, u32 cpu, u64 until_ns, u64 *from_ns)
 {
+	const struct capture *c = to->c;
 	const struct capture_ring *ring = &c->rings[cpu];
 	const struct capture_stream stream = {CAPTURE_STREAM_CPU, cpu};
-	u64 head = ring_head(ring), size = 1ull << c->ring_bits;
+	u64 head = rings_head(ring), size = 1ull << c->ring_bits;
 	bool hole = head > size;
 	union {
 		struct record_head head;
@@ -60,7 +56,7 @@ static int flight_ring(struct capture *c, u32 cpu, const struct capture_sink *si
 	for (u64 at = head > size ? head - size : 0; at < head && !err;) {
 		u32 n = flight_copy(ring, at, c->ring_bits, copy.slots);
 
-		if (!n && ring_head(ring) - at > size)
+		if (!n && rings_head(ring) - at > size)
 			hole = true; /* it was overwritten while it was read */
 		at += n ? n : 1;
 		if (!n || !copy.head.kind || copy.head.kind > RECORD_KIND_MAX ||
@@ -69,7 +65,7 @@ static int flight_ring(struct capture *c, u32 cpu, const struct capture_sink *si
 		if (hole)
 			*from_ns = copy.head.time_ns;
 		hole = false;
-		err = capture_deliver(c, sink, &stream, &copy.head);
+		err = capture_deliver(to, &stream, &copy.head);
 	}
 	return err;
 }
@@ -77,11 +73,13 @@ static int flight_ring(struct capture *c, u32 cpu, const struct capture_sink *si
 int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 {
 	int err = c->flight ? capture_cut(c, sink, cut_ns) : -EINVAL;
+	struct capture_delivery to;
 
+	capture_delivery_make(&to, c, sink);
 	c->flight_from_ns = 0;
 	for (u32 cpu = 0; cpu < c->ring_count && err >= 0; cpu++) {
 		u64 from_ns;
-		int ring = flight_ring(c, cpu, sink, *cut_ns, &from_ns);
+		int ring = flight_ring(&to, cpu, *cut_ns, &from_ns);
 
 		if (from_ns > c->flight_from_ns)
 			c->flight_from_ns = from_ns;

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -18,30 +17,19 @@
 #include <bpf/libbpf.h>
 
 #include "base/host_clock.h"
+#include "capture/app/rings.h"
+#include "capture/deliver.h"
 #include "capture/internal.h"
 #include "capture/kernel/event.h"
+#include "capture/kernel/kernel.h"
+#include "capture/scope/scope.h"
 #include "capture/stack/stacks.h"
+#include "capture/watch.h"
 #include "programs.skel.h"
 
-#define RING_BITS_MAX 17 /* 8 MiB a CPU */
-#define RING_BITS_MIN 6	 /* a page */
 #define RING_PARTS 2
 #define STATES_MAX 262144 /* threads; its buckets take 4 MiB, the rest as they come */
 #define DRAIN_NICE (-10)  /* of two threads that want a CPU this one gets nine tenths */
-
-u32 capture_ring_bits(u32 cpus, u64 wish)
-{
-	u32 bits = wish ? 24 : RING_BITS_MAX;
-	struct sysinfo info = {0};
-
-	sysinfo(&info);
-	if (!wish)
-		wish = (u64)info.totalram * info.mem_unit / 8;
-	while (bits > RING_BITS_MIN &&
-	       (((u64)cpus * RECORD_SLOT_BYTES << bits) > wish || ((u64)cpus << bits) > UINT32_MAX))
-		bits--;
-	return bits;
-}
 
 /* Byte and mask of task_struct.throttled; left alone where there is none. */
 static void throttled_find(struct programs *programs, const struct btf *btf)
@@ -188,7 +176,11 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 		return capture_messages_fail(e, err, "the kernel refused the programs");
 	c->keep_capabilities |= capture_capabilities_bpf(bpf_map__fd(c->programs->maps.locations));
 	err = own_find(c, e);
-	return err ? err : capture_rings_map(c, e);
+	if (!err)
+		err = capture_rings_map(c, e);
+	if (!err && (err = capture_wait_open(c)))
+		error_set(e, err, "cannot wait for the rings");
+	return err;
 }
 
 int capture_open(const struct capture_options *options, struct capture **out, struct error *e)
@@ -266,13 +258,15 @@ void capture_turn_on(struct capture *c, u64 begin_ns)
 int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink, struct error *e)
 {
 	int err = c->apps ? 0 : capture_attach(c, e);
+	struct capture_delivery to;
 
 	if (err)
 		return err;
 	if (!c->programs->bss->recording)
 		capture_turn_on(c, begin_ns ? begin_ns : host_clock_now_ns());
 	drain_hurry();
-	err = capture_snapshot(c, sink, e);
+	capture_delivery_make(&to, c, sink);
+	err = capture_snapshot(c, &to, e);
 	/* events of a CPU that comes later, or comes back, are opened then */
 	if (capture_features_await_cpus(c))
 		c->keep_capabilities |= 1ull << CAP_PERFMON;

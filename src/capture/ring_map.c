@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -18,9 +18,22 @@
 #include "capture/internal.h"
 #include "programs.skel.h"
 
-#define MS 1000000ull
-#define PAUSE_AWAKE_MS 1
-#define PAUSE_MS 100
+#define RING_BITS_MAX 17 /* 8 MiB a CPU */
+#define RING_BITS_MIN 6	 /* a page */
+
+u32 capture_ring_bits(u32 cpus, u64 wish)
+{
+	u32 bits = wish ? 24 : RING_BITS_MAX;
+	struct sysinfo info = {0};
+
+	sysinfo(&info);
+	if (!wish)
+		wish = (u64)info.totalram * info.mem_unit / 8;
+	while (bits > RING_BITS_MIN &&
+	       (((u64)cpus * RECORD_SLOT_BYTES << bits) > wish || ((u64)cpus << bits) > UINT32_MAX))
+		bits--;
+	return bits;
+}
 
 static int ring_map(struct capture *c, u32 cpu, int fd)
 {
@@ -93,43 +106,6 @@ static int rare_map(struct capture *c, int fd)
 	return 0;
 }
 
-/* On an edge: that there is something to read is true all the time, and no reason to wake. */
-int capture_wait_for(struct capture *c, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-
-	return epoll_ctl(c->wake_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-static int wake_open(struct capture *c, int rare)
-{
-	c->wake_fd = epoll_create1(EPOLL_CLOEXEC);
-	return c->wake_fd < 0 ? -errno : capture_wait_for(c, rare);
-}
-
-/*
- * The programs wake us as rings fill, and for news. Of an application's rings nobody does: a thread
- * fills one in a fraction of a millisecond. Nor for the rest of a ring whose drain ended at a
- * record in the making.
- */
-static u64 pause_ms(const struct capture *c)
-{
-	if (c->polled_ns < c->awake_until_ns || c->unfinished ||
-	    (c->apps && app_rings_any(c->apps)))
-		return PAUSE_AWAKE_MS;
-	return PAUSE_MS;
-}
-
-void capture_wait(struct capture *c, u64 at_most_ns)
-{
-	u64 ms = pause_ms(c);
-	struct epoll_event event;
-
-	if (at_most_ns < ms * MS)
-		ms = (at_most_ns + MS - 1) / MS;
-	epoll_wait(c->wake_fd, &event, 1, (int)ms);
-}
-
 int capture_rings_map(struct capture *c, struct error *e)
 {
 	int fd = bpf_map__fd(c->programs->maps.slots), err;
@@ -147,8 +123,6 @@ int capture_rings_map(struct capture *c, struct error *e)
 	}
 	if (!err)
 		err = rare_map(c, bpf_map__fd(c->programs->maps.rare));
-	if (!err)
-		err = wake_open(c, bpf_map__fd(c->programs->maps.rare));
 	return err ? error_set(e, err, "cannot map the rings") : 0;
 }
 

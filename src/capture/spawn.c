@@ -20,6 +20,8 @@
 
 #include "base/vec.h"
 #include "capture/internal.h"
+#include "capture/scope/scope.h"
+#include "capture/watch.h"
 
 struct descriptors {
 	VEC(int) list;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/watch.h"
-
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -12,18 +10,15 @@
 
 #include "base/clock.h"
 #include "base/host_clock.h"
-#include "base/map.h"
 #include "base/thread.h"
 #include "bpf/notice.h"
-#include "capture/app/seek.h"
-#include "capture/context/service.h"
-#include "capture/context/tracker.h"
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
+#include "capture/watch_internal.h"
 #include "proc/look.h"
 #include "programs.skel.h"
 
 #define EVENTS_MAX 262144 /* waiting; more are dropped, and found by later looks or not at all */
-#define SERVICES_MAX 4096 /* waiting; more are dropped and counted */
+#define BATCH 256
 #define NEVER UINT64_MAX
 #define MS 1000000ull
 #define STUCK_NS (1000 * MS)
@@ -39,164 +34,12 @@ enum watch_what {
 	WATCH_NAMED,
 };
 
-struct watch_event {
-	u32 what;
-	pid_t pid, parent;
-	u64 time_ns; /* of a notice */
-};
-
-/* All that a process does under its spans is recorded now, if it is what it was then. */
-struct watch_followed {
-	pid_t pid;
-	u64 time_ns; /* before the look that found where its context is */
-};
-
-struct capture_watch {
-	pthread_t thread;
-	pthread_mutex_t mutex; /* guards what follows */
-	pthread_cond_t wake;
-	pthread_cond_t settled;	 /* with each change of done */
-	u64 pushed, taken, done; /* events; done: each process of theirs was looked at once */
-	bool stop, again;	 /* again: what was skipped is worth a look */
-	VEC(struct watch_event) events;
-	VEC(struct app_ring_reached *) reached; /* of a process each */
-	VEC(pid_t) missed;
-	VEC(struct watch_followed) followed;   /* with --spans-only */
-	VEC(struct record_service *) services; /* owned */
-	int ready;   /* one of these has something: read without the mutex */
-	int wake_fd; /* of the capture that collects: written when one gets something */
-
-	u64 missed_count; /* events dropped, locations not told: by any thread, atomic */
-
-	pthread_mutex_t gate;	 /* guards the next */
-	struct capture *capture; /* NULL: it is being closed */
-
-	/* of the thread that drains */
-	bool is_vacant; /* there is no thread */
-	u64 returned;	/* of looks, as seen last */
-
-	/* of the thread alone, until its work is taken away */
-	struct foreign_looks *looks;
-	u64 skipped; /* of the tracker's counts, as counted */
-	u64 step_ns; /* the looks of this step began after it */
-	struct context_tracker *tracker;
-	struct map located; /* processes whose location the programs know */
-	bool is_told;	    /* the last location was, and programs record under spans only */
-	struct app_ring_seek *seek;
-};
-
-/* Something is to be collected, or told; with the mutex. */
-static void ready_set(struct capture_watch *w)
-{
-	__atomic_store_n(&w->ready, 1, __ATOMIC_RELEASE);
-	eventfd_write(w->wake_fd, 1);
-}
-
-/* ---- what the tracker says ---- */
-
-/* From now on the programs see when the process has a span. */
-static void followed_pass_on(void *arg, pid_t pid)
-{
-	struct capture_watch *w = arg;
-
-	if (!w->is_told)
-		return;
-	pthread_mutex_lock(&w->mutex);
-	/* else it is in doubt what it does */
-	(void)vec_push(&w->followed, ((struct watch_followed){pid, w->step_ns}));
-	ready_set(w);
-	pthread_mutex_unlock(&w->mutex);
-}
-
-static void location_set(void *arg, pid_t pid, const struct context_location *location)
-{
-	struct capture_watch *w = arg;
-
-	if (location->known)
-		(void)map_put(&w->located, (u64)pid, w);
-	else if (!map_remove(&w->located, (u64)pid))
-		return;
-	pthread_mutex_lock(&w->gate);
-	w->is_told = w->capture && !capture_context_set(w->capture, pid, location);
-	if (w->capture && !w->is_told)
-		__atomic_fetch_add(&w->missed_count, 1, __ATOMIC_RELAXED);
-	w->is_told = w->is_told && (w->capture->filters & FILTER_SPANS);
-	pthread_mutex_unlock(&w->gate);
-}
-
-static bool executed_get(void *arg, pid_t pid, struct context_executed *executed)
-{
-	struct capture_watch *w = arg;
-	bool found;
-
-	pthread_mutex_lock(&w->gate);
-	found = w->capture && capture_context_executed(w->capture, pid, executed);
-	pthread_mutex_unlock(&w->gate);
-	return found;
-}
-
-static void program_learn(void *arg, const struct context_program *program,
-			  const struct context_location *location)
-{
-	struct capture_watch *w = arg;
-
-	pthread_mutex_lock(&w->gate);
-	if (w->capture)
-		capture_context_learn(w->capture, program, location);
-	pthread_mutex_unlock(&w->gate);
-}
-
-/* What another library says about its process; ours tells of its own. */
-static void description_set(void *arg, pid_t pid, const struct process_context *context)
-{
-	struct capture_watch *w = arg;
-	struct record_service *r;
-
-	if (context->is_fathom)
-		return;
-	r = foreign_service_record(pid, context);
-	pthread_mutex_lock(&w->mutex);
-	if (!r || w->services.count >= SERVICES_MAX || vec_push(&w->services, r)) {
-		free(r);
-		__atomic_fetch_add(&w->missed_count, 1, __ATOMIC_RELAXED);
-	}
-	ready_set(w);
-	pthread_mutex_unlock(&w->mutex);
-}
-
-/* ---- rings ---- */
-
-static void rings_pass_on(void *arg, pid_t pid, struct app_ring_reached *reached)
-{
-	struct capture_watch *w = arg;
-
-	pthread_mutex_lock(&w->mutex);
-	if (vec_push(&w->reached, reached)) {
-		app_ring_drop(reached);
-		(void)vec_push(&w->missed, pid);
-	}
-	ready_set(w);
-	pthread_mutex_unlock(&w->mutex);
-}
-
-static void ring_missed(void *arg, pid_t pid)
-{
-	struct capture_watch *w = arg;
-
-	pthread_mutex_lock(&w->mutex);
-	(void)vec_push(&w->missed, pid);
-	ready_set(w);
-	pthread_mutex_unlock(&w->mutex);
-}
-
 /* ---- the thread ---- */
 
 static void event_exit(struct capture_watch *w, pid_t pid)
 {
-	static const struct context_location unknown;
-
 	context_tracker_exit(w->tracker, pid);
-	location_set(w, pid, &unknown);
+	watch_location_forget(w, pid);
 	app_ring_seek_exit(w->seek, pid);
 }
 
@@ -287,14 +130,14 @@ static void capabilities_drop(struct capture_watch *w)
 static void *watch_run(void *arg)
 {
 	struct capture_watch *w = arg;
-	struct watch_event batch[256];
+	struct watch_event batch[BATCH];
 	u64 due = 0, now;
 
 	foreign_looks_join(w->looks);
 	capabilities_drop(w);
 	pthread_mutex_lock(&w->mutex);
 	while (!w->stop) {
-		size_t count = w->events.count < 256 ? w->events.count : 256;
+		size_t count = w->events.count < BATCH ? w->events.count : BATCH;
 
 		if (count == 0 && !w->again && host_clock_now_ns() < due) {
 			watch_wait(w, due);
@@ -350,14 +193,8 @@ static void watch_free(struct capture_watch *w)
 int capture_watch_open(struct capture *c, struct capture_watch **out, struct error *e)
 {
 	struct capture_watch *w = calloc(1, sizeof(*w));
-	struct context_tracker_sink sink = {.arg = w,
-					    .set = location_set,
-					    .followed = followed_pass_on,
-					    .executed = executed_get,
-					    .learn = program_learn,
-					    .describe = description_set};
-	struct app_ring_seek_sink rings = {
-		.arg = w, .reached = rings_pass_on, .missed = ring_missed};
+	struct context_tracker_sink sink;
+	struct app_ring_seek_sink rings;
 	pthread_condattr_t attr;
 	int err;
 
@@ -370,7 +207,9 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->wake, &attr);
 	pthread_cond_init(&w->settled, &attr);
-	w->looks = sink.looks = rings.looks = foreign_looks_new();
+	w->looks = foreign_looks_new();
+	sink = watch_tracker_sink(w);
+	rings = watch_seek_sink(w);
 	w->tracker = w->looks ? context_tracker_new(&sink) : NULL;
 	w->seek = app_ring_seek_new(&rings);
 	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -508,7 +347,7 @@ bool capture_watch_notice(struct capture_watch *w, const struct record_head *r)
 	if (r->kind != NOTICE_KIND)
 		return false;
 	if (w && !watch_can_look(w) && r->slots == NOTICE_RING)
-		ring_missed(w, (pid_t)r->pid);
+		watch_ring_missed(w, (pid_t)r->pid);
 	if (!w || !watch_can_look(w) || !r->slots || r->slots >= sizeof(what))
 		return true;
 	event.what = what[r->slots];
@@ -532,92 +371,13 @@ void capture_watch_settle(struct capture_watch *w)
 
 void capture_watch_collect(struct capture_watch *w, struct app_rings *rings)
 {
-	if (w)
-		watch_supervise(w);
-	if (!w || !__atomic_load_n(&w->ready, __ATOMIC_ACQUIRE))
+	if (!w)
 		return;
-	pthread_mutex_lock(&w->mutex);
-	for (size_t i = 0; i < w->reached.count; i++)
-		(void)app_rings_add(rings, w->reached.data[i]);
-	for (size_t i = 0; i < w->missed.count; i++)
-		app_rings_missed(rings, w->missed.data[i]);
-	w->reached.count = w->missed.count = 0;
-	__atomic_store_n(&w->ready, 0, __ATOMIC_RELEASE);
-	if (w->followed.count || w->services.count)
-		ready_set(w);
-	pthread_mutex_unlock(&w->mutex);
-}
-
-/* Whether the process executed another program since: of that the kernel programs tell. */
-static bool followed_is_over(struct capture *c, const struct watch_followed *f, u64 now_ns)
-{
-	struct context_executed executed;
-
-	return capture_context_executed(c, f->pid, &executed) && executed.time_ns > f->time_ns &&
-	       executed.time_ns <= now_ns;
-}
-
-static int followed_tell(struct capture *c, const struct capture_sink *sink,
-			 const struct capture_stream *stream)
-{
-	struct capture_watch *w = c->watch;
-	struct watch_followed list[256];
-	size_t count;
-	int err = 0;
-
-	pthread_mutex_lock(&w->mutex);
-	count = w->followed.count < 256 ? w->followed.count : 256;
-	for (size_t i = 0; i < count; i++)
-		list[i] = w->followed.data[w->followed.count - 1 - i];
-	w->followed.count -= count;
-	pthread_mutex_unlock(&w->mutex);
-	for (size_t i = 0; i < count && !err; i++) {
-		union {
-			struct record_filter r;
-			u8 slot[RECORD_SLOT_BYTES];
-		} out = {.r = {.head = {.kind = RECORD_filter,
-					.slots = 1,
-					.time_ns = host_clock_now_ns(),
-					.pid = (u32)list[i].pid},
-			       .flags = FILTER_SPANS | FILTER_FOLLOWS}};
-
-		if (!followed_is_over(c, &list[i], out.r.head.time_ns))
-			err = capture_deliver(c, sink, stream, &out.r.head);
-	}
-	return err;
-}
-
-static int services_tell(struct capture *c, const struct capture_sink *sink,
-			 const struct capture_stream *stream)
-{
-	struct capture_watch *w = c->watch;
-	VEC(struct record_service *) services = {0};
-	int err = 0;
-
-	pthread_mutex_lock(&w->mutex);
-	(void)vec_move(&services, &w->services);
-	pthread_mutex_unlock(&w->mutex);
-	for (size_t i = 0; i < services.count; i++) {
-		services.data[i]->head.time_ns = host_clock_now_ns();
-		err = err ? err : capture_deliver(c, sink, stream, &services.data[i]->head);
-		free(services.data[i]);
-	}
-	vec_free(&services);
-	return err;
+	watch_supervise(w);
+	watch_rings_collect(w, rings);
 }
 
 int capture_watch_fd(const struct capture_watch *w)
 {
 	return w->wake_fd;
-}
-
-int capture_watch_tell(struct capture *c, const struct capture_sink *sink)
-{
-	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
-	int err;
-
-	if (!c->watch || !__atomic_load_n(&c->watch->ready, __ATOMIC_ACQUIRE))
-		return 0;
-	err = followed_tell(c, sink, &stream);
-	return err ? err : services_tell(c, sink, &stream);
 }

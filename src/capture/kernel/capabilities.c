@@ -11,7 +11,7 @@
 
 #include <bpf/bpf.h>
 
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 
 /*
  * To look into processes that begin later: their memory maps, files and rings;

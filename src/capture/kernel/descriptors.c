@@ -5,8 +5,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "capture/internal.h"
-#include "capture/kernel/event.h"
+#include "capture/kernel/kernel.h"
 
 #define ALWAYS 256 /* programs, maps, links and the recorder's own files are some 160 */
 #define PER_CPU 4  /* two ends of faults, each an event and a link */
@@ -17,7 +16,7 @@ static rlim_t descriptors_wanted(const struct capture *c)
 	int cpus = libbpf_num_possible_cpus();
 
 	return ALWAYS + PER_CPU * (rlim_t)(cpus > 0 ? cpus : 1) +
-	       PER_EVENT * (rlim_t)capture_events_count(c);
+	       PER_EVENT * (rlim_t)c->event_count;
 }
 
 void capture_descriptors_room(const struct capture *c)

@@ -25,7 +25,7 @@
 #include "base/hash.h"
 #include "base/host_clock.h"
 #include "bpf/event.h"
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 #include "capture/kernel/tracefs.h"
 #include "programs.skel.h"
 
@@ -289,6 +289,7 @@ int capture_events_open(struct capture *c, const struct capture_options *options
 	if (!c->events)
 		return error_set(e, ENOMEM, "cannot choose events");
 	err = events_choose(c->events, options, e);
+	c->event_count = c->events->list.count;
 	if (err)
 		return err;
 	c->events->due = true;
@@ -343,11 +344,6 @@ static int event_attach(struct capture *c, u32 index, struct error *e)
 	return error_set(e, err, "cannot attach to an event");
 }
 
-size_t capture_events_count(const struct capture *c)
-{
-	return c->events ? c->events->list.count : 0;
-}
-
 int capture_events_attach(struct capture *c, struct error *e)
 {
 	int err;
@@ -396,7 +392,7 @@ int capture_events_tell(struct capture *c, const struct capture_sink *sink)
 		struct record_format *r = c->events->list.data[i].record;
 
 		r->head.time_ns = host_clock_now_ns();
-		err = capture_deliver(c, sink, &stream, &r->head);
+		err = sink->record(sink->arg, &stream, &r->head);
 	}
 	c->events->due = err != 0;
 	return err;

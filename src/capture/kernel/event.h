@@ -19,8 +19,6 @@ int capture_events_attach(struct capture *c, struct error *e);
 void capture_events_detach(struct capture *c);
 void capture_events_close(struct capture *c);
 
-size_t capture_events_count(const struct capture *c);
-
 /* Hands the formats to the sink, once, and once more after each tell_again. */
 int capture_events_tell(struct capture *c, const struct capture_sink *sink);
 void capture_events_tell_again(struct capture *c);

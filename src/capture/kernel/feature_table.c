@@ -12,7 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 
 enum feature_need {
 	USEFUL,

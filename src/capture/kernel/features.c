@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Chooses among what the kernel offers (feature_table.c), attaches and detaches
- * it, and counts what the kernel skipped.
- */
+/* Chooses among the features of the kernel (feature_table.c), attaches and detaches them. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -17,9 +14,7 @@
 
 #include "base/cpu_list.h"
 #include "base/host_clock.h"
-#include "capture/internal.h"
-#include "capture/kernel/event.h"
-#include "capture/stack/stacks.h"
+#include "capture/kernel/kernel.h"
 #include "programs.skel.h"
 
 #define KERNEL_ENOTSUPP 524 /* the kernel's own, which no header here has */
@@ -271,76 +266,4 @@ void capture_features_detach(struct capture *c)
 		bpf_link__destroy(c->links[i]);
 		c->links[i] = NULL;
 	}
-}
-
-static u64 feature_misses(const struct capture *c, const char *name)
-{
-	struct bpf_prog_info info = {0};
-	u32 size = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(feature_program(c, name)), &info, &size))
-		return 0;
-	return info.recursion_misses;
-}
-
-/* Some programs were not run since it was asked last. */
-static int misses_tell(struct capture *c, const struct capture_sink *sink, u16 lost_kind, u64 count)
-{
-	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
-	struct record_lost lost = {.why = LOST_recursion, .lost_kind = lost_kind, .count = count};
-
-	if (!count)
-		return 0;
-	c->counts.lost_recursion += count;
-	lost.head.kind = RECORD_lost;
-	lost.head.slots = 1;
-	lost.head.time_ns = host_clock_now_ns();
-	lost.begin_ns = c->recursion_ns;
-	return sink->lost ? sink->lost(sink->arg, &stream, &lost) : 0;
-}
-
-static bool feature_skipped(const struct capture *c, size_t i, u64 *misses)
-{
-	if (!c->features[i].on || !capture_feature_lost_kind(i))
-		return false;
-	*misses = feature_misses(c, c->features[i].name);
-	return *misses > c->recursion[i];
-}
-
-int capture_features_lost_around(struct capture *c, const struct capture_sink *sink, u64 cut_ns)
-{
-	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
-	u64 misses;
-	int err = 0;
-
-	for (size_t i = 0; i < c->feature_count && !err; i++) {
-		struct record_lost lost = {
-			.head = {.kind = RECORD_lost, .slots = 1, .time_ns = cut_ns - 1},
-			.why = LOST_recursion,
-			.lost_kind = capture_feature_lost_kind(i),
-			.begin_ns = c->recursion_ns};
-
-		if (feature_skipped(c, i, &misses) && lost.begin_ns < lost.head.time_ns)
-			err = sink->lost(sink->arg, &stream, &lost);
-	}
-	return err;
-}
-
-int capture_features_lost(struct capture *c, const struct capture_sink *sink)
-{
-	u64 asked_ns = host_clock_now_ns(), misses;
-	int err = misses_tell(c, sink, RECORD_event, capture_events_missed(c));
-
-	if (!err)
-		err = misses_tell(c, sink, RECORD_stack, capture_stacks_missed(c->stacks, c));
-	for (size_t i = 0; i < c->feature_count && !err; i++) {
-		u64 told = c->recursion[i];
-
-		if (!feature_skipped(c, i, &misses))
-			continue;
-		c->recursion[i] = misses;
-		err = misses_tell(c, sink, capture_feature_lost_kind(i), misses - told);
-	}
-	c->recursion_ns = asked_ns;
-	return err;
 }

@@ -5,7 +5,7 @@
  */
 #include <bpf/libbpf.h>
 
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 #include "programs.skel.h"
 
 /* What a hash has beside keys and values: struct htab_elem and struct bucket in the kernel. */

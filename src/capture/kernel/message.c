@@ -9,7 +9,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 
 static char message_text[400];
 

@@ -9,7 +9,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 
 #ifdef __clang_analyzer__ /* which does not see that libbpf frees it */
 static inline void skeleton_free(struct bpf_object_skeleton *s)

@@ -5,7 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 #include "programs.skel.h"
 
 void capture_running_tell(struct capture *c)

@@ -10,8 +10,8 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "capture/internal.h"
 #include "capture/kernel/event.h"
+#include "capture/kernel/kernel.h"
 #include "programs.skel.h"
 
 static const char *const vector_names[CAPTURE_VECTOR_PROGRAMS] = {

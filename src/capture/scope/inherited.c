@@ -4,8 +4,8 @@
  * which leaves all of that open; since the exec is the first that is recorded of it, the names are
  * told behind that.
  */
-#include "capture/drain.h"
-#include "capture/internal.h"
+#include "capture/scope/scope.h"
+#include "capture/state.h"
 
 int inherited_take(struct capture *c, const struct capture_stream *stream,
 		   const struct record_head *r)
@@ -25,27 +25,12 @@ int inherited_take(struct capture *c, const struct capture_stream *stream,
 	return 0;
 }
 
-struct beginning {
-	struct capture *c;
-	const struct capture_sink *sink;
-};
-
-static int inherited_give(void *arg, const struct capture_stream *stream,
-			  const struct record_head *r)
-{
-	const struct beginning *to = arg;
-
-	return capture_deliver(to->c, to->sink, stream, r);
-}
-
 int inherited_deliver(struct capture *c, const struct capture_sink *sink,
 		      const struct record_head *exec)
 {
-	struct beginning to = {c, sink};
-
 	if (exec->kind != RECORD_exec || !(((const struct record_exec *)exec)->flags & EXEC_BEGINS))
 		return 0;
 	for (size_t i = 0; i < c->inherited.list.count; i++)
 		c->inherited.list.data[i].record->time_ns = exec->time_ns;
-	return held_deliver(&c->inherited, exec->time_ns, inherited_give, &to);
+	return held_deliver(&c->inherited, exec->time_ns, sink->record, sink->arg);
 }

@@ -11,9 +11,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "capture/context/program.h"
-#include "capture/internal.h"
 #include "capture/scope/cgroup_find.h"
+#include "capture/scope/scope.h"
+#include "capture/state.h"
 #include "programs.skel.h"
 
 #define SCOPE_TURNS 8 /* a cgroup that is made anew all the time is never still */
@@ -122,44 +122,6 @@ void capture_scope_settled(struct capture *c)
 	while (bpf_map_get_next_key(pids, NULL, &pid) == 0)
 		if (bpf_map_delete_elem(pids, &pid))
 			break;
-}
-
-int capture_context_set(struct capture *c, pid_t pid, const struct context_location *location)
-{
-	int locations = bpf_map__fd(c->programs->maps.locations);
-	struct context_location there;
-	u32 key = pid;
-
-	if (!location || !location->known)
-		bpf_map_delete_elem(locations, &key);
-	else if ((location->flags & CONTEXT_ASSUMED) &&
-		 !bpf_map_lookup_elem(locations, &key, &there) &&
-		 !memcmp(&there, location, sizeof(there)))
-		return 0; /* the programs took it by themselves */
-	else if (bpf_map_update_elem(locations, &key, location, BPF_ANY))
-		return -errno;
-	/* what threads have copied is void from here on */
-	__atomic_fetch_add(&c->programs->bss->context_generation, 1, __ATOMIC_RELEASE);
-	return 0;
-}
-
-bool capture_context_executed(struct capture *c, pid_t pid, struct context_executed *executed)
-{
-	u32 key = pid;
-
-	return !bpf_map_lookup_elem(bpf_map__fd(c->programs->maps.executed), &key, executed);
-}
-
-void capture_context_learn(struct capture *c, const struct context_program *program,
-			   const struct context_location *found)
-{
-	int programs = bpf_map__fd(c->programs->maps.program_locations);
-	struct context_location kept, learned;
-	bool known = !bpf_map_lookup_elem(programs, program, &kept);
-
-	learned = context_program_learn(known ? &kept : NULL, found);
-	if (!known || memcmp(&learned, &kept, sizeof(kept)) != 0)
-		(void)bpf_map_update_elem(programs, program, &learned, BPF_ANY);
 }
 
 int capture_scope_seed(struct capture *c, pid_t child, struct error *e)

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 
 #include "base/host_clock.h"
-#include "capture/internal.h"
+#include "capture/scope/scope.h"
+#include "capture/state.h"
 #include "programs.skel.h"
 
 #define CGROUP_TEXT 1024
@@ -92,7 +93,7 @@ static int cgroup_deliver(struct capture *c, const struct capture_sink *sink, co
 	memcpy(r.cgroup.path, path, len);
 	len += offsetof(struct record_cgroup, path);
 	r.cgroup.head.slots = (len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
-	return capture_deliver(c, sink, &life_stream, &r.cgroup.head);
+	return sink->record(sink->arg, &life_stream, &r.cgroup.head);
 }
 
 static int member_deliver(struct capture *c, const struct capture_sink *sink, u32 pid,
@@ -112,7 +113,7 @@ static int member_deliver(struct capture *c, const struct capture_sink *sink, u3
 	r.attach.cgroup = id;
 	r.attach.hierarchy = hierarchy;
 	r.attach.flags = CGROUP_FOUND;
-	return capture_deliver(c, sink, &life_stream, &r.attach.head);
+	return sink->record(sink->arg, &life_stream, &r.attach.head);
 }
 
 /* Whom we see under another number than the kernel's own is not told. */

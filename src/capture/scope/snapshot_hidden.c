@@ -18,7 +18,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/host_clock.h"
-#include "capture/internal.h"
+#include "capture/scope/scope.h"
+#include "capture/state.h"
 #include "programs.skel.h"
 
 #define INITIAL_PID_NAMESPACE 0xeffffffcu
@@ -70,7 +71,7 @@ static int thread_tell(void *arg, u32 tid)
 	out.r.comm[n] = '\0';
 	out.r.comm[strcspn(out.r.comm, "\n")] = '\0';
 	out.r.comm_len = (u16)strlen(out.r.comm);
-	return capture_deliver(t->c, t->sink, &stream, &out.r.head);
+	return t->sink->record(t->sink->arg, &stream, &out.r.head);
 }
 
 static int process_tell(void *arg, u32 pid)

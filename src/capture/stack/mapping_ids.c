@@ -17,7 +17,7 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "base/vec.h"
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 #include "elf/identity.h"
 #include "proc/mapped_file.h"
 

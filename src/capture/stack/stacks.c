@@ -9,9 +9,11 @@
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
+#include "capture/scope/scope.h"
 #include "capture/stack/kernel_symbols.h"
 #include "capture/stack/mapping_ids.h"
+#include "capture/state.h"
 #include "programs.skel.h"
 
 #define STACK_PLACES 4	  /* enum stack_at of bpf/stack.h */
@@ -161,7 +163,7 @@ static int function_tell(struct capture *c, const struct capture_sink *sink,
 	r->head.slots =
 		(offsetof(struct record_mapping, path) + r->path_len + RECORD_SLOT_BYTES - 1) /
 		RECORD_SLOT_BYTES;
-	return capture_deliver(c, sink, &stacks_stream, &r->head);
+	return sink->record(sink->arg, &stacks_stream, &r->head);
 }
 
 int capture_stacks_names(struct capture_stacks *s, struct capture *c,
@@ -223,7 +225,7 @@ int capture_stacks_collect(struct capture_stacks *s, struct capture *c,
 
 	while (s && s->ids && !err && (r = mapping_ids_take(s->ids))) {
 		r->head.time_ns = time_ns;
-		err = capture_deliver(c, sink, &stacks_stream, &r->head);
+		err = sink->record(sink->arg, &stacks_stream, &r->head);
 		free(r);
 	}
 	if (s && s->ids)

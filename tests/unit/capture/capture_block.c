@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/host_clock.h"
-#include "capture/internal.h"
+#include "capture/kernel/kernel.h"
 #include "programs.skel.h"
 #include "tests/unit/capture/recording.h"
 

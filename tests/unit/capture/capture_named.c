@@ -4,7 +4,7 @@
 #include <bpf/libbpf.h>
 #include <unistd.h>
 
-#include "capture/internal.h"
+#include "capture/state.h"
 #include "programs.skel.h"
 #include "tests/unit/capture/recording.h"
 

@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/internal.h"
+#include "capture/scope/cgroup_find.h"
+#include "capture/state.h"
 #include "programs.skel.h"
 #include "tests/unit/capture/recording.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The snapshot at the start of a recording, made by iterators in the kernel
- * (bpf/snapshot.bpf.c) after all programs are attached: a thread that is made
- * meanwhile was seen by the fork program, all others are in the kernel's list.
+ * Runs iterators of the kernel (bpf/snapshot.bpf.c) and hands over the records that they write.
+ * Processes get their command line here, since only /proc has it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +13,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "capture/internal.h"
+#include "capture/scope/scope.h"
+#include "capture/state.h"
 #include "programs.skel.h"
 
-#define SNAPSHOT_RUNS 16 /* until nothing new turns up */
 #define SNAPSHOT_BUFFER 65536
 
 static const struct capture_stream snapshot_stream = {.kind = CAPTURE_STREAM_LIFE};
@@ -73,7 +72,7 @@ static int deliver_process(struct capture *c, const struct capture_sink *sink,
 		return -ENOMEM;
 	bytes = offsetof(struct record_process, command) + copy.process.command_len;
 	copy.process.head.slots = (bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
-	return capture_deliver(c, sink, &snapshot_stream, &copy.process.head);
+	return sink->record(sink->arg, &snapshot_stream, &copy.process.head);
 }
 
 /* Delivers the whole records in a buffer; *used gets how many bytes they were. */
@@ -96,7 +95,7 @@ static int deliver_buffer(struct capture *c, const struct capture_sink *sink, co
 		else if (r->seq)
 			err = inherited_take(c, &snapshot_stream, r);
 		else
-			err = capture_deliver(c, sink, &snapshot_stream, r);
+			err = sink->record(sink->arg, &snapshot_stream, r);
 		at += size;
 	}
 	*used = at;
@@ -147,56 +146,6 @@ int capture_iterator_run(struct capture *c, const struct capture_sink *sink,
 	return err;
 }
 
-/* Looks at all threads until nothing new turns up. */
-static int threads_look(struct capture *c, const struct capture_sink *sink)
-{
-	struct programs *p = c->programs;
-	int err = 0;
-
-	for (int run = 0; run < SNAPSHOT_RUNS && !err; run++) {
-		p->bss->snapshot_new = 0;
-		err = capture_iterator_run(c, sink, p->progs.snapshot_tasks, 0);
-		if (!err)
-			err = capture_drain(c, sink);
-		if (p->bss->snapshot_new == 0)
-			break;
-	}
-	bounded_reader_end(&c->commands);
-	return err;
-}
-
-/* Names of what a process that came into scope has open; `number` is its own in our pid namespace.
- */
-static int moved_files(struct capture *c, const struct capture_sink *sink, u32 number)
-{
-	int err;
-
-	if (!number) { /* the iterator cannot be told of it */
-		c->counts.incomplete++;
-		return 0;
-	}
-	err = capture_iterator_run(c, sink, c->programs->progs.snapshot_files, number);
-	return err == -ESRCH || err == -ENOENT ? 0 : err; /* it is gone */
-}
-
-int capture_snapshot_moves(struct capture *c, const struct capture_sink *sink)
-{
-	u64 moves = __atomic_load_n(&c->programs->bss->scope_moves, __ATOMIC_ACQUIRE);
-	int err;
-
-	if (moves == c->moves)
-		return 0;
-	c->moves = moves;
-	c->programs->bss->snapshot_enters = 1;
-	c->moving = true;
-	err = threads_look(c, sink);
-	c->moving = false;
-	for (size_t i = 0; i < c->moved.count && !err && c->files; i++)
-		err = moved_files(c, sink, c->moved.data[i]);
-	vec_free(&c->moved);
-	return err;
-}
-
 static int nothing_recorded(void *arg, const struct capture_stream *stream,
 			    const struct record_head *r)
 {
@@ -208,50 +157,4 @@ int capture_scope_iterate(struct capture *c, struct bpf_program *program)
 	static const struct capture_sink nobody = {.record = nothing_recorded};
 
 	return capture_iterator_run(c, &nobody, program, 0);
-}
-
-int capture_snapshot_scope(struct capture *c, struct error *e)
-{
-	int err = c->programs->rodata->scope_host
-			  ? 0 /* everybody is */
-			  : capture_scope_iterate(c, c->programs->progs.snapshot_tasks);
-
-	return err ? error_set(e, err, "cannot look at what runs") : 0;
-}
-
-int capture_snapshot(struct capture *c, const struct capture_sink *sink, struct error *e)
-{
-	struct programs *p = c->programs;
-	int err = threads_look(c, sink);
-
-	if (!err) {
-		capture_hidden_count(c);
-		capture_scope_settled(c);
-		err = capture_hidden_tell(c, sink);
-	}
-	if (!err)
-		err = capture_snapshot_cgroups(c, sink);
-	if (!err && c->files)
-		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
-	c->inherited_known = true;
-	return err ? error_set(e, err, "cannot look at what runs") : 0;
-}
-
-int capture_look(struct capture *c, const struct capture_sink *sink, struct error *e)
-{
-	struct programs *p = c->programs;
-	int err;
-
-	p->bss->snapshot_again = 1;
-	map_free(&c->shown);
-	err = capture_iterator_run(c, sink, p->progs.snapshot_tasks, 0);
-	bounded_reader_end(&c->commands);
-	p->bss->snapshot_again = 0;
-	if (!err)
-		err = capture_hidden_tell(c, sink);
-	if (!err)
-		err = capture_snapshot_cgroups(c, sink);
-	if (!err && c->files)
-		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
-	return err ? error_set(e, err, "cannot look at what runs") : 0;
 }
