@@ -15,6 +15,9 @@
 
 #include "base/hash.h"
 
+/* The value of a key in a map that is used as a set. */
+#define PRESENT ((void *)1)
+
 struct map_entry {
 	uint64_t key;
 	void *value; /* NULL: free */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layout: "fathombs", CHECKPOINT_VERSION, the record contract's version, then what
- * checkpoint_write() and checkpoint_parse() say, in their order. Whoever changes a function that
- * describes some of it (base_*.c, too) or a struct that it describes raises CHECKPOINT_VERSION: a
- * checkpoint of another version is not read. The file around it has the checksum.
+ * checkpoint_write() and checkpoint_parse() say, in their order. A change of a function that
+ * describes some of it (lives.c, spans.c, fact_kind.archive), of a struct that it describes, or of
+ * the order of FACT_KINDS raises CHECKPOINT_VERSION: a checkpoint of another version is not read.
+ * The file around it has the checksum.
  */
 #include "map/checkpoint/checkpoint.h"
 
@@ -16,7 +17,7 @@
 #include "map/internal.h"
 #include "record/describe.h"
 
-#define CHECKPOINT_VERSION 25
+#define CHECKPOINT_VERSION 26
 
 static const char magic[8] = "fathombs";
 
@@ -109,7 +110,7 @@ int checkpoint_write(struct partial *p, struct bytes *out)
 	archive_time(&a, &p->from_ns);
 	archive_time(&a, &p->to_ns);
 	checkpoint_lives_write(&a, p);
-	checkpoint_facts(&a, &p->facts);
+	facts_archive(&a, &p->facts, true);
 	checkpoint_spans_write(&a, p);
 	archive_rest(&a, p);
 	return out->failed ? -ENOMEM : a.err;
@@ -132,7 +133,7 @@ static int checkpoint_parse(struct archive *a, struct partial *p)
 	archive_time(a, &from_ns);
 	archive_time(a, &at_ns);
 	checkpoint_lives_read(a, p);
-	checkpoint_facts(a, &p->facts);
+	facts_archive(a, &p->facts, true);
 	checkpoint_spans_read(a, p);
 	archive_rest(a, p);
 	partial_cover(p, from_ns, at_ns);

@@ -7,14 +7,11 @@
 #include "map/checkpoint/archive.h"
 #include "map/partial.h"
 
-/* checkpoint_lives.c */
+/* lives.c */
 void checkpoint_lives_read(struct archive *a, struct partial *p);
 void checkpoint_lives_write(struct archive *a, const struct partial *p);
 
-/* checkpoint_facts.c: both ways */
-void checkpoint_facts(struct archive *a, struct facts *f);
-
-/* checkpoint_spans.c */
+/* spans.c */
 void checkpoint_spans_read(struct archive *a, struct partial *p);
 void checkpoint_spans_write(struct archive *a, const struct partial *p);
 

@@ -4,76 +4,16 @@
  * hierarchy; until it was, where a snapshot found it later, else where its
  * parent was when it was made.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "map/fact/containers.h"
 
+#include "base/order.h"
+#include "map/fact/fork.h"
 #include "map/fact/query.h"
-#include "map/internal.h"
+#include "map/fact/unseen_forks.h"
 
-#define ANCESTORS_MAX 4096    /* of a process that are looked at */
-#define CGROUPS_IDLE_MAX 1024 /* of a hierarchy, without a process, that a checkpoint keeps */
+#define ANCESTORS_MAX 4096 /* of a process that are looked at */
 
-int cgroup_fact_add(struct facts *f, const struct record_cgroup *r)
-{
-	struct fact_cgroup g = {.id = r->id, .hierarchy = r->hierarchy, .path_bytes = r->path_len};
-
-	return container_id_find(r->path, r->path_len, g.container) ? vec_push(&f->cgroups, g) : 0;
-}
-
-int move_fact_add(struct facts *f, struct fact_move move)
-{
-	return vec_push(&f->moves, move);
-}
-
-static int cgroup_compare(const void *a, const void *b)
-{
-	const struct fact_cgroup *x = a, *y = b;
-
-	COMPARE(x->hierarchy, y->hierarchy);
-	COMPARE(x->id, y->id);
-	COMPARE(x->path_bytes, y->path_bytes);
-	return strcmp(x->container, y->container);
-}
-
-static int move_compare(const void *a, const void *b)
-{
-	const struct fact_move *x = a, *y = b;
-
-	COMPARE(x->pid, y->pid);
-	COMPARE(x->time_ns, y->time_ns);
-	COMPARE(x->hierarchy, y->hierarchy);
-	COMPARE(x->cgroup, y->cgroup);
-	return (int)x->found - (int)y->found;
-}
-
-/* Each cgroup is left once, by its longest path: a snapshot can have cut it. */
-void container_facts_sort(struct facts *f)
-{
-	size_t n = 0;
-
-	if (f->moves.count)
-		qsort(f->moves.data, f->moves.count, sizeof(*f->moves.data), move_compare);
-	if (f->cgroups.count)
-		qsort(f->cgroups.data, f->cgroups.count, sizeof(*f->cgroups.data), cgroup_compare);
-	for (size_t i = 0; i < f->cgroups.count; i++) {
-		const struct fact_cgroup *g = &f->cgroups.data[i];
-
-		if (n && f->cgroups.data[n - 1].id == g->id &&
-		    f->cgroups.data[n - 1].hierarchy == g->hierarchy)
-			n--;
-		f->cgroups.data[n++] = *g;
-	}
-	f->cgroups.count = n;
-}
-
-/* ---- where a process is ---- */
-
-struct places {
-	VEC(struct fact_move) list; /* one per hierarchy */
-};
-
-/* What is said of a hierarchy first holds. */
+/* The first cgroup that is found for a hierarchy holds. */
 static int place_add(struct places *places, u32 hierarchy, u64 cgroup)
 {
 	for (size_t i = 0; i < places->list.count; i++)
@@ -83,7 +23,7 @@ static int place_add(struct places *places, u32 hierarchy, u64 cgroup)
 			(struct fact_move){.hierarchy = hierarchy, .cgroup = cgroup});
 }
 
-/* What was said of the process itself, from its unseen_fork to that time, the last first. */
+/* Adds what was told of the process itself since its birth, the last that was told first. */
 static int places_own(const struct facts *f, u32 pid, const struct fact_fork *fork, u64 time_ns,
 		      struct places *places)
 {
@@ -99,7 +39,7 @@ static int places_own(const struct facts *f, u32 pid, const struct fact_fork *fo
 			break;
 		err = place_add(places, list[i - 1].hierarchy, list[i - 1].cgroup);
 	}
-	if (fork) /* its unseen_fork is known: no snapshot need tell */
+	if (fork) /* its birth is known: no later snapshot need tell */
 		return err;
 	for (; n < f->moves.count && list[n].pid == pid && list[n].found && !err; n++) {
 		if (list[n].time_ns >= until_ns)
@@ -109,7 +49,7 @@ static int places_own(const struct facts *f, u32 pid, const struct fact_fork *fo
 	return err;
 }
 
-static int places_find(const struct facts *f, u32 pid, u64 time_ns, struct places *places)
+int places_find(const struct facts *f, u32 pid, u64 time_ns, struct places *places)
 {
 	int err = 0;
 
@@ -160,93 +100,4 @@ const char *query_container(const struct partial *p, u32 pid, u64 time_ns)
 	}
 	vec_free(&places.list);
 	return best ? best->container : NULL;
-}
-
-/* ---- what of it still holds ---- */
-
-/* As a snapshot tells it. */
-static int places_keep(const struct facts *f, u32 pid, u64 at_ns, struct places *kept)
-{
-	struct places places = {0};
-	int err = places_find(f, pid, at_ns, &places);
-
-	for (size_t i = 0; i < places.list.count && !err; i++) {
-		struct fact_move m = places.list.data[i];
-
-		m.time_ns = at_ns ? at_ns - 1 : 0; /* before what comes at that time */
-		m.pid = pid;
-		m.found = true;
-		err = vec_push(&kept->list, m);
-	}
-	vec_free(&places.list);
-	return err;
-}
-
-static int move_by_cgroup(const void *a, const void *b)
-{
-	const struct fact_move *x = a, *y = b;
-
-	COMPARE(x->hierarchy, y->hierarchy);
-	COMPARE(x->cgroup, y->cgroup);
-	return 0;
-}
-
-/*
- * Nothing tells that a cgroup is gone. One that nobody is in may be put to use later, but
- * hardly after many others were made: their numbers rise.
- */
-static void cgroups_prune(struct facts *f)
-{
-	size_t kept = f->cgroups.count, idle = 0;
-
-	if (kept == 0)
-		return;
-	if (f->moves.count)
-		qsort(f->moves.data, f->moves.count, sizeof(*f->moves.data), move_by_cgroup);
-	for (size_t i = f->cgroups.count; i > 0; i--) {
-		struct fact_cgroup g = f->cgroups.data[i - 1];
-		const struct fact_move of = {.hierarchy = g.hierarchy, .cgroup = g.id};
-
-		if (i == f->cgroups.count || f->cgroups.data[i].hierarchy != g.hierarchy)
-			idle = 0;
-		if ((f->moves.count &&
-		     bsearch(&of, f->moves.data, f->moves.count, sizeof(of), move_by_cgroup)) ||
-		    idle++ < CGROUPS_IDLE_MAX)
-			f->cgroups.data[--kept] = g;
-	}
-	f->cgroups.count -= kept;
-	memmove(f->cgroups.data, f->cgroups.data + kept,
-		f->cgroups.count * sizeof(*f->cgroups.data));
-	if (f->moves.count)
-		qsort(f->moves.data, f->moves.count, sizeof(*f->moves.data), move_compare);
-}
-
-/* It was told, but none of its threads yet. */
-static bool is_to_come(const struct facts *f, const struct living *l, size_t i)
-{
-	const struct fact_process *p = &f->processes.data[i];
-
-	return (i + 1 == f->processes.count || p->pid != p[1].pid) && !map_get(&l->pids, p->pid) &&
-	       living_may_have(l, p->pid, p->time_ns);
-}
-
-int container_facts_prune(struct facts *f, const struct living *l, u64 at_ns)
-{
-	struct places kept = {0};
-	struct map_entry entry;
-	size_t at = 0;
-	int err = 0;
-
-	while (!err && map_next(&l->pids, &at, &entry))
-		err = places_keep(f, (u32)entry.key, at_ns, &kept);
-	for (size_t i = 0; i < f->processes.count && !err; i++)
-		if (is_to_come(f, l, i))
-			err = places_keep(f, f->processes.data[i].pid, at_ns, &kept);
-	vec_free(&f->moves);
-	f->moves.data = kept.list.data;
-	f->moves.count = kept.list.count;
-	f->moves.capacity = kept.list.capacity;
-	container_facts_sort(f);
-	cgroups_prune(f);
-	return err;
 }

@@ -7,13 +7,12 @@
  * the one that its process had at the begin. What happened to a descriptor is
  * kept under the table that its thread had then.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/group_sort.h"
 #include "map/fact/fds.h"
-#include "map/internal.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/order.h"
 
 #define HOPS 64		      /* forks looked through */
 #define OF_EVENT (1ull << 32) /* with the event's number; else a pid: a table from the begin */
@@ -148,32 +147,22 @@ static void events_dedup(struct facts *f)
 	f->tables.count = n;
 }
 
-static int fd_compare(const void *a, const void *b)
+int fds_find_tables(struct facts *f)
 {
-	const struct fact_fd *x = a, *y = b;
+	int err = events_collect(f);
 
-	COMPARE(x->table, y->table);
-	COMPARE(x->fd, y->fd);
-	COMPARE(x->time_ns, y->time_ns);
-	COMPARE(x->op, y->op);
-	COMPARE(x->from, y->from);
-	COMPARE(x->tid, y->tid);
-	COMPARE(x->pid, y->pid);
-	COMPARE(x->flags, y->flags);
-	COMPARE(x->file.key, y->file.key);
-	COMPARE(x->file.dev, y->file.dev);
-	COMPARE(x->file.kind, y->file.kind);
-	return strcmp(x->path ? x->path : "", y->path ? y->path : "");
+	if (err)
+		return err;
+	if (f->tables.count)
+		qsort(f->tables.data, f->tables.count, sizeof(*f->tables.data), event_compare);
+	events_dedup(f);
+	for (size_t i = 0; i < f->fds.count; i++) {
+		struct fact_fd *d = &f->fds.data[i];
+
+		d->table = fds_table(f, d->tid, d->pid, d->time_ns);
+	}
+	return 0;
 }
-
-static struct group_key fd_key(const void *element)
-{
-	const struct fact_fd *d = element;
-
-	return (struct group_key){d->table, (u32)d->fd ^ 1u << 31};
-}
-
-static const struct group_order fd_order = {sizeof(struct fact_fd), fd_key, fd_compare};
 
 bool fd_is_range(const struct fact_fd *d)
 {
@@ -191,7 +180,7 @@ static int range_compare(const void *a, const void *b, void *arg)
 	return *i < *j ? -1 : *i > *j;
 }
 
-static int ranges_index(struct facts *f)
+int fds_index_ranges(struct facts *f)
 {
 	int err = 0;
 
@@ -203,24 +192,6 @@ static int ranges_index(struct facts *f)
 	if (!err && f->fd_ranges.count)
 		qsort_r(f->fd_ranges.data, f->fd_ranges.count, sizeof(u32), range_compare, f);
 	return err;
-}
-
-int fds_sort(struct facts *f)
-{
-	int err = events_collect(f);
-
-	if (err)
-		return err;
-	if (f->tables.count)
-		qsort(f->tables.data, f->tables.count, sizeof(*f->tables.data), event_compare);
-	events_dedup(f);
-	for (size_t i = 0; i < f->fds.count; i++) {
-		struct fact_fd *d = &f->fds.data[i];
-
-		d->table = fds_table(f, d->tid, d->pid, d->time_ns);
-	}
-	err = vec_group_sort(&f->fds, &fd_order);
-	return err ? err : ranges_index(f);
 }
 
 /* ---- what a descriptor was at a time ---- */

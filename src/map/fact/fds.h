@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of descriptors, found from the facts of a finished partial. */
+/*
+ * Tables of descriptors, found from facts: those that fork, exec, unshare and snapshots tell.
+ *
+ * Facts are sorted; several threads may ask at once.
+ */
 #ifndef MAP_FACT_FDS_H
 #define MAP_FACT_FDS_H
 
 #include "map/fact/query.h"
-#include "map/partial.h"
 
 enum fd_known { FD_NOT_KNOWN, FD_IS_OPEN, FD_IS_CLOSED };
 
-/* Sorts the facts of descriptors, by table. 0 or -ENOMEM. Forks and processes are there. */
-int fds_sort(struct facts *f);
+/*
+ * As facts are sorted: finds the tables, and sets which table each fact of a descriptor is of;
+ * forks and processes may be in any order. 0 or -ENOMEM.
+ */
+int fds_find_tables(struct facts *f);
+
+/* Then, once these facts are sorted by table: finds those of ranges. 0 or -ENOMEM. */
+int fds_index_ranges(struct facts *f);
 
 /* Identity of the table that a thread had at a time. */
 u64 fds_table(const struct facts *f, u32 tid, u32 pid, u64 time_ns);

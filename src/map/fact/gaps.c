@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which gap lies before or behind a time. They may lap over, as a reader and a record tell them. */
-#include "map/internal.h"
+/* Gaps may overlap: a record tells one, and a reader of chunks another. */
+#include "map/fact/gaps.h"
 
 #include <stdlib.h>
+
+#include "base/order.h"
+#include "map/partial.h"
 
 static int gap_compare(const void *a, const void *b)
 {

@@ -3,8 +3,13 @@
 
 #include <string.h>
 
+#include "base/order.h"
+#include "map/fact/bytes.h"
 #include "map/fact/fds.h"
-#include "map/internal.h"
+#include "map/fact/fork.h"
+#include "map/fact/mapping.h"
+#include "map/fact/path.h"
+#include "map/fact/unseen_forks.h"
 
 #define FORKS_FOLLOWED 64
 
@@ -76,7 +81,7 @@ const struct fact_process *query_process(const struct partial *p, u32 pid, u64 t
 		const struct fact_process *process = process_told(p, pid, time_ns);
 		const struct fact_fork *fork = facts_fork(&p->facts, pid, time_ns);
 
-		/* whose unseen_fork is known, no later snapshot need tell of */
+		/* a process whose birth is known needs no later snapshot */
 		if (process &&
 		    (!fork || (process->time_ns >= fork->time_ns && process->time_ns <= time_ns)))
 			return process;
@@ -295,7 +300,7 @@ const struct fact_mapping *query_mapping(const struct partial *p, const struct f
 	u32 pid = stack->pid;
 	size_t n = COUNT_BEFORE(&p->facts.mappings, e,
 				e->pid < pid || (e->pid == pid && e->since_ns <= stack->time_ns));
-	u64 since = stack_facts_image(&p->facts, pid, stack->time_ns);
+	u64 since = mappings_image(&p->facts, pid, stack->time_ns);
 
 	if (stack->flags & STACK_KERNEL)
 		return kernel_mapping(p, address);

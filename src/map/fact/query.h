@@ -9,6 +9,9 @@
 
 #include "map/partial.h"
 
+/* The fact by which a thread has its name at a time; NULL: not known. */
+const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns);
+
 /* Name of a thread at a time; at UINT64_MAX its last one. NULL: not known. */
 const char *query_comm(const struct partial *p, u32 tid, u64 time_ns);
 

@@ -2,6 +2,7 @@
 #include "map/fact/texts.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -41,4 +42,15 @@ void texts_free(struct texts *t)
 {
 	arena_free(&t->arena);
 	memset(t->recent, 0, sizeof(t->recent));
+}
+
+char *text_copy(const char *text, size_t bytes)
+{
+	char *copy = malloc(bytes + 1);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, bytes);
+	copy[bytes] = '\0';
+	return copy;
 }

@@ -33,4 +33,7 @@ int texts_merge(struct texts *left, struct texts *right);
 
 void texts_free(struct texts *t);
 
+/* A copy of text with a NUL behind it, the caller's; NULL if there is no memory. */
+char *text_copy(const char *text, size_t bytes);
+
 #endif

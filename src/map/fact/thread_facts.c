@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/group_sort.h"
-#include "map/internal.h"
+#include "base/order.h"
 
 #define SEGMENT_MOST 128u
 
@@ -64,6 +64,13 @@ void *thread_facts_add(struct thread_facts *t, size_t size, u32 tid, u64 time_ns
 	s->last_ns = time_ns;
 	t->count++;
 	return s->data + size * s->count++;
+}
+
+void *thread_facts_put(struct thread_facts *t, const struct thread_order *order, const void *fact)
+{
+	void *to = thread_facts_add(t, order->size, tid_of(order, fact), time_of(order, fact));
+
+	return to ? memcpy(to, fact, order->size) : NULL;
 }
 
 int thread_facts_merge(struct thread_facts *left, struct thread_facts *right)
@@ -144,13 +151,8 @@ static int sort_all(struct thread_facts *t, const struct thread_order *order)
 	if (!err)
 		qsort(all, count, order->size, order->compare);
 	for (size_t i = 0; i < count && !err; i++) {
-		const char *fact = all + order->size * i;
-		void *to = thread_facts_add(&sorted, order->size, tid_of(order, fact),
-					    time_of(order, fact));
-
-		err = to ? 0 : -ENOMEM;
-		if (to)
-			memcpy(to, fact, order->size);
+		if (!thread_facts_put(&sorted, order, all + order->size * i))
+			err = -ENOMEM;
 	}
 	free(all);
 	if (err) {

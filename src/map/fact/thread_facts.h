@@ -43,6 +43,9 @@ struct thread_order {
 /* Room for a fact of that thread and time, to be filled; NULL if there is no memory. */
 void *thread_facts_add(struct thread_facts *t, size_t size, u32 tid, u64 time_ns);
 
+/* Adds a copy of a fact, and returns it; NULL if there is no memory. */
+void *thread_facts_put(struct thread_facts *t, const struct thread_order *order, const void *fact);
+
 /* Takes those of `right`, which is left empty. 0, or -ENOMEM: then both are only to be freed. */
 int thread_facts_merge(struct thread_facts *left, struct thread_facts *right);
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread is its number and its start time. Where the fork that gave a number to another one was
- * not seen, since it lies in a gap, what the next snapshot tells of the number has a start time
- * that is later than what is known of it: that is of who had it before.
+ * A thread is its number and its start time. A fork that lies in a gap is not seen. Then the next
+ * snapshot tells a start time of the number that is later than facts that are known already: those
+ * are facts of the thread that had the number before.
  */
-#include "map/internal.h"
+#include "map/fact/unseen_forks.h"
+
+#include "base/order.h"
 
 /* Names are sorted by number and time, and stay so. */
 static void names_begin(struct facts *f)
 {
-	for (size_t i = f->names.count; i-- > 1;) { /* told before the snapshot came to it */
+	for (size_t i = f->names.count;
+	     i-- > 1;) { /* told before the snapshot came to the thread */
 		const struct fact_name *name = &f->names.data[i];
 		struct fact_name *before = &f->names.data[i - 1];
 
@@ -41,7 +44,7 @@ static bool fork_was_seen(const struct facts *f, u32 tid, u64 start_ns)
 	       f->forks.data[n].start_ns == start_ns;
 }
 
-int unseen_forks_sort(struct facts *f)
+int unseen_forks_find(struct facts *f)
 {
 	int err = 0;
 

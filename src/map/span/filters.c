@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "map/fact/follow.h"
 #include "map/internal.h"
 #include "map/span/holders.h"
 
@@ -119,51 +120,6 @@ static void stay_to_unknown(struct split *split, u64 begin_ns, u64 end_ns, u64 f
 static u64 later(u64 a_ns, u64 b_ns)
 {
 	return a_ns > b_ns ? a_ns : b_ns;
-}
-
-struct program_time {
-	u64 begin_ns, end_ns; /* of its exec and the next one, if they were seen */
-};
-
-/* When the process ran the program that it ran at that time. */
-static struct program_time program_at(const struct partial *p, u32 pid, u64 time_ns)
-{
-	const struct fact_process *list = p->facts.processes.data;
-	size_t n = COUNT_BEFORE(&p->facts.processes, e,
-				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
-	struct program_time program = {0, UINT64_MAX};
-
-	for (size_t i = n; i > 0 && list[i - 1].pid == pid && !program.begin_ns; i--)
-		if (!list[i - 1].snapshot)
-			program.begin_ns = list[i - 1].time_ns;
-	for (; n < p->facts.processes.count && list[n].pid == pid; n++)
-		if (!list[n].snapshot) {
-			program.end_ns = list[n].time_ns;
-			break;
-		}
-	return program;
-}
-
-/*
- * Behind a gap from when the next recorder tells it, which says nothing of before. What was told
- * already is told again by a flight recorder.
- */
-const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct stretch of)
-{
-	const struct fact_follow *list = p->facts.follows.data;
-	struct program_time program = program_at(p, pid, of.begin_ns);
-	u64 begin_ns = later(program.begin_ns, gaps_end_before(p, of.begin_ns));
-	u64 next_ns = gaps_end_after(p, of.end_ns);
-	u64 end_ns = program.end_ns < next_ns ? program.end_ns : next_ns;
-	size_t n = COUNT_BEFORE(&p->facts.follows, e,
-				e->pid < pid || (e->pid == pid && e->time_ns < end_ns));
-
-	while (n > 1 && list[n - 1].again && list[n - 2].pid == pid &&
-	       list[n - 2].time_ns >= begin_ns)
-		n--;
-	if (!n || list[n - 1].pid != pid || list[n - 1].time_ns < begin_ns)
-		return NULL;
-	return &list[n - 1];
 }
 
 /* When the thread was seen first, in that time or behind it, to have published it. */

@@ -1,36 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks of waits, and what their addresses lay in. */
+#include "map/fact/mapping.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
-
-int stack_fact_add(struct facts *f, const struct record_stack *r)
-{
-	u32 count = r->frames_len / 8;
-	struct fact_stack s = {.time_ns = r->head.time_ns,
-			       .since_ns = r->since_ns,
-			       .tid = r->head.tid,
-			       .pid = r->head.pid,
-			       .flags = r->flags,
-			       .words = r->words < count ? r->words : count};
-	int err;
-
-	s.frames = count - s.words;
-	s.addresses = malloc(count * 8 + 1);
-	if (!s.addresses)
-		return -ENOMEM;
-	memcpy(s.addresses, r->frames, count * 8);
-	err = vec_push(&f->stacks, s);
-	if (err)
-		free(s.addresses);
-	return err;
-}
+#include "base/order.h"
+#include "map/fact/kind.h"
+#include "map/fact/stack.h"
+#include "map/fact/unseen_forks.h"
+#include "map/partial.h"
 
 /* Path, identity and function always follow each other, each with its NUL. */
-int mapping_fact_add(struct facts *f, const struct record_mapping *r)
+static int mapping_add(struct facts *f, const struct record_head *head)
 {
+	const struct record_mapping *r = (const void *)head;
 	struct fact_mapping m = {.since_ns = r->since_ns,
 				 .begin = r->begin,
 				 .end = r->end,
@@ -49,20 +33,6 @@ int mapping_fact_add(struct facts *f, const struct record_mapping *r)
 	return err;
 }
 
-static int stack_compare(const void *a, const void *b)
-{
-	const struct fact_stack *x = a, *y = b;
-
-	COMPARE(x->tid, y->tid);
-	COMPARE(x->flags, y->flags);
-	COMPARE(x->time_ns, y->time_ns);
-	COMPARE(x->since_ns, y->since_ns);
-	COMPARE(x->pid, y->pid);
-	COMPARE(x->frames, y->frames);
-	COMPARE(x->words, y->words);
-	return memcmp(x->addresses, y->addresses, (x->frames + x->words) * 8);
-}
-
 static int mapping_compare(const void *a, const void *b)
 {
 	const struct fact_mapping *x = a, *y = b;
@@ -76,26 +46,26 @@ static int mapping_compare(const void *a, const void *b)
 	return memcmp(x->path, y->path, x->bytes);
 }
 
-void stack_facts_sort(struct facts *f)
+static void mapping_release(void *fact)
 {
-	if (f->stacks.count)
-		qsort(f->stacks.data, f->stacks.count, sizeof(*f->stacks.data), stack_compare);
-	if (f->mappings.count)
-		qsort(f->mappings.data, f->mappings.count, sizeof(*f->mappings.data),
-		      mapping_compare);
+	free(((struct fact_mapping *)fact)->path);
 }
 
-void stack_facts_free(struct facts *f)
+/* Behind its path are always the identity and the function. */
+static void mapping_archive(struct archive *a, void *fact)
 {
-	for (size_t i = 0; i < f->stacks.count; i++)
-		free(f->stacks.data[i].addresses);
-	for (size_t i = 0; i < f->mappings.count; i++)
-		free(f->mappings.data[i].path);
-	vec_free(&f->stacks);
-	vec_free(&f->mappings);
+	struct fact_mapping *f = fact;
+	archive_u64(a, &f->since_ns);
+	archive_u64(a, &f->begin);
+	archive_u64(a, &f->end);
+	archive_u64(a, &f->offset);
+	archive_u32(a, &f->pid);
+	archive_text(a, &f->path, &f->bytes);
+	if (!f->path || f->bytes < 3 || memcmp(f->path + f->bytes - 3, "\0\0", 3) != 0)
+		archive_fail(a, -EBADMSG);
 }
 
-u64 stack_facts_image(const struct facts *f, u32 pid, u64 time_ns)
+u64 mappings_image(const struct facts *f, u32 pid, u64 time_ns)
 {
 	const struct fact_process *list = f->processes.data;
 	const struct fact_fork *forks = f->forks.data;
@@ -116,23 +86,7 @@ u64 stack_facts_image(const struct facts *f, u32 pid, u64 time_ns)
 	return since;
 }
 
-/* A wait that goes on has been told last: each thread's last stacks. */
-static void stacks_prune(struct facts *f, const struct map *tids)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < f->stacks.count; i++) {
-		const struct fact_stack *s = &f->stacks.data[i];
-		bool last = i + 1 == f->stacks.count || s->tid != s[1].tid ||
-			    s->flags != s[1].flags;
-
-		if (last && map_get(tids, s->tid))
-			f->stacks.data[kept++] = *s;
-		else
-			free(s->addresses);
-	}
-	f->stacks.count = kept;
-}
+/* ---- keep ---- */
 
 static int place_compare(const void *a, const void *b)
 {
@@ -144,16 +98,6 @@ static int place_compare(const void *a, const void *b)
 	return mapping_compare(a, b);
 }
 
-/* The stacks of each process, in time. */
-static int moment_compare(const void *a, const void *b)
-{
-	const struct fact_stack *x = a, *y = b;
-
-	COMPARE(x->pid, y->pid);
-	COMPARE(x->time_ns, y->time_ns);
-	return stack_compare(a, b);
-}
-
 static bool stack_lies_in(const struct fact_stack *s, const struct fact_mapping *m)
 {
 	for (u32 i = 0; i < s->frames + s->words; i++)
@@ -162,7 +106,7 @@ static bool stack_lies_in(const struct fact_stack *s, const struct fact_mapping 
 	return false;
 }
 
-/* Whether a stack that was told before the same range was told again lies in it. */
+/* Whether a stack lies in it that was told before until_ns, when the same range was told again. */
 static bool mapping_is_asked_for(const struct facts *f, const struct fact_mapping *m, u64 until_ns)
 {
 	size_t n = COUNT_BEFORE(&f->stacks, e,
@@ -187,7 +131,10 @@ static bool mapping_is_last(const struct facts *f, size_t i)
 	       m->end != m[1].end;
 }
 
-/* Since when those were told of the process that the first one is of which a checkpoint keeps. */
+/*
+ * Since when the mappings were told that a checkpoint keeps, of the process that the mapping with
+ * the number `first` is of.
+ */
 static int mappings_since(const struct facts *f, size_t first, u64 *since_ns)
 {
 	u32 pid = f->mappings.data[first].pid;
@@ -203,11 +150,12 @@ static int mappings_since(const struct facts *f, size_t first, u64 *since_ns)
 }
 
 /*
- * Of each range what was told of it last, and what the stacks that are left need. Nothing tells
- * that one is gone: of those of a process the latest are kept.
+ * Leaves of each range the mapping that was told last, and mappings that the stacks that are left
+ * lie in. Nothing tells that a mapping is gone: the latest of a process are kept.
  */
-static int mappings_prune(struct facts *f, const struct living *l, u64 at_ns)
+static int mappings_keep(struct partial *p, struct living *l)
 {
+	struct facts *f = &p->facts;
 	size_t kept = 0;
 	u64 since_ns = 0;
 	int err = 0;
@@ -216,12 +164,13 @@ static int mappings_prune(struct facts *f, const struct living *l, u64 at_ns)
 		qsort(f->mappings.data, f->mappings.count, sizeof(*f->mappings.data),
 		      place_compare);
 	if (f->stacks.count)
-		qsort(f->stacks.data, f->stacks.count, sizeof(*f->stacks.data), moment_compare);
+		qsort(f->stacks.data, f->stacks.count, sizeof(*f->stacks.data),
+		      stack_moment_compare);
 	for (size_t i = 0; i < f->mappings.count; i++) {
 		const struct fact_mapping *m = &f->mappings.data[i];
 		bool last = mapping_is_last(f, i);
 		bool holds = !m->pid || (living_may_have(l, m->pid, m->since_ns) &&
-					 m->since_ns >= stack_facts_image(f, m->pid, at_ns));
+					 m->since_ns >= mappings_image(f, m->pid, p->to_ns));
 
 		if (!err && (i == 0 || m->pid != m[-1].pid))
 			err = mappings_since(f, i, &since_ns);
@@ -236,8 +185,8 @@ static int mappings_prune(struct facts *f, const struct living *l, u64 at_ns)
 	return err;
 }
 
-int stack_facts_prune(struct facts *f, const struct living *l, u64 at_ns)
-{
-	stacks_prune(f, &l->tids);
-	return mappings_prune(f, l, at_ns);
-}
+const struct fact_kind fact_kind_mapping = {.add = mapping_add,
+					    .compare = mapping_compare,
+					    .release = mapping_release,
+					    .archive = mapping_archive,
+					    .keep = mappings_keep};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths that calls were asked for. */
+#ifndef MAP_FACT_PATH_H
+#define MAP_FACT_PATH_H
+
+#include "map/fact/thread_facts.h"
+
+extern const struct thread_order path_order; /* of struct fact_path, by call_ns */
+
+#endif

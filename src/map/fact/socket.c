@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of sockets. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "map/fact/kind.h"
+#include "map/fact/query.h"
+#include "map/partial.h"
+
+static int socket_add(struct facts *f, const struct record_head *head)
+{
+	const struct record_socket *r = (const void *)head;
+	struct fact_socket s = {.time_ns = r->head.time_ns, .pid = r->head.pid, .socket = *r};
+	int err;
+
+	if (r->path_len) {
+		s.path = text_copy(r->path, r->path_len);
+		if (!s.path)
+			return -ENOMEM;
+	}
+	err = vec_push(&f->sockets, s);
+	if (err)
+		free(s.path);
+	return err;
+}
+
+static int socket_compare(const void *a, const void *b)
+{
+	const struct fact_socket *x = a, *y = b;
+	int bytes;
+
+	COMPARE(x->socket.file.key, y->socket.file.key);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->pid, y->pid);
+	COMPARE(x->socket.remote_port, y->socket.remote_port); /* the last one knows more */
+	COMPARE(x->socket.peer, y->socket.peer);
+	bytes = memcmp(&x->socket, &y->socket, offsetof(struct record_socket, path_len));
+	return bytes ? bytes : strcmp(x->path ? x->path : "", y->path ? y->path : "");
+}
+
+static int peer_compare(const void *a, const void *b, void *arg)
+{
+	const struct facts *f = arg;
+	const u32 *i = a, *j = b;
+
+	COMPARE(f->sockets.data[*i].socket.peer, f->sockets.data[*j].socket.peer);
+	COMPARE(*i, *j);
+	return 0;
+}
+
+static int peers_index(struct facts *f)
+{
+	f->sockets_by_peer.count = 0;
+	for (size_t i = 0; i < f->sockets.count; i++) {
+		bool told = f->sockets.data[i].socket.peer != 0;
+		int err = told ? vec_push(&f->sockets_by_peer, (u32)i) : 0;
+
+		if (err)
+			return err;
+	}
+	if (f->sockets_by_peer.count)
+		qsort_r(f->sockets_by_peer.data, f->sockets_by_peer.count, sizeof(u32),
+			peer_compare, f);
+	return 0;
+}
+
+static void socket_release(void *fact)
+{
+	free(((struct fact_socket *)fact)->path);
+}
+
+static void socket_archive(struct archive *a, void *fact)
+{
+	struct fact_socket *f = fact;
+
+	archive_time(a, &f->time_ns);
+	archive_u32(a, &f->pid);
+	archive_bytes(a, &f->socket, offsetof(struct record_socket, path_len));
+	archive_path(a, &f->path);
+}
+
+/* Leaves the last of each socket that is open; who its peer is only the other end may say. */
+static int sockets_keep(struct partial *p, struct living *l)
+{
+	struct facts *f = &p->facts;
+
+	for (size_t i = 0; i < f->sockets.count; i++)
+		f->sockets.data[i].socket.peer = query_socket_peer(p, &f->sockets.data[i]);
+	KEEP_LAST(&f->sockets, e, socket.file.key, map_get(&l->files, e->socket.file.key),
+		  free(e->path));
+	return 0;
+}
+
+const struct fact_kind fact_kind_socket = {.add = socket_add,
+					   .compare = socket_compare,
+					   .index = peers_index,
+					   .release = socket_release,
+					   .archive = socket_archive,
+					   .keep = sockets_keep};
