@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What record.h says, as tables: kinds, their fields, names of values, and a
- * printer. Everything here is made from the lists in record.h. Constant data,
- * safe to use from any thread.
+ * The lists of record.h as tables: kinds, their fields, names of values, and a
+ * printer. Everything is generated from record.h. The data is constant, and
+ * every function may be called from any thread.
  */
 #ifndef RECORD_DESCRIBE_H
 #define RECORD_DESCRIBE_H
@@ -23,13 +23,13 @@ enum record_field_class {
 
 struct record_field {
 	const char *name;
-	const char *what;    /* "" if the list says nothing */
-	const char *type;    /* "u32"; of TEXT "char" */
+	const char *what;    /* a description; "" if the list has none */
+	const char *type;    /* "u32"; for TEXT "char" */
 	uint8_t field_class; /* enum record_field_class */
 	bool is_signed;
-	uint16_t offset;     /* in struct record_<kind>; of TEXT that of its first byte */
-	uint16_t size;	     /* bytes in the slot layout; of TEXT the most it can hold */
-	uint16_t len_offset; /* TEXT: of its length, a u16 */
+	uint16_t offset;     /* in struct record_<kind>; for TEXT, of its first byte */
+	uint16_t size;	     /* bytes in the slot layout; for TEXT, the maximum */
+	uint16_t len_offset; /* TEXT: offset of its length, a u16 */
 };
 
 struct record_kind_info {
@@ -43,7 +43,7 @@ struct record_kind_info {
 	uint16_t text_len_offset;
 };
 
-/* The kind of that value, NULL if there is none. */
+/* The description of a kind; NULL if there is no such kind. */
 const struct record_kind_info *record_kind_info(unsigned int kind);
 
 struct record_value {
@@ -64,21 +64,21 @@ extern const struct record_value record_attribute_types[];
 const char *record_value_name(const struct record_value *table, int value);
 
 /*
- * How many bytes a whole record takes in the slot layout, its text as long as
- * it says (at most as its field is). 0 if there is no such kind.
+ * Bytes that a record takes in the slot layout, with its text as long as its
+ * length field says (at most the size of the field). 0 if there is no such kind.
  */
 size_t record_bytes(const struct record_head *record);
 
-/* The slots for that many bytes. */
+/* The number of slots that `bytes` take. */
 static inline unsigned int record_slots(size_t bytes)
 {
 	return (unsigned int)((bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES);
 }
 
 /*
- * Prints a whole record on one line without a line break, as snprintf does:
- * "12.000000345 cpu1 7/7 switch next_tid=9 ...". Fields that are 0 or empty
- * are left out. Bytes that cannot be printed are escaped.
+ * Prints a record on one line, without a line break, and returns what snprintf
+ * would: "12.000000345 cpu1 7/7 switch next_tid=9 ...". Fields that are 0 or
+ * empty are left out. Bytes that are not printable are escaped.
  */
 int record_print(char *buffer, size_t size, const struct record_head *record);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The contract between kernel programs, capture and chunks: what a compiler makes of the lists of
- * record/record.h, which includes this, must be this, on every machine. A kind gets its lines when
- * it is made, and a field when it is appended; none changes.
+ * The layout that a compiler must give the lists of record/record.h, on every machine. record.h
+ * includes this file. It is the contract between kernel programs, capture and chunks. Lines are
+ * added with each new kind and each appended field; no line ever changes.
  */
 #ifndef RECORD_LAYOUT_H
 #define RECORD_LAYOUT_H

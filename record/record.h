@@ -12,10 +12,10 @@
  * 1. The slot layout is `struct record_<kind>`, a fixed struct written by a
  *    producer into a ring of 64-byte slots (ring.h). It begins with `struct
  *    record_head`. A producer may publish fewer slots than the struct fills:
- *    what is missing reads as zero. Fields that are often zero stand last.
+ *    missing bytes read as zero. Therefore fields that are often zero come last.
  *
- * 2. The event layout is what a chunk holds: a CTF 1.8 event, aligned to 4
- *    bytes, as small as what it carries. See src/chunk/format.h.
+ * 2. The event layout is that of a chunk: a CTF 1.8 event, aligned to 4 bytes,
+ *    only as large as its content. See src/chunk/format.h.
  *
  * Field macros, in the order of the slot layout:
  *   FIX(type, name, what)  an integer of its full size in both layouts
@@ -23,12 +23,12 @@
  *   PAD(type, name)        explicit padding, in the slot layout only
  *   FILEREF(name, what)    struct file_ref; in the event an index (u16) into the packet's table
  *   CTXREF(name, what)     struct context; in the event an index (u16) into the packet's table
- *   TEXT(size, name, what) at most one, the last: `name_len` (u16, bytes used)
- *                          and `name[size]`; in the event as long as its content
+ *   TEXT(size, name, what) at most one, as the last field: `name_len` (u16, bytes
+ *                          used) and `name[size]`; in the event as long as its content
  *
- * Values are persisted: only ever append kinds, fields (at the end of their
- * list) and values. Units: times and durations in nanoseconds of
- * CLOCK_MONOTONIC, sizes in bytes unless the description says otherwise.
+ * Values are persisted: kinds, fields (at the end of their list) and values
+ * are only ever appended. Times and durations are nanoseconds of
+ * CLOCK_MONOTONIC, sizes are bytes, unless the description says otherwise.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
@@ -105,12 +105,12 @@ enum record_kind {
 #define RECORD_KIND_MAX 37
 
 /*
- * All times are before this, a hundred years of a host: what readers find that is not is damage.
- * So two of them add up, and one can be taken from another.
+ * All times are before this limit, more than a hundred years of uptime. Readers treat a later time
+ * as damage. So the sum and the difference of two times never overflow.
  */
 #define RECORD_TIME_END_NS (1ull << 62)
 
-/* What a file descriptor stands for: taken from the kernel when it is used. */
+/* The kind of an open file: read from the kernel when the file is used. */
 #define RECORD_FILE_KINDS(V)                                                                       \
 	V(none, 0)                                                                                 \
 	V(regular, 1)                                                                              \
@@ -146,9 +146,9 @@ enum record_file_kind {
 };
 
 /*
- * The file behind an fd. key: the inode number; of a socket that of its name
- * socket:[N]. The kernel counts those with 32 bits, so a later socket can have
- * the number again: with its socket record another one begins.
+ * An open file. The key is the inode number; for a socket, the number in its name
+ * socket:[N]. The kernel counts these with 32 bits, so a later socket can reuse a
+ * number. A socket record with the same number begins another socket.
  */
 struct file_ref {
 	u64 key;
@@ -158,31 +158,31 @@ struct file_ref {
 };
 #define FILE_PEER_ON_HOST 1 /* the other end of the connection is on this host */
 #define FILE_DIRECT 2	    /* opened with O_DIRECT */
-#define FILE_DELETED 4	    /* its name is gone: readlink says (deleted) */
-#define FILE_NONE_ENDLESS 8 /* with kind 0: a poll or select of none, without a time-out */
+#define FILE_DELETED 4	    /* the file has no name any more: readlink says (deleted) */
+#define FILE_NONE_ENDLESS 8 /* with kind 0: a poll or select of no file, without a time-out */
 
-/* The active span of a thread; span 0 is none. Ids in W3C byte order. */
+/* The active span of a thread; span id 0 means none. Ids are in W3C byte order. */
 struct context {
 	u8 trace[16];
 	u8 span[8];
 };
 
 struct record_head {
-	u32 seq; /* ring.h: low 32 bits of the slot's position + 1, stored last */
+	u32 seq; /* low 32 bits of the slot's position + 1, stored last (ring.h) */
 	u8 kind;
 	u8 slots;    /* how many 64-byte slots were published */
 	u16 cpu;     /* CPU that wrote it; for application records 0xffff (in their ring:
 			lib/app_ring.h) */
 	u64 time_ns; /* CLOCK_MONOTONIC at which it happened, read after reserving */
 	u32 tid;     /* the thread that the record is about, in the initial pid namespace */
-	u32 pid;     /* its process; 0 if not known. In a chunk: the packet's table of threads */
+	u32 pid; /* its process; 0 if unknown. A chunk has it in the packet's table of threads */
 } __attribute__((packed, aligned(8)));
 
 /* syscall.flags */
-#define SYSCALL_COMPAT 1	/* 32-bit call: nr is from the other table */
-#define SYSCALL_BEGIN_UNKNOWN 2 /* no entry was seen; duration is 0 */
-#define SYSCALL_X32 4		/* nr is without the bit that says so */
-#define SYSCALL_BEGIN_SOFT 8	/* it was open when recording began: its begin is that instant */
+#define SYSCALL_COMPAT 1	/* a 32-bit call: nr is from syscalls_compat.h */
+#define SYSCALL_BEGIN_UNKNOWN 2 /* the entry was not seen; duration is 0 */
+#define SYSCALL_X32 4		/* an x32 call; nr is without the bit that marks it */
+#define SYSCALL_BEGIN_SOFT 8	/* open when recording began: its begin is that instant */
 
 /* switch.state: why the thread left the CPU */
 #define RECORD_LEAVE_STATES(V)                                                                     \
@@ -196,8 +196,8 @@ struct record_head {
 	V(parked, 7)                                                                               \
 	V(idle, 8)                                                                                 \
 	V(frozen, 9)                                                                               \
-	V(running, 10) /* it did not: it was looked at as it ran, and next_tid is its own */       \
-	V(untold, 11)  /* its span is over: what it does now is left out (--spans-only) */
+	V(running, 10) /* it did not leave: a look found it running; next_tid is its own tid */    \
+	V(untold, 11)  /* its span is over: from now on it is not recorded (--spans-only) */
 enum record_leave_state {
 #define V(name, value) LEAVE_##name = value,
 	RECORD_LEAVE_STATES(V)
@@ -211,16 +211,16 @@ enum record_mode {
 	RECORD_MODES(V)
 #undef V
 };
-#define MODE_MASK 15	 /* exit: it ends, with no syscall open; since_ns is how long it has */
+#define MODE_MASK 15	 /* MODE_exit: it ends, outside of a syscall, for since_ns already */
 #define MODE_COMPAT 16	 /* nr is from the table of 32-bit calls */
 #define MODE_NEXT_OUT 64 /* the next thread is out of the scope of the recording */
 #define MODE_PREV_OUT                                                                              \
-	128 /* head.tid is out of scope: the record only says that next got the CPU                \
+	128 /* head.tid is out of scope: the record only says that next_tid got the CPU            \
 	     */
 #define MODE_IN_SYSCALL                                                                            \
-	32 /* with MODE_fault: the fault lies in syscall nr, since_ns is the syscall's */
+	32 /* with MODE_fault: the fault is inside syscall nr, and since_ns is the syscall's */
 
-/* waking.context: from where the wake-up came */
+/* waking.context: what kind of code woke the thread */
 #define RECORD_WAKE_CONTEXTS(V)                                                                    \
 	V(task, 0) V(softirq, 1) V(hardirq, 2) V(timer, 3) V(unknown, 4) V(kernel_thread, 5)
 enum record_wake_context {
@@ -229,7 +229,7 @@ enum record_wake_context {
 #undef V
 };
 
-/* waking.irq of an interrupt that comes from no device: the CPU's own, for work put off */
+/* waking.irq of an interrupt without a device: the CPU's own, for deferred work (irq_work) */
 #define WAKE_IRQ_NONE 0xffff
 
 /* waking.block: not 0, since no device has number 0 */
@@ -238,29 +238,29 @@ enum record_wake_context {
 #define WAKE_BLOCK_FLAGS(block) ((u32)(block)&255)
 
 /* fork.flags, thread.flags */
-#define THREAD_SHARES_FILES 1 /* fork: parent and child have one table of fds */
+#define THREAD_SHARES_FILES 1 /* fork: parent and child share one table of fds */
 #define THREAD_IS_THREAD 2    /* not the leader of its process */
 #define THREAD_KERNEL 4
 #define THREAD_ON_CPU 8 /* thread: it was running at that instant */
 #define THREAD_UNFOLLOWED                                                                          \
-	16 /* thread: its switches and calls are left out until a span is active */
+	16 /* thread: its switches and calls are not recorded until a span is active */
 
-#define THREAD_ENTERS 32 /* thread: it came into scope just then; it had lived before */
-#define THREAD_LATER 64	 /* thread: what it is in is what it was in later, and may not then */
+#define THREAD_ENTERS 32 /* thread: it entered the scope just then, and existed before */
+#define THREAD_LATER 64	 /* thread: its state was read later, and may have been another one then */
 
 /* exec.flags */
-#define EXEC_BEGINS 1 /* the thread comes into scope with it */
+#define EXEC_BEGINS 1 /* the thread enters the scope with it */
 
 /* cgroup_attach.flags */
 #define CGROUP_LEFT_SCOPE 1
 #define CGROUP_ENTERED_SCOPE 2
-#define CGROUP_FOUND 4 /* a snapshot found it there */
+#define CGROUP_FOUND 4 /* a snapshot found the process in the cgroup */
 
-/* filter.flags: while they are set, time on a CPU that no record splits is unknown */
+/* filter.flags: while one is set, time on a CPU that no record divides is unknown */
 #define FILTER_SYSCALLS 1 /* some system calls are not recorded (--syscalls) */
-#define FILTER_SPANS 2	  /* only what runs under a span is recorded (--spans-only) */
-#define FILTER_FOLLOWS 4  /* from then on all that head.pid does under its spans is recorded */
-#define FILTER_AGAIN 8	  /* follows: as was told before, for a chunk that is read alone */
+#define FILTER_SPANS 2	  /* threads are recorded only under a span (--spans-only) */
+#define FILTER_FOLLOWS 4  /* from then on head.pid is recorded completely under its spans */
+#define FILTER_AGAIN 8	  /* FILTER_FOLLOWS repeated, for a chunk that is read alone */
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                                           \
@@ -273,41 +273,41 @@ enum record_fd_op {
 };
 #define FD_CLOEXEC_SET 1 /* fd.flags */
 #define FD_NAME_CUT 2	 /* the name did not fit and was cut at its begin */
-#define FD_OWN_TABLE 4	 /* snapshot: the thread does not share its process's table */
+#define FD_OWN_TABLE 4	 /* snapshot: the thread has another table than its process */
 
 /* path.flags */
-#define PATH_CUT 1	   /* at its end; by older recorders also its directory, at the begin */
-#define PATH_SECOND 2	   /* the call has two: this is the later argument */
-#define PATH_ARRIVED 4	   /* a change of directory: where it led, NUL, what was asked */
-#define PATH_FROM_FD 8	   /* without its directory, for which the call's descriptor stands */
-#define PATH_BEGINS_CUT 16 /* its directory was cut at its begin */
+#define PATH_CUT 1	   /* cut at its end; older recorders also cut the begin of the directory */
+#define PATH_SECOND 2	   /* the call has two paths: this is the later argument */
+#define PATH_ARRIVED 4	   /* a change of directory: the new directory, NUL, the given path */
+#define PATH_FROM_FD 8	   /* without its directory, which is the call's descriptor */
+#define PATH_BEGINS_CUT 16 /* the begin of its directory was cut */
 
 /* uring.flags */
 #define URING_BEGIN_UNKNOWN 1 /* its submission was not seen; duration is 0 */
 #define URING_END_UNKNOWN 2   /* it asked for no completion: it ended before head.time_ns */
-#define URING_SQPOLL 4 /* taken by the kernel's polling thread: whose span it is, is not known */
-#define URING_DIRECT 8 /* fd is a slot of the ring's own table, not a descriptor */
+#define URING_SQPOLL 4	      /* submitted by the kernel's polling thread: its span is unknown */
+#define URING_DIRECT 8	      /* fd is a slot of the ring's own table, not a descriptor */
 
 /* fault.flags */
 #define FAULT_USER 1
 #define FAULT_MAJOR 2
 #define FAULT_WRITE 4
-#define FAULT_SOFT_END 8   /* its end was not seen: closed by what came next */
-#define FAULT_SIGNALLED 16 /* which was its signal: up to there it was in the kernel */
+#define FAULT_SOFT_END 8   /* its end was not seen: the thread's next record closed it */
+#define FAULT_SIGNALLED 16 /* that was its signal: it was in the kernel until then */
 
 /* block.flags */
 #define BLOCK_WRITE 1
 #define BLOCK_FLUSH 2
 #define BLOCK_DISCARD 4
-#define BLOCK_WRITEBACK 8 /* issued by the kernel on account of a cgroup */
+#define BLOCK_WRITEBACK 8 /* issued by the kernel on behalf of a cgroup */
 #define BLOCK_SYNC 16
 #define BLOCK_FAILED 32
 
 /*
- * stack.flags. The words are those from the top of a user stack on; what does
- * not lie in code is 0. Where a function keeps no frame pointer, the
- * return address is among them.
- * Addresses of the kernel are those of a kernel that was not moved at boot.
+ * stack.flags. The words are those at the top of a user stack; a word that does
+ * not point into code is 0. If a function keeps no frame pointer, its return
+ * address is among them.
+ * Addresses of the kernel are given as if it had not been moved at boot (KASLR).
  */
 #define STACK_KERNEL 1
 #define STACK_USER 2
@@ -315,8 +315,8 @@ enum record_fd_op {
 /* bytes.direction */
 #define BYTES_SENT 0
 #define BYTES_RECEIVED 1
-#define BYTES_UNSURE 1	/* bytes.flags: where it begins is a guess, or not known */
-#define BYTES_MESSAGE 2 /* bytes.flags: a datagram: from is its number in its receiver's queue */
+#define BYTES_UNSURE 1	/* bytes.flags: `from` is a guess, or unknown */
+#define BYTES_MESSAGE 2 /* bytes.flags: a datagram; `from`: its number in the receiver's queue */
 
 /* lost.why */
 #define RECORD_LOSSES(V) V(buffer, 1) V(recursion, 2) V(application, 3) V(damaged, 4)
@@ -327,12 +327,12 @@ enum record_loss {
 };
 
 /*
- * lost.count of a record that is in no stream: a reader tells with it that records are missing
- * from here on. How many the `lost` record says that follows, of the same CPU, why, kind and begin.
+ * lost.count of a record that is in no stream: a reader delivers it where a loss begins. The `lost`
+ * record that follows, of the same CPU, why, kind and begin, says how many records are missing.
  */
 #define LOST_BEGINS (~0ull)
 
-/* span_begin.flags: as many are active as can be, so that what it does on its thread is not told */
+/* span_begin.flags: too many spans are active to make this one active: its time is not seen */
 #define SPAN_TOO_DEEP 4
 
 /* span_attribute.type */
@@ -351,7 +351,7 @@ enum record_attribute_type {
 	FIX(u64, boottime_ns, "CLOCK_BOOTTIME at head.time_ns")                                    \
 	FIX(u64, error_ns, "bound on the error of the relation")
 
-/* Of the records of an application head.pid and head.tid both name the process; else they are 0. */
+/* head.pid and head.tid both are the application whose records were lost; for others they are 0. */
 #define RECORD_FIELDS_lost(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                   \
 	FIX(u16, why, "enum record_loss")                                                          \
 	FIX(u16, lost_kind, "kind of the lost records, 0 if not known")                            \
@@ -491,10 +491,10 @@ enum record_attribute_type {
 	TEXT(1024, frames, "addresses, u64 each, innermost first, then the words")
 
 /*
- * The identity of a mapped file is its build id in hex, or another text that begins with a word and
- * a colon (src/elf/identity.h); none if it is not known. It must fit behind the path.
+ * The identity of a mapped file is its build id in hex, or a text that begins with a word and a
+ * colon (src/elf/identity.h). It is empty if it is unknown. It must fit after the path.
  */
-#define RECORD_MAPPING_PATH 900 /* longer ones are not told */
+#define RECORD_MAPPING_PATH 900 /* longer paths are not recorded */
 
 #define RECORD_FIELDS_mapping(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)                                \
 	FIX(u64, begin, "first address")                                                           \
@@ -627,8 +627,8 @@ enum record_attribute_type {
 	RECORD_FIELDS_##kind(FIX, VAR, PAD, FILEREF, CTXREF, TEXT)
 
 /*
- * Packed, so that what the list says is the layout; 8-byte fields of the
- * records written on hot paths are aligned, which the asserts below check.
+ * Packed, so that the layout is exactly that of the list. The asserts in layout.h
+ * check that 8-byte fields of records written on hot paths are aligned.
  */
 #define K(kind, value, what)                                                                       \
 	struct record_##kind {                                                                     \

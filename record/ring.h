@@ -17,18 +17,18 @@
  * is reserved and not yet published stops the consumer: a producer can be
  * preempted in the middle. After copying, tail is stored (release).
  *
- * Waking: a producer of the kernel whose reservation takes head over a half of the ring wakes the
- * consumer, before its record is published. Who is woken and finds a record in the making looks
- * again soon.
+ * Waking: a kernel program whose reservation moves head across a half of the ring wakes the
+ * consumer, before its record is published. If the consumer finds a record that is not published
+ * yet, it looks again soon.
  *
- * Flight recorder: the producer does not look at tail. The consumer copies a
- * record and believes it only if its seq is unchanged afterwards and head has
- * not come around.
+ * Flight recorder: the producer ignores tail. The consumer copies a record, and
+ * accepts it only if its seq is unchanged afterwards and head has not overtaken
+ * it.
  *
- * Kernel rings: one array map `slots` of (possible CPUs << n) elements, ring c
+ * Kernel rings: one array map `slots` of (possible CPUs << n) elements, in which ring c
  * begins at c << n; one array map `rings` of struct ring_control per CPU, and one
- * `losses` of struct ring_losses. All are mapped by capture. Programs of one CPU share its ring;
- * interrupts nest, which the compare-and-swap allows.
+ * `losses` of struct ring_losses. Capture maps all of them. The programs of one CPU share its
+ * ring; interrupts nest, which the compare-and-swap allows.
  */
 #ifndef RECORD_RING_H
 #define RECORD_RING_H
@@ -42,30 +42,30 @@ struct ring_slot {
 struct ring_control {
 	/* written by the producer */
 	u64 head;
-	u64 lost[6];	/* records: only the last is used, and only by applications */
+	u64 lost[6];	/* lost records; only RING_LOST_OTHER is used, and only by applications */
 	u64 incomplete; /* fields that could not be read */
 	/* written by the consumer, on a cache line of its own */
 	u64 tail;
-	/* of a CPU: since when ends of page faults are seen there; the kernel tells changes here */
+	/* of a CPU: since when ends of page faults are seen there; the kernel marks changes here */
 	u64 fault_ends_ns;
 	u64 reserved[6];
 } __attribute__((aligned(8)));
 
-#define RING_LOST_OTHER 5 /* lost[] */
-/* fault_ends_ns: they are not; nor are they, and the consumer is to look whether they can be */
+#define RING_LOST_OTHER 5 /* index in lost[] */
+/* fault_ends_ns: they are not seen; not seen, and the consumer must check whether they can be */
 #define FAULT_ENDS_NONE (~0ull - 1)
 #define FAULT_ENDS_CHANGED ~0ull
 
 /*
- * What a CPU lost, in a map of its own beside `rings`. A producer counts in `all` first, so
- * whoever reads it and finds no more than it was told has nothing to look for in `kinds`; what it
- * does not find there yet comes with the next look.
+ * The losses of a CPU, in a map of its own beside `rings`. A producer counts in `all` first. So a
+ * reader that finds `all` unchanged need not look at `kinds`. A loss that is in `all` and not yet
+ * in `kinds` is found at the next look.
  */
-#define RING_KINDS 64 /* by enum record_kind; 0: nobody knows which */
+#define RING_KINDS 64 /* by enum record_kind; 0: kind unknown */
 struct ring_losses {
 	u64 all;
 	u64 kinds[RING_KINDS];
-	u64 reserved[7]; /* no cache line is another CPU's, too */
+	u64 reserved[7]; /* so that CPUs share no cache line */
 } __attribute__((aligned(8)));
 
 _Static_assert(sizeof(struct ring_slot) == 64, "slot");

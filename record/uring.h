@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What can be asked of an io_uring: numbers, names, and what a request does
- * with descriptors. Included by kernel programs and user space alike.
+ * The requests of io_uring: numbers, names, and what each does with file
+ * descriptors. Included by kernel programs and user space alike.
  *
  * U(nr, name, fd): fd is one of URING_FD_*.
  */
@@ -11,10 +11,10 @@
 #define URING_OPS 64 /* numbers from here on have no row */
 
 #define URING_FD_NONE 0
-#define URING_FD_USES 1	  /* works on one, or on a slot of the ring's own table */
-#define URING_FD_OPENS 2  /* its result is a new one, unless it goes into a slot */
-#define URING_FD_BOTH 3	  /* works on one and its result is another */
-#define URING_FD_CLOSES 4 /* names it in its own arguments */
+#define URING_FD_USES 1	  /* uses a descriptor, or a slot of the ring's own table */
+#define URING_FD_OPENS 2  /* its result is a new descriptor, unless it goes into a slot */
+#define URING_FD_BOTH 3	  /* uses a descriptor, and its result is another */
+#define URING_FD_CLOSES 4 /* has the descriptor to close in its own arguments */
 
 #define RECORD_URING_OPS(U)                                                                        \
 	U(0, nop, URING_FD_NONE)                                                                   \

@@ -9,10 +9,10 @@
  *		...
  *	}
  *
- * A span that is left by an exception ends with the status FATHOM_FAILED, unless
- * a status was set. Nothing here throws or allocates. What fathom.h says of
- * threads and signal handlers holds: one thread at a time may end a span, move it
- * or set its status. Views need not end in NUL, keys and messages must.
+ * A span whose scope is left by an exception ends with the status FATHOM_FAILED, unless
+ * a status was set. Nothing here throws or allocates. The rules of fathom.h for
+ * threads and signal handlers apply: one thread at a time may end a span, move it
+ * or set its status. A string_view need not end in NUL; keys and messages must.
  */
 #ifndef FATHOM_FATHOM_HPP
 #define FATHOM_FATHOM_HPP
@@ -29,20 +29,20 @@ namespace fathom
 class span
 {
       public:
-	/* A child of the active span, or a root; active until it ends. */
+	/* Begins a child of the active span, or a root. It is active until it ends. */
 	explicit span(std::string_view name, fathom_kind kind = FATHOM_INTERNAL,
 		      fathom_level level = FATHOM_INFO) noexcept
 	{
 		open(name, kind, level, nullptr, nullptr);
 	}
 
-	/* A child of another span, which may have ended; of one that was moved away, a root. */
+	/* Begins a child of a span that may have ended. If it was moved away, begins a root. */
 	span(const span &parent, std::string_view name, fathom_kind kind = FATHOM_INTERNAL) noexcept
 	{
 		open(name, kind, FATHOM_INFO, &parent.span_, nullptr);
 	}
 
-	/* A child of a span in another process, as extracted from a request. */
+	/* Begins a child of a span in another process, as extracted from a request. */
 	span(const fathom_context &remote, std::string_view name,
 	     fathom_kind kind = FATHOM_SERVER) noexcept
 	{
@@ -75,7 +75,7 @@ class span
 		end();
 	}
 
-	/* Ends it now; again, or for a span that was moved away, it does nothing. */
+	/* Ends the span now. Does nothing if it has ended or was moved away. */
 	void end() noexcept
 	{
 		if (!has_status_ && std::uncaught_exceptions() > exceptions_)
@@ -83,13 +83,13 @@ class span
 		fathom_span_end(&span_);
 	}
 
-	/* Ends it with a status and the reason, which ends in NUL and may be a null pointer. */
+	/* Ends the span with a status and a message, which ends in NUL and may be null. */
 	void end(fathom_status status, const char *message) noexcept
 	{
 		fathom_span_end_status(&span_, status, message);
 	}
 
-	/* The status with which it will end, also when an exception leaves it. */
+	/* Sets the status for the end of the span, also if an exception ends it. */
 	void status(fathom_status status) noexcept
 	{
 		has_status_ = true;
@@ -97,8 +97,8 @@ class span
 	}
 
 	/*
-	 * An attribute: bool, integers and enums (beyond int64_t they wrap), floating point, or
-	 * whatever a string_view can be made of, but not a null pointer. Keys end in NUL.
+	 * Sets an attribute: bool, integers and enums (beyond int64_t they wrap), floating point,
+	 * or anything that converts to string_view, but not a null pointer. Keys end in NUL.
 	 */
 	template <typename T> void set(const char *key, const T &value) const noexcept
 	{
@@ -108,13 +108,13 @@ class span
 		fathom_span_attributes(&span_, &a, 1);
 	}
 
-	/* Something happened now. */
+	/* Adds an event, at the current time. */
 	void event(const char *name, fathom_level level = FATHOM_INFO) const noexcept
 	{
 		fathom_span_event(&span_, level, name);
 	}
 
-	/* Where this side of the span is, and where the other. */
+	/* The address of this side, and of the other side (peer). */
 	void endpoint(const fathom_endpoint &endpoint) const noexcept
 	{
 		fathom_span_endpoint(&span_, &endpoint);
@@ -125,13 +125,13 @@ class span
 		fathom_span_peer(&span_, &endpoint);
 	}
 
-	/* For inject. */
+	/* The context of the span, for inject. */
 	fathom_context context() const noexcept
 	{
 		return fathom_span_context(&span_);
 	}
 
-	/* For fathom_span_attach() and the like. */
+	/* The span as the C functions take it, for fathom_span_attach() and others. */
 	const fathom_span *get() const noexcept
 	{
 		return &span_;
@@ -180,8 +180,8 @@ class span
 };
 
 /*
- * Makes a span the active one of this thread for a scope: in a pool, or a callback. It
- * has a copy of the handle, so the span may be moved or ended meanwhile.
+ * Makes a span the active span of this thread for a scope: in a thread pool, or a callback.
+ * It has a copy of the handle, so the span may be moved or ended meanwhile.
  */
 class attached
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes that grow while they are written, and a reader that never leaves what
- * it was given. Fixed numbers are little endian; varints carry seven bits a
+ * A buffer that grows while it is written, and a reader that never reads beyond
+ * its input. Fixed numbers are little endian. Varints carry seven bits in each
  * byte, lowest first. Not thread-safe.
  */
 #ifndef BASE_BYTES_H
@@ -16,7 +16,7 @@ struct bytes {
 	unsigned char *data;
 	size_t count;
 	size_t capacity;
-	bool failed; /* memory ran out: what is here must not be used */
+	bool failed; /* out of memory: the contents must not be used */
 };
 
 void bytes_put(struct bytes *b, const void *data, size_t len);
@@ -24,7 +24,7 @@ void bytes_put_u8(struct bytes *b, uint8_t value);
 void bytes_put_u32(struct bytes *b, uint32_t value);
 void bytes_put_u64(struct bytes *b, uint64_t value);
 void bytes_put_varint(struct bytes *b, uint64_t value);
-/* A signed number: small absolute values are short. */
+/* Writes a signed number; small absolute values take few bytes. */
 void bytes_put_svarint(struct bytes *b, int64_t value);
 void bytes_free(struct bytes *b);
 
@@ -40,7 +40,7 @@ static inline struct bytes_reader bytes_reader_over(const void *data, size_t len
 	return (struct bytes_reader){data, (const unsigned char *)data + len, false};
 }
 
-/* `len` bytes where they lie, NULL if there are not as many. */
+/* Returns the next `len` bytes in place (borrowed), or NULL if there are fewer. */
 const void *bytes_get(struct bytes_reader *r, size_t len);
 uint8_t bytes_get_u8(struct bytes_reader *r);
 uint32_t bytes_get_u32(struct bytes_reader *r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The processor's counter: what a program stamps with where the kernel makes CLOCK_MONOTONIC of the
- * same one (x86: rdtsc, in 10 instead of 23 ns). Whoever reads the stamps makes times of them, by
- * pairs of both (capture/counter_clock.h).
+ * The processor's counter (x86: rdtsc). A program takes timestamps from it if the kernel derives
+ * CLOCK_MONOTONIC from the same counter, which takes 10 ns instead of 23. The reader of the
+ * timestamps converts them to times, by pairs of both clocks (capture/app/counter_clock.h).
  */
 #ifndef BASE_COUNTER_H
 #define BASE_COUNTER_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What it says now. Reads of one thread do not go back; it is not ordered with what else it does.
- */
+/* Reads the counter. The reads of one thread never go back; other memory accesses are not ordered
+ * with them. */
 static inline uint64_t counter_read(void)
 {
 #if defined(__x86_64__)
@@ -22,8 +22,8 @@ static inline uint64_t counter_read(void)
 }
 
 /*
- * Whether the kernel's clock is made of it at this moment, so that it is the same and steady on all
- * CPUs. Threads may call it at once.
+ * Whether the kernel's clock uses the counter at this moment, so that the counter is the same and
+ * steady on all CPUs. Thread-safe.
  */
 bool counter_is_clock(void);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A chain of causes, from what was wanted to why it failed.
+ * A chain of causes: from the failed operation to the reason.
  *
- * A library that fails returns a negative errno and adds what it was doing;
- * each caller on the way up puts its own context in front. The command prints
- * the chain once: "cannot read chunk x: cannot open x/manifest: Permission denied".
+ * A library that fails returns a negative errno and adds a text that says what it
+ * was doing. Each caller puts its own context in front. The command prints the
+ * chain once: "cannot read chunk x: cannot open x/manifest: Permission denied".
  *
- * An error is a plain value: start with all zero, nothing to free. It must not
- * be used by two threads at once.
+ * An error is a plain value: it starts as all zero, and nothing needs to be freed.
+ * Two threads must not use one error at once.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -22,26 +22,26 @@ struct error {
 };
 
 /*
- * Puts a context in front of the chain. On an empty chain the meaning of
- * `err` (its strerror) is put behind it, so that the reason is never lost.
- * `err` may have either sign; `e` may be NULL. Keeps errno. Returns -|err|.
+ * Puts a context in front of the chain. If the chain is empty, appends the meaning of
+ * `err` (its strerror), so that the reason is never lost. `err` may have either sign;
+ * `e` may be NULL. Keeps errno. Returns -|err|.
  */
 int error_set(struct error *e, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * The same for a text that already says why: nothing is put behind it.
+ * The same for a text that contains the reason: nothing is appended.
  */
 int error_say(struct error *e, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Puts what to do about it behind the chain: "...; record something first". Nothing on an empty
- * chain. Keeps errno.
+ * Appends advice to the chain: "...; record something first". Does nothing if the chain is empty.
+ * Keeps errno.
  */
 void error_hint(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Forgets everything. */
+/* Empties the chain. */
 void error_clear(struct error *e);
 
 /* True if something failed. */

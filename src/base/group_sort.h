@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sorts what comes in the right order for each of few groups, as what many threads did comes
- * in the order of time: elements are put together by group, which takes linear time, and only
- * a group that is out of order is sorted by comparing.
+ * Sorts elements by group, if within each group they are mostly in order already. An example is the
+ * events of many threads: those of each thread arrive in order of time. The elements are first
+ * moved together by group, in linear time. Only a group that is out of order is sorted by
+ * comparing.
  */
 #ifndef BASE_GROUP_SORT_H
 #define BASE_GROUP_SORT_H
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Groups stand in the order of high, then low. */
+/* Groups are ordered by high, then by low. */
 struct group_key {
 	uint64_t high, low;
 };
@@ -18,15 +19,15 @@ struct group_key {
 struct group_order {
 	size_t size; /* of an element, in bytes */
 	struct group_key (*key)(const void *element);
-	/* As for qsort(). Of elements of different groups it says what their keys say. */
+	/* As for qsort(). For elements of different groups it must agree with their keys. */
 	int (*compare)(const void *a, const void *b);
 };
 
 /*
- * Sorts the `count` elements of *data, memory of malloc() in place of which there may be
- * another afterwards, with room for `count`; elements that compare equal keep their order as far
- * as qsort() does that: who asks for the same bytes each time has them differ. 0, or -ENOMEM with
- * all as it was. Not thread-safe on the same elements.
+ * Sorts the `count` elements of *data. *data is memory of malloc(), and may be replaced by other
+ * memory with room for `count` elements. Elements that compare equal are ordered as qsort() orders
+ * them; for the same bytes each time, no two elements may compare equal. 0, or -ENOMEM with
+ * everything unchanged. Two threads must not sort the same elements at once.
  */
 int group_sort(void **data, size_t count, const struct group_order *order);
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Mixes all bits of a number into all bits of the result; a bijection. */
+/* Mixes all bits of a number into all bits of the result. It is a bijection. */
 static inline uint64_t hash_u64(uint64_t x)
 {
 	x ^= x >> 32;
@@ -21,13 +21,13 @@ static inline uint64_t hash_u64(uint64_t x)
 	return x;
 }
 
-/* Hash of two numbers; their order matters. */
+/* The hash of two numbers; their order matters. */
 static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 {
 	return hash_u64(hash_u64(a + 0x9e3779b97f4a7c15u) ^ b);
 }
 
-/* Hash of `len` bytes, which need no alignment. */
+/* The hash of `len` bytes, which need no alignment. */
 uint64_t hash_bytes(const void *data, size_t len);
 
 #endif

@@ -2,14 +2,14 @@
 /*
  * A histogram of durations (or any u64) that merges in any grouping.
  *
- * Values up to 2047 are counted exactly; above, a value shares its bucket with
- * those that have the same leading 11 bits, so a percentile is at most one
- * part in 1,024 above the value that it stands for. Count, minimum and maximum
- * are exact. Integers only: the same values give the same answers and the
- * same bytes in whatever order and grouping they came.
+ * Values up to 2047 are counted exactly. A larger value shares its bucket with the
+ * values that have the same leading 11 bits, so a percentile is at most one part in
+ * 1,024 above the true value. Count, minimum and maximum are exact. Only integers
+ * are used: the same values give the same answers and the same bytes, in whatever
+ * order and grouping they are added.
  *
- * Start with all zero. Memory: 16 bytes per bucket in use, or, of many buckets, 7 KiB
- * and at most 128 bytes for each. Not thread-safe.
+ * Start with all zero. Memory: 16 bytes for each bucket in use or, with many buckets,
+ * 7 KiB and at most 128 bytes for each. Not thread-safe.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -33,27 +33,27 @@ struct histogram_page {
 };
 
 struct histogram_pages {
-	uint16_t number[HISTOGRAM_BUCKETS / HISTOGRAM_PAGE]; /* in data, + 1; 0: all are 0 */
+	uint16_t number[HISTOGRAM_BUCKETS / HISTOGRAM_PAGE]; /* index in data + 1; 0: no page */
 	struct histogram_page *data;
 	size_t count, capacity;
 };
 
 struct histogram {
-	struct histogram_bucket *data; /* sorted by index; few */
-	size_t count;		       /* of them */
+	struct histogram_bucket *data; /* sorted by index, while there are few */
+	size_t count;		       /* buckets in data */
 	size_t capacity;
-	struct histogram_pages *pages; /* instead, when there are many buckets */
-	uint64_t values;	       /* how many were added */
+	struct histogram_pages *pages; /* used instead of data when there are many */
+	uint64_t values;	       /* number of values */
 	uint64_t min;
 	uint64_t max;
 };
 
-/* Adds `times` values. 0, or -ENOMEM with the histogram as it was. */
+/* Adds a value `times` times. 0, or -ENOMEM with the histogram unchanged. */
 int histogram_add(struct histogram *h, uint64_t value, uint64_t times);
 
 /*
- * The same in steps, for who has other things to do while memory is fetched: histogram_note() of a
- * value and, before anything is asked, histogram_count() of its bucket.
+ * The same in two steps, for callers with other work to do while the memory of the count is
+ * fetched: histogram_note() of a value and, before any other use, histogram_count() of its bucket.
  */
 static inline uint32_t histogram_bucket(uint64_t value)
 {
@@ -75,7 +75,7 @@ static inline void histogram_note(struct histogram *h, uint64_t value)
 	h->values++;
 }
 
-/* Where a bucket is counted; NULL: not in a page yet. */
+/* The count of a bucket; NULL if it is not in a page yet. */
 static inline uint64_t *histogram_paged(const struct histogram *h, uint32_t bucket)
 {
 	size_t number = h->pages ? h->pages->number[bucket / HISTOGRAM_PAGE] : 0;
@@ -83,7 +83,7 @@ static inline uint64_t *histogram_paged(const struct histogram *h, uint32_t buck
 	return number ? &h->pages->data[number - 1].counts[bucket % HISTOGRAM_PAGE] : NULL;
 }
 
-/* 0, or -ENOMEM with the histogram as it was. */
+/* Counts a value in a bucket without a page. 0, or -ENOMEM with the histogram unchanged. */
 int histogram_count_anew(struct histogram *h, uint32_t bucket);
 
 static inline int histogram_count(struct histogram *h, uint32_t bucket)
@@ -96,13 +96,13 @@ static inline int histogram_count(struct histogram *h, uint32_t bucket)
 	return 0;
 }
 
-/* Adds all values of another one. 0, or -ENOMEM with `h` as it was. */
+/* Adds all values of another histogram. 0, or -ENOMEM with `h` unchanged. */
 int histogram_merge(struct histogram *h, const struct histogram *more);
 
 /*
- * The smallest bucket's end below or at which `per_10000` of 10,000 values
- * lie, never above the maximum: 5000 is the median, 10000 the maximum. 0 if
- * there are no values.
+ * A percentile: the end of the lowest bucket up to which at least `per_10000` of
+ * 10,000 values lie, but never above the maximum. 5000 is the median, 10000 the
+ * maximum. 0 if there are no values.
  */
 uint64_t histogram_percentile(const struct histogram *h, unsigned int per_10000);
 

@@ -3,8 +3,8 @@
  * Hash maps with open addressing: from a number, or from bytes, to a pointer.
  *
  * Start with all zero. Values are never NULL and belong to the caller. The
- * order of an iteration is a function of the insertions and removals alone;
- * outputs that must not depend on these sort first. Not thread-safe.
+ * order of an iteration depends only on the insertions and removals. Sort first
+ * if the output must not depend on these. Not thread-safe.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -42,24 +42,24 @@ static inline void *map_get(const struct map *m, uint64_t key)
 	}
 }
 
-/* Sets the value (not NULL) of a key. 0, or -ENOMEM with the map as it was. */
+/* Sets the value (not NULL) of a key. 0, or -ENOMEM with the map unchanged. */
 int map_put(struct map *m, uint64_t key, void *value);
 
-/* Takes a key out and returns its value, NULL if there was none. */
+/* Removes a key and returns its value, NULL if there was none. */
 void *map_remove(struct map *m, uint64_t key);
 
 /*
- * Walks over all entries: start with *at = 0; false at the end. The map must
- * not change meanwhile, except for values.
+ * Walks over all entries: start with *at = 0; returns false at the end. Only values
+ * may change meanwhile.
  */
 bool map_next(const struct map *m, size_t *at, struct map_entry *entry);
 
-/* Frees the table and leaves an empty map; the values are not touched. */
+/* Frees the table and leaves an empty map. Does not free the values. */
 void map_free(struct map *m);
 
 struct bytes_map_entry {
 	uint64_t hash;
-	const void *key; /* the map's copy, NUL behind it */
+	const void *key; /* the map's copy, followed by a NUL */
 	size_t len;
 	void *value; /* NULL: free */
 };

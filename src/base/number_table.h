@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of things, found by a hash of theirs: four bytes for each where a map takes 16, for lists
- * of tens of millions. What a number stands for is compared by the caller: it walks from the home
- * of the hash until it finds the thing, or the free place where that belongs.
+ * A hash table of numbers, for lists of tens of millions of things: it takes four bytes for each,
+ * where a map takes 16. The caller compares the things themselves. It walks from the home of a hash
+ * until it finds the number of the thing, or the free place for it.
  *
  * Not thread-safe.
  */
@@ -19,7 +19,7 @@ struct number_table {
 	size_t mask;
 };
 
-/* For `count` things at most, so that a free place ends each walk. 0 or -ENOMEM. */
+/* Makes a table for at most `count` things, so that a free place ends each walk. 0 or -ENOMEM. */
 static inline int number_table_init(struct number_table *t, size_t count)
 {
 	size_t capacity = 16;

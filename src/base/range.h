@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits and points in time that people set, as plain values. */
+/* Limits and points in time, as users set them. */
 #ifndef BASE_RANGE_H
 #define BASE_RANGE_H
 
 #include <stdint.h>
 
-/* A limit by time, by size, or both; 0: none. */
+/* A limit by time, by size, or by both. 0: no limit. */
 struct limits {
 	uint64_t time_ns;
 	uint64_t bytes;
@@ -14,7 +14,7 @@ struct limits {
 /* A point in time of a recording. */
 struct time_point {
 	enum { TIME_POINT_NONE, TIME_POINT_MONOTONIC, TIME_POINT_SINCE_BEGIN } kind;
-	uint64_t ns; /* the host's monotonic clock, or the distance from the recording's begin */
+	uint64_t ns; /* of the host's monotonic clock, or since the begin of the recording */
 };
 
 #endif

@@ -5,7 +5,7 @@
 #define TEXT_DISTANCE_FAR 99
 
 /*
- * How many letters must be added, left out or changed to make one of the other.
+ * The number of letters to add, remove or change to turn one text into the other.
  * TEXT_DISTANCE_FAR if one of them is longer than 64.
  */
 int text_distance(const char *a, const char *b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads beside the caller's. */
+/* Starting threads. */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
 
@@ -7,8 +7,8 @@
 #include <signal.h>
 
 /*
- * Starts a thread that takes no signals: these are for those of the caller. 0 or a negative errno,
- * *thread untouched. The caller joins or detaches it. Any thread may call it.
+ * Starts a thread in which all signals are blocked, so that the caller's threads receive them. 0,
+ * or a negative errno with *thread unchanged. The caller joins or detaches the thread. Thread-safe.
  */
 static inline int thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {

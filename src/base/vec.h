@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An array that grows: `VEC(struct span) spans = {0};`. Elements move when it
- * grows, so pointers into it do not last. Not thread-safe.
+ * grows, so pointers to them become invalid. Not thread-safe.
  */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
@@ -17,8 +17,8 @@
 	}
 
 /*
- * Makes room for `more` elements behind count; 0, or -ENOMEM with the array
- * as it was. `v` is a pointer to a VEC.
+ * Makes room for `more` elements after the last one. 0, or -ENOMEM with the array
+ * unchanged. `v` is a pointer to a VEC.
  */
 #define vec_reserve(v, more)                                                                       \
 	vec_grow((void **)&(v)->data, &(v)->capacity, (v)->count, (more), sizeof(*(v)->data))
@@ -35,8 +35,8 @@
 	})
 
 /*
- * Moves all elements of `b` behind those of `a`, which is of the same type; b is left empty. Free
- * where there are none in `a`. 0, or -ENOMEM with both as they were.
+ * Appends all elements of `b` to `a`, which has the same type, and leaves `b` empty. It copies
+ * nothing if `a` is empty. 0, or -ENOMEM with both unchanged.
  */
 #define vec_move(a, b)                                                                             \
 	({                                                                                         \
@@ -63,10 +63,10 @@
 		(y) = vec_was_;                                                                    \
 	} while (0)
 
-/* Frees the elements' memory and leaves an empty array. */
+/* Frees the memory of the elements and leaves an empty array. */
 #define vec_free(v) vec_release((void **)&(v)->data, &(v)->capacity, &(v)->count)
 
-/* What the macros above are made of. */
+/* Used by the macros above. */
 int vec_grow(void **data, size_t *capacity, size_t count, size_t more, size_t size);
 void vec_release(void **data, size_t *capacity, size_t *count);
 

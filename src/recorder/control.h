@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How `fathom rotate` and `fathom snapshot` talk to the recorder of a directory:
- * a Unix socket `.control` in it. A request is a line ("rotate"), the answer one
- * too: the path of the sealed chunk, or "error" and why.
+ * The Unix socket `.control` in a directory, by which `fathom rotate` and `fathom
+ * snapshot` talk to its recorder. A request is a line ("rotate"). The answer is a
+ * line, too: the path of the sealed chunk, or "error" and the reason.
  */
 #ifndef RECORDER_CONTROL_H
 #define RECORDER_CONTROL_H
@@ -16,46 +16,51 @@
 struct control;
 
 /*
- * The recorder's side: listens in `dir` (by way of `hold`, if that is not NULL) for one kind of
- * request ("rotate" or "snapshot", a static text), and refuses others. Free with control_close().
+ * The side of the recorder. Listens in `dir` (through the descriptor in `hold`, unless that is
+ * NULL) for one kind of request, "rotate" or "snapshot" (static text), and refuses others. 0 or a
+ * negative errno. Free it with control_close(). Only control_sealed() may be called by another
+ * thread.
  */
 int control_open(struct control **out, const char *dir, const struct recording_hold *hold,
 		 const char *request, struct error *e);
 
 /*
- * Accepts and reads requests, answers those that are done, drops whoever has asked for nothing
- * within a second. Never waits.
+ * Accepts and reads requests, answers requests whose chunk is sealed, and drops a client that asks
+ * for nothing within a second. Never waits.
  */
 int control_serve(struct control *c, struct error *e);
 
-/* What is readable when somebody comes; the caller's to wait for, not to close. */
+/* A descriptor that is readable when a client connects. The caller must not close it. */
 int control_listener(const struct control *c);
 
-/* Whether somebody is being served: the next control_serve() is due soon. */
+/* Whether a client is connected: the next control_serve() is then due soon. */
 bool control_is_busy(const struct control *c);
 
-/* True if a request came since the last call: end the chunk now. */
+/* True if a request has arrived since the last call: the caller ends the chunk now. */
 bool control_wants_rotation(struct control *c);
 
-/* A chunk is ended and will be sealed: call it once for each. */
+/* A chunk has ended and will be sealed. Call this once for each chunk. */
 void control_rotates(struct control *c);
 
-/* No chunk comes of the requests that wait for the next one: they are told so. */
+/* Answers the requests that wait for the next chunk: it could not be written. */
 void control_refuses(struct control *c);
 
-/* A chunk was sealed (NULL: could not be); may be called by another thread. */
+/* A chunk was sealed at `path`, or (NULL) could not be. Any thread may call this. */
 void control_sealed(struct control *c, const char *path);
 
-/* Answers what is left, closes. NULL is fine. */
+/* Answers the requests whose chunk is sealed, and closes the socket. NULL is allowed. */
 void control_close(struct control *c);
 
 struct control_request {
 	const char *line;
-	bool flight;		 /* only a flight recorder answers it */
-	unsigned int patience_s; /* for the answer; 0: two minutes, as long as a slow disk takes */
+	bool flight;		 /* only a flight recorder answers this request */
+	unsigned int patience_s; /* how long to wait; 0: two minutes, for a slow disk */
 };
 
-/* The client's side: asks, waits, and gives the answer's text. -ETIMEDOUT if there is none. */
+/*
+ * The side of the client: sends the request, waits, and writes the text of the answer. 0,
+ * -ETIMEDOUT without an answer in time, or another negative errno.
+ */
 int control_ask(const char *dir, const struct control_request *request, char *answer, size_t size,
 		struct error *e);
 

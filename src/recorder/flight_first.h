@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What threads did when a flight recorder's chunk begins. They are looked at when it ends: what
- * that tells holds for the begin only if they did nothing else meanwhile. Else their first records
- * tell it, or nothing does. Start with all zero. Not thread-safe.
+ * The states of threads at the begin of a flight recorder's chunk. A snapshot reads the states at
+ * its end. These hold for the begin, too, if the thread did nothing meanwhile. Otherwise the first
+ * records of the thread may show its earlier state. Start with all zero. Not thread-safe.
  */
 #ifndef RECORDER_FLIGHT_FIRST_H
 #define RECORDER_FLIGHT_FIRST_H
@@ -10,20 +10,20 @@
 #include "base/map.h"
 #include "record/record.h"
 
-/* By thread, its first record of each kind in the chunk: borrowed. */
+/* The first records of each thread in the chunk, by tid; borrowed. */
 struct flight_first {
-	struct map any;	 /* also of what others did to it */
-	struct map move; /* it got its CPU, or left it */
-	struct map own;	 /* that says what it was in */
+	struct map any;	 /* any record, also of an action of another thread */
+	struct map move; /* a switch: the thread got its CPU, or left it */
+	struct map own;	 /* a record that shows the state before it */
 };
 
-/* A record of the chunk, in any order, that outlives `f`. 0 or -ENOMEM. */
+/* Adds a record of the chunk, in any order. The record must outlive `f`. 0 or -ENOMEM. */
 int flight_first_add(struct flight_first *f, const struct record_head *r);
 void flight_first_free(struct flight_first *f);
 
 /*
- * From what a thread was in when it was looked at to what it was in at from_ns, or
- * THREAD_LATER if that is not known. Its time stays.
+ * Changes `th`, the state of a thread at the end of the chunk, to its state at from_ns. If that is
+ * unknown, sets THREAD_LATER. The time of the record does not change.
  */
 void flight_first_tell(const struct flight_first *f, struct record_thread *th, u64 from_ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stays true of a process until something else is said, and is told once: its service, that
- * it is followed, the files that it maps, and those of its io_urings' slots.
+ * Records of a process that hold until another one replaces them, and are recorded only once: its
+ * service, that its spans are followed, its mapped files, and the files of its io_uring slots.
  */
 #ifndef RECORDER_FLIGHT_LASTING_H
 #define RECORDER_FLIGHT_LASTING_H
@@ -9,23 +9,26 @@
 #include "base/map.h"
 #include "recorder/flight_kept.h"
 
-/* Zeros are none. */
+/* Start with all zero. */
 struct flight_lasting {
 	struct kept_list kept;
 	struct map slot_sockets;	    /* keys of sockets among the files of slots */
-	u64 forgotten[RECORD_KIND_MAX + 1]; /* what did not fit, by kind */
+	u64 forgotten[RECORD_KIND_MAX + 1]; /* records that did not fit, by kind */
 };
 
 void flight_lasting_free(struct flight_lasting *l);
 
-/* True for a record that is to be kept here. */
+/* True if a record belongs here. */
 bool flight_lasting_wants(const struct flight_lasting *l, const struct record_head *r);
 
-/* Keeps a copy; what does not fit drops the oldest half. 0 or -ENOMEM. */
+/* Keeps a copy. If it does not fit, the oldest half is dropped first. 0 or -ENOMEM. */
 int flight_lasting_add(struct flight_lasting *l, const struct capture_stream *s,
 		       const struct record_head *r);
 
-/* Tells the sink all of it, as of from_ns or later, and what was forgotten. */
+/*
+ * Hands all records to the sink, with the time from_ns or later, and the dropped ones as losses. 0
+ * or the result of the sink.
+ */
 int flight_lasting_write(const struct flight_lasting *l, u64 from_ns,
 			 const struct capture_sink *to);
 

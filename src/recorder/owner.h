@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom recordings are made for. */
+/* The user for whom recordings are made. */
 #ifndef RECORDER_OWNER_H
 #define RECORDER_OWNER_H
 
 #include "chunk/chunk.h"
 
 /*
- * The user who called fathom, by way of sudo or of a set-uid bit, too: who may
- * record by these means reads the recording without them. NULL if that is the
- * effective user. Static memory; thread-safe.
+ * The user who called fathom, also through sudo or a set-uid bit. This user can then
+ * read the recording without these means. NULL if that is the effective user. Static
+ * memory; thread-safe.
  */
 const struct chunk_owner *owner_find(void);
 

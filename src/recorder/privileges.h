@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread may do, and as whom a program runs. */
+/* Privileges of threads, and running programs as another user. */
 #ifndef RECORDER_PRIVILEGES_H
 #define RECORDER_PRIVILEGES_H
 
@@ -10,39 +10,39 @@
 #include "record/record.h"
 
 /*
- * Gives up all capabilities of the calling thread, alone, but those in `kept`, a bit each. 0 or
- * a negative errno.
+ * Drops all capabilities of the calling thread except those in `kept` (one bit each). Other threads
+ * keep theirs. 0 or a negative errno.
  */
 int privileges_limit(u64 kept, struct error *e);
 
 /*
- * Gives up what another thread of this process has not: capabilities of the calling thread. 0 or a
- * negative errno.
+ * Drops the capabilities of the calling thread that the thread `tid` of this process does not have.
+ * 0 or a negative errno.
  */
 int privileges_follow(pid_t tid, struct error *e);
 
-/* A user as a login would make them. Filled by login_read(). */
+/* A user with the groups and the environment of a login. Filled by login_read(). */
 struct login {
-	bool other; /* than the real user of this process: only then is the rest filled */
+	bool other; /* not the real user of this process; only then the other fields are filled */
 	struct chunk_owner owner;
-	char *name, *home; /* owned, NULL: nobody knows */
+	char *name, *home; /* owned; NULL: unknown */
 	gid_t *groups;	   /* owned */
 	int group_count;
 };
 
 /*
- * Looks up whom programs run as on behalf of `owner` (NULL: the real user). Somebody whom the
- * user database does not know has the one group. 0 or -ENOMEM. Free with login_free().
+ * Looks up the login of `owner` (NULL: the real user). A user who is not in the user database has
+ * only the group of `owner`. 0 or -ENOMEM. Free it with login_free().
  */
 int login_read(struct login *login, const struct chunk_owner *owner, struct error *e);
 void login_free(struct login *login);
 
-/* What the thread needs whose child calls login_take(): capabilities, a bit each. */
+/* The capabilities (one bit each) that a thread needs if its child calls login_take(). */
 u64 login_capabilities(const struct login *login);
 
 /*
- * In a child, before it runs a program: becomes that user for good, without a capability, none of
- * which it can have again. 0 or a negative errno.
+ * Call this in a child before it runs a program. Becomes the user for good, without any capability
+ * and without a way to regain one. 0 or a negative errno.
  */
 int login_take(const struct login *login);
 

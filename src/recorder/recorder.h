@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording under way: capture drains into chunks, chunks are cut and sealed.
- * One thread; only the sealing happens on another.
+ * A running recording: capture drains records into chunks; chunks are cut and sealed.
+ * One thread calls these functions. Sealing, deleting and --on-chunk happen on threads of
+ * their own.
  */
 #ifndef RECORDER_RECORDER_H
 #define RECORDER_RECORDER_H
@@ -18,9 +19,9 @@ struct recorder;
 
 struct recorder_options {
 	const char *dir;
-	bool settle; /* dir is of default_dir_begin(): it takes its place when it has begun */
+	bool settle; /* dir comes from default_dir_begin(): rename it when the recording begins */
 	bool host;
-	const pid_t *pids; /* borrowed, as everything here */
+	const pid_t *pids; /* borrowed, as are all pointers here */
 	size_t pid_count;
 	const char *const *cgroups;
 	size_t cgroup_count;
@@ -35,67 +36,69 @@ struct recorder_options {
 	bool compress;
 	const char *on_chunk;	   /* NULL: none */
 	char *const *command;	   /* NULL: none */
-	bool (*interrupted)(void); /* asked before the command is let go: it is not, -EINTR */
+	bool (*interrupted)(void); /* called before the command starts; true: fail with -EINTR */
 };
 
 /*
- * Locks the directory, recovers what a crash left there, loads the programs,
- * and starts to record; with a command, lets it exec then, and does not wait for that. Free with
- * recorder_close() in any case. What fails leaves no chunk.
+ * Locks the directory, recovers chunks that a crash left there, loads the kernel programs,
+ * and starts to record. Then lets the command, if there is one, exec, and does not wait for
+ * that. 0 or a negative errno. A failure leaves no chunk. Free it with recorder_close() in any
+ * case.
  */
 int recorder_open(struct recorder **out, const struct recorder_options *options, struct error *e);
 
 /*
- * Drains once and does what is due: rotation, retention, requests. Never waits long. Fails if the
- * command turns out not to be executable: see recorder_command_failed().
+ * Drains the rings once and does what is due: rotation, retention, requests. Never waits long. 0 or
+ * a negative errno. Fails if the command could not be executed: see recorder_command_failed().
  */
 int recorder_step(struct recorder *r, struct error *e);
 
 /*
- * Waits until the next step is due, at most so long, and never for more than a tenth of a second. A
- * signal that comes meanwhile ends it, and the command's end.
+ * Waits until the next step is due, at most at_most_ns and at most a tenth of a second. A signal or
+ * the end of the command ends the wait.
  */
 void recorder_wait(struct recorder *r, u64 at_most_ns);
 
-/* Tracepoints that it has to do without, "a,b"; "": none. See cli/missing.h. */
+/* The tracepoints that the kernel lacks, "a,b"; "": none. See recorder/lacks.h. */
 const char *recorder_missing(const struct recorder *r);
 
-/* Where it records: options.dir, or what that was settled to. */
+/* The directory of the recording: options.dir, or its name after it was renamed. */
 const char *recorder_dir(const struct recorder *r);
 
-/* The command's pid, 0: there is none, or its exec is still under way. */
+/* The pid of the command; 0: there is none, or its exec has not finished. */
 pid_t recorder_child(const struct recorder *r);
 
 /* -ENOENT, -EACCES and the like if the command could not be executed; else 0. */
 int recorder_command_failed(const struct recorder *r);
 
 /*
- * Whether the recording stays: its command runs, or a chunk of it was sealed before that.
- * options.dir is settled then.
+ * Whether the recording is kept: its command runs, or a chunk was sealed before that. Its directory
+ * has its final name then.
  */
 bool recorder_begun(const struct recorder *r);
 
 /*
- * Detaches, drains, cuts and seals the last chunk: also after recorder_step() failed,
- * as far as it goes. Returns the first error, that of an earlier chunk's seal, too. A recording
- * that has not begun, since its command could not be executed, leaves no chunk.
+ * Ends the recording: detaches, drains, cuts and seals the last chunk. Call it also after
+ * recorder_step() failed; it then does as much as possible. Returns the first error, including one
+ * of sealing an earlier chunk. If the command could not be executed, no chunk is left.
  */
 int recorder_finish(struct recorder *r, struct error *e);
 
 struct recorder_counts {
 	struct chunking_counts sealed;
-	u64 lost_buffer, lost_recursion, lost_application; /* all that is known */
-	u64 not_followed;	     /* news of processes whose contexts could not be looked up */
-	u64 hidden_pids, hidden_pid; /* named, but not to be seen: how many, and one of them */
-	bool no_kernel_stacks;	     /* though some are asked for */
-	u64 rings_missed;	     /* programs whose spans could not be taken */
+	u64 lost_buffer, lost_recursion, lost_application; /* so far */
+	u64 not_followed; /* changes of processes whose contexts were not looked up */
+	u64 hidden_pids,
+		hidden_pid;    /* of --pid without a thread in the kernel's list: number, one */
+	bool no_kernel_stacks; /* although stacks are asked for */
+	u64 rings_missed;      /* programs whose span rings could not be read */
 	u64 begin_ns, end_ns;
 };
 
-/* What was recorded; complete after recorder_finish(). */
+/* Fills the counts of the recording; they are final after recorder_finish(). */
 void recorder_counts(struct recorder *r, struct recorder_counts *out);
 
-/* Frees everything; leaves nothing in the kernel. NULL is fine. */
+/* Frees everything and leaves nothing in the kernel. NULL is allowed. */
 void recorder_close(struct recorder *r);
 
 #endif

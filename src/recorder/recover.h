@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a crash left of a recording, before the next one goes on there. */
+/* Recovers chunks that a crash left, before the next recording in a directory. */
 #ifndef RECORDER_RECOVER_H
 #define RECORDER_RECOVER_H
 
@@ -9,8 +9,8 @@
 #include "chunk/chunk.h"
 
 /*
- * recording_recover(): tells on stderr, a line each, which chunks stay as they are, and counts
- * them. 0 or a negative errno; `left` may be NULL.
+ * Calls recording_recover(). Prints a line on stderr for each chunk that could not be recovered,
+ * and sets *left (unless NULL) to their number. 0 or a negative errno.
  */
 int recover_tell(const char *dir, const struct recording_hold *hold, size_t *left, struct error *e);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps a recording within the limits of --keep while it goes on, on a thread
- * of its own: what a chunk carries that later ones need is mapped into the
- * checkpoint of the recording before the chunk is deleted, and that takes its time.
- * What it maps others may have written, so the thread has no capability but those
- * which the directory asks for.
+ * Keeps a running recording within the limits of --keep, on a separate thread. Before a
+ * chunk is deleted, it is mapped into the checkpoint of the recording, which keeps what
+ * later chunks need; that takes time. The chunk may have been written by others, so the
+ * thread has only the capabilities that the directory requires.
  */
 #ifndef RECORDER_RETENTION_H
 #define RECORDER_RETENTION_H
@@ -19,24 +18,23 @@ struct retainer_options {
 	const char *dir;
 	const struct recording_hold *hold; /* borrowed until retainer_close() */
 	struct limits keep;
-	u64 capabilities; /* what its thread keeps of the caller's, a bit each */
+	u64 capabilities; /* that the thread keeps of the caller's, one bit each */
 };
 
-/* Starts it. 0 or a negative errno. */
+/* Starts the thread. 0 or a negative errno. Free it with retainer_close(). */
 int retainer_open(struct retainer **retainer, const struct retainer_options *options,
 		  struct error *e);
 
-/* Why nothing could be deleted the last time: 0, or a negative errno and its causes. Never waits.
- */
+/* 0, or the error (a negative errno and its causes) of the last attempt to delete. Never waits. */
 int retainer_check(struct retainer *retainer, struct error *e);
 
 /*
- * A chunk was sealed: meets the limits soon, not only at the next second. Never waits: false if it
- * cannot be told now.
+ * A chunk was sealed: the thread applies the limits soon, not only at the next second. Never waits.
+ * False if the thread could not be notified now.
  */
 bool retainer_wake(struct retainer *retainer);
 
-/* Meets the limits once more, ends the thread, frees. NULL is fine. */
+/* Applies the limits once more, ends the thread, and frees. NULL is allowed. */
 void retainer_close(struct retainer *retainer);
 
 #endif
