@@ -13,7 +13,7 @@
 #define IS_SIGNED_s32 true
 #define IS_SIGNED_s64 true
 
-/* KIND is a typedef in the block that the fields are listed in. */
+/* Each block with a list of fields defines the typedef KIND. */
 #define FIELD(class_, type, is_signed, name, what)                                                 \
 	{#name, what, type, class_, is_signed, offsetof(KIND, name), sizeof(((KIND *)0)->name), 0},
 #define FIX(type, name, what) FIELD(RECORD_FIELD_FIX, #type, IS_SIGNED_##type, name, what)
@@ -97,7 +97,7 @@ size_t record_bytes(const struct record_head *record)
 	return info ? info->fixed_size + text_bytes(record, info) : 0;
 }
 
-/* Where the next character goes; counts on when the buffer is full. */
+/* The place of the next character. It keeps counting when the buffer is full. */
 struct printer {
 	char *buffer;
 	size_t size;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A number at *at, which moves behind it; CPU_LIST_END if there is none, or it is too large. */
+/* Reads a number and moves *at behind it; CPU_LIST_END if there is none, or it is too large. */
 static uint32_t take_number(const char **at)
 {
 	uint32_t value = 0;
@@ -21,8 +21,7 @@ struct range {
 	uint32_t from, to; /* the last one */
 };
 
-/* The range at *at, and the comma behind it. Each begins behind the one before, at `least` or
- * later. */
+/* Reads the range at *at and the comma after it. The range must not begin below `least`. */
 static bool take_range(const char **at, uint32_t least, struct range *range)
 {
 	const char *p = *at;

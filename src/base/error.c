@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Puts "context: " in front of the chain; what does not fit is cut at its end. */
+/* Puts "context: " in front of the chain. If it does not fit, the end of the chain is cut. */
 static void error_prepend(struct error *e, const char *context)
 {
 	size_t front = strnlen(context, ERROR_TEXT_BYTES / 2);

@@ -9,21 +9,21 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-#define FEW_ELEMENTS 256     /* sorted by comparing at once */
-#define ELEMENTS_PER_GROUP 4 /* with fewer it is not worth it */
+#define FEW_ELEMENTS 256     /* up to this many, elements are only compared */
+#define ELEMENTS_PER_GROUP 4 /* with fewer per group, grouping does not pay off */
 
 struct group {
 	struct group_key key;
 	size_t count;
-	size_t at; /* where its next element goes */
+	size_t at; /* place of its next element */
 	uint32_t number;
 };
 
 struct groups {
 	VEC(struct group) list;
-	uint32_t *slots; /* of a hash table: numbers in list + 1, 0: free */
+	uint32_t *slots; /* a hash table of indices in list + 1; 0: free */
 	size_t slot_count;
-	uint32_t *of; /* by element: the number of its group */
+	uint32_t *of; /* for each element, the number of its group */
 	uint32_t last;
 };
 
@@ -71,7 +71,7 @@ static int slots_grow(struct groups *g)
 	return 0;
 }
 
-/* The number of the group of a key in *number, made if it is new. */
+/* Finds the group of a key, or makes it, and sets *number. */
 static int group_find(struct groups *g, struct group_key key, uint32_t *number)
 {
 	struct group fresh = {.key = key, .number = (uint32_t)g->list.count};
@@ -93,7 +93,7 @@ static int group_find(struct groups *g, struct group_key key, uint32_t *number)
 	return 0;
 }
 
-/* Counts the elements of each group: 1, 0 if there are too many groups, -ENOMEM. */
+/* Counts the elements of each group. 1, 0 if there are too many groups, or -ENOMEM. */
 static int groups_count(struct groups *g, const char *data, size_t count,
 			const struct group_order *order)
 {
@@ -135,7 +135,7 @@ static int number_compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Says where the elements of each group begin; the list is by number again afterwards. */
+/* Sets the begin of the elements of each group. The list is sorted by number afterwards. */
 static void groups_place(struct groups *g)
 {
 	size_t at = 0;

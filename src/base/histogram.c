@@ -14,9 +14,9 @@
 #define PAGE HISTOGRAM_PAGE
 
 /*
- * Few buckets are a sorted list, as most histograms have few. Many stand in pages of
- * neighbours, where to add is two loads and no search: durations of a busy server
- * fall into thousands of buckets, in no order that a processor could foresee.
+ * Most histograms have few buckets, which are a sorted list. Many buckets are in pages of
+ * neighbours, in which adding takes two loads and no search: the durations of a busy server
+ * fall into thousands of buckets, in an order that a processor cannot predict.
  */
 #define FEW 64
 
@@ -68,7 +68,7 @@ static int list_add(struct histogram *h, uint32_t index, uint64_t times)
 
 /* ---- the pages ---- */
 
-/* Where a bucket is counted; NULL: no memory. */
+/* The count of a bucket, in a new page if necessary; NULL: out of memory. */
 static uint64_t *pages_count(struct histogram_pages *p, uint32_t index)
 {
 	uint16_t *number = &p->number[index / PAGE];
@@ -90,7 +90,7 @@ static void pages_free(struct histogram_pages *p)
 	free(p);
 }
 
-/* From the list to pages. */
+/* Moves all buckets from the list to pages. */
 static int pages_begin(struct histogram *h)
 {
 	struct histogram_pages *p = calloc(1, sizeof(*p));
@@ -126,7 +126,7 @@ static int pages_add(struct histogram_pages *p, uint32_t index, uint64_t times)
 
 /* ---- both ---- */
 
-/* The next bucket in the order of values; `at` begins with 0. False: no more. */
+/* Finds the next bucket in the order of values; *at begins with 0. False at the end. */
 static bool bucket_next(const struct histogram *h, size_t *at, struct histogram_bucket *bucket)
 {
 	if (!h->pages) {
@@ -187,7 +187,7 @@ int histogram_merge(struct histogram *h, const struct histogram *more)
 
 	if (more->values == 0)
 		return 0;
-	/* first what can fail: a bucket of nothing changes no answer */
+	/* first everything that can fail: an empty bucket changes no answer */
 	for (size_t at = 0; bucket_next(more, &at, &b);) {
 		if (bucket_add(h, b.index, 0))
 			return -ENOMEM;

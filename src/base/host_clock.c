@@ -47,8 +47,8 @@ static int offset_find(FILE *file, clockid_t id, int64_t *ahead_ns)
 }
 
 /*
- * The kernel shows the offsets of the namespace that children will be in; they
- * are those of the process if that is its own.
+ * The kernel shows the offsets of the namespace for children. They are those of
+ * the process itself if both are in the same namespace.
  */
 int host_clock_offset(const char *process, clockid_t id, int64_t *ahead_ns)
 {

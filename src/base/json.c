@@ -10,7 +10,7 @@ void json_init(struct json *j, FILE *file)
 	*j = (struct json){.file = file};
 }
 
-/* Length of the valid UTF-8 sequence at `s`, 0 if it is none. */
+/* The length of the valid UTF-8 sequence at `s`; 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *s, size_t len)
 {
 	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
@@ -23,14 +23,14 @@ static size_t utf8_length(const unsigned char *s, size_t len)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	/* too long for what they say, surrogates, beyond the last code point */
+	/* overlong sequences, surrogates, values beyond the last code point */
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
 	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return n;
 }
 
-/* What a byte becomes inside of a string; 0: it stays, 'u': \\uXXXX. */
+/* How a byte is escaped inside a string; 0: not at all, 'u': \\uXXXX. */
 static char escape_of(unsigned char byte)
 {
 	switch (byte) {
@@ -57,7 +57,7 @@ static bool stays(unsigned char byte)
 	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
-/* Most bytes stay as they are: these are written in runs. */
+/* Most bytes need no escape: runs of them are written at once. */
 static void text_write(FILE *file, const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + len, *run = s;
@@ -121,7 +121,7 @@ static void level_begin(struct json *j, const char *key, char bracket, bool line
 	value_begin(j, key);
 	putc_unlocked(bracket, j->file);
 	if (j->depth + 1 == JSON_DEPTH)
-		abort(); /* the depth is fixed by the caller's code, not by data */
+		abort(); /* the caller's code bounds the depth, not its data */
 	j->depth++;
 	j->begun[j->depth] = false;
 	j->lines[j->depth] = lines;
@@ -201,7 +201,7 @@ void json_double(struct json *j, const char *key, double value)
 			break;
 	}
 	fputs(text, j->file);
-	/* a double stays one for readers that tell 1 from 1.0 */
+	/* some readers distinguish 1 from 1.0 */
 	if (!strpbrk(text, ".e"))
 		fputs(".0", j->file);
 }

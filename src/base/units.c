@@ -33,7 +33,7 @@ static const struct unit *unit_find(const struct unit *units, const char *name)
 
 /*
  * Reads "DIGITS[.DIGITS]" into a whole number and billionths, and moves *text
- * behind it. More than nine digits behind the point are not accepted.
+ * behind it. At most nine digits may follow the point.
  */
 static int number_parse(const char **text, uint64_t *whole, uint64_t *billionths)
 {

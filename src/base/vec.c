@@ -7,7 +7,9 @@
 
 int vec_grow(void **data, size_t *capacity, size_t count, size_t more, size_t size)
 {
-	size_t wanted = *capacity ? *capacity : size < 64 ? 8 : 1; /* many hold one large element */
+	size_t wanted = *capacity   ? *capacity
+			: size < 64 ? 8
+				    : 1; /* many arrays have one large element */
 	void *bigger;
 
 	if (more > SIZE_MAX / size || count > SIZE_MAX / size - more)

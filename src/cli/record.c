@@ -191,7 +191,7 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 static struct sigaction before[sizeof(caught) / sizeof(caught[0])];
 
-/* In each child: a command gets what fathom was given. */
+/* Runs in each child: a command gets the signal dispositions that fathom was started with. */
 static void signals_give_back(void)
 {
 	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)

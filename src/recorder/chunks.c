@@ -7,7 +7,7 @@
 #include "base/cpu_list.h"
 #include "recorder/hook.h"
 
-#define SEALS_FAILED_MAX 8 /* in a row, then it ends */
+#define SEALS_FAILED_MAX 8 /* in a row; then the recording ends */
 
 /* ---- the open chunk ---- */
 
@@ -43,7 +43,7 @@ static int take_record(void *arg, const struct capture_stream *s, const struct r
 	struct chunk_stream *stream = stream_of(arg, s);
 	int err = stream ? chunk_writer_add(stream, record) : -ENOMEM;
 
-	return err == -ENOMEM ? err : 0; /* anything else is counted as lost where it happened */
+	return err == -ENOMEM ? err : 0; /* the writer counted any other failure as a loss */
 }
 
 static int take_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
@@ -70,7 +70,7 @@ u64 chunking_bytes(const struct chunking *c)
 	return chunk_writer_bytes(c->writer);
 }
 
-/* The chunk before is complete up to late_ns; 0: up to its end. */
+/* The previous chunk is complete up to late_ns; 0: up to its end. */
 static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chunk_writer **writer,
 		       struct error *e)
 {
@@ -94,7 +94,7 @@ static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chu
 	return err;
 }
 
-/* The writer is another one from here on, or none. */
+/* From now on `writer` is the open chunk; NULL: none is open. */
 static void writer_set(struct chunking *c, struct chunk_writer *writer)
 {
 	c->writer = writer;
@@ -103,13 +103,13 @@ static void writer_set(struct chunking *c, struct chunk_writer *writer)
 	map_free(&c->apps);
 }
 
-/* Cuts the chunk and has it sealed; the writer is gone then. */
+/* Cuts the chunk and hands it to the sealer, which owns its writer from then on. */
 static int writer_end(struct chunking *c, u64 cut_ns, u64 incomplete, struct chunk_writer *next,
 		      struct error *e)
 {
 	int err, pushed;
 
-	/* what capture could not read or cut short since the last chunk was cut is this one's */
+	/* fields that became incomplete since the last cut belong to this chunk */
 	chunk_writer_incomplete(c->writer, incomplete - c->incomplete_told);
 	c->incomplete_told = incomplete;
 	err = chunk_writer_cut(c->writer, cut_ns, next, e);
@@ -174,9 +174,9 @@ void chunking_moved(struct chunking *c, const char *dir)
 		chunk_writer_moved(c->writer, dir);
 }
 
-/* ---- those that have ended ---- */
+/* ---- chunks that have ended ---- */
 
-/* The first of a row is told at once: a recorder may go on for days. */
+/* Prints the first failure in a row at once: a recorder may go on for days. */
 static void seal_failed(struct chunking *c, const struct error *e)
 {
 	bool tell = !c->stopped && c->seals_failed++ == 0;
@@ -190,7 +190,7 @@ static void seal_failed(struct chunking *c, const struct error *e)
 			e->text);
 }
 
-/* On the sealer's thread. */
+/* Runs on the sealer's thread. */
 static void chunk_sealed(void *arg, int err, const struct chunk_info *info, const struct error *e)
 {
 	struct chunking *c = arg;

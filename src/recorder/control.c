@@ -23,9 +23,9 @@
 
 struct client {
 	int fd;
-	uint64_t since_ns; /* when it came */
-	bool asked; /* its line has come: the rotation that answers it is wanted or under way */
-	size_t waits_for; /* answered by the seal of that number */
+	uint64_t since_ns; /* when it connected */
+	bool asked;	   /* its request has arrived; the rotation is wanted or under way */
+	size_t waits_for;  /* number of the seal that answers the request */
 };
 
 struct seal {
@@ -35,20 +35,20 @@ struct seal {
 
 struct control {
 	int listener;
-	int dir;	     /* the socket is named in it */
-	int spare;	     /* given up for a client whom there is no descriptor for */
-	const char *request; /* the one that is answered; static */
+	int dir;	     /* the directory of the socket's name */
+	int spare;	     /* closed to accept a client when no descriptor is free */
+	const char *request; /* the only one that is answered; static */
 	VEC(struct client) clients;
 	bool wanted;
-	size_t rotations;      /* begun, on account of requests or not */
-	pthread_mutex_t mutex; /* guards: */
-	size_t seals;	       /* how many there were */
-	VEC(struct seal) kept; /* those that a client may wait for, in their order */
+	size_t rotations;      /* number of rotations so far, for requests or not */
+	pthread_mutex_t mutex; /* guards the next two fields */
+	size_t seals;	       /* number of seals so far */
+	VEC(struct seal) kept; /* seals that a client may wait for, in order */
 };
 
 /*
- * A Unix address holds 108 bytes; a longer path is reached through the
- * directory's descriptor, which the caller keeps open meanwhile.
+ * A Unix address holds 108 bytes. A longer path is reached through the descriptor of
+ * the directory, which the caller keeps open meanwhile.
  */
 static int address_of(const char *dir, const struct recording_hold *hold,
 		      struct sockaddr_un *address, int *dir_fd)
@@ -84,9 +84,9 @@ int control_open(struct control **out, const char *dir, const struct recording_h
 	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	err = c->listener < 0 ? -errno : address_of(dir, hold, &address, &c->dir);
 	if (!err) {
-		/* left by a recorder that was killed: the lock is ours */
+		/* this recorder holds the lock, so the socket is of a recorder that was killed */
 		unlinkat(c->dir, SOCKET_NAME, 0);
-		/* the name gets the mode of the socket; by its name it may be another's by then */
+		/* bind() gives the name the socket's mode; later the name may be another file */
 		if (fchmod(c->listener, 0600) ||
 		    bind(c->listener, (const struct sockaddr *)&address, sizeof(address)) ||
 		    listen(c->listener, 8))
@@ -105,7 +105,7 @@ static int client_accept(const struct control *c)
 	return accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-/* No descriptor is left for them: else they would wait until they run out of patience. */
+/* No descriptor is free. Without an answer, the clients would wait until they time out. */
 static void clients_turn_away(struct control *c)
 {
 	static const char text[] = "error it has no free file descriptor (see 'ulimit -n')\n";
@@ -123,7 +123,7 @@ static void accept_clients(struct control *c)
 {
 	int fd;
 
-	if (c->spare < 0) /* another thread had taken its number */
+	if (c->spare < 0) /* another thread took the free descriptor */
 		c->spare = spare_open();
 	while (c->clients.count < CLIENTS_MAX && (fd = client_accept(c)) >= 0)
 		if (vec_push(&c->clients, ((struct client){.fd = fd, .since_ns = clock_now_ns()})))
@@ -140,7 +140,7 @@ static void client_refuse(const struct control *c, const struct client *client)
 	send(client->fd, text, strlen(text), MSG_NOSIGNAL);
 }
 
-/* Reads a client's request; false if it is to be dropped. */
+/* Reads the request of a client. False: drop the client. */
 static bool client_read(struct control *c, struct client *client)
 {
 	char line[64];
@@ -162,7 +162,7 @@ static bool client_read(struct control *c, struct client *client)
 	return true;
 }
 
-/* Answers a client whose chunk is sealed; false if it is done with. */
+/* Answers a client whose chunk is sealed. False: the client is served. */
 static bool client_answer(struct control *c, struct client *client)
 {
 	char text[4200] = "error the chunk could not be sealed\n";
@@ -179,7 +179,7 @@ static bool client_answer(struct control *c, struct client *client)
 	return !done;
 }
 
-/* Forgets the seals that nobody waits for: later clients wait for later ones. */
+/* Frees the seals that no client waits for: later clients wait for later seals. */
 static void seals_forget(struct control *c)
 {
 	size_t oldest = c->rotations + 1, left = 0;
@@ -265,7 +265,7 @@ void control_sealed(struct control *c, const char *path)
 	pthread_mutex_lock(&c->mutex);
 	c->seals++;
 	if (vec_push(&c->kept, ((struct seal){c->seals, copy})))
-		free(copy); /* whoever waits for it is told that it failed */
+		free(copy); /* a client that waits for this seal gets an error */
 	pthread_mutex_unlock(&c->mutex);
 }
 
@@ -294,7 +294,7 @@ void control_close(struct control *c)
 	free(c);
 }
 
-/* Connected, and not for ever patient; or a negative errno. */
+/* Returns a connected socket with time-outs, or a negative errno. */
 static int recorder_reach(const char *dir, unsigned int patience_s)
 {
 	const struct timeval patience = {.tv_sec = patience_s};
@@ -304,7 +304,7 @@ static int recorder_reach(const char *dir, unsigned int patience_s)
 	if (err)
 		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* the one for sending bounds connect(), too */
+	/* the time-out for sending bounds connect(), too */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)))
@@ -330,7 +330,7 @@ static unsigned int patience_of(const struct control_request *request)
 	return request->patience_s ? request->patience_s : PATIENCE_S;
 }
 
-/* Nobody listens there, or nobody whom this user may ask. */
+/* Nothing listens there, or this user may not connect to it. */
 static int reach_failed(const char *dir, int err, const struct control_request *request,
 			struct error *e)
 {
@@ -347,7 +347,7 @@ static int reach_failed(const char *dir, int err, const struct control_request *
 	return ask_failed(dir, err, patience_of(request), e);
 }
 
-/* Up to the end of what it sends: bytes, or a negative errno. */
+/* Reads the whole answer. Returns its bytes, or a negative errno. */
 static int answer_read(int fd, char *answer, size_t size)
 {
 	size_t len = 0;
@@ -355,7 +355,7 @@ static int answer_read(int fd, char *answer, size_t size)
 	while (len + 1 < size) {
 		ssize_t n = recv(fd, answer + len, size - 1 - len, 0);
 
-		/* one that answered before it was asked leaves what it was asked unread */
+		/* a recorder that answered early never read the request, which resets the socket */
 		if (n == 0 || (n < 0 && errno == ECONNRESET && len))
 			break;
 		if (n < 0 && errno != EINTR)
@@ -375,7 +375,7 @@ int control_ask(const char *dir, const struct control_request *request, char *an
 
 	if (fd < 0)
 		return reach_failed(dir, fd, request, e);
-	/* it may have answered, and gone, before it was asked */
+	/* the recorder may have answered and closed the socket before the request */
 	if (send(fd, request->line, strlen(request->line), MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		len = -errno;
 	else

@@ -20,7 +20,9 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-/* Seals what a crash left, but for `left` chunks. What is no recording of ours is not looked into.
+/*
+ * Seals the chunks that a crash left in `dir`, except for *left chunks. Ignores a directory that is
+ * not a recording of this user.
  */
 static int recover(const char *dir, size_t *left, struct error *e)
 {
@@ -37,7 +39,7 @@ static int recover(const char *dir, size_t *left, struct error *e)
 	return err;
 }
 
-/* A link that was the default directory was moved as it is: where it leads to stays. */
+/* If the default directory was a link, the link was moved, and its target stays. */
 static bool is_link(const char *path)
 {
 	struct stat st;
@@ -65,7 +67,7 @@ static int move_up(struct error *e)
 	return 0;
 }
 
-/* A recorder was killed just as it began: what it had is a recording like others. */
+/* A recorder was killed just as it began: treats its directory as a recording. */
 static int stale_move_up(struct error *e)
 {
 	struct recording *recording;
@@ -75,7 +77,7 @@ static int stale_move_up(struct error *e)
 
 	if (err)
 		return err;
-	if (left) /* another fathom may read it */
+	if (left) /* another version of fathom may be able to read it */
 		return move_up(e);
 	if (recording_open(&recording, &dir, 1, NULL, NULL))
 		return recording_remove(dir, owner_find(), e);

@@ -11,7 +11,7 @@
 #include "recorder/flight_lasting.h"
 #include "recorder/flight_names.h"
 
-/* What does not fit drops the oldest half. */
+/* The limit of `recent`; beyond it, the oldest half is dropped. */
 #define RECENT_BYTES (32u << 20)
 #define LOSSES_MAX 1024
 
@@ -21,12 +21,12 @@ struct kept_loss {
 };
 
 struct flight {
-	struct kept_list recent; /* what happened: life of threads, fds, application records */
-	struct kept_list stated; /* what is true from then on, and of the host: few */
-	struct flight_lasting lasting; /* the same of processes */
+	struct kept_list recent; /* events: begin and end of threads, fds, application records */
+	struct kept_list stated; /* records that hold for the host from then on; few */
+	struct flight_lasting lasting; /* records that hold for a process from then on */
 	struct kept_list rings;	       /* copied by flight_take() */
-	struct flight_names names;     /* of who lived before recent */
-	u64 recent_from_ns;	       /* recent has nothing older: it was dropped */
+	struct flight_names names;     /* of threads that existed before `recent` */
+	u64 recent_from_ns;	       /* older records of `recent` were dropped */
 	VEC(struct kept_loss) losses;
 };
 
@@ -51,15 +51,15 @@ void flight_free(struct flight *f)
 /* ---- keeping ---- */
 
 /*
- * What stays true of the host: as many as there are formats, and functions of the kernel. What
- * is told of processes is lasting.
+ * Whether a record holds for the host from then on: formats of events, filters, and functions of
+ * the kernel. (Records that hold for a process are in `lasting`.)
  */
 static bool is_stated(const struct record_head *r)
 {
 	return r->kind == RECORD_format || r->kind == RECORD_filter || r->kind == RECORD_mapping;
 }
 
-/* What capture_look() tells again when it is wanted. */
+/* Whether a record is from a snapshot. capture_look() makes a new snapshot for each chunk. */
 static bool is_snapshot(const struct record_head *r)
 {
 	return r->kind == RECORD_process || r->kind == RECORD_thread ||
@@ -83,7 +83,7 @@ static int recent_add(struct flight *f, const struct capture_stream *s, const st
 	return kept_add(&f->recent, s, r);
 }
 
-/* Does one say anew what the other says? Formats and filters are told at each cut. */
+/* Whether `b` repeats `a`. Formats and filters are recorded again at each cut. */
 static bool is_restated(const struct record_head *a, const struct record_head *b)
 {
 	if (a->kind != b->kind || a->kind == RECORD_mapping)
@@ -147,7 +147,7 @@ int flight_take(struct flight *f, struct capture *c, u64 *from_ns, u64 *cut_ns, 
 	return 0;
 }
 
-/* From capture_look() to the sink: as if it had been looked at when the chunk begins. */
+/* Hands the snapshot of capture_look() to a sink as a snapshot at the begin of the chunk. */
 struct look {
 	const struct capture_sink *to;
 	const struct flight_first *first;
@@ -168,7 +168,7 @@ static int look_thread(const struct look *l, const struct capture_stream *s,
 	return kept_restamp(l->to, s, &copy.head, l->from_ns);
 }
 
-/* Threads and processes that were made meanwhile have their fork among what happened. */
+/* Skips threads and processes that began in the chunk: their fork is in `recent`. */
 static int look_record(void *arg, const struct capture_stream *s, const struct record_head *r)
 {
 	const struct look *l = arg;
@@ -186,7 +186,7 @@ static int look_record(void *arg, const struct capture_stream *s, const struct r
 
 static int look_lost(void *arg, const struct capture_stream *s, const struct record_lost *lost)
 {
-	return 0; /* none comes from an iterator */
+	return 0; /* an iterator reports no losses */
 }
 
 static int list_write(const struct kept_list *l, u64 from_ns, const struct capture_sink *to)
@@ -213,7 +213,7 @@ static bool is_since(void *arg, const struct record_head *r)
 	return r->time_ns >= fold->from_ns;
 }
 
-/* What is older than a chunk is in no later one, either: of it names are left. */
+/* Records older than this chunk are in no later chunk, either: only their names are kept. */
 static void recent_fold(struct flight *f, u64 from_ns)
 {
 	struct fold fold = {&f->names, from_ns};
@@ -221,7 +221,7 @@ static void recent_fold(struct flight *f, u64 from_ns)
 	kept_filter(&f->recent, false, is_since, &fold);
 }
 
-/* Those whose end is in the chunk, or who woke somebody in it, by what told their names before. */
+/* Writes the names of threads that end in the chunk, or wake a thread in it. */
 static int names_write(struct flight *f, u64 from_ns, const struct capture_sink *to)
 {
 	int err = 0;
@@ -253,7 +253,7 @@ static int losses_write(const struct flight *f, u64 from_ns, const struct captur
 	return err;
 }
 
-/* Who lives when the chunk is written, and what each did when it begins. */
+/* Writes the threads that exist now, with their states at the begin of the chunk. */
 static int look_write(const struct flight *f, struct capture *c, u64 from_ns,
 		      const struct capture_sink *to, struct error *e)
 {

@@ -44,7 +44,7 @@ int flight_first_add(struct flight_first *f, const struct record_head *r)
 	case RECORD_syscall:
 	case RECORD_fault:
 		return own_put(f, r);
-	default: /* none without one of these, or not of what the thread itself does */
+	default: /* other records come with one of these, or say nothing about the thread's state */
 		return 0;
 	}
 }
@@ -56,19 +56,22 @@ void flight_first_free(struct flight_first *f)
 	map_free(&f->own);
 }
 
-/* ---- what they tell ---- */
+/* ---- the states at the begin of the chunk ---- */
 
-/* The waking with which a thread begins that slept at first; NULL: it did not, or none is told. */
+/*
+ * The waking that is the first record of a thread which slept at the begin; NULL if it did not, or
+ * its waking was not seen.
+ */
 static const struct record_waking *first_waking(const struct flight_first *f, u32 tid)
 {
 	const struct record_head *first = map_get(&f->any, tid), *move = map_get(&f->move, tid);
 
 	if (!first || first->kind != RECORD_waking || (move && move->tid == tid))
-		return NULL; /* or it was woken before it had left its CPU */
+		return NULL; /* the next switch takes it off its CPU: it was woken before that */
 	return (const void *)first;
 }
 
-/* Is it known why it slept, although not whether it could have been disturbed? */
+/* Whether the cause of its sleep is known, be the sleep interruptible or not. */
 static bool sleep_is_told(const struct record_thread *th, const struct record_waking *waking)
 {
 	struct cause_query q = {.mode = th->mode & MODE_MASK,
@@ -89,14 +92,14 @@ static bool sleep_is_told(const struct record_thread *th, const struct record_wa
 	return cause_find(&q, NULL) == part;
 }
 
-/* Takes the call from the record that was the thread's own first, if it was in that at from_ns. */
+/* Takes the call from the first record of the thread's own, if it was in this call at from_ns. */
 static bool call_take(struct record_thread *th, const struct record_head *own, u64 from_ns)
 {
 	union {
 		struct record_syscall call;
 		struct record_switch sw;
 		u8 slots[RECORD_MAX_SLOTS * RECORD_SLOT_BYTES];
-	} r = {.slots = {0}}; /* what is zero at the end of a record is not there */
+	} r = {.slots = {0}}; /* slots that are missing at the end of a record read as zero */
 	u64 since_ns;
 
 	memcpy(&r, own, (size_t)own->slots * RECORD_SLOT_BYTES);
@@ -122,7 +125,7 @@ static bool call_take(struct record_thread *th, const struct record_head *own, u
 	return true;
 }
 
-/* Of a thread that was asleep at from_ns, and woken since: whether it is told in what. */
+/* For a thread that slept at from_ns and was woken since: finds in what. False if unknown. */
 static bool sleep_take(const struct flight_first *f, struct record_thread *th, u64 from_ns)
 {
 	const struct record_waking *waking = first_waking(f, th->head.tid);
@@ -135,18 +138,18 @@ static bool sleep_take(const struct flight_first *f, struct record_thread *th, u
 		return false;
 	if (!own && !in_kernel && th->since_ns < th->head.time_ns - from_ns)
 		return false;
-	if (in_kernel) /* whatever it does */
+	if (in_kernel) /* it slept then, whatever it does now */
 		th->flags &= ~THREAD_ON_CPU;
 	th->state = LEAVE_sleep;
 	return sleep_is_told(th, waking);
 }
 
-/* It has no record: it did the same all the time, unless it began only after the chunk. */
+/* For a thread without a record: its state did not change, unless it began after from_ns. */
 static bool is_same(const struct record_thread *th, u64 from_ns)
 {
 	if (th->since_ns && th->since_ns < th->head.time_ns - from_ns)
 		return false;
-	/* it can have been woken just now */
+	/* a runnable thread may have been woken just now */
 	return th->state != LEAVE_preempted && th->state != LEAVE_throttled;
 }
 

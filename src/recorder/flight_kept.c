@@ -74,7 +74,7 @@ int kept_restamp(const struct capture_sink *to, const struct capture_stream *s,
 	} copy;
 
 	memcpy(&copy, r, kept_bytes(r));
-	if (r->kind == RECORD_thread) /* counted from the new time; 0: not known */
+	if (r->kind == RECORD_thread) /* since_ns counts from the new time; 0: unknown */
 		copy.thread.since_ns -= min_u64(copy.thread.since_ns, r->time_ns - time_ns);
 	if (r->kind == RECORD_filter && r->time_ns < time_ns)
 		copy.filter.flags |= FILTER_AGAIN;

@@ -18,7 +18,7 @@ static bool is_slot_file(const struct record_head *r)
 	return r->kind == RECORD_fd && fd->op == FD_open && fd->fd < 0;
 }
 
-/* The other sockets are looked at when a chunk is written. */
+/* Sockets in slots of an io_uring. The snapshot of each chunk has the others. */
 static bool is_slot_socket(const struct flight_lasting *l, const struct record_head *r)
 {
 	return r->kind == RECORD_socket &&
@@ -49,7 +49,7 @@ static int slot_socket_add(struct flight_lasting *l, const struct record_head *r
 	return map_put(&l->slot_sockets, fd->file.key, l);
 }
 
-/* Drops what a later one has replaced, going back: nothing is missed. */
+/* Going backwards, drops records that a later one has replaced. This loses nothing. */
 struct replacing {
 	struct bytes_map seen;
 	struct flight_lasting *l;
@@ -59,7 +59,7 @@ static bool is_latest(void *arg, const struct record_head *r)
 {
 	struct replacing *replacing = arg;
 	struct {
-		struct file_ref file; /* without holes */
+		struct file_ref file; /* without padding: it is a key */
 		u32 pid, kind;
 	} key;
 
@@ -111,7 +111,7 @@ int flight_lasting_add(struct flight_lasting *l, const struct capture_stream *s,
 
 /* ---- writing ---- */
 
-/* Each chunk misses it. */
+/* Reports dropped records as a loss, in each chunk. */
 static int forgotten_write(u16 kind, u64 count, u64 from_ns, const struct capture_sink *to)
 {
 	const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};

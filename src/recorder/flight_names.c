@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIVES_MAX 65536 /* threads; more have no name once they ended */
+#define LIVES_MAX 65536 /* threads; beyond it, threads that have ended have no name */
 #define WAKERS_MAX                                                                                 \
-	16384 /* then the half goes that was told longest ago: who is at work is told anew */
+	16384 /* beyond it, the half whose names are oldest goes: active wakers are named again */
 
 struct flight_life {
 	u32 tid, pid;
-	u64 told_ns;  /* begin of the last chunk that was told of it */
-	u64 named_ns; /* of a waker: when its name was told last */
+	u64 told_ns;  /* begin of the last chunk that has it */
+	u64 named_ns; /* of a waker: time of its last name record */
 	char comm[16];
 	u32 comm_len;
-	struct record_process *process; /* of a leader, owned; NULL: not known */
+	struct record_process *process; /* of a leader, owned; NULL: unknown */
 };
 
 static void life_free(struct flight_life *life)
@@ -40,7 +40,7 @@ void flight_names_free(struct flight_names *names)
 	lives_free(&names->wakers);
 }
 
-/* The one of a thread, made if there is none. NULL: there is no room. */
+/* The entry of a thread, which is made if there is none. NULL: no room. */
 static struct flight_life *life_in(struct map *lives, u32 max, u32 tid, u32 pid)
 {
 	struct flight_life *life = map_get(lives, tid);
@@ -76,14 +76,14 @@ static void comm_set(struct flight_life *life, const char *comm, size_t bytes)
 	memcpy(life->comm, comm, life->comm_len);
 }
 
-/* `command` begins with its name. */
+/* `command` begins with the name of the process. */
 static void process_set(struct flight_life *life, const struct record_process *from,
 			const char *command, size_t bytes)
 {
 	size_t size = offsetof(struct record_process, command) + bytes;
 	size_t slots = (size + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
 	struct record_head head = from->head;
-	u8 *process = calloc(slots, RECORD_SLOT_BYTES); /* not all of the struct */
+	u8 *process = calloc(slots, RECORD_SLOT_BYTES); /* as many slots as the command needs */
 	u16 length = (u16)bytes;
 
 	comm_set(life, command, bytes);
@@ -106,7 +106,7 @@ static void fork_fold(struct flight_names *names, const struct record_fork *r)
 	struct flight_life *life;
 	char name[17] = {0};
 
-	life_drop(names, r->head.tid); /* another one that had its number */
+	life_drop(names, r->head.tid); /* an earlier thread with the same tid */
 	life = life_of(names, r->head.tid, r->head.pid);
 	if (!life)
 		return;
@@ -118,7 +118,7 @@ static void fork_fold(struct flight_names *names, const struct record_fork *r)
 		process_set(life, &process, name, strlen(name) + 1);
 }
 
-/* From another thread than the leader: that one's number is no more. */
+/* A thread other than the leader that calls exec takes over the leader's tid. */
 static void exec_fold(struct flight_names *names, const struct record_exec *r)
 {
 	struct flight_life *life = life_of(names, r->head.tid, r->head.pid);
@@ -231,11 +231,10 @@ int flight_names_tell(struct flight_names *names, const struct record_head *exit
 	struct flight_life *life = map_get(&names->lives, exit->tid);
 	int err = 0;
 
-	if (!life) /* what told that it began was lost */
+	if (!life) /* the record of its begin was lost */
 		return flight_names_tell_waker(names, exit->tid, from_ns, to);
 	if (life->told_ns == from_ns)
-		return 0; /* born later, and so with a fork of its own; or the number's second end
-			   */
+		return 0; /* a second end of this tid: that thread began later, with its own fork */
 	life->told_ns = from_ns;
 	if (life->process) {
 		life->process->head.time_ns = from_ns;

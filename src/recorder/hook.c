@@ -19,14 +19,14 @@
 #include "base/vec.h"
 #include "recorder/privileges.h"
 
-#define HOOKS_MAX 8 /* at once */
+#define HOOKS_MAX 8 /* commands at once */
 #define WAITING_MAX 1024
-#define SLOW_NS 10000000000ull /* a chunk that waits for so long is told */
+#define SLOW_NS 10000000000ull /* a chunk that waits for this long is reported */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t turn = PTHREAD_COND_INITIALIZER; /* the first that waits may have its */
-static struct login login;  /* whose the commands are; of the thread that starts them */
-static struct rlimit files; /* what they may open, which recording raises for itself; likewise */
+static pthread_cond_t turn = PTHREAD_COND_INITIALIZER; /* a waiting command may start */
+static struct login login;  /* the user of the commands; used by the thread that starts them */
+static struct rlimit files; /* their limit on open files, which the recorder raises for itself */
 
 struct running {
 	pid_t pid;
@@ -39,11 +39,11 @@ struct waiting {
 	char *path; /* owned */
 	u64 since_ns;
 };
-static VEC(struct waiting) waiting; /* guarded by mutex; their turn comes in this order */
-static bool refused;		    /* guarded by mutex; no turn comes any more */
-static bool slow_told;		    /* guarded by mutex; until none waits */
+static VEC(struct waiting) waiting; /* guarded by mutex; started in this order */
+static bool refused;		    /* guarded by mutex; no further command starts */
+static bool slow_told;		    /* guarded by mutex; reported, until none waits */
 
-/* A command that does not ask for the path gets it as its last argument. */
+/* A command without a '$' gets the path as its last argument. */
 static void child_run(const char *command, const char *path)
 {
 	static const char last[] = " \"$1\"";
@@ -53,7 +53,7 @@ static void child_run(const char *command, const char *path)
 	strcpy(text, command);
 	if (!strchr(command, '$'))
 		strcat(text, last);
-	setpgid(0, 0); /* the Ctrl-C that ends a recording is not for what ships its chunks */
+	setpgid(0, 0); /* the Ctrl-C that ends the recording must not reach the command */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setenv("FATHOM_CHUNK", path, 1);
@@ -65,7 +65,7 @@ static void child_run(const char *command, const char *path)
 	_exit(127);
 }
 
-/* With the mutex. Takes the path. */
+/* Call with the mutex held. Takes ownership of the path. */
 static void start(const char *command, char *path)
 {
 	struct running last = {fork(), path};
@@ -85,7 +85,7 @@ static void start(const char *command, char *path)
 	free(path);
 }
 
-/* With the mutex. The path of the first belongs to the caller. */
+/* Call with the mutex held. Removes the first; the caller owns its path. */
 static struct waiting waiting_take(void)
 {
 	struct waiting first = waiting.data[0];
@@ -97,8 +97,8 @@ static struct waiting waiting_take(void)
 }
 
 /*
- * Each has its turn on this thread. It alone keeps the capabilities to become another user; all
- * that a program of root could have again is dropped for its children.
+ * This thread starts all commands. It alone keeps the capabilities to become another user. It drops
+ * its bounding set, so that no child can regain a capability, even as root.
  */
 static void *starter_run(void *arg)
 {
@@ -148,7 +148,7 @@ int hooks_open(const struct chunk_owner *owner, struct error *e)
 	return err ? error_set(e, err, "cannot start the thread of --on-chunk") : 0;
 }
 
-/* With the mutex. Told once, until all that wait have had their turn. */
+/* Call with the mutex held. Prints this once, until none waits any more. */
 static bool is_full(const char *path)
 {
 	static bool told;
@@ -188,7 +188,7 @@ static void tell(pid_t pid, int status)
 			WEXITSTATUS(status));
 }
 
-/* With the mutex. */
+/* Call with the mutex held. */
 static void slow_tell(void)
 {
 	if (slow_told || !waiting.count || running.count < HOOKS_MAX ||
@@ -225,7 +225,7 @@ size_t hooks_reap(void)
 	return left;
 }
 
-/* One line says which still run, and which never will: none is started any more. */
+/* Prints which commands still run, and for which chunks none was run. No further one starts. */
 static void left_tell(void)
 {
 	pthread_mutex_lock(&mutex);

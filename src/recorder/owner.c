@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A number of the environment; false if it is none. */
+/* Reads a number from the environment; false if there is none. */
 static bool id_read(const char *name, unsigned int *id)
 {
 	const char *text = getenv(name);
@@ -28,7 +28,7 @@ static struct chunk_owner owner;
 static void owner_read(void)
 {
 	owner = (struct chunk_owner){getuid(), getgid()};
-	if (owner.uid == 0 && geteuid() == 0) { /* a user's own environment says nothing */
+	if (owner.uid == 0 && geteuid() == 0) { /* an ordinary user could set these variables */
 		unsigned int uid, gid;
 
 		if (id_read("SUDO_UID", &uid) && id_read("SUDO_GID", &gid))

@@ -26,28 +26,28 @@
 #include "recorder/recover.h"
 #include "recorder/retention.h"
 
-#define FLUSH_NS 200000000ull	 /* what a crash may take */
-#define SIZED_NS 5000000ull	 /* no chunk is measured sooner again */
-#define PACED_NS 1000000000ull	 /* by then a chunk has a pace of its own */
-#define SERVED_NS 1000000ull	 /* whoever asks for a chunk waits */
-#define LATENESS_NS 100000000ull /* a producer that is preempted in a record */
+#define FLUSH_NS 200000000ull	 /* interval of flushes: at most this much is lost in a crash */
+#define SIZED_NS 5000000ull	 /* least interval of checks of a chunk's size */
+#define PACED_NS 1000000000ull	 /* age at which a chunk's own pace is used */
+#define SERVED_NS 1000000ull	 /* interval of steps while a client waits for a chunk */
+#define LATENESS_NS 100000000ull /* how late a record may arrive: its producer was preempted */
 
 struct recorder {
 	struct recorder_options options;
 	struct capture *capture;
 	struct chunking chunks;
 	struct retainer *retainer;    /* with options.keep */
-	struct error retention_error; /* told last */
-	u64 retained;		      /* so many chunks were sealed when it was woken last */
-	struct control *control;      /* where `fathom rotate` and `fathom snapshot` ask */
-	struct flight *flight; /* a flight recorder: a chunk is open only while one is asked for */
+	struct error retention_error; /* the last one that was printed */
+	u64 retained;		      /* number of sealed chunks when the retainer was last woken */
+	struct control *control;      /* for `fathom rotate` and `fathom snapshot` */
+	struct flight *flight; /* of a flight recorder, which opens a chunk only on request */
 	struct recording_hold hold;
 	const struct chunk_owner *owner; /* static; NULL: the effective user */
 	u64 chunk_begin_ns, flushed_ns, begin_ns, end_ns;
-	double pace;	    /* of the chunk before the open one */
-	bool command_waits; /* its exec is under way */
-	int command_failed; /* of its exec; 0: it did not */
-	bool begun;	    /* its place is settled */
+	double pace;	    /* of the previous chunk, in bytes per nanosecond */
+	bool command_waits; /* the exec of the command is under way */
+	int command_failed; /* errno of that exec; 0: it did not fail */
+	bool begun;	    /* the directory has its final name */
 	char missing[CHUNK_MISSING_BYTES];
 	u32 filters;
 };
@@ -60,7 +60,7 @@ static struct capture_sink sink_of(struct recorder *r)
 		.arg = r->flight, .record = flight_record, .lost = flight_lost};
 }
 
-/* What capture could not read or cut short so far. */
+/* The number of fields so far that capture could not read, or cut. */
 static u64 incomplete_fields(const struct recorder *r)
 {
 	struct capture_counts c = {0};
@@ -69,7 +69,7 @@ static u64 incomplete_fields(const struct recorder *r)
 	return c.incomplete;
 }
 
-/* ---- when it stays ---- */
+/* ---- when the recording is kept ---- */
 
 static u64 capabilities_for(int dir, const char *name)
 {
@@ -78,7 +78,7 @@ static u64 capabilities_for(int dir, const char *name)
 	return fstatat(dir, name, &st, 0) || st.st_uid != geteuid() ? 1ull << CAP_DAC_OVERRIDE : 0;
 }
 
-/* What root needs to write into a directory of somebody else, and for somebody else. */
+/* The capabilities that root needs to write into another user's directory, and to chown. */
 static u64 directory_capabilities(const struct recorder *r)
 {
 	if (r->owner)
@@ -86,13 +86,13 @@ static u64 directory_capabilities(const struct recorder *r)
 	return capabilities_for(r->hold.dir, ".");
 }
 
-/* And to give it its place. */
+/* The capabilities that are needed to rename the directory. */
 static u64 settle_capabilities(const struct recorder *r)
 {
 	return r->options.settle && !r->owner ? capabilities_for(AT_FDCWD, ".") : 0;
 }
 
-/* It records: from here on it may take the place of another one. */
+/* The recording has begun: its directory may now replace another one. */
 static int directory_settle(struct recorder *r, struct error *e)
 {
 	int err = default_dir_settle(&r->options.dir, e);
@@ -112,7 +112,7 @@ static int retention_begin(struct recorder *r, struct error *e)
 	return retainer_open(&r->retainer, &o, e);
 }
 
-/* Once, before the first chunk is sealed: whoever is told its path is to find it there. */
+/* Done once, before the first chunk is sealed, so that the path of the chunk stays valid. */
 static int recording_begin(struct recorder *r, struct error *e)
 {
 	int err = 0;
@@ -143,7 +143,7 @@ static int command_look(struct recorder *r, struct error *e)
 
 /* ---- rotation and snapshots ---- */
 
-/* In bytes a nanosecond. */
+/* Bytes per nanosecond of the open chunk. */
 static double chunk_pace(const struct recorder *r, u64 now)
 {
 	double bytes = (double)chunking_bytes(&r->chunks);
@@ -151,7 +151,7 @@ static double chunk_pace(const struct recorder *r, u64 now)
 	return now > r->chunk_begin_ns ? bytes / (double)(now - r->chunk_begin_ns) : 0;
 }
 
-/* Ends the chunk at one instant and goes on in the next. */
+/* Ends the chunk at one instant, at which the next one begins. */
 static int rotate(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = sink_of(r);
@@ -170,7 +170,7 @@ static int rotate(struct recorder *r, struct error *e)
 	return err;
 }
 
-/* A flight recorder's chunk: what the rings hold, and no chunk had before. */
+/* Writes a chunk with the contents of the rings that are in no earlier chunk. */
 static int snapshot(struct recorder *r, struct error *e)
 {
 	struct capture_sink sink = chunking_sink(&r->chunks);
@@ -192,7 +192,7 @@ static int snapshot(struct recorder *r, struct error *e)
 	return chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), e);
 }
 
-/* What could not be written now can be later: a flight recorder goes on. */
+/* A flight recorder goes on after a failure: a later snapshot may succeed. */
 static void snapshot_or_tell(struct recorder *r)
 {
 	struct error e = {0};
@@ -200,20 +200,20 @@ static void snapshot_or_tell(struct recorder *r)
 	if (!snapshot(r, &e))
 		return;
 	fprintf(stderr, "fathom: snapshot: %s\n", e.text);
-	chunking_abandon(&r->chunks); /* what is in it can be asked for again */
-	control_refuses(r->control);  /* none waits any more if the chunk is being sealed */
+	chunking_abandon(&r->chunks); /* its records can be requested again */
+	control_refuses(r->control);  /* no request waits if the chunk is already being sealed */
 }
 
 static bool rotation_due(const struct recorder *r, u64 now)
 {
 	const struct limits *limits = &r->options.rotate;
-	bool wanted = control_wants_rotation(r->control); /* one rotation answers it, too */
+	bool wanted = control_wants_rotation(r->control); /* always called: it clears the request */
 
 	return wanted || (limits->time_ns && now - r->chunk_begin_ns >= limits->time_ns) ||
 	       (limits->bytes && chunking_bytes(&r->chunks) >= limits->bytes);
 }
 
-/* The recording goes on even if nothing can be deleted; each reason is told once. */
+/* The recording goes on if nothing can be deleted. Prints each reason once. */
 static void tell_retention(struct recorder *r)
 {
 	struct error e = {0};
@@ -225,7 +225,10 @@ static void tell_retention(struct recorder *r)
 	r->retention_error = e;
 }
 
-/* In a second a busy host writes more than a disk may have room for beyond the limit. */
+/*
+ * Wakes the retainer for each sealed chunk: within its interval of a second, a busy host can write
+ * more beyond the limit than the disk has room for.
+ */
 static void retention_follow(struct recorder *r)
 {
 	struct chunking_counts counts;
@@ -277,8 +280,8 @@ static u64 until(u64 ns, u64 now)
 }
 
 /*
- * Half of what is left at the pace of this chunk or, while that is not known yet, of the one before
- * if that was faster.
+ * The time in which half of the bytes left in the chunk are written, at the pace of this chunk.
+ * While the chunk is young, the pace of the previous one is used, if that was faster.
  */
 static u64 until_full(const struct recorder *r, u64 limit, u64 now)
 {
@@ -326,7 +329,7 @@ static int directory_open(struct recorder *r, struct error *e)
 			    r->flight ? "snapshot" : "rotate", e);
 }
 
-/* What a chunk says that it lacks. */
+/* Finds the missing tracepoints and the filters, which each chunk lists. */
 static void lacks_find(struct recorder *r)
 {
 	size_t count;
@@ -364,7 +367,7 @@ static int capture_begin(struct recorder *r, struct error *e)
 	if (!err)
 		lacks_find(r);
 	r->begin_ns = r->chunk_begin_ns = r->flushed_ns = host_clock_now_ns();
-	if (!err) /* before the chunk, which takes a while where disks are busy */
+	if (!err) /* before the chunk is made, which takes a while on a busy disk */
 		capture_turn_on(r->capture, r->begin_ns);
 	if (!err && !r->flight)
 		err = chunking_begin(&r->chunks, r->begin_ns, e);
@@ -380,13 +383,13 @@ static int capture_begin(struct recorder *r, struct error *e)
 
 static struct sigaction limit_before;
 
-/* In each child: a command gets what fathom was given. */
+/* Runs in each child: a command gets the signal dispositions that fathom was started with. */
 static void limit_give_back(void)
 {
 	sigaction(SIGXFSZ, &limit_before, NULL);
 }
 
-/* A file that may not grow (RLIMIT_FSIZE) is told like a full disk, and is not the end of us. */
+/* A file that reaches its size limit (RLIMIT_FSIZE) fails like a full disk, without a signal. */
 static void limit_ignore(void)
 {
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -425,15 +428,15 @@ int recorder_open(struct recorder **out, const struct recorder_options *options,
 		err = hooks_open(r->owner, e);
 	if (!err)
 		err = capture_begin(r, e);
-	if (!err) /* else requests wait a little */
+	if (!err) /* if this fails, requests only wait a little longer */
 		(void)capture_wait_for(r->capture, control_listener(r->control));
-	if (!err) /* its thread begins with what privileges are left */
+	if (!err) /* after privileges are dropped: its thread inherits them */
 		err = chunking_start(&r->chunks, r->control, e);
 	if (r->capture)
 		capture_descriptors_hint(r->capture, err, e);
 	if (!err && !r->command_waits)
 		err = recording_begin(r, e);
-	if (err) /* nothing was recorded */
+	if (err) /* the chunk has no records */
 		chunking_abandon(&r->chunks);
 	return err;
 }
@@ -453,7 +456,7 @@ bool recorder_begun(const struct recorder *r)
 	return r->begun;
 }
 
-/* Of what is drained after the end, that which is of the time before it. */
+/* A sink that drops records later than the end of the recording. */
 struct late {
 	struct capture_sink to;
 	u64 end_ns;
@@ -474,8 +477,8 @@ static int late_lost(void *arg, const struct capture_stream *s, const struct rec
 }
 
 /*
- * Ends the streams at one instant: what a producer was writing then is waited for. The kernel takes
- * its time to let go of many events: that comes when the chunk is sealed.
+ * Ends all streams at one instant, and waits for producers that are writing a record then. The
+ * kernel takes long to detach many events; that is done after the chunk is sealed.
  */
 static int streams_end(struct recorder *r, u64 *end_ns)
 {
@@ -501,7 +504,7 @@ int recorder_finish(struct recorder *r, struct error *e)
 	u64 cut_ns = host_clock_now_ns();
 	int err, sealed;
 
-	command_look(r, &begin_error); /* it may have failed just now */
+	command_look(r, &begin_error); /* its exec may have failed just now */
 	if (r->command_failed && !r->begun) {
 		chunking_abandon(&r->chunks);
 		return error_set(e, r->command_failed, "cannot run the command");
@@ -515,10 +518,10 @@ int recorder_finish(struct recorder *r, struct error *e)
 		*e = begin_error;
 		err = -e->err;
 	}
-	/* what an application did not write by now leaves no time of a thread in doubt */
+	/* a late record of an application leaves no time of a thread in doubt */
 	if (chunking_is_open(&r->chunks) && capture_complete(r->capture, false) < cut_ns)
 		chunking_complete(&r->chunks, capture_complete(r->capture, false));
-	/* a chunk ends before its end; capture's cut includes its instant */
+	/* the end of a chunk is exclusive; capture's cut includes its instant */
 	if (chunking_is_open(&r->chunks) &&
 	    chunking_end(&r->chunks, cut_ns + 1, incomplete_fields(r), &cut_error) && !err) {
 		*e = cut_error;
@@ -547,7 +550,10 @@ static u64 most(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/* Capture knows of losses before they are in a chunk; chunks have those of the writer, too. */
+/*
+ * The larger count of losses is used: capture counts a loss before it is in a chunk, and chunks
+ * also have the losses of the writer.
+ */
 void recorder_counts(struct recorder *r, struct recorder_counts *out)
 {
 	struct capture_counts c = {0};

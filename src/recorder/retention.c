@@ -22,7 +22,7 @@
 #include "recorder/privileges.h"
 
 #define ROUND_NS 1000000000ull
-#define BEHIND_CHUNKS 10 /* to be deleted, and with them more than --keep allows: this is told */
+#define BEHIND_CHUNKS 10 /* so many chunks to delete, larger than --keep: print that it is slow */
 
 struct retainer {
 	char dir[4096];
@@ -33,12 +33,12 @@ struct retainer {
 	pthread_mutex_t lock; /* guards `ending`, `wanted` and `error` */
 	pthread_cond_t wake;
 	bool ending;
-	bool wanted;	    /* a round, now */
+	bool wanted;	    /* begin a round now */
 	struct error error; /* of the last round */
 
 	struct recording_checkpoint
-		checkpoint; /* the thread's: it stands for the chunks that are gone */
-	bool used;	    /* memory, in this round, to map a chunk */
+		checkpoint; /* used by the thread only: the state of the deleted chunks */
+	bool used;	    /* this round has mapped a chunk, which takes memory */
 	u64 keep_bytes;
 	bool told_behind;
 };
@@ -53,7 +53,7 @@ static void checkpoint_forgotten(const char *why)
 		why);
 }
 
-/* Goes on with what an earlier recorder left; one that is damaged or too large is begun anew. */
+/* Loads the checkpoint of an earlier recorder. A damaged or too large one is replaced. */
 static int checkpoint_load(struct retainer *r, struct error *e)
 {
 	int err = recording_checkpoint_read(r->dir, r->hold, &r->checkpoint, e);
@@ -66,7 +66,7 @@ static int checkpoint_load(struct retainer *r, struct error *e)
 	return 0;
 }
 
-/* Whether it says anything, on the thread that may look at it. */
+/* Discards a checkpoint that cannot be read. Runs on the thread with few privileges. */
 static void checkpoint_check(struct retainer *r)
 {
 	const struct partial_options options = {.state_only = true};
@@ -85,17 +85,17 @@ static void checkpoint_check(struct retainer *r)
 	recording_checkpoint_free(&r->checkpoint);
 }
 
-/* Also when the disk is full, by the room that was kept: a chunk stays until this was done. */
+/* Before chunks are deleted: writes the checkpoint, on a full disk into the reserved space. */
 static int checkpoint_store(struct retainer *r, struct error *e)
 {
 	int err = recording_checkpoint_write(r->dir, r->hold, owner_find(), &r->checkpoint, e);
 
-	if (!err) /* in the place of the checkpoint before, at once: others may want it */
+	if (!err) /* at once, in the space of the old checkpoint, before others use it */
 		recording_checkpoint_reserve(r->hold, &r->checkpoint);
 	return err;
 }
 
-/* Before a chunk goes: what later ones need of it is merged into the checkpoint. */
+/* Before a chunk is deleted: merges the state that later chunks need into the checkpoint. */
 static int chunk_goes(void *arg, struct chunk_reader *reader, struct error *e)
 {
 	struct retainer *r = arg;
@@ -105,7 +105,7 @@ static int chunk_goes(void *arg, struct chunk_reader *reader, struct error *e)
 	return err;
 }
 
-/* The disk is asked once for all of them: it may take longer than reading a chunk. */
+/* Writes the checkpoint once for several chunks: the disk may take longer than reading a chunk. */
 static int chunks_go(void *arg, struct error *e)
 {
 	struct retainer *r = arg;
@@ -115,7 +115,7 @@ static int chunks_go(void *arg, struct error *e)
 
 /* ---- the thread ---- */
 
-/* Some chunks take much memory to map, as those of a crash do: it is not kept for the next one. */
+/* Mapping some chunks, as those of a crash, takes much memory. It is returned after the round. */
 static void memory_give_back(struct retainer *r)
 {
 	if (r->used)
@@ -136,7 +136,7 @@ static void behind_tell(struct retainer *r)
 		r->dir, units_format_bytes(x.bytes, bytes));
 }
 
-/* What is there before the first one is no sign that it cannot keep up. */
+/* Chunks that existed before the first round do not mean that deleting is too slow. */
 static void round_run(struct retainer *r, bool first)
 {
 	struct error e = {0};
@@ -152,7 +152,7 @@ static void round_run(struct retainer *r, bool first)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* False when it is to end. */
+/* Waits for the next round. False: end the thread. */
 static bool round_wait(struct retainer *r)
 {
 	struct timespec until;
@@ -183,8 +183,8 @@ static void *retainer_run(void *arg)
 		return NULL;
 	}
 	/*
-	 * As nice as others: it does nothing while the limits are met, and beyond them what waits
-	 * for a CPU that others have fills the disk.
+	 * At normal priority: the thread does nothing while the limits are met, and beyond them
+	 * the disk fills up while it waits for a CPU.
 	 */
 	checkpoint_check(r);
 	do {

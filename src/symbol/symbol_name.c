@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names that the Itanium C++ ABI makes (https://itanium-cxx-abi.github.io/cxx-abi/abi.html),
- * which Rust's older names imitate. After "_Z" stands a name, then types of parameters. Types are
- * read as a row of tokens: only what has an end of its own ("E") or a length must be known.
+ * Reads names of the Itanium C++ ABI (https://itanium-cxx-abi.github.io/cxx-abi/abi.html), which
+ * the older names of Rust imitate. "_Z" is followed by a name, then by the types of the parameters.
+ * Types are read as a row of tokens: only tokens with their own end ("E") or a length must be
+ * known.
  */
 #include "symbol/symbol_name.h"
 
@@ -19,7 +20,7 @@ struct reader {
 	char *out;
 	size_t used, room;
 	int depth;
-	const char *last; /* the last name of a class, for its constructor; not ended by NUL */
+	const char *last; /* the last class name, for its constructor; without a NUL */
 	size_t last_length;
 };
 
@@ -93,7 +94,7 @@ static bool source_take(struct reader *r, const char **name, size_t *length)
 	return true;
 }
 
-/* ---- what is skipped ---- */
+/* ---- skipping types and arguments ---- */
 
 static bool skip(struct reader *r);
 
@@ -105,14 +106,14 @@ static bool skip_to_end(struct reader *r)
 	return take(r, 'E');
 }
 
-/* What ends in an underscore: a substitution, a parameter of a template, a number. */
+/* Skips a token that ends in an underscore: a substitution, a template parameter, a number. */
 static bool skip_to_underscore(struct reader *r)
 {
 	r->at += strspn(r->at, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 	return take(r, '_');
 }
 
-/* A lambda, or a type without a name; they have a number. */
+/* Skips a lambda, or a type without a name; both have a number. */
 static bool skip_unnamed(struct reader *r)
 {
 	bool lambda = r->at[1] == 'l';
@@ -123,7 +124,7 @@ static bool skip_unnamed(struct reader *r)
 	return (!lambda || skip_to_end(r)) && skip_to_underscore(r);
 }
 
-/* A value: its type, and digits that are no length. */
+/* Skips a value: its type, and digits that are not a length. */
 static bool skip_literal(struct reader *r)
 {
 	if (!islower((unsigned char)*r->at) && !isdigit((unsigned char)*r->at) && *r->at != 'N' &&
@@ -137,7 +138,7 @@ static bool skip_literal(struct reader *r)
 	return take(r, 'E');
 }
 
-/* Also the names of constructors and destructors, of decltype() nothing. */
+/* Skips a token that begins with D, also a destructor. decltype() is not supported. */
 static bool skip_d(struct reader *r)
 {
 	if (!r->at[1] || !strchr("nacisuhdefop012345", r->at[1]))
@@ -180,7 +181,7 @@ static bool skip_token(struct reader *r)
 	case 'L':
 		r->at++;
 		return skip_literal(r);
-	case '_': /* which of those that are alike */
+	case '_': /* the number among entities of the same name */
 		r->at++;
 		if (*r->at == '_')
 			return r->at++, skip_to_underscore(r);
@@ -212,9 +213,9 @@ static bool skip(struct reader *r)
 	return done;
 }
 
-/* ---- what is shown ---- */
+/* ---- writing names ---- */
 
-/* Rust writes what a name cannot have as $LT$, $u7b$ and the like, and :: as two dots. */
+/* Rust writes characters that a name cannot have as $LT$ or $u7b$, and :: as two dots. */
 static bool escape_put(struct reader *r, const char **at, const char *end)
 {
 	static const struct short_name escapes[] = {{"$LT$", "<"}, {"$GT$", ">"}, {"$RF$", "&"},
@@ -245,7 +246,7 @@ static bool rust_put(struct reader *r, const char *name, size_t length)
 {
 	const char *end = name + length;
 
-	if (length > 1 && name[0] == '_' && name[1] == '$') /* a name cannot begin with that */
+	if (length > 1 && name[0] == '_' && name[1] == '$') /* Rust puts '_' before a leading '$' */
 		name++;
 	while (name < end)
 		if (!escape_put(r, &name, end))
@@ -300,12 +301,12 @@ static bool unnamed_put(struct reader *r)
 	return put_text(r, r->at[1] == 'l' ? "{lambda}" : "{unnamed}") && skip_unnamed(r);
 }
 
-/* A part of a name, and what marks it. */
+/* Writes a part of a nested name; skips its marks. */
 static bool part_put(struct reader *r)
 {
 	bool done;
 
-	take(r, 'L'); /* it is of one file alone */
+	take(r, 'L'); /* a mark: local to one file */
 	if (isdigit((unsigned char)*r->at))
 		done = source_put(r);
 	else if (*r->at == 'C' || *r->at == 'D')
@@ -319,7 +320,7 @@ static bool part_put(struct reader *r)
 	else
 		done = short_put(r, operators, sizeof(operators) / sizeof(operators[0]),
 				 "operator");
-	while (done && take(r, 'B')) { /* which ABI it is for */
+	while (done && take(r, 'B')) { /* a mark: the ABI tag */
 		const char *tag;
 		size_t length;
 
@@ -364,7 +365,7 @@ static bool name_put(struct reader *r)
 	return part_put(r) && arguments_put(r);
 }
 
-/* A function, or what is inside one. */
+/* Writes a function, or an entity inside of a function. */
 static bool function_put(struct reader *r)
 {
 	bool done;
@@ -391,6 +392,6 @@ bool symbol_name_plain(const char *symbol, char *plain, size_t room)
 	while (*r.at && *r.at != '.' && *r.at != '@')
 		if (!skip(&r))
 			return false;
-	/* what the compiler made of it: .part.0 */
+	/* keep a suffix of the compiler: .part.0 */
 	return put(&r, r.at, strcspn(r.at, "@"));
 }

@@ -15,18 +15,18 @@
 #include "base/map.h"
 #include "elf/identity.h"
 
-#define FILES_MAX 256 /* open at once; when there are more, all are closed */
+#define FILES_MAX 256 /* open at once; then all are closed */
 #define SEGMENTS_MAX 64
 #define REGISTER_FP 6 /* DWARF's numbers for x86-64 */
 #define REGISTER_SP 7
 #define REGISTER_RETURN 16
 
 struct segment {
-	uint64_t offset, size, address; /* where bytes of the file are, in the module */
+	uint64_t offset, size, address; /* of bytes of the file, and their address in the module */
 };
 
 struct file {
-	Dwfl *dwfl; /* NULL: it is not there, or is another one */
+	Dwfl *dwfl; /* NULL: the file is missing, or is another one */
 	Dwfl_Module *module;
 	struct segment segments[SEGMENTS_MAX];
 	size_t segment_count;
@@ -75,7 +75,7 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
-/* Opens a regular ELF file of that identity; libdwfl would unpack others. */
+/* Opens a regular ELF file with this identity. (libdwfl would also unpack compressed files.) */
 static int elf_open(const char *path, const char *identity)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -122,7 +122,7 @@ static void file_read(struct file *f, const struct symbol_place *place)
 	if (f->dwfl)
 		f->module = dwfl_report_offline(f->dwfl, place->path, place->path, fd);
 	if (!f->module)
-		close(fd); /* else it is the module's */
+		close(fd); /* otherwise the module owns it */
 	if (f->module && !dwfl_report_end(f->dwfl, NULL, NULL)) {
 		segments_read(f);
 		return;
@@ -158,7 +158,7 @@ static struct file *file_get(struct symbolizer *s, const struct symbol_place *pl
 	return f;
 }
 
-/* The place as an address of its module. */
+/* Converts a place in a file to an address in its module. */
 static int place_find(struct symbolizer *s, const struct symbol_place *place, struct file **file,
 		      GElf_Addr *address)
 {
@@ -191,7 +191,7 @@ int symbolizer_find(struct symbolizer *s, const struct symbol_place *place, stru
 	if (err)
 		return err;
 	name = dwfl_module_addrinfo(f->module, address, &offset, &found, NULL, NULL, NULL);
-	/* one without a size is only the nearest */
+	/* a symbol without a size is only the nearest one */
 	if (!name || !name[0] || offset >= found.st_size)
 		return -ENOENT;
 	*symbol = (struct symbol){.name = name, .offset = offset};
