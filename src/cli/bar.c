@@ -158,12 +158,3 @@ int bar_percents(const struct terminal *t, const struct split *split, int most)
 	}
 	return columns;
 }
-
-void split_write_json(struct json *j, const struct split *split)
-{
-	json_object_begin(j, "time");
-#define P(part, value, what) json_s64(j, #part "_ns", split->ns[value]);
-	SPLIT_PARTS(P)
-#undef P
-	json_object_end(j);
-}

@@ -33,7 +33,4 @@ int bar_legend_lines(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT
  */
 int bar_percents(const struct terminal *t, const struct split *split, int most);
 
-/* Writes a 14-part object of nanoseconds under the key "time". */
-void split_write_json(struct json *j, const struct split *split);
-
 #endif

@@ -2,10 +2,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "answer/json.h"
 #include "answer/load.h"
 #include "cli/command.h"
 #include "cli/read_options.h"
-#include "cli/report_rows.h"
+#include "cli/report_text.h"
 
 static bool has_app_spans(const struct partial *p)
 {
@@ -24,35 +25,36 @@ static int report_run(const void *fields, const struct operands *operands, struc
 				      .notice = notice_stderr,
 				      .from = o->from,
 				      .to = o->to};
-	struct report_rows rows = {0};
+	struct rows rows = {0};
 	const char *by = o->by;
 	struct source source;
+	struct json json;
 	int err = source_load(&from, &source, e);
 
 	if (!err) {
 		if (!by)
 			by = has_app_spans(source.partial) ? "name" : "process";
-		err = report_rows_build(&rows, source.partial, report_grouping_find(by), o->sort);
+		err = rows_build(&rows, source.partial, grouping_find(by), o->sort);
 		if (err)
 			error_set(e, err, "cannot sum up the rows");
 	}
 	if (!err) {
-		struct report_view view = {.by = by,
-					   .sort = o->sort ? o->sort
-							   : report_grouping_find(by)->sort,
-					   .from_ns = source.from_ns,
-					   .to_ns = source.to_ns,
-					   .source = source.view,
-					   .rows = rows.rows.data,
-					   .rows_count = rows.rows.count};
+		struct report view = {.by = by,
+				      .sort = o->sort ? o->sort : grouping_find(by)->sort,
+				      .from_ns = source.from_ns,
+				      .to_ns = source.to_ns,
+				      .source = source.view,
+				      .rows = rows.rows.data,
+				      .rows_count = rows.rows.count};
 		struct terminal t = terminal_of(stdout);
 
-		if (o->json)
-			report_write_json(stdout, &view);
-		else
+		if (o->json) {
+			json_init(&json, stdout);
+			report_write_json(&json, &view);
+		} else
 			report_write_text(&t, &view);
 	}
-	report_rows_free(&rows);
+	rows_free(&rows);
 	source_free(&source);
 	return err;
 }

@@ -49,10 +49,10 @@ static void wish_number(struct wishes *w, uint64_t ns)
 	wish(&w->number, 1 + (int)strlen(units_format_ns((int64_t)ns, text)));
 }
 
-static void wish_parts(struct wishes *w, const struct report_row *row)
+static void wish_parts(struct wishes *w, const struct row *row)
 {
 	for (int most = 0; most <= PARTS_WANTED; most++) {
-		char *text = report_row_numbers(row, most);
+		char *text = row_numbers(row, most);
 		int columns = REPORT_GAP + (text ? terminal_columns(text) : 0);
 
 		wish(&w->parts[most], columns);
@@ -60,22 +60,22 @@ static void wish_parts(struct wishes *w, const struct report_row *row)
 	}
 }
 
-static struct wishes wishes_of(const struct report_view *report)
+static struct wishes wishes_of(const struct report *report)
 {
 	struct wishes w = {.label = 8, .count = HEAD_COLUMNS, .number = HEAD_COLUMNS};
 
 	for (size_t i = 0; i < report->rows_count; i++) {
-		const struct report_row *row = &report->rows[i];
+		const struct row *row = &report->rows[i];
 		char text[512];
 
-		if (report_row_is_void(row))
+		if (row_is_void(row))
 			continue;
-		report_row_label(row, text, sizeof(text));
+		row_label(row, text, sizeof(text));
 		wish(&w.label, terminal_columns(text));
 		wish(&w.count, snprintf(text, sizeof(text), " %" PRIu64, row->count));
-		if (!(row->absent & REPORT_NO_DURATIONS))
+		if (!(row->absent & ROW_NO_DURATIONS))
 			wish_number(&w, row->total_ns);
-		if (!(row->absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES))) {
+		if (!(row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES))) {
 			wish_number(&w, row->p50_ns);
 			wish_number(&w, row->p95_ns);
 			wish_number(&w, row->p99_ns);
@@ -86,10 +86,10 @@ static struct wishes wishes_of(const struct report_view *report)
 	return w;
 }
 
-static bool has_ranks(const struct report_view *report)
+static bool has_ranks(const struct report *report)
 {
 	for (size_t i = 0; i < report->rows_count; i++)
-		if (!(report->rows[i].absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES)))
+		if (!(report->rows[i].absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES)))
 			return true;
 	return report->rows_count == 0;
 }
@@ -181,7 +181,7 @@ static void layout_fit(struct report_layout *l, const struct wishes *w, int widt
 	layout_widen(&l->bar, BAR_MOST, &left);
 }
 
-struct report_layout report_layout_of(const struct report_view *report, const struct terminal *t)
+struct report_layout report_layout_of(const struct report *report, const struct terminal *t)
 {
 	struct report_layout l = {.ranks = {true, true, true, true}, .parts = CAUSE_COLUMNS};
 	const struct wishes w = wishes_of(report);

@@ -5,7 +5,7 @@
 #ifndef CLI_REPORT_LAYOUT_H
 #define CLI_REPORT_LAYOUT_H
 
-#include "cli/report_view.h"
+#include "cli/report_text.h"
 
 #define REPORT_RANKS 4 /* p50, p95, p99, max */
 
@@ -26,6 +26,6 @@ struct report_layout {
  * first the bar is short, then names are cut, then small parts of the split go, then p99, then the
  * last but the largest part, then max, p50 and p95.
  */
-struct report_layout report_layout_of(const struct report_view *report, const struct terminal *t);
+struct report_layout report_layout_of(const struct report *report, const struct terminal *t);
 
 #endif

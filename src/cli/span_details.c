@@ -10,25 +10,25 @@
 
 #define PARTS_SHOWN 3
 
-static void attribute_write(const struct terminal *t, const struct attribute_view *a)
+static void attribute_write(const struct terminal *t, const struct attribute *a)
 {
 	switch (a->type) {
-	case ATTRIBUTE_VIEW_STRING:
+	case VALUE_STRING:
 		terminal_text(t, a->string);
 		break;
-	case ATTRIBUTE_VIEW_INTEGER:
+	case VALUE_INTEGER:
 		fprintf(t->file, "%" PRId64, a->integer);
 		break;
-	case ATTRIBUTE_VIEW_REAL:
+	case VALUE_REAL:
 		fprintf(t->file, "%g", a->real);
 		break;
-	case ATTRIBUTE_VIEW_BOOLEAN:
+	case VALUE_BOOLEAN:
 		fputs(a->integer ? "true" : "false", t->file);
 		break;
 	}
 }
 
-void attributes_write(const struct terminal *t, const struct attribute_view *list, size_t count)
+void attributes_write(const struct terminal *t, const struct attribute *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(list[i].key, "process.executable.name") == 0)
@@ -40,8 +40,7 @@ void attributes_write(const struct terminal *t, const struct attribute_view *lis
 	}
 }
 
-static void named_write(const struct terminal *t, const char *before,
-			const struct attribute_view *a)
+static void named_write(const struct terminal *t, const char *before, const struct attribute *a)
 {
 	if (!a)
 		return;
@@ -50,24 +49,24 @@ static void named_write(const struct terminal *t, const char *before,
 }
 
 /* "peer 127.0.0.1:80  bytes 0-64": which bytes of the stream, the last one not included */
-static void connection_write(const struct terminal *t, const struct span_view *span)
+static void connection_write(const struct terminal *t, const struct span *span)
 {
-	const struct attribute_view *peer = span_view_attribute(span, "network.peer.address");
+	const struct attribute *peer = span_attribute_find(span, "network.peer.address");
 
 	if (!peer)
-		peer = span_view_attribute(span, "peer.fd.name");
+		peer = span_attribute_find(span, "peer.fd.name");
 	named_write(t, "  peer ", peer);
-	named_write(t, ":", span_view_attribute(span, "network.peer.port"));
-	named_write(t, "  bytes ", span_view_attribute(span, "bytes.from"));
-	named_write(t, "-", span_view_attribute(span, "bytes.to"));
-	named_write(t, "  messages ", span_view_attribute(span, "messages.from"));
-	named_write(t, "-", span_view_attribute(span, "messages.to"));
-	if (span_view_attribute(span, "bytes.unsure"))
+	named_write(t, ":", span_attribute_find(span, "network.peer.port"));
+	named_write(t, "  bytes ", span_attribute_find(span, "bytes.from"));
+	named_write(t, "-", span_attribute_find(span, "bytes.to"));
+	named_write(t, "  messages ", span_attribute_find(span, "messages.from"));
+	named_write(t, "-", span_attribute_find(span, "messages.to"));
+	if (span_attribute_find(span, "bytes.unsure"))
 		putc('?', t->file);
 }
 
 /* Calls that return an address. */
-static bool returns_address(const struct span_view *span)
+static bool returns_address(const struct span *span)
 {
 	static const char *const calls[] = {"brk", "mmap", "mremap", "shmat"};
 
@@ -78,11 +77,11 @@ static bool returns_address(const struct span_view *span)
 }
 
 /* " = -2 ENOENT  </etc/passwd>": what came of a call or request, and of what file */
-static void outcome_write(const struct terminal *t, const struct span_view *span)
+static void outcome_write(const struct terminal *t, const struct span *span)
 {
-	const struct attribute_view *result = span_view_attribute(span, "result");
-	const struct attribute_view *error = span_view_attribute(span, "error.type");
-	const struct attribute_view *name = span_view_attribute(span, "file.path");
+	const struct attribute *result = span_attribute_find(span, "result");
+	const struct attribute *error = span_attribute_find(span, "error.type");
+	const struct attribute *name = span_attribute_find(span, "file.path");
 
 	if (result) {
 		fputs(" = ", t->file);
@@ -96,7 +95,7 @@ static void outcome_write(const struct terminal *t, const struct span_view *span
 		attribute_write(t, error);
 	}
 	if (!name)
-		name = span_view_attribute(span, "fd.name");
+		name = span_attribute_find(span, "fd.name");
 	if (name) {
 		fputs("  <", t->file);
 		attribute_write(t, name);
@@ -106,9 +105,9 @@ static void outcome_write(const struct terminal *t, const struct span_view *span
 }
 
 /* "(3, 0x7f.., 4096) = 4096  </etc/passwd>" as strace has it */
-static void call_write(const struct terminal *t, const struct span_view *span)
+static void call_write(const struct terminal *t, const struct span *span)
 {
-	const struct attribute_view *args = span_view_attribute(span, "args");
+	const struct attribute *args = span_attribute_find(span, "args");
 
 	putc('(', t->file);
 	if (args)
@@ -117,10 +116,10 @@ static void call_write(const struct terminal *t, const struct span_view *span)
 	outcome_write(t, span);
 }
 
-static void request_write(const struct terminal *t, const struct span_view *span)
+static void request_write(const struct terminal *t, const struct span *span)
 {
-	const struct attribute_view *fd = span_view_attribute(span, "fd");
-	const struct attribute_view *slot = span_view_attribute(span, "io_uring.slot");
+	const struct attribute *fd = span_attribute_find(span, "fd");
+	const struct attribute *slot = span_attribute_find(span, "io_uring.slot");
 
 	if (fd || slot) {
 		fputs(fd ? "fd " : "slot ", t->file);
@@ -130,28 +129,28 @@ static void request_write(const struct terminal *t, const struct span_view *span
 }
 
 /* "disk 253:0 4.00 K at 1234567, queued 12.0 us, sync": what the name does not say. */
-static void block_write(const struct terminal *t, const struct span_view *span)
+static void block_write(const struct terminal *t, const struct span *span)
 {
-	const struct attribute_view *bytes = span_view_attribute(span, "disk.bytes");
-	const struct attribute_view *queued = span_view_attribute(span, "disk.queued_ns");
+	const struct attribute *bytes = span_attribute_find(span, "disk.bytes");
+	const struct attribute *queued = span_attribute_find(span, "disk.queued_ns");
 	char text[UNITS_TEXT_BYTES];
 
-	named_write(t, "disk ", span_view_attribute(span, "system.device"));
+	named_write(t, "disk ", span_attribute_find(span, "system.device"));
 	if (bytes && bytes->integer)
 		fprintf(t->file, " %s", units_format_bytes((uint64_t)bytes->integer, text));
-	named_write(t, " at ", span_view_attribute(span, "disk.sector"));
+	named_write(t, " at ", span_attribute_find(span, "disk.sector"));
 	if (queued && queued->integer)
 		fprintf(t->file, ", queued %s", units_format_ns(queued->integer, text));
-	named_write(t, ", ", span_view_attribute(span, "disk.flags"));
-	if (span_view_attribute(span, "error.type"))
+	named_write(t, ", ", span_attribute_find(span, "disk.flags"));
+	if (span_attribute_find(span, "error.type"))
 		fputs(", failed", t->file);
 }
 
 /* A thread as top and gdb have it: its name, and its number in brackets. */
-static void waker_write(const struct terminal *t, const struct span_view *span)
+static void waker_write(const struct terminal *t, const struct span *span)
 {
-	const struct attribute_view *waker = span_view_attribute(span, "waker");
-	const struct attribute_view *tid = span_view_attribute(span, "waker.tid");
+	const struct attribute *waker = span_attribute_find(span, "waker");
+	const struct attribute *tid = span_attribute_find(span, "waker.tid");
 	const char *slash = waker && tid ? strrchr(waker->string, '/') : NULL;
 	char name[64];
 
@@ -164,7 +163,7 @@ static void waker_write(const struct terminal *t, const struct span_view *span)
 	terminal_text(t, slash ? name : waker->string);
 }
 
-static void details_write(const struct terminal *t, const struct span_view *span)
+static void details_write(const struct terminal *t, const struct span *span)
 {
 	if (strcmp(span->kind, "syscall") == 0) {
 		call_write(t, span);
@@ -184,7 +183,7 @@ static void details_write(const struct terminal *t, const struct span_view *span
 		fputs("  was not seen to end", t->file);
 }
 
-void span_details_write(const struct terminal *t, const struct span_view *span, int room)
+void span_details_write(const struct terminal *t, const struct span *span, int room)
 {
 	char *text = NULL;
 	size_t size = 0;

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/rows.h"
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/read_options.h"
-#include "cli/report_rows.h"
 #include "cli/top_feed.h"
 #include "cli/top_screen.h"
 #include "cli/top_view.h"
@@ -18,16 +18,15 @@
 
 /* ---- a second ---- */
 
-struct frame {
+struct second {
 	struct source source;
-	struct report_rows rows[PARTS_MAX];
+	struct rows rows[PARTS_MAX];
 	struct top_part parts[PARTS_MAX];
 	size_t parts_count;
 };
 
 /* A process that was there before what is mapped has its name in /proc only. */
-static void row_name(struct report_row *row, char *(*keep)(struct report_rows *, const char *),
-		     struct report_rows *rows)
+static void row_name(struct row *row, char *(*keep)(struct rows *, const char *), struct rows *rows)
 {
 	char path[64], comm[32] = "";
 	FILE *file;
@@ -49,7 +48,7 @@ static void row_name(struct report_row *row, char *(*keep)(struct report_rows *,
 	fclose(file);
 }
 
-static char *text_own(struct report_rows *rows, const char *text)
+static char *text_own(struct rows *rows, const char *text)
 {
 	char *copy = strdup(text);
 
@@ -60,19 +59,19 @@ static char *text_own(struct report_rows *rows, const char *text)
 	return copy ? copy : (char *)"?";
 }
 
-static int frame_part(struct frame *f, const char *by, const char *sort, struct error *e)
+static int frame_part(struct second *f, const char *by, const char *sort, struct error *e)
 {
-	struct report_rows *rows = &f->rows[f->parts_count];
-	const struct report_grouping *grouping = report_grouping_find(by);
+	struct rows *rows = &f->rows[f->parts_count];
+	const struct grouping *grouping = grouping_find(by);
 	size_t left = 0;
-	int err = report_rows_build(rows, f->source.partial, grouping, sort);
+	int err = rows_build(rows, f->source.partial, grouping, sort);
 
 	f->parts[f->parts_count].sort = sort ? sort : grouping->sort;
 	f->parts[f->parts_count++].by = by;
 	if (err)
 		return error_set(e, err, "cannot sum up the rows");
 	for (size_t i = 0; i < rows->rows.count; i++) {
-		struct report_row *row = &rows->rows.data[i];
+		struct row *row = &rows->rows.data[i];
 
 		if (!row->total_ns)
 			continue; /* gone before this second, or asleep all the time */
@@ -85,7 +84,7 @@ static int frame_part(struct frame *f, const char *by, const char *sort, struct 
 }
 
 /* Sums up a second. JSON has all four parts; a screen has no room for threads. */
-static int frame_build(struct frame *f, const struct screen *s, bool json, struct error *e)
+static int frame_build(struct second *f, const struct screen *s, bool json, struct error *e)
 {
 	static const char *const all[PARTS_MAX] = {"service", "name", "process", "thread"};
 	size_t count = json ? 4 : 3;
@@ -96,15 +95,15 @@ static int frame_build(struct frame *f, const struct screen *s, bool json, struc
 	for (size_t i = 0; i < count && !err; i++) {
 		err = frame_part(f, all[i], s->sort, e);
 		if (!err && !json && !f->parts[f->parts_count - 1].rows_count)
-			report_rows_free(&f->rows[--f->parts_count]);
+			rows_free(&f->rows[--f->parts_count]);
 	}
 	return err;
 }
 
-static void frame_rows_free(struct frame *f)
+static void frame_rows_free(struct second *f)
 {
 	for (size_t i = 0; i < f->parts_count; i++)
-		report_rows_free(&f->rows[i]);
+		rows_free(&f->rows[i]);
 	f->parts_count = 0;
 }
 
@@ -128,7 +127,7 @@ static void live_write(const struct top_view *view)
 	free(text);
 }
 
-static int frame_show(struct frame *f, const struct screen *s, bool json, struct error *e)
+static int frame_show(struct second *f, const struct screen *s, bool json, struct error *e)
 {
 	struct terminal t = terminal_of(stdout);
 	int err = frame_build(f, s, json, e);
@@ -157,7 +156,7 @@ static int seconds_show(struct top_feed *feed, const struct top_options *o, stru
 {
 	u64 begin = clock_now_ns(), next = begin;
 	u64 end = o->duration_ns ? begin + o->duration_ns : UINT64_MAX;
-	struct frame frame = {0};
+	struct second frame = {0};
 	int err = 0;
 
 	for (u64 shown = 0; !err && !screen_ended(s) && next < end;) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "answer/json.h"
 #include "base/units.h"
 #include "cli/bar.h"
 
@@ -35,7 +36,7 @@ void top_write_json(FILE *file, const struct top_view *top)
 	for (size_t i = 0; i < top->parts_count; i++) {
 		json_array_begin(&j, top->parts[i].by);
 		for (size_t n = 0; n < top->parts[i].rows_count; n++)
-			report_row_write_json(&j, &top->parts[i].rows[n]);
+			row_write_json(&j, &top->parts[i].rows[n]);
 		json_array_end(&j);
 	}
 	json_object_end(&j);
@@ -76,21 +77,20 @@ static struct layout layout_of(const struct top_view *top, int width)
 	return l;
 }
 
-static void rank_write(const struct terminal *t, const struct report_row *row, uint64_t ns)
+static void rank_write(const struct terminal *t, const struct row *row, uint64_t ns)
 {
-	bool absent = row->absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES);
+	bool absent = row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES);
 	char text[UNITS_TEXT_BYTES];
 
 	fprintf(t->file, " %9s", absent ? "-" : units_format_ns((int64_t)ns, text));
 }
 
-static void row_write_text(const struct terminal *t, const struct report_row *row,
-			   const struct layout *l)
+static void row_write_text(const struct terminal *t, const struct row *row, const struct layout *l)
 {
 	int64_t cpu = split_sum(row->time.ns[SPLIT_user], row->time.ns[SPLIT_kernel]);
 	char label[512];
 
-	report_row_label(row, label, sizeof(label));
+	row_label(row, label, sizeof(label));
 	terminal_name(t, label, l->label);
 	fprintf(t->file, " %5.1f%%", l->range_ns ? 100.0 * (double)cpu / (double)l->range_ns : 0.0);
 	fprintf(t->file, " %8" PRIu64, row->count);
@@ -100,7 +100,7 @@ static void row_write_text(const struct terminal *t, const struct report_row *ro
 	fputs("  ", t->file);
 	bar_write(t, &row->time, l->bar);
 	putc(' ', t->file);
-	report_row_numbers_write(t, row, l->parts);
+	row_numbers_write(t, row, l->parts);
 	putc('\n', t->file);
 }
 

@@ -5,12 +5,12 @@
 #ifndef CLI_TOP_VIEW_H
 #define CLI_TOP_VIEW_H
 
-#include "cli/report_view.h"
+#include "cli/report_text.h"
 
 struct top_part {
-	const char *by;		       /* what its rows are: "process" */
-	const char *sort;	       /* by what they are sorted */
-	const struct report_row *rows; /* in the order in which they are shown */
+	const char *by;		/* what its rows are: "process" */
+	const char *sort;	/* by what they are sorted */
+	const struct row *rows; /* in the order in which they are shown */
 	size_t rows_count;
 };
 

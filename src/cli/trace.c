@@ -2,10 +2,12 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "answer/json.h"
 #include "answer/load.h"
+#include "answer/traces.h"
 #include "cli/command.h"
 #include "cli/read_options.h"
-#include "cli/trace_build.h"
+#include "cli/trace_text.h"
 
 /* No trace was chosen: what ran under none is shown, too. */
 static bool shows_threads(const struct trace_options *o)
@@ -14,23 +16,50 @@ static bool shows_threads(const struct trace_options *o)
 	       ((o->pid || o->tid) && !o->trace_id && !o->slowest && !o->name && !o->service);
 }
 
+static int text_take(void *arg, const struct trace *trace)
+{
+	return trace_text_write(arg, trace);
+}
+
+static int json_take(void *arg, const struct trace *trace)
+{
+	return trace_write_json(arg, trace);
+}
+
+static int trees_write(const struct trace_options *o, const struct trace_choice *choice,
+		       const struct source *source, const struct tree *tree, size_t *written)
+{
+	struct terminal t = terminal_of(stdout);
+	struct trace_text text;
+	struct json json;
+	int err;
+
+	if (o->json) {
+		json_init(&json, stdout);
+		traces_json_begin(&json, &source->view);
+		err = trace_build(source->partial, tree, choice,
+				  &(struct trace_sink){json_take, &json}, written);
+		traces_json_end(&json);
+		return err;
+	}
+	trace_text_begin(&text, &t, &source->view);
+	err = trace_build(source->partial, tree, choice, &(struct trace_sink){text_take, &text},
+			  written);
+	trace_text_end(&text);
+	return err;
+}
+
 static int traces_write(const struct trace_options *o, const struct trace_choice *choice,
 			const struct source *source, size_t *written)
 {
-	const struct trace_format *format = o->json ? &trace_format_json : &trace_format_text;
 	struct tree_options shape = {
 		.boot = source->boot, .threads = shows_threads(o), .pid = o->pid, .tid = o->tid};
-	struct terminal t = terminal_of(stdout);
-	struct trace_writer writer = {0};
 	struct tree tree;
 	int err = tree_build(source->partial, &shape, &tree);
 
 	if (err)
 		return err;
-	format->begin(&writer, &t, &source->view);
-	err = trace_build(source->partial, &tree, choice,
-			  &(struct trace_output){.format = format, .writer = &writer}, written);
-	format->end(&writer);
+	err = trees_write(o, choice, source, &tree, written);
 	tree_free(&tree);
 	return err;
 }

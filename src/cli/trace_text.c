@@ -3,6 +3,8 @@
  * The waterfall: a line for each span with its place in the tree, its bar in
  * the trace's time, its duration, and what there is to say about it.
  */
+#include "cli/trace_text.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 
 /* The span's bar at its place in the trace's time; at least one cell wide. */
 static void place_write(const struct terminal *t, const struct trace_tree *tree,
-			const struct span_view *span, int cells)
+			const struct span *span, int cells)
 {
 	uint64_t length = tree->end_ns - tree->begin_ns;
 	unsigned __int128 scaled = (unsigned __int128)(span->begin_ns - tree->begin_ns);
@@ -63,20 +65,20 @@ static void label_write(const struct terminal *t, const char *name, const bool *
 }
 
 static void event_write(const struct terminal *t, const struct trace_tree *tree,
-			const struct event_view *event, int indent)
+			const struct event *event, int indent)
 {
 	char text[UNITS_TEXT_BYTES];
 
 	fprintf(t->file, "%*s* +%s ", 2 * indent + 2, "",
 		units_format_ns((int64_t)(event->time_ns - tree->begin_ns), text));
-	if (event->level != EVENT_VIEW_NO_LEVEL)
-		fprintf(t->file, "%s ", level_view_name(event->level));
+	if (event->level != EVENT_NO_LEVEL)
+		fprintf(t->file, "%s ", level_name(event->level));
 	terminal_text(t, event->name);
 	attributes_write(t, event->attributes, event->attributes_count);
 }
 
 /* "function+0x1f (file)": a line for each call, under its wait. */
-static void frame_write(const struct terminal *t, const struct frame_view *frame, int indent)
+static void frame_write(const struct terminal *t, const struct frame *frame, int indent)
 {
 	fprintf(t->file, "%*s", 2 * indent + 4, "");
 	if (frame->function) {
@@ -96,7 +98,7 @@ static void frame_write(const struct terminal *t, const struct frame_view *frame
 
 /* The lines below a span, each cut where the terminal ends. 0 or -ENOMEM. */
 static int below_write(const struct terminal *t, const struct trace_tree *tree,
-		       const struct span_view *span, int indent)
+		       const struct span *span, int indent)
 {
 	size_t lines = span->events_count + span->frames_count;
 
@@ -129,7 +131,7 @@ static int label_columns(const struct trace_tree *tree, int width, int *label)
 	int columns = LABEL_LEAST, most = width * 2 / 5;
 
 	for (uint32_t i = 0; i < tree->trace->spans_count && columns < most; i++) {
-		const struct span_view *span = tree->trace->span(tree->trace, i, true);
+		const struct span *span = tree->trace->span(tree->trace, i, true);
 		int wanted = span ? terminal_columns(span->name) : 0;
 		uint32_t at = i;
 
@@ -146,10 +148,10 @@ static int label_columns(const struct trace_tree *tree, int width, int *label)
 	return 0;
 }
 
-static int span_write(struct trace_writer *w, const struct trace_tree *tree, uint32_t place,
+static int span_write(struct trace_text *w, const struct trace_tree *tree, uint32_t place,
 		      const bool *more, int depth)
 {
-	const struct span_view *span = tree->trace->span(tree->trace, place, false);
+	const struct span *span = tree->trace->span(tree->trace, place, false);
 	int bar = w->t.width / (w->t.width < NARROW ? 5 : 4), label = w->label;
 	char text[UNITS_TEXT_BYTES];
 
@@ -169,7 +171,7 @@ static int span_write(struct trace_writer *w, const struct trace_tree *tree, uin
 }
 
 /* Shows a span and all below it, without recursion: depth is the data's. */
-static int tree_write(struct trace_writer *w, struct trace_tree *tree, uint32_t root)
+static int tree_write(struct trace_text *w, struct trace_tree *tree, uint32_t root)
 {
 	bool more[DEPTH_SHOWN + 1] = {false};
 	uint32_t at = root;
@@ -201,10 +203,10 @@ static int tree_write(struct trace_writer *w, struct trace_tree *tree, uint32_t 
 /* Who a trace is said to be of: its first service, else its first process. 0 or -ENOMEM. */
 static int owner_find(const struct trace_tree *tree, char of[256])
 {
-	const struct trace_view *trace = tree->trace;
+	const struct trace *trace = tree->trace;
 
 	for (size_t i = 0; i < trace->spans_count; i++) {
-		const struct span_view *span;
+		const struct span *span;
 		const char *name;
 
 		if (*of && trace->position(trace, tree->order[i]).kernel)
@@ -222,9 +224,9 @@ static int owner_find(const struct trace_tree *tree, char of[256])
 	return 0;
 }
 
-static int trace_head_write(struct trace_writer *w, const struct trace_tree *tree)
+static int trace_head_write(struct trace_text *w, const struct trace_tree *tree)
 {
-	const struct trace_view *trace = tree->trace;
+	const struct trace *trace = tree->trace;
 	char text[UNITS_TEXT_BYTES], of[256] = "";
 	int err = owner_find(tree, of);
 
@@ -239,7 +241,7 @@ static int trace_head_write(struct trace_writer *w, const struct trace_tree *tre
 	return 0;
 }
 
-static int spans_write(struct trace_writer *w, struct trace_tree *tree)
+static int spans_write(struct trace_text *w, struct trace_tree *tree)
 {
 	size_t count = tree->trace->spans_count;
 	int err = 0;
@@ -260,18 +262,14 @@ static int spans_write(struct trace_writer *w, struct trace_tree *tree)
 	return err;
 }
 
-static void trace_text_begin(void *writer, const struct terminal *t,
-			     const struct source_view *source)
+void trace_text_begin(struct trace_text *w, const struct terminal *t,
+		      const struct source_view *source)
 {
-	struct trace_writer *w = writer;
-
-	w->t = *t;
-	w->source = source;
+	*w = (struct trace_text){.t = *t, .source = source};
 }
 
-static int trace_text_trace(void *writer, const struct trace_view *trace)
+int trace_text_write(struct trace_text *w, const struct trace *trace)
 {
-	struct trace_writer *w = writer;
 	struct trace_tree tree;
 	int err;
 
@@ -287,19 +285,10 @@ static int trace_text_trace(void *writer, const struct trace_view *trace)
 	return err;
 }
 
-static void trace_text_end(void *writer)
+void trace_text_end(struct trace_text *w)
 {
-	struct trace_writer *w = writer;
-
 	if (w->traces == 0)
 		fputs("no traces\n", w->t.file);
 	bar_legend(&w->t, w->used);
 	source_write_text(&w->t, w->source);
 }
-
-const struct trace_format trace_format_text = {
-	.name = "text",
-	.begin = trace_text_begin,
-	.trace = trace_text_trace,
-	.end = trace_text_end,
-};

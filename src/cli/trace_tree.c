@@ -18,7 +18,7 @@ static int position_compare(const struct span_position *one, const struct span_p
 
 static int span_compare(const void *a, const void *b, void *arg)
 {
-	const struct trace_view *trace = arg;
+	const struct trace *trace = arg;
 	const struct span_position one = trace->position(trace, *(const uint32_t *)a);
 	const struct span_position other = trace->position(trace, *(const uint32_t *)b);
 
@@ -35,8 +35,7 @@ void trace_tree_free(struct trace_tree *tree)
 }
 
 /* Where the place of the span of that id stands, or belongs. */
-static uint32_t *place_of(const struct number_table *places, const struct trace_view *trace,
-			  uint64_t id)
+static uint32_t *place_of(const struct number_table *places, const struct trace *trace, uint64_t id)
 {
 	uint32_t *place = number_table_home(places, hash_u64(id));
 
@@ -61,7 +60,7 @@ static uint32_t parent_near(const struct trace_tree *tree, uint32_t i, uint64_t 
 	return TRACE_TREE_NONE;
 }
 
-static int places_fill(struct number_table *places, const struct trace_view *trace)
+static int places_fill(struct number_table *places, const struct trace *trace)
 {
 	int err = number_table_init(places, trace->spans_count);
 
@@ -110,7 +109,7 @@ static int tree_look(struct trace_tree *tree, uint32_t count, bool *sorted)
 /* Most come nearly in this order: few moves put them into it. Others are sorted. */
 static void tree_sort(struct trace_tree *tree, uint32_t count)
 {
-	const struct trace_view *trace = tree->trace;
+	const struct trace *trace = tree->trace;
 	uint32_t moves = 0;
 
 	for (uint32_t i = 1; i < count; i++) {
@@ -141,7 +140,7 @@ static void tree_link(struct trace_tree *tree, uint32_t count)
 	}
 }
 
-int trace_tree_build(struct trace_tree *tree, const struct trace_view *trace)
+int trace_tree_build(struct trace_tree *tree, const struct trace *trace)
 {
 	size_t count = trace->spans_count;
 	bool sorted = true;

@@ -3,13 +3,13 @@
 #ifndef CLI_TRACE_TREE_H
 #define CLI_TRACE_TREE_H
 
-#include "cli/trace_view.h"
+#include "answer/trace.h"
 
 #define TRACE_TREE_NONE UINT32_MAX
 
 /* All arrays have a place for each span, and name spans by their places in the trace. */
 struct trace_tree {
-	const struct trace_view *trace;
+	const struct trace *trace;
 	uint32_t *order; /* by begin: siblings are linked in this order */
 	uint32_t *parent;
 	uint32_t *first_child;
@@ -23,7 +23,7 @@ struct trace_tree {
  * Puts siblings in order, by begin; parents can stand in a circle, which has no root. The trace is
  * borrowed. 0, or -ENOMEM with nothing to be freed.
  */
-int trace_tree_build(struct trace_tree *tree, const struct trace_view *trace);
+int trace_tree_build(struct trace_tree *tree, const struct trace *trace);
 void trace_tree_free(struct trace_tree *tree);
 
 #endif

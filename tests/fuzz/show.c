@@ -4,8 +4,10 @@
  * of them: each grouping, and all trees, as text and as JSON. One byte before them chooses the
  * width.
  */
-#include "cli/report_rows.h"
-#include "cli/trace_build.h"
+#include "answer/json.h"
+#include "answer/traces.h"
+#include "cli/report_text.h"
+#include "cli/trace_text.h"
 #include "records.h"
 
 /* What is shown goes nowhere; it is as long as somebody wants it. */
@@ -23,39 +25,57 @@ static FILE *nowhere(void)
 static void show_report(const struct partial *p, const struct source_view *source,
 			const struct terminal *t)
 {
-	for (const struct report_grouping *by = report_groupings; by->name; by++) {
-		struct report_rows rows;
-		struct report_view view = {.by = by->name,
-					   .sort = by->sort,
-					   .from_ns = p->from_ns,
-					   .to_ns = p->to_ns,
-					   .source = *source};
+	for (const struct grouping *by = groupings; by->name; by++) {
+		struct rows rows;
+		struct json json;
+		struct report view = {.by = by->name,
+				      .sort = by->sort,
+				      .from_ns = p->from_ns,
+				      .to_ns = p->to_ns,
+				      .source = *source};
 
-		if (report_rows_build(&rows, p, by, NULL))
+		if (rows_build(&rows, p, by, NULL))
 			abort();
 		view.rows = rows.rows.data;
 		view.rows_count = rows.rows.count;
-		report_write_json(t->file, &view);
+		json_init(&json, t->file);
+		report_write_json(&json, &view);
 		report_write_text(t, &view);
-		report_rows_free(&rows);
+		rows_free(&rows);
 	}
 }
 
-static void show_trace(const struct partial *p, const struct source_view *source,
-		       const struct terminal *t, const struct trace_format *format)
+static int text_take(void *arg, const struct trace *trace)
+{
+	return trace_text_write(arg, trace);
+}
+
+static int json_take(void *arg, const struct trace *trace)
+{
+	return trace_write_json(arg, trace);
+}
+
+static void show_traces(const struct partial *p, const struct source_view *source,
+			const struct terminal *t)
 {
 	const struct tree_options shape = {.boot = 1, .threads = true};
 	const struct trace_choice choice = {.host = "host"};
-	struct trace_writer writer = {0};
-	size_t written = 0;
+	struct trace_text text;
+	struct json json;
+	size_t given = 0;
 	struct tree tree;
 
 	if (tree_build(p, &shape, &tree))
 		abort();
-	format->begin(&writer, t, source);
-	if (trace_build(p, &tree, &choice, &(struct trace_output){format, &writer}, &written))
+	trace_text_begin(&text, t, source);
+	if (trace_build(p, &tree, &choice, &(struct trace_sink){text_take, &text}, &given))
 		abort();
-	format->end(&writer);
+	trace_text_end(&text);
+	json_init(&json, t->file);
+	traces_json_begin(&json, source);
+	if (trace_build(p, &tree, &choice, &(struct trace_sink){json_take, &json}, &given))
+		abort();
+	traces_json_end(&json);
 	tree_free(&tree);
 }
 
@@ -80,8 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	show_report(p, &source, &t);
 	t.width = 20 + data[0] % 200; /* any width of a terminal, or a file */
 	t.cut = data[0] & 1;
-	show_trace(p, &source, &t, &trace_format_text);
-	show_trace(p, &source, &t, &trace_format_json);
+	show_traces(p, &source, &t);
 	partial_free(p);
 	return 0;
 }

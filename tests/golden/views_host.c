@@ -54,11 +54,11 @@ static void sealed(const struct terminal *t, const char *format)
 		fprintf(t->file, "%s\n", path);
 }
 
-static const struct report_row top_processes[] = {
+static const struct row top_processes[] = {
 	{.key = "thumbnailer",
 	 .process = "thumbnailer",
 	 .pid = 812,
-	 .absent = REPORT_NO_ERRORS,
+	 .absent = ROW_NO_ERRORS,
 	 .count = 5,
 	 .total_ns = 5000 * MS,
 	 .p50_ns = 1000 * MS,
@@ -70,14 +70,14 @@ static const struct report_row top_processes[] = {
 	{.key = "a process of a very long name",
 	 .process = "a process of a very long name",
 	 .pid = 4194304,
-	 .absent = REPORT_NO_ERRORS,
+	 .absent = ROW_NO_ERRORS,
 	 ONE_OF(1000 * MS),
 	 .time = SPLIT([SPLIT_timer] = 1000 * MS)},
 };
 
 static void top(const struct terminal *t, const char *format)
 {
-	static const struct report_row names[] = {
+	static const struct row names[] = {
 		{.key = "GET /thumb",
 		 .service = "thumbnailer",
 		 .count = 12,

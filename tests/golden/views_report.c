@@ -2,21 +2,24 @@
 /* Reports, by each key there is. */
 #include <string.h>
 
-#include "cli/report_view.h"
+#include "answer/json.h"
+#include "cli/report_text.h"
 #include "tests/golden/views.h"
 
-static void report_show(const struct terminal *t, const char *format,
-			const struct report_view *report)
+static void report_show(const struct terminal *t, const char *format, const struct report *report)
 {
+	struct json json;
+
+	json_init(&json, t->file);
 	if (strcmp(format, "json") == 0)
-		report_write_json(t->file, report);
+		report_write_json(&json, report);
 	else
 		report_write_text(t, report);
 }
 
 static void report_by_name(const struct terminal *t, const char *format)
 {
-	static const struct report_row rows[] = {
+	static const struct row rows[] = {
 		{.key = "GET /thumb",
 		 .service = "thumbnailer",
 		 .count = 128,
@@ -47,26 +50,26 @@ static void report_by_name(const struct terminal *t, const char *format)
 		 ONE_OF(3),
 		 .time = SPLIT([SPLIT_lock] = 1, [SPLIT_unknown] = 2)},
 	};
-	const struct report_view report = {.by = "name",
-					   .sort = "total",
-					   .from_ns = T0,
-					   .to_ns = T0 + 2000 * MS,
-					   .source = source_whole,
-					   .rows = rows,
-					   .rows_count = COUNT(rows)};
+	const struct report report = {.by = "name",
+				      .sort = "total",
+				      .from_ns = T0,
+				      .to_ns = T0 + 2000 * MS,
+				      .source = source_whole,
+				      .rows = rows,
+				      .rows_count = COUNT(rows)};
 
 	report_show(t, format, &report);
 }
 
 static void report_by_thread(const struct terminal *t, const char *format)
 {
-	static const struct report_row rows[] = {
+	static const struct row rows[] = {
 		{.key = "redis-server",
 		 .process = "redis-server",
 		 .pid = 71,
 		 .thread = "redis-server",
 		 .tid = 71,
-		 .absent = REPORT_NO_ERRORS,
+		 .absent = ROW_NO_ERRORS,
 		 ONE_OF(2000 * MS),
 		 .time = SPLIT([SPLIT_user] = 100 * MS, [SPLIT_kernel] = 300 * MS,
 			       [SPLIT_network] = 1600 * MS)},
@@ -75,44 +78,44 @@ static void report_by_thread(const struct terminal *t, const char *format)
 		 .pid = 71,
 		 .thread = "bio_close_file",
 		 .tid = 75,
-		 .absent = REPORT_NO_ERRORS,
+		 .absent = ROW_NO_ERRORS,
 		 ONE_OF(1880 * MS),
 		 .time = SPLIT([SPLIT_lock] = 1760 * MS, [SPLIT_unknown] = 120 * MS)},
 	};
-	const struct report_view report = {.by = "thread",
-					   .sort = "cpu",
-					   .from_ns = T0,
-					   .to_ns = T0 + 2000 * MS,
-					   .source = source_damaged,
-					   .rows = rows,
-					   .rows_count = COUNT(rows)};
+	const struct report report = {.by = "thread",
+				      .sort = "cpu",
+				      .from_ns = T0,
+				      .to_ns = T0 + 2000 * MS,
+				      .source = source_damaged,
+				      .rows = rows,
+				      .rows_count = COUNT(rows)};
 
 	report_show(t, format, &report);
 }
 
 static void report_by_cause(const struct terminal *t, const char *format)
 {
-	struct report_row rows[SPLIT_PARTS_COUNT] = {0};
-	struct report_view report = {.by = "cause",
-				     .sort = "total",
-				     .from_ns = T0,
-				     .to_ns = T0 + 1000 * MS,
-				     .source = source_whole,
-				     .rows = rows,
-				     .rows_count = SPLIT_PARTS_COUNT};
+	struct row rows[SPLIT_PARTS_COUNT] = {0};
+	struct report report = {.by = "cause",
+				.sort = "total",
+				.from_ns = T0,
+				.to_ns = T0 + 1000 * MS,
+				.source = source_whole,
+				.rows = rows,
+				.rows_count = SPLIT_PARTS_COUNT};
 
 	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
 		bool counted = i != SPLIT_user && i != SPLIT_kernel && i != SPLIT_unknown;
 		uint64_t ns = i == SPLIT_throttled ? 0 : (i + 1) * MS;
 
 		counted &= ns > 0;
-		rows[i] = (struct report_row){.key = split_part_name(i),
-					      .total_ns = ns,
-					      .absent = REPORT_NO_ERRORS | REPORT_NO_PERCENTILES};
+		rows[i] = (struct row){.key = split_part_name(i),
+				       .total_ns = ns,
+				       .absent = ROW_NO_ERRORS | ROW_NO_PERCENTILES};
 		rows[i].time.ns[i] = (int64_t)ns;
 		if (!counted)
 			continue;
-		rows[i].absent = REPORT_NO_ERRORS;
+		rows[i].absent = ROW_NO_ERRORS;
 		rows[i].count = i;
 		rows[i].p50_ns = MS / 2;
 		rows[i].p95_ns = rows[i].p99_ns = rows[i].max_ns = MS;
@@ -122,26 +125,25 @@ static void report_by_cause(const struct terminal *t, const char *format)
 
 static void report_by_event(const struct terminal *t, const char *format)
 {
-	static const struct report_row rows[] = {
+	static const struct row rows[] = {
 		{.key = "sched:sched_migrate_task",
 		 .count = 17,
-		 .absent = REPORT_NO_ERRORS | REPORT_NO_DURATIONS | REPORT_NO_SPLIT},
+		 .absent = ROW_NO_ERRORS | ROW_NO_DURATIONS | ROW_NO_SPLIT},
 	};
-	const struct report_view report = {.by = "event",
-					   .sort = "count",
-					   .from_ns = T0,
-					   .to_ns = T0 + MS,
-					   .source = source_whole,
-					   .rows = rows,
-					   .rows_count = 1};
+	const struct report report = {.by = "event",
+				      .sort = "count",
+				      .from_ns = T0,
+				      .to_ns = T0 + MS,
+				      .source = source_whole,
+				      .rows = rows,
+				      .rows_count = 1};
 
 	report_show(t, format, &report);
 }
 
 static void report_empty(const struct terminal *t, const char *format)
 {
-	const struct report_view report = {
-		.by = "process", .sort = "cpu", .from_ns = T0, .to_ns = T0};
+	const struct report report = {.by = "process", .sort = "cpu", .from_ns = T0, .to_ns = T0};
 
 	report_show(t, format, &report);
 }
@@ -152,26 +154,26 @@ static void report_empty(const struct terminal *t, const char *format)
 	.p99_ns = 29 * MS, .max_ns = 30 * MS, .time = SPLIT([part] = (n)*10 * MS)
 
 static void rows_show(const struct terminal *t, const char *format, const char *by,
-		      const struct report_row *rows, size_t count)
+		      const struct row *rows, size_t count)
 {
-	const struct report_view report = {.by = by,
-					   .sort = "total",
-					   .from_ns = T0,
-					   .to_ns = T0 + 1000 * MS,
-					   .source = source_whole,
-					   .rows = rows,
-					   .rows_count = count};
+	const struct report report = {.by = by,
+				      .sort = "total",
+				      .from_ns = T0,
+				      .to_ns = T0 + 1000 * MS,
+				      .source = source_whole,
+				      .rows = rows,
+				      .rows_count = count};
 
 	report_show(t, format, &report);
 }
 
 static void report_by_process(const struct terminal *t, const char *format)
 {
-	static const struct report_row rows[] = {
+	static const struct row rows[] = {
 		{ROW("nginx", 4, SPLIT_network), .process = "nginx", .pid = 12,
-		 .absent = REPORT_NO_ERRORS},
+		 .absent = ROW_NO_ERRORS},
 		{ROW("kworker/0:1", 1, SPLIT_kernel), .process = "kworker/0:1", .pid = 9,
-		 .absent = REPORT_NO_ERRORS},
+		 .absent = ROW_NO_ERRORS},
 	};
 
 	rows_show(t, format, "process", rows, COUNT(rows));
@@ -179,7 +181,7 @@ static void report_by_process(const struct terminal *t, const char *format)
 
 static void report_by_service(const struct terminal *t, const char *format)
 {
-	static const struct report_row rows[] = {
+	static const struct row rows[] = {
 		{ROW("thumbnailer", 640, SPLIT_runnable), .service = "thumbnailer", .errors = 3},
 		{ROW("front", 128, SPLIT_off_thread), .service = "front"},
 		{ROW("?", 1, SPLIT_kernel)},
@@ -190,7 +192,7 @@ static void report_by_service(const struct terminal *t, const char *format)
 
 static void report_by_syscall(const struct terminal *t, const char *format)
 {
-	static const struct report_row rows[] = {
+	static const struct row rows[] = {
 		{ROW("epoll_wait", 300, SPLIT_network)},
 		{ROW("openat", 20, SPLIT_disk), .errors = 1},
 	};
@@ -200,7 +202,7 @@ static void report_by_syscall(const struct terminal *t, const char *format)
 
 static void report_by_file(const struct terminal *t, const char *format)
 {
-	static const struct report_row rows[] = {
+	static const struct row rows[] = {
 		{ROW("/var/lib/postgresql/15/main/base/16384/a-file-whose-path-is-long_fsm", 30,
 		     SPLIT_disk)},
 		{ROW("pipe:[4711]", 2, SPLIT_ipc), .errors = 2},
@@ -211,7 +213,7 @@ static void report_by_file(const struct terminal *t, const char *format)
 
 static void report_by_peer(const struct terminal *t, const char *format)
 {
-	static const struct report_row rows[] = {
+	static const struct row rows[] = {
 		{ROW("[2001:db8::17]:5432", 30, SPLIT_network)},
 		{ROW("/run/dbus/system_bus_socket", 2, SPLIT_ipc)},
 	};

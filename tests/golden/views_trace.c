@@ -3,24 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/trace_view.h"
+#include "answer/json.h"
+#include "cli/trace_text.h"
 #include "tests/golden/views.h"
 
 /* Spans as they are shown, of one trace. */
 struct golden_trace {
 	const char *trace_id;
-	const struct span_view *spans;
+	const struct span *spans;
 	size_t count;
 };
 
-static const struct span_view *span_of(const struct trace_view *trace, size_t index, bool brief)
+static const struct span *span_of(const struct trace *trace, size_t index, bool brief)
 {
-	return (const struct span_view *)trace->maker + index;
+	return (const struct span *)trace->maker + index;
 }
 
-static struct span_position position_of(const struct trace_view *trace, size_t index)
+static struct span_position position_of(const struct trace *trace, size_t index)
 {
-	const struct span_view *span = span_of(trace, index, true);
+	const struct span *span = span_of(trace, index, true);
 
 	return (struct span_position){strtoull(span->span_id, NULL, 16),
 				      strtoull(span->parent_id, NULL, 16), span->begin_ns,
@@ -31,57 +32,67 @@ static void traces_show(const struct terminal *t, const char *format,
 			const struct source_view *source, const struct golden_trace *traces,
 			size_t count)
 {
-	const struct trace_format *f = strcmp(format, "json") == 0 ? &trace_format_json
-								   : &trace_format_text;
-	struct trace_writer writer = {0};
+	bool as_json = strcmp(format, "json") == 0;
+	struct trace_text text;
+	struct json json;
 
-	f->begin(&writer, t, source);
+	json_init(&json, t->file);
+	if (as_json)
+		traces_json_begin(&json, source);
+	else
+		trace_text_begin(&text, t, source);
 	for (size_t i = 0; i < count; i++) {
-		struct trace_view view = {.spans_count = traces[i].count,
-					  .position = position_of,
-					  .span = span_of,
-					  .maker = (void *)traces[i].spans};
+		struct trace view = {.spans_count = traces[i].count,
+				     .position = position_of,
+				     .span = span_of,
+				     .maker = (void *)traces[i].spans};
 
 		strcpy(view.trace_id, traces[i].trace_id);
-		f->trace(&writer, &view);
+		if (as_json)
+			trace_write_json(&json, &view);
+		else
+			trace_text_write(&text, &view);
 	}
-	f->end(&writer);
+	if (as_json)
+		traces_json_end(&json);
+	else
+		trace_text_end(&text);
 }
 
 #define STRING(k, s)                                                                               \
 	{                                                                                          \
-		.key = k, .type = ATTRIBUTE_VIEW_STRING, .string = s                               \
+		.key = k, .type = VALUE_STRING, .string = s                                        \
 	}
 #define INTEGER(k, n)                                                                              \
 	{                                                                                          \
-		.key = k, .type = ATTRIBUTE_VIEW_INTEGER, .integer = n                             \
+		.key = k, .type = VALUE_INTEGER, .integer = n                                      \
 	}
 #define OWNER                                                                                      \
 	.service = "thumbnailer", .host = "web-1", .process = "thumbnailer", .pid = 812,           \
 	.thread = "worker-1", .tid = 815
 
-static const struct attribute_view request_attributes[] = {
+static const struct attribute request_attributes[] = {
 	STRING("http.route", "/thumb"),
 	INTEGER("http.response.status_code", 200),
-	{.key = "scale", .type = ATTRIBUTE_VIEW_REAL, .real = 0.5},
-	{.key = "cached", .type = ATTRIBUTE_VIEW_BOOLEAN, .integer = 0},
+	{.key = "scale", .type = VALUE_REAL, .real = 0.5},
+	{.key = "cached", .type = VALUE_BOOLEAN, .integer = 0},
 };
-static const struct attribute_view event_attributes[] = {INTEGER("frame", 250)};
-static const struct event_view request_events[] = {
+static const struct attribute event_attributes[] = {INTEGER("frame", 250)};
+static const struct event request_events[] = {
 	{.time_ns = T0 + 11 * MS,
 	 .name = "keyframe found",
 	 .level = 6,
 	 .attributes = event_attributes,
 	 .attributes_count = 1},
-	{.time_ns = T0 + 12 * MS, .name = "sched:sched_migrate_task", .level = EVENT_VIEW_NO_LEVEL},
+	{.time_ns = T0 + 12 * MS, .name = "sched:sched_migrate_task", .level = EVENT_NO_LEVEL},
 };
-static const struct attribute_view openat_attributes[] = {
+static const struct attribute openat_attributes[] = {
 	STRING("args", "AT_FDCWD, \"/srv/video.mp4\", O_RDONLY|O_CLOEXEC"),
 	INTEGER("result", -2),
 	STRING("error.type", "ENOENT"),
 	STRING("file.path", "/srv/video.mp4"),
 };
-static const struct attribute_view sendto_attributes[] = {
+static const struct attribute sendto_attributes[] = {
 	STRING("args", "9, 0x7f66c8001b20, 8192, MSG_NOSIGNAL, NULL, 0"),
 	INTEGER("result", 8192),
 	INTEGER("fd", 9),
@@ -93,7 +104,7 @@ static const struct attribute_view sendto_attributes[] = {
 	INTEGER("bytes.from", 16384),
 	INTEGER("bytes.to", 24576),
 };
-static const struct frame_view frames[] = {
+static const struct frame frames[] = {
 	{.address = 0xffffffff8115a0f4,
 	 .function = "io_schedule",
 	 .offset = 0x44,
@@ -109,12 +120,12 @@ static const struct frame_view frames[] = {
 	{.address = 0x7fffdead0000},
 };
 
-static const struct attribute_view wait_attributes[] = {
+static const struct attribute wait_attributes[] = {
 	STRING("cause", "network"),
 	STRING("waker", "softirq net_rx"),
 };
 
-static const struct span_view request_spans[] = {
+static const struct span request_spans[] = {
 	{.span_id = "00f067aa0ba902b7",
 	 .name = "GET /thumb",
 	 .kind = "server",
@@ -189,10 +200,10 @@ static void trace_request(const struct terminal *t, const char *format)
 }
 
 /* The kernel tells of a thread behind its end, too. */
-static const struct event_view thread_events[] = {
-	{.time_ns = T0 + 13 * MS, .name = "sched:sched_process_free", .level = EVENT_VIEW_NO_LEVEL},
+static const struct event thread_events[] = {
+	{.time_ns = T0 + 13 * MS, .name = "sched:sched_process_free", .level = EVENT_NO_LEVEL},
 };
-static const struct span_view thread_spans[] = {
+static const struct span thread_spans[] = {
 	{.span_id = "aaaaaaaaaaaaaaaa",
 	 .name = "fio",
 	 .kind = "thread",
@@ -227,7 +238,7 @@ static const struct span_view thread_spans[] = {
 	 .frames_count = COUNT(frames)},
 };
 
-static const struct span_view odd_spans[] = {
+static const struct span odd_spans[] = {
 	{.span_id = "cccccccccccccccc",
 	 .parent_id = "eeeeeeeeeeeeeeee",
 	 .name = "orphan",

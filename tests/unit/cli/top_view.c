@@ -9,7 +9,7 @@
 
 #define ROWS 30
 
-static struct report_row rows[ROWS];
+static struct row rows[ROWS];
 static char names[ROWS][16];
 
 static const struct top_part *parts_make(size_t first, size_t second)
@@ -18,7 +18,7 @@ static const struct top_part *parts_make(size_t first, size_t second)
 
 	for (int i = 0; i < ROWS; i++) {
 		snprintf(names[i], sizeof(names[i]), "row%d", i);
-		rows[i] = (struct report_row){.key = names[i], .count = 1, .total_ns = 1000000000};
+		rows[i] = (struct row){.key = names[i], .count = 1, .total_ns = 1000000000};
 		rows[i].time.ns[SPLIT_user] = 250000000;
 		rows[i].time.ns[SPLIT_disk] = 750000000;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end of a connection, and which bytes of it a call moved. */
+#include "answer/span_connection.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "cli/trace_spans.h"
 #include "map/fact/query.h"
 
 static void add_address(struct making *m, const struct record_socket *s)

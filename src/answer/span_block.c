@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What there is to say of a request to a disk. */
-#include <string.h>
+#include "answer/span_block.h"
 
-#include "cli/trace_spans.h"
+#include <string.h>
 
 const char *block_operation(u32 flags)
 {

@@ -1,158 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trace_spans.h"
+#include "answer/span_make.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/frames.h"
+#include "answer/span_kernel.h"
 #include "map/fact/query.h"
 #include "model/event_format.h"
 
-/* Forgets the span, for the next one. */
-static void making_reset(struct making *m)
-{
-	for (size_t i = 0; i < m->attributes.count; i++)
-		free(m->attributes.data[i]);
-	for (size_t i = 0; i < m->texts.count; i++)
-		free(m->texts.data[i]);
-	free(m->events);
-	frames_free((struct frame_view *)m->span.frames, m->span.frames_count);
-	m->events = NULL;
-	m->attributes.count = m->texts.count = m->current.count = 0;
-	m->span = (struct span_view){.host = m->host};
-}
-
-static void formats_free(struct map *formats)
-{
-	struct map_entry entry;
-	size_t at = 0;
-
-	while (map_next(formats, &at, &entry))
-		event_format_free(entry.value);
-	map_free(formats);
-}
-
-void making_free(struct making *m)
-{
-	making_reset(m);
-	vec_free(&m->attributes);
-	vec_free(&m->texts);
-	vec_free(&m->current);
-	formats_free(&m->formats);
-	symbolizer_free(m->symbolizer);
-}
-
-const char *making_text(struct making *m, const char *format, ...)
-{
-	va_list args;
-	char *text = NULL;
-	int n;
-
-	va_start(args, format);
-	n = vasprintf(&text, format, args);
-	va_end(args);
-	if (n >= 0 && vec_push(&m->texts, text) == 0)
-		return text;
-	if (n >= 0)
-		free(text);
-	m->failed = true;
-	return "";
-}
-
-const char *making_copy(struct making *m, const char *of)
-{
-	char *text = strdup(of);
-
-	if (text && vec_push(&m->texts, text) == 0)
-		return text;
-	free(text);
-	m->failed = true;
-	return "";
-}
-
-void making_string(struct making *m, const char *key, const char *value)
-{
-	if (vec_push(&m->current, (struct attribute_view){.key = key,
-							  .string = value,
-							  .type = ATTRIBUTE_VIEW_STRING}))
-		m->failed = true;
-}
-
-void making_integer(struct making *m, const char *key, s64 value)
-{
-	if (vec_push(&m->current, (struct attribute_view){.key = key,
-							  .integer = value,
-							  .type = ATTRIBUTE_VIEW_INTEGER}))
-		m->failed = true;
-}
-
-void making_boolean(struct making *m, const char *key, bool value)
-{
-	if (vec_push(&m->current, (struct attribute_view){.key = key,
-							  .integer = value,
-							  .type = ATTRIBUTE_VIEW_BOOLEAN}))
-		m->failed = true;
-}
-
-/* Moves the collected attributes of an event into an array of their own. */
-static const struct attribute_view *attributes_take(struct making *m, size_t *count)
-{
-	struct attribute_view *array;
-
-	*count = m->current.count;
-	if (!m->current.count)
-		return NULL;
-	array = malloc(m->current.count * sizeof(*array));
-	if (!array || vec_push(&m->attributes, array)) {
-		free(array);
-		m->failed = true;
-		*count = 0;
-		return NULL;
-	}
-	memcpy(array, m->current.data, m->current.count * sizeof(*array));
-	m->current.count = 0;
-	return array;
-}
-
-/* ---- spans of the application ---- */
-
-/* One that is given again takes the place of the one before, as OpenTelemetry has it. */
-static void attribute_set(struct making *m, const struct attribute_view *view)
-{
-	for (size_t i = 0; i < m->current.count; i++) {
-		if (strcmp(m->current.data[i].key, view->key) == 0) {
-			m->current.data[i] = *view;
-			return;
-		}
-	}
-	if (vec_push(&m->current, *view))
-		m->failed = true;
-}
-
-static void attribute_add(struct making *m, const struct span_attribute *a)
-{
-	const char *key = making_text(m, "%.*s", (int)a->key_bytes, a->text);
-	struct attribute_view view = {.key = key, .integer = (s64)a->value};
-
-	switch (a->type) {
-	case ATTRIBUTE_integer:
-		view.type = ATTRIBUTE_VIEW_INTEGER;
-		break;
-	case ATTRIBUTE_real:
-		view.type = ATTRIBUTE_VIEW_REAL;
-		memcpy(&view.real, &a->value, sizeof(view.real));
-		break;
-	case ATTRIBUTE_boolean:
-		view.type = ATTRIBUTE_VIEW_BOOLEAN;
-		break;
-	default:
-		view.type = ATTRIBUTE_VIEW_STRING;
-		view.string = making_text(m, "%.*s", (int)(a->text_bytes - a->key_bytes),
-					  a->text + a->key_bytes);
-	}
-	attribute_set(m, &view);
-}
+/* ---- events ---- */
 
 static const struct event_format *format_of(struct making *m, u32 id)
 {
@@ -168,10 +24,10 @@ static const struct event_format *format_of(struct making *m, u32 id)
 	return NULL;
 }
 
-static struct event_view kernel_event_view(struct making *m, const struct kevent *k)
+static struct event kernel_event(struct making *m, const struct kevent *k)
 {
 	const struct event_format *format = format_of(m, k->format);
-	struct event_view view = {.time_ns = k->time_ns, .level = EVENT_VIEW_NO_LEVEL};
+	struct event view = {.time_ns = k->time_ns, .level = EVENT_NO_LEVEL};
 
 	view.name = format ? format->name : making_text(m, "event:%u", k->format);
 	for (unsigned int i = 0; format && i < format->count; i++) {
@@ -185,25 +41,25 @@ static struct event_view kernel_event_view(struct making *m, const struct kevent
 			making_string(m, field->name, making_copy(m, text));
 	}
 	making_integer(m, "thread.id", k->tid);
-	view.attributes = attributes_take(m, &view.attributes_count);
+	view.attributes = making_take(m, &view.attributes_count);
 	return view;
 }
 
-static int event_view_compare(const void *a, const void *b)
+static int event_compare(const void *a, const void *b)
 {
-	const struct event_view *x = a, *y = b;
+	const struct event *x = a, *y = b;
 
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
 /* The events of the application, and those of the kernel that fired in the span or thread. */
-static const struct event_view *events_make(struct making *m, const struct node *n, size_t *count)
+static const struct event *events_make(struct making *m, const struct node *n, size_t *count)
 {
 	const struct app_span *s = node_app(m->p, n);
 	size_t kernel, told = s ? s->events.count : 0;
 	const struct kevent *k = s ? query_span_events(m->p, &s->ctx, &kernel)
 				   : query_thread_events(m->p, n->of, n->tid, &kernel);
-	struct event_view *events;
+	struct event *events;
 
 	*count = 0;
 	if (told + kernel == 0)
@@ -215,34 +71,27 @@ static const struct event_view *events_make(struct making *m, const struct node 
 	}
 	for (size_t i = 0; i < told; i++) {
 		const struct span_event *e = &s->events.data[i];
-		struct event_view *v = &events[(*count)++];
+		struct event *v = &events[(*count)++];
 
 		for (size_t j = 0; j < e->attributes.count; j++)
-			attribute_add(m, &e->attributes.data[j]);
-		*v = (struct event_view){
-			.time_ns = e->time_ns ? e->time_ns : n->begin_ns, /* 0: it was not seen */
-			.level = e->level,
-			.name = e->name ? e->name : "?"};
-		v->attributes = attributes_take(m, &v->attributes_count);
+			making_given(m, &e->attributes.data[j]);
+		*v = (struct event){.time_ns = e->time_ns ? e->time_ns
+							  : n->begin_ns, /* 0: it was not seen */
+				    .level = e->level,
+				    .name = e->name ? e->name : "?"};
+		v->attributes = making_take(m, &v->attributes_count);
 	}
 	for (size_t i = 0; i < kernel; i++)
-		events[(*count)++] = kernel_event_view(m, &k[i]);
-	qsort(events, *count, sizeof(*events), event_view_compare);
+		events[(*count)++] = kernel_event(m, &k[i]);
+	qsort(events, *count, sizeof(*events), event_compare);
 	return events;
 }
 
-/* Whether the program says it itself: that holds. */
-static bool is_given(const struct making *m, const char *key)
-{
-	for (size_t i = 0; i < m->current.count; i++)
-		if (strcmp(m->current.data[i].key, key) == 0)
-			return true;
-	return false;
-}
+/* ---- spans of the application ---- */
 
 static void text_unless_given(struct making *m, const char *key, const char *value)
 {
-	if (value && !is_given(m, key))
+	if (value && !making_has(m, key))
 		making_string(m, key, value);
 }
 
@@ -256,7 +105,7 @@ static void status_attributes(struct making *m, const struct app_span *s)
 }
 
 static void app_view(struct making *m, const struct node *n, const struct app_span *s,
-		     struct span_view *v)
+		     struct span *v)
 {
 	static const char *const kinds[] = {"internal", "server", "client", "producer", "consumer"};
 
@@ -266,14 +115,14 @@ static void app_view(struct making *m, const struct node *n, const struct app_sp
 }
 
 static void app_attributes(struct making *m, const struct node *n, const struct app_span *s,
-			   struct span_view *v)
+			   struct span *v)
 {
 	v->events = events_make(m, n, &v->events_count);
 	for (size_t i = 0; i < s->attributes.count; i++)
-		attribute_add(m, &s->attributes.data[i]);
-	if (s->events_deleted && !is_given(m, "events.deleted"))
+		making_given(m, &s->attributes.data[i]);
+	if (s->events_deleted && !making_has(m, "events.deleted"))
 		making_integer(m, "events.deleted", (s64)s->events_deleted);
-	if (s->attributes_deleted && !is_given(m, "attributes.deleted"))
+	if (s->attributes_deleted && !making_has(m, "attributes.deleted"))
 		making_integer(m, "attributes.deleted", (s64)s->attributes_deleted);
 	status_attributes(m, s);
 }
@@ -317,7 +166,7 @@ static void thread_attributes(struct making *m, const struct life *l)
 			      name ? making_text(m, "SIG%s", name) : making_text(m, "%d", signal));
 }
 
-static void thread_view(struct making *m, const struct node *n, struct span_view *v)
+static void thread_view(struct making *m, const struct node *n, struct span *v)
 {
 	const struct life *life = node_life(m->p, n);
 
@@ -338,7 +187,7 @@ static void id_format(char text[17], u64 id)
 }
 
 /* What is no span of the kernel. */
-static void other_view(struct making *m, const struct node *n, struct span_view *v, bool brief)
+static void other_view(struct making *m, const struct node *n, struct span *v, bool brief)
 {
 	const struct app_span *app = node_app(m->p, n);
 
@@ -361,9 +210,9 @@ static void other_view(struct making *m, const struct node *n, struct span_view 
 	}
 }
 
-const struct span_view *making_span(struct making *m, const struct node *n, bool brief)
+const struct span *making_span(struct making *m, const struct node *n, bool brief)
 {
-	struct span_view *v = &m->span;
+	struct span *v = &m->span;
 
 	making_reset(m);
 	v->pid = n->pid ? n->pid : query_pid(m->p, n->tid, n->begin_ns);

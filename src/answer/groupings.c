@@ -3,10 +3,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report_group.h"
+#include "answer/group.h"
 #include "map/fact/query.h"
 #include "map/tree/tree.h"
 #include "model/file_name.h"
@@ -18,7 +19,7 @@ static const char *comm_or_unknown(const char *comm)
 	return comm ? comm : "?";
 }
 
-static int fill_spans(struct report_rows *out, const struct partial *p, bool by_name)
+static int fill_spans(struct rows *out, const struct partial *p, bool by_name)
 {
 	struct span_time *times = calloc(p->spans.count + 1, sizeof(*times));
 	int err = times ? span_times(p, times) : -ENOMEM;
@@ -30,7 +31,7 @@ static int fill_spans(struct report_rows *out, const struct partial *p, bool by_
 		const char *service = query_resource(p, pid, begin_ns, "service.name");
 		char id[17], key[2048];
 		const char *name = s->name;
-		struct report_group *g;
+		struct group *g;
 
 		if (!partial_in_range(p, times[i].end_ns))
 			continue;
@@ -41,30 +42,27 @@ static int fill_spans(struct report_rows *out, const struct partial *p, bool by_
 		}
 		snprintf(key, sizeof(key), "%s%c%s", by_name ? name : "", 1,
 			 service ? service : "");
-		g = report_group_of(out, key);
+		g = group_of(out, key);
 		if (!g)
 			err = -ENOMEM;
 		else if (!g->row.key)
-			g->row.key = report_text_keep(out, "%s",
-						      by_name	? name
-						      : service ? service
-								: "?");
+			g->row.key = rows_text(out, "%s", by_name ? name : service ? service : "?");
 		if (!err) {
 			g->row.service = service;
-			err = report_group_add(g, &times[i].split,
-					       times[i].end_ns - times[i].begin_ns, s->status == 2);
+			err = group_add(g, &times[i].split, times[i].end_ns - times[i].begin_ns,
+					s->status == 2);
 		}
 	}
 	free(times);
 	return err;
 }
 
-static int fill_name(struct report_rows *out, const struct partial *p)
+static int fill_name(struct rows *out, const struct partial *p)
 {
 	return fill_spans(out, p, true);
 }
 
-static int fill_service(struct report_rows *out, const struct partial *p)
+static int fill_service(struct rows *out, const struct partial *p)
 {
 	return fill_spans(out, p, false);
 }
@@ -83,7 +81,7 @@ static u32 life_process(const struct partial *p, const struct life *l)
 }
 
 /* Processes are told apart by when somebody else got their number. */
-static int fill_process(struct report_rows *out, const struct partial *p)
+static int fill_process(struct rows *out, const struct partial *p)
 {
 	int err = 0;
 
@@ -92,31 +90,31 @@ static int fill_process(struct report_rows *out, const struct partial *p)
 		u32 pid = life_process(p, l);
 		u64 until_ns = query_held_until(p, pid, l->origin_ns);
 		const char *comm = comm_or_unknown(query_comm(p, pid, until_ns));
-		struct report_group *g;
+		struct group *g;
 		char key[48];
 
 		if (lives_beside(p, l))
 			continue;
 		snprintf(key, sizeof(key), "%u %" PRIu64, pid, until_ns);
-		g = report_group_of(out, key);
+		g = group_of(out, key);
 		if (!g)
 			return -ENOMEM;
 		g->row.key = g->row.process = comm;
 		g->row.pid = pid;
-		g->row.absent = REPORT_NO_ERRORS;
-		err = report_group_add(g, &l->total, (u64)split_total(&l->total), false);
+		g->row.absent = ROW_NO_ERRORS;
+		err = group_add(g, &l->total, (u64)split_total(&l->total), false);
 	}
 	return err;
 }
 
-static int fill_thread(struct report_rows *out, const struct partial *p)
+static int fill_thread(struct rows *out, const struct partial *p)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < p->lives.count && !err; i++) {
 		const struct life *l = p->lives.data[i];
 		u64 until_ns = query_held_until(p, l->tid, l->origin_ns);
-		struct report_group *g;
+		struct group *g;
 		char key[32];
 
 		if (lives_beside(p, l))
@@ -124,7 +122,7 @@ static int fill_thread(struct report_rows *out, const struct partial *p)
 		if (l->state.place == LIFE_GONE) /* by an exec, the number can be another's */
 			until_ns = l->state.last_ns;
 		snprintf(key, sizeof(key), "%zu", i);
-		g = report_group_of(out, key);
+		g = group_of(out, key);
 		if (!g)
 			return -ENOMEM;
 		g->row.pid = life_process(p, l);
@@ -133,13 +131,13 @@ static int fill_thread(struct report_rows *out, const struct partial *p)
 		g->row.process = comm_or_unknown(
 			query_comm(p, g->row.pid, query_held_until(p, g->row.pid, l->origin_ns)));
 		g->row.key = g->row.thread;
-		g->row.absent = REPORT_NO_ERRORS;
-		err = report_group_add(g, &l->total, (u64)split_total(&l->total), false);
+		g->row.absent = ROW_NO_ERRORS;
+		err = group_add(g, &l->total, (u64)split_total(&l->total), false);
 	}
 	return err;
 }
 
-static int fill_syscall(struct report_rows *out, const struct partial *p)
+static int fill_syscall(struct rows *out, const struct partial *p)
 {
 	int err = 0;
 
@@ -147,35 +145,34 @@ static int fill_syscall(struct report_rows *out, const struct partial *p)
 		const struct sum *sum = &p->syscalls.list.data[i];
 		u16 nr = sum->key & 0xffff;
 		const char *name = syscall_name(sum->key >> 16 ? SYSCALL_COMPAT : 0, nr);
-		struct report_group *g;
+		struct group *g;
 
 		if (!name) /* no table knows it: the name that strace gives it */
-			name = report_text_keep(out, "syscall_0x%x", nr);
-		g = name ? report_group_of(out, name) : NULL;
+			name = rows_text(out, "syscall_0x%x", nr);
+		g = name ? group_of(out, name) : NULL;
 		if (!g)
 			return -ENOMEM;
 		g->row.key = name;
-		err = report_group_add_sum(g, sum);
+		err = group_add_sum(g, sum);
 	}
 	for (size_t i = 0; i < p->urings.list.count && !err; i++) {
 		const struct sum *sum = &p->urings.list.data[i];
 		const char *name = uring_name((u8)sum->key);
-		struct report_group *g;
+		struct group *g;
 
 		if (!name)
-			name = report_text_keep(out, "io_uring 0x%llx",
-						(unsigned long long)sum->key);
-		g = name ? report_group_of(out, name) : NULL;
+			name = rows_text(out, "io_uring 0x%llx", (unsigned long long)sum->key);
+		g = name ? group_of(out, name) : NULL;
 		if (!g)
 			return -ENOMEM;
 		g->row.key = name;
-		err = report_group_add_sum(g, sum);
+		err = group_add_sum(g, sum);
 	}
 	return err;
 }
 
 /* The parts of all threads' time, each of them; waits also say how often and how long. */
-static int fill_cause(struct report_rows *out, const struct partial *p)
+static int fill_cause(struct rows *out, const struct partial *p)
 {
 	struct split total = {0};
 	int err = 0;
@@ -183,12 +180,12 @@ static int fill_cause(struct report_rows *out, const struct partial *p)
 	for (size_t i = 0; i < p->lives.count; i++)
 		split_add(&total, &p->lives.data[i]->total);
 	for (unsigned int part = 0; part < SPLIT_PARTS_COUNT && !err; part++) {
-		struct report_group *g = report_group_of(out, split_part_name(part));
+		struct group *g = group_of(out, split_part_name(part));
 
 		if (!g)
 			return -ENOMEM;
 		g->row.key = split_part_name(part);
-		g->row.absent = REPORT_NO_ERRORS;
+		g->row.absent = ROW_NO_ERRORS;
 		g->row.total_ns = (u64)total.ns[part];
 		g->row.time.ns[part] = total.ns[part];
 		for (size_t i = 0; i < p->causes.list.count && !err; i++) {
@@ -200,7 +197,7 @@ static int fill_cause(struct report_rows *out, const struct partial *p)
 			err = histogram_merge(&g->durations, &sum->durations);
 		}
 		if (!g->row.count) /* time on a CPU is not counted */
-			g->row.absent |= REPORT_NO_PERCENTILES;
+			g->row.absent |= ROW_NO_PERCENTILES;
 	}
 	return err;
 }
@@ -224,7 +221,7 @@ static const char *file_text(const struct partial *p, const struct sum *sum, cha
 	return buf;
 }
 
-static int fill_file(struct report_rows *out, const struct partial *p)
+static int fill_file(struct rows *out, const struct partial *p)
 {
 	int err = 0;
 
@@ -232,13 +229,13 @@ static int fill_file(struct report_rows *out, const struct partial *p)
 		const struct sum *sum = &p->files.list.data[i];
 		char buf[256];
 		const char *name = file_text(p, sum, buf);
-		struct report_group *g = report_group_of(out, name);
+		struct group *g = group_of(out, name);
 
 		if (!g)
 			return -ENOMEM;
 		if (!g->row.key)
-			g->row.key = report_text_keep(out, "%s", name);
-		err = report_group_add_sum(g, sum);
+			g->row.key = rows_text(out, "%s", name);
+		err = group_add_sum(g, sum);
 	}
 	return err;
 }
@@ -290,31 +287,31 @@ static const struct fact_socket *sum_socket(const struct partial *p, const struc
 	}
 }
 
-static int fill_peer(struct report_rows *out, const struct partial *p)
+static int fill_peer(struct rows *out, const struct partial *p)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < p->files.list.count && !err; i++) {
 		const struct sum *sum = &p->files.list.data[i];
 		const struct fact_socket *s = sum_socket(p, sum);
-		struct report_group *g;
+		struct group *g;
 		const char *name;
 		char buf[256];
 
 		if (!s || !socket_has_peer(p, s))
 			continue;
 		name = peer_text(p, s, buf);
-		g = report_group_of(out, name);
+		g = group_of(out, name);
 		if (!g)
 			return -ENOMEM;
 		if (!g->row.key)
-			g->row.key = report_text_keep(out, "%s", name);
-		err = report_group_add_sum(g, sum);
+			g->row.key = rows_text(out, "%s", name);
+		err = group_add_sum(g, sum);
 	}
 	return err;
 }
 
-static int fill_event(struct report_rows *out, const struct partial *p)
+static int fill_event(struct rows *out, const struct partial *p)
 {
 	int err = 0;
 
@@ -322,21 +319,21 @@ static int fill_event(struct report_rows *out, const struct partial *p)
 		const struct sum *sum = &p->events.counts.list.data[i];
 		const struct event_text *text = query_event_format(p, (u32)sum->key);
 		/* the name ends with NUL; without its format an event has a number */
-		const char *name = text ? report_text_keep(out, "%s", text->text)
-					: report_text_keep(out, "event:%llu",
-							   (unsigned long long)sum->key);
-		struct report_group *g = name ? report_group_of(out, name) : NULL;
+		const char *name = text ? rows_text(out, "%s", text->text)
+					: rows_text(out, "event:%llu",
+						    (unsigned long long)sum->key);
+		struct group *g = name ? group_of(out, name) : NULL;
 
 		if (!g)
 			return -ENOMEM;
 		g->row.key = name;
-		g->row.absent = REPORT_NO_ERRORS | REPORT_NO_DURATIONS | REPORT_NO_SPLIT;
-		err = report_group_add_sum(g, sum);
+		g->row.absent = ROW_NO_ERRORS | ROW_NO_DURATIONS | ROW_NO_SPLIT;
+		err = group_add_sum(g, sum);
 	}
 	return err;
 }
 
-const struct report_grouping report_groupings[] = {
+const struct grouping groupings[] = {
 	{"name", "total", fill_name},	    {"service", "total", fill_service},
 	{"process", "cpu", fill_process},   {"thread", "cpu", fill_thread},
 	{"syscall", "total", fill_syscall}, {"file", "total", fill_file},
@@ -344,9 +341,9 @@ const struct report_grouping report_groupings[] = {
 	{"event", "count", fill_event},	    {NULL, NULL, NULL},
 };
 
-const struct report_grouping *report_grouping_find(const char *name)
+const struct grouping *grouping_find(const char *name)
 {
-	for (const struct report_grouping *g = report_groupings; g->name; g++)
+	for (const struct grouping *g = groupings; g->name; g++)
 		if (strcmp(g->name, name) == 0)
 			return g;
 	return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a table shows in how many columns. */
-#include "cli/report_view.h"
+#include "cli/report_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define MS 1000000ull
 
 /* As long as they come: a long name, all of the numbers wide, four large parts. */
-static const struct report_row rows[] = {
+static const struct row rows[] = {
 	{.key = "GET /a/name/that/is/long",
 	 .service = "a-service-with-a-name",
 	 .count = 123456,
@@ -35,9 +35,9 @@ static const struct report_row rows[] = {
 	 .time.ns = {[SPLIT_disk] = 1 * MS}},
 };
 
-static char *table(const struct report_row *of, size_t count, const char *by, int width)
+static char *table(const struct row *of, size_t count, const char *by, int width)
 {
-	const struct report_view report = {
+	const struct report report = {
 		.by = by, .sort = "total", .to_ns = 2000 * MS, .rows = of, .rows_count = count};
 	char *text = NULL;
 	size_t size;
@@ -110,8 +110,8 @@ TEST(what_is_left_out_is_said)
 
 TEST(no_time_and_no_count_is_no_line)
 {
-	const unsigned int absent = REPORT_NO_ERRORS | REPORT_NO_PERCENTILES;
-	const struct report_row causes[] = {
+	const unsigned int absent = ROW_NO_ERRORS | ROW_NO_PERCENTILES;
+	const struct row causes[] = {
 		{.key = "user", .total_ns = MS, .absent = absent, .time.ns = {[SPLIT_user] = MS}},
 		{.key = "disk", .absent = absent},
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report_rows.h"
+#include "answer/rows.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report_group.h"
+#include "answer/group.h"
 
 /* ---- groups ---- */
 
-const char *report_text_keep(struct report_rows *out, const char *format, ...)
+const char *rows_text(struct rows *out, const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -29,9 +29,9 @@ const char *report_text_keep(struct report_rows *out, const char *format, ...)
 	return text;
 }
 
-struct report_group *report_group_of(struct report_rows *out, const char *identity)
+struct group *group_of(struct rows *out, const char *identity)
 {
-	struct report_group *g = bytes_map_get(&out->by_key, identity, strlen(identity));
+	struct group *g = bytes_map_get(&out->by_key, identity, strlen(identity));
 
 	if (g)
 		return g;
@@ -45,7 +45,7 @@ struct report_group *report_group_of(struct report_rows *out, const char *identi
 	return bytes_map_put(&out->by_key, identity, strlen(identity), g) ? NULL : g;
 }
 
-int report_group_add(struct report_group *g, const struct split *split, u64 duration_ns, bool error)
+int group_add(struct group *g, const struct split *split, u64 duration_ns, bool error)
 {
 	g->row.count++;
 	g->row.errors += error;
@@ -54,7 +54,7 @@ int report_group_add(struct report_group *g, const struct split *split, u64 dura
 	return histogram_add(&g->durations, duration_ns, 1);
 }
 
-int report_group_add_sum(struct report_group *g, const struct sum *sum)
+int group_add_sum(struct group *g, const struct sum *sum)
 {
 	g->row.count += sum->count;
 	g->row.errors += sum->errors;
@@ -65,57 +65,57 @@ int report_group_add_sum(struct report_group *g, const struct sum *sum)
 
 /* ---- order ---- */
 
-static u64 sort_total(const struct report_row *r)
+static u64 sort_total(const struct row *r)
 {
 	return r->total_ns;
 }
 
 /* Time on a CPU. */
-static u64 sort_cpu(const struct report_row *r)
+static u64 sort_cpu(const struct row *r)
 {
 	const s64 *ns = r->time.ns;
 
 	return (u64)split_sum(ns[SPLIT_user], ns[SPLIT_kernel]);
 }
 
-static u64 sort_count(const struct report_row *r)
+static u64 sort_count(const struct row *r)
 {
 	return r->count;
 }
 
-static u64 sort_errors(const struct report_row *r)
+static u64 sort_errors(const struct row *r)
 {
 	return r->errors;
 }
 
-static u64 sort_p50(const struct report_row *r)
+static u64 sort_p50(const struct row *r)
 {
 	return r->p50_ns;
 }
 
-static u64 sort_p95(const struct report_row *r)
+static u64 sort_p95(const struct row *r)
 {
 	return r->p95_ns;
 }
 
-static u64 sort_p99(const struct report_row *r)
+static u64 sort_p99(const struct row *r)
 {
 	return r->p99_ns;
 }
 
-static u64 sort_max(const struct report_row *r)
+static u64 sort_max(const struct row *r)
 {
 	return r->max_ns;
 }
 
-static u64 sort_key(const struct report_row *r)
+static u64 sort_key(const struct row *r)
 {
 	return 0;
 }
 
 static const struct sort {
 	const char *name;
-	u64 (*value)(const struct report_row *r);
+	u64 (*value)(const struct row *r);
 } sorts[] = {
 	{"cpu", sort_cpu},	 {"total", sort_total}, {"count", sort_count},
 	{"errors", sort_errors}, {"p50", sort_p50},	{"p95", sort_p95},
@@ -124,7 +124,7 @@ static const struct sort {
 
 static int row_compare(const void *a, const void *b, void *arg)
 {
-	const struct report_row *x = a, *y = b;
+	const struct row *x = a, *y = b;
 	const struct sort *sort = arg;
 	u64 vx = sort->value(x), vy = sort->value(y);
 	int keys;
@@ -142,7 +142,7 @@ static int row_compare(const void *a, const void *b, void *arg)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static void percentiles(struct report_group *g)
+static void percentiles(struct group *g)
 {
 	g->row.p50_ns = histogram_percentile(&g->durations, 5000);
 	g->row.p95_ns = histogram_percentile(&g->durations, 9500);
@@ -150,13 +150,13 @@ static void percentiles(struct report_group *g)
 	g->row.max_ns = g->durations.max;
 }
 
-int report_rows_build(struct report_rows *out, const struct partial *p,
-		      const struct report_grouping *by, const char *sort)
+int rows_build(struct rows *out, const struct partial *p, const struct grouping *by,
+	       const char *sort)
 {
 	const struct sort *order = NULL;
 	int err;
 
-	*out = (struct report_rows){0};
+	*out = (struct rows){0};
 	if (!sort)
 		sort = by->sort;
 	for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++)
@@ -177,7 +177,12 @@ int report_rows_build(struct report_rows *out, const struct partial *p,
 	return err;
 }
 
-void report_rows_free(struct report_rows *rows)
+bool row_is_void(const struct row *row)
+{
+	return !(row->absent & ROW_NO_DURATIONS) && row->count == 0 && row->total_ns == 0;
+}
+
+void rows_free(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->groups.count; i++) {
 		histogram_free(&rows->groups.data[i]->durations);

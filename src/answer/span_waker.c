@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Who ended a wait: a thread, or what an interrupt or a kernel thread served
- * when it did the waking.
- */
+#include "answer/span_waker.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "cli/trace_spans.h"
+#include "answer/span_block.h"
 #include "map/fact/query.h"
 #include "model/file_name.h"
 

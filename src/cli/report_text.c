@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report_view.h"
+#include "cli/report_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,54 +14,7 @@
 
 static const char *const rank_names[REPORT_RANKS] = {"p50", "p95", "p99", "max"};
 
-void report_row_write_json(struct json *j, const struct report_row *row)
-{
-	json_object_begin(j, NULL);
-	json_string(j, "key", row->key);
-	if (row->service)
-		json_string(j, "service", row->service);
-	if (row->process)
-		json_string(j, "process", row->process);
-	if (row->pid)
-		json_u64(j, "pid", row->pid);
-	if (row->thread)
-		json_string(j, "thread", row->thread);
-	if (row->tid)
-		json_u64(j, "tid", row->tid);
-	json_u64(j, "count", row->count);
-	if (!(row->absent & REPORT_NO_ERRORS))
-		json_u64(j, "errors", row->errors);
-	if (!(row->absent & REPORT_NO_DURATIONS))
-		json_u64(j, "total_ns", row->total_ns);
-	if (!(row->absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES))) {
-		json_u64(j, "p50_ns", row->p50_ns);
-		json_u64(j, "p95_ns", row->p95_ns);
-		json_u64(j, "p99_ns", row->p99_ns);
-		json_u64(j, "max_ns", row->max_ns);
-	}
-	if (!(row->absent & REPORT_NO_SPLIT))
-		split_write_json(j, &row->time);
-	json_object_end(j);
-}
-
-void report_write_json(FILE *file, const struct report_view *report)
-{
-	struct json j;
-
-	json_init(&j, file);
-	json_object_begin(&j, NULL);
-	json_u64(&j, "from_ns", report->from_ns);
-	json_u64(&j, "to_ns", report->to_ns);
-	source_write_json(&j, &report->source);
-	json_array_begin_lines(&j, "rows");
-	for (size_t i = 0; i < report->rows_count; i++)
-		report_row_write_json(&j, &report->rows[i]);
-	json_array_end(&j);
-	json_object_end(&j);
-	json_end(&j);
-}
-
-void report_row_label(const struct report_row *row, char *text, size_t size)
+void row_label(const struct row *row, char *text, size_t size)
 {
 	if (row->tid && row->process && row->thread && strcmp(row->process, row->thread) != 0)
 		snprintf(text, size, "%s (%s, tid %u)", row->key, row->process, row->tid);
@@ -73,11 +26,6 @@ void report_row_label(const struct report_row *row, char *text, size_t size)
 		snprintf(text, size, "%s (%s)", row->key, row->service);
 	else
 		snprintf(text, size, "%s", row->key);
-}
-
-bool report_row_is_void(const struct report_row *row)
-{
-	return !(row->absent & REPORT_NO_DURATIONS) && row->count == 0 && row->total_ns == 0;
 }
 
 static void duration_write(const struct terminal *t, uint64_t ns, bool absent, int columns)
@@ -101,7 +49,7 @@ static int large_parts(const struct split *split)
 }
 
 /* How many parts are shown if `most` are asked for; 0 asks for all that are worth it. */
-static int parts_shown(const struct report_row *row, int most)
+static int parts_shown(const struct row *row, int most)
 {
 	int large = large_parts(&row->time);
 
@@ -110,7 +58,7 @@ static int parts_shown(const struct report_row *row, int most)
 	return large > PARTS_SHOWN ? large : PARTS_SHOWN;
 }
 
-char *report_row_numbers(const struct report_row *row, int most)
+char *row_numbers(const struct row *row, int most)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -118,24 +66,24 @@ char *report_row_numbers(const struct report_row *row, int most)
 
 	if (!memory.file)
 		return NULL;
-	if (!(row->absent & REPORT_NO_SPLIT))
+	if (!(row->absent & ROW_NO_SPLIT))
 		bar_percents(&memory, &row->time, parts_shown(row, most));
-	if (!(row->absent & REPORT_NO_ERRORS) && row->errors)
+	if (!(row->absent & ROW_NO_ERRORS) && row->errors)
 		fprintf(memory.file, "  %" PRIu64 " error%s", row->errors,
 			row->errors == 1 ? "" : "s");
 	fclose(memory.file);
 	return text;
 }
 
-bool report_row_numbers_write(const struct terminal *t, const struct report_row *row, int room)
+bool row_numbers_write(const struct terminal *t, const struct row *row, int room)
 {
 	int large = large_parts(&row->time), most = large;
-	char *text = report_row_numbers(row, 0);
+	char *text = row_numbers(row, 0);
 
 	if (t->cut && text && terminal_columns(text) > room) {
 		do {
 			free(text);
-			text = report_row_numbers(row, most);
+			text = row_numbers(row, most);
 		} while (text && terminal_columns(text) > room && --most > 0);
 	}
 	if (text)
@@ -147,7 +95,7 @@ bool report_row_numbers_write(const struct terminal *t, const struct report_row 
 }
 
 /* By cause a row has one part only: its bar is its share of all rows. */
-static void cause_write_text(const struct terminal *t, const struct report_row *row,
+static void cause_write_text(const struct terminal *t, const struct row *row,
 			     unsigned __int128 all_ns, int bar)
 {
 	int cells = (int)(row->total_ns * (unsigned __int128)bar / all_ns);
@@ -159,16 +107,16 @@ static void cause_write_text(const struct terminal *t, const struct report_row *
 }
 
 /* True if all large parts of its split are told. */
-static bool row_write_text(const struct terminal *t, const struct report_row *row,
+static bool row_write_text(const struct terminal *t, const struct row *row,
 			   const struct report_layout *layout)
 {
 	const uint64_t ranks[REPORT_RANKS] = {row->p50_ns, row->p95_ns, row->p99_ns, row->max_ns};
-	bool no_durations = row->absent & REPORT_NO_DURATIONS;
-	bool no_ranks = row->absent & (REPORT_NO_DURATIONS | REPORT_NO_PERCENTILES);
+	bool no_durations = row->absent & ROW_NO_DURATIONS;
+	bool no_ranks = row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES);
 	bool whole = true;
 	char text[512];
 
-	report_row_label(row, text, sizeof(text));
+	row_label(row, text, sizeof(text));
 	terminal_name(t, text, layout->label);
 	if (no_ranks && !row->count)
 		fprintf(t->file, " %*s", layout->count - 1, "-");
@@ -181,14 +129,14 @@ static bool row_write_text(const struct terminal *t, const struct report_row *ro
 	if (layout->all_ns) {
 		cause_write_text(t, row, layout->all_ns, layout->bar);
 	} else {
-		bool bar = !(row->absent & REPORT_NO_SPLIT) && split_total(&row->time) > 0;
+		bool bar = !(row->absent & ROW_NO_SPLIT) && split_total(&row->time) > 0;
 
 		if (bar) {
 			fputs("  ", t->file);
 			bar_write(t, &row->time, layout->bar);
 			fputs("  ", t->file);
 		}
-		whole = report_row_numbers_write(t, row, layout->parts - REPORT_GAP);
+		whole = row_numbers_write(t, row, layout->parts - REPORT_GAP);
 	}
 	putc('\n', t->file);
 	return whole;
@@ -215,16 +163,16 @@ static void left_out_write(const struct terminal *t, const struct report_layout 
 	putc('\n', t->file);
 }
 
-static size_t rows_shown(const struct report_view *report)
+static size_t rows_shown(const struct report *report)
 {
 	size_t shown = 0;
 
 	for (size_t i = 0; i < report->rows_count; i++)
-		shown += !report_row_is_void(&report->rows[i]);
+		shown += !row_is_void(&report->rows[i]);
 	return shown;
 }
 
-static void head_write(const struct terminal *t, const struct report_view *report,
+static void head_write(const struct terminal *t, const struct report *report,
 		       const struct report_layout *layout)
 {
 	size_t shown = rows_shown(report);
@@ -241,19 +189,19 @@ static void head_write(const struct terminal *t, const struct report_view *repor
 	fputs("  time\n", t->file);
 }
 
-void report_write_text(const struct terminal *t, const struct report_view *report)
+void report_write_text(const struct terminal *t, const struct report *report)
 {
 	const struct report_layout layout = report_layout_of(report, t);
 	bool used[SPLIT_PARTS_COUNT] = {false}, whole = true;
 
 	head_write(t, report, &layout);
 	for (size_t i = 0; i < report->rows_count; i++) {
-		const struct report_row *row = &report->rows[i];
+		const struct row *row = &report->rows[i];
 
-		if (report_row_is_void(row))
+		if (row_is_void(row))
 			continue;
 		whole &= row_write_text(t, row, &layout);
-		if (!(row->absent & REPORT_NO_SPLIT))
+		if (!(row->absent & ROW_NO_SPLIT))
 			bar_mark(&row->time, used);
 	}
 	bar_legend(t, used);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What there is to say of system calls, faults, waits and requests to io_uring. */
+#include "answer/span_kernel.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/frames.h"
-#include "cli/trace_spans.h"
+#include "answer/span_block.h"
+#include "answer/span_connection.h"
+#include "answer/span_stack.h"
+#include "answer/span_waker.h"
 #include "map/fact/query.h"
 #include "model/file_name.h"
 #include "model/syscall_format.h"
@@ -250,9 +253,9 @@ static void wait_attributes(struct making *m, const struct kspan *k)
 }
 
 /* The stack, if one was recorded. */
-static void wait_frames(struct making *m, const struct kspan *k, struct span_view *v)
+static void wait_frames(struct making *m, const struct kspan *k, struct span *v)
 {
-	struct frame_view *frames = NULL;
+	struct frame *frames = NULL;
 
 	if (!m->p->facts.stacks.count)
 		return;
@@ -310,7 +313,7 @@ static const char *call_name(struct making *m, u8 abi_flags, u16 nr)
 	return name ? name : making_text(m, "syscall_0x%x", nr);
 }
 
-void making_kernel(struct making *m, const struct node *n, struct span_view *v, bool brief)
+void making_kernel(struct making *m, const struct node *n, struct span *v, bool brief)
 {
 	struct kspan span, *k = &span;
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trace_build.h"
+#include "answer/traces.h"
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/trace_spans.h"
+#include "answer/span_make.h"
 #include "map/fact/query.h"
 
 /* Of the nodes in their order [first, end) are one trace, or the tree of one thread. */
@@ -83,14 +84,14 @@ static const struct node *maker_node(const struct maker *maker, size_t index)
 	return tree_node(maker->making.tree, maker->first + at);
 }
 
-static struct span_position span_position(const struct trace_view *trace, size_t index)
+static struct span_position span_position(const struct trace *trace, size_t index)
 {
 	const struct node *n = maker_node(trace->maker, index);
 
 	return (struct span_position){n->id, n->parent, n->begin_ns, n->end_ns, node_is_kernel(n)};
 }
 
-static const struct span_view *span_make(const struct trace_view *trace, size_t index, bool brief)
+static const struct span *span_make(const struct trace *trace, size_t index, bool brief)
 {
 	struct maker *maker = trace->maker;
 
@@ -113,10 +114,10 @@ static int shown_collect(struct maker *maker, const struct stretch *s,
 }
 
 static int trace_write(struct maker *maker, const struct stretch *s,
-		       const struct trace_choice *choice, const struct trace_output *to)
+		       const struct trace_choice *choice, const struct trace_sink *to)
 {
 	const struct node *root = tree_node(maker->making.tree, s->first);
-	struct trace_view view = {.position = span_position, .span = span_make, .maker = maker};
+	struct trace view = {.position = span_position, .span = span_make, .maker = maker};
 	int err = shown_collect(maker, s, choice);
 
 	if (err)
@@ -126,7 +127,7 @@ static int trace_write(struct maker *maker, const struct stretch *s,
 		for (int i = 0; i < 16; i++)
 			snprintf(view.trace_id + 2 * i, 3, "%02x", root->trace[i]);
 	view.spans_count = maker->shown.count ? maker->shown.count : s->end - s->first;
-	return to->format->trace(to->writer, &view);
+	return to->take(to->arg, &view);
 }
 
 /* Cuts the nodes into traces, and what is under no span into threads. */
@@ -206,7 +207,7 @@ int trace_choose(const struct partial *p, const struct tree *tree,
 }
 
 int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
-		const struct trace_output *to, size_t *written)
+		const struct trace_sink *to, size_t *given)
 {
 	struct maker maker = {.making = {.p = p, .tree = tree, .host = choice->host}};
 	struct stretch *list = NULL;
@@ -215,7 +216,7 @@ int trace_build(const struct partial *p, const struct tree *tree, const struct t
 
 	for (size_t i = 0; i < count && !err; i++)
 		err = trace_write(&maker, &list[i], choice, to);
-	*written = count;
+	*given = count;
 	free(list);
 	vec_free(&maker.shown);
 	making_free(&maker.making);

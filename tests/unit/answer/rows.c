@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report_rows.h"
+#include "answer/rows.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -40,7 +40,7 @@ TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 	const struct file_ref socket = {.key = 77, .kind = FILE_KIND_tcp};
 	const struct file_ref file = {.key = 77, .dev = 1 << 20, .kind = FILE_KIND_regular};
 	struct partial *p = partial_new(NULL);
-	struct report_rows rows;
+	struct rows rows;
 
 	says_socket(p, 77);
 	reads(p, 2000, &socket);
@@ -48,11 +48,11 @@ TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 	reads(p, 4000, &file);
 	partial_cover(p, 500, 5000);
 	CHECK_EQ(partial_finish(p), 0);
-	CHECK_EQ(report_rows_build(&rows, p, report_grouping_find("peer"), NULL), 0);
+	CHECK_EQ(rows_build(&rows, p, grouping_find("peer"), NULL), 0);
 	CHECK_EQ(rows.rows.count, 1);
 	CHECK_STR(rows.rows.data[0].key, "10.0.0.1:80");
 	CHECK_EQ(rows.rows.data[0].count, 1);
-	report_rows_free(&rows);
+	rows_free(&rows);
 	partial_free(p);
 }
 
@@ -60,21 +60,21 @@ TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 TEST(every_part_of_time_is_a_row_by_cause)
 {
 	struct partial *p = partial_new(NULL);
-	struct report_rows rows;
+	struct rows rows;
 	const struct file_ref file = {.key = 77, .dev = 1 << 20, .kind = FILE_KIND_regular};
 
 	reads(p, 2000, &file);
 	partial_cover(p, 500, 5000);
 	CHECK_EQ(partial_finish(p), 0);
-	CHECK_EQ(report_rows_build(&rows, p, report_grouping_find("cause"), NULL), 0);
+	CHECK_EQ(rows_build(&rows, p, grouping_find("cause"), NULL), 0);
 	CHECK_EQ(rows.rows.count, SPLIT_PARTS_COUNT);
 	for (size_t i = 0; i < rows.rows.count; i++) {
-		const struct report_row *row = &rows.rows.data[i];
+		const struct row *row = &rows.rows.data[i];
 
-		CHECK_EQ(!(row->absent & REPORT_NO_PERCENTILES), row->count > 0);
+		CHECK_EQ(!(row->absent & ROW_NO_PERCENTILES), row->count > 0);
 		CHECK_EQ((u64)split_total(&row->time), row->total_ns);
 	}
-	report_rows_free(&rows);
+	rows_free(&rows);
 	partial_free(p);
 }
 
@@ -82,7 +82,7 @@ static void check_threads(u64 from_ns, u64 to_ns, u32 first_tid, size_t count)
 {
 	const struct partial_options range = {.from_ns = from_ns, .to_ns = to_ns};
 	struct partial *p = partial_new(&range);
-	struct report_rows rows;
+	struct rows rows;
 
 	for (u32 tid = 7; tid < 10; tid++) {
 		u64 begin_ns = 1000 * (tid - 6);
@@ -99,11 +99,11 @@ static void check_threads(u64 from_ns, u64 to_ns, u32 first_tid, size_t count)
 	}
 	partial_cover(p, 500, 5000);
 	CHECK_EQ(partial_finish(p), 0);
-	CHECK_EQ(report_rows_build(&rows, p, report_grouping_find("thread"), NULL), 0);
+	CHECK_EQ(rows_build(&rows, p, grouping_find("thread"), NULL), 0);
 	CHECK_EQ(rows.rows.count, count);
 	for (size_t i = 0; i < count; i++)
 		CHECK(rows.rows.data[i].tid >= first_tid && rows.rows.data[i].total_ns > 0);
-	report_rows_free(&rows);
+	rows_free(&rows);
 	partial_free(p);
 }
 

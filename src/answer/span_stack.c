@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/frames.h"
+#include "answer/span_stack.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct making_frames {
 	const struct partial *p;
 	struct symbolizer *symbolizer;
 	const struct fact_stack *stack;
-	VEC(struct frame_view) list;
+	VEC(struct frame) list;
 	int err;
 };
 
@@ -39,7 +39,7 @@ static char *text_of(const char *text)
 }
 
 /* Names of C++ and Rust as a person reads them, beside what the file has. */
-static void name_take(struct frame_view *view, const char *symbol)
+static void name_take(struct frame *view, const char *symbol)
 {
 	char plain[NAME_MAX_SHOWN], *own = strndup(symbol, strcspn(symbol, "@")); /* its version */
 
@@ -50,7 +50,7 @@ static void name_take(struct frame_view *view, const char *symbol)
 	view->function = own;
 }
 
-static void frame_free(const struct frame_view *view)
+static void frame_free(const struct frame *view)
 {
 	free((char *)view->function);
 	free((char *)view->symbol);
@@ -58,7 +58,7 @@ static void frame_free(const struct frame_view *view)
 }
 
 static void function_find(struct making_frames *f, const struct fact_mapping *m, u64 called,
-			  struct frame_view *view)
+			  struct frame *view)
 {
 	const char *id = mapping_identity(m);
 	struct symbol_place place = place_of(m, called);
@@ -83,7 +83,7 @@ static void frame_add(struct making_frames *f, u64 address, bool innermost)
 {
 	u64 called = address - !innermost;
 	const struct fact_mapping *m = query_mapping(f->p, f->stack, called);
-	struct frame_view view = {.address = address, .kernel = f->stack->flags & STACK_KERNEL};
+	struct frame view = {.address = address, .kernel = f->stack->flags & STACK_KERNEL};
 
 	if (m) {
 		view.file = text_of(m->path);
@@ -165,7 +165,7 @@ static bool has_kernel_stacks(const struct partial *p)
 }
 
 int frames_make(const struct partial *p, struct symbolizer *symbolizer, const struct kspan *wait,
-		struct frame_view **frames, size_t *count)
+		struct frame **frames, size_t *count)
 {
 	struct making_frames f = {.p = p, .symbolizer = symbolizer};
 	const struct fact_stack *kernel = query_stack(p, STACK_KERNEL, wait->tid, wait->begin_ns,
@@ -187,7 +187,7 @@ int frames_make(const struct partial *p, struct symbolizer *symbolizer, const st
 	return 0;
 }
 
-void frames_free(struct frame_view *frames, size_t count)
+void frames_free(struct frame *frames, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		frame_free(&frames[i]);

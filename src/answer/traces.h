@@ -2,10 +2,10 @@
 /*
  * From the trees of a finished partial to the traces that are shown.
  */
-#ifndef CLI_TRACE_BUILD_H
-#define CLI_TRACE_BUILD_H
+#ifndef ANSWER_TRACES_H
+#define ANSWER_TRACES_H
 
-#include "cli/trace_view.h"
+#include "answer/trace.h"
 #include "map/tree/tree.h"
 
 /* Which traces are shown, of those that a tree has. */
@@ -16,12 +16,6 @@ struct trace_choice {
 	size_t slowest;	      /* not 0: only so many, the longest first */
 	u32 pid, tid;	      /* not 0: only spans of these, and traces that have one */
 	const char *host;     /* name of the host */
-};
-
-/* Where they go; begun and ended by the caller. */
-struct trace_output {
-	const struct trace_format *format;
-	struct trace_writer *writer;
 };
 
 /* Ids of traces, sorted. Start with all zero; free with vec_free(). */
@@ -35,9 +29,10 @@ int trace_choose(const struct partial *p, const struct tree *tree,
 		 const struct trace_choice *choice, struct trace_ids *ids);
 
 /*
- * Writes the chosen traces of a tree. `*written` gets how many. 0 or -ENOMEM.
+ * Gives the chosen traces of a tree to a sink, one by one. *given gets their number. 0, -ENOMEM, or
+ * what the sink returned.
  */
 int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
-		const struct trace_output *to, size_t *written);
+		const struct trace_sink *to, size_t *given);
 
 #endif

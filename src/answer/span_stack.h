@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stack of a wait as it is shown: of the kernel, then of the program, innermost first. */
-#ifndef CLI_FRAMES_H
-#define CLI_FRAMES_H
+#ifndef ANSWER_SPAN_STACK_H
+#define ANSWER_SPAN_STACK_H
 
-#include "cli/trace_view.h"
 #include "map/partial.h"
+#include "span/span.h"
 #include "symbol/symbolizer.h"
 
 /*
@@ -13,7 +13,7 @@
  * 0 or -ENOMEM.
  */
 int frames_make(const struct partial *p, struct symbolizer *symbolizer, const struct kspan *wait,
-		struct frame_view **frames, size_t *count);
-void frames_free(struct frame_view *frames, size_t count);
+		struct frame **frames, size_t *count);
+void frames_free(struct frame *frames, size_t count);
 
 #endif

@@ -1,38 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which traces of a tree are shown, and which of their spans. */
-#include "cli/trace_build.h"
+#include "answer/traces.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/trace_spans.h"
 #include "tests/unit/check.h"
 
-/* What is shown of the tree: the ids of nodes, a space behind each trace. */
+/* The spans that a sink got: a letter for each, and a space behind each trace. */
 static char shown_text[64];
 
-const struct span_view *making_span(struct making *m, const struct node *n, bool brief)
+static int trace_take(void *arg, const struct trace *trace)
 {
 	size_t at = strlen(shown_text);
 
-	shown_text[at] = (char)('a' + n->id - 1);
-	shown_text[at + 1] = '\0';
-	return &m->span;
-}
-
-void making_free(struct making *m)
-{
-}
-
-static int trace_write(void *writer, const struct trace_view *trace)
-{
 	for (size_t i = 0; i < trace->spans_count; i++)
-		CHECK(trace->span(trace, i, false));
-	strcat(shown_text, " ");
+		shown_text[at++] = (char)('a' + trace->position(trace, i).id - 1);
+	shown_text[at++] = ' ';
+	shown_text[at] = '\0';
 	return 0;
 }
-
-static const struct trace_format format = {.name = "test", .trace = trace_write};
 
 /*
  * Trace 1: a (process 10), under it b (process 20) with the call c. Trace 2: d
@@ -85,10 +72,9 @@ static struct tree tree_of(const struct trace_choice *c, bool threads)
 static const char *shown_of(struct trace_choice choice, bool threads)
 {
 	static const struct partial_options none;
-	struct trace_writer writer = {0};
 	struct partial *p = partial_new(&none);
 	struct tree tree = tree_of(&choice, threads);
-	struct trace_output to = {&format, &writer};
+	const struct trace_sink to = {trace_take, NULL};
 	size_t written = 0, spaces = 0;
 
 	shown_text[0] = '\0';

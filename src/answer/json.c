@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer/json.h"
+
+#include <errno.h>
+
+#include "span/json.h"
+
+/* ---- rows ---- */
+
+void row_write_json(struct json *j, const struct row *row)
+{
+	json_object_begin(j, NULL);
+	json_string(j, "key", row->key);
+	if (row->service)
+		json_string(j, "service", row->service);
+	if (row->process)
+		json_string(j, "process", row->process);
+	if (row->pid)
+		json_u64(j, "pid", row->pid);
+	if (row->thread)
+		json_string(j, "thread", row->thread);
+	if (row->tid)
+		json_u64(j, "tid", row->tid);
+	json_u64(j, "count", row->count);
+	if (!(row->absent & ROW_NO_ERRORS))
+		json_u64(j, "errors", row->errors);
+	if (!(row->absent & ROW_NO_DURATIONS))
+		json_u64(j, "total_ns", row->total_ns);
+	if (!(row->absent & (ROW_NO_DURATIONS | ROW_NO_PERCENTILES))) {
+		json_u64(j, "p50_ns", row->p50_ns);
+		json_u64(j, "p95_ns", row->p95_ns);
+		json_u64(j, "p99_ns", row->p99_ns);
+		json_u64(j, "max_ns", row->max_ns);
+	}
+	if (!(row->absent & ROW_NO_SPLIT))
+		split_write_json(j, &row->time);
+	json_object_end(j);
+}
+
+void report_write_json(struct json *j, const struct report *report)
+{
+	json_object_begin(j, NULL);
+	json_u64(j, "from_ns", report->from_ns);
+	json_u64(j, "to_ns", report->to_ns);
+	source_write_json(j, &report->source);
+	json_array_begin_lines(j, "rows");
+	for (size_t i = 0; i < report->rows_count; i++)
+		row_write_json(j, &report->rows[i]);
+	json_array_end(j);
+	json_object_end(j);
+	json_end(j);
+}
+
+/* ---- traces ---- */
+
+void traces_json_begin(struct json *j, const struct source_view *source)
+{
+	json_object_begin(j, NULL);
+	source_write_json(j, source);
+	json_array_begin_lines(j, "traces");
+}
+
+int trace_write_json(struct json *j, const struct trace *trace)
+{
+	json_object_begin(j, NULL);
+	json_string(j, "trace_id", trace->trace_id);
+	json_array_begin_lines(j, "spans");
+	for (size_t i = 0; i < trace->spans_count; i++) {
+		const struct span *span = trace->span(trace, i, false);
+
+		if (!span)
+			return -ENOMEM;
+		span_write_json(j, span);
+	}
+	json_array_end(j);
+	json_object_end(j);
+	return 0;
+}
+
+void traces_json_end(struct json *j)
+{
+	json_array_end(j);
+	json_object_end(j);
+	json_end(j);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers as JSON documents. The manual pages of the commands list the keys. */
+#ifndef ANSWER_JSON_H
+#define ANSWER_JSON_H
+
+#include "answer/report.h"
+#include "answer/trace.h"
+#include "base/json.h"
+
+/* Writes a whole document: a report, with a line for each row. */
+void report_write_json(struct json *j, const struct report *report);
+
+/* Writes a row as a value of the array that was begun last. */
+void row_write_json(struct json *j, const struct row *row);
+
+/*
+ * The document of traces is written in three steps: its begin, each trace, its end. A trace has a
+ * line for each of its spans. trace_write_json() returns 0, or -ENOMEM with a part of the trace
+ * written.
+ */
+void traces_json_begin(struct json *j, const struct source_view *source);
+int trace_write_json(struct json *j, const struct trace *trace);
+void traces_json_end(struct json *j);
+
+#endif

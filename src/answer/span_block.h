@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attributes of a request to a disk. */
+#ifndef ANSWER_SPAN_BLOCK_H
+#define ANSWER_SPAN_BLOCK_H
+
+#include "answer/span_builder.h"
+
+/* Adds the attributes of the request and returns its name. */
+const char *making_block(struct making *m, const struct kspan *k);
+
+/* "read", "write", "flush" or "discard", of BLOCK_* flags. */
+const char *block_operation(u32 flags);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A span in the making: collects its attributes and the texts that it points to. One builder makes
+ * one span after the other; a span is valid until the next one is begun.
+ */
+#ifndef ANSWER_SPAN_BUILDER_H
+#define ANSWER_SPAN_BUILDER_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "map/partial.h"
+#include "span/span.h"
+#include "symbol/symbolizer.h"
+
+struct making {
+	const struct partial *p;
+	const struct tree *tree;
+	const char *host;
+	struct symbolizer *symbolizer; /* made when the first stack is shown; owned */
+	struct span span;
+	VEC(struct attribute *) attributes; /* owned: the array of each event */
+	struct event *events;		    /* owned */
+	VEC(char *) texts;		    /* owned */
+	VEC(struct attribute) current;	    /* attributes of the span or event that is made now */
+	struct map formats;		    /* of events: id -> struct event_format, owned */
+	bool failed;			    /* the memory ran out */
+};
+
+/* Forgets the span, so that the next one can be made. */
+void making_reset(struct making *m);
+
+/* Frees all that a builder owns. */
+void making_free(struct making *m);
+
+/*
+ * A text that lives as long as the span: formatted, or a copy. "" if the memory ran out, with
+ * `failed` set.
+ */
+__attribute__((format(printf, 2, 3))) const char *making_text(struct making *m, const char *format,
+							      ...);
+const char *making_copy(struct making *m, const char *of);
+
+/* Adds an attribute to the span or event. Key and value must live as long as the span. */
+void making_string(struct making *m, const char *key, const char *value);
+void making_integer(struct making *m, const char *key, s64 value);
+void making_boolean(struct making *m, const char *key, bool value);
+
+/* True if the span or event has an attribute of that key already. */
+bool making_has(const struct making *m, const char *key);
+
+/* Adds an attribute that an application gave. A key that is given again replaces the value. */
+void making_given(struct making *m, const struct span_attribute *a);
+
+/*
+ * Ends an event: moves the attributes collected so far into an array of their own, which lives as
+ * long as the span. NULL if there are none, or if the memory ran out.
+ */
+const struct attribute *making_take(struct making *m, size_t *count);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attributes that say which thread, interrupt or timer ended a wait. */
+#ifndef ANSWER_SPAN_WAKER_H
+#define ANSWER_SPAN_WAKER_H
+
+#include "answer/span_builder.h"
+
+void making_waker(struct making *m, const struct life_wake *wake);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One trace of an answer. Its spans are made one by one when they are asked for, so that a
+ * recording with millions of spans fits into the memory.
+ */
+#ifndef ANSWER_TRACE_H
+#define ANSWER_TRACE_H
+
+#include "span/span.h"
+
+/* The place of a span in its trace, which is cheaper to know than the span. */
+struct span_position {
+	uint64_t id, parent; /* parent 0: a root */
+	uint64_t begin_ns, end_ns;
+	bool kernel; /* a syscall, wait, fault or request: it has no service */
+};
+
+struct trace {
+	char trace_id[TRACE_ID_BYTES]; /* "": what a thread did outside of spans */
+	size_t spans_count;
+	struct span_position (*position)(const struct trace *trace, size_t index);
+	/*
+	 * The span at `index`, valid until the next call. `brief` leaves out attributes, events
+	 * and frames; a brief span of the kernel has only a name, a time split and a process.
+	 * NULL: the memory ran out.
+	 */
+	const struct span *(*span)(const struct trace *trace, size_t index, bool brief);
+	void *maker; /* the state of the two functions */
+};
+
+/* Takes the traces of an answer one after the other. */
+struct trace_sink {
+	/* 0, or a negative errno, which ends the answer. The trace is valid during the call. */
+	int (*take)(void *arg, const struct trace *trace);
+	void *arg;
+};
+
+#endif
