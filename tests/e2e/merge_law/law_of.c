@@ -3,7 +3,7 @@
  * The merge law over a recorded trace: `law_of CHUNK SEED TIMES` maps its
  * records whole, then TIMES times cut at random places, every other time at
  * one for each CPU, and merged in a random grouping, and compares all answers
- * to the byte; then with a base in place of what lies before a random time, of
+ * to the byte; then with a checkpoint in place of what lies before a random time, of
  * a short trace before each record.
  */
 #include <stdio.h>
@@ -53,7 +53,7 @@ static int check_base(struct simulation *s, u64 at)
 	int failed = strcmp(whole, resumed) != 0;
 
 	if (failed) {
-		printf("on a base at %llu\n", (unsigned long long)at);
+		printf("on a checkpoint at %llu\n", (unsigned long long)at);
 		print_difference(whole, resumed);
 	}
 	free(whole);

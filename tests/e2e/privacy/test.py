@@ -153,10 +153,10 @@ def a_link_in_place_of_the_recording_leads_nowhere():
     os.mkdir(home, 0o755)
     os.chown(home, NOBODY, NOBODY)
     os.mkdir(other, 0o755)
-    base = os.path.join(other, "checkpoint")
-    with open(base, "w", encoding="ascii") as file:
+    checkpoint = os.path.join(other, "checkpoint")
+    with open(checkpoint, "w", encoding="ascii") as file:
         file.write("mine")
-    before = os.lstat(base)
+    before = os.lstat(checkpoint)
     recorder = subprocess.Popen(
         [fathom.binary, "record", "-o", path, "--rotate", "100ms", "--keep", "300ms", "--",
          "sleep", "8"], stderr=subprocess.PIPE, text=True,
@@ -175,7 +175,7 @@ def a_link_in_place_of_the_recording_leads_nowhere():
         recorder.wait()
     equal(recorder.returncode, 0, f"status: {stderr}")
     equal(os.listdir(other), ["checkpoint"], "nothing was put there")
-    after = os.lstat(base)
+    after = os.lstat(checkpoint)
     equal((after.st_ino, after.st_uid, after.st_size), (before.st_ino, 0, 4), "what was there")
     check(fathom.chunks(moved), "the recording is whole")
     equal(owners(moved), {(NOBODY, NOBODY)}, "owners")

@@ -154,9 +154,9 @@ def chunks_that_are_named():
 @tests.add
 def a_damaged_base():
     path = fathom.path("kept")
-    base = os.path.join(path, "checkpoint")
-    with open(base, "r+b") as file:
-        file.seek(os.path.getsize(base) // 2)
+    checkpoint = os.path.join(path, "checkpoint")
+    with open(checkpoint, "r+b") as file:
+        file.seek(os.path.getsize(checkpoint) // 2)
         byte = file.read(1)
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([byte[0] ^ 0x55]))
@@ -178,9 +178,9 @@ def a_damaged_base():
 @tests.add
 def a_base_of_another_version():
     path = fathom.path("kept")
-    base = os.path.join(path, "checkpoint")
+    checkpoint = os.path.join(path, "checkpoint")
     body = b"\0" * 37 + b"\xff" * 7 + b"\x3f" + b"fathombs" + b"\x7f" * 8
-    with open(base, "wb") as file:
+    with open(checkpoint, "wb") as file:
         file.write(b"fathomB1" + harness.crc32c(body).to_bytes(4, "little") + body)
     result = fathom.run("record", "-o", path, *LIMITS, "--", "true")
     equal(result.returncode, 0, f"status: {result.stderr}")
