@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `analyses CHUNK DIR COUNT`: writes the first COUNT system calls, switches and wakings of a chunk
- * into DIR as LTTng's tracer of the kernel would have, a call in two events, and says how many
- * there were. lttng-analyses reads nothing else: that tracer is a module for another
- * kernel, and babeltrace 1, its reader, stops at a chunk's thread ids, of 24 bits.
+ * into DIR in the form of LTTng's kernel tracer, with two events for each call, and prints their
+ * number. lttng-analyses reads nothing else. That tracer itself is a module for another
+ * kernel. Chunks cannot be read directly: babeltrace 1, its reader, fails at thread ids of 24 bits.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ static int syscall_add(struct cpu *c, const struct record_syscall *r)
 	return err ? err : vec_push(c, exit);
 }
 
-/* Returns whether it was taken, or a negative errno. */
+/* Returns 1 if the record was taken, 0 if not, or a negative errno. */
 static int record_add(struct cpu *cpus, const struct record_head *head)
 {
 	struct event event = {.time_ns = head->time_ns};
@@ -138,7 +138,7 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What failed before is told, too. */
+/* Also reports an earlier failure. */
 static int file_close(FILE *file)
 {
 	bool failed = ferror(file);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a turn of a small loop costs: a span, a system call, a round trip, an exchange."""
+"""The cost of one turn of a small loop: a span, a system call, a round trip, an exchange."""
 import re
 import shutil
 import statistics
@@ -11,7 +11,7 @@ from tell import Goal, Runs, ratio, say, summary
 
 
 def span_ns(bench):
-    """Of one run: written into a ring, and with nobody listening."""
+    """One run: with spans written into a ring, and while nobody listens."""
     told = output([bench.program("span"), "1000"])
     return {name: float(ns) for name, ns in re.findall(r"(\w[\w ]*\w) +([\d.]+) ns median", told)}
 
@@ -43,7 +43,7 @@ def span(bench):
 
 
 def loop_beside(bench):
-    """The loop out of scope, while another process is recorded."""
+    """Runs the loop out of scope, while another process is recorded."""
     target = bench.path("beside")
     with subprocess.Popen(["sleep", "60"]) as other:
         recorder = Recorder([bench.fathom, "record", "-o", target, "-p", str(other.pid)], target)

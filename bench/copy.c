@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `copy plain|zstd CHUNK DIR [KIND...]`: writes a chunk's records anew into DIR, as a recorder
- * does, but for those of the kinds, and says how many were left out, and what the streams of
- * the copy take: so a kind's share of a chunk is found.
+ * `copy plain|zstd CHUNK DIR [KIND...]`: writes the records of a chunk again into DIR, as a
+ * recorder does, without those of the kinds. Prints the number of records that were left out, and
+ * the bytes of the streams of the copy. This gives the share of a kind in a chunk.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static const char *const kind_names[RECORD_KIND_MAX + 1] = {
 #undef K
 };
 
-/* A stream is read by a reader of its own: what that stands at lives until its next call. */
+/* Each stream has its own reader; its current record is valid until the next call. */
 struct source {
 	struct chunk_reader *reader;
 	size_t index;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `epoll [SAMPLING]`: a small HTTP server on one thread, with a span for each request. Prints
- * its port, serves until SIGTERM. SAMPLING is in the words of FATHOM_SAMPLING (1/1000).
+ * its port and serves until SIGTERM. SAMPLING is a value of FATHOM_SAMPLING (1/1000).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -99,7 +99,7 @@ static bool request_answer(int fd)
 	return whole;
 }
 
-/* False: the connection is at its end. */
+/* False: the connection has ended. */
 static bool connection_serve(int fd)
 {
 	struct connection *c = connections[fd];

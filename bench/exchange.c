@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `exchange tcp|unix N`: N times a message of 64 bytes is sent at one end of a
- * connection within this thread and received at the other, and the CPU time that that took.
+ * `exchange tcp|unix N`: sends a message of 64 bytes N times at one end of a connection, and
+ * receives it at the other end in the same thread. Prints the CPU time of that.
  */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of this thread's own time: what others do on its CPU meanwhile is not in it. */
+/* Measures only this thread's own time, not that of others on its CPU. */
 static double cpu_ns(void)
 {
 	struct timespec t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* Programs that do nothing, on the hot tracepoints: what the measurement itself takes. */
+/* Programs that do nothing, on the hot tracepoints: the cost of the attachment itself. */
 #include "bpf/kernel.h"
 
 char LICENSE[] SEC("license") = "GPL";

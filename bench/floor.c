@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `floor [CMD ARG ...]`: runs CMD while programs that do nothing are on the hot tracepoints.
- * Without one they are there until a signal ends it.
+ * `floor [CMD ARG ...]`: runs CMD while programs that do nothing are attached to the hot
+ * tracepoints. Without CMD they stay attached until a signal ends this program.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (argc < 2) {
-		signal(SIGINT, SIG_DFL); /* of a job in the background it is ignored */
+		signal(SIGINT, SIG_DFL); /* a shell ignores SIGINT for a job in the background */
 		pause();
 		floor__destroy(floor);
 		return 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every row works with: the programs, a directory for recordings, recorders and peers."""
+"""Common to all rows: the programs, a directory for recordings, recorders and peers."""
 import collections
 import os
 import re
@@ -10,7 +10,7 @@ import tempfile
 import time
 
 CALLS = 2000000
-SETTLE_S = 1.5  # what is there is told
+SETTLE_S = 1.5  # reported if it is there
 ATTACH_S = 30
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -42,7 +42,7 @@ def host_ticks():
 
 
 class Machine:
-    """What a row's figures hang on besides: who else runs here, and on the host below."""
+    """Conditions of a row: other load on this machine, and time that its host stole."""
 
     def __init__(self):
         self.load, self.since, self.steal = os.getloadavg()[0], time.monotonic(), host_ticks()[1]
@@ -55,7 +55,7 @@ class Machine:
 
 
 def descendants(pid):
-    """A process and all below it."""
+    """A process and all its descendants."""
     found = [pid]
     for parent in found:
         try:
@@ -74,16 +74,16 @@ def used_ticks(pid):
 
 
 def used_seconds(pid):
-    """CPU time of a process, of all below it, and of those of them that ended."""
+    """CPU time of a process and of its descendants, including those that ended."""
     while True:
         try:
             return sum(map(used_ticks, descendants(pid))) / TICKS
-        except OSError:  # one ended meanwhile: what it took may be counted at its parent by now
+        except OSError:  # a child ended meanwhile: its time may be counted at its parent by now
             continue
 
 
 def links_of(pid):
-    """How many programs a process has attached to the kernel."""
+    """The number of programs that a process has attached to the kernel."""
     try:
         names = os.listdir(f"/proc/{pid}/fd")
         return sum("bpf_link" in os.readlink(f"/proc/{pid}/fd/{name}") for name in names)
@@ -109,7 +109,7 @@ class Recorder:
             raise RuntimeError(f"{command[0]} ended: {self.process.communicate()[1].strip()}")
 
     def wait_attached(self):
-        """Its programs are loaded, and as many are attached as shortly before."""
+        """Waits until its programs are attached, and their number does not change any more."""
         links, until = 0, time.monotonic() + ATTACH_S
         while self.process.poll() is None and time.monotonic() < until:
             before, links = links, links_of(self.process.pid)
@@ -118,7 +118,7 @@ class Recorder:
             time.sleep(0.1)
 
     def stop(self):
-        """What it says at its end."""
+        """Ends the recorder, and returns its output."""
         self.process.send_signal(signal.SIGINT)
         return self.process.communicate()[1]
 
@@ -128,18 +128,18 @@ PEER_EVENTS = ("raw_syscalls:sys_enter,raw_syscalls:sys_exit,sched:sched_switch,
 
 
 def perf_command(data):
-    """Records on the whole host what fathom makes most of its records of."""
+    """`perf record` on the whole host, of the tracepoints that give fathom most of its records."""
     return ["perf", "record", "-a", "-m", "8M", "-e", PEER_EVENTS, "-o", data]
 
 
 def lost_events(said):
-    """Of what a recorder said at its end."""
+    """The lost records in the last output of a recorder."""
     found = re.search(r"(\d+) LOST|[Ll]ost (\d+)", said)
     return int(found.group(1) or found.group(2)) if found else 0
 
 
 class Ftrace:
-    """An instance of the kernel's own tracer, in memory and without a reader."""
+    """An instance of ftrace, in memory and without a reader."""
 
     def __init__(self):
         self.directory = None
@@ -188,17 +188,17 @@ class Bench:
 
     @staticmethod
     def turn(*command):
-        """Of a program under bench/, and of what may record it."""
+        """Runs a program under bench/, with the command that records it, if any."""
         result = subprocess.run(command, text=True, check=True, capture_output=True)
         return Turn(float(re.search(r"ns_per_call ([\d.]+)", result.stdout).group(1)),
                     lost_events(result.stderr))
 
     def loop(self, *before):
-        """Of getppid in a loop, under the command `before`."""
+        """The time of getppid in a loop, under the command `before`."""
         return self.turn(*before, self.program("loop"), str(CALLS))
 
     def record(self, *options):
-        """The begin of a command that records the one appended to it."""
+        """The begin of a command line that records the command appended to it."""
         target = self.path("record")
         shutil.rmtree(target, ignore_errors=True)
         return [self.fathom, "record", "-o", target, *options, "--"]
@@ -208,7 +208,7 @@ class Bench:
         return Recorder([self.fathom, "record", "-o", target, *(options or ["-a"])], target)
 
     def chunk_of(self, directory):
-        """Its only chunk, and how many records are in it."""
+        """The only chunk of a recording, and its number of records."""
         listing = output([self.fathom, "chunks", directory])
         chunk = next(os.path.join(directory, name) for name in sorted(os.listdir(directory))
                      if name[0].isdigit())

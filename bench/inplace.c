@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `inplace SECONDS PID...`: the run time of the kernel programs that the processes hold, where
- * the kernel runs them, by its own account. A line for each program that ran:
+ * `inplace SECONDS PID...`: prints the run time of the kernel programs that the processes hold,
+ * as the kernel accounts for it. There is a line for each program that ran:
  *
  *	NUMBER_OF_THE_PROCESS NAME RUNS NS_PER_RUN
  *
- * and one for "0 floor": a program that does nothing, in the same time at the same places.
+ * and one for "0 floor": a program that does nothing, at the same time and places.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static int program_read(struct program *p)
 	return 0;
 }
 
-/* The name of its function; the kernel's own of the program is cut off. */
+/* The name of its function; the kernel's name of the program is truncated. */
 static void program_name(const struct program *p, char name[NAME_MAX_BYTES])
 {
 	struct bpf_func_info function = {0};
@@ -89,7 +89,7 @@ static int programs_of(const char *pid, int owner)
 		f = entry->d_name[0] == '.' ? NULL : fopen(file, "r");
 		if (!f)
 			continue;
-		/* a link tells of its program, too */
+		/* a link names its program, too */
 		while (fgets(line, sizeof(line), f) && strncmp(line, "link_id", 7) != 0) {
 			if (sscanf(line, "prog_id: %u", &id) == 1)
 				program_add(bpf_prog_get_fd_by_id(id), owner);

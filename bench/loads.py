@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers, each in a directory of its own, and what loads them."""
+"""Servers, each in its own directory, and their load generators."""
 import os
 import pwd
 import re
@@ -15,7 +15,7 @@ VIDEO_S = 60
 
 
 def first_line(process, pattern):
-    """What a server says once it serves."""
+    """Waits for the line that a server prints when it is ready."""
     found = re.match(pattern, process.stdout.readline())
     if not found:
         raise RuntimeError(f"{process.args[0]} did not start")
@@ -24,14 +24,15 @@ def first_line(process, pattern):
 
 class Server:
     """
-    What all have in common. A subclass has what it `needs`, starts self.process, and says
-    with load_command() what loads it for so long, and with load_read() what that told.
+    The common part of all servers. A subclass lists the programs that it `needs`, and starts
+    self.process. Its load_command() returns the command that loads the server for a time, and
+    load_read() reads the output of this command.
     """
     needs = ()
 
     @classmethod
     def missing(cls):
-        """What is not installed of what it takes."""
+        """The programs that it needs and that are not installed."""
         return [name for name in cls.needs if not shutil.which(name)]
 
     def __init__(self, bench):
@@ -48,7 +49,7 @@ class Server:
                                 stderr=subprocess.DEVNULL, text=True)
 
     def load_end(self, load):
-        """Requests per second, and how many."""
+        """Requests per second, and their number."""
         text = load.communicate()[0]
         if load.returncode:
             raise RuntimeError(f"{load.args[0]} ended with {load.returncode}")
@@ -130,7 +131,7 @@ class Postgres(Server):
 
     @staticmethod
     def program(name):
-        """Debian keeps those of the server out of PATH."""
+        """Finds programs of the server, which Debian keeps out of PATH."""
         root = "/usr/lib/postgresql"
         versions = sorted(os.listdir(root), key=float) if os.path.isdir(root) else []
         path = os.path.join(root, versions[-1], "bin", name) if versions else name
@@ -182,7 +183,7 @@ class Postgres(Server):
 class Thumbnailer(Server):
     """The thumbnail server of the example and its client: the same pictures each time."""
     needs = ("ffmpeg",)
-    per_second = 12  # requests that a run is made of, so that it takes about so long
+    per_second = 12  # requests of a run, so that it takes about this long
 
     def __init__(self, bench):
         super().__init__(bench)
@@ -206,6 +207,6 @@ class Thumbnailer(Server):
 
 
 def server_missing(kind):
-    """A line that says why there is no figure, or None."""
+    """Returns the reason why there is no figure, or None."""
     names = kind.missing()
     return f"  {', '.join(names)} not installed: no figure" if names else None

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `loop N`: N calls of getppid in a row, and the CPU time that one took. */
+/* `loop N`: makes N calls of getppid in a row, and prints the CPU time of one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Of this thread's own time: what others do on its CPU meanwhile is not in it. */
+/* Measures only this thread's own time, not that of others on its CPU. */
 static double cpu_ns(void)
 {
 	struct timespec t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `lttng [ROUNDS]`: begin and end of a span as two LTTng-UST tracepoints, in bursts as in
- * span.c; the median of the bursts. Fails if no session has them enabled.
+ * `lttng [ROUNDS]`: measures begin and end of a span as two LTTng-UST tracepoints, in bursts as
+ * in span.c, and prints the median. Fails if no session has them enabled.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The session's daemon tells the process what is enabled when it is connected. */
+/* The session daemon enables the tracepoints after the process has connected. */
 static int enabled_wait(void)
 {
 	for (int i = 0; i < 50; i++) {

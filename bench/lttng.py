@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LTTng-UST as a peer: a session daemon of an ordinary user, in a directory of its own."""
+"""LTTng-UST as a peer: a session daemon of an ordinary user, in its own directory."""
 import os
 import pwd
 import shutil
@@ -43,14 +43,14 @@ class Lttng:
         self.run("lttng", "--no-sessiond", *arguments)
 
     def start(self):
-        """Sets `runs`, or says why there is no such peer."""
+        """Sets `runs`, or prints why this peer is missing."""
         why = self.missing()
         if why:
             say(f"  {why}: no ratio to LTTng-UST")
             return
         self.user = pwd.getpwnam(USER)
         os.makedirs(self.home)
-        shutil.copy(self.program, self.home)  # the build may lie where only root looks
+        shutil.copy(self.program, self.home)  # the build directory may be readable for root only
         self.program = os.path.join(self.home, os.path.basename(self.program))
         os.chown(self.home, self.user.pw_uid, self.user.pw_gid)
         self.environment = {"PATH": os.environ["PATH"], "HOME": self.home, "LTTNG_HOME": self.home,
@@ -66,7 +66,7 @@ class Lttng:
             say(f"  {' '.join(failure.cmd)}: {failure.stderr.strip()}: no ratio to LTTng-UST")
 
     def session(self):
-        """Its buffers are overwritten: nobody reads them, as nobody times our reader."""
+        """Uses buffers that are overwritten and not read, since our reader is not timed either."""
         for tries in range(100):
             try:
                 self.lttng("list")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A span as two LTTng-UST tracepoints: what they must carry to be joined again. */
-/* Read several times, by macros that are not ours. */
+/* A span as two LTTng-UST tracepoints, with the fields that are needed to join them. */
+/* LTTng's macros include this file several times. */
 /* clang-format off */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER fathom_bench

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `map DIR [sums]`: maps a recording or chunk as `fathom trace --all` does, with every system call,
- * fault and wait as a span, names of files and threads, and histograms, ready to be asked, and
- * says what that took on its one thread: CPU seconds, and memory at most. With `sums` no span
- * of the kernel is kept, as `fathom report` does.
+ * `map DIR [sums]`: maps a recording or chunk as `fathom trace --all` does: with every system
+ * call, fault and wait as a span, names of files and threads, and histograms, ready for queries.
+ * Prints the CPU seconds on its one thread, and the maximum of its memory. With `sums` it keeps no
+ * kernel spans, like `fathom report`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* A chunk's partial, into the one before. What is damaged or lost makes the figure void. */
+/* Maps a chunk and merges it into the partial. Damage or losses make the figure void. */
 static int chunk_take(struct partial *into, const struct chunk_info *info, struct error *e)
 {
 	struct chunk_task task = {.info = info, .whole = true, .options = into->options};

@@ -7,7 +7,7 @@
 
 #include "proc/memfd.h"
 
-/* By an open file of our own. A recorder of the whole host may have come first: waits 3 s. */
+/* Finds the ring by our own open file. Waits 3 s if a recorder of the host has taken it. */
 static bool ring_lock(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

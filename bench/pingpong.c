@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `pingpong N [alone]`: N times a byte goes through a pipe to another process on the same CPU and
- * comes back through a second one: two context switches and two wake-ups. Prints the CPU time
- * that both took together: the CPU is never idle, and what others do on it is not in it.
+ * `pingpong N [alone]`: sends a byte N times through a pipe to another process on the same CPU,
+ * which returns it through a second pipe: two context switches and two wake-ups. Prints the CPU
+ * time of both processes: their CPU is never idle, and the time of others on it is not included.
  * With `alone` this process answers itself: the same calls without a switch or wake-up.
  */
 #include <sched.h>
@@ -23,7 +23,7 @@ static double used_ns(int who)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e3;
 }
 
-/* To the last CPU that we may use; the child inherits it. */
+/* Binds to the last CPU that this process may use; the child inherits that. */
 static int pin(void)
 {
 	cpu_set_t allowed, one;
@@ -46,7 +46,7 @@ static bool pass_on(int in, int out)
 	return read(in, &byte, 1) == 1 && write(out, &byte, 1) == 1;
 }
 
-/* The other process; 0: there is none, -1: it could not be made. */
+/* Returns the other process; 0: there is none, -1: it could not be created. */
 static pid_t answer_start(const int there[2], const int back[2], bool alone)
 {
 	pid_t child = alone ? 0 : fork();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chunks: what a record takes in one, and how fast they are written and mapped."""
+"""Chunks: the bytes of a record, and the speed of writing and mapping."""
 import os
 import re
 import shutil
@@ -12,25 +12,25 @@ from tell import Goal, Runs, figure, ratio, say, summary
 TRIAL_SECONDS = 3
 LONGEST_SECONDS = 150
 ANALYSED = 200000  # records, of which lttng-analyses takes some 50,000 in a second
-BUFFER = "512M"  # of the recorder: the chunk is to hold everything
+BUFFER = "512M"  # --buffer: the chunk must contain everything
 CALL, SWITCH = "syscall", "switch"
 BYTES = {("plain", CALL): Goal(64, 40), ("plain", SWITCH): Goal(12, 6),
          ("zstd", CALL): Goal(12, 6), ("zstd", SWITCH): Goal(12, 6)}
 
 
 def fields(text):
-    """What a program under bench/ tells, a line each: NAME VALUE."""
+    """Reads the output of a program under bench/: lines of NAME VALUE."""
     return {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", text)}
 
 
 def record_getppid(bench):
-    """A known number of calls; their chunk, how many records are in it, and how many were lost."""
+    """Records a known number of calls. Returns the chunk, its number of records, and lost records."""
     turn = bench.turn(*bench.record(), bench.program("loop"), str(CALLS))
     return *bench.chunk_of(bench.path("record")), turn.lost
 
 
 def record_nginx(bench, nginx, target, seconds):
-    """Records the whole host for so long; as above."""
+    """Records the whole host for a time. Returns the same."""
     shutil.rmtree(target, ignore_errors=True)
     load = nginx.load_start(seconds + 2)
     said = subprocess.run([bench.fathom, "record", "-o", target, "-d", str(seconds), "--buffer",
@@ -40,7 +40,7 @@ def record_nginx(bench, nginx, target, seconds):
 
 
 def record_nginx_long(bench):
-    """With bench.records records."""
+    """A chunk of nginx with bench.records records."""
     nginx = Nginx(bench)
     try:
         _, records, _ = record_nginx(bench, nginx, bench.path("trial"), TRIAL_SECONDS)
@@ -59,7 +59,7 @@ def peers_of(bench, chunk, records):
             ["babeltrace2", chunk, "-c", "sink.utils.dummy"], records)
     else:
         say("  babeltrace2 is not installed: no ratio to it")
-    if shutil.which("lttng-cputop"):  # reads traces of LTTng's kernel tracer only
+    if shutil.which("lttng-cputop"):  # reads only traces of LTTng's kernel tracer
         target = bench.path("analyses/kernel")
         os.makedirs(target)
         told = output([bench.program("analyses"), chunk, target, str(ANALYSED)])
@@ -97,7 +97,7 @@ def map_chunk(bench):
 
 
 def copy_bytes(bench, packing, chunk, kinds):
-    """Bytes of a chunk without records of these kinds, and how many those were."""
+    """Bytes of a chunk without records of these kinds, and the number of these records."""
     target = bench.path("copy")
     shutil.rmtree(target, ignore_errors=True)
     told = fields(output([bench.program("copy"), packing, chunk, target, *kinds]))
@@ -105,7 +105,7 @@ def copy_bytes(bench, packing, chunk, kinds):
 
 
 def bytes_each(bench, packing, chunk, records, kinds):
-    """{of what: bytes per record}"""
+    """{kind: bytes per record}"""
     total, _ = copy_bytes(bench, packing, chunk, [])
     each = {"record": total / records}
     for kind in kinds:
@@ -115,7 +115,7 @@ def bytes_each(bench, packing, chunk, records, kinds):
 
 
 def perf_bytes(bench, nginx):
-    """Bytes of an event in what perf writes, of those that it kept, and how many it lost."""
+    """Bytes per event in the output of perf, and the number of events that it lost."""
     data = bench.path("perf.data")
     load = nginx.load_start(TRIAL_SECONDS + 2)
     said = Recorder(perf_command(data), data).stop()
@@ -125,7 +125,7 @@ def perf_bytes(bench, nginx):
 
 
 def tell_sizes(bench, name, record, kinds=(), peer=None):
-    """Of as many recordings as there are rounds."""
+    """Figures of one recording for each round."""
     found, theirs = {}, Runs()
     for _ in range(bench.rounds):
         chunk, records, lost = record()

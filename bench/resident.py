@@ -9,7 +9,7 @@ from loads import Redis, server_missing
 from tell import Goal, Runs, ratio, say, summary
 
 LOAD_SECONDS = 5
-TOGETHER = "together"  # what has a goal
+TOGETHER = "together"  # figures with a goal
 RESIDENT = "resident, at most under redis-benchmark"
 LARGE_CPUS, LARGE_PID_MAX, LARGE_THREADS, LARGE_SOCKETS = 64, 4 << 20, 20000, 2000
 MB = 1 << 20
@@ -18,7 +18,7 @@ HASH, ARRAY, SK_STORAGE, TASK_STORAGE = 1, 2, 24, 29
 PER_CPU = (5, 6, 10, 21)
 MMAPABLE, NO_PREALLOC = 1 << 10, 1
 SLOT_BYTES = 64
-STORAGE_HEAD, STORAGE_ITEM = 192, 72  # what the kernel adds to each owner and each value, about
+STORAGE_HEAD, STORAGE_ITEM = 192, 72  # bytes that the kernel adds to each owner and each value, roughly
 
 
 def power_of_two(n):
@@ -26,7 +26,7 @@ def power_of_two(n):
 
 
 class Map:
-    """A map that a process holds, by its fdinfo."""
+    """A BPF map of a process, described by its fdinfo."""
 
     def __init__(self, text):
         values = {name: int(value, 0) for name, value in re.findall(r"(\w+):\s+(\w+)", text)
@@ -36,7 +36,7 @@ class Map:
         self.entries, self.bytes = values["max_entries"], values["memlock"]
 
     def is_ring(self, cpus):
-        """The slots of all CPUs: --buffer says how large they are."""
+        """The slots of all CPUs, whose size --buffer sets."""
         return (self.type == ARRAY and self.flags & MMAPABLE and self.value == SLOT_BYTES and
                 self.entries > cpus)
 
@@ -44,11 +44,11 @@ class Map:
         return self.type in (TASK_STORAGE, SK_STORAGE)
 
     def owner_bytes(self):
-        """Of storage, for each thread or socket: the account of the map leaves these out."""
+        """Storage of each thread or socket, which the account of the map does not include."""
         return STORAGE_HEAD + power_of_two(STORAGE_ITEM + self.value)
 
     def large_bytes(self, cpus, pid_max):
-        """What it would take on the large host, full."""
+        """Its bytes on the large host if it is full."""
         if self.type in PER_CPU or (self.type == ARRAY and self.entries == cpus):
             return self.bytes * LARGE_CPUS // cpus
         if self.type == ARRAY and self.entries == pid_max:
@@ -74,7 +74,7 @@ def maps_of(pid):
 
 
 def resident(pid):
-    """Bytes besides the mapped rings, fathom's or perf's, and how many of these are its own."""
+    """Resident bytes without the mapped rings (fathom's or perf's), and the private ones of these."""
     with open(f"/proc/{pid}/smaps", encoding="utf-8", errors="replace") as text:
         areas = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", text.read(), flags=re.M)[1:]
     total = own = 0
@@ -102,8 +102,8 @@ def storage_bytes(maps, threads, sockets):
 
 def under_load(recorder, redis):
     """
-    The maps of a recorder, what it has resident, before the load and at most in it, and how many
-    records it lost.
+    The maps of a recorder, its resident bytes before the load and their maximum during the load,
+    and the number of records that it lost.
     """
     try:
         pid = recorder.process.pid
@@ -120,15 +120,15 @@ def under_load(recorder, redis):
 
 def cpu_bytes(bench, redis):
     """
-    What each CPU adds when it is busy, without --keep, whose memory goes with what a chunk holds;
-    and how many records were lost.
+    The bytes that each busy CPU adds, and the number of records that were lost. Without --keep,
+    whose memory depends on the contents of a chunk.
     """
     _, idle, most, lost = under_load(bench.record_host("--rotate", "1s"), redis)
     return max(0, most[1] - idle[1]) / possible_cpus(), lost
 
 
 def recorder_bytes(maps, idle, most, cpu_adds):
-    """{what: bytes}"""
+    """{name: bytes}"""
     cpus, pid_max = possible_cpus(), number_in("/proc/sys/kernel/pid_max")
     with open("/proc/loadavg", encoding="ascii") as text:
         threads = int(text.read().split()[3].split("/")[1])
@@ -153,7 +153,7 @@ def recorder_bytes(maps, idle, most, cpu_adds):
 
 
 def perf_bytes(bench, redis):
-    """What perf has resident at most, and how many records it lost."""
+    """The maximum of perf's resident bytes, and the number of records that it lost."""
     data = bench.path("perf.data")
     _, _, most, lost = under_load(Recorder(perf_command(data), data), redis)
     return most[0], lost

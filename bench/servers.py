@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs whole servers under load, and the kernel programs inside one."""
+"""The cost of recording for whole servers under load, and of the kernel programs in one."""
 import os
 import shlex
 import shutil
@@ -18,7 +18,7 @@ IN_PLACE = [  # name, programs, goal in ns
 ]
 FLOOR = "floor"  # the programs that do nothing
 UNMAPPED, PEER = "in scope, not mapped", "perf record"
-NOTHING = "programs that do nothing"  # on those tracepoints: less cannot be had
+NOTHING = "programs that do nothing"  # on those tracepoints, which is a floor
 MAPPED_AFTER_S = 1.5  # a chunk of a second is full, written, and its map has begun
 MAPPED_WITHIN_S = 10
 
@@ -32,7 +32,7 @@ def programs_of(told):
 
 
 def tell_programs(rounds):
-    """Of each program, in all rounds: what a run takes, how many there were, and its share."""
+    """Prints for each program, over all rounds: time per run, number of runs, and share."""
     runs, spent = Counter(), Counter()
     for name, (count, ns) in (item for each in rounds for item in each.items()):
         runs[name] += count
@@ -75,20 +75,20 @@ def inplace(bench):
 
 
 def mapped_beside(bench):
-    """Options that make each second a chunk, which is mapped at once on the same CPUs."""
+    """Options that make one chunk per second, which is mapped at once on the same CPUs."""
     return ["--rotate", "1s", "--on-chunk",
             f'{shlex.quote(bench.fathom)} report --json "$1" >/dev/null']
 
 
 def used_by_all(server, recorder):
-    """CPU time of the server, of what recorded it and maps, and of loads that ended."""
+    """CPU time of the server, of its recorder and maps, and of loads that ended."""
     loads = os.times()
     return (used_seconds(server.process.pid) + loads.children_user + loads.children_system +
             (used_seconds(recorder.process.pid) if recorder else 0))
 
 
 def wait_mapped(recorder):
-    """Until what was recorded is in a chunk, and that is mapped; as long without a recorder."""
+    """Waits until the records are in a chunk, and the chunk is mapped; as long without a recorder."""
     time.sleep(MAPPED_AFTER_S)
     until = time.monotonic() + MAPPED_WITHIN_S
     while (recorder and len(descendants(recorder.process.pid)) > 1 and
@@ -97,12 +97,12 @@ def wait_mapped(recorder):
 
 
 def load_once(server, seconds, recorder, mapped=False):
-    """Requests per second, CPU time for one, records lost, seconds stolen."""
+    """Requests per second, CPU time per request, records lost, seconds stolen."""
     lost = 0
     try:
         (busy, steal), used = host_ticks(), used_by_all(server, recorder)
         rate, requests = server.load_end(server.load_start(seconds))
-        if mapped:  # perf, which records what it does itself, never rests
+        if mapped:  # perf records itself, so it never rests
             wait_mapped(recorder)
         (busy_after, steal_after), used_after = host_ticks(), used_by_all(server, recorder)
     finally:
@@ -113,7 +113,7 @@ def load_once(server, seconds, recorder, mapped=False):
 
 
 def record_server(bench, server, options):
-    """Records the server alone. A process of it that just ends is not there to be recorded."""
+    """Records only the server. A process of it that just ends cannot be recorded."""
     for tries in range(5):
         try:
             return bench.record_host("-p", ",".join(map(str, server.pids())), *options)
@@ -123,7 +123,7 @@ def record_server(bench, server, options):
 
 
 def kinds_of(bench, server, options):
-    """What records in the pairs: with the map beside it, without it, nothing, and perf."""
+    """The recorders of the pairs: fathom with maps, fathom without maps, nothing, and perf."""
     data = bench.path("perf.data")
     mapped = [*options, *mapped_beside(bench)]
     kinds = {
@@ -144,8 +144,8 @@ def is_mapped(kind):
 
 def tell_pairs(kind, pairs, goal):
     """
-    Prints what the pairs of a kind say: by request, the CPU time of the server, its load, the
-    recorder and maps (its own), and of the whole host. Returns what each of them lost.
+    Prints the figures of the pairs of a kind: per request, the CPU time of the server, its load,
+    the recorder and maps (its own), and of the whole host. Returns the loss of each pair.
     """
     lost = sum(with_["lost"] for _, with_ in pairs)
     losses = Runs([100 - 100 * with_["rate"] / plain["rate"] for plain, with_ in pairs], lost)
@@ -160,7 +160,7 @@ def tell_pairs(kind, pairs, goal):
 
 
 def tell_ratios(found, peer, third):
-    """Of each round's pair to the peer's pair of the same round."""
+    """Ratios of each round's pair to the peer's pair of the same round."""
     for kind, ours in found.items():
         for what, theirs in peer.items():
             ratio(f"{kind} / {PEER}, {what}", ours[what], theirs,

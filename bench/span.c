@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a span costs the program that has it: begin and end of an active span,
- * recorded, stamped by the processor's counter if the kernel's clock is made of that, or by
- * CLOCK_MONOTONIC, and with nobody listening. The three are measured in turns, in bursts
- * that fit into the ring; between bursts the ring is emptied outside the timing.
+ * The cost of a span for its program: begin and end of an active span. It is measured in three
+ * ways: recorded with timestamps of the processor's counter (if the kernel's clock uses it),
+ * recorded with CLOCK_MONOTONIC, and while nobody listens. The three take turns, in bursts that
+ * fit into the ring. Between bursts the ring is emptied, which is not timed.
  * `bench-span [ROUNDS]` prints the median and the best of the bursts.
  */
 #include <fathom/fathom.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a figure is printed: its median, how far it goes, and the goal that it has."""
+"""Printing figures: the median, its interval, and the goal."""
 import math
 import statistics
 
@@ -9,7 +9,7 @@ def say(text):
 
 
 def interval(values):
-    """Of the median, with at least 95 % (order statistics); None: they are too few for one."""
+    """The interval of the median with at least 95 % (order statistics); None: too few values."""
     n = len(values)
     outside, rank = 0.0, 0
     while True:
@@ -22,7 +22,7 @@ def interval(values):
 
 
 class Goal:
-    """What a figure must reach and aims at; `most`: it is to be no smaller instead of no larger."""
+    """What a figure must reach and aims at; `most`: it must not be smaller, instead of larger."""
 
     def __init__(self, must, aim, most=False):
         self.must, self.aim, self.sign = must, aim, -1 if most else 1
@@ -31,7 +31,7 @@ class Goal:
         return f"must {self.must:g}" + (f", aim {self.aim:g}" if self.aim is not None else "")
 
     def judge(self, low, high):
-        """Of a figure that lies between the two; with the goal between them nobody knows."""
+        """Judges a figure between low and high. If the goal lies between them, it is not measurable."""
         if self.sign < 0:
             low, high = -high, -low
         must, aim = self.sign * self.must, None if self.aim is None else self.sign * self.aim
@@ -43,12 +43,12 @@ class Goal:
 
 
 def figure(name, value, unit, digits=1):
-    """One figure, of one measurement: nothing that could be judged."""
+    """Prints a figure of one measurement, which cannot be judged."""
     say(f"  {name:48} {value:10.{digits}f} {unit}")
 
 
 class Runs(list):
-    """What was measured several times while something recorded, and how many records that lost."""
+    """Values that were measured during recordings, and the number of records that these lost."""
 
     def __init__(self, values=(), lost=0):
         super().__init__(values)
@@ -60,7 +60,7 @@ class Runs(list):
 
 
 def doubt(values, bounds):
-    """Why nothing can be judged by what was measured, or None."""
+    """Returns the reason why the values cannot be judged, or None."""
     if lost_in(values):
         return f"{lost_in(values)} records were lost"
     if not bounds:
@@ -78,9 +78,9 @@ def lost_in(values):
 
 def summary(name, values, unit, goal=None, digits=1):
     """
-    The median of a figure that was measured several times, with its 95 % interval, and what was
-    lost meanwhile. A goal is reached or not where the whole interval says so, and nothing else
-    gives a doubt.
+    Prints the median of a figure that was measured several times, with its 95 % interval and the
+    records that were lost meanwhile. A goal is reached or not reached if the whole interval says
+    so, and there is no other doubt.
     """
     bounds = interval(values)
     low, high = bounds or (min(values), max(values))
@@ -94,7 +94,7 @@ def summary(name, values, unit, goal=None, digits=1):
 
 
 def ratio(name, ours, theirs, goal=None):
-    """The median of what stood side by side. A peer that took nothing is infinitely better."""
+    """Prints the median of the ratios of pairs. A peer that took no time is infinitely better."""
     pairs = [a / b if b > 0 else math.inf for a, b in zip(ours, theirs)]
     if statistics.median(pairs) < math.inf:
         lost = lost_in(ours) + lost_in(theirs)

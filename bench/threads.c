@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `threads [N]`: memory that libfathom takes for a thread that has written as many spans as it
- * has room for: what the process has more after N threads did so than before, per thread.
+ * `threads [N]`: prints the memory that libfathom takes for a thread that has written as many spans
+ * as it has room for: the growth of the process after N such threads, divided by N.
  */
 #include <fathom/fathom.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ static u64 now_ns(void)
 	return (u64)ts.tv_sec * 1000000000ull + (u64)ts.tv_nsec;
 }
 
-/* Of the process; a page that is mapped several times counts once. */
+/* The memory of the process; a page that is mapped several times counts once. */
 static long memory_kb(void)
 {
 	FILE *f = fopen("/proc/self/smaps_rollup", "r");
@@ -38,7 +38,7 @@ static long memory_kb(void)
 	return kb;
 }
 
-/* So that the stack is there before. */
+/* Touches the stack, so that it is not counted. */
 static void stack_touch(void)
 {
 	volatile char room[STACK_TOUCHED];
@@ -51,7 +51,7 @@ static void *worker(void *arg)
 {
 	stack_touch();
 	pthread_barrier_wait(&barrier);
-	pthread_barrier_wait(&barrier); /* measured: before */
+	pthread_barrier_wait(&barrier); /* measured before */
 	for (int i = 0; i < APP_RING_SLOTS; i++) {
 		struct fathom_span outer = fathom_span_begin("GET /thumbnail");
 		struct fathom_span inner = fathom_span_begin("decode");
@@ -60,7 +60,7 @@ static void *worker(void *arg)
 		fathom_span_end(&outer);
 	}
 	pthread_barrier_wait(&barrier);
-	pthread_barrier_wait(&barrier); /* measured: after */
+	pthread_barrier_wait(&barrier); /* measured after */
 	return arg;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `write DIR [MILLIONS]`: CPU time, user and system, that a chunk's writer takes for a record:
- * records as a server's CPU makes them, out of slots as capture has them, into files in DIR.
+ * `write DIR [MILLIONS]`: prints the CPU time, user and system, that the writer of a chunk takes
+ * for a record. The records are like those of a server's CPU, in slots as capture has them, and are
+ * written into files in DIR.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static void make_syscall(struct record_syscall *r, u32 i)
 					    .flags = FILE_PEER_ON_HOST};
 }
 
-/* Fills one record: how many slots. */
+/* Fills one record and returns its number of slots. */
 static u32 make_record(void *at, u32 i)
 {
 	struct record_head *head = at;
