@@ -24,7 +24,7 @@ def fields(text):
 
 
 def record_getppid(bench):
-    """Records a known number of calls. Returns the chunk, its number of records, and lost records."""
+    """Records a known number of calls. Returns the chunk, its records, and lost records."""
     turn = bench.turn(*bench.record(), bench.program("loop"), str(CALLS))
     return *bench.chunk_of(bench.path("record")), turn.lost
 

@@ -18,7 +18,7 @@ HASH, ARRAY, SK_STORAGE, TASK_STORAGE = 1, 2, 24, 29
 PER_CPU = (5, 6, 10, 21)
 MMAPABLE, NO_PREALLOC = 1 << 10, 1
 SLOT_BYTES = 64
-STORAGE_HEAD, STORAGE_ITEM = 192, 72  # bytes that the kernel adds to each owner and each value, roughly
+STORAGE_HEAD, STORAGE_ITEM = 192, 72  # what the kernel adds to each owner and value
 
 
 def power_of_two(n):
@@ -74,7 +74,7 @@ def maps_of(pid):
 
 
 def resident(pid):
-    """Resident bytes without the mapped rings (fathom's or perf's), and the private ones of these."""
+    """Resident bytes without the mapped rings (of fathom or perf), and how many are private."""
     with open(f"/proc/{pid}/smaps", encoding="utf-8", errors="replace") as text:
         areas = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", text.read(), flags=re.M)[1:]
     total = own = 0

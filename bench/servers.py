@@ -88,7 +88,7 @@ def used_by_all(server, recorder):
 
 
 def wait_mapped(recorder):
-    """Waits until the records are in a chunk, and the chunk is mapped; as long without a recorder."""
+    """Waits until the records are in a chunk that is mapped; as long without a recorder."""
     time.sleep(MAPPED_AFTER_S)
     until = time.monotonic() + MAPPED_WITHIN_S
     while (recorder and len(descendants(recorder.process.pid)) > 1 and

@@ -31,7 +31,7 @@ class Goal:
         return f"must {self.must:g}" + (f", aim {self.aim:g}" if self.aim is not None else "")
 
     def judge(self, low, high):
-        """Judges a figure between low and high. If the goal lies between them, it is not measurable."""
+        """Judges a figure between low and high. It is not measurable if the goal lies between."""
         if self.sign < 0:
             low, high = -high, -low
         must, aim = self.sign * self.must, None if self.aim is None else self.sign * self.aim
