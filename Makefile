@@ -60,7 +60,7 @@ install: build ## install under DESTDIR and PREFIX (/usr/local)
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig # for programs that link libfathom
 
 clean: ## remove what was built
-	rm -rf $(BUILD) $(BUILD)-asan
+	rm -rf $(BUILD) $(BUILD)-clang
 
 ifneq ($(wildcard examples/thumbnailer/run),)
 .PHONY: run

@@ -247,6 +247,16 @@ static int interrupted_run(void (*how)(void), void *(*first)(void *))
 	return status;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+const char *__asan_default_options(void);
+
+/* clang's sanitizer gives each thread a signal stack, and fails to take it from a cancelled one. */
+const char *__asan_default_options(void)
+{
+	return "use_sigaltstack=0";
+}
+#endif
+
 static void cancel_comes(void)
 {
 	pthread_cancel(pthread_self());
