@@ -258,7 +258,7 @@ int recording_lock(const char *dir, const struct chunk_owner *owner, struct reco
 		close(at);
 		close(fd);
 		if (err == -EWOULDBLOCK)
-			return error_say(e, EBUSY, "another recording writes to %s", dir);
+			return error_say(e, EBUSY, "another recorder writes to %s", dir);
 		return error_set(e, err, "cannot lock %s", dir);
 	}
 	*hold = (struct recording_hold){.dir = at, .lock = fd};

@@ -420,10 +420,11 @@ int manifest_read(int dir, struct manifest *manifest, struct error *e)
 		return error_set(e, err, "cannot read the manifest");
 	err = check_checksum(text, len) ? parse_manifest(text, &m) : -EBADMSG;
 	if (err == -EPROTO)
-		error_say(e, err,
-			  "it was recorded by a fathom of version %lu of the record "
-			  "contract, this one reads version %d: use the one that recorded it",
-			  version_of(text), RECORD_CONTRACT_VERSION);
+		error_say(
+			e, err,
+			"it uses version %lu of the record contract, and this fathom reads version "
+			"%d: use the one that recorded it",
+			version_of(text), RECORD_CONTRACT_VERSION);
 	else if (err)
 		error_say(e, err, "the manifest is damaged");
 	free(text);

@@ -328,7 +328,7 @@ static int check_is_chunk(int dir, const char *path, struct error *e)
 	    faccessat(dir, METADATA_NAME, F_OK, 0) == 0 ||
 	    chunk_name_parse(slash ? slash + 1 : path, &name))
 		return 0;
-	return error_say(e, ENOENT, "%s is no chunk", path);
+	return error_say(e, ENOENT, "%s is not a chunk", path);
 }
 
 /* `dir` is taken over; negative: why it is not open. */

@@ -192,7 +192,7 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 		return add_chunk(r, dir, false, false, e);
 	err = chunk_names_list(dir, NULL, &names, e);
 	if (err == -EACCES)
-		error_hint(e, "ask as the user who recorded, or as root");
+		error_hint(e, "run this as the user who recorded, or as root");
 	else if (err == -ENOENT || err == -ENOTDIR)
 		error_hint(e, RECORD_FIRST);
 	if (err)
@@ -314,8 +314,7 @@ static int keep_boot(struct recording *r, int boot, struct error *e)
 		return error_set(e, err, "cannot open the recording");
 	if (found != boot)
 		return error_say(e, ENOENT,
-				 "there is no chunk of such an early boot; the earliest is "
-				 "--boot %d",
+				 "there is no chunk of that boot; the earliest is --boot %d",
 				 found);
 	strcpy(id, of);
 	for (size_t i = 0; i < r->chunks.count; i++) {
@@ -433,11 +432,11 @@ int recording_open(struct recording **recording, const char *const *dirs, size_t
 		err = add_directory(r, dirs[i], e);
 	if (!err && r->chunks.count == 0 && r->open_in[0])
 		err = error_say(e, ENOENT,
-				"there is no chunk in %s yet: the one that is being written can be "
-				"read when 'fathom rotate' has sealed it",
+				"there is no sealed chunk in %s yet: run 'fathom rotate' to seal "
+				"the chunk that is being written",
 				r->open_in);
 	else if (!err && r->chunks.count == 0 && r->info.lost.damaged)
-		err = error_say(e, ENOENT, "there is no chunk in %s that can be read", dirs[0]);
+		err = error_say(e, ENOENT, "no chunk in %s can be read", dirs[0]);
 	else if (!err && r->chunks.count == 0)
 		err = error_say(e, ENOENT, "there is no chunk in %s; " RECORD_FIRST,
 				count ? dirs[0] : "nothing");

@@ -86,14 +86,14 @@ static int look_through(int dir, const char *path, const struct owners *owners, 
 	int err = 0;
 
 	if (!d)
-		return error_set(e, errno, "cannot look into %s", path);
+		return error_set(e, errno, "cannot list %s", path);
 	while (!err && (entry = readdir(d))) {
 		const char *name = entry->d_name;
 
 		if (!is_dots(name) && !is_beside(name) &&
 		    !(is_chunk(name) && chunk_is_ours(dir, name, owners)))
 			err = error_say(e, ENOTEMPTY,
-					"%s/%s is not of a recording: it is left alone", path,
+					"%s/%s is not part of a recording: it is left alone", path,
 					name);
 	}
 	closedir(d);
@@ -156,9 +156,9 @@ static int removable_open(struct removable *r, const char *path, const struct ch
 	if (r->dir < 0 || fstat(r->dir, &st) < 0)
 		return error_set(e, errno, "cannot remove %s", path);
 	if (!is_ours(&owners, &st))
-		return error_say(e, EPERM, "%s is somebody else's: it is left alone", path);
+		return error_say(e, EPERM, "%s belongs to another user: it is left alone", path);
 	r->lock = lock_try(r->dir);
-	return r->lock == -EBUSY ? error_say(e, EBUSY, "%s is being recorded", path)
+	return r->lock == -EBUSY ? error_say(e, EBUSY, "a recorder is using %s", path)
 				 : look_through(r->dir, path, &owners, e);
 }
 

@@ -273,13 +273,13 @@ int recording_retainer_open(struct recording_retainer **retainer, const char *di
 	struct recording_retainer *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		return error_set(e, ENOMEM, "cannot look after %s", dir);
+		return error_set(e, ENOMEM, "cannot apply --keep to %s", dir);
 	snprintf(r->dir, sizeof(r->dir), "%s", dir);
 	r->keep = *keep;
 	chunk_boot_read(r->boot_id);
 	r->hold = (struct recording_hold){recording_directory(dir, keep->hold), -1};
 	if (r->hold.dir < 0) {
-		int err = error_set(e, r->hold.dir, "cannot look after %s", dir);
+		int err = error_set(e, r->hold.dir, "cannot apply --keep to %s", dir);
 
 		free(r);
 		return err;

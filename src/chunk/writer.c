@@ -283,7 +283,7 @@ int chunk_writer_cut(struct chunk_writer *w, uint64_t cut_ns, struct chunk_write
 	uint64_t complete_ns = w->info.complete_ns;
 
 	if (w->is_cut)
-		return error_say(e, EINVAL, "%s is cut already", w->path);
+		return error_say(e, EINVAL, "%s has been cut already", w->path);
 	if (!complete_ns || complete_ns > cut_ns)
 		complete_ns = later(cut_ns, w->info.begin_ns);
 	for (struct chunk_stream *s = w->streams; s; s = s->next)

@@ -178,7 +178,7 @@ def a_recorder_that_goes_on_is_left_alone():
             check("fathom rotate" in result.stderr, result.stderr)
             result = fathom.run("record", "--", "true")
             equal(result.returncode, 1, "status of another one")
-            check("another recording writes to fathom.data" in result.stderr, result.stderr)
+            check("another recorder writes to fathom.data" in result.stderr, result.stderr)
             fathom.ok("rotate")
             result = fathom.run("report", "--json")
             equal((result.returncode, result.stderr), (0, ""), "report")

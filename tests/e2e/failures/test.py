@@ -117,7 +117,7 @@ def two_recorders_in_one_directory():
             if fathom.run("rotate", path).returncode == 0:
                 break
             time.sleep(0.02)
-        fails(fathom.run("record", "-o", path, "-d", "1"), "another recording writes to")
+        fails(fathom.run("record", "-o", path, "-d", "1"), "another recorder writes to")
     finally:
         _, stderr = first.communicate(timeout=60)
     equal(first.returncode, 0, f"the first one goes on: {stderr}")

@@ -136,7 +136,7 @@ TEST(boots_do_not_mix)
 	recording_close(recording);
 	options.boot = -2;
 	CHECK_EQ(recording_open(&recording, &dir, 1, &options, &e), -ENOENT);
-	CHECK_STR(e.text, "there is no chunk of such an early boot; the earliest is --boot -1");
+	CHECK_STR(e.text, "there is no chunk of that boot; the earliest is --boot -1");
 }
 
 /* As where the time of day was set back: the chunks of one boot lie among those of another. */
@@ -159,7 +159,7 @@ TEST(a_boot_among_others_counts_once)
 		recording_close(recording);
 	}
 	CHECK_EQ(recording_open(&recording, &dir, 1, &options, &e), -ENOENT);
-	CHECK_STR(e.text, "there is no chunk of such an early boot; the earliest is --boot -1");
+	CHECK_STR(e.text, "there is no chunk of that boot; the earliest is --boot -1");
 }
 
 static void strip(const char *dir, const char *name)
