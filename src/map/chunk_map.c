@@ -44,7 +44,7 @@ static int chunk_apply(struct partial *p, const struct chunk_task *task, struct 
 }
 
 /* Though the records that say so may be damaged. */
-static int filters_apply(struct partial *p, const struct chunk_info *info)
+static int filters_of_chunk(struct partial *p, const struct chunk_info *info)
 {
 	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = info->begin_ns},
 				       .flags = (u32)info->filters &
@@ -77,7 +77,7 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 		err = partial_apply(p, &gap.head);
 	}
 	if (!err)
-		err = filters_apply(p, info);
+		err = filters_of_chunk(p, info);
 	if (!err)
 		err = chunk_apply(p, task, found, e);
 	if (err) {

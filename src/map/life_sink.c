@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the lives tell, into the sums and lists of the partial. */
-#include "map/internal.h"
+#include "map/life_sink.h"
+
+#include "map/kernel/kspan_filter.h"
 #include "model/syscall_format.h"
 
 static void wait_sums(struct partial *p, const struct life_wait *w)
@@ -105,6 +107,11 @@ static void fault_keep(struct partial *p, const struct life *l, const struct lif
 			  .split = v->split};
 
 	partial_failed(p, kspan_keep(p, &k));
+}
+
+bool partial_call_returns(u16 nr, bool compat)
+{
+	return compat ? nr != 1 && nr != 252 : nr != 60 && nr != 231;
 }
 
 static void on_visit(void *arg, const struct life *l, const struct life_visit *v)

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "map/internal.h"
+#include "base/order.h"
 
 static size_t lowest_bit(size_t i)
 {

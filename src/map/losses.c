@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was lost, and whom it concerns. */
+#include "map/losses.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "map/fact/gaps.h"
 
 /* ---- telling a life ---- */
 
@@ -343,6 +345,18 @@ void losses_shorten(struct partial *p)
 		l->losses_before = l->losses_seen = (u32)p->losses.count;
 	}
 	p->losses_told = (u32)p->losses.count;
+}
+
+u64 partial_life_from(const struct partial *p, const struct life *l)
+{
+	u64 gap_end_ns = gaps_end_before(p, l->first_ns);
+	u64 gap_begin_ns = gap_around(p, l->first_ns);
+
+	if (l->origin_ns) /* of a checkpoint: it has no gaps */
+		return l->origin_ns;
+	if (gap_begin_ns > gap_end_ns) /* of what a crash left: who is older was told before */
+		return gap_begin_ns;
+	return gap_end_ns ? gap_end_ns : p->from_ns;
 }
 
 int partial_life_begin(struct partial *p, struct life *l)

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "map/kernel/kspan_filter.h"
+#include "map/losses.h"
+#include "map/partial.h"
+#include "map/records.h"
 
 /*
  * A life of the right partial. If its begin was not seen there, it goes on

@@ -25,12 +25,18 @@
 #ifndef MAP_PARTIAL_H
 #define MAP_PARTIAL_H
 
-#include "base/histogram.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "map/fact/facts.h"
+#include "map/kernel/events.h"
 #include "map/kernel/kspans.h"
+#include "map/kernel/sums.h"
 #include "map/loss_index.h"
+#include "map/span/filters.h"
+#include "map/span/losses.h"
+#include "map/span/spans.h"
+#include "map/span/unsure.h"
+#include "map/uneven_cut.h"
 #include "model/life.h"
 
 /* Which spans of the kernel, and events, are kept; of requests to disks all are. */
@@ -62,154 +68,6 @@ struct partial_options {
 	 * ends, whole.
 	 */
 	u64 from_ns, to_ns;
-};
-
-/* ---- spans of the application ---- */
-
-struct span_hold {
-	u64 begin_ns, end_ns;
-	struct split split;
-};
-
-struct span_share {
-	u32 tid, pid;
-	u64 begin_ns, end_ns;	     /* from first to last */
-	struct split split;	     /* of all */
-	VEC(struct span_hold) holds; /* each time it had it; empty: once */
-};
-
-struct span_shares {
-	VEC(struct span_share) list; /* one per thread */
-	struct map numbers;	     /* tid -> number in the list + 1; of a long one */
-	bool sighted;		     /* told by sightings of its context */
-};
-
-struct span_attribute {
-	char *text; /* the key, then the string; owned */
-	u32 text_bytes, key_bytes;
-	u8 type; /* enum record_attribute_type */
-	u64 value;
-};
-
-struct span_event {
-	u64 time_ns; /* 0: the event is not known, its attributes are */
-	char *name;  /* owned */
-	u32 tid;     /* of the thread that told it */
-	u8 level;
-	VEC(struct span_attribute) attributes;
-};
-
-struct app_span {
-	struct context ctx;
-	bool begun, ended; /* its record was seen */
-	u8 kind, level, status, flags;
-	u32 tid, pid; /* where it began */
-	u64 begin_ns; /* not begun: of a checkpoint, when one below it was seen first; 0: none was
-		       */
-	u64 end_ns;
-	u64 gap_ns;	/* of a checkpoint: the begin of a gap that nobody saw it behind; 0: none */
-	u64 open_ns;	/* of a checkpoint that was joined: it was open then; 0: not known */
-	u64 sighted_ns; /* while it is pruned: when it, or one below it, was seen last, or first */
-	u64 parent;	/* as in struct context.span, 0: none */
-	char *name, *message;	   /* owned */
-	struct span_shares active; /* by its own records */
-	struct span_shares seen;   /* by its published context */
-	VEC(struct span_event) events;
-	struct map last_events; /* tid -> number of its last event + 1, of the first so many */
-	size_t events_numbered;
-	VEC(struct span_attribute) attributes;
-	/* of the oldest, which a checkpoint does not keep (map/checkpoint/checkpoint.h) */
-	u64 events_deleted, attributes_deleted;
-};
-
-/*
- * A thread of a process (pid 0: of any) had one of the spans that were begun before before_ns, or
- * none: which one is not known.
- */
-struct unsure {
-	u32 pid, tid;
-	u64 begin_ns, end_ns;
-	u64 before_ns; /* 0: it had none, unless its program lost records then */
-	u64 latest_ns; /* sorted: of no span that begins then or later is any of the pid, up to here
-			*/
-};
-
-/* A process lost records of its own. */
-struct span_loss {
-	u32 pid;
-	u64 begin_ns, end_ns;
-};
-
-/* ---- tracepoints that the user chose ---- */
-
-struct event_text {
-	u32 format, bytes;
-	char *text; /* as in the format record; owned */
-};
-
-struct kevent {
-	u64 time_ns;
-	u32 tid, pid;
-	u32 format, bytes;
-	struct context ctx; /* finished: only of a span that is in partial.spans */
-	/* finished, of no span: who had the number then, as number in partial.lives + 1; 0: nobody
-	 */
-	size_t life;
-	char *payload; /* owned */
-};
-
-/* ---- sums ---- */
-
-struct sum {
-	u64 key; /* what it is of, per table */
-	u32 pid;
-	struct file_ref file;
-	u64 count, errors;
-	struct split split;
-	struct histogram durations;
-};
-
-#define SUMS_RECENT_BITS 11
-#define SUMS_LATE 8
-
-struct sum_late {
-	u32 number; /* in list, + 1; 0: none */
-	u32 bucket; /* of its durations */
-};
-
-struct sums {
-	u16 recent[1 << SUMS_RECENT_BITS]; /* numbers in list that were found last, as a hint */
-	struct map index;		   /* hash of key, pid, file -> number in list + 1 */
-	VEC(struct sum) list;
-	struct sum_late late[SUMS_LATE]; /* not counted in their histograms yet */
-	u32 late_next;
-};
-
-struct kevents {
-	struct map index; /* id of a format -> number in formats + 1 */
-	VEC(struct event_text) formats;
-	struct sums counts;	 /* key: id of a format */
-	VEC(struct kevent) list; /* with partial_options.spans; finished: by owner, then time */
-};
-
-/* ---- records that wait for a neighbour ---- */
-
-struct raw_record {
-	struct record_head *record; /* whole; owned */
-	u32 bytes;
-	u32 number;   /* while they are sorted: where it stood */
-	bool earlier; /* it happened before the time that it has now */
-};
-
-struct raw_records {
-	VEC(struct raw_record) list; /* once sorted: by time, CPU, order */
-	bool unsorted;
-};
-
-/* What is left out from the gap before that time to the one behind it. */
-struct filter_told {
-	u64 time_ns;
-	u32 flags; /* FILTER_* */
 };
 
 struct partial {
@@ -326,11 +184,5 @@ static inline bool partial_over_before(const struct partial *p, u64 end_ns)
  * only the queries may be called.
  */
 int partial_finish(struct partial *p);
-
-/*
- * FILTER_*: what recorders left out anywhere in [from_ns, to_ns). One that had stopped before, or
- * began later, has nothing to do with it.
- */
-u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns);
 
 #endif

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each kind of record does to a partial. */
+#include "map/records.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "map/internal.h"
+#include "map/kernel/blocks.h"
+#include "map/kernel/urings.h"
+#include "map/losses.h"
 
 static void life_place(struct partial *p, struct life *l)
 {
@@ -53,6 +57,13 @@ static int tell_missed(struct partial *p, struct life *l, u64 time_ns)
 	if (__builtin_expect(p->holes.count, 0) && !err)
 		err = partial_tell_holes(p, l, time_ns);
 	return err;
+}
+
+/* The life is told one record more. */
+static void partial_told(struct partial *p, struct life *l)
+{
+	l->told++;
+	p->fed++;
 }
 
 static int feed(struct partial *p, u32 tid, enum life_event event, const struct record_head *r)
@@ -342,30 +353,9 @@ static apply_fn *const apply[RECORD_KIND_MAX + 1] = {
 	[RECORD_span_event] = span_apply,  [RECORD_span_attribute] = span_apply,
 };
 
-static bool is_of_span(const struct record_head *r)
+bool record_is_of_span(const struct record_head *r)
 {
 	return r->kind <= RECORD_KIND_MAX && apply[r->kind] == span_apply;
-}
-
-/* What the order of records matters to: lives, and what application records follow each other. */
-static bool is_ordered(const struct record_head *r)
-{
-	switch (r->kind) {
-	case RECORD_switch:
-	case RECORD_waking:
-	case RECORD_syscall:
-	case RECORD_fault:
-	case RECORD_fork:
-	case RECORD_exec:
-	case RECORD_exit:
-	case RECORD_thread:
-	case RECORD_cgroup_attach:
-	case RECORD_gap:
-	case RECORD_lost:
-		return true;
-	default:
-		return is_of_span(r);
-	}
 }
 
 int partial_apply_outside(struct partial *p, const struct record_head *r, u64 from_ns)
@@ -383,40 +373,11 @@ int partial_apply_outside(struct partial *p, const struct record_head *r, u64 fr
 	case RECORD_cgroup_attach:
 		return facts_add(&p->facts, r);
 	default:
-		if (!is_of_span(r))
+		if (!record_is_of_span(r))
 			return partial_apply_now(p, r);
 		return span_apply_as(p, r, LIFE_EARLIER,
 				     r->time_ns < from_ns ? from_ns : r->time_ns);
 	}
-}
-
-/* What is older than its chunk waits for the neighbour that has the rest of that time. */
-static int late_apply(struct partial *p, const struct record_head *r)
-{
-	if (!is_ordered(r))
-		return partial_apply_now(p, r);
-	if (r->time_ns >= p->late_ns) {
-		if (!p->uneven)
-			partial_streams(p, p->begin_ns, UINT64_MAX);
-		return uneven_cut_keep(p, r, r->time_ns);
-	}
-	/* The neighbour did not wait for it. What holds from the begin on takes its turn there. */
-	if (p->uneven && p->complete_ns <= p->begin_ns && (is_of_span(r) || r->kind == RECORD_lost))
-		return uneven_cut_keep(p, r, p->begin_ns);
-	return partial_apply_outside(p, r, p->begin_ns);
-}
-
-int partial_apply(struct partial *p, const struct record_head *r)
-{
-	if (__builtin_expect(r->time_ns < p->begin_ns, 0))
-		return late_apply(p, r);
-	if (!p->uneven || (r->time_ns >= p->begun_ns && r->time_ns < p->complete_ns))
-		return partial_apply_now(p, r);
-	/* what is missing when the body begins is missing in it, too */
-	if (r->kind == RECORD_lost && r->time_ns < p->begun_ns &&
-	    holes_follow(p, (const struct record_lost *)r))
-		return -ENOMEM;
-	return uneven_cut_keep(p, r, r->time_ns);
 }
 
 int partial_apply_now(struct partial *p, const struct record_head *r)

@@ -10,11 +10,15 @@
  * neighbours merge, so do these: between the left body's end and the right
  * one's begin all streams are there again.
  */
+#include "map/uneven_cut.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "map/losses.h"
+#include "map/partial.h"
+#include "map/records.h"
 #include "record/describe.h"
 
 #define RAW_WHOLE_BYTES 256
@@ -118,7 +122,7 @@ static bool is_behind(const struct record_head *r, u64 to_ns)
 }
 
 /* Applies what is kept of [from_ns, to_ns), and keeps it no longer. */
-static int uneven_cut_apply(struct partial *p, u64 from_ns, u64 to_ns)
+int uneven_cut_apply(struct partial *p, u64 from_ns, u64 to_ns)
 {
 	size_t kept = 0;
 	int err = 0;
@@ -140,7 +144,7 @@ static int uneven_cut_apply(struct partial *p, u64 from_ns, u64 to_ns)
 }
 
 /* The same of what no neighbour will complete: there it holds from clamp_ns on. */
-static int uneven_cut_apply_outside(struct partial *p, u64 from_ns, u64 to_ns, u64 clamp_ns)
+int uneven_cut_apply_outside(struct partial *p, u64 from_ns, u64 to_ns, u64 clamp_ns)
 {
 	size_t kept = 0;
 	int err = 0;
@@ -184,7 +188,7 @@ static int raws_merge(struct partial *left, struct partial *right)
 }
 
 /* Where all of its streams are there; without uneven_cuts that is all of it. */
-static void body_of(const struct partial *p, u64 *from_ns, u64 *to_ns)
+void uneven_cut_body(const struct partial *p, u64 *from_ns, u64 *to_ns)
 {
 	*from_ns = p->uneven ? p->begun_ns : p->from_ns;
 	*to_ns = p->uneven ? p->complete_ns : p->to_ns;
@@ -196,7 +200,7 @@ bool uneven_cut_is_open(const struct partial *p)
 {
 	u64 from, to;
 
-	body_of(p, &from, &to);
+	uneven_cut_body(p, &from, &to);
 	return p->raw.list.count || to < p->to_ns;
 }
 
@@ -205,7 +209,7 @@ int uneven_cut_cut_holes(struct partial *p)
 	u64 from, to;
 	int err = 0;
 
-	body_of(p, &from, &to);
+	uneven_cut_body(p, &from, &to);
 	if (to < from)
 		to = from;
 	for (size_t i = 0; p->uneven && i < p->holes.count && !err; i++) {
@@ -240,7 +244,7 @@ static bool is_empty(const struct partial *p)
 }
 
 /* Behind the body: nobody will bring the rest of that time, so that it is a hole of any CPU. */
-static int tail_apply(struct partial *p, u64 body_to_ns)
+int uneven_cut_apply_tail(struct partial *p, u64 body_to_ns)
 {
 	struct record_lost hole = {.head = {.kind = RECORD_lost, .cpu = LIFE_CPU_UNKNOWN},
 				   .count = LOST_BEGINS,
@@ -261,10 +265,10 @@ int partial_ends(struct partial *p)
 	u64 from, to;
 	int err;
 
-	body_of(p, &from, &to);
+	uneven_cut_body(p, &from, &to);
 	if (!p->uneven || to >= p->to_ns)
 		return 0;
-	err = tail_apply(p, to);
+	err = uneven_cut_apply_tail(p, to);
 	p->complete_ns = p->to_ns;
 	return err;
 }
@@ -293,11 +297,11 @@ int uneven_cuts_merge(struct partial *left, struct partial *right)
 		return right->from_ns ? holes_end(left, left->to_ns) : 0;
 	raws_sort(&left->raw);
 	raws_sort(&right->raw);
-	body_of(right, &right_from, &right_to);
-	body_of(left, &left_from, &left_to);
+	uneven_cut_body(right, &right_from, &right_to);
+	uneven_cut_body(left, &left_from, &left_to);
 	if (is_missing_for_good(right, right_from, left_to)) {
 		err = partial_ends(left);
-		body_of(left, &left_from, &left_to);
+		uneven_cut_body(left, &left_from, &left_to);
 	}
 	/* one without a body may say that something is missing for which the left did not wait */
 	complete = right_from >= right_to && right_to < left_to ? left_to : right_to;
@@ -326,43 +330,6 @@ int uneven_cuts_merge(struct partial *left, struct partial *right)
 		return err ? err : holes_end(left, right_from);
 	right->holes.count = 0; /* it goes on where the left one is */
 	return 0;
-}
-
-/*
- * Nothing will come from either side: what stands before the body goes first,
- * into a partial of its own, as nothing in the body may depend on the order.
- */
-int uneven_cuts_finish(struct partial *p)
-{
-	struct raw_records raw = p->raw;
-	struct partial *body;
-	u64 from, to;
-	int err;
-
-	if (!p->uneven)
-		return 0;
-	body_of(p, &from, &to);
-	if (!raw.list.count && to >= p->to_ns)
-		return 0;
-	body = malloc(sizeof(*body));
-	if (!body)
-		return -ENOMEM;
-	if (from > to)
-		from = to;
-	*body = *p;
-	body->sink = partial_sink(body);
-	body->uneven = false;
-	body->raw = (struct raw_records){0};
-	*p = (struct partial){.options = body->options, .sink = p->sink, .raw = raw};
-	err = uneven_cut_apply_outside(p, 0, body->from_ns, body->from_ns);
-	err = err ? err : uneven_cut_apply(p, 0, from);
-	if (err)
-		partial_free(body);
-	else
-		err = partial_merge(p, body);
-	/* what lies in the body came too late for it */
-	err = err ? err : uneven_cut_apply_outside(p, 0, to, to);
-	return err ? err : tail_apply(p, to);
 }
 
 void uneven_cuts_free(struct partial *p)

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
-
 void archive_fail(struct archive *a, int err)
 {
 	if (!a->err)

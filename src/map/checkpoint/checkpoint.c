@@ -14,7 +14,7 @@
 
 #include "map/checkpoint/archive.h"
 #include "map/checkpoint/internal.h"
-#include "map/internal.h"
+#include "map/checkpoint/prune.h"
 #include "record/describe.h"
 
 #define CHECKPOINT_VERSION 26

@@ -3,13 +3,19 @@
  * What of a partial still holds at its end: of each fact that may change, the
  * last one, of threads and processes that go on; and spans that are open.
  */
+#include "map/checkpoint/prune.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+#include "map/fact/gaps.h"
 #include "map/fact/kind.h"
 #include "map/fact/process.h"
-#include "map/internal.h"
+#include "map/finish.h"
+#include "map/losses.h"
+#include "map/partial.h"
 
 #define SPANS_MAX 65536	  /* open spans that are kept: the latest */
 #define CONTEXTS_MAX 4096 /* of them such that only their context tells of: those seen last */

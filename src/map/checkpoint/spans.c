@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans in a checkpoint. */
 #include "map/checkpoint/internal.h"
-#include "map/internal.h"
+#include "map/partial.h"
 
 #include <errno.h>
 

@@ -10,6 +10,7 @@
 #include "map/fact/fork.h"
 #include "map/fact/query.h"
 #include "map/fact/unseen_forks.h"
+#include "map/partial.h"
 
 #define ANCESTORS_MAX 4096 /* of a process that are looked at */
 

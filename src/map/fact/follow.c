@@ -2,6 +2,7 @@
 #include "map/fact/follow.h"
 
 #include "base/order.h"
+#include "map/fact/gaps.h"
 #include "map/fact/kind.h"
 
 static int follow_add(struct facts *f, const struct record_head *head)
@@ -59,7 +60,7 @@ static struct program_time program_at(const struct partial *p, u32 pid, u64 time
  * Behind a gap it holds from when the next recorder tells it, which says nothing of the time
  * before. A flight recorder tells again what was told already.
  */
-const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct stretch of)
+const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct interval of)
 {
 	const struct fact_follow *list = p->facts.follows.data;
 	struct program_time program = program_at(p, pid, of.begin_ns);
@@ -81,7 +82,7 @@ const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct str
 /* Leaves of each process the one that holds for spans to come, which is not always the last. */
 static int follows_keep(struct partial *p, struct living *l)
 {
-	const struct stretch now = {p->to_ns, p->to_ns};
+	const struct interval now = {p->to_ns, p->to_ns};
 	size_t kept = 0, next;
 
 	for (size_t i = 0; i < p->facts.follows.count; i = next) {

@@ -7,11 +7,6 @@
 
 struct partial;
 
-/* [begin_ns, end_ns) */
-struct stretch {
-	u64 begin_ns, end_ns;
-};
-
 /* Sorts the gaps once all are there, before the functions below are called. 0 or -ENOMEM. */
 int gaps_sort(struct partial *p);
 

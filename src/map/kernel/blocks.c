@@ -5,9 +5,12 @@
  * meanwhile, so it has no part in the time of any thread, and its own time is
  * off_thread.
  */
+#include "map/kernel/blocks.h"
+
 #include <errno.h>
 
-#include "map/internal.h"
+#include "map/kernel/kspan_filter.h"
+#include "map/partial.h"
 
 int blocks_add(struct partial *p, const struct record_head *head)
 {

@@ -3,12 +3,16 @@
  * Kernel tracepoints that the user chose: how to read them, how many there
  * were of each, and, with options.spans, each with the span it fired in.
  */
+#include "map/kernel/events.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "map/fact/query.h"
-#include "map/internal.h"
+#include "map/kernel/kspan_filter.h"
+#include "map/partial.h"
 #include "map/span/holders.h"
 
 static int text_compare(const struct event_text *x, const struct event_text *y)

@@ -8,11 +8,13 @@
  * waits for that. What waits at the end of the left one of two that are merged is kept: there are
  * few, and nobody sees it unless the call or fault is there, too.
  */
+#include "map/kernel/kspan_filter.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "map/partial.h"
 
 /*
  * So many faults wait at most: where calls are left out none is told in which they lie. Others are

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "base/order.h"
 
 #define WORD(field) (offsetof(struct kspan, field) / 8)
 #define WORDS (sizeof(struct kspan) / 8)

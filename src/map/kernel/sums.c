@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "map/kernel/sums.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "base/order.h"
 
 static u64 sum_hash(const struct sum_of *of)
 {

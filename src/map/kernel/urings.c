@@ -4,9 +4,12 @@
  * whose thread goes on meanwhile: it has no part in the time of any thread,
  * nor in that of the span above it, and its own time is off_thread.
  */
+#include "map/kernel/urings.h"
+
 #include <errno.h>
 
-#include "map/internal.h"
+#include "map/kernel/kspan_filter.h"
+#include "map/partial.h"
 #include "model/syscall_format.h"
 
 static int request_keep(struct partial *p, const struct record_uring *r, const struct split *split)

@@ -16,12 +16,17 @@
  * and partials of any cut carry the same. Lives have no times in them, but none goes on through a
  * gap: how much of each is in doubt is noted before those that a gap parts are joined.
  */
+#include "map/span/filters.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "map/fact/follow.h"
-#include "map/internal.h"
+#include "map/fact/gaps.h"
+#include "map/partial.h"
 #include "map/span/holders.h"
+#include "map/span/shares.h"
 
 /* User time of a life known under filters, by its application's records, and by sightings. */
 struct known {
@@ -123,7 +128,7 @@ static u64 later(u64 a_ns, u64 b_ns)
 }
 
 /* When the thread was seen first, in that time or behind it, to have published it. */
-static u64 seen_from(const struct app_span *span, u32 tid, struct stretch of)
+static u64 seen_from(const struct app_span *span, u32 tid, struct interval of)
 {
 	const struct span_share *seen = share_of(&span->seen, tid);
 
@@ -138,7 +143,7 @@ static u64 seen_from(const struct app_span *span, u32 tid, struct stretch of)
 
 /* From where on its user code in a stay is known to be such; the begin: all of it. */
 static u64 known_from(const struct partial *p, const struct app_span *span,
-		      const struct span_share *share, struct stretch of, u32 pid)
+		      const struct span_share *share, struct interval of, u32 pid)
 {
 	const struct fact_follow *follow = pid && of.begin_ns ? follow_of(p, pid, of) : NULL;
 
@@ -170,7 +175,7 @@ struct claim {
  */
 static void stay_apply(struct filtering *f, const struct claim *claim, struct span_hold *stay)
 {
-	struct stretch of = {stay->begin_ns, stay->end_ns};
+	struct interval of = {stay->begin_ns, stay->end_ns};
 	u64 last_ns = of.end_ns > of.begin_ns ? of.end_ns - 1 : of.begin_ns;
 	u32 filters = filters_at(f->p, last_ns), pid;
 	u64 from_ns = UINT64_MAX;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "map/internal.h"
+#include "base/order.h"
 
 static int holder_compare(const void *a, const void *b)
 {

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "map/internal.h"
+#include "base/order.h"
+#include "map/partial.h"
+#include "map/span/shares.h"
 
 /* Its own records tell of a span that was seen whole; else its published context may, too. */
 static bool span_had(const struct app_span *span, u32 tid)

@@ -3,7 +3,7 @@
 #ifndef MAP_SPAN_HOLDS_H
 #define MAP_SPAN_HOLDS_H
 
-#include "map/internal.h"
+#include "map/partial.h"
 
 struct thread_hold {
 	u32 tid;
@@ -18,7 +18,7 @@ struct span_holds {
 	VEC(struct thread_hold) list;
 	VEC(size_t) below; /* spans to look at */
 	VEC(u64) begins, ends;
-	struct stretches unsure; /* in which it may have had a thread, though nothing tells */
+	struct intervals unsure; /* in which it may have had a thread, though nothing tells */
 	struct looks looks;	 /* at spans, stays and what is unsure */
 	/* of the one in hand */
 	u64 from_ns, to_ns;

@@ -5,12 +5,16 @@
  * record that ends it says that it was so, and no other span was seen published meanwhile. What was
  * seen published in such a time counts.
  */
+#include "map/span/losses.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "map/internal.h"
+#include "base/order.h"
+#include "map/partial.h"
+#include "map/span/shares.h"
 
 /* A span had a thread over a loss, from that on: a record says so. */
 struct claim {
@@ -67,7 +71,7 @@ void span_losses_sort(struct partial *p)
 }
 
 /* From the begin of the first of a process in the range to the end of the last; end 0: none. */
-static struct stretch losses_in(const struct partial *p, u32 pid, struct stretch range)
+static struct interval losses_in(const struct partial *p, u32 pid, struct interval range)
 {
 	const struct span_loss *list = p->span_losses.data;
 	size_t first = COUNT_BEFORE(&p->span_losses, e,
@@ -76,8 +80,8 @@ static struct stretch losses_in(const struct partial *p, u32 pid, struct stretch
 				    e->pid < pid || (e->pid == pid && e->begin_ns < range.end_ns));
 
 	if (first >= after || range.begin_ns >= range.end_ns)
-		return (struct stretch){0};
-	return (struct stretch){list[first].begin_ns, list[after - 1].end_ns};
+		return (struct interval){0};
+	return (struct interval){list[first].begin_ns, list[after - 1].end_ns};
 }
 
 /* ---- each time that a thread had a span ---- */
@@ -118,12 +122,12 @@ static int times_each(struct blanking *b, struct app_span *span, struct span_sha
 }
 
 /* What of [.., ..) the answer is asked for. */
-static struct stretch asked_of(const struct partial *p, u64 begin_ns, u64 end_ns)
+static struct interval asked_of(const struct partial *p, u64 begin_ns, u64 end_ns)
 {
 	const struct partial_options *o = &p->options;
 
-	return (struct stretch){begin_ns > o->from_ns ? begin_ns : o->from_ns,
-				o->to_ns && o->to_ns < end_ns ? o->to_ns : end_ns};
+	return (struct interval){begin_ns > o->from_ns ? begin_ns : o->from_ns,
+				 o->to_ns && o->to_ns < end_ns ? o->to_ns : end_ns};
 }
 
 /* ---- what records say over a loss ---- */
@@ -162,10 +166,10 @@ static bool hold_is_confirmed(const struct blanking *b, const struct app_span *s
 }
 
 /* Losses in a time of a share; the begin of the first is not before it. */
-static struct stretch losses_of(const struct partial *p, const struct span_share *s,
-				const struct span_hold *h)
+static struct interval losses_of(const struct partial *p, const struct span_share *s,
+				 const struct span_hold *h)
 {
-	struct stretch lost = losses_in(p, s->pid, (struct stretch){h->begin_ns, h->end_ns});
+	struct interval lost = losses_in(p, s->pid, (struct interval){h->begin_ns, h->end_ns});
 
 	if (lost.begin_ns < h->begin_ns)
 		lost.begin_ns = h->begin_ns;
@@ -175,7 +179,7 @@ static struct stretch losses_of(const struct partial *p, const struct span_share
 static int claim_add(struct blanking *b, struct app_span *span, struct span_share *s,
 		     struct span_hold *h)
 {
-	struct stretch lost = losses_of(b->p, s, h);
+	struct interval lost = losses_of(b->p, s, h);
 	struct claim c = {s->tid, lost.begin_ns, h->end_ns, span, false};
 
 	return lost.end_ns && hold_is_confirmed(b, span, s->tid, h) ? vec_push(&b->claims, c) : 0;
@@ -259,7 +263,7 @@ static bool hold_is_sure(const struct blanking *b, const struct app_span *span,
 /* From the loss on. */
 static int blank_add(struct blanking *b, struct unsure u)
 {
-	struct stretch lost = losses_in(b->p, u.pid, (struct stretch){u.begin_ns, u.end_ns});
+	struct interval lost = losses_in(b->p, u.pid, (struct interval){u.begin_ns, u.end_ns});
 
 	if (!lost.end_ns)
 		return 0;
@@ -278,7 +282,7 @@ static void hold_doubt(const struct partial *p, const struct span_share *seen, u
 {
 	struct span_hold known = {.begin_ns = h->begin_ns, .end_ns = lost_ns};
 	struct times t = {0};
-	struct stretch asked;
+	struct interval asked;
 	s64 rest;
 
 	if (seen && asked_of(p, h->begin_ns, lost_ns).begin_ns < lost_ns) /* else time_fill() */
@@ -302,7 +306,7 @@ static int hold_blank(struct blanking *b, struct app_span *span, struct span_sha
 		      struct span_hold *h)
 {
 	struct unsure u = {s->pid, s->tid, h->begin_ns, h->end_ns, 0, 0};
-	struct stretch lost = losses_of(b->p, s, h);
+	struct interval lost = losses_of(b->p, s, h);
 
 	if (!lost.end_ns || hold_is_sure(b, span, s, h))
 		return 0;

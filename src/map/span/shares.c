@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each thread gave to a span, and when it had it. */
+#include "map/span/shares.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "map/internal.h"
+#include "base/order.h"
 
 #define LISTED 16 /* so many are looked through one after the other */
 

@@ -3,11 +3,14 @@
  * Spans of the application. Their records and the shares of their threads'
  * time come in any order and from any chunk; all of it joins by id.
  */
+#include "map/span/spans.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "map/partial.h"
+#include "map/span/shares.h"
 
 struct app_span *span_get(struct partial *p, const struct context *ctx)
 {

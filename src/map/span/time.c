@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "base/order.h"
+#include "map/fact/gaps.h"
+#include "map/partial.h"
 #include "map/span/holds.h"
 #include "map/tree/tree.h"
 
@@ -405,7 +407,7 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 	t->threads = span_threads(span);
 	from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
 	holds->unsure.count = 0;
-	err = span->begun ? unsure_find(f->p, span, (struct stretch){from_ns, t->end_ns},
+	err = span->begun ? unsure_find(f->p, span, (struct interval){from_ns, t->end_ns},
 					&holds->looks, &holds->unsure)
 			  : 0;
 	if (err)

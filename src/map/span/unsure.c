@@ -4,11 +4,14 @@
  * that names the span of that thread. The same holds of the begin of a recording, and of what a
  * program lost (span_losses.c).
  */
+#include "map/span/unsure.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "map/internal.h"
+#include "base/order.h"
+#include "map/partial.h"
 
 /* Whether its own records say that it was there before, so that the thread can have had it. */
 static bool span_was_there(const struct partial *p, const struct life_share *share)
@@ -129,9 +132,9 @@ int unsure_sort(struct partial *p)
 struct seeking {
 	const struct partial *p;
 	const struct app_span *span;
-	struct stretch range;
+	struct interval range;
 	struct looks *looks;
-	struct stretches *to;
+	struct intervals *to;
 };
 
 static int stretch_look(const struct seeking *s, const struct unsure *u)
@@ -142,7 +145,7 @@ static int stretch_look(const struct seeking *s, const struct unsure *u)
 	s->looks->count++;
 	if (u->before_ns <= s->span->begin_ns || begin_ns >= end_ns)
 		return 0;
-	return vec_push(s->to, (struct stretch){begin_ns, end_ns});
+	return vec_push(s->to, (struct interval){begin_ns, end_ns});
 }
 
 /* Those that begin in the range, then those that began before it and may concern the span. */
@@ -167,8 +170,8 @@ static int unsure_look(const struct seeking *s, u32 pid)
 	return err;
 }
 
-int unsure_find(const struct partial *p, const struct app_span *span, struct stretch range,
-		struct looks *looks, struct stretches *to)
+int unsure_find(const struct partial *p, const struct app_span *span, struct interval range,
+		struct looks *looks, struct intervals *to)
 {
 	const struct seeking s = {p, span, range, looks, to};
 	int err = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of the nodes of a tree: depth first. */
-#include "map/internal.h"
+#include "base/order.h"
 #include "map/tree/internal.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "map/tree/tree.h"
+#include "map/fact/gaps.h"
 #include "map/fact/query.h"
-#include "map/internal.h"
 #include "map/kernel/enclosing.h"
 #include "map/span/holders.h"
 #include "map/tree/internal.h"

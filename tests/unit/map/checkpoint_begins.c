@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "checkpoint_records.h"
-#include "map/internal.h"
+#include "map/partial.h"
 #include "map/tree/tree.h"
 
 static void seen_in(struct partial *p, u64 time_ns, u32 tid, struct context in)

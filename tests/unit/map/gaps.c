@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gaps between lives. */
+#include "map/fact/gaps.h"
 #include "cpu_time.h"
-#include "map/internal.h"
+#include "map/partial.h"
 #include "one_thread.h"
 
 static void gap(struct partial *p, u64 begin_ns, u64 end_ns)

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "cpu_time.h"
 #include "map/checkpoint/checkpoint.h"
-#include "map/internal.h"
+#include "map/partial.h"
 
 #define STREAMS SIMULATED_STREAMS
 #define CUTS_MAX 16

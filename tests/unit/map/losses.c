@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What many losses leave in doubt, and many CPUs of which records are missing at once. */
 #include "cpu_time.h"
-#include "map/internal.h"
+#include "map/life_sink.h"
+#include "map/partial.h"
 #include "one_thread.h"
 
 /* From from_ns on records of CPU 100 + i are missing, for each i below `count`. */

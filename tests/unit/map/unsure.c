@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where nothing says whether a thread had a span, its time is not that of no thread. */
-#include "map/internal.h"
+#include "map/partial.h"
 #include "map/tree/tree.h"
 #include "one_thread.h"
 
@@ -554,10 +554,10 @@ static u64 instants(u64 begin_ns, u64 end_ns)
 }
 
 static u64 instants_found(const struct partial *p, const struct app_span *span,
-			  struct stretch range)
+			  struct interval range)
 {
 	struct looks looks = {.most = 1000};
-	struct stretches found = {0};
+	struct intervals found = {0};
 	u64 mask = 0;
 
 	CHECK_EQ(unsure_find(p, span, range, &looks, &found), 0);
@@ -603,7 +603,7 @@ static void case_make(struct random_case *c, u64 *state)
 
 /* One after the other. */
 static u64 instants_of(const struct random_case *c, const struct app_span *span,
-		       struct stretch range)
+		       struct interval range)
 {
 	u64 mask = c->gaps;
 
@@ -626,7 +626,7 @@ TEST(what_is_joined_says_the_same_of_each_span)
 		case_make(&c, &state);
 		for (u64 begin_ns = 0; begin_ns < 60; begin_ns++) {
 			struct app_span *span = &c.spans[begin_ns % SPANS_MANY];
-			struct stretch range = {begin_ns + next_random(&state, 2) * 5, 62};
+			struct interval range = {begin_ns + next_random(&state, 2) * 5, 62};
 
 			span->begin_ns = begin_ns;
 			CHECK_EQ(instants_found(c.p, span, range), instants_of(&c, span, range));
@@ -699,10 +699,10 @@ TEST(only_what_lies_in_its_time_is_looked_at)
 
 	for (u64 i = 10; i < LOSSES_MANY; i++) {
 		struct looks looks = {.most = 1000};
-		struct stretches found = {0};
+		struct intervals found = {0};
 
 		span.begin_ns = 1000 + 10 * i;
-		CHECK_EQ(unsure_find(p, &span, (struct stretch){span.begin_ns, span.begin_ns + 10},
+		CHECK_EQ(unsure_find(p, &span, (struct interval){span.begin_ns, span.begin_ns + 10},
 				     &looks, &found),
 			 0);
 		CHECK_EQ(found.count, 1);
@@ -719,9 +719,9 @@ TEST(what_is_looked_at_is_bounded)
 {
 	struct partial *p = with_gaps(LOSSES_MANY);
 	struct app_span span = {.pid = 5, .begin_ns = 500};
-	struct stretch range = {500, 20000};
+	struct interval range = {500, 20000};
 	struct looks looks = {.most = 2 * LOSSES_MANY + 500};
-	struct stretches found = {0};
+	struct intervals found = {0};
 
 	for (int i = 0; i < 100; i++) {
 		CHECK_EQ(unsure_find(p, &span, range, &looks, &found), 0);

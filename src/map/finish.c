@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a partial: lives end, lists are sorted. */
+#include "map/finish.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/order.h"
+#include "map/fact/gaps.h"
+#include "map/kernel/kspan_filter.h"
+#include "map/life_sink.h"
+#include "map/losses.h"
+
+/*
+ * Whether its record would have been left out at its end. Of calls that were not asked for
+ * all others are missing, and which were is not told: then those of which the end was seen count.
+ */
+static bool call_left_out(const struct partial *p, const struct life *l, const struct kspan *k)
+{
+	u32 filters = filters_of_life(p, l);
+
+	return filters & FILTER_SYSCALLS || (filters & FILTER_SPANS && context_is_none(&k->ctx));
+}
+
+/* It counts as one that returned, with the time that it had. */
+static int open_sums(struct partial *p, const struct life *l, const struct kspan *k)
+{
+	struct sum_of of = {.key = k->nr | (k->mode & SYSCALL_COMPAT ? 1u << 16 : 0)};
+	u64 duration = k->end_ns - k->begin_ns;
+	int err;
+
+	if (call_left_out(p, l, k) || !partial_in_range(p, k->end_ns))
+		return 0;
+	err = sums_add(&p->syscalls, &of, &k->split, duration, false);
+	if (err || !k->file.kind)
+		return err;
+	of = (struct sum_of){.pid = k->pid, .file = k->file};
+	return sums_add(&p->files, &of, &k->split, duration, false);
+}
+
+/* Whether it is still in the visit that it left its CPU in, or was looked at in. */
+static bool is_in_visit(const struct life_state *s)
+{
+	if (!s->leave.visit_ns || s->place == LIFE_OFF_CPU)
+		return s->leave.visit_ns;
+	return s->place == LIFE_ON_CPU && s->visit_ns == s->leave.visit_ns && !s->doubt_to_ns;
+}
+
+/* Or in a fault in one. */
+static bool is_of_call(u8 mode)
+{
+	return (mode & MODE_MASK) == MODE_syscall ||
+	       ((mode & MODE_MASK) == MODE_fault && mode & MODE_IN_SYSCALL);
+}
+
+/* Its span is there as long as it is. What of its time is known was told already. */
+static int open_sighted(struct partial *p, const struct life *l, const struct kspan *k)
+{
+	const struct life_share share = {
+		.ctx = k->ctx, .tid = l->tid, .begin_ns = k->begin_ns, .end_ns = k->end_ns};
+
+	return context_is_none(&k->ctx) ? 0 : spans_share(p, false, l, &share);
+}
+
+/* Its context goes on behind a range that ends with what is told so far. */
+static int open_seen(struct partial *p, const struct life *l)
+{
+	const struct life_share share = {
+		.ctx = l->seen.owner, .tid = l->tid, .begin_ns = p->to_ns, .end_ns = p->to_ns};
+
+	if (p->options.to_ns != p->to_ns || l->state.place != LIFE_ON_CPU || !l->seen.known ||
+	    context_is_none(&share.ctx))
+		return 0;
+	return spans_share(p, false, l, &share);
+}
+
+/*
+ * A syscall that had not returned when the recording ended or, if its end was lost, when its
+ * thread did.
+ */
+static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
+{
+	const struct life_state *s = &l->state;
+	const struct life_leave *v = &s->leave;
+	struct kspan k = {.kind = KSPAN_SYSCALL,
+			  .open = 1,
+			  .begin_ns = v->visit_ns,
+			  .end_ns = to_ns,
+			  .tid = l->tid,
+			  .pid = l->pid,
+			  .nr = v->nr,
+			  .mode = v->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0,
+			  .args = {v->arg0},
+			  .file = v->file,
+			  .ctx = v->ctx,
+			  .split = s->visit_had};
+	s64 rest = split_rest(&k.split, k.end_ns - k.begin_ns);
+	int err;
+
+	if (!is_in_visit(s) || !is_of_call(v->mode) || rest < 0 ||
+	    !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
+		return 0;
+	if (l->exit_ns && !partial_in_range(p, to_ns))
+		return 0;
+	if (k.begin_ns == l->origin_ns && !l->born) /* it was open when recording began */
+		k.mode |= SYSCALL_BEGIN_SOFT;
+	k.split.ns[SPLIT_unknown] += rest;
+	err = open_sighted(p, l, &k);
+	err = err ? err : open_sums(p, l, &k);
+	return err ? err : kspan_keep(p, &k);
+}
+
+/*
+ * When another took the number of a life of which the end was not seen, UINT64_MAX if nobody did.
+ * Lives are sorted: that one is beside it, before it if it had begun under another number.
+ */
+static u64 number_taken(const struct partial *p, size_t at)
+{
+	const struct life *l = p->lives.data[at];
+	u64 taken_ns = UINT64_MAX;
+
+	for (size_t i = at ? at - 1 : 0; i < p->lives.count && i <= at + 1; i++) {
+		const struct life *by = p->lives.data[i];
+		u64 since_ns = by->renamed_ns ? by->renamed_ns : by->first_ns;
+
+		if (by != l && by->tid == l->tid && since_ns > l->last_ns && since_ns < taken_ns)
+			taken_ns = since_ns;
+	}
+	return taken_ns;
+}
+
+/*
+ * Where it ends: with the range, with the gap behind it, or, if another took its number, it had
+ * begun to end on its CPU or that gap had begun, with its last record.
+ */
+static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
+{
+	/* of a checkpoint that was joined: it went on behind the gap that the checkpoint is */
+	u64 last_ns = l->last_ns > l->origin_ns ? l->last_ns : l->origin_ns;
+	u64 gap_ns = gap_around(p, last_ns) ? UINT64_MAX : gaps_begin_after(p, last_ns);
+
+	if (l->exit_ns && l->state.place != LIFE_OFF_CPU)
+		return l->last_ns;
+	if (map_get(&p->current, l->tid) == l)
+		return p->to_ns;
+	return gap_ns < taken_ns ? gap_ns : 0;
+}
+
+int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
+{
+	bool goes_on = map_get(&p->current, l->tid) == l;
+	u64 to_ns = life_to(p, l, taken_ns);
+	int err = partial_life_begin(p, l);
+
+	err = err ? err : partial_tell_losses(p, l, p->losses.count, to_ns);
+	/* a checkpoint was told of what was lost behind its end, too */
+	if (l->exit_ns && l->state.place != LIFE_OFF_CPU && l->state.doubt_from_ns >= to_ns)
+		l->state.doubt_from_ns = l->state.doubt_to_ns = 0;
+	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
+		to_ns = l->last_ns;
+	err = err ? err : life_finish(l, partial_life_from(p, l), to_ns, &p->sink);
+	if (!err && goes_on)
+		err = open_visit(p, l, to_ns);
+	if (!err && goes_on)
+		err = open_seen(p, l);
+	return err;
+}
+
+static int life_compare(const void *a, const void *b)
+{
+	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->first_ns, y->first_ns);
+	COMPARE(x->last_ns, y->last_ns);
+	COMPARE(x->left_tid, y->left_tid);
+	return 0;
+}
+
+/*
+ * The snapshot after a gap confirmed that a thread is the one from before: it
+ * is one again, and what it did in the gap is unknown.
+ */
+static void lives_rejoin(struct partial *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->lives.count; i++) {
+		struct life *l = p->lives.data[i], *before = n ? p->lives.data[n - 1] : NULL;
+
+		if (!before || before->tid != l->tid || !l->severed || l->born || !l->start_ns ||
+		    before->start_ns != l->start_ns) {
+			p->lives.data[n++] = l;
+			continue;
+		}
+		life_unknown(before, before->state.last_ns, l->origin_ns);
+		split_add(&before->total, &l->total);
+		before->doubtful_ns = split_sum(before->doubtful_ns, l->doubtful_ns);
+		before->state = l->state;
+		before->last_ns = l->last_ns;
+		if (map_get(&p->current, l->tid) == l) /* memory that is there already */
+			(void)map_put(&p->current, l->tid, before);
+		if (l->exit_ns) {
+			before->exit_ns = l->exit_ns;
+			before->exit_code = l->exit_code;
+		}
+		life_free(l);
+		free(l);
+	}
+	p->lives.count = n;
+}
+
+/* What span a thread had before it came into the scope: since the end of its life before that. */
+static int absence_add(struct partial *p, size_t at)
+{
+	const struct life *l = p->lives.data[at], *before = at ? p->lives.data[at - 1] : NULL;
+	struct unsure u = {l->pid, l->tid, 0, l->first_ns, l->first_ns, 0};
+
+	if (before && before->tid == l->tid)
+		u.begin_ns = before->last_ns;
+	return l->entered && l->pid && u.begin_ns < u.end_ns ? vec_push(&p->unsure, u) : 0;
+}
+
+/* Nor is it known what span it has there that left it: up to who has its number then. */
+static int departure_add(struct partial *p, size_t at)
+{
+	const struct life *l = p->lives.data[at];
+	bool last = at + 1 == p->lives.count || l->tid != p->lives.data[at + 1]->tid;
+	u64 end_ns = last ? p->to_ns : p->lives.data[at + 1]->first_ns;
+	struct unsure u = {l->pid, l->tid, l->last_ns, end_ns, end_ns, 0};
+
+	return l->state.out && l->pid && u.begin_ns < u.end_ns ? vec_push(&p->unsure, u) : 0;
+}
+
+static int lives_end(struct partial *p)
+{
+	int err = 0;
+
+	if (p->lives.count)
+		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		err = partial_life_end(p, p->lives.data[i], number_taken(p, i));
+		err = err ? err : absence_add(p, i);
+		err = err ? err : departure_add(p, i);
+	}
+	return err;
+}
+
+/* ---- the whole ---- */
+
+/*
+ * Nothing will come from either side: what stands before the body goes first,
+ * into a partial of its own, as nothing in the body may depend on the order.
+ */
+static int uneven_cuts_finish(struct partial *p)
+{
+	struct raw_records raw = p->raw;
+	struct partial *body;
+	u64 from, to;
+	int err;
+
+	if (!p->uneven)
+		return 0;
+	uneven_cut_body(p, &from, &to);
+	if (!raw.list.count && to >= p->to_ns)
+		return 0;
+	body = malloc(sizeof(*body));
+	if (!body)
+		return -ENOMEM;
+	if (from > to)
+		from = to;
+	*body = *p;
+	body->sink = partial_sink(body);
+	body->uneven = false;
+	body->raw = (struct raw_records){0};
+	*p = (struct partial){.options = body->options, .sink = p->sink, .raw = raw};
+	err = uneven_cut_apply_outside(p, 0, body->from_ns, body->from_ns);
+	err = err ? err : uneven_cut_apply(p, 0, from);
+	if (err)
+		partial_free(body);
+	else
+		err = partial_merge(p, body);
+	/* what lies in the body came too late for it */
+	err = err ? err : uneven_cut_apply_outside(p, 0, to, to);
+	return err ? err : uneven_cut_apply_tail(p, to);
+}
+
+int partial_finish(struct partial *p)
+{
+	int err = uneven_cuts_finish(p);
+
+	err = err ? err : holes_end(p, p->to_ns);
+	err = err ? err : gaps_sort(p);
+	filters_sort(p);
+	err = err ? err : lives_end(p);
+	err = err ? err : span_losses_apply(p);
+	if (err || p->err)
+		return err ? err : p->err;
+	err = unsure_sort(p);
+	if (err)
+		return err;
+	filters_doubt(p);
+	lives_rejoin(p);
+	err = kspans_sort(&p->kspans);
+	err = err ? err : facts_sort(&p->facts);
+	if (!err)
+		err = filters_apply(p);
+	if (err)
+		return err;
+	err = spans_sort(p);
+	err = err ? err : sums_sort(&p->syscalls);
+	err = err ? err : sums_sort(&p->urings);
+	err = err ? err : sums_sort(&p->files);
+	err = err ? err : sums_sort(&p->causes);
+	err = err ? err : events_sort(p);
+	p->finished = !err;
+	return err;
+}

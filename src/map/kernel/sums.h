@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums: how often something happened, how long it took, and what its time was. They add up over
+ * chunks. Not thread-safe.
+ */
+#ifndef MAP_KERNEL_SUMS_H
+#define MAP_KERNEL_SUMS_H
+
+#include "base/histogram.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/life.h"
+
+struct sum {
+	u64 key; /* each table says what it is */
+	u32 pid;
+	struct file_ref file;
+	u64 count, errors;
+	struct split split;
+	struct histogram durations;
+};
+
+#define SUMS_RECENT_BITS 11
+#define SUMS_LATE 8
+
+struct sum_late {
+	u32 number; /* in list, + 1; 0: none */
+	u32 bucket; /* of its durations */
+};
+
+struct sums {
+	u16 recent[1 << SUMS_RECENT_BITS]; /* numbers in list that were found last, as a hint */
+	struct map index;		   /* hash of key, pid, file -> number in list + 1 */
+	VEC(struct sum) list;
+	struct sum_late late[SUMS_LATE]; /* not counted in their histograms yet */
+	u32 late_next;
+};
+
+/* The thing that is counted. */
+struct sum_of {
+	u64 key;
+	u32 pid;
+	struct file_ref file;
+};
+
+/* Counts one more. 0 or -ENOMEM. */
+int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
+	     bool error);
+/* Counts one more, all of whose time is that part. 0 or -ENOMEM. */
+int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part, u64 duration_ns,
+		  bool error);
+
+/* Adds `right` to `left`; right is only to be freed afterwards. 0 or -ENOMEM. */
+int sums_merge(struct sums *left, struct sums *right);
+
+/* Sorts them once nothing more will be added. 0 or -ENOMEM. */
+int sums_sort(struct sums *s);
+
+void sums_free(struct sums *s);
+
+#endif

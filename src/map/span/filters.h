@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What recorders were asked to leave out, and what is not known on account of that. */
+#ifndef MAP_SPAN_FILTERS_H
+#define MAP_SPAN_FILTERS_H
+
+#include "model/life.h"
+
+struct partial;
+
+/* A recorder left this out, from the gap before that time to the gap behind it. */
+struct filter_told {
+	u64 time_ns;
+	u32 flags; /* FILTER_* */
+};
+
+/* Sorts them, once gaps are sorted and before the functions below are called. */
+void filters_sort(struct partial *p);
+
+/* Leaves what holds at the end of the partial. */
+void filters_prune(struct partial *p);
+
+/* FILTER_*: what was left out while the thread lived. */
+u32 filters_of_life(const struct partial *p, const struct life *l);
+
+/* Notes what is in doubt of each life, once lives have ended and before gaps join them. */
+void filters_doubt(struct partial *p);
+
+/* Makes what is in doubt unknown, once lives and facts are sorted. 0 or -ENOMEM. */
+int filters_apply(struct partial *p);
+
+/*
+ * FILTER_*: what recorders left out anywhere in [from_ns, to_ns). A recorder that had stopped
+ * before, or began later, does not count. Of a finished partial.
+ */
+u32 partial_filters(const struct partial *p, u64 from_ns, u64 to_ns);
+
+#endif
