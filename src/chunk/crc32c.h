@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues a checksum; begin with 0. crc32c(crc32c(0, a), b) is that of a and b joined. */
+/* Continues a checksum; begin with 0. crc32c(crc32c(0, a), b) is the checksum of a and b joined. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t len);
 
 /*
- * How two checksums that differ by `difference` differ behind the same `len` further bytes, which
- * need not be read for it: crc32c(a, data, len) is crc32c(b, data, len) ^ crc32c_moved(a ^ b, len).
+ * The difference of two checksums after `len` equal further bytes, if they differ by `difference`
+ * before. The bytes need not be read: crc32c(a, data, len) is crc32c(b, data, len) ^
+ * crc32c_moved(a ^ b, len).
  */
 uint32_t crc32c_moved(uint32_t difference, size_t len);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event layout -> slot layout. Every byte of a packet is hostile: nothing is
- * read or written outside of the packet and UNPACK_SLACK bytes behind it.
+ * Decodes events into records of the slot layout. Every byte of a packet is hostile:
+ * nothing is read or written outside of the packet and UNPACK_SLACK bytes after it.
  */
 #ifndef CHUNK_DECODE_H
 #define CHUNK_DECODE_H
@@ -22,10 +22,10 @@ struct unpacker {
 	const u8 *at; /* the next event */
 	const u8 *packet;
 	const u8 *end;
-	u64 time_ns; /* of the event before, then of the one at `at` */
-	u64 end_ns;  /* none may be later */
+	u64 time_ns; /* of the previous event, then of the event at `at` */
+	u64 end_ns;  /* no event may be later */
 	u16 cpu;
-	u64 rows;	/* of tables, in all packets */
+	u64 rows;	/* rows of tables, in all packets */
 	u32 file_count; /* rows, row 0 not counted */
 	u32 file_capacity;
 	u32 context_count;
@@ -33,25 +33,25 @@ struct unpacker {
 	struct file_ref *files; /* row 0 is all zero */
 	struct context *contexts;
 	struct tid_table threads;
-	u32 last_tid, last_pid; /* what was asked of it last */
-	u32 switches[SWITCHES]; /* where those are that may come again, from the packet on */
+	u32 last_tid, last_pid; /* the last look-up in `threads` */
+	u32 switches[SWITCHES]; /* offsets in the packet of switches that may be repeated */
 	u32 switch_count;
-	union record_any record; /* the one that was taken last */
+	union record_any record; /* the last one that was taken */
 };
 
-/* Needs memory for the tables: 0 or -ENOMEM. */
+/* Allocates the tables. 0 or -ENOMEM. */
 int unpacker_init(struct unpacker *u);
 void unpacker_free(struct unpacker *u);
 
-/* The memory of its tables. */
+/* The memory in bytes of the tables. */
 size_t unpacker_bytes(const struct unpacker *u);
 
-/* Begins a packet with a checked head, `bytes` long without its zeros. */
+/* Begins a packet whose head was checked. */
 void unpacker_begin(struct unpacker *u, const u8 *packet, const struct packet_head *head);
 
 /*
- * Goes to the next record: 1 and u->time_ns is its time, 0 at the end, -EBADMSG
- * if what comes makes no sense (then nothing more can be read), -ENOMEM.
+ * Moves to the next record. 1, with its time in u->time_ns; 0 at the end; -EBADMSG if
+ * the data is invalid (nothing more can be read then); -ENOMEM.
  */
 int unpacker_peek(struct unpacker *u);
 
@@ -63,20 +63,20 @@ static inline bool unpacker_at_row(const struct unpacker *u)
 	       kind == RECORD_thread_entry;
 }
 
-/* Goes to the time of the event at `at`, of which 8 bytes are there; false: it is none. */
+/* Sets the time of the event at `at`, which has at least 8 bytes. False: the time is invalid. */
 static inline bool unpacker_time(struct unpacker *u)
 {
 	u->time_ns += (u32)(load32(u->at) - (u32)u->time_ns);
 	return u->time_ns <= u->end_ns;
 }
 
-/* Where a record is next, as unpacker_peek(); false: that has to be asked. */
+/* Does the same as unpacker_peek() in the usual case. False: call unpacker_peek(). */
 static inline bool unpacker_peek_quick(struct unpacker *u)
 {
 	return u->end - u->at >= 8 && !unpacker_at_row(u) && unpacker_time(u);
 }
 
-/* Unpacks the record that peek went to, into u->record. 0 or -EBADMSG. */
+/* Decodes the record that peek moved to, into u->record. 0 or -EBADMSG. */
 int unpacker_take(struct unpacker *u);
 
 #endif

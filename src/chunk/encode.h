@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slot layout -> event layout, into a packet in memory. Events of a packet are
- * appended in the order of time; the caller ends a packet in time.
+ * Encodes records of the slot layout as events, into a packet in memory. Events of a
+ * packet are appended in order of time. The caller ends a packet before it is full.
  */
 #ifndef CHUNK_ENCODE_H
 #define CHUNK_ENCODE_H
@@ -9,21 +9,21 @@
 #include "chunk/format.h"
 #include "chunk/tables.h"
 
-/* Where in a packet its last switches are. */
+/* The positions of the last switches of a packet. */
 struct packet_switches {
 	u32 at[SWITCHES]; /* by number */
 	u32 count;
-	u8 likely[512][2]; /* by a hash of what they have in common: numbers */
+	u8 likely[512][2]; /* numbers, by a hash of the fields that similar switches share */
 };
 
 struct packet {
-	u8 *bytes;    /* the head's place first */
-	u32 capacity; /* PACKET_SLACK bytes behind it are there too */
+	u8 *bytes;    /* begins with room for the head */
+	u32 capacity; /* followed by PACKET_SLACK more bytes */
 	u32 used;
-	u32 unpadded; /* end of the last event without its zeros */
-	u32 records;  /* in it, rows of tables not counted */
+	u32 unpadded; /* end of the last event without its padding */
+	u32 records;  /* without rows of tables */
 	u32 events;
-	u64 incomplete; /* references for which there was no memory, since packet_init() */
+	u64 incomplete; /* references left out for lack of memory, since packet_init() */
 	u64 begin_ns;
 	u64 end_ns;
 	struct intern_table files;
@@ -39,14 +39,14 @@ void packet_free(struct packet *packet);
 void packet_begin(struct packet *packet);
 
 /*
- * Appends a record of the slot layout: `record` is its whole struct (a text
- * only as long as it says, which is not more than its field holds). 0,
- * -EINVAL if there is no such kind, -ENOMEM.
+ * Appends a record of the slot layout. `record` is its complete struct, except that its
+ * text need only be as long as its length field, which is not larger than the field. 0,
+ * -EINVAL if there is no such kind, or -ENOMEM.
  */
 int packet_add(struct packet *packet, const struct record_head *record);
 
 /*
- * Must a packet end before a record of that time can be added?
+ * Whether the packet must end before a record of that time is added.
  */
 static inline bool packet_must_end(const struct packet *packet, u64 time_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zstd, behind a wall: stream files compressed and read again. */
+/* Compressing and reading stream files with zstd, which no other file uses. */
 #ifndef CHUNK_INFLATE_H
 #define CHUNK_INFLATE_H
 
@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 /*
- * Small files must not become endless work: a reader takes no more out of all those of a chunk
- * than this, and what would be larger is not compressed. Records compress 5 to 10 fold, the same
- * long text again and again further; where no manifest vouches for the files, less is believed:
- * 100 MB of them are read in 10 s.
+ * The maximum of bytes that a reader inflates from all files of a chunk, so that small files cannot
+ * cause endless work. A writer does not compress files beyond it. Records compress 5 to 10 fold; a
+ * long text that is repeated compresses further. The limit is lower for files that no manifest
+ * vouches for: 100 MB of these are read in 10 s.
  */
 static inline uint64_t inflate_limit(uint64_t compressed_bytes, bool vouched)
 {
@@ -20,17 +20,17 @@ static inline uint64_t inflate_limit(uint64_t compressed_bytes, bool vouched)
 }
 
 /*
- * A reader stands in all streams of a chunk at once. What the compressed ones take, with their
- * packets, is limited to this; a writer leaves files as they are that would bring it near.
+ * The maximum of memory for the compressed streams of a chunk with their packets, since a reader
+ * reads all streams of a chunk at once. A writer leaves files uncompressed that would exceed it.
  */
 #define INFLATING_MAX_BYTES ((uint64_t)2 << 30)
 
-/* About what a stream takes while it is read that has so many bytes when it is not compressed. */
+/* The memory, roughly, for reading a compressed stream that has plain_bytes uncompressed. */
 static inline uint64_t inflating_bytes(uint64_t plain_bytes)
 {
 	const uint64_t window = 1 << 20, packets = 544 << 10;
 
-	if (plain_bytes < 16 << 10) /* it is read at once */
+	if (plain_bytes < 16 << 10) /* read in one step */
 		return 64 << 10;
 	return (plain_bytes < window ? plain_bytes : window) +
 	       (plain_bytes < packets ? plain_bytes : packets) + (512 << 10);
@@ -38,23 +38,23 @@ static inline uint64_t inflating_bytes(uint64_t plain_bytes)
 
 struct inflater;
 
-/* NULL if memory ran out. */
+/* NULL if out of memory. */
 struct inflater *inflater_new(void);
 void inflater_free(struct inflater *z);
 
-/* The memory that it takes now. */
+/* The memory in bytes that it takes now. */
 size_t inflater_bytes(const struct inflater *z);
 
-/* Of what it has read. */
+/* The CRC-32C of the compressed bytes read so far. */
 uint32_t inflater_crc(const struct inflater *z);
 
 /*
- * Fills `to` from the file, of which *file_at bytes were taken before: bytes
- * produced (fewer than len: the end), or negative errno. -EBADMSG: damaged.
+ * Fills `to` from the file, of which *file_at bytes were read before. Returns the bytes
+ * produced (fewer than len: the end), or a negative errno. -EBADMSG: damaged.
  */
 ssize_t inflater_read(struct inflater *z, int fd, uint64_t *file_at, void *to, size_t len);
 
-/* Compresses a file of `dir` into another: 0 or negative errno; its size and CRC-32C. */
+/* Compresses a file of `dir` into another, and sets its size and CRC-32C. 0 or negative errno. */
 int deflate_file(int dir, const char *from, const char *to, uint64_t *bytes, uint32_t *crc);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "chunk/chunk.h"
 
-/* Writes `metadata` into the directory; its size and checksum. */
+/* Writes `metadata` into the directory, and sets its size and CRC-32C. 0 or a negative errno. */
 int metadata_write(int dir, const struct chunk_info *info, uint64_t *bytes, uint32_t *crc,
 		   struct error *e);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One stream of a chunk, read packet by packet, plain or compressed. The file
- * is opened for each read only, so that thousands of streams need no
- * descriptors. Memory: a packet, and with zstd a window, of 1 MiB if a recorder compressed it,
- * until the end of the file.
+ * Reads one stream of a chunk packet by packet, plain or compressed. The file is open
+ * only during a read, so that thousands of streams need no descriptors. It takes the
+ * memory of a packet and, with zstd, of a window until the end of the file. The window
+ * is 1 MiB if a recorder compressed the file.
  */
 #ifndef CHUNK_STREAM_H
 #define CHUNK_STREAM_H
@@ -16,22 +16,22 @@
 #include "chunk/decode.h"
 #include "chunk/manifest.h"
 
-#define STREAM_WINDOW_LOG 20	 /* zstd: the window that is written */
-#define STREAM_WINDOW_LOG_MAX 23 /* the largest that is read: that of `zstd -19` */
+#define STREAM_WINDOW_LOG 20	 /* zstd: the window for writing */
+#define STREAM_WINDOW_LOG_MAX 23 /* the largest window for reading, as of `zstd -19` */
 
 struct inflater;
 
-/* What all streams of a chunk take together: a few bytes of thousands of files may ask for much. */
+/* The work of all streams of a chunk: a few bytes in thousands of files may demand much. */
 struct stream_budget {
-	bool vouched;	   /* a manifest that is whole lists the files */
-	uint64_t memory;   /* of compressed ones, now */
-	uint64_t deflated; /* bytes read of compressed ones */
-	uint64_t inflated; /* that came out of them */
-	uint64_t read;	   /* bytes of all files */
-	uint64_t wasted;   /* bytes checked in vain: bounds the time */
+	bool vouched;	   /* an intact manifest lists the files */
+	uint64_t memory;   /* for compressed streams, now */
+	uint64_t deflated; /* bytes read from compressed files */
+	uint64_t inflated; /* bytes produced from these */
+	uint64_t read;	   /* bytes read from all files */
+	uint64_t wasted;   /* bytes checked in vain, which bounds the time */
 };
 
-/* Of a file: good packets one behind the other. */
+/* A range of a file with valid packets only. */
 struct stream_part {
 	uint64_t at, bytes;
 };
@@ -39,71 +39,71 @@ struct stream_part {
 struct stream {
 	char name[CHUNK_FILE_NAME_BYTES];
 	int dir;      /* borrowed */
-	bool growing; /* an incomplete end is no damage */
+	bool growing; /* being written: an incomplete end is not damage */
 	bool has_identity;
-	uint8_t identity[16]; /* of the chunk; of the first packet if it is not known */
+	uint8_t identity[16]; /* of the chunk; if unknown, of the first packet */
 	uint64_t file_at;     /* bytes read of the file */
-	uint64_t file_bytes;  /* what lies behind is not of the chunk; 0: not known */
-	uint32_t crc;	      /* of what was read of it; plain: of its good packets */
-	long cpu;	      /* of its packets, -1: of any */
+	uint64_t file_bytes;  /* size of the file in the chunk; 0: unknown */
+	uint32_t crc;	      /* of the bytes read; if not compressed, of the valid packets */
+	long cpu;	      /* that all packets must have; -1: any */
 	bool compressed;
 	struct inflater *inflater;    /* compressed: while it is read */
 	struct stream_budget *budget; /* borrowed */
-	uint64_t held;		      /* this one's part of its memory */
-	bool uncounted;		      /* the tables of its packet are not in it yet */
+	uint64_t held;		      /* the share of this stream in its memory */
+	bool uncounted; /* the tables of the current packet are not counted in it yet */
 	bool file_ended;
 	int read_err; /* of the file, negative */
 
 	u8 *buffer;
 	size_t capacity;
-	size_t from; /* what is not consumed: buffer[from .. to) */
+	size_t from; /* buffer[from .. to) is not consumed */
 	size_t to;
 
 	struct unpacker unpacker;
 	bool in_packet;
 	uint64_t packets;
 	uint64_t first_begin_ns; /* of the first packet */
-	uint64_t last_end_ns;	 /* of the packet before */
+	uint64_t last_end_ns;	 /* of the previous packet */
 	uint64_t empty_ns;	 /* end of the last packet without events, the first excepted */
 	uint64_t delivered;	 /* records */
-	uint64_t told;		 /* discarded events of its `lost` records */
-	uint64_t discarded;	 /* events, by its last good packet */
-	bool keep;		 /* collect where good packets lie: */
-	VEC(struct stream_part) kept; /* each as long as it can be */
+	uint64_t told;		 /* discarded events, by the `lost` records */
+	uint64_t discarded;	 /* discarded events, by the last valid packet */
+	bool keep;		 /* collect the ranges of valid packets in `kept` */
+	VEC(struct stream_part) kept; /* each as long as possible */
 
 	uint64_t damaged;      /* records that are known to be missing */
-	uint64_t skipped;      /* bytes since the last good packet */
+	uint64_t skipped;      /* bytes since the last valid packet */
 	bool truncated_packet; /* the rest of a packet was skipped */
 	bool gave_up;
-	const char *damage;    /* why, NULL: nothing was damaged */
-	bool hole;	       /* something is missing before the next record, or the end */
-	uint64_t hole_from_ns; /* since when; 0: since the begin */
+	const char *damage;    /* the reason; NULL: no damage */
+	bool hole;	       /* records are missing before the next record, or the end */
+	uint64_t hole_from_ns; /* begin of the hole; 0: begin of the stream */
 };
 
 /*
- * `identity` may be NULL. The stream keeps `dir` and must not outlive it. Its `budget` is to be
- * set before it is read: a compressed one beyond INFLATING_MAX_BYTES or inflate_limit() counts as
- * damaged.
+ * Opens a stream. `identity` may be NULL. `dir` is borrowed until stream_free(). Set `budget`
+ * before reading. A compressed stream beyond INFLATING_MAX_BYTES or inflate_limit() counts as
+ * damaged. 0 or a negative errno.
  */
 int stream_init(struct stream *s, int dir, const char *name, const uint8_t *identity, bool growing);
 void stream_free(struct stream *s);
 
 /*
- * Goes to the next record: 1 (its time is s->unpacker.time_ns), 0 at the end,
- * or -ENOMEM. Damage is skipped and counted.
+ * Moves to the next record. 1 (its time is s->unpacker.time_ns), 0 at the end, or -ENOMEM.
+ * Damaged parts are skipped and counted.
  */
 int stream_peek(struct stream *s);
 
-/* Where another record of its packet is next, as stream_peek(); false: that has to be asked. */
+/* Does the same as stream_peek() in the usual case. False: call stream_peek(). */
 static inline bool stream_peek_quick(struct stream *s)
 {
 	return s->in_packet && !s->uncounted && unpacker_peek_quick(&s->unpacker);
 }
 
-/* The record that peek went to is damaged. */
+/* Counts the record that peek moved to as damaged. */
 void stream_untake(struct stream *s);
 
-/* Unpacks the record that peek went to: true and s->unpacker.record, false if it is damaged. */
+/* Decodes the record that peek moved to, into s->unpacker.record. False if it is damaged. */
 static inline bool stream_take(struct stream *s)
 {
 	if (__builtin_expect(unpacker_take(&s->unpacker) != 0, 0)) {
@@ -117,12 +117,12 @@ static inline bool stream_take(struct stream *s)
 /* Counts the `lost` record that was taken. */
 void stream_count_lost(struct stream *s, struct chunk_lost *lost);
 
-/* At the end: what damaged ones had told, which the head of a packet behind them says. */
+/* At the end: counts losses of damaged `lost` records, which later packet heads still contain. */
 void stream_count_untold(const struct stream *s, struct chunk_lost *lost);
 
 /*
- * At the end: what the manifest says the stream has. The rest is damaged. `crc` is that of its
- * file, NULL if the file is another one (it was decompressed).
+ * At the end: compares with the number of records in the manifest. Missing records are damaged.
+ * `crc` is that of the file; NULL if the file has been replaced by its decompressed form.
  */
 void stream_expect(struct stream *s, uint64_t records, const uint32_t *crc);
 

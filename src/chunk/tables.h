@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of a packet: rows for contexts and files, pids of threads. They
- * start empty in each packet, which costs nothing: slots carry the generation
- * in which they were filled.
+ * The tables of a packet: rows of contexts and files, pids of threads. They start
+ * empty in each packet, at no cost: each slot has the generation in which it was
+ * filled.
  */
 #ifndef CHUNK_TABLES_H
 #define CHUNK_TABLES_H
@@ -25,7 +25,7 @@ struct tid_table {
 	struct tid_slot *slots;
 	u32 capacity; /* a power of two, or 0 */
 	u32 count;
-	u32 generation; /* of the packet; slots of another are free */
+	u32 generation; /* of the packet; slots of other generations are free */
 };
 
 static inline u32 tid_hash(u32 tid)
@@ -55,11 +55,11 @@ static inline size_t tid_table_bytes(const struct tid_table *table)
 	return table->capacity * sizeof(*table->slots);
 }
 
-/* Forgets all: a packet begins. */
+/* Empties the table at the begin of a packet. */
 void tid_table_reset(struct tid_table *table);
 void tid_table_free(struct tid_table *table);
 
-/* Values of `words` u64 each, numbered from 1 in the order in which they came. */
+/* Values of `words` u64 each, numbered from 1 in order of arrival. */
 struct intern_slot {
 	u32 generation;
 	u32 index;
@@ -71,12 +71,12 @@ struct intern_table {
 	u32 capacity;
 	u32 count;
 	u32 generation;
-	u32 last; /* number of the value found last, 0: none */
+	u32 last; /* number of the last value found; 0: none */
 	u32 words;
 };
 
 /*
- * The number of a value; *is_new says that it was appended. 0 if memory ran out.
+ * Returns the number of a value; sets *is_new if it was appended. 0 if out of memory.
  */
 u32 intern_table_slow(struct intern_table *table, const u64 *value, bool *is_new);
 

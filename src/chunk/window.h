@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records that wait until nothing older can come, sorted by time (equal times
- * in the order of arrival). Records come nearly in order, which makes it cheap;
- * what does not, as an application can write any time, is sorted when it is asked for.
+ * Records that wait until no older one can arrive, sorted by time (and, for equal times,
+ * by arrival). Records arrive nearly in order, so this is cheap. Others are sorted when
+ * they are needed: an application can write any time.
  */
 #ifndef CHUNK_WINDOW_H
 #define CHUNK_WINDOW_H
@@ -18,10 +18,10 @@ struct window_entry {
 };
 
 struct window {
-	u8 *bytes; /* whole structs, texts as long as they say */
+	u8 *bytes; /* complete structs, with texts as long as their length fields */
 	size_t used;
 	size_t capacity;
-	u8 *spare; /* where window_trim() puts what stays; it becomes bytes then */
+	u8 *spare; /* window_trim() moves the remaining records here, and swaps it with bytes */
 	size_t spare_capacity;
 	struct window_entry *entries; /* [first, count) wait */
 	size_t first;
@@ -31,12 +31,12 @@ struct window {
 };
 
 /*
- * Takes a copy, made whole: what was not published of its struct is zero.
- * 0, -EINVAL (no such kind), -ENOMEM. *cut is set if its text was cut.
+ * Adds a copy of a record, completed with zeros where its struct was not published.
+ * 0, -EINVAL (no such kind), or -ENOMEM. *cut is set if its text was cut.
  */
 int window_add(struct window *w, const struct record_head *record, bool *cut);
 
-/* Before the first is asked for, or entries[] is looked at. Cheap if nothing was out of order. */
+/* Call this before window_first() or a look at entries[]. Cheap if nothing is out of order. */
 void window_sort(struct window *w);
 
 static inline const struct record_head *window_first(const struct window *w)
@@ -49,13 +49,13 @@ static inline bool window_is_empty(const struct window *w)
 	return w->first == w->count;
 }
 
-/* Drops the first. */
+/* Removes the first record. */
 static inline void window_pop(struct window *w)
 {
 	w->first++;
 }
 
-/* Gives room back after some were popped. */
+/* Frees the space of removed records. */
 void window_trim(struct window *w);
 void window_free(struct window *w);
 

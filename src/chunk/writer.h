@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of a chunk writer: shared by writer.c, stream_write.c and seal.c. */
+/* The inner structure of a chunk writer, shared by writer.c, stream_write.c and seal.c. */
 #ifndef CHUNK_WRITER_H
 #define CHUNK_WRITER_H
 
@@ -23,14 +23,14 @@ struct chunk_stream {
 	uint64_t encoded_ns;  /* time of the last event or end of packet */
 	uint64_t packets;     /* in the file */
 	uint64_t discarded;
-	uint64_t
-		unwritten; /* records that were not taken, and no `lost` record in the file tells */
-	uint64_t unwritten_since_ns; /* of those that none in the packet tells, either */
-	uint64_t told;		     /* of them, in `lost` records of the packet */
-	uint32_t tellers;	     /* these records */
-	uint64_t doubt_since_ns;     /* since when something is missing, by the packet's records */
-	struct manifest_file file;   /* what is in the file */
-	struct packet_head last;     /* of the last packet there */
+	uint64_t unwritten;	     /* lost records that no `lost` record in the file counts */
+	uint64_t unwritten_since_ns; /* begin of the losses that no `lost` record in the packet
+					counts, either */
+	uint64_t told;		     /* of these, those in `lost` records of the packet */
+	uint32_t tellers;	     /* number of these `lost` records */
+	uint64_t doubt_since_ns;     /* begin of the losses in the packet's `lost` records */
+	struct manifest_file file;   /* contents of the file */
+	struct packet_head last;     /* head of the last packet in the file */
 	uint64_t packet_records_before;
 };
 
@@ -44,15 +44,16 @@ struct chunk_writer {
 	bool is_cut;
 	bool is_sealed;
 	struct chunk_info info;
-	uint64_t end_unix_ns; /* where the next one begins, by its clock; 0: there is none */
+	uint64_t end_unix_ns; /* begin of the next chunk by its clock; 0: no next chunk */
 	struct manifest_file metadata;
 	struct chunk_stream *streams; /* in the order in which they were made */
 	struct chunk_stream **last_stream;
 	struct chunk_stream *late;
 	struct chunk_stream *life;
-	struct chunk_stream *shared; /* by programs, once there are too many; NULL before */
-	uint32_t programs;	     /* that have a stream */
-	int write_err;		     /* first failed write since the last flush */
+	struct chunk_stream
+		*shared;   /* the last program stream, which further programs share; else NULL */
+	uint32_t programs; /* number of programs with a stream */
+	int write_err;	   /* error of the first failed write since the last flush */
 };
 
 /* ---- stream_write.c ---- */
@@ -63,27 +64,28 @@ int chunk_stream_begin(struct chunk_stream *stream, u16 cpu);
 /* Ends the packet at end_ns, or at its last event if that is later, and writes it. */
 int chunk_stream_write(struct chunk_stream *stream, uint64_t end_ns);
 
-/* Counts records that disk or memory did not take: the oldest was of since_ns. */
+/* Counts records as lost, for which disk or memory had no room; the oldest is of since_ns. */
 void chunk_stream_lose(struct chunk_stream *stream, uint64_t count, uint64_t since_ns);
 
-/* What is unwritten becomes a record; once that is in the file it is not unwritten any more. */
+/* Writes `unwritten` as a `lost` record. It is cleared once this record is in the file. */
 void chunk_stream_tell(struct chunk_stream *stream, uint64_t time_ns);
 
 /*
- * Adds to the discarded events of the last packet in the file, where it is: no room is needed.
- * Negative errno, too, if it is the only one: CTF readers tell by the difference to one before.
+ * Adds to the discarded events of the last packet in the file, in place, which needs no space. Also
+ * a negative errno if it is the only packet, since CTF readers use the difference to the previous
+ * one.
  */
 int chunk_stream_discard(struct chunk_stream *stream, uint64_t count);
 
-/* Encodes what is older than up_to_ns. */
+/* Encodes the records that are older than up_to_ns. */
 void chunk_stream_encode(struct chunk_stream *stream, uint64_t up_to_ns);
 
 /* ---- writer.c and seal.c ---- */
 
-/* Unix time of a point in monotonic time, by the chunk's clock. */
+/* Converts monotonic time to Unix time, by the clock of the chunk. */
 uint64_t chunk_unix_ns(const struct chunk_info *info, uint64_t monotonic_ns);
 
-/* Frees what the writer has; its file stays. */
+/* Frees a stream; its file stays. */
 void chunk_stream_free(struct chunk_stream *stream);
 
 #endif
