@@ -10,11 +10,11 @@
  *   57-     the data, to the end of the file
  *
  * It is replaced by a rename of ".checkpoint.new", so a crash leaves the old one or the new one.
- * A chunk that ends by end_ns and is still there is one that a crash kept from
- * being deleted: it counts as gone.
+ * A chunk that ends by end_ns and still exists was not deleted because of a crash: it counts
+ * as deleted.
  *
- * While chunks are looked after, ".checkpoint.new" is there before it is written, as room that
- * nobody else can take: what is in it means nothing.
+ * While a recorder deletes chunks, ".checkpoint.new" exists before it is written, to reserve space
+ * on the disk. Its contents mean nothing then.
  */
 #include "chunk/checkpoint.h"
 
@@ -35,13 +35,13 @@
 #define CHECKPOINT_NAME "checkpoint"
 #define CHECKPOINT_NEW ".checkpoint.new"
 #define CHECKPOINT_MAGIC "fathomB1"
-#define CHECKPOINT_CHECKED 12 /* where the part begins that the checksum covers */
+#define CHECKPOINT_CHECKED 12 /* begin of the part that the checksum covers */
 #define CHECKPOINT_DATA (CHECKPOINT_CHECKED + CHUNK_BOOT_BYTES + 8)
 #define CHECKPOINT_MAX_BYTES (1u << 30)
 #define ROOM_LEAST ((uint64_t)256 << 10)
-#define ROOM_MOST ((uint64_t)4 << 20) /* on top of what is known to be needed */
+#define ROOM_MOST ((uint64_t)4 << 20) /* reserved in addition to the known size */
 
-/* With the room that it has. */
+/* Opens the new file with its reserved space. */
 static int new_open(int dir)
 {
 	int fd = file_open_write(dir, CHECKPOINT_NEW);
@@ -49,7 +49,7 @@ static int new_open(int dir)
 	return fd < 0 ? file_create(dir, CHECKPOINT_NEW) : fd;
 }
 
-/* What cannot be written leaves its room for the next time. */
+/* If the checkpoint cannot be written, its reserved space is kept for the next attempt. */
 static int new_write(int dir, const void *data, size_t len)
 {
 	int fd = new_open(dir), err;
@@ -85,7 +85,7 @@ static int checkpoint_replace(int dir, const struct recording_checkpoint *checkp
 	return err;
 }
 
-/* In a directory of the owner's it is theirs already, and nothing else may be changed there. */
+/* In the owner's own directory the file is theirs already, and nothing else may be changed. */
 static int checkpoint_give(int dir, const struct chunk_owner *owner)
 {
 	struct stat st;
@@ -96,7 +96,7 @@ static int checkpoint_give(int dir, const struct chunk_owner *owner)
 	fd = file_open_regular(dir, CHECKPOINT_NAME);
 	if (fd < 0)
 		return fd;
-	/* by its name it may be another's by then */
+	/* by its name it may be another file by then */
 	if (fstat(fd, &st) < 0)
 		err = -errno;
 	else if (st.st_uid != geteuid() || st.st_nlink != 1)
@@ -122,7 +122,7 @@ int recording_checkpoint_write(const char *dir, const struct recording_hold *hol
 	return err ? error_set(e, err, "cannot write %s/" CHECKPOINT_NAME, dir) : 0;
 }
 
-/* An eighth of what is free: the first checkpoint may need all of it, as large as its host is. */
+/* Reserves an eighth of the free space: the size of the first checkpoint depends on the host. */
 static uint64_t room_to_spare(int fd)
 {
 	struct statvfs disk;

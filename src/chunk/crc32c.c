@@ -24,7 +24,7 @@ static void make_table(void)
 	}
 }
 
-/* Eight bytes at a time: table[k] is a byte's effect k bytes further on. */
+/* Processes eight bytes at a time: table[k] is the effect of a byte k bytes later. */
 static uint32_t crc32c_table(uint32_t crc, const unsigned char *at, size_t len)
 {
 	pthread_once(&table_made, make_table);
@@ -44,12 +44,13 @@ static uint32_t crc32c_table(uint32_t crc, const unsigned char *at, size_t len)
 
 #ifdef __x86_64__
 /*
- * The instruction can begin each cycle and takes three, so three lanes are summed at once.
- * Sums are linear: what stands before LANE_BYTES more bytes is that sum run over zeros.
+ * The instruction takes three cycles, and a new one can start in each cycle, so three lanes are
+ * summed at once. Sums are linear: moving a sum in front of LANE_BYTES more bytes means to run it
+ * over zeros.
  */
 #define LANE_BYTES 1024u
 
-static uint32_t lane_table[4][256]; /* [k]: a sum's byte k, LANE_BYTES further on */
+static uint32_t lane_table[4][256]; /* [k]: the effect of byte k of a sum, LANE_BYTES later */
 static pthread_once_t lane_made = PTHREAD_ONCE_INIT;
 
 __attribute__((target("sse4.2"))) static void make_lane_table(void)
@@ -109,7 +110,7 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc32,
 }
 #endif
 
-/* The product of two polynomials; the highest bit is the factor of x^0. */
+/* The product of two polynomials; the highest bit is the coefficient of x^0. */
 static uint32_t times(uint32_t a, uint32_t b)
 {
 	uint32_t product = 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define FIRST_ROWS 64u
-#define NO_TID UINT32_MAX /* more than an event has room for */
+#define NO_TID UINT32_MAX /* more than fits in an event */
 
 int unpacker_init(struct unpacker *u)
 {
@@ -104,8 +104,8 @@ static inline s64 value_s64(const u8 *at, u32 presence)
 	slots = (offsetof(KIND, name) + text_len + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES;
 
 /*
- * The fixed part is checked before it is read. VAR values may be read behind
- * the end, into the slack, before the end is checked.
+ * The fixed part is checked before it is read. VAR values may be read beyond the
+ * end, in the slack, before the end is checked.
  */
 _Static_assert(UNPACK_SLACK >= 136, "slack");
 
@@ -156,7 +156,7 @@ static inline void unpack_head(struct unpacker *u, u32 word)
 	head->pid = u->last_pid;
 }
 
-/* As the switch that it is like, which was unpacked before, but at its own time. */
+/* Decodes a switch that repeats an earlier one of the packet, with its own time. */
 static int unpack_switch_again(struct unpacker *u)
 {
 	const u8 *event = u->at;

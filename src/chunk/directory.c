@@ -18,7 +18,7 @@
 
 #define LOCK_NAME ".lock"
 
-/* Exactly `min` digits or more, then `end`; returns behind it, NULL if not so. */
+/* Skips at least `min` digits and `end`. Returns the rest, or NULL if they are not there. */
 static const char *parse_digits(const char *text, size_t min, char end, uint64_t *value)
 {
 	size_t n = strspn(text, "0123456789");
@@ -171,7 +171,7 @@ int chunk_directory_make(int parent, const char *name, const struct chunk_owner 
 		unlinkat(parent, name, AT_REMOVEDIR);
 		return err;
 	}
-	/* whoever may write to the parent may have put another in its place */
+	/* a user who may write to the parent may have replaced it */
 	if (fstat(fd, &st) < 0)
 		err = -errno;
 	else if (st.st_uid != geteuid())
@@ -212,7 +212,7 @@ bool recording_is_written(const char *dir)
 	return written;
 }
 
-/* Somebody who looks whether it is locked has it for a moment. */
+/* A process that checks the lock holds it for a moment. */
 static int lock_take(int fd)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
@@ -225,7 +225,7 @@ static int lock_take(int fd)
 	return 0;
 }
 
-/* The file that is locked: made, for the owner of its directory, if it is missing. */
+/* Opens the lock file, and makes it for the owner of its directory if it is missing. */
 static int lock_open(int dir)
 {
 	int fd = file_make(dir, LOCK_NAME);

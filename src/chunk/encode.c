@@ -82,8 +82,8 @@ static inline u32 presence_s64(s64 value)
 }
 
 /*
- * Rows of the tables, written before the event that needs them. Their layout
- * is that of their kinds in record.h, which the asserts compare.
+ * Rows of the tables, which are written before the event that needs them. The asserts
+ * check that their layout is that of their kinds in record.h.
  */
 _Static_assert(FORMAT_CHECKPOINT(file_entry) == 28, "file_entry");
 _Static_assert(FORMAT_CHECKPOINT(context_entry) == 36, "context_entry");
@@ -216,11 +216,11 @@ static inline u16 intern_context(struct packet *packet, const struct record_head
 RECORD_KINDS(K)
 #undef K
 
-/* ---- switches that come again ---- */
+/* ---- repeated switches ---- */
 
-#define SWITCH_SINCE 0	     /* place of since_ns among the VARs, */
+#define SWITCH_SINCE 0	     /* index of since_ns among the VARs, */
 #define SWITCH_ARG0 1	     /* and of arg0 */
-#define SWITCH_COMMON 12     /* behind presence: FIX fields and references */
+#define SWITCH_COMMON 12     /* after presence: FIX fields and references */
 #define SWITCH_COMMON_END 24 /* VARs follow */
 
 _Static_assert(FORMAT_CHECKPOINT(switch) == SWITCH_COMMON_END && FORMAT_VARS(switch) == 2,
@@ -231,7 +231,7 @@ static inline u32 switch_presence(const u8 *event, u32 var)
 	return load32(event + 8) >> 2 * var & 3;
 }
 
-/* What it shares with those that are like it. */
+/* The hash of the fields that a repeated switch shares. */
 struct switch_common {
 	u64 first, arg0;
 	u32 thread, last;
@@ -264,7 +264,7 @@ static inline bool switch_is(const struct packet *packet, u32 number,
 	       other.thread == common->thread && other.last == common->last;
 }
 
-/* The switch that the packet ends with becomes one that is like another, if there is such a one. */
+/* Replaces the last switch of the packet by a reference to a similar one, if there is one. */
 static inline void switch_shorten(struct packet *packet, const struct record_switch *r)
 {
 	struct packet_switches *s = &packet->switches;
@@ -279,7 +279,7 @@ static inline void switch_shorten(struct packet *packet, const struct record_swi
 			continue;
 		store32(event + 4,
 			EVENT_SWITCH_AGAIN | (u32)likely[i] << 8 | (u32)r->since_ns << 16);
-		packet->events--; /* it stands in place of the other one */
+		packet->events--; /* this event replaces the full one, which was counted */
 		packet_end_event(packet, event + 8);
 		return;
 	}

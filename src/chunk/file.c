@@ -22,7 +22,7 @@ int file_open_regular(int dir, const char *name)
 	return fd;
 }
 
-/* The owner of the directory may be another user than the one who writes into it. */
+/* The owner of the directory may differ from the user who writes into it. */
 static int give_to_owner_of(int dir, int fd)
 {
 	struct stat st;

@@ -14,7 +14,7 @@
 
 #define LEVEL 3
 #define PIECE_BYTES (128u << 10)
-#define READ_BYTES (16u << 10) /* thousands of them may be open at once */
+#define READ_BYTES (16u << 10) /* thousands of inflaters may exist at once */
 
 struct inflater {
 	ZSTD_DCtx *context;
@@ -85,7 +85,7 @@ ssize_t inflater_read(struct inflater *z, int fd, uint64_t *file_at, void *to, s
 		if (left == 0)
 			z->ended = true;
 		else if (dry && out.pos == before)
-			return out.pos ? (ssize_t)out.pos : -EBADMSG; /* cut off */
+			return out.pos ? (ssize_t)out.pos : -EBADMSG; /* the file is cut off */
 	}
 	return (ssize_t)out.pos;
 }
@@ -94,7 +94,7 @@ struct deflater {
 	ZSTD_CCtx *context;
 	int in;
 	int out;
-	unsigned char *buffers; /* a piece in, a piece out */
+	unsigned char *buffers; /* buffers for a piece of input and of output */
 	uint64_t bytes;
 	uint32_t crc;
 };
@@ -121,7 +121,7 @@ static int deflate_piece(struct deflater *z, size_t len)
 	return 0;
 }
 
-/* With its size in the head of the file, a reader of a small one makes no large window. */
+/* The size in the head of a small file lets its reader allocate a small window. */
 static int deflate(struct deflater *z)
 {
 	struct stat st;

@@ -44,7 +44,7 @@ void chunk_lost_add(struct chunk_lost *lost, const struct record_lost *record)
 
 /* ---- names of files ---- */
 
-/* A number is written in one way only. */
+/* A number has only one valid form. */
 static const char *skip_number(const char *at)
 {
 	size_t n = strspn(at, "0123456789");
@@ -74,7 +74,7 @@ bool chunk_file_is_compressed(const char *name)
 	return len > 4 && strcmp(name + len - 4, ".zst") == 0;
 }
 
-/* A list that is too long is not told: then no stream of them is missed, either. */
+/* A list that is too long is left out: then no stream counts as missing, either. */
 void chunk_cpus_set(struct chunk_info *info, const char *list)
 {
 	bool plain = cpu_list_is_plain(list);
@@ -164,13 +164,13 @@ enum {
 	HAS_INCOMPLETE = 4096,
 	HAS_BEGUN = 8192,
 	HAS_ALL = 16383,
-	HAS_LATE = 16384, /* need not be there */
-	HAS_CPUS = 32768, /* likewise */
+	HAS_LATE = 16384, /* optional */
+	HAS_CPUS = 32768, /* optional, too */
 	HAS_UNCOUNTED = 65536,
 	HAS_FILTERS = 131072,
 };
 
-/* Numbers separated by one blank; false if there are more or fewer. */
+/* Reads numbers separated by one blank; false if their count differs. */
 static bool parse_numbers(const char *text, uint64_t *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -235,7 +235,7 @@ static bool parse_file(const char *text, struct manifest *m)
 	    text[end] ||
 	    (!chunk_file_is_stream(file.name) && strcmp(file.name, METADATA_NAME) != 0))
 		return false;
-	/* capacity is the next power of two */
+	/* the capacity is the next power of two */
 	if ((m->file_count & (m->file_count - 1)) == 0) {
 		size_t capacity = m->file_count ? 2 * m->file_count : 1;
 
@@ -248,7 +248,7 @@ static bool parse_file(const char *text, struct manifest *m)
 	return true;
 }
 
-/* Keys with one number: 1 if it was one and is right, 0 if it is wrong, -1 if it is another key. */
+/* Reads a key with one number. 1: valid, 0: invalid, -1: another key. */
 static int parse_plain(const char *key, const char *value, struct chunk_info *info,
 		       unsigned int *has)
 {
@@ -279,7 +279,7 @@ static int parse_plain(const char *key, const char *value, struct chunk_info *in
 	return -1;
 }
 
-/* Takes one line; adds what it was to *has. */
+/* Parses one line, and adds its key to *has. */
 static bool parse_line(const char *key, const char *value, struct manifest *m, unsigned int *has)
 {
 	struct chunk_info *info = &m->info;
@@ -332,7 +332,7 @@ static bool parse_line(const char *key, const char *value, struct manifest *m, u
 	return true;
 }
 
-/* Cuts off the last line if it is the right checksum of what stands before. */
+/* Removes the last line if it is the valid checksum of the text before it. */
 static bool check_checksum(char *text, size_t len)
 {
 	static const char key[] = "checksum=";
@@ -349,7 +349,7 @@ static bool check_checksum(char *text, size_t len)
 	return strcmp(digits, should) == 0;
 }
 
-/* The version of the contract by which it was written, 0 if it does not say. */
+/* The version of the contract in the text; 0 if there is none. */
 static unsigned long version_of(const char *text)
 {
 	static const char key[] = "fathom_chunk=";
@@ -364,7 +364,7 @@ static bool times_possible(const struct chunk_info *info)
 	       info->late_ns < RECORD_TIME_END_NS;
 }
 
-/* Names have no other dot: a file and its compressed twin are one. */
+/* Names have no other dot: a file and its compressed form are the same stream. */
 static int compare_files(const void *a, const void *b)
 {
 	const struct manifest_file *x = a, *y = b;
@@ -373,7 +373,7 @@ static int compare_files(const void *a, const void *b)
 	return nx != ny ? (nx > ny) - (nx < ny) : memcmp(x->name, y->name, nx);
 }
 
-/* What is in a file would count as often as it is listed. */
+/* A file that is listed twice would count twice. */
 static bool is_listed_twice(struct manifest *m)
 {
 	if (m->file_count)

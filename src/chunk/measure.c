@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no manifest says of a chunk is found by reading it. */
+/* Finds facts about a chunk without a manifest by reading it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ bool chunk_stream_is_due(const struct chunk_info *info, const char *name)
 	return cpu < info->cpus;
 }
 
-/* An older writer told nothing in `life` of the streams beside it, but it has a first packet. */
+/* The `life` stream of an older writer lists no other streams, but it has a first packet. */
 void chunk_stream_bound(struct chunk_info *info, const struct stream *s)
 {
 	uint64_t complete_ns = UINT64_MAX;
@@ -38,9 +38,8 @@ void chunk_stream_bound(struct chunk_info *info, const struct stream *s)
 }
 
 /*
- * The first manifest and the metadata are not synced, so both may be gone. What
- * the chunk's name and the first packets of its streams say of the clocks is
- * then all that is known.
+ * The first manifest and the metadata are not synced, so both may be missing. Only the
+ * name of the chunk and the first packets of its streams relate the clocks then.
  */
 void chunk_clock_bound(const struct chunk_reader *r, struct chunk_info *info)
 {
@@ -62,13 +61,13 @@ void chunk_clock_bound(const struct chunk_reader *r, struct chunk_info *info)
 	info->clock = (struct chunk_clock){begin_ns, name.begin_unix_ns, 0, 0};
 }
 
-/* Those of the CPUs are due, and `life`. */
+/* The streams of the CPUs and `life` must exist. */
 void chunk_complete_bound(struct chunk_info *info, uint64_t due)
 {
 	if (info->cpus_unknown || (info->cpus && due <= info->cpus) ||
 	    info->complete_ns < info->begin_ns)
 		info->complete_ns = info->begin_ns;
-	/* a stream ends with its last instant, a chunk behind it */
+	/* the end of a stream is inclusive, that of a chunk exclusive */
 	if (info->complete_ns >= info->end_ns - 1)
 		info->complete_ns = info->end_ns;
 }

@@ -14,9 +14,9 @@
 #include "record/describe.h"
 
 /*
- * Names of fields get a `_` in front, which readers take off again: so none
- * is a keyword of TSDL. The tid stands in the context of events since readers
- * complain of fields in the header that they do not know.
+ * Names of fields get a leading `_`, which readers remove, so that no name is a keyword
+ * of TSDL. The tid is in the context of events, since readers complain about unknown
+ * fields in the header.
  */
 static const char types[] =
 	"typealias integer { size = 8; align = 8; } := u8;\n"
@@ -57,7 +57,7 @@ static const char stream_class[] =
 	"};\n";
 
 static const char switch_again[] =
-	"/* as the last switch of this packet whose number, modulo 256, is _as, but later */\n"
+	"/* like the last switch of this packet whose number modulo 256 is _as, but later */\n"
 	"event {\n\tname = \"switch_again\";\n\tid = 255;\n\tstream_id = 0;\n"
 	"\tfields := struct {\n\t\tu8 _as;\n\t\tu16 _since_ns;\n\t};\n};\n";
 
@@ -92,7 +92,7 @@ static void print_fixed(FILE *f, const struct record_kind_info *kind)
 	}
 }
 
-/* Not every text is text: readers print these as numbers. */
+/* Some texts are binary data: readers print these as numbers. */
 static const char *text_type(unsigned int id)
 {
 	return id == RECORD_stack || id == RECORD_event ? "u8" : "text";
@@ -129,7 +129,7 @@ static void print_event(FILE *f, unsigned int id, const struct record_kind_info 
 	fprintf(f, "\t};\n};\n");
 }
 
-/* What a CPU's stream is missed by where no manifest is; see guess_info() in reader_open.c. */
+/* Without a manifest, readers find missing CPU streams by this: see guess_info(). */
 static void print_cpus(FILE *f, const struct chunk_info *info)
 {
 	if (info->cpus_unknown)
@@ -142,7 +142,7 @@ static void print_cpus(FILE *f, const struct chunk_info *info)
 	fprintf(f, "\";\n");
 }
 
-/* Likewise: by what was left out less is known of the time on a CPU. */
+/* The same for filters, which make time on a CPU unknown. */
 static void print_filters(FILE *f, const struct chunk_info *info)
 {
 	if (info->filters)

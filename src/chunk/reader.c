@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk, read: its streams merged by time. */
+/* Reads a chunk: merges its streams by time. */
 #include "chunk/reader.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 /* ---- what was lost ---- */
 
-/* The end of a stream: what is missing of it is counted. */
+/* At the end of a stream, counts its missing records. */
 static void finish_stream(struct chunk_reader *r, struct reader_stream *s)
 {
 	if (s->finished)
@@ -19,7 +19,7 @@ static void finish_stream(struct chunk_reader *r, struct reader_stream *s)
 		stream_expect(&s->stream, s->expected, s->has_bytes ? &s->crc : NULL);
 	else if ((s->stream.skipped || s->stream.truncated_packet || s->stream.read_err) &&
 		 s->stream.damaged == 0)
-		s->stream.damaged = 1; /* nobody knows how many */
+		s->stream.damaged = 1; /* their number is unknown */
 	r->info.lost.damaged += s->stream.damaged;
 	if (r->count_losses)
 		stream_count_untold(&s->stream, &r->info.lost);
@@ -27,7 +27,7 @@ static void finish_stream(struct chunk_reader *r, struct reader_stream *s)
 		chunk_reader_set_damage(r, s->stream.name, s->stream.damage);
 }
 
-/* Where no manifest says what was lost, the records do. */
+/* Without a manifest, the `lost` records are summed. */
 static void count_loss(struct chunk_reader *r, struct stream *s)
 {
 	r->info.records++;
@@ -47,7 +47,7 @@ const char *chunk_reader_stream_name(const struct chunk_reader *r, size_t index)
 	return r->streams[index].stream.name;
 }
 
-/* 1 and the stream stands before a record, 0 at its end, negative. */
+/* 1: the stream has a next record; 0: it is at its end; or a negative errno. */
 static int peek(struct chunk_reader *r, struct reader_stream *s)
 {
 	int got = stream_peek(&s->stream);
@@ -62,7 +62,7 @@ static bool is_of_program(const struct stream *s)
 	return strncmp(s->name, "app-", 4) == 0;
 }
 
-/* Of a program: older writers left out who lost it. */
+/* In the stream of a program: older writers left out the program that lost the records. */
 static void name_loser(const struct stream *s, struct record_head *lost)
 {
 	if (!lost->pid && is_of_program(s))
@@ -99,7 +99,7 @@ int chunk_reader_stream_next(struct chunk_reader *r, size_t index,
 	}
 }
 
-/* ---- all of them, by (time, cpu, number of the stream) ---- */
+/* ---- all streams, by (time, cpu, number of the stream) ---- */
 
 static bool before_at_once(const struct reader_stream *x, const struct reader_stream *y)
 {
@@ -142,15 +142,15 @@ static void others_find(struct chunk_reader *r)
 			r->others_ns = r->heap[i].at_ns;
 }
 
-/* PACKET_NO_CPU if it is none of a CPU. */
+/* PACKET_NO_CPU for a stream that is not of a CPU. */
 static uint16_t cpu_of(const struct stream *s)
 {
 	return s->cpu < 0 ? PACKET_NO_CPU : (uint16_t)s->cpu;
 }
 
 /*
- * Something is missing before the next record, or (`got` is 0) before the end. Of a program only
- * the end is told, as of what it lost itself (reader_losses.c).
+ * Records are missing before the next record, or (`got` is 0) before the end. For a program only
+ * the end of the hole is delivered, as for its own losses (reader_losses.c).
  */
 static void hole_open(const struct chunk_reader *r, struct reader_next *next, int got)
 {
@@ -170,7 +170,7 @@ static void hole_open(const struct chunk_reader *r, struct reader_next *next, in
 	}
 }
 
-/* Goes to what is next of a stream: 1, 0 at its end, negative. */
+/* Moves a stream to its next record or hole. 1, 0 at its end, or a negative errno. */
 static __attribute__((noinline)) int step(struct chunk_reader *r, struct reader_next *next)
 {
 	struct reader_stream *s = next->stream;
@@ -208,7 +208,7 @@ static __attribute__((noinline)) int start_merge(struct chunk_reader *r)
 	return 0;
 }
 
-/* What the stream on top has next finds its place, if there is anything. */
+/* Puts the stream on top back to its place by its next record, or removes it at its end. */
 static __attribute__((noinline)) void replace_top(struct chunk_reader *r, bool more)
 {
 	if (!more)
@@ -218,7 +218,7 @@ static __attribute__((noinline)) void replace_top(struct chunk_reader *r, bool m
 	others_find(r);
 }
 
-/* The stream on top has given its record. */
+/* Moves on after the record of the stream on top was delivered. */
 static inline int step_top(struct chunk_reader *r)
 {
 	struct reader_next *top = &r->heap[0];
@@ -239,8 +239,8 @@ static inline int step_top(struct chunk_reader *r)
 }
 
 /*
- * Tells that a hole of the stream on top begins, before what others recorded behind that, or
- * that it ends.
+ * Delivers the begin of a hole of the stream on top, before later records of other streams, or its
+ * end.
  */
 static const struct record_head *hole_tell(struct chunk_reader *r)
 {
@@ -268,7 +268,7 @@ static const struct record_head *hole_tell(struct chunk_reader *r)
 	return &r->hole.head;
 }
 
-/* What is told of losses before the record on top; NULL: nothing. */
+/* The begin of a loss that is due before the record on top; NULL: none. */
 static __attribute__((noinline)) const struct record_head *loss_tell(struct chunk_reader *r)
 {
 	if (r->begins_told < r->begins.count &&

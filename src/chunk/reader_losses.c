@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When losses begin. A `lost` record stands where a loss ends, behind what was recorded meanwhile,
- * in its own stream and in others: who applies the records in the order of time must know of it
- * before. So a chunk that has lost some is read twice.
+ * Finds the begins of losses. A `lost` record is at the end of a loss, after the records of that
+ * time in its own stream and in others. But a caller that applies records in order of time must
+ * know of a loss when it begins. So a chunk with losses is read twice.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static bool may_have_losses(const struct chunk_reader *r)
 }
 
 /*
- * So many are told one by one. Of all others the first is told, as one of any CPU that ends with
- * the chunk: no stream has such a record.
+ * The maximum of begins that are delivered one by one. All further ones are joined into one loss of
+ * any CPU that ends with the chunk. No stream has such a record.
  */
 #define BEGINS_MAX ((size_t)1 << 20)
 
@@ -40,7 +40,7 @@ static void begin_join(struct chunk_reader *r, const struct record_lost *begin)
 	};
 }
 
-/* What applications lost for want of room in their own rings leaves no time in doubt. */
+/* Records that applications lost for lack of room in their own rings leave no time in doubt. */
 static int begin_add(struct chunk_reader *r, const struct record_lost *lost)
 {
 	struct record_lost begin = *lost;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk, opened: its manifest, or what can be known without it, and its streams. */
+/* Opens a chunk: reads its manifest, or finds the facts without it, and opens its streams. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ void chunk_reader_set_damage(struct chunk_reader *r, const char *name, const cha
 		 name ? name : "", name ? ": " : "", why);
 }
 
-/* app-*, cpu0 .. cpuN, late, life; by number within. */
+/* The order of streams: app-*, cpu0 .. cpuN, late, life; each by number. */
 static int compare_streams(const void *a, const void *b)
 {
 	const struct reader_stream *x = a, *y = b;
@@ -44,7 +44,7 @@ static int compare_streams(const void *a, const void *b)
 	return strcmp(x->stream.name, y->stream.name);
 }
 
-/* Room for one more; *stream is NULL if there are too many. */
+/* Makes room for one more stream; *stream is NULL if there are too many. */
 static int stream_begin(struct chunk_reader *r, struct reader_stream **stream)
 {
 	*stream = NULL;
@@ -77,7 +77,7 @@ static int stream_add(struct chunk_reader *r, struct reader_stream *s, const cha
 	return err;
 }
 
-/* One that lies there. */
+/* Adds a stream whose file is there. */
 static int add_found(struct chunk_reader *r, const char *name)
 {
 	struct reader_stream *s;
@@ -89,7 +89,7 @@ static int add_found(struct chunk_reader *r, const char *name)
 	return stream_add(r, s, name, r->info.state == CHUNK_OPEN);
 }
 
-/* One of the list, which lies there by this name. */
+/* Adds a stream of the manifest, whose file has this name. */
 static int add_listed(struct chunk_reader *r, const char *name, const struct manifest_file *file)
 {
 	struct reader_stream *s;
@@ -108,7 +108,7 @@ static int add_listed(struct chunk_reader *r, const char *name, const struct man
 	return err;
 }
 
-/* Without a list of files: what lies there. A file and its compressed twin are one. */
+/* Without a manifest, adds the files that are there. A file and its compressed form are one. */
 static int scan_streams(struct chunk_reader *r)
 {
 	int fd = dup(r->dir), err = 0;
@@ -142,7 +142,7 @@ static int scan_streams(struct chunk_reader *r)
 	return err;
 }
 
-/* Records do not need it, but other viewers do. */
+/* The records do not need the metadata, but other viewers do. */
 static void check_metadata(struct chunk_reader *r, const struct manifest_file *file)
 {
 	void *text;
@@ -163,8 +163,8 @@ static bool is_there(int dir, const char *name)
 }
 
 /*
- * Other viewers read no compressed streams: somebody may have decompressed it for them, or, to
- * have room, compressed one that was not.
+ * A user may have decompressed a stream for another viewer, which reads no compressed streams, or
+ * compressed one to save space.
  */
 static const char *name_there(int dir, const char *listed, char twin[CHUNK_FILE_NAME_BYTES])
 {
@@ -220,7 +220,7 @@ void chunk_reader_check_files(struct chunk_reader *r)
 	}
 }
 
-/* The word behind `key` in the metadata, empty if there is none. */
+/* The word after `key` in the metadata; empty if there is none. */
 static void metadata_word(const char *text, const char *key, char *to, size_t size)
 {
 	const char *at = strstr(text, key);
@@ -235,7 +235,7 @@ static void metadata_word(const char *text, const char *key, char *to, size_t si
 	to[n] = '\0';
 }
 
-/* Which CPUs have a stream: an older writer does not tell it there. */
+/* Reads which CPUs have a stream. The metadata of an older writer does not contain that. */
 static void guess_cpus(struct chunk_info *info, const char *text)
 {
 	char list[sizeof(info->cpu_list)];
@@ -247,10 +247,10 @@ static void guess_cpus(struct chunk_info *info, const char *text)
 }
 
 /*
- * Without a manifest: the name says when the chunk began, and the metadata of
- * which host and boot. Damage to these is not noticed, but no record depends
- * on them. When it ended the streams say (chunk_reader_measure()): the name tells that by the
- * clock of the next one, which may have been set.
+ * Without a manifest, the name gives the begin of the chunk, and the metadata its host and
+ * boot. Damage to these is not noticed, but no record depends on them. The streams give the
+ * end (chunk_reader_measure()): the end in the name is by the clock of the next chunk, which
+ * may have been set.
  */
 static void guess_info(struct chunk_reader *r)
 {
@@ -318,7 +318,7 @@ static int read_manifest(struct chunk_reader *r, struct error *e)
 	return err;
 }
 
-/* Is there anything that looks like a chunk? */
+/* Whether anything looks like a chunk. */
 static int check_is_chunk(int dir, const char *path, struct error *e)
 {
 	struct chunk_name name;
@@ -331,7 +331,7 @@ static int check_is_chunk(int dir, const char *path, struct error *e)
 	return error_say(e, ENOENT, "%s is not a chunk", path);
 }
 
-/* `dir` is taken over; negative: why it is not open. */
+/* Takes ownership of `dir`, a descriptor, or a negative errno of opening it. */
 static int reader_open(struct chunk_reader **reader, int dir, const char *path, struct error *e)
 {
 	struct chunk_reader *r = calloc(1, sizeof(*r));

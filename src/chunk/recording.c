@@ -18,13 +18,13 @@
 struct recording {
 	struct recording_info info;
 	VEC(struct chunk_info) chunks;
-	struct bytes_map paths, identities; /* of the chunks; the values mean nothing */
+	struct bytes_map paths, identities; /* a set: identities of the chunks */
 	VEC(struct recording_gap) gaps;
 	struct recording_options options;
-	char open_in[4096]; /* where a chunk is being written, which was left out */
+	char open_in[4096]; /* directory with a chunk that is being written and was left out */
 };
 
-/* ---- which chunks ---- */
+/* ---- choosing chunks ---- */
 
 static void tell_damage(struct recording *r, const char *text)
 {
@@ -55,7 +55,7 @@ static int remember(struct recording *r, const struct chunk_info *info)
 	return err ? err : vec_push(&r->chunks, *info);
 }
 
-/* A chunk that retention took away meanwhile is none that is damaged. */
+/* A chunk that retention has deleted meanwhile is not damaged. */
 static bool is_gone(const char *path)
 {
 	struct stat st;
@@ -72,7 +72,7 @@ static void tell_what_is_damaged(struct recording *r, struct chunk_reader *reade
 		tell_damage(r, chunk_reader_damage(reader));
 }
 
-/* Nothing in it says when it was: no manifest, no metadata, no packet. */
+/* It has no time: there is no manifest, no metadata, no packet. */
 static bool is_illegible(const struct chunk_info *info)
 {
 	return !info->clock.unix_ns && !info->boot_id[0];
@@ -85,7 +85,7 @@ static void count_damaged(struct recording *r, const char *text)
 	r->info.illegible++;
 }
 
-/* What no manifest says is found by reading. */
+/* Without a manifest the facts are found by reading. */
 static int add_opened(struct recording *r, struct chunk_reader *reader, bool growing,
 		      struct error *e)
 {
@@ -109,8 +109,8 @@ static int add_opened(struct recording *r, struct chunk_reader *reader, bool gro
 }
 
 /*
- * Only memory makes it fail: a chunk that cannot be read is damaged. One that was `listed` can be
- * gone since then.
+ * Fails only if out of memory: a chunk that cannot be read counts as damaged. A chunk that was
+ * `listed` may have been deleted since then.
  */
 static int add_chunk(struct recording *r, const char *path, bool growing, bool listed,
 		     struct error *e)
@@ -151,7 +151,7 @@ static bool looks_like_chunk(const char *path)
 	return stat(file, &st) == 0;
 }
 
-/* Of the open chunks of a directory: how many are read, and left out. */
+/* Counts the open chunks of a directory that are read, and those that are left out. */
 struct open_chunks {
 	bool written;
 	size_t read, left_out;
@@ -171,7 +171,7 @@ static void open_chunks_tell(struct recording *r, const char *dir, const struct 
 	tell_damage(r, text);
 }
 
-/* One that was made later has a higher number or, where these began anew, a later begin. */
+/* A later chunk has a higher number or, if the numbers began again, a later begin. */
 static bool is_newer(const struct recording_options *o, const struct chunk_name *name)
 {
 	const char *slash = o->after ? strrchr(o->after, '/') : NULL;
@@ -216,7 +216,7 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 	return err;
 }
 
-/* ---- in which order ---- */
+/* ---- sorting chunks ---- */
 
 static int compare_unix(const void *a, const void *b)
 {
@@ -240,8 +240,8 @@ static int compare_monotonic(const void *a, const void *b)
 }
 
 /*
- * Two boots of a host are longer apart than this, and a clock that is set goes further; the first
- * record of a chunk comes at most so much behind its begin.
+ * Two boots of a host are further apart than this, and so is a clock before and after it is set.
+ * The first record of a chunk is at most this much later than its begin.
  */
 #define SAME_BOOT_NS 5000000000u
 
@@ -253,8 +253,8 @@ static bool have_same_clocks(const struct chunk_info *x, const struct chunk_info
 }
 
 /*
- * A chunk that lost both its manifest and its metadata does not say of which boot it is: of that
- * of the chunk before or behind it, if its clocks stand to one another as there.
+ * A chunk without manifest and metadata has no boot id. It gets that of the chunk before or after
+ * it, if the relation of its clocks is the same as there.
  */
 static void boot_guess(struct chunk_info *chunk, const struct chunk_info *beside)
 {
@@ -275,8 +275,8 @@ static void boots_guess(struct recording *r)
 }
 
 /*
- * Of each boot the latest chunk, the latest boot first, down to the one that is asked for. *found
- * is its number, or the earliest one.
+ * Goes through the boots, the latest first, by the latest chunk of each, down to the requested one.
+ * *found is its number, or that of the earliest boot.
  */
 static int boot_find(const struct recording *r, int boot, const char **id, int *found)
 {
@@ -297,7 +297,7 @@ static int boot_find(const struct recording *r, int boot, const char **id, int *
 	return err;
 }
 
-/* Keeps the chunks of one boot: 0 is that of the latest chunk, -1 the one before. */
+/* Keeps the chunks of one boot: 0 is the boot of the latest chunk, -1 the boot before. */
 static int keep_boot(struct recording *r, int boot, struct error *e)
 {
 	char id[CHUNK_BOOT_BYTES];
@@ -354,12 +354,12 @@ static int gaps_find(struct recording *r)
 
 bool recording_overlap(const struct recording *r, const struct chunk_info *pair[2])
 {
-	const struct chunk_info *last = NULL; /* that goes on longest so far */
+	const struct chunk_info *last = NULL; /* with the latest end so far */
 
 	for (size_t i = 0; i < r->chunks.count; i++) {
 		const struct chunk_info *chunk = &r->chunks.data[i];
 
-		if (!chunk->begin_ns) /* it is damaged, and its time is not known */
+		if (!chunk->begin_ns) /* it is damaged, and its time is unknown */
 			continue;
 		if (last && chunk->begin_ns < chunk_covers_to(last) &&
 		    chunk->begun_ns < chunk_covers_to(last)) {

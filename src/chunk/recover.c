@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks that a crash left open are sealed up to their last whole packets. */
+/* Seals chunks that a crash left open, up to their last whole packets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,11 +19,11 @@
 
 struct chunk_recovery {
 	struct chunk_reader *reader;
-	struct manifest manifest; /* what becomes of it */
+	struct manifest manifest; /* the recovered manifest */
 	bool has_identity;
 };
 
-/* Size and checksum of a file as it is now, on the disk for good. */
+/* Finds the size and checksum of a file, and syncs it to the disk. */
 static int measure(int dir, struct manifest_file *file)
 {
 	int fd = file_open_regular(dir, file->name), err = 0;
@@ -47,7 +47,7 @@ static int measure(int dir, struct manifest_file *file)
 	return fd < 0 ? fd : n < 0 ? (int)n : err;
 }
 
-/* Reads a stream, counting what is in it and what is missing. 0 or negative errno. */
+/* Reads a stream, and counts its records and the missing ones. 0 or a negative errno. */
 static int read_stream(struct chunk_reader *r, struct stream *s, struct manifest_file *file)
 {
 	int got;
@@ -57,13 +57,13 @@ static int read_stream(struct chunk_reader *r, struct stream *s, struct manifest
 			stream_count_lost(s, &r->info.lost);
 	stream_count_untold(s, &r->info.lost);
 	if ((s->truncated_packet || s->gave_up) && !s->damaged)
-		s->damaged = 1; /* nobody knows how many */
+		s->damaged = 1; /* their number is unknown */
 	file->records = s->delivered;
 	file->events = s->delivered + s->unpacker.rows;
 	return got;
 }
 
-/* Without a manifest the first stream with a whole packet says which chunk it is. */
+/* Without a manifest, the first stream with a whole packet gives the identity of the chunk. */
 static int read_stream_of(struct chunk_recovery *k, struct stream *s, struct manifest_file *file)
 {
 	uint8_t *identity = k->manifest.info.identity;
@@ -81,7 +81,7 @@ static int read_stream_of(struct chunk_recovery *k, struct stream *s, struct man
 	return err;
 }
 
-/* From one place of a file to the begin of another, or further to the front in itself. */
+/* Copies a range of a file to an offset of another file, or to a lower offset of itself. */
 static int part_copy(int from, int to, const struct stream_part *part, unsigned char *piece)
 {
 	uint64_t done = 0;
@@ -99,7 +99,7 @@ static int part_copy(int from, int to, const struct stream_part *part, unsigned 
 	return 0;
 }
 
-/* Writes what is whole of a file, at its offset in `to`, and ends it there. */
+/* Writes the whole packets of a file to `to`, and truncates it there. */
 static int parts_copy(const struct stream *s, int from, int to)
 {
 	unsigned char *piece = malloc(PIECE_BYTES);
@@ -117,9 +117,9 @@ static int parts_copy(const struct stream *s, int from, int to)
 }
 
 /*
- * Closes the holes of a file: CTF readers do not look for the next packet behind damage, and by
- * its records_before ours see what is missing. By a rename, so that nothing is torn if the power
- * fails just then, or, where there is no room for another one, in itself.
+ * Closes the holes of a file, since CTF readers do not search for the next packet after damage.
+ * fathom's reader finds the missing records by records_before. The file is replaced by a rename, so
+ * that it is intact if the power fails. If there is no space for a copy, it is changed in place.
  */
 static int close_holes(const struct stream *s, int from, int in_place)
 {
@@ -150,7 +150,7 @@ static int cut_off(const struct stream *s, int in_place)
 	return err;
 }
 
-/* Leaves the whole packets of a plain stream in its file, one behind the other. */
+/* Keeps only the whole packets of a plain stream in its file, one after another. */
 static int keep_packets(struct chunk_recovery *k, struct stream *s, struct manifest_file *file)
 {
 	int fd, err;
@@ -158,7 +158,7 @@ static int keep_packets(struct chunk_recovery *k, struct stream *s, struct manif
 	s->keep = true;
 	err = read_stream_of(k, s, file);
 	if (!err && s->read_err && !chunk_error_is_own(s->read_err))
-		err = s->read_err; /* what cannot be read now is not cut off */
+		err = s->read_err; /* a part that cannot be read now is not cut off */
 	if (err || !s->packets)
 		return err;
 	fd = file_open_write(s->dir, s->name);
@@ -174,11 +174,11 @@ static int read_compressed(struct chunk_recovery *k, struct stream *s, struct ma
 	int err = read_stream_of(k, s, file);
 
 	if (!err && s->read_err && (s->read_err == -EFBIG || !chunk_error_is_own(s->read_err)))
-		err = s->read_err; /* what cannot be read now is not taken away */
+		err = s->read_err; /* a file that cannot be read now is not removed */
 	return err;
 }
 
-/* Puts what is whole of one stream into the manifest. */
+/* Adds the whole packets of one stream to the manifest. */
 static int recover_stream(struct chunk_recovery *k, struct stream *s)
 {
 	struct manifest *m = &k->manifest;
@@ -189,7 +189,7 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	memset(file, 0, sizeof(*file));
 	memcpy(file->name, s->name, sizeof(file->name));
 	err = s->compressed ? read_compressed(k, s, file) : keep_packets(k, s, file);
-	stream_free(s); /* what was found of it stays: one is in memory at a time */
+	stream_free(s); /* its facts are kept; only one stream is in memory at a time */
 	if (err)
 		return err;
 	r->info.lost.damaged += s->damaged;
@@ -204,7 +204,7 @@ static int recover_stream(struct chunk_recovery *k, struct stream *s)
 	return 0;
 }
 
-/* Takes away what no manifest will name: half-compressed files, temporary ones. */
+/* Removes files that the manifest will not list: half-compressed and temporary ones. */
 static void remove_rest(struct chunk_reader *r)
 {
 	char name[CHUNK_FILE_NAME_BYTES + 4];
@@ -220,9 +220,9 @@ static void remove_rest(struct chunk_reader *r)
 	unlinkat(r->dir, RECOVERED_NEW, 0);
 }
 
-/* Where chunks are recovered. */
+/* The recording whose chunks are recovered. */
 struct recovery_place {
-	const char *dir; /* told */
+	const char *dir; /* used in messages only */
 	int fd;
 };
 
@@ -285,7 +285,7 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 {
 	struct chunk_reader *r = k->reader;
 	struct manifest *m = &k->manifest;
-	uint64_t due = 0; /* streams, with something in it */
+	uint64_t due = 0; /* streams that have records */
 	int err = streams_recover(k, e);
 
 	if (err)
@@ -310,7 +310,7 @@ static int recover_open(const struct recovery_place *in, struct chunk_recovery *
 }
 
 /*
- * 0: recovered; 1: there was nothing in it, and it is gone; negative.
+ * 0: recovered; 1: it was empty and was removed; or a negative errno.
  */
 static int recover_chunk(const struct recovery_place *in, const char *path, struct chunk_info *info,
 			 struct error *e)
@@ -327,7 +327,7 @@ static int recover_chunk(const struct recovery_place *in, const char *path, stru
 	}
 	k.has_identity = k.reader->has_manifest;
 	if (k.reader->has_manifest && k.reader->info.state != CHUNK_OPEN) {
-		/* all was written but the name */
+		/* everything was written, only the rename is missing */
 		k.manifest.info = k.reader->info;
 		err = rename_chunk(in, path, &k.manifest.info, e);
 	} else {
@@ -340,7 +340,7 @@ static int recover_chunk(const struct recovery_place *in, const char *path, stru
 	return err;
 }
 
-/* Is it that chunk alone that cannot be sealed? What lies in its way is a part of it. */
+/* Whether the chunk itself is the reason that it cannot be sealed, or a file in its directory. */
 static bool is_of_chunk(int err)
 {
 	return chunk_error_is_own(err) || err == -EEXIST || err == -ENOTEMPTY;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording goes, and nothing else: it is looked through first, by its
- * owner and by the names in it, and then removed by way of its descriptor.
+ * Removes a recording, and nothing else: first checks its owner and the names in it, and
+ * then removes it through its descriptor.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* What a recorder leaves beside its chunks. */
+/* The files that a recorder leaves beside its chunks. */
 static bool is_beside(const char *name)
 {
 	return strcmp(name, ".lock") == 0 || strcmp(name, ".control") == 0 ||
@@ -28,7 +28,7 @@ static bool is_beside(const char *name)
 
 static bool is_chunk(const char *name)
 {
-	static const char gone[] = ".gone-"; /* a chunk whose removal did not end */
+	static const char gone[] = ".gone-"; /* a chunk whose removal was interrupted */
 	struct chunk_name parsed;
 
 	if (strncmp(name, gone, sizeof(gone) - 1) == 0)
@@ -43,7 +43,7 @@ static bool is_in_chunk(const char *name)
 	       strcmp(name, "." METADATA_NAME ".new") == 0 || strcmp(name, RECOVERED_NEW) == 0;
 }
 
-/* Another descriptor of a directory, from its first entry on. */
+/* A new descriptor of a directory, at its first entry. */
 static DIR *entries_of(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -54,7 +54,7 @@ static DIR *entries_of(int parent, const char *name)
 	return d;
 }
 
-/* Those whose files may go. */
+/* The owners whose files may be removed. */
 struct owners {
 	uid_t self, other;
 };
@@ -64,7 +64,7 @@ static bool is_ours(const struct owners *owners, const struct stat *st)
 	return st->st_uid == owners->self || st->st_uid == owners->other;
 }
 
-/* Is the chunk ours, with only files that chunks have? */
+/* Whether the chunk belongs to them, and has only files of a chunk. */
 static bool chunk_is_ours(int parent, const char *name, const struct owners *owners)
 {
 	DIR *d = entries_of(parent, name);
@@ -120,7 +120,7 @@ static int take_away(int dir, const char *path, struct error *e)
 	return err;
 }
 
-/* The lock of a recording that nobody writes; -1 if there is none; -EBUSY. */
+/* Locks a recording that no recorder uses. -1: it has no lock file; -EBUSY. */
 static int lock_try(int dir)
 {
 	int fd = openat(dir, ".lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -131,7 +131,7 @@ static int lock_try(int dir)
 	return -EBUSY;
 }
 
-/* A recording that may go: its directory and, if there is one, its lock. */
+/* A recording that may be removed: its directory and, if there is one, its lock. */
 struct removable {
 	int dir, lock;
 };
@@ -144,7 +144,7 @@ static void removable_close(const struct removable *r)
 		close(r->dir);
 }
 
-/* To be closed in any case. */
+/* Close it in any case. */
 static int removable_open(struct removable *r, const char *path, const struct chunk_owner *owner,
 			  struct error *e)
 {

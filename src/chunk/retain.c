@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Old chunks go, by age and by size. */
+/* Deletes old chunks, by age and by size. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +14,14 @@
 #include "chunk/reader.h"
 
 #define GONE_PREFIX ".gone-"
-#define TOGETHER_BYTES ((uint64_t)32 << 20) /* while these are read, none of them goes */
+#define TOGETHER_BYTES ((uint64_t)32 << 20) /* deleted together, after all of them are read */
 #define TOGETHER_COUNT 256
 
 struct recording_retainer {
 	char dir[4096];
-	struct recording_hold hold; /* the descriptor of the directory alone, its own */
+	struct recording_hold hold; /* its own descriptor of the directory, without the lock */
 	struct recording_keep keep;
-	char boot_id[CHUNK_BOOT_BYTES]; /* this one's */
+	char boot_id[CHUNK_BOOT_BYTES]; /* the id of this boot */
 	struct bytes_map sizes;		/* name of a sealed chunk -> its bytes + 1 */
 	struct recording_excess excess; /* at the last look */
 };
@@ -65,7 +65,7 @@ static uint64_t size_of(struct recording_retainer *r, const char *name)
 
 /* ---- which of them go ---- */
 
-/* In which they were made, however the wall clock was set in between. */
+/* The order in which chunks were made, even if the wall clock was set in between. */
 static int compare_made(const void *a, const void *b)
 {
 	const struct chunk_name *x = a, *y = b;
@@ -75,7 +75,7 @@ static int compare_made(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* And a chunk ended before all that were made after it, whatever its name says. */
+/* A chunk ended before all later ones, whatever its name says. */
 static void names_order(struct chunk_names *names)
 {
 	uint64_t end = UINT64_MAX;
@@ -95,7 +95,7 @@ struct now {
 	uint64_t unix_ns, monotonic_ns;
 };
 
-/* The wall clock is asked only of what another boot recorded: it may be set at any time. */
+/* The wall clock is used only for chunks of another boot, since it may be set at any time. */
 static uint64_t age_of(const struct recording_retainer *r, const struct chunk_name *name,
 		       const struct now *now)
 {
@@ -122,7 +122,7 @@ static bool must_go(const struct recording_retainer *r, const struct chunk_name 
 	return r->keep.age_ns && age_of(r, name, now) > r->keep.age_ns;
 }
 
-/* One chunk: a name that is not read any more goes before its files do. */
+/* Removes a chunk: first renames it, so that no reader finds it, and then removes its files. */
 static int remove_chunk(struct recording_retainer *r, const char *name, struct error *e)
 {
 	char gone[sizeof(GONE_PREFIX) + CHUNK_NAME_BYTES];
@@ -131,14 +131,14 @@ static int remove_chunk(struct recording_retainer *r, const char *name, struct e
 	snprintf(gone, sizeof(gone), GONE_PREFIX "%s", name);
 	bytes_map_remove(&r->sizes, name, strlen(name));
 	if (renameat(r->hold.dir, name, r->hold.dir, gone) < 0)
-		/* somebody else may have taken it away */
+		/* another process may have removed it */
 		err = errno == ENOENT ? 0 : -errno;
 	else
 		err = chunk_directory_remove_at(r->hold.dir, gone);
 	return err ? error_set(e, err, "cannot remove %s/%s", r->dir, name) : 0;
 }
 
-/* At its begin, and with the end that its streams have if no manifest says one. */
+/* A reader at the begin of the chunk. Without a manifest, its streams give its end. */
 static int open_measured(struct recording_retainer *r, const char *path,
 			 struct chunk_reader **reader, struct error *e)
 {
@@ -159,7 +159,7 @@ static int open_measured(struct recording_retainer *r, const char *path,
 	return err;
 }
 
-/* A chunk that is damaged beyond reading has nothing to tell before it goes. */
+/* Calls `before` for a chunk. One that is too damaged to be read is deleted without that. */
 static int hear(struct recording_retainer *r, const char *name, struct error *e)
 {
 	char path[sizeof(r->dir) + CHUNK_NAME_BYTES];
@@ -177,14 +177,14 @@ static int hear(struct recording_retainer *r, const char *name, struct error *e)
 	return err;
 }
 
-/* Chunks that were heard, and go together. */
+/* Chunks for which `before` was called, and that are deleted together. */
 struct leaving {
 	const char *names[TOGETHER_COUNT];
 	size_t count;
 	uint64_t bytes;
 };
 
-/* How many are gone, or a negative errno. */
+/* Returns the number of deleted chunks, or a negative errno. */
 static int leave(struct recording_retainer *r, struct leaving *l, struct error *e)
 {
 	int err = l->count && r->keep.together ? r->keep.together(r->keep.arg, e) : 0;
@@ -197,7 +197,7 @@ static int leave(struct recording_retainer *r, struct leaving *l, struct error *
 	return err ? err : gone;
 }
 
-/* The latest one is the last one here that is not open. */
+/* The latest chunk is the last one in the list that is not open. */
 static uint64_t measure_all(struct recording_retainer *r, const struct chunk_name *names,
 			    size_t count)
 {
@@ -246,12 +246,12 @@ static int retain_names(struct recording_retainer *r, const struct chunk_names *
 		leaving.bytes += bytes;
 		sum -= bytes;
 	}
-	if (left >= 0) /* one that stays keeps none that was before it */
+	if (left >= 0) /* a chunk that stays does not keep earlier ones */
 		gone += left = leave(r, &leaving, err ? NULL : e);
 	return err ? err : left < 0 ? left : gone;
 }
 
-/* What a crash left half removed. */
+/* Removes chunks whose removal a crash interrupted. */
 static void sweep(const struct recording_hold *hold)
 {
 	int fd = recording_directory(".", hold);

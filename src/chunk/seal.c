@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The begin and the end of a chunk that is written. */
+/* Begins and seals a chunk. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 /* ---- this host ---- */
 
-/* The relation is known best where the readings around it lie closest. */
+/* Of several readings, the one that took least time has the smallest error. */
 void chunk_clock_read(struct chunk_clock *clock)
 {
 	struct chunk_clock best = {.error_ns = UINT64_MAX};
@@ -38,7 +38,7 @@ void chunk_clock_read(struct chunk_clock *clock)
 	*clock = best;
 }
 
-/* What is no plain character would break the manifest's lines and TSDL's strings. */
+/* Other characters would break the lines of the manifest and the strings of TSDL. */
 static void copy_word(char *to, size_t size, const char *from)
 {
 	size_t n = 0;
@@ -94,7 +94,7 @@ uint64_t chunk_unix_ns(const struct chunk_info *info, uint64_t monotonic_ns)
 
 /* ---- the begin ---- */
 
-/* A number that no chunk in the directory has. */
+/* The next number that no chunk in the directory has. */
 static int next_seq(const struct chunk_writer *w, uint64_t *seq, struct error *e)
 {
 	const struct recording_hold hold = {.dir = w->parent, .lock = -1};
@@ -135,7 +135,7 @@ static int make_directory(struct chunk_writer *w, const struct chunk_writer_opti
 	return err ? error_set(e, err, "cannot make %s", w->path) : 0;
 }
 
-/* A chunk is readable from its first moment: metadata and a manifest that says `open`. */
+/* Writes metadata and a manifest with `open`, so that the chunk is readable from the begin. */
 static int write_beginnings(struct chunk_writer *w, struct error *e)
 {
 	struct manifest manifest = {.info = w->info};
@@ -146,8 +146,9 @@ static int write_beginnings(struct chunk_writer *w, struct error *e)
 }
 
 /*
- * A stream that is made at its first record cannot be missed after a crash. If the
- * disk does not take it now, it may with the first record.
+ * Makes the streams of the CPUs now: after a crash, nobody could tell that a stream is missing
+ * which is made with its first record. If the disk has no room now, it may have for the first
+ * record.
  */
 static int cpu_streams(struct chunk_writer *w, const char *list, struct error *e)
 {
@@ -225,13 +226,13 @@ static int sync_file(int dir, const char *name)
 	return err;
 }
 
-/* The files that are compressed already. */
+/* The files that are compressed so far. */
 struct compressed {
-	uint64_t memory; /* that they take while they are read */
+	uint64_t memory; /* memory for reading them */
 	uint64_t inflated, deflated;
 };
 
-/* What cannot be compressed, perhaps since the disk is full, stays as it is: it is whole. */
+/* A file that cannot be compressed, for example on a full disk, stays plain and complete. */
 static void compress_stream(struct chunk_writer *w, struct manifest_file *file,
 			    struct compressed *all)
 {
@@ -247,7 +248,7 @@ static void compress_stream(struct chunk_writer *w, struct manifest_file *file,
 	if (!err &&
 	    all->inflated + file->bytes > inflate_limit(all->deflated + small.bytes, true) / 2)
 		err = -EFBIG;
-	if (!err && w->sync) /* before the only other copy goes */
+	if (!err && w->sync) /* before the only other copy is removed */
 		err = sync_file(w->dir, name);
 	if (err) {
 		unlinkat(w->dir, name, 0);
@@ -262,8 +263,8 @@ static void compress_stream(struct chunk_writer *w, struct manifest_file *file,
 }
 
 /*
- * What no record tells, as the disk took none: the manifest counts it and, for CTF readers, the
- * stream's last packet, or that of another one. How many there were.
+ * Counts losses for which the disk had no room for a `lost` record: in the manifest and, for CTF
+ * readers, in the last packet of the stream or of another one. Returns their number.
  */
 static uint64_t count_untold(struct chunk_writer *w)
 {
@@ -281,7 +282,7 @@ static uint64_t count_untold(struct chunk_writer *w)
 	return sum;
 }
 
-/* The table of files, each compressed if it was asked for, and on the disk. */
+/* Fills the list of files; each is compressed if that is wanted, and synced to the disk. */
 static int list_files(struct chunk_writer *w, struct manifest *m, struct error *e)
 {
 	struct compressed all = {0};
@@ -318,7 +319,7 @@ void chunk_writer_plain(struct chunk_writer *w)
 	w->compress = false;
 }
 
-/* The moment in which the chunk becomes one. */
+/* Renames the chunk, which makes it sealed. */
 static int rename_sealed(struct chunk_writer *w, struct chunk_info *info, struct error *e)
 {
 	char name[CHUNK_NAME_BYTES];
@@ -339,8 +340,8 @@ static int rename_sealed(struct chunk_writer *w, struct chunk_info *info, struct
 }
 
 /*
- * On a full disk the place of the first manifest is all there is for the last one. A
- * crash between the two leaves none, and recovery does without.
+ * On a full disk the last manifest can only take the space of the first one. A crash between the
+ * two leaves none, and recovery works without it.
  */
 static int write_manifest(struct chunk_writer *w, const struct manifest *m, struct error *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that seals chunks, so that draining never waits for a disk. */
+/* Seals chunks on a separate thread, so that draining never waits for a disk. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "chunk/chunk.h"
 
-#define COMPRESSING_WAIT_MAX 4 /* chunks that may wait while one is compressed */
+#define COMPRESSING_WAIT_MAX 4 /* maximum of waiting chunks while one is compressed */
 
 struct sealer_job {
 	struct sealer_job *next;
@@ -16,7 +16,7 @@ struct sealer_job {
 
 struct chunk_sealer {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of the queue and `ending` */
+	pthread_mutex_t lock; /* guards the queue and `ending` */
 	pthread_cond_t wake;
 	struct sealer_job *first;
 	struct sealer_job **last;

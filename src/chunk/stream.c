@@ -15,7 +15,7 @@
 #define WASTE_FLOOR ((uint64_t)16 << 20)
 #define WASTE_FACTOR 8 /* bytes checked in vain for each byte read */
 
-/* Nobody takes the records of one stream for those of another: a file may have been copied. */
+/* Checks that a packet belongs to this stream: a file may have been copied. */
 static long stream_cpu(const char *name)
 {
 	if (strncmp(name, "cpu", 3) == 0)
@@ -38,7 +38,7 @@ int stream_init(struct stream *s, int dir, const char *name, const uint8_t *iden
 	return 0;
 }
 
-/* What a compressed one takes in memory: a few bytes of its file may ask for much. */
+/* Counts the memory of a compressed stream: a few bytes of its file may demand much. */
 static void stream_count(struct stream *s)
 {
 	uint64_t now = s->capacity + unpacker_bytes(&s->unpacker);
@@ -68,7 +68,7 @@ static void stream_open_hole(struct stream *s)
 	if (s->hole)
 		return;
 	s->hole = true;
-	/* inside of a packet what was delivered last has the time of its record */
+	/* inside of a packet, the unpacker has the time of the last delivered record */
 	s->hole_from_ns = s->in_packet ? s->unpacker.time_ns : s->last_end_ns;
 }
 
@@ -115,7 +115,7 @@ static const char *read_failure(int err)
 	return err == -EBADMSG ? "its compression is damaged" : "cannot be read";
 }
 
-/* Reads on behind buffer[to]. Sets file_ended. 0 or -ENOMEM. */
+/* Reads more of the file, after buffer[to]. Sets file_ended. 0 or -ENOMEM. */
 static int read_more(struct stream *s, size_t len)
 {
 	int fd = file_open_regular(s->dir, s->name);
@@ -204,7 +204,7 @@ static const char *check_head(const struct stream *s, const struct packet_head *
 	return NULL;
 }
 
-/* The file's checksum goes on with what the packet's says of its bytes: they are read once. */
+/* Continues the checksum of the file by that of the packet, so that bytes are read once. */
 static bool check_sum(struct stream *s, const u8 *packet, const struct packet_head *head)
 {
 	const size_t at = offsetof(struct packet_head, checksum);
@@ -221,7 +221,7 @@ static bool check_sum(struct stream *s, const u8 *packet, const struct packet_he
 	return true;
 }
 
-/* Looks for the next magic number behind `from`. */
+/* Searches the next magic number after `from`. */
 static int stream_resync(struct stream *s)
 {
 	static const u32 magic = PACKET_MAGIC;
@@ -243,7 +243,7 @@ static int stream_resync(struct stream *s)
 			s->from = s->to;
 			return 0;
 		}
-		/* the last three bytes may be the begin of one */
+		/* the last three bytes may be the begin of a magic number */
 		size_t drop = len > 3 ? len - 3 : 0;
 
 		s->skipped += drop;
@@ -255,11 +255,11 @@ static int stream_resync(struct stream *s)
 	}
 }
 
-/* Counts what a hole took: a good packet says how many records stood before it. */
+/* Counts the records lost in a hole: a valid packet has the number of records before it. */
 static void stream_close_hole(struct stream *s, uint64_t before)
 {
 	if (s->skipped || s->truncated_packet || before > s->delivered + s->damaged) {
-		/* an event has 8 bytes at least: more cannot have been there */
+		/* an event has at least 8 bytes, which bounds their number */
 		uint64_t most = (s->skipped + PACKET_MAX_BYTES) / 8;
 		uint64_t known = s->delivered + s->damaged;
 		uint64_t count = before > known ? before - known : 0;
@@ -271,7 +271,7 @@ static void stream_close_hole(struct stream *s, uint64_t before)
 	s->truncated_packet = false;
 }
 
-/* Remembers where the good packet at `from` lies. */
+/* Remembers the range of the valid packet at `from`. */
 static int stream_keep(struct stream *s, size_t bytes)
 {
 	struct stream_part part = {s->file_at - (s->to - s->from), bytes};
@@ -308,7 +308,7 @@ static int stream_enter(struct stream *s, const struct packet_head *head)
 	return 1;
 }
 
-/* Tries the packet at `from`: 1 if it is good, 0 if it was skipped, -ENOMEM. */
+/* Checks the packet at `from`. 1: valid, 0: skipped, -ENOMEM. */
 static int stream_try_packet(struct stream *s)
 {
 	struct packet_head head;
@@ -340,7 +340,7 @@ static int stream_try_packet(struct stream *s)
 	return stream_resync(s);
 }
 
-/* Goes into the next good packet: 1, 0 at the end, -ENOMEM. */
+/* Enters the next valid packet. 1, 0 at the end, or -ENOMEM. */
 static int stream_next_packet(struct stream *s)
 {
 	while (!s->gave_up) {
@@ -410,7 +410,7 @@ void stream_count_lost(struct stream *s, struct chunk_lost *lost)
 	uint64_t damaged = lost->damaged;
 
 	chunk_lost_add(lost, record);
-	if (lost->damaged == damaged) /* those are no discarded events */
+	if (lost->damaged == damaged) /* damaged records are not discarded events */
 		s->told += record->count;
 }
 
@@ -428,11 +428,11 @@ void stream_expect(struct stream *s, uint64_t records, const uint32_t *crc)
 {
 	if (records > s->delivered + s->damaged)
 		stream_damage(s, "it is cut off");
-	/* a recovered one has holes of which the manifest counts what they took */
+	/* a recovered chunk has holes whose records the manifest counts */
 	s->damaged = records > s->delivered ? records - s->delivered : 0;
 	if (crc && *crc != s->crc && !s->damage) {
 		s->damage = "its checksum is not the one in the manifest";
-		s->damaged += !s->damaged; /* nobody knows how many */
+		s->damaged += !s->damaged; /* their number is unknown */
 	}
 	s->skipped = 0;
 	s->truncated_packet = false;

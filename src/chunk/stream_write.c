@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One stream of a chunk that is written: from the window into packets, and these to its file. */
+/* Writes one stream of a chunk: from the window into packets, and from these to its file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* ---- packets to the file ---- */
 
-/* Fills the head of a packet that lies at `bytes`, padded to whole 8 bytes. */
+/* Fills the head of the packet at `bytes`, and pads the packet to a multiple of 8 bytes. */
 static void fill_head(const struct chunk_stream *s, u8 *bytes, uint64_t begin_ns, uint64_t end_ns,
 		      uint32_t content)
 {
@@ -37,8 +37,8 @@ static void fill_head(const struct chunk_stream *s, u8 *bytes, uint64_t begin_ns
 }
 
 /*
- * Appends to the file. After a failure the file is as it was: readers must
- * not find half a packet before a whole one.
+ * Appends to the file. A failure leaves the file unchanged: readers must not find half a
+ * packet before a whole one.
  */
 static int append(struct chunk_stream *s, const u8 *bytes, size_t len)
 {
@@ -63,7 +63,7 @@ static int append(struct chunk_stream *s, const u8 *bytes, size_t len)
 	return 0;
 }
 
-/* The empty packet with which a stream begins. */
+/* Writes the empty packet with which a stream begins. */
 static int append_first(struct chunk_stream *s, uint64_t time_ns)
 {
 	u8 bytes[PACKET_HEAD_BYTES] __attribute__((aligned(8)));
@@ -86,8 +86,8 @@ void chunk_stream_lose(struct chunk_stream *s, uint64_t count, uint64_t since_ns
 }
 
 /*
- * The disk did not take the packet. What its `lost` records told of is still to be told, and
- * those that told of what is unwritten are no loss themselves.
+ * The disk had no room for the packet. The losses in its `lost` records must be written later.
+ * Those of its `lost` records that count `unwritten` are not lost records themselves.
  */
 static void packet_refused(struct chunk_stream *s, uint64_t begin_ns)
 {
@@ -148,7 +148,7 @@ int chunk_stream_discard(struct chunk_stream *s, uint64_t count)
 	fd = file_open_write(s->writer->dir, s->name);
 	if (fd < 0)
 		return fd;
-	/* what follows the head stays, and what it adds to both checksums is known */
+	/* only the head changes, so its effect on both checksums is known */
 	head.events_discarded += count;
 	head.checksum ^= crc32c_moved(crc32c(0, &head, at) ^ crc32c(0, &s->last, at), rest);
 	err = lseek(fd, (off_t)(s->file.bytes - bytes), SEEK_SET) < 0
@@ -167,7 +167,7 @@ int chunk_stream_discard(struct chunk_stream *s, uint64_t count)
 int chunk_stream_begin(struct chunk_stream *s, u16 cpu)
 {
 	if (s->packet.capacity == 0) {
-		/* the first event makes room; an empty packet needs its head only */
+		/* packet_add() allocates for events; an empty packet needs only its head */
 		s->packet.bytes = malloc(4096 + PACKET_SLACK);
 		if (!s->packet.bytes)
 			return -ENOMEM;
@@ -189,11 +189,11 @@ static void count_loss(struct chunk_stream *s, const struct record_lost *lost)
 	uint64_t damaged = sum->damaged;
 
 	chunk_lost_add(sum, lost);
-	if (sum->damaged == damaged) /* those are no discarded events */
+	if (sum->damaged == damaged) /* damaged records are not discarded events */
 		s->discarded += lost->count;
 }
 
-/* Has a packet into which a record of that time and CPU can go. */
+/* Ensures a packet that can take a record of that time and CPU. */
 static int packet_for(struct chunk_stream *s, uint64_t time_ns, u16 cpu)
 {
 	int err = 0;
@@ -227,10 +227,10 @@ void chunk_stream_tell(struct chunk_stream *s, uint64_t time_ns)
 		.why = LOST_buffer,
 	};
 
-	if (s->kind == CHUNK_STREAM_APP) /* it was a program's, and of no CPU */
+	if (s->kind == CHUNK_STREAM_APP) /* it was of a program, without a CPU */
 		lost.head.tid = lost.head.pid = s->number;
 
-	/* the packet before can be refused here, too */
+	/* writing the previous packet can fail here, too */
 	if (packet_for(s, time_ns, lost.head.cpu) || s->unwritten == s->told)
 		return;
 	lost.count = s->unwritten - s->told;
@@ -241,7 +241,7 @@ void chunk_stream_tell(struct chunk_stream *s, uint64_t time_ns)
 	s->tellers++;
 }
 
-/* A loss of no time would put nothing in doubt: it is told with the next record. */
+/* A loss without duration would leave nothing in doubt, so it is written with the next record. */
 static bool must_tell(const struct chunk_stream *s, uint64_t time_ns)
 {
 	return s->unwritten != s->told && s->unwritten_since_ns < time_ns;
@@ -260,7 +260,7 @@ static int add_record(struct chunk_stream *s, const struct record_head *record)
 	return err;
 }
 
-/* No record stands before the one that tells what is missing before it. */
+/* Encodes the `lost` record before any record that follows the loss. */
 static int encode_record(struct chunk_stream *s, const struct record_head *record)
 {
 	int err = packet_for(s, record->time_ns, record->cpu);

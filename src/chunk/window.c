@@ -9,14 +9,16 @@
 
 #define FIRST_BYTES ((size_t)16 << 10)
 #define FIRST_ENTRIES ((size_t)128)
-#define STEPS_MAX 32 /* that a record goes back; farther off it waits for one sort of all */
+#define STEPS_MAX                                                                                  \
+	32 /* maximum of places that a record moves back; beyond it, everything is sorted once     \
+	      later */
 
 struct shape {
-	u16 fixed;    /* bytes of the struct without those of its text */
+	u16 fixed;    /* bytes of the struct without its text */
 	u16 text_max; /* 0: no text */
 };
 
-/* By kind. The structs are packed, a text is their last field, its length stands before it. */
+/* By kind. The structs are packed; a text is the last field, and its length precedes it. */
 #define NONE FORMAT_NOTHING
 #define INT_BYTES(type, name, what) +sizeof(type)
 #define PAD_BYTES(type, name) +sizeof(type)
@@ -59,7 +61,7 @@ static int window_reserve(struct window *w, size_t bytes)
 	return 0;
 }
 
-/* Inline: what comes all the time is short, and calls cost more than the copy. */
+/* Inline: most records are short, and a call costs more than the copy. */
 static inline void copy_bytes(u8 *to, const u8 *from, size_t len)
 {
 	for (; len >= 32; to += 32, from += 32, len -= 32)
@@ -78,7 +80,7 @@ static inline void zero_bytes(u8 *to, size_t len)
 		*to++ = 0;
 }
 
-/* Copies a record and makes it whole: bytes that it takes. */
+/* Copies a record and completes it. Returns its bytes. */
 static inline size_t copy_whole(u8 *to, const struct record_head *record, struct shape shape,
 				bool *cut)
 {
@@ -105,7 +107,7 @@ static inline size_t copy_whole(u8 *to, const struct record_head *record, struct
 	return shape.fixed + text;
 }
 
-/* The newest is older than the one before it. */
+/* Moves the newest entry back to its place if it is older than the one before it. */
 static void entry_settle(struct window *w, size_t at)
 {
 	size_t end = at - w->first > STEPS_MAX ? at - STEPS_MAX : w->first;
@@ -142,7 +144,7 @@ int window_add(struct window *w, const struct record_head *record, bool *cut)
 	return 0;
 }
 
-/* Bytes lie in the order of arrival. */
+/* The bytes are in order of arrival. */
 static int entry_compare(const void *a, const void *b)
 {
 	const struct window_entry *x = a, *y = b;
@@ -160,7 +162,7 @@ void window_sort(struct window *w)
 	w->unsorted = false;
 }
 
-/* Moves what waits to the front if that frees at least half. */
+/* Moves the waiting records to the front if that frees at least half. */
 void window_trim(struct window *w)
 {
 	size_t count = w->count - w->first, used = 0;
@@ -175,7 +177,7 @@ void window_trim(struct window *w)
 	if (w->spare_capacity < w->capacity) {
 		bytes = realloc(w->spare, w->capacity);
 		if (!bytes)
-			return; /* it stays as it is, which is only larger */
+			return; /* it stays unchanged, only larger than necessary */
 		w->spare = bytes;
 		w->spare_capacity = w->capacity;
 	}

@@ -7,14 +7,15 @@
 #include <string.h>
 
 /*
- * Then all but the newest quarter is encoded. It should stay in the CPU's cache, and each busy CPU
- * has one; its records are out of order by a few only, for a slot that is not published holds up
- * what follows. A program's threads take the time of a record before its place.
+ * The size of a window at which all but its newest quarter is encoded. A window should stay in the
+ * CPU's cache, and each busy CPU has one. Its records are out of order by a few only, since an
+ * unpublished slot delays the following ones. Threads of a program read the clock before they take
+ * a place in the ring, so their windows are larger.
  */
 #define WINDOW_MAX_BYTES ((size_t)1 << 20)
 #define WINDOW_CPU_MAX_BYTES ((size_t)1 << 16)
-#define LATE_MAX_BYTES ((size_t)64 << 20) /* then what is late is lost */
-/* Rings are drained one after the other, each from the oldest on: all of them come first. */
+#define LATE_MAX_BYTES ((size_t)64 << 20) /* beyond it, late records are lost */
+/* Rings that share a stream are drained one after another, each from its oldest record on. */
 #define WINDOW_SHARED_MAX_BYTES ((size_t)64 << 20)
 
 #define CPUS_MAX 8192u /* of any kernel */
@@ -78,7 +79,7 @@ struct chunk_stream *chunk_writer_stream(struct chunk_writer *w, enum chunk_stre
 	return kind == CHUNK_STREAM_APP && w->shared ? w->shared : make_stream(w, kind, number);
 }
 
-/* A record whose time is past in its stream. */
+/* Takes a record that is older than the time its stream has advanced to. */
 static int add_late(struct chunk_writer *w, const struct record_head *record)
 {
 	struct chunk_stream *late = chunk_writer_stream(w, CHUNK_STREAM_LATE, 0);
@@ -156,16 +157,16 @@ static int take_write_error(struct chunk_writer *w, struct error *e)
 	return err ? error_set(e, err, "cannot write to %s", w->path) : 0;
 }
 
-/* The end of a packet must not be before that of the one before it. */
+/* The end of a packet must not be before the end of the previous one. */
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
 /*
- * All streams are in their files up to there, which none of them says of the others: what a busy
- * CPU has is written as its packets fill, ahead of what programs told, and a program that ends
- * early may have had nothing to say. So this packet comes behind all others.
+ * Writes an empty packet to `life`, after all other streams: it says that all of them are in their
+ * files up to that time. No other stream shows that. A busy CPU's packets are written as they fill,
+ * before records of programs, and a program that ends early may have no records.
  */
 static void tell_written(struct chunk_writer *w, uint64_t up_to_ns)
 {
@@ -191,7 +192,7 @@ int chunk_writer_flush(struct chunk_writer *w, uint64_t up_to_ns, struct error *
 	return take_write_error(w, e);
 }
 
-/* What is left in the window belongs to the next chunk. */
+/* Moves the records that are left in the window to the next chunk. */
 static void hand_over(struct chunk_stream *s, struct chunk_writer *next)
 {
 	struct chunk_stream *to = NULL;
@@ -201,7 +202,7 @@ static void hand_over(struct chunk_stream *s, struct chunk_writer *next)
 	for (; !window_is_empty(&s->window); window_pop(&s->window)) {
 		struct record_head *record = (struct record_head *)window_first(&s->window);
 
-		record->slots = 0; /* in the window it is whole */
+		record->slots = 0; /* in the window the record is complete */
 		if (!to)
 			chunk_stream_lose(s, 1, s->advanced_ns);
 		else
@@ -215,7 +216,7 @@ void chunk_writer_complete(struct chunk_writer *w, uint64_t complete_ns)
 	w->info.complete_ns = complete_ns;
 }
 
-/* Encodes and writes what is left. */
+/* Encodes and writes the remaining records. */
 static void stream_finish(struct chunk_stream *s, uint64_t cut_ns, uint64_t complete_ns,
 			  struct chunk_writer *next)
 {
@@ -229,7 +230,7 @@ static void stream_finish(struct chunk_stream *s, uint64_t cut_ns, uint64_t comp
 			last_ns = later(last_ns, complete_ns - 1);
 		chunk_stream_tell(s, last_ns);
 	}
-	/* the stream of a CPU says that it is complete, should the manifest be lost */
+	/* shows that the stream of a CPU is complete, in case the manifest is lost */
 	if (s->in_packet || (s->kind == CHUNK_STREAM_CPU && !chunk_stream_begin(s, s->cpu)))
 		chunk_stream_write(s, later(later(s->encoded_ns, s->packet.end_ns),
 					    s->kind == CHUNK_STREAM_CPU ? complete_ns - 1 : 0));
@@ -238,9 +239,9 @@ static void stream_finish(struct chunk_stream *s, uint64_t cut_ns, uint64_t comp
 }
 
 /*
- * From when on something is missing of the chunk. What is late matters to the time since the chunk
- * before is complete, and with it to the state in which all threads begin. What a program told
- * says nothing of where its threads were.
+ * The time from which records of a stream are missing in the chunk. Late records matter from the
+ * time on at which the previous chunk is complete, and so for the state in which all threads begin.
+ * Records of a program do not show where its threads were.
  */
 static uint64_t missing_from(const struct chunk_stream *s)
 {
@@ -254,9 +255,9 @@ static uint64_t missing_from(const struct chunk_stream *s)
 }
 
 /*
- * What no record tells, since the disk refuses that too: the chunk is complete up to there, and
- * the next one counts it, if there is one. That one does not wait for what is missing: by its
- * late_ns, which is in its file already, a reader sees that it never comes.
+ * Handles losses for which the disk has no room for a `lost` record, either. The chunk is complete
+ * only up to their begin, and the next chunk, if there is one, counts them. The late_ns of the next
+ * chunk, which is in its file already, shows a reader that the missing records never arrive.
  */
 static void leave_untold(struct chunk_writer *w, struct chunk_writer *next)
 {
