@@ -320,37 +320,35 @@ static int checkpoint_join(struct partial *into, struct partial *checkpoint, u64
 	return partial_merge(into, checkpoint);
 }
 
-int checkpoints_insert(struct checkpoints *checkpoints, struct recording *recording, size_t at,
-		       struct partial *into, u64 *covered_ns)
+int checkpoints_insert(struct checkpoints *checkpoints, const struct recording_info *info,
+		       struct partial *into, struct answer_reach *reach)
 {
-	const struct recording_info *info = recording_info(recording);
-
 	for (size_t i = 0; i < checkpoints->places.count; i++) {
 		const struct checkpoint_place *place = &checkpoints->places.data[i];
 		struct partial *p = NULL;
-		size_t next = at;
+		size_t next = reach->next;
 		bool fits;
 		int err;
 
 		if (i == checkpoints->begun || !place->checkpoint.data ||
-		    !begins_in(info, at, place) || !is_of(place, info))
+		    !begins_in(info, reach->next, place) || !is_of(place, info))
 			continue;
-		fits = checkpoint_fits(place, info, at, &next);
+		fits = checkpoint_fits(place, info, reach->next, &next);
 		err = checkpoint_take_of(checkpoints, i, &into->options, &p);
 		if (err)
 			return err;
 		if (!p)
 			continue;
-		if (!fits || p->from_ns < *covered_ns) {
+		if (!fits || p->from_ns < reach->covered_ns) {
 			partial_free(p);
 			tell_left_out(checkpoints, place->dir);
 			continue;
 		}
-		err = checkpoint_join(into, p, *covered_ns, place->checkpoint.end_ns);
+		err = checkpoint_join(into, p, reach->covered_ns, place->checkpoint.end_ns);
 		if (err)
 			return err;
-		*covered_ns = place->checkpoint.end_ns;
-		return recording_pass_over(recording, at, next - at);
+		*reach = (struct answer_reach){next, place->checkpoint.end_ns};
+		return 0;
 	}
 	return 0;
 }

@@ -48,13 +48,19 @@ void checkpoints_close(struct checkpoints *checkpoints);
 int checkpoints_begin(struct checkpoints *checkpoints, const struct recording_info *info,
 		      const struct partial_options *options, struct partial **out, size_t *first);
 
+/* How far an answer is merged. */
+struct answer_reach {
+	size_t next;	/* chunk that is merged next */
+	u64 covered_ns; /* the time up to here is covered */
+};
+
 /*
- * Merges the checkpoint that stands before the chunk `at`, the first of its directory, into `into`,
- * which covers the time up to *covered_ns: nobody recorded in between. Chunks that the checkpoint
- * stands for are passed over in the recording. One that does not fit is told, and left out. 0 or
- * -ENOMEM.
+ * Merges the checkpoint that stands before the chunk reach->next, the first of its directory, into
+ * `into`: nobody recorded between what is covered and what it stands for. Then reach->next is the
+ * first chunk that the checkpoint does not stand for, and the time up to it is covered. A
+ * checkpoint that does not fit is told, and left out. 0 or -ENOMEM.
  */
-int checkpoints_insert(struct checkpoints *checkpoints, struct recording *recording, size_t at,
-		       struct partial *into, u64 *covered_ns);
+int checkpoints_insert(struct checkpoints *checkpoints, const struct recording_info *info,
+		       struct partial *into, struct answer_reach *reach);
 
 #endif

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 
 #include "answer/checkpoints.h"
+#include "answer/mapper.h"
 #include "base/hash.h"
 #include "base/names.h"
 #include "base/units.h"
 #include "chunk/chunk.h"
-#include "map/chunk_map.h"
 
 /*
  * Retention can delete chunks while they are read, the oldest first. Then all is read anew, with
@@ -62,44 +62,38 @@ static bool is_gone(const struct chunk_info *info)
 }
 
 /*
- * Maps a chunk and merges it; one that cannot be read is counted as lost. -ESTALE: it was deleted
- * meanwhile.
+ * Merges what came of a chunk, which it takes; one that cannot be read is counted as lost. -ESTALE:
+ * it was deleted meanwhile.
  */
-static int chunk_take(struct source *s, const struct chunk_info *info, u64 *covered_ns,
-		      struct error *e)
+static int chunk_take(struct source *s, const struct chunk_info *info, struct leaf_mapped *mapped,
+		      u64 *covered_ns, struct error *e)
 {
-	struct chunk_task task = {
-		.info = info, .covered_ns = *covered_ns, .options = s->partial->options};
-	struct chunk_found found = {0};
-	struct error why = {0};
-	struct partial *p;
 	u64 covers_ns;
-	int err = chunk_map(&p, &task, &found, &why);
+	int err = mapped->err;
 
 	if (err == -ENOMEM) {
-		*e = why;
+		*e = mapped->why;
 		return err;
 	}
-	if ((err || found.damage[0]) && is_gone(info)) {
-		if (!err)
-			partial_free(p);
+	if ((err || mapped->found.damage[0]) && is_gone(info)) {
+		partial_free(mapped->partial);
 		return -ESTALE;
 	}
 	if (err) {
-		notice_tell(&s->notice, "%s", why.text);
+		notice_tell(&s->notice, "%s", mapped->why.text);
 		s->view.lost.damaged += info->records;
 		return 0;
 	}
-	lost_add(&s->view.lost, &found.lost);
-	if (found.damage[0])
-		notice_tell(&s->notice, "%s", found.damage);
+	lost_add(&s->view.lost, &mapped->found.lost);
+	if (mapped->found.damage[0])
+		notice_tell(&s->notice, "%s", mapped->found.damage);
 	covers_ns = chunk_covers_to(info);
 	if (covers_ns > *covered_ns) {
 		s->recorded_ns += inside(
 			s, info->begin_ns > *covered_ns ? info->begin_ns : *covered_ns, covers_ns);
 		*covered_ns = covers_ns;
 	}
-	err = partial_merge(s->partial, p);
+	err = partial_merge(s->partial, mapped->partial);
 	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;
 }
 
@@ -231,21 +225,95 @@ static int begin(struct source *out, struct checkpoints *checkpoints,
 	return err;
 }
 
-static int chunks_map(struct source *out, struct checkpoints *checkpoints,
-		      struct recording *recording, struct error *e)
+/* ---- the chunks ---- */
+
+struct stretch {
+	size_t at, count;
+};
+
+/* What is merged on the way from the first chunk to the last one. */
+struct reading {
+	struct source *out;
+	struct checkpoints *checkpoints;
+	struct recording *recording;
+	const struct load_progress *progress;
+	u64 bytes, done_bytes;		 /* of the chunks */
+	VEC(struct leaf) leaves;	 /* the chunks from the first one on */
+	VEC(struct stretch) passed_over; /* chunks that a checkpoint in their middle stands for */
+};
+
+/* Each chunk is expected to be whole. */
+static int leaves_list(struct reading *r, u64 covered_ns)
 {
-	const struct recording_info *info = recording_info(recording);
-	u64 covered_ns = out->partial->to_ns;
+	const struct recording_info *info = recording_info(r->recording);
 	int err = 0;
 
-	for (size_t i = out->first; i < info->chunk_count && !err; i++) {
-		err = checkpoints_insert(checkpoints, recording, i, out->partial, &covered_ns);
+	for (size_t i = r->out->first; i < info->chunk_count && !err; i++) {
+		const struct chunk_info *chunk = &info->chunks[i];
+
+		err = vec_push(&r->leaves, ((struct leaf){chunk, covered_ns}));
+		if (chunk_covers_to(chunk) > covered_ns)
+			covered_ns = chunk_covers_to(chunk);
+		r->bytes += chunk->bytes;
+	}
+	return err;
+}
+
+static void progress_tell(struct reading *r, size_t from, size_t to)
+{
+	for (; from < to; from++)
+		r->done_bytes += recording_info(r->recording)->chunks[from].bytes;
+	if (r->progress->tell)
+		r->progress->tell(r->progress->arg, r->done_bytes, r->bytes);
+}
+
+static int leaves_merge(struct reading *r, struct mapper *mapper, struct error *e)
+{
+	const struct recording_info *info = recording_info(r->recording);
+	struct source *out = r->out;
+	struct answer_reach reach = {out->first, out->partial->to_ns};
+	int err = 0;
+
+	while (reach.next < info->chunk_count && !err) {
+		size_t at = reach.next;
+		const struct chunk_info *chunk = &info->chunks[at];
+		struct leaf_mapped mapped;
+
+		err = checkpoints_insert(r->checkpoints, info, out->partial, &reach);
+		if (!err && reach.next > at)
+			err = vec_push(&r->passed_over, ((struct stretch){at, reach.next - at}));
 		if (err)
-			return error_set(e, err, "cannot merge %s", info->chunks[i].path);
-		err = chunk_take(out, &info->chunks[i], &covered_ns, e);
+			return error_set(e, err, "cannot merge %s", chunk->path);
+		chunk = &info->chunks[reach.next];
+		mapper_take(mapper, reach.next - out->first, reach.covered_ns, &mapped);
+		err = chunk_take(out, chunk, &mapped, &reach.covered_ns, e);
 		if (err == -ESTALE && out->last_try) /* its time is a gap */
 			err = 0;
+		progress_tell(r, at, ++reach.next);
 	}
+	return err;
+}
+
+static int chunks_map(struct reading *r, u64 threads, struct error *e)
+{
+	const struct partial *p = r->out->partial;
+	struct mapper *mapper = NULL;
+	int err = leaves_list(r, p->to_ns);
+
+	err = err ? err
+		  : mapper_open(&mapper, r->leaves.data, r->leaves.count, &p->options, threads);
+	if (err)
+		error_set(e, err, "cannot map the recording");
+	else
+		err = leaves_merge(r, mapper, e);
+	mapper_close(mapper);
+	while (!err && r->passed_over.count) {
+		const struct stretch *last = &r->passed_over.data[--r->passed_over.count];
+
+		err = recording_pass_over(r->recording, last->at, last->count);
+	}
+	vec_free(&r->leaves);
+	vec_free(&r->passed_over);
 	return err;
 }
 
@@ -260,6 +328,10 @@ static int recording_map(struct source *out, const struct source_options *o,
 	const struct partial_options asked = options;
 	struct checkpoints checkpoints = {
 		.dirs = o->dirs, .count = o->dirs_count, .notice = o->notice};
+	struct reading reading = {.out = out,
+				  .checkpoints = &checkpoints,
+				  .recording = recording,
+				  .progress = &o->progress};
 	int err = overlap_check(recording, e);
 
 	err = err ? err : range_check(&options, info->begin_ns, info->end_ns, e);
@@ -271,7 +343,7 @@ static int recording_map(struct source *out, const struct source_options *o,
 		error_set(e, err, "cannot map the recording");
 	else
 		err = range_check(&asked, info->chunks[out->first].begin_ns, info->end_ns, e);
-	err = err ? err : chunks_map(out, &checkpoints, recording, e);
+	err = err ? err : chunks_map(&reading, o->threads, e);
 	checkpoints_close(&checkpoints);
 	if (err)
 		return err;

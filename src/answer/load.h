@@ -11,6 +11,12 @@
 #include "chunk/chunk.h"
 #include "map/partial.h"
 
+/* Hears how far a recording is read: so many bytes of chunks, of all that are to be read. */
+struct load_progress {
+	void (*tell)(void *arg, u64 done_bytes, u64 bytes); /* by the caller's thread; or NULL */
+	void *arg;
+};
+
 struct source_options {
 	const char *const *dirs; /* recordings and chunks; borrowed */
 	size_t dirs_count;
@@ -23,6 +29,8 @@ struct source_options {
 	const char *after;		 /* a chunk: only later ones are read; NULL; borrowed */
 	const struct recording_checkpoint
 		*checkpoint; /* in place of those in dirs; NULL; borrowed */
+	u64 threads;	     /* that map chunks; 0: as many as there are CPUs to use */
+	struct load_progress progress;
 };
 
 struct source {
@@ -43,7 +51,8 @@ struct source {
 /*
  * Reads, maps, merges and finishes. Damaged chunks are told to the notice, a line
  * each; one that is deleted meanwhile is none of them. 0 or a negative errno with the
- * causes. Free with source_free() in any case.
+ * causes. Free with source_free() in any case. The number of threads changes neither the answer
+ * nor the order of notices.
  */
 int source_load(const struct source_options *options, struct source *out, struct error *e);
 void source_free(struct source *source);

@@ -9,6 +9,7 @@
 
 #define JSON_HELP "print JSON"
 #define BOOT_HELP "answer for an earlier boot: -1 is the one before the latest"
+#define THREADS_HELP "threads that read chunks (default: one for each CPU)"
 
 static const char *const default_dirs[] = {DEFAULT_DIR};
 
@@ -73,7 +74,7 @@ int dir_options_check(void *options, const struct operands *operands, struct err
 #define AT(field) offsetof(struct report_options, field)
 const char report_usage[] =
 	"[DIR...] [--by name|service|process|thread|syscall|file|peer|cause|event]\n"
-	"       [--sort KEY] [--from T] [--to T] [--boot N] [--json]";
+	"       [--sort KEY] [--from T] [--to T] [--boot N] [--threads N] [--json]";
 
 const struct option report_option_table[] = {
 	{"by", 0, "WHAT",
@@ -87,6 +88,7 @@ const struct option report_option_table[] = {
 	 NULL, AT(from), option_time},
 	{"to", 0, "T", "end of the range, given in the same way", NULL, AT(to), option_time},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
+	{"threads", 0, "N", THREADS_HELP, NULL, AT(threads), option_count},
 	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
 	{0},
 };
@@ -166,7 +168,7 @@ int report_options_check(void *options, const struct operands *operands, struct 
 #define AT(field) offsetof(struct trace_options, field)
 const char trace_usage[] =
 	"[DIR...] [TRACE_ID | --all | [--slowest N] [--name GLOB] [--service NAME]]\n"
-	"       [--pid N] [--tid N] [--boot N] [--json]";
+	"       [--pid N] [--tid N] [--boot N] [--threads N] [--json]";
 
 const struct option trace_option_table[] = {
 	{"slowest", 0, "N", "the N longest of the traces that match", NULL, AT(slowest),
@@ -180,6 +182,7 @@ const struct option trace_option_table[] = {
 	{"pid", 0, "N", "only spans of this process", NULL, AT(pid), option_pid},
 	{"tid", 0, "N", "only spans of this thread", NULL, AT(tid), option_pid},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
+	{"threads", 0, "N", THREADS_HELP, NULL, AT(threads), option_count},
 	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
 	{0},
 };

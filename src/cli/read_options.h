@@ -48,6 +48,7 @@ struct report_options {
 	struct time_point from;
 	struct time_point to;
 	int boot;
+	uint64_t threads; /* that read chunks; 0: one for each CPU */
 	bool json;
 	const char *const *dirs; /* set by the check: operands, or the default; borrowed */
 	size_t dirs_count;
@@ -66,6 +67,7 @@ struct trace_options {
 	uint32_t pid; /* 0: any */
 	uint32_t tid;
 	int boot;
+	uint64_t threads; /* that read chunks; 0: one for each CPU */
 	bool json;
 	const char **dirs; /* owned array */
 	size_t dirs_count;

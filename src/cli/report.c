@@ -5,6 +5,7 @@
 #include "answer/json.h"
 #include "answer/load.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/read_options.h"
 #include "cli/report_text.h"
 
@@ -19,10 +20,13 @@ static bool has_app_spans(const struct partial *p)
 static int report_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct report_options *o = fields;
+	struct progress_line line = progress_line_begin(stderr);
 	struct source_options from = {.dirs = o->dirs,
 				      .dirs_count = o->dirs_count,
 				      .boot = o->boot,
-				      .notice = notice_stderr,
+				      .threads = o->threads,
+				      .progress = progress_line_of(&line),
+				      .notice = progress_line_notice(&line),
 				      .from = o->from,
 				      .to = o->to};
 	struct rows rows = {0};
@@ -31,6 +35,7 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	struct json json;
 	int err = source_load(&from, &source, e);
 
+	progress_line_end(&line);
 	if (!err) {
 		if (!by)
 			by = has_app_spans(source.partial) ? "name" : "process";

@@ -6,6 +6,7 @@
 #include "answer/load.h"
 #include "answer/traces.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/read_options.h"
 #include "cli/trace_text.h"
 
@@ -164,10 +165,13 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 {
 	const struct trace_options *o = fields;
 	bool threads = shows_threads(o);
+	struct progress_line line = progress_line_begin(stderr);
 	struct source_options from = {.dirs = o->dirs,
 				      .dirs_count = o->dirs_count,
 				      .boot = o->boot,
-				      .notice = notice_stderr};
+				      .threads = o->threads,
+				      .progress = progress_line_of(&line),
+				      .notice = progress_line_notice(&line)};
 	struct trace_choice choice = {.trace_id = o->trace_id,
 				      .name = o->name,
 				      .service = o->service,
@@ -187,6 +191,7 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 	from.only = &only;
 	if (!err && !source->partial)
 		err = source_load(&from, source, e);
+	progress_line_end(&line);
 	choice.host = source->host;
 	if (!err && (err = traces_write(o, &choice, source, &written)))
 		error_set(e, err, "cannot build the traces");

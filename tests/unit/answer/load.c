@@ -3,163 +3,15 @@
 #include "answer/load.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "map/checkpoint/checkpoint.h"
 #include "map/chunk_map.h"
 #include "map/fact/query.h"
+#include "tests/unit/answer/recordings.h"
 #include "tests/unit/check.h"
 #include "tests/unit/chunk/make.h"
-
-#define MS 1000000ull
-#define BOOT "00000000-0000-0000-0000-000000000001"
-
-static const char *chunk_boot = BOOT;
-
-/* A chunk of [begin, end): what is known of a thread, and that it went to sleep and was not woken.
- */
-static void chunk_write(const char *dir, u64 begin_ns, u64 end_ns, const char *comm, u32 tid)
-{
-	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = begin_ns + 1};
-	const struct chunk_writer_options options = {.dir = dir,
-						     .begin_ns = begin_ns,
-						     .host = "here",
-						     .boot_id = chunk_boot,
-						     .clock = &clock,
-						     .no_sync = true};
-	struct record_head head = {.tid = tid, .pid = tid, .time_ns = begin_ns + 1};
-	struct record_name name = {.head = head, .comm_len = (u16)strlen(comm)};
-	struct record_syscall call = {.head = head, .nr = 39, .duration_ns = 10};
-	struct record_switch leaves = {.head = head,
-				       .state = LEAVE_sleep,
-				       .mode = MODE_syscall,
-				       .nr = 230,
-				       .since_ns = 1000};
-	struct chunk_writer *w;
-
-	name.head.kind = RECORD_name;
-	call.head.kind = RECORD_syscall;
-	call.head.time_ns = begin_ns + 1 * MS;
-	leaves.head.kind = RECORD_switch;
-	leaves.head.time_ns = begin_ns + 2 * MS;
-	memcpy(name.comm, comm, strlen(comm));
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	if (*comm)
-		CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &name.head),
-			 0);
-	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &call.head), 0);
-	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &leaves.head), 0);
-	CHECK_EQ(chunk_writer_cut(w, end_ns, NULL, NULL), 0);
-	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
-	chunk_writer_close(w);
-}
-
-/* A chunk with which a recorder begins: a thread that has been asleep for long. */
-static void snapshot_write(const char *dir, u64 begin_ns, u64 end_ns, u32 tid)
-{
-	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = begin_ns + 1};
-	const struct chunk_writer_options options = {.dir = dir,
-						     .begin_ns = begin_ns,
-						     .host = "here",
-						     .boot_id = BOOT,
-						     .clock = &clock,
-						     .no_sync = true};
-	const struct record_thread asleep = {.head = {.kind = RECORD_thread,
-						      .tid = tid,
-						      .pid = tid,
-						      .time_ns = begin_ns + 1 * MS},
-					     .start_ns = 5,
-					     .since_ns = 500 * MS,
-					     .nr = 230,
-					     .mode = MODE_syscall,
-					     .state = LEAVE_sleep,
-					     .comm = "named",
-					     .comm_len = 5};
-	struct chunk_writer *w;
-
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LIFE, 0), &asleep.head), 0);
-	CHECK_EQ(chunk_writer_cut(w, end_ns, NULL, NULL), 0);
-	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
-	chunk_writer_close(w);
-}
-
-/* What retention does with the first chunk of a recording; it is there still if a crash comes then.
- */
-static void first_is_absorbed(const char *dir, bool goes)
-{
-	struct recording_checkpoint checkpoint = {0};
-	struct recording *recording;
-	char path[4096];
-
-	if (recording_checkpoint_read(dir, NULL, &checkpoint, NULL))
-		checkpoint = (struct recording_checkpoint){0};
-	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
-	CHECK_EQ(chunk_absorb(&checkpoint, &recording_info(recording)->chunks[0], NULL, NULL), 0);
-	CHECK_EQ(recording_checkpoint_write(dir, NULL, NULL, &checkpoint, NULL), 0);
-	snprintf(path, sizeof(path), "%s", recording_info(recording)->chunks[0].path);
-	recording_close(recording);
-	recording_checkpoint_free(&checkpoint);
-	if (goes)
-		CHECK_EQ(chunk_remove(path, NULL), 0);
-}
-
-static void first_goes(const char *dir)
-{
-	first_is_absorbed(dir, true);
-}
-
-/* A chunk with what came late from the one before. */
-static void late_write(const char *dir, u64 begin_ns)
-{
-	const struct chunk_clock clock = {.monotonic_ns = begin_ns, .unix_ns = begin_ns + 1};
-	const struct chunk_writer_options options = {.dir = dir,
-						     .begin_ns = begin_ns,
-						     .late_ns = begin_ns - 2 * MS,
-						     .host = "here",
-						     .boot_id = BOOT,
-						     .clock = &clock,
-						     .no_sync = true};
-	struct record_fork fork = {.head = {.kind = RECORD_fork, .tid = 8, .pid = 8},
-				   .parent_tid = 7,
-				   .parent_pid = 7};
-	struct chunk_writer *w;
-
-	CHECK_EQ(chunk_writer_open(&w, &options, NULL), 0);
-	fork.head.time_ns = begin_ns - MS;
-	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_LATE, 0), &fork.head), 0);
-	fork.head.tid = fork.head.pid = 9;
-	fork.head.time_ns = begin_ns + MS;
-	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_CPU, 0), &fork.head), 0);
-	CHECK_EQ(chunk_writer_cut(w, begin_ns + 10 * MS, NULL, NULL), 0);
-	CHECK_EQ(chunk_writer_seal(w, NULL, NULL), 0);
-	chunk_writer_close(w);
-}
-
-static const char *goes_next; /* of this directory a chunk, once a stream of it is to be read */
-static int goes_times;
-
-/* Stands before the C library's: as if a recorder deleted meanwhile. */
-int openat(int dir, const char *name, int flags, ...)
-{
-	const char *of = goes_next;
-	va_list more;
-	int mode;
-
-	va_start(more, flags);
-	mode = flags & O_CREAT ? va_arg(more, int) : 0;
-	va_end(more);
-	if (of && strncmp(name, "cpu", 3) == 0) {
-		goes_next = NULL;
-		first_goes(of);
-		goes_next = --goes_times ? of : NULL;
-	}
-	return (int)syscall(SYS_openat, dir, name, flags, mode);
-}
 
 static void load(struct source *s, const char *const *dirs, size_t count, u64 from_ns, u64 to_ns)
 {
@@ -335,10 +187,9 @@ TEST(a_chunk_that_goes_while_it_is_read_is_not_damaged)
 		chunk_write(dir, 1000 * MS, 1010 * MS, "named", 8);
 		chunk_write(dir, 1010 * MS, 1020 * MS, "", 8);
 		chunk_write(dir, 1020 * MS, 1030 * MS, "", 8);
-		goes_next = dir;
-		goes_times = times;
+		first_goes_when_read(dir, times);
 		load(&s, &dir, 1, 0, 0);
-		CHECK(!goes_next);
+		CHECK_EQ(first_goes_left(), 0);
 		CHECK_EQ(s.view.lost.damaged, 0);
 		CHECK_EQ(s.view.gaps_count, 0);
 		CHECK_EQ(s.from_ns, (1000 + 10 * (u64)times) * MS);
@@ -414,10 +265,9 @@ TEST(chunks_that_go_again_and_again_are_left_out)
 
 	for (u64 i = 0; i < 9; i++)
 		chunk_write(dir, (1000 + 10 * i) * MS, (1010 + 10 * i) * MS, "named", 8);
-	goes_next = dir;
-	goes_times = 6;
+	first_goes_when_read(dir, 6);
 	load(&s, &dir, 1, 0, 0);
-	CHECK(!goes_next);
+	CHECK_EQ(first_goes_left(), 0);
 	CHECK_EQ(s.view.lost.damaged, 0);
 	CHECK_EQ(s.to_ns, 1090 * MS);
 	sum = all_of(&s);
