@@ -155,11 +155,11 @@ static int range_check(const struct partial_options *range, u64 begin_ns, u64 en
 	char length[UNITS_TEXT_BYTES];
 
 	if (range->to_ns && range->from_ns >= range->to_ns)
-		return error_say(e, ERANGE, "--from lies behind --to");
+		return error_say(e, ERANGE, "--from is after --to");
 	if (range->from_ns < end_ns && (!range->to_ns || range->to_ns > begin_ns))
 		return 0;
 	return error_say(e, ERANGE,
-			 "the range holds nothing: the recording lasts %s, from %" PRIu64
+			 "the range is outside of the recording, which lasts %s, from %" PRIu64
 			 " to %" PRIu64 " ns",
 			 units_format_ns((int64_t)(end_ns - begin_ns), length), begin_ns, end_ns);
 }
@@ -187,7 +187,7 @@ static int overlap_check(const struct recording *recording, struct error *e)
 		other = (int)strlen(pair[1]->path);
 	}
 	return error_say(e, EEXIST,
-			 "%.*s and %.*s are of the same time, and what both saw would count twice: "
+			 "%.*s and %.*s overlap in time, and what both recorded would count twice: "
 			 "ask for each of them alone (one recorder can follow several: -p A -p B)",
 			 one, pair[0]->path, other, pair[1]->path);
 }

@@ -271,8 +271,8 @@ static void hidden_tell(const struct session *s)
 
 	if (*recorder_missing(s->recorder))
 		fprintf(stderr,
-			"fathom: this kernel has no tracepoint %s: its events are not recorded "
-			"('fathom doctor' says what they are for)\n",
+			"fathom: this kernel lacks these tracepoints: %s; their events are not "
+			"recorded ('fathom doctor' says what they are for)\n",
 			recorder_missing(s->recorder));
 	recorder_counts(s->recorder, &c);
 	if (c.hidden_pids == 1)

@@ -66,13 +66,14 @@ static int report_run(const void *fields, const struct operands *operands, struc
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "say where the time of spans, threads or processes went",
+	.summary = "show where the time of spans, threads or processes went",
 	.usage = report_usage,
-	.description = "Sums up a recording: how often, how long (total, median, 95 %, 99 %, "
-		       "maximum), and\n"
-		       "where the time went: on a CPU, waiting for one, throttled, or blocked and "
-		       "on what.\n"
-		       "The parts sum to the total exactly; what was not seen is \"unknown\".",
+	.description =
+		"Summarizes a recording. Each row has a count, the total time, percentiles, "
+		"and its\n"
+		"time split: on a CPU, waiting for a CPU, throttled, or blocked and on what. "
+		"The parts\n"
+		"sum to the total exactly; time that was not seen is \"unknown\".",
 	.examples = "  fathom report\n"
 		    "  fathom report --by syscall --sort p99\n"
 		    "  fathom report --by thread --json fathom.data | jq .rows[0]\n",

@@ -69,7 +69,7 @@ static int frame_part(struct second *f, const char *by, const char *sort, struct
 	f->parts[f->parts_count].sort = sort ? sort : grouping->sort;
 	f->parts[f->parts_count++].by = by;
 	if (err)
-		return error_set(e, err, "cannot sum up the rows");
+		return error_set(e, err, "cannot add up the rows");
 	for (size_t i = 0; i < rows->rows.count; i++) {
 		struct row *row = &rows->rows.data[i];
 
@@ -204,13 +204,10 @@ const struct command command_top = {
 	.summary = "show live what services and processes wait for",
 	.usage = top_usage,
 	.description =
-		"Records the host in chunks of a second and shows, as they come, services, "
-		"names of\n"
-		"spans and processes with their time split. With DIR it follows the recorder "
-		"of DIR,\n"
-		"which ends a chunk for each second then. Keys on a terminal: q ends it, "
-		"a n s p t y w\n"
-		"choose the rows, C T N 9 M E their order.",
+		"Records the host in chunks of one second, and shows services, names of spans and\n"
+		"processes with their time split as each chunk arrives. With DIR it follows the\n"
+		"recorder of that directory, and makes it seal a chunk each second. Keys on a\n"
+		"terminal: q quits, a n s p t y w choose the rows, C T N 9 M E sort them.",
 	.examples = "  fathom top\n"
 		    "  fathom top -p $(pidof redis-server)\n"
 		    "  fathom top --once --json | jq .by.process[0]\n",

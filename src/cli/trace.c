@@ -142,22 +142,25 @@ static int nothing_written(const struct trace_options *o, struct error *e)
 	else if (o->pid)
 		snprintf(of, sizeof(of), " of process %u", o->pid);
 	if (o->trace_id)
-		return error_say(e, ENOENT,
-				 "no trace %s%s in this recording; --slowest 10 shows some that "
-				 "there are",
-				 o->trace_id, of);
+		return error_say(
+			e, ENOENT,
+			"this recording has no trace %s%s; '--slowest 10' shows the longest "
+			"traces",
+			o->trace_id, of);
 	if (o->name || o->service)
-		return error_say(e, ENOENT,
-				 "no trace with such a span%s in this recording; 'fathom report "
-				 "--by name' lists names and services",
-				 of);
+		return error_say(
+			e, ENOENT,
+			"this recording has no trace with a matching span%s; 'fathom report "
+			"--by name' lists names and services",
+			of);
 	if (*of)
-		return error_say(e, ENOENT,
-				 "no %sspan%s in this recording; 'fathom report --by thread' lists "
-				 "who ran",
-				 o->slowest ? "trace with a " : "", of);
+		return error_say(
+			e, ENOENT,
+			"this recording has no %sspan%s; 'fathom report --by thread' lists "
+			"the threads",
+			o->slowest ? "trace with a " : "", of);
 	return error_say(e, ENOENT,
-			 "no span of an application in this recording; "
+			 "this recording has no application spans; "
 			 "--all shows what each thread did in the kernel");
 }
 
@@ -198,10 +201,9 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 	if (!err && !written)
 		err = nothing_written(o, e);
 	if (err == -ENOMEM)
-		error_say(
-			e, ENOMEM,
-			"the memory does not suffice for all that is asked for: ask for less with "
-			"--pid, --tid, --slowest or a trace id, or name single chunks");
+		error_say(e, ENOMEM,
+			  "there is not enough memory for this answer: ask for less with --pid, "
+			  "--tid, --slowest or a trace id, or name single chunks");
 	source_free(source);
 	vec_free(&found.ids);
 	return err;
@@ -211,11 +213,11 @@ const struct command command_trace = {
 	.name = "trace",
 	.summary = "show single traces down to the kernel, as a waterfall",
 	.usage = trace_usage,
-	.description = "Shows traces with all that their spans did in the kernel: syscalls with "
-		       "arguments and\n"
-		       "results, waits with their cause and who ended them, page faults. Without a "
-		       "choice:\n"
-		       "the longest trace.",
+	.description =
+		"Shows traces with everything that their spans did in the kernel: system calls "
+		"with\n"
+		"arguments and results, waits with their cause and waker, and page faults. The\n"
+		"default is the longest trace.",
 	.examples = "  fathom trace\n"
 		    "  fathom trace --slowest 3 --name 'GET *'\n"
 		    "  fathom trace --all --tid 4711\n"

@@ -74,8 +74,8 @@ static void lost_write_text(const struct terminal *t, const struct lost_view *lo
 					   length ? ", " : "", parts[i].name, parts[i].count);
 	}
 	terminal_sentence(t, "lost: ",
-			  "%" PRIu64 " records (%s); what they would have told is missing above "
-			  "or unknown",
+			  "%" PRIu64 " records (%s); their events are missing above, and time that "
+			  "depends on them is unknown",
 			  lost_total(lost), text);
 }
 
@@ -94,8 +94,8 @@ static void missing_write_text(const struct terminal *t, const char *names)
 	}
 	text[n] = '\0';
 	terminal_sentence(t, "missing: ",
-			  "the kernel lacks %s: what that would have told was not recorded "
-			  "(fathom doctor says what it is)",
+			  "the kernel lacks these tracepoints: %s; their events were not recorded "
+			  "('fathom doctor' says what they are for)",
 			  text);
 }
 
@@ -105,9 +105,9 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 
 	lost_write_text(t, &source->lost);
 	if (source->incomplete)
-		terminal_sentence(t,
-				  "incomplete: ", "%" PRIu64 " fields are cut or could not be read",
-				  source->incomplete);
+		terminal_sentence(
+			t, "incomplete: ", "%" PRIu64 " fields were cut or could not be read",
+			source->incomplete);
 	missing_write_text(t, source->missing);
 	for (size_t i = 0; i < source->gaps_count; i++) {
 		const struct gap_view *gap = &source->gaps[i];
@@ -118,17 +118,18 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 			gap->to_ns);
 	}
 	if (source->filters & FILTER_SYSCALLS)
-		terminal_sentence(t, "filter: ",
-				  "not all system calls were recorded (--syscalls); time on a CPU "
-				  "outside those that were is unknown");
+		terminal_sentence(
+			t, "filter: ",
+			"only some system calls were recorded (--syscalls); time on a CPU "
+			"outside of these is unknown");
 	if (source->filters & FILTER_SPANS)
 		terminal_sentence(t, "filter: ",
-				  "only what ran under a span was recorded (--spans-only); time "
+				  "threads were recorded only under spans (--spans-only); time "
 				  "outside of spans is unknown");
 	if (source->cpu_ns && source->steal_ns > source->cpu_ns / 100)
 		terminal_sentence(t, "steal: ",
 				  "the hypervisor took %" PRIu64
-				  " %% of the CPUs' time; it is inside user and kernel",
+				  " %% of the CPUs' time, which is included in user and kernel",
 				  source->steal_ns * 100 / source->cpu_ns);
 }
 

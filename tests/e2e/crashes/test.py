@@ -246,7 +246,7 @@ def a_range_beside_the_recording():
     result = fathom.run("report", "--from", "100s", where)
     equal((result.returncode, result.stdout), (1, ""), "status and output")
     equal(len(result.stderr.splitlines()), 1, f"lines: {result.stderr}")
-    check("holds nothing" in result.stderr and "the recording lasts" in result.stderr,
+    check("outside of the recording" in result.stderr and "which lasts" in result.stderr,
           result.stderr)
 
 

@@ -459,7 +459,7 @@ TEST(recordings_of_the_same_time_are_refused)
 	chunk_write(one, 1000 * MS, 1010 * MS, "one", 7);
 	chunk_write(one, 1010 * MS, 1020 * MS, "", 7);
 	chunk_write(two, 1015 * MS, 1025 * MS, "one", 7);
-	snprintf(expected, sizeof(expected), "%s and %s are of the same time", one, two);
+	snprintf(expected, sizeof(expected), "%s and %s overlap in time", one, two);
 	for (int i = 0; i < 2; i++) {
 		struct source_options o = {.dirs = orders[i], .dirs_count = 2};
 		struct error e = {0};
@@ -484,7 +484,7 @@ TEST(chunks_of_the_same_time_are_refused_by_name)
 	chunk_write(dir, 1000 * MS, 1010 * MS, "one", 7);
 	chunk_write(dir, 1009 * MS, 1020 * MS, "", 7);
 	CHECK_EQ(recording_open(&recording, &dir, 1, NULL, NULL), 0);
-	snprintf(expected, sizeof(expected), "%s and %s are of the same time",
+	snprintf(expected, sizeof(expected), "%s and %s overlap in time",
 		 recording_info(recording)->chunks[0].path,
 		 recording_info(recording)->chunks[1].path);
 	recording_close(recording);
