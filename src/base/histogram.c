@@ -2,7 +2,6 @@
 #include "base/histogram.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,8 +125,7 @@ static int pages_add(struct histogram_pages *p, uint32_t index, uint64_t times)
 
 /* ---- both ---- */
 
-/* Finds the next bucket in the order of values; *at begins with 0. False at the end. */
-static bool bucket_next(const struct histogram *h, size_t *at, struct histogram_bucket *bucket)
+bool histogram_next(const struct histogram *h, size_t *at, struct histogram_bucket *bucket)
 {
 	if (!h->pages) {
 		if (*at == h->count)
@@ -188,14 +186,41 @@ int histogram_merge(struct histogram *h, const struct histogram *more)
 	if (more->values == 0)
 		return 0;
 	/* first everything that can fail: an empty bucket changes no answer */
-	for (size_t at = 0; bucket_next(more, &at, &b);) {
+	for (size_t at = 0; histogram_next(more, &at, &b);) {
 		if (bucket_add(h, b.index, 0))
 			return -ENOMEM;
 	}
-	for (size_t at = 0; bucket_next(more, &at, &b);)
+	for (size_t at = 0; histogram_next(more, &at, &b);)
 		bucket_add(h, b.index, b.count);
 	values_add(h, more->values, more->min, more->max);
 	return 0;
+}
+
+static bool buckets_hold(const struct histogram_bucket *buckets, size_t count, uint64_t min,
+			 uint64_t max)
+{
+	return min <= max && buckets[0].index == histogram_bucket(min) &&
+	       buckets[count - 1].index == histogram_bucket(max);
+}
+
+int histogram_fill(struct histogram *h, const struct histogram_bucket *buckets, size_t count,
+		   uint64_t min, uint64_t max)
+{
+	int err = 0;
+
+	if (count && !buckets_hold(buckets, count, min, max))
+		return -EINVAL;
+	for (size_t i = 0; i < count && !err; i++) {
+		const struct histogram_bucket *b = &buckets[i];
+
+		if (b->index >= BUCKETS || !b->count || (i && b->index <= b[-1].index) ||
+		    __builtin_add_overflow(h->values, b->count, &h->values))
+			return -EINVAL;
+		err = bucket_add(h, b->index, b->count);
+	}
+	h->min = count ? min : 0;
+	h->max = count ? max : 0;
+	return err;
 }
 
 uint64_t histogram_percentile(const struct histogram *h, unsigned int per_10000)
@@ -207,7 +232,7 @@ uint64_t histogram_percentile(const struct histogram *h, unsigned int per_10000)
 
 	if (rank == 0)
 		rank = 1;
-	for (size_t at = 0; bucket_next(h, &at, &b);) {
+	for (size_t at = 0; histogram_next(h, &at, &b);) {
 		seen += b.count;
 		if (seen >= rank) {
 			uint64_t end = bucket_end(b.index);

@@ -14,6 +14,7 @@
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -95,6 +96,17 @@ static inline int histogram_count(struct histogram *h, uint32_t bucket)
 	++*count;
 	return 0;
 }
+
+/* Finds the next bucket in the order of values; *at begins with 0. False at the end. */
+bool histogram_next(const struct histogram *h, size_t *at, struct histogram_bucket *bucket);
+
+/*
+ * Fills an empty histogram as histogram_next() told it: buckets in their order, each with a count
+ * that is not 0, and the minimum and maximum of the values. 0; -EINVAL if no values make such
+ * buckets; -ENOMEM. After a failure the histogram is only to be freed.
+ */
+int histogram_fill(struct histogram *h, const struct histogram_bucket *buckets, size_t count,
+		   uint64_t min, uint64_t max);
 
 /* Adds all values of another histogram. 0, or -ENOMEM with `h` unchanged. */
 int histogram_merge(struct histogram *h, const struct histogram *more);

@@ -30,6 +30,12 @@ int holes_end(struct partial *p, u64 to_ns);
 void losses_shorten(struct partial *p);
 
 /*
+ * Puts the list of losses, and the numbers that lives have of it, into one form, however they were
+ * merged (loss_order.c). The outcome of no merge changes. 0 or -ENOMEM.
+ */
+int losses_order(struct partial *p);
+
+/*
  * Nothing comes from the left of the life: it may miss what was lost before its first record. 0 or
  * -ENOMEM.
  */

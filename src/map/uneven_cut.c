@@ -75,6 +75,12 @@ static int raw_copy(const struct record_head *r, struct raw_record *raw)
 	if (!raw->record)
 		return -ENOMEM;
 	memcpy(raw->record, r, given && given < bytes ? given : bytes);
+	if (r->kind == RECORD_lost) { /* it may be no reader's, and what pads it anything */
+		static const struct record_lost none;
+		size_t fields = offsetof(struct record_lost, begin_ns) + sizeof(none.begin_ns);
+
+		memset((char *)raw->record + fields, 0, sizeof(none) - fields);
+	}
 	return 0;
 }
 
@@ -330,6 +336,11 @@ int uneven_cuts_merge(struct partial *left, struct partial *right)
 		return err ? err : holes_end(left, right_from);
 	right->holes.count = 0; /* it goes on where the left one is */
 	return 0;
+}
+
+void uneven_cuts_sort(struct partial *p)
+{
+	raws_sort(&p->raw);
 }
 
 void uneven_cuts_free(struct partial *p)

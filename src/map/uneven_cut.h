@@ -55,6 +55,9 @@ int uneven_cut_cut_holes(struct partial *p);
 /* Whether records may come, or wait, that lie before the end of the partial. */
 bool uneven_cut_is_open(const struct partial *p);
 
+/* Puts what waits into the order in which it is applied. */
+void uneven_cuts_sort(struct partial *p);
+
 void uneven_cuts_free(struct partial *p);
 
 #endif

@@ -8,11 +8,6 @@
 
 /* ---- the head: records kept until one settles the life ---- */
 
-struct head_entry {
-	u32 bytes; /* of this entry, a multiple of 8 */
-	u32 event;
-};
-
 static const size_t event_bytes[] = {
 	[LIFE_LEAVES] = sizeof(struct record_switch),
 	[LIFE_ENTERS] = sizeof(struct record_switch),
@@ -29,6 +24,21 @@ static const size_t event_bytes[] = {
 	[LIFE_NAMES] = sizeof(struct record_span_attach),
 };
 
+#define FIELDS_END(type, last) (offsetof(struct type, last) + sizeof(((struct type *)NULL)->last))
+
+/* How much of them is fields: padding behind the last one may hold anything, and is not kept. */
+static size_t event_fields_bytes(enum life_event event)
+{
+	switch (event) {
+	case LIFE_LOST:
+		return FIELDS_END(record_lost, begin_ns);
+	case LIFE_SNAPSHOT:
+		return FIELDS_END(record_thread, comm);
+	default:
+		return event_bytes[event];
+	}
+}
+
 static int head_keep(struct life *l, enum life_event event, const struct record_head *r)
 {
 	size_t bytes = sizeof(struct head_entry) + ((event_bytes[event] + 7) & ~(size_t)7);
@@ -44,7 +54,8 @@ static int head_keep(struct life *l, enum life_event event, const struct record_
 		l->head_space = space;
 	}
 	memcpy(l->head + l->head_bytes, &entry, sizeof(entry));
-	memcpy(l->head + l->head_bytes + sizeof(entry), r, event_bytes[event]);
+	memset(l->head + l->head_bytes + sizeof(entry), 0, bytes - sizeof(entry));
+	memcpy(l->head + l->head_bytes + sizeof(entry), r, event_fields_bytes(event));
 	l->head_bytes += bytes;
 	return 0;
 }

@@ -291,6 +291,12 @@ int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *
 /* Whether a head that was read from elsewhere is one that a life may have kept. */
 bool life_head_valid(const struct life *l);
 
+/*
+ * Puts the losses in its head into one form: behind each record one of each CPU that reaches over
+ * it, however many they were told as. The outcome of no join changes. 0 or -ENOMEM.
+ */
+int life_head_order(struct life *l);
+
 /* Nothing is known of [from, to): adds what of it lies inside of its limits. */
 void life_unknown(struct life *l, u64 from_ns, u64 to_ns);
 

@@ -5,6 +5,14 @@
 
 #include "model/life.h"
 
+/* ---- the head ---- */
+
+/* A kept record stands behind its entry. */
+struct head_entry {
+	u32 bytes; /* of this entry, a multiple of 8 */
+	u32 event;
+};
+
 /* ---- life_ledger.c ---- */
 
 /*

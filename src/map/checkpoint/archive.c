@@ -162,3 +162,58 @@ size_t archive_count(struct archive *a, size_t count)
 	}
 	return n;
 }
+
+void archive_split(struct archive *a, struct split *split)
+{
+	u16 parts = 0;
+
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		parts |= (u16)((split->ns[i] != 0) << i);
+	archive_u16(a, &parts);
+	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
+		if (parts & 1 << i)
+			archive_s64(a, &split->ns[i]);
+	if (parts >> SPLIT_PARTS_COUNT)
+		archive_fail(a, -EBADMSG);
+}
+
+/* ---- lists of which the order means nothing ---- */
+
+void archive_order_begin(struct archive *a, struct archive_order *order)
+{
+	order->out = a->out;
+	a->out = &order->bytes;
+}
+
+void archive_order_next(struct archive *a, struct archive_order *order)
+{
+	size_t n = order->pieces.count;
+	size_t at = n ? order->pieces.data[n - 1].at + order->pieces.data[n - 1].bytes : 0;
+
+	if (vec_push(&order->pieces, (struct archive_piece){at, order->bytes.count - at}))
+		archive_fail(a, -ENOMEM);
+}
+
+static int piece_compare(const void *a, const void *b, void *arg)
+{
+	const struct archive_piece *x = a, *y = b;
+	const unsigned char *bytes = arg;
+	int order = memcmp(bytes + x->at, bytes + y->at, x->bytes < y->bytes ? x->bytes : y->bytes);
+
+	return order ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+void archive_order_end(struct archive *a, struct archive_order *order)
+{
+	a->out = order->out;
+	if (order->bytes.failed)
+		archive_fail(a, -ENOMEM);
+	if (!a->err && order->pieces.count)
+		qsort_r(order->pieces.data, order->pieces.count, sizeof(*order->pieces.data),
+			piece_compare, order->bytes.data);
+	for (size_t i = 0; i < order->pieces.count && !a->err; i++)
+		bytes_put(a->out, order->bytes.data + order->pieces.data[i].at,
+			  order->pieces.data[i].bytes);
+	vec_free(&order->pieces);
+	bytes_free(&order->bytes);
+}

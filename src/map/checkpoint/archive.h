@@ -14,12 +14,18 @@
 #include "base/vec.h"
 #include "map/fact/texts.h"
 #include "record/record.h"
+#include "span/split.h"
 
 struct archive {
 	struct bytes *out;	/* writing; else NULL */
 	struct bytes_reader in; /* reading */
 	int err;		/* 0, -EBADMSG or -ENOMEM */
 	struct texts *texts;	/* reading: where texts that are shared are kept */
+	/*
+	 * A whole partial (map/file/partial_file.h): with time, counts and what has ended, which
+	 * a checkpoint leaves out, and in an order that does not depend on how it was merged.
+	 */
+	bool whole;
 };
 
 static inline bool archive_reads(const struct archive *a)
@@ -43,6 +49,7 @@ void archive_path(struct archive *a, char **path); /* the same of one without a 
 void archive_shared_path(struct archive *a, const char **path); /* of a->texts */
 void archive_file(struct archive *a, struct file_ref *file);
 void archive_context(struct archive *a, struct context *ctx);
+void archive_split(struct archive *a, struct split *split); /* any numbers: sums may wrap */
 
 /* How many elements follow; when reading, never more than there are bytes. */
 size_t archive_count(struct archive *a, size_t count);
@@ -61,6 +68,38 @@ size_t archive_count(struct archive *a, size_t count);
 			}                                                                          \
 			one(a, &(list)->data[i_]);                                                 \
 		}                                                                                  \
+	} while (0)
+
+struct archive_piece {
+	size_t at, bytes;
+};
+
+/* The order of a list whose elements may come in any: that of their bytes. */
+struct archive_order {
+	struct bytes *out; /* of the archive; its elements go to `bytes` until the end */
+	struct bytes bytes;
+	VEC(struct archive_piece) pieces;
+};
+
+void archive_order_begin(struct archive *a, struct archive_order *order);
+void archive_order_next(struct archive *a, struct archive_order *order); /* one is written */
+void archive_order_end(struct archive *a, struct archive_order *order);
+
+/* archive_list() of a list of which the order means nothing: a whole partial has it by bytes. */
+#define archive_set(a, list, one)                                                                  \
+	do {                                                                                       \
+		struct archive_order order_ = {0};                                                 \
+		if (archive_reads(a) || !(a)->whole) {                                             \
+			archive_list(a, list, one);                                                \
+			break;                                                                     \
+		}                                                                                  \
+		archive_count(a, (list)->count);                                                   \
+		archive_order_begin(a, &order_);                                                   \
+		for (size_t k_ = 0; k_ < (list)->count; k_++) {                                    \
+			one(a, &(list)->data[k_]);                                                 \
+			archive_order_next(a, &order_);                                            \
+		}                                                                                  \
+		archive_order_end(a, &order_);                                                     \
 	} while (0)
 
 #endif

@@ -23,7 +23,7 @@ static const char magic[8] = "fathombs";
 
 /* ---- formats, records that wait, losses ---- */
 
-static void archive_format(struct archive *a, struct event_text *f)
+void archive_format(struct archive *a, struct event_text *f)
 {
 	archive_u32(a, &f->format);
 	archive_text(a, &f->text, &f->bytes);
@@ -31,7 +31,7 @@ static void archive_format(struct archive *a, struct event_text *f)
 		archive_fail(a, -EBADMSG);
 }
 
-static void archive_raw(struct archive *a, struct raw_record *r)
+void archive_raw(struct archive *a, struct raw_record *r)
 {
 	char *record = (char *)r->record;
 
@@ -58,7 +58,7 @@ static void archive_loss(struct archive *a, struct record_lost *lost)
 	lost->begin_ns = begin_ns;
 }
 
-static void archive_span_loss(struct archive *a, struct span_loss *loss)
+void archive_span_loss(struct archive *a, struct span_loss *loss)
 {
 	archive_u32(a, &loss->pid);
 	archive_time(a, &loss->begin_ns);
@@ -67,7 +67,7 @@ static void archive_span_loss(struct archive *a, struct span_loss *loss)
 		archive_fail(a, -EBADMSG);
 }
 
-static void archive_filter(struct archive *a, struct filter_told *told)
+void archive_filter(struct archive *a, struct filter_told *told)
 {
 	archive_time(a, &told->time_ns);
 	archive_u32(a, &told->flags);

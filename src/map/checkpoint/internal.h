@@ -9,10 +9,16 @@
 
 /* lives.c */
 void checkpoint_lives_read(struct archive *a, struct partial *p);
-void checkpoint_lives_write(struct archive *a, const struct partial *p);
+void checkpoint_lives_write(struct archive *a, struct partial *p);
 
 /* spans.c */
 void checkpoint_spans_read(struct archive *a, struct partial *p);
-void checkpoint_spans_write(struct archive *a, const struct partial *p);
+void checkpoint_spans_write(struct archive *a, struct partial *p);
+
+/* checkpoint.c: elements of lists that a whole partial has, too */
+void archive_raw(struct archive *a, struct raw_record *r);
+void archive_format(struct archive *a, struct event_text *f);
+void archive_span_loss(struct archive *a, struct span_loss *loss);
+void archive_filter(struct archive *a, struct filter_told *told);
 
 #endif

@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void archive_split(struct archive *a, struct split *split)
+#include "base/order.h"
+#include "map/partial.h"
+
+static void archive_time_split(struct archive *a, struct split *split)
 {
 	u64 left = RECORD_TIME_END_NS; /* it is of one thread */
 
@@ -64,10 +67,28 @@ static void archive_stay(struct archive *a, struct life_stay *stay)
 		archive_fail(a, -EBADMSG);
 }
 
+/*
+ * What is left of before and is asked for no more: it may depend on how halves were joined. How a
+ * thread left its CPU matters as long as it is off it, in that visit, or its stay is not told yet.
+ */
+static void state_clear(struct life_state *s)
+{
+	bool in_visit = s->place == LIFE_ON_CPU && s->leave.visit_ns;
+
+	if ((s->place == LIFE_ON_CPU || s->place == LIFE_GONE) && !in_visit && !s->held.end_ns)
+		s->leave = (struct life_leave){0};
+	if (!s->wake.has)
+		s->slept_from_ns = 0;
+	if (s->place != LIFE_ON_CPU)
+		s->cpu = 0;
+}
+
 static void archive_state(struct archive *a, struct life_state *s)
 {
 	u8 place = (u8)s->place;
 
+	if (!archive_reads(a))
+		state_clear(s);
 	archive_u8(a, &place);
 	if (place > LIFE_GONE)
 		archive_fail(a, -EBADMSG);
@@ -77,10 +98,10 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_wake(a, &s->wake);
 	archive_time(a, &s->visit_ns);
 	archive_time(a, &s->visit_guess_ns);
-	archive_split(a, &s->visit_had);
+	archive_time_split(a, &s->visit_had);
 	archive_time(a, &s->nested.from_ns);
 	archive_time(a, &s->nested.doubt_ns);
-	archive_split(a, &s->nested.had);
+	archive_time_split(a, &s->nested.had);
 	archive_time(a, &s->doubt_from_ns);
 	archive_time(a, &s->doubt_to_ns);
 	archive_time(a, &s->slept_from_ns);
@@ -89,9 +110,21 @@ static void archive_state(struct archive *a, struct life_state *s)
 	archive_u32(a, &s->exec_tid);
 	archive_u16(a, &s->cpu);
 	archive_bool(a, &s->missed);
+	if (a->whole)
+		archive_bool(a, &s->out);
 }
 
-/* Who owns the time from here on; what was owned before is not of interest any more. */
+/* What was owned before, of which a checkpoint keeps nothing. */
+static void archive_ledger_past(struct archive *a, struct life_ledger *ledger)
+{
+	archive_context(a, &ledger->first);
+	archive_time(a, &ledger->first_ns);
+	archive_u32(a, &ledger->first_tid);
+	archive_split(a, &ledger->head);
+	archive_split(a, &ledger->open);
+}
+
+/* Who owns the time from here on. */
 static void archive_ledger(struct archive *a, struct life_ledger *ledger)
 {
 	archive_bool(a, &ledger->known);
@@ -99,21 +132,40 @@ static void archive_ledger(struct archive *a, struct life_ledger *ledger)
 	archive_context(a, &ledger->owner);
 	archive_context(a, &ledger->guess.ctx);
 	archive_bool(a, &ledger->guess.several);
-	if (archive_reads(a)) {
+	if (a->whole) {
+		archive_ledger_past(a, ledger);
+	} else if (archive_reads(a)) {
 		ledger->first = ledger->owner;
 		ledger->first_ns = ledger->since_ns;
 	}
 }
 
+/* Time and counts, and what the partial knows of the life, which a checkpoint has for all alike. */
+static void archive_life_past(struct archive *a, struct life *l)
+{
+	archive_bool(a, &l->entered);
+	archive_u32(a, &l->losses_before);
+	archive_u32(a, &l->losses_seen);
+	archive_u32(a, &l->told);
+	archive_split(a, &l->total);
+	archive_s64(a, &l->doubtful_ns);
+}
+
 static void archive_life(struct archive *a, struct life *l)
 {
-	u32 head_bytes = (u32)l->head_bytes;
 	char *head = (char *)l->head;
+	u32 head_bytes;
+
+	if (a->whole && !archive_reads(a) && life_head_order(l))
+		archive_fail(a, -ENOMEM);
+	head_bytes = (u32)l->head_bytes;
 
 	archive_u32(a, &l->tid);
 	archive_u32(a, &l->left_tid);
 	archive_u32(a, &l->pid);
 	archive_bool(a, &l->settled);
+	if (l->settled) /* of no account from there on */
+		l->doubted = false;
 	archive_bool(a, &l->doubted);
 	archive_bool(a, &l->born);
 	archive_bool(a, &l->severed);
@@ -134,6 +186,23 @@ static void archive_life(struct archive *a, struct life *l)
 	archive_state(a, &l->state);
 	archive_ledger(a, &l->active);
 	archive_ledger(a, &l->seen);
+	if (a->whole)
+		archive_life_past(a, l);
+}
+
+/* Of a checkpoint each goes on; of a whole partial those that say so. */
+static void archive_current(struct archive *a, struct partial *p, struct life *l)
+{
+	bool current = !a->whole || map_get(&p->current, l->tid) == l;
+
+	if (a->whole)
+		archive_bool(a, &current);
+	if (a->err || !archive_reads(a) || !current)
+		return;
+	if (a->whole && map_get(&p->current, l->tid)) /* two bear one number */
+		archive_fail(a, -EBADMSG);
+	else if (map_put(&p->current, l->tid, l))
+		archive_fail(a, -ENOMEM);
 }
 
 void checkpoint_lives_read(struct archive *a, struct partial *p)
@@ -151,14 +220,29 @@ void checkpoint_lives_read(struct archive *a, struct partial *p)
 		l->clip_from_ns = p->options.from_ns;
 		l->clip_to_ns = p->options.to_ns;
 		archive_life(a, l);
-		if (!a->err && map_put(&p->current, l->tid, l))
-			archive_fail(a, -ENOMEM);
+		archive_current(a, p, l);
 	}
 }
 
-void checkpoint_lives_write(struct archive *a, const struct partial *p)
+/* In time, as a merge takes them: who had a number first comes before who has it next. */
+static int life_compare(const void *a, const void *b)
 {
+	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
+
+	COMPARE(x->first_ns, y->first_ns);
+	COMPARE(x->left_tid, y->left_tid);
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->last_ns, y->last_ns);
+	return 0;
+}
+
+void checkpoint_lives_write(struct archive *a, struct partial *p)
+{
+	if (a->whole && p->lives.count)
+		qsort(p->lives.data, p->lives.count, sizeof(*p->lives.data), life_compare);
 	archive_count(a, p->lives.count);
-	for (size_t i = 0; i < p->lives.count; i++)
+	for (size_t i = 0; i < p->lives.count; i++) {
 		archive_life(a, p->lives.data[i]);
+		archive_current(a, p, p->lives.data[i]);
+	}
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spans in a checkpoint. */
 #include "map/checkpoint/internal.h"
-#include "map/partial.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/partial.h"
+#include "map/span/shares.h"
+#include "map/span/spans.h"
 
 static void archive_attribute(struct archive *a, struct span_attribute *t)
 {
@@ -22,6 +27,15 @@ static void archive_event(struct archive *a, struct span_event *e)
 	archive_path(a, &e->name);
 	archive_u8(a, &e->level);
 	archive_list(a, &e->attributes, archive_attribute);
+	if (a->whole && e->time_ns && !e->name)
+		archive_fail(a, -EBADMSG);
+}
+
+static void archive_hold(struct archive *a, struct span_hold *h)
+{
+	archive_time(a, &h->begin_ns);
+	archive_time(a, &h->end_ns);
+	archive_split(a, &h->split);
 }
 
 static void archive_share(struct archive *a, struct span_share *s)
@@ -30,6 +44,20 @@ static void archive_share(struct archive *a, struct span_share *s)
 	archive_u32(a, &s->pid);
 	archive_time(a, &s->begin_ns);
 	archive_time(a, &s->end_ns);
+	if (!a->whole)
+		return;
+	archive_split(a, &s->split);
+	archive_list(a, &s->holds, archive_hold);
+}
+
+/* Of a whole partial by thread, and in an order of its own. */
+static void archive_shares(struct archive *a, struct span_shares *shares)
+{
+	if (a->whole && !archive_reads(a) && shares_sort(shares))
+		archive_fail(a, -ENOMEM);
+	archive_list(a, &shares->list, archive_share);
+	if (a->whole && archive_reads(a) && shares_sort(shares))
+		archive_fail(a, -ENOMEM);
 }
 
 static void archive_span(struct archive *a, struct app_span *s)
@@ -48,12 +76,14 @@ static void archive_span(struct archive *a, struct app_span *s)
 	archive_time(a, &s->gap_ns);
 	archive_u64(a, &s->parent);
 	archive_path(a, &s->name);
-	archive_list(a, &s->active.list, archive_share);
-	archive_list(a, &s->seen.list, archive_share);
+	archive_shares(a, &s->active);
+	archive_shares(a, &s->seen);
 	archive_list(a, &s->events, archive_event);
 	archive_list(a, &s->attributes, archive_attribute);
 	archive_u64(a, &s->events_deleted);
 	archive_u64(a, &s->attributes_deleted);
+	if (a->whole)
+		archive_time(a, &s->open_ns);
 }
 
 void checkpoint_spans_read(struct archive *a, struct partial *p)
@@ -75,8 +105,17 @@ void checkpoint_spans_read(struct archive *a, struct partial *p)
 	}
 }
 
-void checkpoint_spans_write(struct archive *a, const struct partial *p)
+static int span_compare(const void *a, const void *b)
 {
+	const struct app_span *x = *(struct app_span *const *)a, *y = *(struct app_span *const *)b;
+
+	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
+}
+
+void checkpoint_spans_write(struct archive *a, struct partial *p)
+{
+	if (a->whole && p->spans.count)
+		qsort(p->spans.data, p->spans.count, sizeof(*p->spans.data), span_compare);
 	archive_count(a, p->spans.count);
 	for (size_t i = 0; i < p->spans.count; i++) {
 		archive_context(a, &p->spans.data[i]->ctx);

@@ -99,9 +99,12 @@ static void archive_threads(struct archive *a, struct thread_facts *t,
 			    const struct thread_order *order, const struct fact_kind *kind,
 			    void *fact)
 {
-	size_t count = archive_count(a, t->count);
 	struct thread_place place = {0};
+	size_t count;
 
+	if (a->whole && !archive_reads(a) && thread_facts_sort(t, order))
+		archive_fail(a, -ENOMEM);
+	count = archive_count(a, t->count);
 	for (size_t i = 0; i < count && !a->err; i++) {
 		void *to;
 
@@ -117,7 +120,7 @@ static void archive_threads(struct archive *a, struct thread_facts *t,
 	}
 }
 
-#define ARCHIVE_LIST(kind, list) archive_list(a, &f->list, fact_kind_##kind.archive);
+#define ARCHIVE_LIST(kind, list) archive_set(a, &f->list, fact_kind_##kind.archive);
 #define ARCHIVE_INDEXED ARCHIVE_LIST
 #define ARCHIVE_THREADS(kind, list)                                                                \
 	archive_threads(a, &f->list, &kind##_order, &fact_kind_##kind, &(struct fact_##kind){0});

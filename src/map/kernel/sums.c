@@ -66,8 +66,7 @@ static inline int sum_find(struct sums *s, const struct sum_of *of, size_t *foun
 	return 0;
 }
 
-/* Counts the durations that wait. 0 or -ENOMEM. */
-static int sums_settle(struct sums *s)
+int sums_settle(struct sums *s)
 {
 	int err = 0;
 
@@ -156,6 +155,21 @@ int sums_merge(struct sums *left, struct sums *right)
 		err = histogram_merge(&to->durations, &from->durations);
 	}
 	return err;
+}
+
+int sums_take(struct sums *s, struct sum *sum)
+{
+	struct sum_of of = {sum->key, sum->pid, sum->file};
+	size_t count = s->list.count, number;
+	int err = sum_search(s, &of, &number);
+
+	if (err)
+		return err;
+	if (s->list.count == count)
+		return -EEXIST;
+	s->list.data[number] = *sum;
+	sum->durations = (struct histogram){0};
+	return 0;
 }
 
 static int sum_compare(const void *a, const void *b)

@@ -53,6 +53,12 @@ int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part,
 /* Adds `right` to `left`; right is only to be freed afterwards. 0 or -ENOMEM. */
 int sums_merge(struct sums *left, struct sums *right);
 
+/* Counts the durations that wait. 0 or -ENOMEM. */
+int sums_settle(struct sums *s);
+
+/* Adds a sum that is not there yet, and takes its histogram. 0, -EEXIST or -ENOMEM. */
+int sums_take(struct sums *s, struct sum *sum);
+
 /* Sorts them once nothing more will be added. 0 or -ENOMEM. */
 int sums_sort(struct sums *s);
 

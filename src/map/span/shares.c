@@ -59,7 +59,10 @@ static int share_push(struct span_shares *shares, const struct span_share *more)
 /* Sightings that follow each other are one, in whichever pieces they are told. */
 static bool hold_widen(struct span_hold *h, const struct span_hold *more)
 {
-	if (more->begin_ns > h->end_ns || more->end_ns < h->begin_ns)
+	/* where records were lost a sighting may end before it begins: the same one is one */
+	bool same = more->begin_ns == h->begin_ns && more->end_ns == h->end_ns;
+
+	if (!same && (more->begin_ns > h->end_ns || more->end_ns < h->begin_ns))
 		return false;
 	if (more->begin_ns < h->begin_ns)
 		h->begin_ns = more->begin_ns;

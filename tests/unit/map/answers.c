@@ -589,10 +589,8 @@ struct partial *merge_at_random(struct simulation *s, struct partial **pieces, i
 	return pieces[0];
 }
 
-/* Maps pieces between random cuts and merges them in a random grouping. */
-struct partial *map_cut(struct simulation *s, int cuts)
+int map_pieces(struct simulation *s, int cuts, struct partial *pieces[SIMULATED_PIECES])
 {
-	struct partial *pieces[17];
 	size_t at = 0;
 	int n = 0;
 
@@ -607,7 +605,14 @@ struct partial *map_cut(struct simulation *s, int cuts)
 		at = end;
 	}
 	pieces[n++] = map_range(s, at, s->records.count);
-	return merge_at_random(s, pieces, n);
+	return n;
+}
+
+struct partial *map_cut(struct simulation *s, int cuts)
+{
+	struct partial *pieces[SIMULATED_PIECES];
+
+	return merge_at_random(s, pieces, map_pieces(s, cuts, pieces));
 }
 
 #define STREAMS SIMULATED_STREAMS
@@ -665,15 +670,21 @@ static struct partial *map_streams(const struct simulation *s, const u64 *from, 
 	return p;
 }
 
-struct partial *map_cut_streams(struct simulation *s, int cuts)
+int map_pieces_streams(struct simulation *s, int cuts, struct partial *pieces[SIMULATED_PIECES])
 {
-	struct partial *pieces[17];
-	u64 times[18][STREAMS];
+	u64 times[SIMULATED_PIECES + 1][STREAMS];
 
 	streams_cut(s, times, cuts);
 	for (int i = 0; i <= cuts; i++)
 		pieces[i] = map_streams(s, times[i], times[i + 1]);
-	return merge_at_random(s, pieces, cuts + 1);
+	return cuts + 1;
+}
+
+struct partial *map_cut_streams(struct simulation *s, int cuts)
+{
+	struct partial *pieces[SIMULATED_PIECES];
+
+	return merge_at_random(s, pieces, map_pieces_streams(s, cuts, pieces));
 }
 
 struct partial *map_crash(const struct simulation *s, const struct simulated_gap *gap,

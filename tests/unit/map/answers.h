@@ -18,6 +18,11 @@ struct partial *map_cut(struct simulation *s, int cuts);
 /* The same, with each stream of records cut at a time of its own. */
 struct partial *map_cut_streams(struct simulation *s, int cuts);
 
+/* The pieces of these, not merged: returns how many. */
+#define SIMULATED_PIECES 17
+int map_pieces(struct simulation *s, int cuts, struct partial *pieces[SIMULATED_PIECES]);
+int map_pieces_streams(struct simulation *s, int cuts, struct partial *pieces[SIMULATED_PIECES]);
+
 #define SIMULATED_STREAMS 4
 
 /* What lies between times of each stream (CPU modulo SIMULATED_STREAMS). */

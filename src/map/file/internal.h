@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a whole partial: each function below writes or reads one, as the archive was begun. */
+#ifndef MAP_FILE_INTERNAL_H
+#define MAP_FILE_INTERNAL_H
+
+#include "map/checkpoint/archive.h"
+#include "map/partial.h"
+
+/* counts.c */
+void whole_sums(struct archive *a, struct partial *p);
+void whole_events(struct archive *a, struct partial *p);
+
+/* kernel_spans.c */
+void whole_kernel_spans(struct archive *a, struct partial *p);
+
+#endif
