@@ -530,8 +530,9 @@ TEST(a_range_of_what_a_checkpoint_stands_for_holds_nothing)
 	source_free(&s);
 	o.to = (struct time_point){.kind = TIME_POINT_MONOTONIC, .ns = 1008 * MS};
 	CHECK_EQ(source_load(&o, &s, &e), -ERANGE);
-	CHECK_STR(e.text, "the range holds nothing: the recording lasts 10.0 ms, from 1010000000 "
-			  "to 1020000000 ns");
+	CHECK_STR(e.text,
+		  "the range is outside of the recording, which lasts 10.0 ms, from 1010000000 "
+		  "to 1020000000 ns");
 	source_free(&s);
 }
 
@@ -551,8 +552,9 @@ TEST(a_range_that_ends_before_the_recording_is_refused)
 		struct source s;
 
 		CHECK_EQ(source_load(&o, &s, &e), -ERANGE);
-		CHECK_STR(e.text, "the range holds nothing: the recording lasts 10.0 ms, from "
-				  "1000000000 to 1010000000 ns");
+		CHECK_STR(e.text,
+			  "the range is outside of the recording, which lasts 10.0 ms, from "
+			  "1000000000 to 1010000000 ns");
 		source_free(&s);
 		o.from = ends[i];
 		o.to.kind = TIME_POINT_NONE;
