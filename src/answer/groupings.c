@@ -107,6 +107,27 @@ static int fill_process(struct rows *out, const struct partial *p)
 	return err;
 }
 
+/* So many lives of one number and origin have rows of their own; the rest is told by its place. */
+#define SAME_MOST 16
+
+/*
+ * A new group for the life at `i`. Its identity is the number and the origin, and a count where
+ * several lives have both, as after an exec by a thread that is not the leader.
+ */
+static struct group *thread_group(struct rows *out, const struct life *l, size_t i)
+{
+	for (size_t same = 0;; same++) {
+		struct group *g;
+		char key[80];
+
+		snprintf(key, sizeof(key), "%u %" PRIu64 " %s%zu", l->tid, l->origin_ns,
+			 same < SAME_MOST ? "" : "at ", same < SAME_MOST ? same : i);
+		g = group_of(out, key);
+		if (!g || !g->row.key)
+			return g;
+	}
+}
+
 static int fill_thread(struct rows *out, const struct partial *p)
 {
 	int err = 0;
@@ -115,14 +136,12 @@ static int fill_thread(struct rows *out, const struct partial *p)
 		const struct life *l = p->lives.data[i];
 		u64 until_ns = query_held_until(p, l->tid, l->origin_ns);
 		struct group *g;
-		char key[32];
 
 		if (lives_beside(p, l))
 			continue;
 		if (l->state.place == LIFE_GONE) /* by an exec, the number can be another's */
 			until_ns = l->state.last_ns;
-		snprintf(key, sizeof(key), "%zu", i);
-		g = group_of(out, key);
+		g = thread_group(out, l, i);
 		if (!g)
 			return -ENOMEM;
 		g->row.pid = life_process(p, l);
@@ -347,4 +366,12 @@ const struct grouping *grouping_find(const char *name)
 		if (strcmp(g->name, name) == 0)
 			return g;
 	return NULL;
+}
+
+const struct grouping *grouping_default(const struct partial *p)
+{
+	for (size_t i = 0; i < p->spans.count; i++)
+		if (p->spans.data[i]->begun || p->spans.data[i]->ended)
+			return grouping_find("name");
+	return grouping_find("process");
 }

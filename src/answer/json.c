@@ -11,6 +11,8 @@ void row_write_json(struct json *j, const struct row *row)
 {
 	json_object_begin(j, NULL);
 	json_string(j, "key", row->key);
+	if (row->host)
+		json_string(j, "host", row->host);
 	if (row->service)
 		json_string(j, "service", row->service);
 	if (row->process)

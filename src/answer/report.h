@@ -3,6 +3,7 @@
 #ifndef ANSWER_REPORT_H
 #define ANSWER_REPORT_H
 
+#include "answer/load.h"
 #include "answer/rows.h"
 #include "answer/source.h"
 
@@ -16,5 +17,18 @@ struct report {
 	const struct row *rows; /* sorted */
 	size_t rows_count;
 };
+
+/* What a report is asked for. */
+struct report_choice {
+	const char *by;	  /* the name of a grouping; NULL: what suits the recording */
+	const char *sort; /* NULL: the default of the grouping */
+};
+
+/*
+ * Makes the report of a loaded recording. It borrows the source, the choice and `rows`, which is
+ * freed with rows_free() in any case. 0; -EINVAL for an unknown grouping or order; -ENOMEM.
+ */
+int report_make(struct report *out, struct rows *rows, const struct source *source,
+		const struct report_choice *choice);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* ---- groups ---- */
 
-const char *rows_text(struct rows *out, const char *format, ...)
+const char *rows_text(struct rows *rows, const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -22,27 +22,61 @@ const char *rows_text(struct rows *out, const char *format, ...)
 	va_end(args);
 	if (n < 0)
 		return NULL;
-	if (vec_push(&out->texts, text)) {
+	if (vec_push(&rows->texts, text)) {
 		free(text);
 		return NULL;
 	}
 	return text;
 }
 
-struct group *group_of(struct rows *out, const char *identity)
+/* Puts the key of a group into rows->key: its host, a NUL, its identity. 0 or -ENOMEM. */
+static int key_make(struct rows *rows, const char *host, const char *identity)
 {
-	struct group *g = bytes_map_get(&out->by_key, identity, strlen(identity));
+	size_t host_bytes = host ? strlen(host) + 1 : 1, bytes = strlen(identity);
 
-	if (g)
-		return g;
-	g = calloc(1, sizeof(*g));
+	rows->key.count = 0;
+	if (vec_reserve(&rows->key, host_bytes + bytes))
+		return -ENOMEM;
+	memcpy(rows->key.data, host ? host : "", host_bytes);
+	memcpy(rows->key.data + host_bytes, identity, bytes);
+	rows->key.count = host_bytes + bytes;
+	return 0;
+}
+
+static void group_free(struct group *g)
+{
+	histogram_free(&g->durations);
+	free(g->identity);
+	free(g);
+}
+
+static struct group *group_new(struct rows *rows, const char *identity)
+{
+	struct group *g = calloc(1, sizeof(*g));
+
 	if (!g)
 		return NULL;
-	if (vec_push(&out->groups, g)) {
-		free(g);
+	g->identity = strdup(identity);
+	if (!g->identity || vec_push(&rows->groups, g)) {
+		group_free(g);
 		return NULL;
 	}
-	return bytes_map_put(&out->by_key, identity, strlen(identity), g) ? NULL : g;
+	return bytes_map_put(&rows->by_key, rows->key.data, rows->key.count, g) ? NULL : g;
+}
+
+static struct group *group_of_host(struct rows *rows, const char *host, const char *identity)
+{
+	struct group *g;
+
+	if (key_make(rows, host, identity))
+		return NULL;
+	g = bytes_map_get(&rows->by_key, rows->key.data, rows->key.count);
+	return g ? g : group_new(rows, identity);
+}
+
+struct group *group_of(struct rows *rows, const char *identity)
+{
+	return group_of_host(rows, rows->host, identity);
 }
 
 int group_add(struct group *g, const struct split *split, u64 duration_ns, bool error)
@@ -137,6 +171,9 @@ static int row_compare(const void *a, const void *b, void *arg)
 	keys = strcmp(x->service ? x->service : "", y->service ? y->service : "");
 	if (keys)
 		return keys;
+	keys = strcmp(x->host ? x->host : "", y->host ? y->host : "");
+	if (keys)
+		return keys;
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
@@ -150,48 +187,118 @@ static void percentiles(struct group *g)
 	g->row.max_ns = g->durations.max;
 }
 
-int rows_build(struct rows *out, const struct partial *p, const struct grouping *by,
-	       const char *sort)
+/* ---- steps ---- */
+
+/* Copies the texts of a row, which belonged to somebody else. 0 or -ENOMEM. */
+static int row_own(struct rows *rows, struct row *row)
+{
+	const char **const texts[] = {&row->key, &row->host, &row->service, &row->process,
+				      &row->thread};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!*texts[i])
+			continue;
+		*texts[i] = rows_text(rows, "%s", *texts[i]);
+		if (!*texts[i])
+			return -ENOMEM;
+	}
+	return row->key ? 0 : -ENOMEM;
+}
+
+int rows_fill(struct rows *out, const struct partial *p, const struct grouping *by,
+	      const char *host)
+{
+	int err;
+
+	out->host = host;
+	err = by->fill(out, p);
+	for (size_t i = 0; i < out->groups.count && !err; i++) {
+		out->groups.data[i]->row.host = host;
+		err = row_own(out, &out->groups.data[i]->row);
+	}
+	out->host = NULL;
+	return err;
+}
+
+/* Takes the names of `more` if `into` is new, and its sums. 0 or -ENOMEM. */
+static int group_merge(struct rows *rows, struct group *into, const struct group *more)
+{
+	struct row *row = &into->row;
+	bool is_new = !row->key;
+	int err = 0;
+
+	if (is_new) {
+		*row = more->row;
+		err = row_own(rows, row);
+	} else {
+		row->absent &= more->row.absent;
+		row->count += more->row.count;
+		row->errors += more->row.errors;
+		row->total_ns += more->row.total_ns;
+		split_add(&row->time, &more->row.time);
+	}
+	return err ? err : histogram_merge(&into->durations, &more->durations);
+}
+
+int rows_merge(struct rows *into, const struct rows *more)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < more->groups.count && !err; i++) {
+		const struct group *from = more->groups.data[i];
+		struct group *g = group_of_host(into, from->row.host, from->identity);
+
+		err = g ? group_merge(into, g, from) : -ENOMEM;
+	}
+	return err;
+}
+
+int rows_finish(struct rows *rows, const char *sort)
 {
 	const struct sort *order = NULL;
 	int err;
 
-	*out = (struct rows){0};
-	if (!sort)
-		sort = by->sort;
 	for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++)
 		if (strcmp(sorts[i].name, sort) == 0)
 			order = &sorts[i];
 	if (!order)
 		return -EINVAL;
-	err = by->fill(out, p);
-	for (size_t i = 0; i < out->groups.count && !err; i++) {
-		if (!out->groups.data[i]->row.key)
-			return -ENOMEM;
-		percentiles(out->groups.data[i]);
-		err = vec_push(&out->rows, out->groups.data[i]->row);
+	rows->rows.count = 0;
+	err = vec_reserve(&rows->rows, rows->groups.count);
+	for (size_t i = 0; i < rows->groups.count && !err; i++) {
+		percentiles(rows->groups.data[i]);
+		err = vec_push(&rows->rows, rows->groups.data[i]->row);
 	}
-	if (!err && out->rows.count)
-		qsort_r(out->rows.data, out->rows.count, sizeof(*out->rows.data), row_compare,
+	if (!err && rows->rows.count)
+		qsort_r(rows->rows.data, rows->rows.count, sizeof(*rows->rows.data), row_compare,
 			(void *)order);
 	return err;
 }
 
-bool row_is_void(const struct row *row)
+int rows_build(struct rows *out, const struct partial *p, const struct grouping *by,
+	       const char *sort)
 {
-	return !(row->absent & ROW_NO_DURATIONS) && row->count == 0 && row->total_ns == 0;
+	int err;
+
+	*out = (struct rows){0};
+	err = rows_fill(out, p, by, NULL);
+	return err ? err : rows_finish(out, sort ? sort : by->sort);
 }
 
 void rows_free(struct rows *rows)
 {
-	for (size_t i = 0; i < rows->groups.count; i++) {
-		histogram_free(&rows->groups.data[i]->durations);
-		free(rows->groups.data[i]);
-	}
+	for (size_t i = 0; i < rows->groups.count; i++)
+		group_free(rows->groups.data[i]);
 	for (size_t i = 0; i < rows->texts.count; i++)
 		free(rows->texts.data[i]);
 	vec_free(&rows->groups);
 	vec_free(&rows->rows);
 	vec_free(&rows->texts);
+	vec_free(&rows->key);
 	bytes_map_free(&rows->by_key);
+}
+
+bool row_is_void(const struct row *row)
+{
+	return !(row->absent & ROW_NO_DURATIONS) && row->count == 0 && row->total_ns == 0;
 }

@@ -15,9 +15,10 @@
 #define ROW_NO_SPLIT 4
 #define ROW_NO_PERCENTILES 8 /* a sum without single durations, as for parts of time on a CPU */
 
-/* Plain values; texts are borrowed, NULL and 0 mean that a value does not apply. */
+/* Plain values. Texts belong to the rows that have the row; NULL and 0: it does not apply. */
 struct row {
 	const char *key;
+	const char *host; /* NULL: the answer is of one host */
 	const char *service;
 	const char *process;
 	uint32_t pid;
@@ -34,17 +35,21 @@ struct row {
 	struct split time;
 };
 
-/* A row that is still summed up. */
+/* A row that is still summed up: its durations are a histogram, and it has no quantiles yet. */
 struct group {
 	struct row row;
 	struct histogram durations;
+	char *identity; /* rows of the same host and identity are one row; owned */
 };
 
+/* Start with all zero. Not thread-safe. */
 struct rows {
-	VEC(struct group *) groups; /* owned */
-	VEC(struct row) rows;	    /* the result, sorted */
-	VEC(char *) texts;	    /* owned; rows point into them and into the partial */
-	struct bytes_map by_key;    /* identity of a row -> its group */
+	VEC(struct group *) groups; /* owned, in the order in which they were found */
+	VEC(struct row) rows;	    /* made by rows_finish() */
+	VEC(char *) texts;	    /* owned: what the rows point to */
+	struct bytes_map by_key;    /* host and identity -> group */
+	VEC(char) key;		    /* a key of by_key in the making */
+	const char *host;	    /* of the partial that rows_fill() sums up; borrowed */
 };
 
 /* A way to group: a value of --by. */
@@ -57,18 +62,47 @@ struct grouping {
 /* The grouping of that name, NULL if there is none. */
 const struct grouping *grouping_find(const char *name);
 
+/* The grouping that suits a recording: "name" if it has spans of applications, else "process". */
+const struct grouping *grouping_default(const struct partial *p);
+
 /* All groupings, in the order of the help. The last one has the name NULL. */
 extern const struct grouping groupings[];
 
 /*
- * Fills `out` with the rows of a finished partial. `sort` is "cpu", "total", "count", "errors",
- * "p50", "p95", "p99", "max" or "key"; NULL means the default of the grouping. Equal rows are
- * sorted by key, process and thread. Rows point into the partial, which must outlive them. 0,
- * -EINVAL for an unknown order, or -ENOMEM. Free with rows_free() in any case.
+ * Sums up a finished partial. `out` is all zero; its rows copy what they need of the partial.
+ * `host` becomes the host of each row, NULL if the answer is of one host. 0 or -ENOMEM.
+ */
+int rows_fill(struct rows *out, const struct partial *p, const struct grouping *by,
+	      const char *host);
+
+/*
+ * Adds the sums of `more`, of the same grouping, to `into`, which copies what it needs. Rows of the
+ * same host and identity become one; all others stay apart. Counts, errors, times and durations
+ * add up: the rows of two stretches of time are those of both together, if no span, call or wait
+ * lies across the cut. Rows by process or thread count lives, and one that goes on behind the cut
+ * counts twice: merge partials instead. 0, or -ENOMEM with `into` only good for rows_free().
+ */
+int rows_merge(struct rows *into, const struct rows *more);
+
+/*
+ * The last step: makes rows->rows of the sums, with quantiles, sorted. `sort` is "cpu", "total",
+ * "count", "errors", "p50", "p95", "p99", "max" or "key". Equal rows are sorted by key, service,
+ * host, process and thread. It can be called again after a merge. 0, -EINVAL for an unknown order,
+ * or -ENOMEM.
+ */
+int rows_finish(struct rows *rows, const char *sort);
+
+/*
+ * Fills and finishes the rows of one host. `sort` NULL means the default of the grouping. Errors as
+ * above. Free with rows_free() in any case.
  */
 int rows_build(struct rows *out, const struct partial *p, const struct grouping *by,
 	       const char *sort);
 void rows_free(struct rows *rows);
+
+/* A copy of a text that lives as long as the rows; NULL if the memory ran out. */
+__attribute__((format(printf, 2, 3))) const char *rows_text(struct rows *rows, const char *format,
+							    ...);
 
 /* True for a row that counted nothing and took no time: text views leave it out. */
 bool row_is_void(const struct row *row);

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "answer/json.h"
-#include "answer/load.h"
+#include "answer/report.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/read_options.h"
 #include "cli/report_text.h"
 
-static bool has_app_spans(const struct partial *p)
+static void report_print(const struct report *report, bool as_json)
 {
-	for (size_t i = 0; i < p->spans.count; i++)
-		if (p->spans.data[i]->begun || p->spans.data[i]->ended)
-			return true;
-	return false;
+	struct terminal t = terminal_of(stdout);
+	struct json json;
+
+	if (as_json) {
+		json_init(&json, stdout);
+		report_write_json(&json, report);
+	} else {
+		report_write_text(&t, report);
+	}
 }
 
 static int report_run(const void *fields, const struct operands *operands, struct error *e)
@@ -29,35 +33,19 @@ static int report_run(const void *fields, const struct operands *operands, struc
 				      .notice = progress_line_notice(&line),
 				      .from = o->from,
 				      .to = o->to};
+	const struct report_choice choice = {.by = o->by, .sort = o->sort};
 	struct rows rows = {0};
-	const char *by = o->by;
+	struct report report;
 	struct source source;
-	struct json json;
 	int err = source_load(&from, &source, e);
 
 	progress_line_end(&line);
 	if (!err) {
-		if (!by)
-			by = has_app_spans(source.partial) ? "name" : "process";
-		err = rows_build(&rows, source.partial, grouping_find(by), o->sort);
+		err = report_make(&report, &rows, &source, &choice);
 		if (err)
 			error_set(e, err, "cannot sum up the rows");
-	}
-	if (!err) {
-		struct report view = {.by = by,
-				      .sort = o->sort ? o->sort : grouping_find(by)->sort,
-				      .from_ns = source.from_ns,
-				      .to_ns = source.to_ns,
-				      .source = source.view,
-				      .rows = rows.rows.data,
-				      .rows_count = rows.rows.count};
-		struct terminal t = terminal_of(stdout);
-
-		if (o->json) {
-			json_init(&json, stdout);
-			report_write_json(&json, &view);
-		} else
-			report_write_text(&t, &view);
+		else
+			report_print(&report, o->json);
 	}
 	rows_free(&rows);
 	source_free(&source);

@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
+#include <errno.h>
+#include <string.h>
 
 #include "tests/unit/check.h"
 
@@ -114,6 +116,143 @@ TEST(a_thread_beside_the_range_is_no_row)
 	check_threads(1600, 0, 8, 2);
 	check_threads(0, 2900, 7, 2);
 	check_threads(1600, 2900, 8, 1);
+}
+
+/* ---- rows that are merged ---- */
+
+#define ROUNDS 40
+
+static void span_begins(struct partial *p, u64 time_ns, const struct context *ctx, char name)
+{
+	struct record_span_begin r = {
+		.head = {.kind = RECORD_span_begin, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.flags = 1,
+		.ctx = *ctx,
+		.name_len = 1,
+		.name = {name}};
+
+	apply(p, &r);
+}
+
+static void span_ends(struct partial *p, u64 time_ns, const struct context *ctx, bool error)
+{
+	struct record_span_end r = {
+		.head = {.kind = RECORD_span_end, .tid = 7, .pid = 7, .time_ns = time_ns},
+		.status = error ? 2 : 0,
+		.flags = 1,
+		.ctx = *ctx};
+
+	apply(p, &r);
+}
+
+/* Rounds [from, to), each with a span of one of three names and a call in it. */
+static struct partial *rounds_map(u32 from, u32 to)
+{
+	const struct file_ref files[] = {
+		{.key = 77, .kind = FILE_KIND_tcp},
+		{.key = 78, .dev = 1 << 20, .kind = FILE_KIND_regular},
+	};
+	struct partial *p = partial_new(NULL);
+
+	for (u32 i = from; i < to; i++) {
+		const struct context ctx = {{1}, {(u8)(i + 1)}};
+		u64 at_ns = 10000 * (i + 1);
+
+		if (i == from)
+			says_socket(p, 77);
+		span_begins(p, at_ns, &ctx, (char)('a' + i % 3));
+		reads(p, at_ns + 200 + i, &files[i % 2]);
+		span_ends(p, at_ns + 500 + i * i, &ctx, i % 5 == 0);
+	}
+	partial_cover(p, 10000 * (from + 1), 10000 * (to + 1));
+	CHECK_EQ(partial_finish(p), 0);
+	return p;
+}
+
+static void check_same(const struct rows *rows, const struct rows *whole)
+{
+	CHECK(whole->rows.count > 0);
+	CHECK_EQ(rows->rows.count, whole->rows.count);
+	for (size_t i = 0; i < whole->rows.count; i++) {
+		const struct row *x = &rows->rows.data[i], *y = &whole->rows.data[i];
+
+		CHECK_STR(x->key, y->key);
+		CHECK_EQ(x->absent, y->absent);
+		CHECK_EQ(x->count, y->count);
+		CHECK_EQ(x->errors, y->errors);
+		CHECK_EQ(x->total_ns, y->total_ns);
+		CHECK_EQ(x->p50_ns, y->p50_ns);
+		CHECK_EQ(x->p95_ns, y->p95_ns);
+		CHECK_EQ(x->p99_ns, y->p99_ns);
+		CHECK_EQ(x->max_ns, y->max_ns);
+		CHECK(memcmp(&x->time, &y->time, sizeof(x->time)) == 0);
+	}
+}
+
+/* The sums of rounds [from, to), without the partial. */
+static void rounds_sum(struct rows *out, const struct grouping *by, u32 from, u32 to,
+		       const char *host)
+{
+	struct partial *p = rounds_map(from, to);
+
+	*out = (struct rows){0};
+	CHECK_EQ(rows_fill(out, p, by, host), 0);
+	partial_free(p);
+}
+
+TEST(rows_of_parts_merge_to_the_rows_of_the_whole)
+{
+	static const char *const additive[] = {"name", "service", "syscall", "file", "peer"};
+
+	for (size_t i = 0; i < sizeof(additive) / sizeof(additive[0]); i++) {
+		const struct grouping *by = grouping_find(additive[i]);
+		struct rows whole, merged, part;
+
+		rounds_sum(&whole, by, 0, ROUNDS, NULL);
+		CHECK_EQ(rows_finish(&whole, by->sort), 0);
+		rounds_sum(&merged, by, ROUNDS / 2, ROUNDS, NULL);
+		CHECK_EQ(rows_finish(&merged, by->sort), 0); /* an answer in between */
+		rounds_sum(&part, by, 0, ROUNDS / 4, NULL);
+		CHECK_EQ(rows_merge(&merged, &part), 0);
+		rows_free(&part);
+		rounds_sum(&part, by, ROUNDS / 4, ROUNDS / 2, NULL);
+		CHECK_EQ(rows_merge(&merged, &part), 0);
+		rows_free(&part);
+		CHECK_EQ(rows_finish(&merged, by->sort), 0);
+		check_same(&merged, &whole);
+		rows_free(&merged);
+		rows_free(&whole);
+	}
+}
+
+TEST(rows_of_two_hosts_stay_apart)
+{
+	const struct grouping *by = grouping_find("name");
+	struct rows rows, other;
+
+	rounds_sum(&rows, by, 0, ROUNDS, "b");
+	rounds_sum(&other, by, 0, ROUNDS, "a");
+	CHECK_EQ(rows_merge(&rows, &other), 0);
+	rows_free(&other);
+	CHECK_EQ(rows_finish(&rows, "key"), 0);
+	CHECK_EQ(rows.rows.count, 6);
+	for (size_t i = 0; i < rows.rows.count; i++) {
+		const struct row *row = &rows.rows.data[i];
+
+		CHECK_EQ(row->key[0], 'a' + (int)i / 2);
+		CHECK_STR(row->host, i % 2 ? "b" : "a");
+		CHECK_EQ(row->count, row->key[0] == 'a' ? 14 : 13);
+	}
+	rows_free(&rows);
+}
+
+TEST(an_unknown_order_is_refused)
+{
+	struct rows rows;
+
+	rounds_sum(&rows, grouping_find("name"), 0, 1, NULL);
+	CHECK_EQ(rows_finish(&rows, "p98"), -EINVAL);
+	rows_free(&rows);
 }
 
 TEST_MAIN()
