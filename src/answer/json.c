@@ -53,6 +53,24 @@ void report_write_json(struct json *j, const struct report *report)
 	json_end(j);
 }
 
+void live_write_json(struct json *j, const struct live *live)
+{
+	json_object_begin(j, NULL);
+	json_u64(j, "from_ns", live->from_ns);
+	json_u64(j, "to_ns", live->to_ns);
+	source_write_json(j, &live->source);
+	json_object_begin(j, "by");
+	for (size_t i = 0; i < live->parts_count; i++) {
+		json_array_begin(j, live->parts[i].by);
+		for (size_t n = 0; n < live->parts[i].rows_count; n++)
+			row_write_json(j, &live->parts[i].rows[n]);
+		json_array_end(j);
+	}
+	json_object_end(j);
+	json_object_end(j);
+	json_end(j);
+}
+
 /* ---- traces ---- */
 
 void traces_json_begin(struct json *j, const struct source_view *source)
@@ -82,6 +100,37 @@ int trace_write_json(struct json *j, const struct trace *trace)
 void traces_json_end(struct json *j)
 {
 	json_array_end(j);
+	json_object_end(j);
+	json_end(j);
+}
+
+/* ---- chunks ---- */
+
+void chunks_write_json(struct json *j, const struct chunk_row *rows, size_t count)
+{
+	json_object_begin(j, NULL);
+	json_array_begin_lines(j, "chunks");
+	for (size_t i = 0; i < count; i++) {
+		json_object_begin(j, NULL);
+		json_string(j, "path", rows[i].path);
+		json_u64(j, "begin_ns", rows[i].begin_ns);
+		json_u64(j, "end_ns", rows[i].end_ns);
+		json_u64(j, "records", rows[i].records);
+		json_u64(j, "bytes", rows[i].bytes);
+		lost_write_json(j, &rows[i].lost);
+		json_u64(j, "incomplete", rows[i].incomplete);
+		json_string(j, "state", rows[i].state);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+	json_end(j);
+}
+
+void sealed_write_json(struct json *j, const char *path)
+{
+	json_object_begin(j, NULL);
+	json_string(j, "path", path);
 	json_object_end(j);
 	json_end(j);
 }

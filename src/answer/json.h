@@ -3,6 +3,8 @@
 #ifndef ANSWER_JSON_H
 #define ANSWER_JSON_H
 
+#include "answer/chunks.h"
+#include "answer/live.h"
 #include "answer/report.h"
 #include "answer/trace.h"
 #include "base/json.h"
@@ -13,6 +15,9 @@ void report_write_json(struct json *j, const struct report *report);
 /* Writes a row as a value of the array that was begun last. */
 void row_write_json(struct json *j, const struct row *row);
 
+/* Writes a whole document, on one line: what happened on a host since the one before. */
+void live_write_json(struct json *j, const struct live *live);
+
 /*
  * The document of traces is written in three steps: its begin, each trace, its end. A trace has a
  * line for each of its spans. trace_write_json() returns 0, or -ENOMEM with a part of the trace
@@ -21,5 +26,11 @@ void row_write_json(struct json *j, const struct row *row);
 void traces_json_begin(struct json *j, const struct source_view *source);
 int trace_write_json(struct json *j, const struct trace *trace);
 void traces_json_end(struct json *j);
+
+/* Writes a whole document: the chunks of a recording, with a line for each. */
+void chunks_write_json(struct json *j, const struct chunk_row *rows, size_t count);
+
+/* Writes a whole document: the path of a chunk that was sealed on request. */
+void sealed_write_json(struct json *j, const char *path);
 
 #endif

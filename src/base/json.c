@@ -2,12 +2,53 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void json_init(struct json *j, FILE *file)
+void json_init(struct json *j, const struct json_sink *sink)
 {
-	*j = (struct json){.file = file};
+	j->sink = *sink;
+	j->err = 0;
+	j->depth = 0;
+	j->begun[0] = j->lines[0] = false;
+	j->buffered = 0;
+}
+
+static void sink_write(struct json *j, const char *data, size_t bytes)
+{
+	if (!j->err && bytes)
+		j->err = j->sink.write(j->sink.arg, data, bytes);
+}
+
+static void buffer_flush(struct json *j)
+{
+	sink_write(j, j->buffer, j->buffered);
+	j->buffered = 0;
+}
+
+static void put(struct json *j, const char *data, size_t bytes)
+{
+	if (bytes > sizeof(j->buffer) - j->buffered)
+		buffer_flush(j);
+	if (bytes > sizeof(j->buffer)) {
+		sink_write(j, data, bytes);
+		return;
+	}
+	memcpy(j->buffer + j->buffered, data, bytes);
+	j->buffered += bytes;
+}
+
+static void put_char(struct json *j, char c)
+{
+	if (j->buffered == sizeof(j->buffer))
+		buffer_flush(j);
+	j->buffer[j->buffered++] = c;
+}
+
+static void put_text(struct json *j, const char *text)
+{
+	put(j, text, strlen(text));
 }
 
 /* The length of the valid UTF-8 sequence at `s`; 0 if it is invalid. */
@@ -57,12 +98,25 @@ static bool stays(unsigned char byte)
 	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
+static void escape_write(struct json *j, char escape, unsigned char byte)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	put_char(j, '\\');
+	put_char(j, escape);
+	if (escape != 'u')
+		return;
+	put_text(j, "00");
+	put_char(j, digits[byte >> 4]);
+	put_char(j, digits[byte & 15]);
+}
+
 /* Most bytes need no escape: runs of them are written at once. */
-static void text_write(FILE *file, const char *text, size_t len)
+static void text_write(struct json *j, const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + len, *run = s;
 
-	putc_unlocked('"', file);
+	put_char(j, '"');
 	for (;;) {
 		size_t n;
 		char escape;
@@ -78,20 +132,18 @@ static void text_write(FILE *file, const char *text, size_t len)
 			s += n;
 			continue;
 		}
-		fwrite_unlocked(run, 1, (size_t)(s - run), file);
+		put(j, (const char *)run, (size_t)(s - run));
 		if (n == 0)
-			fputs_unlocked("\\ufffd", file);
-		else if (escape == 'u')
-			fprintf(file, "\\u%04x", *s);
+			put_text(j, "\\ufffd");
 		else
-			fprintf(file, "\\%c", escape);
+			escape_write(j, escape, *s);
 		run = ++s;
 	}
-	fwrite_unlocked(run, 1, (size_t)(s - run), file);
-	putc_unlocked('"', file);
+	put(j, (const char *)run, (size_t)(s - run));
+	put_char(j, '"');
 }
 
-static void digits_write(FILE *file, uint64_t value)
+static void digits_write(struct json *j, uint64_t value)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
@@ -100,26 +152,26 @@ static void digits_write(FILE *file, uint64_t value)
 		digits[--at] = (char)('0' + value % 10);
 		value /= 10;
 	} while (value > 0);
-	fwrite_unlocked(digits + at, 1, sizeof(digits) - at, file);
+	put(j, digits + at, sizeof(digits) - at);
 }
 
 static void value_begin(struct json *j, const char *key)
 {
 	if (j->begun[j->depth])
-		putc_unlocked(',', j->file);
+		put_char(j, ',');
 	j->begun[j->depth] = true;
 	if (j->lines[j->depth])
-		putc_unlocked('\n', j->file);
+		put_char(j, '\n');
 	if (key) {
-		text_write(j->file, key, strlen(key));
-		putc_unlocked(':', j->file);
+		text_write(j, key, strlen(key));
+		put_char(j, ':');
 	}
 }
 
 static void level_begin(struct json *j, const char *key, char bracket, bool lines)
 {
 	value_begin(j, key);
-	putc_unlocked(bracket, j->file);
+	put_char(j, bracket);
 	if (j->depth + 1 == JSON_DEPTH)
 		abort(); /* the caller's code bounds the depth, not its data */
 	j->depth++;
@@ -130,8 +182,8 @@ static void level_begin(struct json *j, const char *key, char bracket, bool line
 static void level_end(struct json *j, char bracket)
 {
 	if (j->lines[j->depth] && j->begun[j->depth])
-		putc_unlocked('\n', j->file);
-	putc_unlocked(bracket, j->file);
+		put_char(j, '\n');
+	put_char(j, bracket);
 	j->depth--;
 }
 
@@ -163,27 +215,27 @@ void json_array_end(struct json *j)
 void json_string(struct json *j, const char *key, const char *value)
 {
 	value_begin(j, key);
-	text_write(j->file, value, strlen(value));
+	text_write(j, value, strlen(value));
 }
 
 void json_s64(struct json *j, const char *key, int64_t value)
 {
 	value_begin(j, key);
 	if (value < 0)
-		putc_unlocked('-', j->file);
-	digits_write(j->file, value < 0 ? -(uint64_t)value : (uint64_t)value);
+		put_char(j, '-');
+	digits_write(j, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void json_u64(struct json *j, const char *key, uint64_t value)
 {
 	value_begin(j, key);
-	digits_write(j->file, value);
+	digits_write(j, value);
 }
 
 void json_bool(struct json *j, const char *key, bool value)
 {
 	value_begin(j, key);
-	fputs(value ? "true" : "false", j->file);
+	put_text(j, value ? "true" : "false");
 }
 
 void json_double(struct json *j, const char *key, double value)
@@ -192,7 +244,7 @@ void json_double(struct json *j, const char *key, double value)
 
 	value_begin(j, key);
 	if (!isfinite(value)) {
-		fputs("null", j->file);
+		put_text(j, "null");
 		return;
 	}
 	for (int digits = 15; digits <= 17; digits++) {
@@ -200,13 +252,15 @@ void json_double(struct json *j, const char *key, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	fputs(text, j->file);
+	put_text(j, text);
 	/* some readers distinguish 1 from 1.0 */
 	if (!strpbrk(text, ".e"))
-		fputs(".0", j->file);
+		put_text(j, ".0");
 }
 
-void json_end(struct json *j)
+int json_end(struct json *j)
 {
-	putc_unlocked('\n', j->file);
+	put_char(j, '\n');
+	buffer_flush(j);
+	return j->err;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes JSON to a stream in one pass, without allocating memory.
+ * Writes JSON to a sink in one pass, without allocating memory.
  *
  * Inside an object each value has a key; inside an array and at the top the key
- * is NULL. The text is always valid UTF-8: an invalid byte becomes U+FFFD. Use
- * ferror() to find failures of the stream. Not thread-safe: the stream is written
- * without its lock.
+ * is NULL. The text is always valid UTF-8: an invalid byte becomes U+FFFD. Not
+ * thread-safe.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -13,19 +12,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define JSON_DEPTH 32
+#define JSON_BUFFER_BYTES 4096
+
+/* Where the text goes: a file, a buffer, a connection. */
+struct json_sink {
+	/* Takes the next bytes of the text: 0 or a negative errno. */
+	int (*write)(void *arg, const char *data, size_t bytes);
+	void *arg;
+};
 
 struct json {
-	FILE *file; /* borrowed */
+	struct json_sink sink;
+	int err; /* the first error of the sink, which is not called again after it */
 	unsigned int depth;
 	bool begun[JSON_DEPTH]; /* it has a value already: the next one needs a comma */
 	bool lines[JSON_DEPTH]; /* an array with each value on its own line */
+	size_t buffered;
+	char buffer[JSON_BUFFER_BYTES]; /* text that the sink does not have yet */
 };
 
-/* Starts a document on a stream. */
-void json_init(struct json *j, FILE *file);
+/* Starts a document. */
+void json_init(struct json *j, const struct json_sink *sink);
 
 void json_object_begin(struct json *j, const char *key);
 void json_object_end(struct json *j);
@@ -41,7 +50,10 @@ void json_bool(struct json *j, const char *key, bool value);
 /* Writes the shortest text that reads back as the same double; null if it is not finite. */
 void json_double(struct json *j, const char *key, double value);
 
-/* Ends the document with a line break. */
-void json_end(struct json *j);
+/*
+ * Ends the document with a line break and passes the rest of the text to the sink. Returns 0, or
+ * the first error of the sink.
+ */
+int json_end(struct json *j);
 
 #endif

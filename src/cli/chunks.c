@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "answer/json.h"
 #include "chunk/chunk.h"
 #include "cli/chunks_view.h"
 #include "cli/command.h"
+#include "cli/json_file.h"
 #include "cli/read_options.h"
 
 /* A line for each damaged chunk: the answer on stdout stays clean. */
@@ -13,37 +15,23 @@ static void damage_print(void *arg, const char *text)
 	fprintf(stderr, "fathom chunks: %s\n", text);
 }
 
-static struct chunk_row row_of(const struct chunk_info *chunk)
-{
-	return (struct chunk_row){
-		.path = chunk->path,
-		.begin_ns = chunk->begin_ns,
-		.end_ns = chunk->end_ns,
-		.records = chunk->records,
-		.bytes = chunk->bytes,
-		.lost = {.buffer = chunk->lost.buffer,
-			 .recursion = chunk->lost.recursion,
-			 .application = chunk->lost.application,
-			 .damaged = chunk->lost.damaged},
-		.incomplete = chunk->incomplete,
-		.state = chunk_state_name(chunk->state),
-	};
-}
-
 static int rows_show(const struct dir_options *options, const struct recording_info *info,
 		     struct error *e)
 {
 	struct chunk_row *rows = calloc(info->chunk_count + 1, sizeof(*rows));
 	struct terminal t = terminal_of(stdout);
+	struct json json;
 
 	if (!rows)
 		return error_set(e, ENOMEM, "cannot list %s", options->dir);
 	for (size_t i = 0; i < info->chunk_count; i++)
-		rows[i] = row_of(&info->chunks[i]);
-	if (options->json)
-		chunks_write_json(stdout, rows, info->chunk_count);
-	else
+		rows[i] = chunk_row_of(&info->chunks[i]);
+	if (options->json) {
+		json_init_file(&json, stdout);
+		chunks_write_json(&json, rows, info->chunk_count);
+	} else {
 		chunks_write_text(&t, rows, info->chunk_count);
+	}
 	free(rows);
 	return 0;
 }

@@ -6,30 +6,6 @@
 
 #include "base/units.h"
 
-void chunks_write_json(FILE *file, const struct chunk_row *rows, size_t count)
-{
-	struct json j;
-
-	json_init(&j, file);
-	json_object_begin(&j, NULL);
-	json_array_begin_lines(&j, "chunks");
-	for (size_t i = 0; i < count; i++) {
-		json_object_begin(&j, NULL);
-		json_string(&j, "path", rows[i].path);
-		json_u64(&j, "begin_ns", rows[i].begin_ns);
-		json_u64(&j, "end_ns", rows[i].end_ns);
-		json_u64(&j, "records", rows[i].records);
-		json_u64(&j, "bytes", rows[i].bytes);
-		lost_write_json(&j, &rows[i].lost);
-		json_u64(&j, "incomplete", rows[i].incomplete);
-		json_string(&j, "state", rows[i].state);
-		json_object_end(&j);
-	}
-	json_array_end(&j);
-	json_object_end(&j);
-	json_end(&j);
-}
-
 /* Columns of what stands before the path. */
 enum { BEGIN, RANGE, RECORDS, BYTES, LOST, COLUMNS };
 
@@ -100,15 +76,4 @@ void chunks_write_text(const struct terminal *t, const struct chunk_row *rows, s
 	}
 	fprintf(t->file, "%zu chunk%s, %" PRIu64 " records, %s, %" PRIu64 " lost\n", count,
 		count == 1 ? "" : "s", records, units_format_bytes(bytes, size), lost);
-}
-
-void sealed_write_json(FILE *file, const char *path)
-{
-	struct json j;
-
-	json_init(&j, file);
-	json_object_begin(&j, NULL);
-	json_string(&j, "path", path);
-	json_object_end(&j);
-	json_end(&j);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/json_file.h"
 
 #define NAME_COLUMNS 23
 #define TEXT_COLUMN (2 + NAME_COLUMNS + 9)
@@ -18,7 +19,7 @@ void diagnosis_write_json(FILE *file, const struct diagnosis *d)
 {
 	struct json j;
 
-	json_init(&j, file);
+	json_init_file(&j, file);
 	json_object_begin(&j, NULL);
 	json_bool(&j, "can_record", d->can_record);
 	if (!d->can_record)

@@ -4,6 +4,7 @@
 #include "answer/json.h"
 #include "answer/report.h"
 #include "cli/command.h"
+#include "cli/json_file.h"
 #include "cli/progress.h"
 #include "cli/read_options.h"
 #include "cli/report_text.h"
@@ -14,7 +15,7 @@ static void report_print(const struct report *report, bool as_json)
 	struct json json;
 
 	if (as_json) {
-		json_init(&json, stdout);
+		json_init_file(&json, stdout);
 		report_write_json(&json, report);
 	} else {
 		report_write_text(&t, report);

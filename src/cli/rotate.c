@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/chunks_view.h"
+#include "answer/json.h"
 #include "cli/command.h"
+#include "cli/json_file.h"
 #include "cli/read_options.h"
 #include "recorder/control.h"
+
+static void sealed_print(const char *path)
+{
+	struct json json;
+
+	json_init_file(&json, stdout);
+	sealed_write_json(&json, path);
+}
 
 /* Asks, waits, and prints the path of the chunk. */
 static int chunk_ask(const struct dir_options *o, const struct control_request *request,
@@ -16,7 +25,7 @@ static int chunk_ask(const struct dir_options *o, const struct control_request *
 	if (err)
 		return err;
 	if (o->json)
-		sealed_write_json(stdout, path);
+		sealed_print(path);
 	else
 		printf("%s\n", path);
 	return 0;

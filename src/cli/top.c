@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/rows.h"
+#include "answer/json.h"
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/json_file.h"
 #include "cli/read_options.h"
 #include "cli/top_feed.h"
 #include "cli/top_screen.h"
@@ -21,7 +22,7 @@
 struct second {
 	struct source source;
 	struct rows rows[PARTS_MAX];
-	struct top_part parts[PARTS_MAX];
+	struct live_part parts[PARTS_MAX];
 	size_t parts_count;
 };
 
@@ -107,7 +108,7 @@ static void frame_rows_free(struct second *f)
 	f->parts_count = 0;
 }
 
-static void live_write(const struct top_view *view)
+static void live_write(const struct live *view)
 {
 	static const char help[] = "q quit  a all  n names  s services  p processes  t threads  "
 				   "y syscalls  w causes | order: C cpu  T total  N count  9 p99  "
@@ -130,16 +131,18 @@ static void live_write(const struct top_view *view)
 static int frame_show(struct second *f, const struct screen *s, bool json, struct error *e)
 {
 	struct terminal t = terminal_of(stdout);
+	struct json text;
 	int err = frame_build(f, s, json, e);
-	struct top_view view = {.from_ns = f->source.from_ns,
-				.to_ns = f->source.to_ns,
-				.source = f->source.view,
-				.parts = f->parts,
-				.parts_count = f->parts_count};
+	struct live view = {.from_ns = f->source.from_ns,
+			    .to_ns = f->source.to_ns,
+			    .source = f->source.view,
+			    .parts = f->parts,
+			    .parts_count = f->parts_count};
 
-	if (!err && json)
-		top_write_json(stdout, &view);
-	else if (!err && s->live)
+	if (!err && json) {
+		json_init_file(&text, stdout);
+		live_write_json(&text, &view);
+	} else if (!err && s->live)
 		live_write(&view);
 	else if (!err)
 		top_write_text(&t, &view, PLAIN_LINES);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "answer/json.h"
 #include "base/units.h"
 #include "cli/bar.h"
+#include "cli/report_text.h"
 
 #define LABEL_LEAST 12
 #define LABEL_MIN 26 /* where parts have room */
@@ -23,27 +23,6 @@
 #define NUMBERS_COLUMNS (7 + 9 + 2 * RANK_COLUMNS + 2) /* CPU, count, p99, max, a gap */
 #define LINES_AROUND 2				       /* title, a line for losses */
 
-void top_write_json(FILE *file, const struct top_view *top)
-{
-	struct json j;
-
-	json_init(&j, file);
-	json_object_begin(&j, NULL);
-	json_u64(&j, "from_ns", top->from_ns);
-	json_u64(&j, "to_ns", top->to_ns);
-	source_write_json(&j, &top->source);
-	json_object_begin(&j, "by");
-	for (size_t i = 0; i < top->parts_count; i++) {
-		json_array_begin(&j, top->parts[i].by);
-		for (size_t n = 0; n < top->parts[i].rows_count; n++)
-			row_write_json(&j, &top->parts[i].rows[n]);
-		json_array_end(&j);
-	}
-	json_object_end(&j);
-	json_object_end(&j);
-	json_end(&j);
-}
-
 struct layout {
 	int label, bar, parts;
 	bool max; /* its column is shown */
@@ -51,7 +30,7 @@ struct layout {
 };
 
 /* A narrow screen has no column for the longest time, short bars, then short names. */
-static struct layout layout_of(const struct top_view *top, int width)
+static struct layout layout_of(const struct live *top, int width)
 {
 	struct layout l = {.range_ns = top->to_ns - top->from_ns, .max = true};
 	int room = width - NUMBERS_COLUMNS - 1;
@@ -104,7 +83,7 @@ static void row_write_text(const struct terminal *t, const struct row *row, cons
 	putc('\n', t->file);
 }
 
-static void part_write_text(const struct terminal *t, const struct top_part *part, size_t most,
+static void part_write_text(const struct terminal *t, const struct live_part *part, size_t most,
 			    const struct layout *l)
 {
 	char head[64];
@@ -120,8 +99,7 @@ static void part_write_text(const struct terminal *t, const struct top_part *par
 }
 
 /* Local time of the end of the range. */
-static void title_write(const struct terminal *t, const struct top_view *top,
-			const struct layout *l)
+static void title_write(const struct terminal *t, const struct live *top, const struct layout *l)
 {
 	char text[UNITS_TEXT_BYTES], clock[32] = "";
 
@@ -142,7 +120,7 @@ static void title_write(const struct terminal *t, const struct top_view *top,
 }
 
 /* Rows of a part where all parts share `room` rows: small ones leave theirs to the last. */
-static size_t share_of(const struct top_view *top, size_t i, size_t room)
+static size_t share_of(const struct live *top, size_t i, size_t room)
 {
 	size_t fair = room / (top->parts_count - i);
 
@@ -169,7 +147,7 @@ static void source_fit(const struct terminal *t, const struct source_view *sourc
 	free(text);
 }
 
-void top_write_text(const struct terminal *t, const struct top_view *top, int lines)
+void top_write_text(const struct terminal *t, const struct live *top, int lines)
 {
 	struct layout l = layout_of(top, t->width);
 	bool all[SPLIT_PARTS_COUNT] = {false}, used[SPLIT_PARTS_COUNT] = {false};

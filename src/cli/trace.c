@@ -6,6 +6,7 @@
 #include "answer/load.h"
 #include "answer/traces.h"
 #include "cli/command.h"
+#include "cli/json_file.h"
 #include "cli/progress.h"
 #include "cli/read_options.h"
 #include "cli/trace_text.h"
@@ -36,7 +37,7 @@ static int trees_write(const struct trace_options *o, const struct trace_choice 
 	int err;
 
 	if (o->json) {
-		json_init(&json, stdout);
+		json_init_file(&json, stdout);
 		traces_json_begin(&json, &source->view);
 		err = trace_build(source->partial, tree, choice,
 				  &(struct trace_sink){json_take, &json}, written);

@@ -6,6 +6,7 @@
  */
 #include "answer/json.h"
 #include "answer/traces.h"
+#include "cli/json_file.h"
 #include "cli/report_text.h"
 #include "cli/trace_text.h"
 #include "records.h"
@@ -38,7 +39,7 @@ static void show_report(const struct partial *p, const struct source_view *sourc
 			abort();
 		view.rows = rows.rows.data;
 		view.rows_count = rows.rows.count;
-		json_init(&json, t->file);
+		json_init_file(&json, t->file);
 		report_write_json(&json, &view);
 		report_write_text(t, &view);
 		rows_free(&rows);
@@ -71,7 +72,7 @@ static void show_traces(const struct partial *p, const struct source_view *sourc
 	if (trace_build(p, &tree, &choice, &(struct trace_sink){text_take, &text}, &given))
 		abort();
 	trace_text_end(&text);
-	json_init(&json, t->file);
+	json_init_file(&json, t->file);
 	traces_json_begin(&json, source);
 	if (trace_build(p, &tree, &choice, &(struct trace_sink){json_take, &json}, &given))
 		abort();

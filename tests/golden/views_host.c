@@ -3,10 +3,20 @@
 #include <errno.h>
 #include <string.h>
 
+#include "answer/json.h"
 #include "cli/chunks_view.h"
 #include "cli/doctor_view.h"
+#include "cli/json_file.h"
 #include "cli/top_view.h"
 #include "tests/golden/views.h"
+
+static struct json *json_to(const struct terminal *t)
+{
+	static struct json json;
+
+	json_init_file(&json, t->file);
+	return &json;
+}
 
 static void chunks_list(const struct terminal *t, const char *format)
 {
@@ -39,7 +49,7 @@ static void chunks_list(const struct terminal *t, const char *format)
 	};
 
 	if (strcmp(format, "json") == 0)
-		chunks_write_json(t->file, rows, COUNT(rows));
+		chunks_write_json(json_to(t), rows, COUNT(rows));
 	else
 		chunks_write_text(t, rows, COUNT(rows));
 }
@@ -49,7 +59,7 @@ static void sealed(const struct terminal *t, const char *format)
 	static const char path[] = "fathom.data/01763700001000000000-01763700002000000000-000001";
 
 	if (strcmp(format, "json") == 0)
-		sealed_write_json(t->file, path);
+		sealed_write_json(json_to(t), path);
 	else
 		fprintf(t->file, "%s\n", path);
 }
@@ -89,17 +99,17 @@ static void top(const struct terminal *t, const char *format)
 		 .max_ns = 99 * MS,
 		 .time = SPLIT([SPLIT_user] = 600 * MS, [SPLIT_disk] = 300 * MS)},
 	};
-	static const struct top_part parts[] = {
+	static const struct live_part parts[] = {
 		{"name", "total", names, COUNT(names)},
 		{"process", "cpu", top_processes, COUNT(top_processes)}};
-	const struct top_view view = {.from_ns = T0,
-				      .to_ns = T0 + 1000 * MS,
-				      .source = source_whole,
-				      .parts = parts,
-				      .parts_count = COUNT(parts)};
+	const struct live view = {.from_ns = T0,
+				  .to_ns = T0 + 1000 * MS,
+				  .source = source_whole,
+				  .parts = parts,
+				  .parts_count = COUNT(parts)};
 
 	if (strcmp(format, "json") == 0)
-		top_write_json(t->file, &view);
+		live_write_json(json_to(t), &view);
 	else
 		top_write_text(t, &view, 0);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "answer/json.h"
+#include "cli/json_file.h"
 #include "cli/report_text.h"
 #include "tests/golden/views.h"
 
@@ -10,7 +11,7 @@ static void report_show(const struct terminal *t, const char *format, const stru
 {
 	struct json json;
 
-	json_init(&json, t->file);
+	json_init_file(&json, t->file);
 	if (strcmp(format, "json") == 0)
 		report_write_json(&json, report);
 	else

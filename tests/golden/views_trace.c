@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "answer/json.h"
+#include "cli/json_file.h"
 #include "cli/trace_text.h"
 #include "tests/golden/views.h"
 
@@ -36,7 +37,7 @@ static void traces_show(const struct terminal *t, const char *format,
 	struct trace_text text;
 	struct json json;
 
-	json_init(&json, t->file);
+	json_init_file(&json, t->file);
 	if (as_json)
 		traces_json_begin(&json, source);
 	else

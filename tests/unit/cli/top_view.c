@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/json.h"
+#include "cli/json_file.h"
 #include "tests/unit/check.h"
 
 #define ROWS 30
@@ -12,9 +14,9 @@
 static struct row rows[ROWS];
 static char names[ROWS][16];
 
-static const struct top_part *parts_make(size_t first, size_t second)
+static const struct live_part *parts_make(size_t first, size_t second)
 {
-	static struct top_part parts[2];
+	static struct live_part parts[2];
 
 	for (int i = 0; i < ROWS; i++) {
 		snprintf(names[i], sizeof(names[i]), "row%d", i);
@@ -22,27 +24,29 @@ static const struct top_part *parts_make(size_t first, size_t second)
 		rows[i].time.ns[SPLIT_user] = 250000000;
 		rows[i].time.ns[SPLIT_disk] = 750000000;
 	}
-	parts[0] = (struct top_part){"name", "total", rows, first};
-	parts[1] = (struct top_part){"process", "cpu", rows, second};
+	parts[0] = (struct live_part){"name", "total", rows, first};
+	parts[1] = (struct live_part){"process", "cpu", rows, second};
 	return parts;
 }
 
 static int width = 120;
 static struct lost_view lost;
 
-static char *text_of(const struct top_part *parts, size_t count, int lines)
+static char *text_of(const struct live_part *parts, size_t count, int lines)
 {
-	struct top_view view = {.from_ns = 5,
-				.to_ns = 1000000005,
-				.source = {.lost = lost},
-				.parts = parts,
-				.parts_count = count};
+	struct live view = {.from_ns = 5,
+			    .to_ns = 1000000005,
+			    .source = {.lost = lost},
+			    .parts = parts,
+			    .parts_count = count};
 	char *text = NULL;
 	size_t size;
+	struct json json;
 	struct terminal t = {.file = open_memstream(&text, &size), .width = width, .cut = true};
 
+	json_init_file(&json, t.file);
 	if (lines < 0)
-		top_write_json(t.file, &view);
+		live_write_json(&json, &view);
 	else
 		top_write_text(&t, &view, lines);
 	fclose(t.file);
