@@ -8,6 +8,7 @@
 #include "checkpoint_records.h"
 #include "map/fact/query.h"
 #include "map/tree/tree.h"
+#include "seeds.h"
 
 #define CHUNK_NS 1000000u
 
@@ -405,7 +406,7 @@ static void check_checkpoint(struct simulation *s, u64 seed, u64 at, int steps)
 /* What was deleted left a checkpoint: the rest says what the whole says of the same time. */
 TEST(checkpoint_stands_for_what_was_deleted)
 {
-	for (u64 seed = 1; seed <= SEEDS(800); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(800); seed++) {
 		struct simulation s;
 
 		simulate(&s, seed, 5, 40);
@@ -457,7 +458,7 @@ static struct simulated_gap simulate_around_gap(struct simulation *s, u64 seed)
 /* No cut lies in it: a recording is cut where it is recorded. */
 TEST(checkpoint_stands_for_what_was_deleted_around_a_gap)
 {
-	for (u64 seed = 1; seed <= SEEDS(800); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(800); seed++) {
 		struct simulation s;
 		struct simulated_gap gap = simulate_around_gap(&s, seed);
 		u64 seen_ns;
@@ -477,7 +478,7 @@ TEST(checkpoint_stands_for_what_was_deleted_around_a_gap)
 /* Nobody completes what a crash left: the checkpoint does not wait for that, and says the same. */
 TEST(checkpoint_stands_for_what_a_crash_left)
 {
-	for (u64 seed = 1; seed <= SEEDS(800); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(800); seed++) {
 		struct simulation s;
 		struct simulated_gap gap = simulate_around_gap(&s, seed);
 		u64 ends_ns[SIMULATED_STREAMS];

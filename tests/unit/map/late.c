@@ -12,6 +12,7 @@
 #include "cpu_time.h"
 #include "map/checkpoint/checkpoint.h"
 #include "map/partial.h"
+#include "seeds.h"
 
 #define STREAMS SIMULATED_STREAMS
 #define CUTS_MAX 16
@@ -129,7 +130,7 @@ static void lose_and_gap(struct simulation *s, u64 seed)
 
 TEST(what_came_late_is_where_it_belongs)
 {
-	for (u64 seed = 1; seed <= SEEDS(60); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(60); seed++) {
 		struct simulation s;
 		char *whole;
 
@@ -151,7 +152,7 @@ TEST(what_came_late_is_where_it_belongs)
 /* Nothing is unknown that was recorded, however late. */
 TEST(split_with_late_records_is_the_truth)
 {
-	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(500); seed++) {
 		struct simulation s;
 		struct partial *p;
 
@@ -184,7 +185,7 @@ TEST(what_came_too_late_is_the_same_in_any_grouping)
 {
 	static const struct partial_options all = {.spans = true};
 
-	for (u64 seed = 1; seed <= SEEDS(180); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(180); seed++) {
 		struct simulation s;
 		struct late_cuts c;
 		char *first = NULL;
@@ -261,7 +262,7 @@ static struct partial *merge_sought(struct simulation *s, const u64 *cuts, size_
 
 TEST(a_ring_that_is_found_late_is_the_same_in_any_grouping)
 {
-	for (u64 seed = 1; seed <= SEEDS(200); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(200); seed++) {
 		struct simulation s;
 		char *first = NULL;
 		u64 cuts[4];
@@ -314,7 +315,7 @@ TEST(a_chunk_alone_does_not_guess)
 	static const struct partial_options all = {.spans = true};
 	s64 known = 0, total = 0;
 
-	for (u64 seed = 1; seed <= SEEDS(840); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(840); seed++) {
 		struct simulation s;
 		struct late_cuts c;
 
@@ -366,7 +367,7 @@ static struct partial *late_on_checkpoint(struct simulation *s, const struct lat
 
 TEST(checkpoint_carries_what_waits_for_late_records)
 {
-	for (u64 seed = 1; seed <= SEEDS(420); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(420); seed++) {
 		struct simulation s;
 
 		simulate(&s, seed, 5, 40);

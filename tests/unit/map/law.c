@@ -10,6 +10,7 @@
 #include "check.h"
 #include "map/fact/query.h"
 #include "map/tree/tree.h"
+#include "seeds.h"
 
 /* Of a whole recording that is to be asked. */
 static struct partial *finished(const struct simulation *s, struct partial *p)
@@ -21,7 +22,7 @@ static struct partial *finished(const struct simulation *s, struct partial *p)
 
 TEST(split_of_a_thread_is_exact)
 {
-	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(500); seed++) {
 		struct simulation s;
 		struct partial *p;
 
@@ -95,20 +96,20 @@ static void check_law(u64 seed, int gaps, cut_fn *map_in_pieces, u32 filters)
 
 TEST(merge_is_map_of_the_whole)
 {
-	for (u64 seed = 1; seed <= SEEDS(120); seed++)
+	for (u64 seed = 1; seed <= seeds_of(120); seed++)
 		check_law(seed, 0, map_cut, 0);
 }
 
 TEST(merge_covers_gaps)
 {
-	for (u64 seed = 1; seed <= SEEDS(120); seed++)
+	for (u64 seed = 1; seed <= seeds_of(120); seed++)
 		check_law(seed, 1 + (int)seed % 3, map_cut, 0);
 }
 
 /* However the limits of an answer lie to the cuts. */
 TEST(merge_of_a_range_is_map_of_the_whole)
 {
-	for (u64 seed = 1; seed <= SEEDS(120); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(120); seed++) {
 		struct simulation s;
 
 		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
@@ -140,7 +141,7 @@ static void damage(struct simulation *s, enum record_loss why, int times, u16 cp
 
 static void check_damage(enum record_loss why, cut_fn *map_in_pieces)
 {
-	for (u64 seed = 1; seed <= SEEDS(120); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(120); seed++) {
 		struct simulation s;
 
 		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
@@ -180,7 +181,7 @@ static struct split claims_of(const struct partial *p, bool spans)
 /* Until it ends, or its program does, in the middle of an execve. */
 TEST(what_spans_have_is_exact)
 {
-	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(500); seed++) {
 		struct split owned = {0}, truth = {0};
 		struct simulation s;
 		struct partial *p;
@@ -204,7 +205,7 @@ static void check_never_claimed(enum record_loss why)
 {
 	s64 known = 0;
 
-	for (u64 seed = 1; seed <= SEEDS(300); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(300); seed++) {
 		struct partial *truth, *p;
 		struct simulation s;
 
@@ -276,7 +277,7 @@ TEST(what_a_program_lost_is_never_claimed)
 {
 	u64 checked = 0;
 
-	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(500); seed++) {
 		struct partial *truth, *p;
 		struct simulation s;
 
@@ -289,25 +290,25 @@ TEST(what_a_program_lost_is_never_claimed)
 		partial_free(p);
 		simulation_free(&s);
 	}
-	CHECK(checked > SEEDS(2000));
+	CHECK(checked > seeds_of(2000));
 }
 
 TEST(streams_may_be_cut_at_different_times)
 {
-	for (u64 seed = 1; seed <= SEEDS(100); seed++)
+	for (u64 seed = 1; seed <= seeds_of(100); seed++)
 		check_law(seed, seed % 2 ? 0 : 1 + (int)seed % 3, map_cut_streams, 0);
 }
 
 TEST(merge_covers_filters)
 {
-	for (u64 seed = 1; seed <= SEEDS(120); seed++)
+	for (u64 seed = 1; seed <= seeds_of(120); seed++)
 		check_law(seed, (int)seed % 4 / 3, seed % 5 ? map_cut : map_cut_streams,
 			  1 + (u32)seed % 3);
 }
 
 TEST(merge_covers_recordings_of_which_one_is_filtered)
 {
-	for (u64 seed = 1; seed <= SEEDS(120); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(120); seed++) {
 		struct simulation s;
 
 		simulate_filtered_once(&s, seed, 1 + (u32)seed % 3, seed % 2);
@@ -348,7 +349,7 @@ TEST(a_filter_leaves_other_recordings_as_they_are)
 {
 	s64 full = 0, filtered = 0;
 
-	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(500); seed++) {
 		u32 filters = 1 + (u32)seed % 3;
 		bool second = seed % 2;
 		struct simulation s;
@@ -373,7 +374,7 @@ TEST(a_filter_leaves_other_recordings_as_they_are)
 static void check_filtered(u32 filters,
 			   void (*check)(const struct simulated_thread *, const struct life *))
 {
-	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(500); seed++) {
 		struct simulation s;
 		struct partial *p;
 
@@ -641,7 +642,7 @@ static void check_shares(const struct span_shares *shares, u64 at)
  */
 TEST(a_range_holds_its_own_time_only)
 {
-	for (u64 seed = 1; seed <= SEEDS(500); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(500); seed++) {
 		struct simulation s;
 		struct partial *p;
 		u64 at, begin;

@@ -11,13 +11,6 @@
 #include "record/record.h"
 #include "span/split.h"
 
-/* How many of so many: what a sanitizer looks for, fewer find as well. */
-#ifdef __SANITIZE_ADDRESS__
-#define SEEDS(count) ((count) / 4)
-#else
-#define SEEDS(count) (count)
-#endif
-
 struct simulated_record {
 	u64 time_ns;
 	size_t order; /* in which it was made: breaks ties */
