@@ -158,14 +158,18 @@ static __always_inline bool call_is_open(const struct pt_regs *regs)
 	return call_came_by_one(regs) && (s32)regs->ax == -ENOSYS;
 }
 
+/* Set by capture: whether files are recorded; not 0 for calls that are not to be recorded. */
+extern const volatile bool record_files;
+extern const volatile u8 syscall_unwanted[SYSCALL_TABLE_SIZE];
+
 /*
- * The running thread can be in a call that was open before it was recorded, and none was seen to
- * begin: then it is as if it had entered it when recording began. One that is traced, or that a
- * seccomp supervisor holds, can be before its call: of that nothing is assumed.
+ * For a running thread whose calls were not seen to begin. If it is in a call that was open before
+ * it was recorded, takes that call as begun when recording began. A thread that is traced, or held
+ * by a seccomp supervisor, may stand before its call: nothing is assumed of it.
  */
 int call_find(void);
 
-/* The file of the running thread's call, which nobody has looked for (CALL_UNTOLD_NS). */
+/* Looks for the file of the running thread's call, if that was not done (CALL_UNTOLD_NS). */
 int call_find_file(void);
 
 #endif

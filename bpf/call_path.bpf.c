@@ -6,12 +6,18 @@
  * succeeds has no memory left where it stood: the kernel's copy is read.
  */
 #include "bpf/call_path.h"
+#include "bpf/call.h"
+#include "bpf/call_begin.h"
+#include "bpf/context.h"
 #include "bpf/kernel_versions.h"
 #include "bpf/license.h"
 #include "bpf/path.h"
 #include "bpf/ring.h"
 
 #define PATH_BYTES 4096
+
+const u8 call_paths_of[SYSCALL_TABLE_SIZE] = CALL_PATHS_INIT;
+const u8 call_second_paths_of[SYSCALL_TABLE_SIZE] = CALL_SECOND_PATHS_INIT;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -134,4 +140,73 @@ __noinline int call_path_emit(u32 bytes)
 int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text)
 {
 	return call_path_emit(call_path_fill(call, begin_ns, dirfd, text));
+}
+
+static __always_inline void call_path_tell(struct thread_state *state, const u64 args[6], u8 which,
+					   u32 flags, long result)
+{
+	u8 place = which & CALL_PATH_MASK;
+	s32 dirfd = CALL_PATH_AT_CWD;
+
+	if (which & CALL_PATH_DIRFD)
+		dirfd = call_argument(args, place - 1);
+	if (which & CALL_PATH_TEXT)
+		flags |= CALL_PATH_IS_TEXT;
+	if (state->row == SYSCALL_NR_chdir && result == 0)
+		flags |= CALL_PATH_MOVED;
+	call_path(state->nr | flags, state->begin_ns, dirfd, call_argument(args, place));
+}
+
+/* Not static, so that the arguments are on a stack frame of their own. */
+__noinline int call_paths_tell(struct thread_state *state, long result)
+{
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	u64 args[6], row;
+	u8 second;
+
+	if (!state)
+		return 0;
+	row = call_row_of(state);
+	second = call_second_paths_of[row];
+	call_registers(args, regs, state->compat);
+	if (state->compat && row == SYSCALL_NR_fanotify_mark) { /* its mask takes two */
+		args[3] = args[4];
+		args[4] = args[5];
+	}
+	call_path_tell(state, args, call_paths_of[row], 0, result);
+	if (second)
+		call_path_tell(state, args, second, CALL_PATH_IS_SECOND, result);
+	return 0;
+}
+
+/* The length of the descriptor's name, with a slash, that the kernel puts before a path. */
+static __always_inline u32 exec_fd_name(u64 name, u32 fd)
+{
+	u32 bytes = sizeof("/dev/fd/");
+	char next = 0;
+
+	for (int digits = 1; digits < 10 && fd >= 10; digits++) {
+		fd /= 10;
+		bytes++;
+	}
+	bpf_probe_read_kernel(&next, 1, (void *)(name + bytes));
+	return next == '/' ? bytes + 1 : bytes;
+}
+
+int exec_path(u64 name, u32 from_fd)
+{
+	struct thread_state *state = state_of(bpf_get_current_task_btf());
+	s32 dirfd = CALL_PATH_AT_CWD;
+
+	if (!state_in(state) || !record_files || !state->in_syscall || !state->begin_ns ||
+	    !call_may_rename(state->row) || syscall_unwanted[call_row_of(state)] ||
+	    (spans_only && !context_is_set(&state->ctx)))
+		return 0;
+	state_take_call(state);
+	if (state->row == SYSCALL_NR_execveat)
+		dirfd = state->args[0];
+	if (from_fd)
+		name += exec_fd_name(name, dirfd);
+	call_path(state->nr | CALL_PATH_KERNEL, state->begin_ns, dirfd, name);
+	return 0;
 }

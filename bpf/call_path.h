@@ -57,17 +57,26 @@
 #define CALL_PATH_MOVED 0x40000	 /* the working directory is already where it asked to go */
 #define CALL_PATH_KERNEL 0x80000 /* the kernel's own copy, of an exec */
 
+/* By call, as CALL_PATHS_INIT says; and of the second path. */
+extern const u8 call_paths_of[SYSCALL_TABLE_SIZE];
+extern const u8 call_second_paths_of[SYSCALL_TABLE_SIZE];
+
 /*
- * call_path.bpf.c: after the record of the call that began at begin_ns. The second only puts it
- * into `call_paths`, and returns how many bytes, which the third takes; 0: there is none.
+ * Writes the path that a call was asked for, behind the record of the call that began at begin_ns.
+ * call_path_fill() only puts it into `call_paths` and returns its bytes, which call_path_emit()
+ * takes; 0: there is none.
  */
 int call_path(u32 call, u64 begin_ns, s32 dirfd, u64 text);
 int call_path_fill(u32 call, u64 begin_ns, s32 dirfd, u64 text);
 int call_path_emit(u32 bytes);
 
+/* Writes the paths of the running thread's call, which has just ended with `result`. */
+struct thread_state;
+int call_paths_tell(struct thread_state *state, long result);
+
 /*
- * syscall.bpf.c: what an exec that succeeds was asked for. `name` is where the kernel has its copy,
- * in which a descriptor's name stands before it with `from_fd`.
+ * Writes the path that an exec was asked for, before it succeeds. `name` is the address of the
+ * kernel's copy. With `from_fd` the name of a descriptor stands before the path in it.
  */
 int exec_path(u64 name, u32 from_fd);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/*
- * What a switch's record tells of the thread that leaves the CPU, or that is seen on it.
- */
+/* Fills the record of a switch with what the thread was doing that leaves the CPU. */
 #ifndef BPF_SWITCH_H
 #define BPF_SWITCH_H
 
@@ -15,13 +13,7 @@ struct switch_slots {
 	u64 rest[5];
 };
 
-/*
- * sched.bpf.c: with spans_only, records that the running thread's span is over, without which it
- * would have had the thread up to where it is seen again.
- */
-int span_over_tell(void);
-
-/* How many of them are published: the first ends with arg0. */
+/* How many slots are published: the first ends with arg0, the second has the context. */
 static __always_inline u32 switch_slots_of(const struct record_switch *r)
 {
 	return context_is_set(&r->ctx) ? 2 : 1;

@@ -6,6 +6,7 @@
  * under a span are asked for time and file: see CALL_UNTOLD_NS.
  */
 #include "bpf/call.h"
+#include "bpf/call_begin.h"
 #include "bpf/call_path.h"
 #include "bpf/caller.h"
 #include "bpf/context.h"
@@ -15,71 +16,14 @@
 #include "bpf/license.h"
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
-#include "bpf/seccomp.h"
-#include "bpf/switch.h"
+#include "bpf/span_over.h"
 #include "record/syscalls.h"
 
 #define EINPROGRESS 115
 #define ERESTART_RESTARTBLOCK 516
 
 const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
-const u8 syscall_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
-const u8 call_paths_of[SYSCALL_TABLE_SIZE] = CALL_PATHS_INIT;
-const u8 call_second_paths_of[SYSCALL_TABLE_SIZE] = CALL_SECOND_PATHS_INIT;
 const u8 fd_calls[SYSCALL_TABLE_SIZE] = FD_CALLS_INIT;
-const volatile bool record_files = true; /* set by capture */
-/* Set by capture: not 0 for calls that are not to be recorded. */
-const volatile u8 syscall_unwanted[SYSCALL_TABLE_SIZE] = {0};
-
-/* Of these the registers say nothing any more at the exit. */
-static __always_inline bool syscall_keeps_args(u64 row)
-{
-	return row == SYSCALL_NR_execve || row == SYSCALL_NR_execveat ||
-	       row == SYSCALL_NR_rt_sigreturn;
-}
-
-/* An exec from a second thread takes the leader's number. */
-static __always_inline bool syscall_may_rename(u64 row)
-{
-	return row == SYSCALL_NR_execve || row == SYSCALL_NR_execveat;
-}
-
-static __always_inline u64 syscall_fd(struct pt_regs *regs, u8 which)
-{
-	switch (which) {
-	case 1:
-		return regs->di;
-	case 2:
-		return regs->si;
-	case 3:
-		return regs->dx;
-	case 4:
-		return regs->r10;
-	default:
-		return regs->r8;
-	}
-}
-
-static __always_inline u32 syscall_find_file(struct thread_state *state, struct task_struct *task,
-					     struct pt_regs *regs)
-{
-	u8 which = syscall_fdarg[call_row_of(state)];
-	u64 args[6];
-	u32 fd = 0;
-
-	if (!which) {
-		__builtin_memset(&state->file, 0, sizeof(state->file));
-		return fd;
-	}
-	if (!state->compat) {
-		fd = syscall_fd(regs, which);
-	} else {
-		call_arguments(args, regs, state->nr, true);
-		fd = call_argument(args, which);
-	}
-	file_of_task(&state->file, task, fd);
-	return fd;
-}
 
 /* restart_syscall goes on with the call that was interrupted: its number, file and arguments. */
 static __always_inline bool syscall_goes_on(const struct thread_state *state,
@@ -88,23 +32,6 @@ static __always_inline bool syscall_goes_on(const struct thread_state *state,
 	if (task->thread_info.status & TS_COMPAT)
 		return state->compat && id == CALL_COMPAT_RESTART;
 	return !state->compat && id == SYSCALL_NR_restart_syscall;
-}
-
-static __always_inline void syscall_begin(struct thread_state *state, struct task_struct *task,
-					  struct pt_regs *regs, long id)
-{
-	state->nr = call_number(id);
-	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
-	state->row = call_row(id, state->compat, regs);
-	state->args[0] = state->compat ? (u32)regs->bx : regs->di;
-	if (syscall_keeps_args(state->row))
-		call_registers(state->args, regs, state->compat);
-	if (syscall_may_rename(state->row)) {
-		state->held_tid = task->pid;
-		if (task->pid != task->tgid)
-			numbers_swap = 1;
-	}
-	state->file.kind = 0; /* nobody has looked yet */
 }
 
 /* A close is told before the number is free for others. None is open: it will fail. */
@@ -144,45 +71,6 @@ static __always_inline void syscall_begin_closing(struct thread_state *state,
 	r->from = -1;
 	r->op = FD_close;
 	ring_seal(&place, r);
-}
-
-/* Whether a call that was not seen to begin was open when recording of the thread began. */
-static __always_inline bool syscall_was_open(const struct thread_state *state,
-					     const struct task_struct *task)
-{
-	return !task->ptrace && task->start_time <= state_known_ns(state);
-}
-
-static __always_inline void syscall_set_soft(struct thread_state *state)
-{
-	state->begin_ns = state_known_ns(state);
-	state->in_syscall = IN_SYSCALL_SOFT;
-}
-
-int call_find(void)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	struct thread_state *state = state_of(task);
-
-	if (!state || !call_is_open(regs) || !syscall_was_open(state, task) ||
-	    seccomp_holds(bpf_get_current_task()))
-		return 0;
-	syscall_begin(state, task, regs, regs->orig_ax);
-	syscall_find_file(state, task, regs);
-	state->held_tid = 0;
-	syscall_set_soft(state);
-	return 0;
-}
-
-int call_find_file(void)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *state = state_of(task);
-
-	if (state)
-		syscall_find_file(state, task, (void *)bpf_task_pt_regs(task));
-	return 0;
 }
 
 static __always_inline bool syscall_sends(u32 class)
@@ -227,7 +115,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	if (state->fault_begin_ns)
 		fault_soft_end();
 	if (!state->restarts || !syscall_goes_on(state, task, id))
-		syscall_begin(state, task, regs, id);
+		call_begin(state, task, regs, id);
 	else if (state->restarts == RESTARTS_FOUND)
 		state_take_found(state);
 	state->newborn = 0;
@@ -240,7 +128,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		state->begin_ns = CALL_UNTOLD_NS;
 	} else {
 		if (!state->file.kind)
-			syscall_find_file(state, task, regs);
+			call_file_find(state, task, regs);
 		if (syscall_closes(state))
 			syscall_begin_closing(state, task);
 		else
@@ -293,13 +181,13 @@ __noinline int syscall_begin_late(struct thread_state *state)
 	state->nr = call_number(regs->orig_ax);
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
 	state->row = call_row(regs->orig_ax, state->compat, regs);
-	fd = syscall_find_file(state, task, regs);
+	fd = call_file_find(state, task, regs);
 	/* what it closed is gone, and another thread can have put another file there meanwhile */
 	if (state->row == SYSCALL_NR_close || fd_is_new(task, fd))
 		__builtin_memset(&state->file, 0, sizeof(state->file));
 	context_read(state, task);
-	if (!state->called && !task->seccomp.mode && syscall_was_open(state, task))
-		syscall_set_soft(state);
+	if (!state->called && !task->seccomp.mode && call_was_open(state, task))
+		call_begin_soft(state);
 	return 0;
 }
 
@@ -309,7 +197,7 @@ static __always_inline void syscall_take_args(u64 args[6], const struct thread_s
 {
 	u32 n = state->compat ? 6 : syscall_nargs[call_row_of(state)];
 
-	if (state->in_syscall && syscall_keeps_args(state->row)) {
+	if (state->in_syscall && call_keeps_args(state->row)) {
 #pragma unroll
 		for (int i = 0; i < 6; i++)
 			args[i] = state->args[i];
@@ -547,21 +435,6 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 	fd_after(class, arg0, args[1], args[2], result);
 }
 
-static __always_inline void syscall_path(struct thread_state *state, const u64 args[6], u8 which,
-					 u32 flags, long result)
-{
-	u8 place = which & CALL_PATH_MASK;
-	s32 dirfd = CALL_PATH_AT_CWD;
-
-	if (which & CALL_PATH_DIRFD)
-		dirfd = call_argument(args, place - 1);
-	if (which & CALL_PATH_TEXT)
-		flags |= CALL_PATH_IS_TEXT;
-	if (state->row == SYSCALL_NR_chdir && result == 0)
-		flags |= CALL_PATH_MOVED;
-	call_path(state->nr | flags, state->begin_ns, dirfd, call_argument(args, place));
-}
-
 /* An exec that succeeds has told them already (exec_path()). */
 static __always_inline bool syscall_has_paths(const struct thread_state *state, long result)
 {
@@ -569,61 +442,7 @@ static __always_inline bool syscall_has_paths(const struct thread_state *state, 
 
 	return call_paths_of[row] && record_files && state->in_syscall && state->begin_ns &&
 	       !syscall_unwanted[row] && (!spans_only || context_is_set(&state->ctx)) &&
-	       !(result == 0 && syscall_keeps_args(row));
-}
-
-/* The paths that it was asked for. Not static: its arguments stand on a stack of its own. */
-__noinline int syscall_paths(struct thread_state *state, long result)
-{
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	u64 args[6], row;
-	u8 second;
-
-	if (!state)
-		return 0;
-	row = call_row_of(state);
-	second = call_second_paths_of[row];
-	call_registers(args, regs, state->compat);
-	if (state->compat && row == SYSCALL_NR_fanotify_mark) { /* its mask takes two */
-		args[3] = args[4];
-		args[4] = args[5];
-	}
-	syscall_path(state, args, call_paths_of[row], 0, result);
-	if (second)
-		syscall_path(state, args, second, CALL_PATH_IS_SECOND, result);
-	return 0;
-}
-
-/* How long the name of a descriptor is that the kernel puts before what was asked. */
-static __always_inline u32 exec_fd_name(u64 name, u32 fd)
-{
-	u32 bytes = sizeof("/dev/fd/");
-	char next = 0;
-
-	for (int digits = 1; digits < 10 && fd >= 10; digits++) {
-		fd /= 10;
-		bytes++;
-	}
-	bpf_probe_read_kernel(&next, 1, (void *)(name + bytes));
-	return next == '/' ? bytes + 1 : bytes;
-}
-
-int exec_path(u64 name, u32 from_fd)
-{
-	struct thread_state *state = state_of(bpf_get_current_task_btf());
-	s32 dirfd = CALL_PATH_AT_CWD;
-
-	if (!state_in(state) || !record_files || !state->in_syscall || !state->begin_ns ||
-	    !syscall_may_rename(state->row) || syscall_unwanted[call_row_of(state)] ||
-	    (spans_only && !context_is_set(&state->ctx)))
-		return 0;
-	state_take_call(state);
-	if (state->row == SYSCALL_NR_execveat)
-		dirfd = state->args[0];
-	if (from_fd)
-		name += exec_fd_name(name, dirfd);
-	call_path(state->nr | CALL_PATH_KERNEL, state->begin_ns, dirfd, name);
-	return 0;
+	       !(result == 0 && call_keeps_args(row));
 }
 
 /* What splice takes out of a socket no tracepoint tells: a hole in what was received. */
@@ -686,7 +505,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	if (state_in(state) && !syscall_made_it(state, task, regs, result))
 		told = syscall_record(state, task, regs, result);
 	if (state_in(state) && !told && syscall_has_paths(state, result))
-		syscall_paths(state, result);
+		call_paths_tell(state, result);
 	if (state_in(state) && !told)
 		syscall_files(state, regs, result);
 	if (state_in(state))
