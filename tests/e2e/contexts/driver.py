@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs each publisher (tests/unit/capture/publisher) through the same steps.
+"""Runs each publisher (tests/unit/capture/context/publisher) through the same steps.
 
 driver.py FOLDER OUTPUT WAY...: each WAY is the name of a program, or of one that opens
 libraries, a space and the library, with a "+" if no static TLS is to be left for it. Writes to

@@ -9,7 +9,7 @@
 
 #include "capture/context/locate.h"
 #include "capture/context/process.h"
-#include "tests/unit/capture/context_remote.h"
+#include "tests/unit/capture/context/remote.h"
 
 static void hex_print(const unsigned char *bytes, int len)
 {

@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 
 #include "bpf/notice.h"
-#include "tests/unit/capture/app_writer.h"
-#include "tests/unit/capture/silent.h"
+#include "tests/unit/capture/app/writer.h"
+#include "tests/unit/proc/silent.h"
 #include "tests/unit/threads.h"
 
 #define WAIT_NS 30000000000ull

@@ -7,7 +7,7 @@
 
 #include "capture/context/locate.h"
 #include "proc/maps.h"
-#include "tests/unit/capture/publisher.h"
+#include "tests/unit/capture/context/publisher.h"
 
 static unsigned char *file_read(const char *name, size_t *size)
 {

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "tests/unit/capture/silent.h"
 #include "tests/unit/check.h"
+#include "tests/unit/proc/silent.h"
 
 #define NAME "a_ring"
 #define BYTES (1 << 20)

@@ -11,7 +11,7 @@
 
 #include "capture/context/locate.h"
 #include "proc/maps.h"
-#include "tests/unit/capture/context_remote.h"
+#include "tests/unit/capture/context/remote.h"
 
 /* Stops the thread; `signal_number` is what it must still get when let go. */
 static int thread_stop(pid_t tid, int *signal_number)

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #include "elf/tls.h"
-#include "tests/unit/capture/context_remote.h"
-#include "tests/unit/capture/publisher.h"
+#include "tests/unit/capture/context/publisher.h"
+#include "tests/unit/capture/context/remote.h"
 
 static struct context_files *files;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts programs that publish contexts (publisher/main.c) and talks to them. */
-#ifndef TESTS_UNIT_CAPTURE_PUBLISHER_H
-#define TESTS_UNIT_CAPTURE_PUBLISHER_H
+#ifndef TESTS_UNIT_CAPTURE_CONTEXT_PUBLISHER_H
+#define TESTS_UNIT_CAPTURE_CONTEXT_PUBLISHER_H
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include "capture/app/internal.h"
 #include "capture/mark.h"
 #include "lib/app_ring.h"
-#include "tests/unit/capture/rings_taken.h"
+#include "tests/unit/capture/app/rings_taken.h"
 
 /* ---- programs that lie ---- */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings are looked for when and as long as it is worth it. Time is what the test says it is. */
-#include "base/host_clock.h"
 #include "capture/app/seek.h"
+#include "base/host_clock.h"
 
-#include "tests/unit/capture/app_writer.h"
+#include "tests/unit/capture/app/writer.h"
 
 #define NEVER UINT64_MAX
 #define SECOND 1000000000ull

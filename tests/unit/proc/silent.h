@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that has mapped a file of a file system which then does not answer any more. */
-#ifndef TESTS_UNIT_CAPTURE_SILENT_H
-#define TESTS_UNIT_CAPTURE_SILENT_H
+#ifndef TESTS_UNIT_PROC_SILENT_H
+#define TESTS_UNIT_PROC_SILENT_H
 
 #include <fcntl.h>
 #include <linux/fuse.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several copies of libfathom in a process: each has a ring, and each is heard. */
 #include "capture/app/rings.h"
-#include "tests/unit/capture/app_writer.h"
+#include "tests/unit/capture/app/writer.h"
 
 static u64 begun[2], lost; /* spans of the program, and of the plugin */
 static struct record_span_begin outer, inner;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings of a writer of the tests, and who takes their records and counts them. */
-#ifndef TESTS_CAPTURE_RINGS_TAKEN_H
-#define TESTS_CAPTURE_RINGS_TAKEN_H
+#ifndef TESTS_UNIT_CAPTURE_APP_RINGS_TAKEN_H
+#define TESTS_UNIT_CAPTURE_APP_RINGS_TAKEN_H
 
 #include "capture/app/internal.h"
 #include "capture/app/rings.h"
-#include "tests/unit/capture/app_writer.h"
+#include "tests/unit/capture/app/writer.h"
 
 struct taken {
 	u64 kinds[RECORD_KIND_MAX + 1];

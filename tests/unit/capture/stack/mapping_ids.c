@@ -14,7 +14,7 @@
 #include "elf/identity.h"
 #include "proc/look.h"
 #include "proc/maps.h"
-#include "tests/unit/capture/silent.h"
+#include "tests/unit/proc/silent.h"
 #include "tests/unit/threads.h"
 
 #define SECOND 1000000000ull
@@ -108,7 +108,7 @@ static int id_await(struct mapping_ids *ids)
 
 TEST(a_file_gets_its_id)
 {
-	union mapping own = mapping_of(getpid(), "test-capture-mapping_ids");
+	union mapping own = mapping_of(getpid(), "test-capture-stack_mapping_ids");
 	struct mapping_ids *ids;
 
 	CHECK_EQ(mapping_ids_open(&ids, false, NULL), 0);
@@ -244,7 +244,7 @@ TEST(a_file_that_does_not_answer_keeps_none_from_the_others)
 {
 	const struct silent_file library = {"library.so", PROT_READ | PROT_EXEC, MAP_PRIVATE};
 	struct silent silent = silent_start(&library);
-	union mapping own = mapping_of(getpid(), "test-capture-mapping_ids");
+	union mapping own = mapping_of(getpid(), "test-capture-stack_mapping_ids");
 	union mapping hung = mapping_of(silent.mapper, "library.so");
 	struct mapping_ids *ids;
 	u64 begin;

@@ -8,7 +8,7 @@
 #include "capture/mark.h"
 #include "lib/app_ring.h"
 #include "proc/line.h"
-#include "tests/unit/capture/rings_taken.h"
+#include "tests/unit/capture/app/rings_taken.h"
 
 /* ---- programs that mean well ---- */
 

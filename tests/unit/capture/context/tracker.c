@@ -6,8 +6,8 @@
 
 #include "capture/context/locate.h"
 #include "capture/context/program.h"
-#include "tests/unit/capture/context_remote.h"
-#include "tests/unit/capture/publisher.h"
+#include "tests/unit/capture/context/publisher.h"
+#include "tests/unit/capture/context/remote.h"
 
 #define MS 1000000ull
 
