@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capture: loads the kernel programs, drains their rings, hands over records.
+ * Capture loads the kernel programs, drains their rings, and hands records over.
  *
  *   struct capture *c = NULL;
  *   capture_open(&options, &c, &error)       load, nothing is recorded yet
  *   capture_spawn(c, argv, &error)           optional: start CMD, stopped
- *   capture_attach(c, &error)                optional: the programs run, nothing is recorded yet
+ *   capture_attach(c, &error)                optional: the programs run, and record nothing yet
  *   capture_start(c, 0, &sink, &error)       attach and record; snapshot into the sink
  *   capture_release(c, &error)               optional: let CMD exec
- *   capture_command_begun(c, &error)         likewise: has it?
+ *   capture_command_begun(c, &error)         likewise: whether CMD has been executed
  *   while (...) capture_poll(c, &sink)       and capture_wait()
  *   capture_cut(c, &sink, &cut_ns)           now and then
  *   capture_settle(c, &sink)                 before the last cut
- *   capture_stop(c); capture_cut(...)        detach, then take what is left
+ *   capture_stop(c); capture_cut(...)        detach, then take the rest
  *   capture_close(c)                         nothing is left behind
  *
- * One thread uses a `struct capture`; the traced programs go on meanwhile.
- * Functions return 0 or a negative errno, with a cause where they take an
- * error, and print nothing. Times are CLOCK_MONOTONIC in nanoseconds. None of
- * the caller's own threads is ever recorded.
+ * One thread uses a `struct capture`, while the traced programs go on. Functions return 0 or a
+ * negative errno, with a cause if they take an error, and print nothing. Times are the host's
+ * CLOCK_MONOTONIC in nanoseconds. The caller's own threads are never recorded.
  *
- * Memory: rings and tables in the kernel, fixed at capture_open(): capture_memory(). A thread
- * in scope whose place in a table is taken, as few are among some thousands, has about 700 bytes
- * besides. With stacks, 8 MiB more at most: the kernel's functions and what was told. Rings of
- * applications with libfathom are theirs and mapped: 128 KiB for each thread that uses it.
+ * Memory: the kernel holds rings and tables, whose size is fixed at capture_open(); see
+ * capture_memory(). A thread in scope takes about 700 bytes more if another thread has its place in
+ * the table, which happens to few among some thousands. Stacks take at most 8 MiB more. Rings of
+ * applications with libfathom belong to the applications, and are mapped: 128 KiB for each thread
+ * that uses libfathom.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -38,40 +38,44 @@
 
 struct capture;
 
-#define CAPTURE_SYSCALLS 512 /* numbers that a filter knows */
+#define CAPTURE_SYSCALLS 512 /* system call numbers in a filter */
 
 struct capture_options {
-	/* Scope. All empty and host false: only what capture_spawn() starts. */
+	/* The scope. If all are empty and host is false: only what capture_spawn() starts. */
 	bool host;	   /* every thread of the host */
 	const pid_t *pids; /* processes, with all their threads and later children; borrowed */
 	size_t pid_count;
-	/* Cgroups by path, subtrees included, also those that are removed and made again later;
-	   borrowed until capture_start() has returned. */
+	/*
+	 * Cgroups by path, with their subtrees. A cgroup that is removed and made again is in scope
+	 * again. Borrowed until capture_start() has returned.
+	 */
 	const char *const *cgroups;
 	size_t cgroup_count;
 
-	/* NULL: all; else one byte per number, not 0: record it. Borrowed. */
+	/* System calls: one byte per number, not 0 to record it. NULL: all are recorded. Borrowed.
+	 */
 	const u8 *syscalls;
-	/* Tracepoints to record, too: "subsystem:name" or globs; borrowed until it is open. */
+	/* More tracepoints: "subsystem:name" or globs; "!..." excludes. Borrowed by capture_open().
+	 */
 	const char *const *events;
 	size_t event_count;
-	u64 stacks_min_ns;	/* not 0: stacks of waits that are longer */
-	u64 buffer_bytes;	/* of all rings together; 0: 8 MiB a CPU, less with many CPUs */
-	bool flight;		/* rings overwrite; read them with capture_flight() */
-	bool spans_only;	/* switches, wake-ups, syscalls and faults only under a span */
+	u64 stacks_min_ns;	/* not 0: record stacks of waits that are longer */
+	u64 buffer_bytes;	/* all rings together; 0: 8 MiB per CPU, less with many CPUs */
+	bool flight;		/* rings overwrite; capture_flight() reads them */
+	bool spans_only;	/* record switches, wake-ups, syscalls and faults only in spans */
 	bool drop_capabilities; /* see capture_start() */
-	u64 keep_capabilities;	/* those that the caller itself still needs, 1 << CAP_* */
+	u64 keep_capabilities;	/* that the caller itself still needs: 1 << CAP_* */
 	bool no_files;		/* no fd and socket records, no file names in the snapshot */
 	bool no_faults;		/* no page faults */
 	bool no_blocks;		/* no block I/O */
 	bool no_bytes;		/* no byte ranges of connections */
 };
 
-/* Where a record comes from. Each stream is nearly in the order of time: sort it. */
+/* The origin of a record. The records of a stream are nearly in order of time: sort them. */
 enum capture_stream_kind {
-	CAPTURE_STREAM_CPU,  /* id: the CPU; what happens often */
-	CAPTURE_STREAM_LIFE, /* id 0: life of threads, fds, snapshot: what is rare and long */
-	CAPTURE_STREAM_APP,  /* id: a process; what its libfathom wrote */
+	CAPTURE_STREAM_CPU,  /* id: the CPU; frequent records */
+	CAPTURE_STREAM_LIFE, /* id 0: life of threads, files, snapshots: rare and long records */
+	CAPTURE_STREAM_APP,  /* id: a process; records of its libfathom */
 };
 
 struct capture_stream {
@@ -80,216 +84,206 @@ struct capture_stream {
 };
 
 /*
- * Who takes the records. A callback returns 0, or a negative errno that ends
- * the drain and is returned by the function that called it; the record counts
- * as delivered.
+ * The receiver of records. A callback returns 0 or a negative errno. An error ends the drain, and
+ * the function that was called returns it; the record counts as delivered.
  */
 struct capture_sink {
 	void *arg;
 	/*
-	 * A record in slot layout: `r->slots * 64` bytes may be read, whole slots, until the
-	 * callback returns, and no more: what the struct of its kind has beyond counts as zero.
+	 * A record in slots of 64 bytes: `r->slots * 64` bytes may be read until the callback
+	 * returns. Fields of its kind's struct that lie beyond count as zero.
 	 */
 	int (*record)(void *arg, const struct capture_stream *stream, const struct record_head *r);
-	/* Records of this stream that were dropped since the last call; may be NULL. */
+	/* Tells of records of this stream that were dropped since the last call. May be NULL. */
 	int (*lost)(void *arg, const struct capture_stream *stream, const struct record_lost *lost);
 };
 
 /*
- * Loads the programs. `*out` is the caller's, to be freed with
- * capture_close(). Errors: -EPERM without the privilege, -ENOTSUP where the
- * kernel lacks BTF or what cannot be done without, -EINVAL, -ENOMEM.
+ * Loads the kernel programs; nothing is recorded yet. `*out` is the caller's, for capture_close().
+ * Errors: -EPERM without the privilege; -ENOTSUP if the kernel lacks BTF or a needed tracepoint;
+ * -EINVAL, -ENOMEM, and others.
  */
 int capture_open(const struct capture_options *options, struct capture **out, struct error *e);
 
 /*
- * How many cgroups a path as in options.cgroups names. Below their mounts hierarchies can have one
- * of the same path each: all are recorded. `text`, of `size` bytes, gets those mounts, divided by
- * ", "; it is empty if there is none, or the path is that of a directory.
+ * Returns how many cgroups a path of options.cgroups names. With several hierarchies, each can have
+ * a cgroup of that path below its mount, and all of them are recorded. `text`, of `size` bytes,
+ * gets these mounts, separated by ", ". It is empty if there is none, or if the path is a
+ * directory.
  */
 size_t capture_cgroup_mounts(const char *path, char *text, size_t size);
 
 /*
- * Starts a command, stopped before its exec; everything it does from its exec
- * on is in scope. It keeps user, environment, directory, stdin, stdout, stderr
- * and signal mask, and inherits no other fd. Once per capture. argv ends with
- * NULL and is borrowed. The caller reaps the child
- * (capture_child()).
+ * Starts a command and stops it before its exec. All that it does from its exec on is in scope. It
+ * keeps user, environment, directory, stdin, stdout, stderr and signal mask. Of other descriptors
+ * it inherits those that do not close on exec. Once per capture. argv ends with NULL and is
+ * borrowed. The caller reaps the child (capture_child()).
  */
 int capture_spawn(struct capture *c, char *const argv[], struct error *e);
 
-/* Says behind an error of too few file descriptors how many there have to be; as open() does. */
+/* Adds to an error of too few file descriptors how many are needed; capture_open() does so, too. */
 void capture_descriptors_hint(const struct capture *c, int err, struct error *e);
 
 /*
- * Attaches everything and puts the threads that the user named in scope: the
- * programs follow which call each thread is in, but write no record yet. This
- * takes a while; a recording that begins after it has no such hole at its begin.
+ * Attaches everything and puts the threads that the user named in scope. The programs follow which
+ * call each thread is in, but write no record yet. This takes a while, which a recording that
+ * begins afterwards does not miss at its begin.
  */
 int capture_attach(struct capture *c, struct error *e);
 
 /*
- * Behind capture_attach(): records from now, which is begin_ns, into the rings. capture_start()
- * does it, too; between the two there is time to prepare what takes the records.
+ * After capture_attach(): from now on, which is begin_ns, the programs write records into the
+ * rings. capture_start() does so if this was not called. Called before it, this leaves time to
+ * prepare the receiver of the records.
  */
 void capture_turn_on(struct capture *c, u64 begin_ns);
 
 /*
- * Does capture_attach() if that was not done, begins to record, and writes the
- * snapshot: each process, thread, open file and socket in scope. No thread is missed
- * between the two. The snapshot's records have the time at which each was looked at.
- * `begin_ns` is when the recording begins, a moment ago; 0: now. A call that was
- * open before anything was attached is recorded as begun then (SYSCALL_BEGIN_SOFT).
+ * Calls capture_attach() if that was not done, begins to record, and hands over the snapshot: each
+ * process, thread, open file and socket in scope, with the time at which it was looked at. No
+ * thread is missed in between. `begin_ns` is when the recording begins, a moment ago; 0: now. A
+ * system call that was open before is recorded as begun then (SYSCALL_BEGIN_SOFT).
  *
- * With options.drop_capabilities the calling thread and those that it makes later have
- * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE from then on, of what
- * they had, and options.keep_capabilities; CAP_PERFMON, too, where page faults are recorded and
- * there is more than one CPU that may go and come back. The command that was spawned keeps
- * everything.
+ * With options.drop_capabilities, the calling thread and threads that it makes later keep, of the
+ * capabilities they had, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE and
+ * options.keep_capabilities. They also keep CAP_PERFMON if page faults are recorded and the host
+ * has more than one CPU, since a CPU may go and come back. A command that was spawned keeps all.
  *
- * With CAP_SYS_NICE the calling thread, which is to drain, runs at nice -10 from then on,
- * unless it has a niceness of its own; those that it makes later do not.
+ * With CAP_SYS_NICE the calling thread, which is the one that drains, runs at nice -10 from then
+ * on, unless it has another niceness than 0. Threads that it makes later do not.
  */
 int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *sink,
 		  struct error *e);
 
 /*
- * Lets the command of capture_spawn() exec, and does not wait for that. Before, the processes that
- * are there are looked at, for a tenth of a second at most: spans of servers that the command asks
- * are recorded from its first request on.
+ * Lets the command of capture_spawn() exec, without waiting for it. Before that, the processes that
+ * exist are looked at for a tenth of a second at most. So spans of servers are recorded from the
+ * first request of the command on.
  */
 int capture_release(struct capture *c, struct error *e);
 
 /*
- * Whether the command has been executed: 1, or it was killed before; 0: that is still under way,
- * for as long as its file system wants. -ENOENT and the like if it cannot be, told once: then it
- * is gone and reaped. Never waits long.
+ * Whether the command has been executed. 1: it has, or it was killed before; 0: the exec is still
+ * under way, which can take as long as a file system wants. -ENOENT and the like if it cannot be
+ * executed; this is returned once, and the child is reaped then. Never waits long.
  */
 int capture_command_begun(struct capture *c, struct error *e);
 
-/* Does it keep CAP_BPF when it drops the others? Kernels before 5.19 may ask for it. */
+/* Whether CAP_BPF is kept when the others are dropped. Kernels before 5.19 may need it. */
 bool capture_keeps_bpf(const struct capture *c);
 
-/* Process id of the command, 0 if there is none. */
+/* The process id of the command, 0 if there is none. */
 pid_t capture_child(const struct capture *c);
 
 /*
- * Waits until the next capture_poll() is due, but at most so long: a tenth of a second, or less if
- * rings fill, or what has just happened may be gone by then. The end of the command ends it, too,
- * and a signal.
+ * Waits until the next capture_poll() is due, for at_most_ns at most. That is after a tenth of a
+ * second, or earlier if rings fill, or if something has just happened that must be looked at soon.
+ * The end of the command and a signal end the wait, too.
  */
 void capture_wait(struct capture *c, u64 at_most_ns);
 
-/*
- * From now on capture_wait() also ends when there is news of this descriptor: 0 or a negative
- * errno.
- */
+/* Makes capture_wait() end when the descriptor becomes readable. 0 or a negative errno. */
 int capture_wait_for(struct capture *c, int fd);
 
-/* Hands over all that was published, in batches of a ring; never waits. */
+/* Hands over all records that were published, ring by ring. Never waits. */
 int capture_poll(struct capture *c, const struct capture_sink *sink);
 
 /*
- * Cuts all streams at one instant, which `*cut_ns` gets: when it returns, the
- * sink has every record with time <= *cut_ns and none with a later time; later
- * ones are kept for the next capture_poll(). Waits for producers in the middle
- * of a record, 100 ms at most, and not for an application that has been there for a second: what
- * they (and, in their ring, those behind them) publish after that is late: it comes with its true
- * time, <= *cut_ns, in a later drain. Returns 1 if it waited for one in vain, 0 if not, or a
- * negative errno.
+ * Cuts all streams at one instant, *cut_ns. When it returns, the sink has every record with time <=
+ * *cut_ns and none with a later time. Later ones are kept for the next capture_poll().
+ *
+ * Waits at most 100 ms for producers that are in the middle of a record, and not for an application
+ * that has been there for a second. The record of such a producer, and records behind it in its
+ * ring, come late: in a later drain, with their true time <= *cut_ns. Returns 1 if it waited for a
+ * producer in vain, 0 if not, or a negative errno.
  */
 int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns);
 
 /*
- * What comes late of the last cut is not older than this; its *cut_ns if nothing is late. The
- * kernel's records, and with `applications` those of applications too, but not of a thread that
- * has been in the middle of a record for more than a second: it may be stopped for days.
+ * The time before which no late record of the last cut can be; *cut_ns if nothing is late. For the
+ * kernel's records, and with `applications` for those of applications, too. A thread that has been
+ * in the middle of a record for more than a second does not count, since it may be stopped for
+ * days.
  */
 u64 capture_complete(const struct capture *c, bool applications);
 
 /*
- * With options.flight: hands over a copy of what the rings hold, which stays
- * there, and cuts as capture_cut() does. Records that were overwritten
- * meanwhile are left out.
+ * With options.flight: cuts like capture_cut(), and hands over copies of all records in the rings,
+ * which stay there. Records that are overwritten meanwhile are left out.
  */
 int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_ns);
 
-/* Since when what the last capture_flight() handed over has no hole; 0: since capture_start(). */
+/* The time since which the last capture_flight() has no gap; 0: since capture_start(). */
 u64 capture_flight_from(const struct capture *c);
 
-/*
- * Takes the snapshot of capture_start() again: every process, thread, open
- * file and socket in scope as it is now, with the time at which it was looked at.
- */
+/* Hands over a new snapshot, like that of capture_start(), with all in scope as it is now. */
 int capture_look(struct capture *c, const struct capture_sink *sink, struct error *e);
 
 /*
- * Before the last cut: hands over as capture_poll() does, and waits a tenth of a second at
- * most for rings of applications that are being reached, so that a command that ended a moment ago
- * is heard.
+ * For use before the last cut: polls like capture_poll(), and waits at most a tenth of a second for
+ * rings of applications that are just being opened. So a command that ended a moment ago is heard.
  */
 int capture_settle(struct capture *c, const struct capture_sink *sink);
 
-/* Detaches the programs: nothing is recorded from now on; rings can be drained. */
+/* Detaches the programs. From now on nothing is recorded; the rings can still be drained. */
 void capture_stop(struct capture *c);
 
 /* Detaches, unloads, frees. A child that was not released is killed and reaped. NULL is allowed. */
 void capture_close(struct capture *c);
 
 /*
- * Tells the programs where a process (of the initial pid namespace) keeps the
- * context of its threads: its next record carries the active span. NULL, or
- * one with known = 0, forgets it. Fits the callbacks of context_tracker.h. May be called by
+ * Tells the programs where a process (by its number in the initial pid namespace) keeps the context
+ * of its threads. From then on its records carry the active span. NULL, or a location with known =
+ * 0, makes the programs forget it. Fits the callbacks of context/tracker.h. May be called by
  * another thread than the one that drains, by one at a time.
  */
 int capture_context_set(struct capture *c, pid_t pid, const struct context_location *location);
 
 struct capture_counts {
 	u64 records;	      /* handed over */
-	u64 lost_buffer;      /* found their ring full */
-	u64 lost_recursion;   /* programs that the kernel did not run */
-	u64 lost_application; /* did not fit into an application's ring, or were not believed */
-	u64 rings_missed;     /* of applications that ended before theirs was found, or that another
-				 capture has */
-	u64 hidden_pids;      /* of the scope, of which no thread can be seen */
-	u64 hidden_pid;	      /* one of them */
-	u64 not_followed;     /* news of processes whose contexts could not be looked up or told */
-	u64 incomplete;	      /* fields that could not be read or were cut, and not_followed */
-	bool no_kernel_stacks; /* each is incomplete: /proc/kallsyms shows us no addresses */
+	u64 lost_buffer;      /* records that found their ring full */
+	u64 lost_recursion;   /* runs of programs that the kernel skipped */
+	u64 lost_application; /* records that an application's ring had no room for, or damaged */
+	u64 rings_missed; /* rings of applications that ended first, or that another capture has */
+	u64 hidden_pids;  /* processes in scope of which no thread can be seen */
+	u64 hidden_pid;	  /* one of them */
+	u64 not_followed; /* events of processes whose context could not be looked up or told */
+	u64 incomplete;	  /* fields that could not be read or were cut, and not_followed */
+	bool no_kernel_stacks; /* /proc/kallsyms shows no addresses: each is incomplete */
 };
 
-/* What was counted since capture_start(). */
+/* Returns the counts since capture_start(). */
 void capture_counts(const struct capture *c, struct capture_counts *out);
 
-/* What the programs have in the kernel, from capture_open() on. */
+/* Memory in the kernel, from capture_open() on. */
 struct capture_memory {
-	u64 ring_bytes;	 /* options.buffer_bytes are to have this */
-	u64 table_bytes; /* all else, however many threads there are */
+	u64 ring_bytes;	 /* the rings, by options.buffer_bytes */
+	u64 table_bytes; /* all other maps; does not grow with threads */
 };
 
 void capture_memory(const struct capture *c, struct capture_memory *out);
 
-/* One thing that the kernel offers or not, for `fathom doctor`. */
+/* A feature that the kernel may offer, for `fathom doctor`. */
 struct capture_feature {
 	const char *name;	/* "sched_switch" */
 	const char *what;	/* what it is for, and so what is missing without it */
-	const char *instead_of; /* what older kernels lack, "sk_data_ready"; NULL: nothing */
+	const char *instead_of; /* the newer feature that it stands in for, or NULL */
 	bool needed;		/* nothing can be recorded without it */
-	bool tells;		/* without it records are missing, or say what is not so */
-	bool spare;		/* the kernel has what it would stand in for: it is not used */
+	bool tells;		/* without it records are missing or wrong */
+	bool spare;		/* not used, since the kernel has the newer one */
 	bool available;		/* the kernel has it */
 	bool on;		/* it is attached in this capture */
 };
 
-/* The features, `*count` of them; owned by the capture. */
+/* Returns the features, `*count` of them, which the capture owns. */
 const struct capture_feature *capture_features(const struct capture *c, size_t *count);
 
-/* FILTER_*: what its options leave out. */
+/* Returns FILTER_* for what the options leave out. */
 u32 capture_filters(const struct capture *c);
 
 /*
- * Asks the kernel for the features without loading anything: fills at most
- * `max` and returns how many there are, or a negative errno (no BTF).
+ * Asks the kernel for its features without loading anything. Fills at most `max` and returns how
+ * many there are, or a negative errno, -ENOTSUP without BTF.
  */
 int capture_probe(struct capture_feature *features, size_t max, struct error *e);
 

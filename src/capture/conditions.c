@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a reader must know of the conditions of a recording: what was left out
- * on request, and how much time the hypervisor took from each CPU. /proc/stat
- * counts that in ticks of 10 ms: over a second the error is at most 1 %. And when the
- * clock of the day was set: from then on points in time have another date.
- * CPUs that come and go are noticed here, too.
+ * Records of the conditions of a recording: filters that the user set, steal time of each CPU, and
+ * steps of the wall clock, after which the same point in time has another date. /proc/stat counts
+ * steal time in ticks of 10 ms, so the error over a second is at most 1 %. CPUs that come and go
+ * are noticed here, too.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,7 +25,7 @@ static int filter_tell(struct capture *c, const struct capture_sink *sink)
 {
 	union {
 		struct record_filter filter;
-		u8 slot[RECORD_SLOT_BYTES]; /* whole slots are read */
+		u8 slot[RECORD_SLOT_BYTES]; /* the sink reads whole slots */
 	} r = {.slot = {0}};
 
 	_Static_assert(sizeof(r) == RECORD_SLOT_BYTES, "filter");
@@ -37,7 +36,7 @@ static int filter_tell(struct capture *c, const struct capture_sink *sink)
 	return c->filters ? sink->record(sink->arg, &conditions_stream, &r.filter.head) : 0;
 }
 
-/* Told when time was taken, and at a cut in any case: so the CPUs are counted. */
+/* Tells the steal time of a CPU if it grew, and at a cut always, which gives the number of CPUs. */
 static int steal_tell(struct capture *c, const struct capture_sink *sink, u32 cpu, u64 steal_ns,
 		      bool cut)
 {
@@ -53,7 +52,7 @@ static int steal_tell(struct capture *c, const struct capture_sink *sink, u32 cp
 			return -ENOMEM;
 	}
 	last = &c->steal.data[cpu];
-	if (!last->time_ns) { /* a CPU that is seen for the first time has no past */
+	if (!last->time_ns) { /* the first reading of a CPU has nothing to be compared with */
 		*last = (struct capture_steal){steal_ns, now};
 		return 0;
 	}
@@ -81,7 +80,7 @@ static int steal_read(struct capture *c, const struct capture_sink *sink, bool c
 		u64 steal;
 		u32 cpu;
 
-		if (line[3] >= '0' && line[3] <= '9' && /* "cpu " is the sum of all */
+		if (line[3] >= '0' && line[3] <= '9' && /* the line "cpu " is the sum of all CPUs */
 		    sscanf(line, "cpu%" SCNu32 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &cpu,
 			   &steal) == 2 &&
 		    cpu < CPUS_MAX)
@@ -94,17 +93,17 @@ static int steal_read(struct capture *c, const struct capture_sink *sink, bool c
 
 void capture_conditions_open(struct capture *c)
 {
-	/* it never ends, but for the clock's being set */
+	/* a timer that never expires, and is only cancelled when the clock is set */
 	const struct itimerspec never = {.it_value.tv_sec = INT64_MAX >> 24};
 
 	c->clock_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (c->clock_fd < 0)
 		return;
 	timerfd_settime(c->clock_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
-	(void)capture_wait_for(c, c->clock_fd); /* else it is told a little later */
+	(void)capture_wait_for(c, c->clock_fd); /* without it a step is told a little later */
 }
 
-/* Once for each step of the clock, at most one a poll. */
+/* Tells a step of the wall clock, at most one in each poll. */
 static int clock_tell(struct capture *c, const struct capture_sink *sink)
 {
 	union {
@@ -138,6 +137,6 @@ int capture_conditions_tell(struct capture *c, const struct capture_sink *sink, 
 	if (err || (!cut && now < c->steal_read_ns + STEAL_EVERY_NS))
 		return err;
 	c->steal_read_ns = now;
-	(void)capture_features_cpus(c); /* what cannot be now is tried again */
+	(void)capture_features_cpus(c); /* a failure is tried again the next time */
 	return steal_read(c, sink, cut);
 }

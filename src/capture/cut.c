@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The cut: all rings are read at one instant, and emptied of what was reserved before it. What is
- * later waits for the next drain (capture/held.h).
+ * The cut. The heads of all rings are read at one instant, and all records that were reserved
+ * before are handed over. Records with a later time are held back for the next drain
+ * (capture/held.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "capture/rings.h"
 #include "capture/stack/stacks.h"
 
-/* One pass over what was reserved before the cut: 1 if all of it was there. */
+/* Makes one pass over what was reserved before the cut. 1: all was published. */
 static int cut_pass(struct capture *c, const u64 *heads, unsigned long rare, const struct drain *d)
 {
 	int all = rings_drain_rare(c, rare, d->until_ns, d);
@@ -41,8 +42,8 @@ struct cut_loss {
 };
 
 /*
- * What was lost before a cut belongs to what it ends, and what is lost while the rings are being
- * emptied to what follows: it is read just before the cut, and told when the records are out.
+ * Losses before the cut belong to the chunk that it ends; losses while the rings are emptied belong
+ * to the next chunk. So the counts are read just before the cut, and told after its records.
  */
 struct cut_losses {
 	VEC(struct cut_loss) list;
@@ -55,7 +56,7 @@ static int loss_keep(void *arg, const struct capture_stream *stream, const struc
 	return vec_push(&losses->list, ((struct cut_loss){*stream, *lost}));
 }
 
-/* From now on, losses are in doubt since a moment before this. */
+/* Reads the counts of losses. Later losses may have been at any time since a moment before this. */
 static int cut_losses_read(struct capture *c, struct cut_losses *losses)
 {
 	const struct capture_sink keep = {.arg = losses, .lost = loss_keep};
@@ -75,7 +76,7 @@ static int cut_losses_tell(struct capture *c, const struct cut_losses *losses,
 		struct cut_loss *loss = &losses->list.data[i];
 
 		if (loss->lost.head.time_ns >= cut_ns)
-			loss->lost.head.time_ns = cut_ns - 1; /* at the cut, the next begins */
+			loss->lost.head.time_ns = cut_ns - 1; /* cut_ns is in the next chunk */
 		if (loss->lost.begin_ns > loss->lost.head.time_ns)
 			loss->lost.begin_ns = loss->lost.head.time_ns;
 		err = sink->lost(sink->arg, &loss->stream, &loss->lost);
@@ -87,7 +88,7 @@ static int cut_losses_tell(struct capture *c, const struct cut_losses *losses,
 	return err || !c->apps ? err : app_rings_cut_losses(c->apps, sink);
 }
 
-/* Up to when all of the kernel's records are there, after the last pass. */
+/* The time up to which no record of the kernel is missing, after the last pass. */
 static u64 kernel_complete(const struct capture *c, const u64 *heads, unsigned long rare,
 			   u64 cut_ns)
 {
@@ -115,7 +116,7 @@ u64 capture_complete(const struct capture *c, bool applications)
 	return c->kernel_complete_ns;
 }
 
-/* What is told of before a cut. */
+/* Tells what every chunk has at its end, and reads the losses. */
 static int cut_prepare(struct capture *c, const struct capture_sink *sink,
 		       struct cut_losses *losses)
 {
@@ -172,7 +173,10 @@ int capture_cut(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
 	err = heads ? cut_prepare(c, &to.sink, &losses) : -ENOMEM;
 	if (err)
 		goto out;
-	/* before the cut: then what follows it can only miss what was told since, just before it */
+	/*
+	 * Names are told anew from here on, before the cut. So the next chunk can only lack names
+	 * that are told between this and the cut.
+	 */
 	capture_tell_again(c, host_clock_now_ns());
 	capture_running_tell(c);
 	d.until_ns = host_clock_now_ns();

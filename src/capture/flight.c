@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads rings that overwrite, while they go on.
+ * Reads rings that overwrite their oldest records, while programs go on writing.
  *
- * Where the oldest record begins is not known: the walk takes the first slot
- * whose sequence number is that of its position. A record is copied, and
- * believed only if afterwards its number is unchanged and head has not come
- * around to it.
+ * It is not known where the oldest record begins. The walk takes the first slot whose sequence
+ * number fits its position. A record is copied, and the copy counts only if the number is unchanged
+ * afterwards and the head has not come around to the slot.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,9 +12,9 @@
 #include "capture/deliver.h"
 #include "capture/rings.h"
 
-#define FLIGHT_SLOTS_MAX 3 /* of a record in the ring of a CPU */
+#define FLIGHT_SLOTS_MAX 3 /* the longest record in the ring of a CPU */
 
-/* Copies the record at a position: how many slots it has, 0 if there is none. */
+/* Copies the record at a position. Returns its number of slots, 0 if there is none. */
 static u32 flight_copy(const struct capture_ring *ring, u64 position, u32 bits, u8 *to)
 {
 	const u8 *slot = ring->slots + (position & ((1ull << bits) - 1)) * RECORD_SLOT_BYTES;
@@ -36,8 +35,8 @@ static u32 flight_copy(const struct capture_ring *ring, u64 position, u32 bits, 
 }
 
 /*
- * One ring, from its oldest record on. *from_ns gets the time of the record
- * since which there is no hole, 0 if nothing was ever overwritten.
+ * Hands over the records of one ring, from the oldest on. *from_ns gets the time of the first
+ * record behind the last hole, 0 if nothing was ever overwritten.
  */
 static int flight_ring(struct capture_delivery *to, u32 cpu, u64 until_ns, u64 *from_ns)
 {
@@ -52,12 +51,12 @@ static int flight_ring(struct capture_delivery *to, u32 cpu, u64 until_ns, u64 *
 	} copy;
 	int err = 0;
 
-	*from_ns = hole ? until_ns : 0; /* if nothing follows the hole */
+	*from_ns = hole ? until_ns : 0; /* in case no record follows the hole */
 	for (u64 at = head > size ? head - size : 0; at < head && !err;) {
 		u32 n = flight_copy(ring, at, c->ring_bits, copy.slots);
 
 		if (!n && rings_head(ring) - at > size)
-			hole = true; /* it was overwritten while it was read */
+			hole = true; /* the slot was overwritten while it was read */
 		at += n ? n : 1;
 		if (!n || !copy.head.kind || copy.head.kind > RECORD_KIND_MAX ||
 		    copy.head.time_ns > until_ns)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Records that came before their turn: they are later than a cut, and wait for the drain after
- * it. Not thread-safe.
- */
+/* Records that are held back, since they are later than a cut. Not thread-safe. */
 #ifndef CAPTURE_HELD_H
 #define CAPTURE_HELD_H
 
@@ -16,10 +13,10 @@ struct held_record {
 
 /* Starts with all zero. */
 struct held_records {
-	VEC(struct held_record) list; /* as they came */
+	VEC(struct held_record) list; /* in the order of arrival */
 };
 
-/* 0, or a negative errno, which ends the delivery; the record counts as delivered. */
+/* Returns 0, or a negative errno, which ends the delivery. The record counts as delivered. */
 typedef int held_deliver_fn(void *arg, const struct capture_stream *stream,
 			    const struct record_head *r);
 
@@ -27,7 +24,10 @@ typedef int held_deliver_fn(void *arg, const struct capture_stream *stream,
 int held_add(struct held_records *held, const struct capture_stream *stream,
 	     const struct record_head *r);
 
-/* Delivers those that are not later than `until_ns`; the others stay. What `deliver` returned. */
+/*
+ * Delivers the records that are not later than `until_ns`; the others stay. Returns the result of
+ * the last call of `deliver`.
+ */
 int held_deliver(struct held_records *held, u64 until_ns, held_deliver_fn *deliver, void *arg);
 
 void held_free(struct held_records *held);

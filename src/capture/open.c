@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The life of a capture: load, start, stop, close.
- */
+/* Opens, attaches, starts, stops and closes a capture. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
@@ -28,10 +26,10 @@
 #include "programs.skel.h"
 
 #define RING_PARTS 2
-#define STATES_MAX 262144 /* threads; its buckets take 4 MiB, the rest as they come */
-#define DRAIN_NICE (-10)  /* of two threads that want a CPU this one gets nine tenths */
+#define STATES_MAX 262144 /* threads; the buckets take 4 MiB, entries are allocated when needed */
+#define DRAIN_NICE (-10)  /* against one thread of nice 0, ours gets nine tenths of a CPU */
 
-/* Byte and mask of task_struct.throttled; left alone where there is none. */
+/* Sets byte and mask of task_struct.throttled for the programs, if the kernel has that field. */
 static void throttled_find(struct programs *programs, const struct btf *btf)
 {
 	const struct btf_type *task;
@@ -49,7 +47,10 @@ static void throttled_find(struct programs *programs, const struct btf *btf)
 	}
 }
 
-/* Older kernels give the fields of a completion one by one: eight arguments instead of four. */
+/*
+ * Sets how this kernel gives a completion of io_uring to a tracepoint: older ones give its fields
+ * one by one, as eight arguments instead of four.
+ */
 static void uring_find(struct programs *programs, const struct btf *btf)
 {
 	s32 id = btf__find_by_name_kind(btf, "btf_trace_io_uring_complete", BTF_KIND_TYPEDEF);
@@ -61,7 +62,8 @@ static void uring_find(struct programs *programs, const struct btf *btf)
 		programs->rodata->uring_gives_cqe = btf_vlen(type) == 4;
 }
 
-/* Where a hash has states of threads (bpf/kernel_versions.h): for as many as a host has. */
+/* If states of threads are in a hash (bpf/kernel_versions.h), sizes it for the threads of a host.
+ */
 static int states_size(struct programs *programs, const struct btf *btf)
 {
 	if (capture_field_in_btf(btf, "cgroup", "bpf_cgrp_storage"))
@@ -69,7 +71,7 @@ static int states_size(struct programs *programs, const struct btf *btf)
 	return bpf_map__set_max_entries(programs->maps.states_by_task, STATES_MAX);
 }
 
-/* What the programs are told of the kernel's types. */
+/* Sets what the programs must know of the kernel's types. */
 static int types_find(struct programs *programs)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -142,7 +144,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	return err;
 }
 
-/* Which process is not to be recorded. */
+/* Lets the programs find our own process, which is not to be recorded. */
 static int own_find(struct capture *c, struct error *e)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
@@ -218,7 +220,7 @@ int capture_attach(struct capture *c, struct error *e)
 	capture_conditions_open(c);
 	c->apps = app_rings_new();
 	err = c->apps ? capture_watch_open(c, &c->watch, e) : error_set(e, ENOMEM, "cannot start");
-	if (!err) /* else what it finds waits a little */
+	if (!err) /* without it results of the watch wait a little */
 		(void)capture_wait_for(c, capture_watch_fd(c->watch));
 	if (!err)
 		err = capture_stacks_start(c->stacks, c, e);
@@ -234,9 +236,9 @@ int capture_attach(struct capture *c, struct error *e)
 }
 
 /*
- * Where every CPU is busy, a thread that must wait for its turn finds its rings full.
- * It needs little, but in time. Threads and processes that this one makes go on at 0,
- * and who runs the recorder at another niceness wants it so.
+ * Raises the priority of the thread that drains. If every CPU is busy, a thread that waits for its
+ * turn finds its rings full; it needs little time, but soon. Threads and processes that it makes
+ * start at nice 0. A niceness other than 0 is left alone, since somebody chose it.
  */
 static void drain_hurry(void)
 {
@@ -246,7 +248,7 @@ static void drain_hurry(void)
 				  .sched_nice = DRAIN_NICE};
 
 	if (getpriority(PRIO_PROCESS, 0) == 0)
-		syscall(SYS_sched_setattr, 0, &attr, 0); /* without CAP_SYS_NICE let it be */
+		syscall(SYS_sched_setattr, 0, &attr, 0); /* fails without CAP_SYS_NICE */
 }
 
 void capture_turn_on(struct capture *c, u64 begin_ns)
@@ -267,7 +269,7 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
 	drain_hurry();
 	capture_delivery_make(&to, c, sink);
 	err = capture_snapshot(c, &to, e);
-	/* events of a CPU that comes later, or comes back, are opened then */
+	/* a CPU may come later, or come back: its perf events are opened then */
 	if (capture_features_await_cpus(c))
 		c->keep_capabilities |= 1ull << CAP_PERFMON;
 	if (!err && c->drop_capabilities && (err = capture_capabilities_drop(c->keep_capabilities)))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rings of the kernel programs in our memory (record/ring.h). Each ring's slots are mapped
- * twice in a row. The ring buffer `rare` has the kernel's layout: a page with the consumer's
- * position, a page with the producer's, then the data twice in a row.
+ * Maps the rings of the kernel programs into our memory (record/ring.h). The slots of each ring are
+ * mapped twice in a row. The ring buffer `rare` has the kernel's layout: a page with the consumer's
+ * position, a page with the producer's position, then the data twice in a row.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 /*
  * The consumer's side of the rings (record/ring.h).
  *
- * Positions only grow. A ring is drained from tail towards a limit: head as it
- * was read once. A slot that is reserved and not published ends the drain.
- * Where a record took several slots, the first word of the later ones is
- * cleared before they are given back: it came from the traced program and
+ * Positions only grow. A ring is drained from its tail to a limit, its head as it was read once. A
+ * slot that is reserved and not published ends the drain. If a record has several slots, the first
+ * word of the later ones is cleared before they are given back: it came from the traced program and
  * could look like a sequence number.
- * In the ring buffer `rare` each record is behind a header of length, flags and page offset.
+ *
+ * In the ring buffer `rare`, each record follows a header of length, flags and page offset.
  */
 #include "capture/rings.h"
 
@@ -24,9 +24,9 @@
 #include "capture/watch.h"
 #include "programs.skel.h"
 
-#define AWAKE_NS 20000000u /* for what begins with a new process */
-#define RING_BATCH 512	   /* slots after which they are given back */
-#define RING_AHEAD 16	   /* slots: they come from another CPU's cache */
+#define AWAKE_NS 20000000u /* how long we poll often after news, such as a new process */
+#define RING_BATCH 512	   /* slots are given back in batches of so many */
+#define RING_AHEAD 16	   /* slots to prefetch: they are in the cache of another CPU */
 #define RARE_BUSY (1u << 31)
 #define RARE_DISCARD (1u << 30)
 #define RARE_HEADER 8
@@ -47,7 +47,7 @@ static void ring_give_back(struct capture_ring *ring, u64 tail)
 	__atomic_store_n(&ring->control->tail, tail, __ATOMIC_RELEASE);
 }
 
-/* Drains up to position `limit`. 1: there, 0: a slot is not published yet, or an error. */
+/* Drains up to position `limit`. 1: all; 0: a slot is not published yet; or a negative errno. */
 static int ring_drain(struct capture *c, u32 cpu, u64 limit, const struct drain *d)
 {
 	struct capture_ring *ring = &c->rings[cpu];
@@ -87,7 +87,6 @@ u64 rings_head(const struct capture_ring *ring)
 	return __atomic_load_n(&ring->control->head, __ATOMIC_ACQUIRE);
 }
 
-/* Tells the sink what did not fit since the last time; this poll began at polled_ns. */
 int rings_tell_lost(struct capture *c, u32 cpu, u64 polled_ns, const struct capture_sink *sink)
 {
 	struct capture_ring *ring = &c->rings[cpu];
@@ -143,14 +142,15 @@ int rings_tell_around(struct capture *c, u32 cpu, u64 cut_ns, const struct captu
 	return err;
 }
 
-/* ---- the ring buffer of rare things ---- */
+/* ---- the ring buffer of rare records ---- */
 
 unsigned long rings_rare_head(const struct capture *c)
 {
 	return __atomic_load_n(c->rare.producer, __ATOMIC_ACQUIRE);
 }
 
-/* What the programs wake us for (bpf/ring.h) is rarely all: the next need not do so. */
+/* More news follows soon, as a rule. We poll often for a while, so that programs need not wake us.
+ */
 static void stay_awake(struct capture *c)
 {
 	c->awake_until_ns = host_clock_now_ns() + AWAKE_NS;
@@ -173,7 +173,7 @@ static bool is_news(const struct record_head *r)
 	}
 }
 
-/* True if it is no record, but a notice for ourselves. */
+/* Takes what is for capture itself: a notice, or a mapping to be completed. False: hand it over. */
 static bool notice_take(struct capture *c, const struct record_head *r)
 {
 	if (r->kind == RECORD_mapping && c->stacks)
@@ -219,7 +219,7 @@ static int rare_drain(struct capture *c, unsigned long limit, const struct drain
 	return at >= limit;
 }
 
-/* ---- both ---- */
+/* ---- drains with marks ---- */
 
 int rings_drain_cpu(struct capture *c, u32 cpu, u64 head, u64 now_ns, const struct drain *d)
 {

@@ -15,7 +15,7 @@
 
 #define SNAPSHOT_RUNS 16 /* passes over all threads, until one finds no new thread */
 
-/* Looks at all threads until nothing new turns up. */
+/* Runs the iterator over all threads until a run finds no new thread. */
 static int threads_look(struct capture *c, struct capture_delivery *to)
 {
 	struct programs *p = c->programs;
@@ -33,18 +33,20 @@ static int threads_look(struct capture *c, struct capture_delivery *to)
 	return err;
 }
 
-/* Names of what a process that came into scope has open; `number` is its own in our pid namespace.
+/*
+ * Tells the open files of a process that moved into scope. `number` is its number in our pid
+ * namespace.
  */
 static int moved_files(struct capture *c, struct capture_delivery *to, u32 number)
 {
 	int err;
 
-	if (!number) { /* the iterator cannot be told of it */
+	if (!number) { /* the iterator knows processes only by that number */
 		c->counts.incomplete++;
 		return 0;
 	}
 	err = capture_iterator_run(c, &to->sink, c->programs->progs.snapshot_files, number);
-	return err == -ESRCH || err == -ENOENT ? 0 : err; /* it is gone */
+	return err == -ESRCH || err == -ENOENT ? 0 : err; /* the process is gone */
 }
 
 int capture_snapshot_moves(struct capture *c, struct capture_delivery *to)
@@ -68,7 +70,7 @@ int capture_snapshot_moves(struct capture *c, struct capture_delivery *to)
 int capture_snapshot_scope(struct capture *c, struct error *e)
 {
 	int err = c->programs->rodata->scope_host
-			  ? 0 /* everybody is */
+			  ? 0 /* all threads are in scope */
 			  : capture_scope_iterate(c, c->programs->progs.snapshot_tasks);
 
 	return err ? error_set(e, err, "cannot look at what runs") : 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The command that fathom starts: forked and stopped on a pipe, put into scope
- * (from its exec on), and let go when everything is attached.
+ * Starts the command: forks a child that waits, puts it into scope from its exec on, and lets it go
+ * when everything is attached.
  *
- * Over a socket `go` the child says that it has closed what is fathom's, and is told to
- * exec; a pipe `exec` is closed by a successful exec, or carries the errno of a failed one.
- * An exec can take as long as a file system wants, so nobody waits for it.
+ * Over the socket `go` the child says that it has closed fathom's descriptors, and is told to exec.
+ * The pipe `exec` is closed by a successful exec, or carries the errno of a failed one. An exec can
+ * take as long as a file system wants, so nobody waits for it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ struct descriptors {
 	VEC(int) list;
 };
 
-/* A set-uid fathom lends its user to nobody. */
+/* If fathom is set-uid, the command must not run as fathom's user. */
 static void user_restore(void)
 {
 	if ((getegid() != getgid() && setresgid(getgid(), getgid(), getgid())) ||
@@ -40,7 +40,7 @@ static int fd_compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* What the caller left open for its children: those of this process all close at an exec. */
+/* Lists the descriptors that stay open at an exec: our caller opened them. Ours all close then. */
 static int descriptors_inherited(struct descriptors *kept)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -59,8 +59,9 @@ static int descriptors_inherited(struct descriptors *kept)
 }
 
 /*
- * At once, and not by the exec: the lock of the recording's directory would be held for as long
- * as that takes, maybe longer than the recording. The list is sorted.
+ * Closes all descriptors but those of the sorted list. The exec would close them, too. But until
+ * then, which may be longer than the recording, the child would hold the lock of the recording's
+ * directory.
  */
 static void descriptors_close_but(const struct descriptors *kept)
 {
@@ -74,21 +75,21 @@ static void descriptors_close_but(const struct descriptors *kept)
 	syscall(SYS_close_range, next, INT_MAX, 0);
 }
 
-/* Runs in the child; nothing of the parent's state may be touched. */
+/* Runs in the child, and must not touch the parent's state. */
 static void spawn_child(char *const argv[], const struct descriptors *kept, int go, int exec)
 {
 	char byte = 0;
 	ssize_t got;
 	int err;
 
-	descriptors_close_but(kept); /* go and exec are among them, and close by themselves */
+	descriptors_close_but(kept); /* go and exec are in the list, and close at the exec */
 	if (write(go, &byte, 1) != 1)
 		_exit(127);
 	do
 		got = read(go, &byte, 1);
 	while (got < 0 && errno == EINTR);
 	if (got != 1)
-		_exit(127); /* the parent gave up */
+		_exit(127); /* the parent has given up */
 	user_restore();
 	execvp(argv[0], argv);
 	err = errno;
@@ -97,7 +98,7 @@ static void spawn_child(char *const argv[], const struct descriptors *kept, int 
 	_exit(err == ENOENT ? 127 : 126);
 }
 
-/* Of its end, or that there is nothing to execute, we are told at once; else a little later. */
+/* Makes capture_wait() end with the child. Without a pidfd its end is noticed a little later. */
 static void child_await(struct capture *c)
 {
 	c->child_fd = (int)syscall(SYS_pidfd_open, c->child, 0);
@@ -105,7 +106,10 @@ static void child_await(struct capture *c)
 		(void)capture_wait_for(c, c->child_fd);
 }
 
-/* What it has open then is what the command begins with; one that was killed does not say so. */
+/*
+ * Waits until the child has closed our descriptors: what is open now is what the command begins
+ * with. If the child was killed, this returns, too.
+ */
 static void closed_wait(int go)
 {
 	ssize_t n;
@@ -168,7 +172,7 @@ int capture_release(struct capture *c, struct error *e)
 	capture_watch_settle(c->watch);
 	capture_watch_collect(c->watch, c->apps);
 	do
-		n = send(c->go_fd, "", 1, MSG_NOSIGNAL); /* it may have been killed */
+		n = send(c->go_fd, "", 1, MSG_NOSIGNAL); /* the child may have been killed */
 	while (n < 0 && errno == EINTR);
 	close(c->go_fd);
 	c->go_fd = -1;
@@ -191,7 +195,7 @@ int capture_command_begun(struct capture *c, struct error *e)
 	c->exec_fd = -1;
 	if (n != sizeof(err))
 		return 1;
-	waitpid(c->child, NULL, 0); /* it is on its way out */
+	waitpid(c->child, NULL, 0); /* it ends right after it has written its errno */
 	c->child = 0;
 	return error_set(e, err, "cannot run the command");
 }

@@ -12,7 +12,7 @@
 #define PAUSE_AWAKE_MS 1
 #define PAUSE_MS 100
 
-/* On an edge: that there is something to read is true all the time, and no reason to wake. */
+/* Edge-triggered: a ring has unread data nearly all the time, which is no reason to wake up. */
 int capture_wait_for(struct capture *c, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -27,9 +27,9 @@ int capture_wait_open(struct capture *c)
 }
 
 /*
- * The programs wake us as rings fill, and for news. Of an application's rings nobody does: a thread
- * fills one in a fraction of a millisecond. Nor for the rest of a ring whose drain ended at a
- * record in the making.
+ * How long to sleep at most. The programs wake us when rings fill, and for news. Nobody wakes us
+ * for rings of applications, which a thread can fill in a fraction of a millisecond, nor for the
+ * rest of a ring whose drain ended at a record that was being written.
  */
 static u64 pause_ms(const struct capture *c)
 {

@@ -17,7 +17,7 @@
 #include "proc/look.h"
 #include "programs.skel.h"
 
-#define EVENTS_MAX 262144 /* waiting; more are dropped, and found by later looks or not at all */
+#define EVENTS_MAX 262144 /* waiting; more are dropped and counted */
 #define BATCH 256
 #define NEVER UINT64_MAX
 #define MS 1000000ull
@@ -81,7 +81,7 @@ static void skipped_count(struct capture_watch *w)
 	w->skipped = counts.skipped;
 }
 
-/* When the next step is due: not after `now`, if this one did not come to look at all. */
+/* Does one step. Returns when the next is due; at or before `now` if looks are left for it. */
 static u64 watch_step(struct capture_watch *w, const struct watch_event *events, size_t count,
 		      u64 now)
 {
@@ -248,7 +248,7 @@ void capture_watch_close(struct capture_watch *w)
 
 /* ---- a thread that hangs ---- */
 
-/* Another one goes on with its work. */
+/* Leaves the thread behind; watch_supervise() starts another one. */
 static void thread_replace(struct capture_watch *w)
 {
 	pthread_mutex_lock(&w->mutex);
@@ -290,8 +290,8 @@ static void event_push(struct capture_watch *w, const struct watch_event *event)
 }
 
 /*
- * In a pid namespace the numbers in records are not those of our /proc: what
- * is looked up there by number would be another process's.
+ * Whether processes can be looked up. If we are in a pid namespace, the numbers in records are not
+ * those of our /proc, where they name other processes.
  */
 static bool watch_can_look(const struct capture_watch *w)
 {

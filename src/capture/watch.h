@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at processes while capture drains: where they keep their context, and
- * whether they share a ring. Looking can block (a process decides what its memory
- * and its files do), so it has a thread of its own, which drains nothing.
+ * The watch looks at processes while capture drains: where they keep their context, and whether
+ * they have a ring. A look can block, since a process controls its memory and its files, so the
+ * watch has a thread of its own.
  *
- * What is seen of processes goes in, from the thread that drains; locations go to the
- * kernel programs by themselves; rings come out through capture_watch_collect(), and who
- * processes are through capture_watch_tell().
+ * The thread that drains puts events of processes in. Locations of contexts go to the kernel
+ * programs directly. Rings come out of capture_watch_collect(), and descriptions of processes out
+ * of capture_watch_tell().
  */
 #ifndef CAPTURE_WATCH_H
 #define CAPTURE_WATCH_H
@@ -15,35 +15,36 @@
 
 struct capture_watch;
 
-/* Starts the thread. *out is the caller's, for capture_watch_close(). 0 or a negative errno. */
+/* Starts the watch. *out is the caller's, for capture_watch_close(). 0 or a negative errno. */
 int capture_watch_open(struct capture *c, struct capture_watch **out, struct error *e);
 
-/* Ends it; one that is stuck in a look is left behind, and touches `c` no more. NULL is allowed. */
+/* Ends it. A thread that is stuck in a look is left behind and touches `c` no more. NULL: allowed.
+ */
 void capture_watch_close(struct capture_watch *watch);
 
-/* A record of the stream LIFE: forks, execs, ends and processes found are taken note of. */
+/* Takes note of a record of the stream LIFE: a fork, an exec, an end, or a process found. */
 void capture_watch_life(struct capture_watch *watch, const struct record_head *r);
 
-/* How many events were dropped, and locations could not be told. */
+/* How many events were dropped, and how many locations the programs could not be told. */
 u64 capture_watch_missed(const struct capture_watch *watch);
 
-/* True if it is a notice (bpf/notice.h) and no record. */
+/* Takes note of a notice (bpf/notice.h). False if it is none, but a record. */
 bool capture_watch_notice(struct capture_watch *watch, const struct record_head *r);
 
 /*
- * Tells what processes say about themselves by other libraries than ours, and with --spans-only
- * of which processes the programs know the context by now, with the time of the call; before
- * capture_watch_collect(). 0 or what the sink said.
+ * Hands over what processes say about themselves through other libraries than libfathom, and with
+ * --spans-only the processes whose context the programs can read from now on. The records have the
+ * time of the call. To be called before capture_watch_collect(). 0 or the sink's result.
  */
 int capture_watch_tell(struct capture *c, const struct capture_sink *sink);
 
-/* Waits, a tenth of a second at most, until all that went in was looked at once. */
+/* Waits until all processes of events so far were looked at once, a tenth of a second at most. */
 void capture_watch_settle(struct capture_watch *watch);
 
-/* There is news of this descriptor (an eventfd) whenever there is something to tell or collect. */
+/* An eventfd that becomes readable when there is something to tell or to collect. */
 int capture_watch_fd(const struct capture_watch *watch);
 
-/* Hands over the rings that were reached since the last call; costs nothing if none was. */
+/* Hands over the rings that were opened since the last call. Cheap if there are none. */
 void capture_watch_collect(struct capture_watch *watch, struct app_rings *rings);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who this process is: `service` records, and OpenTelemetry's process context
- * (OTEP 4719), a mapping that readers outside the process find by its name.
+ * OpenTelemetry's process context (OTEP 4719) is a mapping that readers outside the process find by
+ * its name:
  *
  *	offset size field
  *	0      8    "OTEL_CTX"
@@ -60,7 +60,10 @@ static struct {
 	struct process_context *context;
 } identity;
 
-/* In a child forked behind our back, the thread of the parent that had it is not there. */
+/*
+ * Takes the identity if no thread has it. In a child whose fork handlers did not run, the thread of
+ * the parent that had it does not exist, and has another pid.
+ */
 static bool identity_try(u32 pid)
 {
 	u32 *word = &fathom_process.own->busy, busy = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -70,8 +73,9 @@ static bool identity_try(u32 pid)
 }
 
 /*
- * False after a while, since it may be our own thread that has it, below a handler. Who waited in
- * vain once, in the whole process, does not wait again, unless it was given back after all.
+ * Takes the identity, and waits for it if necessary. False after a while, since our own thread may
+ * have it, below a signal handler. Once a wait was in vain, no thread of the process waits again,
+ * until the identity was given back after all.
  */
 static bool identity_take(void)
 {
@@ -95,7 +99,7 @@ static void identity_give(void)
 	__atomic_store_n(&fathom_process.own->busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Replaces or appends. */
+/* Replaces the value of a key, or appends both. 0 or -E2BIG. */
 static int text_set(struct identity_text *t, const char *key, const char *value)
 {
 	size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
@@ -131,7 +135,7 @@ void fathom_identity_start(void)
 	text_set(t, "telemetry.sdk.name", "fathom");
 	text_set(t, "telemetry.sdk.language", "c");
 	text_set(t, "telemetry.sdk.version", FATHOM_VERSION);
-	if (name && *name) /* last: one that is too long takes no room from what readers go by */
+	if (name && *name) /* last, so that a long name takes no room from the others */
 		text_set(t, "service.name", name);
 }
 
@@ -150,7 +154,7 @@ size_t fathom_identity_text(char *out, size_t size)
 	return bytes;
 }
 
-/* The attributes of a resource, one after the other; or with NULL only how long they are. */
+/* Writes the attributes of the resource; with NULL only computes their length. */
 static size_t resource_encode(struct protobuf *out)
 {
 	size_t bytes = 0;
@@ -180,7 +184,7 @@ static u32 context_encode(u8 *out, size_t size)
 	return all.full ? 0 : (u32)all.bytes;
 }
 
-/* Writes the mapping and announces it; the caller has the identity. */
+/* Writes the mapping and announces it. The caller has taken the identity. */
 static void context_write(struct process_context *context)
 {
 	u64 before = context->published_ns, now = clock_read_ns(CLOCK_BOOTTIME);
@@ -217,7 +221,7 @@ static struct process_context *context_map(void)
 	return map;
 }
 
-/* True if a line of /proc/self/maps names a process context. */
+/* Whether a line of /proc/self/maps names a process context. */
 static bool line_is_context(const char *line)
 {
 	const char *name = strchr(line, '/');
@@ -229,7 +233,7 @@ static bool line_is_context(const char *line)
 		strcmp(name, "[anon_shmem:OTEL_CTX]") == 0);
 }
 
-/* The fifth word. */
+/* The inode in a line of /proc/self/maps: the fifth word. */
 static u64 line_inode(const char *line)
 {
 	for (int i = 0; i < 4; i++) {
@@ -241,12 +245,12 @@ static u64 line_inode(const char *line)
 	return strtoul(line, NULL, 10);
 }
 
-/* What others have mapped here. */
+/* Mappings of other libraries in this process. */
 struct mapped {
 	bool context, ring;
 };
 
-/* Our own ring is mapped in parts. */
+/* Notes what a line shows. Our own ring, which is mapped in several parts, does not count. */
 static void line_judge(const char *line, struct mapped *mapped)
 {
 	mapped->context |= line_is_context(line);
@@ -254,7 +258,7 @@ static void line_judge(const char *line, struct mapped *mapped)
 			!fathom_ring_is(line_inode(line));
 }
 
-/* Called before we have a context. */
+/* Reads which mappings other libraries have. To be called before we have a context. */
 static struct mapped mapped_read(void)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -317,7 +321,7 @@ bool fathom_identity_is_beside(void)
 
 void fathom_identity_forked(void)
 {
-	fathom_process.own->busy = 0; /* whoever was at it is not in this process */
+	fathom_process.own->busy = 0; /* a thread that had it is not in this process */
 	fathom_process.own->kept = 0;
 	fathom_process.own->looked = 0;
 	identity.context = NULL;
@@ -327,7 +331,7 @@ void fathom_identity_withdraw(void)
 {
 	struct process_context *context;
 
-	__atomic_store_n(&fathom_process.own->kept, 0, __ATOMIC_RELAXED); /* it is worth a wait */
+	__atomic_store_n(&fathom_process.own->kept, 0, __ATOMIC_RELAXED); /* do wait */
 	if (!identity_take())
 		return;
 	context = fathom_process.own->looked == (u32)getpid() ? identity.context : NULL;
@@ -336,7 +340,7 @@ void fathom_identity_withdraw(void)
 	if (!context)
 		return;
 	__atomic_store_n(&context->published_ns, 0, __ATOMIC_RELEASE);
-	/* Who follows it looks once more, and finds none. */
+	/* readers are notified by the name, look once more, and find no context */
 	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, context, CONTEXT_BYTES, "OTEL_CTX");
 	munmap(context, CONTEXT_BYTES);
 }

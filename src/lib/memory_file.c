@@ -9,12 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FIRST_FREE 3 /* descriptor that means nothing to any program */
+#define FIRST_FREE 3 /* the first descriptor without a meaning of its own */
 
 /*
- * A file that grows above RLIMIT_FSIZE, be it in memory, brings its thread a SIGXFSZ, which ends
- * the program. Another thread may lower the limit at any time: so it is blocked (lib/quiet.h), and
- * what came of our own call is taken back. One that was pending before is not ours.
+ * Sets the size. A file that grows beyond RLIMIT_FSIZE, even in memory, raises SIGXFSZ, which ends
+ * the program. Another thread may lower the limit at any time. So the signal is blocked
+ * (lib/quiet.h), and one that our call raised is taken back. One that was pending before is not
+ * ours.
  */
 static int size_set(int fd, size_t bytes)
 {

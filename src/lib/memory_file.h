@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file in memory that a program it is made in does not notice. Internal to src/lib. */
+/* Makes a memfd without side effects on the program. Internal to src/lib. */
 #ifndef LIB_MEMORY_FILE_H
 #define LIB_MEMORY_FILE_H
 
 #include <stddef.h>
 
 /*
- * memfd_create() of a file of `bytes` zero bytes. Its descriptor, the caller's to close, is none
- * of 0 to 2, which the program may have closed and expects to get, or to stay closed. Negative
- * errno: -EFBIG where RLIMIT_FSIZE allows no such file, and then no signal comes of it either.
- * Async-signal-safe, threads may call it at once; between fathom_quiet_begin() and its end.
+ * Makes a memfd of `bytes` zero bytes, and returns its descriptor, which the caller closes. It is
+ * never one of 0 to 2: if the program has closed these, it expects them to stay free. Negative
+ * errno: -EFBIG if RLIMIT_FSIZE does not allow such a file, and no signal is raised then.
+ * Async-signal-safe. Several threads may call it at once, between fathom_quiet_begin() and
+ * fathom_quiet_end().
  */
 int fathom_memory_file_create(const char *name, unsigned int flags, size_t bytes);
 

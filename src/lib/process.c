@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process: its ring, its level and sampling at start, and what a fork does to them. */
+/* Sets up the process: its ring, and its level and sampling from the environment. Handles forks. */
 #include "lib/process.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ static u64 *process_word(void)
 }
 
 /*
- * Waits for who starts the process, not for ever. False: that is in vain, as it was once in this
- * process.
+ * Waits for the thread that starts the process, but not for ever. False: it takes too long. Once
+ * that happened, no thread of the process waits again.
  */
 static bool start_wait(int tries, u32 pid)
 {
@@ -35,7 +35,7 @@ static bool start_wait(int tries, u32 pid)
 	return true;
 }
 
-/* The state, once no thread of the process is starting it, or after a while. */
+/* Returns the state once no thread is starting the process, or after a while. */
 static u64 process_state(u64 pid)
 {
 	u64 state = __atomic_load_n(process_word(), __ATOMIC_ACQUIRE);
@@ -60,7 +60,7 @@ bool fathom_process_enter(void)
 	if (!__atomic_compare_exchange_n(process_word(), &state, pid << 2 | PROCESS_STARTING, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
-	fathom_ring_close(); /* the parent's, if this is a child without fork handlers */
+	fathom_ring_close(); /* of the parent, if this is a child whose fork handlers did not run */
 	ring = fathom_ring_create();
 	fathom_process.ring = ring;
 	fathom_process.told = 0;
@@ -70,7 +70,7 @@ bool fathom_process_enter(void)
 	return ring != NULL;
 }
 
-/* In the child: nothing is active, the parent's ring is not ours. */
+/* The fork handler in the child: no span is active, and the parent's ring is not ours. */
 static void process_forked(void)
 {
 	struct quiet quiet;
@@ -83,7 +83,7 @@ static void process_forked(void)
 	fathom_quiet_end(&quiet);
 }
 
-/* We never print: of a word that is none nobody hears, and the default holds. */
+/* Reads the settings of the environment. The library never prints, so bad values are ignored. */
 static void process_environment(void)
 {
 	const char *level = secure_getenv("FATHOM_LEVEL");
@@ -110,7 +110,7 @@ static struct process_own *own_map(void)
 	return &fathom_own_kept;
 }
 
-/* At the end, if no thread can be at it. */
+/* Frees the page at the end, unless a thread may be using it. */
 static void own_unmap(void)
 {
 	struct process_own *own = fathom_process.own;
@@ -169,8 +169,8 @@ bool fathom_process_begin(void)
 }
 
 /*
- * Before the constructors of the program, and our destructor after its destructors: they may have
- * spans. Some come before this nevertheless, and find fathom_process_begin().
+ * Our constructor runs before those of the program, and our destructor after its destructors, since
+ * they may have spans. A constructor that runs even earlier calls fathom_process_begin().
  */
 __attribute__((constructor(101))) static void process_start(void)
 {
@@ -192,7 +192,7 @@ static bool can_be_unloaded(void)
 #else
 extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
 
-/* Are we in a plugin with the archive inside, and not in the program? */
+/* Whether we are in a plugin with the archive inside, and not in the program. */
 static bool can_be_unloaded(void)
 {
 	return &__ehdr_start &&
@@ -201,16 +201,16 @@ static bool can_be_unloaded(void)
 #endif
 
 /*
- * Nothing of us is left behind but the memory of other threads: whoever is not counted when we look
- * sees that it is disabled. In an exit these may be at work
- * still, unheard from now on.
+ * Removes everything but the memory of other threads. A thread that is not counted yet when we read
+ * the count sees that the library is disabled. At an exit other threads may still be at work; their
+ * records are not heard any more.
  */
 static void process_unload(void)
 {
 	u64 ready = (u64)getpid() << 2 | PROCESS_READY;
 
 	if (__atomic_load_n(process_word(), __ATOMIC_ACQUIRE) != ready)
-		return; /* a child that has begun nothing */
+		return; /* a child that has not used the library */
 	__atomic_store_n(&fathom_process.disabled, 1, __ATOMIC_SEQ_CST);
 	fathom_thread_leave();
 	fathom_identity_withdraw();
@@ -218,7 +218,7 @@ static void process_unload(void)
 			 __atomic_load_n(&fathom_process.threads, __ATOMIC_SEQ_CST) != 0);
 }
 
-/* At exit, or when a program unloads an object that we are linked into statically. */
+/* Runs at exit, or when the program unloads an object into which we are linked statically. */
 __attribute__((destructor(101))) static void process_stop(void)
 {
 	int err = errno;

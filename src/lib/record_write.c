@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to records beside their being written: loss, and new listeners. */
+/* The rare cases of writing a record: it has no room, or there is a new listener. */
 #include "lib/record_write.h"
 
 #include "lib/identity.h"
 
-/* Every so many losses a thread without a lane looks for one. */
+/* After so many losses a thread without a lane looks for one. */
 #define LANE_RETRY 256
 
 static void lane_missing(struct fathom_thread *t)
@@ -22,7 +22,7 @@ void fathom_write_lost(struct fathom_thread *t)
 	if (session == 0)
 		return;
 	if (clock_now_ns() > __atomic_load_n(&t->ring->lease_ns, __ATOMIC_RELAXED)) {
-		/* Not if another listener has come in between. */
+		/* fails if another listener has come meanwhile */
 		__atomic_compare_exchange_n(&t->ring->listening, &session, 0, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		return;
@@ -33,7 +33,7 @@ void fathom_write_lost(struct fathom_thread *t)
 		__atomic_fetch_add(&t->lane->control.lost[RING_LOST_OTHER], 1, __ATOMIC_RELAXED);
 }
 
-/* True if the longest of our records fits. Not so: nothing is counted, as nothing was tried. */
+/* Whether our longest record has room. If not, nothing is counted, as nothing was lost. */
 static bool lane_has_room(const struct fathom_thread *t)
 {
 	const struct ring_control *c = t->lane ? &t->lane->control : NULL;
@@ -43,14 +43,14 @@ static bool lane_has_room(const struct fathom_thread *t)
 			    APP_RING_SLOTS;
 }
 
-/* The session once the grace, if it was in that, is over: 0 if nobody has come. */
+/* Ends the grace if its time is over. Returns the session that holds then, 0 if nobody came. */
 static u32 grace_check(const struct fathom_thread *t)
 {
 	u32 session = APP_RING_GRACE;
 
 	if (clock_now_ns() <= __atomic_load_n(&t->ring->lease_ns, __ATOMIC_RELAXED))
 		return session;
-	/* Not if a listener has come in between. */
+	/* fails if a listener has come meanwhile */
 	return __atomic_compare_exchange_n(&t->ring->listening, &session, 0, false,
 					   __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 		       ? 0
@@ -58,10 +58,10 @@ static u32 grace_check(const struct fathom_thread *t)
 }
 
 /*
- * The session counts as told once the record is written, and not before: a thread
- * that cannot write it now tries again with its next record, and so do others. Two
- * may write it; the reader does not mind. For a thread the grace is never told, so that
- * each record of it asks whether it is over.
+ * Writes the service record for a session, unless that was done. The session counts as told once
+ * the record is written. A thread that cannot write it now tries again with its next record, and so
+ * do others. Two threads may write it; the reader accepts that. A thread never takes the grace as
+ * told, so each of its records checks whether the grace is over.
  */
 static void write_service(struct fathom_thread *t, u32 session)
 {

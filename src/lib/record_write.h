@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing one record into the lane of the calling thread: reserve, fill, publish. */
+/* Writes one record into the lane of the calling thread: reserves, fills, publishes. */
 #ifndef LIB_RECORD_WRITE_H
 #define LIB_RECORD_WRITE_H
 
@@ -10,15 +10,15 @@
 #include "base/counter.h"
 #include "lib/thread.h"
 
-/* The longest record that we write: a service with 1,024 bytes of text, an attribute. */
+/* The longest records that we write: a service with 1,024 bytes of text, and an attribute. */
 #define WRITE_MAX_SLOTS 18
 
-/* A record under way. Not initialized but by write_begin(). */
+/* A record that is being written. Initialized by write_begin() alone. */
 struct write {
 	struct app_lane *lane;
 	u64 at; /* position of its first slot */
 	u32 slots;
-	u8 *to; /* where to fill it in: its slots, or `scratch` where they wrap around */
+	u8 *to; /* where the record is filled: its slots, or `scratch` if they wrap around */
 	struct ring_slot scratch[WRITE_MAX_SLOTS];
 };
 
@@ -27,7 +27,7 @@ static inline u32 write_slots(size_t bytes)
 	return (u32)((bytes + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES);
 }
 
-/* Compare-and-swap against our own signal handlers: no bus lock is needed. */
+/* Compare-and-swap, atomic against our own signal handlers only: it needs no bus lock. */
 static inline bool write_take(u64 *head, u64 old, u64 new)
 {
 #if defined(__x86_64__)
@@ -44,22 +44,22 @@ static inline bool write_take(u64 *head, u64 old, u64 new)
 #endif
 }
 
-/* memcpy() of the C library: knowing the bound, gcc would use the slower `rep movs`. */
+/* Calls memcpy() of the C library. If gcc knew the bound, it would use the slower `rep movs`. */
 static inline void write_text(char *to, const char *from, size_t bytes)
 {
 	__asm__("" : "+r"(bytes));
 	memcpy(to, from, bytes);
 }
 
-/* Counts what does not fit, and stops writing if nobody listens any more. */
+/* Counts a record that has no room. Stops writing if nobody listens any more. */
 void fathom_write_lost(struct fathom_thread *t);
 /*
- * Of a session that was not told who we are: tells it, if no other thread has. In the
- * grace of the ring it looks whether that is over. True if somebody listens.
+ * For a session that this thread has not seen: writes the service record, unless another thread
+ * has. In the grace of the ring, looks whether that is over. True if somebody listens.
  */
 bool fathom_write_session(struct fathom_thread *t, u32 session);
 
-/* True if somebody listens, or may be about to. */
+/* Whether somebody listens, or may soon do so. */
 static inline bool write_wanted(struct fathom_thread *t)
 {
 	u32 session = __atomic_load_n(&t->ring->listening, __ATOMIC_RELAXED);
@@ -69,7 +69,10 @@ static inline bool write_wanted(struct fathom_thread *t)
 	return fathom_write_session(t, session);
 }
 
-/* When it is written, and by what. Both places are near: capture writes there twice a second. */
+/*
+ * Stamps a record by the counter or by the clock. The words of the ring that decide are in our
+ * cache as a rule, since capture writes there only twice a second.
+ */
 static inline void write_stamp(struct record_head *head, const struct app_ring *ring)
 {
 	u32 counter = __atomic_load_n(&ring->counter, __ATOMIC_RELAXED);
@@ -85,9 +88,9 @@ static inline void write_stamp(struct record_head *head, const struct app_ring *
 }
 
 /*
- * Reserves and stamps a record of `bytes` bytes. False: it was lost. What is in its
- * slots is left over from earlier records: the caller fills every field that lies in
- * them in part or whole. Behind the text nobody looks.
+ * Reserves and stamps a record of `bytes` bytes. False: it was lost. Its slots have remains of
+ * earlier records, so the caller fills every field that lies in them, in part or as a whole. Bytes
+ * behind the text do not matter.
  */
 static inline bool write_begin(struct write *w, struct fathom_thread *t, u8 kind, size_t bytes)
 {
@@ -127,7 +130,7 @@ static inline bool write_begin(struct write *w, struct fathom_thread *t, u8 kind
 	return true;
 }
 
-/* Of a record under way: not all of its text fits. */
+/* Marks a record whose text is cut. */
 static inline void write_cut(struct write *w)
 {
 	((struct record_head *)w->to)->cpu &= (u16)~APP_RECORD_CUT;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memfd of the ring: how it comes and goes. */
 #include "lib/ring_file.h"
 
 #include <string.h>
@@ -12,8 +11,8 @@
 #include "lib/thread.h"
 
 /*
- * Our memfd, known by its inode: after a fork, or when a program closed all its
- * fds, the number may stand for another file.
+ * Our memfd, identified by its inode. After a fork, or after the program closed all its
+ * descriptors, the descriptor may be another file.
  */
 static struct {
 	int fd;
@@ -21,7 +20,7 @@ static struct {
 	ino_t ino;
 } ring_file = {.fd = -1};
 
-static struct app_lane *ring_lanes[APP_RING_LANES]; /* of this process, where they are mapped */
+static struct app_lane *ring_lanes[APP_RING_LANES]; /* lanes of this process; NULL: not mapped */
 
 static bool ring_file_is_ours(void)
 {
@@ -59,8 +58,9 @@ static size_t lane_offset(u32 i)
 }
 
 /*
- * What is mapped: the header up to the first page of lane 0, and for each lane all from its first
- * page to the first page of the next. So each ends with a page of which the next is made.
+ * The parts that are mapped: the header with the first page of lane 0, and for each lane all from
+ * its first page to the first page of the next lane. So each part ends with the page with which the
+ * next part begins, and from which that can be mapped.
  */
 static size_t extent_begin(u32 lane)
 {
@@ -90,7 +90,7 @@ static void *part_map(int fd, size_t begin, size_t bytes)
 
 	if (part == MAP_FAILED)
 		return NULL;
-	/* A child that wrote here would be a second producer. */
+	/* in a child it would have a second producer */
 	if (madvise(part, bytes, MADV_DONTFORK) < 0) {
 		munmap(part, bytes);
 		return NULL;
@@ -105,8 +105,8 @@ static struct app_ring *ring_map(int fd)
 }
 
 /*
- * Maps what follows the next page below that is mapped, with that page: the file may be closed, or
- * its descriptor be another's by now.
+ * Maps a lane without the descriptor, which the program may have closed or used for another file:
+ * mremap() duplicates the nearest mapped page below, with the pages of the file that follow it.
  */
 static u8 *extent_follow(struct app_ring *ring, u32 lane)
 {
@@ -131,7 +131,7 @@ static u8 *extent_follow(struct app_ring *ring, u32 lane)
 	return part + skipped;
 }
 
-/* Where that is not to be had (under valgrind). */
+/* Maps a lane by the descriptor, if mremap() cannot do so, for example under valgrind. */
 static u8 *extent_map(u32 lane)
 {
 	size_t begin = extent_begin(lane), bytes = extent_end(lane) - begin;
@@ -139,7 +139,7 @@ static u8 *extent_map(u32 lane)
 
 	if (!part || ring_file_is_ours())
 		return part;
-	munmap(part, bytes); /* the program may have closed it, and opened another */
+	munmap(part, bytes); /* the program may have replaced the descriptor meanwhile */
 	return NULL;
 }
 
@@ -165,7 +165,7 @@ struct app_lane *fathom_ring_lane_map(struct app_ring *ring, u32 i)
 	return lane;
 }
 
-/* Stands for a ring where there is none: nobody listens to it, nobody writes to it. */
+/* Makes memory that stands for a ring to which nobody listens, so nobody writes to it. */
 static struct app_ring *ring_silent(void)
 {
 	void *page = mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -181,7 +181,7 @@ struct app_ring *fathom_ring_create(void)
 	int fd = fathom_memory_file_create(APP_RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING,
 					   APP_RING_BYTES);
 
-	memset(ring_lanes, 0, sizeof(ring_lanes)); /* in a child: those of its parent */
+	memset(ring_lanes, 0, sizeof(ring_lanes)); /* in a child they are the parent's */
 	if (fd < 0)
 		return ring_silent();
 	ring = ring_map(fd);
@@ -202,7 +202,7 @@ struct app_ring *fathom_ring_create(void)
 	ring->pid = (u32)getpid();
 	ring->start_ns = clock_now_ns();
 	ring->level = fathom_process.level;
-	/* Whoever looks for rings needs some milliseconds to find this one. */
+	/* a listener needs some milliseconds to find the ring */
 	ring->lease_ns = ring->start_ns + APP_RING_GRACE_NS;
 	ring->listening = APP_RING_GRACE;
 	__atomic_store_n(&ring->magic, APP_RING_MAGIC, __ATOMIC_RELEASE);
@@ -216,9 +216,9 @@ static bool memory_replace(void *part, size_t bytes)
 }
 
 /*
- * Memory of our own takes the place of what is in use, part by part, the header first: a thread in
- * the middle of a record goes on there, and nobody sees it; none begins another, as nobody listens
- * there. What it had published is in the file.
+ * Replaces the parts in use by private memory, the header first. A thread in the middle of a record
+ * goes on there unseen, and begins no other record, since nobody listens there. Records that were
+ * published are in the file.
  */
 static bool ring_leave(struct app_ring *ring)
 {

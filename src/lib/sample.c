@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sampling: which root spans are recorded. */
+/* Sampling: decides which root spans are recorded. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #define COARSE_TICK_NS 10000000ull /* at most: 100 ticks a second */
 
 /*
- * One of each n roots of a thread, at a random place among them: exact in
- * number, and blind to patterns in the order of requests.
+ * Takes one of each n roots of a thread, at a random place among them. So the number is exact, and
+ * patterns in the order of requests do not matter.
  */
 static u8 sample_one_in(struct fathom_thread *t, u32 n)
 {
@@ -28,10 +28,10 @@ static u8 sample_one_in(struct fathom_thread *t, u32 n)
 }
 
 /*
- * At most n in any second, spread over it: one in each n-th of a second, as the
- * generic cell rate algorithm (ITU-T I.371) paces cells. The coarse clock stands
- * still for a tick: so much may be made up for at once, and the interval has room
- * for it, and for where a second begins on that clock.
+ * Takes at most n roots in any second, one in each n-th of a second, as the generic cell rate
+ * algorithm (ITU-T I.371) paces cells. The coarse clock stands still for a tick. So roots of one
+ * tick may be made up for at once, and the interval is longer by two ticks of a second: for that,
+ * and for the place at which a second begins on the coarse clock.
  */
 static u8 sample_rate(u32 n)
 {
@@ -47,7 +47,7 @@ static u8 sample_rate(u32 n)
 						false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return FATHOM_SAMPLED;
 	}
-	return 0; /* others were faster each time: they took the places */
+	return 0; /* other threads took the places */
 }
 
 u8 fathom_sample(struct fathom_thread *t)
@@ -68,7 +68,7 @@ u8 fathom_sample(struct fathom_thread *t)
 	return 0;
 }
 
-/* A decimal number from 1 to 2^32 - 1 that ends where *end says. */
+/* Parses a decimal number from 1 to 2^32 - 1. *end gets the place behind it. */
 static bool number_parse(const char *text, u32 *out, const char **end)
 {
 	u64 value = 0;

@@ -12,7 +12,7 @@ void fathom_level_set(int level)
 
 	if (level < FATHOM_EMERGENCY || level > FATHOM_DEBUG)
 		return;
-	fathom_process_begin(); /* what the environment says stands before this */
+	fathom_process_begin(); /* first take the setting of the environment */
 	__atomic_store_n(&fathom_process.level, (u32)level, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&fathom_process.threads, 1, __ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&fathom_process.disabled, __ATOMIC_SEQ_CST) &&
@@ -31,6 +31,6 @@ int fathom_level_get(void)
 
 int fathom_sampling_set(const char *policy)
 {
-	fathom_process_begin(); /* what the environment says stands before this */
+	fathom_process_begin(); /* first take the setting of the environment */
 	return fathom_sampling_apply(policy);
 }

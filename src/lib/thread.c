@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread of the program: its state, its lane in the ring, its published context. */
+/* The state of a thread of the program, its lane in the ring, and its published context. */
 #include "lib/thread.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "lib/ring_file.h"
 
 /*
- * OpenTelemetry's thread context: the active record, NULL for none. Readers
- * outside the process find it by this name, see OTEP 4947.
+ * OpenTelemetry's thread context: points to the active record, NULL if there is none. Readers
+ * outside the process find the variable by this name, see OTEP 4947.
  */
 FATHOM_API extern __thread void *otel_thread_ctx_v1;
 __thread void *otel_thread_ctx_v1;
@@ -28,14 +28,15 @@ u64 fathom_live[(WHERE_ROWS + 1) * THREAD_FRAMES] __attribute__((aligned(64)));
 static pthread_key_t thread_key;
 static bool thread_key_valid;
 
-/* 1: the lane is ours. 0: it is another's. -1: there is none to be had. */
+/* Takes a lane whose state is `from`. 1: it is ours; 0: another thread has it; -1: none can be had.
+ */
 static int lane_take(struct fathom_thread *t, u32 i, u32 from)
 {
 	struct app_lane_entry *entry = &t->ring->table[i];
 	u32 used = __atomic_load_n(&t->ring->lanes_used, __ATOMIC_RELAXED), was = from;
 	struct app_lane *lane, *none = NULL;
 
-	/* Locked, unlike the compare-and-swap of records: threads compete for lanes. */
+	/* with a bus lock, unlike that of records: threads compete for lanes */
 	if (!__atomic_compare_exchange_n(&entry->state, &was, APP_LANE_USED, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return 0;
@@ -49,14 +50,14 @@ static int lane_take(struct fathom_thread *t, u32 i, u32 from)
 	       !__atomic_compare_exchange_n(&t->ring->lanes_used, &used, i + 1, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		;
-	/* Either we see that the ring is being taken away, or who does that sees this lane. */
+	/* either we see that the ring is being removed, or the thread that does so sees the lane */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (process_is_leaving())
 		return -1;
 	if (__atomic_compare_exchange_n(&t->lane, &none, lane, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
 		t->lane_index = i;
-	else /* a handler has taken one for us */
+	else /* a signal handler has taken one for us */
 		__atomic_store_n(&entry->state, from, __ATOMIC_RELEASE);
 	return 1;
 }
@@ -71,9 +72,9 @@ static bool lane_has_room(u32 i)
 }
 
 /*
- * Lanes that were touched before come first, as long as there is room in them, then
- * those that were not, then whatever nobody has: memory grows with the threads
- * that live at once, and not with all that ever were.
+ * Whether a lane may be taken in that pass. Lanes that were used before come first, if they have
+ * room, then new ones, then any that nobody has. So memory grows with the number of threads that
+ * live at once, and not with all that ever lived.
  */
 static bool lane_suits(const struct app_ring *ring, u32 i, int pass)
 {
@@ -89,7 +90,7 @@ bool fathom_lane_claim(struct fathom_thread *t)
 	struct app_ring *ring = t->ring;
 	int taken = 0, err = errno;
 
-	if (ring->magic != APP_RING_MAGIC) /* one that nobody hears */
+	if (ring->magic != APP_RING_MAGIC) /* it only stands for a ring */
 		return false;
 	for (int pass = 0; pass < 3 && taken == 0; pass++) {
 		for (u32 i = 0; i < APP_RING_LANES && taken == 0 && !process_is_leaving(); i++) {
@@ -99,7 +100,7 @@ bool fathom_lane_claim(struct fathom_thread *t)
 				taken = lane_take(t, i, state);
 		}
 	}
-	errno = err; /* a lane may not have been mapped */
+	errno = err; /* mapping a lane may have changed it */
 	return taken == 1;
 }
 
@@ -118,8 +119,8 @@ static void lane_release(struct fathom_thread *t)
 }
 
 /*
- * Takes away what we have published on this thread, and nothing that is another's. Asks no field of
- * `t`, which a fork has wiped.
+ * Takes the record away that we have published on this thread, but not one of another library.
+ * Reads no field of `t`, since a fork may have wiped it.
  */
 static void context_clear(const struct fathom_thread *t)
 {
@@ -127,7 +128,7 @@ static void context_clear(const struct fathom_thread *t)
 		*(void *volatile *)&otel_thread_ctx_v1 = NULL;
 }
 
-/* A thread ends: first nobody finds its records any more, then they go. */
+/* A thread ends. Its records are made unreachable first, and then freed. */
 static void thread_end(void *arg)
 {
 	struct fathom_thread *t = arg;
@@ -187,7 +188,7 @@ const struct frame *fathom_thread_beside(const struct fathom_thread *t)
 	return f && f->valid == 1 && id_load(f->ctx.span) ? f : NULL;
 }
 
-/* A random start for ids: from the kernel, else from what differs between threads. */
+/* Seeds the ids of the thread: by the kernel, or else by values that differ between threads. */
 static void thread_seed(struct fathom_thread *t)
 {
 	u64 seed[3];
@@ -235,7 +236,7 @@ static struct fathom_thread *thread_create(void)
 
 	if (t == MAP_FAILED)
 		return NULL;
-	madvise(t, sizeof(*t), MADV_WIPEONFORK); /* without it the fork handler does it */
+	madvise(t, sizeof(*t), MADV_WIPEONFORK); /* if it fails, the fork handler clears `ready` */
 	thread_prepare(t);
 	return t;
 }
@@ -244,7 +245,7 @@ bool fathom_thread_start(void)
 {
 	struct fathom_thread *t, *none = NULL;
 
-	if (fathom_identity_publish() < 0) /* whose the context is, is not known yet */
+	if (fathom_identity_publish() < 0) /* another library may own the context: not known yet */
 		return false;
 	if (thread_is_set_up())
 		return false;
@@ -256,7 +257,7 @@ bool fathom_thread_start(void)
 	t = thread_create();
 	if (!t)
 		return false;
-	/* One instruction: that handler comes before it or after it. */
+	/* one instruction, so that the handler comes before it or after it */
 	if (!__atomic_compare_exchange_n(&fathom_self, &none, t, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED)) {
 		lane_release(t);

@@ -15,12 +15,12 @@
 
 #define WAIT_NS 100000000u
 
-/* Freed by the last of the two that leaves it: who asks, or the thread. */
+/* Shared by the caller and the thread; freed by the one that leaves it last. */
 struct bounded_thread {
 	pthread_mutex_t mutex; /* guards all */
 	pthread_cond_t turn;
 	bool wanted; /* a read is wanted, or under way */
-	bool left;   /* nobody asks any more */
+	bool left;   /* by the caller, who asks no more */
 	char path[64];
 	size_t room, bytes;
 	char text[BOUNDED_BYTES_MAX + 1];
@@ -56,8 +56,8 @@ static void *thread_run(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&t->mutex);
-		t->bytes = file_read_once(t->path, t->text,
-					  t->room); /* ours as long as it is wanted */
+		/* the thread owns the text while `wanted` is set */
+		t->bytes = file_read_once(t->path, t->text, t->room);
 		pthread_mutex_lock(&t->mutex);
 		t->wanted = false;
 		pthread_cond_broadcast(&t->turn);
@@ -102,7 +102,7 @@ void bounded_reader_end(struct bounded_reader *reader)
 	pthread_mutex_unlock(&t->mutex);
 }
 
-/* True if it was read in time; the caller has the mutex. */
+/* Waits for the thread. True if it has read in time. With the mutex. */
 static bool thread_await(struct bounded_thread *t)
 {
 	uint64_t until_ns = clock_now_ns() + WAIT_NS;
@@ -130,7 +130,7 @@ size_t bounded_read(struct bounded_reader *reader, const char *path, char *to, s
 		return 0;
 	pthread_mutex_lock(&t->mutex);
 	snprintf(t->path, sizeof(t->path), "%s", path);
-	/* one more tells whether that was all */
+	/* one byte more tells whether the file is longer */
 	t->room = (room < BOUNDED_BYTES_MAX ? room : BOUNDED_BYTES_MAX) + 1;
 	t->wanted = true;
 	pthread_cond_broadcast(&t->turn);

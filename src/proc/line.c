@@ -8,7 +8,7 @@
 
 #define LINES_MAX 1024 /* the longest such file of the kernel has below 100 */
 
-/* The rest of a line may come in pieces: only what begins a line is looked at. */
+/* A line may come in several pieces. Only its first piece can begin with the name. */
 static int line_find(FILE *file, const char *name, char *rest, size_t size)
 {
 	char text[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads one line of a file of names and values, as /proc has many. Lines before it may be of any
- * length: groups of a process stand before its ids in /proc/PID/status, and may be 65536.
+ * Reads one line of a file of names and values, like those of /proc. The lines before it may be of
+ * any length: /proc/PID/status lists up to 65536 groups of a process before the line NSpid.
  */
 #ifndef PROC_LINE_H
 #define PROC_LINE_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 /*
- * What stands behind `name` in the first line that begins with it, without the end of the line;
- * what goes beyond `size` is cut. Errors: -ESRCH if there is no such file, or its process ended
- * meanwhile; -EPROTO if no line begins so; others of open() and read().
+ * Reads the rest of the first line that begins with `name`, without the end of the line, as a
+ * string. It is cut if it does not fit into `size` bytes. 0; -ESRCH if there is no such file or its
+ * process ended meanwhile; -EPROTO if no line begins with `name`; or an error of open() or read().
  */
 int proc_line_read(const char *path, const char *name, char *rest, size_t size);
 

@@ -13,17 +13,17 @@
 
 struct foreign_looks {
 	pthread_mutex_t mutex; /* guards what follows */
-	unsigned int users;    /* the owner, and each thread that is stuck */
-	u64 ticket;	       /* of the thread whose work it is */
-	u64 what[DEPTH_MAX];   /* it looks at */
+	unsigned int users;    /* the owner and each stuck thread: the last one frees it */
+	u64 ticket;	       /* number of the thread that has the work */
+	u64 what[DEPTH_MAX];   /* objects of its nested looks */
 	unsigned int depth;
-	u64 since_ns; /* 0: it looks at nothing; read without the mutex */
+	u64 since_ns; /* begin of the outermost look, 0: there is none; read without the mutex */
 	u64 returned; /* read without the mutex */
 	unsigned int stuck;
 	struct {
 		u64 ticket, what;
 	} at[FOREIGN_STUCK_MAX]; /* where threads are stuck */
-	struct map answered;	 /* devices -> anything */
+	struct map answered;	 /* devices that have answered a look -> any pointer */
 };
 
 static __thread struct {
@@ -42,7 +42,7 @@ struct foreign_looks *foreign_looks_new(void)
 	return looks;
 }
 
-/* With the mutex, which is released. */
+/* Ends one use, and frees all after the last. With the mutex, which it releases. */
 static void user_leave(struct foreign_looks *looks)
 {
 	bool last = --looks->users == 0;
@@ -76,7 +76,7 @@ bool foreign_work_is_taken(void)
 	return own.is_taken;
 }
 
-/* The thread is back; with the mutex, which is released. */
+/* A stuck thread has returned. With the mutex, which it releases. */
 static int taken_leave(struct foreign_looks *looks)
 {
 	for (unsigned int i = 0; i < looks->stuck; i++) {
@@ -114,8 +114,8 @@ static void since_set(struct foreign_looks *looks, u64 ns)
 }
 
 /*
- * 1 with the mutex, where the work is this thread's; 0 where nobody supervises it,
- * -ECANCELED where it was taken.
+ * Takes the mutex if the calling thread has the work: 1. 0 if nobody supervises; -ECANCELED if the
+ * work was taken away.
  */
 static int own_lock(struct foreign_looks *looks)
 {
@@ -150,7 +150,7 @@ static void answer_note(struct foreign_looks *looks, u64 what)
 		return;
 	if (looks->answered.count >= ANSWERED_MAX)
 		map_free(&looks->answered);
-	(void)map_put(&looks->answered, what, looks); /* else it is told at another look */
+	(void)map_put(&looks->answered, what, looks); /* a failure is made up for later */
 }
 
 int foreign_look_end(struct foreign_looks *looks)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at what belongs to somebody else: a mapped file, or the memory of a process. They can
- * last for as long as that one wants (a FUSE file system that is silent, a dead NFS server), and
- * the thread that looks cannot be called back.
+ * Looks at foreign objects: mapped files and the memory of processes. A look is a system call that
+ * can block without limit, on a silent FUSE file system or a dead NFS server for example, and
+ * nothing can interrupt the thread that made it.
  *
- * So one thread looks, and says before what at; that costs no hand-over. Another one supervises:
- * if a look lasts longer than FOREIGN_DEADLINE_NS it takes the work away, and gives it to a new
- * thread. What was being looked at is skipped from then on, until the first thread returns, which
- * finds that the work is not its own any more: it touches nothing that it shared, and ends.
+ * One thread does all looks and says before each one what it looks at. A second thread supervises.
+ * If a look takes longer than FOREIGN_DEADLINE_NS, the supervisor takes the work away and gives it
+ * to a new thread; the object is skipped from then on. When the old thread returns, it learns that
+ * the work is not its own any more. It then touches no shared data and ends, and the object may be
+ * looked at again.
  */
 #ifndef PROC_LOOK_H
 #define PROC_LOOK_H
@@ -18,12 +19,12 @@
 #include "record/record.h"
 
 #define FOREIGN_DEADLINE_NS 250000000ull
-/* So many stuck threads: nothing is looked at but processes, and devices that answered before. */
+/* With so many stuck threads, only processes and devices that answered before are looked at. */
 #define FOREIGN_STUCK_SOME 8
-/* So many: nothing is looked at. */
+/* With so many stuck threads, nothing is looked at. */
 #define FOREIGN_STUCK_MAX 16
 
-/* What is looked at. */
+/* An object of looks, as a number. */
 #define FOREIGN_DEVICE(major, minor) ((u64)(major) << 32 | (u64)(minor))
 #define FOREIGN_PROCESS(pid) (1ull << 63 | (u32)(pid))
 
@@ -31,35 +32,36 @@ struct foreign_looks;
 
 /* NULL if there is no memory. */
 struct foreign_looks *foreign_looks_new(void);
-/* The owner leaves it; it goes with the last thread that is stuck. NULL is allowed. */
+/* For the owner. The memory is freed once the last stuck thread has ended. NULL is allowed. */
 void foreign_looks_free(struct foreign_looks *looks);
 
 /* ---- the thread that looks ---- */
 
-/* The work is the calling thread's from now on. To be called before its first look. */
+/* Gives the work to the calling thread, before its first look. */
 void foreign_looks_join(struct foreign_looks *looks);
 
 /*
- * A look begins; one may be inside another. With NULL for `looks` nobody supervises. Returns 0;
- * -EBUSY: not now, it would hang; -ECANCELED: the work was taken away. Each 0 needs an end.
+ * Begins a look at `what`. Looks may be nested. With NULL for `looks` nobody supervises. Returns 0,
+ * and then foreign_look_end() must follow; -EBUSY if a look at the object hangs now; or -ECANCELED
+ * if the work was taken away.
  */
 int foreign_look_begin(struct foreign_looks *looks, u64 what);
 
 /*
- * 0, or -ECANCELED if the work was taken away during the look: then the thread ends, and touches
- * nothing but what is its own, not even `looks`.
+ * Ends a look. 0, or -ECANCELED if the work was taken away during it. Then the calling thread must
+ * end, and must touch nothing but its own data, not even `looks`.
  */
 int foreign_look_end(struct foreign_looks *looks);
 
-/* Was the work of the calling thread taken away? */
+/* Whether the work of the calling thread was taken away. */
 bool foreign_work_is_taken(void);
 
-/* ---- who supervises, one thread ---- */
+/* ---- the thread that supervises ---- */
 
-/* Takes the work away if the look lasts too long: true, and it needs a new thread. */
+/* Takes the work away if a look takes too long. True: it was taken, and needs a new thread. */
 bool foreign_looks_take(struct foreign_looks *looks);
 
-/* How many threads came back late: when there are more, what was skipped is worth a look. */
+/* How many stuck threads have returned. If the number grew, skipped objects are worth a look. */
 u64 foreign_looks_returned(struct foreign_looks *looks);
 
 #endif

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* O_PATH goes the way to a file and asks it nothing. Closes what it has if the look was too long.
+/*
+ * Opens a path with O_PATH, which walks the path but asks the file itself nothing. If the work was
+ * taken away meanwhile, the descriptor is closed.
  */
 static int path_find(struct foreign_looks *looks, u64 blamed, const char *path)
 {
@@ -37,8 +39,9 @@ static int facts_ask(struct foreign_looks *looks, u64 device, int fd, struct sta
 }
 
 /*
- * By its name; whose file may be another one by now. Who may not use the mapping always comes
- * here: then what is wrong with the way is most likely wrong with the device.
+ * Opens the file by its name, which may be another file by now. A caller that may not use the
+ * mapping always comes here. There a path that hangs counts as a device that hangs, which is the
+ * most likely cause.
  */
 static int named_find(struct foreign_looks *looks, const struct foreign_file *file, u64 blamed)
 {
@@ -53,7 +56,7 @@ static int named_find(struct foreign_looks *looks, const struct foreign_file *fi
 	return path_find(looks, blamed, path);
 }
 
-/* The way to it; *is_named: by its name. */
+/* Opens the file through the mapping or by its name; *is_named tells which. */
 static int file_find(struct foreign_looks *looks, const struct foreign_file *file, bool *is_named)
 {
 	u64 device = FOREIGN_DEVICE(file->major, file->minor);
@@ -107,7 +110,7 @@ int foreign_file_read(struct foreign_looks *looks, const struct foreign_file *fi
 		err = -errno;
 	} else {
 		err = read(arg, fd);
-		close(fd); /* which can ask the file system, too */
+		close(fd); /* within the look: it can ask the file system, too */
 	}
 	ended = foreign_look_end(looks);
 	return ended ? ended : err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens files that other processes have mapped, in looks that somebody supervises.
+ * Opens files that other processes have mapped, in looks that are supervised (proc/look.h).
  *
- * What a hang is blamed on: the way to the file on its process, which can have anything in its
- * way; what the file itself is asked on the device of its mapping.
+ * If walking the path to the file hangs, the object that counts as hanging is the process, which
+ * can put anything into the path. If the file itself hangs, it is the device of the mapping.
  */
 #ifndef PROC_MAPPED_FILE_H
 #define PROC_MAPPED_FILE_H
@@ -12,28 +12,29 @@
 
 #include "proc/look.h"
 
-/* As a line of /proc/PID/maps says it. */
+/* A mapped file, as a line of /proc/PID/maps describes it. */
 struct foreign_file {
-	pid_t pid;	/* 0: whose it was is gone; it is looked for by its name in our own root */
+	pid_t pid;	/* 0: the process is gone; the file is looked up by name in our own root */
 	u64 start, end; /* of a mapping of it */
 	u64 inode;
 	u32 major, minor;
-	const char *name; /* as its process calls it; other than a path: it has none */
+	const char *name; /* the path as the process sees it; anything else: the file has no path */
 };
 
 /*
- * Finds the mapped file itself: through the mapping, which needs more privilege than root, or by
- * its name in its process's root, if that has its inode. Returns a
- * descriptor (O_PATH) that the caller closes, with the file's facts in *info (untouched on
- * failure), or a negative errno: -EBUSY if it would hang, -ECANCELED as foreign_look_end().
+ * Finds the file through the mapping (/proc/PID/map_files), which needs CAP_CHECKPOINT_RESTORE in
+ * the initial user namespace, or else by its name in the root of the process, if the file there has
+ * the same inode. Returns a descriptor (O_PATH) that the caller closes, and the result of fstat()
+ * in *info, which is untouched on failure. Negative errno: -EBUSY if it would hang, -ECANCELED like
+ * foreign_look_end().
  */
 int foreign_file_find(struct foreign_looks *looks, const struct foreign_file *file,
 		      struct stat *info);
 
 /*
- * Opens what was found to be read, gives it to read(arg, fd), and closes it, all in one look.
- * Returns what read() did, or a negative errno as above. As the work can be taken away meanwhile,
- * `arg` must be the calling thread's own.
+ * Opens the file that was found for reading, calls read(arg, fd), and closes it, all in one look.
+ * Returns the result of read(), or a negative errno as above. The work can be taken away during
+ * this, so `arg` must not be shared with other threads.
  */
 int foreign_file_read(struct foreign_looks *looks, const struct foreign_file *file, int found,
 		      int (*read)(void *arg, int fd), void *arg);

@@ -58,7 +58,7 @@ struct walk {
 	unsigned int lines;
 };
 
-/* Takes the whole lines out of the buffer. */
+/* Handles the complete lines in the buffer, and removes them. */
 static int lines_take(struct walk *walk, int (*each)(void *arg, const struct context_map *map),
 		      void *arg)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What another process has mapped or open may lie on a file system that does not answer, of which
- * a user can make one. So nothing is asked of a file before it is known to be on the kernel's own
- * mount of memfds, where one of ours is, too: its device stands in the list of mappings, and its
- * mount in fdinfo of a descriptor that was opened without asking the file system (O_PATH).
+ * A file that another process has mapped or open may be on a file system that does not answer; any
+ * user can provide one. So nothing is asked of a file before it is known to be on the kernel's own
+ * mount of memfds, which is found with a memfd of ours. The device of a file stands in the list of
+ * mappings. Its mount stands in fdinfo of a descriptor that was opened with O_PATH, which does not
+ * ask the file system.
  */
 #include "proc/memfd.h"
 
@@ -21,10 +22,10 @@
 #include "proc/line.h"
 #include "proc/maps.h"
 
-#define OPENED_MAX 16 /* mappings of that name that are not known, in one process */
+#define OPENED_MAX 16 /* so many unknown mappings of that name are opened in one process */
 #define DESCRIPTORS_MAX 65536
 
-/* Where memfds are. */
+/* The device and the mount of memfds. */
 struct memfd_mount {
 	u32 major, minor;
 	int id;
@@ -33,16 +34,16 @@ struct memfd_mount {
 struct search {
 	pid_t pid;
 	unsigned int opened;
-	unsigned int descriptors; /* looked at, of all walks */
+	unsigned int descriptors; /* that were looked at so far */
 	char mapped_name[300];
 	struct memfd_mount mount;
 	const struct memfd_wanted *wanted;
 	struct memfd_found *out;
 	size_t room, found;
-	bool refused; /* some could not be opened for lack of a privilege */
+	bool refused; /* a mapped file could not be opened for lack of a privilege */
 };
 
-/* Of a descriptor of ours; negative if it is not told. */
+/* The id of the mount of our descriptor `fd`; negative if the kernel does not tell it. */
 static int mount_id(int fd)
 {
 	char path[48], text[32];
@@ -71,7 +72,8 @@ static int mount_find(struct memfd_mount *mount)
 	return err;
 }
 
-/* Opens what a link in /proc leads to if it is a memfd; else a negative value. */
+/* Opens the target of a link in /proc if it is a memfd. Returns a descriptor or a negative value.
+ */
 static int memfd_open(const struct search *search, const char *link)
 {
 	int at = open(link, O_PATH | O_CLOEXEC), fd = -1;
@@ -86,7 +88,7 @@ static int memfd_open(const struct search *search, const char *link)
 	return fd;
 }
 
-/* Takes what is wanted, and closes anything else. */
+/* Adds the file to the result if it is wanted, and closes it otherwise. */
 static void fd_judge(struct search *search, int fd, u64 inode)
 {
 	const struct memfd_wanted *wanted = search->wanted;
@@ -101,7 +103,7 @@ static void fd_judge(struct search *search, int fd, u64 inode)
 	search->out[search->found++] = (struct memfd_found){fd, info.st_ino, info.st_dev};
 }
 
-/* Needs more privilege than what follows, but no walk. */
+/* Opens it through the mapping: this needs more privilege than descriptors, but no search. */
 static int through_mapping(const struct search *search, const struct context_map *map)
 {
 	char path[96];
@@ -126,7 +128,7 @@ static bool inode_is(int fd, u64 inode)
 	return !fstat(fd, &info) && info.st_ino == inode;
 }
 
-/* Through a descriptor of the process. */
+/* Searches the descriptors of the process for it. */
 static int through_descriptor(struct search *search, u64 inode)
 {
 	char path[300];
@@ -151,7 +153,7 @@ static int through_descriptor(struct search *search, u64 inode)
 	return fd;
 }
 
-/* One that the caller knows, or that a mapping before showed. */
+/* Whether the caller knows the file, or an earlier mapping showed it. */
 static bool is_known(struct search *search, const struct context_map *map)
 {
 	u64 device = makedev(map->major, map->minor);
@@ -171,7 +173,7 @@ static bool is_known(struct search *search, const struct context_map *map)
 	return false;
 }
 
-/* To the last mapping, since all that is known and mapped is told. */
+/* Handles one mapping. The walk goes to the last one, to mark all known files that are mapped. */
 static int mapping_look(void *arg, const struct context_map *map)
 {
 	struct search *search = arg;
@@ -209,7 +211,7 @@ int memfd_find(pid_t pid, const struct memfd_wanted *wanted, struct memfd_found 
 	snprintf(search.mapped_name, sizeof(search.mapped_name), "/memfd:%s (deleted)",
 		 wanted->name);
 	err = context_maps_walk(search.pid, mapping_look, &search);
-	if (!err || err == -E2BIG) /* so many mappings that the rest is not looked at */
+	if (!err || err == -E2BIG) /* with too many mappings the rest is ignored */
 		err = search.refused && !search.found ? -ENXIO : 0;
 	if (!err)
 		return (int)search.found;

@@ -4,11 +4,11 @@
 #include "base/counter.h"
 #include "base/host_clock.h"
 
-#define APART_NS 500000ull /* closer, the rate is that of how they were taken */
+#define APART_NS 500000ull /* pairs that are closer give no rate: their own errors prevail */
 #define TRIES 4
 #define FAR_NS 1e18
 
-/* The best of a few: in the middle of one there may have been an interrupt. */
+/* Takes the best of a few pairs, since an interrupt may come between the two readings of one. */
 void counter_clock_look(struct counter_clock *clock)
 {
 	struct counter_pair best = {0};
@@ -27,8 +27,8 @@ void counter_clock_look(struct counter_clock *clock)
 }
 
 /*
- * Keeps those that are farther apart than a third of their age: of a day some 80. There is room
- * for one more in any case.
+ * Keeps pairs that are farther apart than a third of their age, about 80 of a day. Afterwards there
+ * is room for one more in any case.
  */
 static void pairs_thin(struct counter_clock *clock)
 {
@@ -67,7 +67,10 @@ bool counter_clock_is_ready(const struct counter_clock *clock)
 	return clock->count && clock->pairs[clock->count - 1].ns - clock->pairs[0].ns >= APART_NS;
 }
 
-/* The pair before it, or the first; not the last one, since time goes on to the one behind. */
+/*
+ * The pair before the counter, or the first pair if there is none. Never the last pair, since the
+ * rate is that up to the pair behind.
+ */
 static const struct counter_pair *pair_before(const struct counter_clock *clock, u64 counter)
 {
 	size_t low = 0, high = clock->count - 2;

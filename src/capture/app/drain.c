@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Goes over the rings of applications: polls, and cuts. */
+/* Polls the rings of applications, and cuts them. */
 #include "base/counter.h"
 #include "base/host_clock.h"
 #include "capture/app/internal.h"
 
 #define RENEW_NS 500000000ull
-#define ENDED_NS 10000000ull  /* how often we look who ended */
+#define ENDED_NS 10000000ull  /* how often ends of processes are looked for */
 #define TELL_NS 100000000ull  /* how often losses are told */
-#define LATE_NS 1000000000ull /* who is longer in the middle of a record is not waited for */
+#define LATE_NS 1000000000ull /* a thread that takes longer for a record is not waited for */
 #define BATCH 16384	      /* records of one ring in a drain; a lane may go beyond */
-#define OFF_NS 1000	      /* that a stamp by the counter may be before its place was reserved */
-#define LOOKS 64	      /* for lanes that came into use, in a drain */
+#define OFF_NS 1000 /* how much a stamp by the counter may be before its slots were reserved */
+#define LOOKS 64    /* lanes that are looked at in a drain, whether they came into use */
 
-/* A thread that is gone publishes nothing any more: what it left half done is passed over. */
+/* The process has ended: its lanes are marked, so that records left unfinished are passed over. */
 static void source_end(struct app_source *s)
 {
 	u32 lanes = app_ring_lanes(s->r->ring);
@@ -28,7 +28,7 @@ static bool lane_has(void *arg, u32 lane, u64 offset)
 	return app_source_has(take->source, lane, offset);
 }
 
-/* Has what is kept of a lane. False: there is no memory. */
+/* Makes room for what is kept of a lane. False: there is no memory. */
 static bool lane_keep(struct app_source *s, u32 lane)
 {
 	const struct app_taken first = {.mark = {.ns = s->since_ns, .before_ns = s->since_ns}};
@@ -40,7 +40,8 @@ static bool lane_keep(struct app_source *s, u32 lane)
 	return true;
 }
 
-/* Takes a lane's records out up to `head`, which was read after now_ns. True if all were there. */
+/* Takes records out of a lane, up to a head that was read after now_ns. True: all were published.
+ */
 static bool lane_drain(struct app_source *s, const struct app_goal *goal, u64 now_ns,
 		       struct app_take *take, struct app_drained *drained)
 {
@@ -51,7 +52,7 @@ static bool lane_drain(struct app_source *s, const struct app_goal *goal, u64 no
 
 	take->newest_ns = &taken->newest_ns;
 	all = app_ring_drain_lane(s->r->ring, goal->lane, goal->head, &sink, drained);
-	if (kept) /* without a mark a lane is not waited for */
+	if (kept) /* without a mark a cut does not wait for the lane */
 		ring_mark_set(&taken->mark, s->r->ring->lane[goal->lane].control.tail, goal->head,
 			      now_ns - (s->asked ? OFF_NS : 0));
 	return all;
@@ -66,7 +67,7 @@ static bool source_drain(struct app_source *s, struct app_take *take)
 
 	app_process_refill(&s->r->process);
 	app_source_look(s,
-			s->ended ? APP_RING_LANES : LOOKS); /* in the end nothing may be missed */
+			s->ended ? APP_RING_LANES : LOOKS); /* at the end no lane may be missed */
 	for (i = 0; i < lanes && drained.records + drained.damaged < BATCH && !take->err; i++) {
 		struct app_goal goal = {.lane = (s->next_lane + i) % lanes};
 
@@ -90,7 +91,8 @@ static int source_poll(struct app_rings *rings, struct app_source *s,
 	bool all, ended = s->ended |= s->broken || app_ring_is_stopped(s->r->ring);
 
 	if (ended) {
-		app_source_attend(rings, s, now); /* until all is taken: a batch may be full */
+		/* until all is taken, which may need several batches */
+		app_source_attend(rings, s, now);
 		source_end(s);
 	}
 	all = source_drain(s, &take);
@@ -103,7 +105,7 @@ static int source_poll(struct app_rings *rings, struct app_source *s,
 	return take.err;
 }
 
-/* Has programs stamp by the counter as soon as a time can be made of that. */
+/* Asks programs to stamp by the counter, as soon as we can convert such stamps to times. */
 static void sources_count(struct app_rings *rings)
 {
 	bool counted;
@@ -121,7 +123,7 @@ static void sources_count(struct app_rings *rings)
 	}
 }
 
-/* Leases, and who has ended. */
+/* Renews leases, and looks for processes that have ended. */
 static void sources_tend(struct app_rings *rings, u64 now)
 {
 	bool renew = now >= rings->renewed_ns + RENEW_NS;
@@ -203,7 +205,7 @@ int app_rings_cut_begin(struct app_rings *rings, u64 cut_ns)
 	return err;
 }
 
-/* Who is in the middle of a record for long may be stopped for days: nobody waits for that. */
+/* Whether a cut waits for the lane. A thread in the middle of a record may be stopped for days. */
 static bool lane_is_awaited(const struct app_source *s, u32 lane, u64 cut_ns, u64 *clear_ns)
 {
 	if (lane >= s->taken.count)
@@ -213,7 +215,7 @@ static bool lane_is_awaited(const struct app_source *s, u32 lane, u64 cut_ns, u6
 	return *clear_ns + LATE_NS >= cut_ns;
 }
 
-/* Goals that are reached are taken out. True if none is left that is waited for. */
+/* Drains to the goals, and removes those that are reached. True: no goal is left to wait for. */
 static bool source_cut(struct app_source *s, struct app_take *take)
 {
 	struct app_drained drained = {0};

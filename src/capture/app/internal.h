@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of app_rings.h share; nothing else includes it. app_ring_reach.c finds rings,
- * app_rings.c keeps the list of them, app_lanes.c says what is there of each, app_rings_drain.c
- * goes over it and cuts, app_record.c judges each record, app_losses.c tells what did not come.
+ * What the files behind app/rings.h share; nothing else includes it. reach.c opens rings, rings.c
+ * keeps the list of them, lanes.c finds the lanes in use, drain.c polls and cuts, record.c checks
+ * each record, and losses.c tells of lost records and missed rings.
  */
 #ifndef CAPTURE_APP_INTERNAL_H
 #define CAPTURE_APP_INTERNAL_H
@@ -18,53 +18,55 @@
 
 #define APP_LEASE_NS 2000000000ull
 
+/* A ring that was found and mapped. */
 struct app_ring_reached {
-	struct app_ring_reached *next; /* of the same process, or NULL */
+	struct app_ring_reached *next; /* another ring of the same process, or NULL */
 	struct app_ring *ring;
 	int fd;	   /* holds the lock */
 	int pidfd; /* readable once the process has ended */
 	u64 inode, device;
-	u64 made_ns; /* when it was made, 0: not seen */
+	u64 made_ns; /* when the kernel saw it being made; 0: it did not */
 	u64 reached_ns;
 	struct app_process process;
 };
 
-/* True once all threads of the process have ended. */
+/* Whether all threads of the process have ended. */
 bool app_ring_is_ended(const struct app_ring_reached *reached);
 
 /* A lane that a cut waits for. */
 struct app_goal {
 	u32 lane;
 	u64 head;
-	bool fresh; /* nobody was in the middle of a record there when it was last drained */
+	bool fresh; /* no record was unfinished there when it was last drained */
 };
 
-/* What was taken out of a lane. */
+/* How far a lane was drained. */
 struct app_taken {
 	struct ring_mark mark;
-	u64 newest_ns; /* when the last record was written */
+	u64 newest_ns; /* time of the last record */
 };
 
+/* A ring that is listened to. */
 struct app_source {
-	struct app_ring_reached *r; /* owned; stands alone */
-	u64 since_ns;		    /* older records are another listener's */
-	u64 until_ns;		    /* another process has its number from then on; 0: no */
-	u64 lost_told;		    /* as the ring counts them */
-	u64 lost_cut;		    /* likewise, at the cut */
+	struct app_ring_reached *r; /* owned; its `next` is NULL */
+	u64 since_ns;		    /* older records are for another listener */
+	u64 until_ns;		    /* when another process got its pid; 0: none did */
+	u64 lost_told;		    /* the ring's count of losses, as told */
+	u64 lost_cut;		    /* the same count at the cut */
 	u64 damaged, damaged_told;
-	u64 told_ns;
-	u64 lease_ns;	      /* until then it was to hear that we listen */
-	u64 heard_ns;	      /* it may have heard otherwise from then on, and we not know */
-	u64 unheard;	      /* times that it had stopped writing, not yet told */
-	u64 unheard_ns;	      /* from then on, at first */
-	u64 unheard_until_ns; /* to then, at last */
+	u64 told_ns;	      /* when losses were last told */
+	u64 lease_ns;	      /* end of the lease that the process was given */
+	u64 heard_ns;	      /* until then the process surely knew that we listen */
+	u64 unheard;	      /* how often the process stopped writing; not yet told */
+	u64 unheard_ns;	      /* earliest begin of these times */
+	u64 unheard_until_ns; /* latest end of them */
 	u32 next_lane;	      /* where the next batch begins */
-	u32 next_look;	      /* and the next look for lanes that are there */
-	bool broken;	      /* a lane's head went back: nothing of it is looked at any more */
-	u64 there[APP_RING_LANES / 64];
-	bool counted; /* it is asked to stamp by the counter */
-	bool asked;   /* or was */
-	bool ended;   /* the process has, or its program, or the library in it */
+	u32 next_look;	      /* where the next look for used lanes begins */
+	bool broken;	      /* the head of a lane went back: the ring is not read any more */
+	u64 there[APP_RING_LANES / 64]; /* lanes that are in use, as bits */
+	bool counted;			/* it is asked now to stamp by the counter */
+	bool asked;			/* it was asked so at some time */
+	bool ended;			/* the process, its program, or the library in it */
 	VEC(struct app_goal) goals;
 	VEC(struct app_taken) taken; /* by lane */
 };
@@ -72,7 +74,7 @@ struct app_source {
 #define SOUGHT_NS 100000000ull /* a ring that is not found by then is not waited for */
 #define SOUGHT_MAX 4096
 
-/* A process of which a ring is looked for. */
+/* A process whose ring is being looked for. */
 struct app_sought {
 	pid_t pid;
 	u64 made_ns;
@@ -82,70 +84,74 @@ struct app_rings {
 	VEC(struct app_source) sources;
 	VEC(struct app_sought) sought; /* by made_ns */
 	struct held_records held;      /* later than the last cut */
-	VEC(pid_t) missed;
+	VEC(pid_t) missed;	       /* processes with a missed ring, not yet told */
 	struct app_threads threads;
 	struct thread_owners owners;
 	struct counter_clock clock;
-	bool counted; /* the counter is as good as the clock */
-	size_t max;
+	bool counted; /* the host's clock runs by the counter */
+	size_t max;   /* of sources */
 	u32 session;
 	u64 cut_ns;
-	u64 renewed_ns, ended_ns;
+	u64 renewed_ns, ended_ns; /* when leases were renewed, and ends looked for, last */
 	struct app_rings_counts counts;
 };
 
-/* A ring of it, the first that was made, is not looked for any more. */
+/* The first ring that the process made is not looked for any more. */
 void app_sought_end(struct app_rings *rings, pid_t pid);
 
-/* Stops listening, and frees what the source has. */
+/* Stops listening to a ring, and frees what the source owns. */
 void app_source_close(struct app_source *s);
-/* Until when a lease holds that is given now, by the clock of the process. */
+/* The end of a lease that is given at `now`, in the clock of the process. */
 u64 app_source_lease(const struct app_source *s, u64 now);
 
-/* ---- app_lanes.c ---- */
+/* ---- lanes.c ---- */
 
-/* Looks for lanes that came into use since. `most`: how many may be asked for. */
+/* Looks for lanes that came into use. `most`: how many lanes may be looked at. */
 void app_source_look(struct app_source *s, u32 most);
-/* The head of a lane that is there. False if there is none, or the ring is found to be broken. */
+/* Reads the head of a lane. False if it is not in use, or the ring is broken. */
 bool app_source_head(struct app_source *s, u32 lane, u64 *head);
-/* app_ring_lost() of the lanes that are there. */
+/* app_ring_lost() of the lanes in use. */
 u64 app_source_lost(const struct app_source *s);
-/* Is that part of a lane there? For app_ring_sink. */
+/* Whether that part of a lane's file is no hole. For app_ring_sink. */
 bool app_source_has(const struct app_source *s, u32 lane, u64 offset);
 
-/* ---- app_record.c ---- */
+/* ---- record.c ---- */
 
+/* The state of one pass over a ring. */
 struct app_take {
 	struct app_rings *rings;
 	struct app_source *source;
 	const struct capture_sink *sink;
-	u64 *newest_ns; /* of the lane */
-	u64 until_ns;	/* later ones are held back */
-	u64 polled_ns;	/* before any head was read */
+	u64 *newest_ns; /* time of the last record of the lane */
+	u64 until_ns;	/* later records are held back */
+	u64 polled_ns;	/* a time before any head was read */
 	u64 now_ns;
-	int err;
+	int err; /* of the sink */
 };
 
-/* A record that was copied out of the ring: the sink's, or held, or damage. For app_ring_sink. */
+/*
+ * Takes a record that was copied out of the ring: hands it over, holds it back, or counts it as
+ * damaged. For app_ring_sink.
+ */
 void app_record_taken(void *take, const struct record_head *head);
 
-/* Hands over what was held back up to until_ns. 0 or what the sink returned. */
+/* Hands over the records up to until_ns that were held back. 0 or the sink's result. */
 int app_records_deliver_held(struct app_rings *rings, const struct capture_sink *sink,
 			     u64 until_ns);
 
-/* ---- app_losses.c ---- */
+/* ---- losses.c ---- */
 
-/* `lost`: as the ring counted them at `now`. 0 or what the sink returned. */
+/* Tells of losses. `lost`: the ring's count at `now`. 0 or the sink's result. */
 int app_source_tell(struct app_rings *rings, struct app_source *s, u64 lost,
 		    const struct capture_sink *sink, u64 now);
 
 /*
- * Renews the lease. Where the process stopped writing, since we did not run for longer than the
- * lease, it has counted nothing: that is for app_source_tell() to tell.
+ * Renews the lease. If we did not run for longer than the lease, the process has stopped writing
+ * without counting losses; app_source_tell() tells of that.
  */
 void app_source_attend(const struct app_rings *rings, struct app_source *s, u64 now);
 
-/* The processes of which a ring was missed. 0 or what the sink returned. */
+/* Tells of the processes that have a missed ring. 0 or the sink's result. */
 int app_rings_tell_missed(struct app_rings *rings, const struct capture_sink *sink, u64 now);
 
 #endif

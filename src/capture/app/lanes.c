@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which parts of a ring are there. Its file is sparse, and whoever touches a hole in it, if only to
- * read, pays for the page: a program could let us fill 129 MiB for each ring that it makes.
+ * Finds the lanes of a ring that are in use. The ring's file is sparse. Reading a hole through a
+ * mapping allocates the page, so a hostile program could make us allocate 129 MiB for each ring.
  */
 #include <sys/types.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static bool lane_is_there(const struct app_source *s, u32 lane)
 	return s->there[lane / 64] >> lane % 64 & 1;
 }
 
-/* From this lane on: the first one whose control is not in a hole. */
+/* Finds the first lane, from this one on, whose control is not in a hole. */
 static u32 lane_next(int fd, u32 lane)
 {
 	off_t data = lseek(fd, (off_t)lane_offset(lane), SEEK_DATA);
@@ -30,7 +30,7 @@ static u32 lane_next(int fd, u32 lane)
 	return (u32)((behind + sizeof(struct app_lane) - 1) / sizeof(struct app_lane));
 }
 
-/* Something was reserved in it, and the kernel copies that without filling a hole. */
+/* Whether slots of the lane were ever reserved. Unlike a mapping, pread() fills no hole. */
 static bool lane_was_used(int fd, u32 lane)
 {
 	u64 head;
@@ -64,7 +64,7 @@ bool app_source_head(struct app_source *s, u32 lane, u64 *head)
 	*head = app_ring_head(s->r->ring, lane);
 	if (lane >= s->taken.count || *head >= s->taken.data[lane].mark.head)
 		return true;
-	s->broken = true; /* a new page in place of one that was taken away, or a lie */
+	s->broken = true; /* the process punched a hole into the file, or writes nonsense */
 	s->damaged++;
 	return false;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What did not come: records that did not fit, or were not believed, and rings not reached. */
+/* Tells of losses: records that had no room or were damaged, and rings that were missed. */
 #include "base/host_clock.h"
 #include "capture/app/internal.h"
 
-#define LOST_MAX UINT32_MAX /* more at once was never counted by a library of ours */
+#define LOST_MAX UINT32_MAX /* libfathom never counts more between two polls */
 
 void app_rings_missed(struct app_rings *rings, pid_t pid)
 {
 	app_sought_end(rings, pid);
 	rings->counts.not_reached++;
-	(void)vec_push(&rings->missed, pid); /* without memory it is only counted */
+	(void)vec_push(&rings->missed, pid); /* without memory the ring is only counted */
 }
 
 static int lost_tell(const struct capture_sink *sink, pid_t pid, struct record_lost *lost)
@@ -24,9 +24,9 @@ static int lost_tell(const struct capture_sink *sink, pid_t pid, struct record_l
 }
 
 /*
- * The session in its place says that no thread has found the lease over: all is there or counted.
- * One may have found it over just before it was renewed, and say so just after: this is seen the
- * next time, and holds from before.
+ * If our session is still in the ring, no thread has found the lease over, and all records are
+ * written or counted. A thread may find the lease over just before it is renewed, and take the
+ * session out just afterwards. That is seen the next time, and counts from the time before.
  */
 void app_source_attend(const struct app_rings *rings, struct app_source *s, u64 now)
 {
@@ -44,7 +44,7 @@ void app_source_attend(const struct app_rings *rings, struct app_source *s, u64 
 	s->unheard_until_ns = now;
 }
 
-/* At least one record each time; how many more, nobody knows. */
+/* At least one record was lost each time; the real number is not known. */
 static u64 unheard_take(struct app_source *s, u64 now, u64 *begin_ns)
 {
 	u64 times = s->unheard;
@@ -53,7 +53,7 @@ static u64 unheard_take(struct app_source *s, u64 now, u64 *begin_ns)
 		return 0;
 	*begin_ns = s->unheard_ns < *begin_ns ? s->unheard_ns : *begin_ns;
 	s->unheard_ns = now;
-	s->unheard = now + 1 < s->unheard_until_ns; /* behind the cut it goes on */
+	s->unheard = now + 1 < s->unheard_until_ns; /* the time goes on behind the cut */
 	return times;
 }
 
@@ -67,7 +67,7 @@ int app_source_tell(struct app_rings *rings, struct app_source *s, u64 lost,
 	s->told_ns = now;
 	s->lost_told = lost;
 	s->damaged_told = s->damaged;
-	if (more > LOST_MAX) /* the process wrote there itself */
+	if (more > LOST_MAX) /* the program has overwritten the count */
 		more = 0;
 	more += unheard_take(s, now, &begin);
 	rings->counts.lost += more;
@@ -82,7 +82,7 @@ int app_source_tell(struct app_rings *rings, struct app_source *s, u64 lost,
 	return err;
 }
 
-/* Each has lost the record that says who it is, and nobody knows what else. */
+/* Each has surely lost its service record; what else was lost is not known. */
 int app_rings_tell_missed(struct app_rings *rings, const struct capture_sink *sink, u64 now)
 {
 	int err = 0;
@@ -102,7 +102,7 @@ int app_rings_tell_missed(struct app_rings *rings, const struct capture_sink *si
 
 int app_rings_cut_losses(struct app_rings *rings, const struct capture_sink *sink)
 {
-	u64 before = rings->cut_ns - 1; /* at the cut, the next begins */
+	u64 before = rings->cut_ns - 1; /* the time of the cut belongs to the next chunk */
 	int err = app_rings_tell_missed(rings, sink, before);
 
 	for (size_t i = 0; i < rings->sources.count && !err; i++)

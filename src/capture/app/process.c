@@ -13,17 +13,17 @@
 #include "proc/line.h"
 #include "proc/maps.h"
 
-#define THREADS_KNOWN_MAX 65536 /* a process that says more of them starts anew */
+#define THREADS_KNOWN_MAX 65536 /* when a process has more, all are forgotten */
 #define ASK_BUDGET 1024		/* look-ups in /proc between two refills */
-#define WALK_ENTRIES 128	/* threads of a walk between two refills: each is a file */
-#define WALK_PAUSE 20		/* times as long as a walk took nothing is walked after it */
-#define THREAD_BITS 22		/* of the numbers that Linux gives: PID_MAX_LIMIT */
+#define WALK_ENTRIES 128	/* threads of a walk between two refills; each is a file to read */
+#define WALK_PAUSE 20		/* the pause after a walk, as a multiple of its duration */
+#define THREAD_BITS 22		/* Linux gives no greater numbers: PID_MAX_LIMIT */
 #define THREAD_MASK ((1u << THREAD_BITS) - 1)
 
-/* The id in the innermost pid namespace, and whether that is another than ours. */
+/* Reads the id in the innermost pid namespace, and whether that namespace is another than ours. */
 static int inner_id_read(const char *path, u32 *inner, bool *nested)
 {
-	char text[512], *at, *end; /* 32 namespaces, one in another, are the most */
+	char text[512], *at, *end; /* pid namespaces are nested 32 deep at most */
 	int err = proc_line_read(path, "NSpid:", text, sizeof(text)), depth = 0;
 
 	if (err)
@@ -39,7 +39,10 @@ static int inner_id_read(const char *path, u32 *inner, bool *nested)
 	return depth ? 0 : -EPROTO;
 }
 
-/* In our own namespace the process has our clock, also where it made another for its children. */
+/*
+ * Reads the offset of the process's clock. In our own time namespace it has our clock, even if it
+ * has made another namespace for its children.
+ */
 static int clock_read(pid_t pid, s64 *clock_ns)
 {
 	char process[16], own[64], theirs[64];
@@ -67,7 +70,7 @@ void app_process_refill(struct app_process *process)
 	process->budget = ASK_BUDGET;
 }
 
-/* A thread and since when it is known to be ours (rounded down, by 4 ms), in a word. */
+/* Keeps a thread and since when it is known, in one word. The time is rounded down, to 4 ms. */
 static void thread_know(struct app_process *process, u32 inner, u32 tid, u64 known_ns)
 {
 	u64 word = (known_ns & ~(u64)THREAD_MASK) | tid;
@@ -76,7 +79,7 @@ static void thread_know(struct app_process *process, u32 inner, u32 tid, u64 kno
 		return;
 	if (process->threads.count >= THREADS_KNOWN_MAX)
 		map_free(&process->threads);
-	/* Without memory it is asked for again. */
+	/* without memory it is looked up again */
 	(void)map_put(&process->threads, inner, (void *)(uintptr_t)word);
 }
 
@@ -108,8 +111,9 @@ static void thread_learn(struct app_process *process, const char *entry)
 }
 
 /*
- * Learns the names of threads, which of them is asked for cannot be looked up: goes on with a walk
- * over all, or begins one. A process may have very many, and may name ones that it does not have.
+ * Learns inner ids of threads. A thread cannot be looked up by its inner id, so this goes on with a
+ * walk over all threads of the process, or begins one. A process may have very many threads, and
+ * may write ids that it does not have.
  */
 static void threads_walk(struct app_process *process, int entries)
 {
@@ -145,21 +149,21 @@ int app_process_open(pid_t pid, struct app_process *out, struct error *e)
 		err = clock_read(pid, &process.clock_ns);
 	if (err)
 		return error_set(e, err, "cannot read the namespaces of process %d", pid);
-	if (process.nested) /* it may be gone before the first record of it is looked at */
+	if (process.nested) /* a thread may be gone before its first record is checked */
 		threads_walk(&process, THREADS_KNOWN_MAX);
 	process.walk_due_ns = 0;
 	*out = process;
 	return 0;
 }
 
-/* One that has ended keeps its number until somebody waits for it. */
+/* Whether the pid may be given to another process. One that ended keeps it until it is reaped. */
 static bool number_is_free(const struct app_process *process)
 {
 	return process->pidfd >= 0 &&
 	       syscall(SYS_pidfd_send_signal, process->pidfd, 0, NULL, 0) != 0 && errno == ESRCH;
 }
 
-/* A thread of whatever process. */
+/* Whether any process has such a thread. */
 static bool thread_exists(u32 tid)
 {
 	char path[32];
@@ -181,7 +185,7 @@ static u32 thread_ask(struct app_process *process, u32 tid)
 	return tid;
 }
 
-/* The same in another pid namespace; `was` is what it was known as, 0 if it was not. */
+/* Like thread_ask(), in another pid namespace. `was`: the thread that was known, 0 if none was. */
 static u32 thread_look_for(struct app_process *process, u32 inner, u32 was)
 {
 	u64 begin_ns = host_clock_now_ns() & ~(u64)THREAD_MASK, known_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From a process to its rings, mapped and ours. */
+/* Finds the rings of a process, locks and maps them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,8 +21,8 @@ bool app_ring_is_ended(const struct app_ring_reached *reached)
 }
 
 /*
- * An open file of our own: a lock on one that is shared with the process would be
- * the process's too. Returns the fd, or a negative errno.
+ * Opens the file anew and locks it. A lock on an open file description that is shared with the
+ * process would be the process's lock, too. Returns the descriptor or a negative errno.
  */
 static int file_take(int found)
 {
@@ -43,7 +43,7 @@ static int file_take(int found)
 	return fd;
 }
 
-/* The pid was read by its number: what was read is its own if it still lives. */
+/* Files were found by pid: they belong to the process if it has not ended meanwhile. */
 static int reached_check(struct app_ring_reached *r)
 {
 	if (app_ring_is_ended(r))
@@ -51,7 +51,7 @@ static int reached_check(struct app_ring_reached *r)
 	return r->ring->pid == r->process.inner_pid ? 1 : 0;
 }
 
-/* `found` is closed. 1, or 0 if it is none, or a negative errno. */
+/* Opens a ring, and closes `found`. 1; 0 if the file is no ring; or a negative errno. */
 static int reached_open(struct app_ring_reached *r, const struct memfd_found *found,
 			struct error *e)
 {
@@ -74,7 +74,7 @@ static int reached_open(struct app_ring_reached *r, const struct memfd_found *fo
 	return err ? err : reached_check(r);
 }
 
-/* One that was found. `found` is closed. */
+/* Makes a ring of a file that was found, and closes `found`. Returns like reached_open(). */
 static int ring_reach(const struct app_ring_reached *origin, const struct memfd_found *found,
 		      struct app_ring_reached **out, struct error *e)
 {
@@ -100,7 +100,7 @@ static int ring_reach(const struct app_ring_reached *origin, const struct memfd_
 	return result;
 }
 
-/* Forgets those that are not mapped any more: the file is gone, and its inode may come again. */
+/* Forgets rings that are not mapped any more. Their files are gone, and inodes are used again. */
 static void known_prune(struct app_rings_known *known)
 {
 	u32 kept = 0;
@@ -118,7 +118,7 @@ struct look {
 	size_t count;
 };
 
-/* As many as there is room for. The first error counts if there is none. */
+/* Opens as many as there is room for. If no ring was opened, the first error is returned. */
 static int found_reach(const struct look *look, struct app_rings_known *known,
 		       struct app_ring_reached **out, struct error *e)
 {
@@ -136,7 +136,7 @@ static int found_reach(const struct look *look, struct app_rings_known *known,
 		result = ring_reach(&look->origin, found, &one, e);
 		if (result < 0 && !err)
 			err = result;
-		if (!one) /* it is there if the result is 1 */
+		if (!one) /* `one` is set if and only if the result is 1 */
 			continue;
 		known->ring[known->count++] = (struct memfd_known){one->inode, one->device, true};
 		one->next = *out;
@@ -160,7 +160,7 @@ static int rings_look(struct look *look, struct app_rings_known *known,
 		return count;
 	look->count = count < 0 ? 0 : (size_t)count;
 	look->origin.reached_ns = host_clock_now_ns();
-	if (app_ring_is_ended(&look->origin)) { /* what has ended shows no mappings */
+	if (app_ring_is_ended(&look->origin)) { /* an ended process shows no mappings */
 		while (look->count)
 			close(look->found[--look->count].fd);
 		return -ESRCH;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One record that an application wrote: is it believed, and whose is it? */
+/* Checks a record that an application wrote, and translates its time and thread. */
 #include <string.h>
 
 #include "base/host_clock.h"
@@ -28,7 +28,7 @@ static bool context_is_none(const struct context *c)
 	return memcmp(c->span, no_id, 8) == 0 && memcmp(c->trace, no_id, 16) == 0;
 }
 
-/* Lengths were checked by the ring's reader; here it is about what numbers mean. */
+/* Checks the values of a record. The reader of the ring has checked the lengths. */
 static bool content_is_sound(const union app_copy *r)
 {
 	switch (r->head.kind) {
@@ -51,14 +51,15 @@ static bool content_is_sound(const union app_copy *r)
 }
 
 /*
- * Two readings of a counter close together may come to lie the other way round, as pairs that are
- * taken later tell more. What a signal's handler wrote in the middle of a record is farther before.
+ * Records of a lane that are closer than this keep their order. Later pairs of the clock may turn
+ * two close readings of the counter around. A record that a signal handler wrote in the middle of
+ * another one differs by more.
  */
 #define CLOSE_NS 200
 
 /*
- * The time of a stamp by the counter. In the future, which nobody believes: what the counter has
- * not said yet, and what was stamped for us before it went back. 0: it was for another listener.
+ * The time of a stamp by the counter. UINT64_MAX, a time in the future that fails the check, if the
+ * counter has not reached the value, or went back since. 0 if the stamp was for another listener.
  */
 static u64 counted_time(const struct app_take *take, u64 counter)
 {
@@ -72,7 +73,7 @@ static u64 counted_time(const struct app_take *take, u64 counter)
 						     : counter_clock_ns(clock, counter);
 }
 
-/* When it was written. */
+/* The time at which the record was written, in our clock. */
 static u64 record_time(const struct app_take *take, const struct record_head *head)
 {
 	u64 ns = app_record_is_counted(head)
@@ -85,7 +86,7 @@ static u64 record_time(const struct app_take *take, const struct record_head *he
 	return ns;
 }
 
-/* Puts our names in place of those that the process wrote. False: it is not believed. */
+/* Checks the record, and replaces process and thread ids by ours. False: the record is damaged. */
 static bool record_translate(struct app_take *take, union app_copy *r)
 {
 	struct app_process *process = &take->source->r->process;
@@ -109,7 +110,6 @@ static bool record_translate(struct app_take *take, union app_copy *r)
 	return r->head.tid != 0;
 }
 
-/* Who takes records, and of which rings. */
 struct delivery {
 	struct app_rings *rings;
 	const struct capture_sink *sink;

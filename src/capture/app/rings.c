@@ -12,7 +12,7 @@
 
 #define FILES_WANTED 65536
 
-/* Each takes two descriptors; the usual limit is that of programs that use select(). */
+/* How many rings fit. Each takes two descriptors; the usual soft limit is for select() only. */
 static size_t rings_room(void)
 {
 	struct rlimit files;
@@ -71,8 +71,8 @@ u64 app_source_lease(const struct app_source *s, u64 now)
 }
 
 /*
- * From now on, or since the ring was made. Its own word for that is not taken: a process that
- * lies would give itself a past in which its number was another's.
+ * Begins to listen, from now on or since the ring was made. The ring's own word for the latter does
+ * not count: a hostile process would claim a time at which another process had its pid.
  */
 static void source_begin(const struct app_rings *rings, struct app_source *s)
 {
@@ -91,8 +91,8 @@ static void source_begin(const struct app_rings *rings, struct app_source *s)
 		s->lost_told = 0;
 	} else if (app_ring_lanes(s->r->ring)) {
 		/*
-		 * We came too late: a thread found the grace over, or another recorder had it.
-		 * Where none has ever been given a lane, there was nothing to hear.
+		 * We came too late: a thread found the grace over, or another recorder listened.
+		 * If no thread ever got a lane, nothing was lost.
 		 */
 		s->unheard = 1;
 		s->unheard_ns = s->r->made_ns;
@@ -106,8 +106,8 @@ static bool source_is(const struct app_source *s, const struct app_ring_reached 
 }
 
 /*
- * After one more of a process was added: the watch reaches no more than so many at once, so the
- * oldest one is of a program that the process does not run any more.
+ * Ends the oldest ring of a process that has too many. At most APP_RINGS_OF_PROCESS rings are
+ * opened at once, so the oldest belongs to a program that the process does not run any more.
  */
 static void oldest_end(struct app_rings *rings, pid_t pid)
 {
@@ -139,7 +139,7 @@ void app_rings_sought(struct app_rings *rings, pid_t pid, u64 made_ns)
 			rings->sought.count * sizeof(sought));
 	}
 	if (rings->sought.count < SOUGHT_MAX)
-		(void)vec_push(&rings->sought, sought); /* else it is not waited for */
+		(void)vec_push(&rings->sought, sought); /* without memory: not waited for */
 }
 
 void app_sought_end(struct app_rings *rings, pid_t pid)
@@ -208,7 +208,7 @@ void app_rings_thread(struct app_rings *rings, const struct app_thread *thread)
 	}
 }
 
-/* What its number stands for changes at time_ns: all that was reached before is of before. */
+/* The pid names another process or program from then on: rings that were opened before end. */
 static void process_change(struct app_rings *rings, const struct record_head *r)
 {
 	for (size_t i = 0; i < rings->sources.count; i++) {
@@ -217,7 +217,7 @@ static void process_change(struct app_rings *rings, const struct record_head *r)
 		if ((u32)s->r->process.pid != r->pid || s->r->reached_ns >= r->time_ns)
 			continue;
 		if (r->kind == RECORD_exec)
-			s->ended = true; /* nobody has it mapped any more */
+			s->ended = true; /* an exec unmaps the ring */
 		else
 			s->until_ns = r->time_ns;
 	}

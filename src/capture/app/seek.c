@@ -10,40 +10,40 @@
 
 #define NEVER UINT64_MAX
 #define MS 1000000ull
-#define BUSY_NS (100 * MS) /* until a ring that another capture has is tried again */
-#define TURN_NS (5 * MS)   /* then what happened meanwhile is heard first */
-#define FREE_NS (50 * MS)  /* of looking at a process; then it rests */
-#define REST 15		   /* times as long as it was looked at */
+#define BUSY_NS (100 * MS) /* until a ring that another capture has locked is tried again */
+#define TURN_NS (5 * MS)   /* after so long, events are taken before the next looks */
+#define FREE_NS (50 * MS)  /* so long a process may be looked at before it rests */
+#define REST 15		   /* length of a rest, as a multiple of the time of looks */
 
 struct seek_process {
 	pid_t pid;
 	struct app_rings_known known;
-	u64 due_ns;  /* NEVER: it is looked for nothing */
-	u64 rest_ns; /* no look before */
-	u64 debt_ns; /* how long it was looked at, less what it rested, at looked_ns */
+	u64 due_ns;  /* NEVER: no look is due */
+	u64 rest_ns; /* the end of its rest */
+	u64 debt_ns; /* time of looks, less rests, as of looked_ns */
 	u64 looked_ns;
-	u64 made_ns; /* when the first of those looked for was seen to be made; 0: not seen */
-	u64 last_ns; /* likewise the last */
-	u64 exec_ns; /* what it has was made after that; 0: not seen */
+	u64 made_ns; /* when the first ring that is looked for was made; 0: not seen */
+	u64 last_ns; /* when the last of them was made */
+	u64 exec_ns; /* time of its last exec, before which its rings cannot be; 0: not seen */
 	unsigned int tries;
-	unsigned int made, found; /* since it was looked for */
-	unsigned int ahead;	  /* what the look at found_ns found before we were told of it */
+	unsigned int made, found; /* since the search began */
+	unsigned int ahead; /* rings that the look at found_ns found before their event came */
 	u64 found_ns;
-	u64 round; /* it was looked at in; 0: a new one */
-	bool told; /* that one is not heard */
+	u64 round; /* of its last look; 0: there is news of it */
+	bool told; /* that a ring was missed */
 	bool ended;
 };
 
 struct app_ring_seek {
 	struct app_ring_seek_sink sink;
-	struct map processes; /* pid -> struct seek_process, owned: with something due, or known */
-	VEC(pid_t) pending;   /* those with something due, once each */
-	u64 round;	      /* over those, in one or more turns; from 1 on */
+	struct map processes; /* pid -> struct seek_process, owned: a look is due, or rings known */
+	VEC(pid_t) pending;   /* processes with a look due, once each */
+	u64 round; /* number of the pass over them, which takes one or more turns; from 1 */
 };
 
 /*
- * A memfd has its name before it is mapped and has its header: a few
- * milliseconds, or longer where the program is slow. The last try is after a second.
+ * The pause after a number of tries. A memfd is mapped and has its header a few milliseconds after
+ * it has its name, or later if the program is slow. The last try is after a second.
  */
 static u64 try_pause_ns(unsigned int tries)
 {
@@ -99,7 +99,7 @@ static struct seek_process *process_get(struct app_ring_seek *seek, pid_t pid)
 	return process;
 }
 
-/* Due at once, or when it has rested. */
+/* Requests a look, at once or after the rest of the process. */
 static void look_request(struct app_ring_seek *seek, struct seek_process *process, u64 now_ns)
 {
 	bool pending = process->due_ns != NEVER;
@@ -115,13 +115,13 @@ void app_ring_seek_found(struct app_ring_seek *seek, pid_t pid, u64 now_ns)
 
 	if (!process)
 		return;
-	/* What was there before is there at once, or at the second look if it was in the making. */
+	/* an existing ring is found by the first look, or by the second if it was being made */
 	if (process->due_ns == NEVER)
 		process->tries = 15;
 	look_request(seek, process, now_ns);
 }
 
-/* One that ended before, and whose number is another's now, has nothing that is looked for. */
+/* Whether rings are looked for. Not if the process had ended and its pid is another's now. */
 static bool is_sought(const struct seek_process *process)
 {
 	return process->due_ns != NEVER && process->made && !process->ended;
@@ -145,7 +145,7 @@ void app_ring_seek_made(struct app_ring_seek *seek, pid_t pid, u64 made_ns, u64 
 		return;
 	}
 	if (!is_sought(process)) {
-		missed_tell(seek, process); /* of one that ended and was not looked at since */
+		missed_tell(seek, process); /* if it ended and was not looked at since */
 		process->made = process->found = 0;
 		process->made_ns = made_ns;
 		process->told = process->ended = false;
@@ -154,7 +154,7 @@ void app_ring_seek_made(struct app_ring_seek *seek, pid_t pid, u64 made_ns, u64 
 		process->made++;
 	process->last_ns = made_ns;
 	process->tries = 0;
-	process->round = 0; /* news come before what is left of a round */
+	process->round = 0; /* news is looked at before the rest of the round */
 	look_request(seek, process, now_ns);
 }
 
@@ -166,7 +166,7 @@ void app_ring_seek_exec(struct app_ring_seek *seek, pid_t pid, u64 time_ns)
 		process->exec_ns = time_ns;
 	if (process && process->found_ns < time_ns)
 		process->ahead = 0;
-	/* What is known is forgotten by the next look, as it is not mapped any more. */
+	/* the next look finds the known rings unmapped, and forgets them */
 	if (!process || !is_sought(process) || process->made_ns >= time_ns)
 		return;
 	if (process->made > process->found && process->last_ns < time_ns && !process->told)
@@ -184,12 +184,12 @@ void app_ring_seek_exit(struct app_ring_seek *seek, pid_t pid)
 		return;
 	process->ended = true;
 	process->rest_ns = 0;
-	look_request(seek, process, 0); /* finds it gone */
+	look_request(seek, process, 0); /* the look finds the process gone */
 }
 
 /* ---- looking ---- */
 
-/* A process that makes us look all the time is looked at for a small part of it. */
+/* Accounts the time of a look. A process that causes many looks must rest in between. */
 static void look_account(struct seek_process *process, u64 begin_ns)
 {
 	u64 now = host_clock_now_ns(), rested = (begin_ns - process->looked_ns) / REST;
@@ -201,11 +201,11 @@ static void look_account(struct seek_process *process, u64 begin_ns)
 						      : 0;
 }
 
-/* As app_ring_reach(). -EBUSY, too, while a look at the process does not end. */
+/* Returns like app_ring_reach(); -EBUSY also if a look at the process hangs. */
 static int rings_reach(struct app_ring_seek *seek, struct seek_process *process)
 {
 	struct foreign_looks *looks = seek->sink.looks;
-	struct app_rings_known known = process->known; /* is not ours to the end, perhaps */
+	struct app_rings_known known = process->known; /* may be freed during the look */
 	struct app_ring_reached *reached = NULL;
 	u64 made_ns = process->made_ns ? process->made_ns : process->exec_ns;
 	int result = foreign_look_begin(looks, FOREIGN_PROCESS(process->pid)), ended;
@@ -224,7 +224,7 @@ static int rings_reach(struct app_ring_seek *seek, struct seek_process *process)
 	return result;
 }
 
-/* False: there is nothing more to be looked for. */
+/* Schedules the next look. False: the search ends. */
 static bool process_wait(struct app_ring_seek *seek, struct seek_process *process, u64 now_ns)
 {
 	u64 pause;
@@ -232,7 +232,7 @@ static bool process_wait(struct app_ring_seek *seek, struct seek_process *proces
 	process->tries++;
 	pause = process->made || process->tries <= 16 ? try_pause_ns(process->tries) : NEVER;
 	if (pause == NEVER) {
-		missed_tell(seek, process); /* if it ended, and was not looked at since */
+		missed_tell(seek, process); /* if the process ended and was not looked at since */
 		return false;
 	}
 	process->due_ns = now_ns + pause;
@@ -309,8 +309,9 @@ static u64 pending_due_ns(const struct app_ring_seek *seek)
 }
 
 /*
- * From the end, the newest first: at each moment all that are not done with are there, once. What
- * is left when a turn is over has its look before any other has a second one.
+ * Goes through the list from its end, newest first; a process that is done is replaced by the last
+ * of the list. When a turn is over, the remaining processes of the round are looked at before any
+ * other is looked at again.
  */
 u64 app_ring_seek_run(struct app_ring_seek *seek, u64 now_ns)
 {

@@ -6,7 +6,7 @@ static u32 owner_place(u32 tid)
 	return tid & ((1u << THREAD_OWNERS_BITS) - 1);
 }
 
-/* The place of a thread, empty if another had it. */
+/* Returns the place of a thread id, emptied if another id had it. */
 static struct thread_owner *owner_take(struct thread_owners *owners, u32 tid, u64 now_ns)
 {
 	struct thread_owner *owner = &owners->at[owner_place(tid)];
@@ -43,14 +43,14 @@ void thread_owners_note(struct thread_owners *owners, const struct record_head *
 		owner_begin(owners, r->tid, r->pid, r->time_ns);
 		break;
 	case RECORD_thread:
-		if (found->flags & THREAD_ENTERS) /* since when it has its number was not seen */
+		if (found->flags & THREAD_ENTERS) /* the begin of the thread was not seen */
 			*owner_take(owners, r->tid,
 				    r->time_ns) = (struct thread_owner){.forgot_ns = r->time_ns};
 		break;
 	case RECORD_exec:
 		if (!exec->old_tid || exec->old_tid == r->tid)
 			break;
-		/* it takes the number of its leader, which ended before */
+		/* the thread takes over the id of its leader, which ended before */
 		owner_end(owners, exec->old_tid, r->pid, r->time_ns);
 		owner_begin(owners, r->tid, r->pid, r->time_ns);
 		break;
@@ -60,7 +60,7 @@ void thread_owners_note(struct thread_owners *owners, const struct record_head *
 	}
 }
 
-/* Who had it, 0: nobody who could be meant. */
+/* The owner at a time, 0 if no owner fits. */
 static u32 owner_then(const struct thread_owner *owner, u64 time_ns)
 {
 	bool lives = owner->begin_ns > owner->ended_ns;
@@ -80,7 +80,7 @@ enum thread_owned thread_owners_judge(const struct thread_owners *owners, u32 ti
 	if (!tid || owner->tid != tid)
 		return THREAD_OWNER_UNKNOWN;
 	if (owner->begin_ns <= owner->ended_ns && time_ns > owner->ended_ns)
-		return THREAD_OWNER_UNKNOWN; /* somebody may have it again */
+		return THREAD_OWNER_UNKNOWN; /* a thread whose begin was not seen may have the id */
 	return owner_then(owner, time_ns) == pid ? THREAD_OWNED : THREAD_OWNED_BY_NONE;
 }
 

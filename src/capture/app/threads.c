@@ -12,7 +12,7 @@ void app_threads_tell(const struct app_threads *threads, u64 since_ns, struct ap
 		const struct app_thread *thread =
 			&threads->last[(threads->next + i) % APP_THREADS_LAST];
 
-		/* one that was made before may be of another process with that number */
+		/* an older one may belong to an earlier process of that pid */
 		if (thread->pid == (u32)process->pid && thread->made_ns >= since_ns)
 			app_process_learn(process, thread->inner, thread->tid, thread->made_ns);
 	}

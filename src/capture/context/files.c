@@ -25,7 +25,7 @@ static struct file_key key_of(const struct stat *info)
 				 .changed_ns = info->st_ctim.tv_nsec};
 }
 
-/* Most files do not have the variable: they share two answers. */
+/* Most files do not define the variable, and share these two answers. */
 static struct elf_tls no_elf_file;
 static const struct elf_tls nothing_glibc;
 static const struct elf_tls nothing_musl = {.musl = 1};
@@ -135,7 +135,7 @@ static int file_learn(struct context_files *files, const struct foreign_file *fi
 	return err;
 }
 
-/* The file has no name any more, or none that may be opened. */
+/* Reads the file from memory, since it has no name any more, or none that we can open. */
 static int memory_parse(struct context_files *files, pid_t pid, const struct context_map *map,
 			const struct elf_tls **facts)
 {

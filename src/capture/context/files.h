@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about files by (device, inode, time of change, size): see context_locate.h. */
+/* What ELF files say about the context variable, kept by device, inode, time of change and size. */
 #ifndef CAPTURE_CONTEXT_FILES_H
 #define CAPTURE_CONTEXT_FILES_H
 
@@ -8,13 +8,13 @@
 #include "proc/maps.h"
 
 /*
- * The facts about the file that `map` shows of process `pid`, read now or
- * known already; they belong to `files` and live until the next call. A file
- * that cannot be opened by any name is read from the process's memory, if the
- * mapping shows its begin, and not kept.
- * Returns 0, or a negative errno: -ENOEXEC if it is no usable ELF file, -EBUSY if its file
- * system does not answer, -ECANCELED if the work was taken away (see foreign_look.h): then
- * `files` is not to be touched any more.
+ * Returns the facts about the file that process `pid` has mapped as `map`. They are known already
+ * or read now, belong to `files`, and are valid until the next call. A file that cannot be opened
+ * is read from the memory of the process, if the mapping shows its begin; its facts are not kept.
+ *
+ * 0, or a negative errno: -ENOEXEC if it is no usable ELF file; -EBUSY if its file system does not
+ * answer; -ECANCELED if the work was taken away (proc/look.h), and then `files` must not be touched
+ * any more.
  */
 int context_files_get(struct context_files *files, pid_t pid, const struct context_map *map,
 		      const struct elf_tls **facts);

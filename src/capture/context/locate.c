@@ -10,7 +10,7 @@
 
 #include "capture/context/files.h"
 
-#define FILES_PER_PROCESS_MAX 4096 /* looked at in one walk */
+#define FILES_PER_PROCESS_MAX 4096 /* files that are looked at in one walk */
 #define MODULE_MAX 65535
 
 /* ---- which files, and where they are loaded ---- */
@@ -19,12 +19,12 @@ struct scan {
 	struct context_files *files;
 	pid_t pid;
 	struct context_places *places;
-	/* the run of mappings of one file that the walk is in, by its first */
+	/* the current run of mappings of one file, by its first mapping */
 	uint64_t inode, start, end, offset;
 	uint32_t major, minor;
 	bool readable, done;
 	unsigned int looked;
-	char executable[PATH_MAX]; /* as its link says; that asks no file system */
+	char executable[PATH_MAX]; /* target of /proc/PID/exe; reading it asks no file system */
 	bool musl;
 };
 
@@ -32,7 +32,7 @@ static bool is_run(const struct scan *scan, const struct context_map *map)
 {
 	return scan->inode == map->inode && scan->major == map->major &&
 	       scan->minor == map->minor &&
-	       !(map->offset == 0 && scan->done); /* loaded twice in a row */
+	       !(map->offset == 0 && scan->done); /* the file is loaded twice in a row */
 }
 
 static void run_begin(struct scan *scan, const struct context_map *map)
@@ -65,7 +65,7 @@ static void place_add(struct scan *scan, const struct elf_tls *facts, uint64_t b
 	};
 }
 
-/* Looks at the file of the run; the name is that of `map`, which is one of it. */
+/* Looks at the file of the run. `map`, which has its name, is one of its mappings. */
 static int run_look(struct scan *scan, const struct context_map *map)
 {
 	struct context_map first = *map;
@@ -97,9 +97,9 @@ static int run_look(struct scan *scan, const struct context_map *map)
 }
 
 /*
- * A loaded file has a mapping with code; what is only mapped to be read is
- * data, though it may be an ELF file. The executable is looked at anyway: a
- * program can move its code to huge pages, which are no mapping of the file.
+ * A loaded file has a mapping with code. An ELF file that is mapped without code is only data. The
+ * executable is looked at in any case: a program can move its code to huge pages, which are no
+ * mapping of the file.
  */
 static int map_look(void *arg, const struct context_map *map)
 {
@@ -125,7 +125,7 @@ int context_places_find(struct context_files *files, pid_t pid, struct context_p
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", scan.pid);
 	n = readlink(path, scan.executable, sizeof(scan.executable) - 1);
-	scan.executable[n < 0 ? 0 : n] = '\0'; /* fails for a zombie: no mappings either */
+	scan.executable[n < 0 ? 0 : n] = '\0'; /* a zombie has neither link nor mappings */
 	err = context_maps_walk(scan.pid, map_look, &scan);
 	if (err < 0)
 		return error_set(e, err, "cannot look for the context of process %d", pid);
@@ -170,7 +170,7 @@ static int resolve_tpoff(pid_t pid, const struct context_place *place, struct co
 		return err;
 #if defined(__x86_64__)
 	if (offset >= 0)
-		return 0; /* on this machine static blocks lie below the thread pointer */
+		return 0; /* on this machine static TLS blocks are below the thread pointer */
 #endif
 	return locate_static(offset, out);
 }
@@ -185,7 +185,7 @@ static int resolve_module(pid_t pid, const struct context_place *place,
 
 	if (err)
 		return err;
-	/* With a symbol the loader may have chosen another file's variable. */
+	/* with a symbol the loader may have chosen the variable of another file */
 	if (place->with_symbol && words.offset)
 		return locate_dynamic(place, words.module, words.offset, out);
 	return locate_dynamic(place, words.module, place->symbol, out);
@@ -200,14 +200,14 @@ static int resolve_descriptor_dynamic(pid_t pid, const struct context_place *pla
 	} words;
 
 	if (at >= place->lazy_begin && at < place->lazy_end)
-		return 0; /* still the relocation: bound at the first use */
+		return 0; /* still the address of the relocation: it is bound at the first use */
 	if (context_memory_read(pid, at, &words, sizeof(words)))
 		return 0;
 	return locate_dynamic(place, words.module, words.offset + place->beyond, out);
 }
 
 #if defined(__aarch64__)
-/* Does the resolver just return its argument? [bti c] ldr x0, [x0, #8]; ret */
+/* Whether the resolver just returns its argument: [bti c] ldr x0, [x0, #8]; ret */
 static bool resolver_is_static(pid_t pid, u64 at)
 {
 	u32 code[3];
@@ -235,7 +235,7 @@ static int resolve_descriptor(pid_t pid, const struct context_place *place,
 	if (words.argument < 0)
 		return locate_static(words.argument + (s64)place->beyond, out);
 	if (!words.argument)
-		return 0; /* between the loader's two stores */
+		return 0; /* the loader is between its two stores */
 #else
 	if ((u64)words.argument < 0x10000 || resolver_is_static(pid, words.resolver))
 		return locate_static(words.argument + (s64)place->beyond, out);
@@ -267,7 +267,7 @@ int context_places_resolve(pid_t pid, const struct context_places *places,
 		int found = place_resolve(thread, &places->place[i], out);
 
 		if (found == -EFAULT)
-			continue; /* its words are not mapped yet, or no more */
+			continue; /* the words are not mapped yet, or not any more */
 		if (found)
 			return found;
 	}

@@ -2,17 +2,15 @@
 /*
  * Finds where a process keeps the OpenTelemetry context of its threads.
  *
- * The variable `otel_thread_ctx_v1` is looked for in every ELF file that the
- * process maps as code. What a file says is kept (struct context_files), so a
- * file seen before costs one fstat(). How the variable is reached in the process
- * stands in words of its memory that its dynamic loader fills in: until it has,
- * the answer is "not yet" and context_places_resolve() asks again for the price
- * of one read.
+ * The variable `otel_thread_ctx_v1` is looked for in every ELF file that the process maps as code.
+ * The facts about a file are kept (struct context_files), so a file that was seen before costs one
+ * fstat(). The dynamic loader of the process writes the variable's place into one or two words of
+ * the process's memory. Until it has done so, the answer is "not yet", and context_places_resolve()
+ * asks again at the cost of one read.
  *
- * Files are opened through the process's own view (/proc/PID/map_files, or
- * /proc/PID/root), which can block if it lies on a file system that does not
- * answer: call this from a thread that drains no ring, and whose looks are
- * supervised.
+ * Files are opened through the process's own view (/proc/PID/map_files, or /proc/PID/root), which
+ * blocks if a file system does not answer. So this is for a thread that drains no ring and whose
+ * looks are supervised.
  */
 #ifndef CAPTURE_CONTEXT_LOCATE_H
 #define CAPTURE_CONTEXT_LOCATE_H
@@ -26,54 +24,52 @@
 #define CONTEXT_VARIABLE "otel_thread_ctx_v1"
 #define CONTEXT_PLACES_MAX 8 /* files of one process that define the variable */
 
-/* What was found out about files. Not thread-safe. */
+/* The facts about files that were read. Not thread-safe. */
 struct context_files;
 
 /* NULL if there is no memory. */
 struct context_files *context_files_new(void);
 /* Frees it; NULL is allowed. */
 void context_files_free(struct context_files *files);
-/* What is asked of files goes through `looks`, the caller's; NULL: nobody supervises. */
+/* Supervises looks at files with `looks`, the caller's. NULL: nobody supervises. */
 void context_files_supervise(struct context_files *files, struct foreign_looks *looks);
-/* How many files were opened and parsed so far (others were known). */
+/* How many files were opened and parsed so far; the others were known. */
 unsigned long context_files_parsed(const struct context_files *files);
 
-/* The variable as one file in one process reaches it. */
+/* How the variable of one file is reached in one process. */
 struct context_place {
 	u8 way; /* enum elf_tls_way */
 	u8 with_symbol, musl;
 	u64 slot;		  /* address in the process */
 	u64 symbol, beyond;	  /* see struct elf_tls */
-	u64 lazy_begin, lazy_end; /* addresses: an argument in between is not resolved */
+	u64 lazy_begin, lazy_end; /* an argument between these addresses is not resolved yet */
 	s64 tp_offset;
 };
 
 struct context_places {
-	bool skipped; /* a file that may define it could not be looked at: see foreign_look.h */
+	bool skipped; /* a file was not looked at, since it hangs: it may define the variable */
 	u32 count;    /* 0: no file that is mapped now defines it */
 	struct context_place place[CONTEXT_PLACES_MAX];
 };
 
 /*
- * Looks for the variable in all files that the process maps.
- * Returns 0 (places->count may be 0), or a negative errno: -ESRCH if the
- * process is gone. What single files refuse is skipped. -ECANCELED: see foreign_look.h, nothing
- * that is shared is to be touched any more.
+ * Looks for the variable in all files that the process maps. A file that cannot be read is skipped.
+ * Returns 0, also if places->count is 0, or a negative errno: -ESRCH if the process is gone;
+ * -ECANCELED if the work was taken away (proc/look.h), and then nothing shared must be touched.
  */
 int context_places_find(struct context_files *files, pid_t pid, struct context_places *places,
 			struct error *e);
 
 /*
- * Asks the process whether the loader has resolved the variable: 1 and the
- * location of the first place that is, 0 if none is yet (also if there is
- * none), or a negative errno.
+ * Reads from the process whether the loader has resolved the variable. Returns 1 and the location
+ * at the first place that is resolved; 0 if there is no such place; or a negative errno.
  */
 int context_places_resolve(pid_t pid, const struct context_places *places,
 			   struct context_location *out);
 
 /*
- * Both in one: 1 located, 0 not (yet) and worth a retry, or a negative errno.
- * `files` may be NULL: nothing is kept then. `out` is untouched unless 1.
+ * Does both. Returns 1: located; 0: not yet, or not at all; or a negative errno. With NULL for
+ * `files` no facts are kept. `out` is untouched unless the result is 1.
  */
 int context_locate(struct context_files *files, pid_t pid, struct context_location *out,
 		   struct error *e);

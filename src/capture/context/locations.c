@@ -22,10 +22,10 @@ int capture_context_set(struct capture *c, pid_t pid, const struct context_locat
 	else if ((location->flags & CONTEXT_ASSUMED) &&
 		 !bpf_map_lookup_elem(locations, &key, &there) &&
 		 !memcmp(&there, location, sizeof(there)))
-		return 0; /* the programs took it by themselves */
+		return 0; /* the programs have assumed it by themselves */
 	else if (bpf_map_update_elem(locations, &key, location, BPF_ANY))
 		return -errno;
-	/* what threads have copied is void from here on */
+	/* copies of locations that threads have are void from here on */
 	__atomic_fetch_add(&c->programs->bss->context_generation, 1, __ATOMIC_RELEASE);
 	return 0;
 }

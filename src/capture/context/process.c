@@ -9,8 +9,8 @@
  *       16    8  published at, CLOCK_BOOTTIME ns; 0 while it is being changed
  *       24    8  address of the payload
  *
- * in host byte order. What was read is valid if the time is the same, and not
- * 0, before and after.
+ * in host byte order. A payload is valid if the time is the same, and not 0, before and after it
+ * was read.
  */
 #include "capture/context/process.h"
 
@@ -24,7 +24,7 @@
 
 #define SIGNATURE "OTEL_CTX"
 #define VERSION 2
-#define MAPPINGS_MAX 4 /* of that name, in one process */
+#define MAPPINGS_MAX 4 /* mappings of that name in one process */
 #define TRIES 5
 #define TRY_AGAIN_NS 100000
 
@@ -99,7 +99,7 @@ static void string_keep(struct process_context *out, struct protobuf_bytes key,
 		out->is_fathom = text_is(value, "fathom");
 }
 
-/* One name of the key map; a name with a NUL inside ends there. */
+/* Keeps a name of the key map. A name with a NUL inside ends there. */
 static void key_keep(struct decode *decode, struct protobuf_bytes name)
 {
 	struct process_context *out = decode->out;
@@ -173,7 +173,7 @@ static int attribute_decode(struct decode *decode, struct protobuf_bytes message
 	return more < 0 ? more : value_decode(decode, key, value);
 }
 
-/* The attributes that are field `number` of a message. */
+/* Decodes the attributes in field `number` of a message. */
 static int attributes_decode(struct decode *decode, struct protobuf_bytes message,
 			     unsigned int number)
 {
@@ -239,11 +239,11 @@ bool process_context_is_mapping(const char *name)
 struct search {
 	pid_t pid;
 	struct process_context *out;
-	unsigned int looked; /* at mappings of the right name */
+	unsigned int looked; /* of reads at mappings of the right name */
 	int result;
 };
 
-/* 1 read, 0 no context, -EAGAIN being written, or another negative errno. */
+/* 1: read; 0: no context; -EAGAIN: it is being changed; or another negative errno. */
 static int context_read_once(pid_t pid, u64 at, void *payload, struct process_context *out)
 {
 	struct header header, again;
@@ -263,7 +263,7 @@ static int context_read_once(pid_t pid, u64 at, void *payload, struct process_co
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (context_memory_read(pid, at, &again, sizeof(again)) ||
 	    memcmp(&header, &again, sizeof(header)) != 0)
-		return -EAGAIN; /* also explains an error of the copy */
+		return -EAGAIN; /* a change explains an error of the copy, too */
 	if (!err)
 		err = process_context_decode(payload, header.payload_bytes, out);
 	if (err)

@@ -22,7 +22,7 @@ bool context_program_is(pid_t pid, const struct context_program *program)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", context_maps_thread(pid));
-	/* the device's number is not the kernel's on every file system */
+	/* on some file systems stat() gives another device number than the kernel */
 	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO | STATX_SIZE, &info) &&
 	       info.stx_ino == program->inode && info.stx_size == program->bytes;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of executed files, for processes that execute them later: the kernel programs
- * take it at the exec itself (bpf/context_location.h), capture writes it when it has looked.
+ * Locations of contexts by executed file, for processes that execute the file later. Capture adds a
+ * location when it has looked at a process; the kernel programs take it over at the exec
+ * (bpf/context_location.h).
  *
- * Only a static location is kept: a dynamic one depends on what a process loads as it runs.
- * Nor is anything of a file whose processes were seen to have it at different places.
+ * Only static locations are kept, since a dynamic one depends on the libraries that a process
+ * loads. If processes of a file had the variable at different places, nothing is kept.
  */
 #ifndef CAPTURE_CONTEXT_PROGRAM_H
 #define CAPTURE_CONTEXT_PROGRAM_H
@@ -14,18 +15,19 @@
 
 #include "bpf/context_location.h"
 
-/* Whether both say the same place: what is said of the writer, or is assumed, does not count. */
+/* Whether both are the same place. Flags are not compared. */
 bool context_location_is_same(const struct context_location *a, const struct context_location *b);
 
 /*
- * Whether a process runs that file by now, as far as its inode and size tell; asks no file
- * server. Threads may call it at once.
+ * Whether a process runs that file now, by its inode and size. Does not ask the file system, so it
+ * cannot hang. Several threads may call this at once.
  */
 bool context_program_is(pid_t pid, const struct context_program *program);
 
 /*
- * What is to be kept of a program of which `kept` is (NULL: nothing), and a process of which was
- * found to have `found` (known = 0: to have none where one was assumed).
+ * Returns the location to keep for a program. `kept` is the one that was kept so far (NULL: none).
+ * `found` is that of a process of the program; known = 0: the process had none where one was
+ * assumed.
  */
 struct context_location context_program_learn(const struct context_location *kept,
 					      const struct context_location *found);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the fields of a protobuf message one after the other, in place.
- * Nothing is allocated and nothing recurses: the caller walks into the
- * messages that it knows, so the depth is its own.
+ * Reads the fields of a protobuf message one after the other, in place. Allocates nothing, and does
+ * not recurse: the caller descends into the messages that it knows.
  */
 #ifndef CAPTURE_CONTEXT_PROTOBUF_H
 #define CAPTURE_CONTEXT_PROTOBUF_H
@@ -24,8 +23,8 @@ struct protobuf_bytes {
 struct protobuf_field {
 	uint32_t number;
 	uint32_t type;		     /* PROTOBUF_* */
-	uint64_t value;		     /* of a varint */
-	struct protobuf_bytes bytes; /* of PROTOBUF_BYTES: inside the message */
+	uint64_t value;		     /* for PROTOBUF_VARINT */
+	struct protobuf_bytes bytes; /* for PROTOBUF_BYTES; points into the message */
 };
 
 static inline int protobuf_varint(struct protobuf_bytes *from, uint64_t *value)
@@ -79,7 +78,7 @@ static inline int protobuf_next(struct protobuf_bytes *from, struct protobuf_fie
 		field->bytes.len = (size_t)len;
 		return protobuf_skip(from, len) ? -EPROTO : 1;
 	}
-	return -EPROTO; /* groups and what is not defined */
+	return -EPROTO; /* groups, and types that are not defined */
 }
 
 #endif

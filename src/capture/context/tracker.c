@@ -8,8 +8,7 @@
 #include "capture/context/files.h"
 #include "capture/context/tracker_internal.h"
 
-#define ASSUMED_NS (80 * TRACKER_MS) /* after an exec; by then libraries are mapped and looked at  \
-				      */
+#define ASSUMED_NS (80 * TRACKER_MS) /* after an exec; by then libraries were looked at */
 
 struct context_tracker *context_tracker_new(const struct context_tracker_sink *sink)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Giving privileges up. Capabilities belong to a thread: each thread of capture
- * calls this, and threads that are made later begin with what is left.
+ * Drops capabilities. They belong to a thread, so each thread of capture drops its own. Threads
+ * that are made later begin with the rest.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -14,14 +14,14 @@
 #include "capture/kernel/kernel.h"
 
 /*
- * To look into processes that begin later: their memory maps, files and rings;
- * the last one, where it is there, for mapped files whose name is gone.
+ * Capabilities for looking at processes that begin later: at their mappings, files and rings. The
+ * last one, if it is there, is for mapped files whose name is gone.
  */
 #define KEPT                                                                                       \
 	((1ull << CAP_SYS_PTRACE) | (1ull << CAP_DAC_READ_SEARCH) |                                \
 	 (1ull << CAP_CHECKPOINT_RESTORE))
 
-/* Is the syscall bpf() refused without the capabilities `without`, of this thread? */
+/* Whether the system call bpf() fails if this thread lacks the capabilities `without`. */
 static bool is_refused(struct __user_cap_header_struct *header,
 		       const struct __user_cap_data_struct had[2], u64 without, int map)
 {
@@ -69,7 +69,7 @@ int capture_capabilities_drop(u64 more)
 	struct __user_cap_data_struct data[2];
 	u64 keep = KEPT | more;
 
-	/* nor may a program that this one runs have them; without CAP_SETPCAP, let it be */
+	/* programs that this one runs must not get them back; fails without CAP_SETPCAP */
 	for (int cap = 0; cap < 64; cap++) {
 		if (!(keep >> cap & 1))
 			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);

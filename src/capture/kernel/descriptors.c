@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How many file descriptors recording needs: of programs, maps, links and events. */
+/* Computes how many descriptors a recording needs: for programs, maps, links and events. */
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -7,8 +7,8 @@
 
 #include "capture/kernel/kernel.h"
 
-#define ALWAYS 256 /* programs, maps, links and the recorder's own files are some 160 */
-#define PER_CPU 4  /* two ends of faults, each an event and a link */
+#define ALWAYS 256 /* programs, maps, links and the recorder's own files take about 160 */
+#define PER_CPU 4  /* an event and a link for each of two ends of page faults */
 #define PER_EVENT 2
 
 static rlim_t descriptors_wanted(const struct capture *c)
@@ -37,7 +37,7 @@ void capture_descriptors_hint(const struct capture *c, int err, struct error *e)
 
 	if (err != -EMFILE || getrlimit(RLIMIT_NOFILE, &limit))
 		return;
-	if (wanted <= limit.rlim_cur) /* there are others, of who started it or of programs */
+	if (wanted <= limit.rlim_cur) /* more are open: inherited ones, or rings */
 		wanted += limit.rlim_cur;
 	error_hint(e, "%llu file descriptors are enough: raise the limit ('ulimit -n %llu')",
 		   wanted, wanted);

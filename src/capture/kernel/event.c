@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Kernel tracepoints that the user chose: found in tracefs by name or glob,
- * described (bpf/event.h) for the one program that all of them run, attached
- * through perf. Their formats go into every chunk, under an id that is a hash
- * of what they say: the same on each host and boot.
+ * Tracepoints that the user chose. They are found in tracefs by name or glob, and attached through
+ * perf to one program, to which each of them is described (bpf/event.h). Their formats are in every
+ * chunk. The id of a format is a hash of its text, so it is the same on each host and boot.
  */
 #include "capture/kernel/event.h"
 
@@ -43,7 +42,7 @@ struct event {
 
 struct capture_events {
 	VEC(struct event) list;
-	bool named; /* one of them names a thread */
+	bool named; /* one of them has the id of a thread as a field */
 	bool due;   /* the formats are to be told */
 	u64 misses; /* as told to the sink */
 	struct bpf_link *vectors[CAPTURE_VECTOR_PROGRAMS];
@@ -51,14 +50,13 @@ struct capture_events {
 
 /* ---- what a format says that the program has to know ---- */
 
-/* Their `pid` is not the thread that they are about, or not as the kernel numbers it. */
+/* Events whose field `pid` is not the thread that they are about, or not the kernel's number. */
 static const char *const other_pids[] = {
-	"sched:sched_process_wait", /* who is waited for */
+	"sched:sched_process_wait", /* the thread that is waited for */
 	"syscalls:*",		    /* an argument, in the caller's namespace */
 };
 
-/* Does the field say which thread the event is about? Only of these types is it a thread's number.
- */
+/* Whether the field is the id of the thread that the event is about. */
 static bool field_names_thread(const char *event, const char *declaration)
 {
 	static const char *const fields[] = {"pid_t pid", "int pid", "pid_t tid", "int tid"};
@@ -72,7 +70,7 @@ static bool field_names_thread(const char *event, const char *declaration)
 	return false;
 }
 
-/* Above a thread that has nothing to do with it. */
+/* Whether the event fires in an interrupt, and so says nothing about the thread below it. */
 static bool fires_in_interrupt(const char *event)
 {
 	static const char *const names[] = {
@@ -87,7 +85,7 @@ static bool fires_in_interrupt(const char *event)
 	return false;
 }
 
-/* A line like "field:pid_t pid; offset:12; size:4; signed:1;" */
+/* Parses a line like "field:pid_t pid; offset:12; size:4; signed:1;". */
 static void field_apply(struct event *event, const char *line)
 {
 	struct event_config *c = &event->config;
@@ -102,7 +100,7 @@ static void field_apply(struct event *event, const char *line)
 		c->fixed = offset + size;
 	if (offset && size == 4 && !c->thread_at && field_names_thread(event->name, declaration))
 		c->thread_at = offset;
-	/* for calls the kernel hands programs only the arguments, without the strings */
+	/* for system calls the kernel gives programs the arguments only, without strings */
 	if (strncmp(event->name, "syscalls:", 9) == 0 || c->location_count == EVENT_LOCATIONS)
 		return;
 	if (strncmp(declaration, "__rel_loc", 9) == 0)
@@ -120,7 +118,7 @@ static void fields_apply(struct event *event, const char *format)
 	}
 }
 
-/* The record with name and format; what does not fit (how to print) is left out. */
+/* Makes the record with name and format. A long format loses its print format, or is cut. */
 static int record_make(struct event *event, const char *format)
 {
 	size_t name = strlen(event->name) + 1, text = strlen(format);
@@ -206,7 +204,7 @@ static int event_missing(const struct tracefs_names *names, const char *wanted, 
 			 wanted);
 }
 
-/* Takes away of what was chosen. */
+/* Removes the events that match `unwanted` from those that were chosen. */
 static int event_leave_out(struct capture_events *events, const struct tracefs_names *names,
 			   const char *unwanted, struct error *e)
 {
@@ -304,7 +302,7 @@ int capture_events_open(struct capture *c, const struct capture_options *options
 
 /* ---- attaching ---- */
 
-/* One that is online. */
+/* The first CPU that is online. */
 static int cpu_first(u32 cpus)
 {
 	char online[CPU_LIST_BYTES];
@@ -329,7 +327,7 @@ static int event_attach(struct capture *c, u32 index, struct error *e)
 
 	if (bpf_map_update_elem(configs, &index, &event->config, BPF_ANY))
 		return error_set(e, errno, "cannot describe %s", event->name);
-	/* on one CPU: the program runs on all of them */
+	/* opened on one CPU, but the program runs on all of them */
 	fd = syscall(SYS_perf_event_open, &attr, -1, cpu_first(c->ring_count), -1,
 		     PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
@@ -404,7 +402,7 @@ void capture_events_tell_again(struct capture *c)
 		c->events->due = true;
 }
 
-/* The kernel runs no such program inside another one: it counts what it skips. */
+/* The kernel does not run the program inside another one, but counts the skipped runs. */
 u64 capture_events_missed(struct capture *c)
 {
 	struct bpf_prog_info info = {0};

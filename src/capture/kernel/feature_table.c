@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the kernel offers, in one table: each row is a program of bpf/, what it
- * is for, and whether anything works without it. Rows are attached in their
- * order: life first, so that no thread slips between the snapshot and its fork.
+ * The table of features. Each row is a program of bpf/, with its purpose and whether recording
+ * works without it. Programs are attached in the order of rows. Those for the life of threads come
+ * first, so that each thread is either in the snapshot or its fork is seen.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,15 +16,15 @@
 
 enum feature_need {
 	USEFUL,
-	TELLS, /* what nobody counts when it is skipped: faults, or by whom a thread is not woken */
+	TELLS,	/* wrong records without it; skipped runs are no countable loss */
 	NEEDED, /* nothing can be recorded without it */
 };
 
 struct feature_row {
-	const char *name; /* of the program; and of the tracepoint, if it stands in for none */
+	const char *name; /* of the program, and of its tracepoint unless it is a stand-in */
 	const char *what;
 	enum feature_need need;
-	u16 lost_kind; /* what is lost when the kernel skips a run */
+	u16 lost_kind; /* the record that is lost when the kernel skips a run */
 };
 
 static const struct feature_row feature_rows[] = {
@@ -55,7 +55,7 @@ static const struct feature_row feature_rows[] = {
 	{"page_fault_kernel", "page faults inside system calls", TELLS, 0},
 	{"cpuhp_exit", "ends of page faults on a CPU that comes back", USEFUL, 0},
 	{"signal_deliver", "deaths by a signal, and page faults that become one", USEFUL, 0},
-	/* ends before begins: what begins meanwhile is not kept for good */
+	/* ends are attached before begins, so that no begin stays without an end */
 	{"block_bio_complete", "threads that block I/O is done for", USEFUL, RECORD_block},
 	{"block_rq_complete", "block I/O", USEFUL, RECORD_block},
 	{"block_bio_queue", "threads that block I/O is done for", USEFUL, RECORD_block},
@@ -89,10 +89,10 @@ static const struct feature_row feature_rows[] = {
 	{"sys_enter", "begin of system calls", NEEDED, 0},
 };
 
-/* What stands in for a tracepoint or a field that older kernels lack (bpf/older.bpf.c). */
+/* Programs that stand in for a tracepoint or a field that older kernels lack (bpf/older.bpf.c). */
 static const struct stand_in_row {
-	const char *name;	/* of a feature */
-	const char *function;	/* that it traces; NULL: the tracepoint of its name */
+	const char *name;	/* of the feature */
+	const char *function;	/* that the program traces; NULL: the tracepoint of its name */
 	const char *instead_of; /* "tracepoint" or "struct.field" */
 } stand_in_rows[] = {
 	{"sock_readable", "sock_def_readable", "sk_data_ready"},
@@ -137,7 +137,7 @@ bool capture_field_in_btf(const struct btf *btf, const char *type, const char *f
 	return false;
 }
 
-/* Whether the kernel has what a row stands in for. */
+/* Whether the kernel has the tracepoint or field that a row stands in for. */
 static bool newer_in_btf(const struct btf *btf, const char *instead_of)
 {
 	const char *dot = strchr(instead_of, '.');
@@ -200,7 +200,7 @@ u16 capture_feature_lost_kind(size_t feature)
 	return feature_rows[feature].lost_kind;
 }
 
-/* Whether a program may be put at the begin of a function: some kernels refuse it. */
+/* Whether this kernel lets a program be attached to the begin of the function. */
 static bool function_can_be_traced(const struct btf *btf, const char *function)
 {
 	static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K},

@@ -17,7 +17,7 @@
 #include "capture/kernel/kernel.h"
 #include "programs.skel.h"
 
-#define KERNEL_ENOTSUPP 524 /* the kernel's own, which no header here has */
+#define KERNEL_ENOTSUPP 524 /* an errno of the kernel that no header for user space has */
 
 static struct bpf_program *feature_program(const struct capture *c, const char *name)
 {
@@ -69,7 +69,7 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 	return 0;
 }
 
-/* A software event of a CPU that is online, period 1. */
+/* Opens a software event of a CPU that is online, with period 1. */
 static int perf_open(u64 event, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -82,7 +82,7 @@ static int perf_open(u64 event, int cpu)
 	return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The link of a program to an event of a CPU; NULL with errno, as where the CPU is gone again. */
+/* Attaches a program to an event of a CPU. NULL with errno, for example if the CPU is gone. */
 static struct bpf_link *perf_attach(struct bpf_program *program, u64 event, int cpu)
 {
 	int fd = perf_open(event, cpu);
@@ -119,13 +119,14 @@ static void fault_ends_detach(struct capture *c, u32 cpu)
 	*ends = (struct capture_fault_ends){NULL, NULL};
 }
 
-/* It is want that keeps us from what this kernel has. */
+/* Whether an error means that memory or descriptors ran out. */
 static bool feature_starves(int err)
 {
 	return err == EMFILE || err == ENFILE || err == ENOMEM;
 }
 
-/* This kernel has no such place, or none where a program can be. */
+/* Whether an error means that this kernel has no such place, or no program can be attached there.
+ */
 static bool feature_is_missing(int err)
 {
 	switch (err) {
@@ -137,14 +138,14 @@ static bool feature_is_missing(int err)
 	case EOPNOTSUPP:
 	case KERNEL_ENOTSUPP:
 	case EADDRNOTAVAIL:
-	case EBUSY: /* a live patch has the function */
+	case EBUSY: /* a live patch has replaced the function */
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* The ends of page faults on one CPU, which may go meanwhile: then they are not there. */
+/* Attaches the ends of page faults on one CPU. No error if the CPU goes offline meanwhile. */
 static int fault_ends_attach(struct capture *c, u32 cpu)
 {
 	struct capture_fault_ends *ends = &c->fault_ends[cpu];
@@ -185,7 +186,7 @@ int capture_features_cpus(struct capture *c)
 	for (u32 cpu = 0; c->fault_ends && cpu < c->ring_count && !err; cpu++) {
 		bool gone = known && !cpu_list_has(online, cpu);
 
-		/* one that has none may be back since the list was read, and have said so */
+		/* a CPU without events may have come back since the list was read, and told so */
 		if (gone && (c->fault_ends[cpu].minor || c->fault_ends[cpu].major))
 			fault_ends_detach(c, cpu);
 		else if (!gone && __atomic_load_n(fault_ends_since(c, cpu), __ATOMIC_RELAXED) ==
@@ -209,8 +210,9 @@ static void faults_detach(struct capture *c)
 }
 
 /*
- * Without these ends no fault is recorded: it would last until the next call. They are not
- * given to everybody (perf_event_paranoid, a seccomp filter).
+ * Attaches the ends of page faults on all CPUs. If that is not allowed (perf_event_paranoid, a
+ * seccomp filter), faults are not recorded at all: each would seem to last until the next system
+ * call.
  */
 static int faults_attach(struct capture *c)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the maps of the kernel programs take, by their definitions. The kernel tells it itself, in
- * fdinfo, but before 6.4 of what comes as it is needed it tells what that would be at most.
+ * Computes the memory of the kernel programs' maps from their definitions. The kernel tells it in
+ * fdinfo, too, but before 6.4 it counts entries that are allocated when needed at their maximum.
  */
 #include <bpf/libbpf.h>
 
 #include "capture/kernel/kernel.h"
 #include "programs.skel.h"
 
-/* What a hash has beside keys and values: struct htab_elem and struct bucket in the kernel. */
+/* The overhead of a hash: struct htab_elem and struct bucket in the kernel. */
 #define HASH_ELEMENT_BYTES 48
 #define HASH_BUCKET_BYTES 16
 #define ALIGNED(bytes) (((u64)(bytes) + 7) & ~7ull)
@@ -24,11 +24,11 @@ static u64 map_of_hash_bytes(const struct bpf_map *map, u32 cpus)
 	if (bpf_map__map_flags(map) & BPF_F_NO_PREALLOC)
 		entries = 0;
 	else if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
-		entries += cpus; /* each has one at hand */
+		entries += cpus; /* each CPU has a spare entry */
 	return buckets * HASH_BUCKET_BYTES + entries * element;
 }
 
-/* From the begin: what storage has for threads and sockets comes with these. */
+/* The memory of a map from the begin. Storage of threads and sockets is allocated with these. */
 static u64 map_bytes(const struct bpf_map *map, u32 cpus)
 {
 	u64 entries = bpf_map__max_entries(map), value = ALIGNED(bpf_map__value_size(map));

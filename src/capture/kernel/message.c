@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * libbpf talks through one callback of the whole process: its warnings are
- * kept here until somebody needs a cause.
- */
+/* libbpf has one callback for messages in the whole process. Warnings are kept here for errors. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

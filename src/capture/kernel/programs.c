@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which of the two objects is opened. They have the same programs, maps and
- * data, so one skeleton serves both.
+ * Chooses between the two objects of kernel programs (bpf/meson.build). They have the same
+ * programs, maps and data, so one skeleton serves both.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "capture/kernel/kernel.h"
 
-#ifdef __clang_analyzer__ /* which does not see that libbpf frees it */
+#ifdef __clang_analyzer__ /* the analyzer does not see that libbpf frees it */
 static inline void skeleton_free(struct bpf_object_skeleton *s)
 {
 	bpf_object__destroy_skeleton(s);
@@ -22,7 +22,7 @@ static inline void skeleton_free(struct bpf_object_skeleton *s)
 #include "plain.skel.h"
 #include "programs.skel.h"
 
-/* Without BTF: what is said then does not depend on it. */
+/* Whether the kernel has bpf_rdonly_cast(). False also without BTF, which is an error later. */
 static bool kernel_casts(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What runs on each CPU, asked by interrupting it: bpf/running.bpf.c. */
+/* Runs a program on each CPU, which interrupts the thread there: bpf/running.bpf.c. */
 #include <errno.h>
 
 #include <bpf/bpf.h>
@@ -17,7 +17,7 @@ void capture_running_tell(struct capture *c)
 
 		int err = bpf_prog_test_run_opts(program, &run);
 
-		if (err && err != -ENXIO) /* not that the CPU is not there */
+		if (err && err != -ENXIO) /* -ENXIO: the CPU is offline */
 			c->counts.incomplete++;
 	}
 }

@@ -15,7 +15,7 @@
 
 #define NEAR_MAX 3
 
-/* An instance of tracefs that no directory shows. */
+/* Mounts tracefs without a place in any directory. Returns a descriptor or a negative errno. */
 static int tracefs_mount(void)
 {
 	int context = syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), mount = -1, events, err;
@@ -87,10 +87,10 @@ static int subsystem_list(int events, const char *subsystem, struct tracefs_name
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s/id", subsystem, entry->d_name);
-		/* by capabilities, too, which plain access() leaves out */
+		/* AT_EACCESS also counts capabilities */
 		if (faccessat(events, path, R_OK, AT_EACCESS) != 0) {
 			names->closed |= errno == EACCES;
-			continue; /* a file, or nothing that perf can open */
+			continue; /* no directory of an event, or an event that perf cannot open */
 		}
 		if (asprintf(&name, "%s:%s", subsystem, entry->d_name) < 0)
 			err = -ENOMEM;
@@ -109,7 +109,7 @@ int tracefs_list(int events, struct tracefs_names *names)
 	int err = dir ? 0 : -errno;
 
 	while (!err && (entry = readdir(dir))) {
-		/* those of ftrace itself are no tracepoints */
+		/* events of ftrace itself are no tracepoints */
 		if (entry->d_name[0] != '.' && strcmp(entry->d_name, "ftrace") != 0)
 			err = subsystem_list(events, entry->d_name, names);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The programs that note that an interrupt between CPUs runs (bpf/event.bpf.c):
- * what fires in one above a thread of ours is not its own. Ends before begins: none
- * is noted for good.
+ * Programs that note interrupts between CPUs (bpf/event.bpf.c). An event that fires in such an
+ * interrupt does not belong to the thread below it. Ends are attached before begins, so that no
+ * interrupt stays noted for good.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -17,10 +17,10 @@
 
 struct cgroup_search {
 	struct cgroup_places found;
-	struct btf *btf; /* the kernel's, once it is asked for */
+	struct btf *btf; /* types of the kernel, once they are needed */
 };
 
-/* Number of a controller in this kernel's enum, -1 if it has none of that name. */
+/* The number of a controller in this kernel's enum, -1 if it has none of that name. */
 static int controller_number(struct cgroup_search *search, const char *name, size_t len)
 {
 	const struct btf_type *type;
@@ -42,7 +42,7 @@ static int controller_number(struct cgroup_search *search, const char *name, siz
 	return number;
 }
 
-/* Of the options of a v1 mount: the number of its first controller. */
+/* The number of the first controller in the options of a mount of version 1. */
 static int controller_of_options(struct cgroup_search *search, const char *options)
 {
 	for (const char *at = options; *at;) {
@@ -88,7 +88,7 @@ static bool cgroup_known(const struct cgroup_places *found, const struct cgroup_
 	return false;
 }
 
-/* 1: `path` is a cgroup, and in the list; 0: it is none; or a negative errno. */
+/* Adds the cgroup `path` to the list. 1; 0 if the path is no cgroup; or a negative errno. */
 static int cgroup_look(struct cgroup_search *search, const char *path, const char *mount)
 {
 	struct cgroup_places *found = &search->found;
@@ -109,7 +109,8 @@ static int cgroup_look(struct cgroup_search *search, const char *path, const cha
 		return 0;
 	}
 	key.id = st.st_ino;
-	if (found->count == CGROUP_PLACES || cgroup_known(found, &key)) /* it is mounted twice */
+	/* a cgroup is found twice if its hierarchy is mounted twice */
+	if (found->count == CGROUP_PLACES || cgroup_known(found, &key))
 		return 1;
 	place = &found->list[found->count++];
 	*place = (struct cgroup_place){.key = key};
@@ -117,7 +118,7 @@ static int cgroup_look(struct cgroup_search *search, const char *path, const cha
 	return 1;
 }
 
-/* The cgroup of that path in every hierarchy that has one. */
+/* Adds the cgroup of that path in every hierarchy that has one. */
 static int cgroup_look_below_mounts(struct cgroup_search *search, const char *path)
 {
 	FILE *file = setmntent("/proc/self/mounts", "re");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finds the cgroups that a user's path names, as the kernel programs know them (bpf/cgroup.h).
- */
+/* Finds the cgroups that a path of the user names, by the keys of the kernel programs. */
 #ifndef CAPTURE_SCOPE_CGROUP_FIND_H
 #define CAPTURE_SCOPE_CGROUP_FIND_H
 
@@ -12,11 +10,11 @@
 
 #include "bpf/cgroup_key.h"
 
-#define CGROUP_PLACES 16 /* a path below its mount can be there in each hierarchy */
+#define CGROUP_PLACES 16 /* each hierarchy can have a cgroup of the same path */
 
 struct cgroup_place {
 	struct cgroup_key key;
-	char mount[256]; /* of its hierarchy; empty: the path itself is its directory */
+	char mount[256]; /* of its hierarchy; empty: the path is that of its directory */
 };
 
 struct cgroup_places {
@@ -25,9 +23,10 @@ struct cgroup_places {
 };
 
 /*
- * `path` is that of a directory, or as /proc/PID/cgroup shows it: below its mount, and then there
- * can be one in each hierarchy. Fills `found`, each cgroup once. Errors: -ENOENT, there is none
- * now; -ENOTSUP, it is in a hierarchy without a controller. Threads may call it at once.
+ * Finds the cgroups of a path, each once. `path` is that of a directory, or relative to the mount
+ * of its hierarchy, as /proc/PID/cgroup shows it; then each hierarchy can have such a cgroup. 0;
+ * -ENOENT if there is none now; -ENOTSUP if its hierarchy has no controller. Several threads may
+ * call this at once.
  */
 int cgroup_find(const char *path, struct cgroup_places *found, struct error *e);
 

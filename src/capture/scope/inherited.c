@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the command has open when it begins. It is looked at while the command waits for its exec,
- * which leaves all of that open; since the exec is the first that is recorded of it, the names are
- * told behind that.
+ * Files that the command has open when it begins. They are looked at while the command waits for
+ * its exec, which leaves them open. The exec is the first record of the command, so the files are
+ * told right behind it.
  */
 #include "capture/scope/scope.h"
 #include "capture/state.h"
@@ -20,7 +20,8 @@ int inherited_take(struct capture *c, const struct capture_stream *stream,
 		return err;
 	kept = c->inherited.list.data[c->inherited.list.count - 1].record;
 	kept->seq = 0;
-	if (kept->kind == RECORD_fd) /* and not before, as a snapshot's would say */
+	/* the file counts as open from then on; the op of a snapshot would mean: open before */
+	if (kept->kind == RECORD_fd)
 		((struct record_fd *)kept)->op = FD_open;
 	return 0;
 }

@@ -38,7 +38,7 @@ static void process_fill_command(struct capture *c, struct record_process *r, u3
 	if (n < 0)
 		return; /* a kernel thread */
 	at += n;
-	if (at == room - 1) /* it may go on */
+	if (at == room - 1) /* the path may be longer */
 		c->counts.incomplete++;
 	r->command[at++] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", number);
@@ -75,7 +75,7 @@ static int deliver_process(struct capture *c, const struct capture_sink *sink,
 	return sink->record(sink->arg, &snapshot_stream, &copy.process.head);
 }
 
-/* Delivers the whole records in a buffer; *used gets how many bytes they were. */
+/* Delivers the complete records in a buffer. *used gets their bytes. */
 static int deliver_buffer(struct capture *c, const struct capture_sink *sink, const u8 *buffer,
 			  size_t bytes, size_t *used)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The scope of a recording, told to the kernel programs (bpf/state.h).
- */
+/* Tells the kernel programs which threads are in scope (bpf/state.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +14,7 @@
 #include "capture/state.h"
 #include "programs.skel.h"
 
-#define SCOPE_TURNS 8 /* a cgroup that is made anew all the time is never still */
+#define SCOPE_TURNS 8 /* tries, if a cgroup is removed and made again all the time */
 #define SEED_TRIES 8
 
 int capture_scope_set(struct capture *c, const struct capture_options *options, struct error *e)
@@ -66,7 +64,8 @@ int capture_scope_add(struct capture *c, const struct capture_options *options, 
 	return 0;
 }
 
-/* Puts in scope what the path names now: 1 if that is news, 0 or a negative errno. */
+/* Puts the cgroups that the path names now in scope. 1: one of them is new; 0; or negative errno.
+ */
 static int cgroup_look_again(struct capture *c, const char *path, struct error *e)
 {
 	int cgroups = bpf_map__fd(c->programs->maps.scope_cgroups);
@@ -88,7 +87,7 @@ static int cgroup_look_again(struct capture *c, const char *path, struct error *
 
 int capture_scope_look_again(struct capture *c, struct error *e)
 {
-	/* what is there after it was put in scope can only go before the programs' eyes */
+	/* a cgroup that exists after it was put in scope is only removed while programs watch */
 	for (size_t i = 0; i < c->cgroup_count; i++) {
 		int news = 1;
 
@@ -118,7 +117,7 @@ void capture_scope_settled(struct capture *c)
 	int pids = bpf_map__fd(c->programs->maps.scope_pids);
 	u32 pid;
 
-	/* every thread of theirs is marked by now, and the numbers will be those of others */
+	/* all their threads are marked by now, and their numbers may go to other processes */
 	while (bpf_map_get_next_key(pids, NULL, &pid) == 0)
 		if (bpf_map_delete_elem(pids, &pid))
 			break;
@@ -130,7 +129,7 @@ int capture_scope_seed(struct capture *c, pid_t child, struct error *e)
 	int err = 0;
 
 	__atomic_store_n(seed, child, __ATOMIC_RELEASE);
-	/* what is just made for another on this CPU can be in the way */
+	/* storage that is just being allocated on this CPU can make a try fail */
 	for (int try = 0; try < SEED_TRIES && !err && __atomic_load_n(seed, __ATOMIC_ACQUIRE);
 	     try++)
 		err = capture_scope_iterate(c, c->programs->progs.scope_seeds);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The snapshot's cgroups: each directory of the default hierarchy, with the
- * kernfs id (its inode number) by which process and fork records name it; and
- * of the hierarchies of version 1 those that are of containers, by their ids,
- * with the processes in them, which nothing else tells of.
+ * The cgroups of a snapshot. In the default hierarchy: each directory, with the kernfs id (its
+ * inode number) that process and fork records have. In hierarchies of version 1: the cgroups of
+ * containers, known by the id in their name, with their processes, which no other record tells.
  */
 #include <errno.h>
 #include <fts.h>
@@ -27,7 +26,7 @@ struct cgroup_mount {
 	u32 hierarchy; /* 0: the default one */
 };
 
-/* The number of the hierarchy of version 1 with one of these options, 0: not known. */
+/* The number of the hierarchy of version 1 that has one of these options; 0: not known. */
 static u32 hierarchy_number(const char *options)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
@@ -38,7 +37,7 @@ static u32 hierarchy_number(const char *options)
 		const char *at = options;
 		size_t len;
 
-		/* "4:cpu,cpuacct:/path": the first controller says which */
+		/* "4:cpu,cpuacct:/path": the first controller identifies it */
 		if (sscanf(line, "%u:%127[^:,]", &number, first) != 2)
 			continue;
 		len = strlen(first);
@@ -55,7 +54,7 @@ static u32 hierarchy_number(const char *options)
 	return found;
 }
 
-/* Takes a line of /proc/self/mounts: whether it is one of a hierarchy that can be named. */
+/* Parses a line of /proc/self/mounts. False: it is no hierarchy, or its number is not known. */
 static bool mount_parse(const char *line, struct cgroup_mount *mount)
 {
 	char type[64], options[1024];
@@ -116,7 +115,7 @@ static int member_deliver(struct capture *c, const struct capture_sink *sink, u3
 	return sink->record(sink->arg, &life_stream, &r.attach.head);
 }
 
-/* Whom we see under another number than the kernel's own is not told. */
+/* Tells the members of a cgroup. In a pid namespace we see other numbers than records have. */
 static int members_deliver(struct capture *c, const struct capture_sink *sink,
 			   const FTSENT *directory, u32 hierarchy)
 {
@@ -175,7 +174,7 @@ static int hierarchy_walk(struct capture *c, const struct capture_sink *sink,
 int capture_snapshot_cgroups(struct capture *c, const struct capture_sink *sink)
 {
 	FILE *file = fopen("/proc/self/mounts", "re");
-	u64 walked = 0; /* hierarchies can be mounted twice */
+	u64 walked = 0; /* hierarchies, as bits: one can be mounted twice */
 	char line[4096];
 	int err = 0;
 

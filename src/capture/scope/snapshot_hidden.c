@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Processes that the kernel's list of tasks does not show to programs, as some virtual
- * machines hide their first one: /proc has their names. Of one that was named for the scope
- * nothing can be recorded, which is counted.
+ * Processes that the kernel's list of tasks does not show to programs. Some virtual machines hide
+ * their first process so. /proc has their names. If the user named such a process, nothing can be
+ * recorded of it, and it is counted.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -24,7 +24,7 @@
 
 #define INITIAL_PID_NAMESPACE 0xeffffffcu
 
-/* Calls for each number that is an entry of the directory. */
+/* Calls each(arg, number) for each entry of the directory that is a number. */
 static int numbers_each(const char *path, void *arg, int (*each)(void *arg, u32 number))
 {
 	DIR *dir = opendir(path);
@@ -58,7 +58,8 @@ static int thread_tell(void *arg, u32 tid)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", t->pid, tid);
-	out.r.head.time_ns = host_clock_now_ns(); /* a name that is given later comes after it */
+	/* read before the name, so that a later name gets a later time */
+	out.r.head.time_ns = host_clock_now_ns();
 	out.r.head.tid = tid;
 	out.r.head.pid = t->pid;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -91,7 +92,7 @@ int capture_hidden_tell(struct capture *c, const struct capture_sink *sink)
 	struct telling t = {.c = c, .sink = sink};
 	struct stat st;
 
-	/* elsewhere the numbers in /proc are others than those of records */
+	/* in a pid namespace /proc has other numbers than records have */
 	if (!c->programs->rodata->scope_host || stat("/proc/self/ns/pid", &st) ||
 	    st.st_ino != INITIAL_PID_NAMESPACE)
 		return 0;

@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "base/vec.h"
 
-#define FUNCTION_MAX (1u << 20) /* bytes; what seems longer ends before the next symbol */
+#define FUNCTION_MAX (1u << 20) /* bytes; a function that seems longer is cut */
 #if defined(__aarch64__)
 #define TEXT_LINKED 0xffff800080000000u
 #else
@@ -19,18 +19,18 @@
 #endif
 #define KERNEL_MODULE "[kernel]"
 
-/* Symbols that are no functions are rows, too: they end the function before them. */
+/* A symbol. Those that are no functions are rows, too, since they end the function before them. */
 struct row {
 	uint64_t address;
-	uint32_t name;	 /* where it lies in texts; 0: no function */
+	uint32_t name;	 /* offset in texts; 0: no function */
 	uint32_t module; /* likewise; 0: the kernel itself */
 };
 
 struct kernel_symbols {
-	VEC(struct row) rows; /* by address, one each */
+	VEC(struct row) rows; /* sorted by address, one row for each */
 	struct bytes texts;   /* NUL after each */
-	uint64_t slide;	      /* running less linked address */
-	uint32_t last_module; /* modules stand together in the file */
+	uint64_t slide;	      /* running minus linked address */
+	uint32_t last_module; /* the symbols of a module are adjacent in the file */
 };
 
 static int text_add(struct kernel_symbols *s, const char *text, uint32_t *at)
@@ -52,7 +52,7 @@ static int module_add(struct kernel_symbols *s, const char *module, uint32_t *at
 	return 0;
 }
 
-/* "ffffffff81000000 T name", with a tab and "[module]" where it is of one. */
+/* Parses "ffffffff81000000 T name", and a tab and "[module]" for a symbol of a module. */
 static int row_add(struct kernel_symbols *s, char *line)
 {
 	struct row row = {0};
@@ -82,7 +82,7 @@ static int row_add(struct kernel_symbols *s, char *line)
 	return err ? err : vec_push(&s->rows, row);
 }
 
-/* Where several have one address, functions first, then the order of the file. */
+/* Compares by address; at the same address functions come first, then the order of the file. */
 static int row_compare(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -118,7 +118,7 @@ struct kernel_symbols *kernel_symbols_read(const char *path)
 		free(s);
 		return NULL;
 	}
-	bytes_put_u8(&s->texts, 0); /* place 0 is no text */
+	bytes_put_u8(&s->texts, 0); /* offset 0 stands for no text */
 	while (!err && fgets(line, sizeof(line), file))
 		err = row_add(s, line);
 	if (!err && !s->rows.count)

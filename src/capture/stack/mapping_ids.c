@@ -26,7 +26,7 @@
 #define KNOWN_MAX 8192 /* files; when there are more, all are forgotten */
 #define STUCK_NS 1000000000ull
 
-/* What a file is known by: another build of it has another one. */
+/* Identifies a file on this host, and a version of it. */
 struct file_key {
 	u64 device, inode, size;
 	s64 changed_s, changed_ns;
@@ -45,17 +45,17 @@ struct mapping_ids {
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t wake, done;
 	bool stop, drop;
-	bool busy;	/* the first of those waiting is being looked at, since: */
-	u64 busy_round; /* `round`, as it was then */
-	u64 round;	/* those waiting were handed out as they are so often */
-	VEC(struct record_mapping *) waiting;  /* owned; a copy of the first is with the thread */
-	VEC(struct record_mapping *) complete; /* with room for all that wait */
-	size_t taken;			       /* of complete */
-	u64 missed;			       /* are handed out without having been looked at */
+	bool busy;	/* the first waiting record is being looked at */
+	u64 busy_round; /* `round` when that began */
+	u64 round;	/* how often waiting records were handed out without an identity */
+	VEC(struct record_mapping *) waiting;  /* owned; the thread has a copy of the first */
+	VEC(struct record_mapping *) complete; /* owned; has room for all that wait */
+	size_t taken;			       /* how many of `complete` were taken */
+	u64 missed; /* records without an identity, since the last call */
 
-	bool is_vacant; /* there is no thread; of who supervises it */
+	bool is_vacant; /* there is no thread; for the supervisor */
 	struct foreign_looks *looks;
-	/* of the thread, until its work is taken away */
+	/* for the thread, until its work is taken away */
 	struct bytes_map known; /* struct file_key -> struct file_id, owned */
 };
 
@@ -92,8 +92,9 @@ static bool is_that_file(const struct record_mapping *r, const struct stat *info
 }
 
 /*
- * The mapped file: through the mapping, through its process's root, or where it was. A
- * descriptor with its facts, and *file says which way; or a negative errno.
+ * Finds the mapped file: through the mapping, in the root of its process, or in our own root.
+ * Returns a descriptor, with fstat() in *info, and changes *file if our root was used; or a
+ * negative errno.
  */
 static int mapping_find(struct foreign_looks *looks, struct foreign_file *file,
 			const struct record_mapping *r, struct stat *info)
@@ -123,7 +124,7 @@ static struct file_key file_key_of(const struct stat *info)
 				 .changed_ns = info->st_ctim.tv_nsec};
 }
 
-/* Of the thread that looks alone. */
+/* For the thread that looks, alone. */
 struct id_read {
 	struct stat info;
 	struct file_id id;
@@ -137,7 +138,7 @@ static int id_read(void *arg, int fd)
 	return 0;
 }
 
-/* `info`: of the file that was found. NULL if it is not told; *err says why. */
+/* Reads the identity of the file that was found. `info`: its fstat(). NULL with *err on failure. */
 static const struct file_id *id_learn(struct mapping_ids *ids, const struct foreign_file *file,
 				      int found, const struct stat *info, int *err)
 {
@@ -163,8 +164,8 @@ static const struct file_id *id_learn(struct mapping_ids *ids, const struct fore
 }
 
 /*
- * Whether the file was changed since its mapping was seen: then it may be another one, as the
- * inode of one that is gone is soon used again. A change that lies ahead of the clock says nothing.
+ * Whether the file was changed since its mapping was seen. Then it may be another file, since the
+ * inode of a deleted file is soon used again. A change in the future says nothing.
  */
 static bool is_changed(const struct record_mapping *r, const struct stat *info)
 {
@@ -174,7 +175,7 @@ static bool is_changed(const struct record_mapping *r, const struct stat *info)
 	return changed > now - ago && changed <= now;
 }
 
-/* The path, NUL, what the file is known by. */
+/* Appends NUL and the identity to the path of the record. */
 static void id_put(struct record_mapping *r, const struct file_id *id)
 {
 	size_t bytes = strlen(id->text);
@@ -189,7 +190,10 @@ static void id_put(struct record_mapping *r, const struct file_id *id)
 		RECORD_SLOT_BYTES;
 }
 
-/* -ECANCELED: nothing but `r` is the calling thread's any more. */
+/*
+ * Adds the identity to `r`, if its file can be read. 0 or a negative errno. After -ECANCELED the
+ * calling thread must touch nothing but `r`.
+ */
 static int mapping_complete(struct mapping_ids *ids, struct record_mapping *r)
 {
 	char name[PATH_MAX];
@@ -228,7 +232,7 @@ static struct record_mapping *mapping_copy(const struct record_mapping *r)
 	return copy;
 }
 
-/* The first of those waiting goes to those complete; with the mutex held. */
+/* Removes the first waiting record, and makes `r` complete, its copy or itself. With the mutex. */
 static void first_done(struct mapping_ids *ids, struct record_mapping *r)
 {
 	ids->complete.data[ids->complete.count++] = r; /* there is room for all that wait */
@@ -238,7 +242,10 @@ static void first_done(struct mapping_ids *ids, struct record_mapping *r)
 	pthread_cond_signal(&ids->done);
 }
 
-/* With the mutex. False if the thread's work was taken from it: then it has not the mutex. */
+/*
+ * Completes the first waiting record. With the mutex. False if the work was taken from the thread,
+ * which then does not have the mutex.
+ */
 static bool first_complete(struct mapping_ids *ids)
 {
 	struct record_mapping *r = mapping_copy(ids->waiting.data[0]);
@@ -256,7 +263,7 @@ static bool first_complete(struct mapping_ids *ids)
 	}
 	pthread_mutex_lock(&ids->mutex);
 	ids->busy = false;
-	if (ids->round != round) { /* nobody waits for it any more */
+	if (ids->round != round) { /* it was handed out meanwhile */
 		free(r);
 		return true;
 	}
@@ -294,8 +301,8 @@ static int ids_start(struct mapping_ids *ids)
 }
 
 /*
- * A thread whose look does not end is left behind: what it looked at is handed out as it is, and
- * another one goes on with the rest.
+ * Leaves a thread behind whose look hangs. The record that it looked at is handed out without an
+ * identity, and another thread goes on with the rest.
  */
 static void thread_supervise(struct mapping_ids *ids)
 {
@@ -311,7 +318,7 @@ static void thread_supervise(struct mapping_ids *ids)
 		ids->is_vacant = true;
 	}
 	if (ids->is_vacant)
-		(void)ids_start(ids); /* or the next time */
+		(void)ids_start(ids); /* a failure is tried again the next time */
 }
 
 int mapping_ids_open(struct mapping_ids **out, bool drop, struct error *e)

@@ -17,19 +17,19 @@
 #include "programs.skel.h"
 
 #define STACK_PLACES 4	  /* enum stack_at of bpf/stack.h */
-#define RANGES_TOLD 16384 /* mappings that the kernel programs remember to have told */
+#define RANGES_TOLD 16384 /* mappings that the kernel programs remember as told */
 
 static const struct capture_stream stacks_stream = {.kind = CAPTURE_STREAM_LIFE};
 
 struct capture_stacks {
 	struct kernel_symbols *symbols; /* NULL: they cannot be read */
-	u8 *told;			/* a byte for each of them */
+	u8 *told;			/* for each of them: 1 if it was told */
 	struct mapping_ids *ids;	/* from capture_stacks_start() on */
 	struct bpf_link *links[2];	/* of programs_of() */
 	u64 missed;			/* runs of the programs that the kernel skipped, as told */
 };
 
-/* The programs that record stacks; they are attached behind all others. */
+/* The programs that record stacks, which are attached after all others. */
 static size_t programs_of(const struct capture *c, struct bpf_program *list[2])
 {
 	list[0] = c->programs->progs.stack_switch;
@@ -141,7 +141,7 @@ static u64 frame_of(const struct record_stack *r, size_t i)
 	return address;
 }
 
-/* A function as a mapping of the kernel, which has the process 0. */
+/* Tells a function as a mapping of the kernel, which is process 0. */
 static int function_tell(struct capture *c, const struct capture_sink *sink,
 			 const struct kernel_function *f, u64 time_ns)
 {
@@ -180,7 +180,7 @@ int capture_stacks_names(struct capture_stacks *s, struct capture *c,
 		return 1;
 	}
 	for (size_t i = 0; i < r->frames_len / 8u && !err; i++) {
-		/* a return address can lie behind the function that calls last */
+		/* a return address can be behind its function, if that ends with the call */
 		if (kernel_symbols_find(s->symbols, frame_of(r, i) - (i > 0), &f) ||
 		    s->told[f.number])
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of long waits (bpf/stack.h), on their way to the sink: functions of
- * the kernel are told by name, mapped files with their identity.
+ * Stacks of long waits (bpf/stack.h), on their way to the sink. Functions of the kernel are told by
+ * name, and mapped files with their identity.
  *
- * All functions take NULL where no stacks are recorded.
+ * All functions take NULL, if no stacks are recorded. Those with a sink return 0 or its result.
  */
 #ifndef CAPTURE_STACK_STACKS_H
 #define CAPTURE_STACK_STACKS_H
@@ -12,47 +12,47 @@
 
 struct capture_stacks;
 
-/* Before the programs are loaded: *out is NULL if min_ns is 0. 0 or a negative errno. */
+/* Before the programs are loaded. *out becomes NULL if min_ns is 0. 0 or a negative errno. */
 int capture_stacks_open(struct capture_stacks **out, struct capture *c, u64 min_ns,
 			struct error *e);
 
-/* False if stacks of the kernel are left out: nobody tells us what stands at their addresses. */
+/* False if stacks of the kernel are left out, since /proc/kallsyms shows no addresses. */
 bool capture_stacks_of_kernel(const struct capture_stacks *s);
 
-/* Before the programs are attached, and privileges dropped. */
+/* Before the programs are attached, and before privileges are dropped. */
 int capture_stacks_start(struct capture_stacks *s, struct capture *c, struct error *e);
 void capture_stacks_close(struct capture_stacks *s);
 
-/* Attaches their programs, behind all others. */
+/* Attaches the programs for stacks, after all others. */
 int capture_stacks_attach(struct capture_stacks *s, struct capture *c, struct error *e);
 void capture_stacks_detach(struct capture_stacks *s);
 
-/* How many stacks can be missing, since the last call: runs that the kernel skipped. */
+/* Returns how many runs of these programs the kernel skipped since the last call. */
 u64 capture_stacks_missed(struct capture_stacks *s, struct capture *c);
 
 /*
- * Tells the functions of the kernel that a stack record names first. 1: the record is not
- * to be handed on, since without functions only the place of the kernel could be learnt.
+ * Tells the functions of the kernel in a stack record that were not told before. 1: the record must
+ * not be handed on. Without functions it would only reveal where the kernel was loaded.
  */
 int capture_stacks_names(struct capture_stacks *s, struct capture *c,
 			 const struct capture_sink *sink, const struct record_head *r);
 
-/* Hands a stack record on, without the offset at which the kernel was put at boot. */
+/* Hands a stack record on, with linked addresses instead of those of the running kernel. */
 int capture_stacks_record(struct capture_stacks *s, const struct capture_sink *sink,
 			  const struct capture_stream *stream, const struct record_head *r);
 
-/* A mapping as a program saw it; true: it comes out through capture_stacks_collect(). */
+/* Takes a mapping that a program saw. True: capture_stacks_collect() hands it over later. */
 bool capture_stacks_mapping(struct capture_stacks *s, const struct record_head *r);
 
-/* Hands over the mappings that are complete, as of time_ns. */
+/* Hands over the mappings that are complete, with the time time_ns. */
 int capture_stacks_collect(struct capture_stacks *s, struct capture *c,
 			   const struct capture_sink *sink, u64 time_ns);
 
-/* The same at a cut, for all that were seen before it. Waits for files that answer slowly. */
+/* At a cut: hands over all mappings that were seen before it. Waits for slow files. */
 int capture_stacks_settle(struct capture_stacks *s, struct capture *c,
 			  const struct capture_sink *sink, u64 cut_ns);
 
-/* The stacks of waits that are long already, and were not told. */
+/* Hands over stacks of waits that are long already, still go on, and were not told. */
 int capture_stacks_open_waits(struct capture_stacks *s, struct capture *c,
 			      const struct capture_sink *sink);
 
