@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* How a part looks: 256-color number and letter. */
+/* The 256-color number and the letter of a part. */
 static const struct {
 	int color;
 	char letter;
@@ -17,7 +17,7 @@ static const struct {
 	[SPLIT_off_thread] = {238, '-'}, [SPLIT_unknown] = {255, '?'},
 };
 
-/* Of parts that wrapped (split_sum()) the total is not to be divided by: that of what is shown. */
+/* The total of the shown parts. split_sum() is not usable here, since parts may have wrapped. */
 static unsigned __int128 bar_total(const struct split *split)
 {
 	unsigned __int128 total = 0;
@@ -89,7 +89,7 @@ void bar_mark(const struct split *split, bool used[SPLIT_PARTS_COUNT])
 	}
 }
 
-/* Whether the legend goes on in a new line with this part; `*columns` are taken of the line. */
+/* Whether the legend continues in a new line with this part; *columns of the line are used. */
 static bool legend_breaks(const struct terminal *t, int part, int *columns)
 {
 	int wide = (int)strlen(split_part_name((unsigned int)part)) + 2;

@@ -10,9 +10,8 @@
 #include "span/split.h"
 
 /*
- * Deals out `cells` cells to the parts, in proportion, to the last cell (none
- * if the split is empty): the largest remainders get what rounding leaves,
- * the first of equals first.
+ * Distributes all `cells` cells to the parts in proportion (none if the split is empty). The
+ * cells that rounding leaves go to the largest remainders, the first of equals first.
  */
 void bar_apportion(const struct split *split, int cells, int parts[SPLIT_PARTS_COUNT]);
 
@@ -24,12 +23,12 @@ void bar_mark(const struct split *split, bool used[SPLIT_PARTS_COUNT]);
 
 /* Explains the marked parts, in lines that fit a terminal; nothing if none is marked. */
 void bar_legend(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT]);
-/* How many lines that is. */
+/* The number of these lines. */
 int bar_legend_lines(const struct terminal *t, const bool used[SPLIT_PARTS_COUNT]);
 
 /*
- * "disk 62% user 30% kernel 8%": the largest parts first, at most `most`,
- * those under 1 % left out. Returns the number of columns.
+ * Writes "disk 62% user 30% kernel 8%": the largest parts first, at most `most`, without
+ * those under 1 %. Returns the number of columns.
  */
 int bar_percents(const struct terminal *t, const struct split *split, int most);
 

@@ -9,7 +9,7 @@
 #include "cli/json_file.h"
 #include "cli/read_options.h"
 
-/* A line for each damaged chunk: the answer on stdout stays clean. */
+/* Prints a line for each damaged chunk on stderr, so that stdout has only the answer. */
 static void damage_print(void *arg, const char *text)
 {
 	fprintf(stderr, "fathom chunks: %s\n", text);

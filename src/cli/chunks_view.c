@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 
-/* Columns of what stands before the path. */
+/* The columns before the path. */
 enum { BEGIN, RANGE, RECORDS, BYTES, LOST, COLUMNS };
 
 struct cells {
@@ -25,7 +25,7 @@ static void cells_make(struct cells *c, const struct chunk_row *row)
 	snprintf(c->text[LOST], sizeof(c->text[0]), "%" PRIu64, lost_total(&row->lost));
 }
 
-/* On a terminal no wider than what is in them, so that something is left for the path. */
+/* On a terminal, columns are only as wide as their contents, to leave room for the path. */
 static void widths_find(const struct terminal *t, const struct chunk_row *rows, size_t count,
 			int widths[COLUMNS])
 {
@@ -54,7 +54,7 @@ static void chunk_write_text(const struct terminal *t, const struct chunk_row *r
 	for (int i = 0; i < COLUMNS; i++)
 		room -= fprintf(t->file, "%*s ", widths[i], c.text[i]);
 	room -= fprintf(t->file, " %-9s  ", row->state);
-	terminal_rest_end(t, row->path, room); /* which says which chunk it is */
+	terminal_rest_end(t, row->path, room); /* the end of the path identifies the chunk */
 	putc('\n', t->file);
 }
 

@@ -28,8 +28,8 @@ const struct command *command_find(const char *name)
 }
 
 /*
- * Words of `text`, of which no line is longer than a terminal is wide; the first begins in the
- * column `at`, others in `indent`. Nothing is broken within brackets; an empty line stays.
+ * Writes the words of `text` in lines that fit a terminal. The first line begins in column `at`,
+ * the others in `indent`. Text in brackets is never broken, and empty lines are kept.
  */
 static void text_fill(FILE *file, size_t at, size_t indent, const char *text)
 {
@@ -140,7 +140,7 @@ static int command_check(const struct command *command, void *options,
 	return 0;
 }
 
-/* An answer that did not reach its reader was not given. */
+/* An answer that could not be written is a failure. */
 static int output_finish(const struct command *command, int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -164,7 +164,7 @@ static int command_execute(const struct command *command, const void *options,
 
 	if (status < 0) {
 		status = command_fail(command, status, &e);
-		fflush(stdout); /* one line is said, also if this fails */
+		fflush(stdout); /* only one message, even if this fails */
 		return status;
 	}
 	return output_finish(command, status);

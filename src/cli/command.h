@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A command: a file of static functions that ends with its `const struct
- * command`, and a row in table.c. Main parses by its table, checks, runs, and
- * prints the chain of causes once.
+ * command`, and a row in table.c. commands_main() parses its options by a table,
+ * checks them, runs the command, and prints the chain of causes once.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -17,36 +17,36 @@ struct command {
 	const char *summary;	      /* one line, without a full stop */
 	const char *usage;	      /* what follows the name: "[-o DIR] [-- CMD ARG...]" */
 	const char *description;      /* a paragraph for --help */
-	const char *examples;	      /* lines, each with two spaces in front */
+	const char *examples;	      /* lines, each indented by two spaces */
 	const struct option *options; /* NULL: none but --help */
-	size_t options_bytes;	      /* of the struct that the options fill */
+	size_t options_bytes;	      /* size of the struct that the options fill */
 	/*
-	 * What a table cannot say: operands, options that exclude each other.
-	 * -EINVAL with a line. May be NULL: then operands are refused.
+	 * Checks what a table cannot: operands, options that exclude each other.
+	 * Returns -EINVAL with a message. May be NULL: operands are then refused.
 	 */
 	int (*check)(void *options, const struct operands *operands, struct error *e);
 	/*
-	 * Does it. The exit status, or a negative errno with a chain of causes,
-	 * which main prints, and ends with 1.
+	 * Runs the command. Returns the exit status, or a negative errno with a chain
+	 * of causes, which commands_main() prints, and then exits with 1.
 	 */
 	int (*run)(const void *options, const struct operands *operands, struct error *e);
-	/* Frees what options own; also after a failed parse. May be NULL. */
+	/* Frees the memory of the options, also after a failed parse. May be NULL. */
 	void (*release)(void *options);
 };
 
-/* All commands in the order of the help, NULL at the end. */
+/* All commands in the order of the help; NULL ends the list. */
 extern const struct command *const command_table[];
 
 /* The command of that name, NULL if there is none. */
 const struct command *command_find(const char *name);
 
 /*
- * Says why the command could not be done: the exit status of it. For what takes a while behind
- * that; nothing more is said by main then.
+ * Prints why the command failed, and returns its exit status. For a command that prints this before
+ * something that takes a while; commands_main() then prints nothing more.
  */
 int command_fail(const struct command *command, int err, const struct error *e);
 
-/* A notice that prints its lines on stderr, each behind the name of the program. */
+/* A notice that prints its lines on stderr, each after the name of the program. */
 extern const struct notice notice_stderr;
 
 /* Usage, options and examples of a command, or of fathom. */

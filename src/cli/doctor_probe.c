@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static int finding_add(struct diagnosis *d
 
 /* ---- the kernel ---- */
 
-/* The first line of a file, without its end. Empty if it cannot be read. */
+/* Reads the first line of a file, without its line break. Empty if it cannot be read. */
 static void line_read(const char *path, char *line, int size)
 {
 	FILE *file = fopen(path, "re");
@@ -59,7 +59,7 @@ static int probe_types(struct diagnosis *d)
 					 ": a kernel built with CONFIG_DEBUG_INFO_BTF is needed");
 }
 
-/* Clocks that are read without leaving the CPU, in tens of nanoseconds. */
+/* Whether the clock is read without leaving the CPU, in tens of nanoseconds. */
 static bool clock_is_fast(const char *source)
 {
 	static const char *const fast[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
@@ -90,7 +90,7 @@ static int probe_tracefs(struct diagnosis *d)
 	struct finding f = {.section = "kernel", .name = "tracefs"};
 	const char *found = NULL;
 
-	/* opened, as --event does: access() knows nothing of capabilities */
+	/* open it, as --event does: access() ignores capabilities */
 	for (size_t i = 0; i < 2 && !found; i++) {
 		int fd = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -105,7 +105,7 @@ static int probe_tracefs(struct diagnosis *d)
 				 : "not mounted or not readable: --event finds no tracepoints");
 }
 
-/* Addresses are all zero for who may not see them. */
+/* Whether addresses are shown: they are all zero without the permission. */
 static bool symbols_shown(void)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -130,7 +130,7 @@ static int probe_symbols(struct diagnosis *d)
 					 "no kernel stacks");
 }
 
-/* Where the first file system of a type is mounted; with a word in its options if not NULL. */
+/* Finds the first mount of a type of file system, with this option unless it is NULL. */
 static bool mount_find(const char *type, const char *option, char *path, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -206,7 +206,7 @@ static int probe_privileges(struct diagnosis *d)
 		struct finding f = {.section = "privilege", .needed = capabilities[i].needed};
 
 		f.available = effective >> capabilities[i].number & 1;
-		/* the kernel lets CAP_SYS_ADMIN stand for the younger ones */
+		/* the kernel accepts CAP_SYS_ADMIN in place of the newer capabilities */
 		if (capabilities[i].number >= CAP_PERFMON && effective >> CAP_SYS_ADMIN & 1)
 			f.available = true;
 		snprintf(f.name, sizeof(f.name), "%s", capabilities[i].name);
@@ -218,7 +218,7 @@ static int probe_privileges(struct diagnosis *d)
 
 /* ---- tracepoints ---- */
 
-/* A program that does the same where a tracepoint is missing; NULL: none. */
+/* The program that replaces a missing tracepoint; NULL: none. */
 static const struct capture_feature *stand_in(const struct capture_feature *features, size_t count,
 					      const char *tracepoint)
 {
@@ -242,7 +242,7 @@ static int probe_features(struct diagnosis *d, const struct capture_feature *fea
 				    .available = tried ? c->on : c->available};
 
 		if (c->spare || (c->instead_of && !c->available))
-			continue; /* what it stands in for is told by itself */
+			continue; /* the tracepoint that it would replace has its own row */
 		other = f.available ? NULL : stand_in(features, count, c->name);
 		snprintf(f.name, sizeof(f.name), "%s", c->name);
 		err = finding_add(d, f, "%s%s%s%s",
@@ -261,7 +261,7 @@ static int drop_record(void *arg, const struct capture_stream *s, const struct r
 	return 0;
 }
 
-/* Loads and attaches for a moment: the only proof that it can. */
+/* Loads and attaches the programs for a moment, which is the only proof. */
 static int probe_capture(struct diagnosis *d)
 {
 	const struct capture_options nothing = {0};
@@ -296,7 +296,7 @@ static int probe_capture(struct diagnosis *d)
 	return err;
 }
 
-/* ---- options of record whose programs are loaded for them alone ---- */
+/* ---- options of record with kernel programs of their own ---- */
 
 static const char *const any_event = "sched:sched_migrate_task";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `fathom doctor` found as it is shown.
+ * The output of `fathom doctor`.
  */
 #ifndef CLI_DOCTOR_VIEW_H
 #define CLI_DOCTOR_VIEW_H

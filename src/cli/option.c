@@ -52,12 +52,12 @@ static int option_apply(const struct option *option, const char *text, void *fie
 	struct error why = {0};
 	int err = option->parse((char *)fields + option->offset, text, &why);
 
-	if (err && text) /* what is wrong is said of the value: "is too large" */
+	if (err && text) /* the message continues after the value: "is too large" */
 		error_say(e, err, "--%s '%s' %s", option->name, text, why.text);
 	return err;
 }
 
-/* The arguments and how far they are read. */
+/* The arguments, and the position in them. */
 struct cursor {
 	char **argv;
 	int argc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options as tables. A command describes each option once; from the table come
- * the parsing, the defaults and the help.
+ * Options as tables. A command describes each option once. Parsing, defaults and
+ * help use the same table.
  *
  *   struct sleep_options { uint64_t time_ns; bool quiet; };
  *   static const struct option options[] = {
@@ -26,13 +26,13 @@
 struct option {
 	const char *name;    /* long, without dashes; NULL ends the table */
 	char letter;	     /* short, 0: none */
-	const char *metavar; /* NULL: it takes no value */
+	const char *metavar; /* NULL: the option takes no value */
 	const char *help;
 	const char *preset; /* parsed before the command line; NULL: the field stays zero */
-	size_t offset;	    /* of its field in the command's struct */
+	size_t offset;	    /* offset of its field in the command's struct */
 	/*
-	 * Reads a text (NULL for a flag) into the field. 0, or -EINVAL with what
-	 * would be right in the error. A list gathers over several calls.
+	 * Reads a text (NULL for a flag) into the field. 0, or -EINVAL with a message that
+	 * follows the value: "is too large". A list collects the values of several calls.
 	 */
 	int (*parse)(void *field, const char *text, struct error *e);
 };
@@ -66,7 +66,7 @@ int option_boot(void *field, const char *text, struct error *e);     /* int, 0 o
 
 void option_list_free(struct option_list *list);
 
-/* What is no option. Borrows from argv. */
+/* The arguments that are not options. Borrows from argv. */
 struct operands {
 	char **items; /* owned array */
 	size_t count;
@@ -78,14 +78,14 @@ void operands_free(struct operands *operands);
 #define OPTIONS_HELP 1
 
 /*
- * Parses argv[1..], which ends with NULL, by a table into `fields`, which is zeroed memory; options
- * and operands may mix. 0, OPTIONS_HELP if help was asked for, or -EINVAL with
- * a line that says what is wrong. What it got so far is to be freed in any case.
+ * Parses argv[1..], which ends with NULL, by a table into `fields`, which is zeroed memory. Options
+ * and operands may be mixed. 0, OPTIONS_HELP if help was requested, or -EINVAL with a message. Free
+ * the fields and operands in any case.
  */
 int options_parse(const struct option *table, char **argv, void *fields, struct operands *operands,
 		  struct error *e);
 
-/* "--name" with the smallest edit distance to a text, NULL if none is close. */
+/* The name with the smallest edit distance to a text; NULL if none is close. */
 const char *name_suggest(const char *text, const char *const *names, size_t count);
 
 #endif

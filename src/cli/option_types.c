@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The types of values that options can have.
+ * The types of option values.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int option_texts(void *field, const char *text, struct error *e)
 	return list_add(field, text, strlen(text), e);
 }
 
-/* Calls for each part between commas; empty parts are refused by the callee. */
+/* Calls `each` for each part between commas; it refuses empty parts. */
 static int parts_each(const char *text, void *field, struct error *e,
 		      int (*each)(void *field, const char *part, size_t len, struct error *e))
 {
@@ -134,7 +134,7 @@ int option_count(void *field, const char *text, struct error *e)
 	return 0;
 }
 
-/* Durations and sizes that are asked for are never 0. */
+/* Durations and sizes of options are never 0. */
 static int positive(int err, uint64_t value, void *field, const char *syntax, struct error *e)
 {
 	if (err == -ERANGE)

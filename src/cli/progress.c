@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-#define QUIET_NS 500000000u /* an answer that comes sooner needs no line */
+#define QUIET_NS 500000000u /* an answer that arrives sooner needs no line */
 #define AGAIN_NS 100000000u
 
 struct progress_line progress_line_begin(FILE *file)

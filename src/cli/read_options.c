@@ -188,7 +188,7 @@ const struct option trace_option_table[] = {
 };
 #undef AT
 
-/* 32 hex digits that name no directory */
+/* 32 hex digits that do not name a directory */
 static bool is_trace_id(const char *text)
 {
 	struct stat st;
@@ -198,7 +198,7 @@ static bool is_trace_id(const char *text)
 	return stat(text, &st) != 0 || !S_ISDIR(st.st_mode);
 }
 
-/* A trace id of which not all was copied. */
+/* Whether this looks like an incomplete trace id. */
 static bool is_cut_trace_id(const char *text)
 {
 	size_t digits = strspn(text, "0123456789abcdefABCDEF");

@@ -28,7 +28,7 @@ struct top_options {
 	const char *by;	  /* NULL: services, names and processes */
 	const char *sort; /* NULL: as suits the rows */
 	bool json;
-	const char *dir; /* set by the check: of a recorder that runs; NULL: record */
+	const char *dir; /* set by the check: directory of a running recorder; NULL: record */
 };
 
 extern const struct option top_option_table[];

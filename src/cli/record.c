@@ -25,7 +25,7 @@
 #define PROGRESS_NS 500000000ull
 #define COMMAND_NS 2000000000ull
 
-static volatile sig_atomic_t interrupted; /* how often */
+static volatile sig_atomic_t interrupted; /* number of signals */
 static volatile sig_atomic_t interrupted_by;
 
 static void on_signal(int signal)
@@ -141,7 +141,7 @@ static void summary_print(const struct session *s, const char *dir)
 
 /* ---- the command ---- */
 
-/* Rings are locked in memory: what the host needs for itself must be left. */
+/* Rings are locked in memory, so enough must be left for the host. */
 static int buffer_check(u64 bytes, struct error *e)
 {
 	char wanted[UNITS_TEXT_BYTES], there[UNITS_TEXT_BYTES];
@@ -199,9 +199,9 @@ static void signals_give_back(void)
 }
 
 /*
- * A signal to fathom alone, not typed at the terminal, ends only the recording. While it
- * begins nothing may fail of it. One that fathom was told to ignore, by nohup or by a shell that
- * runs it in the background, stays ignored.
+ * A signal that is sent to fathom alone, not typed at the terminal, ends only the recording. It
+ * must not cause a failure while the recording begins. A signal that was ignored when fathom
+ * started, by nohup or by a shell that runs it in the background, stays ignored.
  */
 static void signals_catch(void)
 {
@@ -213,7 +213,7 @@ static void signals_catch(void)
 	pthread_atfork(NULL, NULL, signals_give_back);
 }
 
-/* Ctrl-C reaches the command, too: wait for it a little, so that its end is recorded. */
+/* Ctrl-C reaches the command, too: waits for it briefly, so that its end is recorded. */
 static int command_await(struct session *s, struct error *e)
 {
 	int err = 0;
@@ -227,7 +227,7 @@ static int command_await(struct session *s, struct error *e)
 	return err;
 }
 
-/* Puts what to do about a disk that takes no more in front of an error. */
+/* Puts advice in front of an error of a full disk. */
 static int room_advise(const struct session *s, int err, struct error *e)
 {
 	const char *kept = s->recorder ? "; what was recorded so far can be read" : "";
@@ -245,7 +245,7 @@ static int room_advise(const struct session *s, int err, struct error *e)
 	return err;
 }
 
-/* Whatever went wrong, what was recorded until then is sealed. The first error counts. */
+/* Seals what was recorded so far, also after a failure. The first error counts. */
 static int session_finish(struct session *s, int err, struct error *e)
 {
 	struct error later = {0};
@@ -290,7 +290,7 @@ static void hidden_tell(const struct session *s)
 				"stacks are not recorded\n");
 }
 
-/* A path below its mount can be that of a cgroup in each hierarchy. */
+/* A relative path can name a cgroup in each hierarchy. */
 static void cgroups_tell(const struct record_options *o)
 {
 	char mounts[1024];
@@ -306,14 +306,14 @@ static void cgroups_tell(const struct record_options *o)
 	}
 }
 
-static sig_atomic_t interrupted_before; /* when the recording was to end */
+static sig_atomic_t interrupted_before; /* number of signals when the recording ended */
 
 static bool interrupted_again(void)
 {
 	return interrupted != interrupted_before;
 }
 
-/* From the begin to the end, with what is said of it. */
+/* Records from the begin to the end, and prints the messages about it. */
 static int session_hold(struct session *s, const struct record_options *o, struct error *e)
 {
 	int err;
@@ -355,11 +355,11 @@ static int record_run(const void *fields, const struct operands *operands, struc
 		err = session_hold(&s, o, e);
 		command_failed = recorder_command_failed(s.recorder);
 		begun = recorder_begun(s.recorder);
-		if (err && !command_failed) /* not behind the wait for commands */
+		if (err && !command_failed) /* before the wait for commands of --on-chunk */
 			err = command_fail(&command_record, err, e);
 	}
 	recorder_close(s.recorder);
-	if (opened) /* nothing of the recording is held any more */
+	if (opened) /* the recording is closed by now */
 		hooks_wait(interrupted_again);
 	if (options.settle && !begun)
 		default_dir_abandon();

@@ -114,7 +114,7 @@ int option_syscalls(void *field, const char *text, struct error *e)
 {
 	struct option_syscalls *result = field;
 	struct option_syscalls set = *result;
-	bool without = text[0] == '!'; /* all that the list names, as strace has it */
+	bool without = text[0] == '!'; /* exclude the whole list, as strace does */
 
 	if (!set.given)
 		memset(set.record, without, sizeof(set.record));
@@ -212,7 +212,7 @@ void record_options_release(void *options)
 	option_list_free(&o->events);
 }
 
-#define KEPT_PARTS 10 /* what is deleted is a chunk: so much of what is kept */
+#define KEPT_PARTS 10 /* only whole chunks are deleted: a chunk is this part of the limit */
 #define PART_NS_LEAST 1000000000ull
 #define PART_BYTES_LEAST (1ull << 20)
 

@@ -6,25 +6,25 @@
 #include "record/record.h"
 #include "record/syscalls.h"
 
-/* Which system calls are recorded. */
+/* The system calls that are recorded. */
 struct option_syscalls {
 	bool given;		       /* false: all */
-	u8 record[SYSCALL_TABLE_SIZE]; /* by number: not 0: recorded */
+	u8 record[SYSCALL_TABLE_SIZE]; /* by number; not 0: recorded */
 };
 
 /*
- * "read,write", "%file,%network", "!futex" (all but), "%desc,!close": a name or
- * a class adds, ! takes away; a list that begins with ! starts from all.
+ * "read,write", "%file,%network", "!futex" (all but), "%desc,!close": a name or a
+ * class adds system calls, ! removes them. A list that begins with ! starts with all.
  */
 /*
- * A struct option_list of events, as given; where the list begins with `!`, each part of it has
- * one.
+ * A struct option_list of events, as given. If the list begins with `!`, each part of it gets a
+ * `!`.
  */
 int option_events(void *field, const char *text, struct error *e);
 int option_syscalls(void *field, const char *text, struct error *e);
 
 struct record_options {
-	const char *output;   /* NULL: fathom.data, and what was there is moved away */
+	const char *output;   /* NULL: fathom.data; an existing one is moved away */
 	uint64_t duration_ns; /* 0: until Ctrl-C or the end of the command */
 	bool all;
 	struct option_pids pids;
@@ -49,8 +49,8 @@ int record_options_check(void *options, const struct operands *operands, struct 
 void record_options_release(void *options);
 
 /*
- * When a new chunk begins: what is kept is of whole chunks, so without --rotate --keep says it,
- * too.
+ * The limits at which a new chunk begins. Without --rotate they follow from --keep, since only
+ * whole chunks are kept or deleted.
  */
 struct limits record_options_rotate(const struct record_options *options);
 

@@ -10,29 +10,29 @@
 #define NUMBER_FILE 10
 #define NUMBER_USUAL 9
 #define COUNT_FILE 9
-#define HEAD_COLUMNS 6	/* " total", " count": the least that a column of numbers has */
-#define CAUSE_COLUMNS 6 /* by cause one percentage stands behind the bar */
+#define HEAD_COLUMNS 6	/* " total", " count": minimal columns of a number */
+#define CAUSE_COLUMNS 6 /* by cause one percentage follows the bar */
 #define PARTS_FILE 32
 
-#define LABEL_TIGHT 8 /* rather than without p50, p95 and max */
+#define LABEL_TIGHT 8 /* rather than to lose p50, p95 and max */
 #define LABEL_LEAST 12
 #define LABEL_SHORT 20
 #define LABEL_USUAL 24
 #define LABEL_MOST 44
-#define LABEL_FILE 60 /* longer ones are not cut, but stand out */
+#define LABEL_FILE 60 /* longer names are not cut, but exceed the column */
 #define BAR_LEAST 8
 #define BAR_FILE 14
 #define BAR_MOST 40
 
-#define PARTS_TIGHT 16 /* one part, and where it is short, how many errors */
-#define PARTS_WANTED 3 /* where there is room for all ranks */
+#define PARTS_TIGHT 16 /* one part and, if it is short, the errors */
+#define PARTS_WANTED 3 /* if there is room for all ranks */
 
 enum { P50, P95, P99, MAX };
 
-/* What the rows would like to have. */
+/* The widths that the rows need. */
 struct wishes {
 	int label, count, number;
-	/* to show so many of the large parts; 0: all that are worth it */
+	/* number of large parts to show; 0: all of them */
 	int parts[PARTS_WANTED + 1];
 };
 
@@ -109,7 +109,7 @@ static int layout_columns(const struct report_layout *l)
 	       l->parts;
 }
 
-/* Gives of what is left, up to a limit. */
+/* Takes columns from the rest, up to a limit. */
 static void layout_widen(int *columns, int most, int *left)
 {
 	int more = most - *columns;
@@ -128,7 +128,7 @@ static void layout_widen_numbers(struct report_layout *l, int most, int *left)
 		l->number++;
 }
 
-/* What is least needed goes, until the lines fit. */
+/* Removes the least important columns until the lines fit. */
 static void layout_leave_out(struct report_layout *l, const struct wishes *w, int width)
 {
 	static const int least_needed[] = {MAX, P50, P95};

@@ -9,7 +9,7 @@
 #include "cli/bar.h"
 #include "cli/report_layout.h"
 
-#define PARTS_SHOWN 3 /* as numbers behind the bar, where there is room, and all large ones */
+#define PARTS_SHOWN 3 /* as numbers after the bar, if there is room; large ones always */
 #define LARGE_PERCENT 5
 
 static const char *const rank_names[REPORT_RANKS] = {"p50", "p95", "p99", "max"};
@@ -35,7 +35,7 @@ static void duration_write(const struct terminal *t, uint64_t ns, bool absent, i
 	fprintf(t->file, " %*s", columns - 1, absent ? "-" : units_format_ns((int64_t)ns, text));
 }
 
-/* Parts that say something of where the time went; at least the largest. */
+/* The number of significant parts; at least the largest. */
 static int large_parts(const struct split *split)
 {
 	unsigned __int128 total = (unsigned __int128)split_total(split);
@@ -48,7 +48,7 @@ static int large_parts(const struct split *split)
 	return count ? count : 1;
 }
 
-/* How many parts are shown if `most` are asked for; 0 asks for all that are worth it. */
+/* The number of parts to show if at most `most` are wanted; 0: all significant ones. */
 static int parts_shown(const struct row *row, int most)
 {
 	int large = large_parts(&row->time);
@@ -94,7 +94,7 @@ bool row_numbers_write(const struct terminal *t, const struct row *row, int room
 	return most == large;
 }
 
-/* By cause a row has one part only: its bar is its share of all rows. */
+/* By cause a row has only one part: its bar is its share of all rows. */
 static void cause_write_text(const struct terminal *t, const struct row *row,
 			     unsigned __int128 all_ns, int bar)
 {
@@ -106,7 +106,7 @@ static void cause_write_text(const struct terminal *t, const struct row *row,
 	fprintf(t->file, "%*s  %d%%", bar - cells, "", percent);
 }
 
-/* True if all large parts of its split are told. */
+/* True if all large parts of the split are shown. */
 static bool row_write_text(const struct terminal *t, const struct row *row,
 			   const struct report_layout *layout)
 {
@@ -142,7 +142,7 @@ static bool row_write_text(const struct terminal *t, const struct row *row,
 	return whole;
 }
 
-/* Which columns a narrow terminal does not show. */
+/* Lists the columns that a narrow terminal does not show. */
 static void left_out_write(const struct terminal *t, const struct report_layout *layout, bool whole)
 {
 	char text[256] = "";

@@ -6,13 +6,13 @@
 #include "answer/report.h"
 #include "cli/view.h"
 
-/* The text of the first column: the key, and which process or thread it is. */
+/* Writes the text of the first column: the key, and its process or thread. */
 void row_label(const struct row *row, char *text, size_t size);
 
 /*
- * The text behind the bar, as "disk 62% user 30%  2 errors": the largest parts, `most` of those
- * of 5 % and more. 0 asks for all of these, and for three parts at least. The caller frees it; NULL
- * without memory.
+ * The text after the bar, "disk 62% user 30%  2 errors": the largest parts, up to `most` of those
+ * of 5 % and more. 0 asks for all of these, and at least three parts. The caller frees it; NULL if
+ * out of memory.
  */
 char *row_numbers(const struct row *row, int most);
 

@@ -15,7 +15,7 @@ static void sealed_print(const char *path)
 	sealed_write_json(&json, path);
 }
 
-/* Asks, waits, and prints the path of the chunk. */
+/* Sends the request, waits, and prints the path of the chunk. */
 static int chunk_ask(const struct dir_options *o, const struct control_request *request,
 		     struct error *e)
 {

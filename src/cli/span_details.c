@@ -32,7 +32,7 @@ void attributes_write(const struct terminal *t, const struct attribute *list, si
 {
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(list[i].key, "process.executable.name") == 0)
-			continue; /* the same on each line: the head says whose trace it is */
+			continue; /* the same on each line, and in the head of the trace */
 		fputs("  ", t->file);
 		terminal_text(t, list[i].key);
 		putc('=', t->file);
@@ -48,7 +48,7 @@ static void named_write(const struct terminal *t, const char *before, const stru
 	attribute_write(t, a);
 }
 
-/* "peer 127.0.0.1:80  bytes 0-64": which bytes of the stream, the last one not included */
+/* "peer 127.0.0.1:80  bytes 0-64": a range of the stream, whose end is exclusive */
 static void connection_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *peer = span_attribute_find(span, "network.peer.address");
@@ -76,7 +76,7 @@ static bool returns_address(const struct span *span)
 	return false;
 }
 
-/* " = -2 ENOENT  </etc/passwd>": what came of a call or request, and of what file */
+/* " = -2 ENOENT  </etc/passwd>": the result of a call or request, and its file */
 static void outcome_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *result = span_attribute_find(span, "result");
@@ -104,7 +104,7 @@ static void outcome_write(const struct terminal *t, const struct span *span)
 	connection_write(t, span);
 }
 
-/* "(3, 0x7f.., 4096) = 4096  </etc/passwd>" as strace has it */
+/* "(3, 0x7f.., 4096) = 4096  </etc/passwd>", like strace */
 static void call_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *args = span_attribute_find(span, "args");
@@ -128,7 +128,7 @@ static void request_write(const struct terminal *t, const struct span *span)
 	outcome_write(t, span);
 }
 
-/* "disk 253:0 4.00 K at 1234567, queued 12.0 us, sync": what the name does not say. */
+/* "disk 253:0 4.00 K at 1234567, queued 12.0 us, sync": details that are not in the name. */
 static void block_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *bytes = span_attribute_find(span, "disk.bytes");
@@ -146,7 +146,7 @@ static void block_write(const struct terminal *t, const struct span *span)
 		fputs(", failed", t->file);
 }
 
-/* A thread as top and gdb have it: its name, and its number in brackets. */
+/* Writes a thread like top and gdb: its name, and its tid in brackets. */
 static void waker_write(const struct terminal *t, const struct span *span)
 {
 	const struct attribute *waker = span_attribute_find(span, "waker");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one table of commands: a row for each file.
+ * The table of all commands.
  */
 #include "cli/command.h"
 

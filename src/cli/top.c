@@ -15,9 +15,9 @@
 
 #define SECOND_NS 1000000000ull
 #define PARTS_MAX 4
-#define PLAIN_LINES 50 /* where nobody says how many there are room for */
+#define PLAIN_LINES 50 /* rows, if the height of the screen is unknown */
 
-/* ---- a second ---- */
+/* ---- one second ---- */
 
 struct second {
 	struct source source;
@@ -26,7 +26,7 @@ struct second {
 	size_t parts_count;
 };
 
-/* A process that was there before what is mapped has its name in /proc only. */
+/* A process that is older than the mapped records has its name only in /proc. */
 static void row_name(struct row *row, char *(*keep)(struct rows *, const char *), struct rows *rows)
 {
 	char path[64], comm[32] = "";
@@ -75,7 +75,7 @@ static int frame_part(struct second *f, const char *by, const char *sort, struct
 		struct row *row = &rows->rows.data[i];
 
 		if (!row->total_ns)
-			continue; /* gone before this second, or asleep all the time */
+			continue; /* ended before this second, or asleep during all of it */
 		row_name(row, text_own, rows);
 		rows->rows.data[left++] = *row;
 	}
@@ -176,7 +176,7 @@ static int seconds_show(struct top_feed *feed, const struct top_options *o, stru
 		if (++shown == o->count)
 			break;
 		if (clock_now_ns() > next + SECOND_NS)
-			next = clock_now_ns(); /* it does not keep up: longer seconds */
+			next = clock_now_ns(); /* it cannot keep up: show longer intervals */
 	}
 	source_free(&frame.source);
 	return err;

@@ -24,22 +24,22 @@
 #define PATH_BYTES 4200
 
 struct top_feed {
-	char *dir;	      /* owned: where the recorder is asked */
-	bool own;	      /* it is ours: a recorder on a thread, a directory to remove */
-	char *newest;	      /* owned: the path of the chunk that was shown last; NULL: none yet */
+	char *dir;	      /* owned: directory of the recorder */
+	bool own;	      /* its own recorder, on a thread, with a directory to remove */
+	char *newest;	      /* owned: path of the last chunk that was shown; NULL: none yet */
 	struct notice notice; /* of damage */
-	struct recording_checkpoint checkpoint; /* stands for all chunks that were shown */
+	struct recording_checkpoint checkpoint; /* the state of all chunks that were shown */
 
-	/* with own: */
+	/* only with `own`: */
 	struct recorder_options options; /* borrows from those of top */
 	pid_t *pids;
 	pthread_t thread;
 	bool running;
 	sem_t begun;   /* posted by the thread: */
-	int begin_err; /* why it does not record */
+	int begin_err; /* the reason if it cannot record */
 	pid_t tid;
 	atomic_bool stop;
-	struct error error; /* of the thread, read after it has ended */
+	struct error error; /* set by the thread, read after it has ended */
 };
 
 /* ---- a recorder of its own ---- */
@@ -60,7 +60,7 @@ static void *recorder_run(void *arg)
 	}
 	if (!err)
 		recorder_finish(recorder, &f->error);
-	recorder_close(recorder); /* whoever waits for an answer gets none */
+	recorder_close(recorder); /* a client that waits for an answer gets none */
 	return NULL;
 }
 
@@ -90,7 +90,7 @@ static int directory_make(struct top_feed *f, struct error *e)
 	return 0;
 }
 
-/* Waits until it records. Nobody here needs more privileges than it was left with. */
+/* Waits until it records. This process needs no more privileges than the recorder kept. */
 static int recorder_await(struct top_feed *f, struct error *e)
 {
 	while (sem_wait(&f->begun) && errno == EINTR)
@@ -102,7 +102,7 @@ static int recorder_await(struct top_feed *f, struct error *e)
 	return f->begin_err;
 }
 
-/* All of it on one thread: what makes the one that drains go first is of a thread. */
+/* Runs the whole recorder on one thread: its priority is a property of the thread. */
 static int recorder_begin(struct top_feed *f, const struct top_options *o, struct error *e)
 {
 	int err;
@@ -136,8 +136,7 @@ static int newest_set(struct top_feed *f, const char *path, struct error *e)
 	return 0;
 }
 
-/* All that is sealed goes into the checkpoint: what was shown, or was there before somebody looked.
- */
+/* Puts all sealed chunks into the checkpoint: those that were shown, or are older than top. */
 static int shown_absorb(struct top_feed *f, struct error *e)
 {
 	const struct recording_options later = {.after = f->newest};
@@ -160,7 +159,7 @@ static int shown_absorb(struct top_feed *f, struct error *e)
 	return err;
 }
 
-/* What was recorded before somebody looked, so that what goes on has names. */
+/* Absorbs the chunks that are older than top, so that what continues has names. */
 static int past_absorb(struct top_feed *f, struct error *e)
 {
 	int err = recording_checkpoint_read(f->dir, NULL, &f->checkpoint, NULL);
@@ -195,7 +194,7 @@ int top_feed_open(struct top_feed **feed, const struct top_options *o, struct er
 
 /* ---- chunks ---- */
 
-/* Has the chunk ended that is being written. */
+/* Makes the recorder end its chunk. */
 static int chunk_ask(struct top_feed *f, struct error *e)
 {
 	const struct control_request request = {.line = "rotate\n"};
@@ -204,7 +203,7 @@ static int chunk_ask(struct top_feed *f, struct error *e)
 	return control_ask(f->dir, &request, answer, sizeof(answer), e);
 }
 
-/* Why there is no chunk: if our own recorder failed, that is the reason. */
+/* The reason why there is no chunk: a failure of its own recorder comes first. */
 static int feed_fail(struct top_feed *f, int err, struct error *e)
 {
 	recorder_end(f);
@@ -232,7 +231,7 @@ int top_feed_next(struct top_feed *f, struct source *out, struct error *e)
 	}
 	if (!err)
 		err = shown_absorb(f, e);
-	if (!err && out->view.clocks_count > 1) { /* one line, one time */
+	if (!err && out->view.clocks_count > 1) { /* one line, printed once */
 		out->view.clocks += out->view.clocks_count - 1;
 		out->view.clocks_count = 1;
 	}

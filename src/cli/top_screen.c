@@ -35,8 +35,8 @@ static void signal_watch(int number)
 }
 
 /*
- * Blocked but while it waits: a signal ends the waiting, and is never missed. Who
- * was started with SIGPIPE ignored is told of it by the error alone.
+ * Signals are blocked except during waits, so that a signal ends the wait and is never missed.
+ * If SIGPIPE was ignored at the start, only the error of the write shows a closed output.
  */
 void screen_signals(void)
 {
@@ -71,7 +71,7 @@ bool screen_ended(const struct screen *s)
 
 /* ---- the screen ---- */
 
-/* Keys are read as they are typed. */
+/* Makes each key readable as it is typed. */
 static bool screen_enter(const struct screen *s)
 {
 	struct termios raw = s->before;
@@ -112,8 +112,8 @@ void screen_close(struct screen *s)
 }
 
 /*
- * After a signal: while it is stopped, the terminal is the shell's, as the shell
- * wants it. True if it has been, and all is to be shown anew.
+ * Handles a signal. While the process is stopped, the shell has the terminal, in the mode that it
+ * wants. True if the process was stopped, and everything must be drawn again.
  */
 static bool screen_stop(struct screen *s)
 {
@@ -127,7 +127,7 @@ static bool screen_stop(struct screen *s)
 		sigaddset(&set, SIGTSTP);
 		signal(SIGTSTP, SIG_DFL);
 		raise(SIGTSTP);
-		sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
+		sigprocmask(SIG_UNBLOCK, &set, NULL); /* the process stops here */
 		sigprocmask(SIG_BLOCK, &set, NULL);
 		signal_watch(SIGTSTP);
 	}
@@ -164,7 +164,7 @@ void screen_draw(const char *text, int lines)
 
 static const struct {
 	char key;
-	const char *by, *sort; /* which it sets */
+	const char *by, *sort; /* the field that the key sets */
 } keys[] = {
 	{'a', NULL, NULL},	{'n', "name", NULL},   {'s', "service", NULL},
 	{'p', "process", NULL}, {'t', "thread", NULL}, {'y', "syscall", NULL},
@@ -173,7 +173,7 @@ static const struct {
 	{'M', NULL, "max"},
 };
 
-/* True if something else is to be shown. */
+/* True if the display must change. */
 static bool key_take(struct screen *s, char key)
 {
 	if (key == 'q' || key == 'Q')

@@ -11,12 +11,12 @@
 #include "cli/report_text.h"
 
 #define LABEL_LEAST 12
-#define LABEL_MIN 26 /* where parts have room */
+#define LABEL_MIN 26 /* columns, if parts have room */
 #define LABEL_MAX 44
 #define BAR_LEAST 8
 #define BAR_MIN 12
 #define BAR_MAX 40
-#define PARTS_COLUMNS 36 /* three of them */
+#define PARTS_COLUMNS 36 /* three tables */
 #define PARTS_TWO 24
 #define PARTS_ONE 15
 #define RANK_COLUMNS 10
@@ -29,7 +29,7 @@ struct layout {
 	uint64_t range_ns;
 };
 
-/* A narrow screen has no column for the longest time, short bars, then short names. */
+/* A narrow screen has no column for the maximum, then short bars, then short names. */
 static struct layout layout_of(const struct live *top, int width)
 {
 	struct layout l = {.range_ns = top->to_ns - top->from_ns, .max = true};
@@ -98,7 +98,7 @@ static void part_write_text(const struct terminal *t, const struct live_part *pa
 		row_write_text(t, &part->rows[i], l);
 }
 
-/* Local time of the end of the range. */
+/* Writes the local time of the end of the range. */
 static void title_write(const struct terminal *t, const struct live *top, const struct layout *l)
 {
 	char text[UNITS_TEXT_BYTES], clock[32] = "";
@@ -119,7 +119,7 @@ static void title_write(const struct terminal *t, const struct live *top, const 
 	putc('\n', t->file);
 }
 
-/* Rows of a part where all parts share `room` rows: small ones leave theirs to the last. */
+/* The rows of a part, if all parts share `room` rows: small ones leave theirs to the last. */
 static size_t share_of(const struct live *top, size_t i, size_t room)
 {
 	size_t fair = room / (top->parts_count - i);
@@ -129,7 +129,7 @@ static size_t share_of(const struct live *top, size_t i, size_t room)
 	return fair;
 }
 
-/* What is missing, a line each: a longer one would scroll the screen. */
+/* Writes what is missing, cut to one line each: a longer line would scroll the screen. */
 static void source_fit(const struct terminal *t, const struct source_view *source)
 {
 	char *text = NULL, *save = NULL;

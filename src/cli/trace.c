@@ -11,7 +11,7 @@
 #include "cli/read_options.h"
 #include "cli/trace_text.h"
 
-/* No trace was chosen: what ran under none is shown, too. */
+/* Without a chosen trace, what threads did outside of spans is shown, too. */
 static bool shows_threads(const struct trace_options *o)
 {
 	return o->all ||
@@ -76,13 +76,13 @@ static int id_parse(const char *hex, struct trace_ids *ids)
 	return err;
 }
 
-/* Which traces are shown. If there are none, what says so stays loaded: it is the answer. */
+/* The traces to show. If there are none, the loaded recording is kept: it is the answer. */
 struct finding {
 	struct trace_ids ids;
 	struct source source;
 };
 
-/* Finds them without what their spans did in the kernel. */
+/* Finds the traces without loading kernel spans. */
 static int ids_find(const struct source_options *from, const struct trace_choice *choice,
 		    struct finding *found, struct error *e)
 {
@@ -106,9 +106,9 @@ static int ids_find(const struct source_options *from, const struct trace_choice
 }
 
 /*
- * Of a busy host's recording only what is shown fits into the memory: the first
- * reading finds which traces that are, the second what they did in the kernel.
- * Of one process or thread there is less, and it can be in a trace with spans of the kernel alone.
+ * Of a busy host's recording, only the kernel spans that are shown fit into memory. So the first
+ * reading finds the traces, and the second one their kernel spans. For one process or thread a
+ * single reading suffices; it can also be in a trace with kernel spans only.
  */
 static int filter_make(const struct trace_choice *choice, struct source_options *from,
 		       struct kspan_filter *only, struct finding *found, struct error *e)
@@ -124,14 +124,14 @@ static int filter_make(const struct trace_choice *choice, struct source_options 
 			error_set(e, err, "cannot find the traces");
 	} else {
 		err = ids_find(from, choice, found, e);
-		from->notice = (struct notice){0}; /* it was told at the first reading */
+		from->notice = (struct notice){0}; /* the first reading has reported damage */
 	}
 	only->traces = (const u8(*)[16])ids->data;
 	only->traces_count = ids->count;
 	return err;
 }
 
-/* An answer without a trace: only where all were asked for it is one. */
+/* No trace was written, which is an error unless all were requested. */
 static int nothing_written(const struct trace_options *o, struct error *e)
 {
 	char of[64] = "";

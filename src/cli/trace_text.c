@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The waterfall: a line for each span with its place in the tree, its bar in
- * the trace's time, its duration, and what there is to say about it.
+ * The waterfall: a line for each span with its place in the tree, its bar on the time
+ * line of the trace, its duration, and its details.
  */
 #include "cli/trace_text.h"
 
@@ -15,12 +15,12 @@
 #include "cli/span_details.h"
 #include "cli/trace_tree.h"
 
-#define DEPTH_SHOWN 40 /* deeper spans are indented like this */
+#define DEPTH_SHOWN 40 /* deeper spans are not indented further */
 #define LABEL_LEAST 16
-#define NAME_KEPT 11 /* columns of a name behind its tree lines, at least */
-#define NARROW 120   /* columns: below, arguments need the room of the bar */
+#define NAME_KEPT 11 /* minimal columns of a name after its tree lines */
+#define NARROW 120   /* on a narrower line, arguments use the room of the bar */
 
-/* The span's bar at its place in the trace's time; at least one cell wide. */
+/* Writes the bar of a span on the time line of the trace; at least one cell wide. */
 static void place_write(const struct terminal *t, const struct trace_tree *tree,
 			const struct span *span, int cells)
 {
@@ -45,7 +45,7 @@ static void place_write(const struct terminal *t, const struct trace_tree *tree,
 	terminal_spaces(t, cells - from - width);
 }
 
-/* Tree lines before the name: `more` says at each depth if siblings follow. */
+/* Writes the tree lines before the name; more[depth]: siblings follow. */
 static void label_write(const struct terminal *t, const char *name, const bool *more, int depth,
 			int width)
 {
@@ -96,7 +96,7 @@ static void frame_write(const struct terminal *t, const struct frame *frame, int
 	}
 }
 
-/* The lines below a span, each cut where the terminal ends. 0 or -ENOMEM. */
+/* Writes the lines below a span, each cut to the width of the terminal. 0 or -ENOMEM. */
 static int below_write(const struct terminal *t, const struct trace_tree *tree,
 		       const struct span *span, int indent)
 {
@@ -125,7 +125,7 @@ static int below_write(const struct terminal *t, const struct trace_tree *tree,
 	return 0;
 }
 
-/* As wide as the names of a trace need, up to two fifths of a line. 0 or -ENOMEM. */
+/* Finds the width of the names of a trace, up to two fifths of a line. 0 or -ENOMEM. */
 static int label_columns(const struct trace_tree *tree, int width, int *label)
 {
 	int columns = LABEL_LEAST, most = width * 2 / 5;
@@ -170,7 +170,7 @@ static int span_write(struct trace_text *w, const struct trace_tree *tree, uint3
 	return below_write(&w->t, tree, span, depth > DEPTH_SHOWN ? DEPTH_SHOWN : depth);
 }
 
-/* Shows a span and all below it, without recursion: depth is the data's. */
+/* Writes a span and all below it, without recursion: the data determines the depth. */
 static int tree_write(struct trace_text *w, struct trace_tree *tree, uint32_t root)
 {
 	bool more[DEPTH_SHOWN + 1] = {false};
@@ -200,7 +200,8 @@ static int tree_write(struct trace_text *w, struct trace_tree *tree, uint32_t ro
 	}
 }
 
-/* Who a trace is said to be of: its first service, else its first process. 0 or -ENOMEM. */
+/* Finds the owner in the head of a trace: its first service, else its first process. 0 or -ENOMEM.
+ */
 static int owner_find(const struct trace_tree *tree, char of[256])
 {
 	const struct trace *trace = tree->trace;
@@ -249,7 +250,7 @@ static int spans_write(struct trace_text *w, struct trace_tree *tree)
 	for (size_t i = 0; i < count && !err; i++)
 		if (tree->parent[tree->order[i]] == TRACE_TREE_NONE)
 			err = tree_write(w, tree, tree->order[i]);
-	/* what is left are parents of each other in a circle */
+	/* the remaining spans are parents of each other in a circle */
 	for (size_t i = 0; i < count && !err; i++) {
 		uint32_t span = tree->order[i];
 		bool more[2] = {false};

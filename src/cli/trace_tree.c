@@ -34,7 +34,7 @@ void trace_tree_free(struct trace_tree *tree)
 	free(tree->shown);
 }
 
-/* Where the place of the span of that id stands, or belongs. */
+/* The entry of the span with this id, or the free entry for it. */
 static uint32_t *place_of(const struct number_table *places, const struct trace *trace, uint64_t id)
 {
 	uint32_t *place = number_table_home(places, hash_u64(id));
@@ -44,10 +44,10 @@ static uint32_t *place_of(const struct number_table *places, const struct trace 
 	return place;
 }
 
-/* So far up from the span before it a parent is looked for. */
+/* How many levels above the previous span a parent is searched for. */
 #define LINE_MOST 64
 
-/* Nearly all come behind their parent, depth first: it is the span before, or one above that. */
+/* Most spans follow depth first: the parent is the previous span, or one above it. */
 static uint32_t parent_near(const struct trace_tree *tree, uint32_t i, uint64_t id)
 {
 	uint32_t at = i ? i - 1 : TRACE_TREE_NONE;
@@ -69,7 +69,7 @@ static int places_fill(struct number_table *places, const struct trace *trace)
 	return err;
 }
 
-/* The place of the parent of the span at `i`, found by its id. 0 or -ENOMEM. */
+/* Finds the index of the parent of span `i` by its id. 0 or -ENOMEM. */
 static int parent_find(const struct trace_tree *tree, struct number_table *places, uint32_t i,
 		       uint64_t id)
 {
@@ -84,7 +84,7 @@ static int parent_find(const struct trace_tree *tree, struct number_table *place
 	return err;
 }
 
-/* What is asked of each span, which are more than caches hold. 0 or -ENOMEM. */
+/* Copies the fields that are needed, since all spans together exceed the caches. 0 or -ENOMEM. */
 static int tree_look(struct trace_tree *tree, uint32_t count, bool *sorted)
 {
 	struct span_position at, before = {0};
@@ -106,7 +106,7 @@ static int tree_look(struct trace_tree *tree, uint32_t count, bool *sorted)
 	return err;
 }
 
-/* Most come nearly in this order: few moves put them into it. Others are sorted. */
+/* Most spans are nearly in order, which few moves complete. Others are sorted. */
 static void tree_sort(struct trace_tree *tree, uint32_t count)
 {
 	const struct trace *trace = tree->trace;

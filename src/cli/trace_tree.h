@@ -7,7 +7,7 @@
 
 #define TRACE_TREE_NONE UINT32_MAX
 
-/* All arrays have a place for each span, and name spans by their places in the trace. */
+/* Each array has an element for each span, and refers to spans by their index in the trace. */
 struct trace_tree {
 	const struct trace *trace;
 	uint32_t *order; /* by begin: siblings are linked in this order */
@@ -20,8 +20,8 @@ struct trace_tree {
 };
 
 /*
- * Puts siblings in order, by begin; parents can stand in a circle, which has no root. The trace is
- * borrowed. 0, or -ENOMEM with nothing to be freed.
+ * Builds the tree, with siblings in order of their begin. Parents can form a circle, which has no
+ * root. The trace is borrowed. 0, or -ENOMEM with nothing to free.
  */
 int trace_tree_build(struct trace_tree *tree, const struct trace *trace);
 void trace_tree_free(struct trace_tree *tree);

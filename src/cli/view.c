@@ -79,7 +79,7 @@ static void lost_write_text(const struct terminal *t, const struct lost_view *lo
 			  lost_total(lost), text);
 }
 
-/* With a blank behind each comma: lines end there. */
+/* Puts a blank after each comma, so that lines can break there. */
 static void missing_write_text(const struct terminal *t, const char *names)
 {
 	char text[1024];
@@ -134,8 +134,8 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 }
 
 /*
- * The next character of a text: its bytes at *at, and how many; 0 at the end.
- * What must not reach a terminal is '?'.
+ * Finds the next character of a text: sets *at to its bytes, and returns their number; 0 at the
+ * end. A character that must not reach a terminal becomes '?'.
  */
 static size_t character_next(const char **text, const char **at)
 {
@@ -172,7 +172,7 @@ int terminal_columns(const char *text)
 	return columns;
 }
 
-/* Most stay as they are: these are written in runs. */
+/* Most characters are unchanged: runs of them are written at once. */
 static int characters_write(const struct terminal *t, const char *text, int limit)
 {
 	const char *at, *here, *run = text;
@@ -221,7 +221,7 @@ void terminal_cell(const struct terminal *t, const char *text, int width)
 	terminal_spaces(t, width - columns);
 }
 
-/* The last `count` characters of a text that has no fewer, behind an ellipsis. */
+/* Writes the last `count` characters of a longer text after an ellipsis. */
 static void end_write(const struct terminal *t, const char *text, int count)
 {
 	const char *at;
@@ -268,7 +268,7 @@ void terminal_rest_end(const struct terminal *t, const char *text, int room)
 		end_write(t, text, room - 1);
 }
 
-/* Columns of the words of a text that fit into `room`, at least one word; *next is what follows. */
+/* The columns of the words that fit into `room`, at least one word; *next is the rest. */
 static int words_fit(const char *text, int room, const char **next)
 {
 	int columns = 0, fit = 0;

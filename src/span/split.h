@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The split of a time: every nanosecond belongs to exactly one part.
+ * The time split: every nanosecond belongs to exactly one part.
  *
  * The parts of a span, thread or process sum to its duration, to the
- * nanosecond. What is not known is a part of its own and never spread over
- * the others. Values are persisted in partials: only ever append.
+ * nanosecond. Unknown time is a part of its own and is never spread over the
+ * others. Values are persisted in partials: they are only ever appended.
  */
 #ifndef SPAN_SPLIT_H
 #define SPAN_SPLIT_H
@@ -55,8 +55,8 @@ struct split {
 };
 
 /*
- * Of one thread all is below RECORD_TIME_END_NS. Of many threads of a hostile trace it may be
- * more than 64 bits have: it wraps, which is as associative as adding is.
+ * Adds a split. The parts of one thread are below RECORD_TIME_END_NS. The sum over many threads of
+ * a hostile trace can exceed 64 bits. It wraps then, which is still associative.
  */
 static inline s64 split_sum(s64 a, s64 b)
 {
@@ -70,8 +70,8 @@ static inline void split_add(struct split *sum, const struct split *more)
 }
 
 /*
- * A copy of one that was written a moment ago: word by word, since a wider load would wait until
- * the last word that it covers has left the processor's buffer of stores.
+ * Copies a split that was just written, word by word: a wider load would wait until all words that
+ * it covers have left the processor's store buffer.
  */
 static inline void split_copy_fresh(struct split *to, const struct split *from)
 {
@@ -79,14 +79,14 @@ static inline void split_copy_fresh(struct split *to, const struct split *from)
 		to->ns[i] = *(const volatile s64 *)&from->ns[i];
 }
 
-/* Takes from `sum` what split_add() of the same split added. */
+/* Undoes split_add() of the same split. */
 static inline void split_subtract(struct split *sum, const struct split *less)
 {
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
 		sum->ns[i] = (s64)((u64)sum->ns[i] - (u64)less->ns[i]);
 }
 
-/* The duration that the parts make up. */
+/* The sum of the parts, which is the duration. */
 static inline s64 split_total(const struct split *split)
 {
 	s64 total = 0;
@@ -97,13 +97,13 @@ static inline s64 split_total(const struct split *split)
 	return total;
 }
 
-/* What a duration has beyond the parts; negative: what these have beyond it. */
+/* The duration minus the sum of the parts; negative if the parts are larger. */
 static inline s64 split_rest(const struct split *split, u64 duration_ns)
 {
 	return (s64)(duration_ns - (u64)split_total(split));
 }
 
-/* Takes `over` from the parts as far as they have it: from the first on, or from the last. */
+/* Subtracts `over` from the parts as far as they have it, from the first or from the last on. */
 static inline void split_cut(struct split *split, u64 over, bool from_last)
 {
 	for (int i = 0; i < SPLIT_PARTS_COUNT && over; i++) {
