@@ -200,8 +200,7 @@ static int tree_write(struct trace_text *w, struct trace_tree *tree, uint32_t ro
 	}
 }
 
-/* Finds the owner in the head of a trace: its first service, else its first process. 0 or -ENOMEM.
- */
+/* Finds the owner for the head of a trace: its first service or process. 0 or -ENOMEM. */
 static int owner_find(const struct trace_tree *tree, char of[256])
 {
 	const struct trace *trace = tree->trace;
