@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint_records.h"
 #include "map/partial.h"
 #include "map/tree/tree.h"
+#include "records.h"
 
 static void seen_in(struct partial *p, u64 time_ns, u32 tid, struct context in)
 {

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "checkpoint_records.h"
 #include "map/fact/query.h"
 #include "map/tree/tree.h"
+#include "records.h"
 #include "seeds.h"
 
 #define CHUNK_NS 1000000u

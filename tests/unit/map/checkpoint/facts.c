@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "checkpoint_records.h"
 #include "map/fact/query.h"
+#include "records.h"
 
 #define CONTAINER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
 
