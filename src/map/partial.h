@@ -25,6 +25,7 @@
 #ifndef MAP_PARTIAL_H
 #define MAP_PARTIAL_H
 
+#include "base/intervals.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "map/fact/facts.h"
@@ -95,12 +96,12 @@ struct partial {
 	size_t undecided_faults;      /* in it */
 	struct bytes_map span_index;  /* struct context -> struct app_span */
 	VEC(struct app_span *) spans; /* owned */
-	VEC(struct span_loss) span_losses;
-	VEC(struct unsure) unsure; /* finished: by pid, then begin */
-	struct sums syscalls;	   /* key: nr | compat << 16 */
-	struct sums urings;	   /* key: IORING_OP_* */
-	struct sums files;	   /* by pid and file */
-	struct sums causes;	   /* key: enum split_part; durations of waits */
+	struct intervals span_losses; /* a process (the owner) lost records of its own */
+	VEC(struct unsure) unsure;    /* finished: by pid, then begin */
+	struct sums syscalls;	      /* key: nr | compat << 16 */
+	struct sums urings;	      /* key: IORING_OP_* */
+	struct sums files;	      /* by pid and file */
+	struct sums causes;	      /* key: enum split_part; durations of waits */
 	struct kevents events;
 	u64 lost[8];  /* by enum record_loss */
 	u64 fed;      /* records that the lives were told, not those that a merge left out */
@@ -113,8 +114,8 @@ struct partial {
 	 */
 	VEC(struct filter_told) filters_told;
 	VEC(struct record_gap) gaps;
-	VEC(u64) gap_ends;		    /* finished: in the order of time */
-	VEC(struct record_gap) gaps_joined; /* finished: those that lap over or touch are one */
+	VEC(u64) gap_ends;	      /* finished: in the order of time */
+	struct intervals gaps_joined; /* finished */
 	/*
 	 * When which CPU's records were lost. A life is told of those that came since
 	 * its last record before its next one, or at the end.

@@ -58,9 +58,9 @@ static void archive_loss(struct archive *a, struct record_lost *lost)
 	lost->begin_ns = begin_ns;
 }
 
-void archive_span_loss(struct archive *a, struct span_loss *loss)
+void archive_span_loss(struct archive *a, struct interval *loss)
 {
-	archive_u32(a, &loss->pid);
+	archive_u32(a, &loss->owner);
 	archive_time(a, &loss->begin_ns);
 	archive_time(a, &loss->end_ns);
 	if (loss->begin_ns >= loss->end_ns)

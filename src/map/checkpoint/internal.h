@@ -18,7 +18,7 @@ void checkpoint_spans_write(struct archive *a, struct partial *p);
 /* checkpoint.c: elements of lists that a whole partial has, too */
 void archive_raw(struct archive *a, struct raw_record *r);
 void archive_format(struct archive *a, struct event_text *f);
-void archive_span_loss(struct archive *a, struct span_loss *loss);
+void archive_span_loss(struct archive *a, struct interval *loss);
 void archive_filter(struct archive *a, struct filter_told *told);
 
 #endif

@@ -372,8 +372,8 @@ int checkpoint_prune(struct partial *p)
 		err = facts_prune(p, &living);
 		err = err ? err : spans_prune(p, &living);
 	}
-	span_losses_sort(p);
-	KEEP_LAST(&p->span_losses, e, pid, open || has(&living.pids, e->pid), (void)0);
+	intervals_join(&p->span_losses);
+	KEEP_LAST(&p->span_losses, e, owner, open || has(&living.pids, e->owner), (void)0);
 	living_free(&living);
 	return err;
 }

@@ -82,7 +82,7 @@ const struct fact_follow *follow_of(const struct partial *p, u32 pid, struct int
 /* Leaves of each process the one that holds for spans to come, which is not always the last. */
 static int follows_keep(struct partial *p, struct living *l)
 {
-	const struct interval now = {p->to_ns, p->to_ns};
+	const struct interval now = {.begin_ns = p->to_ns, .end_ns = p->to_ns};
 	size_t kept = 0, next;
 
 	for (size_t i = 0; i < p->facts.follows.count; i = next) {

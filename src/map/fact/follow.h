@@ -3,7 +3,7 @@
 #ifndef MAP_FACT_FOLLOW_H
 #define MAP_FACT_FOLLOW_H
 
-#include "base/interval.h"
+#include "base/intervals.h"
 #include "map/partial.h"
 
 /*

@@ -24,33 +24,26 @@ static int end_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* `gap` begins where the one before did or later. */
-static int gap_join(struct partial *p, const struct record_gap *gap)
-{
-	size_t n = p->gaps_joined.count;
-	struct record_gap *last = n ? &p->gaps_joined.data[n - 1] : NULL;
-
-	if (!last || last->head.time_ns < gap->begin_ns)
-		return vec_push(&p->gaps_joined, *gap);
-	if (last->head.time_ns < gap->head.time_ns)
-		last->head.time_ns = gap->head.time_ns;
-	return 0;
-}
-
 int gaps_sort(struct partial *p)
 {
 	int err = 0;
 
 	p->gap_ends.count = p->gaps_joined.count = 0;
-	for (size_t i = 0; i < p->gaps.count && !err; i++)
-		err = vec_push(&p->gap_ends, p->gaps.data[i].head.time_ns);
+	for (size_t i = 0; i < p->gaps.count && !err; i++) {
+		const struct record_gap *gap = &p->gaps.data[i];
+
+		err = vec_push(&p->gap_ends, gap->head.time_ns);
+		err = err ? err
+			  : vec_push(&p->gaps_joined,
+				     (struct interval){.begin_ns = gap->begin_ns,
+						       .end_ns = gap->head.time_ns});
+	}
 	if (err || !p->gaps.count)
 		return err;
 	qsort(p->gaps.data, p->gaps.count, sizeof(*p->gaps.data), gap_compare);
 	qsort(p->gap_ends.data, p->gap_ends.count, sizeof(*p->gap_ends.data), end_compare);
-	for (size_t i = 0; i < p->gaps.count && !err; i++)
-		err = gap_join(p, &p->gaps.data[i]);
-	return err;
+	intervals_join(&p->gaps_joined);
+	return 0;
 }
 
 u64 gaps_end_before(const struct partial *p, u64 time_ns)
@@ -76,8 +69,7 @@ u64 gaps_begin_after(const struct partial *p, u64 time_ns)
 
 u64 gap_around(const struct partial *p, u64 time_ns)
 {
-	size_t n = COUNT_BEFORE(&p->gaps_joined, gap, gap->begin_ns < time_ns);
-	const struct record_gap *gap = n ? &p->gaps_joined.data[n - 1] : NULL;
+	const struct interval at = {.begin_ns = time_ns, .end_ns = time_ns};
 
-	return gap && gap->head.time_ns > time_ns ? gap->begin_ns : 0;
+	return intervals_around(&p->gaps_joined, at).begin_ns;
 }

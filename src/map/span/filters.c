@@ -175,7 +175,7 @@ struct claim {
  */
 static void stay_apply(struct filtering *f, const struct claim *claim, struct span_hold *stay)
 {
-	struct interval of = {stay->begin_ns, stay->end_ns};
+	struct interval of = {.begin_ns = stay->begin_ns, .end_ns = stay->end_ns};
 	u64 last_ns = of.end_ns > of.begin_ns ? of.end_ns - 1 : of.begin_ns;
 	u32 filters = filters_at(f->p, last_ns), pid;
 	u64 from_ns = UINT64_MAX;

@@ -83,7 +83,7 @@ static int hold_collect(struct span_holds *h, u32 tid, const struct span_hold *o
 			h->split.ns[SPLIT_unknown] = split_sum(h->split.ns[SPLIT_unknown],
 							       rest - known);
 	}
-	return vec_push(&h->list, (struct thread_hold){tid, once->begin_ns, once->end_ns});
+	return vec_push(&h->list, (struct interval){once->begin_ns, once->end_ns, tid});
 }
 
 static int share_collect(struct span_holds *h, const struct span_share *s,
@@ -146,15 +146,6 @@ static int tree_collect(struct span_holds *h, size_t top)
 
 /* ---- at once ---- */
 
-static int hold_compare(const void *a, const void *b)
-{
-	const struct thread_hold *x = a, *y = b;
-
-	COMPARE(x->tid, y->tid);
-	COMPARE(x->begin_ns, y->begin_ns);
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
-}
-
 static int time_compare(const void *a, const void *b)
 {
 	u64 x = *(const u64 *)a, y = *(const u64 *)b;
@@ -162,19 +153,13 @@ static int time_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Begins and ends of what lies in the range; of each thread, what laps over is one. */
+/* Begins and ends of what lies in the range. */
 static int borders_collect(struct span_holds *h)
 {
 	h->begins.count = h->ends.count = 0;
-	for (size_t i = 0; i < h->list.count;) {
-		const struct thread_hold *first = &h->list.data[i];
-		u64 begin_ns = first->begin_ns, end_ns = first->end_ns;
+	for (size_t i = 0; i < h->list.count; i++) {
+		u64 begin_ns = h->list.data[i].begin_ns, end_ns = h->list.data[i].end_ns;
 
-		for (i++; i < h->list.count && h->list.data[i].tid == first->tid &&
-			  h->list.data[i].begin_ns <= end_ns;
-		     i++)
-			if (h->list.data[i].end_ns > end_ns)
-				end_ns = h->list.data[i].end_ns;
 		begin_ns = begin_ns < h->from_ns ? h->from_ns : begin_ns;
 		end_ns = end_ns > h->to_ns ? h->to_ns : end_ns;
 		if (begin_ns < end_ns &&
@@ -207,14 +192,13 @@ static struct span_held borders_sweep(const struct span_holds *h)
 	return held;
 }
 
-/* What is unsure counts as one more thread, of number 0: no other has that. */
+/* What is unsure counts as one more thread, with the number 0, which no thread has. */
 static int unsure_collect(struct span_holds *h)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < h->unsure.count && !err; i++)
-		err = vec_push(&h->list, (struct thread_hold){0, h->unsure.data[i].begin_ns,
-							      h->unsure.data[i].end_ns});
+		err = vec_push(&h->list, h->unsure.data[i]);
 	return err;
 }
 
@@ -222,8 +206,7 @@ static int borders_sort(struct span_holds *h)
 {
 	int err;
 
-	if (h->list.count)
-		qsort(h->list.data, h->list.count, sizeof(*h->list.data), hold_compare);
+	intervals_join(&h->list);
 	err = borders_collect(h);
 	if (err || !h->begins.count)
 		return err;

@@ -5,18 +5,13 @@
 
 #include "map/partial.h"
 
-struct thread_hold {
-	u32 tid;
-	u64 begin_ns, end_ns;
-};
-
 /* A place to work in, for one span after the other. Zero what is not said. */
 struct span_holds {
 	const struct partial *p; /* finished */
 	/* the spans as a forest, by number in p->spans: number + 1, 0: none */
 	const size_t *first_child, *next_sibling;
-	VEC(struct thread_hold) list;
-	VEC(size_t) below; /* spans to look at */
+	struct intervals list; /* when which thread had the one in hand */
+	VEC(size_t) below;     /* spans to look at */
 	VEC(u64) begins, ends;
 	struct intervals unsure; /* in which it may have had a thread, though nothing tells */
 	struct looks looks;	 /* at spans, stays and what is unsure */

@@ -34,54 +34,20 @@ struct blanking {
 
 int span_loss_add(struct partial *p, const struct record_lost *lost)
 {
-	struct span_loss loss = {lost->head.pid, lost->begin_ns, lost->head.time_ns};
+	struct interval loss = {lost->begin_ns, lost->head.time_ns, lost->head.pid};
 
-	if (!loss.pid || loss.begin_ns >= loss.end_ns)
+	if (!loss.owner || loss.begin_ns >= loss.end_ns)
 		return 0;
 	return vec_push(&p->span_losses, loss);
 }
 
-static int loss_compare(const void *a, const void *b)
+/* From the begin of the first loss of a process in the range to the end of the last; end 0: none.
+ */
+static struct interval losses_in(const struct partial *p, u32 pid, u64 begin_ns, u64 end_ns)
 {
-	const struct span_loss *x = a, *y = b;
-
-	COMPARE(x->pid, y->pid);
-	COMPARE(x->begin_ns, y->begin_ns);
-	COMPARE(x->end_ns, y->end_ns);
-	return 0;
-}
-
-void span_losses_sort(struct partial *p)
-{
-	struct span_loss *list = p->span_losses.data;
-	size_t kept = 0;
-
-	if (!p->span_losses.count)
-		return;
-	qsort(list, p->span_losses.count, sizeof(*list), loss_compare);
-	for (size_t i = 1; i < p->span_losses.count; i++) {
-		struct span_loss *last = &list[kept];
-
-		if (list[i].pid != last->pid || list[i].begin_ns > last->end_ns)
-			list[++kept] = list[i];
-		else if (list[i].end_ns > last->end_ns)
-			last->end_ns = list[i].end_ns;
-	}
-	p->span_losses.count = kept + 1;
-}
-
-/* From the begin of the first of a process in the range to the end of the last; end 0: none. */
-static struct interval losses_in(const struct partial *p, u32 pid, struct interval range)
-{
-	const struct span_loss *list = p->span_losses.data;
-	size_t first = COUNT_BEFORE(&p->span_losses, e,
-				    e->pid < pid || (e->pid == pid && e->end_ns <= range.begin_ns));
-	size_t after = COUNT_BEFORE(&p->span_losses, e,
-				    e->pid < pid || (e->pid == pid && e->begin_ns < range.end_ns));
-
-	if (first >= after || range.begin_ns >= range.end_ns)
+	if (begin_ns >= end_ns)
 		return (struct interval){0};
-	return (struct interval){list[first].begin_ns, list[after - 1].end_ns};
+	return intervals_around(&p->span_losses, (struct interval){begin_ns, end_ns, pid});
 }
 
 /* ---- each time that a thread had a span ---- */
@@ -126,8 +92,8 @@ static struct interval asked_of(const struct partial *p, u64 begin_ns, u64 end_n
 {
 	const struct partial_options *o = &p->options;
 
-	return (struct interval){begin_ns > o->from_ns ? begin_ns : o->from_ns,
-				 o->to_ns && o->to_ns < end_ns ? o->to_ns : end_ns};
+	return (struct interval){.begin_ns = begin_ns > o->from_ns ? begin_ns : o->from_ns,
+				 .end_ns = o->to_ns && o->to_ns < end_ns ? o->to_ns : end_ns};
 }
 
 /* ---- what records say over a loss ---- */
@@ -169,7 +135,7 @@ static bool hold_is_confirmed(const struct blanking *b, const struct app_span *s
 static struct interval losses_of(const struct partial *p, const struct span_share *s,
 				 const struct span_hold *h)
 {
-	struct interval lost = losses_in(p, s->pid, (struct interval){h->begin_ns, h->end_ns});
+	struct interval lost = losses_in(p, s->pid, h->begin_ns, h->end_ns);
 
 	if (lost.begin_ns < h->begin_ns)
 		lost.begin_ns = h->begin_ns;
@@ -263,7 +229,7 @@ static bool hold_is_sure(const struct blanking *b, const struct app_span *span,
 /* From the loss on. */
 static int blank_add(struct blanking *b, struct unsure u)
 {
-	struct interval lost = losses_in(b->p, u.pid, (struct interval){u.begin_ns, u.end_ns});
+	struct interval lost = losses_in(b->p, u.pid, u.begin_ns, u.end_ns);
 
 	if (!lost.end_ns)
 		return 0;
@@ -373,7 +339,7 @@ int span_losses_apply(struct partial *p)
 
 	if (!p->span_losses.count)
 		return 0;
-	span_losses_sort(p);
+	intervals_join(&p->span_losses);
 	err = blanks_find(&b);
 	for (size_t i = 0; i < p->spans.count && b.blanks.count && !err; i++)
 		if (p->spans.data[i]->begun)

@@ -407,7 +407,8 @@ static int time_of(const struct forest *f, struct span_holds *holds, size_t i, s
 	t->threads = span_threads(span);
 	from_ns = from_ns > t->begin_ns ? from_ns : t->begin_ns;
 	holds->unsure.count = 0;
-	err = span->begun ? unsure_find(f->p, span, (struct interval){from_ns, t->end_ns},
+	err = span->begun ? unsure_find(f->p, span,
+					(struct interval){.begin_ns = from_ns, .end_ns = t->end_ns},
 					&holds->looks, &holds->unsure)
 			  : 0;
 	if (err)

@@ -145,7 +145,7 @@ static int stretch_look(const struct seeking *s, const struct unsure *u)
 	s->looks->count++;
 	if (u->before_ns <= s->span->begin_ns || begin_ns >= end_ns)
 		return 0;
-	return vec_push(s->to, (struct interval){begin_ns, end_ns});
+	return vec_push(s->to, (struct interval){.begin_ns = begin_ns, .end_ns = end_ns});
 }
 
 /* Those that begin in the range, then those that began before it and may concern the span. */

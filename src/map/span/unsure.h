@@ -5,7 +5,7 @@
 #ifndef MAP_SPAN_UNSURE_H
 #define MAP_SPAN_UNSURE_H
 
-#include "base/interval.h"
+#include "base/intervals.h"
 #include "base/vec.h"
 #include "model/life.h"
 

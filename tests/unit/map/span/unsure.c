@@ -626,7 +626,8 @@ TEST(what_is_joined_says_the_same_of_each_span)
 		case_make(&c, &state);
 		for (u64 begin_ns = 0; begin_ns < 60; begin_ns++) {
 			struct app_span *span = &c.spans[begin_ns % SPANS_MANY];
-			struct interval range = {begin_ns + next_random(&state, 2) * 5, 62};
+			struct interval range = {.begin_ns = begin_ns + next_random(&state, 2) * 5,
+						 .end_ns = 62};
 
 			span->begin_ns = begin_ns;
 			CHECK_EQ(instants_found(c.p, span, range), instants_of(&c, span, range));
@@ -702,7 +703,9 @@ TEST(only_what_lies_in_its_time_is_looked_at)
 		struct intervals found = {0};
 
 		span.begin_ns = 1000 + 10 * i;
-		CHECK_EQ(unsure_find(p, &span, (struct interval){span.begin_ns, span.begin_ns + 10},
+		CHECK_EQ(unsure_find(p, &span,
+				     (struct interval){.begin_ns = span.begin_ns,
+						       .end_ns = span.begin_ns + 10},
 				     &looks, &found),
 			 0);
 		CHECK_EQ(found.count, 1);
@@ -719,7 +722,7 @@ TEST(what_is_looked_at_is_bounded)
 {
 	struct partial *p = with_gaps(LOSSES_MANY);
 	struct app_span span = {.pid = 5, .begin_ns = 500};
-	struct interval range = {500, 20000};
+	struct interval range = {.begin_ns = 500, .end_ns = 20000};
 	struct looks looks = {.most = 2 * LOSSES_MANY + 500};
 	struct intervals found = {0};
 
