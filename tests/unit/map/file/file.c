@@ -10,6 +10,7 @@
 #include "chunk/crc32c.h"
 #include "map/answers.h"
 #include "map/checkpoint/checkpoint.h"
+#include "seeds.h"
 
 #define PIECES 7
 
@@ -132,7 +133,7 @@ static const bool all[PIECES] = {true, true, true, true, true, true, true};
 
 TEST(any_order_of_merges_gives_the_same_bytes)
 {
-	for (u64 seed = 1; seed <= SEEDS(20); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(20); seed++) {
 		struct recorded r = {0};
 		bool with[PIECES];
 		struct bytes first;
@@ -201,7 +202,7 @@ static char *answers_of(struct partial_file *file, const struct recorded *r)
 
 TEST(a_file_answers_as_its_chunks_do)
 {
-	for (u64 seed = 1; seed <= SEEDS(40); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(40); seed++) {
 		struct recorded r = {0};
 		bool with[PIECES];
 		char *chunks, *file;
@@ -394,7 +395,7 @@ static struct partial_file *file_behind(struct recorded *r, int at)
 
 TEST(an_answer_begins_with_a_checkpoint)
 {
-	for (u64 seed = 1; seed <= SEEDS(20); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(20); seed++) {
 		struct recorded r = {0};
 		struct partial_options options = {.spans = true};
 		struct partial_joined joined;
@@ -523,7 +524,7 @@ TEST(hostile_bytes_are_refused_or_answered)
 	struct bytes whole = packed(set_of("02"));
 	size_t answered = 0;
 
-	for (int i = 0; i < SEEDS(4000); i++) {
+	for (unsigned long i = 0; i < seeds_of(4000); i++) {
 		const struct partial_options options = {.spans = true};
 		struct bytes bytes = {0};
 		struct partial_file *file = NULL;

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "map/file/whole.h"
+#include "seeds.h"
 
 static struct bytes written(struct partial *p)
 {
@@ -103,7 +104,7 @@ static void check_law(struct simulation *s, u64 seed, pieces_fn *map)
 
 TEST(any_grouping_gives_the_same_bytes)
 {
-	for (u64 seed = 1; seed <= SEEDS(40); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(40); seed++) {
 		struct simulation s;
 
 		simulate(&s, seed, 5, 40);
@@ -114,7 +115,7 @@ TEST(any_grouping_gives_the_same_bytes)
 
 TEST(losses_and_filters_are_kept)
 {
-	for (u64 seed = 1; seed <= SEEDS(40); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(40); seed++) {
 		struct simulation s;
 
 		simulate_filtered(&s, seed, 5, 40, seed % 5 ? 0 : 1 + (u32)seed % 3);
@@ -127,7 +128,7 @@ TEST(losses_and_filters_are_kept)
 
 TEST(a_range_is_kept)
 {
-	for (u64 seed = 1; seed <= SEEDS(20); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(20); seed++) {
 		struct simulation s;
 
 		simulate(&s, seed, 5, 40);
@@ -142,7 +143,7 @@ TEST(a_range_is_kept)
 
 TEST(uneven_cuts_are_kept)
 {
-	for (u64 seed = 1; seed <= SEEDS(40); seed++) {
+	for (u64 seed = 1; seed <= seeds_of(40); seed++) {
 		struct simulation s;
 
 		simulate(&s, seed, 5, 40);
