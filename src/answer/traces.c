@@ -10,7 +10,7 @@
 #include "answer/span_make.h"
 #include "map/fact/query.h"
 
-/* Of the nodes in their order [first, end) are one trace, or the tree of one thread. */
+/* The nodes [first, end) of the tree, in its order, are one trace, or the tree of one thread. */
 struct stretch {
 	u32 first, end;
 	u64 duration_ns;
@@ -23,16 +23,18 @@ static bool under_no_span(const struct node *n)
 	return memcmp(n->trace, none, sizeof(none)) == 0;
 }
 
-/* Spans of the kernel were chosen as the tree was built. */
+/* The tree has only those spans of the kernel that were asked for. */
 static bool shown(const struct node *n, const struct trace_choice *c)
 {
 	return node_is_kernel(n) ||
 	       ((!c->pid || n->pid == c->pid) && (!c->tid || n->tid == c->tid));
 }
 
-static bool chosen(const struct partial *p, const struct tree *tree, const struct stretch *s,
+static bool chosen(const struct forest *forest, const struct stretch *s,
 		   const struct trace_choice *c)
 {
+	const struct partial *p = forest->p;
+	const struct tree *tree = forest->tree;
 	const struct node *root = tree_node(tree, s->first);
 	bool name = !c->name, service = !c->service, any = false;
 
@@ -70,11 +72,11 @@ static int stretch_slower(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Of a trace that is written. */
+/* Makes the spans of one trace after the other. */
 struct maker {
 	struct making making;
-	size_t first;	/* in the order of the tree */
-	VEC(u32) shown; /* which of those that follow there are written; empty: each */
+	size_t first;	/* node of the trace, in the order of the tree */
+	VEC(u32) shown; /* places of the spans that are given, from there on; empty: all */
 };
 
 static const struct node *maker_node(const struct maker *maker, size_t index)
@@ -98,7 +100,7 @@ static const struct span *span_make(const struct trace *trace, size_t index, boo
 	return making_span(&maker->making, maker_node(maker, index), brief);
 }
 
-/* Which spans are written; at least one is, of a trace that was chosen. */
+/* Finds the spans that are given. A trace that was chosen has at least one. */
 static int shown_collect(struct maker *maker, const struct stretch *s,
 			 const struct trace_choice *choice)
 {
@@ -113,8 +115,8 @@ static int shown_collect(struct maker *maker, const struct stretch *s,
 	return err;
 }
 
-static int trace_write(struct maker *maker, const struct stretch *s,
-		       const struct trace_choice *choice, const struct trace_sink *to)
+static int trace_give(struct maker *maker, const struct stretch *s,
+		      const struct trace_choice *choice, const struct trace_sink *to)
 {
 	const struct node *root = tree_node(maker->making.tree, s->first);
 	struct trace view = {.position = span_position, .span = span_make, .maker = maker};
@@ -130,7 +132,7 @@ static int trace_write(struct maker *maker, const struct stretch *s,
 	return to->take(to->arg, &view);
 }
 
-/* Cuts the nodes into traces, and what is under no span into threads. */
+/* Cuts the nodes into traces, and the nodes that are under no span into threads. */
 static int stretches(const struct tree *tree, struct stretch **out, size_t *count)
 {
 	VEC(struct stretch) list = {0};
@@ -162,17 +164,16 @@ static int stretches(const struct tree *tree, struct stretch **out, size_t *coun
 	return err;
 }
 
-/* Those that are chosen, in the order in which they are written. */
-static int stretches_chosen(const struct partial *p, const struct tree *tree,
-			    const struct trace_choice *choice, struct stretch **out,
-			    size_t *chosen_count)
+/* Finds the chosen ones, in the order in which they are given. */
+static int stretches_chosen(const struct forest *forest, const struct trace_choice *choice,
+			    struct stretch **out, size_t *chosen_count)
 {
 	struct stretch *list = NULL;
 	size_t count = 0, kept = 0;
-	int err = stretches(tree, &list, &count);
+	int err = stretches(forest->tree, &list, &count);
 
 	for (size_t i = 0; i < count && !err; i++)
-		if (chosen(p, tree, &list[i], choice))
+		if (chosen(forest, &list[i], choice))
 			list[kept++] = list[i];
 	if (choice->slowest && kept) {
 		qsort(list, kept, sizeof(*list), stretch_slower);
@@ -189,33 +190,34 @@ static int id_compare(const void *a, const void *b)
 	return memcmp(a, b, 16);
 }
 
-int trace_choose(const struct partial *p, const struct tree *tree,
-		 const struct trace_choice *choice, struct trace_ids *ids)
+int trace_choose(const struct forest *forest, const struct trace_choice *choice,
+		 struct trace_ids *ids)
 {
 	struct stretch *list = NULL;
 	size_t count = 0;
-	int err = stretches_chosen(p, tree, choice, &list, &count);
+	int err = stretches_chosen(forest, choice, &list, &count);
 
 	if (!err)
 		err = vec_reserve(ids, count);
 	for (size_t i = 0; i < count && !err; i++)
-		memcpy(ids->data[ids->count++], tree_node(tree, list[i].first)->trace, 16);
+		memcpy(ids->data[ids->count++], tree_node(forest->tree, list[i].first)->trace, 16);
 	if (ids->count)
 		qsort(ids->data, ids->count, 16, id_compare);
 	free(list);
 	return err;
 }
 
-int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
+int trace_build(const struct forest *forest, const struct trace_choice *choice,
 		const struct trace_sink *to, size_t *given)
 {
-	struct maker maker = {.making = {.p = p, .tree = tree, .host = choice->host}};
+	struct maker maker = {
+		.making = {.p = forest->p, .tree = forest->tree, .host = forest->host}};
 	struct stretch *list = NULL;
 	size_t count = 0;
-	int err = stretches_chosen(p, tree, choice, &list, &count);
+	int err = stretches_chosen(forest, choice, &list, &count);
 
 	for (size_t i = 0; i < count && !err; i++)
-		err = trace_write(&maker, &list[i], choice, to);
+		err = trace_give(&maker, &list[i], choice, to);
 	*given = count;
 	free(list);
 	vec_free(&maker.shown);

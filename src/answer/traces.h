@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From the trees of a finished partial to the traces that are shown.
- */
+/* The traces of a finished partial: which a choice takes, and how they become spans. */
 #ifndef ANSWER_TRACES_H
 #define ANSWER_TRACES_H
 
 #include "answer/trace.h"
 #include "map/tree/tree.h"
 
-/* Which traces are shown, of those that a tree has. */
+/* Which traces an answer has, and which of their spans. Texts are borrowed. */
 struct trace_choice {
-	const char *trace_id; /* 32 hex digits, or NULL */
-	const char *name;     /* glob over the names of spans, or NULL */
-	const char *service;  /* NULL: any */
-	size_t slowest;	      /* not 0: only so many, the longest first */
-	u32 pid, tid;	      /* not 0: only spans of these, and traces that have one */
-	const char *host;     /* name of the host */
+	const char *trace_id; /* 32 hex digits; NULL: any */
+	const char *name;     /* a glob that the name of an application's span matches; NULL: any */
+	const char *service;  /* that a span is of; NULL: any */
+	size_t slowest;	      /* only so many, the longest first; 0: all, in the tree's order */
+	u32 pid, tid;	      /* not 0: only spans of these, and traces that have such a span */
+	bool threads;	      /* also what each thread did outside of spans */
+};
+
+/* A finished partial and its trees. */
+struct forest {
+	const struct partial *p;
+	const struct tree *tree;
+	const char *host; /* the host of its spans; NULL: unknown */
 };
 
 /* Ids of traces, sorted. Start with all zero; free with vec_free(). */
@@ -24,15 +29,15 @@ struct trace_ids {
 	size_t count, capacity;
 };
 
-/* Adds the ids of the traces of a tree that would be written. 0 or -ENOMEM. */
-int trace_choose(const struct partial *p, const struct tree *tree,
-		 const struct trace_choice *choice, struct trace_ids *ids);
+/* Adds the ids of the chosen traces. 0 or -ENOMEM. */
+int trace_choose(const struct forest *forest, const struct trace_choice *choice,
+		 struct trace_ids *ids);
 
 /*
- * Gives the chosen traces of a tree to a sink, one by one. *given gets their number. 0, -ENOMEM, or
- * what the sink returned.
+ * Gives the chosen traces to a sink, one by one; *given gets their number. 0, -ENOMEM, or what the
+ * sink returned.
  */
-int trace_build(const struct partial *p, const struct tree *tree, const struct trace_choice *choice,
+int trace_build(const struct forest *forest, const struct trace_choice *choice,
 		const struct trace_sink *to, size_t *given);
 
 #endif

@@ -60,21 +60,22 @@ static void show_traces(const struct partial *p, const struct source_view *sourc
 			const struct terminal *t)
 {
 	const struct tree_options shape = {.boot = 1, .threads = true};
-	const struct trace_choice choice = {.host = "host"};
+	const struct trace_choice choice = {.threads = true};
+	struct tree tree;
+	const struct forest forest = {p, &tree, "host"};
 	struct trace_text text;
 	struct json json;
 	size_t given = 0;
-	struct tree tree;
 
 	if (tree_build(p, &shape, &tree))
 		abort();
 	trace_text_begin(&text, t, source);
-	if (trace_build(p, &tree, &choice, &(struct trace_sink){text_take, &text}, &given))
+	if (trace_build(&forest, &choice, &(struct trace_sink){text_take, &text}, &given))
 		abort();
 	trace_text_end(&text);
 	json_init_file(&json, t->file);
 	traces_json_begin(&json, source);
-	if (trace_build(p, &tree, &choice, &(struct trace_sink){json_take, &json}, &given))
+	if (trace_build(&forest, &choice, &(struct trace_sink){json_take, &json}, &given))
 		abort();
 	traces_json_end(&json);
 	tree_free(&tree);
