@@ -10,9 +10,9 @@
 #include "chunk/directory.h"
 #include "map/checkpoint/checkpoint.h"
 
-/* ---- where they are ---- */
+/* ---- places of checkpoints ---- */
 
-/* Of a path without the slashes at its end: its length, and where its last name begins. */
+/* The length of a path without trailing slashes; *name is the begin of its last name. */
 static size_t path_length(const char *path, size_t *name)
 {
 	size_t len = strlen(path), at;
@@ -46,7 +46,7 @@ static int place_get(struct checkpoints *checkpoints, const char *dir, size_t le
 	return err;
 }
 
-/* A chunk that bears the name of one lies in a recording, or alone. */
+/* Adds the directory of a path: a path with the name of a chunk is in a recording, or alone. */
 static int place_add(struct checkpoints *checkpoints, const char *path)
 {
 	char name[CHUNK_NAME_BYTES] = "";
@@ -68,7 +68,7 @@ static int place_add(struct checkpoints *checkpoints, const char *path)
 	return err ? err : bytes_map_put(&place->named, name, strlen(name), place);
 }
 
-/* A directory, or a copy of it, that is given twice has one checkpoint; that of the whole of it. */
+/* If a directory, or a copy of it, is given twice, only one checkpoint is used. */
 static void leave_out_known(struct checkpoints *checkpoints, size_t at)
 {
 	struct checkpoint_place *place = &checkpoints->places.data[at];
@@ -115,9 +115,9 @@ void checkpoints_close(struct checkpoints *checkpoints)
 	vec_free(&checkpoints->places);
 }
 
-/* ---- before which chunk they stand ---- */
+/* ---- chunks after a checkpoint ---- */
 
-/* A chunk that is named in it may have been read where a copy of it lies. */
+/* Whether a chunk is of this directory; a given chunk may have been read from a copy. */
 static bool lies_in(const char *path, const struct checkpoint_place *place)
 {
 	size_t len = strlen(place->dir);
@@ -128,7 +128,7 @@ static bool lies_in(const char *path, const struct checkpoint_place *place)
 	       bytes_map_get(&place->named, name, strlen(name));
 }
 
-/* Whether this chunk is the first of what lies in a directory, of several. */
+/* Whether this chunk is the first one of a directory. */
 static bool begins_in(const struct recording_info *info, size_t at,
 		      const struct checkpoint_place *place)
 {
@@ -138,7 +138,7 @@ static bool begins_in(const struct recording_info *info, size_t at,
 	return lies_in(info->chunks[at].path, place);
 }
 
-/* Whether the checkpoint stands for a chunk of its directory, or it is of another boot. */
+/* Whether the checkpoint replaces a chunk of its directory, or the chunk is of another boot. */
 static bool is_stood_for(const struct checkpoint_place *place, const char *name)
 {
 	const struct chunk_info *info;
@@ -156,8 +156,7 @@ static bool is_stood_for(const struct checkpoint_place *place, const char *name)
 	return stood_for;
 }
 
-/* Of those that were made before the chunk `seq`, is one not named that is not in the checkpoint?
- */
+/* Whether a chunk before number `seq` is neither given nor replaced by the checkpoint. */
 static bool leaves_out(const struct checkpoint_place *place, u64 seq)
 {
 	struct chunk_names names;
@@ -176,7 +175,7 @@ static bool leaves_out(const struct checkpoint_place *place, u64 seq)
 	return left_out;
 }
 
-/* Whether it is of this boot, and of its directory nothing is left out before the first chunk. */
+/* Whether it is of this boot, and no chunk of its directory is left out before the first one. */
 static bool is_of(const struct checkpoint_place *place, const struct recording_info *info)
 {
 	const struct recording_checkpoint *checkpoint = &place->checkpoint;
@@ -194,8 +193,8 @@ static bool is_of(const struct checkpoint_place *place, const struct recording_i
 }
 
 /*
- * Whether a checkpoint can stand before the chunk `at`, and which is the first from there on that
- * it does not stand for; it stands for none that lies elsewhere.
+ * Whether a checkpoint fits before the chunk `at`. *next is the first chunk from there on that it
+ * does not replace. It replaces only chunks of its directory.
  */
 static bool checkpoint_fits(const struct checkpoint_place *place, const struct recording_info *info,
 			    size_t at, size_t *next)
@@ -221,7 +220,7 @@ static void tell_unusable(const struct checkpoints *checkpoints, const char *dir
 }
 
 /*
- * *out is NULL if it cannot be used, which is told: then names of before are not known. 0 or
+ * Makes a partial of a checkpoint. If it cannot be used, reports that and sets *out to NULL. 0 or
  * -ENOMEM.
  */
 static int checkpoint_take(const struct checkpoints *checkpoints,
@@ -239,7 +238,7 @@ static int checkpoint_take(const struct checkpoints *checkpoints,
 	return err == -ENOMEM ? err : 0;
 }
 
-/* That of a directory; one that cannot be used is there no more. */
+/* The same for the checkpoint of a directory, which is dropped if it cannot be used. */
 static int checkpoint_take_of(struct checkpoints *checkpoints, size_t i,
 			      const struct partial_options *options, struct partial **out)
 {
@@ -260,7 +259,7 @@ static void tell_left_out(const struct checkpoints *checkpoints, const char *dir
 		    dir);
 }
 
-/* That of a caller, which leaves at least one chunk to be mapped. */
+/* Begins with the checkpoint of the caller; at least one chunk is left to be mapped. */
 static int begin_with_given(struct checkpoints *checkpoints, const struct recording_info *info,
 			    const struct partial_options *options, struct partial **out,
 			    size_t *first)
@@ -307,7 +306,7 @@ int checkpoints_begin(struct checkpoints *checkpoints, const struct recording_in
 	return 0;
 }
 
-/* Takes `checkpoint`, which is freed by all means. */
+/* Merges `checkpoint`, and frees it in any case. */
 static int checkpoint_join(struct partial *into, struct partial *checkpoint, u64 covered_ns,
 			   u64 at_ns)
 {

@@ -67,7 +67,7 @@ static int fill_service(struct rows *out, const struct partial *p)
 	return fill_spans(out, p, false);
 }
 
-/* It was over before the range, or began behind it. */
+/* Whether it ended before the range, or began after it. */
 static bool lives_beside(const struct partial *p, const struct life *l)
 {
 	bool behind = p->options.to_ns && l->origin_ns >= p->options.to_ns;
@@ -80,7 +80,7 @@ static u32 life_process(const struct partial *p, const struct life *l)
 	return l->pid ? l->pid : query_pid(p, l->tid, query_held_until(p, l->tid, l->origin_ns));
 }
 
-/* Processes are told apart by when somebody else got their number. */
+/* Processes with the same pid are distinguished by the time at which another one got the pid. */
 static int fill_process(struct rows *out, const struct partial *p)
 {
 	int err = 0;
@@ -107,12 +107,12 @@ static int fill_process(struct rows *out, const struct partial *p)
 	return err;
 }
 
-/* So many lives of one number and origin have rows of their own; the rest is told by its place. */
+/* At most so many lives of the same tid and origin are compared; further ones use their index. */
 #define SAME_MOST 16
 
 /*
- * A new group for the life at `i`. Its identity is the number and the origin, and a count where
- * several lives have both, as after an exec by a thread that is not the leader.
+ * Makes a group for the life at `i`. Its identity is the tid and the origin, and a count if several
+ * lives have the same ones, as after an exec by a thread that is not the leader.
  */
 static struct group *thread_group(struct rows *out, const struct life *l, size_t i)
 {
@@ -139,7 +139,8 @@ static int fill_thread(struct rows *out, const struct partial *p)
 
 		if (lives_beside(p, l))
 			continue;
-		if (l->state.place == LIFE_GONE) /* by an exec, the number can be another's */
+		if (l->state.place ==
+		    LIFE_GONE) /* by an exec, after which the tid can belong to another thread */
 			until_ns = l->state.last_ns;
 		g = thread_group(out, l, i);
 		if (!g)
@@ -166,7 +167,7 @@ static int fill_syscall(struct rows *out, const struct partial *p)
 		const char *name = syscall_name(sum->key >> 16 ? SYSCALL_COMPAT : 0, nr);
 		struct group *g;
 
-		if (!name) /* no table knows it: the name that strace gives it */
+		if (!name) /* not in the table: named as strace does */
 			name = rows_text(out, "syscall_0x%x", nr);
 		g = name ? group_of(out, name) : NULL;
 		if (!g)
@@ -190,7 +191,7 @@ static int fill_syscall(struct rows *out, const struct partial *p)
 	return err;
 }
 
-/* The parts of all threads' time, each of them; waits also say how often and how long. */
+/* A row for each part of the time of all threads; waits also have a count and durations. */
 static int fill_cause(struct rows *out, const struct partial *p)
 {
 	struct split total = {0};
@@ -269,7 +270,7 @@ static const char *peer_text(const struct partial *p, const struct fact_socket *
 	if (r->family == AF_UNIX) {
 		if (s->path)
 			snprintf(buf, 256, "unix:%s", s->path);
-		else /* a pair without a name */
+		else /* a socket pair, which has no name */
 			snprintf(buf, 256, "unix:[%llu]",
 				 (unsigned long long)query_socket_peer(p, s));
 		return buf;
@@ -293,7 +294,7 @@ static bool socket_has_peer(const struct partial *p, const struct fact_socket *s
 	return s->socket.remote_port;
 }
 
-/* A file of a disk may have the number of a socket. */
+/* Only a socket: a file on a disk may have the same number. */
 static const struct fact_socket *sum_socket(const struct partial *p, const struct sum *sum)
 {
 	switch (sum->file.kind) {

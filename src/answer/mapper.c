@@ -9,7 +9,7 @@
 #include "base/thread.h"
 #include "base/vec.h"
 
-/* So many leaves are mapped ahead of the one that is taken next, besides one for each thread. */
+/* Leaves that are mapped ahead of the next one to take, in addition to one for each thread. */
 #define LEAVES_AHEAD 2
 #define THREADS_MAX 256
 
@@ -23,12 +23,12 @@ struct mapper {
 	const struct leaf *leaves; /* borrowed */
 	size_t count;
 	struct partial_options options;
-	struct slot *slots; /* of leaf i: i % window */
+	struct slot *slots; /* the slot of leaf i is i % window */
 	size_t window;
-	pthread_mutex_t lock; /* of all below, and of `done` in slots */
+	pthread_mutex_t lock; /* guards the fields below, and `done` of each slot */
 	pthread_cond_t changed;
-	size_t begun; /* leaves before this one were begun, or dropped */
-	size_t taken; /* leaves before this one were taken, or dropped */
+	size_t begun; /* all leaves before this one were begun or dropped */
+	size_t taken; /* all leaves before this one were taken or dropped */
 	bool closing;
 	VEC(pthread_t) threads;
 };
@@ -48,7 +48,7 @@ static struct slot *slot_of(struct mapper *m, size_t at)
 	return &m->slots[at % m->window];
 }
 
-/* Begins the next leaf, if one may be begun; with the lock held. */
+/* Begins the next leaf, if that is allowed. Call it with the lock held. */
 static bool leaf_begin(struct mapper *m, size_t *at)
 {
 	if (m->begun >= m->count || m->begun >= m->taken + m->window)
@@ -58,7 +58,7 @@ static bool leaf_begin(struct mapper *m, size_t *at)
 	return true;
 }
 
-/* Maps a leaf that was begun; with the lock held, which is released meanwhile. */
+/* Maps a leaf that was begun. Call it with the lock held; it is released meanwhile. */
 static void leaf_do(struct mapper *m, size_t at)
 {
 	struct slot *slot = slot_of(m, at);
@@ -93,7 +93,7 @@ static unsigned int cpus_usable(void)
 	return sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (unsigned int)CPU_COUNT(&cpus);
 }
 
-/* One that cannot be started has its work done by the others. */
+/* If a thread cannot be started, the others do its work. */
 static void threads_start(struct mapper *m, size_t count)
 {
 	pthread_t thread;
@@ -133,7 +133,7 @@ int mapper_open(struct mapper **mapper, const struct leaf *leaves, size_t count,
 	return 0;
 }
 
-/* Drops what came of the leaves before `at`; with the lock held. */
+/* Drops the results of the leaves before `at`. Call it with the lock held. */
 static void leaves_drop(struct mapper *m, size_t at)
 {
 	for (; m->taken < at && m->taken < m->begun; m->taken++) {
@@ -146,7 +146,7 @@ static void leaves_drop(struct mapper *m, size_t at)
 	m->taken = at;
 }
 
-/* Maps others while a thread maps leaf `at`. */
+/* Waits until leaf `at` is mapped, and maps others meanwhile. */
 static void leaf_wait(struct mapper *m, size_t at)
 {
 	size_t other;

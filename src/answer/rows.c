@@ -189,7 +189,7 @@ static void percentiles(struct group *g)
 
 /* ---- steps ---- */
 
-/* Copies the texts of a row, which belonged to somebody else. 0 or -ENOMEM. */
+/* Copies the borrowed texts of a row. 0 or -ENOMEM. */
 static int row_own(struct rows *rows, struct row *row)
 {
 	const char **const texts[] = {&row->key, &row->host, &row->service, &row->process,

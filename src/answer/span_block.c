@@ -11,7 +11,7 @@ const char *block_operation(u32 flags)
 				     : "read";
 }
 
-/* Reads and writes are what OpenTelemetry has words for. */
+/* OpenTelemetry has names only for reads and writes. */
 const char *making_block(struct making *m, const struct kspan *k)
 {
 	const char *operation = block_operation(k->mode);

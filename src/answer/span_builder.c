@@ -118,7 +118,7 @@ bool making_has(const struct making *m, const char *key)
 	return false;
 }
 
-/* OpenTelemetry says that the last value of a key holds. */
+/* In OpenTelemetry the last value of a key is valid. */
 static void attribute_set(struct making *m, const struct attribute *view)
 {
 	for (size_t i = 0; i < m->current.count; i++) {

@@ -48,7 +48,7 @@ void making_peer(struct making *m, const struct kspan *k)
 			      making_text(m, "socket:[%llu]", (unsigned long long)peer));
 }
 
-/* Where the next range goes on without a hole. */
+/* Whether the next range continues without a hole. */
 static u64 range_end(const struct fact_bytes *b)
 {
 	return b->from + (b->flags & BYTES_MESSAGE ? 1 : b->length);

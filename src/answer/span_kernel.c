@@ -14,15 +14,15 @@
 #include "model/syscall_format.h"
 #include "model/uring.h"
 
-/* The 64-bit call that it is or corresponds to, -1 if there is none. */
+/* The number of the call, or of the corresponding 64-bit call; -1: there is none. */
 static int call_native(const struct kspan *k)
 {
 	return k->mode & SYSCALL_COMPAT ? syscall_native(k->nr) : k->nr;
 }
 
-#define COMPAT_MMAP 90 /* its arguments lie in memory */
+#define COMPAT_MMAP 90 /* its arguments are in memory */
 
-/* Which argument is the fd that a call works on, -1: none. */
+/* The index of the fd argument of a call; -1: none. */
 static int call_fd_argument(const struct kspan *k)
 {
 	static const u8 arguments[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT; /* from 1 */
@@ -33,7 +33,7 @@ static int call_fd_argument(const struct kspan *k)
 	return nr >= 0 && nr < SYSCALL_TABLE_SIZE ? arguments[nr] - 1 : -1;
 }
 
-/* What an exec that succeeded was asked for, where no path record tells it: its own does. */
+/* The path of a successful exec without a path record, from its exec record. */
 static const char *exec_path(struct making *m, const struct kspan *k)
 {
 	const struct fact_process *process = query_process(m->p, k->pid, k->end_ns);
@@ -45,15 +45,15 @@ static const char *exec_path(struct making *m, const struct kspan *k)
 	return name < process->command_bytes ? process->command + name : NULL;
 }
 
-/* What a call was asked for: as it was written, and what is told of it. */
+/* The paths of a call: as the program wrote them, and absolute. */
 struct call_paths {
 	struct syscall_paths asked;
 	const char *path;   /* absolute */
-	const char *second; /* of those that have two */
+	const char *second; /* in calls with two paths */
 	const char *second_key;
 };
 
-/* Two paths mean: from here to there, or a link here to what it says. */
+/* Orders two paths: a source and a target, or a link and its contents. */
 static void call_paths_order(struct call_paths *paths, int nr)
 {
 	const char *first = paths->path;
@@ -69,7 +69,7 @@ static void call_paths_order(struct call_paths *paths, int nr)
 
 #define FD_WORKING_DIRECTORY -100
 
-/* What is behind a descriptor; for sockets and the like the kernel's own name is known anyway. */
+/* The file of a descriptor. The kernel's names of sockets and similar files are always known. */
 static const char *fd_name(struct making *m, const struct kspan *k, s32 fd, u64 time_ns)
 {
 	const struct fd_question q = {
@@ -84,7 +84,7 @@ static const char *fd_name(struct making *m, const struct kspan *k, s32 fd, u64 
 
 #define DELETED " (deleted)"
 
-/* How long the name is without (deleted), which it has if that was so when it was opened. */
+/* The length of a name without " (deleted)", which it has if it was deleted before its open. */
 static size_t name_length(const struct kspan *k, const char *name)
 {
 	size_t len = strlen(name), end = strlen(DELETED);
@@ -94,7 +94,7 @@ static size_t name_length(const struct kspan *k, const char *name)
 	return says ? len - end : len;
 }
 
-/* As readlink says it at that moment. */
+/* Adds the name as readlink shows it at that time. */
 static void add_fd_name(struct making *m, const struct kspan *k, const char *name)
 {
 	if (k->file.flags & FILE_DELETED && !name[name_length(k, name)])
@@ -102,7 +102,7 @@ static void add_fd_name(struct making *m, const struct kspan *k, const char *nam
 	making_string(m, "fd.name", name);
 }
 
-/* Where it is, or was until it was deleted. */
+/* Adds the path of the file, also if it has been deleted. */
 static void add_fd_path(struct making *m, const struct kspan *k, const char *name)
 {
 	if (name[0] != '/')
@@ -112,7 +112,7 @@ static void add_fd_path(struct making *m, const struct kspan *k, const char *nam
 	making_string(m, "file.path", name);
 }
 
-/* The absolute path, NULL if it is not known, or none: a call on what the descriptor stands for. */
+/* The absolute path; NULL if it is unknown, or the call works on the descriptor itself. */
 static const char *call_path(struct making *m, const struct kspan *k, const struct fact_path *f)
 {
 	char whole[2 * 4096 + 2];
@@ -131,7 +131,7 @@ static const char *call_path(struct making *m, const struct kspan *k, const stru
 	return making_copy(m, whole);
 }
 
-/* Of a recording in which no other record tells it. */
+/* For a recording without a path record of the exec. */
 static void exec_paths_find(struct making *m, const struct kspan *k, struct call_paths *paths)
 {
 	const char *asked = exec_path(m, k);
@@ -141,7 +141,7 @@ static void exec_paths_find(struct making *m, const struct kspan *k, struct call
 		paths->path = asked;
 }
 
-/* Not each errno has a name: "_OTHER" is OpenTelemetry's word for those. */
+/* OpenTelemetry uses "_OTHER" for an errno without a name. */
 static void making_error(struct making *m, s64 result)
 {
 	const char *name = syscall_errno_name((int)-result);
@@ -170,13 +170,13 @@ static struct call_paths call_paths_find(struct making *m, const struct kspan *k
 	return paths;
 }
 
-/* A call that ended with EBADF had no file, whatever the number stood for before. */
+/* A call that failed with EBADF had no file, whatever the descriptor was before. */
 static bool call_found_no_file(const struct kspan *k)
 {
 	return !k->open && k->result == -EBADF && !k->file.kind;
 }
 
-/* Of a call whose descriptor lies in memory (socketcall). */
+/* For a call whose descriptor is in memory (socketcall). */
 static void add_file(struct making *m, const struct kspan *k)
 {
 	const char *name = k->file.kind ? fd_name(m, k, -1, k->begin_ns) : NULL;
@@ -273,7 +273,7 @@ static const char *fault_attributes(struct making *m, const struct kspan *k)
 	return k->args[2] & FAULT_MAJOR ? "major fault" : "minor fault";
 }
 
-/* A request that opens works on nothing: what it opened is told. Returns its name. */
+/* A request that opens a file has the opened file. Returns the name of the request. */
 static const char *uring_attributes(struct making *m, const struct kspan *k)
 {
 	const char *known = uring_name((u8)k->nr), *name = NULL;
@@ -305,7 +305,7 @@ static const char *uring_attributes(struct making *m, const struct kspan *k)
 	return known ? known : making_text(m, "io_uring 0x%x", k->nr);
 }
 
-/* A number that no table knows has the name that strace gives it. */
+/* A call that is not in the table has the name that strace gives it. */
 static const char *call_name(struct making *m, u8 abi_flags, u16 nr)
 {
 	const char *name = syscall_name(abi_flags, nr);

@@ -52,7 +52,7 @@ static int event_compare(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* The events of the application, and those of the kernel that fired in the span or thread. */
+/* The events of the application, and the kernel events that fired in the span or thread. */
 static const struct event *events_make(struct making *m, const struct node *n, size_t *count)
 {
 	const struct app_span *s = node_app(m->p, n);
@@ -95,7 +95,7 @@ static void text_unless_given(struct making *m, const char *key, const char *val
 		making_string(m, key, value);
 }
 
-/* As OpenTelemetry names them where a span has no place for them. */
+/* The attributes that OpenTelemetry defines for a status without a field. */
 static void status_attributes(struct making *m, const struct app_span *s)
 {
 	if (s->status != 1 && s->status != 2)
@@ -132,7 +132,7 @@ static void container_attribute(struct making *m, u32 pid, u64 time_ns)
 	text_unless_given(m, "container.id", pid ? query_container(m->p, pid, time_ns) : NULL);
 }
 
-#define DELETED " (deleted)" /* as /proc tells of a file that is gone or was replaced */
+#define DELETED " (deleted)" /* in /proc, for a file that was deleted or replaced */
 
 static void executable_attribute(struct making *m, u32 pid, u64 time_ns)
 {
@@ -149,7 +149,7 @@ static void executable_attribute(struct making *m, u32 pid, u64 time_ns)
 
 /* ---- threads ---- */
 
-/* How it ended, as wait tells of a process. Of a thread that is not the leader only its own. */
+/* Adds how it ended, as wait() reports it: for the process or, if not the leader, the thread. */
 static void thread_attributes(struct making *m, const struct life *l)
 {
 	bool leader = l->tid == l->pid;
@@ -174,7 +174,9 @@ static void thread_view(struct making *m, const struct node *n, struct span *v)
 	if (life)
 		thread_attributes(m, life);
 	executable_attribute(m, v->pid, n->end_ns);
-	container_attribute(m, v->pid, n->end_ns); /* it is made outside and put there */
+	container_attribute(
+		m, v->pid,
+		n->end_ns); /* at its end: a thread is made outside and then moved into it */
 }
 
 /* ---- all ---- */
@@ -186,7 +188,7 @@ static void id_format(char text[17], u64 id)
 	text[16] = '\0';
 }
 
-/* What is no span of the kernel. */
+/* Makes a span that is not a kernel span. */
 static void other_view(struct making *m, const struct node *n, struct span *v, bool brief)
 {
 	const struct app_span *app = node_app(m->p, n);

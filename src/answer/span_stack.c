@@ -10,7 +10,7 @@
 #include "symbol/symbol_name.h"
 
 #define NAME_MAX_SHOWN 1024
-#define STEPS_MAX 64 /* through the words of the stack's top */
+#define STEPS_MAX 64 /* maximum of frames found by the words at the top of the stack */
 
 struct making_frames {
 	const struct partial *p;
@@ -25,7 +25,7 @@ static const char *mapping_identity(const struct fact_mapping *m)
 	return m->path + strlen(m->path) + 1;
 }
 
-/* Where the code lies. An address to return to can lie behind the function that called. */
+/* The place in the code. A return address can be after the end of the calling function. */
 static struct symbol_place place_of(const struct fact_mapping *m, u64 address)
 {
 	return (struct symbol_place){.path = m->path,
@@ -38,7 +38,7 @@ static char *text_of(const char *text)
 	return text && text[0] ? strdup(text) : NULL;
 }
 
-/* Names of C++ and Rust as a person reads them, beside what the file has. */
+/* Makes readable names of C++ and Rust, in addition to the name in the file. */
 static void name_take(struct frame *view, const char *symbol)
 {
 	char plain[NAME_MAX_SHOWN], *own = strndup(symbol, strcspn(symbol, "@")); /* its version */
@@ -96,7 +96,7 @@ static void frame_add(struct making_frames *f, u64 address, bool innermost)
 		frame_free(&view);
 }
 
-/* From the frame at `from` on as the frame pointers say, up to what is no code. */
+/* Adds the frames of the chain of frame pointers from `from` on, up to one that is not code. */
 static void chain_add(struct making_frames *f, u32 from)
 {
 	for (u32 i = from; i < f->stack->frames && f->stack->addresses[i] && !f->err; i++)
@@ -115,10 +115,10 @@ static int frame_of(struct making_frames *f, u64 address, struct symbol_frame *f
 }
 
 /*
- * A user stack. Functions that keep no frame pointer are found through what
- * their files say of their frames, and the words of the stack's top; the first
- * one that keeps it is where the chain of frame pointers begins. If one of them
- * uses that register for something else, the chain means nothing.
+ * Adds a user stack. Functions without a frame pointer are found by the unwind tables of
+ * their files and the words at the top of the stack. The chain of frame pointers begins
+ * with the first function that keeps one. If a function before it uses that register for
+ * something else, the chain is meaningless.
  */
 static void user_add(struct making_frames *f)
 {
@@ -173,7 +173,7 @@ int frames_make(const struct partial *p, struct symbolizer *symbolizer, const st
 
 	*frames = NULL;
 	*count = 0;
-	/* a short wait in a call that has a long one, too */
+	/* a short wait in a call that also has a long one */
 	if (!kernel && has_kernel_stacks(p))
 		return 0;
 	stack_add(&f, kernel);

@@ -73,7 +73,7 @@ static const char *softirq_text(struct making *m, u8 vector)
 		       : making_text(m, "softirq %u", vector);
 }
 
-/* From where the waking came, as it was seen. */
+/* The code that woke the thread, as it was seen. */
 static const char *context_text(struct making *m, const struct life_wake *wake)
 {
 	switch (wake->context) {
@@ -109,6 +109,7 @@ void making_waker(struct making *m, const struct life_wake *wake)
 	making_string(m, "waker", served ? served : from);
 	if (served)
 		making_string(m, "waker.context", from);
-	else if (wake->context == WAKE_kernel_thread) /* for itself, as far as is known */
+	else if (wake->context ==
+		 WAKE_kernel_thread) /* not on behalf of another, as far as is known */
 		making_integer(m, "waker.tid", wake->waker_tid);
 }
