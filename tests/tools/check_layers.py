@@ -105,6 +105,32 @@ CASES = [
                    "u32 at = bpf_core_field_offset(struct c, d);\n",
         "src/map/a.c": "struct a___b;\n",
     }, []),
+    ("headers that include each other across folders are a circle", {
+        "src/map/a.h": '#include "map/fact/b.h"\n', "src/map/fact/b.h": '#include "map/a.h"\n',
+    }, ["src/map/a.h, src/map/fact/b.h"]),
+    ("two files of a folder may call each other", {
+        "src/map/a.c": "int a(void)\n{\n\treturn b();\n}\n",
+        "src/map/b.c": "int b(void)\n{\n\treturn a();\n}\n",
+    }, []),
+    ("three may not", {
+        "src/map/a.c": "int a(void)\n{\n\treturn b();\n}\n",
+        "src/map/b.c": "int b(void)\n{\n\treturn c(d);\n}\n",
+        "src/map/c.c": "int c(fn *d)\n{\n\treturn d(a);\n}\n",
+    }, ["src/map/a, src/map/b, src/map/c"]),
+    ("nor may two of different folders", {
+        "src/map/a.c": "int a(void)\n{\n\treturn b();\n}\n",
+        "src/map/fact/b.c": "int b(void)\n{\n\treturn a();\n}\n",
+    }, ["src/map/a, src/map/fact/b"]),
+    ("fields, texts, static functions and headers that declare are no calls", {
+        "src/map/a.c": "int a(void)\n{\n\treturn x->b + b_of(y.b, \"b()\");\n}\n",
+        "src/map/a.h": "int a(void);\nint b(void);\n",
+        "src/map/fact/b.c": "static int a(void)\n{\n\treturn 0;\n}\nint b(void)\n{\n\treturn a();\n}\n",
+    }, []),
+    ("kernel programs call what headers hold", {
+        "bpf/a.h": "static int a(void)\n{\n\treturn b();\n}\n",
+        "bpf/b.bpf.c": "static __always_inline int b(void)\n{\n\treturn 0;\n}\n",
+        "bpf/b.h": "static int c(void)\n{\n\treturn a();\n}\n",
+    }, []),
     ("a new folder needs its place", {"src/misc/a.c": ""}, ["src/misc"]),
 ]
 
