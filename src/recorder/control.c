@@ -388,3 +388,11 @@ int control_ask(const char *dir, const struct control_request *request, char *an
 				 len ? answer + 6 : "it exited without answering");
 	return 0;
 }
+
+int control_rotate(const char *dir, struct error *e)
+{
+	const struct control_request request = {.line = "rotate\n"};
+	char path[4200];
+
+	return control_ask(dir, &request, path, sizeof(path), e);
+}

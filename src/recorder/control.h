@@ -64,4 +64,7 @@ struct control_request {
 int control_ask(const char *dir, const struct control_request *request, char *answer, size_t size,
 		struct error *e);
 
+/* Makes the recorder of `dir` seal its chunk, and waits for that. Errors as above. */
+int control_rotate(const char *dir, struct error *e);
+
 #endif
