@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a thread was off its CPU: the part of the split to which a wait belongs.
- * The rules are the table in cause.c.
+ * The cause of a wait: the part of the time split to which it belongs. The table in
+ * cause.c has the rules.
  */
 #ifndef MODEL_CAUSE_H
 #define MODEL_CAUSE_H
@@ -12,10 +12,10 @@
 #include "record/record.h"
 #include "span/split.h"
 
-/* What is known of one stay off the CPU. All zero but for what the records say. */
+/* The facts about one stay off the CPU. Fields that no record gives are zero. */
 struct cause_query {
 	u8 mode;		    /* enum record_mode, without flags */
-	u8 abi_flags;		    /* SYSCALL_*: of which table nr is */
+	u8 abi_flags;		    /* SYSCALL_*: the table of nr */
 	u16 nr;			    /* the syscall, with MODE_syscall */
 	u8 leave_state;		    /* enum record_leave_state */
 	bool has_waker;		    /* a waking was seen; the fields below are from it */
@@ -24,18 +24,17 @@ struct cause_query {
 	u16 waker_irq;		    /* with WAKE_hardirq */
 	bool waker_block;	    /* the completion of a block I/O woke it */
 	u64 arg0;		    /* first argument of the syscall */
-	struct file_ref file;	    /* behind arg0 */
-	struct file_ref waker_file; /* what its waker worked on: as in record_waking */
+	struct file_ref file;	    /* the file of arg0 */
+	struct file_ref waker_file; /* the file that its waker worked on, as in record_waking */
 };
 
 /*
- * The part that the time from leaving the CPU to the waking belongs to, and in
- * `*reason` (may be NULL) why, as a phrase in static memory. Any input is
- * answered. Threads may call it at once.
+ * Returns the part for the time from leaving the CPU to the waking. *reason (may be NULL)
+ * gets the reason, a phrase in static memory. Every input has an answer. Thread-safe.
  */
 enum split_part cause_find(const struct cause_query *query, const char **reason);
 
-/* The number of rules, and which of them answers a query: for tests. */
+/* For tests: the number of rules, and the index of the rule that matches a query. */
 size_t cause_rules_count(void);
 size_t cause_rule_index(const struct cause_query *query);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which container a cgroup is that of, as its path says. */
+/* The container of a cgroup, found by its path. */
 #ifndef MODEL_CONTAINER_H
 #define MODEL_CONTAINER_H
 
@@ -9,10 +9,10 @@
 #define CONTAINER_ID_BYTES 65 /* 64 hex digits and NUL */
 
 /*
- * The id of the innermost container that a cgroup's path of `bytes` bytes lies in: true, and
- * `id` gets it; false, with `id` untouched, if it lies in none. Docker, containerd, CRI-O and
- * podman put the 64 digits into the name, alone or as in `docker-ID.scope`; units of systemd
- * are no containers, nor is the process that watches one.
+ * Finds the innermost container in a cgroup's path of `bytes` bytes. True, with its id in `id`, or
+ * false with `id` unchanged. Docker, containerd, CRI-O and podman put the 64 digits into the name,
+ * alone or as in `docker-ID.scope`. Units of systemd are not containers, and neither is the process
+ * that monitors one. Thread-safe.
  */
 bool container_id_find(const char *path, size_t bytes, char id[CONTAINER_ID_BYTES]);
 

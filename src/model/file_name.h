@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files: of those that have no path what readlink of /proc/PID/fd/N says, and paths. */
+/* Names of files without a path, as readlink of /proc/PID/fd/N shows them; and paths. */
 #ifndef MODEL_FILE_NAME_H
 #define MODEL_FILE_NAME_H
 
@@ -9,19 +9,18 @@
 #include "record/record.h"
 
 /*
- * "socket:[7]", "pipe:[7]", "anon_inode:[eventfd]": known from what the kernel
- * said at use alone. False, and nothing written, for a file of another kind.
- * Thread-safe.
+ * Writes "socket:[7]", "pipe:[7]", "anon_inode:[eventfd]", from the file reference alone.
+ * False, with nothing written, for a file of another kind. Thread-safe.
  */
 bool file_name(char *buf, size_t size, const struct file_ref *file);
 
 /*
- * Folds `//` and `/./`, in place; what only the file system can tell is left as
- * it is. Thread-safe.
+ * Folds `//` and `/./` in place. Parts that only the file system can resolve are left
+ * unchanged. Thread-safe.
  */
 void file_path_fold(char *path);
 
-/* False: that would change nothing. */
+/* Whether file_path_fold() would change the path. */
 bool file_path_may_fold(const char *path);
 
 #endif

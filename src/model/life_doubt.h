@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may have been missed of a thread since it was accounted last, and time around it. */
+/* Losses that may concern a thread since it was last accounted, and the time around them. */
 #ifndef MODEL_LIFE_DOUBT_H
 #define MODEL_LIFE_DOUBT_H
 
@@ -10,7 +10,7 @@ static inline void doubt_clear(struct life_state *s)
 	s->doubt_from_ns = s->doubt_to_ns = 0;
 }
 
-/* What it did in [from, to) was not seen. */
+/* Adds [from, to) to the time in which the thread was not seen. */
 static inline void doubt_add(struct life_state *s, u64 from, u64 to)
 {
 	if (from < s->last_ns)
@@ -24,8 +24,8 @@ static inline void doubt_add(struct life_state *s, u64 from, u64 to)
 }
 
 /*
- * If nothing was seen of it yet, it may have been off its CPU until it got one in what was
- * missed, or have had another number.
+ * If the thread was not seen yet, it may have been off its CPU until it got one during the loss, or
+ * it may have had another tid. So all time so far is in doubt.
  */
 static inline void doubt_unseen(struct life_state *s)
 {
@@ -33,7 +33,7 @@ static inline void doubt_unseen(struct life_state *s)
 		s->doubt_from_ns = s->last_ns;
 }
 
-/* How much of [from, to) lies between the begin of the first loss and the end of the last one. */
+/* The part of [from, to) between the begin of the first loss and the end of the last one. */
 static inline u64 doubt_within(const struct life_state *s, u64 from_ns, u64 to_ns)
 {
 	if (!s->doubt_to_ns)
@@ -45,7 +45,7 @@ static inline u64 doubt_within(const struct life_state *s, u64 from_ns, u64 to_n
 	return from_ns < to_ns ? to_ns - from_ns : 0;
 }
 
-/* [from, to) on a CPU, less what was missed of it, which is returned and unknown. */
+/* Accounts [from, to) on a CPU, without the time in doubt, which is unknown and is returned. */
 static inline u64 spend_seen(struct life *l, enum split_part part, u64 from_ns, u64 to_ns)
 {
 	const struct life_state *s = &l->state;
@@ -63,8 +63,9 @@ static inline u64 spend_seen(struct life *l, enum split_part part, u64 from_ns, 
 }
 
 /*
- * [last, to) on a CPU, up to where it left user mode or was seen in it. The end of a call can
- * be among what was missed: then it may have been in the kernel before that, too.
+ * Accounts [last, to) on a CPU, up to where the thread left user mode or was seen in it. The end of
+ * a call can be among the lost records. Then the thread may have been in the kernel before the
+ * loss, too.
  */
 static inline void spend_user(struct life *l, u64 to_ns)
 {

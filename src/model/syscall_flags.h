@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of flags and other constants in arguments of system calls: tables. They
- * stand in syscall_flags.c, syscall_flags_rare.c and syscall_ioctls.c.
+ * Tables of the names of flags and other constants in arguments of system calls. The tables
+ * are in syscall_flags.c, syscall_flags_rare.c and syscall_ioctls.c.
  */
 #ifndef MODEL_SYSCALL_FLAGS_H
 #define MODEL_SYSCALL_FLAGS_H
@@ -16,9 +16,9 @@ struct flag_name {
 };
 
 /*
- * One set of constants. Its table ends with a NULL name. As flags, each entry
- * is a bit or several, those with more bits first; an entry 0 names the
- * absence of all. `unknown` is what strace says of a value without a name.
+ * One set of constants. Its table ends with a NULL name. In a set of flags each entry is
+ * one or more bits; entries with more bits come first, and an entry 0 is the name for no
+ * bit. `unknown` is the text of strace for a value without a name.
  */
 struct flag_set {
 	const struct flag_name *names;
@@ -137,8 +137,8 @@ struct flag_set {
 SYSCALL_FLAG_SETS(F)
 #undef F
 
-/* What the third argument of ioctl is, of requests in syscall_ioctls.c. */
-bool ioctl_has_argument(u32 request); /* true unless the request is known to take none */
-bool ioctl_takes_number(u32 request); /* a number or a descriptor, no address */
+/* The third argument of an ioctl request in syscall_ioctls.c. */
+bool ioctl_has_argument(u32 request); /* false only if the request is known to take none */
+bool ioctl_takes_number(u32 request); /* it is a number or a descriptor, not an address */
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * System calls for people: names, classes, arguments and results.
+ * System calls as text: names, arguments and results.
  *
- * Everything here is a function of its arguments alone, with tables that do
- * not change: threads may call it at once. Strings that are returned are static.
+ * All functions depend only on their arguments and on constant tables, and are
+ * thread-safe. Returned strings are static.
  */
 #ifndef MODEL_SYSCALL_FORMAT_H
 #define MODEL_SYSCALL_FORMAT_H
@@ -16,44 +16,44 @@
 #include "record/syscalls.h"
 
 /*
- * The name of call `nr` of the table that `abi_flags` (SYSCALL_COMPAT or 0)
- * says, as the kernel calls it; NULL for a number without a name.
+ * The kernel's name of call `nr` in the table of `abi_flags` (SYSCALL_COMPAT or 0); NULL for
+ * a number without a name.
  */
 const char *syscall_name(u8 abi_flags, u16 nr);
 
-/* The 64-bit call that a 32-bit one corresponds to, -1 if there is none. */
+/* The number of the 64-bit call that corresponds to a 32-bit one; -1: none. */
 int syscall_native(u16 compat_nr);
 
-/* The paths that a call was asked for, as the program wrote them. */
+/* The paths in the arguments of a call, as the program wrote them. */
 struct syscall_paths {
-	const char *asked[2]; /* in the order of the arguments; NULL: not known */
+	const char *asked[2]; /* in the order of the arguments; NULL: unknown */
 	bool cut[2];
 };
 
 /*
- * The arguments as strace prints them, without parentheses: flags by name,
- * paths (which may be NULL) in quotes, other memory by address; of a 32-bit
- * call those that lie in two registers as one. Writes at most size bytes, NUL-terminated if size >
- * 0. Returns the length that the whole text has, as snprintf does.
+ * Writes the arguments like strace, without parentheses: flags by name, paths (which may
+ * be NULL) in quotes, other memory by address. Arguments of a 32-bit call in two registers
+ * are written as one. Writes at most size bytes, NUL-terminated if size > 0. Returns the
+ * length of the whole text, as snprintf does.
  */
 size_t syscall_args_format(char *buf, size_t size, const struct record_syscall *r,
 			   const struct syscall_paths *paths);
 
-/* True if the call is to be restarted by the kernel: no error, it goes on. */
+/* Whether the kernel will restart the call, which is not an error. */
 static inline bool syscall_is_restart(s64 result)
 {
 	return result <= -512 && result >= -516;
 }
 
-/* True if the result is an error of the call, a restart is none. */
+/* Whether the result is an error of the call. A restart is not. */
 static inline bool syscall_result_is_error(s64 result)
 {
 	return result < 0 && result >= -4095 && !syscall_is_restart(result);
 }
 
 /*
- * The name of an errno of either sign ("ENOENT"), with those that only the
- * kernel defines ("ERESTARTSYS", "ENOTSUPP"); NULL if it has none.
+ * The name of an errno of either sign ("ENOENT"), including those that only the
+ * kernel defines ("ERESTARTSYS", "ENOTSUPP"); NULL if it has no name.
  */
 const char *syscall_errno_name(int err);
 

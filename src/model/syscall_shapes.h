@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How arguments are written. RECORD_SYSCALLS names the kind of each argument;
- * a kind is a row of the table in syscall_shapes.c: a static function and,
- * where it has names, a set of flags. A kind without a row is written in hex.
+ * Writing arguments. RECORD_SYSCALLS has the kind of each argument. A kind is a row of the
+ * table in syscall_shapes.c: a static function and, for names, a set of flags. A kind
+ * without a row is written in hex.
  */
 #ifndef MODEL_SYSCALL_SHAPES_H
 #define MODEL_SYSCALL_SHAPES_H
@@ -41,7 +41,7 @@ enum argument_kind {
 };
 /* clang-format on */
 
-/* Text in the making: what does not fit is counted, not written. */
+/* A text that is being written. Characters that do not fit are counted, not written. */
 struct text {
 	char *buf;
 	size_t size, len;
@@ -49,10 +49,10 @@ struct text {
 
 void text_put(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A string as strace quotes it; with `cut`, dots behind it. */
+/* Writes a string in the quotes of strace; with `cut`, followed by dots. */
 void text_put_quoted(struct text *t, const char *string, bool cut);
 
-/* Writes argument i of all of a call's arguments, which is of that kind. */
+/* Writes argument i, which has this kind, of all arguments of a call. */
 void argument_put(struct text *t, enum argument_kind kind, const u64 args[6], int i);
 
 #endif
