@@ -6,7 +6,7 @@
 #include "answer/span_builder.h"
 
 /* Adds the attributes of the request and returns its name. */
-const char *making_block(struct making *m, const struct kspan *k);
+const char *span_add_block(struct span_builder *b, const struct kspan *k);
 
 /* "read", "write", "flush" or "discard", of BLOCK_* flags. */
 const char *block_operation(u32 flags);

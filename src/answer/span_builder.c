@@ -9,17 +9,17 @@
 #include "answer/span_stack.h"
 #include "model/event_format.h"
 
-void making_reset(struct making *m)
+void builder_reset(struct span_builder *b)
 {
-	for (size_t i = 0; i < m->attributes.count; i++)
-		free(m->attributes.data[i]);
-	for (size_t i = 0; i < m->texts.count; i++)
-		free(m->texts.data[i]);
-	free(m->events);
-	frames_free((struct frame *)m->span.frames, m->span.frames_count);
-	m->events = NULL;
-	m->attributes.count = m->texts.count = m->current.count = 0;
-	m->span = (struct span){.host = m->host};
+	for (size_t i = 0; i < b->attributes.count; i++)
+		free(b->attributes.data[i]);
+	for (size_t i = 0; i < b->texts.count; i++)
+		free(b->texts.data[i]);
+	free(b->events);
+	frames_free((struct frame *)b->span.frames, b->span.frames_count);
+	b->events = NULL;
+	b->attributes.count = b->texts.count = b->current.count = 0;
+	b->span = (struct span){.host = b->host};
 }
 
 static void formats_free(struct map *formats)
@@ -32,17 +32,17 @@ static void formats_free(struct map *formats)
 	map_free(formats);
 }
 
-void making_free(struct making *m)
+void builder_free(struct span_builder *b)
 {
-	making_reset(m);
-	vec_free(&m->attributes);
-	vec_free(&m->texts);
-	vec_free(&m->current);
-	formats_free(&m->formats);
-	symbolizer_free(m->symbolizer);
+	builder_reset(b);
+	vec_free(&b->attributes);
+	vec_free(&b->texts);
+	vec_free(&b->current);
+	formats_free(&b->formats);
+	symbolizer_free(b->symbolizer);
 }
 
-const char *making_text(struct making *m, const char *format, ...)
+const char *builder_text(struct span_builder *b, const char *format, ...)
 {
 	va_list args;
 	char *text = NULL;
@@ -51,89 +51,89 @@ const char *making_text(struct making *m, const char *format, ...)
 	va_start(args, format);
 	n = vasprintf(&text, format, args);
 	va_end(args);
-	if (n >= 0 && vec_push(&m->texts, text) == 0)
+	if (n >= 0 && vec_push(&b->texts, text) == 0)
 		return text;
 	if (n >= 0)
 		free(text);
-	m->failed = true;
+	b->failed = true;
 	return "";
 }
 
-const char *making_copy(struct making *m, const char *of)
+const char *builder_copy(struct span_builder *b, const char *of)
 {
 	char *text = strdup(of);
 
-	if (text && vec_push(&m->texts, text) == 0)
+	if (text && vec_push(&b->texts, text) == 0)
 		return text;
 	free(text);
-	m->failed = true;
+	b->failed = true;
 	return "";
 }
 
-void making_string(struct making *m, const char *key, const char *value)
+void builder_string(struct span_builder *b, const char *key, const char *value)
 {
-	if (vec_push(&m->current,
+	if (vec_push(&b->current,
 		     (struct attribute){.key = key, .string = value, .type = VALUE_STRING}))
-		m->failed = true;
+		b->failed = true;
 }
 
-void making_integer(struct making *m, const char *key, s64 value)
+void builder_integer(struct span_builder *b, const char *key, s64 value)
 {
-	if (vec_push(&m->current,
+	if (vec_push(&b->current,
 		     (struct attribute){.key = key, .integer = value, .type = VALUE_INTEGER}))
-		m->failed = true;
+		b->failed = true;
 }
 
-void making_boolean(struct making *m, const char *key, bool value)
+void builder_boolean(struct span_builder *b, const char *key, bool value)
 {
-	if (vec_push(&m->current,
+	if (vec_push(&b->current,
 		     (struct attribute){.key = key, .integer = value, .type = VALUE_BOOLEAN}))
-		m->failed = true;
+		b->failed = true;
 }
 
-const struct attribute *making_take(struct making *m, size_t *count)
+const struct attribute *builder_take(struct span_builder *b, size_t *count)
 {
 	struct attribute *array;
 
-	*count = m->current.count;
-	if (!m->current.count)
+	*count = b->current.count;
+	if (!b->current.count)
 		return NULL;
-	array = malloc(m->current.count * sizeof(*array));
-	if (!array || vec_push(&m->attributes, array)) {
+	array = malloc(b->current.count * sizeof(*array));
+	if (!array || vec_push(&b->attributes, array)) {
 		free(array);
-		m->failed = true;
+		b->failed = true;
 		*count = 0;
 		return NULL;
 	}
-	memcpy(array, m->current.data, m->current.count * sizeof(*array));
-	m->current.count = 0;
+	memcpy(array, b->current.data, b->current.count * sizeof(*array));
+	b->current.count = 0;
 	return array;
 }
 
-bool making_has(const struct making *m, const char *key)
+bool builder_has(const struct span_builder *b, const char *key)
 {
-	for (size_t i = 0; i < m->current.count; i++)
-		if (strcmp(m->current.data[i].key, key) == 0)
+	for (size_t i = 0; i < b->current.count; i++)
+		if (strcmp(b->current.data[i].key, key) == 0)
 			return true;
 	return false;
 }
 
 /* In OpenTelemetry the last value of a key is valid. */
-static void attribute_set(struct making *m, const struct attribute *view)
+static void attribute_set(struct span_builder *b, const struct attribute *view)
 {
-	for (size_t i = 0; i < m->current.count; i++) {
-		if (strcmp(m->current.data[i].key, view->key) == 0) {
-			m->current.data[i] = *view;
+	for (size_t i = 0; i < b->current.count; i++) {
+		if (strcmp(b->current.data[i].key, view->key) == 0) {
+			b->current.data[i] = *view;
 			return;
 		}
 	}
-	if (vec_push(&m->current, *view))
-		m->failed = true;
+	if (vec_push(&b->current, *view))
+		b->failed = true;
 }
 
-void making_given(struct making *m, const struct span_attribute *a)
+void builder_given(struct span_builder *b, const struct span_attribute *a)
 {
-	const char *key = making_text(m, "%.*s", (int)a->key_bytes, a->text);
+	const char *key = builder_text(b, "%.*s", (int)a->key_bytes, a->text);
 	struct attribute view = {.key = key, .integer = (s64)a->value};
 
 	switch (a->type) {
@@ -149,8 +149,8 @@ void making_given(struct making *m, const struct span_attribute *a)
 		break;
 	default:
 		view.type = VALUE_STRING;
-		view.string = making_text(m, "%.*s", (int)(a->text_bytes - a->key_bytes),
-					  a->text + a->key_bytes);
+		view.string = builder_text(b, "%.*s", (int)(a->text_bytes - a->key_bytes),
+					   a->text + a->key_bytes);
 	}
-	attribute_set(m, &view);
+	attribute_set(b, &view);
 }

@@ -12,7 +12,7 @@
 #include "span/span.h"
 #include "symbol/symbolizer.h"
 
-struct making {
+struct span_builder {
 	const struct partial *p;
 	const struct tree *tree;
 	const char *host;
@@ -27,34 +27,34 @@ struct making {
 };
 
 /* Forgets the span, so that the next one can be made. */
-void making_reset(struct making *m);
+void builder_reset(struct span_builder *b);
 
 /* Frees all that a builder owns. */
-void making_free(struct making *m);
+void builder_free(struct span_builder *b);
 
 /*
  * A text that lives as long as the span: formatted, or a copy. "" if the memory ran out, with
  * `failed` set.
  */
-__attribute__((format(printf, 2, 3))) const char *making_text(struct making *m, const char *format,
-							      ...);
-const char *making_copy(struct making *m, const char *of);
+__attribute__((format(printf, 2, 3))) const char *builder_text(struct span_builder *b,
+							       const char *format, ...);
+const char *builder_copy(struct span_builder *b, const char *of);
 
 /* Adds an attribute to the span or event. Key and value must live as long as the span. */
-void making_string(struct making *m, const char *key, const char *value);
-void making_integer(struct making *m, const char *key, s64 value);
-void making_boolean(struct making *m, const char *key, bool value);
+void builder_string(struct span_builder *b, const char *key, const char *value);
+void builder_integer(struct span_builder *b, const char *key, s64 value);
+void builder_boolean(struct span_builder *b, const char *key, bool value);
 
 /* True if the span or event has an attribute of that key already. */
-bool making_has(const struct making *m, const char *key);
+bool builder_has(const struct span_builder *b, const char *key);
 
 /* Adds an attribute that an application gave. A key that is given again replaces the value. */
-void making_given(struct making *m, const struct span_attribute *a);
+void builder_given(struct span_builder *b, const struct span_attribute *a);
 
 /*
  * Ends an event: moves the attributes collected so far into an array of their own, which lives as
  * long as the span. NULL if there are none, or if the memory ran out.
  */
-const struct attribute *making_take(struct making *m, size_t *count);
+const struct attribute *builder_take(struct span_builder *b, size_t *count);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "map/fact/query.h"
 
-static void add_address(struct making *m, const struct record_socket *s)
+static void add_address(struct span_builder *b, const struct record_socket *s)
 {
 	char address[INET6_ADDRSTRLEN] = "";
 	u8 bytes[16];
@@ -19,66 +19,68 @@ static void add_address(struct making *m, const struct record_socket *s)
 		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
 	else
 		inet_ntop(AF_INET6, bytes, address, sizeof(address));
-	making_string(m, "network.peer.address", making_copy(m, address));
-	making_integer(m, "network.peer.port", s->remote_port);
+	builder_string(b, "network.peer.address", builder_copy(b, address));
+	builder_integer(b, "network.peer.port", s->remote_port);
 }
 
-void making_peer(struct making *m, const struct kspan *k)
+void span_add_peer(struct span_builder *b, const struct kspan *k)
 {
 	const struct fact_socket *s = NULL;
 	u64 peer;
 
 	if (k->file.kind == FILE_KIND_tcp || k->file.kind == FILE_KIND_udp ||
 	    k->file.kind == FILE_KIND_unix)
-		s = query_socket(m->p, k->file.key, k->end_ns);
+		s = query_socket(b->p, k->file.key, k->end_ns);
 	if (!s)
 		return;
 	if (s->socket.family == AF_UNIX) {
-		making_string(m, "network.transport", "unix");
+		builder_string(b, "network.transport", "unix");
 		if (s->path)
-			making_string(m, "network.peer.address", s->path);
+			builder_string(b, "network.peer.address", s->path);
 	} else if (s->socket.family == AF_INET || s->socket.family == AF_INET6) {
-		making_string(m, "network.transport",
-			      k->file.kind == FILE_KIND_udp ? "udp" : "tcp");
-		add_address(m, &s->socket);
+		builder_string(b, "network.transport",
+			       k->file.kind == FILE_KIND_udp ? "udp" : "tcp");
+		add_address(b, &s->socket);
 	}
-	peer = query_socket_peer(m->p, s);
+	peer = query_socket_peer(b->p, s);
 	if (peer)
-		making_string(m, "peer.fd.name",
-			      making_text(m, "socket:[%llu]", (unsigned long long)peer));
+		builder_string(b, "peer.fd.name",
+			       builder_text(b, "socket:[%llu]", (unsigned long long)peer));
 }
 
 /* Whether the next range continues without a hole. */
-static u64 range_end(const struct fact_bytes *b)
+static u64 range_end(const struct fact_bytes *bytes)
 {
-	return b->from + (b->flags & BYTES_MESSAGE ? 1 : b->length);
+	return bytes->from + (bytes->flags & BYTES_MESSAGE ? 1 : bytes->length);
 }
 
-void making_bytes(struct making *m, const struct kspan *k)
+void span_add_bytes(struct span_builder *b, const struct kspan *k)
 {
-	const struct thread_facts *all = &m->p->facts.bytes;
+	const struct thread_facts *all = &b->p->facts.bytes;
 	struct thread_place at;
-	size_t n = query_bytes(m->p, k->tid, k->begin_ns, k->end_ns, &at), joined = 1;
-	const struct fact_bytes *b = n ? thread_facts_next(all, sizeof(*b), &at) : NULL, *last = b;
-	bool unsure = b && b->flags & BYTES_UNSURE;
+	size_t n = query_bytes(b->p, k->tid, k->begin_ns, k->end_ns, &at), joined = 1;
+	const struct fact_bytes *first = n ? thread_facts_next(all, sizeof(*first), &at) : NULL,
+				*last = first;
+	bool unsure = first && first->flags & BYTES_UNSURE;
 
-	if (!b || (unsure && b->flags & BYTES_MESSAGE))
+	if (!first || (unsure && first->flags & BYTES_MESSAGE))
 		return;
 	for (; joined < n; joined++) {
 		const struct fact_bytes *more = thread_facts_next(all, sizeof(*more), &at);
 
-		if (more->key != b->key || more->direction != b->direction ||
+		if (more->key != first->key || more->direction != first->direction ||
 		    more->from != range_end(last))
 			break;
 		unsure = unsure || more->flags & BYTES_UNSURE;
 		last = more;
 	}
-	making_string(m, "bytes.direction", b->direction == BYTES_SENT ? "sent" : "received");
-	making_integer(m, b->flags & BYTES_MESSAGE ? "messages.from" : "bytes.from", (s64)b->from);
-	making_integer(m, b->flags & BYTES_MESSAGE ? "messages.to" : "bytes.to",
-		       (s64)range_end(last));
+	builder_string(b, "bytes.direction", first->direction == BYTES_SENT ? "sent" : "received");
+	builder_integer(b, first->flags & BYTES_MESSAGE ? "messages.from" : "bytes.from",
+			(s64)first->from);
+	builder_integer(b, first->flags & BYTES_MESSAGE ? "messages.to" : "bytes.to",
+			(s64)range_end(last));
 	if (unsure)
-		making_boolean(m, "bytes.unsure", true);
+		builder_boolean(b, "bytes.unsure", true);
 	if (joined < n)
-		making_integer(m, "bytes.more", (s64)(n - joined));
+		builder_integer(b, "bytes.more", (s64)(n - joined));
 }

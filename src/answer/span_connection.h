@@ -6,13 +6,13 @@
 #include "answer/span_builder.h"
 
 /* Adds the address and port of the other end, or the socket that is its peer on this host. */
-void making_peer(struct making *m, const struct kspan *k);
+void span_add_peer(struct span_builder *b, const struct kspan *k);
 
 /*
  * Adds the range of bytes in the stream that a call sent or received, or the numbers of its
  * messages. If the bytes of another call lie between, the attributes hold the first range, and
  * "bytes.more" the number of the others.
  */
-void making_bytes(struct making *m, const struct kspan *k);
+void span_add_bytes(struct span_builder *b, const struct kspan *k);
 
 #endif

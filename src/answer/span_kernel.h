@@ -7,6 +7,6 @@
 #include "map/tree/tree.h"
 
 /* The node is one of node_is_kernel(). `brief` leaves out what trace.h says. */
-void making_kernel(struct making *m, const struct node *n, struct span *v, bool brief);
+void span_make_kernel(struct span_builder *b, const struct node *n, struct span *v, bool brief);
 
 #endif

@@ -10,38 +10,38 @@
 
 /* ---- events ---- */
 
-static const struct event_format *format_of(struct making *m, u32 id)
+static const struct event_format *format_of(struct span_builder *b, u32 id)
 {
-	struct event_format *format = map_get(&m->formats, id);
-	const struct event_text *text = format ? NULL : query_event_format(m->p, id);
+	struct event_format *format = map_get(&b->formats, id);
+	const struct event_text *text = format ? NULL : query_event_format(b->p, id);
 
 	if (!text || event_format_parse(text->text, text->bytes, &format))
 		return format;
-	if (map_put(&m->formats, id, format) == 0)
+	if (map_put(&b->formats, id, format) == 0)
 		return format;
 	event_format_free(format);
-	m->failed = true;
+	b->failed = true;
 	return NULL;
 }
 
-static struct event kernel_event(struct making *m, const struct kevent *k)
+static struct event kernel_event(struct span_builder *b, const struct kevent *k)
 {
-	const struct event_format *format = format_of(m, k->format);
+	const struct event_format *format = format_of(b, k->format);
 	struct event view = {.time_ns = k->time_ns, .level = EVENT_NO_LEVEL};
 
-	view.name = format ? format->name : making_text(m, "event:%u", k->format);
+	view.name = format ? format->name : builder_text(b, "event:%u", k->format);
 	for (unsigned int i = 0; format && i < format->count; i++) {
 		const struct event_field *field = &format->fields[i];
 		char text[4096];
 		s64 integer;
 
 		if (event_field_integer(field, k->payload, k->bytes, &integer))
-			making_integer(m, field->name, integer);
+			builder_integer(b, field->name, integer);
 		else if (event_field_print(field, k->payload, k->bytes, text, sizeof(text)))
-			making_string(m, field->name, making_copy(m, text));
+			builder_string(b, field->name, builder_copy(b, text));
 	}
-	making_integer(m, "thread.id", k->tid);
-	view.attributes = making_take(m, &view.attributes_count);
+	builder_integer(b, "thread.id", k->tid);
+	view.attributes = builder_take(b, &view.attributes_count);
 	return view;
 }
 
@@ -53,20 +53,20 @@ static int event_compare(const void *a, const void *b)
 }
 
 /* The events of the application, and the kernel events that fired in the span or thread. */
-static const struct event *events_make(struct making *m, const struct node *n, size_t *count)
+static const struct event *events_make(struct span_builder *b, const struct node *n, size_t *count)
 {
-	const struct app_span *s = node_app(m->p, n);
+	const struct app_span *s = node_app(b->p, n);
 	size_t kernel, told = s ? s->events.count : 0;
-	const struct kevent *k = s ? query_span_events(m->p, &s->ctx, &kernel)
-				   : query_thread_events(m->p, n->of, n->tid, &kernel);
+	const struct kevent *k = s ? query_span_events(b->p, &s->ctx, &kernel)
+				   : query_thread_events(b->p, n->of, n->tid, &kernel);
 	struct event *events;
 
 	*count = 0;
 	if (told + kernel == 0)
 		return NULL;
-	m->events = events = calloc(told + kernel, sizeof(*events));
+	b->events = events = calloc(told + kernel, sizeof(*events));
 	if (!events) {
-		m->failed = true;
+		b->failed = true;
 		return NULL;
 	}
 	for (size_t i = 0; i < told; i++) {
@@ -74,83 +74,83 @@ static const struct event *events_make(struct making *m, const struct node *n, s
 		struct event *v = &events[(*count)++];
 
 		for (size_t j = 0; j < e->attributes.count; j++)
-			making_given(m, &e->attributes.data[j]);
+			builder_given(b, &e->attributes.data[j]);
 		*v = (struct event){.time_ns = e->time_ns ? e->time_ns
 							  : n->begin_ns, /* 0: it was not seen */
 				    .level = e->level,
 				    .name = e->name ? e->name : "?"};
-		v->attributes = making_take(m, &v->attributes_count);
+		v->attributes = builder_take(b, &v->attributes_count);
 	}
 	for (size_t i = 0; i < kernel; i++)
-		events[(*count)++] = kernel_event(m, &k[i]);
+		events[(*count)++] = kernel_event(b, &k[i]);
 	qsort(events, *count, sizeof(*events), event_compare);
 	return events;
 }
 
 /* ---- spans of the application ---- */
 
-static void text_unless_given(struct making *m, const char *key, const char *value)
+static void text_unless_given(struct span_builder *b, const char *key, const char *value)
 {
-	if (value && !making_has(m, key))
-		making_string(m, key, value);
+	if (value && !builder_has(b, key))
+		builder_string(b, key, value);
 }
 
 /* The attributes that OpenTelemetry defines for a status without a field. */
-static void status_attributes(struct making *m, const struct app_span *s)
+static void status_attributes(struct span_builder *b, const struct app_span *s)
 {
 	if (s->status != 1 && s->status != 2)
 		return;
-	text_unless_given(m, "otel.status_code", s->status == 1 ? "OK" : "ERROR");
-	text_unless_given(m, "otel.status_description", s->message);
+	text_unless_given(b, "otel.status_code", s->status == 1 ? "OK" : "ERROR");
+	text_unless_given(b, "otel.status_description", s->message);
 }
 
-static void app_view(struct making *m, const struct node *n, const struct app_span *s,
+static void app_view(struct span_builder *b, const struct node *n, const struct app_span *s,
 		     struct span *v)
 {
 	static const char *const kinds[] = {"internal", "server", "client", "producer", "consumer"};
 
 	v->kind = n->kind == NODE_CONTEXT ? "context" : s->kind < 5 ? kinds[s->kind] : "internal";
 	v->name = s->name ? s->name : v->span_id;
-	v->service = query_resource(m->p, n->pid, n->begin_ns, "service.name");
+	v->service = query_resource(b->p, n->pid, n->begin_ns, "service.name");
 }
 
-static void app_attributes(struct making *m, const struct node *n, const struct app_span *s,
+static void app_attributes(struct span_builder *b, const struct node *n, const struct app_span *s,
 			   struct span *v)
 {
-	v->events = events_make(m, n, &v->events_count);
+	v->events = events_make(b, n, &v->events_count);
 	for (size_t i = 0; i < s->attributes.count; i++)
-		making_given(m, &s->attributes.data[i]);
-	if (s->events_deleted && !making_has(m, "events.deleted"))
-		making_integer(m, "events.deleted", (s64)s->events_deleted);
-	if (s->attributes_deleted && !making_has(m, "attributes.deleted"))
-		making_integer(m, "attributes.deleted", (s64)s->attributes_deleted);
-	status_attributes(m, s);
+		builder_given(b, &s->attributes.data[i]);
+	if (s->events_deleted && !builder_has(b, "events.deleted"))
+		builder_integer(b, "events.deleted", (s64)s->events_deleted);
+	if (s->attributes_deleted && !builder_has(b, "attributes.deleted"))
+		builder_integer(b, "attributes.deleted", (s64)s->attributes_deleted);
+	status_attributes(b, s);
 }
 
-static void container_attribute(struct making *m, u32 pid, u64 time_ns)
+static void container_attribute(struct span_builder *b, u32 pid, u64 time_ns)
 {
-	text_unless_given(m, "container.id", pid ? query_container(m->p, pid, time_ns) : NULL);
+	text_unless_given(b, "container.id", pid ? query_container(b->p, pid, time_ns) : NULL);
 }
 
 #define DELETED " (deleted)" /* in /proc, for a file that was deleted or replaced */
 
-static void executable_attribute(struct making *m, u32 pid, u64 time_ns)
+static void executable_attribute(struct span_builder *b, u32 pid, u64 time_ns)
 {
-	const char *path = pid ? query_executable(m->p, pid, time_ns) : NULL;
+	const char *path = pid ? query_executable(b->p, pid, time_ns) : NULL;
 	const char *name = path ? strrchr(path, '/') : NULL;
 	size_t len = name ? strlen(name + 1) : 0;
 
 	if (len > strlen(DELETED) && strcmp(name + 1 + len - strlen(DELETED), DELETED) == 0)
 		len -= strlen(DELETED);
 	if (name)
-		text_unless_given(m, "process.executable.name",
-				  making_text(m, "%.*s", (int)len, name + 1));
+		text_unless_given(b, "process.executable.name",
+				  builder_text(b, "%.*s", (int)len, name + 1));
 }
 
 /* ---- threads ---- */
 
 /* Adds how it ended, as wait() reports it: for the process or, if not the leader, the thread. */
-static void thread_attributes(struct making *m, const struct life *l)
+static void thread_attributes(struct span_builder *b, const struct life *l)
 {
 	bool leader = l->tid == l->pid;
 	int signal = l->exit_code & 0x7f;
@@ -159,23 +159,24 @@ static void thread_attributes(struct making *m, const struct life *l)
 	if (!l->exit_ns)
 		return;
 	if (!signal)
-		making_integer(m, leader ? "process.exit.code" : "thread.exit.code",
-			       l->exit_code >> 8 & 0xff);
+		builder_integer(b, leader ? "process.exit.code" : "thread.exit.code",
+				l->exit_code >> 8 & 0xff);
 	else
-		making_string(m, leader ? "process.exit.signal" : "thread.exit.signal",
-			      name ? making_text(m, "SIG%s", name) : making_text(m, "%d", signal));
+		builder_string(b, leader ? "process.exit.signal" : "thread.exit.signal",
+			       name ? builder_text(b, "SIG%s", name)
+				    : builder_text(b, "%d", signal));
 }
 
-static void thread_view(struct making *m, const struct node *n, struct span *v)
+static void thread_view(struct span_builder *b, const struct node *n, struct span *v)
 {
-	const struct life *life = node_life(m->p, n);
+	const struct life *life = node_life(b->p, n);
 
-	v->events = events_make(m, n, &v->events_count);
+	v->events = events_make(b, n, &v->events_count);
 	if (life)
-		thread_attributes(m, life);
-	executable_attribute(m, v->pid, n->end_ns);
+		thread_attributes(b, life);
+	executable_attribute(b, v->pid, n->end_ns);
 	container_attribute(
-		m, v->pid,
+		b, v->pid,
 		n->end_ns); /* at its end: a thread is made outside and then moved into it */
 }
 
@@ -189,18 +190,18 @@ static void id_format(char text[17], u64 id)
 }
 
 /* Makes a span that is not a kernel span. */
-static void other_view(struct making *m, const struct node *n, struct span *v, bool brief)
+static void other_view(struct span_builder *b, const struct node *n, struct span *v, bool brief)
 {
-	const struct app_span *app = node_app(m->p, n);
+	const struct app_span *app = node_app(b->p, n);
 
-	v->time = node_split(m->p, m->tree, n);
+	v->time = node_split(b->p, b->tree, n);
 	if (app) {
-		app_view(m, n, app, v);
+		app_view(b, n, app, v);
 		if (brief)
 			return;
-		app_attributes(m, n, app, v);
-		executable_attribute(m, v->pid, n->begin_ns);
-		container_attribute(m, v->pid, n->begin_ns);
+		app_attributes(b, n, app, v);
+		executable_attribute(b, v->pid, n->begin_ns);
+		container_attribute(b, v->pid, n->begin_ns);
 	} else if (n->kind == NODE_CONTEXT) {
 		v->kind = "context";
 		v->name = v->span_id;
@@ -208,36 +209,36 @@ static void other_view(struct making *m, const struct node *n, struct span *v, b
 		v->kind = "thread";
 		v->name = v->thread ? v->thread : "?";
 		if (!brief)
-			thread_view(m, n, v);
+			thread_view(b, n, v);
 	}
 }
 
-const struct span *making_span(struct making *m, const struct node *n, bool brief)
+const struct span *span_make(struct span_builder *b, const struct node *n, bool brief)
 {
-	struct span *v = &m->span;
+	struct span *v = &b->span;
 
-	making_reset(m);
-	v->pid = n->pid ? n->pid : query_pid(m->p, n->tid, n->begin_ns);
-	v->process = query_comm(m->p, v->pid, n->begin_ns);
+	builder_reset(b);
+	v->pid = n->pid ? n->pid : query_pid(b->p, n->tid, n->begin_ns);
+	v->process = query_comm(b->p, v->pid, n->begin_ns);
 	if (brief && node_is_kernel(n)) {
-		making_kernel(m, n, v, true);
-		return m->failed ? NULL : v;
+		span_make_kernel(b, n, v, true);
+		return b->failed ? NULL : v;
 	}
 	v->tid = n->tid;
 	v->begin_ns = n->begin_ns;
 	v->end_ns = n->end_ns;
 	v->begin_soft = n->begin_soft;
 	v->end_soft = n->end_soft;
-	v->threads = node_threads(m->tree, n);
+	v->threads = node_threads(b->tree, n);
 	id_format(v->span_id, n->id);
 	if (n->parent)
 		id_format(v->parent_id, n->parent);
-	v->thread = query_comm(m->p, n->tid, n->begin_ns);
+	v->thread = query_comm(b->p, n->tid, n->begin_ns);
 	if (node_is_kernel(n))
-		making_kernel(m, n, v, brief);
+		span_make_kernel(b, n, v, brief);
 	else
-		other_view(m, n, v, brief);
-	v->attributes = m->current.data;
-	v->attributes_count = m->current.count;
-	return m->failed ? NULL : v;
+		other_view(b, n, v, brief);
+	v->attributes = b->current.data;
+	v->attributes_count = b->current.count;
+	return b->failed ? NULL : v;
 }

@@ -10,6 +10,6 @@
  * The span of a node, valid until the next call. `brief` leaves out what trace.h says. NULL: the
  * memory ran out.
  */
-const struct span *making_span(struct making *m, const struct node *n, bool brief);
+const struct span *span_make(struct span_builder *b, const struct node *n, bool brief);
 
 #endif

@@ -5,6 +5,6 @@
 
 #include "answer/span_builder.h"
 
-void making_waker(struct making *m, const struct life_wake *wake);
+void span_add_waker(struct span_builder *b, const struct life_wake *wake);
 
 #endif

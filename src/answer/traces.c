@@ -74,7 +74,7 @@ static int stretch_slower(const void *a, const void *b)
 
 /* Makes the spans of one trace after the other. */
 struct maker {
-	struct making making;
+	struct span_builder builder;
 	size_t first;	/* node of the trace, in the order of the tree */
 	VEC(u32) shown; /* places of the spans that are given, from there on; empty: all */
 };
@@ -83,7 +83,7 @@ static const struct node *maker_node(const struct maker *maker, size_t index)
 {
 	size_t at = maker->shown.count ? maker->shown.data[index] : index;
 
-	return tree_node(maker->making.tree, maker->first + at);
+	return tree_node(maker->builder.tree, maker->first + at);
 }
 
 static struct span_position span_position(const struct trace *trace, size_t index)
@@ -93,11 +93,11 @@ static struct span_position span_position(const struct trace *trace, size_t inde
 	return (struct span_position){n->id, n->parent, n->begin_ns, n->end_ns, node_is_kernel(n)};
 }
 
-static const struct span *span_make(const struct trace *trace, size_t index, bool brief)
+static const struct span *span_at(const struct trace *trace, size_t index, bool brief)
 {
 	struct maker *maker = trace->maker;
 
-	return making_span(&maker->making, maker_node(maker, index), brief);
+	return span_make(&maker->builder, maker_node(maker, index), brief);
 }
 
 /* Finds the spans that are given. A trace that was chosen has at least one. */
@@ -110,7 +110,7 @@ static int shown_collect(struct maker *maker, const struct stretch *s,
 	if (!choice->pid && !choice->tid)
 		return 0;
 	for (u32 i = 0; i < s->end - s->first && !err; i++)
-		if (shown(tree_node(maker->making.tree, s->first + i), choice))
+		if (shown(tree_node(maker->builder.tree, s->first + i), choice))
 			err = vec_push(&maker->shown, i);
 	return err;
 }
@@ -118,8 +118,8 @@ static int shown_collect(struct maker *maker, const struct stretch *s,
 static int trace_give(struct maker *maker, const struct stretch *s,
 		      const struct trace_choice *choice, const struct trace_sink *to)
 {
-	const struct node *root = tree_node(maker->making.tree, s->first);
-	struct trace view = {.position = span_position, .span = span_make, .maker = maker};
+	const struct node *root = tree_node(maker->builder.tree, s->first);
+	struct trace view = {.position = span_position, .span = span_at, .maker = maker};
 	int err = shown_collect(maker, s, choice);
 
 	if (err)
@@ -211,7 +211,7 @@ int trace_build(const struct forest *forest, const struct trace_choice *choice,
 		const struct trace_sink *to, size_t *given)
 {
 	struct maker maker = {
-		.making = {.p = forest->p, .tree = forest->tree, .host = forest->host}};
+		.builder = {.p = forest->p, .tree = forest->tree, .host = forest->host}};
 	struct stretch *list = NULL;
 	size_t count = 0;
 	int err = stretches_chosen(forest, choice, &list, &count);
@@ -221,6 +221,6 @@ int trace_build(const struct forest *forest, const struct trace_choice *choice,
 	*given = count;
 	free(list);
 	vec_free(&maker.shown);
-	making_free(&maker.making);
+	builder_free(&maker.builder);
 	return err;
 }
