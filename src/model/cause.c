@@ -2,66 +2,66 @@
 /*
  * The rules by which a wait gets its cause: one table, matched from its top.
  *
- * A rule names what must hold, and where it names nothing anything does. The
- * first rule that matches answers, so the special stand before the general.
+ * A rule lists its conditions; a field without a condition matches anything. The
+ * first rule that matches gives the answer, so special rules precede general ones.
  *
- * Cases that can be disputed, and how they are decided here:
- * - A stopped, traced or frozen thread is `other`, whatever syscall it is in:
- *   somebody holds it, and what it waited for does not matter meanwhile.
- * - A futex that times out, and a sigtimedwait, semtimedop or poll that does,
- *   is `timer`; so is a pause() ended by alarm(). Nothing else came.
- * - poll and select of no file are sleeps; what else than a timer wakes one is a
- *   signal (`ipc`), and without a time-out it waits for that from the begin on.
- * - A recv() that times out stays `network`: the peer is what did not answer.
- * - poll, select, epoll_wait and io_uring_enter wait for many things at once:
- *   what woke them is the cause. As long as nothing has, they are `other`
- *   (waiting for events): no cause can be named, but nothing was missed.
- *   io_getevents() likewise, but as long as nothing woke it that is `disk`,
- *   which nearly all use it for.
- * - Loopback TCP is `network`, although no wire is involved: the programs use
- *   it as a network, and time lost there is found with the same tools.
- * - A signal is `ipc`, as is a System V semaphore, even where programs use
- *   one as a lock; a file lock (flock, fcntl) is `lock`.
- * - A file of procfs, sysfs or cgroupfs is `other`: behind it is kernel code
- *   and no device. A file in memory (tmpfs) likewise.
+ * Disputable cases are decided like this:
+ * - A stopped, traced or frozen thread is `other`, whatever syscall it is in: it is
+ *   held by somebody, and its own wait does not matter meanwhile.
+ * - A futex, sigtimedwait, semtimedop or poll that times out is `timer`, since nothing
+ *   else came. So is a pause() that is ended by alarm().
+ * - poll and select without a file are sleeps. If anything but a timer wakes one, that
+ *   is a signal (`ipc`). Without a time-out it waits for a signal from the begin on.
+ * - A recv() that times out is `network`: the peer did not answer.
+ * - poll, select, epoll_wait and io_uring_enter wait for many things at once: the waker
+ *   determines the cause. Until they are woken they are `other` (waiting for events),
+ *   since no cause can be named, but nothing was missed. The same holds for
+ *   io_getevents(), except that it is `disk` until it is woken, which is its usual use.
+ * - Loopback TCP is `network`, although no wire is involved: programs use it as a
+ *   network, and time lost there is found with the same tools.
+ * - A signal is `ipc`, and so is a System V semaphore, even if programs use it as a
+ *   lock. A file lock (flock, fcntl) is `lock`.
+ * - A file of procfs, sysfs or cgroupfs is `other`, since it has kernel code behind it
+ *   and no device. So is a file in memory (tmpfs).
  * - A file on a network file system is `network`, fsync included.
- * - Waiting for a lock inside the kernel while reading or writing a file
- *   (inode lock, page lock) is `disk`: what its holder does is that.
- * - A call that changes the memory map waits for the map's lock, which faults
- *   and other calls of the process hold: `lock`; `disk` if an interrupt
- *   ended its disk sleep or, of one that can bring memory in (populates a mapping), a
- *   thread of the kernel. Which of the two it is while nothing ended it is `unknown`. By what
- *   ended it vmsplice, process_vm_readv and ptrace are `disk`, too: they bring in what they move.
- * - Where a read passes through a thread of the kernel (btrfs, encryption), that
- *   ends the wait for it. Of a call that brings memory in, what such a thread ends
- *   else is taken for that, too: it frees memory (reclaim), empties the CPUs' lists
- *   of pages (mbind, move_pages), or has the map's lock (khugepaged, ksmd), all rare.
- *   Of others it is not: a process that ends is held up so by its watches of inotify,
- *   a clone by networks that are taken down, most calls by RCU (membarrier, bpf,
- *   unshare). Those are `other`, the clone `lock`.
- * - A futex is waited for interruptibly, and by nothing else: uninterruptibly its
- *   page is (`fault`), which the kernel reads itself; or, if a thread ends that, the
- *   memory map's lock (`lock`).
- * - open() that sleeps interruptibly is at a FIFO whose other end is not open,
- *   or at a file of which another program has a lease (`ipc`); uninterruptibly,
- *   it reads directories (`disk`), unless another thread ends that: a program that
- *   permits opens, the last thread that an exec ends, a lock of cgroupfs (`other`).
- * - clone3() hides its flags in memory. It sleeps for a vfork child or, shortly,
- *   for locks: `child`.
+ * - Waiting for a lock inside the kernel while reading or writing a file (inode lock,
+ *   page lock) is `disk`, since the holder of the lock does such work.
+ * - A call that changes the memory map waits for the lock of the map, which faults and
+ *   other calls of the process hold: `lock`. It is `disk` if an interrupt ended its disk
+ *   sleep or, for a call that can bring memory in (populates a mapping), if a kernel
+ *   thread did. Before the end the choice between the two is `unknown`. vmsplice,
+ *   process_vm_readv and ptrace can be `disk` in the same way: they bring in the pages
+ *   that they move.
+ * - If a read passes through a kernel thread (btrfs, encryption), that thread ends the
+ *   wait. In a call that brings memory in, any wait that a kernel thread ends counts as a
+ *   read. The exceptions are rare: freeing memory (reclaim), emptying the CPUs' lists of
+ *   pages (mbind, move_pages), and holding the lock of the map (khugepaged, ksmd). In
+ *   other calls it does not count as a read: a process that ends waits for its inotify
+ *   watches, a clone for networks that are removed, most calls for RCU (membarrier, bpf,
+ *   unshare). Those are `other`; the clone is `lock`.
+ * - A futex sleeps interruptibly only for the futex itself. An uninterruptible sleep is
+ *   for its page (`fault`), which the kernel reads by itself, or, if a thread ends it, for
+ *   the lock of the memory map (`lock`).
+ * - open() that sleeps interruptibly waits for the other end of a FIFO, or for another
+ *   program that has a lease on the file (`ipc`). If it sleeps uninterruptibly, it reads
+ *   directories (`disk`), unless another thread ends the sleep: a program that permits
+ *   opens, the last thread that an exec ends, a lock of cgroupfs (`other`).
+ * - clone3() has its flags in memory. It sleeps for a vfork child or, briefly, for
+ *   locks: `child`.
  * - A terminal is `other`: behind it is a person.
- * - splice, sendfile and copy_file_range wait for one of two files, of which only the first is
- *   recorded: what woke them is the cause, as with poll. Where that does not say it, a splice
- *   that sleeps interruptibly waits for its pipe (`ipc`), since storage is never waited for so;
- *   and what wakes the reader or writer of a network socket always names that.
+ * - splice, sendfile and copy_file_range wait for one of two files, of which only the
+ *   first is recorded. The waker determines the cause, as with poll. If it does not, a
+ *   splice that sleeps interruptibly waits for its pipe (`ipc`), since waits for storage
+ *   are never interruptible, and the waker at a network socket always names the socket.
  */
 #include "model/cause.h"
 
 #include "record/syscalls.h"
 #include "record/syscalls_compat.h"
 
-/* ---- what rules can ask for ---- */
+/* ---- the conditions of rules ---- */
 
-/* Calls that wait alike. */
+/* Groups of calls that wait in the same way. */
 enum {
 	CALL_POLL = 1 << 0, /* waits for any of several things */
 	CALL_RING = 1 << 1, /* io_uring_enter, io_getevents: also for storage */
@@ -74,32 +74,32 @@ enum {
 	CALL_SYNC = 1 << 8,
 	CALL_AIO = 1 << 9,
 	CALL_FILE_LOCK = 1 << 10,
-	CALL_SEND_FILE = 1 << 11, /* moves from one file to another; one of them is known */
+	CALL_SEND_FILE = 1 << 11, /* copies from one file to another, of which one is known */
 	CALL_END = 1 << 12,
-	CALL_SELECT_NONE = 1 << 13, /* poll or select of which arg0 0 means: just sleep */
+	CALL_SELECT_NONE = 1 << 13, /* poll or select, which only sleeps if arg0 is 0 */
 	CALL_VFORK = 1 << 14,
 	CALL_PATH = 1 << 15,   /* looks up a path */
 	CALL_MEMORY = 1 << 16, /* changes the memory map */
 	CALL_FORK = 1 << 17,
 	CALL_SPLICE = 1 << 18, /* moves from or to a pipe */
-	CALL_PAGES = 1 << 19,  /* copies or moves memory, which may have to be read */
-	CALL_FILLS = 1 << 20,  /* brings in what it maps */
+	CALL_PAGES = 1 << 19,  /* copies or moves memory, whose pages may have to be read */
+	CALL_FILLS = 1 << 20,  /* brings in the pages that it maps */
 };
 
-/* Who did the waking. */
+/* The kinds of wakers. */
 enum {
 	WAKER_NOT_SEEN = 1 << 0,
 	WAKER_NETWORK_SOCKET = 1 << 1, /* data of a TCP, UDP or other socket of a network */
 	WAKER_LOCAL_SOCKET = 1 << 2,   /* data of a Unix socket, a pipe or an eventfd */
 	WAKER_KERNEL_SOCKET = 1 << 3,  /* netlink */
 	WAKER_TIMER = 1 << 4,
-	WAKER_NETWORK_IRQ = 1 << 5, /* network softirq, the socket is not known */
-	WAKER_BLOCK_IRQ = 1 << 6,   /* a block I/O completed, or softirq of the block layer */
+	WAKER_NETWORK_IRQ = 1 << 5, /* a network softirq, with an unknown socket */
+	WAKER_BLOCK_IRQ = 1 << 6,   /* a completed block I/O, or a softirq of the block layer */
 	WAKER_IRQ = 1 << 7,	    /* any other interrupt */
 	WAKER_TASK = 1 << 8,
 	WAKER_KERNEL_THREAD = 1 << 9,
-	WAKER_NOT_KNOWN = 1 << 10, /* a waking whose context could not be told */
-	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread or RCU, behind which is no device */
+	WAKER_NOT_KNOWN = 1 << 10, /* a waking with an unknown context */
+	WAKER_NO_DEVICE = 1 << 11, /* a kernel thread or RCU without a device behind it */
 };
 
 enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK };
@@ -112,9 +112,9 @@ enum { ARG_ANY, ARG_ZERO, ARG_ENDLESS, ARG_VFORK };
 #define KINDS_LOCAL (KIND(pipe) | KIND(fifo) | KIND(unix) | KIND(eventfd))
 #define KINDS_STORAGE (KIND(regular) | KIND(directory) | KIND(block))
 #define WAKER_STORAGE (WAKER_BLOCK_IRQ | WAKER_IRQ)
-#define WAKER_READ (WAKER_STORAGE | WAKER_KERNEL_THREAD) /* of what brings memory in */
+#define WAKER_READ (WAKER_STORAGE | WAKER_KERNEL_THREAD) /* for calls that bring memory in */
 
-/* A mask of 0 asks for nothing. */
+/* A mask of 0 is no condition. */
 struct cause_rule {
 	u32 modes;
 	u32 calls;
@@ -151,14 +151,14 @@ static const struct cause_rule rules[] = {
 	  THEN(other, "return to user: memory or I/O limit") },
 	{ .modes = MODE(user), THEN(other, "return to user or entry: held by a supervisor, or work put off") },
 
-	/* past its last syscall and fault: a signal ends it, or another thread its process */
+	/* after its last syscall and fault: a signal ends it, or another thread ends its process */
 	{ .modes = MODE(exit), .states = STATE(disk_sleep), .wakers = WAKER_STORAGE,
 	  THEN(disk, "ends by a signal: writes a core, or gives back files") },
 	{ .modes = MODE(exit), THEN(other, "ends by a signal: gives back files and memory") },
 
 	{ .modes = MODE(fault), THEN(fault, "page fault") },
 
-	/* calls whose name says it all */
+	/* calls whose name determines the cause */
 	{ .calls = CALL_SLEEP, THEN(timer, "sleeps") },
 	{ .calls = CALL_SELECT_NONE, .arg0 = ARG_ZERO, .wakers = WAKER_TIMER,
 	  THEN(timer, "waits for no file: sleeps") },
@@ -192,7 +192,7 @@ static const struct cause_rule rules[] = {
 	  THEN(disk, "ends: gives back files") },
 	{ .calls = CALL_END, THEN(other, "ends: gives back files and memory") },
 
-	/* calls that wait for many things: what did the waking */
+	/* calls that wait for many things: the waker determines the cause */
 	{ .calls = CALL_AIO, .wakers = WAKER_NOT_SEEN | WAKER_NOT_KNOWN,
 	  THEN(disk, "asynchronous I/O") },
 	{ .calls = CALL_POLL | CALL_RING, .wakers = WAKER_NETWORK_SOCKET,
@@ -219,7 +219,7 @@ static const struct cause_rule rules[] = {
 	  THEN(other, "waits for events") },
 	{ .calls = CALL_POLL | CALL_RING, THEN(unknown, "what woke it could not be told") },
 
-	/* calls on two files: what did the waking */
+	/* calls on two files: the waker determines the cause */
 	{ .calls = CALL_SEND_FILE, .wakers = WAKER_BLOCK_IRQ,
 	  THEN(disk, "storage of what it moves") },
 	{ .calls = CALL_SEND_FILE, .wakers = WAKER_NETWORK_SOCKET | WAKER_NETWORK_IRQ,
@@ -232,11 +232,11 @@ static const struct cause_rule rules[] = {
 	  .kinds = KINDS_STORAGE | KIND(memory_fs) | KIND(network_fs),
 	  THEN(ipc, "its pipe: has no data or no room") },
 
-	/* calls whose file is not what they read */
+	/* calls whose file is not the file that they read */
 	{ .calls = CALL_PAGES, .states = STATE(disk_sleep), .wakers = WAKER_READ,
 	  THEN(disk, "reads memory from storage") },
 
-	/* calls on files: what the file is */
+	/* calls on files: the kind of the file determines the cause */
 	{ .kinds = KIND(network_fs), THEN(network, "file of another machine") },
 	{ .kinds = KIND(pseudo), THEN(other, "file of the kernel (procfs, sysfs, cgroupfs)") },
 	{ .calls = CALL_SEND_FILE, .states = STATE(disk_sleep), THEN(disk, "reads what it sends") },
@@ -281,7 +281,7 @@ static const struct cause_rule rules[] = {
 
 #define RULES (sizeof(rules) / sizeof(rules[0]))
 
-/* ---- from a query to what rules ask for ---- */
+/* ---- from a query to the conditions of rules ---- */
 
 #define CALL(name) [SYSCALL_NR_##name]
 
@@ -293,7 +293,7 @@ static const u32 call_groups[SYSCALL_TABLE_SIZE] = {
 	CALL(epoll_wait) = CALL_POLL,
 	CALL(epoll_pwait) = CALL_POLL,
 	CALL(epoll_pwait2) = CALL_POLL,
-	/* the model names the call that it restarts; alone, it is one of these or a sleep */
+	/* the model gives the restarted call; without it, it is one of these or a sleep */
 	CALL(restart_syscall) = CALL_POLL,
 	CALL(io_uring_enter) = CALL_RING,
 	CALL(futex) = CALL_FUTEX,
@@ -356,7 +356,7 @@ static const u32 call_groups[SYSCALL_TABLE_SIZE] = {
 static const u8 call_classes[SYSCALL_TABLE_SIZE] = {RECORD_SYSCALLS(ROW)};
 #undef ROW
 
-/* number + 1 of the native call of a 32-bit one, 0: none */
+/* number + 1 of the native call for a 32-bit call; 0: none */
 #define ROW(nr, name, native) [nr] = (native) + 1,
 static const u16 call_native[SYSCALL_COMPAT_TABLE_SIZE] = {RECORD_SYSCALLS_COMPAT(ROW)};
 #undef ROW
@@ -410,7 +410,7 @@ static u32 file_waker(const struct file_ref *file)
 	return 0;
 }
 
-/* The numbers of the kernel's softirqs; the rest is other work put off. */
+/* The numbers of the kernel's softirqs; the others are other deferred work. */
 static const u16 vector_wakers[] = {
 	[1] = WAKER_TIMER,     [2] = WAKER_NETWORK_IRQ, [3] = WAKER_NETWORK_IRQ,
 	[4] = WAKER_BLOCK_IRQ, [5] = WAKER_BLOCK_IRQ,	[8] = WAKER_TIMER,

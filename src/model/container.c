@@ -5,7 +5,7 @@
 
 #define DIGITS (CONTAINER_ID_BYTES - 1)
 
-/* Where the id begins in a component of a path, NULL: it has none. */
+/* The begin of the id in a component of a path; NULL: there is none. */
 static const char *id_in(const char *name, size_t bytes)
 {
 	static const char scope[] = ".scope", watcher[] = "conmon";

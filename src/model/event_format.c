@@ -18,12 +18,12 @@ static bool is_name_char(char c)
 	       c == '_';
 }
 
-/* The word in which a C declaration ends: "args" of "unsigned long args[6]". */
+/* The name in a C declaration: "args" of "unsigned long args[6]". */
 static bool name_take(struct event_field *field, char *declaration)
 {
 	char *bracket = strchr(declaration, '['), *end, *begin;
 
-	/* "__data_loc char[] name" has its name behind the brackets */
+	/* "__data_loc char[] name" has its name after the brackets */
 	if (bracket && !strchr(bracket, ' '))
 		*bracket = '\0';
 	end = declaration + strlen(declaration);
@@ -36,7 +36,7 @@ static bool name_take(struct event_field *field, char *declaration)
 		return false;
 	memcpy(field->name, begin, (size_t)(end - begin));
 	field->name[end - begin] = '\0';
-	*begin = '\0'; /* what is left is the type */
+	*begin = '\0'; /* the rest is the type */
 	return true;
 }
 
@@ -51,7 +51,7 @@ static bool has_word(const char *type, const char *word)
 	return false;
 }
 
-/* Bytes of one element of an array whose type has this name. */
+/* The bytes of an element of an array, by the name of its type. */
 static u8 item_size_of(const char *type)
 {
 	static const struct {
@@ -95,7 +95,7 @@ static bool kind_take(struct event_field *field, const char *type, bool array)
 		field->kind = strchr(type, '*') ? EVENT_FIELD_POINTER : EVENT_FIELD_INTEGER;
 		return true;
 	}
-	field->item_size = 1; /* a struct: its bytes */
+	field->item_size = 1; /* a struct: shown as bytes */
 	field->kind = EVENT_FIELD_ARRAY;
 	return true;
 }

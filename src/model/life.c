@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A life from its first record to its last: feed, join, finish. */
+/* Feeding, joining and finishing a life. */
 #include "model/life_internal.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static const size_t event_bytes[] = {
 
 #define FIELDS_END(type, last) (offsetof(struct type, last) + sizeof(((struct type *)NULL)->last))
 
-/* How much of them is fields: padding behind the last one may hold anything, and is not kept. */
+/* The bytes of a record without the padding after its last field, which may have any value. */
 static size_t event_fields_bytes(enum life_event event)
 {
 	switch (event) {
@@ -81,9 +81,9 @@ bool life_head_valid(const struct life *l)
 }
 
 /*
- * Whether the state after this record follows from it and from the records in
- * the head. A sleep can have been preceded by its waking: where that could
- * lie to the left of the head, the record does not settle.
+ * Whether this record and the records in the head determine the state after it. The waking of a
+ * sleep can precede the sleep. If it could be to the left of the head, the record does not settle
+ * the life.
  */
 static bool event_settles(const struct life *l, enum life_event event, const struct record_head *r)
 {
@@ -102,7 +102,7 @@ static bool event_settles(const struct life *l, enum life_event event, const str
 		    (sw->mode & MODE_MASK) == MODE_kernel_thread)
 			return event == LIFE_RUNS || !life_leave_sleeps(sw->state) ||
 			       l->state.place == LIFE_ON_CPU;
-		/* of all that the visit had so far nothing lies to the left, or was missed */
+		/* no part of the visit so far is to the left of the head, or was missed */
 		return sw->since_ns && !l->doubted && l->state.place == LIFE_ON_CPU &&
 		       life_ago(r->time_ns, sw->since_ns) >= l->state.last_ns;
 	default:
@@ -110,7 +110,7 @@ static bool event_settles(const struct life *l, enum life_event event, const str
 	}
 }
 
-/* Follows what a kept record does to the place and to a waking, without accounting. */
+/* Updates the place and the waking by a kept record, without accounting. */
 static void head_follow(struct life *l, enum life_event event, const struct record_head *r)
 {
 	static const struct life_sink nobody;
@@ -146,7 +146,7 @@ static void ignore_visit(void *arg, const struct life *l, const struct life_visi
 {
 }
 
-/* Takes the state after the record that settles the life, with nothing accounted. */
+/* Sets the state after the record that settles the life, with nothing accounted. */
 static void settle(struct life *l, enum life_event event, const struct record_head *r)
 {
 	static const struct life_sink nobody = {.wait = ignore_wait,
@@ -160,7 +160,7 @@ static void settle(struct life *l, enum life_event event, const struct record_he
 	l->settled = true;
 	l->total = (struct split){0};
 	l->active = (struct life_ledger){0};
-	/* what the settling record shows of the context holds from here on */
+	/* the context in the settling record is valid from here on */
 	l->seen.open = (struct split){0};
 	l->seen.head = (struct split){0};
 }
@@ -170,14 +170,13 @@ int life_feed(struct life *l, enum life_event event, const struct record_head *r
 {
 	int err;
 
-	if (event ==
-	    LIFE_LOST) { /* it tells nothing of the thread, but of what is not known of it */
+	if (event == LIFE_LOST) { /* it is no record of the thread, but leaves its state in doubt */
 		if (l->settled)
 			life_apply(l, event, r, sink);
 		l->doubted = !l->settled;
 		return l->settled ? 0 : head_keep(l, event, r);
 	}
-	/* of kept records, too, some can be from before an exec that changed it */
+	/* kept records, too, can be from before an exec that changed the tid */
 	l->tid = event == LIFE_ENTERS ? ((const struct record_switch *)r)->next_tid : r->tid;
 	if (r->pid && event != LIFE_ENTERS)
 		l->pid = r->pid;
@@ -198,7 +197,7 @@ int life_feed(struct life *l, enum life_event event, const struct record_head *r
 	return 0;
 }
 
-/* It says nothing of where the thread is, so it is no part of the head. */
+/* An exit record does not say where the thread is, so it is not kept in the head. */
 void life_exits(struct life *l, const struct record_exit *r)
 {
 	l->tid = r->head.tid;
@@ -237,7 +236,7 @@ void life_init_entered(struct life *l, u32 tid, u32 pid, u64 time_ns, u64 start_
 	l->entered = true;
 	l->state.place = LIFE_UNSEEN;
 	l->state.leave = (struct life_leave){0};
-	l->active.known = false; /* it may have had a span already */
+	l->active.known = false; /* the thread may have had a span already */
 }
 
 void life_free(struct life *l)
@@ -303,7 +302,7 @@ void life_init_left_of(struct life *left, const struct life *l)
 	left->told = l->told;
 }
 
-/* Joins it to one of which nothing is known but that it was there at from_ns. 0 or -ENOMEM */
+/* Joins it to a left half of which only its existence since from_ns is known. 0 or -ENOMEM. */
 static int life_make_whole(struct life *l, u64 from_ns, const struct life_sink *sink)
 {
 	struct life whole;
@@ -312,7 +311,7 @@ static int life_make_whole(struct life *l, u64 from_ns, const struct life_sink *
 	life_init_left_of(&whole, l);
 	whole.settled = true;
 	whole.origin_ns = whole.state.last_ns = from_ns;
-	whole.seen.known = true; /* by who is seen later the active one may be known */
+	whole.seen.known = true; /* a later sighting may show the active span */
 	err = life_join(&whole, l, sink);
 	if (!err)
 		*l = whole;
@@ -334,6 +333,6 @@ int life_finish(struct life *l, u64 from_ns, u64 to_ns, const struct life_sink *
 	life_account(l, to_ns, sink);
 	life_exec_end(l, sink);
 	life_unnamed_tell(l, sink);
-	life_active(l, &nobody, sink); /* tells what the last owner had */
+	life_active(l, &nobody, sink); /* reports the share of the last owner */
 	return 0;
 }

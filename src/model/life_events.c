@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each record means to a thread: the time up to it, and the state after it. */
+/* The effect of each record on a life: it accounts the time up to it, and sets the state after it.
+ */
 #include "model/life_doubt.h"
 
-/* The visit to the kernel that began at begin_ns; its waits are kept if it is the one known. */
+/* Enters the visit that began at begin_ns. Its waits so far are kept if it is the known visit. */
 static void visit_enter(struct life_state *s, u64 begin_ns)
 {
 	bool same = s->visit_guess_ns ? begin_ns < s->visit_guess_ns : begin_ns == s->visit_ns;
@@ -24,10 +25,9 @@ static void visit_leave(struct life_state *s)
 }
 
 /*
- * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did
- * not) and is at t at the end of a stretch on a CPU. If the beginning of the
- * stretch was lost, the time since the thread was woken is unknown. Returns
- * what was kernel time.
+ * Accounts [last, t] of a thread that left user mode at visit_ns (0: it did not) and
+ * has been on a CPU until t. If the record of its getting the CPU was lost, the time since
+ * the thread was woken is unknown. Returns the kernel time.
  */
 static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_sink *sink)
 {
@@ -57,7 +57,7 @@ static u64 spend_until(struct life *l, u64 t, u64 visit_ns, const struct life_si
 	return t - border - missed;
 }
 
-/* Most time is of threads that nobody traces: it is not worth a share. */
+/* Notes the published context. Most threads have none, which must be cheap. */
 static void sight(struct life *l, const struct context *ctx, const struct life_visit *v,
 		  const struct life_sink *sink)
 {
@@ -73,9 +73,9 @@ static void sight(struct life *l, const struct context *ctx, const struct life_v
 	}
 }
 
-/* ---- one function per event: accounts up to the record, then takes its state ---- */
+/* ---- one function per event: accounts up to the record, then sets the state ---- */
 
-/* Since when it is in the kernel; 0: it is not, or that is not known. */
+/* The time at which the thread entered the kernel; 0: it did not, or it is unknown. */
 static u64 switch_visit(const struct life *l, const struct record_switch *sw)
 {
 	bool visits = (sw->mode & MODE_MASK) != MODE_user &&
@@ -86,23 +86,23 @@ static u64 switch_visit(const struct life *l, const struct record_switch *sw)
 	return life_recorded_from(l, life_ago(sw->head.time_ns, sw->since_ns));
 }
 
-/* A context does not change in a visit: one that is found in the middle of it was there before. */
+/* A context does not change during a visit: one that is found in it was there from its begin. */
 static void visit_so_far(const struct life *l, u64 visit_ns, struct life_visit *part)
 {
 	part->begin_ns = visit_ns > l->origin_ns ? visit_ns : l->origin_ns;
 	part->split = l->state.visit_had;
 }
 
-/* Up to t, where a switch says what the thread was in; returns the visit's begin, 0: none. */
+/* Accounts up to t by the mode in a switch. Returns the begin of the visit; 0: none. */
 static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 			  const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
 	bool thread = (sw->mode & MODE_MASK) != MODE_kernel_thread;
 	u64 visit = switch_visit(l, sw);
-	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* so far */
+	struct life_visit part = {.begin_ns = t, .end_ns = t}; /* the visit so far */
 
-	if (!thread) { /* a kernel thread is always in the kernel, and visits nothing */
+	if (!thread) { /* a kernel thread is always in the kernel, without visits */
 		doubt_unseen(s);
 		spend_seen(l, s->place == LIFE_OFF_CPU ? SPLIT_unknown : SPLIT_kernel, s->last_ns,
 			   t);
@@ -127,7 +127,8 @@ static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 static void switch_take(struct life *l, const struct record_switch *sw, u64 t, u64 visit)
 {
 	struct life_state *s = &l->state;
-	bool ends = (sw->mode & MODE_MASK) == MODE_exit; /* a visit that has no record */
+	bool ends = (sw->mode & MODE_MASK) ==
+		    MODE_exit; /* the end of a thread is a visit without a record */
 
 	s->last_ns = t;
 	doubt_clear(s);
@@ -171,7 +172,7 @@ static void event_runs(struct life *l, const struct record_head *r, const struct
 	u64 visit = switch_account(l, sw, t, sink);
 
 	life_runs_wake(l, sw);
-	s->place = LIFE_ON_CPU; /* or untold: what it does there and elsewhere is known alike */
+	s->place = LIFE_ON_CPU; /* or untold, which makes no difference for its time */
 	s->cpu = sw->state == LEAVE_untold ? LIFE_CPU_UNKNOWN : r->cpu;
 	switch_take(l, sw, t, visit);
 }
@@ -215,7 +216,7 @@ static void event_waking(struct life *l, const struct record_head *r, const stru
 				     .block = w->block};
 }
 
-/* The thread is in user code at t, whatever it did before. */
+/* The thread is in user code at t, whatever its state was before. */
 static void enter_user(struct life *l, u64 t, u16 cpu)
 {
 	doubt_clear(&l->state);
@@ -228,8 +229,8 @@ static void enter_user(struct life *l, u64 t, u16 cpu)
 }
 
 /*
- * Adds to the split of a visit, which says what was seen of it, what lies before the recording,
- * and as `part` the rest of its time.
+ * Completes the split of a visit, which has the time that was seen: adds the time before the
+ * recording as unknown, and the rest as `part`.
  */
 static void visit_fill(const struct life *l, struct life_visit *v, enum split_part part)
 {
@@ -247,7 +248,7 @@ static void visit_fill(const struct life *l, struct life_visit *v, enum split_pa
 	v->split.ns[part] += rest;
 }
 
-/* It was on its CPU since it was in user code before, and nothing is in doubt. */
+/* Whether the thread was on its CPU in user code before the visit, without any doubt. */
 static bool visit_is_plain(const struct life *l, const struct life_visit *v)
 {
 	const struct life_state *s = &l->state;
@@ -295,9 +296,10 @@ static void event_syscall(struct life *l, const struct record_head *r, const str
 }
 
 /*
- * The split of a fault in a visit, which goes on: what it slept, and the kernel. Stays off the CPU
- * from before its begin are of a fault whose record was lost: it is not known which are its own,
- * nor, if its end was not seen, how much of the rest.
+ * Makes the split of a fault inside a visit that continues: its sleeps, and kernel time. If there
+ * were stays off the CPU before its begin, they are of another fault whose record was lost. It is
+ * then unknown which stays belong to this fault. The same holds for the rest if its end was not
+ * seen.
  */
 static void nested_end(struct life *l, struct life_visit *v)
 {
@@ -318,7 +320,7 @@ static void nested_end(struct life *l, struct life_visit *v)
 	life_nested_leave(s);
 }
 
-/* Its time is accounted with the call, which may have no record: the fault is a sighting, too. */
+/* Reports the context of a fault in a call: the call, which has the time, may have no record. */
 static void fault_sight(const struct life *l, const struct life_visit *v,
 			const struct life_sink *sink)
 {
@@ -337,14 +339,14 @@ static void event_fault(struct life *l, const struct record_head *r, const struc
 		.begin_ns = life_ago(r->time_ns, f->duration_ns), .end_ns = t, .fault = f};
 
 	if (f->flags & FAULT_USER) {
-		/* it ended somewhere in between, and the thread was in user code again */
+		/* the fault ended at an unknown time, and the thread was in user code again */
 		if ((f->flags & (FAULT_SOFT_END | FAULT_SIGNALLED)) == FAULT_SOFT_END &&
 		    l->state.place == LIFE_ON_CPU)
 			doubt_add(&l->state, v.begin_ns, t);
 		visit_end(l, &v, &f->ctx, sink);
 		return;
 	}
-	/* nested in a syscall: told, but the syscall's time goes on */
+	/* nested in a syscall: reported, but the time of the syscall continues */
 	v.end_ns = r->time_ns;
 	nested_end(l, &v);
 	fault_sight(l, &v, sink);
@@ -370,12 +372,12 @@ static void event_lost(struct life *l, const struct record_head *r, const struct
 	(void)sink;
 	if (s->place == LIFE_GONE || (s->place == LIFE_ON_CPU && !here))
 		return;
-	if (from < life_doubt_since(s)) /* a hole is told again with each record */
+	if (from < life_doubt_since(s)) /* a loss without end is fed again with each record */
 		from = life_doubt_since(s);
 	doubt_add(s, from, r->time_ns);
 }
 
-/* It left the scope: what it does from here on is not recorded, nor asked for. */
+/* The thread left the scope: from here on it is not recorded. */
 static void event_out(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
@@ -395,10 +397,10 @@ static void event_out(struct life *l, const struct record_head *r, const struct 
 }
 
 /*
- * It was in user code, but before the time of the record. One that is off its CPU stays so, which
- * is told in two parts: it may have been before it left it, or if records were lost since, also
- * behind: then its call says at its end whether it went on. Of another one it is not known where
- * it is: it may be in the same visit still.
+ * The thread was in user code at an earlier time than that of the record. If it is off its CPU, it
+ * stays off, and the stay is reported in two parts. The earlier time may be before it left the CPU
+ * or, if records were lost since, after it; the end of its call then shows whether the call
+ * continued. If it is not off its CPU, its state is unknown: it may still be in the same visit.
  */
 static void event_earlier(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
@@ -423,19 +425,19 @@ static void event_earlier(struct life *l, const struct record_head *r, const str
 	s->last_ns = t;
 }
 
-/* Behind it: which span is active from there on. */
+/* After LIFE_EARLIER: sets the active span from there on. */
 static void event_names(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	life_active(l, &((const struct record_span_attach *)r)->ctx, sink);
 }
 
-/* What /proc said counts only if no record says anything: it is not taken at one instant. */
+/* A snapshot counts only without other records, since it is not taken at one instant. */
 static void event_snapshot(struct life *l, const struct record_head *r,
 			   const struct life_sink *sink)
 {
 	const struct record_thread *th = (const void *)r;
 	struct life_state *s = &l->state;
-	u64 visit = 0; /* begin of the call that it is in */
+	u64 visit = 0; /* begin of its call */
 
 	(void)sink;
 	if (s->place != LIFE_UNSEEN || s->wake.has ||
@@ -461,7 +463,7 @@ static void event_snapshot(struct life *l, const struct record_head *r,
 				       .ctx = th->ctx};
 }
 
-/* It goes on in its call, and where that began is told at its end. */
+/* The thread continues in its call, whose record at the end has its begin. */
 static void event_execs(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
@@ -483,7 +485,7 @@ static event_fn *const events[] = {
 	[LIFE_NAMES] = event_names,
 };
 
-/* Whether it says anything of a stay off the CPU that is over. */
+/* Whether the event completes a held stay off the CPU. */
 static bool tells_held(enum life_event event)
 {
 	return event != LIFE_WAKING && event != LIFE_LOST && event != LIFE_EXECS &&

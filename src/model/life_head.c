@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One form for the losses in a head.
+ * Normalizes the losses in a head.
  *
- * A life that is not settled is told of losses one by one, or of those of a CPU as one, as it suits
- * the caller: what it makes of them is the same. Here those that reach behind the record before
- * them become one for each CPU. Others, which were told late, stay as they are.
+ * The caller may feed losses to an unsettled life one by one, or all losses of a CPU as one; the
+ * result is the same. Here the losses that reach beyond the record before them become one for each
+ * CPU. Other losses, which were fed late, stay unchanged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 struct head_loss {
 	u64 begin_ns, end_ns;
 	u16 cpu;
-	bool late; /* it ends before the record that it stands behind */
+	bool late; /* it ends before the record that it follows */
 };
 
 struct head_losses { /* a VEC */
@@ -41,7 +41,7 @@ static int loss_compare(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-/* Sorted ones: of each CPU one is left. */
+/* Joins sorted losses: one is left for each CPU. */
 static void losses_join(struct head_losses *losses)
 {
 	size_t kept = 0;
@@ -57,7 +57,7 @@ static void losses_join(struct head_losses *losses)
 	losses->count = losses->count ? kept + 1 : 0;
 }
 
-/* Writes them where they stood, in no more room; returns where they end. */
+/* Writes the losses back at `at`, in no more room. Returns their end. */
 static size_t losses_put(struct life *l, size_t at, struct head_losses *losses)
 {
 	if (losses->count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time and who owns it: the two ledgers of a life. */
+/* The two ledgers of a life: time by its owner. */
 #include "model/life_internal.h"
 
 static void guess_add(struct life_guess *guess, const struct life_guess *more)
@@ -12,7 +12,7 @@ static void guess_add(struct life_guess *guess, const struct life_guess *more)
 		guess->several = true;
 }
 
-/* A span or nobody was named the owner of the time until t. */
+/* The context own->ctx, or none, was seen published. */
 void life_sight(struct life *l, const struct life_share *own, const struct life_sink *sink)
 {
 	struct life_ledger *b = &l->seen;
@@ -21,7 +21,7 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 	share.tid = l->tid;
 	if (!l->active.known)
 		guess_add(&l->active.guess, &(struct life_guess){.ctx = own->ctx});
-	/* of before the limit the ledger has nothing; what ends behind the other is in no answer */
+	/* the ledger has no time before its limits; a share that ends after them is in no answer */
 	if (own->begin_ns < l->clip_from_ns)
 		share.split = b->open;
 	if (!b->known) {
@@ -43,7 +43,7 @@ void life_sight(struct life *l, const struct life_share *own, const struct life_
 	b->open = (struct split){0};
 }
 
-/* The thread has the number `tid` when another one becomes active, or nobody. */
+/* Another span, or none, becomes active on the thread, whose tid is then `tid`. */
 static void active_name(struct life *l, const struct context *ctx, u64 now, u32 tid,
 			const struct life_sink *sink)
 {
@@ -132,7 +132,7 @@ void life_unnamed_tell(struct life *l, const struct life_sink *sink)
 		share.end_ns = b->first_ns;
 		share.split = b->head;
 	}
-	/* one that is made active only then was published a moment before its record */
+	/* a span that becomes active was published shortly before its record */
 	if (!b->guess.several && !(b->known && context_equal(&b->guess.ctx, &b->first)))
 		share.ctx = b->guess.ctx;
 	if (sink->unnamed && share.begin_ns < share.end_ns)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stays off the CPU: what they were, and how much of each is known. */
+/* Stays off the CPU: their causes, and the time in doubt of each. */
 #include "model/life_doubt.h"
 #include "record/syscalls.h"
 
-/* The visit had this stay off the CPU. */
+/* Adds a stay off the CPU to the visit. */
 static void visit_add_wait(struct life_state *s, const struct life_wait *w)
 {
 	if (s->visit_ns || s->visit_guess_ns)
@@ -44,10 +44,10 @@ static enum split_part wait_part(const struct life_leave *v, const struct life_w
 }
 
 /*
- * Until when the stay off the CPU [last, t], woken at `woken` (t: not), is told
- * by what was seen. Losses before a waking do not matter. One that was woken or
- * preempted may have run since the first loss after it; one that is still asleep
- * may have run while records were lost, and have slept on something else between two of them.
+ * The time up to which the stay off the CPU [last, t], woken at `woken` (t: not woken), is
+ * known. Losses before a waking do not matter. A thread that was woken or preempted may have
+ * run since the first loss after that. A thread that is still asleep may have run during the
+ * losses, and have slept on something else between two of them.
  */
 static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
 {
@@ -60,7 +60,7 @@ static u64 wait_known(const struct life_state *s, u64 woken, u64 t)
 	return t - doubt_within(s, s->last_ns, t);
 }
 
-/* The stay off the CPU [last, t], as far as it is told by what was seen until now. */
+/* The stay off the CPU [last, t], as far as it is known now. */
 static struct life_stay stay_of(const struct life_state *s, u64 t)
 {
 	struct life_stay stay = {.begin_ns = s->last_ns, .end_ns = t, .woken_ns = t};
@@ -79,7 +79,7 @@ static struct life_stay stay_of(const struct life_state *s, u64 t)
 	return stay;
 }
 
-/* Accounts the stay; from its doubt to the waking it is unknown. */
+/* Accounts and reports a stay. From doubt_ns to the waking it is unknown. */
 static void stay_tell(struct life *l, const struct life_stay *stay, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
@@ -107,7 +107,7 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 	if (s->visit_guess_ns)
 		s->visit_guess_ns = w.end_ns;
 	visit_add_wait(s, &w);
-	/* while it is off the CPU its context does not change */
+	/* the context does not change while the thread is off the CPU */
 	if (!context_is_none(&w.ctx))
 		life_sight(l,
 			   &(struct life_share){.ctx = w.ctx,
@@ -135,7 +135,7 @@ void life_wait_hold(struct life *l, u64 t, const struct life_sink *sink)
 		stay_tell(l, &stay, sink);
 }
 
-/* Begin of the visit that a record ends or interrupts, 0: of none, or not known. */
+/* The begin of the visit that a record ends or interrupts; 0: none, or unknown. */
 static u64 visit_of(enum life_event event, const struct record_head *r)
 {
 	const struct record_switch *sw = (const void *)r;
@@ -148,7 +148,7 @@ static u64 visit_of(enum life_event event, const struct record_head *r)
 	return since ? life_ago(r->time_ns, since) : 0;
 }
 
-/* The call that a record ends or interrupts, as that of one who slept in it since from_ns. */
+/* Fills `in` with the call that a record ends or interrupts, as if left for sleep at from_ns. */
 static bool call_of(const struct life *l, enum life_event event, const struct record_head *r,
 		    u64 from_ns, struct life_leave *in)
 {
@@ -178,36 +178,37 @@ static bool call_of(const struct life *l, enum life_event event, const struct re
 
 static const u8 call_fds[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
 
-/* Whether it is known why it slept, although not whether it could have been disturbed. */
+/* Whether the cause of the sleep is known, be the sleep interruptible or not. */
 static bool sleep_is_told(const struct life_leave *in, const struct life_wake *wake)
 {
 	struct life_leave disk = *in;
 	bool native = !(in->mode & MODE_COMPAT) && in->nr < SYSCALL_TABLE_SIZE;
 	const char *reason;
 
-	/* of a call that was not seen to begin the file is missing, if nothing told it before */
+	/* a call whose begin was not seen has no file, unless an earlier record had it */
 	if (!in->file.kind && (!native || call_fds[in->nr]))
 		return false;
 	disk.state = LEAVE_disk_sleep;
 	return wait_part(in, wake, &reason) == wait_part(&disk, wake, &reason);
 }
 
-/* It was not seen how the thread had left its CPU: it is known to wait since its waking. */
+/* Reports a stay whose begin was not seen: only the time since its waking is known. */
 static void unseen_tell(struct life *l, const struct life_stay *stay, const struct life_sink *sink)
 {
 	struct life_state *s = &l->state;
-	struct life_wait w = {.begin_ns = stay->woken_ns,
-			      .end_ns = stay->end_ns,
-			      .mode = MODE_syscall, /* as a rule: which one is told at its end */
-			      .state = LEAVE_sleep,
-			      .part = SPLIT_runnable,
-			      .reason = "",
-			      .wake = stay->wake};
+	struct life_wait w = {
+		.begin_ns = stay->woken_ns,
+		.end_ns = stay->end_ns,
+		.mode = MODE_syscall, /* usually; the end of the call says which one */
+		.state = LEAVE_sleep,
+		.part = SPLIT_runnable,
+		.reason = "",
+		.wake = stay->wake};
 
 	w.split.ns[SPLIT_runnable] = (s64)(w.end_ns - w.begin_ns);
 	life_spend(l, SPLIT_unknown, stay->begin_ns, w.begin_ns);
 	life_spend(l, SPLIT_runnable, w.begin_ns, w.end_ns);
-	/* if a syscall that began earlier ends next, this was part of it */
+	/* if a syscall that began earlier ends next, the stay was part of it */
 	if (!s->visit_ns)
 		s->visit_guess_ns = w.end_ns;
 	s->nested.doubt_ns = w.end_ns;
@@ -218,8 +219,9 @@ static void unseen_tell(struct life *l, const struct life_stay *stay, const stru
 }
 
 /*
- * Nothing was missed from the begin on, and it did not leave its CPU before it was woken: then it
- * slept, in a call that had begun by then, if its next record is of such a one.
+ * If no record was missed since the begin, and the thread did not leave its CPU before it was
+ * woken, then it slept since the begin. If its next record is of a call that had begun by then, it
+ * slept in this call, so the stay is held for that record.
  */
 void life_unseen_end(struct life *l, u64 t, const struct life_sink *sink)
 {
@@ -248,7 +250,7 @@ void life_held_tell(struct life *l, enum life_event event, const struct record_h
 
 	if (event == LIFE_FAULT && r && visit_ns >= stay.end_ns &&
 	    !(((const struct record_fault *)r)->flags & FAULT_USER))
-		return; /* in the visit that goes on */
+		return; /* a fault inside the visit that continues */
 	s->held = (struct life_stay){0};
 	if (s->leave.time_ns) {
 		if (visit_ns && visit_ns <= s->leave.time_ns)
@@ -272,7 +274,7 @@ void life_wait_end_unseen(struct life *l, u64 t, u64 visit_ns, const struct life
 	if (!s->wake.has || s->wake.time_ns <= s->last_ns || s->wake.time_ns > t)
 		return;
 	t = s->wake.time_ns;
-	if (visit_ns && visit_ns <= s->leave.time_ns) /* it went on behind */
+	if (visit_ns && visit_ns <= s->leave.time_ns) /* the visit continued after the loss */
 		s->slept_from_ns = 0;
 	life_wait_end(l, t, sink);
 	s->last_ns = t;

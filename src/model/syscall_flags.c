@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants by name; where libc's headers lack or redefine one, the kernel's value stands. */
+/* Constants by name. If the headers of libc lack or redefine one, the kernel's value is given. */
 #include "model/syscall_flags.h"
 
 #include <asm/prctl.h>

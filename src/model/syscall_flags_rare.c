@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constants of calls that few programs make: System V IPC, NUMA, fanotify, capabilities
- * and their like. The kernel's value stands where headers may be older than a constant.
+ * Constants of rare calls: System V IPC, NUMA, fanotify, capabilities and others. If headers may
+ * be older than a constant, the kernel's value is given.
  */
 #include <linux/capability.h>
 #include <linux/fanotify.h>

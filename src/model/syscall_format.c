@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arguments as text: which a call has, of what kinds, and how many of them it
- * looks at. How each kind is written is in syscall_shapes.c.
+ * Arguments as text: the arguments of a call, their kinds, and the number that the kernel
+ * reads. syscall_shapes.c writes each kind.
  */
 #include "model/syscall_format.h"
 
@@ -31,9 +31,9 @@
 static const u8 call_kinds[SYSCALL_TABLE_SIZE][6] = {RECORD_SYSCALLS(ROW)};
 #undef ROW
 
-/* A call's arguments, each in one piece. */
+/* The arguments of a call, each in one value. */
 struct call {
-	int nr; /* of the 64-bit call, -1: none */
+	int nr; /* number of the 64-bit call; -1: none */
 	int count;
 	bool compat, succeeded;
 	u8 kinds[6]; /* enum argument_kind */
@@ -45,7 +45,7 @@ struct call {
 /* In two registers, the lower half first; _hilo: the upper half first. */
 enum { ARG_offset_lohi = ARG_KINDS, ARG_offset_hilo };
 
-/* Those whose arguments are others than those of the 64-bit call. */
+/* 32-bit calls whose arguments differ from those of the 64-bit call. */
 #define COMPAT(nr, ...) [nr] = {__VA_ARGS__}
 static const u8 compat_kinds[SYSCALL_COMPAT_TABLE_SIZE][6] = {
 	COMPAT(7, ARG_pid, ARG_address, ARG_wait_flags),  /* waitpid */
@@ -81,7 +81,7 @@ static const u8 compat_kinds[SYSCALL_COMPAT_TABLE_SIZE][6] = {
 	COMPAT(379, ARG_fd, ARG_address, ARG_ulong, ARG_offset_lohi, ARG_read_write_flags),
 };
 
-/* Takes an argument from the registers; returns how many it lay in. */
+/* Takes an argument from its registers, and returns their number. */
 static int compat_take(struct call *c, u8 kind, const u64 *registers)
 {
 	int i = c->count++;
@@ -110,7 +110,8 @@ static bool compat_call(struct call *c, u16 nr, const u64 registers[6])
 {
 	const u8 *kinds = nr < SYSCALL_COMPAT_TABLE_SIZE ? compat_kinds[nr] : NULL;
 
-	u64 all[7] = {0}; /* an offset in the last two is whole, whatever the table says */
+	u64 all[7] = {
+		0}; /* an offset in the last two registers is complete, whatever the table says */
 
 	memcpy(all, registers, 6 * sizeof(*registers));
 	c->compat = true;
@@ -136,7 +137,7 @@ static bool native_call(struct call *c, u16 nr, const u64 registers[6])
 	return true;
 }
 
-/* ---- calls of which an argument decides how many there are ---- */
+/* ---- calls with an argument that determines the number of arguments ---- */
 
 static bool fcntl_has_argument(u32 command)
 {
@@ -150,7 +151,7 @@ static bool fcntl_has_argument(u32 command)
 	return true;
 }
 
-/* Of the futex commands: which have how many arguments. */
+/* The number of arguments of a futex command. */
 static int futex_arguments(u32 operation)
 {
 	switch (operation & FUTEX_CMD_MASK) {
@@ -186,7 +187,7 @@ static int ptrace_arguments(u32 request)
 	}
 }
 
-/* The kernel refuses most newer options unless what they do not use is 0: that is shown. */
+/* The kernel refuses most newer options if unused arguments are not 0, so these are shown. */
 static int prctl_arguments(const u64 args[6])
 {
 	switch ((u32)args[0]) {
@@ -233,7 +234,7 @@ static bool is_device(u64 mode)
 	return S_ISCHR(mode) || S_ISBLK(mode);
 }
 
-/* These compare what a whole process has, the others one thing of it. */
+/* These types compare a property of the process, and have no further arguments. */
 static bool kcmp_is_whole(u32 type)
 {
 	return type >= KCMP_VM && type <= KCMP_SYSVSEM;
@@ -270,7 +271,7 @@ static int arguments_shown(const struct call *c)
 	return count;
 }
 
-/* Arguments in the middle that the call does not look at. */
+/* Arguments in the middle that the kernel does not read. */
 static bool argument_is_unused(const struct call *c, int i)
 {
 	if (c->kinds[i] == ARG_unused)
@@ -299,8 +300,8 @@ static void put_unknown(struct text *t, const u64 *args)
 }
 
 /*
- * clone's arguments with their names, as their order differs between tables, and
- * only those that the flags have it look at.
+ * Writes the arguments of clone with their names, since their order differs between
+ * tables; only those that are read with these flags.
  */
 static void put_clone(struct text *t, const struct call *c)
 {
@@ -325,7 +326,7 @@ static void put_clone(struct text *t, const struct call *c)
 	}
 }
 
-/* An empty path is not told, and the C library's fstat() has one; nor is one that was lost. */
+/* No path is recorded for an empty path, as in the C library's fstat(), or if it was lost. */
 static bool path_is_empty(const struct call *c, int i)
 {
 	const int flags = c->nr == SYSCALL_NR_newfstatat ? 3 : c->nr == SYSCALL_NR_statx ? 2 : -1;

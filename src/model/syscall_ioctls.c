@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of ioctl by name, and what they take. Drivers share numbers: the name is that of
- * the request which most programs mean. Values stand where headers may lack a request.
+ * Requests of ioctl by name, and their third argument. Drivers share numbers: the name is that of
+ * the most common request. If headers may lack a request, its value is given.
  */
 #include <linux/dm-ioctl.h>
 #include <linux/fiemap.h>
@@ -116,7 +116,7 @@ const struct flag_name flags_ioctl_request[] = {
 	{ 0, NULL }
 };
 
-/* Requests that look at no third argument. */
+/* Requests without a third argument. */
 static const u32 alone[] = {
 	FIOCLEX, FIONCLEX, TIOCNOTTY, TIOCEXCL, TIOCNXCL, TIOCCONS, TIOCSBRK, TIOCCBRK,
 	TIOCVHANGUP, FIFREEZE, FITHAW, NS_GET_USERNS, NS_GET_PARENT, NS_GET_NSTYPE, BLKRRPART,
@@ -126,7 +126,7 @@ static const u32 alone[] = {
 	RTC_PIE_OFF, RNDZAPENTCNT, RNDCLEARPOOL, 0x5207 /* RNDRESEEDCRNG */, WDIOC_KEEPALIVE,
 };
 
-/* Whose third argument is a number or a descriptor, not the address of one. */
+/* Requests whose third argument is a number or a descriptor, not an address. */
 static const u32 with_number[] = {
 	TCSBRK, TCSBRKP, TIOCSCTTY, FICLONE, BLKRASET, BLKFRASET, LOOP_SET_FD, LOOP_CHANGE_FD,
 	LOOP_SET_DIRECT_IO, LOOP_SET_BLOCK_SIZE, LOOP_CTL_ADD, LOOP_CTL_REMOVE, NBD_SET_SOCK,

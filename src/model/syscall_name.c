@@ -31,7 +31,7 @@ int syscall_native(u16 compat_nr)
 	return compat[compat_nr].native;
 }
 
-/* From 512 on; 520 is none. */
+/* From number 512 on; 520 is not a call. */
 static const char *const kernel_errnos[] = {
 	"ERESTARTSYS",
 	"ERESTARTNOINTR",

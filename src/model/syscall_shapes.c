@@ -30,7 +30,7 @@ void text_put(struct text *t, const char *format, ...)
 		t->len += (size_t)n;
 }
 
-/* With three digits where a digit follows, else with as few as will do. */
+/* Octal, with three digits if a digit follows, otherwise with as few as possible. */
 static void put_octal(struct text *t, unsigned char c, char next)
 {
 	text_put(t, next >= '0' && next <= '9' ? "\\%03o" : "\\%o", c);
@@ -95,7 +95,7 @@ static void put_name(struct text *t, const struct flag_set *set, u32 value)
 SYSCALL_FLAG_SETS(F)
 #undef F
 
-/* Flags, and in the upper six bits which size huge pages have, 0: not said. */
+/* Flags, with the size of huge pages in the upper six bits; 0: none given. */
 static void put_huge(struct text *t, const struct flag_set *set, u32 value, const char *prefix)
 {
 	u32 flags = value & 0x3ffffff, size = value >> 26;
@@ -160,12 +160,12 @@ static void shape_lhex(struct text *t, const struct flag_set *set, const u64 *ar
 
 static void shape_octal(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
-	u32 mode = (u16)args[i]; /* the kernel looks at no more */
+	u32 mode = (u16)args[i]; /* the kernel reads no more */
 
 	text_put(t, mode < 0100 ? "%03o" : "%#o", mode);
 }
 
-/* Of what is to be made: its type, its other bits by name, who may use it. */
+/* The mode of a new file: its type, its other bits by name, its permissions. */
 static void shape_node_mode(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	const u64 rights = args[i] & 0777;
@@ -183,7 +183,7 @@ static void shape_node_mode(struct text *t, const struct flag_set *set, const u6
 	shape_octal(t, set, &rights, 0);
 }
 
-/* As the kernel takes a number of 32 bits apart. */
+/* A device number of 32 bits, split as the kernel does. */
 static void shape_device(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	u32 device = (u32)args[i];
@@ -330,7 +330,7 @@ static void shape_clone_flags(struct text *t, const struct flag_set *set, const 
 		text_put(t, "0");
 }
 
-/* Of the others the kernel takes no clock. */
+/* The kernel uses no clock for the other commands. */
 static bool futex_waits(u32 operation)
 {
 	u32 command = operation & FUTEX_CMD_MASK;
@@ -352,7 +352,7 @@ static void shape_futex(struct text *t, const struct flag_set *set, const u64 *a
 		 op & FUTEX_CLOCK_REALTIME ? "|FUTEX_CLOCK_REALTIME" : "");
 }
 
-/* Commands whose fourth argument is a number and no time-out. */
+/* Commands whose fourth argument is a number, not a time-out. */
 static bool futex_requeues(u32 operation)
 {
 	u32 command = operation & FUTEX_CMD_MASK;
@@ -515,7 +515,7 @@ static void shape_ipc_key(struct text *t, const struct flag_set *set, const u64 
 		text_put(t, "IPC_PRIVATE");
 }
 
-/* Flags, and in the low bits who may use what is made. */
+/* Flags, with permissions in the low bits. */
 static void shape_ipc_flags(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	const u64 mode = args[i] & 0777;
@@ -531,7 +531,7 @@ static void shape_ipc_flags(struct text *t, const struct flag_set *set, const u6
 	shape_octal(t, NULL, &mode, 0);
 }
 
-/* What msgctl, semctl and shmctl are to do; the bit stands for the newer structures. */
+/* The commands of msgctl, semctl and shmctl; the bit selects the newer structures. */
 static void shape_ipc_command(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	const u32 ipc_64 = 0x100;
@@ -563,7 +563,7 @@ static void shape_fanotify_init(struct text *t, const struct flag_set *set, cons
 	}
 }
 
-/* An offset that counts pages. */
+/* An offset in pages. */
 static void shape_pages(struct text *t, const struct flag_set *set, const u64 *args, int i)
 {
 	const u64 offset = args[i] << 12;
@@ -577,7 +577,7 @@ static const struct argument_shape {
 	shape_fn *write;
 	const struct flag_set *set;
 } shapes[ARG_KINDS] = {
-/* the sets whose values are not just flags or names stand in `special` */
+/* `special` has the sets whose values are not only flags or names */
 #define F(set, mask, unknown) [ARG_##set] = {(mask) ? shape_flags : shape_name, &set_##set},
 	SYSCALL_FLAG_SETS(F)
 #undef F
