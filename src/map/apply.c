@@ -6,7 +6,7 @@
 #include "map/partial.h"
 #include "map/records.h"
 
-/* What the order of records matters to: lives, and what application records follow each other. */
+/* Whether the order of the record among others matters: to lives, or to records of spans. */
 static bool is_ordered(const struct record_head *r)
 {
 	switch (r->kind) {
@@ -27,7 +27,7 @@ static bool is_ordered(const struct record_head *r)
 	}
 }
 
-/* What is older than its chunk waits for the neighbour that has the rest of that time. */
+/* A record older than its chunk waits for the neighbour that has the rest of that time. */
 static int late_apply(struct partial *p, const struct record_head *r)
 {
 	if (!is_ordered(r))
@@ -37,7 +37,8 @@ static int late_apply(struct partial *p, const struct record_head *r)
 			partial_streams(p, p->begin_ns, UINT64_MAX);
 		return uneven_cut_keep(p, r, r->time_ns);
 	}
-	/* The neighbour did not wait for it. What holds from the begin on takes its turn there. */
+	/* The neighbour did not wait for it. A record that holds from the begin on is applied
+	 * there. */
 	if (p->uneven && p->complete_ns <= p->begin_ns &&
 	    (record_is_of_span(r) || r->kind == RECORD_lost))
 		return uneven_cut_keep(p, r, p->begin_ns);
@@ -50,7 +51,7 @@ int partial_apply(struct partial *p, const struct record_head *r)
 		return late_apply(p, r);
 	if (!p->uneven || (r->time_ns >= p->begun_ns && r->time_ns < p->complete_ns))
 		return partial_apply_now(p, r);
-	/* what is missing when the body begins is missing in it, too */
+	/* a stream that is missing when the body begins is missing in the body, too */
 	if (r->kind == RECORD_lost && r->time_ns < p->begun_ns &&
 	    holes_follow(p, (const struct record_lost *)r))
 		return -ENOMEM;

@@ -43,7 +43,7 @@ static int chunk_apply(struct partial *p, const struct chunk_task *task, struct 
 	return err;
 }
 
-/* Though the records that say so may be damaged. */
+/* Applies the filters that the manifest names: the records that name them may be damaged. */
 static int filters_of_chunk(struct partial *p, const struct chunk_info *info)
 {
 	struct record_filter filter = {.head = {.kind = RECORD_filter, .time_ns = info->begin_ns},
@@ -53,7 +53,7 @@ static int filters_of_chunk(struct partial *p, const struct chunk_info *info)
 	return filter.flags ? partial_apply(p, &filter.head) : 0;
 }
 
-/* Its streams were cut one by one, or end where a crash left each. */
+/* Whether the streams were cut one by one, or end where a crash left each. */
 static bool is_uneven(const struct chunk_info *info)
 {
 	return info->begun_ns > info->begin_ns || info->complete_ns < info->end_ns;
@@ -128,16 +128,16 @@ int chunk_absorb(struct recording_checkpoint *checkpoint, const struct chunk_inf
 
 	if (goes_on(checkpoint, info) && info->end_ns <= checkpoint->end_ns)
 		return 0;
-	/* of which boot it is nobody says, as of a chunk without its manifest; it would end this */
+	/* a chunk without its manifest does not name its boot; it would end this checkpoint */
 	if (checkpoint->data && checkpoint->boot_id[0] && !info->boot_id[0])
 		return 0;
 	if (goes_on(checkpoint, info))
 		err = checkpoint_read(&state, checkpoint->data, checkpoint->bytes, &state_only);
-	if (err == -ENOMEM) /* it is whole: another time */
+	if (err == -ENOMEM) /* the chunk is whole: the caller may try again */
 		return error_set(e, err, "cannot keep what is needed of %s", info->path);
 	if (state) {
 		task.covered_ns = checkpoint->end_ns;
-	} else { /* what came late waits for nobody: none is there that has the rest of its time */
+	} else { /* late records wait for nobody: no chunk before has the rest of their time */
 		first = *info;
 		first.late_ns = first.begin_ns;
 		task.info = &first;

@@ -8,19 +8,21 @@
 #include "chunk/chunk.h"
 #include "map/partial.h"
 
-/* Which chunk, and how. */
+/* The chunk to map, and how to map it. */
 struct chunk_task {
 	const struct chunk_info *info;
-	struct chunk_reader *reader; /* of it, at its begin; NULL: it is opened by its path */
-	bool whole;		     /* fail if a part of it could not be read that may be whole */
-	u64 covered_ns; /* to where those before cover: a gap up to its begin; 0: the first */
+	struct chunk_reader
+		*reader; /* a reader at the begin of the chunk; NULL: it is opened by its path */
+	bool whole;	 /* fail if a part that may be whole could not be read */
+	u64 covered_ns;	 /* end of the chunks before: from there to its begin is a gap; 0: the first
+			  */
 	struct partial_options options;
 };
 
-/* What was found on the way. */
+/* Findings that are no failure. */
 struct chunk_found {
 	struct chunk_lost lost;
-	char damage[512]; /* a line without a line break, empty: none */
+	char damage[512]; /* one line without a line break; empty: no damage */
 };
 
 /*
@@ -31,12 +33,11 @@ int chunk_map(struct partial **out, const struct chunk_task *task, struct chunk_
 	      struct error *e);
 
 /*
- * Adds to a checkpoint what later chunks need of this one, which follows: afterwards
- * the checkpoint stands for it, too. A checkpoint without data stands for nothing yet; one of
- * another boot, or that cannot be read, is begun anew. A chunk that is gone or damaged
- * beyond reading has nothing to tell: its time becomes a gap. `reader`, which may be NULL, is
- * of it and at its begin. 0, or a negative errno with the checkpoint as it was: also where the
- * chunk may be whole, and could not be read now.
+ * Adds to a checkpoint what later chunks need of the next chunk: afterwards the checkpoint stands
+ * for that chunk, too. A checkpoint without data stands for nothing yet. A checkpoint of another
+ * boot, or that cannot be read, is begun anew. A chunk that is gone or damaged beyond reading
+ * becomes a gap. `reader`, which may be NULL, is at the begin of the chunk. 0, or a negative errno
+ * with the checkpoint as it was; a chunk that may be whole but could not be read now is a failure.
  */
 int chunk_absorb(struct recording_checkpoint *checkpoint, const struct chunk_info *info,
 		 struct chunk_reader *reader, struct error *e);

@@ -12,8 +12,8 @@
 #include "map/losses.h"
 
 /*
- * Whether its record would have been left out at its end. Of calls that were not asked for
- * all others are missing, and which were is not told: then those of which the end was seen count.
+ * Whether a filter would have left out the record at the end of the call. With --syscalls the
+ * recording does not tell which calls were asked for: then only calls whose end was seen count.
  */
 static bool call_left_out(const struct partial *p, const struct life *l, const struct kspan *k)
 {
@@ -22,7 +22,7 @@ static bool call_left_out(const struct partial *p, const struct life *l, const s
 	return filters & FILTER_SYSCALLS || (filters & FILTER_SPANS && context_is_none(&k->ctx));
 }
 
-/* It counts as one that returned, with the time that it had. */
+/* The open call counts as one that returned, with the time that it had. */
 static int open_sums(struct partial *p, const struct life *l, const struct kspan *k)
 {
 	struct sum_of of = {.key = k->nr | (k->mode & SYSCALL_COMPAT ? 1u << 16 : 0)};
@@ -38,7 +38,7 @@ static int open_sums(struct partial *p, const struct life *l, const struct kspan
 	return sums_add(&p->files, &of, &k->split, duration, false);
 }
 
-/* Whether it is still in the visit that it left its CPU in, or was looked at in. */
+/* Whether the thread is still in the kernel visit in which it left its CPU, or was looked at. */
 static bool is_in_visit(const struct life_state *s)
 {
 	if (!s->leave.visit_ns || s->place == LIFE_OFF_CPU)
@@ -46,14 +46,14 @@ static bool is_in_visit(const struct life_state *s)
 	return s->place == LIFE_ON_CPU && s->visit_ns == s->leave.visit_ns && !s->doubt_to_ns;
 }
 
-/* Or in a fault in one. */
+/* Whether the visit is a call, or a fault within one. */
 static bool is_of_call(u8 mode)
 {
 	return (mode & MODE_MASK) == MODE_syscall ||
 	       ((mode & MODE_MASK) == MODE_fault && mode & MODE_IN_SYSCALL);
 }
 
-/* Its span is there as long as it is. What of its time is known was told already. */
+/* Its span lasts as long as the call. The time that is known of it was told already. */
 static int open_sighted(struct partial *p, const struct life *l, const struct kspan *k)
 {
 	const struct life_share share = {
@@ -62,7 +62,7 @@ static int open_sighted(struct partial *p, const struct life *l, const struct ks
 	return context_is_none(&k->ctx) ? 0 : spans_share(p, false, l, &share);
 }
 
-/* Its context goes on behind a range that ends with what is told so far. */
+/* The context of a thread on a CPU goes on behind a range that ends with the partial. */
 static int open_seen(struct partial *p, const struct life *l)
 {
 	const struct life_share share = {
@@ -75,8 +75,8 @@ static int open_seen(struct partial *p, const struct life *l)
 }
 
 /*
- * A syscall that had not returned when the recording ended or, if its end was lost, when its
- * thread did.
+ * Tells a call that had not returned when the recording ended or, if its end was lost, when its
+ * thread ended.
  */
 static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
 {
@@ -111,8 +111,8 @@ static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
 }
 
 /*
- * When another took the number of a life of which the end was not seen, UINT64_MAX if nobody did.
- * Lives are sorted: that one is beside it, before it if it had begun under another number.
+ * When another life took the number of a life whose end was not seen; UINT64_MAX: none did. Lives
+ * are sorted: the other stands behind it, or before it if it had begun under another number.
  */
 static u64 number_taken(const struct partial *p, size_t at)
 {
@@ -130,12 +130,13 @@ static u64 number_taken(const struct partial *p, size_t at)
 }
 
 /*
- * Where it ends: with the range, with the gap behind it, or, if another took its number, it had
- * begun to end on its CPU or that gap had begun, with its last record.
+ * When a life ends: with the range or with the gap behind it. It ends with its last record (0) if
+ * another life took its number before that gap, if it had begun to end on its CPU, or if the gap
+ * had begun already.
  */
 static u64 life_to(const struct partial *p, const struct life *l, u64 taken_ns)
 {
-	/* of a checkpoint that was joined: it went on behind the gap that the checkpoint is */
+	/* a life of a joined checkpoint went on behind the gap for which that stands */
 	u64 last_ns = l->last_ns > l->origin_ns ? l->last_ns : l->origin_ns;
 	u64 gap_ns = gap_around(p, last_ns) ? UINT64_MAX : gaps_begin_after(p, last_ns);
 
@@ -153,7 +154,7 @@ int partial_life_end(struct partial *p, struct life *l, u64 taken_ns)
 	int err = partial_life_begin(p, l);
 
 	err = err ? err : partial_tell_losses(p, l, p->losses.count, to_ns);
-	/* a checkpoint was told of what was lost behind its end, too */
+	/* a life of a checkpoint was told of losses behind its end, too */
 	if (l->exit_ns && l->state.place != LIFE_OFF_CPU && l->state.doubt_from_ns >= to_ns)
 		l->state.doubt_from_ns = l->state.doubt_to_ns = 0;
 	if (l->exit_ns && l->state.doubt_to_ns) /* its end is among what was lost */
@@ -178,8 +179,8 @@ static int life_compare(const void *a, const void *b)
 }
 
 /*
- * The snapshot after a gap confirmed that a thread is the one from before: it
- * is one again, and what it did in the gap is unknown.
+ * Joins two lives that a gap parted if the snapshot behind the gap told the same start time: it is
+ * one thread, and its time in the gap is unknown.
  */
 static void lives_rejoin(struct partial *p)
 {
@@ -210,7 +211,7 @@ static void lives_rejoin(struct partial *p)
 	p->lives.count = n;
 }
 
-/* What span a thread had before it came into the scope: since the end of its life before that. */
+/* Nobody knows which span a thread had before it came into the scope, since its last life ended. */
 static int absence_add(struct partial *p, size_t at)
 {
 	const struct life *l = p->lives.data[at], *before = at ? p->lives.data[at - 1] : NULL;
@@ -221,7 +222,7 @@ static int absence_add(struct partial *p, size_t at)
 	return l->entered && l->pid && u.begin_ns < u.end_ns ? vec_push(&p->unsure, u) : 0;
 }
 
-/* Nor is it known what span it has there that left it: up to who has its number then. */
+/* Nor which span a thread has that left the scope, until another life has its number. */
 static int departure_add(struct partial *p, size_t at)
 {
 	const struct life *l = p->lives.data[at];
@@ -249,8 +250,8 @@ static int lives_end(struct partial *p)
 /* ---- the whole ---- */
 
 /*
- * Nothing will come from either side: what stands before the body goes first,
- * into a partial of its own, as nothing in the body may depend on the order.
+ * Nothing will come from either side. Records from before the body are applied first, to a partial
+ * of their own: nothing in the body may depend on their order.
  */
 static int uneven_cuts_finish(struct partial *p)
 {
@@ -280,7 +281,7 @@ static int uneven_cuts_finish(struct partial *p)
 		partial_free(body);
 	else
 		err = partial_merge(p, body);
-	/* what lies in the body came too late for it */
+	/* records of the body's time came too late for it */
 	err = err ? err : uneven_cut_apply_outside(p, 0, to, to);
 	return err ? err : uneven_cut_apply_tail(p, to);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the lives tell, into the sums and lists of the partial. */
+/* Puts what lives settle into the sums and lists of the partial. */
 #include "map/life_sink.h"
 
 #include "map/kernel/kspan_filter.h"
@@ -120,7 +120,7 @@ static void on_visit(void *arg, const struct life *l, const struct life_visit *v
 
 	if (p->options.state_only || !partial_in_range(p, v->end_ns))
 		return;
-	/* a thread that is killed as a tracer holds it at its exit seems to return from it */
+	/* a thread that is killed while a tracer holds it in exit seems to return from exit */
 	if (v->syscall && !partial_call_returns(v->syscall->nr, v->syscall->flags & SYSCALL_COMPAT))
 		return;
 	if (v->syscall)
@@ -140,7 +140,7 @@ static void on_owned(void *arg, const struct life *l, const struct life_share *s
 	if (context_is_none(&share->ctx) && !p->options.state_only)
 		partial_failed(p, unowned_add(p, l, share));
 	else if (context_is_none(&share->ctx))
-		return; /* of what ended before the instant nobody asks */
+		return; /* nobody asks for time before the instant of a checkpoint */
 	else
 		partial_failed(p, spans_share(p, true, l, share));
 }

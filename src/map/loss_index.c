@@ -38,7 +38,7 @@ static int list_add(struct loss_list *list, u32 number, const struct record_lost
 	return vec_push(&list->nodes, n);
 }
 
-/* Made if it is new; NULL if there is no memory. */
+/* The list of the CPU, made if it is new; NULL if there is no memory. */
 static struct loss_list *list_of(struct loss_index *index, u16 cpu)
 {
 	size_t number = (uintptr_t)map_get(&index->cpus, cpu + 1u);
@@ -87,7 +87,7 @@ static void stretch_widen(struct loss_stretch *s, u64 begin_ns, u64 end_ns)
 		s->end_ns = end_ns;
 }
 
-/* One loss. */
+/* Widens the stretch by one loss. */
 static void stretch_add(struct loss_stretch *s, const struct loss_node *n,
 			const struct loss_range *range)
 {
@@ -100,9 +100,9 @@ static void stretch_add(struct loss_stretch *s, const struct loss_node *n,
 }
 
 /*
- * Several at once; false: they must be looked at one by one. As losses are told when they end,
- * that is so only where some of them ended before the range and some did not, and until the
- * end of the stretch is found.
+ * Widens the stretch by several losses at once; false: they must be looked at one by one. Losses
+ * are told when they end, so that this happens only where the range begins in the middle of them,
+ * and until the end of the stretch is found.
  */
 static bool stretch_add_joined(struct loss_stretch *s, const struct loss_node *n,
 			       const struct loss_range *range)

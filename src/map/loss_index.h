@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses in a row, joined: from when to when there were any, in few steps however many they are.
+ * Finds from when to when there were losses among any losses in a row, in few steps however many
+ * they are.
  *
- * Of each CPU, and of all together, there is a list in the order in which losses were told. The
- * element i (from 1 on) of it knows what it says itself, and what the last n of those up to it say
- * together, n being the lowest bit of i.
+ * There is a list for each CPU, and one of all losses, in the order in which losses were told.
+ * Element i (from 1 on) has its own bounds, and the joint bounds of the last n elements up to it; n
+ * is the lowest bit of i (a Fenwick tree).
  */
 #ifndef MAP_LOSS_INDEX_H
 #define MAP_LOSS_INDEX_H
@@ -31,13 +32,13 @@ struct loss_index {
 	VEC(struct loss_list) lists; /* one for each CPU of a loss */
 };
 
-/* Which losses: numbers [from, to), and of these what lies in [after_ns, until_ns). */
+/* Losses with the numbers [from, to), and their time within [after_ns, until_ns). */
 struct loss_range {
 	size_t from, to;
 	u64 after_ns, until_ns;
 };
 
-/* From the begin of the first to the end of the last one. */
+/* From the begin of the first loss to the end of the last one. */
 struct loss_stretch {
 	u64 begin_ns, end_ns; /* both 0: there is none */
 	bool earlier;	      /* some ended at after_ns or before */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was lost, and whom it concerns. */
+/* Lost records, and the lives whose state they leave in doubt. */
 #include "map/losses.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static int loss_tell(struct partial *p, struct life *l, struct record_lost lost,
 						 : 0;
 }
 
-/* A loss of nobody knows whose records. */
+/* A loss on an unknown CPU. */
 static struct record_lost loss_of(u64 begin_ns, u64 end_ns)
 {
 	return (struct record_lost){
@@ -26,7 +26,7 @@ static struct record_lost loss_of(u64 begin_ns, u64 end_ns)
 		.begin_ns = begin_ns};
 }
 
-/* Of those that lives were told of, which change no more. */
+/* Indexes the first `count` losses: lives were told of them, so that they change no more. */
 static int index_extend(struct partial *p, size_t count)
 {
 	int err = 0;
@@ -36,7 +36,7 @@ static int index_extend(struct partial *p, size_t count)
 	return err;
 }
 
-/* What those of a CPU say together, or of all (not known which). */
+/* The joint stretch of the losses that concern a CPU; of all losses if it is unknown. */
 static struct loss_stretch losses_join(const struct partial *p, u16 cpu,
 				       const struct loss_range *range)
 {
@@ -53,7 +53,7 @@ static struct loss_stretch losses_join(const struct partial *p, u16 cpu,
 	return stretch;
 }
 
-/* They make one stretch for it, of those that concern it. */
+/* Tells a settled life one stretch for all losses that concern it. */
 static int tell_settled(struct partial *p, struct life *l, struct loss_range range)
 {
 	const struct life_state *s = &l->state;
@@ -65,7 +65,10 @@ static int tell_settled(struct partial *p, struct life *l, struct loss_range ran
 	return loss_tell(p, l, loss_of(joined.begin_ns, joined.end_ns), UINT64_MAX);
 }
 
-/* So many are kept by lives, of each CPU one; from there on one of any CPU, if CPUs are many. */
+/*
+ * Unsettled lives keep at most so many losses, one for each CPU; beyond that, if there are many
+ * CPUs, each keeps one loss of an unknown CPU.
+ */
 #define LOSSES_KEPT_MAX ((u64)1 << 20)
 #define CPUS_APART_MAX 64
 
@@ -82,8 +85,8 @@ static int tell_kept(struct partial *p, struct life *l, struct record_lost lost,
 }
 
 /*
- * Where it was is not known until its left half is. But nothing there is later than its last
- * record: what was lost behind that makes one stretch for each CPU.
+ * On which CPU the life was is unknown until its left half is known. But nothing there is later
+ * than its last record: the losses behind that make one stretch for each CPU.
  */
 static int tell_unsettled(struct partial *p, struct life *l, struct loss_range range)
 {
@@ -119,7 +122,7 @@ int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_
 {
 	struct loss_range range = {.from = l->losses_seen, .to = count, .until_ns = to_ns};
 	size_t cpus = l->settled || too_many_kept(p) ? 0 : p->loss_index.lists.count;
-	bool few = range.from + cpus + 1 >= count; /* no more than would be told of joined */
+	bool few = range.from + cpus + 1 >= count; /* no more than there would be stretches */
 	int err = 0;
 
 	if (range.from >= count)
@@ -137,7 +140,10 @@ int partial_tell_losses(struct partial *p, struct life *l, size_t count, u64 to_
 	return l->settled ? tell_settled(p, l, range) : tell_unsettled(p, l, range);
 }
 
-/* Whether a thread may have come and gone in what was lost, in the scope too, or entered a call. */
+/*
+ * Whether lost records may have told that a thread was made, ended, changed the scope or entered a
+ * call.
+ */
 static bool loss_matters(const struct record_lost *lost)
 {
 	switch (lost->lost_kind) {
@@ -151,7 +157,7 @@ static bool loss_matters(const struct record_lost *lost)
 	case RECORD_waking:
 	case RECORD_syscall:
 	case RECORD_fault:
-		/* a program's own stream says nothing of where its threads were */
+		/* the stream of an application does not tell where its threads were */
 		return lost->why != LOST_application && !lost->head.pid;
 	default:
 		return false;
@@ -160,9 +166,9 @@ static bool loss_matters(const struct record_lost *lost)
 
 /* ---- holes: losses that are told from their begin on ---- */
 
-/* More at once count as one of all CPUs. */
+/* More holes than these at once count as one of all CPUs. */
 #define HOLES_APART_MAX 64
-/* Then they become one, up to the end: a list of files that are missing may be long. */
+/* As many become one hole that lasts to the end: a list of missing files may be long. */
 #define HOLES_MAX 1024
 
 static bool holes_are_many(const struct partial *p)
@@ -176,7 +182,7 @@ static bool is_same_hole(const struct record_lost *a, const struct record_lost *
 	       a->lost_kind == b->lost_kind;
 }
 
-/* When the first of them began, of those that concern a CPU; UINT64_MAX: none of them. */
+/* When the first hole began that concerns the CPU; UINT64_MAX: there is none. */
 static u64 holes_since(const struct partial *p, u16 cpu)
 {
 	u64 since_ns = UINT64_MAX;
@@ -192,7 +198,7 @@ static u64 holes_since(const struct partial *p, u16 cpu)
 	return since_ns;
 }
 
-/* One that the same stream tells of again begins later, or there are two. */
+/* Ends the hole that the loss describes. A later hole of the same stream begins later. */
 static void hole_end(struct partial *p, const struct record_lost *lost)
 {
 	for (size_t i = 0; i < p->holes.count; i++) {
@@ -210,7 +216,8 @@ static int hole_begin(struct partial *p, const struct record_lost *lost)
 {
 	int err;
 
-	if (p->holes.count == HOLES_MAX) { /* all as one of any CPU, which no record ends */
+	if (p->holes.count ==
+	    HOLES_MAX) { /* all become one of an unknown CPU, which no record ends */
 		p->holes.data[0] = loss_of(p->holes_since_ns, 0);
 		p->holes.data[0].lost_kind = RECORD_lost;
 		p->holes.count = 1;
@@ -229,7 +236,7 @@ int holes_follow(struct partial *p, const struct record_lost *lost)
 	return 0;
 }
 
-/* A settled life makes one stretch of them, up to now: it is told of that. */
+/* Tells a settled life one stretch for all holes, up to now. */
 static int holes_tell_joined(struct partial *p, struct life *l, u64 to_ns)
 {
 	bool on_cpu = l->settled && l->state.place == LIFE_ON_CPU && !holes_are_many(p);
@@ -272,7 +279,7 @@ int holes_end(struct partial *p, u64 to_ns)
 
 /* ---- all of them ---- */
 
-/* The latest loss goes on: it is one, as long as nobody was told of the first part. */
+/* Whether it continues the latest loss, which is widened: nobody was told of that yet. */
 static bool loss_goes_on(struct partial *p, const struct record_lost *lost)
 {
 	struct record_lost *last;
@@ -304,7 +311,7 @@ int losses_add(struct partial *p, const struct record_head *r)
 	return vec_push(&p->losses, *lost);
 }
 
-/* What was lost to the right comes after what was lost to the left. */
+/* The losses of the right follow those of the left: its lives count from there. */
 int losses_merge(struct partial *left, struct partial *right)
 {
 	u32 before = (u32)left->losses.count;
@@ -352,16 +359,16 @@ u64 partial_life_from(const struct partial *p, const struct life *l)
 	u64 gap_end_ns = gaps_end_before(p, l->first_ns);
 	u64 gap_begin_ns = gap_around(p, l->first_ns);
 
-	if (l->origin_ns) /* of a checkpoint: it has no gaps */
+	if (l->origin_ns) /* a life of a checkpoint: that has no gaps */
 		return l->origin_ns;
-	if (gap_begin_ns > gap_end_ns) /* of what a crash left: who is older was told before */
+	if (gap_begin_ns > gap_end_ns) /* in what a crash left: older lives were told before */
 		return gap_begin_ns;
 	return gap_end_ns ? gap_end_ns : p->from_ns;
 }
 
 int partial_life_begin(struct partial *p, struct life *l)
 {
-	/* nothing is known of it up to there: any loss concerns it */
+	/* nothing is known of the life up to its first record: each loss concerns it */
 	struct loss_range range = {.to = l->losses_before,
 				   .after_ns = partial_life_from(p, l),
 				   .until_ns = UINT64_MAX};

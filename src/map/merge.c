@@ -9,8 +9,8 @@
 #include "map/records.h"
 
 /*
- * A life of the right partial. If its begin was not seen there, it goes on
- * with the one that bears its number at the end of the left partial.
+ * Merges a life of the right partial. If its begin was not seen there, it continues the life with
+ * its number at the end of the left partial.
  */
 static int life_merge(struct partial *left, struct partial *right, struct life *l, struct map *next)
 {
@@ -29,19 +29,19 @@ static int life_merge(struct partial *left, struct partial *right, struct life *
 		free(l);
 		l = before;
 	} else {
-		if (l->born && !l->severed) /* whoever had this number before ended unseen */
+		if (l->born && !l->severed) /* the life that had this number before ended unseen */
 			map_remove(&left->current, l->left_tid);
 		if (left->gaps.count || map_get(&left->taken, l->left_tid))
 			l->severed = true;
 		full = partial_is_full(left);
 		left->left_out += full;
 		err = full ? 0 : vec_push(&left->lives, l);
-		if (err || full) { /* it is in neither */
+		if (err || full) { /* it is in neither partial */
 			life_free(l);
 			free(l);
 		}
 	}
-	/* what one is told that is left out is no reason to keep more */
+	/* records of a life that is left out are no reason to keep more lives */
 	if (!full)
 		left->fed += told;
 	if (!err && !full && goes_on)
@@ -58,7 +58,7 @@ static int gaps_merge(struct partial *left, struct partial *right)
 	return err;
 }
 
-/* The first n lives have gone to the left. */
+/* Removes the first n lives, which have gone to the left partial. */
 static void lives_taken(struct partial *p, size_t n)
 {
 	if (n)
@@ -67,7 +67,7 @@ static void lives_taken(struct partial *p, size_t n)
 	p->lives.count -= n;
 }
 
-/* Whoever had one of these numbers before has ended, seen or not. */
+/* Lives that had a number before an exec took it have ended, seen or not. */
 static int taken_merge(struct partial *left, const struct partial *right)
 {
 	struct map_entry entry;
@@ -82,8 +82,8 @@ static int taken_merge(struct partial *left, const struct partial *right)
 }
 
 /*
- * Who goes on is put down when all are through: an exec can have given a life
- * the number of another one, of which the end is still to be joined.
+ * The lives that go on are noted when all are merged: an exec may have given a life the number of
+ * another one whose end is still to be joined.
  */
 static int lives_merge(struct partial *left, struct partial *right)
 {
@@ -96,7 +96,7 @@ static int lives_merge(struct partial *left, struct partial *right)
 		err = life_merge(left, right, right->lives.data[i], &after);
 	lives_taken(right, i);
 	err = err ? err : taken_merge(left, right);
-	if (right->gaps.count) /* nobody from the left goes on */
+	if (right->gaps.count) /* no life of the left goes on */
 		map_free(&left->current);
 	while (!err && map_next(&after, &at, &entry))
 		err = map_put(&left->current, entry.key, entry.value);

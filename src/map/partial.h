@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stretch of a recording says, in a form that joins with what its
- * neighbours say.
+ * A partial: the answers of a stretch of a recording, in a form that joins with those of its
+ * neighbours.
  *
  * A partial is made by applying the records of one chunk in order
  * (partial_apply), never needs another chunk, and leaves undecided what only
@@ -9,7 +9,7 @@
  * - lives: each thread with the records before it settled (model/life.h);
  * - spans: of the application, and contexts that were only seen published.
  *   Their halves join by id, their time adds up per thread;
- * - facts: who forked whom, names, fds, each with its time. They are kept as
+ * - facts: forks, names, descriptors, each with its time (map/fact/facts.h). They are kept as
  *   they are and asked when everything is together;
  * - sums: histograms and splits, which add up;
  * - records of a time at which some of its streams had not begun or had ended
@@ -17,8 +17,8 @@
  * partial_merge() is associative, an empty partial is its identity, and for
  * any cut of a trace merge(map(a), map(b)) gives the answers of map(a then b).
  *
- * What every thread does not know of another never matters, so each list may
- * be in any order until partial_finish() sorts it.
+ * No thread's state depends on another thread, so each list may be in any order until
+ * partial_finish() sorts it.
  *
  * Not thread-safe; different partials may be used by different threads.
  */
@@ -40,7 +40,7 @@
 #include "map/uneven_cut.h"
 #include "model/life.h"
 
-/* Which spans of the kernel, and events, are kept; of requests to disks all are. */
+/* Which spans of the kernel and events are kept; requests to disks are all kept. */
 struct kspan_filter {
 	bool traced;  /* only what ran under a span */
 	u32 pid, tid; /* not 0: only these */
@@ -50,9 +50,10 @@ struct kspan_filter {
 };
 
 /*
- * Of a damaged or hostile chunk each record may name another thread. Of more lives than these only
- * as many are kept as have two records each, as all have that began in a recording: so an answer
- * fits into 4 GiB. What names others is counted. Only of fewer does the order of merges not matter.
+ * Each record of a damaged or hostile chunk may name another thread. Beyond so many lives a new one
+ * is kept only while lives have two records each on average, as lives that begin in a recording
+ * have: so an answer fits into 4 GiB. Records of other threads are counted. The order of merges
+ * does not matter as long as there are fewer.
  */
 #define LIVES_MAX ((u32)1 << 20)
 
@@ -63,10 +64,9 @@ struct partial_options {
 					    (map/checkpoint/checkpoint.h) */
 	u32 lives_max;			 /* 0: LIVES_MAX */
 	/*
-	 * Answers for [from_ns, to_ns) only; 0: no limit. What is known of before
-	 * still counts: time of threads is cut at the limits, and with it that which they
-	 * gave to spans; a syscall, request, wait or span belongs to the range in which it
-	 * ends, whole.
+	 * Answers for [from_ns, to_ns) only; 0: no limit. Records before it still count. The time
+	 * of threads, and what they give to spans, is cut at the limits. A call, request, wait or
+	 * span belongs whole to the range in which it ends.
 	 */
 	u64 from_ns, to_ns;
 };
@@ -76,19 +76,20 @@ struct partial {
 	struct life_sink sink; /* through which lives tell what they settle; its arg is this one */
 	u64 from_ns, to_ns;    /* the range it covers; both 0: empty */
 	/*
-	 * Where streams were cut at different instants: what lies in [begun_ns,
-	 * complete_ns) is applied, the rest waits for what a neighbour has of that time.
+	 * The streams were cut at different instants: records in [begun_ns, complete_ns) are
+	 * applied, others wait for what a neighbour has of their time.
 	 */
 	bool uneven;
 	/*
-	 * A chunk's own: records older than begin_ns came late. They wait likewise, but those
-	 * older than late_ns, up to which the chunk before is complete: for them it did not wait.
+	 * Of one chunk: records older than begin_ns came late and wait likewise. The chunk before
+	 * is complete up to late_ns: it did not wait for records older than that.
 	 */
 	u64 late_ns, begin_ns;
 	u64 begun_ns, complete_ns;
 	struct raw_records raw;
 	struct map current; /* tid -> struct life, of threads that may go on */
-	struct map taken;   /* tids that an exec gave to another life: who had one before is gone */
+	struct map
+		taken; /* tids that an exec gave to another life: the life that had one is gone */
 	VEC(struct life *) lives; /* all, owned */
 	struct facts facts;
 	struct kspans kspans;	      /* with partial_options.spans */
@@ -109,24 +110,24 @@ struct partial {
 	u32 cpus;     /* of the host; 0: not known */
 	u64 steal_ns; /* what the hypervisor took from them inside the limits */
 	/*
-	 * Time on a CPU is known only in sum with what was left out. Finished: one of each
-	 * stretch between gaps, by time.
+	 * Filters make time on a CPU known only in sum. Finished: one element for each stretch
+	 * between gaps, by time.
 	 */
 	VEC(struct filter_told) filters_told;
 	VEC(struct record_gap) gaps;
 	VEC(u64) gap_ends;	      /* finished: in the order of time */
 	struct intervals gaps_joined; /* finished */
 	/*
-	 * When which CPU's records were lost. A life is told of those that came since
-	 * its last record before its next one, or at the end.
+	 * When records of which CPU were lost. Before its next record, or at the end, a life is
+	 * told of the losses since its last record.
 	 */
 	VEC(struct record_lost) losses;
 	u32 losses_told;	      /* the most that any life knows of */
 	u64 losses_kept;	      /* by lives that are not settled, about */
 	struct loss_index loss_index; /* of those that were told, as far as it was asked */
 	/*
-	 * CPUs of which records are missing since begin_ns: until when is not known yet. Each
-	 * record of a life is told of them before it is applied.
+	 * CPUs whose records are missing since begin_ns; until when is not known yet. A life is
+	 * told of them before each of its records.
 	 */
 	VEC(struct record_lost) holes;
 	u64 holes_since_ns; /* when the first of them began, if there is one */
@@ -142,22 +143,22 @@ void partial_free(struct partial *p);
 void partial_cover(struct partial *p, u64 from_ns, u64 to_ns);
 
 /*
- * The streams of what comes were cut at different instants, as in foreign
- * traces: all of them had begun at begun_ns, none ends before complete_ns. Call
- * it before the first record; without it, cuts are instants.
+ * The streams of the records to come were cut at different instants, as in foreign traces: all of
+ * them had begun at begun_ns, none ends before complete_ns. Call it before the first record;
+ * without it, cuts are instants.
  */
 void partial_streams(struct partial *p, u64 begun_ns, u64 complete_ns);
 
 /*
- * What comes is of a chunk that begins at begin_ns; what is older came late, and the chunk
+ * The records to come are of a chunk that begins at begin_ns. Older ones came late, and the chunk
  * before is complete up to late_ns only. Call it before the first record.
  */
 void partial_late(struct partial *p, u64 late_ns, u64 begin_ns);
 
 /*
- * A crash ended recording here: nobody has the rest of what some of its streams do not reach.
- * Does at once what merging with what is behind the gap that follows would do, with the same
- * outcome, and so keeps none of the records that would wait for it. 0 or -ENOMEM.
+ * A crash ended the recording here: nobody has the rest of streams that end early. Does at once
+ * what the merge with the partial behind the gap would do, with the same outcome, so that no record
+ * waits for it. 0 or -ENOMEM.
  */
 int partial_ends(struct partial *p);
 
@@ -167,13 +168,13 @@ int partial_apply(struct partial *p, const struct record_head *r);
 /* Joins `right`, which follows in time, into `left`; frees `right`. 0 or -ENOMEM. */
 int partial_merge(struct partial *left, struct partial *right);
 
-/* Whether something that ends then belongs to the range of the options. */
+/* Whether a call, wait or span that ends then belongs to the range of the options. */
 static inline bool partial_in_range(const struct partial *p, u64 end_ns)
 {
 	return end_ns >= p->options.from_ns && (!p->options.to_ns || end_ns < p->options.to_ns);
 }
 
-/* Whether a thread, or a span of which no end was told, was over before the range. */
+/* Whether a thread, or a span whose end was not told, was over before the range. */
 static inline bool partial_over_before(const struct partial *p, u64 end_ns)
 {
 	return end_ns < p->options.from_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each kind of record does to a partial. */
+/* Applies each kind of record to a partial. */
 #include "map/records.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static void life_place(struct partial *p, struct life *l)
 	l->losses_before = l->losses_seen = p->losses_told = (u32)p->losses.count;
 }
 
-/* 0 with NULL: there are as many as there may be, and this one is left out. */
+/* Adds a life. 0 with *added NULL: there are as many as there may be, and it is left out. */
 static int life_add(struct partial *p, u32 tid, struct life **added)
 {
 	struct life *l;
@@ -40,14 +40,14 @@ static int life_add(struct partial *p, u32 tid, struct life **added)
 	return map_put(&p->current, tid, l);
 }
 
-/* Likewise. */
+/* The life that has the number, made if there is none; 0 with NULL likewise. */
 static int life_of(struct partial *p, u32 tid, struct life **found)
 {
 	*found = map_get(&p->current, tid);
 	return __builtin_expect(*found != NULL, 1) ? 0 : life_add(p, tid, found);
 }
 
-/* Before a life has a record of that time: what it may have missed. */
+/* Tells a life of what it may have missed before its record of that time. */
 static int tell_missed(struct partial *p, struct life *l, u64 time_ns)
 {
 	int err = 0;
@@ -97,7 +97,7 @@ static int switch_apply(struct partial *p, const struct record_head *r)
 	return err;
 }
 
-/* A life of the same number that is still there ended unseen: it goes no further. */
+/* A life with the same number that is still there ended unseen. */
 static int fork_apply(struct partial *p, const struct record_head *r)
 {
 	const struct record_fork *f = (const void *)r;
@@ -114,7 +114,7 @@ static int fork_apply(struct partial *p, const struct record_head *r)
 	return err ? err : facts_add(&p->facts, r);
 }
 
-/* A thread that came into scope: what it did before is no part of the recording. */
+/* A thread came into the scope: its time before that is no part of the recording. */
 static int enter_apply(struct partial *p, const struct record_head *r, u64 start_ns)
 {
 	struct life *l;
@@ -129,7 +129,7 @@ static int enter_apply(struct partial *p, const struct record_head *r, u64 start
 	return err;
 }
 
-/* An exec from another thread than the leader: the thread takes the leader's number. */
+/* Another thread than the leader called exec: it takes the leader's number. */
 static int exec_rename(struct partial *p, const struct record_head *r, u32 old_tid, u64 start_ns)
 {
 	struct life *l = map_remove(&p->current, old_tid);
@@ -164,7 +164,7 @@ static int exec_apply(struct partial *p, const struct record_head *r)
 	return err ? err : facts_add(&p->facts, r);
 }
 
-/* An application record: the thread is (LIFE_USER) or was in user code, and may change its span. */
+/* A record of an application: the thread is or was in user code, and may change its span. */
 static int span_apply_as(struct partial *p, const struct record_head *r, enum life_event event,
 			 u64 time_ns)
 {
@@ -257,7 +257,7 @@ static int fault_apply(struct partial *p, const struct record_head *r)
 	return feed(p, r->tid, LIFE_FAULT, r);
 }
 
-/* With the scope its life in the recording ends; should it come back, another one begins. */
+/* The life ends with the scope; should the thread come back, another life begins. */
 static int attach_apply(struct partial *p, const struct record_head *r)
 {
 	u32 flags = ((const struct record_cgroup_attach *)r)->flags;
@@ -274,19 +274,19 @@ static int attach_apply(struct partial *p, const struct record_head *r)
 	return err;
 }
 
-/* What is told of calls is of use only where calls are kept. */
+/* Details of calls are of use only where calls are kept. */
 static int detail_apply(struct partial *p, const struct record_head *r)
 {
 	return p->options.spans ? facts_add(&p->facts, r) : 0;
 }
 
-/* What lies before an instant can explain waits behind it. */
+/* A stack from before the instant of a checkpoint can explain waits behind it. */
 static int stack_apply(struct partial *p, const struct record_head *r)
 {
 	return p->options.spans || p->options.state_only ? facts_add(&p->facts, r) : 0;
 }
 
-/* What came late is of no other recorder than its chunk. */
+/* A late record is of the recorder of its chunk, and counts from the begin of that. */
 static int filter_apply(struct partial *p, const struct record_head *r)
 {
 	u32 flags = ((const struct record_filter *)r)->flags;
@@ -297,7 +297,7 @@ static int filter_apply(struct partial *p, const struct record_head *r)
 	return err ? err : facts_add(&p->facts, r);
 }
 
-/* Of a record that reaches over a limit of the range, the part inside: time is taken evenly. */
+/* Counts the part of the time that lies in the range: it is taken as spread evenly. */
 static int steal_apply(struct partial *p, const struct record_head *r)
 {
 	const struct record_steal *s = (const void *)r;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts that are no instants: each stream of a chunk begins and ends at a time
- * of its own.
+ * Uneven cuts: each stream of a chunk begins and ends at a time of its own.
  *
  * Between the first and the last of these times one neighbour has some of the
  * records and the other the rest, and no thread's life can be told from
@@ -53,7 +52,7 @@ static int raw_compare(const void *a, const void *b)
 	return raw_before(y, x) || x->number > y->number ? 1 : -1;
 }
 
-/* Late ones come in their order, but some get a later time: they would be moved one by one. */
+/* Late records come in order, but some get a later time: they are sorted once, at the end. */
 static void raws_sort(struct raw_records *raw)
 {
 	for (size_t i = 0; i < raw->list.count && raw->unsorted; i++)
@@ -63,7 +62,7 @@ static void raws_sort(struct raw_records *raw)
 	raw->unsorted = false;
 }
 
-/* A whole record: behind what was published it reads as zero. */
+/* Copies a whole record; bytes that were not published read as zero. */
 static int raw_copy(const struct record_head *r, struct raw_record *raw)
 {
 	size_t bytes = record_bytes(r), given = (size_t)r->slots * RECORD_SLOT_BYTES;
@@ -117,7 +116,7 @@ int uneven_cut_keep(struct partial *p, const struct record_head *r, u64 time_ns)
 	return err;
 }
 
-/* What was lost until then is of the time before. */
+/* Whether the record lies behind that time. A loss up to then belongs to the time before. */
 static bool is_behind(const struct record_head *r, u64 to_ns)
 {
 	const struct record_lost *lost = (const void *)r;
@@ -170,7 +169,7 @@ int uneven_cut_apply_outside(struct partial *p, u64 from_ns, u64 to_ns, u64 clam
 	return err;
 }
 
-/* What is kept of both, in order. */
+/* Merges the records that both keep, in order. */
 static int raws_merge(struct partial *left, struct partial *right)
 {
 	size_t i = 0, j = 0;
@@ -230,7 +229,7 @@ int uneven_cut_cut_holes(struct partial *p)
 	return err ? err : holes_end(p, to);
 }
 
-/* What `right` knows to be missing before `left` is there is missing in the body of that, too. */
+/* Streams that are missing in `right` before from_ns are missing in the body of `left`, too. */
 static int holes_before(struct partial *left, const struct partial *right, u64 from_ns)
 {
 	int err = 0;

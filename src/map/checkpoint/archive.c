@@ -33,7 +33,7 @@ void archive_s64(struct archive *a, s64 *value)
 		archive_fail(a, -EBADMSG);
 }
 
-/* A number of at most `max`. */
+/* Writes or reads a number of at most `max`. */
 static u64 archive_number(struct archive *a, u64 value, u64 max)
 {
 	archive_u64(a, &value);

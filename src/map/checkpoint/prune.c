@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a partial still holds at its end: of each fact that may change, the
- * last one, of threads and processes that go on; and spans that are open.
+ * Leaves what still holds at the end of a partial: threads that go on, the last facts of these and
+ * their processes, and open spans.
  */
 #include "map/checkpoint/prune.h"
 
@@ -18,7 +18,7 @@
 #include "map/partial.h"
 
 #define SPANS_MAX 65536	  /* open spans that are kept: the latest */
-#define CONTEXTS_MAX 4096 /* of them such that only their context tells of: those seen last */
+#define CONTEXTS_MAX 4096 /* of them spans that only their context tells of: those seen last */
 #define SHARES_MAX 256	  /* of a span: then only those of threads that go on are kept */
 
 static bool has(const struct map *set, u64 key)
@@ -35,7 +35,7 @@ static int life_keep(struct living *living, const struct life *l)
 {
 	int err = map_put(&living->tids, l->tid, PRESENT);
 
-	if (!err) /* what it did before an exec gave it another number */
+	if (!err) /* facts from before an exec gave it another number */
 		err = map_put(&living->tids, l->left_tid, PRESENT);
 	if (!err && l->pid)
 		err = map_put(&living->pids, l->pid, PRESENT);
@@ -53,8 +53,8 @@ static int life_ended(struct map *ended, const struct life *l)
 }
 
 /*
- * Those that ended tell the spans that they had, and go. Nothing comes any more
- * from the left of the others.
+ * Lives that ended tell the spans that they had, and go. Nothing comes any more from the left of
+ * the others.
  */
 static int lives_prune(struct partial *p, struct map *ended)
 {
@@ -80,7 +80,7 @@ static int lives_prune(struct partial *p, struct map *ended)
 		free(l);
 	}
 	p->lives.count = kept;
-	p->unsure.count = 0; /* of what ended before the instant */
+	p->unsure.count = 0; /* they lie before the instant */
 	return err;
 }
 
@@ -102,7 +102,7 @@ static int facts_prune(struct partial *p, struct living *l)
 	return err ? err : facts_keep(p, l);
 }
 
-/* Whether a thread that goes on had it, was seen in it, or told an event of it. */
+/* Whether a thread that goes on had the span, was seen in it, or told an event of it. */
 static bool span_is_known_to_living(const struct living *l, const struct app_span *s)
 {
 	for (size_t i = 0; i < s->active.list.count; i++)
@@ -117,7 +117,7 @@ static bool span_is_known_to_living(const struct living *l, const struct app_spa
 	return false;
 }
 
-/* A span whose program ended without ending it will not go on. */
+/* Whether the span goes on: not if its program ended without ending it. */
 static bool span_holds(const struct living *l, const struct app_span *s)
 {
 	if (bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx)))
@@ -133,7 +133,7 @@ static int span_by_begin(const void *a, const void *b)
 	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 }
 
-/* Up to when it was seen, by its records or its context. */
+/* When the span was seen last, by its records or its context. */
 static u64 sighted_to(const struct app_span *s)
 {
 	const struct span_shares *ledgers[] = {&s->active, &s->seen};
@@ -149,8 +149,8 @@ static u64 sighted_to(const struct app_span *s)
 }
 
 /*
- * A checkpoint has no gaps, but behind one nothing goes on that nobody sees: where a span ends of
- * which nothing comes any more. Of one that a thread has now that is not so.
+ * A checkpoint has no gaps, but a span that is not seen behind a gap ends there: notes the first
+ * gap behind its last sighting. A span that a thread has now goes on.
  */
 static void span_note_gap(const struct partial *p, const struct living *l, struct app_span *s)
 {
@@ -175,7 +175,7 @@ static int span_by_sighting(const void *a, const void *b)
 	return memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
 }
 
-/* Its own, and those of all below it: the latest go first, so that each span is told but once. */
+/* Sets sighted_ns to the last sighting of each span and all spans below it, the latest first. */
 static void spans_sight(struct partial *p)
 {
 	for (size_t i = 0; i < p->spans.count; i++)
@@ -191,7 +191,7 @@ static void spans_sight(struct partial *p)
 	}
 }
 
-/* Since when it was seen. */
+/* When the span was seen first. */
 static u64 sighted_since(const struct app_span *s)
 {
 	const struct span_shares *ledgers[] = {&s->active, &s->seen};
@@ -206,7 +206,7 @@ static u64 sighted_since(const struct app_span *s)
 	return since_ns;
 }
 
-/* A span that a thread has of which nothing else was told yet: what lies below it tells of it. */
+/* Adds spans that only threads that have them name: spans below them may tell more. */
 static int spans_had_add(struct partial *p)
 {
 	int err = 0;
@@ -221,8 +221,8 @@ static int spans_had_add(struct partial *p)
 }
 
 /*
- * One whose begin was not seen was there before those below it, which go with the chunk. The
- * earliest go first, so that each span is told but once.
+ * A span whose begin was not seen was there before the spans below it, which go with the chunk:
+ * notes their first sighting. The earliest go first, so that each span is told once.
  */
 static void spans_sight_begins(struct partial *p)
 {
@@ -246,7 +246,7 @@ static void spans_sight_begins(struct partial *p)
 	}
 }
 
-/* Also while records wait: what of them is a later sighting takes it back. */
+/* Notes gaps also while records wait: a later sighting among them takes it back. */
 static void spans_note_gaps(struct partial *p, const struct living *l)
 {
 	bool any = p->gaps.count > 0;
@@ -269,7 +269,7 @@ static void shares_bound(const struct living *l, struct span_shares *shares)
 	for (size_t i = 0; i < shares->list.count; i++) {
 		struct span_share *s = &shares->list.data[i];
 
-		vec_free(&s->holds); /* all ended; with the chunks goes when exactly */
+		vec_free(&s->holds); /* all ended; their exact times go with the chunks */
 		if (!many || has(&l->tids, s->tid))
 			shares->list.data[kept++] = *s;
 	}
@@ -282,14 +282,14 @@ static void span_drop(struct partial *p, struct app_span *s)
 	span_free(s);
 }
 
-/* No thread has it, and nothing but its context tells of it. */
+/* Whether no thread has the span and only its context tells of it. */
 static bool span_is_context(const struct living *l, const struct app_span *s)
 {
 	return !s->begun && !s->ended && !s->active.list.count && !s->events.count &&
 	       !bytes_map_get(&l->spans, &s->ctx, sizeof(s->ctx));
 }
 
-/* Each may be seen again, and most are over: nobody tells. */
+/* Leaves the latest spans that only their context tells of: nothing tells when they are over. */
 static void contexts_bound(struct partial *p, const struct living *l)
 {
 	size_t contexts = 0, kept = 0;
@@ -313,7 +313,7 @@ static void contexts_bound(struct partial *p, const struct living *l)
 	p->spans.count = kept;
 }
 
-/* Programs that never end their spans, and ends that were lost, must not make it grow for ever. */
+/* Leaves the latest spans: lost ends, and spans that never end, must not add up for ever. */
 static void spans_bound(struct partial *p)
 {
 	size_t over = p->spans.count > SPANS_MAX ? p->spans.count - SPANS_MAX : 0;
@@ -357,7 +357,7 @@ int checkpoint_prune(struct partial *p)
 {
 	struct living living = {0};
 	int err = uneven_cut_cut_holes(p);
-	/* what comes for that time may ask for anything */
+	/* records that come for that time may ask for any fact */
 	bool open = uneven_cut_is_open(p);
 
 	err = err ? err : gaps_sort(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a partial a checkpoint keeps. */
+/* Prunes a partial for a checkpoint. */
 #ifndef MAP_CHECKPOINT_PRUNE_H
 #define MAP_CHECKPOINT_PRUNE_H
 

@@ -16,10 +16,10 @@ struct arena {
 	size_t left;	    /* from there on */
 };
 
-/* So many bytes, aligned for any struct, with anything in them; NULL if there is no memory. */
+/* Takes uninitialised bytes, aligned for any struct; NULL if there is no memory. */
 void *arena_take(struct arena *a, size_t bytes);
 
-/* `left` owns what `right` owned, which is left empty. 0, or -ENOMEM with both as they were. */
+/* Moves all blocks of `right`, which is left empty. 0, or -ENOMEM with both as they were. */
 int arena_merge(struct arena *left, struct arena *right);
 
 void arena_free(struct arena *a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done to the facts of every kind: loops over the rows of FACT_KINDS. */
+/* The facts of every kind: loops over the rows of FACT_KINDS. */
 #include "map/fact/facts.h"
 
 #include <errno.h>

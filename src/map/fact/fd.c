@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened to file descriptors. */
+/* Facts of file descriptors: opened, duplicated, closed, found by a snapshot. */
 #include "map/fact/fd.h"
 
 #include <errno.h>

@@ -19,7 +19,7 @@ struct kept_fds { /* a VEC */
 
 /* ---- files of slots ---- */
 
-/* True of the file of an io_uring's slot: no descriptor has it. */
+/* Whether the file is in a slot of an io_uring: no descriptor has it. */
 static bool fd_is_slot(const struct fact_fd *d)
 {
 	return d->fd < 0 && d->op == FD_open && d->path;
@@ -46,8 +46,8 @@ static int slot_compare(const void *a, const void *b)
 }
 
 /*
- * Moves to `to` the last file of a slot of each that a process has told, the latest, and adds
- * their keys to living.files. 0 or -ENOMEM.
+ * Adds to `to` the files in slots that processes told, each once and only the latest, and their
+ * keys to living.files. 0 or -ENOMEM.
  */
 static int slots_keep(struct facts *f, struct living *l, struct kept_fds *to)
 {
@@ -65,7 +65,7 @@ static int slots_keep(struct facts *f, struct living *l, struct kept_fds *to)
 	}
 	if (slots.count)
 		qsort(slots.data, slots.count, sizeof(*slots.data), slot_compare);
-	for (size_t i = 0; i < slots.count && !err; i++) { /* of each file the last */
+	for (size_t i = 0; i < slots.count && !err; i++) { /* the last fact of each file */
 		if (i + 1 < slots.count &&
 		    slot_owner_compare(slots.data[i], slots.data[i + 1]) == 0)
 			continue;
@@ -89,15 +89,15 @@ static int slots_keep(struct facts *f, struct living *l, struct kept_fds *to)
 /* ---- tables ---- */
 
 /*
- * Tables of descriptors, as a snapshot at the end of the partial would tell
- * them: each once, by a thread that has it, and which processes have one together.
+ * Tables of descriptors, as a snapshot at the end of the partial would tell them: each once, by a
+ * thread that has it, and which processes share one.
  */
 struct tables {
 	const struct partial *p;
 	struct living *living;
 	struct map told;     /* table -> the lowest pid that has it */
 	struct kept_fds fds; /* of all of them */
-	bool own;	     /* the one that is told is not that of its process */
+	bool own;	     /* the table in hand is not the one of its process */
 };
 
 static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found *found)
@@ -129,7 +129,7 @@ static int fd_keep(void *arg, const struct fd_question *q, const struct fd_found
 	return err ? err : map_put(&t->living->files, fd.file.key, PRESENT);
 }
 
-/* Processes in the order of their numbers, so that the lowest one tells a table. */
+/* By number of the process, so that the lowest one tells a table. */
 static int life_order(const void *a, const void *b)
 {
 	const struct life *x = *(struct life *const *)a, *y = *(struct life *const *)b;
@@ -152,7 +152,7 @@ static int table_keep(struct tables *t, const struct life *l)
 	return err ? err : fds_each(f, &who, fd_keep, t);
 }
 
-/* Who has its table together with another process says so, as a snapshot does. */
+/* Notes in each process with whom it shares its table, as a snapshot does. */
 static void processes_share(const struct tables *t, struct facts *f)
 {
 	for (size_t i = 0; i < f->processes.count; i++) {

@@ -29,14 +29,14 @@ static int event_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* The number of elements that stand before (tid, time), those at that time included. */
+/* The number of events that stand before (tid, time), those at that time included. */
 static size_t events_before(const struct facts *f, u32 tid, u64 time_ns)
 {
 	return COUNT_BEFORE(&f->tables, e,
 			    e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
 }
 
-/* The last event of a thread at a time; of a whole process what one thread alone did is none. */
+/* The last event of a thread at a time; for a whole process, events of one thread do not count. */
 static const struct table_event *event_of(const struct facts *f, u32 tid, u64 time_ns,
 					  bool of_process)
 {
@@ -126,9 +126,9 @@ static int events_collect(struct facts *f)
 }
 
 /*
- * A snapshot tells of a table of its own with each file, and each snapshot
- * does: only one that finds the thread without is news. That a process
- * shares another's table is told of the begin: one that was born since copied it.
+ * Each snapshot tells with each file that a thread has its own table: only the first event of a
+ * thread is news. That a process shares the table of another is told as of the begin; a process
+ * that was born since has copied it.
  */
 static void events_dedup(struct facts *f)
 {
@@ -196,11 +196,11 @@ int fds_index_ranges(struct facts *f)
 
 /* ---- what a descriptor was at a time ---- */
 
-/* What is known of close-on-exec, going back in time: the first that is found counts. */
+/* A search back in time. The first fact that is found says whether close-on-exec was set. */
 struct looking {
 	const struct facts *f;
 	s32 fd;
-	bool exec_follows; /* an exec lies between what is looked at and the question */
+	bool exec_follows; /* an exec lies between the fact and the question */
 	bool flag_known, flag;
 	bool cloexec; /* at the time of the question: before an exec, and now */
 };
@@ -243,7 +243,7 @@ static size_t facts_before(const struct looking *l, u64 table, u64 time_ns)
 				     (d->fd < l->fd || (d->fd == l->fd && d->time_ns <= time_ns))));
 }
 
-/* Goes back through what happened to the descriptor in one table. */
+/* Goes back through the facts of the descriptor in one table. */
 static enum fd_known look_in(struct looking *l, u64 table, u64 time_ns,
 			     const struct fact_fd **found)
 {
@@ -255,7 +255,7 @@ static enum fd_known look_in(struct looking *l, u64 table, u64 time_ns,
 
 		if (d && (d->table != table || d->fd != l->fd))
 			d = NULL;
-		if (d && fd_is_range(d)) { /* it is found among the ranges */
+		if (d && fd_is_range(d)) { /* range_last() finds it */
 			at--;
 			continue;
 		}
@@ -279,7 +279,7 @@ static enum fd_known look_in(struct looking *l, u64 table, u64 time_ns,
 		time_ns = d->time_ns;
 		at--;
 	}
-	/* what a snapshot tells was so before, too */
+	/* a snapshot tells what held before, too */
 	if (n < l->f->fds.count && list[n].table == table && list[n].fd == l->fd &&
 	    list[n].op == FD_snapshot) {
 		*found = &list[n];

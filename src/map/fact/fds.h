@@ -23,18 +23,18 @@ int fds_index_ranges(struct facts *f);
 /* Identity of the table that a thread had at a time. */
 u64 fds_table(const struct facts *f, u32 tid, u32 pid, u64 time_ns);
 
-/* What is known of a descriptor that is open. */
+/* A descriptor that is known to be open. */
 struct fd_found {
-	const struct fact_fd *fact; /* by which it came */
+	const struct fact_fd *fact; /* by which it was opened */
 	bool cloexec;		    /* an exec closes it */
 };
 
-/* What the descriptor was at the time; *found is for one that is open. */
+/* Whether the descriptor was open at the time; then *found is set. */
 enum fd_known fds_look(const struct facts *f, const struct fd_question *q, struct fd_found *found);
 
 /*
- * The fact that names it: that of its open, through the duplicates that it may be of, or the
- * earliest that is known; NULL: not known, or closed.
+ * The fact that names the file of a descriptor: its open, found through duplicates, or the earliest
+ * fact that is known. NULL: not known, or closed.
  */
 const struct fact_fd *fds_origin(const struct facts *f, const struct fd_question *q);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who goes on behind a checkpoint, and so may be asked for later. */
+/* Threads, processes and files that go on behind a checkpoint: later records may ask for them. */
 #ifndef MAP_FACT_LIVING_H
 #define MAP_FACT_LIVING_H
 

@@ -51,7 +51,7 @@ static void mapping_release(void *fact)
 	free(((struct fact_mapping *)fact)->path);
 }
 
-/* Behind its path are always the identity and the function. */
+/* The identity and the function always stand behind the path. */
 static void mapping_archive(struct archive *a, void *fact)
 {
 	struct fact_mapping *f = fact;
@@ -106,7 +106,7 @@ static bool stack_lies_in(const struct fact_stack *s, const struct fact_mapping 
 	return false;
 }
 
-/* Whether a stack lies in it that was told before until_ns, when the same range was told again. */
+/* Whether a stack that was told before until_ns lies in the mapping. */
 static bool mapping_is_asked_for(const struct facts *f, const struct fact_mapping *m, u64 until_ns)
 {
 	size_t n = COUNT_BEFORE(&f->stacks, e,

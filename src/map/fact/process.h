@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What processes run. */
+/* Programs that processes run. */
 #ifndef MAP_FACT_PROCESS_H
 #define MAP_FACT_PROCESS_H
 

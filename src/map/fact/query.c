@@ -14,9 +14,9 @@
 #define FORKS_FOLLOWED 64
 
 /*
- * The last name that whoever has the number then was given before or at that time. The first one
- * that is told of a thread was its name before, too, back to when it was made: it is told by a
- * snapshot, or as it changes or ends before the snapshot comes to it.
+ * The last name that the thread which has the number then was given up to that time. The first name
+ * that is told of a thread was its name before, too, back to when it was made: a snapshot tells it,
+ * or a change or the end of the thread before the snapshot comes to it.
  */
 const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns)
 {
@@ -145,7 +145,7 @@ static bool same_file(const struct file_ref *a, const struct file_ref *b)
 	return a->key == b->key && a->dev == b->dev && a->kind == b->kind;
 }
 
-/* Of these one inode stands for all there are: a name found by it may be another's. */
+/* Whether one inode stands for all files of the kind: a name found by it may be another file's. */
 static bool inode_is_shared(const struct file_ref *file)
 {
 	return (file->kind >= FILE_KIND_eventfd && file->kind <= FILE_KIND_anon_other) ||
@@ -162,7 +162,7 @@ static bool file_is_before(const struct fact_fd *f, const struct file_ref *file,
 	return f->pid < pid || (f->pid == pid && f->time_ns <= time_ns);
 }
 
-/* As the process told it last before that time, else first after; else as a later process did. */
+/* The fact of the process last before that time, else first after it, else of a later process. */
 static const struct fact_fd *file_told(const struct partial *p, u32 pid,
 				       const struct file_ref *file, u64 time_ns)
 {
@@ -186,7 +186,7 @@ const char *query_file_path(const struct partial *p, u32 pid, const struct file_
 	if (inode_is_shared(file))
 		return NULL;
 	if (!f || f->pid != pid) {
-		f = file_told(p, 0, file, 0); /* whoever is the first */
+		f = file_told(p, 0, file, 0); /* by the first process that told it */
 		if (f)
 			f = file_told(p, f->pid, file, time_ns);
 	}
@@ -218,7 +218,7 @@ const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 tim
 	return n < p->facts.sockets.count && list[n].socket.file.key == key ? &list[n] : NULL;
 }
 
-/* Of two ends the one that was told later names the other. */
+/* The end that was told later names the other end. */
 u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket)
 {
 	const struct fact_socket *list = p->facts.sockets.data;
@@ -260,7 +260,7 @@ const struct fact_path *query_call_path(const struct partial *p, const struct ks
 	const struct fact_path *f = thread_facts_last(all, sizeof(*f), &at);
 	u64 call_ns = f ? f->call_ns : 0;
 
-	/* The exec with which a thread came into scope begins for us when it did. */
+	/* an exec with which a thread came into the scope begins, for a recording, at that time */
 	for (; f && f->tid == call->tid && f->call_ns == call_ns;
 	     f = thread_facts_last(all, sizeof(*f), &at))
 		if (f->nr == call->nr && !(f->flags & PATH_SECOND) == !second &&
@@ -273,7 +273,7 @@ const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid
 				     u64 end_ns)
 {
 	const struct fact_stack *list = p->facts.stacks.data;
-	/* those of waits before it were told before it began */
+	/* stacks of waits before this one were told before it began */
 	size_t n = COUNT_BEFORE(
 		&p->facts.stacks, e,
 		e->tid < tid || (e->tid == tid && (e->flags < flags ||
@@ -284,7 +284,7 @@ const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid
 	return list[n].since_ns < end_ns ? &list[n] : NULL;
 }
 
-/* Functions of the kernel were always there, and do not lap over. */
+/* Functions of the kernel are always there, and do not overlap. */
 static const struct fact_mapping *kernel_mapping(const struct partial *p, u64 address)
 {
 	const struct fact_mapping *list = p->facts.mappings.data;

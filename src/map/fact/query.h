@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions to a finished partial: what a thread, process or file was called
- * at a time. They are binary searches over the sorted facts, and go on from there: of an address
- * through the mappings of the process. Nothing is changed; results point into the partial.
+ * Questions to a finished partial: the name of a thread, process or file at a time. They are binary
+ * searches over the sorted facts. Nothing is changed; results point into the partial.
  */
 #ifndef MAP_FACT_QUERY_H
 #define MAP_FACT_QUERY_H
@@ -16,8 +15,8 @@ const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns
 const char *query_comm(const struct partial *p, u32 tid, u64 time_ns);
 
 /*
- * How long a number of a thread or process means who had it at that time: until
- * another one was made with it; UINT64_MAX: to the end.
+ * Until when a number means the thread or process that had it at that time: until the kernel gave
+ * it to another one; UINT64_MAX: to the end.
  */
 u64 query_held_until(const struct partial *p, u32 number, u64 time_ns);
 
@@ -25,8 +24,8 @@ u64 query_held_until(const struct partial *p, u32 number, u64 time_ns);
 u32 query_pid(const struct partial *p, u32 tid, u64 time_ns);
 
 /*
- * What the process ran at a time (its exec or snapshot; of one that only forked that of who
- * made it), NULL: not known.
+ * The program that the process ran at a time: its exec or snapshot, or that of its parent if it
+ * only forked. NULL: not known.
  */
 const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns);
 
@@ -44,8 +43,8 @@ const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const 
 const char *query_executable(const struct partial *p, u32 pid, u64 time_ns);
 
 /*
- * The id of the container that a process was in at a time, as the cgroup with the longest
- * path says of those that it was in, in any hierarchy; NULL: in none, or not known.
+ * The id of the container that a process was in at a time: that of the cgroup with the longest path
+ * among its cgroups in all hierarchies. NULL: in none, or not known.
  */
 const char *query_container(const struct partial *p, u32 pid, u64 time_ns);
 
@@ -58,16 +57,16 @@ struct fd_question {
 };
 
 /*
- * What readlink of /proc/TID/fd/FD would have said: found through the opens,
- * duplicates, forks, unshared tables and execs before; where these are
- * unknown, through any sighting of the same file. A name of another file than
- * that which the kernel saw is never given. NULL: not known, or closed.
+ * The name that readlink of /proc/TID/fd/FD would have given. It is found through opens,
+ * duplicates, forks, unshared tables and execs before; where these are unknown, through any
+ * sighting of the same file. It is never the name of another file than the kernel saw. NULL: not
+ * known, or closed.
  */
 const char *query_fd_name(const struct partial *p, const struct fd_question *q);
 
 /*
- * The addresses of the socket with this key (of its struct file_ref) at a
- * time, as they were told last before, else first after. NULL: not known.
+ * The addresses of the socket with this key (of its struct file_ref), as told last before a time,
+ * else first after it. NULL: not known.
  */
 const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 time_ns);
 
@@ -75,8 +74,8 @@ const struct fact_socket *query_socket(const struct partial *p, u64 key, u64 tim
 u64 query_socket_peer(const struct partial *p, const struct fact_socket *socket);
 
 /*
- * How many ranges a thread sent and received in a time; they stand in partial.facts.bytes from
- * *first on, in the order of time.
+ * How many ranges of bytes a thread sent and received in a time; they stand in partial.facts.bytes
+ * from *first on, in the order of time.
  */
 size_t query_bytes(const struct partial *p, u32 tid, u64 begin_ns, u64 end_ns,
 		   struct thread_place *first);
@@ -89,34 +88,35 @@ const struct kevent *query_span_events(const struct partial *p, const struct con
 				       size_t *count);
 
 /*
- * The events of a thread under no span, likewise: also those that named it before it had a record,
- * or after its end, as long as its number was not another's. `life`: its number in partial.lives
- * + 1; 0: those with the number `tid` of which no life tells. What has the number 0 is of none.
+ * The events of a thread under no span, likewise. They include events that name the thread before
+ * its first record, or after its end, until another thread has its number. `life`: number in
+ * partial.lives + 1; 0: events with the number `tid` that belong to no life. Events with tid 0
+ * belong to no thread.
  */
 const struct kevent *query_thread_events(const struct partial *p, size_t life, u32 tid,
 					 size_t *count);
 
 /*
- * A path that a file was opened by: by the process, else by any; last before that time, else first
- * after. NULL: not known.
+ * A path by which the process, else any process, opened the file: last before that time, else first
+ * after it. NULL: not known.
  */
 const char *query_file_path(const struct partial *p, u32 pid, const struct file_ref *file,
 			    u64 time_ns);
 
-/* The path that a call was asked for, of its two the second if that is asked; or NULL. */
+/* The path, or the second of its two paths, that a call was asked for; NULL: not known. */
 const struct fact_path *query_call_path(const struct partial *p, const struct kspan *call,
 					bool second);
 
 /*
- * The stack of a thread in a wait [begin_ns, end_ns): of STACK_KERNEL or STACK_USER.
- * NULL: none was recorded.
+ * The stack of a thread in a wait [begin_ns, end_ns); flags: STACK_KERNEL or STACK_USER. NULL: none
+ * was recorded.
  */
 const struct fact_stack *query_stack(const struct partial *p, u32 flags, u32 tid, u64 begin_ns,
 				     u64 end_ns);
 
 /*
- * What an address of a stack lay in, NULL if that is not known for sure: of two
- * mappings that lap over, the later need not have been there longer.
+ * The mapping in which an address of a stack lay; NULL: that is not sure, since mappings overlap
+ * and nothing tells which of them was gone.
  */
 const struct fact_mapping *query_mapping(const struct partial *p, const struct fact_stack *stack,
 					 u64 address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts of facts. A server opens the same few files again and again: a text that came before
- * is, as a rule, not kept once more. Two that are equal may stand at two places all the same.
+ * Texts of facts. A server opens the same few files again and again: as a rule a text that came
+ * before is not kept again. Equal texts may still stand at two places.
  *
  * Not thread-safe.
  */
@@ -25,10 +25,10 @@ struct texts {
 	struct text_recent recent[1 << TEXTS_RECENT_BITS]; /* by hash */
 };
 
-/* The text, with a NUL behind it, for as long as `t` is there; NULL if there is no memory. */
+/* A copy of the text with a NUL behind it, which lives as long as `t`; NULL: no memory. */
 const char *texts_keep(struct texts *t, const char *text, size_t bytes);
 
-/* `left` has those of `right`, too, which is left empty. 0, or -ENOMEM with both as they were. */
+/* Moves the texts of `right`, which is left empty. 0, or -ENOMEM with both as they were. */
 int texts_merge(struct texts *left, struct texts *right);
 
 void texts_free(struct texts *t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread that is seen for the first time gets a segment for one fact, and the next one has twice
- * the room: a hostile chunk has as many threads as facts. Of two threads that share a place in
- * `open` the one takes it from the other, which begins a new segment then.
+ * The first segment of a thread has room for one fact, and each next one for twice as many: a
+ * hostile chunk has as many threads as facts. Two threads that share a place in `open` take it from
+ * each other; the other then begins a new segment.
  */
 #include "map/fact/thread_facts.h"
 
@@ -82,7 +82,7 @@ int thread_facts_merge(struct thread_facts *left, struct thread_facts *right)
 		return err;
 	left->count += right->count;
 	right->count = 0;
-	/* what comes now lies behind what the right one has */
+	/* the next facts lie behind those of the right */
 	memset(left->open, 0, sizeof(left->open));
 	memset(right->open, 0, sizeof(right->open));
 	return 0;
@@ -121,7 +121,7 @@ static int segment_compare(const void *a, const void *b)
 static const struct group_order segment_order = {sizeof(struct thread_segment), segment_key,
 						 segment_compare};
 
-/* Whether no two segments lap over. */
+/* Whether no two segments overlap. */
 static bool is_in_order(const struct thread_facts *t, const struct thread_order *order)
 {
 	for (size_t i = 1; i < t->segments.count; i++) {
@@ -134,7 +134,7 @@ static bool is_in_order(const struct thread_facts *t, const struct thread_order 
 	return true;
 }
 
-/* What came late, or of many threads at once, lies across: all are put together and sorted. */
+/* Segments overlap, as late facts make them: puts all facts together and sorts them. */
 static int sort_all(struct thread_facts *t, const struct thread_order *order)
 {
 	struct thread_facts sorted = {0};

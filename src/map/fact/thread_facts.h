@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts of threads that are many and come in the order of time, as what calls are told beside
- * themselves. Each thread's stand apart from the others' as soon as they come, in segments:
- * what remains to be done is to sort the segments, and nothing is copied.
+ * Facts of threads that are many and come in the order of time, such as details of calls. They are
+ * put into segments of one thread as they come, so that only the segments need to be sorted, and
+ * nothing is copied.
  *
  * Not thread-safe; once they are sorted several threads may ask at once.
  */
@@ -33,39 +33,39 @@ struct thread_facts {
 	u32 open[1 << THREAD_FACTS_OPEN_BITS]; /* by thread: number of its last segment, + 1 */
 };
 
-/* What the facts are. */
+/* The layout and the order of the facts. */
 struct thread_order {
 	size_t size, tid_at, time_at; /* in bytes; where its u32 and u64 stand */
 	/* As for qsort(): by thread, then time, then by all that an answer can show. */
 	int (*compare)(const void *a, const void *b);
 };
 
-/* Room for a fact of that thread and time, to be filled; NULL if there is no memory. */
+/* Room for a fact of that thread and time, for the caller to fill; NULL: no memory. */
 void *thread_facts_add(struct thread_facts *t, size_t size, u32 tid, u64 time_ns);
 
 /* Adds a copy of a fact, and returns it; NULL if there is no memory. */
 void *thread_facts_put(struct thread_facts *t, const struct thread_order *order, const void *fact);
 
-/* Takes those of `right`, which is left empty. 0, or -ENOMEM: then both are only to be freed. */
+/* Moves the facts of `right`, which is left empty. After -ENOMEM both are only to be freed. */
 int thread_facts_merge(struct thread_facts *left, struct thread_facts *right);
 
-/* Puts them in order. 0 or -ENOMEM */
+/* Sorts the facts. 0 or -ENOMEM. */
 int thread_facts_sort(struct thread_facts *t, const struct thread_order *order);
 
 void thread_facts_free(struct thread_facts *t);
 
-/* ---- of sorted ones ---- */
+/* ---- of sorted facts ---- */
 
-/* Between two of them. All zero: before the first. */
+/* A place between two facts. All zero: before the first. */
 struct thread_place {
 	size_t segment, index;
 };
 
-/* Behind what stands before that time of the thread. */
+/* The place behind the facts of the thread that lie before that time. */
 struct thread_place thread_facts_before(const struct thread_facts *t,
 					const struct thread_order *order, u32 tid, u64 time_ns);
 
-/* The fact behind the place, or before it, to the other side of which it goes; NULL: none. */
+/* The fact behind the place, or before it; the place moves over it. NULL: there is none. */
 const void *thread_facts_next(const struct thread_facts *t, size_t size,
 			      struct thread_place *place);
 const void *thread_facts_last(const struct thread_facts *t, size_t size,

@@ -11,7 +11,7 @@ static bool lies_in(const struct kspan *k, const struct visit *visit)
 	return begins_in(k, visit) && k->end_ns <= visit->end_ns;
 }
 
-/* Of a wait the record says whether it is in a call, in a fault, or in a fault in a call. */
+/* The visit of a wait: its record says whether it is in a call, a fault, or a fault in a call. */
 static const struct visit *wait_in(const struct enclosing *in, const struct kspan *k)
 {
 	u8 mode = k->mode & MODE_MASK;
@@ -22,12 +22,12 @@ static const struct visit *wait_in(const struct enclosing *in, const struct kspa
 		return NULL;
 	if (mode == MODE_fault && lies_in(k, &in->nested))
 		return &in->nested;
-	/* of a call that began before its thread was recorded the begin is another */
+	/* a call that began before its thread was recorded has another begin */
 	return lies_in(k, visit) || (visit->end_ns && k->visit_ns == visit->begin_ns) ? visit
 										      : NULL;
 }
 
-/* A fault of user code lies in nothing but a call that is told to be as long. */
+/* The visit of a fault: one of user code lies only in a call that is told to be as long. */
 static const struct visit *fault_in(const struct enclosing *in, const struct kspan *k)
 {
 	if (!(k->args[2] & FAULT_USER) && lies_in(k, &in->fault))
@@ -35,7 +35,7 @@ static const struct visit *fault_in(const struct enclosing *in, const struct ksp
 	return lies_in(k, &in->call) ? &in->call : NULL;
 }
 
-/* A request lasts longer than what submitted it. */
+/* The call in which a request was submitted: the request lasts longer. */
 static const struct visit *submitted_in(const struct enclosing *in, const struct kspan *k)
 {
 	if (begins_in(k, &in->nested))

@@ -13,21 +13,21 @@
 /* A stay in the kernel; end 0: none. */
 struct visit {
 	u64 begin_ns, end_ns;
-	bool fault, left_out; /* left_out: it is not shown, though it is known */
-	struct context ctx;   /* under which it stands */
+	bool fault, left_out; /* left_out: it is known, but not shown */
+	struct context ctx;   /* of the span under which it stands */
 };
 
-/* The last ones of a thread. Begins with all zero. */
+/* The last visits of a thread. Starts with all zero. */
 struct enclosing {
 	struct visit call, fault, nested; /* nested: a fault of the kernel, in one of the two */
 };
 
-/* The innermost in which this one lies, NULL: in none that is known. Borrowed from `in`. */
+/* The innermost visit in which the span lies; NULL: none is known. Borrowed from `in`. */
 const struct visit *enclosing_of(const struct enclosing *in, const struct kspan *k);
 
 /*
- * Remembers a call or fault, which stands under ctx, for what comes after it; other kinds are let
- * be. Spans of a thread come in the order of kspans_sort().
+ * Remembers a call or fault, which stands under ctx, for the spans after it; ignores other kinds.
+ * Spans of a thread come in the order of kspans_sort().
  */
 void enclosing_follow(struct enclosing *in, const struct kspan *k, const struct context *ctx,
 		      bool left_out);

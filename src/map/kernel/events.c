@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel tracepoints that the user chose: how to read them, how many there
- * were of each, and, with options.spans, each with the span it fired in.
+ * Kernel tracepoints that the user chose: their formats, how many events of each there were, and,
+ * with options.spans, each event with the span in which it fired.
  */
 #include "map/kernel/events.h"
 
@@ -21,7 +21,7 @@ static int text_compare(const struct event_text *x, const struct event_text *y)
 	return memcmp(x->text, y->text, x->bytes);
 }
 
-/* Takes `text`. Of two for one id the lesser stays, whatever the order they come in. */
+/* Takes `text`. If an id has two formats the lesser stays, in whatever order they come. */
 static int format_add(struct kevents *events, struct event_text text)
 {
 	size_t number = (size_t)map_get(&events->index, text.format);
@@ -103,7 +103,7 @@ int events_merge(struct kevents *left, struct kevents *right)
 	return err ? err : vec_move(&left->list, &right->list);
 }
 
-/* By span; those of none by thread, and where nothing else tells of that by its number. */
+/* By span; events under no span by life, and by tid where no life tells of the thread. */
 static int owner_compare(const struct kevent *x, const struct kevent *y)
 {
 	int order = memcmp(&x->ctx, &y->ctx, sizeof(x->ctx));
@@ -131,8 +131,8 @@ static int event_compare(const void *a, const void *b)
 }
 
 /*
- * Some name a thread that has ended, as when the kernel frees it, others one that is just made:
- * theirs is who had the number last before, else who had it first.
+ * Some events name a thread that has ended, as when the kernel frees it, others a thread that is
+ * just made: the owner is the last life that had the number before, else the first one after.
  */
 static void owner_find(const struct partial *p, const struct holders *holders, struct kevent *event)
 {
@@ -140,7 +140,7 @@ static void owner_find(const struct partial *p, const struct holders *holders, s
 
 	if (bytes_map_get(&p->span_index, &event->ctx, sizeof(event->ctx)))
 		return;
-	/* a span that nothing else tells of has no time: the thread shows its events */
+	/* a span that only events name has no time: the thread shows its events */
 	event->ctx = (struct context){0};
 	holder = event->tid ? holders_find(holders, event->tid, event->time_ns) : NULL;
 	event->life = holder ? holder->life + 1 : 0;
@@ -184,7 +184,7 @@ const struct event_text *query_event_format(const struct partial *p, u32 format)
 	return number ? &p->events.formats.data[number - 1] : NULL;
 }
 
-/* Those of the owner of `like`, which has no payload. */
+/* The events with the owner of `like`, which has no payload. */
 static const struct kevent *events_of(const struct partial *p, const struct kevent *like,
 				      size_t *count)
 {

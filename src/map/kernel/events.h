@@ -19,8 +19,7 @@ struct kevent {
 	u32 tid, pid;
 	u32 format, bytes;
 	struct context ctx; /* finished: only of a span that is in partial.spans */
-	/* finished, of no span: who had the number then, as number in partial.lives + 1; 0: nobody
-	 */
+	/* finished, under no span: number in partial.lives + 1 of the thread's life; 0: none */
 	size_t life;
 	char *payload; /* owned */
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which spans of the kernel are kept. A busy host has hundreds of thousands in a
- * second, of which an answer shows few: who knows which says so.
+ * Which spans of the kernel are kept. A busy host has hundreds of thousands in a second, and an
+ * answer shows few: the options may say which.
  *
- * A wait, or a fault of the kernel's own, stands where the call or fault does in which it lies
- * (map/enclosing.h), whose context is told later: if its own does not say that it is wanted it
- * waits for that. What waits at the end of the left one of two that are merged is kept: there are
- * few, and nobody sees it unless the call or fault is there, too.
+ * A wait, or a fault of kernel code, belongs to the call or fault in which it lies
+ * (map/kernel/enclosing.h), whose context is told later. If its own context does not say that it is
+ * wanted, it waits for that. A merge keeps those that still wait at the end of the left partial:
+ * they are few, and nobody sees one unless its call or fault is there, too.
  */
 #include "map/kernel/kspan_filter.h"
 
@@ -17,8 +17,8 @@
 #include "map/partial.h"
 
 /*
- * So many faults wait at most: where calls are left out none is told in which they lie. Others are
- * kept, as what waits at the end of a piece is.
+ * At most so many faults wait: where calls are left out, the call in which they lie is never told.
+ * Further faults are kept.
  */
 #define UNDECIDED_FAULTS_MAX 65536
 
@@ -44,7 +44,7 @@ bool partial_wants(const struct partial *p, const struct context *ctx, u32 pid, 
 	       bsearch(ctx->trace, only->traces, only->traces_count, 16, trace_compare);
 }
 
-/* What lies in the last call or fault of a thread in which there was something. */
+/* Spans that lie in the last call or fault of a thread which had any. */
 struct undecided {
 	VEC(struct kspan) list;
 	size_t faults;
@@ -56,7 +56,7 @@ static void undecided_clear(struct partial *p, struct undecided *in)
 	in->list.count = in->faults = 0;
 }
 
-/* Of a wait whose begin was not seen that of its call is not known, either. */
+/* Whether both lie in one visit. A wait whose begin was not seen does not tell its visit's. */
 static bool is_in_visit_of(const struct kspan *k, const struct kspan *first)
 {
 	if (!first->visit_ns || !k->visit_ns)
@@ -88,7 +88,7 @@ static int undecided_add(struct partial *p, const struct kspan *k)
 		}
 	}
 	if (in->list.count && !is_in_visit_of(k, &in->list.data[0]))
-		undecided_clear(p, in); /* the end of theirs was not told */
+		undecided_clear(p, in); /* the end of their visit was not told */
 	if (k->kind == KSPAN_FAULT && p->undecided_faults == UNDECIDED_FAULTS_MAX) {
 		err = undecided_keep(p, in, 0);
 		return err ? err : kspans_add(&p->kspans, k);
@@ -100,7 +100,7 @@ static int undecided_add(struct partial *p, const struct kspan *k)
 	return vec_push(&in->list, *k);
 }
 
-/* A call, or a fault of user code, was told. */
+/* A call, or a fault of user code, was told: decides about the spans within it. */
 static int undecided_end(struct partial *p, const struct kspan *visit, bool wanted)
 {
 	struct undecided *in = map_get(&p->undecided, visit->tid);
@@ -143,7 +143,7 @@ void undecided_free(struct partial *p)
 	map_free(&p->undecided);
 }
 
-/* May lie in a call or fault whose end is told later: each fault of the kernel's does in a call. */
+/* Whether it may lie in a call or fault whose end is told later, as faults of kernel code do. */
 static bool is_inner(const struct kspan *k)
 {
 	if (k->kind == KSPAN_FAULT)
@@ -151,7 +151,7 @@ static bool is_inner(const struct kspan *k)
 	return k->kind == KSPAN_WAIT && (k->visit_ns || (k->mode & MODE_MASK) == MODE_syscall);
 }
 
-/* Not wanted by its own context, but perhaps by that of what it lies in. */
+/* Whether only the context of its call or fault can say that it is wanted. */
 static bool is_undecided(const struct partial *p, const struct kspan *k)
 {
 	const struct kspan_filter *only = p->options.only;
@@ -168,7 +168,7 @@ int kspan_keep(struct partial *p, const struct kspan *k)
 	bool wanted = partial_wants(p, &k->ctx, k->pid, k->tid);
 	int err = 0;
 
-	/* a request to a disk stands where the call does that submitted it */
+	/* a request to a disk belongs to the call that submitted it */
 	if (k->kind == KSPAN_BLOCK)
 		wanted = p->options.spans;
 	else if (!wanted && p->options.only && is_undecided(p, k))

@@ -65,7 +65,7 @@ static inline u32 call_of(u16 nr, u8 kind)
 	return nr | (u32)kind << 16;
 }
 
-/* The pattern of such spans; or, with at 0, the place for it; or the one that is none. */
+/* The pattern of such spans; with at 0 the place for it, or the pattern that is none. */
 static inline struct pattern *pattern_find(struct kspans_page *page, u64 thread, u32 call)
 {
 	size_t number = (thread ^ (u64)call << 36) * 0x9e3779b97f4a7c15u >> 56;
@@ -82,7 +82,7 @@ static inline struct pattern *pattern_find(struct kspans_page *page, u64 thread,
 
 _Static_assert(PATTERNS == 1u << (64 - 56), "numbers of patterns");
 
-/* There is none yet, but room for one. */
+/* Whether the page has no such pattern yet, but room for it. */
 static inline bool pattern_is_due(const struct kspans_page *page, const struct pattern *p)
 {
 	return !p->at && p != page->patterns &&
@@ -157,7 +157,7 @@ static inline void pack_bytes(struct packing *p, u64 word, unsigned int length)
 	p->at += length;
 }
 
-/* One of the six: without a branch, since no two calls differ in the same of them. */
+/* Packs one of the six frequent words. It has no branch: which of them are set varies by call. */
 static inline void pack_often(struct packing *p, size_t index, u64 word)
 {
 	u64 rest = differs(p, index, word);
@@ -167,7 +167,7 @@ static inline void pack_often(struct packing *p, size_t index, u64 word)
 	p->lengths = p->lengths << 4 | length;
 }
 
-/* One for the list. */
+/* Packs a word that is rarely set into the list. */
 static inline void pack_listed(struct packing *p, size_t index, u64 rest)
 {
 	unsigned int length = length_of(rest);
@@ -192,13 +192,13 @@ static inline void pack_words(struct packing *p, const span_word *words, size_t 
 		pack_word(p, i, words[i]);
 }
 
-/* What its time in the kernel would be if it did nothing else. */
+/* Its time in the kernel if it did nothing else. */
 static u64 time_expected(const struct kspan *k, u64 duration)
 {
 	return k->kind == KSPAN_SYSCALL || k->kind == KSPAN_FAULT ? duration : 0;
 }
 
-/* Returns where it ends. There is room for PACKED_MAX. */
+/* Packs a span and returns where it ends. There is room for PACKED_MAX. */
 static unsigned char *pack(struct kspans_page *page, const struct pattern *pattern,
 			   const union words *from)
 {
@@ -231,7 +231,7 @@ static const u8 call_rest[] = {WORD(tid),      WORD(nr),       WORD(args) + 3,
 			       WORD(args) + 4, WORD(args) + 5, WORD(file) + 1,
 			       WORD(ctx),      WORD(ctx) + 1,  WORD(ctx) + 2};
 
-/* What pack() makes of the same, of which all the time is as expected. */
+/* As pack() of kspan_of_call(), whose time is all as expected. */
 static unsigned char *pack_call(struct kspans_page *page, const struct pattern *pattern,
 				const struct kspan_call *call)
 {
@@ -365,12 +365,12 @@ void kspans_get(const struct kspans *spans, size_t index, struct kspan *out)
 	place_get(spans, &spans->places.data[index], out);
 }
 
-/* Of two that begin at the same time. */
+/* The order of two spans that begin at the same time. */
 static int kspan_compare(const struct kspan *x, const struct kspan *y)
 {
 	int args;
 
-	COMPARE(y->end_ns, x->end_ns); /* what encloses stands first */
+	COMPARE(y->end_ns, x->end_ns); /* a span that encloses others stands first */
 	COMPARE(x->tid, y->tid);
 	COMPARE(x->kind, y->kind);
 	COMPARE(x->nr, y->nr);
@@ -407,8 +407,9 @@ static inline bool place_is_after(const struct kspans *spans, const struct kspan
 }
 
 /*
- * Spans come in the order of their ends, so that nearly each stands by its begin where it is put,
- * or a few places before that. Of the others one is as well anywhere: kspans_sort() finds it.
+ * Moves the last place to where its begin belongs if that is near. Spans come in the order of their
+ * ends, so that nearly all belong at the end or a few places before it; kspans_sort() moves the
+ * others.
  */
 static void place_settle(struct kspans *spans)
 {
@@ -424,7 +425,7 @@ static void place_settle(struct kspans *spans)
 	*to = place;
 }
 
-/* The place of one that is packed next, at the end of the last page. */
+/* Adds the place of the span that is packed next, at the end of the last page. */
 static int place_add(struct kspans *spans, const struct kspans_page *page, u64 begin_ns)
 {
 	struct kspans_place place = {begin_ns, (u32)(spans->pages.count - 1), (u32)page->used};
@@ -491,8 +492,8 @@ int kspans_add_call(struct kspans *spans, const struct kspan_call *call)
 }
 
 /*
- * Few are out of order: those are taken out, sorted, and merged with the others from the back.
- * `late` has room for all.
+ * Sorts places of which few are out of order: takes those out, sorts them, and merges them with the
+ * others from the back. `late` has room for all.
  */
 static void places_sort(struct kspans *spans, struct kspans_place *late)
 {

@@ -37,7 +37,7 @@ struct kspan {
 
 struct kspans_place {
 	u64 begin_ns;
-	u32 page, at; /* where the rest of it is, packed: a page, and in that */
+	u32 page, at; /* where the packed rest is: the page, and the offset in it */
 };
 
 /* Starts with all zero. */
@@ -64,20 +64,20 @@ struct kspan_call {
 
 struct kspan kspan_of_call(const struct kspan_call *call);
 
-/* As kspans_add() of kspan_of_call(). */
+/* Same as kspans_add() of kspan_of_call(). */
 int kspans_add_call(struct kspans *spans, const struct kspan_call *call);
 
-/* Takes those of `right`, which is left empty. 0, or -ENOMEM with both as they were. */
+/* Moves the spans of `right`, which is left empty. 0, or -ENOMEM with both as they were. */
 int kspans_merge(struct kspans *left, struct kspans *right);
 
 /*
- * Puts them in order: by begin, what encloses before what lies in it, and those of the same
- * times by what they are, so that they stand alike however they came. 0, or
- * -ENOMEM with their order as it was.
+ * Sorts the spans by begin, enclosing ones before those within, and ones with the same times by
+ * their other fields, so that the order does not depend on how they came. 0, or -ENOMEM with their
+ * order as it was.
  */
 int kspans_sort(struct kspans *spans);
 
-/* The one that stands at `index`: about by begin as they come, and in order once sorted. */
+/* The span that stands at `index`: roughly by begin as they come, in order once sorted. */
 void kspans_get(const struct kspans *spans, size_t index, struct kspan *out);
 
 void kspans_free(struct kspans *spans);

@@ -20,7 +20,7 @@ static bool sum_is(const struct sum *sum, const struct sum_of *of)
 	       sum->file.dev == of->file.dev && sum->file.kind == of->file.kind;
 }
 
-/* A new one behind the others, found under the hash h from now on. */
+/* Adds a sum behind the others, which is found under the hash h from now on. */
 static int sum_new(struct sums *s, const struct sum_of *of, u64 h, size_t *found)
 {
 	struct sum fresh = {.key = of->key, .pid = of->pid, .file = of->file};
@@ -32,7 +32,7 @@ static int sum_new(struct sums *s, const struct sum_of *of, u64 h, size_t *found
 	return err;
 }
 
-/* The one asked for last, of all that share a place: that it is nearly always. */
+/* The place of the sum that was asked for last, of all with this hint: nearly always the one. */
 static u16 *recent_of(struct sums *s, const struct sum_of *of)
 {
 	u64 mixed = (of->key + ((u64)of->pid << 24)) ^ of->file.key;
@@ -43,7 +43,7 @@ static u16 *recent_of(struct sums *s, const struct sum_of *of)
 static __attribute__((noinline)) int sum_search(struct sums *s, const struct sum_of *of,
 						size_t *found)
 {
-	for (u64 h = sum_hash(of);; h++) { /* two things of one hash take the next number */
+	for (u64 h = sum_hash(of);; h++) { /* two things with one hash take the next number */
 		size_t number = (size_t)map_get(&s->index, h);
 
 		if (!number)
@@ -57,7 +57,7 @@ static __attribute__((noinline)) int sum_search(struct sums *s, const struct sum
 	}
 }
 
-/* Its number in the list. */
+/* The number in the list of the sum of that thing. */
 static inline int sum_find(struct sums *s, const struct sum_of *of, size_t *found)
 {
 	*found = *recent_of(s, of);
@@ -83,8 +83,8 @@ int sums_settle(struct sums *s)
 }
 
 /*
- * A histogram of many buckets is rarely in a near cache, and nobody asks for it yet: it is fetched
- * while the next few are found.
+ * Counts one. The bucket of a large histogram is rarely in a near cache, and nobody asks for it
+ * yet: it is fetched while the next few sums are found.
  */
 static inline int sum_count(struct sums *s, size_t number, u64 duration_ns, bool error)
 {

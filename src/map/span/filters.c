@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a filter leaves undecided. Lives take time on a CPU that no record
- * claims for user code; where a recorder left records out that need not be so:
+ * Time that a filter leaves in doubt. Lives take time on a CPU that no record claims as user code.
+ * Where a recorder left out records it may be something else:
  *
  * - With --syscalls it may be a call that was not recorded: it is unknown.
  * - With --spans-only everything under a span is recorded, so there it is user
@@ -75,7 +75,7 @@ void filters_prune(struct partial *p)
 	p->filters_told.count = n && list[0].time_ns >= gaps_end_before(p, UINT64_MAX);
 }
 
-/* What was left out at that time: no gap lies between it and when that was told. */
+/* The filters at that time: no gap lies between it and when they were told. */
 static u32 filters_at(const struct partial *p, u64 time_ns)
 {
 	u64 end_ns = gaps_end_after(p, time_ns);
@@ -115,7 +115,7 @@ static void user_to_unknown(struct split *s, s64 ns)
 	s->ns[SPLIT_user] -= ns;
 }
 
-/* Of what it did in [begin, end), user code before `from` is in doubt. */
+/* Of a stay in [begin_ns, end_ns), user code before from_ns is in doubt. */
 static void stay_to_unknown(struct split *split, u64 begin_ns, u64 end_ns, u64 from_ns)
 {
 	if (from_ns > begin_ns)
@@ -127,7 +127,7 @@ static u64 later(u64 a_ns, u64 b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* When the thread was seen first, in that time or behind it, to have published it. */
+/* When the thread was first seen to publish the span, in that time or behind it. */
 static u64 seen_from(const struct app_span *span, u32 tid, struct interval of)
 {
 	const struct span_share *seen = share_of(&span->seen, tid);
@@ -141,7 +141,7 @@ static u64 seen_from(const struct app_span *span, u32 tid, struct interval of)
 	return later(seen->begin_ns, of.begin_ns);
 }
 
-/* From where on its user code in a stay is known to be such; the begin: all of it. */
+/* Since when user code of a stay is known to be user code; the begin: all of it. */
 static u64 known_from(const struct partial *p, const struct app_span *span,
 		      const struct span_share *share, struct interval of, u32 pid)
 {
@@ -154,7 +154,7 @@ static u64 known_from(const struct partial *p, const struct app_span *span,
 	return later(follow->time_ns, seen_from(span, share->tid, of));
 }
 
-/* Whose thread had its number then; lives.count: nobody. */
+/* The life that had the number then; lives.count: none. */
 static size_t life_at(const struct filtering *f, u32 tid, u64 time_ns)
 {
 	const struct holder *holder = holders_find(&f->holders, tid, time_ns);

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose the number of a thread was, and when: it is used again, and a thread that runs a program
- * takes that of its leader.
+ * Which life had a tid, and when. The kernel reuses tids, and a thread that calls execve takes the
+ * tid of its leader.
  */
 #ifndef MAP_SPAN_HOLDERS_H
 #define MAP_SPAN_HOLDERS_H
 
 #include "map/partial.h"
 
-/* From from_ns on, until the next one of that number, it was that of p->lives.data[life]. */
+/* p->lives.data[life] had the number from from_ns on, until the next holder of that number. */
 struct holder {
 	u32 number;
 	u64 from_ns;
 	size_t life;
 };
 
-/* By number, then time. Begins with all zero. */
+/* By number, then time. Starts with all zero. */
 struct holders {
 	VEC(struct holder) list;
 };
 
 /*
- * Of all lives of a partial, which are finished and sorted; one that took another number held
- * two. 0 or -ENOMEM. Free with holders_free() in any case.
+ * Adds the holders of all lives of a partial, which are finished and sorted; a life that took
+ * another number has two. 0 or -ENOMEM. Free with holders_free() in any case.
  */
 int holders_fill(struct holders *h, const struct partial *p);
 void holders_free(struct holders *h);
 
-/* Who had the number at that time, or had it first after; NULL: nobody. Borrowed from `h`. */
+/* The holder of the number at that time, else the first after it; NULL: nobody. Borrowed. */
 const struct holder *holders_find(const struct holders *h, u32 number, u64 time_ns);
 
 #endif

@@ -8,15 +8,15 @@
 #include "map/partial.h"
 #include "map/span/shares.h"
 
-/* Its own records tell of a span that was seen whole; else its published context may, too. */
+/* Records tell which threads had a span that was seen whole; else sightings may, too. */
 static bool span_had(const struct app_span *span, u32 tid)
 {
 	return share_of(&span->active, tid) || (!span->begun && share_of(&span->seen, tid));
 }
 
 /*
- * A span of which the begin was seen has exactly what its own records say. Of
- * one that was under way already, its published context may have told more.
+ * A span whose begin was seen has exactly the time that its records tell. Sightings may tell more
+ * of a span that was under way already.
  */
 const struct span_share *span_share_of(const struct app_span *span, u32 tid)
 {
@@ -41,13 +41,13 @@ u32 span_threads(const struct app_span *span)
 
 /* ---- all stays ---- */
 
-/* All of a share that is one stay. */
+/* The only stay of a share that has no list of them. */
 static struct span_hold share_once(const struct span_share *s)
 {
 	return (struct span_hold){s->begin_ns, s->end_ns, s->split};
 }
 
-/* Of a stay that is cut: what was seen published in what is left of it is known. */
+/* Adds what sightings tell of the part of a stay that is left when its end is cut. */
 static s64 seen_collect(struct span_holds *h, const struct span_share *seen, u64 begin_ns)
 {
 	struct span_hold whole = share_once(seen);
@@ -97,7 +97,7 @@ static int share_collect(struct span_holds *h, const struct span_share *s,
 	return err;
 }
 
-/* Those of `span` on the threads that `top` had. */
+/* Adds the stays of `span` on the threads that `top` had. */
 static int span_collect(struct span_holds *h, const struct app_span *top,
 			const struct app_span *span)
 {

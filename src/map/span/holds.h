@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many threads had a span at once, how long any had it, and what they did then. */
+/* How many threads had a span at once, how long any of them had it, and their time split. */
 #ifndef MAP_SPAN_HOLDS_H
 #define MAP_SPAN_HOLDS_H
 
@@ -43,10 +43,10 @@ int span_holds_of(struct span_holds *h, size_t at, u64 from_ns, u64 to_ns, struc
 
 void span_holds_free(struct span_holds *h);
 
-/* What a thread gave to it, NULL if it never had it. */
+/* The time that a thread gave to the span; NULL: it never had it. */
 const struct span_share *span_share_of(const struct app_span *span, u32 tid);
 
-/* How many threads had it ever. */
+/* How many threads ever had the span. */
 u32 span_threads(const struct app_span *span);
 
 #endif

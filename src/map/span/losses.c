@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program lost of its own records. Which span a thread had is not known then, until the
- * next record that names it; nor is it of a time that a record began before the loss, unless the
- * record that ends it says that it was so, and no other span was seen published meanwhile. What was
- * seen published in such a time counts.
+ * Records that a program lost from its own stream. Which span a thread had is unknown then, until
+ * the next record that names its span. It is unknown, too, for a stay that a record began before
+ * the loss, unless the record that ends the stay confirms it and no other span was seen published
+ * meanwhile. Sightings in such a time count.
  */
 #include "map/span/losses.h"
 
@@ -16,15 +16,15 @@
 #include "map/partial.h"
 #include "map/span/shares.h"
 
-/* A span had a thread over a loss, from that on: a record says so. */
+/* A record says that a span had a thread over a loss, from the loss on. */
 struct claim {
 	u32 tid;
 	u64 begin_ns, end_ns;
 	const struct app_span *span;
-	bool refuted; /* for a time at least: another one was seen published there */
+	bool refuted; /* another span was seen published in that time */
 };
 
-/* What is unsure for a loss. */
+/* The search for what losses leave unsure. */
 struct blanking {
 	struct partial *p;
 	VEC(struct claim) claims;  /* sorted, once all are there: by thread, then begin */
@@ -52,7 +52,7 @@ static struct interval losses_in(const struct partial *p, u32 pid, u64 begin_ns,
 
 /* ---- each time that a thread had a span ---- */
 
-/* Of one that it had once, that one stands in itself. */
+/* The stays of a share; a share with one stay has no list of them. */
 struct times {
 	struct span_hold once;
 	struct span_hold *data;
@@ -87,7 +87,7 @@ static int times_each(struct blanking *b, struct app_span *span, struct span_sha
 	return err;
 }
 
-/* What of [.., ..) the answer is asked for. */
+/* The part of [begin_ns, end_ns) that lies in the range of the answer. */
 static struct interval asked_of(const struct partial *p, u64 begin_ns, u64 end_ns)
 {
 	const struct partial_options *o = &p->options;
@@ -116,7 +116,7 @@ static int begins_find(struct blanking *b)
 	return err;
 }
 
-/* Whether the record that ended it says of the span that it was active: its end, or a child. */
+/* Whether the record that ended the stay says that the span was active: its end, or a child. */
 static bool hold_is_confirmed(const struct blanking *b, const struct app_span *span, u32 tid,
 			      const struct span_hold *h)
 {
@@ -161,7 +161,7 @@ static int claim_compare(const void *a, const void *b)
 	return memcmp(&x->span->ctx, &y->span->ctx, sizeof(x->span->ctx));
 }
 
-/* The last one of a thread that begins then or before, NULL if there is none. */
+/* The last claim on a thread that begins then or before; NULL: there is none. */
 static struct claim *claim_of(const struct blanking *b, u32 tid, u64 time_ns)
 {
 	size_t n = COUNT_BEFORE(&b->claims, e,
@@ -172,7 +172,7 @@ static struct claim *claim_of(const struct blanking *b, u32 tid, u64 time_ns)
 
 #define BELOW_LOOKED_MAX 256
 
-/* Also where one between them was lost, or they are many: nothing says that it is not so. */
+/* True also if a span between them was lost, or if there are too many to look at. */
 static bool may_lie_below(const struct partial *p, const struct app_span *span,
 			  const struct app_span *above)
 {
@@ -213,7 +213,7 @@ static int claims_find(struct blanking *b)
 	return err;
 }
 
-/* Whether a record says that it had the thread all the time, and nothing that it had not. */
+/* Whether a record says that the span had the thread all the time, and nothing denies it. */
 static bool hold_is_sure(const struct blanking *b, const struct app_span *span,
 			 const struct span_share *s, const struct span_hold *h)
 {
@@ -226,7 +226,7 @@ static bool hold_is_sure(const struct blanking *b, const struct app_span *span,
 
 /* ---- when it is not known what a thread had ---- */
 
-/* From the loss on. */
+/* Adds a time that is unsure from the first loss in it on. */
 static int blank_add(struct blanking *b, struct unsure u)
 {
 	struct interval lost = losses_in(b->p, u.pid, u.begin_ns, u.end_ns);
@@ -240,8 +240,8 @@ static int blank_add(struct blanking *b, struct unsure u)
 }
 
 /*
- * Until the loss it had the thread. What that did is told of all its time only: it is unknown
- * where its context was not seen.
+ * Cuts a stay at the loss: the span had the thread until then. The split is known for the whole
+ * stay only, so it is unknown where the context was not seen.
  */
 static void hold_doubt(const struct partial *p, const struct span_share *seen, u64 lost_ns,
 		       struct span_hold *h)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each thread gave to a span, and when it had it. */
+/* The time that each thread gave to a span, and when it had it. */
 #include "map/span/shares.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "map/span/holds.h"
 #include "map/tree/tree.h"
 
-/* A process ended, or ran another program: no span of its goes on. */
+/* A process ended, or ran another program: none of its spans goes on. */
 struct ending {
 	u32 pid;
 	u64 time_ns;
@@ -44,8 +44,8 @@ static size_t endings_until(const struct ending *list, size_t count, u32 pid, u6
 	return COUNT_BEFORE(&all, e, e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
 }
 
-/* When leaders were born: a number can be that of several processes, one after the other. */
-static size_t unseen_forks_collect(const struct partial *p, struct ending *unseen_forks)
+/* Collects when leaders were born: several processes may have one number, one after the other. */
+static size_t births_collect(const struct partial *p, struct ending *births)
 {
 	size_t n = 0;
 
@@ -53,19 +53,19 @@ static size_t unseen_forks_collect(const struct partial *p, struct ending *unsee
 		const struct life *l = p->lives.data[i];
 
 		if (l->born && l->tid == l->pid)
-			unseen_forks[n++] = (struct ending){l->pid, l->origin_ns};
+			births[n++] = (struct ending){l->pid, l->origin_ns};
 	}
 	for (size_t i = 0; i < p->facts.unseen_forks.count; i++) { /* those that nobody saw */
-		const struct fact_unseen_fork *unseen_fork = &p->facts.unseen_forks.data[i];
+		const struct fact_unseen_fork *fork = &p->facts.unseen_forks.data[i];
 
-		unseen_forks[n++] = (struct ending){unseen_fork->tid, unseen_fork->time_ns};
+		births[n++] = (struct ending){fork->tid, fork->time_ns};
 	}
-	qsort(unseen_forks, n, sizeof(*unseen_forks), ending_compare);
+	qsort(births, n, sizeof(*births), ending_compare);
 	return n;
 }
 
 /* A process ends with the last of its threads; if one goes on, with the recording. */
-static void endings_collect(const struct partial *p, struct ending *unseen_forks, size_t born,
+static void endings_collect(const struct partial *p, struct ending *births, size_t born,
 			    struct forest *f)
 {
 	for (size_t i = 0; i < p->lives.count; i++) {
@@ -80,8 +80,8 @@ static void endings_collect(const struct partial *p, struct ending *unseen_forks
 		const struct ending *e = &f->endings[i];
 		/* the next one is of the same process, unless a leader was born between */
 		bool last = i + 1 == n || e[1].pid != e->pid ||
-			    endings_until(unseen_forks, born, e->pid, e->time_ns) !=
-				    endings_until(unseen_forks, born, e->pid, e[1].time_ns);
+			    endings_until(births, born, e->pid, e->time_ns) !=
+				    endings_until(births, born, e->pid, e[1].time_ns);
 
 		if (last)
 			f->endings[kept++] = *e;
@@ -91,22 +91,22 @@ static void endings_collect(const struct partial *p, struct ending *unseen_forks
 
 static int endings_find(const struct partial *p, struct forest *f)
 {
-	struct ending *unseen_forks = calloc(p->lives.count + p->facts.unseen_forks.count + 1,
-					     sizeof(*unseen_forks));
-	int err = unseen_forks ? 0 : -ENOMEM;
+	struct ending *births = calloc(p->lives.count + p->facts.unseen_forks.count + 1,
+				       sizeof(*births));
+	int err = births ? 0 : -ENOMEM;
 
 	f->endings = calloc(p->lives.count + p->facts.processes.count + 1, sizeof(*f->endings));
 	if (!f->endings)
 		err = -ENOMEM;
 	if (!err)
-		endings_collect(p, unseen_forks, unseen_forks_collect(p, unseen_forks), f);
+		endings_collect(p, births, births_collect(p, births), f);
 	for (size_t i = 0; i < p->facts.processes.count && !err; i++)
 		if (!p->facts.processes.data[i].snapshot)
 			f->endings[f->endings_count++] = (struct ending){
 				p->facts.processes.data[i].pid, p->facts.processes.data[i].time_ns};
 	if (!err)
 		qsort(f->endings, f->endings_count, sizeof(*f->endings), ending_compare);
-	free(unseen_forks);
+	free(births);
 	return err;
 }
 
@@ -162,8 +162,8 @@ static void bounds_of_seen(const struct span_shares *seen, struct span_time *t)
 }
 
 /*
- * In what was recovered within a gap what ended them may not be told: their threads had them up to
- * it, or as long as they were seen published.
+ * In a time that was recovered within a gap the record that ends a stay may be missing: then the
+ * thread had the span up to the gap, or as long as it was seen published.
  */
 static void bounds_of_active(const struct partial *p, const struct span_shares *active,
 			     struct span_time *t)
@@ -177,7 +177,7 @@ static void bounds_of_active(const struct partial *p, const struct span_shares *
 	}
 }
 
-/* First to last sighting of its own, and of its context. */
+/* From the first to the last record and sighting of the span. */
 static void bounds_of_sightings(const struct partial *p, const struct app_span *span,
 				struct span_time *t)
 {
@@ -192,7 +192,7 @@ static void bounds_of_sightings(const struct partial *p, const struct app_span *
 
 /* ---- with all that lies below it ---- */
 
-/* Goes down each tree once. */
+/* A walk down each tree. */
 struct walk {
 	const struct forest *f;
 	struct map threads;	/* tid -> number in sums + 1 */
@@ -217,8 +217,8 @@ static struct split *sum_of(struct walk *w, u32 tid)
 }
 
 /*
- * Its own threads gain between its begin and its end here what it and all below it had on
- * them. 0 or -ENOMEM.
+ * Adds to the span what it and all spans below it had on its threads: the difference of the
+ * threads' sums between the entry and the exit of the walk. 0 or -ENOMEM.
  */
 static int threads_note(struct walk *w, size_t at, bool leaves)
 {
@@ -285,7 +285,7 @@ static int walk_from(struct walk *w, size_t root)
 	return err;
 }
 
-/* From each root, then through what is left: circles. */
+/* Walks from each root, then through the rest, which are circles. */
 static int walk_all(const struct forest *f, struct span_time *out)
 {
 	size_t count = f->p->spans.count;
@@ -311,8 +311,7 @@ static int walk_all(const struct forest *f, struct span_time *out)
 
 /* ---- the bounds ---- */
 
-/* When the program that had begun it ended, or ran another one; the recording's end if it did not.
- */
+/* When the process that began the span ended or ran another program; else the recording's end. */
 static u64 program_end(const struct forest *f, const struct app_span *span)
 {
 	size_t n = endings_until(f->endings, f->endings_count, span->pid, span->begin_ns);
@@ -322,9 +321,8 @@ static u64 program_end(const struct forest *f, const struct app_span *span)
 }
 
 /*
- * Of one whose end was not told. Behind a gap that nothing is known of it may be over: nothing is
- * joined across one but what is seen to go on. So it may be within one, in what was recovered
- * there.
+ * The end of a span whose end was not told. Behind a gap it may be over: only what is seen to go on
+ * is joined across a gap. The same holds within a gap, in a time that was recovered there.
  */
 static u64 end_guess(const struct forest *f, const struct app_span *span, u64 sighted_ns)
 {
@@ -354,16 +352,15 @@ static void bounds_of(const struct forest *f, size_t at, struct span_time *t)
 
 /* ---- the split ---- */
 
-/* What lies before is in no answer, or in no record. */
+/* Time before this lies in no answer, or in no record. */
 static u64 known_from(const struct partial *p)
 {
 	return p->options.from_ns > p->from_ns ? p->options.from_ns : p->from_ns;
 }
 
 /*
- * `rest` of its duration is left. If the whole of it was seen, it had no thread then. What lies
- * before the range of the answer, or may have been on a thread, and what is left of a span that was
- * not seen whole, is not known.
+ * Adds the rest of the duration, in which the span had no thread. It is unknown before the range of
+ * the answer, where the span may have had a thread, and if the span was not seen whole.
  */
 static void rest_add(const struct forest *f, struct span_time *t, s64 rest,
 		     const struct span_held *held)
@@ -386,14 +383,14 @@ static void fit(const struct forest *f, struct span_time *t, const struct span_h
 
 	if (rest >= 0)
 		rest_add(f, t, rest, held);
-	else /* clocks of two readers differ by nanoseconds: what is over comes off the CPU time */
+	else /* clocks of two readers differ by nanoseconds: the excess comes off the CPU time */
 		split_cut(&t->split, 0 - (u64)rest, false);
 }
 
 /*
- * What is below it counts while it lasts: where a stay lasts longer, or several threads had it,
- * each stay is looked at, and so where a thread may have had it untold. If they had it at once,
- * their times are summed up.
+ * Spans below a span count while it lasts. Where a stay lasts longer, several threads had the span,
+ * or a thread may have had it unseen, each stay is looked at. The times of threads that had it at
+ * once are summed up.
  */
 static int time_of(const struct forest *f, struct span_holds *holds, size_t i, struct span_time *t)
 {

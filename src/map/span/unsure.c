@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When nothing says whether a thread had a span: in a gap, and behind one until the first record
- * that names the span of that thread. The same holds of the begin of a recording, and of what a
- * program lost (span_losses.c).
+ * Nothing says which span a thread had in a gap, nor behind it until the first record that names
+ * the span of that thread. The same holds at the begin of a recording, and where a program lost
+ * records (losses.c).
  */
 #include "map/span/unsure.h"
 
@@ -13,7 +13,7 @@
 #include "base/order.h"
 #include "map/partial.h"
 
-/* Whether its own records say that it was there before, so that the thread can have had it. */
+/* Whether records say that the span had begun, so that the thread can have had it. */
 static bool span_was_there(const struct partial *p, const struct life_share *share)
 {
 	const struct app_span *span = bytes_map_get(&p->span_index, &share->ctx,
@@ -23,7 +23,7 @@ static bool span_was_there(const struct partial *p, const struct life_share *sha
 }
 
 /*
- * All that changes the active span of a thread is recorded, if the span is. So one that was seen
+ * If a span is recorded, all changes of the active span of a thread are. So a span that was seen
  * published had the thread all that time.
  */
 int unsure_add(struct partial *p, const struct life *l, const struct life_share *share)
@@ -44,7 +44,7 @@ int unowned_add(struct partial *p, const struct life *l, const struct life_share
 		       : 0;
 }
 
-/* Of a process: by begin, what reaches over others first. */
+/* Of one process by begin; an element that covers others stands before them. */
 static int unsure_compare(const void *a, const void *b)
 {
 	const struct unsure *x = a, *y = b;
@@ -56,7 +56,7 @@ static int unsure_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* In a gap any span may have had a thread, of any process: these are of number 0. */
+/* In a gap a span of any process may have had a thread: pid 0 stands for any. */
 static int gaps_add(struct partial *p)
 {
 	int err = 0;
@@ -72,7 +72,7 @@ static int gaps_add(struct partial *p)
 	return err;
 }
 
-/* Whether `u`, which does not begin before it, says no more once it reaches as far. */
+/* Widens `to` by `u`, which does not begin before it. True if `u` adds nothing else. */
 static bool unsure_join(struct unsure *to, const struct unsure *u)
 {
 	if (u->begin_ns > to->end_ns)
@@ -82,7 +82,7 @@ static bool unsure_join(struct unsure *to, const struct unsure *u)
 	return u->before_ns <= to->before_ns && u->end_ns <= to->end_ns;
 }
 
-/* Joins what is the same for each span. */
+/* Joins elements that mean the same for each span. */
 static size_t unsure_merge(struct unsure *list, size_t count)
 {
 	size_t kept = 1, widest = 0;
@@ -128,7 +128,7 @@ int unsure_sort(struct partial *p)
 	return 0;
 }
 
-/* What is looked for. */
+/* A search of unsure_find(). */
 struct seeking {
 	const struct partial *p;
 	const struct app_span *span;
@@ -148,7 +148,7 @@ static int stretch_look(const struct seeking *s, const struct unsure *u)
 	return vec_push(s->to, (struct interval){.begin_ns = begin_ns, .end_ns = end_ns});
 }
 
-/* Those that begin in the range, then those that began before it and may concern the span. */
+/* Looks at elements that begin in the range, then at earlier ones that may concern the span. */
 static int unsure_look(const struct seeking *s, u32 pid)
 {
 	const struct unsure *list = s->p->unsure.data;

@@ -5,7 +5,7 @@
 
 #include "map/tree/tree.h"
 
-/* The id of a span is unique in its trace only. */
+/* The key of a span in a map: its id is unique in its trace only. */
 static inline u64 node_key(const u8 trace[16], u64 id)
 {
 	u64 half[2];
@@ -16,13 +16,12 @@ static inline u64 node_key(const u8 trace[16], u64 id)
 
 /* ---- tree_stand_ins.c ---- */
 
-/* The node that stands at `index` may be above others: node_key() -> index + 1. 0 or -ENOMEM. */
+/* Notes that the node at `index` may be above others: node_key() -> index + 1. 0 or -ENOMEM. */
 int tree_above_put(struct map *numbers, const struct node *n, size_t index);
 
 /*
- * A request can be told when nothing else is of its thread, or of the span that it was made under:
- * something stands for that, with the id `above` (0: there is none). Its time is not known.
- * 0 or -ENOMEM.
+ * Adds a node that stands in for the thread or span of a request, with the id `above` (0: none), if
+ * nothing else tells of it. Its time is unknown. 0 or -ENOMEM.
  */
 int tree_stand_in(struct tree *tree, struct map *numbers, const struct node *child, u64 above);
 

@@ -56,7 +56,7 @@ static void emit_from(struct ordering *o, u32 root)
 	}
 }
 
-/* No child of its parent any more. */
+/* Makes a node a root: it is no child of its parent any more. */
 static void circle_open(struct ordering *o, u32 root)
 {
 	u32 *link = &o->first_child[o->up[root - 1] - 1];
@@ -68,8 +68,8 @@ static void circle_open(struct ordering *o, u32 root)
 }
 
 /*
- * Parents that form a circle, as no program means it, have no root: the first of them in the order
- * of nodes is it. Each node is walked over once: `walk` says in which one it was first seen.
+ * Opens circles of parents, which no program intends: the first node of one becomes a root. Each
+ * node is walked over once: `walk` has the number of the walk that saw it first.
  */
 static void circles_open(struct ordering *o, u32 *walk, u32 count)
 {
@@ -79,7 +79,7 @@ static void circles_open(struct ordering *o, u32 *walk, u32 count)
 		for (; at && !walk[at - 1]; at = o->up[at - 1])
 			walk[at - 1] = i + 1;
 		if (!at || walk[at - 1] != i + 1)
-			continue; /* at a root, or where another walk was */
+			continue; /* at a root, or at a node that another walk saw */
 		first = at;
 		for (u32 on = o->up[at - 1]; on != at; on = o->up[on - 1])
 			first = on < first ? on : first;
@@ -87,7 +87,7 @@ static void circles_open(struct ordering *o, u32 *walk, u32 count)
 	}
 }
 
-/* Where the number of the node of that id in that trace stands, or belongs. */
+/* The place of the number of the node with that id in that trace, or where it belongs. */
 static u32 *number_place(const struct number_table *numbers, const struct tree *tree,
 			 const u8 trace[16], u64 id)
 {
@@ -120,7 +120,7 @@ static int link_children(struct tree *tree, struct ordering *o)
 				      : 0;
 
 		if (!up || up == i + 1) {
-			/* its parent is elsewhere, or was lost: it stands on its own */
+			/* its parent is elsewhere, or was lost: the node is a root */
 			if (node->kind != NODE_APP)
 				node->parent = 0;
 			continue;

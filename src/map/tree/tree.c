@@ -62,7 +62,7 @@ struct making_kernel {
 	struct map above; /* node_key() of a span or thread -> its number in the tree + 1 */
 };
 
-/* The span or thread under which it ran. */
+/* The id of the span or thread under which it ran. */
 static u64 kernel_above(const struct making_kernel *m, const struct kspan *k,
 			const struct context *ctx, const struct holder *owner)
 {
@@ -84,13 +84,13 @@ static bool is_edge(const struct partial *p, u64 time_ns)
 	return gaps_begin_after(p, time_ns) == time_ns || gaps_end_before(p, time_ns) == time_ns;
 }
 
-/* Of two threads that one number was in turn, and which are there at once, each has its own. */
+/* A key for the thread: two threads that had one number in turn differ. */
 static u64 whose_of(const struct holder *owner, u32 tid)
 {
 	return owner ? 1ull << 32 | owner->life : tid;
 }
 
-/* What the thread is in, made if it is new; NULL if there is no memory. */
+/* The stays in the kernel of the thread, made if it is new; NULL if there is no memory. */
 static struct enclosing *enclosing_get(struct making_kernel *m, u64 whose)
 {
 	struct enclosing *in = map_get(&m->open, whose);
@@ -121,7 +121,8 @@ static void node_bounds(const struct partial *p, const struct kspan *k, struct n
 	}
 }
 
-/* Parts of one bio were submitted at once: where they lie on the disk tells them apart. */
+/* The id of a kernel span. Parts of one bio were submitted at once: their place tells them apart.
+ */
 static u64 node_id(const struct tree_options *o, const struct kspan *k, u32 tid,
 		   enum node_kind kind)
 {
@@ -132,8 +133,7 @@ static u64 node_id(const struct tree_options *o, const struct kspan *k, u32 tid,
 	return id ? id : 1;
 }
 
-/* Events can name a thread of which nothing else tells: it had ended before, or came to no record.
- */
+/* Adds nodes for threads that only events name: they had ended before, or have no other record. */
 static int stand_ins_of_events(struct making_kernel *m, struct tree *tree)
 {
 	const struct partial *p = m->p;
@@ -159,16 +159,17 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 					       [KSPAN_WAIT] = NODE_WAIT,
 					       [KSPAN_URING] = NODE_URING,
 					       [KSPAN_BLOCK] = NODE_BLOCK};
-	/* a request is its submitter's, who can be gone when it completes */
+	/* a request belongs to its submitter, which may be gone when it completes */
 	bool request = k->kind == KSPAN_URING || k->kind == KSPAN_BLOCK;
 	u64 known_ns = request ? k->begin_ns : k->end_ns;
 	const struct holder *owner = holders_find(&m->holders, k->tid, known_ns);
 	const struct tree_options *o = m->o;
-	/* at its end: for all that it had, in ids */
+	/* ids use the number that the thread had at its end */
 	u32 tid = owner ? m->p->lives.data[owner->life]->tid : k->tid;
 	struct enclosing *in = enclosing_get(m, whose_of(owner, k->tid));
 	const struct visit *visit = in ? enclosing_of(in, k) : NULL;
-	struct context ctx = visit ? visit->ctx : k->ctx; /* it stands where that does */
+	struct context ctx = visit ? visit->ctx
+				   : k->ctx; /* it stands under the span of its visit */
 	u64 above = kernel_above(m, k, &ctx, owner);
 	bool left_out = (!wanted(o, k->tid, k->pid) && !wanted(o, tid, k->pid)) ||
 			(context_is_none(&ctx) && !o->threads);
@@ -195,7 +196,7 @@ static int kernel_node(struct making_kernel *m, size_t index, const struct kspan
 	return err ? err : vec_push(&tree->nodes, n);
 }
 
-/* Of a thread the time inside the range of the answer is accounted. */
+/* Cuts the node of a thread at the range of the answer, as its time is. */
 static void thread_clip(const struct partial_options *o, struct node *n)
 {
 	if (n->begin_ns < o->from_ns) {
@@ -248,7 +249,7 @@ static int thread_ids(struct making_kernel *m)
 	return m->ids ? 0 : -ENOMEM;
 }
 
-/* Room for so many more and a few that stand in: an array that grows has twice what it needs. */
+/* Makes room for so many nodes and a few that stand in; growing would take twice the memory. */
 static int nodes_reserve(struct tree *tree, size_t more)
 {
 	size_t capacity = tree->nodes.count + more + more / 64 + 64;
@@ -261,7 +262,7 @@ static int nodes_reserve(struct tree *tree, size_t more)
 	return 0;
 }
 
-/* What is above spans of the kernel stands in the tree before them. */
+/* Notes the nodes that may be above spans of the kernel: they stand in the tree before them. */
 static int above_fill(struct making_kernel *m, struct tree *tree)
 {
 	int err = m->o->threads ? thread_nodes(m, tree) : 0;
@@ -304,7 +305,7 @@ static int kernel_nodes(const struct partial *p, const struct tree_options *o, s
 	return err;
 }
 
-/* At most one stands in for each that is told. */
+/* Whether numbers of 32 bits suffice: at most one node stands in for each other one. */
 static bool numbers_suffice(const struct partial *p)
 {
 	return kspans_count(&p->kspans) + p->spans.count + p->lives.count + p->events.list.count <

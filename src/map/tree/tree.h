@@ -23,15 +23,16 @@ enum node_kind {
 	NODE_BLOCK
 };
 
-/* A busy host's recording has tens of millions: what a node is of has the rest of what it says. */
+/* A recording of a busy host has tens of millions: the rest is in the element that `of` names. */
 struct node {
 	u8 trace[16];	/* all zero: under no span */
 	u64 id, parent; /* as numbers that print as the id's 16 digits; parent 0: a root */
 	u64 begin_ns, end_ns;
 	u32 tid, pid;
 	/*
-	 * Its number + 1 in the partial's kspans (of node_is_kernel(), for kspans_get()), lives
-	 * (NODE_THREAD) or spans (the others); 0: it stands in for what nothing tells of.
+	 * Number + 1 of an element of the partial: of kspans if node_is_kernel() (for
+	 * kspans_get()), of lives if NODE_THREAD, else of spans. 0: the node stands in for a thread
+	 * or span that nothing else tells of.
 	 */
 	u32 of;
 	u8 kind; /* enum node_kind */
@@ -46,7 +47,7 @@ static inline bool node_is_kernel(const struct node *n)
 	       n->kind == NODE_URING || n->kind == NODE_BLOCK;
 }
 
-/* The span of the application that it is, NULL: it is none, or stands in. */
+/* The application span of the node; NULL: the node is none, or stands in. */
 static inline const struct app_span *node_app(const struct partial *p, const struct node *n)
 {
 	bool app = n->kind == NODE_APP || n->kind == NODE_CONTEXT;
@@ -54,7 +55,7 @@ static inline const struct app_span *node_app(const struct partial *p, const str
 	return app && n->of ? p->spans.data[n->of - 1] : NULL;
 }
 
-/* Whose thread it is, NULL: it is none, or stands in. */
+/* The life of the node of a thread; NULL: the node is none, or stands in. */
 static inline const struct life *node_life(const struct partial *p, const struct node *n)
 {
 	return n->kind == NODE_THREAD && n->of ? p->lives.data[n->of - 1] : NULL;
@@ -66,7 +67,7 @@ struct tree {
 	struct span_time *times; /* of the spans of the partial, in their order; owned */
 };
 
-/* The one that stands at `index` in the order. */
+/* The node that stands at `index` in the order. */
 static inline const struct node *tree_node(const struct tree *tree, size_t index)
 {
 	return &tree->nodes.data[tree->order[index]];
@@ -74,7 +75,7 @@ static inline const struct node *tree_node(const struct tree *tree, size_t index
 
 struct tree_options {
 	u64 boot;     /* hash of the boot id: part of derived ids */
-	bool threads; /* also what ran under no span, a tree per thread */
+	bool threads; /* also what ran under no span: one tree for each thread */
 	u32 pid, tid; /* not 0: only kernel spans and threads of these */
 };
 
@@ -87,22 +88,21 @@ int tree_build(const struct partial *p, const struct tree_options *options, stru
 void tree_free(struct tree *tree);
 
 /*
- * Time split of an application span: what it and its descendants had on the
- * threads that it had itself, and as off_thread when no thread had it. `threads` gets
- * the most threads that had it at once; if these are several, their times are summed up, and
- * are longer together than the span. Computed for all spans of the partial
- * at once: `out` has as many elements as p->spans, in the same order.
+ * Time split of an application span: the time of the span and its descendants on the threads that
+ * the span had itself, and off_thread when no thread had it. `threads` is the most threads that had
+ * it at once; if these are several, their times are summed up and exceed the duration. Computed for
+ * all spans of the partial at once: `out` has as many elements as p->spans, in the same order.
  */
 struct span_time {
 	u64 begin_ns, end_ns;
 	bool begin_soft, end_soft;
-	bool cut; /* its stays on threads, or of what is below it, were taken to last longer */
+	bool cut; /* stays of it, or of a span below it, were taken to last longer than told */
 	u32 threads;
 	struct split split;
 };
 int span_times(const struct partial *p, struct span_time *out);
 
-/* Where the time of a node went, and the most threads that had it at once: a request none. */
+/* Where the time of a node went; the time of a request is on no thread. */
 struct split node_split(const struct partial *p, const struct tree *tree, const struct node *n);
 u32 node_threads(const struct tree *tree, const struct node *n);
 
