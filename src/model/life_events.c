@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The effect of each record on a life: it accounts the time up to it, and sets the state after it.
- */
+/* The effect of each record: accounting of the time up to it, and the state after it. */
 #include "model/life_doubt.h"
 
 /* Enters the visit that began at begin_ns. Its waits so far are kept if it is the known visit. */
