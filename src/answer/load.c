@@ -16,14 +16,14 @@
 #include "chunk/chunk.h"
 
 /*
- * Retention can delete chunks while they are read, the oldest first. Then all is read anew, with
- * the checkpoint that stands for them, this many times at most.
+ * Retention can delete chunks while they are read, the oldest first. Then everything is read again,
+ * with the checkpoint that replaces them, at most this many times.
  */
 #define READ_AGAIN 5
 
 /*
- * A point in time of the options as the monotonic clock; 0: not given. The clock's own 0 is as
- * early as 1: before anything that was recorded.
+ * Converts a point in time of the options to the monotonic clock; 0: not given. The time 0 of the
+ * clock becomes 1, which is also before all records.
  */
 static u64 absolute(const struct time_point *t, const struct recording_info *info)
 {
@@ -45,7 +45,7 @@ static void lost_add(struct lost_view *sum, const struct chunk_lost *more)
 	sum->damaged += more->damaged;
 }
 
-/* What of [from_ns, to_ns) lies in the range of the answer. */
+/* The part of [from_ns, to_ns) in the range of the answer. */
 static u64 inside(const struct source *s, u64 from_ns, u64 to_ns)
 {
 	u64 from = from_ns > s->from_ns ? from_ns : s->from_ns;
@@ -62,8 +62,8 @@ static bool is_gone(const struct chunk_info *info)
 }
 
 /*
- * Merges what came of a chunk, which it takes; one that cannot be read is counted as lost. -ESTALE:
- * it was deleted meanwhile.
+ * Merges the result of a chunk, and takes ownership of it. A chunk that cannot be read is counted
+ * as lost. -ESTALE: it was deleted meanwhile.
  */
 static int chunk_take(struct source *s, const struct chunk_info *info, struct leaf_mapped *mapped,
 		      u64 *covered_ns, struct error *e)
@@ -110,7 +110,7 @@ static int clock_compare(const void *a, const void *b)
 	return (x->monotonic_ns > y->monotonic_ns) - (x->monotonic_ns < y->monotonic_ns);
 }
 
-/* Of what the checkpoint stands for nothing is told, nor of gaps beside the range. */
+/* Describes the source, without chunks that the checkpoint replaces and gaps out of the range. */
 static int describe(struct source *s, const struct recording_info *info, struct error *e)
 {
 	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
@@ -148,7 +148,7 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 	return 0;
 }
 
-/* A range that lies beside what was recorded, from begin_ns on, holds nothing. */
+/* Refuses a range outside of the recording, which lasts from begin_ns to end_ns. */
 static int range_check(const struct partial_options *range, u64 begin_ns, u64 end_ns,
 		       struct error *e)
 {
@@ -164,7 +164,7 @@ static int range_check(const struct partial_options *range, u64 begin_ns, u64 en
 			 units_format_ns((int64_t)(end_ns - begin_ns), length), begin_ns, end_ns);
 }
 
-/* How much of its path is that of its recording; all, if it is given without. */
+/* The length of the recording's part in a chunk's path; the whole path without one. */
 static int place_length(const struct chunk_info *chunk)
 {
 	const char *slash = strrchr(chunk->path, '/');
@@ -172,7 +172,7 @@ static int place_length(const struct chunk_info *chunk)
 	return (int)(slash > chunk->path ? (size_t)(slash - chunk->path) : strlen(chunk->path));
 }
 
-/* Recordings of the same time cannot be joined by time: what both saw would count twice. */
+/* Refuses recordings that overlap in time: what both recorded would count twice. */
 static int overlap_check(const struct recording *recording, struct error *e)
 {
 	const struct chunk_info *pair[2];
@@ -193,10 +193,9 @@ static int overlap_check(const struct recording *recording, struct error *e)
 }
 
 /*
- * What the answer begins with, and where. A limit that leaves nothing out is none: what is open at
- * an end of the recording belongs to a range that reaches there, unless there is more to come.
- * Between a checkpoint and the first chunk nobody may have recorded for a while: the answer begins
- * behind that.
+ * Makes the begin of the answer. A limit that excludes nothing is removed: spans that are open at
+ * an end of the recording belong to a range that reaches this end, unless more chunks will come.
+ * There may be a gap between a checkpoint and the first chunk: the answer begins after it.
  */
 static int begin(struct source *out, struct checkpoints *checkpoints,
 		 const struct recording_info *info, bool more, struct partial_options *range)
@@ -231,18 +230,18 @@ struct stretch {
 	size_t at, count;
 };
 
-/* What is merged on the way from the first chunk to the last one. */
+/* The state of reading from the first chunk to the last one. */
 struct reading {
 	struct source *out;
 	struct checkpoints *checkpoints;
 	struct recording *recording;
 	const struct load_progress *progress;
-	u64 bytes, done_bytes;		 /* of the chunks */
+	u64 bytes, done_bytes;		 /* of the chunks: all, and those that are read */
 	VEC(struct leaf) leaves;	 /* the chunks from the first one on */
-	VEC(struct stretch) passed_over; /* chunks that a checkpoint in their middle stands for */
+	VEC(struct stretch) passed_over; /* chunks that a checkpoint in their middle replaces */
 };
 
-/* Each chunk is expected to be whole. */
+/* Lists the leaves, under the assumption that each chunk is readable. */
 static int leaves_list(struct reading *r, u64 covered_ns)
 {
 	const struct recording_info *info = recording_info(r->recording);

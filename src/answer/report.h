@@ -18,7 +18,7 @@ struct report {
 	size_t rows_count;
 };
 
-/* What a report is asked for. */
+/* The choice of a report. */
 struct report_choice {
 	const char *by;	  /* the name of a grouping; NULL: what suits the recording */
 	const char *sort; /* NULL: the default of the grouping */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every answer carries beside its rows or traces: how its clocks relate to the time of day,
- * and what is missing from it. Plain values; whoever fills a view owns all that it points to, and
- * readers only borrow it.
+ * The facts that every answer has beside its rows or traces: the relation of its clocks to Unix
+ * time, and what is missing from it. Plain values: the code that fills a view owns all that it
+ * points to, and readers only borrow it.
  */
 #ifndef ANSWER_SOURCE_H
 #define ANSWER_SOURCE_H
@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 
-/* One relation of a host's monotonic clock to Unix time. */
+/* A relation of a host's monotonic clock to Unix time. */
 struct clock_view {
 	const char *host;
 	const char *boot_id;
