@@ -144,8 +144,8 @@ int BPF_PROG(block_bio_complete, void *queue, struct bio *bio)
 }
 
 /*
- * What a map has of a bio. One that was split off is chained to the one that was submitted, which
- * does not end before it.
+ * Finds the entry of a bio in a map. A bio that was split off is chained to the one that was
+ * submitted, which does not end before it.
  */
 static __always_inline void *bio_find(void *map, struct bio *bio)
 {
@@ -173,7 +173,7 @@ static __always_inline void *bios_find(void *map, struct request *request)
 	return found;
 }
 
-/* Who submitted the request, in `open`; or that it is lost. */
+/* Fills in who submitted the request, or that this is lost. */
 static __always_inline bool block_of_bios(struct block_open *open, struct request *request)
 {
 	struct block_open *of_bio = bios_find(&block_bios, request);
@@ -192,7 +192,7 @@ static __always_inline bool flush_is_for(struct request *flush, struct request *
 			   : flush->tag == BPF_CORE_READ(first, tag);
 }
 
-/* Who waits for a flush in one of the two queues, if that is the one that the flush is for. */
+/* Finds the request in one of the two queues that the flush is for. */
 static __always_inline struct block_open *flush_find(struct request *flush, struct list_head *queue)
 {
 	struct list_head *at = BPF_CORE_READ(queue, next);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Which call a thread is in and with what arguments, in either ABI. A row is
- * the number in the table of 64-bit calls, by which it is known what a call
- * does with descriptors and paths.
+ * The call of a thread and its arguments, in the 64-bit and the 32-bit ABI. The row of a call is
+ * its number in the table of 64-bit calls, by which tables tell what it does with descriptors and
+ * paths.
  */
 #ifndef BPF_CALL_H
 #define BPF_CALL_H
@@ -11,16 +11,16 @@
 #include "record/syscalls.h"
 #include "record/syscalls_compat.h"
 
-#define CALL_NO_ROW 511	  /* of no table */
-#define CALL_X32_ROW 1023 /* likewise; bounded to 511 it is that, too */
+#define CALL_NO_ROW 511	  /* the call is in no table */
+#define CALL_X32_ROW 1023 /* a call of x32, in no table; bounded to 511 it is CALL_NO_ROW */
 #define CALL_NR_NONE 0xffff
-#define CALL_COMPAT_MMAP 90   /* its arguments lie in memory */
+#define CALL_COMPAT_MMAP 90   /* its arguments are in memory */
 #define CALL_COMPAT_RESTART 0 /* restart_syscall */
 
 #define CALL_COMPAT_ROW(nr, name, native) [nr] = (nr) == CALL_COMPAT_MMAP ? 0 : (native) + 1,
 #define CALL_SOCKET_ROW(call, name, native) [call] = (native) + 1,
 
-/* Number + 1; 0: none. */
+/* The row + 1; 0: none. */
 const u16 call_compat_rows[SYSCALL_COMPAT_TABLE_SIZE] __weak = {
 	RECORD_SYSCALLS_COMPAT(CALL_COMPAT_ROW)};
 const u16 call_socket_rows[32] __weak = {RECORD_SOCKETCALLS(CALL_SOCKET_ROW)};
@@ -30,7 +30,7 @@ static __always_inline bool call_is_x32(u32 id)
 	return (id & X32_BIT) && !(id >> 31);
 }
 
-/* What a record says of a number as it was called with: CALL_NR_NONE if no table can have it. */
+/* The number for records; CALL_NR_NONE if no table can have it. */
 static __always_inline u16 call_number(u32 id)
 {
 	if (__builtin_expect(id < SYSCALL_TABLE_SIZE, 1))
@@ -72,7 +72,7 @@ static __always_inline u64 call_row_of(const struct thread_state *state)
 	return row;
 }
 
-/* A 32-bit call has its arguments in other registers. */
+/* Takes the arguments from the registers; a 32-bit call has them in others. */
 static __always_inline void call_registers(u64 args[6], struct pt_regs *regs, bool compat)
 {
 	if (compat) {
@@ -92,7 +92,7 @@ static __always_inline void call_registers(u64 args[6], struct pt_regs *regs, bo
 	args[5] = regs->r9;
 }
 
-/* A poll or select that waits for no file, and until no time. */
+/* Whether the call is a poll or select without files and without a timeout. */
 static __always_inline bool call_waits_endless(u32 row, struct pt_regs *regs, bool compat)
 {
 	u64 args[6];
@@ -111,7 +111,7 @@ static __always_inline bool call_waits_endless(u32 row, struct pt_regs *regs, bo
 	}
 }
 
-/* The arguments that the row's call has; those of socketcall are in memory. */
+/* Takes the arguments of the call. Those of socketcall are in memory. */
 static __always_inline void call_arguments(u64 args[6], struct pt_regs *regs, u32 nr, bool compat)
 {
 	u32 values[6] = {};
@@ -124,7 +124,7 @@ static __always_inline void call_arguments(u64 args[6], struct pt_regs *regs, u3
 		args[i] = values[i];
 }
 
-/* Argument `which`, from 1. */
+/* Argument number `which`, counted from 1. */
 static __always_inline u64 call_argument(const u64 args[6], u8 which)
 {
 	switch (which) {
@@ -144,15 +144,16 @@ static __always_inline u64 call_argument(const u64 args[6], u8 which)
 #define ENOSYS 38
 
 /*
- * What enters the kernel otherwise than by a call, faults and interrupts, leaves -1 for its number;
- * what never was in user mode, as workers that a process has, has no place there to go back to.
+ * Whether a thread entered the kernel by a call. Faults and interrupts leave -1 as the number of
+ * the call. Threads that were never in user mode, such as workers of io_uring, have no instruction
+ * pointer to go back to.
  */
 static __always_inline bool call_came_by_one(const struct pt_regs *regs)
 {
 	return (s32)regs->orig_ax >= 0 && regs->ip;
 }
 
-/* Until a call ends its result is that. Later the thread is on its way back to user mode. */
+/* Whether the thread is in a call: its result is -ENOSYS until the call ends. */
 static __always_inline bool call_is_open(const struct pt_regs *regs)
 {
 	return call_came_by_one(regs) && (s32)regs->ax == -ENOSYS;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What is kept of a call from its begin to its end: number, arguments, and the file behind its
- * descriptor. A thread that leaves the CPU in the middle is explained by them, and after a close()
- * the file is gone.
+ * Keeps the number, the first argument and the file of a call from its begin on. A switch in the
+ * middle of the call records them, and at the end of a close() the file is gone.
  */
 #ifndef BPF_CALL_BEGIN_H
 #define BPF_CALL_BEGIN_H

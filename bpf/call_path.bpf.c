@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * The path that a call was asked for, read when the call ends: its page is in
- * memory then if the kernel itself has just read it. Of a call that was refused
- * before that, a path that is not in memory is not told, but counted. An exec that
- * succeeds has no memory left where it stood: the kernel's copy is read.
+ * The path that a call was asked for. It is read when the call ends: its page is in memory then, as
+ * the kernel itself has just read it. If the call was refused before that and the page is not in
+ * memory, the path is counted as incomplete. A successful exec has replaced the memory of the
+ * process, so the kernel's copy of the path is read.
  */
 #include "bpf/call_path.h"
 #include "bpf/call.h"
@@ -26,7 +26,7 @@ struct {
 	__type(value, struct path_scratch);
 } call_paths SEC(".maps");
 
-/* The directory that a relative path starts from. False if it is none. */
+/* Writes the directory where a relative path starts. False: the descriptor is no open file. */
 static __always_inline bool call_directory(struct path_scratch *s, struct task_struct *task,
 					   s32 dirfd)
 {
@@ -56,9 +56,9 @@ static __always_inline long call_read(char *to, u32 size, u32 call, u64 text)
 }
 
 /*
- * Reads the path anew behind the directory that it starts from. Its length with the NUL, less than
- * 0: it cannot be read. 0: there is no such directory: an exec can have closed it, and can run what
- * a descriptor stands for, with an empty path.
+ * Reads the path again, behind the directory where it starts. Returns its length with the NUL;
+ * negative if it cannot be read; 0 if there is no such directory. An exec may have closed it, or
+ * may run the file of a descriptor, with an empty path.
  */
 static __always_inline long call_read_behind(struct path_scratch *s, u32 call, s32 dirfd, u64 text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Which system calls take a path: those of class %file that have an argument
- * of kind `path`; some take two.
+ * The system calls that take a path: those of class %file with an argument of kind `path`. Some
+ * take two.
  */
 #ifndef BPF_CALL_PATH_H
 #define BPF_CALL_PATH_H
@@ -11,7 +11,7 @@
 
 #define CALL_PATH_AT_CWD -100
 #define CALL_PATH_DIRFD 16 /* the argument before it is the directory */
-#define CALL_PATH_TEXT 32  /* it starts nowhere: the target of a link, the source of a mount */
+#define CALL_PATH_TEXT 32  /* in no directory: the target of a link, the source of a mount */
 #define CALL_PATH_MASK 15
 
 #define CALL_PATH_IS(kind, word) (__builtin_strcmp(#kind, #word) == 0)
@@ -29,7 +29,7 @@
 	       : ((classes)&SC_FILE)					  ? CALL_PATH_PLACE kinds  \
 									  : 0,
 
-/* The second is behind the first or, with a directory between, behind that. */
+/* The second path is behind the first one, or behind its directory, which is in between. */
 #define CALL_SECOND_PLACE_(a, b, c, d, ...)                                                        \
 	(CALL_PATH_IS(a, path) && CALL_PATH_IS(b, path) ? 2                                        \
 	 : CALL_PATH_IS(a, path) && CALL_PATH_IS(b, dirfd) && CALL_PATH_IS(c, path)                \
@@ -41,7 +41,7 @@
 #define CALL_SECOND_ROW(nr, name, nargs, fd, classes, kinds)                                       \
 	[nr] = ((classes)&SC_FILE) ? CALL_SECOND_PLACE kinds : 0,
 
-/* For a u8 table: the argument, from 1, with CALL_PATH_DIRFD or _TEXT; 0: none. */
+/* For a table of u8: the number of the argument, from 1, with CALL_PATH_DIRFD or _TEXT; 0: none. */
 #define CALL_PATHS_INIT                                                                            \
 	{                                                                                          \
 		RECORD_SYSCALLS(CALL_PATH_ROW)                                                     \
@@ -51,13 +51,13 @@
 		RECORD_SYSCALLS(CALL_SECOND_ROW)                                                   \
 	}
 
-/* With the number of the call: */
+/* Flags that are given together with the number of the call: */
 #define CALL_PATH_IS_SECOND 0x10000
 #define CALL_PATH_IS_TEXT 0x20000
-#define CALL_PATH_MOVED 0x40000	 /* the working directory is already where it asked to go */
-#define CALL_PATH_KERNEL 0x80000 /* the kernel's own copy, of an exec */
+#define CALL_PATH_MOVED 0x40000	 /* the working directory is already that of the path */
+#define CALL_PATH_KERNEL 0x80000 /* the path is in kernel memory, the copy of an exec */
 
-/* By call, as CALL_PATHS_INIT says; and of the second path. */
+/* The tables of the first and the second path, by row. */
 extern const u8 call_paths_of[SYSCALL_TABLE_SIZE];
 extern const u8 call_second_paths_of[SYSCALL_TABLE_SIZE];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Who makes a call: known by where its registers are, which is in a stack that it alone has. To
- * ask the kernel for the running thread takes a call, too.
+ * Finds the state of the thread that makes a system call by the address of its registers, which are
+ * on a stack of its own. Asking the kernel for the running thread would cost one more call.
  */
 #ifndef BPF_CALLER_H
 #define BPF_CALLER_H
@@ -11,8 +11,8 @@
 #define CALLERS_BITS 13
 
 /*
- * By the address of the registers: the place of the thread that was seen there last; of one that
- * has no state, caller_strange(): it is not asked again before any thread gets state.
+ * By the address of registers: the place of the thread that was last seen there. For a thread
+ * without state: caller_strange(), so that it is not looked up again before some state is made.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -30,8 +30,8 @@ static __always_inline u64 *caller_at(const struct pt_regs *regs)
 }
 
 /*
- * The page of the registers, as a number to the verifier that differs among those with the same
- * entry, and how many states there had been when the thread was found to have none.
+ * A value for a thread without state: the page of its registers, as a number that differs among
+ * threads with the same entry, and how many states had been made when it was found to have none.
  */
 static __always_inline u64 caller_strange(const u64 *at, const struct pt_regs *regs, u64 made)
 {
@@ -47,8 +47,8 @@ static __always_inline bool caller_is_strange(const u64 *at, const struct pt_reg
 }
 
 /*
- * One that ends gives its stack to others. Where the kernel skips the run that would have said so,
- * it says so itself until nothing is left of the thread.
+ * Whether the thread has not ended. A thread that ends gives its stack to others. If the kernel
+ * skipped the program that notes the exit, the task still tells it until it is freed.
  */
 static __always_inline bool caller_is_alive(const struct thread_state *place)
 {
@@ -66,8 +66,8 @@ static __always_inline struct thread_state *caller_known(u64 known, const struct
 }
 
 /*
- * It is kept if it has a place: its exit says that the stack is another's (life.bpf.c). What is
- * made while it is looked for counts as made later.
+ * Looks the running thread up, and keeps the result if it has a place. The program for its exit
+ * removes the entry (life.bpf.c). State that is made meanwhile counts as made later.
  */
 static __always_inline struct thread_state *caller_ask(u64 *at, const struct pt_regs *regs,
 						       struct task_struct *task)
@@ -84,7 +84,8 @@ static __always_inline struct thread_state *caller_ask(u64 *at, const struct pt_
 	return state;
 }
 
-/* State of the thread that makes the call, as state_of() has it; if there is one, the thread. */
+/* The state of the thread that makes the call, like state_of(). With a state, *task is the thread.
+ */
 static __always_inline struct thread_state *caller_of(const struct pt_regs *regs,
 						      struct task_struct **task)
 {

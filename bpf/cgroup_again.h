@@ -19,7 +19,8 @@ struct cgroup_path {
 	char path[496];
 };
 
-/* Of those that were removed: the hierarchy as in struct cgroup_key. Capture sets how many. */
+/* The hierarchies of cgroups that were removed, as in struct cgroup_key. Capture sets max_entries.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/*
- * By what the kernel programs know a cgroup that the user named; capture writes it.
- */
+/* The key of a cgroup that the user named. Capture writes it, the kernel programs look it up. */
 #ifndef BPF_CGROUP_KEY_H
 #define BPF_CGROUP_KEY_H
 
 #include "record/record.h"
 
-#define CGROUP_V2 12 /* the number of that hierarchy: one behind those of controllers */
+#define CGROUP_V2 12 /* the number of that hierarchy: the first one behind the controllers */
 
 struct cgroup_key {
 	u64 id;	       /* kernfs id: the inode number */
-	u64 hierarchy; /* its first controller of version 1, or CGROUP_V2 */
+	u64 hierarchy; /* in version 1 the number of its first controller, else CGROUP_V2 */
 };
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* Whether what was read of a record holds while its page is not there: bpf/context.h. */
+/* Whether a thread context that was read before still holds if its page cannot be read now. */
 #include "bpf/context.h"
 #include "bpf/license.h"
 
@@ -16,7 +16,7 @@ int context_holds(u64 at)
 {
 	u64 wiped = 0;
 
-	/* any other error: somebody is changing the mappings */
+	/* with any other error the mappings are being changed */
 	return bpf_find_vma(bpf_get_current_task_btf(), at, context_look, &wiped, 0) != -ENOENT &&
 	       !wiped;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Reads the active span of the running thread from its memory, as
- * bpf/context_location.h says.
+ * Reads the active span of the running thread from its memory, as bpf/context_location.h describes.
  *
- * A record's page may not be there: fork does not give a child its parent's pages of shared memory,
- * only what it touches; and pages go where memory is short or moves between nodes. Nobody wrote
- * there in this process since, so what was read there last holds, by this thread or by the one
- * that forked it: which record it has, or none, and what stands in that. What was never read is
- * no span.
+ * The page of a record may not be present. Fork does not map the parent's pages of shared memory
+ * into the child before they are touched, and pages are taken away if memory is short or moves
+ * between nodes. Nobody can have written to such a page in this process since, so the last reading
+ * still holds, by this thread or by the one that forked it: the address of the record, and its
+ * contents. A record that was never read counts as no span.
  */
 #ifndef BPF_CONTEXT_H
 #define BPF_CONTEXT_H
@@ -26,7 +25,9 @@ static __always_inline void context_refresh(struct thread_state *state, u32 tgid
 		state->location.known = 0;
 }
 
-/* Address of the variable, 0 if this thread has none; *missing: what could not be read on the way.
+/*
+ * The address of the variable, 0 if this thread has none. *missing gets an address on the way that
+ * could not be read.
  */
 static __always_inline u64 context_variable(const struct context_location *at, u64 tp, u64 *missing)
 {
@@ -54,12 +55,12 @@ unread:
 }
 
 /*
- * context.bpf.c: whether a page of the running thread is only not there, so that it has the
- * contents that it had. Else nothing is mapped there any more, or fork emptied it.
+ * Whether the contents of a page of the running thread hold while it is not present. False if it is
+ * not mapped any more, or if fork has wiped it.
  */
 int context_holds(u64 at);
 
-/* A span has both ids. */
+/* Whether a record has both ids, as each span has. */
 static __always_inline bool context_is_whole(const struct otel_record *record)
 {
 	u64 trace[2], span;
@@ -70,8 +71,8 @@ static __always_inline bool context_is_whole(const struct otel_record *record)
 }
 
 /*
- * Whether a record at an assumed place is one: aligned, no flag that does not exist, and attributes
- * of which the first fits in.
+ * Whether the bytes at an assumed place can be a record: they are aligned, have only flags that
+ * exist, and the first attribute fits into the attributes.
  */
 static __always_inline bool context_is_plausible(const struct otel_record *record, u64 at)
 {
@@ -86,10 +87,10 @@ static __always_inline bool context_is_plausible(const struct otel_record *recor
 	return record->attributes_bytes >= 2u + first[1];
 }
 
-/* What there is to say against a record at a location with flags. */
+/* Whether a record counts, by the flags of its location. */
 static __always_inline bool context_is_allowed(const struct otel_record *record, u64 at, u8 flags)
 {
-	/* a fathom writer puts spans there that it was told not to sample */
+	/* libfathom also publishes spans that are not sampled */
 	if ((flags & CONTEXT_FATHOM) && !(record->trace_flags & 1))
 		return false;
 	return !(flags & CONTEXT_ASSUMED) || context_is_plausible(record, at);
@@ -97,11 +98,11 @@ static __always_inline bool context_is_allowed(const struct otel_record *record,
 
 static __always_inline bool context_is_set(const struct context *ctx)
 {
-	/* by its type it may lie anywhere: the compiler would take it byte by byte */
+	/* its type has no alignment, so the compiler would load it byte by byte */
 	return *(const u64 *)__builtin_assume_aligned(ctx->span, 8) != 0;
 }
 
-/* Address of the running thread's record, 0 if it has none. */
+/* The address of the running thread's record, 0 if it has none. */
 static __always_inline u64 context_record(struct thread_state *state, struct task_struct *task)
 {
 	u64 variable, at = 0, missing = 0;
@@ -116,7 +117,7 @@ static __always_inline u64 context_record(struct thread_state *state, struct tas
 	return missing && state->record_at && context_holds(missing) ? state->record_at : at;
 }
 
-/* Sets state->ctx: zero if no span is active. `task` must be the current one. */
+/* Sets state->ctx, to zero if no span is active. `task` must be the running one. */
 static __always_inline void context_read(struct thread_state *state, struct task_struct *task)
 {
 	struct otel_record record __attribute__((aligned(8)));
@@ -143,8 +144,8 @@ static __always_inline void context_read(struct thread_state *state, struct task
 }
 
 /*
- * The span that the running thread has now. In a call that was seen to begin it is the one that it
- * had there; where another one began, and outside of calls, nobody has looked.
+ * Reads the span that the running thread has now. In a call that was seen to begin it is the one
+ * that was read at the begin.
  */
 static __always_inline void context_now(struct thread_state *state, struct task_struct *task)
 {
@@ -152,7 +153,7 @@ static __always_inline void context_now(struct thread_state *state, struct task_
 		context_read(state, task);
 }
 
-/* With spans_only: whether it had a span since it was told of last, and has none now. */
+/* With spans_only: whether the thread had a span since its last record, and has none now. */
 static __always_inline bool span_is_over(const struct thread_state *state,
 					 const struct context *ctx)
 {

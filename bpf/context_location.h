@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Where the threads of one process keep their OpenTelemetry context.
+ * The location at which the threads of a process keep their OpenTelemetry context.
  *
- * Capture finds it (src/capture/context/locate.h) and kernel programs follow
- * it: from a thread's thread pointer to `otel_thread_ctx_v1`, an 8-byte pointer
- * to the thread's record (struct otel_record), NULL if no span is active.
+ * Capture finds it (src/capture/context/locate.h), and kernel programs follow it: from the thread
+ * pointer to the variable `otel_thread_ctx_v1`. That is a pointer of 8 bytes to the thread's record
+ * (struct otel_record), NULL if no span is active.
  *
- * Static: the variable stands at thread pointer + tp_offset. Dynamic:
+ * Static: the variable is at thread pointer + tp_offset. Dynamic:
  *
  *   dtv = *(u64 *)(thread pointer + dtv_at)
  *   give up unless module <= *(u64 *)(dtv + count_at)
  *   entry = *(u64 *)(dtv + module * entry_bytes)
  *   give up if entry is 0 or ~0: the thread has not touched the variable yet
- *   the variable stands at entry + var_offset
+ *   the variable is at entry + var_offset
  *
  * This header includes nothing but the record's integer types.
  */
@@ -22,7 +22,7 @@
 #include "record/record.h"
 
 struct context_location {
-	u8 known; /* 0: nothing was found, the rest is 0 */
+	u8 known; /* 0: no location was found, and all other fields are 0 */
 	u8 dynamic;
 	signed char dtv_at;   /* from the thread pointer to the pointer to the dtv */
 	signed char count_at; /* from the dtv to the number of its entries */
@@ -34,30 +34,30 @@ struct context_location {
 	u64 var_offset; /* dynamic */
 };
 
-/* The writer is libfathom: its sampled flag counts. */
+/* The writer is libfathom: only spans with the sampled flag count. */
 #define CONTEXT_FATHOM 1
 /*
- * Where another process that ran the same program had it; nobody has looked at this one yet. So
- * what stands there may be anything: a record is believed if all of it is as it must be.
+ * The location is that of another process of the same program; capture has not looked at this
+ * process yet. The memory there may be anything, so a record only counts if all of it is plausible.
  */
 #define CONTEXT_ASSUMED 2
 
-/* What tells an executed file from any other: another content is another program. */
+/* Identifies an executed file. A file with other contents is another program. */
 struct context_program {
 	u64 inode, bytes;
-	s64 changed_s; /* time of the last change of its status */
+	s64 changed_s; /* time of the last change of its status (ctime) */
 	u32 changed_ns;
 	u32 device; /* as the kernel numbers it */
 };
 
-/* What a process executed last. */
+/* The last exec of a process. */
 struct context_executed {
 	struct context_program program;
-	u64 time_ns;			 /* which exec it was */
-	struct context_location assumed; /* from then on; known = 0: nothing was */
+	u64 time_ns;			 /* of the exec, which it identifies */
+	struct context_location assumed; /* the location from then on; known = 0: none */
 };
 
-/* The record, as every conforming writer lays it out; only `valid` == 1 counts. */
+/* The record in the layout of OTEP 4947. It only counts if `valid` is 1. */
 struct otel_record {
 	u8 trace[16];
 	u8 span[8];

@@ -37,7 +37,7 @@ struct event_common {
 	u32 pid;
 };
 
-/* Of a thread that runs, or of none on an idle CPU, and its active span. False: out of scope. */
+/* Fills in the running thread, none on an idle CPU, and its active span. False: out of scope. */
 static __always_inline bool event_of_running(struct record_event *r, struct task_struct *task,
 					     const struct event_config *config)
 {
@@ -164,8 +164,8 @@ static __always_inline void event_record(void *payload)
 }
 
 /*
- * What interrupts between CPUs do, of which no other program wants to know; loaded only if events
- * were chosen on the whole host.
+ * Notes interrupts between CPUs, for events only. Loaded only if events were chosen for the whole
+ * host.
  */
 #define EVENT_VECTOR(name, bit)                                                                    \
 	SEC("tp_btf/" #name "_entry")                                                              \

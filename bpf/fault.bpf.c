@@ -22,7 +22,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define PAGE_BYTES 4096ull
 #define VSYSCALL_PAGE 0xffffffffff600000ull
 
-/* What a perf event program gets; the first fields are the registers. */
+/* The context of a program for perf events; its first fields are the registers. */
 struct bpf_perf_event_data;
 
 /*

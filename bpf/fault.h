@@ -7,10 +7,10 @@
 
 #define TASK_UNINTERRUPTIBLE 2
 
-/* fault.bpf.c: records the running thread's open fault, whose end was not seen. */
+/* Records the open fault of the running thread, whose end was not seen. */
 int fault_soft_end(void);
 
-/* Of the running thread's open fault: can it have ended on this CPU without being seen to? */
+/* Whether the open fault of the running thread can have ended unseen on this CPU. */
 static __always_inline bool fault_is_unsure(const struct thread_state *state)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -20,9 +20,9 @@ static __always_inline bool fault_is_unsure(const struct thread_state *state)
 }
 
 /*
- * The thread with an open fault leaves this CPU. If it can have ended, it is taken to go on only
- * where a thread in user mode sleeps as those do that wait for a page: what is open would have all
- * time of the thread up to here, and in a call each of its sleeps.
+ * A thread with an open fault leaves its CPU. If the fault can have ended unseen, it counts as open
+ * only if the thread was in user mode and sleeps like one that waits for a page. Otherwise the
+ * fault would get all time of the thread up to now, and in a call each of its sleeps.
  */
 static __always_inline void fault_leave(const struct thread_state *state, bool preempt,
 					u32 task_state)

@@ -196,7 +196,7 @@ static __always_inline int fd_range(u64 first, u64 last, u64 flags)
 
 /* ---- descriptors that came with a message (SCM_RIGHTS) ---- */
 
-/* What is wanted of a message's header and of that of a control message. */
+/* The fields that are needed of a message header and of a control message header. */
 struct message_end {
 	u64 control, control_len;
 };
@@ -264,7 +264,7 @@ static __always_inline long control_read(union control *c, u64 address, bool com
 	return err;
 }
 
-/* Of the descriptors that a call received: how many were named, and whether that is not all. */
+/* The descriptors that a call received: how many were told, and whether there are more. */
 struct rights {
 	u32 named;
 	u32 is_cut;
@@ -355,7 +355,7 @@ static __always_inline int fd_messages(u64 address, long count, u32 compat)
 	return 0;
 }
 
-/* Of the commands of bpf(2) those whose result is a descriptor. */
+/* The commands of bpf(2) whose result is a descriptor. */
 #define BPF_COMMANDS                                                                               \
 	(1ull << 0 | 1ull << 5 | 1ull << 7 | 1ull << 13 | 1ull << 14 | 1ull << 17 | 1ull << 18 |   \
 	 1ull << 19 | 1ull << 28 | 1ull << 30 | 1ull << 32 | 1ull << 33 | 1ull << 36)

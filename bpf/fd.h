@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/*
- * Which system calls make, copy or close descriptors.
- */
+/* The system calls that make, copy or close descriptors. */
 #ifndef BPF_FD_H
 #define BPF_FD_H
 
 #include "bpf/kernel.h"
 #include "record/syscalls.h"
 
-#define FD_CALL_RESULT 1 /* returns a new one */
+#define FD_CALL_RESULT 1 /* returns a new descriptor */
 #define FD_CALL_DUP 2	 /* returns a copy of its first argument */
 #define FD_CALL_PAIR 3	 /* writes two to its first argument */
 #define FD_CALL_PAIR4 4	 /* to its fourth */
@@ -19,17 +17,17 @@
 #define FD_CALL_ACCEPT 9 /* returns one that may be a connection */
 #define FD_CALL_CONNECT 10
 #define FD_CALL_MASK 255
-#define FD_CALL_COMPAT 256 /* of a 32-bit program: what it points to is laid out otherwise */
-#define FD_CALL_BPF 13	   /* with some commands */
-#define FD_CALL_IOCTL 14   /* with some requests */
-#define FD_CALL_RIGHTS 11  /* receives a message, which can bring some */
+#define FD_CALL_COMPAT 256 /* flag: of a 32-bit program, whose structs have another layout */
+#define FD_CALL_BPF 13	   /* makes one with some commands */
+#define FD_CALL_IOCTL 14   /* makes one with some requests */
+#define FD_CALL_RIGHTS 11  /* receives a message, which may bring some */
 #define FD_CALL_RIGHTS_MANY 12
 #define FD_CALL_SEND 15	   /* may connect its socket, with the flags in its third argument */
-#define FD_CALL_SEND4 16   /* in its fourth */
-#define FD_CALL_SECCOMP 17 /* with a flag */
+#define FD_CALL_SEND4 16   /* likewise, with the flags in its fourth argument */
+#define FD_CALL_SECCOMP 17 /* makes one with a flag */
 #define FD_CALL_CLONE 18   /* with a flag it writes one to its third argument */
-#define FD_CALL_CLONE3 19  /* to where its first argument says, as the flag is there */
-#define FD_CALL_OPTION 20  /* one option of sockets is one, written to the fourth */
+#define FD_CALL_CLONE3 19  /* likewise; flag and address are where its first argument points */
+#define FD_CALL_OPTION 20  /* an option of sockets is a descriptor, written to the fourth */
 
 #define FD_SEND_CONNECTS 0x20000000 /* MSG_FASTOPEN */
 #define FD_OPTION_LEVEL 1	    /* SOL_SOCKET */
@@ -61,9 +59,9 @@
 	}
 
 /*
- * Numbers that were given to another file since recording began, by process: a call that was open
- * then, and is not known before it ends, is not of the file that it has there. Of those that share
- * a place all are taken for such. After the snapshot only a few ask: who comes into scope later.
+ * Descriptors that got another file since recording began, by process. A call that was open then,
+ * and is first known at its end, was not on the file that its descriptor has now. Descriptors that
+ * share a place all count as such. After the snapshot, only threads that come into scope later ask.
  */
 #define FDS_RENEWED 4096
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What stands behind a file descriptor: kind, key and device. The key of a
- * socket is its inode number, as in the name socket:[N] and /proc/net/.
+ * The file of a descriptor: its kind, key and device. The key of a socket is its inode number, as
+ * in the name socket:[N] and in /proc/net/.
  */
 #ifndef BPF_FILE_H
 #define BPF_FILE_H
@@ -24,14 +24,14 @@
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define IPPROTO_MPTCP 262
-#define SOCKADDR_FAMILY_BYTES 2 /* what stands before the port, or the path */
+#define SOCKADDR_FAMILY_BYTES 2 /* bytes before the port, or before the path */
 
 #define MAGIC_ANON 0x09041934
 #define MAGIC_PIPE 0x50495045
 #define MAGIC_NSFS 0x6e736673
 #define MAGIC_PIDFS 0x50494446
 
-/* What the magic number of its file system says of a regular file. */
+/* The kind of a regular file, by the magic number of its file system. */
 static __always_inline u16 file_kind_of_fs(u64 magic)
 {
 	switch ((u32)magic) {
@@ -61,7 +61,7 @@ static __always_inline u16 file_kind_of_fs(u64 magic)
 	return FILE_KIND_regular;
 }
 
-/* An anonymous inode is told by its name: "[eventfd]". */
+/* The kind of an anonymous inode, by its name: "[eventfd]". */
 static __always_inline u16 file_kind_of_anon(struct file *file)
 {
 	struct dentry *dentry = KERNEL_READ(file, f_path.dentry);
@@ -84,7 +84,7 @@ static __always_inline u16 file_kind_of_anon(struct file *file)
 	case FOUR('f', 'a', 'n', 'o'):
 		return FILE_KIND_fanotify;
 	}
-	/* inotify has no brackets */
+	/* the name of inotify has no brackets */
 	return (u32)first == (u32)FOUR('i', 'n', 'o', 't') ? FILE_KIND_inotify
 							   : FILE_KIND_anon_other;
 }
@@ -149,7 +149,7 @@ static __always_inline void file_fill_socket(struct file_ref *ref, struct sock *
 	}
 }
 
-/* Lost its name. What never had one (a memfd, a namespace) is its own parent. */
+/* Whether the file was deleted. A file that never had a name, like a memfd, is its own parent. */
 static __always_inline bool file_is_deleted(struct dentry *dentry)
 {
 	return !KERNEL_READ(dentry, d_hash.pprev) && KERNEL_READ(dentry, d_parent) != dentry;
@@ -172,7 +172,7 @@ static __always_inline u16 file_kind_of_named(struct inode *inode, u16 type, u32
 	return FILE_KIND_other;
 }
 
-/* Fills a zeroed ref. Sockets come first: with them most calls of a server work. */
+/* Fills a zeroed ref. Sockets come first, since most calls of a server use them. */
 static __always_inline void file_fill(struct file_ref *ref, struct file *file)
 {
 	struct inode *inode = KERNEL_READ(file, f_inode);
@@ -205,7 +205,7 @@ static __always_inline void file_fill(struct file_ref *ref, struct file *file)
 	}
 }
 
-/* The file behind a descriptor of a task, NULL if it is not open. */
+/* The file of a task's descriptor, NULL if it is not open. */
 static __always_inline struct file *file_of_fd(struct task_struct *task, u32 fd)
 {
 	struct fdtable *table = KERNEL_READ(task, files, fdt);
@@ -216,7 +216,7 @@ static __always_inline struct file *file_of_fd(struct task_struct *task, u32 fd)
 	return kernel_read_pointer(files + fd);
 }
 
-/* Zero if the descriptor is not open. */
+/* Fills in the file of a task's descriptor, or zeros if it is not open. */
 static __always_inline void file_of_task(struct file_ref *ref, struct task_struct *task, u32 fd)
 {
 	struct file *file = file_of_fd(task, fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What runs on a CPU above the thread, and what it serves: a wake-up that
- * comes from an interrupt or a kernel thread is on account of a socket, a block
- * request or a request to an io_uring that was served just before.
+ * Interrupts on a CPU, and what they and kernel threads serve. If an interrupt or a kernel thread
+ * wakes a thread, the cause is the socket, the block request or the request to an io_uring that it
+ * served just before.
  */
 #ifndef BPF_INTERRUPT_H
 #define BPF_INTERRUPT_H
@@ -10,24 +10,24 @@
 #include "bpf/kernel_versions.h"
 
 /*
- * What is served is told by the program of a rare event, and forgotten with
- * the interrupt in which that was. A hard interrupt can come in the middle of a softirq,
- * which goes on with what it served: each has its own. Of a kernel thread it counts while
- * `worker` is that thread, and has not left the CPU since; so does a socket of which the thread of
- * a program changes the state, with the number of the call in which it does.
+ * The state of a CPU. A program for a rare event notes what is served, and the end of the interrupt
+ * clears it. A hard interrupt can come in the middle of a softirq, which goes on afterwards with
+ * what it served, so each has its own fields. What a kernel thread serves counts as long as
+ * `worker` is that thread and it has not left the CPU. So does a socket whose state a thread of a
+ * program changes, together with the number of the call in which it does.
  */
 struct interrupt_state {
 	u32 softirq;	      /* vector + 1 */
 	u32 hardirq;	      /* number + 1 */
-	u32 timer;	      /* bit by bit: 1 the CPU's own, 2 a high-resolution one */
-	u32 worker;	      /* thread outside of interrupts that served this; 0: none */
-	u64 sock;	      /* struct sock to which something came last; 0: none */
-	u64 block;	      /* as in record_waking; of the softirq or the worker */
-	struct file_ref file; /* of a request to an io_uring, with worker */
-	u64 hardirq_block;    /* of the hard interrupt */
-	u32 vectors;	      /* bit by bit: those between CPUs (event.bpf.c) */
-	u32 worker_switches;  /* that it had made when it served this */
-	u64 changed;	      /* struct sock, with worker and the call that is open */
+	u32 timer;	      /* bits: 1: the CPU's own timer, 2: a high-resolution timer */
+	u32 worker;	      /* the thread, outside of interrupts, that served this; 0: none */
+	u64 sock;	      /* the struct sock to which data came last; 0: none */
+	u64 block;	      /* as in record_waking; for the softirq or the worker */
+	struct file_ref file; /* of a request to an io_uring, for the worker */
+	u64 hardirq_block;    /* for the hard interrupt */
+	u32 vectors;	      /* bits: interrupts between CPUs (event.bpf.c) */
+	u32 worker_switches;  /* switches of the worker when it served this */
+	u64 changed;	      /* a struct sock, changed by the worker in its open call */
 	u64 changed_nr;
 };
 
@@ -58,7 +58,7 @@ static __always_inline void interrupt_set_worker(struct interrupt_state *interru
 	interrupt->worker_switches = interrupt_switches(task);
 }
 
-/* Is that what the running thread serves? */
+/* Whether the fields of the worker are those of the running thread. */
 static __always_inline bool interrupt_is_of(const struct interrupt_state *interrupt,
 					    const struct task_struct *worker)
 {
@@ -66,7 +66,7 @@ static __always_inline bool interrupt_is_of(const struct interrupt_state *interr
 	       interrupt->worker_switches == interrupt_switches(worker);
 }
 
-/* Runs this in an interrupt, which has nothing to do with the thread below? */
+/* Whether the program runs in an interrupt, which has nothing to do with the thread below. */
 static __always_inline bool interrupt_is_above(void)
 {
 	struct interrupt_state *interrupt = interrupt_here();
@@ -76,8 +76,8 @@ static __always_inline bool interrupt_is_above(void)
 }
 
 /*
- * For an event that says what an interrupt or a kernel thread serves: where to
- * keep it. NULL in a thread of a program: that one is the waker itself.
+ * Where to note what an interrupt or a kernel thread serves. NULL in a thread of a program, which
+ * is the waker itself.
  */
 static __always_inline struct interrupt_state *interrupt_serving(void)
 {
@@ -98,7 +98,7 @@ static __always_inline struct interrupt_state *interrupt_serving(void)
 	return interrupt;
 }
 
-/* Not in an interrupt: the running thread connects, shuts down or closes a socket. */
+/* Notes that the running thread connects, shuts down or closes a socket. Not in an interrupt. */
 static __always_inline void interrupt_keep_changed(const struct sock *sk)
 {
 	struct interrupt_state *interrupt = interrupt_here();
@@ -112,7 +112,7 @@ static __always_inline void interrupt_keep_changed(const struct sock *sk)
 	interrupt->changed_nr = KERNEL_READ(regs, orig_ax);
 }
 
-/* The socket that the running thread has changed in the call that it is in; NULL: none. */
+/* The socket that the running thread has changed in its open call; NULL: none. */
 static __always_inline struct sock *interrupt_changed(const struct interrupt_state *interrupt,
 						      const struct task_struct *task,
 						      struct pt_regs *regs)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Records that an iterator makes, for capture, which reads it. */
+/* Writes records from an iterator, which capture reads. */
 #ifndef BPF_ITERATOR_H
 #define BPF_ITERATOR_H
 
 #include "bpf/ring.h"
 
 /*
- * Hands over a record of `len` bytes, which must be readable up to the end of its last
- * slot; `room` is a constant, how much is readable at all. Not 0: there is no room in the
- * reader's buffer. Then the kernel forgets what this run wrote and runs the program again.
+ * Writes a record of `len` bytes, which must be readable up to the end of its last slot. `room` is
+ * a constant: how many bytes are readable. Not 0: the reader's buffer is full. Then the kernel
+ * discards what this run wrote, and runs the program again.
  */
 static __always_inline long iterator_write(struct seq_file *seq, struct record_head *head, u64 len,
 					   u64 room)

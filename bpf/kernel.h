@@ -15,7 +15,7 @@
 
 #include "record/record.h"
 
-/* What bpf_helper_defs.h wants to be there. */
+/* Types that bpf_helper_defs.h needs. */
 typedef u8 __u8;
 typedef u16 __u16;
 typedef u32 __u32;

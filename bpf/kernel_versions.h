@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What one kernel has in another way than the next, or not at all: the one place that knows. Each
- * function is named for what it tells, and what is not a matter of fields is in bpf/older.bpf.c.
+ * The differences between kernel versions, in one place. Each function is named for what it tells.
+ * Differences that are not in the fields of types are in bpf/older.bpf.c.
  *
- * A type with ___ in its name stands for the kernel's type of the name before that, with the fields
- * that only some kernels have; whether this one has them is settled when the programs are loaded.
- * Whether it takes casts is settled by which object is loaded: bpf/meson.build makes two.
- * tools/check-layers refuses all that elsewhere in bpf/.
+ * A type with ___ in its name stands for the kernel's type of the name before that, with fields
+ * that only some kernels have. Whether this kernel has them is decided when the programs are
+ * loaded. Whether it supports casts is decided by which of two objects is loaded (bpf/meson.build).
+ * tools/check-layers refuses such code elsewhere in bpf/.
  */
 #ifndef BPF_KERNEL_VERSIONS_H
 #define BPF_KERNEL_VERSIONS_H
@@ -17,8 +17,8 @@
 #include "bpf/uring.h"
 
 /*
- * Where task_struct has a `throttled` flag, its byte and mask; mask 0: it has
- * none. Capture finds them in BTF: the field is a bit field on some kernels.
+ * Byte and mask of the `throttled` flag of task_struct; mask 0: there is none. Capture finds them
+ * in BTF, since the field is a bit field on some kernels.
  */
 const volatile u32 throttled_offset __weak = 0;
 const volatile u8 throttled_mask __weak = 0;
@@ -125,7 +125,7 @@ struct cfs_rq___quotas {
 	int throttle_count;
 };
 
-/* What CPU timers have to do is done by a thread on its way to user mode, with this held. */
+/* A thread on its way to user mode holds this while it does the work of CPU timers. */
 struct posix_cputimers_work {
 	struct mutex mutex;
 };
@@ -210,7 +210,7 @@ struct {
 	__type(value, struct thread_state);
 } states_by_task SEC(".maps") __weak;
 
-/* What a thread's entry in it begins with. */
+/* The begin of a thread's entry in it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -265,7 +265,8 @@ static __always_inline void state_apart_drop(struct task_struct *task)
 
 #define PF_USER_WORKER 0x00004000 /* since 6.4; before, something else */
 
-/* Of the kernel's code only, though a process may have it: workers of io_uring, vhost and KVM. */
+/* Whether the thread runs kernel code only. Some belong to a process: workers of io_uring, vhost.
+ */
 static __always_inline bool task_is_kernels(const struct task_struct *task)
 {
 	u32 flags = PF_KTHREAD | PF_IO_WORKER;
@@ -392,7 +393,7 @@ static __always_inline u64 bio_cgroup(struct bio *bio)
 	return BPF_CORE_READ(has, bi_blkg, blkcg, css.cgroup, kn, id);
 }
 
-/* Where a request has the link by which it waits for a flush. */
+/* The offset in a request of the link by which it waits for a flush. */
 static __always_inline u32 request_flush_link(void)
 {
 	if (bpf_core_field_exists(struct request___before_6_5, flush.list))
@@ -400,7 +401,7 @@ static __always_inline u32 request_flush_link(void)
 	return bpf_core_field_offset(struct request, queuelist);
 }
 
-/* Who submitted a request to io_uring; `otherwise` if it does not say. */
+/* The thread that submitted a request to io_uring; `otherwise` if the request does not tell. */
 static __always_inline struct task_struct *uring_submitter(struct io_kiocb *req,
 							   struct task_struct *otherwise)
 {

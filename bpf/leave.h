@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * From the state of a task (TASK_* of the kernel, which are no types of its
- * BTF) to why it is off its CPU.
+ * Converts the state of a task to the reason why it left its CPU. The kernel's TASK_* are not in
+ * its BTF.
  */
 #ifndef BPF_LEAVE_H
 #define BPF_LEAVE_H
@@ -10,16 +10,16 @@
 
 #define JOBCTL_TRAP_FREEZE (1u << 23)
 
-/* Of a task that could run. */
+/* The reason of a task that could run on. */
 static __always_inline u8 leave_of_runnable(struct task_struct *task)
 {
 	return task_throttled(task) ? LEAVE_throttled : LEAVE_preempted;
 }
 
 /*
- * Whether one that sleeps interruptibly, in no call, is frozen by its cgroup of version 2: that
- * ends all such sleeps, and holds the task where signals are looked for. Version 1 has a state of
- * its own.
+ * Whether a task that sleeps interruptibly outside of calls is frozen by its cgroup of version 2.
+ * Freezing ends all such sleeps, and holds the task where it handles signals. Version 1 has a task
+ * state for this.
  */
 static __always_inline bool task_frozen(struct task_struct *task)
 {

@@ -281,7 +281,8 @@ static __always_inline u64 exec_read_command(char *to, struct task_struct *task,
 	return at;
 }
 
-/* Of the command, of which no snapshot tells. Also a function of its own to the verifier. */
+/* Records the cgroup of the command, which is in no snapshot. A global function for the verifier.
+ */
 __noinline int exec_cgroup(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

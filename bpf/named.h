@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Threads by their number, for events that name one (bpf/event.bpf.c): the
- * kernels in use give no way from a number to a thread's own state. Kept only
- * if such an event was chosen: the snapshot, forks and execs add, each switch
- * keeps the span with which the thread left its CPU, and its last one moves it to those that
- * ended: events go on naming them until the number is another thread's.
+ * Threads by their number, for events that name a thread (bpf/event.bpf.c), since the kernels in
+ * use do not lead from a number to the state of a thread. They are only kept if such an event was
+ * chosen. The snapshot, forks and execs add threads. Each switch keeps the span with which the
+ * thread left its CPU. The last switch moves the thread to those that ended: events may name it
+ * until another thread gets the number.
  */
 #ifndef BPF_NAMED_H
 #define BPF_NAMED_H
@@ -30,7 +30,7 @@ struct {
 	__type(value, struct named_thread);
 } named_threads SEC(".maps") __weak;
 
-/* Capture sets max_entries. The oldest goes. */
+/* Capture sets max_entries. The oldest entry is dropped. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -59,14 +59,14 @@ static __always_inline void named_keep(struct task_struct *task, const struct th
 	before = bpf_map_lookup_elem(&named_threads, &tid);
 	if (before && before->pid == now.pid && before->in == now.in &&
 	    *(u64 *)before->ctx.span == *(u64 *)now.ctx.span)
-		return; /* as nearly always */
+		return; /* the common case */
 	if (bpf_map_update_elem(&named_threads, &tid, &now, BPF_ANY) == 0)
 		return;
 	ring_count_incomplete();
-	bpf_map_delete_elem(&ended_threads, &tid); /* the number was another's before */
+	bpf_map_delete_elem(&ended_threads, &tid); /* another thread had the number before */
 }
 
-/* The number is not that thread's any more. */
+/* Drops a thread that does not have its number any more. */
 static __always_inline void named_drop(u32 tid)
 {
 	if (!event_names_threads)
@@ -85,7 +85,7 @@ static __always_inline void named_end(u32 tid)
 	if (!named)
 		return;
 	copy = *named;
-	__builtin_memset(&copy.ctx, 0, sizeof(copy.ctx)); /* it has no span any more */
+	__builtin_memset(&copy.ctx, 0, sizeof(copy.ctx)); /* an ended thread has no span */
 	bpf_map_update_elem(&ended_threads, &tid, &copy, BPF_ANY);
 	bpf_map_delete_elem(&named_threads, &tid);
 }

@@ -24,13 +24,13 @@ static __always_inline void notice_emit(struct task_struct *task, u8 what, u32 n
 	out.head.tid = task->pid;
 	out.head.pid = task->tgid;
 	RARE_EMIT(&out, 64);
-	if (what == NOTICE_RING) /* a program that is soon gone takes its ring along */
+	if (what == NOTICE_RING) /* a process that ends soon takes its ring along */
 		ring_wake();
 	else if (what != NOTICE_THREAD)
 		ring_wake_for_news();
 }
 
-/* Capture looks at once: until then no fault ends there. */
+/* Makes capture look at a CPU at once: until then no end of a fault is seen there. */
 static __always_inline void notice_cpu(void)
 {
 	struct {
@@ -42,7 +42,7 @@ static __always_inline void notice_cpu(void)
 	ring_wake();
 }
 
-/* True if the program's text is `name`, 15 bytes at most, with its NUL. */
+/* Whether the text at an address of the process is `name`, at most 15 bytes with its NUL. */
 static __always_inline bool notice_text_is(u64 at, const char *name, u32 bytes)
 {
 	char text[16] = {};
@@ -63,8 +63,8 @@ static __always_inline bool notice_may_be(u32 nr)
 }
 
 /*
- * After such a call of the current task; one that failed costs a look in vain. Not static: what it
- * sends stands on a stack of its own.
+ * Sends a notice after such a call of the running thread. If the call failed, capture looks in
+ * vain. Not static, so that the notice is on a stack frame of its own.
  */
 __weak __noinline int notice_syscall(u32 nr)
 {

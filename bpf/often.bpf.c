@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * What runs most often, as one object: with libbpf 1.1 a function of the kernel
- * (KERNEL_CAST) can be named in one of those that are linked, not in two. It is
- * compiled with KERNEL_CASTS and without: bpf/meson.build. What others share with
- * it and has such functions, as the way to the root does, is here for them, too.
+ * The programs that run most often, as one object. With libbpf 1.1 only one of the linked objects
+ * can name a function of the kernel (KERNEL_CAST). So code with such functions that other objects
+ * need is here, too, like the walk to the root of a path. This object is compiled with KERNEL_CASTS
+ * and without: bpf/meson.build.
  */
 /* in this order */
 /* clang-format off */

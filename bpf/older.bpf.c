@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * What kernels without some tracepoints give in another way. Each program stands
- * in for a tracepoint of the same meaning; capture's table of features says for
- * which, and loads it only where that is missing and functions can be traced.
+ * Stand-ins for tracepoints that older kernels lack. Capture's table of features tells for which
+ * tracepoint each program stands. It is loaded only if that is missing and functions can be traced.
  *
  *  before 6.3  sock_send_length, sock_recv_length: the ends of the functions that
  *		send and receive, for each family. Sequenced packets go through
@@ -66,7 +65,7 @@ int BPF_PROG(unix_page_sent, struct socket *socket, void *page, int offset, u64 
 	return bytes_end(socket->sk, result, BYTES_SENT);
 }
 
-/* Not tcp_sendpage_locked(), which some compilers put into the function that calls it. */
+/* tcp_sendpage_locked() will not do, since some compilers inline it. */
 SEC("fentry/do_tcp_sendpages")
 int BPF_PROG(tcp_page_begins, struct sock *sk, void *page, int offset, u64 size)
 {
@@ -119,7 +118,7 @@ int BPF_PROG(tcp_send_resumes, struct sock *sk)
 	return 0;
 }
 
-/* What it takes out of the queue has no record, but counts. */
+/* Counts the bytes that splice takes out of the queue, for which there is no record. */
 SEC("fexit/unix_stream_splice_read")
 int BPF_PROG(unix_stream_spliced, struct socket *socket, void *offset, void *pipe, u64 size,
 	     u32 flags, long result)

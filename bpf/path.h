@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * The name of an open file, as readlink of /proc/PID/fd/N shows it in the
- * process's own mount namespace, put into an fd record. The helper for it
- * (bpf_d_path) is refused to tracepoint programs, so dentries and mounts are
- * walked (path.bpf.c), from the file to the root and backwards into the buffer.
+ * Writes the name of an open file into an fd record, as readlink of /proc/PID/fd/N shows it in the
+ * process's own mount namespace. Programs for tracepoints may not call the helper for this
+ * (bpf_d_path). So dentries and mounts are walked from the file to the root (path.bpf.c), and the
+ * path is written backwards into the buffer.
  */
 #ifndef BPF_PATH_H
 #define BPF_PATH_H
@@ -13,13 +13,13 @@
 
 #define PATH_BUFFER 4096
 
-/* On the way up. */
+/* The state of a walk to the root. */
 struct path_walk {
 	struct dentry *dentry;
 	struct mount *mount;
 	struct dentry *root_dentry;
 	struct vfsmount *root_mount;
-	long done; /* 1: it came to the root, -1: it is cut */
+	long done; /* 1: at the root; -1: the path is cut */
 };
 
 struct path_scratch {
@@ -28,23 +28,27 @@ struct path_scratch {
 		struct record_path asked;
 	};
 	u8 rest[RARE_BYTES - sizeof(struct record_fd)];
-	/* the path is written backwards from PATH_BUFFER; room for a name behind */
+	/* the path is written backwards from PATH_BUFFER, with room for a name behind */
 	char buffer[PATH_BUFFER + 256];
 	u32 length;
-	/* here, since stacks are short: */
+	/* kept here, since stacks are short: */
 	struct path_walk walk;
-	u64 numbers[2]; /* that a format is given */
+	u64 numbers[2]; /* arguments of a format */
 };
 
 /*
- * path.bpf.c: puts the names on the way that `walk` begins before what is in the buffer. Whether it
- * came to the root. Not static: the verifier looks at it once for each program, not at each call.
+ * path.bpf.c: writes the names on the way from `walk` to the root before the contents of the
+ * buffer. Whether it came to the root. Not static, so that the verifier checks it once for each
+ * program, and not at each call.
  */
 int path_climb(struct path_scratch *s);
 
 #define PATH_WORDS 8
 
-/* `n` bytes that stand at `at` in the buffer: few are copied without a call, and what is behind. */
+/*
+ * Copies `n` bytes at `at` of the buffer to the record. A few bytes are copied without a call of a
+ * helper, together with some that follow.
+ */
 static __always_inline void path_copy(struct path_scratch *s, u64 at, u64 n)
 {
 	if (n > PATH_WORDS * sizeof(u64)) {
@@ -56,7 +60,7 @@ static __always_inline void path_copy(struct path_scratch *s, u64 at, u64 n)
 		((u64 *)s->r.path)[i] = ((u64 *)(s->buffer + at))[i];
 }
 
-/* Writes the path into the record. Whether all of it fitted. */
+/* Writes the path into the record. False: it was cut. */
 static __always_inline bool path_write(struct path_scratch *s, struct task_struct *task,
 				       struct dentry *dentry, struct vfsmount *mount)
 {
@@ -81,7 +85,7 @@ static __always_inline bool path_write(struct path_scratch *s, struct task_struc
 	return whole;
 }
 
-/* A file without a place in a directory: memory files and the like. Its name stands alone. */
+/* Whether the file is in no directory, like a memfd. Then its name stands alone. */
 static __always_inline bool path_is_apart(struct dentry *dentry, struct vfsmount *mount)
 {
 	return KERNEL_READ(dentry, d_parent) == dentry && KERNEL_READ(mount, mnt_root) != dentry;
@@ -113,7 +117,7 @@ static __always_inline void path_of_file(struct path_scratch *s, struct task_str
 	s->r.path_len = at + 10;
 }
 
-/* "pipe:[7]", "socket:[7]": prefix and inode number. */
+/* Writes "pipe:[7]" or "socket:[7]": a prefix and the inode number. */
 static __always_inline void path_of_number(struct path_scratch *s, const char *format)
 {
 	long n;
@@ -124,7 +128,7 @@ static __always_inline void path_of_number(struct path_scratch *s, const char *f
 	s->r.path_len = n > 1 && n <= 64 ? n - 1 : 0;
 }
 
-/* "anon_inode:[eventfd]": the dentry's name behind a prefix. */
+/* Writes "anon_inode:[eventfd]": the name of the dentry behind a prefix. */
 static __always_inline void path_of_anon(struct path_scratch *s, struct file *file)
 {
 	struct dentry *dentry = KERNEL_READ(file, f_path.dentry);
@@ -132,7 +136,7 @@ static __always_inline void path_of_anon(struct path_scratch *s, struct file *fi
 	long n;
 
 	__builtin_memcpy(s->r.path, "anon_inode:", 11);
-	if (s->r.file.kind == FILE_KIND_pidfd) { /* newer kernels name it when they are asked */
+	if (s->r.file.kind == FILE_KIND_pidfd) { /* newer kernels make this name when it is read */
 		__builtin_memcpy(s->r.path + 11, "[pidfd]", 7);
 		s->r.path_len = 18;
 		return;
@@ -146,7 +150,7 @@ static __always_inline bool file_is_namespace(struct file *file)
 	return KERNEL_READ(file, f_inode, i_sb, s_magic) == MAGIC_NSFS;
 }
 
-/* "net:[7]": what kind of namespace, and its number. */
+/* Writes "net:[7]": the kind of a namespace, and its number. */
 static __always_inline void path_of_namespace(struct path_scratch *s, struct file *file)
 {
 	struct ns_common *namespace = KERNEL_READ(file, f_inode, i_private);
@@ -169,7 +173,7 @@ static __always_inline bool fd_is_cloexec(struct task_struct *task, u32 fd)
 	return kernel_read_word(bits + fd / 64) >> (fd & 63) & 1;
 }
 
-/* The record of one descriptor (-1: of a file without), but for its head's time. */
+/* Fills the record of a descriptor, or of a file without one (-1), except for the time. */
 static __always_inline void fd_fill(struct path_scratch *s, struct task_struct *task,
 				    struct file *file, s32 fd, u8 op)
 {

@@ -18,7 +18,7 @@
 
 #include "bpf/kernel.h"
 
-/* Whose memory, and where one page of it lies, as it was looked for last. */
+/* The memory of a process, and the physical place of the page that was last looked up. */
 struct resident {
 	u64 own;   /* the topmost page table of who reads: its upper half is the kernel's */
 	u64 top;   /* that of the thread */
@@ -53,7 +53,7 @@ enum resident_found {
 #define RESIDENT_LOWEST_4 0xffff880000000000
 #define RESIDENT_LOWEST_5 0xff10000000000000
 
-/* Where the kernel sees physical address 0. */
+/* The kernel's address of physical address 0. */
 u64 resident_base = 0;
 u32 resident_searches = 0;
 
@@ -69,8 +69,8 @@ static __always_inline u64 resident_physical(u64 entry, bool five, u32 bits)
 }
 
 /*
- * Where the kernel sees a physical address if it sees 0 at `base`; 0: it is no ordinary
- * memory. `own` is never a table that can be freed.
+ * The kernel's address of a physical address, if that of 0 is `base`; 0: it is no ordinary memory.
+ * `own` is never a table that can be freed.
  */
 static __noinline u64 resident_place(u64 own, u64 base, u64 physical)
 {
@@ -116,7 +116,7 @@ static long resident_try(u32 index, void *arg)
 	return 1;
 }
 
-/* Of the thread's memory. False if it cannot be read here. */
+/* Prepares reading a thread's memory. False if it cannot be read here. */
 static __always_inline bool resident_begin(struct resident *r, struct task_struct *task)
 {
 	struct task_struct *reader = bpf_get_current_task_btf();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What restart_syscall goes on with, of a thread whose own call was not seen:
- * told by the name of the function that the kernel keeps for it. The arguments are
- * in the registers still.
+ * Finds the call with which restart_syscall goes on, for a thread whose original call was not seen.
+ * The kernel keeps a function for it, whose name tells the call. The arguments are still in the
+ * registers.
  */
 #ifndef BPF_RESTART_H
 #define BPF_RESTART_H
@@ -10,12 +10,13 @@
 #include "bpf/call.h"
 
 #define RESTART_NAME 16
-#define LOWEST_ADDRESS 4096 /* nothing in user memory lies below */
+#define LOWEST_ADDRESS 4096 /* no user memory is below this address */
 
 /*
- * The begin of a function's name, and the numbers of its call in both tables; at_address: if the
- * first argument is an address. nanosleep differs from clock_nanosleep in that, which has a clock
- * there. Of two calls of 32 bits that differ only in how they write time it is the older one.
+ * The begin of a function's name, and the numbers of its call in both tables; at_address: the call
+ * if the first argument is an address. That is how nanosleep differs from clock_nanosleep, which
+ * has a clock there. If two 32-bit calls differ only in their format of time, this is the older
+ * one.
  */
 struct restart_row {
 	char name[RESTART_NAME] __attribute__((aligned(8)));
@@ -35,7 +36,7 @@ static const struct restart_row restart_rows[] = {
 	{"alarm_timer_nsle", RESTART_SLEEP(clock_nanosleep)},
 	{"do_restart_poll", RESTART_OTHER(poll)},
 	{"futex_wait_resta", RESTART_OTHER(futex)},
-	/* a futex alone takes its function away before it sleeps again */
+	/* only a futex resets its function before it sleeps again */
 	{"do_no_restart_sy", RESTART_OTHER(futex)},
 };
 #define RESTART_ROWS (sizeof(restart_rows) / sizeof(restart_rows[0]))
@@ -47,7 +48,7 @@ static __always_inline bool restart_is(const struct restart_row *row, const char
 	return a[0] == b[0] && a[1] == b[1];
 }
 
-/* Not static: the verifier looks at it once, and not at what follows for each row. */
+/* Not static, so that the verifier checks it once, and not the code behind it for each row. */
 __weak __noinline int restart_find(u64 function, bool compat, bool address, u32 nr)
 {
 	char name[RESTART_NAME + 8] __attribute__((aligned(8))) = {};
@@ -66,15 +67,15 @@ __weak __noinline int restart_find(u64 function, bool compat, bool address, u32 
 }
 
 /*
- * The number of the call that a thread goes on with, which is asleep in restart_syscall or on the
- * way to it; `nr` if that cannot be told.
+ * The number of the call with which a thread goes on that sleeps in restart_syscall, or is about
+ * to; `nr` if it cannot be told.
  */
 static __always_inline u32 restart_call(struct task_struct *task, u32 nr)
 {
 	bool compat = task->thread_info.status & TS_COMPAT;
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	bool address = (compat ? (u32)regs->bx : regs->di) >= LOWEST_ADDRESS;
-	u64 function = (u64)BPF_CORE_READ(task, restart_block.fn); /* as a mere number */
+	u64 function = (u64)BPF_CORE_READ(task, restart_block.fn); /* as a plain number */
 
 	return restart_find(function, compat, address, nr);
 }

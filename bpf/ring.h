@@ -2,7 +2,7 @@
 /*
  * The producer's side of the rings.
  *
- * What happens often goes through the slots of the CPU (record/ring.h):
+ * Frequent records go through the slots of the CPU (record/ring.h):
  *
  *	struct ring_place place;
  *
@@ -12,7 +12,7 @@
  *	...
  *	ring_publish(&place, &r, slots);
  *
- * What is rare or long goes through the ring buffer `rare`, in the same layout.
+ * Rare or long records go through the ring buffer `rare`, in the same layout.
  */
 #ifndef BPF_RING_H
 #define BPF_RING_H
@@ -23,13 +23,14 @@
 /* Set by capture before the programs are loaded. */
 const volatile u32 ring_bits __weak = 10;	    /* slots of a CPU: 1 << ring_bits */
 const volatile bool ring_overwrites __weak = false; /* flight recorder */
-const volatile u64 ring_part __weak = 0; /* of a ring, a power of two: that many wake capture */
+/* So many slots, a power of two, wake capture each time that they are filled. */
+const volatile u64 ring_part __weak = 0;
 
-/* Until then capture looks each millisecond: set by it after news of processes. */
+/* Capture polls each millisecond until then. It sets this after news of processes. */
 u64 awake_until_ns __weak = 0;
-u64 rare_part __weak = 0; /* that many were filled when `rare` woke capture last */
+u64 rare_part __weak = 0; /* how many were filled when capture was last woken */
 
-/* Capture sets max_entries of the four. */
+/* Capture sets max_entries of these four maps. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -66,7 +67,7 @@ struct ring_place {
 
 #define RING_TRIES 4
 
-/* A record of that kind; RING_LOST_ANY: of nobody knows which. */
+/* Counts a lost record of that kind; RING_LOST_ANY: the kind is not known. */
 #define RING_LOST_ANY 0
 
 static __always_inline void ring_count_lost(u64 kind)
@@ -96,8 +97,8 @@ static __always_inline void ring_count_incomplete(void)
 }
 
 /*
- * Wakes capture, which sleeps long where little happens: a timer that often runs out takes more
- * from the host than what capture does then. By an entry that is none.
+ * Wakes capture, with a discarded entry in `rare`. Capture sleeps long if little happens, since a
+ * timer that expires often costs the host more than the work of capture.
  */
 static __always_inline void ring_wake(void)
 {
@@ -107,14 +108,14 @@ static __always_inline void ring_wake(void)
 		bpf_ringbuf_discard(none, BPF_RB_FORCE_WAKEUP);
 }
 
-/* There is news of a process, which soon may be gone. */
+/* Wakes capture for news of a process, which may soon be gone. */
 static __always_inline void ring_wake_for_news(void)
 {
 	if (bpf_ktime_get_ns() >= *(volatile u64 *)&awake_until_ns)
 		ring_wake();
 }
 
-/* Takes `n` slots of this CPU's ring. 0, or -1: there is no room. */
+/* Reserves `n` slots of this CPU's ring. 0, or -1: there is no room. */
 static __always_inline int ring_try(struct ring_place *place, u32 n)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -142,7 +143,7 @@ taken:
 	return 0;
 }
 
-/* The same for a record of that kind: if there is no room, the loss is counted. */
+/* Reserves slots for a record of that kind. 0, or -1: there is no room, and the loss is counted. */
 static __always_inline int ring_reserve(struct ring_place *place, u32 n, u32 kind)
 {
 	if (ring_try(place, n) == 0)
@@ -159,7 +160,7 @@ static __always_inline struct ring_slot *ring_slot_at(const struct ring_place *p
 	return bpf_map_lookup_elem(&slots, &index);
 }
 
-/* Tells capture that the record that begins in `first` is complete: after all else is stored. */
+/* Publishes the record that begins in `first`, after all its other bytes are stored. */
 static __always_inline void ring_seal(const struct ring_place *place, void *first)
 {
 	barrier();
@@ -183,9 +184,9 @@ static __always_inline int ring_copy_slot(const struct ring_place *place, const 
 }
 
 /*
- * Copies the record, which must be readable up to the end of its last slot,
- * and publishes it: the sequence number is stored last. Stores are not
- * reordered with older stores on x86; other machines get an atomic exchange.
+ * Copies the record, which must be readable up to the end of its last slot, and publishes it. The
+ * sequence number is stored last: x86 does not reorder stores; other machines use an atomic
+ * exchange.
  */
 static __always_inline void ring_publish(const struct ring_place *place, void *record, u32 n)
 {
@@ -210,15 +211,15 @@ static __always_inline void ring_publish(const struct ring_place *place, void *r
 	ring_seal(place, to);
 }
 
-/* A notice (notice.h) that is lost may be all that would tell of an application. */
+/* The kind under which a loss in `rare` counts. A lost notice may have been of an application. */
 static __always_inline u32 rare_kind(const struct record_head *record)
 {
 	return record->kind <= RECORD_KIND_MAX ? record->kind : RECORD_service;
 }
 
 /*
- * Copies `class_bytes` (a constant) of a record into the rare ring. Reserved
- * first, the clock read after. Whether there was room; RARE_EMIT counts the loss if not.
+ * Copies `class_bytes` (a constant) of a record into the rare ring, and stamps it: the clock is
+ * read after the bytes are reserved. Whether there was room. RARE_EMIT also counts the loss if not.
  */
 #define RARE_TRY(record, class_bytes)                                                              \
 	({                                                                                         \
@@ -240,9 +241,9 @@ static __always_inline u32 rare_kind(const struct record_head *record)
 		there_;                                                                            \
 	})
 
-/* A record in a scratch buffer of RARE_BYTES, of which `len` bytes are used. */
+/* The size of scratch buffers for records of the rare ring. */
 #define RARE_BYTES (RECORD_MAX_SLOTS * RECORD_SLOT_BYTES)
-#define RARE_PART 20 /* a quarter, as a power of two: that many bytes wake capture */
+#define RARE_PART 20 /* a quarter, as a power of two: so many bytes wake capture */
 
 static __always_inline void rare_wake(void)
 {
@@ -254,8 +255,9 @@ static __always_inline void rare_wake(void)
 }
 
 /*
- * Whether there was room. A function of its own to the verifier, so that what comes behind is
- * looked at once, and not for each class.
+ * Writes a record of `len` bytes in a scratch buffer of RARE_BYTES. Whether there was room. A
+ * global function, so that the verifier checks the code behind it once, and not for each size
+ * class.
  */
 __weak __noinline int rare_try(struct record_head *record, u32 len)
 {
@@ -288,9 +290,9 @@ static __always_inline u32 ring_slots_of(u32 bytes)
 }
 
 /*
- * A record that some programs make often, in a scratch buffer as above. It goes through the slots,
- * which costs less, as long as it is short and they have room: what lasts is not to be lost with
- * what happens often, nor overwritten by it.
+ * Writes a record that some programs make often, in a scratch buffer as above. A short one goes
+ * through the slots of the CPU, which is cheaper, if they have room and do not overwrite: such
+ * records must not be lost or overwritten together with frequent ones.
  */
 static __always_inline bool short_emit(struct record_head *record, u32 len)
 {

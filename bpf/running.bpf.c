@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * What runs on a CPU without leaving it says nothing by itself. At a cut, capture runs this program
- * on each CPU, where it interrupts what runs there, and tells what that is at.
+ * A thread that stays on its CPU writes no record. At a cut, capture runs this program on each CPU.
+ * It interrupts the thread there and records where it is.
  */
 #include "bpf/fault.h"
 #include "bpf/license.h"
@@ -22,7 +22,7 @@ int running_tell(void *ctx)
 		return 0;
 	if (!task_is_kernels(task)) {
 		switch_fill_context(r, state, task);
-		/* it is about to be seen entering or leaving it: nothing is known */
+		/* the thread is just entering or leaving a call: skip it */
 		if (!state->exit_ns &&
 		    !!state->in_syscall != call_is_open((void *)bpf_task_pt_regs(task)))
 			return 0;

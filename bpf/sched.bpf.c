@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/*
- * Context switches and wake-ups, and from where a wake-up came.
- */
+/* Context switches and wake-ups, with what caused each wake-up. */
 #include "bpf/fault.h"
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
@@ -13,7 +11,7 @@
 #include "bpf/told.h"
 #include "bpf/waker.h"
 
-#define HRTIMER_SOFTIRQ 8 /* timers that wait for it; others expire in the interrupt itself */
+#define HRTIMER_SOFTIRQ 8 /* some timers expire there, others in the interrupt itself */
 
 static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struct *task)
 {
@@ -22,15 +20,15 @@ static __always_inline u8 leave_state(bool preempt, u32 state, struct task_struc
 	return leave_of_task_state(state);
 }
 
-/* Workers of the kernel's are newborn for good: they never come back from clone. */
+/* Whether the thread gets its first stay on a CPU. Kernel workers stay newborn for ever. */
 static __always_inline bool first_stay(const struct thread_state *state)
 {
 	return state && state->newborn && !state->stayed;
 }
 
 /*
- * With spans_only: whether it is told of a thread that it wakes, and runs. Of one that was asleep
- * in a call when recording began nobody knows whether it has a span until it runs.
+ * With spans_only: whether the wake-up of a thread, and its run, are recorded. If the thread was
+ * asleep in a call when recording began, it is not known before it runs whether it has a span.
  */
 static __always_inline bool sleeper_is_wanted(const struct thread_state *state)
 {
@@ -44,7 +42,10 @@ static __always_inline bool next_is_in(struct task_struct *next, const struct th
 	return state_in(state);
 }
 
-/* It has no span, and sleeps anew, which is not told: nor is then how long it was in its call. */
+/*
+ * Forgets the open call of a thread without a span that sleeps again. The sleep is not recorded, so
+ * the duration of the call must not be, either.
+ */
 static __always_inline void sleeper_forget(struct thread_state *state)
 {
 	if (state->in_syscall != IN_SYSCALL_SOFT || context_is_set(&state->ctx))
@@ -82,8 +83,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 			sleeper_forget(state);
 			over = span_is_over(state, &r->ctx);
 		}
-		/* the life of threads is always recorded: their first stay on a CPU, and their end
-		 */
+		/* first stays on a CPU and ends of threads are always recorded */
 		in = in && (context_is_set(&r->ctx) || over || (prev_state & 0x80));
 		next_in = next_in && (sleeper_is_wanted(next_state) || first_stay(next_state));
 		if (!in && !next_in)
@@ -116,7 +116,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* A kernel thread wakes nobody for its own sake: what it served does. */
+/* A kernel thread wakes others for something that it serves: fills in what that is. */
 static __always_inline void waking_fill_served(struct record_waking *r, struct task_struct *waker,
 					       const struct interrupt_state *interrupt)
 {
@@ -159,7 +159,10 @@ static __always_inline void waking_fill_context(struct record_waking *r, struct 
 		waker_fill_task(r, waker);
 }
 
-/* Nothing else tells the name of a thread out of scope; it is lasting, and not for the slots. */
+/*
+ * Records the name of a waker out of scope, which no other record tells. It goes through the rare
+ * ring, since it must not be overwritten.
+ */
 static __always_inline void waker_name(struct task_struct *waker)
 {
 	struct {
@@ -188,7 +191,7 @@ static __always_inline void waker_name(struct task_struct *waker)
 	bpf_map_update_elem(&told_wakers, &tid, &now, BPF_ANY);
 }
 
-/* Without state no span of it is known. */
+/* Whether the wake-up is recorded. Without state no span of the thread is known. */
 static __always_inline bool waking_is_wanted(const struct task_struct *task,
 					     const struct thread_state *state)
 {
@@ -218,7 +221,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	r->head.time_ns = bpf_ktime_get_ns();
 	r->head.tid = tid_of(task, state);
 	r->head.pid = task->tgid;
-	r->waker_tid = waker->pid; /* or as waker_fill_task() knows it */
+	r->waker_tid = waker->pid; /* waker_fill_task() may know another number */
 	waking_fill_context(r, waker);
 	ring_publish(&place, r, 1);
 	return 0;
@@ -266,7 +269,7 @@ int BPF_PROG(sk_data_ready, const struct sock *sk)
 	return 0;
 }
 
-/* Connected, or closed by the other end: that wakes a thread too. */
+/* A socket was connected, or closed by its other end, which wakes threads, too. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sk, int before, int after)
 {
@@ -301,7 +304,7 @@ int BPF_PROG(irq_handler_exit, int irq)
 	return 0;
 }
 
-/* What an interrupt before this one, or the CPU itself, has put off: perf's wake-ups, for one. */
+/* Work that an interrupt or the CPU has put off, such as wake-ups by perf. */
 SEC("tp_btf/irq_work_entry")
 int BPF_PROG(irq_work_entry, int vector)
 {
@@ -364,7 +367,7 @@ int BPF_PROG(hrtimer_expire_exit)
 	return 0;
 }
 
-/* What the worker did before says nothing of this. */
+/* The worker begins another work: what it served before does not count any more. */
 SEC("tp_btf/workqueue_execute_start")
 int BPF_PROG(workqueue_execute_start)
 {

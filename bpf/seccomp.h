@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Threads that a seccomp filter holds before the call that they ask for, until who supervises them
- * has answered (SECCOMP_RET_USER_NOTIF). Their registers look as if they were in it already.
+ * Finds threads that a seccomp filter holds before a call, until their supervisor has answered
+ * (SECCOMP_RET_USER_NOTIF). Their registers look as if they were in the call already.
  */
 #ifndef BPF_SECCOMP_H
 #define BPF_SECCOMP_H
@@ -20,20 +20,20 @@ struct notification {
 };
 
 struct seccomp_filter {
-	struct notification *notif; /* NULL: nobody supervises it */
+	struct notification *notif; /* NULL: there is no supervisor */
 	struct seccomp_filter *prev;
 };
 
 #pragma clang attribute pop
 
 #define SECCOMP_FILTERS 128
-#define SECCOMP_HELD 512 /* of one filter, the first of them */
+#define SECCOMP_HELD 512 /* the first entry of a filter's list */
 
 struct seccomp_search {
 	u64 task;
-	struct list_head *at, *first; /* of what a filter holds */
+	struct list_head *at, *first; /* the entries of a filter */
 	struct seccomp_filter *filter;
-	int told; /* 1: it was found; -1: too many others are held to see that */
+	int told; /* 1: the thread was found; -1: too many others are held to tell */
 };
 
 static long seccomp_next_held(u32 turn, struct seccomp_search *search)
@@ -75,7 +75,7 @@ static long seccomp_next_filter(u32 turn, struct seccomp_search *search)
 	return 0;
 }
 
-/* Rare, and a function of its own to the verifier; the task by its address. */
+/* Whether a task, given by its address, is held. A global function for the verifier, since rare. */
 __weak __noinline int seccomp_holds(u64 task_at)
 {
 	struct task_struct *task = (void *)task_at;
@@ -83,7 +83,7 @@ __weak __noinline int seccomp_holds(u64 task_at)
 					.filter = BPF_CORE_READ(task, seccomp.filter)};
 
 	bpf_loop(SECCOMP_FILTERS, seccomp_next_filter, &search, 0);
-	if (search.told <= 0 && search.filter) /* it may be held all the same */
+	if (search.told <= 0 && search.filter) /* the task may be held nevertheless */
 		ring_count_incomplete();
 	return search.told > 0;
 }

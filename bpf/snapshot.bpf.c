@@ -191,7 +191,7 @@ static __always_inline bool snapshot_is_supervised(struct task_struct *task)
 	return seccomp_holds((u64)kernel_read_pointer(&task)); /* its address, as a number */
 }
 
-/* Of a thread off the CPU: in which call it is, also for the records to come. */
+/* Fills in the call of a thread off the CPU, and keeps it for later records. */
 static __always_inline void
 snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struct task_struct *task)
 {
@@ -222,7 +222,7 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 	}
 }
 
-/* Of a thread that a signal ends: in no call any more, also for the records to come. */
+/* A thread that a signal ends is in no call any more: fills that in, also for later records. */
 static __always_inline void snapshot_fill_exit(struct record_thread *r, struct thread_state *state)
 {
 	u64 exit_ns = state_known_ns(state);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/*
- * The two addresses of a socket, put into a socket record.
- */
+/* Writes the two addresses of a socket into a socket record. */
 #ifndef BPF_SOCKET_H
 #define BPF_SOCKET_H
 
@@ -9,12 +7,12 @@
 
 #include <bpf/bpf_endian.h>
 
-#define SOCKET_BYTES 256	    /* what a socket record takes: whole slots */
+#define SOCKET_BYTES 256	    /* the size of a socket record, in whole slots */
 #define MAPPED_PREFIX 0xffff0000ull /* ::ffff:a.b.c.d, bytes 8 to 11, little endian */
 
 /*
- * Connections within the host, by how the end sees it that was told last: it
- * is found when the other end is told. The kernel links the two nowhere.
+ * Connections within the host, by the addresses as the end that was told first has them. The other
+ * end finds it by them when it is told, since the kernel does not link the two.
  */
 struct socket_end {
 	u64 netns, local_hi, local_lo, remote_hi, remote_lo;
@@ -32,7 +30,8 @@ struct {
 	__type(value, struct socket_found);
 } socket_ends SEC(".maps") __weak;
 
-/* Where a socket record is made. The ends are not on the stack: calls are deep where it is told. */
+/* Where a socket record is made. The ends are not on the stack, since call chains are deep there.
+ */
 struct socket_scratch {
 	union {
 		struct record_socket r;
@@ -47,7 +46,7 @@ static __always_inline u64 socket_key(struct socket *socket)
 	return KERNEL_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
 }
 
-/* Is it still that socket? Its memory may be another's by now. */
+/* Whether it is still that socket. Its memory may belong to another one by now. */
 static __always_inline bool socket_is(const struct socket_found *found,
 				      const struct socket_end *end)
 {
@@ -59,7 +58,7 @@ static __always_inline bool socket_is(const struct socket_found *found,
 	       bpf_ntohs(KERNEL_READ(sk, __sk_common.skc_dport)) == end->remote_port;
 }
 
-/* The key of the other end, if that was told before. Remembers this one otherwise. */
+/* The key of the other end, if that was told before; else 0, and this end is remembered. */
 static __always_inline u64 socket_tcp_peer(struct socket_scratch *s, struct sock *sk)
 {
 	const struct record_socket *r = &s->r;
@@ -98,7 +97,7 @@ static __always_inline void socket_inet_fill(struct record_socket *r, struct soc
 	r->remote_port = bpf_ntohs(KERNEL_READ(sk, __sk_common.skc_dport));
 }
 
-/* The address of a Unix socket; one that only connected has none, its peer's is told. */
+/* Fills in the address of a Unix socket. One that only connected has none: then its peer's. */
 static __always_inline void socket_unix_fill(struct record_socket *r, struct sock *sk)
 {
 	struct unix_sock *own = (void *)sk;
@@ -109,7 +108,7 @@ static __always_inline void socket_unix_fill(struct record_socket *r, struct soc
 	int len;
 	u64 n;
 
-	if (socket) /* none before accept() */
+	if (socket) /* 0 before accept() */
 		r->peer = socket_key(socket);
 	if (!address)
 		address = KERNEL_READ((struct unix_sock *)peer, addr);
@@ -125,14 +124,14 @@ static __always_inline void socket_unix_fill(struct record_socket *r, struct soc
 		return;
 	r->path_len = n;
 	if (r->path[0] == '\0')
-		r->path[0] = '@'; /* abstract */
+		r->path[0] = '@'; /* an abstract address */
 	else if (r->path[(n - 1) & 127] == '\0')
 		r->path_len = n - 1;
 }
 
 /*
- * Fills all of SOCKET_BYTES of the record but the time. Returns how many bytes
- * count, 0 if the file is no socket that has addresses.
+ * Fills the record, all SOCKET_BYTES of it except for the time. Returns how many bytes are used, 0
+ * if the file is no socket with addresses.
  */
 static __always_inline u64 socket_fill(struct socket_scratch *s, struct task_struct *task,
 				       struct file *file)

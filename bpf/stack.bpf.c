@@ -145,7 +145,7 @@ struct stack_walk {
 	u32 at;
 };
 
-/* What lies at the address; false: nothing, or somebody is changing the mappings. */
+/* Finds the mapping at an address. False: there is none, or mappings are being changed. */
 static __always_inline bool stack_look(struct stack_walk *w, u64 address, struct vma_seen *seen)
 {
 	long err = bpf_find_vma(w->task, address, vma_look, seen, 0);
@@ -204,13 +204,13 @@ static __always_inline void walk_begin(struct stack_scratch *s, struct task_stru
 	frame_put(s, BPF_CORE_READ(regs, ip));
 }
 
-/* What follows can be a frame: the pointer is aligned and lies above the stack's top. */
+/* Whether a frame can follow: its pointer is aligned and above the top of the stack. */
 static __always_inline bool walk_goes_on(const struct stack_scratch *s)
 {
 	return s->fp >= s->sp && !(s->fp & 7) && s->fp < USER_END;
 }
 
-/* Where the words go; NULL if there is no room. */
+/* The place for the words in the record; NULL if there is no room. */
 static __always_inline void *words_begin(struct stack_scratch *s)
 {
 	u64 at = (u64)s->count * 8;
@@ -220,7 +220,7 @@ static __always_inline void *words_begin(struct stack_scratch *s)
 	return at > sizeof(s->r.frames) - STACK_WORDS * 8 ? NULL : s->r.frames + at;
 }
 
-/* What does not lie in code becomes 0: of the frames it ends the chain. */
+/* Replaces an address that is not in code by 0. Among frames this ends the chain. */
 static long place_check(u32 index, void *arg)
 {
 	struct stack_walk *w = arg;

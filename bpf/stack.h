@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Stacks of waits that are longer than stack_min_ns: the kernel's when the
- * thread gets a CPU again, the user's when it next returns to user mode, since
- * it cannot be read before. A thread that left its CPU in user mode is in the
- * middle of some function: of its user stack only the instruction is told.
+ * Stacks of waits that are longer than stack_min_ns. The kernel's stack is recorded when the thread
+ * gets a CPU again. The user's stack is recorded when the thread next returns to user mode, since
+ * it cannot be read before. A thread that left its CPU in user mode is in the middle of a function:
+ * of its user stack only the instruction is recorded.
  */
 #ifndef BPF_STACK_H
 #define BPF_STACK_H
@@ -11,17 +11,20 @@
 #include "bpf/ring.h"
 #include "bpf/state.h"
 
-/* Set by capture before the programs are loaded; 0: no stacks, and their programs are not. */
+/* Set by capture before the programs are loaded. 0: no stacks; their programs are not loaded. */
 const volatile u64 stack_min_ns __weak = 0;
 
 #define USER_CS_32 0x23
 #define STACK_KERNEL_FRAMES 127
-#define STACK_FRAMES 62 /* of a user stack, by frame pointers, beside the innermost */
-#define STACK_WORDS 64	/* of its top */
+#define STACK_FRAMES 62 /* of a user stack, by frame pointers, besides the innermost */
+#define STACK_WORDS 64	/* of the top of a user stack */
 
 #define STACK_BYTES 1152
 
-/* The record, and how far a walk is: what loops change lies here, lest the verifier count it. */
+/*
+ * The record, and the state of a walk. Values that loops change are here, so that the verifier does
+ * not track them.
+ */
 struct stack_scratch {
 	union {
 		struct record_stack r;
@@ -30,11 +33,11 @@ struct stack_scratch {
 	u64 fp, sp;
 	u32 count;    /* u64 in frames */
 	u32 words_at; /* where the words begin */
-	u32 last;     /* behind the last that lies in code */
-	u32 lost;     /* something of it could not be read */
+	u32 last;     /* behind the last one that is an address of code */
+	u32 lost;     /* a part could not be read */
 };
 
-/* One for each program that calls: a program does not nest on a CPU. */
+/* One buffer for each program that calls, since a program does not nest on a CPU. */
 enum stack_at { STACK_AT_SWITCH, STACK_AT_EXIT, STACK_AT_FAULT, STACK_AT_ITERATOR };
 
 struct {
@@ -44,13 +47,13 @@ struct {
 	__type(value, struct stack_scratch);
 } stack_scratches SEC(".maps") __weak;
 
-/* stack.bpf.c: the running thread's user stack, the same since `since_ns`. */
+/* Records the user stack of the running thread, which is unchanged since `since_ns`. */
 int stack_of_current(u32 at, u64 since_ns);
 
 static __always_inline void stack_head(struct record_stack *r, struct task_struct *task, u32 flags,
 				       u64 since_ns)
 {
-	/* of one that is in the middle of an exec or ends: as its other records say */
+	/* in the middle of an exec, or at its end, a thread has the number of its other records */
 	struct thread_state *state = state_known(task);
 
 	__builtin_memset(r, 0, __builtin_offsetof(struct record_stack, frames));
@@ -61,7 +64,7 @@ static __always_inline void stack_head(struct record_stack *r, struct task_struc
 	r->since_ns = since_ns;
 }
 
-/* Bytes of the record, 0 if there is no such stack. */
+/* Fills the record with the kernel's stack. Returns its bytes, 0 if there is no such stack. */
 static __always_inline u32 stack_kernel_fill(struct record_stack *r, struct task_struct *task,
 					     u64 since_ns)
 {
@@ -80,7 +83,7 @@ static __always_inline bool stack_has_user(struct task_struct *task)
 	return !task_is_kernels(task) && task->mm;
 }
 
-/* 32-bit code, whose frames are others. */
+/* Whether the thread runs 32-bit code, whose frames have another layout. */
 static __always_inline bool stack_is_compat(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -88,7 +91,7 @@ static __always_inline bool stack_is_compat(struct task_struct *task)
 	return task->thread_info.status & TS_COMPAT || BPF_CORE_READ(regs, cs) == USER_CS_32;
 }
 
-/* Begin of the stay in the kernel that the thread is in; `off_ns` if it is not known. */
+/* When the thread entered the kernel last; `off_ns` if it is not known. */
 static __always_inline u64 stack_visit(const struct thread_state *state, u64 off_ns)
 {
 	u64 since = state->in_syscall ? state_call_ns(state) : state->fault_begin_ns;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What the programs keep of each thread. It comes and goes with the thread, so that a reused tid
- * inherits nothing.
+ * The state that the programs keep for each thread. It is made and dropped with the thread, so a
+ * tid that is used again inherits nothing.
  *
- * Each thread has a place in an array, by its address, which needs no call of the kernel to be
- * looked up. task_newtask and sched_process_free see to its coming and going. Where another
- * thread has that place already, its state is apart (bpf/kernel_versions.h).
+ * Each thread has a place in an array, by the address of its task, so a lookup needs no call of the
+ * kernel. task_newtask makes the state and sched_process_free drops it. If another thread has the
+ * place already, the state is kept apart (bpf/kernel_versions.h).
  *
- * Who is in scope: with scope_host every thread but those of capture itself;
- * else the threads whose state says so. State is made by the fork program
- * (children inherit), by the snapshot (scope_pids), by a move into a cgroup and, for the command
- * that capture starts, by the iterator scope_seeds. That a thread has none is remembered until
- * another one is made (bpf/caller.h).
+ * Scope: with scope_host every thread but those of capture itself is in scope; else those whose
+ * state says so. State is made by the program for forks (children inherit), by the snapshot
+ * (scope_pids), by a move into a cgroup and, for the command that capture starts, by the iterator
+ * scope_seeds. That a thread has no state is remembered until some state is made (bpf/caller.h).
  */
 #ifndef BPF_STATE_H
 #define BPF_STATE_H
@@ -25,26 +24,26 @@ const volatile bool scope_host __weak = false;
 const volatile bool spans_only __weak = false;
 
 /*
- * Capture's own process, as the kernel numbers it, and its pid namespace with that one's
- * depth (0: the initial one): found by own_find() before the programs are attached.
+ * The process of capture, by the kernel's number, and its pid namespace with the depth of that (0:
+ * the initial one). own_find() sets them before the programs are attached.
  */
 u32 own_tgid __weak = 0;
 u32 own_level __weak = 0;
 u64 own_namespace __weak = 0;
 
 /*
- * Set when all programs are attached: until then they keep state and write no
- * record, so that no thread is recorded by some of them only.
+ * Set when all programs are attached. Until then they keep state and write no record, so that no
+ * thread is recorded by some programs only.
  */
 u32 recording __weak = 0;
-u64 recording_ns __weak = 0; /* since when; set before it */
+u64 recording_ns __weak = 0; /* since when; set before `recording` */
 
-/* Set while they run: grows with each change of `locations`. */
+/* Grows with each change of `locations`, while the programs run. */
 u32 context_generation __weak = 0;
 
 #define STATE_PLACES_BITS 13
 
-/* Mapped by nobody: but then they begin on a page. */
+/* Mappable, though nobody maps it: so the values begin on a page. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -55,10 +54,10 @@ struct {
 
 u64 states_made __weak = 0; /* grows behind each */
 
-/* Set for good when a thread's state is not in its place. */
+/* Set, and never reset, when the state of a thread is kept apart from its place. */
 u32 states_apart __weak = 0;
 
-/* Where each process (tgid) keeps its context. */
+/* The location of contexts of each process, by tgid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -67,7 +66,7 @@ struct {
 	__type(value, struct context_location);
 } locations SEC(".maps") __weak;
 
-/* What each process (tgid) executed while it was in scope. */
+/* The last exec of each process in scope, by tgid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -76,11 +75,11 @@ struct {
 	__type(value, struct context_executed);
 } executed SEC(".maps") __weak;
 
-#define PROGRAMS_MAX 4096 /* the one that was not executed for the longest time goes */
+#define PROGRAMS_MAX 4096 /* the entry of the oldest exec is dropped first */
 
 /*
- * Where the processes of a program have it, for those to come; known = 0: not all have it at one
- * place. Capture writes it, an exec reads it.
+ * The location of contexts by program, for processes that execute it later; known = 0: processes
+ * had different ones. Capture writes it, the program for execs reads it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -89,13 +88,14 @@ struct {
 	__type(value, struct context_location);
 } program_locations SEC(".maps") __weak;
 
-/* The number of a thread in capture's own pid namespace; 0: it is not to be seen there. */
+/* The number of a thread in capture's own pid namespace; 0: the thread is not visible there. */
 static __always_inline u32 own_number(struct task_struct *task)
 {
 	struct upid seen = {};
 	u32 pid = task->pid;
 
-	barrier_var(pid); /* or one load is made for both results, of two kinds of memory */
+	barrier_var(pid); /* else clang makes one load for both results, which are in two kinds of
+			     memory */
 	if (own_level == 0)
 		return pid;
 	if (own_level > 32 || task->thread_pid->level < own_level ||
@@ -105,7 +105,7 @@ static __always_inline u32 own_number(struct task_struct *task)
 	return seen.nr;
 }
 
-/* A number to the verifier. */
+/* The lower half of an address, as a plain number for the verifier. */
 static __always_inline u32 half_of_address(const void *address)
 {
 	u32 half;
@@ -132,7 +132,7 @@ static __always_inline bool state_is_placed(const struct thread_state *place,
 	return place && *(volatile u64 *)&place->task == (u64)task;
 }
 
-/* State of a thread that has one; else NULL. */
+/* The state of a thread; NULL if it has none. */
 static __always_inline struct thread_state *state_known(struct task_struct *task)
 {
 	struct thread_state *place = state_place(task);
@@ -142,7 +142,8 @@ static __always_inline struct thread_state *state_known(struct task_struct *task
 	return *(volatile u32 *)&states_apart ? state_apart(task) : NULL;
 }
 
-/* It has none, or did not have any a moment ago; `flags` as for state_apart_begin(). */
+/* Makes the state of a thread without one, in its place or apart. `flags`: of state_apart_begin().
+ */
 static __noinline struct thread_state *state_begin(struct task_struct *task, u64 flags)
 {
 	struct thread_state *place = state_place(task);
@@ -156,7 +157,7 @@ static __noinline struct thread_state *state_begin(struct task_struct *task, u64
 	return place;
 }
 
-/* The same, zero if it had none. NULL: there is no memory, or not at this moment. */
+/* The state of a thread, made as zeros if it had none. NULL: there is no memory now. */
 static __always_inline struct thread_state *state_make(struct task_struct *task)
 {
 	struct thread_state *state = state_known(task);
@@ -164,7 +165,7 @@ static __always_inline struct thread_state *state_make(struct task_struct *task)
 	return state ? state : state_begin(task, BPF_NOEXIST);
 }
 
-/* The place is free, and blank, for another thread. */
+/* Clears the place and frees it for another thread. */
 static __always_inline void state_leave_place(struct task_struct *task)
 {
 	struct thread_state *place = state_place(task);
@@ -184,20 +185,23 @@ static __always_inline void state_drop(struct task_struct *task)
 		state_apart_drop(task);
 }
 
-/* The address may have been another thread's, which could not be dropped in its time. */
+/* Makes the state of a new thread. Its address may have state of a thread that was not dropped. */
 static __always_inline struct thread_state *state_make_new(struct task_struct *task)
 {
 	state_leave_place(task);
 	return state_begin(task, BPF_ANY);
 }
 
-/* Of a recorded host: is the thread recorded, of which there is no state to say so? */
+/* Whether a thread without state is recorded, in a recording of the host. */
 static __always_inline bool stateless_in(u32 tgid)
 {
 	return *(volatile u32 *)&recording && tgid != own_tgid;
 }
 
-/* Nobody knows what of it is not told. Rare, and not worth a place in each program. */
+/*
+ * Counts a loss of unknown kind for a thread whose state could not be made. Not inlined, since it
+ * is rare.
+ */
 static __noinline int stateless_count(u32 tgid)
 {
 	if (stateless_in(tgid))
@@ -206,14 +210,14 @@ static __noinline int stateless_count(u32 tgid)
 }
 
 /*
- * Set for good when a thread other than its process's first one begins an exec: from then on
- * numbers of threads may be others than their records bear (tid_of()).
+ * Set, and never reset, when a thread that is not the leader of its process begins an exec. From
+ * then on numbers of threads may differ from those in records (tid_of()).
  */
 u32 numbers_swap __weak = 0;
 
 /*
- * Of a thread of a recorded host that neither ends nor has a number of another, its state says
- * nothing about scope and number that the kernel does not say: it need not be looked up.
+ * Whether scope and number of a thread are known without its state. True in a recording of the
+ * host, if the thread does not end and its number cannot be that of another.
  */
 static __always_inline bool task_is_plain(const struct task_struct *task)
 {
@@ -232,8 +236,9 @@ static __always_inline void state_clear(struct thread_state *state, u32 flags)
 }
 
 /*
- * Whose thread pointer one has that was made before recording began, if it is its leader's or its
- * parent's: only that thread publishes there. It may run meanwhile.
+ * Finds out whether a thread that was made before recording began has the thread pointer of its
+ * leader or parent. Then only that other thread publishes its context there. The thread may run
+ * meanwhile.
  */
 static __always_inline void state_find_creator(struct thread_state *state, struct task_struct *task)
 {
@@ -252,8 +257,8 @@ static __always_inline void state_find_creator(struct thread_state *state, struc
 }
 
 /*
- * A call whose entry was not seen is known from the begin of the recording on:
- * it was open then. Of a thread that came into scope later, from then on.
+ * The time since when an open call whose begin was not seen is known: the begin of the recording,
+ * or when the thread came into scope.
  */
 static __always_inline u64 state_known_ns(const struct thread_state *state)
 {
@@ -261,8 +266,8 @@ static __always_inline u64 state_known_ns(const struct thread_state *state)
 }
 
 /*
- * Whoever moves a thread and the snapshot may find it outside at once: only one of them lets it in,
- * and says so.
+ * Claims a thread that is out of scope. The snapshot and a move into a cgroup may find it at the
+ * same time; the one that claims it puts it in scope and records that.
  */
 static __always_inline bool state_claim(struct thread_state *state)
 {
@@ -270,15 +275,14 @@ static __always_inline bool state_claim(struct thread_state *state)
 
 	if (before & STATE_ENTERS)
 		return false;
-	if (before & STATE_IN) /* just now */
+	if (before & STATE_IN) /* another one has just put it in scope */
 		state_clear(state, STATE_ENTERS);
 	return !(before & STATE_IN);
 }
 
 /*
- * The thread, which the caller has claimed, comes into scope, in a recording that has begun at
- * `now_ns`; 0: as it begins. What it did so far is not known; no call that it begins from then on
- * goes unseen.
+ * Puts a thread that the caller has claimed in scope, at `now_ns`; 0: at the begin of the
+ * recording. What it did before is not known. All calls that it begins from now on are seen.
  */
 static __always_inline void state_enter(struct thread_state *state, struct task_struct *task,
 					u32 flags, u64 now_ns)
@@ -302,7 +306,10 @@ static __always_inline void state_enter(struct thread_state *state, struct task_
 	state_clear(state, STATE_ENTERS);
 }
 
-/* NULL if it is of no interest; with scope_host, if there is no memory or not at this moment. */
+/*
+ * The state of a thread. NULL if it is out of scope; with scope_host, if there is no memory for its
+ * state now.
+ */
 static __always_inline struct thread_state *state_try(struct task_struct *task)
 {
 	struct thread_state *state;
@@ -315,7 +322,7 @@ static __always_inline struct thread_state *state_try(struct task_struct *task)
 	return state;
 }
 
-/* State of a thread, NULL if it is of no interest, or could not be made: that is counted. */
+/* The state of a thread. NULL if it is out of scope, or could not be made, which is counted. */
 static __always_inline struct thread_state *state_of(struct task_struct *task)
 {
 	struct thread_state *state = state_try(task);
@@ -326,24 +333,27 @@ static __always_inline struct thread_state *state_of(struct task_struct *task)
 }
 
 /*
- * The number that a thread's records bear. An exec from a second thread swaps the
- * numbers of that thread and the leader in its middle, before the exec is told,
- * and perhaps before the leader has left its CPU for the last time: until the exec
- * record, and from a thread's exit on, the number from before is held.
+ * The number of a thread in records. An exec by a thread that is not the leader swaps the numbers
+ * of both in its middle. That is before the exec is recorded, and perhaps before the leader has
+ * left its CPU for the last time. So the old number is kept until the record of the exec, and from
+ * the exit of a thread on.
  */
 static __always_inline u32 tid_of(const struct task_struct *task, const struct thread_state *state)
 {
 	return state && state->held_tid ? state->held_tid : (u32)task->pid;
 }
 
-/* What only the thread itself writes is left to it, as it can run at any time. */
+/*
+ * Takes over what the snapshot has found of the thread's call. The thread does this itself, since
+ * it may run at any time and only it may write these fields.
+ */
 static __always_inline void state_take_found(struct thread_state *state)
 {
 	state->args[0] = state->found.arg0;
 	state->file = state->found.file;
 }
 
-/* Its open call, before anybody asks for its file. */
+/* Takes over an open call that the snapshot found, before its file is used. */
 static __always_inline void state_take_call(struct thread_state *state)
 {
 	if (state->in_syscall != IN_SYSCALL_FOUND)
@@ -352,7 +362,7 @@ static __always_inline void state_take_call(struct thread_state *state)
 	state->in_syscall = IN_SYSCALL_SOFT;
 }
 
-/* When its open call began; 0: that is not known. */
+/* The begin of the open call; 0: not known. */
 static __always_inline u64 state_call_ns(const struct thread_state *state)
 {
 	return state->begin_ns == CALL_UNTOLD_NS ? 0 : state->begin_ns;

@@ -7,7 +7,7 @@
 #include "bpf/context.h"
 #include "bpf/leave.h"
 
-/* Its record, in whole slots. */
+/* The record, in whole slots. */
 struct switch_slots {
 	struct record_switch r;
 	u64 rest[5];
@@ -19,7 +19,7 @@ static __always_inline u32 switch_slots_of(const struct record_switch *r)
 	return context_is_set(&r->ctx) ? 2 : 1;
 }
 
-/* The running thread's span, and the call that it is in if that was not seen to begin. */
+/* Fills in the span of the running thread, and finds its call if that was not seen to begin. */
 static __always_inline void switch_fill_context(struct record_switch *r, struct thread_state *state,
 						struct task_struct *task)
 {
@@ -29,7 +29,7 @@ static __always_inline void switch_fill_context(struct record_switch *r, struct 
 	context_now(state, task);
 	r->ctx = state->ctx;
 	if (state->called == CALLED_FORGOTTEN && state->in_syscall == IN_SYSCALL_SOFT) {
-		/* what was before is not known: it begins here, where it is told of */
+		/* the time before is not known: the call counts from its first record on */
 		bool told = context_is_set(&state->ctx);
 
 		state->in_syscall = told ? IN_SYSCALL_SOFT : 0;
@@ -38,7 +38,7 @@ static __always_inline void switch_fill_context(struct record_switch *r, struct 
 	}
 }
 
-/* Where the thread was: fault, syscall, user mode, or past all that. */
+/* Fills in where the thread was: in a fault, in a call, in user mode, or exiting. */
 static __always_inline void switch_fill_mode(struct record_switch *r, struct thread_state *state,
 					     struct task_struct *task, u64 now)
 {

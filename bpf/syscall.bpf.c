@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * System calls: one record each, at the exit. The entry keeps the time, the
- * first argument and the file behind its fd: a thread that leaves the CPU in
- * the middle is explained by them, and after close() the file is gone. With spans_only only calls
- * under a span are asked for time and file: see CALL_UNTOLD_NS.
+ * System calls. Each is one record, written at its end. Its begin keeps the time, the first
+ * argument and the file (bpf/call_begin.h). With spans_only, time and file are only kept for calls
+ * in a span: see CALL_UNTOLD_NS.
  */
 #include "bpf/call.h"
 #include "bpf/call_begin.h"
@@ -25,7 +24,10 @@
 const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
 const u8 fd_calls[SYSCALL_TABLE_SIZE] = FD_CALLS_INIT;
 
-/* restart_syscall goes on with the call that was interrupted: its number, file and arguments. */
+/*
+ * Whether the call is restart_syscall, which goes on with the call that was interrupted: number,
+ * file and arguments are those of that call.
+ */
 static __always_inline bool syscall_goes_on(const struct thread_state *state,
 					    struct task_struct *task, long id)
 {
@@ -34,7 +36,10 @@ static __always_inline bool syscall_goes_on(const struct thread_state *state,
 	return !state->compat && id == SYSCALL_NR_restart_syscall;
 }
 
-/* A close is told before the number is free for others. None is open: it will fail. */
+/*
+ * Whether the call closes a file. A close is recorded at its begin, before other threads can get
+ * the descriptor. If no file is open there, the call will fail.
+ */
 static __always_inline bool syscall_closes(const struct thread_state *state)
 {
 	return record_files && state->row == SYSCALL_NR_close && state->file.kind &&
@@ -42,8 +47,8 @@ static __always_inline bool syscall_closes(const struct thread_state *state)
 }
 
 /*
- * The begin of the call. A close's record is just behind it, by the same reading of the clock: its
- * place was reserved before.
+ * Notes the begin of a close, and writes the record of the closed file. Its time is 1 ns later, by
+ * the same reading of the clock: its slot was reserved before.
  */
 static __always_inline void syscall_begin_closing(struct thread_state *state,
 						  struct task_struct *task)
@@ -78,7 +83,10 @@ static __always_inline bool syscall_sends(u32 class)
 	return class == FD_CALL_SEND || class == FD_CALL_SEND4;
 }
 
-/* Sends are many, and few connect: those of 32-bit programs are looked at later. */
+/*
+ * Whether the flags of a send say that it does not connect. Sends are frequent, and few connect.
+ * Those of 32-bit programs are checked later.
+ */
 static __always_inline bool syscall_cannot_connect(u32 class, const struct thread_state *state,
 						   struct pt_regs *regs)
 {
@@ -86,7 +94,7 @@ static __always_inline bool syscall_cannot_connect(u32 class, const struct threa
 	       !((class == FD_CALL_SEND ? regs->dx : regs->r10) & FD_SEND_CONNECTS);
 }
 
-/* Whether something is told of the call's file where the call is not told. */
+/* Whether the call may change a file in a way that is recorded even if the call is not. */
 static __always_inline bool syscall_changes_files(const struct thread_state *state,
 						  struct pt_regs *regs)
 {
@@ -97,7 +105,7 @@ static __always_inline bool syscall_changes_files(const struct thread_state *sta
 	return class || state->row == SYSCALL_NR_splice;
 }
 
-/* See CALL_UNTOLD_NS. */
+/* Whether neither the call nor a change of a file is recorded: see CALL_UNTOLD_NS. */
 static __always_inline bool syscall_is_untold(const struct thread_state *state,
 					      struct pt_regs *regs)
 {
@@ -139,7 +147,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	return 0;
 }
 
-/* The record's slots behind the first, which ends with arg1. */
+/* The second and third slot of the record. The first ends with arg1. */
 struct syscall_second {
 	u64 args[4]; /* arg2 to arg5 */
 	struct file_ref file;
@@ -157,7 +165,7 @@ _Static_assert(__builtin_offsetof(struct record_syscall, file) ==
 _Static_assert(__builtin_offsetof(struct record_syscall, ctx.span) == 2 * RECORD_SLOT_BYTES,
 	       "third");
 
-/* How many slots: what is zero at the end need not be published. */
+/* How many slots are published. Slots of zeros at the end are left out. */
 static __always_inline u32 syscall_slots(const struct thread_state *state, const u64 args[6])
 {
 	if (context_is_set(&state->ctx))
@@ -166,9 +174,10 @@ static __always_inline u32 syscall_slots(const struct thread_state *state, const
 }
 
 /*
- * A call that was not seen to begin. The first one of a thread was open when its recording began,
- * unless a filter or a tracer can have refused it before it was entered. Not static: the verifier
- * looks at it once, and not at what follows for each way through it.
+ * Handles the end of a call whose begin was not seen. The first such call of a thread was open when
+ * its recording began, unless a seccomp filter or a tracer may have refused it before it was
+ * entered. Not static, so that the verifier looks at it once, instead of following each path
+ * through it.
  */
 __noinline int syscall_begin_late(struct thread_state *state)
 {
@@ -182,7 +191,7 @@ __noinline int syscall_begin_late(struct thread_state *state)
 	state->compat = task->thread_info.status & TS_COMPAT ? 1 : 0;
 	state->row = call_row(regs->orig_ax, state->compat, regs);
 	fd = call_file_find(state, task, regs);
-	/* what it closed is gone, and another thread can have put another file there meanwhile */
+	/* a closed file is gone, and another thread may have opened another one there meanwhile */
 	if (state->row == SYSCALL_NR_close || fd_is_new(task, fd))
 		__builtin_memset(&state->file, 0, sizeof(state->file));
 	context_read(state, task);
@@ -191,7 +200,7 @@ __noinline int syscall_begin_late(struct thread_state *state)
 	return 0;
 }
 
-/* The arguments that the call has; 0 for the others. */
+/* Takes the arguments of the call. Those that it does not have become 0. */
 static __always_inline void syscall_take_args(u64 args[6], const struct thread_state *state,
 					      struct pt_regs *regs)
 {
@@ -257,13 +266,13 @@ static __always_inline u8 syscall_flags(const struct thread_state *state, bool b
 }
 
 /*
- * What an open tells besides: filled once, in `call_paths` and `fd_paths`. It goes into slots
- * behind the call's record, all reserved at once, if it is short.
+ * The path and the name of an opened file, which are filled once, in `call_paths` and `fd_paths`.
+ * If they are short, they go into slots behind the record of the call, all reserved at once.
  */
 struct syscall_opened {
 	bool filled;
-	u32 path_bytes, name_bytes; /* 0: there is none */
-	u32 path_slots, name_slots; /* behind the record */
+	u32 path_bytes, name_bytes; /* of their records; 0: there is none */
+	u32 path_slots, name_slots; /* behind the record of the call */
 };
 
 static __always_inline bool syscall_opens(const struct thread_state *state, long result)
@@ -298,7 +307,7 @@ static __always_inline void syscall_open_fill(struct syscall_opened *opened,
 	opened->name_slots = name_slots;
 }
 
-/* By the same reading of the clock as the record before, and behind it. */
+/* Publishes both, with times just behind that of the record, by the same reading of the clock. */
 static __always_inline void syscall_put_opened(struct ring_place *place, u32 n,
 					       const struct syscall_opened *opened, u64 time_ns)
 {
@@ -319,7 +328,8 @@ static __always_inline void syscall_put_opened(struct ring_place *place, u32 n,
 	}
 }
 
-/* Fills the record where capture reads it: this runs too often for a copy. False if it is lost. */
+/* Writes the record. It is filled in the ring, since this runs too often for a copy. False: lost.
+ */
 static __always_inline bool syscall_put(const struct thread_state *state, struct task_struct *task,
 					struct pt_regs *regs, long result,
 					const struct syscall_opened *opened)
@@ -358,7 +368,7 @@ static __always_inline bool syscall_put(const struct thread_state *state, struct
 	return true;
 }
 
-/* Whether what it opened is told, too. */
+/* Records the call. True: what it opened is recorded, too. */
 static __always_inline bool syscall_record(struct thread_state *state, struct task_struct *task,
 					   struct pt_regs *regs, long result)
 {
@@ -369,9 +379,9 @@ static __always_inline bool syscall_record(struct thread_state *state, struct ta
 		syscall_begin_late(state);
 	} else if (state->in_syscall >= IN_SYSCALL_SOFT) {
 		state_take_call(state);
-		context_read(state, task); /* nobody read it where it began */
+		context_read(state, task); /* it was not read at the begin */
 	}
-	state->called = CALLED_SEEN; /* all programs are there: the next one is seen to begin */
+	state->called = CALLED_SEEN; /* all programs are attached: the next begin is seen */
 	if (!syscall_is_wanted(state))
 		return false;
 	if (syscall_opens(state, result))
@@ -391,26 +401,29 @@ static __always_inline bool syscall_only_sends(u32 class, const struct thread_st
 	       (state->file.kind != FILE_KIND_tcp || syscall_cannot_connect(class, state, regs));
 }
 
-/* Options that are read are many, and one is a descriptor: those of 32-bit programs likewise. */
+/*
+ * Whether the call reads an option of a socket that is no descriptor. Such calls are frequent.
+ * Those of 32-bit programs are checked later.
+ */
 static __always_inline bool syscall_only_reads_option(u32 class, const struct thread_state *state,
 						      struct pt_regs *regs)
 {
 	return class == FD_CALL_OPTION && !state->compat && (u32)regs->dx != FD_OPTION;
 }
 
-/* Where it is that the call writes what it opened. */
+/* Whether the call writes the descriptors that it opened to where its fourth argument points. */
 static __always_inline bool syscall_writes_to_fourth(u32 class)
 {
 	return class == FD_CALL_PAIR4 || class == FD_CALL_OPTION;
 }
 
-/* A connection may go on being made behind the call. */
+/* Whether the call may begin a connection that is established after its end. */
 static __always_inline bool syscall_connects(u32 class)
 {
 	return class == FD_CALL_CONNECT || class == FD_CALL_SEND || class == FD_CALL_SEND4;
 }
 
-/* What the call did to descriptors; its own record stands before. */
+/* Records what the call did to descriptors, behind its own record. */
 static __always_inline void syscall_files(struct thread_state *state, struct pt_regs *regs,
 					  long result)
 {
@@ -435,7 +448,7 @@ static __always_inline void syscall_files(struct thread_state *state, struct pt_
 	fd_after(class, arg0, args[1], args[2], result);
 }
 
-/* An exec that succeeds has told them already (exec_path()). */
+/* Whether paths of the call are to be recorded. exec_path() has done so for a successful exec. */
 static __always_inline bool syscall_has_paths(const struct thread_state *state, long result)
 {
 	u64 row = call_row_of(state);
@@ -445,7 +458,7 @@ static __always_inline bool syscall_has_paths(const struct thread_state *state, 
 	       !(result == 0 && call_keeps_args(row));
 }
 
-/* What splice takes out of a socket no tracepoint tells: a hole in what was received. */
+/* Counts bytes that splice takes out of a socket as incomplete: no tracepoint tells of them. */
 static __always_inline void syscall_count_hole(const struct thread_state *state, long result)
 {
 	if (state->nr == SYSCALL_NR_splice && result > 0 && state->in_syscall && !state->compat &&
@@ -475,9 +488,9 @@ static __always_inline bool syscall_makes(const struct task_struct *task,
 }
 
 /*
- * A thread that is born comes back from the call that made it, which is none of its own. One that
- * was born while programs were attached may have done so before its calls were seen to end, and
- * one that was born out of scope may have come into it since.
+ * Whether a thread returns from the call that made it, which is not a call of its own. A thread
+ * that was made while programs were being attached may have returned before ends of calls were
+ * seen. A thread that was made out of scope may have come into scope since.
  */
 static __always_inline bool syscall_made_it(const struct thread_state *state,
 					    const struct task_struct *task,
@@ -486,7 +499,8 @@ static __always_inline bool syscall_made_it(const struct thread_state *state,
 	if (result || (state->called && !state->newborn))
 		return false;
 	if (state->newborn && task->start_time > recording_ns)
-		return true; /* all programs saw its birth: its first end is that, or of no call */
+		return true; /* its fork was seen by all programs: its first end is that, or no call
+			      */
 	return syscall_makes(task, regs);
 }
 
@@ -510,7 +524,7 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		syscall_files(state, regs, result);
 	if (state_in(state))
 		syscall_count_hole(state, result);
-	/* The name is given whether or not the kernel can show it: its result is ignored. */
+	/* memory gets a name for us even if the kernel cannot show it, so the result is ignored */
 	if (state_in(state) && state->in_syscall && !state->compat && notice_may_be(state->nr))
 		notice_syscall(state->nr);
 	state->newborn = 0;

@@ -84,7 +84,7 @@ static __always_inline void unix_settle(struct unix_queue *queue, s64 queued)
 		queue->flags &= ~QUEUE_UNSURE;
 }
 
-/* Where the sender's call ends that is the first one to be told. */
+/* The position at which the sender's first recorded call ends. */
 static __always_inline u64 unix_first_sent(struct unix_queue *queue, const struct unix_call *call,
 					   s64 queued)
 {

@@ -8,7 +8,7 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct io_cqe {
-	int fd; /* what a request works on, until it has completed */
+	int fd; /* the file of a request, until it has completed */
 };
 
 struct io_uring_task {
@@ -26,7 +26,7 @@ struct io_uring_cqe {
 	s32 res;
 };
 
-/* What a request keeps of its own arguments: all of them lie at its begin. */
+/* The arguments that a request keeps, at its begin. */
 struct io_open {
 	u32 file_slot;
 };
@@ -46,7 +46,7 @@ struct io_close {
 
 #pragma clang attribute pop
 
-/* uring.bpf.c: the request of that address is submitted. */
+/* Notes that the request at that address is submitted. */
 int uring_submitted(const u64 *address);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * What a wake-up was about: the file that the waking thread works on, or the
- * socket that a softirq brought data to. A packet of a connection within the
- * host is delivered by a softirq inside the sender's own call: there the
- * sender is the waker. That the socket is the other end of the one the call
- * works on tells it from an interrupt that came in the middle of the call.
+ * The cause of a wake-up: the file that the waking thread works on, or the socket to which a
+ * softirq brought data. A packet of a connection within the host is delivered by a softirq inside
+ * the call of the sender. Then the sender is the waker. If the socket is the other end of the one
+ * that the call works on, it was the sender, and not an interrupt in the middle of the call.
  */
 #ifndef BPF_WAKER_H
 #define BPF_WAKER_H
@@ -16,13 +15,13 @@
 #include "bpf/state.h"
 #include "record/syscalls.h"
 
-/* What explains a thread that waited for events; other files are left out. */
+/* The kinds of files that a thread can wait for; others say nothing about a wake-up. */
 #define WAKER_FILES                                                                                \
 	(1u << FILE_KIND_pipe | 1u << FILE_KIND_fifo | 1u << FILE_KIND_unix |                      \
 	 1u << FILE_KIND_eventfd | 1u << FILE_KIND_timerfd | 1u << FILE_KIND_tcp |                 \
 	 1u << FILE_KIND_udp | 1u << FILE_KIND_socket_other | 1u << FILE_KIND_netlink)
 
-/* Nothing of one out of scope: what it was at when it left is not true any more. */
+/* The state of the waker; NULL if it is out of scope, when its state is not kept up to date. */
 static __always_inline struct thread_state *waker_state(struct task_struct *waker)
 {
 	struct thread_state *state = state_known(waker);
@@ -30,7 +29,7 @@ static __always_inline struct thread_state *waker_state(struct task_struct *wake
 	return state_in(state) ? state : NULL;
 }
 
-/* A thread that wakes another, with the file of the call that it is in, if that is known. */
+/* Fills in a thread as the waker, with the file of its call if that is known. */
 static __always_inline void waker_fill_task(struct record_waking *r, struct task_struct *waker)
 {
 	struct thread_state *state = waker_state(waker);
@@ -52,7 +51,7 @@ static __always_inline void waker_fill_task(struct record_waking *r, struct task
 /* The descriptor that a call sends on or receives from; -1: no such call. */
 static __always_inline int waker_fd(struct pt_regs *regs)
 {
-	switch ((long)KERNEL_READ(regs, orig_ax)) { /* -1 where an interrupt hit user mode */
+	switch ((long)KERNEL_READ(regs, orig_ax)) { /* -1 if an interrupt hit user mode */
 	case SYSCALL_NR_read:
 	case SYSCALL_NR_readv:
 	case SYSCALL_NR_write:
@@ -80,7 +79,7 @@ static __always_inline u16 sock_port(struct sock *sk)
 {
 	u16 port = KERNEL_READ(sk, __sk_common.skc_num);
 
-	/* a reset takes that away */
+	/* a reset clears skc_num */
 	return port ? port : port_swap(KERNEL_READ((struct inet_sock *)sk, inet_sport));
 }
 
@@ -89,7 +88,7 @@ static __always_inline u16 sock_port_to(struct sock *sk)
 	return port_swap(KERNEL_READ(sk, __sk_common.skc_dport));
 }
 
-/* Of two of TCP: do they lie at the ends of one connection? A listener has no other end. */
+/* Whether two TCP sockets are the ends of one connection. A listener has no other end. */
 static __always_inline bool socks_are_ends(struct sock *mine, struct sock *other)
 {
 	u16 other_to = sock_port_to(other);
@@ -97,7 +96,7 @@ static __always_inline bool socks_are_ends(struct sock *mine, struct sock *other
 	return sock_port_to(mine) == sock_port(other) && (!other_to || other_to == sock_port(mine));
 }
 
-/* The port that a send names in its call, of many messages that of the first; 0: none. */
+/* The port in the arguments of a send, or of the first message if it has many; 0: none. */
 static __always_inline u16 waker_port_to(struct pt_regs *regs)
 {
 	void *address = NULL;
@@ -108,7 +107,7 @@ static __always_inline u16 waker_port_to(struct pt_regs *regs)
 		address = (void *)KERNEL_READ(regs, r8);
 		break;
 	case SYSCALL_NR_sendmsg:
-	case SYSCALL_NR_sendmmsg: /* a message begins with its address */
+	case SYSCALL_NR_sendmmsg: /* a message header begins with the address */
 		bpf_probe_read_user(&address, sizeof(address), (void *)KERNEL_READ(regs, si));
 	}
 	if (address)
@@ -116,7 +115,7 @@ static __always_inline u16 waker_port_to(struct pt_regs *regs)
 	return port_swap(port);
 }
 
-/* Did the last datagram in the queue come from that port? */
+/* Whether the last datagram in the queue came from that port. */
 static __always_inline bool sock_has_from(struct sock *sk, u16 port)
 {
 	struct sk_buff *last = KERNEL_READ(sk, sk_receive_queue.prev);
@@ -130,9 +129,9 @@ static __always_inline bool sock_has_from(struct sock *sk, u16 port)
 }
 
 /*
- * Does what the call sends on its socket of UDP go to the other? Either may have no peer. One
- * that takes from everybody has what was sent in its queue, which may have come by an interrupt
- * in the middle of the call.
+ * Whether the call sends from its UDP socket to the other one. Either may have no peer. If the
+ * other one takes datagrams from everybody, the last one in its queue decides: another may have
+ * come by an interrupt in the middle of the call.
  */
 static __always_inline bool socks_are_sent(struct sock *mine, struct sock *other,
 					   struct pt_regs *regs)
@@ -144,7 +143,7 @@ static __always_inline bool socks_are_sent(struct sock *mine, struct sock *other
 	return other_to ? other_to == from : sock_has_from(other, from);
 }
 
-/* Is the softirq that brought data to a socket of this kind part of the running thread's call? */
+/* Whether the softirq that brought data to the socket is part of the running thread's call. */
 static __always_inline bool waker_feeds(struct task_struct *waker, u16 kind,
 					const struct interrupt_state *interrupt)
 {
@@ -159,12 +158,13 @@ static __always_inline bool waker_feeds(struct task_struct *waker, u16 kind,
 
 	if (task_is_kernels(waker) || (kind != FILE_KIND_tcp && kind != FILE_KIND_udp))
 		return false;
-	/* the socket that it sends on or receives from just now, as net.bpf.c keeps it */
+	/* the socket on which the thread sends or receives now, as net.bpf.c keeps it */
 	if (state && state->in_syscall && state->bytes_sock)
 		return kind == FILE_KIND_tcp &&
 		       socks_are_ends((struct sock *)state->bytes_sock, sk);
 	regs = (struct pt_regs *)bpf_task_pt_regs(waker);
-	/* that it connects, shuts down or closes, which may have no descriptor any more */
+	/* a socket that the thread connects, shuts down or closes may have no descriptor any more
+	 */
 	mine = kind == FILE_KIND_tcp ? interrupt_changed(interrupt, waker, regs) : NULL;
 	if (mine && socks_are_ends(mine, sk))
 		return true;
@@ -197,7 +197,7 @@ static __always_inline void waker_socket(struct file_ref *ref, struct sock *sk)
 	struct socket *socket = KERNEL_READ(sk, sk_socket);
 
 	file_fill_socket(ref, sk);
-	if (socket) /* none before accept() */
+	if (socket) /* there is none before accept() */
 		ref->key = KERNEL_READ((struct socket_alloc *)socket, vfs_inode.i_ino);
 }
 

@@ -195,7 +195,7 @@ static u64 lane_there(const struct app_ring_sink *sink, u32 lane, u64 at, u64 li
 	return limit;
 }
 
-/* What lies between is the producer's again, and no text in it looks like a seq. */
+/* Gives the slots between the two positions back, cleared so that no text looks like a seq. */
 static void slots_give_back(struct app_lane *lane, u64 from, u64 to)
 {
 	for (; from != to; from++)

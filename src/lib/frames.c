@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What seldom happens to the active spans of a thread. */
+/* The rare operations on the active spans of a thread. */
 #include "lib/frames.h"
 
 #include "lib/record_write.h"

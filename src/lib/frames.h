@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which span is active on a thread.
+ * The active spans of a thread.
  *
- * A thread's active spans are frames, one above the other; each is a record in
- * OpenTelemetry's format, and publishing is one store of its address. A frame is
- * reserved before it is filled and published after it: a signal handler in
- * between uses the next one. A span that was ended by another thread than the one
- * it is active on stays published there until that thread is here next.
+ * They are frames, one above the other. Each frame is a record in OpenTelemetry's format, and
+ * publishing one is a single store of its address. A frame is reserved before it is filled, and
+ * published afterwards; a signal handler in between uses the next one. A span that another thread
+ * ended stays published until its own thread comes here next.
  *
- * A handler runs between any two instructions, from its begin to its end; it may end what
- * it interrupts. It is not to leave open what it began: then that may be active no more, but
- * nothing else is harmed. So that no frame is ever used twice:
- * - each lies above its `prev` in `frames`;
- * - all that are published, and those that are being filled, lie below `depth`;
- * - while one is being filled it lies below `floor`, and below that depth never falls;
- * - who took its place in `frames`, or lowered depth, by plain stores looks afterwards whether
- *   another span came to the top in between, and does it again.
+ * A handler runs between any two instructions, from its begin to its end, and may end spans that it
+ * interrupts. It should not leave a span open: such a span may stop being active, but nothing else
+ * is harmed. So that no frame is ever used twice:
+ * - each frame is above its `prev` in `frames`;
+ * - all frames that are published or being filled are below `depth`;
+ * - a frame that is being filled is below `floor`, and `depth` never falls below `floor`;
+ * - code that takes a frame, or lowers `depth`, by plain stores checks afterwards whether another
+ *   span came to the top in between, and then does it again.
  */
 #ifndef LIB_FRAMES_H
 #define LIB_FRAMES_H
@@ -27,11 +26,11 @@
 /* fathom_span.state: one of these, and the status in the bits above */
 #define SPAN_NONE 0
 #define SPAN_LIVE 1
-#define SPAN_PASSED 2 /* below the level: its ids are those of its parent, all 0 of a root */
+#define SPAN_PASSED 2 /* below the level: it has the ids of its parent; a root has ids of 0 */
 #define SPAN_STATE 3
 #define SPAN_STATUS_SHIFT 2
 #define SPAN_STATUS (3 << SPAN_STATUS_SHIFT)
-#define SPAN_WAS_PASSED 0x80 /* beside SPAN_NONE: the ids are not its own */
+#define SPAN_WAS_PASSED 0x80 /* with SPAN_NONE: the ids are not its own */
 
 /* frame.attached */
 #define ATTACHED_LIVE 1
@@ -51,13 +50,13 @@ static inline bool span_is_passed(const struct fathom_span *s)
 	       (s->state & (SPAN_STATE | SPAN_WAS_PASSED)) == SPAN_WAS_PASSED;
 }
 
-/* See fathom_live. One that the level left out has it in place of its parent. 0: no span. */
+/* The token of a span, see fathom_live. A suppressed span has it in parent_id. 0: no span. */
 static inline u64 span_token(const struct fathom_span *s)
 {
 	return id_load(span_is_passed(s) ? s->parent_id : s->span_id);
 }
 
-/* In halves, as ids are made: 16 bytes loaded after two stores of 8 wait for both. */
+/* Copies in halves, like ids are made: a load of 16 bytes after two stores of 8 waits for both. */
 static inline void trace_copy(u8 *to, const u8 *from)
 {
 	u64 first = id_load(from), last = id_load(from + 8);
@@ -66,13 +65,14 @@ static inline void trace_copy(u8 *to, const u8 *from)
 	memcpy(to + 8, &last, 8);
 }
 
-/* Says which span is active now, where no begin or end says it; `before` was. */
+/* Records which span is active now, if no begin or end of a span tells it. `before`: the last one.
+ */
 void fathom_record_active(struct fathom_thread *t, const struct frame *before);
-/* The top frame `f` was ended by another thread: takes it away. The one that is active then. */
+/* Removes the top frame `f`, which another thread has ended. Returns the new top frame. */
 struct frame *fathom_frames_settle(struct fathom_thread *t, struct frame *f);
-/* A span that ended: wherever it stands in our frames, and where it began. */
+/* Ends a span wherever it is in our frames, and at the place where it began. */
 void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where);
-/* The same for where it began alone. */
+/* Ends a span at the place where it began, on another thread. */
 void fathom_frames_end_elsewhere(u64 token, u16 where);
 
 static inline u32 frame_index(const struct fathom_thread *t, const struct frame *f)
@@ -98,7 +98,7 @@ static inline void frame_publish(struct fathom_thread *t, struct frame *f)
 	signal_fence();
 }
 
-/* Lowers depth to what is above the top frame. */
+/* Lowers depth to just above the top frame. */
 static inline void frames_lower(struct fathom_thread *t, struct frame *top)
 {
 	for (;;) {
@@ -114,13 +114,13 @@ static inline void frames_lower(struct fathom_thread *t, struct frame *top)
 	}
 }
 
-/* A frame that is nobody else's; NULL: as many are active as there is room for. */
+/* A frame for the caller alone; NULL: all frames are in use. */
 struct reserved {
 	struct frame *frame;
-	u32 floor; /* as it was before */
+	u32 floor; /* the floor before */
 };
 
-/* For a span that is about to be active: frame_activate() is to follow. */
+/* Reserves a frame for a span that becomes active. frame_activate() must follow. */
 static inline struct reserved frame_reserve(struct fathom_thread *t)
 {
 	struct reserved r = {NULL, t->floor};
@@ -145,7 +145,7 @@ static inline struct reserved frame_reserve(struct fathom_thread *t)
 	return r;
 }
 
-/* What is to lie below `f`: not what a handler left open above it meanwhile. */
+/* The frame to be below `f`. Frames above it, which a handler has left open, are skipped. */
 static inline struct frame *frame_below(struct frame *top, const struct frame *f)
 {
 	while (unlikely(top >= f))
@@ -166,7 +166,7 @@ static inline void frame_activate(struct fathom_thread *t, const struct reserved
 	f->parent = id_load(s->parent_id);
 	f->token = id_load(s->span_id);
 	if (attached == ATTACHED_PASSED) {
-		if (!f->token) /* a root: whoever looks sees no span */
+		if (!f->token) /* a root: readers see no span */
 			f->trace_flags = 0;
 		f->token = f->parent;
 		f->parent = 0;

@@ -7,7 +7,7 @@
 
 #include "lib/thread.h"
 
-/* What fathom_process.own points to where the kernel gives no page that a fork wipes. */
+/* The target of fathom_process.own if the kernel has no pages that are wiped at a fork. */
 extern struct process_own fathom_own_kept;
 
 /*

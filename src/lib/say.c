@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said about a span: attributes, events, endpoints. */
+/* Records that describe a span: attributes, events, endpoints. */
 #include "lib/record_write.h"
 
 #define TEXT_BYTES 1024

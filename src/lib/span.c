@@ -23,8 +23,8 @@ static void span_trace_new(struct fathom_thread *t, struct fathom_span *s, u8 fl
 }
 
 /*
- * What is said of a trace to those that follow a span of it that the level leaves out. A root has
- * none: each that begins below it decides for itself, and it takes no place of theirs.
+ * Sampling flags that children inherit from a span suppressed by its level. A suppressed root has
+ * none: each span that begins below it decides for itself, as if the root did not exist.
  */
 static u8 pass_flags(struct fathom_thread *t, const struct begin *b)
 {

@@ -10,7 +10,7 @@
 
 #include "tests/unit/capture/recording.h"
 
-/* What the command publishes as a thread context. */
+/* The thread context that the command publishes. */
 static const struct otel_record published = {
 	{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, {9, 8, 7, 6, 5, 4, 3, 2}, 1, 1, 0};
 static __thread const struct otel_record *volatile context_variable;
@@ -215,7 +215,7 @@ TEST(a_command_that_is_killed_before_it_begins)
 	capture_close(s.c);
 }
 
-/* What is read beyond a struct, up to its whole slots, is zero. */
+/* Bytes between the end of a struct and the end of its last slot are zero. */
 TEST(records_have_whole_slots)
 {
 	u8 wanted[CAPTURE_SYSCALLS] = {1};

@@ -87,7 +87,7 @@ static void disk_recorded_with_full(bool bios)
 	CHECK(s.lost > 0);
 }
 
-/* What is under way is never thrown out, and what there is no room for is counted. */
+/* A request under way is never dropped from the map, and one without room is counted. */
 TEST(a_request_without_room_is_counted)
 {
 	need_root();
@@ -95,7 +95,7 @@ TEST(a_request_without_room_is_counted)
 	disk_recorded_with_full(true);
 }
 
-/* What the programs know of a request that was issued: struct block_open. */
+/* The entry of an issued request in the programs' map: struct block_open. */
 struct issued {
 	u64 queued_ns, issued_ns;
 	u32 tid, pid;
@@ -176,7 +176,7 @@ static size_t feature_index(const struct capture *c, const char *name)
 	return i;
 }
 
-/* Where the link was, which is dropped. */
+/* Drops a link, and returns its place. */
 static struct bpf_link **link_drop(struct capture *c, const char *name)
 {
 	struct bpf_link **link = &c->links[feature_index(c, name)];
@@ -201,7 +201,10 @@ static void issued_move(int map, pid_t pid, u64 sector)
 	}
 }
 
-/* Of all writes the end is not seen, then all are seen; `done` as if parts of the first were. */
+/*
+ * Records writes whose ends are not seen, then writes that are seen as a whole. `done`: as if so
+ * many bytes of the first had ended.
+ */
 static void disk_recorded_after_unseen(u64 done)
 {
 	struct capture_options options = {.pid_count = 1};
@@ -272,8 +275,8 @@ static int moved_see(void *arg, const struct capture_stream *stream, const struc
 }
 
 /*
- * Where the kernel is at its last part does not matter. First only begins are seen, then, when
- * those say another sector, only ends of what lies at the same addresses.
+ * The position of the kernel in the last part does not matter. First only begins are seen; then,
+ * with other sectors in these, only ends of requests at the same addresses.
  */
 TEST(a_request_is_told_where_it_began)
 {

@@ -246,7 +246,7 @@ TEST(a_name_that_is_cut_is_counted_once)
 	CHECK_EQ(counts.incomplete, DEEP_OPENS);
 }
 
-/* What was told of the opens of a long path. */
+/* Records of the opens of a long path. */
 struct long_opens {
 	u64 paths, names;
 };

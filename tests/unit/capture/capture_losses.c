@@ -72,7 +72,7 @@ static int stall_lost(void *arg, const struct capture_stream *stream,
 	return 0;
 }
 
-/* What does not fit while a cut empties the rings is lost after it, and in doubt from it on. */
+/* Records without room while a cut empties the rings are lost after it, and in doubt from it on. */
 TEST(losses_during_a_cut_come_after_it)
 {
 	u64 *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

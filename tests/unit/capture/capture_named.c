@@ -13,7 +13,7 @@
 #define NUMBERS 8000	/* that new threads may get meanwhile, on a busy host */
 #define FIRST_AGAIN 300 /* behind the last number */
 
-/* What the programs know of a thread: struct named_thread. */
+/* The entry of a thread in the programs' map: struct named_thread. */
 struct named {
 	struct context ctx;
 	u32 tid, pid, in, pad;
@@ -78,7 +78,7 @@ static void threads_fill(struct capture *c)
 	}
 }
 
-/* Of a thread that has no room its event is not told, or of no process: never of another. */
+/* An event of a thread without room is lost, or has no process. It never gets another process. */
 TEST(a_thread_without_room_is_not_taken_for_one_before_it)
 {
 	static const char *const events[] = {"sched:sched_wakeup_new"};

@@ -86,7 +86,7 @@ static void child_end(struct capture *c, pid_t pid, int go)
 #define RING_BYTES (1 << 20)
 #define BURSTS 40
 
-/* Of more than half of a ring each, and many before nobody would wait any longer. */
+/* Bursts of more than half a ring each, many of them within the longest wait. */
 static void bursts(void)
 {
 	u32 cpus = (u32)libbpf_num_possible_cpus();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hypervisor took is told of each CPU from its first sight on. */
+/* The steal time of each CPU is told from its first reading on. */
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>

@@ -8,7 +8,7 @@
 #include "tests/unit/capture/seen.h"
 #include "tests/unit/check.h"
 
-/* What the recorded command does: `program --truth NAME`, which ends with what `run` returns. */
+/* A recorded command: `program --truth NAME`, which ends with the result of `run`. */
 struct truth {
 	const char *name; /* NULL: the last */
 	int (*run)(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording of known calls hands over: counted, and the few that tests look into. */
+/* Counts the records of a recording of known calls, and keeps the few that tests look into. */
 #ifndef TESTS_UNIT_CAPTURE_SEEN_H
 #define TESTS_UNIT_CAPTURE_SEEN_H
 

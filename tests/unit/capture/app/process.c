@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process says of its threads is looked up, and no more often than it takes. */
+/* Thread ids that a process writes are looked up, and not more often than needed. */
 #include "capture/app/process.h"
 
 #include <errno.h>

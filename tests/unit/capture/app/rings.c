@@ -37,7 +37,7 @@ TEST(spans_arrive)
 	writer_reap(&w);
 }
 
-/* What its threads share stands under none but the others in /proc. */
+/* /proc shows memory and descriptors only under its other threads. */
 TEST(a_process_whose_main_thread_has_ended)
 {
 	char path[64], state[64];
@@ -289,7 +289,7 @@ TEST(so_it_is_if_the_process_has_ended)
 	app_rings_free(rings);
 }
 
-/* What is seen after a cut, in the middle of it, belongs to both sides. */
+/* A loss that is seen after the cut, and spans it, belongs to both sides. */
 TEST(a_cut_in_it)
 {
 	struct writer w = writer_start();
@@ -433,7 +433,7 @@ TEST(a_ring_that_nobody_wrote_into_has_lost_nothing)
 	writer_reap(&w);
 }
 
-/* Not ours to hear: it was made before we began, or came into scope later. */
+/* Its earlier records are not for us: it was made before we began, or came into scope later. */
 TEST(a_ring_that_was_not_seen_to_be_made_begins_with_the_listener)
 {
 	u64 made;

@@ -280,7 +280,7 @@ TEST(garbage_everywhere)
 	liar_end(rings);
 }
 
-/* What is in a ring that is not found yet was written before the cut. */
+/* A ring that is not found yet may have records of the time before the cut. */
 TEST(a_cut_is_complete_up_to_where_a_ring_is_sought)
 {
 	const u64 ms = 1000000;
@@ -341,8 +341,7 @@ TEST(a_cut_says_up_to_when_it_is_complete)
 	liar_end(rings);
 }
 
-/* Of a lane that nobody has looked at yet nobody knows since when it is in the middle of a record.
- */
+/* A lane is seen for the first time: it is not known for how long a record is unfinished. */
 TEST(who_has_just_begun_a_record_is_waited_for)
 {
 	struct app_rings *rings;

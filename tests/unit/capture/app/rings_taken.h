@@ -96,7 +96,7 @@ static inline u64 rings_damaged(const struct app_rings *rings)
 	return counts.damaged;
 }
 
-/* What was lost until now; a recorder tells it at each cut. */
+/* Tells of the losses so far, as a recorder does at each cut. */
 static inline int losses_tell(struct app_rings *rings)
 {
 	u64 now = now_ns();

@@ -184,7 +184,7 @@ TEST(what_one_that_ended_had_made_is_missed)
 	writer_reap(&w);
 }
 
-/* What happened meanwhile is heard in between, and comes first; nobody waits for two of another. */
+/* Events are taken between two turns and come first; no process waits for two looks at another. */
 TEST(a_turn_ends_after_a_while_and_the_next_one_goes_on)
 {
 	struct writer w[4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a number was, from the records of threads. */
+/* Which process owned a thread id, from the records of threads. */
 #include "capture/app/thread_owners.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What app_writer.c opens: it is linked with the archive, and so has a libfathom of its own. */
+/* A plugin for writer.c. It is linked with the archive, so it has a libfathom of its own. */
 #include <fathom/fathom.h>
 
 void plugin_spans(long n);

@@ -60,7 +60,7 @@ static void check_way(pid_t pid, enum elf_tls_way way)
 	CHECK_EQ(places.place[0].way, way);
 }
 
-/* What holds however the variable is reached, with threads and fork. */
+/* Checks that hold for every way to reach the variable, with threads and fork. */
 static void check_contexts(void)
 {
 	struct context_location location = locate(publisher.pid), again;

@@ -345,7 +345,7 @@ TEST(read_what_is_no_context)
 	CHECK_EQ(process_context_read(getpid(), &context, NULL), 0);
 }
 
-/* What changes while it is read is read again, and never half old and half new. */
+/* A context that changes while it is read is read again, and is never half old and half new. */
 TEST(read_while_it_is_updated)
 {
 	char letters[LETTERS + 1] = "", should[LETTERS + 1] = "";

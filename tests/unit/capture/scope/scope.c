@@ -88,7 +88,7 @@ TEST(made_again_before_the_programs_are_attached)
 	capture_close(c);
 }
 
-/* Of those that were removed nothing stays in the map, however many. */
+/* Removed cgroups leave nothing in the map, however many there were. */
 TEST(made_again_many_times)
 {
 	struct capture *c = NULL;

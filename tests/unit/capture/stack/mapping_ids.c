@@ -65,7 +65,7 @@ static union mapping mapping_of(pid_t pid, const char *name)
 	return wanted.out;
 }
 
-/* What a record says that its file is known by; "": nothing. */
+/* Copies the identity of the file out of a record; "": it has none. */
 static void id_copy(const struct record_mapping *r, char text[FILE_IDENTITY_TEXT])
 {
 	size_t path = strnlen(r->path, r->path_len), bytes = r->path_len - path;
