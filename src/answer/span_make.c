@@ -182,13 +182,6 @@ static void thread_view(struct span_builder *b, const struct node *n, struct spa
 
 /* ---- all ---- */
 
-static void id_format(char text[17], u64 id)
-{
-	for (int i = 16; i-- > 0; id >>= 4)
-		text[i] = "0123456789abcdef"[id & 15];
-	text[16] = '\0';
-}
-
 /* Makes a span that is not a kernel span. */
 static void other_view(struct span_builder *b, const struct node *n, struct span *v, bool brief)
 {
@@ -224,15 +217,16 @@ const struct span *span_make(struct span_builder *b, const struct node *n, bool 
 		span_make_kernel(b, n, v, true);
 		return b->failed ? NULL : v;
 	}
+	trace_id_format(v->trace_id, n->trace);
 	v->tid = n->tid;
 	v->begin_ns = n->begin_ns;
 	v->end_ns = n->end_ns;
 	v->begin_soft = n->begin_soft;
 	v->end_soft = n->end_soft;
 	v->threads = node_threads(b->tree, n);
-	id_format(v->span_id, n->id);
+	span_id_format(v->span_id, n->id);
 	if (n->parent)
-		id_format(v->parent_id, n->parent);
+		span_id_format(v->parent_id, n->parent);
 	v->thread = query_comm(b->p, n->tid, n->begin_ns);
 	if (node_is_kernel(n))
 		span_make_kernel(b, n, v, brief);

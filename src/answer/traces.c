@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +38,9 @@ static bool chosen(const struct forest *forest, const struct stretch *s,
 	bool name = !c->name, service = !c->service, any = false;
 
 	if (c->trace_id) {
-		char id[33];
+		char id[TRACE_ID_BYTES];
 
-		for (int i = 0; i < 16; i++)
-			snprintf(id + 2 * i, 3, "%02x", root->trace[i]);
+		trace_id_format(id, root->trace);
 		if (strcasecmp(id, c->trace_id) != 0)
 			return false;
 	}
@@ -125,9 +123,7 @@ static int trace_give(struct maker *maker, const struct stretch *s,
 	if (err)
 		return err;
 	maker->first = s->first;
-	if (!under_no_span(root))
-		for (int i = 0; i < 16; i++)
-			snprintf(view.trace_id + 2 * i, 3, "%02x", root->trace[i]);
+	trace_id_format(view.trace_id, root->trace);
 	view.spans_count = maker->shown.count ? maker->shown.count : s->end - s->first;
 	return to->take(to->arg, &view);
 }

@@ -6,7 +6,10 @@
 #include "base/json.h"
 #include "span/span.h"
 
-/* Writes a span as a value of the array that was begun last. */
+/*
+ * Writes a span as a value of the array that was begun last. The trace id is not written: the
+ * document has it with the trace.
+ */
 void span_write_json(struct json *j, const struct span *span);
 
 /* Writes a split as the key "time": an object with the nanoseconds of each part. */

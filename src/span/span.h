@@ -59,6 +59,7 @@ struct frame {
 };
 
 struct span {
+	char trace_id[TRACE_ID_BYTES]; /* "": what a thread did outside of spans */
 	char span_id[SPAN_ID_BYTES];
 	char parent_id[SPAN_ID_BYTES]; /* "": a root */
 	const char *name;
@@ -92,6 +93,12 @@ struct span {
 
 /* The attribute of that key, NULL if the span has none. */
 const struct attribute *span_attribute_find(const struct span *span, const char *key);
+
+/* Writes the 16 bytes of a trace id as text; "" for an id of zeros, which is none. */
+void trace_id_format(char text[TRACE_ID_BYTES], const uint8_t id[16]);
+
+/* Writes a span id as text. The number is the id in big-endian order. */
+void span_id_format(char text[SPAN_ID_BYTES], uint64_t id);
 
 /* The name of a severity level ("warning"); a level out of range gets the nearest name. */
 const char *level_name(int level);

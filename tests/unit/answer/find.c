@@ -85,6 +85,7 @@ static int trace_take(void *arg, const struct trace *trace)
 		size_t at = strlen(shown);
 
 		CHECK(span);
+		CHECK_STR(span->trace_id, trace->trace_id);
 		snprintf(shown + at, sizeof(shown) - at, "%s%s@%s", i ? "/" : "", span->name,
 			 span->host);
 	}

@@ -26,4 +26,18 @@ TEST(a_level_out_of_range_has_the_nearest_name)
 	CHECK_STR(level_name(1000), "debug");
 }
 
+TEST(ids_are_hex_digits)
+{
+	static const uint8_t none[16];
+	const uint8_t trace[16] = {0x0a, 0xff, [15] = 0x10};
+	char trace_id[TRACE_ID_BYTES], span_id[SPAN_ID_BYTES];
+
+	trace_id_format(trace_id, trace);
+	CHECK_STR(trace_id, "0aff0000000000000000000000000010");
+	trace_id_format(trace_id, none);
+	CHECK_STR(trace_id, "");
+	span_id_format(span_id, 0xf067aa0ba902b7);
+	CHECK_STR(span_id, "00f067aa0ba902b7");
+}
+
 TEST_MAIN()
