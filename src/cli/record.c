@@ -265,7 +265,7 @@ static int exit_status(const struct session *s)
 	return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
 }
 
-static void hidden_tell(const struct session *s)
+static void hidden_report(const struct session *s)
 {
 	struct recorder_counts c;
 
@@ -291,7 +291,7 @@ static void hidden_tell(const struct session *s)
 }
 
 /* A relative path can name a cgroup in each hierarchy. */
-static void cgroups_tell(const struct record_options *o)
+static void cgroups_report(const struct record_options *o)
 {
 	char mounts[1024];
 
@@ -318,8 +318,8 @@ static int session_hold(struct session *s, const struct record_options *o, struc
 {
 	int err;
 
-	cgroups_tell(o);
-	hidden_tell(s);
+	cgroups_report(o);
+	hidden_report(s);
 	s->until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
 	err = session_run(s, e);
 	interrupted_before = interrupted;

@@ -110,8 +110,8 @@ static int writer_end(struct chunking *c, u64 cut_ns, u64 incomplete, struct chu
 	int err, pushed;
 
 	/* fields that became incomplete since the last cut belong to this chunk */
-	chunk_writer_incomplete(c->writer, incomplete - c->incomplete_told);
-	c->incomplete_told = incomplete;
+	chunk_writer_incomplete(c->writer, incomplete - c->incomplete_written);
+	c->incomplete_written = incomplete;
 	err = chunk_writer_cut(c->writer, cut_ns, next, e);
 	pushed = chunk_sealer_push(c->sealer, c->writer);
 	if (pushed)
@@ -179,11 +179,11 @@ void chunking_moved(struct chunking *c, const char *dir)
 /* Prints the first failure in a row at once: a recorder may go on for days. */
 static void seal_failed(struct chunking *c, const struct error *e)
 {
-	bool tell = !c->stopped && c->seals_failed++ == 0;
+	bool report = !c->stopped && c->seals_failed++ == 0;
 
 	if (!error_is_set(&c->seal_error))
 		c->seal_error = *e;
-	if (tell)
+	if (report)
 		fprintf(stderr,
 			"fathom: a chunk stays unsealed until the next 'fathom record' in this "
 			"directory: %s\n",

@@ -43,7 +43,7 @@ struct chunking {
 	struct chunk_writer *writer; /* of the open chunk; NULL: none is open */
 	struct chunk_sealer *sealer;
 	u64 next_seq;			 /* only this recorder makes chunks; 0: none was begun */
-	u64 incomplete_told;		 /* how many of capture's incomplete fields chunks have */
+	u64 incomplete_written;		 /* how many of capture's incomplete fields chunks have */
 	struct chunk_stream *life;	 /* of the writer, created at its first record */
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
 	struct map apps;		 /* of the writer, by process */

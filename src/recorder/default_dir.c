@@ -34,7 +34,7 @@ static int recover(const char *dir, size_t *left, struct error *e)
 	err = recording_lock(dir, owner_find(), &hold, e);
 	if (err)
 		return err;
-	err = recover_tell(dir, &hold, left, e);
+	err = recover_report(dir, &hold, left, e);
 	recording_unlock(&hold);
 	return err;
 }

@@ -164,7 +164,7 @@ static int look_thread(const struct look *l, const struct capture_stream *s,
 	} copy;
 
 	memcpy(&copy, r, kept_bytes(r));
-	flight_first_tell(l->first, &copy.thread, l->from_ns);
+	flight_first_state(l->first, &copy.thread, l->from_ns);
 	return kept_restamp(l->to, s, &copy.head, l->from_ns);
 }
 
@@ -230,15 +230,15 @@ static int names_write(struct flight *f, u64 from_ns, const struct capture_sink 
 		const struct record_head *r = f->recent.list.data[i].record;
 
 		if (r->kind == RECORD_exit)
-			err = flight_names_tell(&f->names, r, from_ns, to);
+			err = flight_names_write(&f->names, r, from_ns, to);
 	}
 	for (size_t i = 0; i < f->rings.list.count && !err; i++) {
 		const struct record_head *r = f->rings.list.data[i].record;
 
 		if (r->kind == RECORD_waking && r->time_ns >= from_ns)
-			err = flight_names_tell_waker(&f->names,
-						      ((const struct record_waking *)r)->waker_tid,
-						      from_ns, to);
+			err = flight_names_write_waker(&f->names,
+						       ((const struct record_waking *)r)->waker_tid,
+						       from_ns, to);
 	}
 	return err;
 }

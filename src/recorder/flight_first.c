@@ -72,7 +72,7 @@ static const struct record_waking *first_waking(const struct flight_first *f, u3
 }
 
 /* Whether the cause of its sleep is known, be the sleep interruptible or not. */
-static bool sleep_is_told(const struct record_thread *th, const struct record_waking *waking)
+static bool sleep_is_known(const struct record_thread *th, const struct record_waking *waking)
 {
 	struct cause_query q = {.mode = th->mode & MODE_MASK,
 				.nr = th->nr,
@@ -141,7 +141,7 @@ static bool sleep_take(const struct flight_first *f, struct record_thread *th, u
 	if (in_kernel) /* it slept then, whatever it does now */
 		th->flags &= ~THREAD_ON_CPU;
 	th->state = LEAVE_sleep;
-	return sleep_is_told(th, waking);
+	return sleep_is_known(th, waking);
 }
 
 /* For a thread without a record: its state did not change, unless it began after from_ns. */
@@ -153,11 +153,11 @@ static bool is_same(const struct record_thread *th, u64 from_ns)
 	return th->state != LEAVE_preempted && th->state != LEAVE_throttled;
 }
 
-void flight_first_tell(const struct flight_first *f, struct record_thread *th, u64 from_ns)
+void flight_first_state(const struct flight_first *f, struct record_thread *th, u64 from_ns)
 {
-	bool told = map_get(&f->any, th->head.tid) ? sleep_take(f, th, from_ns)
-						   : is_same(th, from_ns);
+	bool known = map_get(&f->any, th->head.tid) ? sleep_take(f, th, from_ns)
+						    : is_same(th, from_ns);
 
-	if (!told)
+	if (!known)
 		th->flags |= THREAD_LATER;
 }

@@ -25,6 +25,6 @@ void flight_first_free(struct flight_first *f);
  * Changes `th`, the state of a thread at the end of the chunk, to its state at from_ns. If that is
  * unknown, sets THREAD_LATER. The time of the record does not change.
  */
-void flight_first_tell(const struct flight_first *f, struct record_thread *th, u64 from_ns);
+void flight_first_state(const struct flight_first *f, struct record_thread *th, u64 from_ns);
 
 #endif

@@ -10,8 +10,8 @@
 
 struct flight_life {
 	u32 tid, pid;
-	u64 told_ns;  /* begin of the last chunk that has it */
-	u64 named_ns; /* of a waker: time of its last name record */
+	u64 written_ns; /* begin of the last chunk that has it */
+	u64 named_ns;	/* of a waker: time of its last name record */
 	char comm[16];
 	u32 comm_len;
 	struct record_process *process; /* of a leader, owned; NULL: unknown */
@@ -205,7 +205,7 @@ void flight_names_fold(struct flight_names *names, const struct record_head *r)
 	}
 }
 
-static int name_tell(const struct flight_life *life, u64 from_ns, const struct capture_sink *to)
+static int name_write(const struct flight_life *life, u64 from_ns, const struct capture_sink *to)
 {
 	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
 	union {
@@ -224,32 +224,32 @@ static int name_tell(const struct flight_life *life, u64 from_ns, const struct c
 	return to->record(to->arg, &stream, &out.r.head);
 }
 
-int flight_names_tell(struct flight_names *names, const struct record_head *exit, u64 from_ns,
-		      const struct capture_sink *to)
+int flight_names_write(struct flight_names *names, const struct record_head *exit, u64 from_ns,
+		       const struct capture_sink *to)
 {
 	static const struct capture_stream stream = {.kind = CAPTURE_STREAM_LIFE};
 	struct flight_life *life = map_get(&names->lives, exit->tid);
 	int err = 0;
 
 	if (!life) /* the record of its begin was lost */
-		return flight_names_tell_waker(names, exit->tid, from_ns, to);
-	if (life->told_ns == from_ns)
+		return flight_names_write_waker(names, exit->tid, from_ns, to);
+	if (life->written_ns == from_ns)
 		return 0; /* a second end of this tid: that thread began later, with its own fork */
-	life->told_ns = from_ns;
+	life->written_ns = from_ns;
 	if (life->process) {
 		life->process->head.time_ns = from_ns;
 		err = to->record(to->arg, &stream, &life->process->head);
 	}
-	return err || !life->comm_len ? err : name_tell(life, from_ns, to);
+	return err || !life->comm_len ? err : name_write(life, from_ns, to);
 }
 
-int flight_names_tell_waker(struct flight_names *names, u32 tid, u64 from_ns,
-			    const struct capture_sink *to)
+int flight_names_write_waker(struct flight_names *names, u32 tid, u64 from_ns,
+			     const struct capture_sink *to)
 {
 	struct flight_life *life = map_get(&names->wakers, tid);
 
-	if (!life || life->told_ns == from_ns)
+	if (!life || life->written_ns == from_ns)
 		return 0;
-	life->told_ns = from_ns;
-	return name_tell(life, from_ns, to);
+	life->written_ns = from_ns;
+	return name_write(life, from_ns, to);
 }

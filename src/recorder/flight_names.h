@@ -29,11 +29,11 @@ void flight_names_fold(struct flight_names *names, const struct record_head *r);
  * For the end of a thread in the chunk: hands the records about this thread to the sink, if the
  * thread existed when the chunk began, at from_ns. 0 or the result of the sink.
  */
-int flight_names_tell(struct flight_names *names, const struct record_head *exit, u64 from_ns,
-		      const struct capture_sink *to);
+int flight_names_write(struct flight_names *names, const struct record_head *exit, u64 from_ns,
+		       const struct capture_sink *to);
 
 /* The same for a thread that woke another one in the chunk, if it is out of scope. */
-int flight_names_tell_waker(struct flight_names *names, u32 tid, u64 from_ns,
-			    const struct capture_sink *to);
+int flight_names_write_waker(struct flight_names *names, u32 tid, u64 from_ns,
+			     const struct capture_sink *to);
 
 #endif

@@ -41,7 +41,7 @@ struct waiting {
 };
 static VEC(struct waiting) waiting; /* guarded by mutex; started in this order */
 static bool refused;		    /* guarded by mutex; no further command starts */
-static bool slow_told;		    /* guarded by mutex; reported, until none waits */
+static bool slow_reported;	    /* guarded by mutex; reset when none waits */
 
 /* A command without a '$' gets the path as its last argument. */
 static void child_run(const char *command, const char *path)
@@ -92,7 +92,7 @@ static struct waiting waiting_take(void)
 
 	waiting.count--;
 	memmove(waiting.data, waiting.data + 1, waiting.count * sizeof(*waiting.data));
-	slow_told &= waiting.count > 0;
+	slow_reported &= waiting.count > 0;
 	return first;
 }
 
@@ -151,15 +151,15 @@ int hooks_open(const struct chunk_owner *owner, struct error *e)
 /* Call with the mutex held. Prints this once, until none waits any more. */
 static bool is_full(const char *path)
 {
-	static bool told;
+	static bool reported;
 	bool full = waiting.count >= WAITING_MAX;
 
-	if (full && !told)
+	if (full && !reported)
 		fprintf(stderr,
 			"fathom: --on-chunk is slower than the recording: %d chunks wait for it, "
 			"so it does not run for %s and others\n",
 			WAITING_MAX, path);
-	told = full || (told && waiting.count);
+	reported = full || (reported && waiting.count);
 	return full;
 }
 
@@ -178,7 +178,7 @@ void hook_run(const char *command, const char *path)
 	pthread_mutex_unlock(&mutex);
 }
 
-static void tell(pid_t pid, int status)
+static void result_report(pid_t pid, int status)
 {
 	if (WIFSIGNALED(status))
 		fprintf(stderr, "fathom: --on-chunk (pid %d) was killed by signal %d\n", (int)pid,
@@ -189,12 +189,12 @@ static void tell(pid_t pid, int status)
 }
 
 /* Call with the mutex held. */
-static void slow_tell(void)
+static void slow_report(void)
 {
-	if (slow_told || !waiting.count || running.count < HOOKS_MAX ||
+	if (slow_reported || !waiting.count || running.count < HOOKS_MAX ||
 	    clock_now_ns() - waiting.data[0].since_ns < SLOW_NS)
 		return;
-	slow_told = true;
+	slow_reported = true;
 	fprintf(stderr,
 		"fathom: --on-chunk is slower than the recording: %d commands run, and %s has "
 		"waited for 10 s\n",
@@ -211,14 +211,14 @@ size_t hooks_reap(void)
 		pid_t pid = waitpid(running.data[i].pid, &status, WNOHANG);
 
 		if (pid == running.data[i].pid)
-			tell(pid, status);
+			result_report(pid, status);
 		if (pid == 0)
 			running.data[left++] = running.data[i];
 		else
 			free(running.data[i].path);
 	}
 	running.count = left;
-	slow_tell();
+	slow_report();
 	pthread_cond_signal(&turn);
 	left = running.count + waiting.count;
 	pthread_mutex_unlock(&mutex);
@@ -226,7 +226,7 @@ size_t hooks_reap(void)
 }
 
 /* Prints which commands still run, and for which chunks none was run. No further one starts. */
-static void left_tell(void)
+static void left_report(void)
 {
 	pthread_mutex_lock(&mutex);
 	refused = true;
@@ -252,5 +252,5 @@ void hooks_wait(bool (*ends)(void))
 		left = hooks_reap();
 	}
 	if (left)
-		left_tell();
+		left_report();
 }

@@ -93,7 +93,7 @@ u64 login_capabilities(const struct login *login)
 	return login->other ? 1ull << CAP_SETUID | 1ull << CAP_SETGID : 0;
 }
 
-static int login_tell(const struct login *l)
+static int login_environment(const struct login *l)
 {
 	if (l->name && (setenv("USER", l->name, 1) || setenv("LOGNAME", l->name, 1)))
 		return -errno;
@@ -111,5 +111,5 @@ int login_take(const struct login *l)
 		return -errno;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return privileges_limit(0, NULL) ? -EPERM : login_tell(l);
+	return privileges_limit(0, NULL) ? -EPERM : login_environment(l);
 }

@@ -193,7 +193,7 @@ static int snapshot(struct recorder *r, struct error *e)
 }
 
 /* A flight recorder goes on after a failure: a later snapshot may succeed. */
-static void snapshot_or_tell(struct recorder *r)
+static void snapshot_or_report(struct recorder *r)
 {
 	struct error e = {0};
 
@@ -214,7 +214,7 @@ static bool rotation_due(const struct recorder *r, u64 now)
 }
 
 /* The recording goes on if nothing can be deleted. Prints each reason once. */
-static void tell_retention(struct recorder *r)
+static void retention_report(struct recorder *r)
 {
 	struct error e = {0};
 
@@ -255,7 +255,7 @@ int recorder_step(struct recorder *r, struct error *e)
 		err = chunking_check(&r->chunks, e);
 	if (!err && r->flight) {
 		if (control_wants_rotation(r->control))
-			snapshot_or_tell(r);
+			snapshot_or_report(r);
 	} else if (!err && rotation_due(r, now)) {
 		err = rotate(r, e);
 	}
@@ -265,7 +265,7 @@ int recorder_step(struct recorder *r, struct error *e)
 		r->flushed_ns = now;
 	}
 	retention_follow(r);
-	tell_retention(r);
+	retention_report(r);
 	return err;
 }
 
@@ -322,7 +322,7 @@ static int directory_open(struct recorder *r, struct error *e)
 	else if (err)
 		error_hint(e, "choose a writable directory with -o");
 	if (!err)
-		err = recover_tell(r->options.dir, &r->hold, NULL, e);
+		err = recover_report(r->options.dir, &r->hold, NULL, e);
 	if (err < 0)
 		return err;
 	return control_open(&r->control, r->options.dir, &r->hold,

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static void left_tell(void *arg, const struct chunk_info *info, const struct error *why)
+static void left_report(void *arg, const struct chunk_info *info, const struct error *why)
 {
 	size_t *left = arg;
 
@@ -14,10 +14,11 @@ static void left_tell(void *arg, const struct chunk_info *info, const struct err
 	++*left;
 }
 
-int recover_tell(const char *dir, const struct recording_hold *hold, size_t *left, struct error *e)
+int recover_report(const char *dir, const struct recording_hold *hold, size_t *left,
+		   struct error *e)
 {
 	size_t count = 0;
-	int err = recording_recover(dir, hold, left_tell, &count, e);
+	int err = recording_recover(dir, hold, left_report, &count, e);
 
 	if (err < 0)
 		return err;

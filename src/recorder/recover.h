@@ -12,6 +12,7 @@
  * Calls recording_recover(). Prints a line on stderr for each chunk that could not be recovered,
  * and sets *left (unless NULL) to their number. 0 or a negative errno.
  */
-int recover_tell(const char *dir, const struct recording_hold *hold, size_t *left, struct error *e);
+int recover_report(const char *dir, const struct recording_hold *hold, size_t *left,
+		   struct error *e);
 
 #endif

@@ -40,7 +40,7 @@ struct retainer {
 		checkpoint; /* used by the thread only: the state of the deleted chunks */
 	bool used;	    /* this round has mapped a chunk, which takes memory */
 	u64 keep_bytes;
-	bool told_behind;
+	bool behind_reported;
 };
 
 /* ---- the checkpoint ---- */
@@ -123,14 +123,14 @@ static void memory_give_back(struct retainer *r)
 	r->used = false;
 }
 
-static void behind_tell(struct retainer *r)
+static void behind_report(struct retainer *r)
 {
 	struct recording_excess x = recording_retainer_excess(r->chunks);
 	char bytes[32];
 
-	if (r->told_behind || x.chunks < BEHIND_CHUNKS || x.bytes <= r->keep_bytes)
+	if (r->behind_reported || x.chunks < BEHIND_CHUNKS || x.bytes <= r->keep_bytes)
 		return;
-	r->told_behind = true;
+	r->behind_reported = true;
 	fprintf(stderr,
 		"fathom: %s: --keep cannot delete fast enough; %s are still to be deleted\n",
 		r->dir, units_format_bytes(x.bytes, bytes));
@@ -146,7 +146,7 @@ static void round_run(struct retainer *r, bool first)
 	err = recording_retain(r->chunks, clock_read_ns(CLOCK_REALTIME), host_clock_now_ns(), &e);
 	memory_give_back(r);
 	if (err >= 0 && !first)
-		behind_tell(r);
+		behind_report(r);
 	pthread_mutex_lock(&r->lock);
 	r->error = e;
 	pthread_mutex_unlock(&r->lock);

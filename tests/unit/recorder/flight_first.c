@@ -80,7 +80,7 @@ static bool told(struct record_thread *th)
 
 	while (records_count)
 		CHECK_EQ(flight_first_add(&f, &records[--records_count].head), 0);
-	flight_first_tell(&f, th, FROM);
+	flight_first_state(&f, th, FROM);
 	flight_first_free(&f);
 	CHECK_EQ(th->head.time_ns, LOOKED);
 	return !(th->flags & (THREAD_LATER | THREAD_UNFOLLOWED | THREAD_ON_CPU));
