@@ -23,6 +23,21 @@ static FILE *nowhere(void)
 	return file;
 }
 
+/* Merges rows with those of another host, and with themselves. */
+static void merge_rows(const struct partial *p, const struct grouping *by, struct rows *rows)
+{
+	struct rows same = {0}, other = {0};
+
+	if (rows_fill(&same, p, by, NULL) || rows_fill(&other, p, by, "other"))
+		abort();
+	if (rows_merge(rows, &same) || rows_merge(rows, &other) || rows_finish(rows, by->sort))
+		abort();
+	if (rows->groups.count != same.groups.count + other.groups.count)
+		abort();
+	rows_free(&same);
+	rows_free(&other);
+}
+
 static void show_report(const struct partial *p, const struct source_view *source,
 			const struct terminal *t)
 {
@@ -42,6 +57,7 @@ static void show_report(const struct partial *p, const struct source_view *sourc
 		json_init_file(&json, t->file);
 		report_write_json(&json, &view);
 		report_write_text(t, &view);
+		merge_rows(p, by, &rows);
 		rows_free(&rows);
 	}
 }
