@@ -12,7 +12,7 @@ struct traces {
 	struct trace_choice choice; /* borrows the texts of the caller's choice */
 	struct kspan_filter only;   /* the spans of the kernel that the source has */
 	struct trace_ids ids;	    /* the traces that these belong to; none: all */
-	struct tree tree;	    /* of the source */
+	struct tree tree;	    /* the trees of the source */
 };
 
 /*

@@ -49,7 +49,7 @@ struct rows {
 	VEC(char *) texts;	    /* owned: what the rows point to */
 	struct bytes_map by_key;    /* host and identity -> group */
 	VEC(char) key;		    /* a key of by_key in the making */
-	const char *host;	    /* of the partial that rows_fill() sums up; borrowed */
+	const char *host;	    /* host of the partial that rows_fill() sums up; borrowed */
 };
 
 /* A way to group: a value of --by. */

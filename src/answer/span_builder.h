@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A span in the making: collects its attributes and the texts that it points to. One builder makes
- * one span after the other; a span is valid until the next one is begun.
+ * Collects the attributes of a span and the texts that it points to. One builder makes one span
+ * after the other; a span is valid until the next one is begun.
  */
 #ifndef ANSWER_SPAN_BUILDER_H
 #define ANSWER_SPAN_BUILDER_H
@@ -22,7 +22,7 @@ struct span_builder {
 	struct event *events;		    /* owned */
 	VEC(char *) texts;		    /* owned */
 	VEC(struct attribute) current;	    /* attributes of the span or event that is made now */
-	struct map formats;		    /* of events: id -> struct event_format, owned */
+	struct map formats;		    /* event id -> struct event_format, owned */
 	bool failed;			    /* the memory ran out */
 };
 

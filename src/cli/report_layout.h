@@ -10,8 +10,8 @@
 #define REPORT_RANKS 4 /* p50, p95, p99, max */
 
 struct report_layout {
-	int label;		  /* columns of the first column */
-	int count, number;	  /* of the count and of a duration, with the space before it */
+	int label;	   /* columns of the first column */
+	int count, number; /* columns of a count and of a duration, each with the space before it */
 	bool ranks[REPORT_RANKS]; /* which are shown */
 	bool short_of_ranks;	  /* one of them is left out for lack of room */
 	int bar;		  /* columns of the bar */

@@ -87,7 +87,7 @@ struct span {
 	size_t events_count;
 	const struct link *links;
 	size_t links_count;
-	const struct frame *frames; /* of a wait: the stack of the thread, innermost call first */
+	const struct frame *frames; /* the stack of a thread that waits, innermost call first */
 	size_t frames_count;
 };
 

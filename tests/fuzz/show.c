@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hostile records, as fuzz-map has them, through all that `fathom report` and `fathom trace` show
- * of them: each grouping, and all trees, as text and as JSON. One byte before them chooses the
- * width.
+ * Makes every report and trace of hostile records (see records.h), as text and as JSON. The first
+ * byte of the input chooses the width of the terminal.
  */
 #include "answer/json.h"
 #include "answer/traces.h"
@@ -11,7 +10,7 @@
 #include "cli/trace_text.h"
 #include "records.h"
 
-/* What is shown goes nowhere; it is as long as somebody wants it. */
+/* All output goes to /dev/null. */
 static FILE *nowhere(void)
 {
 	static FILE *file;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inputs of the golden tests of what is shown: prints a case in a format
- * (json, txt, color, or a number: a terminal of so many columns).
- * tests/golden/<case>/expected.<format> is the text it must give.
+ * The inputs of the golden tests of views. Prints a case in a format: json, txt, color, or a number
+ * of columns, for a terminal of that width. tests/golden/<case>/expected.<format> has the text that
+ * it must print.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is there: chunks, the seconds of a host, what it offers to a recorder. */
+/* Views of a host: its chunks, a second of it, and what it offers to a recorder. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports, by each key there is. */
+/* Reports, one for each grouping. */
 #include <string.h>
 
 #include "answer/json.h"
@@ -149,7 +149,7 @@ static void report_empty(const struct terminal *t, const char *format)
 	report_show(t, format, &report);
 }
 
-/* One row of each kind that comes by these keys, with a split that shows which it is. */
+/* A row whose time is all in one part, which shows in the bar which row it is. */
 #define ROW(name, n, part)                                                                         \
 	.key = name, .count = n, .total_ns = (n)*10 * MS, .p50_ns = 9 * MS, .p95_ns = 19 * MS,     \
 	.p99_ns = 29 * MS, .max_ns = 30 * MS, .time = SPLIT([part] = (n)*10 * MS)

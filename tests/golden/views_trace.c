@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces, down to the kernel and without an application. */
+/* Traces: a request down to the kernel, a thread without an application, and none. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "cli/trace_text.h"
 #include "tests/golden/views.h"
 
-/* Spans as they are shown, of one trace. */
+/* One trace, with its spans ready to be shown. */
 struct golden_trace {
 	const char *trace_id;
 	const struct span *spans;
@@ -200,7 +200,7 @@ static void trace_request(const struct terminal *t, const char *format)
 	traces_show(t, format, &source_whole, &trace, 1);
 }
 
-/* The kernel tells of a thread behind its end, too. */
+/* Some kernel events of a thread come after its end. */
 static const struct event thread_events[] = {
 	{.time_ns = T0 + 13 * MS, .name = "sched:sched_process_free", .level = EVENT_NO_LEVEL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the golden files do not show of the documents: hosts, and failures. */
+/* The documents of answers: hosts and failures, which no golden file has. */
 #include "answer/json.h"
 
 #include <errno.h>

@@ -36,7 +36,7 @@ static void reads(struct partial *p, u64 time_ns, const struct file_ref *file)
 	apply(p, &r);
 }
 
-/* Each file system counts its files by itself, and so are sockets counted. */
+/* A file and a socket can have the same number: each file system numbers its own files. */
 TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 {
 	const struct file_ref socket = {.key = 77, .kind = FILE_KIND_tcp};
@@ -58,7 +58,7 @@ TEST(a_file_with_the_number_of_a_socket_has_no_peer)
 	partial_free(p);
 }
 
-/* What is counted nowhere has no percentiles; a part without time is a row as well. */
+/* A part that counts no waits has no percentiles; a part without time is a row as well. */
 TEST(every_part_of_time_is_a_row_by_cause)
 {
 	struct partial *p = partial_new(NULL);
@@ -109,7 +109,7 @@ static void check_threads(u64 from_ns, u64 to_ns, u32 first_tid, size_t count)
 	partial_free(p);
 }
 
-/* They live from 1000, 2000 and 3000 on, for 500 each. */
+/* Three threads live from 1000, 2000 and 3000 on, for 500 ns each. */
 TEST(a_thread_beside_the_range_is_no_row)
 {
 	check_threads(0, 0, 7, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a span points to lives until the next one is begun. */
+/* The builder owns all that a span points to, until the next span is begun. */
 #include "answer/span_builder.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ TEST(an_event_takes_the_attributes_collected_so_far)
 	event = builder_take(&b, &count);
 	CHECK_EQ(count, 2);
 	CHECK_EQ(b.current.count, 0);
-	for (int i = 0; i < 100; i++) /* of the span: the event's do not move */
+	for (int i = 0; i < 100; i++) /* the array of the event does not move */
 		builder_boolean(&b, "c", true);
 	CHECK_STR(event[0].key, "a");
 	CHECK_STR(event[1].string, "7-x");

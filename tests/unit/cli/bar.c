@@ -49,7 +49,7 @@ TEST(the_first_of_equals_gets_the_rest)
 	CHECK_EQ(parts[SPLIT_lock], 3);
 }
 
-/* Sums of many threads of a hostile trace wrap: a bar is as long as it should be. */
+/* Sums of hostile traces wrap around; the bar still has its length. */
 TEST(parts_that_wrapped_have_no_more_cells)
 {
 	struct split split = {.ns = {INT64_MAX, INT64_MAX, 3}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a table shows in how many columns. */
+/* The table of a report in each width: which columns and parts it shows. */
 #include "cli/report_text.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define MS 1000000ull
 
-/* As long as they come: a long name, all of the numbers wide, four large parts. */
+/* The widest row: a long name, wide numbers, four large parts; and a short row with errors. */
 static const struct row rows[] = {
 	{.key = "GET /a/name/that/is/long",
 	 .service = "a-service-with-a-name",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A second as text that fits the screen, and as one line of JSON. */
+/* A live view as text that fits the screen, and as one line of JSON. */
 #include "cli/top_view.h"
 
 #include <stdlib.h>

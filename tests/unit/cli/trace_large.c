@@ -15,7 +15,8 @@
 #define BYTES_EACH 150u
 #define BYTES_ANYWAY ((rlim_t)64 << 20)
 
-/* What the command writes goes to `out`; it may have so much of address space. Its status. */
+/* Runs the command with its output in `out` and a limit of its address space. Returns its status.
+ */
 static int run(const char *out, rlim_t bytes, char *const argv[])
 {
 	const struct rlimit limit = {bytes, bytes};
@@ -97,7 +98,7 @@ static size_t times_read(const char *file, char *const argv[], int *status)
 	return times;
 }
 
-/* What the first reading finds no trace in has nothing for a second one. */
+/* If the first reading finds no trace, there is no second one. */
 TEST(where_no_trace_is_chosen_all_is_read_once)
 {
 	const char *dir = make_directory();

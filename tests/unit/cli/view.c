@@ -10,7 +10,7 @@
 
 typedef void cell_fn(const struct terminal *t, const char *text, int width);
 
-/* What a function writes on a terminal of 40 columns. */
+/* Returns the text that a function writes on a terminal of 40 columns. */
 static char *written(cell_fn *fn, const char *text, int width)
 {
 	static char out[256];
