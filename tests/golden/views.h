@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the golden tests of what is shown have in common. */
+/* Shared by the inputs of the golden tests of views. */
 #ifndef TESTS_GOLDEN_VIEWS_H
 #define TESTS_GOLDEN_VIEWS_H
 
@@ -14,11 +14,11 @@
 		.ns = { __VA_ARGS__ }                                                              \
 	}
 
-/* A row of one: all its quantiles are that one's time. */
+/* A row with a count of one: its time is every quantile. */
 #define ONE_OF(ns)                                                                                 \
 	.count = 1, .total_ns = (ns), .p50_ns = (ns), .p95_ns = (ns), .p99_ns = (ns), .max_ns = (ns)
 
-/* Where the answers come from: nothing is missing, or some of everything. */
+/* The sources of the answers: a complete one, and one with every kind of loss. */
 extern const struct source_view source_whole, source_damaged;
 
 struct view_case {
@@ -26,7 +26,7 @@ struct view_case {
 	void (*show)(const struct terminal *t, const char *format);
 };
 
-/* Each ends with a case without a name. */
+/* Each list ends with a case without a name. */
 extern const struct view_case report_cases[], trace_cases[], host_cases[];
 
 #endif

@@ -42,7 +42,7 @@ static void report_by_name(const struct terminal *t, const char *format)
 		 .p99_ns = 80 * MS,
 		 .max_ns = 99 * MS,
 		 .time = SPLIT([SPLIT_user] = 6400 * MS)},
-		{.key = "00f067aa0ba902b7", /* only its context was seen, of no known service */
+		{.key = "00f067aa0ba902b7", /* only its context was seen; its service is unknown */
 		 ONE_OF(2 * MS),
 		 .time = SPLIT([SPLIT_kernel] = 2 * MS)},
 		{.key = "a name that is far too long for the first column of any table, "

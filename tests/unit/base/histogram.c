@@ -65,7 +65,7 @@ static void check_same(const struct histogram *a, const struct histogram *b)
 		CHECK_EQ(histogram_percentile(a, per_10000), histogram_percentile(b, per_10000));
 }
 
-/* Of few buckets and of many, in every pairing. */
+/* Merges histograms of few and of many buckets, in all combinations. */
 TEST(merges_in_any_grouping_to_the_same_answers)
 {
 	static const uint64_t cuts[][2] = {{10, 7000}, {20, 40}, {3000, 3010}, {8000, 8990}};
@@ -97,7 +97,7 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Against the sorted values themselves. */
+/* Compares with the sorted values. */
 TEST(every_percentile_is_close)
 {
 	enum { VALUES = 5000 };

@@ -18,7 +18,7 @@
 #define SECOND_NS 1000000000ll
 #define OFFSETS "monotonic 500 7\nboottime 700 0\n"
 
-/* The host's clock in between two readings of our own. */
+/* The host's clock must lie between two readings of our own. */
 static void check_ahead(clockid_t id, int64_t ahead_ns)
 {
 	uint64_t before = clock_read_ns(id), host = host_clock_read_ns(id),
@@ -58,7 +58,7 @@ TEST(a_process_that_is_gone)
 	CHECK_EQ(ahead, access("/proc/self/ns/time", F_OK) == 0 ? 5 : 0);
 }
 
-/* In it: what is asked once must not have been asked before. */
+/* Runs in the child: the offset, which is read once, must not have been read before. */
 static void within(void)
 {
 	CHECK_EQ(host_clock_check(), 0);
@@ -67,7 +67,7 @@ static void within(void)
 	CHECK_EQ(host_clock_own_ns(1), 500 * SECOND_NS + 8);
 }
 
-/* In a process whose children are in a namespace: it itself is not. */
+/* In a process whose children are in a namespace, but not the process itself. */
 static void outside(void)
 {
 	int64_t mine, ahead = 5;

@@ -26,7 +26,7 @@ TEST(an_empty_map_has_nothing)
 	CHECK_EQ(map_put(&m, 1, NULL), -EINVAL);
 }
 
-/* Puts and removes at random, beside a plain array that says what must be there. */
+/* Puts and removes at random, and compares with a plain array. */
 TEST(agrees_with_an_array)
 {
 	bool there[KEYS] = {false};

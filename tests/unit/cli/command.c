@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame, with a table of its own. Each call is a child process, which has
- * its own stdout and stderr.
+ * The frame of commands, with its own table. Each call runs in a child process with its own
+ * stdout and stderr.
  */
 #include "cli/command.h"
 
@@ -47,7 +47,7 @@ const struct command *const command_table[] = {&sleep_command, NULL};
 
 static char output[4096];
 
-/* Exit status of a command line; what it wrote to stdout and stderr is in `output`. */
+/* Runs a command line. Returns its exit status; `output` gets its stdout and stderr. */
 static int run(const char *const *words)
 {
 	char *argv[8] = {(char *)"fathom"};

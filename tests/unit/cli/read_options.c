@@ -71,7 +71,7 @@ TEST(trace_id_or_directory)
 	CHECK_EQ(t.dirs_count, 2);
 	CHECK_STR(t.dirs[1], "b");
 	CHECK_EQ(t.pid, 7);
-	/* one of which a digit was not copied */
+	/* one with a missing digit */
 	CHECK_EQ(traced("4bf92f3577b34da6a3ce929d0e0e473"), -EINVAL);
 	CHECK(strstr(parse_error.text, "32 hex digits"));
 	CHECK_EQ(traced("cafe"), 0);

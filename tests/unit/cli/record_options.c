@@ -50,7 +50,7 @@ TEST(the_whole_host_unless_told_otherwise)
 	CHECK(!record_options_host(&o, &parse_operands));
 }
 
-/* Else nothing would ever be deleted: the latest chunk stays. */
+/* Otherwise nothing would ever be deleted, since the latest chunk stays. */
 TEST(what_is_kept_is_rotated)
 {
 	CHECK_EQ(parsed("--keep 10m,2G"), 0);

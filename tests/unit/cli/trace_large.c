@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory that `fathom trace --all` takes for a large recording: 100 MB of compressed chunks are
- * up to 27 million records, for which 4 GiB of address space must do. And how often one is read.
+ * The memory of `fathom trace --all` for a large recording: 100 MB of compressed chunks are up to
+ * 27 million records, for which 4 GiB of address space must suffice. Also checks how often it is
+ * read.
  */
 #include <fcntl.h>
 #include <sys/inotify.h>
@@ -77,7 +78,7 @@ TEST(too_little_memory_is_told_with_what_helps)
 	close(saved);
 }
 
-/* How often the command closes the file that it read. */
+/* Counts how often the command closes the file that it read. */
 static size_t times_read(const char *file, char *const argv[], int *status)
 {
 	_Alignas(struct inotify_event) char events[4096];

@@ -40,7 +40,7 @@ static void asking_start(struct asking *a, const char *dir, const char *request)
 	CHECK_EQ(pthread_create(&a->thread, NULL, ask, a), 0);
 }
 
-/* Serves until a request is there. */
+/* Serves until a request has arrived. */
 static void serve_until_wanted(struct control *c)
 {
 	while (!control_wants_rotation(c)) {
@@ -85,7 +85,7 @@ TEST(a_seal_under_way_is_not_the_answer)
 {
 	struct asking a;
 
-	control_rotates(control); /* 1003 is cut, but not sealed yet */
+	control_rotates(control); /* chunk 1003 is cut, but not sealed yet */
 	asking_start(&a, dir, "rotate\n");
 	serve_until_wanted(control);
 	control_sealed(control, "/chunk-1003");
@@ -165,7 +165,8 @@ static int connect_idle(void)
 
 TEST(who_asks_nothing_is_in_nobodys_way)
 {
-	int idle[70]; /* more than are accepted: the others are in the queue, as is who asks */
+	int idle[70]; /* more than are accepted: the others wait in the queue, as does the client
+			 below */
 	struct asking a;
 
 	for (int i = 0; i < 70; i++) {
@@ -203,7 +204,7 @@ TEST(who_comes_when_no_descriptor_is_free_is_told)
 	pid_t asker;
 
 	for (int i = 0; i < 2; i++)
-		control_serve(control, NULL); /* those of before go */
+		control_serve(control, NULL); /* the earlier clients close */
 	fd = connect_idle();
 	lowest = dup(fd);
 	close(lowest);
@@ -215,7 +216,7 @@ TEST(who_comes_when_no_descriptor_is_free_is_told)
 	CHECK(recv(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0);
 	CHECK(strstr(answer, "no free file descriptor") != NULL);
 
-	/* and the next one, who has asked before he is answered */
+	/* and the next one, which has asked before the answer */
 	asker = fork();
 	if (asker == 0)
 		_exit(control_ask(dir, &request, answer, sizeof(answer), &e) < 0 &&

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a flight recorder keeps beside the rings, however long it runs. */
+/* The records that a flight recorder keeps besides the rings, however long it runs. */
 #include "recorder/flight.h"
 
 #include "tests/unit/check.h"
 
-/* ---- a capture that has next to nothing ---- */
+/* ---- a fake capture ---- */
 
-/* Who woke thread 9, in the ring of a CPU; 0: nobody. */
+/* The waker of thread 9, in the ring of a CPU; 0: none. */
 static struct {
 	u32 tid;
 	u64 time_ns;
 } wakers[4];
 
-/* When thread 9 was given its CPU; 0: it was not. */
+/* The time at which thread 9 got its CPU; 0: it did not. */
 static u64 entered_ns;
 
 int capture_flight(struct capture *c, const struct capture_sink *sink, u64 *cut_ns)
@@ -139,16 +139,16 @@ static void keep_mapping(struct flight *f, u32 pid)
 	keep(f, &r, RECORD_mapping, pid, 1);
 }
 
-/* ---- what is written ---- */
+/* ---- the sink ---- */
 
 static struct {
 	unsigned int filters, follows, formats, services, mappings, functions;
 	unsigned int sockets, agains, threads, later_threads;
 	u64 lost_services, lost_mappings;
 	u64 lost_follows;
-	u64 newest_of_7; /* time of the service of process 7 that was written last */
-	char names[512]; /* tid=name of what was said to be so at the begin */
-	char files[512]; /* of slots: pid=name, at the begin */
+	u64 newest_of_7; /* time of the last written service of process 7 */
+	char names[512]; /* tid=name of each name at the begin */
+	char files[512]; /* files of slots: pid=name, at the begin */
 } written;
 
 static void see_name(u32 tid, char mark, const char *text, size_t bytes)
@@ -232,7 +232,7 @@ TEST(all_who_are_followed_stay)
 	write_all(f);
 	CHECK_EQ(written.filters, 1);
 	CHECK_EQ(written.follows, 4);
-	for (u32 i = 0; i < 70000; i++) /* said anew it is not lost, and takes no room */
+	for (u32 i = 0; i < 70000; i++) /* when repeated, it is not lost, and takes no room */
 		keep_follow(f, 5, 100 + i);
 	write_all(f);
 	CHECK(written.follows >= 4);
@@ -256,8 +256,7 @@ TEST(what_was_followed_before_is_told_again)
 	flight_free(f);
 }
 
-/* Asleep when it is looked at: on the same as when the chunk begins, if it did not run meanwhile.
- */
+/* A thread asleep at the end of the chunk slept on the same at its begin, if it did not run. */
 TEST(what_a_thread_sleeps_on_is_told_of_those_that_slept_all_along)
 {
 	struct flight *f = flight_new();
@@ -320,7 +319,7 @@ TEST(what_is_dropped_is_counted)
 	CHECK(written.lost_services > 0);
 	CHECK_EQ(written.services + written.lost_services, 20000);
 	CHECK_EQ(written.mappings + written.lost_mappings, 20000);
-	write_all(f); /* the next chunk misses them, too */
+	write_all(f); /* they are missing in the next chunk, too */
 	CHECK_EQ(written.services + written.lost_services, 20000);
 	flight_free(f);
 }
@@ -338,9 +337,9 @@ TEST(a_service_that_was_replaced_is_no_loss)
 	flight_free(NULL);
 }
 
-/* ---- names of those who ended ---- */
+/* ---- names of threads that ended ---- */
 
-/* What life says: one of them, of `slots` slots. */
+/* A record of the stream of threads and processes, of `slots` slots. */
 union said {
 	struct record_head head;
 	struct record_fork fork;
@@ -380,7 +379,7 @@ static void say_name(struct flight *f, u32 tid, u32 pid, const char *comm, u64 t
 	say(f, &out, time_ns);
 }
 
-/* It ran a program. */
+/* An exec record. */
 static void say_exec(struct flight *f, u32 pid, const char *command, u64 time_ns)
 {
 	union said out = said(RECORD_exec, 4, pid, pid);
@@ -426,13 +425,13 @@ TEST(who_ended_in_the_chunk_has_the_name_of_its_begin)
 	say_fork(f, 30, 30, "before", 140);
 	say_exec(f, 40, "lives", 150);
 	say_exit(f, 30, 30, 199);
-	say_name(f, 21, 20, "later", 210); /* in the chunk: it says so itself */
+	say_name(f, 21, 20, "later", 210); /* in the chunk, which has its own record */
 	say_fork(f, 31, 31, "within", 220);
 	say_exit(f, 21, 20, 230);
 	say_exit(f, 20, 20, 240);
 	say_exit(f, 10, 10, 250);
 	say_exit(f, 31, 31, 260);
-	say_fork(f, 10, 10, "again", 270); /* another one with that number */
+	say_fork(f, 10, 10, "again", 270); /* another thread with this tid */
 	say_exit(f, 10, 10, 280);
 	write_from(f, 200);
 	CHECK_STR(written.names, "21=worker 20:made 20=renamed 10:found 10=found ");
@@ -444,7 +443,7 @@ TEST(who_ended_in_the_chunk_has_the_name_of_its_begin)
 	flight_free(f);
 }
 
-/* As many records that half of them are dropped before anybody asks. */
+/* So many records that half of them are dropped before the snapshot. */
 TEST(names_are_left_of_what_was_dropped)
 {
 	struct flight *f = flight_new();
@@ -459,7 +458,7 @@ TEST(names_are_left_of_what_was_dropped)
 	flight_free(f);
 }
 
-/* ---- what is told once ---- */
+/* ---- records that come only once ---- */
 
 static void wake(int i, u32 tid, u64 time_ns)
 {
@@ -478,7 +477,7 @@ TEST(who_woke_somebody_in_the_chunk_has_a_name)
 	say_fork(f, 53, 53, "in scope", 120);
 	say_name(f, 54, 54, "had this number", 120);
 	say_fork(f, 54, 54, "has it", 130);
-	say_name(f, 50, 50, "later", 220); /* in the chunk: it says so itself */
+	say_name(f, 50, 50, "later", 220); /* in the chunk, which has its own record */
 	wake(0, 51, 199);
 	wake(1, 50, 210);
 	wake(2, 50, 230);
@@ -489,7 +488,7 @@ TEST(who_woke_somebody_in_the_chunk_has_a_name)
 	wake(2, 51, 320);
 	write_from(f, 300);
 	CHECK_STR(written.names, "50=later 51=before it ");
-	for (u32 i = 0; i < 100000; i++) /* many are told: those told last stay */
+	for (u32 i = 0; i < 100000; i++) /* of many records the latest are kept */
 		say_name(f, 1000 + i, 1000 + i, "one", 400 + i);
 	wake(0, 100999, 200000);
 	wake(1, 1000, 200000);
@@ -548,7 +547,7 @@ TEST(files_of_slots_stay)
 	write_from(f, 1000);
 	CHECK_STR(written.files, "9=/slot 9=/other 9=socket ");
 	CHECK_EQ(written.sockets, 1);
-	for (u32 i = 0; i < 50000; i++) /* said anew it is not lost, and takes no room */
+	for (u32 i = 0; i < 50000; i++) /* when repeated, it is not lost, and takes no room */
 		say_fd(f, -1, file, "/slot", 20 + i);
 	for (u32 pid = 100; pid < 5000; pid++) /* these take room */
 		keep_service(f, pid, pid);

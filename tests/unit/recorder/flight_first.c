@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread did when a chunk begins, by how it is found later and by its first records. */
+/* The state of a thread at the begin of a chunk, by its later state and its first records. */
 #include "recorder/flight_first.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 
 static const struct file_ref a_pipe = {.key = 3, .kind = FILE_KIND_pipe};
 
-/* It was looked at in a call on the pipe, which had begun so long before. */
+/* At the end the thread is in a call on the pipe, which began since_ns before. */
 static struct record_thread found(u16 nr, u64 since_ns)
 {
 	return (struct record_thread){
@@ -73,7 +73,7 @@ static union record *ends(u16 nr, u64 duration_ns, u64 time_ns)
 	return r;
 }
 
-/* The records came in any order. Was it told? */
+/* Adds the records in any order. Whether the state at the begin is known. */
 static bool told(struct record_thread *th)
 {
 	struct flight_first f = {0};

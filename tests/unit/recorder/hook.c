@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands of --on-chunk, each test in a process of its own: they have one thread for good. */
+/* Commands of --on-chunk. Each test has its own process, since their thread never ends. */
 #include "recorder/hook.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "tests/unit/check.h"
 
-#define CANNOT 99 /* a child's exit status: it could not even begin */
+#define CANNOT 99 /* exit status of a child that could not begin */
 
 static int child_status(int (*run)(void))
 {
@@ -34,7 +34,7 @@ static bool never(void)
 	return false;
 }
 
-/* Descriptors as a recorder raises their number for itself, once hooks are open. */
+/* Raises the limit on descriptors, as a recorder does after hooks_open(). */
 static int raise_and_run(void)
 {
 	char text[32] = "", path[] = "/tmp/fathom-hook-XXXXXX";
@@ -62,7 +62,7 @@ TEST(a_command_may_open_as_many_files_as_before_recording)
 	CHECK_EQ(child_status(raise_and_run), 0);
 }
 
-/* From now on no thread of this process can give capabilities up. */
+/* From now on no thread of this process can drop capabilities. */
 static int capset_forbid(void)
 {
 	struct sock_filter code[] = {
@@ -105,7 +105,7 @@ static bool at_once(void)
 	return true;
 }
 
-/* All that may run hang. What is said of it until 12 s are over goes to `told`. */
+/* All commands hang. The messages of the first 12 s go to `told`. */
 static void hang(FILE *told)
 {
 	char path[16];
@@ -147,7 +147,7 @@ TEST(commands_that_hang_are_told_once_and_do_not_hold_the_end_up)
 		kill(child, SIGKILL);
 	}
 	CHECK_EQ(status, 0);
-	CHECK_EQ(grouped, 8); /* what is typed for the recorder does not reach them */
+	CHECK_EQ(grouped, 8); /* a Ctrl-C for the recorder does not reach them */
 	CHECK(strncmp(text,
 		      "fathom: --on-chunk is slower than the recording: 8 commands run, and "
 		      "/chunk-8 ",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols as compilers make them, and what only looks so. */
+/* Symbols of compilers, and texts that resemble them. */
 #include "symbol/symbol_name.h"
 
 #include <stdlib.h>
@@ -57,12 +57,12 @@ TEST(what_is_not_understood_stays)
 		"_Z",
 		"_ZN",
 		"_ZNE",
-		"_ZN1aE1", /* the length of nothing */
+		"_ZN1aE1", /* a length without a name */
 		"_ZN2aE",
 		"_ZN9999aE",
 		"_ZN99999999999999999999aE",
 		"_ZN0E",
-		"_ZNC1Ev", /* a constructor of nothing */
+		"_ZNC1Ev", /* a constructor without a class */
 		"_ZN1aIiE1bEvX",
 		"_ZN1aIXadL_Z1bvEEE1cEv",
 		"_ZTV3Box",
@@ -75,7 +75,7 @@ TEST(what_is_not_understood_stays)
 		CHECK_STR(name_of(own[i]), "(its own)");
 }
 
-/* Whole demanglers double the text with each of these. */
+/* Complete demanglers double the text with each of these. */
 TEST(names_that_stand_for_endless_ones)
 {
 	char deep[5000] = "_Z1a", wide[2000] = "_Z1fI1AI1AIiEE";

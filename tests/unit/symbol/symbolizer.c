@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of this program's own functions, from its file and from what is made of
- * it: stripped, with its symbols elsewhere, of another build, damaged.
+ * Names of this program's own functions, from its file and from variants of it: stripped,
+ * with separate symbols, of another build, damaged.
  */
 #include "symbol/symbolizer.h"
 
@@ -123,11 +123,11 @@ TEST(another_build_gives_no_names)
 	CHECK_EQ(find(self, other, (uint64_t)well_known_function, &symbol), -ENOENT);
 	CHECK_EQ(find(self, "", (uint64_t)well_known_function, &symbol), -ENOENT);
 	CHECK_EQ(find("/nonexistent", own_id, (uint64_t)well_known_function, &symbol), -ENOENT);
-	other[2] = '\0'; /* the begin of an id is none */
+	other[2] = '\0'; /* a part of an id is not an id */
 	CHECK_EQ(find(self, other, (uint64_t)well_known_function, &symbol), -ENOENT);
 }
 
-/* A copy of this program without its id, and what it is known by then. */
+/* Makes a copy of this program without a build id, and returns its identity. */
 static bool bare_make(const char *name, char id[FILE_IDENTITY_TEXT])
 {
 	if (!shell("objcopy --remove-section .note.gnu.build-id '%s' %s", self, name))
@@ -137,7 +137,7 @@ static bool bare_make(const char *name, char id[FILE_IDENTITY_TEXT])
 	return true;
 }
 
-/* As who asks for the first time, since a symbolizer keeps what it has opened. */
+/* Uses a new symbolizer, since a symbolizer keeps the files that it has opened. */
 static int find_anew(const char *path, const char *id, uint64_t address, struct symbol *symbol)
 {
 	struct symbolizer *s = symbolizer_new();
@@ -164,7 +164,7 @@ TEST(a_file_without_a_build_id)
 	CHECK_EQ(find(self, id, address, &symbol), -ENOENT);
 }
 
-/* The same bytes, but nobody can know: names are rather missing than wrong. */
+/* The bytes are the same, which cannot be known: names are missing rather than wrong. */
 TEST(a_file_without_a_build_id_that_was_replaced)
 {
 	static const char *const ways[] = {
@@ -188,7 +188,7 @@ TEST(a_file_without_a_build_id_that_was_replaced)
 	CHECK(shell("rm -f bare other"));
 }
 
-/* As Go links it: the note is there, but nothing loads it. */
+/* As in Go: the note is in the file, but in no loaded segment. */
 TEST(a_build_id_that_is_not_loaded)
 {
 	char id[FILE_IDENTITY_TEXT];
@@ -260,14 +260,14 @@ TEST(damaged_and_strange_files)
 	prepare();
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
 		CHECK(shell(made[i], self));
-		symbolizer_free(symbolizer); /* it has looked at that path */
+		symbolizer_free(symbolizer); /* the symbolizer has looked at this path before */
 		symbolizer = symbolizer_new();
 		CHECK_EQ(find(path_in("strange"), own_id, (uint64_t)well_known_function, &symbol),
 			 -ENOENT);
 	}
 }
 
-/* A file with the right build id can say anything else. In a child: a crash fails the test. */
+/* A file with the right build id can be hostile. Runs in a child, whose crash fails the test. */
 static int mutant_try(void)
 {
 	struct symbolizer *s = symbolizer_new();
@@ -328,10 +328,10 @@ TEST(how_functions_keep_their_frames)
 	place.offset = offset_of((uint64_t)well_known_function);
 	CHECK_EQ(symbolizer_frame(symbolizer, &place, &frame), 0);
 	CHECK(!frame.by_pointer && frame.pointer_kept && !frame.outermost);
-	CHECK_EQ(frame.size, 8); /* nothing but the return address */
+	CHECK_EQ(frame.size, 8); /* only the return address */
 	place.offset = offset_of(calling_function() - 1);
 	CHECK_EQ(symbolizer_frame(symbolizer, &place, &frame), 0);
-	CHECK(frame.by_pointer); /* it is compiled so */
+	CHECK(frame.by_pointer); /* compiled without frame pointers */
 	place.offset = 1ull << 40;
 	CHECK_EQ(symbolizer_frame(symbolizer, &place, &frame), -ENOENT);
 }
