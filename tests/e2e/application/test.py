@@ -290,6 +290,9 @@ def chunks_may_end_anywhere():
     equal(fathom.report(where, "name")["lost"]["total"], 0, "lost records")
     check_rounds(where, ROUNDS)
     harness.check_sums(fathom, where)
+    for command in (["report", "--by", "syscall"], ["report", "--by", "name"], ["trace", "--all"]):
+        one, more = (fathom.ok(*command, "--json", "--threads", n, where) for n in (1, 4))
+        check(one == more, f"{' '.join(command)} by 4 threads: what one thread says")
 
 
 @tests.add
