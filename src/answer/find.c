@@ -15,30 +15,38 @@ static int id_parse(const char *hex, struct trace_ids *ids)
 	return err;
 }
 
-/*
- * Finds the ids of the traces without the spans of the kernel. If there are none, the source that
- * says so stays loaded: it is the answer.
- */
-static int ids_find(const struct source_options *from, struct traces *out, struct error *e)
+/* Finds the ids of the traces of a host. */
+static int ids_find_of(const struct source *source, const struct trace_choice *choice,
+		       struct trace_ids *ids)
 {
-	struct source *source = &out->source;
 	const struct tree_options shape = {0};
 	struct tree tree;
-	int err = source_load(from, source, e);
+	int err = tree_build(source->partial, &shape, &tree);
 
 	if (err)
 		return err;
-	err = tree_build(source->partial, &shape, &tree);
-	if (!err) {
-		const struct forest forest = {source->partial, &tree, NULL};
+	err = trace_choose(&(struct forest){.p = source->partial, .tree = &tree}, choice, ids);
+	tree_free(&tree);
+	return err;
+}
 
-		err = trace_choose(&forest, &out->choice, &out->ids);
-		tree_free(&tree);
-	}
+/*
+ * Finds the ids of the traces without the spans of the kernel. If there are none, the sources that
+ * say so stay loaded: they are the answer.
+ */
+static int ids_find(const struct source_options *from, struct traces *out, struct error *e)
+{
+	struct sources *sources = &out->sources;
+	int err = sources_load(from, sources, e);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < sources->list.count && !err; i++)
+		err = ids_find_of(sources->list.data[i], &out->choice, &out->ids);
 	if (err)
 		error_set(e, err, "cannot find the traces");
 	if (out->ids.count)
-		source_free(source);
+		sources_free(sources);
 	return err;
 }
 
@@ -69,44 +77,78 @@ static int filter_make(struct source_options *from, struct traces *out, struct e
 	return err;
 }
 
-static int source_fill(struct source_options *from, struct traces *out, struct error *e)
+static int sources_fill(struct source_options *from, struct traces *out, struct error *e)
 {
 	int err = filter_make(from, out, e);
 
-	if (err || out->source.partial)
+	if (err || out->sources.list.count)
 		return err;
 	from->spans = true;
 	from->only = &out->only;
-	return source_load(from, &out->source, e);
+	return sources_load(from, &out->sources, e);
+}
+
+static int trees_build(struct traces *out)
+{
+	const struct trace_choice *choice = &out->choice;
+	int err = 0;
+
+	for (size_t i = 0; i < out->sources.list.count && !err; i++) {
+		const struct source *source = out->sources.list.data[i];
+		const struct tree_options shape = {.boot = source->boot,
+						   .threads = choice->threads,
+						   .pid = choice->pid,
+						   .tid = choice->tid};
+		struct tree tree;
+
+		err = tree_build(source->partial, &shape, &tree);
+		if (err)
+			break;
+		err = vec_push(&out->trees, tree);
+		if (err)
+			tree_free(&tree);
+	}
+	return err;
 }
 
 int traces_load(const struct source_options *from, const struct trace_choice *choice,
 		struct traces *out, struct error *e)
 {
 	struct source_options options = *from;
-	struct tree_options shape = {
-		.threads = choice->threads, .pid = choice->pid, .tid = choice->tid};
 	int err;
 
 	*out = (struct traces){.choice = *choice};
-	err = source_fill(&options, out, e);
+	err = sources_fill(&options, out, e);
 	if (err)
 		return err;
-	shape.boot = out->source.boot;
-	err = tree_build(out->source.partial, &shape, &out->tree);
+	err = trees_build(out);
 	return err ? error_set(e, err, "cannot build the traces") : 0;
 }
 
 int traces_give(const struct traces *traces, const struct trace_sink *to, size_t *given)
 {
-	const struct forest forest = {traces->source.partial, &traces->tree, traces->source.host};
+	int err = 0;
 
-	return trace_build(&forest, &traces->choice, to, given);
+	*given = 0;
+	for (size_t i = 0; i < traces->trees.count && !err; i++) {
+		const struct source *source = traces->sources.list.data[i];
+		const struct forest forest = {.p = source->partial,
+					      .tree = &traces->trees.data[i],
+					      .host = source->host,
+					      .several = traces->sources.several};
+		size_t of_host = 0;
+
+		err = trace_build(&forest, &traces->choice, to, &of_host);
+		*given += of_host;
+	}
+	return err;
 }
 
 void traces_free(struct traces *traces)
 {
-	tree_free(&traces->tree);
-	source_free(&traces->source);
+	for (size_t i = 0; i < traces->trees.count; i++)
+		tree_free(&traces->trees.data[i]);
+	vec_free(&traces->trees);
+	sources_free(&traces->sources);
 	vec_free(&traces->ids);
 }

@@ -42,8 +42,10 @@ void row_write_json(struct json *j, const struct row *row)
 void report_write_json(struct json *j, const struct report *report)
 {
 	json_object_begin(j, NULL);
-	json_u64(j, "from_ns", report->from_ns);
-	json_u64(j, "to_ns", report->to_ns);
+	if (!report->hosts) {
+		json_u64(j, "from_ns", report->from_ns);
+		json_u64(j, "to_ns", report->to_ns);
+	}
 	source_write_json(j, &report->source);
 	json_array_begin_lines(j, "rows");
 	for (size_t i = 0; i < report->rows_count; i++)
@@ -84,6 +86,8 @@ int trace_write_json(struct json *j, const struct trace *trace)
 {
 	json_object_begin(j, NULL);
 	json_string(j, "trace_id", trace->trace_id);
+	if (trace->host)
+		json_string(j, "host", trace->host);
 	json_array_begin_lines(j, "spans");
 	for (size_t i = 0; i < trace->spans_count; i++) {
 		const struct span *span = trace->span(trace, i, false);

@@ -2,7 +2,6 @@
 #include "answer/load.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,40 +9,10 @@
 
 #include "answer/checkpoints.h"
 #include "answer/mapper.h"
+#include "answer/range.h"
 #include "base/hash.h"
 #include "base/names.h"
-#include "base/units.h"
 #include "chunk/chunk.h"
-
-/*
- * Retention can delete chunks while they are read, the oldest first. Then everything is read again,
- * with the checkpoint that replaces them, at most this many times.
- */
-#define READ_AGAIN 5
-
-/*
- * Converts a point in time of the options to the monotonic clock; 0: not given. The time 0 of the
- * clock becomes 1, which is also before all records.
- */
-static u64 absolute(const struct time_point *t, const struct recording_info *info)
-{
-	switch (t->kind) {
-	case TIME_POINT_MONOTONIC:
-		return t->ns ? t->ns : 1;
-	case TIME_POINT_SINCE_BEGIN:
-		return info->begin_ns + t->ns;
-	default:
-		return 0;
-	}
-}
-
-static void lost_add(struct lost_view *sum, const struct chunk_lost *more)
-{
-	sum->buffer += more->buffer;
-	sum->recursion += more->recursion;
-	sum->application += more->application;
-	sum->damaged += more->damaged;
-}
 
 /* The part of [from_ns, to_ns) in the range of the answer. */
 static u64 inside(const struct source *s, u64 from_ns, u64 to_ns)
@@ -84,7 +53,9 @@ static int chunk_take(struct source *s, const struct chunk_info *info, struct le
 		s->view.lost.damaged += info->records;
 		return 0;
 	}
-	lost_add(&s->view.lost, &mapped->found.lost);
+	lost_add(&s->view.lost,
+		 &(struct lost_view){mapped->found.lost.buffer, mapped->found.lost.recursion,
+				     mapped->found.lost.application, mapped->found.lost.damaged});
 	if (mapped->found.damage[0])
 		notice_tell(&s->notice, "%s", mapped->found.damage);
 	covers_ns = chunk_covers_to(info);
@@ -136,8 +107,8 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 	for (size_t i = 0; i < info->gap_count && !err; i++)
 		if (info->gaps[i].to_ns > begin_ns && info->gaps[i].to_ns > s->from_ns &&
 		    info->gaps[i].from_ns < s->to_ns)
-			err = vec_push(&s->gaps, (struct gap_view){info->gaps[i].from_ns,
-								   info->gaps[i].to_ns});
+			err = vec_push(&s->gaps, (struct gap_view){.from_ns = info->gaps[i].from_ns,
+								   .to_ns = info->gaps[i].to_ns});
 	if (err)
 		return error_set(e, err, "cannot describe the recording");
 	s->view.clocks = s->clocks.data;
@@ -146,22 +117,6 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 	s->view.gaps = s->gaps.data;
 	s->view.gaps_count = s->gaps.count;
 	return 0;
-}
-
-/* Refuses a range outside of the recording, which lasts from begin_ns to end_ns. */
-static int range_check(const struct partial_options *range, u64 begin_ns, u64 end_ns,
-		       struct error *e)
-{
-	char length[UNITS_TEXT_BYTES];
-
-	if (range->to_ns && range->from_ns >= range->to_ns)
-		return error_say(e, ERANGE, "--from is after --to");
-	if (range->from_ns < end_ns && (!range->to_ns || range->to_ns > begin_ns))
-		return 0;
-	return error_say(e, ERANGE,
-			 "the range is outside of the recording, which lasts %s, from %" PRIu64
-			 " to %" PRIu64 " ns",
-			 units_format_ns((int64_t)(end_ns - begin_ns), length), begin_ns, end_ns);
 }
 
 /* The length of the recording's part in a chunk's path; the whole path without one. */
@@ -317,18 +272,17 @@ static int chunks_map(struct reading *r, u64 threads, struct error *e)
 }
 
 static int recording_map(struct source *out, const struct source_options *o,
-			 struct recording *recording, struct error *e)
+			 struct recording *recording, struct checkpoints *checkpoints,
+			 struct error *e)
 {
 	const struct recording_info *info = recording_info(recording);
 	struct partial_options options = {.spans = o->spans,
 					  .only = o->only,
-					  .from_ns = absolute(&o->from, info),
-					  .to_ns = absolute(&o->to, info)};
+					  .from_ns = range_point(&o->from, info),
+					  .to_ns = range_point(&o->to, info)};
 	const struct partial_options asked = options;
-	struct checkpoints checkpoints = {
-		.dirs = o->dirs, .count = o->dirs_count, .notice = o->notice};
 	struct reading reading = {.out = out,
-				  .checkpoints = &checkpoints,
+				  .checkpoints = checkpoints,
 				  .recording = recording,
 				  .progress = &o->progress};
 	int err = overlap_check(recording, e);
@@ -336,14 +290,12 @@ static int recording_map(struct source *out, const struct source_options *o,
 	err = err ? err : range_check(&options, info->begin_ns, info->end_ns, e);
 	if (err)
 		return err;
-	err = checkpoints_open(&checkpoints, o->checkpoint);
-	err = err ? err : begin(out, &checkpoints, info, o->more, &options);
+	err = begin(out, checkpoints, info, o->more, &options);
 	if (err)
 		error_set(e, err, "cannot map the recording");
 	else
 		err = range_check(&asked, info->chunks[out->first].begin_ns, info->end_ns, e);
 	err = err ? err : chunks_map(&reading, o->threads, e);
-	checkpoints_close(&checkpoints);
 	if (err)
 		return err;
 	err = partial_finish(out->partial);
@@ -361,30 +313,47 @@ static int recording_map(struct source *out, const struct source_options *o,
 	return 0;
 }
 
+int source_map(struct source *out, const struct source_options *o, struct recording *recording,
+	       struct checkpoints *checkpoints, struct error *e)
+{
+	int err;
+
+	*out = (struct source){.notice = o->notice, .last_try = o->last_try};
+	err = recording_map(out, o, recording, checkpoints, e);
+	return err ? err : describe(out, recording_info(recording), e);
+}
+
 static int load_once(const struct source_options *o, struct source *out, struct error *e)
 {
 	struct recording_options reading = {
 		.boot = o->boot, .after = o->after, .damage = o->notice.tell, .arg = o->notice.arg};
+	struct checkpoints checkpoints = {
+		.dirs = o->dirs, .count = o->dirs_count, .notice = o->notice};
 	struct recording *recording = NULL;
 	int err;
 
 	err = recording_open(&recording, o->dirs, o->dirs_count, &reading, e);
 	if (err)
 		return err;
-	err = recording_map(out, o, recording, e);
-	if (!err)
-		err = describe(out, recording_info(recording), e);
+	err = checkpoints_open(&checkpoints, o->checkpoint);
+	if (err)
+		error_set(e, err, "cannot load the recording");
+	else
+		err = source_map(out, o, recording, &checkpoints, e);
+	checkpoints_close(&checkpoints);
 	recording_close(recording);
 	return err;
 }
 
 int source_load(const struct source_options *o, struct source *out, struct error *e)
 {
+	struct source_options options = *o;
 	int err = -ESTALE;
 
-	for (int again = READ_AGAIN; err == -ESTALE; again--) {
-		*out = (struct source){.notice = o->notice, .last_try = !again};
-		err = load_once(o, out, e);
+	for (int again = SOURCE_READ_AGAIN; err == -ESTALE; again--) {
+		*out = (struct source){0};
+		options.last_try = !again;
+		err = load_once(&options, out, e);
 		if (err == -ESTALE)
 			source_free(out);
 	}

@@ -33,6 +33,7 @@ struct source_options {
 		*checkpoint; /* used instead of those in dirs; NULL: none; borrowed */
 	u64 threads;	     /* that map chunks; 0: one for each usable CPU */
 	struct load_progress progress;
+	bool last_try; /* set by source_load(), sources_load() */
 };
 
 struct source {
@@ -42,9 +43,10 @@ struct source {
 	u64 recorded_ns;	 /* its time without the gaps */
 	size_t first;		 /* index of the first chunk that the checkpoint does not replace */
 	u64 boot;		 /* hash of the boot id */
-	char host[256], boot_id[64];
-	char missing[2 *
-		     CHUNK_MISSING_BYTES]; /* tracepoints that the kernel lacked, of all chunks */
+	char host[256];		 /* as in struct recording_info */
+	char boot_id[64];
+	/* tracepoints that the kernel lacked, of all chunks */
+	char missing[2 * CHUNK_MISSING_BYTES];
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;
 	struct notice notice; /* the option */
@@ -59,6 +61,21 @@ struct source {
  * neither the answer nor the order of notices.
  */
 int source_load(const struct source_options *options, struct source *out, struct error *e);
+
+/*
+ * Retention can delete chunks while they are read, the oldest first. Then everything is read again,
+ * with the checkpoint that replaces them, at most this many times.
+ */
+#define SOURCE_READ_AGAIN 5
+
+struct checkpoints;
+
+/*
+ * Does the same once, for a recording that is open. -ESTALE if a chunk was deleted meanwhile; with
+ * options->last_try such a chunk is a gap. Several sources may share the checkpoints.
+ */
+int source_map(struct source *out, const struct source_options *options,
+	       struct recording *recording, struct checkpoints *checkpoints, struct error *e);
 void source_free(struct source *source);
 
 #endif

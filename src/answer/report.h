@@ -3,16 +3,16 @@
 #ifndef ANSWER_REPORT_H
 #define ANSWER_REPORT_H
 
-#include "answer/load.h"
 #include "answer/rows.h"
-#include "answer/source.h"
+#include "answer/sources.h"
 
 /* Plain values, borrowed. */
 struct report {
-	const char *by; /* the name of the grouping */
-	uint64_t from_ns;
+	const char *by;	  /* the name of the grouping */
+	uint64_t from_ns; /* of one host; 0 of several, whose clocks differ */
 	uint64_t to_ns;
 	struct source_view source;
+	size_t hosts;		/* that the rows tell; 0: the answer is of one host */
 	const char *sort;	/* the order of the rows */
 	const struct row *rows; /* sorted */
 	size_t rows_count;
@@ -25,10 +25,11 @@ struct report_choice {
 };
 
 /*
- * Makes the report of a loaded recording. It borrows the source, the choice and `rows`, which is
- * freed with rows_free() in any case. 0; -EINVAL for an unknown grouping or order; -ENOMEM.
+ * Makes the report of loaded recordings, in which rows of different hosts stay apart. It borrows
+ * the sources, the choice and `rows`, which is freed with rows_free() in any case. 0; -EINVAL for
+ * an unknown grouping or order; -ENOMEM.
  */
-int report_make(struct report *out, struct rows *rows, const struct source *source,
+int report_make(struct report *out, struct rows *rows, const struct sources *sources,
 		const struct report_choice *choice);
 
 #endif

@@ -9,6 +9,14 @@ uint64_t lost_total(const struct lost_view *lost)
 	return lost->buffer + lost->recursion + lost->application + lost->damaged;
 }
 
+void lost_add(struct lost_view *sum, const struct lost_view *more)
+{
+	sum->buffer += more->buffer;
+	sum->recursion += more->recursion;
+	sum->application += more->application;
+	sum->damaged += more->damaged;
+}
+
 void lost_write_json(struct json *j, const struct lost_view *lost)
 {
 	json_object_begin(j, "lost");
@@ -54,6 +62,8 @@ void source_write_json(struct json *j, const struct source_view *source)
 	json_array_begin(j, "gaps");
 	for (size_t i = 0; i < source->gaps_count; i++) {
 		json_object_begin(j, NULL);
+		if (source->gaps[i].host)
+			json_string(j, "host", source->gaps[i].host);
 		json_u64(j, "from_ns", source->gaps[i].from_ns);
 		json_u64(j, "to_ns", source->gaps[i].to_ns);
 		json_object_end(j);

@@ -30,6 +30,7 @@ struct lost_view {
 
 /* A stretch of time in which nobody recorded. */
 struct gap_view {
+	const char *host; /* NULL: the answer is of one host */
 	uint64_t from_ns;
 	uint64_t to_ns;
 };
@@ -48,6 +49,7 @@ struct source_view {
 };
 
 uint64_t lost_total(const struct lost_view *lost);
+void lost_add(struct lost_view *sum, const struct lost_view *more);
 
 /* Writes the object "lost" into an object that is begun. */
 void lost_write_json(struct json *j, const struct lost_view *lost);

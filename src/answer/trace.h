@@ -15,8 +15,10 @@ struct span_position {
 	bool kernel; /* a syscall, wait, fault or request: it has no service */
 };
 
+/* A trace that several hosts have a part in is one on each: their clocks differ. */
 struct trace {
 	char trace_id[TRACE_ID_BYTES]; /* "": what a thread did outside of spans */
+	const char *host;	       /* NULL: the answer is of one host */
 	size_t spans_count;
 	struct span_position (*position)(const struct trace *trace, size_t index);
 	/*

@@ -73,8 +73,9 @@ static int stretch_slower(const void *a, const void *b)
 /* Makes the spans of one trace after the other. */
 struct maker {
 	struct span_builder builder;
-	size_t first;	/* node of the trace, in the order of the tree */
-	VEC(u32) shown; /* places of the spans that are given, from there on; empty: all */
+	size_t first;	  /* node of the trace, in the order of the tree */
+	VEC(u32) shown;	  /* places of the spans that are given, from there on; empty: all */
+	const char *host; /* of the trace, if the answer is of several; NULL: of one */
 };
 
 static const struct node *maker_node(const struct maker *maker, size_t index)
@@ -122,6 +123,7 @@ static int trace_give(struct maker *maker, const struct stretch *s,
 
 	if (err)
 		return err;
+	view.host = maker->host;
 	maker->first = s->first;
 	trace_id_format(view.trace_id, root->trace);
 	view.spans_count = maker->shown.count ? maker->shown.count : s->end - s->first;
@@ -207,7 +209,8 @@ int trace_build(const struct forest *forest, const struct trace_choice *choice,
 		const struct trace_sink *to, size_t *given)
 {
 	struct maker maker = {
-		.builder = {.p = forest->p, .tree = forest->tree, .host = forest->host}};
+		.builder = {.p = forest->p, .tree = forest->tree, .host = forest->host},
+		.host = forest->several ? forest->host : NULL};
 	struct stretch *list = NULL;
 	size_t count = 0;
 	int err = stretches_chosen(forest, choice, &list, &count);

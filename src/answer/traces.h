@@ -21,6 +21,7 @@ struct forest {
 	const struct partial *p;
 	const struct tree *tree;
 	const char *host; /* the host of its spans; NULL: unknown */
+	bool several;	  /* the answer is of several hosts, and each trace tells its own */
 };
 
 /* Ids of traces, sorted. Start with all zero; free with vec_free(). */

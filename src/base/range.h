@@ -13,8 +13,14 @@ struct limits {
 
 /* A point in time of a recording. */
 struct time_point {
-	enum { TIME_POINT_NONE, TIME_POINT_MONOTONIC, TIME_POINT_SINCE_BEGIN } kind;
-	uint64_t ns; /* of the host's monotonic clock, or since the begin of the recording */
+	enum {
+		TIME_POINT_NONE,
+		TIME_POINT_MONOTONIC,
+		TIME_POINT_SINCE_BEGIN,
+		TIME_POINT_UNIX
+	} kind;
+	uint64_t ns; /* of the host's monotonic clock, since the begin of the recording, or since
+			1970 */
 };
 
 #endif

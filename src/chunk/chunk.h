@@ -440,8 +440,10 @@ struct recording_info {
 	uint64_t illegible;	/* chunks that cannot be read at all; each is 1 in lost.damaged */
 	uint64_t incomplete;
 	const char *boot_id;
-	const char *host;
+	const char *host; /* of several hosts of one name: NAME@ and 8 digits of the boot id */
 };
+
+#define RECORDING_HOST_BYTES (CHUNK_HOST_BYTES + 9)
 
 /*
  * The time up to which a chunk is complete, and at which a gap begins: end_ns. After a crash it is
@@ -465,6 +467,30 @@ struct recording_options {
  */
 int recording_open(struct recording **recording, const char *const *dirs, size_t count,
 		   const struct recording_options *options, struct error *e);
+
+/* What is opened. All is borrowed; `options` may be NULL. */
+struct recording_query {
+	const char *const *dirs;
+	size_t count;
+	const struct recording_options *options;
+};
+
+/* Recordings of different hosts. */
+struct recording_set {
+	struct recording **data; /* owned, by the name of the host */
+	size_t count, capacity;
+};
+
+/*
+ * Opens recordings and chunks of any number of hosts: of each host its latest boot, as
+ * recording_open() does for one. A host is told by its boot id. Another boot is of the same host if
+ * it bears the same name, and no chunks of the two overlap in Unix time. An earlier boot
+ * (options.boot) can be asked for of one host only: else -EINVAL. Errors otherwise as above. Free
+ * the set with recording_set_close().
+ */
+int recording_set_open(struct recording_set *set, const struct recording_query *query,
+		       struct error *e);
+void recording_set_close(struct recording_set *set);
 
 /* Valid until the recording is closed; recording_pass_over() changes it. */
 const struct recording_info *recording_info(const struct recording *recording);

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "chunk/boots.h"
 #include "chunk/directory.h"
 #include "chunk/reader.h"
 #include "chunk/writer.h"
@@ -21,6 +22,7 @@ struct recording {
 	struct bytes_map paths, identities; /* a set: identities of the chunks */
 	VEC(struct recording_gap) gaps;
 	struct recording_options options;
+	char host[RECORDING_HOST_BYTES];
 	char open_in[4096]; /* directory with a chunk that is being written and was left out */
 };
 
@@ -218,16 +220,6 @@ static int add_directory(struct recording *r, const char *dir, struct error *e)
 
 /* ---- sorting chunks ---- */
 
-static int compare_unix(const void *a, const void *b)
-{
-	const struct chunk_info *x = a, *y = b;
-	uint64_t tx = chunk_unix_ns(x, x->begin_ns), ty = chunk_unix_ns(y, y->begin_ns);
-
-	if (tx != ty)
-		return tx < ty ? -1 : 1;
-	return memcmp(x->identity, y->identity, sizeof(x->identity));
-}
-
 static int compare_monotonic(const void *a, const void *b)
 {
 	const struct chunk_info *x = a, *y = b;
@@ -239,91 +231,18 @@ static int compare_monotonic(const void *a, const void *b)
 	return memcmp(x->identity, y->identity, sizeof(x->identity));
 }
 
-/*
- * Two boots of a host are further apart than this, and so is a clock before and after it is set.
- * The first record of a chunk is at most this much later than its begin.
- */
-#define SAME_BOOT_NS 5000000000u
-
-static bool have_same_clocks(const struct chunk_info *x, const struct chunk_info *y)
+/* Takes over the chunks of one boot. 0 or -ENOMEM. */
+static int boot_take(struct recording *r, const struct recording *all, const struct boots *boots,
+		     uint32_t boot)
 {
-	uint64_t apart_ns = chunk_unix_ns(x, 0) - chunk_unix_ns(y, 0);
-
-	return x->clock.unix_ns && y->clock.unix_ns && apart_ns + SAME_BOOT_NS <= 2u * SAME_BOOT_NS;
-}
-
-/*
- * A chunk without manifest and metadata has no boot id. It gets that of the chunk before or after
- * it, if the relation of its clocks is the same as there.
- */
-static void boot_guess(struct chunk_info *chunk, const struct chunk_info *beside)
-{
-	if (chunk->boot_id[0] || !have_same_clocks(chunk, beside))
-		return;
-	strcpy(chunk->boot_id, beside->boot_id);
-	strcpy(chunk->host, beside->host);
-}
-
-static void boots_guess(struct recording *r)
-{
-	struct chunk_info *all = r->chunks.data;
-
-	for (size_t i = 1; i < r->chunks.count; i++)
-		boot_guess(&all[i], &all[i - 1]);
-	for (size_t i = r->chunks.count; i > 1; i--)
-		boot_guess(&all[i - 2], &all[i - 1]);
-}
-
-/*
- * Goes through the boots, the latest first, by the latest chunk of each, down to the requested one.
- * *found is its number, or that of the earliest boot.
- */
-static int boot_find(const struct recording *r, int boot, const char **id, int *found)
-{
-	struct bytes_map seen = {0};
 	int err = 0;
 
-	*found = 1;
-	for (size_t at = r->chunks.count; at > 0 && *found > boot && !err; at--) {
-		const char *of = r->chunks.data[at - 1].boot_id;
-
-		if (bytes_map_get(&seen, of, strlen(of) + 1))
-			continue;
-		*id = of;
-		--*found;
-		err = bytes_map_put(&seen, of, strlen(of) + 1, &seen);
-	}
-	bytes_map_free(&seen);
+	for (size_t i = 0; i < all->chunks.count && !err; i++)
+		if (boots->of[i] == boot)
+			err = vec_push(&r->chunks, all->chunks.data[i]);
+	if (r->chunks.count)
+		qsort(r->chunks.data, r->chunks.count, sizeof(*r->chunks.data), compare_monotonic);
 	return err;
-}
-
-/* Keeps the chunks of one boot: 0 is the boot of the latest chunk, -1 the boot before. */
-static int keep_boot(struct recording *r, int boot, struct error *e)
-{
-	char id[CHUNK_BOOT_BYTES];
-	const char *of = "";
-	size_t kept = 0;
-	int found, err;
-
-	if (!r->chunks.data)
-		return error_say(e, ENOENT, "there is no chunk");
-	qsort(r->chunks.data, r->chunks.count, sizeof(*r->chunks.data), compare_unix);
-	boots_guess(r);
-	err = boot_find(r, boot, &of, &found);
-	if (err)
-		return error_set(e, err, "cannot open the recording");
-	if (found != boot)
-		return error_say(e, ENOENT,
-				 "there is no chunk of that boot; the earliest is --boot %d",
-				 found);
-	strcpy(id, of);
-	for (size_t i = 0; i < r->chunks.count; i++) {
-		if (strcmp(r->chunks.data[i].boot_id, id) == 0)
-			r->chunks.data[kept++] = r->chunks.data[i];
-	}
-	r->chunks.count = kept;
-	qsort(r->chunks.data, kept, sizeof(*r->chunks.data), compare_monotonic);
-	return 0;
 }
 
 uint64_t chunk_covers_to(const struct chunk_info *chunk)
@@ -394,7 +313,8 @@ static int summarize(struct recording *r, struct error *e)
 	info->chunk_count = r->chunks.count;
 	info->begin_ns = r->chunks.data[0].begin_ns;
 	info->boot_id = r->chunks.data[0].boot_id;
-	info->host = r->chunks.data[0].host;
+	snprintf(r->host, sizeof(r->host), "%s", r->chunks.data[0].host);
+	info->host = r->host;
 	return gaps_find(r) ? error_set(e, ENOMEM, "cannot open the recording") : 0;
 }
 
@@ -418,37 +338,152 @@ int recording_pass_over(struct recording *r, size_t at, size_t count)
 	return count ? gaps_find(r) : 0;
 }
 
+/* All chunks of the directories, of any boot. */
+static int chunks_collect(struct recording *r, const char *const *dirs, size_t count,
+			  struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = add_directory(r, dirs[i], e);
+	if (err || r->chunks.count)
+		return err;
+	if (r->open_in[0])
+		return error_say(e, ENOENT,
+				 "there is no sealed chunk in %s yet: run 'fathom rotate' to seal "
+				 "the chunk that is being written",
+				 r->open_in);
+	if (r->info.lost.damaged)
+		return error_say(e, ENOENT, "no chunk in %s can be read", dirs[0]);
+	return error_say(e, ENOENT, "there is no chunk in %s; " RECORD_FIRST,
+			 count ? dirs[0] : "nothing");
+}
+
+/* Makes a recording of one of the boots. Damage that is of no boot is counted in the first one. */
+static int recording_of_boot(struct recording_set *set, struct recording *all,
+			     const struct boots *boots, uint32_t boot)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	int err = r ? boot_take(r, all, boots, boot) : -ENOMEM;
+
+	if (!err) {
+		r->options = all->options;
+		r->info = all->info;
+		all->info = (struct recording_info){0};
+		err = summarize(r, NULL);
+	}
+	if (!err)
+		err = vec_push(set, r);
+	if (err)
+		recording_close(r);
+	return err;
+}
+
+/* Tells hosts of one name apart. */
+static void namesakes_name(struct recording_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		const char *name = set->data[i]->chunks.data[0].host;
+		bool namesake = false;
+
+		for (size_t other = 0; other < set->count && !namesake; other++)
+			namesake = other != i &&
+				   strcmp(set->data[other]->chunks.data[0].host, name) == 0;
+		if (namesake)
+			snprintf(set->data[i]->host, sizeof(set->data[i]->host), "%s@%.8s", name,
+				 set->data[i]->info.boot_id);
+	}
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+	const struct recording_info *x = &(*(struct recording *const *)a)->info;
+	const struct recording_info *y = &(*(struct recording *const *)b)->info;
+	int names = strcmp(x->host, y->host);
+
+	return names ? names : strcmp(x->boot_id, y->boot_id);
+}
+
+static int boot_check(const struct boots *boots, int boot, bool every_host, struct error *e)
+{
+	if (boot && every_host && boots->hosts > 1)
+		return error_say(
+			e, EINVAL,
+			"--boot is for the recordings of one host, and these are of %u hosts",
+			boots->hosts);
+	if ((size_t)-boot >= boots->list.count)
+		return error_say(e, ENOENT,
+				 "there is no chunk of that boot; the earliest is --boot %d",
+				 1 - (int)boots->list.count);
+	return 0;
+}
+
+static int set_make(struct recording_set *set, struct recording *all, bool every_host,
+		    struct error *e)
+{
+	struct boots boots = {0};
+	int boot = all->options.boot, err = boots_find(&boots, all->chunks.data, all->chunks.count);
+
+	if (err)
+		error_set(e, err, "cannot open the recording");
+	else
+		err = boot_check(&boots, boot, every_host, e);
+	if (!err && (boot || !every_host)) {
+		err = recording_of_boot(set, all, &boots, (uint32_t)-boot);
+	} else {
+		for (uint32_t host = 0; host < boots.hosts && !err; host++)
+			err = recording_of_boot(set, all, &boots, boots_latest(&boots, host));
+	}
+	boots_free(&boots);
+	namesakes_name(set);
+	if (set->count)
+		qsort(set->data, set->count, sizeof(*set->data), compare_hosts);
+	return err && !error_is_set(e) ? error_set(e, err, "cannot open the recording") : err;
+}
+
+static int set_open(struct recording_set *set, const struct recording_query *query, bool every_host,
+		    struct error *e)
+{
+	struct recording *all = calloc(1, sizeof(*all));
+	int err;
+
+	*set = (struct recording_set){0};
+	if (!all)
+		return error_set(e, ENOMEM, "cannot open the recording");
+	if (query->options)
+		all->options = *query->options;
+	err = chunks_collect(all, query->dirs, query->count, e);
+	if (!err)
+		err = set_make(set, all, every_host, e);
+	recording_close(all);
+	if (err)
+		recording_set_close(set);
+	return err;
+}
+
+int recording_set_open(struct recording_set *set, const struct recording_query *query,
+		       struct error *e)
+{
+	return set_open(set, query, true, e);
+}
+
+void recording_set_close(struct recording_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		recording_close(set->data[i]);
+	vec_free(set);
+}
+
 int recording_open(struct recording **recording, const char *const *dirs, size_t count,
 		   const struct recording_options *options, struct error *e)
 {
-	struct recording *r = calloc(1, sizeof(*r));
-	int err = 0;
+	struct recording_set set;
+	int err = set_open(&set, &(struct recording_query){dirs, count, options}, false, e);
 
-	if (!r)
-		return error_set(e, ENOMEM, "cannot open the recording");
-	if (options)
-		r->options = *options;
-	for (size_t i = 0; i < count && !err; i++)
-		err = add_directory(r, dirs[i], e);
-	if (!err && r->chunks.count == 0 && r->open_in[0])
-		err = error_say(e, ENOENT,
-				"there is no sealed chunk in %s yet: run 'fathom rotate' to seal "
-				"the chunk that is being written",
-				r->open_in);
-	else if (!err && r->chunks.count == 0 && r->info.lost.damaged)
-		err = error_say(e, ENOENT, "no chunk in %s can be read", dirs[0]);
-	else if (!err && r->chunks.count == 0)
-		err = error_say(e, ENOENT, "there is no chunk in %s; " RECORD_FIRST,
-				count ? dirs[0] : "nothing");
-	if (!err)
-		err = keep_boot(r, r->options.boot, e);
-	if (!err)
-		err = summarize(r, e);
-	if (err) {
-		recording_close(r);
+	if (err)
 		return err;
-	}
-	*recording = r;
+	*recording = set.data[0];
+	vec_free(&set);
 	return 0;
 }
 

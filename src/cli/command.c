@@ -156,6 +156,13 @@ int command_fail(const struct command *command, int err, const struct error *e)
 	return EXIT_FAILURE;
 }
 
+int command_misuse(const struct command *command, const struct error *e)
+{
+	fprintf(stderr, "fathom %s: %s\n", command->name, e->text);
+	fprintf(stderr, "'fathom %s --help' lists the options\n", command->name);
+	return EXIT_USAGE;
+}
+
 static int command_execute(const struct command *command, const void *options,
 			   const struct operands *operands)
 {
@@ -190,8 +197,7 @@ static int command_main(const struct command *command, char **argv)
 		command_help(command, stdout);
 		status = output_finish(command, 0);
 	} else if (status) {
-		fprintf(stderr, "fathom %s: %s\n", command->name, e.text);
-		fprintf(stderr, "'fathom %s --help' lists the options\n", command->name);
+		command_misuse(command, &e);
 		status = status == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
 	} else {
 		status = command_execute(command, options, &operands);

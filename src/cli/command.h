@@ -46,6 +46,12 @@ const struct command *command_find(const char *name);
  */
 int command_fail(const struct command *command, int err, const struct error *e);
 
+/*
+ * Says likewise that the command cannot be used so, as only what it reads shows: the exit status of
+ * a wrong command line.
+ */
+int command_misuse(const struct command *command, const struct error *e);
+
 /* A notice that prints its lines on stderr, each after the name of the program. */
 extern const struct notice notice_stderr;
 

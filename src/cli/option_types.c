@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/wall_time.h"
 #include "cli/option.h"
 
 #define DURATION_SYNTAX "is not a duration: write a number and us, ms, s, m, h or d, like 250ms"
@@ -217,9 +218,14 @@ int option_time(void *field, const char *text, struct error *e)
 		*time = (struct time_point){TIME_POINT_SINCE_BEGIN, ns};
 		return 0;
 	}
+	if (wall_time_parse(text, &ns) == 0) {
+		*time = (struct time_point){TIME_POINT_UNIX, ns};
+		return 0;
+	}
 	return error_say(e, EINVAL,
 			 "is not a point in time: write nanoseconds of the monotonic clock, as "
-			 "--json shows them, or a duration since the recording began, like 1.5s");
+			 "--json shows them, a duration since the recording began, like 1.5s, or "
+			 "Unix time, like 2026-11-26T14:03:00Z or @1795701780");
 }
 
 int option_boot(void *field, const char *text, struct error *e)

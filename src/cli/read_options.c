@@ -84,7 +84,9 @@ const struct option report_option_table[] = {
 	 "cpu, total, count, errors, p50, p95, p99, max or key\n"
 	 "(default: total; for processes and threads: cpu)",
 	 NULL, AT(sort), option_text},
-	{"from", 0, "T", "begin of the range: monotonic ns, or a duration since the\nfirst record",
+	{"from", 0, "T",
+	 "begin of the range: monotonic ns, a duration since the\nfirst record, or Unix time like "
+	 "2026-11-26T14:03:00Z",
 	 NULL, AT(from), option_time},
 	{"to", 0, "T", "end of the range, given in the same way", NULL, AT(to), option_time},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},

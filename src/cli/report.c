@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 
 #include "answer/json.h"
@@ -8,6 +9,8 @@
 #include "cli/progress.h"
 #include "cli/read_options.h"
 #include "cli/report_text.h"
+
+const struct command command_report;
 
 static void report_print(const struct report *report, bool as_json)
 {
@@ -37,19 +40,21 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	const struct report_choice choice = {.by = o->by, .sort = o->sort};
 	struct rows rows = {0};
 	struct report report;
-	struct source source;
-	int err = source_load(&from, &source, e);
+	struct sources sources;
+	int err = sources_load(&from, &sources, e);
 
 	progress_line_end(&line);
+	if (err == -EINVAL)
+		err = command_misuse(&command_report, e);
 	if (!err) {
-		err = report_make(&report, &rows, &source, &choice);
+		err = report_make(&report, &rows, &sources, &choice);
 		if (err)
 			error_set(e, err, "cannot sum up the rows");
 		else
 			report_print(&report, o->json);
 	}
 	rows_free(&rows);
-	source_free(&source);
+	sources_free(&sources);
 	return err;
 }
 

@@ -16,6 +16,13 @@ static const char *const rank_names[REPORT_RANKS] = {"p50", "p95", "p99", "max"}
 
 void row_label(const struct row *row, char *text, size_t size)
 {
+	if (row->host) {
+		int length = snprintf(text, size, "%s: ", row->host);
+
+		length = length < (int)size ? length : (int)size - 1;
+		text += length;
+		size -= (size_t)length;
+	}
 	if (row->tid && row->process && row->thread && strcmp(row->process, row->thread) != 0)
 		snprintf(text, size, "%s (%s, tid %u)", row->key, row->process, row->tid);
 	else if (row->tid)
@@ -178,9 +185,13 @@ static void head_write(const struct terminal *t, const struct report *report,
 	size_t shown = rows_shown(report);
 	char text[UNITS_TEXT_BYTES];
 
-	fprintf(t->file, "%zu row%s by %s in %s, sorted by %s\n", shown, shown == 1 ? "" : "s",
-		report->by, units_format_ns((int64_t)(report->to_ns - report->from_ns), text),
-		report->sort);
+	fprintf(t->file, "%zu row%s by %s ", shown, shown == 1 ? "" : "s", report->by);
+	if (report->hosts)
+		fprintf(t->file, "of %zu host%s", report->hosts, report->hosts == 1 ? "" : "s");
+	else
+		fprintf(t->file, "in %s",
+			units_format_ns((int64_t)(report->to_ns - report->from_ns), text));
+	fprintf(t->file, ", sorted by %s\n", report->sort);
 	terminal_cell(t, report->by, layout->label);
 	fprintf(t->file, " %*s %*s", layout->count - 1, "count", layout->number - 1, "total");
 	for (int i = 0; i < REPORT_RANKS; i++)

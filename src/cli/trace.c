@@ -29,7 +29,7 @@ static int json_take(void *arg, const struct trace *trace)
 
 static int traces_print(const struct traces *traces, bool as_json, size_t *written)
 {
-	const struct source_view *source = &traces->source.view;
+	const struct source_view *source = &traces->sources.view;
 	struct terminal t = terminal_of(stdout);
 	struct trace_text text;
 	struct json json;
@@ -97,6 +97,8 @@ static struct trace_choice choice_of(const struct trace_options *o)
 	return choice;
 }
 
+const struct command command_trace;
+
 static int trace_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct trace_options *o = fields;
@@ -113,6 +115,8 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 	int err = traces_load(&from, &choice, &traces, e);
 
 	progress_line_end(&line);
+	if (err == -EINVAL)
+		err = command_misuse(&command_trace, e);
 	if (!err && (err = traces_print(&traces, o->json, &written)))
 		error_set(e, err, "cannot build the traces");
 	if (!err && !written)

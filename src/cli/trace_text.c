@@ -227,13 +227,15 @@ static int owner_find(const struct trace_tree *tree, char of[256])
 static int trace_head_write(struct trace_text *w, const struct trace_tree *tree)
 {
 	const struct trace *trace = tree->trace;
-	char text[UNITS_TEXT_BYTES], of[256] = "";
+	char text[UNITS_TEXT_BYTES], of[512] = "";
 	int err = owner_find(tree, of);
 
 	if (err)
 		return err;
 	if (w->traces++ > 0)
 		putc('\n', w->t.file);
+	if (trace->host)
+		snprintf(of + strlen(of), sizeof(of) - strlen(of), " on %s", trace->host);
 	terminal_sentence(&w->t, trace->trace_id[0] ? "trace " : "no ", "%s, %zu span%s, %s%s",
 			  trace->trace_id[0] ? trace->trace_id : "trace", trace->spans_count,
 			  trace->spans_count == 1 ? "" : "s",

@@ -113,7 +113,8 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 		const struct gap_view *gap = &source->gaps[i];
 
 		terminal_sentence(
-			t, "gap: ", "nothing was recorded for %s (%" PRIu64 " to %" PRIu64 ")",
+			t, "gap: ", "nothing was recorded%s%s for %s (%" PRIu64 " to %" PRIu64 ")",
+			gap->host ? " on " : "", gap->host ? gap->host : "",
 			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
 			gap->to_ns);
 	}

@@ -77,7 +77,7 @@ static void show_traces(const struct partial *p, const struct source_view *sourc
 	const struct tree_options shape = {.boot = 1, .threads = true};
 	const struct trace_choice choice = {.threads = true};
 	struct tree tree;
-	const struct forest forest = {p, &tree, "host"};
+	const struct forest forest = {.p = p, .tree = &tree, .host = "host"};
 	struct trace_text text;
 	struct json json;
 	size_t given = 0;
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct partial_options all = {.spans = true};
 	struct input in = {data + 1, data + size, 1000};
-	struct gap_view gap = {1000, 2000};
+	struct gap_view gap = {.from_ns = 1000, .to_ns = 2000};
 	struct source_view source = {.gaps = &gap, .gaps_count = 1};
 	struct terminal t = {.file = nowhere(), .width = 100, .cut = true, .color = true};
 	struct partial *p;

@@ -295,6 +295,42 @@ def chunks_may_end_anywhere():
         check(one == more, f"{' '.join(command)} by 4 threads: what one thread says")
 
 
+def moves_to(host, boot, recording):
+    """As if another host had recorded it."""
+    for chunk in fathom.chunks(recording):
+        with open(os.path.join(chunk["path"], ".manifest"), "r+b") as file:
+            text = file.read()
+            text = re.sub(rb"^host=.*", b"host=" + host, text[:text.rindex(b"checksum=")],
+                          flags=re.M)
+            text = re.sub(rb"^boot=.{8}", b"boot=" + boot, text, flags=re.M)
+            file.seek(0)
+            file.truncate()
+            file.write(text + f"checksum={harness.crc32c(text):08x}\n".encode())
+
+
+@tests.add
+def two_hosts_are_answered_together():
+    here, there = (fathom.record(name, "--", PROGRAM, ROUNDS) for name in ("here", "there"))
+    moves_to(b"elsewhere", b"01234567", there)
+    alone = {where: fathom.report(where, "name")["rows"] for where in (here, there)}
+    answer = fathom.report(here, "name", there)
+    check("from_ns" not in answer and "to_ns" not in answer, "a range of both")
+    equal(len({clock["host"] for clock in answer["clock"]}), 2, "clocks")
+    for where in (here, there):
+        rows = [{key: value for key, value in row.items() if key != "host"}
+                for row in answer["rows"] if (row["host"] == "elsewhere") == (where == there)]
+        equal(rows, alone[where], f"rows of {where}")
+    traces = fathom.trace_all(here, there)["traces"]
+    check(traces and all(span["host"] == trace["host"]
+                         for trace in traces for span in trace["spans"]), "the hosts of spans")
+    equal(len(traces), sum(len(fathom.trace_all(where)["traces"]) for where in (here, there)),
+          "traces")
+    for command in ("report --from 1s", "report --to 5", "report --boot -1", "trace --boot -1"):
+        equal(fathom.run(*command.split(), here, there).returncode, 2, command)
+    result = fathom.run("report", "--from", "@1", "--to", "@2", here, there)
+    check(result.returncode == 1 and "all 2 hosts" in result.stderr, result.stderr)
+
+
 @tests.add
 def what_does_not_fit_is_counted():
     where = fathom.record("flood", "--", PROGRAM, ROUNDS, "flood")

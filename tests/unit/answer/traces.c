@@ -80,7 +80,7 @@ static const char *shown_of(struct trace_choice choice, bool threads)
 	shown_text[0] = '\0';
 	for (size_t i = 0; i < sizeof(apps) / sizeof(apps[0]); i++)
 		CHECK_EQ(vec_push(&p->spans, &apps[i]), 0);
-	CHECK_EQ(trace_build(&(struct forest){p, &tree, NULL}, &choice, &to, &written), 0);
+	CHECK_EQ(trace_build(&(struct forest){.p = p, .tree = &tree}, &choice, &to, &written), 0);
 	for (const char *at = shown_text; *at; at++)
 		spaces += *at == ' ';
 	CHECK_EQ(written, spaces);

@@ -156,7 +156,12 @@ TEST(points_in_time_and_boots)
 	CHECK(f.when.kind == TIME_POINT_MONOTONIC && f.when.ns == 81234000000000);
 	CHECK_EQ(parsed("--when 1.5s"), 0);
 	CHECK(f.when.kind == TIME_POINT_SINCE_BEGIN && f.when.ns == 1500000000);
+	CHECK_EQ(parsed("--when 2026-11-26T14:03:00Z"), 0);
+	CHECK(f.when.kind == TIME_POINT_UNIX && f.when.ns == 1795701780000000000);
+	CHECK_EQ(parsed("--when @1795701780"), 0);
+	CHECK(f.when.kind == TIME_POINT_UNIX && f.when.ns == 1795701780000000000);
 	CHECK_EQ(parsed("--when yesterday"), -EINVAL);
+	CHECK_EQ(parsed("--when 2026-11-26T14:03:00"), -EINVAL);
 	CHECK_EQ(parsed("--boot -1"), 0);
 	CHECK_EQ(f.boot, -1);
 	CHECK_EQ(parsed("--boot 0"), 0);
