@@ -3,6 +3,7 @@
 #ifndef ANSWER_LIVE_H
 #define ANSWER_LIVE_H
 
+#include "answer/load.h"
 #include "answer/rows.h"
 #include "answer/source.h"
 
@@ -20,5 +21,37 @@ struct live {
 	const struct live_part *parts;
 	size_t parts_count;
 };
+
+/* The caller's names of processes and threads that the recording has no name for. */
+struct live_names {
+	/* Writes the name of a thread, or with tid 0 of a process. False: it is unknown. */
+	bool (*find)(void *arg, uint32_t pid, uint32_t tid, char name[32]);
+	void *arg;
+};
+
+#define LIVE_PARTS_MAX 4
+
+/* The parts of a live view, and what they point to. Start with all zero. */
+struct live_rows {
+	struct rows rows[LIVE_PARTS_MAX]; /* owned */
+	struct live_part parts[LIVE_PARTS_MAX];
+	size_t count;
+};
+
+/*
+ * Adds a part, without the rows that took no time: those ended before, or slept all the time. `by`
+ * is static text or lives as long as the part, and so does `sort`; NULL means the default order. 0,
+ * -EINVAL for an unknown grouping or order, -ENOSPC, or -ENOMEM.
+ */
+int live_rows_add(struct live_rows *out, const struct source *source, const char *by,
+		  const char *sort, const struct live_names *names);
+
+/* Takes the last part away. */
+void live_rows_drop(struct live_rows *rows);
+
+/* The view, which borrows the source and the rows. */
+struct live live_of(const struct source *source, const struct live_rows *rows);
+
+void live_rows_free(struct live_rows *rows);
 
 #endif

@@ -14,98 +14,52 @@
 #include "cli/top_view.h"
 
 #define SECOND_NS 1000000000ull
-#define PARTS_MAX 4
 #define PLAIN_LINES 50 /* rows, if the height of the screen is unknown */
 
 /* ---- one second ---- */
 
-struct second {
-	struct source source;
-	struct rows rows[PARTS_MAX];
-	struct live_part parts[PARTS_MAX];
-	size_t parts_count;
-};
-
 /* A process that is older than the mapped records has its name only in /proc. */
-static void row_name(struct row *row, char *(*keep)(struct rows *, const char *), struct rows *rows)
+static bool proc_name(void *arg, uint32_t pid, uint32_t tid, char name[32])
 {
-	char path[64], comm[32] = "";
+	char path[64];
 	FILE *file;
+	bool found;
 
-	if (!row->pid || strcmp(row->key, "?") != 0)
-		return;
-	snprintf(path, sizeof(path), "/proc/%u/comm", row->tid ? row->tid : row->pid);
+	snprintf(path, sizeof(path), "/proc/%u/comm", tid ? tid : pid);
 	file = fopen(path, "re");
 	if (!file)
-		return;
-	if (fgets(comm, sizeof(comm), file)) {
-		comm[strcspn(comm, "\n")] = '\0';
-		row->key = keep(rows, comm);
-		if (row->tid)
-			row->thread = row->key;
-		else
-			row->process = row->key;
-	}
+		return false;
+	found = fgets(name, 32, file);
 	fclose(file);
+	if (found)
+		name[strcspn(name, "\n")] = '\0';
+	return found;
 }
 
-static char *text_own(struct rows *rows, const char *text)
+static int part_add(struct live_rows *rows, const struct source *source, const char *by,
+		    const char *sort, struct error *e)
 {
-	char *copy = strdup(text);
+	int err = live_rows_add(rows, source, by, sort, &(struct live_names){.find = proc_name});
 
-	if (copy && vec_push(&rows->texts, copy)) {
-		free(copy);
-		copy = NULL;
-	}
-	return copy ? copy : (char *)"?";
-}
-
-static int frame_part(struct second *f, const char *by, const char *sort, struct error *e)
-{
-	struct rows *rows = &f->rows[f->parts_count];
-	const struct grouping *grouping = grouping_find(by);
-	size_t left = 0;
-	int err = rows_build(rows, f->source.partial, grouping, sort);
-
-	f->parts[f->parts_count].sort = sort ? sort : grouping->sort;
-	f->parts[f->parts_count++].by = by;
-	if (err)
-		return error_set(e, err, "cannot add up the rows");
-	for (size_t i = 0; i < rows->rows.count; i++) {
-		struct row *row = &rows->rows.data[i];
-
-		if (!row->total_ns)
-			continue; /* ended before this second, or asleep during all of it */
-		row_name(row, text_own, rows);
-		rows->rows.data[left++] = *row;
-	}
-	f->parts[f->parts_count - 1].rows = rows->rows.data;
-	f->parts[f->parts_count - 1].rows_count = left;
-	return 0;
+	return err ? error_set(e, err, "cannot add up the rows") : 0;
 }
 
 /* Sums up a second. JSON has all four parts; a screen has no room for threads. */
-static int frame_build(struct second *f, const struct screen *s, bool json, struct error *e)
+static int rows_make(struct live_rows *rows, const struct source *source, const struct screen *s,
+		     bool json, struct error *e)
 {
-	static const char *const all[PARTS_MAX] = {"service", "name", "process", "thread"};
+	static const char *const all[LIVE_PARTS_MAX] = {"service", "name", "process", "thread"};
 	size_t count = json ? 4 : 3;
 	int err = 0;
 
 	if (s->by)
-		return frame_part(f, s->by, s->sort, e);
+		return part_add(rows, source, s->by, s->sort, e);
 	for (size_t i = 0; i < count && !err; i++) {
-		err = frame_part(f, all[i], s->sort, e);
-		if (!err && !json && !f->parts[f->parts_count - 1].rows_count)
-			rows_free(&f->rows[--f->parts_count]);
+		err = part_add(rows, source, all[i], s->sort, e);
+		if (!err && !json && !rows->parts[rows->count - 1].rows_count)
+			live_rows_drop(rows);
 	}
 	return err;
-}
-
-static void frame_rows_free(struct second *f)
-{
-	for (size_t i = 0; i < f->parts_count; i++)
-		rows_free(&f->rows[i]);
-	f->parts_count = 0;
 }
 
 static void live_write(const struct live *view)
@@ -128,25 +82,24 @@ static void live_write(const struct live *view)
 	free(text);
 }
 
-static int frame_show(struct second *f, const struct screen *s, bool json, struct error *e)
+static int second_show(const struct source *source, const struct screen *s, bool json,
+		       struct error *e)
 {
 	struct terminal t = terminal_of(stdout);
+	struct live_rows rows = {0};
 	struct json text;
-	int err = frame_build(f, s, json, e);
-	struct live view = {.from_ns = f->source.from_ns,
-			    .to_ns = f->source.to_ns,
-			    .source = f->source.view,
-			    .parts = f->parts,
-			    .parts_count = f->parts_count};
+	int err = rows_make(&rows, source, s, json, e);
+	const struct live view = live_of(source, &rows);
 
 	if (!err && json) {
 		json_init_file(&text, stdout);
 		live_write_json(&text, &view);
-	} else if (!err && s->live)
+	} else if (!err && s->live) {
 		live_write(&view);
-	else if (!err)
+	} else if (!err) {
 		top_write_text(&t, &view, PLAIN_LINES);
-	frame_rows_free(f);
+	}
+	live_rows_free(&rows);
 	if (!err && fflush(stdout))
 		err = error_set(e, errno, "cannot write");
 	return err;
@@ -159,26 +112,26 @@ static int seconds_show(struct top_feed *feed, const struct top_options *o, stru
 {
 	u64 begin = clock_now_ns(), next = begin;
 	u64 end = o->duration_ns ? begin + o->duration_ns : UINT64_MAX;
-	struct second frame = {0};
+	struct source source = {0};
 	int err = 0;
 
 	for (u64 shown = 0; !err && !screen_ended(s) && next < end;) {
 		next = next + SECOND_NS < end ? next + SECOND_NS : end;
 		while (!err && !screen_ended(s) && clock_now_ns() < next)
-			if (screen_wait(s, next) && frame.source.partial)
-				err = frame_show(&frame, s, o->json, e);
+			if (screen_wait(s, next) && source.partial)
+				err = second_show(&source, s, o->json, e);
 		if (err || screen_ended(s))
 			break;
-		source_free(&frame.source);
-		err = top_feed_next(feed, &frame.source, e);
+		source_free(&source);
+		err = top_feed_next(feed, &source, e);
 		if (!err)
-			err = frame_show(&frame, s, o->json, e);
+			err = second_show(&source, s, o->json, e);
 		if (++shown == o->count)
 			break;
 		if (clock_now_ns() > next + SECOND_NS)
 			next = clock_now_ns(); /* it cannot keep up: show longer intervals */
 	}
-	source_free(&frame.source);
+	source_free(&source);
 	return err;
 }
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer/live.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A process that is older than the recording has no name in it. */
+static int row_name(struct row *row, struct rows *rows, const struct live_names *names)
+{
+	const char *text;
+	char name[32];
+
+	if (!row->pid || strcmp(row->key, "?") != 0 ||
+	    !names->find(names->arg, row->pid, row->tid, name))
+		return 0;
+	text = rows_text(rows, "%s", name);
+	if (!text)
+		return -ENOMEM;
+	row->key = text;
+	if (row->tid)
+		row->thread = text;
+	else
+		row->process = text;
+	return 0;
+}
+
+int live_rows_add(struct live_rows *out, const struct source *source, const char *by,
+		  const char *sort, const struct live_names *names)
+{
+	const struct grouping *grouping = grouping_find(by);
+	struct live_part *part = &out->parts[out->count];
+	struct rows *rows = &out->rows[out->count];
+	size_t left = 0;
+	int err;
+
+	if (!grouping)
+		return -EINVAL;
+	if (out->count == LIVE_PARTS_MAX)
+		return -ENOSPC;
+	out->count++;
+	err = rows_build(rows, source->partial, grouping, sort);
+	for (size_t i = 0; i < rows->rows.count && !err; i++) {
+		struct row *row = &rows->rows.data[i];
+
+		if (!row->total_ns)
+			continue;
+		err = row_name(row, rows, names);
+		rows->rows.data[left++] = *row;
+	}
+	*part = (struct live_part){.by = by,
+				   .sort = sort ? sort : grouping->sort,
+				   .rows = rows->rows.data,
+				   .rows_count = left};
+	return err;
+}
+
+void live_rows_drop(struct live_rows *rows)
+{
+	rows_free(&rows->rows[--rows->count]);
+}
+
+struct live live_of(const struct source *source, const struct live_rows *rows)
+{
+	return (struct live){.from_ns = source->from_ns,
+			     .to_ns = source->to_ns,
+			     .source = source->view,
+			     .parts = rows->parts,
+			     .parts_count = rows->count};
+}
+
+void live_rows_free(struct live_rows *rows)
+{
+	while (rows->count)
+		live_rows_drop(rows);
+}
