@@ -117,7 +117,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	int err = open_sizes(c, options);
 
 	if (err)
-		return error_set(e, err, "cannot size the rings");
+		return error_set(e, err, "cannot set the size of the ring buffers");
 	p->rodata->ring_overwrites = options->flight;
 	p->rodata->scope_host = options->host;
 	p->rodata->spans_only = options->spans_only;
@@ -126,7 +126,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
 	err = types_find(p);
 	if (err)
-		return error_set(e, err, "cannot size the states of threads");
+		return error_set(e, err, "cannot set the size of the table of threads");
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		c->filters |= options->syscalls[nr] ? 0 : FILTER_SYSCALLS;
 	c->drop_capabilities = options->drop_capabilities;
@@ -152,7 +152,7 @@ static int own_find(struct capture *c, struct error *e)
 
 	if (!err && run.retval)
 		err = EFAULT;
-	return err ? error_set(e, err, "cannot tell the recorder from what it records") : 0;
+	return err ? error_set(e, err, "cannot exclude the recorder from the recording") : 0;
 }
 
 static int open_load(struct capture *c, const struct capture_options *options, struct error *e)
@@ -181,7 +181,7 @@ static int open_load(struct capture *c, const struct capture_options *options, s
 	if (!err)
 		err = capture_rings_map(c, e);
 	if (!err && (err = capture_wait_open(c)))
-		error_set(e, err, "cannot wait for the rings");
+		error_set(e, err, "cannot wait for the ring buffers");
 	return err;
 }
 
@@ -197,7 +197,7 @@ int capture_open(const struct capture_options *options, struct capture **out, st
 	c->wake_fd = c->clock_fd = -1;
 	err = host_clock_check();
 	if (err)
-		error_set(e, err, "cannot tell the host's time in this time namespace");
+		error_set(e, err, "cannot find the host's time in this time namespace");
 	else
 		err = open_load(c, options, e);
 	if (!err)
@@ -273,7 +273,7 @@ int capture_start(struct capture *c, u64 begin_ns, const struct capture_sink *si
 	if (capture_features_await_cpus(c))
 		c->keep_capabilities |= 1ull << CAP_PERFMON;
 	if (!err && c->drop_capabilities && (err = capture_capabilities_drop(c->keep_capabilities)))
-		error_set(e, err, "cannot give up privileges");
+		error_set(e, err, "cannot drop privileges");
 	return err;
 }
 

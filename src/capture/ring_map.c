@@ -113,7 +113,7 @@ int capture_rings_map(struct capture *c, struct error *e)
 
 	c->rings = calloc(c->ring_count, sizeof(*c->rings));
 	if (!c->rings)
-		return error_set(e, ENOMEM, "cannot map the rings");
+		return error_set(e, ENOMEM, "cannot map the ring buffers");
 	err = controls_map(c);
 	for (u32 cpu = 0; cpu < c->ring_count && !err; cpu++) {
 		c->rings[cpu].control = &c->controls[cpu];
@@ -123,7 +123,7 @@ int capture_rings_map(struct capture *c, struct error *e)
 	}
 	if (!err)
 		err = rare_map(c, bpf_map__fd(c->programs->maps.rare));
-	return err ? error_set(e, err, "cannot map the rings") : 0;
+	return err ? error_set(e, err, "cannot map the ring buffers") : 0;
 }
 
 void capture_rings_unmap(struct capture *c)

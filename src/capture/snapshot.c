@@ -73,7 +73,7 @@ int capture_snapshot_scope(struct capture *c, struct error *e)
 			  ? 0 /* all threads are in scope */
 			  : capture_scope_iterate(c, c->programs->progs.snapshot_tasks);
 
-	return err ? error_set(e, err, "cannot look at what runs") : 0;
+	return err ? error_set(e, err, "cannot take a snapshot of threads") : 0;
 }
 
 int capture_snapshot(struct capture *c, struct capture_delivery *to, struct error *e)
@@ -92,7 +92,7 @@ int capture_snapshot(struct capture *c, struct capture_delivery *to, struct erro
 	if (!err && c->files)
 		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
 	c->inherited_known = true;
-	return err ? error_set(e, err, "cannot look at what runs") : 0;
+	return err ? error_set(e, err, "cannot take a snapshot of threads") : 0;
 }
 
 int capture_look(struct capture *c, const struct capture_sink *caller, struct error *e)
@@ -114,5 +114,5 @@ int capture_look(struct capture *c, const struct capture_sink *caller, struct er
 		err = capture_snapshot_cgroups(c, sink);
 	if (!err && c->files)
 		err = capture_iterator_run(c, sink, p->progs.snapshot_files, 0);
-	return err ? error_set(e, err, "cannot look at what runs") : 0;
+	return err ? error_set(e, err, "cannot take a snapshot of threads") : 0;
 }

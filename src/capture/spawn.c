@@ -127,7 +127,7 @@ int capture_spawn(struct capture *c, char *const argv[], struct error *e)
 	pid_t pid;
 
 	if (c->child)
-		return error_say(e, EBUSY, "a command was started already");
+		return error_say(e, EBUSY, "a command has already been started");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
 		return error_set(e, errno, "cannot start %s", argv[0]);
 	if (pipe2(exec, O_CLOEXEC | O_NONBLOCK)) {
@@ -168,7 +168,7 @@ int capture_release(struct capture *c, struct error *e)
 	ssize_t n;
 
 	if (c->go_fd < 0)
-		return error_say(e, EINVAL, "no command waits to be let go");
+		return error_say(e, EINVAL, "no command is waiting to start");
 	capture_watch_settle(c->watch);
 	capture_watch_collect(c->watch, c->apps);
 	do

@@ -199,7 +199,7 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	int err;
 
 	if (!w)
-		return error_set(e, ENOMEM, "cannot look at processes");
+		return error_set(e, ENOMEM, "cannot watch processes");
 	w->capture = c;
 	pthread_mutex_init(&w->mutex, NULL);
 	pthread_mutex_init(&w->gate, NULL);
@@ -217,7 +217,7 @@ int capture_watch_open(struct capture *c, struct capture_watch **out, struct err
 	err = err ? err : thread_start(&w->thread, watch_run, w);
 	if (err) {
 		watch_free(w);
-		return error_set(e, err, "cannot look at processes");
+		return error_set(e, err, "cannot watch processes");
 	}
 	*out = w;
 	return 0;

@@ -171,7 +171,7 @@ static int event_read(struct capture_events *events, int tracefs, const char *na
 		err = vec_push(&events->list, event);
 	if (err) {
 		free(event.record);
-		return error_set(e, err, "cannot choose %s", name);
+		return error_set(e, err, "cannot select %s", name);
 	}
 	events->named |= event.config.thread_at != 0;
 	return 0;
@@ -193,12 +193,12 @@ static int event_missing(const struct tracefs_names *names, const char *wanted, 
 	if (names->closed)
 		return error_say(
 			e, EACCES,
-			"the kernel's events in /sys/kernel/tracing may not be read: record "
+			"no permission to read the kernel's events in /sys/kernel/tracing: record "
 			"as root, or with CAP_DAC_READ_SEARCH");
 	tracefs_near(names, wanted, near, sizeof(near));
 	if (near[0])
-		return error_say(e, ENOENT, "this kernel has no event %s; near it: %s", wanted,
-				 near);
+		return error_say(e, ENOENT, "this kernel has no event %s; similar names: %s",
+				 wanted, near);
 	return error_say(e, ENOENT,
 			 "this kernel has no event %s (see /sys/kernel/tracing/available_events)",
 			 wanted);
@@ -268,7 +268,7 @@ static int events_choose(struct capture_events *events, const struct capture_opt
 			err = event_leave_out(events, &names, options->events[i] + 1, e);
 	}
 	if (!err && !events->list.count)
-		err = error_say(e, EINVAL, "what is chosen leaves no event");
+		err = error_say(e, EINVAL, "--event selects no event");
 	tracefs_names_free(&names);
 	close(tracefs);
 	return err;
@@ -285,7 +285,7 @@ int capture_events_open(struct capture *c, const struct capture_options *options
 		return 0;
 	c->events = calloc(1, sizeof(*c->events));
 	if (!c->events)
-		return error_set(e, ENOMEM, "cannot choose events");
+		return error_set(e, ENOMEM, "cannot select events");
 	err = events_choose(c->events, options, e);
 	c->event_count = c->events->list.count;
 	if (err)
@@ -297,7 +297,7 @@ int capture_events_open(struct capture *c, const struct capture_options *options
 		err = bpf_map__set_max_entries(p->maps.named_threads, NAMED_THREADS);
 	if (!err && c->events->named)
 		err = bpf_map__set_max_entries(p->maps.ended_threads, ENDED_THREADS);
-	return err ? error_set(e, err, "cannot choose events") : 0;
+	return err ? error_set(e, err, "cannot select events") : 0;
 }
 
 /* ---- attaching ---- */

@@ -58,7 +58,7 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 
 		if (feature->needed && !feature->available)
 			return error_say(e, ENOTSUP,
-					 "this kernel has no tracepoint %s (%s): another one is "
+					 "this kernel has no tracepoint %s (%s): another kernel is "
 					 "needed, and 'fathom doctor' shows what this one has",
 					 feature->name, feature->what);
 		if (!program)

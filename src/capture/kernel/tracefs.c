@@ -51,12 +51,12 @@ int tracefs_open(struct error *e)
 	fd = tracefs_mount();
 	if (fd < 0 && closed)
 		return error_say(e, EACCES,
-				 "--event reads %s, which it may not: record as root, or with "
+				 "--event has no permission to read %s: record as root, or with "
 				 "CAP_DAC_READ_SEARCH",
 				 closed);
 	if (fd < 0)
-		return error_set(e, fd,
-				 "--event needs tracefs, which is not mounted, nor can it be");
+		return error_set(
+			e, fd, "--event needs tracefs, which is not mounted and cannot be opened");
 	return fd;
 }
 

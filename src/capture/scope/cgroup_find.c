@@ -152,11 +152,11 @@ int cgroup_find(const char *path, struct cgroup_places *found, struct error *e)
 	if (err == -ENOTSUP)
 		return error_say(e, ENOTSUP,
 				 "the cgroup %s is in a hierarchy without a controller, which "
-				 "cannot be followed: name its cgroup in another one",
+				 "cannot be followed: name a cgroup in another hierarchy",
 				 path);
 	if (!search.found.count)
 		return error_say(e, ENOENT,
-				 "there is no cgroup %s, and there must be one when the recording "
+				 "there is no cgroup %s; it must exist when the recording "
 				 "begins; name a directory below /sys/fs/cgroup, or a path as "
 				 "/proc/PID/cgroup shows it",
 				 path);

@@ -52,15 +52,15 @@ int capture_scope_add(struct capture *c, const struct capture_options *options, 
 
 		if (syscall(SYS_tgkill, pid, pid, 0) && errno == ESRCH)
 			return error_say(e, ESRCH,
-					 "there is no process %u; 'ps -e' lists those that there "
-					 "are (a thread is recorded with its process)",
+					 "there is no process %u; 'ps -e' lists the processes "
+					 "(a thread is recorded with its process)",
 					 pid);
 		if (bpf_map_update_elem(pids, &pid, &one, BPF_ANY))
 			return error_set(e, errno, "cannot record process %u", pid);
 	}
 	for (size_t i = 0; i < c->named.count; i++)
 		if (bpf_map_update_elem(cgroups, &c->named.data[i], &one, BPF_ANY))
-			return error_set(e, errno, "cannot record so many cgroups");
+			return error_set(e, errno, "cannot record this many cgroups");
 	return 0;
 }
 
@@ -135,7 +135,7 @@ int capture_scope_seed(struct capture *c, pid_t child, struct error *e)
 		err = capture_scope_iterate(c, c->programs->progs.scope_seeds);
 	if (!err && __atomic_load_n(seed, __ATOMIC_ACQUIRE)) {
 		if (syscall(SYS_tgkill, child, child, 0) && errno == ESRCH)
-			return error_say(e, ESRCH, "the command ended before it could be followed");
+			return error_say(e, ESRCH, "the command ended before its recording began");
 		err = ENOMEM;
 	}
 	return err ? error_set(e, err, "cannot follow the command") : 0;

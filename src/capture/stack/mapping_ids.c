@@ -328,7 +328,7 @@ int mapping_ids_open(struct mapping_ids **out, bool drop, struct error *e)
 	int err = ENOMEM;
 
 	if (!ids)
-		return error_set(e, ENOMEM, "cannot look at mapped files");
+		return error_set(e, ENOMEM, "cannot read mapped files");
 	ids->drop = drop;
 	pthread_mutex_init(&ids->mutex, NULL);
 	pthread_condattr_init(&attr);
@@ -340,7 +340,7 @@ int mapping_ids_open(struct mapping_ids **out, bool drop, struct error *e)
 		err = ids_start(ids);
 	if (err) {
 		ids_free(ids);
-		return error_set(e, err, "cannot look at mapped files");
+		return error_set(e, err, "cannot read mapped files");
 	}
 	*out = ids;
 	return 0;
