@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Block I/O, from issue to completion. The thread is the one that submitted
- * the bio; the one that issues the request is often a kernel worker, and the
- * one that runs at the completion is any.
+ * Block I/O, from issue to completion. The thread of a request is the one that submitted its bio.
+ * The request is often issued by a kernel worker, and its completion runs on any thread.
  *
- * Bios that were merged before the issue are one request, which is counted to
- * the first of them that somebody in scope submitted. What is left of a bio
- * that was split, and the part split off, are requests of their own, of the same thread.
- * A flush of the device has no bio: it is for those who wait for it in the kernel's own queue, of
- * whom the first is told that is in scope. One bio may ask for two, before and behind its data.
+ * Bios that were merged before the issue are one request, which belongs to the first of them that a
+ * thread in scope submitted. The two parts of a bio that was split are requests of the same thread.
+ * A flush of the device has no bio: it is for the requests that wait for it in the kernel's queue,
+ * and belongs to the first of them in scope. A bio may need two flushes, before and after its data.
  *
- * A bio is known from its submission to its end, a request from its issue to its end, and what is
- * known is never thrown out. A request for which there is no room is counted as lost; so is one of
- * whose bios none had room, once, however many they are.
+ * A bio is known from its submission to its end, and a request from its issue to its end; neither
+ * is dropped in between. A request without room is counted as lost. So is a request none of whose
+ * bios had room, once, however many they are.
  */
 #include "bpf/block.h"
 #include "bpf/context.h"
@@ -29,24 +27,24 @@ char LICENSE[] SEC("license") = "GPL";
 #define OP_SYNC (1u << 11)
 #define OP_FUA (1u << 17)
 #define OP_PREFLUSH (1u << 18)
-#define MERGED_MAX 64  /* bios of a request that are looked at */
+#define MERGED_MAX 64  /* so many bios of a request are looked at */
 #define ENDED_MAX 256  /* bios that end together */
 #define FLUSHED_MAX 16 /* requests that a flush is for */
-#define PARENTS_MAX 2  /* bios that one was split from, one from another */
+#define PARENTS_MAX 2  /* depth of splits of a bio */
 
 struct block_open {
-	u64 queued_ns; /* 0: a request that is lost, since its bios had no room */
+	u64 queued_ns; /* 0: the request is lost, since its bios had no room */
 	u64 issued_ns;
 	u32 tid, pid;
 	u64 flags;  /* BLOCK_WRITEBACK: submitted by a kernel thread */
 	u64 cgroup; /* of the bio, with BLOCK_WRITEBACK */
-	u64 bytes;  /* done so far, of a request that completes in parts */
-	u64 bio;    /* of a request: its first as it was issued; 0: a flush */
-	u64 sector; /* of a request: where it began as it was issued */
+	u64 bytes;  /* that are done, if a request completes in parts */
+	u64 bio;    /* of a request: its first bio when it was issued; 0: a flush */
+	u64 sector; /* of a request: its first sector when it was issued */
 	struct context ctx;
 };
 
-/* By address of the bio, and of the request. */
+/* By address of the bio and of the request. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -65,8 +63,8 @@ struct {
 bool block_was_crowded; /* one was put there */
 
 /*
- * Bios that may want a flush, by address: they outlast the data in block_bios. It is looked at only
- * for a bio that waits for a flush, which was put here or taken away when it was submitted.
+ * Bios that may need a flush, by address. They outlast their data in block_bios. The map is only
+ * read for a bio that waits for a flush, whose entry was set or removed when it was submitted.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -87,7 +85,7 @@ static __always_inline void bio_forget(u64 key)
 	bio_forget_crowded(key);
 }
 
-/* Counted at once only if nothing can be remembered: its request may be counted again. */
+/* Keeps a bio. If even its loss cannot be noted, it is counted now, and perhaps once more later. */
 static __always_inline void bio_keep(u64 key, const struct block_open *open)
 {
 	u8 there = 1;
@@ -105,7 +103,7 @@ static __always_inline bool block_wanted(struct thread_state *state, struct task
 {
 	if (!state_in(state))
 		return false;
-	context_now(state, task); /* a fault reads it at its end only */
+	context_now(state, task); /* a fault reads the span only at its end */
 	return !spans_only || context_is_set(&state->ctx);
 }
 
@@ -160,7 +158,7 @@ static __always_inline void *bio_find(void *map, struct bio *bio)
 	return found;
 }
 
-/* The same of the first of a request's bios that it has. */
+/* Finds the entry of the first bio of a request that is in the map. */
 static __always_inline void *bios_find(void *map, struct request *request)
 {
 	struct bio *bio = request->bio;
@@ -183,7 +181,7 @@ static __always_inline bool block_of_bios(struct block_open *open, struct reques
 	return of_bio || (block_was_crowded && bios_find(&block_crowded, request));
 }
 
-/* It took the number of the first request that it is for. */
+/* Whether a flush is for the request: it has the tag of the first request that waits for it. */
 static __always_inline bool flush_is_for(struct request *flush, struct request *first)
 {
 	int number = BPF_CORE_READ(flush, internal_tag);
@@ -227,8 +225,8 @@ static __always_inline bool block_of_flush(struct block_open *open, struct reque
 }
 
 /*
- * With its data done a bio may wait for one flush more; then nothing is done, and it ends. A
- * function of its own to the verifier, so that what comes behind is looked at once.
+ * Whether a bio whose data is done waits for one more flush, after which it ends. A global
+ * function, so that the verifier checks the code behind it once.
  */
 __noinline int flush_goes_on(u64 key, u32 bytes)
 {
@@ -245,8 +243,9 @@ __noinline int flush_goes_on(u64 key, u32 bytes)
 }
 
 /*
- * It was issued before, and comes again: where it began or behind what is done of it. Another that
- * has the place of one whose end was not seen begins elsewhere, or its bio was submitted later.
+ * Whether a request is issued again, from its first sector or behind the part that is done. Another
+ * request at the address of one whose end was not seen begins elsewhere, or its bio was submitted
+ * later.
  */
 static __always_inline bool block_is_known(struct request *request)
 {
@@ -270,7 +269,7 @@ int BPF_PROG(block_rq_issue, struct request *request)
 	if (block_is_known(request))
 		return 0;
 	if (request->bio ? !block_of_bios(&open, request) : !block_of_flush(&open, request)) {
-		if (request->bio) /* the end of what had the address was not seen */
+		if (request->bio) /* the end of the request that had the address was not seen */
 			bpf_map_delete_elem(&block_requests, &key);
 		return 0;
 	}
@@ -297,7 +296,7 @@ static __always_inline u32 block_flags(struct request *request, int error)
 	return error ? flags | BLOCK_FAILED : flags;
 }
 
-/* The partition, where requests are counted to it; else the disk. */
+/* The partition of a request, if the kernel keeps it there; else the disk. */
 static __always_inline u32 block_device_of(struct request *request)
 {
 	struct block_device *part = request->part;
@@ -305,7 +304,7 @@ static __always_inline u32 block_device_of(struct request *request)
 	return part ? BPF_CORE_READ(part, bd_dev) : BPF_CORE_READ(request, q, disk, part0, bd_dev);
 }
 
-/* Whom this wakes, it wakes for that. */
+/* Notes the request as the cause of wake-ups that follow. */
 static __always_inline void block_is_served(u32 dev, u32 flags)
 {
 	struct interrupt_state *interrupt = interrupt_serving();
@@ -319,8 +318,8 @@ static __always_inline void block_is_served(u32 dev, u32 flags)
 }
 
 /*
- * Its own entry, or that of the bio it was split from, unless other parts are under way. A function
- * of its own to the verifier, which looks at it once and not for each bio.
+ * Removes the entry of a bio, or of the bio it was split from unless other parts are under way. A
+ * global function, which the verifier checks once and not for each bio.
  */
 __noinline int bio_end(u64 key)
 {
@@ -332,10 +331,10 @@ __noinline int bio_end(u64 key)
 	return 0;
 }
 
-/* The bios that end with the next bytes of a request: block_bio_complete does not tell of them. */
+/* Ends the bios of the next bytes of a request, which block_bio_complete does not tell. */
 static __always_inline void block_end_bios(struct request *request, u32 bytes)
 {
-	struct bio *bio = BPF_CORE_READ(request, bio); /* a number, as functions take */
+	struct bio *bio = BPF_CORE_READ(request, bio); /* a plain number, as functions take it */
 
 	for (int i = 0; i < ENDED_MAX && bio; i++) {
 		u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
@@ -367,7 +366,7 @@ int BPF_PROG(block_rq_complete, struct request *request, int error, u32 bytes)
 		return 0;
 	open->bytes += bytes;
 	if (bytes < request->__data_len)
-		return 0; /* the rest is still to come */
+		return 0; /* the rest of the request follows */
 	if (!open->queued_ns) {
 		ring_count_lost(RECORD_block);
 	} else if (ring_reserve(&place, 2, RECORD_block) == 0) {

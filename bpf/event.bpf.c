@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Tracepoints that the user chose: the payload as the kernel lays it out for
- * perf, which is what the tracepoint's format describes. One program for all;
- * its cookie says which it is.
+ * Tracepoints that the user chose, with the payload in the layout for perf, which the tracepoint's
+ * format describes. One program serves all of them; its cookie tells which one fired.
  *
- * What the kernel puts in front (type, flags, preempt count, pid: 8 bytes) it
- * replaces with a pointer for programs like this: type and pid are set again.
+ * The payload begins with 8 bytes: type, flags, preempt count and pid. For programs the kernel
+ * replaces them by a pointer, so type and pid are set again.
  */
 #include "bpf/event.h"
 #include "bpf/context.h"
@@ -42,7 +41,7 @@ static __always_inline bool event_of_running(struct record_event *r, struct task
 					     const struct event_config *config)
 {
 	struct thread_state *state = task->pid ? state_of(task) : NULL;
-	/* where perf was there before, this runs before the program that puts it into scope */
+	/* with other users of perf, this runs before the program that puts the command in scope */
 	bool begins = state && (config->flags & EVENT_IS_EXEC) && (state->flags & STATE_PENDING);
 
 	if (task->pid ? !state_in(state) && !begins : !scope_host)
@@ -76,7 +75,7 @@ static __always_inline bool event_of_named(struct record_event *r, u32 tid)
 
 	if (named)
 		copy = *named;
-	if (copy.tid != tid) { /* not known, or replaced just now */
+	if (copy.tid != tid) { /* the thread is not known, or its entry was just replaced */
 		if (!scope_host)
 			return false;
 		if (tid)
@@ -105,14 +104,14 @@ static __always_inline bool event_owner(struct record_event *r, const struct eve
 		return event_of_running(r, task, config);
 	if (event_of_named(r, tid))
 		return true;
-	/* what a thread in scope does to one outside is its own */
+	/* an event that a thread in scope causes for one outside belongs to the first */
 	if (scope_host || interrupt_is_above())
 		return false;
 	__builtin_memset(&r->ctx, 0, sizeof(r->ctx));
 	return event_of_running(r, task, config);
 }
 
-/* Bytes up to the end of the last string. */
+/* The bytes up to the end of the last string. */
 static __always_inline u32 event_bytes(const struct event_config *config, void *payload)
 {
 	u32 bytes = config->fixed;
@@ -191,7 +190,7 @@ EVENT_VECTOR(reschedule, 0)
 EVENT_VECTOR(call_function, 1)
 EVENT_VECTOR(call_function_single, 2)
 
-/* 0 would keep the event from everybody else who listens to it through perf. */
+/* Returns 1: 0 would keep the event from other users of perf. */
 SEC("tracepoint")
 int event_fired(void *payload)
 {

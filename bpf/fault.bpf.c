@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Page faults: opened by the tracepoints at their begin, closed and recorded
- * by the kernel's own software events, which count a fault at its end. One
- * that has no such end is closed, soft, by the signal that it became, by the next
- * fault, entry or exit of a system call, or by the end of the thread. An end without
- * a begin is counted.
+ * Page faults. Tracepoints open a fault at its begin. Software events of the kernel, which count a
+ * fault at its end, close and record it. A fault without such an end gets a soft end: by the signal
+ * that it became, by the next fault, by the begin or end of a system call, or by the end of the
+ * thread. An end without a begin is counted.
  *
- * The kernel takes these events away with their CPU, and does not bring them back: capture makes
- * new ones. Until then a fault there ends, soft and counted, also where its thread leaves the CPU.
+ * The kernel removes these events with their CPU and does not bring them back; capture makes new
+ * ones. Until then a fault there also ends when its thread leaves the CPU, soft and counted.
  */
 #include "bpf/fault.h"
 #include "bpf/context.h"
@@ -26,8 +25,8 @@ char LICENSE[] SEC("license") = "GPL";
 struct bpf_perf_event_data;
 
 /*
- * A call of the vsyscall page, whose code the kernel does not let run: it does what was asked for
- * and goes back, which is no end of a fault.
+ * Whether the fault is a call of the vsyscall page. The kernel does not execute the code there, but
+ * does the work itself and returns, without the end of a fault.
  */
 static __always_inline bool fault_is_vsyscall(u64 address, u64 error)
 {
@@ -85,7 +84,7 @@ static __always_inline int fault_end(u32 flags)
 		return 0;
 	}
 	if (stack_min_ns && state->stack_since_ns && !state->in_syscall) {
-		if (!(flags & FAULT_SOFT_END)) /* else that was another stack */
+		if (!(flags & FAULT_SOFT_END)) /* otherwise that was another stack */
 			stack_of_current(STACK_AT_FAULT, state->stack_since_ns);
 		state->stack_since_ns = 0;
 	}
@@ -123,7 +122,7 @@ __noinline int fault_soft_end(void)
 #define SIGNAL_UNKILLABLE 0x40
 #define SIGKILL 9
 
-/* Whether the thread that takes it does not come back to user mode. */
+/* Whether a signal keeps the thread that takes it from returning to user mode. */
 static __always_inline bool signal_ends(struct task_struct *task, int number,
 					const struct k_sigaction *action)
 {
@@ -133,7 +132,8 @@ static __always_inline bool signal_ends(struct task_struct *task, int number,
 	return number == SIGKILL || !(BPF_CORE_READ(task, signal, flags) & SIGNAL_UNKILLABLE);
 }
 
-/* Before it writes a core or gives anything back: the exit record comes behind some of that. */
+/* Runs before a core is written or resources are freed; the exit record comes after some of that.
+ */
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(signal_deliver, int number, void *info, struct k_sigaction *action)
 {
@@ -143,7 +143,7 @@ int BPF_PROG(signal_deliver, int number, void *info, struct k_sigaction *action)
 	if (!state_in(state))
 		return 0;
 	if (state->fault_begin_ns) {
-		if (!fault_is_unsure(state)) /* one that ends otherwise is seen to */
+		if (!fault_is_unsure(state)) /* a thread that ends otherwise is handled elsewhere */
 			state->fault_flags |= FAULT_SIGNALLED;
 		fault_soft_end();
 	}
@@ -164,7 +164,7 @@ int fault_major_end(struct bpf_perf_event_data *ctx)
 	return fault_end(FAULT_MAJOR);
 }
 
-/* The step in which a CPU's events go, or from which on there can be new ones. */
+/* The step in which the events of a CPU are removed, or after which new ones can be made. */
 SEC("tp_btf/cpuhp_exit")
 int BPF_PROG(cpuhp_exit, u32 cpu, int state, int step, int result)
 {

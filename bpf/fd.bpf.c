@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Descriptors that come and go, with their names. Called by the programs of
- * syscall.bpf.c for the few calls that matter (fd_calls there).
+ * Records descriptors that are opened and closed, with the names of their files. Called by the
+ * programs of syscall.bpf.c for the few calls that matter (fd_calls there).
  */
 #include "bpf/fd.h"
 #include "bpf/license.h"
@@ -25,7 +25,7 @@
 #define FD_MAX 0x7fffffff
 #define CLOSE_RANGE_CLOEXEC 4
 
-/* One for each program that calls: a program does not nest on a CPU. */
+/* One buffer for each program that calls, since a program does not nest on a CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -46,7 +46,7 @@ static __always_inline u32 fd_name_put(struct path_scratch *scratch, struct task
 	return fd_bytes(&scratch->r);
 }
 
-/* A descriptor that is open now, with its name. */
+/* Records a descriptor that is open now, with its name. */
 __noinline int fd_name(u32 fd, s32 from, u8 op)
 {
 	struct path_scratch *scratch;
@@ -60,8 +60,8 @@ __noinline int fd_name(u32 fd, s32 from, u8 op)
 }
 
 /*
- * The same of one that was just opened, left in `fd_paths`. How many bytes, which the second takes;
- * 0: there is none.
+ * Fills the record of a descriptor that was just opened, in `fd_paths`. Returns its bytes, which
+ * fd_name_emit() takes; 0: it is not open.
  */
 __noinline int fd_name_fill(u32 fd)
 {
@@ -83,7 +83,7 @@ __noinline int fd_name_emit(u32 bytes)
 	return 0;
 }
 
-/* The addresses of a socket, once they are known; nothing of what is none. */
+/* Records the addresses of a socket, once they are known; nothing if it is no socket. */
 __noinline int fd_socket(u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -101,7 +101,7 @@ __noinline int fd_socket(u32 fd)
 	return 0;
 }
 
-/* A change without a name. */
+/* Records a change without a name. */
 static __noinline int fd_change(u32 fd, u32 from, u8 op, u8 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -142,7 +142,7 @@ static __always_inline int fd_pair(u64 at, bool sockets)
 	return fd_socket(fds[1]);
 }
 
-/* One that the call wrote there: what is there now is named, if it is open. */
+/* Records the descriptor that the call wrote to an address, if it is open now. */
 static __always_inline int fd_at(u64 at)
 {
 	u32 fd;
@@ -154,13 +154,13 @@ static __always_inline int fd_at(u64 at)
 	return fd_name(fd, -1, FD_open);
 }
 
-/* That of a process which was made, in the maker: where the child returns the result is 0. */
+/* Records the pidfd of a new process, in its maker. In the child the result is 0. */
 static __always_inline int fd_of_child(u32 flags, u64 at)
 {
 	return flags & CLONE_PIDFD ? fd_at(at) : 0;
 }
 
-/* The same of clone3, which finds both in memory, alike in 32-bit programs. */
+/* Does the same for clone3, which has both in memory, also in 32-bit programs. */
 static __always_inline int fd_of_child3(u64 args)
 {
 	struct {
@@ -227,7 +227,7 @@ struct control_compat {
 	s32 level, type;
 };
 
-/* In one place, since calls are deep here: what a 32-bit program has is spread where it lies. */
+/* One buffer, since call chains are deep here: 32-bit fields are widened in place. */
 union message {
 	struct message_end end;
 	struct message_compat_end compat;
@@ -271,9 +271,9 @@ struct rights {
 };
 
 /*
- * The descriptors of one control message. This and fd_message() are not static:
- * the verifier then looks at each once, not once for each turn of the loops
- * around its calls, which is more than kernels before 6.4 look at.
+ * Records the descriptors of one control message. This and fd_message() are not static: so the
+ * verifier checks each once, and not for each turn of the loops around, which is too much for
+ * kernels before 6.4.
  */
 __noinline int fd_rights(struct rights *rights, u64 at, u64 end)
 {
@@ -311,7 +311,7 @@ static __always_inline u64 control_size(u32 compat)
 	return compat ? sizeof(struct control_compat) : sizeof(struct control_native);
 }
 
-/* The control messages of a message that was received. */
+/* Records the descriptors in the control messages of a received message. */
 __noinline int fd_message(u64 address, u32 compat, struct rights *rights)
 {
 	u64 header, at, end;
@@ -360,7 +360,7 @@ static __always_inline int fd_messages(u64 address, long count, u32 compat)
 	(1ull << 0 | 1ull << 5 | 1ull << 7 | 1ull << 13 | 1ull << 14 | 1ull << 17 | 1ull << 18 |   \
 	 1ull << 19 | 1ull << 28 | 1ull << 30 | 1ull << 32 | 1ull << 33 | 1ull << 36)
 
-/* Whether the result of an ioctl is a descriptor: of the many those that programs meet. */
+/* Whether the result of an ioctl is a descriptor, for the requests that programs use. */
 static __always_inline bool ioctl_opens(u32 request)
 {
 	return request == 0x5441 /* TIOCGPTPEER */ || request == 0xaa00 /* USERFAULTFD_IOC_NEW */ ||
@@ -369,7 +369,7 @@ static __always_inline bool ioctl_opens(u32 request)
 	       request == 0xae01 /* KVM_CREATE_VM */ || request == 0xae41 /* KVM_CREATE_VCPU */;
 }
 
-/* After a call of class `class` that did not fail. */
+/* Records what a call of class `class` did that did not fail. */
 int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result)
 {
 	switch (class & FD_CALL_MASK) {

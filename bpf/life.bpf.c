@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Life of threads and processes: fork, exec, exit, names; and how the scope of
- * a recording is handed on. Recorded whatever filters there are.
+ * The life of threads and processes: fork, exec, exit, names. They are recorded with any filter.
+ * Also hands the scope of a recording on to children.
  */
 #include "bpf/call_path.h"
 #include "bpf/cgroup.h"
@@ -59,7 +59,7 @@ static __always_inline void fork_record(struct task_struct *parent, struct task_
 		ring_wake_for_news();
 }
 
-/* The child has its parent's memory: what was found in the one holds for the other. */
+/* The child has a copy of its parent's memory, so the parent's location holds for it. */
 static __always_inline void location_inherit(struct task_struct *parent, struct task_struct *child)
 {
 	struct context_location *location, copy;
@@ -81,7 +81,7 @@ static __always_inline void location_drop(struct task_struct *task)
 	bpf_map_delete_elem(&executed, &tgid);
 }
 
-/* In a container it has another number, by which its own records will call it. */
+/* Notes the number of a new thread in its pid namespace, which its libfathom will write. */
 static __always_inline void notice_thread(struct task_struct *task)
 {
 	u32 level = task->thread_pid->level;
@@ -95,7 +95,7 @@ static __always_inline void notice_thread(struct task_struct *task)
 	notice_emit(task, NOTICE_THREAD, nr);
 }
 
-/* Counts the moves that capture has to follow: threads and fds are to be looked at. */
+/* Counts moves into scope, after which capture must look at threads and files. */
 u64 scope_moves = 0;
 
 SEC("tp_btf/task_newtask")
@@ -117,7 +117,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		scope = own ? own : scope & STATE_PENDING;
 	}
 	if (!scope_host && !scope) {
-		named_drop(task->pid); /* it was another's */
+		named_drop(task->pid); /* a state there belongs to an earlier thread */
 		state_drop(task);
 		return 0;
 	}
@@ -126,7 +126,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		ring_count_lost(RING_LOST_ANY);
 		return 0;
 	}
-	/* one that is made before recording begins is for the snapshot to tell */
+	/* a thread that is made before recording begins is told by the snapshot */
 	flags = STATE_DECIDED | (told && !entered ? STATE_SEEN : 0);
 	if (scope_host)
 		flags |= (u32)task->tgid == own_tgid ? 0 : STATE_IN;
@@ -149,12 +149,12 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 		fork_record(parent, task, clone_flags);
 		notice_thread(task);
 	}
-	if (entered) /* what it has open nobody has told */
+	if (entered) /* its open files were not told */
 		__sync_fetch_and_add(&scope_moves, 1);
 	return 0;
 }
 
-/* The state does not go by itself (bpf/state.h). */
+/* Drops the state of a thread, which does not go by itself (bpf/state.h). */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(sched_process_free, struct task_struct *task)
 {
@@ -162,7 +162,7 @@ int BPF_PROG(sched_process_free, struct task_struct *task)
 	return 0;
 }
 
-/* Its name, for whoever will be in it. */
+/* Records the name of a new cgroup, for threads that will be in it. */
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 {
@@ -174,7 +174,7 @@ int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 	if (scope_hierarchies)
 		cgroup_take_again(made, path);
 	if (!*(volatile u32 *)&recording)
-		return 0; /* the snapshot will find it */
+		return 0; /* the snapshot finds it later */
 	r = bpf_map_lookup_elem(&exec_scratches, &zero);
 	if (!r)
 		return 0;
@@ -185,7 +185,7 @@ int BPF_PROG(cgroup_mkdir, struct cgroup *made, const char *path)
 	n = bpf_probe_read_kernel_str(r->path, sizeof(r->path), path);
 	if (n <= 1)
 		return 0;
-	if (n == sizeof(r->path)) /* it may go on */
+	if (n == sizeof(r->path)) /* the path may be longer */
 		ring_count_incomplete();
 	n--;
 	BOUND(n, 1023);
@@ -203,9 +203,9 @@ int BPF_PROG(cgroup_rmdir, struct cgroup *gone, const char *path)
 }
 
 /*
- * A thread (its process's leader, if all of them went) is in another cgroup
- * now. One that comes into scope is recorded from here on; capture looks at
- * its name and files, and at the other threads of its process.
+ * A thread has moved to another cgroup; if the whole process moved, only the leader is told. A
+ * thread that comes into scope is recorded from here on. Capture then looks at its name and files,
+ * and at the other threads of its process.
  */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct task_struct *task)
@@ -220,7 +220,7 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 	} out = {};
 
 	if (!*(volatile u32 *)&recording)
-		return 0; /* the snapshot will see where it is */
+		return 0; /* the snapshot sees later where it is */
 	if (named && !state_in(state)) {
 		state = state_make(task);
 		if (!state) {
@@ -248,12 +248,12 @@ int BPF_PROG(cgroup_attach_task, struct cgroup *to, const char *path, struct tas
 	named_keep(task, state);
 	cgroup_attach_fill(&out.r, task, to);
 	rare_emit(&out.r.head, sizeof(out.r));
-	if (out.r.flags & CGROUP_LEFT_SCOPE) /* its other threads are for capture to let go */
+	if (out.r.flags & CGROUP_LEFT_SCOPE) /* capture takes its other threads out */
 		ring_wake_for_news();
 	return 0;
 }
 
-/* Name, executable, arguments; what of them there is room for. Returns how many bytes. */
+/* Reads name, executable and arguments, as far as there is room. Returns their bytes. */
 static __always_inline u64 exec_read_command(char *to, struct task_struct *task,
 					     struct linux_binprm *bprm)
 {
@@ -297,9 +297,9 @@ __noinline int exec_cgroup(void)
 }
 
 /*
- * The memory is another now, and what was found in the old one void. Where processes of the
- * same program keep their context, this one most probably will, too: until capture has looked.
- * By tgid, file as an address. Also a function of its own to the verifier.
+ * After an exec the old location is void. The process most probably has its context where other
+ * processes of the same program have it, so that location is assumed until capture has looked. The
+ * file is given by its address. A global function for the verifier.
  */
 __noinline int location_exec(u32 tgid, u64 file_at)
 {
@@ -316,7 +316,7 @@ __noinline int location_exec(u32 tgid, u64 file_at)
 	usual = bpf_map_lookup_elem(&program_locations, &now.program);
 	if (usual && usual->known)
 		now.assumed = *usual;
-	/* what is assumed is corrected by whoever reads that it was */
+	/* capture corrects an assumption when it reads that one was made */
 	if (bpf_map_update_elem(&executed, &tgid, &now, BPF_ANY))
 		now.assumed.known = 0;
 	if (now.assumed.known && bpf_map_update_elem(&locations, &tgid, &now.assumed, BPF_ANY) == 0)
@@ -325,7 +325,7 @@ __noinline int location_exec(u32 tgid, u64 file_at)
 	return 0;
 }
 
-/* All that it does under its spans is recorded from here on. */
+/* With spans_only: records that the spans of the process are seen from here on. */
 static __always_inline void follow_record(struct task_struct *task)
 {
 	struct {
@@ -354,7 +354,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	begins = state->flags & STATE_PENDING ? EXEC_BEGINS : 0;
 	state->held_tid = 0;
 	state->creator_tp = 0;
-	state->record_at = 0; /* that was in the old memory */
+	state->record_at = 0; /* it was in the old memory */
 	/* of the command this record tells all that a snapshot would */
 	state_set(state, begins ? STATE_IN | STATE_SEEN : STATE_IN);
 	state_clear(state, STATE_PENDING);
@@ -415,7 +415,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		u8 rest[128 - sizeof(struct record_exit)];
 	} out = {};
 
-	if (state) /* its stack will be another's: it makes no call any more */
+	if (state) /* another thread will get its stack, and it makes no more calls */
 		state->regs = 0;
 	if (!state_in(state))
 		return 0;
@@ -444,10 +444,10 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 	struct thread_state *state = state_of(task);
 	u32 tid = task->pid;
 
-	/* out of scope it is of interest if it woke somebody under the name that it had */
+	/* out of scope only the name of a thread that was told as a waker matters */
 	if (!state_in(state) && !bpf_map_lookup_elem(&told_wakers, &tid))
 		return 0;
-	/* what one did that the snapshot has not come to, it did under the name that goes */
+	/* if the snapshot has not told of the thread yet, its records so far need the old name */
 	if (state_in(state) && !(state->flags & STATE_SEEN))
 		name_record(task, state, task->comm);
 	name_record(task, state, comm);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Bytes that went through connections: one record for each message sent or
- * received, with its range in the stream.
+ * Bytes on connections: one record for each message that is sent or received, with its range in the
+ * stream.
  *
- * TCP: both ends count from the first byte behind the SYN, so they name the
- * same range alike. The position is taken where the socket is locked by the
- * thread itself (at the begin of a send, at the last copy of a receive), and
- * kept with the thread until the call tells how much went through. What other
- * threads send or receive on the socket does not move it, and the counters
- * that are read together belong together.
+ * TCP: both ends count from the first byte behind the SYN, so both name a range alike. The position
+ * is read while the thread itself has locked the socket, at the begin of a send or at the last copy
+ * of a receive. It is kept with the thread until the call tells how many bytes went through. So
+ * other threads on the socket do not disturb it, and counters are read at one instant.
  *
  * Unix streams and sequenced packets: see unix_queue.h. Datagrams: no number.
  */
@@ -24,13 +22,13 @@
 #define SOCK_DGRAM 2
 #define TCP_SYN_SENT 2
 
-/* A record to be, with room up to the end of its last slot. */
+/* A record that is being made, with room up to the end of its last slot. */
 struct bytes_out {
 	struct record_bytes r;
 	u64 rest[5];
 };
 
-/* State of the running thread if it is in scope. */
+/* The state of the running thread, if it is in scope. */
 static __always_inline struct thread_state *bytes_state(struct task_struct *task)
 {
 	struct thread_state *state = state_of(task);
@@ -44,7 +42,7 @@ static __always_inline bool bytes_wanted(struct thread_state *state, struct task
 	return !spans_only || context_is_set(&state->ctx);
 }
 
-/* false for sockets of the kernel itself, behind which no file is. */
+/* Fills in the file of a socket. False for sockets of the kernel itself, which have no file. */
 static __always_inline bool bytes_fill_file(struct file_ref *ref, const struct thread_state *state,
 					    struct sock *sk)
 {
@@ -62,7 +60,7 @@ static __always_inline bool bytes_fill_file(struct file_ref *ref, const struct t
 	return true;
 }
 
-/* Takes room for the record and its time; what is left to fill in is the range. */
+/* Reserves room for the record and stamps it. Only the range is left to be filled in. */
 static __always_inline bool bytes_begin(struct bytes_out *out, struct ring_place *place,
 					const struct thread_state *state, struct task_struct *task)
 {
@@ -86,9 +84,9 @@ static __always_inline bool bytes_begin(struct bytes_out *out, struct ring_place
 /* ---- TCP ---- */
 
 /*
- * How many bytes were sent before write_seq. What was acknowledged counts the
- * SYN of the end that connected; what was handed to the network does not, but
- * is off for good once that failed.
+ * How many bytes were sent before write_seq. The count of acknowledged bytes includes the SYN of
+ * the end that connected. The count of bytes handed to the network does not, but stays wrong once
+ * that failed.
  */
 static __always_inline u64 tcp_sent(const struct tcp_sock *tcp, const struct sock *sk, u32 *flags)
 {
@@ -110,7 +108,7 @@ static __always_inline u64 tcp_received(const struct tcp_sock *tcp)
 	return tcp->bytes_received - (u32)(tcp->rcv_nxt - tcp->copied_seq);
 }
 
-/* A message that waited for room, while another thread sent: what went before is told by itself. */
+/* Records the first part of a message that waited for room while another thread sent. */
 static __always_inline void tcp_tell_piece(struct thread_state *state, struct task_struct *task,
 					   struct sock *sk, u64 length)
 {
@@ -126,7 +124,7 @@ static __always_inline void tcp_tell_piece(struct thread_state *state, struct ta
 		ring_publish(&place, &out.r, out.r.head.slots);
 }
 
-/* A layer between (TLS) makes other bytes of what the call sends. */
+/* Flags for a socket with a layer in between, like TLS, which changes the bytes of a call. */
 static __always_inline u32 tcp_flags(const struct tcp_sock *tcp)
 {
 	return tcp->inet_conn.icsk_ulp_ops ? BYTES_UNSURE : 0;
@@ -140,7 +138,7 @@ struct {
 	__type(value, u32);
 } tcp_fresh SEC(".maps");
 
-/* One whose send is seen already needs no more: it stands at 0. */
+/* Notes that a socket begins to connect. If its send is seen already, it is at position 0. */
 static __always_inline void tcp_begins(struct sock *sk)
 {
 	struct thread_state *state = bytes_state(bpf_get_current_task_btf());
@@ -149,11 +147,11 @@ static __always_inline void tcp_begins(struct sock *sk)
 		bpf_sk_storage_get(&tcp_fresh, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-#define TCP_FIRST_SEGMENTS 2 /* a first message, and what of it went with the SYN */
+#define TCP_FIRST_SEGMENTS 2 /* a first message, and its bytes that went with the SYN */
 
 /*
- * Is this the first message of a connection? With fast open some of it went with the SYN, before
- * the first sight: all that was sent by then is its own.
+ * Whether this is the first message of a connection. With fast open a part of it went with the SYN,
+ * before it is first seen: all bytes sent until then belong to it.
  */
 static __always_inline bool tcp_is_first(const struct tcp_sock *tcp, struct sock *sk)
 {
@@ -163,14 +161,14 @@ static __always_inline bool tcp_is_first(const struct tcp_sock *tcp, struct sock
 	return true;
 }
 
-/* With spans_only: the first message went under no span. */
+/* With spans_only: notes that the first message was sent outside of spans. */
 static __always_inline void tcp_sent_untold(struct sock *sk)
 {
 	if (KERNEL_READ((struct tcp_sock *)sk, data_segs_out) <= TCP_FIRST_SEGMENTS)
 		bpf_sk_storage_delete(&tcp_fresh, sk);
 }
 
-/* Under the socket's lock: what is left to be sent of a message. */
+/* Notes the bytes of a message that are left to be sent, under the socket's lock. */
 static __always_inline int tcp_send_goes_on(struct sock *sk, u64 left)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -230,8 +228,8 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
 }
 
 /*
- * Without what was kept under the lock the socket is asked now, which is right
- * if no other thread uses it and no packet comes between two of its counters.
+ * Reads the position from the socket now, if it was not kept under the lock. That is right if no
+ * other thread uses the socket and no packet comes between two reads of its counters.
  */
 static __always_inline void tcp_ask(struct record_bytes *r, struct sock *sk)
 {
@@ -269,7 +267,7 @@ static __always_inline void tcp_fill(struct record_bytes *r, const struct thread
 
 /* ---- Unix ---- */
 
-/* Must be asked of every call, told or not: it counts. */
+/* Must be called for each call, recorded or not, since it counts bytes. */
 static __always_inline void unix_fill(struct record_bytes *r, const struct thread_state *state,
 				      struct sock *sk)
 {
@@ -278,7 +276,7 @@ static __always_inline void unix_fill(struct record_bytes *r, const struct threa
 				 .end_ns = r->head.time_ns,
 				 .amount = r->length,
 				 .tid = r->head.tid};
-	struct sock *to = sk; /* whose queue it is */
+	struct sock *to = sk; /* the socket that has the queue */
 	struct unix_sock *end;
 	bool unsure = true;
 
@@ -287,7 +285,7 @@ static __always_inline void unix_fill(struct record_bytes *r, const struct threa
 		r->flags = BYTES_MESSAGE;
 		call.amount = 1;
 	}
-	/* a datagram socket may lose its peer under our eyes, the others hold theirs */
+	/* a datagram socket may lose its peer meanwhile; the others hold theirs */
 	end = sk->sk_type != SOCK_DGRAM ? bpf_skc_to_unix_sock(sk) : NULL;
 	if (end && r->direction == BYTES_SENT) {
 		to = end->peer;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* The way from a file up to the root of its process: see path.h. */
+/* Walks from a file up to the root of its process: see path.h. */
 #include "bpf/path.h"
 #include "bpf/license.h"
 
-#define PATH_DEPTH 48 /* directories and mounts on the way; more are cut and counted */
+#define PATH_DEPTH 48 /* directories and mounts on the way; a longer path is cut and counted */
 #define PATH_SHORT 32
 
-/* Eight bytes of a name at a time; what stands behind it is kept. */
+/* Copies eight bytes of a name at a time, and keeps the bytes behind the name. */
 static __always_inline void path_copy_short(char *to, const unsigned char *name, u32 len)
 {
 	u64 word = kernel_read_word((const void *)name), mask;
@@ -24,7 +24,7 @@ static __always_inline void path_copy_short(char *to, const unsigned char *name,
 	*(u64 *)(to + len - 8) = kernel_read_word((const void *)name + len - 8);
 }
 
-/* Puts "/name" before what is there. 0, or -1: no room. */
+/* Writes "/name" before the path so far. 0, or -1: no room. */
 static __always_inline int path_prepend(struct path_scratch *s, const unsigned char *name, u32 len)
 {
 	u64 at = PATH_BUFFER - s->length, n = len;
@@ -45,7 +45,7 @@ static __always_inline int path_prepend(struct path_scratch *s, const unsigned c
 	return 0;
 }
 
-/* One step up. 1: done, 0: go on, -1: cut. */
+/* Goes one step up. 1: at the root; 0: go on; -1: the path is cut. */
 static __always_inline int path_step(struct path_scratch *s)
 {
 	struct dentry *dentry = s->walk.dentry, *parent;
@@ -82,7 +82,7 @@ __noinline int path_climb(struct path_scratch *s)
 	if (!s)
 		return 0;
 	s->walk.done = 0;
-	bpf_loop(PATH_DEPTH + 1, path_next, &s, 0); /* the last finds the root */
+	bpf_loop(PATH_DEPTH + 1, path_next, &s, 0); /* the last step finds the root */
 	if (s->length == 0)
 		path_prepend(s, NULL, 0);
 	return s->walk.done == 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * The snapshot: iterators over threads and their files, run by capture once
- * the other programs are attached. They also put into scope the threads that
- * the user named; capture runs them until nothing new turns up.
+ * The snapshot: iterators over threads and their files, which capture runs once the other programs
+ * are attached. They also put the threads that the user named in scope. Capture runs them until no
+ * new thread is found.
  */
 #include "bpf/call.h"
 #include "bpf/cgroup.h"
@@ -26,11 +26,12 @@ char LICENSE[] SEC("license") = "GPL";
 static const u8 snapshot_fdarg[SYSCALL_TABLE_SIZE] = SYSCALL_FDARG_INIT;
 
 u64 snapshot_new = 0;	 /* threads that were new to this run */
-u32 snapshot_again = 0;	 /* set by capture: tell those that were told before, too */
-u64 snapshot_enters = 0; /* set by capture once recording is under way: who is new now came late */
+u32 snapshot_again = 0;	 /* set by capture: also tell of threads that were told before */
+u64 snapshot_enters = 0; /* set by capture once recording is under way: new threads came late */
 
 /*
- * Run once, by capture: in a pid namespace it cannot know its own number otherwise. Not 0: failed.
+ * Run once by capture, which in a pid namespace cannot know the kernel's number of its process
+ * otherwise. Not 0: failed.
  */
 SEC("raw_tp")
 int own_find(void *ctx)
@@ -47,7 +48,7 @@ int own_find(void *ctx)
 	return 0;
 }
 
-/* The thread, by own_number(), that will exec the command; 0 again when it is marked. */
+/* The thread that will exec the command, by own_number(); reset to 0 when it is marked. */
 u32 scope_seed = 0;
 
 SEC("iter/task")
@@ -90,15 +91,15 @@ struct {
 	__type(value, struct thread_scratch);
 } thread_scratches SEC(".maps");
 
-/* A signal broke the call off: what comes next, if nothing else does, is restart_syscall. */
+/* Whether a signal has interrupted the call, which may go on as restart_syscall. */
 static __always_inline bool snapshot_broken_off(struct pt_regs *regs)
 {
 	return call_came_by_one(regs) && (s32)regs->ax == -ERESTART_RESTARTBLOCK;
 }
 
 /*
- * Asleep, and not in a call: in a fault. On its way back to user mode it can be held for memory or
- * I/O, too, which nothing tells apart.
+ * Whether a thread that sleeps outside of calls is in a fault. It may also be held for memory or
+ * I/O on its way back to user mode, which cannot be told apart.
  */
 static __always_inline bool snapshot_in_fault(struct pt_regs *regs, u8 state)
 {
@@ -117,8 +118,8 @@ struct snapshot_call {
 };
 
 /*
- * The file of its descriptor. What a 32-bit program passes in memory is that of another process,
- * and not to be read here.
+ * Fills in the file of the call's descriptor. Arguments of a 32-bit program that are in memory
+ * cannot be read here, since it is the memory of another process.
  */
 static __always_inline void snapshot_file(struct record_thread *r, struct task_struct *task,
 					  struct pt_regs *regs, const struct snapshot_call *call)
@@ -140,8 +141,8 @@ static __always_inline bool snapshot_ran(struct task_struct *task, unsigned long
 }
 
 /*
- * Says what call a thread is in that was not seen to enter it, or will go on with. The thread may
- * run meanwhile, while this one stands still: the call is only said to be open if it did not end.
+ * Fills in the call of a thread whose begin was not seen, or with which the thread will go on. The
+ * thread may run meanwhile: the call is only told as open if it has not ended.
  */
 static __always_inline bool snapshot_enter(struct thread_state *state, struct task_struct *task,
 					   const struct record_thread *r,
@@ -155,7 +156,7 @@ static __always_inline bool snapshot_enter(struct thread_state *state, struct ta
 	open.in_syscall = call->broken_off ? 0 : IN_SYSCALL_FOUND;
 	if (snapshot_ran(task, call->switches) ||
 	    __sync_val_compare_and_swap(&state->begin_ns, 0, call->begin_ns))
-		return false; /* what it is in then is its own to say */
+		return false; /* the thread tells of a later call by itself */
 	state->found.arg0 = r->arg0;
 	state->found.file = r->file;
 	if (__sync_val_compare_and_swap(&state->call, call->before, open.call) == call->before) {
@@ -163,7 +164,8 @@ static __always_inline bool snapshot_enter(struct thread_state *state, struct ta
 			return !snapshot_ran(task, call->switches);
 		state->restarts = RESTARTS_FOUND;
 	}
-	/* it is in none, or in another one, unless it found this by itself (call_find()) */
+	/* the thread is in no call, or in another one, unless it found this one itself
+	 * (call_find()) */
 	if (*(volatile u8 *)&state->in_syscall != IN_SYSCALL_SOFT)
 		__sync_val_compare_and_swap(&state->begin_ns, call->begin_ns, 0);
 	return false;
@@ -204,7 +206,8 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 
 	if (snapshot_in_fault(regs, r->state))
 		r->mode = MODE_fault;
-	/* one that is held by a signal, a tracer or a supervisor is past its call, or before it */
+	/* a thread that is held by a signal, a tracer or a supervisor is behind or before its call
+	 */
 	if (!call.broken_off && (!call_is_open(regs) || r->state == LEAVE_stopped ||
 				 r->state == LEAVE_traced || snapshot_is_supervised(task)))
 		return;
@@ -215,7 +218,7 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 		r->since_ns = call.broken_off ? 0 : state_call_ns(state);
 	else if (snapshot_enter(state, task, r, &call))
 		r->since_ns = call.begin_ns;
-	if (call.broken_off) { /* until it goes on it is in none */
+	if (call.broken_off) { /* until it goes on, it is in no call */
 		r->nr = 0;
 		r->arg0 = 0;
 		__builtin_memset(&r->file, 0, sizeof(r->file));
@@ -232,7 +235,7 @@ static __always_inline void snapshot_fill_exit(struct record_thread *r, struct t
 	r->since_ns = known_ns ? known_ns : exit_ns;
 }
 
-/* Why a thread is off its CPU, if it is. */
+/* The reason why a thread is off its CPU, or that it runs. */
 static __always_inline u8 snapshot_leave(struct task_struct *task)
 {
 	u8 state = leave_of_task_state(task->__state);
@@ -275,7 +278,7 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	} else if (!task->on_cpu) {
 		snapshot_fill_syscall(r, state, task);
 	}
-	/* of the others it is told when they run */
+	/* spans of the others are told when they run */
 	if (spans_only && state->in_syscall < IN_SYSCALL_SOFT && !context_is_set(&state->ctx))
 		r->flags |= THREAD_UNFOLLOWED;
 	n = bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), task->comm);
@@ -284,18 +287,18 @@ static __always_inline long snapshot_thread(struct seq_file *seq, struct task_st
 	r->head.cpu = bpf_get_smp_processor_id();
 	r->head.time_ns = bpf_ktime_get_ns();
 	if (state->flags & STATE_UNTOLD) {
-		/* before any other record of it */
+		/* this is before its other records */
 		r->head.time_ns = state->entered_ns;
 		r->flags |= THREAD_ENTERS;
 	}
 	if (stack_min_ns && !task->on_cpu && !state->off_ns)
 		state->off_ns = r->head.time_ns;
-	if (r->since_ns) /* a call that it has entered meanwhile is not told */
+	if (r->since_ns) /* a call that has begun meanwhile is not told here */
 		r->since_ns = r->since_ns < r->head.time_ns ? r->head.time_ns - r->since_ns : 0;
 	return bpf_seq_write(seq, out, sizeof(*out));
 }
 
-/* Tables of descriptors by address: the first process that a run of the iterator saw it with. */
+/* By address of a table of descriptors: the first process with it in this run of the iterator. */
 struct table_owner {
 	u64 session;
 	u32 pid, pad;
@@ -323,7 +326,7 @@ static __always_inline u32 snapshot_table_owner(struct task_struct *task, u64 se
 	return fresh.pid;
 }
 
-/* Its command line is in memory of another process: capture reads it from /proc. */
+/* Tells a process. Its command line is in its own memory, so capture reads it from /proc. */
 static __always_inline long snapshot_process(struct seq_file *seq, struct task_struct *task,
 					     u64 session)
 {
@@ -377,7 +380,7 @@ static __always_inline struct thread_state *snapshot_state_of(struct task_struct
 	return state;
 }
 
-/* A thread went out of scope with its process: the kernel told of the leader only. */
+/* Takes a thread out of scope that has moved with its process: only the leader was told. */
 static __always_inline void snapshot_leaves(struct seq_file *seq, struct task_struct *task,
 					    struct thread_state *state)
 {
@@ -389,7 +392,7 @@ static __always_inline void snapshot_leaves(struct seq_file *seq, struct task_st
 	cgroup_attach_fill(&out.r, task, BPF_CORE_READ(task, cgroups, dfl_cgrp));
 	out.r.head.slots = 1;
 	out.r.head.cpu = bpf_get_smp_processor_id();
-	if (state->flags & STATE_UNTOLD) { /* just now: it was not there from the first record on */
+	if (state->flags & STATE_UNTOLD) { /* it came into scope just now */
 		out.r.flags = CGROUP_ENTERED_SCOPE;
 		out.r.head.time_ns = state->entered_ns;
 		if (bpf_seq_write(seq, &out, sizeof(out)))
@@ -401,7 +404,8 @@ static __always_inline void snapshot_leaves(struct seq_file *seq, struct task_st
 		state_clear(state, STATE_IN | STATE_BY_CGROUP | STATE_UNTOLD);
 }
 
-/* The leader tells the process; where only a thread is in scope, the thread does. */
+/* Whether the process is told with this thread: the leader, or any thread if that is not in scope.
+ */
 static __always_inline bool snapshot_tells_process(struct task_struct *task,
 						   const struct thread_state *state)
 {
@@ -421,7 +425,7 @@ int snapshot_tasks(struct bpf_iter__task *ctx)
 	named_keep(task, state);
 	if (!state_in(state))
 		return 0;
-	/* one that ends moves no more, but its cgroup can be removed before it is gone */
+	/* a thread that ends moves no more, but its cgroup may be removed before it is gone */
 	if ((state->flags & STATE_BY_CGROUP) && !(task->flags & PF_EXITING) &&
 	    !cgroup_in_scope(task)) {
 		snapshot_leaves(ctx->meta->seq, task, state);
@@ -452,8 +456,8 @@ struct {
 } snapshot_paths SEC(".maps");
 
 /*
- * Every open file of each process, once for each table. Those that the command, which has not
- * begun, will have after its exec are marked by head.seq: capture tells them then.
+ * Tells each open file of each process, once for each table of descriptors. Files that the waiting
+ * command will have after its exec are marked by head.seq: capture tells them later.
  */
 SEC("iter/task_file")
 int snapshot_files(struct bpf_iter__task_file *ctx)
@@ -473,7 +477,7 @@ int snapshot_files(struct bpf_iter__task_file *ctx)
 	if ((!state_in(state) && !pending) || !scratch)
 		return 0;
 	fd_fill(scratch, task, file, ctx->fd, FD_snapshot);
-	if (task->pid != task->tgid) /* the kernel passes over threads that share their leader's */
+	if (task->pid != task->tgid) /* the kernel skips threads that share their leader's table */
 		scratch->r.flags |= FD_OWN_TABLE;
 	if (pending && scratch->r.flags & FD_CLOEXEC_SET)
 		return 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * User stacks, by frame pointers. Code without them is passed over by such a
- * walk; so the top of the stack is told, too, but only those of its words that
- * lie in code: together with the unwind tables of the files, which are read
- * when the stack is shown, they give the frames that are missing.
+ * User stacks, by frame pointers. Such a walk skips code without frame pointers. So the words at
+ * the top of the stack that are addresses of code are recorded, too: with the unwind tables of the
+ * files, which are read when the stack is shown, they give the missing frames.
  *
- * With each stack go the mappings that its addresses lie in, if they were not
- * told before: the process may be gone when somebody asks.
+ * The mappings of the addresses in a stack are recorded, too, unless that was done before, since
+ * the process may be gone when the stack is shown.
  */
 #include "bpf/stack.h"
 #include "bpf/context.h"
@@ -32,7 +31,7 @@ struct stack_range {
 	u32 dev, exec_id;
 };
 
-/* The ranges that were told, as they were then. Capture sets max_entries. */
+/* The mappings that were told, as they were then. Capture sets max_entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 64);
@@ -111,7 +110,7 @@ static __always_inline void mapping_emit(struct task_struct *task, const struct 
 	ring_wake_for_news();
 }
 
-/* Tells the range unless it was told. */
+/* Tells a mapping, unless it was told before. */
 static __always_inline void mapping_tell(struct task_struct *task, const struct vma_seen *seen,
 					 u32 at)
 {
@@ -155,7 +154,7 @@ static __always_inline bool stack_look(struct stack_walk *w, u64 address, struct
 	return !err;
 }
 
-/* Whether code lies at the address; its mapping is told. */
+/* Whether an address is one of code. If so, tells its mapping. */
 static __always_inline bool stack_is_code(struct stack_walk *w, u64 address)
 {
 	struct vma_seen seen = {};
@@ -180,7 +179,7 @@ static __always_inline void frame_put(struct stack_scratch *s, u64 address)
 	s->count++;
 }
 
-/* The caller's frame, one further up. 1: there is none. */
+/* Goes to the frame of the caller. 1: there is none. */
 static __always_inline long frame_step(struct stack_scratch *s, const u64 frame[2])
 {
 	if (frame[1] < 1 << PAGE_BITS || frame[1] >= USER_END)
@@ -361,7 +360,8 @@ struct open_walk {
 	struct vma_seen stack;
 };
 
-/* A word of its memory; 0: there is none. Only what is missing of the stack is a loss. */
+/* Reads a word of its memory; 0: there is none. Only a missing word of the stack counts as a loss.
+ */
 static __always_inline u64 open_word(struct open_walk *w, u64 address)
 {
 	u64 word = 0;
@@ -419,7 +419,7 @@ static __always_inline long open_user(struct seq_file *seq, struct task_struct *
 	}
 	bpf_loop(STACK_FRAMES + STACK_WORDS + 1, place_check, &w.walk, 0);
 	if (task->on_cpu || task->nvcsw + task->nivcsw != switches)
-		return 0; /* it ran meanwhile */
+		return 0; /* the thread ran meanwhile */
 	if (iterator_write(seq, &s->r.head, walk_end(s), STACK_BYTES))
 		return -1;
 	if (s->lost)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Requests to an io_uring, from submission to completion. The span is that of
- * the submitter, as it was at the entry of its io_uring_enter (as it is, if that was not
- * seen); what the kernel's polling thread submits has none. Who runs at the completion is any
- * thread of the process. A request is known by its address while it is in
- * flight.
+ * Requests to an io_uring, from submission to completion. The span is that of the submitter at the
+ * begin of its io_uring_enter, or now if that was not seen. Requests that the kernel's polling
+ * thread submits have none. The completion may run on any thread of the process. A request is known
+ * by its address while it is in flight.
  */
 #include "bpf/uring.h"
 #include "bpf/context.h"
@@ -19,7 +18,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define URING_IN_FLIGHT 16384
-#define URING_THINNED 8 /* of so many one goes, if there are too many */
+#define URING_THINNED 8 /* one of so many is dropped if there are too many */
 #define REQUEST_FIXED_FILE 1
 #define OP_CONNECT 16
 #define E2BIG 7
@@ -42,8 +41,8 @@ struct uring_open {
 };
 
 /*
- * By address of the request. Not all are seen to complete (whose completion is skipped, or finds
- * the queue full): those are replaced when the address is used again. See uring_make_room().
+ * By address of the request. Some are not seen to complete, since their completion is skipped or
+ * finds the queue full. They are replaced when the address is used again. See uring_make_room().
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -54,7 +53,7 @@ struct {
 
 bool uring_was_kept; /* one was put there */
 
-/* Files of slots that were named: by address; the identity is the inode number. */
+/* Files in slots that were told, by address. The identity is the inode number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, TOLD_MAX);
@@ -127,9 +126,9 @@ static long uring_thin(void *map, const u64 *key, void *value, struct uring_thin
 }
 
 /*
- * Throws out one request of a few, whichever: so those that will never complete go in the end,
- * and it is rare. The begin of each that goes is counted as missing here, once, for those that do
- * complete later look like those that were begun before anybody looked.
+ * Drops one request of a few, any of them. This is rare, and in the end drops requests that never
+ * complete. Its begin is counted as missing here: if it completes later, it looks like a request
+ * that was submitted before recording began.
  */
 static __noinline int uring_make_room(void)
 {
@@ -154,7 +153,7 @@ static __always_inline void uring_keep(u64 key, const struct uring_open *open)
 		ring_count_incomplete();
 }
 
-/* The address is another's now, whoever submits that, so the request that had it has ended. */
+/* The address belongs to a new request, so the request that had it before has ended. */
 static __always_inline void uring_forget(u64 key)
 {
 	struct uring_open *before;
@@ -214,7 +213,7 @@ int BPF_PROG(io_uring_req_failed, const void *sqe, struct io_kiocb *req)
 	return uring_begin(req, true);
 }
 
-/* One that was submitted before anybody looked, or thrown out. False: it is of no interest. */
+/* Fills in a request whose submission was not seen, or was dropped. False: it is out of scope. */
 static __always_inline bool uring_unseen(struct uring_open *open, struct io_kiocb *req)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -225,12 +224,12 @@ static __always_inline bool uring_unseen(struct uring_open *open, struct io_kioc
 	open->tid = BPF_CORE_READ(task, pid);
 	open->pid = BPF_CORE_READ(task, tgid);
 	uring_fill(open, req);
-	open->fd = -1; /* by now something else lies there */
+	open->fd = -1; /* other data is there by now */
 	open->flags = URING_BEGIN_UNKNOWN;
 	return true;
 }
 
-/* The slot that a new file went into, from 1; 0: it has a descriptor. */
+/* The slot that a new file got, from 1; 0: the file has a descriptor. */
 static __always_inline u32 uring_slot(struct io_kiocb *req, u32 opcode)
 {
 	switch (opcode) {
@@ -246,8 +245,8 @@ static __always_inline u32 uring_slot(struct io_kiocb *req, u32 opcode)
 }
 
 /*
- * Tells the name of a file, and of a socket its addresses. fd -1: it is in a slot.
- * Whether there was room; if not, the loss is counted with `counts`.
+ * Records the name of a file, and the addresses of a socket. fd -1: it is in a slot. Whether there
+ * was room; if not, the loss is counted if `counts`.
  */
 static __always_inline bool uring_name(const struct uring_open *open, struct file *file, s32 fd,
 				       bool counts)
@@ -291,7 +290,7 @@ static __always_inline void uring_closes(const struct uring_open *open, s32 fd)
 	rare_emit(&r->head, 64);
 }
 
-/* Descriptors that it made or closed, and files that only a slot names. */
+/* Records descriptors that a request made or closed, and files that are only in a slot. */
 static __always_inline void uring_files(const struct uring_open *open, struct io_kiocb *req,
 					s32 result, const struct file_ref *ref)
 {
@@ -328,7 +327,7 @@ static __always_inline void uring_files(const struct uring_open *open, struct io
 		bpf_map_update_elem(&told_files, &slot_file, &now, BPF_ANY);
 }
 
-/* In a kernel thread, the one that polls the queue: whom it wakes, it wakes for that. */
+/* Notes what the kernel thread that polls the queue serves, as the cause of its wake-ups. */
 static __always_inline void uring_is_served(const struct file_ref *file)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -352,7 +351,7 @@ int io_uring_complete(u64 *args)
 	u32 opcode, slot;
 	s32 result;
 
-	if (!req) /* one more completion of a request that goes on */
+	if (!req) /* a request with several completions goes on */
 		return 0;
 	found = bpf_map_lookup_elem(&uring_requests, &key);
 	if (found) {
@@ -365,7 +364,7 @@ int io_uring_complete(u64 *args)
 	opcode = open.opcode;
 	BOUND(opcode, 63);
 	slot = uring_fds[opcode] == URING_FD_OPENS ? uring_slot(req, opcode) : 0;
-	if (slot) { /* that it chose itself, or that the kernel did */
+	if (slot) { /* chosen by the program or by the kernel */
 		open.flags |= URING_DIRECT;
 		open.fd = slot == SLOT_ANY ? result : (s32)slot - 1;
 	}

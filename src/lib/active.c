@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans that are made active, or not, beside their begin and end. */
+/* Makes spans active, or not, between their begin and their end. */
 #include "lib/frames.h"
 
-/* Takes the last frame of a span away. True if it was the active one. */
+/* Removes the last frame of a span. True: it was the active one. */
 static bool frame_detach(struct fathom_thread *t, u64 token)
 {
 	struct frame *top = frame_top(t), *f = top;
@@ -54,7 +54,7 @@ struct fathom_span fathom_span_current(void)
 	struct fathom_thread *t = thread_get();
 	const struct frame *f = t ? frame_top(t) : NULL;
 
-	if (!f || !id_load(f->ctx.span)) /* none, or a root that the level left out */
+	if (!f || !id_load(f->ctx.span)) /* no span, or a suppressed root */
 		return s;
 	memcpy(s.trace_id, f->ctx.trace, 16);
 	memcpy(s.span_id, f->ctx.span, 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader's side of an application ring. The other side may be hostile. */
+/* The reader's side of an application ring. The writer may be hostile. */
 #include "lib/app_ring.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #define MASK (APP_RING_SLOTS - 1)
-#define PAGE_BYTES 4096 /* the smallest there is */
+#define PAGE_BYTES 4096 /* the smallest page size */
 
 int app_ring_open(int fd, struct app_ring **out)
 {
@@ -17,7 +17,7 @@ int app_ring_open(int fd, struct app_ring **out)
 	struct app_ring *ring;
 	struct stat st;
 
-	/* Unsealed, it could be cut under our feet, which is SIGBUS. */
+	/* an unsealed file could be truncated while we read it, which raises SIGBUS */
 	if (seals < 0 || (seals & APP_RING_SEALS) != APP_RING_SEALS || fstat(fd, &st) < 0 ||
 	    st.st_size != (off_t)APP_RING_BYTES)
 		return -EINVAL;
@@ -57,7 +57,7 @@ bool app_ring_take_over(struct app_ring *ring, u32 session, u64 until_ns)
 {
 	u32 grace = APP_RING_GRACE;
 
-	/* The lease first: who asks from then on whether the grace is over goes on. */
+	/* the lease first: a thread that finds the grace over must see that it holds again */
 	__atomic_store_n(&ring->lease_ns, until_ns, __ATOMIC_SEQ_CST);
 	if (__atomic_compare_exchange_n(&ring->listening, &grace, session, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
@@ -68,7 +68,7 @@ bool app_ring_take_over(struct app_ring *ring, u32 session, u64 until_ns)
 
 bool app_ring_renew(struct app_ring *ring, u32 session, u64 until_ns)
 {
-	/* The lease first: who looks from then on finds that it holds. */
+	/* the lease first, so that threads that look from now on find that it holds */
 	__atomic_store_n(&ring->lease_ns, until_ns, __ATOMIC_SEQ_CST);
 	return __atomic_exchange_n(&ring->listening, session, __ATOMIC_ACQ_REL) == session;
 }
@@ -104,7 +104,7 @@ u64 app_ring_lost(const struct app_ring *ring)
 	return lost;
 }
 
-/* A record in our own memory, as big as any of the kinds that a process writes. */
+/* A copy of a record, with room for the largest kind that a process writes. */
 union app_record {
 	struct record_head head;
 	struct record_service service;
@@ -115,7 +115,7 @@ union app_record {
 	u8 bytes[18 * RECORD_SLOT_BYTES];
 };
 
-/* True if lengths and numbers are such that a reader of the struct stays inside it. */
+/* Whether lengths and counts of the record keep a reader of its struct inside of it. */
 static bool record_is_sound(const union app_record *r)
 {
 	size_t bytes = (size_t)r->head.slots * RECORD_SLOT_BYTES;
@@ -147,8 +147,8 @@ static bool record_is_sound(const union app_record *r)
 }
 
 /*
- * Copies the record at a position, of which `reserved` slots are the producer's and those up to
- * `there` no hole. 0: none is there yet; negative: damage.
+ * Copies the record at a position. `reserved` slots from there on are reserved, and those up to
+ * `there` are no hole. Returns its slots; 0: it is not published yet; negative: damage.
  */
 static int record_take(const struct app_lane *lane, u64 at, u64 reserved, u64 there,
 		       union app_record *out)
@@ -176,8 +176,8 @@ static int record_take(const struct app_lane *lane, u64 at, u64 reserved, u64 th
 }
 
 /*
- * Up to where none of the slots lies in a hole. Who publishes a record has written all of its
- * slots before: what we see of it later is whole.
+ * The position up to which no slot is in a hole. A producer writes all slots of a record before it
+ * publishes it, so the slots of a record that is seen as published later are no holes.
  */
 static u64 lane_there(const struct app_ring_sink *sink, u32 lane, u64 at, u64 limit)
 {
@@ -203,7 +203,7 @@ static void slots_give_back(struct app_lane *lane, u64 from, u64 to)
 				 __ATOMIC_RELAXED);
 }
 
-/* A stretch of a lane: what was reserved, and up to where it is no hole. */
+/* A part of a lane: what is reserved, and up to where it is no hole. */
 struct stretch {
 	u64 at, limit, there;
 };
@@ -214,8 +214,8 @@ static int stretch_take(const struct app_lane *lane, const struct stretch *s, un
 }
 
 /*
- * Behind damage, or half a record that nobody will finish: how long that is, nobody says. What a
- * handler wrote meanwhile is whole, however: on to the next one that looks like a record.
+ * Skips damage, or a record that nobody will finish, whose length is not known. Records that a
+ * signal handler wrote behind it are whole, so this goes on to the next slot that looks like one.
  */
 static void stretch_skip(const struct app_lane *lane, struct stretch *s, union app_record *r)
 {
@@ -227,7 +227,7 @@ static void stretch_skip(const struct app_lane *lane, struct stretch *s, union a
 	s->at = s->limit;
 }
 
-/* Up to `limit`, a head that was read before. True if nothing is missing before it. */
+/* Drains up to `limit`, a head that was read before. True: nothing before it is missing. */
 static bool lane_drain(struct app_lane *lane, struct stretch *s, bool ended,
 		       const struct app_ring_sink *sink, struct app_drained *drained)
 {
@@ -264,7 +264,7 @@ bool app_ring_drain_lane(struct app_ring *ring, u32 i, u64 limit, const struct a
 	struct app_lane *lane = &ring->lane[i];
 	struct stretch s = {__atomic_load_n(&lane->control.tail, __ATOMIC_RELAXED), limit, 0};
 
-	if (limit - s.at > APP_RING_SLOTS) { /* no library of ours does this */
+	if (limit - s.at > APP_RING_SLOTS) { /* libfathom never does this */
 		drained->damaged++;
 		__atomic_store_n(&lane->control.tail, limit, __ATOMIC_RELEASE);
 		return true;

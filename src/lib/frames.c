@@ -24,7 +24,6 @@ static bool frame_is_recorded(const struct frame *f)
 	return f && f->trace_flags & FATHOM_SAMPLED;
 }
 
-/* Says which span is active now, where no begin or end says it. */
 void fathom_record_active(struct fathom_thread *t, const struct frame *before)
 {
 	const struct frame *active = frame_or_beside(t, t->top);
@@ -35,7 +34,6 @@ void fathom_record_active(struct fathom_thread *t, const struct frame *before)
 		record_switch_to(t, RECORD_span_detach, &before->ctx);
 }
 
-/* The top frame was ended by another thread. */
 struct frame *fathom_frames_settle(struct fathom_thread *t, struct frame *f)
 {
 	frame_pop(t, f);
@@ -43,7 +41,6 @@ struct frame *fathom_frames_settle(struct fathom_thread *t, struct frame *f)
 	return t->top;
 }
 
-/* A span that ended: wherever it stands in our frames, and where it began. */
 void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where)
 {
 	for (struct frame *f = t->top; f; f = f->prev) {
@@ -55,7 +52,7 @@ void fathom_frames_end(struct fathom_thread *t, u64 span, u16 where)
 
 void fathom_frames_end_elsewhere(u64 token, u16 where)
 {
-	if (where) /* it may be another's by now */
+	if (where) /* the place may belong to another span by now */
 		__atomic_compare_exchange_n(&fathom_live[where - 1], &token, 0, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As much of the protobuf encoding as OpenTelemetry's KeyValue needs. */
+/* Writes protobuf, as far as OpenTelemetry's KeyValue needs it. */
 #ifndef LIB_PROTOBUF_WRITE_H
 #define LIB_PROTOBUF_WRITE_H
 
@@ -12,7 +12,7 @@ struct protobuf {
 	u8 *data;
 	size_t size;
 	size_t bytes;
-	bool full; /* something did not fit; what is there is of no use */
+	bool full; /* something did not fit: the contents are not valid */
 };
 
 static inline void protobuf_init(struct protobuf *p, u8 *data, size_t size)
@@ -50,7 +50,7 @@ static inline size_t protobuf_varint_bytes(u64 value)
 	return bytes;
 }
 
-/* A field of bytes, a string or a message: all the same on the wire. */
+/* Writes a field of bytes, a string or a message, which have one form on the wire. */
 static inline void protobuf_bytes(struct protobuf *p, u32 field, const void *data, size_t bytes)
 {
 	protobuf_varint(p, field << 3 | 2);
@@ -58,13 +58,13 @@ static inline void protobuf_bytes(struct protobuf *p, u32 field, const void *dat
 	protobuf_raw(p, data, bytes);
 }
 
-/* How long a field of `bytes` bytes is; our field numbers are below 16. */
+/* The length of a field with `bytes` bytes. Our field numbers are below 16. */
 static inline size_t protobuf_field_bytes(size_t bytes)
 {
 	return 1 + protobuf_varint_bytes(bytes) + bytes;
 }
 
-/* How long what protobuf_attribute() writes is. */
+/* The length of what protobuf_attribute() writes. */
 static inline size_t protobuf_attribute_bytes(const char *key, const char *value)
 {
 	size_t any = protobuf_field_bytes(strlen(value));

@@ -5,7 +5,7 @@
 #define TEXT_BYTES 1024
 #define NAME_BYTES 512
 
-/* `text`: bytes of key and value, of each TEXT_BYTES at most. */
+/* Whether key or value do not fit. `text`: their bytes, at most TEXT_BYTES of each. */
 static bool attribute_is_cut(const struct fathom_attribute *a, size_t key, size_t text)
 {
 	size_t value = text - key;
@@ -19,8 +19,8 @@ static bool attribute_is_cut(const struct fathom_attribute *a, size_t key, size_
 }
 
 /*
- * Has a handler told an event of the span in this part of our lane? Its attributes are those of the
- * last one. What it wrote is whole, and the reader changes nothing of it but `seq`.
+ * Whether a signal handler has written an event of the span into this part of our lane. Attributes
+ * belong to the last event. Records of the handler are whole, and the reader changes only `seq`.
  */
 static bool event_between(const struct app_lane *lane, u64 from, u64 to,
 			  const struct fathom_span *span)
@@ -41,8 +41,9 @@ static bool event_between(const struct app_lane *lane, u64 from, u64 to,
 }
 
 /*
- * `event_end`: where the event ends that it is of, or its last attribute; NULL: it is of the span.
- * It is that of the span, too, and incomplete, where another event would get it.
+ * Writes an attribute. `event_end`: where its event, or the event's last attribute, ends; NULL: it
+ * belongs to the span. If another event came in between, it is written as one of the span, marked
+ * as incomplete.
  */
 static void record_attribute(struct fathom_thread *t, const struct fathom_span *s,
 			     const struct fathom_attribute *a, u64 *event_end)
@@ -89,7 +90,7 @@ static void record_attribute(struct fathom_thread *t, const struct fathom_span *
 	write_publish(&w);
 }
 
-/* The calling thread if what is said about the span will be recorded, else NULL. */
+/* Returns the calling thread if records about the span are wanted, else NULL. */
 static struct fathom_thread *say_begin(const struct fathom_span *span)
 {
 	return fathom_span_recorded(span) ? thread_get() : NULL;
@@ -179,7 +180,8 @@ void fathom_span_peer(const struct fathom_span *span, const struct fathom_endpoi
 		record_endpoint(t, span, endpoint, &keys_peer, NULL);
 }
 
-/* *end: where it ends in the lane. False: there will be none that attributes could belong to. */
+/* Writes an event. *end gets its end in the lane. False: it is lost, and attributes have no event.
+ */
 static bool record_event(struct fathom_thread *t, const struct fathom_span *span,
 			 const struct fathom_event *event, u64 *end)
 {

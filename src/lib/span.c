@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans: begin, end, and what is asked of them.
+ * Begins and ends spans, and answers queries about them.
  *
- * The record of a begin is written before its span is published as active (lib/frames.h) and
- * that of an end after it is withdrawn, so that whoever sees a span active sees it inside its
- * bounds. A span that was ended by another thread than the one it is active on is the exception.
+ * The record of a begin is written before the span is published as active (lib/frames.h), and the
+ * record of an end after it is withdrawn. So a reader that sees a span as active sees it inside its
+ * bounds. The exception is a span that is ended by another thread than the one where it is active.
  */
 #include "lib/span_record.h"
 
@@ -34,9 +34,8 @@ static u8 pass_flags(struct fathom_thread *t, const struct begin *b)
 }
 
 /*
- * The span of a begin that the level leaves out: it stands for its parent, and where that is not
- * what is active anyway, it makes it so. A root makes it that nothing is: those that begin then are
- * roots, too.
+ * Begins a span that the level suppresses. It stands for its parent, and makes the parent active if
+ * it is not. A suppressed root makes no span active: spans that begin then are roots, too.
  */
 static __attribute__((noinline)) void span_pass(struct fathom_thread *t, const struct begin *b,
 						struct fathom_span *s)
@@ -63,7 +62,7 @@ static __attribute__((noinline)) void span_pass(struct fathom_thread *t, const s
 	fathom_record_active(t, before);
 }
 
-/* There is no frame for it: its time is not seen, nor is it the parent of what it does. */
+/* Begins a span without a frame. It is never active, and never a parent of other spans. */
 static __attribute__((noinline)) void span_too_deep(struct fathom_thread *t,
 						    const struct fathom_span *s, struct begin *b)
 {
@@ -114,7 +113,7 @@ static inline void span_start(struct fathom_thread *t, struct begin *b, struct f
 		fathom_record_active(t, before);
 }
 
-/* The parent of a begin: the active span. */
+/* Takes the active span as the parent of a begin. */
 static inline void begin_under(struct begin *b, const struct fathom_thread *t,
 			       const struct frame *f)
 {
@@ -148,7 +147,7 @@ static void begin_under_remote(struct begin *b, const struct fathom_context *rem
 	if (b->parent) {
 		b->trace = remote->trace_id;
 		b->flags |= BEGIN_REMOTE;
-	} else if (remote->flags == 0) { /* zeros: there was no context */
+	} else if (remote->flags == 0) { /* the ids are 0: there was no context */
 		b->trace_flags = FATHOM_DEFERRED;
 	}
 	if (b->trace_flags & FATHOM_DEBUG_TRACE)
@@ -219,8 +218,8 @@ struct fathom_span fathom_span_remote(const struct fathom_context *parent, const
 }
 
 /*
- * A span that the level leaves out has a frame where it was attached, or where it began, if its
- * parent was not active there.
+ * Ends a suppressed span. It has a frame where it was attached, and where it began if its parent
+ * was not active there.
  */
 static __attribute__((noinline)) void span_pass_end(struct fathom_span *span)
 {
@@ -299,7 +298,7 @@ bool fathom_listening(void)
 {
 	struct fathom_thread *t = thread_get();
 
-	/* One that was killed says nothing. It may only be late, though: what is written waits. */
+	/* a listener that was killed says nothing; one that is only late finds what was written */
 	return t && write_wanted(t) &&
 	       clock_read_ns(CLOCK_MONOTONIC_COARSE) <=
 		       __atomic_load_n(&t->ring->lease_ns, __ATOMIC_RELAXED);

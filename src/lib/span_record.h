@@ -13,13 +13,13 @@
 
 #define NAME_BYTES 512
 #define END_SHORT_BYTES                                                                            \
-	offsetof(struct record_span_end, next) /* of an end with nothing behind it */
+	offsetof(struct record_span_end, next) /* for an end after which no span is active */
 
 struct begin {
 	const char *name;
-	size_t name_bytes; /* 0: up to its NUL */
+	size_t name_bytes; /* length of the name; 0: up to its NUL */
 	const u8 *trace;   /* NULL: a new one */
-	u64 parent;	   /* its span id, 0: a root */
+	u64 parent;	   /* span id of the parent, 0: a root */
 	u8 trace_flags;	   /* of the parent */
 	u8 kind;
 	u8 level;
@@ -41,13 +41,13 @@ static inline size_t name_bytes(const char *name, size_t given)
 	return given < NAME_BYTES ? given : NAME_BYTES;
 }
 
-/* Is that not all of a text that was looked at up to the `most` that are written? */
+/* Whether a text was cut. At most `most` bytes of it are written, and only those were looked at. */
 static inline bool text_is_cut(const char *text, size_t given, size_t length, size_t most)
 {
 	return unlikely(length == most) && (given ? given > most : text[most] != '\0');
 }
 
-/* `cut`: not all that is to be said of it can be. */
+/* Writes the record of a begin. `cut`: a part of it does not fit. */
 static inline void record_begin(struct fathom_thread *t, const struct fathom_span *s,
 				const struct begin *b, bool cut)
 {
@@ -96,7 +96,7 @@ static void record_end(struct fathom_thread *t, const struct fathom_span *s, u8 
 	context_fill(&r->ctx, s->trace_id, id_load(s->span_id));
 	if (next)
 		context_fill(&r->next, next->ctx.trace, id_load(next->ctx.span));
-	else /* in a single slot there is half of it */
+	else /* a record of one slot has half of it */
 		memset(&r->next, 0,
 		       w.slots > 1 ? sizeof(r->next) : RECORD_SLOT_BYTES - END_SHORT_BYTES);
 	if (w.slots > 1)

@@ -2,8 +2,8 @@
 /*
  * Contexts on the wire: W3C Trace Context (level 1 and 2), B3, and our binary form.
  *
- * Nothing here is trusted: a parser looks at a byte only after it has seen that the
- * one before it was not the NUL, and fills a local context that is given out at the end.
+ * No input is trusted. A parser reads a byte only after it has seen that the one before is not the
+ * NUL. It fills a local context, which is copied to the caller at the end.
  */
 #include <errno.h>
 #include <fathom/fathom.h>
@@ -22,7 +22,7 @@ static char *hex_write(char *out, const uint8_t *bytes, size_t count)
 	return out;
 }
 
-/* W3C allows small letters only, B3 is used with either. -1: not a digit. */
+/* The value of a digit, -1: it is none. W3C allows small letters only; B3 is used with both. */
 static int hex_digit(char c, bool capitals)
 {
 	if (c >= '0' && c <= '9')
@@ -34,7 +34,7 @@ static int hex_digit(char c, bool capitals)
 	return -1;
 }
 
-/* Reads 2 * count digits; NULL if one of them is none, else what follows. */
+/* Reads 2 * count digits. Returns the place behind them, NULL if one is no digit. */
 static const char *hex_read(const char *text, uint8_t *out, size_t count, bool capitals)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -100,7 +100,7 @@ int fathom_extract_traceparent(const char *text, struct fathom_context *out)
 	if (!text || *text++ != '-')
 		return -EINVAL;
 	text = hex_read(text, &flags, 1, false);
-	/* Later versions may go on behind another dash. */
+	/* later versions may have more fields behind another dash */
 	if (!text || (*text && (version == 0 || *text != '-')) || !has_ids(&c))
 		return -EINVAL;
 	c.flags = flags & WIRE_FLAGS;
@@ -108,7 +108,7 @@ int fathom_extract_traceparent(const char *text, struct fathom_context *out)
 	return 0;
 }
 
-/* '1', '0', 'd' as flags; -1 for others. */
+/* Converts '1', '0' and 'd' to flags; -1 for other characters. */
 static int b3_decision(char c)
 {
 	switch (c) {
@@ -122,7 +122,8 @@ static int b3_decision(char c)
 	return -1;
 }
 
-/* 16 or 32 digits; a short trace id stands in the last bytes. What follows, or NULL. */
+/* Reads a trace id of 16 or 32 digits; a short one is in the last bytes. The place behind, or NULL.
+ */
 static const char *b3_trace_read(const char *text, uint8_t trace[16])
 {
 	const char *half = hex_read(text, trace + 8, 8, true);
@@ -154,7 +155,7 @@ int fathom_inject_b3(const struct fathom_context *context, char out[FATHOM_B3_BY
 	return 0;
 }
 
-/* Behind the span id: nothing, "-decision", or "-decision-parent". */
+/* Reads the rest behind the span id: nothing, "-decision", or "-decision-parent". */
 static int b3_tail_read(const char *text, struct fathom_context *c)
 {
 	int decision;
@@ -289,7 +290,7 @@ int fathom_extract_binary(const void *data, size_t bytes, struct fathom_context 
 	const uint8_t *in = data;
 	struct fathom_context c = {0};
 
-	/* A later version may be longer; what it begins with stays. */
+	/* a later version may be longer, but begins with the same fields */
 	if (!in || !out || bytes < FATHOM_BINARY_BYTES ||
 	    (in[0] == 0 && bytes != FATHOM_BINARY_BYTES) || in[0] == 0xff)
 		return -EINVAL;
