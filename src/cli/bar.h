@@ -6,7 +6,7 @@
 #ifndef CLI_BAR_H
 #define CLI_BAR_H
 
-#include "cli/view.h"
+#include "cli/terminal.h"
 #include "span/split.h"
 
 /*

@@ -4,7 +4,7 @@
 #define CLI_CHUNKS_VIEW_H
 
 #include "answer/chunks.h"
-#include "cli/view.h"
+#include "cli/terminal.h"
 
 void chunks_write_text(const struct terminal *t, const struct chunk_row *rows, size_t count);
 

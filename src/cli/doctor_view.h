@@ -6,7 +6,7 @@
 #define CLI_DOCTOR_VIEW_H
 
 #include "cli/doctor_probe.h"
-#include "cli/view.h"
+#include "cli/terminal.h"
 
 /* The JSON of `fathom doctor --json`, with a line for each finding. */
 void diagnosis_write_json(FILE *file, const struct diagnosis *d);

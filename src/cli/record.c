@@ -17,7 +17,7 @@
 #include "cli/command.h"
 #include "cli/read_options.h"
 #include "cli/record_options.h"
-#include "cli/view.h"
+#include "cli/terminal.h"
 #include "recorder/default_dir.h"
 #include "recorder/hook.h"
 #include "recorder/recorder.h"

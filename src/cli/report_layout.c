@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/report_row.h"
 
 #define NUMBER_FILE 10
 #define NUMBER_USUAL 9

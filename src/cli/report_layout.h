@@ -5,7 +5,8 @@
 #ifndef CLI_REPORT_LAYOUT_H
 #define CLI_REPORT_LAYOUT_H
 
-#include "cli/report_text.h"
+#include "answer/report.h"
+#include "cli/terminal.h"
 
 #define REPORT_RANKS 4 /* p50, p95, p99, max */
 

@@ -3,7 +3,7 @@
 #ifndef CLI_SPAN_DETAILS_H
 #define CLI_SPAN_DETAILS_H
 
-#include "cli/view.h"
+#include "cli/terminal.h"
 #include "span/span.h"
 
 /* Writes the details in the rest of the line: `room` columns, if lines end at the width. */

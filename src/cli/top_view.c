@@ -7,8 +7,9 @@
 #include <time.h>
 
 #include "base/units.h"
+#include "cli/answer_text.h"
 #include "cli/bar.h"
-#include "cli/report_text.h"
+#include "cli/report_row.h"
 
 #define LABEL_LEAST 12
 #define LABEL_MIN 26 /* columns, if parts have room */

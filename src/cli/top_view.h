@@ -4,7 +4,7 @@
 #define CLI_TOP_VIEW_H
 
 #include "answer/live.h"
-#include "cli/view.h"
+#include "cli/terminal.h"
 
 /*
  * Writes a table for each part, with a bar for each row. They take at most `lines` lines, which

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/answer_text.h"
 #include "cli/bar.h"
 #include "cli/span_details.h"
 #include "cli/trace_tree.h"

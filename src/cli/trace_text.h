@@ -5,7 +5,7 @@
 
 #include "answer/source.h"
 #include "answer/trace.h"
-#include "cli/view.h"
+#include "cli/terminal.h"
 
 /* The state of a text in the making. */
 struct trace_text {

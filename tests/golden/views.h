@@ -3,7 +3,8 @@
 #ifndef TESTS_GOLDEN_VIEWS_H
 #define TESTS_GOLDEN_VIEWS_H
 
-#include "cli/view.h"
+#include "answer/source.h"
+#include "cli/terminal.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define T0 81234000000000ull

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/view.h"
+#include "cli/terminal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,9 +7,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include "base/units.h"
-#include "record/record.h"
 
 #define DEFAULT_WIDTH 120
 #define MIN_WIDTH 60
@@ -49,89 +46,6 @@ void terminal_sentence(const struct terminal *t, const char *head, const char *f
 		terminal_text(t, text);
 	putc('\n', t->file);
 	free(text);
-}
-
-static void lost_write_text(const struct terminal *t, const struct lost_view *lost)
-{
-	const struct {
-		const char *name;
-		uint64_t count;
-	} parts[] = {
-		{"buffer", lost->buffer},
-		{"recursion", lost->recursion},
-		{"application", lost->application},
-		{"damaged", lost->damaged},
-	};
-	char text[256] = "";
-	size_t length = 0;
-
-	if (lost_total(lost) == 0)
-		return;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (parts[i].count == 0)
-			continue;
-		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s %" PRIu64,
-					   length ? ", " : "", parts[i].name, parts[i].count);
-	}
-	terminal_sentence(t, "lost: ",
-			  "%" PRIu64 " records (%s); their events are missing above, and time that "
-			  "depends on them is unknown",
-			  lost_total(lost), text);
-}
-
-/* Puts a blank after each comma, so that lines can break there. */
-static void missing_write_text(const struct terminal *t, const char *names)
-{
-	char text[1024];
-	size_t n = 0;
-
-	if (!names || !*names)
-		return;
-	for (; *names && n + 2 < sizeof(text); names++) {
-		text[n++] = *names;
-		if (*names == ',')
-			text[n++] = ' ';
-	}
-	text[n] = '\0';
-	terminal_sentence(t, "missing: ",
-			  "the kernel lacks these tracepoints: %s; their events were not recorded "
-			  "('fathom doctor' says what they are for)",
-			  text);
-}
-
-void source_write_text(const struct terminal *t, const struct source_view *source)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	lost_write_text(t, &source->lost);
-	if (source->incomplete)
-		terminal_sentence(
-			t, "incomplete: ", "%" PRIu64 " fields were cut or could not be read",
-			source->incomplete);
-	missing_write_text(t, source->missing);
-	for (size_t i = 0; i < source->gaps_count; i++) {
-		const struct gap_view *gap = &source->gaps[i];
-
-		terminal_sentence(
-			t, "gap: ", "nothing was recorded%s%s for %s (%" PRIu64 " to %" PRIu64 ")",
-			gap->host ? " on " : "", gap->host ? gap->host : "",
-			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
-			gap->to_ns);
-	}
-	if (source->filters & FILTER_SYSCALLS)
-		terminal_sentence(
-			t, "filter: ",
-			"only some system calls were recorded (--syscalls); time on a CPU "
-			"outside of these is unknown");
-	if (source->filters & FILTER_SPANS)
-		terminal_sentence(t, "filter: ",
-				  "threads were recorded only under spans (--spans-only); time "
-				  "outside of spans is unknown");
-	if (source->cpu_ns && source->steal_ns > source->cpu_ns / 100)
-		terminal_sentence(t, "steal: ",
-				  "the hypervisor took %" PRIu64
-				  " %% of the CPUs' time, which is included in user and kernel",
-				  source->steal_ns * 100 / source->cpu_ns);
 }
 
 /*

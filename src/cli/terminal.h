@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing texts to a terminal, or to a file. */
-#ifndef CLI_VIEW_H
-#define CLI_VIEW_H
+#ifndef CLI_TERMINAL_H
+#define CLI_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include "answer/source.h"
 
 /* The output of a text. */
 struct terminal {
@@ -23,9 +21,6 @@ struct terminal {
  * and TERM is not "dumb"; and its width, or 120 columns.
  */
 struct terminal terminal_of(FILE *file);
-
-/* Writes what is missing from the answer, a line each; nothing if nothing is missing. */
-void source_write_text(const struct terminal *t, const struct source_view *source);
 
 /*
  * Writes a text in exactly `width` columns, padded with spaces or cut with an ellipsis.

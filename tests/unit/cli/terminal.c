@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/view.h"
+#include "cli/terminal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -120,13 +120,6 @@ TEST(colors_as_the_environment_says)
 	CHECK(!terminal_of(file).color);
 	fclose(file);
 	close(master);
-}
-
-TEST(losses_sum_up)
-{
-	struct lost_view lost = {1, 2, 3, 4};
-
-	CHECK_EQ(lost_total(&lost), 10);
 }
 
 TEST_MAIN()
