@@ -232,11 +232,13 @@ static int compare_monotonic(const void *a, const void *b)
 }
 
 /* Takes over the chunks of one boot. 0 or -ENOMEM. */
-static int boot_take(struct recording *r, const struct recording *all, const struct boots *boots,
+static int boot_take(struct recording *r, struct recording *all, const struct boots *boots,
 		     uint32_t boot)
 {
 	int err = 0;
 
+	if (boots->list.count == 1) /* there can be thousands of chunks */
+		err = vec_move(&r->chunks, &all->chunks);
 	for (size_t i = 0; i < all->chunks.count && !err; i++)
 		if (boots->of[i] == boot)
 			err = vec_push(&r->chunks, all->chunks.data[i]);
