@@ -45,7 +45,7 @@ static void boot_guess(struct chunk_info *chunk, const struct chunk_info *beside
 	strcpy(chunk->host, beside->host);
 }
 
-/* Finds the boot that a chunk tells, or adds it as the next one. 0 or -ENOMEM. */
+/* Finds the boot of a chunk by its id, or adds it as the next boot. 0 or -ENOMEM. */
 static int boot_of(struct boots *boots, struct bytes_map *seen, const struct chunk_info *chunk,
 		   uint32_t *number)
 {
@@ -92,7 +92,7 @@ static bool boots_overlap(const struct boots *boots, const struct chunk_info *ch
 	return false;
 }
 
-/* True if the boot can be another one of that host, as far as its later boots say. */
+/* True if the boot does not contradict the later boots of that host. */
 static bool fits(const struct boots *boots, const struct chunk_info *chunks, size_t count,
 		 const uint32_t boot_and_host[2])
 {

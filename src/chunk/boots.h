@@ -3,9 +3,9 @@
  * Sorts chunks into boots, and boots into hosts.
  *
  * The chunks of a boot bear its id. Boots are of one host if their chunks bear the same name of the
- * host and no two chunks of different boots overlap in Unix time. Hosts of one name that were
- * recorded at the same time are therefore told apart. Of a boot whose chunks lost the name, the
- * host is unknown: it never makes another host, and counts as an earlier boot of the latest one.
+ * host and no two chunks of different boots overlap in Unix time. So two
+ * hosts of one name that were recorded at the same time stay apart. A boot whose chunks lost the
+ * host name never becomes another host: it counts as a boot of the latest host.
  */
 #ifndef CHUNK_BOOTS_H
 #define CHUNK_BOOTS_H

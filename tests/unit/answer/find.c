@@ -50,17 +50,16 @@ static void request(struct chunk_writer *w, u32 tid, u8 trace, u64 begin_ns, u64
 }
 
 /* Trace A of process 7 lasts 10 ms, trace B of process 8 20 ms; thread 9 has no span. */
-static const char *requests_record(void)
+static const char *requests_record_on(const char *host, const char *boot_id)
 {
 	const struct chunk_clock clock = {.monotonic_ns = 1000 * MS, .unix_ns = 1};
 	const char *dir = make_directory();
-	const struct chunk_writer_options options = {
-		.dir = dir,
-		.begin_ns = 1000 * MS,
-		.host = "here",
-		.boot_id = "00000000-0000-0000-0000-000000000001",
-		.clock = &clock,
-		.no_sync = true};
+	const struct chunk_writer_options options = {.dir = dir,
+						     .begin_ns = 1000 * MS,
+						     .host = host,
+						     .boot_id = boot_id,
+						     .clock = &clock,
+						     .no_sync = true};
 	struct record_syscall call = {
 		.head = head(RECORD_syscall, 9, 1100 * MS), .nr = 39, .duration_ns = 10};
 	struct chunk_writer *w;
@@ -75,7 +74,14 @@ static const char *requests_record(void)
 	return dir;
 }
 
+static const char *requests_record(void)
+{
+	return requests_record_on("here", "00000000-0000-0000-0000-000000000001");
+}
+
 static char shown[512];
+
+static int hosts_told; /* traces that name their host */
 
 /* "name@host" of each span, a slash between, and a blank behind each trace. */
 static int trace_take(void *arg, const struct trace *trace)
@@ -86,6 +92,8 @@ static int trace_take(void *arg, const struct trace *trace)
 
 		CHECK(span);
 		CHECK_STR(span->trace_id, trace->trace_id);
+		CHECK(!trace->host || strcmp(trace->host, span->host) == 0);
+		hosts_told += !i && trace->host;
 		snprintf(shown + at, sizeof(shown) - at, "%s%s@%s", i ? "/" : "", span->name,
 			 span->host);
 	}
@@ -93,18 +101,27 @@ static int trace_take(void *arg, const struct trace *trace)
 	return 0;
 }
 
-static int given(const char *dir, struct trace_choice choice)
+static int given_of(const char *const *dirs, size_t dirs_count, struct trace_choice choice)
 {
-	const struct source_options from = {.dirs = &dir, .dirs_count = 1};
+	const struct source_options from = {.dirs = dirs, .dirs_count = dirs_count};
 	struct traces traces;
 	size_t count = 0;
 	struct error e = {0};
 
 	shown[0] = '\0';
+	hosts_told = 0;
 	CHECK_EQ(traces_load(&from, &choice, &traces, &e), 0);
 	CHECK_EQ(traces_give(&traces, &(struct trace_sink){trace_take, NULL}, &count), 0);
 	traces_free(&traces);
 	return (int)count;
+}
+
+static int given(const char *dir, struct trace_choice choice)
+{
+	int count = given_of(&dir, 1, choice);
+
+	CHECK_EQ(hosts_told, 0);
+	return count;
 }
 
 #define GIVEN(dir, ...) given(dir, (struct trace_choice){__VA_ARGS__})
@@ -128,6 +145,26 @@ TEST(a_choice_has_its_traces_with_what_they_did_in_the_kernel)
 	CHECK_STR(shown, B);
 	CHECK_EQ(GIVEN(dir, .pid = 7, .trace_id = TRACE_A), 1);
 	CHECK_STR(shown, A);
+}
+
+#define OTHER_A "GET a@there/getpid@there "
+#define OTHER_B "GET b@there/getpid@there "
+
+/* Host by host; a trace that both have a part in is one on each. */
+TEST(each_host_has_its_own_traces)
+{
+	const char *const dirs[] = {
+		requests_record_on("there", "00000000-0000-0000-0000-000000000002"),
+		requests_record()};
+
+	CHECK_EQ(given_of(dirs, 2, (struct trace_choice){.slowest = 1}), 2);
+	CHECK_STR(shown, B OTHER_B);
+	CHECK_EQ(hosts_told, 2);
+	CHECK_EQ(given_of(dirs, 2, (struct trace_choice){.trace_id = TRACE_A}), 2);
+	CHECK_STR(shown, A OTHER_A);
+	CHECK_EQ(given_of(dirs, 2, (struct trace_choice){.tid = 8}), 2);
+	CHECK_STR(shown, B OTHER_B);
+	CHECK_EQ(given_of(dirs, 2, (struct trace_choice){.threads = true}), 10);
 }
 
 TEST(threads_come_behind_the_traces)

@@ -124,4 +124,32 @@ TEST(no_time_and_no_count_is_no_line)
 	free(text);
 }
 
+/* A report of several hosts names them, and has no time that is that of all. */
+TEST(rows_of_several_hosts_name_theirs)
+{
+	static const struct row row = {.key = "read",
+				       .host = "web",
+				       .pid = 12,
+				       .count = 1,
+				       .total_ns = 1 * MS,
+				       .time.ns = {[SPLIT_disk] = 1 * MS}};
+	static const struct gap_view gap = {.host = "web", .from_ns = 5, .to_ns = 9};
+	const struct report report = {.by = "process",
+				      .sort = "cpu",
+				      .hosts = 2,
+				      .rows = &row,
+				      .rows_count = 1,
+				      .source = {.gaps = &gap, .gaps_count = 1}};
+	char *text = NULL;
+	size_t size;
+	struct terminal t = {.file = open_memstream(&text, &size), .width = 120};
+
+	report_write_text(&t, &report);
+	fclose(t.file);
+	shows(text, 0, "1 row by process of 2 hosts, sorted by cpu\n");
+	shows(text, 0, "\nweb: read (pid 12) ");
+	shows(text, 0, "\ngap: nothing was recorded on web for 4 ns (5 to 9)\n");
+	free(text);
+}
+
 TEST_MAIN()
