@@ -7,9 +7,8 @@
 #include "map/fact/containers.h"
 
 #include "base/order.h"
-#include "map/fact/fork.h"
 #include "map/fact/query.h"
-#include "map/fact/unseen_forks.h"
+#include "map/fact/tenures.h"
 #include "map/partial.h"
 
 #define ANCESTORS_MAX 4096 /* of a process that are looked at */
@@ -25,25 +24,23 @@ static int place_add(struct places *places, u32 hierarchy, u64 cgroup)
 }
 
 /* Adds what was told of the process itself since its birth, the last that was told first. */
-static int places_own(const struct facts *f, u32 pid, const struct fact_fork *fork, u64 time_ns,
+static int places_own(const struct facts *f, u32 pid, const struct tenure *tenure, u64 time_ns,
 		      struct places *places)
 {
-	u64 from_ns = fork ? fork->time_ns : unseen_forks_last(f, pid, time_ns);
-	u64 until_ns = unseen_forks_next(f, pid, time_ns);
 	const struct fact_move *list = f->moves.data;
 	size_t n = COUNT_BEFORE(&f->moves, e,
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
 	int err = 0;
 
 	for (size_t i = n; i > 0 && !err; i--) {
-		if (list[i - 1].pid != pid || list[i - 1].time_ns < from_ns)
+		if (list[i - 1].pid != pid || list[i - 1].time_ns < tenure->from_ns)
 			break;
 		err = place_add(places, list[i - 1].hierarchy, list[i - 1].cgroup);
 	}
-	if (fork) /* its birth is known: no later snapshot need tell */
+	if (tenure->fork) /* its birth is known: no later snapshot need tell */
 		return err;
 	for (; n < f->moves.count && list[n].pid == pid && list[n].found && !err; n++) {
-		if (list[n].time_ns >= until_ns)
+		if (list[n].time_ns >= tenure->until_ns)
 			break;
 		err = place_add(places, list[n].hierarchy, list[n].cgroup);
 	}
@@ -55,9 +52,10 @@ int places_find(const struct facts *f, u32 pid, u64 time_ns, struct places *plac
 	int err = 0;
 
 	for (int i = 0; i < ANCESTORS_MAX && !err; i++) {
-		const struct fact_fork *fork = facts_fork(f, pid, time_ns);
+		struct tenure tenure = tenure_at(f, pid, time_ns);
+		const struct fact_fork *fork = tenure.fork;
 
-		err = places_own(f, pid, fork, time_ns, places);
+		err = places_own(f, pid, &tenure, time_ns, places);
 		if (!fork)
 			break;
 		if (!err && fork->cgroup)

@@ -149,7 +149,7 @@ void facts_free(struct facts *f)
 	FACT_KINDS(K)
 #undef K
 	texts_free(&f->texts);
-	vec_free(&f->unseen_forks);
+	vec_free(&f->tenures);
 	vec_free(&f->tables);
 	vec_free(&f->fd_ranges);
 	vec_free(&f->fds_by_file);

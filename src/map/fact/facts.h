@@ -168,22 +168,23 @@ struct fact_mapping {
 	K(move, moves, LIST, FACT_OF(cgroup_attach) | FACT_OF(process), ##__VA_ARGS__)             \
 	K(cgroup, cgroups, LIST, FACT_OF(cgroup), ##__VA_ARGS__)                                   \
 	K(follow, follows, LIST, FACT_OF(filter), ##__VA_ARGS__)                                   \
+	K(service, services, LIST, FACT_OF(service), ##__VA_ARGS__)                                \
 	K(name, names, LIST,                                                                       \
 	  FACT_OF(fork) | FACT_OF(exec) | FACT_OF(name) | FACT_OF(process) | FACT_OF(thread),      \
 	  ##__VA_ARGS__)                                                                           \
 	K(process, processes, LIST, FACT_OF(exec) | FACT_OF(process), ##__VA_ARGS__)               \
 	K(fork, forks, LIST, FACT_OF(fork), ##__VA_ARGS__)                                         \
-	K(service, services, LIST, FACT_OF(service), ##__VA_ARGS__)                                \
 	K(clock, clocks, LIST, FACT_OF(clock), ##__VA_ARGS__)                                      \
 	K(bytes, bytes, THREADS, FACT_OF(bytes), ##__VA_ARGS__)                                    \
 	K(path, paths, THREADS, FACT_OF(path), ##__VA_ARGS__)
 
 /* ---- what is found as the facts are sorted ---- */
 
-/* A number was given to another thread, and nobody saw the fork. */
-struct fact_unseen_fork {
+/* A number was given to another thread. */
+struct fact_tenure {
 	u64 time_ns;
 	u32 tid;
+	u32 fork; /* number in forks + 1; 0: nobody saw the fork */
 };
 
 /* How a thread got a table of descriptors. */
@@ -212,11 +213,11 @@ struct facts {
 	FACT_KINDS(K)
 #undef K
 	/* once sorted: */
-	VEC(struct fact_unseen_fork) unseen_forks; /* by number and time */
-	VEC(struct table_event) tables;		   /* by thread and time */
-	VEC(u32) fd_ranges;			   /* facts of ranges, by table and time */
-	VEC(u32) fds_by_file;	  /* facts with a path that queries need, by file */
-	VEC(u32) sockets_by_peer; /* facts that name a peer, by its key */
+	VEC(struct fact_tenure) tenures; /* by number and time */
+	VEC(struct table_event) tables;	 /* by thread and time */
+	VEC(u32) fd_ranges;		 /* facts of ranges, by table and time */
+	VEC(u32) fds_by_file;		 /* facts with a path that queries need, by file */
+	VEC(u32) sockets_by_peer;	 /* facts that name a peer, by its key */
 };
 
 /* Adds the facts that the record tells; many records tell none. 0 or -ENOMEM. */

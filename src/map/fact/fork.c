@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "map/fact/fork.h"
-
+/* Forks: how threads and processes were made. */
 #include "base/order.h"
 #include "map/fact/kind.h"
-#include "map/fact/unseen_forks.h"
 #include "map/partial.h"
 
 static int fork_add(struct facts *f, const struct record_head *head)
@@ -57,17 +55,6 @@ static int forks_keep(struct partial *p, struct living *l)
 	(void)l;
 	p->facts.forks.count = 0;
 	return 0;
-}
-
-const struct fact_fork *facts_fork(const struct facts *f, u32 pid, u64 time_ns)
-{
-	const struct fact_fork *list = f->forks.data;
-	size_t n = COUNT_BEFORE(&f->forks, e,
-				e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
-
-	if (n == 0 || list[n - 1].tid != pid || list[n - 1].pid != pid)
-		return NULL;
-	return unseen_forks_last(f, pid, time_ns) > list[n - 1].time_ns ? NULL : &list[n - 1];
 }
 
 const struct fact_kind fact_kind_fork = {

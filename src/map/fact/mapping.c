@@ -8,7 +8,7 @@
 #include "base/order.h"
 #include "map/fact/kind.h"
 #include "map/fact/stack.h"
-#include "map/fact/unseen_forks.h"
+#include "map/fact/tenures.h"
 #include "map/partial.h"
 
 /* Path, identity and function always follow each other, each with its NUL. */
@@ -68,15 +68,9 @@ static void mapping_archive(struct archive *a, void *fact)
 u64 mappings_image(const struct facts *f, u32 pid, u64 time_ns)
 {
 	const struct fact_process *list = f->processes.data;
-	const struct fact_fork *forks = f->forks.data;
 	size_t n = COUNT_BEFORE(&f->processes, e,
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
-	size_t fork = COUNT_BEFORE(&f->forks, e,
-				   e->tid < pid || (e->tid == pid && e->time_ns <= time_ns));
-	u64 since = unseen_forks_last(f, pid, time_ns);
-
-	if (fork > 0 && forks[fork - 1].tid == pid && forks[fork - 1].time_ns > since)
-		since = forks[fork - 1].time_ns;
+	u64 since = tenure_at(f, pid, time_ns).from_ns;
 
 	for (; n > 0 && list[n - 1].pid == pid; n--) {
 		if (list[n - 1].snapshot)

@@ -5,7 +5,7 @@
 #include "base/order.h"
 #include "map/fact/kind.h"
 #include "map/fact/query.h"
-#include "map/fact/unseen_forks.h"
+#include "map/fact/tenures.h"
 #include "map/partial.h"
 
 static int name_push(struct facts *f, const struct record_head *r, u64 start_ns, const char *comm,
@@ -166,6 +166,6 @@ static int names_keep(struct partial *p, struct living *l)
 
 const struct fact_kind fact_kind_name = {.add = name_add,
 					 .compare = name_compare,
-					 .index = unseen_forks_find,
+					 .index = tenures_find,
 					 .archive = name_archive,
 					 .keep = names_keep};

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "map/fact/fork.h"
 #include "map/fact/kind.h"
 #include "map/fact/query.h"
+#include "map/fact/tenures.h"
 #include "map/partial.h"
 
 static int process_push(struct facts *f, struct fact_process process, const char *command)
@@ -103,7 +103,7 @@ struct kept_processes { /* a VEC */
 /* A process that only forked runs what its parent ran: a copy of that, as a snapshot tells it. */
 static int process_inherit(const struct partial *p, u32 pid, struct kept_processes *copies)
 {
-	const struct fact_fork *fork = facts_fork(&p->facts, pid, p->to_ns);
+	const struct fact_fork *fork = tenure_at(&p->facts, pid, p->to_ns).fork;
 	const struct fact_process *by = fork ? query_process(p, pid, p->to_ns) : NULL;
 	struct fact_process copy;
 	int err;

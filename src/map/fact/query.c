@@ -6,10 +6,9 @@
 #include "base/order.h"
 #include "map/fact/bytes.h"
 #include "map/fact/fds.h"
-#include "map/fact/fork.h"
 #include "map/fact/mapping.h"
 #include "map/fact/path.h"
-#include "map/fact/unseen_forks.h"
+#include "map/fact/tenures.h"
 
 #define FORKS_FOLLOWED 64
 
@@ -21,16 +20,17 @@
 const struct fact_name *query_name(const struct partial *p, u32 tid, u64 time_ns)
 {
 	const struct fact_name *names = p->facts.names.data;
+	struct tenure tenure = tenure_at(&p->facts, tid, time_ns);
 	size_t n = COUNT_BEFORE(&p->facts.names, e,
 				e->tid < tid || (e->tid == tid && e->time_ns <= time_ns));
 
-	if (n > 0 && names[n - 1].tid == tid &&
-	    names[n - 1].time_ns >= unseen_forks_last(&p->facts, tid, time_ns))
+	if (n > 0 && names[n - 1].tid == tid && names[n - 1].time_ns >= tenure.from_ns)
 		return &names[n - 1];
+	/* a thread has its first name from its start on, which lies before its fork is told */
 	if (n == p->facts.names.count || names[n].tid != tid ||
-	    names[n].time_ns >= unseen_forks_next(&p->facts, tid, time_ns))
+	    names[n].time_ns > tenure.until_ns || names[n].start_ns > time_ns)
 		return NULL;
-	return names[n].start_ns > time_ns ? NULL : &names[n];
+	return &names[n];
 }
 
 const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
@@ -42,15 +42,9 @@ const char *query_comm(const struct partial *p, u32 tid, u64 time_ns)
 
 u64 query_held_until(const struct partial *p, u32 number, u64 time_ns)
 {
-	const struct fact_fork *list = p->facts.forks.data;
-	size_t n = COUNT_BEFORE(&p->facts.forks, e,
-				e->tid < number || (e->tid == number && e->time_ns <= time_ns));
+	u64 until_ns = tenure_at(&p->facts, number, time_ns).until_ns;
 
-	u64 next_ns = unseen_forks_next(&p->facts, number, time_ns);
-
-	if (n < p->facts.forks.count && list[n].tid == number && list[n].time_ns < next_ns)
-		next_ns = list[n].time_ns;
-	return next_ns == UINT64_MAX ? next_ns : next_ns - 1;
+	return until_ns == UINT64_MAX ? until_ns : until_ns - 1;
 }
 
 u32 query_pid(const struct partial *p, u32 tid, u64 time_ns)
@@ -60,35 +54,32 @@ u32 query_pid(const struct partial *p, u32 tid, u64 time_ns)
 	return name ? name->pid : 0;
 }
 
-static const struct fact_process *process_told(const struct partial *p, u32 pid, u64 time_ns)
+static const struct fact_process *process_told(const struct partial *p, u32 pid, u64 time_ns,
+					       const struct tenure *tenure)
 {
 	const struct fact_process *list = p->facts.processes.data;
 	size_t n = COUNT_BEFORE(&p->facts.processes, e,
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
 
-	if (n > 0 && list[n - 1].pid == pid &&
-	    list[n - 1].time_ns >= unseen_forks_last(&p->facts, pid, time_ns))
+	if (n > 0 && list[n - 1].pid == pid && list[n - 1].time_ns >= tenure->from_ns)
 		return &list[n - 1];
-	if (n < p->facts.processes.count && list[n].pid == pid && list[n].snapshot &&
-	    list[n].time_ns < unseen_forks_next(&p->facts, pid, time_ns))
-		return &list[n];
-	return NULL;
+	/* a process whose birth is known needs no later snapshot */
+	return !tenure->fork && n < p->facts.processes.count && list[n].pid == pid &&
+			       list[n].snapshot && list[n].time_ns < tenure->until_ns
+		       ? &list[n]
+		       : NULL;
 }
 
 const struct fact_process *query_process(const struct partial *p, u32 pid, u64 time_ns)
 {
 	for (int forks = 0; forks < FORKS_FOLLOWED; forks++) {
-		const struct fact_process *process = process_told(p, pid, time_ns);
-		const struct fact_fork *fork = facts_fork(&p->facts, pid, time_ns);
+		struct tenure tenure = tenure_at(&p->facts, pid, time_ns);
+		const struct fact_process *process = process_told(p, pid, time_ns, &tenure);
 
-		/* a process whose birth is known needs no later snapshot */
-		if (process &&
-		    (!fork || (process->time_ns >= fork->time_ns && process->time_ns <= time_ns)))
+		if (process || !tenure.fork)
 			return process;
-		if (!fork)
-			return NULL;
-		pid = fork->parent_pid;
-		time_ns = fork->time_ns;
+		pid = tenure.fork->parent_pid;
+		time_ns = tenure.fork->time_ns;
 	}
 	return NULL;
 }
@@ -118,12 +109,12 @@ const char *query_resource(const struct partial *p, u32 pid, u64 time_ns, const 
 	const struct fact_service *list = p->facts.services.data;
 	size_t n = COUNT_BEFORE(&p->facts.services, e,
 				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+	struct tenure tenure = tenure_at(&p->facts, pid, time_ns);
 	const struct fact_service *s;
 
-	if (n == 0 || list[n - 1].pid != pid ||
-	    list[n - 1].time_ns < unseen_forks_last(&p->facts, pid, time_ns)) {
+	if (n == 0 || list[n - 1].pid != pid || list[n - 1].time_ns < tenure.from_ns) {
 		if (n == p->facts.services.count || list[n].pid != pid ||
-		    list[n].time_ns >= unseen_forks_next(&p->facts, pid, time_ns))
+		    list[n].time_ns >= tenure.until_ns)
 			return NULL;
 		n++;
 	}

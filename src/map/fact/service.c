@@ -6,7 +6,7 @@
 
 #include "base/order.h"
 #include "map/fact/kind.h"
-#include "map/fact/unseen_forks.h"
+#include "map/fact/tenures.h"
 #include "map/partial.h"
 
 static int service_add(struct facts *f, const struct record_head *head)
@@ -56,7 +56,7 @@ static int services_keep(struct partial *p, struct living *l)
 	struct facts *f = &p->facts;
 
 	KEEP_LAST(&f->services, e, pid,
-		  map_get(&l->pids, e->pid) && e->time_ns >= unseen_forks_last(f, e->pid, p->to_ns),
+		  map_get(&l->pids, e->pid) && e->time_ns >= tenure_at(f, e->pid, p->to_ns).from_ns,
 		  free(e->resource));
 	return 0;
 }

@@ -55,10 +55,11 @@ static size_t births_collect(const struct partial *p, struct ending *births)
 		if (l->born && l->tid == l->pid)
 			births[n++] = (struct ending){l->pid, l->origin_ns};
 	}
-	for (size_t i = 0; i < p->facts.unseen_forks.count; i++) { /* those that nobody saw */
-		const struct fact_unseen_fork *fork = &p->facts.unseen_forks.data[i];
+	for (size_t i = 0; i < p->facts.tenures.count; i++) { /* births that nobody saw */
+		const struct fact_tenure *tenure = &p->facts.tenures.data[i];
 
-		births[n++] = (struct ending){fork->tid, fork->time_ns};
+		if (!tenure->fork)
+			births[n++] = (struct ending){tenure->tid, tenure->time_ns};
 	}
 	qsort(births, n, sizeof(*births), ending_compare);
 	return n;
@@ -91,7 +92,7 @@ static void endings_collect(const struct partial *p, struct ending *births, size
 
 static int endings_find(const struct partial *p, struct forest *f)
 {
-	struct ending *births = calloc(p->lives.count + p->facts.unseen_forks.count + 1,
+	struct ending *births = calloc(p->lives.count + p->facts.tenures.count + 1,
 				       sizeof(*births));
 	int err = births ? 0 : -ENOMEM;
 

@@ -4,7 +4,9 @@
  * snapshot tells a start time of the number that is later than facts that are known already: those
  * are facts of the thread that had the number before.
  */
-#include "map/fact/unseen_forks.h"
+#include "map/fact/tenures.h"
+
+#include <stdlib.h>
 
 #include "base/order.h"
 
@@ -44,42 +46,54 @@ static bool fork_was_seen(const struct facts *f, u32 tid, u64 start_ns)
 	       f->forks.data[n].start_ns == start_ns;
 }
 
-int unseen_forks_find(struct facts *f)
+static int tenure_compare(const void *a, const void *b)
+{
+	const struct fact_tenure *x = a, *y = b;
+
+	COMPARE(x->tid, y->tid);
+	COMPARE(x->time_ns, y->time_ns);
+	COMPARE(x->fork, y->fork);
+	return 0;
+}
+
+int tenures_find(struct facts *f)
 {
 	int err = 0;
 
 	names_begin(f);
-	f->unseen_forks.count = 0;
+	f->tenures.count = 0;
+	for (size_t i = 0; i < f->forks.count && !err; i++) {
+		const struct fact_fork *fork = &f->forks.data[i];
+
+		err = vec_push(&f->tenures,
+			       (struct fact_tenure){fork->time_ns, fork->tid, (u32)i + 1});
+	}
 	for (size_t i = 1; i < f->names.count && !err; i++) {
 		const struct fact_name *name = &f->names.data[i], *before = name - 1;
 
 		if (before->tid == name->tid && before->time_ns < name->start_ns &&
 		    name->start_ns <= name->time_ns && !fork_was_seen(f, name->tid, name->start_ns))
-			err = vec_push(&f->unseen_forks,
-				       (struct fact_unseen_fork){name->start_ns, name->tid});
+			err = vec_push(&f->tenures,
+				       (struct fact_tenure){name->start_ns, name->tid, 0});
 	}
+	if (f->tenures.count)
+		qsort(f->tenures.data, f->tenures.count, sizeof(*f->tenures.data), tenure_compare);
 	return err;
 }
 
-static size_t unseen_forks_until(const struct facts *f, u32 number, u64 time_ns)
+struct tenure tenure_at(const struct facts *f, u32 number, u64 time_ns)
 {
-	return COUNT_BEFORE(&f->unseen_forks, e,
-			    e->tid < number || (e->tid == number && e->time_ns <= time_ns));
-}
+	const struct fact_tenure *list = f->tenures.data;
+	struct tenure tenure = {.until_ns = UINT64_MAX};
+	size_t n = COUNT_BEFORE(&f->tenures, e,
+				e->tid < number || (e->tid == number && e->time_ns <= time_ns));
 
-u64 unseen_forks_last(const struct facts *f, u32 number, u64 time_ns)
-{
-	size_t n = unseen_forks_until(f, number, time_ns);
-
-	return n && f->unseen_forks.data[n - 1].tid == number ? f->unseen_forks.data[n - 1].time_ns
-							      : 0;
-}
-
-u64 unseen_forks_next(const struct facts *f, u32 number, u64 time_ns)
-{
-	size_t n = unseen_forks_until(f, number, time_ns);
-
-	return n < f->unseen_forks.count && f->unseen_forks.data[n].tid == number
-		       ? f->unseen_forks.data[n].time_ns
-		       : UINT64_MAX;
+	if (n < f->tenures.count && list[n].tid == number)
+		tenure.until_ns = list[n].time_ns;
+	if (n == 0 || list[n - 1].tid != number)
+		return tenure;
+	tenure.from_ns = list[n - 1].time_ns;
+	if (list[n - 1].fork && f->forks.data[list[n - 1].fork - 1].pid == number)
+		tenure.fork = &f->forks.data[list[n - 1].fork - 1];
+	return tenure;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A number that another one has behind a gap: what was told of it before is not of that one. */
+/* Facts of a number belong to the thread or process that had it: after a fork, or behind a gap. */
 #include <stdio.h>
 
 #include "apply.h"
@@ -14,7 +14,7 @@ static struct record_head head(u8 kind, u64 time_ns)
 	return (struct record_head){.kind = kind, .time_ns = time_ns, .tid = 5, .pid = 5};
 }
 
-/* What a snapshot tells of it: process and leader. */
+/* A snapshot tells the process and its leader. */
 static void found(struct partial *p, u64 time_ns, u64 start_ns, const char *name, u64 cgroup)
 {
 	struct record_process r = {
@@ -221,6 +221,22 @@ TEST(a_process_that_told_no_service_has_none)
 	finished(p);
 	CHECK_STR(query_resource(p, 5, 1000, "service.name"), NULL);
 	CHECK_STR(query_resource(p, 5, 3000, "service.name"), "shop");
+	partial_free(p);
+}
+
+/* The fork was seen. The new process told no service: that of the one before is not its. */
+TEST(a_service_ends_with_its_process)
+{
+	struct partial *p = partial_new(NULL);
+
+	found(p, 1100, 500, "first", 0);
+	serves(p, 1200, "old");
+	forked(p, 2000, 1990, "second");
+	finished(p);
+	CHECK_STR(query_resource(p, 5, 1500, "service.name"), "old");
+	CHECK(!query_resource(p, 5, 2500, "service.name"));
+	CHECK_EQ(query_held_until(p, 5, 1500), 1999);
+	CHECK_EQ(query_held_until(p, 5, 2000), UINT64_MAX);
 	partial_free(p);
 }
 
