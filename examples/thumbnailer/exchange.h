@@ -17,7 +17,7 @@ struct exchange_target {
 	uint16_t port;
 };
 
-/* Of one thread. */
+/* For one thread. */
 struct exchange {
 	const struct exchange_target *target;
 	int fd;		/* -1: not connected */

@@ -301,7 +301,7 @@ static void phase_send(struct work *work)
 		fathom_span_end(&span);
 }
 
-/* What was asked for, on the request's span. */
+/* Adds the parameters of the request to its span. */
 static void work_tell(const struct work *work)
 {
 	const struct fathom_span *span = &work->connection->span;

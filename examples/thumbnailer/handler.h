@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to one request, and the spans that tell it. */
+/* The handling of one request, and its spans. */
 #ifndef THUMBNAILER_HANDLER_H
 #define THUMBNAILER_HANDLER_H
 

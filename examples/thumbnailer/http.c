@@ -110,7 +110,7 @@ static int field_parse(char *line, struct http_request *request)
 	return 0;
 }
 
-/* What the fields say about the request itself: its host, its body, the connection after it. */
+/* Reads the fields about the request itself: its host, its body, the connection after it. */
 static int fields_check(struct http_request *request)
 {
 	bool old = !request->keep;

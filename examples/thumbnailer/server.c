@@ -121,7 +121,7 @@ static int serve(const struct options *options)
 		fflush(stdout);
 		error = front_run(server.front, pool);
 	}
-	/* What is queued is still answered; only then may the connections go. */
+	/* Queued requests are still answered before the connections are closed. */
 	pool_close(pool);
 	front_close(server.front);
 	return error;

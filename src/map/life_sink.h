@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where lives tell what they settle. */
+/* The callbacks that receive the results of lives. */
 #ifndef MAP_LIFE_SINK_H
 #define MAP_LIFE_SINK_H
 

@@ -77,7 +77,7 @@ static size_t losses_join(struct partial *p, size_t from, size_t to, size_t kept
 	return kept;
 }
 
-/* Where the losses end now that ended at the mark `old`. */
+/* The new end of the losses that ended at the mark `old`. */
 static u32 mark_of(const struct marks *old, const struct marks *now, u32 mark)
 {
 	size_t n = COUNT_BEFORE(old, m, *m < mark);

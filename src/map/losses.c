@@ -168,7 +168,7 @@ static bool loss_matters(const struct record_lost *lost)
 
 /* More holes than these at once count as one of all CPUs. */
 #define HOLES_APART_MAX 64
-/* As many become one hole that lasts to the end: a list of missing files may be long. */
+/* Beyond this number, holes become one that lasts to the end: missing files can be many. */
 #define HOLES_MAX 1024
 
 static bool holes_are_many(const struct partial *p)

@@ -192,7 +192,7 @@ static int raws_merge(struct partial *left, struct partial *right)
 	return 0;
 }
 
-/* Where all of its streams are there; without uneven_cuts that is all of it. */
+/* The body, in which all streams are there; without uneven cuts it is the whole partial. */
 void uneven_cut_body(const struct partial *p, u64 *from_ns, u64 *to_ns)
 {
 	*from_ns = p->uneven ? p->begun_ns : p->from_ns;

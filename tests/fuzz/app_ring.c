@@ -92,7 +92,7 @@ static void make_ring_once(void)
 		abort();
 }
 
-/* As a process leaves it that has done nothing yet. */
+/* The ring of a process that has not written yet. */
 static void reset_ring(void)
 {
 	if (fallocate(ring_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, APP_RING_BYTES) < 0)
@@ -125,7 +125,7 @@ static struct app_ring_reached *reach(void)
 
 static uint64_t last_cut_ns; /* 0: records of any time may come */
 
-/* What capture promises of a record: its slots can be read, and what it says of itself holds. */
+/* Checks the guarantees of capture for a record: its slots are readable, and its lengths valid. */
 static int on_record(void *arg, const struct capture_stream *stream, const struct record_head *r)
 {
 	const struct record_kind_info *info = record_kind_info(r->kind);

@@ -5,7 +5,7 @@
 #include "map/tree/tree.h"
 #include "records.h"
 
-/* What is deleted leaves a checkpoint, which must be readable. */
+/* A deleted chunk leaves a checkpoint, which must be readable. */
 static struct partial *checkpoint_of(struct partial *p, const struct partial_options *options)
 {
 	struct bytes bytes = {0};

@@ -29,7 +29,7 @@ static const uint8_t *head(void)
 	return bytes;
 }
 
-/* What was read can be written, and is the same then: there is one way to say it. */
+/* A partial that was read can be written, with the same bytes: the form is canonical. */
 static void write_again(struct partial_file *file, const struct partial_options *options)
 {
 	struct bytes once = {0}, twice = {0};

@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What was extracted can be handed on, unchanged, unless it carries a decision alone. */
+/* An extracted context can be injected unchanged, unless it has only a decision. */
 static void hand_on(const struct fathom_context *c)
 {
 	char traceparent[FATHOM_TRACEPARENT_BYTES], b3[FATHOM_B3_BYTES];

@@ -68,8 +68,9 @@ static void archive_stay(struct archive *a, struct life_stay *stay)
 }
 
 /*
- * What is left of before and is asked for no more: it may depend on how halves were joined. How a
- * thread left its CPU matters as long as it is off it, in that visit, or its stay is not told yet.
+ * Clears rests of earlier state that no code reads any more, and that may depend on how halves were
+ * joined. The way a thread left its CPU is needed while it is off the CPU, while it is in that
+ * visit, and until its stay is reported.
  */
 static void state_clear(struct life_state *s)
 {
@@ -114,7 +115,7 @@ static void archive_state(struct archive *a, struct life_state *s)
 		archive_bool(a, &s->out);
 }
 
-/* What was owned before, of which a checkpoint keeps nothing. */
+/* The time before the first named owner, which a checkpoint does not keep. */
 static void archive_ledger_past(struct archive *a, struct life_ledger *ledger)
 {
 	archive_context(a, &ledger->first);
@@ -124,7 +125,7 @@ static void archive_ledger_past(struct archive *a, struct life_ledger *ledger)
 	archive_split(a, &ledger->open);
 }
 
-/* Who owns the time from here on. */
+/* The owner of the time from here on. */
 static void archive_ledger(struct archive *a, struct life_ledger *ledger)
 {
 	archive_bool(a, &ledger->known);
@@ -190,7 +191,7 @@ static void archive_life(struct archive *a, struct life *l)
 		archive_life_past(a, l);
 }
 
-/* Of a checkpoint each goes on; of a whole partial those that say so. */
+/* In a checkpoint every life continues; in a whole partial, those that are marked. */
 static void archive_current(struct archive *a, struct partial *p, struct life *l)
 {
 	bool current = !a->whole || map_get(&p->current, l->tid) == l;

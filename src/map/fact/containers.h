@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which cgroups a process is. */
+/* The cgroups of a process. */
 #ifndef MAP_FACT_CONTAINERS_H
 #define MAP_FACT_CONTAINERS_H
 

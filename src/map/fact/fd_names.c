@@ -97,7 +97,7 @@ static int file_name_add(struct file_names_all *all, size_t index, const struct 
 	return 0;
 }
 
-/* One fact is enough for a file that had one name with a process all the time. */
+/* If a file has had one name in a process all the time, one fact is enough. */
 static int files_collect(const struct facts *f, struct file_names_all *all, struct named_files *to)
 {
 	bool several = false;

@@ -115,7 +115,7 @@ static void user_to_unknown(struct split *s, s64 ns)
 	s->ns[SPLIT_user] -= ns;
 }
 
-/* Of a stay in [begin_ns, end_ns), user code before from_ns is in doubt. */
+/* In a stay [begin_ns, end_ns), user code before from_ns is in doubt. */
 static void stay_to_unknown(struct split *split, u64 begin_ns, u64 end_ns, u64 from_ns)
 {
 	if (from_ns > begin_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What recorders were asked to leave out, and what is not known on account of that. */
+/* The filters of recorders, and the time that is unknown because of them. */
 #ifndef MAP_SPAN_FILTERS_H
 #define MAP_SPAN_FILTERS_H
 

@@ -192,7 +192,7 @@ static struct span_held borders_sweep(const struct span_holds *h)
 	return held;
 }
 
-/* What is unsure counts as one more thread, with the number 0, which no thread has. */
+/* Stays in doubt count as one more thread, with tid 0, which no thread has. */
 static int unsure_collect(struct span_holds *h)
 {
 	int err = 0;

@@ -44,7 +44,7 @@ int unowned_add(struct partial *p, const struct life *l, const struct life_share
 		       : 0;
 }
 
-/* Of one process by begin; an element that covers others stands before them. */
+/* Sorted by process and begin; an element that covers others precedes them. */
 static int unsure_compare(const void *a, const void *b)
 {
 	const struct unsure *x = a, *y = b;

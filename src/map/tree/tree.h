@@ -102,7 +102,7 @@ struct span_time {
 };
 int span_times(const struct partial *p, struct span_time *out);
 
-/* Where the time of a node went; the time of a request is on no thread. */
+/* The time split of a node; the time of a request is on no thread. */
 struct split node_split(const struct partial *p, const struct tree *tree, const struct node *n);
 u32 node_threads(const struct tree *tree, const struct node *n);
 

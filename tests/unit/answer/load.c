@@ -44,7 +44,7 @@ static struct split all_of(const struct source *s)
 	return sum;
 }
 
-/* What of an answer can be compared with that of others. */
+/* The parts of an answer that are compared with another answer. */
 struct answer {
 	u64 from_ns, to_ns, recorded_ns, waits, spans;
 	size_t gaps;
@@ -231,7 +231,7 @@ TEST(a_chunk_of_which_nothing_is_left_takes_nothing_along)
 	source_free(&s);
 }
 
-/* As where a recorder may not read the host's: then all are of one boot. */
+/* As if recorders could not read the boot id: then all chunks are of one boot. */
 TEST(chunks_of_which_nobody_knows_the_boot_are_kept_in_mind_too)
 {
 	const char *dir = make_directory();
@@ -402,7 +402,7 @@ TEST(a_second_checkpoint_that_is_damaged_is_told_once)
 	source_free(&s);
 }
 
-/* Where another recorder ran at the time of the checkpoint, nothing can be joined to it. */
+/* If another recorder ran at the time of the checkpoint, nothing can be joined to it. */
 TEST(a_checkpoint_among_other_chunks_is_left_out)
 {
 	const char *other = make_directory(), *kept = make_directory();
@@ -449,7 +449,7 @@ TEST(a_range_that_leaves_nothing_out_is_the_whole)
 	}
 }
 
-/* What both saw would count twice, and which of them is right nobody knows. */
+/* Events that both recorded would count twice, and it is unknown which one is right. */
 TEST(recordings_of_the_same_time_are_refused)
 {
 	const char *one = make_directory(), *two = make_directory();
@@ -513,7 +513,7 @@ TEST(an_answer_covers_no_more_than_was_recorded)
 	}
 }
 
-/* Of a crash between the two steps of retention: the range is of what the checkpoint stands for. */
+/* After a crash between the two steps of retention, the range is in a replaced chunk. */
 TEST(a_range_of_what_a_checkpoint_stands_for_holds_nothing)
 {
 	const char *dir = make_directory();
@@ -586,7 +586,7 @@ TEST(only_gaps_in_the_range_are_told)
 	}
 }
 
-/* Where nobody recorded there was no CPU time that anybody could have taken. */
+/* A gap has no CPU time that could have been stolen. */
 TEST(steal_is_a_share_of_what_was_recorded)
 {
 	const char *dir = make_directory();
@@ -607,7 +607,7 @@ TEST(steal_is_a_share_of_what_was_recorded)
 	}
 }
 
-/* One that began with --spans-only and lasts from 1 to 2 s, of which nothing else is told. */
+/* Writes a recording with --spans-only that lasts from 1 to 2 s, with no other filter. */
 static void filtered_write(const char *dir)
 {
 	const struct chunk_clock clock = {.monotonic_ns = 1000 * MS, .unix_ns = 1000 * MS + 1};

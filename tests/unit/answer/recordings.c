@@ -14,7 +14,7 @@
 #include "map/chunk_map.h"
 #include "tests/unit/chunk/make.h"
 
-/* What fails here ends the program, whatever thread it fails in. */
+/* A failure here ends the program, in whatever thread it happens. */
 #define MUST(condition)                                                                            \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
@@ -97,8 +97,7 @@ void snapshot_write(const char *dir, u64 begin_ns, u64 end_ns, u32 tid)
 	chunk_writer_close(w);
 }
 
-/* What retention does with the first chunk of a recording; it is there still if a crash comes then.
- */
+/* Absorbs the first chunk of a recording into its checkpoint, and keeps it as after a crash. */
 void first_is_absorbed(const char *dir, bool goes)
 {
 	struct recording_checkpoint checkpoint = {0};

@@ -11,7 +11,7 @@
 #define MS 1000000ull
 #define BOOT "00000000-0000-0000-0000-000000000001"
 
-/* Of the chunks that are written next. */
+/* The properties of the next chunks. */
 extern const char *chunk_boot, *chunk_host;
 extern u64 chunk_clock_ns; /* how much Unix time is ahead of their monotonic clock */
 

@@ -80,7 +80,7 @@ TEST(each_host_has_its_own_threads)
 	sources_free(&sources);
 }
 
-/* What two hosts call by one name stays apart. */
+/* Names of two hosts stay separate. */
 TEST(rows_tell_their_host)
 {
 	const struct report_choice choice = {.by = "syscall", .sort = "key"};

@@ -123,7 +123,7 @@ TEST(an_earlier_boot_is_for_one_host)
 	CHECK_STR(hosts_of(dir, -1), "EINVAL");
 }
 
-/* One recording is that of the latest chunk, whatever hosts there are. */
+/* The boot is that of the latest chunk, whatever hosts there are. */
 TEST(a_recording_is_of_one_host)
 {
 	const char *dir = make_directory();

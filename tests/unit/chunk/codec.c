@@ -133,7 +133,7 @@ TEST(sizes_are_what_is_carried)
 	CHECK_EQ(size_of(&w.head), 28);
 }
 
-/* One of `different`: the fields that a switch shares with those like it are all among these. */
+/* Makes switch number n of `different`, which cover all fields that similar switches share. */
 static struct record_switch some_switch(uint64_t *state, unsigned int different)
 {
 	unsigned int which = (unsigned int)(make_random(state) % different);

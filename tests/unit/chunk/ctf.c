@@ -61,7 +61,7 @@ static uint64_t count_events(const char *path)
 	return strtoull(end, NULL, 10);
 }
 
-/* What it says on stderr but for discarded events must be nothing. */
+/* stderr must be empty except for discarded events. */
 static uint64_t read_complaints(const char *path)
 {
 	char command[8192];

@@ -31,7 +31,7 @@ static off_t size_of(const char *path)
 	return stat(path, &st) < 0 ? -1 : st.st_size;
 }
 
-/* What is read and what is damaged sum to what was written. */
+/* Read and damaged records sum to the written ones. */
 static void check_sum_is(const char *path, bool damaged)
 {
 	struct chunk_info info;
@@ -82,8 +82,8 @@ TEST(a_changed_first_byte_loses_no_record)
 }
 
 /*
- * From the last good record before to the first behind it, or to an end of the chunk: that it
- * begins is told before what another stream has of that time.
+ * A hole is from the last valid record before it to the first one after it, or to an end of the
+ * chunk. Its begin is delivered before records of other streams of that time.
  */
 TEST(a_hole_is_told_with_its_time)
 {
@@ -217,7 +217,7 @@ TEST(a_loss_that_counts_nothing_is_told_where_it_begins)
 	chunk_reader_close(r);
 }
 
-/* What is missing at the end is told before what others have of that time, too. */
+/* A hole at the end, too, is delivered before records of other streams of that time. */
 TEST(a_cut_file_is_told_where_it_ends)
 {
 	const struct record_head *record;
@@ -267,8 +267,8 @@ static void make_program(const char *dir, unsigned int n, bool compress, struct 
 }
 
 /*
- * What is missing of a program is told as lost by it, where its next record stands or at the end:
- * each of its records that was not delivered lies in that time.
+ * Missing records of a program are delivered as lost by it, at its next record or at the end. Each
+ * record that was not delivered is in that time.
  */
 static void check_program_hole(const struct chunk_info *info, int holes)
 {
@@ -348,7 +348,7 @@ TEST(a_truncated_file_is_counted)
 	}
 }
 
-/* What lies behind is not of the chunk, and not looked at: it may go on for a long time. */
+/* Data after the end of the chunk is not read: it may be very long. */
 TEST(a_file_that_was_made_longer_loses_nothing)
 {
 	const struct record_head *record;
@@ -431,7 +431,7 @@ TEST(a_file_in_the_place_of_another)
 	CHECK(info.lost.damaged > 0);
 }
 
-/* Of the last packet of a file; it has a right checksum. */
+/* Changes the last packet of a file, with a valid checksum. */
 static void last_packet_ends(const char *path, uint64_t end_ns)
 {
 	const size_t checksum = offsetof(struct packet_head, checksum);
@@ -455,7 +455,7 @@ static void last_packet_ends(const char *path, uint64_t end_ns)
 	free(file);
 }
 
-/* Whose sum no longer fits a time: the checksum may be right, if somebody means harm. */
+/* Times whose sum overflows: a hostile file can have valid checksums. */
 TEST(a_time_beyond_belief_is_damage)
 {
 	struct chunk_info info;
@@ -521,7 +521,7 @@ static void manifest_ends(const char *path, uint64_t end_ns)
 	manifest_put(path, "\nend_ns=", line);
 }
 
-/* What is in it would count twice. */
+/* Its contents would count twice. */
 TEST(a_manifest_that_lists_a_file_twice_is_not_believed)
 {
 	static const char *const lines[] = {
@@ -630,7 +630,7 @@ TEST(a_bomb_does_not_go_off)
 	CHECK(clock() - begin < CLOCKS_PER_SEC);
 }
 
-/* As `zstd -d --rm` does it. */
+/* Decompresses a file, like `zstd -d --rm`. */
 static void decompress_in_place(const char *chunk, const char *name)
 {
 	static unsigned char in[1 << 20], out[8 << 20];
@@ -668,7 +668,7 @@ TEST(a_stream_may_be_decompressed_in_place)
 	check_sum_is(info.path, true); /* still known to be cut, by the manifest's count */
 }
 
-/* As `zstd --rm` does it, with the window of its highest ordinary level. */
+/* Compresses a file, like `zstd --rm`, with the window of its highest ordinary level. */
 static void compress_in_place(const char *chunk, const char *name)
 {
 	static unsigned char in[8 << 20], out[8 << 20];

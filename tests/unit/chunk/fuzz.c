@@ -32,7 +32,7 @@ static void put_file(FILE *out, unsigned int name, const char *path)
 	fwrite(bytes, 1, len, out);
 }
 
-/* One record of each kind on one CPU, and of switches another one that is like it. */
+/* A record of each kind on one CPU, and a second, similar switch. */
 static void make_kinds(const char *dir, bool compress, struct chunk_info *info)
 {
 	const struct chunk_writer_options options = {

@@ -33,12 +33,11 @@ void make_forget(const char *dir);
 void make_chunk(const char *dir, uint64_t begin_ns, unsigned int n, bool compress,
 		struct chunk_info *info);
 
-/* One that is written, with a record of time 1010 in that stream. */
+/* Begins a chunk, with a record of time 1010 in the stream. */
 struct chunk_writer *make_begun(const struct chunk_writer_options *options,
 				enum chunk_stream_kind kind);
 
-/* One of 100 ns with nothing but a loss of one record, of that boot and begun at that time of day.
- */
+/* Writes a chunk of 100 ns with a loss of one record, of this boot, begun at this Unix time. */
 void make_boot(const char *dir, const char *boot_id, uint64_t unix_ns, uint64_t begin_ns);
 
 /*

@@ -34,7 +34,7 @@ static void writer_end(struct chunk_writer *w, struct chunk_info *info)
 	writer_end_at(w, 1000000000, info);
 }
 
-/* Those of each program begin at the same time. */
+/* The records of each program begin at the same time. */
 static void fill(struct chunk_writer *w, uint32_t number, unsigned int records)
 {
 	struct chunk_stream *s = chunk_writer_stream(w, CHUNK_STREAM_APP, number);
@@ -61,7 +61,7 @@ static struct rlimit limit_addresses(rlim_t bytes)
 	return had;
 }
 
-/* As many programs may have told a few spans in one chunk. */
+/* A chunk can have a few spans of this many programs. */
 TEST(thousands_of_compressed_streams_are_read)
 {
 	const struct record_head *record;

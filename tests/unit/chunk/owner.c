@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose recordings are, and what somebody who may write there can make of it: nothing. */
+/* Owners of recordings. A user who may write into the directory cannot misuse the recorder. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +183,7 @@ TEST(the_lock_is_no_link)
 	CHECK_EQ(recording_lock(dir, NULL, &lock, NULL), -ELOOP);
 }
 
-/* What cannot be compressed is kept as it is. */
+/* A file that cannot be compressed is kept unchanged. */
 TEST(a_stream_that_cannot_be_compressed)
 {
 	struct chunk_writer_options o = {

@@ -96,7 +96,7 @@ TEST(only_chunks_that_were_made_later)
 	recording_close(recording);
 }
 
-/* Who knows the number of the next chunk says it; else it is one that none has. */
+/* The caller can give the number of the next chunk; otherwise it is the next free one. */
 TEST(chunks_are_numbered)
 {
 	struct chunk_writer_options options = {
@@ -139,7 +139,7 @@ TEST(boots_do_not_mix)
 	CHECK_STR(e.text, "there is no chunk of that boot; the earliest is --boot -1");
 }
 
-/* As where the time of day was set back: the chunks of one boot lie among those of another. */
+/* As if the wall clock was set back: chunks of one boot are among those of another. */
 TEST(a_boot_among_others_counts_once)
 {
 	const char *dir = make_directory();
@@ -171,7 +171,7 @@ static void strip(const char *dir, const char *name)
 	CHECK_EQ(unlink(make_path(path, "metadata")), 0);
 }
 
-/* Of which boot it is, the clocks of its neighbour say; where they do not, it is of none. */
+/* The clocks of a neighbour give the boot of the chunk; otherwise it is of none. */
 TEST(a_chunk_that_lost_manifest_and_metadata)
 {
 	const char *dir = make_directory();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a crash leaves is sealed up to the last whole packet. */
+/* A chunk that a crash left is sealed up to its last whole packet. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static const char *leave_open(const char *dir)
 	return path;
 }
 
-/* Where each packet of a stream ends. */
+/* The end of each packet of a stream. */
 static unsigned int packet_ends(const char *path, off_t ends[16])
 {
 	int fd = open(path, O_RDONLY);
@@ -188,7 +188,7 @@ static void make_newer(const char *chunk)
 	CHECK_EQ(fclose(f), 0);
 }
 
-/* What one chunk is keeps nobody from the others, or from a new one. */
+/* A chunk that cannot be recovered does not prevent the others, or a new one. */
 TEST(a_chunk_that_cannot_be_recovered_is_left)
 {
 	const char *dir = make_directory(), *path = leave_open(dir);
@@ -220,7 +220,7 @@ TEST(a_chunk_that_cannot_be_recovered_is_left)
 	CHECK_EQ(recording_recover(dir, NULL, NULL, NULL, &e), 0);
 }
 
-/* What was begun for nothing is not there any more. */
+/* A chunk without records is removed. */
 TEST(a_chunk_that_is_abandoned)
 {
 	const struct chunk_writer_options options = {
@@ -386,7 +386,7 @@ TEST(a_hole_is_closed_in_another_file)
 	}
 }
 
-/* Where the disk has no room for another one it is closed in the file itself. */
+/* If the disk has no room for a copy, holes are closed in the file itself. */
 TEST(a_hole_is_closed_without_room)
 {
 	static char rest[4096];
@@ -453,7 +453,7 @@ TEST(a_stream_that_is_too_damaged)
 	CHECK_EQ(info.lost.damaged, 1);
 }
 
-/* What is damaged later is counted beside what was so when it was recovered. */
+/* Later damage is counted in addition to the damage at the recovery. */
 TEST(a_recovered_chunk_that_is_damaged_again)
 {
 	const char *dir = make_directory();

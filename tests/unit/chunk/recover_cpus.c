@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a crash took of the streams of CPUs: up to where a recovered chunk is complete. */
+/* Streams of CPUs after a crash: the time up to which a recovered chunk is complete. */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -136,7 +136,7 @@ static void add_of_program(struct chunk_writer *w, uint64_t ns)
 	CHECK_EQ(chunk_writer_add(chunk_writer_stream(w, CHUNK_STREAM_APP, 7), &r.head), 0);
 }
 
-/* What is read of the only chunk, recovered or not. */
+/* Reads the only chunk, recovered or not. */
 static struct chunk_info only_chunk(const char *dir)
 {
 	struct recording *recording;
@@ -171,7 +171,7 @@ static const char *of_two_cpus(const char *dir, const char *list, bool sealed)
 	return path;
 }
 
-/* As an older writer has left it. */
+/* A chunk of an older writer. */
 static void tell_no_cpus(const char *chunk)
 {
 	char command[8400];

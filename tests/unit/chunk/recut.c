@@ -19,7 +19,8 @@ static struct chunk_stream *same_stream(struct chunk_writer *w, const char *name
 	return chunk_writer_stream(w, kind, (uint32_t)strtoul(digits, NULL, 10));
 }
 
-/* What lies across the end is in doubt in both, and counted in the next one, as a recorder does. */
+/* A loss across the end is in doubt in both chunks, and counted in the next one, as in a recorder.
+ */
 static int copy_loss(struct chunk_stream *to, const struct record_head *record, uint64_t end_ns)
 {
 	struct record_lost lost = *(const struct record_lost *)record;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes when a limit is reached, and the checkpoint that stands for it. */
+/* Deleting chunks at a limit, and the checkpoint that replaces them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -96,7 +96,7 @@ static int on_written(void *arg, struct error *e)
 	return written_err;
 }
 
-/* What is told of them is written once, and none of them goes before. */
+/* Their checkpoint is written once, and none of them is deleted before. */
 TEST(chunks_go_together)
 {
 	struct gone gone = {.refuse_at = -1};
@@ -125,7 +125,7 @@ TEST(chunks_go_together)
 	recording_retainer_close(r);
 }
 
-/* One that stays keeps none that was before it. */
+/* A chunk that stays does not keep earlier ones. */
 TEST(chunks_before_one_that_stays_go)
 {
 	struct gone gone = {.refuse_at = 3};
@@ -234,7 +234,7 @@ TEST(chunks_that_cannot_be_read_now_stay)
 	recording_retainer_close(r);
 }
 
-/* What was not read is told apart from what is damaged. */
+/* A chunk that could not be read is distinguished from a damaged one. */
 TEST(streams_that_cannot_be_read_now_are_told)
 {
 	const struct record_head *record;
@@ -333,7 +333,7 @@ TEST(checkpoint_is_what_was_written)
 	CHECK_EQ(recording_checkpoint_read(dir, NULL, &read, &e), -EBADMSG);
 }
 
-/* What was kept for it while there was room is enough when there is none. */
+/* The space that was reserved suffices on a full disk. */
 TEST(a_checkpoint_is_written_on_a_full_disk)
 {
 	const char *dir = make_directory();

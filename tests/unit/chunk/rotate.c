@@ -324,7 +324,7 @@ TEST(what_the_disk_refuses_is_told_before_what_it_takes)
 	refused_check(&refused, info.complete_ns);
 }
 
-/* What CTF readers count. */
+/* The losses that CTF readers count. */
 static uint64_t discarded_at_end(const char *path)
 {
 	struct packet_head head = {0};

@@ -53,7 +53,7 @@ static struct image image_make(void)
 	return m;
 }
 
-/* As Go links it: its own id is loaded, GNU's stands in a section only. */
+/* As in Go: its own id is in a loaded segment, GNU's only in a section. */
 static struct image image_of_go(void)
 {
 	struct image m = image_make();
@@ -120,7 +120,7 @@ TEST(is_found_in_a_section_that_is_not_loaded)
 	CHECK_EQ(read_it(&m, sizeof(m), id), 3 + 83);
 }
 
-/* What is loaded counts first: that is what older recordings tell. */
+/* Loaded notes come first, as in older recordings. */
 TEST(what_is_loaded_goes_before_sections)
 {
 	struct image m = image_of_go();

@@ -90,7 +90,7 @@ TEST(what_a_file_without_one_is_known_by)
 	}
 }
 
-/* Where times say nothing, and in the moment of the change itself. */
+/* If times are not reliable, and at the moment of the change itself. */
 TEST(other_contents_at_the_same_time)
 {
 	static const off_t changes[] = {0, 100, 16384, 999999};

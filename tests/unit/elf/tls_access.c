@@ -59,7 +59,7 @@ TEST(relocations_of_others)
 	check_way(&image, ELF_TLS_TPOFF, 3, 0);
 }
 
-/* One descriptor can serve several variables: that of the nearest before this one is its. */
+/* A descriptor can serve several variables: the nearest one before the variable is used. */
 TEST(descriptor_without_a_symbol)
 {
 	static const int64_t orders[][3] = {{0, 8, 24}, {8, 24, 0}, {24, 0, 8}, {8, 0, 24}};

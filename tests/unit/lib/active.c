@@ -70,7 +70,7 @@ TEST(one_in_the_middle_ended_elsewhere)
 	}
 }
 
-/* As long as nothing is asked of it, the thread that began them keeps room for more. */
+/* Until its next call, the thread that began them keeps room for more. */
 TEST(as_many_as_you_like_ended_elsewhere)
 {
 	struct fathom_span s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests share that look at which span is active. */
+/* Shared by the tests of active spans. */
 #ifndef TESTS_UNIT_LIB_ACTIVE_H
 #define TESTS_UNIT_LIB_ACTIVE_H
 

@@ -9,7 +9,7 @@
 #include "unit/lib/anew.h"
 #include "unit/lib/listener.h"
 
-/* Of the children that others start. */
+/* Tests that run in children, which other tests start. */
 TEST(all_is_sampled)
 {
 	struct fathom_span s = fathom_span_begin("s");
@@ -54,7 +54,7 @@ static int child_run(const char *variable, const char *word, int errors)
 	return program_anew("all_is_sampled", surroundings_prepare, &s);
 }
 
-/* What it says, and whether it passed. */
+/* The output of a child, and whether it passed. */
 static const char *child_says(const char *variable, const char *word, int status)
 {
 	static char text[1024];

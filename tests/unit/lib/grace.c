@@ -257,7 +257,7 @@ static void *thread_writes(void *arg)
 	return NULL;
 }
 
-/* Of each thread all numbers: none is missing. */
+/* Of each thread, all numbers arrived. */
 static void runs_expect(void)
 {
 	struct app_lane_entry *table = l.ring->table;

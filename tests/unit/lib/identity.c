@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the process is: told to each listener, even when it cannot be told at once. */
+/* The identity of the process reaches each listener, even if that takes several attempts. */
 #include "unit/lib/listener.h"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ static void span_once(void)
 	fathom_span_end(&s);
 }
 
-/* As with a reader that comes late: everything is full. */
+/* As with a late reader: every lane is full. */
 static void lane_fill(void)
 {
 	struct ring_control *c = &l.ring->lane[0].control;

@@ -285,7 +285,7 @@ static void end_the_same(void)
 	fathom_span_end(&copy);
 }
 
-/* What is below the one that ends is active again, whoever ended it in between. */
+/* The span below the ended one is active again, whoever ended it in between. */
 static const char *end_uncovers(bool elsewhere)
 {
 	struct fathom_span below = fathom_span_begin("below"), span = fathom_span_begin("span"),
@@ -333,7 +333,7 @@ static const char *left_out_interrupted(bool ends)
 						       : NULL;
 }
 
-/* As by a pool. */
+/* Like a thread pool. */
 static const char *attach_interrupted(bool detaches)
 {
 	struct fathom_span_options aside = {.level = FATHOM_INFO, .inactive = true};
@@ -397,7 +397,7 @@ static void tell_another(void)
 	fathom_span_event(&told, FATHOM_INFO, "another");
 }
 
-/* What is said of an event stands under it, or under the span, and under no other event. */
+/* An attribute of an event is recorded with this event, or with the span, but no other event. */
 static const char *event_interrupted(bool how)
 {
 	struct fathom_attribute a[2] = {{.key = "a", .type = FATHOM_INTEGER},

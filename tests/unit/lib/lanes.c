@@ -32,7 +32,7 @@ static struct app_ring *ring_begin(void)
 	return fathom_process.ring;
 }
 
-/* As a thread that was counted before, and claims one while the ring is taken away. */
+/* Like a thread that was counted before, and claims a lane while the ring is taken away. */
 TEST(no_lane_comes_into_use_while_the_library_leaves)
 {
 	struct app_ring *ring = ring_begin();

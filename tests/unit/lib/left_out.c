@@ -177,7 +177,7 @@ TEST(what_begins_below_a_root_left_out_is_a_root)
 	CHECK_EQ(fathom_span_current().state, 0);
 }
 
-/* Of "1/2" each other one that is asked for is sampled. */
+/* With "1/2" every other root is sampled. */
 TEST(a_root_left_out_takes_no_place_of_those_that_are_not)
 {
 	struct fathom_span left_out, root;

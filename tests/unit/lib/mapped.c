@@ -14,7 +14,7 @@
 
 static struct listener l;
 
-/* Of all that is mapped of rings, or 0 as well if it is not to be told. */
+/* The bytes of all mappings of rings; 0 also if the kernel does not show them. */
 static size_t ring_mapped(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -79,7 +79,7 @@ static void *thread_says(void *arg)
 	return arg;
 }
 
-/* So many at once: each has a lane of its own. */
+/* So many threads at once: each has its own lane. */
 static void threads_say(void)
 {
 	pthread_t threads[THREADS];
@@ -111,7 +111,7 @@ TEST(a_thread_maps_its_lane)
 	child_run(run_sizes);
 }
 
-/* What a program has locked stays in memory, page for page. */
+/* Locked memory of a program stays in memory, page for page. */
 static void run_locked(void)
 {
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
@@ -231,7 +231,7 @@ static void run_limited(void)
 	       1132);
 }
 
-/* What the thread says is counted, until there is room. */
+/* Records of the thread are counted as lost, until there is room. */
 TEST(a_lane_that_cannot_be_mapped)
 {
 	const char *preload = getenv("LD_PRELOAD");

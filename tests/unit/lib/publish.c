@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What readers outside the process find: OpenTelemetry's thread and process context. */
+/* The OpenTelemetry thread and process context, as readers outside of the process find it. */
 #include "unit/lib/listener.h"
 
 #include <dlfcn.h>
@@ -189,7 +189,7 @@ static void foreign_destructor(void *arg)
 		foreign_seen = *thread_variable == &foreign;
 }
 
-/* Of a process where another library has published before: 0, or what went wrong. */
+/* In a process in which another library has published before. 0, or the number of the failure. */
 static int foreign_is_kept(void)
 {
 	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC), status = -1;

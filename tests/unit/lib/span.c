@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libfathom writes for spans, their parents, attributes, events, levels and samples. */
+/* The records of spans: parents, attributes, events, levels and sampling. */
 #include "unit/lib/listener.h"
 
 #include <sys/syscall.h>
@@ -275,7 +275,7 @@ TEST(one_in_n_is_exact)
 	CHECK_EQ(listener_count(&l, RECORD_span_attach), 0);
 }
 
-/* What is left of a rarer sampling is not waited for. */
+/* A change of the sampling takes effect at once, without the rest of the old interval. */
 TEST(a_new_one_in_n_holds_at_once)
 {
 	u32 sampled = 0;

@@ -44,7 +44,7 @@ static const char *text_of(size_t bytes)
 	return text + sizeof(text) - 1 - bytes;
 }
 
-/* One of everything that the library says about spans, with a text of a length. */
+/* A record of each kind that the library writes for spans, with a text of a length. */
 static void say_all(size_t bytes, u8 paint)
 {
 	struct fathom_attribute of_event = {
@@ -73,7 +73,7 @@ struct said {
 	struct record_kept kept[16];
 };
 
-/* What differs from one time to another by right: ids become what they stand for. */
+/* Replaces ids, which differ from run to run, by the names of their spans. */
 static void id_name(u8 *id, size_t bytes, const u8 *of)
 {
 	static const u8 none[16];

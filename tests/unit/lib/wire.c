@@ -137,7 +137,7 @@ TEST(binary_there_and_back)
 	CHECK(fathom_extract_binary(bytes, sizeof(golden), &back) < 0);
 }
 
-/* What is extracted can be injected, and comes back the same. */
+/* An extracted context can be injected, and comes back unchanged. */
 static bool goes_round(const struct fathom_context *c)
 {
 	uint8_t bytes[FATHOM_BINARY_BYTES];
