@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-kernels soak lint format install clean
+.PHONY: help build check test test-all test-kernels soak lint format install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
@@ -32,9 +32,17 @@ build: ## compile everything into build/
 	@$(set-places)
 	ninja -C $(BUILD) -j$(JOBS)
 
-test: ## build, run every test, count them (as root: all of them)
+check: ## build, run what needs no privilege and, as root, a dozen tests that record (minutes)
 	tools/install-packages build test
-	tools/run-tests --build $(BUILD)
+	tools/run-tests --build $(BUILD) check
+
+test: ## build, run whatever guards a promise, count it (as root: all of it; 20 minutes)
+	tools/install-packages build test
+	tools/run-tests --build $(BUILD) test
+
+test-all: ## the same with all seeds and the long tests, before a release
+	tools/install-packages build test
+	tools/run-tests --build $(BUILD) all
 
 test-kernels: ## run the tests that matter on Debian's kernels, in qemu (two to three hours)
 	tools/install-packages build test kernels

@@ -88,10 +88,35 @@ def check_tries(tool, number):
     return failed
 
 
+def counts_and_says(count, name):
+    print("said beside")
+    count.add("passed", name)
+
+
+def dies(_):
+    os._exit(3)
+
+
+def check_beside(tool, number):
+    """What runs in another process is counted and shown here, also when that process dies."""
+    failed = 0
+    for number, (name, work, args, expected, said) in enumerate([
+            ("what runs beside is counted", counts_and_says, ["t"], (1, 0, 0), "said beside\n"),
+            ("what dies beside has failed", dies, [], (0, 1, 0), "")], number):
+        count = tool.Count()
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            beside = tool.Beside(work, *args)
+            beside.join(count)
+        got = (count.passed, count.failed, count.skipped), text.getvalue()
+        failed += got != (expected, said)
+        print(f"{'ok' if got == (expected, said) else 'not ok'} {number} - {name}")
+    return failed
+
+
 def main():
     tool = load()
     failed = 0
-    print(f"1..{len(CASES) + len(TRIES)}")
+    print(f"1..{len(CASES) + len(TRIES) + 2}", flush=True)
     for number, (name, output, result, code, expected) in enumerate(CASES, 1):
         count = tool.Count()
         with contextlib.redirect_stdout(io.StringIO()):
@@ -103,6 +128,7 @@ def main():
             print(f"# {got}, should be {expected}")
         print(f"{'ok' if got == expected else 'not ok'} {number} - {name}")
     failed += check_tries(tool, len(CASES) + 1)
+    failed += check_beside(tool, len(CASES) + len(TRIES) + 1)
     return 1 if failed else 0
 
 
