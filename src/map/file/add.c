@@ -64,7 +64,7 @@ int partial_file_add(struct partial_file *file, const struct chunk_info *info,
 
 	chunk.unread = !partial;
 	if (!partial_chunk_holds(&chunk))
-		err = error_say(e, EINVAL, "%s says no time at which it was recorded", info->path);
+		err = error_say(e, EINVAL, "%s does not say when it was recorded", info->path);
 	else if ((err = single_make(file, info, &chunk, partial, &single)) < 0)
 		error_set(e, err, "cannot keep the partial of %s", info->path);
 	else

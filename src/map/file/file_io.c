@@ -18,8 +18,8 @@ static int read_fail(const char *path, int err, struct error *e)
 	switch (err) {
 	case -EPROTO:
 		return error_say(e, err,
-				 "%s is of another version of fathom: map its chunks again "
-				 "('fathom map')",
+				 "%s was written by another version of fathom: map its chunks "
+				 "again ('fathom map')",
 				 path);
 	case -EBADMSG:
 		return error_say(e, err,

@@ -52,7 +52,8 @@ static int base_read(struct joining *j, const struct recording_checkpoint *check
 		error_say(e, err,
 			  "a checkpoint %s: names of files and processes seen only in chunks that "
 			  "--keep deleted will be missing",
-			  err == -EPROTO ? "is of another version of fathom" : "is damaged");
+			  err == -EPROTO ? "was written by another version of fathom"
+					 : "is damaged");
 		return 0;
 	}
 	if (err)

@@ -24,8 +24,8 @@ static int same_time(const struct partial_chunk *x, const struct partial_chunk *
 	chunk_name(x, one);
 	chunk_name(y, other);
 	return error_say(e, EEXIST,
-			 "the chunks %s and %s are of the same time, and what both saw would count "
-			 "twice: keep them in files of their own",
+			 "the chunks %s and %s overlap in time, so events that both recorded would "
+			 "count twice: keep them in separate files",
 			 one, other);
 }
 
@@ -204,8 +204,8 @@ static int overlap(const struct partial_chunk *shared, struct error *e)
 
 	chunk_name(shared, name);
 	return error_say(e, EEXIST,
-			 "they share the chunk %s, and each has others: merge files of which "
-			 "none has a part of another",
+			 "they share the chunk %s, but each also has chunks that the other lacks: "
+			 "merge files that share no chunk",
 			 name);
 }
 

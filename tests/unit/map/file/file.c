@@ -278,7 +278,7 @@ TEST(chunks_of_one_time_are_refused)
 	struct error e = {0};
 
 	CHECK_EQ(partial_file_merge(file, file_of(&of_sets, 2, 2), &e), -EEXIST);
-	CHECK(strstr(e.text, "same time"));
+	CHECK(strstr(e.text, "overlap in time"));
 	partial_file_free(file);
 }
 
