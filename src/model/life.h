@@ -64,6 +64,7 @@ enum life_event {
 /* The waking of a thread, as in record_waking. */
 struct life_wake {
 	bool has;
+	u8 zero[7]; /* no padding: a kept span is packed word by word, and unset bytes differ */
 	u64 time_ns;
 	u32 waker_tid;
 	u8 context, vector;
