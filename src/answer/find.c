@@ -115,12 +115,19 @@ int traces_load(const struct source_options *from, const struct trace_choice *ch
 		struct traces *out, struct error *e)
 {
 	struct source_options options = *from;
+	bool lacks_spans = false;
 	int err;
 
 	*out = (struct traces){.choice = *choice};
 	err = sources_fill(&options, out, e);
 	if (err)
 		return err;
+	for (size_t i = 0; i < out->sources.list.count; i++)
+		lacks_spans |= out->sources.list.data[i]->lacks_spans;
+	if (lacks_spans)
+		notice_tell(&from->notice,
+			    "the partial file has no kernel spans, so that traces end with "
+			    "application spans: map its chunks with 'fathom map --spans'");
 	err = trees_build(out);
 	return err ? error_set(e, err, "cannot build the traces") : 0;
 }

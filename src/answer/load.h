@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads recordings: reads their chunks, maps and merges them into the partial of an answer. */
+/*
+ * Loads the recording of a host: reads its chunks, maps and merges them into the partial of an
+ * answer. sources_load() does so for several hosts, and takes partial files.
+ */
 #ifndef ANSWER_LOAD_H
 #define ANSWER_LOAD_H
 
@@ -19,7 +22,7 @@ struct load_progress {
 };
 
 struct source_options {
-	const char *const *dirs; /* recordings and chunks; borrowed */
+	const char *const *dirs; /* recordings, chunks and partial files; borrowed */
 	size_t dirs_count;
 	int boot;			 /* 0: the latest in them */
 	bool spans;			 /* keep each syscall, fault and wait */
@@ -50,6 +53,7 @@ struct source {
 	VEC(struct clock_view) clocks;
 	VEC(struct gap_view) gaps;
 	struct notice notice; /* the option */
+	bool lacks_spans;     /* kernel spans were requested, and a partial file has none */
 	bool last_try; /* a chunk that is deleted while it is read is left out, instead of reading
 			  again */
 };

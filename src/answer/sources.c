@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "answer/checkpoints.h"
+#include "answer/files.h"
 #include "base/names.h"
 
 /* ---- progress over all hosts ---- */
@@ -147,6 +148,24 @@ static int sources_join(struct sources *out)
 	return err;
 }
 
+static int describe(struct sources *out, struct error *e)
+{
+	int err = sources_join(out);
+
+	return err ? error_set(e, err, "cannot describe the recordings") : 0;
+}
+
+static int partials_load(struct sources *out, const struct source_options *o, struct error *e)
+{
+	struct source_list list = {0};
+	int err = files_load(o, &list, &out->several, e);
+
+	out->list.data = list.data;
+	out->list.count = list.count;
+	out->list.capacity = list.capacity;
+	return err ? err : describe(out, e);
+}
+
 static int load_once(struct sources *out, const struct source_options *o, struct error *e)
 {
 	const struct recording_options reading = {
@@ -160,9 +179,7 @@ static int load_once(struct sources *out, const struct source_options *o, struct
 	out->several = set.count > 1;
 	err = hosts_load(out, o, &set, e);
 	recording_set_close(&set);
-	if (!err && (err = sources_join(out)))
-		error_set(e, err, "cannot describe the recordings");
-	return err;
+	return err ? err : describe(out, e);
 }
 
 int sources_load(const struct source_options *o, struct sources *out, struct error *e)
@@ -170,6 +187,10 @@ int sources_load(const struct source_options *o, struct sources *out, struct err
 	struct source_options options = *o;
 	int err = -ESTALE;
 
+	if (has_partial_path(o->dirs, o->dirs_count)) {
+		*out = (struct sources){0};
+		return partials_load(out, o, e);
+	}
 	for (int again = SOURCE_READ_AGAIN; err == -ESTALE; again--) {
 		*out = (struct sources){0};
 		options.last_try = !again;

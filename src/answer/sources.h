@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loads recordings of one host or of several hosts. Each host has its own source, since hosts share
- * neither threads nor a monotonic clock. Only rows and documents join them.
+ * neither threads nor a monotonic clock. Only rows and documents join them. Partial files
+ * (answer/files.h) can be named instead of recordings, or together with them.
  */
 #ifndef ANSWER_SOURCES_H
 #define ANSWER_SOURCES_H

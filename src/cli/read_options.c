@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/files.h"
+
 #define JSON_HELP "print JSON"
 #define BOOT_HELP "answer for an earlier boot: -1 is the one before the latest"
 #define THREADS_HELP "threads that read chunks (default: one for each CPU)"
@@ -73,7 +75,7 @@ int dir_options_check(void *options, const struct operands *operands, struct err
 
 #define AT(field) offsetof(struct report_options, field)
 const char report_usage[] =
-	"[DIR...] [--by name|service|process|thread|syscall|file|peer|cause|event]\n"
+	"[DIR|FILE...] [--by name|service|process|thread|syscall|file|peer|cause|event]\n"
 	"       [--sort KEY] [--from T] [--to T] [--boot N] [--threads N] [--json]";
 
 const struct option report_option_table[] = {
@@ -164,12 +166,16 @@ int report_options_check(void *options, const struct operands *operands, struct 
 		err = error_say(e, EINVAL, "--from must lie before --to");
 	o->dirs = operands->count ? (const char *const *)operands->items : default_dirs;
 	o->dirs_count = operands->count ? operands->count : 1;
+	if (!err && (o->from.kind || o->to.kind) && has_partial_path(o->dirs, o->dirs_count))
+		err = error_say(e, EINVAL,
+				"the range of a partial file is chosen when its chunks are mapped: "
+				"give --from and --to to 'fathom map'");
 	return err;
 }
 
 #define AT(field) offsetof(struct trace_options, field)
 const char trace_usage[] =
-	"[DIR...] [TRACE_ID | --all | [--slowest N] [--name GLOB] [--service NAME]]\n"
+	"[DIR|FILE...] [TRACE_ID | --all | [--slowest N] [--name GLOB] [--service NAME]]\n"
 	"       [--pid N] [--tid N] [--boot N] [--threads N] [--json]";
 
 const struct option trace_option_table[] = {

@@ -10,6 +10,8 @@ extern const struct command command_snapshot;
 extern const struct command command_chunks;
 extern const struct command command_report;
 extern const struct command command_trace;
+extern const struct command command_map;
+extern const struct command command_merge;
 extern const struct command command_top;
 extern const struct command command_doctor;
 extern const struct command command_version;
@@ -23,6 +25,8 @@ const struct command *const command_table[] = {
 	&command_report,
 	&command_trace,
 	&command_top,
+	&command_map,
+	&command_merge,
 	&command_doctor,
 	&command_version,
 	&command_help_command,

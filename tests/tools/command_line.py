@@ -55,7 +55,30 @@ def cases():
             yield expect(f"{name} of an empty directory", run(name, empty), 1, first)
             yield expect(f"{name} --json of nothing", run(name, "--json", empty + "/none"), 1,
                          first)
+        yield from partials(expect, empty)
         yield from recorders(expect, empty + "/new")
+
+
+def partials(expect, empty):
+    """Partial files: what is named in the wrong place is told where it belongs."""
+    file = empty + "/file"
+    with open(file, "w", encoding="ascii") as no_partial:
+        no_partial.write("no partial")
+    for what, words, status, why in (
+            ("map without a file to write", ("map", empty), 2, ".+: -o FILE"),
+            ("map a file", ("map", file, "-o", file), 2, ".+'fathom merge'"),
+            ("map an empty directory", ("map", empty, "-o", file + "2"), 1, ".+record something"),
+            ("merge without a file to write", ("merge", file), 2, ".+: -o FILE"),
+            ("merge nothing", ("merge", "-o", file), 2, "name the partial files"),
+            ("merge a directory", ("merge", empty, "-o", file), 2, ".+'fathom map'"),
+            ("merge what is no partial", ("merge", file, "-o", file), 1,
+             ".+ no partial file, or is damaged.+'fathom map'"),
+            ("report on what is no partial", ("report", file), 1, ".+ no partial file"),
+            ("trace what is no partial", ("trace", file), 1, ".+ no partial file"),
+            ("report --from on a file", ("report", "--from", "1s", file), 2,
+             ".+--from and --to to 'fathom map'"),
+            ("report --to on a file", ("report", "--to", "1s", file), 2, ".+'fathom map'")):
+        yield expect(what, run(*words), status, f"fathom {words[0]}: {why}")
 
 
 def recorders(expect, new):

@@ -23,6 +23,7 @@ static struct partial_chunk chunk_of(const struct chunk_info *info, const struct
 				      .begin_ns = info->begin_ns,
 				      .end_ns = info->end_ns,
 				      .begun_ns = info->begun_ns,
+				      .complete_ns = info->complete_ns,
 				      .covers_ns = chunk_covers_to(info),
 				      .clock = info->clock,
 				      .lost = *lost,

@@ -83,6 +83,7 @@ static void archive_chunk(struct archive *a, struct partial_chunk *c)
 	archive_time(a, &c->begin_ns);
 	archive_time(a, &c->end_ns);
 	archive_u64(a, &c->begun_ns);
+	archive_u64(a, &c->complete_ns);
 	archive_time(a, &c->covers_ns);
 	archive_clock(a, &c->clock);
 	archive_lost(a, &c->lost);

@@ -24,8 +24,8 @@
 struct partial_chunk {
 	u8 identity[16];
 	char host[CHUNK_HOST_BYTES];
-	u64 seq, begin_ns, end_ns, begun_ns; /* as in struct chunk_info */
-	u64 covers_ns;			     /* chunk_covers_to() */
+	u64 seq, begin_ns, end_ns, begun_ns, complete_ns; /* as in struct chunk_info */
+	u64 covers_ns;					  /* chunk_covers_to() */
 	struct chunk_clock clock;
 	struct chunk_lost lost; /* all, as reading it found them */
 	u64 incomplete;
@@ -77,7 +77,10 @@ struct partial_options partial_file_options(const struct partial_file *file);
 int partial_file_add(struct partial_file *file, const struct chunk_info *info,
 		     const struct chunk_lost *lost, struct partial *partial, struct error *e);
 
-/* Adds a copy of a checkpoint, unless it is there already. 0 or -ENOMEM. */
+/*
+ * Adds a copy of a checkpoint, unless it is there already, or the file has no chunk of its boot. 0
+ * or -ENOMEM.
+ */
 int partial_file_add_checkpoint(struct partial_file *file,
 				const struct recording_checkpoint *checkpoint);
 

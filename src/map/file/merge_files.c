@@ -248,11 +248,13 @@ int partial_file_merge(struct partial_file *left, struct partial_file *right, st
 int partial_file_add_checkpoint(struct partial_file *file,
 				const struct recording_checkpoint *checkpoint)
 {
-	struct partial_boot *boot = partial_boot_get(file, checkpoint->boot_id);
+	struct partial_boot *boot = partial_file_boot(file, checkpoint->boot_id);
 	struct recording_checkpoint copy = *checkpoint;
 	int err;
 
-	copy.data = boot ? malloc(copy.bytes + 1) : NULL;
+	if (!boot)
+		return 0;
+	copy.data = malloc(copy.bytes + 1);
 	if (!copy.data)
 		return -ENOMEM;
 	memcpy(copy.data, checkpoint->data, copy.bytes);

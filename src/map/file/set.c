@@ -2,9 +2,9 @@
 /*
  * Which chunks follow each other, and what may not be together.
  *
- * A chunk follows another without a gap if it begins where that one covers its time to, or before:
- * then nothing can come between them, and their partials merge. Whether two chunks do depends on
- * these two alone, so that any order of merges makes the same runs.
+ * A chunk follows another without a gap if it begins where that one ends: then nothing can come
+ * between them, and their partials merge. Whether two chunks do depends on these two alone, so that
+ * any order of merges makes the same runs.
  */
 #include "map/file/set.h"
 
@@ -202,9 +202,19 @@ bool partial_run_overlaps(const struct partial_run *run, const struct partial_ch
 	       (next->begin_ns < run->covers_ns && next->begun_ns < run->covers_ns);
 }
 
+/* Each stream was cut at a time of its own, and goes on there. */
+static bool is_uneven_cut(const struct partial_chunk *last, const struct partial_chunk *next)
+{
+	return next->begin_ns == last->complete_ns && next->begun_ns == last->end_ns;
+}
+
 bool partial_run_follows(const struct partial_run *run, const struct partial_chunk *next)
 {
-	return !partial_run_last(run)->unread && !next->unread && next->begin_ns <= run->covers_ns;
+	const struct partial_chunk *last = partial_run_last(run);
+
+	if (last->unread || next->unread || last->covers_ns < last->end_ns)
+		return false;
+	return next->begin_ns == last->end_ns || is_uneven_cut(last, next);
 }
 
 static int chunk_copy(struct partial_run *run, const struct partial_chunk *chunk)

@@ -117,6 +117,61 @@ def the_order_of_directories_does_not_matter():
           "given twice")
 
 
+def merged(files, name):
+    """One file of all of these, by merges of a few at a time in a random order."""
+    number = 0
+    while len(files) > 1:
+        some = random.sample(files, random.randrange(2, min(4, len(files)) + 1))
+        joined = fathom.path(f"{name}-{number}")
+        fathom.ok("merge", *some, "-o", joined)
+        files = [file for file in files if file not in some] + [joined]
+        number += 1
+    return files[0]
+
+
+def bytes_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def check_partial_files(chunks, name, *options):
+    """Files of these chunks: merged in two trees they are the same, and answer as the chunks do."""
+    leaves = [fathom.path(f"{name}-leaf{i}") for i in range(len(chunks))]
+    for chunk, leaf in zip(chunks, leaves):
+        fathom.ok("map", chunk, "-o", leaf, *options)
+    one, other = merged(leaves, name + "-one"), merged(leaves, name + "-other")
+    fathom.ok("map", *chunks, "-o", fathom.path(name), *options)
+    check(bytes_of(one) == bytes_of(other) == bytes_of(fathom.path(name)),
+          f"seed {SEED}: trees of {name} differ")
+    for by in ("name", "thread", "process", "syscall", "file", "peer", "cause", "event"):
+        equal(fathom.ok("report", "--json", "--by", by, one),
+              fathom.ok("report", "--json", "--by", by, *chunks), f"{name} by {by}")
+    size = sum(os.path.getsize(os.path.join(chunk, file))
+               for chunk in chunks for file in os.listdir(chunk))
+    share = 100 * os.path.getsize(one) / size
+    print(f"# {name}: {len(chunks)} chunks of {size} bytes, as a file {share:.1f} % of that")
+    return one
+
+
+@tests.add
+def partial_files_merge_in_any_tree():
+    chunks = [chunk["path"] for chunk in fathom.chunks(fathom.path("pieces1"))]
+    check_partial_files(chunks, "without-kernel-spans")
+    file = check_partial_files(chunks, "with-kernel-spans", "--spans")
+    rows = json.loads(fathom.ok("report", "--json", "--by", "thread", *chunks))["rows"]
+    for words in (["--all"], ["--tid", rows[0]["tid"]], ["--pid", rows[0]["pid"]]):
+        check(fathom.ok("trace", "--json", *words, file)
+              == fathom.ok("trace", "--json", *words, *chunks), f"traces {words} differ")
+
+
+@tests.add
+def partial_files_have_gaps_and_uneven_cuts():
+    chunks = [chunk["path"] for chunk in fathom.chunks(fathom.path("pieces1"))]
+    check_partial_files(chunks[:2] + chunks[4:], "gap", "--spans")
+    chunks = [chunk["path"] for chunk in fathom.chunks(fathom.path("streams1"))]
+    check_partial_files(chunks, "uneven", "--spans")
+
+
 @tests.add
 def a_rotated_recording_is_whole():
     directory = fathom.path("rotating")
