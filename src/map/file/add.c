@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk becomes a part of a partial file. */
+/* Adds a chunk to a partial file. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "map/file/set.h"
 
-/* Of one whose manifest and metadata are lost: of what is known of it. */
+/* Makes an identity from the other fields if the manifest and the metadata of a chunk are lost. */
 static void identity_make(struct partial_chunk *chunk)
 {
 	u64 half[2] = {hash_pair(chunk->begin_ns, chunk->end_ns),
@@ -38,7 +38,7 @@ static struct partial_chunk chunk_of(const struct chunk_info *info, const struct
 	return chunk;
 }
 
-/* A file of one chunk, which takes the partial unless it fails. */
+/* Makes a file of one chunk. Takes ownership of the partial unless it fails. */
 static int single_make(const struct partial_file *like, const struct chunk_info *info,
 		       const struct partial_chunk *chunk, struct partial *partial,
 		       struct partial_file **out)

@@ -115,7 +115,7 @@ static void archive_kevent(struct archive *a, struct kevent *event)
 		archive_fail(a, -EBADMSG);
 }
 
-/* Leaves those that the options ask for. */
+/* Keeps only the events that the options ask for. */
 static void events_choose(struct partial *p)
 {
 	size_t kept = 0;

@@ -85,7 +85,7 @@ int partial_file_add_checkpoint(struct partial_file *file,
 				const struct recording_checkpoint *checkpoint);
 
 /*
- * Joins `right` into `left`; frees `right` by all means. If all chunks of one are among those of
+ * Joins `right` into `left`, and always frees `right`. If all chunks of one are among those of
  * the other, that one adds nothing. 0; -EEXIST if they share some chunks otherwise, or have chunks
  * of one time that are not the same; -EINVAL if they were mapped in different ways; -ENOMEM. After
  * a failure `left` is only to be freed.
@@ -100,12 +100,13 @@ int partial_file_pack(struct partial_file *file, struct bytes *out);
 /*
  * Makes a file of bytes, which are borrowed only during the call and not trusted. Of `options`,
  * spans and only count, as partial_read() says (map/file/whole.h). 0 and *out, which is the
- * caller's; -EBADMSG if it is none or damaged, -EPROTO if it is of another version, -ENOMEM.
+ * caller's; -EBADMSG if it is not a partial file or is damaged, -EPROTO if another version wrote
+ * it, -ENOMEM.
  */
 int partial_file_parse(struct partial_file **out, const void *data, size_t bytes,
 		       const struct partial_options *options);
 
-/* The same of a file by its path, which error messages name. */
+/* Reads the file at `path`, which error messages name. */
 int partial_file_read(struct partial_file **out, const char *path,
 		      const struct partial_options *options, struct error *e);
 
@@ -114,7 +115,7 @@ int partial_file_write(struct partial_file *file, const char *path, struct error
 
 /* ---- answers ---- */
 
-/* What an answer is made of. */
+/* The partial of an answer, and its times. */
 struct partial_joined {
 	struct partial *partial; /* of all runs and checkpoints, not finished; the caller's */
 	u64 from_ns;		 /* where the first chunk begins */
@@ -123,9 +124,10 @@ struct partial_joined {
 };
 
 /*
- * Joins what the file has of a boot, for an answer with these options (only: see partial_read());
- * their limits are those of the file. Takes the runs out of the boot; its chunks stay. A checkpoint
- * that cannot be read is left out, with its cause in `e`. 0 and *out, or -ENOMEM.
+ * Joins the runs and checkpoints of a boot for an answer with these options (only: see
+ * partial_read()). Their limits are those of the file. Takes the runs out of the boot; its chunks
+ * stay. A checkpoint that cannot be read is left out, with its cause in `e`. 0 and *out, or
+ * -ENOMEM.
  */
 int partial_file_join(struct partial_file *file, struct partial_boot *boot,
 		      const struct partial_options *options, struct partial_joined *out,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a whole partial: each function below writes or reads one, as the archive was begun. */
+/*
+ * Functions that write or read one part of a partial each, depending on how the archive was begun.
+ */
 #ifndef MAP_FILE_INTERNAL_H
 #define MAP_FILE_INTERNAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an answer is made of: runs with the gaps between them, and checkpoints where they fit. */
+/* Joins what an answer needs: runs, the gaps between them, and checkpoints where they fit. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "map/file/file.h"
 #include "map/partial.h"
 
-/* A checkpoint, while it is found out which of them are used. */
-struct base {
+/* The state that a checkpoint holds, while states_choose() finds out which ones are used. */
+struct old_state {
 	struct partial *partial; /* NULL: not used */
 	u64 from_ns, end_ns;
 };
@@ -19,13 +19,13 @@ struct joining {
 	struct partial_options options;
 	struct partial *left; /* so far; NULL: nothing yet */
 	u64 covered_ns;
-	VEC(struct base) bases; /* by their ends */
+	VEC(struct old_state) states; /* by their ends */
 	struct partial_joined *out;
 };
 
 /* ---- checkpoints ---- */
 
-/* Chunks of its time say more than it does. */
+/* A checkpoint is not needed if there are chunks of its time, which say more. */
 static bool has_chunks_between(const struct partial_boot *boot, u64 from_ns, u64 to_ns)
 {
 	for (size_t i = 0; i < boot->runs.count; i++)
@@ -38,16 +38,16 @@ static bool has_chunks_between(const struct partial_boot *boot, u64 from_ns, u64
 	return false;
 }
 
-static int base_read(struct joining *j, const struct recording_checkpoint *checkpoint,
-		     struct error *e)
+static int state_read(struct joining *j, const struct recording_checkpoint *checkpoint,
+		      struct error *e)
 {
 	struct partial_options options = j->options;
-	struct base base = {.end_ns = checkpoint->end_ns};
+	struct old_state state = {.end_ns = checkpoint->end_ns};
 	int err;
 
 	if (options.from_ns < checkpoint->end_ns)
 		options.from_ns = checkpoint->end_ns;
-	err = checkpoint_read(&base.partial, checkpoint->data, checkpoint->bytes, &options);
+	err = checkpoint_read(&state.partial, checkpoint->data, checkpoint->bytes, &options);
 	if (err && err != -ENOMEM) {
 		error_say(e, err,
 			  "a checkpoint %s: names of files and processes seen only in chunks that "
@@ -58,52 +58,52 @@ static int base_read(struct joining *j, const struct recording_checkpoint *check
 	}
 	if (err)
 		return err;
-	base.from_ns = base.partial->from_ns;
-	if (!has_chunks_between(j->boot, base.from_ns, base.end_ns))
-		err = vec_push(&j->bases, base);
+	state.from_ns = state.partial->from_ns;
+	if (!has_chunks_between(j->boot, state.from_ns, state.end_ns))
+		err = vec_push(&j->states, state);
 	else
-		base.end_ns = 0;
-	if (err || !base.end_ns)
-		partial_free(base.partial);
+		state.end_ns = 0;
+	if (err || !state.end_ns)
+		partial_free(state.partial);
 	return err;
 }
 
-/* Of those that are of one time the latest is used: it stands for the others. */
-static void bases_choose(struct joining *j)
+/* If checkpoints overlap in time, the latest is used: it stands for the others. */
+static void states_choose(struct joining *j)
 {
 	u64 from_ns = UINT64_MAX;
-	size_t kept = j->bases.count;
+	size_t kept = j->states.count;
 
-	for (size_t i = j->bases.count; i-- > 0;) {
-		struct base base = j->bases.data[i];
+	for (size_t i = j->states.count; i-- > 0;) {
+		struct old_state state = j->states.data[i];
 
-		if (base.end_ns > from_ns) {
-			partial_free(base.partial);
+		if (state.end_ns > from_ns) {
+			partial_free(state.partial);
 			continue;
 		}
-		from_ns = base.from_ns;
-		j->bases.data[--kept] = base;
+		from_ns = state.from_ns;
+		j->states.data[--kept] = state;
 	}
-	j->bases.count -= kept;
-	if (j->bases.count)
-		memmove(j->bases.data, j->bases.data + kept,
-			j->bases.count * sizeof(*j->bases.data));
+	j->states.count -= kept;
+	if (j->states.count)
+		memmove(j->states.data, j->states.data + kept,
+			j->states.count * sizeof(*j->states.data));
 }
 
-static int bases_read(struct joining *j, struct error *e)
+static int states_read(struct joining *j, struct error *e)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < j->boot->checkpoints.count && !err; i++)
-		err = base_read(j, &j->boot->checkpoints.data[i], e);
+		err = state_read(j, &j->boot->checkpoints.data[i], e);
 	if (!err)
-		bases_choose(j);
+		states_choose(j);
 	return err;
 }
 
 /* ---- limits ---- */
 
-/* For what is merged from here on. */
+/* Sets the limits for merges from here on. */
 static void partial_limit(struct partial *p, const struct partial_options *options)
 {
 	bool spans = p->options.spans;
@@ -117,8 +117,8 @@ static void partial_limit(struct partial *p, const struct partial_options *optio
 }
 
 /*
- * A limit that leaves nothing out is none: what is open at an end of what was recorded belongs to a
- * range that reaches there. Behind a checkpoint the answer begins with the first chunk.
+ * Drops a limit that leaves nothing out: spans that are open at an end of the recording belong to a
+ * range that reaches this end. After a checkpoint, the answer begins with the first chunk.
  */
 static void limits_find(struct joining *j)
 {
@@ -128,13 +128,13 @@ static void limits_find(struct joining *j)
 		j->options.to_ns = 0;
 	if (j->options.from_ns <= begin_ns)
 		j->options.from_ns = 0;
-	if (j->bases.count && j->bases.data[0].end_ns <= begin_ns && !j->options.from_ns)
+	if (j->states.count && j->states.data[0].end_ns <= begin_ns && !j->options.from_ns)
 		j->options.from_ns = begin_ns;
 }
 
 /* ---- joining ---- */
 
-/* As if the gap had been the first that the partial was told of. 0 or -ENOMEM. */
+/* Puts a gap before the partial, as if it had been the first that it heard of. 0 or -ENOMEM. */
 static int partial_behind(struct partial *p, u64 covered_ns, u64 begin_ns)
 {
 	struct record_gap gap = {.head = {.kind = RECORD_gap, .time_ns = begin_ns},
@@ -151,7 +151,7 @@ static int partial_behind(struct partial *p, u64 covered_ns, u64 begin_ns)
 	return 0;
 }
 
-/* Takes the partial. */
+/* Takes ownership of the partial. */
 static int joining_add(struct joining *j, struct partial *p)
 {
 	partial_limit(p, &j->options);
@@ -162,19 +162,19 @@ static int joining_add(struct joining *j, struct partial *p)
 	return partial_merge(j->left, p);
 }
 
-static int base_add(struct joining *j, struct base *base)
+static int state_add(struct joining *j, struct old_state *state)
 {
-	struct partial *p = base->partial;
-	int err = j->left ? checkpoint_follow(p, j->covered_ns, base->end_ns) : 0;
+	struct partial *p = state->partial;
+	int err = j->left ? checkpoint_follow(p, j->covered_ns, state->end_ns) : 0;
 
 	if (err)
 		return err;
-	base->partial = NULL;
-	j->covered_ns = base->end_ns;
+	state->partial = NULL;
+	j->covered_ns = state->end_ns;
 	return joining_add(j, p);
 }
 
-/* What of it lies in the range. */
+/* How many ns of [from_ns, to_ns) lie in the range of the answer. */
 static u64 inside(const struct joining *j, u64 from_ns, u64 to_ns)
 {
 	u64 least = j->options.from_ns, most = j->options.to_ns;
@@ -208,18 +208,18 @@ static int run_add(struct joining *j, struct partial_run *run)
 	return joining_add(j, p);
 }
 
-/* Both in the order of time. */
+/* Adds states and runs in the order of time. */
 static int all_add(struct joining *j)
 {
-	size_t base = 0;
+	size_t next = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < j->boot->runs.count && !err; i++) {
 		struct partial_run *run = j->boot->runs.data[i];
 
-		while (base < j->bases.count && !err &&
-		       j->bases.data[base].end_ns <= run->chunks.data[0].begin_ns)
-			err = base_add(j, &j->bases.data[base++]);
+		while (next < j->states.count && !err &&
+		       j->states.data[next].end_ns <= run->chunks.data[0].begin_ns)
+			err = state_add(j, &j->states.data[next++]);
 		err = err ? err : run_add(j, run);
 	}
 	if (!err && !j->left)
@@ -248,13 +248,13 @@ int partial_file_join(struct partial_file *file, struct partial_boot *boot,
 	j.options.from_ns = file->terms.from_ns;
 	j.options.to_ns = file->terms.to_ns;
 	bounds_find(boot, &joined);
-	err = bases_read(&j, e);
+	err = states_read(&j, e);
 	if (!err)
 		limits_find(&j);
 	err = err ? err : all_add(&j);
-	for (size_t i = 0; i < j.bases.count; i++)
-		partial_free(j.bases.data[i].partial);
-	vec_free(&j.bases);
+	for (size_t i = 0; i < j.states.count; i++)
+		partial_free(j.states.data[i].partial);
+	vec_free(&j.states);
 	if (err) {
 		partial_free(j.left);
 		return error_set(e, err, "cannot join partials");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel spans, in their order. One is a byte of PART_*, its fields, then the parts that the byte
- * names; begin is counted from the span before. Why a thread waited is a text out of a list that
- * stands before all of them.
+ * Kernel spans, in their order. A span is a byte of PART_*, its fields, then the parts that the
+ * byte names. Its begin is relative to the begin of the span before it. The causes of waits are
+ * texts of a list that is before all spans.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ enum {
 	PART_file = 1,
 	PART_context = 2,
 	PART_wait = 4,	  /* what only waits have */
-	PART_waking = 8,  /* what ended it */
-	PART_split = 16,  /* else all of its time is in the kernel */
+	PART_waking = 8,  /* what ended the wait */
+	PART_split = 16,  /* without it, all of the time was in the kernel */
 	PART_args = 32,	  /* the last three of its arguments */
 	PART_result = 64, /* it has one, or another than 0 */
 	PARTS_ALL = 127
@@ -46,7 +46,7 @@ static int reason_add(struct reasons *r, const char *text)
 								       : vec_push(&r->list, text);
 }
 
-/* All that spans have, in one order. */
+/* The fields of a span, in the order of the file. */
 static int reasons_find(struct reasons *r, const struct kspans *spans)
 {
 	struct kspan k;
@@ -64,7 +64,7 @@ static int reasons_find(struct reasons *r, const struct kspans *spans)
 	return err;
 }
 
-/* It is shown as it stands. */
+/* A cause is printed unchanged, so it must be text. */
 static void reason_check(struct archive *a, const char *text)
 {
 	size_t bytes = text ? strlen(text) : 0;

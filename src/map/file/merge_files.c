@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partial files become one. */
+/* Merges two partial files into one. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static int runs_join(struct partial_boot *boot, size_t at)
 	return err;
 }
 
-/* Takes the run, unless it fails. */
+/* Takes ownership of the run unless it fails. */
 static int run_add(struct partial_boot *boot, struct partial_run *run, struct error *e)
 {
 	const struct partial_chunk *first = &run->chunks.data[0];
@@ -90,7 +90,7 @@ static int checkpoint_add(struct partial_boot *boot, struct recording_checkpoint
 	return LIST_INSERT(&boot->checkpoints, at, *checkpoint);
 }
 
-/* Moves what `from` has of checkpoints. */
+/* Moves the checkpoints of `from`. */
 static int checkpoints_move(struct partial_boot *to, struct partial_boot *from)
 {
 	int err = 0;
@@ -115,7 +115,7 @@ static int runs_move(struct partial_boot *to, struct partial_boot *from, struct 
 	return err;
 }
 
-/* Runs, too, unless the left one has them already. */
+/* Moves the runs, too, unless the left file has them already. */
 static int boots_move(struct partial_file *left, struct partial_file *right, bool runs,
 		      struct error *e)
 {
@@ -154,7 +154,7 @@ static int is_unread(void *arg, const struct partial_chunk *chunk)
 	return 0;
 }
 
-/* Of files of the same chunks: whether more could be read when the right one was made. */
+/* Whether more chunks could be read when the right one of two files of the same chunks was made. */
 static bool knows_more(const struct partial_file *left, const struct partial_file *right)
 {
 	size_t of_left = 0, of_right = 0;
@@ -172,7 +172,7 @@ static void files_swap(struct partial_file *x, struct partial_file *y)
 	*y = was;
 }
 
-/* What two files have in common. */
+/* The chunks that two files share. */
 struct sharing {
 	struct bytes_map set; /* of one */
 	size_t count;	      /* of the other's that are in it */
@@ -209,7 +209,7 @@ static int overlap(const struct partial_chunk *shared, struct error *e)
 			 name);
 }
 
-/* `count`: how many chunks both have. */
+/* `count`: how many chunks both files have. */
 static int sets_merge(struct partial_file *left, struct partial_file *right, size_t count,
 		      struct error *e)
 {

@@ -5,7 +5,7 @@
 
 #include "map/file/file.h"
 
-/* Takes `value` into a list , before the element `at`. 0 or -ENOMEM. */
+/* Inserts `value` into a list before the element `at`. 0 or -ENOMEM. */
 #define LIST_INSERT(list, at, value)                                                               \
 	({                                                                                         \
 		int insert_err_ = vec_push(list, value);                                           \
@@ -44,13 +44,14 @@ struct partial_boot *partial_boot_get(struct partial_file *file, const char *boo
 
 typedef int partial_chunk_fn(void *arg, const struct partial_chunk *chunk);
 
-/* Calls it for each chunk, until it does not return 0: what it returned. */
+/* Calls a function for each chunk until it does not return 0. Returns what the last call returned.
+ */
 int partial_chunks_each(const struct partial_file *file, partial_chunk_fn *each, void *arg);
 
-/* For that: adds the chunk to a set of identities (arg). 0, -EEXIST or -ENOMEM. */
+/* A function for this: adds the chunk to a set of identities (arg). 0, -EEXIST or -ENOMEM. */
 int partial_identity_add(void *arg, const struct partial_chunk *chunk);
 
-/* For sorting: in the order of time. */
+/* Compares two chunks by time, for sorting. */
 int partial_chunk_compare(const struct partial_chunk *x, const struct partial_chunk *y);
 int partial_checkpoint_compare(const struct recording_checkpoint *x,
 			       const struct recording_checkpoint *y);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a partial, in the order of archive_whole(). Numbers are varints unless
- * map/checkpoint/archive.h says otherwise. A list is its count and its elements; where their order
- * means nothing, as it depends on how partials were merged, they stand in the order of their bytes
- * (archive_set()). Threads stand in the order of time, application spans in that of their ids.
+ * Writes and reads the parts of a partial, in the order of archive_whole(). Numbers are varints
+ * unless map/checkpoint/archive.h says otherwise. A list is its count and its elements. If the
+ * order of a list depends on how partials were merged, and so means nothing, its elements are
+ * sorted by their bytes (archive_set()). Threads are in the order of time, application spans in
+ * that of ids.
  *
- * Whoever changes a function that describes some of it, or a struct that it describes, raises
+ * A change of a function that describes a part, or of a struct that it describes, must raise
  * PARTIAL_FILE_VERSION (map/file/file.c).
  */
 #include "map/file/whole.h"
@@ -35,7 +36,7 @@ static void archive_loss(struct archive *a, struct record_lost *lost)
 		archive_fail(a, -EBADMSG);
 }
 
-/* When it ends is not known yet. */
+/* A loss whose end is not known yet. */
 static void archive_hole(struct archive *a, struct record_lost *lost)
 {
 	archive_bytes(a, lost, LOSS_BYTES);
@@ -44,7 +45,7 @@ static void archive_hole(struct archive *a, struct record_lost *lost)
 		archive_fail(a, -EBADMSG);
 }
 
-/* Lives say how many of the losses they were told of. */
+/* Lives hold the number of losses that they have heard of. */
 static void losses_check(struct archive *a, const struct partial *p)
 {
 	for (size_t i = 0; i < p->lives.count; i++) {
@@ -106,7 +107,7 @@ static void archive_taken(struct archive *a, u32 *tid)
 	archive_u32(a, tid);
 }
 
-/* Numbers of threads that an exec gave to another. */
+/* Thread ids that an exec gave to another thread. */
 static void archive_taken_all(struct archive *a, struct partial *p)
 {
 	VEC(u32) tids = {0};
@@ -123,7 +124,7 @@ static void archive_taken_all(struct archive *a, struct partial *p)
 	vec_free(&tids);
 }
 
-/* What lies around an uneven cut. */
+/* Records around an uneven cut. */
 static void archive_cuts(struct archive *a, struct partial *p)
 {
 	archive_bool(a, &p->uneven);

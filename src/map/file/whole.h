@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A partial as bytes, with all that a merge or an answer may ask for.
+ * Writes a partial as bytes, with everything that a merge or an answer can need, and reads it.
  *
  * The bytes are canonical: the same records give the same bytes, in whichever grouping their
- * partials were merged. Of a checkpoint (map/checkpoint/checkpoint.h), which keeps only the state
- * at an instant, the bytes are a part of these.
+ * partials were merged. The bytes of a checkpoint (map/checkpoint/checkpoint.h), which keeps only
+ * the state at an instant, are a part of these.
  */
 #ifndef MAP_FILE_WHOLE_H
 #define MAP_FILE_WHOLE_H
@@ -13,8 +13,8 @@
 #include "map/partial.h"
 
 /*
- * Appends `p`, which is neither finished nor limited to some kernel spans, to `out`. Its lists may
- * stand in another order afterwards. 0, -ENOMEM, or -EINVAL for one that is finished or limited.
+ * Appends `p`, which is neither finished nor limited to some kernel spans, to `out`. The
+ * order of its lists may change. 0, -ENOMEM, or -EINVAL for a partial that is finished or limited.
  */
 int partial_write(struct partial *p, struct bytes *out);
 
