@@ -64,6 +64,15 @@ static __always_inline u32 call_file_find(struct thread_state *state, struct tas
 	return fd;
 }
 
+/* restart_syscall goes on with the call that was interrupted: its number, file and arguments. */
+static __always_inline bool call_goes_on(const struct thread_state *state, struct task_struct *task,
+					 long id)
+{
+	if (task->thread_info.status & TS_COMPAT)
+		return state->compat && id == CALL_COMPAT_RESTART;
+	return !state->compat && id == SYSCALL_NR_restart_syscall;
+}
+
 /* Keeps number and arguments of the call that the running thread enters. */
 static __always_inline void call_begin(struct thread_state *state, struct task_struct *task,
 				       struct pt_regs *regs, long id)

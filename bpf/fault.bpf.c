@@ -9,6 +9,7 @@
  * ones. Until then a fault there also ends when its thread leaves the CPU, soft and counted.
  */
 #include "bpf/fault.h"
+#include "bpf/call_now.h"
 #include "bpf/context.h"
 #include "bpf/notice_emit.h"
 #include "bpf/ring.h"
@@ -147,7 +148,7 @@ int BPF_PROG(signal_deliver, int number, void *info, struct k_sigaction *action)
 			state->fault_flags |= FAULT_SIGNALLED;
 		fault_soft_end();
 	}
-	if (!state->in_syscall && !state->exit_ns && signal_ends(task, number, action))
+	if (!call_is_under_way(state) && !state->exit_ns && signal_ends(task, number, action))
 		state->exit_ns = bpf_ktime_get_ns();
 	return 0;
 }

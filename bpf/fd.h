@@ -86,6 +86,8 @@ static __always_inline bool fd_is_new(const struct task_struct *task, u32 fd)
 }
 
 /* fd.bpf.c */
+int fd_name(u32 fd, s32 from, u8 op);
+int fd_socket(u32 fd);
 int fd_closes(u32 fd);
 int fd_after(u32 class, u64 arg0, u64 arg1, u64 arg2, long result);
 

@@ -345,6 +345,7 @@ struct task_struct {
 	unsigned int ptrace; /* 0: nobody traces it */
 	int pagefault_disabled;
 	int on_cpu;
+	int on_rq;
 	int prio;
 	struct sched_entity se;
 	struct mm_struct *mm;

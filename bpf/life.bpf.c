@@ -3,6 +3,7 @@
  * The life of threads and processes: fork, exec, exit, names. They are recorded with any filter.
  * Also hands the scope of a recording on to children.
  */
+#include "bpf/call_now.h"
 #include "bpf/call_path.h"
 #include "bpf/cgroup.h"
 #include "bpf/cgroup_again.h"
@@ -421,7 +422,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
-	if (!state->in_syscall && !state->exit_ns)
+	if (!call_is_under_way(state) && !state->exit_ns)
 		state->exit_ns = bpf_ktime_get_ns();
 	if (!(state->flags & STATE_SEEN)) /* it ends before the snapshot came to it */
 		name_record(task, state, task->comm);

@@ -11,6 +11,7 @@
 #include "bpf/path.bpf.c"
 #include "bpf/fd.bpf.c"
 #include "bpf/call.bpf.c"
+#include "bpf/call_now.bpf.c"
 #include "bpf/call_path.bpf.c"
 #include "bpf/context.bpf.c"
 #include "bpf/span_over.bpf.c"

@@ -223,6 +223,8 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	r->head.pid = task->tgid;
 	r->waker_tid = waker->pid; /* waker_fill_task() may know another number */
 	waking_fill_context(r, waker);
+	if (!calls_recorded && task->on_rq)
+		r->context |= WAKE_QUEUED;
 	ring_publish(&place, r, 1);
 	return 0;
 }

@@ -214,6 +214,8 @@ snapshot_fill_syscall(struct record_thread *r, struct thread_state *state, struc
 	snapshot_fill_call(r, task, regs, &call);
 	if (!call.broken_off)
 		r->mode = MODE_syscall | (call.compat ? MODE_COMPAT : 0);
+	if (!calls_recorded)
+		return; /* at its next switch the thread says it anew */
 	if (state->in_syscall || state->begin_ns)
 		r->since_ns = call.broken_off ? 0 : state_call_ns(state);
 	else if (snapshot_enter(state, task, r, &call))

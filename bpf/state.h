@@ -22,6 +22,8 @@
 /* Set by capture before the programs are loaded. */
 const volatile bool scope_host __weak = false;
 const volatile bool spans_only __weak = false;
+const volatile bool calls_recorded __weak =
+	true; /* false: the programs of calls are not attached */
 
 /*
  * The process of capture, by the kernel's number, and its pid namespace with the depth of that (0:

@@ -4,6 +4,7 @@
 #define BPF_SWITCH_H
 
 #include "bpf/call.h"
+#include "bpf/call_now.h"
 #include "bpf/context.h"
 #include "bpf/leave.h"
 
@@ -23,7 +24,9 @@ static __always_inline u32 switch_slots_of(const struct record_switch *r)
 static __always_inline void switch_fill_context(struct record_switch *r, struct thread_state *state,
 						struct task_struct *task)
 {
-	if (!state->in_syscall && state->called != CALLED_SEEN)
+	if (call_is_under_way(state) && !calls_recorded && state->file.kind)
+		call_now_name(state->call_fd);
+	if (calls_recorded && !state->in_syscall && state->called != CALLED_SEEN)
 		call_find();
 	state_take_call(state);
 	context_now(state, task);
@@ -63,6 +66,9 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 		r->arg0 = state->fault_address;
 		if (now > state->fault_begin_ns)
 			r->since_ns = now - state->fault_begin_ns;
+	} else if (!calls_recorded && r->state == LEAVE_disk_sleep &&
+		   !call_came_by_one((void *)bpf_task_pt_regs(task))) {
+		r->mode = MODE_fault; /* an exception, which does nothing else that sleeps so */
 	} else if (r->state == LEAVE_sleep && task_frozen(task)) {
 		r->state = LEAVE_frozen;
 	}

@@ -25,18 +25,6 @@ const u8 syscall_nargs[SYSCALL_TABLE_SIZE] = SYSCALL_NARGS_INIT;
 const u8 fd_calls[SYSCALL_TABLE_SIZE] = FD_CALLS_INIT;
 
 /*
- * Whether the call is restart_syscall, which goes on with the call that was interrupted: number,
- * file and arguments are those of that call.
- */
-static __always_inline bool syscall_goes_on(const struct thread_state *state,
-					    struct task_struct *task, long id)
-{
-	if (task->thread_info.status & TS_COMPAT)
-		return state->compat && id == CALL_COMPAT_RESTART;
-	return !state->compat && id == SYSCALL_NR_restart_syscall;
-}
-
-/*
  * Whether the call closes a file. A close is recorded at its begin, before other threads can get
  * the descriptor. If no file is open there, the call will fail.
  */
@@ -122,7 +110,7 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 		return 0;
 	if (state->fault_begin_ns)
 		fault_soft_end();
-	if (!state->restarts || !syscall_goes_on(state, task, id))
+	if (!state->restarts || !call_goes_on(state, task, id))
 		call_begin(state, task, regs, id);
 	else if (state->restarts == RESTARTS_FOUND)
 		state_take_found(state);

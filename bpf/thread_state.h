@@ -77,6 +77,8 @@ struct thread_state {
 	u32 fault_flags;    /* FAULT_* */
 	u8 spanned; /* with spans_only: it had a span since the last one was recorded as over */
 	u8 pad2[3];
+	u32 call_fd; /* where calls are not recorded: the descriptor of its call */
+	u32 pad3;
 	u64 exit_ns;	/* when its exit began; 0: it has not */
 	u64 entered_ns; /* when it came into scope during its life; 0: from its begin on */
 };

@@ -9,6 +9,7 @@
 #define BPF_WAKER_H
 
 #include "bpf/call.h"
+#include "bpf/call_now.h"
 #include "bpf/file.h"
 #include "bpf/interrupt.h"
 #include "bpf/kernel_versions.h"
@@ -36,7 +37,7 @@ static __always_inline void waker_fill_task(struct record_waking *r, struct task
 
 	r->context = WAKE_task;
 	r->waker_tid = tid_of(waker, state);
-	if (!state || !state->in_syscall) {
+	if (!state || !call_is_under_way(state)) {
 		if (task_runs_cputimers(waker))
 			r->context = WAKE_timer;
 		return;

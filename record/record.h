@@ -229,6 +229,13 @@ enum record_wake_context {
 #undef V
 };
 
+/*
+ * With waking.context: the thread had not left its run queue. Then either it did so within some
+ * microseconds, or the waking kept it from going to sleep and ended no sleep.
+ */
+#define WAKE_QUEUED 128
+#define WAKE_CONTEXT_MASK 127
+
 /* waking.irq of an interrupt without a device: the CPU's own, for deferred work (irq_work) */
 #define WAKE_IRQ_NONE 0xffff
 
@@ -261,6 +268,7 @@ enum record_wake_context {
 #define FILTER_SPANS 2	  /* threads are recorded only under a span (--spans-only) */
 #define FILTER_FOLLOWS 4  /* from then on head.pid is recorded completely under its spans */
 #define FILTER_AGAIN 8	  /* FILTER_FOLLOWS repeated, for a chunk that is read alone */
+#define FILTER_CALLS 16	  /* no calls and no faults are recorded (--detail waits) */
 
 /* fd.op */
 #define RECORD_FD_OPS(V)                                                                           \

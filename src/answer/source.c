@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "record/record.h"
+
 uint64_t lost_total(const struct lost_view *lost)
 {
 	return lost->buffer + lost->recursion + lost->application + lost->damaged;
@@ -57,6 +59,8 @@ void source_write_json(struct json *j, const struct source_view *source)
 	}
 	json_array_end(j);
 	lost_write_json(j, &source->lost);
+	if (source->filters & FILTER_CALLS)
+		json_string(j, "detail", "waits");
 	json_u64(j, "incomplete", source->incomplete);
 	missing_write_json(j, source->missing);
 	json_array_begin(j, "gaps");

@@ -244,8 +244,29 @@ static void syscall_attributes(struct span_builder *b, const struct kspan *k)
 	span_add_bytes(b, k);
 }
 
+/* Adds the call of a wait that has no span of the call around it (--detail waits). */
+static void wait_call(struct span_builder *b, const struct kspan *wait)
+{
+	struct kspan call = *wait;
+	const char *name;
+
+	if ((wait->mode & MODE_MASK) != MODE_syscall || wait->visit_ns)
+		return;
+	call.mode = wait->mode & MODE_COMPAT ? SYSCALL_COMPAT : 0;
+	name = syscall_name(call.mode, call.nr);
+	if (!name)
+		name = builder_text(b, "syscall_0x%x", call.nr);
+	builder_string(b, "syscall", name);
+	builder_integer(b, "arg0", (s64)call.args[0]);
+	if (call_fd_argument(&call) == 0)
+		add_fd(b, &call, false);
+	else
+		add_file(b, &call);
+}
+
 static void wait_attributes(struct span_builder *b, const struct kspan *k)
 {
+	wait_call(b, k);
 	builder_string(b, "cause", split_part_name(k->part));
 	if (k->reason && k->reason[0])
 		builder_string(b, "cause.reason", k->reason);

@@ -66,6 +66,7 @@ struct capture_options {
 	bool drop_capabilities; /* see capture_start() */
 	u64 keep_capabilities;	/* that the caller itself still needs: 1 << CAP_* */
 	bool no_files;		/* no fd and socket records, no file names in the snapshot */
+	bool no_calls;		/* no system calls, only those in which threads leave their CPU */
 	bool no_faults;		/* no page faults */
 	bool no_blocks;		/* no block I/O */
 	bool no_bytes;		/* no byte ranges of connections */

@@ -121,6 +121,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	p->rodata->ring_overwrites = options->flight;
 	p->rodata->scope_host = options->host;
 	p->rodata->spans_only = options->spans_only;
+	p->rodata->calls_recorded = !options->no_calls;
 	p->rodata->record_files = !options->no_files;
 	for (int nr = 0; options->syscalls && nr < CAPTURE_SYSCALLS; nr++)
 		p->rodata->syscall_unwanted[nr] = !options->syscalls[nr];
@@ -132,6 +133,7 @@ static int open_configure(struct capture *c, const struct capture_options *optio
 	c->drop_capabilities = options->drop_capabilities;
 	c->keep_capabilities = options->keep_capabilities;
 	c->filters |= options->spans_only ? FILTER_SPANS : 0;
+	c->filters |= options->no_calls ? FILTER_CALLS : 0;
 	c->flight = options->flight;
 	c->files = !options->no_files;
 	err = capture_scope_set(c, options, e);

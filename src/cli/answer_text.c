@@ -73,7 +73,12 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 			units_format_ns((int64_t)(gap->to_ns - gap->from_ns), text), gap->from_ns,
 			gap->to_ns);
 	}
-	if (source->filters & FILTER_SYSCALLS)
+	if (source->filters & FILTER_CALLS)
+		terminal_sentence(
+			t, "detail: ",
+			"only waits were recorded (--detail waits): calls are counted where they "
+			"slept, and cpu is user code and the kernel together");
+	else if (source->filters & FILTER_SYSCALLS)
 		terminal_sentence(
 			t, "filter: ",
 			"only some system calls were recorded (--syscalls); time on a CPU "

@@ -174,6 +174,8 @@ static int scope_fill(const struct record_options *o, const struct operands *ope
 	r->cgroup_count = o->cgroups.count;
 	r->syscalls = o->syscalls.given ? o->syscalls.record : NULL;
 	r->spans_only = o->spans_only;
+	r->no_calls = o->detail.waits;
+	r->no_bytes = o->detail.waits && !o->detail.bytes;
 	r->stacks_min_ns = o->stacks_min_ns;
 	r->flight = o->flight;
 	r->events = (const char *const *)o->events.data;

@@ -10,8 +10,9 @@
 
 const char record_usage[] =
 	"[-o DIR] [-d TIME] [-a] [-p PID]... [--cgroup PATH]... [--rotate LIMITS]\n"
-	"       [--keep LIMITS] [--event S:N]... [--syscalls LIST] [--spans-only]\n"
-	"       [--stacks MIN] [--flight] [--compress] [--buffer SIZE] [--on-chunk CMD]\n"
+	"       [--keep LIMITS] [--event S:N]... [--detail LEVEL] [--syscalls LIST]\n"
+	"       [--spans-only] [--stacks MIN] [--flight] [--compress] [--buffer SIZE] [--on-chunk "
+	"CMD]\n"
 	"       [-- CMD ARG...]";
 
 const struct option record_option_table[] = {
@@ -30,6 +31,8 @@ const struct option record_option_table[] = {
 	 NULL, AT(keep), option_limits},
 	{"event", 0, "S:N", "record this kernel tracepoint: sched:*,!sched:sched_switch", NULL,
 	 AT(events), option_events},
+	{"detail", 0, "LEVEL", "calls, waits (no calls: much cheaper), or waits,bytes", "calls",
+	 AT(detail), option_detail},
 	{"syscalls", 0, "LIST",
 	 "only these system calls (%desc,!close), or all but these\n(!read,write)", NULL,
 	 AT(syscalls), option_syscalls},
@@ -143,6 +146,18 @@ int option_syscalls(void *field, const char *text, struct error *e)
 	return 0;
 }
 
+int option_detail(void *field, const char *text, struct error *e)
+{
+	struct option_detail detail = {.waits = strcmp(text, "waits") == 0};
+
+	if (strcmp(text, "waits,bytes") == 0)
+		detail = (struct option_detail){.waits = true, .bytes = true};
+	else if (!detail.waits && strcmp(text, "calls") != 0)
+		return error_say(e, EINVAL, "is none of calls, waits and waits,bytes");
+	*(struct option_detail *)field = detail;
+	return 0;
+}
+
 int option_events(void *field, const char *text, struct error *e)
 {
 	struct option_list *list = field;
@@ -196,6 +211,10 @@ int record_options_check(void *options, const struct operands *operands, struct 
 		return error_say(e, EINVAL, "a command is missing after --");
 	if (o->all && (o->pids.count || o->cgroups.count))
 		return error_say(e, EINVAL, "-a records the whole host: leave out -p and --cgroup");
+	if (o->detail.waits && (o->syscalls.given || o->spans_only || o->stacks_min_ns))
+		return error_say(e, EINVAL,
+				 "--detail waits records no calls: leave out --syscalls, "
+				 "--spans-only and --stacks, or use --detail calls");
 	if (o->flight && (o->rotate.time_ns || o->rotate.bytes))
 		return error_say(
 			e, EINVAL,

@@ -22,6 +22,13 @@ struct option_syscalls {
  */
 int option_events(void *field, const char *text, struct error *e);
 int option_syscalls(void *field, const char *text, struct error *e);
+int option_detail(void *field, const char *text, struct error *e); /* struct option_detail */
+
+/* How much is recorded. All false: each call. */
+struct option_detail {
+	bool waits; /* no calls: only the waits, each with the call that it is in */
+	bool bytes; /* with waits: byte ranges of connections, too */
+};
 
 struct record_options {
 	const char *output;   /* NULL: fathom.data; an existing one is moved away */
@@ -34,6 +41,7 @@ struct record_options {
 	struct option_list events; /* "subsystem:name", both may be globs */
 	struct option_syscalls syscalls;
 	bool spans_only;
+	struct option_detail detail;
 	uint64_t stacks_min_ns; /* 0: no stacks */
 	bool flight;
 	bool compress;

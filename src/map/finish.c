@@ -19,7 +19,8 @@ static bool call_left_out(const struct partial *p, const struct life *l, const s
 {
 	u32 filters = filters_of_life(p, l);
 
-	return filters & FILTER_SYSCALLS || (filters & FILTER_SPANS && context_is_none(&k->ctx));
+	return filters & (FILTER_SYSCALLS | FILTER_CALLS) ||
+	       (filters & FILTER_SPANS && context_is_none(&k->ctx));
 }
 
 /* The open call counts as one that returned, with the time that it had. */
@@ -197,6 +198,7 @@ static void lives_rejoin(struct partial *p)
 		life_unknown(before, before->state.last_ns, l->origin_ns);
 		split_add(&before->total, &l->total);
 		before->doubtful_ns = split_sum(before->doubtful_ns, l->doubtful_ns);
+		before->uncalled_ns = split_sum(before->uncalled_ns, l->uncalled_ns);
 		before->state = l->state;
 		before->last_ns = l->last_ns;
 		if (map_get(&p->current, l->tid) == l) /* memory that is there already */
@@ -286,6 +288,17 @@ static int uneven_cuts_finish(struct partial *p)
 	return err ? err : uneven_cut_apply_tail(p, to);
 }
 
+/* Where calls were not recorded, the sleeps in them count in their place. */
+static int call_waits_count(struct partial *p)
+{
+	int err;
+
+	if (!(partial_filters(p, 0, UINT64_MAX) & FILTER_CALLS))
+		return 0;
+	err = sums_merge(&p->syscalls, &p->call_waits);
+	return err ? err : sums_merge(&p->files, &p->file_waits);
+}
+
 int partial_finish(struct partial *p)
 {
 	int err = uneven_cuts_finish(p);
@@ -309,6 +322,7 @@ int partial_finish(struct partial *p)
 	if (err)
 		return err;
 	err = spans_sort(p);
+	err = err ? err : call_waits_count(p);
 	err = err ? err : sums_sort(&p->syscalls);
 	err = err ? err : sums_sort(&p->urings);
 	err = err ? err : sums_sort(&p->files);

@@ -18,6 +18,25 @@ static void wait_sums(struct partial *p, const struct life_wait *w)
 	partial_failed(p, sums_add_part(&p->causes, &of, SPLIT_runnable, runnable, false));
 }
 
+/*
+ * A sleep in a call of which the begin is not known: without calls it stands for its call. Whether
+ * it does is known once everything is together (finish.c).
+ */
+static void call_wait_sums(struct partial *p, const struct life *l, const struct life_wait *w)
+{
+	struct sum_of of = {.key = w->nr | (w->mode & MODE_COMPAT ? 1u << 16 : 0)};
+	u64 duration = w->end_ns - w->begin_ns;
+
+	if ((w->mode & MODE_MASK) != MODE_syscall || w->visit_ns || !life_leave_sleeps(w->state) ||
+	    !partial_call_returns(w->nr, w->mode & MODE_COMPAT))
+		return;
+	partial_failed(p, sums_add(&p->call_waits, &of, &w->split, duration, false));
+	if (!w->file.kind)
+		return;
+	of = (struct sum_of){.pid = l->pid, .file = w->file};
+	partial_failed(p, sums_add(&p->file_waits, &of, &w->split, duration, false));
+}
+
 static void wait_keep(struct partial *p, const struct life *l, const struct life_wait *w)
 {
 	struct kspan k = {.kind = KSPAN_WAIT,
@@ -31,6 +50,7 @@ static void wait_keep(struct partial *p, const struct life *l, const struct life
 			  .mode = w->mode,
 			  .nr = w->nr,
 			  .visit_ns = w->visit_ns,
+			  .args = {w->arg0},
 			  .file = w->file,
 			  .ctx = w->ctx,
 			  .reason = w->reason,
@@ -47,6 +67,7 @@ static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
 	if (p->options.state_only || !partial_in_range(p, w->end_ns))
 		return;
 	wait_sums(p, w);
+	call_wait_sums(p, l, w);
 	if (p->options.spans)
 		wait_keep(p, l, w);
 }

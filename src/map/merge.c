@@ -122,6 +122,8 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : sums_merge(&left->syscalls, &right->syscalls);
 	err = err ? err : sums_merge(&left->urings, &right->urings);
 	err = err ? err : sums_merge(&left->files, &right->files);
+	err = err ? err : sums_merge(&left->call_waits, &right->call_waits);
+	err = err ? err : sums_merge(&left->file_waits, &right->file_waits);
 	err = err ? err : sums_merge(&left->causes, &right->causes);
 	err = err ? err : events_merge(&left->events, &right->events);
 	err = err ? err : vec_move(&left->filters_told, &right->filters_told);

@@ -40,6 +40,8 @@ void partial_free(struct partial *p)
 	sums_free(&p->syscalls);
 	sums_free(&p->urings);
 	sums_free(&p->files);
+	sums_free(&p->call_waits);
+	sums_free(&p->file_waits);
 	sums_free(&p->causes);
 	events_free(&p->events);
 	vec_free(&p->filters_told);

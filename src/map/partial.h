@@ -102,6 +102,8 @@ struct partial {
 	struct sums syscalls;	      /* key: nr | compat << 16 */
 	struct sums urings;	      /* key: IORING_OP_* */
 	struct sums files;	      /* by pid and file */
+	struct sums call_waits;	      /* as syscalls, of sleeps in calls whose begin is not known */
+	struct sums file_waits;	      /* as files, of these */
 	struct sums causes;	      /* key: enum split_part; durations of waits */
 	struct kevents events;
 	u64 lost[8];  /* by enum record_loss */

@@ -98,8 +98,10 @@ static bool event_settles(const struct life *l, enum life_event event, const str
 		return ((const struct record_fault *)r)->flags & FAULT_USER;
 	case LIFE_LEAVES:
 	case LIFE_RUNS:
+		/* without calls no visit is followed, so none can begin to the left */
 		if ((sw->mode & MODE_MASK) == MODE_user ||
-		    (sw->mode & MODE_MASK) == MODE_kernel_thread)
+		    (sw->mode & MODE_MASK) == MODE_kernel_thread ||
+		    (!sw->since_ns && !(sw->mode & MODE_IN_SYSCALL)))
 			return event == LIFE_RUNS || !life_leave_sleeps(sw->state) ||
 			       l->state.place == LIFE_ON_CPU;
 		/* no part of the visit so far is to the left of the head, or was missed */

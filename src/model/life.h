@@ -64,7 +64,8 @@ enum life_event {
 /* The waking of a thread, as in record_waking. */
 struct life_wake {
 	bool has;
-	u8 zero[7]; /* no padding: a kept span is packed word by word, and unset bytes differ */
+	bool queued; /* WAKE_QUEUED */
+	u8 zero[6];  /* no padding: a kept span is packed word by word, and unset bytes differ */
 	u64 time_ns;
 	u32 waker_tid;
 	u8 context, vector;
@@ -84,6 +85,7 @@ struct life_wait {
 	bool unsure;	       /* records were lost: it may be several stays */
 	struct life_wake wake; /* the waking that ended it, if it was seen */
 	const char *reason;    /* the reason for the part; static */
+	u64 arg0;	       /* the first argument of the syscall around it */
 	struct file_ref file;
 	struct context ctx;
 	struct split split;
@@ -235,6 +237,7 @@ struct life {
 	struct split total;
 	struct life_ledger active, seen;
 	s64 doubtful_ns; /* of the caller: its user time while a filter was set */
+	s64 uncalled_ns; /* of the caller: its user time while calls were not recorded */
 };
 
 /* Begins a life whose begin was not seen. */
@@ -311,6 +314,12 @@ static inline u64 life_doubt_since(const struct life_state *s)
 	bool woken = s->place == LIFE_OFF_CPU && s->wake.has;
 
 	return woken && s->wake.time_ns > s->last_ns ? s->wake.time_ns : s->last_ns;
+}
+
+/* Whether a thread that left its CPU in this state has to be woken. */
+static inline bool life_leave_sleeps(u8 state)
+{
+	return state != LEAVE_preempted && state != LEAVE_throttled && state != LEAVE_dead;
 }
 
 static inline bool context_is_none(const struct context *c)

@@ -2,6 +2,14 @@
 /* The effect of each record: accounting of the time up to it, and the state after it. */
 #include "model/life_doubt.h"
 
+/*
+ * The greatest time by which a waking can come before the switch-out of its sleeper. The sleeper
+ * has left its run queue then: 62 us were measured, and a hypervisor can stop the CPU meanwhile. A
+ * thread that is still in its run queue leaves it within microseconds, or does not sleep at all.
+ */
+#define WAKE_EARLY_NS 1000000
+#define WAKE_QUEUED_NS 5000
+
 /* Enters the visit that began at begin_ns. Its waits so far are kept if it is the known visit. */
 static void visit_enter(struct life_state *s, u64 begin_ns)
 {
@@ -116,7 +124,7 @@ static u64 switch_account(struct life *l, const struct record_switch *sw, u64 t,
 		spend_until(l, t, 0, sink);
 		visit_leave(s);
 	}
-	if ((sw->mode & MODE_MASK) != MODE_fault)
+	if ((sw->mode & MODE_MASK) != MODE_fault || (!visit && !(sw->mode & MODE_IN_SYSCALL)))
 		life_nested_leave(s);
 	if (thread)
 		sight(l, &sw->ctx, &part, sink);
@@ -141,6 +149,23 @@ static void switch_take(struct life *l, const struct record_switch *sw, u64 t, u
 				       .ctx = sw->ctx};
 }
 
+/*
+ * Whether a waking that came before the thread left its CPU ended the sleep that begins now. Where
+ * it is known since when the thread is in its call, the waking must lie in that call. Else its age
+ * says so: a thread is awaited for some microseconds while it leaves its CPU.
+ */
+static bool wake_ends(const struct life_wake *wake, const struct record_switch *sw, u64 visit)
+{
+	u64 age_ns = life_ago(sw->head.time_ns, wake->time_ns);
+	u8 mode = sw->mode & MODE_MASK;
+
+	if (!life_leave_sleeps(sw->state))
+		return false;
+	if (visit || (mode != MODE_syscall && mode != MODE_fault))
+		return wake->time_ns >= visit;
+	return age_ns <= (wake->queued ? WAKE_QUEUED_NS : WAKE_EARLY_NS);
+}
+
 static void event_leaves(struct life *l, const struct record_head *r, const struct life_sink *sink)
 {
 	const struct record_switch *sw = (const void *)r;
@@ -148,7 +173,7 @@ static void event_leaves(struct life *l, const struct record_head *r, const stru
 	u64 t = r->time_ns > s->last_ns ? r->time_ns : s->last_ns;
 	u64 visit = switch_account(l, sw, t, sink);
 
-	if (s->wake.has && (!life_leave_sleeps(sw->state) || s->wake.time_ns < visit))
+	if (s->wake.has && !wake_ends(&s->wake, sw, visit))
 		s->wake.has = false;
 	s->place = sw->state == LEAVE_dead ? LIFE_GONE : LIFE_OFF_CPU;
 	switch_take(l, sw, t, visit);
@@ -208,7 +233,8 @@ static void event_waking(struct life *l, const struct record_head *r, const stru
 	s->wake = (struct life_wake){.has = true,
 				     .time_ns = r->time_ns,
 				     .waker_tid = w->waker_tid,
-				     .context = w->context,
+				     .context = w->context & WAKE_CONTEXT_MASK,
+				     .queued = (w->context & WAKE_QUEUED) != 0,
 				     .vector = w->vector,
 				     .irq = w->irq,
 				     .file = w->file,

@@ -105,12 +105,6 @@ void life_apply(struct life *l, enum life_event event, const struct record_head 
 /* Accounts the last interval, which has no record at its end, up to to_ns. */
 void life_account(struct life *l, u64 to_ns, const struct life_sink *sink);
 
-/* Whether a thread that left its CPU in this state must be woken. */
-static inline bool life_leave_sleeps(u8 state)
-{
-	return state != LEAVE_preempted && state != LEAVE_throttled && state != LEAVE_dead;
-}
-
 /* The time ago_ns before t. A time before the begin of the clock is damage, and becomes 0. */
 static inline u64 life_ago(u64 t, u64 ago_ns)
 {

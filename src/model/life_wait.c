@@ -92,6 +92,7 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 			      .state = v->state,
 			      .unsure = stay->doubt_ns || stay->known_ns < stay->end_ns,
 			      .wake = stay->wake,
+			      .arg0 = v->arg0,
 			      .file = v->file,
 			      .ctx = v->ctx};
 	u64 slept = stay->doubt_ns ? stay->doubt_ns : stay->woken_ns;

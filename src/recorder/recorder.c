@@ -351,6 +351,9 @@ static int capture_begin(struct recorder *r, struct error *e)
 					.events = o->events,
 					.event_count = o->event_count,
 					.spans_only = o->spans_only,
+					.no_calls = o->no_calls,
+					.no_faults = o->no_calls,
+					.no_bytes = o->no_bytes,
 					.stacks_min_ns = o->stacks_min_ns,
 					.drop_capabilities = true,
 					.keep_capabilities = directory_capabilities(r) |

@@ -29,6 +29,8 @@ struct recorder_options {
 	const char *const *events; /* subsystem:name, or globs */
 	size_t event_count;
 	bool spans_only;
+	bool no_calls; /* no system calls and no page faults: the waits alone (--detail waits) */
+	bool no_bytes; /* no byte ranges of connections */
 	u64 stacks_min_ns;	    /* 0: no stacks */
 	bool flight;		    /* write only what `fathom snapshot` asks for */
 	u64 buffer_bytes;	    /* 0: default */

@@ -28,14 +28,15 @@
 	P(child, 10, "blocked until a child ends")                                                 \
 	P(other, 11, "blocked on something else that is known")                                    \
 	P(off_thread, 12, "no thread had the span")                                                \
-	P(unknown, 13, "nothing was seen")
+	P(unknown, 13, "nothing was seen")                                                         \
+	P(cpu, 14, "on a CPU while calls were not recorded: in user code or in the kernel")
 
 enum split_part {
 #define P(part, value, what) SPLIT_##part = value,
 	SPLIT_PARTS(P)
 #undef P
 };
-#define SPLIT_PARTS_COUNT 14
+#define SPLIT_PARTS_COUNT 15
 
 /* The name of a part ("off_thread"), NULL if there is no such part. */
 static inline const char *split_part_name(unsigned int part)

@@ -15,7 +15,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = [part + "_ns" for part in (
     "user kernel runnable throttled disk network lock timer ipc fault child other off_thread "
-    "unknown").split()]
+    "unknown cpu").split()]
 ROW = ["key", "service", "process", "pid", "thread", "tid", "count", "errors", "total_ns",
        "p50_ns", "p95_ns", "p99_ns", "max_ns", "time"]
 SPAN = ["span_id", "parent_id", "name", "kind", "service", "host", "process", "pid", "thread",

@@ -106,7 +106,8 @@ static void report_by_cause(const struct terminal *t, const char *format)
 				.rows_count = SPLIT_PARTS_COUNT};
 
 	for (unsigned int i = 0; i < SPLIT_PARTS_COUNT; i++) {
-		bool counted = i != SPLIT_user && i != SPLIT_kernel && i != SPLIT_unknown;
+		bool counted = i != SPLIT_user && i != SPLIT_kernel && i != SPLIT_unknown &&
+			       i != SPLIT_cpu;
 		uint64_t ns = i == SPLIT_throttled ? 0 : (i + 1) * MS;
 
 		counted &= ns > 0;

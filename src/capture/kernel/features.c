@@ -33,6 +33,8 @@ static bool feature_wanted(const struct capture_options *options, const struct c
 {
 	const char *name = f->instead_of ? f->instead_of : f->name;
 
+	if (strncmp(name, "sys_", 4) == 0)
+		return !options->no_calls;
 	if (feature_is_fault(name))
 		return !options->no_faults;
 	if (strncmp(name, "block_", 6) == 0)
@@ -64,6 +66,7 @@ int capture_features_choose(struct capture *c, const struct capture_options *opt
 		if (!program)
 			continue;
 		feature->on = feature->available && feature_wanted(options, feature);
+		feature->tells &= feature_wanted(options, feature);
 		bpf_program__set_autoload(program, feature->on);
 	}
 	return 0;

@@ -28,6 +28,7 @@ static void archive_wake(struct archive *a, struct life_wake *wake)
 	archive_bool(a, &wake->has);
 	if (!wake->has)
 		return;
+	archive_bool(a, &wake->queued);
 	archive_time(a, &wake->time_ns);
 	archive_u32(a, &wake->waker_tid);
 	archive_u8(a, &wake->context);

@@ -97,6 +97,8 @@ void whole_sums(struct archive *a, struct partial *p)
 	archive_sums(a, &p->syscalls);
 	archive_sums(a, &p->urings);
 	archive_sums(a, &p->files);
+	archive_sums(a, &p->call_waits);
+	archive_sums(a, &p->file_waits);
 	archive_sums(a, &p->causes);
 	archive_sums(a, &p->events.counts);
 }

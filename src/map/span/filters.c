@@ -11,6 +11,9 @@
  *   the time is in doubt until the span was seen published, from where on all
  *   that the thread does is recorded.
  *
+ * - With --detail waits no call is recorded: user code and the kernel are one part there, cpu. What
+ *   --spans-only leaves in doubt is unknown still.
+ *
  * That holds of all that lies between two gaps, which was recorded as one, and of nothing else:
  * behind a gap another recorder may leave out nothing. So it is done when everything is together,
  * and partials of any cut carry the same. Lives have no times in them, but none goes on through a
@@ -107,11 +110,12 @@ u32 filters_of_life(const struct partial *p, const struct life *l)
 	return filters_at(p, l->origin_ns > l->first_ns ? l->origin_ns : l->first_ns);
 }
 
-static void user_to_unknown(struct split *s, s64 ns)
+/* Moves up to `ns` of the user time to another part. */
+static void user_to(struct split *s, enum split_part part, s64 ns)
 {
 	if (ns > s->ns[SPLIT_user])
 		ns = s->ns[SPLIT_user];
-	s->ns[SPLIT_unknown] = split_sum(s->ns[SPLIT_unknown], ns);
+	s->ns[part] = split_sum(s->ns[part], ns);
 	s->ns[SPLIT_user] -= ns;
 }
 
@@ -119,7 +123,14 @@ static void user_to_unknown(struct split *s, s64 ns)
 static void stay_to_unknown(struct split *split, u64 begin_ns, u64 end_ns, u64 from_ns)
 {
 	if (from_ns > begin_ns)
-		user_to_unknown(split, from_ns < end_ns ? (s64)(from_ns - begin_ns) : INT64_MAX);
+		user_to(split, SPLIT_unknown,
+			from_ns < end_ns ? (s64)(from_ns - begin_ns) : INT64_MAX);
+}
+
+/* Whether these filters leave open if a thread that seems to be in user code is on a CPU there. */
+static bool filters_leave_doubt(u32 filters)
+{
+	return filters & FILTER_SPANS || (filters & FILTER_SYSCALLS && !(filters & FILTER_CALLS));
 }
 
 static u64 later(u64 a_ns, u64 b_ns)
@@ -187,12 +198,16 @@ static void stay_apply(struct filtering *f, const struct claim *claim, struct sp
 	life = life_at(f, claim->share->tid, last_ns);
 	known = claim->sighted ? &f->known[life].seen : &f->known[life].active;
 	pid = life < f->p->lives.count ? f->p->lives.data[life]->pid : 0;
-	if (filters == FILTER_SPANS)
+	if (!filters_leave_doubt(filters))
+		from_ns = 0;
+	else if (!(filters & FILTER_SYSCALLS))
 		from_ns = claim->sighted ? of.begin_ns
 					 : known_from(f->p, claim->span, claim->share, of, pid);
 	stay_to_unknown(&stay->split, later(of.begin_ns, f->p->options.from_ns), of.end_ns,
 			from_ns);
 	*known = split_sum(*known, stay->split.ns[SPLIT_user]);
+	if (filters & FILTER_CALLS)
+		user_to(&stay->split, SPLIT_cpu, INT64_MAX);
 }
 
 static void share_apply(struct filtering *f, const struct claim *claim, struct span_share *share)
@@ -232,7 +247,8 @@ static void lives_apply(struct filtering *f)
 		s64 most = known->active > known->seen ? known->active : known->seen;
 
 		if (most < l->doubtful_ns)
-			user_to_unknown(&l->total, l->doubtful_ns - most);
+			user_to(&l->total, SPLIT_unknown, l->doubtful_ns - most);
+		user_to(&l->total, SPLIT_cpu, l->uncalled_ns);
 	}
 }
 
@@ -241,8 +257,12 @@ void filters_doubt(struct partial *p)
 	for (size_t i = 0; i < p->lives.count && p->filters_told.count; i++) {
 		struct life *l = p->lives.data[i];
 
-		if (filters_of_life(p, l))
+		u32 filters = filters_of_life(p, l);
+
+		if (filters_leave_doubt(filters))
 			l->doubtful_ns = l->total.ns[SPLIT_user];
+		if (filters & FILTER_CALLS)
+			l->uncalled_ns = l->total.ns[SPLIT_user];
 	}
 }
 

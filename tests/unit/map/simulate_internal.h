@@ -5,6 +5,8 @@
 
 #include "simulate.h"
 
+#define SIMULATED_IN_VAIN 64 /* with waking.context: it ends no sleep */
+
 #define FIRST_TID 100
 #define EXEC_PID 120 /* of a process whose second thread runs a program */
 

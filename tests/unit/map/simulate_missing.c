@@ -49,6 +49,23 @@ static bool is_filtered(const struct simulation *s, u64 time_ns)
 	return s->filters && time_ns >= s->filtered_from_ns && time_ns < s->filtered_to_ns;
 }
 
+/* Without calls: a call or a fault, or a waking that ended no sleep. A switch keeps all but since
+ * when. */
+static bool is_of_calls(struct record_head *r)
+{
+	struct record_switch *sw = (void *)r;
+
+	if (r->kind == RECORD_thread)
+		((struct record_thread *)r)->since_ns = 0;
+	if (r->kind == RECORD_switch && (sw->mode & MODE_MASK) != MODE_exit)
+		sw->since_ns = 0;
+	if (r->kind == RECORD_switch)
+		sw->mode &= (u8)~MODE_IN_SYSCALL;
+	return r->kind == RECORD_syscall || r->kind == RECORD_fault ||
+	       (r->kind == RECORD_waking &&
+		((struct record_waking *)r)->context & SIMULATED_IN_VAIN);
+}
+
 static bool is_left_out(struct simulation *s, struct record_head *r, struct follows *of)
 {
 	u32 filters = is_filtered(s, r->time_ns) ? s->filters : 0;
@@ -71,6 +88,8 @@ static bool is_left_out(struct simulation *s, struct record_head *r, struct foll
 		((struct record_switch *)r)->mode = MODE_user; /* its end alone is told */
 		((struct record_switch *)r)->since_ns = 0;
 	}
+	if (filters & FILTER_CALLS && is_of_calls(r))
+		return true;
 	return filters & FILTER_SYSCALLS && r->kind == RECORD_syscall &&
 	       ((struct record_syscall *)r)->nr == 0;
 }

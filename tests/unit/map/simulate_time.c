@@ -64,7 +64,9 @@ void actor_looked_at(struct actor *a, u8 mode, u64 visit, const struct call *cal
 	if (call && mode == MODE_syscall)
 		sw.nr = call->nr;
 	actor_emit(a, &sw, sizeof(sw), RECORD_switch, a->now);
-	if (!visit)
+	/* interrupts are off while a thread leaves its CPU: a waking before was in vain, if not in
+	 * a call */
+	if (!visit || a->s->filters & FILTER_CALLS)
 		a->on_since = a->now;
 }
 
@@ -139,7 +141,9 @@ void actor_sleeps(struct actor *a, u8 mode, u64 visit, const struct call *call, 
 static void woken_in_vain(struct actor *a)
 {
 	struct record_waking w = {
-		.head = head_of(a), .waker_tid = simulation_waker(a->now), .context = WAKE_task};
+		.head = head_of(a),
+		.waker_tid = simulation_waker(a->now),
+		.context = WAKE_task | (a->s->filters & FILTER_CALLS ? SIMULATED_IN_VAIN : 0)};
 
 	actor_run(a, SPLIT_kernel, 1);
 	actor_emit(a, &w, sizeof(w), RECORD_waking, a->now);

@@ -602,4 +602,39 @@ TEST(a_call_from_before_the_life_has_its_waits)
 	life_free(&t.life);
 }
 
+/*
+ * The sleep from 2000000 to 6000000 in a call of which nobody knows since when, with a waking at
+ * woken_ns: how long the thread was runnable.
+ */
+static s64 runnable_without_calls(u64 woken_ns, u8 context)
+{
+	struct told t = {0};
+	struct record_switch r = {
+		.head = {.kind = RECORD_switch, .cpu = CPU, .tid = TID, .time_ns = 2000000},
+		.mode = MODE_syscall,
+		.nr = 202,
+		.state = LEAVE_sleep};
+	struct record_waking w = {.head = {.kind = RECORD_waking, .tid = TID, .time_ns = woken_ns},
+				  .context = context};
+
+	life_init_born(&t.life, TID, TID, 500, 0);
+	enters(&t, 1000);
+	feed(&t, LIFE_WAKING, &w);
+	feed(&t, LIFE_LEAVES, &r);
+	enters(&t, 6000000);
+	r.head.time_ns = 6000500;
+	feed(&t, LIFE_LEAVES, &r);
+	life_free(&t.life);
+	return t.life.total.ns[SPLIT_runnable] - 500;
+}
+
+/* One that has left its run queue sleeps; one that is queued still may not. */
+TEST(a_waking_before_the_sleep_counts_by_its_age_without_calls)
+{
+	CHECK_EQ(runnable_without_calls(1500000, WAKE_task), 4000000);
+	CHECK_EQ(runnable_without_calls(900000, WAKE_task), 0);
+	CHECK_EQ(runnable_without_calls(1998000, WAKE_task | WAKE_QUEUED), 4000000);
+	CHECK_EQ(runnable_without_calls(1990000, WAKE_task | WAKE_QUEUED), 0);
+}
+
 TEST_MAIN()

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * The call that a thread is in where no program follows calls (--detail waits). Its number and
+ * arguments lie in the registers with which the thread entered the kernel; its file is looked up
+ * each time, and told with its name at the first use in a chunk.
+ */
+#include "bpf/call_now.h"
+#include "bpf/call_begin.h"
+#include "bpf/fd.h"
+#include "bpf/file.h"
+#include "bpf/license.h"
+#include "bpf/state.h"
+#include "bpf/told.h"
+
+struct told_fd {
+	u32 tgid;
+	u32 fd;
+};
+
+/* By process and number; the identity is the address of what is open there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, TOLD_MAX);
+	__type(key, struct told_fd);
+	__type(value, struct told);
+} told_fds SEC(".maps");
+
+__noinline int call_now_name(u32 fd)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct told_fd key = {.tgid = task->tgid, .fd = fd};
+	struct told now = told_now((u64)file_of_fd(task, fd)), *told;
+
+	told = bpf_map_lookup_elem(&told_fds, &key);
+	if (!told_is_due(told, &now))
+		return 0;
+	fd_name(fd, -1, FD_open);
+	fd_socket(fd);
+	bpf_map_update_elem(&told_fds, &key, &now, BPF_ANY);
+	return 0;
+}
+
+__noinline int call_now(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	struct thread_state *state = state_of(task);
+	u32 held_tid;
+
+	if (!state)
+		return 0;
+	state->in_syscall = 0;
+	state->begin_ns = 0;
+	if (!call_is_open(regs))
+		return 0;
+	/* restart_syscall goes on with the call in which the thread slept last */
+	if (!state->called || !call_goes_on(state, task, regs->orig_ax)) {
+		held_tid = state->held_tid;
+		call_begin(state, task, regs, regs->orig_ax);
+		if (held_tid) /* that of an exec under way, or of the end */
+			state->held_tid = held_tid;
+		state->call_fd = call_file_find(state, task, regs);
+	}
+	state->called = CALLED_SEEN;
+	state->in_syscall = IN_SYSCALL_SOFT; /* so that its context is read each time */
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* The call that the running thread is in, also where no program follows calls (--detail waits). */
+#ifndef BPF_CALL_NOW_H
+#define BPF_CALL_NOW_H
+
+#include "bpf/call.h"
+
+/*
+ * Where calls are not recorded, takes the running thread's call from its registers;
+ * in_syscall is 0 behind it if it is in none. Else what the thread's state says stays.
+ */
+int call_now(void);
+
+/*
+ * There: tells the name of a descriptor of the running thread, and the addresses of a socket, if
+ * this chunk has not got them yet.
+ */
+int call_now_name(u32 fd);
+
+/* Whether the running thread is in a call. */
+static __always_inline bool call_is_under_way(struct thread_state *state)
+{
+	if (!calls_recorded)
+		call_now();
+	return state->in_syscall;
+}
+
+#endif
