@@ -116,12 +116,12 @@ class Redis(Server):
         time.sleep(0.5)
 
     def load_command(self, seconds):
-        return ["redis-benchmark", "-p", self.port, "-c", "20", "-t", "get", "-q",
-                "-n", str(40000 * seconds)]
+        self.requests = 40000 * seconds
+        return ["redis-benchmark", "-p", self.port, "-P", "1", "-c", "50", "-t", "get", "-q",
+                "-n", str(self.requests)]
 
-    @staticmethod
-    def load_read(text):
-        return float(re.findall(r"([\d.]+) requests per second", text)[-1]), 0
+    def load_read(self, text):
+        return float(re.findall(r"([\d.]+) requests per second", text)[-1]), self.requests
 
 
 class Postgres(Server):

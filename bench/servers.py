@@ -8,7 +8,7 @@ from collections import Counter
 
 from host import (TICKS, Recorder, descendants, host_ticks, lost_events, output, perf_command,
                   used_seconds)
-from loads import Epoll, Nginx, Postgres, Thumbnailer, server_missing
+from loads import Epoll, Nginx, Postgres, Redis, Thumbnailer, server_missing
 from tell import Goal, Runs, figure, ratio, say, summary
 
 IN_PLACE = [  # name, programs, goal in ns
@@ -214,3 +214,59 @@ def thumbnail(bench):
 def epoll(bench):
     """an epoll server with libfathom under wrk, --spans-only, one request in a thousand sampled"""
     cost(bench, Epoll, Goal(5, 3), options=["--spans-only"])
+
+
+LEVELS = ("waits", "waits,bytes", "calls")
+
+
+def level_tell(level, pairs, goal):
+    lost = sum(with_["lost"] for _, with_ in pairs)
+    summary(f"--detail {level}: CPU time of a request added",
+            Runs([100 * with_["own_us"] / plain["own_us"] - 100 for plain, with_ in pairs], lost),
+            "% ", goal)
+    summary(f"--detail {level}: throughput lost",
+            Runs([100 - 100 * with_["rate"] / plain["rate"] for plain, with_ in pairs], lost), "% ")
+
+
+def levels(bench, make, goals):
+    """The cost of each level of detail, of the whole host, recorded and mapped, in pairs."""
+    missing = server_missing(make)
+    if missing:
+        say(missing)
+        return
+    server = make(bench)
+    runs = {level: [] for level in LEVELS}
+    try:
+        load_once(server, bench.seconds, None)  # warm
+        for turn in range(bench.pairs):
+            for level in LEVELS:
+                def start(level=level):
+                    return bench.record_host("-a", "--detail", level, *mapped_beside(bench))
+                order = (start, None) if turn % 2 else (None, start)
+                pair = {bool(each): load_once(server, bench.seconds, each and each(), True)
+                        for each in order}
+                runs[level].append((pair[False], pair[True]))
+    finally:
+        server.stop()
+    for level, pairs in runs.items():
+        level_tell(level, pairs, goals.get(level))
+
+
+def levels_nginx(bench):
+    """nginx under wrk at each level of detail"""
+    levels(bench, Nginx, {"waits": Goal(5, 2), "waits,bytes": Goal(9, 5)})
+
+
+def levels_postgres(bench):
+    """PostgreSQL under pgbench at each level of detail"""
+    levels(bench, Postgres, {"waits": Goal(8, 4), "waits,bytes": Goal(10, 6)})
+
+
+def levels_redis(bench):
+    """redis under redis-benchmark at each level of detail"""
+    levels(bench, Redis, {"waits": Goal(8, 4), "waits,bytes": Goal(12, 7)})
+
+
+def levels_thumbnail(bench):
+    """the thumbnail server under its client at each level of detail"""
+    levels(bench, Thumbnailer, {"waits": Goal(1, 0.5), "waits,bytes": Goal(1, 0.5)})

@@ -97,6 +97,7 @@ static void stay_tell(struct life *l, const struct life_stay *stay, const struct
 			      .ctx = v->ctx};
 	u64 slept = stay->doubt_ns ? stay->doubt_ns : stay->woken_ns;
 
+	w.wake.queued = false; /* it decided whether the waking ended this stay */
 	w.part = wait_part(v, &stay->wake, &w.reason);
 	w.split.ns[w.part] += (s64)(slept - w.begin_ns);
 	w.split.ns[SPLIT_runnable] += (s64)(stay->known_ns - stay->woken_ns);
