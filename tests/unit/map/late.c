@@ -34,7 +34,7 @@ static u64 least(const u64 *times, int streams)
 	return min;
 }
 
-/* Until when a stream is seen at cut k: now and then less, also over several cuts. */
+/* The time up to which a stream is seen at cut k: at times less, also over several cuts. */
 static u64 seen_until(struct simulation *s, const struct late_cuts *c, int k, int stream)
 {
 	u64 before = c->seen[k - 1][stream], back;
@@ -85,7 +85,7 @@ static void must(int err)
 		abort();
 }
 
-/* As chunk_map() does it. */
+/* Maps chunk k as chunk_map() does. */
 static struct partial *late_map(const struct simulation *s, const struct late_cuts *c, int k,
 				const struct partial_options *options)
 {
@@ -180,7 +180,7 @@ static char *answers_again(struct partial *p, const struct simulation *s, char *
 	return now;
 }
 
-/* What was not waited for is told all the same, and the grouping does not matter. */
+/* Records that came too late are still used, and the grouping does not matter. */
 TEST(what_came_too_late_is_the_same_in_any_grouping)
 {
 	static const struct partial_options all = {.spans = true};
@@ -212,7 +212,7 @@ static bool is_of_span(const struct record_head *r)
 	return r->kind >= RECORD_span_begin && r->kind <= RECORD_span_attribute;
 }
 
-/* One that lies in the first of three chunks, UINT32_MAX if none does. */
+/* The index of a span's record before before_ns, UINT32_MAX if there is none. */
 static size_t span_record(struct simulation *s, u64 before_ns)
 {
 	size_t first = (size_t)simulation_random(s, s->records.count);
@@ -281,7 +281,7 @@ TEST(a_ring_that_is_found_late_is_the_same_in_any_grouping)
 	}
 }
 
-/* What the lives had together that ever bore this number. */
+/* The sum of the times of all lives that ever had this thread id. */
 static struct split total_of(const struct partial *p, u32 tid)
 {
 	struct split sum = {0};
@@ -309,7 +309,7 @@ static s64 check_claims(const struct partial *p, const struct partial *truth, u6
 	return known;
 }
 
-/* What a chunk without its neighbours misses is unknown, and nothing that it has not missed. */
+/* Time that a chunk cannot know without its neighbours is unknown, and no other time is. */
 TEST(a_chunk_alone_does_not_guess)
 {
 	static const struct partial_options all = {.spans = true};

@@ -12,7 +12,7 @@
 #include "map/tree/tree.h"
 #include "seeds.h"
 
-/* Of a whole recording that is to be asked. */
+/* Finishes the partial of a whole recording, so that it can be asked. */
 static struct partial *finished(const struct simulation *s, struct partial *p)
 {
 	partial_cover(p, s->from_ns, s->to_ns);
@@ -106,7 +106,7 @@ TEST(merge_covers_gaps)
 		check_law(seed, 1 + (int)seed % 3, map_cut, 0);
 }
 
-/* However the limits of an answer lie to the cuts. */
+/* The limits of an answer can be anywhere relative to the cuts. */
 TEST(merge_of_a_range_is_map_of_the_whole)
 {
 	for (u64 seed = 1; seed <= seeds_of(120); seed++) {
@@ -165,7 +165,7 @@ TEST(merge_covers_losses_that_lie_across_cuts)
 	check_damage(LOST_buffer, map_cut_streams);
 }
 
-/* What threads of a partial had together, and the spans that their records tell of. */
+/* The sum of the time splits of all threads of a partial, or of all its spans. */
 static struct split claims_of(const struct partial *p, bool spans)
 {
 	struct split sum = {0};
@@ -178,7 +178,7 @@ static struct split claims_of(const struct partial *p, bool spans)
 	return sum;
 }
 
-/* Until it ends, or its program does, in the middle of an execve. */
+/* A span has time until it ends, or until its program does, in the middle of an execve. */
 TEST(what_spans_have_is_exact)
 {
 	for (u64 seed = 1; seed <= seeds_of(500); seed++) {
@@ -200,7 +200,7 @@ TEST(what_spans_have_is_exact)
 	}
 }
 
-/* Time on a CPU is never claimed where it was not, whatever other streams tell of that time. */
+/* No thread gets CPU time that it did not have, whatever other streams say of that time. */
 static void check_never_claimed(enum record_loss why)
 {
 	s64 known = 0;
@@ -240,7 +240,7 @@ TEST(what_was_lost_is_never_claimed)
 	check_never_claimed(LOST_recursion);
 }
 
-/* Of one that is known whole: no part is claimed that it did not have, unless it is unknown. */
+/* A span that is fully known gets no part of time that it did not have, except `unknown`. */
 static u64 check_span_claims(const struct span_time *claimed, const struct span_time *truth)
 {
 	if (claimed->begin_ns != truth->begin_ns || claimed->end_ns != truth->end_ns ||
@@ -492,7 +492,7 @@ static int range_compare(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* What a merge put together tiles each stream, and stands in the calls that moved it. */
+/* After merges, byte ranges tile each stream, and each range is in the call that moved it. */
 TEST(bytes_belong_to_their_calls)
 {
 	size_t in_calls = 0, count;
@@ -549,7 +549,7 @@ static void tell_socket(struct partial *p, u64 time_ns, u64 key, u64 peer, u16 p
 	CHECK_EQ(partial_apply(p, &r.head), 0);
 }
 
-/* One end names the other; a number that is used again is another socket. */
+/* One end of a socket names the other; a number that is used again is another socket. */
 TEST(sockets_find_their_other_end)
 {
 	struct partial *a = partial_new(NULL), *b = partial_new(NULL);
@@ -617,7 +617,7 @@ TEST(who_lost_its_number_does_not_go_on_to_a_gap)
 	partial_free(p);
 }
 
-/* What several threads tell of one span is not mixed up, wherever it is cut. */
+/* Records of several threads about one span are not mixed up, wherever the cuts are. */
 TEST(events_keep_the_attributes_of_their_thread)
 {
 	size_t attributes = 0, spans = 0;
@@ -650,7 +650,7 @@ TEST(events_keep_the_attributes_of_their_thread)
 	simulation_free(&s);
 }
 
-/* Of each time that a thread had a span, no more than what is behind the limit. */
+/* Each share of a span has no more time than lies after the limit. */
 static void check_shares(const struct span_shares *shares, u64 at)
 {
 	for (size_t i = 0; i < shares->list.count; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What many losses leave in doubt, and many CPUs of which records are missing at once. */
+/* Time that many losses leave in doubt, and losses on many CPUs at once. */
 #include "cpu_time.h"
 #include "map/life_sink.h"
 #include "map/partial.h"
 #include "one_thread.h"
 
-/* From from_ns on records of CPU 100 + i are missing, for each i below `count`. */
+/* Records of CPU 100 + i are missing from from_ns + i on, for each i below `count`. */
 static void holes_begin(struct partial *p, u64 from_ns, u16 count)
 {
 	for (u16 i = 0; i < count; i++) {
@@ -80,7 +80,7 @@ TEST(few_holes_concern_who_is_on_their_cpus)
 	CHECK_EQ(split.ns[SPLIT_unknown], 2000);
 }
 
-/* Off its CPU it may have been on any of them, since the first that is missing began. */
+/* A thread off its CPU may have run on any CPU that misses records, since the first loss began. */
 static s64 waited(u16 holes, bool cut)
 {
 	struct partial *p = partial_new(NULL), *right = partial_new(NULL), *to = cut ? right : p;
@@ -177,7 +177,7 @@ static u64 any_below(u64 limit)
 	return (seed >> 33) % limit;
 }
 
-/* What thread 5 did, and what was lost meanwhile: told at once, and one by one. */
+/* Feeds records of thread 5 and losses twice: losses in one stretch, and one by one. */
 struct told {
 	struct partial *left, *right; /* right: what comes behind the cut */
 	struct partial *to;
@@ -249,7 +249,7 @@ static void told_record(struct told *t)
 	}
 }
 
-/* Of each part some losses in a row, then a record. */
+/* Feeds `parts` times some losses in a row, then a record. */
 static void told_some(struct told *t, u64 parts)
 {
 	while (parts--) {
@@ -413,7 +413,7 @@ TEST(what_is_kept_of_many_cpus_is_bounded)
 	CHECK(kept_of_many_cpus((u64)1 << 20) < 6 * sizeof(struct record_lost));
 }
 
-/* Of a tail, where records are missing to the end, not each record tells it anew. */
+/* Records that are missing up to the end of a chunk are one loss, not one for each record. */
 TEST(what_is_missing_in_a_tail_is_one_loss)
 {
 	struct partial *p = partial_new(NULL), *behind = partial_new(NULL);
@@ -436,7 +436,7 @@ TEST(what_is_missing_in_a_tail_is_one_loss)
 	partial_free(p);
 }
 
-/* Of its call the end was lost: it ended with the thread at the latest. */
+/* The end of a call was lost: the call ended with its thread at the latest. */
 TEST(a_call_does_not_outlast_its_thread)
 {
 	struct record_switch sw = {.head = head(RECORD_switch, 2000),

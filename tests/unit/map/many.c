@@ -40,7 +40,7 @@ TEST(of_more_threads_than_there_may_be_the_first_are_kept)
 	partial_free(p);
 }
 
-/* Whoever bears the number of one that is left out is not who had it before. */
+/* A thread that is left out ends the thread that had its id before. */
 TEST(one_that_is_left_out_ends_the_one_before)
 {
 	static const u8 begins[] = {RECORD_fork, RECORD_thread};
@@ -95,7 +95,7 @@ static void merge_threads(struct partial *left, u64 time_ns, bool gap, u32 first
 	CHECK_EQ(partial_merge(left, p), 0);
 }
 
-/* What was told of those that are left out is no reason to keep more. */
+/* Records about threads that are left out are no reason to keep more threads. */
 TEST(threads_are_no_more_after_any_number_of_merges)
 {
 	for (int gap = 0; gap < 2; gap++) {
@@ -111,7 +111,7 @@ TEST(threads_are_no_more_after_any_number_of_merges)
 	}
 }
 
-/* As in one partial with all of their records. */
+/* The result is that of one partial with all of the records. */
 TEST(threads_that_go_on_make_room_for_others)
 {
 	struct partial *all = partial_new(&three);
@@ -145,7 +145,7 @@ TEST(sums_that_merge_with_none_are_moved)
 	partial_free(left);
 }
 
-/* What a record takes of each kind that makes most of it, with the room in which arrays grow. */
+/* Bytes that a record of one kind takes, with the spare room of growing arrays. */
 static size_t taken_by(void (*tell)(struct partial *p, u64 i), u64 count)
 {
 	struct partial *p = partial_new(NULL);

@@ -68,14 +68,14 @@ void __wrap_free(void *p)
 	__real_free(p);
 }
 
-/* What says where a thread is, and waits for the neighbours of a partial. */
+/* Whether a record says what a thread does, and so waits for the neighbours of a partial. */
 static bool is_of_life(const struct record_head *r)
 {
 	return r->kind == RECORD_switch || r->kind == RECORD_waking || r->kind == RECORD_syscall ||
 	       r->kind == RECORD_fork || r->kind == RECORD_thread || r->kind == RECORD_exit;
 }
 
-/* Of which only the middle is seen on all streams: before and behind it records wait. */
+/* Only the middle of it is seen on all streams: the records before and after it wait. */
 static struct partial *partial_uneven(const struct simulation *s)
 {
 	struct partial *p = partial_new(&(struct partial_options){0});

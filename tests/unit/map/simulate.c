@@ -11,7 +11,7 @@ u64 simulation_random(struct simulation *s, u64 below)
 	return s->random % below;
 }
 
-/* What happens at once happens on one CPU. */
+/* Events at the same time are on the same CPU. */
 u16 simulation_cpu(u64 time_ns)
 {
 	return (u16)(hash_u64(time_ns) % 4);
@@ -187,7 +187,7 @@ static void simulate_exec(struct simulation *s, int actions)
 	ends(&a, simulation_random(s, 2));
 }
 
-/* Where the process is found that the others come from. */
+/* Records the first process, from which all others come, and its cgroup. */
 static void simulate_snapshot(struct simulation *s)
 {
 	struct actor a = {.s = s};
@@ -212,7 +212,7 @@ static int thread_compare(const void *x, const void *y)
 	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
-/* Who did not die is runnable until the last has done what it does. */
+/* Threads that did not end are runnable until the last thread has finished. */
 static void threads_end(struct simulation *s)
 {
 	for (size_t i = 0; i < s->records.count; i++)

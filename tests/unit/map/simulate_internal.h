@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the simulation share. */
+/* Declarations that the files of the simulation share. */
 #ifndef TESTS_SIMULATE_INTERNAL_H
 #define TESTS_SIMULATE_INTERNAL_H
 
@@ -41,7 +41,7 @@ static inline struct record_head head_of(struct actor *a)
 void actor_emit(struct actor *a, void *record, size_t bytes, u8 kind, u64 time_ns);
 /* By time, then as they were made. */
 void simulation_sort(struct simulation *s);
-/* What happens at once happens on one CPU. */
+/* Events at the same time are on the same CPU. */
 u16 simulation_cpu(u64 time_ns);
 
 /* ---- simulate_time.c ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not in a recording: left out on request, not recorded at all, or lost. */
+/* Records that a recording lacks: left out on request, not recorded at all, or lost. */
 #include <stdio.h>
 
 #include "simulate_internal.h"
 
-/* What is known of the thread with a number. */
+/* The state of a thread, by its id. */
 struct follows {
 	int open; /* spans */
 	bool born, ran;
@@ -165,7 +165,7 @@ void simulation_gap(struct simulation *s, u64 begin_ns, u64 end_ns)
 	simulation_sort(s);
 }
 
-/* What a reader tells of a loss, at its begin and at its end. */
+/* Emits the records by which a reader reports a loss: one at its begin, one at its end. */
 static void loss_emit(struct simulation *s, u16 cpu, struct record_lost end, u64 begin_ns,
 		      u64 end_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What takes a thread's time: it runs, calls the kernel, faults, sleeps, and ends. */
+/* Actions that take a thread's time: it runs, calls the kernel, faults, sleeps, and ends. */
 #include "simulate_internal.h"
 
 #include <string.h>

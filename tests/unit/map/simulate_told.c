@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of a thread: spans, events, files, requests, bytes, where its process is. */
+/* Records about a thread: spans, events, files, requests, bytes, the cgroup of its process. */
 #include "simulate_internal.h"
 
 #include <stdio.h>
@@ -80,13 +80,13 @@ void does_event(struct actor *a)
 	actor_emit(a, &r, sizeof(r), RECORD_event, a->now);
 }
 
-/* Of a process' own files, one that only a slot of its io_uring has. */
+/* A file of the process that only a slot of its io_uring holds. */
 static u64 slot_file(struct actor *a)
 {
 	return SIMULATED_SLOTS + 8 * a->thread->pid + simulation_random(a->s, 4);
 }
 
-/* Told at its first use, and again now and then. */
+/* A slot is recorded at its first use, and again now and then. */
 static void tells_slot(struct actor *a)
 {
 	struct record_fd r = {.head = head_of(a), .fd = -1, .from = -1, .op = FD_open};
