@@ -17,7 +17,7 @@
 #include "map/checkpoint/prune.h"
 #include "record/describe.h"
 
-#define CHECKPOINT_VERSION 26
+#define CHECKPOINT_VERSION 27
 
 static const char magic[8] = "fathombs";
 
