@@ -41,8 +41,8 @@ def program(*prefix):
 
 
 def recorder_of(pid, path):
-    return subprocess.Popen([fathom.binary, "record", "-o", path, *LIMITS, "-p", str(pid)],
-                            stderr=subprocess.PIPE, text=True)
+    return harness.Process([fathom.binary, "record", "-o", path, *LIMITS, "-p", str(pid)],
+                           stderr=subprocess.PIPE, text=True)
 
 
 def sealed(path):

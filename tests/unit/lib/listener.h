@@ -128,8 +128,13 @@ static inline void listener_start(struct listener *l)
 {
 	static u32 session;
 
-	if (!l->ring)
-		CHECK_EQ(listener_find(&l->ring), 1);
+	if (!l->ring) {
+		int found = listener_find(&l->ring);
+
+		if (found < 0)
+			SKIP("another recorder listens to the rings of this host");
+		CHECK_EQ(found, 1);
+	}
 	if (!l->kept)
 		l->kept = calloc(LISTENER_KEEPS, sizeof(*l->kept));
 	CHECK(l->kept != NULL);
