@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hostile records (records.h) through map, merge, checkpoint and the trees. */
+/* Hostile records (records.h) through map, merge, checkpoint, file and the trees. */
 #include "map/checkpoint/checkpoint.h"
 #include "map/fact/query.h"
+#include "map/file/whole.h"
 #include "map/tree/tree.h"
 #include "records.h"
 
@@ -17,6 +18,23 @@ static struct partial *checkpoint_of(struct partial *p, const struct partial_opt
 	bytes_free(&bytes);
 	partial_free(p);
 	return checkpoint;
+}
+
+/* A file must be readable, too, and say the same when it is written again. */
+static struct partial *written(struct partial *p, const struct partial_options *options)
+{
+	struct bytes once = {0}, twice = {0};
+	struct partial *again;
+
+	if (partial_write(p, &once) || partial_read(&again, once.data, once.count, options) ||
+	    partial_write(again, &twice))
+		abort();
+	if (once.count != twice.count || memcmp(once.data, twice.data, once.count) != 0)
+		abort();
+	bytes_free(&once);
+	bytes_free(&twice);
+	partial_free(p);
+	return again;
 }
 
 static void ask(const struct partial *p)
@@ -51,9 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	in.at += 3;
 	p = checkpoint_of(map_some(&in, &state, data[0] & 63), &all);
-	more = map_some(&in, &all, data[1]);
+	more = written(map_some(&in, &all, data[1]), &all);
 	if (partial_merge(more, map_some(&in, &all, data[2])) || partial_merge(p, more))
 		abort();
+	p = written(p, &all);
 	if (partial_finish(p))
 		abort();
 	ask(p);

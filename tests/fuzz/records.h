@@ -78,7 +78,7 @@ static inline struct partial *map_some(struct input *in, const struct partial_op
 	union record r;
 	u64 from_ns = in->time_ns;
 
-	if (count & 1)
+	if (count & 1 && from_ns + 1000 < RECORD_TIME_END_NS) /* as a manifest must say */
 		partial_streams(p, from_ns + 100, from_ns + 1000);
 	for (int i = 0; i < count && record_take(in, &r); i++)
 		if (partial_apply(p, &r.head))
