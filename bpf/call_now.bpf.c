@@ -17,7 +17,10 @@ struct told_fd {
 	u32 fd;
 };
 
-/* By process and number; the identity is the address of what is open there. */
+/*
+ * By process and number. The identity is made of the address of what is open there and of its
+ * inode: the kernel gives the address of a closed file to the next one at once.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, TOLD_MAX);
@@ -28,14 +31,20 @@ struct {
 __noinline int call_now_name(u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = state_of(task);
 	struct told_fd key = {.tgid = task->tgid, .fd = fd};
-	struct told now = told_now((u64)file_of_fd(task, fd)), *told;
+	struct told now, *told;
+	int lost;
 
+	if (!state)
+		return 0;
+	now = told_now((u64)half_of_address(file_of_fd(task, fd)) << 32 ^ state->file.key << 8 ^
+		       state->file.kind);
 	told = bpf_map_lookup_elem(&told_fds, &key);
 	if (!told_is_due(told, &now))
 		return 0;
-	fd_name(fd, -1, FD_open);
-	fd_socket(fd);
+	lost = fd_name(fd, -1, FD_open);
+	now.missed = fd_socket(fd) || lost;
 	bpf_map_update_elem(&told_fds, &key, &now, BPF_ANY);
 	return 0;
 }

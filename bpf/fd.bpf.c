@@ -46,7 +46,7 @@ static __always_inline u32 fd_name_put(struct path_scratch *scratch, struct task
 	return fd_bytes(&scratch->r);
 }
 
-/* Records a descriptor that is open now, with its name. */
+/* Records a descriptor that is open now, with its name. Not 0: the record was lost. */
 __noinline int fd_name(u32 fd, s32 from, u8 op)
 {
 	struct path_scratch *scratch;
@@ -54,9 +54,7 @@ __noinline int fd_name(u32 fd, s32 from, u8 op)
 
 	scratch = bpf_map_lookup_elem(&fd_paths, &zero);
 	bytes = fd_name_put(scratch, bpf_get_current_task_btf(), fd, from, op);
-	if (scratch && bytes)
-		short_emit(&scratch->r.head, bytes);
-	return 0;
+	return scratch && bytes && !short_emit(&scratch->r.head, bytes);
 }
 
 /*
@@ -83,7 +81,10 @@ __noinline int fd_name_emit(u32 bytes)
 	return 0;
 }
 
-/* Records the addresses of a socket, once they are known; nothing if it is no socket. */
+/*
+ * Records the addresses of a socket, once they are known; nothing if it is no socket. Not 0: the
+ * record was lost.
+ */
 __noinline int fd_socket(u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -96,9 +97,7 @@ __noinline int fd_socket(u32 fd)
 	if (!file || !scratch)
 		return 0;
 	bytes = socket_fill(scratch, task, file);
-	if (bytes)
-		rare_emit(&scratch->r.head, bytes);
-	return 0;
+	return bytes && !rare_emit(&scratch->r.head, bytes);
 }
 
 /* Records a change without a name. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Names that only their first use tells: those of wakers out of scope, and of files that only a
- * slot of an io_uring holds. They are told again in each chunk, so that no chunk needs an earlier
- * one. Names that are told between the raise of the generation and the cut are kept in the
- * checkpoint.
+ * Names that only their first use tells: those of wakers out of scope, of files that only a slot
+ * of an io_uring holds, and of descriptors where calls are not recorded. They are told again in
+ * each chunk, so that no chunk needs an earlier one. Names that are told between the raise of the
+ * generation and the cut are kept in the checkpoint.
  */
 #ifndef BPF_TOLD_H
 #define BPF_TOLD_H

@@ -107,9 +107,7 @@ static u64 sort_total(const struct row *r)
 /* Time on a CPU. */
 static u64 sort_cpu(const struct row *r)
 {
-	const s64 *ns = r->time.ns;
-
-	return (u64)split_sum(ns[SPLIT_user], ns[SPLIT_kernel]);
+	return (u64)split_on_cpu(&r->time);
 }
 
 static u64 sort_count(const struct row *r)

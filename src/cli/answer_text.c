@@ -76,8 +76,10 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 	if (source->filters & FILTER_CALLS)
 		terminal_sentence(
 			t, "detail: ",
-			"only waits were recorded (--detail waits): calls are counted where they "
-			"slept, and cpu is user code and the kernel together");
+			"in part of the time or all of it only waits were recorded (--detail "
+			"waits): "
+			"calls are counted where they slept, and cpu is user code and the kernel "
+			"together");
 	else if (source->filters & FILTER_SYSCALLS)
 		terminal_sentence(
 			t, "filter: ",
@@ -90,6 +92,8 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 	if (source->cpu_ns && source->steal_ns > source->cpu_ns / 100)
 		terminal_sentence(t, "steal: ",
 				  "the hypervisor took %" PRIu64
-				  " %% of the CPUs' time, which is included in user and kernel",
-				  source->steal_ns * 100 / source->cpu_ns);
+				  " %% of the CPUs' time, which is included in %s",
+				  source->steal_ns * 100 / source->cpu_ns,
+				  source->filters & FILTER_CALLS ? "the time on a CPU"
+								 : "user and kernel");
 }

@@ -67,7 +67,7 @@ static void rank_write(const struct terminal *t, const struct row *row, uint64_t
 
 static void row_write_text(const struct terminal *t, const struct row *row, const struct layout *l)
 {
-	int64_t cpu = split_sum(row->time.ns[SPLIT_user], row->time.ns[SPLIT_kernel]);
+	int64_t cpu = split_on_cpu(&row->time);
 	char label[512];
 
 	row_label(row, label, sizeof(label));

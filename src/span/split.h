@@ -87,12 +87,19 @@ static inline void split_subtract(struct split *sum, const struct split *less)
 		sum->ns[i] = (s64)((u64)sum->ns[i] - (u64)less->ns[i]);
 }
 
+/* The time on a CPU. */
+static inline s64 split_on_cpu(const struct split *split)
+{
+	return split_sum(split_sum(split->ns[SPLIT_user], split->ns[SPLIT_kernel]),
+			 split->ns[SPLIT_cpu]);
+}
+
 /* The sum of the parts, which is the duration. */
 static inline s64 split_total(const struct split *split)
 {
 	s64 total = 0;
 
-#pragma GCC unroll 14
+#pragma GCC unroll 15
 	for (int i = 0; i < SPLIT_PARTS_COUNT; i++)
 		total = split_sum(total, split->ns[i]);
 	return total;

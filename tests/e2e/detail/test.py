@@ -37,6 +37,26 @@ print(server.getsockname()[1])
 """
 
 
+# Accepts ten connections one after another, all of which get the same descriptor.
+IN_TURN = """
+import os, socket, time
+server = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    for _ in range(10):
+        peer = socket.create_connection(server.getsockname())
+        time.sleep(0.02)
+        peer.sendall(b"x")
+        peer.close()
+        time.sleep(0.01)
+    os._exit(0)
+for _ in range(10):
+    connection, _ = server.accept()
+    connection.recv(1)
+    connection.close()
+os.wait()
+"""
+
+
 def waits_in(recording, call):
     return [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
             if span["kind"] == "wait" and span["attributes"].get("syscall") == call]
@@ -85,6 +105,25 @@ def calls_are_counted_where_they_slept():
         equal(row["time"]["user_ns"], 0, f"user code of {row}")
         check(row["time"]["cpu_ns"] > 0, f"time on a CPU of {row}")
         equal(sum(row["time"].values()), row["total_ns"], f"sum of {row}")
+
+
+@tests.add
+def each_file_behind_one_descriptor_has_its_name():
+    recording = fathom.record("turns", "--detail", "waits", "--", sys.executable, "-c", IN_TURN)
+    receives = waits_in(recording, "recvfrom")
+    check(len(receives) >= 8, f"{len(receives)} waits for ten connections")
+    equal(len({s["attributes"]["fd"] for s in receives}), 1, "descriptors")
+    equal(len({s["attributes"]["fd.name"] for s in receives}), len(receives), "sockets")
+    ports = {s["attributes"]["network.peer.port"] for s in receives}
+    equal(len(ports), len(receives), "peers")
+
+
+@tests.add
+def threads_are_sorted_by_their_time_on_a_cpu():
+    recording, _, _ = record_pair("sorted", "--detail", "waits")
+    times = [row["time"]["cpu_ns"] + row["time"]["kernel_ns"]
+             for row in fathom.report(recording, "thread")["rows"]]
+    check(times[0] > 0 and times == sorted(times, reverse=True), f"times on a CPU: {times}")
 
 
 @tests.add
