@@ -47,6 +47,7 @@ static int single_make(const struct partial_file *like, const struct chunk_info 
 	struct partial_boot *boot = single ? partial_boot_get(single, info->boot_id) : NULL;
 	int err = boot ? partial_boot_append(boot, chunk) : -ENOMEM;
 
+	err = err ? err : partial_file_identify(single);
 	if (err) {
 		partial_file_free(single);
 		return err;

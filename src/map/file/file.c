@@ -277,8 +277,10 @@ int partial_file_parse(struct partial_file **out, const void *data, size_t bytes
 	how.spans = options->spans && file->terms.spans;
 	how.only = options->only;
 	boots_read(&a, file, &how);
-	if (!a.err && (a.in.at != a.in.end || !partial_file_holds(file)))
+	if (!a.err && a.in.at != a.in.end)
 		a.err = -EBADMSG;
+	if (!a.err && (err = partial_file_identify(file)))
+		a.err = err == -ENOMEM ? err : -EBADMSG;
 	if (a.err) {
 		partial_file_free(file);
 		return a.err;

@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "chunk/checkpoint.h"
 #include "chunk/chunk.h"
@@ -57,6 +58,7 @@ struct partial_file {
 	struct partial_terms terms;
 	u64 illegible;			  /* chunks that say nothing, not even which they are */
 	VEC(struct partial_boot *) boots; /* owned, by boot id */
+	struct bytes_map identities;	  /* of all chunks, also of runs that a join took */
 };
 
 /* A file without a chunk; NULL if memory ran out. */

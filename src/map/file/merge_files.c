@@ -48,30 +48,54 @@ static int runs_join(struct partial_boot *boot, size_t at)
 	return err;
 }
 
-/* Takes ownership of the run unless it fails. */
-static int run_add(struct partial_boot *boot, struct partial_run *run, struct error *e)
+/* The index of the first run that does not begin before the chunk. */
+static size_t run_place(const struct partial_boot *boot, const struct partial_chunk *chunk)
 {
-	const struct partial_chunk *first = &run->chunks.data[0];
-	struct partial_run **runs;
-	size_t at = 0;
-	int err;
+	size_t low = 0, high = boot->runs.count;
 
-	while (at < boot->runs.count &&
-	       partial_chunk_compare(&boot->runs.data[at]->chunks.data[0], first) < 0)
-		at++;
-	runs = boot->runs.data;
-	if (at && partial_run_overlaps(runs[at - 1], first))
-		return same_time(partial_run_last(runs[at - 1]), first, e);
-	if (at < boot->runs.count && partial_run_overlaps(run, &runs[at]->chunks.data[0]))
-		return same_time(partial_run_last(run), &runs[at]->chunks.data[0], e);
-	err = LIST_INSERT(&boot->runs, at, run);
-	if (err)
-		return error_set(e, err, "cannot merge partials");
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (partial_chunk_compare(&boot->runs.data[middle]->chunks.data[0], chunk) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Joins the run at `at` with the runs before and behind it if nothing can come between them. */
+static int neighbours_join(struct partial_boot *boot, size_t at)
+{
+	struct partial_run *run = boot->runs.data[at];
+	int err = 0;
+
 	if (at + 1 < boot->runs.count &&
 	    partial_run_follows(run, &boot->runs.data[at + 1]->chunks.data[0]))
 		err = runs_join(boot, at);
 	if (!err && at && partial_run_follows(boot->runs.data[at - 1], &run->chunks.data[0]))
 		err = runs_join(boot, at - 1);
+	return err;
+}
+
+/* Moves the last run of `from`. After a failure the run belongs to one of both boots. */
+static int run_move(struct partial_boot *to, struct partial_boot *from, struct error *e)
+{
+	struct partial_run *run = from->runs.data[from->runs.count - 1];
+	const struct partial_chunk *first = &run->chunks.data[0];
+	struct partial_run **runs = to->runs.data;
+	size_t at = run_place(to, first);
+	int err;
+
+	if (at && partial_run_overlaps(runs[at - 1], first))
+		return same_time(partial_run_last(runs[at - 1]), first, e);
+	if (at < to->runs.count && partial_run_overlaps(run, &runs[at]->chunks.data[0]))
+		return same_time(partial_run_last(run), &runs[at]->chunks.data[0], e);
+	err = LIST_INSERT(&to->runs, at, run);
+	if (!err) {
+		from->runs.count--;
+		err = neighbours_join(to, at);
+	}
 	return err ? error_set(e, err, "cannot merge partials") : 0;
 }
 
@@ -107,11 +131,8 @@ static int runs_move(struct partial_boot *to, struct partial_boot *from, struct 
 {
 	int err = 0;
 
-	while (from->runs.count && !err) {
-		err = run_add(to, from->runs.data[from->runs.count - 1], e);
-		if (!err)
-			from->runs.count--;
-	}
+	while (from->runs.count && !err)
+		err = run_move(to, from, e);
 	return err;
 }
 
@@ -174,8 +195,8 @@ static void files_swap(struct partial_file *x, struct partial_file *y)
 
 /* The chunks that two files share. */
 struct sharing {
-	struct bytes_map set; /* of one */
-	size_t count;	      /* of the other's that are in it */
+	const struct bytes_map *identities; /* of one file; borrowed */
+	size_t count;			    /* of the other's chunks that are in it */
 	const struct partial_chunk *first;
 };
 
@@ -183,19 +204,11 @@ static int sharing_count(void *arg, const struct partial_chunk *chunk)
 {
 	struct sharing *s = arg;
 
-	if (!bytes_map_get(&s->set, chunk->identity, sizeof(chunk->identity)))
+	if (!bytes_map_get(s->identities, chunk->identity, sizeof(chunk->identity)))
 		return 0;
 	if (!s->count++)
 		s->first = chunk;
 	return 0;
-}
-
-static int sharing_find(const struct partial_file *left, const struct partial_file *right,
-			struct sharing *s)
-{
-	int err = partial_chunks_each(left, partial_identity_add, &s->set);
-
-	return err ? err : partial_chunks_each(right, sharing_count, s);
 }
 
 static int overlap(const struct partial_chunk *shared, struct error *e)
@@ -213,11 +226,14 @@ static int overlap(const struct partial_chunk *shared, struct error *e)
 static int sets_merge(struct partial_file *left, struct partial_file *right, size_t count,
 		      struct error *e)
 {
-	size_t lefts = partial_file_chunks(left), rights = partial_file_chunks(right);
+	size_t lefts = left->identities.count, rights = right->identities.count;
+	int err;
 
 	if (count == 0) {
 		left->illegible += right->illegible;
-		return boots_move(left, right, true, e);
+		err = partial_chunks_each(right, partial_identity_add, &left->identities);
+		return err ? error_set(e, err, "cannot merge partials")
+			   : boots_move(left, right, true, e);
 	}
 	if (lefts == rights && left->illegible < right->illegible)
 		left->illegible = right->illegible;
@@ -230,15 +246,13 @@ static int sets_merge(struct partial_file *left, struct partial_file *right, siz
 
 int partial_file_merge(struct partial_file *left, struct partial_file *right, struct error *e)
 {
-	struct sharing shared = {0};
+	struct sharing shared = {.identities = &left->identities};
 	int err = terms_check(&left->terms, &right->terms, e);
 
-	if (!err && sharing_find(left, right, &shared))
-		err = error_set(e, ENOMEM, "cannot merge partials");
-	if (!err && shared.count && shared.count != partial_file_chunks(left) &&
-	    shared.count != partial_file_chunks(right))
+	partial_chunks_each(right, sharing_count, &shared);
+	if (!err && shared.count && shared.count != left->identities.count &&
+	    shared.count != right->identities.count)
 		err = overlap(shared.first, e);
-	bytes_map_free(&shared.set);
 	if (!err)
 		err = sets_merge(left, right, shared.count, e);
 	partial_file_free(right);

@@ -75,26 +75,17 @@ int partial_identity_add(void *arg, const struct partial_chunk *chunk)
 
 	if (bytes_map_get(set, chunk->identity, sizeof(chunk->identity)))
 		return -EEXIST;
-	return bytes_map_put(set, chunk->identity, sizeof(chunk->identity), set);
+	return bytes_map_put(set, chunk->identity, sizeof(chunk->identity), PRESENT);
 }
 
-bool partial_file_holds(const struct partial_file *file)
+int partial_file_identify(struct partial_file *file)
 {
-	struct bytes_map set = {0};
-	int err = partial_chunks_each(file, partial_identity_add, &set);
-
-	bytes_map_free(&set);
-	return !err;
+	return partial_chunks_each(file, partial_identity_add, &file->identities);
 }
 
 size_t partial_file_chunks(const struct partial_file *file)
 {
-	size_t count = 0;
-
-	for (size_t b = 0; b < file->boots.count; b++)
-		for (size_t i = 0; i < file->boots.data[b]->runs.count; i++)
-			count += file->boots.data[b]->runs.data[i]->chunks.count;
-	return count;
+	return file->identities.count;
 }
 
 /* ---- making ---- */
@@ -142,6 +133,7 @@ void partial_file_free(struct partial_file *file)
 	for (size_t i = 0; i < file->boots.count; i++)
 		boot_free(file->boots.data[i]);
 	vec_free(&file->boots);
+	bytes_map_free(&file->identities);
 	free(file);
 }
 

@@ -27,8 +27,8 @@ bool partial_run_holds(const struct partial_run *run);
 /* Whether its checkpoints are in their order. */
 bool partial_boot_holds(const struct partial_boot *boot);
 
-/* Whether no chunk is in it twice. False, too, if memory ran out. */
-bool partial_file_holds(const struct partial_file *file);
+/* Lists the identities of its chunks. 0; -EEXIST if a chunk is in it twice; -ENOMEM. */
+int partial_file_identify(struct partial_file *file);
 
 /*
  * Adds a copy of a chunk behind all others, to the last run if it follows without a gap, else as

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory runs out where a partial is finished: what it has is freed all the same. */
+/* Memory runs out where partials are finished or files of them merge: all is freed once. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "check.h"
+#include "map/file/file.h"
 #include "map/partial.h"
 #include "simulate.h"
 
@@ -16,6 +18,7 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_reallocarray(void *old, size_t count, size_t size);
 void __wrap_free(void *p);
+char *__wrap_strdup(const char *text);
 
 static long held;	/* allocations that are not freed */
 static long until_fail; /* so many succeed, then one fails; negative: all succeed */
@@ -60,6 +63,14 @@ void *__wrap_realloc(void *old, size_t size)
 void *__wrap_reallocarray(void *old, size_t count, size_t size)
 {
 	return __wrap_realloc(old, count * size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	char *copy = __wrap_malloc(bytes);
+
+	return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
 void __wrap_free(void *p)
@@ -111,6 +122,62 @@ TEST(a_partial_that_cannot_be_finished_is_freed)
 	} while (failed);
 	CHECK_EQ(err, 0);
 	CHECK(tries > 20);
+	simulation_free(&s);
+}
+
+/* A file of one chunk: one of the three thirds of a simulation. */
+static struct partial_file *third_file(const struct simulation *s, u64 at)
+{
+	static const struct partial_terms terms = {.spans = true};
+	struct partial_file *file = partial_file_new(&terms);
+	const struct partial_options options = partial_file_options(file);
+	struct partial *p = partial_new(&options);
+	u64 third = (s->to_ns - s->from_ns) / 3, from_ns = s->from_ns + at * third;
+	const struct chunk_info info = {.path = "/nowhere",
+					.host = "host",
+					.boot_id = "boot",
+					.identity = {(u8)(at + 1)},
+					.begin_ns = from_ns,
+					.end_ns = from_ns + third,
+					.begun_ns = from_ns,
+					.complete_ns = from_ns + third,
+					.state = CHUNK_SEALED,
+					.clock = {.monotonic_ns = from_ns, .unix_ns = 7}};
+
+	for (size_t i = 0; i < s->records.count; i++) {
+		const struct record_head *r = simulation_record(s, i);
+
+		if (is_of_life(r) && r->time_ns >= from_ns && r->time_ns < from_ns + third)
+			CHECK_EQ(partial_apply(p, r), 0);
+	}
+	partial_cover(p, from_ns, from_ns + third);
+	CHECK_EQ(partial_file_add(file, &info, &(struct chunk_lost){0}, p, NULL), 0);
+	return file;
+}
+
+/* The middle third joins what `left` has on both sides of it. */
+TEST(files_that_cannot_merge_are_freed)
+{
+	struct simulation s = {0};
+	long before, tries = 0;
+	int err;
+
+	until_fail = -1;
+	simulate(&s, 7, 5, 40);
+	before = held;
+	do {
+		struct partial_file *left = third_file(&s, 0), *right = third_file(&s, 1);
+
+		CHECK_EQ(partial_file_merge(left, third_file(&s, 2), NULL), 0);
+		failed = false;
+		until_fail = tries++;
+		err = partial_file_merge(left, right, NULL);
+		until_fail = -1;
+		partial_file_free(left);
+		CHECK_EQ(held, before);
+	} while (failed);
+	CHECK_EQ(err, 0);
+	CHECK(tries > 10);
 	simulation_free(&s);
 }
 
