@@ -127,22 +127,20 @@ int file_replace(int dir, const char *name, const void *data, size_t len, bool s
 	return err;
 }
 
-int file_read_all(int dir, const char *name, size_t max, void **data, size_t *len)
+int file_read_open(int fd, size_t max, void **data, size_t *len)
 {
-	int fd = file_open_regular(dir, name);
 	struct stat st;
 	ssize_t n;
 	char *all;
 
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0 || (uint64_t)st.st_size > max) {
-		close(fd);
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if ((uint64_t)st.st_size > max)
 		return -EFBIG;
-	}
 	all = malloc((size_t)st.st_size + 1);
 	n = all ? file_read_at(fd, all, (size_t)st.st_size, 0) : -ENOMEM;
-	close(fd);
 	if (n < 0) {
 		free(all);
 		return (int)n;
@@ -151,4 +149,15 @@ int file_read_all(int dir, const char *name, size_t max, void **data, size_t *le
 	*data = all;
 	*len = (size_t)n;
 	return 0;
+}
+
+int file_read_all(int dir, const char *name, size_t max, void **data, size_t *len)
+{
+	int fd = file_open_regular(dir, name), err;
+
+	if (fd < 0)
+		return fd;
+	err = file_read_open(fd, max, data, len);
+	close(fd);
+	return err;
 }

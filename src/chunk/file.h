@@ -39,4 +39,7 @@ int file_replace(int dir, const char *name, const void *data, size_t len, bool s
  */
 int file_read_all(int dir, const char *name, size_t max, void **data, size_t *len);
 
+/* The same of a file that is open; -EINVAL if it is not a regular file. */
+int file_read_open(int fd, size_t max, void **data, size_t *len);
+
 #endif

@@ -76,11 +76,16 @@ static int map_run(const void *fields, const struct operands *operands, struct e
 					   .threads = o->threads,
 					   .progress = progress_line_of(&line),
 					   .notice = progress_line_notice(&line)};
+	struct partial_target target;
 	struct partial_file *file = NULL;
-	int err = chunks_map_to_file(&how, &file, e);
+	int err = partial_target_open(&target, o->output, e);
 
+	if (err)
+		return err;
+	err = chunks_map_to_file(&how, &file, e);
 	progress_line_end(&line);
-	err = err ? err : partial_file_write(file, o->output, e);
+	err = err ? err : partial_target_write(&target, file, e);
+	partial_target_close(&target);
 	partial_file_free(file);
 	return err;
 }

@@ -41,11 +41,15 @@ static int merge_run(const void *fields, const struct operands *operands, struct
 {
 	static const struct partial_options all = {.spans = true};
 	const struct merge_options *o = fields;
+	struct partial_target target;
 	struct partial_file *file = NULL;
-	int err = files_merge((const char *const *)operands->items, operands->count, &all, &file,
-			      e);
+	int err = partial_target_open(&target, o->output, e);
 
-	err = err ? err : partial_file_write(file, o->output, e);
+	if (err)
+		return err;
+	err = files_merge((const char *const *)operands->items, operands->count, &all, &file, e);
+	err = err ? err : partial_target_write(&target, file, e);
+	partial_target_close(&target);
 	partial_file_free(file);
 	return err;
 }

@@ -112,7 +112,27 @@ int partial_file_parse(struct partial_file **out, const void *data, size_t bytes
 int partial_file_read(struct partial_file **out, const char *path,
 		      const struct partial_options *options, struct error *e);
 
-/* Replaces a file at once, for its owner alone to read, or leaves what was there. */
+/* Where a file will be written. */
+struct partial_target {
+	const char *path; /* borrowed */
+	char *beside;	  /* the name that is renamed to it; NULL: closed */
+	int fd;		  /* a file without a name; negative: its file system knows none */
+};
+
+/*
+ * Checks that a file can be written at `path`, before what takes a while. What is there must be a
+ * regular file. 0, or a negative errno with the causes: then there is nothing to close.
+ */
+int partial_target_open(struct partial_target *target, const char *path, struct error *e);
+void partial_target_close(struct partial_target *target);
+
+/*
+ * Replaces the file at once, for its owner alone to read, or leaves what was there. A signal that
+ * ends the process leaves no file beside. Call it once. 0 or a negative errno with the causes.
+ */
+int partial_target_write(struct partial_target *target, struct partial_file *file, struct error *e);
+
+/* Does all three. */
 int partial_file_write(struct partial_file *file, const char *path, struct error *e);
 
 /* ---- answers ---- */

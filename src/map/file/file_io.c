@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partial files by their paths. */
+/* Reads partial files by their paths. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,9 +24,26 @@ static int read_fail(const char *path, int err, struct error *e)
 				 "%s is no partial file, or is damaged: map its chunks again "
 				 "('fathom map')",
 				 path);
+	case -EINVAL:
+		return error_say(e, err,
+				 "cannot read %s: it is a device, a pipe or a socket, and a "
+				 "partial file is a regular file",
+				 path);
 	default:
 		return error_set(e, err, "cannot read %s", path);
 	}
+}
+
+/* A path that the user named may be a symbolic link. */
+static int path_read(const char *path, void **data, size_t *bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
+
+	if (fd < 0)
+		return errno == ENXIO ? -EINVAL : -errno; /* a socket */
+	err = file_read_open(fd, FILE_BYTES_MAX, data, bytes);
+	close(fd);
+	return err;
 }
 
 int partial_file_read(struct partial_file **out, const char *path,
@@ -36,55 +51,10 @@ int partial_file_read(struct partial_file **out, const char *path,
 {
 	void *data = NULL;
 	size_t bytes = 0;
-	int err = file_read_all(AT_FDCWD, path, FILE_BYTES_MAX, &data, &bytes);
+	int err = path_read(path, &data, &bytes);
 
 	if (!err)
 		err = partial_file_parse(out, data, bytes, options);
 	free(data);
 	return err ? read_fail(path, err, e) : 0;
-}
-
-/* What is there already is replaced only if it is a file: a device is not. */
-static int target_check(const char *path)
-{
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	return S_ISREG(st.st_mode) ? 0 : S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-}
-
-static int bytes_write(const char *path, const struct bytes *bytes)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), err;
-
-	if (fd < 0)
-		return -errno;
-	err = file_write(fd, bytes->data, bytes->count);
-	if (!err && fsync(fd) < 0)
-		err = -errno;
-	if (close(fd) < 0 && !err)
-		err = -errno;
-	if (err)
-		unlink(path);
-	return err;
-}
-
-int partial_file_write(struct partial_file *file, const char *path, struct error *e)
-{
-	struct bytes bytes = {0};
-	char *beside = NULL;
-	int err = target_check(path);
-
-	if (!err && asprintf(&beside, "%s.%d.new", path, (int)getpid()) < 0)
-		err = -ENOMEM;
-	err = err ? err : partial_file_pack(file, &bytes);
-	err = err ? err : bytes_write(beside, &bytes);
-	if (!err && rename(beside, path) < 0) {
-		err = -errno;
-		unlink(beside);
-	}
-	free(beside);
-	bytes_free(&bytes);
-	return err ? error_set(e, err, "cannot write %s", path) : 0;
 }

@@ -2,6 +2,7 @@
 /* Partial files: sets of chunks that merge in any order, and bytes that are not trusted. */
 #include "map/file/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -598,14 +599,91 @@ TEST(what_is_no_partial_says_so)
 	unlink(path);
 }
 
-TEST(a_device_is_not_replaced)
+TEST(a_link_is_read_but_not_replaced)
 {
+	const struct partial_options options = {0};
 	struct partial_file *file = set_of("0");
 	struct error e = {0};
+	char link[64];
 
-	CHECK_EQ(partial_file_write(file, "/dev/null", &e), -EINVAL);
-	CHECK_EQ(partial_file_write(file, "/tmp", &e), -EISDIR);
+	path_make();
+	snprintf(link, sizeof(link), "%s.link", path);
+	CHECK_EQ(symlink(path, link), 0);
+	CHECK_EQ(partial_file_write(file, link, &e), -EINVAL);
+	CHECK(strstr(e.text, "it is a symbolic link") != NULL);
+	CHECK_EQ(partial_file_write(file, path, NULL), 0);
 	partial_file_free(file);
+	CHECK_EQ(partial_file_read(&file, link, &options, NULL), 0);
+	partial_file_free(file);
+	unlink(link);
+	unlink(path);
+}
+
+TEST(what_is_no_file_is_not_replaced)
+{
+	static const struct {
+		const char *path;
+		int err;
+	} cases[] = {{"/dev/null", -EINVAL},
+		     {"/tmp", -EISDIR},
+		     {"new/", -EISDIR},
+		     {"", -ENOENT},
+		     {"/nowhere/new", -ENOENT}};
+	struct partial_target target;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_EQ(partial_target_open(&target, cases[i].path, NULL), cases[i].err);
+}
+
+TEST(what_is_no_file_is_not_read)
+{
+	const struct partial_options options = {0};
+	struct partial_file *file;
+	struct error e = {0};
+
+	CHECK_EQ(partial_file_read(&file, "/dev/null", &options, &e), -EINVAL);
+	CHECK(strstr(e.text, "it is a device") != NULL);
+}
+
+/* All names of the directory but two: `.` and `..`. */
+static int names_count(const char *dir)
+{
+	struct dirent **names;
+	int count = scandir(dir, &names, NULL, NULL);
+
+	for (int i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+	return count - 2;
+}
+
+static void check_target(bool nameless)
+{
+	struct partial_file *file = set_of("0");
+	struct partial_target target;
+	char dir[] = "/tmp/fathom-target-XXXXXX", name[64];
+
+	CHECK(mkdtemp(dir) != NULL);
+	snprintf(name, sizeof(name), "%s/new", dir);
+	CHECK_EQ(partial_target_open(&target, name, NULL), 0);
+	if (!nameless && target.fd >= 0) {
+		close(target.fd);
+		target.fd = -EOPNOTSUPP;
+	}
+	CHECK_EQ(names_count(dir), 0);
+	CHECK_EQ(partial_target_write(&target, file, NULL), 0);
+	partial_target_close(&target);
+	CHECK_EQ(names_count(dir), 1);
+	CHECK_EQ(access(name, R_OK), 0);
+	partial_file_free(file);
+	unlink(name);
+	rmdir(dir);
+}
+
+TEST(a_target_has_no_name_until_it_is_written)
+{
+	check_target(true);
+	check_target(false);
 }
 
 TEST_MAIN()
