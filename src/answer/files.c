@@ -346,9 +346,9 @@ static int hosts_load(struct loading *l, struct error *e)
 	int err = 0;
 
 	if (hosts_count(&l->times) > 1 && earlier)
-		return error_say(e, EINVAL,
-				 "--boot asks for an earlier boot of one host, and the partial "
-				 "files are of several");
+		return error_misuse(e,
+				    "--boot asks for an earlier boot of one host, and the partial "
+				    "files are of several");
 	if (earlier >= l->times.count)
 		return error_say(e, ENOENT,
 				 "there is no chunk of such an early boot; the earliest is --boot "
@@ -376,10 +376,9 @@ int files_load(const struct source_options *o, struct source_list *out, bool *se
 	int err;
 
 	if (o->from.kind || o->to.kind)
-		return error_say(
-			e, EINVAL,
-			"the range of a partial file is chosen when its chunks are mapped: "
-			"give --from and --to to 'fathom map'");
+		return error_misuse(
+			e, "the range of a partial file is chosen when its chunks are mapped: "
+			   "give --from and --to to 'fathom map'");
 	err = all_read(o, &l.file, e);
 	if (err)
 		return err;

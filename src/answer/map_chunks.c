@@ -223,10 +223,11 @@ static int map_once(struct mapping *m, struct error *e)
 		return err;
 	m->recording = set.data[0];
 	if (set.count > 1 && (o->from.kind || o->to.kind))
-		err = error_say(e, EINVAL,
-				"--from and --to are points of a host's clock, and the recordings "
-				"are of %zu hosts: map each host alone",
-				set.count);
+		err = error_misuse(
+			e,
+			"--from and --to are points of a host's clock, and the recordings "
+			"are of %zu hosts: map each host alone",
+			set.count);
 	err = err ? err : file_make(m, e);
 	err = err ? err : hosts_map(m, &set, e);
 	recording_set_close(&set);

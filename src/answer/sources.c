@@ -48,12 +48,13 @@ static int limits_check(const struct source_options *o, const struct recording_s
 {
 	if (is_of_any_clock(&o->from) && is_of_any_clock(&o->to))
 		return 0;
-	return error_say(e, EINVAL,
-			 "--from and --to must be Unix time for the recordings of %zu hosts (%s, "
-			 "%s%s), whose monotonic clocks differ: write 2026-11-26T14:03:00Z or "
-			 "@1795701780",
-			 set->count, recording_info(set->data[0])->host,
-			 recording_info(set->data[1])->host, set->count > 2 ? ", ..." : "");
+	return error_misuse(
+		e,
+		"--from and --to must be Unix time for the recordings of %zu hosts (%s, "
+		"%s%s), whose monotonic clocks differ: write 2026-11-26T14:03:00Z or "
+		"@1795701780",
+		set->count, recording_info(set->data[0])->host, recording_info(set->data[1])->host,
+		set->count > 2 ? ", ..." : "");
 }
 
 /* Loads the recording of a host. Of several hosts, one without records in the range is left out. */

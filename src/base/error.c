@@ -66,6 +66,21 @@ int error_say(struct error *e, int err, const char *format, ...)
 	return -abs(err);
 }
 
+int error_misuse(struct error *e, const char *format, ...)
+{
+	int saved = errno;
+	va_list args;
+
+	if (e) {
+		e->misuse = true;
+		va_start(args, format);
+		error_add(e, EINVAL, format, args);
+		va_end(args);
+	}
+	errno = saved;
+	return -EINVAL;
+}
+
 void error_hint(struct error *e, const char *format, ...)
 {
 	size_t length = e ? strlen(e->text) : 0;
@@ -85,6 +100,7 @@ void error_clear(struct error *e)
 {
 	if (e) {
 		e->err = 0;
+		e->misuse = false;
 		e->text[0] = '\0';
 	}
 }

@@ -18,6 +18,7 @@
 
 struct error {
 	int err;		     /* positive errno of the first cause; 0: nothing failed */
+	bool misuse;		     /* error_misuse() is in the chain */
 	char text[ERROR_TEXT_BYTES]; /* the chain, always NUL-terminated */
 };
 
@@ -34,6 +35,12 @@ int error_set(struct error *e, int err, const char *format, ...)
  */
 int error_say(struct error *e, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * The same where options were chosen that do not fit each other or what is read, so that another
+ * choice is needed. Returns -EINVAL.
+ */
+int error_misuse(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Appends advice to the chain: "...; record something first". Does nothing if the chain is empty.

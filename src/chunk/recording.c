@@ -409,9 +409,8 @@ static int compare_hosts(const void *a, const void *b)
 static int boot_check(const struct boots *boots, int boot, bool every_host, struct error *e)
 {
 	if (boot && every_host && boots->hosts > 1)
-		return error_say(
-			e, EINVAL,
-			"--boot is for the recordings of one host, and these are of %u hosts",
+		return error_misuse(
+			e, "--boot is for the recordings of one host, and these are of %u hosts",
 			boots->hosts);
 	if ((size_t)-boot >= boots->list.count)
 		return error_say(e, ENOENT,

@@ -156,7 +156,7 @@ int command_fail(const struct command *command, int err, const struct error *e)
 	return EXIT_FAILURE;
 }
 
-int command_misuse(const struct command *command, const struct error *e)
+static int command_misuse(const struct command *command, const struct error *e)
 {
 	fprintf(stderr, "fathom %s: %s\n", command->name, e->text);
 	fprintf(stderr, "'fathom %s --help' lists the options\n", command->name);
@@ -170,7 +170,7 @@ static int command_execute(const struct command *command, const void *options,
 	int status = command->run(options, operands, &e);
 
 	if (status < 0) {
-		status = command_fail(command, status, &e);
+		status = e.misuse ? command_misuse(command, &e) : command_fail(command, status, &e);
 		fflush(stdout); /* only one message, even if this fails */
 		return status;
 	}

@@ -27,7 +27,8 @@ struct command {
 	int (*check)(void *options, const struct operands *operands, struct error *e);
 	/*
 	 * Runs the command. Returns the exit status, or a negative errno with a chain
-	 * of causes, which commands_main() prints, and then exits with 1.
+	 * of causes, which commands_main() prints. It then exits with 1, or with 2 after
+	 * error_misuse().
 	 */
 	int (*run)(const void *options, const struct operands *operands, struct error *e);
 	/* Frees the memory of the options, also after a failed parse. May be NULL. */
@@ -45,12 +46,6 @@ const struct command *command_find(const char *name);
  * something that takes a while; commands_main() then prints nothing more.
  */
 int command_fail(const struct command *command, int err, const struct error *e);
-
-/*
- * Says likewise that the command cannot be used so, as only what it reads shows: the exit status of
- * a wrong command line.
- */
-int command_misuse(const struct command *command, const struct error *e);
 
 /* A notice that prints its lines on stderr, each after the name of the program. */
 extern const struct notice notice_stderr;

@@ -10,8 +10,6 @@
 #include "cli/read_options.h"
 #include "cli/report_text.h"
 
-const struct command command_report;
-
 static void report_print(const struct report *report, bool as_json)
 {
 	struct terminal t = terminal_of(stdout);
@@ -44,8 +42,6 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	int err = sources_load(&from, &sources, e);
 
 	progress_line_end(&line);
-	if (err == -EINVAL)
-		err = command_misuse(&command_report, e);
 	if (!err) {
 		err = report_make(&report, &rows, &sources, &choice);
 		if (err)

@@ -97,8 +97,6 @@ static struct trace_choice choice_of(const struct trace_options *o)
 	return choice;
 }
 
-const struct command command_trace;
-
 static int trace_run(const void *fields, const struct operands *operands, struct error *e)
 {
 	const struct trace_options *o = fields;
@@ -115,8 +113,6 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 	int err = traces_load(&from, &choice, &traces, e);
 
 	progress_line_end(&line);
-	if (err == -EINVAL)
-		err = command_misuse(&command_trace, e);
 	if (!err && (err = traces_print(&traces, o->json, &written)))
 		error_set(e, err, "cannot build the traces");
 	if (!err && !written)

@@ -169,6 +169,7 @@ TEST(other_ranges_are_refused)
 
 		*(i < 2 ? &o.from : &o.to) = points[i % 2];
 		CHECK_EQ(sources_load(&o, &sources, &e), -EINVAL);
+		CHECK(e.misuse);
 		CHECK(strstr(e.text, "2 hosts (database, web)"));
 		sources_free(&sources);
 		o.dirs_count = 1;

@@ -29,6 +29,12 @@ static int sleep_run(const void *options, const struct operands *operands, struc
 		error_set(e, ENOENT, "cannot find the bed");
 		return error_set(e, ENOENT, "cannot sleep");
 	}
+	if (o->time_ns == 8000) {
+		error_misuse(e, "the bed is too short");
+		return error_set(e, EINVAL, "cannot sleep");
+	}
+	if (o->time_ns == 9000)
+		return error_say(e, EINVAL, "the bed is broken");
 	printf("slept %llu\n", (unsigned long long)o->time_ns);
 	return o->time_ns == 42000 ? 42 : 0;
 }
@@ -95,6 +101,15 @@ TEST(a_failure_prints_its_causes_once)
 	CHECK_EQ(RUN("sleep", "-t", "7us"), 1);
 	CHECK_STR(output, "fathom sleep: cannot sleep: cannot find the bed: "
 			  "No such file or directory\n");
+}
+
+TEST(a_wrong_choice_that_running_shows_is_2)
+{
+	CHECK_EQ(RUN("sleep", "-t", "8us"), 2);
+	CHECK_STR(output, "fathom sleep: cannot sleep: the bed is too short\n"
+			  "'fathom sleep --help' lists the options\n");
+	CHECK_EQ(RUN("sleep", "-t", "9us"), 1);
+	CHECK_STR(output, "fathom sleep: the bed is broken\n");
 }
 
 TEST(wrong_usage_is_2)
