@@ -350,7 +350,8 @@ int source_load(const struct source_options *o, struct source *out, struct error
 	struct source_options options = *o;
 	int err = -ESTALE;
 
-	for (int again = SOURCE_READ_AGAIN; err == -ESTALE; again--) {
+	for (int again = SOURCE_READ_AGAIN; err == -ESTALE && again >= 0; again--) {
+		error_clear(e);
 		*out = (struct source){0};
 		options.last_try = !again;
 		err = load_once(&options, out, e);

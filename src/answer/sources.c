@@ -192,7 +192,8 @@ int sources_load(const struct source_options *o, struct sources *out, struct err
 		*out = (struct sources){0};
 		return partials_load(out, o, e);
 	}
-	for (int again = SOURCE_READ_AGAIN; err == -ESTALE; again--) {
+	for (int again = SOURCE_READ_AGAIN; err == -ESTALE && again >= 0; again--) {
+		error_clear(e);
 		*out = (struct sources){0};
 		options.last_try = !again;
 		err = load_once(out, &options, e);

@@ -22,7 +22,7 @@ struct archive {
 	int err;		/* 0, -EBADMSG or -ENOMEM */
 	struct texts *texts;	/* reading: where texts that are shared are kept */
 	/*
-	 * A whole partial (map/file/partial_file.h): with time, counts and what has ended, which
+	 * A whole partial (map/file/file.h): with time, counts and what has ended, which
 	 * a checkpoint leaves out, and in an order that does not depend on how it was merged.
 	 */
 	bool whole;

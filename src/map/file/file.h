@@ -73,8 +73,8 @@ struct partial_options partial_file_options(const struct partial_file *file);
 /*
  * Adds a chunk: takes `partial`, what map/chunk_map.h made of it with task.covered_ns 0 and
  * partial_file_options(); NULL if the chunk could not be read. `lost`: what reading it found.
- * 0; -EEXIST if another chunk is of its time; -EINVAL if the chunk says no time; -ENOMEM. The
- * partial is freed then, and the file only to be freed.
+ * 0; -EEXIST if another chunk is of its time; -EINVAL if the chunk does not say when it was
+ * recorded; -ENOMEM. The partial is freed then, and the file only to be freed.
  */
 int partial_file_add(struct partial_file *file, const struct chunk_info *info,
 		     const struct chunk_lost *lost, struct partial *partial, struct error *e);
