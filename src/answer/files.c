@@ -70,12 +70,7 @@ static int add_recordings(struct partial_file *file, const struct source_options
 
 	how.dirs = dirs;
 	how.dirs_count = count;
-	how.spans = file->terms.spans;
-	if (file->terms.from_ns)
-		how.from = (struct time_point){TIME_POINT_MONOTONIC, file->terms.from_ns};
-	if (file->terms.to_ns)
-		how.to = (struct time_point){TIME_POINT_MONOTONIC, file->terms.to_ns};
-	err = chunks_map_to_file(&how, &more, e);
+	err = chunks_map_alike(&how, &file->terms, &more, e);
 	return err ? err : file_take(&file, more, dirs[0], e);
 }
 
@@ -369,6 +364,21 @@ static int source_compare(const void *a, const void *b)
 	return strcmp((*(struct source *const *)a)->host, (*(struct source *const *)b)->host);
 }
 
+/* Recordings give their own latest boot, which may be another one than that of the files. */
+static int boot_check(const struct source_options *o, struct error *e)
+{
+	if (!o->boot)
+		return 0;
+	for (size_t i = 0; i < o->dirs_count; i++)
+		if (!is_partial_path(o->dirs[i]))
+			return error_misuse(e,
+					    "--boot cannot count the boots of partial files and "
+					    "of %s together: 'fathom map --boot' makes a partial "
+					    "file of the recording",
+					    o->dirs[i]);
+	return 0;
+}
+
 int files_load(const struct source_options *o, struct source_list *out, bool *several,
 	       struct error *e)
 {
@@ -379,7 +389,8 @@ int files_load(const struct source_options *o, struct source_list *out, bool *se
 		return error_misuse(
 			e, "the range of a partial file is chosen when its chunks are mapped: "
 			   "give --from and --to to 'fathom map'");
-	err = all_read(o, &l.file, e);
+	err = boot_check(o, e);
+	err = err ? err : all_read(o, &l.file, e);
 	if (err)
 		return err;
 	err = times_find(&l.times, l.file);

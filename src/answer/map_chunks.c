@@ -12,7 +12,8 @@
 
 struct mapping {
 	const struct source_options *o;
-	struct recording *recording; /* of a host; borrowed */
+	const struct partial_terms *terms; /* borrowed; NULL: those that the options give */
+	struct recording *recording;	   /* of a host; borrowed */
 	struct partial_file *file;
 	VEC(struct leaf) leaves;
 	u64 bytes, done_bytes; /* of the chunks */
@@ -21,15 +22,69 @@ struct mapping {
 
 /* ---- the terms ---- */
 
-static int file_make(struct mapping *m, struct error *e)
+/* The path is that of a recording, not of a chunk: its length without slashes at its end, or 0. */
+static size_t recording_length(const char *path)
+{
+	char name[CHUNK_NAME_BYTES] = "";
+	struct chunk_name chunk;
+	size_t len = strlen(path), at;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	for (at = len; at > 0 && path[at - 1] != '/'; at--)
+		;
+	if (len - at < sizeof(name))
+		memcpy(name, path + at, len - at);
+	return chunk_name_parse(name, &chunk) ? 0 : len;
+}
+
+/* Whether only chunks are named, of which any may lie outside of the range. */
+static bool names_chunks(const struct source_options *o)
+{
+	for (size_t i = 0; i < o->dirs_count; i++)
+		if (recording_length(o->dirs[i]))
+			return false;
+	return true;
+}
+
+static struct partial_terms terms_of(const struct mapping *m)
 {
 	const struct recording_info *info = recording_info(m->recording);
-	const struct partial_terms terms = {.spans = m->o->spans,
-					    .from_ns = range_point(&m->o->from, info),
-					    .to_ns = range_point(&m->o->to, info)};
 
-	if (terms.to_ns && terms.from_ns >= terms.to_ns)
-		return error_say(e, ERANGE, "--from lies behind --to");
+	if (m->terms)
+		return *m->terms;
+	return (struct partial_terms){.spans = m->o->spans,
+				      .from_ns = range_point(&m->o->from, info),
+				      .to_ns = range_point(&m->o->to, info)};
+}
+
+static int terms_check(const struct mapping *m, const struct partial_terms *terms, size_t hosts,
+		       struct error *e)
+{
+	const struct partial_options range = {.from_ns = terms->from_ns, .to_ns = terms->to_ns};
+	const struct recording_info *info = recording_info(m->recording);
+
+	if (!range.from_ns && !range.to_ns)
+		return 0;
+	if (hosts > 1)
+		return error_misuse(e,
+				    "--from and --to are points of a host's clock, and the "
+				    "recordings are of %zu hosts: map each host alone",
+				    hosts);
+	if (m->terms)
+		return 0;
+	if (names_chunks(m->o))
+		return range_check(&range, 0, UINT64_MAX, e);
+	return range_check(&range, info->begin_ns, info->end_ns, e);
+}
+
+static int file_make(struct mapping *m, size_t hosts, struct error *e)
+{
+	const struct partial_terms terms = terms_of(m);
+	int err = terms_check(m, &terms, hosts, e);
+
+	if (err)
+		return err;
 	m->file = partial_file_new(&terms);
 	if (!m->file)
 		return error_set(e, ENOMEM, "cannot map the recording");
@@ -94,22 +149,6 @@ static int leaves_map(struct mapping *m, struct error *e)
 
 /* ---- checkpoints ---- */
 
-/* The path is that of a recording, not of a chunk: its length without slashes at its end, or 0. */
-static size_t recording_length(const char *path)
-{
-	char name[CHUNK_NAME_BYTES] = "";
-	struct chunk_name chunk;
-	size_t len = strlen(path), at;
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	for (at = len; at > 0 && path[at - 1] != '/'; at--)
-		;
-	if (len - at < sizeof(name))
-		memcpy(name, path + at, len - at);
-	return chunk_name_parse(name, &chunk) ? 0 : len;
-}
-
 /* Whether the checkpoint of that recording stands for the chunk, which a crash left there. */
 static bool stands_for(const struct recording_checkpoint *checkpoint, const char *dir, size_t len,
 		       const struct chunk_info *chunk)
@@ -134,7 +173,7 @@ static int leaves_find(struct mapping *m, const struct recording_checkpoint *che
 					       recording_length(m->o->dirs[k]), chunk);
 		if (chunk->begin_ns >= chunk->end_ns) {
 			notice_tell(&m->o->notice,
-				    "%s says no time at which it was recorded: it is left out",
+				    "%s does not say when it was recorded: it is left out",
 				    chunk->path);
 			m->file->illegible++;
 		} else if (!stood_for) {
@@ -222,26 +261,21 @@ static int map_once(struct mapping *m, struct error *e)
 	if (err)
 		return err;
 	m->recording = set.data[0];
-	if (set.count > 1 && (o->from.kind || o->to.kind))
-		err = error_misuse(
-			e,
-			"--from and --to are points of a host's clock, and the recordings "
-			"are of %zu hosts: map each host alone",
-			set.count);
-	err = err ? err : file_make(m, e);
+	err = file_make(m, set.count, e);
 	err = err ? err : hosts_map(m, &set, e);
 	recording_set_close(&set);
 	return err;
 }
 
-int chunks_map_to_file(const struct source_options *options, struct partial_file **out,
-		       struct error *e)
+static int map_all(const struct source_options *o, const struct partial_terms *terms,
+		   struct partial_file **out, struct error *e)
 {
 	int err = -ESTALE;
 
-	for (int again = SOURCE_READ_AGAIN; err == -ESTALE; again--) {
-		struct mapping m = {.o = options, .last_try = !again};
+	for (int again = SOURCE_READ_AGAIN; err == -ESTALE && again >= 0; again--) {
+		struct mapping m = {.o = o, .terms = terms, .last_try = !again};
 
+		error_clear(e);
 		err = map_once(&m, e);
 		if (err)
 			partial_file_free(m.file);
@@ -249,4 +283,16 @@ int chunks_map_to_file(const struct source_options *options, struct partial_file
 			*out = m.file;
 	}
 	return err;
+}
+
+int chunks_map_to_file(const struct source_options *options, struct partial_file **out,
+		       struct error *e)
+{
+	return map_all(options, NULL, out, e);
+}
+
+int chunks_map_alike(const struct source_options *options, const struct partial_terms *terms,
+		     struct partial_file **out, struct error *e)
+{
+	return map_all(options, terms, out, e);
 }

@@ -49,6 +49,11 @@ static int map_check(void *options, const struct operands *operands, struct erro
 		return error_say(e, EINVAL, "name the partial file that is to be written: -o FILE");
 	if (o->from.kind && o->from.kind == o->to.kind && o->from.ns >= o->to.ns)
 		return error_say(e, EINVAL, "--from must lie before --to");
+	if (o->from.kind == TIME_POINT_UNIX || o->to.kind == TIME_POINT_UNIX)
+		return error_say(e, EINVAL,
+				 "--from and --to of a partial file cannot be Unix time, which is "
+				 "another point of each chunk's clock: give nanoseconds of the "
+				 "monotonic clock, or a duration since the first record");
 	o->dirs = operands->count ? (const char *const *)operands->items : default_dirs;
 	o->dirs_count = operands->count ? operands->count : 1;
 	for (size_t i = 0; i < o->dirs_count; i++) {

@@ -196,14 +196,14 @@ const struct option trace_option_table[] = {
 };
 #undef AT
 
-/* 32 hex digits that do not name a directory */
+/* 32 hex digits that name neither a directory nor a file */
 static bool is_trace_id(const char *text)
 {
 	struct stat st;
 
 	if (strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32)
 		return false;
-	return stat(text, &st) != 0 || !S_ISDIR(st.st_mode);
+	return stat(text, &st) != 0;
 }
 
 /* Whether this looks like an incomplete trace id. */
@@ -225,9 +225,10 @@ int trace_options_check(void *options, const struct operands *operands, struct e
 		return error_set(e, ENOMEM, "cannot read the command line");
 	for (size_t i = 0; i < operands->count; i++) {
 		if (is_cut_trace_id(operands->items[i]) && !is_trace_id(operands->items[i]))
-			return error_say(e, EINVAL,
-					 "%s is not a directory, and a trace id has 32 hex digits",
-					 operands->items[i]);
+			return error_say(
+				e, EINVAL,
+				"%s is no directory or file, and a trace id has 32 hex digits",
+				operands->items[i]);
 		if (!is_trace_id(operands->items[i]))
 			o->dirs[o->dirs_count++] = operands->items[i];
 		else if (o->trace_id)

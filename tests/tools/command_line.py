@@ -67,6 +67,12 @@ def partials(expect, empty):
     for what, words, status, why in (
             ("map without a file to write", ("map", empty), 2, ".+: -o FILE"),
             ("map a file", ("map", file, "-o", file), 2, ".+'fathom merge'"),
+            ("map --from Unix time", ("map", "--from", "@1795701780", "-o", file + "2", empty), 2,
+             ".+ cannot be Unix time"),
+            ("map into a device", ("map", empty, "-o", "/dev/null"), 1, ".+: it is a device"),
+            ("report --boot on a file and a directory", ("report", "--boot", "-1", file, empty), 2,
+             "--boot cannot count"),
+            ("report on a device", ("report", "/dev/null"), 1, ".+: it is a device"),
             ("map an empty directory", ("map", empty, "-o", file + "2"), 1, ".+record something"),
             ("merge without a file to write", ("merge", file), 2, ".+: -o FILE"),
             ("merge nothing", ("merge", "-o", file), 2, "name the partial files"),

@@ -269,6 +269,39 @@ TEST(the_latest_boot_answers)
 	check_same(&other, 1, files, 2);
 }
 
+TEST(a_range_outside_of_a_recording_is_refused)
+{
+	const char *dir = chunks_make(2), *chunk = chunk_of(dir, 0);
+	struct source_options o = {.dirs = &dir,
+				   .dirs_count = 1,
+				   .threads = 1,
+				   .from = {TIME_POINT_MONOTONIC, 5000 * MS}};
+	struct partial_file *file = NULL, *more = NULL;
+
+	CHECK_EQ(chunks_map_to_file(&o, &file, NULL), -ERANGE);
+	o.dirs = &chunk; /* as where chunks are mapped one by one */
+	CHECK_EQ(chunks_map_to_file(&o, &file, NULL), 0);
+	o.dirs = &dir;
+	o.from.kind = TIME_POINT_NONE;
+	CHECK_EQ(chunks_map_alike(&o, &file->terms, &more, NULL), 0);
+	CHECK_EQ(more->terms.from_ns, 5000 * MS);
+	partial_file_free(file);
+	partial_file_free(more);
+}
+
+TEST(an_earlier_boot_is_of_files_alone)
+{
+	const char *dir = chunks_make(2), *paths[] = {map_of(&dir, 1, 0), dir};
+	const struct source_options o = {.dirs = paths, .dirs_count = 2, .boot = -1};
+	struct sources s;
+	struct error e = {0};
+
+	CHECK_EQ(sources_load(&o, &s, &e), -EINVAL);
+	CHECK(e.misuse);
+	CHECK(strstr(e.text, dir) != NULL);
+	sources_free(&s);
+}
+
 TEST(what_lacks_kernel_spans_says_so)
 {
 	const char *dir = chunks_make(2), *name = file_name(0);

@@ -2,6 +2,7 @@
 #include "cli/read_options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "tests/unit/check.h"
@@ -81,7 +82,13 @@ TEST(trace_id_or_directory)
 	CHECK_EQ(traced(ID), 0);
 	CHECK(!t.trace_id);
 	CHECK_STR(t.dirs[0], ID);
-	CHECK(rmdir(ID) == 0 && chdir("/") == 0 && rmdir(dir) == 0);
+	CHECK(rmdir(ID) == 0);
+	/* so is a file */
+	close(open(ID, O_CREAT | O_WRONLY, 0600));
+	CHECK_EQ(traced(ID), 0);
+	CHECK(!t.trace_id);
+	CHECK_STR(t.dirs[0], ID);
+	CHECK(unlink(ID) == 0 && chdir("/") == 0 && rmdir(dir) == 0);
 	CHECK_EQ(traced(""), 0);
 }
 
