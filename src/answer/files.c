@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/describe.h"
 #include "answer/map_chunks.h"
 #include "answer/range.h"
-#include "base/hash.h"
 #include "base/names.h"
 #include "map/file/choose.h"
 
@@ -199,19 +199,6 @@ static void host_name(const struct boot_times *times, size_t at, struct source *
 
 /* ---- what the answer says beside ---- */
 
-static int clock_add(struct source *s, u64 monotonic_ns, u64 unix_ns)
-{
-	return vec_push(&s->clocks,
-			((struct clock_view){s->host, s->boot_id, monotonic_ns, unix_ns}));
-}
-
-static int clock_compare(const void *a, const void *b)
-{
-	const struct clock_view *x = a, *y = b;
-
-	return (x->monotonic_ns > y->monotonic_ns) - (x->monotonic_ns < y->monotonic_ns);
-}
-
 static int gap_add(struct source *s, u64 from_ns, u64 to_ns)
 {
 	if (from_ns >= to_ns || to_ns <= s->from_ns || from_ns >= s->to_ns)
@@ -221,7 +208,7 @@ static int gap_add(struct source *s, u64 from_ns, u64 to_ns)
 
 static int describe_chunk(struct source *s, const struct partial_chunk *c, u64 *covered_ns)
 {
-	int err = clock_add(s, c->clock.monotonic_ns, c->clock.unix_ns);
+	int err = source_add_clock(s, c->clock.monotonic_ns, c->clock.unix_ns);
 
 	s->view.lost.buffer += c->lost.buffer;
 	s->view.lost.recursion += c->lost.recursion;
@@ -238,30 +225,15 @@ static int describe_chunk(struct source *s, const struct partial_chunk *c, u64 *
 static int describe(struct source *s, const struct partial_file *file,
 		    const struct partial_boot *boot)
 {
-	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
 	u64 covered_ns = first_chunk(boot)->begin_ns;
 	int err = 0;
 
-	snprintf(s->boot_id, sizeof(s->boot_id), "%s", boot->boot_id);
-	s->boot = hash_bytes(s->boot_id, strlen(s->boot_id));
+	source_name_boot(s, boot->boot_id);
+	s->view.lost.damaged += file->illegible;
 	for (size_t i = 0; i < boot->runs.count; i++)
 		for (size_t k = 0; k < boot->runs.data[i]->chunks.count && !err; k++)
 			err = describe_chunk(s, &boot->runs.data[i]->chunks.data[k], &covered_ns);
-	for (size_t i = 0; i < steps->count && !err; i++)
-		err = clock_add(s, steps->data[i].monotonic_ns, steps->data[i].realtime_ns);
-	if (err)
-		return err;
-	qsort(s->clocks.data, s->clocks.count, sizeof(*s->clocks.data), clock_compare);
-	s->view.lost.damaged += file->illegible + s->partial->left_out;
-	s->view.filters = partial_filters(s->partial, s->from_ns, s->to_ns);
-	s->view.steal_ns = s->partial->steal_ns;
-	s->view.cpu_ns = s->recorded_ns * s->partial->cpus;
-	s->view.clocks = s->clocks.data;
-	s->view.clocks_count = s->clocks.count;
-	s->view.missing = s->missing;
-	s->view.gaps = s->gaps.data;
-	s->view.gaps_count = s->gaps.count;
-	return 0;
+	return err ? err : source_describe(s);
 }
 
 /* ---- the answer ---- */
@@ -325,6 +297,8 @@ static int host_load(struct loading *l, size_t at, struct error *e)
 	source->notice = l->o->notice;
 	host_name(&l->times, at, source);
 	err = boot_load(l->o, l->file, l->times.data[at].boot, source, e);
+	if (!err)
+		l->file->illegible = 0; /* it is of no host, and counts once */
 	if (err != -ERANGE || hosts_count(&l->times) == 1)
 		return err;
 	l->out->count--;

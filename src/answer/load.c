@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "answer/checkpoints.h"
+#include "answer/describe.h"
 #include "answer/mapper.h"
 #include "answer/range.h"
-#include "base/hash.h"
 #include "base/names.h"
 #include "chunk/chunk.h"
 
@@ -21,13 +20,6 @@ static u64 inside(const struct source *s, u64 from_ns, u64 to_ns)
 	u64 to = to_ns < s->to_ns ? to_ns : s->to_ns;
 
 	return from < to ? to - from : 0;
-}
-
-static bool is_gone(const struct chunk_info *info)
-{
-	struct stat st;
-
-	return stat(info->path, &st) < 0 && errno == ENOENT;
 }
 
 /*
@@ -44,7 +36,7 @@ static int chunk_take(struct source *s, const struct chunk_info *info, struct le
 		*e = mapped->why;
 		return err;
 	}
-	if ((err || mapped->found.damage[0]) && is_gone(info)) {
+	if ((err || mapped->found.damage[0]) && chunk_is_gone(info)) {
 		partial_free(mapped->partial);
 		return -ESTALE;
 	}
@@ -68,29 +60,14 @@ static int chunk_take(struct source *s, const struct chunk_info *info, struct le
 	return err ? error_set(e, err, "cannot merge %s", info->path) : 0;
 }
 
-static int clock_add(struct source *s, u64 monotonic_ns, u64 unix_ns)
-{
-	return vec_push(&s->clocks,
-			((struct clock_view){s->host, s->boot_id, monotonic_ns, unix_ns}));
-}
-
-static int clock_compare(const void *a, const void *b)
-{
-	const struct clock_view *x = a, *y = b;
-
-	return (x->monotonic_ns > y->monotonic_ns) - (x->monotonic_ns < y->monotonic_ns);
-}
-
 /* Describes the source, without chunks that the checkpoint replaces and gaps out of the range. */
 static int describe(struct source *s, const struct recording_info *info, struct error *e)
 {
-	const typeof(s->partial->facts.clocks) *steps = &s->partial->facts.clocks;
 	u64 begin_ns = info->chunks[s->first].begin_ns;
 	int err = 0;
 
 	snprintf(s->host, sizeof(s->host), "%s", info->host);
-	snprintf(s->boot_id, sizeof(s->boot_id), "%s", info->boot_id);
-	s->boot = hash_bytes(s->boot_id, strlen(s->boot_id));
+	source_name_boot(s, info->boot_id);
 	s->view.lost.damaged += info->illegible;
 	s->view.incomplete = info->incomplete;
 	for (size_t i = 0; i < s->first; i++)
@@ -99,24 +76,15 @@ static int describe(struct source *s, const struct recording_info *info, struct 
 		const struct chunk_clock *c = &info->chunks[i].clock;
 
 		names_join(s->missing, sizeof(s->missing), info->chunks[i].missing);
-		err = clock_add(s, c->monotonic_ns, c->unix_ns);
+		err = source_add_clock(s, c->monotonic_ns, c->unix_ns);
 	}
-	for (size_t i = 0; i < steps->count && !err; i++)
-		err = clock_add(s, steps->data[i].monotonic_ns, steps->data[i].realtime_ns);
-	qsort(s->clocks.data, s->clocks.count, sizeof(*s->clocks.data), clock_compare);
 	for (size_t i = 0; i < info->gap_count && !err; i++)
 		if (info->gaps[i].to_ns > begin_ns && info->gaps[i].to_ns > s->from_ns &&
 		    info->gaps[i].from_ns < s->to_ns)
 			err = vec_push(&s->gaps, (struct gap_view){.from_ns = info->gaps[i].from_ns,
 								   .to_ns = info->gaps[i].to_ns});
-	if (err)
-		return error_set(e, err, "cannot describe the recording");
-	s->view.clocks = s->clocks.data;
-	s->view.clocks_count = s->clocks.count;
-	s->view.missing = s->missing;
-	s->view.gaps = s->gaps.data;
-	s->view.gaps_count = s->gaps.count;
-	return 0;
+	err = err ? err : source_describe(s);
+	return err ? error_set(e, err, "cannot describe the recording") : 0;
 }
 
 /* The length of the recording's part in a chunk's path; the whole path without one. */
@@ -306,10 +274,6 @@ static int recording_map(struct source *out, const struct source_options *o,
 			    "of more than %u threads not all are shown of those that do "
 			    "nothing",
 			    LIVES_MAX);
-	out->view.lost.damaged += out->partial->left_out;
-	out->view.filters = partial_filters(out->partial, out->from_ns, out->to_ns);
-	out->view.steal_ns = out->partial->steal_ns;
-	out->view.cpu_ns = out->recorded_ns * out->partial->cpus;
 	return 0;
 }
 

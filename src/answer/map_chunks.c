@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "answer/describe.h"
 #include "answer/mapper.h"
 #include "answer/range.h"
 #include "chunk/directory.h"
@@ -93,13 +93,6 @@ static int file_make(struct mapping *m, size_t hosts, struct error *e)
 
 /* ---- chunks ---- */
 
-static bool is_gone(const struct chunk_info *info)
-{
-	struct stat st;
-
-	return stat(info->path, &st) < 0 && errno == ENOENT;
-}
-
 /* Takes what came of a chunk. -ESTALE: it was deleted meanwhile. */
 static int chunk_take(struct mapping *m, const struct chunk_info *info, struct leaf_mapped *mapped,
 		      struct error *e)
@@ -112,7 +105,7 @@ static int chunk_take(struct mapping *m, const struct chunk_info *info, struct l
 		*e = mapped->why;
 		return -ENOMEM;
 	}
-	if (*damage && is_gone(info)) {
+	if (*damage && chunk_is_gone(info)) {
 		partial_free(mapped->partial);
 		return m->last_try ? 0 : -ESTALE;
 	}

@@ -289,6 +289,29 @@ TEST(a_range_outside_of_a_recording_is_refused)
 	partial_file_free(more);
 }
 
+TEST(an_illegible_chunk_counts_once_for_all_hosts)
+{
+	const char *const boot = chunk_boot, *const host = chunk_host, *name = file_name(0);
+	const char *dirs[2] = {chunks_make(2)};
+	const struct source_options o = {.dirs = dirs, .dirs_count = 2, .threads = 1};
+	struct partial_file *file = NULL;
+	struct sources s;
+
+	chunk_boot = "00000000-0000-0000-0000-00000000000a";
+	chunk_host = "other";
+	dirs[1] = chunks_make(2);
+	chunk_boot = boot;
+	chunk_host = host;
+	CHECK_EQ(chunks_map_to_file(&o, &file, NULL), 0);
+	file->illegible = 1;
+	CHECK_EQ(partial_file_write(file, name, NULL), 0);
+	partial_file_free(file);
+	CHECK_EQ(load(&name, 1, &s, NULL), 0);
+	CHECK_EQ(s.list.count, 2);
+	CHECK_EQ(s.view.lost.damaged, 1);
+	sources_free(&s);
+}
+
 TEST(an_earlier_boot_is_of_files_alone)
 {
 	const char *dir = chunks_make(2), *paths[] = {map_of(&dir, 1, 0), dir};
