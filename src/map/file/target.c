@@ -88,7 +88,7 @@ static int bytes_put_down(int fd, const struct bytes *bytes)
 	return err ? err : fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Gives the file without a name the one beside. */
+/* Gives the file without a name the one beside. It cannot where /proc is not mounted. */
 static int name_give(const struct partial_target *t)
 {
 	char self[64];
@@ -115,11 +115,12 @@ static int named_write(const struct partial_target *t, const struct bytes *bytes
 static int replace(const struct partial_target *t, const struct bytes *bytes)
 {
 	sigset_t all, before;
-	int err;
+	int err = 0;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	err = t->fd < 0 ? named_write(t, bytes) : name_give(t);
+	if (t->fd < 0 || name_give(t) < 0)
+		err = named_write(t, bytes);
 	if (!err && rename(t->beside, t->path) < 0) {
 		err = -errno;
 		unlink(t->beside);
