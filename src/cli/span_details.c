@@ -163,6 +163,20 @@ static void waker_write(const struct terminal *t, const struct span *span)
 	terminal_text(t, slash ? name : waker->string);
 }
 
+/* "read  </var/log/x>  woken by cron[7]": the call only if the wait says it (--detail waits) */
+static void wait_write(const struct terminal *t, const struct span *span)
+{
+	const struct attribute *call = span_attribute_find(span, "syscall");
+
+	if (call) {
+		attribute_write(t, call);
+		outcome_write(t, span);
+		if (span_attribute_find(span, "waker"))
+			fputs("  ", t->file);
+	}
+	waker_write(t, span);
+}
+
 static void details_write(const struct terminal *t, const struct span *span)
 {
 	if (strcmp(span->kind, "syscall") == 0) {
@@ -171,12 +185,12 @@ static void details_write(const struct terminal *t, const struct span *span)
 		request_write(t, span);
 	} else if (strcmp(span->kind, "block") == 0) {
 		block_write(t, span);
-	} else if (strcmp(span->kind, "wait") != 0) {
+	} else if (strcmp(span->kind, "wait") == 0) {
+		wait_write(t, span);
+	} else {
 		bar_percents(t, &span->time, PARTS_SHOWN);
 		attributes_write(t, span->attributes, span->attributes_count);
 	}
-	if (strcmp(span->kind, "wait") == 0)
-		waker_write(t, span);
 	if (span->begin_soft)
 		fputs("  began earlier", t->file);
 	if (span->end_soft)

@@ -84,6 +84,8 @@ def a_wait_says_its_call_file_and_waker():
         equal(attributes["file.path"], fifo, f"path of {read}")
         check(attributes["waker"].startswith("python3/"), f"waker of {read}")
         check(int(attributes["waker"].split("/")[1]) != read["tid"], f"waker of {read}")
+    text = fathom.ok("trace", "--all", recording)
+    check(f"read  <{fifo}>  woken by python3[" in text, f"the wait in the text: {text[:2000]}")
     receives = [s for s in waits_in(recording, "recvfrom")
                 if s["attributes"].get("network.local.port", port) == port]
     check(len(receives) >= 8, f"{len(receives)} waits for the socket, of ten")
