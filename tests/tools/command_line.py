@@ -78,7 +78,7 @@ def partials(expect, empty):
             ("merge nothing", ("merge", "-o", file), 2, "name the partial files"),
             ("merge a directory", ("merge", empty, "-o", file), 2, ".+'fathom map'"),
             ("merge what is no partial", ("merge", file, "-o", file), 1,
-             ".+ no partial file, or is damaged.+'fathom map'"),
+             ".+ no partial file: .+'fathom map'"),
             ("report on what is no partial", ("report", file), 1, ".+ no partial file"),
             ("trace what is no partial", ("trace", file), 1, ".+ no partial file"),
             ("report --from on a file", ("report", "--from", "1s", file), 2,

@@ -244,14 +244,21 @@ int partial_file_pack(struct partial_file *file, struct bytes *out)
 	return out->failed ? -ENOMEM : a.err;
 }
 
+bool partial_file_is_one(const void *data, size_t bytes)
+{
+	return bytes >= 8 && memcmp(data, PARTIAL_FILE_MAGIC, 8) == 0;
+}
+
 static int head_check(const unsigned char *data, size_t bytes)
 {
 	struct bytes_reader r = bytes_reader_over(data, bytes);
-	const void *magic = bytes_get(&r, 8);
-	uint32_t crc = bytes_get_u32(&r);
-	uint32_t version = bytes_get_u32(&r), contract = bytes_get_u32(&r);
+	uint32_t crc, version, contract;
 
-	if (r.failed || memcmp(magic, PARTIAL_FILE_MAGIC, 8) != 0 ||
+	bytes_get(&r, 8); /* the magic */
+	crc = bytes_get_u32(&r);
+	version = bytes_get_u32(&r);
+	contract = bytes_get_u32(&r);
+	if (r.failed || !partial_file_is_one(data, bytes) ||
 	    crc != crc32c(0, data + CHECKED_AT, bytes - CHECKED_AT))
 		return -EBADMSG;
 	return version == PARTIAL_FILE_VERSION && contract == RECORD_CONTRACT_VERSION ? 0 : -EPROTO;

@@ -99,6 +99,9 @@ int partial_file_merge(struct partial_file *left, struct partial_file *right, st
 /* Appends the file to `out`. Partials may stand in another order afterwards. 0 or -ENOMEM. */
 int partial_file_pack(struct partial_file *file, struct bytes *out);
 
+/* True if the bytes begin as those of a partial file do, whole or damaged, of any version. */
+bool partial_file_is_one(const void *data, size_t bytes);
+
 /*
  * Makes a file of bytes, which are borrowed only during the call and not trusted. Of `options`,
  * spans and only count, as partial_read() says (map/file/whole.h). 0 and *out, which is the

@@ -20,9 +20,12 @@ static int read_fail(const char *path, int err, struct error *e)
 				 "again ('fathom map')",
 				 path);
 	case -EBADMSG:
-		return error_say(e, err,
-				 "%s is no partial file, or is damaged: map its chunks again "
-				 "('fathom map')",
+		return error_say(e, err, "%s is damaged: map its chunks again ('fathom map')",
+				 path);
+	case -ENOEXEC:
+		return error_say(e, -EBADMSG,
+				 "%s is no partial file: name a recording, or what 'fathom map' "
+				 "wrote",
 				 path);
 	case -EINVAL:
 		return error_say(e, err,
@@ -55,6 +58,8 @@ int partial_file_read(struct partial_file **out, const char *path,
 
 	if (!err)
 		err = partial_file_parse(out, data, bytes, options);
+	if (err == -EBADMSG && !partial_file_is_one(data, bytes))
+		err = -ENOEXEC; /* for the message alone */
 	free(data);
 	return err ? read_fail(path, err, e) : 0;
 }
