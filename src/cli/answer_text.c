@@ -76,10 +76,8 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 	if (source->filters & FILTER_CALLS)
 		terminal_sentence(
 			t, "detail: ",
-			"in part of the time or all of it only waits were recorded (--detail "
-			"waits): "
-			"calls are counted where they slept, and cpu is user code and the kernel "
-			"together");
+			"waits without calls were recorded in all of the time, or a part of it "
+			"(--detail waits): calls count where they slept, cpu is user and kernel");
 	else if (source->filters & FILTER_SYSCALLS)
 		terminal_sentence(
 			t, "filter: ",
