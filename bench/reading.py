@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 from host import CALLS, Recorder, cpu_seconds, lost_events, output, perf_command
 from loads import Nginx, server_missing
@@ -12,6 +13,7 @@ from tell import Goal, Runs, figure, ratio, say, summary
 TRIAL_SECONDS = 3
 LONGEST_SECONDS = 150
 ANALYSED = 200000  # records, of which lttng-analyses takes some 50,000 in a second
+THREADED_CHUNKS = 20
 BUFFER = "512M"  # --buffer: the chunk must contain everything
 CALL, SWITCH = "syscall", "switch"
 BYTES = {("plain", CALL): Goal(64, 40), ("plain", SWITCH): Goal(12, 6),
@@ -29,13 +31,20 @@ def record_getppid(bench):
     return *bench.chunk_of(bench.path("record")), turn.lost
 
 
-def record_nginx(bench, nginx, target, seconds):
-    """Records the whole host for a time. Returns the same."""
+def record_host(bench, nginx, target, seconds, *options):
+    """Records the whole host for a time. Returns what the recorder said."""
     shutil.rmtree(target, ignore_errors=True)
     load = nginx.load_start(seconds + 2)
     said = subprocess.run([bench.fathom, "record", "-o", target, "-d", str(seconds), "--buffer",
-                           BUFFER], text=True, check=True, capture_output=True).stderr
+                           BUFFER, "--detail", "calls", *options],
+                          text=True, check=True, capture_output=True).stderr
     nginx.load_end(load)
+    return said
+
+
+def record_nginx(bench, nginx, target, seconds):
+    """Records the whole host for a time. Returns the chunk, its records, and lost records."""
+    said = record_host(bench, nginx, target, seconds)
     return *bench.chunk_of(target), lost_events(said)
 
 
@@ -166,3 +175,35 @@ def write(bench):
         values.append(told["ns_per_record"])
         shutil.rmtree(bench.path("write"), ignore_errors=True)
     summary("chunk_writer_add and the rest", values, "ns/record")
+
+
+def answer_timed(bench, recording, threads):
+    """Returns how long a report took, and what it answered."""
+    begin = time.monotonic()
+    answer = output([bench.fathom, "report", "--json", "--threads", str(threads), recording])
+    return time.monotonic() - begin, answer
+
+
+def threads(bench):
+    """report on a recording of twenty chunks of a second, by one thread and by two"""
+    missing = server_missing(Nginx)
+    if missing:
+        say(missing)
+        return
+    recording, nginx = bench.path("threaded"), Nginx(bench)
+    try:
+        said = record_host(bench, nginx, recording, THREADED_CHUNKS, "--rotate", "1s")
+    finally:
+        nginx.stop()
+    lost = lost_events(said)
+    one, two = Runs(lost=lost), Runs(lost=lost)
+    for _ in range(bench.rounds):
+        took, answer = answer_timed(bench, recording, 1)
+        one.append(took)
+        took, other = answer_timed(bench, recording, 2)
+        two.append(took)
+        if other != answer:
+            raise ValueError("one thread and two gave different answers")
+    summary("by one thread", one, "s", None, 2)
+    summary("by two", two, "s", None, 2)
+    ratio("by one / by two", one, two, Goal(1.6, 1.8, most=True))

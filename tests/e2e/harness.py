@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 # meson names programs relative to its build directory; tests go elsewhere
 sys.argv[1:] = [os.path.abspath(word) if os.path.exists(word) else word for word in sys.argv[1:]]
@@ -24,6 +25,7 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden"
 SLOWER = int(os.environ.get("SLOWER", "1"))  # an emulated machine: how many times
 WAITS = ["runnable_ns", "throttled_ns", "disk_ns", "network_ns", "lock_ns", "timer_ns", "ipc_ns",
          "child_ns", "other_ns"]
+CHECKERS = 2  # threads that check what was recorded
 SUMMED = ["thread", "process", "syscall", "cause", "name", "service"]
 CHUNK = re.compile(r"(\.open-\d{20}|\d{20}-\d{20})-\d{6}")
 opened = []  # the Fathom objects of this test
@@ -181,13 +183,15 @@ class Fathom:
 
     def check_recordings(self):
         """What is in use is left for later; what was checked already is not again."""
+        recordings = [each for each in recordings_in(self.top)
+                      if each not in self.broken and not in_use(each)]
+        with ThreadPoolExecutor(CHECKERS) as pool:
+            looks = [(each, pool.submit(look, self, each))
+                     for each in recordings for look in (check_sums, check_babeltrace)]
         skips = set()
-        for recording in recordings_in(self.top):
-            if recording in self.broken or in_use(recording):
-                continue
+        for recording, look in looks:
             try:
-                check_sums(self, recording)
-                skips.add(check_babeltrace(self, recording))
+                skips.add(look.result())
             except Failure as problem:
                 raise Failure(f"{recording} at the end: {problem}") from None
         for skip in skips - {None}:
@@ -343,14 +347,15 @@ def check_sums(fathom, recording):
 
 
 def check_laws(fathom, recording):
+    rows = {by: fathom.report(recording, by)["rows"] for by in SUMMED}
     for by in SUMMED:
-        for row in fathom.report(recording, by)["rows"]:
+        for row in rows[by]:
             equal(total(row["time"]), row["total_ns"], f"split of {by} {row['key']}")
     threads = {}
-    for row in fathom.report(recording, "thread")["rows"]:
+    for row in rows["thread"]:
         threads[row.get("pid")] = threads.get(row.get("pid"), 0) + row["total_ns"]
     processes = {}  # a number can have been that of several, one after the other
-    for row in fathom.report(recording, "process")["rows"]:
+    for row in rows["process"]:
         processes[row.get("pid")] = processes.get(row.get("pid"), 0) + row["total_ns"]
     equal(processes, threads, "processes over their threads")
     answer = fathom.trace_all(recording)
