@@ -100,8 +100,9 @@ static int second_show(const struct source *source, const struct screen *s, bool
 		top_write_text(&t, &view, PLAIN_LINES);
 	}
 	live_rows_free(&rows);
-	if (!err && fflush(stdout))
-		err = error_set(e, errno, "cannot write");
+	/* a write that failed while the buffer filled shows in ferror() alone */
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = error_set(e, errno ? errno : EIO, "cannot write the output");
 	return err;
 }
 

@@ -252,7 +252,7 @@ def nothing_is_left_when_its_reader_goes():
         for ignored in (False, True):
             with Running(fathom.binary, "top", "-n", "60", *form, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, restore_signals=not ignored) as running:
-                running.stdout.read(1)
+                os.read(running.stdout.fileno(), 1)  # read() would wait for a whole buffer
                 running.stdout.close()
                 error = running.stderr.read()
                 status = running.wait(timeout=60)
