@@ -244,17 +244,16 @@ static int recording_map(struct source *out, const struct source_options *o,
 			 struct error *e)
 {
 	const struct recording_info *info = recording_info(recording);
-	struct partial_options options = {.spans = o->spans,
-					  .only = o->only,
-					  .from_ns = range_point(&o->from, info),
-					  .to_ns = range_point(&o->to, info)};
-	const struct partial_options asked = options;
+	struct partial_options options = {.spans = o->spans, .only = o->only, .sums = o->sums};
+	struct partial_options asked;
 	struct reading reading = {.out = out,
 				  .checkpoints = checkpoints,
 				  .recording = recording,
 				  .progress = &o->progress};
 	int err = overlap_check(recording, e);
 
+	range_points(&o->from, &o->to, info, &options);
+	asked = options;
 	err = err ? err : range_check(&options, info->begin_ns, info->end_ns, e);
 	if (err)
 		return err;

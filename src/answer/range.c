@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/units.h"
+#include "base/wall_time.h"
 
 /* How much Unix time is ahead of the monotonic clock when that chunk begins. */
 static u64 unix_ahead_ns(const struct chunk_info *chunk)
@@ -29,6 +30,42 @@ static u64 unix_point(u64 unix_ns, const struct recording_info *info)
 	return unix_ns - unix_ahead_ns(of);
 }
 
+/* The Unix time of a point of the monotonic clock, by the clock of its chunk; 0: unknown. */
+static u64 unix_of(u64 monotonic_ns, const struct recording_info *info)
+{
+	const struct chunk_info *of = NULL;
+
+	for (size_t i = 0; i < info->chunk_count; i++) {
+		const struct chunk_info *chunk = &info->chunks[i];
+
+		if (chunk->clock.unix_ns && (!of || chunk->begin_ns <= monotonic_ns))
+			of = chunk;
+	}
+	return of ? unix_ahead_ns(of) + monotonic_ns : 0;
+}
+
+/* The last occurrence of a time of day up to the end; else the next one, if that is nearer. */
+static u64 day_point(u64 of_day_ns, const struct recording_info *info)
+{
+	u64 begin = unix_of(info->begin_ns, info), end = unix_of(info->end_ns, info);
+	u64 last = wall_time_of_day(end, 0, of_day_ns), next;
+
+	if (!end)
+		return 1;
+	if (last > end)
+		last = wall_time_of_day(end, -1, of_day_ns);
+	next = wall_time_of_day(last, 1, of_day_ns);
+	return last < begin && next - end < begin - last ? next : last;
+}
+
+/* The first occurrence of a time of day behind a point. */
+static u64 day_point_behind(u64 of_day_ns, u64 from_ns, const struct recording_info *info)
+{
+	u64 from = unix_of(from_ns, info), at = wall_time_of_day(from, 0, of_day_ns);
+
+	return at > from ? at : wall_time_of_day(from, 1, of_day_ns);
+}
+
 u64 range_point(const struct time_point *point, const struct recording_info *info)
 {
 	switch (point->kind) {
@@ -36,11 +73,25 @@ u64 range_point(const struct time_point *point, const struct recording_info *inf
 		return point->ns ? point->ns : 1;
 	case TIME_POINT_SINCE_BEGIN:
 		return info->begin_ns + point->ns;
+	case TIME_POINT_BEFORE_END:
+		return point->ns < info->end_ns ? info->end_ns - point->ns : 1;
 	case TIME_POINT_UNIX:
 		return unix_point(point->ns, info);
+	case TIME_POINT_OF_DAY:
+		return unix_point(day_point(point->ns, info), info);
 	default:
 		return 0;
 	}
+}
+
+void range_points(const struct time_point *from, const struct time_point *to,
+		  const struct recording_info *info, struct partial_options *range)
+{
+	range->from_ns = range_point(from, info);
+	if (from->kind && to->kind == TIME_POINT_OF_DAY)
+		range->to_ns = unix_point(day_point_behind(to->ns, range->from_ns, info), info);
+	else
+		range->to_ns = range_point(to, info);
 }
 
 int range_check(const struct partial_options *range, u64 begin_ns, u64 end_ns, struct error *e)

@@ -16,6 +16,14 @@
 u64 range_point(const struct time_point *point, const struct recording_info *info);
 
 /*
+ * Converts both limits of a range. A time of day is its last occurrence inside of the recording.
+ * One that `to` gives is the first one behind `from`, if `from` is given. A time of day at which
+ * nothing was recorded is the one that is nearest to the recording.
+ */
+void range_points(const struct time_point *from, const struct time_point *to,
+		  const struct recording_info *info, struct partial_options *range);
+
+/*
  * Refuses a range outside of the recording, which lasts from begin_ns to end_ns, and a range that
  * ends before it begins: -ERANGE. Else 0.
  */

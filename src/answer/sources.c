@@ -40,7 +40,8 @@ static u64 chunk_bytes(const struct recording *recording)
 
 static bool is_of_any_clock(const struct time_point *point)
 {
-	return point->kind == TIME_POINT_NONE || point->kind == TIME_POINT_UNIX;
+	return point->kind == TIME_POINT_NONE || point->kind == TIME_POINT_UNIX ||
+	       point->kind == TIME_POINT_OF_DAY;
 }
 
 static int limits_check(const struct source_options *o, const struct recording_set *set,
@@ -50,9 +51,9 @@ static int limits_check(const struct source_options *o, const struct recording_s
 		return 0;
 	return error_misuse(
 		e,
-		"--from and --to must be Unix time for the recordings of %zu hosts (%s, "
-		"%s%s), whose monotonic clocks differ: write 2026-11-26T14:03:00Z or "
-		"@1795701780",
+		"--from and --to must be times of day or dates for the recordings of %zu hosts "
+		"(%s, %s%s), whose monotonic clocks differ: write 14:03:00, "
+		"2026-11-26T14:03:00Z or @1795701780",
 		set->count, recording_info(set->data[0])->host, recording_info(set->data[1])->host,
 		set->count > 2 ? ", ..." : "");
 }

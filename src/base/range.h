@@ -3,6 +3,7 @@
 #ifndef BASE_RANGE_H
 #define BASE_RANGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A limit by time, by size, or by both. 0: no limit. */
@@ -17,10 +18,29 @@ struct time_point {
 		TIME_POINT_NONE,
 		TIME_POINT_MONOTONIC,
 		TIME_POINT_SINCE_BEGIN,
-		TIME_POINT_UNIX
+		TIME_POINT_UNIX,
+		TIME_POINT_BEFORE_END,
+		TIME_POINT_OF_DAY
 	} kind;
-	uint64_t ns; /* of the host's monotonic clock, since the begin of the recording, or since
-			1970 */
+	/*
+	 * Of the host's monotonic clock; since the begin of the recording; since 1970; before the
+	 * end of the recording; since midnight in the reader's zone, of a day that the recording
+	 * tells.
+	 */
+	uint64_t ns;
 };
+
+/*
+ * Whether a range from one point to the other is empty, as far as this is known without the
+ * recording. Times of day may lie on two days.
+ */
+static inline bool time_points_cross(const struct time_point *from, const struct time_point *to)
+{
+	if (!from->kind || from->kind != to->kind)
+		return false;
+	if (from->kind == TIME_POINT_OF_DAY)
+		return from->ns == to->ns;
+	return from->kind == TIME_POINT_BEFORE_END ? from->ns <= to->ns : from->ns >= to->ns;
+}
 
 #endif

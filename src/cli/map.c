@@ -39,6 +39,11 @@ static const struct option map_option_table[] = {
 
 static const char *const default_dirs[] = {DEFAULT_DIR};
 
+static bool is_wall_time(const struct time_point *point)
+{
+	return point->kind == TIME_POINT_UNIX || point->kind == TIME_POINT_OF_DAY;
+}
+
 static int map_check(void *options, const struct operands *operands, struct error *e)
 {
 	struct map_options *o = options;
@@ -47,13 +52,15 @@ static int map_check(void *options, const struct operands *operands, struct erro
 		return error_say(e, EINVAL, "no argument is allowed after --");
 	if (!o->output)
 		return error_say(e, EINVAL, "name the partial file that is to be written: -o FILE");
-	if (o->from.kind && o->from.kind == o->to.kind && o->from.ns >= o->to.ns)
+	if (time_points_cross(&o->from, &o->to))
 		return error_say(e, EINVAL, "--from must lie before --to");
-	if (o->from.kind == TIME_POINT_UNIX || o->to.kind == TIME_POINT_UNIX)
-		return error_say(e, EINVAL,
-				 "--from and --to of a partial file cannot be Unix time, which is "
-				 "another point of each chunk's clock: give nanoseconds of the "
-				 "monotonic clock, or a duration since the first record");
+	if (is_wall_time(&o->from) || is_wall_time(&o->to))
+		return error_say(
+			e, EINVAL,
+			"--from and --to of a partial file cannot be a date or a time of "
+			"day, which is another point of each chunk's clock: give "
+			"nanoseconds of the monotonic clock, or a duration since the first "
+			"record");
 	o->dirs = operands->count ? (const char *const *)operands->items : default_dirs;
 	o->dirs_count = operands->count ? operands->count : 1;
 	for (size_t i = 0; i < o->dirs_count; i++) {

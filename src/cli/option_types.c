@@ -218,14 +218,23 @@ int option_time(void *field, const char *text, struct error *e)
 		*time = (struct time_point){TIME_POINT_SINCE_BEGIN, ns};
 		return 0;
 	}
+	if (text[0] == '-' && units_parse_duration(text + 1, &ns) == 0) {
+		*time = (struct time_point){TIME_POINT_BEFORE_END, ns};
+		return 0;
+	}
+	if (wall_time_parse_of_day(text, &ns) == 0) {
+		*time = (struct time_point){TIME_POINT_OF_DAY, ns};
+		return 0;
+	}
 	if (wall_time_parse(text, &ns) == 0) {
 		*time = (struct time_point){TIME_POINT_UNIX, ns};
 		return 0;
 	}
 	return error_say(e, EINVAL,
-			 "is not a point in time: write nanoseconds of the monotonic clock, as "
-			 "--json shows them, a duration since the recording began, like 1.5s, or "
-			 "Unix time, like 2026-11-26T14:03:00Z or @1795701780");
+			 "is not a point in time: write a time of day, like 11:31:17, a date and "
+			 "time, like 2026-11-26T14:03:00Z, how long before the end of the "
+			 "recording, like -5m, how long after its begin, like 1.5s, or nanoseconds "
+			 "of the monotonic clock, as --json shows them");
 }
 
 int option_boot(void *field, const char *text, struct error *e)

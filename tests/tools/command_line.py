@@ -68,7 +68,7 @@ def partials(expect, empty):
             ("map without a file to write", ("map", empty), 2, ".+: -o FILE"),
             ("map a file", ("map", file, "-o", file), 2, ".+'fathom merge'"),
             ("map --from Unix time", ("map", "--from", "@1795701780", "-o", file + "2", empty), 2,
-             ".+ cannot be Unix time"),
+             ".+ cannot be a date or a time of day"),
             ("map into a device", ("map", empty, "-o", "/dev/null"), 1, ".+: it is a device"),
             ("report --boot on a file and a directory", ("report", "--boot", "-1", file, empty), 2,
              "--boot cannot count"),

@@ -3,6 +3,8 @@
 #include "answer/range.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "tests/unit/check.h"
 
@@ -20,6 +22,17 @@ static const struct chunk_info chunks[] = {
 };
 static const struct recording_info info = {
 	.chunks = chunks, .chunk_count = 4, .begin_ns = 1000, .end_ns = 5000};
+
+/* A long recording, from 2023-11-14T22:00:00Z on; the host was booted some hours before. */
+#define BOOTED_BEFORE 36000000000000ull
+static const struct chunk_info long_chunk = {
+	.begin_ns = BOOTED_BEFORE,
+	.end_ns = BOOTED_BEFORE + 28 * 3600000000000ull,
+	.clock = {.monotonic_ns = BOOTED_BEFORE, .unix_ns = 1699999200000000000}};
+static const struct recording_info long_info = {.chunks = &long_chunk,
+						.chunk_count = 1,
+						.begin_ns = BOOTED_BEFORE,
+						.end_ns = BOOTED_BEFORE + 28 * 3600000000000ull};
 
 static u64 unix_point(u64 unix_ns)
 {
@@ -44,6 +57,54 @@ TEST(unix_time_by_the_clock_of_its_chunk)
 	CHECK_EQ(unix_point(UNIX + 10), 10); /* before all: as the first chunk says */
 	CHECK_EQ(unix_point(UNIX - 10), 1);  /* before the host was booted */
 	CHECK_EQ(unix_point(0), 1);
+}
+
+static struct partial_options points_of(struct time_point from, struct time_point to)
+{
+	struct partial_options range = {0};
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	range_points(&from, &to, &long_info, &range);
+	return range;
+}
+
+#define SECOND 1000000000ull
+#define OF_DAY(hours, minutes)                                                                     \
+	((struct time_point){TIME_POINT_OF_DAY, ((hours)*60ull + (minutes)) * 60 * SECOND})
+#define AT(hours) (BOOTED_BEFORE + (hours)*3600ull * SECOND)
+
+/* The recording lasts from 22:00 to 02:00 two days later: 28 hours. */
+TEST(a_time_of_day_is_its_last_occurrence)
+{
+	const struct time_point none = {0};
+
+	CHECK_EQ(points_of(OF_DAY(1, 0), none).from_ns, AT(27));
+	CHECK_EQ(points_of(OF_DAY(23, 30), none).from_ns, AT(25) + 1800 * SECOND);
+	CHECK_EQ(points_of(OF_DAY(3, 0), none).from_ns, AT(5));
+	CHECK_EQ(points_of(none, OF_DAY(3, 0)).to_ns, AT(5));
+	/* the end is the first one behind the begin */
+	CHECK_EQ(points_of(OF_DAY(23, 0), OF_DAY(1, 0)).from_ns, AT(25));
+	CHECK_EQ(points_of(OF_DAY(23, 0), OF_DAY(1, 0)).to_ns, AT(27));
+	CHECK_EQ(points_of(OF_DAY(23, 0), OF_DAY(22, 30)).to_ns, AT(48) + 1800 * SECOND);
+	CHECK_EQ(points_of((struct time_point){TIME_POINT_BEFORE_END, 60 * SECOND}, none).from_ns,
+		 AT(28) - 60 * SECOND);
+	CHECK_EQ(points_of((struct time_point){TIME_POINT_BEFORE_END, AT(99)}, none).from_ns, 1);
+}
+
+/* Nothing was recorded at that time of day: a limit moves to the nearest end of the recording. */
+TEST(a_time_of_day_beside_the_recording)
+{
+	struct recording_info hour = long_info;
+	const struct time_point none = {0};
+	struct partial_options range = {0};
+	const struct time_point before = OF_DAY(21, 0), behind = OF_DAY(23, 30);
+
+	hour.end_ns = AT(1);
+	range_points(&before, &none, &hour, &range);
+	CHECK_EQ(range.from_ns, BOOTED_BEFORE - 3600 * SECOND);
+	range_points(&behind, &none, &hour, &range);
+	CHECK_EQ(range.from_ns, AT(1) + 1800 * SECOND);
 }
 
 TEST(ranges_that_hold_nothing)

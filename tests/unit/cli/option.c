@@ -161,7 +161,13 @@ TEST(points_in_time_and_boots)
 	CHECK_EQ(parsed("--when @1795701780"), 0);
 	CHECK(f.when.kind == TIME_POINT_UNIX && f.when.ns == 1795701780000000000);
 	CHECK_EQ(parsed("--when yesterday"), -EINVAL);
-	CHECK_EQ(parsed("--when 2026-11-26T14:03:00"), -EINVAL);
+	CHECK_EQ(parsed("--when 11:31:17"), 0);
+	CHECK(f.when.kind == TIME_POINT_OF_DAY && f.when.ns == 41477000000000);
+	CHECK_EQ(parsed("--when -5m"), 0);
+	CHECK(f.when.kind == TIME_POINT_BEFORE_END && f.when.ns == 300000000000);
+	CHECK_EQ(parsed("--when 25:00"), -EINVAL);
+	CHECK_EQ(parsed("--when -5"), -EINVAL);
+	CHECK_EQ(parsed("--when 2026-11-26T14:03:00+"), -EINVAL);
 	CHECK_EQ(parsed("--boot -1"), 0);
 	CHECK_EQ(f.boot, -1);
 	CHECK_EQ(parsed("--boot 0"), 0);
