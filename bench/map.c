@@ -76,8 +76,8 @@ int main(int argc, char **argv)
 	       usage.ru_maxrss);
 	printf("kernel_spans %zu\napplication_spans %zu\nfd_facts %zu\nthreads %zu\n",
 	       kspans_count(&p->kspans), p->spans.count, p->facts.fds.count, p->lives.count);
-	printf("histograms %zu\n", p->syscalls.list.count + p->files.list.count +
-					   p->causes.list.count + p->urings.list.count);
+	printf("histograms %zu\n",
+	       p->calls.list.count + p->waits.list.count + p->blocks.list.count);
 	partial_free(p);
 	return 0;
 }

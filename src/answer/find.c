@@ -115,10 +115,12 @@ int traces_load(const struct source_options *from, const struct trace_choice *ch
 		struct traces *out, struct error *e)
 {
 	struct source_options options = *from;
+	const struct sum_choice no_sums = {.by = SUM_BY_NOTHING};
 	bool lacks_spans = false;
 	int err;
 
 	*out = (struct traces){.choice = *choice};
+	options.sums = no_sums;
 	err = sources_fill(&options, out, e);
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups in the making. Only groupings.c and rows.c use it. */
+/* Groups in the making. Only grouping.c and rows.c use it. */
 #ifndef ANSWER_GROUP_H
 #define ANSWER_GROUP_H
 
@@ -10,6 +10,9 @@
  * row may point to texts that live as long as the partial. NULL if the memory ran out.
  */
 struct group *group_of(struct rows *rows, const char *identity);
+
+/* Copies the borrowed texts of a row. 0 or -ENOMEM. */
+int row_own(struct rows *rows, struct row *row);
 
 /* Adds one duration with its time split, or a sum of many. 0 or -ENOMEM. */
 int group_add(struct group *g, const struct split *split, u64 duration_ns, bool error);

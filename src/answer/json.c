@@ -7,9 +7,8 @@
 
 /* ---- rows ---- */
 
-void row_write_json(struct json *j, const struct row *row)
+static void row_write_members(struct json *j, const struct row *row)
 {
-	json_object_begin(j, NULL);
 	json_string(j, "key", row->key);
 	if (row->host)
 		json_string(j, "host", row->host);
@@ -36,7 +35,33 @@ void row_write_json(struct json *j, const struct row *row)
 	}
 	if (!(row->absent & ROW_NO_SPLIT))
 		split_write_json(j, &row->time);
+	if (row->program)
+		json_string(j, "program", row->program);
+	if (row->command)
+		json_string(j, "command", row->command);
+	if (row->read_bytes || row->written_bytes) {
+		json_u64(j, "read_bytes", row->read_bytes);
+		json_u64(j, "written_bytes", row->written_bytes);
+	}
+}
+
+/* Writes a row, whose values of two keys are named. */
+static void row_write(struct json *j, const struct row *row, const struct key *const keys[2])
+{
+	json_object_begin(j, NULL);
+	row_write_members(j, row);
+	if (keys && keys[1]) {
+		json_object_begin(j, "keys");
+		for (int i = 0; i < 2; i++)
+			json_string(j, keys[i]->name, row->values[i]);
+		json_object_end(j);
+	}
 	json_object_end(j);
+}
+
+void row_write_json(struct json *j, const struct row *row)
+{
+	row_write(j, row, NULL);
 }
 
 void report_write_json(struct json *j, const struct report *report)
@@ -49,7 +74,7 @@ void report_write_json(struct json *j, const struct report *report)
 	source_write_json(j, &report->source);
 	json_array_begin_lines(j, "rows");
 	for (size_t i = 0; i < report->rows_count; i++)
-		row_write_json(j, &report->rows[i]);
+		row_write(j, &report->rows[i], report->keys);
 	json_array_end(j);
 	json_object_end(j);
 	json_end(j);

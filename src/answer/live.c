@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "answer/grouping.h"
+
 /* A process that is older than the recording has no name in it. */
 static int row_name(struct row *row, struct rows *rows, const struct live_names *names)
 {
@@ -27,18 +29,19 @@ static int row_name(struct row *row, struct rows *rows, const struct live_names 
 int live_rows_add(struct live_rows *out, const struct source *source, const char *by,
 		  const char *sort, const struct live_names *names)
 {
-	const struct grouping *grouping = grouping_find(by);
+	struct error none = {0};
+	struct grouping grouping;
 	struct live_part *part = &out->parts[out->count];
 	struct rows *rows = &out->rows[out->count];
 	size_t left = 0;
 	int err;
 
-	if (!grouping)
+	if (grouping_make(&grouping, by, &none))
 		return -EINVAL;
 	if (out->count == LIVE_PARTS_MAX)
 		return -ENOSPC;
 	out->count++;
-	err = rows_build(rows, source->partial, grouping, sort);
+	err = rows_build(rows, source->partial, &grouping, sort);
 	for (size_t i = 0; i < rows->rows.count && !err; i++) {
 		struct row *row = &rows->rows.data[i];
 
@@ -48,7 +51,7 @@ int live_rows_add(struct live_rows *out, const struct source *source, const char
 		rows->rows.data[left++] = *row;
 	}
 	*part = (struct live_part){.by = by,
-				   .sort = sort ? sort : grouping->sort,
+				   .sort = sort ? sort : grouping.sort,
 				   .rows = rows->rows.data,
 				   .rows_count = left};
 	return err;

@@ -28,6 +28,7 @@ struct source_options {
 	bool spans;			 /* keep each syscall, fault and wait */
 	const struct kspan_filter *only; /* the spans to keep; NULL: all; borrowed by the source */
 	struct notice notice;		 /* receives damage, a line each */
+	struct sum_choice sums;		 /* what sums tell apart; partial files: all */
 	struct time_point from, to;	 /* the range of the answer */
 	bool more; /* visits and waits that are open at the end are out of the range: they end later
 		    */

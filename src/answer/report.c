@@ -5,16 +5,13 @@
 #include <string.h>
 
 /* By name, if that suits any of the hosts. */
-static const struct grouping *default_of(const struct sources *sources)
+static void default_of(struct grouping *by, const struct sources *sources)
 {
-	const struct grouping *by = NULL;
-
 	for (size_t i = 0; i < sources->list.count; i++) {
-		by = grouping_default(sources->list.data[i]->partial);
+		grouping_default(by, sources->list.data[i]->partial);
 		if (strcmp(by->name, "name") == 0)
 			break;
 	}
-	return by;
 }
 
 static int hosts_fill(struct rows *rows, const struct sources *sources, const struct grouping *by)
@@ -23,7 +20,7 @@ static int hosts_fill(struct rows *rows, const struct sources *sources, const st
 
 	for (size_t i = 0; i < sources->list.count && !err; i++) {
 		const struct source *source = sources->list.data[i];
-		struct rows of_host = {0};
+		struct rows of_host = {.source_host = source->host};
 
 		err = rows_fill(&of_host, source->partial, by, source->host);
 		err = err ? err : rows_merge(rows, &of_host);
@@ -32,24 +29,38 @@ static int hosts_fill(struct rows *rows, const struct sources *sources, const st
 	return err;
 }
 
+u32 report_sums(const struct report_choice *choice)
+{
+	struct error none = {0};
+	struct grouping by;
+
+	if (!choice->by || grouping_make(&by, choice->by, &none))
+		return SUM_BY_NOTHING;
+	return grouping_sums(&by);
+}
+
 int report_make(struct report *out, struct rows *rows, const struct sources *sources,
 		const struct report_choice *choice)
 {
-	const struct grouping *by = choice->by ? grouping_find(choice->by) : default_of(sources);
 	const struct source *one = sources->list.data[0];
+	struct error none = {0};
+	struct grouping by;
 	const char *sort;
-	int err;
+	int err = choice->by ? grouping_make(&by, choice->by, &none) : 0;
 
-	*rows = (struct rows){0};
-	if (!by)
-		return -EINVAL;
-	sort = choice->sort ? choice->sort : by->sort;
-	err = sources->several ? hosts_fill(rows, sources, by)
-			       : rows_fill(rows, one->partial, by, NULL);
+	*rows = (struct rows){.source_host = one->host};
+	if (err)
+		return err;
+	if (!choice->by)
+		default_of(&by, sources);
+	sort = choice->sort ? choice->sort : by.sort;
+	err = sources->several ? hosts_fill(rows, sources, &by)
+			       : rows_fill(rows, one->partial, &by, NULL);
 	err = err ? err : rows_finish(rows, sort);
 	if (err)
 		return err;
-	*out = (struct report){.by = by->name,
+	*out = (struct report){.by = choice->by ? choice->by : by.keys[0]->name,
+			       .keys = {by.keys[0], by.keys[1]},
 			       .sort = sort,
 			       .from_ns = sources->several ? 0 : one->from_ns,
 			       .to_ns = sources->several ? 0 : one->to_ns,

@@ -3,13 +3,15 @@
 #ifndef ANSWER_REPORT_H
 #define ANSWER_REPORT_H
 
+#include "answer/grouping.h"
 #include "answer/rows.h"
 #include "answer/sources.h"
 
 /* Plain values, borrowed. */
 struct report {
-	const char *by;	  /* the name of the grouping */
-	uint64_t from_ns; /* of one host; 0 of several, whose clocks differ */
+	const char *by;		   /* one key or two, as in struct grouping */
+	const struct key *keys[2]; /* the same; NULL: unknown */
+	uint64_t from_ns;	   /* of one host; 0 of several, whose clocks differ */
 	uint64_t to_ns;
 	struct source_view source;
 	size_t hosts;		/* that the rows tell; 0: the answer is of one host */
@@ -20,9 +22,13 @@ struct report {
 
 /* The choice of a report. */
 struct report_choice {
-	const char *by;	  /* the name of a grouping; NULL: what suits the recording */
+	const char
+		*by; /* a key, or two, as grouping_make() reads; NULL: what suits the recording */
 	const char *sort; /* NULL: the default of the grouping */
 };
+
+/* What the sums of the sources must tell apart for that report: struct sum_choice. */
+u32 report_sums(const struct report_choice *choice);
 
 /*
  * Makes the report of loaded recordings, in which rows of different hosts stay apart. It borrows

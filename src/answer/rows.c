@@ -92,6 +92,8 @@ int group_add_sum(struct group *g, const struct sum *sum)
 {
 	g->row.count += sum->count;
 	g->row.errors += sum->errors;
+	g->row.read_bytes += sum->read_bytes;
+	g->row.written_bytes += sum->written_bytes;
 	g->row.total_ns += (u64)split_total(&sum->split);
 	split_add(&g->row.time, &sum->split);
 	return histogram_merge(&g->durations, &sum->durations);
@@ -187,11 +189,11 @@ static void percentiles(struct group *g)
 
 /* ---- steps ---- */
 
-/* Copies the borrowed texts of a row. 0 or -ENOMEM. */
-static int row_own(struct rows *rows, struct row *row)
+int row_own(struct rows *rows, struct row *row)
 {
-	const char **const texts[] = {&row->key, &row->host, &row->service, &row->process,
-				      &row->thread};
+	const char **const texts[] = {&row->key,     &row->host,      &row->service,
+				      &row->process, &row->thread,    &row->program,
+				      &row->command, &row->values[0], &row->values[1]};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (!*texts[i])
@@ -201,21 +203,6 @@ static int row_own(struct rows *rows, struct row *row)
 			return -ENOMEM;
 	}
 	return row->key ? 0 : -ENOMEM;
-}
-
-int rows_fill(struct rows *out, const struct partial *p, const struct grouping *by,
-	      const char *host)
-{
-	int err;
-
-	out->host = host;
-	err = by->fill(out, p);
-	for (size_t i = 0; i < out->groups.count && !err; i++) {
-		out->groups.data[i]->row.host = host;
-		err = row_own(out, &out->groups.data[i]->row);
-	}
-	out->host = NULL;
-	return err;
 }
 
 /* Takes the names of `more` if `into` is new, and its sums. 0 or -ENOMEM. */
@@ -232,6 +219,8 @@ static int group_merge(struct rows *rows, struct group *into, const struct group
 		row->absent &= more->row.absent;
 		row->count += more->row.count;
 		row->errors += more->row.errors;
+		row->read_bytes += more->row.read_bytes;
+		row->written_bytes += more->row.written_bytes;
 		row->total_ns += more->row.total_ns;
 		split_add(&row->time, &more->row.time);
 	}
@@ -271,16 +260,6 @@ int rows_finish(struct rows *rows, const char *sort)
 		qsort_r(rows->rows.data, rows->rows.count, sizeof(*rows->rows.data), row_compare,
 			(void *)order);
 	return err;
-}
-
-int rows_build(struct rows *out, const struct partial *p, const struct grouping *by,
-	       const char *sort)
-{
-	int err;
-
-	*out = (struct rows){0};
-	err = rows_fill(out, p, by, NULL);
-	return err ? err : rows_finish(out, sort ? sort : by->sort);
 }
 
 void rows_free(struct rows *rows)

@@ -24,6 +24,9 @@ struct row {
 	uint32_t pid;
 	const char *thread;
 	uint32_t tid;
+	const char *program;   /* of rows by process or thread */
+	const char *command;   /* likewise: the program and its arguments */
+	const char *values[2]; /* of rows by two keys: the value of each; else NULL */
 	unsigned int absent;
 	uint64_t count;
 	uint64_t errors;
@@ -32,6 +35,8 @@ struct row {
 	uint64_t p95_ns;
 	uint64_t p99_ns;
 	uint64_t max_ns;
+	uint64_t read_bytes; /* that calls and requests moved */
+	uint64_t written_bytes;
 	struct split time;
 };
 
@@ -50,30 +55,8 @@ struct rows {
 	struct bytes_map by_key;    /* host and identity -> group */
 	VEC(char) key;		    /* a key of by_key in the making */
 	const char *host;	    /* host of the partial that rows_fill() sums up; borrowed */
+	const char *source_host;    /* the same, also if the answer is of one host */
 };
-
-/* A way to group: a value of --by. */
-struct grouping {
-	const char *name;
-	const char *sort; /* the default order */
-	int (*fill)(struct rows *out, const struct partial *p);
-};
-
-/* The grouping of that name, NULL if there is none. */
-const struct grouping *grouping_find(const char *name);
-
-/* The grouping that suits a recording: "name" if it has spans of applications, else "process". */
-const struct grouping *grouping_default(const struct partial *p);
-
-/* All groupings, in the order of the help. The last one has the name NULL. */
-extern const struct grouping groupings[];
-
-/*
- * Sums up a finished partial. `out` is all zero; its rows copy what they need of the partial.
- * `host` becomes the host of each row, NULL if the answer is of one host. 0 or -ENOMEM.
- */
-int rows_fill(struct rows *out, const struct partial *p, const struct grouping *by,
-	      const char *host);
 
 /*
  * Adds the sums of `more`, of the same grouping, to `into`, which copies what it needs. Rows of the
@@ -92,12 +75,6 @@ int rows_merge(struct rows *into, const struct rows *more);
  */
 int rows_finish(struct rows *rows, const char *sort);
 
-/*
- * Fills and finishes the rows of one host. `sort` NULL means the default of the grouping. Errors as
- * above. Free with rows_free() in any case.
- */
-int rows_build(struct rows *out, const struct partial *p, const struct grouping *by,
-	       const char *sort);
 void rows_free(struct rows *rows);
 
 /* A copy of a text that lives as long as the rows; NULL if the memory ran out. */

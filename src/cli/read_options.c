@@ -8,10 +8,17 @@
 #include <sys/stat.h>
 
 #include "answer/files.h"
+#include "answer/grouping.h"
 
 #define JSON_HELP "print JSON"
 #define BOOT_HELP "answer for an earlier boot: -1 is the one before the latest"
 #define THREADS_HELP "threads that read chunks (default: one for each CPU)"
+
+/* The keys of answer/keys.c. */
+#define KEYS_HELP                                                                                  \
+	"name, service, process, thread, program,\ncommand, user, cgroup, container, host, "       \
+	"syscall,\nerrno, "                                                                        \
+	"file, peer, cause,\nwaker, device or event"
 
 static const char *const default_dirs[] = {DEFAULT_DIR};
 
@@ -29,9 +36,8 @@ const struct option seal_option_table[] = {
 #undef AT
 
 #define AT(field) offsetof(struct top_options, field)
-const char top_usage[] =
-	"[DIR | -p PID... | --cgroup PATH...] [-d TIME] [-n N] [--once]\n"
-	"       [--by name|service|process|thread|syscall|cause] [--sort KEY] [--json]";
+const char top_usage[] = "[DIR | -p PID... | --cgroup PATH...] [-d TIME] [-n N] [--once]\n"
+			 "       [--by KEYS] [--sort KEY] [--json]";
 
 const struct option top_option_table[] = {
 	{"duration", 'd', "TIME", "stop after this time; a bare number counts seconds", NULL,
@@ -41,8 +47,8 @@ const struct option top_option_table[] = {
 	{"pid", 'p', "PID", "only these processes, and the children they start later", NULL,
 	 AT(pids), option_pids},
 	{"cgroup", 0, "PATH", "only the processes of this cgroup", NULL, AT(cgroups), option_texts},
-	{"by", 0, "WHAT", "a row per name, service, process, thread, syscall or cause", NULL,
-	 AT(by), option_text},
+	{"by", 0, "KEYS", "a row per " KEYS_HELP ", as in 'fathom report'", NULL, AT(by),
+	 option_text},
 	{"sort", 0, "KEY", "cpu, total, count, errors, p99, max or key", NULL, AT(sort),
 	 option_text},
 	{"json", 0, NULL, "print JSON, a line for each second", NULL, AT(json), option_flag},
@@ -75,20 +81,20 @@ int dir_options_check(void *options, const struct operands *operands, struct err
 
 #define AT(field) offsetof(struct report_options, field)
 const char report_usage[] =
-	"[DIR|FILE...] [--by name|service|process|thread|syscall|file|peer|cause|event]\n"
-	"       [--sort KEY] [--from T] [--to T] [--boot N] [--threads N] [--json]";
+	"[DIR|FILE...] [--by KEYS] [--sort KEY] [--from T] [--to T] [--boot N]\n"
+	"       [--threads N] [--json]";
 
 const struct option report_option_table[] = {
-	{"by", 0, "WHAT",
-	 "a row per name, service, process, thread, syscall, file,\npeer, cause or event", NULL,
-	 AT(by), option_text},
+	{"by", 0, "KEYS", "a row per " KEYS_HELP ";\nor per pair, like process,file", NULL, AT(by),
+	 option_text},
 	{"sort", 0, "KEY",
 	 "cpu, total, count, errors, p50, p95, p99, max or key\n"
 	 "(default: total; for processes and threads: cpu)",
 	 NULL, AT(sort), option_text},
 	{"from", 0, "T",
-	 "begin of the range: monotonic ns, a duration since the\nfirst record, or Unix time like "
-	 "2026-11-26T14:03:00Z",
+	 "begin of the range: a time of day like 11:31:17, a date and time\nlike "
+	 "2026-11-26T14:03:00Z, "
+	 "-5m before the end, 1.5s after the begin,\nor monotonic ns",
 	 NULL, AT(from), option_time},
 	{"to", 0, "T", "end of the range, given in the same way", NULL, AT(to), option_time},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
@@ -114,17 +120,24 @@ static int word_check(const char *option, const char *word, const char *const *w
 	return error_say(e, EINVAL, "--%s cannot be '%s'; it is one of %s", option, word, known);
 }
 
+static int by_check(const char *by, struct error *e)
+{
+	struct grouping grouping;
+	struct error why = {0};
+
+	if (!by || grouping_make(&grouping, by, &why) == 0)
+		return 0;
+	return error_say(e, EINVAL, "--by %s", why.text);
+}
+
 int top_options_check(void *options, const struct operands *operands, struct error *e)
 {
-	static const char *const bys[] = {"name",    "service", "process", "thread",
-					  "syscall", "cause",	NULL};
 	static const char *const sorts[] = {"cpu", "total", "count", "errors",
 					    "p99", "max",   "key",   NULL};
 	struct top_options *o = options;
 	int err = no_command(operands, e);
 
-	if (!err && o->by)
-		err = word_check("by", o->by, bys, e);
+	err = err ? err : by_check(o->by, e);
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	if (!err && operands->count > 1)
@@ -151,18 +164,15 @@ void top_options_release(void *options)
 
 int report_options_check(void *options, const struct operands *operands, struct error *e)
 {
-	static const char *const bys[] = {"name", "service", "process", "thread", "syscall",
-					  "file", "peer",    "cause",	"event",  NULL};
 	static const char *const sorts[] = {"cpu", "total", "count", "errors", "p50",
 					    "p95", "p99",   "max",   "key",    NULL};
 	struct report_options *o = options;
 	int err = no_command(operands, e);
 
-	if (!err && o->by)
-		err = word_check("by", o->by, bys, e);
+	err = err ? err : by_check(o->by, e);
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
-	if (!err && o->from.kind && o->from.kind == o->to.kind && o->from.ns >= o->to.ns)
+	if (!err && time_points_cross(&o->from, &o->to))
 		err = error_say(e, EINVAL, "--from must lie before --to");
 	o->dirs = operands->count ? (const char *const *)operands->items : default_dirs;
 	o->dirs_count = operands->count ? operands->count : 1;

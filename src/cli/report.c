@@ -39,8 +39,10 @@ static int report_run(const void *fields, const struct operands *operands, struc
 	struct rows rows = {0};
 	struct report report;
 	struct sources sources;
-	int err = sources_load(&from, &sources, e);
+	int err;
 
+	from.sums.by = report_sums(&choice);
+	err = sources_load(&from, &sources, e);
 	progress_line_end(&line);
 	if (!err) {
 		err = report_make(&report, &rows, &sources, &choice);

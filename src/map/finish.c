@@ -26,17 +26,15 @@ static bool call_left_out(const struct partial *p, const struct life *l, const s
 /* The open call counts as one that returned, with the time that it had. */
 static int open_sums(struct partial *p, const struct life *l, const struct kspan *k)
 {
-	struct sum_of of = {.key = k->nr | (k->mode & SYSCALL_COMPAT ? 1u << 16 : 0)};
-	u64 duration = k->end_ns - k->begin_ns;
-	int err;
+	struct sum_one one = {.duration_ns = k->end_ns - k->begin_ns};
+	const struct call_sum call = {.key = call_key(k->nr, k->mode & SYSCALL_COMPAT),
+				      .pid = k->pid,
+				      .tid = l->tid,
+				      .file = &k->file};
 
 	if (call_left_out(p, l, k) || !partial_in_range(p, k->end_ns))
 		return 0;
-	err = sums_add(&p->syscalls, &of, &k->split, duration, false);
-	if (err || !k->file.kind)
-		return err;
-	of = (struct sum_of){.pid = k->pid, .file = k->file};
-	return sums_add(&p->files, &of, &k->split, duration, false);
+	return call_sums_add(p, &call, &k->split, &one);
 }
 
 /* Whether the thread is still in the kernel visit in which it left its CPU, or was looked at. */
@@ -99,7 +97,7 @@ static int open_visit(struct partial *p, const struct life *l, u64 to_ns)
 	int err;
 
 	if (!is_in_visit(s) || !is_of_call(v->mode) || rest < 0 ||
-	    !partial_call_returns(v->nr, v->mode & MODE_COMPAT))
+	    !call_returns(v->nr, v->mode & MODE_COMPAT))
 		return 0;
 	if (l->exit_ns && !partial_in_range(p, to_ns))
 		return 0;
@@ -291,12 +289,9 @@ static int uneven_cuts_finish(struct partial *p)
 /* Where calls were not recorded, the sleeps in them count in their place. */
 static int call_waits_count(struct partial *p)
 {
-	int err;
-
 	if (!(partial_filters(p, 0, UINT64_MAX) & FILTER_CALLS))
 		return 0;
-	err = sums_merge(&p->syscalls, &p->call_waits);
-	return err ? err : sums_merge(&p->files, &p->file_waits);
+	return sums_merge(&p->calls, &p->call_waits);
 }
 
 int partial_finish(struct partial *p)
@@ -323,10 +318,9 @@ int partial_finish(struct partial *p)
 		return err;
 	err = spans_sort(p);
 	err = err ? err : call_waits_count(p);
-	err = err ? err : sums_sort(&p->syscalls);
-	err = err ? err : sums_sort(&p->urings);
-	err = err ? err : sums_sort(&p->files);
-	err = err ? err : sums_sort(&p->causes);
+	err = err ? err : sums_sort(&p->calls);
+	err = err ? err : sums_sort(&p->waits);
+	err = err ? err : sums_sort(&p->blocks);
 	err = err ? err : events_sort(p);
 	p->finished = !err;
 	return err;

@@ -2,40 +2,9 @@
 /* Puts what lives settle into the sums and lists of the partial. */
 #include "map/life_sink.h"
 
+#include "map/kernel/call_sums.h"
 #include "map/kernel/kspan_filter.h"
 #include "model/syscall_format.h"
-
-static void wait_sums(struct partial *p, const struct life_wait *w)
-{
-	struct sum_of of = {.key = w->part};
-	u64 blocked = (u64)w->split.ns[w->part];
-	u64 runnable = (u64)w->split.ns[SPLIT_runnable];
-
-	partial_failed(p, sums_add_part(&p->causes, &of, w->part, blocked, false));
-	if (w->part == SPLIT_runnable || runnable == 0)
-		return;
-	of.key = SPLIT_runnable;
-	partial_failed(p, sums_add_part(&p->causes, &of, SPLIT_runnable, runnable, false));
-}
-
-/*
- * A sleep in a call of which the begin is not known: without calls it stands for its call. Whether
- * it does is known once everything is together (finish.c).
- */
-static void call_wait_sums(struct partial *p, const struct life *l, const struct life_wait *w)
-{
-	struct sum_of of = {.key = w->nr | (w->mode & MODE_COMPAT ? 1u << 16 : 0)};
-	u64 duration = w->end_ns - w->begin_ns;
-
-	if ((w->mode & MODE_MASK) != MODE_syscall || w->visit_ns || !life_leave_sleeps(w->state) ||
-	    !partial_call_returns(w->nr, w->mode & MODE_COMPAT))
-		return;
-	partial_failed(p, sums_add(&p->call_waits, &of, &w->split, duration, false));
-	if (!w->file.kind)
-		return;
-	of = (struct sum_of){.pid = l->pid, .file = w->file};
-	partial_failed(p, sums_add(&p->file_waits, &of, &w->split, duration, false));
-}
 
 static void wait_keep(struct partial *p, const struct life *l, const struct life_wait *w)
 {
@@ -66,33 +35,26 @@ static void on_wait(void *arg, const struct life *l, const struct life_wait *w)
 
 	if (p->options.state_only || !partial_in_range(p, w->end_ns))
 		return;
-	wait_sums(p, w);
-	call_wait_sums(p, l, w);
+	partial_failed(p, wait_sums_add(p, l, w));
 	if (p->options.spans)
 		wait_keep(p, l, w);
-}
-
-static int visit_sum(struct sums *sums, const struct sum_of *of, const struct life_visit *v,
-		     bool error)
-{
-	u64 duration = v->end_ns - v->begin_ns;
-
-	if (__builtin_expect(v->plain, 1))
-		return sums_add_part(sums, of, SPLIT_kernel, duration, error);
-	return sums_add(sums, of, &v->split, duration, error);
 }
 
 static void syscall_sums(struct partial *p, const struct life *l, const struct life_visit *v)
 {
 	const struct record_syscall *c = v->syscall;
-	bool error = syscall_result_is_error(c->result);
-	struct sum_of of = {.key = c->nr | (c->flags & SYSCALL_COMPAT ? 1u << 16 : 0)};
+	bool compat = c->flags & SYSCALL_COMPAT;
+	const struct call_sum call = {.key = call_key(c->nr, compat),
+				      .error = c->result,
+				      .pid = l->pid,
+				      .tid = l->tid,
+				      .file = &c->file};
+	struct sum_one one = {.duration_ns = v->end_ns - v->begin_ns};
 
-	partial_failed(p, visit_sum(&p->syscalls, &of, v, error));
-	if (!c->file.kind)
-		return;
-	of = (struct sum_of){.pid = l->pid, .file = c->file};
-	partial_failed(p, visit_sum(&p->files, &of, v, error));
+	if (c->result > 0)
+		sum_one_moves(&one, syscall_moves(compat ? syscall_native(c->nr) : c->nr),
+			      (u64)c->result);
+	partial_failed(p, call_sums_add(p, &call, v->plain ? NULL : &v->split, &one));
 }
 
 static void syscall_keep(struct partial *p, const struct life *l, const struct life_visit *v)
@@ -130,11 +92,6 @@ static void fault_keep(struct partial *p, const struct life *l, const struct lif
 	partial_failed(p, kspan_keep(p, &k));
 }
 
-bool partial_call_returns(u16 nr, bool compat)
-{
-	return compat ? nr != 1 && nr != 252 : nr != 60 && nr != 231;
-}
-
 static void on_visit(void *arg, const struct life *l, const struct life_visit *v)
 {
 	struct partial *p = arg;
@@ -142,7 +99,7 @@ static void on_visit(void *arg, const struct life *l, const struct life_visit *v
 	if (p->options.state_only || !partial_in_range(p, v->end_ns))
 		return;
 	/* a thread that is killed while a tracer holds it in exit seems to return from exit */
-	if (v->syscall && !partial_call_returns(v->syscall->nr, v->syscall->flags & SYSCALL_COMPAT))
+	if (v->syscall && !call_returns(v->syscall->nr, v->syscall->flags & SYSCALL_COMPAT))
 		return;
 	if (v->syscall)
 		syscall_sums(p, l, v);

@@ -8,9 +8,6 @@
 /* Calls that put what a life settles into the sums and lists of the partial. */
 struct life_sink partial_sink(struct partial *p);
 
-/* False for exit and exit_group, which are no spans. */
-bool partial_call_returns(u16 nr, bool compat);
-
 /* Remembers the first failure of a callback. */
 static inline void partial_failed(struct partial *p, int err)
 {

@@ -119,12 +119,10 @@ int partial_merge(struct partial *left, struct partial *right)
 	err = err ? err : spans_merge(left, right);
 	err = err ? err : vec_move(&left->span_losses, &right->span_losses);
 	err = err ? err : vec_move(&left->unsure, &right->unsure);
-	err = err ? err : sums_merge(&left->syscalls, &right->syscalls);
-	err = err ? err : sums_merge(&left->urings, &right->urings);
-	err = err ? err : sums_merge(&left->files, &right->files);
+	err = err ? err : sums_merge(&left->calls, &right->calls);
 	err = err ? err : sums_merge(&left->call_waits, &right->call_waits);
-	err = err ? err : sums_merge(&left->file_waits, &right->file_waits);
-	err = err ? err : sums_merge(&left->causes, &right->causes);
+	err = err ? err : sums_merge(&left->waits, &right->waits);
+	err = err ? err : sums_merge(&left->blocks, &right->blocks);
 	err = err ? err : events_merge(&left->events, &right->events);
 	err = err ? err : vec_move(&left->filters_told, &right->filters_told);
 	err = err ? err : gaps_merge(left, right);

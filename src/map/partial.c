@@ -37,12 +37,10 @@ void partial_free(struct partial *p)
 	spans_free(p);
 	vec_free(&p->span_losses);
 	vec_free(&p->unsure);
-	sums_free(&p->syscalls);
-	sums_free(&p->urings);
-	sums_free(&p->files);
+	sums_free(&p->calls);
 	sums_free(&p->call_waits);
-	sums_free(&p->file_waits);
-	sums_free(&p->causes);
+	sums_free(&p->waits);
+	sums_free(&p->blocks);
 	events_free(&p->events);
 	vec_free(&p->filters_told);
 	vec_free(&p->gaps);

@@ -29,6 +29,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "map/fact/facts.h"
+#include "map/kernel/call_sums.h"
 #include "map/kernel/events.h"
 #include "map/kernel/kspans.h"
 #include "map/kernel/sums.h"
@@ -63,6 +64,7 @@ struct partial_options {
 	bool state_only;		 /* no sums either: just what later records may ask for
 					    (map/checkpoint/checkpoint.h) */
 	u32 lives_max;			 /* 0: LIVES_MAX */
+	struct sum_choice sums;		 /* what the sums of calls and waits tell apart */
 	/*
 	 * Answers for [from_ns, to_ns) only; 0: no limit. Records before it still count. The time
 	 * of threads, and what they give to spans, is cut at the limits. A call, request, wait or
@@ -99,12 +101,10 @@ struct partial {
 	VEC(struct app_span *) spans; /* owned */
 	struct intervals span_losses; /* a process (the owner) lost records of its own */
 	VEC(struct unsure) unsure;    /* finished: by pid, then begin */
-	struct sums syscalls;	      /* key: nr | compat << 16 */
-	struct sums urings;	      /* key: IORING_OP_* */
-	struct sums files;	      /* by pid and file */
-	struct sums call_waits;	      /* as syscalls, of sleeps in calls whose begin is not known */
-	struct sums file_waits;	      /* as files, of these */
-	struct sums causes;	      /* key: enum split_part; durations of waits */
+	struct sums calls;	      /* of system calls and requests to io_uring: call_sums.h */
+	struct sums call_waits;	      /* likewise, of sleeps in calls whose begin is not known */
+	struct sums waits;	      /* of waits by their cause: call_sums.h */
+	struct sums blocks;	      /* of requests to disks: by device and process */
 	struct kevents events;
 	u64 lost[8];  /* by enum record_loss */
 	u64 fed;      /* records that the lives were told, not those that a merge left out */

@@ -40,17 +40,25 @@ static void merge_rows(const struct partial *p, const struct grouping *by, struc
 static void show_report(const struct partial *p, const struct source_view *source,
 			const struct terminal *t)
 {
-	for (const struct grouping *by = groupings; by->name; by++) {
+	static const char *const pairs[] = {"process,file", "command,syscall", "service,peer",
+					    "syscall,file", "syscall,errno",   "file,cause",
+					    "peer,cause",   "host,cause",      "program,waker"};
+	const size_t pairs_count = sizeof(pairs) / sizeof(pairs[0]);
+
+	for (size_t i = 0; i < pairs_count || key_table[i - pairs_count].name; i++) {
+		const char *text = i < pairs_count ? pairs[i] : key_table[i - pairs_count].name;
+		struct grouping made, *by = &made;
+		struct error e = {0};
 		struct rows rows;
 		struct json json;
-		struct report view = {.by = by->name,
-				      .sort = by->sort,
-				      .from_ns = p->from_ns,
-				      .to_ns = p->to_ns,
-				      .source = *source};
+		struct report view = {.from_ns = p->from_ns, .to_ns = p->to_ns, .source = *source};
 
-		if (rows_build(&rows, p, by, NULL))
+		if (grouping_make(by, text, &e) || rows_build(&rows, p, by, NULL))
 			abort();
+		view.by = by->name;
+		view.keys[0] = by->keys[0];
+		view.keys[1] = by->keys[1];
+		view.sort = by->sort;
 		view.rows = rows.rows.data;
 		view.rows_count = rows.rows.count;
 		json_init_file(&json, t->file);

@@ -17,7 +17,8 @@ PARTS = [part + "_ns" for part in (
     "user kernel runnable throttled disk network lock timer ipc fault child other off_thread "
     "unknown cpu").split()]
 ROW = ["key", "service", "process", "pid", "thread", "tid", "count", "errors", "total_ns",
-       "p50_ns", "p95_ns", "p99_ns", "max_ns", "time"]
+       "p50_ns", "p95_ns", "p99_ns", "max_ns", "time", "program", "command", "read_bytes",
+       "written_bytes", "keys"]
 SPAN = ["span_id", "parent_id", "name", "kind", "service", "host", "process", "pid", "thread",
         "tid", "begin_ns", "end_ns", "begin_bound", "end_bound", "threads", "time",
         "attributes", "events", "stack"]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cgroups of containers. */
+/* Cgroups, and the containers that they are of. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,9 @@ static int cgroup_add(struct facts *f, const struct record_head *head)
 	const struct record_cgroup *r = (const void *)head;
 	struct fact_cgroup g = {.id = r->id, .hierarchy = r->hierarchy, .path_bytes = r->path_len};
 
-	return container_id_find(r->path, r->path_len, g.container) ? vec_push(&f->cgroups, g) : 0;
+	container_id_find(r->path, r->path_len, g.container);
+	g.path = texts_keep(&f->texts, r->path, r->path_len);
+	return g.path ? vec_push(&f->cgroups, g) : -ENOMEM;
 }
 
 static int cgroup_compare(const void *a, const void *b)
@@ -24,7 +27,7 @@ static int cgroup_compare(const void *a, const void *b)
 	COMPARE(x->hierarchy, y->hierarchy);
 	COMPARE(x->id, y->id);
 	COMPARE(x->path_bytes, y->path_bytes);
-	return strcmp(x->container, y->container);
+	return strcmp(x->path, y->path);
 }
 
 /* Leaves each cgroup once, by its longest path: a snapshot may have cut it. */
@@ -51,8 +54,11 @@ static void cgroup_archive(struct archive *a, void *fact)
 	archive_u64(a, &f->id);
 	archive_u32(a, &f->hierarchy);
 	archive_u32(a, &f->path_bytes);
-	archive_bytes(a, f->container, sizeof(f->container));
-	f->container[sizeof(f->container) - 1] = '\0';
+	archive_shared_path(a, &f->path);
+	if (!f->path)
+		archive_fail(a, -EBADMSG);
+	else if (archive_reads(a))
+		container_id_find(f->path, strlen(f->path), f->container);
 }
 
 /* The cgroups that a process is in. */

@@ -80,7 +80,9 @@ static const struct fact_cgroup *cgroup_of(const struct facts *f, u32 hierarchy,
 	return &f->cgroups.data[n];
 }
 
-const char *query_container(const struct partial *p, u32 pid, u64 time_ns)
+/* Of the cgroups that the process is in then, that with the longest path; NULL: none is known. */
+static const struct fact_cgroup *cgroup_longest(const struct partial *p, u32 pid, u64 time_ns,
+						bool of_container)
 {
 	const struct fact_cgroup *best = NULL;
 	struct places places = {0};
@@ -93,10 +95,26 @@ const char *query_container(const struct partial *p, u32 pid, u64 time_ns)
 		const struct fact_move *m = &places.list.data[i];
 		const struct fact_cgroup *g = cgroup_of(&p->facts, m->hierarchy, m->cgroup);
 
-		if (g && (!best || g->path_bytes > best->path_bytes ||
-			  (g->path_bytes == best->path_bytes && g->hierarchy < best->hierarchy)))
+		if (!g || (of_container && !g->container[0]))
+			continue;
+		if (!best || g->path_bytes > best->path_bytes ||
+		    (g->path_bytes == best->path_bytes && g->hierarchy < best->hierarchy))
 			best = g;
 	}
 	vec_free(&places.list);
-	return best ? best->container : NULL;
+	return best;
+}
+
+const char *query_container(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_cgroup *g = cgroup_longest(p, pid, time_ns, true);
+
+	return g ? g->container : NULL;
+}
+
+const char *query_cgroup(const struct partial *p, u32 pid, u64 time_ns)
+{
+	const struct fact_cgroup *g = cgroup_longest(p, pid, time_ns, false);
+
+	return g ? g->path : NULL;
 }

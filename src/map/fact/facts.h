@@ -40,6 +40,8 @@ struct fact_fork {
 	u64 start_ns, cgroup;
 };
 
+#define USER_UNKNOWN (~(u32)0)
+
 /* A process runs this program from then on. */
 struct fact_process {
 	u64 time_ns;
@@ -48,6 +50,7 @@ struct fact_process {
 	u32 files;   /* snapshot: lowest pid that has the same table of descriptors */
 	u64 start_ns, cgroup;
 	bool snapshot; /* the process ran it before, too */
+	u32 uid;       /* snapshot: the real user; else USER_UNKNOWN */
 	char *command; /* name, executable, arguments, a NUL after each; owned */
 	u32 command_bytes;
 };
@@ -107,12 +110,13 @@ struct fact_follow {
 	bool again; /* it was so before, too, as far back as the recording has that */
 };
 
-/* A cgroup that is the cgroup of a container; nothing is kept of other cgroups. */
+/* A cgroup. */
 struct fact_cgroup {
 	u64 id; /* of kernfs */
 	u32 hierarchy;
 	u32 path_bytes;
-	char container[CONTAINER_ID_BYTES];
+	const char *path;		    /* in its hierarchy; of facts.texts */
+	char container[CONTAINER_ID_BYTES]; /* whose cgroup it is; "": of none */
 };
 
 /* A process was put into a cgroup of one hierarchy, or found there. */

@@ -30,6 +30,7 @@ static int exec_add(struct facts *f, const struct record_exec *r)
 				       .pid = r->head.pid,
 				       .old_tid = r->old_tid,
 				       .start_ns = r->start_ns,
+				       .uid = USER_UNKNOWN,
 				       .command_bytes = r->command_len};
 
 	return process_push(f, process, r->command);
@@ -44,6 +45,7 @@ static int snapshot_add(struct facts *f, const struct record_process *r)
 				       .cgroup = r->cgroup,
 				       .files = r->files,
 				       .snapshot = true,
+				       .uid = r->uid,
 				       .command_bytes = r->command_len};
 
 	return process_push(f, process, r->command);
@@ -67,6 +69,7 @@ static int process_compare(const void *a, const void *b)
 	COMPARE(x->files, y->files);
 	COMPARE(x->start_ns, y->start_ns);
 	COMPARE(x->cgroup, y->cgroup);
+	COMPARE(x->uid, y->uid);
 	COMPARE(x->command_bytes, y->command_bytes);
 	return memcmp(x->command, y->command, x->command_bytes);
 }
@@ -88,6 +91,7 @@ static void process_archive(struct archive *a, void *fact)
 	archive_u64(a, &f->cgroup);
 	archive_u32(a, &f->files);
 	archive_bool(a, &f->snapshot);
+	archive_u32(a, &f->uid);
 	archive_text(a, &f->command, &f->command_bytes);
 	if (!f->command)
 		archive_fail(a, -EBADMSG);
@@ -116,6 +120,7 @@ static int process_inherit(const struct partial *p, u32 pid, struct kept_process
 				     .start_ns = fork->start_ns,
 				     .cgroup = fork->cgroup,
 				     .snapshot = true,
+				     .uid = query_user(p, pid, p->to_ns),
 				     .command_bytes = by->command_bytes};
 	copy.command = text_copy(by->command, by->command_bytes);
 	if (!copy.command)
@@ -151,6 +156,11 @@ static int processes_keep(struct partial *p, struct living *l)
 {
 	struct facts *f = &p->facts;
 
+	/* the last of a process tells what those before it tell of the user */
+	for (size_t i = 0; i < f->processes.count; i++)
+		if (f->processes.data[i].uid == USER_UNKNOWN)
+			f->processes.data[i].uid = query_user(p, f->processes.data[i].pid,
+							      f->processes.data[i].time_ns);
 	KEEP_LAST(&f->processes, e, pid,
 		  living_may_have(l, e->pid, e->time_ns) &&
 			  query_held_until(p, e->pid, e->time_ns) == UINT64_MAX,

@@ -84,6 +84,42 @@ const struct fact_process *query_process(const struct partial *p, u32 pid, u64 t
 	return NULL;
 }
 
+/* The user that the process had itself, as a snapshot tells it. */
+static u32 user_told(const struct partial *p, u32 pid, u64 time_ns, const struct tenure *tenure)
+{
+	const struct fact_process *list = p->facts.processes.data;
+	size_t n = COUNT_BEFORE(&p->facts.processes, e,
+				e->pid < pid || (e->pid == pid && e->time_ns <= time_ns));
+
+	for (size_t i = n; i > 0 && list[i - 1].pid == pid; i--) {
+		if (list[i - 1].time_ns < tenure->from_ns)
+			break;
+		if (list[i - 1].uid != USER_UNKNOWN)
+			return list[i - 1].uid;
+	}
+	for (; n < p->facts.processes.count && list[n].pid == pid; n++) {
+		if (list[n].time_ns >= tenure->until_ns)
+			break;
+		if (list[n].uid != USER_UNKNOWN)
+			return list[n].uid;
+	}
+	return USER_UNKNOWN;
+}
+
+u32 query_user(const struct partial *p, u32 pid, u64 time_ns)
+{
+	for (int forks = 0; forks < FORKS_FOLLOWED; forks++) {
+		struct tenure tenure = tenure_at(&p->facts, pid, time_ns);
+		u32 uid = user_told(p, pid, time_ns, &tenure);
+
+		if (uid != USER_UNKNOWN || !tenure.fork)
+			return uid;
+		pid = tenure.fork->parent_pid;
+		time_ns = tenure.fork->time_ns;
+	}
+	return USER_UNKNOWN;
+}
+
 const char *query_executable(const struct partial *p, u32 pid, u64 time_ns)
 {
 	const struct fact_process *process = query_process(p, pid, time_ns);

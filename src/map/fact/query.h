@@ -48,6 +48,15 @@ const char *query_executable(const struct partial *p, u32 pid, u64 time_ns);
  */
 const char *query_container(const struct partial *p, u32 pid, u64 time_ns);
 
+/* The path of the cgroup with the longest path among these. NULL: not known. */
+const char *query_cgroup(const struct partial *p, u32 pid, u64 time_ns);
+
+/*
+ * The real user of a process at a time, as the last snapshot of it tells it, or of the process that
+ * made it. A change of the user is not recorded. USER_UNKNOWN: no snapshot told it.
+ */
+u32 query_user(const struct partial *p, u32 pid, u64 time_ns);
+
 /* A descriptor of a thread at a time. */
 struct fd_question {
 	u32 tid, pid;

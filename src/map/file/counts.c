@@ -61,6 +61,8 @@ static void archive_sum(struct archive *a, struct sum *sum)
 	archive_file(a, &sum->file);
 	archive_u64(a, &sum->count);
 	archive_u64(a, &sum->errors);
+	archive_u64(a, &sum->read_bytes);
+	archive_u64(a, &sum->written_bytes);
 	archive_split(a, &sum->split);
 	archive_histogram(a, &sum->durations);
 }
@@ -94,12 +96,10 @@ static void archive_sums(struct archive *a, struct sums *s)
 
 void whole_sums(struct archive *a, struct partial *p)
 {
-	archive_sums(a, &p->syscalls);
-	archive_sums(a, &p->urings);
-	archive_sums(a, &p->files);
+	archive_sums(a, &p->calls);
 	archive_sums(a, &p->call_waits);
-	archive_sums(a, &p->file_waits);
-	archive_sums(a, &p->causes);
+	archive_sums(a, &p->waits);
+	archive_sums(a, &p->blocks);
 	archive_sums(a, &p->events.counts);
 }
 

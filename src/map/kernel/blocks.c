@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "map/kernel/call_sums.h"
 #include "map/kernel/kspan_filter.h"
 #include "map/partial.h"
 
@@ -28,13 +29,19 @@ int blocks_add(struct partial *p, const struct record_head *head)
 				   [BLOCK_ARG_BYTES] = r->bytes,
 				   [BLOCK_ARG_QUEUED_NS] = issued - begin},
 			  .ctx = r->ctx};
+	const struct sum_of of = {.key = r->dev,
+				  .pid = sums_tell(p, SUM_BY_PROCESS) ? head->pid : 0};
+	struct sum_one one = {.duration_ns = k.end_ns - k.begin_ns,
+			      .error = r->flags & BLOCK_FAILED};
 	int err;
 
 	if (p->options.state_only || !partial_in_range(p, head->time_ns))
 		return 0;
-	err = span_sighted(p, &r->ctx, head, begin);
+	sum_one_moves(&one, r->flags & BLOCK_WRITE ? MOVES_TO_FILE : MOVES_FROM_FILE, r->bytes);
+	k.split.ns[SPLIT_off_thread] = (s64)one.duration_ns;
+	err = sums_choose(p, head->pid, head->tid) ? sums_add(&p->blocks, &of, &k.split, &one) : 0;
+	err = err ? err : span_sighted(p, &r->ctx, head, begin);
 	if (err || !p->options.spans)
 		return err;
-	k.split.ns[SPLIT_off_thread] = (s64)(k.end_ns - k.begin_ns);
 	return kspan_keep(p, &k);
 }

@@ -11,6 +11,7 @@
 
 #include "base/order.h"
 #include "map/fact/query.h"
+#include "map/kernel/call_sums.h"
 #include "map/kernel/kspan_filter.h"
 #include "map/partial.h"
 #include "map/span/holders.h"
@@ -55,7 +56,9 @@ static int format_apply(struct partial *p, const struct record_format *r)
 static int event_apply(struct partial *p, const struct record_event *r)
 {
 	static const struct split none;
-	struct sum_of of = {.key = r->format};
+	const struct sum_of of = {.key = r->format,
+				  .pid = sums_tell(p, SUM_BY_PROCESS) ? r->head.pid : 0};
+	const struct sum_one one = {0};
 	struct kevent event = {.time_ns = r->head.time_ns,
 			       .tid = r->head.tid,
 			       .pid = r->head.pid,
@@ -66,7 +69,9 @@ static int event_apply(struct partial *p, const struct record_event *r)
 
 	if (p->options.state_only || !partial_in_range(p, event.time_ns))
 		return 0;
-	err = sums_add(&p->events.counts, &of, &none, 0, false);
+	err = sums_choose(p, r->head.pid, r->head.tid)
+		      ? sums_add(&p->events.counts, &of, &none, &one)
+		      : 0;
 	if (err || !partial_wants(p, &event.ctx, event.pid, event.tid))
 		return err;
 	event.payload = text_copy(r->payload, r->payload_len);

@@ -86,23 +86,25 @@ int sums_settle(struct sums *s)
  * Counts one. The bucket of a large histogram is rarely in a near cache, and nobody asks for it
  * yet: it is fetched while the next few sums are found.
  */
-static inline int sum_count(struct sums *s, size_t number, u64 duration_ns, bool error)
+static inline int sum_count(struct sums *s, size_t number, const struct sum_one *one)
 {
 	struct sum_late *late = &s->late[s->late_next++ % SUMS_LATE], before = *late;
 	struct sum *sum = &s->list.data[number];
 
 	sum->count++;
-	sum->errors += error;
-	histogram_note(&sum->durations, duration_ns);
-	*late = (struct sum_late){(u32)number + 1, histogram_bucket(duration_ns)};
+	sum->errors += one->error;
+	sum->read_bytes += one->read_bytes;
+	sum->written_bytes += one->written_bytes;
+	histogram_note(&sum->durations, one->duration_ns);
+	*late = (struct sum_late){(u32)number + 1, histogram_bucket(one->duration_ns)};
 	__builtin_prefetch(histogram_paged(&sum->durations, late->bucket), 1);
 	if (!before.number)
 		return 0;
 	return histogram_count(&s->list.data[before.number - 1].durations, before.bucket);
 }
 
-int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
-	     bool error)
+int sums_add(struct sums *s, const struct sum_of *of, const struct split *split,
+	     const struct sum_one *one)
 {
 	size_t number;
 	int err = sum_find(s, of, &number);
@@ -110,11 +112,11 @@ int sums_add(struct sums *s, const struct sum_of *of, const struct split *split,
 	if (err)
 		return err;
 	split_add(&s->list.data[number].split, split);
-	return sum_count(s, number, duration_ns, error);
+	return sum_count(s, number, one);
 }
 
-int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part, u64 duration_ns,
-		  bool error)
+int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part,
+		  const struct sum_one *one)
 {
 	size_t number;
 	int err = sum_find(s, of, &number);
@@ -123,8 +125,8 @@ int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part,
 	if (err)
 		return err;
 	ns = &s->list.data[number].split.ns[part];
-	*ns = split_sum(*ns, (s64)duration_ns);
-	return sum_count(s, number, duration_ns, error);
+	*ns = split_sum(*ns, (s64)one->duration_ns);
+	return sum_count(s, number, one);
 }
 
 int sums_merge(struct sums *left, struct sums *right)
@@ -151,6 +153,8 @@ int sums_merge(struct sums *left, struct sums *right)
 		to = &left->list.data[number];
 		to->count += from->count;
 		to->errors += from->errors;
+		to->read_bytes += from->read_bytes;
+		to->written_bytes += from->written_bytes;
 		split_add(&to->split, &from->split);
 		err = histogram_merge(&to->durations, &from->durations);
 	}

@@ -16,6 +16,7 @@ struct sum {
 	u32 pid;
 	struct file_ref file;
 	u64 count, errors;
+	u64 read_bytes, written_bytes; /* that calls moved from and to the file */
 	struct split split;
 	struct histogram durations;
 };
@@ -43,12 +44,19 @@ struct sum_of {
 	struct file_ref file;
 };
 
+/* What is counted once. */
+struct sum_one {
+	u64 duration_ns;
+	bool error;
+	u64 read_bytes, written_bytes;
+};
+
 /* Counts one more. 0 or -ENOMEM. */
-int sums_add(struct sums *s, const struct sum_of *of, const struct split *split, u64 duration_ns,
-	     bool error);
+int sums_add(struct sums *s, const struct sum_of *of, const struct split *split,
+	     const struct sum_one *one);
 /* Counts one more, all of whose time is that part. 0 or -ENOMEM. */
-int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part, u64 duration_ns,
-		  bool error);
+int sums_add_part(struct sums *s, const struct sum_of *of, enum split_part part,
+		  const struct sum_one *one);
 
 /* Adds `right` to `left`; right is only to be freed afterwards. 0 or -ENOMEM. */
 int sums_merge(struct sums *left, struct sums *right);

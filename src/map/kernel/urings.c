@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "map/kernel/call_sums.h"
 #include "map/kernel/kspan_filter.h"
 #include "map/partial.h"
 #include "model/syscall_format.h"
@@ -33,21 +34,23 @@ static int request_keep(struct partial *p, const struct record_uring *r, const s
 int urings_add(struct partial *p, const struct record_head *head)
 {
 	const struct record_uring *r = (const void *)head;
-	struct sum_of of = {.key = r->opcode};
+	const struct call_sum call = {.key = SUM_CALL_URING | r->opcode,
+				      .error = r->result,
+				      .pid = head->pid,
+				      .tid = head->tid,
+				      .file = &r->file};
 	struct split split = {0};
-	bool error = syscall_result_is_error(r->result);
 	u64 took = r->duration_ns < head->time_ns ? r->duration_ns : head->time_ns;
 	u64 duration = r->flags & URING_END_UNKNOWN ? 0 : took;
+	struct sum_one one = {.duration_ns = duration};
 	int err;
 
 	if (p->options.state_only || !partial_in_range(p, head->time_ns))
 		return 0;
 	split.ns[SPLIT_off_thread] = (s64)duration;
-	err = sums_add(&p->urings, &of, &split, duration, error);
-	if (!err && r->file.kind) {
-		of = (struct sum_of){.pid = head->pid, .file = r->file};
-		err = sums_add(&p->files, &of, &split, duration, error);
-	}
+	if (r->result > 0 && !(r->flags & URING_END_UNKNOWN))
+		sum_one_moves(&one, uring_moves(r->opcode), (u64)r->result);
+	err = call_sums_add(p, &call, &split, &one);
 	if (!err && !(r->flags & URING_BEGIN_UNKNOWN))
 		err = span_sighted(p, &r->ctx, head, head->time_ns - took);
 	if (err || !p->options.spans)

@@ -30,8 +30,8 @@ static u64 waits_of(const struct source *s)
 {
 	u64 count = 0;
 
-	for (size_t i = 0; i < s->partial->causes.list.count; i++)
-		count += s->partial->causes.list.data[i].count;
+	for (size_t i = 0; i < s->partial->waits.list.count; i++)
+		count += s->partial->waits.list.data[i].count;
 	return count;
 }
 

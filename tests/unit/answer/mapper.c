@@ -87,9 +87,8 @@ static void source_print(FILE *file, const struct source *s)
 		fprintf(file, "life %u", p->lives.data[i]->tid);
 		split_print(file, &p->lives.data[i]->total);
 	}
-	sums_print(file, &p->syscalls);
-	sums_print(file, &p->causes);
-	sums_print(file, &p->files);
+	sums_print(file, &p->calls);
+	sums_print(file, &p->waits);
 }
 
 static void answer_make(struct answer *a, u64 by, const char *const *dirs, size_t count)

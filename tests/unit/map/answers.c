@@ -216,9 +216,12 @@ static void print_sums(FILE *out, const char *what, const struct sums *sums)
 		const struct sum *sum = &sums->list.data[i];
 
 		fprintf(out,
-			"%s %llu pid %u file %llu count %llu errors %llu p50 %llu max %llu:", what,
-			(unsigned long long)sum->key, sum->pid, (unsigned long long)sum->file.key,
-			(unsigned long long)sum->count, (unsigned long long)sum->errors,
+			"%s %llx pid %u file %llu count %llu errors %llu read %llu written %llu "
+			"p50 %llu max %llu:",
+			what, (unsigned long long)sum->key, sum->pid,
+			(unsigned long long)sum->file.key, (unsigned long long)sum->count,
+			(unsigned long long)sum->errors, (unsigned long long)sum->read_bytes,
+			(unsigned long long)sum->written_bytes,
 			(unsigned long long)histogram_percentile(&sum->durations, 5000),
 			(unsigned long long)sum->durations.max);
 		print_split(out, &sum->split);
@@ -523,10 +526,9 @@ char *answers_since(struct partial *p, const struct simulation *s, u64 from_ns)
 		print_kspan(out, p, &k);
 		print_names(out, p, &k, from_ns);
 	}
-	print_sums(out, "syscall", &p->syscalls);
-	print_sums(out, "io_uring", &p->urings);
-	print_sums(out, "file", &p->files);
-	print_sums(out, "cause", &p->causes);
+	print_sums(out, "call", &p->calls);
+	print_sums(out, "wait", &p->waits);
+	print_sums(out, "block", &p->blocks);
 	times = times_of(p);
 	for (size_t i = 0; i < p->spans.count; i++) {
 		if (span_last(p, p->spans.data[i]) <= from_ns)
@@ -562,10 +564,9 @@ char *answers(struct partial *p, const struct simulation *s)
 		print_kspan(out, p, &k);
 		print_container(out, p, k.pid, k.begin_ns);
 	}
-	print_sums(out, "syscall", &p->syscalls);
-	print_sums(out, "io_uring", &p->urings);
-	print_sums(out, "file", &p->files);
-	print_sums(out, "cause", &p->causes);
+	print_sums(out, "call", &p->calls);
+	print_sums(out, "wait", &p->waits);
+	print_sums(out, "block", &p->blocks);
 	print_spans(out, p);
 	print_events(out, p, true);
 	print_fd_names(out, p);

@@ -470,7 +470,7 @@ TEST(a_call_does_not_outlast_its_thread)
 		found |= k.kind == KSPAN_SYSCALL && k.begin_ns == 1500;
 	}
 	CHECK(found);
-	CHECK_EQ(p->syscalls.list.data[0].durations.max, 2500);
+	CHECK_EQ(p->calls.list.data[0].durations.max, 2500);
 	partial_free(p);
 }
 

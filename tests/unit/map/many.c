@@ -135,13 +135,13 @@ TEST(sums_that_merge_with_none_are_moved)
 
 	apply(right, &r);
 	apply(right, &r);
-	sums = right->syscalls.list.data;
+	sums = right->calls.list.data;
 	CHECK(sums);
 	CHECK_EQ(partial_merge(left, right), 0);
-	CHECK(left->syscalls.list.data == sums);
+	CHECK(left->calls.list.data == sums);
 	partial_cover(left, 1000, 3000);
 	CHECK_EQ(partial_finish(left), 0);
-	CHECK_EQ(left->syscalls.list.data[0].count, 2);
+	CHECK_EQ(left->calls.list.data[0].count, 2);
 	partial_free(left);
 }
 

@@ -112,7 +112,7 @@ TEST(a_checkpoint_of_one_whose_end_is_lost_leaves_it_in_its_call)
 	loses(whole, 1500, 3000);
 	partial_cover(whole, 1, 4000);
 	CHECK_EQ(partial_finish(whole), 0);
-	CHECK_EQ(whole->syscalls.list.count, 2);
+	CHECK_EQ(whole->calls.list.count, 2);
 
 	ends_in_a_call(checkpoint);
 	loses(checkpoint, 1500, 2000);
@@ -124,8 +124,8 @@ TEST(a_checkpoint_of_one_whose_end_is_lost_leaves_it_in_its_call)
 	loses(checkpoint, 2000, 3000);
 	partial_cover(checkpoint, 2000, 4000);
 	CHECK_EQ(partial_finish(checkpoint), 0);
-	CHECK_EQ(checkpoint->syscalls.list.count, 1);
-	CHECK_EQ(checkpoint->syscalls.list.data[0].count, 1);
+	CHECK_EQ(checkpoint->calls.list.count, 1);
+	CHECK_EQ(checkpoint->calls.list.data[0].count, 1);
 	partial_free(checkpoint);
 	partial_free(whole);
 }

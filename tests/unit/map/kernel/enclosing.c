@@ -251,7 +251,7 @@ TEST(an_exit_is_no_span)
 		CHECK_EQ(tree_build(p, &with_threads, &tree), 0);
 		for (size_t i = 0; i < tree.nodes.count; i++)
 			CHECK(tree.nodes.data[i].kind != NODE_SYSCALL);
-		CHECK_EQ(p->syscalls.list.count, 0);
+		CHECK_EQ(p->calls.list.count, 0);
 		tree_free(&tree);
 		partial_free(p);
 	}

@@ -119,9 +119,9 @@ static size_t check_filter(const struct simulation *s, const struct partial *all
 		wanted++;
 	}
 	CHECK(!next_wanted(s, p, only, &at, &kept));
-	CHECK_EQ(p->syscalls.list.count, all->syscalls.list.count);
-	for (size_t i = 0; i < p->syscalls.list.count; i++)
-		CHECK_EQ(p->syscalls.list.data[i].count, all->syscalls.list.data[i].count);
+	CHECK_EQ(p->calls.list.count, all->calls.list.count);
+	for (size_t i = 0; i < p->calls.list.count; i++)
+		CHECK_EQ(p->calls.list.data[i].count, all->calls.list.data[i].count);
 	partial_free(p);
 	return wanted;
 }

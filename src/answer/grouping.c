@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer/grouping.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/group.h"
+#include "map/fact/query.h"
+
+/* ---- the choice ---- */
+
+static bool has_key(const struct grouping *by, const char *name)
+{
+	for (int i = 0; i < 2; i++)
+		if (by->keys[i] && strcmp(by->keys[i]->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The kind of subject that has all keys: the one that the first key prefers, if possible. */
+static enum subject_kind kind_choose(const struct grouping *by)
+{
+	unsigned int of = by->keys[0]->of & (by->keys[1] ? by->keys[1]->of : OF_ANY);
+
+	return of & by->keys[0]->first ? by->keys[0]->first : of & -of;
+}
+
+static const char *sort_choose(const struct grouping *by)
+{
+	if (by->of == OF_EVENT || has_key(by, "errno"))
+		return "count";
+	return by->of == OF_LIFE && !has_key(by, "cause") ? "cpu" : "total";
+}
+
+static int key_read(const char *text, size_t length, const struct key **key, struct error *e)
+{
+	char known[256] = "";
+	size_t at = 0;
+
+	*key = key_find(text, length);
+	if (*key)
+		return 0;
+	for (const struct key *k = key_table; k->name && at < sizeof(known); k++)
+		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "",
+				       k->name);
+	return error_say(e, EINVAL, "cannot be '%.*s'; it is one of %s", (int)length, text, known);
+}
+
+int grouping_make(struct grouping *out, const char *by, struct error *e)
+{
+	size_t length = strcspn(by, ",");
+	struct grouping made = {0};
+	int err = key_read(by, length, &made.keys[0], e);
+
+	if (!err && by[length]) {
+		const char *second = by + length + 1;
+
+		err = key_read(second, strlen(second), &made.keys[1], e);
+		if (!err && !keys_pair(made.keys[0], made.keys[1]))
+			err = error_say(e, EINVAL,
+					"cannot be '%s': no sum tells these two apart (any key of "
+					"the process goes with any other key; syscall,file; "
+					"syscall,errno; file,cause; peer,cause)",
+					by);
+	}
+	if (err)
+		return err;
+	made.of = kind_choose(&made);
+	made.sort = sort_choose(&made);
+	snprintf(made.name, sizeof(made.name), "%s", by);
+	*out = made;
+	return 0;
+}
+
+void grouping_default(struct grouping *out, const struct partial *p)
+{
+	struct error none = {0};
+	bool spans = false;
+
+	for (size_t i = 0; i < p->spans.count && !spans; i++)
+		spans = p->spans.data[i]->begun || p->spans.data[i]->ended;
+	grouping_make(out, spans ? "name" : "process", &none);
+}
+
+u32 grouping_sums(const struct grouping *by)
+{
+	u32 sums = by->keys[0]->sums | (by->keys[1] ? by->keys[1]->sums : 0);
+
+	if (by->of == OF_LIFE && !has_key(by, "cause"))
+		sums = 0;
+	return sums ? sums : SUM_BY_NOTHING;
+}
+
+/* ---- counting ---- */
+
+/* The state of a filling. */
+struct filling {
+	struct rows *out;
+	const struct grouping *by;
+	bool parts; /* each part of time is a row of its own */
+	struct key_value values[2];
+};
+
+/* The identity of the row of a subject; false: it is in no row. */
+static bool row_identity(struct filling *f, const struct subject *s, char *identity, size_t size)
+{
+	size_t length = 0;
+
+	for (int i = 0; i < 2 && f->by->keys[i]; i++) {
+		struct key_value *value = &f->values[i];
+
+		value->identity = NULL;
+		if (!f->by->keys[i]->tell(s, value))
+			return false;
+		length += (size_t)snprintf(identity + length, size - length, "%s%s",
+					   i ? "\002" : "",
+					   value->identity ? value->identity : value->text);
+		if (length >= size)
+			return false;
+	}
+	return true;
+}
+
+static int row_begin(struct filling *f, const struct subject *s, struct row *row)
+{
+	int err = 0;
+
+	for (int i = 0; i < 2 && f->by->keys[i] && !err; i++) {
+		const struct key *key = f->by->keys[i];
+
+		if (f->by->keys[1])
+			row->values[i] = rows_text(f->out, "%s", f->values[i].text);
+		err = f->by->keys[1] && !row->values[i] ? -ENOMEM : 0;
+		if (!err && key->describe)
+			err = key->describe(f->out, s, row);
+	}
+	if (f->by->keys[1])
+		row->key = rows_text(f->out, "%s, %s", f->values[0].text, f->values[1].text);
+	else
+		row->key = rows_text(f->out, "%s", f->values[0].text);
+	if (!row->key)
+		return -ENOMEM;
+	if (f->by->of == OF_LIFE || f->parts || f->by->of == OF_WAIT)
+		row->absent |= ROW_NO_ERRORS;
+	if (f->by->of == OF_EVENT)
+		row->absent |= ROW_NO_ERRORS | ROW_NO_DURATIONS | ROW_NO_SPLIT;
+	if (f->parts)
+		row->absent |= ROW_NO_PERCENTILES; /* until a wait is counted */
+	return err;
+}
+
+/* Finds the group of a subject. 0 with *g NULL: it is in no row. */
+static int group_find(struct filling *f, const struct subject *s, struct group **g)
+{
+	char identity[2 * KEY_TEXT_BYTES];
+
+	*g = NULL;
+	if (!row_identity(f, s, identity, sizeof(identity)))
+		return 0;
+	*g = group_of(f->out, identity);
+	if (!*g)
+		return -ENOMEM;
+	return (*g)->row.key ? 0 : row_begin(f, s, &(*g)->row);
+}
+
+/* Adds each part of a time to the row of that part. A part is a row even if nothing is in it. */
+static int parts_add(struct filling *f, struct subject *s, const struct split *split)
+{
+	int err = 0;
+
+	for (s->part = 0; s->part < SPLIT_PARTS_COUNT && !err; s->part++) {
+		s64 ns = split->ns[s->part];
+		struct group *g;
+
+		if (!ns && f->by->keys[1])
+			continue;
+		err = group_find(f, s, &g);
+		if (err || !g)
+			continue;
+		g->row.total_ns += (u64)ns;
+		g->row.time.ns[s->part] = split_sum(g->row.time.ns[s->part], ns);
+	}
+	return err;
+}
+
+static int one_add(struct filling *f, struct subject *s, const struct split *split, u64 duration_ns,
+		   bool error)
+{
+	struct group *g;
+	int err;
+
+	if (f->parts)
+		return parts_add(f, s, split);
+	err = group_find(f, s, &g);
+	return err || !g ? err : group_add(g, split, duration_ns, error);
+}
+
+static int sum_add(struct filling *f, struct subject *s)
+{
+	struct group *g;
+	int err;
+
+	if (f->parts)
+		return parts_add(f, s, &s->sum->split);
+	err = group_find(f, s, &g);
+	return err || !g ? err : group_add_sum(g, s->sum);
+}
+
+/* Counts a wait in the row of its part, which has its time already. */
+static int wait_count(struct filling *f, struct subject *s)
+{
+	struct group *g;
+	int err;
+
+	s->part = sum_wait_part(s->sum->key);
+	if (s->part >= SPLIT_PARTS_COUNT)
+		return 0;
+	err = group_find(f, s, &g);
+	if (err || !g)
+		return err;
+	g->row.count += s->sum->count;
+	g->row.absent &= ~(unsigned int)ROW_NO_PERCENTILES;
+	return histogram_merge(&g->durations, &s->sum->durations);
+}
+
+/* ---- the kinds of subjects ---- */
+
+/* Whether it ended before the range, or began after it. */
+static bool lives_beside(const struct partial *p, const struct life *l)
+{
+	bool behind = p->options.to_ns && l->origin_ns >= p->options.to_ns;
+
+	return behind || partial_over_before(p, l->state.last_ns);
+}
+
+static u32 life_process(const struct partial *p, const struct life *l)
+{
+	return l->pid ? l->pid : query_pid(p, l->tid, query_held_until(p, l->tid, l->origin_ns));
+}
+
+/* Processes with the same pid are distinguished by the time at which another one got the pid. */
+static int lives_fill(struct filling *f, const struct partial *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->lives.count && !err; i++) {
+		const struct life *l = p->lives.data[i];
+		struct subject s = {.p = p,
+				    .host = f->out->source_host,
+				    .kind = OF_LIFE,
+				    .tid = l->tid,
+				    .life = l,
+				    .number = i,
+				    .part = -1};
+
+		if (lives_beside(p, l))
+			continue;
+		s.pid = life_process(p, l);
+		s.time_ns = s.at_ns = query_held_until(p, s.pid, l->origin_ns);
+		err = one_add(f, &s, &l->total, (u64)split_total(&l->total), false);
+	}
+	return err;
+}
+
+static int spans_fill(struct filling *f, const struct partial *p)
+{
+	struct span_time *times = calloc(p->spans.count + 1, sizeof(*times));
+	int err = times ? span_times(p, times) : -ENOMEM;
+
+	for (size_t i = 0; i < p->spans.count && !err; i++) {
+		const struct app_span *span = p->spans.data[i];
+		u64 begin_ns = times[i].begin_ns;
+		const struct span_place place = query_span_place(p, span, begin_ns);
+		struct subject s = {.p = p,
+				    .host = f->out->source_host,
+				    .kind = OF_SPAN,
+				    .pid = place.pid,
+				    .tid = place.tid,
+				    .at_ns = begin_ns,
+				    .span = span,
+				    .part = -1};
+
+		if (!partial_in_range(p, times[i].end_ns))
+			continue;
+		s.time_ns = query_held_until(p, s.pid, begin_ns);
+		err = one_add(f, &s, &times[i].split, times[i].end_ns - begin_ns,
+			      span->status == 2);
+	}
+	free(times);
+	return err;
+}
+
+static int sums_fill(struct filling *f, const struct partial *p, const struct sums *sums,
+		     enum subject_kind kind, int (*add)(struct filling *f, struct subject *s))
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sums->list.count && !err; i++) {
+		const struct sum *sum = &sums->list.data[i];
+		struct subject s = {.p = p,
+				    .host = f->out->source_host,
+				    .kind = kind,
+				    .pid = sum->pid,
+				    .time_ns = UINT64_MAX,
+				    .at_ns = UINT64_MAX,
+				    .sum = sum,
+				    .part = -1};
+
+		if (kind == OF_CALL)
+			s.call = sum->key & SUM_CALL_MASK;
+		else if (kind == OF_WAIT)
+			s.call = sum->key >> SUM_WAIT_CALL_SHIFT & SUM_CALL_MASK;
+		err = add(f, &s);
+	}
+	return err;
+}
+
+static int groups_fill(struct rows *out, const struct partial *p, const struct grouping *by)
+{
+	struct filling f = {.out = out, .by = by, .parts = has_key(by, "cause")};
+	int err = 0;
+
+	switch (by->of) {
+	case OF_LIFE:
+		err = lives_fill(&f, p);
+		break;
+	case OF_SPAN:
+		err = spans_fill(&f, p);
+		break;
+	case OF_CALL:
+		err = sums_fill(&f, p, &p->calls, OF_CALL, sum_add);
+		break;
+	case OF_WAIT:
+		return sums_fill(&f, p, &p->waits, OF_WAIT, sum_add);
+	case OF_BLOCK:
+		return sums_fill(&f, p, &p->blocks, OF_BLOCK, sum_add);
+	case OF_EVENT:
+		return sums_fill(&f, p, &p->events.counts, OF_EVENT, sum_add);
+	}
+	if (!err && f.parts)
+		err = sums_fill(&f, p, &p->waits, OF_WAIT, wait_count);
+	return err;
+}
+
+int rows_fill(struct rows *out, const struct partial *p, const struct grouping *by,
+	      const char *host)
+{
+	int err;
+
+	out->host = host;
+	err = groups_fill(out, p, by);
+	for (size_t i = 0; i < out->groups.count && !err; i++) {
+		out->groups.data[i]->row.host = host;
+		err = row_own(out, &out->groups.data[i]->row);
+	}
+	out->host = NULL;
+	return err;
+}
+
+int rows_build(struct rows *out, const struct partial *p, const struct grouping *by,
+	       const char *sort)
+{
+	int err;
+
+	*out = (struct rows){0};
+	err = rows_fill(out, p, by, NULL);
+	return err ? err : rows_finish(out, sort ? sort : by->sort);
+}

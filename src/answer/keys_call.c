@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of calls, files, waits, requests to disks, and events. */
+#include <stdio.h>
+#include <string.h>
+
+#include "answer/keys.h"
+#include "answer/peer_name.h"
+#include "answer/process_name.h"
+#include "map/fact/query.h"
+#include "model/file_name.h"
+#include "model/syscall_format.h"
+#include "model/uring.h"
+
+/* A call that is not in the table is named as strace does. */
+bool key_tell_syscall(const struct subject *s, struct key_value *value)
+{
+	u16 nr = sum_call_nr(s->call);
+
+	if (s->call & SUM_CALL_NONE)
+		return false;
+	if (s->call & SUM_CALL_URING) {
+		value->text = uring_name((u8)nr);
+		snprintf(value->buffer, sizeof(value->buffer), "io_uring 0x%x", nr);
+	} else {
+		value->text = syscall_name(s->call & SUM_CALL_COMPAT ? SYSCALL_COMPAT : 0, nr);
+		snprintf(value->buffer, sizeof(value->buffer), "syscall_0x%x", nr);
+	}
+	if (!value->text)
+		value->text = value->buffer;
+	return true;
+}
+
+/* Only calls that failed. */
+bool key_tell_errno(const struct subject *s, struct key_value *value)
+{
+	u32 number = sum_error(s->sum->key);
+
+	if (!number)
+		return false;
+	value->text = syscall_errno_name((int)number);
+	snprintf(value->buffer, sizeof(value->buffer), "errno %u", number);
+	if (!value->text)
+		value->text = value->buffer;
+	return true;
+}
+
+bool key_tell_file(const struct subject *s, struct key_value *value)
+{
+	static const char *const kinds[] = {
+#define V(name, value) [value] = #name,
+		RECORD_FILE_KINDS(V)
+#undef V
+	};
+	const struct file_ref *file = &s->sum->file;
+
+	if (!file->kind)
+		return false;
+	value->text = query_file_path(s->p, s->sum->pid, file, UINT64_MAX);
+	if (value->text)
+		return true;
+	value->text = value->buffer;
+	if (!file_name(value->buffer, sizeof(value->buffer), file))
+		snprintf(value->buffer, sizeof(value->buffer), "%s:[%llu]",
+			 file->kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[file->kind] : "?",
+			 (unsigned long long)file->key);
+	return true;
+}
+
+/* Only a socket: a file on a disk may have the same number. */
+bool key_tell_peer(const struct subject *s, struct key_value *value)
+{
+	const struct fact_socket *socket = NULL;
+
+	switch (s->sum->file.kind) {
+	case FILE_KIND_tcp:
+	case FILE_KIND_udp:
+	case FILE_KIND_unix:
+		socket = query_socket(s->p, s->sum->file.key, UINT64_MAX);
+		break;
+	default:
+		break;
+	}
+	if (!socket || !peer_is_known(s->p, socket))
+		return false;
+	value->text = peer_name(s->p, socket, value->buffer, sizeof(value->buffer));
+	return true;
+}
+
+bool key_tell_cause(const struct subject *s, struct key_value *value)
+{
+	value->text = split_part_name((unsigned int)s->part);
+	return value->text;
+}
+
+bool key_tell_waker(const struct subject *s, struct key_value *value)
+{
+	static const char *const kinds[] = {
+		[WAKE_softirq] = "softirq", [WAKE_hardirq] = "interrupt", [WAKE_timer] = "timer"};
+	u64 key = s->sum->key;
+	u32 tid = (u32)(key >> SUM_WAIT_TID_SHIFT);
+	u32 kind = (key >> SUM_WAIT_WAKER_SHIFT & SUM_WAIT_WAKER_MASK);
+
+	if (!kind) /* its end was not seen, or nobody had to wake it */
+		return false;
+	kind--;
+	value->text = value->buffer;
+	if (tid)
+		snprintf(value->buffer, sizeof(value->buffer), "%s (tid %u)",
+			 name_comm(s->p, tid, UINT64_MAX), tid);
+	else
+		value->text = kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[kind] ? kinds[kind]
+										     : "unknown";
+	return true;
+}
+
+bool key_tell_device(const struct subject *s, struct key_value *value)
+{
+	u32 dev = (u32)s->sum->key;
+
+	snprintf(value->buffer, sizeof(value->buffer), "%u:%u", dev >> 20, dev & 0xfffff);
+	value->text = value->buffer;
+	return true;
+}
+
+/* The name ends with NUL. Without its format an event has a number. */
+bool key_tell_event(const struct subject *s, struct key_value *value)
+{
+	const struct event_text *format = query_event_format(s->p, (u32)s->sum->key);
+
+	value->text = format ? format->text : value->buffer;
+	if (!format)
+		snprintf(value->buffer, sizeof(value->buffer), "event:%llu",
+			 (unsigned long long)s->sum->key);
+	return true;
+}

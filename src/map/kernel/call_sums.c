@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map/kernel/call_sums.h"
+
+#include <errno.h>
+
+#include "map/partial.h"
+#include "model/syscall_format.h"
+
+bool call_returns(u16 nr, bool compat)
+{
+	return compat ? nr != 1 && nr != 252 : nr != 60 && nr != 231;
+}
+
+bool sums_tell(const struct partial *p, u32 by)
+{
+	return !p->options.sums.by || p->options.sums.by & by;
+}
+
+/* An exec gives any thread of a process the number of its leader. */
+bool sums_choose(const struct partial *p, u32 pid, u32 tid)
+{
+	const struct sum_choice *choice = &p->options.sums;
+
+	return (!choice->pid || pid == choice->pid) &&
+	       (!choice->tid || tid == choice->tid || pid == choice->tid);
+}
+
+/* The options ask for sums of calls, and of calls of this thread. */
+static bool calls_choose(const struct partial *p, u32 pid, u32 tid)
+{
+	return p->options.sums.by != SUM_BY_NOTHING && sums_choose(p, pid, tid);
+}
+
+/*
+ * A file as sums tell it apart. Its flags can differ from use to use. Without a kind it is none: a
+ * record may hold something else there.
+ */
+static struct file_ref file_of_sum(const struct file_ref *file)
+{
+	struct file_ref of = *file;
+
+	of.flags = 0;
+	return of.kind ? of : (struct file_ref){0};
+}
+
+static struct sum_of sum_of_call(const struct partial *p, const struct call_sum *call)
+{
+	u32 by = p->options.sums.by ? p->options.sums.by : ~0u;
+	struct sum_of of = {.key = by & SUM_BY_CALL ? call->key : 0,
+			    .pid = by & SUM_BY_PROCESS ? call->pid : 0};
+
+	if (by & SUM_BY_ERROR && syscall_result_is_error(call->error))
+		of.key |= (u64)-call->error << SUM_ERROR_SHIFT;
+	if (by & SUM_BY_FILE)
+		of.file = file_of_sum(call->file);
+	return of;
+}
+
+int call_sums_add(struct partial *p, const struct call_sum *call, const struct split *split,
+		  struct sum_one *one)
+{
+	struct sum_of of;
+
+	if (!calls_choose(p, call->pid, call->tid))
+		return 0;
+	of = sum_of_call(p, call);
+	one->error = syscall_result_is_error(call->error);
+	if (!split)
+		return sums_add_part(&p->calls, &of, SPLIT_kernel, one);
+	return sums_add(&p->calls, &of, split, one);
+}
+
+/* ---- waits ---- */
+
+static bool wait_is_in_call(const struct life_wait *w)
+{
+	return (w->mode & MODE_MASK) == MODE_syscall;
+}
+
+static u64 wake_key(const struct life_wake *wake)
+{
+	bool thread = wake->context == WAKE_task || wake->context == WAKE_kernel_thread;
+
+	if (!wake->has)
+		return 0;
+	return ((wake->context + 1ull) & SUM_WAIT_WAKER_MASK) << SUM_WAIT_WAKER_SHIFT |
+	       (thread ? (u64)wake->waker_tid << SUM_WAIT_TID_SHIFT : 0);
+}
+
+static struct sum_of sum_of_wait(const struct partial *p, const struct life *l,
+				 const struct life_wait *w)
+{
+	bool in_call = wait_is_in_call(w);
+	struct sum_of of = {.pid = sums_tell(p, SUM_BY_PROCESS) ? l->pid : 0};
+
+	if (sums_tell(p, SUM_BY_CALL))
+		of.key = (in_call ? call_key(w->nr, w->mode & MODE_COMPAT) : SUM_CALL_NONE)
+			 << SUM_WAIT_CALL_SHIFT;
+	if (in_call && sums_tell(p, SUM_BY_FILE))
+		of.file = file_of_sum(&w->file);
+	return of;
+}
+
+/*
+ * A sleep in a call of which the begin is not known: without calls it stands for its call. Whether
+ * it does is known once everything is together (finish.c).
+ */
+static int call_wait_add(struct partial *p, const struct life *l, const struct life_wait *w)
+{
+	const struct sum_one one = {.duration_ns = w->end_ns - w->begin_ns};
+	const struct call_sum call = {
+		.key = call_key(w->nr, w->mode & MODE_COMPAT), .pid = l->pid, .file = &w->file};
+	struct sum_of of;
+
+	if (p->options.sums.by == SUM_BY_NOTHING || !wait_is_in_call(w) || w->visit_ns ||
+	    !life_leave_sleeps(w->state) || !call_returns(w->nr, w->mode & MODE_COMPAT))
+		return 0;
+	of = sum_of_call(p, &call);
+	return sums_add(&p->call_waits, &of, &w->split, &one);
+}
+
+int wait_sums_add(struct partial *p, const struct life *l, const struct life_wait *w)
+{
+	const struct sum_one blocked = {.duration_ns = (u64)w->split.ns[w->part]};
+	const struct sum_one runnable = {.duration_ns = (u64)w->split.ns[SPLIT_runnable]};
+	struct sum_of of;
+	int err;
+
+	if (!sums_choose(p, l->pid, l->tid))
+		return 0;
+	of = sum_of_wait(p, l, w);
+	of.key |= w->part;
+	if (w->part != SPLIT_runnable && runnable.duration_ns) {
+		struct sum_of after = of;
+
+		after.key = (of.key & ~SUM_WAIT_PART_MASK) | SPLIT_runnable;
+		err = sums_add_part(&p->waits, &after, SPLIT_runnable, &runnable);
+		if (err)
+			return err;
+	}
+	if (sums_tell(p, SUM_BY_WAKER))
+		of.key |= wake_key(&w->wake);
+	err = sums_add_part(&p->waits, &of, w->part, &blocked);
+	return err ? err : call_wait_add(p, l, w);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of sums over calls, requests and waits, and their keys. Each thing that happens is
+ * counted once, in one table. A table tells apart what the options ask for (struct sum_choice), and
+ * what a key leaves out is 0. So all rows of an answer add up to the same time.
+ *
+ *   partial.calls       system calls and requests to io_uring. Key: SUM_CALL_* and, from bit 32 on,
+ *                       the errno with which they failed
+ *   partial.call_waits  the same, for sleeps in calls whose begin is not known
+ *   partial.waits       waits. Key: the part of time in bits 0-7, the call as above from bit 8 on,
+ *                       the waker from bit 27 on: its kind (enum record_wake_context) + 1, and from
+ *                       bit 32 on the tid of a thread
+ *   partial.blocks      requests to disks. Key: the device
+ *
+ * A new dimension is a bit of SUM_BY_*, and a place in a key or a member of struct sum_of.
+ */
+#ifndef MAP_KERNEL_CALL_SUMS_H
+#define MAP_KERNEL_CALL_SUMS_H
+
+#include "map/kernel/sums.h"
+#include "model/moves.h"
+
+struct partial;
+
+/* What sums tell apart. */
+#define SUM_BY_NOTHING 1 /* only the causes of waits: calls are not counted at all */
+#define SUM_BY_CALL 2
+#define SUM_BY_PROCESS 4
+#define SUM_BY_FILE 8
+#define SUM_BY_ERROR 16
+#define SUM_BY_WAKER 32
+#define SUM_BY_DEVICE 64
+
+/* All zero asks for everything. */
+struct sum_choice {
+	u32 by;	      /* SUM_BY_*; 0: all of it */
+	u32 pid, tid; /* not 0: only what this process or thread did */
+};
+
+#define SUM_CALL_COMPAT (1ull << 16) /* the number is from the table of 32-bit calls */
+#define SUM_CALL_URING (1ull << 17)  /* the number is IORING_OP_* */
+#define SUM_CALL_NONE (1ull << 18)   /* a wait in no call */
+#define SUM_CALL_MASK ((1ull << 19) - 1)
+#define SUM_ERROR_SHIFT 32
+
+#define SUM_WAIT_PART_MASK 0xffull
+#define SUM_WAIT_CALL_SHIFT 8
+#define SUM_WAIT_WAKER_SHIFT 27
+#define SUM_WAIT_WAKER_MASK 7ull
+#define SUM_WAIT_TID_SHIFT 32
+
+static inline u64 call_key(u16 nr, bool compat)
+{
+	return nr | (compat ? SUM_CALL_COMPAT : 0);
+}
+
+/* The number of a call, or of a request, in the key of a sum of calls. */
+static inline u16 sum_call_nr(u64 key)
+{
+	return (u16)key;
+}
+
+static inline u32 sum_error(u64 key)
+{
+	return (u32)(key >> SUM_ERROR_SHIFT);
+}
+
+/* enum split_part of a sum of waits. */
+static inline u8 sum_wait_part(u64 key)
+{
+	return (u8)(key & SUM_WAIT_PART_MASK);
+}
+
+/* Whether the options ask sums to tell this apart (SUM_BY_*). */
+bool sums_tell(const struct partial *p, u32 by);
+
+/* Whether the options ask for sums of what this thread does. */
+bool sums_choose(const struct partial *p, u32 pid, u32 tid);
+
+/* False for exit and exit_group, which are no spans. */
+bool call_returns(u16 nr, bool compat);
+
+/* A call or request to be counted. */
+struct call_sum {
+	u64 key;   /* SUM_CALL_* */
+	s64 error; /* its result: negative if it failed */
+	u32 pid, tid;
+	const struct file_ref *file;
+};
+
+/* Adds bytes that were moved, in a direction of model/moves.h. */
+static inline void sum_one_moves(struct sum_one *one, enum moves moves, u64 bytes)
+{
+	if (moves == MOVES_FROM_FILE)
+		one->read_bytes = bytes;
+	else if (moves == MOVES_TO_FILE)
+		one->written_bytes = bytes;
+}
+
+/* Counts a call; `split` NULL: all of its time is SPLIT_kernel. 0 or -ENOMEM. */
+int call_sums_add(struct partial *p, const struct call_sum *call, const struct split *split,
+		  struct sum_one *one);
+
+/* Counts a wait: for its cause, and for a CPU after that. 0 or -ENOMEM. */
+int wait_sums_add(struct partial *p, const struct life *l, const struct life_wait *w);
+
+#endif
