@@ -87,8 +87,23 @@ struct timespec64 {
 	long tv_nsec;
 };
 
+struct rb_node;
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+struct address_space {
+	struct rb_root_cached i_mmap; /* mappings of the file */
+};
+
 struct inode {
 	u16 i_mode;
+	struct address_space *i_mapping;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	u32 i_rdev;

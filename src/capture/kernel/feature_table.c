@@ -85,6 +85,8 @@ static const struct feature_row feature_rows[] = {
 	{"io_uring_req_failed", "requests to io_uring that are refused", USEFUL, 0},
 	{"io_uring_submit_req", "requests to io_uring", USEFUL, RECORD_uring},
 	{"io_uring_submit_sqe", "requests to io_uring", USEFUL, RECORD_uring},
+	{"vm_unmapped_area", "spans of programs that begin while calls are not recorded", USEFUL,
+	 0},
 	{"sched_waking", "who woke whom, and time spent waiting for a CPU", NEEDED, RECORD_waking},
 	{"sched_switch", "time on and off the CPU", NEEDED, RECORD_switch},
 	{"sys_exit", "system calls", NEEDED, RECORD_syscall},

@@ -35,6 +35,8 @@ static bool feature_wanted(const struct capture_options *options, const struct c
 
 	if (strncmp(name, "sys_", 4) == 0)
 		return !options->no_calls;
+	if (strcmp(name, "vm_unmapped_area") == 0) /* a call that maps is seen by itself */
+		return options->no_calls;
 	if (feature_is_fault(name))
 		return !options->no_faults;
 	if (strncmp(name, "block_", 6) == 0)
