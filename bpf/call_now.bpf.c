@@ -9,6 +9,7 @@
 #include "bpf/fd.h"
 #include "bpf/file.h"
 #include "bpf/license.h"
+#include "bpf/restart.h"
 #include "bpf/state.h"
 #include "bpf/told.h"
 
@@ -49,6 +50,17 @@ __noinline int call_now_name(u32 fd)
 	return 0;
 }
 
+/* restart_syscall goes on with the call in which the thread slept last, if it was seen. */
+static __always_inline u32 call_now_number(const struct thread_state *state,
+					   struct task_struct *task, u32 nr)
+{
+	bool compat = task->thread_info.status & TS_COMPAT;
+
+	return nr == (compat ? CALL_COMPAT_RESTART : SYSCALL_NR_restart_syscall)
+		       ? restart_call(task, nr)
+		       : nr;
+}
+
 __noinline int call_now(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -62,12 +74,13 @@ __noinline int call_now(void)
 	state->begin_ns = 0;
 	if (!call_is_open(regs))
 		return 0;
-	/* restart_syscall goes on with the call in which the thread slept last */
 	if (!state->called || !call_goes_on(state, task, regs->orig_ax)) {
 		held_tid = state->held_tid;
-		call_begin(state, task, regs, regs->orig_ax);
+		call_begin(state, task, regs, call_now_number(state, task, regs->orig_ax));
 		if (held_tid) /* that of an exec under way, or of the end */
 			state->held_tid = held_tid;
+		else if (state->held_tid) /* an exec may have changed the number before this */
+			state->held_tid = state->tid;
 		state->call_fd = call_file_find(state, task, regs);
 	}
 	state->called = CALLED_SEEN;

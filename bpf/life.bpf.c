@@ -17,6 +17,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define SIGNAL_GROUP_EXIT 4 /* all threads of the process end */
 #define EXEC_TEXT 1023
 #define EXEC_PROGRAM 1007 /* with a name before it, of 16 bytes */
 
@@ -354,6 +355,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 		return 0;
 	begins = state->flags & STATE_PENDING ? EXEC_BEGINS : 0;
 	state->held_tid = 0;
+	state->tid = task->pid;
 	state->creator_tp = 0;
 	state->record_at = 0; /* it was in the old memory */
 	/* of the command this record tells all that a snapshot would */
@@ -407,6 +409,16 @@ static __always_inline void name_record(struct task_struct *task, const struct t
 	rare_emit(&out.r.head, sizeof(out.r));
 }
 
+/*
+ * Whether another thread may take over the number of this one by an exec, which ends the leader of
+ * a process alone, or finds it ended.
+ */
+static __always_inline bool exit_leaves_number(struct task_struct *task)
+{
+	return task->pid == task->tgid && BPF_CORE_READ(task, signal, live.counter) > 0 &&
+	       !(BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
@@ -418,6 +430,8 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 
 	if (state) /* another thread will get its stack, and it makes no more calls */
 		state->regs = 0;
+	if (!calls_recorded && exit_leaves_number(task)) /* no begin of an exec is seen */
+		numbers_swap = 1;
 	if (!state_in(state))
 		return 0;
 	if (state->fault_begin_ns)

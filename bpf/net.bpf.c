@@ -223,6 +223,7 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
 		return 0;
 	state->bytes_sock = (u64)sk;
 	state->bytes_at = tcp_received(tcp);
+	state->bytes_left = 0; /* no send goes on from here */
 	state->bytes_flags = tcp_flags(tcp);
 	return 0;
 }
@@ -267,12 +268,20 @@ static __always_inline void tcp_fill(struct record_bytes *r, const struct thread
 
 /* ---- Unix ---- */
 
+/* The begin of the thread's call. Where calls are not recorded: a time before it. */
+static __always_inline u64 unix_begin_ns(const struct thread_state *state)
+{
+	if (calls_recorded)
+		return state->begin_ns;
+	return state->bytes_end_ns ? state->bytes_end_ns : state_known_ns(state);
+}
+
 /* Must be called for each call, recorded or not, since it counts bytes. */
-static __always_inline void unix_fill(struct record_bytes *r, const struct thread_state *state,
+static __always_inline void unix_fill(struct record_bytes *r, struct thread_state *state,
 				      struct sock *sk)
 {
 	struct unix_queue *queue = NULL;
-	struct unix_call call = {.begin_ns = state->begin_ns,
+	struct unix_call call = {.begin_ns = unix_begin_ns(state),
 				 .end_ns = r->head.time_ns,
 				 .amount = r->length,
 				 .tid = r->head.tid};
@@ -299,6 +308,7 @@ static __always_inline void unix_fill(struct record_bytes *r, const struct threa
 		r->from = unix_received(queue, end, &call, &unsure);
 	if (unsure)
 		r->flags |= BYTES_UNSURE;
+	state->bytes_end_ns = call.end_ns;
 }
 
 /* ---- both ---- */

@@ -32,7 +32,8 @@ static __always_inline bool first_stay(const struct thread_state *state)
  */
 static __always_inline bool sleeper_is_wanted(const struct thread_state *state)
 {
-	return state && (context_is_set(&state->ctx) || state->in_syscall >= IN_SYSCALL_SOFT);
+	return state && (context_is_set(&state->ctx) ||
+			 (calls_recorded && state->in_syscall >= IN_SYSCALL_SOFT));
 }
 
 static __always_inline bool next_is_in(struct task_struct *next, const struct thread_state *state)

@@ -155,6 +155,8 @@ static __noinline struct thread_state *state_begin(struct task_struct *task, u64
 		states_apart = 1;
 		place = state_apart_begin(task, flags);
 	}
+	if (place)
+		place->tid = task->pid;
 	__sync_fetch_and_add(&states_made, 1);
 	return place;
 }
@@ -290,6 +292,7 @@ static __always_inline void state_enter(struct thread_state *state, struct task_
 					u32 flags, u64 now_ns)
 {
 	state->entered_ns = now_ns;
+	state->tid = task->pid;
 	state->begin_ns = 0;
 	state->fault_begin_ns = 0;
 	state->exit_ns = 0;

@@ -7,6 +7,7 @@
 #include "bpf/call_now.h"
 #include "bpf/context.h"
 #include "bpf/leave.h"
+#include "bpf/seccomp.h"
 
 /* The record, in whole slots. */
 struct switch_slots {
@@ -20,13 +21,34 @@ static __always_inline u32 switch_slots_of(const struct record_switch *r)
 	return context_is_set(&r->ctx) ? 2 : 1;
 }
 
+/*
+ * Fills in the span of the running thread, and finds its call, where calls are not recorded. With
+ * spans_only nothing is recorded of a thread without a span.
+ */
+static __always_inline void switch_fill_now(struct record_switch *r, struct thread_state *state,
+					    struct task_struct *task)
+{
+	context_read(state, task);
+	r->ctx = state->ctx;
+	if (spans_only && !context_is_set(&state->ctx)) {
+		state->in_syscall = 0;
+		state->called = 0;
+		return;
+	}
+	call_now();
+	if (state->in_syscall && state->file.kind)
+		call_now_name(state->call_fd);
+}
+
 /* Fills in the span of the running thread, and finds its call if that was not seen to begin. */
 static __always_inline void switch_fill_context(struct record_switch *r, struct thread_state *state,
 						struct task_struct *task)
 {
-	if (call_is_under_way(state) && !calls_recorded && state->file.kind)
-		call_now_name(state->call_fd);
-	if (calls_recorded && !state->in_syscall && state->called != CALLED_SEEN)
+	if (!calls_recorded) {
+		switch_fill_now(r, state, task);
+		return;
+	}
+	if (!state->in_syscall && state->called != CALLED_SEEN)
 		call_find();
 	state_take_call(state);
 	context_now(state, task);
@@ -41,11 +63,35 @@ static __always_inline void switch_fill_context(struct record_switch *r, struct 
 	}
 }
 
+/*
+ * Whether a seccomp filter holds the thread before its call, which looks as if it were in the call.
+ * Where calls are recorded, it has not begun.
+ */
+static __always_inline bool switch_is_held(const struct record_switch *r, struct task_struct *task)
+{
+	return !calls_recorded && task->seccomp.mode &&
+	       (r->state == LEAVE_sleep || r->state == LEAVE_disk_sleep) &&
+	       seccomp_holds(bpf_get_current_task());
+}
+
+/*
+ * Where page faults are not recorded: whether the thread sleeps in an exception, which does little
+ * else that sleeps.
+ */
+static __always_inline bool switch_in_fault(const struct record_switch *r, struct task_struct *task)
+{
+	return !calls_recorded && (r->state == LEAVE_disk_sleep || r->state == LEAVE_sleep) &&
+	       !call_came_by_one((void *)bpf_task_pt_regs(task));
+}
+
 /* Fills in where the thread was: in a fault, in a call, in user mode, or exiting. */
 static __always_inline void switch_fill_mode(struct record_switch *r, struct thread_state *state,
 					     struct task_struct *task, u64 now)
 {
-	if (state->in_syscall) {
+	if (state->in_syscall && switch_is_held(r, task)) {
+		state->in_syscall = 0;
+		state->called = 0;
+	} else if (state->in_syscall) {
 		r->mode = MODE_syscall | (state->compat ? MODE_COMPAT : 0);
 		r->nr = state->nr;
 		r->arg0 = state->args[0];
@@ -66,11 +112,10 @@ static __always_inline void switch_fill_mode(struct record_switch *r, struct thr
 		r->arg0 = state->fault_address;
 		if (now > state->fault_begin_ns)
 			r->since_ns = now - state->fault_begin_ns;
-	} else if (!calls_recorded && r->state == LEAVE_disk_sleep &&
-		   !call_came_by_one((void *)bpf_task_pt_regs(task))) {
-		r->mode = MODE_fault; /* an exception, which does nothing else that sleeps so */
 	} else if (r->state == LEAVE_sleep && task_frozen(task)) {
 		r->state = LEAVE_frozen;
+	} else if (switch_in_fault(r, task)) {
+		r->mode = MODE_fault;
 	}
 }
 

@@ -77,10 +77,11 @@ struct thread_state {
 	u32 fault_flags;    /* FAULT_* */
 	u8 spanned; /* with spans_only: it had a span since the last one was recorded as over */
 	u8 pad2[3];
-	u32 call_fd; /* where calls are not recorded: the descriptor of its call */
-	u32 pad3;
-	u64 exit_ns;	/* when its exit began; 0: it has not */
-	u64 entered_ns; /* when it came into scope during its life; 0: from its begin on */
+	u32 call_fd;	  /* where calls are not recorded: the descriptor of its call */
+	u32 tid;	  /* its number when the state was made, or since its last exec */
+	u64 bytes_end_ns; /* of its last call on a Unix socket; 0: none was seen */
+	u64 exit_ns;	  /* when its exit began; 0: it has not */
+	u64 entered_ns;	  /* when it came into scope during its life; 0: from its begin on */
 };
 
 #endif
