@@ -93,7 +93,7 @@ def syscall(bench):
 def sched(bench):
     """what recording adds to a switch and a wake-up, of two processes that take turns on one CPU"""
     calls = [bench.program("pingpong"), str(CALLS // 20)]
-    kinds = {"fathom record": lambda: bench.record("-a")}
+    kinds = {"fathom record": lambda: bench.record("-a", "--detail", "calls")}
     if shutil.which("perf"):
         kinds["perf sched record"] = lambda: ["perf", "sched", "record", "-o",
                                               bench.path("perf.data"), "--"]

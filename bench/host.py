@@ -205,7 +205,8 @@ class Bench:
 
     def record_host(self, *options):
         target = self.path("host")
-        return Recorder([self.fathom, "record", "-o", target, *(options or ["-a"])], target)
+        return Recorder([self.fathom, "record", "-o", target,
+                         *(options or ["-a", "--detail", "calls"])], target)
 
     def chunk_of(self, directory):
         """The only chunk of a recording, and its number of records."""

@@ -123,7 +123,7 @@ def cpu_bytes(bench, redis):
     The bytes that each busy CPU adds, and the number of records that were lost. Without --keep,
     whose memory depends on the contents of a chunk.
     """
-    _, idle, most, lost = under_load(bench.record_host("--rotate", "1s"), redis)
+    _, idle, most, lost = under_load(bench.record_host("--detail", "calls", "--rotate", "1s"), redis)
     return max(0, most[1] - idle[1]) / possible_cpus(), lost
 
 
@@ -166,7 +166,8 @@ def tell_recorder(bench):
         for _ in range(bench.rounds):
             adds, lost_before = cpu_bytes(bench, redis)
             maps, idle, most, lost = under_load(
-                bench.record_host("--rotate", "1s", "--keep", "3s"), redis)
+                bench.record_host("--detail", "calls", "--rotate", "1s", "--keep",
+                                  "3s"), redis)
             for name, value in recorder_bytes(maps, idle, most, adds).items():
                 found.setdefault(name, Runs()).add(value / MB, lost_before + lost)
             if shutil.which("perf"):

@@ -127,9 +127,9 @@ def kinds_of(bench, server, options):
     data = bench.path("perf.data")
     mapped = [*options, *mapped_beside(bench)]
     kinds = {
-        "load in scope": lambda: bench.record_host("-a", *mapped),
+        "load in scope": lambda: bench.record_host("-a", "--detail", "calls", *mapped),
         "load out of scope": lambda: record_server(bench, server, mapped),
-        UNMAPPED: lambda: bench.record_host("-a", *options),
+        UNMAPPED: lambda: bench.record_host("-a", "--detail", "calls", *options),
         NOTHING: lambda: Recorder([bench.program("floor")], data)}
     if shutil.which("perf"):
         kinds[PEER] = lambda: Recorder(perf_command(data), data)

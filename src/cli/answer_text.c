@@ -76,8 +76,10 @@ void source_write_text(const struct terminal *t, const struct source_view *sourc
 	if (source->filters & FILTER_CALLS)
 		terminal_sentence(
 			t, "detail: ",
-			"waits without calls were recorded in all of the time, or a part of it "
-			"(--detail waits): calls count where they slept, cpu is user and kernel");
+			"only waits were recorded, in all of the time or a part of it (--detail "
+			"waits): a call counts once for each of its waits, calls that did not wait "
+			"and page faults are absent, and cpu is user and kernel; --detail calls "
+			"records each call");
 	else if (source->filters & FILTER_SYSCALLS)
 		terminal_sentence(
 			t, "filter: ",

@@ -37,7 +37,7 @@ const struct option seal_option_table[] = {
 
 #define AT(field) offsetof(struct top_options, field)
 const char top_usage[] = "[DIR | -p PID... | --cgroup PATH...] [-d TIME] [-n N] [--once]\n"
-			 "       [--by KEYS] [--sort KEY] [--json]";
+			 "       [--detail LEVEL] [--by KEYS] [--sort KEY] [--json]";
 
 const struct option top_option_table[] = {
 	{"duration", 'd', "TIME", "stop after this time; a bare number counts seconds", NULL,
@@ -47,6 +47,8 @@ const struct option top_option_table[] = {
 	{"pid", 'p', "PID", "only these processes, and the children they start later", NULL,
 	 AT(pids), option_pids},
 	{"cgroup", 0, "PATH", "only the processes of this cgroup", NULL, AT(cgroups), option_texts},
+	{"detail", 0, "LEVEL", "calls or waits (default: waits for the whole host, else\ncalls)",
+	 NULL, AT(detail), option_detail},
 	{"by", 0, "KEYS", "a row per " KEYS_HELP ", as in 'fathom report'", NULL, AT(by),
 	 option_text},
 	{"sort", 0, "KEY", "cpu, total, count, errors, p99, max or key", NULL, AT(sort),
@@ -149,6 +151,12 @@ int top_options_check(void *options, const struct operands *operands, struct err
 				"the recorder of %s has chosen what to record: leave out -p "
 				"and --cgroup",
 				o->dir);
+	if (!err && o->dir && o->detail.given)
+		err = error_say(e, EINVAL,
+				"the recorder of %s has chosen the level: leave out --detail",
+				o->dir);
+	if (!o->detail.given)
+		o->detail.waits = !o->pids.count && !o->cgroups.count;
 	if (o->once)
 		o->count = 1;
 	return err;

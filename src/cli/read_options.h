@@ -6,6 +6,7 @@
 #define CLI_READ_OPTIONS_H
 
 #include "cli/option.h"
+#include "cli/record_options.h"
 #include "recorder/default_dir.h"
 
 /* chunks, rotate, snapshot: one directory */
@@ -25,8 +26,9 @@ struct top_options {
 	bool once;
 	struct option_pids pids;
 	struct option_list cgroups;
-	const char *by;	  /* NULL: services, names and processes */
-	const char *sort; /* NULL: as suits the rows */
+	struct option_detail detail; /* the check chooses it, if it is not given */
+	const char *by;		     /* NULL: services, names and processes */
+	const char *sort;	     /* NULL: as suits the rows */
 	bool json;
 	const char *dir; /* set by the check: directory of a running recorder; NULL: record */
 };

@@ -16,6 +16,7 @@
 #include "chunk/chunk.h"
 #include "cli/command.h"
 #include "cli/read_options.h"
+#include "cli/record_lines.h"
 #include "cli/record_options.h"
 #include "cli/terminal.h"
 #include "recorder/default_dir.h"
@@ -23,6 +24,7 @@
 #include "recorder/recorder.h"
 
 #define PROGRESS_NS 500000000ull
+#define RATE_NS 10000000000ull /* of recording, after which its rate is told */
 #define COMMAND_NS 2000000000ull
 
 static volatile sig_atomic_t interrupted; /* number of signals */
@@ -48,6 +50,8 @@ struct session {
 	bool command;  /* there is one */
 	bool ended;    /* the command has ended */
 	bool progress; /* stderr is a terminal, and no command writes to it */
+	bool rate;     /* how much is recorded in an hour is still to be told */
+	bool compress; /* --compress */
 	bool limited;  /* old chunks go: --keep */
 };
 
@@ -65,6 +69,25 @@ static void progress_print(const struct session *s, u64 begin, u64 now)
 		"\r\033[Krecording %.1f s, %" PRIu64 " chunks sealed, %" PRIu64
 		" records lost (press Ctrl-C to stop)",
 		(double)(now - begin) / 1e9, c.sealed.chunks, lost_of(&c));
+}
+
+static u64 bytes_written(const struct session *s)
+{
+	struct recorder_counts c;
+
+	recorder_counts(s->recorder, &c);
+	return c.written_bytes;
+}
+
+/* What existed at the begin, which is recorded once, is in `first_bytes`. */
+static void rate_print(struct session *s, u64 begin, u64 now, u64 first_bytes)
+{
+	if (!s->rate || now - begin < RATE_NS)
+		return;
+	s->rate = false;
+	if (s->progress)
+		fprintf(stderr, "\r\033[K");
+	record_rate_print(stderr, bytes_written(s) - first_bytes, now - begin, s->compress);
 }
 
 static bool command_ended(struct session *s)
@@ -87,7 +110,7 @@ static u64 time_left(const struct session *s)
 
 static int session_run(struct session *s, struct error *e)
 {
-	u64 begin = clock_now_ns(), printed = 0;
+	u64 begin = clock_now_ns(), printed = 0, first_bytes = bytes_written(s);
 	int err = 0;
 
 	while (!err && !interrupted) {
@@ -97,6 +120,7 @@ static int session_run(struct session *s, struct error *e)
 			break;
 		err = recorder_step(s->recorder, e);
 		hooks_reap();
+		rate_print(s, begin, now, first_bytes);
 		if (s->progress && now - printed >= PROGRESS_NS) {
 			progress_print(s, begin, now);
 			printed = now;
@@ -316,10 +340,12 @@ static bool interrupted_again(void)
 }
 
 /* Records from the begin to the end, and prints the messages about it. */
-static int session_hold(struct session *s, const struct record_options *o, struct error *e)
+static int session_hold(struct session *s, const struct record_options *o,
+			const struct operands *operands, struct error *e)
 {
 	int err;
 
+	record_begin_print(stderr, o, operands);
 	cgroups_report(o);
 	hidden_report(s);
 	s->until_ns = o->duration_ns ? clock_now_ns() + o->duration_ns : 0;
@@ -341,6 +367,8 @@ static int record_run(const void *fields, const struct operands *operands, struc
 	struct recorder_options options = {.dir = o->output};
 	struct session s = {.command = operands->command,
 			    .progress = isatty(STDERR_FILENO) && !operands->command,
+			    .rate = !operands->command && !o->flight,
+			    .compress = o->compress,
 			    .limited = o->keep.time_ns || o->keep.bytes};
 	int command_failed = 0, err = scope_fill(o, operands, &options, e);
 	bool opened = false, begun = false;
@@ -354,7 +382,7 @@ static int record_run(const void *fields, const struct operands *operands, struc
 		err = room_advise(&s, recorder_open(&s.recorder, &options, e), e);
 	if (!err) {
 		opened = true;
-		err = session_hold(&s, o, e);
+		err = session_hold(&s, o, operands, e);
 		command_failed = recorder_command_failed(s.recorder);
 		begun = recorder_begun(s.recorder);
 		if (err && !command_failed) /* before the wait for commands of --on-chunk */
@@ -385,8 +413,13 @@ const struct command command_record = {
 	.description =
 		"Records what the kernel does for each thread, and the spans of applications, "
 		"into a\n"
-		"directory of chunks. Without a scope it records the whole host until Ctrl-C.",
+		"directory of chunks. Without a scope it records the waits of the whole host "
+		"until\n"
+		"Ctrl-C; --detail calls records each call, too. Of a command, processes and "
+		"cgroups\n"
+		"it records each call.",
 	.examples = "  fathom record -d 10\n"
+		    "  fathom record -d 10 --detail calls\n"
 		    "  fathom record -- curl -s http://localhost/\n"
 		    "  fathom record -p $(pidof nginx | tr ' ' ,) -d 5s -o nginx.data\n"
 		    "  fathom record --rotate 1s --keep 10m -o /var/lib/fathom\n",

@@ -31,8 +31,11 @@ const struct option record_option_table[] = {
 	 NULL, AT(keep), option_limits},
 	{"event", 0, "S:N", "record this kernel tracepoint: sched:*,!sched:sched_switch", NULL,
 	 AT(events), option_events},
-	{"detail", 0, "LEVEL", "calls, waits (no calls: much cheaper), or waits,bytes", "calls",
-	 AT(detail), option_detail},
+	{"detail", 0, "LEVEL",
+	 "calls, waits (no calls: much cheaper), or waits,bytes\n(default: waits for the whole "
+	 "host "
+	 "and --flight, else calls)",
+	 NULL, AT(detail), option_detail},
 	{"syscalls", 0, "LIST",
 	 "only these system calls (%desc,!close), or all but these\n(!read,write)", NULL,
 	 AT(syscalls), option_syscalls},
@@ -148,10 +151,10 @@ int option_syscalls(void *field, const char *text, struct error *e)
 
 int option_detail(void *field, const char *text, struct error *e)
 {
-	struct option_detail detail = {.waits = strcmp(text, "waits") == 0};
+	struct option_detail detail = {.given = true, .waits = strcmp(text, "waits") == 0};
 
 	if (strcmp(text, "waits,bytes") == 0)
-		detail = (struct option_detail){.waits = true, .bytes = true};
+		detail.waits = detail.bytes = true;
 	else if (!detail.waits && strcmp(text, "calls") != 0)
 		return error_say(e, EINVAL, "is none of calls, waits and waits,bytes");
 	*(struct option_detail *)field = detail;
@@ -199,9 +202,20 @@ static int events_check(const struct option_list *events, struct error *e)
 	return 0;
 }
 
+/* Only calls can be chosen by --syscalls, so this option alone means that they are wanted. */
+static void detail_choose(struct record_options *o, const struct operands *operands)
+{
+	bool waits = o->flight || record_options_host(o, operands);
+
+	if (o->detail.given)
+		return;
+	o->detail.raised = waits && o->syscalls.given;
+	o->detail.waits = waits && !o->syscalls.given;
+}
+
 int record_options_check(void *options, const struct operands *operands, struct error *e)
 {
-	const struct record_options *o = options;
+	struct record_options *o = options;
 
 	if (operands->count > 0)
 		return error_say(e, EINVAL,
@@ -211,14 +225,15 @@ int record_options_check(void *options, const struct operands *operands, struct 
 		return error_say(e, EINVAL, "a command is missing after --");
 	if (o->all && (o->pids.count || o->cgroups.count))
 		return error_say(e, EINVAL, "-a records the whole host: leave out -p and --cgroup");
-	if (o->detail.waits && (o->syscalls.given || o->spans_only || o->stacks_min_ns))
+	if (o->detail.waits && o->syscalls.given)
 		return error_say(e, EINVAL,
-				 "--detail waits records no calls: leave out --syscalls, "
-				 "--spans-only and --stacks, or use --detail calls");
+				 "--detail waits records no calls: leave out --syscalls, or use "
+				 "--detail calls");
 	if (o->flight && (o->rotate.time_ns || o->rotate.bytes))
 		return error_say(
 			e, EINVAL,
 			"--flight writes chunks only for 'fathom snapshot': leave out --rotate");
+	detail_choose(o, operands);
 	return events_check(&o->events, e);
 }
 

@@ -26,8 +26,10 @@ int option_detail(void *field, const char *text, struct error *e); /* struct opt
 
 /* How much is recorded. All false: each call. */
 struct option_detail {
-	bool waits; /* no calls: only the waits, each with the call that it is in */
-	bool bytes; /* with waits: byte ranges of connections, too */
+	bool given;  /* by the user; else record_options_check() chooses */
+	bool raised; /* to calls, because --syscalls is given */
+	bool waits;  /* no calls: only the waits, each with the call that it is in */
+	bool bytes;  /* with waits: byte ranges of connections, too */
 };
 
 struct record_options {
@@ -52,7 +54,11 @@ struct record_options {
 extern const struct option record_option_table[];
 extern const char record_usage[];
 
-/* The command to run is operands->command, NULL if there is none. */
+/*
+ * Also chooses the level of detail, if none is given: waits for the whole host and for a flight
+ * recorder, which are left on, else calls. The command to run is operands->command, NULL if there
+ * is none.
+ */
 int record_options_check(void *options, const struct operands *operands, struct error *e);
 void record_options_release(void *options);
 

@@ -161,10 +161,11 @@ const struct command command_top = {
 	.summary = "show live what services and processes wait for",
 	.usage = top_usage,
 	.description =
-		"Records the host in chunks of one second, and shows services, names of spans and\n"
-		"processes with their time split as each chunk arrives. With DIR it follows the\n"
-		"recorder of that directory, and makes it seal a chunk each second. Keys on a\n"
-		"terminal: q quits, a n s p t y w choose the rows, C T N 9 M E sort them.",
+		"Records the waits of the host in chunks of one second, and shows services, names\n"
+		"of spans and processes with their time split as each chunk arrives. Of processes\n"
+		"and cgroups it records each call. With DIR it follows the recorder of that\n"
+		"directory, and makes it seal a chunk each second. Keys on a terminal: q quits,\n"
+		"a n s p t y w choose the rows, C T N 9 M E sort them.",
 	.examples = "  fathom top\n"
 		    "  fathom top -p $(pidof redis-server)\n"
 		    "  fathom top --once --json | jq .by.process[0]\n",

@@ -22,7 +22,9 @@ static int own_begin(struct top_feed *f, const struct top_options *o, struct err
 	struct recorder_options what = {.host = !o->pids.count && !o->cgroups.count,
 					.pid_count = o->pids.count,
 					.cgroups = (const char *const *)o->cgroups.data,
-					.cgroup_count = o->cgroups.count};
+					.cgroup_count = o->cgroups.count,
+					.no_calls = o->detail.waits,
+					.no_bytes = o->detail.waits && !o->detail.bytes};
 	int err;
 
 	f->pids = calloc(o->pids.count + 1, sizeof(*f->pids));

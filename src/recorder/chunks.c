@@ -70,6 +70,11 @@ u64 chunking_bytes(const struct chunking *c)
 	return chunk_writer_bytes(c->writer);
 }
 
+u64 chunking_written(const struct chunking *c)
+{
+	return c->ended_bytes + (c->writer ? chunking_bytes(c) : 0);
+}
+
 /* The previous chunk is complete up to late_ns; 0: up to its end. */
 static int writer_open(struct chunking *c, u64 begin_ns, u64 late_ns, struct chunk_writer **writer,
 		       struct error *e)
@@ -113,6 +118,7 @@ static int writer_end(struct chunking *c, u64 cut_ns, u64 incomplete, struct chu
 	chunk_writer_incomplete(c->writer, incomplete - c->incomplete_written);
 	c->incomplete_written = incomplete;
 	err = chunk_writer_cut(c->writer, cut_ns, next, e);
+	c->ended_bytes += chunking_bytes(c);
 	pushed = chunk_sealer_push(c->sealer, c->writer);
 	if (pushed)
 		chunk_writer_close(c->writer);

@@ -43,6 +43,7 @@ struct chunking {
 	struct chunk_writer *writer; /* of the open chunk; NULL: none is open */
 	struct chunk_sealer *sealer;
 	u64 next_seq;			 /* only this recorder makes chunks; 0: none was begun */
+	u64 ended_bytes;		 /* of the chunks that have ended */
 	u64 incomplete_written;		 /* how many of capture's incomplete fields chunks have */
 	struct chunk_stream *life;	 /* of the writer, created at its first record */
 	VEC(struct chunk_stream *) cpus; /* of the writer, by CPU */
@@ -72,6 +73,9 @@ bool chunking_is_open(const struct chunking *c);
 
 /* Bytes written to the open chunk so far. */
 u64 chunking_bytes(const struct chunking *c);
+
+/* Bytes written to all chunks so far, before they are compressed. */
+u64 chunking_written(const struct chunking *c);
 
 /* Opens a chunk that begins at begin_ns. 0 or a negative errno. */
 int chunking_begin(struct chunking *c, u64 begin_ns, struct error *e);

@@ -564,6 +564,7 @@ void recorder_counts(struct recorder *r, struct recorder_counts *out)
 	capture_counts(r->capture, &c);
 	*out = (struct recorder_counts){0};
 	chunking_counts(&r->chunks, &out->sealed);
+	out->written_bytes = chunking_written(&r->chunks);
 	out->lost_buffer = most(c.lost_buffer, out->sealed.lost.buffer);
 	out->lost_recursion = most(c.lost_recursion, out->sealed.lost.recursion);
 	out->lost_application = most(c.lost_application, out->sealed.lost.application);

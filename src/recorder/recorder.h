@@ -88,6 +88,7 @@ int recorder_finish(struct recorder *r, struct error *e);
 
 struct recorder_counts {
 	struct chunking_counts sealed;
+	u64 written_bytes; /* to all chunks so far, before they are compressed */
 	u64 lost_buffer, lost_recursion, lost_application; /* so far */
 	u64 not_followed; /* changes of processes whose contexts were not looked up */
 	u64 hidden_pids,

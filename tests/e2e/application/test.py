@@ -546,11 +546,36 @@ def a_call_that_was_open_in_a_span_at_the_begin_of_spans_alone():
 
 
 @tests.add
+def spans_have_their_waits_where_calls_are_not_recorded():
+    """The ring is found, although no call that makes it is seen."""
+    for options in ([], ["--spans-only"]):
+        where = fathom.record("waits" + "".join(options), "--detail", "waits", *options, "--",
+                              PROGRAM, ROUNDS)
+        answer = fathom.report(where, "name")
+        equal(answer["lost"]["total"], 0, "lost records")
+        rows = {row["key"]: row for row in answer["rows"]}
+        equal({name: rows[name]["count"] for name in NAMES}, dict.fromkeys(NAMES, ROUNDS),
+              f"spans, {options}")
+        check(rows["sleep"]["time"]["timer_ns"] > ROUNDS * 1500 * US, f"sleep: {rows['sleep']}")
+        for name in ("request", "sleep", "read"):
+            time_of = rows[name]["time"]
+            equal((time_of["user_ns"], time_of["kernel_ns"]), (0, 0), f"parts of {name} by calls")
+            check(time_of["cpu_ns"] > 0, f"on a CPU in {name}: {time_of}")
+            equal(time_of["unknown_ns"], 0, f"unknown in {name}")
+        spans = spans_of(where)
+        sleeps = {span["span_id"] for span in spans if span["name"] == "sleep"}
+        asleep = {span["parent_id"] for span in spans
+                  if span["attributes"].get("syscall") == "clock_nanosleep"}
+        equal(sleeps - asleep, set(), "spans without their sleep")
+
+
+@tests.add
 def start_order_does_not_matter_for_the_whole_host():
     with harness.Process([PROGRAM, str(ROUNDS), "wait"], stdin=subprocess.PIPE) as program:
         try:
             where = fathom.path("host")
-            result = fathom.run("record", "-o", where, "-d", f"{2 * harness.SLOWER}s")
+            result = fathom.run("record", "--detail", "calls", "-o", where, "-d",
+                                f"{2 * harness.SLOWER}s")
             equal(result.returncode, 0, f"record: {result.stderr}")
         finally:
             program.kill()

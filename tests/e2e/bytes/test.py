@@ -472,7 +472,7 @@ def check_tiles(spans, at_least):
 
 def record_host(name, *command):
     """Records the whole host under a command."""
-    recording = fathom.record(name, "-a", *servers.ROOM, "--", *command)
+    recording = fathom.record(name, "-a", "--detail", "calls", *servers.ROOM, "--", *command)
     servers.check_loss(fathom, recording)
     return recording
 

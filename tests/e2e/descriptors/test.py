@@ -191,7 +191,7 @@ def what_a_command_inherits_has_names():
     given, taken = fathom.path("given"), fathom.path("taken")
     with open(given, "w", encoding="ascii") as file:
         file.write("x")
-    for options in ([], ["-a"], ["-p", str(os.getpid())]):
+    for options in ([], ["-a", "--detail", "calls"], ["-p", str(os.getpid())]):
         where = fathom.path("inherits" + "".join(options[:1]))
         with open(given, "rb") as source, open(taken, "wb") as out, \
                 subprocess.Popen([fathom.binary, "record", *options, "-o", where, "--",
@@ -230,7 +230,7 @@ def the_descriptors_of_a_command_in_a_flight_recorder():
     with open(given, "w", encoding="ascii") as file:
         file.write("x")
     with open(given, "rb") as source:
-        result = fathom.run("record", "--flight", "-o", where, "--", "sh", "-c",
+        result = fathom.run("record", "--flight", "--detail", "calls", "-o", where, "--", "sh", "-c",
                             f"sleep 0.5; cat; exec {fathom.binary} snapshot {where}",
                             stdin=source)
     equal(result.returncode, 0, result.stderr)

@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings without calls (--detail waits): what a wait says by itself, and what is not there."""
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import harness
 from harness import check, equal
 
 harness.require_root()
 fathom = harness.Fathom(sys.argv[1])
+TRAPS, POINTERS = sys.argv[2:4]
+MS = 1000000
+WAITS = ["--detail", "waits"]
 tests = harness.Tests()
 
 # Reads a FIFO that its parent writes ten times, 20 ms apart, and a socket the same way.
@@ -57,9 +62,48 @@ os.wait()
 """
 
 
-def waits_in(recording, call):
+def spans_of(recording, kind=None):
     return [span for trace in fathom.trace_all(recording)["traces"] for span in trace["spans"]
-            if span["kind"] == "wait" and span["attributes"].get("syscall") == call]
+            if kind in (None, span["kind"])]
+
+
+def waits_in(recording, call):
+    return [span for span in spans_of(recording, "wait")
+            if span["attributes"].get("syscall") == call]
+
+
+def length(span):
+    return span["end_ns"] - span["begin_ns"]
+
+
+def record_trap(name, *args, options=()):
+    """None if the trap cannot be made here."""
+    recording = fathom.path(name + "".join(options))
+    result = fathom.run("record", *WAITS, *options, "-o", recording, "--", TRAPS, name, *args)
+    if result.returncode == 77:
+        return None
+    equal(result.returncode, 0, f"{name}: {result.stderr}")
+    return recording
+
+
+class Recording:
+    """Of a process that is there already, from the begin of the block to its end."""
+
+    def __init__(self, name, pid, *options):
+        self.dir = fathom.path(name)
+        self.process = subprocess.Popen(
+            [fathom.binary, "record", *WAITS, *options, "-o", self.dir, "-p", str(pid)],
+            stderr=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        harness.until(lambda: self.process.poll() is not None or
+                      fathom.run("rotate", self.dir).returncode == 0, "it records")
+        return self.dir
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        _, stderr = self.process.communicate(timeout=60)
+        equal(self.process.returncode, 0, stderr)
 
 
 def record_pair(name, *options):
@@ -155,13 +199,149 @@ def bytes_go_with_waits_if_asked():
 
 @tests.add
 def options_about_calls_are_refused():
-    for option in ["--syscalls", "read"], ["--spans-only"], ["--stacks", "1ms"]:
-        result = fathom.run("record", "--detail", "waits", *option, "-d", "1")
-        equal(result.returncode, 2, f"status with {option}")
-        check("--detail calls" in result.stderr, result.stderr)
+    result = fathom.run("record", "--detail", "waits", "--syscalls", "read", "-d", "1")
+    equal(result.returncode, 2, "status with --syscalls")
+    check("--detail calls" in result.stderr, result.stderr)
     result = fathom.run("record", "--detail", "all", "-d", "1")
     equal(result.returncode, 2, "status with an unknown level")
     check(not os.path.exists(fathom.path("fathom.data")), "nothing was recorded")
+
+
+def check_second_thread(*options):
+    """Its waits before and in the exec, and those of its new program, are those of one thread."""
+    recording = record_trap("exec_second", "60", options=options)
+    threads = sorted(spans_of(recording, "thread"), key=lambda span: span["begin_ns"])
+    equal([span["tid"] for span in threads], [threads[0]["pid"]] * 2, "numbers at the end")
+    leader, other = threads
+    check(leader["end_ns"] < other["end_ns"] - 40 * MS, f"the leader ended in the exec: {leader}")
+    check(length(other) > 100 * MS, f"the other one lived on: {other}")
+    dozes = [span for span in spans_of(recording, "wait")
+             if span["name"] == "timer" and length(span) > 20 * MS]
+    equal({span["parent_id"] for span in dozes}, {other["span_id"]}, "whose the sleeps are")
+    check(sum(map(length, dozes)) > 90 * MS, f"before the exec, and after it: {dozes}")
+    for span in threads:
+        check(span["time"]["unknown_ns"] < 0.1 * length(span) + 2 * MS, f"known: {span}")
+    return recording
+
+
+@tests.add
+def an_exec_by_a_second_thread():
+    check_second_thread()
+
+
+@tests.add
+def an_exec_by_a_second_thread_across_cuts():
+    check(len(fathom.chunks(check_second_thread("--rotate", "3ms"))) > 10, "chunks")
+
+
+# The leader ends by itself, so that nothing in the exec of the second thread has to sleep.
+LEADER_GONE = """
+import ctypes, os, sys, threading, time
+def run():
+    time.sleep(0.1)
+    os.execv("/bin/sleep", ["sleep", "0.1"])
+threading.Thread(target=run).start()
+ctypes.CDLL(None).syscall(60, 0)
+"""
+
+
+@tests.add
+def an_exec_by_a_thread_whose_leader_has_ended():
+    recording = fathom.record("gone", *WAITS, "--", sys.executable, "-c", LEADER_GONE)
+    pid = min(span["pid"] for span in spans_of(recording, "thread"))
+    sleeper = max((span for span in spans_of(recording, "thread") if span["pid"] == pid),
+                  key=lambda span: span["end_ns"])
+    dozes = [span for span in waits_in(recording, "clock_nanosleep") if length(span) > 50 * MS]
+    equal([span["parent_id"] for span in dozes], [sleeper["span_id"]] * 2, "the sleeps of one thread")
+    check(sleeper["time"]["unknown_ns"] < 0.1 * length(sleeper), f"it is known: {sleeper['time']}")
+
+
+DOZE = "import time; print(flush=True); time.sleep(60)"
+
+
+@tests.add
+def a_sleep_that_a_signal_breaks_off_keeps_its_name():
+    with harness.Process([sys.executable, "-c", DOZE], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(0.05)
+        process.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGCONT)  # it is in restart_syscall when the recording begins
+        with Recording("restarted", process.pid) as recording:
+            for _ in range(3):
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(0.02)
+                process.send_signal(signal.SIGCONT)
+                time.sleep(0.02)
+        process.kill()
+    calls = {span["attributes"].get("syscall") for span in spans_of(recording, "wait")} - {None}
+    equal(calls, {"clock_nanosleep"}, "the calls that it slept in")
+    sleeps = waits_in(recording, "clock_nanosleep")
+    check(len(sleeps) >= 4, f"{len(sleeps)} sleeps, of four or more")
+    equal({span["name"] for span in sleeps} - {"runnable"}, {"timer"}, "what they are")
+    stops = [span for span in spans_of(recording, "wait")
+             if span["attributes"].get("cause.reason") == "stopped by a signal"]
+    check(len(stops) >= 3, f"{len(stops)} stops of three")
+
+
+@tests.add
+def a_thread_that_a_supervisor_holds_is_in_no_call():
+    recording = record_trap("supervised", "5")
+    if not recording:
+        return "this kernel has no seccomp notification"
+    child = max(span["pid"] for span in spans_of(recording, "thread"))
+    held = [span for span in spans_of(recording, "wait") if span["pid"] == child and
+            "held by a supervisor" in span["attributes"].get("cause.reason", "")]
+    check(sum(map(length, held)) > 5 * 18 * MS, f"held: {held}")
+    equal({span["name"] for span in held}, {"other"}, "what it waited for")
+    check(all("syscall" not in span["attributes"] for span in held), f"a call: {held}")
+    return None
+
+
+@tests.add
+def a_fault_that_another_thread_serves():
+    """It sleeps interruptibly, and in no call."""
+    with harness.Process([TRAPS, "late_end"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True) as trap:
+        if not trap.stdout.readline():
+            return "faults cannot be held here"
+        with Recording("served", trap.pid) as recording:
+            time.sleep(0.1)
+            trap.communicate("x", timeout=30)
+    held = next(row for row in fathom.report(recording, "thread")["rows"] if row["tid"] != trap.pid)
+    check(held["time"]["fault_ns"] > 0.5 * held["total_ns"] and not held["time"]["other_ns"],
+          f"what the thread waited for: {held['time']}")
+    return None
+
+
+@tests.add
+def spans_alone_leave_the_rest_out():
+    recording = fathom.record("alone", *WAITS, "--spans-only", "--", sys.executable, "-c",
+                              "import time; [time.sleep(0.01) for _ in range(10)]")
+    equal(spans_of(recording, "wait"), [], "waits under no span")
+    for row in fathom.report(recording, "thread")["rows"]:
+        known = {part for part, ns in row["time"].items() if ns} - {"unknown_ns", "runnable_ns"}
+        equal(known, set(), f"what is known of {row}")
+    text = fathom.ok("report", recording)
+    check("--spans-only" in text and "--detail waits" in text, text)
+
+
+@tests.add
+def stacks_of_waits():
+    recording = fathom.record("stacks", *WAITS, "--stacks", "20ms", "--", POINTERS, "nanosleep",
+                              "futex", "pipe")
+    shown = {}
+    for span in spans_of(recording, "wait"):
+        if "stack" in span:
+            shown.setdefault(span["attributes"].get("syscall"), []).append(span)
+    for call, of_kernel in (("nanosleep", "nanosleep"), ("futex", "futex"), ("read", "pipe_read")):
+        stack = max(shown[call], key=length)["stack"]
+        names = {kernel: [frame.get("function") or "" for frame in stack
+                          if frame["kernel"] == kernel] for kernel in (True, False)}
+        check(any(of_kernel in name for name in names[True]), f"{of_kernel} among {names[True]}")
+        at = names[False].index("inner")
+        equal(names[False][at:at + 3], ["inner", "middle", "outer"], f"functions of {call}")
+    short = [span for spans in shown.values() for span in spans if length(span) < 20 * MS]
+    equal(short, [], "stacks of short waits")
 
 
 with fathom:

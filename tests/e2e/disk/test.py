@@ -262,7 +262,7 @@ def a_cold_database():
 @tests.add
 def what_is_written_behind_is_its_writers():
     path = os.path.join(WORK, "behind")
-    recording = fathom.record("behind", "-a", "--", "sh", "-c",
+    recording = fathom.record("behind", "-a", "--detail", "calls", "--", "sh", "-c",
                               f"dd if=/dev/zero of={path} bs=64k count=64 2>/dev/null; "
                               f"sync -f {path}")
     disk = Disk(recording)
@@ -311,8 +311,8 @@ def each_flush_of_a_journal_is_recorded():
     if not device:
         return "there are no loop devices"
     try:
-        recording = fathom.record("journal", "-a", "--event", "block:block_rq_issue", "--",
-                                  "unshare", "-m", sys.executable, "-c", JOURNALLED, device, place)
+        recording = fathom.record("journal", "-a", "--detail", "calls", "--event",
+                                  "block:block_rq_issue", "--", "unshare", "-m", sys.executable, "-c", JOURNALLED, device, place)
         number = os.stat(device).st_rdev
     finally:
         servers.run("losetup", "-d", device)

@@ -287,7 +287,7 @@ def flight_recorder_on_a_full_disk():
     """A snapshot that cannot be written is an error, and the next one is another try."""
     with mounted("flight", "size=64k") as path:
         out = os.path.join(path, "out")
-        with harness.Process([fathom.binary, "record", "--flight", "-o", out, "--", "sh", "-c",
+        with harness.Process([fathom.binary, "record", "--flight", "--detail", "calls", "-o", out, "--", "sh", "-c",
                               "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); read x < /etc/hostname;"
                               " done; echo begun; read x"], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -352,7 +352,7 @@ def descriptors_of(pid):
 def a_snapshot_that_fails_leaves_nothing():
     """At whichever step, for want of descriptors; but of one that is not sealed it is said."""
     out, failed, left = fathom.path("few"), 0, set()
-    with harness.Process([fathom.binary, "record", "--flight", "-o", out, "--", "sh", "-c",
+    with harness.Process([fathom.binary, "record", "--flight", "--detail", "calls", "-o", out, "--", "sh", "-c",
                           "echo begun; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True) as recorder:
         recorder.stdout.readline()

@@ -21,12 +21,13 @@ before = harness.programs_left(set())
 
 
 class Recorder:
-    """`fathom record --flight ... -- CMD`; ends with the block."""
+    """`fathom record --flight --detail calls ... -- CMD`; ends with the block."""
 
     def __init__(self, name, *args):
         self.dir = fathom.path(name)
         self.process = subprocess.Popen(
-            [fathom.binary, "record", "--flight", "-o", self.dir, *map(str, args)],
+            [fathom.binary, "record", "--flight", "--detail", "calls", "-o", self.dir,
+             *map(str, args)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def __enter__(self):

@@ -18,18 +18,16 @@ tests = harness.Tests()
 random.seed(SEED)
 
 
-def record_busy_host():
+def record_busy_host(detail):
     """Whole host: processes that come and go, sleep, read, talk through pipes."""
     script = ("for i in 1 2; do ls -lR /etc/apt >/dev/null; cat /etc/passwd | sort | wc -l;"
               " sleep 0.05; python3 -c 'import threading,time;"
               " t=[threading.Thread(target=time.sleep,args=(.02,)) for _ in range(4)];"
               " [x.start() for x in t]; [x.join() for x in t]'; done")
-    return fathom.record("host", "-a", "--", "sh", "-c", script)
+    return fathom.record(f"host-{detail}", "-a", "--detail", detail, "--", "sh", "-c", script)
 
 
-@tests.add
-def answers_of_a_cut_trace_are_those_of_the_whole():
-    recording = record_busy_host()
+def check_law(recording):
     chunk = fathom.chunks(recording)[0]["path"]
     result = subprocess.run([LAW_OF, chunk, str(SEED), "25"], text=True, capture_output=True,
                             timeout=500)
@@ -37,8 +35,19 @@ def answers_of_a_cut_trace_are_those_of_the_whole():
 
 
 @tests.add
+def answers_of_a_cut_trace_are_those_of_the_whole():
+    check_law(record_busy_host("calls"))
+
+
+@tests.add
+def answers_of_waits_alone_are_those_of_the_whole():
+    check_law(record_busy_host("waits"))
+
+
+@tests.add
 def the_law_holds_over_what_was_lost():
-    recording = fathom.record("lossy", "--buffer", "64K", "-a", "--", CALLS, "100000")
+    recording = fathom.record("lossy", "--buffer", "64K", "-a", "--detail", "calls", "--", CALLS,
+                              "100000")
     chunk = fathom.chunks(recording)[0]
     if not chunk["lost"]["buffer"]:
         return "nothing was lost"

@@ -147,7 +147,7 @@ def while_a_snapshot_is_being_sealed():
     """Who asked for it gets it."""
     if not strace_works():
         return "strace cannot delay calls here"
-    with recorded_slowly("snapshot", "50ms", "--flight") as process:
+    with recorded_slowly("snapshot", "50ms", "--flight", "--detail", "calls") as process:
         with subprocess.Popen([fathom.binary, "snapshot", fathom.path("snapshot")], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asks:
             harness.until(lambda: names_in("snapshot")[0], "a chunk that is not sealed")
@@ -246,7 +246,7 @@ def while_a_command_begins():
 
 @tests.add
 def while_a_flight_recorder_begins():
-    while_it_begins("flight", (0.6,), "--flight")
+    while_it_begins("flight", (0.6,), "--flight", "--detail", "calls")
 
 
 @tests.add

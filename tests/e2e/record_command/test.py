@@ -3,6 +3,7 @@
 """Records a command whose system calls are known, and asks for all of them."""
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -249,6 +250,45 @@ def ctrl_c_ends_a_recording_of_the_host():
                                fathom.report(fathom.path("host"), "process")["rows"]},
           "fathom does not record itself")
     harness.check_sums(fathom, fathom.path("host"))
+
+
+@tests.add
+def the_level_follows_what_is_recorded():
+    for name, words, level, said in (
+            ("level-host", ["-d", "0.3"], "waits",
+             "recording waits of the whole host for 300 ms; --detail calls records each call, too"),
+            ("level-all", ["-a", "--", "sleep", "0.1"], "waits",
+             "waits of the whole host while the command runs; --detail calls"),
+            ("level-given", ["--detail", "calls", "-d", "0.3"], None,
+             "recording calls of the whole host"),
+            ("level-raised", ["--syscalls", "read", "-d", "0.3"], None,
+             "because --syscalls is given"),
+            ("level-process", ["-p", os.getpid(), "-d", "0.3"], None,
+             "recording calls of the process for 300 ms"),
+            ("level-command", ["--", "sleep", "0.1"], None, "records, ")):
+        path = fathom.path(name)
+        result = fathom.run("record", "-o", path, *words)
+        equal(result.returncode, 0, result.stderr)
+        check(said in result.stderr.splitlines()[0], f"{words}: the first line of {result.stderr}")
+        equal(fathom.report(path, "syscall").get("detail"), level, f"level of {words}")
+        text = fathom.ok("report", "--by", "syscall", path)
+        equal("--detail calls" in text, level == "waits", f"how to get calls: {text}")
+        shutil.rmtree(path)  # a busy host makes many calls, of which nothing else is asked
+
+
+@tests.add
+def how_much_an_hour_has_is_said_after_ten_seconds():
+    with subprocess.Popen([fathom.binary, "record", "-o", fathom.path("rate"), "-p",
+                           str(os.getpid())], stderr=subprocess.PIPE, text=True) as recorder:
+        try:
+            begin = time.monotonic()
+            lines = [recorder.stderr.readline(), recorder.stderr.readline()]
+            took = time.monotonic() - begin
+        finally:
+            recorder.send_signal(signal.SIGINT)
+            recorder.communicate(timeout=60)
+    check(re.fullmatch(r"fathom: [\d.]+ [KMGT]?B an hour at this rate\n", lines[1]), f"{lines}")
+    check(took > 9, f"after {took} s")
 
 
 def ignore_some():

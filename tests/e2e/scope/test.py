@@ -144,7 +144,7 @@ def a_program_that_the_kernel_starts_was_not_executed_by_a_call():
     except OSError as problem:
         return f"{CORE_PATTERN}: {problem.strerror}"
     try:
-        path = fathom.record("helped", "-a", "--", "sh", "-c", """
+        path = fathom.record("helped", "-a", "--detail", "calls", "--", "sh", "-c", """
             for i in 1 2 3; do sh -c 'ulimit -c unlimited; kill -SEGV $$'; done; sleep 0.3""")
     finally:
         with open(CORE_PATTERN, "w", encoding="ascii") as file:

@@ -92,7 +92,8 @@ def as_a_command_agrees_with_fio():
 
 @tests.add
 def with_the_whole_host():
-    recording, pid, witness = record("host", "host.json", "-a", *servers.ROOM)
+    recording, pid, witness = record("host", "host.json", "-a", "--detail", "calls",
+                                     *servers.ROOM)
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check("fio" in names, f"processes: {names}")
     witness.check(pid, check_io(recording, *counts("host.json")))

@@ -99,7 +99,7 @@ def with_the_whole_host():
     with nginx_start() as nginx:
         workers = servers.children(nginx.pid)
         before = len(log_lines())
-        recording = fathom.record("host", "-a", *servers.ROOM, "--", *wrk_args())
+        recording = fathom.record("host", "-a", "--detail", "calls", *servers.ROOM, "--", *wrk_args())
         lines = log_lines()[before:]
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check({"nginx", "wrk"} <= names, f"processes: {names}")

@@ -131,7 +131,8 @@ def as_a_command_agrees_with_redis():
 def with_the_whole_host():
     with servers.Server(*server_args(port)) as redis:
         harness.until(lambda: servers.answers(port), "redis")
-        recording = fathom.record("host", "-a", *servers.ROOM, "--", *benchmark_args(port, 1000))
+        recording = fathom.record("host", "-a", "--detail", "calls", *servers.ROOM, "--",
+                                  *benchmark_args(port, 1000))
     names = {row["process"] for row in fathom.report(recording, "process")["rows"]}
     check({"redis-server", "redis-benchmark"} <= names, f"processes: {names}")
     client = servers.pids_named(fathom, recording, "redis-benchmark")

@@ -427,8 +427,8 @@ def a_server_that_nobody_changed():
                 time.sleep(0.05)
             script = (f"redis-benchmark -p {port} -n 3000 -c 8 -q -t set,get >/dev/null; sleep 0.3")
             directory = fathom.path("redis")
-            result = fathom.run("record", "-a", "-o", directory, "--stacks", "10ms", "--", "sh",
-                                "-c", script)
+            result = fathom.run("record", "-a", "--detail", "calls", "-o", directory, "--stacks",
+                                "10ms", "--", "sh", "-c", script)
             equal(result.returncode, 0, result.stderr)
         finally:
             redis.terminate()

@@ -58,7 +58,7 @@ class Judged:
         window = [(span["begin_ns"], span["end_ns"])]
         self.possible = without(window, seen.gaps)
         self.sure = without(self.possible, seen.settles)
-        self.cpu = self.time["user_ns"] + self.time["kernel_ns"]
+        self.cpu = self.time["user_ns"] + self.time["kernel_ns"] + self.time["cpu_ns"]
 
     def expect(self, holds, text):
         if not holds:
@@ -179,7 +179,7 @@ def check_thread(rows, thread, seen):
         return None
     (_, ran_then, left_then), (_, ran, left) = max(before), min(after)
     ran, left = ran - ran_then, left - left_then
-    told = thread["time"]["user_ns"] + thread["time"]["kernel_ns"]
+    told = sum(thread["time"][part] for part in ("user_ns", "kernel_ns", "cpu_ns"))
     # what a switch takes is the thread's in part
     if told <= ran + max(0.02 * ran, 200e3) + SWITCH_NS * left:
         return None

@@ -26,7 +26,8 @@ tests = harness.Tests()
 SPANS_ONLY = ["--spans-only"]
 LEFT_OUT = ["--syscalls", "getppid"]
 ROTATE = ["--rotate", "100ms"]
-FLIGHT = ["--flight"]
+WAITS = ["--detail", "waits"]
+FLIGHT = ["--flight", "--detail", "calls"]
 
 # What of a span may be unknown, at most, and why. In all other cases nothing may.
 UNKNOWN = [
@@ -197,6 +198,9 @@ add("spans-only-syscalls", SPANS_ONLY + LEFT_OUT)
 add("flight", FLIGHT, "snapshot")
 add("flight-overwritten", FLIGHT + ["--buffer", "512K"], "snapshot")
 add("flight-spans-only", FLIGHT + SPANS_ONLY, "snapshot")
+add("waits", WAITS)
+add("waits-spans-only", WAITS + SPANS_ONLY)
+add("waits-spans-only-rotate", WAITS + SPANS_ONLY + ROTATE)
 add("killed", ROTATE, "kill")
 add("killed-spans-only", SPANS_ONLY, "kill")
 add("killed-syscalls", LEFT_OUT, "kill")

@@ -25,7 +25,7 @@ def spans_of(*args):
 @tests.add
 def the_load_is_recorded():
     result = subprocess.run([LOAD, "-n", str(REQUESTS), "-l", "10", SERVER, CLIENT, "--",
-                             fathom.binary, "record", "-a", "-o", DIRECTORY, "--"],
+                             fathom.binary, "record", "-a", "--detail", "calls", "-o", DIRECTORY, "--"],
                             text=True, capture_output=True, timeout=200)
     equal(result.returncode, 0, f"load: {result.stdout}{result.stderr}")
     check("errors 0" in result.stdout.replace("  ", " "), f"no request failed: {result.stdout}")

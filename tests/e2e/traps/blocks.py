@@ -44,7 +44,7 @@ def large_writes_have_all_their_bytes():
 @harness.tries
 def writeback_is_named():
     """Dirty pages that a worker writes are writeback, with the cgroup of the bio."""
-    path, _ = record("dirty", "16", options=["-a"])
+    path, _ = record("dirty", "16", options=["-a", "--detail", "calls"])
     made = {s["pid"] for s in spans(path, "syscall") if s["name"] == "syncfs"}
     written = [r for r in requests(path) if r["flags"] & WRITE]
     behind = [r for r in written if r["flags"] & WRITEBACK]

@@ -146,7 +146,7 @@ def names_that_change_before_the_snapshot_has_them():
     with harness.Process([TRAPS, "renaming", "24"]) as process:
         time.sleep(0.2)
         for attempt in range(2):
-            path = fathom.record(f"renaming-{attempt}", "-d", "60ms")
+            path = fathom.record(f"renaming-{attempt}", "--detail", "calls", "-d", "60ms")
             calls = [s for s in spans(path, "syscall", "lseek") if s["pid"] == process.pid]
             wrong = [(s["thread"], s["attributes"]["args"]) for s in calls
                      if f", {s['thread'][1:]}, " not in s["attributes"]["args"]]

@@ -59,8 +59,8 @@ def loop_device():
 def what_a_worker_issues_is_its_submitters():
     with loop_device() as device:
         number = os.stat(device).st_rdev
-        path = fathom.record(f"issued-{len(os.listdir(fathom.dir))}", "-a", "--buffer", "64M",
-                             "--event", "block:block_rq_issue", "--", "dd", "if=/dev/zero",
+        path = fathom.record(f"issued-{len(os.listdir(fathom.dir))}", "-a", "--detail", "calls",
+                             "--buffer", "64M", "--event", "block:block_rq_issue", "--", "dd", "if=/dev/zero",
                              f"of={device}", "bs=8M", "count=1", "oflag=direct")
     [writer] = {s["tid"] for s in spans(path, "syscall", "write") if s["process"] == "dd"
                 and s["attributes"].get("fd.name") == device}

@@ -43,8 +43,8 @@ def the_recorder_is_not_recorded():
     if not unshare_works():
         return "no pid namespaces here"
     path = fathom.path("host")
-    with harness.Process([*UNSHARED, fathom.binary, "record", "-o", path, "-d",
-                          f"{2 * harness.SLOWER}s"], stderr=subprocess.PIPE, text=True) as recorder:
+    with harness.Process([*UNSHARED, fathom.binary, "record", "--detail", "calls", "-o",
+                          path, "-d", f"{2 * harness.SLOWER}s"], stderr=subprocess.PIPE, text=True) as recorder:
         harness.until(lambda: fathom.run("rotate", path).returncode == 0 or
                       recorder.poll() is not None, "it records")
         own = descendants(recorder.pid)

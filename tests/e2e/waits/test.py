@@ -92,7 +92,7 @@ def check_open_call(recording, pid):
 @tests.add
 def call_open_at_the_begin_of_a_recording_of_the_host():
     with Sleeper() as sleeper:
-        recording = fathom.record("host", "-a", "--", "sh", "-c",
+        recording = fathom.record("host", "-a", "--detail", "calls", "--", "sh", "-c",
                                   f"sleep 0.2; printf x > {sleeper.fifo}; sleep 0.1")
         check_open_call(recording, sleeper.process.pid)
     harness.check_sums(fathom, recording)

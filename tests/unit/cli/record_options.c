@@ -50,6 +50,49 @@ TEST(the_whole_host_unless_told_otherwise)
 	CHECK(!record_options_host(&o, &parse_operands));
 }
 
+/* What is left on is cheap, and what is looked at closely has each call. */
+TEST(the_level_follows_the_scope)
+{
+	CHECK_EQ(parsed(""), 0);
+	CHECK(o.detail.waits && !o.detail.bytes && !o.detail.given && !o.detail.raised);
+	CHECK_EQ(parsed("-a -- true"), 0);
+	CHECK(o.detail.waits);
+	CHECK_EQ(parsed("--flight -p 1"), 0);
+	CHECK(o.detail.waits);
+	CHECK_EQ(parsed("-- true"), 0);
+	CHECK(!o.detail.waits && !o.detail.raised);
+	CHECK_EQ(parsed("-p 1"), 0);
+	CHECK(!o.detail.waits);
+	CHECK_EQ(parsed("--cgroup a"), 0);
+	CHECK(!o.detail.waits);
+	CHECK_EQ(parsed("--spans-only --stacks 1ms"), 0);
+	CHECK(o.detail.waits);
+}
+
+TEST(the_level_that_is_given)
+{
+	CHECK_EQ(parsed("--detail calls"), 0);
+	CHECK(!o.detail.waits && o.detail.given);
+	CHECK_EQ(parsed("--detail waits -- true"), 0);
+	CHECK(o.detail.waits && !o.detail.bytes);
+	CHECK_EQ(parsed("--detail waits,bytes -p 1"), 0);
+	CHECK(o.detail.waits && o.detail.bytes);
+	CHECK_EQ(parsed("--detail waits --detail calls"), 0);
+	CHECK(!o.detail.waits);
+	CHECK_EQ(parsed("--detail all"), -EINVAL);
+}
+
+TEST(to_choose_calls_is_to_want_them)
+{
+	CHECK_EQ(parsed("--syscalls read"), 0);
+	CHECK(!o.detail.waits && o.detail.raised);
+	CHECK_EQ(parsed("--syscalls read -- true"), 0);
+	CHECK(!o.detail.waits && !o.detail.raised);
+	CHECK_EQ(parsed("--detail waits --syscalls read"), -EINVAL);
+	CHECK_EQ(parsed("--detail calls --syscalls read"), 0);
+	CHECK(!o.detail.raised);
+}
+
 /* Otherwise nothing would ever be deleted, since the latest chunk stays. */
 TEST(what_is_kept_is_rotated)
 {

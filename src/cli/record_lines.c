@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record_lines.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+#define HOUR_NS 3600000000000ull
+
+static const char *scope_text(const struct record_options *o, const struct operands *operands)
+{
+	if (record_options_host(o, operands))
+		return "the whole host";
+	if (operands->command)
+		return o->pids.count || o->cgroups.count ? "the command and what else was chosen"
+							 : "the command";
+	if (o->pids.count && o->cgroups.count)
+		return "the chosen processes and cgroups";
+	if (o->cgroups.count)
+		return o->cgroups.count == 1 ? "the cgroup" : "the chosen cgroups";
+	return o->pids.count == 1 ? "the process" : "the chosen processes";
+}
+
+static void end_print(FILE *file, const struct record_options *o, const struct operands *operands)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	if (operands->command && o->all)
+		fprintf(file, " while the command runs");
+	if (o->duration_ns)
+		fprintf(file, "%s %s", operands->command && o->all ? ", at most" : " for",
+			units_format_ns((int64_t)o->duration_ns, text));
+	else if (!operands->command)
+		fprintf(file, "; Ctrl-C ends it");
+}
+
+void record_begin_print(FILE *file, const struct record_options *o, const struct operands *operands)
+{
+	bool host = record_options_host(o, operands);
+	const struct option_detail *detail = &o->detail;
+
+	if (operands->command && !host && (detail->given || !(detail->waits || detail->raised)))
+		return;
+	fprintf(file, "fathom: recording %s of %s", detail->waits ? "waits" : "calls",
+		scope_text(o, operands));
+	end_print(file, o, operands);
+	if (detail->raised)
+		fprintf(file, "; calls, not waits alone, because --syscalls is given");
+	else if (detail->waits && !detail->given)
+		fprintf(file, "; --detail calls records each call, too");
+	else if (!detail->waits && host)
+		fprintf(file, "; --detail waits costs less");
+	fprintf(file, "\n");
+}
+
+void record_rate_print(FILE *file, uint64_t bytes, uint64_t duration_ns, bool compress)
+{
+	uint64_t hour = (uint64_t)((double)bytes / (double)duration_ns * (double)HOUR_NS);
+	char text[UNITS_TEXT_BYTES];
+
+	units_format_bytes(hour, text);
+	fprintf(file, "fathom: %s%s an hour at this rate%s\n", text, strchr(text, 'B') ? "" : "B",
+		compress ? ", before it is compressed" : "");
+}
