@@ -3,6 +3,8 @@
 
 struct chunk_row chunk_row_of(const struct chunk_info *chunk)
 {
+	u64 ahead_ns = chunk->clock.unix_ns ? chunk->clock.unix_ns - chunk->clock.monotonic_ns : 0;
+
 	return (struct chunk_row){
 		.path = chunk->path,
 		.begin_ns = chunk->begin_ns,
@@ -15,5 +17,7 @@ struct chunk_row chunk_row_of(const struct chunk_info *chunk)
 			 .damaged = chunk->lost.damaged},
 		.incomplete = chunk->incomplete,
 		.state = chunk_state_name(chunk->state),
+		.begin_unix_ns = ahead_ns ? ahead_ns + chunk->begin_ns : 0,
+		.end_unix_ns = ahead_ns ? ahead_ns + chunk->end_ns : 0,
 	};
 }

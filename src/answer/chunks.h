@@ -13,8 +13,9 @@ struct chunk_row {
 	uint64_t records; /* as many as babeltrace2 counts events */
 	uint64_t bytes;
 	struct lost_view lost;
-	uint64_t incomplete; /* fields that are cut or could not be read */
-	const char *state;   /* "sealed", "open" or "recovered" */
+	uint64_t incomplete;		     /* fields that are cut or could not be read */
+	const char *state;		     /* "sealed", "open" or "recovered" */
+	uint64_t begin_unix_ns, end_unix_ns; /* both 0: unknown */
 };
 
 /* The row of a chunk, which borrows its path. */

@@ -53,16 +53,18 @@ static int ids_find(const struct source_options *from, struct traces *out, struc
 /*
  * Makes the filter for the spans of the kernel. What a process or a thread did is little enough to
  * be kept, and it can be in a trace whose other spans are of other processes: no trace is left out
- * then.
+ * then. Nor does anything but these spans tell which traces have certain calls.
  */
 static int filter_make(struct source_options *from, struct traces *out, struct error *e)
 {
 	const struct trace_choice *choice = &out->choice;
+	const struct filter *f = &choice->filter;
 	int err;
 
-	out->only = (struct kspan_filter){
-		.traced = !choice->threads, .pid = choice->pid, .tid = choice->tid};
-	if (choice->threads || (!choice->trace_id && (choice->pid || choice->tid)))
+	out->only = (struct kspan_filter){.traced = !choice->threads,
+					  .pid = f->pids_count == 1 ? f->pids[0] : 0,
+					  .tid = f->tid};
+	if (choice->threads || (!choice->trace_id && (filter_of_process(f) || filter_of_call(f))))
 		return 0;
 	if (choice->trace_id) {
 		err = id_parse(choice->trace_id, &out->ids);
@@ -97,8 +99,8 @@ static int trees_build(struct traces *out)
 		const struct source *source = out->sources.list.data[i];
 		const struct tree_options shape = {.boot = source->boot,
 						   .threads = choice->threads,
-						   .pid = choice->pid,
-						   .tid = choice->tid};
+						   .pid = out->only.pid,
+						   .tid = out->only.tid};
 		struct tree tree;
 
 		err = tree_build(source->partial, &shape, &tree);
@@ -144,7 +146,9 @@ int traces_give(const struct traces *traces, const struct trace_sink *to, size_t
 		const struct forest forest = {.p = source->partial,
 					      .tree = &traces->trees.data[i],
 					      .host = source->host,
-					      .several = traces->sources.several};
+					      .several = traces->sources.several,
+					      .clocks = source->view.clocks,
+					      .clocks_count = source->view.clocks_count};
 		size_t of_host = 0;
 
 		err = trace_build(&forest, &traces->choice, to, &of_host);

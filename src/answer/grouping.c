@@ -19,12 +19,16 @@ static bool has_key(const struct grouping *by, const char *name)
 	return false;
 }
 
-/* The kind of subject that has all keys: the one that the first key prefers, if possible. */
-static enum subject_kind kind_choose(const struct grouping *by)
+/* The kinds of subjects that have all keys. */
+static unsigned int kinds_of(const struct grouping *by)
 {
-	unsigned int of = by->keys[0]->of & (by->keys[1] ? by->keys[1]->of : OF_ANY);
+	return by->keys[0]->of & (by->keys[1] ? by->keys[1]->of : OF_ANY);
+}
 
-	return of & by->keys[0]->first ? by->keys[0]->first : of & -of;
+/* One of the kinds: the one that the first key prefers, if possible. */
+static enum subject_kind kind_choose(const struct grouping *by, unsigned int kinds)
+{
+	return kinds & by->keys[0]->first ? by->keys[0]->first : kinds & -kinds;
 }
 
 static const char *sort_choose(const struct grouping *by)
@@ -48,49 +52,67 @@ static int key_read(const char *text, size_t length, const struct key **key, str
 	return error_say(e, EINVAL, "cannot be '%.*s'; it is one of %s", (int)length, text, known);
 }
 
-int grouping_make(struct grouping *out, const char *by, struct error *e)
+static int keys_read(struct grouping *made, const char *by, struct error *e)
 {
 	size_t length = strcspn(by, ",");
+	int err = key_read(by, length, &made->keys[0], e);
+
+	if (err || !by[length])
+		return err;
+	err = key_read(by + length + 1, strlen(by + length + 1), &made->keys[1], e);
+	if (err || keys_pair(made->keys[0], made->keys[1]))
+		return err;
+	return error_say(e, EINVAL,
+			 "cannot be '%s': nothing tells these two apart (a key of the process goes "
+			 "with any other key, and besides syscall,file; syscall,errno; file,cause; "
+			 "peer,cause)",
+			 by);
+}
+
+int grouping_make(struct grouping *out, const char *by, const struct filter *filter,
+		  struct error *e)
+{
 	struct grouping made = {0};
-	int err = key_read(by, length, &made.keys[0], e);
+	unsigned int kinds;
+	int err = keys_read(&made, by, e);
 
-	if (!err && by[length]) {
-		const char *second = by + length + 1;
-
-		err = key_read(second, strlen(second), &made.keys[1], e);
-		if (!err && !keys_pair(made.keys[0], made.keys[1]))
-			err = error_say(e, EINVAL,
-					"cannot be '%s': no sum tells these two apart (any key of "
-					"the process goes with any other key; syscall,file; "
-					"syscall,errno; file,cause; peer,cause)",
-					by);
-	}
 	if (err)
 		return err;
-	made.of = kind_choose(&made);
+	if (filter)
+		made.filter = *filter;
+	kinds = kinds_of(&made) & filter_kinds(&made.filter);
+	if (!kinds)
+		return error_say(e, EINVAL, "%s cannot be filtered by %s: 'fathom trace' can", by,
+				 made.filter.name ? "--name" : "--file, --peer or --syscall");
+	made.of = kind_choose(&made, kinds);
 	made.sort = sort_choose(&made);
 	snprintf(made.name, sizeof(made.name), "%s", by);
 	*out = made;
 	return 0;
 }
 
-void grouping_default(struct grouping *out, const struct partial *p)
+const char *grouping_default(const struct partial *p, const struct filter *filter)
 {
-	struct error none = {0};
-	bool spans = false;
-
-	for (size_t i = 0; i < p->spans.count && !spans; i++)
-		spans = p->spans.data[i]->begun || p->spans.data[i]->ended;
-	grouping_make(out, spans ? "name" : "process", &none);
+	if (filter->name)
+		return "name";
+	if (filter_of_call(filter) || filter_of_process(filter))
+		return "process";
+	for (size_t i = 0; i < p->spans.count; i++)
+		if (p->spans.data[i]->begun || p->spans.data[i]->ended)
+			return "name";
+	return "process";
 }
 
-u32 grouping_sums(const struct grouping *by)
+struct sum_choice grouping_sums(const struct grouping *by)
 {
-	u32 sums = by->keys[0]->sums | (by->keys[1] ? by->keys[1]->sums : 0);
+	struct sum_choice sums = filter_sums(&by->filter);
 
+	sums.by |= by->keys[0]->sums | (by->keys[1] ? by->keys[1]->sums : 0);
 	if (by->of == OF_LIFE && !has_key(by, "cause"))
-		sums = 0;
-	return sums ? sums : SUM_BY_NOTHING;
+		sums.by = 0;
+	if (!sums.by)
+		sums.by = SUM_BY_NOTHING;
+	return sums;
 }
 
 /* ---- counting ---- */
@@ -100,6 +122,7 @@ struct filling {
 	struct rows *out;
 	const struct grouping *by;
 	bool parts; /* each part of time is a row of its own */
+	struct filter_use filter;
 	struct key_value values[2];
 };
 
@@ -191,6 +214,8 @@ static int one_add(struct filling *f, struct subject *s, const struct split *spl
 	struct group *g;
 	int err;
 
+	if (!filter_takes(&f->filter, s))
+		return 0;
 	if (f->parts)
 		return parts_add(f, s, split);
 	err = group_find(f, s, &g);
@@ -202,6 +227,8 @@ static int sum_add(struct filling *f, struct subject *s)
 	struct group *g;
 	int err;
 
+	if (!filter_takes(&f->filter, s))
+		return 0;
 	if (f->parts)
 		return parts_add(f, s, &s->sum->split);
 	err = group_find(f, s, &g);
@@ -215,7 +242,7 @@ static int wait_count(struct filling *f, struct subject *s)
 	int err;
 
 	s->part = sum_wait_part(s->sum->key);
-	if (s->part >= SPLIT_PARTS_COUNT)
+	if (s->part >= SPLIT_PARTS_COUNT || !filter_takes(&f->filter, s))
 		return 0;
 	err = group_find(f, s, &g);
 	if (err || !g)
@@ -319,7 +346,10 @@ static int sums_fill(struct filling *f, const struct partial *p, const struct su
 
 static int groups_fill(struct rows *out, const struct partial *p, const struct grouping *by)
 {
-	struct filling f = {.out = out, .by = by, .parts = has_key(by, "cause")};
+	struct filling f = {.out = out,
+			    .by = by,
+			    .parts = has_key(by, "cause"),
+			    .filter = {.filter = &by->filter}};
 	int err = 0;
 
 	switch (by->of) {

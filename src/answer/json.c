@@ -45,10 +45,30 @@ static void row_write_members(struct json *j, const struct row *row)
 	}
 }
 
+/* Each document says by which version of docs/schema it is written. */
+#define SCHEMA_VERSION 1
+
+void schema_write_json(struct json *j)
+{
+	json_u64(j, "schema", SCHEMA_VERSION);
+}
+
+/* Writes a point in time also as Unix time, if that is known. */
+static void unix_write(struct json *j, const char *key, const struct source_view *source, u64 ns)
+{
+	u64 unix_ns = clocks_unix_ns(source->clocks, source->clocks_count, ns);
+
+	if (unix_ns)
+		json_u64(j, key, unix_ns);
+}
+
 /* Writes a row, whose values of two keys are named. */
-static void row_write(struct json *j, const struct row *row, const struct key *const keys[2])
+static void row_write(struct json *j, const struct row *row, const struct key *const keys[2],
+		      bool document)
 {
 	json_object_begin(j, NULL);
+	if (document)
+		schema_write_json(j);
 	row_write_members(j, row);
 	if (keys && keys[1]) {
 		json_object_begin(j, "keys");
@@ -61,30 +81,44 @@ static void row_write(struct json *j, const struct row *row, const struct key *c
 
 void row_write_json(struct json *j, const struct row *row)
 {
-	row_write(j, row, NULL);
+	row_write(j, row, NULL, false);
 }
 
 void report_write_json(struct json *j, const struct report *report)
 {
 	json_object_begin(j, NULL);
+	schema_write_json(j);
 	if (!report->hosts) {
 		json_u64(j, "from_ns", report->from_ns);
 		json_u64(j, "to_ns", report->to_ns);
+		unix_write(j, "from_unix_ns", &report->source, report->from_ns);
+		unix_write(j, "to_unix_ns", &report->source, report->to_ns);
 	}
 	source_write_json(j, &report->source);
 	json_array_begin_lines(j, "rows");
 	for (size_t i = 0; i < report->rows_count; i++)
-		row_write(j, &report->rows[i], report->keys);
+		row_write(j, &report->rows[i], report->keys, false);
 	json_array_end(j);
 	json_object_end(j);
 	json_end(j);
 }
 
+void report_write_json_lines(struct json *j, const struct report *report)
+{
+	for (size_t i = 0; i < report->rows_count; i++) {
+		row_write(j, &report->rows[i], report->keys, true);
+		json_end(j);
+	}
+}
+
 void live_write_json(struct json *j, const struct live *live)
 {
 	json_object_begin(j, NULL);
+	schema_write_json(j);
 	json_u64(j, "from_ns", live->from_ns);
 	json_u64(j, "to_ns", live->to_ns);
+	unix_write(j, "from_unix_ns", &live->source, live->from_ns);
+	unix_write(j, "to_unix_ns", &live->source, live->to_ns);
 	source_write_json(j, &live->source);
 	json_object_begin(j, "by");
 	for (size_t i = 0; i < live->parts_count; i++) {
@@ -103,17 +137,47 @@ void live_write_json(struct json *j, const struct live *live)
 void traces_json_begin(struct json *j, const struct source_view *source)
 {
 	json_object_begin(j, NULL);
+	schema_write_json(j);
 	source_write_json(j, source);
 	json_array_begin_lines(j, "traces");
 }
 
-int trace_write_json(struct json *j, const struct trace *trace)
+/* Writes from when to when the spans of a trace last, by both clocks. */
+static void trace_times_write(struct json *j, const struct trace *trace)
+{
+	u64 begin_ns = UINT64_MAX, end_ns = 0;
+	u64 begin_unix_ns, end_unix_ns;
+
+	for (size_t i = 0; i < trace->spans_count; i++) {
+		const struct span_position at = trace->position(trace, i);
+
+		begin_ns = at.begin_ns < begin_ns ? at.begin_ns : begin_ns;
+		end_ns = at.end_ns > end_ns ? at.end_ns : end_ns;
+	}
+	if (!trace->spans_count)
+		return;
+	json_u64(j, "begin_ns", begin_ns);
+	json_u64(j, "end_ns", end_ns);
+	begin_unix_ns = clocks_unix_ns(trace->clocks, trace->clocks_count, begin_ns);
+	end_unix_ns = clocks_unix_ns(trace->clocks, trace->clocks_count, end_ns);
+	if (!begin_unix_ns || !end_unix_ns)
+		return;
+	json_u64(j, "begin_unix_ns", begin_unix_ns);
+	json_u64(j, "end_unix_ns", end_unix_ns);
+}
+
+static int trace_write(struct json *j, const struct trace *trace, bool document)
 {
 	json_object_begin(j, NULL);
+	if (document)
+		schema_write_json(j);
 	json_string(j, "trace_id", trace->trace_id);
 	if (trace->host)
 		json_string(j, "host", trace->host);
-	json_array_begin_lines(j, "spans");
+	if (document)
+		json_array_begin(j, "spans");
+	else
+		json_array_begin_lines(j, "spans");
 	for (size_t i = 0; i < trace->spans_count; i++) {
 		const struct span *span = trace->span(trace, i, false);
 
@@ -122,8 +186,27 @@ int trace_write_json(struct json *j, const struct trace *trace)
 		span_write_json(j, span);
 	}
 	json_array_end(j);
+	trace_times_write(j, trace);
+	if (trace->left_out) {
+		json_object_begin(j, "left_out");
+		json_u64(j, "count", trace->left_out);
+		json_u64(j, "total_ns", trace->left_out_ns);
+		json_object_end(j);
+	}
 	json_object_end(j);
 	return 0;
+}
+
+int trace_write_json(struct json *j, const struct trace *trace)
+{
+	return trace_write(j, trace, false);
+}
+
+int trace_write_json_line(struct json *j, const struct trace *trace)
+{
+	int err = trace_write(j, trace, true);
+
+	return err ? err : json_end(j);
 }
 
 void traces_json_end(struct json *j)
@@ -138,6 +221,7 @@ void traces_json_end(struct json *j)
 void chunks_write_json(struct json *j, const struct chunk_row *rows, size_t count)
 {
 	json_object_begin(j, NULL);
+	schema_write_json(j);
 	json_array_begin_lines(j, "chunks");
 	for (size_t i = 0; i < count; i++) {
 		json_object_begin(j, NULL);
@@ -149,6 +233,10 @@ void chunks_write_json(struct json *j, const struct chunk_row *rows, size_t coun
 		lost_write_json(j, &rows[i].lost);
 		json_u64(j, "incomplete", rows[i].incomplete);
 		json_string(j, "state", rows[i].state);
+		if (rows[i].begin_unix_ns) {
+			json_u64(j, "begin_unix_ns", rows[i].begin_unix_ns);
+			json_u64(j, "end_unix_ns", rows[i].end_unix_ns);
+		}
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -159,6 +247,7 @@ void chunks_write_json(struct json *j, const struct chunk_row *rows, size_t coun
 void sealed_write_json(struct json *j, const char *path)
 {
 	json_object_begin(j, NULL);
+	schema_write_json(j);
 	json_string(j, "path", path);
 	json_object_end(j);
 	json_end(j);

@@ -9,8 +9,14 @@
 #include "answer/trace.h"
 #include "base/json.h"
 
+/* Writes the version of docs/schema into a document that is begun: its first member. */
+void schema_write_json(struct json *j);
+
 /* Writes a whole document: a report, with a line for each row. */
 void report_write_json(struct json *j, const struct report *report);
+
+/* Writes the rows only, a document on a line each. */
+void report_write_json_lines(struct json *j, const struct report *report);
 
 /* Writes a row as a value of the array that was begun last. */
 void row_write_json(struct json *j, const struct row *row);
@@ -26,6 +32,9 @@ void live_write_json(struct json *j, const struct live *live);
 void traces_json_begin(struct json *j, const struct source_view *source);
 int trace_write_json(struct json *j, const struct trace *trace);
 void traces_json_end(struct json *j);
+
+/* Writes a trace as a document of its own, on one line. 0, -ENOMEM, or the error of the sink. */
+int trace_write_json_line(struct json *j, const struct trace *trace);
 
 /* Writes a whole document: the chunks of a recording, with a line for each. */
 void chunks_write_json(struct json *j, const struct chunk_row *rows, size_t count);

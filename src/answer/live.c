@@ -26,9 +26,11 @@ static int row_name(struct row *row, struct rows *rows, const struct live_names 
 	return 0;
 }
 
-int live_rows_add(struct live_rows *out, const struct source *source, const char *by,
-		  const char *sort, const struct live_names *names)
+int live_rows_add(struct live_rows *out, const struct source *source,
+		  const struct live_choice *choice, const struct live_names *names)
 {
+	const char *by = choice->by, *sort = choice->sort;
+	const struct filter *filter = &choice->filter;
 	struct error none = {0};
 	struct grouping grouping;
 	struct live_part *part = &out->parts[out->count];
@@ -36,7 +38,7 @@ int live_rows_add(struct live_rows *out, const struct source *source, const char
 	size_t left = 0;
 	int err;
 
-	if (grouping_make(&grouping, by, &none))
+	if (grouping_make(&grouping, by, filter, &none))
 		return -EINVAL;
 	if (out->count == LIVE_PARTS_MAX)
 		return -ENOSPC;

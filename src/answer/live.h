@@ -3,6 +3,7 @@
 #ifndef ANSWER_LIVE_H
 #define ANSWER_LIVE_H
 
+#include "answer/filter.h"
 #include "answer/load.h"
 #include "answer/rows.h"
 #include "answer/source.h"
@@ -38,13 +39,19 @@ struct live_rows {
 	size_t count;
 };
 
+/* The choice of a part. The texts live as long as the part. */
+struct live_choice {
+	const char *by;	  /* as grouping_make() reads it */
+	const char *sort; /* NULL: the default order */
+	struct filter filter;
+};
+
 /*
- * Adds a part, without the rows that took no time: those ended before, or slept all the time. `by`
- * is static text or lives as long as the part, and so does `sort`; NULL means the default order. 0,
- * -EINVAL for an unknown grouping or order, -ENOSPC, or -ENOMEM.
+ * Adds a part, without the rows that took no time: those ended before, or slept all the time. 0,
+ * -EINVAL for an unknown grouping or order, or if the filter does not suit it, -ENOSPC, or -ENOMEM.
  */
-int live_rows_add(struct live_rows *out, const struct source *source, const char *by,
-		  const char *sort, const struct live_names *names);
+int live_rows_add(struct live_rows *out, const struct source *source,
+		  const struct live_choice *choice, const struct live_names *names);
 
 /* Takes the last part away. */
 void live_rows_drop(struct live_rows *rows);

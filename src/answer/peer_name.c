@@ -14,22 +14,26 @@ bool peer_is_known(const struct partial *p, const struct fact_socket *socket)
 	return socket->socket.remote_port;
 }
 
-/* An address as text. One of IPv4 that a socket of IPv6 has is written as that of IPv4. */
-static void address_write(const struct record_socket *r, char *text, size_t size)
+bool peer_address(const struct record_socket *socket, char *text, size_t size)
 {
 	static const u8 mapped[12] = {[10] = 0xff, [11] = 0xff};
-	char address[INET6_ADDRSTRLEN] = "?";
 	u8 bytes[16];
+	bool old;
 
-	memcpy(bytes, &r->remote_hi, 8);
-	memcpy(bytes + 8, &r->remote_lo, 8);
-	if (r->family == AF_INET || memcmp(bytes, mapped, sizeof(mapped)) == 0) {
-		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
-		snprintf(text, size, "%s:%u", address, r->remote_port);
-	} else {
-		inet_ntop(AF_INET6, bytes, address, sizeof(address));
-		snprintf(text, size, "[%s]:%u", address, r->remote_port);
-	}
+	memcpy(bytes, &socket->remote_hi, 8);
+	memcpy(bytes + 8, &socket->remote_lo, 8);
+	old = socket->family == AF_INET || memcmp(bytes, mapped, sizeof(mapped)) == 0;
+	if (!inet_ntop(old ? AF_INET : AF_INET6, old ? bytes + 12 : bytes, text, (socklen_t)size))
+		snprintf(text, size, "?");
+	return old;
+}
+
+static void address_write(const struct record_socket *r, char *text, size_t size)
+{
+	char address[INET6_ADDRSTRLEN];
+	bool old = peer_address(r, address, sizeof(address));
+
+	snprintf(text, size, old ? "%s:%u" : "[%s]:%u", address, r->remote_port);
 }
 
 char *peer_name(const struct partial *p, const struct fact_socket *s, char *text, size_t size)

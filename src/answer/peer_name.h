@@ -9,6 +9,12 @@
 bool peer_is_known(const struct partial *p, const struct fact_socket *socket);
 
 /*
+ * Writes the address of the other end of an internet socket. One of IPv4 that a socket of IPv6 has
+ * is written as that of IPv4. True if the address is one of IPv4.
+ */
+bool peer_address(const struct record_socket *socket, char *text, size_t size);
+
+/*
  * Writes "address:port", "[address]:port", "unix:" and the path of a Unix socket, or "unix:" and
  * the inode of its peer. Returns `text`.
  */

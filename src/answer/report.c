@@ -5,13 +5,16 @@
 #include <string.h>
 
 /* By name, if that suits any of the hosts. */
-static void default_of(struct grouping *by, const struct sources *sources)
+static const char *by_of(const struct sources *sources, const struct report_choice *choice)
 {
-	for (size_t i = 0; i < sources->list.count; i++) {
-		grouping_default(by, sources->list.data[i]->partial);
-		if (strcmp(by->name, "name") == 0)
+	const char *by = choice->by;
+
+	for (size_t i = 0; i < sources->list.count && !choice->by; i++) {
+		by = grouping_default(sources->list.data[i]->partial, &choice->filter);
+		if (strcmp(by, "name") == 0)
 			break;
 	}
+	return by;
 }
 
 static int hosts_fill(struct rows *rows, const struct sources *sources, const struct grouping *by)
@@ -29,13 +32,13 @@ static int hosts_fill(struct rows *rows, const struct sources *sources, const st
 	return err;
 }
 
-u32 report_sums(const struct report_choice *choice)
+struct sum_choice report_sums(const struct report_choice *choice)
 {
 	struct error none = {0};
 	struct grouping by;
 
-	if (!choice->by || grouping_make(&by, choice->by, &none))
-		return SUM_BY_NOTHING;
+	if (grouping_make(&by, choice->by ? choice->by : "process", &choice->filter, &none))
+		return (struct sum_choice){.by = SUM_BY_NOTHING};
 	return grouping_sums(&by);
 }
 
@@ -46,13 +49,12 @@ int report_make(struct report *out, struct rows *rows, const struct sources *sou
 	struct error none = {0};
 	struct grouping by;
 	const char *sort;
-	int err = choice->by ? grouping_make(&by, choice->by, &none) : 0;
+	int err;
 
 	*rows = (struct rows){.source_host = one->host};
+	err = grouping_make(&by, by_of(sources, choice), &choice->filter, &none);
 	if (err)
 		return err;
-	if (!choice->by)
-		default_of(&by, sources);
 	sort = choice->sort ? choice->sort : by.sort;
 	err = sources->several ? hosts_fill(rows, sources, &by)
 			       : rows_fill(rows, one->partial, &by, NULL);
@@ -67,6 +69,9 @@ int report_make(struct report *out, struct rows *rows, const struct sources *sou
 			       .source = sources->view,
 			       .hosts = sources->several ? sources->list.count : 0,
 			       .rows = rows->rows.data,
-			       .rows_count = rows->rows.count};
+			       .rows_count = rows->rows.count,
+			       .rows_total = rows->rows.count};
+	if (choice->limit && out->rows_count > choice->limit)
+		out->rows_count = choice->limit;
 	return 0;
 }

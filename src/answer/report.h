@@ -18,6 +18,7 @@ struct report {
 	const char *sort;	/* the order of the rows */
 	const struct row *rows; /* sorted */
 	size_t rows_count;
+	size_t rows_total; /* of which the limit left these */
 };
 
 /* The choice of a report. */
@@ -25,10 +26,12 @@ struct report_choice {
 	const char
 		*by; /* a key, or two, as grouping_make() reads; NULL: what suits the recording */
 	const char *sort; /* NULL: the default of the grouping */
+	size_t limit;	  /* at most so many rows; 0: all */
+	struct filter filter;
 };
 
-/* What the sums of the sources must tell apart for that report: struct sum_choice. */
-u32 report_sums(const struct report_choice *choice);
+/* What the sums of the sources must tell apart for that report. */
+struct sum_choice report_sums(const struct report_choice *choice);
 
 /*
  * Makes the report of loaded recordings, in which rows of different hosts stay apart. It borrows

@@ -30,6 +30,19 @@ void lost_write_json(struct json *j, const struct lost_view *lost)
 	json_object_end(j);
 }
 
+uint64_t clocks_unix_ns(const struct clock_view *clocks, size_t count, uint64_t monotonic_ns)
+{
+	const struct clock_view *of = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(clocks[i].boot_id, clocks[0].boot_id) != 0)
+			return 0;
+		if (clocks[i].unix_ns && (!of || clocks[i].monotonic_ns <= monotonic_ns))
+			of = &clocks[i];
+	}
+	return of ? of->unix_ns - of->monotonic_ns + monotonic_ns : 0;
+}
+
 static void missing_write_json(struct json *j, const char *names)
 {
 	if (!names || !*names)

@@ -51,6 +51,12 @@ struct source_view {
 uint64_t lost_total(const struct lost_view *lost);
 void lost_add(struct lost_view *sum, const struct lost_view *more);
 
+/*
+ * The Unix time of a point of the monotonic clock, by the last relation up to it; 0: unknown, as
+ * for clocks of several hosts.
+ */
+uint64_t clocks_unix_ns(const struct clock_view *clocks, size_t count, uint64_t monotonic_ns);
+
 /* Writes the object "lost" into an object that is begun. */
 void lost_write_json(struct json *j, const struct lost_view *lost);
 

@@ -4,21 +4,16 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "answer/peer_name.h"
 #include "map/fact/query.h"
 
 static void add_address(struct span_builder *b, const struct record_socket *s)
 {
 	char address[INET6_ADDRSTRLEN] = "";
-	u8 bytes[16];
 
 	if (!s->remote_port)
 		return;
-	memcpy(bytes, &s->remote_hi, 8);
-	memcpy(bytes + 8, &s->remote_lo, 8);
-	if (s->family == AF_INET)
-		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
-	else
-		inet_ntop(AF_INET6, bytes, address, sizeof(address));
+	peer_address(s, address, sizeof(address));
 	builder_string(b, "network.peer.address", builder_copy(b, address));
 	builder_integer(b, "network.peer.port", s->remote_port);
 }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "answer/peer_name.h"
 #include "answer/span_block.h"
 #include "map/fact/query.h"
 #include "model/file_name.h"
@@ -11,20 +12,12 @@
 static const char *socket_text(struct span_builder *b, const struct file_ref *file, u64 time_ns)
 {
 	const struct fact_socket *s = query_socket(b->p, file->key, time_ns);
-	char address[INET6_ADDRSTRLEN] = "";
-	u8 bytes[16];
+	char name[256];
 
 	if (!s || !s->socket.remote_port ||
 	    (s->socket.family != AF_INET && s->socket.family != AF_INET6))
 		return "network socket";
-	memcpy(bytes, &s->socket.remote_hi, 8);
-	memcpy(bytes + 8, &s->socket.remote_lo, 8);
-	if (s->socket.family == AF_INET) {
-		inet_ntop(AF_INET, bytes + 12, address, sizeof(address));
-		return builder_text(b, "network socket %s:%u", address, s->socket.remote_port);
-	}
-	inet_ntop(AF_INET6, bytes, address, sizeof(address));
-	return builder_text(b, "network socket [%s]:%u", address, s->socket.remote_port);
+	return builder_text(b, "network socket %s", peer_name(b->p, s, name, sizeof(name)));
 }
 
 static const char *file_text(struct span_builder *b, const struct file_ref *file, u64 time_ns)

@@ -6,6 +6,7 @@
 #ifndef ANSWER_TRACE_H
 #define ANSWER_TRACE_H
 
+#include "answer/source.h"
 #include "span/span.h"
 
 /* The place of a span in its trace, which is cheaper to know than the span. */
@@ -20,6 +21,12 @@ struct trace {
 	char trace_id[TRACE_ID_BYTES]; /* "": what a thread did outside of spans */
 	const char *host;	       /* NULL: the answer is of one host */
 	size_t spans_count;
+	/* Spans that the choice leaves out as too short: their number, and the time of the outer
+	 * ones. */
+	size_t left_out;
+	uint64_t left_out_ns;
+	const struct clock_view *clocks; /* of the host of the spans */
+	size_t clocks_count;
 	struct span_position (*position)(const struct trace *trace, size_t index);
 	/*
 	 * The span at `index`, valid until the next call. `brief` leaves out attributes, events

@@ -2,11 +2,11 @@
 #include "answer/traces.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer/span_make.h"
+#include "answer/trace_shown.h"
 #include "map/fact/query.h"
 
 /* The nodes [first, end) of the tree, in its order, are one trace, or the tree of one thread. */
@@ -22,43 +22,61 @@ static bool under_no_span(const struct node *n)
 	return memcmp(n->trace, none, sizeof(none)) == 0;
 }
 
-/* The tree has only those spans of the kernel that were asked for. */
-static bool shown(const struct node *n, const struct trace_choice *c)
+/* Makes the spans of one trace after the other. */
+struct maker {
+	struct span_builder builder;
+	const struct forest *forest;
+	const struct trace_choice *choice;
+	size_t first; /* node of the trace, in the order of the tree */
+	struct trace_shown shown;
+	bool all; /* no span is left out */
+};
+
+static bool text_equal(const char *one, const char *other)
 {
-	return node_is_kernel(n) ||
-	       ((!c->pid || n->pid == c->pid) && (!c->tid || n->tid == c->tid));
+	return one && strcmp(one, other) == 0;
 }
 
-static bool chosen(const struct forest *forest, const struct stretch *s,
-		   const struct trace_choice *c)
+/* Whether its spans have what the choice asks of a trace. */
+static bool stretch_fits(const struct forest *forest, const struct stretch *s,
+			 const struct trace_choice *c)
 {
 	const struct partial *p = forest->p;
-	const struct tree *tree = forest->tree;
-	const struct node *root = tree_node(tree, s->first);
-	bool name = !c->name, service = !c->service, any = false;
+	bool name = !c->name, service = !c->service;
 
 	if (c->trace_id) {
 		char id[TRACE_ID_BYTES];
 
-		trace_id_format(id, root->trace);
+		trace_id_format(id, tree_node(forest->tree, s->first)->trace);
 		if (strcasecmp(id, c->trace_id) != 0)
 			return false;
 	}
-	for (size_t i = s->first; i < s->end && !(name && service && any); i++) {
-		const struct node *n = tree_node(tree, i);
+	for (size_t i = s->first; i < s->end && !(name && service); i++) {
+		const struct node *n = tree_node(forest->tree, i);
 		const struct app_span *app = node_app(p, n);
-		const char *of;
 
-		any |= shown(n, c);
 		if (!app)
 			continue;
-		if (!name && app->name && fnmatch(c->name, app->name, 0) == 0)
-			name = true;
-		of = service ? NULL : query_resource(p, n->pid, n->begin_ns, "service.name");
-		if (of && strcmp(of, c->service) == 0)
-			service = true;
+		name |= c->name && span_name_fits(app, c->name);
+		service |= c->service &&
+			   text_equal(query_resource(p, n->pid, n->begin_ns, "service.name"),
+				      c->service);
 	}
-	return name && service && any;
+	return name && service;
+}
+
+/* Finds the spans of a trace that are given: none if the trace is not chosen. 0 or -ENOMEM. */
+static int stretch_look(struct maker *maker, const struct stretch *s, bool *chosen)
+{
+	int err;
+
+	*chosen = stretch_fits(maker->forest, s, maker->choice);
+	if (!*chosen || maker->all)
+		return 0;
+	err = trace_shown_find(&maker->shown, &maker->builder, maker->choice,
+			       &(struct trace_nodes){maker->forest->tree, s->first, s->end});
+	*chosen = maker->shown.list.count;
+	return err;
 }
 
 static int stretch_slower(const void *a, const void *b)
@@ -70,17 +88,9 @@ static int stretch_slower(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Makes the spans of one trace after the other. */
-struct maker {
-	struct span_builder builder;
-	size_t first;	  /* node of the trace, in the order of the tree */
-	VEC(u32) shown;	  /* places of the spans that are given, from there on; empty: all */
-	const char *host; /* of the trace, if the answer is of several; NULL: of one */
-};
-
 static const struct node *maker_node(const struct maker *maker, size_t index)
 {
-	size_t at = maker->shown.count ? maker->shown.data[index] : index;
+	size_t at = maker->all ? index : maker->shown.list.data[index];
 
 	return tree_node(maker->builder.tree, maker->first + at);
 }
@@ -99,34 +109,24 @@ static const struct span *span_at(const struct trace *trace, size_t index, bool 
 	return span_make(&maker->builder, maker_node(maker, index), brief);
 }
 
-/* Finds the spans that are given. A trace that was chosen has at least one. */
-static int shown_collect(struct maker *maker, const struct stretch *s,
-			 const struct trace_choice *choice)
+static int trace_give(struct maker *maker, const struct stretch *s, const struct trace_sink *to)
 {
-	int err = 0;
-
-	maker->shown.count = 0;
-	if (!choice->pid && !choice->tid)
-		return 0;
-	for (u32 i = 0; i < s->end - s->first && !err; i++)
-		if (shown(tree_node(maker->builder.tree, s->first + i), choice))
-			err = vec_push(&maker->shown, i);
-	return err;
-}
-
-static int trace_give(struct maker *maker, const struct stretch *s,
-		      const struct trace_choice *choice, const struct trace_sink *to)
-{
-	const struct node *root = tree_node(maker->builder.tree, s->first);
+	const struct forest *forest = maker->forest;
+	const struct node *root = tree_node(forest->tree, s->first);
 	struct trace view = {.position = span_position, .span = span_at, .maker = maker};
-	int err = shown_collect(maker, s, choice);
+	bool chosen;
+	int err = stretch_look(maker, s, &chosen);
 
-	if (err)
+	if (err || !chosen)
 		return err;
-	view.host = maker->host;
+	view.host = forest->several ? forest->host : NULL;
+	view.clocks = forest->clocks;
+	view.clocks_count = forest->clocks_count;
 	maker->first = s->first;
 	trace_id_format(view.trace_id, root->trace);
-	view.spans_count = maker->shown.count ? maker->shown.count : s->end - s->first;
+	view.spans_count = maker->all ? s->end - s->first : maker->shown.list.count;
+	view.left_out = maker->shown.left_out;
+	view.left_out_ns = maker->shown.left_out_ns;
 	return to->take(to->arg, &view);
 }
 
@@ -163,24 +163,48 @@ static int stretches(const struct tree *tree, struct stretch **out, size_t *coun
 }
 
 /* Finds the chosen ones, in the order in which they are given. */
-static int stretches_chosen(const struct forest *forest, const struct trace_choice *choice,
-			    struct stretch **out, size_t *chosen_count)
+static int stretches_chosen(struct maker *maker, struct stretch **out, size_t *chosen_count)
 {
+	const struct trace_choice *choice = maker->choice;
 	struct stretch *list = NULL;
 	size_t count = 0, kept = 0;
-	int err = stretches(forest->tree, &list, &count);
+	int err = stretches(maker->forest->tree, &list, &count);
 
-	for (size_t i = 0; i < count && !err; i++)
-		if (chosen(forest, &list[i], choice))
+	for (size_t i = 0; i < count && !err; i++) {
+		bool chosen = false;
+
+		err = stretch_look(maker, &list[i], &chosen);
+		if (!err && chosen)
 			list[kept++] = list[i];
+	}
 	if (choice->slowest && kept) {
 		qsort(list, kept, sizeof(*list), stretch_slower);
 		if (kept > choice->slowest)
 			kept = choice->slowest;
 	}
+	if (choice->limit && kept > choice->limit)
+		kept = choice->limit;
 	*out = list;
 	*chosen_count = kept;
 	return err;
+}
+
+static struct maker maker_of(const struct forest *forest, const struct trace_choice *choice)
+{
+	const struct partial_options *range = &forest->p->options;
+
+	return (struct maker){
+		.builder = {.p = forest->p, .tree = forest->tree, .host = forest->host},
+		.forest = forest,
+		.choice = choice,
+		.all = filter_is_empty(&choice->filter) && !choice->min_ns && !range->from_ns &&
+		       !range->to_ns};
+}
+
+static void maker_free(struct maker *maker)
+{
+	trace_shown_free(&maker->shown);
+	builder_free(&maker->builder);
 }
 
 static int id_compare(const void *a, const void *b)
@@ -191,9 +215,10 @@ static int id_compare(const void *a, const void *b)
 int trace_choose(const struct forest *forest, const struct trace_choice *choice,
 		 struct trace_ids *ids)
 {
+	struct maker maker = maker_of(forest, choice);
 	struct stretch *list = NULL;
 	size_t count = 0;
-	int err = stretches_chosen(forest, choice, &list, &count);
+	int err = stretches_chosen(&maker, &list, &count);
 
 	if (!err)
 		err = vec_reserve(ids, count);
@@ -202,24 +227,22 @@ int trace_choose(const struct forest *forest, const struct trace_choice *choice,
 	if (ids->count)
 		qsort(ids->data, ids->count, 16, id_compare);
 	free(list);
+	maker_free(&maker);
 	return err;
 }
 
 int trace_build(const struct forest *forest, const struct trace_choice *choice,
 		const struct trace_sink *to, size_t *given)
 {
-	struct maker maker = {
-		.builder = {.p = forest->p, .tree = forest->tree, .host = forest->host},
-		.host = forest->several ? forest->host : NULL};
+	struct maker maker = maker_of(forest, choice);
 	struct stretch *list = NULL;
 	size_t count = 0;
-	int err = stretches_chosen(forest, choice, &list, &count);
+	int err = stretches_chosen(&maker, &list, &count);
 
 	for (size_t i = 0; i < count && !err; i++)
-		err = trace_give(&maker, &list[i], choice, to);
+		err = trace_give(&maker, &list[i], to);
 	*given = count;
 	free(list);
-	vec_free(&maker.shown);
-	builder_free(&maker.builder);
+	maker_free(&maker);
 	return err;
 }

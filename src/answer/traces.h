@@ -3,6 +3,8 @@
 #ifndef ANSWER_TRACES_H
 #define ANSWER_TRACES_H
 
+#include "answer/filter.h"
+#include "answer/source.h"
 #include "answer/trace.h"
 #include "map/tree/tree.h"
 
@@ -12,8 +14,15 @@ struct trace_choice {
 	const char *name;     /* a glob that the name of an application's span matches; NULL: any */
 	const char *service;  /* that a span is of; NULL: any */
 	size_t slowest;	      /* only so many, the longest first; 0: all, in the tree's order */
-	u32 pid, tid;	      /* not 0: only spans of these, and traces that have such a span */
+	size_t limit;	      /* at most so many; 0: all */
+	u64 min_ns;	      /* leave out shorter spans, unless they enclose longer ones */
 	bool threads;	      /* also what each thread did outside of spans */
+	/*
+	 * Only spans of these processes and threads, and traces that have such a span. Of calls and
+	 * files: only such calls, with what is above and below them. Its name and service are not
+	 * used.
+	 */
+	struct filter filter;
 };
 
 /* A finished partial and its trees. */
@@ -22,6 +31,8 @@ struct forest {
 	const struct tree *tree;
 	const char *host; /* the host of its spans; NULL: unknown */
 	bool several;	  /* the answer is of several hosts, and each trace tells its own */
+	const struct clock_view *clocks; /* of the host, in the order of time */
+	size_t clocks_count;
 };
 
 /* Ids of traces, sorted. Start with all zero; free with vec_free(). */

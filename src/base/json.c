@@ -262,5 +262,6 @@ int json_end(struct json *j)
 {
 	put_char(j, '\n');
 	buffer_flush(j);
+	j->begun[0] = false; /* another document may follow */
 	return j->err;
 }

@@ -51,8 +51,8 @@ void json_bool(struct json *j, const char *key, bool value);
 void json_double(struct json *j, const char *key, double value);
 
 /*
- * Ends the document with a line break and passes the rest of the text to the sink. Returns 0, or
- * the first error of the sink.
+ * Ends the document with a line break and passes the rest of the text to the sink. Another document
+ * may follow. Returns 0, or the first error of the sink.
  */
 int json_end(struct json *j);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "answer/json.h"
+#include "answer/range.h"
 #include "chunk/chunk.h"
 #include "cli/chunks_view.h"
 #include "cli/command.h"
@@ -15,22 +16,46 @@ static void damage_print(void *arg, const char *text)
 	fprintf(stderr, "fathom chunks: %s\n", text);
 }
 
+/* Puts the chunks that overlap the range into rows, and returns their number. */
+static size_t rows_choose(struct chunk_row *rows, const struct recording_info *info,
+			  const struct partial_options *range)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < info->chunk_count; i++) {
+		const struct chunk_info *chunk = &info->chunks[i];
+
+		if (chunk->end_ns >= range->from_ns &&
+		    (!range->to_ns || chunk->begin_ns < range->to_ns))
+			rows[count++] = chunk_row_of(chunk);
+	}
+	return count;
+}
+
 static int rows_show(const struct dir_options *options, const struct recording_info *info,
 		     struct error *e)
 {
 	struct chunk_row *rows = calloc(info->chunk_count + 1, sizeof(*rows));
 	struct terminal t = terminal_of(stdout);
+	struct partial_options range = {0};
 	struct json json;
+	size_t count;
+	int err;
 
 	if (!rows)
 		return error_set(e, ENOMEM, "cannot list %s", options->dir);
-	for (size_t i = 0; i < info->chunk_count; i++)
-		rows[i] = chunk_row_of(&info->chunks[i]);
+	range_points(&options->from, &options->to, info, &range);
+	err = range_check(&range, info->begin_ns, info->end_ns, e);
+	if (err) {
+		free(rows);
+		return err;
+	}
+	count = rows_choose(rows, info, &range);
 	if (options->json) {
 		json_init_file(&json, stdout);
-		chunks_write_json(&json, rows, info->chunk_count);
+		chunks_write_json(&json, rows, count);
 	} else {
-		chunks_write_text(&t, rows, info->chunk_count);
+		chunks_write_text(&t, rows, count);
 	}
 	free(rows);
 	return 0;
@@ -54,13 +79,13 @@ static int chunks_run(const void *fields, const struct operands *operands, struc
 const struct command command_chunks = {
 	.name = "chunks",
 	.summary = "list the chunks of a recording",
-	.usage = "[DIR] [--boot N] [--json]",
+	.usage = "[DIR] [--from T] [--to T] [--boot N] [--json]",
 	.description =
 		"Shows the time range, records, bytes, losses and state of each chunk in DIR\n"
 		"(default: fathom.data).",
 	.examples = "  fathom chunks\n  fathom chunks --json /var/lib/fathom",
 	.options = chunks_option_table,
 	.options_bytes = sizeof(struct dir_options),
-	.check = dir_options_check,
+	.check = chunks_options_check,
 	.run = chunks_run,
 };

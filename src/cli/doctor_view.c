@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/json.h"
 #include "base/units.h"
 #include "cli/json_file.h"
 
@@ -21,6 +22,7 @@ void diagnosis_write_json(FILE *file, const struct diagnosis *d)
 
 	json_init_file(&j, file);
 	json_object_begin(&j, NULL);
+	schema_write_json(&j);
 	json_bool(&j, "can_record", d->can_record);
 	if (!d->can_record)
 		json_string(&j, "reason", d->reason.text);

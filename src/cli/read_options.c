@@ -12,6 +12,11 @@
 
 #define JSON_HELP "print JSON"
 #define BOOT_HELP "answer for an earlier boot: -1 is the one before the latest"
+#define FROM_HELP                                                                                  \
+	"begin of the range: a time of day like 11:31:17, a date and time\nlike "                  \
+	"2026-11-26T14:03:00Z, -5m before the end, 1.5s after the begin,\nor monotonic ns"
+#define TO_HELP "end of the range, given in the same way"
+#define JSON_LINES_HELP "print JSON, a line for each "
 #define THREADS_HELP "threads that read chunks (default: one for each CPU)"
 
 /* The keys of answer/keys.c. */
@@ -25,6 +30,8 @@ static const char *const default_dirs[] = {DEFAULT_DIR};
 #define AT(field) offsetof(struct dir_options, field)
 const struct option chunks_option_table[] = {
 	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
+	{"from", 0, "T", FROM_HELP, NULL, AT(from), option_time},
+	{"to", 0, "T", TO_HELP, NULL, AT(to), option_time},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
 	{0},
 };
@@ -53,6 +60,12 @@ const struct option top_option_table[] = {
 	 option_text},
 	{"sort", 0, "KEY", "cpu, total, count, errors, p99, max or key", NULL, AT(sort),
 	 option_text},
+	FILTER_OPTIONS_REST(top_options),
+	{"service", 0, "NAME", "only spans and processes of this service", NULL,
+	 FILTER_OPTION(top_options, service), option_text},
+	{"name", 0, "GLOB", "only spans whose name matches", NULL, FILTER_OPTION(top_options, name),
+	 option_text},
+	{"limit", 0, "N", "at most so many rows of each kind", NULL, AT(limit), option_count},
 	{"json", 0, NULL, "print JSON, a line for each second", NULL, AT(json), option_flag},
 	{0},
 };
@@ -81,10 +94,21 @@ int dir_options_check(void *options, const struct operands *operands, struct err
 	return no_command(operands, e);
 }
 
+int chunks_options_check(void *options, const struct operands *operands, struct error *e)
+{
+	const struct dir_options *o = options;
+
+	if (time_points_cross(&o->from, &o->to))
+		return error_say(e, EINVAL, "--from must lie before --to");
+	return dir_options_check(options, operands, e);
+}
+
 #define AT(field) offsetof(struct report_options, field)
 const char report_usage[] =
-	"[DIR|FILE...] [--by KEYS] [--sort KEY] [--from T] [--to T] [--boot N]\n"
-	"       [--threads N] [--json]";
+	"[DIR|FILE...] [--by KEYS] [--sort KEY] [--from T] [--to T] [--limit N]\n"
+	"       [--pid PIDS] [--tid TID] [--program NAME] [--command GLOB] [--service NAME]\n"
+	"       [--name GLOB] [--cgroup PATH] [--file GLOB] [--peer GLOB] [--syscall LIST]\n"
+	"       [--boot N] [--threads N] [--json | --json-lines]";
 
 const struct option report_option_table[] = {
 	{"by", 0, "KEYS", "a row per " KEYS_HELP ";\nor per pair, like process,file", NULL, AT(by),
@@ -93,15 +117,19 @@ const struct option report_option_table[] = {
 	 "cpu, total, count, errors, p50, p95, p99, max or key\n"
 	 "(default: total; for processes and threads: cpu)",
 	 NULL, AT(sort), option_text},
-	{"from", 0, "T",
-	 "begin of the range: a time of day like 11:31:17, a date and time\nlike "
-	 "2026-11-26T14:03:00Z, "
-	 "-5m before the end, 1.5s after the begin,\nor monotonic ns",
-	 NULL, AT(from), option_time},
-	{"to", 0, "T", "end of the range, given in the same way", NULL, AT(to), option_time},
+	{"from", 0, "T", FROM_HELP, NULL, AT(from), option_time},
+	{"to", 0, "T", TO_HELP, NULL, AT(to), option_time},
+	FILTER_OPTIONS_SCOPE(report_options),
+	FILTER_OPTIONS_REST(report_options),
+	{"service", 0, "NAME", "only spans and processes of this service", NULL,
+	 FILTER_OPTION(report_options, service), option_text},
+	{"name", 0, "GLOB", "only spans whose name matches", NULL,
+	 FILTER_OPTION(report_options, name), option_text},
+	{"limit", 0, "N", "at most so many rows", NULL, AT(limit), option_count},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
 	{"threads", 0, "N", THREADS_HELP, NULL, AT(threads), option_count},
 	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
+	{"json-lines", 0, NULL, JSON_LINES_HELP "row", NULL, AT(json_lines), option_flag},
 	{0},
 };
 #undef AT
@@ -122,12 +150,15 @@ static int word_check(const char *option, const char *word, const char *const *w
 	return error_say(e, EINVAL, "--%s cannot be '%s'; it is one of %s", option, word, known);
 }
 
-static int by_check(const char *by, struct error *e)
+static int by_check(const char *by, const struct filter_options *options, struct error *e)
 {
+	const struct filter filter = filter_of(options);
 	struct grouping grouping;
 	struct error why = {0};
 
-	if (!by || grouping_make(&grouping, by, &why) == 0)
+	if (!by) /* the rows that suit the filter */
+		by = filter.name ? "name" : "process";
+	if (grouping_make(&grouping, by, &filter, &why) == 0)
 		return 0;
 	return error_say(e, EINVAL, "--by %s", why.text);
 }
@@ -139,18 +170,15 @@ int top_options_check(void *options, const struct operands *operands, struct err
 	struct top_options *o = options;
 	int err = no_command(operands, e);
 
-	err = err ? err : by_check(o->by, e);
+	err = err ? err : by_check(o->by, &o->filter, e);
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	if (!err && operands->count > 1)
 		err = error_say(e, EINVAL, "only one directory is allowed; '%s' is a second one",
 				operands->items[1]);
 	o->dir = operands->count ? operands->items[0] : NULL;
-	if (!err && o->dir && (o->pids.count || o->cgroups.count))
-		err = error_say(e, EINVAL,
-				"the recorder of %s has chosen what to record: leave out -p "
-				"and --cgroup",
-				o->dir);
+	if (!err && o->dir && o->cgroups.count > 1)
+		err = error_say(e, EINVAL, "only one --cgroup can choose rows of %s", o->dir);
 	if (!err && o->dir && o->detail.given)
 		err = error_say(e, EINVAL,
 				"the recorder of %s has chosen the level: leave out --detail",
@@ -168,6 +196,14 @@ void top_options_release(void *options)
 
 	vec_free(&o->pids);
 	option_list_free(&o->cgroups);
+	filter_options_release(&o->filter);
+}
+
+static int partial_range_refuse(struct error *e)
+{
+	return error_say(e, EINVAL,
+			 "the range of a partial file is chosen when its chunks are mapped: give "
+			 "--from and --to to 'fathom map'");
 }
 
 int report_options_check(void *options, const struct operands *operands, struct error *e)
@@ -177,7 +213,7 @@ int report_options_check(void *options, const struct operands *operands, struct 
 	struct report_options *o = options;
 	int err = no_command(operands, e);
 
-	err = err ? err : by_check(o->by, e);
+	err = err ? err : by_check(o->by, &o->filter, e);
 	if (!err && o->sort)
 		err = word_check("sort", o->sort, sorts, e);
 	if (!err && time_points_cross(&o->from, &o->to))
@@ -185,31 +221,48 @@ int report_options_check(void *options, const struct operands *operands, struct 
 	o->dirs = operands->count ? (const char *const *)operands->items : default_dirs;
 	o->dirs_count = operands->count ? operands->count : 1;
 	if (!err && (o->from.kind || o->to.kind) && has_partial_path(o->dirs, o->dirs_count))
+		err = partial_range_refuse(e);
+	if (!err && o->filter.tid && o->by && has_partial_path(o->dirs, o->dirs_count))
 		err = error_say(e, EINVAL,
-				"the range of a partial file is chosen when its chunks are mapped: "
-				"give --from and --to to 'fathom map'");
+				"the sums of a partial file do not tell threads apart: leave out "
+				"--tid, or name its chunks");
+	if (!err && o->json && o->json_lines)
+		err = error_say(e, EINVAL, "--json and --json-lines cannot be combined");
 	return err;
+}
+
+void report_options_release(void *options)
+{
+	filter_options_release(&((struct report_options *)options)->filter);
 }
 
 #define AT(field) offsetof(struct trace_options, field)
 const char trace_usage[] =
 	"[DIR|FILE...] [TRACE_ID | --all | [--slowest N] [--name GLOB] [--service NAME]]\n"
-	"       [--pid N] [--tid N] [--boot N] [--threads N] [--json]";
+	"       [--pid PIDS] [--tid TID] [--program NAME] [--command GLOB] [--cgroup PATH]\n"
+	"       [--file GLOB] [--peer GLOB] [--syscall LIST] [--min TIME] [--limit N]\n"
+	"       [--from T] [--to T] [--boot N] [--threads N] [--json | --json-lines]";
 
 const struct option trace_option_table[] = {
 	{"slowest", 0, "N", "the N longest of the traces that match", NULL, AT(slowest),
 	 option_count},
-	{"name", 0, "GLOB", "traces with an application span whose name matches", NULL, AT(name),
-	 option_text},
-	{"service", 0, "NAME", "traces with a span of this service", NULL, AT(service),
-	 option_text},
+	{"name", 0, "GLOB", "traces with an application span whose name matches", NULL,
+	 FILTER_OPTION(trace_options, name), option_text},
+	{"service", 0, "NAME", "traces with a span of this service", NULL,
+	 FILTER_OPTION(trace_options, service), option_text},
 	{"all", 0, NULL, "every trace, then what each thread did outside of spans", NULL, AT(all),
 	 option_flag},
-	{"pid", 0, "N", "only spans of this process", NULL, AT(pid), option_pid},
-	{"tid", 0, "N", "only spans of this thread", NULL, AT(tid), option_pid},
+	FILTER_OPTIONS_SCOPE(trace_options),
+	FILTER_OPTIONS_REST(trace_options),
+	{"min", 0, "TIME", "leave out spans that are shorter, and say how many and how long", NULL,
+	 AT(min_ns), option_duration},
+	{"limit", 0, "N", "at most so many traces", NULL, AT(limit), option_count},
+	{"from", 0, "T", FROM_HELP, NULL, AT(from), option_time},
+	{"to", 0, "T", TO_HELP, NULL, AT(to), option_time},
 	{"boot", 0, "N", BOOT_HELP, NULL, AT(boot), option_boot},
 	{"threads", 0, "N", THREADS_HELP, NULL, AT(threads), option_count},
 	{"json", 0, NULL, JSON_HELP, NULL, AT(json), option_flag},
+	{"json-lines", 0, NULL, JSON_LINES_HELP "trace", NULL, AT(json_lines), option_flag},
 	{0},
 };
 #undef AT
@@ -256,15 +309,22 @@ int trace_options_check(void *options, const struct operands *operands, struct e
 	}
 	if (o->dirs_count == 0)
 		o->dirs[o->dirs_count++] = DEFAULT_DIR;
-	choices = !!o->trace_id + (o->slowest || o->name || o->service) + o->all;
+	choices = !!o->trace_id + (o->slowest || o->filter.name || o->filter.service) + o->all;
 	if (choices > 1)
 		return error_say(e, EINVAL,
 				 "TRACE_ID, --all, and the filters --slowest, --name and "
 				 "--service cannot be combined");
+	if (time_points_cross(&o->from, &o->to))
+		return error_say(e, EINVAL, "--from must lie before --to");
+	if ((o->from.kind || o->to.kind) && has_partial_path(o->dirs, o->dirs_count))
+		return partial_range_refuse(e);
+	if (o->json && o->json_lines)
+		return error_say(e, EINVAL, "--json and --json-lines cannot be combined");
 	return no_command(operands, e);
 }
 
 void trace_options_release(void *options)
 {
+	filter_options_release(&((struct trace_options *)options)->filter);
 	free(((struct trace_options *)options)->dirs);
 }

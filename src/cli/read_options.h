@@ -5,20 +5,23 @@
 #ifndef CLI_READ_OPTIONS_H
 #define CLI_READ_OPTIONS_H
 
+#include "cli/filter_options.h"
 #include "cli/option.h"
 #include "cli/record_options.h"
 #include "recorder/default_dir.h"
 
 /* chunks, rotate, snapshot: one directory */
 struct dir_options {
-	const char *dir; /* set by the check */
-	int boot;	 /* 0 the latest, -1 the one before; chunks only */
+	const char *dir;	    /* set by the check */
+	int boot;		    /* 0 the latest, -1 the one before; chunks only */
+	struct time_point from, to; /* chunks only */
 	bool json;
 };
 
 extern const struct option chunks_option_table[];
 extern const struct option seal_option_table[]; /* rotate, snapshot */
 int dir_options_check(void *options, const struct operands *operands, struct error *e);
+int chunks_options_check(void *options, const struct operands *operands, struct error *e);
 
 struct top_options {
 	uint64_t duration_ns; /* 0: until Ctrl-C */
@@ -26,9 +29,11 @@ struct top_options {
 	bool once;
 	struct option_pids pids;
 	struct option_list cgroups;
-	struct option_detail detail; /* the check chooses it, if it is not given */
-	const char *by;		     /* NULL: services, names and processes */
-	const char *sort;	     /* NULL: as suits the rows */
+	struct option_detail detail;  /* the check chooses it, if it is not given */
+	const char *by;		      /* NULL: services, names and processes */
+	const char *sort;	      /* NULL: as suits the rows */
+	struct filter_options filter; /* without processes and cgroups, which are above */
+	uint64_t limit;		      /* rows of each table; 0: what the screen shows */
 	bool json;
 	const char *dir; /* set by the check: directory of a running recorder; NULL: record */
 };
@@ -49,9 +54,12 @@ struct report_options {
 	const char *sort; /* NULL: what suits the rows */
 	struct time_point from;
 	struct time_point to;
+	struct filter_options filter;
+	uint64_t limit; /* rows; 0: all */
 	int boot;
 	uint64_t threads; /* that read chunks; 0: one for each CPU */
 	bool json;
+	bool json_lines;
 	const char *const *dirs; /* set by the check: operands, or the default; borrowed */
 	size_t dirs_count;
 };
@@ -59,18 +67,20 @@ struct report_options {
 extern const struct option report_option_table[];
 extern const char report_usage[];
 int report_options_check(void *options, const struct operands *operands, struct error *e);
+void report_options_release(void *options);
 
 struct trace_options {
 	const char *trace_id; /* set by the check: 32 hex digits, NULL: not given */
 	uint64_t slowest;     /* 0: not given */
-	const char *name;     /* a glob over the names of spans */
-	const char *service;
+	struct filter_options filter;
 	bool all;
-	uint32_t pid; /* 0: any */
-	uint32_t tid;
+	uint64_t min_ns; /* leave out shorter spans */
+	uint64_t limit;	 /* traces; 0: all */
+	struct time_point from, to;
 	int boot;
 	uint64_t threads; /* that read chunks; 0: one for each CPU */
 	bool json;
+	bool json_lines;
 	const char **dirs; /* owned array */
 	size_t dirs_count;
 };

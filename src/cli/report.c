@@ -4,18 +4,32 @@
 
 #include "answer/json.h"
 #include "answer/report.h"
+#include "cli/answer_text.h"
 #include "cli/command.h"
 #include "cli/json_file.h"
 #include "cli/progress.h"
 #include "cli/read_options.h"
 #include "cli/report_text.h"
 
-static void report_print(const struct report *report, bool as_json)
+/* Prints a row a line. What the answer lacks is told beside it. */
+static void lines_print(const struct report *report)
+{
+	struct terminal t = terminal_of(stderr);
+	struct json json;
+
+	json_init_file(&json, stdout);
+	report_write_json_lines(&json, report);
+	source_write_text(&t, &report->source);
+}
+
+static void report_print(const struct report *report, const struct report_options *o)
 {
 	struct terminal t = terminal_of(stdout);
 	struct json json;
 
-	if (as_json) {
+	if (o->json_lines) {
+		lines_print(report);
+	} else if (o->json) {
 		json_init_file(&json, stdout);
 		report_write_json(&json, report);
 	} else {
@@ -35,13 +49,14 @@ static int report_run(const void *fields, const struct operands *operands, struc
 				      .notice = progress_line_notice(&line),
 				      .from = o->from,
 				      .to = o->to};
-	const struct report_choice choice = {.by = o->by, .sort = o->sort};
+	const struct report_choice choice = {
+		.by = o->by, .sort = o->sort, .limit = o->limit, .filter = filter_of(&o->filter)};
 	struct rows rows = {0};
 	struct report report;
 	struct sources sources;
 	int err;
 
-	from.sums.by = report_sums(&choice);
+	from.sums = report_sums(&choice);
 	err = sources_load(&from, &sources, e);
 	progress_line_end(&line);
 	if (!err) {
@@ -49,7 +64,7 @@ static int report_run(const void *fields, const struct operands *operands, struc
 		if (err)
 			error_set(e, err, "cannot sum up the rows");
 		else
-			report_print(&report, o->json);
+			report_print(&report, o);
 	}
 	rows_free(&rows);
 	sources_free(&sources);
@@ -73,4 +88,5 @@ const struct command command_report = {
 	.options_bytes = sizeof(struct report_options),
 	.check = report_options_check,
 	.run = report_run,
+	.release = report_options_release,
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/grouping.h"
 #include "answer/json.h"
 #include "base/clock.h"
 #include "cli/command.h"
@@ -36,29 +37,55 @@ static bool proc_name(void *arg, uint32_t pid, uint32_t tid, char name[32])
 	return found;
 }
 
-static int part_add(struct live_rows *rows, const struct source *source, const char *by,
-		    const char *sort, struct error *e)
+static int part_add(struct live_rows *rows, const struct source *source,
+		    const struct live_choice *choice, struct error *e)
 {
-	int err = live_rows_add(rows, source, by, sort, &(struct live_names){.find = proc_name});
+	const struct live_names names = {.find = proc_name};
+	int err = live_rows_add(rows, source, choice, &names);
 
 	return err ? error_set(e, err, "cannot add up the rows") : 0;
 }
 
-/* Sums up a second. JSON has all four parts; a screen has no room for threads. */
+/* With a directory, processes and a cgroup choose rows, else what is recorded. */
+static struct filter filter_of_top(const struct top_options *o)
+{
+	struct filter filter = filter_of(&o->filter);
+
+	if (!o->dir)
+		return filter;
+	filter.pids = o->pids.data;
+	filter.pids_count = o->pids.count;
+	filter.cgroup = o->cgroups.count ? o->cgroups.data[0] : NULL;
+	return filter;
+}
+
+/*
+ * Sums up a second. JSON has all four parts; a screen has no room for threads. Parts that the
+ * filter does not suit are left out.
+ */
 static int rows_make(struct live_rows *rows, const struct source *source, const struct screen *s,
-		     bool json, struct error *e)
+		     const struct top_options *o, struct error *e)
 {
 	static const char *const all[LIVE_PARTS_MAX] = {"service", "name", "process", "thread"};
-	size_t count = json ? 4 : 3;
+	struct live_choice choice = {.by = s->by, .sort = s->sort, .filter = filter_of_top(o)};
+	size_t count = o->json ? 4 : 3;
+	struct error why = {0};
+	struct grouping by;
 	int err = 0;
 
 	if (s->by)
-		return part_add(rows, source, s->by, s->sort, e);
+		return part_add(rows, source, &choice, e);
 	for (size_t i = 0; i < count && !err; i++) {
-		err = part_add(rows, source, all[i], s->sort, e);
-		if (!err && !json && !rows->parts[rows->count - 1].rows_count)
+		choice.by = all[i];
+		if (grouping_make(&by, all[i], &choice.filter, &why))
+			continue;
+		err = part_add(rows, source, &choice, e);
+		if (!err && !o->json && !rows->parts[rows->count - 1].rows_count)
 			live_rows_drop(rows);
 	}
+	for (size_t i = 0; i < rows->count && o->limit; i++)
+		if (rows->parts[i].rows_count > o->limit)
+			rows->parts[i].rows_count = o->limit;
 	return err;
 }
 
@@ -82,16 +109,16 @@ static void live_write(const struct live *view)
 	free(text);
 }
 
-static int second_show(const struct source *source, const struct screen *s, bool json,
-		       struct error *e)
+static int second_show(const struct source *source, const struct screen *s,
+		       const struct top_options *o, struct error *e)
 {
 	struct terminal t = terminal_of(stdout);
 	struct live_rows rows = {0};
 	struct json text;
-	int err = rows_make(&rows, source, s, json, e);
+	int err = rows_make(&rows, source, s, o, e);
 	const struct live view = live_of(source, &rows);
 
-	if (!err && json) {
+	if (!err && o->json) {
 		json_init_file(&text, stdout);
 		live_write_json(&text, &view);
 	} else if (!err && s->live) {
@@ -120,13 +147,13 @@ static int seconds_show(struct top_feed *feed, const struct top_options *o, stru
 		next = next + SECOND_NS < end ? next + SECOND_NS : end;
 		while (!err && !screen_ended(s) && clock_now_ns() < next)
 			if (screen_wait(s, next) && source.partial)
-				err = second_show(&source, s, o->json, e);
+				err = second_show(&source, s, o, e);
 		if (err || screen_ended(s))
 			break;
 		source_free(&source);
 		err = top_feed_next(feed, &source, e);
 		if (!err)
-			err = second_show(&source, s, o->json, e);
+			err = second_show(&source, s, o, e);
 		if (++shown == o->count)
 			break;
 		if (clock_now_ns() > next + SECOND_NS)

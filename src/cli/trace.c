@@ -4,6 +4,7 @@
 
 #include "answer/find.h"
 #include "answer/json.h"
+#include "cli/answer_text.h"
 #include "cli/command.h"
 #include "cli/json_file.h"
 #include "cli/progress.h"
@@ -13,8 +14,10 @@
 /* True if no trace is chosen: what threads did outside of spans is shown, too. */
 static bool shows_threads(const struct trace_options *o)
 {
-	return o->all ||
-	       ((o->pid || o->tid) && !o->trace_id && !o->slowest && !o->name && !o->service);
+	const struct filter filter = filter_of(&o->filter);
+
+	return o->all || ((filter_of_process(&filter) || filter_of_call(&filter)) && !o->trace_id &&
+			  !o->slowest && !filter.name && !filter.service);
 }
 
 static int text_take(void *arg, const struct trace *trace)
@@ -27,7 +30,25 @@ static int json_take(void *arg, const struct trace *trace)
 	return trace_write_json(arg, trace);
 }
 
-static int traces_print(const struct traces *traces, bool as_json, size_t *written)
+static int json_line_take(void *arg, const struct trace *trace)
+{
+	return trace_write_json_line(arg, trace);
+}
+
+/* Prints a trace a line. What the answer lacks is told beside it. */
+static int lines_print(const struct traces *traces, size_t *written)
+{
+	struct terminal t = terminal_of(stderr);
+	struct json json;
+	int err;
+
+	json_init_file(&json, stdout);
+	err = traces_give(traces, &(struct trace_sink){json_line_take, &json}, written);
+	source_write_text(&t, &traces->sources.view);
+	return err;
+}
+
+static int traces_print(const struct traces *traces, const struct trace_options *o, size_t *written)
 {
 	const struct source_view *source = &traces->sources.view;
 	struct terminal t = terminal_of(stdout);
@@ -35,7 +56,9 @@ static int traces_print(const struct traces *traces, bool as_json, size_t *writt
 	struct json json;
 	int err;
 
-	if (as_json) {
+	if (o->json_lines)
+		return lines_print(traces, written);
+	if (o->json) {
 		json_init_file(&json, stdout);
 		traces_json_begin(&json, source);
 		err = traces_give(traces, &(struct trace_sink){json_take, &json}, written);
@@ -51,21 +74,21 @@ static int traces_print(const struct traces *traces, bool as_json, size_t *writt
 /* An answer without a trace is an error, unless everything was asked for. */
 static int nothing_written(const struct trace_options *o, struct error *e)
 {
-	char of[64] = "";
+	const struct filter filter = filter_of(&o->filter);
+	const char *of = "";
 
-	if (o->all && !o->pid && !o->tid)
+	if (o->all && filter_is_empty(&filter) && !o->from.kind && !o->to.kind)
 		return 0;
-	if (o->tid)
-		snprintf(of, sizeof(of), " of thread %u", o->tid);
-	else if (o->pid)
-		snprintf(of, sizeof(of), " of process %u", o->pid);
+	if (filter_of_process(&filter) || filter_of_call(&filter) || o->from.kind || o->to.kind ||
+	    o->min_ns)
+		of = " that the filters take";
 	if (o->trace_id)
 		return error_say(
 			e, ENOENT,
 			"this recording has no trace %s%s; '--slowest 10' shows the longest "
 			"traces",
 			o->trace_id, of);
-	if (o->name || o->service)
+	if (o->filter.name || o->filter.service)
 		return error_say(
 			e, ENOENT,
 			"this recording has no trace with a matching span%s; 'fathom report "
@@ -75,7 +98,7 @@ static int nothing_written(const struct trace_options *o, struct error *e)
 		return error_say(
 			e, ENOENT,
 			"this recording has no %sspan%s; 'fathom report --by thread' lists "
-			"the threads",
+			"the threads, and '--by file' the files",
 			o->slowest ? "trace with a " : "", of);
 	return error_say(e, ENOENT,
 			 "this recording has no application spans; "
@@ -85,14 +108,17 @@ static int nothing_written(const struct trace_options *o, struct error *e)
 static struct trace_choice choice_of(const struct trace_options *o)
 {
 	struct trace_choice choice = {.trace_id = o->trace_id,
-				      .name = o->name,
-				      .service = o->service,
+				      .name = o->filter.name,
+				      .service = o->filter.service,
 				      .slowest = o->slowest,
-				      .pid = o->pid,
-				      .tid = o->tid,
+				      .limit = o->limit,
+				      .min_ns = o->min_ns,
+				      .filter = filter_of(&o->filter),
 				      .threads = shows_threads(o)};
 
-	if (!choice.trace_id && !o->name && !o->service && !o->slowest && !choice.threads)
+	choice.filter.name = choice.filter.service = NULL;
+	if (!choice.trace_id && !choice.name && !choice.service && !o->slowest && !o->limit &&
+	    !choice.threads)
 		choice.slowest = 1;
 	return choice;
 }
@@ -106,6 +132,8 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 					    .dirs_count = o->dirs_count,
 					    .boot = o->boot,
 					    .threads = o->threads,
+					    .from = o->from,
+					    .to = o->to,
 					    .progress = progress_line_of(&line),
 					    .notice = progress_line_notice(&line)};
 	struct traces traces;
@@ -113,7 +141,7 @@ static int trace_run(const void *fields, const struct operands *operands, struct
 	int err = traces_load(&from, &choice, &traces, e);
 
 	progress_line_end(&line);
-	if (!err && (err = traces_print(&traces, o->json, &written)))
+	if (!err && (err = traces_print(&traces, o, &written)))
 		error_set(e, err, "cannot build the traces");
 	if (!err && !written)
 		err = nothing_written(o, e);

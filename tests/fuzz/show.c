@@ -53,7 +53,7 @@ static void show_report(const struct partial *p, const struct source_view *sourc
 		struct json json;
 		struct report view = {.from_ns = p->from_ns, .to_ns = p->to_ns, .source = *source};
 
-		if (grouping_make(by, text, &e) || rows_build(&rows, p, by, NULL))
+		if (grouping_make(by, text, NULL, &e) || rows_build(&rows, p, by, NULL))
 			abort();
 		view.by = by->name;
 		view.keys[0] = by->keys[0];

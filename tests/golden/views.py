@@ -13,6 +13,9 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tools"))
+import schema  # noqa: E402
+os.environ["TZ"] = "UTC"
 PARTS = [part + "_ns" for part in (
     "user kernel runnable throttled disk network lock timer ipc fault child other off_thread "
     "unknown cpu").split()]
@@ -24,17 +27,21 @@ SPAN = ["span_id", "parent_id", "name", "kind", "service", "host", "process", "p
         "attributes", "events", "stack"]
 LOST = ["total", "buffer", "recursion", "application", "damaged"]
 EXPECTED = {
-    "report": ["from_ns", "to_ns", "clock", "lost", "incomplete", "gaps", "rows"],
-    "trace": ["clock", "lost", "incomplete", "gaps", "traces"],
-    "chunks": ["chunks"],
-    "rotate": ["path"],
-    "snapshot": ["path"],
-    "top": ["from_ns", "to_ns", "clock", "lost", "incomplete", "gaps", "by"],
-    "doctor": ["can_record", "reason", "kernel", "cpus", "ring_bytes", "table_bytes",
+    "report": ["schema", "from_ns", "to_ns", "from_unix_ns", "to_unix_ns", "clock", "lost", "incomplete", "gaps", "rows"],
+    "trace": ["schema", "clock", "lost", "incomplete", "gaps", "traces"],
+    "chunks": ["schema", "chunks"],
+    "rotate": ["schema", "path"],
+    "snapshot": ["schema", "path"],
+    "top": ["schema", "from_ns", "to_ns", "from_unix_ns", "to_unix_ns", "clock", "lost", "incomplete", "gaps", "by"],
+    "doctor": ["schema", "can_record", "reason", "kernel", "cpus", "ring_bytes", "table_bytes",
                "findings"],
 }
-# What may be absent: there is no reason where it can record, and no memory where it cannot.
-OPTIONAL = {"doctor": {"reason", "ring_bytes", "table_bytes"}}
+# What may be absent: there is no reason where it can record, and no memory where it cannot; and no
+# Unix time where no clock is known.
+UNIX = {"from_unix_ns", "to_unix_ns"}
+OPTIONAL = {"doctor": {"reason", "ring_bytes", "table_bytes"}, "report": UNIX, "top": UNIX}
+TRACE = ["trace_id", "host", "spans", "begin_ns", "end_ns", "begin_unix_ns", "end_unix_ns",
+         "left_out"]
 
 
 def ordered(keys, allowed):
@@ -51,6 +58,7 @@ def check_time(time, total):
 def check_json(case, text):
     data = json.loads(text)
     kind = case.split("-")[0]
+    schema.check(data, "rotate" if kind == "snapshot" else kind)
     assert ordered(data, EXPECTED[kind]), list(data)
     assert set(EXPECTED[kind]) - set(data) <= OPTIONAL.get(kind, set()), list(data)
     for lost in [data[key] for key in ("lost",) if key in data]:
@@ -61,7 +69,7 @@ def check_json(case, text):
         if "time" in row:
             check_time(row["time"], row["total_ns"])
     for trace in data.get("traces", []):
-        assert list(trace) == ["trace_id", "spans"]
+        assert ordered(trace, TRACE), list(trace)
         for span in trace["spans"]:
             assert ordered(span, SPAN), list(span)
             assert list(span["time"]) == PARTS
@@ -71,7 +79,8 @@ def check_json(case, text):
         assert list(finding) == ["section", "name", "needed", "available", "text"]
     for chunk in data.get("chunks", []):
         assert list(chunk) == ["path", "begin_ns", "end_ns", "records", "bytes", "lost",
-                               "incomplete", "state"]
+                               "incomplete", "state", "begin_unix_ns",
+                               "end_unix_ns"][:len(chunk)]
 
 
 ALWAYS = ("json", "txt")

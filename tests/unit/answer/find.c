@@ -141,9 +141,10 @@ TEST(a_choice_has_its_traces_with_what_they_did_in_the_kernel)
 	CHECK_STR(shown, A);
 	CHECK_EQ(GIVEN(dir, .trace_id = TRACE_A), 1);
 	CHECK_STR(shown, A);
-	CHECK_EQ(GIVEN(dir, .pid = 8), 1);
+	CHECK_EQ(GIVEN(dir, .filter.pids = (u32[]){8}, .filter.pids_count = 1), 1);
 	CHECK_STR(shown, B);
-	CHECK_EQ(GIVEN(dir, .pid = 7, .trace_id = TRACE_A), 1);
+	CHECK_EQ(GIVEN(dir, .filter.pids = (u32[]){7}, .filter.pids_count = 1, .trace_id = TRACE_A),
+		 1);
 	CHECK_STR(shown, A);
 }
 
@@ -162,7 +163,7 @@ TEST(each_host_has_its_own_traces)
 	CHECK_EQ(hosts_told, 2);
 	CHECK_EQ(given_of(dirs, 2, (struct trace_choice){.trace_id = TRACE_A}), 2);
 	CHECK_STR(shown, A OTHER_A);
-	CHECK_EQ(given_of(dirs, 2, (struct trace_choice){.tid = 8}), 2);
+	CHECK_EQ(given_of(dirs, 2, (struct trace_choice){.filter.tid = 8}), 2);
 	CHECK_STR(shown, B OTHER_B);
 	CHECK_EQ(given_of(dirs, 2, (struct trace_choice){.threads = true}), 10);
 }
@@ -173,7 +174,7 @@ TEST(threads_come_behind_the_traces)
 
 	CHECK_EQ(GIVEN(dir, .threads = true), 5);
 	CHECK(strncmp(shown, A B, strlen(A B)) == 0);
-	CHECK_EQ(GIVEN(dir, .threads = true, .tid = 9), 1);
+	CHECK_EQ(GIVEN(dir, .threads = true, .filter.tid = 9), 1);
 	CHECK_STR(shown, "?@here/getpid@here ");
 }
 
@@ -183,7 +184,8 @@ TEST(no_trace_is_an_answer)
 
 	CHECK_EQ(GIVEN(dir, .slowest = 1, .name = "none"), 0);
 	CHECK_EQ(GIVEN(dir, .trace_id = "0c000000000000000000000000000000"), 0);
-	CHECK_EQ(GIVEN(dir, .pid = 7, .trace_id = TRACE_B), 0);
+	CHECK_EQ(GIVEN(dir, .filter.pids = (u32[]){7}, .filter.pids_count = 1, .trace_id = TRACE_B),
+		 0);
 }
 
 static int refuse(void *arg, const struct trace *trace)

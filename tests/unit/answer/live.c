@@ -38,6 +38,14 @@ static bool name_find(void *arg, uint32_t pid, uint32_t tid, char name[32])
 	return true;
 }
 
+static int part_add(struct live_rows *rows, const struct source *source, const char *by,
+		    const char *sort, const struct live_names *names)
+{
+	const struct live_choice choice = {.by = by, .sort = sort};
+
+	return live_rows_add(rows, source, &choice, names);
+}
+
 TEST(the_caller_names_what_the_recording_does_not)
 {
 	struct source source = source_make();
@@ -46,9 +54,9 @@ TEST(the_caller_names_what_the_recording_does_not)
 	const struct live_names names = {name_find, &asked};
 	struct live live;
 
-	CHECK_EQ(live_rows_add(&rows, &source, "process", "key", &names), 0);
+	CHECK_EQ(part_add(&rows, &source, "process", "key", &names), 0);
 	CHECK_EQ(asked, 1);
-	CHECK_EQ(live_rows_add(&rows, &source, "thread", "key", &names), 0);
+	CHECK_EQ(part_add(&rows, &source, "thread", "key", &names), 0);
 	live = live_of(&source, &rows);
 	CHECK_EQ(live.from_ns, 500);
 	CHECK_EQ(live.to_ns, 5000);
@@ -73,17 +81,17 @@ TEST(parts_are_added_and_dropped)
 	int asked = 0;
 	const struct live_names names = {name_find, &asked};
 
-	CHECK_EQ(live_rows_add(&rows, &source, "name", NULL, &names), 0);
+	CHECK_EQ(part_add(&rows, &source, "name", NULL, &names), 0);
 	CHECK_EQ(rows.parts[0].rows_count, 0);
 	CHECK_STR(rows.parts[0].sort, "total");
 	live_rows_drop(&rows);
 	for (int i = 0; i < LIVE_PARTS_MAX; i++)
-		CHECK_EQ(live_rows_add(&rows, &source, "syscall", NULL, &names), 0);
-	CHECK_EQ(live_rows_add(&rows, &source, "syscall", NULL, &names), -ENOSPC);
-	CHECK_EQ(live_rows_add(&rows, &source, "nothing", NULL, &names), -EINVAL);
+		CHECK_EQ(part_add(&rows, &source, "syscall", NULL, &names), 0);
+	CHECK_EQ(part_add(&rows, &source, "syscall", NULL, &names), -ENOSPC);
+	CHECK_EQ(part_add(&rows, &source, "nothing", NULL, &names), -EINVAL);
 	CHECK_EQ(rows.count, LIVE_PARTS_MAX);
 	live_rows_free(&rows);
-	CHECK_EQ(live_rows_add(&rows, &source, "syscall", "p98", &names), -EINVAL);
+	CHECK_EQ(part_add(&rows, &source, "syscall", "p98", &names), -EINVAL);
 	live_rows_free(&rows);
 	partial_free(source.partial);
 }

@@ -15,7 +15,7 @@ static struct grouping by_of(const char *text)
 	struct grouping by = {0};
 	struct error e = {0};
 
-	CHECK_EQ(grouping_make(&by, text, &e), 0);
+	CHECK_EQ(grouping_make(&by, text, NULL, &e), 0);
 	return by;
 }
 

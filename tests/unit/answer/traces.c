@@ -10,6 +10,9 @@
 /* The spans that a sink got: a letter for each, and a space behind each trace. */
 static char shown_text[64];
 
+static size_t left_out; /* of the last trace that was given */
+static u64 left_out_ns;
+
 static int trace_take(void *arg, const struct trace *trace)
 {
 	size_t at = strlen(shown_text);
@@ -18,6 +21,8 @@ static int trace_take(void *arg, const struct trace *trace)
 		shown_text[at++] = (char)('a' + trace->position(trace, i).id - 1);
 	shown_text[at++] = ' ';
 	shown_text[at] = '\0';
+	left_out = trace->left_out;
+	left_out_ns = trace->left_out_ns;
 	return 0;
 }
 
@@ -58,7 +63,9 @@ static struct tree tree_of(const struct trace_choice *c, bool threads)
 
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
 		const struct node *n = &nodes[i];
-		bool wanted = (!c->pid || n->pid == c->pid) && (!c->tid || n->tid == c->tid);
+		const struct filter *f = &c->filter;
+		bool wanted = (!f->pids_count || n->pid == f->pids[0]) &&
+			      (!f->tid || n->tid == f->tid);
 
 		if ((n->of || wanted) && (n->trace[0] || threads))
 			CHECK_EQ(vec_push(&tree.nodes, *n), 0);
@@ -94,39 +101,62 @@ static const char *shown_of(struct trace_choice choice, bool threads)
 
 TEST(all)
 {
-	CHECK_STR(SHOWN(true, .pid = 0), "abc de fg hi ");
+	CHECK_STR(SHOWN(true, .slowest = 0), "abc de fg hi ");
 	CHECK_STR(SHOWN(false, .slowest = 9), "de fg abc ");
 	CHECK_STR(SHOWN(false, .slowest = 1), "de ");
 }
 
 TEST(of_one_process_also_the_spans_of_applications)
 {
-	CHECK_STR(SHOWN(true, .pid = 20), "bc hi ");
-	CHECK_STR(SHOWN(true, .pid = 10), "a d fg ");
-	CHECK_STR(SHOWN(true, .pid = 30), "e ");
-	CHECK_STR(SHOWN(true, .pid = 40), "");
-	CHECK_STR(SHOWN(true, .tid = 11), "d ");
-	CHECK_STR(SHOWN(true, .tid = 10), "a fg ");
-	CHECK_STR(SHOWN(true, .tid = 10, .pid = 20), "");
+	CHECK_STR(SHOWN(true, .filter.pids = (u32[]){20}, .filter.pids_count = 1), "bc hi ");
+	CHECK_STR(SHOWN(true, .filter.pids = (u32[]){10}, .filter.pids_count = 1), "a d fg ");
+	CHECK_STR(SHOWN(true, .filter.pids = (u32[]){30}, .filter.pids_count = 1), "e ");
+	CHECK_STR(SHOWN(true, .filter.pids = (u32[]){40}, .filter.pids_count = 1), "");
+	CHECK_STR(SHOWN(true, .filter.tid = 11), "d ");
+	CHECK_STR(SHOWN(true, .filter.tid = 10), "a fg ");
+	CHECK_STR(SHOWN(true, .filter.tid = 10, .filter.pids = (u32[]){20}, .filter.pids_count = 1),
+		  "");
 }
 
 TEST(the_slowest_of_one_process)
 {
-	CHECK_STR(SHOWN(false, .pid = 20, .slowest = 2), "bc ");
-	CHECK_STR(SHOWN(false, .pid = 10, .slowest = 2), "d fg ");
-	CHECK_STR(SHOWN(false, .pid = 30, .slowest = 2), "e ");
+	CHECK_STR(SHOWN(false, .filter.pids = (u32[]){20}, .filter.pids_count = 1, .slowest = 2),
+		  "bc ");
+	CHECK_STR(SHOWN(false, .filter.pids = (u32[]){10}, .filter.pids_count = 1, .slowest = 2),
+		  "d fg ");
+	CHECK_STR(SHOWN(false, .filter.pids = (u32[]){30}, .filter.pids_count = 1, .slowest = 2),
+		  "e ");
 }
 
 TEST(by_name_and_the_slowest_of_these)
 {
 	CHECK_STR(SHOWN(false, .name = "GET *"), "abc de ");
 	CHECK_STR(SHOWN(false, .name = "GET *", .slowest = 1), "de ");
-	CHECK_STR(SHOWN(false, .name = "GET *", .slowest = 1, .pid = 20), "bc ");
-	CHECK_STR(SHOWN(false, .name = "b", .slowest = 3, .pid = 10), "a ");
-	CHECK_STR(SHOWN(false, .name = "b", .slowest = 3, .pid = 30), "");
+	CHECK_STR(SHOWN(false, .name = "GET *", .slowest = 1, .filter.pids = (u32[]){20},
+			.filter.pids_count = 1),
+		  "bc ");
+	CHECK_STR(SHOWN(false, .name = "b", .slowest = 3, .filter.pids = (u32[]){10},
+			.filter.pids_count = 1),
+		  "a ");
+	CHECK_STR(SHOWN(false, .name = "b", .slowest = 3, .filter.pids = (u32[]){30},
+			.filter.pids_count = 1),
+		  "");
 	CHECK_STR(SHOWN(false, .service = "none"), "");
 	CHECK_STR(SHOWN(false, .trace_id = "03000000000000000000000000000000"), "fg ");
-	CHECK_STR(SHOWN(false, .trace_id = "03000000000000000000000000000000", .pid = 20), "");
+	CHECK_STR(SHOWN(false, .trace_id = "03000000000000000000000000000000",
+			.filter.pids = (u32[]){20}, .filter.pids_count = 1),
+		  "");
+}
+
+TEST(short_spans_are_left_out)
+{
+	CHECK_STR(SHOWN(true, .min_ns = 50), "ab d f h ");
+	CHECK_EQ(left_out, 1); /* the call of the thread */
+	CHECK_EQ(left_out_ns, 9);
+	CHECK_STR(SHOWN(false, .min_ns = 250), "d ");
+	CHECK_EQ(left_out_ns, 10);
+	CHECK_STR(SHOWN(true, .min_ns = 1000), "");
+	CHECK_STR(SHOWN(false, .limit = 1), "abc ");
 }
 
 TEST_MAIN()

@@ -39,15 +39,50 @@ TEST(report)
 
 TEST(report_wrong_usage)
 {
-	static const char *const lines[] = {"--by color", "--sort size", "--from 2s --to 1s",
-					    "a -- b",	  "--from x",	 "--by",
-					    "--boot 2"};
+	static const char *const lines[] = {"--by color",
+					    "--sort size",
+					    "--from 2s --to 1s",
+					    "a -- b",
+					    "--from x",
+					    "--by",
+					    "--boot 2",
+					    "--by process,process",
+					    "--by name,syscall",
+					    "--by thread --file x",
+					    "--by syscall --name x",
+					    "--json --json-lines",
+					    "--from 11:00 --to 11:00",
+					    "--from -1m --to -2m"};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct report_options o = {0};
 
 		CHECK_EQ(parse(report_option_table, &o, lines[i], report_options_check), -EINVAL);
 	}
+}
+
+TEST(report_filters)
+{
+	struct report_options o = {0};
+	struct filter f;
+
+	CHECK_EQ(
+		parse(report_option_table, &o,
+		      "--by file,cause --pid 7,8 --tid 9 --program nginx --command *a* --peer *:80 "
+		      "--file /srv/* --syscall read,write --cgroup /system.slice --from -5m "
+		      "--limit 3 --json-lines",
+		      report_options_check),
+		0);
+	f = filter_of(&o.filter);
+	CHECK(f.pids_count == 2 && f.pids[1] == 8 && f.tid == 9);
+	CHECK_STR(f.program, "nginx");
+	CHECK_STR(f.command, "*a*");
+	CHECK_STR(f.peer, "*:80");
+	CHECK_STR(f.file, "/srv/*");
+	CHECK_STR(f.syscall, "read,write");
+	CHECK_STR(f.cgroup, "/system.slice");
+	CHECK(o.limit == 3 && o.json_lines && o.from.kind == TIME_POINT_BEFORE_END);
+	report_options_release(&o);
 }
 
 TEST(report_word_unknown_says_which_are_known)
@@ -71,7 +106,7 @@ TEST(trace_id_or_directory)
 	CHECK_STR(t.trace_id, ID);
 	CHECK_EQ(t.dirs_count, 2);
 	CHECK_STR(t.dirs[1], "b");
-	CHECK_EQ(t.pid, 7);
+	CHECK(t.filter.pids.count == 1 && t.filter.pids.data[0] == 7);
 	/* one with a missing digit */
 	CHECK_EQ(traced("4bf92f3577b34da6a3ce929d0e0e473"), -EINVAL);
 	CHECK(strstr(parse_error.text, "32 hex digits"));
@@ -99,8 +134,8 @@ TEST(trace_choices_exclude_each_other)
 	CHECK_EQ(traced("--all --tid 4"), 0);
 	CHECK_EQ(traced("--slowest 3 --name x* --service y --pid 4"), 0);
 	CHECK_EQ(t.slowest, 3);
-	CHECK_STR(t.name, "x*");
-	CHECK_STR(t.service, "y");
+	CHECK_STR(t.filter.name, "x*");
+	CHECK_STR(t.filter.service, "y");
 	CHECK_EQ(traced("--all --slowest 3"), -EINVAL);
 	CHECK_EQ(traced("--all --service y"), -EINVAL);
 	CHECK_EQ(traced("--all " ID), -EINVAL);
